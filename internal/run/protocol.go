@@ -1,0 +1,115 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import "time"
+
+// ProtocolVersion is the version this build speaks. It is raised when a runner of the version before would misread a
+// Spec or a server of the version before a Result; a server accepts this version and the one before it.
+const ProtocolVersion = 1
+
+// PathPrefix is where the endpoints are:
+//
+//	POST {prefix}/poll                      PollRequest -> PollResponse; the runner's credential
+//
+// and, with the run's token:
+//
+//	GET  {prefix}/runs/{id}                 -> Spec
+//	GET  {prefix}/runs/{id}/artifact        -> the archive's bytes
+//	GET  {prefix}/runs/{id}/plan            -> the saved plan's bytes
+//	GET  {prefix}/runs/{id}/state           -> the state's bytes; 204 when there has never been one
+//	PUT  {prefix}/runs/{id}/state           state bytes, header HeaderSequence counts from 1; 204 when stored
+//	PUT  {prefix}/runs/{id}/plan            the saved plan's bytes, before the result
+//	PUT  {prefix}/runs/{id}/plan.json       the redacted readable plan
+//	GET  {prefix}/runs/{id}/log             -> LogPosition: how many bytes the server has
+//	PUT  {prefix}/runs/{id}/log             log bytes, header HeaderOffset says where they belong -> LogPosition
+//	POST {prefix}/runs/{id}/continue        ContinueRequest -> ContinueResponse
+//	POST {prefix}/runs/{id}/result          Result -> 204
+//
+// A state that the server refuses for good (another writer moved it) answers 409 with Problem; the server keeps its
+// bytes all the same. 410 says that the run is over and nothing more of it is wanted; 401 that the token is wrong.
+// Everything else that is not 2xx is to be tried again.
+const PathPrefix = "/run/v1"
+
+const (
+	// HeaderProtocol names the version the runner speaks.
+	HeaderProtocol = "Yuba-Run-Protocol"
+	// HeaderSequence numbers the states of a run from 1.
+	HeaderSequence = "Yuba-State-Sequence"
+	// HeaderOffset is the place of a piece of log, in bytes from the start.
+	HeaderOffset = "Yuba-Log-Offset"
+)
+
+// Connection is how a runner finds its server. The server writes it as JSON (0600) to the runner's directory at every
+// start; a runner reads it again whenever it cannot reach the server.
+type Connection struct {
+	URL string `json:"url"`
+	// CA is the PEM bundle that the server's certificate must chain to.
+	CA string `json:"ca"`
+	// Credential is the runner's own bearer token, good for polling only.
+	Credential string `json:"credential"`
+}
+
+// ConnectionFile is the name of the Connection in a runner's directory.
+const ConnectionFile = "connection.json"
+
+// PollRequest asks for work. The server holds it until there is some, or for PollWait.
+type PollRequest struct {
+	// Runner is the runner's id, made anew by each process.
+	Runner  string `json:"runner"`
+	Version string `json:"version"`
+	// Capacity is how many more runs the runner would take now.
+	Capacity int `json:"capacity"`
+	// Active are the runs it has in hand, those it found in its directory at its start among them.
+	Active []string `json:"active"`
+}
+
+// PollWait is the longest a poll is held.
+const PollWait = 20 * time.Second
+
+// PollResponse hands out work.
+type PollResponse struct {
+	Runs []Assignment `json:"runs,omitempty"`
+	// Cancel lists runs in hand that should stop as soon as it is safe.
+	Cancel []string `json:"cancel,omitempty"`
+	// Forget lists runs in hand that the server does not know (any more): let plans go, finish applies and spool.
+	Forget []string `json:"forget,omitempty"`
+	// Drain tells the runner to finish what it has and exit.
+	Drain bool `json:"drain,omitempty"`
+}
+
+// Assignment is a run for the runner and the token to carry it out.
+type Assignment struct {
+	ID    string `json:"id"`
+	Token string `json:"token"`
+}
+
+// ContinueRequest asks whether a step may begin.
+type ContinueRequest struct {
+	Step Step `json:"step"`
+	// Plan is what was found, when Step is apply in a plan-and-apply run.
+	Plan *PlanResult `json:"plan,omitempty"`
+}
+
+// ContinueResponse answers it. Before an apply the server takes the state's lock; a "no" ends the run as its
+// Outcome and Class say.
+type ContinueResponse struct {
+	Go      bool    `json:"go"`
+	Reason  string  `json:"reason,omitempty"`
+	Outcome Outcome `json:"outcome,omitempty"`
+	Class   Failure `json:"class,omitempty"`
+}
+
+// LogPosition is how much of a run's log the server has, in bytes.
+type LogPosition struct {
+	Offset int64 `json:"offset"`
+	// Full is true when the log has reached its limit and the rest is not wanted.
+	Full bool `json:"full,omitempty"`
+}
+
+// Problem is the body of an error answer.
+type Problem struct {
+	Message string  `json:"message"`
+	Class   Failure `json:"class,omitempty"`
+}

@@ -1,0 +1,128 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Outcome is how a run ended.
+type Outcome string
+
+const (
+	// OutcomeSucceeded: everything asked for was done.
+	OutcomeSucceeded Outcome = "succeeded"
+	// OutcomeFailed: a step failed and said why; what was done before it is in the state.
+	OutcomeFailed Outcome = "failed"
+	// OutcomeInterrupted: tofu, its runner or the machine died in the middle. What the log says was done but the state
+	// lacks is listed; nothing more is applied before a fresh plan.
+	OutcomeInterrupted Outcome = "interrupted"
+	// OutcomeCanceled: the run was told to stop before it changed anything.
+	OutcomeCanceled Outcome = "canceled"
+)
+
+// Step is a named part of a run.
+type Step string
+
+const (
+	StepPrepare Step = "prepare" // fetch and unpack the source, place files and state
+	StepInit    Step = "init"
+	StepPlan    Step = "plan"
+	StepShow    Step = "show"
+	StepApply   Step = "apply"
+	StepOutput  Step = "output"
+)
+
+// StepReport is what one step cost.
+type StepReport struct {
+	Step    Step      `json:"step"`
+	Started time.Time `json:"started"`
+	Wall    Duration  `json:"wall"`
+	// CPU is user and system time of the step's processes, providers included; zero when no process was started.
+	CPU Duration `json:"cpu,omitempty"`
+}
+
+// Result is what came of a run.
+type Result struct {
+	Outcome Outcome `json:"outcome"`
+	// FailedStep and Error say where and why it did not succeed. Error is for people: the tool's own diagnostics with
+	// file, line and snippet where it gave them, masked.
+	FailedStep Step   `json:"failedStep,omitempty"`
+	Error      string `json:"error,omitempty"`
+	// Class tells what kind of failure it was, for decisions; see the Failure constants.
+	Class Failure `json:"class,omitempty"`
+
+	// Plan is what the plan step found; nil when it did not get so far.
+	Plan *PlanResult `json:"plan,omitempty"`
+	// Applied is true when an apply ran to its end.
+	Applied bool `json:"applied,omitempty"`
+	// ApplyStarted is true when an apply began, whatever became of it.
+	ApplyStarted bool `json:"applyStarted,omitempty"`
+	// AppliedCounts is what the apply says it did.
+	AppliedCounts *Counts `json:"appliedCounts,omitempty"`
+	// Outputs are set when Spec.ReadOutputs asked for them: the document that `output -json` printed.
+	Outputs json.RawMessage `json:"outputs,omitempty"`
+	// StateDigest is the digest of the last state shipped; empty when none was written.
+	StateDigest string `json:"stateDigest,omitempty"`
+	// LockFile is the dependency lock file after init, when the module brings none of its own.
+	LockFile []byte `json:"lockFile,omitempty"`
+	// Lost lists resources that the log says were created but the state lacks, "address (id)".
+	Lost []string `json:"lost,omitempty"`
+	// Warnings are the tool's warnings and the runner's own, masked, bounded.
+	Warnings []string `json:"warnings,omitempty"`
+
+	ToolVersion string `json:"toolVersion,omitempty"`
+	// Confined is false when the kernel lacks what confinement needs; then Warnings says so.
+	Confined bool         `json:"confined"`
+	Steps    []StepReport `json:"steps,omitempty"`
+	Finished time.Time    `json:"finished"`
+}
+
+// Failure is a kind of failure that calls for a decision of its own.
+type Failure string
+
+const (
+	// FailureTool: the tool is missing, too old, or of the wrong kind.
+	FailureTool Failure = "tool"
+	// FailureSource: the source could not be fetched, unpacked or has no such path.
+	FailureSource Failure = "source"
+	// FailureConfiguration: the module or its inputs are wrong; trying again without a change is pointless.
+	FailureConfiguration Failure = "configuration"
+	// FailureStalePlan: the saved plan does not fit the state (any more).
+	FailureStalePlan Failure = "stale-plan"
+	// FailureLocked: somebody else holds the state's lock.
+	FailureLocked Failure = "locked"
+	// FailureState: the state could not be read, or could not be stored although every attempt was made.
+	FailureState Failure = "state"
+	// FailureLimit: a limit of time or size was reached.
+	FailureLimit Failure = "limit"
+	// FailureDisk: the disk is full.
+	FailureDisk Failure = "disk"
+	// FailureKilled: a process was killed by a signal that Yuba did not send.
+	FailureKilled Failure = "killed"
+)
+
+// Counts are numbers of resource instances.
+type Counts struct {
+	Add     int `json:"add"`
+	Change  int `json:"change"`
+	Destroy int `json:"destroy"`
+	Import  int `json:"import,omitempty"`
+	Forget  int `json:"forget,omitempty"`
+}
+
+// PlanResult is what a plan says.
+type PlanResult struct {
+	// Changes is true when applying the plan would do anything, outputs included.
+	Changes bool   `json:"changes"`
+	Counts  Counts `json:"counts"`
+	// Digest and Size are those of the saved plan file.
+	Digest string `json:"digest,omitempty"`
+	Size   int64  `json:"size,omitempty"`
+	// ChangesDigest is equal for two plans that mean the same; set when Spec.Describe was.
+	ChangesDigest string `json:"changesDigest,omitempty"`
+	// Drift lists addresses that changed outside of the stack, bounded.
+	Drift []string `json:"drift,omitempty"`
+}
