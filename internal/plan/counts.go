@@ -1,0 +1,44 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Counts say how much a plan changes, or an apply has changed. A replacement
+// counts as one addition and one destruction, as it does for tofu.
+type Counts struct {
+	Add     int `json:"add"`
+	Change  int `json:"change"`
+	Destroy int `json:"destroy"`
+	Import  int `json:"import,omitempty"`
+	Forget  int `json:"forget,omitempty"`
+}
+
+// Zero reports whether nothing is counted. A plan that only moves resources or
+// changes outputs counts nothing and is still a plan with changes.
+func (c Counts) Zero() bool { return c == Counts{} }
+
+// Summary is the short form for columns: "+2 ~1 -0".
+func (c Counts) Summary() string {
+	return fmt.Sprintf("+%d ~%d -%d", c.Add, c.Change, c.Destroy)
+}
+
+// Sentence is the long form: "Plan: 2 to add, 1 to change, 0 to destroy."
+func (c Counts) Sentence() string {
+	var parts []string
+	if c.Import > 0 {
+		parts = append(parts, fmt.Sprintf("%d to import", c.Import))
+	}
+	parts = append(parts,
+		fmt.Sprintf("%d to add", c.Add),
+		fmt.Sprintf("%d to change", c.Change),
+		fmt.Sprintf("%d to destroy", c.Destroy))
+	if c.Forget > 0 {
+		parts = append(parts, fmt.Sprintf("%d to forget", c.Forget))
+	}
+	return "Plan: " + strings.Join(parts, ", ") + "."
+}
