@@ -1,0 +1,112 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package decide
+
+import (
+	"fmt"
+	"time"
+)
+
+// Verb is what to do.
+type Verb string
+
+const (
+	// VerbRest: all is as it should be.
+	VerbRest Verb = "rest"
+	// VerbAwaitRun: a run is in hand.
+	VerbAwaitRun Verb = "await-run"
+	// VerbAwaitApproval: a plan is pending and a person decides.
+	VerbAwaitApproval Verb = "await-approval"
+	// VerbWait: something outside must happen first; it is watched or looked at again at NextCheck.
+	VerbWait Verb = "wait"
+	// VerbFail: the stack cannot go on as it is declared.
+	VerbFail Verb = "fail"
+	// VerbPlan: make a plan and keep it.
+	VerbPlan Verb = "plan"
+	// VerbPlanAndApply: make a plan and apply it.
+	VerbPlanAndApply Verb = "plan-and-apply"
+	// VerbApply: apply the pending plan named by Subject.
+	VerbApply Verb = "apply"
+	// VerbCancel: stop the run named by Subject, a newer configuration makes it pointless.
+	VerbCancel Verb = "cancel"
+	// VerbRelease: let the deleted object go.
+	VerbRelease Verb = "release"
+)
+
+// StartsRun tells whether acting on the verb starts a run.
+func (v Verb) StartsRun() bool {
+	return v == VerbPlan || v == VerbPlanAndApply || v == VerbApply
+}
+
+// Purposes of runs.
+const (
+	PurposeDeploy = "deploy"
+	PurposeDrift  = "drift"
+	PurposeDelete = "delete"
+)
+
+// Decision is one step for one stack. It is what conditions, logs, `yuba status` and dry runs print.
+type Decision struct {
+	Verb Verb
+	// Subject is the plan to apply or the run to wait for or cancel.
+	Subject string
+	// Reason is a word for machines, Message a sentence for people.
+	Reason  string
+	Message string
+	// NextCheck is when to look again even if nothing happens; zero means that only an event matters.
+	NextCheck time.Time
+
+	// The rest describes the run to start.
+	Purpose string
+	Destroy bool
+	// UseKept tells to use the artifact and inputs of the last apply.
+	UseKept bool
+	// Describe asks for the readable plan.
+	Describe bool
+}
+
+func (d Decision) String() string {
+	s := string(d.Verb)
+	if d.Subject != "" {
+		s += " " + d.Subject
+	}
+	if d.Reason != "" {
+		s += " (" + d.Reason + ")"
+	}
+	if d.Message != "" {
+		s += ": " + d.Message
+	}
+	if !d.NextCheck.IsZero() {
+		s += fmt.Sprintf("; next check %s", d.NextCheck.UTC().Format(time.RFC3339))
+	}
+	return s
+}
+
+// Reasons that decisions carry. Those that tofu-controller's users know have its words.
+const (
+	ReasonAccessDenied        = "AccessDenied"
+	ReasonArtifactFailed      = "ArtifactFailed"
+	ReasonVarsGeneration      = "VarsGenerationFailed"
+	ReasonLockHeld            = "LockHeld"
+	ReasonStateUnusable       = "StateUnusable"
+	ReasonSuspended           = "Suspended"
+	ReasonProgressing         = "Progressing"
+	ReasonAwaitingApproval    = "TerraformPlannedWithChanges"
+	ReasonRejected            = "PlanRejected"
+	ReasonApproved            = "PlanApproved"
+	ReasonSuperseded          = "Superseded"
+	ReasonDeleting            = "Deleting"
+	ReasonDeleted             = "Deleted"
+	ReasonRetryPending        = "RetryPending"
+	ReasonRequested           = "ReconcileRequested"
+	ReasonFirstPlan           = "FirstPlan"
+	ReasonConfigChanged       = "ConfigurationChanged"
+	ReasonPlanStale           = "PlanStale"
+	ReasonRetry               = "Retry"
+	ReasonInterrupted         = "Interrupted"
+	ReasonForced              = "Forced"
+	ReasonDriftDue            = "DriftCheckDue"
+	ReasonUpToDate            = "UpToDate"
+	ReasonNothingLeftToDelete = "NothingToDestroy"
+)

@@ -1,0 +1,81 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package decide
+
+import "fmt"
+
+func deletionAwaitsRun(f Facts) (Decision, bool) {
+	c := f.Current
+	if c == nil {
+		return Decision{}, false
+	}
+	if !c.Apply && !c.Canceled && c.Purpose != PurposeDelete {
+		return Decision{Verb: VerbCancel, Subject: c.ID, Reason: ReasonDeleting, Message: "The stack is being deleted"}, true
+	}
+	return Decision{Verb: VerbAwaitRun, Subject: c.ID, Reason: ReasonProgressing, Message: "Deletion in progress"}, true
+}
+
+func deletionKeepsResources(f Facts) (Decision, bool) {
+	return Decision{Verb: VerbRelease, Reason: ReasonDeleted, Message: "Resources are kept"}, !f.Stack.DestroyOnDeletion
+}
+
+// deletionOfNothing: an own backend may hold what an earlier controller applied, so there "never applied" is only
+// believed when there is nothing to run a destroy with.
+func deletionOfNothing(f Facts) (Decision, bool) {
+	nothing := !f.Stack.AppliedOnce && !f.StateExists && f.StateProblem == ""
+	if f.Stack.OwnBackend {
+		nothing = !f.Stack.AppliedOnce && !runnable(f)
+	}
+	return Decision{Verb: VerbRelease, Reason: ReasonNothingLeftToDelete, Message: "Nothing was ever applied"}, nothing
+}
+
+func deletionDone(f Facts) (Decision, bool) {
+	l := f.Last
+	done := l != nil && l.Purpose == PurposeDelete && !l.Failed && !l.Interrupted
+	return Decision{Verb: VerbRelease, Reason: ReasonDeleted, Message: "Destroy applied successfully"}, done
+}
+
+func deletionSuspended(f Facts) (Decision, bool) {
+	return Decision{Verb: VerbWait, Reason: ReasonSuspended,
+		Message: "Suspended by spec.suspend; destroying its resources waits for that"}, f.Stack.Suspended
+}
+
+func deletionBackoff(f Facts) (Decision, bool) {
+	l := f.Last
+	if l == nil || l.Purpose != PurposeDelete || !(l.Failed || l.Interrupted) || retryDue(f) {
+		return Decision{}, false
+	}
+	// A failure with the present source is followed at once by an attempt with the kept one.
+	if l.Failed && !l.UsedKept && f.Kept && !l.ApplyStarted {
+		return Decision{}, false
+	}
+	return Decision{Verb: VerbWait, Reason: ReasonRetryPending, Message: "Destroying failed and is tried again",
+		NextCheck: l.Finished.Add(f.Stack.RetryInterval)}, true
+}
+
+func runnable(f Facts) bool { return f.Config != "" || f.Kept }
+
+func deletionImpossible(f Facts) (Decision, bool) {
+	if runnable(f) {
+		return Decision{}, false
+	}
+	problem := f.Source.Problem
+	if f.Source.Ready {
+		problem = f.Inputs.Problem
+	}
+	return Decision{Verb: VerbFail, Reason: ReasonArtifactFailed,
+		Message: fmt.Sprintf("Cannot destroy: %s. Nothing of the last apply is kept either. "+
+			"Restore it, or set destroyResourcesOnDeletion: false to let the object go and keep its resources", problem),
+		NextCheck: f.Now.Add(f.Stack.RetryInterval)}, true
+}
+
+// deletionDestroys uses the present source and inputs, which carry today's credentials, and falls back on those of
+// the last apply when the present ones are gone or did not get as far as an apply.
+func deletionDestroys(f Facts) (Decision, bool) {
+	l := f.Last
+	failedBefore := l != nil && l.Purpose == PurposeDelete && l.Failed && !l.ApplyStarted
+	useKept := f.Config == "" || (failedBefore && f.Kept && !l.UsedKept)
+	return Decision{Verb: VerbPlanAndApply, Reason: ReasonDeleting, Message: "Deletion in progress",
+		Purpose: PurposeDelete, Destroy: true, UseKept: useKept}, true
+}

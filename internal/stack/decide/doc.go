@@ -1,0 +1,29 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package decide says what should happen to a stack next, and why.
+//
+// [Decide] is a pure function: [Facts] in, one [Decision] out. The facts are plain values, the time among them; there
+// is no client, clock, logger or randomness here, and a test lists this package's imports to keep it so. All rules of
+// scheduling and approval live in this package and nowhere else; the package stack gathers the facts, acts on the
+// decision and records what came of it.
+//
+// # Words
+//
+//   - Configuration is everything that decides what a plan says apart from the world: the artifact, path, variables,
+//     environment, backend, workspace, targets and tool, boiled down to one digest. Two equal digests need no second
+//     plan to prove that nothing changed on our side.
+//   - The world is what providers report. It is looked at by drift detection, on an interval.
+//   - A pending plan is saved, shown and waits for approval. It is bound to the digest of its bytes.
+//
+// # Laws
+//
+// Whatever the facts, these hold (and are tested on random facts):
+//
+//   - Nothing is applied without approval: by mode auto or force, by the pending plan's exact id, or by a deletion
+//     that the stack declared to destroy its resources.
+//   - A plan is never applied when the configuration or the state it was made for has moved.
+//   - Nothing runs while the stack is suspended, another run of it is in hand, or somebody else holds its lock.
+//   - Plan-only and disabled stacks never apply, save for the declared deletion.
+//   - A decision that waits for time says until when.
+package decide

@@ -1,0 +1,134 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package decide
+
+import "time"
+
+// Mode is how plans come to be applied (spec.approvePlan).
+type Mode string
+
+const (
+	// ModeManual: a plan waits until approvePlan names its id.
+	ModeManual Mode = "manual"
+	// ModeAuto: every plan is applied at once.
+	ModeAuto Mode = "auto"
+	// ModeDisabled: only drift is looked for.
+	ModeDisabled Mode = "disable"
+)
+
+// Facts are all that a decision depends on.
+type Facts struct {
+	Now   time.Time
+	Stack Stack
+	// Source is the source artifact as it is now.
+	Source Source
+	// Inputs are the variables, environment and files as they are now.
+	Inputs Inputs
+	// Config is the digest of the configuration as it is now; empty when Source or Inputs are not usable.
+	Config string
+	// Kept says that the artifact and inputs of the last apply are kept and usable; deletion falls back on them.
+	Kept bool
+	// StateSerial is the state's serial as it is now, StateKnown whether it could be read; both zero for own backends.
+	StateSerial uint64
+	StateKnown  bool
+	// StateExists is true when a state is stored, even an empty one.
+	StateExists bool
+	// StateProblem is set when the state cannot be used (corrupt, vanished): nothing may run on it.
+	StateProblem string
+	// Lock is set when somebody else holds the state's lock.
+	Lock *Lock
+	// Pending is the plan waiting for approval.
+	Pending *Plan
+	// Current is the run in hand, Last the one that ended last, drift checks that found nothing left out.
+	Current *Run
+	Last    *Run
+	// LastDriftCheck is when a plan last compared the stack with the world.
+	LastDriftCheck time.Time
+}
+
+// Stack is what the object says, and what it remembers.
+type Stack struct {
+	Generation int64
+	Deleting   bool
+	Suspended  bool
+	Mode       Mode
+	// Approved is the plan id that approvePlan names.
+	Approved string
+	// Rejected is the plan id that was rejected.
+	Rejected          string
+	PlanOnly          bool
+	Force             bool
+	Destroy           bool
+	DestroyOnDeletion bool
+	DetectDrift       bool
+	Interval          time.Duration
+	RetryInterval     time.Duration
+	// Requested and Handled are the values of the reconcile request as made and as last served.
+	Requested, Handled string
+	// PlannedConfig is the configuration of the last conclusive pass; AppliedOnce whether anything was ever applied.
+	PlannedConfig string
+	AppliedOnce   bool
+	// LastAppliedPlan is the id of the plan that was applied last.
+	LastAppliedPlan string
+	// OwnBackend is true when the stack names its own backend: Yuba neither sees its state nor its lock.
+	OwnBackend bool
+}
+
+// Source is the state of the stack's source.
+type Source struct {
+	Ready    bool
+	Revision string
+	// Problem says why it is not ready; Denied that it never will be without a change of the stack.
+	Problem string
+	Denied  bool
+}
+
+// Inputs is the state of the stack's inputs.
+type Inputs struct {
+	Ready bool
+	// Problem says what is missing or wrong, for people; Reason is the condition's reason for it.
+	Problem string
+	Reason  string
+}
+
+// Plan is a pending plan.
+type Plan struct {
+	ID string
+	// Config and StateSerial are what it was made for.
+	Config      string
+	StateSerial uint64
+	Destroy     bool
+	// Usable is false when the plan's bytes are gone or unknown to this server: it must be made again.
+	Usable bool
+}
+
+// Run is a run in hand or one that ended.
+type Run struct {
+	ID      string
+	Purpose string // deploy, drift, delete
+	// Apply is true for runs that may change the world.
+	Apply bool
+	// Canceled is true when the run in hand was already told to stop.
+	Canceled bool
+	Config   string
+	Destroy  bool
+
+	Failed      bool
+	Interrupted bool
+	// ApplyStarted is true when an apply began.
+	ApplyStarted bool
+	// UsedKept is true when the run worked on the kept artifact and inputs.
+	UsedKept bool
+	// Failures counts failed runs in a row, this one included.
+	Failures int
+	// Waits is true when trying again before something changes is pointless.
+	Waits    bool
+	Finished time.Time
+}
+
+// Lock is somebody's hold on the state.
+type Lock struct {
+	ID, Who, Operation string
+	Since              time.Time
+}

@@ -1,0 +1,62 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package decide
+
+import (
+	"strconv"
+	"strings"
+)
+
+// BasePlanID is the id that tofu-controller gives the plan of a source revision: `plan-<branch>-<hash>` for
+// `branch@algorithm:hash` (and the old form `branch/hash`), `plan-<revision>` otherwise, hash and bare revision cut to
+// ten characters.
+func BasePlanID(revision string) string {
+	if branch, sum, ok := strings.Cut(revision, "@"); ok && !strings.Contains(sum, "@") {
+		_, hash, found := strings.Cut(sum, ":")
+		if !found {
+			hash = sum
+		}
+		return "plan-" + branch + "-" + firstTen(hash)
+	}
+	if branch, hash, ok := strings.Cut(revision, "/"); ok && !strings.Contains(hash, "/") {
+		return "plan-" + branch + "-" + firstTen(hash)
+	}
+	return "plan-" + firstTen(revision)
+}
+
+func firstTen(s string) string {
+	if len(s) > 10 {
+		return s[:10]
+	}
+	return s
+}
+
+// PlanHistory is what is remembered about a stack's plans to name the next one.
+type PlanHistory struct {
+	// Base and Sequence are the base id last used and how many plans of other content it has named.
+	Base     string
+	Sequence int
+	// PendingID and PendingChanges are the plan that waits and the digest of its changes; empty when none waits.
+	PendingID, PendingChanges string
+}
+
+// NamePlan names a new plan. A plan that means the same as the pending one keeps its id, and with it its approval, so
+// that the commit that approves does not void itself. The first plan of a revision has its base id, each later one
+// appends -2, -3 and so on.
+func NamePlan(h PlanHistory, revision, changes string) (id string, next PlanHistory) {
+	if h.PendingID != "" && changes != "" && h.PendingChanges == changes {
+		return h.PendingID, h
+	}
+	base := BasePlanID(revision)
+	next = PlanHistory{Base: base, Sequence: 1}
+	if h.Base == base {
+		next.Sequence = h.Sequence + 1
+	}
+	id = base
+	if next.Sequence > 1 {
+		id += "-" + strconv.Itoa(next.Sequence)
+	}
+	next.PendingID, next.PendingChanges = id, changes
+	return id, next
+}
