@@ -1,0 +1,101 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package datadir
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// Dir is an open data directory.
+type Dir string
+
+// The places inside a data directory.
+func (d Dir) path(elements ...string) string {
+	return filepath.Join(append([]string{string(d)}, elements...)...)
+}
+
+// Keys holds certificates, private keys and the keys that encrypt what is stored.
+func (d Dir) Keys() string { return d.path("keys") }
+
+// Etcd holds the objects of the API.
+func (d Dir) Etcd() string { return d.path("etcd") }
+
+// Blobs holds artifacts, logs, plans and state versions.
+func (d Dir) Blobs() string { return d.path("blobs") }
+
+// Work holds the working directories of the stacks.
+func (d Dir) Work() string { return d.path("work") }
+
+// Runner holds what the server and its runner share.
+func (d Dir) Runner() string { return d.path("runner") }
+
+// Providers is a filesystem mirror of providers.
+func (d Dir) Providers() string { return d.path("providers") }
+
+// Kubeconfig is the administrator's way in.
+func (d Dir) Kubeconfig() string { return d.path("kubeconfig") }
+
+// BlobKey is the age identity that opens every blob.
+func (d Dir) BlobKey() string { return d.path("keys", "blob.agekey") }
+
+// Open makes the directory when it is not there, makes it private and refuses one that a newer Yuba wrote.
+// It does not lock it.
+func Open(path string) (Dir, error) {
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return "", fmt.Errorf("find the data directory %s: %w", path, err)
+	}
+	if err := os.MkdirAll(absolute, 0o700); err != nil {
+		return "", fmt.Errorf("make the data directory: %w", err)
+	}
+	if err := os.Chmod(absolute, 0o700); err != nil {
+		return "", fmt.Errorf("make the data directory private: %w", err)
+	}
+	d := Dir(absolute)
+	if err := d.checkFormat(); err != nil {
+		return "", err
+	}
+	return d, nil
+}
+
+// WriteFile replaces the file at path as a whole: readers and a crash see the old content or the new one.
+func WriteFile(path string, data []byte, mode os.FileMode) error {
+	temporary, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	defer os.Remove(temporary.Name())
+	_, err = temporary.Write(data)
+	if err == nil {
+		err = temporary.Chmod(mode)
+	}
+	if err == nil {
+		err = temporary.Sync()
+	}
+	if closeErr := temporary.Close(); err == nil {
+		err = closeErr
+	}
+	if err == nil {
+		err = os.Rename(temporary.Name(), path)
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return SyncDir(filepath.Dir(path))
+}
+
+// SyncDir makes renames inside the directory survive a power cut.
+func SyncDir(path string) error {
+	dir, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("sync %s: %w", path, err)
+	}
+	defer dir.Close()
+	if err := dir.Sync(); err != nil {
+		return fmt.Errorf("sync %s: %w", path, err)
+	}
+	return nil
+}

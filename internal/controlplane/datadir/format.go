@@ -1,0 +1,48 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package datadir
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// Format is the layout that this Yuba writes. It grows when an older Yuba could no longer read the directory.
+const Format = 1
+
+// NewerFormatError says that a newer Yuba wrote the data.
+type NewerFormatError struct {
+	// What was written: "the data directory /x" or "the backup".
+	What string
+	// Found is its format.
+	Found int
+}
+
+func (e *NewerFormatError) Error() string {
+	return fmt.Sprintf("open %s: it has format %d, this Yuba knows formats up to %d. A newer Yuba wrote it. "+
+		"Use that version, or restore a backup made by this one into another data directory", e.What, e.Found, Format)
+}
+
+// checkFormat refuses a newer format and records this one in a new directory.
+func (d Dir) checkFormat() error {
+	path := d.path("version")
+	data, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return WriteFile(path, []byte(strconv.Itoa(Format)+"\n"), 0o600)
+	}
+	if err != nil {
+		return fmt.Errorf("read the data directory's format: %w", err)
+	}
+	found, err := strconv.Atoi(strings.TrimSpace(string(data)))
+	if err != nil {
+		return fmt.Errorf("read the data directory's format: %s holds %.20q instead of a number", path, data)
+	}
+	if found > Format {
+		return &NewerFormatError{What: "the data directory " + string(d), Found: found}
+	}
+	return nil
+}

@@ -1,0 +1,98 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package datadir
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// Holder says who uses a data directory.
+type Holder struct {
+	PID     int       `json:"pid"`
+	Since   time.Time `json:"since"`
+	Address string    `json:"address,omitempty"`
+}
+
+// LockedError says that another Yuba uses the data directory.
+type LockedError struct {
+	Dir    Dir
+	Holder Holder
+}
+
+func (e *LockedError) Error() string {
+	who := "another Yuba"
+	if e.Holder.PID != 0 {
+		who = fmt.Sprintf("another Yuba (process %d, since %s", e.Holder.PID, e.Holder.Since.Local().Format(time.DateTime))
+		if e.Holder.Address != "" {
+			who += ", serving " + e.Holder.Address
+		}
+		who += ")"
+	}
+	return fmt.Sprintf("lock the data directory %s: %s uses it. Stop that one, or choose another directory with --data-dir", e.Dir, who)
+}
+
+// Lock is the right to use a data directory.
+type Lock struct {
+	file   *flock.Flock
+	path   string
+	holder Holder
+}
+
+// Lock takes the directory for this process, or says with a LockedError who has it.
+func (d Dir) Lock() (*Lock, error) {
+	path := d.path("lock")
+	file := flock.New(path, flock.SetPermissions(0o600))
+	taken, err := file.TryLock()
+	if err != nil {
+		return nil, fmt.Errorf("lock the data directory %s: %w", d, err)
+	}
+	if !taken {
+		return nil, &LockedError{Dir: d, Holder: readHolder(path)}
+	}
+	l := &Lock{file: file, path: path, holder: Holder{PID: os.Getpid(), Since: time.Now().UTC().Truncate(time.Second)}}
+	if err := l.Announce(""); err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// Announce records the address that the holder serves, for the message a second instance gets.
+func (l *Lock) Announce(address string) error {
+	l.holder.Address = address
+	data, err := json.Marshal(l.holder)
+	if err != nil {
+		return fmt.Errorf("record who holds %s: %w", l.path, err)
+	}
+	// Written in place: replacing the file would leave the lock on the old one.
+	if err := os.WriteFile(l.path, append(data, '\n'), 0o600); err != nil {
+		return fmt.Errorf("record who holds %s: %w", l.path, err)
+	}
+	return nil
+}
+
+// Release gives the directory up. The file stays: removing it would let two processes lock two files of one name.
+func (l *Lock) Release() error {
+	if err := os.Truncate(l.path, 0); err != nil {
+		return fmt.Errorf("release %s: %w", l.path, err)
+	}
+	if err := l.file.Close(); err != nil {
+		return fmt.Errorf("release %s: %w", l.path, err)
+	}
+	return nil
+}
+
+// readHolder returns what the file says; a holder that is just writing it may leave that empty.
+func readHolder(path string) Holder {
+	var holder Holder
+	data, err := os.ReadFile(path)
+	if err != nil || json.Unmarshal(data, &holder) != nil {
+		return Holder{}
+	}
+	return holder
+}
