@@ -1,0 +1,55 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha2
+
+import (
+	"github.com/fluxcd/pkg/apis/meta"
+)
+
+// Annotations of stacks.
+const (
+	// AnnotationReconcile asks for a pass at once whenever its value changes.
+	AnnotationReconcile = meta.ReconcileRequestAnnotation
+	// AnnotationBreakTheGlass holds the stack for work by hand while it is set.
+	AnnotationBreakTheGlass = "break-the-glass.tf-controller/requestedAt"
+	// AnnotationRejected names the plan that somebody rejected.
+	AnnotationRejected = "yuba.dev/rejected"
+	// AnnotationReplan asks for a fresh plan whenever its value changes.
+	AnnotationReplan = "yuba.dev/replan"
+)
+
+// Finalizers of stacks.
+const (
+	// Finalizer keeps a stack until what its deletion demands is done.
+	Finalizer = "finalizers.tf.contrib.fluxcd.io"
+	// DependencyFinalizerPrefix and the name of a stack keep the stacks that it depends on.
+	DependencyFinalizerPrefix = "tf.dependency.of."
+)
+
+// Labels that tofu-controller and its branch planner set.
+const (
+	LabelRunner          = "infra.contrib.fluxcd.io/terraform"
+	LabelBranchPlanner   = "infra.weave.works/branch-planner"
+	LabelPullRequestID   = "infra.weave.works/pr-id"
+	LabelPrimaryResource = "infra.weave.works/primary-resource"
+)
+
+// DefaultWorkspace is the workspace of a stack that names none.
+const DefaultWorkspace = "default"
+
+// Names of what belongs to a state. The kubernetes backend of OpenTofu uses the same.
+const (
+	stateSecretPrefix = "tfstate-"
+	leasePrefix       = "lock-"
+)
+
+// StateSecretName is the name of the Secret that keeps the state of a workspace with a suffix.
+func StateSecretName(workspace, suffix string) string {
+	return stateSecretPrefix + workspace + "-" + suffix
+}
+
+// StateLeaseName is the name of the Lease that locks the state of a workspace with a suffix.
+func StateLeaseName(workspace, suffix string) string {
+	return leasePrefix + StateSecretName(workspace, suffix)
+}

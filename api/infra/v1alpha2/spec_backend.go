@@ -1,0 +1,115 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha2
+
+// BackendConfigSpec says where the state is kept.
+type BackendConfigSpec struct {
+	// Leave the backend alone: the module's own configuration counts. Defaults to false.
+	// +optional
+	Disable bool `json:"disable,omitempty"`
+
+	// The end of the state's Secret name, tfstate-WORKSPACE-SUFFIX. Two stacks with the same suffix and workspace share
+	// a state. Defaults to the object's name.
+	// +optional
+	SecretSuffix string `json:"secretSuffix,omitempty"`
+
+	// Kept for objects that have it; the state is reached without it.
+	// +optional
+	InClusterConfig bool `json:"inClusterConfig,omitempty"`
+
+	// A backend of your own: the HCL that stands in the terraform block, such as
+	// backend "s3" { bucket = "states" }. The tool then uses and locks it directly.
+	// +optional
+	CustomConfiguration string `json:"customConfiguration,omitempty"`
+
+	// Kept for objects that have it: the kubeconfig file of the kubernetes backend.
+	// +optional
+	ConfigPath string `json:"configPath,omitempty"`
+
+	// More labels for the state's Secret.
+	// +optional
+	Labels map[string]string `json:"labels,omitempty"`
+}
+
+// BackendConfigsReference names a Secret or ConfigMap with backend configuration.
+type BackendConfigsReference struct {
+	// Secret or ConfigMap.
+	// +kubebuilder:validation:Enum=Secret;ConfigMap
+	// +required
+	Kind string `json:"kind"`
+
+	// The name of the Secret or ConfigMap, in the object's namespace.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +required
+	Name string `json:"name"`
+
+	// The keys to use. Defaults to all keys.
+	// +optional
+	Keys []string `json:"keys,omitempty"`
+
+	// Go on without it when it does not exist. Defaults to false.
+	// +optional
+	Optional bool `json:"optional,omitempty"`
+}
+
+// CloudSpec is the cloud block of the terraform block.
+type CloudSpec struct {
+	// The organization that has the workspaces.
+	// +required
+	Organization string `json:"organization"`
+
+	// The workspaces to use.
+	// +required
+	Workspaces *CloudWorkspacesSpec `json:"workspaces"`
+
+	// The host of the service. Defaults to the tool's own default.
+	// +optional
+	Hostname string `json:"hostname,omitempty"`
+
+	// The token to authenticate with. It stands readable in the object; a Secret in cliConfigSecretRef or fileMappings is
+	// better.
+	// +optional
+	Token string `json:"token,omitempty"`
+}
+
+// CloudWorkspacesSpec names workspaces, by name or by tags.
+type CloudWorkspacesSpec struct {
+	// The name of one workspace.
+	// +optional
+	Name string `json:"name,omitempty"`
+
+	// Tags that the workspaces have.
+	// +optional
+	Tags []string `json:"tags,omitempty"`
+}
+
+// TFStateSpec says what to do about a locked state.
+type TFStateSpec struct {
+	// Whether to break a lock: "no"; "yes" breaks the lock that lockIdentifier names; "auto" breaks any lock. Only use
+	// "auto" when nothing else writes this state: a lock that is broken too early can damage it.
+	// +kubebuilder:validation:Enum=yes;no;auto
+	// +kubebuilder:default:=no
+	// +optional
+	ForceUnlock ForceUnlock `json:"forceUnlock,omitempty"`
+
+	// The id of the lock to break, as status.lock.pending shows it, such as f2ab685b-f84d-ac0b-a125-378a22877e8d.
+	// +optional
+	LockIdentifier string `json:"lockIdentifier,omitempty"`
+
+	// How long the tool waits for the lock, such as "30s".
+	// +kubebuilder:default:="0s"
+	// +optional
+	LockTimeout string `json:"lockTimeout,omitempty"`
+}
+
+// ForceUnlock says whether to break a lock.
+type ForceUnlock string
+
+// The values of spec.tfstate.forceUnlock.
+const (
+	ForceUnlockNo   ForceUnlock = "no"
+	ForceUnlockYes  ForceUnlock = "yes"
+	ForceUnlockAuto ForceUnlock = "auto"
+)
