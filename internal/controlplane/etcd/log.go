@@ -1,0 +1,75 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package etcd
+
+import (
+	"context"
+	"log/slog"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+)
+
+// slogCore hands etcd's log to ours. etcd talks to administrators of clusters: most of what it says at level info and
+// warning means nothing to whoever runs one Yuba, so levels go down by one and a half.
+type slogCore struct {
+	log *slog.Logger
+}
+
+func zapTo(log *slog.Logger) *zap.Logger {
+	if log == nil {
+		log = slog.Default()
+	}
+	return zap.New(slogCore{log: log.With("component", "etcd")})
+}
+
+func levelOf(level zapcore.Level) slog.Level {
+	switch {
+	case level >= zapcore.DPanicLevel:
+		return slog.LevelError
+	case level >= zapcore.ErrorLevel:
+		return slog.LevelWarn
+	default:
+		return slog.LevelDebug
+	}
+}
+
+// Enabled implements zapcore.Core. Information is dropped unless somebody debugs etcd itself.
+func (c slogCore) Enabled(level zapcore.Level) bool {
+	return level >= zapcore.WarnLevel && c.log.Enabled(context.Background(), levelOf(level))
+}
+
+// With implements zapcore.Core.
+func (c slogCore) With(fields []zapcore.Field) zapcore.Core {
+	return slogCore{log: c.log.With(arguments(fields)...)}
+}
+
+// Check implements zapcore.Core.
+func (c slogCore) Check(entry zapcore.Entry, checked *zapcore.CheckedEntry) *zapcore.CheckedEntry {
+	if c.Enabled(entry.Level) {
+		return checked.AddCore(entry, c)
+	}
+	return checked
+}
+
+// Write implements zapcore.Core.
+func (c slogCore) Write(entry zapcore.Entry, fields []zapcore.Field) error {
+	c.log.Log(context.Background(), levelOf(entry.Level), entry.Message, arguments(fields)...)
+	return nil
+}
+
+// Sync implements zapcore.Core.
+func (c slogCore) Sync() error { return nil }
+
+func arguments(fields []zapcore.Field) []any {
+	encoder := zapcore.NewMapObjectEncoder()
+	for _, field := range fields {
+		field.AddTo(encoder)
+	}
+	arguments := make([]any, 0, 2*len(encoder.Fields))
+	for key, value := range encoder.Fields {
+		arguments = append(arguments, key, value)
+	}
+	return arguments
+}

@@ -1,0 +1,104 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package etcd
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+)
+
+const (
+	// worthwhile is the unused space from which rewriting the file pays: less is written again within minutes.
+	worthwhile = 64 << 20
+	// restAfter is the pause between two rewrites; each stops all requests for as long as the used data takes to copy.
+	restAfter = 15 * time.Minute
+)
+
+// size of the file's used pages and of the data in them.
+type size struct{ file, used int64 }
+
+func (s *Server) size() size {
+	backend := s.member.Server.Backend()
+	return size{file: backend.Size(), used: backend.SizeInUse()}
+}
+
+// keepUp looks after the file's size until the context ends. It asks the member itself, which costs nothing.
+func (s *Server) keepUp(ctx context.Context) {
+	ticker := time.NewTicker(s.options.UpkeepEvery)
+	defer ticker.Stop()
+	var lastDefrag, lastComplaint time.Time
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-ticker.C:
+			switch size := s.size(); {
+			case s.isFull():
+				if err := s.makeSpace(ctx); err != nil && now.Sub(lastComplaint) > time.Minute {
+					s.options.Log.Error("the API's store is full and takes no changes", "error", err)
+					lastComplaint = now
+				}
+			case size.isWasteful(s.options.Quota) && now.Sub(lastDefrag) > restAfter:
+				s.defragment()
+				lastDefrag = now
+			}
+		}
+	}
+}
+
+// isWasteful says whether rewriting the file is worth its pause: half of it is empty, or a quarter and it nears its quota.
+func (z size) isWasteful(quota int64) bool {
+	unused := z.file - z.used
+	nearQuota := z.file > quota/4*3
+	return unused > worthwhile && (unused > z.file/2 || nearQuota && unused > z.file/4)
+}
+
+func (s *Server) isFull() bool {
+	for _, alarm := range s.member.Server.Alarms() {
+		if alarm.Alarm == pb.AlarmType_NOSPACE {
+			return true
+		}
+	}
+	return false
+}
+
+// makeSpace drops all history, rewrites the file and, when that made room, clears the alarm.
+func (s *Server) makeSpace(ctx context.Context) error {
+	before := s.size()
+	server := s.member.Server
+	if revision := server.KV().Rev(); revision > server.KV().FirstRev() {
+		_, err := server.Compact(ctx, &pb.CompactionRequest{Revision: revision, Physical: true})
+		if err != nil {
+			return fmt.Errorf("drop the store's history: %w", err)
+		}
+	}
+	s.defragment()
+	after := s.size()
+	if after.file > s.options.Quota/100*95 {
+		return fmt.Errorf("make space in the API's store: its objects alone take %d of %d MiB. Delete objects that are no longer needed",
+			after.used>>20, s.options.Quota>>20)
+	}
+	_, err := server.Alarm(ctx, &pb.AlarmRequest{
+		Action: pb.AlarmRequest_DEACTIVATE, Alarm: pb.AlarmType_NOSPACE, MemberID: uint64(server.MemberID()),
+	})
+	if err != nil {
+		return fmt.Errorf("clear the store's alarm: %w", err)
+	}
+	s.options.Log.Warn("the API's store was full; its history is dropped and it takes changes again",
+		"beforeMiB", before.file>>20, "afterMiB", after.file>>20, "quotaMiB", s.options.Quota>>20)
+	return nil
+}
+
+func (s *Server) defragment() {
+	start, before := time.Now(), s.size()
+	if err := s.member.Server.Backend().Defrag(); err != nil {
+		s.options.Log.Warn("rewriting the API's store did not work; it stays as it is", "error", err)
+		return
+	}
+	s.options.Log.Debug("rewrote the API's store", "beforeMiB", before.file>>20, "afterMiB", s.size().file>>20,
+		"took", time.Since(start))
+}
