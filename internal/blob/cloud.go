@@ -1,0 +1,101 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package blob
+
+import (
+	"context"
+	"errors"
+	"io"
+	"iter"
+
+	"gocloud.dev/blob"
+	_ "gocloud.dev/blob/azureblob" // azblob://
+	_ "gocloud.dev/blob/gcsblob"   // gs://
+	_ "gocloud.dev/blob/memblob"   // mem://
+	_ "gocloud.dev/blob/s3blob"    // s3://
+	"gocloud.dev/gcerrors"
+)
+
+// cloud is a bucket behind gocloud.dev/blob. Object stores publish an object when its writer is closed, and durably.
+type cloud struct {
+	objects *blob.Bucket
+}
+
+func openCloud(ctx context.Context, rawURL string) (*cloud, error) {
+	objects, err := blob.OpenBucket(ctx, rawURL)
+	if err != nil {
+		return nil, err
+	}
+	return &cloud{objects: objects}, nil
+}
+
+func (c *cloud) write(ctx context.Context, key string, fill func(io.Writer) error) error {
+	// Ending the context before Close is how gocloud is told not to publish what was written.
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	w, err := c.objects.NewWriter(ctx, key, &blob.WriterOptions{ContentType: "application/octet-stream"})
+	if err != nil {
+		return err
+	}
+	if err := fill(w); err != nil {
+		cancel()
+		_ = w.Close() // reports the cancellation
+		return err
+	}
+	return w.Close()
+}
+
+func (c *cloud) open(ctx context.Context, key string) (io.ReadCloser, error) {
+	r, err := c.objects.NewReader(ctx, key, nil)
+	if err != nil {
+		return nil, cloudError(err)
+	}
+	return r, nil
+}
+
+func (c *cloud) stat(ctx context.Context, key string) (Info, error) {
+	attributes, err := c.objects.Attributes(ctx, key)
+	if err != nil {
+		return Info{}, cloudError(err)
+	}
+	return Info{Key: key, Size: attributes.Size, Modified: attributes.ModTime}, nil
+}
+
+func (c *cloud) remove(ctx context.Context, key string) error {
+	err := cloudError(c.objects.Delete(ctx, key))
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+func (c *cloud) list(ctx context.Context, prefix string) iter.Seq2[Info, error] {
+	return func(yield func(Info, error) bool) {
+		objects := c.objects.List(&blob.ListOptions{Prefix: prefix})
+		for {
+			object, err := objects.Next(ctx)
+			if err == io.EOF {
+				return
+			}
+			if err != nil {
+				yield(Info{}, err)
+				return
+			}
+			if !yield(Info{Key: object.Key, Size: object.Size, Modified: object.ModTime}, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (c *cloud) spool() string { return "" }
+
+func (c *cloud) close() error { return c.objects.Close() }
+
+func cloudError(err error) error {
+	if gcerrors.Code(err) == gcerrors.NotFound {
+		return ErrNotFound
+	}
+	return err
+}
