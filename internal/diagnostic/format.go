@@ -104,8 +104,12 @@ func (s *Snippet) format(o Options) string {
 }
 
 // carets underlines bytes start to end of the line, counted in characters;
-// tabs are kept so that the marks stand below what they mean.
+// tabs are kept so that the marks stand below what they mean. A highlight that
+// begins where the line ends, such as a missing quote, gets one mark there.
 func carets(line string, start, end int) string {
+	if start == len(line) && end >= start {
+		line, end = line+" ", start+1
+	}
 	start, end = max(start, 0), min(end, len(line))
 	if start >= end {
 		return ""
@@ -115,7 +119,7 @@ func carets(line string, start, end int) string {
 		switch {
 		case i >= end:
 			return b.String()
-		case i+utf8.RuneLen(r) > start || i >= start:
+		case i+utf8.RuneLen(r) > start:
 			b.WriteByte('^')
 		case r == '\t':
 			b.WriteByte('\t')

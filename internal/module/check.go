@@ -1,0 +1,204 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package module
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"sort"
+	"strings"
+
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+	ctyjson "github.com/zclconf/go-cty/cty/json"
+)
+
+// Problem is a value that is missing or does not fit its declaration.
+type Problem struct {
+	Variable string   `json:"variable"`
+	Pos      Position `json:"pos"`
+	// Reason never contains the value.
+	Reason string `json:"reason"`
+}
+
+// String returns `main.tf:3: variable "n": a number is required`.
+func (p Problem) String() string {
+	return fmt.Sprintf("%s: variable %q: %s", p.Pos, p.Variable, p.Reason)
+}
+
+// Problems are all that is wrong with a set of values.
+type Problems []Problem
+
+// Error lists the problems, one on each line.
+func (l Problems) Error() string {
+	lines := make([]string, len(l))
+	for i, p := range l {
+		lines[i] = p.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// CheckVariables holds values against the module's declarations. It returns
+// the values to give to tofu, in which strings that hold JSON of the declared
+// type have become that; everything that is wrong; and what is worth knowing,
+// such as names that the module does not declare. The values of those are left
+// out of what it returns.
+func CheckVariables(m *Module, values map[string]json.RawMessage) (map[string]json.RawMessage, Problems, []string) {
+	converted := make(map[string]json.RawMessage, len(values))
+	var problems Problems
+	for _, name := range m.VariableNames() {
+		v := m.Variables[name]
+		raw, given := values[name]
+		if !given {
+			if v.Required() {
+				problems = append(problems, v.problem("no value is set and it has no default"+ofType(v)))
+			}
+			continue
+		}
+		value, err := v.check(raw)
+		if err != nil {
+			problems = append(problems, v.problem(err.Error()))
+			continue
+		}
+		converted[name] = value
+	}
+	return converted, problems, undeclared(m, values)
+}
+
+func (v *Variable) problem(reason string) Problem {
+	return Problem{Variable: v.Name, Pos: v.Pos, Reason: reason}
+}
+
+func ofType(v *Variable) string {
+	if v.Type == cty.DynamicPseudoType {
+		return ""
+	}
+	return " (" + v.TypeString() + ")"
+}
+
+func undeclared(m *Module, values map[string]json.RawMessage) []string {
+	var names []string
+	for name := range values {
+		if m.Variables[name] == nil {
+			names = append(names, name)
+		}
+	}
+	sort.Strings(names)
+	warnings := make([]string, len(names))
+	for i, name := range names {
+		warnings[i] = fmt.Sprintf("the module declares no variable %q; its value is not used", name)
+	}
+	return warnings
+}
+
+// check returns the value as tofu shall get it: as it is, or parsed when it is
+// a string that holds JSON of the declared type.
+func (v *Variable) check(raw json.RawMessage) (json.RawMessage, error) {
+	value, err := decode(raw)
+	if err != nil {
+		return nil, err
+	}
+	err = v.accepts(value)
+	if err == nil {
+		return raw, nil
+	}
+	if value.IsNull() || value.Type() != cty.String {
+		return nil, err
+	}
+	inner := json.RawMessage(value.AsString())
+	parsed, decodeErr := decode(inner)
+	if decodeErr != nil {
+		return nil, err
+	}
+	if innerErr := v.accepts(parsed); innerErr != nil {
+		return nil, innerErr
+	}
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, inner); err != nil {
+		return nil, errors.New("its value is not valid JSON")
+	}
+	return compact.Bytes(), nil
+}
+
+// accepts applies the rules that tofu applies to a root module's variable.
+func (v *Variable) accepts(value cty.Value) error {
+	if value.IsNull() {
+		// A null for a variable that must not be null means its default.
+		if !v.Nullable && !v.HasDefault {
+			return errors.New("null is not allowed (nullable = false)")
+		}
+		return nil
+	}
+	if v.Defaults != nil {
+		value = v.Defaults.Apply(value)
+	}
+	if _, err := convert.Convert(value, v.Type); err != nil {
+		return fmt.Errorf("%s%s", place(err), reason(err, v))
+	}
+	return nil
+}
+
+// valueKey finds the one thing of a value that cty's texts contain: map keys.
+var valueKey = regexp.MustCompile(`element "(?:[^"\\]|\\.)*": `)
+
+// reason words why a conversion is not possible. cty's texts speak about types
+// and declared names; map keys, which are part of the value, are taken out
+// here and by place.
+func reason(err error, v *Variable) string {
+	text := err.Error()
+	var pathErr cty.PathError
+	if errors.As(err, &pathErr) {
+		text = pathErr.Error()
+	}
+	text = valueKey.ReplaceAllString(text, "an element: ")
+	declared := v.TypeString()
+	if len(declared) > 200 || strings.Contains(declared, "\n") {
+		return text
+	}
+	return text + " (declared type: " + declared + ")"
+}
+
+// place says where in a value the trouble is: by index and attribute.
+func place(err error) string {
+	var pathErr cty.PathError
+	if !errors.As(err, &pathErr) || len(pathErr.Path) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	for _, step := range pathErr.Path {
+		switch s := step.(type) {
+		case cty.GetAttrStep:
+			b.WriteString("." + s.Name)
+		case cty.IndexStep:
+			if s.Key.Type() == cty.Number && s.Key.IsKnown() {
+				b.WriteString("[" + s.Key.AsBigFloat().Text('f', 0) + "]")
+			} else {
+				b.WriteString("[…]")
+			}
+		}
+	}
+	return "in " + b.String() + ": "
+}
+
+// decode reads a JSON value as tofu reads one from a tfvars.json file.
+func decode(raw json.RawMessage) (cty.Value, error) {
+	if wild := tooWildJSON(raw); wild != "" {
+		return cty.NilVal, errors.New("its value is " + wild)
+	}
+	if !json.Valid(raw) {
+		return cty.NilVal, errors.New("its value is not valid JSON")
+	}
+	ty, err := ctyjson.ImpliedType(raw)
+	if err != nil {
+		return cty.NilVal, errors.New("its value is not valid JSON")
+	}
+	value, err := ctyjson.Unmarshal(raw, ty)
+	if err != nil {
+		return cty.NilVal, errors.New("its value is not valid JSON")
+	}
+	return value, nil
+}

@@ -1,0 +1,88 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package module
+
+import (
+	"fmt"
+	"sort"
+
+	"github.com/hashicorp/hcl/v2/ext/typeexpr"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Module is what a root module declares.
+type Module struct {
+	// Files are the configuration files that count, sorted.
+	Files     []string
+	Variables map[string]*Variable
+	Outputs   map[string]*Output
+	// Backend is the declared backend; nil if there is none.
+	Backend *Backend
+	// RequiredVersion holds the constraints on the tool's version.
+	RequiredVersion []string
+	// RequiredProviders are declared by local name.
+	RequiredProviders map[string]Provider
+}
+
+// Position is where a declaration stands.
+type Position struct {
+	File string `json:"file"`
+	Line int    `json:"line"`
+}
+
+// String returns "main.tf:3".
+func (p Position) String() string { return fmt.Sprintf("%s:%d", p.File, p.Line) }
+
+// Variable is a declared input variable.
+type Variable struct {
+	Name        string
+	Description string
+	// Type is the type constraint; [cty.DynamicPseudoType] when anything goes.
+	Type cty.Type
+	// Defaults are those of optional attributes inside of Type; may be nil.
+	Defaults   *typeexpr.Defaults
+	HasDefault bool
+	// Sensitive is also true when it is not a literal and may therefore be.
+	Sensitive bool
+	Ephemeral bool
+	Nullable  bool
+	Pos       Position
+}
+
+// Required reports whether a value must be given.
+func (v *Variable) Required() bool { return !v.HasDefault }
+
+// TypeString writes the type constraint as configuration does.
+func (v *Variable) TypeString() string { return typeexpr.TypeString(v.Type) }
+
+// Output is a declared output.
+type Output struct {
+	Name        string
+	Description string
+	Sensitive   bool
+	Pos         Position
+}
+
+// Backend is a declared backend. Its configuration is not read.
+type Backend struct {
+	// Type is the backend's name, or "cloud" for a cloud block.
+	Type string
+	Pos  Position
+}
+
+// Provider is a required provider.
+type Provider struct {
+	Source  string
+	Version string
+}
+
+// VariableNames returns the names of the declared variables, sorted.
+func (m *Module) VariableNames() []string {
+	names := make([]string, 0, len(m.Variables))
+	for name := range m.Variables {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	return names
+}

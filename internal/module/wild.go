@@ -1,0 +1,130 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package module
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+)
+
+// The parsers of HCL and of its JSON form call themselves for every level of
+// nesting, and Go ends the whole process when a stack grows past its limit.
+// So nesting is measured before anything is parsed. maxPending bounds the
+// tokens that one expression keeps open on all its levels together: the worst
+// of them, a parenthesis, takes about 5 KiB of stack.
+const (
+	maxPending  = 20000
+	maxDepth    = 1000
+	maxExponent = 999
+)
+
+// tooWild says why a native file must not be parsed, or returns nil.
+func tooWild(src []byte, name string) *hcl.Diagnostic {
+	tokens, _ := hclsyntax.LexConfig(src, name, hcl.InitialPos)
+	var levels []level
+	current := level{kind: hclsyntax.TokenOBrace}
+	pending := 0
+	for _, token := range tokens {
+		pending++
+		current.pending++
+		switch token.Type {
+		case hclsyntax.TokenOBrace, hclsyntax.TokenOBrack, hclsyntax.TokenOParen, hclsyntax.TokenOQuote,
+			hclsyntax.TokenOHeredoc, hclsyntax.TokenTemplateInterp, hclsyntax.TokenTemplateControl:
+			levels = append(levels, current)
+			current = level{kind: token.Type}
+		case hclsyntax.TokenCBrace, hclsyntax.TokenCBrack, hclsyntax.TokenCParen, hclsyntax.TokenCQuote,
+			hclsyntax.TokenCHeredoc, hclsyntax.TokenTemplateSeqEnd:
+			if len(levels) > 0 {
+				pending -= current.pending
+				current, levels = levels[len(levels)-1], levels[:len(levels)-1]
+			}
+		case hclsyntax.TokenComma:
+			pending -= current.pending
+			current.pending = 0
+		case hclsyntax.TokenNewline:
+			if current.kind == hclsyntax.TokenOBrace {
+				pending -= current.pending
+				current.pending = 0
+			}
+		case hclsyntax.TokenNumberLit:
+			if wildNumber(string(token.Bytes)) {
+				return refuse(token.Range, "Number out of range", fmt.Sprintf("Exponents go up to %d.", maxExponent))
+			}
+		}
+		if len(levels) > maxDepth || pending > maxPending {
+			return refuse(token.Range, "Configuration nested too deeply", "Expressions and blocks may nest "+
+				strconv.Itoa(maxDepth)+" levels deep.")
+		}
+	}
+	return nil
+}
+
+// level is an open bracket, quote or template and what stands in it since the
+// last separator.
+type level struct {
+	kind    hclsyntax.TokenType
+	pending int
+}
+
+func refuse(r hcl.Range, summary, detail string) *hcl.Diagnostic {
+	return &hcl.Diagnostic{Severity: hcl.DiagError, Summary: summary, Detail: detail, Subject: &r}
+}
+
+// wildNumber finds numbers whose decimal form fills the memory, 1e999999999,
+// and those that take long to read, being a thousand digits long.
+func wildNumber(literal string) bool {
+	if len(literal) > maxExponent {
+		return true
+	}
+	i := strings.IndexAny(literal, "eE")
+	if i < 0 {
+		return false
+	}
+	exponent, err := strconv.Atoi(strings.TrimPrefix(literal[i+1:], "+"))
+	return err != nil || exponent > maxExponent || exponent < -maxExponent
+}
+
+// tooWildJSON says why a JSON document must not be parsed, or returns "". It
+// does not care whether the document is valid.
+func tooWildJSON(src []byte) string {
+	depth := 0
+	for i := 0; i < len(src); i++ {
+		switch c := src[i]; {
+		case c == '"':
+			i = endOfString(src, i)
+		case c == '[' || c == '{':
+			if depth++; depth > maxDepth {
+				return "nested too deeply"
+			}
+		case c == ']' || c == '}':
+			depth--
+		case c >= '0' && c <= '9':
+			start := i
+			for i+1 < len(src) && strings.IndexByte("0123456789.eE+-", src[i+1]) >= 0 {
+				i++
+			}
+			if wildNumber(string(src[start : i+1])) {
+				return "number out of range"
+			}
+		}
+	}
+	return ""
+}
+
+// endOfString returns the index of the quote that ends the string at start.
+func endOfString(src []byte, start int) int {
+	for i := start + 1; i < len(src); i++ {
+		switch src[i] {
+		case '\\':
+			i++
+		case '"':
+			return i
+		}
+	}
+	return len(src)
+}
