@@ -93,6 +93,10 @@ type TerraformStatus struct {
 	// +optional
 	LastAppliedArtifact *ArtifactReference `json:"lastAppliedArtifact,omitempty"`
 
+	// (Yuba) The run that was applied last. Its inputs are kept so that the stack can be destroyed when they are gone.
+	// +optional
+	LastAppliedRun string `json:"lastAppliedRun,omitempty"`
+
 	// (Yuba) The digest of everything that goes into a run (program, tool, variables, environment, backend, state) at the
 	// last pass that came to a conclusion. While it stays the same there is nothing to plan.
 	// +optional
@@ -143,6 +147,13 @@ type PlanStatus struct {
 	// (Yuba) The run that made the pending plan; its files are kept there.
 	// +optional
 	RunID string `json:"runID,omitempty"`
+
+	// (Yuba) The id that the first plan of the last planned revision got; later ones append -2, -3 and so on.
+	// +optional
+	Base string `json:"base,omitempty"`
+	// (Yuba) How many plans of other content the revision has had, for their ids.
+	// +optional
+	Sequence int32 `json:"sequence,omitempty"`
 
 	// (Yuba) Whether the pending plan is approved.
 	// +optional
