@@ -3,10 +3,7 @@
 
 package decide
 
-import (
-	"fmt"
-	"time"
-)
+import "fmt"
 
 // rule looks at one situation: it answers with a decision, or false when the situation is another.
 type rule struct {
@@ -73,7 +70,8 @@ func runInHand(f Facts) (Decision, bool) {
 		return Decision{}, false
 	}
 	// Only what changes nothing can be given up; an apply is always awaited.
-	if !c.Apply && !c.Canceled && f.Config != "" && c.Config != f.Config {
+	superseded := c.Config != f.Config || c.Destroy != f.Stack.Destroy
+	if !c.Apply && !c.Canceled && f.Config != "" && superseded {
 		return Decision{Verb: VerbCancel, Subject: c.ID, Reason: ReasonSuperseded,
 			Message: "The configuration changed while it was being planned"}, true
 	}
@@ -108,7 +106,7 @@ func sourceNotReady(f Facts) (Decision, bool) {
 	}
 	// Sources are watched; the interval only guards against a lost event.
 	return Decision{Verb: VerbFail, Reason: ReasonArtifactFailed, Message: f.Source.Problem,
-		NextCheck: f.Now.Add(f.Stack.RetryInterval)}, true
+		NextCheck: lookAgain(f)}, true
 }
 
 func inputsNotReady(f Facts) (Decision, bool) {
@@ -116,7 +114,7 @@ func inputsNotReady(f Facts) (Decision, bool) {
 		return Decision{}, false
 	}
 	return Decision{Verb: VerbFail, Reason: orDefault(f.Inputs.Reason, ReasonVarsGeneration), Message: f.Inputs.Problem,
-		NextCheck: f.Now.Add(f.Stack.RetryInterval)}, true
+		NextCheck: lookAgain(f)}, true
 }
 
 func stateUnusable(f Facts) (Decision, bool) {
@@ -124,7 +122,7 @@ func stateUnusable(f Facts) (Decision, bool) {
 		return Decision{}, false
 	}
 	return Decision{Verb: VerbFail, Reason: ReasonStateUnusable, Message: f.StateProblem,
-		NextCheck: f.Now.Add(f.Stack.RetryInterval)}, true
+		NextCheck: lookAgain(f)}, true
 }
 
 func locked(f Facts) (Decision, bool) {
@@ -133,18 +131,36 @@ func locked(f Facts) (Decision, bool) {
 	}
 	return Decision{Verb: VerbWait, Subject: f.Lock.ID, Reason: ReasonLockHeld,
 		Message:   fmt.Sprintf("Terraform Locked with Lock Identifier: %s", f.Lock.ID),
-		NextCheck: f.Now.Add(f.Stack.RetryInterval)}, true
+		NextCheck: lookAgain(f)}, true
 }
 
-// fits says whether the pending plan was made for exactly what is there now.
-func fits(f Facts) bool {
+// staleBecause says why the pending plan cannot be applied any more; empty when it was made for exactly what is there
+// now.
+func staleBecause(f Facts) string {
 	p := f.Pending
-	return p != nil && p.Usable && p.Config == f.Config && p.Destroy == f.Stack.Destroy &&
-		(f.Stack.OwnBackend || p.StateSerial == f.StateSerial)
+	switch {
+	case !p.Usable:
+		return "The saved plan is gone"
+	case p.Config != f.Config:
+		return "The configuration changed since the plan was made"
+	case p.Destroy != f.Stack.Destroy:
+		return "The plan was made for another value of spec.destroy"
+	case !f.Stack.OwnBackend && p.StateSerial != f.StateSerial:
+		return "The state moved since the plan was made"
+	case f.Last != nil && f.Last.Apply && (f.Last.Failed || f.Last.Interrupted):
+		// What it did before it ended is not known well enough to go on with the same plan.
+		return "An apply did not succeed since the plan was made"
+	}
+	return ""
 }
+
+func fits(f Facts) bool { return f.Pending != nil && staleBecause(f) == "" }
+
+// pendingRejected: what a person rejected is not applied, also not by mode auto or force.
+func pendingRejected(f Facts) bool { return f.Pending != nil && f.Pending.ID == f.Stack.Rejected }
 
 func pendingApproved(f Facts) (Decision, bool) {
-	if !fits(f) || f.Stack.PlanOnly || f.Stack.Mode == ModeDisabled || f.Pending.ID == f.Stack.Rejected {
+	if !fits(f) || f.Stack.PlanOnly || f.Stack.Mode == ModeDisabled || pendingRejected(f) {
 		return Decision{}, false
 	}
 	if !approves(f.Stack, f.Pending.ID) {
@@ -154,8 +170,10 @@ func pendingApproved(f Facts) (Decision, bool) {
 		Purpose: PurposeDeploy, Destroy: f.Pending.Destroy}, true
 }
 
+// approves: an approval is spent when its plan was applied, so it cannot approve a later plan that got the same id.
 func approves(s Stack, id string) bool {
-	return s.Mode == ModeAuto || s.Force || s.Approved == id
+	named := s.Approved != "" && s.Approved == id && id != s.LastAppliedPlan
+	return s.Mode == ModeAuto || s.Force || named
 }
 
 // appliesByItself says whether plans of this stack are applied without a person.
@@ -163,92 +181,19 @@ func appliesByItself(s Stack) bool {
 	return !s.PlanOnly && s.Mode != ModeDisabled && (s.Mode == ModeAuto || s.Force)
 }
 
-// trigger is a reason to plan: a condition in words.
-type trigger struct {
-	reason string
-	holds  func(Facts) (message string, ok bool)
-}
-
-// triggers are looked at in order; the first that holds is the run's reason.
-var triggers = []trigger{
-	{ReasonRequested, func(f Facts) (string, bool) {
-		return "Reconciliation was requested", f.Stack.Requested != "" && f.Stack.Requested != f.Stack.Handled
-	}},
-	// A failure is retried after its interval, but a changed configuration does not wait for it.
-	{ReasonInterrupted, func(f Facts) (string, bool) {
-		return "The last run was interrupted; a fresh plan comes before anything else",
-			f.Last != nil && f.Last.Interrupted && sameConfig(f) && retryDue(f)
-	}},
-	{ReasonRetry, func(f Facts) (string, bool) {
-		return "The last run failed", f.Last != nil && f.Last.Failed && sameConfig(f) && !f.Last.Waits && retryDue(f)
-	}},
-	{ReasonFirstPlan, func(f Facts) (string, bool) {
-		return "The stack has not been planned yet", f.Stack.PlannedConfig == "" && !lastFailedSameConfig(f)
-	}},
-	{ReasonConfigChanged, func(f Facts) (string, bool) {
-		return "The configuration changed", f.Stack.PlannedConfig != "" && f.Stack.PlannedConfig != f.Config && !lastFailedSameConfig(f)
-	}},
-	// Somebody wrote the state since, or the plan's bytes are lost: what people would approve is not what would happen.
-	{ReasonPlanStale, func(f Facts) (string, bool) {
-		return "The state moved since the plan was made", f.Pending != nil && !fits(f) && !lastFailedSameConfig(f)
-	}},
-	{ReasonDriftDue, driftDue},
-}
-
-// sameConfig says whether the last run was about the configuration as it is now.
-func sameConfig(f Facts) bool { return f.Last != nil && f.Last.Config == f.Config }
-
-func lastFailedSameConfig(f Facts) bool {
-	return f.Last != nil && (f.Last.Failed || f.Last.Interrupted) && sameConfig(f)
-}
-
-func retryDue(f Facts) bool { return !f.Now.Before(f.Last.Finished.Add(f.Stack.RetryInterval)) }
-
-func driftDue(f Facts) (string, bool) {
-	if !watchesDrift(f) || lastFailedSameConfig(f) {
-		return "", false
-	}
-	return "Comparing the stack with the world", !f.Now.Before(f.LastDriftCheck.Add(f.Stack.Interval))
-}
-
-// watchesDrift: a stack that was told to be destroyed has nothing to drift; a forced one is planned on its interval
-// even when drift detection is off.
-func watchesDrift(f Facts) bool {
-	if f.Stack.Destroy || f.Stack.Interval <= 0 {
-		return false
-	}
-	return f.Stack.DetectDrift || (f.Stack.Force && f.Stack.Mode != ModeDisabled)
-}
-
-func reasonToPlan(f Facts) (Decision, bool) {
-	for _, t := range triggers {
-		message, ok := t.holds(f)
-		if !ok {
-			continue
-		}
-		d := Decision{Verb: VerbPlan, Reason: t.reason, Message: message, Purpose: PurposeDeploy,
-			Destroy: f.Stack.Destroy, Describe: true}
-		if t.reason == ReasonDriftDue {
-			d.Purpose = PurposeDrift
-		}
-		if appliesByItself(f.Stack) {
-			d.Verb, d.Describe = VerbPlanAndApply, false
-		}
-		return d, true
-	}
-	return Decision{}, false
-}
-
+// pendingWaits: a plan that no longer fits is not offered for approval; rest says what it waits for.
 func pendingWaits(f Facts) (Decision, bool) {
-	if f.Pending == nil {
+	if !fits(f) {
 		return Decision{}, false
 	}
 	d := Decision{Verb: VerbAwaitApproval, Subject: f.Pending.ID, Reason: ReasonAwaitingApproval, NextCheck: nextLook(f)}
 	switch {
-	case f.Stack.Rejected == f.Pending.ID:
+	case pendingRejected(f):
 		d.Reason, d.Message = ReasonRejected, fmt.Sprintf("Plan %s was rejected; a change or `yuba replan` makes a new one", f.Pending.ID)
 	case f.Stack.PlanOnly:
 		d.Message = "Plan generated: This object is in the plan only mode."
+	case f.Stack.Mode == ModeDisabled:
+		d.Message = `Plan generated: nothing is applied while approvePlan is "disable".`
 	default:
 		d.Message = fmt.Sprintf("Plan generated: set approvePlan: %q to approve this plan.", f.Pending.ID)
 		if a := f.Stack.Approved; a != "" && a != f.Stack.LastAppliedPlan {
@@ -262,27 +207,12 @@ func rest(f Facts) (Decision, bool) {
 	d := Decision{Verb: VerbRest, Reason: ReasonUpToDate, NextCheck: nextLook(f)}
 	if lastFailedSameConfig(f) {
 		d.Verb, d.Reason = VerbWait, ReasonRetryPending
-		if f.Last.Waits {
-			d.Message = "Trying again is pointless until something changes"
-		} else {
-			d.Message = fmt.Sprintf("Trying again at %s", f.Last.Finished.Add(f.Stack.RetryInterval).UTC().Format(time.TimeOnly))
+		d.Message = "Trying again is pointless until something changes"
+		if retries(f) {
+			d.Message = "Trying again at " + retryAt(f).UTC().Format("15:04:05 MST")
 		}
 	}
 	return d, true
-}
-
-// nextLook is when time alone will change the decision; zero when it never does.
-func nextLook(f Facts) time.Time {
-	if lastFailedSameConfig(f) {
-		if f.Last.Waits && !f.Last.Interrupted {
-			return time.Time{}
-		}
-		return f.Last.Finished.Add(f.Stack.RetryInterval)
-	}
-	if watchesDrift(f) {
-		return f.LastDriftCheck.Add(f.Stack.Interval)
-	}
-	return time.Time{}
 }
 
 func orDefault(s, def string) string {

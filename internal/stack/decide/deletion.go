@@ -32,7 +32,7 @@ func deletionOfNothing(f Facts) (Decision, bool) {
 
 func deletionDone(f Facts) (Decision, bool) {
 	l := f.Last
-	done := l != nil && l.Purpose == PurposeDelete && !l.Failed && !l.Interrupted
+	done := l != nil && l.Purpose == PurposeDelete && !unsuccessful(l) && !l.Canceled
 	return Decision{Verb: VerbRelease, Reason: ReasonDeleted, Message: "Destroy applied successfully"}, done
 }
 
@@ -41,17 +41,25 @@ func deletionSuspended(f Facts) (Decision, bool) {
 		Message: "Suspended by spec.suspend; destroying its resources waits for that"}, f.Stack.Suspended
 }
 
+// deletionBackoff: neither a person's request nor a changed configuration waits for the interval; one attempt with the
+// kept artifact follows a failure with the present one at once.
 func deletionBackoff(f Facts) (Decision, bool) {
 	l := f.Last
-	if l == nil || l.Purpose != PurposeDelete || !(l.Failed || l.Interrupted) || retryDue(f) {
+	if l == nil || l.Purpose != PurposeDelete || !unsuccessful(l) || retryDue(f) || requested(f) || triesKept(f) {
 		return Decision{}, false
 	}
-	// A failure with the present source is followed at once by an attempt with the kept one.
-	if l.Failed && !l.UsedKept && f.Kept && !l.ApplyStarted {
+	if !l.UsedKept && f.Config != "" && l.Config != f.Config {
 		return Decision{}, false
 	}
 	return Decision{Verb: VerbWait, Reason: ReasonRetryPending, Message: "Destroying failed and is tried again",
-		NextCheck: l.Finished.Add(f.Stack.RetryInterval)}, true
+		NextCheck: retryAt(f)}, true
+}
+
+// triesKept: the present artifact and inputs, as they still are, did not get as far as an apply.
+func triesKept(f Facts) bool {
+	l := f.Last
+	tried := l != nil && l.Purpose == PurposeDelete && l.Failed && !l.UsedKept && !l.ApplyStarted
+	return tried && f.Kept && (f.Config == "" || f.Config == l.Config)
 }
 
 func runnable(f Facts) bool { return f.Config != "" || f.Kept }
@@ -60,22 +68,19 @@ func deletionImpossible(f Facts) (Decision, bool) {
 	if runnable(f) {
 		return Decision{}, false
 	}
-	problem := f.Source.Problem
+	reason, problem := ReasonArtifactFailed, f.Source.Problem
 	if f.Source.Ready {
-		problem = f.Inputs.Problem
+		reason, problem = orDefault(f.Inputs.Reason, ReasonVarsGeneration), f.Inputs.Problem
 	}
-	return Decision{Verb: VerbFail, Reason: ReasonArtifactFailed,
+	return Decision{Verb: VerbFail, Reason: reason,
 		Message: fmt.Sprintf("Cannot destroy: %s. Nothing of the last apply is kept either. "+
 			"Restore it, or set destroyResourcesOnDeletion: false to let the object go and keep its resources", problem),
-		NextCheck: f.Now.Add(f.Stack.RetryInterval)}, true
+		NextCheck: lookAgain(f)}, true
 }
 
 // deletionDestroys uses the present source and inputs, which carry today's credentials, and falls back on those of
 // the last apply when the present ones are gone or did not get as far as an apply.
 func deletionDestroys(f Facts) (Decision, bool) {
-	l := f.Last
-	failedBefore := l != nil && l.Purpose == PurposeDelete && l.Failed && !l.ApplyStarted
-	useKept := f.Config == "" || (failedBefore && f.Kept && !l.UsedKept)
 	return Decision{Verb: VerbPlanAndApply, Reason: ReasonDeleting, Message: "Deletion in progress",
-		Purpose: PurposeDelete, Destroy: true, UseKept: useKept}, true
+		Purpose: PurposeDelete, Destroy: true, UseKept: f.Config == "" || triesKept(f)}, true
 }

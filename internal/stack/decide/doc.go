@@ -11,8 +11,8 @@
 // # Words
 //
 //   - Configuration is everything that decides what a plan says apart from the world: the artifact, path, variables,
-//     environment, backend, workspace, targets and tool, boiled down to one digest. Two equal digests need no second
-//     plan to prove that nothing changed on our side.
+//     environment, backend, workspace, targets, spec.destroy and tool, boiled down to one digest. Two equal digests need
+//     no second plan to prove that nothing changed on our side.
 //   - The world is what providers report. It is looked at by drift detection, on an interval.
 //   - A pending plan is saved, shown and waits for approval. It is bound to the digest of its bytes.
 //
@@ -25,5 +25,7 @@
 //   - A plan is never applied when the configuration or the state it was made for has moved.
 //   - Nothing runs while the stack is suspended, another run of it is in hand, or somebody else holds its lock.
 //   - Plan-only and disabled stacks never apply, save for the declared deletion.
+//   - After an apply that did not succeed nothing is applied before a fresh plan.
+//   - What was rejected is not applied, also not by mode auto or force.
 //   - A decision that waits for time says until when.
 package decide

@@ -25,11 +25,13 @@ type Facts struct {
 	Source Source
 	// Inputs are the variables, environment and files as they are now.
 	Inputs Inputs
-	// Config is the digest of the configuration as it is now; empty when Source or Inputs are not usable.
+	// Config is the digest of the configuration as it is now, spec.destroy included; empty when Source or Inputs are not
+	// usable.
 	Config string
 	// Kept says that the artifact and inputs of the last apply are kept and usable; deletion falls back on them.
 	Kept bool
-	// StateSerial is the state's serial as it is now, StateKnown whether it could be read; both zero for own backends.
+	// StateSerial is the state's serial as it is now, StateKnown whether it could be read; both zero for own backends
+	// and for states that OpenTofu encrypts.
 	StateSerial uint64
 	StateKnown  bool
 	// StateExists is true when a state is stored, even an empty one.
@@ -38,9 +40,11 @@ type Facts struct {
 	StateProblem string
 	// Lock is set when somebody else holds the state's lock.
 	Lock *Lock
-	// Pending is the plan waiting for approval.
+	// Pending is the plan with changes that was made last and not applied by itself, so that it waits for approval (or,
+	// with plan-only and disable, is only shown). It is dropped when an apply of it starts or another conclusive plan
+	// takes its place, not when one fails.
 	Pending *Plan
-	// Current is the run in hand, Last the one that ended last, drift checks that found nothing left out.
+	// Current is the run in hand, Last the one that ended last, runs of PurposeDrift that found nothing left out.
 	Current *Run
 	Last    *Run
 	// LastDriftCheck is when a plan last compared the stack with the world.
@@ -63,8 +67,12 @@ type Stack struct {
 	DestroyOnDeletion bool
 	DetectDrift       bool
 	Interval          time.Duration
-	RetryInterval     time.Duration
-	// Requested and Handled are the values of the reconcile request as made and as last served.
+	// RetryInterval is the wait after a failure. With a MaxRetryInterval it doubles with each failure in a row up to that;
+	// zero means that it never grows.
+	RetryInterval    time.Duration
+	MaxRetryInterval time.Duration
+	// Requested and Handled are the values of the reconcile request as made and as last served; starting a run serves it,
+	// whatever becomes of the run.
 	Requested, Handled string
 	// PlannedConfig is the configuration of the last conclusive pass; AppliedOnce whether anything was ever applied.
 	PlannedConfig string
@@ -99,6 +107,8 @@ type Plan struct {
 	Config      string
 	StateSerial uint64
 	Destroy     bool
+	// Drift is true when a drift check made it.
+	Drift bool
 	// Usable is false when the plan's bytes are gone or unknown to this server: it must be made again.
 	Usable bool
 }
@@ -109,10 +119,12 @@ type Run struct {
 	Purpose string // deploy, drift, delete
 	// Apply is true for runs that may change the world.
 	Apply bool
-	// Canceled is true when the run in hand was already told to stop.
+	// Canceled is true when the run in hand was already told to stop, or when the one that ended was stopped before it
+	// changed anything.
 	Canceled bool
-	Config   string
-	Destroy  bool
+	// Config is what Facts.Config was when it was started, whatever artifact it works on.
+	Config  string
+	Destroy bool
 
 	Failed      bool
 	Interrupted bool
@@ -120,7 +132,7 @@ type Run struct {
 	ApplyStarted bool
 	// UsedKept is true when the run worked on the kept artifact and inputs.
 	UsedKept bool
-	// Failures counts failed runs in a row, this one included.
+	// Failures counts unsuccessful runs in a row, this one included.
 	Failures int
 	// Waits is true when trying again before something changes is pointless.
 	Waits    bool

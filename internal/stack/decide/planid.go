@@ -10,7 +10,8 @@ import (
 
 // BasePlanID is the id that tofu-controller gives the plan of a source revision: `plan-<branch>-<hash>` for
 // `branch@algorithm:hash` (and the old form `branch/hash`), `plan-<revision>` otherwise, hash and bare revision cut to
-// ten characters.
+// ten characters. Where tofu-controller counts the algorithm of a bare `algorithm:hash` among the ten, which leaves three
+// digits of a sha256, the hash alone is counted here.
 func BasePlanID(revision string) string {
 	if branch, sum, ok := strings.Cut(revision, "@"); ok && !strings.Contains(sum, "@") {
 		_, hash, found := strings.Cut(sum, ":")
@@ -21,6 +22,9 @@ func BasePlanID(revision string) string {
 	}
 	if branch, hash, ok := strings.Cut(revision, "/"); ok && !strings.Contains(hash, "/") {
 		return "plan-" + branch + "-" + firstTen(hash)
+	}
+	if _, hash, ok := strings.Cut(revision, ":"); ok {
+		return "plan-" + firstTen(hash)
 	}
 	return "plan-" + firstTen(revision)
 }
@@ -37,26 +41,36 @@ type PlanHistory struct {
 	// Base and Sequence are the base id last used and how many plans of other content it has named.
 	Base     string
 	Sequence int
+	// Applied is the id of the plan that was applied last. It is not given again, for approvePlan may still name it.
+	Applied string
 	// PendingID and PendingChanges are the plan that waits and the digest of its changes; empty when none waits.
 	PendingID, PendingChanges string
 }
 
 // NamePlan names a new plan. A plan that means the same as the pending one keeps its id, and with it its approval, so
 // that the commit that approves does not void itself. The first plan of a revision has its base id, each later one
-// appends -2, -3 and so on.
+// appends -2, -3 and so on. To name another plan than the pending one whatever it says, leave PendingID empty.
 func NamePlan(h PlanHistory, revision, changes string) (id string, next PlanHistory) {
 	if h.PendingID != "" && changes != "" && h.PendingChanges == changes {
 		return h.PendingID, h
 	}
 	base := BasePlanID(revision)
-	next = PlanHistory{Base: base, Sequence: 1}
+	next = PlanHistory{Base: base, Applied: h.Applied, PendingChanges: changes}
 	if h.Base == base {
-		next.Sequence = h.Sequence + 1
+		next.Sequence = h.Sequence
 	}
-	id = base
-	if next.Sequence > 1 {
-		id += "-" + strconv.Itoa(next.Sequence)
+	// A source that returns to an older revision starts again at its base id.
+	for id == "" || id == h.Applied {
+		next.Sequence++
+		id = numbered(base, next.Sequence)
 	}
-	next.PendingID, next.PendingChanges = id, changes
+	next.PendingID = id
 	return id, next
+}
+
+func numbered(base string, n int) string {
+	if n == 1 {
+		return base
+	}
+	return base + "-" + strconv.Itoa(n)
 }

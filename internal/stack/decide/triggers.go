@@ -1,0 +1,136 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package decide
+
+import "time"
+
+// trigger is a reason to plan: a condition in words.
+type trigger struct {
+	reason string
+	holds  func(Facts) (message string, ok bool)
+}
+
+// triggers are looked at in order; the first that holds is the run's reason.
+var triggers = []trigger{
+	{ReasonRequested, func(f Facts) (string, bool) {
+		return "Reconciliation was requested", requested(f)
+	}},
+	// A failure is retried after its interval, but a changed configuration does not wait for it.
+	{ReasonInterrupted, func(f Facts) (string, bool) {
+		return "The last run was interrupted; a fresh plan comes before anything else",
+			sameConfig(f) && f.Last.Interrupted && retryDue(f)
+	}},
+	{ReasonRetry, func(f Facts) (string, bool) {
+		return "The last run failed", lastFailedSameConfig(f) && retries(f) && retryDue(f)
+	}},
+	{ReasonRetry, func(f Facts) (string, bool) {
+		return "The last run was stopped before it changed anything", sameConfig(f) && f.Last.Canceled && !unsuccessful(f.Last)
+	}},
+	{ReasonFirstPlan, func(f Facts) (string, bool) {
+		return "The stack has not been planned yet", f.Stack.PlannedConfig == "" && !lastFailedSameConfig(f)
+	}},
+	{ReasonConfigChanged, func(f Facts) (string, bool) {
+		return "The configuration changed", configMoved(f) && !lastFailedSameConfig(f)
+	}},
+	// Somebody wrote the state since, or the plan's bytes are lost: what people would approve is not what would happen.
+	{ReasonPlanStale, func(f Facts) (string, bool) {
+		if f.Pending == nil || lastFailedSameConfig(f) {
+			return "", false
+		}
+		because := staleBecause(f)
+		return because, because != ""
+	}},
+	{ReasonDriftDue, driftDue},
+}
+
+func requested(f Facts) bool { return f.Stack.Requested != "" && f.Stack.Requested != f.Stack.Handled }
+
+// sameConfig says whether the last run was about the configuration as it is now.
+func sameConfig(f Facts) bool { return f.Last != nil && f.Last.Config == f.Config }
+
+// configMoved: a configuration that was concluded before, but left again by a run that did not succeed, counts as
+// moved too; what that run did or voided belongs to neither.
+func configMoved(f Facts) bool {
+	left := f.Last != nil && !sameConfig(f) && (unsuccessful(f.Last) || f.Last.Canceled)
+	return f.Stack.PlannedConfig != f.Config || left
+}
+
+func unsuccessful(r *Run) bool { return r.Failed || r.Interrupted }
+
+func lastFailedSameConfig(f Facts) bool { return sameConfig(f) && unsuccessful(f.Last) }
+
+// retries says whether time alone brings another attempt after the last run; an interruption says nothing about the
+// configuration.
+func retries(f Facts) bool { return f.Last.Interrupted || !f.Last.Waits }
+
+func retryDue(f Facts) bool { return !f.Now.Before(retryAt(f)) }
+
+func retryAt(f Facts) time.Time {
+	wait := retryInterval(f.Stack)
+	for range f.Last.Failures {
+		if wait >= f.Stack.MaxRetryInterval {
+			break
+		}
+		wait = min(2*wait, f.Stack.MaxRetryInterval)
+	}
+	return f.Last.Finished.Add(wait)
+}
+
+// lookAgain is when to look at something that is watched, in case its event was lost.
+func lookAgain(f Facts) time.Time { return f.Now.Add(retryInterval(f.Stack)) }
+
+// minRetryInterval keeps `retryInterval: 0s` from starting one run right after another.
+const minRetryInterval = time.Second
+
+func retryInterval(s Stack) time.Duration { return max(s.RetryInterval, minRetryInterval) }
+
+func driftDue(f Facts) (string, bool) {
+	if !watchesDrift(f) || lastFailedSameConfig(f) {
+		return "", false
+	}
+	return "Comparing the stack with the world", !f.Now.Before(f.LastDriftCheck.Add(f.Stack.Interval))
+}
+
+// watchesDrift: a stack that was told to be destroyed has nothing to drift; a forced one is planned on its interval
+// even when drift detection is off.
+func watchesDrift(f Facts) bool {
+	if f.Stack.Destroy || f.Stack.Interval <= 0 {
+		return false
+	}
+	return f.Stack.DetectDrift || (f.Stack.Force && f.Stack.Mode != ModeDisabled)
+}
+
+func reasonToPlan(f Facts) (Decision, bool) {
+	for _, t := range triggers {
+		message, ok := t.holds(f)
+		if !ok {
+			continue
+		}
+		d := Decision{Verb: VerbPlan, Reason: t.reason, Message: message, Purpose: PurposeDeploy,
+			Destroy: f.Stack.Destroy, Describe: true}
+		// Looking again at a plan that waits is not drift detection, unless drift is what that plan is about.
+		if t.reason == ReasonDriftDue && (f.Pending == nil || f.Pending.Drift) {
+			d.Purpose = PurposeDrift
+		}
+		if appliesByItself(f.Stack) && !pendingRejected(f) {
+			d.Verb, d.Describe = VerbPlanAndApply, false
+		}
+		return d, true
+	}
+	return Decision{}, false
+}
+
+// nextLook is when time alone will change the decision; zero when it never does.
+func nextLook(f Facts) time.Time {
+	if lastFailedSameConfig(f) {
+		if retries(f) {
+			return retryAt(f)
+		}
+		return time.Time{}
+	}
+	if watchesDrift(f) {
+		return f.LastDriftCheck.Add(f.Stack.Interval)
+	}
+	return time.Time{}
+}
