@@ -136,11 +136,12 @@ func (s *Store) Open(ctx context.Context, key string) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", key, err)
 	}
-	content, err := age.Decrypt(sealed, s.identity)
+	source := &source{ReadCloser: sealed}
+	content, err := age.Decrypt(source, s.identity)
 	if err != nil {
-		return nil, errors.Join(&SealError{Key: key, Err: err}, sealed.Close())
+		return nil, errors.Join(source.explain(key, err), sealed.Close())
 	}
-	return &unsealed{key: key, content: content, Closer: sealed}, nil
+	return &unsealed{key: key, content: content, source: source}, nil
 }
 
 // Get returns the content of a blob that is at most limit bytes long, else a *TooLargeError.
@@ -152,7 +153,7 @@ func (s *Store) Get(ctx context.Context, key string, limit int64) ([]byte, error
 	defer r.Close()
 	data, err := io.ReadAll(io.LimitReader(r, limit+1))
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", key, err)
+		return nil, err
 	}
 	if int64(len(data)) > limit {
 		return nil, fmt.Errorf("read %s: %w", key, &TooLargeError{Key: key, Limit: limit})
@@ -234,15 +235,38 @@ func (s *Store) seal(w io.Writer, r io.Reader) error {
 type unsealed struct {
 	key     string
 	content io.Reader
-	io.Closer
+	source  *source
 }
 
 func (u *unsealed) Read(p []byte) (int, error) {
 	n, err := u.content.Read(p)
 	if err != nil && err != io.EOF {
-		err = &SealError{Key: u.key, Err: err}
+		err = u.source.explain(u.key, err)
 	}
 	return n, err
+}
+
+func (u *unsealed) Close() error { return u.source.Close() }
+
+// source remembers that reading the sealed bytes failed, to tell a cut cable from a damaged blob.
+type source struct {
+	io.ReadCloser
+	err error
+}
+
+func (s *source) Read(p []byte) (int, error) {
+	n, err := s.ReadCloser.Read(p)
+	if err != nil && err != io.EOF {
+		s.err = err
+	}
+	return n, err
+}
+
+func (s *source) explain(key string, err error) error {
+	if s.err != nil {
+		return fmt.Errorf("read %s: %w", key, s.err)
+	}
+	return &SealError{Key: key, Err: err}
 }
 
 // contextReader fails once its context ended.

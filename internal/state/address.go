@@ -1,0 +1,69 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package state
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode"
+)
+
+// address is that of all instances together: module.a.data.kind.name.
+func (r resourceV4) address() string {
+	address := r.Type + "." + r.Name
+	if r.Mode == "data" {
+		address = "data." + address
+	}
+	if r.Module != "" {
+		address = r.Module + "." + address
+	}
+	return address
+}
+
+// formatIndex writes an instance's key as addresses do: nothing, [0] or ["name"].
+func formatIndex(key json.RawMessage) (string, error) {
+	if len(key) == 0 || string(key) == "null" {
+		return "", nil
+	}
+	var text string
+	if json.Unmarshal(key, &text) == nil {
+		return "[" + quote(text) + "]", nil
+	}
+	var number int64
+	if json.Unmarshal(key, &number) != nil {
+		return "", errNotIndex
+	}
+	return fmt.Sprintf("[%d]", number), nil
+}
+
+// quote writes a string as HCL does, in one line and without control characters.
+func quote(s string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for i, c := range s {
+		switch {
+		case c == '\n':
+			b.WriteString(`\n`)
+		case c == '\r':
+			b.WriteString(`\r`)
+		case c == '\t':
+			b.WriteString(`\t`)
+		case c == '"' || c == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(c)
+		case (c == '$' || c == '%') && strings.HasPrefix(s[i+1:], "{"):
+			b.WriteRune(c) // doubled, or it would begin a template
+			b.WriteRune(c)
+		case unicode.IsPrint(c):
+			b.WriteRune(c)
+		case c < 1<<16:
+			fmt.Fprintf(&b, `\u%04x`, c)
+		default:
+			fmt.Fprintf(&b, `\U%08x`, c)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}

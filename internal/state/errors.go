@@ -1,0 +1,91 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package state
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// ErrNoVersion reports that a state has no version with the id asked for. Test for it with errors.Is.
+var ErrNoVersion = errors.New("no such version")
+
+// CorruptError reports bytes that are not a state. They are left as they are.
+type CorruptError struct {
+	Key Key
+	// Where the bytes are: the Secret, a version, or what a run wrote.
+	Where string
+	Err   error
+}
+
+func (e *CorruptError) Error() string {
+	return fmt.Sprintf("read the state of %s: %s is not a state: %v.\n"+
+		"Nothing was changed. Look for an intact version and go back to it:\n"+
+		"    yuba state history %s\n    yuba state rollback %s VERSION", e.Key, e.Where, e.Err, e.Key, e.Key)
+}
+
+func (e *CorruptError) Unwrap() error { return e.Err }
+
+// VanishedError reports that there is no state where one has been.
+type VanishedError struct {
+	Key Key
+	// Newest is the newest stored version, nil when there is none: then the stack is known to have been applied.
+	Newest *Version
+	// Emptied is true when the Secret is there and holds no state.
+	Emptied bool
+}
+
+func (e *VanishedError) Error() string {
+	what := "is gone"
+	if e.Emptied {
+		what = "holds no state any more"
+	}
+	text := fmt.Sprintf("read the state of %s: Secret %s/%s %s", e.Key, e.Key.Namespace, e.Key.SecretName(), what)
+	if e.Newest == nil {
+		return text + ", but the stack has been applied before, and no version of its state is stored.\n" +
+			"Without it everything would be created a second time. Restore the Secret from a backup."
+	}
+	return text + fmt.Sprintf(", the newest stored version is %s of %s.\n"+
+		"Without it everything would be created a second time. Bring it back:\n    yuba state rollback %s %s",
+		e.Newest.ID, e.Newest.Time.Format(time.RFC3339), e.Key, e.Newest.ID)
+}
+
+// ConflictError reports that somebody else wrote the state since the writer read it. What the writer wrote is kept.
+type ConflictError struct {
+	Key Key
+	// Expected is what the writer started from, Found what the Secret holds.
+	Expected, Found Mark
+	// Stored is the version that keeps what was to be written.
+	Stored Version
+}
+
+func (e *ConflictError) Error() string {
+	return fmt.Sprintf("write the state of %s: it moved from %s to %s behind the run's back.\n"+
+		"The Secret was left alone; what the run wrote is kept as version %s. If it is the right one:\n"+
+		"    yuba state rollback %s %s", e.Key, e.Expected, e.Found, e.Stored.ID, e.Key, e.Stored.ID)
+}
+
+// LockedError reports a lock in other hands.
+type LockedError struct {
+	Key  Key
+	Info LockInfo
+	// Action is what was attempted, such as "lock".
+	Action string
+}
+
+func (e *LockedError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s: state locked by %s", e.Action, e.Key, e.Info.who())
+	if !e.Info.Created.IsZero() {
+		fmt.Fprintf(&b, " since %s", e.Info.Created.UTC().Format(time.RFC3339))
+	}
+	if e.Info.Operation != "" {
+		fmt.Fprintf(&b, " for %s", e.Info.Operation)
+	}
+	fmt.Fprintf(&b, " (lock %s).\nAnother run may be writing it. If that run is gone:\n    yuba force-unlock %s %s",
+		e.Info.ID, e.Key, e.Info.ID)
+	return b.String()
+}

@@ -1,0 +1,160 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package state
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/uuid"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// LockInfo says who holds a lock. Its JSON is OpenTofu's.
+type LockInfo struct {
+	ID        string    `json:"ID"`
+	Operation string    `json:"Operation"`
+	Info      string    `json:"Info"`
+	Who       string    `json:"Who"`
+	Version   string    `json:"Version"`
+	Created   time.Time `json:"Created"`
+	Path      string    `json:"Path"`
+}
+
+// NewLockInfo makes the LockInfo of a new lock with an id of its own.
+func NewLockInfo(operation, who string) LockInfo {
+	return LockInfo{ID: string(uuid.NewUUID()), Operation: operation, Who: who, Created: time.Now().UTC()}
+}
+
+func (i LockInfo) who() string { return cmp.Or(i.Who, "somebody unnamed") }
+
+// Lock takes the state's lock; a *LockedError says who has it. Taking a lock that the same id holds already succeeds.
+func (s *Store) Lock(ctx context.Context, key Key, info LockInfo) error {
+	_, err := s.lock(ctx, key, info, "lock")
+	return err
+}
+
+// lock also says whether the lock was taken now, and not held by the id before.
+func (s *Store) lock(ctx context.Context, key Key, info LockInfo, action string) (taken bool, err error) {
+	if info.ID == "" {
+		return false, errors.New("lock a state without an id; this is a bug in Yuba")
+	}
+	if err := key.Validate(); err != nil {
+		return false, err
+	}
+	for attempt := 1; ; attempt++ {
+		lease, err := s.getLease(ctx, key)
+		if err == nil {
+			if holder := holderOf(lease); holder != nil {
+				if holder.ID == info.ID {
+					return false, nil
+				}
+				return false, &LockedError{Key: key, Info: *holder, Action: action}
+			}
+			err = s.takeLease(ctx, key, lease, info)
+		}
+		if lostRace(err) && attempt < attempts {
+			continue
+		}
+		if err != nil {
+			return false, fmt.Errorf("%s %s: %w", action, key, err)
+		}
+		return true, nil
+	}
+}
+
+func (s *Store) takeLease(ctx context.Context, key Key, lease *coordinationv1.Lease, info LockInfo) error {
+	text, err := json.Marshal(info)
+	if err != nil {
+		return err
+	}
+	fresh := lease == nil
+	if fresh {
+		lease = &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{
+			Namespace: key.Namespace, Name: key.LeaseName(), Labels: key.labels(nil),
+		}}
+	}
+	metav1.SetMetaDataAnnotation(&lease.ObjectMeta, annotationLock, string(text))
+	lease.Spec.HolderIdentity = &info.ID
+	if fresh {
+		return s.client.Create(ctx, lease)
+	}
+	return s.client.Update(ctx, lease)
+}
+
+// Unlock releases the lock that an id holds; a *LockedError says when another one holds it. A lock that nobody holds is
+// no error, so Unlock may be repeated. The Lease stays, as OpenTofu leaves it.
+func (s *Store) Unlock(ctx context.Context, key Key, id string) error {
+	if err := key.Validate(); err != nil {
+		return err
+	}
+	for attempt := 1; ; attempt++ {
+		lease, err := s.getLease(ctx, key)
+		if err == nil {
+			holder := holderOf(lease)
+			if holder == nil {
+				return nil
+			}
+			if holder.ID != id {
+				return &LockedError{Key: key, Info: *holder, Action: fmt.Sprintf("unlock with id %q", id)}
+			}
+			lease.Spec.HolderIdentity = nil
+			delete(lease.Annotations, annotationLock)
+			err = s.client.Update(ctx, lease)
+		}
+		if lostRace(err) && attempt < attempts {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("unlock %s: %w", key, err)
+		}
+		return nil
+	}
+}
+
+// Holder returns who holds the state's lock, nil when nobody does.
+func (s *Store) Holder(ctx context.Context, key Key) (*LockInfo, error) {
+	if err := key.Validate(); err != nil {
+		return nil, err
+	}
+	lease, err := s.getLease(ctx, key)
+	if err != nil {
+		return nil, fmt.Errorf("look who locks %s: %w", key, err)
+	}
+	return holderOf(lease), nil
+}
+
+// getLease returns nil when there is no such Lease: the state has never been locked.
+func (s *Store) getLease(ctx context.Context, key Key) (*coordinationv1.Lease, error) {
+	lease := new(coordinationv1.Lease)
+	err := s.client.Get(ctx, client.ObjectKey{Namespace: key.Namespace, Name: key.LeaseName()}, lease)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return lease, nil
+}
+
+// holderOf reads a Lease. The holder's identity decides, as it does for OpenTofu; a damaged annotation loses only the
+// details.
+func holderOf(lease *coordinationv1.Lease) *LockInfo {
+	if lease == nil || lease.Spec.HolderIdentity == nil || *lease.Spec.HolderIdentity == "" {
+		return nil
+	}
+	var info LockInfo
+	if json.Unmarshal([]byte(lease.Annotations[annotationLock]), &info) != nil {
+		info = LockInfo{}
+	}
+	info.ID = *lease.Spec.HolderIdentity
+	return &info
+}

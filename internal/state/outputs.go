@@ -1,0 +1,83 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package state
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/zclconf/go-cty/cty"
+	ctyjson "github.com/zclconf/go-cty/cty/json"
+)
+
+// PrintedOutput is an output as `tofu output -json` prints it.
+type PrintedOutput struct {
+	// Value is the value's JSON with the very whitespace it has in the printed document, which is how tofu-controller
+	// stores it; of a string, the string itself.
+	Value []byte
+	// Type is the type's JSON, likewise.
+	Type      []byte
+	Sensitive bool
+	IsString  bool
+}
+
+// printed is one entry of the printed document.
+type printed struct {
+	Sensitive bool            `json:"sensitive"`
+	Type      json.RawMessage `json:"type"`
+	Value     json.RawMessage `json:"value"`
+}
+
+// PrintedOutputs returns the outputs byte for byte as `tofu output -json` prints them, without running it. The whole
+// document is printed and read again, because the indentation of a value follows from its depth in it.
+func (f *File) PrintedOutputs() (map[string]PrintedOutput, error) {
+	document := make(map[string]printed, len(f.Outputs))
+	values := make(map[string]cty.Value, len(f.Outputs))
+	for name, output := range f.Outputs {
+		value, entry, err := output.print()
+		if err != nil {
+			return nil, fmt.Errorf("read output %q of a state: %w", name, err)
+		}
+		values[name], document[name] = value, entry
+	}
+	text, err := json.MarshalIndent(document, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("print the outputs of a state: %w", withoutContent(err))
+	}
+	clear(document)
+	if err := json.Unmarshal(text, &document); err != nil {
+		return nil, fmt.Errorf("print the outputs of a state: %w", withoutContent(err))
+	}
+	all := make(map[string]PrintedOutput, len(document))
+	for name, entry := range document {
+		output := PrintedOutput{Value: entry.Value, Type: entry.Type, Sensitive: entry.Sensitive}
+		if value := values[name]; value.Type() == cty.String && !value.IsNull() {
+			output.Value, output.IsString = []byte(value.AsString()), true
+		}
+		all[name] = output
+	}
+	return all, nil
+}
+
+// print goes through cty, as tofu does: it orders attributes and normalises numbers. cty's errors are not passed on,
+// for they quote values.
+func (o Output) print() (cty.Value, printed, error) {
+	kind, err := ctyjson.UnmarshalType(o.Type)
+	if err != nil {
+		return cty.NilVal, printed{}, fmt.Errorf("its type is none of OpenTofu's")
+	}
+	value, err := ctyjson.Unmarshal(o.Value, kind)
+	if err != nil {
+		return cty.NilVal, printed{}, fmt.Errorf("its value does not have its type, %s", kind.FriendlyName())
+	}
+	valueJSON, err := ctyjson.Marshal(value, value.Type())
+	if err != nil {
+		return cty.NilVal, printed{}, fmt.Errorf("its value cannot be written as JSON")
+	}
+	typeJSON, err := ctyjson.MarshalType(value.Type())
+	if err != nil {
+		return cty.NilVal, printed{}, fmt.Errorf("its type cannot be written as JSON")
+	}
+	return value, printed{Sensitive: o.Sensitive, Type: typeJSON, Value: valueJSON}, nil
+}

@@ -1,0 +1,280 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package state
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/yuba-dev/yuba/internal/blob"
+)
+
+// Version is a stored state.
+type Version struct {
+	// ID sorts by time: twenty digits of Unix nanoseconds, "-", the serial.
+	ID     string
+	Time   time.Time
+	Serial uint64
+
+	Lineage   string
+	Digest    string
+	Size      int64
+	Encrypted bool
+	// RunID is the run that wrote it, empty when it was not a run.
+	RunID string
+	// Reason says in words why it was written.
+	Reason string
+}
+
+// Mark identifies the version's content for a later Write.
+func (v Version) Mark() Mark { return Mark{Serial: v.Serial, Lineage: v.Lineage, Digest: v.Digest} }
+
+// note is what a version says beside its id and content. It travels in the gzip header of the blob ("extra field"),
+// which gunzip skips: so a version is one blob, whole or absent, and still a plain compressed file.
+type note struct {
+	Lineage   string `json:"lineage"`
+	Digest    string `json:"digest"`
+	Size      int64  `json:"size"`
+	Encrypted bool   `json:"encrypted,omitempty"`
+	RunID     string `json:"run,omitempty"`
+	Reason    string `json:"reason,omitempty"`
+}
+
+const (
+	// noteID marks our part of the extra field, as RFC 1952 wants it: two letters, two bytes of length, the data.
+	noteID = "Yb"
+	// maxReason keeps the note far below the field's 64 KiB.
+	maxReason = 1024
+)
+
+// Versions yields the stored versions, newest first. A damaged one comes with a *CorruptError and what its id says, and
+// the others still follow; any other error is the last thing yielded. The iteration holds ids, not states.
+func (s *Store) Versions(ctx context.Context, key Key) iter.Seq2[Version, error] {
+	return func(yield func(Version, error) bool) {
+		ids, err := s.versionIDs(ctx, key)
+		if err != nil {
+			yield(Version{}, fmt.Errorf("list the versions of %s: %w", key, err))
+			return
+		}
+		for _, id := range slices.Backward(ids) {
+			version, content, err := s.openVersion(ctx, key, id)
+			if errors.Is(err, blob.ErrNotFound) {
+				continue // deleted since
+			}
+			if err == nil {
+				err = content.Close()
+			}
+			if !yield(version, err) || err != nil && !damaged(err) {
+				return
+			}
+		}
+	}
+}
+
+// damaged says that a version is there and cannot be read, which must not keep new ones from being written.
+func damaged(err error) bool {
+	var corrupt *CorruptError
+	return errors.As(err, &corrupt)
+}
+
+// ReadVersion returns a stored version and its content; ErrNoVersion when there is none with that id.
+func (s *Store) ReadVersion(ctx context.Context, key Key, id string) (Version, []byte, error) {
+	if err := key.Validate(); err != nil {
+		return Version{}, nil, err
+	}
+	version, content, err := s.openVersion(ctx, key, id)
+	if errors.Is(err, blob.ErrNotFound) {
+		err = fmt.Errorf("%w.\nSee which ones there are:\n    yuba state history %s", ErrNoVersion, key)
+	}
+	if err != nil {
+		return Version{}, nil, fmt.Errorf("read version %s of the state of %s: %w", id, key, err)
+	}
+	defer content.Close()
+	data, err := readLimited(content)
+	if err == nil && Digest(data) != version.Digest {
+		err = fmt.Errorf("its digest is %s, want %s", Digest(data), version.Digest)
+	}
+	if err != nil {
+		return Version{}, nil, &CorruptError{Key: key, Where: "version " + id, Err: err}
+	}
+	return version, data, nil
+}
+
+// newest returns nil when no version is stored. Of a damaged one only what its id says is known.
+func (s *Store) newest(ctx context.Context, key Key) (*Version, error) {
+	for version, err := range s.Versions(ctx, key) {
+		if err != nil && !damaged(err) {
+			return nil, err
+		}
+		return &version, nil
+	}
+	return nil, nil
+}
+
+// recorded says whether a version with this state's content is stored.
+func (s *Store) recorded(ctx context.Context, key Key, state *Snapshot) (bool, error) {
+	ids, err := s.versionIDs(ctx, key)
+	if err != nil {
+		return false, err
+	}
+	for _, id := range slices.Backward(ids) {
+		if _, serial, err := parseID(id); err != nil || serial != state.Serial {
+			continue
+		}
+		version, content, err := s.openVersion(ctx, key, id)
+		if damaged(err) || errors.Is(err, blob.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return false, err
+		}
+		_ = content.Close() // only its note was of interest
+		if version.Digest == state.Digest {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// versionIDs returns the ids, oldest first.
+func (s *Store) versionIDs(ctx context.Context, key Key) ([]string, error) {
+	if err := key.Validate(); err != nil {
+		return nil, err
+	}
+	var ids []string
+	for info, err := range s.blobs.List(ctx, key.versionsPrefix()) {
+		if err != nil {
+			return nil, err
+		}
+		id := strings.TrimPrefix(info.Key, key.versionsPrefix())
+		if _, _, err := parseID(id); err == nil {
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
+}
+
+// storeVersion keeps data as the newest version. When the newest one has the same content already (a write is tried
+// again) it is returned as it is.
+func (s *Store) storeVersion(ctx context.Context, key Key, snapshot *Snapshot, runID, reason string) (Version, error) {
+	newest, err := s.newest(ctx, key)
+	if err != nil {
+		return Version{}, err
+	}
+	if newest != nil && newest.Digest == snapshot.Digest {
+		return *newest, nil
+	}
+	at := time.Now()
+	if newest != nil && !at.After(newest.Time) {
+		at = newest.Time.Add(1) // the clock went back; the order of versions must not
+	}
+	if len(reason) > maxReason {
+		reason = strings.ToValidUTF8(reason[:maxReason], "")
+	}
+	version := Version{
+		ID: formatID(at, snapshot.Serial), Time: time.Unix(0, at.UnixNano()).UTC(), Serial: snapshot.Serial,
+		Lineage: snapshot.Lineage, Digest: snapshot.Digest, Size: int64(len(snapshot.Data)),
+		Encrypted: snapshot.Encrypted, RunID: runID, Reason: reason,
+	}
+	packed, err := packVersion(version, snapshot.Data)
+	if err != nil {
+		return Version{}, err
+	}
+	return version, s.blobs.PutBytes(ctx, key.versionsPrefix()+version.ID, packed)
+}
+
+func packVersion(v Version, data []byte) ([]byte, error) {
+	text, err := json.Marshal(note{
+		Lineage: v.Lineage, Digest: v.Digest, Size: v.Size, Encrypted: v.Encrypted, RunID: v.RunID, Reason: v.Reason,
+	})
+	if err != nil {
+		return nil, err
+	}
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	w.Name = "terraform.tfstate"
+	w.ModTime = v.Time
+	w.Extra = append(binary.LittleEndian.AppendUint16([]byte(noteID), uint16(len(text))), text...)
+	if _, err := w.Write(data); err != nil {
+		return nil, err
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	return packed.Bytes(), nil
+}
+
+// storedState is a version's content, being read.
+type storedState struct {
+	io.Reader
+	io.Closer
+}
+
+// openVersion reads what a version says of itself; its content is still to be read and verified.
+func (s *Store) openVersion(ctx context.Context, key Key, id string) (Version, *storedState, error) {
+	at, serial, err := parseID(id)
+	if err != nil {
+		return Version{}, nil, fmt.Errorf("%w: %w", ErrNoVersion, err)
+	}
+	version := Version{ID: id, Time: at, Serial: serial}
+	sealed, err := s.blobs.Open(ctx, key.versionsPrefix()+id)
+	var broken *blob.SealError
+	if errors.As(err, &broken) {
+		return version, nil, &CorruptError{Key: key, Where: "version " + id, Err: err}
+	}
+	if err != nil {
+		return Version{}, nil, err
+	}
+	content, n, err := readNote(sealed)
+	if err != nil {
+		return version, nil, errors.Join(&CorruptError{Key: key, Where: "version " + id, Err: err}, sealed.Close())
+	}
+	version.Lineage, version.Digest, version.Size = n.Lineage, n.Digest, n.Size
+	version.Encrypted, version.RunID, version.Reason = n.Encrypted, n.RunID, n.Reason
+	return version, &storedState{Reader: content, Closer: sealed}, nil
+}
+
+func readNote(packed io.Reader) (io.Reader, note, error) {
+	var n note
+	content, err := gzip.NewReader(packed)
+	if err != nil {
+		return nil, n, fmt.Errorf("it is not compressed with gzip: %w", err)
+	}
+	extra := content.Extra
+	if len(extra) < 4 || string(extra[:2]) != noteID || int(binary.LittleEndian.Uint16(extra[2:4])) != len(extra)-4 {
+		return nil, n, errors.New("it lacks its note")
+	}
+	if err := json.Unmarshal(extra[4:], &n); err != nil {
+		return nil, n, fmt.Errorf("read its note: %w", err)
+	}
+	return content, n, nil
+}
+
+func formatID(at time.Time, serial uint64) string {
+	return fmt.Sprintf("%020d-%d", at.UnixNano(), serial)
+}
+
+func parseID(id string) (time.Time, uint64, error) {
+	nanoseconds, serial, ok := strings.Cut(id, "-")
+	n, err := strconv.ParseInt(nanoseconds, 10, 64)
+	if !ok || err != nil || len(nanoseconds) != 20 {
+		return time.Time{}, 0, fmt.Errorf("%q is not a version's id", id)
+	}
+	count, err := strconv.ParseUint(serial, 10, 64)
+	if err != nil {
+		return time.Time{}, 0, fmt.Errorf("%q is not a version's id", id)
+	}
+	return time.Unix(0, n).UTC(), count, nil
+}
