@@ -34,14 +34,20 @@ const (
 	MessageAtRevision = "%s: %s"
 	// MessageDriftDetected takes the readable plan.
 	MessageDriftDetected = "Drift detected.\n%s"
+	// MessagePlanError takes the tool's error, as the next three do.
+	MessagePlanError           = "Plan error: %s"
+	MessageApplyError          = "Apply error: %s"
+	MessageDestroyError        = "Destroy error: %s"
+	MessageDriftDetectionError = "Drift detection error: %s"
 	// MessageLocked takes the lock's id.
 	MessageLocked = "Terraform Locked with Lock Identifier: %s"
 	// MessageUnlocked takes the lock's id.
 	MessageUnlocked = "Terraform Force Unlock with Lock Identifier: %s"
 	// MessageSourceNotFound takes why.
 	MessageSourceNotFound = "could not get Source object: %s"
-	// MessageAccessDenied takes kind, namespace and name of what may not be used.
-	MessageAccessDenied = "cannot access %s/%s/%s, cross-namespace references have been disabled"
+	// MessageAccessDenied takes what may not be used: KIND/NAMESPACE/NAME for a source, NAMESPACE/NAME for a stack in
+	// dependsOn, "secret NAMESPACE/NAME" for the tool's configuration.
+	MessageAccessDenied = "cannot access %s, cross-namespace references have been disabled"
 	// MessageDependencyNotReady takes the wait until the next look, such as 15s.
 	MessageDependencyNotReady = "Dependencies do not meet ready condition, retrying in %s"
 	// MessageDeletionBlocked takes the names of the stacks that are in the way, separated by ", ".

@@ -1,0 +1,74 @@
+# Copyright The Yuba Authors
+# SPDX-License-Identifier: Apache-2.0
+
+# Everything that is done to this repository. It needs Go 1.26, git and make; whatever else is needed is built from the
+# Go module proxy into bin/. "make" says what there is.
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+
+GO      ?= go
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+LDFLAGS  = -s -w -X github.com/yuba-dev/yuba/internal/version.Version=$(VERSION)
+# Which packages "make test" and "make lint" look at, and what else "go test" is told.
+PACKAGES  ?= ./...
+TESTFLAGS ?=
+BENCHTIME ?= 1x
+
+.PHONY: help
+help: ## Show this list
+	@echo 'Usage: make TARGET'
+	@echo
+	@awk -F ':.*## ' '/^##@/ { printf "\n%s\n", substr($$0, 5) } \
+		/^[a-z][a-z-]*:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+##@ Build and run
+
+.PHONY: build
+build: ## Build bin/yuba and bin/yuba-sandbox
+	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/yuba ./cmd/yuba
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o bin/yuba-sandbox ./cmd/yuba-sandbox
+
+.PHONY: tofu
+tofu: ## Build bin/tofu, unless it is there or a suitable tofu is on PATH (2.5 minutes once)
+	@GO='$(GO)' tools/ensure-tofu
+
+.PHONY: demo
+demo: build tofu ## Start Yuba and run the quickstart; ONCE=1 stops after the tour
+	@ONCE='$(ONCE)' ./examples/quickstart/demo.sh
+
+##@ Check
+
+.PHONY: test
+test: build tofu ## Run all tests (PACKAGES=./internal/plan TESTFLAGS='-run X -v' for some)
+	$(GO) test $(TESTFLAGS) $(PACKAGES)
+
+.PHONY: bench
+bench: build tofu ## Run the benchmarks
+	$(GO) test -run '^$$' -bench . -benchtime $(BENCHTIME) -timeout 60m $(TESTFLAGS) $(PACKAGES)
+
+.PHONY: lint
+lint: bin/golangci-lint ## Check the code against .golangci.yml
+	bin/golangci-lint run $(PACKAGES)
+
+.PHONY: generate
+generate: bin/controller-gen ## Write what is generated: deep copies and CRDs
+	@tools/generate
+
+.PHONY: verify
+verify: bin/controller-gen ## Fail when something generated is not up to date
+	@tools/generate --verify
+
+##@ Tidy up
+
+.PHONY: clean
+clean: ## Delete bin/
+	rm -rf bin
+
+# The tools are a module of their own, so that what they need does not mix with what Yuba needs.
+bin/controller-gen: tools/go.mod
+	$(GO) build -C tools -trimpath -ldflags '-s -w' -o ../bin/ sigs.k8s.io/controller-tools/cmd/controller-gen
+
+bin/golangci-lint: tools/go.mod
+	@echo 'Building golangci-lint, about 2 minutes once'
+	$(GO) build -C tools -trimpath -ldflags '-s -w' -o ../bin/ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
