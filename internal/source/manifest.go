@@ -1,0 +1,163 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package source
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"sort"
+
+	"golang.org/x/sys/unix"
+)
+
+// Manifest is what a tree consisted of right after it was extracted. It is
+// kept outside of the tree, out of reach of what runs in it.
+type Manifest struct {
+	// Digest is the archive's.
+	Digest string          `json:"digest"`
+	Files  map[string]Stat `json:"files"`
+}
+
+// Stat is what a file looks like from outside. The time of the last change to
+// the inode is in it because no program can set that back.
+type Stat struct {
+	Size  int64  `json:"size"`
+	Mode  uint32 `json:"mode"`
+	Mtime int64  `json:"mtime"`
+	Ctime int64  `json:"ctime"`
+	Inode uint64 `json:"inode"`
+	IsDir bool   `json:"isDir,omitempty"`
+}
+
+// Differences are the names of files, links and directories that are not as
+// the manifest has them, sorted.
+type Differences struct {
+	Added, Changed, Removed []string
+}
+
+// None reports whether the tree is as it was extracted.
+func (d Differences) None() bool { return len(d.Added)+len(d.Changed)+len(d.Removed) == 0 }
+
+// String tells numbers and some names, for a log.
+func (d Differences) String() string {
+	text := fmt.Sprintf("%d added, %d changed, %d removed", len(d.Added), len(d.Changed), len(d.Removed))
+	for _, names := range [][]string{d.Changed, d.Removed, d.Added} {
+		if len(names) > 0 {
+			return text + ", such as " + names[0]
+		}
+	}
+	return text
+}
+
+// Compare finds what has changed in the tree at dir since its manifest was
+// made, by looking at the files and not into them. Names for which keep
+// reports true are not looked at, nor is anything below them: what the runner
+// and tofu themselves put beside a module.
+func Compare(dir string, m Manifest, keep func(name string) bool) (Differences, error) {
+	now, err := scan(dir, keep)
+	if err != nil {
+		return Differences{}, fmt.Errorf("compare %s with what was extracted: %w", dir, err)
+	}
+	var d Differences
+	for name, stat := range now.Files {
+		was, known := m.Files[name]
+		switch {
+		case !known:
+			d.Added = append(d.Added, name)
+		case was != stat:
+			d.Changed = append(d.Changed, name)
+		}
+	}
+	for name := range m.Files {
+		if _, there := now.Files[name]; !there && !kept(name, keep) {
+			d.Removed = append(d.Removed, name)
+		}
+	}
+	sort.Strings(d.Added)
+	sort.Strings(d.Changed)
+	sort.Strings(d.Removed)
+	return d, nil
+}
+
+func kept(name string, keep func(string) bool) bool {
+	for ; keep != nil && name != "."; name = path.Dir(name) {
+		if keep(name) {
+			return true
+		}
+	}
+	return false
+}
+
+// scan looks at every file, link and directory of a tree.
+func scan(dir string, keep func(name string) bool) (Manifest, error) {
+	m := Manifest{Files: map[string]Stat{}}
+	return m, scanDir(dir, "", keep, m.Files)
+}
+
+func scanDir(dir, below string, keep func(string) bool, out map[string]Stat) error {
+	f, err := os.Open(filepath.Join(dir, below))
+	if err != nil {
+		return err
+	}
+	names, err := f.Readdirnames(-1)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	for _, base := range names {
+		name := path.Join(below, base)
+		if keep != nil && keep(name) {
+			continue
+		}
+		var st unix.Stat_t
+		if err := unix.Lstat(filepath.Join(dir, name), &st); err != nil {
+			return &os.PathError{Op: "lstat", Path: name, Err: err}
+		}
+		if st.Mode&unix.S_IFMT == unix.S_IFDIR {
+			// A directory's times change with every file that tofu puts there.
+			out[name] = Stat{Mode: uint32(st.Mode), IsDir: true}
+			if err := scanDir(dir, name, keep, out); err != nil {
+				return err
+			}
+			continue
+		}
+		out[name] = Stat{
+			Size: st.Size, Mode: uint32(st.Mode), Inode: uint64(st.Ino),
+			Mtime: unix.TimespecToNsec(st.Mtim), Ctime: unix.TimespecToNsec(st.Ctim),
+		}
+	}
+	return nil
+}
+
+// Save writes the manifest to a file of its own.
+func (m Manifest) Save(file string) error {
+	content, err := json.Marshal(m)
+	if err != nil {
+		return fmt.Errorf("save manifest: %w", err)
+	}
+	temp := file + ".new"
+	if err := os.WriteFile(temp, content, 0o600); err != nil {
+		return fmt.Errorf("save manifest: %w", err)
+	}
+	if err := os.Rename(temp, file); err != nil {
+		return fmt.Errorf("save manifest: %w", err)
+	}
+	return nil
+}
+
+// LoadManifest reads what Save wrote.
+func LoadManifest(file string) (Manifest, error) {
+	var m Manifest
+	content, err := os.ReadFile(file)
+	if err == nil {
+		err = json.Unmarshal(content, &m)
+	}
+	if err != nil {
+		return Manifest{}, fmt.Errorf("load manifest: %w", err)
+	}
+	return m, nil
+}
