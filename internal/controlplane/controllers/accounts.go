@@ -1,0 +1,51 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	"context"
+
+	"k8s.io/klog/v2"
+	"k8s.io/kubernetes/pkg/controller/certificates/rootcacertpublisher"
+	"k8s.io/kubernetes/pkg/controller/clusterroleaggregation"
+	"k8s.io/kubernetes/pkg/controller/serviceaccount"
+)
+
+// newServiceAccount gives every namespace its default service account.
+func newServiceAccount(ctx context.Context, e *environment) (runner, error) {
+	controller, err := serviceaccount.NewServiceAccountsController(klog.FromContext(ctx),
+		e.objects.Core().V1().ServiceAccounts(), e.objects.Core().V1().Namespaces(), e.client,
+		serviceaccount.DefaultServiceAccountsControllerOptions())
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) { controller.Run(ctx, 1) }, nil
+}
+
+// newServiceAccountToken fills Secrets that ask for a service account's token.
+func newServiceAccountToken(ctx context.Context, e *environment) (runner, error) {
+	controller, err := serviceaccount.NewTokensController(klog.FromContext(ctx),
+		e.objects.Core().V1().ServiceAccounts(), e.tokenSecrets.Core().V1().Secrets(), e.client,
+		serviceaccount.TokensControllerOptions{TokenGenerator: e.Tokens, RootCA: e.CA})
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) { controller.Run(ctx, 1) }, nil
+}
+
+// newRootCertificate puts the API's certificate authority into every namespace as ConfigMap kube-root-ca.crt.
+func newRootCertificate(_ context.Context, e *environment) (runner, error) {
+	controller, err := rootcacertpublisher.NewPublisher(e.rootCAs.Core().V1().ConfigMaps(),
+		e.objects.Core().V1().Namespaces(), e.client, e.CA)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) { controller.Run(ctx, 1) }, nil
+}
+
+// newClusterRoleAggregation collects the rules of labelled cluster roles in view, edit and admin.
+func newClusterRoleAggregation(_ context.Context, e *environment) (runner, error) {
+	controller := clusterroleaggregation.NewClusterRoleAggregation(e.objects.Rbac().V1().ClusterRoles(), e.client.RbacV1())
+	return func(ctx context.Context) { controller.Run(ctx, 2) }, nil
+}

@@ -1,0 +1,60 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	quota "k8s.io/apiserver/pkg/quota/v1"
+	"k8s.io/apiserver/pkg/quota/v1/generic"
+	"k8s.io/kubernetes/pkg/controller/resourcequota"
+	quotainstall "k8s.io/kubernetes/pkg/quota/v1/install"
+)
+
+// resyncQuota is how often usage is counted from scratch.
+const resyncQuota = 5 * time.Minute
+
+// newResourceQuota counts what quotas limit. Only numbers of objects can be limited, since nothing here has a processor's
+// time or memory to give: built-in kinds by their own name, all others as count/<resource>.<group>.
+func newResourceQuota(ctx context.Context, e *environment) (runner, error) {
+	discover := e.client.Discovery().ServerPreferredNamespacedResources
+	controller, err := resourcequota.NewController(ctx, &resourcequota.ControllerOptions{
+		QuotaClient:               e.client.CoreV1(),
+		ResourceQuotaInformer:     e.objects.Core().V1().ResourceQuotas(),
+		ResyncPeriod:              func() time.Duration { return resyncQuota },
+		Registry:                  generic.NewRegistry(evaluators(e)),
+		DiscoveryFunc:             discover,
+		IgnoredResourcesFunc:      quotainstall.DefaultIgnoredResources,
+		InformersStarted:          e.started,
+		InformerFactory:           e.metas,
+		ReplenishmentResyncPeriod: func() time.Duration { return 0 },
+		// An update never changes a number of objects.
+		UpdateFilter: func(schema.GroupVersionResource, any, any) bool { return false },
+	})
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) {
+		var both sync.WaitGroup
+		both.Go(func() { controller.Run(ctx, 2) })
+		both.Go(func() { controller.Sync(ctx, discover, rediscover) })
+		both.Wait()
+	}, nil
+}
+
+// evaluators count the kinds that quotas also know by a short name.
+func evaluators(e *environment) []quota.Evaluator {
+	list := generic.ListerFuncForResourceFunc(e.metas.ForResource)
+	var all []quota.Evaluator
+	for _, name := range []corev1.ResourceName{corev1.ResourceSecrets, corev1.ResourceConfigMaps, corev1.ResourceQuotas} {
+		resource := corev1.SchemeGroupVersion.WithResource(string(name))
+		all = append(all, generic.NewObjectCountEvaluator(resource.GroupResource(),
+			generic.ListResourceUsingListerFunc(list, resource), name))
+	}
+	return all
+}

@@ -1,0 +1,266 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/yuba-dev/yuba/internal/controlplane/backup"
+	"github.com/yuba-dev/yuba/internal/controlplane/controllers"
+	"github.com/yuba-dev/yuba/internal/controlplane/datadir"
+	"github.com/yuba-dev/yuba/internal/controlplane/etcd"
+	"github.com/yuba-dev/yuba/internal/controlplane/install"
+	"k8s.io/client-go/rest"
+)
+
+// ControlPlane is a running API.
+type ControlPlane struct {
+	options Options
+	dir     datadir.Dir
+	// lock is held when Start took it.
+	lock        *datadir.Lock
+	listener    *net.TCPListener
+	keys        *keys
+	etcd        *etcd.Server
+	api         *apiServer
+	controllers *controllers.Set
+
+	stopAPI    context.CancelFunc
+	apiStopped chan struct{}
+	stopKeys   context.CancelFunc
+	background sync.WaitGroup
+
+	ended sync.Once
+	done  chan struct{}
+	err   error
+}
+
+// Start starts the API in the data directory and returns when it is complete. The context bounds the start only.
+func Start(ctx context.Context, options Options) (_ *ControlPlane, err error) {
+	options.complete()
+	logKubernetesTo(options.Log)
+	p := &ControlPlane{options: options, done: make(chan struct{})}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, p.Stop(context.WithoutCancel(ctx)))
+		}
+	}()
+	for _, step := range []func(context.Context) error{
+		p.openDirectory, p.listen, p.startEtcd, p.startAPI, p.fillAPI, p.openDoor,
+	} {
+		if err := step(ctx); err != nil {
+			return nil, err
+		}
+	}
+	kubernetesCalm.Store(true)
+	return p, nil
+}
+
+// openDirectory makes the data directory this process's own and finishes a restoration.
+func (p *ControlPlane) openDirectory(context.Context) (err error) {
+	if p.dir, err = datadir.Open(p.options.DataDir); err != nil {
+		return err
+	}
+	if p.options.Lock == nil {
+		if p.lock, err = p.dir.Lock(); err != nil {
+			return err
+		}
+	}
+	return backup.ApplyPending(p.dir, p.options.Log)
+}
+
+func (p *ControlPlane) listen(context.Context) (err error) {
+	if p.listener, err = listen(p.options.APIAddress); err != nil {
+		return err
+	}
+	lock := p.options.Lock
+	if lock == nil {
+		lock = p.lock
+	}
+	return lock.Announce(p.Address())
+}
+
+func (p *ControlPlane) startEtcd(ctx context.Context) (err error) {
+	hosts := servingHosts(p.listener, p.options.AdvertiseHosts)
+	if p.keys, err = openKeys(p.dir, hosts, p.options.life); err != nil {
+		return err
+	}
+	p.etcd, err = etcd.Start(ctx, etcd.Options{
+		Dir: p.dir.Etcd(), TLS: p.keys.etcdTLS(), Quota: p.options.etcdQuota, Log: p.options.Log,
+	})
+	return err
+}
+
+func (p *ControlPlane) startAPI(ctx context.Context) (err error) {
+	// The server belongs to Stop, not to the context of the start.
+	running, stop := context.WithCancel(context.WithoutCancel(ctx))
+	p.stopAPI, p.apiStopped = stop, make(chan struct{})
+	p.api, err = newAPIServer(running, p.keys, p.etcd.Endpoint(), p.listener, p.options.Mount)
+	if err != nil {
+		close(p.apiStopped)
+		return err
+	}
+	go func() {
+		defer close(p.apiStopped)
+		err := p.api.run(running)
+		if err == nil && running.Err() == nil {
+			err = errors.New("the API server stopped by itself")
+		}
+		p.end(err)
+	}()
+	go func() {
+		<-p.etcd.Done()
+		if running.Err() == nil {
+			p.end(errors.New("etcd stopped by itself"))
+		}
+	}()
+	return p.whileRunning(ctx, func(ctx context.Context) error { return answering(ctx, p.RESTConfig()) })
+}
+
+// fillAPI installs what belongs into the API and starts the controllers.
+func (p *ControlPlane) fillAPI(ctx context.Context) error {
+	return p.whileRunning(ctx, func(ctx context.Context) error {
+		// In bulk and at once: the limits of a client do not help here.
+		var roles error
+		var both sync.WaitGroup
+		both.Go(func() { roles = install.Roles(ctx, p.RESTConfig()) })
+		kinds := install.Kinds(ctx, p.RESTConfig(), p.options.CRDs)
+		both.Wait()
+		if err := errors.Join(roles, kinds); err != nil {
+			return err
+		}
+		var err error
+		p.controllers, err = controllers.Start(ctx, controllers.Options{
+			Config: p.RESTConfig(), Tokens: p.api.tokens, CA: p.keys.api.PEM(),
+		})
+		if err != nil {
+			return err
+		}
+		return complete(ctx, p.RESTConfig())
+	})
+}
+
+// openDoor gives the administrator a way in and keeps the certificates fresh.
+func (p *ControlPlane) openDoor(ctx context.Context) error {
+	if err := p.keys.writeKubeconfig(p.url()); err != nil {
+		return err
+	}
+	renewing, stop := context.WithCancel(context.WithoutCancel(ctx))
+	p.stopKeys = stop
+	p.background.Go(func() { p.keys.keepRenewing(renewing, p.url(), p.options.Log) })
+	return nil
+}
+
+// whileRunning does a part of the start and gives up when the API ends meanwhile.
+func (p *ControlPlane) whileRunning(ctx context.Context, part func(context.Context) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		select {
+		case <-p.done:
+			cancel(p.err)
+		case <-ctx.Done():
+		}
+	}()
+	err := part(ctx)
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		return errors.Join(cause, err)
+	}
+	return err
+}
+
+// end records the first reason why the API no longer runs.
+func (p *ControlPlane) end(err error) {
+	p.ended.Do(func() {
+		p.err = err
+		close(p.done)
+	})
+}
+
+// Done is closed when the API no longer runs, because Stop was called or because it broke.
+func (p *ControlPlane) Done() <-chan struct{} { return p.done }
+
+// Err says, after Done, why the API no longer runs; nil when it was stopped.
+func (p *ControlPlane) Err() error {
+	select {
+	case <-p.done:
+		return p.err
+	default:
+		return nil
+	}
+}
+
+// Stop stops the API, in the reverse order of its start. Requests under way may end until the context does.
+func (p *ControlPlane) Stop(ctx context.Context) error {
+	kubernetesCalm.Store(false)
+	if p.stopKeys != nil {
+		p.stopKeys()
+		p.background.Wait()
+	}
+	var failure error
+	if p.stopAPI != nil {
+		p.stopAPI()
+		if p.controllers != nil {
+			p.controllers.Stop()
+		}
+		select {
+		case <-p.apiStopped:
+		case <-ctx.Done():
+			failure = fmt.Errorf("stop the API server: requests still run: %w", ctx.Err())
+		}
+	} else if p.listener != nil {
+		p.listener.Close()
+	}
+	if p.etcd != nil {
+		p.etcd.Stop()
+	}
+	if p.lock != nil {
+		failure = errors.Join(failure, p.lock.Release())
+	}
+	p.end(nil)
+	return failure
+}
+
+// RESTConfig is an administrator's access for the parts of this process, without a limit on its rate.
+func (p *ControlPlane) RESTConfig() *rest.Config { return p.api.clientConfig() }
+
+// Kubeconfig is the path of the administrator's kubeconfig.
+func (p *ControlPlane) Kubeconfig() string { return p.dir.Kubeconfig() }
+
+// Address is the host:port that the API listens on.
+func (p *ControlPlane) Address() string { return p.listener.Addr().String() }
+
+// CA is the certificate, in PEM, that clients of the API and of certificates from IssueServerCert trust.
+func (p *ControlPlane) CA() []byte { return p.keys.api.PEM() }
+
+func (p *ControlPlane) url() string {
+	host, port := reachable(p.listener)
+	return "https://" + net.JoinHostPort(host, strconv.Itoa(port))
+}
+
+// IssueServerCert returns the certificate of another server of this process, by a name of its own. It is a tls.Config's
+// GetCertificate and renews itself while the control plane runs.
+func (p *ControlPlane) IssueServerCert(name string, hosts []string) (func(*tls.ClientHelloInfo) (*tls.Certificate, error), error) {
+	certificate, err := p.keys.issue(name, hosts)
+	if err != nil {
+		return nil, fmt.Errorf("issue the certificate of %s: %w", name, err)
+	}
+	return certificate.get, nil
+}
+
+// Backup writes everything that outlives the process into one archive, while the API runs. The archive holds the keys: it
+// must be kept like the data directory itself.
+func (p *ControlPlane) Backup(ctx context.Context, w io.Writer) error {
+	snapshot := p.etcd.Snapshot()
+	defer snapshot.Close()
+	return backup.Write(ctx, w, p.dir, snapshot, backup.Origin{Version: p.options.Version, Created: time.Now().UTC()})
+}

@@ -1,0 +1,65 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+
+	"github.com/go-logr/logr"
+	"k8s.io/klog/v2"
+)
+
+// Kubernetes' packages log through one logger of the process. It is set once and hands everything to the log of the
+// control plane that runs now.
+var (
+	kubernetesLog  atomic.Pointer[slog.Logger]
+	kubernetesCalm atomic.Bool
+	setKlog        = sync.OnceFunc(func() { klog.SetLogger(logr.FromSlogHandler(kubernetesHandler{})) })
+)
+
+// logKubernetesTo makes log the place for what Kubernetes' packages say.
+func logKubernetesTo(log *slog.Logger) {
+	kubernetesLog.Store(log.With("component", "kubernetes"))
+	setKlog()
+}
+
+// kubernetesHandler lowers the levels: information is for debugging, and an error is a warning, since these packages try
+// again until it works. While the API starts or stops its parts miss each other, which is no news at all.
+type kubernetesHandler struct {
+	attributes []slog.Attr
+}
+
+func (h kubernetesHandler) level(level slog.Level) slog.Level {
+	if level >= slog.LevelError && kubernetesCalm.Load() {
+		return slog.LevelWarn
+	}
+	return slog.LevelDebug
+}
+
+// Enabled implements slog.Handler.
+func (h kubernetesHandler) Enabled(ctx context.Context, level slog.Level) bool {
+	return kubernetesLog.Load().Handler().Enabled(ctx, h.level(level))
+}
+
+// Handle implements slog.Handler. It asks for the level again, because errors come without being asked about.
+func (h kubernetesHandler) Handle(ctx context.Context, record slog.Record) error {
+	if !h.Enabled(ctx, record.Level) {
+		return nil
+	}
+	record = record.Clone()
+	record.Level = h.level(record.Level)
+	record.AddAttrs(h.attributes...)
+	return kubernetesLog.Load().Handler().Handle(ctx, record)
+}
+
+// WithAttrs implements slog.Handler.
+func (h kubernetesHandler) WithAttrs(attributes []slog.Attr) slog.Handler {
+	return kubernetesHandler{attributes: append(h.attributes[:len(h.attributes):len(h.attributes)], attributes...)}
+}
+
+// WithGroup implements slog.Handler; groups are not kept.
+func (h kubernetesHandler) WithGroup(string) slog.Handler { return h }
