@@ -45,9 +45,12 @@ const (
 	MessageUnlocked = "Terraform Force Unlock with Lock Identifier: %s"
 	// MessageSourceNotFound takes why.
 	MessageSourceNotFound = "could not get Source object: %s"
-	// MessageAccessDenied takes what may not be used: KIND/NAMESPACE/NAME for a source, NAMESPACE/NAME for a stack in
-	// dependsOn, "secret NAMESPACE/NAME" for the tool's configuration.
-	MessageAccessDenied = "cannot access %s, cross-namespace references have been disabled"
+	// MessageAccessDenied takes kind, namespace and name of the source that may not be used.
+	MessageAccessDenied = "cannot access %s/%s/%s, cross-namespace references have been disabled"
+	// MessageDependencyDenied takes namespace and name of the stack in dependsOn that may not be used.
+	MessageDependencyDenied = "cannot access %s/%s, cross-namespace references have been disabled"
+	// MessageSecretDenied takes namespace and name of the Secret that may not be used.
+	MessageSecretDenied = "cannot access secret %s/%s, cross-namespace references have been disabled"
 	// MessageDependencyNotReady takes the wait until the next look, such as 15s.
 	MessageDependencyNotReady = "Dependencies do not meet ready condition, retrying in %s"
 	// MessageDeletionBlocked takes the names of the stacks that are in the way, separated by ", ".
