@@ -6,6 +6,7 @@ package run
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"path"
 	"time"
 )
@@ -21,12 +22,49 @@ type Record struct {
 	Started *time.Time `json:"started,omitempty"`
 	// LockHeld is true while the run holds (or may hold) its state's lock.
 	LockHeld bool    `json:"lockHeld,omitempty"`
-	Result   *Result `json:"result,omitempty"`
+	// Permitted is true once the run's apply was allowed to begin: from then on it cannot be called back.
+	Permitted bool    `json:"permitted,omitempty"`
+	Result    *Result `json:"result,omitempty"`
+	// State names the managed state; the server's business, a runner only ever sees its bytes.
+	State StateRef `json:"state,omitzero"`
+	// StateMark is the state the run was given, then the last one it shipped; StatesStored the last one's sequence.
+	StateMark    *StateMark `json:"stateMark,omitempty"`
+	StatesStored int        `json:"statesStored,omitempty"`
+	// Config is the digest of the configuration the run works on, UsedKept that it is the one kept from the last apply.
+	Config   string `json:"config,omitempty"`
+	UsedKept bool   `json:"usedKept,omitempty"`
+	// Announced runs are named by the stack's status, which is how a server that starts anew finds them.
+	Announced bool `json:"announced,omitempty"`
+	// Quiet runs are passes that leave no trace of their own when they find nothing: their record is kept in one place
+	// that each of them overwrites.
+	Quiet bool `json:"quiet,omitempty"`
 	// Trigger says in words what started the run, such as "generation 3" or "drift interval".
 	Trigger string `json:"trigger,omitempty"`
 	// Passes counts how often this record was updated in place by passes that found no changes.
 	Passes int `json:"passes,omitempty"`
 }
+
+// StateRef names a managed state and the labels its Secret gets.
+type StateRef struct {
+	Namespace string            `json:"namespace"`
+	Workspace string            `json:"workspace"`
+	Suffix    string            `json:"suffix"`
+	Labels    map[string]string `json:"labels,omitempty"`
+	// Stack is the stack's name, for messages.
+	Stack string `json:"stack,omitempty"`
+	// Existing says that a state is known to have existed: finding none is an error then.
+	Existing bool `json:"existing,omitempty"`
+}
+
+// StateMark identifies one state. The zero mark stands for "there has never been one".
+type StateMark struct {
+	Serial  uint64 `json:"serial"`
+	Lineage string `json:"lineage"`
+	Digest  string `json:"digest"`
+}
+
+// ErrNotFound says that there is no such run on record.
+var ErrNotFound = errors.New("no such run")
 
 // Public returns the record without variables, environment, outputs and token.
 func (r Record) Public() Record {
@@ -69,6 +107,20 @@ const (
 
 // Key is the blob key of one part of a run.
 func (s Stack) Key(runID, part string) string { return s.Prefix() + runID + "/" + part }
+
+// Slot is where a run's blobs are kept: below its id, or, while it is quiet, in the place of quiet passes.
+func (r Record) Slot() string {
+	if r.Quiet {
+		return QuietSlot
+	}
+	return r.Spec.ID
+}
+
+// QuietSlot is the place of passes that found nothing.
+const QuietSlot = "quiet"
+
+// Key is the blob key of one part of this run.
+func (r Record) Key(part string) string { return r.Spec.Stack.Key(r.Slot(), part) }
 
 // LockFileKey is where the stack's dependency lock file is kept between runs.
 func (s Stack) LockFileKey() string { return path.Join("locks", s.Namespace, s.Name, s.UID) }

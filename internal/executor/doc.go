@@ -1,0 +1,22 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package executor is the server's side of runs: it keeps the runs in hand, hands them to runners, takes what they
+// ship, and knows when a run is over or its runner gone.
+//
+// A run in hand is waiting (no runner has it), assigned (a runner was told of it) or started (the runner has fetched
+// it). It leaves the hand with its result. What ended is told to one listener, the stack controller, by the stack's
+// name only: the listener reads the record.
+//
+// # Invariants
+//
+//   - A stack has at most one run in hand.
+//   - A run's record is stored before a runner hears of it, and its result before anybody is told that it ended.
+//   - Every state a runner ships is stored before it is acknowledged, as a version even when the state's Secret cannot
+//     be written.
+//   - A run holds its state's lock from before its apply may begin until its result is stored. The lock of a run whose
+//     runner is gone is released by this package, because it knows that; never because time has passed.
+//   - A run is only called interrupted when the one runner that had it says that it has it no longer.
+//
+// The package decides nothing about stacks: whether a run may go on to its apply is asked of a function.
+package executor

@@ -1,0 +1,276 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package executor
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/yuba-dev/yuba/internal/blob"
+	"github.com/yuba-dev/yuba/internal/run"
+	"github.com/yuba-dev/yuba/internal/state"
+)
+
+// Blobs is what the executor needs of the blob store.
+type Blobs interface {
+	Put(ctx context.Context, key string, r io.Reader) error
+	PutBytes(ctx context.Context, key string, data []byte) error
+	Get(ctx context.Context, key string, limit int64) ([]byte, error)
+	Open(ctx context.Context, key string) (io.ReadCloser, error)
+	OpenArtifact(ctx context.Context, digest string) (io.ReadCloser, error)
+	List(ctx context.Context, prefix string) iter.Seq2[blob.Info, error]
+}
+
+// States is what the executor needs of the state store.
+type States interface {
+	Read(ctx context.Context, key state.Key, options ...state.ReadOption) (*state.Snapshot, error)
+	Write(ctx context.Context, key state.Key, w state.WriteRequest) (state.Version, error)
+	Lock(ctx context.Context, key state.Key, info state.LockInfo) error
+	Unlock(ctx context.Context, key state.Key, id string) error
+}
+
+// Permission is the answer to whether a run may begin its apply.
+type Permission struct {
+	Go     bool
+	Reason string
+}
+
+// Options configure an Executor.
+type Options struct {
+	Blobs  Blobs
+	States States
+	// LiveDir holds the logs of runs in hand.
+	LiveDir string
+	// Permit is asked before an apply begins and may veto it; an error is answered with "try again".
+	Permit func(ctx context.Context, rec run.Record, plan *run.PlanResult) (Permission, error)
+	// Ended is told that a run of the stack ended. It must not block.
+	Ended func(run.Stack)
+	// Credential is the runners' own bearer token.
+	Credential string
+	// Holder names this server in locks, such as "yuba@host".
+	Holder  string
+	Version string
+	Log     *slog.Logger
+}
+
+// Executor keeps the runs in hand. Its methods are safe for concurrent use.
+type Executor struct {
+	opts Options
+	log  *slog.Logger
+
+	mu       sync.Mutex
+	hand     map[string]*entry
+	byStack  map[run.Stack]*entry
+	waiting  []*entry // in order of arrival
+	changed  chan struct{}
+	draining bool
+	passes   quietPasses
+}
+
+// entry is a run in hand. Its record is guarded by its own lock, which is never taken under the executor's.
+type entry struct {
+	id    string
+	stack run.Stack
+
+	// Guarded by Executor.mu.
+	runner              string
+	canceled, permitted bool
+
+	mu   sync.Mutex
+	rec  run.Record
+	log  *liveLog
+	over bool
+}
+
+// New returns an Executor with nothing in hand.
+func New(opts Options) (*Executor, error) {
+	if opts.Log == nil {
+		opts.Log = slog.Default()
+	}
+	if err := prepareLiveDir(opts.LiveDir); err != nil {
+		return nil, err
+	}
+	return &Executor{opts: opts, log: opts.Log, hand: map[string]*entry{}, byStack: map[run.Stack]*entry{},
+		changed: make(chan struct{}),
+		passes:  quietPasses{ended: map[run.Stack]run.Record{}, last: map[run.Stack]time.Time{}}}, nil
+}
+
+// BusyError says that a stack already has a run in hand.
+type BusyError struct {
+	Stack run.Stack
+	RunID string
+}
+
+func (e *BusyError) Error() string {
+	return fmt.Sprintf("start a run of %s: run %s is in hand", e.Stack, e.RunID)
+}
+
+// Prepare stores the record of a run that is about to start.
+func (e *Executor) Prepare(ctx context.Context, rec run.Record) error { return e.store(ctx, rec) }
+
+// Start queues a run whose record was prepared. Starting a run that is in hand already does nothing; another run of
+// the same stack in hand is a *BusyError.
+func (e *Executor) Start(_ context.Context, rec run.Record) error { return e.take(rec) }
+
+// Resume takes up a run that an earlier server left: one that no runner had is queued, one that a runner had waits for
+// that runner's word. It returns the record; a record with a result is over and was not taken up.
+func (e *Executor) Resume(ctx context.Context, stack run.Stack, id string) (run.Record, error) {
+	if en := e.inHand(stack); en != nil && en.id == id {
+		return en.record(), nil
+	}
+	rec, err := e.Record(ctx, stack, id)
+	if err != nil {
+		return rec, err
+	}
+	if rec.Result != nil {
+		return rec, e.release(ctx, &rec)
+	}
+	return rec, e.take(rec)
+}
+
+func (e *Executor) take(rec run.Record) error {
+	en := &entry{id: rec.Spec.ID, stack: rec.Spec.Stack, rec: rec, runner: rec.Runner, permitted: rec.Permitted}
+	live, err := openLiveLog(e.opts.LiveDir, rec.Spec.ID, rec.Spec.Limits.LogBytes)
+	if err != nil {
+		return err
+	}
+	en.log = live
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if busy := e.byStack[en.stack]; busy != nil {
+		live.close()
+		if busy.id == en.id {
+			return nil
+		}
+		return &BusyError{Stack: en.stack, RunID: busy.id}
+	}
+	e.hand[en.id], e.byStack[en.stack] = en, en
+	if en.runner == "" {
+		e.waiting = append(e.waiting, en)
+	}
+	e.announce()
+	return nil
+}
+
+// announce wakes everybody who waits for a change. The executor's lock is held.
+func (e *Executor) announce() {
+	close(e.changed)
+	e.changed = make(chan struct{})
+}
+
+func (e *Executor) inHand(stack run.Stack) *entry {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.byStack[stack]
+}
+
+// InHand returns the stack's run in hand and whether it was told to stop.
+func (e *Executor) InHand(stack run.Stack) (rec run.Record, canceled, ok bool) {
+	e.mu.Lock()
+	en := e.byStack[stack]
+	if en != nil {
+		canceled = en.canceled
+	}
+	e.mu.Unlock()
+	if en == nil {
+		return run.Record{}, false, false
+	}
+	return en.record(), canceled, true
+}
+
+func (en *entry) record() run.Record {
+	en.mu.Lock()
+	defer en.mu.Unlock()
+	return en.rec
+}
+
+// Cancel asks a run to stop: at once when no runner has it, otherwise as soon as its runner finds it safe. A run whose
+// apply has begun goes on.
+func (e *Executor) Cancel(ctx context.Context, id string) error {
+	e.mu.Lock()
+	en := e.hand[id]
+	if en == nil || en.permitted {
+		e.mu.Unlock()
+		return nil
+	}
+	en.canceled = true
+	waiting := slices.Contains(e.waiting, en)
+	if waiting {
+		e.waiting = slices.DeleteFunc(e.waiting, func(w *entry) bool { return w == en })
+	}
+	e.announce()
+	e.mu.Unlock()
+	if !waiting {
+		return nil
+	}
+	return e.finish(ctx, en, run.Result{Outcome: run.OutcomeCanceled, Error: "canceled before it began", Finished: time.Now()})
+}
+
+// Drain makes runners finish what they have and take nothing more.
+func (e *Executor) Drain() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.draining = true
+	e.announce()
+}
+
+// Busy counts runs in hand and those of them that wait for a runner.
+func (e *Executor) Busy() (inHand, waiting int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return len(e.hand), len(e.waiting)
+}
+
+// NotFoundError says that there is no record of a run.
+type NotFoundError struct {
+	Stack run.Stack
+	RunID string
+}
+
+func (e *NotFoundError) Error() string {
+	return fmt.Sprintf("read run %s of %s: there is no such run", e.RunID, e.Stack)
+}
+
+// Is makes the error a run.ErrNotFound.
+func (e *NotFoundError) Is(target error) bool { return target == run.ErrNotFound }
+
+const recordLimit = 32 << 20
+
+// Record reads a run's record: the live one while it is in hand, the stored one otherwise.
+func (e *Executor) Record(ctx context.Context, stack run.Stack, id string) (run.Record, error) {
+	if en := e.inHand(stack); en != nil && en.id == id {
+		return en.record(), nil
+	}
+	var rec run.Record
+	data, err := e.opts.Blobs.Get(ctx, stack.Key(id, run.BlobRecord), recordLimit)
+	switch {
+	case errors.Is(err, blob.ErrNotFound):
+		return rec, &NotFoundError{Stack: stack, RunID: id}
+	case err != nil:
+		return rec, fmt.Errorf("read run %s of %s: %w", id, stack, err)
+	}
+	if err := json.Unmarshal(data, &rec); err != nil {
+		return rec, fmt.Errorf("read run %s of %s: %w", id, stack, err)
+	}
+	return rec, nil
+}
+
+func (e *Executor) store(ctx context.Context, rec run.Record) error {
+	data, err := json.Marshal(rec)
+	if err != nil {
+		return fmt.Errorf("write run %s of %s: %w", rec.Spec.ID, rec.Spec.Stack, err)
+	}
+	if err := e.opts.Blobs.PutBytes(ctx, rec.Key(run.BlobRecord), data); err != nil {
+		return fmt.Errorf("write run %s of %s: %w", rec.Spec.ID, rec.Spec.Stack, err)
+	}
+	return nil
+}

@@ -1,0 +1,145 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package executor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/yuba-dev/yuba/internal/blob"
+	"github.com/yuba-dev/yuba/internal/run"
+)
+
+// liveLog is the log of a run in hand: a file that grows, and a signal to those who follow it. The runner has the
+// whole log, too, so the file needs no care beyond being there.
+type liveLog struct {
+	mu    sync.Mutex
+	file  *os.File
+	size  int64
+	limit int64
+	grown chan struct{}
+	done  bool
+}
+
+func prepareLiveDir(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("prepare the directory of live logs: %w", err)
+	}
+	return nil
+}
+
+func openLiveLog(dir, id string, limit int64) (*liveLog, error) {
+	f, err := os.OpenFile(filepath.Join(dir, id+".jsonl"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open the log of run %s: %w", id, err)
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open the log of run %s: %w", id, err), f.Close())
+	}
+	return &liveLog{file: f, size: info.Size(), limit: limit, grown: make(chan struct{})}, nil
+}
+
+func (l *liveLog) close() { l.file.Close() } //nolint:errcheck // nothing was written that is not elsewhere
+
+func (l *liveLog) position() run.LogPosition {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return run.LogPosition{Offset: l.size, Full: l.size >= l.limit}
+}
+
+// write adds data that belongs at offset. What is there already is skipped; a gap adds nothing. The answer says where
+// the log ends, from there the runner goes on.
+func (l *liveLog) write(offset int64, data []byte) (run.LogPosition, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if offset <= l.size && offset+int64(len(data)) > l.size {
+		data = data[l.size-offset:]
+		if room := l.limit - l.size; int64(len(data)) > room {
+			data = data[:max(room, 0)]
+		}
+		n, err := l.file.WriteAt(data, l.size)
+		l.size += int64(n)
+		if err != nil {
+			return run.LogPosition{Offset: l.size}, fmt.Errorf("write the log: %w", err)
+		}
+		close(l.grown)
+		l.grown = make(chan struct{})
+	}
+	return run.LogPosition{Offset: l.size, Full: l.size >= l.limit}, nil
+}
+
+// finish ends the followers and removes the file; the log is in the blob store by then. Followers may still be reading
+// what they have not seen, so the open file is left to the garbage collector, which closes it.
+func (l *liveLog) finish() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.done = true
+	close(l.grown)
+	l.grown = make(chan struct{})
+	os.Remove(l.file.Name()) //nolint:errcheck // a leftover is found by name and overwritten
+}
+
+// follow copies the log to w as it grows until the run is over or w or ctx gives up.
+func (l *liveLog) follow(ctx context.Context, w io.Writer, wait bool) error {
+	var at int64
+	for {
+		l.mu.Lock()
+		size, grown, done := l.size, l.grown, l.done
+		l.mu.Unlock()
+		if at < size {
+			n, err := io.Copy(w, io.NewSectionReader(l.file, at, size-at))
+			at += n
+			if err != nil {
+				return fmt.Errorf("follow the log: %w", err)
+			}
+			if f, ok := w.(interface{ Flush() }); ok {
+				f.Flush()
+			}
+			continue
+		}
+		if done || !wait {
+			return nil
+		}
+		select {
+		case <-grown:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (e *Executor) keepLog(ctx context.Context, en *entry, rec run.Record) error {
+	pos := en.log.position()
+	err := e.opts.Blobs.Put(ctx, rec.Key(run.BlobLog), io.NewSectionReader(en.log.file, 0, pos.Offset))
+	if err != nil {
+		return fmt.Errorf("keep the log of run %s of %s: %w", en.id, en.stack, err)
+	}
+	return nil
+}
+
+// WriteLog copies a run's log, JSON lines as internal/run describes them, to w; with follow it stays until the run is
+// over.
+func (e *Executor) WriteLog(ctx context.Context, stack run.Stack, id string, follow bool, w io.Writer) error {
+	if en := e.inHand(stack); en != nil && en.id == id {
+		return en.log.follow(ctx, w, follow)
+	}
+	r, err := e.opts.Blobs.Open(ctx, stack.Key(id, run.BlobLog))
+	if errors.Is(err, blob.ErrNotFound) {
+		return &NotFoundError{Stack: stack, RunID: id}
+	}
+	if err != nil {
+		return fmt.Errorf("read the log of run %s of %s: %w", id, stack, err)
+	}
+	defer r.Close() //nolint:errcheck // read only
+	if _, err := io.Copy(w, r); err != nil {
+		return fmt.Errorf("read the log of run %s of %s: %w", id, stack, err)
+	}
+	return nil
+}

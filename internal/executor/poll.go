@@ -1,0 +1,111 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package executor
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/yuba-dev/yuba/internal/run"
+)
+
+// poll answers a runner: at once when there is something to say, otherwise when something changes, at the latest after
+// run.PollWait.
+func (e *Executor) poll(ctx context.Context, req run.PollRequest) run.PollResponse {
+	e.settle(ctx, req)
+	deadline := time.NewTimer(run.PollWait)
+	defer deadline.Stop()
+	for {
+		e.mu.Lock()
+		resp := e.answer(req)
+		changed := e.changed
+		e.mu.Unlock()
+		if len(resp.Runs)+len(resp.Cancel)+len(resp.Forget) > 0 || resp.Drain {
+			return resp
+		}
+		select {
+		case <-changed:
+		case <-deadline.C:
+			return resp
+		case <-ctx.Done():
+			return resp
+		}
+	}
+}
+
+// answer collects what there is to tell the runner. The executor's lock is held.
+func (e *Executor) answer(req run.PollRequest) run.PollResponse {
+	resp := run.PollResponse{Drain: e.draining}
+	for _, id := range req.Active {
+		switch en := e.hand[id]; {
+		case en == nil:
+			resp.Forget = append(resp.Forget, id)
+		case en.canceled:
+			resp.Cancel = append(resp.Cancel, id)
+		}
+	}
+	if e.draining {
+		return resp
+	}
+	for n := req.Capacity; n > 0 && len(e.waiting) > 0; n-- {
+		en := e.waiting[0]
+		e.waiting = e.waiting[1:]
+		en.runner = req.Runner
+		resp.Runs = append(resp.Runs, run.Assignment{ID: en.id, Token: en.token()})
+	}
+	return resp
+}
+
+// token reads the run's token, which never changes.
+func (en *entry) token() string { return en.rec.Token }
+
+// settle compares what the runner says it has with what it was given. A run it does not have was either never fetched,
+// then it is handed out again, or it is gone, then it is interrupted. The local home has one runner at a time, which
+// its directory's lock ensures, so a run of an earlier runner is this one's or nobody's.
+func (e *Executor) settle(ctx context.Context, req run.PollRequest) {
+	var gone []*entry
+	e.mu.Lock()
+	for _, en := range e.hand {
+		switch {
+		case slices.Contains(req.Active, en.id):
+			en.runner = req.Runner
+		case en.runner == "":
+		case en.fetched():
+			gone = append(gone, en)
+		default:
+			en.runner = ""
+			e.waiting = append(e.waiting, en)
+		}
+	}
+	e.mu.Unlock()
+	for _, en := range gone {
+		e.log.Warn("a run's runner is gone", "stack", en.stack.String(), "run", en.id)
+		err := e.finish(ctx, en, e.interrupted(en))
+		if err != nil {
+			e.log.Error("recording an interrupted run", "stack", en.stack.String(), "run", en.id, "error", err)
+		}
+	}
+}
+
+// fetched tells whether a runner has begun with the run. Called under the executor's lock: it only tries the entry's
+// own, whose holder is at work on the run, which means that it was fetched.
+func (en *entry) fetched() bool {
+	if !en.mu.TryLock() {
+		return true
+	}
+	defer en.mu.Unlock()
+	return en.rec.Started != nil
+}
+
+func (e *Executor) interrupted(en *entry) run.Result {
+	rec := en.record()
+	r := run.Result{Outcome: run.OutcomeInterrupted, Class: run.FailureKilled, Finished: time.Now(), ApplyStarted: rec.Permitted}
+	r.Error = fmt.Sprintf("The runner that carried out run %s is gone and left nothing behind.", en.id)
+	if r.ApplyStarted {
+		r.Error += " What it changed after its last stored state is not in the state: compare `yuba logs` with `yuba state list`."
+	}
+	return r
+}
