@@ -157,7 +157,9 @@ func staleBecause(f Facts) string {
 func fits(f Facts) bool { return f.Pending != nil && staleBecause(f) == "" }
 
 // pendingRejected: what a person rejected is not applied, also not by mode auto or force.
-func pendingRejected(f Facts) bool { return f.Pending != nil && f.Pending.ID == f.Stack.Rejected }
+func pendingRejected(f Facts) bool {
+	return f.Pending != nil && f.Stack.Rejected != "" && f.Pending.ID == f.Stack.Rejected
+}
 
 func pendingApproved(f Facts) (Decision, bool) {
 	if !fits(f) || f.Stack.PlanOnly || f.Stack.Mode == ModeDisabled || pendingRejected(f) {

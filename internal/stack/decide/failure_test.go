@@ -1,0 +1,147 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package decide
+
+import "time"
+
+const (
+	lastFailed      = "The last run failed"
+	lastInterrupted = "The last run was interrupted; a fresh plan comes before anything else"
+	lastStopped     = "The last run was stopped before it changed anything"
+	neverAgain      = "Trying again is pointless until something changes"
+)
+
+// waitsForRetry is the wait for an attempt at a time written as 15:04:05.
+func waitsForRetry(clock string, next time.Time) Decision {
+	return Decision{Verb: VerbWait, Reason: ReasonRetryPending, Message: "Trying again at " + clock + " UTC", NextCheck: next}
+}
+
+// What follows runs that did not succeed.
+var failureScenarios = scenarios{
+	"a failure waits for its interval": {
+		settled().failed(afterFifteen - 1), waitsForRetry("12:00:00", noon.Add(1)),
+	},
+	"a failure is tried again exactly when its interval is over": {
+		settled().failed(afterFifteen), plans(ReasonRetry, lastFailed),
+	},
+	"a failure in mode auto is planned and applied again": {
+		settled().auto().failed(afterFifteen, applyBegan), plansAndApplies(ReasonRetry, lastFailed),
+	},
+	"a failed first plan waits for its interval as well": {
+		fresh().failed(time.Second), waitsForRetry("12:00:14", noon.Add(14*time.Second)),
+	},
+	"a failed first plan is tried again": {
+		fresh().failed(time.Minute), plans(ReasonRetry, lastFailed),
+	},
+	"a failure counted as none waits for the plain interval": {
+		settled().failed(time.Second, func(r *Run) { r.Failures = 0 }), waitsForRetry("12:00:14", noon.Add(14*time.Second)),
+	},
+	"without a maximum the interval does not grow": {
+		settled().failed(time.Second, func(r *Run) { r.Failures = 50 }), waitsForRetry("12:00:14", noon.Add(14*time.Second)),
+	},
+	"with a maximum the interval doubles with each failure": {
+		settled().failed(0, func(r *Run) { r.Failures = 3 }).with(func(f *Facts) { f.Stack.MaxRetryInterval = time.Hour }),
+		waitsForRetry("12:02:00", noon.Add(2*time.Minute)),
+	},
+	"the interval grows up to its maximum": {
+		settled().failed(0, func(r *Run) { r.Failures = 1000 }).with(func(f *Facts) { f.Stack.MaxRetryInterval = time.Hour }),
+		waitsForRetry("13:00:00", noon.Add(time.Hour)),
+	},
+	"a maximum below the interval does not shorten it": {
+		settled().failed(0, asIs).with(func(f *Facts) { f.Stack.MaxRetryInterval = time.Second }),
+		waitsForRetry("12:00:15", noon.Add(afterFifteen)),
+	},
+	"a retry interval of zero still waits a second": {
+		settled().failed(0).with(func(f *Facts) { f.Stack.RetryInterval = 0 }),
+		waitsForRetry("12:00:01", noon.Add(time.Second)),
+	},
+	"a failure that time does not mend waits for a change": {
+		settled().failed(24*time.Hour, pointless), Decision{Verb: VerbWait, Reason: ReasonRetryPending, Message: neverAgain},
+	},
+	"a failed first plan that time does not mend waits for a change": {
+		fresh().failed(24*time.Hour, pointless), Decision{Verb: VerbWait, Reason: ReasonRetryPending, Message: neverAgain},
+	},
+	"a changed configuration does not wait for the retry": {
+		settled().failed(time.Second).config(other), plans(ReasonConfigChanged, configChanged),
+	},
+	"a changed configuration ends a pointless wait": {
+		settled().failed(time.Second, pointless).config(other), plans(ReasonConfigChanged, configChanged),
+	},
+	"a new stack whose configuration changed after a failure is planned at once": {
+		fresh().failed(time.Second).config(other), plans(ReasonFirstPlan, firstPlan),
+	},
+	"a configuration that comes back after a failure of another is planned again": {
+		settled().failed(time.Second, ofOther), plans(ReasonConfigChanged, configChanged),
+	},
+	"a configuration that comes back after a half-done apply of another is applied again": {
+		settled().auto().failed(time.Second, ofOther, applyBegan), plansAndApplies(ReasonConfigChanged, configChanged),
+	},
+	"a configuration that comes back after an interrupted run of another is planned again": {
+		settled().failed(time.Second, ofOther, interrupted), plans(ReasonConfigChanged, configChanged),
+	},
+	"a configuration that comes back after a stopped run of another is planned again": {
+		settled().failed(time.Second, ofOther, stopped), plans(ReasonConfigChanged, configChanged),
+	},
+	"an interrupted run waits for the interval": {
+		settled().failed(time.Second, interrupted), waitsForRetry("12:00:14", noon.Add(14*time.Second)),
+	},
+	"after an interrupted run comes a fresh plan": {
+		settled().failed(afterFifteen, interrupted, applyBegan), plans(ReasonInterrupted, lastInterrupted),
+	},
+	"an interruption says nothing about the configuration, so it is always made up for": {
+		settled().failed(time.Second, interrupted, pointless), waitsForRetry("12:00:14", noon.Add(14*time.Second)),
+	},
+	"an interrupted run of a wrong configuration is made up for when its interval is over": {
+		settled().failed(afterFifteen, interrupted, pointless), plans(ReasonInterrupted, lastInterrupted),
+	},
+	"an interrupted run in mode auto is planned and applied again": {
+		settled().auto().failed(afterFifteen, interrupted), plansAndApplies(ReasonInterrupted, lastInterrupted),
+	},
+	"a stopped run of the present configuration is made up for at once": {
+		settled().failed(0, stopped), plans(ReasonRetry, lastStopped),
+	},
+	"an approved plan whose run was stopped before it began is applied": {
+		awaiting("plan-main-1").approving("plan-main-1").failed(0, stopped, applying), applies("plan-main-1"),
+	},
+	"a failed drift check voids no plan: it can be approved": {
+		awaiting("plan-main-1").approving("plan-main-1").failed(time.Second, lookingForDrift), applies("plan-main-1"),
+	},
+	"a failed drift check voids no plan: it waits, until the retry": {
+		awaiting("plan-main-1").failed(time.Second, lookingForDrift),
+		awaitsApproval("plan-main-1", setApprove, noon.Add(14*time.Second)),
+	},
+	"a failed replan voids no plan: it waits, without end when retrying is pointless": {
+		awaiting("plan-main-1").failed(time.Second, pointless), awaitsApproval("plan-main-1", setApprove, time.Time{}),
+	},
+	"a failed replan is tried again": {
+		awaiting("plan-main-1").failed(afterFifteen), plans(ReasonRetry, lastFailed),
+	},
+	"after a failed apply the same plan is not applied again, approved or not": {
+		awaiting("plan-main-1").approving("plan-main-1").failed(time.Second, applyBegan),
+		waitsForRetry("12:00:14", noon.Add(14*time.Second)),
+	},
+	"after an apply that failed before it began a fresh plan comes first, too": {
+		awaiting("plan-main-1").approving("plan-main-1").failed(afterFifteen, applying), plans(ReasonRetry, lastFailed),
+	},
+	"after an interrupted apply nothing is applied before a fresh plan": {
+		awaiting("plan-main-1").approving("plan-main-1").failed(afterFifteen, interrupted, applyBegan),
+		plans(ReasonInterrupted, lastInterrupted),
+	},
+	"after a failed apply in manual mode the new plan waits for its own approval": {
+		awaiting("plan-main-1-2").approving("plan-main-1"),
+		awaitsApproval("plan-main-1-2", `Plan generated: set approvePlan: "plan-main-1-2" to approve this plan.`+
+			` (approvePlan names "plan-main-1", which is not pending.)`, nextDriftCheck),
+	},
+	"after a failed apply that dropped its plan a new one is made when the interval is over": {
+		settled().approving("plan-main-1").failed(afterFifteen, applyBegan), plans(ReasonRetry, lastFailed),
+	},
+	"a plan that no longer fits is not offered while its replacement waits for a retry": {
+		awaiting("plan-main-1").failed(time.Second).with(func(f *Facts) { f.StateSerial = 8 }),
+		waitsForRetry("12:00:14", noon.Add(14*time.Second)),
+	},
+	"a plan that no longer fits is not applied while its replacement waits for a retry": {
+		awaiting("plan-main-1").auto().failed(time.Second).with(func(f *Facts) { f.StateSerial = 8 }),
+		waitsForRetry("12:00:14", noon.Add(14*time.Second)),
+	},
+}

@@ -1,0 +1,145 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package decide
+
+import "time"
+
+// fails is a failure that is looked at again after the retry interval.
+func fails(reason, message string) Decision {
+	return Decision{Verb: VerbFail, Reason: reason, Message: message, NextCheck: noon.Add(afterFifteen)}
+}
+
+// A source or inputs that cannot be used.
+var sourceScenarios = scenarios{
+	"a source that is not ready stops a new stack": {
+		fresh().sourceGone(), fails(ReasonArtifactFailed, "could not get Source object: it is gone"),
+	},
+	"a source that is not ready stops a settled stack in mode auto": {
+		settled().auto().checkedForDrift(time.Hour).sourceGone(),
+		fails(ReasonArtifactFailed, "could not get Source object: it is gone"),
+	},
+	"a source that may not be used is not waited for": {
+		settled().sourceGone().with(func(f *Facts) { f.Source.Denied = true }),
+		Decision{Verb: VerbFail, Reason: ReasonAccessDenied, Message: "could not get Source object: it is gone"},
+	},
+	"a source is named before inputs": {
+		settled().inputsGone().sourceGone(), fails(ReasonArtifactFailed, "could not get Source object: it is gone"),
+	},
+	"missing inputs have their own reason": {
+		settled().inputsGone(), fails("InputsMissing", "Secret vpc-credentials is missing"),
+	},
+	"inputs without a reason failed as variables": {
+		settled().inputsGone().with(func(f *Facts) { f.Inputs.Reason = "" }),
+		fails(ReasonVarsGeneration, "Secret vpc-credentials is missing"),
+	},
+	"missing inputs are named before a state that cannot be used": {
+		settled().stateProblem("The state is no JSON").inputsGone(), fails("InputsMissing", "Secret vpc-credentials is missing"),
+	},
+	"a request does not help a missing source": {
+		settled().requested().sourceGone(), fails(ReasonArtifactFailed, "could not get Source object: it is gone"),
+	},
+	"a source that is not ready is looked at again after a second when the retry interval is zero": {
+		settled().sourceGone().with(func(f *Facts) { f.Stack.RetryInterval = 0 }),
+		Decision{Verb: VerbFail, Reason: ReasonArtifactFailed, Message: "could not get Source object: it is gone",
+			NextCheck: noon.Add(time.Second)},
+	},
+}
+
+var (
+	isSuspended = Decision{Verb: VerbRest, Reason: ReasonSuspended, Message: "Suspended by spec.suspend"}
+	isLocked    = Decision{Verb: VerbWait, Subject: "lock-1", Reason: ReasonLockHeld,
+		Message: "Terraform Locked with Lock Identifier: lock-1", NextCheck: noon.Add(afterFifteen)}
+)
+
+// Suspension, somebody else's lock, and a state that cannot be used.
+var standstillScenarios = scenarios{
+	"a suspended stack is not planned": {
+		fresh().suspended(), isSuspended,
+	},
+	"a suspended stack does not apply an approved plan": {
+		awaiting("plan-main-1").approving("plan-main-1").suspended(), isSuspended,
+	},
+	"a suspended stack does not look for drift": {
+		settled().suspended().checkedForDrift(time.Hour), isSuspended,
+	},
+	"a suspended stack serves no request": {
+		settled().suspended().requested(), isSuspended,
+	},
+	"a suspended stack does not complain about its source": {
+		settled().suspended().sourceGone(), isSuspended,
+	},
+	"a lock stops planning": {
+		fresh().lockedBy("lock-1"), isLocked,
+	},
+	"a lock stops the apply of an approved plan": {
+		awaiting("plan-main-1").approving("plan-main-1").lockedBy("lock-1"), isLocked,
+	},
+	"a lock stops drift detection": {
+		settled().checkedForDrift(time.Hour).lockedBy("lock-1"), isLocked,
+	},
+	"a lock stops a request": {
+		settled().requested().lockedBy("lock-1"), isLocked,
+	},
+	"a lock stops a forced stack": {
+		settled().forced().requested().lockedBy("lock-1"), isLocked,
+	},
+	"a state that cannot be used stops everything": {
+		settled().auto().config(other).stateProblem("The state is no JSON"), fails(ReasonStateUnusable, "The state is no JSON"),
+	},
+	"a state that cannot be used stops the apply of an approved plan": {
+		awaiting("plan-main-1").approving("plan-main-1").stateProblem("The state vanished"),
+		fails(ReasonStateUnusable, "The state vanished"),
+	},
+	"a state that cannot be used is named before its lock": {
+		settled().stateProblem("The state vanished").lockedBy("lock-1"), fails(ReasonStateUnusable, "The state vanished"),
+	},
+}
+
+func awaitsRun(message string) Decision {
+	return Decision{Verb: VerbAwaitRun, Subject: "run-2", Reason: ReasonProgressing, Message: message}
+}
+
+// A run in hand is watched, whatever else is the case.
+var runInHandScenarios = scenarios{
+	"a plan in hand is awaited": {
+		settled().running(asIs), awaitsRun("Terraform Planning"),
+	},
+	"an apply in hand is awaited": {
+		settled().running(applying), awaitsRun("Applying"),
+	},
+	"a plan in hand is stopped when the configuration moves on": {
+		settled().running(asIs).config(other),
+		Decision{Verb: VerbCancel, Subject: "run-2", Reason: ReasonSuperseded,
+			Message: "The configuration changed while it was being planned"},
+	},
+	"a plan in hand is stopped when destroying is wanted": {
+		settled().running(asIs).toDestroy(),
+		Decision{Verb: VerbCancel, Subject: "run-2", Reason: ReasonSuperseded,
+			Message: "The configuration changed while it was being planned"},
+	},
+	"a plan is stopped once": {
+		settled().running(toStop).config(other), awaitsRun("Stopping a plan that is no longer wanted"),
+	},
+	"an apply is never stopped, however the configuration moves": {
+		settled().running(applying).config(other), awaitsRun("Applying"),
+	},
+	"a plan in hand goes on when the source cannot be read": {
+		settled().running(asIs).sourceGone(), awaitsRun("Terraform Planning"),
+	},
+	"a run in hand is watched although the stack is suspended": {
+		settled().running(applying).suspended(), awaitsRun("Applying"),
+	},
+	"a run in hand comes before an approved plan": {
+		awaiting("plan-main-1").approving("plan-main-1").running(lookingForDrift), awaitsRun("Terraform Planning"),
+	},
+	"a run in hand comes before a request": {
+		settled().requested().running(asIs), awaitsRun("Terraform Planning"),
+	},
+	"a run in hand comes before a lock and a state problem": {
+		settled().lockedBy("lock-1").stateProblem("The state vanished").running(applying), awaitsRun("Applying"),
+	},
+	"a destroy in hand says what it is": {
+		settled().running(destroying), awaitsRun("Deletion in progress"),
+	},
+}
