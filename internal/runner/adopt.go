@@ -1,0 +1,184 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/yuba-dev/yuba/internal/run"
+)
+
+// adoptAll takes over what a runner before has left in the spool.
+func (r *runner) adoptAll(ctx context.Context) error {
+	entries, err := os.ReadDir(r.spoolDir(""))
+	if err != nil {
+		return fmt.Errorf("look for runs of the runner before: %w", err)
+	}
+	for _, entry := range entries {
+		j := r.newJob(entry.Name(), "")
+		j.token = j.spool.token()
+		known, err := j.spool.readJSON(specFile, &j.spec)
+		if err != nil {
+			return fmt.Errorf("take over run %s: %w", j.id, err)
+		}
+		if !known { // it died before it knew what to do
+			j.discard()
+			continue
+		}
+		if _, err := j.spool.readJSON(journalFile, &j.journal); err != nil {
+			return fmt.Errorf("take over run %s: %w", j.id, err)
+		}
+		r.opts.Log.Info("taking over a run of the runner before", "run", j.id, "stack", j.spec.Stack.String())
+		r.begin(j, func() { j.adopt(ctx) })
+	}
+	return nil
+}
+
+// adopt brings a run of a runner before to its end.
+func (j *job) adopt(ctx context.Context) {
+	done, err := j.spool.readJSON(resultFile, &j.result)
+	if err = errors.Join(err, j.open(ctx, false)); err != nil {
+		j.opts.Log.Error("a run of the runner before cannot be taken over", "run", j.id, "error", err)
+		return
+	}
+	if done {
+		j.deliver(ctx)
+		return
+	}
+	j.result.Steps, j.result.Plan, j.result.LockFile = j.journal.Steps, j.journal.Plan, j.journal.LockFile
+	j.result.ApplyStarted = j.journal.ApplyStarted
+	j.log.note("A new runner took this run over")
+	if err := j.takeOver(ctx); err != nil {
+		var f *failure
+		if !errors.As(err, &f) {
+			f = &failure{outcome: run.OutcomeInterrupted, err: err}
+		}
+		if f.step == "" {
+			f.step = run.StepApply
+		}
+		j.fail(f)
+	}
+	j.conclude(ctx)
+}
+
+// takeOver waits for an apply that goes on, stops anything else, and finds out what came of it.
+func (j *job) takeOver(ctx context.Context) error {
+	found, err := j.tools.find(ctx, j.spec.Tool)
+	if found.name == "" { // it may be gone by now; the name is for messages
+		found.name = "tofu"
+	}
+	j.result.ToolVersion = found.version
+	space, openErr := j.openWorkspace()
+	if openErr != nil {
+		return openErr
+	}
+	j.space = space
+	j.space.tool, j.space.temp = found, j.journal.TempDir
+	j.space.env = j.space.environment(&j.spec)
+	p := j.survivor()
+	if !j.journal.ApplyStarted || p != nil && p.step != run.StepApply {
+		return j.giveUp(p)
+	}
+	if err := j.awaitApply(p); err != nil {
+		return err
+	}
+	if err == nil { // the tool is still there
+		j.runSteps(ctx, j.stepsAfterApply())
+		return nil
+	}
+	j.result.Outcome = run.OutcomeSucceeded
+	return nil
+}
+
+// survivor returns the tofu process of the run if it still runs. One that was started, but not written down before
+// the runner died, is known by its working directory.
+func (j *job) survivor() *process {
+	record := j.journal.Process
+	if !record.alive() {
+		pid := sessionIn(j.space.dir)
+		if pid == 0 {
+			return nil
+		}
+		name := run.StepPrepare
+		if j.journal.ApplyStarted {
+			name = run.StepApply
+		}
+		record = &processRecord{Step: name, PID: pid, Start: startTime(pid), Boot: bootID(), LogStart: j.log.length()}
+		j.mu.Lock()
+		j.journal.Process = record
+		j.mu.Unlock()
+	}
+	return &process{step: record.Step, pid: record.PID, limits: j.spec.Limits, note: j.log.note}
+}
+
+// sessionIn finds a process that leads a session and works in dir.
+func sessionIn(dir string) int {
+	entries, _ := os.ReadDir("/proc") // without it nothing is found
+	for _, entry := range entries {
+		pid, err := strconv.Atoi(entry.Name())
+		if err != nil {
+			continue
+		}
+		if cwd, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", pid)); err != nil || cwd != dir {
+			continue
+		}
+		if session, err := unix.Getsid(pid); err == nil && session == pid && startTime(pid) != "" {
+			return pid
+		}
+	}
+	return 0
+}
+
+// giveUp ends a run in which nothing was changed yet, or whose apply was done with.
+func (j *job) giveUp(p *process) error {
+	if p != nil {
+		p.interrupt("its runner died")
+		p.wait()
+	}
+	if j.journal.ApplyStarted {
+		return j.awaitApply(nil)
+	}
+	return &failure{step: j.interruptedStep(), outcome: run.OutcomeInterrupted, err: errors.New("the runner died before anything was applied")}
+}
+
+func (j *job) interruptedStep() run.Step {
+	if j.journal.Process == nil {
+		return run.StepPrepare
+	}
+	return j.journal.Process.Step
+}
+
+// awaitApply follows an apply to its end and judges it by its own words.
+func (j *job) awaitApply(p *process) error {
+	if _, err := os.Stat(j.spool.path(string(run.StepApply) + ".out")); err != nil {
+		return &failure{outcome: run.OutcomeInterrupted, err: errors.New("the runner died before the apply began")}
+	}
+	j.processes.Add(1)
+	defer j.processes.Add(-1)
+	f, err := j.follow(run.StepApply, j.spec.Backend.Kind == run.BackendManaged, false)
+	if err != nil {
+		return err
+	}
+	if j.journal.Process.Step != run.StepApply { // a later step had begun: the log has all of the apply
+		f.out.known, f.errs.known = math.MaxInt, math.MaxInt
+	}
+	var e exit
+	if p != nil {
+		p.watchTime(j.journal.Process.age())
+		j.stop.attach(p)
+		e = p.wait()
+		j.stop.attach(nil)
+	}
+	stream := f.end()
+	j.apply = stream
+	j.takeWarnings(stream)
+	return j.judgeApply(command{step: run.StepApply}, stream, e)
+}

@@ -1,0 +1,169 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/yuba-dev/yuba/internal/plan"
+	"github.com/yuba-dev/yuba/internal/run"
+)
+
+// outputReserve is set aside on disk for the apply's output, beside thrice the state: an encoded state must fit.
+const outputReserve = 4 << 20
+
+// applyPlan applies the saved plan and ships every state on the way.
+func (j *job) applyPlan(ctx context.Context) error {
+	if j.spec.Operation == run.OperationApply && !j.spec.RefreshOnApply {
+		if err := j.fetchPlan(ctx); err != nil {
+			return err
+		}
+	}
+	c := command{step: run.StepApply, states: j.spec.Backend.Kind == run.BackendManaged, reserve: outputReserve + 3*j.stateSize()}
+	c.args = append([]string{"apply", "-json", "-input=false", "-no-color"}, j.parallelism()...)
+	c.args = append(c.args, j.space.planPath())
+	j.mu.Lock()
+	j.journal.ApplyStarted = true
+	j.mu.Unlock()
+	j.result.ApplyStarted = true
+	j.log.note("Apply")
+	stream, e, err := j.tofu(ctx, c)
+	if err != nil {
+		return err
+	}
+	j.apply = stream
+	j.takeWarnings(stream)
+	return j.judgeApply(c, stream, e)
+}
+
+// fetchPlan places the exact plan that was approved.
+func (j *job) fetchPlan(ctx context.Context) error {
+	if j.spec.Plan == nil {
+		return failed("", "apply a saved plan: the run names none. This is a bug in Yuba")
+	}
+	name, err := j.fetch(ctx, "plan", "plan", orDefault(j.spec.Limits.PlanBytes, run.DefaultLimits().PlanBytes))
+	if err != nil {
+		return err
+	}
+	defer os.Remove(name)
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return fmt.Errorf("read plan %s: %w", j.spec.Plan.ID, err)
+	}
+	if got := digestOf(data); got != j.spec.Plan.Digest {
+		return failed(run.FailureStalePlan, "apply plan %s: its bytes are not those that were approved (%s instead of %s)", j.spec.Plan.ID, got, j.spec.Plan.Digest)
+	}
+	return j.space.write(planDir+"/"+planName, data)
+}
+
+func (j *job) stateSize() int64 {
+	info, err := j.space.root.Lstat(j.space.inModule(j.space.stateIn()))
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
+
+// judgeApply says how an apply ended. The end of an adopted process is unknown; then its own summary counts.
+func (j *job) judgeApply(c command, stream *plan.Stream, e exit) error {
+	counts := run.Counts(stream.Done)
+	if !stream.ApplyDone {
+		counts = run.Counts(stream.Progress())
+	}
+	j.result.AppliedCounts = &counts
+	succeeded := e.known && e.code == 0 && e.signal == 0
+	if !e.known {
+		succeeded = stream.ApplyDone && len(stream.Errors()) == 0
+	}
+	j.result.Applied = succeeded || len(stream.Errors()) > 0 && e.signal == 0
+	if succeeded {
+		return nil
+	}
+	j.result.Lost = j.lost(stream)
+	err := j.applyError(c, stream, e)
+	var f *failure
+	if j.stateRescued && errors.As(err, &f) {
+		f.class = run.FailureState
+		if j.noSpace() {
+			f.class = run.FailureDisk
+		}
+	}
+	return err
+}
+
+func (j *job) applyError(c command, stream *plan.Stream, e exit) error {
+	if e.known || len(stream.Errors()) > 0 {
+		if !e.known {
+			e.code = 1
+		}
+		return j.verdict(c, stream, e, 0)
+	}
+	return &failure{outcome: run.OutcomeInterrupted, class: run.FailureKilled,
+		err: fmt.Errorf("%s apply ended without a word on what it did, as when it is killed or the machine goes down", j.space.tool.name)}
+}
+
+// offerState ships the state file if it holds a complete state that is new.
+func (j *job) offerState(string) {
+	limit := orDefault(j.spec.Limits.StateBytes, run.DefaultLimits().StateBytes)
+	state, err := j.space.read(j.space.inModule(j.space.stateIn()), 2*limit)
+	if err != nil || len(state) == 0 {
+		return // not there yet, or being written
+	}
+	j.states.offer(state)
+}
+
+// rescueStates ships what is there when the process has ended: the state file, and the file tofu writes when it
+// could not write that.
+func (j *job) rescueStates() {
+	j.offerState("")
+	limit := orDefault(j.spec.Limits.StateBytes, run.DefaultLimits().StateBytes)
+	state, err := j.space.read(j.space.inModule(erroredName), 2*limit)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		j.warn("%s is there and cannot be read: %v", erroredName, err)
+	default:
+		j.rescued(state, "tofu could write it nowhere but in "+erroredName)
+	}
+}
+
+// rescued takes a state that tofu could not store where it belongs.
+func (j *job) rescued(state []byte, why string) {
+	if !completeState(state) {
+		return
+	}
+	j.stateRescued = true
+	j.log.warn("Rescued the state: %s", why)
+	j.states.offer(slices.Clone(state))
+}
+
+// noSpace tries whether a file of the state's size could be written in the working directory.
+func (j *job) noSpace() bool {
+	const name = planDir + "/space"
+	file, err := j.space.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return isDiskFull(err)
+	}
+	defer j.space.root.Remove(name)
+	defer file.Close()
+	return isDiskFull(unix.Fallocate(int(file.Fd()), 0, 0, outputReserve))
+}
+
+// output asks for the outputs after an apply.
+func (j *job) output(ctx context.Context) error {
+	c := command{step: run.StepOutput, args: []string{"output", "-json", "-no-color"}}
+	text, err := j.document(ctx, c, orDefault(j.spec.Limits.StateBytes, run.DefaultLimits().StateBytes))
+	if err != nil {
+		return err
+	}
+	j.result.Outputs = text
+	return nil
+}

@@ -1,0 +1,76 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"context"
+	"path/filepath"
+
+	"github.com/yuba-dev/yuba/internal/plan"
+	"github.com/yuba-dev/yuba/internal/run"
+)
+
+// compareWithWorld plans once more and refuses the saved plan when a plan made now would mean something else. The
+// saved plan itself is what is applied.
+func (j *job) compareWithWorld(ctx context.Context) error {
+	if err := j.fetchPlan(ctx); err != nil {
+		return err
+	}
+	second := filepath.Join(j.space.base, planDir, "now")
+	c := j.planCommand(second)
+	stream, e, err := j.tofu(ctx, c)
+	if err != nil {
+		return err
+	}
+	if err := j.verdict(c, stream, e, 0, 2); err != nil {
+		return err
+	}
+	approved, err := j.meaning(ctx, j.space.planPath())
+	if err != nil {
+		return err
+	}
+	now, err := j.meaning(ctx, second)
+	if err != nil {
+		return err
+	}
+	if approved != now {
+		return failed(run.FailureStalePlan, "apply plan %s: the world has changed since it was made, and a plan made now would do something else. A new plan is needed", j.spec.Plan.ID)
+	}
+	return nil
+}
+
+// meaning is the digest of what a plan changes.
+func (j *job) meaning(ctx context.Context, path string) (string, error) {
+	text, err := j.showPlan(ctx, path)
+	if err != nil {
+		return "", err
+	}
+	_, digest, err := describe(text)
+	return digest, err
+}
+
+// staleSummary is the summary of the diagnostic that tofu and terraform give for a plan whose state has moved.
+const staleSummary = "Saved plan is stale"
+
+// lockSummary is theirs for a state that somebody else has locked.
+const lockSummary = "Error acquiring the state lock"
+
+// classify tells kinds of failures apart, by what the diagnostics carry and not by their prose.
+func classify(stream *plan.Stream) run.Failure {
+	configuration := true
+	for _, d := range stream.Errors() {
+		switch d.Summary {
+		case staleSummary:
+			return run.FailureStalePlan
+		case lockSummary:
+			return run.FailureLocked
+		}
+		// An error of a provider names the resource it is about; one of the language only a place.
+		configuration = configuration && d.File != "" && d.Address == ""
+	}
+	if configuration && !stream.ApplyDone && stream.AppliedTotal == 0 {
+		return run.FailureConfiguration
+	}
+	return ""
+}

@@ -1,0 +1,28 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package runner executes runs: one long-lived process beside the server that carries out many of them at once.
+//
+// The nouns:
+//
+//   - A job is one run in this runner's hands. Its steps are a slice: prepare, init, plan, show, continue, apply, output.
+//   - The spool is the job's directory, DIR/runs/ID. It holds everything that must outlive this process: the spec, the
+//     token, the log, the states that the server has not acknowledged, the journal and the result.
+//   - The journal says which tofu process is running and how far the states have come.
+//   - The workspace is the stack's working directory, WORKROOT/NAMESPACE/NAME. Its path never changes, and it stays
+//     warm: a second run of the same source starts one process only.
+//
+// # Invariants
+//
+//   - tofu never depends on this process: it has its own session and writes to files, which are read here as they grow.
+//     When the runner dies, tofu goes on, and the next runner adopts it.
+//   - Every complete state that tofu writes goes to the spool first and from there to the server, in order, until the
+//     server acknowledges it or refuses it for good. A state the server never took is kept below DIR/orphans.
+//   - A process is asked to stop by exactly one SIGINT to its own id; only after the grace period is its group killed.
+//   - tofu gets a built environment and, where the kernel can, sees its own working directory and the system's
+//     libraries only. Whatever tofu can write to is read through an os.Root and without following links.
+//   - No secret of a run leaves it in text: log lines, errors and warnings pass the masker first. State, plan and
+//     outputs are data and go to their own endpoints.
+//
+// The package decides nothing: what to run comes with the spec, and whether an apply may begin is asked.
+package runner

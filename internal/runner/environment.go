@@ -1,0 +1,97 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/yuba-dev/yuba/internal/run"
+)
+
+const (
+	systemPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+	// tempPrefix is short because providers listen on sockets below it, whose paths are limited to 108 bytes.
+	tempPrefix = "/tmp/yuba-"
+)
+
+// environment is everything tofu finds in its environment. It is built from nothing: what the runner was started with
+// does not reach it. A name of the runner's own cannot be replaced by the spec.
+func (w *workspace) environment(spec *run.Spec) []string {
+	own := map[string]string{
+		"PATH": systemPath,
+		"HOME": filepath.Join(w.base, homeDir), "TMPDIR": w.temp, "LANG": "C.UTF-8",
+		"TF_IN_AUTOMATION": "1", "TF_INPUT": "0", "CHECKPOINT_DISABLE": "1",
+		"TF_CLI_CONFIG_FILE": filepath.Join(w.base, cliConfigName),
+		"TF_WORKSPACE":       w.named,
+	}
+	env := make([]string, 0, len(own)+len(spec.Env))
+	for name, value := range own {
+		env = append(env, name+"="+value)
+	}
+	for _, e := range spec.Env {
+		if _, taken := own[e.Name]; !taken && e.Name != "" && e.Name != "TF_DATA_DIR" && !strings.ContainsAny(e.Name, "=\x00") && !strings.Contains(e.Value, "\x00") {
+			env = append(env, e.Name+"="+e.Value)
+		}
+	}
+	slices.Sort(env)
+	return env
+}
+
+// cliConfigName is beside, not in, what tofu can write.
+const cliConfigName = "tofu.rc"
+
+// cliConfig makes tofu look for providers in the mirror first. A provider that is there is looked for nowhere else, so
+// that it installs without a network.
+func cliConfig(mirror string) (string, error) {
+	providers, err := mirrored(mirror)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	b.WriteString("disable_checkpoint = true\n")
+	if len(providers) == 0 {
+		return b.String(), nil
+	}
+	list := strings.Join(providers, ", ")
+	fmt.Fprintf(&b, "provider_installation {\n  filesystem_mirror {\n    path    = %s\n    include = [%s]\n  }\n  direct {\n    exclude = [%s]\n  }\n}\n",
+		hclString(mirror), list, list)
+	return b.String(), nil
+}
+
+// mirrored lists the providers of a mirror, HOST/NAMESPACE/TYPE, quoted.
+func mirrored(mirror string) ([]string, error) {
+	if mirror == "" {
+		return nil, nil
+	}
+	paths, err := filepath.Glob(filepath.Join(escapeGlob(mirror), "*", "*", "*"))
+	if err != nil {
+		return nil, fmt.Errorf("look into the provider mirror %s: %w", mirror, err)
+	}
+	var out []string
+	for _, path := range paths {
+		if entries, err := os.ReadDir(path); err != nil || len(entries) == 0 {
+			continue
+		}
+		relative, err := filepath.Rel(mirror, path)
+		if err != nil {
+			return nil, fmt.Errorf("look into the provider mirror %s: %w", mirror, err)
+		}
+		out = append(out, hclString(relative))
+	}
+	return out, nil
+}
+
+func escapeGlob(s string) string {
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(s)
+}
+
+// hclString quotes a text for HCL.
+func hclString(s string) string {
+	return strings.NewReplacer("${", "$${", "%{", "%%{").Replace(strconv.Quote(s))
+}

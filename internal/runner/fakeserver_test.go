@@ -1,0 +1,255 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/yuba-dev/yuba/internal/run"
+)
+
+// fakeServer is the server's side of the protocol in memory. It can be stopped and started again, at another address
+// and with another credential, as a real one.
+type fakeServer struct {
+	t    testing.TB
+	dir  string
+	http *httptest.Server
+
+	mu         sync.Mutex
+	credential string
+	runs       map[string]*fakeRun
+	queue      []run.Assignment
+	cancel     []string
+	drain      bool
+	wake       chan struct{}
+}
+
+// fakeRun is what the server knows of one run.
+type fakeRun struct {
+	spec     run.Spec
+	token    string
+	artifact []byte
+	plan     []byte
+	state    []byte
+
+	states    [][]byte
+	log       []byte
+	savedPlan []byte
+	planJSON  []byte
+	asked     []run.ContinueRequest
+	requests  []string
+	answer    run.ContinueResponse
+	refuse    int // status for states
+	result    *run.Result
+	changed   chan struct{} // closed and replaced with every change
+}
+
+func newFakeServer(t testing.TB, dir string) *fakeServer {
+	s := &fakeServer{t: t, dir: dir, runs: map[string]*fakeRun{}, wake: make(chan struct{})}
+	s.start()
+	t.Cleanup(s.stop)
+	return s
+}
+
+// start serves at a new address and tells the runner.
+func (s *fakeServer) start() {
+	s.http = httptest.NewTLSServer(s)
+	s.mu.Lock()
+	s.credential = run.NewToken()
+	s.mu.Unlock()
+	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.http.Certificate().Raw})
+	text, err := json.Marshal(run.Connection{URL: s.http.URL, CA: string(ca), Credential: s.credential})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	temporary := filepath.Join(s.dir, run.ConnectionFile+".tmp")
+	if err := os.WriteFile(temporary, text, 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := os.Rename(temporary, filepath.Join(s.dir, run.ConnectionFile)); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *fakeServer) stop() {
+	s.notify()
+	s.http.CloseClientConnections()
+	s.http.Close()
+}
+
+// notify wakes the long polls.
+func (s *fakeServer) notify() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	close(s.wake)
+	s.wake = make(chan struct{})
+}
+
+// submit hands a run to whatever runner polls.
+func (s *fakeServer) submit(r *fakeRun) *fakeRun {
+	s.mu.Lock()
+	r.token, r.changed = run.NewToken(), make(chan struct{})
+	s.runs[r.spec.ID] = r
+	s.queue = append(s.queue, run.Assignment{ID: r.spec.ID, Token: r.token})
+	s.mu.Unlock()
+	s.notify()
+	return r
+}
+
+// wait returns when the condition holds, looking whenever something of the run has changed.
+func (s *fakeServer) wait(r *fakeRun, what string, condition func() bool) {
+	s.t.Helper()
+	deadline := time.After(90 * time.Second)
+	for {
+		s.mu.Lock()
+		ok, changed, log := condition(), r.changed, string(r.log)
+		s.mu.Unlock()
+		if ok {
+			return
+		}
+		select {
+		case <-changed:
+		case <-deadline:
+			s.t.Fatalf("waited too long for %s; the log says:\n%s", what, log)
+		}
+	}
+}
+
+// finished returns the result.
+func (s *fakeServer) finished(r *fakeRun) *run.Result {
+	s.t.Helper()
+	s.wait(r, "the result", func() bool { return r.result != nil })
+	return r.result
+}
+
+func (s *fakeServer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	path, ok := strings.CutPrefix(req.URL.Path, run.PathPrefix)
+	if !ok || req.Header.Get(run.HeaderProtocol) != fmt.Sprint(run.ProtocolVersion) {
+		http.NotFound(w, req)
+		return
+	}
+	token := strings.TrimPrefix(req.Header.Get("Authorization"), "Bearer ")
+	if path == "/poll" {
+		s.poll(w, req, token)
+		return
+	}
+	id, part, _ := strings.Cut(strings.TrimPrefix(path, "/runs/"), "/")
+	body, err := io.ReadAll(req.Body)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.runs[id]
+	switch {
+	case err != nil:
+		return
+	case r == nil || r.token != token:
+		w.WriteHeader(http.StatusUnauthorized)
+		return
+	case r.result != nil && part != "result":
+		w.WriteHeader(http.StatusGone)
+		return
+	}
+	r.requests = append(r.requests, req.Method+" "+part)
+	r.serve(w, req, part, body)
+	close(r.changed)
+	r.changed = make(chan struct{})
+}
+
+func (s *fakeServer) poll(w http.ResponseWriter, req *http.Request, token string) {
+	var p run.PollRequest
+	if json.NewDecoder(req.Body).Decode(&p) != nil {
+		return
+	}
+	timeout := time.After(run.PollWait)
+	for {
+		s.mu.Lock()
+		if token != s.credential {
+			s.mu.Unlock()
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		response := run.PollResponse{Drain: s.drain, Cancel: s.cancel}
+		n := min(len(s.queue), p.Capacity)
+		response.Runs, s.queue, s.cancel = s.queue[:n], s.queue[n:], nil
+		wake := s.wake
+		s.mu.Unlock()
+		if len(response.Runs)+len(response.Cancel) > 0 || response.Drain {
+			answer(w, response)
+			return
+		}
+		select {
+		case <-wake:
+		case <-timeout:
+			answer(w, response)
+			return
+		case <-req.Context().Done():
+			return
+		}
+	}
+}
+
+func (r *fakeRun) serve(w http.ResponseWriter, req *http.Request, part string, body []byte) {
+	switch req.Method + " " + part {
+	case "GET ":
+		answer(w, r.spec)
+	case "GET artifact":
+		w.Write(r.artifact)
+	case "GET plan":
+		w.Write(r.plan)
+	case "GET state":
+		if r.state == nil {
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
+		w.Write(r.state)
+	case "PUT state":
+		if got, want := req.Header.Get(run.HeaderSequence), fmt.Sprint(len(r.states)+1); got != want {
+			w.WriteHeader(http.StatusInternalServerError)
+			return
+		}
+		r.states = append(r.states, body)
+		if r.refuse != 0 {
+			w.WriteHeader(r.refuse)
+			answer(w, run.Problem{Message: "another writer has moved the state", Class: run.FailureState})
+			return
+		}
+		w.WriteHeader(http.StatusNoContent)
+	case "PUT plan":
+		r.savedPlan = body
+	case "PUT plan.json":
+		r.planJSON = body
+	case "GET log":
+		answer(w, run.LogPosition{Offset: int64(len(r.log))})
+	case "PUT log":
+		var offset int64
+		fmt.Sscan(req.Header.Get(run.HeaderOffset), &offset)
+		if offset == int64(len(r.log)) {
+			r.log = append(r.log, body...)
+		}
+		answer(w, run.LogPosition{Offset: int64(len(r.log))})
+	case "POST continue":
+		var asked run.ContinueRequest
+		json.Unmarshal(body, &asked)
+		r.asked = append(r.asked, asked)
+		answer(w, r.answer)
+	case "POST result":
+		r.result = &run.Result{}
+		json.Unmarshal(body, r.result)
+		w.WriteHeader(http.StatusNoContent)
+	default:
+		http.NotFound(w, req)
+	}
+}
+
+func answer(w http.ResponseWriter, value any) { json.NewEncoder(w).Encode(value) }

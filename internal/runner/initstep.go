@@ -1,0 +1,138 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/yuba-dev/yuba/internal/run"
+)
+
+const maxLockFile = 1 << 20
+
+// init runs tofu init unless everything it depends on is as it was when it last succeeded here.
+func (j *job) init(ctx context.Context) error {
+	w := j.space
+	want := j.initDigest()
+	if !j.spec.Upgrade && w.record.Init == want && w.initialised() {
+		j.log.note("Init: nothing has changed since the last one")
+		return j.reportLockFile()
+	}
+	if w.record.Init != "" {
+		w.record.Init = ""
+		if err := w.save(); err != nil {
+			return err
+		}
+	}
+	if err := j.freshLockFile(); err != nil {
+		return err
+	}
+	c := command{step: run.StepInit, args: []string{"init", "-json", "-input=false", "-no-color"}}
+	if j.spec.Upgrade {
+		c.args = append(c.args, "-upgrade")
+	}
+	j.log.note("Init: %s %s", w.tool.name, w.tool.version)
+	stream, e, err := j.tofu(ctx, c)
+	if err != nil {
+		return err
+	}
+	j.takeWarnings(stream)
+	if err := j.verdict(c, stream, e, 0); err != nil {
+		return err
+	}
+	return j.recordInit(want)
+}
+
+// initDigest covers what init reads. Variables are in it because modules and providers may be named by them.
+func (j *job) initDigest() string {
+	w := j.space
+	config, _ := w.root.ReadFile(cliConfigName) // written a moment ago
+	env := j.spec.Env
+	if j.spec.Backend.Kind == run.BackendManaged {
+		env = nil
+	}
+	hash := sha256.New()
+	for _, part := range []any{j.spec.Artifact.Digest, w.module, j.spec.Backend, j.spec.LockFile, w.tool.identity, w.named, j.spec.Variables, env, config} {
+		text, _ := json.Marshal(part) // plain values; a variable that is no JSON failed before
+		fmt.Fprintf(hash, "%d:%s", len(text), text)
+	}
+	return hex.EncodeToString(hash.Sum(nil))
+}
+
+// initialised reports whether the products of the last init are still there, the lock file unchanged.
+func (w *workspace) initialised() bool {
+	info, err := w.root.Lstat(w.inModule(dataDirTF))
+	if err != nil || !info.IsDir() {
+		return false
+	}
+	return w.lockFileDigest() == w.record.LockFile
+}
+
+func (w *workspace) lockFileDigest() string {
+	text, err := w.read(w.inModule(lockFileTF), maxLockFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return ""
+	}
+	if err != nil {
+		return "unreadable"
+	}
+	return digestOf(text)
+}
+
+// freshLockFile puts the lock file in place that init is to start from: the source's own, else the recorded one.
+func (j *job) freshLockFile() error {
+	w := j.space
+	if w.record.HasLockFile {
+		text, err := w.read(lockName, maxLockFile)
+		if err != nil {
+			return failed("", "read the source's dependency lock file: %w", err)
+		}
+		return w.write(w.inModule(lockFileTF), text)
+	}
+	if err := w.remove(lockFileTF); err != nil {
+		return err
+	}
+	if len(j.spec.LockFile) == 0 {
+		return nil
+	}
+	return w.write(w.inModule(lockFileTF), j.spec.LockFile)
+}
+
+// recordInit remembers what init was for, so that the next run can go without.
+func (j *job) recordInit(digest string) error {
+	w := j.space
+	w.record.Init, w.record.LockFile = digest, w.lockFileDigest()
+	if err := w.save(); err != nil {
+		return err
+	}
+	return j.reportLockFile()
+}
+
+// reportLockFile gives a lock file that the source does not bring to the server, when it is new.
+func (j *job) reportLockFile() error {
+	if j.space.record.HasLockFile {
+		return nil
+	}
+	text, err := j.space.read(j.space.inModule(lockFileTF), maxLockFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // a module without providers has none
+	}
+	if err != nil {
+		return failed("", "read the dependency lock file: %w", err)
+	}
+	if !bytes.Equal(text, j.spec.LockFile) {
+		j.result.LockFile = text
+		j.mu.Lock()
+		j.journal.LockFile = text
+		j.mu.Unlock()
+	}
+	return nil
+}

@@ -1,0 +1,231 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/yuba-dev/yuba/internal/plan"
+	"github.com/yuba-dev/yuba/internal/run"
+)
+
+// job is one run in this runner's hands.
+type job struct {
+	*runner
+	id    string
+	token string
+	spool spool
+	spec  run.Spec
+
+	mask   *masker
+	log    *runLog
+	logs   *logShipper
+	states *stateShipper
+	space  *workspace
+	stop   stopper
+
+	mu          sync.Mutex // guards journal and diskProblem
+	journal     journal
+	diskProblem error
+
+	result run.Result
+	// apply is what the apply process said; its counts and creations go to the result.
+	apply *plan.Stream
+	// stateRescued is true when tofu could not store the state where it belongs.
+	stateRescued bool
+	// logStart is how long the log was when the running process was started.
+	logStart int64
+}
+
+func (r *runner) newJob(id, token string) *job {
+	j := &job{runner: r, id: id, token: token, spool: spool{r.spoolDir(id)}}
+	j.result.Confined = r.confined
+	return j
+}
+
+func (j *job) persist(ctx context.Context, r request) (int, error) {
+	r.token, r.path = j.token, "/runs/"+j.id+r.path
+	return j.server.persist(ctx, r)
+}
+
+// saveJournal writes the journal; j.mu is held. A journal that cannot be written is no reason to stop: it only
+// matters if this process dies, too.
+func (j *job) saveJournal() {
+	if err := j.spool.writeJSON(journalFile, j.journal); err != nil {
+		j.diskProblem = err
+	}
+}
+
+// execute carries a fresh run out and delivers its result.
+func (j *job) execute(ctx context.Context) {
+	if err := j.accept(ctx); err != nil {
+		if refused(err) != 0 {
+			j.opts.Log.Warn("the server took a run back", "run", j.id, "error", err)
+			j.discard()
+		}
+		return
+	}
+	if err := j.open(ctx, true); err != nil {
+		j.fail(&failure{step: run.StepPrepare, class: run.FailureDisk, err: err})
+	} else {
+		j.runSteps(ctx, j.steps())
+	}
+	j.conclude(ctx)
+}
+
+// accept makes the job's directory and gets its spec.
+func (j *job) accept(ctx context.Context) error {
+	if _, err := j.persist(ctx, request{method: http.MethodGet, into: &j.spec}); err != nil {
+		return err
+	}
+	if err := j.spool.create(); err != nil {
+		j.diskProblem = err
+		return nil // opening the log says so to the server
+	}
+	if err := errors.Join(j.spool.writeJSON(specFile, j.spec), j.spool.write(tokenFile, []byte(j.token))); err != nil {
+		j.diskProblem = err
+	}
+	return nil
+}
+
+// open starts logging and shipping.
+func (j *job) open(ctx context.Context, fresh bool) error {
+	j.mask = newMasker(&j.spec)
+	log, err := openLog(j.spool.path(logFile), j.spec.Limits.LogBytes, j.mask)
+	if err != nil {
+		return err
+	}
+	j.log = log
+	j.logs = startLogShipper(ctx, log, fresh, j.persist)
+	j.states = startStateShipper(ctx, j)
+	if j.unconfinedWhy != "" {
+		j.warn("tofu runs unconfined: %s", j.unconfinedWhy)
+	}
+	return nil
+}
+
+// warn puts a warning of the runner's own into log and result.
+func (j *job) warn(format string, args ...any) {
+	message := fmt.Sprintf(format, args...)
+	j.log.warn("%s", message)
+	j.addWarning(message)
+}
+
+const maxWarnings = 32
+
+func (j *job) addWarning(text string) {
+	if len(j.result.Warnings) < maxWarnings {
+		j.result.Warnings = append(j.result.Warnings, j.mask.text(text))
+	}
+}
+
+// conclude ends the run: states first, then the log, then the result, and the directory is gone.
+func (j *job) conclude(ctx context.Context) {
+	j.complete()
+	if err := j.spool.writeJSON(resultFile, j.result); err != nil {
+		j.opts.Log.Error("a result could not be spooled; it is sent from memory", "run", j.id, "error", err)
+	}
+	if j.space != nil {
+		j.space.cleanUp(j.journal.TempDir)
+		j.space.close()
+		j.space = nil
+	}
+	j.deliver(ctx)
+}
+
+// deliver sends what the server does not have yet. When ctx ends first everything stays in the spool.
+func (j *job) deliver(ctx context.Context) {
+	if j.states != nil {
+		j.states.close()
+		j.logs.close()
+		j.log.close()
+	}
+	if ctx.Err() != nil {
+		return
+	}
+	j.mu.Lock()
+	if why := j.journal.StatesRefused; why != "" && j.result.Class != run.FailureState {
+		j.result.Outcome, j.result.Class = run.OutcomeFailed, run.FailureState
+		j.result.FailedStep = run.StepApply
+		j.result.Error = joinText(j.result.Error, "store the state: "+why)
+	}
+	j.mu.Unlock()
+	_, err := j.persist(ctx, request{method: http.MethodPost, path: "/result", body: mustJSON(j.result)})
+	switch {
+	case err != nil && refused(err) == 0:
+		return // the next runner delivers it
+	case err != nil:
+		j.opts.Log.Warn("the server does not want a result any more", "run", j.id, "error", err)
+	}
+	if j.unsent() {
+		j.orphan()
+		return
+	}
+	j.discard()
+}
+
+// orphan keeps the states that no server took.
+func (j *job) orphan() {
+	target := j.orphanDir(j.id)
+	if err := os.Rename(j.spool.dir, target); err != nil {
+		j.opts.Log.Error("states that the server does not want stay in the spool", "run", j.id, "error", err)
+		return
+	}
+	j.opts.Log.Error("kept states that the server did not take", "run", j.id, "stack", j.spec.Stack.String(), "directory", target)
+}
+
+func (j *job) discard() {
+	if err := os.RemoveAll(j.spool.dir); err != nil {
+		j.opts.Log.Error("remove a finished run's directory", "run", j.id, "error", err)
+	}
+}
+
+// stopper holds at most one wish to stop, and the process it is to reach.
+type stopper struct {
+	mu      sync.Mutex
+	reason  string
+	process *process
+	// spare keeps an apply from being stopped by the wish.
+	spare bool
+}
+
+// ask wishes the job to stop. With spareApply a running apply goes on to its end.
+func (s *stopper) ask(reason string, spareApply bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.reason != "" && (spareApply || !s.spare) {
+		return
+	}
+	if s.reason == "" {
+		s.reason = reason
+	}
+	s.spare = spareApply
+	if s.process != nil && !(s.spare && s.process.step == run.StepApply) {
+		s.process.interrupt(reason)
+	}
+}
+
+// attach makes p the process that a wish reaches; a wish that came before reaches it at once.
+func (s *stopper) attach(p *process) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.process = p
+	if p != nil && s.reason != "" && !(s.spare && p.step == run.StepApply) {
+		p.interrupt(s.reason)
+	}
+}
+
+func (s *stopper) asked() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.reason
+}
+
+func (j *job) now() time.Time { return time.Now().UTC() }

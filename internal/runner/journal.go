@@ -1,0 +1,111 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/yuba-dev/yuba/internal/run"
+)
+
+// journal is what the next runner must know to take a job over.
+type journal struct {
+	// Process is the tofu process last started, nil before the first.
+	Process *processRecord `json:"process,omitempty"`
+	// ApplyStarted is set before tofu apply is started.
+	ApplyStarted bool             `json:"applyStarted,omitempty"`
+	Plan         *run.PlanResult  `json:"plan,omitempty"`
+	LockFile     []byte           `json:"lockFile,omitempty"`
+	Steps        []run.StepReport `json:"steps,omitempty"`
+	TempDir      string           `json:"tempDir,omitempty"`
+
+	// Initial is the digest of the state put in place before the run.
+	Initial string `json:"initial,omitempty"`
+	// States is how many states were spooled, Acknowledged how many of them the server has.
+	States       int    `json:"states,omitempty"`
+	Acknowledged int    `json:"acknowledged,omitempty"`
+	StateDigest  string `json:"stateDigest,omitempty"`
+	// StatesRefused is the server's word on why it takes no more states.
+	StatesRefused string `json:"statesRefused,omitempty"`
+}
+
+// processRecord identifies a process for as long as the machine is up.
+type processRecord struct {
+	Step run.Step `json:"step"`
+	PID  int      `json:"pid"`
+	// Start is the process's start time in clock ticks since boot, Boot the boot's id.
+	Start string `json:"start"`
+	Boot  string `json:"boot"`
+	// LogStart is how long the log was when the process was started.
+	LogStart int64 `json:"logStart"`
+}
+
+// Names in a job's directory.
+const (
+	specFile    = "spec.json"
+	tokenFile   = "token"
+	logFile     = "log.jsonl"
+	journalFile = "journal.json"
+	resultFile  = "result.json"
+	statesDir   = "states"
+)
+
+// spool is a job's directory.
+type spool struct{ dir string }
+
+func (s spool) path(name string) string { return filepath.Join(s.dir, name) }
+
+func (s spool) create() error {
+	if err := os.MkdirAll(s.path(statesDir), 0o700); err != nil {
+		return fmt.Errorf("make the run's directory: %w", err)
+	}
+	return nil
+}
+
+// write replaces a file as a whole. It does not wait for the disk: the spool survives the death of this process, and
+// after the death of the machine the state is where tofu itself synced it, in the working directory.
+func (s spool) write(name string, data []byte) error {
+	temporary := s.path(name + ".tmp")
+	if err := os.WriteFile(temporary, data, 0o600); err != nil {
+		_ = os.Remove(temporary) // half a file helps nobody
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	if err := os.Rename(temporary, s.path(name)); err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	return nil
+}
+
+func (s spool) writeJSON(name string, value any) error {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	return s.write(name, data)
+}
+
+// readJSON returns false when there is no such file, or none that was written whole.
+func (s spool) readJSON(name string, into any) (bool, error) {
+	data, err := os.ReadFile(s.path(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("read %s: %w", name, err)
+	}
+	return json.Unmarshal(data, into) == nil, nil
+}
+
+func (s spool) token() string {
+	text, _ := os.ReadFile(s.path(tokenFile)) // without a token the server's 401 ends the job
+	return strings.TrimSpace(string(text))
+}
+
+func statePath(sequence int) string { return fmt.Sprintf("%s/%06d", statesDir, sequence) }

@@ -1,0 +1,91 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strconv"
+
+	"github.com/yuba-dev/yuba/internal/plan"
+	"github.com/yuba-dev/yuba/internal/run"
+)
+
+// lost lists what the log says was created but the last state lacks, and what was being created.
+func (j *job) lost(stream *plan.Stream) []string {
+	if j.spec.Backend.Kind != run.BackendManaged {
+		return nil
+	}
+	known, readable := addresses(j.lastState())
+	if !readable {
+		if len(stream.Created()) > 0 {
+			j.warn("The state is encrypted: what was created without reaching the state cannot be listed")
+		}
+		return nil
+	}
+	var out []string
+	for _, created := range stream.Created() {
+		if !known[created.Address] {
+			out = append(out, fmt.Sprintf("%s (%s)", created.Address, created.ID))
+		}
+	}
+	return out
+}
+
+// lastState is the state that was taken last, or what the run began with.
+func (j *job) lastState() []byte {
+	limit := orDefault(j.spec.Limits.StateBytes, run.DefaultLimits().StateBytes)
+	state, err := j.space.read(j.space.inModule(j.space.stateIn()), 2*limit)
+	if err == nil && completeState(state) {
+		return state
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if state, ok := j.states.memory[j.journal.States]; ok {
+		return state
+	}
+	state, _ = os.ReadFile(j.spool.path(statePath(j.journal.States))) // acknowledged ones are gone, the file above has them
+	return state
+}
+
+// addresses are the resource instances of a state; false when it cannot be read, as when it is encrypted.
+func addresses(state []byte) (map[string]bool, bool) {
+	known := map[string]bool{}
+	if len(state) == 0 {
+		return known, true
+	}
+	var file struct {
+		Encrypted string `json:"encrypted_data"`
+		Resources []struct {
+			Module, Mode, Type, Name string
+			Instances                []struct {
+				Key any `json:"index_key"`
+			}
+		}
+	}
+	if err := json.Unmarshal(state, &file); err != nil || file.Encrypted != "" {
+		return nil, false
+	}
+	for _, r := range file.Resources {
+		address := r.Type + "." + r.Name
+		if r.Module != "" {
+			address = r.Module + "." + address
+		}
+		if r.Mode == "data" {
+			continue
+		}
+		for _, instance := range r.Instances {
+			switch key := instance.Key.(type) {
+			case nil:
+				known[address] = true
+			case string:
+				known[address+"["+strconv.Quote(key)+"]"] = true
+			default:
+				known[fmt.Sprintf("%s[%v]", address, key)] = true
+			}
+		}
+	}
+	return known, true
+}

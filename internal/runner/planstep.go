@@ -1,0 +1,206 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/yuba-dev/yuba/internal/plan"
+	"github.com/yuba-dev/yuba/internal/run"
+)
+
+// maxDrift is how many drifted addresses a result names.
+const maxDrift = 100
+
+// planCommand is the call that plans what the spec says.
+func (j *job) planCommand(out string) command {
+	args := []string{"plan", "-json", "-input=false", "-no-color", "-detailed-exitcode", "-out=" + out}
+	if j.spec.Backend.Kind == run.BackendManaged {
+		args = append(args, "-lock=false") // the state is a snapshot that nobody else writes to
+	}
+	if j.spec.Destroy {
+		args = append(args, "-destroy")
+	}
+	for _, target := range j.spec.Targets {
+		args = append(args, "-target="+target)
+	}
+	return command{step: run.StepPlan, args: append(args, j.parallelism()...)}
+}
+
+func (j *job) parallelism() []string {
+	if j.spec.Parallelism <= 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("-parallelism=%d", j.spec.Parallelism)}
+}
+
+// plan makes the plan and says what it would change.
+func (j *job) plan(ctx context.Context) error {
+	c := j.planCommand(j.space.planPath())
+	stream, e, err := j.tofu(ctx, c)
+	if err != nil {
+		return err
+	}
+	j.takeWarnings(stream)
+	if err := j.verdict(c, stream, e, 0, 2); err != nil {
+		return err
+	}
+	result := &run.PlanResult{Changes: e.code == 2, Counts: run.Counts(stream.Planned)}
+	for _, change := range stream.Drift[:min(len(stream.Drift), maxDrift)] {
+		result.Drift = append(result.Drift, change.Address)
+	}
+	if result.Digest, result.Size, err = j.digestPlan(); err != nil {
+		return err
+	}
+	j.setPlan(result)
+	if !result.Changes {
+		if j.spec.Operation == run.OperationPlanAndApply && !j.spec.Describe {
+			return errFinished
+		}
+		return nil
+	}
+	if j.spec.Operation == run.OperationPlan {
+		return j.shipPlan(ctx)
+	}
+	return nil
+}
+
+func (j *job) setPlan(result *run.PlanResult) {
+	j.result.Plan = result
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.journal.Plan = result
+}
+
+// digestPlan reads the plan file; it is of tofu's making.
+func (j *job) digestPlan() (string, int64, error) {
+	file, err := j.space.open(planDir + "/" + planName)
+	if err != nil {
+		return "", 0, failed(run.FailureTool, "read the saved plan: %w", err)
+	}
+	defer file.Close()
+	hash := sha256.New()
+	size, err := io.Copy(hash, file)
+	if err != nil {
+		return "", 0, fmt.Errorf("read the saved plan: %w", err)
+	}
+	if limit := j.spec.Limits.PlanBytes; limit > 0 && size > limit {
+		return "", 0, failed(run.FailureLimit, "keep the plan: it has %d bytes, the limit is %d", size, limit)
+	}
+	return "sha256:" + hex.EncodeToString(hash.Sum(nil)), size, nil
+}
+
+// shipPlan gives the saved plan to the server.
+func (j *job) shipPlan(ctx context.Context) error {
+	data, err := j.space.read(planDir+"/"+planName, orDefault(j.spec.Limits.PlanBytes, run.DefaultLimits().PlanBytes))
+	if err != nil {
+		return fmt.Errorf("read the saved plan: %w", err)
+	}
+	return j.ship(ctx, "the saved plan", "/plan", data)
+}
+
+func (j *job) ship(ctx context.Context, what, path string, data []byte) error {
+	_, err := j.persist(ctx, request{method: http.MethodPut, path: path, body: data})
+	var r *refusal
+	if errors.As(err, &r) {
+		return failed(r.problem.Class, "store %s: %w", what, err)
+	}
+	if err != nil {
+		return fmt.Errorf("store %s: %w", what, err)
+	}
+	return nil
+}
+
+// show makes the plan readable: redacted and masked before it leaves this process.
+func (j *job) show(ctx context.Context) error {
+	text, err := j.showPlan(ctx, j.space.planPath())
+	if err != nil {
+		return err
+	}
+	described, digest, err := describe(text)
+	if err != nil {
+		return err
+	}
+	j.result.Plan.ChangesDigest = digest
+	j.setPlan(j.result.Plan)
+	if err := j.ship(ctx, "the readable plan", "/plan.json", j.mask.line(described)); err != nil {
+		return err
+	}
+	if !j.result.Plan.Changes && j.spec.Operation == run.OperationPlanAndApply {
+		return errFinished
+	}
+	return nil
+}
+
+// showPlan returns tofu's own description of a plan. It holds sensitive values and is kept in memory only.
+func (j *job) showPlan(ctx context.Context, path string) ([]byte, error) {
+	c := command{step: run.StepShow, args: []string{"show", "-json", "-no-color", path}}
+	return j.document(ctx, c, 4*orDefault(j.spec.Limits.PlanBytes, run.DefaultLimits().PlanBytes))
+}
+
+// document runs a command whose output is data, not news.
+func (j *job) document(ctx context.Context, c command, limit int64) ([]byte, error) {
+	c.capture = &bounded{limit: limit}
+	stream, e, err := j.tofu(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	if c.capture.over {
+		return nil, failed(run.FailureLimit, "read what %s %s says: it is over the limit of %d bytes", j.space.tool.name, c.step, limit)
+	}
+	return c.capture.Bytes(), j.verdict(c, stream, e, 0)
+}
+
+// mayApply asks the server, which takes the state's lock. While the server is away the plan waits.
+func (j *job) mayApply(ctx context.Context) error {
+	if err := j.checkFree(); err != nil {
+		return err
+	}
+	var answer run.ContinueResponse
+	_, err := j.persist(ctx, request{method: http.MethodPost, path: "/continue", into: &answer,
+		body: mustJSON(run.ContinueRequest{Step: run.StepApply, Plan: j.result.Plan})})
+	var r *refusal
+	switch {
+	case errors.As(err, &r):
+		return &failure{class: r.problem.Class, outcome: run.OutcomeCanceled, err: fmt.Errorf("ask whether to apply: %w", err)}
+	case err != nil:
+		return &failure{outcome: run.OutcomeInterrupted, err: fmt.Errorf("ask whether to apply: %w", err)}
+	case answer.Go:
+		return nil
+	}
+	outcome := answer.Outcome
+	if outcome == "" {
+		outcome = run.OutcomeCanceled
+	}
+	if outcome == run.OutcomeSucceeded {
+		j.log.note("Not applied: %s", answer.Reason)
+		return errFinished
+	}
+	return &failure{outcome: outcome, class: answer.Class, err: errors.New(orText(answer.Reason, "the server said not to apply"))}
+}
+
+func orText(text, standard string) string {
+	if strings.TrimSpace(text) == "" {
+		return standard
+	}
+	return text
+}
+
+// takeWarnings gathers the tool's warnings, each once.
+func (j *job) takeWarnings(stream *plan.Stream) {
+	for _, w := range stream.Diagnostics.Warnings() {
+		text := w.String()
+		if !slices.Contains(j.result.Warnings, text) {
+			j.addWarning(text)
+		}
+	}
+}

@@ -1,0 +1,180 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path"
+	"path/filepath"
+
+	"github.com/yuba-dev/yuba/internal/run"
+)
+
+// prepare makes the working directory what the spec says, and nothing else.
+func (j *job) prepare(ctx context.Context) error {
+	if j.spec.Protocol > run.ProtocolVersion {
+		return failed("", "carry out the run: it is of version %d, this runner understands %d", j.spec.Protocol, run.ProtocolVersion)
+	}
+	found, err := j.tools.find(ctx, j.spec.Tool)
+	j.result.ToolVersion = found.version
+	if err != nil {
+		return err
+	}
+	if j.space, err = j.openWorkspace(); err != nil {
+		return err
+	}
+	j.space.tool = found
+	for _, part := range []func(context.Context) error{j.placeSource, j.placeFiles, j.placeState, j.makeTemp} {
+		if err := part(ctx); err != nil {
+			return err
+		}
+	}
+	j.space.env = j.space.environment(&j.spec)
+	return nil
+}
+
+// placeSource makes the source tree equal to the artifact. The tree of the run before is used again when it is.
+func (j *job) placeSource(ctx context.Context) error {
+	w := j.space
+	if w.record.UID != j.spec.Stack.UID { // a stack of the same name that is gone
+		for _, name := range []string{sourceDir, homeDir, planDir, recordName, lockName} {
+			if err := w.root.RemoveAll(name); err != nil {
+				return failed(diskClass(err), "clear the working directory of an earlier %s: %w", j.spec.Stack, err)
+			}
+		}
+		w.record = workspaceRecord{UID: j.spec.Stack.UID}
+	}
+	if err := j.syncTree(ctx); err != nil {
+		return err
+	}
+	info, err := w.root.Stat(w.module)
+	if err != nil || !info.IsDir() {
+		return failed(run.FailureSource, "find the root module: revision %s of the source has no directory %q", j.spec.Artifact.Revision, j.spec.Path)
+	}
+	for _, name := range []string{homeDir, planDir} {
+		if err := w.root.MkdirAll(name, 0o700); err != nil {
+			return failed(diskClass(err), "make %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// fetch stores what the server has at a path in a file of the spool.
+func (j *job) fetch(ctx context.Context, what, name string, limit int64) (string, error) {
+	target := j.spool.path(name)
+	file, err := os.OpenFile(target, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return "", failed(diskClass(err), "fetch the %s: %w", what, err)
+	}
+	defer file.Close()
+	_, err = j.persist(ctx, request{method: http.MethodGet, path: "/" + name, stream: rewindable{file}, limit: limit})
+	var r *refusal
+	if errors.As(err, &r) {
+		return "", failed(r.problem.Class, "fetch the %s: %w", what, err)
+	}
+	if err != nil {
+		return "", fmt.Errorf("fetch the %s: %w", what, err)
+	}
+	return target, nil
+}
+
+// rewindable is a file that starts anew when a transfer does.
+type rewindable struct{ *os.File }
+
+// Reset drops what was written.
+func (r rewindable) Reset() {
+	_ = r.Truncate(0) // a wrong content is found by its digest
+	_, _ = r.Seek(0, 0)
+}
+
+// placeFiles writes what is not part of the source: backend, variables, lock file, configuration of tofu.
+func (j *job) placeFiles(context.Context) error {
+	w := j.space
+	if err := w.remove(secretFiles...); err != nil {
+		return err
+	}
+	if err := w.remove(overrideTF); err != nil {
+		return err
+	}
+	if j.spec.Backend.Override != "" {
+		if err := w.write(w.inModule(overrideTF), []byte(j.spec.Backend.Override)); err != nil {
+			return err
+		}
+	}
+	if len(j.spec.Variables) > 0 {
+		values := make(map[string]json.RawMessage, len(j.spec.Variables))
+		for name, v := range j.spec.Variables {
+			values[name] = v.Value
+		}
+		text, err := json.Marshal(values)
+		if err != nil {
+			return failed(run.FailureConfiguration, "write the variables: one of their values is not JSON")
+		}
+		if err := w.write(w.inModule(tfvarsName), text); err != nil {
+			return err
+		}
+	}
+	config, err := cliConfig(j.opts.ProviderMirror)
+	if err != nil {
+		return err
+	}
+	return w.write(cliConfigName, []byte(config))
+}
+
+// placeState puts the current state where the local backend looks for it. A stack with a backend of its own has none.
+func (j *job) placeState(ctx context.Context) error {
+	if j.spec.Backend.Kind != run.BackendManaged {
+		return nil
+	}
+	limit := j.spec.Limits.StateBytes
+	if limit <= 0 {
+		limit = run.DefaultLimits().StateBytes
+	}
+	var state bytes.Buffer
+	status, err := j.persist(ctx, request{method: http.MethodGet, path: "/state", stream: &state, limit: limit})
+	var r *refusal
+	if errors.As(err, &r) {
+		class := r.problem.Class
+		if class == "" {
+			class = run.FailureState
+		}
+		return failed(class, "get the state: %w", err)
+	}
+	if err != nil {
+		return fmt.Errorf("get the state: %w", err)
+	}
+	w := j.space
+	if err := w.root.MkdirAll(path.Dir(w.inModule(w.stateIn())), 0o700); err != nil {
+		return failed(diskClass(err), "place the state: %w", err)
+	}
+	if status == http.StatusNoContent {
+		return nil
+	}
+	if !completeState(state.Bytes()) {
+		return failed(run.FailureState, "place the state: what the server sent is not a state")
+	}
+	j.mu.Lock()
+	j.journal.Initial = digestOf(state.Bytes())
+	j.mu.Unlock()
+	return w.write(w.inModule(w.stateIn()), state.Bytes())
+}
+
+// makeTemp makes the private directory for sockets and temporary files.
+func (j *job) makeTemp(context.Context) error {
+	temp, err := os.MkdirTemp(filepath.Dir(tempPrefix), filepath.Base(tempPrefix))
+	if err != nil {
+		return failed(diskClass(err), "make a directory for temporary files: %w", err)
+	}
+	j.space.temp = temp
+	j.mu.Lock()
+	j.journal.TempDir = temp
+	j.mu.Unlock()
+	return nil
+}

@@ -1,0 +1,270 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/yuba-dev/yuba/internal/run"
+)
+
+// runner is the process.
+type runner struct {
+	opts          Options
+	id            string
+	server        *server
+	tools         *toolbox
+	workspaces    *locks
+	confined      bool
+	unconfinedWhy string
+	// processes counts the tofu processes that are running.
+	processes atomic.Int32
+
+	mu     sync.Mutex
+	active map[string]*job
+	drain  bool
+	group  sync.WaitGroup
+	// finished gets a token when a job has ended, so that a poll made without capacity is made again.
+	finished chan struct{}
+}
+
+// Run executes runs until the server drains it, ctx ends, or it is idle and the server has been gone for a while. A
+// second runner of the same directory returns at once and without an error.
+//
+// The process is the session's leader and outlives terminals and servers: SIGHUP and SIGINT do nothing, SIGTERM stops
+// plans, lets applies finish and then ends it.
+func Run(ctx context.Context, opts Options) error {
+	opts, err := opts.withDefaults()
+	if err != nil {
+		return err
+	}
+	for _, dir := range []string{opts.Dir, filepath.Join(opts.Dir, "runs"), filepath.Join(opts.Dir, "orphans"), opts.WorkRoot} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return fmt.Errorf("make the runner's directory: %w", err)
+		}
+	}
+	lock := flock.New(filepath.Join(opts.Dir, "lock"))
+	locked, err := lock.TryLock()
+	if err != nil {
+		return fmt.Errorf("lock the runner's directory %s: %w", opts.Dir, err)
+	}
+	if !locked {
+		opts.Log.Info("another runner works in this directory already; this one leaves", "directory", opts.Dir)
+		return nil
+	}
+	defer lock.Unlock() //nolint:errcheck // the end of the process unlocks, too
+	r := &runner{
+		opts: opts, id: run.NewID(time.Now()), server: newServer(opts.Dir, opts.Version), workspaces: newLocks(),
+		tools: &toolbox{standard: opts.Tofu, known: map[string]tool{}}, active: map[string]*job{}, finished: make(chan struct{}, 1),
+	}
+	if r.confined, r.unconfinedWhy, err = probeSandbox(opts.Sandbox); err != nil {
+		return err
+	}
+	if !r.confined {
+		opts.Log.Warn("tofu runs unconfined", "why", r.unconfinedWhy)
+	}
+	return r.work(ctx)
+}
+
+func (r *runner) work(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer r.group.Wait()
+	defer cancel()
+	signals := make(chan os.Signal, 4)
+	// Notified and dropped rather than ignored: tofu and its provisioners would inherit that.
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
+	defer signal.Stop(signals)
+	go func() {
+		for {
+			select {
+			case s := <-signals:
+				if s == syscall.SIGTERM {
+					r.stopPlans("the runner is shutting down")
+				}
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	if err := r.adoptAll(ctx); err != nil {
+		return err
+	}
+	go func() { _, _ = r.tools.find(ctx, run.Tool{}) }() // the first run finds the version known, or the error anew
+	r.poll(ctx)
+	return nil
+}
+
+// stopPlans begins to drain: no new runs, plans stop, applies finish.
+func (r *runner) stopPlans(reason string) {
+	r.mu.Lock()
+	r.drain = true
+	jobs := r.jobs()
+	r.mu.Unlock()
+	for _, j := range jobs {
+		j.stop.ask(reason, true)
+	}
+	r.wake()
+}
+
+func (r *runner) wake() {
+	select {
+	case r.finished <- struct{}{}:
+	default:
+	}
+}
+
+// poll asks for work until there is no reason to go on.
+func (r *runner) poll(ctx context.Context) {
+	var pause backoff
+	for ctx.Err() == nil {
+		request := r.pollRequest()
+		if r.draining() && len(request.Active) == 0 {
+			r.opts.Log.Info("drained: the runner leaves")
+			return
+		}
+		response, err := r.ask(ctx, request)
+		switch {
+		case err == nil:
+			pause = backoff{}
+			r.obey(ctx, response)
+			continue
+		case errors.Is(err, errAgain):
+			continue
+		case r.server.silence() > r.opts.ServerGone && r.processes.Load() == 0:
+			r.opts.Log.Info("no server and nothing running: the runner leaves; what is spooled is delivered by the next", "spooled", len(request.Active))
+			return
+		}
+		r.opts.Log.Debug("ask for work", "error", err)
+		pause.wait(ctx)
+	}
+}
+
+// errAgain ends a poll that was made without capacity when there is some.
+var errAgain = errors.New("ask again")
+
+// ask makes one long poll.
+func (r *runner) ask(ctx context.Context, p run.PollRequest) (run.PollResponse, error) {
+	ctx, cancel := context.WithTimeout(ctx, run.PollWait+10*time.Second)
+	defer cancel()
+	var again atomic.Bool
+	// A poll that may bring work is left alone: an assignment on its way must not be lost.
+	if p.Capacity == 0 {
+		stop := make(chan struct{})
+		defer close(stop)
+		go func() {
+			select {
+			case <-r.finished:
+				again.Store(true)
+				cancel()
+			case <-stop:
+			}
+		}()
+	}
+	var response run.PollResponse
+	_, err := r.server.do(ctx, request{method: http.MethodPost, path: "/poll", body: mustJSON(p), into: &response})
+	if again.Load() && err != nil {
+		return response, errAgain
+	}
+	return response, err
+}
+
+func (r *runner) pollRequest() run.PollRequest {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p := run.PollRequest{Runner: r.id, Version: r.opts.Version, Active: []string{}}
+	for id := range r.active {
+		p.Active = append(p.Active, id)
+	}
+	slices.Sort(p.Active)
+	if !r.drain {
+		p.Capacity = max(0, r.opts.Capacity-len(r.active))
+	}
+	if p.Capacity > 0 { // only a poll without capacity waits for this
+		select {
+		case <-r.finished:
+		default:
+		}
+	}
+	return p
+}
+
+func (r *runner) draining() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.drain
+}
+
+// obey does what the server says.
+func (r *runner) obey(ctx context.Context, response run.PollResponse) {
+	r.mu.Lock()
+	if response.Drain {
+		r.drain = true
+	}
+	byID := map[string]*job{}
+	for id, j := range r.active {
+		byID[id] = j
+	}
+	r.mu.Unlock()
+	for _, id := range response.Cancel {
+		if j := byID[id]; j != nil {
+			j.stop.ask("the server asked for it", false)
+		}
+	}
+	for _, id := range response.Forget {
+		if j := byID[id]; j != nil {
+			j.stop.ask("the server does not know the run any more", true)
+		}
+	}
+	for _, a := range response.Runs {
+		if byID[a.ID] == nil && validID(a.ID) {
+			j := r.newJob(a.ID, a.Token)
+			r.begin(j, func() { j.execute(ctx) })
+		}
+	}
+}
+
+// validID keeps an id from being a path.
+func validID(id string) bool {
+	return id != "" && id == filepath.Base(id) && id[0] != '.'
+}
+
+// begin runs a job on a goroutine of its own.
+func (r *runner) begin(j *job, do func()) {
+	r.mu.Lock()
+	r.active[j.id] = j
+	r.mu.Unlock()
+	r.group.Add(1)
+	go func() {
+		defer r.group.Done()
+		do()
+		r.mu.Lock()
+		delete(r.active, j.id)
+		r.mu.Unlock()
+		r.wake()
+	}()
+}
+
+func (r *runner) jobs() []*job {
+	out := make([]*job, 0, len(r.active))
+	for _, j := range r.active {
+		out = append(out, j)
+	}
+	return out
+}
+
+func (r *runner) spoolDir(id string) string  { return filepath.Join(r.opts.Dir, "runs", id) }
+func (r *runner) orphanDir(id string) string { return filepath.Join(r.opts.Dir, "orphans", id) }

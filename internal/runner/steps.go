@@ -1,0 +1,158 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/yuba-dev/yuba/internal/run"
+)
+
+// stepContinue is the time a run waits for the server's word.
+const stepContinue run.Step = "continue"
+
+// step is a named part of a run.
+type step struct {
+	name run.Step
+	do   func(context.Context) error
+}
+
+// errFinished ends the steps early without a failure: there is nothing (more) to do.
+var errFinished = errors.New("nothing more to do")
+
+// failure is how a step says what went wrong.
+type failure struct {
+	step    run.Step
+	outcome run.Outcome // empty: failed
+	class   run.Failure
+	err     error
+}
+
+func (f *failure) Error() string { return f.err.Error() }
+func (f *failure) Unwrap() error { return f.err }
+
+func failed(class run.Failure, format string, args ...any) error {
+	return &failure{class: class, err: fmt.Errorf(format, args...)}
+}
+
+// steps are what the operation is made of.
+func (j *job) steps() []step {
+	list := []step{{run.StepPrepare, j.prepare}, {run.StepInit, j.init}}
+	switch {
+	case j.spec.Operation != run.OperationApply:
+		list = append(list, step{run.StepPlan, j.plan})
+		if j.spec.Describe {
+			list = append(list, step{run.StepShow, j.show})
+		}
+	case j.spec.RefreshOnApply:
+		list = append(list, step{run.StepPlan, j.compareWithWorld})
+	}
+	if j.spec.Operation != run.OperationPlan {
+		list = append(list, step{stepContinue, j.mayApply}, step{run.StepApply, j.applyPlan})
+		list = append(list, j.stepsAfterApply()...)
+	}
+	return list
+}
+
+func (j *job) stepsAfterApply() []step {
+	if j.spec.ReadOutputs {
+		return []step{{run.StepOutput, j.output}}
+	}
+	return nil
+}
+
+// runSteps runs the steps until one fails, says that nothing is left to do, or the job is asked to stop.
+func (j *job) runSteps(ctx context.Context, steps []step) {
+	for _, s := range steps {
+		if reason := j.stop.asked(); reason != "" && !j.result.ApplyStarted {
+			j.fail(&failure{step: s.name, outcome: run.OutcomeCanceled, err: errors.New("stopped: " + reason)})
+			return
+		}
+		started := j.now()
+		reports := len(j.result.Steps)
+		err := s.do(ctx)
+		j.report(s.name, started, reports)
+		if errors.Is(err, errFinished) {
+			break
+		}
+		if err != nil {
+			var f *failure
+			if !errors.As(err, &f) {
+				f = &failure{err: err}
+			}
+			if f.step == "" {
+				f.step = s.name
+			}
+			j.fail(f)
+			return
+		}
+	}
+	j.result.Outcome = run.OutcomeSucceeded
+}
+
+// report completes the step's report: the processes it ran have added their CPU time to one of its name.
+func (j *job) report(name run.Step, started time.Time, before int) {
+	wall := run.Duration(time.Since(started))
+	for i := before; i < len(j.result.Steps); i++ {
+		if j.result.Steps[i].Step == name {
+			j.result.Steps[i].Started, j.result.Steps[i].Wall = started, wall
+			return
+		}
+	}
+	j.result.Steps = append(j.result.Steps, run.StepReport{Step: name, Started: started, Wall: wall})
+}
+
+// fail writes a failure into the result.
+func (j *job) fail(f *failure) {
+	j.result.Outcome = f.outcome
+	if f.outcome == "" {
+		j.result.Outcome = run.OutcomeFailed
+	}
+	j.result.FailedStep, j.result.Class = f.step, f.class
+	j.result.Error = j.mask.text(f.Error())
+	if j.log != nil {
+		j.log.own("error", strings.ToUpper(j.result.Error[:1])+j.result.Error[1:])
+	}
+}
+
+// complete fills in what is known only at the end.
+func (j *job) complete() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.result.Outcome == "" {
+		j.result.Outcome = run.OutcomeInterrupted
+	}
+	j.result.Finished = j.now()
+	j.result.ApplyStarted = j.journal.ApplyStarted
+	if j.journal.States > 0 {
+		j.result.StateDigest = j.journal.StateDigest
+	}
+	if j.log != nil && j.log.problem() != nil && j.diskProblem == nil {
+		j.diskProblem = j.log.problem()
+	}
+	if j.diskProblem != nil && isDiskFull(j.diskProblem) && j.result.Outcome != run.OutcomeSucceeded {
+		j.result.Class = run.FailureDisk
+		j.result.Error = joinText(j.result.Error, j.diskProblem.Error())
+	}
+}
+
+func joinText(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a + "\n" + b
+}
+
+func mustJSON(value any) []byte {
+	data, err := json.Marshal(value)
+	if err != nil {
+		panic("encode " + err.Error() + ". This is a bug in Yuba.") // values of package run always encode
+	}
+	return data
+}

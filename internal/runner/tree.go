@@ -1,0 +1,129 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+
+	"github.com/yuba-dev/yuba/internal/run"
+	"github.com/yuba-dev/yuba/internal/source"
+)
+
+const (
+	newSourceDir = "src.new"
+	manifestName = "manifest.json"
+	archiveName  = "artifact"
+)
+
+// syncTree makes the source tree the artifact's. A tree of the same artifact stays: what was added to it is removed,
+// and when something was changed or removed it is unpacked again.
+func (j *job) syncTree(ctx context.Context) error {
+	w := j.space
+	if w.record.Artifact == j.spec.Artifact.Digest && w.record.Module == w.module && w.sameTree(j) {
+		return nil
+	}
+	archive, err := j.fetch(ctx, "source", archiveName, orDefault(j.spec.Limits.ArchiveBytes, run.DefaultLimits().ArchiveBytes))
+	if err != nil {
+		return err
+	}
+	defer os.Remove(archive)
+	manifest, err := j.extract(ctx, archive)
+	if err != nil {
+		return err
+	}
+	return w.replaceTree(manifest)
+}
+
+// sameTree reports whether the tree is what was unpacked, after removing what was added.
+func (w *workspace) sameTree(j *job) bool {
+	manifest, err := source.LoadManifest(filepath.Join(w.base, manifestName))
+	if err != nil || manifest.Digest != w.record.Artifact {
+		return false
+	}
+	differences, err := source.Compare(filepath.Join(w.base, sourceDir), manifest, w.keep)
+	if err != nil || len(differences.Changed)+len(differences.Removed) > 0 {
+		j.log.note("Unpacking the source again, because the working directory is not as it was: %s", differences)
+		return false
+	}
+	for _, name := range differences.Added {
+		if err := w.root.RemoveAll(path.Join(sourceDir, name)); err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// keep tells what the runner and tofu put beside the root module.
+func (w *workspace) keep(name string) bool {
+	if path.Join(sourceDir, path.Dir(name)) != w.module {
+		return false
+	}
+	base := path.Base(name)
+	return base == dataDirTF || base == lockFileTF || base == overrideTF || slices.Contains(secretFiles, base)
+}
+
+func (j *job) extract(ctx context.Context, archive string) (source.Manifest, error) {
+	file, err := os.Open(archive)
+	if err != nil {
+		return source.Manifest{}, failed("", "unpack the source: %w", err)
+	}
+	defer file.Close()
+	limits := source.Limits{MaxPacked: j.spec.Limits.ArchiveBytes, MaxUnpacked: j.spec.Limits.UnpackedBytes, MaxEntries: int64(j.spec.Limits.Entries)}
+	manifest, err := source.Extract(ctx, file, filepath.Join(j.space.base, newSourceDir), limits, j.spec.Artifact.Digest)
+	if err == nil {
+		return manifest, nil
+	}
+	class := run.FailureSource
+	var limit *source.LimitError
+	switch {
+	case isDiskFull(err):
+		class = run.FailureDisk
+	case errors.As(err, &limit):
+		class = run.FailureLimit
+	}
+	return manifest, failed(class, "unpack revision %s of the source: %w", j.spec.Artifact.Revision, err)
+}
+
+// replaceTree puts the new tree in the place of the old one. The providers and modules of the old one go with it, so
+// that init has little to do.
+func (w *workspace) replaceTree(manifest source.Manifest) error {
+	w.record.Artifact = ""
+	if err := w.save(); err != nil { // until the new tree is complete none is
+		return err
+	}
+	fresh := path.Join(newSourceDir, path.Clean("/"+w.module[len(sourceDir):]))
+	if info, err := w.root.Stat(fresh); err == nil && info.IsDir() {
+		_ = w.root.Rename(w.inModule(dataDirTF), path.Join(fresh, dataDirTF)) // without them init fetches anew
+	}
+	if err := w.root.RemoveAll(sourceDir); err != nil {
+		return failed(diskClass(err), "remove the source of before: %w", err)
+	}
+	if err := w.root.Rename(newSourceDir, sourceDir); err != nil {
+		return failed(diskClass(err), "place the source: %w", err)
+	}
+	if err := manifest.Save(filepath.Join(w.base, manifestName)); err != nil {
+		return failed(diskClass(err), "place the source: %w", err)
+	}
+	w.record.HasLockFile = false
+	if text, err := w.read(w.inModule(lockFileTF), maxLockFile); err == nil {
+		if err := w.write(lockName, text); err != nil {
+			return err
+		}
+		w.record.HasLockFile = true
+	}
+	w.record.Artifact, w.record.Module = manifest.Digest, w.module
+	return w.save()
+}
+
+func orDefault(value, standard int64) int64 {
+	if value > 0 {
+		return value
+	}
+	return standard
+}

@@ -1,0 +1,210 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/yuba-dev/yuba/internal/run"
+)
+
+// Names in a stack's directory. tofu can write below sourceDir, homeDir and planDir only.
+const (
+	sourceDir   = "src"
+	homeDir     = "home"
+	planDir     = "plan"
+	planName    = "tfplan"
+	recordName  = "workspace.json"
+	lockName    = "init.lock.hcl"
+	overrideTF  = "yuba_override.tf"
+	tfvarsName  = "generated.auto.tfvars.json"
+	lockFileTF  = ".terraform.lock.hcl"
+	dataDirTF   = ".terraform"
+	stateName   = "terraform.tfstate"
+	statesName  = "terraform.tfstate.d"
+	erroredName = "errored.tfstate"
+)
+
+// workspace is a stack's working directory while a job uses it.
+type workspace struct {
+	base string
+	// root is base. Everything below sourceDir may be of tofu's making, links included: root never leaves base.
+	root   *os.Root
+	module string // the root module relative to base
+	dir    string // the same, absolute
+	named  string // the tofu workspace
+	env    []string
+	tool   tool
+	temp   string
+	record workspaceRecord
+	unlock func()
+}
+
+// workspaceRecord is what is known of a stack's directory between runs.
+type workspaceRecord struct {
+	UID      string `json:"uid"`
+	Artifact string `json:"artifact"`
+	// Init is the digest of all that init depends on, of the last one that succeeded.
+	Init string `json:"init,omitempty"`
+	// LockFile is the digest of the dependency lock file after it.
+	LockFile string `json:"lockFile,omitempty"`
+	// HasLockFile is true when the source brings a lock file of its own; it is kept as lockName, because init may
+	// change the one in the tree.
+	HasLockFile bool `json:"hasLockFile,omitempty"`
+	// Module is the root module whose files are in the tree.
+	Module string `json:"module,omitempty"`
+}
+
+// openWorkspace opens, and makes if need be, the directory of a stack. It waits for a run of the same stack to leave.
+func (j *job) openWorkspace() (*workspace, error) {
+	s := j.spec.Stack
+	for _, name := range []string{s.Namespace, s.Name} {
+		if name == "" || name != filepath.Base(name) || strings.HasPrefix(name, ".") {
+			return nil, failed(run.FailureConfiguration, "open the working directory of %q: not the name of a stack", s)
+		}
+	}
+	w := &workspace{base: filepath.Join(j.opts.WorkRoot, s.Namespace, s.Name), named: j.spec.Workspace}
+	if w.named == "" {
+		w.named = "default"
+	}
+	if w.named != path.Base(w.named) || w.named == "." || w.named == ".." {
+		return nil, failed(run.FailureConfiguration, "open the working directory of %s: %q is no name for a workspace", s, w.named)
+	}
+	w.unlock = j.workspaces.lock(w.base)
+	if err := w.openRoot(j); err != nil {
+		w.close()
+		return nil, err
+	}
+	return w, nil
+}
+
+func (w *workspace) openRoot(j *job) error {
+	if err := os.MkdirAll(w.base, 0o700); err != nil {
+		return failed(diskClass(err), "make the working directory of %s: %w", j.spec.Stack, err)
+	}
+	root, err := os.OpenRoot(w.base)
+	if err != nil {
+		return fmt.Errorf("open the working directory of %s: %w", j.spec.Stack, err)
+	}
+	w.root = root
+	w.module = path.Join(sourceDir, path.Clean("/"+filepath.ToSlash(j.spec.Path)))
+	w.dir = filepath.Join(w.base, w.module)
+	if text, err := root.ReadFile(recordName); err == nil {
+		_ = json.Unmarshal(text, &w.record) // one that cannot be read is like none
+	}
+	return nil
+}
+
+func (w *workspace) close() {
+	if w.root != nil {
+		w.root.Close()
+	}
+	w.unlock()
+}
+
+func (w *workspace) save() error {
+	if err := w.root.WriteFile(recordName, mustJSON(w.record), 0o600); err != nil {
+		return failed(diskClass(err), "write %s: %w", filepath.Join(w.base, recordName), err)
+	}
+	return nil
+}
+
+// inModule is the path of a file of the root module, relative to root.
+func (w *workspace) inModule(name string) string { return path.Join(w.module, name) }
+
+// stateIn is where the state of the workspace is, relative to the module.
+func (w *workspace) stateIn() string {
+	if w.named == "default" {
+		return stateName
+	}
+	return path.Join(statesName, w.named, stateName)
+}
+
+func (w *workspace) statePath() string { return filepath.Join(w.dir, w.stateIn()) }
+func (w *workspace) planPath() string  { return filepath.Join(w.base, planDir, planName) }
+
+// write puts a file in place. One that is there, a link perhaps, goes first.
+func (w *workspace) write(name string, data []byte) error {
+	if err := w.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return failed(diskClass(err), "replace %s: %w", name, err)
+	}
+	file, err := w.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return failed(diskClass(err), "write %s: %w", name, err)
+	}
+	_, err = file.Write(data)
+	if err := errors.Join(err, file.Close()); err != nil {
+		return failed(diskClass(err), "write %s: %w", name, err)
+	}
+	return nil
+}
+
+// open opens a file that tofu may have made: no link, no device, no pipe that would keep us waiting.
+func (w *workspace) open(name string) (*os.File, error) {
+	file, err := w.root.OpenFile(name, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := file.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is not a regular file", name)
+	}
+	if err != nil {
+		file.Close()
+		return nil, err
+	}
+	return file, nil
+}
+
+// read reads a file that tofu may have made.
+func (w *workspace) read(name string, limit int64) ([]byte, error) {
+	file, err := w.open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, limit+1))
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(data)) > limit {
+		return nil, failed(run.FailureLimit, "read %s: it is over the limit of %d bytes", name, limit)
+	}
+	return data, nil
+}
+
+// remove removes files and directories of the root module.
+func (w *workspace) remove(names ...string) error {
+	for _, name := range names {
+		if err := w.root.RemoveAll(w.inModule(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return failed(diskClass(err), "remove %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// secretFiles hold secrets and have no business in the directory between runs.
+var secretFiles = []string{
+	tfvarsName, stateName, stateName + ".backup", statesName, erroredName, erroredName + ".backup",
+	".terraform.tfstate.lock.info",
+}
+
+// cleanUp removes what holds secrets, after the states are in the spool.
+func (w *workspace) cleanUp(temp string) {
+	_ = w.remove(secretFiles...) // prepare removes what is left and reports
+	_ = w.root.RemoveAll(planDir)
+	if temp != "" && strings.HasPrefix(temp, tempPrefix) {
+		_ = os.RemoveAll(temp)
+	}
+}
