@@ -177,7 +177,7 @@ type LockStatus struct {
 
 // ResourceInventory lists what a stack manages.
 type ResourceInventory struct {
-	// The resources.
+	// The resources, in the order of the state.
 	// +required
 	Entries []ResourceRef `json:"entries"`
 }
