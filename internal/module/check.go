@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"sort"
 	"strings"
 
@@ -46,15 +47,16 @@ func (l Problems) Error() string {
 // the values to give to tofu, in which strings that hold JSON of the declared
 // type have become that; everything that is wrong; and what is worth knowing,
 // such as names that the module does not declare. The values of those are left
-// out of what it returns.
-func CheckVariables(m *Module, values map[string]json.RawMessage) (map[string]json.RawMessage, Problems, []string) {
+// out of what it returns. A variable that the module's own files or one of the
+// given names of environment variables (TF_VAR_NAME) assign is not missing.
+func CheckVariables(m *Module, values map[string]json.RawMessage, env ...string) (map[string]json.RawMessage, Problems, []string) {
 	converted := make(map[string]json.RawMessage, len(values))
 	var problems Problems
 	for _, name := range m.VariableNames() {
 		v := m.Variables[name]
 		raw, given := values[name]
 		if !given {
-			if v.Required() {
+			if v.Required() && !m.assigned(name, env) {
 				problems = append(problems, v.problem("no value is set and it has no default"+ofType(v)))
 			}
 			continue
@@ -67,6 +69,11 @@ func CheckVariables(m *Module, values map[string]json.RawMessage) (map[string]js
 		converted[name] = value
 	}
 	return converted, problems, undeclared(m, values)
+}
+
+func (m *Module) assigned(name string, env []string) bool {
+	_, inFile := m.Assigned[name]
+	return inFile || slices.Contains(env, "TF_VAR_"+name)
 }
 
 func (v *Variable) problem(reason string) Problem {

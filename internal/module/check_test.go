@@ -131,6 +131,20 @@ variables.tf:4: variable "wrong": in […].size: a number is required (declared 
 	}
 }
 
+func TestAValueFromElsewhereIsNotMissing(t *testing.T) {
+	m, diags := Parse(files(
+		"main.tf", "variable \"a\" {}\nvariable \"b\" {}\nvariable \"c\" {}\nvariable \"d\" {}\nvariable \"e\" {}\n",
+		"terraform.tfvars", "a = 1\n", "x.auto.tfvars.json", `{"b": 1}`, "other.tfvars", "d = 1\n",
+	))
+	if len(diags) > 0 {
+		t.Fatal(diags)
+	}
+	_, problems, _ := CheckVariables(m, nil, "TF_VAR_c", "TF_LOG")
+	if len(problems) != 2 || problems[0].Variable != "d" || problems[1].Variable != "e" {
+		t.Error(problems)
+	}
+}
+
 func TestProblemsNeverContainTheValue(t *testing.T) {
 	for name, declaration := range map[string]string{
 		"map of objects": `map(object({ a = list(bool) }))`, "map of numbers": `map(number)`, "number": `number`,

@@ -19,6 +19,12 @@ type Module struct {
 	Outputs   map[string]*Output
 	// Backend is the declared backend; nil if there is none.
 	Backend *Backend
+	// Encrypted is true when the module configures the encryption of states or
+	// plans.
+	Encrypted bool
+	// Assigned are variables that get a value from terraform.tfvars or from an
+	// *.auto.tfvars file beside the module.
+	Assigned map[string]Position
 	// RequiredVersion holds the constraints on the tool's version.
 	RequiredVersion []string
 	// RequiredProviders are declared by local name.

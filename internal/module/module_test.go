@@ -34,6 +34,9 @@ func TestParse(t *testing.T) {
   backend "s3" {
     bucket = "b"
   }
+  encryption {
+    key_provider "pbkdf2" "k" {}
+  }
   required_providers {
     time = {
       source  = "hashicorp/time"
@@ -70,13 +73,14 @@ output "id" {
 	want := &Module{
 		Files: []string{"main.tf", "more.tofu.json", "shadowed.tofu", "size_override.tf"},
 		Variables: map[string]*Variable{
-			"size":      {Name: "size", Description: "How large.", Type: cty.Number, HasDefault: true, Nullable: true, Pos: Position{"main.tf", 13}},
-			"token":     {Name: "token", Type: cty.DynamicPseudoType, HasDefault: true, Sensitive: true, Pos: Position{"main.tf", 17}},
+			"size":      {Name: "size", Description: "How large.", Type: cty.Number, HasDefault: true, Nullable: true, Pos: Position{"main.tf", 16}},
+			"token":     {Name: "token", Type: cty.DynamicPseudoType, HasDefault: true, Sensitive: true, Pos: Position{"main.tf", 20}},
 			"names":     {Name: "names", Description: "JSON.", Type: cty.List(cty.String), HasDefault: true, Nullable: true, Pos: Position{"more.tofu.json", 1}},
 			"from_tofu": {Name: "from_tofu", Type: cty.DynamicPseudoType, Nullable: true, Pos: Position{"shadowed.tofu", 1}},
 		},
-		Outputs:           map[string]*Output{"id": {Name: "id", Sensitive: true, Pos: Position{"main.tf", 22}}},
+		Outputs:           map[string]*Output{"id": {Name: "id", Sensitive: true, Pos: Position{"main.tf", 25}}},
 		Backend:           &Backend{Type: "s3", Pos: Position{"main.tf", 3}},
+		Encrypted:         true,
 		RequiredVersion:   []string{">= 1.6"},
 		RequiredProviders: map[string]Provider{"time": {Source: "hashicorp/time", Version: "~> 0.12"}},
 	}

@@ -5,6 +5,7 @@ package module
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -26,6 +27,7 @@ var (
 			{Type: "backend", LabelNames: []string{"type"}},
 			{Type: "cloud"},
 			{Type: "required_providers"},
+			{Type: "encryption"},
 		},
 	}
 	variableSchema = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{
@@ -56,6 +58,9 @@ func Parse(files map[string][]byte) (m *Module, list diagnostic.List) {
 		p.file(name, files[name], true)
 	}
 	p.finishVariables()
+	for _, name := range assigning(files) {
+		p.assignments(name, files[name])
+	}
 	if len(p.module.Files) == 0 {
 		return p.module, complain("No configuration files",
 			"The directory has no files ending in .tf, .tofu, .tf.json or .tofu.json.")
@@ -77,14 +82,6 @@ type parser struct {
 const maxKept = 1 << 20
 
 func (p *parser) file(name string, src []byte, override bool) {
-	if len(src) > maxFileSize {
-		p.report(&hcl.Diagnostic{
-			Severity: hcl.DiagError, Summary: "File too large",
-			Detail:  fmt.Sprintf("A configuration file may have %d MiB.", maxFileSize>>20),
-			Subject: &hcl.Range{Filename: name},
-		})
-		return
-	}
 	file := p.parse(name, src)
 	if file == nil || file.Body == nil {
 		return
@@ -103,11 +100,30 @@ func (p *parser) file(name string, src []byte, override bool) {
 	}
 }
 
+// assignments notes which variables a file of values gives values to. Whether
+// those fit is for tofu to say.
+func (p *parser) assignments(name string, src []byte) {
+	file := p.parse(name, src)
+	if file == nil || file.Body == nil {
+		return
+	}
+	attrs, diags := file.Body.JustAttributes()
+	p.diags = append(p.diags, diags...)
+	for key, attr := range attrs {
+		p.module.Assigned[key] = position(attr.NameRange)
+	}
+}
+
 func (p *parser) parse(name string, src []byte) *hcl.File {
+	if len(src) > maxFileSize {
+		p.report(refuse(hcl.Range{Filename: name}, "File too large",
+			fmt.Sprintf("A configuration file may have %d MiB.", maxFileSize>>20)))
+		return nil
+	}
 	var file *hcl.File
 	var diags hcl.Diagnostics
-	switch extension(name) {
-	case ".tf.json", ".tofu.json":
+	switch {
+	case strings.HasSuffix(name, ".json"):
 		if wild := tooWildJSON(src); wild != "" {
 			p.report(refuse(hcl.Range{Filename: name}, "Document refused", "The JSON document is "+wild+"."))
 			return nil
@@ -146,6 +162,8 @@ func (p *parser) terraform(block *hcl.Block) {
 			p.module.Backend = &Backend{Type: inner.Labels[0], Pos: position(inner.DefRange)}
 		case "cloud":
 			p.module.Backend = &Backend{Type: "cloud", Pos: position(inner.DefRange)}
+		case "encryption":
+			p.module.Encrypted = true
 		case "required_providers":
 			p.requiredProviders(inner)
 		}

@@ -23,9 +23,30 @@ const (
 	maxTotalSize = 8 << 20
 )
 
-// IsConfigFile reports whether the name is one that tofu reads as a module's
-// configuration.
-func IsConfigFile(name string) bool { return extension(path.Base(name)) != "" }
+// IsConfigFile reports whether the name is one that tofu reads by itself in a
+// root module's directory: configuration or values of variables.
+func IsConfigFile(name string) bool {
+	base := path.Base(name)
+	return extension(base) != "" || assigns(base)
+}
+
+// assigns reports whether tofu takes values of variables from a file.
+func assigns(name string) bool {
+	return name == "terraform.tfvars" || name == "terraform.tfvars.json" ||
+		strings.HasSuffix(name, ".auto.tfvars") || strings.HasSuffix(name, ".auto.tfvars.json")
+}
+
+// assigning selects the files that assign values, sorted.
+func assigning(files map[string][]byte) []string {
+	var names []string
+	for name := range files {
+		if assigns(name) {
+			names = append(names, name)
+		}
+	}
+	sort.Strings(names)
+	return names
+}
 
 // extension returns the part of a file's name that makes it configuration.
 func extension(name string) string {
@@ -92,7 +113,8 @@ func readFile(fsys fs.FS, name string) ([]byte, error) {
 
 func empty() *Module {
 	return &Module{
-		Variables: map[string]*Variable{}, Outputs: map[string]*Output{}, RequiredProviders: map[string]Provider{},
+		Variables: map[string]*Variable{}, Outputs: map[string]*Output{},
+		RequiredProviders: map[string]Provider{}, Assigned: map[string]Position{},
 	}
 }
 

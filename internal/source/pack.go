@@ -5,7 +5,6 @@ package source
 
 import (
 	"archive/tar"
-	"bytes"
 	"compress/gzip"
 	"context"
 	"crypto/sha256"
@@ -18,6 +17,7 @@ import (
 	"path"
 	"path/filepath"
 	"sort"
+	"strings"
 	"time"
 )
 
@@ -65,41 +65,46 @@ func Pack(ctx context.Context, dir string, w io.Writer, opts PackOptions) (strin
 	return digest, p.stats, nil
 }
 
-// PackInline makes an archive of an inline program: file name to content.
-func PackInline(files map[string]string) (archive []byte, digest string, err error) {
+// PackInline writes an archive of an inline program, file name to content, to w
+// and returns its digest.
+func PackInline(files map[string]string, w io.Writer) (string, error) {
 	names := make([]string, 0, len(files))
 	for name := range files {
-		clean, err := cleanName(name)
-		if err == nil && clean != name {
-			err = &EntryError{name, fmt.Sprintf("write the name as %q", clean)}
-		}
-		if err == nil && neverPacked(name) {
-			err = &EntryError{name, "the name belongs to git or to tofu"}
-		}
-		if err != nil {
-			return nil, "", fmt.Errorf("inline program: %w", err)
+		if err := checkInline(name, files); err != nil {
+			return "", fmt.Errorf("inline program: %w", err)
 		}
 		names = append(names, name)
 	}
 	sort.Strings(names)
+	p := newPacker(w, PackOptions{})
 	for _, name := range names {
-		for parent := path.Dir(name); parent != "."; parent = path.Dir(parent) {
-			if _, both := files[parent]; both {
-				return nil, "", fmt.Errorf("inline program: %w", &EntryError{parent, "the name is a file's and a directory's"})
-			}
+		if err := p.file(name, 0o644, int64(len(files[name])), strings.NewReader(files[name])); err != nil {
+			return "", fmt.Errorf("inline program: %w", err)
 		}
 	}
-	var out bytes.Buffer
-	p := newPacker(&out, PackOptions{})
-	for _, name := range names {
-		if err := p.file(name, 0o644, int64(len(files[name])), bytes.NewReader([]byte(files[name]))); err != nil {
-			return nil, "", fmt.Errorf("inline program: %w", err)
+	digest, err := p.close()
+	if err != nil {
+		return "", fmt.Errorf("inline program: %w", err)
+	}
+	return digest, nil
+}
+
+func checkInline(name string, files map[string]string) error {
+	clean, err := cleanName(name)
+	switch {
+	case err != nil:
+		return err
+	case clean != name:
+		return &EntryError{name, fmt.Sprintf("write the name as %q", clean)}
+	case neverPacked(name):
+		return &EntryError{name, "the name belongs to git or to tofu"}
+	}
+	for parent := path.Dir(name); parent != "."; parent = path.Dir(parent) {
+		if _, both := files[parent]; both {
+			return &EntryError{parent, "the name is a file's and a directory's"}
 		}
 	}
-	if digest, err = p.close(); err != nil {
-		return nil, "", fmt.Errorf("inline program: %w", err)
-	}
-	return out.Bytes(), digest, nil
+	return nil
 }
 
 // packer writes entries whose headers say nothing but name, size and whether

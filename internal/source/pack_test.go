@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -107,8 +108,9 @@ func TestTheSameContentHasTheSameDigest(t *testing.T) {
 	if digestA != want {
 		t.Errorf("digest %s, always was %s", digestA, want)
 	}
-	inline, digest, err := PackInline(map[string]string{"main.tf": "a", "mod/x.tf": "b"})
-	if err != nil || len(inline) == 0 {
+	var inline bytes.Buffer
+	digest, err := PackInline(map[string]string{"main.tf": "a", "mod/x.tf": "b"}, &inline)
+	if err != nil || inline.Len() == 0 {
 		t.Fatal(err)
 	}
 	if _, same, _ := pack(t, makeTree(t, map[string]string{"main.tf": "a", "mod/x.tf": "b"})); same != digest {
@@ -214,7 +216,7 @@ func TestPackInlineRefuses(t *testing.T) {
 		"a file that is a directory": {"other.tf/x", "a file's and a directory's"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, _, err := PackInline(map[string]string{c.file: "x", "other.tf": "y"})
+			_, err := PackInline(map[string]string{c.file: "x", "other.tf": "y"}, io.Discard)
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v", err)
 			}
