@@ -1,0 +1,251 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package decide
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// TestLaws holds each law against random facts. A law gets the facts and the decision on them and says what is wrong.
+func TestLaws(t *testing.T) {
+	for sentence, law := range map[string]func(f Facts, d Decision) string{
+		"nothing is applied without approval":                                approvalLaw,
+		"a plan is applied only on what it was made for":                     fitLaw,
+		"nothing runs while suspended, running or locked":                    standstillLaw,
+		"nothing runs without a configuration, or on a state with a problem": usableLaw,
+		"plan-only and disabled stacks never apply":                          lookOnlyLaw,
+		"after an apply that did not succeed comes a fresh plan":             freshPlanLaw,
+		"what was rejected is not applied":                                   rejectionLaw,
+		"only a deletion uses what is kept, and only what there is":          keptLaw,
+		"an object is let go only when nothing of it is left":                releaseLaw,
+		"only a plan is canceled, and once":                                  cancelLaw,
+		"a run destroys what it was told to":                                 destroyLaw,
+		"who waits for time says until when":                                 untilWhenLaw,
+		"the next check is in the future":                                    futureLaw,
+		"until the next check time changes nothing":                          patienceLaw,
+		"at the next check a waiting stack does something":                   punctualityLaw,
+		"drift detection goes on":                                            driftLaw,
+		"every decision says why":                                            reasonLaw,
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				f := drawFacts(t)
+				d := Decide(f)
+				if wrong := law(f, d); wrong != "" {
+					t.Fatalf("%s: %s", d, wrong)
+				}
+			})
+		})
+	}
+}
+
+func TestDecideNeverChangesItsInput(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		f := drawFacts(t)
+		before := clone(f)
+		first := Decide(f)
+		if diff := cmp.Diff(before, f); diff != "" {
+			t.Fatalf("facts after deciding (-before +after):\n%s", diff)
+		}
+		if diff := cmp.Diff(first, Decide(f)); diff != "" {
+			t.Fatalf("the same facts again (-first +second):\n%s", diff)
+		}
+	})
+}
+
+func approvalLaw(f Facts, d Decision) string {
+	declared := f.Stack.Deleting && f.Stack.DestroyOnDeletion && d.Purpose == PurposeDelete && d.Destroy
+	byItself := f.Stack.Mode == ModeAuto || f.Stack.Force
+	switch {
+	case d.Verb == VerbApply && (f.Pending == nil || d.Subject != f.Pending.ID):
+		return "applies what is not pending"
+	case d.Verb == VerbApply && !byItself && d.Subject != f.Stack.Approved:
+		return "applies a plan that nobody approved"
+	case d.Verb == VerbApply && !byItself && d.Subject == f.Stack.LastAppliedPlan:
+		return "applies on a spent approval"
+	case d.Verb == VerbPlanAndApply && !byItself && !declared:
+		return "plans and applies without approval"
+	case f.Stack.Deleting && d.Verb.StartsRun() && !declared:
+		return "runs something else than the declared destroy for a deleted object"
+	}
+	return ""
+}
+
+func fitLaw(f Facts, d Decision) string {
+	if d.Verb != VerbApply {
+		return ""
+	}
+	p := f.Pending
+	switch {
+	case !p.Usable:
+		return "applies a plan whose bytes are gone"
+	case p.Config != f.Config:
+		return "applies a plan of another configuration"
+	case !f.Stack.OwnBackend && p.StateSerial != f.StateSerial:
+		return "applies a plan of another state"
+	case p.Destroy != f.Stack.Destroy:
+		return "destroys, or does not, against the stack"
+	}
+	return ""
+}
+
+func standstillLaw(f Facts, d Decision) string {
+	if d.Verb.StartsRun() && (f.Stack.Suspended || f.Current != nil || f.Lock != nil) {
+		return "starts a run"
+	}
+	return ""
+}
+
+func usableLaw(f Facts, d Decision) string {
+	if d.Verb.StartsRun() && (f.Config == "" && !d.UseKept || f.StateProblem != "") {
+		return "starts a run"
+	}
+	return ""
+}
+
+func lookOnlyLaw(f Facts, d Decision) string {
+	applies := d.Verb == VerbApply || d.Verb == VerbPlanAndApply
+	if applies && (f.Stack.PlanOnly || f.Stack.Mode == ModeDisabled) && d.Purpose != PurposeDelete {
+		return "applies"
+	}
+	return ""
+}
+
+func freshPlanLaw(f Facts, d Decision) string {
+	if d.Verb == VerbApply && f.Last != nil && f.Last.Apply && (f.Last.Failed || f.Last.Interrupted) {
+		return "applies the old plan"
+	}
+	return ""
+}
+
+func rejectionLaw(f Facts, d Decision) string {
+	rejected := f.Pending != nil && f.Pending.ID == f.Stack.Rejected
+	if rejected && !f.Stack.Deleting && (d.Verb == VerbApply || d.Verb == VerbPlanAndApply) {
+		return "applies"
+	}
+	return ""
+}
+
+func keptLaw(f Facts, d Decision) string {
+	if d.UseKept && !(f.Kept && f.Stack.Deleting && d.Verb == VerbPlanAndApply) {
+		return "uses what is kept"
+	}
+	return ""
+}
+
+func releaseLaw(f Facts, d Decision) string {
+	l := f.Last
+	done := l != nil && l.Purpose == PurposeDelete && !l.Failed && !l.Interrupted && !l.Canceled
+	nothing := !f.Stack.AppliedOnce && (f.Stack.OwnBackend && f.Config == "" && !f.Kept || !f.Stack.OwnBackend && !f.StateExists)
+	switch {
+	case d.Verb != VerbRelease:
+		return ""
+	case !f.Stack.Deleting:
+		return "the object is not deleted"
+	case f.Current != nil:
+		return "a run is in hand"
+	case f.Stack.DestroyOnDeletion && !done && !nothing:
+		return "resources were to be destroyed"
+	}
+	return ""
+}
+
+func cancelLaw(f Facts, d Decision) string {
+	if d.Verb == VerbCancel && (d.Subject != f.Current.ID || f.Current.Apply || f.Current.Canceled) {
+		return "cancels"
+	}
+	return ""
+}
+
+func destroyLaw(f Facts, d Decision) string {
+	if d.Verb.StartsRun() && d.Destroy != (f.Stack.Destroy || f.Stack.Deleting) {
+		return "destroys, or does not, against the stack"
+	}
+	return ""
+}
+
+// untilWhenLaw: the only waits without a time are for a person (who resumes the stack) and for a change.
+func untilWhenLaw(f Facts, d Decision) string {
+	forPerson := d.Reason == ReasonSuspended
+	forChange := d.Reason == ReasonRetryPending && f.Last.Waits && !f.Last.Interrupted
+	if d.Verb == VerbWait && d.NextCheck.IsZero() && !forPerson && !forChange {
+		return "does not say until when"
+	}
+	if d.Verb == VerbFail && d.NextCheck.IsZero() && d.Reason != ReasonAccessDenied {
+		return "fails without looking again"
+	}
+	return ""
+}
+
+func futureLaw(f Facts, d Decision) string {
+	if !d.NextCheck.IsZero() && !d.NextCheck.After(f.Now) {
+		return "the next check is not in the future"
+	}
+	if d.Verb.StartsRun() && !d.NextCheck.IsZero() {
+		return "a run's end is an event, no time to look"
+	}
+	return ""
+}
+
+// patienceLaw: looking earlier than the next check, or ever when there is none, would find the same to do.
+func patienceLaw(f Facts, d Decision) string {
+	if d.Verb.StartsRun() {
+		return ""
+	}
+	later := []time.Time{f.Now.Add(1), f.Now.Add(time.Second), f.Now.Add(time.Hour), f.Now.Add(1000 * time.Hour)}
+	if !d.NextCheck.IsZero() {
+		later = append(later, d.NextCheck.Add(-1))
+	}
+	for _, now := range later {
+		if !d.NextCheck.IsZero() && !now.Before(d.NextCheck) {
+			continue
+		}
+		g := f
+		g.Now = now
+		if then := Decide(g); then.Verb != d.Verb || then.Reason != d.Reason {
+			return "before the next check, at " + now.String() + ", it is " + then.String()
+		}
+	}
+	return ""
+}
+
+// punctualityLaw: what waits for its own interval, and not for somebody else, goes on when that is over.
+func punctualityLaw(f Facts, d Decision) string {
+	own := d.Verb == VerbRest || d.Verb == VerbAwaitApproval || d.Reason == ReasonRetryPending
+	if !own || d.NextCheck.IsZero() {
+		return ""
+	}
+	f.Now = d.NextCheck
+	if then := Decide(f); !then.Verb.StartsRun() {
+		return "at its next check it is " + then.String()
+	}
+	return ""
+}
+
+func driftLaw(f Facts, d Decision) string {
+	wanted := f.Stack.DetectDrift && f.Stack.Interval > 0 && !f.Stack.Destroy && !f.Stack.Suspended
+	atRest := d.Verb == VerbRest || d.Verb == VerbAwaitApproval && !lastFailedSameConfig(f)
+	if wanted && atRest && d.NextCheck.IsZero() {
+		return "drift is never looked for again"
+	}
+	return ""
+}
+
+func reasonLaw(f Facts, d Decision) string {
+	purposes := []string{PurposeDeploy, PurposeDrift, PurposeDelete}
+	switch {
+	case d.Reason == "" || d.Reason == "NoRule":
+		return "no reason"
+	case d.Message == "" && d.Verb != VerbRest:
+		return "no message"
+	case d.Verb.StartsRun() != slices.Contains(purposes, d.Purpose):
+		return "a run has a purpose, and nothing else has"
+	}
+	return ""
+}

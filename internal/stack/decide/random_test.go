@@ -1,0 +1,160 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package decide
+
+import (
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// Random facts come from small pools, so that digests, ids and times often coincide.
+
+func drawFacts(t *rapid.T) Facts {
+	f := Facts{
+		Now:         noon,
+		Stack:       drawStack(t),
+		Source:      Source{Ready: usually(t, "source ready"), Revision: "main@sha1:1a2b3c4d5e6f"},
+		Inputs:      Inputs{Ready: usually(t, "inputs ready")},
+		Kept:        rapid.Bool().Draw(t, "kept"),
+		StateExists: rapid.Bool().Draw(t, "state exists"),
+		Pending:     drawPending(t),
+		Last:        drawLast(t),
+
+		LastDriftCheck: drawPast(t, "drift check"),
+	}
+	if f.Source.Ready && f.Inputs.Ready {
+		f.Config = drawConfig(t, "config")
+	}
+	if !f.Source.Ready {
+		f.Source.Problem, f.Source.Denied = "gone", rapid.Bool().Draw(t, "denied")
+	}
+	if !f.Inputs.Ready {
+		f.Inputs.Problem, f.Inputs.Reason = "missing", rapid.SampledFrom([]string{"", "InputsMissing"}).Draw(t, "inputs reason")
+	}
+	if !f.Stack.OwnBackend {
+		f.StateSerial, f.StateKnown = uint64(rapid.IntRange(0, 1).Draw(t, "serial")), true
+		if rarely(t, "state problem") {
+			f.StateProblem = "the state is no JSON"
+		}
+		if rarely(t, "lock") {
+			f.Lock = &Lock{ID: "lock-1", Who: "ci@build7"}
+		}
+	}
+	if rarely(t, "run in hand") {
+		f.Current = drawRun(t, "current")
+		f.Current.Failed, f.Current.Interrupted = false, false
+	}
+	return f
+}
+
+func drawStack(t *rapid.T) Stack {
+	return Stack{
+		Deleting:          rarely(t, "deleting"),
+		Suspended:         rarely(t, "suspended"),
+		Mode:              rapid.SampledFrom([]Mode{ModeManual, ModeManual, ModeAuto, ModeDisabled}).Draw(t, "mode"),
+		Approved:          drawID(t, "approved"),
+		Rejected:          drawID(t, "rejected"),
+		PlanOnly:          rarely(t, "plan-only"),
+		Force:             rarely(t, "force"),
+		Destroy:           rarely(t, "destroy"),
+		DestroyOnDeletion: rapid.Bool().Draw(t, "destroy on deletion"),
+		DetectDrift:       usually(t, "detect drift"),
+		Interval:          rapid.SampledFrom([]time.Duration{0, time.Minute, everyTenMinutes}).Draw(t, "interval"),
+		RetryInterval:     rapid.SampledFrom([]time.Duration{0, afterFifteen, time.Minute}).Draw(t, "retry interval"),
+		MaxRetryInterval:  rapid.SampledFrom([]time.Duration{0, time.Second, time.Hour}).Draw(t, "longest retry interval"),
+		Requested:         rapid.SampledFrom([]string{"", "first", "second"}).Draw(t, "requested"),
+		Handled:           rapid.SampledFrom([]string{"", "first", "second"}).Draw(t, "handled"),
+		PlannedConfig:     rapid.SampledFrom([]string{"", present, other}).Draw(t, "planned config"),
+		AppliedOnce:       rapid.Bool().Draw(t, "applied once"),
+		LastAppliedPlan:   drawID(t, "applied plan"),
+		OwnBackend:        rarely(t, "own backend"),
+	}
+}
+
+func drawPending(t *rapid.T) *Plan {
+	if rapid.Bool().Draw(t, "nothing pending") {
+		return nil
+	}
+	return &Plan{
+		ID:          rapid.SampledFrom([]string{"plan-1", "plan-2"}).Draw(t, "pending id"),
+		Config:      drawConfig(t, "pending config"),
+		StateSerial: uint64(rapid.IntRange(0, 1).Draw(t, "pending serial")),
+		Destroy:     rarely(t, "pending destroy"),
+		Drift:       rapid.Bool().Draw(t, "pending drift"),
+		Usable:      usually(t, "pending usable"),
+	}
+}
+
+func drawLast(t *rapid.T) *Run {
+	if rarely(t, "no last run") {
+		return nil
+	}
+	return drawRun(t, "last")
+}
+
+// drawRun draws a run that ended in one of the four ways.
+func drawRun(t *rapid.T, label string) *Run {
+	r := &Run{
+		ID:       label,
+		Purpose:  rapid.SampledFrom([]string{PurposeDeploy, PurposeDrift, PurposeDelete}).Draw(t, label+" purpose"),
+		Apply:    rapid.Bool().Draw(t, label+" applies"),
+		Config:   drawConfig(t, label+" config"),
+		Destroy:  rarely(t, label+" destroys"),
+		UsedKept: rapid.Bool().Draw(t, label+" used kept"),
+		Waits:    rarely(t, label+" waits"),
+		Failures: rapid.IntRange(0, 20).Draw(t, label+" failures"),
+		Finished: drawPast(t, label+" finished"),
+	}
+	r.ApplyStarted = r.Apply && rapid.Bool().Draw(t, label+" apply started")
+	switch rapid.IntRange(0, 3).Draw(t, label+" outcome") {
+	case 1:
+		r.Failed = true
+	case 2:
+		r.Interrupted = true
+	case 3:
+		r.Canceled, r.ApplyStarted = true, false
+	}
+	return r
+}
+
+// drawPast draws a time that is often exactly at a boundary of the intervals above, or next to one.
+func drawPast(t *rapid.T, label string) time.Time {
+	ago := rapid.SampledFrom([]time.Duration{
+		0, time.Second, afterFifteen, 2 * afterFifteen, time.Minute, everyTenMinutes, time.Hour, 24 * time.Hour,
+	}).Draw(t, label+" ago")
+	return noon.Add(-ago + time.Duration(rapid.IntRange(-1, 1).Draw(t, label+" off by")))
+}
+
+func drawConfig(t *rapid.T, label string) string {
+	return rapid.SampledFrom([]string{present, present, other}).Draw(t, label)
+}
+
+func drawID(t *rapid.T, label string) string {
+	return rapid.SampledFrom([]string{"", "plan-1", "plan-2", "plan-3"}).Draw(t, label)
+}
+
+func rarely(t *rapid.T, label string) bool  { return rapid.IntRange(0, 4).Draw(t, label) == 4 }
+func usually(t *rapid.T, label string) bool { return rapid.IntRange(0, 4).Draw(t, label) != 4 }
+
+// clone copies facts with all they point to.
+func clone(f Facts) Facts {
+	if f.Pending != nil {
+		p := *f.Pending
+		f.Pending = &p
+	}
+	if f.Lock != nil {
+		l := *f.Lock
+		f.Lock = &l
+	}
+	if f.Current != nil {
+		c := *f.Current
+		f.Current = &c
+	}
+	if f.Last != nil {
+		l := *f.Last
+		f.Last = &l
+	}
+	return f
+}
