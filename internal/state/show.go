@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
 // masked stands where a sensitive value is.
@@ -42,66 +44,148 @@ func (r Resource) Show(w io.Writer) error {
 	}
 	fmt.Fprintf(&b, "\n%s %s %s ", block, quote(r.Type), quote(r.Name))
 	maps.DeleteFunc(attributes, func(_ string, value any) bool { return value == nil })
-	showValue(&b, attributes, r.SensitivePaths, "")
+	p := printer{Builder: &b}
+	p.collect(attributes, r.SensitivePaths)
+	if ends(r.SensitivePaths) {
+		b.WriteString(masked)
+	} else {
+		p.object(attributes, r.SensitivePaths, "")
+	}
 	b.WriteByte('\n')
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// showValue writes a value; paths are those of sensitive values below it.
-func showValue(b *strings.Builder, value any, paths [][]string, indent string) {
-	if slices.ContainsFunc(paths, func(path []string) bool { return len(path) == 0 }) {
-		b.WriteString(masked)
+// printer writes values with sensitive ones masked.
+type printer struct {
+	*strings.Builder
+	// secrets are the strings at sensitive paths. Providers copy them to where no path points (terraform_data its input
+	// to its output), so they are masked wherever they turn up.
+	secrets []string
+}
+
+// shortSecret is the length up to which a secret is only masked as a whole value: shorter ones are in every word.
+const shortSecret = 3
+
+// collect gathers the strings at sensitive paths.
+func (p *printer) collect(value any, paths [][]string) {
+	sensitive := ends(paths)
+	switch v := value.(type) {
+	case map[string]any:
+		for name, field := range v {
+			p.collect(field, p.through(v, name, paths, sensitive))
+		}
+	case []any:
+		for i, element := range v {
+			p.collect(element, p.through(nil, strconv.Itoa(i), paths, sensitive))
+		}
+	case string:
+		if sensitive && v != "" {
+			p.secrets = append(p.secrets, v)
+		}
+	}
+}
+
+// through returns the paths below one step; below a sensitive value everything is sensitive.
+func (p *printer) through(object map[string]any, step string, paths [][]string, sensitive bool) [][]string {
+	if sensitive {
+		return [][]string{{}}
+	}
+	rest := below(paths, step)
+	if step == "value" && dynamic(object) {
+		rest = append(rest, paths...)
+	}
+	return rest
+}
+
+// ends says whether one of the paths ends here.
+func ends(paths [][]string) bool {
+	return slices.ContainsFunc(paths, func(path []string) bool { return len(path) == 0 })
+}
+
+// dynamic recognises a value that carries its type, because the provider's schema leaves it open: the state has
+// {"value": …, "type": …} in its place, of which paths know nothing.
+func dynamic(object map[string]any) bool {
+	kind, err := json.Marshal(object["type"])
+	if _, ok := object["value"]; !ok || err != nil || len(object) != 2 {
+		return false
+	}
+	_, err = ctyjson.UnmarshalType(kind)
+	return err == nil
+}
+
+func (p *printer) hides(text string) bool {
+	return slices.ContainsFunc(p.secrets, func(secret string) bool {
+		return text == secret || len(secret) > shortSecret && strings.Contains(text, secret)
+	})
+}
+
+// value writes a value; paths are those of sensitive values below it.
+func (p *printer) value(value any, paths [][]string, indent string) {
+	if ends(paths) {
+		p.WriteString(masked)
 		return
 	}
 	switch v := value.(type) {
 	case map[string]any:
-		showObject(b, v, paths, indent)
+		if dynamic(v) {
+			p.value(v["value"], p.through(v, "value", paths, false), indent)
+			return
+		}
+		p.object(v, paths, indent)
 	case []any:
-		showList(b, v, paths, indent)
+		p.list(v, paths, indent)
 	case string:
-		b.WriteString(quote(v))
+		if p.hides(v) {
+			v = masked
+		} else {
+			v = quote(v)
+		}
+		p.WriteString(v)
 	case nil:
-		b.WriteString("null")
+		p.WriteString("null")
 	default: // numbers and booleans
-		fmt.Fprint(b, v)
+		fmt.Fprint(p, v)
 	}
 }
 
-func showObject(b *strings.Builder, object map[string]any, paths [][]string, indent string) {
+func (p *printer) object(object map[string]any, paths [][]string, indent string) {
 	if len(object) == 0 {
-		b.WriteString("{}")
+		p.WriteString("{}")
 		return
 	}
 	width := 0
 	for name := range object {
-		width = max(width, len(showName(name)))
+		width = max(width, len(p.name(name)))
 	}
-	b.WriteString("{\n")
+	p.WriteString("{\n")
 	for _, name := range slices.Sorted(maps.Keys(object)) {
-		fmt.Fprintf(b, "%s    %-*s = ", indent, width, showName(name))
-		showValue(b, object[name], below(paths, name), indent+"    ")
-		b.WriteByte('\n')
+		fmt.Fprintf(p, "%s    %-*s = ", indent, width, p.name(name))
+		p.value(object[name], below(paths, name), indent+"    ")
+		p.WriteByte('\n')
 	}
-	b.WriteString(indent + "}")
+	p.WriteString(indent + "}")
 }
 
-func showList(b *strings.Builder, list []any, paths [][]string, indent string) {
+func (p *printer) list(list []any, paths [][]string, indent string) {
 	if len(list) == 0 {
-		b.WriteString("[]")
+		p.WriteString("[]")
 		return
 	}
-	b.WriteString("[\n")
+	p.WriteString("[\n")
 	for i, value := range list {
-		b.WriteString(indent + "    ")
-		showValue(b, value, below(paths, strconv.Itoa(i)), indent+"    ")
-		b.WriteString(",\n")
+		p.WriteString(indent + "    ")
+		p.value(value, below(paths, strconv.Itoa(i)), indent+"    ")
+		p.WriteString(",\n")
 	}
-	b.WriteString(indent + "]")
+	p.WriteString(indent + "]")
 }
 
-// showName quotes a name that is not an identifier.
-func showName(name string) string {
+// name quotes a name that is not an identifier.
+func (p *printer) name(name string) string {
+	if p.hides(name) {
+		return masked
+	}
 	for i, c := range name {
 		letter := c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 		if !letter && (i == 0 || c != '-' && (c < '0' || c > '9')) {
@@ -118,7 +202,7 @@ func showName(name string) string {
 func below(paths [][]string, step string) [][]string {
 	var rest [][]string
 	for _, path := range paths {
-		if path[0] == step {
+		if len(path) > 0 && path[0] == step {
 			rest = append(rest, path[1:])
 		}
 	}

@@ -1,0 +1,8 @@
+resource "terraform_data" "inner" {
+  count = 1
+  input = path.module
+}
+
+module "nested" {
+  source = "./nested"
+}

@@ -1,0 +1,3 @@
+resource "terraform_data" "deep" {
+  for_each = toset(["k"])
+}
