@@ -111,7 +111,7 @@ var approvalScenarios = scenarios{
 	},
 	"a plan whose bytes are gone is made again, not applied": {
 		awaiting("plan-main-1").approving("plan-main-1").with(func(f *Facts) { f.Pending.Usable = false }),
-		plans(ReasonPlanStale, "The saved plan is gone"),
+		plans(ReasonPlanStale, "The saved plan cannot be used any more"),
 	},
 	"a destroy plan is void when destroying is no longer wanted": {
 		awaiting("plan-main-1").approving("plan-main-1").with(func(f *Facts) { f.Pending.Destroy = true }),

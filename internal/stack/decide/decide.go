@@ -140,7 +140,7 @@ func staleBecause(f Facts) string {
 	p := f.Pending
 	switch {
 	case !p.Usable:
-		return "The saved plan is gone"
+		return "The saved plan cannot be used any more"
 	case p.Config != f.Config:
 		return "The configuration changed since the plan was made"
 	case p.Destroy != f.Stack.Destroy:

@@ -109,7 +109,8 @@ type Plan struct {
 	Destroy     bool
 	// Drift is true when a drift check made it.
 	Drift bool
-	// Usable is false when the plan's bytes are gone or unknown to this server: it must be made again.
+	// Usable is false when the plan's bytes are gone or unknown to this server, or a run that was to apply it did not
+	// succeed: it must be made again. Its id stays for a new plan with equal changes.
 	Usable bool
 }
 

@@ -1,0 +1,97 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package content
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/fluxcd/pkg/apis/meta"
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/yuba-dev/yuba/internal/source"
+)
+
+// pushedRevision names what was pushed: there is no branch, only a newest one.
+const pushedRevision = "latest@"
+
+// takeArchive stores a pushed directory and makes the ExternalArtifact of that name refer to it.
+func (h *Handler) takeArchive(w http.ResponseWriter, r *http.Request) error {
+	ctx := r.Context()
+	name := types.NamespacedName{Namespace: r.PathValue("namespace"), Name: r.PathValue("name")}
+	digest, size, err := h.Artifacts.PutArtifact(ctx, http.MaxBytesReader(w, r.Body, h.MaxArchive), h.MaxArchive)
+	if err != nil {
+		return err
+	}
+	if err := h.checkArchive(ctx, digest); err != nil {
+		return badRequest(fmt.Sprintf("the archive is refused: %v", err))
+	}
+	changed, err := h.pointAt(ctx, name, digest, size)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, Pushed{Digest: digest, Revision: pushedRevision + digest, Size: size, Changed: changed})
+}
+
+// checkArchive refuses an archive that no runner would unpack: better now than in a run.
+func (h *Handler) checkArchive(ctx context.Context, digest string) error {
+	archive, err := h.Artifacts.OpenArtifact(ctx, digest)
+	if err != nil {
+		return err
+	}
+	defer archive.Close() //nolint:errcheck // read only
+	return source.Check(ctx, archive, source.Limits{MaxPacked: h.MaxArchive})
+}
+
+func (h *Handler) pointAt(ctx context.Context, name types.NamespacedName, digest string, size int64) (bool, error) {
+	var obj sourcev1.ExternalArtifact
+	err := h.Reader.Get(ctx, name, &obj)
+	if apierrors.IsNotFound(err) {
+		obj = sourcev1.ExternalArtifact{ObjectMeta: metav1.ObjectMeta{Namespace: name.Namespace, Name: name.Name}}
+		err = h.Client.Create(ctx, &obj)
+	}
+	if err != nil {
+		return false, err
+	}
+	if a := obj.Status.Artifact; a != nil && a.Digest == digest {
+		return false, nil
+	}
+	before := obj.DeepCopy()
+	obj.Status.Artifact = &meta.Artifact{Digest: digest, Revision: pushedRevision + digest, Size: &size, LastUpdateTime: metav1.Now(),
+		Path: fmt.Sprintf("externalartifact/%s/%s/%s.tar.gz", name.Namespace, name.Name, digest),
+		URL:  fmt.Sprintf("%s%s/namespaces/%s/externalartifacts/%s/archive?digest=%s", h.ArchiveURL, PathPrefix, name.Namespace, name.Name, digest)}
+	apimeta.SetStatusCondition(&obj.Status.Conditions, metav1.Condition{Type: meta.ReadyCondition, Status: metav1.ConditionTrue,
+		Reason: meta.SucceededReason, Message: "stored artifact for revision " + pushedRevision + digest, ObservedGeneration: obj.Generation})
+	return true, h.Client.Status().Patch(ctx, &obj, client.MergeFrom(before))
+}
+
+// serveArchive gives back what was pushed under this name.
+func (h *Handler) serveArchive(w http.ResponseWriter, r *http.Request) error {
+	var obj sourcev1.ExternalArtifact
+	name := types.NamespacedName{Namespace: r.PathValue("namespace"), Name: r.PathValue("name")}
+	if err := h.Reader.Get(r.Context(), name, &obj); err != nil {
+		return err
+	}
+	a := obj.Status.Artifact
+	if a == nil || r.URL.Query().Get("digest") != "" && r.URL.Query().Get("digest") != a.Digest {
+		return notFound(fmt.Sprintf("ExternalArtifact %s has no such archive (any more)", name))
+	}
+	archive, err := h.Artifacts.OpenArtifact(r.Context(), a.Digest)
+	if err != nil {
+		return err
+	}
+	defer archive.Close() //nolint:errcheck // read only
+	w.Header().Set("Content-Type", "application/gzip")
+	if _, err := io.Copy(w, archive); err != nil {
+		panic(http.ErrAbortHandler) // the client must see that it is not whole
+	}
+	return nil
+}

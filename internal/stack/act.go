@@ -1,0 +1,250 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package stack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/plan"
+	"github.com/yuba-dev/yuba/internal/run"
+	"github.com/yuba-dev/yuba/internal/stack/decide"
+)
+
+// collect takes over the runs that ended since the last pass, and takes up a run that an earlier server left.
+func (r *Reconciler) collect(ctx context.Context, p *pass) error {
+	if ref := p.obj.Status.CurrentRun; ref != nil {
+		rec, err := r.Runs.Resume(ctx, p.stack, ref.ID)
+		switch {
+		case errors.Is(err, run.ErrNotFound):
+			// The record is gone: whatever it did is in the state, and a fresh plan will tell.
+			p.obj.Status.CurrentRun = nil
+			p.notes = append(p.notes, note{warning: true, reason: infrav1.ReasonRunInterrupted, action: "Collect", message: err.Error()})
+		case err != nil:
+			return err
+		case rec.Result != nil:
+			r.take(ctx, p, rec)
+		}
+		return nil
+	}
+	rec, ok := r.Runs.TakeEnded(p.stack)
+	if !ok {
+		return nil
+	}
+	if worthRecording(p.obj, rec) {
+		r.take(ctx, p, rec)
+	}
+	p.quiet = rec.Spec.ID
+	return nil
+}
+
+// worthRecording: a pass that found what is known already says nothing new, be it no changes on a stack that has none
+// or the very changes that a pending plan makes.
+func worthRecording(obj *infrav1.Terraform, rec run.Record) bool {
+	status, result := &obj.Status, rec.Result
+	if result.Outcome == run.OutcomeCanceled {
+		return false
+	}
+	if result.Outcome != run.OutcomeSucceeded || result.Plan == nil || rec.Config != status.ConfigDigest {
+		return true
+	}
+	if result.Plan.Changes {
+		return status.Plan.Pending == "" || result.Plan.ChangesDigest != status.Plan.ChangesDigest
+	}
+	return status.Plan.Pending != "" || conditionOf(obj, infrav1.ConditionReady).Status != metav1.ConditionTrue
+}
+
+func (r *Reconciler) take(ctx context.Context, p *pass, rec run.Record) {
+	o := outcome{rec: rec}
+	if result := rec.Result; result.Plan != nil && result.Plan.Changes && !result.Applied && rec.Spec.Describe {
+		o.planText = r.planText(ctx, p, rec)
+	}
+	record(p.obj, o)
+	p.ended = &rec
+}
+
+// planText renders the readable plan; a plan that cannot be read is told in a sentence, the run is what matters.
+func (r *Reconciler) planText(ctx context.Context, p *pass, rec run.Record) string {
+	data, err := r.Runs.ReadPlan(ctx, p.stack, rec.Spec.ID)
+	if err == nil {
+		var redacted *plan.Plan
+		if redacted, err = plan.Decode(data); err == nil {
+			return plan.Render(redacted, plan.RenderOptions{})
+		}
+	}
+	r.Log.Warn("the readable plan cannot be read", "stack", p.stack.String(), "run", rec.Spec.ID, "error", err)
+	return fmt.Sprintf("Plan: %s. See `yuba plan %s -n %s`.", summary(rec.Result.Plan.Counts), p.stack.Name, p.stack.Namespace)
+}
+
+// prepare turns a decision into what is to be done once the status is written.
+func (r *Reconciler) prepare(ctx context.Context, p *pass, d decide.Decision) (func(context.Context) error, error) {
+	switch d.Verb {
+	case decide.VerbPlan, decide.VerbPlanAndApply, decide.VerbApply:
+		return r.prepareRun(ctx, p, d)
+	case decide.VerbCancel:
+		return func(ctx context.Context) error { return r.Runs.Cancel(ctx, d.Subject) }, nil
+	case decide.VerbRelease:
+		return func(ctx context.Context) error { return r.letGo(ctx, p) }, nil
+	}
+	return func(context.Context) error { r.recorded(p); return nil }, nil
+}
+
+func (r *Reconciler) recorded(p *pass) {
+	if p.quiet != "" {
+		r.Runs.Recorded(p.stack, p.quiet)
+	}
+}
+
+func (r *Reconciler) prepareRun(ctx context.Context, p *pass, d decide.Decision) (func(context.Context) error, error) {
+	rec, err := r.newRecord(ctx, p, d)
+	if err != nil {
+		return nil, err
+	}
+	if rec.Announced {
+		started := metav1.NewTime(p.now)
+		p.obj.Status.CurrentRun = &infrav1.RunReference{ID: rec.Spec.ID, Operation: string(rec.Spec.Operation), Status: "queued", StartedAt: &started}
+		p.obj.Status.LastAttemptedRevision = rec.Spec.Artifact.Revision
+	}
+	// On record before the status names it.
+	if err := r.Runs.Prepare(ctx, *rec); err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) error {
+		r.recorded(p)
+		return r.Runs.Start(ctx, *rec)
+	}, nil
+}
+
+// newRecord describes the run that a decision asks for.
+func (r *Reconciler) newRecord(ctx context.Context, p *pass, d decide.Decision) (*run.Record, error) {
+	rec := &run.Record{Created: p.now.UTC(), Trigger: d.Message, Token: run.NewToken(), UsedKept: d.UseKept, Config: p.facts.Config}
+	if d.UseKept {
+		kept, err := r.Runs.Record(ctx, p.stack, p.obj.Status.LastAppliedRun)
+		if err != nil {
+			return nil, fmt.Errorf("read what was applied last: %w", err)
+		}
+		rec.Spec, rec.State = kept.Spec, kept.State
+		rec.Spec.Plan = nil
+	} else {
+		rec.Spec = r.spec(p)
+		rec.State = run.StateRef{Namespace: p.obj.Namespace, Workspace: p.obj.WorkspaceName(), Suffix: p.obj.StateSuffix(),
+			Labels: stateLabels(p.obj), Stack: p.obj.Name}
+	}
+	rec.State.Existing = p.obj.Status.LastAppliedRevision != ""
+	s := &rec.Spec
+	s.Protocol, s.ID = run.ProtocolVersion, run.NewID(p.now)
+	s.Purpose, s.Destroy, s.Describe = run.Purpose(d.Purpose), d.Destroy, d.Describe
+	switch d.Verb {
+	case decide.VerbPlan:
+		s.Operation = run.OperationPlan
+	case decide.VerbPlanAndApply:
+		s.Operation = run.OperationPlanAndApply
+	case decide.VerbApply:
+		s.Operation = run.OperationApply
+		s.Plan = &run.PlanRef{ID: d.Subject, RunID: p.obj.Status.Plan.RunID, Digest: p.obj.Status.Plan.Digest}
+	}
+	// A look on the interval leaves no trace unless it finds something.
+	rec.Quiet = d.Reason == decide.ReasonDriftDue
+	rec.Announced = !rec.Quiet
+	lockFile, err := r.Runs.LockFile(ctx, p.stack)
+	s.LockFile = lockFile
+	return rec, err
+}
+
+func (r *Reconciler) spec(p *pass) run.Spec {
+	obj, c := p.obj, p.config
+	limits := r.Limits
+	limits.Grace = run.Duration(max(time.Duration(limits.Grace), obj.GetGracePeriod()))
+	s := run.Spec{Stack: p.stack, Artifact: c.program.artifact, Path: cleanDir(obj.Spec.Path),
+		Workspace: obj.WorkspaceName(), Backend: c.backend, Variables: c.variables, Env: c.env,
+		Targets: obj.Spec.Targets, Parallelism: obj.Spec.Parallelism, RefreshOnApply: obj.Spec.RefreshBeforeApply,
+		Limits: limits,
+		// New providers are looked for when the program or its object changed, or when somebody asks.
+		Upgrade: obj.UpgradesOnInit() && (obj.Status.LastPlannedRevision != c.program.artifact.Revision ||
+			obj.Status.LastPlannedGeneration != obj.Generation || p.facts.Stack.Requested != p.facts.Stack.Handled),
+		ReadOutputs: obj.KeepsOwnState() || usesEncryption(c)}
+	if t := obj.Spec.Tool; t != nil {
+		s.Tool = run.Tool{Name: t.Name, Version: t.Version}
+	}
+	return s
+}
+
+// usesEncryption tells whether tofu encrypts the state: then only tofu can read its outputs.
+func usesEncryption(c *configuration) bool {
+	if c.program.module.Encrypted {
+		return true
+	}
+	for _, e := range c.env {
+		if e.Name == "TF_ENCRYPTION" && e.Value != "" {
+			return true
+		}
+	}
+	return false
+}
+
+func stateLabels(obj *infrav1.Terraform) map[string]string {
+	if obj.Spec.BackendConfig == nil {
+		return nil
+	}
+	return obj.Spec.BackendConfig.Labels
+}
+
+// Permit is asked before an apply begins, while the run holds the state's lock: is this still wanted? It answers from
+// the object as it is now, and puts the run on the object's status if it was not there.
+func (r *Reconciler) Permit(ctx context.Context, rec run.Record, _ *run.PlanResult) (bool, string, error) {
+	var obj infrav1.Terraform
+	key := types.NamespacedName{Namespace: rec.Spec.Stack.Namespace, Name: rec.Spec.Stack.Name}
+	if err := r.Reader.Get(ctx, key, &obj); err != nil {
+		if client.IgnoreNotFound(err) == nil {
+			return false, "the stack is gone", nil
+		}
+		return false, "", err
+	}
+	if no := objection(&obj, rec); no != "" {
+		return false, no, nil
+	}
+	if ref := obj.Status.CurrentRun; ref != nil && ref.ID == rec.Spec.ID {
+		return true, "", nil
+	}
+	before := obj.DeepCopy()
+	started := metav1.NewTime(rec.Created)
+	obj.Status.CurrentRun = &infrav1.RunReference{ID: rec.Spec.ID, Operation: string(rec.Spec.Operation), Status: "applying", StartedAt: &started}
+	setReady(&obj, metav1.ConditionUnknown, infrav1.ReasonProgressing, infrav1.MessageApplying)
+	if err := r.Client.Status().Patch(ctx, &obj, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
+		return false, "", fmt.Errorf("put run %s on the status of %s: %w", rec.Spec.ID, rec.Spec.Stack, err)
+	}
+	return true, "", nil
+}
+
+// objection says why a run must not apply, in words; empty when it may.
+func objection(obj *infrav1.Terraform, rec run.Record) string {
+	deleting := !obj.DeletionTimestamp.IsZero()
+	switch {
+	case string(obj.UID) != rec.Spec.Stack.UID:
+		return "the stack was replaced by another of its name"
+	case obj.Spec.Suspend:
+		return "the stack was suspended"
+	case rec.Spec.Purpose == run.PurposeDelete:
+		if !deleting || !obj.Spec.DestroyResourcesOnDeletion {
+			return "the stack is not to be destroyed"
+		}
+		return ""
+	case deleting:
+		return "the stack is being deleted"
+	case obj.Spec.PlanOnly || obj.DriftOnly():
+		return "the stack may only be planned"
+	case obj.AutoApproves() || obj.Spec.Force:
+		return ""
+	case rec.Spec.Plan != nil && obj.Spec.ApprovePlan == rec.Spec.Plan.ID && obj.Status.Plan.Pending == rec.Spec.Plan.ID:
+		return ""
+	}
+	return "nobody approves it any more"
+}

@@ -1,0 +1,154 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package stack
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/inputs"
+	"github.com/yuba-dev/yuba/internal/module"
+	"github.com/yuba-dev/yuba/internal/run"
+)
+
+// configuration is everything that decides what a plan says, apart from the world.
+type configuration struct {
+	program   *program
+	variables map[string]run.Variable
+	env       []run.EnvVar
+	backend   run.Backend
+	warnings  []string
+	digest    string
+}
+
+// configProblem says what is wrong with a stack's inputs or program, for people.
+type configProblem struct{ reason, message string }
+
+func (p *configProblem) Error() string { return p.message }
+
+// configure puts program and inputs together and checks that they fit. A *configProblem is the user's to solve.
+func configure(obj *infrav1.Terraform, prog *program, in *inputs.Inputs) (*configuration, error) {
+	if refused := refusedFields(&obj.Spec); refused != "" {
+		return nil, &configProblem{infrav1.ReasonFieldNotSupported, refused}
+	}
+	if err := prog.diags.AsError(); err != nil {
+		return nil, &configProblem{infrav1.ReasonInitFailed, err.Error()}
+	}
+	backend, err := inputs.Backend(&obj.Spec)
+	if err != nil {
+		return nil, &configProblem{infrav1.ReasonInitFailed, err.Error()}
+	}
+	values := make(map[string]json.RawMessage, len(in.Variables))
+	for name, v := range in.Variables {
+		values[name] = v.JSON
+	}
+	converted, problems, warnings := module.CheckVariables(prog.module, values)
+	if len(problems) > 0 {
+		return nil, &configProblem{infrav1.ReasonVarsGenerationFailed, problems.Error()}
+	}
+	c := &configuration{program: prog, variables: map[string]run.Variable{}, warnings: warnings,
+		backend: run.Backend{Kind: run.BackendKind(backend.Kind), Override: backend.HCL}}
+	for name, value := range converted {
+		declared := prog.module.Variables[name]
+		c.variables[name] = run.Variable{Value: value, Secret: in.Variables[name].Secret || declared != nil && declared.Sensitive}
+	}
+	for _, e := range in.Env {
+		c.env = append(c.env, run.EnvVar{Name: e.Name, Value: e.Value.Reveal(), Secret: e.Secret})
+	}
+	c.digest = c.sum(obj)
+	return c, nil
+}
+
+// sum is the configuration's digest. Values go in as they are: the digest is kept in the status, so it is salted with
+// the object's UID to tell nobody whether two stacks share a password.
+func (c *configuration) sum(obj *infrav1.Terraform) string {
+	h := sha256.New()
+	enc := json.NewEncoder(h)
+	for _, part := range []any{
+		"yuba configuration 1", obj.UID, c.program.artifact.Digest, cleanDir(obj.Spec.Path), obj.WorkspaceName(),
+		c.backend, obj.StateSuffix(), c.variables, sortedEnv(c.env), obj.Spec.Targets, obj.Spec.Tool, obj.Spec.Destroy,
+	} {
+		if err := enc.Encode(part); err != nil {
+			panic(fmt.Sprintf("encode the configuration: %v. This is a bug in Yuba.", err))
+		}
+	}
+	return "sha256:" + hex.EncodeToString(h.Sum(nil))
+}
+
+func sortedEnv(env []run.EnvVar) []run.EnvVar {
+	sorted := slices.Clone(env)
+	slices.SortFunc(sorted, func(a, b run.EnvVar) int {
+		if a.Name < b.Name {
+			return -1
+		}
+		return 1
+	})
+	return sorted
+}
+
+// refusedFields names fields that this version does not honour although ignoring them could do harm: they say where
+// the state is, what goes into the program or what must happen first.
+func refusedFields(s *infrav1.TerraformSpec) string {
+	var names []string
+	add := func(set bool, name string) {
+		if set {
+			names = append(names, "spec."+name)
+		}
+	}
+	add(s.Cloud != nil, "cloud")
+	add(len(s.BackendConfigsFrom) > 0, "backendConfigsFrom")
+	add(len(s.TfVarsFiles) > 0, "tfVarsFiles")
+	add(len(s.FileMappings) > 0, "fileMappings")
+	add(len(s.ReadInputsFromSecrets) > 0, "readInputsFromSecrets")
+	add(s.CliConfigSecretRef != nil, "cliConfigSecretRef")
+	add(len(s.Webhooks) > 0, "webhooks")
+	add(len(s.DependsOn) > 0, "dependsOn")
+	if len(names) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("This version does not honour %s yet, and ignoring that could do harm. Nothing runs", sentence(names))
+}
+
+// ignoredFields names fields that this version does not honour yet and that do no harm by it.
+func ignoredFields(s *infrav1.TerraformSpec) []string {
+	var names []string
+	add := func(set bool, name string) {
+		if set {
+			names = append(names, "spec."+name+" has no effect yet")
+		}
+	}
+	add(len(s.HealthChecks) > 0, "healthChecks")
+	add(s.EnableInventory, "enableInventory")
+	add(s.TFState != nil, "tfstate")
+	add(s.StoreReadablePlan != "" && s.StoreReadablePlan != "none", "storeReadablePlan")
+	add(s.RetryStrategy == infrav1.ExponentialBackoff, "retryStrategy")
+	add(s.Remediation != nil, "remediation")
+	add(s.BreakTheGlass, "breakTheGlass")
+	add(s.RunnerPodTemplate != nil, "runnerPodTemplate")
+	add(s.BranchPlanner != nil, "branchPlanner")
+	add(s.ServiceAccountName != "" && s.ServiceAccountName != "tf-runner", "serviceAccountName")
+	return names
+}
+
+func sentence(names []string) string {
+	switch n := len(names); n {
+	case 0:
+		return ""
+	case 1:
+		return names[0]
+	default:
+		s := ""
+		for i, name := range names[:n-1] {
+			if i > 0 {
+				s += ", "
+			}
+			s += name
+		}
+		return s + " and " + names[n-1]
+	}
+}

@@ -1,0 +1,195 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package stack
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/run"
+	"github.com/yuba-dev/yuba/internal/stack/decide"
+	"github.com/yuba-dev/yuba/internal/state"
+)
+
+// Runs is what the controller needs of the executor.
+type Runs interface {
+	// Prepare stores a run's record; Start queues a run whose record is stored, once.
+	Prepare(ctx context.Context, rec run.Record) error
+	Start(ctx context.Context, rec run.Record) error
+	// Resume takes up a run that is on record and not in hand; a record with a result is over. A run that is not on
+	// record is run.ErrNotFound.
+	Resume(ctx context.Context, stack run.Stack, id string) (run.Record, error)
+	// InHand returns the stack's run in hand and whether it was told to stop.
+	InHand(stack run.Stack) (rec run.Record, canceled, ok bool)
+	// Record reads a run; ReadPlan its readable plan.
+	Record(ctx context.Context, stack run.Stack, id string) (run.Record, error)
+	ReadPlan(ctx context.Context, stack run.Stack, id string) ([]byte, error)
+	// TakeEnded returns the quiet pass that ended last until Recorded says that it may be forgotten; LastQuiet says when
+	// one last found nothing.
+	TakeEnded(stack run.Stack) (run.Record, bool)
+	Recorded(stack run.Stack, id string)
+	LastQuiet(ctx context.Context, stack run.Stack) (time.Time, error)
+	// LockFile reads the stack's recorded dependency lock file; nil when there is none.
+	LockFile(ctx context.Context, stack run.Stack) ([]byte, error)
+	Cancel(ctx context.Context, id string) error
+	// Forget drops what is remembered of a stack that is gone.
+	Forget(stack run.Stack)
+}
+
+// States is what the controller needs of the state store.
+type States interface {
+	Read(ctx context.Context, key state.Key, options ...state.ReadOption) (*state.Snapshot, error)
+	Holder(ctx context.Context, key state.Key) (*state.LockInfo, error)
+}
+
+// Reconciler keeps stacks as their objects say.
+type Reconciler struct {
+	// Client writes; Reader reads past the cache.
+	Client client.Client
+	Reader client.Reader
+	Events events.EventRecorder
+	Runs   Runs
+	States States
+	Source *Sources
+	// AllowCrossNamespace lets sourceRef name other namespaces.
+	AllowCrossNamespace bool
+	// Limits bound each run.
+	Limits run.Limits
+	Now    func() time.Time
+	Log    *slog.Logger
+}
+
+// Reconcile makes one pass over a stack.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	var obj infrav1.Terraform
+	if err := r.Reader.Get(ctx, req.NamespacedName, &obj); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	before := obj.DeepCopy()
+
+	// 1. Take over what ended since the last pass.
+	p := &pass{obj: &obj, stack: stackOf(&obj), now: r.Now()}
+	if err := r.collect(ctx, p); err != nil {
+		return ctrl.Result{}, err
+	}
+	// 2. A stack without the finalizer could vanish with its resources.
+	if err := r.ensureFinalizer(ctx, &obj, before); err != nil {
+		return again(err)
+	}
+	// 3. Gather and decide.
+	if err := r.gather(ctx, p); err != nil {
+		return ctrl.Result{}, err
+	}
+	d := decide.Decide(p.facts)
+	r.Log.Debug("decided", "stack", p.stack.String(), "decision", d.String())
+	// 4. Outputs follow the state, whatever happens next.
+	if err := r.ensureOutputs(ctx, p, d); err != nil {
+		return ctrl.Result{}, err
+	}
+	// 5. Act.
+	act, err := r.prepare(ctx, p, d)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	// 6. Record, then let the run begin: the status names it first.
+	describe(p, d)
+	if err := r.patchStatus(ctx, &obj, before); err != nil {
+		return again(err)
+	}
+	r.announce(p, before)
+	if err := act(ctx); err != nil {
+		return ctrl.Result{}, err
+	}
+	return r.next(p, d), nil
+}
+
+// pass is what one call of Reconcile knows.
+type pass struct {
+	obj   *infrav1.Terraform
+	stack run.Stack
+	now   time.Time
+	facts decide.Facts
+	// inputs and source as gathered; nil when they are not usable.
+	config *configuration
+	// ended is the run that was taken over in this pass, quiet the id of the quiet pass that was.
+	ended *run.Record
+	quiet string
+	// notes are events beside those that conditions tell.
+	notes []note
+}
+
+// note is an event.
+type note struct {
+	warning                 bool
+	reason, action, message string
+}
+
+func stackOf(obj *infrav1.Terraform) run.Stack {
+	return run.Stack{Namespace: obj.Namespace, Name: obj.Name, UID: string(obj.UID)}
+}
+
+func (r *Reconciler) ensureFinalizer(ctx context.Context, obj, before *infrav1.Terraform) error {
+	if !obj.DeletionTimestamp.IsZero() || controllerutil.ContainsFinalizer(obj, infrav1.Finalizer) {
+		return nil
+	}
+	patched := before.DeepCopy()
+	controllerutil.AddFinalizer(patched, infrav1.Finalizer)
+	err := r.Client.Patch(ctx, patched, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+	if err != nil {
+		return fmt.Errorf("add the finalizer to %s/%s: %w", obj.Namespace, obj.Name, err)
+	}
+	// Go on with the object as it is now; its status is what this pass has made of it.
+	obj.Finalizers, obj.ResourceVersion = patched.Finalizers, patched.ResourceVersion
+	before.Finalizers, before.ResourceVersion = patched.Finalizers, patched.ResourceVersion
+	return nil
+}
+
+// patchStatus writes the status when it differs, on the very version it was read from.
+func (r *Reconciler) patchStatus(ctx context.Context, obj, before *infrav1.Terraform) error {
+	if equality.Semantic.DeepEqual(obj.Status, before.Status) {
+		return nil
+	}
+	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+	if err := r.Client.Status().Patch(ctx, obj, patch); err != nil {
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		return fmt.Errorf("write the status of %s/%s: %w", obj.Namespace, obj.Name, err)
+	}
+	return nil
+}
+
+// again ends a pass whose object changed meanwhile: the next one sees the change. Other errors stay what they are.
+func again(err error) (ctrl.Result, error) {
+	if apierrors.IsConflict(err) {
+		return ctrl.Result{RequeueAfter: time.Millisecond}, nil
+	}
+	return ctrl.Result{}, err
+}
+
+// next says when to look again if nothing happens.
+func (r *Reconciler) next(p *pass, d decide.Decision) ctrl.Result {
+	if d.Verb.StartsRun() || d.NextCheck.IsZero() {
+		return ctrl.Result{}
+	}
+	return ctrl.Result{RequeueAfter: max(d.NextCheck.Sub(p.now), time.Millisecond)}
+}
+
+func timeOf(t *metav1.Time) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return t.Time
+}

@@ -1,0 +1,111 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package decide
+
+import (
+	"flag"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// TestMain lets the laws look at more facts than rapid would by itself; -rapid.checks still says otherwise.
+func TestMain(m *testing.M) {
+	if err := flag.Set("rapid.checks", "1000"); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
+
+// runsInARow is how many runs may follow each other without anything happening outside: a stale plan is made again,
+// then applied by approval of equal changes or mode auto; a failed destroy is followed by one with what is kept.
+const runsInARow = 3
+
+// From whatever facts, what there is to do is done, and then it is quiet.
+func TestDecisionsComeToRest(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld(drawFacts(t))
+		w.changes = rapid.SampledFrom([]string{"", "create"}).Draw(t, "changes")
+		d, trail := w.settle(runsInARow + 2)
+		if trail != nil {
+			t.Fatalf("still going:\n%s", strings.Join(trail, "\n"))
+		}
+		if w.released || d.Verb == VerbAwaitRun || d.Verb == VerbFail || d.Verb == VerbWait {
+			return
+		}
+		if again, _ := w.step(); again.String() != d.String() {
+			t.Fatalf("%s, and a moment later %s", d, again)
+		}
+	})
+}
+
+// From whatever facts, and however runs end, they do not follow each other without a pause.
+func TestFailuresComeToRest(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld(drawFacts(t))
+		w.changes = rapid.SampledFrom([]string{"", "create"}).Draw(t, "changes")
+		w.facts.Stack.RetryInterval, w.facts.Stack.Interval = time.Minute, time.Hour
+		w.outcome = drawOutcome(t, succeeds, failsToPlan, failsForGood, failsBeforeApply, failsToApply, diesInPlan, diesInApply)
+		if _, trail := w.settle(runsInARow + 2); trail != nil {
+			t.Fatalf("still going:\n%s", strings.Join(trail, "\n"))
+		}
+	})
+}
+
+// A stack that always fails is tried about as often as its retry interval says, and not less.
+func TestRetriesKeepTheirPace(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		f := drawFacts(t)
+		f.Stack.RetryInterval, f.Stack.MaxRetryInterval, f.Stack.Interval = time.Minute, 0, everyTenMinutes
+		f.Stack.Deleting, f.Stack.Suspended, f.Current, f.Lock, f.StateProblem = false, false, nil, nil, ""
+		f.Source.Ready, f.Inputs.Ready, f.Config = true, true, present
+		f.Stack.PlannedConfig = other
+		w := newWorld(f)
+		w.outcome = drawOutcome(t, failsToPlan, failsBeforeApply, diesInPlan)
+
+		runs, end := 0, noon.Add(time.Hour)
+		for w.facts.Now.Before(end) {
+			d, more := w.step()
+			switch {
+			case more:
+				runs++
+			case d.NextCheck.IsZero() && !f.Last.mayWait(f):
+				t.Fatalf("given up: %s", d)
+			case d.NextCheck.IsZero():
+				return
+			default:
+				w.facts.Now = d.NextCheck
+			}
+		}
+		// A run takes a second, then a minute is waited for; the first two may follow each other.
+		if runs < 59 || runs > 61 {
+			t.Fatalf("%d runs in an hour", runs)
+		}
+	})
+}
+
+// mayWait: the facts began with a failure that only a change mends.
+func (r *Run) mayWait(f Facts) bool {
+	return r != nil && r.Config == f.Config && r.Failed && r.Waits
+}
+
+// A new plan with unchanged facts is not planned again until the drift interval is over.
+func TestPlansAreNotMadeTwice(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		f := drawFacts(t)
+		f.Stack.Interval = time.Hour
+		w := newWorld(f)
+		w.changes = rapid.SampledFrom([]string{"", "create"}).Draw(t, "changes")
+		d, ran := w.step()
+		if !ran || d.Verb != VerbPlan {
+			return
+		}
+		if next := Decide(w.facts); next.Verb == VerbPlan || next.Verb == VerbPlanAndApply {
+			t.Fatalf("after %s comes %s", d, next)
+		}
+	})
+}

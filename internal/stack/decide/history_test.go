@@ -1,0 +1,69 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package decide
+
+import (
+	"strconv"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// TestOneApprovalOneApply lives through long random histories of a stack in manual mode: people approve, reject and ask,
+// configuration, world and state move, runs end well and badly. Every plan that is applied was approved by its id
+// while it was pending, and an approval begins one apply at most.
+func TestOneApprovalOneApply(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld(fresh().with(func(f *Facts) { f.StateKnown, f.Kept = true, true }).facts)
+		w.changes = "create"
+		w.outcome = drawOutcome(t, succeeds, succeeds, succeeds, failsToPlan, failsBeforeApply, failsToApply, diesInPlan,
+			diesInApply, stoppedBeforehand)
+		n := 0
+		t.Repeat(map[string]func(*rapid.T){
+			"a step": func(t *rapid.T) {
+				shown, approved := w.facts.Pending, w.facts.Stack.Approved
+				d, _ := w.step()
+				if d.Verb == VerbPlanAndApply {
+					t.Fatalf("%s in manual mode", d)
+				}
+				if d.Verb == VerbApply && (shown == nil || shown.ID != approved || d.Subject != approved) {
+					t.Fatalf("%s, but %q is approved", d, approved)
+				}
+			},
+			"time passes": func(t *rapid.T) {
+				w.facts.Now = w.facts.Now.Add(rapid.SampledFrom([]time.Duration{time.Second, time.Minute, time.Hour}).Draw(t, "time"))
+			},
+			"a person approves what is pending": func(*rapid.T) {
+				if p := w.facts.Pending; p != nil {
+					w.facts.Stack.Approved = p.ID
+				}
+			},
+			"a person rejects what is pending": func(*rapid.T) {
+				if p := w.facts.Pending; p != nil {
+					w.facts.Stack.Rejected = p.ID
+				}
+			},
+			"a person asks for a new plan": func(*rapid.T) {
+				n++
+				w.facts.Stack.Requested = strconv.Itoa(n)
+			},
+			"the configuration moves": func(t *rapid.T) {
+				w.facts.Config = drawConfig(t, "config")
+				w.changes = rapid.SampledFrom([]string{"", "create", "destroy"}).Draw(t, "changes")
+			},
+			"the world drifts": func(t *rapid.T) {
+				w.changes = rapid.SampledFrom([]string{"create", "destroy"}).Draw(t, "changes")
+			},
+			"somebody writes the state": func(*rapid.T) { w.stateMoves() },
+			"": func(t *rapid.T) {
+				for id, times := range w.began {
+					if times > 1 {
+						t.Fatalf("plan %s began to be applied %d times", id, times)
+					}
+				}
+			},
+		})
+	})
+}

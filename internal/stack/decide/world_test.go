@@ -1,0 +1,194 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package decide
+
+import (
+	"strings"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// world is a model of everything around Decide: it carries decisions out and records what came of them the way the
+// comments of Facts promise.
+type world struct {
+	facts   Facts
+	history PlanHistory
+	// changes is what a plan of the present configuration would do; empty when the world is as it should be.
+	changes string
+	// outcome draws how the next run ends.
+	outcome func(apply bool) outcome
+	// released is true when the object was let go.
+	released bool
+	// began counts the applies that began, by plan id; applies that need no approval are not counted.
+	began map[string]int
+}
+
+// outcome is how a run ends.
+type outcome string
+
+const (
+	succeeds          outcome = "succeeds"
+	failsToPlan       outcome = "fails to plan"
+	failsForGood      outcome = "fails to plan for good"
+	failsToApply      outcome = "fails in the apply"
+	failsBeforeApply  outcome = "fails before the apply"
+	diesInApply       outcome = "is interrupted in the apply"
+	diesInPlan        outcome = "is interrupted in the plan"
+	stoppedBeforehand outcome = "is stopped before it begins"
+)
+
+// takes is how long a run takes.
+const takes = time.Second
+
+func newWorld(f Facts) *world {
+	w := &world{facts: clone(f), began: map[string]int{}}
+	w.history.Applied = f.Stack.LastAppliedPlan
+	if p := f.Pending; p != nil {
+		w.history.PendingID, w.history.PendingChanges = p.ID, w.changes
+	}
+	w.outcome = func(bool) outcome { return succeeds }
+	return w
+}
+
+// step carries one decision out and tells whether there was anything to do.
+func (w *world) step() (Decision, bool) {
+	d := Decide(w.facts)
+	switch {
+	case d.Verb.StartsRun():
+		w.run(d)
+	case d.Verb == VerbCancel:
+		w.facts.Current.Canceled = true
+		w.endCanceled()
+	case d.Verb == VerbRelease:
+		w.released = true
+		return d, false
+	default:
+		return d, false
+	}
+	return d, true
+}
+
+func (w *world) endCanceled() {
+	last := *w.facts.Current
+	last.Finished = w.facts.Now
+	w.facts.Current, w.facts.Last = nil, &last
+}
+
+// run starts a run and records its end.
+func (w *world) run(d Decision) {
+	f := &w.facts
+	r := &Run{ID: "run", Purpose: d.Purpose, Apply: d.Verb != VerbPlan, Config: f.Config, Destroy: d.Destroy, UsedKept: d.UseKept}
+	f.Stack.Handled = f.Stack.Requested
+	how := w.outcome(r.Apply)
+	f.Now = f.Now.Add(takes)
+	r.Finished = f.Now
+
+	quiet := false
+	switch how {
+	case succeeds:
+		quiet = w.succeed(d, r)
+	case failsToPlan, failsBeforeApply:
+		r.Failed = true
+	case failsForGood:
+		r.Failed, r.Waits = true, true
+	case diesInPlan:
+		r.Interrupted = true
+	case stoppedBeforehand:
+		r.Canceled = true
+	case failsToApply, diesInApply:
+		r.Failed, r.Interrupted = how == failsToApply, how == diesInApply
+		w.begin(d, r)
+	}
+	if r.Failed || r.Interrupted {
+		if d.Verb == VerbApply && f.Pending != nil {
+			f.Pending.Usable = false
+		}
+		r.Failures = 1
+		if f.Last != nil && unsuccessful(f.Last) {
+			r.Failures += f.Last.Failures
+		}
+	}
+	if !quiet {
+		f.Last = r
+	}
+}
+
+// begin is the beginning of an apply: whatever becomes of it, the plan that waited is used up.
+func (w *world) begin(d Decision, r *Run) {
+	r.ApplyStarted = true
+	if d.Verb == VerbApply {
+		w.began[d.Subject]++
+	} else {
+		w.facts.Stack.PlannedConfig, w.facts.LastDriftCheck = w.facts.Config, w.facts.Now
+	}
+	w.drop()
+	w.stateMoves()
+}
+
+func (w *world) drop() {
+	w.facts.Pending, w.history.PendingID, w.history.PendingChanges = nil, "", ""
+}
+
+func (w *world) stateMoves() {
+	if !w.facts.Stack.OwnBackend {
+		w.facts.StateSerial++
+		w.facts.StateExists = true
+	}
+}
+
+// succeed records a run that did what it was asked for; quiet says that it leaves no trace of its own.
+func (w *world) succeed(d Decision, r *Run) (quiet bool) {
+	f := &w.facts
+	if d.Verb != VerbApply {
+		f.Stack.PlannedConfig, f.LastDriftCheck = f.Config, f.Now
+		if w.changes == "" {
+			w.drop()
+			return d.Purpose == PurposeDrift
+		}
+	}
+	if d.Verb == VerbPlan {
+		w.keepPlan(d)
+		return false
+	}
+	id := d.Subject
+	if id == "" {
+		id = BasePlanID(f.Source.Revision)
+	}
+	w.begin(d, r)
+	f.Stack.AppliedOnce, f.Stack.LastAppliedPlan, w.history.Applied = true, id, id
+	w.changes = ""
+	return false
+}
+
+func (w *world) keepPlan(d Decision) {
+	id, next := NamePlan(w.history, w.facts.Source.Revision, w.changes)
+	w.history = next
+	w.facts.Pending = &Plan{ID: id, Config: w.facts.Config, StateSerial: w.facts.StateSerial, Destroy: d.Destroy,
+		Drift: d.Purpose == PurposeDrift, Usable: true}
+}
+
+// settle carries decisions out until there is nothing more to do and returns the decision that said so, or what kept
+// it going after so many steps.
+func (w *world) settle(steps int) (Decision, []string) {
+	var trail []string
+	for range steps {
+		d, more := w.step()
+		trail = append(trail, d.String())
+		if !more {
+			return d, nil
+		}
+	}
+	return Decision{}, trail
+}
+
+func drawOutcome(t *rapid.T, allowed ...outcome) func(bool) outcome {
+	return func(apply bool) outcome {
+		o := rapid.SampledFrom(allowed).Draw(t, "the run")
+		if !apply && strings.HasSuffix(string(o), "in the apply") {
+			return succeeds
+		}
+		return o
+	}
+}

@@ -1,0 +1,236 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package stack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/inputs"
+	"github.com/yuba-dev/yuba/internal/run"
+	"github.com/yuba-dev/yuba/internal/stack/decide"
+	"github.com/yuba-dev/yuba/internal/state"
+)
+
+// gather reads everything that a decision depends on into p.facts.
+func (r *Reconciler) gather(ctx context.Context, p *pass) error {
+	obj := p.obj
+	p.facts = decide.Facts{Now: p.now, Stack: stackFacts(obj), Kept: obj.Status.LastAppliedRun != ""}
+	if err := r.gatherRuns(ctx, p); err != nil {
+		return err
+	}
+	if err := r.gatherConfiguration(ctx, p); err != nil {
+		return err
+	}
+	p.facts.Pending = pendingFacts(obj)
+	if obj.KeepsOwnState() {
+		return nil
+	}
+	if err := r.gatherLock(ctx, p); err != nil {
+		return err
+	}
+	return r.gatherState(ctx, p)
+}
+
+func stackFacts(obj *infrav1.Terraform) decide.Stack {
+	spec, status := &obj.Spec, &obj.Status
+	s := decide.Stack{
+		Generation: obj.Generation, Deleting: !obj.DeletionTimestamp.IsZero(), Suspended: spec.Suspend,
+		Mode: decide.ModeManual, Rejected: obj.Annotations[infrav1.AnnotationRejected],
+		PlanOnly: spec.PlanOnly, Force: spec.Force, Destroy: spec.Destroy,
+		DestroyOnDeletion: spec.DestroyResourcesOnDeletion, DetectDrift: !spec.DisableDriftDetection,
+		Interval: obj.GetDriftDetectionInterval(), RetryInterval: obj.GetRetryInterval(),
+		Requested: obj.ReconcileRequest(), Handled: status.LastHandledReconcileAt,
+		PlannedConfig: status.ConfigDigest, AppliedOnce: status.LastAppliedRevision != "",
+		LastAppliedPlan: status.Plan.LastApplied, OwnBackend: obj.KeepsOwnState(),
+	}
+	if spec.RetryStrategy == infrav1.ExponentialBackoff {
+		s.MaxRetryInterval = obj.GetMaxRetryInterval()
+	}
+	switch {
+	case obj.AutoApproves():
+		s.Mode = decide.ModeAuto
+	case obj.DriftOnly():
+		s.Mode = decide.ModeDisabled
+	default:
+		s.Approved = spec.ApprovePlan
+	}
+	return s
+}
+
+func pendingFacts(obj *infrav1.Terraform) *decide.Plan {
+	status := &obj.Status
+	if status.Plan.Pending == "" {
+		return nil
+	}
+	plan := &decide.Plan{ID: status.Plan.Pending, Config: status.ConfigDigest, Destroy: status.Plan.IsDestroyPlan, Drift: status.Plan.IsDriftDetectionPlan,
+		// A plan that another controller made left its bytes where Yuba does not look.
+		Usable: status.Plan.RunID != "" && status.Plan.Digest != ""}
+	if status.StateSerial != nil {
+		plan.StateSerial = uint64(*status.StateSerial) //nolint:gosec // a serial that was stored as one
+	}
+	return plan
+}
+
+func (r *Reconciler) gatherRuns(ctx context.Context, p *pass) error {
+	if rec, canceled, ok := r.Runs.InHand(p.stack); ok {
+		p.facts.Current = currentFacts(rec, canceled)
+	}
+	if ref := p.obj.Status.LastRun; ref != nil {
+		last, err := r.lastFacts(ctx, p, ref)
+		if err != nil {
+			return err
+		}
+		p.facts.Last = last
+	}
+	p.facts.LastDriftCheck = timeOf(p.obj.Status.LastPlanAt)
+	quiet, err := r.Runs.LastQuiet(ctx, p.stack)
+	if err != nil {
+		return err
+	}
+	if quiet.After(p.facts.LastDriftCheck) {
+		p.facts.LastDriftCheck = quiet
+	}
+	return nil
+}
+
+func currentFacts(rec run.Record, canceled bool) *decide.Run {
+	return &decide.Run{ID: rec.Spec.ID, Purpose: string(rec.Spec.Purpose), Config: rec.Config, Destroy: rec.Spec.Destroy,
+		// A run may be given up until its apply was permitted.
+		Apply:    rec.Spec.Operation == run.OperationApply || rec.Permitted,
+		Canceled: canceled, UsedKept: rec.UsedKept}
+}
+
+// lastFacts looks at the record only of a run that went wrong: for the others the status says enough.
+func (r *Reconciler) lastFacts(ctx context.Context, p *pass, ref *infrav1.RunReference) (*decide.Run, error) {
+	last := &decide.Run{ID: ref.ID, Finished: timeOf(ref.FinishedAt), Failures: int(p.obj.Status.ReconciliationFailures)}
+	deleting := !p.obj.DeletionTimestamp.IsZero()
+	last.Failed, last.Interrupted = ref.Status == string(run.OutcomeFailed), ref.Status == string(run.OutcomeInterrupted)
+	last.Canceled = ref.Status == string(run.OutcomeCanceled)
+	if ref.Status == string(run.OutcomeSucceeded) && !deleting {
+		return last, nil
+	}
+	var rec run.Record
+	if p.ended != nil && p.ended.Spec.ID == ref.ID {
+		rec = *p.ended
+	} else {
+		var err error
+		if rec, err = r.Runs.Record(ctx, p.stack, ref.ID); err != nil {
+			r.Log.Warn("the last run's record cannot be read", "stack", p.stack.String(), "run", ref.ID, "error", err)
+			return last, nil
+		}
+	}
+	last.Purpose, last.Config, last.Destroy, last.UsedKept = string(rec.Spec.Purpose), rec.Config, rec.Spec.Destroy, rec.UsedKept
+	last.Apply = rec.Spec.Operation == run.OperationApply || rec.Permitted
+	if result := rec.Result; result != nil {
+		last.ApplyStarted = result.ApplyStarted
+		last.Waits = result.Class == run.FailureConfiguration
+	}
+	return last, nil
+}
+
+func (r *Reconciler) gatherConfiguration(ctx context.Context, p *pass) error {
+	prog, err := r.Source.Find(ctx, p.obj, r.AllowCrossNamespace)
+	var missing *sourceError
+	if errors.As(err, &missing) {
+		p.facts.Source = decide.Source{Problem: missing.message, Denied: missing.denied}
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	p.facts.Source = decide.Source{Ready: true, Revision: prog.artifact.Revision}
+	in, err := inputs.Resolve(ctx, getter{r.Reader}, p.obj.Namespace, &p.obj.Spec)
+	var config *configuration
+	if err == nil {
+		config, err = configure(p.obj, prog, in)
+	}
+	return p.conclude(prog, config, err)
+}
+
+// conclude tells apart what the user must mend from what may pass.
+func (p *pass) conclude(prog *program, config *configuration, err error) error {
+	var missing *inputs.Error
+	var problem *configProblem
+	switch {
+	case errors.As(err, &missing):
+		p.facts.Inputs = decide.Inputs{Problem: missing.Error(), Reason: infrav1.ReasonVarsGenerationFailed}
+	case errors.As(err, &problem):
+		p.facts.Inputs = decide.Inputs{Problem: problem.message, Reason: problem.reason}
+	case err != nil:
+		return fmt.Errorf("resolve the inputs of %s: %w", p.stack, err)
+	default:
+		p.facts.Inputs.Ready = true
+		p.facts.Config = config.digest
+		p.config = config
+	}
+	return nil
+}
+
+func (r *Reconciler) gatherLock(ctx context.Context, p *pass) error {
+	holder, err := r.States.Holder(ctx, stateKeyOf(p.obj))
+	if err != nil {
+		return err
+	}
+	// Our own run's lock is not in our way; a run that is over gives its lock back before anybody hears of it.
+	if holder == nil || p.facts.Current != nil && holder.ID == p.facts.Current.ID {
+		return nil
+	}
+	p.facts.Lock = &decide.Lock{ID: holder.ID, Who: holder.Who, Operation: holder.Operation, Since: holder.Created}
+	return nil
+}
+
+// gatherState reads the state only when a decision hangs on it: the runs themselves meet it later in any case.
+func (r *Reconciler) gatherState(ctx context.Context, p *pass) error {
+	if p.facts.Pending == nil && !p.facts.Stack.Deleting {
+		return nil
+	}
+	snapshot, err := r.States.Read(ctx, stateKeyOf(p.obj), expectState(p.obj)...)
+	var corrupt *state.CorruptError
+	var vanished *state.VanishedError
+	switch {
+	case errors.As(err, &corrupt), errors.As(err, &vanished):
+		p.facts.StateProblem = err.Error()
+		return nil
+	case err != nil:
+		return err
+	}
+	p.facts.StateKnown = true
+	p.facts.StateExists = snapshot.Data != nil
+	p.facts.StateSerial = snapshot.Serial
+	return nil
+}
+
+func stateKeyOf(obj *infrav1.Terraform) state.Key {
+	return state.Key{Namespace: obj.Namespace, Workspace: obj.WorkspaceName(), Suffix: obj.StateSuffix(), Stack: obj.Name}
+}
+
+// expectState: a stack that was applied once has a state, and finding none must not be mistaken for a fresh start.
+func expectState(obj *infrav1.Terraform) []state.ReadOption {
+	if obj.Status.LastAppliedRevision == "" {
+		return nil
+	}
+	return []state.ReadOption{state.ExpectExisting()}
+}
+
+// getter reads the ConfigMaps and Secrets that a stack names, past the cache, which holds only their metadata.
+type getter struct{ reader reader }
+
+func (g getter) ConfigMap(ctx context.Context, namespace, name string) (*corev1.ConfigMap, error) {
+	var cm corev1.ConfigMap
+	return &cm, g.reader.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, &cm)
+}
+
+func (g getter) Secret(ctx context.Context, namespace, name string) (*corev1.Secret, error) {
+	var secret corev1.Secret
+	return &secret, g.reader.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, &secret)
+}
+
+func sinceText(t time.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -1,0 +1,228 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package stack
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/run"
+	"github.com/yuba-dev/yuba/internal/stack/decide"
+	"github.com/yuba-dev/yuba/internal/state"
+)
+
+// ensureOutputs keeps the outputs Secret as the state says: after a run, and when the Secret was changed or removed.
+func (r *Reconciler) ensureOutputs(ctx context.Context, p *pass, d decide.Decision) error {
+	obj := p.obj
+	if !outputsMatter(p, d) {
+		return nil
+	}
+	outputs, err := r.readOutputs(ctx, p)
+	if err != nil {
+		return r.outputsFailed(p, infrav1.ReasonOutputFailed, err)
+	}
+	obj.Status.AvailableOutputs = slices.Sorted(maps.Keys(outputs))
+	want := obj.Spec.WriteOutputsToSecret
+	if want == nil || obj.Spec.Destroy {
+		r.outputsAvailable(p)
+		return nil
+	}
+	data, err := outputData(want.Outputs, outputs)
+	if err != nil {
+		return r.outputsFailed(p, infrav1.ReasonOutputsWritingFailed, err)
+	}
+	changed, err := r.writeOutputs(ctx, obj, want, data)
+	var foreign *foreignSecretError
+	if errors.As(err, &foreign) {
+		return r.outputsFailed(p, infrav1.ReasonOutputsWritingFailed, err)
+	}
+	if err != nil {
+		return err
+	}
+	if changed || p.ended != nil {
+		r.outputsWritten(p, changed)
+	}
+	return nil
+}
+
+// outputsMatter: outputs change with an apply only; otherwise the Secret is looked at when it should be there.
+func outputsMatter(p *pass, d decide.Decision) bool {
+	obj := p.obj
+	if p.facts.Stack.Deleting || obj.Status.LastAppliedRevision == "" || d.Verb == decide.VerbAwaitRun || p.facts.StateProblem != "" {
+		return false
+	}
+	applied := p.ended != nil && p.ended.Result.Applied
+	missing := p.ended != nil && obj.Status.AvailableOutputs == nil
+	return applied || missing || obj.Spec.WriteOutputsToSecret != nil && !d.Verb.StartsRun()
+}
+
+// readOutputs reads the outputs of the last apply: from the state, or, when only tofu can read that, from what tofu
+// printed then.
+func (r *Reconciler) readOutputs(ctx context.Context, p *pass) (map[string]state.PrintedOutput, error) {
+	if !p.obj.KeepsOwnState() {
+		snapshot, err := r.States.Read(ctx, stateKeyOf(p.obj))
+		if err != nil {
+			return nil, err
+		}
+		if snapshot.Data != nil && !snapshot.Encrypted {
+			file, err := state.Parse(snapshot.Data)
+			if err != nil {
+				return nil, err
+			}
+			return file.PrintedOutputs()
+		}
+	}
+	if p.obj.Status.LastAppliedRun == "" {
+		return nil, nil
+	}
+	rec, err := r.Runs.Record(ctx, p.stack, p.obj.Status.LastAppliedRun)
+	if errors.Is(err, run.ErrNotFound) || err == nil && (rec.Result == nil || len(rec.Result.Outputs) == 0) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return state.ParsePrinted(rec.Result.Outputs)
+}
+
+// outputData chooses outputs as spec.writeOutputsToSecret.outputs says: all when it is empty, otherwise by name, with
+// `name:alias` under another one. Values that are no strings bring their type along, as tofu-controller writes it.
+func outputData(wanted []string, outputs map[string]state.PrintedOutput) (map[string][]byte, error) {
+	if len(wanted) == 0 {
+		wanted = slices.Sorted(maps.Keys(outputs))
+	}
+	data := map[string][]byte{}
+	var unknown []string
+	for _, w := range wanted {
+		name, alias, _ := strings.Cut(w, ":")
+		if alias == "" {
+			alias = name
+		}
+		output, ok := outputs[name]
+		if !ok {
+			unknown = append(unknown, name)
+			continue
+		}
+		data[alias] = output.Value
+		if !output.IsString {
+			data[alias+"__type"] = output.Type
+		}
+	}
+	if len(unknown) > 0 {
+		return nil, fmt.Errorf("write outputs: the module has no output named %s; it has %s",
+			strings.Join(unknown, ", "), strings.Join(slices.Sorted(maps.Keys(outputs)), ", "))
+	}
+	return data, nil
+}
+
+// foreignSecretError says that the Secret belongs to somebody else.
+type foreignSecretError struct{ namespace, name, owner string }
+
+func (e *foreignSecretError) Error() string {
+	return fmt.Sprintf("write outputs to Secret %s/%s: it exists and belongs to %s. "+
+		"Nothing was overwritten. Choose another name in spec.writeOutputsToSecret, or delete that Secret", e.namespace, e.name, e.owner)
+}
+
+// writeOutputs makes the Secret's data exactly what it should be and tells whether it had to be changed.
+func (r *Reconciler) writeOutputs(ctx context.Context, obj *infrav1.Terraform, want *infrav1.WriteOutputsToSecretSpec, data map[string][]byte) (bool, error) {
+	secret := &corev1.Secret{}
+	name := types.NamespacedName{Namespace: obj.Namespace, Name: want.Name}
+	err := r.Reader.Get(ctx, name, secret)
+	if apierrors.IsNotFound(err) {
+		if len(data) == 0 {
+			return false, nil
+		}
+		secret = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: obj.Namespace, Name: want.Name,
+			Labels: want.Labels, Annotations: want.Annotations}, Data: data}
+		if err := controllerutil.SetControllerReference(obj, secret, r.Client.Scheme()); err != nil {
+			return false, fmt.Errorf("write outputs to Secret %s: %w", name, err)
+		}
+		if err := r.Client.Create(ctx, secret); err != nil {
+			return false, fmt.Errorf("write outputs to Secret %s: %w", name, err)
+		}
+		return true, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("write outputs to Secret %s: %w", name, err)
+	}
+	if !metav1.IsControlledBy(secret, obj) {
+		return false, &foreignSecretError{obj.Namespace, want.Name, ownerOf(secret)}
+	}
+	if maps.EqualFunc(secret.Data, data, bytes.Equal) && contains(secret.Labels, want.Labels) && contains(secret.Annotations, want.Annotations) {
+		return false, nil
+	}
+	secret.Data = data
+	secret.Labels, secret.Annotations = merged(secret.Labels, want.Labels), merged(secret.Annotations, want.Annotations)
+	if err := r.Client.Update(ctx, secret); err != nil {
+		return false, fmt.Errorf("write outputs to Secret %s: %w", name, err)
+	}
+	return true, nil
+}
+
+func ownerOf(secret *corev1.Secret) string {
+	if owner := metav1.GetControllerOf(secret); owner != nil {
+		return owner.Kind + " " + owner.Name
+	}
+	return "nobody Yuba knows of"
+}
+
+func contains(have, want map[string]string) bool {
+	for k, v := range want {
+		if have[k] != v {
+			return false
+		}
+	}
+	return true
+}
+
+func merged(have, want map[string]string) map[string]string {
+	if len(want) == 0 {
+		return have
+	}
+	out := maps.Clone(have)
+	if out == nil {
+		out = map[string]string{}
+	}
+	maps.Copy(out, want)
+	return out
+}
+
+func (r *Reconciler) outputsAvailable(p *pass) {
+	if len(p.obj.Status.AvailableOutputs) == 0 {
+		removeCondition(p.obj, infrav1.ConditionOutput)
+		return
+	}
+	setCondition(p.obj, infrav1.ConditionOutput, metav1.ConditionTrue, infrav1.ReasonOutputsAvailable, infrav1.MessageOutputsAvailable)
+}
+
+func (r *Reconciler) outputsWritten(p *pass, changed bool) {
+	obj := p.obj
+	message := infrav1.MessageOutputsWritten
+	if !changed && len(obj.Status.AvailableOutputs) == 0 {
+		message = infrav1.MessageNoOutputsWritten
+	}
+	setCondition(obj, infrav1.ConditionOutput, metav1.ConditionTrue, infrav1.ReasonOutputsWritten, message)
+	if ready := conditionOf(obj, infrav1.ConditionReady); ready.Status == metav1.ConditionTrue {
+		setReady(obj, metav1.ConditionTrue, infrav1.ReasonOutputsWritten, at(message, obj.Status.LastAppliedRevision))
+	}
+}
+
+// outputsFailed says so on the object. The stack itself goes on: what is applied is applied.
+func (r *Reconciler) outputsFailed(p *pass, reason string, err error) error {
+	setCondition(p.obj, infrav1.ConditionOutput, metav1.ConditionFalse, reason, err.Error())
+	setReady(p.obj, metav1.ConditionFalse, reason, err.Error())
+	return nil
+}

@@ -1,0 +1,255 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package stack
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/plan"
+	"github.com/yuba-dev/yuba/internal/run"
+	"github.com/yuba-dev/yuba/internal/stack/decide"
+)
+
+// outcome is a run that ended and what is known about it beside its record.
+type outcome struct {
+	rec run.Record
+	// planText is the readable plan, for the message that reports drift.
+	planText string
+}
+
+// record writes what a run's result means into the status. It changes nothing else and asks nobody.
+func record(obj *infrav1.Terraform, o outcome) {
+	status, result := &obj.Status, o.rec.Result
+	finished := metav1.NewTime(result.Finished)
+	status.CurrentRun = nil
+	status.LastRun = &infrav1.RunReference{ID: o.rec.Spec.ID, Operation: string(o.rec.Spec.Operation),
+		Status: string(result.Outcome), StartedAt: startedAt(o.rec), FinishedAt: &finished}
+	status.LastAttemptedRevision = o.rec.Spec.Artifact.Revision
+	switch {
+	case result.Outcome == run.OutcomeCanceled:
+		recordCanceled(obj, o)
+	case result.Outcome != run.OutcomeSucceeded:
+		recordFailure(obj, o)
+	case result.Applied:
+		recordApplied(obj, o)
+	case result.Plan != nil && result.Plan.Changes:
+		recordPlan(obj, o)
+	default:
+		recordNoChanges(obj, o)
+	}
+}
+
+func startedAt(rec run.Record) *metav1.Time {
+	t := metav1.NewTime(rec.Created)
+	if rec.Started != nil {
+		t = metav1.NewTime(*rec.Started)
+	}
+	return &t
+}
+
+func drifted(o outcome) bool { return o.rec.Spec.Purpose == run.PurposeDrift }
+
+// planned remembers what a plan that came to a conclusion was made for.
+func planned(obj *infrav1.Terraform, o outcome) {
+	status := &obj.Status
+	finished := metav1.NewTime(o.rec.Result.Finished)
+	status.LastPlanAt = &finished
+	status.LastDriftCheckAt = &finished
+	status.LastPlannedRevision = o.rec.Spec.Artifact.Revision
+	status.LastPlannedGeneration = obj.Generation
+	status.ConfigDigest = o.rec.Config
+	status.ReconciliationFailures = 0
+	if p := o.rec.Result.Plan; p != nil {
+		status.Plan.Summary = summary(p.Counts)
+	}
+	if m := o.rec.StateMark; m != nil {
+		serial := int64(m.Serial) //nolint:gosec // serials count writes
+		status.StateSerial = &serial
+	}
+}
+
+func summary(c run.Counts) string {
+	return plan.Counts{Add: c.Add, Change: c.Change, Destroy: c.Destroy, Import: c.Import, Forget: c.Forget}.Summary()
+}
+
+// recordPlan: a plan with changes was made and not applied.
+func recordPlan(obj *infrav1.Terraform, o outcome) {
+	status, p := &obj.Status, o.rec.Result.Plan
+	hadPlanned := status.LastPlannedRevision != ""
+	planned(obj, o)
+	if drifted(o) {
+		at := metav1.NewTime(o.rec.Result.Finished)
+		status.LastDriftDetectedAt = &at
+	}
+	if obj.DriftOnly() {
+		clearPending(obj)
+		if hadPlanned || drifted(o) {
+			setReady(obj, metav1.ConditionFalse, infrav1.ReasonDriftDetected, fmt.Sprintf(infrav1.MessageDriftDetected, o.planText))
+			return
+		}
+	}
+	id, history := decide.NamePlan(decide.PlanHistory{Base: status.Plan.Base, Sequence: int(status.Plan.Sequence), Applied: status.Plan.LastApplied,
+		PendingID: status.Plan.Pending, PendingChanges: status.Plan.ChangesDigest}, o.rec.Spec.Artifact.Revision, p.ChangesDigest)
+	carried := id == status.Plan.Pending
+	status.Plan.Base, status.Plan.Sequence = history.Base, int32(history.Sequence) //nolint:gosec // small
+	status.Plan.Pending, status.Plan.ChangesDigest = id, p.ChangesDigest
+	status.Plan.Digest, status.Plan.RunID = p.Digest, o.rec.Spec.ID
+	status.Plan.IsDestroyPlan = o.rec.Spec.Destroy
+	status.Plan.IsDriftDetectionPlan = drifted(o) && !carried || status.Plan.IsDriftDetectionPlan && carried
+	message := fmt.Sprintf(infrav1.MessageAwaitApproval, id)
+	if obj.Spec.PlanOnly {
+		message = infrav1.MessagePlanOnly
+	}
+	setCondition(obj, infrav1.ConditionPlan, metav1.ConditionTrue, infrav1.ReasonPlannedWithChanges, message)
+	if status.Plan.IsDriftDetectionPlan {
+		setReady(obj, metav1.ConditionFalse, infrav1.ReasonDriftDetected,
+			fmt.Sprintf(infrav1.MessageDriftDetected, o.planText+"\n"+message))
+		return
+	}
+	setReady(obj, metav1.ConditionUnknown, infrav1.ReasonPlannedWithChanges, message)
+}
+
+// recordNoChanges: a plan found nothing to do.
+func recordNoChanges(obj *infrav1.Terraform, o outcome) {
+	planned(obj, o)
+	clearPending(obj)
+	succeeded(obj, o)
+	revision := o.rec.Spec.Artifact.Revision
+	switch {
+	case o.rec.Spec.Destroy:
+		setCondition(obj, infrav1.ConditionPlan, metav1.ConditionFalse, infrav1.ReasonPlannedNoChanges, infrav1.MessageNothingToDestroy)
+		setReady(obj, metav1.ConditionTrue, infrav1.ReasonPlannedNoChanges, at(infrav1.MessageNothingToDestroy, revision))
+	case drifted(o):
+		setCondition(obj, infrav1.ConditionPlan, metav1.ConditionFalse, infrav1.ReasonPlannedNoChanges, infrav1.MessagePlanNoChanges)
+		setReady(obj, metav1.ConditionTrue, infrav1.ReasonNoDrift, at(infrav1.MessageNoDrift, revision))
+	default:
+		setCondition(obj, infrav1.ConditionPlan, metav1.ConditionFalse, infrav1.ReasonPlannedNoChanges, infrav1.MessagePlanNoChanges)
+		setReady(obj, metav1.ConditionTrue, infrav1.ReasonPlannedNoChanges, at(infrav1.MessagePlanNoChanges, revision))
+	}
+}
+
+func recordApplied(obj *infrav1.Terraform, o outcome) {
+	status, spec := &obj.Status, o.rec.Spec
+	id := status.Plan.Pending
+	switch {
+	case spec.Plan != nil:
+		id = spec.Plan.ID
+		planSummary := status.Plan.Summary
+		planned(obj, o)
+		status.Plan.Summary = planSummary
+	default:
+		// An automatic apply names its plan, too, so that events and history speak of it.
+		var history decide.PlanHistory
+		id, history = decide.NamePlan(decide.PlanHistory{Base: status.Plan.Base, Sequence: int(status.Plan.Sequence), Applied: status.Plan.LastApplied}, spec.Artifact.Revision, "")
+		status.Plan.Base, status.Plan.Sequence = history.Base, int32(history.Sequence) //nolint:gosec // small
+		planned(obj, o)
+	}
+	clearPending(obj)
+	status.Plan.LastApplied = id
+	status.Plan.IsDestroyPlan = spec.Destroy
+	status.Plan.IsDriftDetectionPlan = drifted(o)
+	status.LastAppliedRevision = spec.Artifact.Revision
+	status.LastAppliedArtifact = &infrav1.ArtifactReference{Digest: spec.Artifact.Digest, Revision: spec.Artifact.Revision, Path: spec.Path}
+	status.LastAppliedRun = spec.ID
+	if drifted(o) {
+		finished := metav1.NewTime(o.rec.Result.Finished)
+		status.LastAppliedByDriftDetectionAt, status.LastDriftDetectedAt = &finished, &finished
+	}
+	succeeded(obj, o)
+	message := infrav1.MessageApplied
+	if spec.Destroy {
+		message = infrav1.MessageDestroyed
+	}
+	setCondition(obj, infrav1.ConditionPlan, metav1.ConditionTrue, infrav1.ReasonPlannedWithChanges, infrav1.MessagePlanGenerated)
+	setCondition(obj, infrav1.ConditionApply, metav1.ConditionTrue, infrav1.ReasonApplied, message)
+	setReady(obj, metav1.ConditionTrue, infrav1.ReasonApplied, at(message, spec.Artifact.Revision))
+}
+
+func succeeded(obj *infrav1.Terraform, o outcome) {
+	finished := metav1.NewTime(o.rec.Result.Finished)
+	obj.Status.LastSuccessfulReconcileAt = &finished
+	obj.Status.ReconciliationFailures = 0
+	removeCondition(obj, infrav1.ConditionReconciling)
+	removeCondition(obj, infrav1.ConditionStalled)
+}
+
+// recordCanceled: the run changed nothing and says nothing; what was true before is still true. An approved plan that
+// was not permitted after all stays pending.
+func recordCanceled(obj *infrav1.Terraform, _ outcome) {
+	removeCondition(obj, infrav1.ConditionReconciling)
+}
+
+// recordFailure: a plan that was being applied is spent, a plan that was not yet stays what it was.
+func recordFailure(obj *infrav1.Terraform, o outcome) {
+	status, result := &obj.Status, o.rec.Result
+	status.ReconciliationFailures++
+	removeCondition(obj, infrav1.ConditionReconciling)
+	if result.ApplyStarted || result.Class == run.FailureStalePlan || o.rec.Spec.Operation == run.OperationApply {
+		clearPending(obj)
+	}
+	if result.ApplyStarted {
+		setCondition(obj, infrav1.ConditionApply, metav1.ConditionFalse, infrav1.ReasonApplyConditionFailed, result.Error)
+		// What was applied in part is worth keeping for a deletion, if nothing better is.
+		if status.LastAppliedRun == "" {
+			status.LastAppliedRun = o.rec.Spec.ID
+		}
+		// The world moved without reaching what the plan said: the next plan is for a new configuration.
+		status.ConfigDigest = ""
+	}
+	setReady(obj, metav1.ConditionFalse, failureReason(result), failureMessage(result))
+}
+
+func failureReason(r *run.Result) string {
+	switch {
+	case r.Outcome == run.OutcomeInterrupted:
+		return infrav1.ReasonRunInterrupted
+	case r.Class == run.FailureTool:
+		return infrav1.ReasonNewFailed
+	case r.Class == run.FailureSource:
+		return infrav1.ReasonArtifactFailed
+	case r.Class == run.FailureLocked:
+		return infrav1.ReasonLockHeld
+	case r.Class == run.FailureStalePlan:
+		return infrav1.ReasonStateMoved
+	}
+	switch r.FailedStep {
+	case run.StepInit, run.StepPrepare:
+		return infrav1.ReasonInitFailed
+	case run.StepApply:
+		return infrav1.ReasonApplyFailed
+	case run.StepOutput:
+		return infrav1.ReasonOutputFailed
+	}
+	return infrav1.ReasonPlanFailed
+}
+
+func failureMessage(r *run.Result) string {
+	if len(r.Lost) == 0 {
+		return r.Error
+	}
+	return r.Error + "\nCreated but missing from the state, so that nothing manages it:\n  " + strings.Join(r.Lost, "\n  ") +
+		"\nImport or remove it by hand."
+}
+
+func clearPending(obj *infrav1.Terraform) {
+	p := &obj.Status.Plan
+	p.Pending, p.Digest, p.ChangesDigest, p.RunID, p.Approved = "", "", "", "", false
+	p.IsDriftDetectionPlan = false
+}
+
+func at(message, revision string) string {
+	return fmt.Sprintf(infrav1.MessageAtRevision, message, revision)
+}
+
+func elapsed(rec run.Record) time.Duration {
+	if rec.Result == nil {
+		return 0
+	}
+	return rec.Result.Finished.Sub(rec.Created)
+}

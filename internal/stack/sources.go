@@ -1,0 +1,302 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package stack
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"path"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/fluxcd/pkg/apis/meta"
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/diagnostic"
+	"github.com/yuba-dev/yuba/internal/module"
+	"github.com/yuba-dev/yuba/internal/run"
+	"github.com/yuba-dev/yuba/internal/source"
+)
+
+// ArtifactStore is what sources need of the blob store.
+type ArtifactStore interface {
+	PutArtifact(ctx context.Context, r io.Reader, limit int64) (digest string, size int64, err error)
+	OpenArtifact(ctx context.Context, digest string) (io.ReadCloser, error)
+	HasArtifact(ctx context.Context, digest string) (size int64, ok bool, err error)
+}
+
+// Sources finds the program of a stack: an archive in the blob store and what its root module declares. Archives that
+// other controllers serve are fetched once and verified.
+type Sources struct {
+	Reader client.Reader
+	Store  ArtifactStore
+	HTTP   *http.Client
+	// MaxArchive bounds what is fetched, in bytes.
+	MaxArchive int64
+
+	mu      sync.Mutex
+	modules map[moduleKey]*readModule
+	order   []moduleKey
+}
+
+type moduleKey struct{ digest, dir string }
+
+type readModule struct {
+	module *module.Module
+	diags  diagnostic.List
+}
+
+// program is a stack's source as it is now.
+type program struct {
+	artifact run.Artifact
+	module   *module.Module
+	diags    diagnostic.List
+}
+
+// sourceError says why there is no program, for people.
+type sourceError struct {
+	message string
+	denied  bool
+}
+
+func (e *sourceError) Error() string { return e.message }
+
+// Find returns the stack's program. A *sourceError is the user's to solve; other errors are transient.
+func (s *Sources) Find(ctx context.Context, obj *infrav1.Terraform, crossNamespace bool) (*program, error) {
+	a, err := s.artifact(ctx, obj, crossNamespace)
+	if err != nil {
+		return nil, err
+	}
+	m, err := s.readModule(ctx, a.Digest, cleanDir(obj.Spec.Path))
+	if err != nil {
+		return nil, err
+	}
+	return &program{artifact: a, module: m.module, diags: m.diags}, nil
+}
+
+func cleanDir(dir string) string {
+	return strings.TrimPrefix(path.Clean("/"+dir), "/")
+}
+
+func (s *Sources) artifact(ctx context.Context, obj *infrav1.Terraform, crossNamespace bool) (run.Artifact, error) {
+	if files, ok := obj.InlineProgram(); ok {
+		return s.inline(ctx, files)
+	}
+	ref := obj.Spec.SourceRef
+	if ref == nil {
+		return run.Artifact{}, &sourceError{message: "The stack has no program: set spec.sourceRef, spec.inline or spec.values.hcl"}
+	}
+	namespace := obj.SourceNamespace()
+	if namespace != obj.Namespace && !crossNamespace {
+		return run.Artifact{}, &sourceError{denied: true,
+			message: fmt.Sprintf(infrav1.MessageAccessDenied, ref.Kind, namespace, ref.Name)}
+	}
+	return s.referenced(ctx, ref.Kind, types.NamespacedName{Namespace: namespace, Name: ref.Name})
+}
+
+func (s *Sources) inline(ctx context.Context, files map[string]string) (run.Artifact, error) {
+	var archive bytes.Buffer
+	digest, err := source.PackInline(files, &archive)
+	if err != nil {
+		return run.Artifact{}, &sourceError{message: err.Error()}
+	}
+	size, ok, err := s.Store.HasArtifact(ctx, digest)
+	if err != nil {
+		return run.Artifact{}, err
+	}
+	if !ok {
+		if _, size, err = s.Store.PutArtifact(ctx, &archive, s.MaxArchive); err != nil {
+			return run.Artifact{}, err
+		}
+	}
+	return run.Artifact{Digest: digest, Revision: "inline@" + digest, Size: size}, nil
+}
+
+// sourceObject is the part that all of Flux's sources have in common.
+type sourceObject interface {
+	client.Object
+	GetArtifact() *meta.Artifact
+	GetConditions() []metav1.Condition
+}
+
+func newSource(kind string) sourceObject {
+	switch kind {
+	case infrav1.SourceKindGitRepository:
+		return &sourcev1.GitRepository{}
+	case infrav1.SourceKindBucket:
+		return &sourcev1.Bucket{}
+	case infrav1.SourceKindOCIRepository:
+		return &sourcev1.OCIRepository{}
+	case infrav1.SourceKindExternalArtifact:
+		return &sourcev1.ExternalArtifact{}
+	}
+	return nil
+}
+
+func (s *Sources) referenced(ctx context.Context, kind string, name types.NamespacedName) (run.Artifact, error) {
+	obj := newSource(kind)
+	if obj == nil {
+		return run.Artifact{}, &sourceError{message: fmt.Sprintf("could not get Source object: source of kind %q is not supported", kind)}
+	}
+	err := s.Reader.Get(ctx, name, obj)
+	switch {
+	case apimeta.IsNoMatchError(err):
+		return run.Artifact{}, &sourceError{message: fmt.Sprintf(
+			"could not get Source object: this API serves no kind %s; `yuba push` makes an ExternalArtifact", kind)}
+	case apierrors.IsNotFound(err):
+		return run.Artifact{}, &sourceError{message: fmt.Sprintf(infrav1.MessageSourceNotFound, err)}
+	case err != nil:
+		return run.Artifact{}, fmt.Errorf("get source %s %s: %w", kind, name, err)
+	}
+	a := obj.GetArtifact()
+	if a == nil || a.Digest == "" {
+		return run.Artifact{}, &sourceError{message: infrav1.MessageSourceNotReady}
+	}
+	return s.stored(ctx, kind, name, a)
+}
+
+// stored makes sure that the archive is in the blob store.
+func (s *Sources) stored(ctx context.Context, kind string, name types.NamespacedName, a *meta.Artifact) (run.Artifact, error) {
+	out := run.Artifact{Digest: a.Digest, Revision: a.Revision}
+	size, ok, err := s.Store.HasArtifact(ctx, a.Digest)
+	if err != nil {
+		return out, err
+	}
+	if !ok {
+		if size, err = s.fetch(ctx, a); err != nil {
+			return out, &sourceError{message: fmt.Sprintf("fetch the artifact of %s %s from %s: %s", kind, name, a.URL, err)}
+		}
+	}
+	out.Size = size
+	return out, nil
+}
+
+// fetchTimeout bounds one download. A source that needs longer than this is out of order.
+const fetchTimeout = 5 * time.Minute
+
+func (s *Sources) fetch(ctx context.Context, a *meta.Artifact) (int64, error) {
+	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, a.URL, nil)
+	if err != nil {
+		return 0, err
+	}
+	resp, err := s.HTTP.Do(req)
+	if err != nil {
+		return 0, err
+	}
+	defer resp.Body.Close() //nolint:errcheck // read only
+	if resp.StatusCode != http.StatusOK {
+		return 0, fmt.Errorf("the server answered %s", resp.Status)
+	}
+	digest, size, err := s.Store.PutArtifact(ctx, resp.Body, s.MaxArchive)
+	if err != nil {
+		return 0, err
+	}
+	// What was stored is named by its own digest: a wrong one is never found by the name it pretended to have.
+	if digest != a.Digest {
+		return 0, fmt.Errorf("its digest is %s instead of %s", digest, a.Digest)
+	}
+	return size, nil
+}
+
+// maxModules bounds the cache of read modules; a thousand stacks of one library share far fewer programs.
+const maxModules = 512
+
+func (s *Sources) readModule(ctx context.Context, digest, dir string) (*readModule, error) {
+	key := moduleKey{digest, dir}
+	s.mu.Lock()
+	m := s.modules[key]
+	s.mu.Unlock()
+	if m != nil {
+		return m, nil
+	}
+	archive, err := s.Store.OpenArtifact(ctx, digest)
+	if err != nil {
+		return nil, fmt.Errorf("read the source archive %s: %w", digest, err)
+	}
+	defer archive.Close() //nolint:errcheck // read only
+	files, found, err := moduleFiles(archive, dir)
+	if err != nil {
+		return nil, &sourceError{message: fmt.Sprintf("the source archive %s cannot be read: %s", digest, err)}
+	}
+	if !found {
+		return nil, &sourceError{message: fmt.Sprintf("the source has no directory %q. Check spec.path", dir)}
+	}
+	m = &readModule{}
+	m.module, m.diags = module.Parse(files)
+	s.remember(key, m)
+	return m, nil
+}
+
+func (s *Sources) remember(key moduleKey, m *readModule) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.modules == nil {
+		s.modules = map[moduleKey]*readModule{}
+	}
+	if len(s.order) >= maxModules {
+		delete(s.modules, s.order[0])
+		s.order = s.order[1:]
+	}
+	s.modules[key] = m
+	s.order = append(s.order, key)
+}
+
+// What is read of one module: more than any real one has.
+const (
+	maxModuleFiles = 5000
+	maxModuleBytes = 8 << 20
+	maxArchiveRead = 8 << 30
+)
+
+// moduleFiles reads the configuration files of one directory of a gzipped tar archive.
+func moduleFiles(archive io.Reader, dir string) (files map[string][]byte, found bool, err error) {
+	zipped, err := gzip.NewReader(archive)
+	if err != nil {
+		return nil, false, err
+	}
+	entries := tar.NewReader(io.LimitReader(zipped, maxArchiveRead))
+	files = map[string][]byte{}
+	total := int64(0)
+	for {
+		h, err := entries.Next()
+		if errors.Is(err, io.EOF) {
+			return files, found || dir == "", nil
+		}
+		if err != nil {
+			return nil, false, err
+		}
+		name := cleanDir(h.Name)
+		if name == dir || strings.HasPrefix(name, dir+"/") {
+			found = true
+		}
+		parent, base := path.Split(name)
+		if h.Typeflag != tar.TypeReg || strings.TrimSuffix(parent, "/") != dir || !module.IsConfigFile(base) {
+			continue
+		}
+		total += h.Size
+		if len(files) >= maxModuleFiles || total > maxModuleBytes {
+			return nil, false, fmt.Errorf("the module in %q is too large to be read", dir)
+		}
+		content, err := io.ReadAll(entries)
+		if err != nil {
+			return nil, false, err
+		}
+		files[base] = content
+	}
+}
