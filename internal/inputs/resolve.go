@@ -1,0 +1,225 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package inputs
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sort"
+	"strings"
+	"unicode/utf8"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+)
+
+// Getter reads the objects that stacks name. For an object that does not exist
+// it returns an error that [apierrors.IsNotFound] recognises.
+type Getter interface {
+	ConfigMap(ctx context.Context, namespace, name string) (*corev1.ConfigMap, error)
+	Secret(ctx context.Context, namespace, name string) (*corev1.Secret, error)
+}
+
+const (
+	kindSecret    = "Secret"
+	kindConfigMap = "ConfigMap"
+)
+
+// Resolve reads a stack's inputs. An *Error says what the user must mend; the
+// inputs returned with it hold the references to wait for. Any other error,
+// such as an API that does not answer, may pass by itself.
+func Resolve(ctx context.Context, g Getter, namespace string, spec *infrav1.TerraformSpec) (*Inputs, error) {
+	r := &resolver{
+		ctx: ctx, getter: g, namespace: namespace,
+		objects:   map[Reference]*object{},
+		variables: map[string]Variable{},
+		env:       map[string]EnvVar{},
+	}
+	r.values(spec)
+	for i := range spec.Vars {
+		r.variable(fmt.Sprintf("spec.vars[%d]", i), &spec.Vars[i])
+	}
+	for i := range spec.VarsFrom {
+		r.variablesFrom(fmt.Sprintf("spec.varsFrom[%d]", i), &spec.VarsFrom[i])
+	}
+	for i := range spec.EnvFrom {
+		r.environmentFrom(fmt.Sprintf("spec.envFrom[%d]", i), &spec.EnvFrom[i])
+	}
+	for i := range spec.Env {
+		r.environment(fmt.Sprintf("spec.env[%d]", i), &spec.Env[i])
+	}
+	if r.failed != nil {
+		return nil, r.failed
+	}
+	in := r.inputs()
+	if len(r.problems) > 0 {
+		return in, &Error{r.problems}
+	}
+	return in, nil
+}
+
+// resolver gathers inputs and problems. Objects are read once each.
+type resolver struct {
+	ctx       context.Context
+	getter    Getter
+	namespace string
+
+	objects   map[Reference]*object
+	variables map[string]Variable
+	env       map[string]EnvVar
+	problems  []Problem
+	warnings  []string
+	failed    error
+}
+
+// object is a Secret or ConfigMap as both look from here; data is nil when it
+// does not exist.
+type object struct {
+	ref  Reference
+	data map[string][]byte
+}
+
+func (r *resolver) inputs() *Inputs {
+	in := &Inputs{Variables: r.variables, Warnings: r.warnings}
+	for _, e := range r.env {
+		in.Env = append(in.Env, e)
+	}
+	sort.Slice(in.Env, func(i, j int) bool { return in.Env[i].Name < in.Env[j].Name })
+	for _, o := range r.objects {
+		in.References = append(in.References, o.ref)
+	}
+	sort.Slice(in.References, func(i, j int) bool { return in.References[i].String() < in.References[j].String() })
+	in.Digest = in.digest()
+	return in
+}
+
+func (r *resolver) problem(field string, ref Reference, key, format string, args ...any) {
+	r.problems = append(r.problems, Problem{Field: field, Reference: ref, Key: key, Reason: fmt.Sprintf(format, args...)})
+}
+
+// get reads an object. It returns nil when that cannot be known.
+func (r *resolver) get(kind, name string) *object {
+	ref := Reference{Kind: kind, Namespace: r.namespace, Name: name}
+	if o := r.objects[ref]; o != nil || r.failed != nil {
+		return o
+	}
+	o := &object{ref: ref}
+	var err error
+	if kind == kindSecret {
+		err = o.fromSecret(r.getter.Secret(r.ctx, r.namespace, name))
+	} else {
+		err = o.fromConfigMap(r.getter.ConfigMap(r.ctx, r.namespace, name))
+	}
+	if err != nil && !apierrors.IsNotFound(err) {
+		r.failed = fmt.Errorf("read %s: %w", ref, err)
+		return nil
+	}
+	r.objects[ref] = o
+	return o
+}
+
+func (o *object) fromSecret(s *corev1.Secret, err error) error {
+	if err != nil {
+		return err
+	}
+	o.ref.ResourceVersion, o.data = s.ResourceVersion, map[string][]byte{}
+	for key, value := range s.Data {
+		o.data[key] = value
+	}
+	return nil
+}
+
+func (o *object) fromConfigMap(c *corev1.ConfigMap, err error) error {
+	if err != nil {
+		return err
+	}
+	o.ref.ResourceVersion, o.data = c.ResourceVersion, map[string][]byte{}
+	for key, value := range c.BinaryData {
+		o.data[key] = value
+	}
+	for key, value := range c.Data {
+		o.data[key] = []byte(value)
+	}
+	return nil
+}
+
+// require reads an object that a field names; what is missing is a problem
+// unless it is optional.
+func (r *resolver) require(field, kind, name string, optional bool) *object {
+	if kind != kindSecret && kind != kindConfigMap {
+		r.problem(field, Reference{}, "", "kind must be Secret or ConfigMap, not %q", kind)
+		return nil
+	}
+	if name == "" {
+		r.problem(field, Reference{}, "", "the name of the %s is missing", kind)
+		return nil
+	}
+	o := r.get(kind, name)
+	if o == nil {
+		return nil
+	}
+	if o.data == nil {
+		if !optional {
+			r.problem(field, o.ref, "", "does not exist")
+		}
+		return nil
+	}
+	return o
+}
+
+// text returns a key's value as text; a key that is missing or not text is a
+// problem, a missing one only unless it is optional.
+func (r *resolver) text(field string, o *object, key string, optional bool) (string, bool) {
+	value, ok := o.data[key]
+	switch {
+	case !ok && optional:
+		return "", false
+	case !ok:
+		r.problem(field, o.ref, key, "has no key %q", key)
+		return "", false
+	case !utf8.Valid(value):
+		r.problem(field, o.ref, key, "the value of key %q is not text (UTF-8)", key)
+		return "", false
+	}
+	return string(value), true
+}
+
+// keyOf reads the one key that a valueFrom names.
+func (r *resolver) keyOf(field string, from *corev1.EnvVarSource) (text string, secret, ok bool) {
+	var kind, name, key string
+	var optional *bool
+	switch {
+	case from.SecretKeyRef != nil:
+		kind, name, key, optional = kindSecret, from.SecretKeyRef.Name, from.SecretKeyRef.Key, from.SecretKeyRef.Optional
+	case from.ConfigMapKeyRef != nil:
+		kind, name, key, optional = kindConfigMap, from.ConfigMapKeyRef.Name, from.ConfigMapKeyRef.Key, from.ConfigMapKeyRef.Optional
+	default:
+		r.problem(field, Reference{}, "", "valueFrom needs secretKeyRef or configMapKeyRef; a stack has no Pod whose fields could be read")
+		return "", false, false
+	}
+	may := optional != nil && *optional
+	o := r.require(field, kind, name, may)
+	if o == nil {
+		return "", false, false
+	}
+	text, ok = r.text(field, o, key, may)
+	return text, kind == kindSecret, ok
+}
+
+func quoted(text string) json.RawMessage {
+	out, _ := json.Marshal(text) //nolint:errchkjson // a string always has a JSON form
+	return out
+}
+
+// rename splits "old:new".
+func rename(key string) (from, to string) {
+	from, to, ok := strings.Cut(key, ":")
+	if !ok {
+		return key, key
+	}
+	return from, to
+}

@@ -1,0 +1,136 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package inputs
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"sort"
+
+	corev1 "k8s.io/api/core/v1"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+)
+
+// values is the one variable of that name, unless it is a program.
+func (r *resolver) values(spec *infrav1.TerraformSpec) {
+	if spec.Values == nil {
+		return
+	}
+	if _, program := (&infrav1.Terraform{Spec: *spec}).ValuesHCL(); program {
+		return
+	}
+	r.literal("spec.values", "values", spec.Values.Raw)
+}
+
+// literal sets a variable to JSON that stands in the object.
+func (r *resolver) literal(field, name string, raw []byte) {
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, raw); err != nil {
+		r.problem(field, Reference{}, "", "the value is not valid JSON")
+		return
+	}
+	r.variables[name] = Variable{JSON: compact.Bytes()}
+}
+
+func (r *resolver) variable(field string, v *infrav1.Variable) {
+	switch {
+	case v.Name == "":
+		r.problem(field, Reference{}, "", "the variable's name is missing")
+	case v.Value != nil && v.ValueFrom != nil:
+		r.problem(field, Reference{}, "", "variable %q has value and valueFrom; only one can be", v.Name)
+	case v.Value != nil:
+		r.literal(field, v.Name, v.Value.Raw)
+	case v.ValueFrom != nil:
+		if text, secret, ok := r.keyOf(field, v.ValueFrom); ok {
+			r.variables[v.Name] = Variable{JSON: quoted(text), Secret: secret}
+		}
+	default:
+		r.variables[v.Name] = Variable{JSON: json.RawMessage("null")}
+	}
+}
+
+// variablesFrom takes the named keys of an object, or all of them, as strings.
+func (r *resolver) variablesFrom(field string, from *infrav1.VarsReference) {
+	o := r.require(field, from.Kind, from.Name, from.Optional)
+	if o == nil {
+		return
+	}
+	keys := from.VarsKeys
+	if len(keys) == 0 {
+		for key := range o.data {
+			keys = append(keys, key)
+		}
+		sort.Strings(keys)
+	}
+	for _, key := range keys {
+		source, name := key, key
+		if len(from.VarsKeys) > 0 {
+			source, name = rename(key)
+		}
+		if text, ok := r.text(field, o, source, from.Optional); ok {
+			r.variables[name] = Variable{JSON: quoted(text), Secret: from.Kind == kindSecret}
+		}
+	}
+}
+
+// environmentFrom takes all keys of an object. Keys that cannot be names of an
+// environment are left out, as Kubernetes does.
+func (r *resolver) environmentFrom(field string, from *corev1.EnvFromSource) {
+	var o *object
+	switch {
+	case from.SecretRef != nil:
+		o = r.require(field, kindSecret, from.SecretRef.Name, from.SecretRef.Optional != nil && *from.SecretRef.Optional)
+	case from.ConfigMapRef != nil:
+		o = r.require(field, kindConfigMap, from.ConfigMapRef.Name, from.ConfigMapRef.Optional != nil && *from.ConfigMapRef.Optional)
+	default:
+		r.problem(field, Reference{}, "", "secretRef or configMapRef is missing")
+	}
+	if o == nil {
+		return
+	}
+	keys := make([]string, 0, len(o.data))
+	for key := range o.data {
+		keys = append(keys, key)
+	}
+	sort.Strings(keys)
+	for _, key := range keys {
+		name := from.Prefix + key
+		if !isEnvName(name) {
+			r.warnings = append(r.warnings, fmt.Sprintf("%s: %s: key %q cannot be the name of an environment variable and is not used", field, o.ref, key))
+			continue
+		}
+		if text, ok := r.text(field, o, key, false); ok {
+			r.setEnv(field, EnvVar{Name: name, Value: NewValue(text), Secret: o.ref.Kind == kindSecret})
+		}
+	}
+}
+
+func (r *resolver) environment(field string, e *corev1.EnvVar) {
+	switch {
+	case !isEnvName(e.Name):
+		r.problem(field, Reference{}, "", "%q cannot be the name of an environment variable", e.Name)
+	case e.Value != "" && e.ValueFrom != nil:
+		r.problem(field, Reference{}, "", "%s has value and valueFrom; only one can be", e.Name)
+	case e.ValueFrom != nil:
+		if text, secret, ok := r.keyOf(field, e.ValueFrom); ok {
+			r.setEnv(field, EnvVar{Name: e.Name, Value: NewValue(text), Secret: secret})
+		}
+	default:
+		r.setEnv(field, EnvVar{Name: e.Name, Value: NewValue(e.Value)})
+	}
+}
+
+func (r *resolver) setEnv(field string, e EnvVar) {
+	if why := checkEnvName(e.Name); why != "" {
+		r.problem(field, Reference{}, "", "%s", why)
+		return
+	}
+	if bytes.IndexByte([]byte(e.Value.Reveal()), 0) >= 0 {
+		r.problem(field, Reference{}, "", "the value of %s has a null byte, which an environment cannot hold", e.Name)
+		return
+	}
+	r.env[e.Name] = e
+}
