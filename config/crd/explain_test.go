@@ -15,11 +15,9 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 )
 
-// walk calls visit for every property below a schema, with its path and whether it is Kubernetes' own: the parts of
-// Pods that a template may set, and conditions.
+// walk calls visit for every property below a schema, with its path: .spec.vars[].name, with {} for the values of a map.
 func walk(path string, props apiextensionsv1.JSONSchemaProps, visit func(path string, props apiextensionsv1.JSONSchemaProps)) {
 	for name, child := range props.Properties {
-		child := child
 		visit(path+"."+name, child)
 		walk(path+"."+name, child, visit)
 	}
@@ -31,7 +29,7 @@ func walk(path string, props apiextensionsv1.JSONSchemaProps, visit func(path st
 	}
 }
 
-// isKubernetes is true below the fields whose types are Kubernetes' own.
+// isKubernetes is true below the fields whose types, and so whose comments, are Kubernetes' own.
 func isKubernetes(path string) bool {
 	for _, field := range []string{
 		".spec.env[]", ".spec.envFrom[]", ".valueFrom.", ".spec.runnerPodTemplate.spec.affinity.", ".spec.runnerPodTemplate.spec.env",
