@@ -56,8 +56,9 @@ generate: bin/controller-gen ## Write what is generated: deep copies and CRDs
 	@tools/generate
 
 .PHONY: verify
-verify: bin/controller-gen ## Fail when something generated is not up to date
+verify: bin/controller-gen ## Fail when something generated, or go.mod, is not up to date
 	@tools/generate --verify
+	$(GO) mod tidy -diff
 
 ##@ Tidy up
 
