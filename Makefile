@@ -41,7 +41,7 @@ demo: build tofu ## Start Yuba and run the quickstart; ONCE=1 stops after the to
 
 .PHONY: test
 test: build tofu ## Run all tests (PACKAGES=./internal/plan TESTFLAGS='-run X -v' for some)
-	$(GO) test $(TESTFLAGS) $(PACKAGES)
+	$(GO) test -timeout 20m $(TESTFLAGS) $(PACKAGES)
 
 .PHONY: bench
 bench: build tofu ## Run the benchmarks
