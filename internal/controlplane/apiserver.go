@@ -27,7 +27,6 @@ import (
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 	controlplaneapiserver "k8s.io/kubernetes/pkg/controlplane/apiserver"
 	"k8s.io/kubernetes/pkg/controlplane/apiserver/options"
-	generatedopenapi "k8s.io/kubernetes/pkg/generated/openapi"
 	"k8s.io/kubernetes/pkg/serviceaccount"
 )
 
@@ -38,7 +37,6 @@ const issuer = "https://kubernetes.default.svc"
 type apiServer struct {
 	aggregator *aggregatorapiserver.APIAggregator
 	loopback   *rest.Config
-	tokens     serviceaccount.TokenGenerator
 }
 
 // newAPIServer puts the API server together: CRDs, built-in kinds and the aggregator that presents both as one.
@@ -58,7 +56,7 @@ func newAPIServer(ctx context.Context, k *keys, etcdEndpoint string, listener ne
 	if err != nil {
 		return nil, fmt.Errorf("configure the API server: %w", err)
 	}
-	s := &apiServer{loopback: config.controlPlane.Generic.LoopbackClientConfig, tokens: completed.ServiceAccountIssuer}
+	s := &apiServer{loopback: config.controlPlane.Generic.LoopbackClientConfig}
 	s.loopback.WarningHandler = rest.NoWarnings{}
 	if getter.client, err = kubernetes.NewForConfig(s.clientConfig()); err != nil {
 		return nil, fmt.Errorf("make the API server's client: %w", err)
@@ -114,8 +112,7 @@ type serverConfig struct {
 
 func newServerConfig(o options.CompletedOptions) (*serverConfig, error) {
 	schemes := []*runtime.Scheme{legacyscheme.Scheme, apiextensionsapiserver.Scheme, aggregatorscheme.Scheme}
-	generic, shared, storage, err := controlplaneapiserver.BuildGenericConfig(o, schemes, servedGroups(),
-		generatedopenapi.GetOpenAPIDefinitions)
+	generic, shared, storage, err := controlplaneapiserver.BuildGenericConfig(o, schemes, servedGroups(), definitions)
 	if err != nil {
 		return nil, err
 	}

@@ -27,6 +27,9 @@ func logKubernetesTo(log *slog.Logger) {
 	setKlog()
 }
 
+// refused is what the API server says about each request with bad credentials. Whoever sends them could fill the log.
+const refused = "Unable to authenticate the request"
+
 // kubernetesHandler lowers the levels: information is for debugging, and an error is a warning, since these packages try
 // again until it works. While the API starts or stops its parts miss each other, which is no news at all.
 type kubernetesHandler struct {
@@ -48,6 +51,9 @@ func (h kubernetesHandler) Enabled(ctx context.Context, level slog.Level) bool {
 // Handle implements slog.Handler. It asks for the level again, because errors come without being asked about.
 func (h kubernetesHandler) Handle(ctx context.Context, record slog.Record) error {
 	if !h.Enabled(ctx, record.Level) {
+		return nil
+	}
+	if record.Message == refused && !kubernetesLog.Load().Enabled(ctx, slog.LevelDebug) {
 		return nil
 	}
 	record = record.Clone()

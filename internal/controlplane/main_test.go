@@ -37,7 +37,9 @@ func run(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	start := time.Now()
-	shared, err = Start(context.Background(), testOptions(dir))
+	options := testOptions(dir)
+	options.Mount = mountWho
+	shared, err = Start(context.Background(), options)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "start the API for tests:", err)
 		return 1

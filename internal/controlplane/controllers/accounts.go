@@ -6,10 +6,12 @@ package controllers
 import (
 	"context"
 
+	"k8s.io/client-go/util/keyutil"
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/controller/certificates/rootcacertpublisher"
 	"k8s.io/kubernetes/pkg/controller/clusterroleaggregation"
 	"k8s.io/kubernetes/pkg/controller/serviceaccount"
+	jwt "k8s.io/kubernetes/pkg/serviceaccount"
 )
 
 // newServiceAccount gives every namespace its default service account.
@@ -23,11 +25,20 @@ func newServiceAccount(ctx context.Context, e *environment) (runner, error) {
 	return func(ctx context.Context) { controller.Run(ctx, 1) }, nil
 }
 
-// newServiceAccountToken fills Secrets that ask for a service account's token.
+// newServiceAccountToken fills Secrets that ask for a service account's token. Such tokens never expire; their issuer's name
+// sets them apart from those that do.
 func newServiceAccountToken(ctx context.Context, e *environment) (runner, error) {
+	key, err := keyutil.PrivateKeyFromFile(e.TokenKey)
+	if err != nil {
+		return nil, err
+	}
+	tokens, err := jwt.JWTTokenGenerator(jwt.LegacyIssuer, key)
+	if err != nil {
+		return nil, err
+	}
 	controller, err := serviceaccount.NewTokensController(klog.FromContext(ctx),
 		e.objects.Core().V1().ServiceAccounts(), e.tokenSecrets.Core().V1().Secrets(), e.client,
-		serviceaccount.TokensControllerOptions{TokenGenerator: e.Tokens, RootCA: e.CA})
+		serviceaccount.TokensControllerOptions{TokenGenerator: tokens, RootCA: e.CA})
 	if err != nil {
 		return nil, err
 	}

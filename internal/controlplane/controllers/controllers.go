@@ -18,7 +18,6 @@ import (
 	"k8s.io/client-go/metadata/metadatainformer"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
-	"k8s.io/kubernetes/pkg/serviceaccount"
 )
 
 // rediscover is how often the garbage collector and the quota controller look for new kinds.
@@ -28,8 +27,8 @@ const rediscover = 30 * time.Second
 type Options struct {
 	// Config is an administrator's access.
 	Config *rest.Config
-	// Tokens signs service account tokens.
-	Tokens serviceaccount.TokenGenerator
+	// TokenKey is the file with the key that signs service account tokens.
+	TokenKey string
 	// CA is the certificate that clients trust, in PEM.
 	CA []byte
 }
