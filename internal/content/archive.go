@@ -48,7 +48,8 @@ func (h *Handler) checkArchive(ctx context.Context, digest string) error {
 		return err
 	}
 	defer archive.Close() //nolint:errcheck // read only
-	return source.Check(ctx, archive, source.Limits{MaxPacked: h.MaxArchive})
+	_, err = source.Files(ctx, archive, source.Limits{MaxPacked: h.MaxArchive}, digest, 0, func(string) bool { return false })
+	return err
 }
 
 func (h *Handler) pointAt(ctx context.Context, name types.NamespacedName, digest string, size int64) (bool, error) {

@@ -75,19 +75,19 @@ func (h *Handler) ServeMux() *http.ServeMux {
 	const stack = PathPrefix + "/namespaces/{namespace}/terraforms/{name}"
 	const artifact = PathPrefix + "/namespaces/{namespace}/externalartifacts/{name}"
 	for pattern, serve := range map[string]func(http.ResponseWriter, *http.Request) error{
-		"GET " + stack + "/log":               h.stack(h.log),
-		"GET " + stack + "/plan":              h.stack(h.plan),
-		"GET " + stack + "/runs":              h.stack(h.runs),
-		"GET " + stack + "/state":             h.stack(h.state),
-		"GET " + stack + "/versions":          h.stack(h.versions),
-		"GET " + stack + "/outputs":           h.stack(h.outputs),
-		"POST " + stack + "/rollback":         h.stack(h.rollback),
-		"POST " + stack + "/unlock":           h.stack(h.unlock),
-		"POST " + artifact + "/archive":       h.takeArchive,
-		"GET " + artifact + "/archive":        h.serveArchive,
-		"GET " + PathPrefix + "/backup":       h.backup,
-		"POST " + PathPrefix + "/restore":     h.restore,
-		"GET " + PathPrefix + "/server":       h.server,
+		"GET " + stack + "/log":           h.stack(h.log),
+		"GET " + stack + "/plan":          h.stack(h.plan),
+		"GET " + stack + "/runs":          h.stack(h.runs),
+		"GET " + stack + "/state":         h.stack(h.state),
+		"GET " + stack + "/versions":      h.stack(h.versions),
+		"GET " + stack + "/outputs":       h.stack(h.outputs),
+		"POST " + stack + "/rollback":     h.stack(h.rollback),
+		"POST " + stack + "/unlock":       h.stack(h.unlock),
+		"POST " + artifact + "/archive":   h.takeArchive,
+		"GET " + artifact + "/archive":    h.serveArchive,
+		"GET " + PathPrefix + "/backup":   h.backup,
+		"POST " + PathPrefix + "/restore": h.restore,
+		"GET " + PathPrefix + "/server":   h.server,
 	} {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 			if err := serve(w, r); err != nil {

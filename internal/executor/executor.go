@@ -73,6 +73,9 @@ type Executor struct {
 	waiting  []*entry // in order of arrival
 	changed  chan struct{}
 	draining bool
+	// told is closed when a runner has been told to drain.
+	told     chan struct{}
+	tellOnce sync.Once
 	passes   quietPasses
 }
 
@@ -100,8 +103,8 @@ func New(opts Options) (*Executor, error) {
 		return nil, err
 	}
 	return &Executor{opts: opts, log: opts.Log, hand: map[string]*entry{}, byStack: map[run.Stack]*entry{},
-		changed: make(chan struct{}),
-		passes:  quietPasses{ended: map[run.Stack]run.Record{}, last: map[run.Stack]time.Time{}}}, nil
+		changed: make(chan struct{}), told: make(chan struct{}),
+		passes: quietPasses{ended: map[run.Stack]run.Record{}, last: map[run.Stack]time.Time{}}}, nil
 }
 
 // BusyError says that a stack already has a run in hand.
@@ -215,12 +218,13 @@ func (e *Executor) Cancel(ctx context.Context, id string) error {
 	return e.finish(ctx, en, run.Result{Outcome: run.OutcomeCanceled, Error: "canceled before it began", Finished: time.Now()})
 }
 
-// Drain makes runners finish what they have and take nothing more.
-func (e *Executor) Drain() {
+// Drain makes runners finish what they have and take nothing more. The channel is closed when one was told.
+func (e *Executor) Drain() <-chan struct{} {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.draining = true
 	e.announce()
+	return e.told
 }
 
 // Busy counts runs in hand and those of them that wait for a runner.
@@ -274,3 +278,6 @@ func (e *Executor) store(ctx context.Context, rec run.Record) error {
 	}
 	return nil
 }
+
+// Credential is the runners' own bearer token.
+func (e *Executor) Credential() string { return e.opts.Credential }

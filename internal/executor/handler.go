@@ -74,7 +74,11 @@ func (e *Executor) servePoll(w http.ResponseWriter, r *http.Request) {
 		problem(w, http.StatusBadRequest, run.Problem{Message: err.Error()})
 		return
 	}
-	reply(w, e.poll(r.Context(), req))
+	answer := e.poll(r.Context(), req)
+	reply(w, answer)
+	if answer.Drain {
+		e.tellOnce.Do(func() { close(e.told) })
+	}
 }
 
 // forRun finds the run a request is about and checks its token. A run that is over is answered with 410, and only to

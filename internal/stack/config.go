@@ -43,15 +43,11 @@ func configure(obj *infrav1.Terraform, prog *program, in *inputs.Inputs) (*confi
 	if err != nil {
 		return nil, &configProblem{infrav1.ReasonInitFailed, err.Error()}
 	}
-	values := make(map[string]json.RawMessage, len(in.Variables))
-	for name, v := range in.Variables {
-		values[name] = v.JSON
-	}
-	converted, problems, warnings := module.CheckVariables(prog.module, values)
+	converted, problems, warnings := module.CheckVariables(prog.module, in.Values(), in.EnvNames()...)
 	if len(problems) > 0 {
 		return nil, &configProblem{infrav1.ReasonVarsGenerationFailed, problems.Error()}
 	}
-	c := &configuration{program: prog, variables: map[string]run.Variable{}, warnings: warnings,
+	c := &configuration{program: prog, variables: map[string]run.Variable{}, warnings: append(warnings, in.Warnings...),
 		backend: run.Backend{Kind: run.BackendKind(backend.Kind), Override: backend.HCL}}
 	for name, value := range converted {
 		declared := prog.module.Variables[name]

@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/inputs"
@@ -221,7 +222,7 @@ func expectState(obj *infrav1.Terraform) []state.ReadOption {
 }
 
 // getter reads the ConfigMaps and Secrets that a stack names, past the cache, which holds only their metadata.
-type getter struct{ reader reader }
+type getter struct{ reader client.Reader }
 
 func (g getter) ConfigMap(ctx context.Context, namespace, name string) (*corev1.ConfigMap, error) {
 	var cm corev1.ConfigMap

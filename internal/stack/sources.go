@@ -4,11 +4,8 @@
 package stack
 
 import (
-	"archive/tar"
 	"bytes"
-	"compress/gzip"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -230,15 +227,23 @@ func (s *Sources) readModule(ctx context.Context, digest, dir string) (*readModu
 		return nil, fmt.Errorf("read the source archive %s: %w", digest, err)
 	}
 	defer archive.Close() //nolint:errcheck // read only
-	files, found, err := moduleFiles(archive, dir)
+	found := dir == ""
+	files, err := source.Files(ctx, archive, source.Limits{MaxPacked: s.MaxArchive}, digest, maxModuleBytes, func(name string) bool {
+		found = found || name == dir || strings.HasPrefix(name, dir+"/")
+		return strings.TrimPrefix(path.Dir(name), ".") == dir && module.IsConfigFile(name)
+	})
 	if err != nil {
 		return nil, &sourceError{message: fmt.Sprintf("the source archive %s cannot be read: %s", digest, err)}
 	}
 	if !found {
 		return nil, &sourceError{message: fmt.Sprintf("the source has no directory %q. Check spec.path", dir)}
 	}
+	byName := make(map[string][]byte, len(files))
+	for name, content := range files {
+		byName[path.Base(name)] = content
+	}
 	m = &readModule{}
-	m.module, m.diags = module.Parse(files)
+	m.module, m.diags = module.Parse(byName)
 	s.remember(key, m)
 	return m, nil
 }
@@ -257,46 +262,5 @@ func (s *Sources) remember(key moduleKey, m *readModule) {
 	s.order = append(s.order, key)
 }
 
-// What is read of one module: more than any real one has.
-const (
-	maxModuleFiles = 5000
-	maxModuleBytes = 8 << 20
-	maxArchiveRead = 8 << 30
-)
-
-// moduleFiles reads the configuration files of one directory of a gzipped tar archive.
-func moduleFiles(archive io.Reader, dir string) (files map[string][]byte, found bool, err error) {
-	zipped, err := gzip.NewReader(archive)
-	if err != nil {
-		return nil, false, err
-	}
-	entries := tar.NewReader(io.LimitReader(zipped, maxArchiveRead))
-	files = map[string][]byte{}
-	total := int64(0)
-	for {
-		h, err := entries.Next()
-		if errors.Is(err, io.EOF) {
-			return files, found || dir == "", nil
-		}
-		if err != nil {
-			return nil, false, err
-		}
-		name := cleanDir(h.Name)
-		if name == dir || strings.HasPrefix(name, dir+"/") {
-			found = true
-		}
-		parent, base := path.Split(name)
-		if h.Typeflag != tar.TypeReg || strings.TrimSuffix(parent, "/") != dir || !module.IsConfigFile(base) {
-			continue
-		}
-		total += h.Size
-		if len(files) >= maxModuleFiles || total > maxModuleBytes {
-			return nil, false, fmt.Errorf("the module in %q is too large to be read", dir)
-		}
-		content, err := io.ReadAll(entries)
-		if err != nil {
-			return nil, false, err
-		}
-		files[base] = content
-	}
-}
+// maxModuleBytes is what is read of one module's own files: more than any real one has.
+const maxModuleBytes = 8 << 20

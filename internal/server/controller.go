@@ -1,0 +1,189 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"path/filepath"
+	"strings"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/yuba-dev/yuba/internal/content"
+	"github.com/yuba-dev/yuba/internal/controlplane/datadir"
+	"github.com/yuba-dev/yuba/internal/controlplane/pki"
+)
+
+// ControllerOptions configure the controllers against somebody else's API.
+type ControllerOptions struct {
+	Common
+	Config *rest.Config
+	// ContentAddress is host:port where logs, plans and states are served; port 0 chooses one.
+	ContentAddress   string
+	AllowNonLoopback bool
+	Out              io.Writer
+	// Ready is called when the controllers work; may be nil.
+	Ready func(contentURL string)
+}
+
+// RunController runs the controllers and the local executor against an API until ctx ends. The API must serve the kind
+// already; a tofu-controller that is alive there is not disturbed: RunController refuses to start.
+func RunController(ctx context.Context, opts ControllerOptions) (err error) {
+	if err := checkAddress("--content-address", opts.ContentAddress, opts.AllowNonLoopback, opts.Log); err != nil {
+		return err
+	}
+	dir, err := datadir.Open(opts.DataDir)
+	if err != nil {
+		return err
+	}
+	lock, err := dir.Lock()
+	if err != nil {
+		return err
+	}
+	defer lock.Release() //nolint:errcheck // the end of the process releases, too
+	t, err := findTool(ctx, opts.Tofu)
+	if err != nil {
+		return err
+	}
+	direct, err := client.New(opts.Config, client.Options{Scheme: newScheme()})
+	if err != nil {
+		return fmt.Errorf("make the API's client: %w", err)
+	}
+	if err := refuseCompany(ctx, direct, time.Now()); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	e, err := newEngine(ctx, opts.Common, dir, opts.Config, t)
+	if err != nil {
+		return err
+	}
+	certs, err := openCertificates(dir, opts.ContentAddress)
+	if err != nil {
+		return err
+	}
+	if err := e.startRunner(ctx, certs.get, certs.authority.PEM()); err != nil {
+		return err
+	}
+	defer func() {
+		e.drain()
+		err = errors.Join(err, e.stopEndpoint(context.WithoutCancel(ctx)), e.blobs.Close())
+	}()
+	url, stop, err := e.serveContent(ctx, opts, certs)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	if err := publishContent(ctx, direct, url, certs.authority.PEM()); err != nil {
+		return err
+	}
+	go e.sayWorking(ctx, opts, url)
+	if err := e.manager.Start(ctx); err != nil && ctx.Err() == nil {
+		return fmt.Errorf("the controllers ended: %w", err)
+	}
+	return nil
+}
+
+func (e *engine) sayWorking(ctx context.Context, opts ControllerOptions, url string) {
+	if !e.manager.GetCache().WaitForCacheSync(ctx) {
+		return
+	}
+	fmt.Fprintf(opts.Out, "Yuba's controllers are ready\n  API:     %s\n  Content: %s\n  Tool:    %s (%s)\n", opts.Config.Host, url, e.tool.path, e.tool.version)
+	if opts.Ready != nil {
+		opts.Ready(url)
+	}
+}
+
+// tofuControllerLease is the suffix of the Lease by which tofu-controller elects its leader.
+const tofuControllerLease = "1953de50.contrib.fluxcd.io"
+
+// refuseCompany finds out whether a tofu-controller is alive on this API. Two controllers on the same objects would
+// plan and apply against each other.
+func refuseCompany(ctx context.Context, c client.Client, now time.Time) error {
+	var leases coordinationv1.LeaseList
+	if err := c.List(ctx, &leases); err != nil {
+		return fmt.Errorf("look for a living tofu-controller: %w", err)
+	}
+	for _, l := range leases.Items {
+		if !strings.HasSuffix(l.Name, tofuControllerLease) || l.Spec.RenewTime == nil || l.Spec.HolderIdentity == nil || *l.Spec.HolderIdentity == "" {
+			continue
+		}
+		life := 35 * time.Second
+		if s := l.Spec.LeaseDurationSeconds; s != nil {
+			life = time.Duration(*s) * time.Second
+		}
+		if now.Before(l.Spec.RenewTime.Add(life)) {
+			return fmt.Errorf("a tofu-controller is alive on this API (%s, Lease %s/%s renewed %s ago). Both would work on the same stacks. Stop it first:\n"+
+				"    kubectl -n %s scale deployment tofu-controller --replicas=0",
+				*l.Spec.HolderIdentity, l.Namespace, l.Name, now.Sub(l.Spec.RenewTime.Time).Round(time.Second), l.Namespace)
+		}
+	}
+	return nil
+}
+
+// certificates are this server's own authority and the certificate it serves with.
+type certificates struct {
+	authority *pki.Authority
+	leaf      pki.Leaf
+}
+
+// certificateLife is long because the process renews its certificate whenever a connection finds it two thirds old.
+const certificateLife = 90 * 24 * time.Hour
+
+func openCertificates(dir datadir.Dir, address string) (*certificates, error) {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, fmt.Errorf("read the address %q: %w", address, err)
+	}
+	hosts := []string{"localhost", endpointHost}
+	if host != "" && host != "localhost" && host != endpointHost {
+		hosts = append(hosts, host)
+	}
+	authority, err := pki.OpenAuthority(filepath.Join(dir.Keys(), "server-ca"), "yuba server", time.Now())
+	if err != nil {
+		return nil, err
+	}
+	c := &certificates{authority: authority, leaf: pki.Leaf{Base: filepath.Join(dir.Keys(), "server"), CommonName: "yuba", Hosts: hosts, Life: certificateLife}}
+	_, err = c.get(nil)
+	return c, err
+}
+
+func (c *certificates) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	if _, err := c.authority.Keep(c.leaf, time.Now()); err != nil {
+		return nil, err
+	}
+	return c.leaf.Load()
+}
+
+// publishContent tells clients where content is served, since this API does not serve it itself.
+func publishContent(ctx context.Context, c client.Client, url string, ca []byte) error {
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: content.ConfigMapNamespace}}
+	if err := c.Create(ctx, ns); err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("make the namespace %s: %w", ns.Name, err)
+	}
+	cm := &corev1.ConfigMap{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: content.ConfigMapNamespace, Name: content.ConfigMapName},
+		Data:       map[string]string{"url": url, "ca.crt": string(ca)},
+	}
+	err := c.Create(ctx, cm)
+	if apierrors.IsAlreadyExists(err) {
+		err = c.Update(ctx, cm)
+	}
+	if err != nil {
+		return fmt.Errorf("publish the address of the content: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,221 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strings"
+	"time"
+
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	"github.com/go-logr/logr"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/blob"
+	"github.com/yuba-dev/yuba/internal/content"
+	"github.com/yuba-dev/yuba/internal/controlplane/datadir"
+	"github.com/yuba-dev/yuba/internal/executor"
+	"github.com/yuba-dev/yuba/internal/run"
+	"github.com/yuba-dev/yuba/internal/stack"
+	"github.com/yuba-dev/yuba/internal/state"
+)
+
+// Common are the options that both homes share.
+type Common struct {
+	// DataDir holds everything that outlives the process.
+	DataDir string
+	// BlobURL is where blobs are kept, such as s3://bucket; empty means in DataDir.
+	BlobURL string
+	// Tofu is the program that runs use by default; empty means the first tofu (else terraform) on PATH or beside yuba.
+	Tofu string
+	// ProviderMirror is a filesystem mirror that providers are taken from before the network is asked; empty means
+	// DataDir/providers.
+	ProviderMirror string
+	// Concurrency is how many runs are carried out at a time; 0 means one for each core, at least two.
+	Concurrency int
+	// AllowCrossNamespace lets stacks name sources of other namespaces.
+	AllowCrossNamespace bool
+	// LogFormat is "text" or "json".
+	LogFormat string
+	Verbose   bool
+	Version   string
+	Log       *slog.Logger
+}
+
+// engine is everything that works on an API, whoever serves that.
+type engine struct {
+	opts     Common
+	dir      datadir.Dir
+	blobs    *blob.Store
+	states   *state.Store
+	executor *executor.Executor
+	local    *executor.Local
+	manager  ctrl.Manager
+	content  *content.Handler
+	endpoint *endpoint
+	ended    chan run.Stack
+	tool     tool
+}
+
+func newScheme() *runtime.Scheme {
+	scheme := runtime.NewScheme()
+	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
+	utilruntime.Must(infrav1.AddToScheme(scheme))
+	utilruntime.Must(sourcev1.AddToScheme(scheme))
+	return scheme
+}
+
+// certificate is a tls.Config's GetCertificate.
+type certificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error)
+
+// newEngine builds the engine on an API. kinds are the kinds of sources that the API serves.
+func newEngine(ctx context.Context, opts Common, dir datadir.Dir, config *rest.Config, t tool) (_ *engine, err error) {
+	e := &engine{opts: opts, dir: dir, tool: t, ended: make(chan run.Stack, 4096)}
+	if e.blobs, err = openBlobs(ctx, opts, dir); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, e.blobs.Close())
+		}
+	}()
+	ctrl.SetLogger(logr.FromSlogHandler(opts.Log.With("component", "controller").Handler()))
+	e.manager, err = ctrl.NewManager(config, managerOptions())
+	if err != nil {
+		return nil, fmt.Errorf("make the controller manager: %w", err)
+	}
+	direct, err := client.New(config, client.Options{Scheme: e.manager.GetScheme(), Mapper: e.manager.GetRESTMapper()})
+	if err != nil {
+		return nil, fmt.Errorf("make the API's client: %w", err)
+	}
+	e.states = state.New(direct, e.blobs)
+	return e, e.addControllers(ctx, direct)
+}
+
+// managerOptions keep what nobody needs out of memory: of Secrets and ConfigMaps only metadata is watched, and no
+// cache is ever asked for their contents.
+func managerOptions() ctrl.Options {
+	return ctrl.Options{
+		Scheme:  newScheme(),
+		Metrics: metricsserver.Options{BindAddress: "0"},
+		Cache:   cache.Options{DefaultTransform: cache.TransformStripManagedFields()},
+		Client: client.Options{Cache: &client.CacheOptions{
+			DisableFor: []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}, &coordinationv1.Lease{}}}},
+	}
+}
+
+func openBlobs(ctx context.Context, opts Common, dir datadir.Dir) (*blob.Store, error) {
+	key, err := blob.LoadOrCreateKey(dir.BlobKey())
+	if err != nil {
+		return nil, err
+	}
+	url := opts.BlobURL
+	if url == "" {
+		url = "file://" + dir.Blobs()
+	}
+	return blob.Open(ctx, url, key)
+}
+
+// maxArchive bounds a source archive, in bytes.
+const maxArchive = 1 << 30
+
+func (e *engine) addControllers(ctx context.Context, direct client.Client) error {
+	e.local = &executor.Local{Dir: e.dir.Runner(), Log: e.opts.Log}
+	credential, err := e.local.ReadCredential()
+	if err != nil {
+		return err
+	}
+	if credential == "" {
+		credential = run.NewToken()
+	}
+	r := &stack.Reconciler{
+		Client: e.manager.GetClient(), Reader: direct, Events: e.manager.GetEventRecorder("yuba"), States: e.states,
+		Source:              &stack.Sources{Reader: direct, Store: e.blobs, MaxArchive: maxArchive, HTTP: &http.Client{Timeout: 10 * time.Minute}},
+		AllowCrossNamespace: e.opts.AllowCrossNamespace, Limits: run.DefaultLimits(), Now: time.Now, Log: e.opts.Log,
+	}
+	e.executor, err = executor.New(executor.Options{
+		Blobs: e.blobs, States: e.states, LiveDir: filepath.Join(e.dir.Runner(), "live"), Credential: credential,
+		Holder: holder(), Version: e.opts.Version, Log: e.opts.Log, Ended: e.announce,
+		Permit: func(ctx context.Context, rec run.Record, p *run.PlanResult) (executor.Permission, error) {
+			ok, reason, err := r.Permit(ctx, rec, p)
+			return executor.Permission{Go: ok, Reason: reason}, err
+		},
+	})
+	if err != nil {
+		return err
+	}
+	r.Runs = e.executor
+	kinds, err := servedSources(e.manager)
+	if err != nil {
+		return err
+	}
+	if err := r.SetupWithManager(ctx, e.manager, e.ended, kinds); err != nil {
+		return fmt.Errorf("set up the stack controller: %w", err)
+	}
+	e.content = &content.Handler{Client: direct, Reader: direct, Runs: e.executor, States: e.states, Artifacts: e.blobs,
+		MaxArchive: maxArchive, Holder: holder(), Version: e.opts.Version, Log: e.opts.Log, Server: e.info}
+	return nil
+}
+
+// announce tells the stack controller that a run ended. The executor must not wait, so a full channel is emptied by a
+// goroutine of its own.
+func (e *engine) announce(s run.Stack) {
+	select {
+	case e.ended <- s:
+	default:
+		go func() { e.ended <- s }()
+	}
+}
+
+func (e *engine) info(context.Context) content.ServerInfo {
+	inHand, waiting := e.executor.Busy()
+	return content.ServerInfo{Version: e.opts.Version, Tool: e.tool.path, ToolVersion: e.tool.version,
+		Confined: e.tool.confined, Waiting: waiting, Running: inHand - waiting}
+}
+
+// servedSources says which of the kinds a stack's source can have this API serves.
+func servedSources(m ctrl.Manager) ([]string, error) {
+	var kinds []string
+	for _, kind := range []string{infrav1.SourceKindExternalArtifact, infrav1.SourceKindGitRepository, infrav1.SourceKindOCIRepository, infrav1.SourceKindBucket} {
+		_, err := m.GetRESTMapper().RESTMapping(sourcev1.GroupVersion.WithKind(kind).GroupKind(), sourcev1.GroupVersion.Version)
+		switch {
+		case err == nil:
+			kinds = append(kinds, kind)
+		case !isNoMatch(err):
+			return nil, fmt.Errorf("ask the API for the kind %s: %w", kind, err)
+		}
+	}
+	return kinds, nil
+}
+
+// holder names this server in locks: user@host, as tofu does.
+func holder() string {
+	name := "yuba"
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return name + "@" + strings.ToLower(host)
+}

@@ -1,0 +1,219 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/yuba-dev/yuba/config/crd"
+	"github.com/yuba-dev/yuba/internal/content"
+	"github.com/yuba-dev/yuba/internal/controlplane"
+	"github.com/yuba-dev/yuba/internal/controlplane/backup"
+	"github.com/yuba-dev/yuba/internal/controlplane/datadir"
+)
+
+// UpOptions configure the embedded home.
+type UpOptions struct {
+	Common
+	// APIAddress and HTTPAddress are host:port to listen on.
+	APIAddress  string
+	HTTPAddress string
+	// AllowNonLoopback permits addresses that other machines reach.
+	AllowNonLoopback bool
+	// Out gets what the user is told: that Yuba is ready and where.
+	Out io.Writer
+	// Ready is called each time Yuba has become ready; may be nil.
+	Ready func(Addresses)
+}
+
+// Addresses are where a running Yuba is reached.
+type Addresses struct {
+	API, HTTP, Kubeconfig string
+}
+
+// Up runs Yuba on its embedded control plane until ctx ends. A restored backup makes it start over by itself.
+func Up(ctx context.Context, opts UpOptions) error {
+	for name, address := range map[string]string{"--api-address": opts.APIAddress, "--http-address": opts.HTTPAddress} {
+		if err := checkAddress(name, address, opts.AllowNonLoopback, opts.Log); err != nil {
+			return err
+		}
+	}
+	dir, err := datadir.Open(opts.DataDir)
+	if err != nil {
+		return err
+	}
+	lock, err := dir.Lock()
+	if err != nil {
+		return err
+	}
+	defer lock.Release() //nolint:errcheck // the end of the process releases, too
+	t, err := findTool(ctx, opts.Tofu)
+	if err != nil {
+		return err
+	}
+	for {
+		again, err := upOnce(ctx, opts, dir, lock, t)
+		if err != nil || !again {
+			return err
+		}
+		opts.Log.Info("starting over with the restored data")
+	}
+}
+
+// home is one life of the embedded home, from its start to its stop or to a restoration.
+type home struct {
+	opts    UpOptions
+	plane   *controlplane.ControlPlane
+	engine  *engine
+	web     *http.Server
+	ready   atomic.Bool
+	content atomic.Pointer[http.ServeMux]
+	// restored is closed when a backup waits to be taken over.
+	restored chan struct{}
+}
+
+func upOnce(ctx context.Context, opts UpOptions, dir datadir.Dir, lock *datadir.Lock, t tool) (again bool, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	h := &home{opts: opts, restored: make(chan struct{})}
+	web, webListener, err := serveWeb(opts.HTTPAddress, h.ready.Load, opts.Log)
+	if err != nil {
+		return false, err
+	}
+	h.web = web
+	defer func() { err = errors.Join(err, h.stop(context.WithoutCancel(ctx), cancel)) }()
+	if err := h.start(ctx, dir, lock, t); err != nil {
+		return false, err
+	}
+	managed := make(chan error, 1)
+	go func() { managed <- h.engine.manager.Start(ctx) }()
+	if !h.engine.manager.GetCache().WaitForCacheSync(ctx) && ctx.Err() == nil {
+		return false, errors.New("the controllers' caches did not fill")
+	}
+	h.ready.Store(true)
+	h.sayReady(webListener.Addr().String())
+	select {
+	case <-ctx.Done():
+		return false, nil
+	case <-h.restored:
+		return true, nil
+	case <-h.plane.Done():
+		return false, fmt.Errorf("the control plane ended: %w", h.plane.Err())
+	case err := <-managed:
+		if ctx.Err() != nil {
+			return false, nil
+		}
+		return false, fmt.Errorf("the controllers ended: %w", err)
+	}
+}
+
+func (h *home) start(ctx context.Context, dir datadir.Dir, lock *datadir.Lock, t tool) (err error) {
+	h.plane, err = controlplane.Start(ctx, controlplane.Options{
+		DataDir: string(dir), Lock: lock, APIAddress: h.opts.APIAddress, Log: h.opts.Log.With("component", "api"),
+		Version: h.opts.Version, CRDs: crd.FS, Mount: h.mount,
+	})
+	if err != nil {
+		return err
+	}
+	if h.engine, err = newEngine(ctx, h.opts.Common, dir, h.plane.RESTConfig(), t); err != nil {
+		return err
+	}
+	cert, err := h.plane.IssueServerCert("runs", []string{endpointHost})
+	if err != nil {
+		return err
+	}
+	if err := h.engine.startRunner(ctx, cert, h.plane.CA()); err != nil {
+		return err
+	}
+	c := h.engine.content
+	c.ArchiveURL = h.plane.URL()
+	c.Backup = h.plane.Backup
+	c.Restore = func(_ context.Context, r io.Reader) error {
+		if _, err := backup.Stage(dir, r); err != nil {
+			return err
+		}
+		close(h.restored)
+		return nil
+	}
+	h.content.Store(c.ServeMux())
+	return nil
+}
+
+// mount puts the content below the API server; until the engine is there it answers that it is starting.
+func (h *home) mount(*rest.Config) (map[string]http.Handler, error) {
+	return map[string]http.Handler{content.PathPrefix + "/": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mux := h.content.Load()
+		if mux == nil {
+			w.Header().Set("Retry-After", "1")
+			http.Error(w, "Yuba is starting", http.StatusServiceUnavailable)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})}, nil
+}
+
+func (h *home) sayReady(httpAddress string) {
+	a := Addresses{API: h.plane.URL(), HTTP: "http://" + httpAddress, Kubeconfig: h.plane.Kubeconfig()}
+	confined := ""
+	if !h.engine.tool.confined {
+		confined = "\n  Warning:    this kernel has no Landlock: tofu can read what this user can. Run only programs you trust."
+	}
+	fmt.Fprintf(h.opts.Out, "Yuba is ready\n  API:        %s\n  Web:        %s\n  Kubeconfig: %s\n  Tool:       %s (%s)%s\n",
+		a.API, a.HTTP, a.Kubeconfig, h.engine.tool.path, h.engine.tool.version, confined)
+	if h.opts.Ready != nil {
+		h.opts.Ready(a)
+	}
+}
+
+// stopTimeout is how long the parts may take to stop.
+const stopTimeout = 20 * time.Second
+
+// stop ends the parts in the reverse order: no new runs, controllers, run endpoint, API.
+func (h *home) stop(ctx context.Context, cancel context.CancelFunc) error {
+	ctx, done := context.WithTimeout(ctx, stopTimeout)
+	defer done()
+	h.ready.Store(false)
+	var errs []error
+	if h.engine != nil {
+		h.engine.drain()
+	}
+	cancel()
+	if h.engine != nil {
+		errs = append(errs, h.engine.stopEndpoint(ctx))
+	}
+	if h.plane != nil {
+		errs = append(errs, h.plane.Stop(ctx))
+	}
+	if h.engine != nil {
+		errs = append(errs, h.engine.blobs.Close())
+	}
+	errs = append(errs, h.web.Close())
+	return errors.Join(errs...)
+}
+
+// checkAddress refuses addresses that other machines reach unless that is wanted.
+func checkAddress(flag, address string, allowed bool, log *slog.Logger) error {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return fmt.Errorf("%s %q: want HOST:PORT: %w", flag, address, err)
+	}
+	if host == "localhost" || net.ParseIP(host) != nil && net.ParseIP(host).IsLoopback() {
+		return nil
+	}
+	if !allowed {
+		return fmt.Errorf("%s %s: other machines could reach this address. If that is wanted, say so with --allow-non-loopback", flag, address)
+	}
+	log.Warn("other machines can reach this address", "flag", flag, "address", address)
+	return nil
+}
