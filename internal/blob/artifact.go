@@ -121,3 +121,12 @@ func (v *verified) Read(p []byte) (int, error) {
 	}
 	return n, err
 }
+
+// HasArtifact says whether there is an artifact with a digest. It does not read it.
+func (s *Store) HasArtifact(ctx context.Context, digest string) (bool, error) {
+	key, err := ArtifactKey(digest)
+	if err != nil {
+		return false, err
+	}
+	return s.Exists(ctx, key)
+}

@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/blob"
 	"github.com/yuba-dev/yuba/internal/diagnostic"
 	"github.com/yuba-dev/yuba/internal/module"
 	"github.com/yuba-dev/yuba/internal/run"
@@ -33,7 +34,7 @@ import (
 type ArtifactStore interface {
 	PutArtifact(ctx context.Context, r io.Reader, limit int64) (digest string, size int64, err error)
 	OpenArtifact(ctx context.Context, digest string) (io.ReadCloser, error)
-	HasArtifact(ctx context.Context, digest string) (size int64, ok bool, err error)
+	HasArtifact(ctx context.Context, digest string) (bool, error)
 }
 
 // Sources finds the program of a stack: an archive in the blob store and what its root module declares. Archives that
@@ -111,12 +112,13 @@ func (s *Sources) inline(ctx context.Context, files map[string]string) (run.Arti
 	if err != nil {
 		return run.Artifact{}, &sourceError{message: err.Error()}
 	}
-	size, ok, err := s.Store.HasArtifact(ctx, digest)
+	size := int64(archive.Len())
+	ok, err := s.Store.HasArtifact(ctx, digest)
 	if err != nil {
 		return run.Artifact{}, err
 	}
 	if !ok {
-		if _, size, err = s.Store.PutArtifact(ctx, &archive, s.MaxArchive); err != nil {
+		if _, _, err = s.Store.PutArtifact(ctx, &archive, s.MaxArchive); err != nil {
 			return run.Artifact{}, err
 		}
 	}
@@ -169,16 +171,21 @@ func (s *Sources) referenced(ctx context.Context, kind string, name types.Namesp
 // stored makes sure that the archive is in the blob store.
 func (s *Sources) stored(ctx context.Context, kind string, name types.NamespacedName, a *meta.Artifact) (run.Artifact, error) {
 	out := run.Artifact{Digest: a.Digest, Revision: a.Revision}
-	size, ok, err := s.Store.HasArtifact(ctx, a.Digest)
+	if a.Size != nil {
+		out.Size = *a.Size
+	}
+	if _, err := blob.ArtifactKey(a.Digest); err != nil {
+		return out, &sourceError{message: fmt.Sprintf("%s %s: %s", kind, name, err)}
+	}
+	ok, err := s.Store.HasArtifact(ctx, a.Digest)
 	if err != nil {
 		return out, err
 	}
 	if !ok {
-		if size, err = s.fetch(ctx, a); err != nil {
+		if out.Size, err = s.fetch(ctx, a); err != nil {
 			return out, &sourceError{message: fmt.Sprintf("fetch the artifact of %s %s from %s: %s", kind, name, a.URL, err)}
 		}
 	}
-	out.Size = size
 	return out, nil
 }
 
