@@ -5,11 +5,11 @@ package runner
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -90,7 +90,7 @@ func (j *job) judgeApply(c command, stream *plan.Stream, e exit) error {
 	j.result.Lost = j.lost(stream)
 	err := j.applyError(c, stream, e)
 	var f *failure
-	if j.stateRescued && errors.As(err, &f) {
+	if len(j.rescuedState) > 0 && errors.As(err, &f) {
 		f.class = run.FailureState
 		if j.noSpace() {
 			f.class = run.FailureDisk
@@ -121,8 +121,11 @@ func (j *job) offerState(string) {
 }
 
 // rescueStates ships what is there when the process has ended: the state file, and the file tofu writes when it
-// could not write that.
+// could not write that. A state that came by another way is newer than both.
 func (j *job) rescueStates() {
+	if len(j.rescuedState) > 0 {
+		return
+	}
 	j.offerState("")
 	limit := orDefault(j.spec.Limits.StateBytes, run.DefaultLimits().StateBytes)
 	state, err := j.space.read(j.space.inModule(erroredName), 2*limit)
@@ -140,9 +143,36 @@ func (j *job) rescued(state []byte, why string) {
 	if !completeState(state) {
 		return
 	}
-	j.stateRescued = true
 	j.log.warn("Rescued the state: %s", why)
-	j.states.offer(slices.Clone(state))
+	j.rescuedState = j.withNextSerial(state)
+	j.states.offer(j.rescuedState)
+}
+
+// withNextSerial counts on from the state before when tofu did not come to that: two states of one serial that differ
+// are a conflict for everybody who reads them. An encrypted state is left as it is.
+func (j *job) withNextSerial(state []byte) []byte {
+	j.mu.Lock()
+	last := j.journal.Serial
+	j.mu.Unlock()
+	var parts map[string]json.RawMessage
+	if json.Unmarshal(state, &parts) != nil || parts["encrypted_data"] != nil || serialOf(state) > last {
+		return state
+	}
+	parts["serial"] = fmt.Append(nil, last+1)
+	next, err := json.Marshal(parts)
+	if err != nil {
+		return state
+	}
+	return next
+}
+
+// serialOf is the serial of a state, encrypted or not.
+func serialOf(state []byte) uint64 {
+	var header struct {
+		Serial uint64 `json:"serial"`
+	}
+	_ = json.Unmarshal(state, &header) // without one it is zero
+	return header.Serial
 }
 
 // noSpace tries whether a file of the state's size could be written in the working directory.

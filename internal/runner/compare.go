@@ -46,8 +46,11 @@ func (j *job) meaning(ctx context.Context, path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	_, digest, err := describe(text)
-	return digest, err
+	_, digest, err := plan.Describe(text)
+	if err != nil {
+		return "", failed("", "read the plan: %w", err)
+	}
+	return digest, nil
 }
 
 // staleSummary is the summary of the diagnostic that tofu and terraform give for a plan whose state has moved.

@@ -42,7 +42,7 @@ func (w *workspace) sandboxArgs(j *job) []string {
 	}
 	add("-rw", writable)
 	add("-rx", executable)
-	add("-ro", systemReadable)
+	add("-ro", append([]string{filepath.Join(w.base, cliConfigName)}, systemReadable...))
 	return args
 }
 

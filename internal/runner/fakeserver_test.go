@@ -89,6 +89,14 @@ func (s *fakeServer) stop() {
 	s.http.Close()
 }
 
+// drainNow tells the runner to finish and leave.
+func (s *fakeServer) drainNow() {
+	s.mu.Lock()
+	s.drain = true
+	s.mu.Unlock()
+	s.notify()
+}
+
 // notify wakes the long polls.
 func (s *fakeServer) notify() {
 	s.mu.Lock()

@@ -4,6 +4,7 @@
 package runner
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -62,7 +63,8 @@ type bench struct {
 	data   string
 	opts   Options
 	server *fakeServer
-	stop   func()
+	// drain lets the runner finish and waits for its end.
+	drain func()
 }
 
 func newBench(t testing.TB) *bench {
@@ -85,12 +87,11 @@ func (b *bench) start() *bench {
 	opts.Log = slog.New(slog.DiscardHandler)
 	go func() { done <- Run(ctx, opts) }()
 	stopped := false
-	b.stop = func() {
+	end := func() {
 		if stopped {
 			return
 		}
 		stopped = true
-		cancel()
 		select {
 		case err := <-done:
 			if err != nil {
@@ -100,7 +101,14 @@ func (b *bench) start() *bench {
 			b.t.Error("the runner does not end")
 		}
 	}
-	b.t.Cleanup(func() { b.stop() })
+	b.t.Cleanup(func() {
+		cancel()
+		end()
+	})
+	b.drain = func() {
+		b.server.drainNow()
+		end()
+	}
 	return b
 }
 
@@ -129,10 +137,12 @@ func (b *bench) process() *exec.Cmd {
 // stack makes a run of an inline program.
 func (b *bench) stack(name string, operation run.Operation, files map[string]string) *fakeRun {
 	b.t.Helper()
-	archive, digest, err := source.PackInline(files)
+	var packed bytes.Buffer
+	digest, err := source.PackInline(files, &packed)
 	if err != nil {
 		b.t.Fatal(err)
 	}
+	archive := packed.Bytes()
 	limits := run.DefaultLimits()
 	limits.Grace = run.Duration(20 * time.Second)
 	return &fakeRun{

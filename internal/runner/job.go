@@ -38,8 +38,8 @@ type job struct {
 	result run.Result
 	// apply is what the apply process said; its counts and creations go to the result.
 	apply *plan.Stream
-	// stateRescued is true when tofu could not store the state where it belongs.
-	stateRescued bool
+	// rescuedState is a state that tofu could not store where it belongs.
+	rescuedState []byte
 	// logStart is how long the log was when the running process was started.
 	logStart int64
 }

@@ -26,8 +26,9 @@ type journal struct {
 	Steps        []run.StepReport `json:"steps,omitempty"`
 	TempDir      string           `json:"tempDir,omitempty"`
 
-	// Initial is the digest of the state put in place before the run.
+	// Initial is the digest of the state put in place before the run, Serial the serial of the last one known.
 	Initial string `json:"initial,omitempty"`
+	Serial  uint64 `json:"serial,omitempty"`
 	// States is how many states were spooled, Acknowledged how many of them the server has.
 	States       int    `json:"states,omitempty"`
 	Acknowledged int    `json:"acknowledged,omitempty"`

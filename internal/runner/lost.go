@@ -6,7 +6,6 @@ package runner
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"strconv"
 
 	"github.com/yuba-dev/yuba/internal/plan"
@@ -34,19 +33,16 @@ func (j *job) lost(stream *plan.Stream) []string {
 	return out
 }
 
-// lastState is the state that was taken last, or what the run began with.
+// lastState is the last state that tofu has written anywhere.
 func (j *job) lastState() []byte {
+	if len(j.rescuedState) > 0 {
+		return j.rescuedState
+	}
 	limit := orDefault(j.spec.Limits.StateBytes, run.DefaultLimits().StateBytes)
 	state, err := j.space.read(j.space.inModule(j.space.stateIn()), 2*limit)
-	if err == nil && completeState(state) {
-		return state
+	if err != nil || !completeState(state) {
+		return nil // tofu died while it wrote; what it had written before is with the server, and this list errs on the safe side
 	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if state, ok := j.states.memory[j.journal.States]; ok {
-		return state
-	}
-	state, _ = os.ReadFile(j.spool.path(statePath(j.journal.States))) // acknowledged ones are gone, the file above has them
 	return state
 }
 

@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -79,6 +80,7 @@ func (j *job) setPlan(result *run.PlanResult) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.journal.Plan = result
+	j.saveJournal()
 }
 
 // digestPlan reads the plan file; it is of tofu's making.
@@ -126,9 +128,9 @@ func (j *job) show(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	described, digest, err := describe(text)
+	described, digest, err := plan.Describe(text)
 	if err != nil {
-		return err
+		return failed("", "read the plan: %w", err)
 	}
 	j.result.Plan.ChangesDigest = digest
 	j.setPlan(j.result.Plan)
@@ -157,7 +159,13 @@ func (j *job) document(ctx context.Context, c command, limit int64) ([]byte, err
 	if c.capture.over {
 		return nil, failed(run.FailureLimit, "read what %s %s says: it is over the limit of %d bytes", j.space.tool.name, c.step, limit)
 	}
-	return c.capture.Bytes(), j.verdict(c, stream, e, 0)
+	if err := j.verdict(c, stream, e, 0); err != nil {
+		return nil, err
+	}
+	if text := c.capture.Bytes(); json.Valid(text) {
+		return text, nil
+	}
+	return nil, failed(run.FailureTool, "read what %s %s says: it is not JSON", j.space.tool.name, c.step)
 }
 
 // mayApply asks the server, which takes the state's lock. While the server is away the plan waits.

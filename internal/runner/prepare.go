@@ -6,13 +6,16 @@ package runner
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"os"
 	"path"
 	"path/filepath"
+	"strings"
 
 	"github.com/yuba-dev/yuba/internal/run"
 )
@@ -155,15 +158,62 @@ func (j *job) placeState(ctx context.Context) error {
 		return failed(diskClass(err), "place the state: %w", err)
 	}
 	if status == http.StatusNoContent {
-		return nil
+		return j.placeEmptyState()
 	}
 	if !completeState(state.Bytes()) {
 		return failed(run.FailureState, "place the state: what the server sent is not a state")
 	}
 	j.mu.Lock()
-	j.journal.Initial = digestOf(state.Bytes())
+	j.journal.Initial, j.journal.Serial = digestOf(state.Bytes()), serialOf(state.Bytes())
 	j.mu.Unlock()
 	return w.write(w.inModule(w.stateIn()), state.Bytes())
+}
+
+// placeEmptyState gives a stack without a state an empty one. As long as tofu has an empty file instead, it reads that
+// again before each change, and the states it writes during the apply lack what was created before. The lineage is the
+// stack's own, so that a plan and its apply see the same. With encryption a plain state could not be read; then, and
+// when in doubt, there is none.
+func (j *job) placeEmptyState() error {
+	if j.mayEncrypt() {
+		return nil
+	}
+	sum := sha256.Sum256([]byte(j.spec.Stack.UID + "/" + j.space.named))
+	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80 // a UUID of version 8: made by a rule of one's own
+	state := fmt.Appendf(nil, `{"version":4,"terraform_version":%q,"serial":0,"lineage":"%x-%x-%x-%x-%x","outputs":{},"resources":[],"check_results":null}`,
+		j.space.tool.version, sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])
+	j.mu.Lock()
+	j.journal.Initial = digestOf(state)
+	j.mu.Unlock()
+	return j.space.write(j.space.inModule(j.space.stateIn()), state)
+}
+
+// mayEncrypt reports whether the stack could have its state encrypted: by the environment, or by a block whose name
+// must then be in one of the root module's files.
+func (j *job) mayEncrypt() bool {
+	for _, e := range j.spec.Env {
+		if e.Name == "TF_ENCRYPTION" {
+			return true
+		}
+	}
+	directory, err := j.space.root.Open(j.space.module)
+	if err != nil {
+		return true
+	}
+	defer directory.Close()
+	names, err := directory.Readdirnames(-1)
+	if err != nil {
+		return true
+	}
+	for _, name := range names {
+		if !strings.Contains(name, ".tf") && !strings.Contains(name, ".tofu") || name == dataDirTF {
+			continue
+		}
+		text, err := j.space.read(j.space.inModule(name), 16<<20)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) || bytes.Contains(text, []byte("encryption")) {
+			return true
+		}
+	}
+	return false
 }
 
 // makeTemp makes the private directory for sockets and temporary files.

@@ -62,7 +62,7 @@ func (s *stateShipper) offer(state []byte) {
 	}
 	j.journal.States++
 	sequence := j.journal.States
-	j.journal.StateDigest = digest
+	j.journal.StateDigest, j.journal.Serial = digest, max(serialOf(state), j.journal.Serial)
 	if err := j.spool.write(statePath(sequence), state); err != nil {
 		s.memory[sequence] = state
 		j.diskProblem = err

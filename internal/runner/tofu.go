@@ -113,6 +113,7 @@ func (j *job) start(c command, out, errs *os.File) (*process, error) {
 	}
 	p := &process{step: c.step, pid: cmd.Process.Pid, cmd: cmd, limits: j.spec.Limits, note: j.log.note}
 	j.mu.Lock()
+	j.journal.Steps = j.result.Steps
 	j.journal.Process = record(c.step, p.pid, j.logStart)
 	j.saveJournal()
 	j.mu.Unlock()

@@ -1,0 +1,96 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/yuba-dev/yuba/internal/run"
+)
+
+func TestMasker(t *testing.T) {
+	secret := func(value string) *run.Spec {
+		return &run.Spec{Variables: map[string]run.Variable{"v": {Value: json.RawMessage(value), Secret: true}}}
+	}
+	env := func(value string) *run.Spec {
+		return &run.Spec{Env: []run.EnvVar{{Name: "E", Value: value, Secret: true}}}
+	}
+	cases := map[string]struct {
+		spec     *run.Spec
+		in, want string
+	}{
+		"a plain value in plain text":                  {secret(`"hunter2"`), "pw hunter2!", "pw (sensitive)!"},
+		"a value of the environment":                   {env("hunter2"), "hunter2hunter2", "(sensitive)(sensitive)"},
+		"a value with quotes in a JSON line":           {secret(`"a\"b<c>"`), `{"m":"x a\"b<c> y"}`, `{"m":"x (sensitive) y"}`},
+		"a value with HTML escapes in a JSON line":     {secret(`"a<b&c"`), `{"m":"a\u003cb\u0026c"}`, `{"m":"(sensitive)"}`},
+		"a value quoted twice":                         {secret(`"a\"b\\c"`), `{"m":"{\"k\":\"a\\\"b\\\\c\"}"}`, `{"m":"{\"k\":\"(sensitive)\"}"}`},
+		"HCL escapes a template mark":                  {secret(`"pa${x}ss"`), `value = "pa$${x}ss"`, `value = "(sensitive)"`},
+		"lines of a value, each for itself":            {env("-----BEGIN\nabcdef\n-----END"), "found abcdef there", "found (sensitive) there"},
+		"short lines of a value stay":                  {env("abcdefgh\nxy"), "xy abcdefgh", "xy (sensitive)"},
+		"strings inside of an object":                  {secret(`{"a":{"b":["deep-one"]}}`), "deep-one", "(sensitive)"},
+		"strings inside of JSON in the environment":    {env(`{"token":"t0ken-x"}`), `t0ken-x`, "(sensitive)"},
+		"a long number in text and in JSON":            {secret(`1234567`), `{"n":1234567,"s":"is 1234567","o":12345678}`, `{"n":"(sensitive)","o":12345678,"s":"is (sensitive)"}`},
+		"a short number stays":                         {secret(`12345`), "12345", "12345"},
+		"true is no secret":                            {secret(`"true"`), "true", "true"},
+		"the marks of a line stay what they are":       {secret(`"info"`), `{"@level":"info","@message":"info","type":"info"}`, `{"@level":"info","@message":"(sensitive)","type":"info"}`},
+		"the longer of two values goes first":          {&run.Spec{Env: []run.EnvVar{{Name: "A", Value: "abcd", Secret: true}, {Name: "B", Value: "abcdefg", Secret: true}}}, "abcdefg abcd", "(sensitive) (sensitive)"},
+		"a value that is no secret stays":              {&run.Spec{Env: []run.EnvVar{{Name: "A", Value: "abcd"}}}, "abcd", "abcd"},
+		"JSON without a secret stays byte for byte":    {secret(`"hunter2"`), `{"b": 1, "a":"\u003c"}`, `{"b": 1, "a":"\u003c"}`},
+		"names of an object are masked below the top":  {secret(`"hunter2"`), `{"m":{"hunter2":1}}`, `{"m":{"(sensitive)":1}}`},
+		"a value that is not valid UTF-8 cannot break": {env("a\xffbcd"), "x a\xffbcd", "x (sensitive)"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, string(newMasker(c.spec).line([]byte(c.in)))); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestSecretsAreInNothingThatLeavesTheRun(t *testing.T) {
+	const secret, multi = "s3cr3t<&>\"x\"", "line-one-of-key\nline-two-of-key"
+	b := newBench(t).start()
+	r := b.stack("secrets", run.OperationPlanAndApply, program(`
+variable "password" { type = string }
+variable "key" { type = string }
+resource "terraform_data" "a" {
+  input = var.password
+  lifecycle {
+    postcondition {
+      condition     = self.id == var.password
+      error_message = "The value ${var.password} of ${jsonencode({ k = var.password })} is bad."
+    }
+  }
+  provisioner "local-exec" { command = "printf '%s\n' \"$KEY\" \"$TOKEN\"; env | grep ^TOKEN= >&2" }
+}
+resource "terraform_data" "b" {
+  provisioner "local-exec" {
+    command     = "printf '%s\n' \"$KEY\""
+    environment = { KEY = var.key }
+  }
+}
+output "o" { value = var.password }`))
+	password, _ := json.Marshal(secret)
+	key, _ := json.Marshal(multi)
+	r.spec.Variables = map[string]run.Variable{"password": {Value: password, Secret: true}, "key": {Value: key, Secret: true}}
+	r.spec.Env = []run.EnvVar{{Name: "TOKEN", Value: "t0ken-of-env", Secret: true}, {Name: "KEY", Value: multi, Secret: true}}
+	result := b.do(r)
+	if result.Outcome != run.OutcomeFailed {
+		t.Errorf("%+v", result)
+	}
+	everything := string(r.log) + string(mustJSON(result))
+	for _, part := range []string{"s3cr3t", "line-one-of-key", "line-two-of-key", "t0ken-of-env"} {
+		if strings.Contains(everything, part) {
+			t.Errorf("%q is in\n%s", part, everything)
+		}
+	}
+	if !strings.Contains(string(r.lastState()), "s3cr3t") || !strings.Contains(result.Error, maskMark) {
+		t.Errorf("the state must have the value; error %s", result.Error)
+	}
+}
