@@ -1,0 +1,50 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"sort"
+)
+
+// digest covers what a plan does: for everything that changes its address,
+// actions and both sides, secret values and unknown places among them. It does
+// not cover when, by which version or out of which state the plan was made.
+func (s *shown) digest() string {
+	type change struct {
+		Address, Previous, Deposed string
+		Change                     shownChange
+	}
+	changes := []change{}
+	for i := range s.ResourceChanges {
+		c := &s.ResourceChanges[i]
+		if !c.matters() {
+			continue
+		}
+		one := change{Address: c.Address, Deposed: c.Deposed, Change: c.Change}
+		if c.moved() {
+			one.Previous = c.PreviousAddress
+		}
+		changes = append(changes, one)
+	}
+	sort.Slice(changes, func(i, j int) bool {
+		if changes[i].Address != changes[j].Address {
+			return changes[i].Address < changes[j].Address
+		}
+		return changes[i].Deposed < changes[j].Deposed
+	})
+	outputs := map[string]shownChange{}
+	for name, c := range s.OutputChanges {
+		if action, _ := c.action(); action != NoOp {
+			outputs[name] = c
+		}
+	}
+	h := sha256.New()
+	if json.NewEncoder(h).Encode([]any{"yuba changes 1", changes, outputs}) != nil {
+		return "" // cannot be: everything was JSON before
+	}
+	return "sha256:" + hex.EncodeToString(h.Sum(nil))
+}

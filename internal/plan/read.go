@@ -1,0 +1,261 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sort"
+	"strings"
+)
+
+// Plan is a saved plan as it may be shown to whoever may see the stack.
+type Plan struct {
+	// Version is that of this document.
+	Version int `json:"version"`
+	// Tool is the version of tofu that made the plan.
+	Tool   string `json:"tool,omitempty"`
+	Counts Counts `json:"counts"`
+	// ChangesDigest is equal for two plans that mean the same.
+	ChangesDigest string           `json:"changesDigest"`
+	Changes       []ResourceChange `json:"changes,omitempty"`
+	// Drift is what has changed outside of the stack since the last apply.
+	Drift   []ResourceChange    `json:"drift,omitempty"`
+	Outputs []OutputValueChange `json:"outputs,omitempty"`
+	// Omitted counts changes and drift that are too many to be kept here.
+	Omitted int `json:"omitted,omitempty"`
+}
+
+// ResourceChange is what happens to one object.
+type ResourceChange struct {
+	Address  string `json:"address"`
+	Previous string `json:"previous,omitempty"`
+	Deposed  string `json:"deposed,omitempty"`
+	// Mode is managed or data.
+	Mode   string `json:"mode"`
+	Type   string `json:"type"`
+	Name   string `json:"name"`
+	Action Action `json:"action"`
+	// CreateFirst is true for a replacement that destroys last.
+	CreateFirst bool `json:"createFirst,omitempty"`
+	// Forgets is true for a replacement whose old object stays, unknown.
+	Forgets bool   `json:"forgets,omitempty"`
+	Reason  string `json:"reason,omitempty"`
+	// Import is the id of the object to import; Imports is true without one, too.
+	Import  string `json:"import,omitempty"`
+	Imports bool   `json:"imports,omitempty"`
+	Before  Value  `json:"before"`
+	After   Value  `json:"after"`
+	// Replaces are the paths that force the replacement.
+	Replaces [][]any `json:"replaces,omitempty"`
+}
+
+// OutputValueChange is what happens to one output.
+type OutputValueChange struct {
+	Name   string `json:"name"`
+	Action Action `json:"action"`
+	Before Value  `json:"before"`
+	After  Value  `json:"after"`
+}
+
+const documentVersion = 1
+
+// HasChanges reports whether applying the plan would do anything.
+func (p *Plan) HasChanges() bool { return len(p.Changes)+len(p.Outputs) > 0 || p.Omitted > 0 }
+
+// Describe turns what `tofu show -json` says about a saved plan into the
+// document to keep and the digest of its changes.
+func Describe(show []byte) (document []byte, changesDigest string, err error) {
+	p, err := ReadPlan(show)
+	if err != nil {
+		return nil, "", err
+	}
+	if document, err = json.Marshal(p); err != nil {
+		return nil, "", fmt.Errorf("write the readable plan: %w", err)
+	}
+	return document, p.ChangesDigest, nil
+}
+
+// Decode reads a document that Describe made.
+func Decode(document []byte) (*Plan, error) {
+	var p Plan
+	if err := json.Unmarshal(document, &p); err != nil {
+		return nil, fmt.Errorf("read the readable plan: %w", err)
+	}
+	if p.Version != documentVersion {
+		return nil, fmt.Errorf("read the readable plan: its version is %d, this Yuba reads %d", p.Version, documentVersion)
+	}
+	return &p, nil
+}
+
+// shown is the part of `tofu show -json` that is read.
+type shown struct {
+	FormatVersion    string                         `json:"format_version"`
+	TerraformVersion string                         `json:"terraform_version"`
+	ResourceChanges  []shownResource                `json:"resource_changes"`
+	ResourceDrift    []shownResource                `json:"resource_drift"`
+	OutputChanges    map[string]shownChange         `json:"output_changes"`
+	Variables        map[string]struct{ Value any } `json:"variables"`
+	Configuration    struct {
+		RootModule struct {
+			Variables map[string]struct {
+				Sensitive bool `json:"sensitive"`
+			} `json:"variables"`
+		} `json:"root_module"`
+	} `json:"configuration"`
+}
+
+type shownResource struct {
+	Address         string      `json:"address"`
+	PreviousAddress string      `json:"previous_address"`
+	Deposed         string      `json:"deposed"`
+	Mode            string      `json:"mode"`
+	Type            string      `json:"type"`
+	Name            string      `json:"name"`
+	ActionReason    string      `json:"action_reason"`
+	Change          shownChange `json:"change"`
+}
+
+type shownChange struct {
+	Actions         []string `json:"actions"`
+	Before          any      `json:"before"`
+	After           any      `json:"after"`
+	AfterUnknown    any      `json:"after_unknown"`
+	BeforeSensitive any      `json:"before_sensitive"`
+	AfterSensitive  any      `json:"after_sensitive"`
+	ReplacePaths    [][]any  `json:"replace_paths"`
+	Importing       *struct {
+		ID       string `json:"id"`
+		Identity any    `json:"identity"`
+	} `json:"importing"`
+	GeneratedConfig string `json:"generated_config"`
+}
+
+// ReadPlan reads what `tofu show -json` says about a saved plan. Sensitive
+// values are not in what it returns.
+func ReadPlan(show []byte) (*Plan, error) {
+	decoder := json.NewDecoder(bytes.NewReader(show))
+	decoder.UseNumber()
+	var s shown
+	if err := decoder.Decode(&s); err != nil {
+		return nil, errors.New("read the plan: what the tool says about it is not valid JSON")
+	}
+	if major, _, _ := strings.Cut(s.FormatVersion, "."); major != "1" {
+		return nil, fmt.Errorf("read the plan: its format is %q, this Yuba reads 1.x", s.FormatVersion)
+	}
+	p := &Plan{Version: documentVersion, Tool: s.TerraformVersion, ChangesDigest: s.digest()}
+	r := s.redactor()
+	for i := range s.ResourceDrift {
+		c := &s.ResourceDrift[i]
+		if action, _ := c.Change.action(); action != NoOp {
+			p.Drift = p.keep(p.Drift, c, r)
+		}
+	}
+	for i := range s.ResourceChanges {
+		if c := &s.ResourceChanges[i]; c.matters() {
+			p.Changes = p.keep(p.Changes, c, r)
+			p.Counts.add(c)
+		}
+	}
+	for name, change := range s.OutputChanges {
+		if action, _ := change.action(); action != NoOp {
+			before, after := r.values(&change)
+			p.Outputs = append(p.Outputs, OutputValueChange{Name: name, Action: action, Before: before, After: after})
+		}
+	}
+	sort.Slice(p.Outputs, func(i, j int) bool { return p.Outputs[i].Name < p.Outputs[j].Name })
+	return p, nil
+}
+
+func (p *Plan) keep(list []ResourceChange, c *shownResource, r *redactor) []ResourceChange {
+	if len(list) >= maxChanges {
+		p.Omitted++
+		return list
+	}
+	action, createFirst := c.Change.action()
+	change := ResourceChange{
+		Address: c.Address, Deposed: c.Deposed, Mode: c.Mode, Type: c.Type, Name: c.Name,
+		Action: action, CreateFirst: createFirst, Forgets: action == Replace && c.Change.has("forget"),
+		Reason: c.ActionReason, Replaces: c.Change.ReplacePaths,
+	}
+	if c.moved() {
+		change.Previous = c.PreviousAddress
+	}
+	if i := c.Change.Importing; i != nil {
+		change.Import, change.Imports = i.ID, true
+	}
+	change.Before, change.After = r.values(&c.Change)
+	return append(list, change)
+}
+
+// matters leaves out what tofu does not speak about either.
+func (c *shownResource) matters() bool {
+	action, _ := c.Change.action()
+	switch {
+	case c.Mode != "managed" && action == Delete, c.Mode == "ephemeral":
+		return false
+	case action == NoOp:
+		return c.moved() || c.Change.Importing != nil
+	}
+	return true
+}
+
+func (c *shownResource) moved() bool {
+	return c.PreviousAddress != "" && c.PreviousAddress != c.Address
+}
+
+func (c *shownChange) has(action string) bool {
+	for _, a := range c.Actions {
+		if a == action {
+			return true
+		}
+	}
+	return false
+}
+
+// action folds tofu's list of actions into one.
+func (c *shownChange) action() (action Action, createFirst bool) {
+	switch {
+	case len(c.Actions) == 2:
+		return Replace, c.Actions[0] == "create" && !c.has("forget")
+	case c.has("create"):
+		return Create, false
+	case c.has("read"):
+		return Read, false
+	case c.has("update"):
+		return Update, false
+	case c.has("delete"):
+		return Delete, false
+	case c.has("forget"):
+		return Forget, false
+	}
+	return NoOp, false
+}
+
+// add counts a change as tofu's own summary does.
+func (c *Counts) add(r *shownResource) {
+	if r.Change.Importing != nil {
+		c.Import++
+	}
+	action, _ := r.Change.action()
+	switch action {
+	case Create:
+		c.Add++
+	case Update:
+		c.Change++
+	case Delete:
+		c.Destroy++
+	case Forget:
+		c.Forget++
+	case Replace:
+		c.Add++
+		if r.Change.has("forget") {
+			c.Forget++
+		} else {
+			c.Destroy++
+		}
+	}
+}
