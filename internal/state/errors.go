@@ -16,7 +16,7 @@ var ErrNoVersion = errors.New("no such version")
 // CorruptError reports bytes that are not a state. They are left as they are.
 type CorruptError struct {
 	Key Key
-	// Where the bytes are: the Secret, a version, or what a run wrote.
+	// Where the bytes are: the Secret or a version.
 	Where string
 	Err   error
 }
@@ -28,6 +28,18 @@ func (e *CorruptError) Error() string {
 }
 
 func (e *CorruptError) Unwrap() error { return e.Err }
+
+// InvalidError reports that what was to be written is not a state. Nothing was stored.
+type InvalidError struct {
+	Key Key
+	Err error
+}
+
+func (e *InvalidError) Error() string {
+	return fmt.Sprintf("write the state of %s: what was to be written is not a state: %v. Nothing was changed", e.Key, e.Err)
+}
+
+func (e *InvalidError) Unwrap() error { return e.Err }
 
 // VanishedError reports that there is no state where one has been.
 type VanishedError struct {
@@ -83,9 +95,9 @@ func (e *LockedError) Error() string {
 		fmt.Fprintf(&b, " since %s", e.Info.Created.UTC().Format(time.RFC3339))
 	}
 	if e.Info.Operation != "" {
-		fmt.Fprintf(&b, " for %s", e.Info.Operation)
+		fmt.Fprintf(&b, " for %s", printable(e.Info.Operation))
 	}
 	fmt.Fprintf(&b, " (lock %s).\nAnother run may be writing it. If that run is gone:\n    yuba force-unlock %s %s",
-		e.Info.ID, e.Key, e.Info.ID)
+		printable(e.Info.ID), e.Key, shellWord(e.Info.ID))
 	return b.String()
 }

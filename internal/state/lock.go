@@ -34,7 +34,7 @@ func NewLockInfo(operation, who string) LockInfo {
 	return LockInfo{ID: string(uuid.NewUUID()), Operation: operation, Who: who, Created: time.Now().UTC()}
 }
 
-func (i LockInfo) who() string { return cmp.Or(i.Who, "somebody unnamed") }
+func (i LockInfo) who() string { return cmp.Or(printable(i.Who), "somebody unnamed") }
 
 // Lock takes the state's lock; a *LockedError says who has it. Taking a lock that the same id holds already succeeds.
 func (s *Store) Lock(ctx context.Context, key Key, info LockInfo) error {

@@ -163,3 +163,13 @@ func TestALockWithADamagedAnnotationIsStillHeld(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestALockErrorObeysNobody(t *testing.T) {
+	hostile := LockInfo{ID: "x'; rm -rf ~", Who: "me\x1b[2J\nfake: line", Operation: "a\rb"}
+	err := &LockedError{Key: Key{Namespace: "team-a", Suffix: "vpc"}, Info: hostile, Action: "lock"}
+	want := "lock team-a/vpc: state locked by me[2Jfake: line for ab (lock x'; rm -rf ~).\n" +
+		"Another run may be writing it. If that run is gone:\n    yuba force-unlock team-a/vpc " + `'x'\''; rm -rf ~'`
+	if diff := cmp.Diff(want, err.Error()); diff != "" {
+		t.Error(diff)
+	}
+}

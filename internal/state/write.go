@@ -32,7 +32,7 @@ func (s *Store) Write(ctx context.Context, key Key, request WriteRequest) (Versi
 	}
 	next, err := newSnapshot(request.Data)
 	if err != nil {
-		return Version{}, &CorruptError{Key: key, Where: "what was to be written", Err: err}
+		return Version{}, &InvalidError{Key: key, Err: err}
 	}
 	// An API that does not answer must not keep the version from being stored.
 	secret, unreachable := s.getSecret(ctx, key)

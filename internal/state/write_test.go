@@ -199,8 +199,8 @@ func TestOnlyStatesAreWritten(t *testing.T) {
 	f := newFixture(t)
 	for _, data := range []string{"", "{", "{}", "hunter2"} {
 		_, err := f.Write(t.Context(), f.key, WriteRequest{Data: []byte(data)})
-		var corrupt *CorruptError
-		if !errors.As(err, &corrupt) {
+		var invalid *InvalidError
+		if !errors.As(err, &invalid) {
 			t.Errorf("%q: %v", data, err)
 		}
 	}
@@ -259,5 +259,15 @@ func TestAPointerToOtherContentIsNotFollowed(t *testing.T) {
 	var corrupt *CorruptError
 	if !errors.As(err, &corrupt) {
 		t.Errorf("got %v", err)
+	}
+}
+
+func BenchmarkWrite(b *testing.B) {
+	f := newFixture(b)
+	var previous Mark
+	serial := 0
+	for b.Loop() {
+		serial++
+		previous = f.write("run", previous, aState(serial, noise(8<<10))).Mark()
 	}
 }
