@@ -44,7 +44,7 @@ func answering(ctx context.Context, config *rest.Config) error {
 		return fmt.Errorf("make a client: %w", err)
 	}
 	return until(ctx, "the API server answers", func(ctx context.Context) error {
-		return client.RESTClient().Get().AbsPath("/livez/ping").Do(ctx).Error()
+		return client.RESTClient().Get().AbsPath("/livez/ping").MaxRetries(0).Do(ctx).Error()
 	})
 }
 
@@ -55,7 +55,7 @@ func complete(ctx context.Context, config *rest.Config) error {
 		return fmt.Errorf("make a client: %w", err)
 	}
 	if err := until(ctx, "the API server is ready", func(ctx context.Context) error {
-		return client.RESTClient().Get().AbsPath("/readyz").Do(ctx).Error()
+		return client.RESTClient().Get().AbsPath("/readyz").MaxRetries(0).Do(ctx).Error()
 	}); err != nil {
 		return err
 	}

@@ -7,22 +7,24 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/sha256"
 	_ "embed"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"path"
-	"strings"
 	"sync"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 )
@@ -58,6 +60,10 @@ func Roles(ctx context.Context, config *rest.Config) error {
 	})
 }
 
+// digestAnnotation holds, on an installed kind, the digest of the document it was made from. A start that finds it need not
+// apply the document again, which takes long: kinds are large.
+const digestAnnotation = "yuba.dev/installed-from"
+
 // Kinds applies the CRDs in the *.yaml files of kinds and returns when all of them are served.
 func Kinds(ctx context.Context, config *rest.Config, kinds fs.FS) error {
 	if kinds == nil {
@@ -71,20 +77,68 @@ func Kinds(ctx context.Context, config *rest.Config, kinds fs.FS) error {
 	if err != nil {
 		return err
 	}
+	there, err := installed(ctx, config)
+	if err != nil {
+		return err
+	}
 	return each(documents, func(document []byte) error {
-		var crd apiextensionsv1.CustomResourceDefinition
-		if err := yaml.Unmarshal(document, &crd); err != nil {
-			return fmt.Errorf("read a kind to install: %w", err)
+		digest := fmt.Sprintf("sha256:%x", sha256.Sum256(document))
+		name, found := there[digest]
+		if !found {
+			var err error
+			if name, err = applyKind(ctx, client, document, digest); err != nil {
+				return err
+			}
 		}
-		if crd.Kind != "CustomResourceDefinition" {
-			return fmt.Errorf("install %s %s: only kinds can be installed. This is a bug in Yuba", crd.Kind, crd.Name)
-		}
-		_, err := client.ApiextensionsV1().CustomResourceDefinitions().Patch(ctx, crd.Name, types.ApplyYAMLPatchType, document, applied)
-		if err != nil {
-			return fmt.Errorf("install kind %s: %w", crd.Name, err)
-		}
-		return waitServed(ctx, client, &crd)
+		return waitServed(ctx, client, name)
 	})
+}
+
+// installed returns the names of the kinds that are there by the digests of their documents.
+func installed(ctx context.Context, config *rest.Config) (map[string]string, error) {
+	client, err := metadata.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("make a client for kinds: %w", err)
+	}
+	list, err := client.Resource(apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions")).
+		List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("list the installed kinds: %w", err)
+	}
+	there := map[string]string{}
+	for _, kind := range list.Items {
+		there[kind.Annotations[digestAnnotation]] = kind.Name
+	}
+	return there, nil
+}
+
+// applyKind applies one CRD and returns its name.
+func applyKind(ctx context.Context, client *apiextensions.Clientset, document []byte, digest string) (string, error) {
+	crd := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal(document, &crd.Object); err != nil {
+		return "", fmt.Errorf("read a kind to install: %w", err)
+	}
+	if crd.GetKind() != "CustomResourceDefinition" {
+		return "", fmt.Errorf("install %s %s: only kinds can be installed. This is a bug in Yuba", crd.GetKind(), crd.GetName())
+	}
+	annotations := crd.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[digestAnnotation] = digest
+	crd.SetAnnotations(annotations)
+	data, err := crd.MarshalJSON()
+	if err != nil {
+		return "", fmt.Errorf("install kind %s: %w", crd.GetName(), err)
+	}
+	// The answer's content is not needed, and decoding a large kind takes its time.
+	err = client.ApiextensionsV1().RESTClient().Patch(types.ApplyPatchType).Resource("customresourcedefinitions").
+		Name(crd.GetName()).VersionedParams(&applied, metav1.ParameterCodec).Body(data).
+		SetHeader("Accept", "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io").Do(ctx).Error()
+	if err != nil {
+		return "", fmt.Errorf("install kind %s: %w", crd.GetName(), err)
+	}
+	return crd.GetName(), nil
 }
 
 func readAll(kinds fs.FS) ([][]byte, error) {
@@ -119,14 +173,20 @@ func split(data []byte) ([][]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		var content map[string]any
-		if err := yaml.Unmarshal(document, &content); err != nil {
-			return nil, err
-		}
-		if len(content) > 0 && strings.TrimSpace(string(document)) != "" {
+		if !isEmpty(document) {
 			documents = append(documents, document)
 		}
 	}
+}
+
+func isEmpty(document []byte) bool {
+	for line := range bytes.Lines(document) {
+		line = bytes.TrimSpace(line)
+		if len(line) > 0 && line[0] != '#' && !bytes.Equal(line, []byte("---")) {
+			return false
+		}
+	}
+	return true
 }
 
 // each works on all documents at once and joins what went wrong.

@@ -17,48 +17,46 @@ import (
 // patience is far more than the second or two a kind takes on a busy machine.
 const patience = 30 * time.Second
 
-// waitServed returns when the kind is established and discovery shows it in all its served versions.
-func waitServed(ctx context.Context, client *apiextensions.Clientset, crd *apiextensionsv1.CustomResourceDefinition) error {
-	reason := "it is not there"
-	err := wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
-		current, err := client.ApiextensionsV1().CustomResourceDefinitions().Get(ctx, crd.Name, metav1.GetOptions{})
-		if err != nil {
-			reason = err.Error()
-			return false, nil
-		}
-		var established bool
-		if established, reason = isEstablished(current); !established {
-			return false, nil
-		}
+// waitServed returns when discovery shows all served versions of the kind, which it does once the kind is established.
+func waitServed(ctx context.Context, client *apiextensions.Clientset, name string) error {
+	crd, err := client.ApiextensionsV1().CustomResourceDefinitions().Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return fmt.Errorf("wait until kind %s is served: %w", name, err)
+	}
+	err = wait.PollUntilContextTimeout(ctx, 25*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
 		for _, version := range crd.Spec.Versions {
-			if version.Served && !isDiscovered(client, crd, version.Name) {
-				reason = "discovery does not show version " + version.Name
+			if version.Served && !isDiscovered(ctx, client, crd, version.Name) {
 				return false, nil
 			}
 		}
 		return true, nil
 	})
 	if err != nil {
-		return fmt.Errorf("wait until kind %s is served: %s: %w", crd.Name, reason, err)
+		return fmt.Errorf("wait until kind %s is served: %s: %w", name, whyNotServed(client, name), err)
 	}
 	return nil
 }
 
-func isEstablished(crd *apiextensionsv1.CustomResourceDefinition) (established bool, reason string) {
-	reason = "it is not established yet"
+// whyNotServed asks the kind itself.
+func whyNotServed(client *apiextensions.Clientset, name string) string {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	crd, err := client.ApiextensionsV1().CustomResourceDefinitions().Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return err.Error()
+	}
 	for _, condition := range crd.Status.Conditions {
-		switch {
-		case condition.Type == apiextensionsv1.NamesAccepted && condition.Status == apiextensionsv1.ConditionFalse:
-			return false, condition.Message
-		case condition.Type == apiextensionsv1.Established && condition.Status == apiextensionsv1.ConditionTrue:
-			established = true
+		if condition.Status == apiextensionsv1.ConditionFalse {
+			return condition.Message
 		}
 	}
-	return established, reason
+	return "discovery does not show it"
 }
 
-func isDiscovered(client *apiextensions.Clientset, crd *apiextensionsv1.CustomResourceDefinition, version string) bool {
-	list, err := client.Discovery().ServerResourcesForGroupVersion(crd.Spec.Group + "/" + version)
+// isDiscovered asks once: a server that starts wants to be asked again after five seconds, and a client obeys by itself.
+func isDiscovered(ctx context.Context, client *apiextensions.Clientset, crd *apiextensionsv1.CustomResourceDefinition, version string) bool {
+	list := &metav1.APIResourceList{}
+	err := client.ApiextensionsV1().RESTClient().Get().AbsPath("/apis", crd.Spec.Group, version).MaxRetries(0).Do(ctx).Into(list)
 	if err != nil {
 		return false
 	}
