@@ -223,22 +223,35 @@ func (w *wireDiagnostic) diagnostic() diagnostic.Diagnostic {
 	return d
 }
 
-// TakeState separates an emergency dump of the state from its line. tofu
-// writes one when it could store the state nowhere else. The line that comes
-// back is fit for a log; the state is not and belongs with the states.
+// TakeState makes a line fit for a log. It takes out the emergency dump of the
+// state that tofu writes when it could store the state nowhere else, and hands
+// it back: it belongs with the states. And it drops the two sides of a failed
+// condition, in which tofu shows sensitive values although it marks them as
+// such; the diagnostic's text does without.
 func TakeState(line []byte) (clean []byte, state json.RawMessage) {
-	if !bytes.Contains(line, []byte(`"state"`)) {
+	if !bytes.Contains(line, []byte(`"state"`)) && !bytes.Contains(line, []byte(`"difference"`)) {
 		return line, nil
 	}
-	var m map[string]json.RawMessage
-	if json.Unmarshal(line, &m) != nil || len(m["state"]) == 0 {
+	var m, diagnostic map[string]json.RawMessage
+	if json.Unmarshal(line, &m) != nil {
 		return line, nil
 	}
 	state = m["state"]
 	delete(m, "state")
-	clean, err := json.Marshal(m)
-	if err != nil {
-		return nil, state
+	if raw := m["diagnostic"]; raw != nil && json.Unmarshal(raw, &diagnostic) == nil {
+		delete(diagnostic, "difference")
+		m["diagnostic"] = encode(diagnostic)
 	}
-	return clean, state
+	return encode(m), state
+}
+
+// encode writes JSON as tofu does, without escapes for HTML.
+func encode(m map[string]json.RawMessage) []byte {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if encoder.Encode(m) != nil {
+		return nil // cannot be: it was JSON before
+	}
+	return bytes.TrimRight(out.Bytes(), "\n")
 }

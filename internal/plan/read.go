@@ -186,6 +186,9 @@ func (p *Plan) keep(list []ResourceChange, c *shownResource, r *redactor) []Reso
 	}
 	if i := c.Change.Importing; i != nil {
 		change.Import, change.Imports = i.ID, true
+		if r.hides(i.ID) {
+			change.Import = SensitiveMark
+		}
 	}
 	change.Before, change.After = r.values(&c.Change)
 	return append(list, change)

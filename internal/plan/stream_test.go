@@ -175,6 +175,41 @@ func TestStateDumpIsTakenOutOfItsLine(t *testing.T) {
 	}
 }
 
+// TestLogLinesHaveNoSensitiveValues runs the check in which tofu itself shows
+// a sensitive value.
+func TestLogLinesHaveNoSensitiveValues(t *testing.T) {
+	w := newWorkdir(t, `variable "password" {
+  sensitive = true
+  default   = "s3cr3t"
+}
+check "c" {
+  assert {
+    condition     = var.password == "x"
+    error_message = "No."
+  }
+}`)
+	out := w.run("plan", "-json")
+	if !bytes.Contains(out, []byte("s3cr3t")) {
+		t.Log("this tofu does not show it any more")
+	}
+	found := false
+	for line := range bytes.Lines(out) {
+		clean, _ := TakeState(line)
+		if bytes.Contains(clean, []byte("s3cr3t")) || strings.Contains(RenderLine(line, false), "s3cr3t") {
+			t.Errorf("shown in %s", clean)
+		}
+		if e := ParseEvent(clean); e.Diagnostic != nil {
+			found = true
+			if diff := cmp.Diff(ParseEvent(line), e); diff != "" {
+				t.Error(diff)
+			}
+		}
+	}
+	if !found {
+		t.Errorf("no diagnostic in\n%s", out)
+	}
+}
+
 func TestRenderLine(t *testing.T) {
 	cases := map[string]struct{ in, want string }{
 		"a line that is no message stays":     {"hello\x1b[31m\n", `hello\u001b[31m`},

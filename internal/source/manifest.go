@@ -119,14 +119,14 @@ func scanDir(dir, below string, keep func(string) bool, out map[string]Stat) err
 		}
 		if st.Mode&unix.S_IFMT == unix.S_IFDIR {
 			// A directory's times change with every file that tofu puts there.
-			out[name] = Stat{Mode: uint32(st.Mode), IsDir: true}
+			out[name] = Stat{Mode: uint32(st.Mode), IsDir: true} //nolint:unconvert // 16 bits on some systems
 			if err := scanDir(dir, name, keep, out); err != nil {
 				return err
 			}
 			continue
 		}
 		out[name] = Stat{
-			Size: st.Size, Mode: uint32(st.Mode), Inode: uint64(st.Ino),
+			Size: st.Size, Mode: uint32(st.Mode), Inode: st.Ino, //nolint:unconvert // 16 bits on some systems
 			Mtime: unix.TimespecToNsec(st.Mtim), Ctime: unix.TimespecToNsec(st.Ctim),
 		}
 	}
