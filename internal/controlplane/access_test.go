@@ -167,7 +167,7 @@ func TestSecretsAreEncryptedAtRest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stored := rawValue(t, "/registry/secrets/"+namespace+"/sealed")
+	stored := rawValue(t, shared, "/registry/secrets/"+namespace+"/sealed")
 	if !bytes.HasPrefix(stored, []byte("k8s:enc:secretbox:v1:")) {
 		t.Errorf("the stored Secret starts with %.30q", stored)
 	}
@@ -181,16 +181,16 @@ func TestSecretsAreEncryptedAtRest(t *testing.T) {
 }
 
 // rawValue reads a key from etcd with the API server's certificate.
-func rawValue(t *testing.T, key string) []byte {
+func rawValue(t *testing.T, p *ControlPlane, key string) []byte {
 	t.Helper()
-	pair, err := shared.keys.etcdClient.Load()
+	pair, err := p.keys.etcdClient.Load()
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := shared.keys.etcdTLS().Clone()
-	config.RootCAs, config.GetCertificate = shared.keys.etcd.Pool(), nil
+	config := p.keys.etcdTLS().Clone()
+	config.RootCAs, config.GetCertificate = p.keys.etcd.Pool(), nil
 	config.Certificates = append(config.Certificates, *pair)
-	client, err := clientv3.New(clientv3.Config{Endpoints: []string{shared.etcd.Endpoint()}, TLS: config,
+	client, err := clientv3.New(clientv3.Config{Endpoints: []string{p.etcd.Endpoint()}, TLS: config,
 		Logger: zap.NewNop()})
 	if err != nil {
 		t.Fatal(err)

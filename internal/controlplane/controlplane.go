@@ -110,7 +110,8 @@ func (p *ControlPlane) startEtcd(ctx context.Context) (err error) {
 		return err
 	}
 	p.etcd, err = etcd.Start(ctx, etcd.Options{
-		Dir: p.dir.Etcd(), TLS: p.keys.etcdTLS(), Quota: p.options.etcdQuota, Log: p.options.Log,
+		Dir: p.dir.Etcd(), TLS: p.keys.etcdTLS(), Log: p.options.Log,
+		Quota: p.options.etcdQuota, UpkeepEvery: p.options.etcdUpkeep,
 	})
 	return err
 }
@@ -279,4 +280,14 @@ func (p *ControlPlane) Backup(ctx context.Context, w io.Writer) error {
 	snapshot := p.etcd.Snapshot()
 	defer snapshot.Close()
 	return backup.Write(ctx, w, p.dir, snapshot, backup.Origin{Version: p.options.Version, Created: time.Now().UTC()})
+}
+
+// StageRestore verifies an archive and leaves it in the data directory for the next Start, which puts it in place of what is
+// there. It may be called while a control plane runs on the directory, and changes nothing there.
+func StageRestore(dataDir string, archive io.Reader) (backup.Origin, error) {
+	dir, err := datadir.Open(dataDir)
+	if err != nil {
+		return backup.Origin{}, err
+	}
+	return backup.Stage(dir, archive)
 }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/http"
+	"time"
 
 	"github.com/yuba-dev/yuba/internal/controlplane/datadir"
 	"k8s.io/client-go/rest"
@@ -33,8 +34,9 @@ type Options struct {
 	Mount func(*rest.Config) (map[string]http.Handler, error)
 
 	// Tests make certificates short-lived and the store small.
-	life      lifetimes
-	etcdQuota int64
+	life       lifetimes
+	etcdQuota  int64
+	etcdUpkeep time.Duration
 }
 
 func (o *Options) complete() {
