@@ -16,30 +16,23 @@ var ErrNoVersion = errors.New("no such version")
 // CorruptError reports bytes that are not a state. They are left as they are.
 type CorruptError struct {
 	Key Key
-	// Where the bytes are: the Secret or a version.
+	// Where the bytes are: the Secret, a version, or what was to be written.
 	Where string
-	Err   error
+	// Offered is true for bytes that were to be written: nothing was stored.
+	Offered bool
+	Err     error
 }
 
 func (e *CorruptError) Error() string {
+	if e.Offered {
+		return fmt.Sprintf("write the state of %s: %s is not a state: %v. Nothing was changed", e.Key, e.Where, e.Err)
+	}
 	return fmt.Sprintf("read the state of %s: %s is not a state: %v.\n"+
 		"Nothing was changed. Look for an intact version and go back to it:\n"+
 		"    yuba state history %s\n    yuba state rollback %s VERSION", e.Key, e.Where, e.Err, e.Key, e.Key)
 }
 
 func (e *CorruptError) Unwrap() error { return e.Err }
-
-// InvalidError reports that what was to be written is not a state. Nothing was stored.
-type InvalidError struct {
-	Key Key
-	Err error
-}
-
-func (e *InvalidError) Error() string {
-	return fmt.Sprintf("write the state of %s: what was to be written is not a state: %v. Nothing was changed", e.Key, e.Err)
-}
-
-func (e *InvalidError) Unwrap() error { return e.Err }
 
 // VanishedError reports that there is no state where one has been.
 type VanishedError struct {

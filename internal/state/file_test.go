@@ -64,6 +64,13 @@ func TestPrintedOutputsAreWhatTofuPrints(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("outputs (-tofu +ours):\n%s", diff)
 	}
+	parsed, err := ParsePrinted([]byte(module.run("output", "-json")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, parsed); diff != "" {
+		t.Errorf("the printed document (-tofu +ours):\n%s", diff)
+	}
 	if len(got) < 15 {
 		t.Errorf("only %d outputs", len(got))
 	}
@@ -159,7 +166,9 @@ func TestParseReadsAllOfAResource(t *testing.T) {
 		"provider":"module.a.provider[\"registry.opentofu.org/hashicorp/time\"].alias",
 		"instances":[
 			{"index_key":1,"status":"tainted","attributes":{"id":"i"},"dependencies":["t.d"],
-			 "sensitive_attributes":[[{"type":"get_attr","value":"s"},{"type":"index","value":{"value":{"in":"a set"},"type":["object",{"in":"string"}]}}],
+			 "sensitive_attributes":[
+			  [{"type":"get_attr","value":"s"},
+			   {"type":"index","value":{"value":{"in":"a set"},"type":["object",{"in":"string"}]}}],
 			  [{"type":"get_attr","value":"l"},{"type":"index","value":{"value":0,"type":"number"}}]]},
 			{"index_key":1,"deposed":"0a","attributes_flat":{"id":"old"}}]}]}`))
 	if err != nil {

@@ -32,7 +32,7 @@ func (s *Store) Write(ctx context.Context, key Key, request WriteRequest) (Versi
 	}
 	next, err := newSnapshot(request.Data)
 	if err != nil {
-		return Version{}, &InvalidError{Key: key, Err: err}
+		return Version{}, &CorruptError{Key: key, Where: "what was to be written", Offered: true, Err: err}
 	}
 	// An API that does not answer must not keep the version from being stored.
 	secret, unreachable := s.getSecret(ctx, key)
@@ -110,7 +110,10 @@ func (s *Store) mayReplace(ctx context.Context, key Key, current *Snapshot, requ
 	return &ConflictError{Key: key, Expected: request.Previous, Found: current.Mark(), Stored: version}
 }
 
-func (s *Store) replace(ctx context.Context, key Key, secret *corev1.Secret, data []byte, version Version, labels map[string]string) error {
+// replace writes the state into the Secret, a new one for nil.
+func (s *Store) replace(
+	ctx context.Context, key Key, secret *corev1.Secret, data []byte, version Version, labels map[string]string,
+) error {
 	if secret == nil {
 		secret = new(corev1.Secret)
 	}

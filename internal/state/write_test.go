@@ -161,13 +161,14 @@ func TestAChangeBetweenReadingAndWritingIsJudgedAnew(t *testing.T) {
 			f := newFixture(t)
 			base := f.write("run-1", Mark{}, aState(1, "base"))
 			meddled := false
-			f.faulty(interceptor.Funcs{Update: func(ctx context.Context, c client.WithWatch, object client.Object, o ...client.UpdateOption) error {
+			update := func(ctx context.Context, c client.WithWatch, object client.Object, o ...client.UpdateOption) error {
 				if !meddled {
 					meddled = true
 					f.meddle(map[string][]byte{dataKey: packed(t, test.content)[dataKey], "touched": nil})
 				}
 				return c.Update(ctx, object, o...)
-			}})
+			}
+			f.faulty(interceptor.Funcs{Update: update})
 			_, err := f.Write(t.Context(), f.key, WriteRequest{Data: aState(2, "ours"), Previous: base.Mark(), RunID: "run-2"})
 			var conflict *ConflictError
 			if errors.As(err, &conflict) != test.conflict || (err != nil) != test.conflict {
@@ -199,8 +200,8 @@ func TestOnlyStatesAreWritten(t *testing.T) {
 	f := newFixture(t)
 	for _, data := range []string{"", "{", "{}", "hunter2"} {
 		_, err := f.Write(t.Context(), f.key, WriteRequest{Data: []byte(data)})
-		var invalid *InvalidError
-		if !errors.As(err, &invalid) {
+		var corrupt *CorruptError
+		if !errors.As(err, &corrupt) || !corrupt.Offered {
 			t.Errorf("%q: %v", data, err)
 		}
 	}
