@@ -17,6 +17,10 @@ import (
 	"github.com/yuba-dev/yuba/internal/run"
 )
 
+// maxState is the most that is read of a state. One over the run's limit fails the run, but is shipped: the server may
+// refuse it, then it is kept here.
+const maxState = 1 << 30
+
 // outputReserve is set aside on disk for the apply's output, beside thrice the state: an encoded state must fit.
 const outputReserve = 4 << 20
 
@@ -84,6 +88,9 @@ func (j *job) judgeApply(c command, stream *plan.Stream, e exit) error {
 		succeeded = stream.ApplyDone && len(stream.Errors()) == 0
 	}
 	j.result.Applied = succeeded || len(stream.Errors()) > 0 && e.signal == 0
+	if size, limit := j.stateSize(), j.spec.Limits.StateBytes; limit > 0 && size > limit {
+		return failed(run.FailureLimit, "keep the state: it has %d bytes, the limit is %d. The apply itself was done; split the stack, or raise the limit", size, limit)
+	}
 	if succeeded {
 		return nil
 	}
@@ -112,8 +119,7 @@ func (j *job) applyError(c command, stream *plan.Stream, e exit) error {
 
 // offerState ships the state file if it holds a complete state that is new.
 func (j *job) offerState(string) {
-	limit := orDefault(j.spec.Limits.StateBytes, run.DefaultLimits().StateBytes)
-	state, err := j.space.read(j.space.inModule(j.space.stateIn()), 2*limit)
+	state, err := j.space.read(j.space.inModule(j.space.stateIn()), maxState)
 	if err != nil || len(state) == 0 {
 		return // not there yet, or being written
 	}
@@ -127,8 +133,7 @@ func (j *job) rescueStates() {
 		return
 	}
 	j.offerState("")
-	limit := orDefault(j.spec.Limits.StateBytes, run.DefaultLimits().StateBytes)
-	state, err := j.space.read(j.space.inModule(erroredName), 2*limit)
+	state, err := j.space.read(j.space.inModule(erroredName), maxState)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:

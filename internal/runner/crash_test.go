@@ -104,7 +104,9 @@ func (b *bench) planning(name string) (*fakeRun, func()) {
 	if err := syscall.Mkfifo(gate, 0o600); err != nil {
 		b.t.Fatal(err)
 	}
-	r := b.server.submit(b.stack(name, run.OperationPlanAndApply, program(`resource "terraform_data" "a" { input = file("../home/gate") }`)))
+	r := b.stack(name, run.OperationPlanAndApply, program(`resource "terraform_data" "a" { input = file("../home/gate") }`))
+	r.spec.Limits.Grace = run.Duration(500 * time.Millisecond) // who reads a pipe hears no signal
+	b.server.submit(r)
 	// A pipe opens for writing without waiting as soon as somebody reads.
 	var writer *os.File
 	eventually(b.t, "a plan at the gate", func() (ok bool) {

@@ -120,15 +120,16 @@ func (f *follower) take(line []byte, module string, known bool) {
 		f.job.rescued(state, "tofu could write it nowhere but in its output")
 	}
 	line = f.job.mask.line(line)
+	event := plan.Event{Type: plan.Raw, Message: string(line)}
 	if module == moduleStdout {
-		f.stream.Feed(line)
+		event = f.stream.Feed(line)
 	} else {
-		f.stream.Add(plan.Event{Type: plan.Raw, Message: string(line)})
+		f.stream.Add(event)
 	}
 	if known {
 		return
 	}
-	if module != moduleStdout || !isMessage(line) {
+	if event.Type == plan.Raw {
 		level := "info"
 		if module == moduleStderr {
 			level = "error"
@@ -136,10 +137,6 @@ func (f *follower) take(line []byte, module string, known bool) {
 		line = wrap(level, module, "", string(line))
 	}
 	f.job.log.append(line)
-}
-
-func isMessage(line []byte) bool {
-	return len(line) > 0 && line[0] == '{' && bytes.Contains(line, []byte(`"@message"`)) && json.Valid(line)
 }
 
 // linesInLog counts the lines of the recorded process that the log has, by where they came from.

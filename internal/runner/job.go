@@ -132,12 +132,23 @@ func (j *job) conclude(ctx context.Context) {
 	if err := j.spool.writeJSON(resultFile, j.result); err != nil {
 		j.opts.Log.Error("a result could not be spooled; it is sent from memory", "run", j.id, "error", err)
 	}
-	if j.space != nil {
-		j.space.cleanUp(j.journal.TempDir)
-		j.space.close()
-		j.space = nil
+	if j.states == nil || !j.states.inMemory() {
+		j.leaveWorkspace()
 	}
 	j.deliver(ctx)
+	// States that fit on no disk were with this process only until now: the files tofu wrote were the second copy.
+	j.leaveWorkspace()
+}
+
+func (j *job) leaveWorkspace() {
+	if j.space == nil {
+		return
+	}
+	if j.states == nil || !j.states.inMemory() {
+		j.space.cleanUp(j.journal.TempDir)
+	}
+	j.space.close()
+	j.space = nil
 }
 
 // deliver sends what the server does not have yet. When ctx ends first everything stays in the spool.
@@ -189,6 +200,8 @@ func (j *job) discard() {
 
 // stopper holds at most one wish to stop, and the process it is to reach.
 type stopper struct {
+	// wished is called, when set, with the first wish.
+	wished  context.CancelFunc
 	mu      sync.Mutex
 	reason  string
 	process *process
@@ -205,6 +218,9 @@ func (s *stopper) ask(reason string, spareApply bool) {
 	}
 	if s.reason == "" {
 		s.reason = reason
+		if s.wished != nil {
+			s.wished()
+		}
 	}
 	s.spare = spareApply
 	if s.process != nil && !(s.spare && s.process.step == run.StepApply) {
@@ -220,6 +236,18 @@ func (s *stopper) attach(p *process) {
 	if p != nil && s.reason != "" && !(s.spare && p.step == run.StepApply) {
 		p.interrupt(s.reason)
 	}
+}
+
+// until returns a context that ends with the first wish, for waiting that changes nothing.
+func (s *stopper) until(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.wished = cancel
+	if s.reason != "" {
+		cancel()
+	}
+	return ctx, cancel
 }
 
 func (s *stopper) asked() string {

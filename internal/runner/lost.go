@@ -38,8 +38,7 @@ func (j *job) lastState() []byte {
 	if len(j.rescuedState) > 0 {
 		return j.rescuedState
 	}
-	limit := orDefault(j.spec.Limits.StateBytes, run.DefaultLimits().StateBytes)
-	state, err := j.space.read(j.space.inModule(j.space.stateIn()), 2*limit)
+	state, err := j.space.read(j.space.inModule(j.space.stateIn()), maxState)
 	if err != nil || !completeState(state) {
 		return nil // tofu died while it wrote; what it had written before is with the server, and this list errs on the safe side
 	}

@@ -174,12 +174,16 @@ func (j *job) mayApply(ctx context.Context) error {
 		return err
 	}
 	var answer run.ContinueResponse
-	_, err := j.persist(ctx, request{method: http.MethodPost, path: "/continue", into: &answer,
+	waiting, cancel := j.stop.until(ctx)
+	defer cancel()
+	_, err := j.persist(waiting, request{method: http.MethodPost, path: "/continue", into: &answer,
 		body: mustJSON(run.ContinueRequest{Step: run.StepApply, Plan: j.result.Plan})})
 	var r *refusal
 	switch {
 	case errors.As(err, &r):
 		return &failure{class: r.problem.Class, outcome: run.OutcomeCanceled, err: fmt.Errorf("ask whether to apply: %w", err)}
+	case err != nil && ctx.Err() == nil:
+		return &failure{outcome: run.OutcomeCanceled, err: errors.New("stopped before the apply: " + j.stop.asked())}
 	case err != nil:
 		return &failure{outcome: run.OutcomeInterrupted, err: fmt.Errorf("ask whether to apply: %w", err)}
 	case answer.Go:

@@ -69,7 +69,7 @@ func Run(ctx context.Context, opts Options) error {
 	defer lock.Unlock() //nolint:errcheck // the end of the process unlocks, too
 	r := &runner{
 		opts: opts, id: run.NewID(time.Now()), server: newServer(opts.Dir, opts.Version), workspaces: newLocks(),
-		tools: &toolbox{standard: opts.Tofu, known: map[string]tool{}}, active: map[string]*job{}, finished: make(chan struct{}, 1),
+		tools: &toolbox{standard: opts.Tofu, search: systemPath, known: map[string]tool{}}, active: map[string]*job{}, finished: make(chan struct{}, 1),
 	}
 	if r.confined, r.unconfinedWhy, err = probeSandbox(opts.Sandbox); err != nil {
 		return err

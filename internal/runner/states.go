@@ -75,6 +75,13 @@ func (s *stateShipper) offer(state []byte) {
 	}
 }
 
+// inMemory reports whether states are there that no disk had room for.
+func (s *stateShipper) inMemory() bool {
+	s.job.mu.Lock()
+	defer s.job.mu.Unlock()
+	return len(s.memory) > 0
+}
+
 // completeState tells a whole state from one that is being written: tofu truncates the file and writes it anew. An
 // encrypted state is a JSON object, too.
 func completeState(state []byte) bool {

@@ -86,6 +86,9 @@ func (j *job) runSteps(ctx context.Context, steps []step) {
 			if !errors.As(err, &f) {
 				f = &failure{err: err}
 			}
+			if ctx.Err() != nil && f.outcome == "" { // the runner is leaving, not the run at fault
+				f = &failure{step: f.step, outcome: run.OutcomeInterrupted, class: f.class, err: f.err}
+			}
 			if f.step == "" {
 				f.step = s.name
 			}

@@ -34,6 +34,8 @@ type tool struct {
 // toolbox remembers the versions of the programs it was asked for.
 type toolbox struct {
 	standard string
+	// search is where other tools are looked for, a list as in PATH.
+	search string
 	mu       sync.Mutex
 	known    map[string]tool // by identity
 }
@@ -70,13 +72,13 @@ func (b *toolbox) locate(name string) (string, error) {
 	if name != "tofu" && name != "terraform" {
 		return "", failed(run.FailureTool, "find the tool %q: only tofu and terraform are known", name)
 	}
-	for _, dir := range append([]string{filepath.Dir(b.standard)}, strings.Split(systemPath, ":")...) {
+	for _, dir := range append([]string{filepath.Dir(b.standard)}, strings.Split(b.search, ":")...) {
 		path := filepath.Join(dir, name)
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
 			return path, nil
 		}
 	}
-	return "", failed(run.FailureTool, "find the tool %s: it is neither beside %s nor in %s. Install it there, or use the standard tool by leaving spec.tool.name out", name, b.standard, systemPath)
+	return "", failed(run.FailureTool, "find the tool %s: it is neither beside %s nor in %s. Install it there, or use the standard tool by leaving spec.tool.name out", name, b.standard, b.search)
 }
 
 // askVersion runs the program once.
