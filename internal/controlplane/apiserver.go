@@ -12,6 +12,9 @@ import (
 	"strings"
 	"time"
 
+	// Before the API server makes its logger.
+	_ "github.com/yuba-dev/yuba/internal/controlplane/etcd/quiet"
+
 	apiextensionsapiserver "k8s.io/apiextensions-apiserver/pkg/apiserver"
 	"k8s.io/apimachinery/pkg/runtime"
 	genericapifilters "k8s.io/apiserver/pkg/endpoints/filters"

@@ -118,6 +118,9 @@ func extractMember(root string, head *tar.Header, content io.Reader) (member, er
 	if closeErr := file.Close(); err == nil {
 		err = closeErr
 	}
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return member{}, fmt.Errorf("the archive was cut off in %s", head.Name)
+	}
 	if err != nil {
 		return member{}, fmt.Errorf("extract %s: %w", head.Name, err)
 	}

@@ -24,6 +24,10 @@ func zapTo(log *slog.Logger) *zap.Logger {
 	return zap.New(slogCore{log: log.With("component", "etcd")})
 }
 
+// tooEarly is an error that etcd logs when it looks for its storage version before its first election is on record. It looks
+// again five seconds later.
+const tooEarly = "failed to update storage version"
+
 func levelOf(level zapcore.Level) slog.Level {
 	switch {
 	case level >= zapcore.DPanicLevel:
@@ -55,7 +59,11 @@ func (c slogCore) Check(entry zapcore.Entry, checked *zapcore.CheckedEntry) *zap
 
 // Write implements zapcore.Core.
 func (c slogCore) Write(entry zapcore.Entry, fields []zapcore.Field) error {
-	c.log.Log(context.Background(), levelOf(entry.Level), entry.Message, arguments(fields)...)
+	level := levelOf(entry.Level)
+	if entry.Message == tooEarly {
+		level = slog.LevelDebug
+	}
+	c.log.Log(context.Background(), level, entry.Message, arguments(fields)...)
 	return nil
 }
 
