@@ -1,0 +1,132 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+func newBackupCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "backup FILE",
+		Short: "Write everything that Yuba keeps into one file",
+		Long: `Write everything that a running "yuba up" keeps (objects, keys, states, logs, plans, archives) into one tar file. The
+file holds the keys and all secrets: keep it as safe as the data directory. "-" writes to standard output.`,
+		Example: "  yuba backup yuba-2026-01-02.tar\n  yuba backup - | age -r AGE1… > backup.age",
+		Args:    arguments(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := a.connect()
+			if err != nil {
+				return err
+			}
+			return s.backup(cmd.Context(), args[0])
+		},
+	}
+}
+
+func (s *session) backup(ctx context.Context, file string) (err error) {
+	archive, err := s.content.Backup(ctx)
+	if err != nil {
+		return fmt.Errorf("back up: %w", err)
+	}
+	defer archive.Close() //nolint:errcheck // read only
+	if file == "-" {
+		_, err := io.Copy(s.out, archive)
+		return err
+	}
+	// Under its name there is a whole backup or none.
+	temporary, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+"-*")
+	if err != nil {
+		return fmt.Errorf("back up to %s: %w", file, err)
+	}
+	defer os.Remove(temporary.Name()) //nolint:errcheck // it is gone after a success
+	p := s.newProgress("Backing up")
+	n, err := io.Copy(io.MultiWriter(temporary, p), archive)
+	p.end()
+	if err == nil {
+		err = temporary.Sync()
+	}
+	if err = errors.Join(err, temporary.Close()); err == nil {
+		err = os.Rename(temporary.Name(), file)
+	}
+	if err != nil {
+		return fmt.Errorf("back up to %s: %w", file, err)
+	}
+	s.news("Backed up %s to %s. It holds keys and secrets: keep it safe.", size(n), file)
+	return nil
+}
+
+func newRestoreCommand(a *app) *cobra.Command {
+	var yes bool
+	cmd := &cobra.Command{
+		Use:   "restore FILE",
+		Short: "Replace everything that Yuba keeps by a backup",
+		Long: `Give a backup to a running "yuba up", which verifies it, starts over with it, and keeps what it had in its data
+directory. Without a Yuba that runs, start one with an empty data directory first.`,
+		Example: "  yuba restore yuba-2026-01-02.tar",
+		Args:    arguments(1, 1),
+	}
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "restore without a question")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		archive, err := os.Open(args[0])
+		if err != nil {
+			return fmt.Errorf("restore: %w", err)
+		}
+		defer archive.Close() //nolint:errcheck // read only
+		if info, err := archive.Stat(); err == nil && info.IsDir() {
+			return exitf(exitError, "restore: %s is a directory", args[0])
+		}
+		s, err := a.connect()
+		if err != nil {
+			return err
+		}
+		if err := s.mustConfirm(yes, "Everything that this Yuba keeps is replaced by "+args[0]+"."); err != nil {
+			return err
+		}
+		if err := s.content.Restore(cmd.Context(), archive); err != nil {
+			return fmt.Errorf("restore %s: %w", args[0], err)
+		}
+		s.news("The backup is whole and accepted. Yuba starts over with it now; what it kept before stays in its data directory.")
+		return nil
+	}
+	return cmd
+}
+
+// progress tells on a terminal how many bytes have passed.
+type progress struct {
+	app   *app
+	label string
+	on    bool
+	n     int64
+	shown time.Time
+}
+
+const progressEvery = 200 * time.Millisecond
+
+func (a *app) newProgress(label string) *progress {
+	return &progress{app: a, label: label, on: isTerminal(a.err)}
+}
+
+func (p *progress) Write(b []byte) (int, error) {
+	p.n += int64(len(b))
+	if p.on && time.Since(p.shown) > progressEvery {
+		p.shown = time.Now()
+		fmt.Fprintf(p.app.err, "\r%s … %s", p.label, size(p.n))
+	}
+	return len(b), nil
+}
+
+func (p *progress) end() {
+	if p.on {
+		fmt.Fprint(p.app.err, "\r\x1b[K")
+	}
+}

@@ -1,0 +1,35 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"github.com/spf13/cobra"
+)
+
+func newCompletionCommand(a *app) *cobra.Command {
+	shells := []string{"bash", "zsh", "fish", "powershell"}
+	return &cobra.Command{
+		Use:   "completion SHELL",
+		Short: "Write the script that completes commands in a shell",
+		Long: `Write the script that lets a shell (bash, zsh, fish or powershell) complete commands, flags and names of stacks. Load
+it where the shell starts.`,
+		Example:   "  source <(yuba completion bash)\n  yuba completion zsh > \"${fpath[1]}/_yuba\"\n  yuba completion fish > ~/.config/fish/completions/yuba.fish",
+		Args:      arguments(1, 1),
+		ValidArgs: shells,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			root := cmd.Root()
+			switch args[0] {
+			case "bash":
+				return root.GenBashCompletionV2(a.out, true)
+			case "zsh":
+				return root.GenZshCompletion(a.out)
+			case "fish":
+				return root.GenFishCompletion(a.out, true)
+			case "powershell":
+				return root.GenPowerShellCompletionWithDesc(a.out)
+			}
+			return usageErrorf(cmd, "%q: want bash, zsh, fish or powershell", args[0])
+		},
+	}
+}

@@ -1,0 +1,43 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/yuba-dev/yuba/internal/server"
+)
+
+func newControllerCommand(a *app) *cobra.Command {
+	var o server.ControllerOptions
+	cmd := &cobra.Command{
+		Use:   "controller",
+		Short: "Run Yuba's controllers on the API of a cluster",
+		Long: `Run Yuba's controllers, and the runs of stacks, on this machine, with the objects in the API that the kubeconfig names.
+That API must serve the kinds (see config/crd). A tofu-controller that is alive there keeps the command from starting:
+two controllers must not work on the same objects.`,
+		Example: "  yuba controller --kubeconfig cluster.kubeconfig --data-dir /var/lib/yuba",
+		Args:    arguments(0, 0), ValidArgsFunction: noNames,
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.ContentAddress, "content-address", "127.0.0.1:7444", "where to serve logs, plans and states")
+	flags.BoolVar(&o.AllowNonLoopback, "allow-non-loopback", false, "allow addresses that other machines reach")
+	addServerFlags(cmd, &o.Common)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := a.completeServer(cmd, &o.Common); err != nil {
+			return err
+		}
+		// The data directory is where the controllers work, and not the way to the API.
+		rules := clientcmd.NewDefaultClientConfigLoadingRules()
+		rules.ExplicitPath = a.kubeconfig
+		config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &a.overrides).ClientConfig()
+		if err != nil {
+			return err
+		}
+		o.Config, o.Out = config, a.out
+		return server.RunController(cmd.Context(), o)
+	}
+	return cmd
+}

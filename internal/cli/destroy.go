@@ -1,0 +1,61 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/types"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+)
+
+func newDestroyCommand(a *app) *cobra.Command {
+	var yes bool
+	var timeout time.Duration
+	cmd := &cobra.Command{
+		Use:   "destroy NAME",
+		Short: "Destroy everything that a stack manages; the stack stays",
+		Long: `Plan the destruction of everything that a stack manages, show the plan, ask, and carry it out. The stack itself stays,
+with spec.destroy set; "yuba deploy" brings its resources back, "yuba delete" lets the stack go.`,
+		Example: "  yuba destroy vpc\n  yuba destroy vpc --yes --timeout 30m",
+		Args:    arguments(1, 1), ValidArgsFunction: a.stackNames(false),
+	}
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "approve the plan without a question")
+	cmd.Flags().DurationVar(&timeout, "timeout", 0, "how long to wait at most; what runs goes on after that")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		s, key, err := a.open(cmd, args[0])
+		if err != nil {
+			return err
+		}
+		ctx, cancel := withTimeout(cmd.Context(), timeout)
+		defer cancel()
+		return s.destroy(ctx, key, yes)
+	}
+	return cmd
+}
+
+func (s *session) destroy(ctx context.Context, key types.NamespacedName, yes bool) error {
+	before, err := s.get(ctx, key)
+	if err != nil {
+		return err
+	}
+	if before.AutoApproves() || before.Spec.Force {
+		// There will be no plan to approve, so this is the moment to ask.
+		if err := s.mustConfirm(yes, "The stack "+key.String()+" applies plans by itself, so that everything it manages is destroyed at once. There is no undo."); err != nil {
+			return err
+		}
+	}
+	request := newRequest()
+	changed, err := s.patch(ctx, "destroy", key, change{Spec: map[string]any{"destroy": true}}.
+		annotate(map[string]any{infrav1.AnnotationReconcile: request, infrav1.AnnotationRejected: nil}))
+	if err != nil {
+		return err
+	}
+	r := review{action: "destroy", yes: yes, out: &output{}, follower: follower{session: s, key: key,
+		before: lastRunOf(before), request: request, generation: changed.Generation}}
+	return r.run(ctx)
+}

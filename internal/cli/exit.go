@@ -1,0 +1,126 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// The exit codes; their words are in exitCodesText.
+const (
+	exitOK          = 0
+	exitError       = 1
+	exitUsage       = 2
+	exitNotFound    = 3
+	exitRunFailed   = 4
+	exitWaiting     = 5
+	exitInterrupted = 130
+)
+
+const exitCodesText = `Every command of yuba ends with one of these codes:
+
+  0    It is done.
+  1    It could not be done; the message says why and what to do.
+  2    The command line was wrong: an unknown command or flag, a missing argument.
+  3    The stack, plan, run or version that was named does not exist.
+  4    A run of the stack failed. What it did before it failed is in the state; "yuba logs NAME" tells what.
+  5    Nothing failed, and it is not done: a plan waits for approval, or --timeout has passed.
+  130  It was interrupted, by Ctrl-C for instance. A run that has begun goes on.
+
+"yuba kubectl" ends with the codes of kubectl.`
+
+func newExitCodesTopic() *cobra.Command {
+	return &cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: exitCodesText}
+}
+
+// exitError is an error that has an exit code of its own.
+type exitErr struct {
+	code int
+	err  error
+}
+
+func (e *exitErr) Error() string { return e.err.Error() }
+func (e *exitErr) Unwrap() error { return e.err }
+
+func exitf(code int, format string, args ...any) error {
+	return &exitErr{code, fmt.Errorf(format, args...)}
+}
+
+func usageErrorOf(cmd *cobra.Command, err error) error {
+	return &exitErr{exitUsage, fmt.Errorf("%w\nSee:\n    %s --help", err, cmd.CommandPath())}
+}
+
+func usageErrorf(cmd *cobra.Command, format string, args ...any) error {
+	return usageErrorOf(cmd, fmt.Errorf(format, args...))
+}
+
+// arguments wants a number of arguments, from least to most, which the command's usage line names.
+func arguments(least, most int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) < least:
+			return usageErrorf(cmd, "an argument is missing: %s", cmd.UseLine())
+		case most >= 0 && len(args) > most:
+			return usageErrorf(cmd, "there are too many arguments: %s", cmd.UseLine())
+		}
+		return nil
+	}
+}
+
+// noSuchCommand is for commands that only group others.
+func noSuchCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	message := fmt.Sprintf("there is no command %q", cmd.CommandPath()+" "+args[0])
+	if cmd.SuggestionsMinimumDistance <= 0 {
+		cmd.SuggestionsMinimumDistance = 2
+	}
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		message += ". Did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return usageErrorf(cmd, "%s", message)
+}
+
+// explain turns what ended a command into words and an exit code.
+func explain(err error) (string, int) {
+	var exit *exitErr
+	var address *url.Error
+	text := strings.TrimRight(err.Error(), "\n")
+	switch {
+	case errors.As(err, &exit):
+		return text, exit.code
+	case errors.Is(err, context.Canceled):
+		return "interrupted", exitInterrupted
+	case errors.Is(err, context.DeadlineExceeded):
+		return "the time of --timeout has passed", exitWaiting
+	case clientcmd.IsEmptyConfig(err):
+		return "no Yuba is known here: there is neither a kubeconfig nor a data directory with one.\n" +
+			"Start Yuba:\n    yuba up", exitError
+	case errors.Is(err, syscall.ECONNREFUSED) && errors.As(err, &address):
+		return fmt.Sprintf("nobody answers at %s. Is Yuba running? Start it:\n    yuba up", hostOf(address.URL)), exitError
+	case apierrors.IsNotFound(err):
+		return text, exitNotFound
+	case apierrors.IsUnauthorized(err):
+		return text + "\nThe server does not know these credentials; which ones are used is told by:\n    yuba kubectl config view --minify", exitError
+	}
+	return text, exitError
+}
+
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return address
+	}
+	return u.Scheme + "://" + u.Host
+}

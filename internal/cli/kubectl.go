@@ -1,0 +1,114 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/client-go/tools/clientcmd"
+	kubectl "k8s.io/kubectl/pkg/cmd"
+	"k8s.io/kubectl/pkg/cmd/plugin"
+	cmdutil "k8s.io/kubectl/pkg/cmd/util"
+)
+
+func newKubectlCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "kubectl [ARGUMENT]...",
+		Short: "Run kubectl, which is inside, on Yuba's API",
+		Long: `Run kubectl, which is part of this program, with the kubeconfig that the other commands use. Everything after
+"kubectl" is kubectl's own.`,
+		Example:            "  yuba kubectl get terraforms -A\n  yuba kubectl explain terraform.spec\n  yuba kubectl apply -f stack.yaml",
+		DisableFlagParsing: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			args, err := a.takeOwnFlags(cmd, args)
+			if err != nil {
+				return err
+			}
+			return a.kubectl(cmd, args)
+		},
+	}
+}
+
+// takeOwnFlags takes the flags out that were meant for yuba and that kubectl does not know. Only those that come first
+// can be: what follows kubectl's command is kubectl's.
+func (a *app) takeOwnFlags(cmd *cobra.Command, args []string) ([]string, error) {
+	own := map[string]*string{"--data-dir": &a.dataDir, "--color": &a.color}
+	for len(args) > 0 {
+		name, value, joined := strings.Cut(args[0], "=")
+		target, ok := own[name]
+		if !ok {
+			break
+		}
+		args = args[1:]
+		if !joined {
+			if len(args) == 0 {
+				return nil, usageErrorf(cmd, "%s needs a value", name)
+			}
+			value, args = args[0], args[1:]
+		}
+		*target = value
+	}
+	return args, nil
+}
+
+// kubectl runs kubectl in this process. Which kubeconfig is used it learns in the way that it knows; $KUBECONFIG of this
+// process is only set here, where nothing else happens any more.
+func (a *app) kubectl(cmd *cobra.Command, args []string) error {
+	if path, ok := a.homeKubeconfig(); ok {
+		usual := clientcmd.NewDefaultClientConfigLoadingRules().Precedence
+		files := strings.Join(append([]string{path}, usual...), string(os.PathListSeparator))
+		if a.dataDir != "" {
+			files = path
+		}
+		if err := os.Setenv(clientcmd.RecommendedConfigPathEnvVar, files); err != nil {
+			return fmt.Errorf("name the kubeconfig to kubectl: %w", err)
+		}
+	}
+	inner := kubectl.NewDefaultKubectlCommandWithArgs(kubectl.KubectlOptions{
+		PluginHandler: kubectl.NewDefaultPluginHandler(plugin.ValidPluginFilenamePrefixes),
+		Arguments:     append([]string{"kubectl"}, args...),
+		ConfigFlags:   genericclioptions.NewConfigFlags(true).WithDeprecatedPasswordFlag().WithDiscoveryBurst(300).WithDiscoveryQPS(50),
+		IOStreams:     genericiooptions.IOStreams{In: a.in, Out: a.out, ErrOut: a.err},
+	})
+	if inner.Annotations == nil {
+		inner.Annotations = map[string]string{}
+	}
+	inner.Annotations[cobra.CommandDisplayNameAnnotation] = "yuba kubectl"
+	inner.SetArgs(args)
+	inner.SilenceErrors, inner.SilenceUsage = true, true
+	// kubectl ends the process itself when a command fails; here its words and its code are handed on.
+	var ended error
+	cmdutil.BehaviorOnFatal(func(message string, code int) {
+		if message != "" {
+			a.news("%s", strings.TrimRight(message, "\n"))
+		}
+		ended = &exitErr{code, errors.New("")}
+		panic(kubectlEnded{})
+	})
+	err := runKubectl(func() error { return inner.ExecuteContext(cmd.Context()) })
+	if ended != nil {
+		return ended
+	}
+	return err
+}
+
+// kubectlEnded unwinds kubectl's stack.
+type kubectlEnded struct{}
+
+func runKubectl(run func() error) (err error) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil, kubectlEnded:
+		default:
+			panic(r)
+		}
+	}()
+	return run()
+}

@@ -1,0 +1,122 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
+
+	"github.com/yuba-dev/yuba/internal/diagnostic"
+)
+
+// output is the form that an answer takes.
+type output struct {
+	form    string
+	allowed []string
+}
+
+// addOutputFlag gives a command the flag -o with the given forms beside the readable one.
+func addOutputFlag(cmd *cobra.Command, forms ...string) *output {
+	o := &output{allowed: forms}
+	cmd.Flags().StringVarP(&o.form, "output", "o", "", "the answer's form: "+strings.Join(forms, ", "))
+	complete(cmd, "output", forms...)
+	return o
+}
+
+func (o *output) check(cmd *cobra.Command) error {
+	if o.form != "" && !slices.Contains(o.allowed, o.form) {
+		return usageErrorf(cmd, "-o %s: want %s", o.form, strings.Join(o.allowed, " or "))
+	}
+	return nil
+}
+
+// machine says whether the answer is for a program.
+func (o *output) machine() bool { return o.form != "" }
+
+// print writes a value as json or yaml.
+func (o *output) print(w io.Writer, value any) error {
+	var data []byte
+	var err error
+	switch o.form {
+	case "yaml":
+		data, err = yaml.Marshal(value)
+	default:
+		data, err = json.MarshalIndent(value, "", "  ")
+		data = append(data, '\n')
+	}
+	if err != nil {
+		return fmt.Errorf("write the answer as %s: %w", o.form, err)
+	}
+	_, err = w.Write(data)
+	return err
+}
+
+// table writes rows in columns, the first row being the heads.
+func table(w io.Writer, rows [][]string) error {
+	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
+	for _, row := range rows {
+		for i, cell := range row {
+			row[i] = strings.Join(strings.Fields(diagnostic.Printable(cell)), " ")
+		}
+		fmt.Fprintln(t, strings.TrimRight(strings.Join(row, "\t"), "\t"))
+	}
+	return t.Flush()
+}
+
+// age tells how long ago something was, as kubectl does.
+func age(now, then time.Time) string {
+	if then.IsZero() {
+		return ""
+	}
+	d := max(now.Sub(then), 0)
+	switch {
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%dm", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh", int(d.Hours()))
+	}
+	return fmt.Sprintf("%dd", int(d.Hours()/24))
+}
+
+// size tells a number of bytes.
+func size(n int64) string {
+	const kib = 1 << 10
+	switch {
+	case n < 10*kib:
+		return fmt.Sprintf("%d B", n)
+	case n < 10*kib*kib:
+		return fmt.Sprintf("%d KiB", n/kib)
+	}
+	return fmt.Sprintf("%d MiB", n/kib/kib)
+}
+
+// shortRevision keeps of a revision's digest what people compare.
+func shortRevision(revision string) string {
+	head, digest, ok := strings.Cut(revision, ":")
+	if !ok || len(digest) <= shortDigest {
+		return revision
+	}
+	return head + ":" + digest[:shortDigest]
+}
+
+const shortDigest = 10
+
+// firstLine cuts text to its first line and to a width.
+func firstLine(text string, width int) string {
+	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
+	if runes := []rune(text); len(runes) > width {
+		return string(runes[:width-1]) + "…"
+	}
+	return text
+}

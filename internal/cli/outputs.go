@@ -1,0 +1,119 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/yuba-dev/yuba/internal/content"
+	"github.com/yuba-dev/yuba/internal/diagnostic"
+)
+
+// hiddenValue stands where a sensitive value would.
+const hiddenValue = "<sensitive>"
+
+func newOutputsCommand(a *app) *cobra.Command {
+	var reveal bool
+	cmd := &cobra.Command{
+		Use:   "outputs NAME [OUTPUT]",
+		Short: "Show the outputs of a stack",
+		Long: `Show the outputs of a stack as its state has them, or the value of one of them: a string as it is, everything else as
+JSON. Sensitive values are only shown with --show-sensitive.`,
+		Example: "  yuba outputs vpc\n  yuba outputs vpc subnet_ids | jq .[0]\n  yuba outputs vpc -o json --show-sensitive",
+		Args:    arguments(1, 2), ValidArgsFunction: a.stackNames(false),
+	}
+	cmd.Flags().BoolVar(&reveal, "show-sensitive", false, "show the values of sensitive outputs, too")
+	out := addOutputFlag(cmd, "json", "yaml", "name")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := out.check(cmd); err != nil {
+			return err
+		}
+		s, key, err := a.open(cmd, args[0])
+		if err != nil {
+			return err
+		}
+		outputs, err := s.content.Outputs(cmd.Context(), key.Namespace, key.Name)
+		if err != nil {
+			return fmt.Errorf("read the outputs of %s: %w", key, err)
+		}
+		if len(args) == 2 {
+			return s.showOutput(key, args[1], outputs, reveal)
+		}
+		return s.showAllOutputs(key, outputs, reveal, out)
+	}
+	return cmd
+}
+
+func (s *session) showOutput(key types.NamespacedName, name string, outputs map[string]content.Output, reveal bool) error {
+	o, ok := outputs[name]
+	switch {
+	case !ok:
+		return exitf(exitNotFound, "%s has no output %q. See which ones there are:\n    yuba outputs %s", key, name, s.call(key))
+	case o.Sensitive && !reveal:
+		return exitf(exitError, "output %q of %s is sensitive. Show it all the same:\n    yuba outputs %s %s --show-sensitive", name, key, s.call(key), name)
+	}
+	var text string
+	if json.Unmarshal(o.Value, &text) != nil {
+		text = string(o.Value)
+	}
+	_, err := fmt.Fprintln(s.out, text)
+	return err
+}
+
+func (s *session) showAllOutputs(key types.NamespacedName, outputs map[string]content.Output, reveal bool, out *output) error {
+	switch {
+	case out.form == "name":
+		for _, name := range slices.Sorted(maps.Keys(outputs)) {
+			fmt.Fprintln(s.out, name)
+		}
+		return nil
+	case out.machine():
+		return out.print(s.out, masked(outputs, reveal))
+	case len(outputs) == 0:
+		s.news("%s has no outputs.", key)
+		return nil
+	}
+	return printOutputs(s.out, outputs, reveal)
+}
+
+// masked replaces sensitive values unless they are wanted; the keys stay, so that a program finds what it looks for.
+func masked(outputs map[string]content.Output, reveal bool) map[string]content.Output {
+	if reveal {
+		return outputs
+	}
+	shown := maps.Clone(outputs)
+	for name, o := range shown {
+		if o.Sensitive {
+			o.Value = json.RawMessage("null")
+			shown[name] = o
+		}
+	}
+	return shown
+}
+
+// printOutputs writes NAME = VALUE, sorted, as tofu does.
+func printOutputs(w io.Writer, outputs map[string]content.Output, reveal bool) error {
+	for _, name := range slices.Sorted(maps.Keys(outputs)) {
+		value := hiddenValue
+		if o := outputs[name]; !o.Sensitive || reveal {
+			var indented bytes.Buffer
+			if err := json.Indent(&indented, o.Value, "", "  "); err != nil {
+				return fmt.Errorf("read output %q: %w", name, err)
+			}
+			value = diagnostic.Printable(indented.String())
+		}
+		if _, err := fmt.Fprintf(w, "%s = %s\n", diagnostic.Printable(name), value); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,88 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/yuba-dev/yuba/internal/content"
+	"github.com/yuba-dev/yuba/internal/source"
+)
+
+func newPushCommand(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "push DIR NAME",
+		Short: "Store a directory as a source that stacks can use",
+		Long: `Pack a directory and store it as the ExternalArtifact NAME, which stacks use by their sourceRef. Stacks that use it
+already are planned anew. The same files always make the same digest.
+
+.gitignore and .terraformignore are honoured; .git, .terraform and state files are always left out.`,
+		Example: "  yuba push . modules\n  yuba push ./network team-a/network -o json",
+		Args:    arguments(2, 2), ValidArgsFunction: directories,
+	}
+	out := addOutputFlag(cmd, "json", "yaml", "name")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := out.check(cmd); err != nil {
+			return err
+		}
+		s, key, err := a.open(cmd, args[1])
+		if err != nil {
+			return err
+		}
+		pushed, err := s.push(cmd.Context(), args[0], key)
+		if err != nil {
+			return err
+		}
+		return s.showPushed(key, pushed, out)
+	}
+	return cmd
+}
+
+func (s *session) showPushed(key types.NamespacedName, pushed content.Pushed, out *output) error {
+	switch {
+	case out.form == "name":
+		fmt.Fprintln(s.out, "externalartifact.source.toolkit.fluxcd.io/"+key.Name)
+		return nil
+	case out.machine():
+		return out.print(s.out, pushed)
+	}
+	fmt.Fprintln(s.out, pushed.Revision)
+	if pushed.Changed {
+		s.news("Stored %s as ExternalArtifact %s.", size(pushed.Size), key)
+	} else {
+		s.news("ExternalArtifact %s is unchanged: it has these very files already.", key)
+	}
+	return nil
+}
+
+// push packs a directory into a temporary file, so that it is known to be whole and within limits before it is sent.
+func (s *session) push(ctx context.Context, dir string, key types.NamespacedName) (_ content.Pushed, err error) {
+	archive, err := os.CreateTemp("", "yuba-push-*.tar.gz")
+	if err != nil {
+		return content.Pushed{}, fmt.Errorf("push %s: %w", dir, err)
+	}
+	defer func() { err = errors.Join(err, archive.Close(), os.Remove(archive.Name())) }()
+	_, stats, err := source.Pack(ctx, dir, archive, source.PackOptions{})
+	if err != nil {
+		return content.Pushed{}, err
+	}
+	if stats.Files == 0 {
+		return content.Pushed{}, fmt.Errorf("push %s: there is no file in it that is not ignored", dir)
+	}
+	pushed, err := s.content.Push(ctx, key.Namespace, key.Name, archive)
+	if apierrors.IsNotFound(err) {
+		return pushed, exitf(exitNotFound, "push %s to %s: %w\nIf the namespace is missing, make it:\n    yuba kubectl create namespace %s", dir, key, err, key.Namespace)
+	}
+	if err != nil {
+		return pushed, fmt.Errorf("push %s to %s: %w", dir, key, err)
+	}
+	return pushed, nil
+}

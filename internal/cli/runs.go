@@ -1,0 +1,98 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/yuba-dev/yuba/internal/content"
+	"github.com/yuba-dev/yuba/internal/plan"
+	"github.com/yuba-dev/yuba/internal/run"
+)
+
+func newRunsCommand(a *app) *cobra.Command {
+	var limit int
+	cmd := &cobra.Command{
+		Use:     "runs NAME",
+		Short:   "List the runs of a stack",
+		Long:    "List the runs of a stack, newest first: what each did, why, and what came of it.",
+		Example: "  yuba runs vpc\n  yuba runs vpc --limit 100 -o json",
+		Args:    arguments(1, 1), ValidArgsFunction: a.stackNames(false),
+	}
+	cmd.Flags().IntVar(&limit, "limit", 20, "how many runs to list")
+	out := addOutputFlag(cmd, "json", "yaml", "name")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := out.check(cmd); err != nil {
+			return err
+		}
+		if limit < 1 {
+			return usageErrorf(cmd, "--limit %d: want a number above 0", limit)
+		}
+		s, key, err := a.open(cmd, args[0])
+		if err != nil {
+			return err
+		}
+		list, err := s.content.Runs(cmd.Context(), key.Namespace, key.Name, limit)
+		if err != nil {
+			return s.stackError("list the runs of", key, err)
+		}
+		return s.showRuns(list, out)
+	}
+	return cmd
+}
+
+func (s *session) showRuns(list content.RunList, out *output) error {
+	switch {
+	case out.form == "name":
+		for _, r := range list.Items {
+			fmt.Fprintln(s.out, r.Spec.ID)
+		}
+		return nil
+	case out.machine():
+		return out.print(s.out, list)
+	case len(list.Items) == 0:
+		s.news("There has been no run yet.")
+		return nil
+	}
+	rows := [][]string{{"RUN", "OPERATION", "OUTCOME", "CHANGES", "AGE", "TOOK", "WHY"}}
+	for _, r := range list.Items {
+		rows = append(rows, runRow(r, time.Now()))
+	}
+	return table(s.out, rows)
+}
+
+func runRow(r run.Record, now time.Time) []string {
+	operation := string(r.Spec.Operation)
+	if r.Spec.Destroy {
+		operation += " (destroy)"
+	}
+	outcome, changes, took := "waiting", "", ""
+	if r.Started != nil {
+		outcome = "running"
+	}
+	if result := r.Result; result != nil {
+		outcome = string(result.Outcome)
+		switch {
+		case result.AppliedCounts != nil:
+			changes = counts(*result.AppliedCounts)
+		case result.Plan != nil:
+			changes = counts(result.Plan.Counts)
+		}
+		if r.Started != nil {
+			took = result.Finished.Sub(*r.Started).Round(10 * time.Millisecond).String()
+		}
+	}
+	why := r.Trigger
+	if r.Passes > 1 {
+		why = fmt.Sprintf("%s (%d times)", why, r.Passes)
+	}
+	return []string{r.Spec.ID, operation, outcome, changes, age(now, r.Created), took, firstLine(why, listWidth)}
+}
+
+func counts(c run.Counts) string {
+	return plan.Counts{Add: c.Add, Change: c.Change, Destroy: c.Destroy}.Summary()
+}

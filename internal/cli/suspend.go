@@ -1,0 +1,93 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+)
+
+func newSuspendCommand(a *app) *cobra.Command {
+	return suspendCommand(a, true, &cobra.Command{
+		Use:   "suspend NAME...",
+		Short: "Stop all work on stacks until they are resumed",
+		Long: `Stop all work on stacks: no plans, no applies, no look for drift, no deletion, until they are resumed. A run that has
+begun goes on to its end.`,
+		Example: "  yuba suspend vpc dns\n  yuba suspend --all -n team-a",
+	})
+}
+
+func newResumeCommand(a *app) *cobra.Command {
+	return suspendCommand(a, false, &cobra.Command{
+		Use:     "resume NAME...",
+		Short:   "Let suspended stacks go on",
+		Long:    "Let suspended stacks go on; what changed meanwhile is planned at once.",
+		Example: "  yuba resume vpc dns\n  yuba resume --all -n team-a",
+	})
+}
+
+func suspendCommand(a *app, suspend bool, cmd *cobra.Command) *cobra.Command {
+	var all bool
+	cmd.ValidArgsFunction = a.stackNames(true)
+	cmd.Flags().BoolVar(&all, "all", false, "all stacks of the namespace")
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		switch {
+		case all && len(args) > 0:
+			return usageErrorf(cmd, "name stacks or use --all, not both")
+		case !all && len(args) == 0:
+			return usageErrorf(cmd, "an argument is missing: %s", cmd.UseLine())
+		}
+		return nil
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		s, err := a.connect()
+		if err != nil {
+			return err
+		}
+		stacks, err := s.named(cmd, args, all)
+		if err != nil {
+			return err
+		}
+		action, word := cmd.Name(), "suspended"
+		if !suspend {
+			word = "resumed"
+		}
+		for _, key := range stacks {
+			if _, err := s.patch(cmd.Context(), action, key, change{Spec: map[string]any{"suspend": suspend}}); err != nil {
+				return err
+			}
+			s.news("%s is %s.", key, word)
+		}
+		return nil
+	}
+	return cmd
+}
+
+// named are the stacks that the arguments name, or all of the namespace.
+func (s *session) named(cmd *cobra.Command, args []string, all bool) ([]types.NamespacedName, error) {
+	var keys []types.NamespacedName
+	if all {
+		var stacks infrav1.TerraformList
+		if err := s.objects.List(cmd.Context(), &stacks, client.InNamespace(s.namespace)); err != nil {
+			return nil, fmt.Errorf("list stacks: %w", err)
+		}
+		for i := range stacks.Items {
+			keys = append(keys, keyOf(&stacks.Items[i]))
+		}
+		return keys, nil
+	}
+	for _, argument := range args {
+		key, err := s.stack(cmd, argument)
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, key)
+	}
+	return keys, nil
+}

@@ -1,0 +1,85 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"log/slog"
+
+	"github.com/spf13/cobra"
+
+	"github.com/yuba-dev/yuba/internal/server"
+	"github.com/yuba-dev/yuba/internal/version"
+)
+
+func newUpCommand(a *app) *cobra.Command {
+	var o server.UpOptions
+	cmd := &cobra.Command{
+		Use:   "up",
+		Short: "Start Yuba with an API of its own",
+		Long: `Start Yuba: the API, its store and its controllers in this one process, until it is stopped. What it keeps is in its
+data directory, the way in is the kubeconfig there, which the other commands find by themselves. Runs that are at work
+when it stops go on, and are taken up at the next start.`,
+		Example: "  yuba up\n  yuba up --data-dir /var/lib/yuba --log-format json\n  yuba up --api-address 0.0.0.0:7443 --allow-non-loopback",
+		Args:    arguments(0, 0), ValidArgsFunction: noNames,
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.APIAddress, "api-address", "127.0.0.1:7443", "where to serve the API")
+	flags.StringVar(&o.HTTPAddress, "http-address", "127.0.0.1:7080", "where to serve people and probes")
+	flags.BoolVar(&o.AllowNonLoopback, "allow-non-loopback", false, "allow addresses that other machines reach")
+	addServerFlags(cmd, &o.Common)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := a.completeServer(cmd, &o.Common); err != nil {
+			return err
+		}
+		o.Out = a.out
+		return server.Up(cmd.Context(), o)
+	}
+	return cmd
+}
+
+// addServerFlags gives a command the flags that both homes share.
+func addServerFlags(cmd *cobra.Command, o *server.Common) {
+	flags := cmd.Flags()
+	flags.StringVar(&o.Tofu, "tofu", "", "the tofu that runs use (default the one beside yuba, else on PATH)")
+	flags.StringVar(&o.ProviderMirror, "provider-mirror", "", "a filesystem mirror of providers (default DATA-DIR/providers)")
+	flags.StringVar(&o.BlobURL, "blob-url", "", "where to keep archives, logs, plans and states, such as s3://BUCKET (default in the data directory)")
+	flags.IntVar(&o.Concurrency, "concurrency", 0, "how many runs are carried out at a time (default one for each core)")
+	flags.BoolVar(&o.AllowCrossNamespace, "allow-cross-namespace", false, "let stacks use sources of other namespaces")
+	flags.StringVar(&o.LogFormat, "log-format", "text", "the log's format: text or json")
+	flags.BoolVarP(&o.Verbose, "verbose", "v", false, "log more")
+	complete(cmd, "log-format", "text", "json")
+}
+
+// completeServer fills in what no flag of the command says.
+func (a *app) completeServer(cmd *cobra.Command, o *server.Common) error {
+	if o.Concurrency < 0 {
+		return usageErrorf(cmd, "--concurrency %d: want a number above 0", o.Concurrency)
+	}
+	log, err := a.logger(cmd, o.LogFormat, o.Verbose)
+	if err != nil {
+		return err
+	}
+	o.DataDir, o.Version, o.Log = a.dataDirectory(), version.String(), log
+	return nil
+}
+
+// logger writes to standard error. It is what packages that are not given one use, too.
+func (a *app) logger(cmd *cobra.Command, format string, verbose bool) (*slog.Logger, error) {
+	options := &slog.HandlerOptions{Level: slog.LevelInfo}
+	if verbose {
+		options.Level = slog.LevelDebug
+	}
+	var handler slog.Handler
+	switch format {
+	case "text":
+		handler = slog.NewTextHandler(a.err, options)
+	case "json":
+		handler = slog.NewJSONHandler(a.err, options)
+	default:
+		return nil, usageErrorf(cmd, "--log-format %q: want text or json", format)
+	}
+	log := slog.New(handler)
+	slog.SetDefault(log)
+	return log, nil
+}

@@ -1,0 +1,81 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/yuba-dev/yuba/internal/content"
+	"github.com/yuba-dev/yuba/internal/version"
+)
+
+// versions is what "yuba version" answers.
+type versions struct {
+	Client clientVersion       `json:"client"`
+	Server *content.ServerInfo `json:"server,omitempty"`
+}
+
+type clientVersion struct {
+	Version  string `json:"version"`
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+}
+
+// serverPatience is how long a version may take; a server that does not answer is no error.
+const serverPatience = 3 * time.Second
+
+func newVersionCommand(a *app) *cobra.Command {
+	var clientOnly bool
+	cmd := &cobra.Command{
+		Use:     "version",
+		Short:   "Tell the versions of this program, of the server and of its tofu",
+		Long:    "Tell the versions of this program, of the server that it talks to, and of the tofu that runs use there.",
+		Example: "  yuba version\n  yuba version --client -o json",
+		Args:    arguments(0, 0), ValidArgsFunction: noNames,
+	}
+	cmd.Flags().BoolVar(&clientOnly, "client", false, "do not ask the server")
+	out := addOutputFlag(cmd, "json", "yaml")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := out.check(cmd); err != nil {
+			return err
+		}
+		v := versions{Client: clientVersion{version.String(), runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}}
+		if !clientOnly {
+			info, err := a.serverInfo(cmd.Context())
+			if err != nil {
+				text, _ := explain(err)
+				a.news("The server's version is not known: %s", text)
+			} else {
+				v.Server = &info
+			}
+		}
+		if out.machine() {
+			return out.print(a.out, v)
+		}
+		fmt.Fprintf(a.out, "Client: %s (%s, %s)\n", v.Client.Version, v.Client.Go, v.Client.Platform)
+		if s := v.Server; s != nil {
+			fmt.Fprintf(a.out, "Server: %s\nTool:   %s (%s)\n", s.Version, s.ToolVersion, s.Tool)
+			if !s.Confined {
+				a.news("The server's kernel has no Landlock: programs of stacks are not confined there.")
+			}
+		}
+		return nil
+	}
+	return cmd
+}
+
+func (a *app) serverInfo(ctx context.Context) (content.ServerInfo, error) {
+	ctx, cancel := context.WithTimeout(ctx, serverPatience)
+	defer cancel()
+	s, err := a.connect()
+	if err != nil {
+		return content.ServerInfo{}, err
+	}
+	return s.content.Server(ctx)
+}

@@ -1,0 +1,174 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"syscall"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+)
+
+// verdict is what somebody who waits says about a stack as it is.
+type verdict int
+
+const (
+	// notYet: wait for the next change.
+	notYet verdict = iota
+	// likely: this is it unless it changes within settleTime. A status that was true before a request and is true again
+	// after it is not written, so nothing else tells that the request was looked at.
+	likely
+	// done: this is it.
+	done
+)
+
+// settleTime is how long a server may take to look at a change; it takes milliseconds unless it is very busy.
+const settleTime = 3 * time.Second
+
+// waitFor watches a stack until it is what is waited for, and returns it; nil when it is gone.
+func (s *session) waitFor(ctx context.Context, key types.NamespacedName, judge func(*infrav1.Terraform) verdict) (*infrav1.Terraform, error) {
+	settled := time.NewTimer(settleTime)
+	settled.Stop()
+	defer settled.Stop()
+	w := waiter{session: s, key: key, judge: judge, settled: settled}
+	for {
+		var t *infrav1.Terraform
+		var decided bool
+		err := s.patient(ctx, func(ctx context.Context) (err error) {
+			t, decided, err = w.round(ctx)
+			return err
+		})
+		if err != nil || decided {
+			return t, err
+		}
+	}
+}
+
+// waiter is one wait, which may need several watches: an API server ends each of them sooner or later.
+type waiter struct {
+	*session
+	key     types.NamespacedName
+	judge   func(*infrav1.Terraform) verdict
+	settled *time.Timer
+	hoping  bool
+}
+
+// round reads the stack and watches it until something is decided or the watch ends.
+func (w *waiter) round(ctx context.Context) (*infrav1.Terraform, bool, error) {
+	t := &infrav1.Terraform{}
+	if err := w.objects.Get(ctx, w.key, t); err != nil {
+		if apierrors.IsNotFound(err) {
+			return nil, true, nil
+		}
+		return nil, false, fmt.Errorf("get %s: %w", w.key, err)
+	}
+	if w.decides(t) {
+		return t, true, nil
+	}
+	events, err := w.objects.Watch(ctx, &infrav1.TerraformList{}, client.InNamespace(w.key.Namespace),
+		client.MatchingFields{metav1.ObjectNameField: w.key.Name},
+		&client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: t.ResourceVersion}})
+	if err != nil {
+		return nil, false, fmt.Errorf("watch %s: %w", w.key, err)
+	}
+	defer events.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil, false, ctx.Err()
+		case <-w.settled.C:
+			return t, true, nil
+		case event, open := <-events.ResultChan():
+			if !open || event.Type == watch.Error {
+				return nil, false, w.pause(ctx)
+			}
+			if event.Type == watch.Deleted {
+				return nil, true, nil
+			}
+			if seen, ok := event.Object.(*infrav1.Terraform); ok {
+				if t = seen; w.decides(t) {
+					return t, true, nil
+				}
+			}
+		}
+	}
+}
+
+func (w *waiter) decides(t *infrav1.Terraform) bool {
+	t.SetGroupVersionKind(stackKind)
+	switch w.judge(t) {
+	case done:
+		return true
+	case likely:
+		if !w.hoping {
+			w.hoping = true
+			w.settled.Reset(settleTime)
+		}
+	case notYet:
+		w.hoping = false
+		w.settled.Stop()
+	}
+	return false
+}
+
+// pause keeps a server that ends each watch at once from being asked in a tight loop.
+func (w *waiter) pause(ctx context.Context) error { return pause(ctx, retryPause) }
+
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}
+
+const (
+	// retryPause is the time between attempts to reach a server that went away.
+	retryPause = 500 * time.Millisecond
+	// patience is how long a server may be away, for an upgrade for instance: runs go on without it.
+	patience = time.Minute
+)
+
+// patient does something that reads, and does it again while the server cannot be reached.
+func (s *session) patient(ctx context.Context, read func(context.Context) error) error {
+	var since time.Time
+	for {
+		err := read(ctx)
+		if err == nil || ctx.Err() != nil || !away(err) {
+			if err != nil && ctx.Err() != nil {
+				return ctx.Err()
+			}
+			return err
+		}
+		switch {
+		case since.IsZero():
+			since = time.Now()
+			s.news("The server cannot be reached; what runs goes on. Trying again …")
+		case time.Since(since) > patience:
+			return err
+		}
+		if err := pause(ctx, retryPause); err != nil {
+			return err
+		}
+	}
+}
+
+// away says whether an error means that the server cannot be reached right now.
+func away(err error) bool {
+	var network net.Error
+	var broken *net.OpError
+	return errors.As(err, &broken) || errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ECONNRESET) || errors.As(err, &network) ||
+		apierrors.IsServiceUnavailable(err) || apierrors.IsTooManyRequests(err) || apierrors.IsServerTimeout(err)
+}

@@ -1,0 +1,57 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+)
+
+// stateInWords says how a stack stands: its Ready message, unless something says more.
+func stateInWords(t *infrav1.Terraform) string {
+	ready := conditionOf(t, infrav1.ConditionReady)
+	switch {
+	case t.Spec.Suspend:
+		return "Suspended: nothing is done until it is resumed."
+	case waitsForApproval(t) && ready.Status == metav1.ConditionUnknown:
+		return "The plan waits for approval."
+	case ready.Message == "" && t.Status.ObservedGeneration < 0:
+		return "No server has looked at it yet."
+	}
+	return ready.Message
+}
+
+// waitsForApproval says whether a person's word is what is missing.
+func waitsForApproval(t *infrav1.Terraform) bool {
+	p := t.Status.Plan
+	return p.Pending != "" && !p.Approved && !t.Spec.PlanOnly && !t.Spec.Suspend && !t.AutoApproves() && !t.DriftOnly() &&
+		t.Spec.ApprovePlan != p.Pending && t.Annotations[infrav1.AnnotationRejected] != p.Pending
+}
+
+// nextSteps are the commands that a person would use now; call is how they name the stack.
+func nextSteps(t *infrav1.Terraform, call string) []string {
+	s, ready := &t.Status, conditionOf(t, infrav1.ConditionReady)
+	switch {
+	case t.Spec.Suspend:
+		return []string{"yuba resume " + call}
+	case s.CurrentRun != nil:
+		return []string{"yuba logs " + call + " -f"}
+	case s.Lock.Pending != "":
+		return []string{"yuba force-unlock " + call + " " + s.Lock.Pending + "    (only when its holder is gone)"}
+	case waitsForApproval(t):
+		return []string{"yuba plan " + call, "yuba approve " + call + " " + s.Plan.Pending}
+	case s.Plan.Pending != "" && t.Annotations[infrav1.AnnotationRejected] == s.Plan.Pending:
+		return []string{"yuba replan " + call}
+	case ready.Reason == infrav1.ReasonStateMissing || ready.Reason == infrav1.ReasonStateUnreadable:
+		return []string{"yuba state history " + call, "yuba state rollback " + call + " VERSION"}
+	case ready.Status == metav1.ConditionFalse && s.LastRun != nil && failed(s.LastRun):
+		return []string{"yuba logs " + call + " --run " + s.LastRun.ID, "yuba replan " + call}
+	}
+	return nil
+}
+
+func failed(r *infrav1.RunReference) bool {
+	return r.Status == runFailed || r.Status == runInterrupted
+}
