@@ -82,6 +82,8 @@ func TestRetriesKeepTheirPace(t *testing.T) {
 				t.Fatalf("given up: %s", d)
 			case d.NextCheck.IsZero():
 				return
+			case !d.NextCheck.After(w.facts.Now):
+				t.Fatalf("waits for the past: %s", d)
 			default:
 				w.facts.Now = d.NextCheck
 			}
