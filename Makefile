@@ -33,6 +33,10 @@ build: ## Build bin/yuba and bin/yuba-sandbox
 tofu: ## Build bin/tofu, unless it is there or a suitable tofu is on PATH (2.5 minutes once)
 	@GO='$(GO)' tools/ensure-tofu
 
+.PHONY: providers
+providers: ## Build the providers of examples/providers into bin/providers (4 minutes once)
+	@GO='$(GO)' tools/ensure-providers
+
 .PHONY: demo
 demo: build tofu ## Start Yuba and run the quickstart; ONCE=1 stops after the tour
 	@ONCE='$(ONCE)' ./examples/quickstart/demo.sh
