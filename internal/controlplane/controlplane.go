@@ -29,7 +29,7 @@ type ControlPlane struct {
 	dir     datadir.Dir
 	// lock is held when Start took it.
 	lock        *datadir.Lock
-	listener    *net.TCPListener
+	listener    *tracked
 	keys        *keys
 	etcd        *etcd.Server
 	api         *apiServer
@@ -93,10 +93,12 @@ func (p *ControlPlane) openDirectory(context.Context) (err error) {
 	return backup.ApplyPending(p.dir, p.options.Log)
 }
 
-func (p *ControlPlane) listen(context.Context) (err error) {
-	if p.listener, err = listen(p.options.APIAddress); err != nil {
+func (p *ControlPlane) listen(context.Context) error {
+	listener, err := listen(p.options.APIAddress)
+	if err != nil {
 		return err
 	}
+	p.listener = track(listener)
 	lock := p.options.Lock
 	if lock == nil {
 		lock = p.lock
@@ -216,7 +218,10 @@ func (p *ControlPlane) Err() error {
 	}
 }
 
-// Stop stops the API, in the reverse order of its start. Requests under way may end until the context does.
+// grace is how long requests under way may take to end once the API stops. Watches, which have no end, are cut off then.
+const grace = 2 * time.Second
+
+// Stop stops the API, in the reverse order of its start. After a grace of two seconds it cuts off requests that still run.
 func (p *ControlPlane) Stop(ctx context.Context) error {
 	kubernetesCalm.Store(false)
 	if p.stopKeys != nil {
@@ -229,11 +234,7 @@ func (p *ControlPlane) Stop(ctx context.Context) error {
 		if p.controllers != nil {
 			p.controllers.Stop()
 		}
-		select {
-		case <-p.apiStopped:
-		case <-ctx.Done():
-			failure = fmt.Errorf("stop the API server: requests still run: %w", ctx.Err())
-		}
+		failure = p.waitForAPI(ctx)
 	} else if p.listener != nil {
 		p.listener.Close()
 	}
@@ -245,6 +246,22 @@ func (p *ControlPlane) Stop(ctx context.Context) error {
 	}
 	p.end(nil)
 	return failure
+}
+
+func (p *ControlPlane) waitForAPI(ctx context.Context) error {
+	select {
+	case <-p.apiStopped:
+		return nil
+	case <-time.After(grace):
+	case <-ctx.Done():
+	}
+	p.listener.hangUp()
+	select {
+	case <-p.apiStopped:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("stop the API server: requests still run: %w", ctx.Err())
+	}
 }
 
 // RESTConfig is an administrator's access for the parts of this process, without a limit on its rate.

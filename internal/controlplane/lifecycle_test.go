@@ -5,6 +5,7 @@ package controlplane
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -79,6 +80,25 @@ func TestRestartKeepsObjectsAndKubeconfig(t *testing.T) {
 	}
 	if got := contentOf(t, client, "kept"); got != "as it was" {
 		t.Errorf("content %q with the kubeconfig from before", got)
+	}
+}
+
+func TestStopCutsWatchesOff(t *testing.T) {
+	p, err := Start(t.Context(), testOptions(t.TempDir()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	watch, err := fromKubeconfig(t, p.Kubeconfig()).CoreV1().Secrets("").Watch(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	if err := p.Stop(ctx); err != nil {
+		t.Errorf("stop with a watch open: %v", err)
+	}
+	for range watch.ResultChan() {
+		// What it still brings does not matter; that it ends does.
 	}
 }
 

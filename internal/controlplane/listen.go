@@ -41,7 +41,7 @@ func listen(address string) (*net.TCPListener, error) {
 }
 
 // reachable returns an address that a client on this machine can use for a listener, which may listen everywhere.
-func reachable(listener *net.TCPListener) (host string, port int) {
+func reachable(listener net.Listener) (host string, port int) {
 	address := listener.Addr().(*net.TCPAddr)
 	if address.IP.IsUnspecified() {
 		return "127.0.0.1", address.Port
@@ -50,7 +50,7 @@ func reachable(listener *net.TCPListener) (host string, port int) {
 }
 
 // servingHosts are the names and addresses that the API's certificate holds for.
-func servingHosts(listener *net.TCPListener, advertised []string) []string {
+func servingHosts(listener net.Listener, advertised []string) []string {
 	host, _ := reachable(listener)
 	hosts := []string{"localhost", "127.0.0.1", "::1", "kubernetes", "kubernetes.default", "kubernetes.default.svc"}
 	for _, extra := range append([]string{host}, advertised...) {
