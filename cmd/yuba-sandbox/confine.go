@@ -7,27 +7,46 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 
-	"github.com/landlock-lsm/go-landlock/landlock"
 	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
 	"golang.org/x/sys/unix"
 )
 
+// The system calls are used one by one, on the thread that then becomes the program. The library's own Restrict is for
+// processes that stay: it has all threads of the Go runtime restrict themselves, which costs more than all the rest of
+// this program.
+
 var errNoLandlock = errors.New("this kernel has no Landlock (it needs Linux 5.13 or newer with landlock among its security modules)")
 
 const (
-	readFile  landlock.AccessFSSet = ll.AccessFSReadFile
-	writeFile landlock.AccessFSSet = ll.AccessFSWriteFile | ll.AccessFSTruncate
-	execFile  landlock.AccessFSSet = ll.AccessFSExecute
-	readDir   landlock.AccessFSSet = ll.AccessFSReadDir
+	readFile  = ll.AccessFSReadFile
+	writeFile = ll.AccessFSWriteFile | ll.AccessFSTruncate
+	execFile  = ll.AccessFSExecute
+	readDir   = ll.AccessFSReadDir
 	// writeDir leaves out device files: nothing tofu runs has to make any.
-	writeDir landlock.AccessFSSet = ll.AccessFSRemoveDir | ll.AccessFSRemoveFile | ll.AccessFSMakeDir |
-		ll.AccessFSMakeReg | ll.AccessFSMakeSock | ll.AccessFSMakeFifo | ll.AccessFSMakeSym
-	handled = readFile | writeFile | execFile | readDir | writeDir |
-		ll.AccessFSMakeChar | ll.AccessFSMakeBlock | ll.AccessFSIoctlDev | ll.AccessFSRefer
-	scoped landlock.ScopedSet = ll.ScopeAbstractUnixSocket | ll.ScopeSignal
+	writeDir = ll.AccessFSRemoveDir | ll.AccessFSRemoveFile | ll.AccessFSMakeDir |
+		ll.AccessFSMakeReg | ll.AccessFSMakeSock | ll.AccessFSMakeFifo | ll.AccessFSMakeSym | ll.AccessFSRefer
+	files = readFile | writeFile | execFile
 )
+
+// handled is what the kernel of an ABI version can restrict, among what is to be.
+func handled(abi int) (files, scopes uint64) {
+	const first = readFile | ll.AccessFSWriteFile | execFile | readDir | ll.AccessFSMakeChar | ll.AccessFSMakeBlock | writeDir&^ll.AccessFSRefer
+	files = first
+	if abi >= 2 { // before, no rule can allow moving files between directories
+		files |= ll.AccessFSRefer
+	}
+	if abi >= 3 {
+		files |= ll.AccessFSTruncate
+	}
+	if abi >= 5 {
+		files |= ll.AccessFSIoctlDev
+	}
+	if abi >= 6 {
+		scopes = ll.ScopeAbstractUnixSocket | ll.ScopeSignal
+	}
+	return files, scopes
+}
 
 // probe says what the kernel supports.
 func probe() (int, error) {
@@ -39,40 +58,52 @@ func probe() (int, error) {
 	return 0, nil
 }
 
-// confine restricts this process, and what it becomes, to the paths.
+// confine restricts this thread, and what it becomes, to the paths.
 func confine(o options) error {
 	abi, err := ll.LandlockGetABIVersion()
 	if err != nil || abi < 1 {
 		return errNoLandlock
 	}
-	refer := landlock.AccessFSSet(0)
-	if abi >= 2 { // before, no rule can allow it and asking for it would switch everything off
-		refer = ll.AccessFSRefer
+	rights, scopes := handled(abi)
+	ruleset, err := ll.LandlockCreateRuleset(&ll.RulesetAttr{HandledAccessFS: rights, Scoped: scopes}, 0)
+	if err != nil {
+		return fmt.Errorf("confine: make the rules: %w", err)
 	}
-	var rules []landlock.Rule
-	rules = appendRules(rules, o.rw, readFile|writeFile|execFile, readDir|writeDir|refer)
-	rules = appendRules(rules, o.ro, readFile, readDir)
-	rules = appendRules(rules, o.rx, readFile|execFile, readDir)
-	if err := landlock.MustConfig(handled, scoped).BestEffort().Restrict(rules...); err != nil {
+	for _, list := range []struct {
+		paths  []string
+		access uint64
+	}{
+		{o.rw, readFile | writeFile | execFile | readDir | writeDir},
+		{o.rx, readFile | execFile | readDir},
+		{o.ro, readFile | readDir},
+	} {
+		for _, path := range list.paths {
+			if err := allow(ruleset, path, list.access&rights); err != nil {
+				return fmt.Errorf("confine: allow %s: %w", path, err)
+			}
+		}
+	}
+	if err := ll.LandlockRestrictSelf(ruleset, 0); err != nil {
 		return fmt.Errorf("confine: %w", err)
 	}
 	return nil
 }
 
-// appendRules allows access to each path that exists; the kernel refuses rights of directories on files.
-func appendRules(rules []landlock.Rule, paths []string, file, dir landlock.AccessFSSet) []landlock.Rule {
-	for _, path := range paths {
-		info, err := os.Stat(path)
-		if err != nil {
-			continue
-		}
-		access := file
-		if info.IsDir() {
-			access |= dir
-		}
-		rules = append(rules, landlock.PathAccess(access, path).IgnoreIfMissing())
+// allow adds a rule for a path if it exists; the kernel refuses rights of directories on files.
+func allow(ruleset int, path string, access uint64) error {
+	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil //nolint:nilerr // what is not there needs no rule, and what cannot be found stays closed
 	}
-	return rules
+	defer unix.Close(fd)
+	var info unix.Stat_t
+	if err := unix.Fstat(fd, &info); err != nil {
+		return err
+	}
+	if info.Mode&unix.S_IFMT != unix.S_IFDIR {
+		access &= files
+	}
+	return ll.LandlockAddPathBeneathRule(ruleset, &ll.PathBeneathAttr{AllowedAccess: access, ParentFd: fd}, 0)
 }
 
 // harden does what needs no Landlock.

@@ -22,6 +22,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"strings"
 	"syscall"
 )
@@ -49,6 +50,7 @@ func run(args []string) (int, error) {
 	if o.probe {
 		return probe()
 	}
+	runtime.LockOSThread() // restrictions are a thread's own until it becomes the program
 	if err := harden(); err != nil {
 		return 1, err
 	}

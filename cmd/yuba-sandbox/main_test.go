@@ -1,0 +1,160 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// envSelf makes the test binary the program under test.
+const envSelf = "YUBA_TEST_SANDBOX"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(envSelf) != "" {
+		os.Unsetenv(envSelf)
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+// sandbox runs the program and returns its output and exit code.
+func sandbox(t *testing.T, args ...string) (string, int) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], args...)
+	cmd.Env = []string{envSelf + "=1", "PATH=/usr/bin:/bin", "KEPT=yes"}
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return string(out), cmd.ProcessState.ExitCode()
+}
+
+// confined skips no test: without Landlock it checks that the program says so, and reports false.
+func confined(t *testing.T) bool {
+	t.Helper()
+	out, code := sandbox(t, "-probe")
+	if code == 0 && strings.HasPrefix(out, "landlock ") {
+		return true
+	}
+	if code != exitNoLandlock || !strings.Contains(out, "no Landlock") {
+		t.Fatalf("-probe: %d %s", code, out)
+	}
+	if out, code := sandbox(t, "--", "/bin/true"); code != 0 || !strings.Contains(out, "not confined") {
+		t.Errorf("unconfined: %d %s", code, out)
+	}
+	if _, code := sandbox(t, "-require", "--", "/bin/true"); code != exitNoLandlock {
+		t.Errorf("-require: %d", code)
+	}
+	return false
+}
+
+var system = []string{"-rx", "/usr", "-rx", "/lib", "-rx", "/lib64", "-rx", "/bin", "-rw", "/dev/null"}
+
+func shell(extra []string, script string) []string {
+	return append(append(append([]string{}, system...), extra...), "--", "/bin/sh", "-c", script)
+}
+
+func TestConfinedProgram(t *testing.T) {
+	if !confined(t) {
+		return
+	}
+	dir := t.TempDir()
+	for name, text := range map[string]string{"mine/a": "A", "read/b": "B", "other/c": "C", "run/hello": "#!/bin/sh\necho hello\n"} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	paths := []string{"-rw", dir + "/mine", "-ro", dir + "/read", "-rx", dir + "/run", "-rw", dir + "/missing"}
+	cases := map[string]struct{ script, want string }{
+		"reads and writes its own":                  {"cd " + dir + "/mine && cat a && echo x > new && mkdir d && mv new d/ && cat d/new && rm -r d", "Ax\n"},
+		"makes pipes and links in its own":          {"cd " + dir + "/mine && mkfifo p && ln -s a l && cat l && rm p l", "A"},
+		"executes what is in its own":               {"cd " + dir + "/mine && cp ../run/hello h && chmod +x h && ./h && rm h", "hello\n"},
+		"reads what is readable":                    {"cat " + dir + "/read/b", "B"},
+		"does not write what is readable":           {"echo x > " + dir + "/read/b || echo denied; echo x > " + dir + "/read/n || echo denied; rm " + dir + "/read/b || echo denied", "denied\ndenied\ndenied\n"},
+		"does not execute what is readable":         {"cp " + dir + "/run/hello " + dir + "/mine/x; " + dir + "/read/b || echo denied", "denied\n"},
+		"executes what is executable":               {dir + "/run/hello", "hello\n"},
+		"does not read what it was not given":       {"cat " + dir + "/other/c /etc/shadow || echo denied", "denied\n"},
+		"does not list what it was not given":       {"ls " + dir + " / || echo denied", "denied\n"},
+		"does not see environments of others":       {"cat /proc/1/environ /proc/$PPID/environ /proc/self/environ || echo denied", "denied\n"},
+		"does not move files out":                   {"mv " + dir + "/mine/a " + dir + "/other/ || echo denied", "denied\n"},
+		"does not link files in":                    {"ln " + dir + "/other/c " + dir + "/mine/c || echo denied", "denied\n"},
+		"does not follow its own link out":          {"ln -s " + dir + "/other/c " + dir + "/mine/l; cat " + dir + "/mine/l || echo denied; rm " + dir + "/mine/l", "denied\n"},
+		"makes no devices":                          {"mknod " + dir + "/mine/d b 8 0 || echo denied", "denied\n"},
+		"keeps its environment":                     {"echo $KEPT", "yes\n"},
+		"dumps no core":                             {"ulimit -c", "0\n"},
+		"gains no privileges":                       {"grep NoNewPrivs /proc/self/status 2>/dev/null || echo unseen", "unseen\n"},
+		"what it starts is confined, too":           {"sh -c 'cat " + dir + "/other/c || echo denied'", "denied\n"},
+		"writes to the null device and to no other": {"echo x > /dev/null && echo fine; echo x > /dev/full || echo denied", "fine\ndenied\n"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			out, _ := sandbox(t, shell(paths, "exec 2>/dev/null; "+c.script)...)
+			if diff := cmp.Diff(c.want, out); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestSignalsStayInside(t *testing.T) {
+	out, code := sandbox(t, "-probe")
+	var abi int
+	if _, err := fmt.Sscanf(out, "landlock %d", &abi); code != 0 || err != nil || abi < 6 {
+		return // older kernels cannot confine signals; -probe told
+	}
+	out, _ = sandbox(t, shell(nil, "kill -0 $PPID 2>/dev/null || echo denied; sleep 10 & kill $! && echo own")...)
+	if out != "denied\nown\n" {
+		t.Errorf("%q", out)
+	}
+}
+
+func TestInheritedFilesAreClosed(t *testing.T) {
+	secret, err := os.Open(os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer secret.Close()
+	cmd := exec.Command(os.Args[0], shell(nil, "head -c 4 <&3 || echo closed")...)
+	cmd.Env = []string{envSelf + "=1"}
+	cmd.ExtraFiles = []*os.File{secret}
+	out, err := cmd.Output()
+	if err != nil || string(out) != "closed\n" {
+		t.Errorf("%q %v", out, err)
+	}
+}
+
+func TestBadUseIsAnError(t *testing.T) {
+	cases := map[string]struct {
+		args []string
+		code int
+		text string
+	}{
+		"no program":               {nil, exitUsage, "no absolute path of a program"},
+		"a relative program":       {[]string{"--", "true"}, exitUsage, "no absolute path of a program"},
+		"an unknown argument":      {[]string{"-x", "/", "--", "/bin/true"}, exitUsage, `unknown argument "-x"`},
+		"a path is missing":        {[]string{"-rw"}, exitUsage, "-rw needs a path"},
+		"the program is not there": {append(append([]string{}, system...), "--", "/bin/nowhere"), exitNoProgram, "start /bin/nowhere"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			out, code := sandbox(t, c.args...)
+			if code != c.code || !strings.Contains(out, c.text) {
+				t.Errorf("%d %s", code, out)
+			}
+		})
+	}
+}
