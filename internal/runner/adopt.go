@@ -36,6 +36,8 @@ func (r *runner) adoptAll(ctx context.Context) error {
 		if _, err := j.spool.readJSON(journalFile, &j.journal); err != nil {
 			return fmt.Errorf("take over run %s: %w", j.id, err)
 		}
+		// Before any new run is asked for: what tofu left in the working directory may be all there is of a state.
+		j.claim = r.workspaces.try(j.workspaceBase())
 		r.opts.Log.Info("taking over a run of the runner before", "run", j.id, "stack", j.spec.Stack.String())
 		r.begin(j, func() { j.adopt(ctx) })
 	}
@@ -47,9 +49,11 @@ func (j *job) adopt(ctx context.Context) {
 	done, err := j.spool.readJSON(resultFile, &j.result)
 	if err = errors.Join(err, j.open(ctx, false)); err != nil {
 		j.opts.Log.Error("a run of the runner before cannot be taken over", "run", j.id, "error", err)
+		j.unclaim()
 		return
 	}
 	if done {
+		j.unclaim()
 		j.deliver(ctx)
 		return
 	}
@@ -66,7 +70,15 @@ func (j *job) adopt(ctx context.Context) {
 		}
 		j.fail(f)
 	}
+	j.unclaim()
 	j.conclude(ctx)
+}
+
+func (j *job) unclaim() {
+	if j.claim != nil {
+		j.claim()
+		j.claim = nil
+	}
 }
 
 // takeOver waits for an apply that goes on, stops anything else, and finds out what came of it.

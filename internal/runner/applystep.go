@@ -118,7 +118,7 @@ func (j *job) applyError(c command, stream *plan.Stream, e exit) error {
 }
 
 // offerState ships the state file if it holds a complete state that is new.
-func (j *job) offerState(string) {
+func (j *job) offerState() {
 	state, err := j.space.read(j.space.inModule(j.space.stateIn()), maxState)
 	if err != nil || len(state) == 0 {
 		return // not there yet, or being written
@@ -132,7 +132,7 @@ func (j *job) rescueStates() {
 	if len(j.rescuedState) > 0 {
 		return
 	}
-	j.offerState("")
+	j.offerState()
 	state, err := j.space.read(j.space.inModule(erroredName), maxState)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -86,14 +86,14 @@ func (f *follower) loop() {
 				return
 			}
 			if f.states && event.Name == f.job.space.statePath() {
-				f.job.offerState(event.Name)
-				continue
+				f.job.offerState()
+			} else if event.Name == f.out.path || event.Name == f.errs.path {
+				f.read(false)
 			}
-			f.read(false)
 		case <-f.watcher.Errors: // an overflow: reading everything makes up for it
 			f.read(false)
 			if f.states {
-				f.job.offerState(f.job.space.statePath())
+				f.job.offerState()
 			}
 		case <-f.ended:
 			f.read(true)

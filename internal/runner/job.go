@@ -29,7 +29,9 @@ type job struct {
 	logs   *logShipper
 	states *stateShipper
 	space  *workspace
-	stop   stopper
+	// claim gives back the workspace's lock, when it was taken before the workspace was opened.
+	claim func()
+	stop  stopper
 
 	mu          sync.Mutex // guards journal and diskProblem
 	journal     journal

@@ -14,6 +14,21 @@ type locks struct {
 
 func newLocks() *locks { return &locks{held: map[string]*sync.Mutex{}} }
 
+// try is lock for a name that nobody should hold yet; it returns nil when somebody does.
+func (l *locks) try(name string) func() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	m := l.held[name]
+	if m == nil {
+		m = &sync.Mutex{}
+		l.held[name] = m
+	}
+	if !m.TryLock() {
+		return nil
+	}
+	return m.Unlock
+}
+
 // lock waits for the name and returns what gives it back.
 func (l *locks) lock(name string) func() {
 	l.mu.Lock()

@@ -30,6 +30,11 @@ func (j *job) lost(stream *plan.Stream) []string {
 			out = append(out, fmt.Sprintf("%s (%s)", created.Address, created.ID))
 		}
 	}
+	for _, f := range stream.InFlight() {
+		if f.Action == plan.Create && !known[f.Address] {
+			j.warn("%s was being created when tofu ended: it may exist without being in the state", f.Address)
+		}
+	}
 	return out
 }
 

@@ -40,6 +40,8 @@ type runner struct {
 	group  sync.WaitGroup
 	// finished gets a token when a job has ended, so that a poll made without capacity is made again.
 	finished chan struct{}
+	// leaving is closed when the runner was told to end.
+	leaving chan struct{}
 }
 
 // Run executes runs until the server drains it, ctx ends, or it is idle and the server has been gone for a while. A
@@ -69,7 +71,7 @@ func Run(ctx context.Context, opts Options) error {
 	defer lock.Unlock() //nolint:errcheck // the end of the process unlocks, too
 	r := &runner{
 		opts: opts, id: run.NewID(time.Now()), server: newServer(opts.Dir, opts.Version), workspaces: newLocks(),
-		tools: &toolbox{standard: opts.Tofu, search: systemPath, known: map[string]tool{}}, active: map[string]*job{}, finished: make(chan struct{}, 1),
+		tools: &toolbox{standard: opts.Tofu, search: systemPath, known: map[string]tool{}}, active: map[string]*job{}, finished: make(chan struct{}, 1), leaving: make(chan struct{}),
 	}
 	if r.confined, r.unconfinedWhy, err = probeSandbox(opts.Sandbox); err != nil {
 		return err
@@ -111,7 +113,10 @@ func (r *runner) work(ctx context.Context) error {
 // stopPlans begins to drain: no new runs, plans stop, applies finish.
 func (r *runner) stopPlans(reason string) {
 	r.mu.Lock()
-	r.drain = true
+	if !r.drain {
+		r.drain = true
+		close(r.leaving)
+	}
 	jobs := r.jobs()
 	r.mu.Unlock()
 	for _, j := range jobs {
@@ -141,6 +146,7 @@ func (r *runner) poll(ctx context.Context) {
 		case err == nil:
 			pause = backoff{}
 			r.obey(ctx, response)
+			r.settle(ctx, response)
 			continue
 		case errors.Is(err, errAgain):
 			continue
@@ -153,6 +159,21 @@ func (r *runner) poll(ctx context.Context) {
 	}
 }
 
+// settle waits a moment between polls when the server would answer each at once.
+func (r *runner) settle(ctx context.Context, response run.PollResponse) {
+	if !response.Drain {
+		return
+	}
+	timer := time.NewTimer(2 * time.Second)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-r.finished:
+		r.wake() // for the next poll
+	case <-ctx.Done():
+	}
+}
+
 // errAgain ends a poll that was made without capacity when there is some.
 var errAgain = errors.New("ask again")
 
@@ -161,19 +182,24 @@ func (r *runner) ask(ctx context.Context, p run.PollRequest) (run.PollResponse, 
 	ctx, cancel := context.WithTimeout(ctx, run.PollWait+10*time.Second)
 	defer cancel()
 	var again atomic.Bool
-	// A poll that may bring work is left alone: an assignment on its way must not be lost.
-	if p.Capacity == 0 {
-		stop := make(chan struct{})
-		defer close(stop)
-		go func() {
-			select {
-			case <-r.finished:
-				again.Store(true)
-				cancel()
-			case <-stop:
-			}
-		}()
-	}
+	stop := make(chan struct{})
+	defer close(stop)
+	go func() {
+		finished, leaving := r.finished, r.leaving
+		if p.Capacity > 0 { // a poll that may bring work is left alone: an assignment on its way must not be lost
+			finished = nil
+		} else if r.draining() {
+			leaving = nil
+		}
+		select {
+		case <-finished:
+		case <-leaving: // the server sees from the next poll that an assignment was lost
+		case <-stop:
+			return
+		}
+		again.Store(true)
+		cancel()
+	}()
 	var response run.PollResponse
 	_, err := r.server.do(ctx, request{method: http.MethodPost, path: "/poll", body: mustJSON(p), into: &response})
 	if again.Load() && err != nil {
@@ -211,8 +237,9 @@ func (r *runner) draining() bool {
 // obey does what the server says.
 func (r *runner) obey(ctx context.Context, response run.PollResponse) {
 	r.mu.Lock()
-	if response.Drain {
+	if response.Drain && !r.drain {
 		r.drain = true
+		close(r.leaving)
 	}
 	byID := map[string]*job{}
 	for id, j := range r.active {

@@ -36,8 +36,8 @@ type toolbox struct {
 	standard string
 	// search is where other tools are looked for, a list as in PATH.
 	search string
-	mu       sync.Mutex
-	known    map[string]tool // by identity
+	mu     sync.Mutex
+	known  map[string]tool // by identity
 }
 
 // find returns the tool that a spec wants, or a failure that says what is wanted and what is there.

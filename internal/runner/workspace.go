@@ -66,6 +66,11 @@ type workspaceRecord struct {
 	Module string `json:"module,omitempty"`
 }
 
+// workspaceBase is the stack's directory.
+func (j *job) workspaceBase() string {
+	return filepath.Join(j.opts.WorkRoot, j.spec.Stack.Namespace, j.spec.Stack.Name)
+}
+
 // openWorkspace opens, and makes if need be, the directory of a stack. It waits for a run of the same stack to leave.
 func (j *job) openWorkspace() (*workspace, error) {
 	s := j.spec.Stack
@@ -74,14 +79,17 @@ func (j *job) openWorkspace() (*workspace, error) {
 			return nil, failed(run.FailureConfiguration, "open the working directory of %q: not the name of a stack", s)
 		}
 	}
-	w := &workspace{base: filepath.Join(j.opts.WorkRoot, s.Namespace, s.Name), named: j.spec.Workspace}
+	w := &workspace{base: j.workspaceBase(), named: j.spec.Workspace}
 	if w.named == "" {
 		w.named = "default"
 	}
 	if w.named != path.Base(w.named) || w.named == "." || w.named == ".." {
 		return nil, failed(run.FailureConfiguration, "open the working directory of %s: %q is no name for a workspace", s, w.named)
 	}
-	w.unlock = j.workspaces.lock(w.base)
+	if w.unlock = j.claim; w.unlock == nil {
+		w.unlock = j.workspaces.lock(w.base)
+	}
+	j.claim = nil
 	if err := w.openRoot(j); err != nil {
 		w.close()
 		return nil, err
