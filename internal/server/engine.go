@@ -98,7 +98,7 @@ func newEngine(ctx context.Context, opts Common, dir datadir.Dir, config *rest.C
 			err = errors.Join(err, e.blobs.Close())
 		}
 	}()
-	ctrl.SetLogger(logr.FromSlogHandler(opts.Log.With("component", "controller").Handler()))
+	ctrl.SetLogger(logr.FromSlogHandler(quieter{opts.Log.With("component", "controller").Handler()}))
 	e.manager, err = ctrl.NewManager(config, managerOptions())
 	if err != nil {
 		return nil, fmt.Errorf("make the controller manager: %w", err)
@@ -163,6 +163,9 @@ func (e *engine) addControllers(ctx context.Context, direct client.Client) error
 	if err != nil {
 		return err
 	}
+	if err := e.resume(ctx, direct); err != nil {
+		return err
+	}
 	r.Runs = e.executor
 	kinds, err := servedSources(e.manager)
 	if err != nil {
@@ -175,6 +178,43 @@ func (e *engine) addControllers(ctx context.Context, direct client.Client) error
 		MaxArchive: maxArchive, Holder: holder(), Version: e.opts.Version, Log: e.opts.Log, Server: e.info}
 	return nil
 }
+
+// resume takes up the runs that an earlier server left, before any runner is heard: only then is it true that a run
+// which nobody here knows is wanted by nobody.
+func (e *engine) resume(ctx context.Context, direct client.Reader) error {
+	next := ""
+	for {
+		var stacks infrav1.TerraformList
+		if err := direct.List(ctx, &stacks, client.Limit(500), client.Continue(next)); err != nil {
+			return fmt.Errorf("look for runs in hand: %w", err)
+		}
+		for _, s := range stacks.Items {
+			if s.Status.CurrentRun == nil {
+				continue
+			}
+			stack := run.Stack{Namespace: s.Namespace, Name: s.Name, UID: string(s.UID)}
+			if _, err := e.executor.Resume(ctx, stack, s.Status.CurrentRun.ID); err != nil && !errors.Is(err, run.ErrNotFound) {
+				return err
+			}
+		}
+		if next = stacks.Continue; next == "" {
+			return nil
+		}
+	}
+}
+
+// quieter passes on what is worth a warning: the libraries' own progress tells users nothing.
+type quieter struct{ slog.Handler }
+
+func (q quieter) Enabled(ctx context.Context, level slog.Level) bool {
+	return level >= slog.LevelWarn && q.Handler.Enabled(ctx, level)
+}
+
+func (q quieter) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return quieter{q.Handler.WithAttrs(attrs)}
+}
+
+func (q quieter) WithGroup(name string) slog.Handler { return quieter{q.Handler.WithGroup(name)} }
 
 // announce tells the stack controller that a run ended. The executor must not wait, so a full channel is emptied by a
 // goroutine of its own.

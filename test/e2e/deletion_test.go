@@ -1,0 +1,84 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"encoding/json"
+	"testing"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+)
+
+// resources counts what the state of a stack holds.
+func (y *yuba) resources(t *testing.T, obj *infrav1.Terraform) int {
+	t.Helper()
+	var state struct{ Resources []json.RawMessage }
+	if err := json.Unmarshal(y.state(t, obj), &state); err != nil {
+		t.Fatal(err)
+	}
+	return len(state.Resources)
+}
+
+func TestDeletionDestroysAlthoughItsInputsAreGone(t *testing.T) {
+	y, ns := common(t)
+	cm := configMap(ns, "settings", map[string]string{"name": "x"})
+	secret := secretOf(ns, "token", map[string]string{"token": "hunter2hunter2"})
+	hcl := greeting + "\nvariable \"token\" {\n type = string\n sensitive = true\n}\n"
+	obj := inline(ns, "inputless", hcl, varsFrom("ConfigMap", "settings"), varsFrom("Secret", "token"), auto, destroying)
+	y.create(t, cm, secret, obj)
+	y.await(t, obj, "it is ready", ready)
+	y.delete(t, cm)
+	y.delete(t, secret)
+	y.await(t, obj, "it misses its inputs", failedWith(infrav1.ReasonVarsGenerationFailed))
+	y.delete(t, obj)
+	y.awaitGone(t, obj)
+	if n := y.resources(t, obj); n != 0 {
+		t.Errorf("%d resources are left", n)
+	}
+}
+
+func TestDeletionDestroysAlthoughTheWholeSourceIsGone(t *testing.T) {
+	y, ns := common(t)
+	artifact := y.push(t, ns, "program", map[string]string{"main.tf": greeting})
+	obj := pushed(ns, "sourceless", "program", variable("name", "x"), auto, destroying)
+	y.create(t, obj)
+	y.await(t, obj, "it is ready", ready)
+	y.delete(t, artifact)
+	y.await(t, obj, "it misses its source", failedWith(infrav1.ReasonArtifactFailed))
+	y.delete(t, obj)
+	y.awaitGone(t, obj)
+	if n := y.resources(t, obj); n != 0 {
+		t.Errorf("%d resources are left", n)
+	}
+}
+
+func TestDeletionWithoutDestroyKeepsEverything(t *testing.T) {
+	y, ns := common(t)
+	obj := inline(ns, "kept", greeting, variable("name", "x"), auto)
+	y.create(t, obj)
+	y.await(t, obj, "it is ready", ready)
+	y.delete(t, obj)
+	y.awaitGone(t, obj)
+	if n := y.resources(t, obj); n != 1 {
+		t.Errorf("%d resources are in the state, want 1", n)
+	}
+}
+
+func TestDeletionOfWhatNeverWasPlannedNeedsNothing(t *testing.T) {
+	y, ns := common(t)
+	obj := inline(ns, "never", `this is not HCL`, auto, destroying)
+	y.create(t, obj)
+	y.await(t, obj, "it is refused", failedWith(infrav1.ReasonInitFailed))
+	y.delete(t, obj)
+	y.awaitGone(t, obj)
+}
+
+func TestDeletedNamespaceGoesWithItsStacks(t *testing.T) {
+	y, ns := common(t)
+	obj := inline(ns, "housed", greeting, variable("name", "x"), auto)
+	y.create(t, obj)
+	y.await(t, obj, "it is ready", ready)
+	y.delete(t, namespaceObject(ns))
+	y.awaitGone(t, obj)
+}
