@@ -64,6 +64,10 @@ func (c slogCore) Write(entry zapcore.Entry, fields []zapcore.Field) error {
 		level = slog.LevelDebug
 	}
 	c.log.Log(context.Background(), level, entry.Message, arguments(fields)...)
+	if entry.Level == zapcore.FatalLevel {
+		// etcd ends the process now: going on with a disk it cannot write would lose what it acknowledges.
+		c.log.Error("the API's store cannot go on, so Yuba ends. If its disk is full, make room and start Yuba again; runs go on meanwhile")
+	}
 	return nil
 }
 
