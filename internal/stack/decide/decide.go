@@ -45,8 +45,9 @@ var deletionRules = []rule{
 	{"suspended", deletionSuspended},
 	{"state cannot be used", stateUnusable},
 	{"somebody else holds the lock", locked},
-	{"the last attempt failed", deletionBackoff},
+	// Said before the wait for another attempt, for there will be none.
 	{"neither source nor kept inputs", deletionImpossible},
+	{"the last attempt failed", deletionBackoff},
 	{"destroy", deletionDestroys},
 }
 

@@ -177,6 +177,10 @@ var failedDeletionScenarios = scenarios{
 	"an interrupted destroy is made up for with the present source": {
 		settled().deleted().failed(afterFifteen, interrupted, destroying), destroys(),
 	},
+	"a failure after which source and kept inputs are gone is not said to be tried again": {
+		settled().deleted().sourceGone().nothingKept().failed(time.Second, destroying),
+		cannotDestroy(ReasonArtifactFailed, "could not get Source object: it is gone"),
+	},
 	"the wait grows when it may": {
 		settled().deleted().nothingKept().failed(0, destroying, func(r *Run) { r.Failures = 2 }).
 			with(func(f *Facts) { f.Stack.MaxRetryInterval = time.Hour }),
