@@ -235,8 +235,10 @@ func (p *ControlPlane) Stop(ctx context.Context) error {
 			p.controllers.Stop()
 		}
 		failure = p.waitForAPI(ctx)
-	} else if p.listener != nil {
-		p.listener.Close()
+	}
+	if p.listener != nil {
+		// The API server has closed it, unless it never got that far.
+		_ = p.listener.Close()
 	}
 	if p.etcd != nil {
 		p.etcd.Stop()

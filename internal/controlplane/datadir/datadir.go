@@ -41,8 +41,8 @@ func (d Dir) Kubeconfig() string { return d.path("kubeconfig") }
 // BlobKey is the age identity that opens every blob.
 func (d Dir) BlobKey() string { return d.path("keys", "blob.agekey") }
 
-// Open makes the directory when it is not there, makes it private and refuses one that a newer Yuba wrote.
-// It does not lock it.
+// Open makes the directory when it is not there, makes it private and refuses one that a newer Yuba wrote or that is
+// something else, a home directory for instance. It does not lock it.
 func Open(path string) (Dir, error) {
 	absolute, err := filepath.Abs(path)
 	if err != nil {
@@ -51,12 +51,12 @@ func Open(path string) (Dir, error) {
 	if err := os.MkdirAll(absolute, 0o700); err != nil {
 		return "", fmt.Errorf("make the data directory: %w", err)
 	}
-	if err := os.Chmod(absolute, 0o700); err != nil {
-		return "", fmt.Errorf("make the data directory private: %w", err)
-	}
 	d := Dir(absolute)
 	if err := d.checkFormat(); err != nil {
 		return "", err
+	}
+	if err := os.Chmod(absolute, 0o700); err != nil {
+		return "", fmt.Errorf("make the data directory private: %w", err)
 	}
 	return d, nil
 }

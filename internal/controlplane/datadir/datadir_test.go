@@ -46,6 +46,40 @@ func TestOpenMakesAnExistingDirectoryPrivate(t *testing.T) {
 	}
 }
 
+func TestOpenTakesOnlyEmptyDirectories(t *testing.T) {
+	for sentence, test := range map[string]struct {
+		file string
+		want string
+	}{
+		"somebody's files are left alone":             {"thesis.txt", "not empty"},
+		"a new file system is empty":                  {"lost+found", ""},
+		"what a killed first start leaves is nothing": {".version-123", ""},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			path := t.TempDir()
+			if err := os.WriteFile(filepath.Join(path, test.file), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Chmod(path, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			_, err := Open(path)
+			info, statErr := os.Stat(path)
+			if statErr != nil {
+				t.Fatal(statErr)
+			}
+			switch {
+			case test.want == "" && err != nil:
+				t.Errorf("error %v, want none", err)
+			case test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)):
+				t.Errorf("error %v, want one that says %q", err, test.want)
+			case test.want != "" && info.Mode().Perm() != 0o755:
+				t.Errorf("a refused directory has now mode %o", info.Mode().Perm())
+			}
+		})
+	}
+}
+
 func TestFormat(t *testing.T) {
 	for sentence, test := range map[string]struct{ content, want string }{
 		"the format of today is opened":   {"1\n", ""},

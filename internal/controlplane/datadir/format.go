@@ -32,6 +32,9 @@ func (d Dir) checkFormat() error {
 	path := d.path("version")
 	data, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
+		if err := d.checkEmpty(); err != nil {
+			return err
+		}
 		return WriteFile(path, []byte(strconv.Itoa(Format)+"\n"), 0o600)
 	}
 	if err != nil {
@@ -43,6 +46,22 @@ func (d Dir) checkFormat() error {
 	}
 	if found > Format {
 		return &NewerFormatError{What: "the data directory " + string(d), Found: found}
+	}
+	return nil
+}
+
+// checkEmpty refuses a directory that somebody uses for something else. What file systems and a first start that was killed
+// leave does not count.
+func (d Dir) checkEmpty() error {
+	entries, err := os.ReadDir(string(d))
+	if err != nil {
+		return fmt.Errorf("read the data directory: %w", err)
+	}
+	for _, entry := range entries {
+		if name := entry.Name(); name != "lost+found" && !strings.HasPrefix(name, ".version-") {
+			return fmt.Errorf("use %s as data directory: it is not empty (it has %q) and no Yuba made it. "+
+				"Choose an empty or new directory with --data-dir", d, name)
+		}
 	}
 	return nil
 }
