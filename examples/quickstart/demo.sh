@@ -1,0 +1,134 @@
+#!/bin/sh
+# Copyright The Yuba Authors
+# SPDX-License-Identifier: Apache-2.0
+
+# Starts Yuba on a fresh data directory, takes a tour of the quickstart and goes on until Ctrl-C. ONCE=1 stops after the
+# tour. It needs what "make build tofu" makes and nothing else: kubectl is inside of yuba.
+set -eu
+cd "$(dirname "$0")/../.."
+root=$PWD
+work=$root/.work
+data=$work/demo
+PATH=$root/bin:$PATH
+YUBA_DATA_DIR=$data
+KUBECONFIG=$data/kubeconfig
+export PATH YUBA_DATA_DIR KUBECONFIG
+
+if [ ! -x bin/yuba ] || [ ! -x bin/yuba-sandbox ]; then
+	echo 'demo: bin/yuba is missing. Build it with "make build tofu", or run "make demo".' >&2
+	exit 1
+fi
+if [ -f "$work/demo.pid" ] && kill -0 "$(cat "$work/demo.pid")" 2>/dev/null; then
+	echo "demo: it runs already, as process $(cat "$work/demo.pid"). Stop that one first." >&2
+	exit 1
+fi
+rm -rf "$data"
+mkdir -p "$data"
+chmod 700 "$data"
+
+# Bold on a terminal, plain elsewhere.
+bold='' plain=''
+if [ -t 1 ] && [ -z "${NO_COLOR:-}" ]; then
+	bold=$(printf '\033[1m') plain=$(printf '\033[0m')
+fi
+
+say() { printf '\n%s%s%s\n' "$bold" "$*" "$plain"; }
+
+# try COMMAND...: shows a command and runs it.
+try() {
+	printf '\n%s$ %s%s\n' "$bold" "$*" "$plain"
+	"$@" 2>&1
+}
+
+yuba_pid=''
+finish() {
+	status=$?
+	trap - EXIT INT TERM HUP
+	if [ -n "$yuba_pid" ]; then
+		kill -TERM "$yuba_pid" 2>/dev/null || true
+		wait "$yuba_pid" || status=$?
+	fi
+	rm -f "$work/demo.pid"
+	[ "$status" -eq 0 ] || echo "demo: it went wrong. The log of the server is in $work/demo.log" >&2
+	exit "$status"
+}
+trap finish EXIT
+trap 'exit 0' INT TERM HUP
+
+# start FLAG...: starts Yuba and waits until it is ready.
+start() {
+	yuba up --data-dir "$data" "$@" >"$work/demo.out" 2>"$work/demo.log" &
+	yuba_pid=$!
+	echo "$yuba_pid" >"$work/demo.pid"
+	until grep -q '^Yuba is ready' "$work/demo.out"; do
+		if ! kill -0 "$yuba_pid" 2>/dev/null; then
+			wait "$yuba_pid" || true
+			yuba_pid=''
+			return 1
+		fi
+		sleep 0.1
+	done
+}
+
+say 'Starting Yuba: a Kubernetes API of its own, the controllers and a runner. No cluster is needed.'
+if ! start; then
+	if ! grep -q 'address already in use' "$work/demo.log"; then
+		cat "$work/demo.log" >&2
+		exit 1
+	fi
+	echo 'Its usual ports are taken; it takes free ones.'
+	start --api-address 127.0.0.1:0 --http-address 127.0.0.1:0 || { cat "$work/demo.log" >&2; exit 1; }
+fi
+cat "$work/demo.out"
+
+cd examples/quickstart
+
+say '1. Four stacks: objects of an API, applied like any other.'
+try yuba kubectl apply -k .
+
+say '2. "network" is a directory with a local module. Push it.'
+try yuba push network network
+
+say '3. Three of them apply their plans by themselves. "app" waits for the outputs of "network".'
+try yuba kubectl wait --for=condition=Ready terraform/hello terraform/network terraform/app --timeout=120s
+try yuba kubectl wait --for=jsonpath='{.status.plan.pending}' terraform/database --timeout=120s
+try yuba list
+
+say '4. "database" is in manual mode: its plan waits for a person. Read it.'
+try yuba plan database
+
+say '5. Approve it. What was shown is what is applied.'
+try yuba approve database --wait
+
+say '6. Outputs: of the directory, and of the stack that is connected to it.'
+try yuba outputs network
+try yuba outputs app
+
+say '7. Everything is as it should be.'
+try yuba list
+try yuba runs database
+
+if [ -n "${ONCE:-}" ]; then
+	say 'That was the tour. Stopping Yuba.'
+	exit 0
+fi
+
+cat <<EOF
+
+${bold}That was the tour; Yuba goes on until Ctrl-C. In another terminal:${plain}
+
+    export PATH=$root/bin:\$PATH
+    export KUBECONFIG=$KUBECONFIG
+    cd $root/examples/quickstart
+
+    yuba status app                                  how a stack stands and what to do next
+    yuba logs network                                what tofu did
+    yuba kubectl explain tf.spec                     everything that a stack can say
+    yuba kubectl get tf -w                           watch, and in a third terminal:
+    yuba kubectl patch tf database --type=merge -p '{"spec":{"vars":[{"name":"size_gb","value":40}]}}'
+    yuba plan database                               a change of a variable is a plan that waits
+    yuba deploy network --name staging --var cidr=10.30.0.0/16 --var 'subnets=["web"]'
+    yuba state history network                       every state there has been
+
+EOF
+wait "$yuba_pid"
