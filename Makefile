@@ -24,10 +24,11 @@ help: ## Show this list
 
 ##@ Build and run
 
+# Without -trimpath, so that tests use what was compiled here: Kubernetes takes minutes to compile twice.
 .PHONY: build
 build: ## Build bin/yuba and bin/yuba-sandbox
-	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/yuba ./cmd/yuba
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o bin/yuba-sandbox ./cmd/yuba-sandbox
+	$(GO) build -ldflags '$(LDFLAGS)' -o bin/yuba ./cmd/yuba
+	CGO_ENABLED=0 $(GO) build -ldflags '-s -w' -o bin/yuba-sandbox ./cmd/yuba-sandbox
 
 .PHONY: tofu
 tofu: ## Build bin/tofu, unless it is there or a suitable tofu is on PATH (2.5 minutes once)
