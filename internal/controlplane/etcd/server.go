@@ -88,7 +88,7 @@ func Start(ctx context.Context, options Options) (*Server, error) {
 	}
 	s := &Server{options: options, member: member, listener: listener}
 	s.clients = v3rpc.Server(member.Server, options.TLS, nil,
-		grpc.ReadBufferSize(bufferSize), grpc.WriteBufferSize(bufferSize), grpc.SharedWriteBuffer(true))
+		grpc.ReadBufferSize(bufferSize), grpc.WriteBufferSize(bufferSize))
 	upkeep, stop := context.WithCancel(context.Background())
 	s.stop = stop
 	s.done.Go(func() { s.serve() })
