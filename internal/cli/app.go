@@ -48,8 +48,12 @@ func Execute(ctx context.Context, args []string, in io.Reader, out, errOut io.Wr
 		return exitOK
 	}
 	text, code := explain(err)
-	if text != "" {
-		fmt.Fprintln(errOut, a.paint(a.err, colorRed, "Error:")+" "+text)
+	switch {
+	case text == "":
+	case code == exitWaiting || code == exitInterrupted:
+		a.news("\n%s", text) // nothing went wrong
+	default:
+		a.news("%s %s", a.paint(a.err, colorRed, "Error:"), text)
 	}
 	return code
 }

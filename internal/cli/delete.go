@@ -67,7 +67,7 @@ func (s *session) delete(ctx context.Context, key types.NamespacedName, yes, wai
 	switch {
 	case destroys:
 		s.news("%s is deleted.", key)
-	case t.Status.LastAppliedRevision != "":
+	case t.Status.LastAppliedRevision != "" && !t.Spec.Destroy:
 		s.news("%s is deleted. What it managed stays and is managed by nobody; its state is kept in the Secret %s.", key, t.StateSecretName())
 	default:
 		s.news("%s is deleted.", key)

@@ -6,6 +6,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -31,8 +32,9 @@ type follower struct {
 	before string
 	// request is the value of the annotation that came with the change, if one did.
 	request string
-	// generation is the stack's since the change.
+	// generation is the stack's since the change; fresh says that the change raised it.
 	generation int64
+	fresh      bool
 	// told keeps news from being told twice.
 	told string
 	// shown is the run whose log was shown last, explained how many errors that log told.
@@ -63,6 +65,9 @@ func (f *follower) begin(ctx context.Context) (*infrav1.Terraform, error) {
 			return done
 		}
 		ready := conditionOf(t, infrav1.ConditionReady)
+		if f.fresh && ready.Status == metav1.ConditionFalse && ready.ObservedGeneration >= f.generation {
+			return done
+		}
 		if s.ObservedGeneration >= f.generation && (ready.Status == metav1.ConditionFalse || f.request == "") {
 			return likely
 		}
@@ -115,7 +120,7 @@ func (f *follower) runs(ctx context.Context, t *infrav1.Terraform) (*infrav1.Ter
 func (f *follower) show(ctx context.Context, r *infrav1.RunReference) error {
 	view := &runView{w: f.err, color: f.colors(f.err), hidePlan: r.Operation == string(run.OperationPlan)}
 	log := &logReader{session: f.session, stack: f.key, options: content.LogOptions{Run: r.ID, Follow: true}, line: view.line}
-	err := log.run(ctx)
+	err := log.runSoon(ctx)
 	f.shown, f.explained = r.ID, view.errors
 	if apierrors.IsNotFound(err) {
 		return nil // there is nothing to show of it; the stack tells how it ended
@@ -142,5 +147,9 @@ func (f *follower) problem(action string, t *infrav1.Terraform) error {
 	case r != nil && failed(r) && r.ID == f.shown:
 		return exitf(exitRunFailed, "%s %s: run %s %s:\n%s", action, f.key, r.ID, r.Status, ready.Message)
 	}
-	return exitf(exitError, "%s %s: %s", action, f.key, ready.Message)
+	separator := " "
+	if strings.Contains(ready.Message, "\n") {
+		separator = "\n\n"
+	}
+	return exitf(exitError, "%s %s:%s%s", action, f.key, separator, ready.Message)
 }

@@ -58,7 +58,11 @@ func (s *session) logs(ctx context.Context, key types.NamespacedName, o content.
 		}
 		return nil
 	}}
-	err := log.run(ctx)
+	read := log.run
+	if o.Follow {
+		read = log.runSoon
+	}
+	err := read(ctx)
 	if apierrors.IsNotFound(err) {
 		return exitf(exitNotFound, "show the log of %s: %w", key, err)
 	}

@@ -61,7 +61,7 @@ func (r *review) approve(ctx context.Context, t *infrav1.Terraform) error {
 	id := t.Status.Plan.Pending
 	if !r.yes {
 		if !r.interactive() {
-			return exitf(exitWaiting, "plan %s of %s waits for approval. Approve it:\n    yuba approve %s %s", id, r.key, r.call(r.key), id)
+			return exitf(exitWaiting, "Plan %s of %s waits for approval. Approve it:\n    yuba approve %s %s", id, r.key, r.call(r.key), id)
 		}
 		if err := r.confirm(questionFor(t)); err != nil {
 			r.news("Plan %s still waits. Apply it later:\n    yuba approve %s %s", id, r.call(r.key), id)
@@ -72,7 +72,7 @@ func (r *review) approve(ctx context.Context, t *infrav1.Terraform) error {
 	if err != nil {
 		return err
 	}
-	r.follower.before, r.request, r.generation = lastRunOf(t), "", approved.Generation
+	r.follower.before, r.request, r.generation, r.fresh = lastRunOf(t), "", approved.Generation, true
 	return nil
 }
 

@@ -62,7 +62,7 @@ func (s *session) rollback(ctx context.Context, key types.NamespacedName, versio
 func (s *session) previewRollback(ctx context.Context, key types.NamespacedName, version string) error {
 	target, err := s.content.State(ctx, key.Namespace, key.Name, version)
 	if err != nil {
-		return fmt.Errorf("read version %s of the state of %s: %w", version, key, err)
+		return fmt.Errorf("roll back the state of %s: %w", key, err)
 	}
 	current, err := s.content.State(ctx, key.Namespace, key.Name, "")
 	if err != nil {

@@ -76,6 +76,7 @@ func (v *statusView) line(label, format string, args ...any) {
 	}
 	// What has several lines stands below the first, in the same column.
 	text = strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", labelWidth))
+	text = strings.ReplaceAll(text, "\n"+strings.Repeat(" ", labelWidth)+"\n", "\n\n")
 	fmt.Fprintf(v.w, "%-*s%s\n", labelWidth, label, text)
 }
 
@@ -102,7 +103,7 @@ func (v *statusView) show() {
 
 func (v *statusView) ready() {
 	c := conditionOf(v.t, infrav1.ConditionReady)
-	word, color := "in progress", colorYellow
+	word, color := "not yet", colorYellow
 	switch c.Status {
 	case metav1.ConditionTrue:
 		word, color = "yes", colorGreen

@@ -9,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
@@ -32,6 +34,25 @@ type logReader struct {
 // run reads to the log's end.
 func (r *logReader) run(ctx context.Context) error {
 	return r.session.patient(ctx, r.once)
+}
+
+const (
+	soon      = 3 * time.Second
+	soonPause = 50 * time.Millisecond
+)
+
+// runSoon reads the log of a run that may only just be beginning: a stack names its run a moment before there is a log.
+func (r *logReader) runSoon(ctx context.Context) error {
+	deadline := time.Now().Add(soon)
+	for {
+		err := r.run(ctx)
+		if !apierrors.IsNotFound(err) || time.Now().After(deadline) {
+			return err
+		}
+		if err := pause(ctx, soonPause); err != nil {
+			return err
+		}
+	}
 }
 
 func (r *logReader) once(ctx context.Context) error {
@@ -78,6 +99,8 @@ type runView struct {
 	hidePlan bool
 	// errors counts the errors that were shown.
 	errors int
+	// said are the diagnostics that were shown; tofu repeats some of them.
+	said map[string]bool
 }
 
 func (v *runView) line(line []byte) error {
@@ -96,9 +119,18 @@ func (v *runView) line(line []byte) error {
 			v.errors++
 		}
 	}
+	if event.Type == plan.Note && event.Level == "info" && !strings.HasPrefix(event.Message, "- ") {
+		return nil // init talks a lot; what it fetches is news
+	}
 	text := event.Render(v.color)
-	if text == "" {
+	if text == "" || event.Type == plan.Diagnostic && v.said[text] {
 		return nil
+	}
+	if event.Type == plan.Diagnostic {
+		if v.said == nil {
+			v.said = map[string]bool{}
+		}
+		v.said[text] = true
 	}
 	_, err := fmt.Fprintln(v.w, text)
 	return err
