@@ -91,7 +91,8 @@ func (j *job) accept(ctx context.Context) error {
 		j.diskProblem = err
 		return nil // opening the log says so to the server
 	}
-	if err := errors.Join(j.spool.writeJSON(specFile, j.spec), j.spool.write(tokenFile, []byte(j.token))); err != nil {
+	// The spec comes last: who finds it finds the token, too.
+	if err := errors.Join(j.spool.write(tokenFile, []byte(j.token)), j.spool.writeJSON(specFile, j.spec)); err != nil {
 		j.diskProblem = err
 	}
 	return nil
@@ -156,8 +157,10 @@ func (j *job) leaveWorkspace() {
 // deliver sends what the server does not have yet. When ctx ends first everything stays in the spool.
 func (j *job) deliver(ctx context.Context) {
 	if j.states != nil {
-		j.states.close()
-		j.logs.close()
+		var both sync.WaitGroup
+		both.Go(j.states.close)
+		both.Go(j.logs.close)
+		both.Wait()
 		j.log.close()
 	}
 	if ctx.Err() != nil {

@@ -43,7 +43,9 @@ func failed(class run.Failure, format string, args ...any) error {
 
 // steps are what the operation is made of.
 func (j *job) steps() []step {
-	list := []step{{run.StepPrepare, j.prepare}, {run.StepInit, j.init}}
+	// The state comes after init, which would offer to move the state of a workspace other than default that it finds
+	// into the backend that it configures.
+	list := []step{{run.StepPrepare, j.prepare}, {run.StepInit, j.init}, {run.StepPrepare, j.placeState}}
 	switch {
 	case j.spec.Operation != run.OperationApply:
 		list = append(list, step{run.StepPlan, j.plan})
