@@ -63,7 +63,7 @@ generate: bin/controller-gen ## Write what is generated: deep copies and CRDs
 .PHONY: verify
 verify: bin/controller-gen ## Fail when something generated, or go.mod, is not up to date
 	@tools/generate --verify
-	$(GO) mod tidy -diff
+	@$(GO) mod tidy -diff >/dev/null || { printf 'go.mod or go.sum is not up to date. To write them:\n    go mod tidy\n' >&2; exit 1; }
 
 ##@ Tidy up
 
