@@ -122,7 +122,6 @@ func ignoredFields(s *infrav1.TerraformSpec) []string {
 	add(s.EnableInventory, "enableInventory")
 	add(s.TFState != nil, "tfstate")
 	add(s.StoreReadablePlan != "" && s.StoreReadablePlan != "none", "storeReadablePlan")
-	add(s.RetryStrategy == infrav1.ExponentialBackoff, "retryStrategy")
 	add(s.Remediation != nil, "remediation")
 	add(s.BreakTheGlass, "breakTheGlass")
 	add(s.RunnerPodTemplate != nil, "runnerPodTemplate")

@@ -81,21 +81,18 @@ func summary(c run.Counts) string {
 // recordPlan: a plan with changes was made and not applied.
 func recordPlan(obj *infrav1.Terraform, o outcome) {
 	status, p := &obj.Status, o.rec.Result.Plan
-	hadPlanned := status.LastPlannedRevision != ""
 	planned(obj, o)
 	if drifted(o) {
 		at := metav1.NewTime(o.rec.Result.Finished)
 		status.LastDriftDetectedAt = &at
 	}
-	if obj.DriftOnly() {
-		clearPending(obj)
-		if hadPlanned || drifted(o) {
-			setReady(obj, metav1.ConditionFalse, infrav1.ReasonDriftDetected, fmt.Sprintf(infrav1.MessageDriftDetected, o.planText))
-			return
-		}
+	history := decide.PlanHistory{Base: status.Plan.Base, Sequence: int(status.Plan.Sequence), Applied: status.Plan.LastApplied,
+		PendingID: status.Plan.Pending, PendingChanges: status.Plan.ChangesDigest}
+	if status.Plan.Rejected == history.PendingID {
+		// Whoever asks for another plan after a rejection wants one to decide about, even if it says the same.
+		history.PendingID = ""
 	}
-	id, history := decide.NamePlan(decide.PlanHistory{Base: status.Plan.Base, Sequence: int(status.Plan.Sequence), Applied: status.Plan.LastApplied,
-		PendingID: status.Plan.Pending, PendingChanges: status.Plan.ChangesDigest}, o.rec.Spec.Artifact.Revision, p.ChangesDigest)
+	id, history := decide.NamePlan(history, o.rec.Spec.Artifact.Revision, p.ChangesDigest)
 	carried := id == status.Plan.Pending
 	status.Plan.Base, status.Plan.Sequence = history.Base, int32(history.Sequence) //nolint:gosec // small
 	status.Plan.Pending, status.Plan.ChangesDigest = id, p.ChangesDigest
@@ -107,6 +104,10 @@ func recordPlan(obj *infrav1.Terraform, o outcome) {
 		message = infrav1.MessagePlanOnly
 	}
 	setCondition(obj, infrav1.ConditionPlan, metav1.ConditionTrue, infrav1.ReasonPlannedWithChanges, message)
+	if obj.DriftOnly() {
+		setReady(obj, metav1.ConditionFalse, infrav1.ReasonDriftDetected, fmt.Sprintf(infrav1.MessageDriftDetected, o.planText))
+		return
+	}
 	if status.Plan.IsDriftDetectionPlan {
 		setReady(obj, metav1.ConditionFalse, infrav1.ReasonDriftDetected,
 			fmt.Sprintf(infrav1.MessageDriftDetected, o.planText+"\n"+message))
@@ -185,13 +186,17 @@ func recordCanceled(obj *infrav1.Terraform, _ outcome) {
 	removeCondition(obj, infrav1.ConditionReconciling)
 }
 
-// recordFailure: a plan that was being applied is spent, a plan that was not yet stays what it was.
+// recordFailure: a plan whose apply began is spent. One whose apply never began keeps its id and approval for the fresh
+// plan that means the same; its bytes are not used again.
 func recordFailure(obj *infrav1.Terraform, o outcome) {
 	status, result := &obj.Status, o.rec.Result
 	status.ReconciliationFailures++
 	removeCondition(obj, infrav1.ConditionReconciling)
-	if result.ApplyStarted || result.Class == run.FailureStalePlan || o.rec.Spec.Operation == run.OperationApply {
+	switch {
+	case result.ApplyStarted:
 		clearPending(obj)
+	case o.rec.Spec.Operation == run.OperationApply:
+		status.Plan.Digest, status.Plan.RunID = "", ""
 	}
 	if result.ApplyStarted {
 		setCondition(obj, infrav1.ConditionApply, metav1.ConditionFalse, infrav1.ReasonApplyConditionFailed, result.Error)
@@ -199,8 +204,6 @@ func recordFailure(obj *infrav1.Terraform, o outcome) {
 		if status.LastAppliedRun == "" {
 			status.LastAppliedRun = o.rec.Spec.ID
 		}
-		// The world moved without reaching what the plan said: the next plan is for a new configuration.
-		status.ConfigDigest = ""
 	}
 	setReady(obj, metav1.ConditionFalse, failureReason(result), failureMessage(result))
 }

@@ -347,3 +347,24 @@ func (y *yuba) content(t *testing.T) *content.Client {
 	}
 	return c
 }
+
+// firstID is the id of the first resource of a state.
+func firstID(t *testing.T, state []byte) string {
+	t.Helper()
+	var s struct {
+		Resources []struct {
+			Instances []struct{ Attributes struct{ ID string } }
+		}
+	}
+	if err := json.Unmarshal(state, &s); err != nil {
+		t.Fatal(err)
+	}
+	return s.Resources[0].Instances[0].Attributes.ID
+}
+
+func removeAll(t *testing.T, dir string) {
+	t.Helper()
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+}
