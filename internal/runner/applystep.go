@@ -187,7 +187,7 @@ func (j *job) noSpace() bool {
 	if err != nil {
 		return isDiskFull(err)
 	}
-	defer j.space.root.Remove(name)
+	defer j.space.root.Remove(name) //nolint:errcheck // it is empty, and goes with the directory
 	defer file.Close()
 	return isDiskFull(unix.Fallocate(int(file.Fd()), 0, 0, outputReserve))
 }

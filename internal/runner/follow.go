@@ -90,7 +90,10 @@ func (f *follower) loop() {
 			} else if event.Name == f.out.path || event.Name == f.errs.path {
 				f.read(false)
 			}
-		case <-f.watcher.Errors: // an overflow: reading everything makes up for it
+		case _, ok := <-f.watcher.Errors: // an overflow: reading everything makes up for it
+			if !ok {
+				return
+			}
 			f.read(false)
 			if f.states {
 				f.job.offerState()

@@ -60,7 +60,7 @@ func Run(ctx context.Context, opts Options) error {
 		}
 	}
 	lock := flock.New(filepath.Join(opts.Dir, "lock"))
-	locked, err := lock.TryLock()
+	locked, err := tryLock(ctx, lock)
 	if err != nil {
 		return fmt.Errorf("lock the runner's directory %s: %w", opts.Dir, err)
 	}
@@ -80,6 +80,18 @@ func Run(ctx context.Context, opts Options) error {
 		opts.Log.Warn("tofu runs unconfined", "why", r.unconfinedWhy)
 	}
 	return r.work(ctx)
+}
+
+// tryLock tries for a moment: a runner that was killed while it started tofu leaves a child that holds the lock until
+// it has become the program.
+func tryLock(ctx context.Context, lock *flock.Flock) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	locked, err := lock.TryLockContext(ctx, firstDelay)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return false, nil
+	}
+	return locked, err
 }
 
 func (r *runner) work(ctx context.Context) error {
