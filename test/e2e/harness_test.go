@@ -30,6 +30,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/cli"
 	"github.com/yuba-dev/yuba/internal/testkit/tofutest"
 )
 
@@ -39,7 +40,7 @@ var programs string
 func TestMain(m *testing.M) {
 	// The test binary is the program when it is called by its name.
 	if filepath.Base(os.Args[0]) == "yuba" {
-		os.Exit(miniMain())
+		os.Exit(cli.Main())
 	}
 	os.Exit(testMain(m))
 }
