@@ -1,0 +1,88 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"strings"
+	"sync"
+	"time"
+)
+
+// decision is a line of the server's log that says what it decided about a stack.
+type decision struct {
+	Time     time.Time `json:"time"`
+	Message  string    `json:"msg"`
+	Stack    string    `json:"stack"`
+	Decision string    `json:"decision"`
+}
+
+// decisionLog reads the server's log as it is written. Passes that change nothing leave no trace in the API, so the log
+// is where they are seen.
+type decisionLog struct {
+	mu        sync.Mutex
+	rest      []byte
+	decisions []decision
+	grown     chan struct{}
+}
+
+func newDecisionLog() *decisionLog { return &decisionLog{grown: make(chan struct{})} }
+
+// Write takes a piece of the log.
+func (l *decisionLog) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.rest = append(l.rest, p...)
+	for {
+		i := bytes.IndexByte(l.rest, '\n')
+		if i < 0 {
+			return len(p), nil
+		}
+		var d decision
+		if json.Unmarshal(l.rest[:i], &d) == nil && d.Message == "decided" {
+			l.decisions = append(l.decisions, d)
+			close(l.grown)
+			l.grown = make(chan struct{})
+		}
+		l.rest = l.rest[i+1:]
+	}
+}
+
+// quietPasses waits until n passes over the stack for the sake of drift have come to rest and returns what they took,
+// from the decision to look until the decision that knew what was found.
+func (l *decisionLog) quietPasses(ctx context.Context, stack string, n int) ([]time.Duration, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for {
+		l.mu.Lock()
+		took, grown := quietPasses(l.decisions, stack), l.grown
+		l.mu.Unlock()
+		if len(took) >= n {
+			return took[:n], nil
+		}
+		select {
+		case <-grown:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+func quietPasses(decisions []decision, stack string) []time.Duration {
+	var took []time.Duration
+	var began time.Time
+	for _, d := range decisions {
+		switch {
+		case d.Stack != stack:
+		case strings.Contains(d.Decision, "(DriftCheckDue)"):
+			began = d.Time
+		case strings.HasPrefix(d.Decision, "rest ") && !began.IsZero():
+			took = append(took, d.Time.Sub(began))
+			began = time.Time{}
+		}
+	}
+	return took
+}

@@ -1,0 +1,13 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Command bench measures what Yuba costs, on this machine and in one go, and prints a table: how soon it is ready, what
+// it takes while nothing happens, and what a stack takes next to the same commands of tofu by hand. It is run by
+// "make bench".
+//
+// Where Yuba is compared with tofu by hand, both do the same work in turns, so that whatever else the machine does
+// befalls both; the ratio of their medians is the number that counts. The ratio of CPU time holds on a busy machine, too.
+//
+// limits.yaml says what each number should be at most and what it was when it was last looked at. A number over its
+// limit is marked and changes nothing else: this is no test.
+package main

@@ -1,0 +1,89 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// clockTick is the unit of CPU time in /proc/PID/stat: the kernel shows a hundredth of a second on all architectures.
+const clockTick = 10 * time.Millisecond
+
+// cpuOf is the CPU time of a process and of its children that have ended.
+func cpuOf(pid int) (time.Duration, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, err
+	}
+	// The name in field 2 may hold anything; the fields after it count from 3. Wanted are 14 to 17.
+	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+	if len(fields) < 15 {
+		return 0, fmt.Errorf("read the CPU time of process %d: too few fields", pid)
+	}
+	var total time.Duration
+	for _, field := range fields[11:15] {
+		n, err := strconv.ParseInt(field, 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("read the CPU time of process %d: %w", pid, err)
+		}
+		total += time.Duration(n) * clockTick
+	}
+	return total, nil
+}
+
+// memory is what a process has in memory: all of it, and its share when pages that several processes map are split
+// between them.
+type memory struct{ resident, proportional int64 }
+
+func memoryOf(pid int) (memory, error) {
+	var m memory
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
+	if err != nil {
+		return m, err
+	}
+	for line := range strings.Lines(string(text)) {
+		fields := strings.Fields(line)
+		if len(fields) != 3 || fields[2] != "kB" {
+			continue
+		}
+		n, err := strconv.ParseInt(fields[1], 10, 64)
+		if err != nil {
+			return m, fmt.Errorf("read the memory of process %d: %w", pid, err)
+		}
+		switch fields[0] {
+		case "Rss:":
+			m.resident = n << 10
+		case "Pss:":
+			m.proportional = n << 10
+		}
+	}
+	return m, nil
+}
+
+// findProcess finds the process whose command line holds all the words.
+func findProcess(words ...string) (int, bool) {
+	names, _ := filepath.Glob("/proc/[0-9]*/cmdline") //nolint:errcheck // the pattern is good
+next:
+	for _, name := range names {
+		line, err := os.ReadFile(name)
+		if err != nil {
+			continue
+		}
+		for _, word := range words {
+			if !bytes.Contains(line, []byte(word)) {
+				continue next
+			}
+		}
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(name))); err == nil && pid != os.Getpid() {
+			return pid, true
+		}
+	}
+	return 0, false
+}

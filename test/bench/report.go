@@ -1,0 +1,90 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"text/tabwriter"
+)
+
+// report is all that was measured, and where.
+type report struct {
+	Machine machine  `json:"machine"`
+	Results []result `json:"results"`
+}
+
+// machine says what was measured on. A load far above the number of cores makes wall times worthless.
+type machine struct {
+	OS    string `json:"os"`
+	Cores int    `json:"cores"`
+	Load  string `json:"load"`
+	Yuba  string `json:"yuba"`
+	Tofu  string `json:"tofu"`
+}
+
+func describeMachine(p programs) machine {
+	m := machine{OS: runtime.GOOS + "/" + runtime.GOARCH, Cores: runtime.NumCPU(), Yuba: firstLine(p.yuba, "version", "--client"), Tofu: firstLine(p.tofu, "version")}
+	if text, err := os.ReadFile("/proc/loadavg"); err == nil {
+		m.Load = strings.Join(strings.Fields(string(text))[:3], " ")
+	}
+	return m
+}
+
+func firstLine(program string, args ...string) string {
+	out, err := exec.Command(program, args...).Output()
+	if err != nil {
+		return "unknown"
+	}
+	line, _, _ := strings.Cut(string(out), "\n")
+	return line
+}
+
+func (r report) writeJSON(w io.Writer) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(r)
+}
+
+func (r report) writeTable(w io.Writer) error {
+	m := r.Machine
+	fmt.Fprintf(w, "%s, %d cores, load %s; %s; %s\n\n", m.OS, m.Cores, m.Load, m.Yuba, m.Tofu)
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "\tVALUE\tTARGET\t\tYUBA ms (p10-p90)\tBY HAND ms (p10-p90)\tCPU RATIO\tTRIALS")
+	for _, x := range r.Results {
+		target, cpu := "", ""
+		if x.Limit != nil && x.Limit.Target > 0 {
+			target = number(x.Limit.Target, x.Unit)
+		}
+		if x.CPURatio > 0 {
+			cpu = fmt.Sprintf("%.2f", x.CPURatio)
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d\n", x.What, number(x.Value, x.Unit), target, x.Limit.verdict(x.Value),
+			x.Yuba, x.ByHand, cpu, x.Trials)
+	}
+	return t.Flush()
+}
+
+func number(v float64, unit string) string {
+	switch {
+	case unit == "x":
+		return fmt.Sprintf("%.2fx", v)
+	case v >= 100:
+		return fmt.Sprintf("%.0f %s", v, unit)
+	}
+	return fmt.Sprintf("%.2f %s", v, unit)
+}
+
+// String is the median and what lies around it.
+func (s *spread) String() string {
+	if s == nil {
+		return ""
+	}
+	return fmt.Sprintf("%.0f (%.0f-%.0f)", s.Median, s.P10, s.P90)
+}

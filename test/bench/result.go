@@ -1,0 +1,78 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"slices"
+	"time"
+)
+
+// result is one number.
+type result struct {
+	// Name is the number's name in limits.yaml, such as "first-apply-10".
+	Name string `json:"name"`
+	What string `json:"what"`
+	Unit string `json:"unit"`
+	// Value is what the limit is about: a median, or a ratio of medians.
+	Value float64 `json:"value"`
+	// Yuba and ByHand are the medians that a ratio was made of; CPURatio compares the CPU time of all processes.
+	Yuba     *spread `json:"yuba,omitempty"`
+	ByHand   *spread `json:"byHand,omitempty"`
+	CPURatio float64 `json:"cpuRatio,omitempty"`
+	Trials   int     `json:"trials"`
+
+	Limit *limit `json:"limit,omitempty"`
+}
+
+// spread says where measurements lie, in milliseconds.
+type spread struct {
+	Median float64 `json:"median"`
+	P10    float64 `json:"p10"`
+	P90    float64 `json:"p90"`
+}
+
+// milliseconds turns durations into numbers.
+func milliseconds(times []time.Duration) []float64 {
+	out := make([]float64, len(times))
+	for i, t := range times {
+		out[i] = float64(t.Microseconds()) / 1000
+	}
+	return out
+}
+
+func spreadOf(values []float64) *spread {
+	return &spread{Median: quantile(values, 0.5), P10: quantile(values, 0.1), P90: quantile(values, 0.9)}
+}
+
+// quantile interpolates between the two values nearest to q.
+func quantile(values []float64, q float64) float64 {
+	if len(values) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	at := q * float64(len(sorted)-1)
+	i := int(at)
+	if i+1 == len(sorted) {
+		return sorted[i]
+	}
+	return sorted[i] + (at-float64(i))*(sorted[i+1]-sorted[i])
+}
+
+// comparison is the same work done by Yuba and by hand, in turns.
+type comparison struct {
+	yuba, byHand       []time.Duration
+	yubaCPU, byHandCPU time.Duration
+}
+
+func (c *comparison) result(name, what string) result {
+	r := result{Name: name, What: what, Unit: "x", Yuba: spreadOf(milliseconds(c.yuba)), ByHand: spreadOf(milliseconds(c.byHand)),
+		Trials: len(c.yuba)}
+	if r.ByHand.Median > 0 {
+		r.Value = r.Yuba.Median / r.ByHand.Median
+	}
+	if len(c.yuba) > 0 && len(c.byHand) > 0 && c.byHandCPU > 0 {
+		r.CPURatio = (c.yubaCPU.Seconds() / float64(len(c.yuba))) / (c.byHandCPU.Seconds() / float64(len(c.byHand)))
+	}
+	return r
+}

@@ -1,0 +1,120 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// patience is how long anything may take before the benchmark is given up.
+const patience = 2 * time.Minute
+
+// yuba is a running Yuba: a server and its runner.
+type yuba struct {
+	dir    string
+	cmd    *exec.Cmd
+	took   time.Duration // from exec to ready
+	runner int
+	log    *decisionLog
+}
+
+// start starts Yuba on a data directory and returns when it says that it is ready.
+func (b *bench) start(ctx context.Context, dir string, args ...string) (*yuba, error) {
+	api, err := freeAddress()
+	if err != nil {
+		return nil, err
+	}
+	web, err := freeAddress()
+	if err != nil {
+		return nil, err
+	}
+	y := &yuba{dir: dir, log: newDecisionLog()}
+	all := append([]string{"up", "--data-dir", dir, "--api-address", api, "--http-address", web, "--tofu", b.programs.tofu, "--log-format", "json"}, args...)
+	y.cmd = exec.CommandContext(ctx, b.programs.yuba, all...)
+	y.cmd.Stderr = y.log
+	out, err := y.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	began := time.Now()
+	if err := y.cmd.Start(); err != nil {
+		return nil, err
+	}
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		if strings.HasPrefix(lines.Text(), "Yuba is ready") {
+			y.took = time.Since(began)
+			break
+		}
+	}
+	if y.took == 0 {
+		return nil, errors.Join(errors.New("yuba up ended before it was ready"), y.cmd.Wait())
+	}
+	go func() { // what it says beyond that must not fill the pipe
+		for lines.Scan() { //nolint:revive // nobody wants it
+		}
+	}()
+	return y, y.findRunner(ctx)
+}
+
+// findRunner waits for the runner, which the server starts on its way.
+func (y *yuba) findRunner(ctx context.Context) error {
+	deadline, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	ticker := time.NewTicker(20 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		if pid, ok := findProcess("\x00runner\x00", y.dir); ok {
+			y.runner = pid
+			return nil
+		}
+		select {
+		case <-ticker.C:
+		case <-deadline.Done():
+			return fmt.Errorf("find the runner: %w", deadline.Err())
+		}
+	}
+}
+
+func freeAddress() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return l.Addr().String(), l.Close()
+}
+
+func (y *yuba) kubeconfig() string { return filepath.Join(y.dir, "kubeconfig") }
+
+// cpu is the CPU time of everything Yuba runs, ended tofu processes among it.
+func (y *yuba) cpu() (time.Duration, error) {
+	server, err := cpuOf(y.cmd.Process.Pid)
+	if err != nil {
+		return 0, err
+	}
+	runner, err := cpuOf(y.runner)
+	return server + runner, err
+}
+
+// stop ends the server; an idle runner leaves with it.
+func (y *yuba) stop() error {
+	if err := y.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		return err
+	}
+	err := y.cmd.Wait()
+	if p, findErr := os.FindProcess(y.runner); findErr == nil {
+		_ = p.Kill() // it has left by itself
+	}
+	return err
+}
