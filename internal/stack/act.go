@@ -149,6 +149,8 @@ func (r *Reconciler) newRecord(ctx context.Context, p *pass, d decide.Decision) 
 		s.Operation = run.OperationPlanAndApply
 	case decide.VerbApply:
 		s.Operation = run.OperationApply
+		// What was planned is applied with the very providers it was planned with.
+		s.Upgrade = false
 		s.Plan = &run.PlanRef{ID: d.Subject, RunID: p.obj.Status.Plan.RunID, Digest: p.obj.Status.Plan.Digest}
 	}
 	// A look on the interval leaves no trace unless it finds something.
