@@ -326,4 +326,23 @@ func TestCancelStopsAnApplyGracefully(t *testing.T) {
 	if result.Outcome != run.OutcomeFailed || !strings.Contains(result.Error, "the server asked for it") || len(result.Lost) > 0 {
 		t.Errorf("%+v", result)
 	}
+	if b.server.polls > 50 {
+		t.Errorf("%d polls", b.server.polls)
+	}
+}
+
+func TestForgottenPlanIsLetGo(t *testing.T) {
+	b := newBench(t).start()
+	r, open := b.planning("unknown")
+	defer open()
+	b.server.mu.Lock()
+	b.server.forget = []string{r.spec.ID}
+	delete(b.server.runs, r.spec.ID)
+	b.server.mu.Unlock()
+	b.server.notify()
+	directory := filepath.Join(b.opts.Dir, "runs", r.spec.ID)
+	eventually(t, "the end of the run", func() bool {
+		_, err := os.Stat(directory)
+		return os.IsNotExist(err)
+	})
 }

@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -32,6 +33,8 @@ type fakeServer struct {
 	runs       map[string]*fakeRun
 	queue      []run.Assignment
 	cancel     []string
+	forget     []string
+	polls      int
 	drain      bool
 	wake       chan struct{}
 }
@@ -180,6 +183,9 @@ func (s *fakeServer) poll(w http.ResponseWriter, req *http.Request, token string
 		return
 	}
 	timeout := time.After(run.PollWait)
+	s.mu.Lock()
+	s.polls++
+	s.mu.Unlock()
 	for {
 		s.mu.Lock()
 		if token != s.credential {
@@ -187,12 +193,12 @@ func (s *fakeServer) poll(w http.ResponseWriter, req *http.Request, token string
 			w.WriteHeader(http.StatusUnauthorized)
 			return
 		}
-		response := run.PollResponse{Drain: s.drain, Cancel: s.cancel}
+		response := run.PollResponse{Drain: s.drain, Cancel: both(s.cancel, p.Active), Forget: both(s.forget, p.Active)}
 		n := min(len(s.queue), p.Capacity)
-		response.Runs, s.queue, s.cancel = s.queue[:n], s.queue[n:], nil
+		response.Runs, s.queue = s.queue[:n], s.queue[n:]
 		wake := s.wake
 		s.mu.Unlock()
-		if len(response.Runs)+len(response.Cancel) > 0 || response.Drain {
+		if len(response.Runs)+len(response.Cancel)+len(response.Forget) > 0 || response.Drain {
 			answer(w, response)
 			return
 		}
@@ -205,6 +211,17 @@ func (s *fakeServer) poll(w http.ResponseWriter, req *http.Request, token string
 			return
 		}
 	}
+}
+
+// both are the items of a that are in b, too.
+func both(a, b []string) []string {
+	var out []string
+	for _, item := range a {
+		if slices.Contains(b, item) {
+			out = append(out, item)
+		}
+	}
+	return out
 }
 
 func (r *fakeRun) serve(w http.ResponseWriter, req *http.Request, part string, body []byte) {

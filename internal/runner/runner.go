@@ -171,12 +171,17 @@ func (r *runner) poll(ctx context.Context) {
 	}
 }
 
-// settle waits a moment between polls when the server would answer each at once.
+// settle waits a moment between polls when the server would answer each at once: it repeats what it wants until the
+// runs concerned are gone.
 func (r *runner) settle(ctx context.Context, response run.PollResponse) {
-	if !response.Drain {
+	pause := 200 * time.Millisecond
+	switch {
+	case response.Drain:
+		pause = 2 * time.Second
+	case len(response.Cancel)+len(response.Forget) == 0:
 		return
 	}
-	timer := time.NewTimer(2 * time.Second)
+	timer := time.NewTimer(pause)
 	defer timer.Stop()
 	select {
 	case <-timer.C:

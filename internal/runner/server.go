@@ -158,8 +158,12 @@ func (r request) read(response *http.Response) error {
 		text, _ := io.ReadAll(io.LimitReader(response.Body, 64<<10))
 		_ = json.Unmarshal(text, &problem) // a body that is no Problem leaves it empty
 		switch response.StatusCode {
-		case http.StatusConflict, http.StatusGone, http.StatusUnauthorized, http.StatusNotFound, http.StatusRequestEntityTooLarge:
+		case http.StatusConflict, http.StatusGone, http.StatusUnauthorized, http.StatusRequestEntityTooLarge:
 			return &refusal{response.StatusCode, problem}
+		case http.StatusNotFound:
+			if problem.Message != "" { // else it is not the protocol that answers: a server that is still starting
+				return &refusal{response.StatusCode, problem}
+			}
 		}
 		return fmt.Errorf("%s %s: the server answered %s: %s", r.method, r.path, response.Status, problem.Message)
 	}
