@@ -40,6 +40,7 @@ func conditionOf(obj *infrav1.Terraform, kind string) metav1.Condition {
 func describe(p *pass, d decide.Decision) {
 	obj := p.obj
 	obj.Status.ObservedGeneration = obj.Generation
+	confirm(p, d)
 	describeWarnings(p)
 	describeLock(p, d)
 	removeCondition(obj, infrav1.ConditionStalled)
@@ -62,6 +63,17 @@ func describe(p *pass, d decide.Decision) {
 	case decide.VerbRest:
 		removeCondition(obj, infrav1.ConditionReconciling)
 		describeRest(p)
+	}
+}
+
+// confirm says of what Ready told already that it is true of the object as it is now: a change of the object that calls
+// for no run, such as spent approval, must not leave those waiting who wait for a condition of the new generation.
+func confirm(p *pass, d decide.Decision) {
+	if d.Verb.StartsRun() || d.Verb == decide.VerbAwaitRun || d.Verb == decide.VerbCancel {
+		return
+	}
+	if ready := conditionOf(p.obj, infrav1.ConditionReady); ready.Type != "" && ready.ObservedGeneration != p.obj.Generation {
+		setReady(p.obj, ready.Status, ready.Reason, ready.Message)
 	}
 }
 
