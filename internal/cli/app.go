@@ -183,7 +183,7 @@ func (a *app) paint(w io.Writer, color, text string) string {
 }
 
 // interactive says whether somebody is there to answer a question.
-func (a *app) interactive() bool { return isTerminal(a.in) && isTerminal(a.err) }
+func (a *app) interactive() bool { return isTerminal(a.in) }
 
 func isTerminal(stream any) bool {
 	f, ok := stream.(*os.File)
