@@ -75,10 +75,12 @@ func (e *Executor) LastQuiet(ctx context.Context, stack run.Stack) (time.Time, e
 	return last, nil
 }
 
-// Forget drops what is remembered of a stack that is gone.
+// Forget drops what is remembered of a stack that is gone, and has its working directory removed.
 func (e *Executor) Forget(stack run.Stack) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.remove = append(e.remove, stack)
+	e.announce()
 	delete(e.passes.ended, stack)
 	delete(e.passes.last, stack)
 }

@@ -70,7 +70,8 @@ type Executor struct {
 	mu       sync.Mutex
 	hand     map[string]*entry
 	byStack  map[run.Stack]*entry
-	waiting  []*entry // in order of arrival
+	waiting  []*entry    // in order of arrival
+	remove   []run.Stack // gone, and no runner was told yet
 	changed  chan struct{}
 	draining bool
 	// told is closed when a runner has been told to drain.

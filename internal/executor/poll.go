@@ -23,7 +23,7 @@ func (e *Executor) poll(ctx context.Context, req run.PollRequest) run.PollRespon
 		resp := e.answer(req)
 		changed := e.changed
 		e.mu.Unlock()
-		if len(resp.Runs)+len(resp.Cancel)+len(resp.Forget) > 0 || resp.Drain {
+		if len(resp.Runs)+len(resp.Cancel)+len(resp.Forget)+len(resp.Remove) > 0 || resp.Drain {
 			return resp
 		}
 		select {
@@ -38,7 +38,8 @@ func (e *Executor) poll(ctx context.Context, req run.PollRequest) run.PollRespon
 
 // answer collects what there is to tell the runner. The executor's lock is held.
 func (e *Executor) answer(req run.PollRequest) run.PollResponse {
-	resp := run.PollResponse{Drain: e.draining}
+	resp := run.PollResponse{Drain: e.draining, Remove: e.remove}
+	e.remove = nil
 	for _, id := range req.Active {
 		switch en := e.hand[id]; {
 		case en == nil:

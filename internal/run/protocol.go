@@ -75,6 +75,8 @@ type PollResponse struct {
 	Cancel []string `json:"cancel,omitempty"`
 	// Forget lists runs in hand that the server does not know (any more): let plans go, finish applies and spool.
 	Forget []string `json:"forget,omitempty"`
+	// Remove lists stacks that are gone: their working directories are wanted no longer.
+	Remove []Stack `json:"remove,omitempty"`
 	// Drain tells the runner to finish what it has and exit.
 	Drain bool `json:"drain,omitempty"`
 }

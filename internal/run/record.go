@@ -21,7 +21,7 @@ type Record struct {
 	Runner  string     `json:"runner,omitempty"`
 	Started *time.Time `json:"started,omitempty"`
 	// LockHeld is true while the run holds (or may hold) its state's lock.
-	LockHeld bool    `json:"lockHeld,omitempty"`
+	LockHeld bool `json:"lockHeld,omitempty"`
 	// Permitted is true once the run's apply was allowed to begin: from then on it cannot be called back.
 	Permitted bool    `json:"permitted,omitempty"`
 	Result    *Result `json:"result,omitempty"`
