@@ -35,20 +35,33 @@ func (j *job) init(ctx context.Context) error {
 	if err := j.freshLockFile(); err != nil {
 		return err
 	}
-	c := command{step: run.StepInit, args: []string{"init", "-json", "-input=false", "-no-color"}}
+	args := []string{"init", "-json", "-input=false", "-no-color"}
 	if j.spec.Upgrade {
-		c.args = append(c.args, "-upgrade")
+		args = append(args, "-upgrade")
 	}
 	j.log.note("Init: %s %s", w.tool.name, w.tool.version)
+	// init refuses a selected workspace that does not exist yet, unless it is the local backend's or the only one.
+	unselected := w.own && w.named != "default"
+	if err := j.initCommand(ctx, unselected, args...); err != nil {
+		return err
+	}
+	if unselected {
+		if err := j.initCommand(ctx, true, "workspace", "select", "-or-create", "-no-color", w.named); err != nil {
+			return err
+		}
+	}
+	return j.recordInit(want)
+}
+
+// initCommand runs one process of the init step, without a workspace in its environment when unselected.
+func (j *job) initCommand(ctx context.Context, unselected bool, args ...string) error {
+	c := command{step: run.StepInit, args: args, unselected: unselected}
 	stream, e, err := j.tofu(ctx, c)
 	if err != nil {
 		return err
 	}
 	j.takeWarnings(stream)
-	if err := j.verdict(c, stream, e, 0); err != nil {
-		return err
-	}
-	return j.recordInit(want)
+	return j.verdict(c, stream, e, 0)
 }
 
 // initDigest covers what init reads. Variables are in it because modules and providers may be named by them.

@@ -100,7 +100,7 @@ func (r rewindable) Reset() {
 // placeFiles writes what is not part of the source: backend, variables, lock file, configuration of tofu.
 func (j *job) placeFiles(context.Context) error {
 	w := j.space
-	if err := w.remove(secretFiles...); err != nil {
+	if err := w.clearSecrets(); err != nil {
 		return err
 	}
 	if err := w.remove(overrideTF); err != nil {

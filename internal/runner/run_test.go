@@ -279,9 +279,26 @@ func TestOwnBackendIsUsedDirectly(t *testing.T) {
 	b := newBench(t).start()
 	r := b.stack("own", run.OperationPlanAndApply, program(twoThings+"terraform {\n  backend \"local\" { path = \"mine.tfstate\" }\n}"))
 	r.spec.Backend = run.Backend{Kind: run.BackendOwn}
-	r.spec.Workspace = "prod"
 	b.succeed(r)
+	for _, name := range []string{"one", "two", "three"} { // init of the third finds two and itself missing
+		next := r.again(run.OperationPlanAndApply)
+		next.spec.Workspace = name
+		b.succeed(next)
+		r.states = append(r.states, next.states...)
+	}
 	if len(r.states) != 0 {
 		t.Errorf("%d states shipped", len(r.states))
+	}
+}
+
+func TestStateOfAnOwnLocalBackendStaysAcrossSources(t *testing.T) {
+	b := newBench(t).start()
+	first := b.stack("ownlocal", run.OperationPlanAndApply, program(twoThings))
+	first.spec.Backend = run.Backend{Kind: run.BackendOwn}
+	b.succeed(first)
+	changed := b.stack("ownlocal", run.OperationPlan, program("# a comment\n"+twoThings))
+	changed.spec.Backend = first.spec.Backend
+	if result := b.succeed(changed); result.Plan.Changes {
+		t.Errorf("the state is gone:\n%s", changed.log)
 	}
 }

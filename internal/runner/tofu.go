@@ -11,6 +11,8 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -26,6 +28,8 @@ type command struct {
 	args []string
 	// capture receives standard output instead of the log: documents, which hold what no log may.
 	capture *bounded
+	// unselected leaves the workspace out of the environment.
+	unselected bool
 	// states is true when the state file is to be shipped as it is written.
 	states bool
 	// reserve is how many bytes of disk are set aside for the output before the process starts.
@@ -104,6 +108,9 @@ func (j *job) start(c command, out, errs *os.File) (*process, error) {
 		Stdout:      out,
 		Stderr:      errs,
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
+	}
+	if c.unselected {
+		cmd.Env = slices.DeleteFunc(slices.Clone(cmd.Env), func(e string) bool { return strings.HasPrefix(e, "TF_WORKSPACE=") })
 	}
 	if c.capture != nil {
 		cmd.Stdout = io.Writer(c.capture)

@@ -6,6 +6,7 @@ package runner
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -100,6 +101,9 @@ func (w *workspace) replaceTree(manifest source.Manifest) error {
 	fresh := path.Join(newSourceDir, path.Clean("/"+w.module[len(sourceDir):]))
 	if info, err := w.root.Stat(fresh); err == nil && info.IsDir() {
 		_ = w.root.Rename(w.inModule(dataDirTF), path.Join(fresh, dataDirTF)) // without them init fetches anew
+		if err := w.moveOwnStates(fresh); err != nil {
+			return err
+		}
 	}
 	if err := w.root.RemoveAll(sourceDir); err != nil {
 		return failed(diskClass(err), "remove the source of before: %w", err)
@@ -119,6 +123,20 @@ func (w *workspace) replaceTree(manifest source.Manifest) error {
 	}
 	w.record.Artifact, w.record.Module = manifest.Digest, w.module
 	return w.save()
+}
+
+// moveOwnStates takes the states of a stack whose own backend keeps them beside its root module to the new tree.
+func (w *workspace) moveOwnStates(fresh string) error {
+	if !w.own || w.record.Module == "" {
+		return nil
+	}
+	for _, name := range stateFiles {
+		err := w.root.Rename(path.Join(w.record.Module, name), path.Join(fresh, name))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return failed(run.FailureState, "move the state %s to the new source: %w", name, err)
+		}
+	}
+	return nil
 }
 
 func orDefault(value, standard int64) int64 {

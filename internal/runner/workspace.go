@@ -49,6 +49,8 @@ type workspace struct {
 	temp   string
 	record workspaceRecord
 	unlock func()
+	// own is true for a stack with a backend of its own. That may be the local one: then its states are its own, too.
+	own bool
 }
 
 // workspaceRecord is what is known of a stack's directory between runs.
@@ -79,7 +81,7 @@ func (j *job) openWorkspace() (*workspace, error) {
 			return nil, failed(run.FailureConfiguration, "open the working directory of %q: not the name of a stack", s)
 		}
 	}
-	w := &workspace{base: j.workspaceBase(), named: j.spec.Workspace}
+	w := &workspace{base: j.workspaceBase(), named: j.spec.Workspace, own: j.spec.Backend.Kind == run.BackendOwn}
 	if w.named == "" {
 		w.named = "default"
 	}
@@ -202,15 +204,25 @@ func (w *workspace) remove(names ...string) error {
 	return nil
 }
 
+// stateFiles are what the local backend writes beside the root module.
+var stateFiles = []string{
+	stateName, stateName + ".backup", statesName, erroredName, erroredName + ".backup", ".terraform.tfstate.lock.info",
+}
+
 // secretFiles hold secrets and have no business in the directory between runs.
-var secretFiles = []string{
-	tfvarsName, stateName, stateName + ".backup", statesName, erroredName, erroredName + ".backup",
-	".terraform.tfstate.lock.info",
+var secretFiles = append([]string{tfvarsName}, stateFiles...)
+
+// clearSecrets removes what holds secrets, but never a state that the stack's own backend keeps there.
+func (w *workspace) clearSecrets() error {
+	if w.own {
+		return w.remove(tfvarsName)
+	}
+	return w.remove(secretFiles...)
 }
 
 // cleanUp removes what holds secrets, after the states are in the spool.
 func (w *workspace) cleanUp(temp string) {
-	_ = w.remove(secretFiles...) // prepare removes what is left and reports
+	_ = w.clearSecrets() // prepare removes what is left and reports
 	_ = w.root.RemoveAll(planDir)
 	if temp != "" && strings.HasPrefix(temp, tempPrefix) {
 		_ = os.RemoveAll(temp)
