@@ -273,6 +273,9 @@ func (r *runner) obey(ctx context.Context, response run.PollResponse) {
 			j.stop.ask("the server does not know the run any more", true)
 		}
 	}
+	if len(response.Remove) > 0 {
+		go r.removeWorkspaces(response.Remove)
+	}
 	for _, a := range response.Runs {
 		if byID[a.ID] == nil && validID(a.ID) {
 			j := r.newJob(a.ID, a.Token)

@@ -5,7 +5,10 @@ package e2e
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"testing"
+	"time"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 )
@@ -81,4 +84,25 @@ func TestDeletedNamespaceGoesWithItsStacks(t *testing.T) {
 	y.await(t, obj, "it is ready", ready)
 	y.delete(t, namespaceObject(ns))
 	y.awaitGone(t, obj)
+}
+
+func TestWorkingDirectoryGoesWithItsStack(t *testing.T) {
+	y, ns := common(t)
+	obj := inline(ns, "tidy", greeting, variable("name", "x"), auto, destroying)
+	y.create(t, obj)
+	y.await(t, obj, "it is ready", ready)
+	dir := filepath.Join(y.dir, "work", ns, "tidy")
+	if _, err := os.Stat(dir); err != nil {
+		t.Fatal(err)
+	}
+	y.delete(t, obj)
+	y.awaitGone(t, obj)
+	deadline := time.Now().Add(patience)
+	for time.Now().Before(deadline) {
+		if _, err := os.Stat(dir); os.IsNotExist(err) {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Errorf("%s is still there", dir)
 }
