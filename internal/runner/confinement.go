@@ -14,7 +14,7 @@ import (
 // What every tofu may read, and read and execute. Paths that do not exist are left out by the sandbox. /proc is not
 // here: it would show every process' environment.
 var (
-	systemExecutable = []string{"/usr", "/lib", "/lib64", "/bin", "/sbin"}
+	systemExecutable = []string{"/usr", "/lib", "/lib64", "/bin", "/sbin", "/nix/store", "/run/current-system"}
 	systemReadable   = []string{
 		"/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/gai.conf", "/etc/services", "/etc/protocols",
 		"/etc/passwd", "/etc/group", "/etc/ssl", "/etc/pki", "/etc/ca-certificates", "/etc/localtime", "/etc/timezone",

@@ -35,7 +35,10 @@ func (j *job) init(ctx context.Context) error {
 	if err := j.freshLockFile(); err != nil {
 		return err
 	}
-	args := []string{"init", "-json", "-input=false", "-no-color"}
+	args := []string{"init", "-input=false", "-no-color"}
+	if w.tool.jsonInit() {
+		args = append(args, "-json")
+	}
 	if j.spec.Upgrade {
 		args = append(args, "-upgrade")
 	}

@@ -171,8 +171,8 @@ func detail(stream *plan.Stream) string {
 	if text := stream.Errors().Error(); text != "" {
 		return ":\n" + text
 	}
-	if len(stream.Raw) > 0 {
-		return ":\n" + stream.Raw[len(stream.Raw)-1]
+	if n := len(stream.Raw); n > 0 {
+		return ":\n" + strings.Join(stream.Raw[max(0, n-10):], "\n")
 	}
 	return ""
 }

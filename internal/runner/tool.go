@@ -109,6 +109,20 @@ func askVersion(ctx context.Context, path string) (tool, error) {
 	return tool{name: name, path: path, version: answer.Version}, nil
 }
 
+// jsonInit reports whether init speaks JSON, which it learned later than plan and apply. Without it init's lines are
+// text in the log, and the last of them the error.
+func (t tool) jsonInit() bool {
+	version, err := semver.NewVersion(t.version)
+	if err != nil {
+		return false
+	}
+	since := uint64(8)
+	if t.name == "terraform" {
+		since = 9
+	}
+	return version.Major() > 1 || version.Minor() >= since
+}
+
 // check compares with what is wanted.
 func (t tool) check(want run.Tool) error {
 	version, err := semver.NewVersion(t.version)
