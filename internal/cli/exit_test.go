@@ -1,0 +1,46 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"syscall"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+func TestExplain(t *testing.T) {
+	refused := &url.Error{Op: "Get", URL: "https://127.0.0.1:7443/apis/x?y=z", Err: syscall.ECONNREFUSED}
+	cases := map[string]struct {
+		err  error
+		text string
+		code int
+	}{
+		"an error of no kind is told as it is":       {errors.New("the disk is full"), "the disk is full", 1},
+		"a code that was chosen stays when wrapped":  {fmt.Errorf("deploy: %w", exitf(exitRunFailed, "run failed")), "deploy: run failed", 4},
+		"a command line is wrong":                    {usageErrorf(Command(), "--x"), "yuba --help", 2},
+		"what does not exist has its own code":       {fmt.Errorf("get a/b: %w", apierrors.NewNotFound(schema.GroupResource{}, "b")), "get a/b", 3},
+		"a timeout is not a failure":                 {fmt.Errorf("x: %w", context.DeadlineExceeded), "--timeout", 5},
+		"Ctrl-C is told as such":                     {context.Canceled, "interrupted", 130},
+		"nobody answers: the address and what to do": {fmt.Errorf("list: %w", refused), "nobody answers at https://127.0.0.1:7443. Is Yuba", 1},
+		"nothing is configured: what to do":          {clientcmd.ErrEmptyConfig, "yuba up", 1},
+		"credentials are not known: how to look":     {apierrors.NewUnauthorized("no"), "config view", 1},
+		"final newlines of other people's errors go": {errors.New("x\n\n"), "x", 1},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			text, code := explain(c.err)
+			if code != c.code || !strings.Contains(text, c.text) || strings.HasSuffix(text, "\n") {
+				t.Errorf("got %d %q, want %d %q", code, text, c.code, c.text)
+			}
+		})
+	}
+}

@@ -1,0 +1,134 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+)
+
+var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+
+// stackThat is a stack named team/vpc that differs from an idle one as the changes say.
+func stackThat(changes ...func(*infrav1.Terraform)) *infrav1.Terraform {
+	t := &infrav1.Terraform{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "vpc"}}
+	t.Status.ObservedGeneration = 1
+	for _, change := range changes {
+		change(t)
+	}
+	return t
+}
+
+func ready(status metav1.ConditionStatus, reason, message string) func(*infrav1.Terraform) {
+	return func(t *infrav1.Terraform) {
+		t.Status.Conditions = []metav1.Condition{{Type: "Ready", Status: status, Reason: reason, Message: message,
+			LastTransitionTime: metav1.NewTime(noon.Add(-3 * time.Minute))}}
+	}
+}
+
+func pending(id string) func(*infrav1.Terraform) {
+	return func(t *infrav1.Terraform) {
+		at := metav1.NewTime(noon.Add(-2 * time.Hour))
+		t.Status.Plan.Pending, t.Status.Plan.Summary, t.Status.LastPlanAt = id, "+1 ~2 -0", &at
+	}
+}
+
+func lastRun(id, outcome string) func(*infrav1.Terraform) {
+	return func(t *infrav1.Terraform) {
+		t.Status.LastRun = &infrav1.RunReference{ID: id, Operation: "apply", Status: outcome}
+	}
+}
+
+func TestNextSteps(t *testing.T) {
+	waits := ready(metav1.ConditionUnknown, infrav1.ReasonPlannedWithChanges, "Plan generated")
+	cases := map[string]struct {
+		stack *infrav1.Terraform
+		want  []string
+	}{
+		"all is well: nothing": {stackThat(ready(metav1.ConditionTrue, "X", "")), nil},
+		"a plan waits: look at it, approve it": {stackThat(waits, pending("p1")),
+			[]string{"yuba plan vpc", "yuba approve vpc p1"}},
+		"the plan is approved already: nothing": {stackThat(waits, pending("p1"), func(t *infrav1.Terraform) { t.Spec.ApprovePlan = "p1" }), nil},
+		"the plan may not be applied: nothing":  {stackThat(waits, pending("p1"), func(t *infrav1.Terraform) { t.Spec.PlanOnly = true }), nil},
+		"the plan is rejected: another one": {stackThat(pending("p1"), func(t *infrav1.Terraform) {
+			t.Annotations = map[string]string{infrav1.AnnotationRejected: "p1"}
+		}), []string{"yuba replan vpc"}},
+		"a run is at work: watch it": {stackThat(func(t *infrav1.Terraform) { t.Status.CurrentRun = &infrav1.RunReference{ID: "r"} }),
+			[]string{"yuba logs vpc -f"}},
+		"suspended: resume it, whatever waits": {stackThat(pending("p1"), func(t *infrav1.Terraform) { t.Spec.Suspend = true }),
+			[]string{"yuba resume vpc"}},
+		"locked: unlock it, carefully": {stackThat(func(t *infrav1.Terraform) { t.Status.Lock.Pending = "3f2a" }),
+			[]string{"yuba force-unlock vpc 3f2a    (only when its holder is gone)"}},
+		"the state vanished: go back to a version": {stackThat(ready(metav1.ConditionFalse, infrav1.ReasonStateMissing, "")),
+			[]string{"yuba state history vpc", "yuba state rollback vpc VERSION"}},
+		"a run failed: its log, then another try": {stackThat(ready(metav1.ConditionFalse, infrav1.ReasonApplyFailed, ""), lastRun("r1", runFailed)),
+			[]string{"yuba logs vpc --run r1", "yuba replan vpc"}},
+		"an input is missing: the user knows": {stackThat(ready(metav1.ConditionFalse, infrav1.ReasonVarsGenerationFailed, ""), lastRun("r1", "succeeded")), nil},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, nextSteps(c.stack, "vpc")); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestStatusIsOneScreen(t *testing.T) {
+	stack := stackThat(ready(metav1.ConditionFalse, infrav1.ReasonDriftDetected, "Drift detected.\n\n  ~ a\x1b[31m"), pending("p1"), lastRun("r1", "succeeded"))
+	stack.Spec.SourceRef = &infrav1.CrossNamespaceSourceReference{Kind: "ExternalArtifact", Name: "vpc"}
+	stack.Spec.Path, stack.Spec.Workspace = "./infra", "prod"
+	stack.Status.Plan.IsDriftDetectionPlan = true
+	stack.Status.LastAttemptedRevision = "latest@sha256:0123456789abcdef"
+	stack.Status.LastAppliedRevision = "latest@sha256:fedcba9876543210"
+	stack.Status.AvailableOutputs = []string{"id", "name"}
+	stack.Status.Warnings = []string{`variable "x" is not declared`}
+	var b bytes.Buffer
+	(&statusView{w: &b, t: stack, now: noon, call: "team/vpc", paint: func(_, text string) string { return text }}).show()
+	want := `Stack       team/vpc
+Ready       no, since 3m
+            Drift detected.
+
+              ~ a\u001b[31m
+Plan        p1 waits for approval: +1 ~2 -0, repairs drift, 2h ago
+Last run    r1 (apply) succeeded
+Source      ExternalArtifact/vpc, directory ./infra
+Revision    latest@sha256:0123456789 (applied is latest@sha256:fedcba9876)
+Workspace   prod
+Outputs     id, name
+Warning     variable "x" is not declared
+
+Next:
+    yuba plan team/vpc
+    yuba approve team/vpc p1
+`
+	if diff := cmp.Diff(want, b.String()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestListRow(t *testing.T) {
+	cases := map[string]struct {
+		stack *infrav1.Terraform
+		want  string
+	}{
+		"a new stack":         {stackThat(func(t *infrav1.Terraform) { t.Status.ObservedGeneration = -1 }), "No server has looked at it yet."},
+		"a plan that waits":   {stackThat(ready(metav1.ConditionUnknown, "X", "Plan generated: set approvePlan"), pending("p")), "The plan waits for approval."},
+		"only the first line": {stackThat(ready(metav1.ConditionFalse, "X", "\nInvalid expression\n  on main.tf")), "Invalid expression"},
+		"not more than fits":  {stackThat(ready(metav1.ConditionFalse, "X", string(bytes.Repeat([]byte("x"), 100)))), string(bytes.Repeat([]byte("x"), 59)) + "…"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := listRow(c.stack, noon)[2]; got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
