@@ -43,9 +43,22 @@ func (j *job) init(ctx context.Context) error {
 		args = append(args, "-upgrade")
 	}
 	j.log.note("Init: %s %s", w.tool.name, w.tool.version)
+	if !w.own { // where the state was kept before is nothing to ask about: it is here
+		if err := w.forgetBackend(); err != nil {
+			return err
+		}
+	}
 	// init refuses a selected workspace that does not exist yet, unless it is the local backend's or the only one.
 	unselected := w.own && w.named != "default"
-	if err := j.initCommand(ctx, unselected, args...); err != nil {
+	err := j.initCommand(ctx, unselected, args...)
+	if errors.Is(err, errOtherBackend) {
+		j.log.note("Init: again, with the new backend alone")
+		if err := w.forgetBackend(); err != nil {
+			return err
+		}
+		err = j.initCommand(ctx, unselected, args...)
+	}
+	if err != nil {
 		return err
 	}
 	if unselected {
@@ -64,7 +77,24 @@ func (j *job) initCommand(ctx context.Context, unselected bool, args ...string) 
 		return err
 	}
 	j.takeWarnings(stream)
+	for _, d := range stream.Errors() {
+		if d.Summary == backendSummary {
+			return &failure{class: run.FailureConfiguration, err: fmt.Errorf("%w: %w", errOtherBackend, stream.Errors())}
+		}
+	}
 	return j.verdict(c, stream, e, 0)
+}
+
+// backendSummary is the summary of the diagnostic that tofu and terraform give when the backend is not the one they
+// remember.
+const backendSummary = "Backend configuration changed"
+
+var errOtherBackend = errors.New("the backend is another one than before")
+
+// forgetBackend makes init take the backend as it finds it, as in a fresh checkout. Moving states between backends is
+// nobody's wish here.
+func (w *workspace) forgetBackend() error {
+	return w.remove(dataDirTF+"/"+stateName, dataDirTF+"/environment")
 }
 
 // initDigest covers what init reads. Variables are in it because modules and providers may be named by them.

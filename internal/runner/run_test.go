@@ -291,6 +291,22 @@ func TestOwnBackendIsUsedDirectly(t *testing.T) {
 	}
 }
 
+func TestBackendMayChange(t *testing.T) {
+	b := newBench(t).start()
+	override := func(path string) run.Backend {
+		return run.Backend{Kind: run.BackendOwn, Override: "terraform {\n  backend \"local\" { path = \"" + path + "\" }\n}\n"}
+	}
+	r := b.stack("moved", run.OperationPlanAndApply, program(twoThings))
+	managed := r.spec.Backend
+	for _, backend := range []run.Backend{managed, override("one.tfstate"), override("two.tfstate"), managed} {
+		next := b.stack("moved", run.OperationPlan, program(twoThings))
+		next.spec.Backend = backend
+		if result := b.succeed(next); result.Plan.Counts.Add != 2 {
+			t.Errorf("%+v: %+v", backend, result.Plan)
+		}
+	}
+}
+
 func TestStateOfAnOwnLocalBackendStaysAcrossSources(t *testing.T) {
 	b := newBench(t).start()
 	first := b.stack("ownlocal", run.OperationPlanAndApply, program(twoThings))
