@@ -59,7 +59,9 @@ func (s *Store) lock(ctx context.Context, key Key, info LockInfo, action string)
 				}
 				return false, &LockedError{Key: key, Info: *holder, Action: action}
 			}
-			err = s.takeLease(ctx, key, lease, info)
+			if err = s.takeLease(ctx, key, lease, info); refusedByDying(err) {
+				err = nil // nobody else can take it either
+			}
 		}
 		if lostRace(err) && attempt < attempts {
 			continue

@@ -74,6 +74,15 @@ func (s *Store) Read(ctx context.Context, key Key, options ...ReadOption) (*Snap
 	if err != nil {
 		return nil, fmt.Errorf("read the state of %s: %w", key, err)
 	}
+	if newest != nil && secret == nil {
+		dying, err := s.inDyingNamespace(ctx, key)
+		if err != nil {
+			return nil, fmt.Errorf("read the state of %s: look at its namespace: %w", key, err)
+		}
+		if dying {
+			return s.lastOfDying(ctx, key, *newest)
+		}
+	}
 	if newest != nil || o.expectExisting {
 		return nil, &VanishedError{Key: key, Newest: newest, Emptied: secret != nil}
 	}

@@ -67,7 +67,7 @@ func (s *Store) writeSecret(ctx context.Context, key Key, secret *corev1.Secret,
 			return err
 		}
 		err = s.replace(ctx, key, secret, request.Data, version, request.Labels)
-		if err == nil {
+		if err == nil || refusedByDying(err) {
 			return nil
 		}
 		if lostRace(err) && attempt < attempts {

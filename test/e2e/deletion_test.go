@@ -106,3 +106,17 @@ func TestWorkingDirectoryGoesWithItsStack(t *testing.T) {
 	}
 	t.Errorf("%s is still there", dir)
 }
+
+// A namespace that goes takes Secrets and ConfigMaps away before its stacks have destroyed what they manage.
+func TestDeletedNamespaceGoesAfterItsStacksDestroyed(t *testing.T) {
+	y, ns := common(t)
+	obj := inline(ns, "housed", greeting, varsFrom("ConfigMap", "settings"), auto, destroying, outputsTo("out"))
+	y.create(t, configMap(ns, "settings", map[string]string{"name": "x"}), obj)
+	y.await(t, obj, "it is ready", ready)
+	y.delete(t, namespaceObject(ns))
+	y.awaitGone(t, obj)
+	outcome := y.lastState(t, ns, "tfstate-default-housed")
+	if n := len(outcome.Resources); n != 0 {
+		t.Errorf("%d resources are left", n)
+	}
+}

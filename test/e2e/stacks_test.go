@@ -10,12 +10,15 @@ import (
 	"encoding/json"
 	"fmt"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	"github.com/yuba-dev/yuba/internal/blob"
 	"github.com/yuba-dev/yuba/internal/content"
 	"github.com/yuba-dev/yuba/internal/source"
+	"github.com/yuba-dev/yuba/internal/state"
 	"io"
 	"k8s.io/client-go/tools/clientcmd"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -367,4 +370,35 @@ func removeAll(t *testing.T, dir string) {
 	if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// lastState reads the newest version of a state from the blob store, past the server.
+func (y *yuba) lastState(t *testing.T, namespace, secret string) *state.File {
+	t.Helper()
+	key, err := blob.LoadOrCreateKey(filepath.Join(y.dir, "keys", "blob.agekey"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	blobs, err := blob.Open(t.Context(), "file://"+filepath.Join(y.dir, "blobs"), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer blobs.Close() //nolint:errcheck // read only
+	suffix := strings.TrimPrefix(secret, "tfstate-default-")
+	for version, err := range state.New(y.client, blobs).Versions(t.Context(), state.Key{Namespace: namespace, Suffix: suffix}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, data, err := state.New(y.client, blobs).ReadVersion(t.Context(), state.Key{Namespace: namespace, Suffix: suffix}, version.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		file, err := state.Parse(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	t.Fatalf("no version of %s/%s is stored", namespace, secret)
+	return nil
 }

@@ -1,0 +1,41 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package state
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// A namespace that is being deleted loses its state Secrets before its stacks, for nothing orders them. Stacks that
+// destroy what they manage then go on with the newest stored version, and what they write is kept as versions only: the
+// namespace takes no new Secret and no new Lease.
+
+// inDyingNamespace says whether the key's namespace is being deleted.
+func (s *Store) inDyingNamespace(ctx context.Context, key Key) (bool, error) {
+	var namespace corev1.Namespace
+	err := s.client.Get(ctx, client.ObjectKey{Name: key.Namespace}, &namespace)
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	return err == nil && !namespace.DeletionTimestamp.IsZero(), err
+}
+
+// lastOfDying reads the newest version in place of a Secret that went with its namespace.
+func (s *Store) lastOfDying(ctx context.Context, key Key, newest Version) (*Snapshot, error) {
+	_, data, err := s.ReadVersion(ctx, key, newest.ID)
+	if err != nil {
+		return nil, fmt.Errorf("read the state of %s, whose namespace is being deleted: %w", key, err)
+	}
+	return newSnapshot(data)
+}
+
+// refusedByDying says that an object was not created because its namespace is being deleted.
+func refusedByDying(err error) bool {
+	return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
+}
