@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -297,12 +298,26 @@ func (r *runner) begin(j *job, do func()) {
 	r.group.Add(1)
 	go func() {
 		defer r.group.Done()
-		do()
+		r.guard(j, do)
 		r.mu.Lock()
 		delete(r.active, j.id)
 		r.mu.Unlock()
 		r.wake()
 	}()
+}
+
+// guard keeps a mistake in one job from ending the others. The job's spool stays for whoever looks into it.
+func (r *runner) guard(j *job, do func()) {
+	defer func() {
+		if problem := recover(); problem != nil {
+			r.opts.Log.Error("a run ended in a panic. This is a bug in Yuba.", "run", j.id, "panic", problem, "stack", string(debug.Stack()))
+			j.unclaim()
+			if j.space != nil {
+				j.space.close()
+			}
+		}
+	}()
+	do()
 }
 
 func (r *runner) jobs() []*job {

@@ -120,7 +120,7 @@ func (j *job) fail(f *failure) {
 		j.result.Outcome = run.OutcomeFailed
 	}
 	j.result.FailedStep, j.result.Class = f.step, f.class
-	j.result.Error = j.mask.text(f.Error())
+	j.result.Error = orText(j.mask.text(f.Error()), "no reason is known. This is a bug in Yuba")
 	if j.log != nil {
 		j.log.own("error", strings.ToUpper(j.result.Error[:1])+j.result.Error[1:])
 	}
@@ -140,6 +140,9 @@ func (j *job) complete() {
 	}
 	if j.log != nil && j.log.problem() != nil && j.diskProblem == nil {
 		j.diskProblem = j.log.problem()
+	}
+	if j.log != nil && j.log.problem() != nil {
+		j.addWarning("Lines are missing in the log: " + j.log.problem().Error())
 	}
 	if j.diskProblem != nil && isDiskFull(j.diskProblem) && j.result.Outcome != run.OutcomeSucceeded {
 		j.result.Class = run.FailureDisk
