@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -25,9 +26,9 @@ func (r *Reconciler) collect(ctx context.Context, p *pass) error {
 		rec, err := r.Runs.Resume(ctx, p.stack, ref.ID)
 		switch {
 		case errors.Is(err, run.ErrNotFound):
-			// The record is gone: whatever it did is in the state, and a fresh plan will tell.
+			// The server ended between naming the run and putting it on record.
 			p.obj.Status.CurrentRun = nil
-			p.notes = append(p.notes, note{warning: true, reason: infrav1.ReasonRunInterrupted, action: "Collect", message: err.Error()})
+			r.Log.Info("a run never began", "stack", p.stack.String(), "run", ref.ID)
 		case err != nil:
 			return err
 		case rec.Result != nil:
@@ -68,7 +69,18 @@ func (r *Reconciler) take(ctx context.Context, p *pass, rec run.Record) {
 		o.planText = r.planText(ctx, p, rec)
 	}
 	record(p.obj, o)
+	if drifted(o) && rec.Result.Applied {
+		p.notes = append(p.notes, note{warning: true, reason: infrav1.ReasonDriftDetected, action: "Repair", message: repaired(rec.Result.Plan)})
+	}
 	p.ended = &rec
+}
+
+// repaired tells of drift that was repaired without anybody being asked: no condition ever says so.
+func repaired(p *run.PlanResult) string {
+	if p == nil || len(p.Drift) == 0 {
+		return "Drift was repaired"
+	}
+	return "Drift was repaired, changed outside of the stack:\n  " + strings.Join(p.Drift, "\n  ")
 }
 
 // planText renders the readable plan; a plan that cannot be read is told in a sentence, the run is what matters.
@@ -113,12 +125,13 @@ func (r *Reconciler) prepareRun(ctx context.Context, p *pass, d decide.Decision)
 		p.obj.Status.CurrentRun = &infrav1.RunReference{ID: rec.Spec.ID, Operation: string(rec.Spec.Operation), Status: "queued", StartedAt: &started}
 		p.obj.Status.LastAttemptedRevision = rec.Spec.Artifact.Revision
 	}
-	// On record before the status names it.
-	if err := r.Runs.Prepare(ctx, *rec); err != nil {
-		return nil, err
-	}
+	// The status names the run before it is on record: what is on record was wanted, and a name without a record is a run
+	// that never began.
 	return func(ctx context.Context) error {
 		r.recorded(p)
+		if err := r.Runs.Prepare(ctx, *rec); err != nil {
+			return err
+		}
 		return r.Runs.Start(ctx, *rec)
 	}, nil
 }
