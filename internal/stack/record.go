@@ -100,8 +100,11 @@ func recordPlan(obj *infrav1.Terraform, o outcome) {
 	status.Plan.IsDestroyPlan = o.rec.Spec.Destroy
 	status.Plan.IsDriftDetectionPlan = drifted(o) && !carried || status.Plan.IsDriftDetectionPlan && carried
 	message := fmt.Sprintf(infrav1.MessageAwaitApproval, id)
-	if obj.Spec.PlanOnly {
+	switch {
+	case obj.Spec.PlanOnly:
 		message = infrav1.MessagePlanOnly
+	case obj.DriftOnly():
+		message = infrav1.MessagePlanGenerated
 	}
 	setCondition(obj, infrav1.ConditionPlan, metav1.ConditionTrue, infrav1.ReasonPlannedWithChanges, message)
 	if obj.DriftOnly() {

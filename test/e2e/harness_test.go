@@ -177,7 +177,8 @@ func launch(dir string, args ...string) (*yuba, error) {
 }
 
 func (y *yuba) start() error {
-	y.cmd = exec.Command(filepath.Join(programs, "yuba"), append([]string{"up", "--data-dir", y.dir, "--api-address", y.api, "--http-address", y.http, "-v"}, y.args...)...)
+	y.cmd = exec.Command(filepath.Join(programs, "yuba"), append([]string{"up", "--data-dir", y.dir, "--api-address", y.api, "--http-address", y.http,
+		"--provider-mirror", providerMirror(), "-v"}, y.args...)...)
 	y.cmd.Stderr = y
 	out, err := y.cmd.StdoutPipe()
 	if err != nil {

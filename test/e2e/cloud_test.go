@@ -1,0 +1,138 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/testkit/tofutest"
+	"github.com/yuba-dev/yuba/test/cloud"
+)
+
+// providerMirror is where every Yuba of these tests looks for providers first.
+func providerMirror() string { return filepath.Join(programs, "providers") }
+
+// testProvider is the provider of test/provider in the mirror, built when the first test wants it.
+var testProvider struct {
+	once sync.Once
+	err  error
+}
+
+func buildProvider(t *testing.T) {
+	t.Helper()
+	source := filepath.Join(tofutest.RepositoryRoot(t), "test", "provider")
+	testProvider.once.Do(func() {
+		const version = "0.1.0"
+		building := filepath.Join(programs, "building")
+		program := filepath.Join(building, version, runtime.GOOS+"_"+runtime.GOARCH, "terraform-provider-yubatest_v"+version)
+		build := exec.Command("go", "build", "-C", source, "-o", program, ".")
+		build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=") //nolint:forbidigo // go needs its caches
+		if out, err := build.CombinedOutput(); err != nil {
+			testProvider.err = fmt.Errorf("build the test provider: %w\n%s", err, out)
+			return
+		}
+		mirrored := filepath.Join(providerMirror(), "registry.opentofu.org", "yuba-dev", "yubatest")
+		if testProvider.err = os.MkdirAll(filepath.Dir(mirrored), 0o755); testProvider.err == nil {
+			// At once: runs that look meanwhile find all of it or nothing.
+			testProvider.err = os.Rename(building, mirrored)
+		}
+	})
+	if testProvider.err != nil {
+		t.Fatal(testProvider.err)
+	}
+}
+
+// providerHCL begins programs that manage objects of a cloud.
+const providerHCL = `
+terraform {
+  required_providers {
+    yubatest = { source = "yuba-dev/yubatest" }
+  }
+}
+provider "yubatest" {}
+`
+
+// objectHCL is an object of a cloud, named as its resource.
+func objectHCL(name, content string, more ...string) string {
+	return fmt.Sprintf("resource \"yubatest_object\" %q {\n  name    = %q\n  content = %q\n%s\n}\n", name, name, content, strings.Join(more, "\n"))
+}
+
+// cloudy starts a cloud and makes a stack's option that lets the stack's provider in.
+func cloudy(t *testing.T, y *yuba, namespace string) (*cloud.Cloud, func(*infrav1.Terraform)) {
+	t.Helper()
+	buildProvider(t)
+	c := cloud.Start()
+	t.Cleanup(func() {
+		y.suspendAll(t, namespace)
+		c.Close()
+	})
+	y.create(t, secretOf(namespace, "cloud", map[string]string{"token": c.Token()}))
+	return c, func(o *infrav1.Terraform) {
+		o.Spec.Env = append(o.Spec.Env, corev1.EnvVar{Name: "YUBATEST_ENDPOINT", Value: c.URL()}, fromSecret("YUBATEST_TOKEN", "cloud", "token"))
+	}
+}
+
+// suspendAll keeps the stacks of a test that is over from looking for a cloud that is gone.
+func (y *yuba) suspendAll(t *testing.T, namespace string) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	var stacks infrav1.TerraformList
+	if err := y.client.List(ctx, &stacks, client.InNamespace(namespace)); err != nil {
+		t.Error(err)
+	}
+	for _, s := range stacks.Items {
+		suspend := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"suspend":true}}`))
+		if err := y.client.Patch(ctx, &s, suspend); client.IgnoreNotFound(err) != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func fromSecret(name, secret, key string) corev1.EnvVar {
+	return corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{
+		SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: secret}, Key: key}}}
+}
+
+// awaitCount waits until the cloud served that many requests for an object.
+func awaitCount(t *testing.T, c *cloud.Cloud, method, name string, n int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if err := c.AwaitCount(ctx, method, name, n); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// awaitReached waits until a request is held at its gate.
+func awaitReached(t *testing.T, y *yuba, gate *cloud.Gate) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	select {
+	case <-gate.Reached():
+	case <-ctx.Done():
+		t.Fatalf("nothing reached the gate.\nServer:\n%s", y.logTail())
+	}
+}
+
+// has checks what the cloud has under a name: its content, or nothing when that is empty.
+func has(t *testing.T, c *cloud.Cloud, name, content string) {
+	t.Helper()
+	if o, ok := c.Object(name); o.Content != content || ok != (content != "") {
+		t.Errorf("the cloud has %q as %s, want %q", o.Content, name, content)
+	}
+}
