@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -21,8 +22,14 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"yuba": func() { os.Exit(cli.Main()) }})
 }
 
-// scripts are the files of testdata that do, or do not, need a server.
-func scripts(t *testing.T, server bool) []string {
+// The first part of a script's name says what it needs.
+const (
+	sharedServer = "up_"
+	ownServer    = "own_"
+)
+
+// scripts are the files of testdata that need this server, or none when it is empty.
+func scripts(t *testing.T, server string) []string {
 	t.Helper()
 	all, err := filepath.Glob(filepath.Join("testdata", "*.txtar"))
 	if err != nil {
@@ -30,7 +37,13 @@ func scripts(t *testing.T, server bool) []string {
 	}
 	var files []string
 	for _, file := range all {
-		if strings.HasPrefix(filepath.Base(file), "up_") == server {
+		needs := ""
+		for _, prefix := range []string{sharedServer, ownServer} {
+			if strings.HasPrefix(filepath.Base(file), prefix) {
+				needs = prefix
+			}
+		}
+		if needs == server {
 			files = append(files, file)
 		}
 	}
@@ -42,7 +55,7 @@ func scripts(t *testing.T, server bool) []string {
 
 func TestWithoutServer(t *testing.T) {
 	testscript.Run(t, testscript.Params{
-		Files:               scripts(t, false),
+		Files:               scripts(t, ""),
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {
@@ -52,15 +65,24 @@ func TestWithoutServer(t *testing.T) {
 	})
 }
 
-func TestWithServer(t *testing.T) {
+func TestWithServer(t *testing.T) { runWithServer(t, scripts(t, sharedServer)...) }
+
+func TestWithOwnServer(t *testing.T) {
+	for _, file := range scripts(t, ownServer) {
+		t.Run(filepath.Base(file), func(t *testing.T) { runWithServer(t, file) })
+	}
+}
+
+func runWithServer(t *testing.T, files ...string) {
 	s := startServer(t, tofutest.Tofu(t))
 	testscript.Run(t, testscript.Params{
-		Files:               scripts(t, true),
+		Files:               files,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup:               func(env *testscript.Env) error { return setUp(env, s) },
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"remember": remember,
+			"remember":   remember,
+			"eventually": eventually,
 		},
 	})
 }
@@ -105,4 +127,26 @@ func remember(ts *testscript.TestScript, negated bool, args []string) {
 		}
 	}
 	ts.Fatalf("neither stdout nor stderr has a match of %s", args[1])
+}
+
+// eventually runs a command again and again until it succeeds, for what nothing tells the end of:
+//
+//	eventually COMMAND [ARGUMENT]...
+func eventually(ts *testscript.TestScript, negated bool, args []string) {
+	if negated || len(args) == 0 {
+		ts.Fatalf("usage: eventually COMMAND [ARGUMENT]...")
+	}
+	deadline, again := time.After(startPatience), time.NewTicker(100*time.Millisecond)
+	defer again.Stop()
+	for {
+		err := ts.Exec(args[0], args[1:]...)
+		if err == nil {
+			return
+		}
+		select {
+		case <-deadline:
+			ts.Fatalf("%s still fails: %v", strings.Join(args, " "), err)
+		case <-again.C:
+		}
+	}
 }
