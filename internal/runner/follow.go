@@ -71,7 +71,7 @@ func (j *job) follow(step run.Step, states, fresh bool) (*follower, error) {
 func (f *follower) end() *plan.Stream {
 	close(f.ended)
 	<-f.done
-	f.watcher.Close()
+	go f.watcher.Close() // the kernel takes some 20 ms to give up an inotify instance, as long as a tofu process takes
 	f.out.close()
 	f.errs.close()
 	return f.stream

@@ -225,6 +225,7 @@ func (j *job) makeTemp(context.Context) error {
 	j.space.temp = temp
 	j.mu.Lock()
 	j.journal.TempDir = temp
+	j.saveJournal()
 	j.mu.Unlock()
 	return nil
 }
