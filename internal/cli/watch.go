@@ -139,13 +139,19 @@ const (
 	retryPause = 500 * time.Millisecond
 	// patience is how long a server may be away, for an upgrade for instance: runs go on without it.
 	patience = time.Minute
+	// longestDial is more than a connection takes until it is given up: what lasts longer had one.
+	longestDial = 35 * time.Second
 )
 
 // patient does something that reads, and does it again while the server cannot be reached.
 func (s *session) patient(ctx context.Context, read func(context.Context) error) error {
 	var since time.Time
 	for {
+		begun := time.Now()
 		err := read(ctx)
+		if time.Since(begun) > longestDial {
+			since = time.Time{} // it was there meanwhile
+		}
 		if err == nil || ctx.Err() != nil || !away(err) {
 			if err != nil && ctx.Err() != nil {
 				return ctx.Err()
