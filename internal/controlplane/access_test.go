@@ -44,19 +44,24 @@ func TestRolesKnowYubasKinds(t *testing.T) {
 		verb, group, resource string
 		may                   []string
 	}{
-		"everybody lists stacks":                  {"list", "infra.contrib.fluxcd.io", "terraforms", everybody},
-		"editors create stacks":                   {"create", "infra.contrib.fluxcd.io", "terraforms", editors},
-		"editors delete stacks":                   {"delete", "infra.contrib.fluxcd.io", "terraforms", editors},
-		"everybody gets a stack's status":         {"get", "infra.contrib.fluxcd.io", "terraforms/status", everybody},
-		"nobody writes a stack's status":          {"update", "infra.contrib.fluxcd.io", "terraforms/status", nobody},
-		"everybody watches artifacts":             {"watch", "source.toolkit.fluxcd.io", "externalartifacts", everybody},
-		"editors patch artifacts":                 {"patch", "source.toolkit.fluxcd.io", "externalartifacts", editors},
-		"everybody reads logs":                    {"get", "content.yuba.dev", "terraforms/log", everybody},
-		"everybody reads plans":                   {"get", "content.yuba.dev", "terraforms/plan", everybody},
-		"everybody reads runs":                    {"get", "content.yuba.dev", "terraforms/runs", everybody},
-		"editors read states, which hold secrets": {"get", "content.yuba.dev", "terraforms/state", editors},
-		"editors upload archives":                 {"create", "content.yuba.dev", "externalartifacts/archive", editors},
-		"editors lock states":                     {"create", "coordination.k8s.io", "leases", editors},
+		"everybody lists stacks":                    {"list", "infra.contrib.fluxcd.io", "terraforms", everybody},
+		"editors create stacks":                     {"create", "infra.contrib.fluxcd.io", "terraforms", editors},
+		"editors delete stacks":                     {"delete", "infra.contrib.fluxcd.io", "terraforms", editors},
+		"everybody gets a stack's status":           {"get", "infra.contrib.fluxcd.io", "terraforms/status", everybody},
+		"nobody writes a stack's status":            {"update", "infra.contrib.fluxcd.io", "terraforms/status", nobody},
+		"everybody watches artifacts":               {"watch", "source.toolkit.fluxcd.io", "externalartifacts", everybody},
+		"editors patch artifacts":                   {"patch", "source.toolkit.fluxcd.io", "externalartifacts", editors},
+		"everybody reads logs":                      {"get", "content.yuba.dev", "terraforms/log", everybody},
+		"everybody reads plans":                     {"get", "content.yuba.dev", "terraforms/plan", everybody},
+		"everybody reads runs":                      {"get", "content.yuba.dev", "terraforms/runs", everybody},
+		"editors read states, which hold secrets":   {"get", "content.yuba.dev", "terraforms/state", editors},
+		"editors read outputs, which may be secret": {"get", "content.yuba.dev", "terraforms/outputs", editors},
+		"editors list a state's versions":           {"get", "content.yuba.dev", "terraforms/versions", editors},
+		"editors go back to an older state":         {"create", "content.yuba.dev", "terraforms/rollback", editors},
+		"editors release locks":                     {"create", "content.yuba.dev", "terraforms/unlock", editors},
+		"only administrators of all take backups":   {"get", "content.yuba.dev", "backup", nobody},
+		"editors upload archives":                   {"create", "content.yuba.dev", "externalartifacts/archive", editors},
+		"editors lock states":                       {"create", "coordination.k8s.io", "leases", editors},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			eventually(t, "the roles are aggregated", func() error {

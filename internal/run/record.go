@@ -20,7 +20,7 @@ type Record struct {
 	// Runner and Started are set when a runner took it.
 	Runner  string     `json:"runner,omitempty"`
 	Started *time.Time `json:"started,omitempty"`
-	// LockHeld is true while the run holds (or may hold) its state's lock.
+	// LockHeld is true from when the run's apply may begin until its state's lock was released.
 	LockHeld bool `json:"lockHeld,omitempty"`
 	// Permitted is true once the run's apply was allowed to begin: from then on it cannot be called back.
 	Permitted bool    `json:"permitted,omitempty"`
@@ -40,7 +40,7 @@ type Record struct {
 	Quiet bool `json:"quiet,omitempty"`
 	// Trigger says in words what started the run, such as "generation 3" or "drift interval".
 	Trigger string `json:"trigger,omitempty"`
-	// Passes counts how often this record was updated in place by passes that found no changes.
+	// Passes counts the quiet passes in a row that found nothing, this one included.
 	Passes int `json:"passes,omitempty"`
 }
 
