@@ -70,6 +70,7 @@ func containsAll(s string, words ...string) bool {
 }
 
 func TestDriftIsRepairedWithinAnInterval(t *testing.T) {
+	t.Parallel()
 	y, ns := common(t)
 	c, access := cloudy(t, y, ns)
 	obj := inline(ns, "repaired", providerHCL+objectHCL("changed", "as planned")+objectHCL("removed", "as planned"), access, auto, driftEvery(time.Second))
@@ -93,6 +94,7 @@ func TestDriftIsRepairedWithinAnInterval(t *testing.T) {
 }
 
 func TestDriftOfAManualStackIsAnApprovablePlan(t *testing.T) {
+	t.Parallel()
 	y, ns := common(t)
 	c, access := cloudy(t, y, ns)
 	obj := inline(ns, "reviewed", providerHCL+objectHCL("reviewed", "as planned"), access, auto, driftEvery(time.Second))
@@ -130,6 +132,7 @@ func TestDriftOfAManualStackIsAnApprovablePlan(t *testing.T) {
 
 // Drift that goes away by itself takes its plan along.
 func TestDriftThatIsUndoneIsForgotten(t *testing.T) {
+	t.Parallel()
 	y, ns := common(t)
 	c, access := cloudy(t, y, ns)
 	obj := inline(ns, "undone", providerHCL+objectHCL("undone", "as planned"), access, auto, driftEvery(time.Second))
@@ -148,6 +151,7 @@ func TestDriftThatIsUndoneIsForgotten(t *testing.T) {
 }
 
 func TestModeDisableReportsDriftAndOffersNothing(t *testing.T) {
+	t.Parallel()
 	y, ns := common(t)
 	c, access := cloudy(t, y, ns)
 	obj := inline(ns, "watched", providerHCL+objectHCL("watched", "as planned"), access, auto, driftEvery(time.Second))
@@ -169,6 +173,7 @@ func TestModeDisableReportsDriftAndOffersNothing(t *testing.T) {
 
 // The two stacks differ in one field. That the second is repaired shows that the first had its time.
 func TestDriftThatIsNotLookedForIsNotFound(t *testing.T) {
+	t.Parallel()
 	y, ns := common(t)
 	c, access := cloudy(t, y, ns)
 	blind := inline(ns, "blind", providerHCL+objectHCL("blind", "as planned"), access, auto, driftEvery(time.Second),
@@ -213,6 +218,7 @@ func (y *yuba) versions(t *testing.T, namespace string) map[string]string {
 }
 
 func TestPassesWithoutDriftWriteNothing(t *testing.T) {
+	t.Parallel()
 	y, ns := common(t)
 	c, access := cloudy(t, y, ns)
 	withOutputs := inline(ns, "quiet", providerHCL+objectHCL("quiet", "as planned")+"output \"revision\" { value = yubatest_object.quiet.revision }\n",
