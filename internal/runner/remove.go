@@ -15,7 +15,7 @@ import (
 // a newer stack of the same name has taken over stays.
 func (r *runner) removeWorkspaces(stacks []run.Stack) {
 	for _, s := range stacks {
-		if s.Namespace != filepath.Base(s.Namespace) || s.Name != filepath.Base(s.Name) || s.Namespace[0] == '.' || s.Name[0] == '.' {
+		if !validID(s.Namespace) || !validID(s.Name) {
 			continue
 		}
 		base := filepath.Join(r.opts.WorkRoot, s.Namespace, s.Name)

@@ -285,7 +285,7 @@ func (r *runner) obey(ctx context.Context, response run.PollResponse) {
 	}
 }
 
-// validID keeps an id from being a path.
+// validID keeps an id, or the name of a stack, from being a path.
 func validID(id string) bool {
 	return id != "" && id == filepath.Base(id) && id[0] != '.'
 }
