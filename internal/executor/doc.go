@@ -11,11 +11,14 @@
 // # Invariants
 //
 //   - A stack has at most one run in hand.
-//   - A run's record is stored before a runner hears of it, and its result before anybody is told that it ended.
+//   - A run's record is stored before a runner hears of it, again before its apply may begin, and with its result before
+//     anybody is told that it ended. What happens in between is on record by other means: states as versions that name
+//     the run, the lock as a Lease with the run's id. A server that starts anew assumes the worst of the rest.
 //   - Every state a runner ships is stored before it is acknowledged, as a version even when the state's Secret cannot
 //     be written.
-//   - A run holds its state's lock from before its apply may begin until its result is stored. The lock of a run whose
-//     runner is gone is released by this package, because it knows that; never because time has passed.
+//   - A run holds its state's lock from before its apply may begin until its result, which comes after its last state,
+//     is here. The lock of a run whose runner is gone is released by this package, because it knows that; never because
+//     time has passed.
 //   - A run is only called interrupted when the one runner that had it says that it has it no longer.
 //
 // The package decides nothing about stacks: whether a run may go on to its apply is asked of a function.

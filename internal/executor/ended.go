@@ -16,21 +16,38 @@ import (
 	"github.com/yuba-dev/yuba/internal/run"
 )
 
-// quietPasses remembers passes that no object's status names: what they found until it was asked for, and when the
-// last one of a stack ended.
+// quietPasses remembers passes that no object's status names: what they found until it was asked for, and the last one
+// of each stack.
 type quietPasses struct {
 	ended map[run.Stack]run.Record
-	last  map[run.Stack]time.Time
+	last  map[run.Stack]quietPass
 }
 
-// noteEnded remembers a run that began quietly.
+// quietPass is when a pass ended and how many before it, itself included, found nothing in a row.
+type quietPass struct {
+	ended time.Time
+	count int
+}
+
+// noteEnded remembers a run that ended until somebody recorded it.
 func (e *Executor) noteEnded(stack run.Stack, rec run.Record) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if rec.Announced {
+		e.done[stack] = rec
+		return
+	}
 	e.passes.ended[stack] = rec
 	if rec.Result.Outcome == run.OutcomeSucceeded {
-		e.passes.last[stack] = rec.Result.Finished
+		e.passes.last[stack] = quietPass{rec.Result.Finished, rec.Passes}
 	}
+}
+
+// quietSoFar counts the passes of a stack that found nothing in a row.
+func (e *Executor) quietSoFar(stack run.Stack) int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.passes.last[stack].count
 }
 
 // TakeEnded returns a quiet pass of the stack that ended and was not asked for yet. It is kept until the next one
@@ -42,10 +59,20 @@ func (e *Executor) TakeEnded(stack run.Stack) (run.Record, bool) {
 	return rec, ok
 }
 
-// Recorded forgets a quiet pass that TakeEnded returned.
+func (e *Executor) justDone(stack run.Stack, id string) (run.Record, bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	rec, ok := e.done[stack]
+	return rec, ok && rec.Spec.ID == id
+}
+
+// Recorded forgets a run that ended, a quiet pass that TakeEnded returned among them; its record stays in the store.
 func (e *Executor) Recorded(stack run.Stack, id string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if e.done[stack].Spec.ID == id {
+		delete(e.done, stack)
+	}
 	if e.passes.ended[stack].Spec.ID == id {
 		delete(e.passes.ended, stack)
 	}
@@ -57,22 +84,22 @@ func (e *Executor) LastQuiet(ctx context.Context, stack run.Stack) (time.Time, e
 	last, known := e.passes.last[stack]
 	e.mu.Unlock()
 	if known {
-		return last, nil
+		return last.ended, nil
 	}
 	data, err := e.opts.Blobs.Get(ctx, stack.Key(run.QuietSlot, run.BlobRecord), recordLimit)
 	if err != nil && !errors.Is(err, blob.ErrNotFound) {
-		return last, fmt.Errorf("read the last pass of %s: %w", stack, err)
+		return time.Time{}, fmt.Errorf("read the last pass of %s: %w", stack, err)
 	}
 	if err == nil {
 		var rec run.Record
 		if err := json.Unmarshal(data, &rec); err == nil && rec.Result != nil {
-			last = rec.Result.Finished
+			last = quietPass{rec.Result.Finished, rec.Passes}
 		}
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.passes.last[stack] = last
-	return last, nil
+	return last.ended, nil
 }
 
 // Forget drops what is remembered of a stack that is gone, and has its working directory removed.
@@ -81,6 +108,7 @@ func (e *Executor) Forget(stack run.Stack) {
 	defer e.mu.Unlock()
 	e.remove = append(e.remove, stack)
 	e.announce()
+	delete(e.done, stack)
 	delete(e.passes.ended, stack)
 	delete(e.passes.last, stack)
 }
@@ -111,17 +139,19 @@ func (e *Executor) ReadPlan(ctx context.Context, stack run.Stack, id string) ([]
 	return data, nil
 }
 
-// List yields the stored records of a stack's runs, newest first, at most limit of them.
+// List returns the records of a stack's runs, newest first, at most limit of them.
 func (e *Executor) List(ctx context.Context, stack run.Stack, limit int) ([]run.Record, error) {
 	ids, err := e.runIDs(ctx, stack)
 	if err != nil {
 		return nil, err
 	}
-	var records []run.Record
-	for i := len(ids) - 1; i >= 0 && len(records) < limit; i-- {
+	records, err := e.unnamedRecords(ctx, stack, ids)
+	if err != nil {
+		return nil, err
+	}
+	for i := len(ids) - 1; i >= 0 && len(records) <= limit; i-- {
 		rec, err := e.Record(ctx, stack, ids[i])
-		var missing *NotFoundError
-		if errors.As(err, &missing) {
+		if errors.Is(err, run.ErrNotFound) {
 			continue
 		}
 		if err != nil {
@@ -129,10 +159,40 @@ func (e *Executor) List(ctx context.Context, stack run.Stack, limit int) ([]run.
 		}
 		records = append(records, rec)
 	}
-	return records, nil
+	slices.SortFunc(records, func(a, b run.Record) int { return strings.Compare(b.Spec.ID, a.Spec.ID) })
+	return records[:min(limit, len(records))], nil
 }
 
-// runIDs lists the ids of a stack's runs, oldest first.
+// unnamedRecords returns the record in the place of quiet passes, unless its run has one of its own by now or was given
+// up before it ended.
+func (e *Executor) unnamedRecords(ctx context.Context, stack run.Stack, ids []string) ([]run.Record, error) {
+	rec, err := e.Record(ctx, stack, run.QuietSlot)
+	if errors.Is(err, run.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if en := e.inHand(stack); slices.Contains(ids, rec.Spec.ID) || rec.Result == nil && (en == nil || en.id != rec.Spec.ID) {
+		return nil, nil
+	}
+	return []run.Record{rec}, nil
+}
+
+// quietRecord finds a run by its id in the place of quiet passes.
+func (e *Executor) quietRecord(ctx context.Context, stack run.Stack, id string) (run.Record, error) {
+	missing := &NotFoundError{Stack: stack, RunID: id}
+	if id == run.QuietSlot {
+		return run.Record{}, missing
+	}
+	rec, err := e.Record(ctx, stack, run.QuietSlot)
+	if err == nil && rec.Spec.ID != id || errors.Is(err, run.ErrNotFound) {
+		return run.Record{}, missing
+	}
+	return rec, err
+}
+
+// runIDs lists the ids of a stack's runs that have a record of their own, oldest first.
 func (e *Executor) runIDs(ctx context.Context, stack run.Stack) ([]string, error) {
 	var ids []string
 	for info, err := range e.opts.Blobs.List(ctx, stack.Prefix()) {
@@ -140,7 +200,7 @@ func (e *Executor) runIDs(ctx context.Context, stack run.Stack) ([]string, error
 			return nil, fmt.Errorf("list the runs of %s: %w", stack, err)
 		}
 		id, part, _ := strings.Cut(strings.TrimPrefix(info.Key, stack.Prefix()), "/")
-		if part == run.BlobRecord {
+		if part == run.BlobRecord && id != run.QuietSlot {
 			ids = append(ids, id)
 		}
 	}

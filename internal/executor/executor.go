@@ -78,21 +78,27 @@ type Executor struct {
 	told     chan struct{}
 	tellOnce sync.Once
 	passes   quietPasses
+	// done are runs that ended and that nobody recorded yet; they need not be read from the store.
+	done map[run.Stack]run.Record
 }
 
 // entry is a run in hand. Its record is guarded by its own lock, which is never taken under the executor's.
 type entry struct {
 	id    string
 	stack run.Stack
+	token string
 
-	// Guarded by Executor.mu.
-	runner              string
-	canceled, permitted bool
+	// Guarded by Executor.mu: the runner it was given to, whether that has fetched it, whether it should stop, and
+	// whether it is past being stopped.
+	runner                       string
+	started, canceled, permitted bool
 
 	mu   sync.Mutex
 	rec  run.Record
 	log  *liveLog
 	over bool
+	// resumed runs were begun under an earlier server: what they did last may be missing from the record.
+	resumed bool
 }
 
 // New returns an Executor with nothing in hand.
@@ -104,8 +110,8 @@ func New(opts Options) (*Executor, error) {
 		return nil, err
 	}
 	return &Executor{opts: opts, log: opts.Log, hand: map[string]*entry{}, byStack: map[run.Stack]*entry{},
-		changed: make(chan struct{}), told: make(chan struct{}),
-		passes: quietPasses{ended: map[run.Stack]run.Record{}, last: map[run.Stack]time.Time{}}}, nil
+		changed: make(chan struct{}), told: make(chan struct{}), done: map[run.Stack]run.Record{},
+		passes: quietPasses{ended: map[run.Stack]run.Record{}, last: map[run.Stack]quietPass{}}}, nil
 }
 
 // BusyError says that a stack already has a run in hand.
@@ -123,10 +129,11 @@ func (e *Executor) Prepare(ctx context.Context, rec run.Record) error { return e
 
 // Start queues a run whose record was prepared. Starting a run that is in hand already does nothing; another run of
 // the same stack in hand is a *BusyError.
-func (e *Executor) Start(_ context.Context, rec run.Record) error { return e.take(rec) }
+func (e *Executor) Start(_ context.Context, rec run.Record) error { return e.take(rec, false) }
 
-// Resume takes up a run that an earlier server left: one that no runner had is queued, one that a runner had waits for
-// that runner's word. It returns the record; a record with a result is over and was not taken up.
+// Resume takes up a run that an earlier server left. One whose apply may have begun waits for its runner's word. Any
+// other is queued: a runner that has it says so before it is given work, and otherwise it may begin anew. Resume returns
+// the record; a record with a result is over and was not taken up.
 func (e *Executor) Resume(ctx context.Context, stack run.Stack, id string) (run.Record, error) {
 	if en := e.inHand(stack); en != nil && en.id == id {
 		return en.record(), nil
@@ -136,13 +143,14 @@ func (e *Executor) Resume(ctx context.Context, stack run.Stack, id string) (run.
 		return rec, err
 	}
 	if rec.Result != nil {
-		return rec, e.release(ctx, &rec)
+		return rec, nil
 	}
-	return rec, e.take(rec)
+	return rec, e.take(rec, true)
 }
 
-func (e *Executor) take(rec run.Record) error {
-	en := &entry{id: rec.Spec.ID, stack: rec.Spec.Stack, rec: rec, runner: rec.Runner, permitted: rec.Permitted}
+func (e *Executor) take(rec run.Record, resumed bool) error {
+	en := &entry{id: rec.Spec.ID, stack: rec.Spec.Stack, token: rec.Token, rec: rec, runner: rec.Runner,
+		started: rec.Started != nil, permitted: rec.Permitted, resumed: resumed}
 	live, err := openLiveLog(e.opts.LiveDir, rec.Spec.ID, rec.Spec.Limits.LogBytes)
 	if err != nil {
 		return err
@@ -158,7 +166,7 @@ func (e *Executor) take(rec run.Record) error {
 		return &BusyError{Stack: en.stack, RunID: busy.id}
 	}
 	e.hand[en.id], e.byStack[en.stack] = en, en
-	if en.runner == "" {
+	if !en.started {
 		e.waiting = append(e.waiting, en)
 	}
 	e.announce()
@@ -207,16 +215,32 @@ func (e *Executor) Cancel(ctx context.Context, id string) error {
 		return nil
 	}
 	en.canceled = true
-	waiting := slices.Contains(e.waiting, en)
-	if waiting {
-		e.waiting = slices.DeleteFunc(e.waiting, func(w *entry) bool { return w == en })
-	}
+	waiting := e.stopWaiting(en)
 	e.announce()
 	e.mu.Unlock()
 	if !waiting {
 		return nil
 	}
-	return e.finish(ctx, en, run.Result{Outcome: run.OutcomeCanceled, Error: "canceled before it began", Finished: time.Now()})
+	err := e.finish(ctx, en, run.Result{Outcome: run.OutcomeCanceled, Error: "canceled before it began", Finished: time.Now()})
+	if err != nil {
+		// Nobody would end it otherwise: a runner that is told of it ends it, or the next call.
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		en.canceled = false
+		e.waiting = append(e.waiting, en)
+		e.announce()
+	}
+	return err
+}
+
+// stopWaiting takes a run out of the queue and tells whether it was there. The executor's lock is held.
+func (e *Executor) stopWaiting(en *entry) bool {
+	at := slices.Index(e.waiting, en)
+	if at < 0 {
+		return false
+	}
+	e.waiting = slices.Delete(e.waiting, at, at+1)
+	return true
 }
 
 // Drain makes runners finish what they have and take nothing more. The channel is closed when one was told.
@@ -255,11 +279,14 @@ func (e *Executor) Record(ctx context.Context, stack run.Stack, id string) (run.
 	if en := e.inHand(stack); en != nil && en.id == id {
 		return en.record(), nil
 	}
+	if rec, ok := e.justDone(stack, id); ok {
+		return rec, nil
+	}
 	var rec run.Record
 	data, err := e.opts.Blobs.Get(ctx, stack.Key(id, run.BlobRecord), recordLimit)
 	switch {
 	case errors.Is(err, blob.ErrNotFound):
-		return rec, &NotFoundError{Stack: stack, RunID: id}
+		return e.quietRecord(ctx, stack, id)
 	case err != nil:
 		return rec, fmt.Errorf("read run %s of %s: %w", id, stack, err)
 	}

@@ -5,14 +5,16 @@ package executor
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/yuba-dev/yuba/internal/run"
 	"github.com/yuba-dev/yuba/internal/state"
 )
 
-// finish stores a run's result, lets its lock go and takes it out of the hand. It is idempotent: the first result
+// finish lets a run's lock go, stores its result and takes it out of the hand. It is idempotent: the first result
 // counts.
 func (e *Executor) finish(ctx context.Context, en *entry, result run.Result) error {
 	en.mu.Lock()
@@ -29,10 +31,9 @@ func (e *Executor) finish(ctx context.Context, en *entry, result run.Result) err
 		rec.Quiet = false
 	}
 	if rec.Quiet {
-		rec.Passes++
+		rec.Passes = e.quietSoFar(en.stack) + 1
 	}
-	// The log comes first: who reads a result may read its log.
-	if err := e.keepLog(ctx, en, rec); err != nil {
+	if err := e.wrapUp(ctx, en, &rec); err != nil {
 		return err
 	}
 	if len(rec.Result.LockFile) > 0 {
@@ -44,17 +45,36 @@ func (e *Executor) finish(ctx context.Context, en *entry, result run.Result) err
 		return err
 	}
 	en.rec = rec
-	if err := e.release(ctx, &en.rec); err != nil {
-		return err
-	}
 	en.over = true
-	if !en.rec.Announced {
-		e.noteEnded(en.stack, en.rec)
-	}
+	e.noteEnded(en.stack, en.rec)
 	en.log.finish()
 	e.drop(en)
 	if e.opts.Ended != nil {
 		e.opts.Ended(en.stack)
+	}
+	return nil
+}
+
+// wrapUp does what comes before a result is stored. The log: who reads a result may read its log. The lock: all states
+// of the run are stored, so nothing is left to protect, and a record with a result needs no further care.
+func (e *Executor) wrapUp(ctx context.Context, en *entry, rec *run.Record) error {
+	var keep, unlock error
+	var both sync.WaitGroup
+	both.Go(func() { keep = e.keepLog(ctx, en, *rec) })
+	if rec.LockHeld || en.resumed {
+		both.Go(func() { unlock = e.unlock(ctx, *rec) })
+	}
+	both.Wait()
+	if err := errors.Join(keep, unlock); err != nil {
+		return err
+	}
+	rec.LockHeld = false
+	// The last state was stored under an earlier server, which did not put it on record.
+	if en.resumed && rec.Permitted && rec.Spec.Backend.Kind == run.BackendManaged {
+		if now, err := e.opts.States.Read(ctx, stateKey(*rec)); err == nil {
+			m := mark(now)
+			rec.StateMark = &m
+		}
 	}
 	return nil
 }
@@ -74,16 +94,17 @@ func (e *Executor) drop(en *entry) {
 	e.announce()
 }
 
-// release gives the run's lock back, if it may hold one. Unlocking by the run's own id never takes another's lock.
-func (e *Executor) release(ctx context.Context, rec *run.Record) error {
-	if !rec.LockHeld {
+// unlock gives the run's lock back, if its kind takes one and it has it. Unlocking by the run's own id never takes
+// another's lock: when somebody else holds it, this run's was broken, and nothing is left to give back.
+func (e *Executor) unlock(ctx context.Context, rec run.Record) error {
+	if rec.Spec.Operation == run.OperationPlan || rec.Spec.Backend.Kind != run.BackendManaged {
 		return nil
 	}
-	if err := e.opts.States.Unlock(ctx, stateKey(*rec), rec.Spec.ID); err != nil {
+	err := e.opts.States.Unlock(ctx, stateKey(rec), rec.Spec.ID)
+	if _, broken := asLocked(err); err != nil && !broken {
 		return fmt.Errorf("release the lock of run %s of %s: %w", rec.Spec.ID, rec.Spec.Stack, err)
 	}
-	rec.LockHeld = false
-	return e.store(ctx, *rec)
+	return nil
 }
 
 func stateKey(rec run.Record) state.Key {
@@ -105,26 +126,63 @@ func (e *Executor) proceed(ctx context.Context, en *entry, req run.ContinueReque
 	if en.rec.Permitted {
 		return run.ContinueResponse{Go: true}, nil
 	}
-	if en.rec.Spec.Backend.Kind == run.BackendManaged {
-		if no, err := e.lock(ctx, en); err != nil || no != nil {
+	for _, step := range []func(context.Context, *entry, run.ContinueRequest) (*run.ContinueResponse, error){
+		e.comeForward, e.lock, e.ask,
+	} {
+		if no, err := step(ctx, en, req); err != nil || no != nil {
 			return deref(no), err
 		}
 	}
-	if e.opts.Permit != nil {
-		p, err := e.opts.Permit(ctx, en.rec, req.Plan)
-		if err != nil {
-			return run.ContinueResponse{}, err
-		}
-		if !p.Go {
-			return refuse(run.OutcomeCanceled, "", p.Reason), nil
-		}
-	}
 	if !e.permit(en) {
-		return refuse(run.OutcomeCanceled, "", "the run was told to stop"), nil
+		return *refuse(run.OutcomeCanceled, "", "the run was told to stop"), nil
 	}
-	// From here on the run leaves a record of its own, and the stack's status names it: who permitted saw to that.
-	en.rec.Permitted, en.rec.Announced, en.rec.Quiet = true, true, false
-	return run.ContinueResponse{Go: true}, e.store(ctx, en.rec)
+	rec := en.rec
+	rec.Permitted = true
+	if err := e.keep(ctx, en, rec); err != nil {
+		return run.ContinueResponse{}, err
+	}
+	return run.ContinueResponse{Go: true}, nil
+}
+
+// keep stores a record and only then takes it for what is true: what is not on record would be forgotten by a crash,
+// and nobody would try to store it again. The entry's lock is held.
+func (e *Executor) keep(ctx context.Context, en *entry, rec run.Record) error {
+	if err := e.store(ctx, rec); err != nil {
+		return err
+	}
+	en.rec = rec
+	return nil
+}
+
+// comeForward gives a pass that began quietly a record of its own and has the stack's status name it, which who permits
+// sees to. That comes before the lock: a server that starts anew finds the lock's owner by the status. The entry's lock
+// is held.
+func (e *Executor) comeForward(ctx context.Context, en *entry, req run.ContinueRequest) (*run.ContinueResponse, error) {
+	if en.rec.Announced {
+		return nil, nil
+	}
+	rec := en.rec
+	rec.Announced, rec.Quiet = true, false
+	if err := e.keep(ctx, en, rec); err != nil {
+		return nil, err
+	}
+	no, err := e.ask(ctx, en, req)
+	if no != nil {
+		en.rec.Announced = false // the status does not name it
+	}
+	return no, err
+}
+
+// ask asks whether the apply is still wanted. The entry's lock is held.
+func (e *Executor) ask(ctx context.Context, en *entry, req run.ContinueRequest) (*run.ContinueResponse, error) {
+	if e.opts.Permit == nil {
+		return nil, nil
+	}
+	p, err := e.opts.Permit(ctx, en.rec, req.Plan)
+	if err != nil || p.Go {
+		return nil, err
+	}
+	return refuse(run.OutcomeCanceled, "", p.Reason), nil
 }
 
 // permit marks the run as one that can no longer be called back, unless it was already.
@@ -135,8 +193,8 @@ func (e *Executor) permit(en *entry) bool {
 	return en.permitted
 }
 
-func refuse(o run.Outcome, c run.Failure, reason string) run.ContinueResponse {
-	return run.ContinueResponse{Outcome: o, Class: c, Reason: reason}
+func refuse(o run.Outcome, c run.Failure, reason string) *run.ContinueResponse {
+	return &run.ContinueResponse{Outcome: o, Class: c, Reason: reason}
 }
 
 func deref(r *run.ContinueResponse) run.ContinueResponse {
@@ -146,22 +204,19 @@ func deref(r *run.ContinueResponse) run.ContinueResponse {
 	return *r
 }
 
-// lock takes the state's lock for the run and makes sure that the state is still the one the run was given. The
-// entry's lock is held.
-func (e *Executor) lock(ctx context.Context, en *entry) (*run.ContinueResponse, error) {
-	key := stateKey(en.rec)
-	// On record before it is taken: a crash in between is followed by an unlock that finds nothing to do.
-	if !en.rec.LockHeld {
-		en.rec.LockHeld = true
-		if err := e.store(ctx, en.rec); err != nil {
-			return nil, err
-		}
+// lock takes the lock of a managed state for the run and makes sure that the state is still the one the run was given.
+// The entry's lock is held.
+func (e *Executor) lock(ctx context.Context, en *entry, _ run.ContinueRequest) (*run.ContinueResponse, error) {
+	if en.rec.Spec.Backend.Kind != run.BackendManaged {
+		return nil, nil
 	}
+	key := stateKey(en.rec)
+	// This goes on record with the permission. Until then, after a crash, any run without a result may have its lock.
+	en.rec.LockHeld = true
 	err := e.opts.States.Lock(ctx, key, state.LockInfo{ID: en.id, Operation: "OperationTypeApply",
 		Info: "yuba run " + en.id, Who: e.opts.Holder, Version: e.opts.Version, Created: time.Now().UTC(), Path: key.SecretName()})
 	if held, ok := asLocked(err); ok {
-		r := refuse(run.OutcomeFailed, run.FailureLocked, held.Error())
-		return &r, nil
+		return refuse(run.OutcomeFailed, run.FailureLocked, held.Error()), nil
 	}
 	if err != nil {
 		return nil, err
@@ -171,8 +226,7 @@ func (e *Executor) lock(ctx context.Context, en *entry) (*run.ContinueResponse, 
 		return nil, err
 	}
 	if given := en.rec.StateMark; given == nil || *given != mark(now) {
-		r := refuse(run.OutcomeFailed, run.FailureStalePlan, "the state moved since the plan was made; a fresh plan is needed")
-		return &r, nil
+		return refuse(run.OutcomeFailed, run.FailureStalePlan, "the state moved since the plan was made; a fresh plan is needed"), nil
 	}
 	return nil, nil
 }

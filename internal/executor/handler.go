@@ -81,8 +81,8 @@ func (e *Executor) servePoll(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// forRun finds the run a request is about and checks its token. A run that is over is answered with 410, and only to
-// who held its token: an unknown run and a wrong token look the same.
+// forRun finds the run a request is about and checks its token. Of what is not in hand nothing is known here but that
+// nothing more of it is wanted, which tells a stranger nothing.
 func (e *Executor) forRun(serve func(*entry, http.ResponseWriter, *http.Request) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		e.mu.Lock()
@@ -92,7 +92,7 @@ func (e *Executor) forRun(serve func(*entry, http.ResponseWriter, *http.Request)
 			problem(w, http.StatusGone, run.Problem{Message: "the run is over"})
 			return
 		}
-		if !same(bearer(r), en.token()) {
+		if !same(bearer(r), en.token) {
 			problem(w, http.StatusUnauthorized, run.Problem{Message: "not this run's token"})
 			return
 		}
@@ -123,19 +123,16 @@ func (e *Executor) fail(en *entry, w http.ResponseWriter, r *http.Request, err e
 	problem(w, status, run.Problem{Message: err.Error(), Class: class})
 }
 
-func (e *Executor) serveSpec(en *entry, w http.ResponseWriter, r *http.Request) error {
+func (e *Executor) serveSpec(en *entry, w http.ResponseWriter, _ *http.Request) error {
 	en.mu.Lock()
 	defer en.mu.Unlock()
 	if en.rec.Started == nil {
 		now := time.Now().UTC()
-		en.rec.Started = &now
 		e.mu.Lock()
-		en.rec.Runner = en.runner
+		e.stopWaiting(en)
+		// This goes on record with what the run does next: a server that starts anew asks the runners for any run.
+		en.started, en.rec.Started, en.rec.Runner = true, &now, en.runner
 		e.mu.Unlock()
-		// A server that starts anew must know that a runner may have this run.
-		if err := e.store(r.Context(), en.rec); err != nil {
-			return err
-		}
 	}
 	reply(w, en.rec.Spec)
 	return nil

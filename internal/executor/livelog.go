@@ -130,7 +130,11 @@ func (e *Executor) WriteLog(ctx context.Context, stack run.Stack, id string, fol
 	if en := e.inHand(stack); en != nil && en.id == id {
 		return en.log.follow(ctx, w, follow)
 	}
-	r, err := e.opts.Blobs.Open(ctx, stack.Key(id, run.BlobLog))
+	rec, err := e.Record(ctx, stack, id)
+	if err != nil {
+		return err
+	}
+	r, err := e.opts.Blobs.Open(ctx, rec.Key(run.BlobLog))
 	if errors.Is(err, blob.ErrNotFound) {
 		return &NotFoundError{Stack: stack, RunID: id}
 	}

@@ -55,13 +55,10 @@ func (e *Executor) answer(req run.PollRequest) run.PollResponse {
 		en := e.waiting[0]
 		e.waiting = e.waiting[1:]
 		en.runner = req.Runner
-		resp.Runs = append(resp.Runs, run.Assignment{ID: en.id, Token: en.token()})
+		resp.Runs = append(resp.Runs, run.Assignment{ID: en.id, Token: en.token})
 	}
 	return resp
 }
-
-// token reads the run's token, which never changes.
-func (en *entry) token() string { return en.rec.Token }
 
 // settle compares what the runner says it has with what it was given. A run it does not have was either never fetched,
 // then it is handed out again, or it is gone, then it is interrupted. The local home has one runner at a time, which
@@ -73,10 +70,11 @@ func (e *Executor) settle(ctx context.Context, req run.PollRequest) {
 		switch {
 		case slices.Contains(req.Active, en.id):
 			en.runner = req.Runner
-		case en.runner == "":
-		case en.fetched():
+			// It may be queued for a server that started anew while the runner had it already.
+			e.stopWaiting(en)
+		case en.started:
 			gone = append(gone, en)
-		default:
+		case en.runner != "":
 			en.runner = ""
 			e.waiting = append(e.waiting, en)
 		}
@@ -89,16 +87,6 @@ func (e *Executor) settle(ctx context.Context, req run.PollRequest) {
 			e.log.Error("recording an interrupted run", "stack", en.stack.String(), "run", en.id, "error", err)
 		}
 	}
-}
-
-// fetched tells whether a runner has begun with the run. Called under the executor's lock: it only tries the entry's
-// own, whose holder is at work on the run, which means that it was fetched.
-func (en *entry) fetched() bool {
-	if !en.mu.TryLock() {
-		return true
-	}
-	defer en.mu.Unlock()
-	return en.rec.Started != nil
 }
 
 func (e *Executor) interrupted(en *entry) run.Result {

@@ -33,6 +33,7 @@ func (r *Reconciler) collect(ctx context.Context, p *pass) error {
 			return err
 		case rec.Result != nil:
 			r.take(ctx, p, rec)
+			p.taken = rec.Spec.ID
 		}
 		return nil
 	}
@@ -43,7 +44,7 @@ func (r *Reconciler) collect(ctx context.Context, p *pass) error {
 	if worthRecording(p.obj, rec) {
 		r.take(ctx, p, rec)
 	}
-	p.quiet = rec.Spec.ID
+	p.taken = rec.Spec.ID
 	return nil
 }
 
@@ -110,8 +111,8 @@ func (r *Reconciler) prepare(ctx context.Context, p *pass, d decide.Decision) (f
 }
 
 func (r *Reconciler) recorded(p *pass) {
-	if p.quiet != "" {
-		r.Runs.Recorded(p.stack, p.quiet)
+	if p.taken != "" {
+		r.Runs.Recorded(p.stack, p.taken)
 	}
 }
 
@@ -169,6 +170,7 @@ func (r *Reconciler) newRecord(ctx context.Context, p *pass, d decide.Decision) 
 	// A look on the interval leaves no trace unless it finds something.
 	rec.Quiet = d.Reason == decide.ReasonDriftDue
 	rec.Announced = !rec.Quiet
+	s.Upgrade = s.Upgrade && rec.Announced
 	lockFile, err := r.Runs.LockFile(ctx, p.stack)
 	s.LockFile = lockFile
 	return rec, err

@@ -36,8 +36,8 @@ type Runs interface {
 	// Record reads a run; ReadPlan its readable plan.
 	Record(ctx context.Context, stack run.Stack, id string) (run.Record, error)
 	ReadPlan(ctx context.Context, stack run.Stack, id string) ([]byte, error)
-	// TakeEnded returns the quiet pass that ended last until Recorded says that it may be forgotten; LastQuiet says when
-	// one last found nothing.
+	// TakeEnded returns the quiet pass that ended last until Recorded says that it may be forgotten, as it says of every
+	// run; LastQuiet says when one last found nothing.
 	TakeEnded(stack run.Stack) (run.Record, bool)
 	Recorded(stack run.Stack, id string)
 	LastQuiet(ctx context.Context, stack run.Stack) (time.Time, error)
@@ -123,9 +123,9 @@ type pass struct {
 	facts decide.Facts
 	// inputs and source as gathered; nil when they are not usable.
 	config *configuration
-	// ended is the run that was taken over in this pass, quiet the id of the quiet pass that was.
+	// ended is the run that was recorded in this pass, taken the id of the one that was taken over, worth recording or not.
 	ended *run.Record
-	quiet string
+	taken string
 	// notes are events beside those that conditions tell.
 	notes []note
 }
