@@ -4,6 +4,7 @@
 package script
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,7 +16,6 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/yuba-dev/yuba/internal/cli"
-	"github.com/yuba-dev/yuba/internal/testkit/tofutest"
 )
 
 func TestMain(m *testing.M) {
@@ -65,16 +65,18 @@ func TestWithoutServer(t *testing.T) {
 	})
 }
 
-func TestWithServer(t *testing.T) { runWithServer(t, scripts(t, sharedServer)...) }
+func TestUp(t *testing.T) { runOn(t, startUp(t), scripts(t, sharedServer)...) }
 
-func TestWithOwnServer(t *testing.T) {
+// What works in one home works in the other.
+func TestController(t *testing.T) { runOn(t, startController(t), scripts(t, sharedServer)...) }
+
+func TestUpAlone(t *testing.T) {
 	for _, file := range scripts(t, ownServer) {
-		t.Run(filepath.Base(file), func(t *testing.T) { runWithServer(t, file) })
+		t.Run(filepath.Base(file), func(t *testing.T) { runOn(t, startUp(t), file) })
 	}
 }
 
-func runWithServer(t *testing.T, files ...string) {
-	s := startServer(t, tofutest.Tofu(t))
+func runOn(t *testing.T, s *server, files ...string) {
 	testscript.Run(t, testscript.Params{
 		Files:               files,
 		RequireExplicitExec: true,
@@ -83,6 +85,12 @@ func runWithServer(t *testing.T, files ...string) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"remember":   remember,
 			"eventually": eventually,
+		},
+		Condition: func(name string) (bool, error) {
+			if name == "embedded" {
+				return s.embedded, nil
+			}
+			return false, fmt.Errorf("there is no condition %q", name)
 		},
 	})
 }
@@ -98,7 +106,7 @@ func setUp(env *testscript.Env, s *server) error {
 	env.Setenv("DATA", s.dir)
 	env.Setenv("TOFU", s.tofu)
 	env.Setenv("KUBECONFIG", filepath.Join(env.WorkDir, "kubeconfig"))
-	config, err := os.ReadFile(filepath.Join(s.dir, "kubeconfig"))
+	config, err := os.ReadFile(s.kubeconfig)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,8 @@ package script
 
 import (
 	"bufio"
+	"context"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,28 +15,71 @@ import (
 	"testing"
 	"time"
 
+	"github.com/yuba-dev/yuba/config/crd"
+	"github.com/yuba-dev/yuba/internal/controlplane"
 	"github.com/yuba-dev/yuba/internal/testkit/tofutest"
 )
 
-// server is the "yuba up" that the scripts share.
+// server is the Yuba that scripts share, in one of its homes.
 type server struct {
-	dir, tofu string
+	kubeconfig, dir, tofu string
+	// embedded is true where Yuba has an API of its own.
+	embedded bool
 }
 
 // startPatience is how long a start may take, which needs three seconds on an idle machine.
 const startPatience = 2 * time.Minute
 
-func startServer(t *testing.T, tofu string) *server {
+// startUp starts "yuba up".
+func startUp(t *testing.T) *server {
 	t.Helper()
-	// Not t.TempDir, whose path would be too long for the sockets of providers.
+	dir := shortDir(t)
+	s := &server{dir: filepath.Join(dir, "data"), tofu: tofutest.Tofu(t), embedded: true}
+	s.kubeconfig = filepath.Join(s.dir, "kubeconfig")
+	launch(t, dir, "Yuba is ready", "up", "--data-dir", s.dir, "--api-address", "127.0.0.1:0", "--http-address", "127.0.0.1:0", "--tofu", s.tofu)
+	return s
+}
+
+// startController starts "yuba controller" on an API that knows the kinds and nothing else of Yuba.
+func startController(t *testing.T) *server {
+	t.Helper()
+	dir := shortDir(t)
+	ctx, cancel := context.WithTimeout(context.Background(), startPatience)
+	defer cancel()
+	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
+	api, err := controlplane.Start(ctx, controlplane.Options{
+		DataDir: filepath.Join(dir, "api"), APIAddress: "127.0.0.1:0", Version: "test", CRDs: crd.FS, Log: log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), startPatience)
+		defer cancel()
+		if err := api.Stop(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	s := &server{dir: filepath.Join(dir, "data"), tofu: tofutest.Tofu(t), kubeconfig: api.Kubeconfig()}
+	launch(t, dir, "Yuba's controllers are ready", "controller", "--kubeconfig", s.kubeconfig, "--data-dir", s.dir, "--content-address", "127.0.0.1:0", "--tofu", s.tofu)
+	return s
+}
+
+// shortDir is a temporary directory; the path of t.TempDir would be too long for the sockets of providers.
+func shortDir(t *testing.T) string {
+	t.Helper()
 	dir, err := os.MkdirTemp("", "yuba-script-")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+// launch starts a server, waits until it says that it is ready, and stops it when the test ends.
+func launch(t *testing.T, dir, readyWords string, args ...string) {
+	t.Helper()
 	bin := buildSandbox(t, dir)
-	data := filepath.Join(dir, "data")
-	cmd := exec.Command("yuba", "up", "--data-dir", data, "--api-address", "127.0.0.1:0", "--http-address", "127.0.0.1:0", "--tofu", tofu)
+	cmd := exec.Command("yuba", args...)
 	cmd.Env = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 	cmd.Stderr = os.Stderr
 	stdout, err := cmd.StdoutPipe()
@@ -47,13 +92,13 @@ func startServer(t *testing.T, tofu string) *server {
 	t.Cleanup(func() {
 		cmd.Process.Signal(syscall.SIGTERM)
 		if err := cmd.Wait(); err != nil {
-			t.Errorf("yuba up: %v", err)
+			t.Errorf("yuba %s: %v", args[0], err)
 		}
 	})
 	ready := make(chan bool, 1)
 	go func() {
 		for lines := bufio.NewScanner(stdout); lines.Scan(); {
-			if strings.Contains(lines.Text(), "Yuba is ready") {
+			if strings.Contains(lines.Text(), readyWords) {
 				ready <- true
 			}
 		}
@@ -61,9 +106,8 @@ func startServer(t *testing.T, tofu string) *server {
 	select {
 	case <-ready:
 	case <-time.After(startPatience):
-		t.Fatal("yuba up does not become ready")
+		t.Fatalf("yuba %s does not become ready", args[0])
 	}
-	return &server{dir: data, tofu: tofu}
 }
 
 // buildSandbox builds the launcher that confines tofu.
