@@ -127,6 +127,10 @@ func (e *Executor) serveSpec(en *entry, w http.ResponseWriter, _ *http.Request) 
 	en.mu.Lock()
 	defer en.mu.Unlock()
 	if en.rec.Started == nil {
+		// Who asks for the run begins it. What a runner that is gone wrote of it would be mixed up with the new log.
+		if err := en.log.reset(); err != nil {
+			return err
+		}
 		now := time.Now().UTC()
 		e.mu.Lock()
 		e.stopWaiting(en)

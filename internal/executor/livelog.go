@@ -54,6 +54,20 @@ func (l *liveLog) position() run.LogPosition {
 	return run.LogPosition{Offset: l.size, Full: l.size >= l.limit}
 }
 
+// reset forgets what was written.
+func (l *liveLog) reset() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.size == 0 {
+		return nil
+	}
+	if err := l.file.Truncate(0); err != nil {
+		return fmt.Errorf("begin the log anew: %w", err)
+	}
+	l.size = 0
+	return nil
+}
+
 // write adds data that belongs at offset. What is there already is skipped; a gap adds nothing. The answer says where
 // the log ends, from there the runner goes on.
 func (l *liveLog) write(offset int64, data []byte) (run.LogPosition, error) {

@@ -67,6 +67,16 @@ func TestANewServerTakesUpWhatTheOneBeforeLeft(t *testing.T) {
 				}
 			},
 		},
+		"begun, and the runner is gone, too: begins anew with a log of its own": {
+			func(h *home) { h.started(h.record("r1")); h.sendLog("r1", 0, "what the first one wrote") },
+			func(h *home) {
+				h.started(h.record("r1"))
+				h.sendLog("r1", 0, "anew")
+				if got := h.log("r1", false); got != "anew" {
+					h.t.Errorf("log %q", got)
+				}
+			},
+		},
 		"applying: goes on, its states follow each other, its lock is released": {
 			func(h *home) {
 				h.applying(h.record("r1"))
