@@ -14,11 +14,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-logr/logr"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/yuba-dev/yuba/internal/content"
@@ -44,6 +46,7 @@ func RunController(ctx context.Context, opts ControllerOptions) (err error) {
 	if err := checkAddress("--content-address", opts.ContentAddress, opts.AllowNonLoopback, opts.Log); err != nil {
 		return err
 	}
+	klog.SetLogger(logr.FromSlogHandler(quieter{opts.Log.With("component", "kubernetes").Handler()}))
 	dir, err := datadir.Open(opts.DataDir)
 	if err != nil {
 		return err

@@ -75,12 +75,8 @@ func (s *Store) Read(ctx context.Context, key Key, options ...ReadOption) (*Snap
 		return nil, fmt.Errorf("read the state of %s: %w", key, err)
 	}
 	if newest != nil && secret == nil {
-		dying, err := s.inDyingNamespace(ctx, key)
-		if err != nil {
-			return nil, fmt.Errorf("read the state of %s: look at its namespace: %w", key, err)
-		}
-		if dying {
-			return s.lastOfDying(ctx, key, *newest)
+		if successor, err := s.successor(ctx, key, *newest); err != nil || successor != nil {
+			return successor, err
 		}
 	}
 	if newest != nil || o.expectExisting {

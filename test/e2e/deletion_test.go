@@ -120,3 +120,21 @@ func TestDeletedNamespaceGoesAfterItsStacksDestroyed(t *testing.T) {
 		t.Errorf("%d resources are left", n)
 	}
 }
+
+// The last state of a stack that destroyed what it managed is empty: its loss must not stand in the way of a new
+// beginning, although a lost state otherwise does.
+func TestDestroyedStackMayComeBackWithoutItsStateSecret(t *testing.T) {
+	y, ns := common(t)
+	obj := inline(ns, "phoenix", greeting, variable("name", "x"), auto, destroying)
+	y.create(t, obj)
+	y.await(t, obj, "it is ready", ready)
+	y.delete(t, obj)
+	y.awaitGone(t, obj)
+	y.delete(t, secretOf(ns, "tfstate-default-phoenix", nil))
+	again := inline(ns, "phoenix", greeting, variable("name", "x"), auto)
+	y.create(t, again)
+	y.await(t, again, "it is ready", ready)
+	if n := y.resources(t, again); n != 1 {
+		t.Errorf("%d resources are in the state, want 1", n)
+	}
+}

@@ -26,11 +26,22 @@ func (s *Store) inDyingNamespace(ctx context.Context, key Key) (bool, error) {
 	return err == nil && !namespace.DeletionTimestamp.IsZero(), err
 }
 
-// lastOfDying reads the newest version in place of a Secret that went with its namespace.
-func (s *Store) lastOfDying(ctx context.Context, key Key, newest Version) (*Snapshot, error) {
+// successor returns the newest version in place of a Secret that is gone, where that can do no harm: in a namespace that
+// is being deleted, and when the version holds no resources, so that nothing could be created a second time. It is nil
+// otherwise.
+func (s *Store) successor(ctx context.Context, key Key, newest Version) (*Snapshot, error) {
 	_, data, err := s.ReadVersion(ctx, key, newest.ID)
 	if err != nil {
-		return nil, fmt.Errorf("read the state of %s, whose namespace is being deleted: %w", key, err)
+		return nil, err
+	}
+	if file, err := Parse(data); err != nil || file.Encrypted || len(file.Resources) > 0 {
+		dying, err := s.inDyingNamespace(ctx, key)
+		if err != nil {
+			return nil, fmt.Errorf("read the state of %s: look at its namespace: %w", key, err)
+		}
+		if !dying {
+			return nil, nil
+		}
 	}
 	return newSnapshot(data)
 }
