@@ -4,6 +4,7 @@
 package state
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -183,10 +184,31 @@ func TestAReadStateIsDescribed(t *testing.T) {
 	}
 }
 
+// withResource gives a state something to lose.
+func withResource(data []byte) []byte {
+	return bytes.Replace(data, []byte(`"resources": []`), []byte(`"resources": [{"mode":"managed","type":"terraform_data","name":"a",`+
+		`"provider":"provider[\"terraform.io/builtin/terraform\"]","instances":[{"schema_version":0,"attributes":{"id":"1"}}]}]`), 1)
+}
+
+func TestAnEmptyStateThatVanishedIsGoneOnFrom(t *testing.T) {
+	f := newFixture(t)
+	data := aState(7, "a")
+	f.write("run", Mark{}, data)
+	f.deleteSecret()
+	got, err := f.Read(t.Context(), f.key, ExpectExisting())
+	if err != nil || got.Serial != 7 || !bytes.Equal(got.Data, data) {
+		t.Fatalf("got %+v, %v; want the state with serial 7", got, err)
+	}
+	f.write("next", got.Mark(), aState(8, "b"))
+	if got, err := f.Read(t.Context(), f.key); err != nil || got.Serial != 8 || got.ResourceVersion == "" {
+		t.Errorf("after the next write: %+v, %v", got, err)
+	}
+}
+
 func TestAStateThatVanishedIsNotNoState(t *testing.T) {
 	t.Run("the Secret is gone, versions are stored", func(t *testing.T) {
 		f := newFixture(t)
-		stored := f.write("run", Mark{}, aState(1, "a"))
+		stored := f.write("run", Mark{}, withResource(aState(1, "a")))
 		f.deleteSecret()
 		f.wantVanished(&VanishedError{Key: f.key, Newest: &stored}, "yuba state rollback "+f.key.Namespace+"/vpc "+stored.ID)
 	})
