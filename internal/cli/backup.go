@@ -92,13 +92,42 @@ directory. Without a Yuba that runs, start one with an empty data directory firs
 		if err := s.mustConfirm(yes, "Everything that this Yuba keeps is replaced by "+args[0]+"."); err != nil {
 			return err
 		}
+		before, err := s.content.Server(cmd.Context())
+		if err != nil {
+			return fmt.Errorf("restore %s: %w", args[0], err)
+		}
 		if err := s.content.Restore(cmd.Context(), archive); err != nil {
 			return fmt.Errorf("restore %s: %w", args[0], err)
 		}
 		s.news("The backup is whole and accepted. Yuba starts over with it now; what it kept before stays in its data directory.")
-		return nil
+		return a.awaitRestart(cmd.Context(), before.Started)
 	}
 	return cmd
+}
+
+// A server that starts over is away for some seconds; nothing can be watched meanwhile.
+const (
+	restartPatience = 2 * time.Minute
+	restartPause    = 250 * time.Millisecond
+)
+
+// awaitRestart returns once another start of the server answers. It connects anew each time, for the backup brings keys
+// and a kubeconfig of its own along.
+func (a *app) awaitRestart(ctx context.Context, before time.Time) error {
+	ctx, cancel := context.WithTimeout(ctx, restartPatience)
+	defer cancel()
+	for {
+		info, err := a.serverInfo(ctx)
+		if err == nil && !info.Started.Equal(before) {
+			a.news("Yuba is back with what the backup holds.")
+			return nil
+		}
+		select {
+		case <-time.After(restartPause):
+		case <-ctx.Done():
+			return fmt.Errorf("wait for Yuba to start over: it has not answered for %s (%w). See its log", restartPatience, err)
+		}
+	}
 }
 
 // progress tells on a terminal how many bytes have passed.

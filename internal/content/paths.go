@@ -4,6 +4,8 @@
 package content
 
 import (
+	"time"
+
 	"github.com/yuba-dev/yuba/internal/run"
 	"github.com/yuba-dev/yuba/internal/state"
 )
@@ -51,6 +53,8 @@ type ServerInfo struct {
 	ToolVersion string `json:"toolVersion"`
 	// Confined is false when the kernel lacks what confining tofu needs.
 	Confined bool `json:"confined"`
+	// Started is when this start of the server began: it tells one from another.
+	Started time.Time `json:"started"`
 	// Waiting and Running count runs.
 	Waiting int `json:"waiting"`
 	Running int `json:"running"`

@@ -30,6 +30,9 @@ func logKubernetesTo(log *slog.Logger) {
 // refused is what the API server says about each request with bad credentials. Whoever sends them could fill the log.
 const refused = "Unable to authenticate the request"
 
+// hungUp is what the API server says each time a client ends a watch by hanging up, which is how watches end.
+const hungUp = "Failed to encode watch event"
+
 // kubernetesHandler lowers the levels: information is for debugging, and an error is a warning, since these packages try
 // again until it works. While the API starts or stops its parts miss each other, which is no news at all.
 type kubernetesHandler struct {
@@ -53,7 +56,7 @@ func (h kubernetesHandler) Handle(ctx context.Context, record slog.Record) error
 	if !h.Enabled(ctx, record.Level) {
 		return nil
 	}
-	if record.Message == refused && !kubernetesLog.Load().Enabled(ctx, slog.LevelDebug) {
+	if (record.Message == refused || record.Message == hungUp) && !kubernetesLog.Load().Enabled(ctx, slog.LevelDebug) {
 		return nil
 	}
 	record = record.Clone()

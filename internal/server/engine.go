@@ -74,6 +74,7 @@ type engine struct {
 	endpoint *endpoint
 	ended    chan run.Stack
 	tool     tool
+	started  time.Time
 }
 
 func newScheme() *runtime.Scheme {
@@ -89,7 +90,7 @@ type certificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error)
 
 // newEngine builds the engine on an API. kinds are the kinds of sources that the API serves.
 func newEngine(ctx context.Context, opts Common, dir datadir.Dir, config *rest.Config, t tool) (_ *engine, err error) {
-	e := &engine{opts: opts, dir: dir, tool: t, ended: make(chan run.Stack, 4096)}
+	e := &engine{opts: opts, dir: dir, tool: t, ended: make(chan run.Stack, 4096), started: time.Now().UTC()}
 	if e.blobs, err = openBlobs(ctx, opts, dir); err != nil {
 		return nil, err
 	}
@@ -229,7 +230,7 @@ func (e *engine) announce(s run.Stack) {
 func (e *engine) info(context.Context) content.ServerInfo {
 	inHand, waiting := e.executor.Busy()
 	return content.ServerInfo{Version: e.opts.Version, Tool: e.tool.path, ToolVersion: e.tool.version,
-		Confined: e.tool.confined, Waiting: waiting, Running: inHand - waiting}
+		Confined: e.tool.confined, Started: e.started, Waiting: waiting, Running: inHand - waiting}
 }
 
 // servedSources says which of the kinds a stack's source can have this API serves.
