@@ -62,7 +62,7 @@ func describe(p *pass, d decide.Decision) {
 		describeApproval(obj, d)
 	case decide.VerbRest:
 		removeCondition(obj, infrav1.ConditionReconciling)
-		describeRest(p)
+		describeRest(p, d)
 	}
 }
 
@@ -111,14 +111,22 @@ func describeApproval(obj *infrav1.Terraform, d decide.Decision) {
 
 // describeRest mends a Ready condition that told of something that is over: a source or variable that was missing and
 // came back as it was, a lock that was released, before any run had a reason to begin.
-func describeRest(p *pass) {
+func describeRest(p *pass, d decide.Decision) {
 	obj := p.obj
-	if p.facts.Stack.Suspended || p.ended != nil {
+	if p.facts.Stack.Suspended {
+		// What was under way was stopped; otherwise what Ready says is still true.
+		if conditionOf(obj, infrav1.ConditionReady).Reason == infrav1.ReasonProgressing {
+			setReady(obj, metav1.ConditionUnknown, infrav1.ReasonSuspended, d.Message)
+		}
+		return
+	}
+	if p.ended != nil {
 		return
 	}
 	switch conditionOf(obj, infrav1.ConditionReady).Reason {
 	case infrav1.ReasonArtifactFailed, infrav1.ReasonVarsGenerationFailed, infrav1.ReasonLockHeld, infrav1.ReasonAccessDenied,
-		infrav1.ReasonFieldNotSupported, decide.ReasonStateUnusable, infrav1.ReasonProgressing:
+		infrav1.ReasonFieldNotSupported, infrav1.ReasonStateUnreadable, infrav1.ReasonStateMissing, infrav1.ReasonProgressing,
+		infrav1.ReasonSuspended:
 		setReady(obj, metav1.ConditionTrue, infrav1.ReasonPlannedNoChanges,
 			at(infrav1.MessagePlanNoChanges, p.facts.Source.Revision))
 	}

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/inputs"
@@ -78,12 +79,7 @@ func (c *configuration) sum(obj *infrav1.Terraform) string {
 
 func sortedEnv(env []run.EnvVar) []run.EnvVar {
 	sorted := slices.Clone(env)
-	slices.SortFunc(sorted, func(a, b run.EnvVar) int {
-		if a.Name < b.Name {
-			return -1
-		}
-		return 1
-	})
+	slices.SortStableFunc(sorted, func(a, b run.EnvVar) int { return strings.Compare(a.Name, b.Name) })
 	return sorted
 }
 
@@ -131,19 +127,9 @@ func ignoredFields(s *infrav1.TerraformSpec) []string {
 }
 
 func sentence(names []string) string {
-	switch n := len(names); n {
-	case 0:
-		return ""
-	case 1:
-		return names[0]
-	default:
-		s := ""
-		for i, name := range names[:n-1] {
-			if i > 0 {
-				s += ", "
-			}
-			s += name
-		}
-		return s + " and " + names[n-1]
+	last := len(names) - 1
+	if last < 1 {
+		return strings.Join(names, "")
 	}
+	return strings.Join(names[:last], ", ") + " and " + names[last]
 }

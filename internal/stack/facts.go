@@ -197,8 +197,11 @@ func (r *Reconciler) gatherState(ctx context.Context, p *pass) error {
 	var corrupt *state.CorruptError
 	var vanished *state.VanishedError
 	switch {
-	case errors.As(err, &corrupt), errors.As(err, &vanished):
-		p.facts.StateProblem = err.Error()
+	case errors.As(err, &corrupt):
+		p.facts.StateProblem, p.facts.StateReason = err.Error(), infrav1.ReasonStateUnreadable
+		return nil
+	case errors.As(err, &vanished):
+		p.facts.StateProblem, p.facts.StateReason = err.Error(), infrav1.ReasonStateMissing
 		return nil
 	case err != nil:
 		return err

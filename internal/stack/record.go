@@ -6,7 +6,6 @@ package stack
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -33,7 +32,7 @@ func record(obj *infrav1.Terraform, o outcome) {
 	status.LastAttemptedRevision = o.rec.Spec.Artifact.Revision
 	switch {
 	case result.Outcome == run.OutcomeCanceled:
-		recordCanceled(obj, o)
+		recordCanceled(obj)
 	case result.Outcome != run.OutcomeSucceeded:
 		recordFailure(obj, o)
 	case result.Applied:
@@ -140,19 +139,17 @@ func recordNoChanges(obj *infrav1.Terraform, o outcome) {
 
 func recordApplied(obj *infrav1.Terraform, o outcome) {
 	status, spec := &obj.Status, o.rec.Spec
-	id := status.Plan.Pending
-	switch {
-	case spec.Plan != nil:
-		id = spec.Plan.ID
-		planSummary := status.Plan.Summary
-		planned(obj, o)
-		status.Plan.Summary = planSummary
-	default:
+	planSummary := status.Plan.Summary
+	planned(obj, o)
+	var id string
+	if spec.Plan != nil {
+		// The summary is that of the plan, which this run did not make.
+		id, status.Plan.Summary = spec.Plan.ID, planSummary
+	} else {
 		// An automatic apply names its plan, too, so that events and history speak of it.
 		var history decide.PlanHistory
 		id, history = decide.NamePlan(decide.PlanHistory{Base: status.Plan.Base, Sequence: int(status.Plan.Sequence), Applied: status.Plan.LastApplied}, spec.Artifact.Revision, "")
 		status.Plan.Base, status.Plan.Sequence = history.Base, int32(history.Sequence) //nolint:gosec // small
-		planned(obj, o)
 	}
 	clearPending(obj)
 	status.Plan.LastApplied = id
@@ -185,8 +182,17 @@ func succeeded(obj *infrav1.Terraform, o outcome) {
 
 // recordCanceled: the run changed nothing and says nothing; what was true before is still true. An approved plan that
 // was not permitted after all stays pending.
-func recordCanceled(obj *infrav1.Terraform, _ outcome) {
+func recordCanceled(obj *infrav1.Terraform) {
 	removeCondition(obj, infrav1.ConditionReconciling)
+	neverApplied(obj)
+}
+
+// neverApplied takes back what was said when a run began that was to apply a plan and did not get there.
+func neverApplied(obj *infrav1.Terraform) {
+	obj.Status.Plan.Approved = false
+	if conditionOf(obj, infrav1.ConditionApply).Reason == infrav1.ReasonProgressing {
+		removeCondition(obj, infrav1.ConditionApply)
+	}
 }
 
 // recordFailure: a plan whose apply began is spent. One whose apply never began keeps its id and approval for the fresh
@@ -200,6 +206,7 @@ func recordFailure(obj *infrav1.Terraform, o outcome) {
 		clearPending(obj)
 	case o.rec.Spec.Operation == run.OperationApply:
 		status.Plan.Digest, status.Plan.RunID = "", ""
+		neverApplied(obj)
 	}
 	if result.ApplyStarted {
 		setCondition(obj, infrav1.ConditionApply, metav1.ConditionFalse, infrav1.ReasonApplyConditionFailed, result.Error)
@@ -251,11 +258,4 @@ func clearPending(obj *infrav1.Terraform) {
 
 func at(message, revision string) string {
 	return fmt.Sprintf(infrav1.MessageAtRevision, message, revision)
-}
-
-func elapsed(rec run.Record) time.Duration {
-	if rec.Result == nil {
-		return 0
-	}
-	return rec.Result.Finished.Sub(rec.Created)
 }

@@ -126,7 +126,7 @@ const (
 	ReasonSuspended = meta.SuspendedReason
 	// ReasonInvalidSpec: fields of the object contradict each other, or it names no program.
 	ReasonInvalidSpec = "InvalidSpec"
-	// ReasonFieldNotSupported: a field of the object has no effect yet. Only events have it.
+	// ReasonFieldNotSupported: a field of the object has no effect yet, and ignoring it could do harm: nothing runs.
 	ReasonFieldNotSupported = "FieldNotSupported"
 	// ReasonPlanNotFound: spec.approvePlan names a plan that does not wait: an old one, or one that never was.
 	ReasonPlanNotFound = "PlanNotFound"

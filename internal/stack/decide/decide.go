@@ -122,7 +122,7 @@ func stateUnusable(f Facts) (Decision, bool) {
 	if f.StateProblem == "" {
 		return Decision{}, false
 	}
-	return Decision{Verb: VerbFail, Reason: ReasonStateUnusable, Message: f.StateProblem,
+	return Decision{Verb: VerbFail, Reason: orDefault(f.StateReason, ReasonStateUnreadable), Message: f.StateProblem,
 		NextCheck: lookAgain(f)}, true
 }
 

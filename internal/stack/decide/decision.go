@@ -89,7 +89,7 @@ const (
 	ReasonArtifactFailed      = "ArtifactFailed"
 	ReasonVarsGeneration      = "VarsGenerationFailed"
 	ReasonLockHeld            = "LockHeld"
-	ReasonStateUnusable       = "StateUnusable"
+	ReasonStateUnreadable     = "StateUnreadable"
 	ReasonSuspended           = "Suspended"
 	ReasonProgressing         = "Progressing"
 	ReasonAwaitingApproval    = "TerraformPlannedWithChanges"

@@ -53,7 +53,7 @@ var deletionScenarios = scenarios{
 		fresh().deleted().with(func(f *Facts) { f.StateExists = true }), destroys(),
 	},
 	"a stack that cannot read its state does not count as never applied": {
-		fresh().deleted().stateProblem("The state is no JSON"), fails(ReasonStateUnusable, "The state is no JSON"),
+		fresh().deleted().stateProblem("The state is no JSON"), fails(ReasonStateUnreadable, "The state is no JSON"),
 	},
 	"an own backend may hold what others applied, so it is destroyed": {
 		fresh().ownBackend().deleted(), destroys(),
@@ -101,7 +101,7 @@ var deletionScenarios = scenarios{
 		settled().deleted().lockedBy("lock-1"), isLocked,
 	},
 	"a state that cannot be used stops the destroy": {
-		settled().deleted().stateProblem("The state vanished"), fails(ReasonStateUnusable, "The state vanished"),
+		settled().deleted().stateProblem("The state vanished"), fails(ReasonStateUnreadable, "The state vanished"),
 	},
 	"a suspended stack is not destroyed": {
 		settled().deleted().suspended(),

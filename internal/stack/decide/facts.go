@@ -36,8 +36,9 @@ type Facts struct {
 	StateKnown  bool
 	// StateExists is true when a state is stored, even an empty one.
 	StateExists bool
-	// StateProblem is set when the state cannot be used (corrupt, vanished): nothing may run on it.
-	StateProblem string
+	// StateProblem is set when the state cannot be used (corrupt, vanished): nothing may run on it. StateReason is the
+	// condition's reason for it.
+	StateProblem, StateReason string
 	// Lock is set when somebody else holds the state's lock.
 	Lock *Lock
 	// Pending is the plan with changes that was made last and not applied by itself, so that it waits for approval (or,

@@ -85,14 +85,14 @@ var standstillScenarios = scenarios{
 		settled().forced().requested().lockedBy("lock-1"), isLocked,
 	},
 	"a state that cannot be used stops everything": {
-		settled().auto().config(other).stateProblem("The state is no JSON"), fails(ReasonStateUnusable, "The state is no JSON"),
+		settled().auto().config(other).stateProblem("The state is no JSON"), fails(ReasonStateUnreadable, "The state is no JSON"),
 	},
 	"a state that cannot be used stops the apply of an approved plan": {
 		awaiting("plan-main-1").approving("plan-main-1").stateProblem("The state vanished"),
-		fails(ReasonStateUnusable, "The state vanished"),
+		fails(ReasonStateUnreadable, "The state vanished"),
 	},
 	"a state that cannot be used is named before its lock": {
-		settled().stateProblem("The state vanished").lockedBy("lock-1"), fails(ReasonStateUnusable, "The state vanished"),
+		settled().stateProblem("The state vanished").lockedBy("lock-1"), fails(ReasonStateUnreadable, "The state vanished"),
 	},
 }
 
