@@ -228,17 +228,25 @@ func (r *Reconciler) Permit(ctx context.Context, rec run.Record, _ *run.PlanResu
 	if no := objection(&obj, rec); no != "" {
 		return false, no, nil
 	}
-	if ref := obj.Status.CurrentRun; ref != nil && ref.ID == rec.Spec.ID {
-		return true, "", nil
-	}
 	before := obj.DeepCopy()
-	started := metav1.NewTime(rec.Created)
-	obj.Status.CurrentRun = &infrav1.RunReference{ID: rec.Spec.ID, Operation: string(rec.Spec.Operation), Status: "applying", StartedAt: &started}
-	setReady(&obj, metav1.ConditionUnknown, infrav1.ReasonProgressing, infrav1.MessageApplying)
-	if err := r.Client.Status().Patch(ctx, &obj, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
-		return false, "", fmt.Errorf("put run %s on the status of %s: %w", rec.Spec.ID, rec.Spec.Stack, err)
+	describeApply(&obj, rec)
+	if err := r.patchStatus(ctx, &obj, before); err != nil {
+		return false, "", err
 	}
 	return true, "", nil
+}
+
+// describeApply says that a run's apply begins, and names the run where the status did not.
+func describeApply(obj *infrav1.Terraform, rec run.Record) {
+	if ref := obj.Status.CurrentRun; ref == nil || ref.ID != rec.Spec.ID {
+		started := metav1.NewTime(rec.Created)
+		obj.Status.CurrentRun = &infrav1.RunReference{ID: rec.Spec.ID, Operation: string(rec.Spec.Operation), StartedAt: &started}
+	}
+	obj.Status.CurrentRun.Status = "applying"
+	setCondition(obj, infrav1.ConditionApply, metav1.ConditionUnknown, infrav1.ReasonProgressing, infrav1.MessageApplyStarted)
+	if rec.Spec.Purpose != run.PurposeDelete {
+		setReady(obj, metav1.ConditionUnknown, infrav1.ReasonProgressing, infrav1.MessageApplying)
+	}
 }
 
 // objection says why a run must not apply, in words; empty when it may.
