@@ -222,8 +222,8 @@ func TestPassesWithoutDriftWriteNothing(t *testing.T) {
 	y, ns := common(t)
 	c, access := cloudy(t, y, ns)
 	withOutputs := inline(ns, "quiet", providerHCL+objectHCL("quiet", "as planned")+"output \"revision\" { value = yubatest_object.quiet.revision }\n",
-		access, auto, driftEvery(time.Second), outputsTo("out"))
-	reviewed := inline(ns, "reviewed", providerHCL+objectHCL("reviewed", "as planned"), access, auto, driftEvery(time.Second))
+		access, auto, driftEvery(300*time.Millisecond), outputsTo("out"))
+	reviewed := inline(ns, "reviewed", providerHCL+objectHCL("reviewed", "as planned"), access, auto, driftEvery(300*time.Millisecond))
 	y.create(t, withOutputs, reviewed)
 	y.await(t, withOutputs, "it is ready", ready)
 	y.await(t, reviewed, "it is ready", ready)

@@ -20,7 +20,10 @@ import (
 // encryption has OpenTofu encrypt state and plans; passphrase is an expression.
 func encryption(passphrase string) string {
 	return `
-key_provider "pbkdf2" "phrase" { passphrase = ` + passphrase + ` }
+key_provider "pbkdf2" "phrase" {
+  passphrase = ` + passphrase + `
+  iterations = 200000
+}
 method "aes_gcm" "aes" { keys = key_provider.pbkdf2.phrase }
 state {
   method   = method.aes_gcm.aes
