@@ -45,7 +45,9 @@ func TestImportedObjectIsNotMadeAgain(t *testing.T) {
 	y.create(t, obj)
 	planned := y.await(t, obj, "its plan waits", waiting)
 	approve(t, y, obj)
-	y.await(t, obj, "it is ready", func(o *infrav1.Terraform) bool { return ready(o) && o.Status.Plan.LastApplied == planned.Status.Plan.Pending })
+	y.await(t, obj, "it is ready", func(o *infrav1.Terraform) bool {
+		return ready(o) && o.Status.Plan.LastApplied == planned.Status.Plan.Pending
+	})
 	if n := c.Count(http.MethodPut, "old"); n != 0 {
 		t.Errorf("it was written %d times", n)
 	}
