@@ -62,6 +62,10 @@ func (h *Handler) pointAt(ctx context.Context, name types.NamespacedName, digest
 	if err != nil {
 		return false, err
 	}
+	if obj.Spec.SourceRef != nil {
+		return false, &refusal{http.StatusConflict, metav1.StatusReasonConflict, fmt.Sprintf(
+			"ExternalArtifact %s is made from %s %s; push under another name", name, obj.Spec.SourceRef.Kind, obj.Spec.SourceRef.Name)}
+	}
 	if a := obj.Status.Artifact; a != nil && a.Digest == digest {
 		return false, nil
 	}

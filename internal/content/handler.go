@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/blob"
 	"github.com/yuba-dev/yuba/internal/run"
 	"github.com/yuba-dev/yuba/internal/state"
 )
@@ -107,6 +108,7 @@ func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 		vanished *state.VanishedError
 		corrupt  *state.CorruptError
 		tooLarge *http.MaxBytesError
+		oversize *blob.TooLargeError
 		refusal  *refusal
 	)
 	answer := apierrors.NewInternalError(errors.New("see the server's log")).ErrStatus
@@ -121,7 +123,7 @@ func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 		answer = statusOf(http.StatusNotFound, metav1.StatusReasonNotFound, err)
 	case errors.As(err, &locked), errors.As(err, &vanished), errors.As(err, &corrupt):
 		answer = statusOf(http.StatusConflict, metav1.StatusReasonConflict, err)
-	case errors.As(err, &tooLarge):
+	case errors.As(err, &tooLarge), errors.As(err, &oversize):
 		answer = statusOf(http.StatusRequestEntityTooLarge, metav1.StatusReasonRequestEntityTooLarge, err)
 	default:
 		h.Log.Error("serving content", "request", r.Method+" "+r.URL.Path, "error", err)

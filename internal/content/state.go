@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net/http"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/endpoints/request"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
@@ -76,6 +77,9 @@ func (h *Handler) outputs(w http.ResponseWriter, r *http.Request, obj *infrav1.T
 			return writeJSON(w, file.Outputs)
 		}
 	}
+	if obj.Status.LastAppliedRun == "" {
+		return writeJSON(w, map[string]json.RawMessage{})
+	}
 	// Only tofu can read them; it printed them after the last apply.
 	rec, err := h.Runs.Record(r.Context(), stackOf(obj), obj.Status.LastAppliedRun)
 	if errors.Is(err, run.ErrNotFound) || err == nil && (rec.Result == nil || len(rec.Result.Outputs) == 0) {
@@ -93,7 +97,7 @@ func (h *Handler) rollback(w http.ResponseWriter, r *http.Request, obj *infrav1.
 		return badRequest("rollback needs ?version=")
 	}
 	if rec, _, ok := h.Runs.InHand(stackOf(obj)); ok {
-		return &refusal{http.StatusConflict, "Conflict", fmt.Sprintf("run %s is in hand; wait for it or suspend the stack first", rec.Spec.ID)}
+		return &refusal{http.StatusConflict, metav1.StatusReasonConflict, fmt.Sprintf("run %s is in hand; wait for it or suspend the stack first", rec.Spec.ID)}
 	}
 	lock := state.NewLockInfo("rollback", user(r))
 	lock.Version = h.Version
@@ -116,10 +120,10 @@ func (h *Handler) unlock(w http.ResponseWriter, r *http.Request, obj *infrav1.Te
 	case holder == nil:
 		return notFound(fmt.Sprintf("the state of %s/%s is not locked", obj.Namespace, obj.Name))
 	case holder.ID != id:
-		return &refusal{http.StatusConflict, "Conflict", fmt.Sprintf("the state of %s/%s is locked by %s, not by %q", obj.Namespace, obj.Name, holder.ID, id)}
+		return &refusal{http.StatusConflict, metav1.StatusReasonConflict, fmt.Sprintf("the state of %s/%s is locked by %s, not by %q", obj.Namespace, obj.Name, holder.ID, id)}
 	}
 	if rec, _, ok := h.Runs.InHand(stackOf(obj)); ok && rec.Spec.ID == id {
-		return &refusal{http.StatusConflict, "Conflict", fmt.Sprintf("lock %s belongs to a run that is at work; it gives the lock back when it ends", id)}
+		return &refusal{http.StatusConflict, metav1.StatusReasonConflict, fmt.Sprintf("lock %s belongs to a run that is at work; it gives the lock back when it ends", id)}
 	}
 	if err := h.States.Unlock(r.Context(), keyOf(obj), id); err != nil {
 		return err

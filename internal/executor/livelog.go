@@ -113,19 +113,25 @@ func (l *liveLog) follow(ctx context.Context, w io.Writer, wait bool) error {
 			if err != nil {
 				return fmt.Errorf("follow the log: %w", err)
 			}
-			if f, ok := w.(interface{ Flush() }); ok {
-				f.Flush()
-			}
+			flush(w)
 			continue
 		}
 		if done || !wait {
 			return nil
 		}
+		// Whoever waits hears at once that there is something to wait for.
+		flush(w)
 		select {
 		case <-grown:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
+	}
+}
+
+func flush(w io.Writer) {
+	if f, ok := w.(interface{ Flush() }); ok {
+		f.Flush()
 	}
 }
 

@@ -1,0 +1,97 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package content_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/yuba-dev/yuba/internal/content"
+	"github.com/yuba-dev/yuba/internal/run"
+	"github.com/yuba-dev/yuba/internal/state"
+)
+
+// The API server authorises content like any other resource; this is what its usual roles come to.
+func TestWhoMaySeeAndDoWhat(t *testing.T) {
+	s := newSite(t)
+	s.begin("r1")
+	s.runner("r1", "PUT", "/plan.json", []byte(`{}`), 0)
+	s.end("r1", run.Result{Outcome: run.OutcomeSucceeded, Plan: &run.PlanResult{Changes: true}})
+	version := s.write(1, state.Mark{})
+	view, edit := s.as("view"), s.as("edit")
+	type ask func(context.Context, *content.Client) error
+	for sentence, test := range map[string]struct {
+		ask   ask
+		views bool
+		edits bool
+	}{
+		"logs": {func(ctx context.Context, c *content.Client) error {
+			body, err := c.Log(ctx, s.namespace, "vpc", content.LogOptions{Run: "r1"})
+			if err == nil {
+				body.Close()
+			}
+			return err
+		}, true, true},
+		"plans": {func(ctx context.Context, c *content.Client) error {
+			_, err := c.Plan(ctx, s.namespace, "vpc", "r1")
+			return err
+		}, true, true},
+		"runs": {func(ctx context.Context, c *content.Client) error {
+			_, err := c.Runs(ctx, s.namespace, "vpc", 0)
+			return err
+		}, true, true},
+		"states": {func(ctx context.Context, c *content.Client) error {
+			_, err := c.State(ctx, s.namespace, "vpc", "")
+			return err
+		}, false, true},
+		"versions of states": {func(ctx context.Context, c *content.Client) error {
+			_, err := c.Versions(ctx, s.namespace, "vpc")
+			return err
+		}, false, true},
+		"outputs": {func(ctx context.Context, c *content.Client) error {
+			_, err := c.Outputs(ctx, s.namespace, "vpc")
+			return err
+		}, false, true},
+		"rollbacks": {func(ctx context.Context, c *content.Client) error {
+			_, err := c.Rollback(ctx, s.namespace, "vpc", version.ID)
+			return err
+		}, false, true},
+		"releasing locks": {func(ctx context.Context, c *content.Client) error {
+			if err := c.Unlock(ctx, s.namespace, "vpc", "nobody's"); !apierrors.IsNotFound(err) {
+				return err
+			}
+			return nil
+		}, false, true},
+		"pushes": {func(ctx context.Context, c *content.Client) error {
+			_, err := c.Push(ctx, s.namespace, "live", archive(t, map[string]string{"main.tf": ""}))
+			return err
+		}, false, true},
+		"another namespace's runs": {func(ctx context.Context, c *content.Client) error {
+			_, err := c.Runs(ctx, "default", "vpc", 0)
+			return err
+		}, false, false},
+		"backups": {func(ctx context.Context, c *content.Client) error {
+			_, err := c.Backup(ctx)
+			return err
+		}, false, false},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			for role, try := range map[string]struct {
+				client *content.Client
+				may    bool
+			}{"view": {view, test.views}, "edit": {edit, test.edits}} {
+				eventually(t, func() error {
+					err := test.ask(t.Context(), try.client)
+					if try.may && err != nil || !try.may && !apierrors.IsForbidden(err) {
+						return fmt.Errorf("%s: answered %w, may is %v", role, err, try.may)
+					}
+					return nil
+				})
+			}
+		})
+	}
+}

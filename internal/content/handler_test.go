@@ -1,0 +1,278 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package content_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fluxcd/pkg/apis/meta"
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/content"
+	"github.com/yuba-dev/yuba/internal/run"
+	"github.com/yuba-dev/yuba/internal/state"
+	"github.com/yuba-dev/yuba/internal/testkit/apitest"
+)
+
+func TestWhatIsPushedBecomesAnArtifact(t *testing.T) {
+	s := newSite(t)
+	c := s.as("")
+	first := archive(t, map[string]string{"main.tf": "# one"})
+	pushed, err := c.Push(t.Context(), s.namespace, "live", first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := c.Push(t.Context(), s.namespace, "live", first)
+	if err != nil || !pushed.Changed || again.Changed || again.Digest != pushed.Digest {
+		t.Errorf("pushed %+v, then %+v, %v", pushed, again, err)
+	}
+	var obj sourcev1.ExternalArtifact
+	if err := apitest.Client(t).Get(t.Context(), client.ObjectKey{Namespace: s.namespace, Name: "live"}, &obj); err != nil {
+		t.Fatal(err)
+	}
+	size := first.Size()
+	want := &meta.Artifact{Digest: pushed.Digest, Revision: "latest@" + pushed.Digest, Size: &size,
+		Path: "externalartifact/" + s.namespace + "/live/" + pushed.Digest + ".tar.gz",
+		URL:  "https://yuba.test/apis/content.yuba.dev/v1alpha1/namespaces/" + s.namespace + "/externalartifacts/live/archive?digest=" + pushed.Digest}
+	got := obj.Status.Artifact.DeepCopy()
+	got.LastUpdateTime = metav1.Time{}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("artifact (-want +got):\n%s", diff)
+	}
+	if !apimeta.IsStatusConditionTrue(obj.Status.Conditions, meta.ReadyCondition) {
+		t.Errorf("conditions %+v", obj.Status.Conditions)
+	}
+	second, err := c.Push(t.Context(), s.namespace, "live", archive(t, map[string]string{"main.tf": "# two"}))
+	if err != nil || !second.Changed || second.Digest == pushed.Digest {
+		t.Errorf("pushed %+v, %v", second, err)
+	}
+}
+
+func TestPushesThatAreRefused(t *testing.T) {
+	s := newSite(t)
+	foreign := &sourcev1.ExternalArtifact{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "foreign"},
+		Spec: sourcev1.ExternalArtifactSpec{SourceRef: &meta.NamespacedObjectKindReference{Kind: "ArtifactGenerator", Name: "them"}}}
+	if err := apitest.Client(t).Create(t.Context(), foreign); err != nil {
+		t.Fatal(err)
+	}
+	good := archive(t, map[string]string{"main.tf": ""})
+	for sentence, test := range map[string]struct {
+		name string
+		body *bytes.Reader
+		code int32
+		want string
+	}{
+		"no archive at all":              {"a", bytes.NewReader([]byte("hello")), http.StatusBadRequest, "the archive is refused"},
+		"nothing":                        {"a", bytes.NewReader(nil), http.StatusBadRequest, "the archive is refused"},
+		"more than the limit":            {"a", bytes.NewReader(bytes.Repeat([]byte("x"), maxArchive+1)), http.StatusRequestEntityTooLarge, ""},
+		"a name that no object can have": {"Not-A-Name", good, http.StatusUnprocessableEntity, "Invalid"},
+		"an artifact that others make":   {"foreign", good, http.StatusConflict, "made from ArtifactGenerator them"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			_, err := s.as("").Push(t.Context(), s.namespace, test.name, test.body)
+			checkStatus(t, err, test.code, test.want)
+		})
+	}
+}
+
+// checkStatus demands an error that is a metav1.Status.
+func checkStatus(t *testing.T, err error, code int32, text string) {
+	t.Helper()
+	status, ok := err.(apierrors.APIStatus)
+	if !ok || status.Status().Code != code || !strings.Contains(strings.ToLower(err.Error()), strings.ToLower(text)) {
+		t.Errorf("got %T %v, want %d %q", err, err, code, text)
+	}
+}
+
+func TestRunsAreShownWithoutSecrets(t *testing.T) {
+	s := newSite(t)
+	for _, id := range []string{"r1", "r2"} {
+		s.begin(id)
+		s.end(id, run.Result{Outcome: run.OutcomeSucceeded, Outputs: json.RawMessage(`{"password":"s3cret"}`), LockFile: []byte("lock-file")})
+	}
+	list, err := s.as("").Runs(t.Context(), s.namespace, "vpc", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(list.Items) != 2 || list.Items[0].Spec.ID != "r2" {
+		t.Errorf("runs %+v", list.Items)
+	}
+	data, err := json.Marshal(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, secret := range []string{"s3cret", "token", "lock-file", "bG9jay1maWxl", "password"} {
+		if bytes.Contains(data, []byte(secret)) {
+			t.Errorf("%q is in %s", secret, data)
+		}
+	}
+	if list, err = s.as("").Runs(t.Context(), s.namespace, "vpc", 1); err != nil || len(list.Items) != 1 {
+		t.Errorf("at most one: %+v, %v", list.Items, err)
+	}
+	_, err = s.as("").Runs(t.Context(), s.namespace, "vpc", 501)
+	checkStatus(t, err, http.StatusBadRequest, "want a number from 1 to 500")
+}
+
+func TestALogIsFollowedUntilItsRunEnds(t *testing.T) {
+	s := newSite(t)
+	s.begin("r1")
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	body, err := s.as("").Log(ctx, s.namespace, "vpc", content.LogOptions{Follow: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer body.Close()
+	s.runner("r1", "PUT", "/log", []byte("one\n"), 0)
+	lines := bufio.NewReader(body)
+	if line, err := lines.ReadString('\n'); err != nil || line != "one\n" {
+		t.Fatalf("heard %q, %v", line, err)
+	}
+	s.runner("r1", "PUT", "/log", []byte("two\n"), 4)
+	s.end("r1", run.Result{Outcome: run.OutcomeSucceeded})
+	var rest strings.Builder
+	if _, err := lines.WriteTo(&rest); err != nil || rest.String() != "two\n" {
+		t.Errorf("heard %q, %v", rest.String(), err)
+	}
+	// Afterwards it is that of the last run.
+	s.status(func(st *infrav1.TerraformStatus) { st.LastRun = &infrav1.RunReference{ID: "r1"} })
+	if body, err = s.as("").Log(t.Context(), s.namespace, "vpc", content.LogOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := readAll(t, body); got != "one\ntwo\n" {
+		t.Errorf("log %q", got)
+	}
+}
+
+func TestWhichPlanIsShown(t *testing.T) {
+	s := newSite(t)
+	c := s.as("")
+	_, err := c.Plan(t.Context(), s.namespace, "vpc", "")
+	checkStatus(t, err, http.StatusNotFound, "has no readable plan")
+	for _, id := range []string{"r1", "r2"} {
+		s.begin(id)
+		s.runner(id, "PUT", "/plan.json", []byte(`{"run":"`+id+`"}`), 0)
+		s.end(id, run.Result{Outcome: run.OutcomeSucceeded, Plan: &run.PlanResult{Changes: true}})
+	}
+	show := func(id, want string) {
+		t.Helper()
+		if got, err := c.Plan(t.Context(), s.namespace, "vpc", id); err != nil || string(got) != `{"run":"`+want+`"}` {
+			t.Errorf("plan of %q: %s, %v", id, got, err)
+		}
+	}
+	show("", "r2")
+	s.status(func(st *infrav1.TerraformStatus) { st.Plan.RunID = "r1" })
+	show("", "r1")
+	show("r2", "r2")
+	_, err = c.Plan(t.Context(), s.namespace, "vpc", "never")
+	checkStatus(t, err, http.StatusNotFound, "only plans that wait for a person")
+}
+
+func TestStatesAndTheirVersions(t *testing.T) {
+	s := newSite(t)
+	c := s.as("")
+	_, err := c.State(t.Context(), s.namespace, "vpc", "")
+	checkStatus(t, err, http.StatusNotFound, "has no state yet")
+	first := s.write(1, state.Mark{})
+	second := s.write(2, first.Mark())
+	for version, want := range map[string]string{"": "vpc-2", first.ID: "vpc-1", second.ID: "vpc-2"} {
+		if got, err := c.State(t.Context(), s.namespace, "vpc", version); err != nil || !strings.Contains(string(got), want) {
+			t.Errorf("version %q: %s, %v", version, got, err)
+		}
+	}
+	_, err = c.State(t.Context(), s.namespace, "vpc", "00000000000000000001-1")
+	checkStatus(t, err, http.StatusNotFound, "")
+	list, err := c.Versions(t.Context(), s.namespace, "vpc")
+	if err != nil || len(list.Items) != 2 || list.Items[0].ID != second.ID {
+		t.Errorf("versions %+v, %v", list.Items, err)
+	}
+	outputs, err := c.Outputs(t.Context(), s.namespace, "vpc")
+	if err != nil || string(outputs["id"].Value) != `"vpc-2"` {
+		t.Errorf("outputs %+v, %v", outputs, err)
+	}
+
+	rolled, err := c.Rollback(t.Context(), s.namespace, "vpc", first.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now, err := s.states.Read(t.Context(), s.key())
+	if err != nil || now.Serial != 3 || !strings.Contains(string(now.Data), "vpc-1") {
+		t.Errorf("rolled back %+v: state %+v, %v", rolled, now, err)
+	}
+	s.begin("r1")
+	_, err = c.Rollback(t.Context(), s.namespace, "vpc", first.ID)
+	checkStatus(t, err, http.StatusConflict, "run r1 is in hand")
+	s.end("r1", run.Result{})
+	_, err = c.Rollback(t.Context(), s.namespace, "vpc", "")
+	checkStatus(t, err, http.StatusBadRequest, "version")
+}
+
+func TestAStateInABackendOfItsOwnIsNotHere(t *testing.T) {
+	s := newSite(t, func(o *infrav1.Terraform) {
+		o.Spec.BackendConfig = &infrav1.BackendConfigSpec{CustomConfiguration: `backend "s3" {}`}
+	})
+	_, err := s.as("").State(t.Context(), s.namespace, "vpc", "")
+	checkStatus(t, err, http.StatusBadRequest, "backend of its own")
+	if got, err := s.as("").Outputs(t.Context(), s.namespace, "vpc"); err != nil || len(got) != 0 {
+		t.Errorf("outputs before the first apply: %v, %v", got, err)
+	}
+	s.begin("r1")
+	s.end("r1", run.Result{Outcome: run.OutcomeSucceeded, Outputs: json.RawMessage(`{"id":{"value":"vpc-9","type":"string","sensitive":false}}`)})
+	s.status(func(st *infrav1.TerraformStatus) { st.LastAppliedRun = "r1" })
+	if got, err := s.as("").Outputs(t.Context(), s.namespace, "vpc"); err != nil || string(got["id"].Value) != `"vpc-9"` {
+		t.Errorf("outputs as tofu printed them: %v, %v", got, err)
+	}
+}
+
+func TestLocksAreReleasedByTheirExactID(t *testing.T) {
+	s := newSite(t)
+	c := s.as("")
+	checkStatus(t, c.Unlock(t.Context(), s.namespace, "vpc", "x"), http.StatusNotFound, "is not locked")
+	lock := func(id string) {
+		t.Helper()
+		if err := s.states.Lock(t.Context(), s.key(), state.LockInfo{ID: id, Who: "ci@build7"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lock("lock-1")
+	checkStatus(t, c.Unlock(t.Context(), s.namespace, "vpc", "lock-2"), http.StatusConflict, "locked by lock-1")
+	first := s.write(1, state.Mark{})
+	_, err := c.Rollback(t.Context(), s.namespace, "vpc", first.ID)
+	checkStatus(t, err, http.StatusConflict, "ci@build7")
+	if err := c.Unlock(t.Context(), s.namespace, "vpc", "lock-1"); err != nil {
+		t.Error(err)
+	}
+	// The lock of a run at work is the run's.
+	s.begin("r1")
+	lock("r1")
+	checkStatus(t, c.Unlock(t.Context(), s.namespace, "vpc", "r1"), http.StatusConflict, "belongs to a run that is at work")
+	s.end("r1", run.Result{})
+}
+
+func TestWhatIsNotThere(t *testing.T) {
+	s := newSite(t)
+	_, err := s.as("").Log(t.Context(), s.namespace, "nothing", content.LogOptions{})
+	checkStatus(t, err, http.StatusNotFound, fmt.Sprintf(`"%s/nothing" not found`, s.namespace))
+	_, err = s.as("").Log(t.Context(), s.namespace, "vpc", content.LogOptions{})
+	checkStatus(t, err, http.StatusNotFound, "has not had a run yet")
+	_, err = s.as("").Log(t.Context(), s.namespace, "vpc", content.LogOptions{Run: "never"})
+	checkStatus(t, err, http.StatusNotFound, "never")
+	_, err = s.as("").Backup(t.Context())
+	checkStatus(t, err, http.StatusNotFound, "no data directory of its own")
+	checkStatus(t, s.as("").Restore(t.Context(), strings.NewReader("x")), http.StatusNotFound, "no data directory of its own")
+}
