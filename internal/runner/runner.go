@@ -20,6 +20,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"github.com/yuba-dev/yuba/internal/footprint"
 	"github.com/yuba-dev/yuba/internal/run"
 )
 
@@ -118,7 +119,12 @@ func (r *runner) work(ctx context.Context) error {
 	if err := r.adoptAll(ctx); err != nil {
 		return err
 	}
-	go func() { _, _ = r.tools.find(ctx, run.Tool{}) }() // the first run finds the version known, or the error anew
+	go func() {
+		_, _ = r.tools.find(ctx, run.Tool{}) // the first run finds the version known, or the error anew
+		if err := footprint.Shrink(); err != nil {
+			r.opts.Log.Debug("giving memory back", "error", err)
+		}
+	}()
 	r.poll(ctx)
 	return nil
 }

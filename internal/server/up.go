@@ -21,6 +21,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/controlplane"
 	"github.com/yuba-dev/yuba/internal/controlplane/backup"
 	"github.com/yuba-dev/yuba/internal/controlplane/datadir"
+	"github.com/yuba-dev/yuba/internal/footprint"
 )
 
 // UpOptions configure the embedded home.
@@ -53,6 +54,7 @@ func Up(ctx context.Context, opts UpOptions) error {
 	if err != nil {
 		return err
 	}
+	footprint.KeepSmall()
 	lock, err := dir.Lock()
 	if err != nil {
 		return err
@@ -103,6 +105,8 @@ func upOnce(ctx context.Context, opts UpOptions, dir datadir.Dir, lock *datadir.
 	}
 	h.ready.Store(true)
 	h.sayReady(webListener.Addr().String())
+	settled := time.AfterFunc(settling, func() { shrink(opts.Log) })
+	defer settled.Stop()
 	select {
 	case <-ctx.Done():
 		return false, nil
@@ -115,6 +119,16 @@ func upOnce(ctx context.Context, opts UpOptions, dir datadir.Dir, lock *datadir.
 			return false, nil
 		}
 		return false, fmt.Errorf("the controllers ended: %w", err)
+	}
+}
+
+// settling is how long the parts go on reading and building after Yuba is ready, generously.
+const settling = 5 * time.Second
+
+// shrink gives back the memory that the start took.
+func shrink(log *slog.Logger) {
+	if err := footprint.Shrink(); err != nil {
+		log.Debug("giving memory back", "error", err)
 	}
 }
 

@@ -1,0 +1,74 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package footprint
+
+import (
+	"fmt"
+	"os"
+	"runtime/debug"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Shrink gives memory back. It is for the moment when a process has started and not begun to work. A failure means that
+// the process stays as large as it is.
+func Shrink() error {
+	debug.FreeOSMemory()
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find this program: %w", err)
+	}
+	smaps, err := os.ReadFile("/proc/self/smaps")
+	if err != nil {
+		return fmt.Errorf("look at this process's memory: %w", err)
+	}
+	for _, m := range cleanMappings(string(smaps), self) {
+		if _, _, errno := unix.Syscall(unix.SYS_MADVISE, m.start, m.end-m.start, unix.MADV_DONTNEED); errno != 0 {
+			return fmt.Errorf("give back the program's pages: %w", errno)
+		}
+	}
+	return nil
+}
+
+type mapping struct{ start, end uintptr }
+
+// cleanMappings finds the mappings of a file that cannot be written to and never were: what the kernel forgets of them
+// it finds in the file again. A mapping that the dynamic loader has changed before it was protected is not among them.
+func cleanMappings(smaps, file string) []mapping {
+	var found []mapping
+	var current *mapping
+	for line := range strings.Lines(smaps) {
+		fields := strings.Fields(line)
+		switch {
+		case len(fields) == 0:
+		case !strings.HasSuffix(fields[0], ":"):
+			current = header(line, fields, file)
+		case fields[0] == "Anonymous:" && current != nil:
+			if len(fields) > 1 && fields[1] == "0" {
+				found = append(found, *current)
+			}
+			current = nil
+		}
+	}
+	return found
+}
+
+// header reads the first line of a mapping; nil when it is another file's or may be written to.
+func header(line string, fields []string, file string) *mapping {
+	if len(fields) < 6 || fields[1][1] == 'w' || !strings.HasSuffix(strings.TrimSuffix(line, "\n"), " "+file) {
+		return nil
+	}
+	from, to, _ := strings.Cut(fields[0], "-")
+	start, err := strconv.ParseUint(from, 16, 64)
+	if err != nil {
+		return nil
+	}
+	end, err := strconv.ParseUint(to, 16, 64)
+	if err != nil || end <= start {
+		return nil
+	}
+	return &mapping{uintptr(start), uintptr(end)}
+}

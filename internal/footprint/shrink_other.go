@@ -1,0 +1,14 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !linux
+
+package footprint
+
+import "runtime/debug"
+
+// Shrink gives memory back. It is for the moment when a process has started and not begun to work.
+func Shrink() error {
+	debug.FreeOSMemory()
+	return nil
+}
