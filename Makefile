@@ -13,7 +13,7 @@ LDFLAGS  = -s -w -X github.com/yuba-dev/yuba/internal/version.Version=$(VERSION)
 # Which packages "make test" and "make lint" look at, and what else "go test" is told.
 PACKAGES  ?= ./...
 TESTFLAGS ?=
-BENCHTIME ?= 1x
+BENCHFLAGS ?=
 
 .PHONY: help
 help: ## Show this list
@@ -49,8 +49,8 @@ test: build tofu ## Run all tests (PACKAGES=./internal/plan TESTFLAGS='-run X -v
 	$(GO) test -timeout 20m $(TESTFLAGS) $(PACKAGES)
 
 .PHONY: bench
-bench: build tofu ## Run the benchmarks
-	$(GO) test -run '^$$' -bench . -benchtime $(BENCHTIME) -timeout 60m $(TESTFLAGS) $(PACKAGES)
+bench: build tofu ## Measure what Yuba costs next to tofu by hand (BENCHFLAGS='-json' or '-only idle')
+	$(GO) run ./test/bench $(BENCHFLAGS)
 
 .PHONY: lint
 lint: bin/golangci-lint ## Check the code against .golangci.yml
