@@ -16,7 +16,7 @@ import (
 )
 
 // driftInterval is short, so that passes need not be waited for, and longer than a pass.
-const driftInterval = 700 * time.Millisecond
+const driftInterval = 500 * time.Millisecond
 
 // measurePasses compares passes that find nothing with tofu plan: those on the interval, which write nothing to the
 // API, and those that somebody asks for, which look for newer providers (init -upgrade) and say when they are done.
