@@ -9,21 +9,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/go-logr/logr"
 	coordinationv1 "k8s.io/api/coordination/v1"
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/yuba-dev/yuba/internal/content"
 	"github.com/yuba-dev/yuba/internal/controlplane/datadir"
 	"github.com/yuba-dev/yuba/internal/controlplane/pki"
 )
@@ -89,7 +84,7 @@ func RunController(ctx context.Context, opts ControllerOptions) (err error) {
 		return err
 	}
 	defer stop()
-	if err := publishContent(ctx, direct, url, certs.authority.PEM()); err != nil {
+	if err := publishContent(ctx, direct, url, certs.authority.PEM(), opts.Log); err != nil {
 		return err
 	}
 	go e.sayWorking(ctx, opts, url)
@@ -146,12 +141,8 @@ type certificates struct {
 const certificateLife = 90 * 24 * time.Hour
 
 func openCertificates(dir datadir.Dir, address string) (*certificates, error) {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return nil, fmt.Errorf("read the address %q: %w", address, err)
-	}
 	hosts := []string{"localhost", endpointHost}
-	if host != "" && host != "localhost" && host != endpointHost {
+	if host := reachableHost(address); host != "localhost" && host != endpointHost {
 		hosts = append(hosts, host)
 	}
 	authority, err := pki.OpenAuthority(filepath.Join(dir.Keys(), "server-ca"), "yuba server", time.Now())
@@ -168,25 +159,4 @@ func (c *certificates) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 		return nil, err
 	}
 	return c.leaf.Load()
-}
-
-// publishContent tells clients where content is served, since this API does not serve it itself.
-func publishContent(ctx context.Context, c client.Client, url string, ca []byte) error {
-	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: content.ConfigMapNamespace}}
-	if err := c.Create(ctx, ns); err != nil && !apierrors.IsAlreadyExists(err) {
-		return fmt.Errorf("make the namespace %s: %w", ns.Name, err)
-	}
-	cm := &corev1.ConfigMap{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
-		ObjectMeta: metav1.ObjectMeta{Namespace: content.ConfigMapNamespace, Name: content.ConfigMapName},
-		Data:       map[string]string{"url": url, "ca.crt": string(ca)},
-	}
-	err := c.Create(ctx, cm)
-	if apierrors.IsAlreadyExists(err) {
-		err = c.Update(ctx, cm)
-	}
-	if err != nil {
-		return fmt.Errorf("publish the address of the content: %w", err)
-	}
-	return nil
 }

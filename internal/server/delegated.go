@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/serializer"
@@ -42,13 +43,31 @@ func (e *engine) serveContent(ctx context.Context, opts ControllerOptions, certs
 		ErrorLog: slog.NewLogLogger(opts.Log.Handler(), slog.LevelDebug),
 		// Any client certificate may be presented; the handler verifies it against the API's client authority.
 		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: certs.get, ClientAuth: tls.RequestClientCert}}
+	_, port, err := net.SplitHostPort(listener.Addr().String())
+	if err != nil {
+		return "", nil, fmt.Errorf("read the address %q: %w", listener.Addr(), err)
+	}
+	e.content.ArchiveURL = "https://" + net.JoinHostPort(reachableHost(opts.ContentAddress), port)
 	go func() {
 		if err := server.ServeTLS(listener, "", ""); err != nil && !errors.Is(err, http.ErrServerClosed) {
 			opts.Log.Error("serving content", "error", err)
 		}
 	}()
-	e.content.ArchiveURL = "https://" + listener.Addr().String()
 	return e.content.ArchiveURL, func() { server.Close() }, nil //nolint:errcheck // the process ends
+}
+
+// reachableHost is the name by which clients reach a listening address; one that stands for all addresses of the machine
+// is reached by the machine's name.
+func reachableHost(address string) string {
+	host, _, err := net.SplitHostPort(address)
+	if ip := net.ParseIP(host); err == nil && host != "" && !(ip != nil && ip.IsUnspecified()) {
+		return host
+	}
+	name, err := os.Hostname()
+	if err != nil {
+		return "localhost"
+	}
+	return name
 }
 
 // clientAuthority is where every API server publishes the authority of its clients' certificates.

@@ -1,0 +1,77 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestWhichToolIsTaken(t *testing.T) {
+	const says = `echo '{"terraform_version": "%s"}'`
+	version := func(v string) string { return strings.Replace(says, "%s", v, 1) }
+	for sentence, test := range map[string]struct {
+		programs map[string]string
+		wanted   string
+		version  string
+		confined bool
+		problem  string
+	}{
+		"tofu on PATH":                           {map[string]string{"tofu": version("1.12.6"), "terraform": version("1.14.0"), "yuba-sandbox": ""}, "", "1.12.6", true, ""},
+		"terraform when there is no tofu":        {map[string]string{"terraform": version("1.14.0"), "yuba-sandbox": ""}, "", "1.14.0", true, ""},
+		"the one that was named":                 {map[string]string{"tofu": version("1.12.6"), "other": version("1.13.0"), "yuba-sandbox": ""}, "other", "1.13.0", true, ""},
+		"a candidate of the oldest":              {map[string]string{"tofu": version("1.11.0-rc1"), "yuba-sandbox": ""}, "", "1.11.0-rc1", true, ""},
+		"a kernel that cannot confine":           {map[string]string{"tofu": version("1.12.6"), "yuba-sandbox": "exit 1"}, "", "1.12.6", false, ""},
+		"none at all: how to get one":            {map[string]string{"yuba-sandbox": ""}, "", "", false, "yuba up --tofu PATH"},
+		"one was named that is not there":        {map[string]string{"tofu": version("1.12.6"), "yuba-sandbox": ""}, "other", "", false, "--tofu names the program that runs use"},
+		"too old":                                {map[string]string{"tofu": version("1.10.9"), "yuba-sandbox": ""}, "", "", false, "is version 1.10.9; Yuba needs 1.11.0-0 or newer"},
+		"something that answers no version":      {map[string]string{"tofu": "echo hello", "yuba-sandbox": ""}, "", "", false, "for its version"},
+		"something that answers a wrong one":     {map[string]string{"tofu": version("new"), "yuba-sandbox": ""}, "", "", false, `it says "new"`},
+		"something that fails":                   {map[string]string{"tofu": "exit 3", "yuba-sandbox": ""}, "", "", false, "exit status 3"},
+		"without the program that comes with us": {map[string]string{"tofu": version("1.12.6")}, "", "", false, "both programs are installed together"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			dir := t.TempDir()
+			for name, script := range test.programs {
+				program(t, dir, name, script)
+			}
+			t.Setenv("PATH", dir)
+			got, err := findTool(t.Context(), test.wanted)
+			if test.problem != "" {
+				if err == nil || !strings.Contains(err.Error(), test.problem) {
+					t.Errorf("got %v, want %q", err, test.problem)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.version != test.version || got.confined != test.confined || !filepath.IsAbs(got.path) {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+}
+
+func TestWhichAddressesAreListenedOn(t *testing.T) {
+	for address, test := range map[string]struct {
+		allowed bool
+		problem string
+	}{
+		"127.0.0.1:7443": {}, "127.8.9.1:0": {}, "[::1]:7443": {}, "localhost:7443": {},
+		"0.0.0.0:7443":     {problem: "--allow-non-loopback"},
+		":7443":            {problem: "--allow-non-loopback"},
+		"192.0.2.1:7443":   {problem: "--allow-non-loopback"},
+		"yuba.example:443": {problem: "--allow-non-loopback"},
+		"[::]:7443":        {allowed: true},
+		"127.0.0.1":        {problem: "want HOST:PORT"},
+		"":                 {allowed: true, problem: "want HOST:PORT"},
+	} {
+		err := checkAddress("--api-address", address, test.allowed, quiet())
+		if (err != nil) != (test.problem != "") || err != nil && !strings.Contains(err.Error(), test.problem) {
+			t.Errorf("%q: got %v, want %q", address, err, test.problem)
+		}
+	}
+}
