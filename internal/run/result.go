@@ -70,6 +70,9 @@ type Result struct {
 	LockFile []byte `json:"lockFile,omitempty"`
 	// Lost lists resources that the log says were created but the state lacks, "address (id)".
 	Lost []string `json:"lost,omitempty"`
+	// InDoubt lists the addresses of resources that were being created when the tool ended without a word on them: they
+	// may exist.
+	InDoubt []string `json:"inDoubt,omitempty"`
 	// Warnings are the tool's warnings and the runner's own, masked, bounded.
 	Warnings []string `json:"warnings,omitempty"`
 

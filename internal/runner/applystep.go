@@ -94,7 +94,7 @@ func (j *job) judgeApply(c command, stream *plan.Stream, e exit) error {
 	if succeeded {
 		return nil
 	}
-	j.result.Lost = j.lost(stream)
+	j.result.Lost, j.result.InDoubt = j.lost(stream), inDoubt(stream)
 	err := j.applyError(c, stream, e)
 	var f *failure
 	if len(j.rescuedState) > 0 && errors.As(err, &f) {

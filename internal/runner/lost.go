@@ -12,7 +12,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/run"
 )
 
-// lost lists what the log says was created but the last state lacks, and what was being created.
+// lost lists what the log says was created but the last state lacks.
 func (j *job) lost(stream *plan.Stream) []string {
 	if j.spec.Backend.Kind != run.BackendManaged {
 		return nil
@@ -30,9 +30,15 @@ func (j *job) lost(stream *plan.Stream) []string {
 			out = append(out, fmt.Sprintf("%s (%s)", created.Address, created.ID))
 		}
 	}
+	return out
+}
+
+// inDoubt lists what was being created when tofu ended: only the world knows whether it exists.
+func inDoubt(stream *plan.Stream) []string {
+	var out []string
 	for _, f := range stream.InFlight() {
-		if f.Action == plan.Create && !known[f.Address] {
-			j.warn("%s was being created when tofu ended: it may exist without being in the state", f.Address)
+		if f.Action == plan.Create {
+			out = append(out, f.Address)
 		}
 	}
 	return out

@@ -243,11 +243,17 @@ func failureReason(r *run.Result) string {
 }
 
 func failureMessage(r *run.Result) string {
-	if len(r.Lost) == 0 {
-		return r.Error
+	message := r.Error
+	if len(r.Lost) > 0 {
+		message += "\nCreated but missing from the state, so that nothing manages it:\n  " + strings.Join(r.Lost, "\n  ")
 	}
-	return r.Error + "\nCreated but missing from the state, so that nothing manages it:\n  " + strings.Join(r.Lost, "\n  ") +
-		"\nImport or remove it by hand."
+	if len(r.InDoubt) > 0 {
+		message += "\nWas being created and may exist, without being in the state:\n  " + strings.Join(r.InDoubt, "\n  ")
+	}
+	if message != r.Error {
+		message += "\nImport or remove it by hand."
+	}
+	return message
 }
 
 func clearPending(obj *infrav1.Terraform) {

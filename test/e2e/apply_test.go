@@ -78,7 +78,7 @@ func TestFailedApplyKeepsWhatItMadeAndTheNextOneFinishes(t *testing.T) {
 	approve(t, y, obj)
 	failed := y.await(t, obj, "the apply fails", failedWith(infrav1.ReasonApplyFailed))
 	m := condition(failed, infrav1.ConditionReady).Message
-	if !containsAll(m, "the cloud is full", "main.tf line", "yubatest_object") {
+	if !containsAll(m, "the cloud is full", "main.tf line", "yubatest_object") || strings.Contains(m, "may exist") {
 		t.Errorf("the message does not tell:\n%s", m)
 	}
 	if p := failed.Status.Plan; p.Pending != "" || p.LastApplied != "" {
@@ -198,4 +198,42 @@ func TestApprovedPlanOfAStateThatMovedIsPlannedAnew(t *testing.T) {
 	if got := firstID(t, y.state(t, obj)); got != id {
 		t.Errorf("the resource is %s, was %s", got, id)
 	}
+}
+
+// The machine goes down while the cloud makes an object: nobody can know what became of it, and that is said. What was
+// made before is lost, too: tofu writes its state out every 20 seconds, and at its end.
+func TestObjectsThatACrashLeavesBehindAreNamed(t *testing.T) {
+	t.Parallel()
+	y := alone(t)
+	ns := y.namespace(t)
+	c, access := cloudy(t, y, ns)
+	gate := c.Hold(http.MethodPut, "second")
+	obj := inline(ns, "crashed", chain, access, outputsTo("out"))
+	y.create(t, obj)
+	first := y.await(t, obj, "its plan waits", waiting).Status.Plan.Pending
+	approve(t, y, obj)
+	awaitReached(t, y, gate)
+	y.kill()
+	for _, pid := range y.processes("") {
+		syscall.Kill(pid, syscall.SIGKILL) //nolint:errcheck // it may be gone already
+	}
+	gate.Release()
+	awaitCount(t, c, http.MethodPut, "second", 1)
+	y.restart(t)
+	interrupted := y.await(t, obj, "it says that the run was interrupted", failedWith(infrav1.ReasonRunInterrupted))
+	m := condition(interrupted, infrav1.ConditionReady).Message
+	if !containsAll(m, "missing from the state", "yubatest_object.first (first)", "may exist", "yubatest_object.second", "Import or remove") {
+		t.Errorf("the message does not name what was made and what may have been: %s", m)
+	}
+	unlocked(t, y, obj)
+	replanned := y.await(t, obj, "a fresh plan waits", waiting)
+	if p := replanned.Status.Plan; p.Pending == first || p.Summary != "+3 ~0 -0" {
+		t.Errorf("plan %s makes %s", p.Pending, p.Summary)
+	}
+	if n := c.Count(http.MethodPut, "last"); n != 0 {
+		t.Error("something was applied without approval")
+	}
+	approve(t, y, obj)
+	y.await(t, obj, "it is ready", ready)
+	whole(t, y, obj)
 }

@@ -39,7 +39,7 @@ func buildProvider(t *testing.T) {
 		const version = "0.1.0"
 		building := filepath.Join(programs, "building")
 		program := filepath.Join(building, version, runtime.GOOS+"_"+runtime.GOARCH, "terraform-provider-yubatest_v"+version)
-		build := exec.Command("go", "build", "-C", source, "-o", program, ".")
+		build := exec.Command("go", "build", "-C", source, "-buildvcs=false", "-o", program, ".")
 		build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=") //nolint:forbidigo // go needs its caches
 		if out, err := build.CombinedOutput(); err != nil {
 			testProvider.err = fmt.Errorf("build the test provider: %w\n%s", err, out)
