@@ -86,7 +86,7 @@ func recordPlan(obj *infrav1.Terraform, o outcome) {
 		status.LastDriftDetectedAt = &at
 	}
 	history := decide.PlanHistory{Base: status.Plan.Base, Sequence: int(status.Plan.Sequence), Applied: status.Plan.LastApplied,
-		PendingID: status.Plan.Pending, PendingChanges: status.Plan.ChangesDigest}
+		Named: obj.Spec.ApprovePlan, PendingID: status.Plan.Pending, PendingChanges: status.Plan.ChangesDigest}
 	if status.Plan.Rejected == history.PendingID {
 		// Whoever asks for another plan after a rejection wants one to decide about, even if it says the same.
 		history.PendingID = ""

@@ -43,6 +43,9 @@ type PlanHistory struct {
 	Sequence int
 	// Applied is the id of the plan that was applied last. It is not given again, for approvePlan may still name it.
 	Applied string
+	// Named is the id that approvePlan names at the moment. A new plan does not get it: nobody has seen that plan yet, so
+	// the approval was meant for another one, whatever became of that.
+	Named string
 	// PendingID and PendingChanges are the plan that waits and the digest of its changes; empty when none waits.
 	PendingID, PendingChanges string
 }
@@ -52,6 +55,7 @@ type PlanHistory struct {
 // appends -2, -3 and so on. To name another plan than the pending one whatever it says, leave PendingID empty.
 func NamePlan(h PlanHistory, revision, changes string) (id string, next PlanHistory) {
 	if h.PendingID != "" && changes != "" && h.PendingChanges == changes {
+		h.Named = ""
 		return h.PendingID, h
 	}
 	base := BasePlanID(revision)
@@ -60,7 +64,7 @@ func NamePlan(h PlanHistory, revision, changes string) (id string, next PlanHist
 		next.Sequence = h.Sequence
 	}
 	// A source that returns to an older revision starts again at its base id.
-	for id == "" || id == h.Applied {
+	for id == "" || id == h.Applied || id == h.Named {
 		next.Sequence++
 		id = numbered(base, next.Sequence)
 	}

@@ -99,6 +99,10 @@ func TestNamePlan(t *testing.T) {
 			PlanHistory{Base: mainID, Sequence: 1, Applied: mainID + "-2"}, main, "create",
 			PlanHistory{Base: mainID, Sequence: 3, Applied: mainID + "-2", PendingID: mainID + "-3", PendingChanges: "create"},
 		},
+		"a new plan never gets the id that approvePlan names: nobody has seen it": {
+			PlanHistory{Base: "plan-main-ffffffffff", Sequence: 1, Named: mainID}, main, "create",
+			PlanHistory{Base: mainID, Sequence: 2, PendingID: mainID + "-2", PendingChanges: "create"},
+		},
 		"the plan applied last stays known when an id carries over": {
 			PlanHistory{Base: mainID, Sequence: 1, Applied: "plan-old", PendingID: mainID, PendingChanges: "create"}, later, "create",
 			PlanHistory{Base: mainID, Sequence: 1, Applied: "plan-old", PendingID: mainID, PendingChanges: "create"},

@@ -163,6 +163,7 @@ func (w *world) succeed(d Decision, r *Run) (quiet bool) {
 }
 
 func (w *world) keepPlan(d Decision) {
+	w.history.Named = w.facts.Stack.Approved
 	id, next := NamePlan(w.history, w.facts.Source.Revision, w.changes)
 	w.history = next
 	w.facts.Pending = &Plan{ID: id, Config: w.facts.Config, StateSerial: w.facts.StateSerial, Destroy: d.Destroy,
