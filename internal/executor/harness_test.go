@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -26,7 +27,12 @@ import (
 	"github.com/yuba-dev/yuba/internal/testkit/apitest"
 )
 
-func TestMain(m *testing.M) { apitest.Main(m) }
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(runnerDirectory); dir != "" {
+		playRunner(dir)
+	}
+	apitest.Main(m)
+}
 
 const credential = "runner-credential"
 
