@@ -52,7 +52,11 @@ func (h *Handler) readState(ctx context.Context, obj *infrav1.Terraform, version
 func (h *Handler) versions(w http.ResponseWriter, r *http.Request, obj *infrav1.Terraform) error {
 	list := VersionList{Items: []state.Version{}}
 	for version, err := range h.States.Versions(r.Context(), keyOf(obj)) {
-		if err != nil {
+		// A damaged version is listed as what it is: this list is where people are sent when a state cannot be read.
+		var damaged *state.CorruptError
+		if errors.As(err, &damaged) {
+			version.Reason = "damaged: it cannot be read"
+		} else if err != nil {
 			return err
 		}
 		if list.Items = append(list.Items, version); len(list.Items) == maxVersions {

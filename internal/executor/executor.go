@@ -99,6 +99,8 @@ type entry struct {
 	over bool
 	// resumed runs were begun under an earlier server: what they did last may be missing from the record.
 	resumed bool
+	// shipped are the digests of the states this server stored, by their sequence numbers.
+	shipped map[int]string
 }
 
 // New returns an Executor with nothing in hand.
@@ -284,14 +286,17 @@ func (e *Executor) Record(ctx context.Context, stack run.Stack, id string) (run.
 	}
 	var rec run.Record
 	data, err := e.opts.Blobs.Get(ctx, stack.Key(id, run.BlobRecord), recordLimit)
+	var sealed *blob.SealError
 	switch {
 	case errors.Is(err, blob.ErrNotFound):
-		return e.quietRecord(ctx, stack, id)
+		return rec, &NotFoundError{Stack: stack, RunID: id}
+	case errors.As(err, &sealed):
+		return rec, fmt.Errorf("read run %s of %s: %w: %w", id, stack, run.ErrDamaged, err)
 	case err != nil:
 		return rec, fmt.Errorf("read run %s of %s: %w", id, stack, err)
 	}
 	if err := json.Unmarshal(data, &rec); err != nil {
-		return rec, fmt.Errorf("read run %s of %s: %w", id, stack, err)
+		return rec, fmt.Errorf("read run %s of %s: %w: %w", id, stack, run.ErrDamaged, err)
 	}
 	return rec, nil
 }

@@ -30,6 +30,8 @@ type Record struct {
 	// StateMark is the state the run was given, then the last one it shipped; StatesStored the last one's sequence.
 	StateMark    *StateMark `json:"stateMark,omitempty"`
 	StatesStored int        `json:"statesStored,omitempty"`
+	// Generation is the object's when the run was asked for.
+	Generation int64 `json:"generation,omitempty"`
 	// Config is the digest of the configuration the run works on, UsedKept that it is the one kept from the last apply.
 	Config   string `json:"config,omitempty"`
 	UsedKept bool   `json:"usedKept,omitempty"`
@@ -65,6 +67,9 @@ type StateMark struct {
 
 // ErrNotFound says that there is no such run on record.
 var ErrNotFound = errors.New("no such run")
+
+// ErrDamaged says that a run is on record and the record cannot be read, now or later.
+var ErrDamaged = errors.New("the record is damaged")
 
 // Public returns the record without variables, environment, outputs and token.
 func (r Record) Public() Record {

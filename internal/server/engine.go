@@ -194,8 +194,9 @@ func (e *engine) resume(ctx context.Context, direct client.Reader) error {
 				continue
 			}
 			stack := run.Stack{Namespace: s.Namespace, Name: s.Name, UID: string(s.UID)}
+			// One record that cannot be read must not keep the others waiting; the stack's own controller deals with it.
 			if _, err := e.executor.Resume(ctx, stack, s.Status.CurrentRun.ID); err != nil && !errors.Is(err, run.ErrNotFound) {
-				return err
+				e.opts.Log.Error("taking up a run", "stack", stack.String(), "run", s.Status.CurrentRun.ID, "error", err)
 			}
 		}
 		if next = stacks.Continue; next == "" {

@@ -18,6 +18,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/plan"
 	"github.com/yuba-dev/yuba/internal/run"
 	"github.com/yuba-dev/yuba/internal/stack/decide"
+	"github.com/yuba-dev/yuba/internal/state"
 )
 
 // collect takes over the runs that ended since the last pass, and takes up a run that an earlier server left.
@@ -29,6 +30,8 @@ func (r *Reconciler) collect(ctx context.Context, p *pass) error {
 			// The server ended between naming the run and putting it on record.
 			p.obj.Status.CurrentRun = nil
 			r.Log.Info("a run never began", "stack", p.stack.String(), "run", ref.ID)
+		case errors.Is(err, run.ErrDamaged):
+			return r.takeDamaged(ctx, p, ref, err)
 		case err != nil:
 			return err
 		case rec.Result != nil:
@@ -45,6 +48,21 @@ func (r *Reconciler) collect(ctx context.Context, p *pass) error {
 		r.take(ctx, p, rec)
 	}
 	p.taken = rec.Spec.ID
+	return nil
+}
+
+// takeDamaged gives up a run whose record cannot be read: what it did is in the state, and a fresh plan will tell. Its
+// lock is its own id's, so nobody else's is released.
+func (r *Reconciler) takeDamaged(ctx context.Context, p *pass, ref *infrav1.RunReference, cause error) error {
+	if !p.obj.KeepsOwnState() {
+		var others *state.LockedError
+		if err := r.States.Unlock(ctx, stateKeyOf(p.obj), ref.ID); err != nil && !errors.As(err, &others) {
+			return err
+		}
+	}
+	r.take(ctx, p, run.Record{Created: timeOf(ref.StartedAt), Spec: run.Spec{ID: ref.ID, Stack: p.stack, Operation: run.Operation(ref.Operation)},
+		Result: &run.Result{Outcome: run.OutcomeInterrupted, Class: run.FailureKilled, Finished: p.now, Error: fmt.Sprintf(
+			"What became of run %s is not known: %s. A fresh plan comes before anything is applied.", ref.ID, cause)}})
 	return nil
 }
 
@@ -139,7 +157,7 @@ func (r *Reconciler) prepareRun(ctx context.Context, p *pass, d decide.Decision)
 
 // newRecord describes the run that a decision asks for.
 func (r *Reconciler) newRecord(ctx context.Context, p *pass, d decide.Decision) (*run.Record, error) {
-	rec := &run.Record{Created: p.now.UTC(), Trigger: d.Message, Token: run.NewToken(), UsedKept: d.UseKept, Config: p.facts.Config}
+	rec := &run.Record{Created: p.now.UTC(), Trigger: d.Message, Token: run.NewToken(), UsedKept: d.UseKept, Config: p.facts.Config, Generation: p.obj.Generation}
 	if d.UseKept {
 		kept, err := r.Runs.Record(ctx, p.stack, p.obj.Status.LastAppliedRun)
 		if err != nil {
@@ -249,6 +267,16 @@ func describeApply(obj *infrav1.Terraform, rec run.Record) {
 	}
 }
 
+// rejected says whether a run applies a plan that a person rejected: that very plan, or, in a run that plans for itself,
+// whatever comes while a rejected one is pending.
+func rejected(obj *infrav1.Terraform, rec run.Record) bool {
+	no := obj.Annotations[infrav1.AnnotationRejected]
+	if rec.Spec.Plan != nil {
+		return no != "" && no == rec.Spec.Plan.ID
+	}
+	return no != "" && no == obj.Status.Plan.Pending
+}
+
 // objection says why a run must not apply, in words; empty when it may.
 func objection(obj *infrav1.Terraform, rec run.Record) string {
 	deleting := !obj.DeletionTimestamp.IsZero()
@@ -264,8 +292,14 @@ func objection(obj *infrav1.Terraform, rec run.Record) string {
 		return ""
 	case deleting:
 		return "the stack is being deleted"
+	case rec.Generation != 0 && rec.Generation != obj.Generation:
+		return "the stack was changed meanwhile"
+	case rec.Spec.Destroy != obj.Spec.Destroy:
+		return "spec.destroy was changed"
 	case obj.Spec.PlanOnly || obj.DriftOnly():
 		return "the stack may only be planned"
+	case rejected(obj, rec):
+		return "the plan was rejected"
 	case obj.AutoApproves() || obj.Spec.Force:
 		return ""
 	case rec.Spec.Plan != nil && obj.Spec.ApprovePlan == rec.Spec.Plan.ID && obj.Status.Plan.Pending == rec.Spec.Plan.ID:

@@ -52,6 +52,7 @@ type Runs interface {
 type States interface {
 	Read(ctx context.Context, key state.Key, options ...state.ReadOption) (*state.Snapshot, error)
 	Holder(ctx context.Context, key state.Key) (*state.LockInfo, error)
+	Unlock(ctx context.Context, key state.Key, id string) error
 }
 
 // Reconciler keeps stacks as their objects say.
@@ -181,7 +182,16 @@ func again(err error) (ctrl.Result, error) {
 
 // next says when to look again if nothing happens.
 func (r *Reconciler) next(p *pass, d decide.Decision) ctrl.Result {
-	if d.Verb.StartsRun() || d.NextCheck.IsZero() {
+	if d.Verb.StartsRun() {
+		return ctrl.Result{}
+	}
+	if outputsHadFailed(p.obj) {
+		again := p.now.Add(p.obj.GetRetryInterval())
+		if d.NextCheck.IsZero() || again.Before(d.NextCheck) {
+			d.NextCheck = again
+		}
+	}
+	if d.NextCheck.IsZero() {
 		return ctrl.Result{}
 	}
 	return ctrl.Result{RequeueAfter: max(d.NextCheck.Sub(p.now), time.Millisecond)}

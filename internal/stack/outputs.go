@@ -37,6 +37,9 @@ func (r *Reconciler) ensureOutputs(ctx context.Context, p *pass, d decide.Decisi
 	obj.Status.AvailableOutputs = slices.Sorted(maps.Keys(outputs))
 	want := obj.Spec.WriteOutputsToSecret
 	if want == nil || obj.Spec.Destroy {
+		if outputsHadFailed(obj) {
+			setReady(obj, metav1.ConditionTrue, infrav1.ReasonOutputsAvailable, at(infrav1.MessageOutputsAvailable, obj.Status.LastAppliedRevision))
+		}
 		r.outputsAvailable(p)
 		return nil
 	}
@@ -52,7 +55,7 @@ func (r *Reconciler) ensureOutputs(ctx context.Context, p *pass, d decide.Decisi
 	if err != nil {
 		return err
 	}
-	if changed || p.ended != nil {
+	if changed || p.ended != nil || outputsHadFailed(obj) {
 		r.outputsWritten(p, changed)
 	}
 	return nil
@@ -215,9 +218,15 @@ func (r *Reconciler) outputsWritten(p *pass, changed bool) {
 		message = infrav1.MessageNoOutputsWritten
 	}
 	setCondition(obj, infrav1.ConditionOutput, metav1.ConditionTrue, infrav1.ReasonOutputsWritten, message)
-	if ready := conditionOf(obj, infrav1.ConditionReady); ready.Status == metav1.ConditionTrue {
+	if conditionOf(obj, infrav1.ConditionReady).Status == metav1.ConditionTrue || outputsHadFailed(obj) {
 		setReady(obj, metav1.ConditionTrue, infrav1.ReasonOutputsWritten, at(message, obj.Status.LastAppliedRevision))
 	}
+}
+
+// outputsHadFailed says that the outputs, and nothing else, kept the stack from being ready.
+func outputsHadFailed(obj *infrav1.Terraform) bool {
+	reason := conditionOf(obj, infrav1.ConditionReady).Reason
+	return reason == infrav1.ReasonOutputsWritingFailed || reason == infrav1.ReasonOutputFailed
 }
 
 // outputsFailed says so on the object. The stack itself goes on: what is applied is applied.

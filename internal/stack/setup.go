@@ -77,6 +77,10 @@ func references(t *infrav1.Terraform) []string {
 	if spec.SourceRef != nil {
 		add(spec.SourceRef.Kind, t.SourceNamespace(), spec.SourceRef.Name)
 	}
+	// The outputs Secret is written and not read, but somebody else's of its name is in the way until it goes.
+	if spec.WriteOutputsToSecret != nil {
+		add("Secret", t.Namespace, spec.WriteOutputsToSecret.Name)
+	}
 	for _, v := range spec.VarsFrom {
 		add(v.Kind, t.Namespace, v.Name)
 	}

@@ -4,6 +4,7 @@
 package e2e
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 
@@ -116,6 +117,11 @@ func TestForeignSecretIsNotOverwritten(t *testing.T) {
 	if diff := cmp.Diff(map[string][]byte{"password": []byte("x")}, y.secret(t, ns, "theirs")); diff != "" {
 		t.Error(diff)
 	}
+	change(t, y, obj, func(o *infrav1.Terraform) { o.Spec.WriteOutputsToSecret.Name = "ours" })
+	y.await(t, obj, "another name mends it", ready)
+	if got := string(y.secret(t, ns, "ours")["greeting"]); got != "hello x" {
+		t.Errorf("the output is %q", got)
+	}
 }
 
 func TestRejectedPlanIsNotAppliedUntilSomethingChanges(t *testing.T) {
@@ -180,6 +186,45 @@ func TestPlanOnlyNeverApplies(t *testing.T) {
 		return settled(o) && condition(o, infrav1.ConditionReady).Message == infrav1.MessagePlanOnly
 	})
 	if planned.Status.LastAppliedRevision != "" {
+		t.Error("it was applied")
+	}
+}
+
+// A program that comes back has the plan ids it had before. An approval that was spent on a failed apply must not
+// approve what that program would do now.
+func TestApprovalOfAFailedApplyApprovesNothingLater(t *testing.T) {
+	const program = `
+variable "size" { type = string }
+resource "terraform_data" "first" { input = var.size }
+resource "terraform_data" "broken" {
+  depends_on = [terraform_data.first]
+  provisioner "local-exec" { command = "exit 1" }
+}
+`
+	y, ns := common(t)
+	obj := inline(ns, "spent", program, variable("size", "small"))
+	y.create(t, obj)
+	spent := y.await(t, obj, "its plan waits", waiting).Status.Plan.Pending
+	approve(t, y, obj)
+	y.await(t, obj, "the apply fails and a fresh plan waits", func(o *infrav1.Terraform) bool {
+		return waiting(o) && o.Status.LastAppliedRun != "" && o.Status.Plan.Pending != spent
+	})
+	change(t, y, obj, func(o *infrav1.Terraform) {
+		o.Spec.Inline["main.tf"], o.Spec.Vars[0].Value.Raw = "# version two\n"+program, []byte(`"medium"`)
+	})
+	y.await(t, obj, "the other program's plan waits", func(o *infrav1.Terraform) bool {
+		return waiting(o) && o.Status.LastPlannedRevision == o.Status.LastAttemptedRevision && !strings.HasPrefix(o.Status.Plan.Pending, spent)
+	})
+	change(t, y, obj, func(o *infrav1.Terraform) {
+		o.Spec.Inline["main.tf"], o.Spec.Vars[0].Value.Raw = program, []byte(`"huge"`)
+	})
+	seen := y.await(t, obj, "the first program's new plan waits under another id", func(o *infrav1.Terraform) bool {
+		return waiting(o) && strings.HasPrefix(o.Status.Plan.Pending, spent)
+	})
+	if seen.Spec.ApprovePlan != spent || seen.Status.Plan.Pending == spent {
+		t.Errorf("plan %s waits while approvePlan names %s", seen.Status.Plan.Pending, seen.Spec.ApprovePlan)
+	}
+	if bytes.Contains(y.state(t, obj), []byte("huge")) {
 		t.Error("it was applied")
 	}
 }
