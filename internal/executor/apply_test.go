@@ -195,3 +195,14 @@ func TestAStateWhoseAnswerWasLostIsTakenAgain(t *testing.T) {
 	h.ship(http.StatusNoContent, "r1", 1, stateOf(1))
 	h.ship(http.StatusNoContent, "r1", 2, stateOf(2))
 }
+
+func TestAStateOfARunnerThatCountsAnewIsStored(t *testing.T) {
+	h := newHome(t)
+	h.applying(h.record("r1"))
+	h.ship(http.StatusNoContent, "r1", 1, stateOf(1))
+	h.ship(http.StatusNoContent, "r1", 2, stateOf(2))
+	h.ship(http.StatusNoContent, "r1", 1, stateOf(3)) // its journal was lost
+	if got := h.mustDo(http.StatusOK, h.of("r1", "GET", "/state")); got != stateOf(3) {
+		t.Errorf("state %s", got)
+	}
+}

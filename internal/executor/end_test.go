@@ -202,3 +202,14 @@ func (h *home) log(id string, follow bool) string {
 	}
 	return b.String()
 }
+
+func TestAnInterruptedRunThatWasPermittedMayHaveApplied(t *testing.T) {
+	h := newHome(t)
+	h.applying(h.record("r1"))
+	h.finish("r1", run.Result{Outcome: run.OutcomeInterrupted}) // of a runner that lost its journal
+	h.started(h.record("r2"))
+	h.finish("r2", run.Result{Outcome: run.OutcomeInterrupted})
+	if begun, not := h.stored("r1").Result.ApplyStarted, h.stored("r2").Result.ApplyStarted; !begun || not {
+		t.Errorf("permitted: %v, not permitted: %v", begun, not)
+	}
+}

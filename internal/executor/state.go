@@ -42,11 +42,13 @@ func (e *Executor) readState(ctx context.Context, en *entry) (*state.Snapshot, e
 
 // writeState stores a state that a run shipped. The same sequence number again is acknowledged without being stored
 // again: the runner did not hear the first answer. The state's version names the run, so that a server that starts anew
-// needs no record of it to take the next one.
+// needs no record of it to take the next one. Another state under a number that was used is of a runner that lost its
+// journal and counts anew.
 func (e *Executor) writeState(ctx context.Context, en *entry, sequence int, data []byte) error {
 	en.mu.Lock()
 	defer en.mu.Unlock()
-	if sequence <= en.rec.StatesStored {
+	digest := state.Digest(data)
+	if known, seen := en.shipped[sequence]; sequence <= en.rec.StatesStored && (!seen || known == digest) {
 		return nil
 	}
 	previous := run.StateMark{}
@@ -61,6 +63,10 @@ func (e *Executor) writeState(ctx context.Context, en *entry, sequence int, data
 		return err
 	}
 	en.rec.StateMark = &run.StateMark{Serial: version.Serial, Lineage: version.Lineage, Digest: version.Digest}
-	en.rec.StatesStored = sequence
+	en.rec.StatesStored = max(sequence, en.rec.StatesStored)
+	if en.shipped == nil {
+		en.shipped = map[int]string{}
+	}
+	en.shipped[sequence] = digest
 	return nil
 }

@@ -30,10 +30,10 @@ func (r *runner) adoptAll(ctx context.Context) error {
 			return fmt.Errorf("take over run %s: %w", j.id, err)
 		}
 		if !known { // it died before it knew what to do
-			j.discard()
+			j.discardUnknown()
 			continue
 		}
-		if _, err := j.spool.readJSON(journalFile, &j.journal); err != nil {
+		if j.journal, err = j.spool.readJournal(); err != nil {
 			return fmt.Errorf("take over run %s: %w", j.id, err)
 		}
 		// Before any new run is asked for: what tofu left in the working directory may be all there is of a state.
@@ -60,7 +60,11 @@ func (j *job) adopt(ctx context.Context) {
 	j.result.Steps, j.result.Plan, j.result.LockFile = j.journal.Steps, j.journal.Plan, j.journal.LockFile
 	j.result.ApplyStarted = j.journal.ApplyStarted
 	j.log.note("A new runner took this run over")
-	if err := j.takeOver(ctx); err != nil {
+	err = j.takeOver(ctx)
+	if j.mayHaveApplied() { // the state file may be all there is of what was done
+		j.rescueStates()
+	}
+	if err != nil {
 		var f *failure
 		if !errors.As(err, &f) {
 			f = &failure{outcome: run.OutcomeInterrupted, err: err}
@@ -72,6 +76,25 @@ func (j *job) adopt(ctx context.Context) {
 	}
 	j.unclaim()
 	j.conclude(ctx)
+}
+
+// discardUnknown removes a job that died before it knew what to do. States of one whose spec was lost are kept.
+func (j *job) discardUnknown() {
+	if j.spool.lastState() > 0 {
+		j.orphan()
+		return
+	}
+	j.discard()
+}
+
+// mayHaveApplied reports whether the state in the working directory may be of an apply. When only the journal is lost
+// it may be the one put in place before.
+func (j *job) mayHaveApplied() bool {
+	if j.space == nil || j.spec.Backend.Kind != run.BackendManaged {
+		return false
+	}
+	_, err := os.Stat(j.spool.path(string(run.StepApply) + ".out"))
+	return j.journal.ApplyStarted || j.journal.Initial != "" || err == nil
 }
 
 func (j *job) unclaim() {
@@ -123,7 +146,11 @@ func (j *job) survivor() *process {
 		if j.journal.ApplyStarted {
 			name = run.StepApply
 		}
-		record = &processRecord{Step: name, PID: pid, Start: startTime(pid), Boot: bootID(), LogStart: j.log.length()}
+		logStart := j.log.length()
+		if record != nil && record.PID == 0 && record.Step == name { // about to be started
+			logStart = record.LogStart
+		}
+		record = &processRecord{Step: name, PID: pid, Start: startTime(pid), Boot: bootID(), LogStart: logStart}
 		j.mu.Lock()
 		j.journal.Process = record
 		j.mu.Unlock()

@@ -34,10 +34,9 @@ func (j *job) applyPlan(ctx context.Context) error {
 	c := command{step: run.StepApply, states: j.spec.Backend.Kind == run.BackendManaged, reserve: outputReserve + 3*j.stateSize()}
 	c.args = append([]string{"apply", "-json", "-input=false", "-no-color"}, j.parallelism()...)
 	c.args = append(c.args, j.space.planPath())
-	j.mu.Lock()
-	j.journal.ApplyStarted = true
-	j.mu.Unlock()
-	j.result.ApplyStarted = true
+	if err := j.beginApply(); err != nil {
+		return err
+	}
 	j.log.note("Apply")
 	stream, e, err := j.tofu(ctx, c)
 	if err != nil {
@@ -46,6 +45,25 @@ func (j *job) applyPlan(ctx context.Context) error {
 	j.apply = stream
 	j.takeWarnings(stream)
 	return j.judgeApply(c, stream, e)
+}
+
+// beginApply writes down for certain that an apply begins: not even a power cut may make the next runner take the state
+// in the working directory for an old one.
+func (j *job) beginApply() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	next := j.journal
+	next.ApplyStarted, next.Steps = true, j.result.Steps
+	next.Process = &processRecord{Step: run.StepApply, LogStart: j.log.length()}
+	err := errors.Join(j.spool.writeJSON(applyFile, next), j.spool.writeJSON(journalFile, next))
+	if err == nil {
+		err = j.spool.sync(specFile, tokenFile, applyFile, journalFile, "", "..")
+	}
+	if err != nil {
+		return failed(run.FailureDisk, "begin the apply: what is needed to recover its state could not be written down; nothing was changed: %w", err)
+	}
+	j.journal, j.result.ApplyStarted = next, true
+	return nil
 }
 
 // fetchPlan places the exact plan that was approved.

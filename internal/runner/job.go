@@ -135,7 +135,7 @@ func (j *job) conclude(ctx context.Context) {
 	if err := j.spool.writeJSON(resultFile, j.result); err != nil {
 		j.opts.Log.Error("a result could not be spooled; it is sent from memory", "run", j.id, "error", err)
 	}
-	if j.states == nil || !j.states.inMemory() {
+	if j.states == nil || j.stored() {
 		j.leaveWorkspace()
 	}
 	j.deliver(ctx)
@@ -173,6 +173,9 @@ func (j *job) deliver(ctx context.Context) {
 		j.result.Error = joinText(j.result.Error, "store the state: "+why)
 	}
 	j.mu.Unlock()
+	if j.states != nil && j.unsent() {
+		j.addWarning("States that the server did not take are kept, unencrypted, in " + j.orphanDir(j.id))
+	}
 	_, err := j.persist(ctx, request{method: http.MethodPost, path: "/result", body: mustJSON(j.result)})
 	switch {
 	case err != nil && refused(err) == 0:

@@ -10,6 +10,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/yuba-dev/yuba/internal/run"
@@ -54,6 +56,8 @@ const (
 	tokenFile   = "token"
 	logFile     = "log.jsonl"
 	journalFile = "journal.json"
+	// applyFile is the journal as it was right before the apply. It is on disk for certain and never written again.
+	applyFile = "apply.json"
 	resultFile  = "result.json"
 	statesDir   = "states"
 )
@@ -71,7 +75,8 @@ func (s spool) create() error {
 }
 
 // write replaces a file as a whole. It does not wait for the disk: the spool survives the death of this process, and
-// after the death of the machine the state is where tofu itself synced it, in the working directory.
+// after the death of the machine the state is where tofu itself synced it, in the working directory. That an apply
+// began, and of which run, is what sync takes care of.
 func (s spool) write(name string, data []byte) error {
 	temporary := s.path(name + ".tmp")
 	if err := os.WriteFile(temporary, data, 0o600); err != nil {
@@ -90,6 +95,51 @@ func (s spool) writeJSON(name string, value any) error {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
 	return s.write(name, data)
+}
+
+// sync returns when files and directories of the spool, "" for itself, are on disk.
+func (s spool) sync(names ...string) error {
+	for _, name := range names {
+		file, err := os.Open(s.path(name))
+		if err != nil {
+			return fmt.Errorf("store %s for certain: %w", name, err)
+		}
+		err = file.Sync()
+		file.Close()
+		if err != nil {
+			return fmt.Errorf("store %s for certain: %w", file.Name(), err)
+		}
+	}
+	return nil
+}
+
+// readJournal reads the journal. One that is lost or older than the apply, as after a power cut, gives way to the one
+// of before the apply. States that it does not know of are counted.
+func (s spool) readJournal() (journal, error) {
+	var now, before journal
+	if _, err := s.readJSON(journalFile, &now); err != nil {
+		return now, err
+	}
+	began, err := s.readJSON(applyFile, &before)
+	if err != nil {
+		return now, err
+	}
+	if began && !now.ApplyStarted {
+		now = before
+	}
+	now.States = max(now.States, s.lastState())
+	return now, nil
+}
+
+// lastState is the highest number of a state in the spool, 0 without one.
+func (s spool) lastState() int {
+	entries, _ := os.ReadDir(s.path(statesDir)) // in the order of their names; without the directory there is none
+	for _, entry := range slices.Backward(entries) {
+		if n, err := strconv.Atoi(entry.Name()); err == nil {
+			return n
+		}
+	}
+	return 0
 }
 
 // readJSON returns false when there is no such file, or none that was written whole.

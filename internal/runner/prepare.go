@@ -34,7 +34,7 @@ func (j *job) prepare(ctx context.Context) error {
 		return err
 	}
 	j.space.tool = found
-	for _, part := range []func(context.Context) error{j.placeSource, j.placeFiles, j.makeTemp} {
+	for _, part := range []func(context.Context) error{j.keepLeftState, j.placeSource, j.placeFiles, j.makeTemp} {
 		if err := part(ctx); err != nil {
 			return err
 		}

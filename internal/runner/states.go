@@ -9,7 +9,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"os"
 
@@ -169,6 +171,21 @@ func (s *stateShipper) after(gone int) (int, []byte, bool) {
 		s.job.journal.Acknowledged = sequence
 	}
 	return 0, nil, false
+}
+
+// stored reports whether every state is with the server or on disk for certain.
+func (j *job) stored() bool {
+	if j.states.inMemory() {
+		return false
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for n := j.journal.Acknowledged + 1; n <= j.journal.States; n++ {
+		if err := j.spool.sync(statePath(n)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return false
+		}
+	}
+	return j.journal.Acknowledged == j.journal.States || j.spool.sync(statesDir) == nil
 }
 
 // unsent reports whether states are left that the server does not have.
