@@ -289,7 +289,7 @@ func (e *Executor) Record(ctx context.Context, stack run.Stack, id string) (run.
 	var sealed *blob.SealError
 	switch {
 	case errors.Is(err, blob.ErrNotFound):
-		return rec, &NotFoundError{Stack: stack, RunID: id}
+		return e.quietRecord(ctx, stack, id)
 	case errors.As(err, &sealed):
 		return rec, fmt.Errorf("read run %s of %s: %w: %w", id, stack, run.ErrDamaged, err)
 	case err != nil:
