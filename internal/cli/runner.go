@@ -32,6 +32,7 @@ func newRunnerCommand(a *app) *cobra.Command {
 	flags.StringVar(&o.Tofu, "tofu", "", "the tofu that runs use")
 	flags.StringVar(&o.Sandbox, "sandbox", "", "the yuba-sandbox that confines it")
 	flags.IntVar(&o.Capacity, "capacity", 0, "how many runs are carried out at a time")
+	flags.StringVar(&o.Build, "build", "", "the server's mark of what it starts")
 	flags.StringVar(&format, "log-format", "text", "the log's format: text or json")
 	flags.BoolVarP(&verbose, "verbose", "v", false, "log more")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

@@ -71,9 +71,11 @@ type Executor struct {
 	hand     map[string]*entry
 	byStack  map[run.Stack]*entry
 	waiting  []*entry    // in order of arrival
-	remove   []run.Stack // gone, and no runner was told yet
+	remove   []run.Stack // gone, and no runner said yet that it heard
 	changed  chan struct{}
 	draining bool
+	// build marks the runners that this server would start, "" when any will do; dismissed is the last that it let go.
+	build, dismissed string
 	// told is closed when a runner has been told to drain.
 	told     chan struct{}
 	tellOnce sync.Once
@@ -252,6 +254,14 @@ func (e *Executor) Drain() <-chan struct{} {
 	e.draining = true
 	e.announce()
 	return e.told
+}
+
+// Expect names the mark of the runners that this server starts. Any other is told to finish what it has and leave.
+func (e *Executor) Expect(build string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.build = build
+	e.announce()
 }
 
 // Busy counts runs in hand and those of them that wait for a runner.

@@ -57,6 +57,13 @@ func versioned(next http.Handler) http.Handler {
 	})
 }
 
+// drains reports whether the whole server does, not only one runner.
+func (e *Executor) drains() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.draining
+}
+
 func bearer(r *http.Request) string {
 	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	return token
@@ -76,7 +83,7 @@ func (e *Executor) servePoll(w http.ResponseWriter, r *http.Request) {
 	}
 	answer := e.poll(r.Context(), req)
 	reply(w, answer)
-	if answer.Drain {
+	if answer.Drain && e.drains() {
 		e.tellOnce.Do(func() { close(e.told) })
 	}
 }

@@ -305,8 +305,12 @@ func (h *home) mustDo(want int, r request) string {
 // poll asks for work; the answer must come at once.
 func (h *home) poll(runner string, capacity int, active ...string) run.PollResponse {
 	h.t.Helper()
-	return decoded[run.PollResponse](h, h.mustDo(http.StatusOK, request{method: "POST", path: "/poll", token: credential,
-		body: run.PollRequest{Runner: runner, Version: "test", Capacity: capacity, Active: active}}))
+	return h.pollWith(run.PollRequest{Runner: runner, Version: "test", Capacity: capacity, Active: active})
+}
+
+func (h *home) pollWith(r run.PollRequest) run.PollResponse {
+	h.t.Helper()
+	return decoded[run.PollResponse](h, h.mustDo(http.StatusOK, request{method: "POST", path: "/poll", token: credential, body: r}))
 }
 
 // ghost is a run that no server knows: a poll that names it is answered at once.

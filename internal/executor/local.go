@@ -5,6 +5,8 @@ package executor
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -32,6 +34,18 @@ type Local struct {
 	Command []string
 	Env     []string
 	Log     *slog.Logger
+}
+
+// Build is the mark of the runner that Command starts: of its version, its program and its arguments. A runner with
+// another mark is of another program or was started with other options.
+func (l *Local) Build(version string) (string, error) {
+	program, err := os.Stat(l.Command[0])
+	if err != nil {
+		return "", fmt.Errorf("look at the runner's program: %w", err)
+	}
+	sum := sha256.New()
+	fmt.Fprintf(sum, "%q %q %d %d", version, l.Command, program.Size(), program.ModTime().UnixNano())
+	return hex.EncodeToString(sum.Sum(nil)[:8]), nil
 }
 
 // RunnerLock is the name of the file that a living runner holds locked.

@@ -172,3 +172,37 @@ func TestTheNextServerKeepsTheCredential(t *testing.T) {
 		t.Errorf("of a broken file: %q, %v", got, err)
 	}
 }
+
+func TestARunnersMarkChangesWithItsProgramAndItsArguments(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "yuba")
+	mark := func(version, text string, args ...string) string {
+		t.Helper()
+		if err := os.WriteFile(program, []byte(text), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(program, time.Unix(1, 0), time.Unix(1, 0)); err != nil {
+			t.Fatal(err)
+		}
+		got, err := (&executor.Local{Command: append([]string{program}, args...)}).Build(version)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	first := mark("v1", "a", "--capacity", "2")
+	if again := mark("v1", "a", "--capacity", "2"); again != first {
+		t.Errorf("%s, then %s", first, again)
+	}
+	for sentence, other := range map[string]string{
+		"another version":      mark("v2", "a", "--capacity", "2"),
+		"another program":      mark("v1", "ab", "--capacity", "2"),
+		"another tofu or such": mark("v1", "a", "--capacity", "4"),
+	} {
+		if other == first {
+			t.Errorf("%s has the same mark", sentence)
+		}
+	}
+	if _, err := (&executor.Local{Command: []string{program + ".gone"}}).Build("v1"); err == nil {
+		t.Error("a program that is not there has a mark")
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/yuba-dev/yuba/internal/run"
@@ -23,7 +24,7 @@ func (e *Executor) poll(ctx context.Context, req run.PollRequest) run.PollRespon
 		resp := e.answer(req)
 		changed := e.changed
 		e.mu.Unlock()
-		if len(resp.Runs)+len(resp.Cancel)+len(resp.Forget)+len(resp.Remove) > 0 || resp.Drain {
+		if len(resp.Runs)+len(resp.Cancel)+len(resp.Forget)+len(resp.Remove) > 0 || resp.Drain || req.Draining {
 			return resp
 		}
 		select {
@@ -38,8 +39,7 @@ func (e *Executor) poll(ctx context.Context, req run.PollRequest) run.PollRespon
 
 // answer collects what there is to tell the runner. The executor's lock is held.
 func (e *Executor) answer(req run.PollRequest) run.PollResponse {
-	resp := run.PollResponse{Drain: e.draining, Remove: e.remove}
-	e.remove = nil
+	resp := run.PollResponse{Drain: e.draining || e.dismiss(req), Remove: slices.Clone(e.remove)}
 	for _, id := range req.Active {
 		switch en := e.hand[id]; {
 		case en == nil:
@@ -48,7 +48,7 @@ func (e *Executor) answer(req run.PollRequest) run.PollResponse {
 			resp.Cancel = append(resp.Cancel, id)
 		}
 	}
-	if e.draining {
+	if resp.Drain {
 		return resp
 	}
 	for n := req.Capacity; n > 0 && len(e.waiting) > 0; n-- {
@@ -60,12 +60,27 @@ func (e *Executor) answer(req run.PollRequest) run.PollResponse {
 	return resp
 }
 
+// dismiss tells whether the runner is not one that this server would start: of another version, or for other options.
+// The executor's lock is held.
+func (e *Executor) dismiss(req run.PollRequest) bool {
+	if e.build == "" || req.Build == e.build {
+		return false
+	}
+	if e.dismissed != req.Runner {
+		e.dismissed = req.Runner
+		e.log.Warn("the runner of an earlier server is of another version or was started with other options: it finishes what it has, and other runs wait until it has left",
+			"runner", req.Runner, "version", req.Version, "runs", strings.Join(req.Active, " "))
+	}
+	return true
+}
+
 // settle compares what the runner says it has with what it was given. A run it does not have was either never fetched,
 // then it is handed out again, or it is gone, then it is interrupted. The local home has one runner at a time, which
 // its directory's lock ensures, so a run of an earlier runner is this one's or nobody's.
 func (e *Executor) settle(ctx context.Context, req run.PollRequest) {
 	var gone []*entry
 	e.mu.Lock()
+	e.remove = slices.DeleteFunc(e.remove, func(s run.Stack) bool { return slices.Contains(req.Removed, s) })
 	for _, en := range e.hand {
 		switch {
 		case slices.Contains(req.Active, en.id):

@@ -168,8 +168,44 @@ func TestWhatNobodyKnowsIsForgottenAndWhatIsGoneRemoved(t *testing.T) {
 	if diff := cmp.Diff(run.PollResponse{Forget: []string{ghost}, Remove: []run.Stack{h.stack}}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if got := h.poll("one", 1, ghost); len(got.Remove) != 0 {
-		t.Errorf("told twice: %+v", got)
+	if got := h.poll("one", 1, ghost); len(got.Remove) != 1 {
+		t.Errorf("the answer may have been lost, and it is not given again: %+v", got)
+	}
+	heard := run.PollRequest{Runner: "one", Active: []string{ghost}, Removed: got.Remove}
+	if got := h.pollWith(heard); len(got.Remove) != 0 {
+		t.Errorf("told again: %+v", got)
+	}
+}
+
+func TestARunnerThatIsNotOfThisServersBuildIsLetGo(t *testing.T) {
+	h := newHome(t)
+	h.begin(h.record("r1"))
+	h.exec.Expect("new")
+	for sentence, test := range map[string]struct {
+		build       string
+		drain, runs bool
+	}{
+		"of a version that knows no marks":       {"", true, false},
+		"of other options":                       {"old", true, false},
+		"the very one that would be started now": {"new", false, true},
+	} {
+		got := h.pollWith(run.PollRequest{Runner: "runner-" + test.build, Build: test.build, Capacity: 1, Active: []string{ghost}})
+		if got.Drain != test.drain || len(got.Runs) > 0 != test.runs {
+			t.Errorf("%s: answered %+v", sentence, got)
+		}
+	}
+	told := h.exec.Drain()
+	select {
+	case <-told:
+		t.Error("a runner that was let go counts as told of the server's end")
+	default:
+	}
+}
+
+func TestARunnerThatAnEarlierServerLetGoIsToldAtOnceThatItStays(t *testing.T) {
+	h := newHome(t)
+	if got := h.pollWith(run.PollRequest{Runner: "one", Draining: true}); got.Drain {
+		t.Errorf("answered %+v", got)
 	}
 }
 

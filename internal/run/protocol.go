@@ -63,6 +63,12 @@ type PollRequest struct {
 	Capacity int `json:"capacity"`
 	// Active are the runs it has in hand, those it found in its directory at its start among them.
 	Active []string `json:"active"`
+	// Build is what the server gave the runner at its start. A server that would give another lets the runner go.
+	Build string `json:"build,omitempty"`
+	// Draining is true for a runner that a server has told to drain. The server answers at once whether that still holds.
+	Draining bool `json:"draining,omitempty"`
+	// Removed repeats what the last answer named in Remove: it arrived.
+	Removed []Stack `json:"removed,omitempty"`
 }
 
 // PollWait is the longest a poll is held.
@@ -77,7 +83,7 @@ type PollResponse struct {
 	Forget []string `json:"forget,omitempty"`
 	// Remove lists stacks that are gone: their working directories are wanted no longer.
 	Remove []Stack `json:"remove,omitempty"`
-	// Drain tells the runner to finish what it has and exit.
+	// Drain tells the runner to finish what it has and exit; an answer without it takes that back.
 	Drain bool `json:"drain,omitempty"`
 }
 

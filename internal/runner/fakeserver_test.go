@@ -35,6 +35,7 @@ type fakeServer struct {
 	cancel     []string
 	forget     []string
 	polls      int
+	last       run.PollRequest
 	drain      bool
 	wake       chan struct{}
 }
@@ -185,6 +186,7 @@ func (s *fakeServer) poll(w http.ResponseWriter, req *http.Request, token string
 	timeout := time.After(run.PollWait)
 	s.mu.Lock()
 	s.polls++
+	s.last = p
 	s.mu.Unlock()
 	for {
 		s.mu.Lock()
@@ -198,7 +200,7 @@ func (s *fakeServer) poll(w http.ResponseWriter, req *http.Request, token string
 		response.Runs, s.queue = s.queue[:n], s.queue[n:]
 		wake := s.wake
 		s.mu.Unlock()
-		if len(response.Runs)+len(response.Cancel)+len(response.Forget) > 0 || response.Drain {
+		if len(response.Runs)+len(response.Cancel)+len(response.Forget) > 0 || response.Drain || p.Draining {
 			answer(w, response)
 			return
 		}
@@ -211,6 +213,13 @@ func (s *fakeServer) poll(w http.ResponseWriter, req *http.Request, token string
 			return
 		}
 	}
+}
+
+// saw reports whether the last poll was one that f looks for.
+func (s *fakeServer) saw(f func(run.PollRequest) bool) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return f(s.last)
 }
 
 // both are the items of a that are in b, too.

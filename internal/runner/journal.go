@@ -57,9 +57,9 @@ const (
 	logFile     = "log.jsonl"
 	journalFile = "journal.json"
 	// applyFile is the journal as it was right before the apply. It is on disk for certain and never written again.
-	applyFile = "apply.json"
-	resultFile  = "result.json"
-	statesDir   = "states"
+	applyFile  = "apply.json"
+	resultFile = "result.json"
+	statesDir  = "states"
 )
 
 // spool is a job's directory.

@@ -248,3 +248,43 @@ func TestReadablePlanAndRefreshBeforeApply(t *testing.T) {
 		}
 	}
 }
+
+func TestRunnerThatAServerLetGoIsKeptByTheNext(t *testing.T) {
+	b := newBench(t)
+	process := b.process()
+	long, open := b.applying("long")
+	b.server.drainNow()
+	eventually(t, "a runner that drains", func() bool {
+		return b.server.saw(func(p run.PollRequest) bool { return p.Draining && p.Capacity == 0 })
+	})
+	b.server.stop()
+	b.server.mu.Lock()
+	b.server.drain = false
+	b.server.mu.Unlock()
+	b.server.start()
+	b.succeed(b.stack("other", run.OperationPlan, program(twoThings)))
+	if long.result != nil {
+		t.Error("the long apply has ended")
+	}
+	if err := process.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "a runner that leaves for good", func() bool {
+		return b.server.saw(func(p run.PollRequest) bool { return !p.Draining && p.Capacity == 0 })
+	})
+	open()
+	b.server.finished(long)
+	if err := process.Wait(); err != nil {
+		t.Errorf("the runner: %v", err)
+	}
+}
+
+func TestRunnerNamesWhatItWasStartedAs(t *testing.T) {
+	b := newBench(t)
+	b.opts.Build = "b1"
+	b.start()
+	b.succeed(b.stack("named", run.OperationPlan, program(twoThings)))
+	if !b.server.saw(func(p run.PollRequest) bool { return p.Build == "b1" }) {
+		t.Error("not named in the last poll")
+	}
+}

@@ -25,6 +25,8 @@ type Options struct {
 	Capacity int
 	Log      *slog.Logger
 	Version  string
+	// Build is the server's mark of what it started: it is named with every poll.
+	Build string
 
 	// ServerGone is how long an idle runner waits for a server that does not answer before it exits; 0 means 60 s.
 	ServerGone time.Duration

@@ -39,10 +39,14 @@ type runner struct {
 	mu     sync.Mutex
 	active map[string]*job
 	drain  bool
-	group  sync.WaitGroup
+	// terminated is true when the drain is not the server's to take back.
+	terminated bool
+	// removed are the stacks of the last answer whose working directories are wanted no longer.
+	removed []run.Stack
+	group   sync.WaitGroup
 	// finished gets a token when a job has ended, so that a poll made without capacity is made again.
 	finished chan struct{}
-	// leaving is closed when the runner was told to end.
+	// leaving is closed when the runner was told to end, and replaced when that is taken back.
 	leaving chan struct{}
 }
 
@@ -132,16 +136,25 @@ func (r *runner) work(ctx context.Context) error {
 // stopPlans begins to drain: no new runs, plans stop, applies finish.
 func (r *runner) stopPlans(reason string) {
 	r.mu.Lock()
-	if !r.drain {
-		r.drain = true
-		close(r.leaving)
-	}
+	r.terminated = true
+	r.setDrain(true)
 	jobs := r.jobs()
 	r.mu.Unlock()
 	for _, j := range jobs {
 		j.stop.ask(reason, true)
 	}
 	r.wake()
+}
+
+// setDrain begins to drain or takes that back; r.mu is held.
+func (r *runner) setDrain(drain bool) {
+	switch {
+	case drain && !r.drain:
+		close(r.leaving)
+	case !drain && r.drain:
+		r.leaving = make(chan struct{})
+	}
+	r.drain = drain
 }
 
 func (r *runner) wake() {
@@ -208,13 +221,15 @@ func (r *runner) ask(ctx context.Context, p run.PollRequest) (run.PollResponse, 
 	var again atomic.Bool
 	stop := make(chan struct{})
 	defer close(stop)
+	r.mu.Lock()
+	finished, leaving := r.finished, r.leaving
+	if p.Capacity > 0 { // a poll that may bring work is left alone: an assignment on its way must not be lost
+		finished = nil
+	} else if r.drain {
+		leaving = nil
+	}
+	r.mu.Unlock()
 	go func() {
-		finished, leaving := r.finished, r.leaving
-		if p.Capacity > 0 { // a poll that may bring work is left alone: an assignment on its way must not be lost
-			finished = nil
-		} else if r.draining() {
-			leaving = nil
-		}
 		select {
 		case <-finished:
 		case <-leaving: // the server sees from the next poll that an assignment was lost
@@ -235,7 +250,8 @@ func (r *runner) ask(ctx context.Context, p run.PollRequest) (run.PollResponse, 
 func (r *runner) pollRequest() run.PollRequest {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	p := run.PollRequest{Runner: r.id, Version: r.opts.Version, Active: []string{}}
+	p := run.PollRequest{Runner: r.id, Version: r.opts.Version, Active: []string{},
+		Build: r.opts.Build, Draining: r.drain && !r.terminated, Removed: r.removed}
 	for id := range r.active {
 		p.Active = append(p.Active, id)
 	}
@@ -261,10 +277,9 @@ func (r *runner) draining() bool {
 // obey does what the server says.
 func (r *runner) obey(ctx context.Context, response run.PollResponse) {
 	r.mu.Lock()
-	if response.Drain && !r.drain {
-		r.drain = true
-		close(r.leaving)
-	}
+	// A server that starts anew keeps the runner that the one before let go.
+	r.setDrain(response.Drain || r.terminated)
+	r.removed = response.Remove
 	byID := map[string]*job{}
 	for id, j := range r.active {
 		byID[id] = j

@@ -52,12 +52,22 @@ func (e *endpoint) url() string { return "https://" + e.listener.Addr().String()
 // startRunner tells runners where the server is and sees to it that one lives.
 func (e *engine) startRunner(ctx context.Context, cert certificate, ca []byte) error {
 	var err error
+	if err := e.chooseRunner(); err != nil {
+		return err
+	}
 	if e.endpoint, err = serveEndpoint(e.executor.Handler(), cert, e.opts.Log); err != nil {
 		return err
 	}
 	if err := e.local.WriteConnection(run.Connection{URL: e.endpoint.url(), CA: string(ca), Credential: e.executor.Credential()}); err != nil {
 		return err
 	}
+	go e.local.Run(ctx) //nolint:errcheck // logs what goes wrong and goes on
+	return nil
+}
+
+// chooseRunner says which program, with which options, carries out the runs. A runner that an earlier server left is
+// kept when it is the same.
+func (e *engine) chooseRunner() error {
 	mirror := e.opts.ProviderMirror
 	if mirror == "" {
 		mirror = e.dir.Providers()
@@ -69,7 +79,12 @@ func (e *engine) startRunner(ctx context.Context, cert certificate, ca []byte) e
 	e.local.Command = []string{self, "runner", "--dir", e.dir.Runner(), "--work", e.dir.Work(), "--provider-mirror", mirror,
 		"--tofu", e.tool.path, "--sandbox", e.tool.sandbox, "--capacity", strconv.Itoa(e.concurrency())}
 	e.local.Env = runnerEnvironment()
-	go e.local.Run(ctx) //nolint:errcheck // logs what goes wrong and goes on
+	build, err := e.local.Build(e.opts.Version)
+	if err != nil {
+		return err
+	}
+	e.local.Command = append(e.local.Command, "--build", build)
+	e.executor.Expect(build)
 	return nil
 }
 
