@@ -70,7 +70,7 @@ func (s *session) push(ctx context.Context, dir string, key types.NamespacedName
 		return content.Pushed{}, fmt.Errorf("push %s: %w", dir, err)
 	}
 	defer func() { err = errors.Join(err, archive.Close(), os.Remove(archive.Name())) }()
-	_, stats, err := source.Pack(ctx, dir, archive, source.PackOptions{})
+	_, stats, err := source.Pack(ctx, dir, archive, source.PackOptions{MaxPacked: maxPushed})
 	if err != nil {
 		return content.Pushed{}, err
 	}
@@ -86,3 +86,7 @@ func (s *session) push(ctx context.Context, dir string, key types.NamespacedName
 	}
 	return pushed, nil
 }
+
+// maxPushed only keeps a mistake, such as pushing a home directory, from filling the disk: what is too large is for the
+// server to say (--max-archive there).
+const maxPushed = 16 << 30

@@ -5,8 +5,10 @@ package cli
 
 import (
 	"log/slog"
+	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/yuba-dev/yuba/internal/server"
 	"github.com/yuba-dev/yuba/internal/version"
@@ -45,6 +47,8 @@ func addServerFlags(cmd *cobra.Command, o *server.Common) {
 	flags.StringVar(&o.ProviderMirror, "provider-mirror", "", "a filesystem mirror of providers (default DATA-DIR/providers)")
 	flags.StringVar(&o.BlobURL, "blob-url", "", "where to keep archives, logs, plans and states, such as s3://BUCKET (default in the data directory)")
 	flags.IntVar(&o.Concurrency, "concurrency", 0, "how many runs are carried out at a time (default one for each core)")
+	flags.DurationVar(&o.RunTimeout, "run-timeout", 2*time.Hour, "how long one tofu process may take before it is asked to stop")
+	flags.String("max-archive", "1Gi", "how large a source archive may be")
 	flags.BoolVar(&o.AllowCrossNamespace, "allow-cross-namespace", false, "let stacks use sources of other namespaces")
 	flags.StringVar(&o.LogFormat, "log-format", "text", "the log's format: text or json")
 	flags.BoolVarP(&o.Verbose, "verbose", "v", false, "log more")
@@ -56,6 +60,14 @@ func (a *app) completeServer(cmd *cobra.Command, o *server.Common) error {
 	if o.Concurrency < 0 {
 		return usageErrorf(cmd, "--concurrency %d: want a number above 0", o.Concurrency)
 	}
+	size, err := resource.ParseQuantity(cmd.Flag("max-archive").Value.String())
+	if err != nil || size.Value() <= 0 {
+		return usageErrorf(cmd, "--max-archive %s: want a size such as 512Mi or 2Gi", cmd.Flag("max-archive").Value)
+	}
+	if o.RunTimeout <= 0 {
+		return usageErrorf(cmd, "--run-timeout %s: want a time above 0, such as 6h", o.RunTimeout)
+	}
+	o.MaxArchive = size.Value()
 	log, err := a.logger(cmd, o.LogFormat, o.Verbose)
 	if err != nil {
 		return err

@@ -167,7 +167,8 @@ func DefaultLimits() Limits {
 	return Limits{
 		Timeout: Duration(2 * time.Hour), Grace: Duration(5 * time.Minute),
 		LogBytes: 64 * mib, PlanBytes: 256 * mib, StateBytes: 256 * mib,
-		ArchiveBytes: 1024 * mib, UnpackedBytes: 8 * 1024 * mib, Entries: 500_000,
+		// As internal/source has them, so that what is pushed is what is unpacked.
+		ArchiveBytes: 1024 * mib, UnpackedBytes: 4 * 1024 * mib, Entries: 200_000,
 	}
 }
 

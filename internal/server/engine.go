@@ -52,6 +52,10 @@ type Common struct {
 	ProviderMirror string
 	// Concurrency is how many runs are carried out at a time; 0 means one for each core, at least two.
 	Concurrency int
+	// RunTimeout is how long one tofu process may take before it is asked to stop, and MaxArchive how many bytes a source
+	// archive may have; 0 means run.DefaultLimits'.
+	RunTimeout time.Duration
+	MaxArchive int64
 	// AllowCrossNamespace lets stacks name sources of other namespaces.
 	AllowCrossNamespace bool
 	// LogFormat is "text" or "json".
@@ -136,8 +140,17 @@ func openBlobs(ctx context.Context, opts Common, dir datadir.Dir) (*blob.Store, 
 	return blob.Open(ctx, url, key)
 }
 
-// maxArchive bounds a source archive, in bytes.
-const maxArchive = 1 << 30
+// limits are what one run may take on this server.
+func (o Common) limits() run.Limits {
+	l := run.DefaultLimits()
+	if o.RunTimeout > 0 {
+		l.Timeout = run.Duration(o.RunTimeout)
+	}
+	if o.MaxArchive > 0 {
+		l.ArchiveBytes = o.MaxArchive
+	}
+	return l
+}
 
 func (e *engine) addControllers(ctx context.Context, direct client.Client) error {
 	e.local = &executor.Local{Dir: e.dir.Runner(), Log: e.opts.Log}
@@ -150,8 +163,8 @@ func (e *engine) addControllers(ctx context.Context, direct client.Client) error
 	}
 	r := &stack.Reconciler{
 		Client: e.manager.GetClient(), Reader: direct, Events: e.manager.GetEventRecorder("yuba"), States: e.states,
-		Source:              &stack.Sources{Reader: direct, Store: e.blobs, MaxArchive: maxArchive, HTTP: &http.Client{Timeout: 10 * time.Minute}},
-		AllowCrossNamespace: e.opts.AllowCrossNamespace, Limits: run.DefaultLimits(), Now: time.Now, Log: e.opts.Log,
+		Source:              &stack.Sources{Reader: direct, Store: e.blobs, MaxArchive: e.opts.limits().ArchiveBytes, HTTP: &http.Client{Timeout: 10 * time.Minute}},
+		AllowCrossNamespace: e.opts.AllowCrossNamespace, Limits: e.opts.limits(), Now: time.Now, Log: e.opts.Log,
 	}
 	e.executor, err = executor.New(executor.Options{
 		Blobs: e.blobs, States: e.states, LiveDir: filepath.Join(e.dir.Runner(), "live"), Credential: credential,
@@ -176,7 +189,7 @@ func (e *engine) addControllers(ctx context.Context, direct client.Client) error
 		return fmt.Errorf("set up the stack controller: %w", err)
 	}
 	e.content = &content.Handler{Client: direct, Reader: direct, Runs: e.executor, States: e.states, Artifacts: e.blobs,
-		MaxArchive: maxArchive, Holder: holder(), Version: e.opts.Version, Log: e.opts.Log, Server: e.info}
+		MaxArchive: e.opts.limits().ArchiveBytes, Holder: holder(), Version: e.opts.Version, Log: e.opts.Log, Server: e.info}
 	return nil
 }
 
