@@ -30,11 +30,22 @@ type machine struct {
 }
 
 func describeMachine(p programs) machine {
-	m := machine{OS: runtime.GOOS + "/" + runtime.GOARCH, Cores: runtime.NumCPU(), Yuba: firstLine(p.yuba, "version", "--client"), Tofu: firstLine(p.tofu, "version")}
+	m := machine{OS: runtime.GOOS + "/" + runtime.GOARCH, Cores: runtime.NumCPU(), Yuba: firstLine(p.yuba, "version", "--client"), Tofu: tofuVersion(p.tofu)}
 	if text, err := os.ReadFile("/proc/loadavg"); err == nil {
 		m.Load = strings.Join(strings.Fields(string(text))[:3], " ")
 	}
 	return m
+}
+
+func tofuVersion(tofu string) string {
+	var answer struct {
+		Version string `json:"terraform_version"`
+	}
+	out, err := exec.Command(tofu, "version", "-json").Output()
+	if err != nil || json.Unmarshal(out, &answer) != nil {
+		return "tofu of an unknown version"
+	}
+	return "tofu " + answer.Version
 }
 
 func firstLine(program string, args ...string) string {
