@@ -37,6 +37,7 @@ two controllers must not work on the same objects.`,
 			return err
 		}
 		o.Config, o.Out = config, a.out
+		server.LogKubernetes(o.Log)
 		return server.RunController(cmd.Context(), o)
 	}
 	return cmd

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"path/filepath"
 	"strings"
 	"time"
@@ -35,13 +36,18 @@ type ControllerOptions struct {
 	Ready func(contentURL string)
 }
 
+// LogKubernetes has Kubernetes' packages log where the controllers do. That is a setting of the whole process, which the
+// embedded home makes for itself.
+func LogKubernetes(log *slog.Logger) {
+	klog.SetLogger(logr.FromSlogHandler(quieter{log.With("component", "kubernetes").Handler()}))
+}
+
 // RunController runs the controllers and the local executor against an API until ctx ends. The API must serve the kind
 // already; a tofu-controller that is alive there is not disturbed: RunController refuses to start.
 func RunController(ctx context.Context, opts ControllerOptions) (err error) {
 	if err := checkAddress("--content-address", opts.ContentAddress, opts.AllowNonLoopback, opts.Log); err != nil {
 		return err
 	}
-	klog.SetLogger(logr.FromSlogHandler(quieter{opts.Log.With("component", "kubernetes").Handler()}))
 	dir, err := datadir.Open(opts.DataDir)
 	if err != nil {
 		return err
@@ -64,6 +70,10 @@ func RunController(ctx context.Context, opts ControllerOptions) (err error) {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	asked := ctx
+	if ctx, err = takeAPI(ctx, opts.Config, direct, holder()+":"+string(dir)); err != nil {
+		return err
+	}
 	e, err := newEngine(ctx, opts.Common, dir, opts.Config, t)
 	if err != nil {
 		return err
@@ -90,6 +100,9 @@ func RunController(ctx context.Context, opts ControllerOptions) (err error) {
 	go e.sayWorking(ctx, opts, url)
 	if err := e.manager.Start(ctx); err != nil && ctx.Err() == nil {
 		return fmt.Errorf("the controllers ended: %w", err)
+	}
+	if asked.Err() == nil {
+		return context.Cause(ctx)
 	}
 	return nil
 }

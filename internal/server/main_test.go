@@ -39,6 +39,7 @@ func runAsRunner(args []string) error {
 	flags.StringVar(&o.Tofu, "tofu", "", "")
 	flags.StringVar(&o.Sandbox, "sandbox", "", "")
 	flags.IntVar(&o.Capacity, "capacity", 0, "")
+	flags.StringVar(&o.Build, "build", "", "")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
