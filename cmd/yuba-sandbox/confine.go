@@ -26,7 +26,9 @@ const (
 	// writeDir leaves out device files: nothing tofu runs has to make any.
 	writeDir = ll.AccessFSRemoveDir | ll.AccessFSRemoveFile | ll.AccessFSMakeDir |
 		ll.AccessFSMakeReg | ll.AccessFSMakeSock | ll.AccessFSMakeFifo | ll.AccessFSMakeSym | ll.AccessFSRefer
-	files = readFile | writeFile | execFile
+	// connect is to sockets of programs outside that have a path, such as those of container engines.
+	connect = ll.AccessFSResolveUnix
+	files   = readFile | writeFile | execFile | connect
 )
 
 // handled is what the kernel of an ABI version can restrict, among what is to be.
@@ -44,6 +46,9 @@ func handled(abi int) (files, scopes uint64) {
 	}
 	if abi >= 6 {
 		scopes = ll.ScopeAbstractUnixSocket | ll.ScopeSignal
+	}
+	if abi >= 9 {
+		files |= connect
 	}
 	return files, scopes
 }
@@ -73,9 +78,9 @@ func confine(o options) error {
 		paths  []string
 		access uint64
 	}{
-		{o.rw, readFile | writeFile | execFile | readDir | writeDir},
+		{o.rw, readFile | writeFile | execFile | readDir | writeDir | connect},
 		{o.rx, readFile | execFile | readDir},
-		{o.ro, readFile | readDir},
+		{o.ro, readFile | readDir | connect},
 	} {
 		for _, path := range list.paths {
 			if err := allow(ruleset, path, list.access&rights); err != nil {
