@@ -20,8 +20,21 @@ import (
 	"github.com/yuba-dev/yuba/internal/run"
 )
 
-// oldestTool is the oldest version that writes what is read here: machine-readable output of plan and apply.
-const oldestTool = ">= 1.1.0-0"
+// OldestTool is the oldest version of tofu or terraform that runs can use: it writes plans and applies for machines and
+// makes a workspace when it selects it.
+const OldestTool = "1.5.0-0"
+
+// CheckVersion says whether a tool of this version can be used, for the server at its start and for each run.
+func CheckVersion(path, version string) error {
+	v, err := semver.NewVersion(version)
+	if err != nil {
+		return fmt.Errorf("ask %s for its version: it says %q: %w", path, version, err)
+	}
+	if v.LessThan(semver.MustParse(OldestTool)) {
+		return fmt.Errorf("%s is version %s, which is too old: Yuba needs 1.5 or newer. Install a newer one, or name it when starting Yuba:\n    yuba up --tofu PATH", path, v)
+	}
+	return nil
+}
 
 // tool is a program that plans and applies.
 type tool struct {
@@ -125,16 +138,15 @@ func (t tool) jsonInit() bool {
 
 // check compares with what is wanted.
 func (t tool) check(want run.Tool) error {
-	version, err := semver.NewVersion(t.version)
-	if err != nil {
-		return failed(run.FailureTool, "read the version %q of %s: %w", t.version, t.path, err)
-	}
-	oldest, _ := semver.NewConstraint(oldestTool) // a constant
-	if !oldest.Check(version) {
-		return failed(run.FailureTool, "%s is %s %s, which is too old: Yuba needs 1.1 or newer. Install a newer one, or name it when starting Yuba:\n    yuba up --tofu PATH", t.path, t.name, t.version)
+	if err := CheckVersion(t.path, t.version); err != nil {
+		return failed(run.FailureTool, "%w", err)
 	}
 	if want.Version == "" {
 		return nil
+	}
+	version, err := semver.NewVersion(t.version)
+	if err != nil {
+		return failed(run.FailureTool, "read the version %q of %s: %w", t.version, t.path, err)
 	}
 	constraint, err := semver.NewConstraint(want.Version)
 	if err != nil {

@@ -14,8 +14,9 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/Masterminds/semver/v3"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/yuba-dev/yuba/internal/runner"
 )
 
 // tool is the program that runs use by default and the launcher that confines it.
@@ -24,9 +25,6 @@ type tool struct {
 	sandbox       string
 	confined      bool
 }
-
-// oldest is the oldest tofu that has all that Yuba asks of it: init speaks JSON since then.
-var oldest = semver.MustParse("1.11.0-0")
 
 // findTool looks for tofu: where it was told to, beside this program, on PATH; terraform on PATH comes last.
 func findTool(ctx context.Context, wanted string) (tool, error) {
@@ -99,14 +97,7 @@ func toolVersion(ctx context.Context, path string) (string, error) {
 	if err := json.Unmarshal(out, &answer); err != nil {
 		return "", fmt.Errorf("ask %s for its version: %w", path, err)
 	}
-	v, err := semver.NewVersion(answer.Version)
-	if err != nil {
-		return "", fmt.Errorf("ask %s for its version: it says %q: %w", path, answer.Version, err)
-	}
-	if v.LessThan(oldest) {
-		return "", fmt.Errorf("%s is version %s; Yuba needs %s or newer. Name another one with --tofu", path, v, oldest.Original())
-	}
-	return v.String(), nil
+	return answer.Version, runner.CheckVersion(path, answer.Version)
 }
 
 func (e *engine) concurrency() int {
