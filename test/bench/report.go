@@ -41,7 +41,9 @@ func tofuVersion(tofu string) string {
 	var answer struct {
 		Version string `json:"terraform_version"`
 	}
-	out, err := exec.Command(tofu, "version", "-json").Output()
+	cmd := exec.Command(tofu, "version", "-json")
+	cmd.Env = []string{"HOME=/nonexistent"} // no configuration that this shell may name
+	out, err := cmd.Output()
 	if err != nil || json.Unmarshal(out, &answer) != nil {
 		return "tofu of an unknown version"
 	}
