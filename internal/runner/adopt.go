@@ -155,7 +155,7 @@ func (j *job) survivor() *process {
 		j.journal.Process = record
 		j.mu.Unlock()
 	}
-	return &process{step: record.Step, pid: record.PID, limits: j.spec.Limits, note: j.log.note}
+	return adopted(record, j.spec.Limits, j.log.note)
 }
 
 // sessionIn finds a process that leads a session and works in dir.
@@ -179,8 +179,10 @@ func sessionIn(dir string) int {
 // giveUp ends a run in which nothing was changed yet, or whose apply was done with.
 func (j *job) giveUp(p *process) error {
 	if p != nil {
+		j.stop.attach(p)
 		p.interrupt("its runner died")
 		p.wait()
+		j.stop.attach(nil)
 	}
 	if j.journal.ApplyStarted {
 		return j.awaitApply(nil)
@@ -202,8 +204,13 @@ func (j *job) awaitApply(p *process) error {
 	}
 	j.processes.Add(1)
 	defer j.processes.Add(-1)
+	j.stop.attach(p)
 	f, err := j.follow(run.StepApply, j.spec.Backend.Kind == run.BackendManaged, false)
 	if err != nil {
+		if p != nil { // what it leaves is taken when it has ended
+			p.wait()
+			j.stop.attach(nil)
+		}
 		return err
 	}
 	if j.journal.Process.Step != run.StepApply { // a later step had begun: the log has all of the apply
@@ -212,7 +219,6 @@ func (j *job) awaitApply(p *process) error {
 	var e exit
 	if p != nil {
 		p.watchTime(j.journal.Process.age())
-		j.stop.attach(p)
 		e = p.wait()
 		j.stop.attach(nil)
 	}

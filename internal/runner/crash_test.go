@@ -308,7 +308,7 @@ func TestTimeoutSendsOneInterrupt(t *testing.T) {
 func TestProcessThatDoesNotStopIsKilled(t *testing.T) {
 	b := newBench(t).start()
 	r := b.server.submit(b.stack("stubborn", run.OperationPlanAndApply, program(gated)))
-	r.spec.Limits.Timeout, r.spec.Limits.Grace = run.Duration(time.Second), run.Duration(time.Millisecond)
+	r.spec.Limits.Timeout, r.spec.Limits.Grace = run.Duration(time.Second), run.Duration(time.Nanosecond)
 	result := b.server.finished(r)
 	if result.Class != run.FailureLimit || result.Outcome != run.OutcomeInterrupted || !strings.Contains(string(r.log), "SIGKILL") {
 		t.Errorf("%+v\n%s", result, r.log)

@@ -246,6 +246,13 @@ func (s *stopper) attach(p *process) {
 	}
 }
 
+// attached is the process that a wish would reach, nil without one.
+func (s *stopper) attached() *process {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.process
+}
+
 // until returns a context that ends with the first wish, for waiting that changes nothing.
 func (s *stopper) until(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)

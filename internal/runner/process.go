@@ -24,6 +24,7 @@ type process struct {
 	step   run.Step
 	pid    int
 	cmd    *exec.Cmd // nil for an adopted one
+	fd     int       // of an adopted one: it means this process for ever, unlike the number; -1 without
 	limits run.Limits
 	note   func(format string, args ...any)
 
@@ -70,7 +71,7 @@ func (p *process) interrupt(reason string) {
 	}
 	p.interrupted = reason
 	p.note("Asking tofu to stop (SIGINT): %s", reason)
-	_ = unix.Kill(p.pid, unix.SIGINT) // it may have ended by itself
+	p.signal(unix.SIGINT)
 	p.afterLocked(time.Duration(p.limits.Grace), func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -79,8 +80,44 @@ func (p *process) interrupt(reason string) {
 		}
 		p.killed = true
 		p.note("Killing tofu (SIGKILL): it did not stop within %s", time.Duration(p.limits.Grace))
-		_ = unix.Kill(-p.pid, unix.SIGKILL)
+		p.killGroup()
 	})
+}
+
+// signal reaches the process itself; it may have ended. Until a child is waited for, its number is nobody else's.
+func (p *process) signal(s unix.Signal) {
+	if p.cmd == nil && p.fd >= 0 {
+		_ = unix.PidfdSendSignal(p.fd, s, nil, 0)
+		return
+	}
+	_ = unix.Kill(p.pid, s)
+}
+
+// killGroup kills what is in the process' group, if the process is still there to hold the group's number.
+func (p *process) killGroup() {
+	if p.cmd == nil && p.fd >= 0 {
+		const toGroup = 1 << 2 // PIDFD_SIGNAL_PROCESS_GROUP, of Linux 6.9
+		err := unix.PidfdSendSignal(p.fd, unix.SIGKILL, nil, toGroup)
+		if !errors.Is(err, unix.EINVAL) || unix.PidfdSendSignal(p.fd, 0, nil, 0) != nil {
+			return
+		}
+	}
+	_ = unix.Kill(-p.pid, unix.SIGKILL)
+}
+
+// adopted takes hold of a recorded process, nil when it has ended.
+func adopted(record *processRecord, limits run.Limits, note func(string, ...any)) *process {
+	fd, err := unix.PidfdOpen(record.PID, 0)
+	if err != nil {
+		fd = -1 // the kernel is older than tofu's own Go runtime supports, or the process has ended
+	}
+	if !record.alive() { // asked when the number can no longer change its meaning
+		if fd >= 0 {
+			unix.Close(fd)
+		}
+		return nil
+	}
+	return &process{step: record.Step, pid: record.PID, fd: fd, limits: limits, note: note}
 }
 
 func (p *process) after(d time.Duration, f func()) {
@@ -97,7 +134,7 @@ func (p *process) afterLocked(d time.Duration, f func()) {
 // holds the group's number, so that nobody else's group can be hit.
 func (p *process) wait() exit {
 	if p.cmd == nil {
-		waitPidfd(p.pid)
+		waitPidfd(p.fd)
 	} else {
 		for {
 			err := unix.Waitid(unix.P_PID, p.pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
@@ -112,6 +149,10 @@ func (p *process) wait() exit {
 		timer.Stop()
 	}
 	e := exit{interrupted: p.interrupted, timedOut: p.timedOut, killed: p.killed}
+	if p.cmd == nil && p.fd >= 0 {
+		unix.Close(p.fd)
+		p.fd = -1
+	}
 	p.mu.Unlock()
 	if p.cmd == nil {
 		return e
@@ -130,12 +171,10 @@ func (p *process) wait() exit {
 }
 
 // waitPidfd waits for a process that is not our child.
-func waitPidfd(pid int) {
-	fd, err := unix.PidfdOpen(pid, 0)
-	if err != nil {
-		return // it has ended, or the kernel is older than tofu's own Go runtime supports
+func waitPidfd(fd int) {
+	if fd < 0 {
+		return
 	}
-	defer unix.Close(fd)
 	for {
 		_, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, -1)
 		if !errors.Is(err, unix.EINTR) {

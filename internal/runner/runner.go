@@ -327,11 +327,16 @@ func (r *runner) begin(j *job, do func()) {
 	}()
 }
 
-// guard keeps a mistake in one job from ending the others. The job's spool stays for whoever looks into it.
+// guard keeps a mistake in one job from ending the others. Its tofu is stopped first: until that has ended the run is
+// not over, and nobody else may work in its directory. The job's spool stays for whoever looks into it.
 func (r *runner) guard(j *job, do func()) {
 	defer func() {
 		if problem := recover(); problem != nil {
 			r.opts.Log.Error("a run ended in a panic. This is a bug in Yuba.", "run", j.id, "panic", problem, "stack", string(debug.Stack()))
+			if p := j.stop.attached(); p != nil {
+				p.interrupt("its run ended in a panic, which is a bug in Yuba")
+				p.wait()
+			}
 			j.unclaim()
 			if j.space != nil {
 				j.space.close()

@@ -69,7 +69,6 @@ func (j *job) tofu(ctx context.Context, c command) (*plan.Stream, exit, error) {
 		return nil, exit{}, err
 	}
 	j.processes.Add(1)
-	j.stop.attach(p)
 	e := p.wait()
 	j.stop.attach(nil)
 	j.processes.Add(-1)
@@ -119,12 +118,13 @@ func (j *job) start(c command, out, errs *os.File) (*process, error) {
 		return nil, failed(run.FailureTool, "start %s: %w", j.opts.Sandbox, err)
 	}
 	p := &process{step: c.step, pid: cmd.Process.Pid, cmd: cmd, limits: j.spec.Limits, note: j.log.note}
+	j.stop.attach(p) // from here on whoever ends the job ends it, too
+	p.watchTime(0)
 	j.mu.Lock()
 	j.journal.Steps = j.result.Steps
 	j.journal.Process = record(c.step, p.pid, j.logStart)
 	j.saveJournal()
 	j.mu.Unlock()
-	p.watchTime(0)
 	return p, nil
 }
 

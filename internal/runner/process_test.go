@@ -1,0 +1,78 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"log/slog"
+	"os/exec"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/yuba-dev/yuba/internal/run"
+)
+
+// lasting starts a program that ends when it is told to only.
+func lasting(t *testing.T, limits run.Limits) (*exec.Cmd, *process) {
+	t.Helper()
+	cmd := exec.Command("/bin/sleep", "1000")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+	})
+	return cmd, &process{step: run.StepApply, pid: cmd.Process.Pid, cmd: cmd, limits: limits, note: func(string, ...any) {}}
+}
+
+func TestPanicOfAJobStopsItsToolBeforeTheJobIsOver(t *testing.T) {
+	r := &runner{opts: Options{Log: slog.New(slog.DiscardHandler), Dir: t.TempDir()}, active: map[string]*job{}, finished: make(chan struct{}, 1)}
+	j := r.newJob("r1", "")
+	_, p := lasting(t, run.Limits{Grace: run.Duration(time.Minute)})
+	activeAtTheEnd := make(chan bool, 1)
+	p.note = func(string, ...any) { // it is about to be asked to stop
+		r.mu.Lock()
+		activeAtTheEnd <- r.active["r1"] != nil
+		r.mu.Unlock()
+	}
+	r.begin(j, func() {
+		j.stop.attach(p)
+		panic("a mistake")
+	})
+	r.group.Wait()
+	if startTime(p.pid) != "" {
+		t.Error("the tool still runs")
+	}
+	if len(activeAtTheEnd) != 1 || !<-activeAtTheEnd || r.active["r1"] != nil {
+		t.Error("the job was over before its tool, or never")
+	}
+}
+
+func TestAdoptedProcessIsTheOneThatWasRecorded(t *testing.T) {
+	note := func(string, ...any) {}
+	for name, grace := range map[string]time.Duration{"it stops when it is asked": time.Minute, "it is killed with its group": time.Nanosecond} {
+		t.Run(name, func(t *testing.T) {
+			cmd, _ := lasting(t, run.Limits{})
+			recorded := record(run.StepApply, cmd.Process.Pid, 0)
+			other := *recorded
+			other.Start = "1"
+			if p := adopted(&other, run.Limits{}, note); p != nil {
+				t.Fatal("another process of the same number was adopted")
+			}
+			p := adopted(recorded, run.Limits{Grace: run.Duration(grace)}, note)
+			if p == nil || p.fd < 0 {
+				t.Fatalf("not adopted: %+v", p)
+			}
+			p.interrupt("the test says so")
+			if e := p.wait(); e.known || e.interrupted == "" {
+				t.Errorf("%+v", e)
+			}
+			if p.signal(syscall.SIGINT); adopted(recorded, run.Limits{}, note) != nil {
+				t.Error("it was adopted after its end")
+			}
+		})
+	}
+}
