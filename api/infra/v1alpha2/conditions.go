@@ -124,12 +124,8 @@ const (
 const (
 	// ReasonSuspended: spec.suspend holds the stack.
 	ReasonSuspended = meta.SuspendedReason
-	// ReasonInvalidSpec: fields of the object contradict each other, or it names no program.
-	ReasonInvalidSpec = "InvalidSpec"
 	// ReasonFieldNotSupported: a field of the object has no effect yet, and ignoring it could do harm: nothing runs.
 	ReasonFieldNotSupported = "FieldNotSupported"
-	// ReasonPlanNotFound: spec.approvePlan names a plan that does not wait: an old one, or one that never was.
-	ReasonPlanNotFound = "PlanNotFound"
 	// ReasonPlanRejected: somebody rejected the pending plan.
 	ReasonPlanRejected = "PlanRejected"
 	// ReasonRunInterrupted: the tool or its runner died in the middle of an apply. Nothing is applied before a fresh plan.
