@@ -68,6 +68,9 @@ func Start(ctx context.Context, options Options) (*Server, error) {
 	if options.TLS.ClientAuth != tls.RequireAndVerifyClientCert {
 		return nil, fmt.Errorf("start etcd: its TLS configuration admits clients without a certificate. This is a bug in Yuba")
 	}
+	if err := begin(options.Dir); err != nil {
+		return nil, err
+	}
 	member, err := embed.StartEtcd(configuration(options))
 	if err != nil {
 		return nil, fmt.Errorf("start etcd in %s: %w", options.Dir, err)
@@ -80,6 +83,10 @@ func Start(ctx context.Context, options Options) (*Server, error) {
 	case <-ctx.Done():
 		member.Close()
 		return nil, fmt.Errorf("start etcd in %s: %w", options.Dir, ctx.Err())
+	}
+	if err := begun(options.Dir); err != nil {
+		member.Close()
+		return nil, err
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

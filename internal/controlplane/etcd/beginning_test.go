@@ -1,0 +1,59 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package etcd
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"go.uber.org/zap"
+
+	"go.etcd.io/etcd/server/v3/storage/wal"
+	"go.etcd.io/raft/v3/raftpb"
+)
+
+// cutShort leaves what a member leaves that is killed after it made its log and before it wrote to it: started as it is,
+// it has no members and elects no leader.
+func cutShort(t *testing.T, dir string) {
+	t.Helper()
+	if err := begin(dir); err != nil {
+		t.Fatal(err)
+	}
+	for _, sub := range []string{"snap", "wal"} {
+		if err := os.MkdirAll(filepath.Join(dir, memberDir, sub), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Remove(filepath.Join(dir, memberDir, "wal")); err != nil {
+		t.Fatal(err)
+	}
+	log, err := wal.Create(zap.NewNop(), filepath.Join(dir, memberDir, "wal"), []byte{8, 1, 16, 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := log.Save(raftpb.HardState{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestFirstStartThatWasCutShortIsBegunAnew(t *testing.T) {
+	f := newFixture(t)
+	dir := filepath.Join(t.TempDir(), "etcd")
+	cutShort(t, dir)
+	server := f.start(t, dir, nil)
+	put(t, connect(t, server, f.client), "key", "kept")
+	if _, err := os.Stat(filepath.Join(dir, beginningName)); !os.IsNotExist(err) {
+		t.Errorf("the mark of a beginning is still there: %v", err)
+	}
+	server.Stop()
+
+	again := f.start(t, dir, nil)
+	if got := get(t, connect(t, again, f.client), "key"); got != "kept" {
+		t.Errorf("a later start holds %q", got)
+	}
+}
