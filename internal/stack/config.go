@@ -4,6 +4,7 @@
 package stack
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -36,6 +37,10 @@ func (p *configProblem) Error() string { return p.message }
 func configure(obj *infrav1.Terraform, prog *program, in *inputs.Inputs) (*configuration, error) {
 	if refused := refusedFields(&obj.Spec); refused != "" {
 		return nil, &configProblem{infrav1.ReasonFieldNotSupported, refused}
+	}
+	if prog.template {
+		return nil, &configProblem{infrav1.ReasonFieldNotSupported, "The source has a main.tf.tpl, which this version does not render yet, " +
+			"and leaving out what it declares could destroy that. Nothing runs"}
 	}
 	if err := prog.diags.AsError(); err != nil {
 		return nil, &configProblem{infrav1.ReasonInitFailed, err.Error()}
@@ -100,6 +105,10 @@ func refusedFields(s *infrav1.TerraformSpec) string {
 	add(s.CliConfigSecretRef != nil, "cliConfigSecretRef")
 	add(len(s.Webhooks) > 0, "webhooks")
 	add(len(s.DependsOn) > 0, "dependsOn")
+	// A state in another cluster would be looked for here, not found, and begun anew.
+	b := s.BackendConfig
+	add(b != nil && b.ConfigPath != "" && !b.Disable && b.CustomConfiguration == "", "backendConfig.configPath")
+	add(s.Values != nil && bytes.Contains(s.Values.Raw, []byte("${{")), "values with ${{ }} templates")
 	if len(names) == 0 {
 		return ""
 	}

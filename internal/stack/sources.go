@@ -56,6 +56,8 @@ type moduleKey struct{ digest, dir string }
 type readModule struct {
 	module *module.Module
 	diags  diagnostic.List
+	// template is true when the module's main.tf is to be rendered from a main.tf.tpl.
+	template bool
 }
 
 // program is a stack's source as it is now.
@@ -63,6 +65,7 @@ type program struct {
 	artifact run.Artifact
 	module   *module.Module
 	diags    diagnostic.List
+	template bool
 }
 
 // sourceError says why there is no program, for people.
@@ -83,7 +86,7 @@ func (s *Sources) Find(ctx context.Context, obj *infrav1.Terraform, crossNamespa
 	if err != nil {
 		return nil, err
 	}
-	return &program{artifact: a, module: m.module, diags: m.diags}, nil
+	return &program{artifact: a, module: m.module, diags: m.diags, template: m.template}, nil
 }
 
 func cleanDir(dir string) string {
@@ -234,10 +237,14 @@ func (s *Sources) readModule(ctx context.Context, digest, dir string) (*readModu
 		return nil, fmt.Errorf("read the source archive %s: %w", digest, err)
 	}
 	defer archive.Close() //nolint:errcheck // read only
-	found := dir == ""
+	found, template := dir == "", false
 	files, err := source.Files(ctx, archive, source.Limits{MaxPacked: s.MaxArchive}, digest, maxModuleBytes, func(name string) bool {
 		found = found || name == dir || strings.HasPrefix(name, dir+"/")
-		return strings.TrimPrefix(path.Dir(name), ".") == dir && module.IsConfigFile(name)
+		if strings.TrimPrefix(path.Dir(name), ".") != dir {
+			return false
+		}
+		template = template || path.Base(name) == templateName
+		return module.IsConfigFile(name)
 	})
 	if err != nil {
 		return nil, &sourceError{message: fmt.Sprintf("the source archive %s cannot be read: %s", digest, err)}
@@ -249,7 +256,7 @@ func (s *Sources) readModule(ctx context.Context, digest, dir string) (*readModu
 	for name, content := range files {
 		byName[path.Base(name)] = content
 	}
-	m = &readModule{}
+	m = &readModule{template: template}
 	m.module, m.diags = module.Parse(byName)
 	s.remember(key, m)
 	return m, nil
@@ -268,6 +275,9 @@ func (s *Sources) remember(key moduleKey, m *readModule) {
 	s.modules[key] = m
 	s.order = append(s.order, key)
 }
+
+// templateName is the file that tofu-controller renders into main.tf.
+const templateName = "main.tf.tpl"
 
 // maxModuleBytes is what is read of one module's own files: more than any real one has.
 const maxModuleBytes = 8 << 20

@@ -40,6 +40,14 @@ func TestBadProgramsAndInputsAreNamedBeforeAnythingRuns(t *testing.T) {
 		"a field that would do harm if it were ignored stops the stack": {
 			inline(ns, "unsupported", greeting, variable("name", "x"), func(o *infrav1.Terraform) { o.Spec.TfVarsFiles = []string{"a.tfvars"} }),
 			infrav1.ReasonFieldNotSupported, []string{"spec.tfVarsFiles"}},
+		"a template that would be left out stops the stack": {
+			inline(ns, "template", "", func(o *infrav1.Terraform) { o.Spec.Inline = map[string]string{"main.tf.tpl": "{{ .x }}"} }),
+			infrav1.ReasonFieldNotSupported, []string{"main.tf.tpl"}},
+		"a state in another cluster stops the stack": {
+			inline(ns, "elsewhere", greeting, variable("name", "x"), func(o *infrav1.Terraform) {
+				o.Spec.BackendConfig = &infrav1.BackendConfigSpec{ConfigPath: "/tmp/kubeconfig"}
+			}),
+			infrav1.ReasonFieldNotSupported, []string{"spec.backendConfig.configPath"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			y.create(t, c.obj)
