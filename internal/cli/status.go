@@ -137,6 +137,8 @@ func (v *statusView) plan() {
 			standing = "is rejected"
 		case v.t.Spec.PlanOnly:
 			standing = "is not to be applied (planOnly)"
+		case v.t.DriftOnly():
+			standing = "is not to be applied (approvePlan: disable)"
 		}
 		v.line("Plan", "%s %s: %s%s%s", p.Pending, standing, p.Summary, kind, v.ago(v.t.Status.LastPlanAt))
 	case p.LastApplied != "":
