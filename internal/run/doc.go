@@ -13,7 +13,7 @@
 //   - A run's id is unique for all time and is never used twice.
 //   - A token is good for one run only and dies with the run's result.
 //   - A run has exactly one result. Posting the same result again is answered like the first time.
-//   - State is shipped before the result. A result that says "applied" is only accepted after its last state.
+//   - A runner ships every state before it posts the result. The server relies on that order and does not check it.
 //   - Nothing here decides: when to run, what to approve and what follows from a result is the stack controller's.
 //
 // # The protocol
