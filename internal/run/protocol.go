@@ -7,7 +7,7 @@ import "time"
 
 // ProtocolVersion is the version this build speaks. It is raised when a runner of the version before would misread a
 // Spec or a server of the version before a Result; a server accepts this version and the one before it.
-const ProtocolVersion = 1
+const ProtocolVersion = 2
 
 // PathPrefix is where the endpoints are:
 //
@@ -22,6 +22,7 @@ const ProtocolVersion = 1
 //	PUT  {prefix}/runs/{id}/state           state bytes, header HeaderSequence counts from 1; 204 when stored
 //	PUT  {prefix}/runs/{id}/plan            the saved plan's bytes, before the result
 //	PUT  {prefix}/runs/{id}/plan.json       the redacted readable plan
+//	PUT  {prefix}/runs/{id}/plan.txt        the plan as the tool prints it, masked
 //	GET  {prefix}/runs/{id}/log             -> LogPosition: how many bytes the server has
 //	PUT  {prefix}/runs/{id}/log             log bytes, header HeaderOffset says where they belong -> LogPosition
 //	POST {prefix}/runs/{id}/continue        ContinueRequest -> ContinueResponse
@@ -96,7 +97,8 @@ type Assignment struct {
 // ContinueRequest asks whether a step may begin.
 type ContinueRequest struct {
 	Step Step `json:"step"`
-	// Plan is what was found, when Step is apply in a plan-and-apply run.
+	// Plan is what was found: when Step is apply in a plan-and-apply run, and when Step is plan, which asks for the
+	// server's review (Spec.Review).
 	Plan *PlanResult `json:"plan,omitempty"`
 }
 

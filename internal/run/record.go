@@ -76,7 +76,13 @@ func (r Record) Public() Record {
 	r.Token = ""
 	r.Spec.Variables = nil
 	r.Spec.Env = nil
-	r.Spec.LockFile = nil
+	r.Spec.LockFile, r.Spec.CLIConfig, r.Spec.Files = nil, nil, nil
+	r.Spec.Backend.Settings = nil
+	if r.Spec.StateChange != nil {
+		change := *r.Spec.StateChange
+		change.State = nil
+		r.Spec.StateChange = &change
+	}
 	if r.Result != nil {
 		result := *r.Result
 		result.Outputs, result.LockFile = nil, nil
@@ -108,6 +114,7 @@ const (
 	BlobLog      = "log.jsonl"
 	BlobPlan     = "plan"
 	BlobPlanJSON = "plan.json"
+	BlobPlanText = "plan.txt"
 )
 
 // Key is the blob key of one part of a run.

@@ -64,6 +64,12 @@ type Result struct {
 	AppliedCounts *Counts `json:"appliedCounts,omitempty"`
 	// Outputs are set when Spec.ReadOutputs asked for them: the document that `output -json` printed.
 	Outputs json.RawMessage `json:"outputs,omitempty"`
+	// Resources are set when Spec.ReadResources asked for them, in the order of the state.
+	Resources []Resource `json:"resources,omitempty"`
+	// Lock is the lock of an own backend that was in the way.
+	Lock *Lock `json:"lock,omitempty"`
+	// Text is what a state operation or its preview has to say, masked.
+	Text string `json:"text,omitempty"`
 	// StateDigest is the digest of the last state shipped; empty when none was written.
 	StateDigest string `json:"stateDigest,omitempty"`
 	// LockFile is the dependency lock file after init, when the module brings none of its own.
@@ -97,6 +103,8 @@ const (
 	FailureStalePlan Failure = "stale-plan"
 	// FailureLocked: somebody else holds the state's lock.
 	FailureLocked Failure = "locked"
+	// FailureRefused: the server refused the plan after it had looked at it, as a webhook wants.
+	FailureRefused Failure = "refused"
 	// FailureState: the state could not be read, or could not be stored although every attempt was made.
 	FailureState Failure = "state"
 	// FailureLimit: a limit of time or size was reached.
@@ -106,6 +114,22 @@ const (
 	// FailureKilled: a process was killed by a signal that Yuba did not send.
 	FailureKilled Failure = "killed"
 )
+
+// Resource is one resource that a state holds.
+type Resource struct {
+	Name string `json:"name"`
+	Type string `json:"type"`
+	// ID is what the provider calls it; empty when it has no attribute "id".
+	ID string `json:"id"`
+}
+
+// Lock is somebody's hold on a state in an own backend, as the tool tells of it.
+type Lock struct {
+	ID        string    `json:"id"`
+	Who       string    `json:"who,omitempty"`
+	Operation string    `json:"operation,omitempty"`
+	Created   time.Time `json:"created,omitzero"`
+}
 
 // Counts are numbers of resource instances.
 type Counts struct {

@@ -19,6 +19,10 @@ const (
 	OperationApply Operation = "apply"
 	// OperationPlanAndApply plans and, when there is something to do and the server agrees, applies that plan.
 	OperationPlanAndApply Operation = "plan-and-apply"
+	// OperationState changes the state and nothing else, as Spec.StateChange says, under the state's lock.
+	OperationState Operation = "state"
+	// OperationShell prepares the working directory and hands it to a person under the state's lock.
+	OperationShell Operation = "shell"
 )
 
 // Purpose says why a run was started. It changes nothing in what the runner does; records and people read it.
@@ -68,6 +72,13 @@ type Spec struct {
 	Variables map[string]Variable `json:"variables,omitempty"`
 	// Env is the environment tofu gets beside the few names the runner itself sets.
 	Env []EnvVar `json:"env,omitempty"`
+	// VarFiles are files of variables, relative to the root of the artifact, in the order in which they are given to the
+	// tool: later ones win, and all of them over Variables.
+	VarFiles []string `json:"varFiles,omitempty"`
+	// Files are written before the tool starts; they replace files of the artifact.
+	Files []File `json:"files,omitempty"`
+	// CLIConfig is the stack's own configuration file of the tool. It holds credentials.
+	CLIConfig []byte `json:"cliConfig,omitempty"`
 
 	Targets     []string `json:"targets,omitempty"`
 	Parallelism int32    `json:"parallelism,omitempty"`
@@ -75,13 +86,29 @@ type Spec struct {
 	// they have parted (spec.refreshBeforeApply).
 	RefreshOnApply bool `json:"refreshOnApply,omitempty"`
 
+	// NoPlanLock plans without the lock of an own backend (spec.plan.lock). Plans on the managed backend take none.
+	NoPlanLock bool `json:"noPlanLock,omitempty"`
+	// LockTimeout is how long the tool waits for the lock of an own backend; zero means not at all.
+	LockTimeout Duration `json:"lockTimeout,omitempty"`
+	// ForceUnlock is the id of the lock of an own backend to break before the plan; empty for none.
+	ForceUnlock string `json:"forceUnlock,omitempty"`
+	// StateChange is what OperationState does.
+	StateChange *StateChange `json:"stateChange,omitempty"`
+
 	// Plan is the saved plan to apply, for OperationApply.
 	Plan *PlanRef `json:"plan,omitempty"`
 	// Describe asks for the readable plan (one more process); a run that applies at once goes without.
 	Describe bool `json:"describe,omitempty"`
+	// Review asks the server for its word on each plan with changes, before the plan is kept or applied. It needs
+	// Describe.
+	Review bool `json:"review,omitempty"`
+	// PlanText asks for the plan as the tool prints it for people (one more process).
+	PlanText bool `json:"planText,omitempty"`
 	// ReadOutputs asks the tool for the outputs after an apply, when the server cannot read the state itself: an own
 	// backend, or an encrypted state.
 	ReadOutputs bool `json:"readOutputs,omitempty"`
+	// ReadResources asks the tool for the inventory after an apply, when the server cannot read the state itself.
+	ReadResources bool `json:"readResources,omitempty"`
 
 	Tool   Tool   `json:"tool"`
 	Limits Limits `json:"limits"`
@@ -100,6 +127,54 @@ type EnvVar struct {
 	Name   string `json:"name"`
 	Value  string `json:"value"`
 	Secret bool   `json:"secret,omitempty"`
+}
+
+// FileLocation is a directory that files of a run are written to.
+type FileLocation string
+
+const (
+	// FileInModule is the directory of the root module.
+	FileInModule FileLocation = "module"
+	// FileInHome is the run's home directory, which nothing else shares.
+	FileInHome FileLocation = "home"
+)
+
+// File is a file that is written (0600) before the tool starts.
+type File struct {
+	Location FileLocation `json:"location"`
+	// Path is relative and does not leave the location.
+	Path    string `json:"path"`
+	Content []byte `json:"content"`
+	// Secret is true for files whose content is masked and that go when the run is over.
+	Secret bool `json:"secret,omitempty"`
+}
+
+// StateVerb is a change of the state alone, as the tool's "state" commands and import make it.
+type StateVerb string
+
+const (
+	// StateMove renames a resource: Args are its old and its new address.
+	StateMove StateVerb = "mv"
+	// StateRemove forgets resources without destroying them: Args are their addresses.
+	StateRemove StateVerb = "rm"
+	// StateImport takes over an object that exists: Args are the address and the provider's id of the object.
+	StateImport StateVerb = "import"
+	// StatePush replaces the state by State.
+	StatePush StateVerb = "push"
+	// StateRollback replaces the state by the stored version that Args names.
+	StateRollback StateVerb = "rollback"
+)
+
+// StateChange is what an OperationState run does.
+type StateChange struct {
+	Verb StateVerb `json:"verb"`
+	Args []string  `json:"args,omitempty"`
+	// State is the new state, for StatePush.
+	State []byte `json:"state,omitempty"`
+	// Force lets StatePush replace a state of another lineage or a higher serial.
+	Force bool `json:"force,omitempty"`
+	// Preview says what would be done and does not do it.
+	Preview bool `json:"preview,omitempty"`
 }
 
 // Artifact names a source archive.
@@ -135,6 +210,9 @@ type Backend struct {
 	Kind BackendKind `json:"kind"`
 	// Override is the content of the override file put beside the root module; empty for none.
 	Override string `json:"override,omitempty"`
+	// Settings complete the backend's configuration at init. They may be secret: they are given in a file, not in
+	// arguments.
+	Settings map[string]string `json:"settings,omitempty"`
 }
 
 // Tool is the program to run.
