@@ -4,7 +4,6 @@
 package stack
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -88,50 +87,33 @@ func sortedEnv(env []run.EnvVar) []run.EnvVar {
 	return sorted
 }
 
-// refusedFields names fields that this version does not honour although ignoring them could do harm: they say where
-// the state is, what goes into the program or what must happen first.
+// refusedFields names the fields that this version does not honour although ignoring them could do harm: they say where
+// the state is, what goes into the program or what must happen first. [infrav1.SupportOf] knows which these are.
 func refusedFields(s *infrav1.TerraformSpec) string {
-	var names []string
-	add := func(set bool, name string) {
-		if set {
-			names = append(names, "spec."+name)
-		}
-	}
-	add(s.Cloud != nil, "cloud")
-	add(len(s.BackendConfigsFrom) > 0, "backendConfigsFrom")
-	add(len(s.TfVarsFiles) > 0, "tfVarsFiles")
-	add(len(s.FileMappings) > 0, "fileMappings")
-	add(len(s.ReadInputsFromSecrets) > 0, "readInputsFromSecrets")
-	add(s.CliConfigSecretRef != nil, "cliConfigSecretRef")
-	add(len(s.Webhooks) > 0, "webhooks")
-	add(len(s.DependsOn) > 0, "dependsOn")
-	// A state in another cluster would be looked for here, not found, and begun anew.
-	b := s.BackendConfig
-	add(b != nil && b.ConfigPath != "" && !b.Disable && b.CustomConfiguration == "", "backendConfig.configPath")
-	add(s.Values != nil && bytes.Contains(s.Values.Raw, []byte("${{")), "values with ${{ }} templates")
+	names := fieldNames(s, infrav1.SupportRefused)
 	if len(names) == 0 {
 		return ""
 	}
 	return fmt.Sprintf("This version does not honour %s yet, and ignoring that could do harm. Nothing runs", sentence(names))
 }
 
-// ignoredFields names fields that this version does not honour yet and that do no harm by it.
+// ignoredFields says which fields have no effect and do no harm by it.
 func ignoredFields(s *infrav1.TerraformSpec) []string {
-	var names []string
-	add := func(set bool, name string) {
-		if set {
-			names = append(names, "spec."+name+" has no effect yet")
-		}
+	var warnings []string
+	for _, name := range fieldNames(s, infrav1.SupportIgnored) {
+		warnings = append(warnings, name+" has no effect yet")
 	}
-	add(len(s.HealthChecks) > 0, "healthChecks")
-	add(s.EnableInventory, "enableInventory")
-	add(s.TFState != nil, "tfstate")
-	add(s.StoreReadablePlan != "" && s.StoreReadablePlan != "none", "storeReadablePlan")
-	add(s.Remediation != nil, "remediation")
-	add(s.BreakTheGlass, "breakTheGlass")
-	add(s.RunnerPodTemplate != nil, "runnerPodTemplate")
-	add(s.BranchPlanner != nil, "branchPlanner")
-	add(s.ServiceAccountName != "" && s.ServiceAccountName != "tf-runner", "serviceAccountName")
+	if names := fieldNames(s, infrav1.SupportPods); len(names) > 0 {
+		warnings = append(warnings, "Runs are processes here, not Pods. Without effect, because about Pods only: "+sentence(names))
+	}
+	return warnings
+}
+
+func fieldNames(s *infrav1.TerraformSpec, support infrav1.Support) []string {
+	var names []string
+	for _, field := range s.Unsupported(support) {
+		names = append(names, field.Name())
+	}
 	return names
 }
 

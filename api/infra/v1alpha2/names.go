@@ -38,6 +38,9 @@ const (
 // DefaultWorkspace is the workspace of a stack that names none.
 const DefaultWorkspace = "default"
 
+// DefaultServiceAccount is the service account that the Pods of runs have when a stack names none.
+const DefaultServiceAccount = "tf-runner"
+
 // Names of what belongs to a state. The kubernetes backend of OpenTofu uses the same.
 const (
 	stateSecretPrefix = "tfstate-"
