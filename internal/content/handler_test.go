@@ -8,8 +8,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -156,6 +160,47 @@ func TestALogIsFollowedUntilItsRunEnds(t *testing.T) {
 	}
 	if got := readAll(t, body); got != "one\ntwo\n" {
 		t.Errorf("log %q", got)
+	}
+}
+
+// askedRuns tells when somebody asked for a log that was not there.
+type askedRuns struct {
+	content.Runs
+	asked chan string
+}
+
+func (a askedRuns) WriteLog(ctx context.Context, stack run.Stack, id string, follow bool, w io.Writer) error {
+	err := a.Runs.WriteLog(ctx, stack, id, follow, w)
+	if errors.Is(err, run.ErrNotFound) {
+		select {
+		case a.asked <- id:
+		default:
+		}
+	}
+	return err
+}
+
+// A stack names its run a moment before the run is in hand; whoever asks in that moment waits for it.
+func TestALogIsAwaitedOnceItsRunIsNamed(t *testing.T) {
+	s := newSite(t)
+	s.status(func(st *infrav1.TerraformStatus) { st.CurrentRun = &infrav1.RunReference{ID: "r1"} })
+	runs := askedRuns{stores.runs, make(chan string, 1)}
+	mux := (&content.Handler{Reader: apitest.Client(t), Runs: runs, Log: slog.New(slog.DiscardHandler)}).ServeMux()
+	answer, over := httptest.NewRecorder(), make(chan struct{})
+	go func() {
+		defer close(over)
+		path := content.PathPrefix + "/namespaces/" + s.namespace + "/terraforms/vpc/log?follow=true"
+		mux.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
+	}()
+	if id := <-runs.asked; id != "r1" {
+		t.Errorf("asked for the log of %q", id)
+	}
+	s.begin("r1")
+	s.runner("r1", "PUT", "/log", []byte("one\n"), 0)
+	s.end("r1", run.Result{Outcome: run.OutcomeSucceeded})
+	<-over
+	if answer.Code != http.StatusOK || answer.Body.String() != "one\n" {
+		t.Errorf("answered %d %q", answer.Code, answer.Body)
 	}
 }
 

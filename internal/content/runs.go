@@ -4,10 +4,13 @@
 package content
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strconv"
+	"time"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/run"
@@ -15,7 +18,7 @@ import (
 
 // log serves a run's log: of the run named, else of the one in hand, else of the last one.
 func (h *Handler) log(w http.ResponseWriter, r *http.Request, obj *infrav1.Terraform) error {
-	stack, id := stackOf(obj), r.URL.Query().Get("run")
+	id := r.URL.Query().Get("run")
 	if id == "" {
 		var err error
 		if id, err = h.presentRun(r, obj); err != nil {
@@ -24,7 +27,7 @@ func (h *Handler) log(w http.ResponseWriter, r *http.Request, obj *infrav1.Terra
 	}
 	follow, _ := strconv.ParseBool(r.URL.Query().Get("follow")) //nolint:errcheck // anything else means no
 	body := &lateHeader{ResponseWriter: w}
-	err := h.Runs.WriteLog(r.Context(), stack, id, follow, body)
+	err := h.writeLog(r.Context(), obj, id, follow, body)
 	if err != nil && body.begun {
 		panic(http.ErrAbortHandler) // the client must see that it is not whole
 	}
@@ -34,9 +37,39 @@ func (h *Handler) log(w http.ResponseWriter, r *http.Request, obj *infrav1.Terra
 	return err
 }
 
+const (
+	// announcedPatience is how long a run may take to be in hand once its stack names it; it takes milliseconds.
+	announcedPatience = 5 * time.Second
+	announcedPause    = 20 * time.Millisecond
+)
+
+// writeLog waits for the run that the stack names, if need be: the status names a run a moment before it is in hand, and
+// whoever watches stacks may ask for its log in that moment.
+func (h *Handler) writeLog(ctx context.Context, obj *infrav1.Terraform, id string, follow bool, w io.Writer) error {
+	patience, again := time.NewTimer(announcedPatience), time.NewTicker(announcedPause)
+	defer patience.Stop()
+	defer again.Stop()
+	for {
+		err := h.Runs.WriteLog(ctx, stackOf(obj), id, follow, w)
+		if !errors.Is(err, run.ErrNotFound) || obj.Status.CurrentRun == nil || obj.Status.CurrentRun.ID != id {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-patience.C:
+			return err
+		case <-again.C:
+		}
+	}
+}
+
 func (h *Handler) presentRun(r *http.Request, obj *infrav1.Terraform) (string, error) {
 	if rec, _, ok := h.Runs.InHand(stackOf(obj)); ok {
 		return rec.Spec.ID, nil
+	}
+	if ref := obj.Status.CurrentRun; ref != nil {
+		return ref.ID, nil
 	}
 	if ref := obj.Status.LastRun; ref != nil {
 		return ref.ID, nil
