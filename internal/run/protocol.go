@@ -23,6 +23,7 @@ const ProtocolVersion = 2
 //	PUT  {prefix}/runs/{id}/plan            the saved plan's bytes, before the result
 //	PUT  {prefix}/runs/{id}/plan.json       the redacted readable plan
 //	PUT  {prefix}/runs/{id}/plan.txt        the plan as the tool prints it, masked
+//	PUT  {prefix}/runs/{id}/show.json       what the tool says about the plan, in its own schema, redacted
 //	GET  {prefix}/runs/{id}/log             -> LogPosition: how many bytes the server has
 //	PUT  {prefix}/runs/{id}/log             log bytes, header HeaderOffset says where they belong -> LogPosition
 //	POST {prefix}/runs/{id}/continue        ContinueRequest -> ContinueResponse

@@ -115,6 +115,8 @@ const (
 	BlobPlan     = "plan"
 	BlobPlanJSON = "plan.json"
 	BlobPlanText = "plan.txt"
+	// BlobPlanShow is what the tool says about the plan, in its own schema.
+	BlobPlanShow = "show.json"
 )
 
 // Key is the blob key of one part of a run.

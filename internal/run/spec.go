@@ -102,13 +102,19 @@ type Spec struct {
 	// Review asks the server for its word on each plan with changes, before the plan is kept or applied. It needs
 	// Describe.
 	Review bool `json:"review,omitempty"`
-	// PlanText asks for the plan as the tool prints it for people (one more process).
+	// PlanText asks for the plan as the tool prints it for people (one more process). It needs Describe, which tells what
+	// is to be masked.
 	PlanText bool `json:"planText,omitempty"`
+	// PlanDocument asks for what the tool says about the plan as JSON, in the tool's own schema with sensitive values
+	// replaced. It needs Describe.
+	PlanDocument bool `json:"planDocument,omitempty"`
 	// ReadOutputs asks the tool for the outputs after an apply, when the server cannot read the state itself: an own
 	// backend, or an encrypted state.
 	ReadOutputs bool `json:"readOutputs,omitempty"`
 	// ReadResources asks the tool for the inventory after an apply, when the server cannot read the state itself.
 	ReadResources bool `json:"readResources,omitempty"`
+	// ReadUnchanged asks for the two above also after a plan that found nothing to do: the server does not know them yet.
+	ReadUnchanged bool `json:"readUnchanged,omitempty"`
 
 	Tool   Tool   `json:"tool"`
 	Limits Limits `json:"limits"`
