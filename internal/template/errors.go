@@ -1,0 +1,92 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package template
+
+import (
+	"errors"
+	"regexp"
+	"strings"
+)
+
+// Error says what is wrong with a template. It shows the template's own text
+// and nothing of the data.
+type Error struct {
+	// Where is a file with line and column, or a field of the object.
+	Where  string
+	Reason string
+	place  string
+}
+
+// Error returns "main.tf.tpl:3:12: .Values.x has no value".
+func (e *Error) Error() string {
+	if e.Where == "" {
+		return e.Reason
+	}
+	return e.Where + ": " + e.Reason
+}
+
+// in says which file the error is in.
+func (e *Error) in(file string) error {
+	e.Where = file
+	if e.place != "" {
+		e.Where += ":" + e.place
+	}
+	return e
+}
+
+// location is how text/template begins its errors: the template's name, line
+// and column, and on execution the node at fault.
+var location = regexp.MustCompile(`(?s)^template: ` + templateName + `:(\d+(?::\d+)?): (?:executing ".*?" at <(.*?)>: )?(.*)$`)
+
+// parseError keeps the text: it speaks of the template alone.
+func parseError(err error) *Error {
+	found := location.FindStringSubmatch(err.Error())
+	if found == nil {
+		return &Error{Reason: strings.TrimPrefix(err.Error(), "template: ")}
+	}
+	return &Error{Reason: found[3], place: found[1]}
+}
+
+// harmless are the errors of text/template that name types and fields only.
+var harmless = regexp.MustCompile(`^(nil pointer evaluating |can't evaluate field |map has no entry |wrong number of args |` +
+	`wrong type for value; expected [^;]+; got [^;]*$|incompatible types for comparison$|template .* not defined$|exceeded maximum template depth)`)
+
+// executionError words what went wrong. Errors of functions may quote what
+// they were given, so only our own are passed on.
+func executionError(err error) *Error {
+	var refused *refusal
+	var composed *failure
+	found := location.FindStringSubmatch(err.Error())
+	if found == nil {
+		found = []string{"", "", "", "it cannot be rendered"}
+	}
+	e := &Error{place: found[1]}
+	node := strings.NewReplacer(" | "+functionShow+" \"\"", "", functionShow, "", functionTurn, "").Replace(found[2])
+	switch {
+	case errors.As(err, &composed):
+		e.Reason = composed.message
+	case errors.As(err, &refused):
+		e.Reason = refused.reason
+		if name, _, ok := strings.Cut(strings.TrimPrefix(found[3], "error calling "), ":"); ok && absent[name] == refused.reason {
+			e.Reason = name + " is not available in templates: " + refused.reason
+		}
+	case harmless.MatchString(found[3]):
+		e.Reason = at(node) + found[3]
+	case strings.HasPrefix(found[3], "error calling "):
+		name, _, _ := strings.Cut(strings.TrimPrefix(found[3], "error calling "), ":")
+		e.Reason = at(node) + "the function " + name + " cannot do that with this value"
+	case strings.HasPrefix(found[3], "range can't iterate over"):
+		e.Reason = at(node) + "range can't iterate over this value"
+	default:
+		e.Reason = at(node) + "it cannot be rendered"
+	}
+	return e
+}
+
+func at(node string) string {
+	if node = strings.TrimSpace(node); node == "" {
+		return ""
+	}
+	return "at <" + node + ">: "
+}

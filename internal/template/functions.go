@@ -1,0 +1,278 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package template
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"reflect"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+	"text/template"
+
+	"github.com/Masterminds/sprig/v3"
+)
+
+// absent are functions of sprig that templates do not get, with the reason.
+var absent = map[string]string{
+	"env": surroundings, "expandenv": surroundings, "getHostByName": surroundings,
+	"now": clock, "ago": clock, "durationRound": clock,
+	"randAlphaNum": chance, "randAlpha": chance, "randAscii": chance, "randNumeric": chance, "randBytes": chance,
+	"randInt": chance, "shuffle": chance, "uuidv4": chance, "bcrypt": chance, "htpasswd": chance, "encryptAES": chance,
+	"genPrivateKey": chance, "genCA": chance, "genCAWithKey": chance, "genSelfSignedCert": chance,
+	"genSelfSignedCertWithKey": chance, "genSignedCert": chance, "genSignedCertWithKey": chance,
+	"derivePassword": "it takes too much time and memory",
+}
+
+const (
+	surroundings = "templates see nothing of the server they are rendered on"
+	clock        = "its result depends on the time, and each rendering would be another change"
+	chance       = "its result is another one each time, and each rendering would be another change"
+)
+
+// functions are what templates can call: sprig's, as far as they are safe, and
+// those of text/template that write or format.
+func (b *budget) functions() template.FuncMap {
+	out := template.FuncMap{}
+	add := func(name string, function any) { out[name] = b.paid(function, prices[name]) }
+	for name, function := range sprig.TxtFuncMap() {
+		if why := absent[name]; why != "" {
+			out[name] = func(...any) (string, error) { return "", &refusal{why} }
+			continue
+		}
+		add(name, function)
+	}
+	for name, function := range replaced {
+		add(name, function)
+	}
+	out[functionTurn] = func(cost int) string { b.take(int64(cost)); return "" }
+	out[functionShow] = b.paid(showValue, nil)
+	return out
+}
+
+// replaced are functions whose original has no order, takes the present for a
+// missing time, or writes before anybody could measure.
+var replaced = map[string]any{
+	"keys":           sortedKeys,
+	"values":         sortedValues,
+	"date":           func(format string, at any) (string, error) { return formatTime(format, at, "Local") },
+	"htmlDate":       func(at any) (string, error) { return formatTime("2006-01-02", at, "Local") },
+	"dateInZone":     formatTime,
+	"date_in_zone":   formatTime,
+	"htmlDateInZone": func(at any, zone string) (string, error) { return formatTime("2006-01-02", at, zone) },
+	"print":          fmt.Sprint,
+	"println":        fmt.Sprintln,
+	"printf":         fmt.Sprintf,
+	"html":           template.HTMLEscaper,
+	"js":             template.JSEscaper,
+	"urlquery":       template.URLQueryEscaper,
+	"fail":           func(message string) (string, error) { return "", &failure{message} },
+}
+
+// failure is a message that a template composed itself.
+type failure struct{ message string }
+
+func (f *failure) Error() string { return f.message }
+
+func sortedKeys(dicts ...map[string]any) []string {
+	names := []string{}
+	for _, dict := range dicts {
+		names = append(names, slices.Sorted(maps.Keys(dict))...)
+	}
+	return names
+}
+
+func sortedValues(dict map[string]any) []any {
+	out := []any{}
+	for _, name := range sortedKeys(dict) {
+		out = append(out, dict[name])
+	}
+	return out
+}
+
+func formatTime(format string, at any, zone string) (string, error) {
+	if !isTime(at) {
+		return "", &refusal{errNoTime.Error()}
+	}
+	function := sprig.TxtFuncMap()["dateInZone"].(func(string, any, string) string)
+	return function(format, at, zone), nil
+}
+
+// showValue is what an action writes. Whole numbers are written with all their
+// digits: as JSON's numbers they would become 1e+06.
+func showValue(source string, value any) (string, error) {
+	switch v := value.(type) {
+	case nil:
+		return "", &refusal{source + " has no value"}
+	case float64:
+		if v == math.Trunc(v) && math.Abs(v) < 1e15 {
+			return strconv.FormatFloat(v, 'f', -1, 64), nil
+		}
+	}
+	return fmt.Sprint(value), nil
+}
+
+// prices say what functions make of their arguments, when that is more than a
+// few times their size.
+var prices = map[string]func(args []reflect.Value) int64{
+	"repeat":  func(a []reflect.Value) int64 { return times(number(a[0]), length(a[1])) },
+	"indent":  indentPrice,
+	"nindent": indentPrice,
+	"until":   func(a []reflect.Value) int64 { return times(magnitude(a[0].Int()), elementCost) },
+	"untilStep": func(a []reflect.Value) int64 {
+		return steps(a[0].Int(), a[1].Int(), a[2].Int())
+	},
+	"seq":                        seqPrice,
+	"replace":                    func(a []reflect.Value) int64 { return times(length(a[2])+1, length(a[1])+1) },
+	"join":                       func(a []reflect.Value) int64 { return times(length(a[1])+1, length(a[0])+1) },
+	"wrap":                       func(a []reflect.Value) int64 { return times(length(a[1]), 4) },
+	"wrapWith":                   func(a []reflect.Value) int64 { return times(length(a[2])+1, length(a[1])+1) },
+	"split":                      func(a []reflect.Value) int64 { return times(length(a[1]), 64) },
+	"splitList":                  func(a []reflect.Value) int64 { return times(length(a[1]), 32) },
+	"splitn":                     func(a []reflect.Value) int64 { return times(length(a[2]), 64) },
+	"fromJson":                   func(a []reflect.Value) int64 { return times(length(a[0]), 32) },
+	"mustFromJson":               func(a []reflect.Value) int64 { return times(length(a[0]), 32) },
+	"printf":                     printfPrice,
+	"toPrettyJson":               func(a []reflect.Value) int64 { return prettyPrice(a[0]) },
+	"mustToPrettyJson":           func(a []reflect.Value) int64 { return prettyPrice(a[0]) },
+	"uniq":                       squarePrice(0),
+	"mustUniq":                   squarePrice(0),
+	"without":                    func(a []reflect.Value) int64 { return crossPrice(a[0], a[1]) },
+	"mustWithout":                func(a []reflect.Value) int64 { return crossPrice(a[0], a[1]) },
+	"addf":                       squarePrice(0),
+	"subf":                       squarePrice(1),
+	"divf":                       squarePrice(1),
+	"mulf":                       squarePrice(1),
+	"regexMatch":                 regexPrice(1),
+	"mustRegexMatch":             regexPrice(1),
+	"regexFind":                  regexPrice(1),
+	"mustRegexFind":              regexPrice(1),
+	"regexFindAll":               regexPrice(1),
+	"mustRegexFindAll":           regexPrice(1),
+	"regexSplit":                 regexPrice(1),
+	"mustRegexSplit":             regexPrice(1),
+	"regexReplaceAll":            regexPrice(1),
+	"mustRegexReplaceAll":        regexPrice(1),
+	"regexReplaceAllLiteral":     regexPrice(1),
+	"mustRegexReplaceAllLiteral": regexPrice(1),
+}
+
+// times multiplies; what overflows is more than any allowance.
+func times(a, b int64) int64 {
+	if a < 0 || b < 0 || a != 0 && b > math.MaxInt64/a {
+		return math.MaxInt64
+	}
+	return a * b
+}
+
+func magnitude(n int64) int64 {
+	if n == math.MinInt64 {
+		return math.MaxInt64
+	}
+	return max(n, -n)
+}
+
+func number(v reflect.Value) int64 {
+	v = inner(v)
+	if v.IsValid() && v.CanInt() {
+		return max(v.Int(), 0)
+	}
+	return 0
+}
+
+func inner(v reflect.Value) reflect.Value {
+	for v.IsValid() && v.Kind() == reflect.Interface {
+		v = v.Elem()
+	}
+	return v
+}
+
+// length is how many bytes or elements a value has.
+func length(v reflect.Value) int64 {
+	switch v = inner(v); v.Kind() {
+	case reflect.String, reflect.Slice, reflect.Array, reflect.Map:
+		return int64(v.Len())
+	}
+	return 1
+}
+
+func indentPrice(a []reflect.Value) int64 {
+	return times(magnitude(a[0].Int()), int64(strings.Count(a[1].String(), "\n"))+1)
+}
+
+func steps(start, stop, step int64) int64 {
+	if step == 0 {
+		return 0
+	}
+	distance := float64(stop) - float64(start)
+	return int64(min(math.Abs(distance/float64(step))*elementCost, math.MaxInt64/2))
+}
+
+// seqPrice: seq END, seq START END, seq START STEP END.
+func seqPrice(a []reflect.Value) int64 {
+	n := a[0] // the variadic arguments
+	switch n.Len() {
+	case 1:
+		return steps(1, n.Index(0).Int(), 1)
+	case 2:
+		return steps(n.Index(0).Int(), n.Index(1).Int(), 1)
+	case 3:
+		return steps(n.Index(0).Int(), n.Index(2).Int(), n.Index(1).Int())
+	}
+	return 0
+}
+
+// printfPrice counts the widths and precisions that a format asks for.
+func printfPrice(a []reflect.Value) int64 {
+	const widest = 1_000_000 // what package fmt allows
+	var price, width int64
+	for _, c := range a[0].String() {
+		switch {
+		case c >= '0' && c <= '9':
+			width = min(10*width+int64(c-'0'), widest)
+			continue
+		case c == '*':
+			price += widest
+		}
+		price += width
+		width = 0
+	}
+	return times(price, 4)
+}
+
+func prettyPrice(v reflect.Value) int64 { return times(length(v), 2*maxDepth) }
+
+// squarePrice is for functions that hold each element against each.
+func squarePrice(arg int) func([]reflect.Value) int64 {
+	return func(a []reflect.Value) int64 { n := length(a[arg]); return times(times(n, n), elementCost) }
+}
+
+func crossPrice(list, others reflect.Value) int64 {
+	return times(times(length(list), length(others)+1), elementCost)
+}
+
+// regexPrice: matching takes pattern times text; replacing can put the
+// replacement behind each character and the whole text where it says $0.
+func regexPrice(text int) func([]reflect.Value) int64 {
+	return func(a []reflect.Value) int64 {
+		price := times(length(a[0])+32, length(a[text])+1)
+		if last := inner(a[len(a)-1]); len(a) > text+1 && last.Kind() == reflect.String {
+			price += times(int64(last.Len())+1, length(a[text])+1)
+		}
+		return price
+	}
+}
+
+// names of what templates can call, for tests.
+func names() []string {
+	var out []string
+	for name := range newBudget().functions() {
+		out = append(out, name)
+	}
+	sort.Strings(out)
+	return out
+}

@@ -1,0 +1,167 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package template
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"sort"
+	"strings"
+	"text/template"
+)
+
+const (
+	// maxSource is the size of a template, maxResult of what it renders to.
+	// Modules' files are read up to 2 MiB each.
+	maxSource = 1 << 20
+	maxResult = 2 << 20
+	// maxDepth is how deeply data may be nested.
+	maxDepth = 64
+)
+
+// File renders a file. The name is for messages only.
+func File(name string, text []byte, data map[string]any) ([]byte, error) {
+	r := &renderer{budget: newBudget(), left: "{{", right: "}}"}
+	out, err := r.render(string(text), data)
+	if err != nil {
+		return nil, err.in(name)
+	}
+	return out, nil
+}
+
+// Rendered is a document after rendering.
+type Rendered struct {
+	JSON json.RawMessage
+	// Strings are those that templates gave.
+	Strings []string
+}
+
+// IsDocument reports whether a JSON document has templates in it.
+func IsDocument(raw []byte) bool { return bytes.Contains(raw, []byte(documentLeft)) }
+
+// documentLeft opens a template in a document; its first character keeps YAML
+// from taking the braces for its own.
+const documentLeft = "${{"
+
+// Document renders the strings of a JSON document, names of its objects among
+// them. The field is where the document stands, for messages.
+func Document(field string, raw []byte, data map[string]any) (*Rendered, error) {
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.UseNumber()
+	var value any
+	if err := decoder.Decode(&value); err != nil {
+		return nil, &Error{Where: field, Reason: "it is not valid JSON"}
+	}
+	d := &document{renderer: renderer{budget: newBudget(), left: documentLeft, right: "}}"}, data: data}
+	value, failed := d.walk(value, field)
+	if failed != nil {
+		return nil, failed
+	}
+	out, err := json.Marshal(value)
+	if err != nil {
+		return nil, fmt.Errorf("encode %s: %w", field, err)
+	}
+	return &Rendered{JSON: out, Strings: d.strings}, nil
+}
+
+type document struct {
+	renderer
+	data    map[string]any
+	strings []string
+}
+
+// walk renders in a fixed order, so that the first error is always the same.
+func (d *document) walk(value any, where string) (any, *Error) {
+	switch v := value.(type) {
+	case string:
+		return d.text(v, where)
+	case []any:
+		for i, item := range v {
+			rendered, err := d.walk(item, fmt.Sprintf("%s[%d]", where, i))
+			if err != nil {
+				return nil, err
+			}
+			v[i] = rendered
+		}
+	case map[string]any:
+		return d.object(v, where)
+	}
+	return value, nil
+}
+
+func (d *document) object(object map[string]any, where string) (any, *Error) {
+	names := make([]string, 0, len(object))
+	for name := range object {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	out := make(map[string]any, len(object))
+	for _, name := range names {
+		shown, err := d.text(name, where)
+		if err != nil {
+			return nil, err
+		}
+		if _, twice := out[shown]; twice {
+			return nil, &Error{Where: where, Reason: fmt.Sprintf("the name %q renders to one that is there already", name)}
+		}
+		if out[shown], err = d.walk(object[name], where+"."+name); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func (d *document) text(text, where string) (string, *Error) {
+	if !strings.Contains(text, documentLeft) {
+		return text, nil
+	}
+	out, err := d.render(text, d.data)
+	if err != nil {
+		return "", &Error{Where: where, Reason: err.Reason}
+	}
+	d.strings = append(d.strings, string(out))
+	return string(out), nil
+}
+
+// renderer renders templates on one budget.
+type renderer struct {
+	budget      *budget
+	left, right string
+}
+
+func (r *renderer) render(text string, data map[string]any) ([]byte, *Error) {
+	if len(text) > maxSource {
+		return nil, &Error{Reason: fmt.Sprintf("the template has %d bytes; the limit is %d", len(text), maxSource)}
+	}
+	parsed, err := template.New(templateName).Delims(r.left, r.right).Funcs(r.budget.functions()).Parse(text)
+	if err != nil {
+		return nil, parseError(err)
+	}
+	for _, t := range parsed.Templates() {
+		instrument(t.Tree)
+	}
+	var out bounded
+	err = r.budget.catch(func() error {
+		// Functions such as set change what they are given.
+		return parsed.Execute(&out, r.budget.copyOf(data, 0))
+	})
+	if err != nil {
+		return nil, executionError(err)
+	}
+	return out.Bytes(), nil
+}
+
+// templateName is what text/template calls each of our templates in its errors.
+const templateName = "t"
+
+// bounded is a buffer that refuses to grow over maxResult.
+type bounded struct{ bytes.Buffer }
+
+func (b *bounded) Write(p []byte) (int, error) {
+	if b.Len()+len(p) > maxResult {
+		return 0, &refusal{fmt.Sprintf("the result has more than %d bytes", maxResult)}
+	}
+	return b.Buffer.Write(p)
+}
