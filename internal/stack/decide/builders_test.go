@@ -8,6 +8,8 @@ import "time"
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 const (
+	newRevision     = "main@sha1:1a2b3c4d5e6f"
+	oldRevision     = "main@sha1:000000000000"
 	everyTenMinutes = 10 * time.Minute
 	afterFifteen    = 15 * time.Second
 	present         = "sha256:present"
@@ -28,7 +30,7 @@ func fresh() *given {
 			Generation: 1, Mode: ModeManual, DetectDrift: true,
 			Interval: everyTenMinutes, RetryInterval: afterFifteen,
 		},
-		Source: Source{Ready: true, Revision: "main@sha1:1a2b3c4d5e6f"},
+		Source: Source{Ready: true, Revision: newRevision},
 		Inputs: Inputs{Ready: true},
 		Config: present,
 	}}
@@ -68,6 +70,40 @@ func (g *given) ownBackend() *given         { g.facts.Stack.OwnBackend = true; r
 func (g *given) ignoringDrift() *given      { g.facts.Stack.DetectDrift = false; return g }
 func (g *given) config(digest string) *given {
 	g.facts.Config = digest
+	return g
+}
+
+// dependsOn adds a dependency that is ready, but for what is said of it.
+func (g *given) dependsOn(name string, but ...func(*Dependency)) *given {
+	d := Dependency{Name: name, Observed: true, Ready: true, Revisions: []string{oldRevision, newRevision}}
+	for _, change := range but {
+		change(&d)
+	}
+	g.facts.Dependencies = append(g.facts.Dependencies, d)
+	return g
+}
+
+func notReady(d *Dependency) { d.Ready = false }
+
+// allowing: so many attempts may fail in a row.
+func (g *given) allowing(failures int) *given {
+	g.facts.Stack.MaxFailures = failures
+	return g
+}
+
+func (g *given) held() *given {
+	g.facts.Stack.Held, g.facts.Stack.Call = true, "vpc -n team"
+	return g
+}
+
+// breaking: the stack says that the lock may be broken.
+func (g *given) breaking(lock string) *given {
+	g.facts.Stack.BreakLock = lock
+	return g
+}
+
+func (g *given) breakingAny() *given {
+	g.facts.Stack.BreakAnyLock = true
 	return g
 }
 
@@ -173,3 +209,4 @@ func rests(next time.Time) Decision {
 func (d Decision) forDrift() Decision  { d.Purpose = PurposeDrift; return d }
 func (d Decision) ofDestroy() Decision { d.Destroy = true; return d }
 func (d Decision) withKept() Decision  { d.UseKept = true; return d }
+func (d Decision) again() Decision     { d.Again = true; return d }

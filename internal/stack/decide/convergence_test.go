@@ -35,7 +35,7 @@ func TestDecisionsComeToRest(t *testing.T) {
 		w := newWorld(drawFacts(t))
 		w.changes = rapid.SampledFrom([]string{"", "create"}).Draw(t, "changes")
 		first := Decide(w.facts)
-		d, trail := w.settle(runsInARow + 2)
+		d, trail := w.settle(runsInARow + 3)
 		if trail != nil {
 			t.Fatalf("still going:\n%s", strings.Join(trail, "\n"))
 		}
@@ -58,7 +58,7 @@ func TestFailuresComeToRest(t *testing.T) {
 		w.changes = rapid.SampledFrom([]string{"", "create"}).Draw(t, "changes")
 		w.facts.Stack.RetryInterval, w.facts.Stack.Interval = time.Minute, time.Hour
 		w.outcome = drawOutcome(t, succeeds, failsToPlan, failsForGood, failsBeforeApply, failsToApply, diesInPlan, diesInApply)
-		if _, trail := w.settle(runsInARow + 2); trail != nil {
+		if _, trail := w.settle(runsInARow + 3); trail != nil {
 			t.Fatalf("still going:\n%s", strings.Join(trail, "\n"))
 		}
 	})
@@ -69,9 +69,8 @@ func TestRetriesKeepTheirPace(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := drawFacts(t)
 		f.Stack.RetryInterval, f.Stack.MaxRetryInterval, f.Stack.Interval = time.Minute, 0, everyTenMinutes
-		f.Stack.Deleting, f.Stack.Suspended, f.Current, f.Lock, f.StateProblem = false, false, nil, nil, ""
-		f.Source.Ready, f.Inputs.Ready, f.Config = true, true, present
-		f.Stack.PlannedConfig = other
+		f = undisturbed(f)
+		f.Stack.MaxFailures = 0
 		w := newWorld(f)
 		w.outcome = drawOutcome(t, failsToPlan, failsBeforeApply, diesInPlan)
 
@@ -94,6 +93,54 @@ func TestRetriesKeepTheirPace(t *testing.T) {
 		// A run takes a second, then a minute is waited for; the first two may follow each other.
 		if runs < 59 || runs > 61 {
 			t.Fatalf("%d runs in an hour", runs)
+		}
+	})
+}
+
+// undisturbed: nothing keeps the stack from being planned, and it has to be.
+func undisturbed(f Facts) Facts {
+	f.Stack.Deleting, f.Stack.Suspended, f.Stack.Held = false, false, false
+	f.Current, f.Lock, f.StateProblem, f.Dependencies, f.Cycle = nil, nil, "", nil, ""
+	f.Source.Ready, f.Inputs.Ready, f.Config = true, true, present
+	f.Stack.PlannedConfig = other
+	return f
+}
+
+// A stack that always fails is tried as often as it allows, then it stands still until somebody changes something or
+// asks: then it is tried as often again.
+func TestAttemptsAreCounted(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		f := undisturbed(drawFacts(t))
+		f.Last, f.Pending = nil, nil
+		f.Stack.MaxFailures = rapid.IntRange(1, 5).Draw(t, "most failures")
+		w := newWorld(f)
+		w.outcome = drawOutcome(t, failsToPlan, failsBeforeApply, diesInPlan)
+		for _, change := range []func(){
+			func() {},
+			func() { w.facts.Stack.Generation++ },
+			func() { w.facts.Source.Revision = "main@sha1:ffffffffffff" },
+			func() { w.facts.Stack.Requested = "third" },
+			func() { w.facts.Config = other },
+		} {
+			change()
+			runs := 0
+			for {
+				d, more := w.step()
+				if more {
+					runs++
+					continue
+				}
+				if d.NextCheck.IsZero() {
+					if d.Reason != ReasonRetryLimit {
+						t.Fatalf("stands still: %s", d)
+					}
+					break
+				}
+				w.facts.Now = d.NextCheck
+			}
+			if runs != f.Stack.MaxFailures {
+				t.Fatalf("%d runs, want %d", runs, f.Stack.MaxFailures)
+			}
 		}
 	})
 }

@@ -17,15 +17,25 @@ var liveRules = []rule{
 	{"a run is in hand", runInHand},
 	// Suspension stops everything that has not begun.
 	{"suspended", suspended},
+	// So does a person who works on it by hand.
+	{"held for work by hand", held},
+	// What only a change of somebody's spec mends is said whatever else is to do.
+	{"it depends on itself", dependencyCycle},
+	{"a dependency may not be used", dependencyDenied},
 	// Without a source there is nothing to plan; what was planned from an older one must not be applied either, for
 	// approvals and code come from the same commit in many repositories.
 	{"source is not ready", sourceNotReady},
+	// Inputs that are missing may be what a dependency is about to write.
+	{"a dependency may bring the inputs", dependencyBeforeInputs},
 	// Wrong or missing inputs are named before any process is started.
 	{"inputs are not ready", inputsNotReady},
 	// A state that cannot be read is never overwritten.
 	{"state cannot be used", stateUnusable},
 	// Nothing runs over somebody else's lock: their apply may move what we would plan on.
 	{"somebody else holds the lock", locked},
+	// A stack with something to do waits for those it depends on. One with nothing to do is not disturbed by what they go
+	// through.
+	{"a dependency is not ready", dependencyBeforeRun},
 	// An exactly approved plan that still fits is applied as it is.
 	{"pending plan is approved", pendingApproved},
 	// Reasons to plan, see below.
@@ -38,11 +48,14 @@ var liveRules = []rule{
 // deletionRules are evaluated in order for a stack that is being deleted.
 var deletionRules = []rule{
 	{"a run is in hand", deletionAwaitsRun},
+	// Its outputs and what they stand for are in use as long as others depend on it.
+	{"others depend on it", deletionBlocked},
 	// Nothing to destroy: no source, lock or person is needed to let the object go.
 	{"resources are kept", deletionKeepsResources},
 	{"nothing was ever applied", deletionOfNothing},
 	{"destroy is done", deletionDone},
 	{"suspended", deletionSuspended},
+	{"held for work by hand", held},
 	{"state cannot be used", stateUnusable},
 	{"somebody else holds the lock", locked},
 	// Said before the wait for another attempt, for there will be none.
@@ -98,6 +111,14 @@ func suspended(f Facts) (Decision, bool) {
 	return Decision{Verb: VerbRest, Reason: ReasonSuspended, Message: "Suspended by spec.suspend"}, true
 }
 
+func held(f Facts) (Decision, bool) {
+	if !f.Stack.Held {
+		return Decision{}, false
+	}
+	return Decision{Verb: VerbWait, Reason: ReasonBreakTheGlass, Message: fmt.Sprintf(
+		"Held for work by hand (breakTheGlass): nothing runs. Work on it with `yuba shell %s`", f.Stack.Call)}, true
+}
+
 func sourceNotReady(f Facts) (Decision, bool) {
 	switch {
 	case f.Source.Ready:
@@ -126,13 +147,27 @@ func stateUnusable(f Facts) (Decision, bool) {
 		NextCheck: lookAgain(f)}, true
 }
 
+// locked: the lock of a run that is over is nobody's, and one that the stack names may be broken. A run in hand keeps its
+// lock whatever the stack says.
 func locked(f Facts) (Decision, bool) {
-	if f.Lock == nil {
+	l := f.Lock
+	switch {
+	case l == nil:
 		return Decision{}, false
+	case l.Over && !l.Alive:
+		return Decision{Verb: VerbUnlock, Subject: l.ID, Reason: ReasonLockOrphaned,
+			Message: fmt.Sprintf("Releasing the lock of run %s, which is over", l.ID)}, true
+	case !l.Alive && mayBreak(f.Stack, l.ID):
+		return Decision{Verb: VerbUnlock, Subject: l.ID, Reason: ReasonForceUnlock,
+			Message: fmt.Sprintf("Terraform Force Unlock with Lock Identifier: %s", l.ID)}, true
 	}
 	return Decision{Verb: VerbWait, Subject: f.Lock.ID, Reason: ReasonLockHeld,
 		Message:   fmt.Sprintf("Terraform Locked with Lock Identifier: %s", f.Lock.ID),
 		NextCheck: lookAgain(f)}, true
+}
+
+func mayBreak(s Stack, lock string) bool {
+	return lock != "" && (s.BreakAnyLock || s.BreakLock == lock)
 }
 
 // staleBecause says why the pending plan cannot be applied any more; empty when it was made for exactly what is there
@@ -211,7 +246,10 @@ func rest(f Facts) (Decision, bool) {
 	if lastFailedSameConfig(f) {
 		d.Verb, d.Reason = VerbWait, ReasonRetryPending
 		d.Message = "Trying again is pointless until something changes"
-		if retries(f) {
+		switch {
+		case usedUp(f):
+			d.Reason, d.Message = ReasonRetryLimit, "Resource reached maximum number of retries."
+		case retries(f):
 			d.Message = "Trying again at " + retryAt(f).UTC().Format("15:04:05 MST")
 		}
 	}

@@ -27,6 +27,11 @@ func TestDecide(t *testing.T) {
 		"run in hand":         runInHandScenarios,
 		"deletion":            deletionScenarios,
 		"failed deletion":     failedDeletionScenarios,
+		"dependencies":        dependencyScenarios,
+		"attempts":            attemptScenarios,
+		"unlocking":           unlockScenarios,
+		"work by hand":        heldScenarios,
+		"replan":              replanScenarios,
 	} {
 		t.Run(group, func(t *testing.T) {
 			for sentence, c := range cases {
@@ -51,6 +56,10 @@ func TestDecisionString(t *testing.T) {
 				NextCheck: noon.In(time.FixedZone("CET", 3600))},
 			"wait lock-1 (LockHeld): Locked; next check 2026-03-01T12:00:00Z",
 		},
+		"a detail": {
+			Decision{Verb: VerbWait, Reason: ReasonDependencyNotReady, Message: "Waiting", Detail: "for vpc"},
+			"wait (DependencyNotReady): Waiting (for vpc)",
+		},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			if diff := cmp.Diff(c.want, c.decision.String()); diff != "" {
@@ -64,7 +73,7 @@ func TestStartsRun(t *testing.T) {
 	starts := map[Verb]bool{
 		VerbPlan: true, VerbPlanAndApply: true, VerbApply: true,
 		VerbRest: false, VerbAwaitRun: false, VerbAwaitApproval: false, VerbWait: false, VerbFail: false,
-		VerbCancel: false, VerbRelease: false,
+		VerbCancel: false, VerbRelease: false, VerbUnlock: false,
 	}
 	for verb, want := range starts {
 		if got := verb.StartsRun(); got != want {

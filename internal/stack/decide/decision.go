@@ -32,6 +32,8 @@ const (
 	VerbCancel Verb = "cancel"
 	// VerbRelease: let the deleted object go.
 	VerbRelease Verb = "release"
+	// VerbUnlock: break the lock named by Subject, then look again.
+	VerbUnlock Verb = "unlock"
 )
 
 // StartsRun tells whether acting on the verb starts a run.
@@ -54,6 +56,8 @@ type Decision struct {
 	// Reason is a word for machines, Message a sentence for people.
 	Reason  string
 	Message string
+	// Detail is what people should know beside a message whose words are given; empty for nothing.
+	Detail string
 	// NextCheck is when to look again even if nothing happens; zero means that only an event matters.
 	NextCheck time.Time
 
@@ -64,6 +68,8 @@ type Decision struct {
 	UseKept bool
 	// Describe asks for the readable plan.
 	Describe bool
+	// Again is true for another attempt at what failed: a failure of it is one more in the row.
+	Again bool
 }
 
 func (d Decision) String() string {
@@ -77,6 +83,9 @@ func (d Decision) String() string {
 	if d.Message != "" {
 		s += ": " + d.Message
 	}
+	if d.Detail != "" {
+		s += " (" + d.Detail + ")"
+	}
 	if !d.NextCheck.IsZero() {
 		s += fmt.Sprintf("; next check %s", d.NextCheck.UTC().Format(time.RFC3339))
 	}
@@ -88,6 +97,14 @@ const (
 	ReasonAccessDenied        = "AccessDenied"
 	ReasonArtifactFailed      = "ArtifactFailed"
 	ReasonVarsGeneration      = "VarsGenerationFailed"
+	ReasonDependencyNotReady  = "DependencyNotReady"
+	ReasonDependencyCycle     = "DependencyCycle"
+	ReasonDeletionBlocked     = "DeletionBlockedByDependantsReason"
+	ReasonBreakTheGlass       = "BreakTheGlass"
+	ReasonRetryLimit          = "RetryLimitReached"
+	ReasonReplan              = "ReplanRequested"
+	ReasonForceUnlock         = "ForceUnlock"
+	ReasonLockOrphaned        = "LockOrphaned"
 	ReasonLockHeld            = "LockHeld"
 	ReasonStateUnreadable     = "StateUnreadable"
 	ReasonSuspended           = "Suspended"

@@ -3,7 +3,10 @@
 
 package decide
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 func deletionAwaitsRun(f Facts) (Decision, bool) {
 	c := f.Current
@@ -14,6 +17,14 @@ func deletionAwaitsRun(f Facts) (Decision, bool) {
 		return Decision{Verb: VerbCancel, Subject: c.ID, Reason: ReasonDeleting, Message: "The stack is being deleted"}, true
 	}
 	return Decision{Verb: VerbAwaitRun, Subject: c.ID, Reason: ReasonProgressing, Message: "Deletion in progress"}, true
+}
+
+func deletionBlocked(f Facts) (Decision, bool) {
+	if len(f.Dependants) == 0 {
+		return Decision{}, false
+	}
+	return Decision{Verb: VerbFail, Reason: ReasonDeletionBlocked, NextCheck: lookAgain(f), Message: fmt.Sprintf(
+		"Deletion in progress, but blocked. Please delete %s to resume ...", strings.Join(f.Dependants, ", "))}, true
 }
 
 func deletionKeepsResources(f Facts) (Decision, bool) {
@@ -82,5 +93,6 @@ func deletionImpossible(f Facts) (Decision, bool) {
 // the last apply when the present ones are gone or did not get as far as an apply.
 func deletionDestroys(f Facts) (Decision, bool) {
 	return Decision{Verb: VerbPlanAndApply, Reason: ReasonDeleting, Message: "Deletion in progress",
-		Purpose: PurposeDelete, Destroy: true, UseKept: f.Config == "" || triesKept(f)}, true
+		Purpose: PurposeDelete, Destroy: true, UseKept: f.Config == "" || triesKept(f),
+		Again: f.Last != nil && f.Last.Purpose == PurposeDelete && unsuccessful(f.Last)}, true
 }

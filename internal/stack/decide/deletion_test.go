@@ -139,43 +139,43 @@ func waitsToDestroy(next time.Time) Decision {
 // What follows a destroy that did not succeed.
 var failedDeletionScenarios = scenarios{
 	"a failure before anything was destroyed is followed at once by an attempt with what is kept": {
-		settled().deleted().failed(0, destroying), destroys().withKept(),
+		settled().deleted().failed(0, destroying), destroys().again().withKept(),
 	},
 	"a source that goes after the failure changes nothing about that": {
-		settled().deleted().failed(0, destroying).sourceGone(), destroys().withKept(),
+		settled().deleted().failed(0, destroying).sourceGone(), destroys().again().withKept(),
 	},
 	"a failure in the middle of destroying is not the source's fault: it waits": {
 		settled().deleted().failed(time.Second, destroying, applyBegan), waitsToDestroy(noon.Add(14 * time.Second)),
 	},
 	"a failure in the middle of destroying is tried again with the same source": {
-		settled().deleted().failed(afterFifteen, destroying, applyBegan), destroys(),
+		settled().deleted().failed(afterFifteen, destroying, applyBegan), destroys().again(),
 	},
 	"a failure with nothing kept waits": {
 		settled().deleted().nothingKept().failed(afterFifteen-1, destroying), waitsToDestroy(noon.Add(1)),
 	},
 	"a failure with nothing kept is tried again exactly when its interval is over": {
-		settled().deleted().nothingKept().failed(afterFifteen, destroying), destroys(),
+		settled().deleted().nothingKept().failed(afterFifteen, destroying), destroys().again(),
 	},
 	"a failure with what is kept waits": {
 		settled().deleted().failed(time.Second, destroying, withKept), waitsToDestroy(noon.Add(14 * time.Second)),
 	},
 	"a failure with what is kept is followed by the present source again": {
-		settled().deleted().failed(afterFifteen, destroying, withKept), destroys(),
+		settled().deleted().failed(afterFifteen, destroying, withKept), destroys().again(),
 	},
 	"a failure with what is kept is followed by the same when there is nothing else": {
-		settled().deleted().sourceGone().failed(afterFifteen, destroying, withKept), destroys().withKept(),
+		settled().deleted().sourceGone().failed(afterFifteen, destroying, withKept), destroys().again().withKept(),
 	},
 	"a failure with what is kept waits when there is nothing else": {
 		settled().deleted().sourceGone().failed(time.Second, destroying, withKept), waitsToDestroy(noon.Add(14 * time.Second)),
 	},
 	"destroying is tried again even when retrying looks pointless": {
-		settled().deleted().nothingKept().failed(afterFifteen, destroying, pointless), destroys(),
+		settled().deleted().nothingKept().failed(afterFifteen, destroying, pointless), destroys().again(),
 	},
 	"an interrupted destroy waits for the interval": {
 		settled().deleted().failed(time.Second, interrupted, destroying), waitsToDestroy(noon.Add(14 * time.Second)),
 	},
 	"an interrupted destroy is made up for with the present source": {
-		settled().deleted().failed(afterFifteen, interrupted, destroying), destroys(),
+		settled().deleted().failed(afterFifteen, interrupted, destroying), destroys().again(),
 	},
 	"a failure after which source and kept inputs are gone is not said to be tried again": {
 		settled().deleted().sourceGone().nothingKept().failed(time.Second, destroying),
@@ -187,16 +187,16 @@ var failedDeletionScenarios = scenarios{
 		waitsToDestroy(noon.Add(time.Minute)),
 	},
 	"a mended configuration is tried at once": {
-		settled().deleted().nothingKept().config(other).failed(time.Second, destroying), destroys(),
+		settled().deleted().nothingKept().config(other).failed(time.Second, destroying), destroys().again(),
 	},
 	"a mended configuration is tried before what is kept": {
-		settled().deleted().config(other).failed(time.Second, destroying), destroys(),
+		settled().deleted().config(other).failed(time.Second, destroying), destroys().again(),
 	},
 	"a mended configuration waits after an attempt with what is kept": {
 		settled().deleted().config(other).failed(time.Second, destroying, withKept), waitsToDestroy(noon.Add(14 * time.Second)),
 	},
 	"a request does not wait": {
-		settled().deleted().requested().failed(time.Second, destroying, withKept), destroys(),
+		settled().deleted().requested().failed(time.Second, destroying, withKept), destroys().again(),
 	},
 	"a failed destroy of a suspended stack waits for it to be resumed": {
 		settled().deleted().suspended().failed(time.Hour, destroying),

@@ -23,7 +23,10 @@
 //   - Nothing is applied without approval: by mode auto or force, by the pending plan's exact id, or by a deletion
 //     that the stack declared to destroy its resources.
 //   - A plan is never applied when the configuration or the state it was made for has moved.
-//   - Nothing runs while the stack is suspended, another run of it is in hand, or somebody else holds its lock.
+//   - Nothing runs while the stack is suspended or held for work by hand, another run of it is in hand, or somebody else
+//     holds its lock. The lock of a run in hand is never broken, and no other that nobody named.
+//   - Nothing but a deletion runs before what the stack depends on is ready, and nothing goes that others depend on.
+//   - When the attempts that the stack allows are used up, only a change or a request begins them anew.
 //   - Plan-only and disabled stacks never apply, save for the declared deletion.
 //   - After an apply that did not succeed nothing is applied before a fresh plan.
 //   - What was rejected is not applied, also not by mode auto or force.

@@ -50,6 +50,13 @@ type Facts struct {
 	Last    *Run
 	// LastDriftCheck is when a plan last compared the stack with the world.
 	LastDriftCheck time.Time
+	// Dependencies are the stacks that must be ready before this one, Cycle names one that they form with it, such as
+	// "a -> b -> a".
+	Dependencies []Dependency
+	Cycle        string
+	// Dependants names the stacks that depend on this one, without those that it depends on itself: for one of a cycle
+	// has to go first. They are the live ones, whatever finalizers say.
+	Dependants []string
 }
 
 // Stack is what the object says, and what it remembers.
@@ -82,6 +89,18 @@ type Stack struct {
 	LastAppliedPlan string
 	// OwnBackend is true when the stack names its own backend: Yuba neither sees its state nor its lock.
 	OwnBackend bool
+	// MaxFailures is how many runs in a row may fail before nothing is tried any more; zero for any number.
+	MaxFailures int
+	// BreakLock is the id of a lock that may be broken, BreakAnyLock says that every one may, as spec.tfstate has it.
+	BreakLock    string
+	BreakAnyLock bool
+	// Held is true while a person works on the stack by hand (spec.breakTheGlass); Call is how commands name the stack.
+	Held bool
+	Call string
+	// ReplanOnRevision is true when a pending plan is not to outlive its revision, whatever the new one contains.
+	ReplanOnRevision bool
+	// PlannedRevision is the source's revision at the last conclusive pass.
+	PlannedRevision string
 }
 
 // Source is the state of the stack's source.
@@ -136,6 +155,11 @@ type Run struct {
 	UsedKept bool
 	// Failures counts unsuccessful runs in a row, this one included.
 	Failures int
+	// Generation and Revision are the object's and the source's when it was started; zero when unknown.
+	Generation int64
+	Revision   string
+	// Lock is the id of the lock of an own backend that was in its way.
+	Lock string
 	// Waits is true when trying again before something changes is pointless.
 	Waits    bool
 	Finished time.Time
@@ -145,4 +169,23 @@ type Run struct {
 type Lock struct {
 	ID, Who, Operation string
 	Since              time.Time
+	// Alive is true when a run in hand has it, Over when it was left by a run of this stack that is known to be over.
+	Alive, Over bool
+}
+
+// Dependency is a stack that must be ready before this one.
+type Dependency struct {
+	// Name is how messages call it.
+	Name string
+	// Denied is true when it is in another namespace and the server does not allow that.
+	Denied  bool
+	Missing bool
+	// Deleting is true when it is on its way out, Observed when its status is about the object as it is now.
+	Deleting, Observed, Ready bool
+	// SameSource is true when it is made from the same source: then it must have seen the revision that is there now.
+	SameSource bool
+	// Revisions are those it was last planned and applied with.
+	Revisions []string
+	// OutputsMissing is the Secret with its outputs when that is not there although it should be.
+	OutputsMissing string
 }

@@ -23,16 +23,16 @@ var failureScenarios = scenarios{
 		settled().failed(afterFifteen - 1), waitsForRetry("12:00:00", noon.Add(1)),
 	},
 	"a failure is tried again exactly when its interval is over": {
-		settled().failed(afterFifteen), plans(ReasonRetry, lastFailed),
+		settled().failed(afterFifteen), plans(ReasonRetry, lastFailed).again(),
 	},
 	"a failure in mode auto is planned and applied again": {
-		settled().auto().failed(afterFifteen, applyBegan), plansAndApplies(ReasonRetry, lastFailed),
+		settled().auto().failed(afterFifteen, applyBegan), plansAndApplies(ReasonRetry, lastFailed).again(),
 	},
 	"a failed first plan waits for its interval as well": {
 		fresh().failed(time.Second), waitsForRetry("12:00:14", noon.Add(14*time.Second)),
 	},
 	"a failed first plan is tried again": {
-		fresh().failed(time.Minute), plans(ReasonRetry, lastFailed),
+		fresh().failed(time.Minute), plans(ReasonRetry, lastFailed).again(),
 	},
 	"a failure counted as none waits for the plain interval": {
 		settled().failed(time.Second, func(r *Run) { r.Failures = 0 }), waitsForRetry("12:00:14", noon.Add(14*time.Second)),
@@ -87,16 +87,16 @@ var failureScenarios = scenarios{
 		settled().failed(time.Second, interrupted), waitsForRetry("12:00:14", noon.Add(14*time.Second)),
 	},
 	"after an interrupted run comes a fresh plan": {
-		settled().failed(afterFifteen, interrupted, applyBegan), plans(ReasonInterrupted, lastInterrupted),
+		settled().failed(afterFifteen, interrupted, applyBegan), plans(ReasonInterrupted, lastInterrupted).again(),
 	},
 	"an interruption says nothing about the configuration, so it is always made up for": {
 		settled().failed(time.Second, interrupted, pointless), waitsForRetry("12:00:14", noon.Add(14*time.Second)),
 	},
 	"an interrupted run of a wrong configuration is made up for when its interval is over": {
-		settled().failed(afterFifteen, interrupted, pointless), plans(ReasonInterrupted, lastInterrupted),
+		settled().failed(afterFifteen, interrupted, pointless), plans(ReasonInterrupted, lastInterrupted).again(),
 	},
 	"an interrupted run in mode auto is planned and applied again": {
-		settled().auto().failed(afterFifteen, interrupted), plansAndApplies(ReasonInterrupted, lastInterrupted),
+		settled().auto().failed(afterFifteen, interrupted), plansAndApplies(ReasonInterrupted, lastInterrupted).again(),
 	},
 	"a stopped run of the present configuration is made up for at once": {
 		settled().failed(0, stopped), plans(ReasonRetry, lastStopped),
@@ -115,18 +115,18 @@ var failureScenarios = scenarios{
 		awaiting("plan-main-1").failed(time.Second, pointless), awaitsApproval("plan-main-1", setApprove, time.Time{}),
 	},
 	"a failed replan is tried again": {
-		awaiting("plan-main-1").failed(afterFifteen), plans(ReasonRetry, lastFailed),
+		awaiting("plan-main-1").failed(afterFifteen), plans(ReasonRetry, lastFailed).again(),
 	},
 	"after a failed apply the same plan is not applied again, approved or not": {
 		awaiting("plan-main-1").approving("plan-main-1").failed(time.Second, applyBegan),
 		waitsForRetry("12:00:14", noon.Add(14*time.Second)),
 	},
 	"after an apply that failed before it began a fresh plan comes first, too": {
-		awaiting("plan-main-1").approving("plan-main-1").failed(afterFifteen, applying), plans(ReasonRetry, lastFailed),
+		awaiting("plan-main-1").approving("plan-main-1").failed(afterFifteen, applying), plans(ReasonRetry, lastFailed).again(),
 	},
 	"after an interrupted apply nothing is applied before a fresh plan": {
 		awaiting("plan-main-1").approving("plan-main-1").failed(afterFifteen, interrupted, applyBegan),
-		plans(ReasonInterrupted, lastInterrupted),
+		plans(ReasonInterrupted, lastInterrupted).again(),
 	},
 	"after a failed apply in manual mode the new plan waits for its own approval": {
 		awaiting("plan-main-1-2").approving("plan-main-1"),
@@ -134,7 +134,7 @@ var failureScenarios = scenarios{
 			` (approvePlan names "plan-main-1", which is not pending.)`, nextDriftCheck),
 	},
 	"after a failed apply that dropped its plan a new one is made when the interval is over": {
-		settled().approving("plan-main-1").failed(afterFifteen, applyBegan), plans(ReasonRetry, lastFailed),
+		settled().approving("plan-main-1").failed(afterFifteen, applyBegan), plans(ReasonRetry, lastFailed).again(),
 	},
 	"a plan that no longer fits is not offered while its replacement waits for a retry": {
 		awaiting("plan-main-1").failed(time.Second).with(func(f *Facts) { f.StateSerial = 8 }),

@@ -16,7 +16,7 @@ import (
 
 // TestImports keeps decisions a function of their facts: no client, context, logger, randomness or clock.
 func TestImports(t *testing.T) {
-	allowed := []string{"fmt", "strconv", "strings", "time"}
+	allowed := []string{"fmt", "slices", "strconv", "strings", "time"}
 	// Of package time only what computes; everything that asks or waits for a clock is left out.
 	pure := []string{"Time", "Duration", "Second", "RFC3339"}
 

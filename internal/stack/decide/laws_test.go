@@ -32,6 +32,11 @@ func TestLaws(t *testing.T) {
 		"at the next check a waiting stack does something":                   punctualityLaw,
 		"drift detection goes on":                                            driftLaw,
 		"every decision says why":                                            reasonLaw,
+		"nothing runs before what it depends on, nor in a circle":            dependencyLaw,
+		"who is depended on is not let go":                                   dependantLaw,
+		"nothing runs while a person works by hand":                          heldLaw,
+		"a lock in use is not broken, nor one that nobody named":             unlockLaw,
+		"who has used up the attempts waits for a change":                    attemptsLaw,
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
@@ -173,11 +178,12 @@ func destroyLaw(f Facts, d Decision) string {
 // untilWhenLaw: the only waits without a time are for a person (who resumes the stack) and for a change.
 func untilWhenLaw(f Facts, d Decision) string {
 	forPerson := d.Reason == ReasonSuspended
-	forChange := d.Reason == ReasonRetryPending && f.Last.Waits && !f.Last.Interrupted
+	forPerson = forPerson || d.Reason == ReasonBreakTheGlass
+	forChange := d.Reason == ReasonRetryPending && f.Last.Waits && !f.Last.Interrupted || d.Reason == ReasonRetryLimit
 	if d.Verb == VerbWait && d.NextCheck.IsZero() && !forPerson && !forChange {
 		return "does not say until when"
 	}
-	if d.Verb == VerbFail && d.NextCheck.IsZero() && d.Reason != ReasonAccessDenied {
+	if d.Verb == VerbFail && d.NextCheck.IsZero() && d.Reason != ReasonAccessDenied && d.Reason != ReasonDependencyCycle {
 		return "fails without looking again"
 	}
 	return ""
@@ -222,7 +228,7 @@ func punctualityLaw(f Facts, d Decision) string {
 		return ""
 	}
 	f.Now = d.NextCheck
-	if then := Decide(f); !then.Verb.StartsRun() {
+	if then := Decide(f); !then.Verb.StartsRun() && then.Reason != ReasonDependencyNotReady {
 		return "at its next check it is " + then.String()
 	}
 	return ""
@@ -233,6 +239,65 @@ func driftLaw(f Facts, d Decision) string {
 	atRest := d.Verb == VerbRest || d.Verb == VerbAwaitApproval && !lastFailedSameConfig(f)
 	if wanted && atRest && d.NextCheck.IsZero() {
 		return "drift is never looked for again"
+	}
+	return ""
+}
+
+func dependencyLaw(f Facts, d Decision) string {
+	if f.Stack.Deleting || !d.Verb.StartsRun() {
+		return ""
+	}
+	if f.Cycle != "" {
+		return "runs in a circle"
+	}
+	for _, dep := range f.Dependencies {
+		fit := !dep.SameSource || slices.Contains(dep.Revisions, f.Source.Revision)
+		if dep.Denied || dep.Missing || dep.Deleting || !dep.Observed || !dep.Ready || !fit || dep.OutputsMissing != "" {
+			return "runs before its dependency"
+		}
+	}
+	return ""
+}
+
+func dependantLaw(f Facts, d Decision) string {
+	if f.Stack.Deleting && len(f.Dependants) > 0 && (d.Verb == VerbRelease || d.Verb.StartsRun()) {
+		return "others depend on it"
+	}
+	return ""
+}
+
+func heldLaw(f Facts, d Decision) string {
+	if f.Stack.Held && (d.Verb.StartsRun() || d.Verb == VerbUnlock) {
+		return "disturbs"
+	}
+	return ""
+}
+
+func unlockLaw(f Facts, d Decision) string {
+	if d.Verb != VerbUnlock {
+		return ""
+	}
+	l := f.Lock
+	switch {
+	case l == nil || d.Subject != l.ID:
+		return "breaks what is not locked"
+	case l.Alive:
+		return "breaks the lock of a run in hand"
+	case !l.Over && !f.Stack.BreakAnyLock && f.Stack.BreakLock != l.ID:
+		return "breaks a lock that nobody named"
+	case f.Stack.Suspended:
+		return "breaks a lock for a suspended stack"
+	}
+	return ""
+}
+
+func attemptsLaw(f Facts, d Decision) string {
+	l := f.Last
+	spent := l != nil && unsuccessful(l) && l.Config == f.Config && f.Stack.MaxFailures > 0 && l.Failures >= f.Stack.MaxFailures
+	changed := l != nil && (l.Generation != 0 && l.Generation != f.Stack.Generation || l.Revision != f.Source.Revision)
+	plans := d.Verb == VerbPlan || d.Verb == VerbPlanAndApply
+	if spent && !changed && plans && !f.Stack.Deleting && !requested(f) {
+		return "tries again"
 	}
 	return ""
 }

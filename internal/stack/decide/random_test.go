@@ -39,8 +39,17 @@ func drawFacts(t *rapid.T) Facts {
 			f.StateProblem = "the state is no JSON"
 		}
 		if rarely(t, "lock") {
-			f.Lock = &Lock{ID: "lock-1", Who: "ci@build7"}
+			f.Lock = &Lock{ID: drawLock(t, "lock"), Who: "ci@build7", Alive: rarely(t, "lock alive"), Over: rarely(t, "lock over")}
 		}
+	}
+	for range rapid.SampledFrom([]int{0, 0, 1, 2}).Draw(t, "dependencies") {
+		f.Dependencies = append(f.Dependencies, drawDependency(t))
+	}
+	if rarely(t, "depends on itself") {
+		f.Cycle = "vpc -> app -> vpc"
+	}
+	if rarely(t, "dependants") {
+		f.Dependants = []string{"app"}
 	}
 	if rarely(t, "run in hand") {
 		f.Current = drawRun(t, "current")
@@ -70,7 +79,36 @@ func drawStack(t *rapid.T) Stack {
 		AppliedOnce:       rapid.Bool().Draw(t, "applied once"),
 		LastAppliedPlan:   drawID(t, "applied plan"),
 		OwnBackend:        rarely(t, "own backend"),
+		Generation:        drawGeneration(t, "generation"),
+		MaxFailures:       rapid.SampledFrom([]int{0, 0, 1, 3}).Draw(t, "most failures"),
+		BreakLock:         rapid.SampledFrom([]string{"", "", "lock-1"}).Draw(t, "lock to break"),
+		BreakAnyLock:      rarely(t, "break any lock"),
+		Held:              rarely(t, "held"),
+		Call:              "vpc -n team",
+		ReplanOnRevision:  rarely(t, "replan on a revision"),
+		PlannedRevision:   drawRevision(t, "planned revision"),
 	}
+}
+
+func drawDependency(t *rapid.T) Dependency {
+	return Dependency{
+		Name: "vpc", Denied: rapid.IntRange(0, 9).Draw(t, "dependency denied") == 9, Missing: rarely(t, "dependency missing"),
+		Deleting: rarely(t, "dependency deleting"), Observed: usually(t, "dependency observed"), Ready: usually(t, "dependency ready"),
+		SameSource: rarely(t, "same source"), Revisions: []string{drawRevision(t, "dependency revision")},
+		OutputsMissing: rapid.SampledFrom([]string{"", "", "", "vpc-outputs"}).Draw(t, "outputs missing"),
+	}
+}
+
+func drawGeneration(t *rapid.T, label string) int64 {
+	return rapid.SampledFrom([]int64{4, 4, 4, 5}).Draw(t, label)
+}
+
+func drawRevision(t *rapid.T, label string) string {
+	return rapid.SampledFrom([]string{"main@sha1:1a2b3c4d5e6f", "main@sha1:1a2b3c4d5e6f", "main@sha1:000000000000"}).Draw(t, label)
+}
+
+func drawLock(t *rapid.T, label string) string {
+	return rapid.SampledFrom([]string{"lock-1", "lock-2"}).Draw(t, label)
 }
 
 func drawPending(t *rapid.T) *Plan {
@@ -106,6 +144,12 @@ func drawRun(t *rapid.T, label string) *Run {
 		Waits:    rarely(t, label+" waits"),
 		Failures: rapid.IntRange(0, 20).Draw(t, label+" failures"),
 		Finished: drawPast(t, label+" finished"),
+
+		Generation: rapid.SampledFrom([]int64{0, 4, 4, 5}).Draw(t, label+" generation"),
+		Revision:   drawRevision(t, label+" revision"),
+	}
+	if rarely(t, label+" met a lock") {
+		r.Lock = drawLock(t, label+" lock")
 	}
 	r.ApplyStarted = r.Apply && rapid.Bool().Draw(t, label+" apply started")
 	switch rapid.IntRange(0, 3).Draw(t, label+" outcome") {

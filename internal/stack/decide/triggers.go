@@ -16,10 +16,18 @@ var triggers = []trigger{
 	{ReasonRequested, func(f Facts) (string, bool) {
 		return "Reconciliation was requested", requested(f)
 	}},
+	// Somebody allowed to break the lock that was in the way: no need to wait for the next attempt.
+	{ReasonForceUnlock, func(f Facts) (string, bool) {
+		return "The lock that was in the way may be broken by now",
+			lastFailedSameConfig(f) && mayBreak(f.Stack, f.Last.Lock) && f.Last.Generation != 0 && f.Last.Generation != f.Stack.Generation
+	}},
+	{ReasonRetry, func(f Facts) (string, bool) {
+		return "The stack or its source changed since all attempts failed", lastFailedSameConfig(f) && attemptsSpent(f) && changedSinceLast(f)
+	}},
 	// A failure is retried after its interval, but a changed configuration does not wait for it.
 	{ReasonInterrupted, func(f Facts) (string, bool) {
 		return "The last run was interrupted; a fresh plan comes before anything else",
-			sameConfig(f) && f.Last.Interrupted && retryDue(f)
+			lastFailedSameConfig(f) && f.Last.Interrupted && retries(f) && retryDue(f)
 	}},
 	{ReasonRetry, func(f Facts) (string, bool) {
 		return "The last run failed", lastFailedSameConfig(f) && retries(f) && retryDue(f)
@@ -28,7 +36,11 @@ var triggers = []trigger{
 		return "The last run was stopped before it changed anything", sameConfig(f) && f.Last.Canceled && !unsuccessful(f.Last)
 	}},
 	{ReasonFirstPlan, func(f Facts) (string, bool) {
-		return "The stack has not been planned yet", f.Stack.PlannedConfig == "" && !lastFailedSameConfig(f)
+		message := "The stack has not been planned yet"
+		if f.Stack.AppliedOnce || f.Pending != nil {
+			message = "A fresh plan is needed"
+		}
+		return message, f.Stack.PlannedConfig == "" && !lastFailedSameConfig(f)
 	}},
 	{ReasonConfigChanged, func(f Facts) (string, bool) {
 		return "The configuration changed", configMoved(f) && !lastFailedSameConfig(f)
@@ -40,6 +52,10 @@ var triggers = []trigger{
 		}
 		because := staleBecause(f)
 		return because, because != ""
+	}},
+	{ReasonReplan, func(f Facts) (string, bool) {
+		return "The source has a new revision, and approvePlan says replan",
+			f.Stack.ReplanOnRevision && f.Pending != nil && f.Source.Revision != f.Stack.PlannedRevision && !lastFailedSameConfig(f)
 	}},
 	{ReasonDriftDue, driftDue},
 }
@@ -62,7 +78,22 @@ func lastFailedSameConfig(f Facts) bool { return sameConfig(f) && unsuccessful(f
 
 // retries says whether time alone brings another attempt after the last run; an interruption says nothing about the
 // configuration.
-func retries(f Facts) bool { return f.Last.Interrupted || !f.Last.Waits }
+func retries(f Facts) bool { return !usedUp(f) && (f.Last.Interrupted || !f.Last.Waits) }
+
+// attemptsSpent says whether as many runs in a row failed as the stack allows, usedUp that nothing changed since then that
+// would begin the count anew.
+func attemptsSpent(f Facts) bool {
+	return f.Stack.MaxFailures > 0 && f.Last.Failures >= f.Stack.MaxFailures
+}
+
+func usedUp(f Facts) bool { return attemptsSpent(f) && !changedSinceLast(f) }
+
+// changedSinceLast says whether the object or its source has changed since the last run was started, be it in a way that
+// the configuration does not show.
+func changedSinceLast(f Facts) bool {
+	l := f.Last
+	return l.Generation != 0 && l.Generation != f.Stack.Generation || l.Revision != "" && l.Revision != f.Source.Revision
+}
 
 func retryDue(f Facts) bool { return !f.Now.Before(retryAt(f)) }
 
@@ -108,7 +139,7 @@ func reasonToPlan(f Facts) (Decision, bool) {
 			continue
 		}
 		d := Decision{Verb: VerbPlan, Reason: t.reason, Message: message, Purpose: PurposeDeploy,
-			Destroy: f.Stack.Destroy, Describe: true}
+			Destroy: f.Stack.Destroy, Describe: true, Again: isRetry(f, t.reason)}
 		// Looking again at a plan that waits is not drift detection, unless drift is what that plan is about.
 		if t.reason == ReasonDriftDue && (f.Pending == nil || f.Pending.Drift) {
 			d.Purpose = PurposeDrift
@@ -119,6 +150,11 @@ func reasonToPlan(f Facts) (Decision, bool) {
 		return d, true
 	}
 	return Decision{}, false
+}
+
+// isRetry: what failed before another change is not held against what is tried now.
+func isRetry(f Facts, reason string) bool {
+	return (reason == ReasonRetry || reason == ReasonInterrupted) && unsuccessful(f.Last) && !changedSinceLast(f)
 }
 
 // nextLook is when time alone will change the decision; zero when it never does.

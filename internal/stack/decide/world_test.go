@@ -61,6 +61,8 @@ func (w *world) step() (Decision, bool) {
 	case d.Verb == VerbCancel:
 		w.facts.Current.Canceled = true
 		w.endCanceled()
+	case d.Verb == VerbUnlock:
+		w.facts.Lock = nil
 	case d.Verb == VerbRelease:
 		w.released = true
 		return d, false
@@ -79,7 +81,8 @@ func (w *world) endCanceled() {
 // run starts a run and records its end.
 func (w *world) run(d Decision) {
 	f := &w.facts
-	r := &Run{ID: "run", Purpose: d.Purpose, Apply: d.Verb != VerbPlan, Config: f.Config, Destroy: d.Destroy, UsedKept: d.UseKept}
+	r := &Run{ID: "run", Purpose: d.Purpose, Apply: d.Verb != VerbPlan, Config: f.Config, Destroy: d.Destroy, UsedKept: d.UseKept,
+		Generation: f.Stack.Generation, Revision: f.Source.Revision}
 	f.Stack.Handled = f.Stack.Requested
 	how := w.outcome(r.Apply)
 	f.Now = f.Now.Add(takes)
@@ -106,7 +109,7 @@ func (w *world) run(d Decision) {
 			f.Pending.Usable = false
 		}
 		r.Failures = 1
-		if f.Last != nil && unsuccessful(f.Last) {
+		if d.Again {
 			r.Failures += f.Last.Failures
 		}
 	}
@@ -143,6 +146,7 @@ func (w *world) succeed(d Decision, r *Run) (quiet bool) {
 	f := &w.facts
 	if d.Verb != VerbApply {
 		f.Stack.PlannedConfig, f.LastDriftCheck = f.Config, f.Now
+		f.Stack.PlannedRevision = f.Source.Revision
 		if w.changes == "" {
 			w.drop()
 			return d.Purpose == PurposeDrift

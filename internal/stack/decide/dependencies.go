@@ -1,0 +1,84 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package decide
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+func dependencyCycle(f Facts) (Decision, bool) {
+	if f.Cycle == "" {
+		return Decision{}, false
+	}
+	return Decision{Verb: VerbFail, Reason: ReasonDependencyCycle, Message: fmt.Sprintf(
+		"spec.dependsOn goes round in a circle, so that none of these stacks could ever be first: %s. Remove one of the references", f.Cycle)}, true
+}
+
+func dependencyDenied(f Facts) (Decision, bool) {
+	for _, d := range f.Dependencies {
+		if d.Denied {
+			return Decision{Verb: VerbFail, Reason: ReasonAccessDenied, Message: fmt.Sprintf(
+				"cannot access %s, cross-namespace references have been disabled", d.Name)}, true
+		}
+	}
+	return Decision{}, false
+}
+
+func dependencyBeforeInputs(f Facts) (Decision, bool) {
+	if f.Inputs.Ready {
+		return Decision{}, false
+	}
+	return dependencyNotReady(f)
+}
+
+func dependencyBeforeRun(f Facts) (Decision, bool) {
+	if !wantsRun(f) {
+		return Decision{}, false
+	}
+	return dependencyNotReady(f)
+}
+
+// dependencyNotReady has the words that tofu-controller's users know as its message, and says in the detail which
+// dependency lacks what. Dependencies are watched; the interval only guards against a lost event.
+func dependencyNotReady(f Facts) (Decision, bool) {
+	var lacks []string
+	for _, d := range f.Dependencies {
+		if problem := lacking(d, f.Source.Revision); problem != "" {
+			lacks = append(lacks, problem)
+		}
+	}
+	if len(lacks) == 0 {
+		return Decision{}, false
+	}
+	return Decision{Verb: VerbWait, Reason: ReasonDependencyNotReady, NextCheck: lookAgain(f), Detail: strings.Join(lacks, "; "),
+		Message: fmt.Sprintf("Dependencies do not meet ready condition, retrying in %s", retryInterval(f.Stack))}, true
+}
+
+// wantsRun says whether there is something to do.
+func wantsRun(f Facts) bool {
+	if _, apply := pendingApproved(f); apply {
+		return true
+	}
+	_, plan := reasonToPlan(f)
+	return plan
+}
+
+// lacking says what a dependency lacks to be ready; empty when it is.
+func lacking(d Dependency, revision string) string {
+	switch {
+	case d.Missing:
+		return fmt.Sprintf("dependency %s does not exist", d.Name)
+	case d.Deleting:
+		return fmt.Sprintf("dependency %s is being deleted", d.Name)
+	case !d.Observed, !d.Ready:
+		return fmt.Sprintf("dependency %s is not ready", d.Name)
+	case d.SameSource && !slices.Contains(d.Revisions, revision):
+		return fmt.Sprintf("dependency %s has not been planned with revision %s of the source yet", d.Name, revision)
+	case d.OutputsMissing != "":
+		return fmt.Sprintf("the Secret %s with the outputs of dependency %s is not there yet", d.OutputsMissing, d.Name)
+	}
+	return ""
+}
