@@ -209,14 +209,3 @@ func (j *job) noSpace() bool {
 	defer file.Close()
 	return isDiskFull(unix.Fallocate(int(file.Fd()), 0, 0, outputReserve))
 }
-
-// output asks for the outputs after an apply.
-func (j *job) output(ctx context.Context) error {
-	c := command{step: run.StepOutput, args: []string{"output", "-json", "-no-color"}}
-	text, err := j.document(ctx, c, orDefault(j.spec.Limits.StateBytes, run.DefaultLimits().StateBytes))
-	if err != nil {
-		return err
-	}
-	j.result.Outputs = text
-	return nil
-}

@@ -52,10 +52,13 @@ type fakeRun struct {
 	log       []byte
 	savedPlan []byte
 	planJSON  []byte
+	planText  []byte
+	planShow  []byte
 	asked     []run.ContinueRequest
 	requests  []string
 	answer    run.ContinueResponse
-	refuse    int // status for states
+	review    run.ContinueResponse // to the question about a plan
+	refuse    int                  // status for states
 	result    *run.Result
 	changed   chan struct{} // closed and replaced with every change
 }
@@ -263,6 +266,10 @@ func (r *fakeRun) serve(w http.ResponseWriter, req *http.Request, part string, b
 		r.savedPlan = body
 	case "PUT plan.json":
 		r.planJSON = body
+	case "PUT plan.txt":
+		r.planText = body
+	case "PUT show.json":
+		r.planShow = body
 	case "GET log":
 		answer(w, run.LogPosition{Offset: int64(len(r.log))})
 	case "PUT log":
@@ -276,6 +283,10 @@ func (r *fakeRun) serve(w http.ResponseWriter, req *http.Request, part string, b
 		var asked run.ContinueRequest
 		json.Unmarshal(body, &asked)
 		r.asked = append(r.asked, asked)
+		if asked.Step == run.StepPlan {
+			answer(w, r.review)
+			return
+		}
 		answer(w, r.answer)
 	case "POST result":
 		r.result = &run.Result{}

@@ -45,6 +45,11 @@ func newMasker(spec *run.Spec) *masker {
 			}
 		}
 	}
+	return maskerOf(found)
+}
+
+// maskerOf looks for all of these texts.
+func maskerOf(found map[string]bool) *masker {
 	m := &masker{}
 	for text := range found {
 		m.needles = append(m.needles, text)
@@ -61,6 +66,23 @@ func newMasker(spec *run.Spec) *masker {
 	}
 	m.replacer = strings.NewReplacer(pairs...)
 	return m
+}
+
+// maskTexts looks for texts, however they are quoted.
+func maskTexts(texts []string) *masker {
+	found := map[string]bool{}
+	for _, text := range texts {
+		addText(found, text, minSecretPart)
+	}
+	return maskerOf(found)
+}
+
+// secrets are the texts that are looked for.
+func (m *masker) secrets() []string {
+	if m == nil {
+		return nil
+	}
+	return m.needles
 }
 
 // addJSON adds the strings and long numbers inside of a JSON value.

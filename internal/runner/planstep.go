@@ -63,13 +63,10 @@ func (j *job) plan(ctx context.Context) error {
 		return err
 	}
 	j.setPlan(result)
-	if !result.Changes {
-		if j.spec.Operation == run.OperationPlanAndApply && !j.spec.Describe {
-			return errFinished
-		}
-		return nil
-	}
-	if j.spec.Operation == run.OperationPlan {
+	switch {
+	case !result.Changes && !j.spec.Describe:
+		return j.unchanged(ctx)
+	case result.Changes && j.spec.Operation == run.OperationPlan && !j.spec.Review:
 		return j.shipPlan(ctx)
 	}
 	return nil
@@ -122,27 +119,6 @@ func (j *job) ship(ctx context.Context, what, path string, data []byte) error {
 	return nil
 }
 
-// show makes the plan readable: redacted and masked before it leaves this process.
-func (j *job) show(ctx context.Context) error {
-	text, err := j.showPlan(ctx, j.space.planPath())
-	if err != nil {
-		return err
-	}
-	described, digest, err := plan.Describe(text)
-	if err != nil {
-		return failed("", "read the plan: %w", err)
-	}
-	j.result.Plan.ChangesDigest = digest
-	j.setPlan(j.result.Plan)
-	if err := j.ship(ctx, "the readable plan", "/plan.json", j.mask.line(described)); err != nil {
-		return err
-	}
-	if !j.result.Plan.Changes && j.spec.Operation == run.OperationPlanAndApply {
-		return errFinished
-	}
-	return nil
-}
-
 // showPlan returns tofu's own description of a plan. It holds sensitive values and is kept in memory only.
 func (j *job) showPlan(ctx context.Context, path string) ([]byte, error) {
 	c := command{step: run.StepShow, args: []string{"show", "-json", "-no-color", path}}
@@ -166,38 +142,6 @@ func (j *job) document(ctx context.Context, c command, limit int64) ([]byte, err
 		return text, nil
 	}
 	return nil, failed(run.FailureTool, "read what %s %s says: it is not JSON", j.space.tool.name, c.step)
-}
-
-// mayApply asks the server, which takes the state's lock. While the server is away the plan waits.
-func (j *job) mayApply(ctx context.Context) error {
-	if err := j.checkFree(); err != nil {
-		return err
-	}
-	var answer run.ContinueResponse
-	waiting, cancel := j.stop.until(ctx)
-	defer cancel()
-	_, err := j.persist(waiting, request{method: http.MethodPost, path: "/continue", into: &answer,
-		body: mustJSON(run.ContinueRequest{Step: run.StepApply, Plan: j.result.Plan})})
-	var r *refusal
-	switch {
-	case errors.As(err, &r):
-		return &failure{class: r.problem.Class, outcome: run.OutcomeCanceled, err: fmt.Errorf("ask whether to apply: %w", err)}
-	case err != nil && ctx.Err() == nil:
-		return &failure{outcome: run.OutcomeCanceled, err: errors.New("stopped before the apply: " + j.stop.asked())}
-	case err != nil:
-		return &failure{outcome: run.OutcomeInterrupted, err: fmt.Errorf("ask whether to apply: %w", err)}
-	case answer.Go:
-		return nil
-	}
-	outcome := answer.Outcome
-	if outcome == "" {
-		outcome = run.OutcomeCanceled
-	}
-	if outcome == run.OutcomeSucceeded {
-		j.log.note("Not applied: %s", answer.Reason)
-		return errFinished
-	}
-	return &failure{outcome: outcome, class: answer.Class, err: errors.New(orText(answer.Reason, "the server said not to apply"))}
 }
 
 func orText(text, standard string) string {

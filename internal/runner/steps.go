@@ -52,6 +52,9 @@ func (j *job) steps() []step {
 		if j.spec.Describe {
 			list = append(list, step{run.StepShow, j.show})
 		}
+		if j.spec.Review {
+			list = append(list, step{stepContinue, j.review})
+		}
 	case j.spec.RefreshOnApply:
 		list = append(list, step{run.StepPlan, j.compareWithWorld})
 	}
@@ -63,8 +66,8 @@ func (j *job) steps() []step {
 }
 
 func (j *job) stepsAfterApply() []step {
-	if j.spec.ReadOutputs {
-		return []step{{run.StepOutput, j.output}}
+	if j.spec.ReadOutputs || j.spec.ReadResources {
+		return []step{{run.StepOutput, j.readBack}}
 	}
 	return nil
 }

@@ -36,16 +36,21 @@ type command struct {
 	reserve int64
 }
 
-// bounded is a buffer that refuses to grow over its limit.
+// bounded is a buffer that refuses to grow over its limit, or, with cut, drops what is over it.
 type bounded struct {
 	bytes.Buffer
 	limit int64
+	cut   bool
 	over  bool
 }
 
 func (b *bounded) Write(p []byte) (int, error) {
 	if int64(b.Len()+len(p)) > b.limit {
 		b.over = true
+		if b.cut {
+			b.Buffer.Write(p[:max(0, b.limit-int64(b.Len()))])
+			return len(p), nil
+		}
 		return 0, errors.New("over the limit")
 	}
 	return b.Buffer.Write(p)

@@ -1,0 +1,101 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	"github.com/yuba-dev/yuba/internal/plan"
+	"github.com/yuba-dev/yuba/internal/run"
+)
+
+// maxPlanText is where the plan that the tool prints for people is cut, and beyond which its own document is left out:
+// nobody reads more, and the server has a limit of its own.
+const (
+	maxPlanText     = 32 << 20
+	maxPlanDocument = 64 << 20
+)
+
+// show makes the plan readable: redacted and masked before it leaves this process.
+func (j *job) show(ctx context.Context) error {
+	shown, err := j.showPlan(ctx, j.space.planPath())
+	if err != nil {
+		return err
+	}
+	described, digest, err := plan.Describe(shown)
+	if err != nil {
+		return failed("", "read the plan: %w", err)
+	}
+	j.result.Plan.ChangesDigest = digest
+	j.setPlan(j.result.Plan)
+	if err := j.ship(ctx, "the readable plan", "/plan.json", j.mask.line(described)); err != nil {
+		return err
+	}
+	// A look at the world that finds nothing leaves nothing to be read.
+	if j.result.Plan.Changes || j.spec.Purpose != run.PurposeDrift {
+		if err := j.showMore(ctx, shown); err != nil {
+			return err
+		}
+	}
+	if !j.result.Plan.Changes {
+		return j.unchanged(ctx)
+	}
+	return nil
+}
+
+// showMore ships the plan in the forms that others ask for.
+func (j *job) showMore(ctx context.Context, shown []byte) error {
+	if !j.spec.PlanDocument && !j.spec.PlanText {
+		return nil
+	}
+	document, sensitive, err := plan.Redact(shown, j.mask.secrets())
+	if err != nil {
+		return failed("", "read the plan: %w", err)
+	}
+	if j.spec.PlanDocument {
+		if len(document) > maxPlanDocument {
+			j.addWarning(fmt.Sprintf("The plan's document has %d bytes and is not kept; the limit is %d", len(document), maxPlanDocument))
+			document = nil
+		}
+		if err := j.ship(ctx, "the plan's document", "/show.json", document); err != nil {
+			return err
+		}
+	}
+	if j.spec.PlanText {
+		return j.showText(ctx, sensitive)
+	}
+	return nil
+}
+
+// showText ships the plan as the tool prints it. The tool hides what is marked as sensitive; what providers copied from
+// there, and secrets of the run, are masked here.
+func (j *job) showText(ctx context.Context, sensitive []string) error {
+	c := command{step: run.StepShow, args: []string{"show", "-no-color", j.space.planPath()},
+		capture: &bounded{limit: maxPlanText, cut: true}}
+	stream, e, err := j.tofu(ctx, c)
+	if err != nil {
+		return err
+	}
+	if err := j.verdict(c, stream, e, 0); err != nil {
+		return err
+	}
+	text := c.capture.Bytes()
+	if c.capture.over {
+		// The last line may be half of a secret.
+		text = append(text[:bytes.LastIndexByte(text, '\n')+1], fmt.Sprintf("\n(cut: the plan has more than %d MiB of text)\n", maxPlanText>>20)...)
+	}
+	return j.ship(ctx, "the plan's text", "/plan.txt", []byte(maskTexts(sensitive).text(j.mask.text(string(text)))))
+}
+
+// unchanged ends the steps of a plan that found nothing to do.
+func (j *job) unchanged(ctx context.Context) error {
+	if j.spec.ReadUnchanged {
+		if err := j.readBack(ctx); err != nil {
+			return err
+		}
+	}
+	return errFinished
+}
