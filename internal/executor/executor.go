@@ -52,6 +52,9 @@ type Options struct {
 	LiveDir string
 	// Permit is asked before an apply begins and may veto it; an error is answered with "try again".
 	Permit func(ctx context.Context, rec run.Record, plan *run.PlanResult) (Permission, error)
+	// Review is asked about each plan of a run that wants it (run.Spec.Review), and a plan it refuses is neither kept nor
+	// applied. It may take its time. An error is answered with "try again".
+	Review func(ctx context.Context, rec run.Record, plan *run.PlanResult) (Permission, error)
 	// Ended is told that a run of the stack ended. It must not block.
 	Ended func(run.Stack)
 	// Credential is the runners' own bearer token.
@@ -103,6 +106,8 @@ type entry struct {
 	resumed bool
 	// shipped are the digests of the states this server stored, by their sequence numbers.
 	shipped map[int]string
+	// review is the review of the run's plan, once somebody asked for it.
+	review *reviewing
 }
 
 // New returns an Executor with nothing in hand.

@@ -26,6 +26,9 @@ func (e *Executor) finish(ctx context.Context, en *entry, result run.Result) err
 	if rec.Result == nil {
 		// A runner that lost its own journal does not know how far the run had come.
 		result.ApplyStarted = result.ApplyStarted || rec.Permitted && result.Outcome == run.OutcomeInterrupted
+		if err := e.vouch(ctx, en, rec, &result); err != nil {
+			return err
+		}
 		rec.Result = &result
 	}
 	// A pass that found something is kept under its own name.

@@ -32,6 +32,8 @@ func (e *Executor) Handler() http.Handler {
 		"PUT /state":     e.takeState,
 		"PUT /plan":      e.takePlan(run.BlobPlan),
 		"PUT /plan.json": e.takePlan(run.BlobPlanJSON),
+		"PUT /plan.txt":  e.takePlan(run.BlobPlanText),
+		"PUT /show.json": e.takePlan(run.BlobPlanShow),
 		"GET /log":       e.serveLogPosition,
 		"PUT /log":       e.takeLog,
 		"POST /continue": e.serveContinue,
@@ -253,7 +255,11 @@ func (e *Executor) serveContinue(en *entry, w http.ResponseWriter, r *http.Reque
 		problem(w, http.StatusBadRequest, run.Problem{Message: err.Error()})
 		return nil
 	}
-	answer, err := e.proceed(r.Context(), en, req)
+	decide := e.proceed
+	if req.Step == run.StepPlan {
+		decide = e.review
+	}
+	answer, err := decide(r.Context(), en, req)
 	if err != nil {
 		return err
 	}

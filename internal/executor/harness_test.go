@@ -116,6 +116,8 @@ type home struct {
 	ended chan run.Stack
 	// permit answers for the stack controller.
 	permit func(run.Record) (executor.Permission, error)
+	// review answers for those who are asked about plans; nobody is without it.
+	review func(context.Context) (executor.Permission, error)
 
 	exec *executor.Executor
 	http *httptest.Server
@@ -149,11 +151,18 @@ func (h *home) start() {
 		h.http.Close()
 	}
 	var err error
+	var review func(context.Context, run.Record, *run.PlanResult) (executor.Permission, error)
+	if h.review != nil {
+		review = func(ctx context.Context, _ run.Record, _ *run.PlanResult) (executor.Permission, error) {
+			return h.review(ctx)
+		}
+	}
 	h.exec, err = executor.New(executor.Options{
 		Blobs: faultyBlobs{h.blobs, h.faults}, States: faultyStates{h.states, h.faults}, LiveDir: h.live,
 		Permit: func(_ context.Context, rec run.Record, _ *run.PlanResult) (executor.Permission, error) {
 			return h.permit(rec)
 		},
+		Review:     review,
 		Ended:      func(s run.Stack) { h.ended <- s },
 		Credential: credential, Holder: "yuba@test", Version: "test", Log: slog.New(slog.DiscardHandler),
 	})

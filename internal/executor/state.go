@@ -6,6 +6,7 @@ package executor
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/yuba-dev/yuba/internal/run"
 	"github.com/yuba-dev/yuba/internal/state"
@@ -68,5 +69,39 @@ func (e *Executor) writeState(ctx context.Context, en *entry, sequence int, data
 		en.shipped = map[int]string{}
 	}
 	en.shipped[sequence] = digest
+	return nil
+}
+
+// vouch makes sure that the last state a run says it shipped is stored: what is called applied must be in the state. A
+// run that says so without it failed, and says what is to be done. The entry's lock is held.
+func (e *Executor) vouch(ctx context.Context, en *entry, rec run.Record, result *run.Result) error {
+	if result.StateDigest == "" || result.Class == run.FailureState || rec.Spec.Backend.Kind != run.BackendManaged {
+		return nil
+	}
+	stored := ""
+	if rec.StateMark != nil {
+		stored = rec.StateMark.Digest
+	}
+	// What an earlier server stored it may not have put on record.
+	if stored != result.StateDigest && en.resumed {
+		now, err := e.opts.States.Read(ctx, stateKey(rec))
+		var corrupt *state.CorruptError
+		if err != nil && !errors.As(err, &corrupt) {
+			return err
+		}
+		if err == nil {
+			stored = mark(now).Digest
+		}
+	}
+	if stored == result.StateDigest {
+		return nil
+	}
+	e.log.Error("a run's last state is not stored", "stack", en.stack.String(), "run", en.id, "state", result.StateDigest, "stored", stored)
+	result.Outcome, result.Class, result.FailedStep = run.OutcomeFailed, run.FailureState, run.StepApply
+	why := fmt.Sprintf("The run's last state (%.19s) is not stored; what it did may be missing from the state. Compare `yuba logs` with `yuba state list`.", result.StateDigest)
+	if result.Error != "" {
+		why = result.Error + "\n" + why
+	}
+	result.Error = why
 	return nil
 }
