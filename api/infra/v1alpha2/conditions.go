@@ -130,10 +130,18 @@ const (
 	ReasonPlanRejected = "PlanRejected"
 	// ReasonRunInterrupted: the tool or its runner died in the middle of an apply. Nothing is applied before a fresh plan.
 	ReasonRunInterrupted = "RunInterrupted"
+	// ReasonDependencyCycle: the stack depends, by way of others, on itself.
+	ReasonDependencyCycle = "DependencyCycle"
+	// ReasonBreakTheGlass: somebody works on the stack by hand; nothing runs.
+	ReasonBreakTheGlass = "BreakTheGlass"
+	// ReasonLockOrphaned: the lock of a run that is over was released. Only events have it.
+	ReasonLockOrphaned = "LockOrphaned"
 	// ReasonStateMissing: the state is gone although there was one. Nothing is planned before it is back.
 	ReasonStateMissing = "StateMissing"
 	// ReasonStateUnreadable: the state's Secret does not hold a state. It is never overwritten.
 	ReasonStateUnreadable = "StateUnreadable"
+	// ReasonDoneByHand: a person changed the state or opened a shell (`yuba state`, `yuba shell`). Only events have it.
+	ReasonDoneByHand = "DoneByHand"
 	// ReasonStateMoved: somebody else wrote the state after the plan was made.
 	ReasonStateMoved = "StateMoved"
 )

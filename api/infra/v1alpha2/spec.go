@@ -256,7 +256,8 @@ type TerraformSpec struct {
 	// +optional
 	PlanOnly bool `json:"planOnly,omitempty"`
 
-	// Hold the stack so that a person can work on it by hand. The server must allow it.
+	// Hold the stack while a person works on it by hand: nothing runs, and once it is released a fresh plan comes first.
+	// The annotation break-the-glass.tf-controller/requestedAt does the same for as long as it is there.
 	// +optional
 	BreakTheGlass bool `json:"breakTheGlass,omitempty"`
 
@@ -287,8 +288,8 @@ const (
 
 // Remediation says when to give up after failures.
 type Remediation struct {
-	// How many failures in a row are followed by another attempt. When they are used up, the stack is stalled until the
-	// object or its source changes. A negative number never gives up. Defaults to 0.
+	// How many times to try again after the first failure. When these are used up, the stack is stalled until the object
+	// or its source changes or somebody asks for a pass. A negative number never gives up. Defaults to 0.
 	// +optional
 	Retries int64 `json:"retries,omitempty"`
 }

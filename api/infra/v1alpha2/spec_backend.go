@@ -88,7 +88,8 @@ type CloudWorkspacesSpec struct {
 // TFStateSpec says what to do about a locked state.
 type TFStateSpec struct {
 	// Whether to break a lock: "no"; "yes" breaks the lock that lockIdentifier names; "auto" breaks any lock. Only use
-	// "auto" when nothing else writes this state: a lock that is broken too early can damage it.
+	// "auto" when nothing else writes this state: a lock that is broken too early can damage it. The lock of a run that is
+	// at work is never broken.
 	// +kubebuilder:validation:Enum=yes;no;auto
 	// +kubebuilder:default:=no
 	// +optional
@@ -98,7 +99,8 @@ type TFStateSpec struct {
 	// +optional
 	LockIdentifier string `json:"lockIdentifier,omitempty"`
 
-	// How long the tool waits for the lock, such as "30s".
+	// How long the tool waits for the lock of a backend of the stack's own, such as "30s". A state that is kept for you
+	// is waited for until its lock is released, whatever this says.
 	// +kubebuilder:default:="0s"
 	// +optional
 	LockTimeout string `json:"lockTimeout,omitempty"`

@@ -65,6 +65,11 @@ type TerraformStatus struct {
 	// +optional
 	AvailableOutputs []string `json:"availableOutputs,omitempty"`
 
+	// (Yuba) A digest of all outputs of the last apply, which tells whether one has changed. Stacks that depend on this
+	// one are planned again when it does.
+	// +optional
+	OutputsDigest string `json:"outputsDigest,omitempty"`
+
 	// The plan that waits, and the one that was applied last.
 	// +optional
 	Plan PlanStatus `json:"plan,omitempty,omitzero"`

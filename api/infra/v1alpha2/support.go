@@ -27,6 +27,8 @@ const (
 )
 
 // FieldSupport says what becomes of one field of the spec and of all below it.
+//
+// +kubebuilder:object:generate=false
 type FieldSupport struct {
 	// Field is the field's path, such as spec.runnerPodTemplate.spec.image.
 	Field string
@@ -60,7 +62,6 @@ var limits = []FieldSupport{
 	{Field: "spec.readInputsFromSecrets", Support: SupportRefused, uses: func(s *TerraformSpec) bool { return len(s.ReadInputsFromSecrets) > 0 }},
 	{Field: "spec.cliConfigSecretRef", Support: SupportRefused, uses: func(s *TerraformSpec) bool { return s.CliConfigSecretRef != nil }},
 	{Field: "spec.webhooks", Support: SupportRefused, uses: func(s *TerraformSpec) bool { return len(s.Webhooks) > 0 }},
-	{Field: "spec.dependsOn", Support: SupportRefused, uses: func(s *TerraformSpec) bool { return len(s.DependsOn) > 0 }},
 	{Field: "spec.backendConfig.configPath", Support: SupportRefused,
 		Note: "A state in another cluster would be looked for here, not found, and begun anew.",
 		uses: func(s *TerraformSpec) bool {
@@ -72,11 +73,8 @@ var limits = []FieldSupport{
 
 	{Field: "spec.healthChecks", Support: SupportIgnored, uses: func(s *TerraformSpec) bool { return len(s.HealthChecks) > 0 }},
 	{Field: "spec.enableInventory", Support: SupportIgnored, uses: func(s *TerraformSpec) bool { return s.EnableInventory }},
-	{Field: "spec.tfstate", Support: SupportIgnored, uses: func(s *TerraformSpec) bool { return s.TFState != nil }},
 	{Field: "spec.storeReadablePlan", Support: SupportIgnored,
 		uses: func(s *TerraformSpec) bool { return s.StoreReadablePlan != "" && s.StoreReadablePlan != "none" }},
-	{Field: "spec.remediation", Support: SupportIgnored, uses: func(s *TerraformSpec) bool { return s.Remediation != nil }},
-	{Field: "spec.breakTheGlass", Support: SupportIgnored, uses: func(s *TerraformSpec) bool { return s.BreakTheGlass }},
 	{Field: "spec.branchPlanner", Support: SupportIgnored, Note: "Yuba has no branch planner yet.",
 		uses: func(s *TerraformSpec) bool { return s.BranchPlanner != nil }},
 	{Field: "spec.runnerPodTemplate.spec.env", Support: SupportIgnored, Note: "Use spec.env.",
