@@ -23,6 +23,7 @@ const (
 	MessageNoOutputsWritten = "No Outputs written"
 	MessageNoDrift          = "No drift"
 	MessageHealthy          = "Health checks succeeded"
+	MessageCheckingHealth   = "Health checks in progress"
 	MessageRetryLimit       = "Resource reached maximum number of retries."
 	MessageSourceNotReady   = "Source is not ready, artifact not found"
 

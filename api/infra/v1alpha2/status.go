@@ -70,6 +70,10 @@ type TerraformStatus struct {
 	// +optional
 	OutputsDigest string `json:"outputsDigest,omitempty"`
 
+	// (Yuba) The Secret that the outputs were written to, so that it goes when another one, or none, is wanted.
+	// +optional
+	OutputsSecret string `json:"outputsSecret,omitempty"`
+
 	// The plan that waits, and the one that was applied last.
 	// +optional
 	Plan PlanStatus `json:"plan,omitempty,omitzero"`
@@ -159,6 +163,10 @@ type PlanStatus struct {
 	// (Yuba) How many plans of other content the revision has had, for their ids.
 	// +optional
 	Sequence int32 `json:"sequence,omitempty"`
+
+	// (Yuba) The form in which the last plan was stored beside itself, as spec.storeReadablePlan asked: json or human.
+	// +optional
+	Readable string `json:"readable,omitempty"`
 
 	// (Yuba) Whether the pending plan is approved.
 	// +optional
