@@ -20,7 +20,7 @@ help: ## Show this list
 	@echo 'Usage: make TARGET'
 	@echo
 	@awk -F ':.*## ' '/^##@/ { printf "\n%s\n", substr($$0, 5) } \
-		/^[a-z][a-z-]*:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+		/^[a-z][a-z-]*:.*## / { printf "  %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 ##@ Build and run
 
@@ -44,9 +44,15 @@ demo: build tofu ## Start Yuba and run the quickstart; ONCE=1 stops after the to
 
 ##@ Check
 
+# The conformance suite has a target of its own.
 .PHONY: test
 test: build tofu ## Run all tests (PACKAGES=./internal/plan TESTFLAGS='-run X -v' for some)
-	$(GO) test -timeout 20m $(TESTFLAGS) $(PACKAGES)
+	$(GO) test -timeout 20m $(TESTFLAGS) $(if $(filter ./...,$(PACKAGES)),$$($(GO) list ./... | grep -v '/test/conformance$$'),$(PACKAGES))
+
+# A KUBECONFIG of the environment does not count: whoever has one set did not ask for stacks to be made there.
+.PHONY: conformance
+conformance: tofu ## Try what users of tofu-controller rely on (KUBECONFIG=file: on that API)
+	$(GO) test -timeout 30m $(TESTFLAGS) ./test/conformance $(if $(filter command,$(origin KUBECONFIG)),-kubeconfig $(abspath $(KUBECONFIG)))
 
 .PHONY: bench
 bench: build tofu ## Measure what Yuba costs next to tofu by hand (BENCHFLAGS='-json' or '-only idle')

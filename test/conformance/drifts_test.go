@@ -1,0 +1,108 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package conformance
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+)
+
+// Drift here is a thing of the world that changes, which the program copies into a resource: nobody touched the program
+// or its inputs, and a plan has changes.
+
+// drifted waits until drift was found after the time.
+func drifted(after *metav1.Time) func(*infrav1.Terraform) bool {
+	return func(o *infrav1.Terraform) bool {
+		at := o.Status.LastDriftDetectedAt
+		return settled(o) && at != nil && (after == nil || at.After(after.Time))
+	}
+}
+
+// looked waits until the program has read the thing so many times more than now.
+func (w *world) looked(v *variable, times int) {
+	w.Helper()
+	want := v.read() + times
+	eventually(w.T, "the world is looked at again", func() error { return v.readAtLeast(want) }, w.log)
+}
+
+var drifts = []behaviour{
+	// Upstream: drift of an automatic stack is repaired, and the status says when.
+	{"000140_auto_repairs_drift", func(w *world) {
+		v := w.thing("thing", "before")
+		w.git(first, follower)
+		w.stack("hello", "{approvePlan: auto, interval: 1s, vars: [{name: thing, value: '%s'}], writeOutputsToSecret: {name: out}}", v.url)
+		s := w.await("hello", "it is applied", applied(firstPlan))
+		same(w, "drift", true, s.Status.LastDriftDetectedAt == nil && s.Status.LastAppliedByDriftDetectionAt == nil)
+		v.set("after")
+		s = w.await("hello", "drift is repaired", both(ready, drifted(nil)))
+		w.awaitSecret("out", map[string]string{"copy": "after"})
+		if s.Status.LastAppliedByDriftDetectionAt == nil || !s.Status.Plan.IsDriftDetectionPlan {
+			w.Errorf("the status does not say that drift was repaired:\n%s", statusOf(s))
+		}
+	}},
+	// Upstream: drift of a manual stack is reported, with the plan as its message, and there is nothing to approve (#1619).
+	// Cured: that plan waits for approval like any other.
+	{"000150_manual_reports_drift", func(w *world) {
+		v := w.thing("thing", "before")
+		w.git(first, follower)
+		w.stack("hello", "{interval: 1s, vars: [{name: thing, value: '%s'}]}", v.url)
+		w.await("hello", "its plan waits", pending(firstPlan))
+		w.edit("hello", "approvePlan: %s", firstPlan)
+		w.await("hello", "it is applied", applied(firstPlan))
+		v.set("after")
+		s := w.await("hello", "drift is reported", both(failed("DriftDetected"), drifted(nil)))
+		mentions(w, "Ready", conditionOf(s, "Ready").Message, "Drift detected.\n", "terraform_data.copy", "after", s.Status.Plan.Pending)
+		same(w, "pending", firstPlan+"-2", s.Status.Plan.Pending)
+		w.looked(v, 2)
+		same(w, "last applied", firstPlan, w.get("hello").Status.Plan.LastApplied)
+		w.edit("hello", "approvePlan: %s-2", firstPlan)
+		w.await("hello", "drift is repaired", applied(firstPlan+"-2"))
+	}},
+	// Upstream: 000200 is a unit test, 000201 asserts that an automatic stack without drift detection stays applied.
+	{"000201_drift_detection_disabled", func(w *world) {
+		v, seen := w.thing("thing", "before"), w.thing("seen", "before")
+		w.git(first, follower)
+		w.stack("hello", "{approvePlan: auto, interval: 1s, disableDriftDetection: true, vars: [{name: thing, value: '%s'}], writeOutputsToSecret: {name: out}}", v.url)
+		w.stack("twin", "{approvePlan: auto, interval: 1s, vars: [{name: thing, value: '%s'}], writeOutputsToSecret: {name: twin}}", seen.url)
+		w.await("hello", "it is applied", applied(firstPlan))
+		w.await("twin", "it is applied", applied(firstPlan))
+		reads := v.read()
+		v.set("after")
+		seen.set("after")
+		// Its twin, which differs in that field only, is repaired and looked at some more: the stack had its time.
+		w.awaitSecret("twin", map[string]string{"copy": "after"})
+		w.looked(seen, 3)
+		same(w, "reads", reads, v.read())
+		same(w, "outputs", map[string]string{"copy": "before"}, w.secret("out"))
+		same(w, "Ready", "True TerraformOutputsWritten: Outputs written: "+first, told(w.get("hello"), "Ready"))
+	}},
+	// Upstream: "disable" only looks for drift and applies nothing, whatever force says.
+	{"000230_drift_detection_only_mode", func(w *world) {
+		v := w.thing("thing", "before")
+		w.git(first, follower)
+		w.stack("hello", "{approvePlan: auto, interval: 1s, vars: [{name: thing, value: '%s'}], writeOutputsToSecret: {name: out}}", v.url)
+		w.await("hello", "it is applied", applied(firstPlan))
+		w.edit("hello", "{approvePlan: disable, force: true}")
+		v.set("after")
+		w.await("hello", "drift is reported", both(failed("DriftDetected"), drifted(nil)))
+		w.looked(v, 2)
+		same(w, "outputs", map[string]string{"copy": "before"}, w.secret("out"))
+		v.set("before")
+		w.await("hello", "the drift is gone", ready)
+	}},
+	// Upstream, e2e: looking again at a stack without drift changes nothing about it.
+	{"no_drift_changes_nothing", func(w *world) {
+		v := w.thing("thing", "before")
+		w.git(first, follower)
+		w.stack("hello", "{approvePlan: auto, interval: 1s, vars: [{name: thing, value: '%s'}]}", v.url)
+		w.await("hello", "it is applied", applied(firstPlan))
+		id := w.state("tfstate-default-hello").id("terraform_data.copy")
+		w.looked(v, 4)
+		s := w.await("hello", "it is ready", ready)
+		same(w, "last applied, pending", []string{firstPlan, ""}, []string{s.Status.Plan.LastApplied, s.Status.Plan.Pending})
+		same(w, "drift", true, s.Status.LastDriftDetectedAt == nil)
+		same(w, "id of the resource", id, w.state("tfstate-default-hello").id("terraform_data.copy"))
+	}},
+}

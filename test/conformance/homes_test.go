@@ -1,0 +1,110 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package conformance
+
+import (
+	"path/filepath"
+	"testing"
+
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/testkit/tofutest"
+)
+
+// home is an API and a controller that works on its objects.
+type home struct {
+	client     client.WithWatch
+	config     *rest.Config
+	kubeconfig string
+	outside    *outside
+	// log is the end of the controller's log; empty when nobody here knows it.
+	log func() string
+}
+
+// TestConformance tries Yuba in both of its homes, or what -kubeconfig names.
+func TestConformance(t *testing.T) {
+	if givenKubeconfig() != "" {
+		t.Run("given", func(t *testing.T) { run(t, givenHome(t)) })
+		return
+	}
+	installSandbox(t)
+	t.Run("embedded", func(t *testing.T) { run(t, embeddedHome(t)) })
+	t.Run("cluster", func(t *testing.T) { run(t, clusterHome(t)) })
+}
+
+// embeddedHome is Yuba with its own API.
+func embeddedHome(t *testing.T) *home {
+	t.Helper()
+	dir := t.TempDir()
+	api, _ := freeAddress(t)
+	http, _ := freeAddress(t)
+	up := func() *process {
+		p := start(t, yubaProgram, "up", "--data-dir", dir, "--api-address", api, "--http-address", http, "--tofu", tofutest.Tofu(t), "-v")
+		p.said(t, "Yuba is ready")
+		return p
+	}
+	// Which kinds of sources are watched is found out at a start, so the kinds are installed before another one.
+	before := up()
+	kubeconfig := filepath.Join(dir, "kubeconfig")
+	installFlux(t, open(t, kubeconfig).client)
+	before.stop(t)
+	h := open(t, kubeconfig)
+	h.log = up().tail
+	return h
+}
+
+// clusterHome is Yuba's controllers on the API of a cluster.
+func clusterHome(t *testing.T) *home {
+	t.Helper()
+	kubeconfig := startCluster(t)
+	h := open(t, kubeconfig)
+	installYuba(t, h.client)
+	installFlux(t, h.client)
+	p := start(t, yubaProgram, "controller", "--kubeconfig", kubeconfig, "--data-dir", t.TempDir(), "--content-address", "127.0.0.1:0",
+		"--tofu", tofutest.Tofu(t), "-v")
+	p.said(t, "Yuba's controllers are ready")
+	h.log = p.tail
+	return h
+}
+
+// givenHome is the API and the controller that -kubeconfig names.
+func givenHome(t *testing.T) *home {
+	t.Helper()
+	h := open(t, givenKubeconfig())
+	h.log = func() string { return "" }
+	installFlux(t, h.client)
+	return h
+}
+
+// open makes a client for an API.
+func open(t *testing.T, kubeconfig string) *home {
+	t.Helper()
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.QPS = -1
+	c, err := client.NewWithWatch(config, client.Options{Scheme: scheme()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &home{client: c, config: config, kubeconfig: kubeconfig, outside: openOutside(t)}
+}
+
+func scheme() *runtime.Scheme {
+	s := runtime.NewScheme()
+	utilruntime.Must(clientgoscheme.AddToScheme(s))
+	utilruntime.Must(apiextensionsv1.AddToScheme(s))
+	utilruntime.Must(infrav1.AddToScheme(s))
+	utilruntime.Must(sourcev1.AddToScheme(s))
+	return s
+}

@@ -1,0 +1,68 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package conformance
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/yuba-dev/yuba/config/crd"
+)
+
+// flux holds the definitions of the source kinds that source-controller serves, generated from its types.
+//
+//go:embed crds/*.yaml
+var flux embed.FS
+
+// installFlux gives an API those of Flux's source kinds that it lacks.
+func installFlux(t *testing.T, c client.Client) { installKinds(t, c, flux, "crds") }
+
+// installYuba gives an API Yuba's own kinds, as `kubectl apply -f config/crd` does.
+func installYuba(t *testing.T, c client.Client) { installKinds(t, c, crd.FS, ".") }
+
+// installKinds creates the definitions in a directory that are not there yet, and waits until their kinds are served.
+func installKinds(t *testing.T, c client.Client, files fs.FS, dir string) {
+	t.Helper()
+	entries, err := fs.ReadDir(files, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		data, err := fs.ReadFile(files, dir+"/"+e.Name())
+		if dir == "." {
+			data, err = fs.ReadFile(files, e.Name())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		var kind apiextensionsv1.CustomResourceDefinition
+		if err := yaml.Unmarshal(data, &kind); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Create(t.Context(), &kind); err != nil && !apierrors.IsAlreadyExists(err) {
+			t.Fatalf("install %s: %v", kind.Name, err)
+		}
+		eventually(t, kind.Name+" is served", func() error { return served(t, c, kind.Name) })
+	}
+}
+
+func served(t *testing.T, c client.Client, name string) error {
+	var kind apiextensionsv1.CustomResourceDefinition
+	if err := c.Get(t.Context(), client.ObjectKey{Name: name}, &kind); err != nil {
+		return err
+	}
+	for _, condition := range kind.Status.Conditions {
+		if condition.Type == apiextensionsv1.Established && condition.Status == apiextensionsv1.ConditionTrue {
+			return nil
+		}
+	}
+	return fmt.Errorf("its conditions are %+v", kind.Status.Conditions)
+}

@@ -1,0 +1,174 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package conformance
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// installed makes sure that the test binary has another name, by which it is a program under test.
+func installed(t *testing.T, name string) string {
+	t.Helper()
+	path := filepath.Join(programs, name)
+	if _, err := os.Stat(path); err == nil {
+		return path
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A second name for the file, not a copy of its 200 MB.
+	if err := os.Link(self, path); err != nil {
+		if err := os.Symlink(self, path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return path
+}
+
+// installSandbox builds the launcher that confines tofu, beside yuba.
+func installSandbox(t *testing.T) {
+	t.Helper()
+	build := exec.Command("go", "build", "-o", filepath.Join(programs, "yuba-sandbox"), "github.com/yuba-dev/yuba/cmd/yuba-sandbox")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build yuba-sandbox: %v\n%s", err, out)
+	}
+}
+
+// process is a program under test and what it logged.
+type process struct {
+	name string
+	cmd  *exec.Cmd
+	// done is closed when it has ended, and ended says how.
+	done  chan struct{}
+	ended error
+
+	mu  sync.Mutex
+	log bytes.Buffer
+}
+
+// Write collects the log.
+func (p *process) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.log.Write(b)
+}
+
+// tail is the end of the log.
+func (p *process) tail() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	text := p.log.String()
+	return p.name + ":\n" + text[max(0, len(text)-6000):]
+}
+
+// start starts a program. It is stopped when the test ends.
+func start(t *testing.T, program string, args ...string) *process {
+	t.Helper()
+	p := &process{name: program, done: make(chan struct{}), cmd: exec.Command(installed(t, program), args...)}
+	p.cmd.Stderr = p
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		// Reading to the end comes before waiting, which closes the pipe.
+		_, _ = io.Copy(p, bufio.NewReader(out)) //nolint:errcheck // its end is told by Wait
+		p.ended = p.cmd.Wait()
+		close(p.done)
+	}()
+	t.Cleanup(func() { p.stop(t) })
+	return p
+}
+
+// stop asks a program to end, as a service manager does.
+func (p *process) stop(t *testing.T) {
+	t.Helper()
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); errors.Is(err, os.ErrProcessDone) {
+		return
+	}
+	select {
+	case <-p.done:
+	case <-time.After(*patience):
+		t.Errorf("%s does not end\n%s", p.name, p.tail())
+		p.cmd.Process.Kill() //nolint:errcheck // it is given up
+		<-p.done
+	}
+}
+
+// said waits until the program has printed a line that begins with the words.
+func (p *process) said(t *testing.T, words string) {
+	t.Helper()
+	p.until(t, "says "+strconv.Quote(words), func() error {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if strings.Contains("\n"+p.log.String(), "\n"+words) {
+			return nil
+		}
+		return errors.New("it has not said it")
+	})
+}
+
+// until asks a program until there is no error, and gives up when it has ended.
+func (p *process) until(t *testing.T, sentence string, ask func() error) {
+	t.Helper()
+	eventually(t, p.name+" "+sentence, func() error {
+		select {
+		case <-p.done:
+			t.Fatalf("%s ended (%v) before it %s\n%s", p.name, p.ended, sentence, p.tail())
+		default:
+		}
+		return ask()
+	}, p.tail)
+}
+
+// eventually asks until there is no error.
+func eventually(t *testing.T, sentence string, ask func() error, details ...func() string) {
+	t.Helper()
+	tick, deadline := time.NewTicker(50*time.Millisecond), time.Now().Add(*patience)
+	defer tick.Stop()
+	for err := ask(); err != nil; err = ask() {
+		if time.Now().After(deadline) {
+			var more strings.Builder
+			for _, d := range details {
+				more.WriteString("\n" + d())
+			}
+			t.Fatalf("%s: that did not come about: %v%s", sentence, err, more.String())
+		}
+		<-tick.C
+	}
+}
+
+// freeAddress finds a port on loopback that nobody uses.
+func freeAddress(t *testing.T) (address, port string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close() //nolint:errcheck // only its number is wanted
+	address = l.Addr().String()
+	_, port, err = net.SplitHostPort(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return address, port
+}

@@ -1,0 +1,19 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package conformance
+
+import (
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/client-go/rest"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+)
+
+// restClient speaks to the API without decoding what it answers.
+func restClient(config *rest.Config) (*rest.RESTClient, error) {
+	c := rest.CopyConfig(config)
+	c.GroupVersion, c.APIPath = &infrav1.GroupVersion, "/apis"
+	c.NegotiatedSerializer = serializer.NewCodecFactory(scheme()).WithoutConversion()
+	return rest.RESTClientFor(c)
+}

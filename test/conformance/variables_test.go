@@ -1,0 +1,185 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package conformance
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// secretOf and configMapOf are objects with the data.
+func secretOf(name string, data map[string]string) *corev1.Secret {
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}, StringData: data}
+}
+
+func configMapOf(name string, data map[string]string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: data}
+}
+
+var variables = []behaviour{
+	// Upstream: a variable of the object reaches the program.
+	{"000060_vars_and_controlled_outputs", func(w *world) {
+		w.git(first, hello)
+		w.stack("hello", "{approvePlan: auto, vars: [{name: subject, value: Earth}], writeOutputsToSecret: {name: out, outputs: [hello_world]}}")
+		w.await("hello", "it is applied", applied(firstPlan))
+		w.awaitSecret("out", map[string]string{"hello_world": "Hello, Earth!"})
+	}},
+	// Upstream: variables have any type; outputs that are no strings bring their type along, byte for byte as the tool
+	// prints them. (The spaces in them are the tool's and have changed with its versions.)
+	{"000061_vars_hcl_input", func(w *world) {
+		w.git(first, typed)
+		w.stack("hello", `
+approvePlan: auto
+vars:
+- {name: cluster_spec, value: {region: eu-test-1, env: stg, cluster: winter-squirrel, active: true, nodes: 10}}
+- {name: zones, value: [a, b, c]}
+writeOutputsToSecret: {name: out, outputs: [active, cluster_id, node_count, azs]}`)
+		w.await("hello", "it is applied", applied(firstPlan))
+		w.awaitSecret("out", map[string]string{
+			"cluster_id": "eu-test-1:stg:winter-squirrel",
+			"active":     "true", "active__type": `"bool"`,
+			"node_count": "10", "node_count__type": `"number"`,
+			"azs":       "[\n      \"eu-test-1a\",\n      \"eu-test-1b\",\n      \"eu-test-1c\"\n    ]",
+			"azs__type": "[\n      \"tuple\",\n      [\n        \"string\",\n        \"string\",\n        \"string\"\n      ]\n    ]",
+		})
+	}},
+	// Upstream: variables of the object and of a Secret together.
+	{"000062_vars_hcl", func(w *world) {
+		w.git(first, program{"main.tf": `
+			variable "cluster" { type = object({ name = string, size = number }) }
+			variable "token"   { type = string }
+			output "all" { value = "${var.cluster.name}/${var.cluster.size}/${var.token}" }`})
+		w.create(secretOf("tokens", map[string]string{"token": "sesame"}))
+		w.stack("hello", `
+approvePlan: auto
+vars: [{name: cluster, value: {name: winter, size: 3}}]
+varsFrom: [{kind: Secret, name: tokens}]
+writeOutputsToSecret: {name: out}`)
+		w.await("hello", "it is applied", applied(firstPlan))
+		w.awaitSecret("out", map[string]string{"all": "winter/3/sesame"})
+	}},
+	// Upstream: values become the variable of that name.
+	{"000063_values_hcl", func(w *world) {
+		w.git(first, program{"main.tf": `
+			variable "values" { type = object({ name = string, size = number, zones = list(string) }) }
+			output "all" { value = "${var.values.name}/${var.values.size}/${join(",", var.values.zones)}" }`})
+		w.stack("hello", "{approvePlan: auto, values: {name: winter, size: 3, zones: [a, b]}, writeOutputsToSecret: {name: out}}")
+		w.await("hello", "it is applied", applied(firstPlan))
+		w.awaitSecret("out", map[string]string{"all": "winter/3/a,b"})
+	}},
+	// Upstream accepts valueFrom and sets the variable to null. Cured: it has the value.
+	{"000060_value_from", func(w *world) {
+		w.git(first, hello)
+		w.create(secretOf("names", map[string]string{"planet": "Mars"}))
+		w.stack("hello", "{approvePlan: auto, vars: [{name: subject, valueFrom: {secretKeyRef: {name: names, key: planet}}}], writeOutputsToSecret: {name: out}}")
+		w.await("hello", "it is applied", applied(firstPlan))
+		w.awaitSecret("out", map[string]string{"hello_world": "Hello, Mars!"})
+	}},
+}
+
+var varsFromSecrets = []behaviour{
+	// Upstream: a Secret's keys are variables.
+	{"000070_varsfrom_secret", func(w *world) {
+		w.git(first, hello)
+		w.create(secretOf("names", map[string]string{"subject": "Mars"}))
+		w.stack("hello", "{approvePlan: auto, varsFrom: [{kind: Secret, name: names}], writeOutputsToSecret: {name: out}}")
+		w.await("hello", "it is applied", applied(firstPlan))
+		w.awaitSecret("out", map[string]string{"hello_world": "Hello, Mars!"})
+	}},
+	// Upstream: varsKeys choose among them.
+	{"000071_varsfrom_secret_with_varskeys", func(w *world) {
+		w.git(first, program{"main.tf": `
+			variable "subject" {}
+			variable "greeting" { default = "Hello" }
+			output "hello_world" { value = "${var.greeting}, ${var.subject}!" }`})
+		w.create(secretOf("names", map[string]string{"subject": "Mars", "greeting": "Bye"}))
+		w.stack("hello", "{approvePlan: auto, varsFrom: [{kind: Secret, name: names, varsKeys: [subject]}], writeOutputsToSecret: {name: out}}")
+		w.await("hello", "it is applied", applied(firstPlan))
+		w.awaitSecret("out", map[string]string{"hello_world": "Hello, Mars!"})
+	}},
+	// Upstream: a missing Secret stops the stack, an optional one does not, and is read once it is there, with force on the
+	// next pass. Cured: it is read at once, without force.
+	{"000072_varsfrom_optional_secret", func(w *world) {
+		w.git(first, hello)
+		w.stack("strict", "{approvePlan: auto, varsFrom: [{kind: Secret, name: names}], writeOutputsToSecret: {name: strict-out}}")
+		w.stack("lenient", "{approvePlan: auto, varsFrom: [{kind: Secret, name: names, optional: true}], writeOutputsToSecret: {name: lenient-out}}")
+		s := w.await("strict", "it misses its Secret", failed("VarsGenerationFailed"))
+		mentions(w, "Ready", told(s, "Ready"), "names")
+		w.await("lenient", "it is applied", applied(firstPlan))
+		w.awaitSecret("lenient-out", map[string]string{"hello_world": "Hello, World!"})
+		w.create(secretOf("names", map[string]string{"subject": "Mars"}))
+		w.await("strict", "it is applied", applied(firstPlan))
+		w.awaitSecret("strict-out", map[string]string{"hello_world": "Hello, Mars!"})
+		w.awaitSecret("lenient-out", map[string]string{"hello_world": "Hello, Mars!"})
+	}},
+	// Upstream: several Secrets.
+	{"000073_varsfrom_many_secrets", func(w *world) {
+		w.git(first, program{"main.tf": `
+			variable "subject" {}
+			variable "greeting" {}
+			output "hello_world" { value = "${var.greeting}, ${var.subject}!" }`})
+		w.create(secretOf("one", map[string]string{"subject": "Mars"}), secretOf("two", map[string]string{"greeting": "Bye"}))
+		w.stack("hello", "{approvePlan: auto, varsFrom: [{kind: Secret, name: one}, {kind: Secret, name: two}], writeOutputsToSecret: {name: out}}")
+		w.await("hello", "it is applied", applied(firstPlan))
+		w.awaitSecret("out", map[string]string{"hello_world": "Bye, Mars!"})
+	}},
+	// Upstream (calls the runner): of several Secrets with a key the last wins. Here the program's output shows it.
+	{"000074_varsfrom_last_secret_wins", func(w *world) {
+		w.git(first, hello)
+		w.create(secretOf("one", map[string]string{"subject": "Mars"}), secretOf("two", map[string]string{"subject": "Venus"}))
+		w.stack("hello", "{approvePlan: auto, varsFrom: [{kind: Secret, name: one}, {kind: Secret, name: two}], writeOutputsToSecret: {name: out}}")
+		w.await("hello", "it is applied", applied(firstPlan))
+		w.awaitSecret("out", map[string]string{"hello_world": "Hello, Venus!"})
+	}},
+	// Upstream: "old:new" gives a key another name.
+	{"000075_varsfrom_secret_with_varskeys_rename", func(w *world) {
+		w.git(first, hello)
+		w.create(secretOf("names", map[string]string{"planet": "Mars"}))
+		w.stack("hello", "{approvePlan: auto, varsFrom: [{kind: Secret, name: names, varsKeys: ['planet:subject']}], writeOutputsToSecret: {name: out}}")
+		w.await("hello", "it is applied", applied(firstPlan))
+		w.awaitSecret("out", map[string]string{"hello_world": "Hello, Mars!"})
+	}},
+}
+
+var varsFromConfigMaps = []behaviour{
+	// Upstream: a ConfigMap's keys are variables.
+	{"000080_varsfrom_configmap", func(w *world) {
+		w.git(first, hello)
+		w.create(configMapOf("names", map[string]string{"subject": "Mars"}))
+		w.stack("hello", "{approvePlan: auto, varsFrom: [{kind: ConfigMap, name: names}], writeOutputsToSecret: {name: out}}")
+		w.await("hello", "it is applied", applied(firstPlan))
+		w.awaitSecret("out", map[string]string{"hello_world": "Hello, Mars!"})
+	}},
+	// Upstream: several ConfigMaps.
+	{"000081_varsfrom_many_configmaps", func(w *world) {
+		w.git(first, program{"main.tf": `
+			variable "subject" {}
+			variable "greeting" {}
+			output "hello_world" { value = "${var.greeting}, ${var.subject}!" }`})
+		w.create(configMapOf("one", map[string]string{"subject": "Mars"}), configMapOf("two", map[string]string{"greeting": "Bye"}))
+		w.stack("hello", "{approvePlan: auto, varsFrom: [{kind: ConfigMap, name: one}, {kind: ConfigMap, name: two}], writeOutputsToSecret: {name: out}}")
+		w.await("hello", "it is applied", applied(firstPlan))
+		w.awaitSecret("out", map[string]string{"hello_world": "Bye, Mars!"})
+	}},
+	// Upstream (calls the runner): of several ConfigMaps with a key the last wins.
+	{"000082_varsfrom_last_configmap_wins", func(w *world) {
+		w.git(first, hello)
+		w.create(configMapOf("one", map[string]string{"subject": "Mars"}), configMapOf("two", map[string]string{"subject": "Venus"}))
+		w.stack("hello", "{approvePlan: auto, varsFrom: [{kind: ConfigMap, name: one}, {kind: ConfigMap, name: two}], writeOutputsToSecret: {name: out}}")
+		w.await("hello", "it is applied", applied(firstPlan))
+		w.awaitSecret("out", map[string]string{"hello_world": "Hello, Venus!"})
+	}},
+	// Upstream: varsFrom wins over vars.
+	{"000090_varsfrom_override", func(w *world) {
+		w.git(first, hello)
+		w.create(secretOf("names", map[string]string{"subject": "Mars"}))
+		w.stack("hello", `
+approvePlan: auto
+vars: [{name: subject, value: Earth}]
+varsFrom: [{kind: Secret, name: names}]
+writeOutputsToSecret: {name: out}`)
+		w.await("hello", "it is applied", applied(firstPlan))
+		w.awaitSecret("out", map[string]string{"hello_world": "Hello, Mars!"})
+	}},
+}
