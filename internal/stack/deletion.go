@@ -9,13 +9,16 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 )
 
 // letGo takes Yuba's finalizers off a deleted stack. Its state, its versions and the records of its runs stay: they are
-// what a mistake is repaired with. The outputs Secret has the object as its owner and goes with it.
+// what a mistake is repaired with.
 func (r *Reconciler) letGo(ctx context.Context, p *pass) error {
 	before := p.obj.DeepCopy()
 	p.obj.Finalizers = slices.DeleteFunc(p.obj.Finalizers, func(f string) bool {
@@ -24,9 +27,39 @@ func (r *Reconciler) letGo(ctx context.Context, p *pass) error {
 	if len(p.obj.Finalizers) == len(before.Finalizers) {
 		return nil
 	}
+	if err := r.deleteOutputs(ctx, before); err != nil {
+		return err
+	}
 	if err := r.Client.Patch(ctx, p.obj, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
 		return client.IgnoreNotFound(fmt.Errorf("let %s go: %w", p.stack, err))
 	}
 	r.Runs.Forget(p.stack)
 	return nil
+}
+
+// deleteOutputs deletes the outputs Secret that the stack owns. A garbage collector would do so later, where there is one;
+// whoever waits for the stack to be gone relies on its outputs being gone, too.
+func (r *Reconciler) deleteOutputs(ctx context.Context, obj *infrav1.Terraform) error {
+	want := obj.Spec.WriteOutputsToSecret
+	if want == nil {
+		return nil
+	}
+	secret := &corev1.Secret{}
+	name := types.NamespacedName{Namespace: obj.Namespace, Name: want.Name}
+	if err := r.Reader.Get(ctx, name, secret); err != nil {
+		return wrapUnlessGone("read the outputs Secret %s: %w", name, err)
+	}
+	if !metav1.IsControlledBy(secret, obj) {
+		return nil
+	}
+	exactly := client.Preconditions{UID: &secret.UID}
+	return wrapUnlessGone("delete the outputs Secret %s: %w", name, r.Client.Delete(ctx, secret, exactly))
+}
+
+// wrapUnlessGone says which object an error is about. An object that is not there is no error.
+func wrapUnlessGone(format string, name types.NamespacedName, err error) error {
+	if client.IgnoreNotFound(err) == nil {
+		return nil
+	}
+	return fmt.Errorf(format, name, err)
 }
