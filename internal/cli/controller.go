@@ -36,6 +36,8 @@ two controllers must not work on the same objects.`,
 		if err != nil {
 			return err
 		}
+		// The API has its own fairness between clients; a client that holds itself back adds seconds to each pass.
+		config.QPS = -1
 		o.Config, o.Out = config, a.out
 		server.LogKubernetes(o.Log)
 		return server.RunController(cmd.Context(), o)
