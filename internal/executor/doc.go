@@ -14,6 +14,8 @@
 //   - A run's record is stored before a runner hears of it, again before its apply may begin, and with its result before
 //     anybody is told that it ended. What happens in between is on record by other means: states as versions that name
 //     the run, the lock as a Lease with the run's id. A server that starts anew assumes the worst of the rest.
+//   - A quiet pass, one that nobody's status names, is on record before its apply may begin and when it found anything.
+//     One that found nothing is stored once and after everybody was told: a crash may take it, and then it is made again.
 //   - Every state a runner ships is stored before it is acknowledged, as a version even when the state's Secret cannot
 //     be written.
 //   - A run holds its state's lock from before its apply may begin until its result, which comes after its last state,

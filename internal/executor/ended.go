@@ -163,20 +163,26 @@ func (e *Executor) List(ctx context.Context, stack run.Stack, limit int) ([]run.
 	return records[:min(limit, len(records))], nil
 }
 
-// unnamedRecords returns the record in the place of quiet passes, unless its run has one of its own by now or was given
-// up before it ended.
+// unnamedRecords returns the quiet pass in hand and the one before it, which is in the place of quiet passes, unless its
+// run has a record of its own by now or was given up before it ended.
 func (e *Executor) unnamedRecords(ctx context.Context, stack run.Stack, ids []string) ([]run.Record, error) {
+	var records []run.Record
+	if en := e.inHand(stack); en != nil {
+		if rec := en.record(); rec.Quiet {
+			records = append(records, rec)
+		}
+	}
 	rec, err := e.Record(ctx, stack, run.QuietSlot)
 	if errors.Is(err, run.ErrNotFound) {
-		return nil, nil
+		return records, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	if en := e.inHand(stack); slices.Contains(ids, rec.Spec.ID) || rec.Result == nil && (en == nil || en.id != rec.Spec.ID) {
-		return nil, nil
+	if rec.Result == nil || slices.Contains(ids, rec.Spec.ID) {
+		return records, nil
 	}
-	return []run.Record{rec}, nil
+	return append(records, rec), nil
 }
 
 // quietRecord finds a run by its id in the place of quiet passes.

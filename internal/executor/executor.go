@@ -83,6 +83,9 @@ type Executor struct {
 	told     chan struct{}
 	tellOnce sync.Once
 	passes   quietPasses
+	// unstored are quiet passes that ended and whose records are not stored yet; storing waits for those who do that.
+	unstored map[run.Stack]*entry
+	storing  sync.WaitGroup
 	// done are runs that ended and that nobody recorded yet; they need not be read from the store.
 	done map[run.Stack]run.Record
 }
@@ -92,6 +95,8 @@ type entry struct {
 	id    string
 	stack run.Stack
 	token string
+	// spec is the record's, which never changes.
+	spec *run.Spec
 
 	// Guarded by Executor.mu: the runner it was given to, whether that has fetched it, whether it should stop, and
 	// whether it is past being stopped.
@@ -119,7 +124,7 @@ func New(opts Options) (*Executor, error) {
 		return nil, err
 	}
 	return &Executor{opts: opts, log: opts.Log, hand: map[string]*entry{}, byStack: map[run.Stack]*entry{},
-		changed: make(chan struct{}), told: make(chan struct{}), done: map[run.Stack]run.Record{},
+		changed: make(chan struct{}), told: make(chan struct{}), done: map[run.Stack]run.Record{}, unstored: map[run.Stack]*entry{},
 		passes: quietPasses{ended: map[run.Stack]run.Record{}, last: map[run.Stack]quietPass{}}}, nil
 }
 
@@ -133,8 +138,13 @@ func (e *BusyError) Error() string {
 	return fmt.Sprintf("start a run of %s: run %s is in hand", e.Stack, e.RunID)
 }
 
-// Prepare stores the record of a run that is about to start.
-func (e *Executor) Prepare(ctx context.Context, rec run.Record) error { return e.store(ctx, rec) }
+// Prepare stores the record of a run that is about to start. A quiet pass is stored when it is over, or comes forward.
+func (e *Executor) Prepare(ctx context.Context, rec run.Record) error {
+	if rec.Quiet {
+		return nil
+	}
+	return e.store(ctx, rec)
+}
 
 // Start queues a run whose record was prepared. Starting a run that is in hand already does nothing; another run of
 // the same stack in hand is a *BusyError.
@@ -158,7 +168,7 @@ func (e *Executor) Resume(ctx context.Context, stack run.Stack, id string) (run.
 }
 
 func (e *Executor) take(rec run.Record, resumed bool) error {
-	en := &entry{id: rec.Spec.ID, stack: rec.Spec.Stack, token: rec.Token, rec: rec, runner: rec.Runner,
+	en := &entry{id: rec.Spec.ID, stack: rec.Spec.Stack, token: rec.Token, spec: &rec.Spec, rec: rec, runner: rec.Runner,
 		started: rec.Started != nil, permitted: rec.Permitted, resumed: resumed}
 	live, err := openLiveLog(e.opts.LiveDir, rec.Spec.ID, rec.Spec.Limits.LogBytes)
 	if err != nil {
@@ -298,6 +308,9 @@ func (e *Executor) Record(ctx context.Context, stack run.Stack, id string) (run.
 	}
 	if rec, ok := e.justDone(stack, id); ok {
 		return rec, nil
+	}
+	if en := e.unstoredPass(stack); en != nil && (en.id == id || id == run.QuietSlot) {
+		return en.record(), nil
 	}
 	var rec run.Record
 	data, err := e.opts.Blobs.Get(ctx, stack.Key(id, run.BlobRecord), recordLimit)

@@ -14,8 +14,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/state"
 )
 
-// finish lets a run's lock go, stores its result and takes it out of the hand. It is idempotent: the first result
-// counts.
+// finish lets a run's lock go, stores its result and takes it out of the hand; a quiet pass is stored afterwards. It is
+// idempotent: the first result counts.
 func (e *Executor) finish(ctx context.Context, en *entry, result run.Result) error {
 	en.mu.Lock()
 	defer en.mu.Unlock()
@@ -38,21 +38,29 @@ func (e *Executor) finish(ctx context.Context, en *entry, result run.Result) err
 	if rec.Quiet {
 		rec.Passes = e.quietSoFar(en.stack) + 1
 	}
-	if err := e.wrapUp(ctx, en, &rec); err != nil {
-		return err
+	later := rec.Quiet && !rec.LockHeld && !en.resumed
+	if !later {
+		if err := e.wrapUp(ctx, en, &rec); err != nil {
+			return err
+		}
 	}
 	if len(rec.Result.LockFile) > 0 {
 		if err := e.opts.Blobs.PutBytes(ctx, en.stack.LockFileKey(), rec.Result.LockFile); err != nil {
 			return fmt.Errorf("keep the dependency lock file of %s: %w", en.stack, err)
 		}
 	}
-	if err := e.store(ctx, rec); err != nil {
-		return err
+	if !later {
+		if err := e.store(ctx, rec); err != nil {
+			return err
+		}
 	}
 	en.rec = rec
 	en.over = true
 	e.noteEnded(en.stack, en.rec)
 	en.log.finish()
+	if later {
+		e.storeLater(en)
+	}
 	e.drop(en)
 	if e.opts.Ended != nil {
 		e.opts.Ended(en.stack)

@@ -96,6 +96,7 @@ func (e *Executor) forRun(serve func(*entry, http.ResponseWriter, *http.Request)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		e.mu.Lock()
 		en := e.hand[r.PathValue("id")]
+		begun := en != nil && en.started
 		e.mu.Unlock()
 		if en == nil {
 			problem(w, http.StatusGone, run.Problem{Message: "the run is over"})
@@ -104,6 +105,9 @@ func (e *Executor) forRun(serve func(*entry, http.ResponseWriter, *http.Request)
 		if !same(bearer(r), en.token) {
 			problem(w, http.StatusUnauthorized, run.Problem{Message: "not this run's token"})
 			return
+		}
+		if !begun {
+			e.begin(en)
 		}
 		if err := serve(en, w, r); err != nil {
 			e.fail(en, w, r, err)
@@ -132,22 +136,24 @@ func (e *Executor) fail(en *entry, w http.ResponseWriter, r *http.Request, err e
 	problem(w, status, run.Problem{Message: err.Error(), Class: class})
 }
 
-func (e *Executor) serveSpec(en *entry, w http.ResponseWriter, _ *http.Request) error {
+// begin takes note that a runner has the run: who asks for anything of it by its token has begun it.
+func (e *Executor) begin(en *entry) {
 	en.mu.Lock()
 	defer en.mu.Unlock()
-	if en.rec.Started == nil {
-		// Who asks for the run begins it. What a runner that is gone wrote of it would be mixed up with the new log.
-		if err := en.log.reset(); err != nil {
-			return err
-		}
-		now := time.Now().UTC()
-		e.mu.Lock()
-		e.stopWaiting(en)
-		// This goes on record with what the run does next: a server that starts anew asks the runners for any run.
-		en.started, en.rec.Started, en.rec.Runner = true, &now, en.runner
-		e.mu.Unlock()
+	if en.rec.Started != nil {
+		return
 	}
-	reply(w, en.rec.Spec)
+	now := time.Now().UTC()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.stopWaiting(en)
+	// This goes on record with what the run does next: a server that starts anew asks the runners for any run.
+	en.started, en.rec.Started, en.rec.Runner = true, &now, en.runner
+}
+
+// serveSpec is for runners that were not given the spec with the run.
+func (e *Executor) serveSpec(en *entry, w http.ResponseWriter, _ *http.Request) error {
+	reply(w, en.spec)
 	return nil
 }
 

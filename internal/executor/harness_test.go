@@ -43,6 +43,14 @@ var errFault = errors.New("out of order")
 type faults struct {
 	mu      sync.Mutex
 	failing map[string]bool
+	held    map[string]chan struct{}
+}
+
+// hold makes an operation wait.
+func (f *faults) hold(operation string, until chan struct{}) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.held = map[string]chan struct{}{operation: until}
 }
 
 func (f *faults) set(operation string, failing bool) {
@@ -55,6 +63,12 @@ func (f *faults) set(operation string, failing bool) {
 }
 
 func (f *faults) of(operation string) error {
+	f.mu.Lock()
+	held := f.held[operation]
+	f.mu.Unlock()
+	if held != nil {
+		<-held
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.failing[operation] {
@@ -169,9 +183,13 @@ func (h *home) start() {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	server := httptest.NewServer(h.exec.Handler())
+	exec, server := h.exec, httptest.NewServer(h.exec.Handler())
 	h.http = server
-	h.t.Cleanup(func() { server.CloseClientConnections(); server.Close() })
+	h.t.Cleanup(func() {
+		server.CloseClientConnections()
+		server.Close()
+		exec.Flush(context.Background())
+	})
 }
 
 // record describes a run of the stack.

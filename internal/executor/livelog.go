@@ -150,6 +150,9 @@ func (e *Executor) WriteLog(ctx context.Context, stack run.Stack, id string, fol
 	if en := e.inHand(stack); en != nil && en.id == id {
 		return en.log.follow(ctx, w, follow)
 	}
+	if en := e.unstoredPass(stack); en != nil && en.id == id {
+		return en.log.follow(ctx, w, false)
+	}
 	rec, err := e.Record(ctx, stack, id)
 	if err != nil {
 		return err

@@ -16,6 +16,7 @@ import (
 // poll answers a runner: at once when there is something to say, otherwise when something changes, at the latest after
 // run.PollWait.
 func (e *Executor) poll(ctx context.Context, req run.PollRequest) run.PollResponse {
+	unknown := e.unknown(req.Active)
 	e.settle(ctx, req)
 	deadline := time.NewTimer(run.PollWait)
 	defer deadline.Stop()
@@ -24,6 +25,7 @@ func (e *Executor) poll(ctx context.Context, req run.PollRequest) run.PollRespon
 		resp := e.answer(req)
 		changed := e.changed
 		e.mu.Unlock()
+		resp.Forget = unknown
 		if len(resp.Runs)+len(resp.Cancel)+len(resp.Forget)+len(resp.Remove) > 0 || resp.Drain || req.Draining {
 			return resp
 		}
@@ -41,10 +43,7 @@ func (e *Executor) poll(ctx context.Context, req run.PollRequest) run.PollRespon
 func (e *Executor) answer(req run.PollRequest) run.PollResponse {
 	resp := run.PollResponse{Drain: e.draining || e.dismiss(req), Remove: slices.Clone(e.remove)}
 	for _, id := range req.Active {
-		switch en := e.hand[id]; {
-		case en == nil:
-			resp.Forget = append(resp.Forget, id)
-		case en.canceled:
+		if en := e.hand[id]; en != nil && en.canceled {
 			resp.Cancel = append(resp.Cancel, id)
 		}
 	}
@@ -53,11 +52,30 @@ func (e *Executor) answer(req run.PollRequest) run.PollResponse {
 	}
 	for n := req.Capacity; n > 0 && len(e.waiting) > 0; n-- {
 		en := e.waiting[0]
+		// What a runner that is gone wrote of it would be mixed up with the new log.
+		if err := en.log.reset(); err != nil {
+			e.log.Error("handing out a run", "stack", en.stack.String(), "run", en.id, "error", err)
+			break
+		}
 		e.waiting = e.waiting[1:]
 		en.runner = req.Runner
-		resp.Runs = append(resp.Runs, run.Assignment{ID: en.id, Token: en.token})
+		resp.Runs = append(resp.Runs, run.Assignment{ID: en.id, Token: en.token, Spec: en.spec})
 	}
 	return resp
+}
+
+// unknown returns the runs of a runner that are not in hand when it asks. One that leaves the hand while the runner waits
+// for its answer does so with a result of that runner's, who need not be told.
+func (e *Executor) unknown(active []string) []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var ids []string
+	for _, id := range active {
+		if e.hand[id] == nil {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
 
 // dismiss tells whether the runner is not one that this server would start: of another version, or for other options.

@@ -51,6 +51,43 @@ func TestAPollIsHeldUntilThereIsWork(t *testing.T) {
 	}
 }
 
+func TestARunComesWithAllThatItsRunnerNeeds(t *testing.T) {
+	h := newHome(t)
+	rec := h.record("r1")
+	h.begin(rec)
+	got := h.poll("one", 1)
+	if diff := cmp.Diff([]run.Assignment{{ID: "r1", Token: rec.Token, Spec: &rec.Spec}}, got.Runs); diff != "" {
+		t.Fatalf("(-want +got):\n%s", diff)
+	}
+	if now, _, _ := h.exec.InHand(h.stack); now.Started != nil {
+		t.Error("it has begun before its runner has said a word")
+	}
+	h.mustDo(http.StatusNoContent, h.of("r1", "GET", "/state"))
+	if now, _, _ := h.exec.InHand(h.stack); now.Started == nil || now.Runner != "one" {
+		t.Errorf("begun at %v by %q", now.Started, now.Runner)
+	}
+	h.nothingFor("two")
+	if got := h.stored("r1").Result; got == nil || got.Outcome != run.OutcomeInterrupted {
+		t.Errorf("its runner is gone: %+v", got)
+	}
+}
+
+func TestARunnerIsNotToldOfWhatItEndedItself(t *testing.T) {
+	h := newHome(t)
+	h.started(h.record("r1"))
+	h.stack.Name = "lost"
+	h.started(h.record("lost"))
+	answered := make(chan run.PollResponse)
+	go func() { answered <- h.poll("one", 1, "r1") }()
+	<-h.ended // the poll has arrived: the run that it does not name is over
+	h.finish("r1", succeeded())
+	h.stack.Name = "other"
+	h.begin(h.record("r2"))
+	if got := <-answered; len(got.Runs) != 1 {
+		t.Errorf("answered %+v", got)
+	}
+}
+
 func TestARunWhoseAssignmentWasLostIsHandedOutAgain(t *testing.T) {
 	h := newHome(t)
 	h.begin(h.record("r1"))

@@ -93,6 +93,8 @@ type PollResponse struct {
 type Assignment struct {
 	ID    string `json:"id"`
 	Token string `json:"token"`
+	// Spec saves the runner the question; a server of before Spec was sent along leaves it out, and the runner asks.
+	Spec *Spec `json:"spec,omitempty"`
 }
 
 // ContinueRequest asks whether a step may begin.
