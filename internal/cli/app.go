@@ -98,13 +98,13 @@ func newRoot(a *app) *cobra.Command {
 		&cobra.Group{ID: groupServer, Title: "The server and its API:"},
 	)
 	addTo(root, groupRun, newUpCommand(a), newControllerCommand(a), newRunnerCommand(a))
-	addTo(root, groupChange, newDeployCommand(a), newPushCommand(a), newApproveCommand(a), newRejectCommand(a),
-		newReplanCommand(a), newDestroyCommand(a), newDeleteCommand(a), newSuspendCommand(a), newResumeCommand(a))
-	addTo(root, groupLook, newListCommand(a), newStatusCommand(a), newPlanCommand(a), newLogsCommand(a), newRunsCommand(a),
+	addTo(root, groupChange, newDeployCommand(a), newCreateCommand(a), newPushCommand(a), newApproveCommand(a), newRejectCommand(a),
+		newReplanCommand(a), newReconcileCommand(a), newDestroyCommand(a), newDeleteCommand(a), newSuspendCommand(a), newResumeCommand(a))
+	addTo(root, groupLook, newListCommand(a), newStatusCommand(a), newPlanCommand(a), newShowCommand(a), newLogsCommand(a), newRunsCommand(a),
 		newOutputsCommand(a))
 	addTo(root, groupState, newStateCommand(a), newForceUnlockCommand(a))
 	addTo(root, groupServer, newBackupCommand(a), newRestoreCommand(a), newKubectlCommand(a), newVersionCommand(a))
-	root.AddCommand(newCompletionCommand(a), newExitCodesTopic())
+	root.AddCommand(newCompletionCommand(a), newExitCodesTopic(), newTfctlTopic())
 	return root
 }
 

@@ -5,6 +5,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,31 +16,59 @@ import (
 
 func newApproveCommand(a *app) *cobra.Command {
 	var wait bool
+	var file string
 	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use:   "approve NAME [PLAN-ID]",
 		Short: "Approve the plan that waits, so that it is applied",
 		Long: `Approve the plan that waits. Exactly that plan is applied, without planning again. With PLAN-ID the command refuses
-when another plan waits by now; without it, it approves whichever plan waits, so look at it first.`,
-		Example: "  yuba plan vpc && yuba approve vpc\n  yuba approve vpc plan-main-1a2b3c4d5e --wait",
+when another plan waits by now; without it, it approves whichever plan waits, so look at it first.
+
+With -f the approval is written into the stack's manifest on disk, for you to commit; the stack itself is not changed.
+Of the file only the one value changes.`,
+		Example: "  yuba plan vpc && yuba approve vpc\n  yuba approve vpc plan-main-1a2b3c4d5e --wait\n  yuba approve vpc -f clusters/prod/vpc.yaml",
 		Args:    arguments(1, 2), ValidArgsFunction: a.stackNames(false),
 	}
 	cmd.Flags().BoolVarP(&wait, "wait", "w", false, "show the apply and wait for its end")
+	cmd.Flags().StringVarP(&file, "filename", "f", "", "write the approval into this manifest instead")
 	cmd.Flags().DurationVar(&timeout, "timeout", 0, "how long to wait at most")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		s, key, err := a.open(cmd, args[0])
-		if err != nil {
-			return err
-		}
+	cmd.RunE = a.onStack(nil, func(ctx context.Context, s *session, key types.NamespacedName, rest []string) error {
 		id := ""
-		if len(args) == 2 {
-			id = args[1]
+		if len(rest) == 1 {
+			id = rest[0]
 		}
-		ctx, cancel := withTimeout(cmd.Context(), timeout)
+		ctx, cancel := withTimeout(ctx, timeout)
 		defer cancel()
+		if file != "" && wait {
+			return usageErrorf(cmd, "use --filename or --wait, not both: what is committed is applied later")
+		}
+		if file != "" {
+			return s.approveInFile(ctx, key, id, file)
+		}
 		return s.approve(ctx, key, id, wait)
-	}
+	})
 	return cmd
+}
+
+// approveInFile approves as those do who keep their stacks in git.
+func (s *session) approveInFile(ctx context.Context, key types.NamespacedName, id, file string) error {
+	t, err := s.get(ctx, key)
+	if err != nil {
+		return err
+	}
+	if id, err = s.approvable(t, id); err != nil {
+		return err
+	}
+	changed, err := approveInFile(file, key, id)
+	switch {
+	case err != nil:
+		return fmt.Errorf("write the approval of plan %s of %s: %w", id, key, err)
+	case !changed:
+		s.news("%s approves plan %s of %s already.", file, id, key)
+	default:
+		s.news("%s approves plan %s of %s now. Commit and push it.", file, id, key)
+	}
+	return nil
 }
 
 func (s *session) approve(ctx context.Context, key types.NamespacedName, id string, wait bool) error {
@@ -91,12 +120,8 @@ func newRejectCommand(a *app) *cobra.Command {
 source or the stack makes a new plan, and so does "yuba replan".`,
 		Example: "  yuba reject vpc\n  yuba reject vpc plan-main-1a2b3c4d5e",
 		Args:    arguments(1, 2), ValidArgsFunction: a.stackNames(false),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, key, err := a.open(cmd, args[0])
-			if err != nil {
-				return err
-			}
-			t, err := s.get(cmd.Context(), key)
+		RunE: a.onStack(nil, func(ctx context.Context, s *session, key types.NamespacedName, rest []string) error {
+			t, err := s.get(ctx, key)
 			if err != nil {
 				return err
 			}
@@ -104,72 +129,15 @@ source or the stack makes a new plan, and so does "yuba replan".`,
 			switch {
 			case pending == "":
 				return exitf(exitNotFound, "reject: no plan of %s waits", key)
-			case len(args) == 2 && args[1] != pending:
-				return exitf(exitError, "reject: plan %s of %s does not wait (any more); plan %s does", args[1], key, pending)
+			case len(rest) == 1 && rest[0] != pending:
+				return exitf(exitError, "reject: plan %s of %s does not wait (any more); plan %s does", rest[0], key, pending)
 			}
 			change := change{}.annotate(map[string]any{infrav1.AnnotationRejected: pending})
-			if _, err := s.patch(cmd.Context(), "reject the plan of", key, change); err != nil {
+			if _, err := s.patch(ctx, "reject the plan of", key, change); err != nil {
 				return err
 			}
 			s.news("Plan %s of %s is rejected.", pending, key)
 			return nil
-		},
+		}),
 	}
-}
-
-func newReplanCommand(a *app) *cobra.Command {
-	var wait bool
-	cmd := &cobra.Command{
-		Use:   "replan NAME",
-		Short: "Look at a stack now and make a fresh plan",
-		Long: `Look at a stack now, whatever its interval, and make a fresh plan; also one that takes the place of a plan that was
-rejected. A stack that applies its plans by itself applies it.`,
-		Example: "  yuba replan vpc\n  yuba replan vpc --wait",
-		Args:    arguments(1, 1), ValidArgsFunction: a.stackNames(false),
-	}
-	cmd.Flags().BoolVarP(&wait, "wait", "w", false, "show the run and wait for its end")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		s, key, err := a.open(cmd, args[0])
-		if err != nil {
-			return err
-		}
-		return s.replan(cmd.Context(), key, wait)
-	}
-	return cmd
-}
-
-func (s *session) replan(ctx context.Context, key types.NamespacedName, wait bool) error {
-	before, err := s.get(ctx, key)
-	if err != nil {
-		return err
-	}
-	request := newRequest()
-	changed, err := s.patch(ctx, "replan", key, change{}.annotate(map[string]any{
-		infrav1.AnnotationReconcile: request, infrav1.AnnotationRejected: nil}))
-	if err != nil {
-		return err
-	}
-	if !wait {
-		s.news("A fresh plan of %s is asked for. Follow it:\n    yuba logs %s -f", key, s.call(key))
-		return nil
-	}
-	f := follower{session: s, key: key, before: lastRunOf(before), request: request, generation: changed.Generation}
-	t, err := f.begin(ctx)
-	if err == nil {
-		t, err = f.runs(ctx, t)
-	}
-	switch {
-	case err != nil:
-		return err
-	case t == nil:
-		return exitf(exitNotFound, "replan %s: the stack was deleted meanwhile", key)
-	case waitsForApproval(t):
-		r := review{follower: f, action: "replan", out: &output{}}
-		if err := r.showPlan(ctx, t.Status.Plan.RunID); err != nil {
-			return err
-		}
-		s.news("\nPlan %s waits for approval. Approve it:\n    yuba approve %s %s", t.Status.Plan.Pending, s.call(key), t.Status.Plan.Pending)
-		return nil
-	}
-	return (&review{follower: f, action: "replan", out: &output{}}).conclude(ctx, t)
 }

@@ -29,15 +29,11 @@ resources stay, and nothing manages them any more. The state and its history sta
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "destroy without a question what the stack manages")
 	cmd.Flags().BoolVar(&wait, "wait", true, "wait until the stack is gone")
 	cmd.Flags().DurationVar(&timeout, "timeout", 0, "how long to wait at most; what runs goes on after that")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		s, key, err := a.open(cmd, args[0])
-		if err != nil {
-			return err
-		}
-		ctx, cancel := withTimeout(cmd.Context(), timeout)
+	cmd.RunE = a.onStack(nil, func(ctx context.Context, s *session, key types.NamespacedName, _ []string) error {
+		ctx, cancel := withTimeout(ctx, timeout)
 		defer cancel()
 		return s.delete(ctx, key, yes, wait)
-	}
+	})
 	return cmd
 }
 

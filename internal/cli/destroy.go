@@ -26,15 +26,11 @@ with spec.destroy set; "yuba deploy" brings its resources back, "yuba delete" le
 	}
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "approve the plan without a question")
 	cmd.Flags().DurationVar(&timeout, "timeout", 0, "how long to wait at most; what runs goes on after that")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		s, key, err := a.open(cmd, args[0])
-		if err != nil {
-			return err
-		}
-		ctx, cancel := withTimeout(cmd.Context(), timeout)
+	cmd.RunE = a.onStack(nil, func(ctx context.Context, s *session, key types.NamespacedName, _ []string) error {
+		ctx, cancel := withTimeout(ctx, timeout)
 		defer cancel()
 		return s.destroy(ctx, key, yes)
-	}
+	})
 	return cmd
 }
 

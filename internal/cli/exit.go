@@ -39,6 +39,11 @@ const exitCodesText = `Every command of yuba ends with one of these codes:
 
 "yuba kubectl" ends with the codes of kubectl.`
 
+// noYubaText is for those who have no kubeconfig.
+const noYubaText = "no Yuba is known here. A kubeconfig was looked for at $KUBECONFIG, in the data directory ($YUBA_DATA_DIR, else\n" +
+	"$XDG_DATA_HOME/yuba, else ~/.local/share/yuba) and at ~/.kube/config.\n" +
+	"Start Yuba:\n    yuba up\nOr say where it is with --kubeconfig FILE or --data-dir DIR."
+
 func newExitCodesTopic() *cobra.Command {
 	return &cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: exitCodesText}
 }
@@ -105,8 +110,7 @@ func explain(err error) (string, int) {
 	case errors.Is(err, context.DeadlineExceeded):
 		return "the time of --timeout has passed", exitWaiting
 	case clientcmd.IsEmptyConfig(err):
-		return "no Yuba is known here: there is neither a kubeconfig nor a data directory with one.\n" +
-			"Start Yuba:\n    yuba up", exitError
+		return noYubaText, exitError
 	case errors.Is(err, syscall.ECONNREFUSED) && errors.As(err, &address):
 		return fmt.Sprintf("nobody answers at %s. Is Yuba running? Start it:\n    yuba up", hostOf(address.URL)), exitError
 	case apierrors.IsNotFound(err):

@@ -120,7 +120,7 @@ func (f *follower) runs(ctx context.Context, t *infrav1.Terraform) (*infrav1.Ter
 func (f *follower) show(ctx context.Context, r *infrav1.RunReference) error {
 	view := &runView{w: f.err, color: f.colors(f.err), hidePlan: r.Operation == string(run.OperationPlan)}
 	log := &logReader{session: f.session, stack: f.key, options: content.LogOptions{Run: r.ID, Follow: true}, line: view.line}
-	err := log.runSoon(ctx)
+	err := log.run(ctx)
 	f.shown, f.explained = r.ID, view.errors
 	if apierrors.IsNotFound(err) {
 		return nil // there is nothing to show of it; the stack tells how it ended

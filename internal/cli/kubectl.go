@@ -13,6 +13,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	kubectl "k8s.io/kubectl/pkg/cmd"
 	"k8s.io/kubectl/pkg/cmd/plugin"
 	cmdutil "k8s.io/kubectl/pkg/cmd/util"
@@ -71,6 +72,10 @@ func (a *app) kubectl(cmd *cobra.Command, args []string) error {
 			return fmt.Errorf("name the kubeconfig to kubectl: %w", err)
 		}
 	}
+	if os.Getenv("KUBERNETES_MASTER") == "" {
+		// Without it kubectl takes no configuration to mean localhost:8080, where there is nobody.
+		clientcmd.ClusterDefaults = clientcmdapi.Cluster{}
+	}
 	inner := kubectl.NewDefaultKubectlCommandWithArgs(kubectl.KubectlOptions{
 		PluginHandler: kubectl.NewDefaultPluginHandler(plugin.ValidPluginFilenamePrefixes),
 		Arguments:     append([]string{"kubectl"}, args...),
@@ -86,7 +91,11 @@ func (a *app) kubectl(cmd *cobra.Command, args []string) error {
 	// kubectl ends the process itself when a command fails; here its words and its code are handed on.
 	var ended error
 	cmdutil.BehaviorOnFatal(func(message string, code int) {
-		if message != "" {
+		switch {
+		case strings.Contains(message, clientcmd.ErrEmptyConfig.Error()):
+			ended = exitf(exitError, "%s", noYubaText)
+			panic(kubectlEnded{})
+		case message != "":
 			a.news("%s", strings.TrimRight(message, "\n"))
 		}
 		ended = &exitErr{code, errors.New("")}

@@ -5,6 +5,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,19 +21,23 @@ func newListCommand(a *app) *cobra.Command {
 	var all bool
 	var selector string
 	cmd := &cobra.Command{
-		Use:     "list",
-		Aliases: []string{"ls"},
+		Use:     "list [NAME]...",
+		Aliases: []string{"ls", "get"},
 		Short:   "List the stacks of a namespace",
-		Long:    "List the stacks of a namespace, or of all: whether each is ready, what it says, and what its last plan changes.",
-		Example: "  yuba list\n  yuba list -A -o json\n  yuba list -l team=network",
-		Args:    arguments(0, 0), ValidArgsFunction: noNames,
+		Long: `List the stacks of a namespace, of all, or those that are named: whether each is ready, what it says, and what its last
+plan changes.`,
+		Example: "  yuba list\n  yuba list -A -o json\n  yuba list -l team=network\n  yuba list vpc dns",
+		Args:    arguments(0, -1), ValidArgsFunction: a.stackNames(true),
 	}
 	cmd.Flags().BoolVarP(&all, "all-namespaces", "A", false, "list the stacks of all namespaces")
 	cmd.Flags().StringVarP(&selector, "selector", "l", "", "list only stacks with these labels, such as team=network")
 	out := addOutputFlag(cmd, "json", "yaml", "name")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := out.check(cmd); err != nil {
 			return err
+		}
+		if len(args) > 0 && (all || selector != "") {
+			return usageErrorf(cmd, "name stacks or use -A or -l, not both")
 		}
 		match, err := labels.Parse(selector)
 		if err != nil {
@@ -47,12 +52,34 @@ func newListCommand(a *app) *cobra.Command {
 			namespace = ""
 		}
 		stacks := infrav1.TerraformList{TypeMeta: metav1.TypeMeta{APIVersion: infrav1.GroupVersion.String(), Kind: stackKind.Kind + "List"}}
+		if len(args) > 0 {
+			if err := s.listNamed(cmd, args, &stacks); err != nil {
+				return err
+			}
+			return s.showList(&stacks, namespace, out)
+		}
 		if err := s.objects.List(cmd.Context(), &stacks, client.InNamespace(namespace), client.MatchingLabelsSelector{Selector: match}); err != nil {
 			return fmt.Errorf("list stacks: %w", err)
 		}
 		return s.showList(&stacks, namespace, out)
 	}
 	return cmd
+}
+
+// listNamed gets the stacks that the arguments name.
+func (s *session) listNamed(cmd *cobra.Command, args []string, stacks *infrav1.TerraformList) error {
+	for _, argument := range args {
+		key, err := s.stack(cmd, argument)
+		if err != nil {
+			return err
+		}
+		t, err := s.get(cmd.Context(), key)
+		if err != nil {
+			return err
+		}
+		stacks.Items = append(stacks.Items, *t)
+	}
+	return nil
 }
 
 func (s *session) showList(stacks *infrav1.TerraformList, namespace string, out *output) error {
@@ -78,7 +105,8 @@ func (s *session) showList(stacks *infrav1.TerraformList, namespace string, out 
 	for i := range stacks.Items {
 		rows = append(rows, listRow(&stacks.Items[i], time.Now()))
 	}
-	if namespace == "" {
+	elsewhere := func(t infrav1.Terraform) bool { return t.Namespace != namespace }
+	if namespace == "" || slices.ContainsFunc(stacks.Items, elsewhere) {
 		rows[0] = append([]string{"NAMESPACE"}, rows[0]...)
 		for i := range stacks.Items {
 			rows[i+1] = append([]string{stacks.Items[i].Namespace}, rows[i+1]...)

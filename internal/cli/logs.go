@@ -4,8 +4,10 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -18,37 +20,36 @@ import (
 
 func newLogsCommand(a *app) *cobra.Command {
 	var o content.LogOptions
+	var wanted logFilterFlags
 	cmd := &cobra.Command{
 		Use:   "logs NAME",
 		Short: "Show the log of a stack's run",
 		Long: `Show the log of the run that is in hand, else of the last one, or of the run named. With -f it goes on until the run
 ends, and waits for a run when there has been none. With -o json each line is what tofu wrote.`,
-		Example: "  yuba logs vpc -f\n  yuba logs vpc --run 20260102-150405.000-1a2b3c4d5e\n  yuba logs vpc -o json | jq .type",
+		Example: "  yuba logs vpc -f\n  yuba logs vpc --level error\n  yuba logs vpc --run 20260102-150405.000-1a2b3c4d5e\n  yuba logs vpc -o json | jq .type",
 		Args:    arguments(1, 1), ValidArgsFunction: a.stackNames(false),
 	}
 	cmd.Flags().StringVar(&o.Run, "run", "", "the run whose log to show; \"yuba runs\" lists them")
 	cmd.Flags().BoolVarP(&o.Follow, "follow", "f", false, "go on until the run ends")
+	wanted.add(cmd)
 	out := addOutputFlag(cmd, "json")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := out.check(cmd); err != nil {
-			return err
-		}
-		s, key, err := a.open(cmd, args[0])
+	cmd.RunE = a.onStack(out, func(ctx context.Context, s *session, key types.NamespacedName, _ []string) error {
+		filter, err := wanted.filter(cmd, time.Now())
 		if err != nil {
 			return err
 		}
-		return s.logs(cmd.Context(), key, o, out)
-	}
+		return s.logs(ctx, key, o, filter, out)
+	})
 	return cmd
 }
 
-func (s *session) logs(ctx context.Context, key types.NamespacedName, o content.LogOptions, out *output) error {
+func (s *session) logs(ctx context.Context, key types.NamespacedName, o content.LogOptions, filter *logFilter, out *output) error {
 	if o.Follow && o.Run == "" {
 		if err := s.awaitFirstRun(ctx, key); err != nil {
 			return err
 		}
 	}
-	log := &logReader{session: s, stack: key, options: o, line: func(line []byte) error {
+	show := func(line []byte) error {
 		if out.machine() {
 			_, err := s.out.Write(line)
 			return err
@@ -57,16 +58,59 @@ func (s *session) logs(ctx context.Context, key types.NamespacedName, o content.
 			fmt.Fprintln(s.out, text)
 		}
 		return nil
-	}}
-	read := log.run
-	if o.Follow {
-		read = log.runSoon
 	}
-	err := read(ctx)
+	log := &logReader{session: s, stack: key, options: o, line: func(line []byte) error {
+		if !filter.shows(line) {
+			return nil
+		}
+		return show(line)
+	}}
+	var err error
+	if filter.tail >= 0 {
+		err = log.runTail(ctx, filter, show)
+	} else {
+		err = log.run(ctx)
+	}
 	if apierrors.IsNotFound(err) {
 		return exitf(exitNotFound, "show the log of %s: %w", key, err)
 	}
 	return err
+}
+
+// runTail shows the end of what is there, and goes on from there if the log is followed.
+func (r *logReader) runTail(ctx context.Context, filter *logFilter, show func([]byte) error) error {
+	if r.options.Run == "" {
+		// What is read twice must be the same run.
+		list, err := r.session.content.Runs(ctx, r.stack.Namespace, r.stack.Name, 1)
+		if err != nil {
+			return r.session.stackError("list the runs of", r.stack, err)
+		}
+		if len(list.Items) > 0 {
+			r.options.Run = list.Items[0].Spec.ID
+		}
+	}
+	last, rest, follow := logTail{most: filter.tail}, r.line, r.options.Follow
+	r.options.Follow = false
+	r.line = func(line []byte) error {
+		// Of a line that is being written the whole comes later.
+		if whole := bytes.HasSuffix(line, []byte("\n")); (whole || !follow) && filter.shows(line) {
+			last.add(line)
+		}
+		return nil
+	}
+	if err := r.run(ctx); err != nil {
+		return err
+	}
+	for _, line := range last.lines {
+		if err := show(line); err != nil {
+			return err
+		}
+	}
+	if !follow {
+		return nil
+	}
+	r.options.Follow, r.line = true, rest
+	return r.run(ctx)
 }
 
 // awaitFirstRun waits until the stack has a run to follow.

@@ -32,15 +32,16 @@ func addOutputFlag(cmd *cobra.Command, forms ...string) *output {
 	return o
 }
 
+// check refuses forms that the command does not have. A command without the flag has nothing to refuse.
 func (o *output) check(cmd *cobra.Command) error {
-	if o.form != "" && !slices.Contains(o.allowed, o.form) {
+	if o != nil && o.form != "" && !slices.Contains(o.allowed, o.form) {
 		return usageErrorf(cmd, "-o %s: want %s", o.form, strings.Join(o.allowed, " or "))
 	}
 	return nil
 }
 
 // machine says whether the answer is for a program.
-func (o *output) machine() bool { return o.form != "" }
+func (o *output) machine() bool { return o != nil && o.form != "" }
 
 // print writes a value as json or yaml.
 func (o *output) print(w io.Writer, value any) error {

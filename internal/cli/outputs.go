@@ -5,6 +5,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -33,23 +34,16 @@ JSON. Sensitive values are only shown with --show-sensitive.`,
 	}
 	cmd.Flags().BoolVar(&reveal, "show-sensitive", false, "show the values of sensitive outputs, too")
 	out := addOutputFlag(cmd, "json", "yaml", "name")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := out.check(cmd); err != nil {
-			return err
-		}
-		s, key, err := a.open(cmd, args[0])
-		if err != nil {
-			return err
-		}
-		outputs, err := s.content.Outputs(cmd.Context(), key.Namespace, key.Name)
+	cmd.RunE = a.onStack(out, func(ctx context.Context, s *session, key types.NamespacedName, rest []string) error {
+		outputs, err := s.content.Outputs(ctx, key.Namespace, key.Name)
 		if err != nil {
 			return fmt.Errorf("read the outputs of %s: %w", key, err)
 		}
-		if len(args) == 2 {
-			return s.showOutput(key, args[1], outputs, reveal)
+		if len(rest) == 1 {
+			return s.showOutput(key, rest[0], outputs, reveal)
 		}
 		return s.showAllOutputs(key, outputs, reveal, out)
-	}
+	})
 	return cmd
 }
 

@@ -4,10 +4,12 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/yuba-dev/yuba/internal/content"
 	"github.com/yuba-dev/yuba/internal/plan"
@@ -25,23 +27,16 @@ func newRunsCommand(a *app) *cobra.Command {
 	}
 	cmd.Flags().IntVar(&limit, "limit", 20, "how many runs to list")
 	out := addOutputFlag(cmd, "json", "yaml", "name")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := out.check(cmd); err != nil {
-			return err
-		}
+	cmd.RunE = a.onStack(out, func(ctx context.Context, s *session, key types.NamespacedName, _ []string) error {
 		if limit < 1 {
 			return usageErrorf(cmd, "--limit %d: want a number above 0", limit)
 		}
-		s, key, err := a.open(cmd, args[0])
-		if err != nil {
-			return err
-		}
-		list, err := s.content.Runs(cmd.Context(), key.Namespace, key.Name, limit)
+		list, err := s.content.Runs(ctx, key.Namespace, key.Name, limit)
 		if err != nil {
 			return s.stackError("list the runs of", key, err)
 		}
 		return s.showRuns(list, out)
-	}
+	})
 	return cmd
 }
 

@@ -4,6 +4,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -131,6 +132,24 @@ func (s *session) stack(cmd *cobra.Command, argument string) (types.NamespacedNa
 		return types.NamespacedName{}, usageErrorf(cmd, "%q is not the name of a stack: want NAME or NAMESPACE/NAME", argument)
 	}
 	return types.NamespacedName{Namespace: namespace, Name: name}, nil
+}
+
+// stackAction is what a command does about one stack; rest are the arguments behind its name.
+type stackAction func(ctx context.Context, s *session, key types.NamespacedName, rest []string) error
+
+// onStack makes a command's action of one about the stack that the first argument names. A command without -o passes no
+// output.
+func (a *app) onStack(out *output, do stackAction) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := out.check(cmd); err != nil {
+			return err
+		}
+		s, key, err := a.open(cmd, args[0])
+		if err != nil {
+			return err
+		}
+		return do(cmd.Context(), s, key, args[1:])
+	}
 }
 
 // open connects and reads the name of a stack.

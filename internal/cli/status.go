@@ -4,6 +4,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"strings"
@@ -26,20 +27,13 @@ func newStatusCommand(a *app) *cobra.Command {
 		Args:    arguments(1, 1), ValidArgsFunction: a.stackNames(false),
 	}
 	out := addOutputFlag(cmd, "json", "yaml", "name")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := out.check(cmd); err != nil {
-			return err
-		}
-		s, key, err := a.open(cmd, args[0])
-		if err != nil {
-			return err
-		}
-		t, err := s.get(cmd.Context(), key)
+	cmd.RunE = a.onStack(out, func(ctx context.Context, s *session, key types.NamespacedName, _ []string) error {
+		t, err := s.get(ctx, key)
 		if err != nil {
 			return err
 		}
 		return s.showStatus(t, out)
-	}
+	})
 	return cmd
 }
 

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
@@ -34,25 +33,6 @@ type logReader struct {
 // run reads to the log's end.
 func (r *logReader) run(ctx context.Context) error {
 	return r.session.patient(ctx, r.once)
-}
-
-const (
-	soon      = 3 * time.Second
-	soonPause = 50 * time.Millisecond
-)
-
-// runSoon reads the log of a run that may only just be beginning: a stack names its run a moment before there is a log.
-func (r *logReader) runSoon(ctx context.Context) error {
-	deadline := time.Now().Add(soon)
-	for {
-		err := r.run(ctx)
-		if !apierrors.IsNotFound(err) || time.Now().After(deadline) {
-			return err
-		}
-		if err := pause(ctx, soonPause); err != nil {
-			return err
-		}
-	}
 }
 
 func (r *logReader) once(ctx context.Context) error {

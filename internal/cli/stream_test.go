@@ -6,7 +6,6 @@ package cli
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -71,21 +70,6 @@ func TestABrokenLogIsAnErrorUnlessItIsFollowed(t *testing.T) {
 	r := &logReader{session: s, stack: types.NamespacedName{Namespace: "team", Name: "vpc"}, line: func([]byte) error { return nil }}
 	if err := r.run(context.Background()); err == nil {
 		t.Error("a log that was cut off is taken for a whole one")
-	}
-}
-
-func TestALogThatIsNotThereYetIsAskedForAgain(t *testing.T) {
-	asked := 0
-	s, _ := sessionWith(t, func(w http.ResponseWriter, _ *http.Request) {
-		if asked++; asked < 3 {
-			w.Header().Set("Content-Type", "application/json")
-			w.WriteHeader(http.StatusNotFound)
-			fmt.Fprint(w, `{"kind":"Status","status":"Failure","reason":"NotFound","code":404,"message":"no such run"}`)
-		}
-	})
-	r := &logReader{session: s, stack: types.NamespacedName{Namespace: "team", Name: "vpc"}, line: func([]byte) error { return nil }}
-	if err := r.runSoon(context.Background()); err != nil || asked != 3 {
-		t.Errorf("asked %d times: %v", asked, err)
 	}
 }
 

@@ -19,7 +19,7 @@ func newSuspendCommand(a *app) *cobra.Command {
 		Short: "Stop all work on stacks until they are resumed",
 		Long: `Stop all work on stacks: no plans, no applies, no look for drift, no deletion, until they are resumed. A run that has
 begun goes on to its end.`,
-		Example: "  yuba suspend vpc dns\n  yuba suspend --all -n team-a",
+		Example: "  yuba suspend vpc dns\n  yuba suspend --all -n team-a\n  yuba suspend --all-namespaces",
 	})
 }
 
@@ -33,14 +33,17 @@ func newResumeCommand(a *app) *cobra.Command {
 }
 
 func suspendCommand(a *app, suspend bool, cmd *cobra.Command) *cobra.Command {
-	var all bool
+	var all, everywhere bool
 	cmd.ValidArgsFunction = a.stackNames(true)
-	cmd.Flags().BoolVar(&all, "all", false, "all stacks of the namespace")
+	cmd.Flags().BoolVarP(&all, "all", "A", false, "all stacks of the namespace")
+	cmd.Flags().BoolVar(&everywhere, "all-namespaces", false, "all stacks of all namespaces")
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		switch {
-		case all && len(args) > 0:
+		case all && everywhere:
+			return usageErrorf(cmd, "use --all or --all-namespaces, not both")
+		case (all || everywhere) && len(args) > 0:
 			return usageErrorf(cmd, "name stacks or use --all, not both")
-		case !all && len(args) == 0:
+		case !all && !everywhere && len(args) == 0:
 			return usageErrorf(cmd, "an argument is missing: %s", cmd.UseLine())
 		}
 		return nil
@@ -49,6 +52,9 @@ func suspendCommand(a *app, suspend bool, cmd *cobra.Command) *cobra.Command {
 		s, err := a.connect()
 		if err != nil {
 			return err
+		}
+		if everywhere {
+			s.namespace, all = "", true
 		}
 		stacks, err := s.named(cmd, args, all)
 		if err != nil {

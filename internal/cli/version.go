@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/yuba-dev/yuba/internal/content"
 	"github.com/yuba-dev/yuba/internal/version"
@@ -48,10 +49,14 @@ func newVersionCommand(a *app) *cobra.Command {
 		v := versions{Client: clientVersion{version.String(), runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}}
 		if !clientOnly {
 			info, err := a.serverInfo(cmd.Context())
-			if err != nil {
+			switch {
+			case apierrors.IsForbidden(err):
+				a.news("The server's version is not told to you: %v.\nAn administrator lets you read it:\n"+
+					"    yuba kubectl create clusterrolebinding NAME --clusterrole=view --user=USER", err)
+			case err != nil:
 				text, _ := explain(err)
 				a.news("The server's version is not known: %s", text)
-			} else {
+			default:
 				v.Server = &info
 			}
 		}

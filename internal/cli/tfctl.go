@@ -1,0 +1,61 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// tfctlCall is a call of tfctl, what is called instead, and what is different. Without a call the note says what to do.
+type tfctlCall struct{ tfctl, yuba, note string }
+
+var tfctlCalls = []tfctlCall{
+	{"create NAME --source KIND/NAME --path DIR --interval 15m", "yuba create NAME --source KIND/NAME --path DIR --interval 15m", "The interval may be left out."},
+	{"create NAME --source KIND/NAME --export", "yuba create NAME --source KIND/NAME --export", ""},
+	{"get", "yuba list", "With -A all namespaces, with -l labels, with -o json, yaml or name."},
+	{"get NAME", "yuba list NAME", "\"yuba get NAME\" does the same. \"yuba status NAME\" tells more, and what to do next."},
+	{"show plan NAME", "yuba plan NAME", "\"yuba show plan NAME\" does the same. Sensitive values are not shown."},
+	{"approve NAME -f FILE", "yuba approve NAME -f FILE", "The file keeps its layout and comments. Without -f the stack itself is changed."},
+	{"replan NAME", "yuba replan NAME --wait --timeout 2m", "Without --wait it only asks for the plan."},
+	{"reconcile NAME", "yuba reconcile NAME", "It shows what is run and waits; --wait=false does not."},
+	{"suspend NAME", "yuba suspend NAME", ""},
+	{"suspend --all", "yuba suspend --all", "-A is the same: all stacks of the namespace. --all-namespaces means those of all."},
+	{"resume NAME", "yuba resume NAME", ""},
+	{"resume --all", "yuba resume --all", ""},
+	{"force-unlock NAME --lock-id ID", "yuba force-unlock NAME --lock-id ID", "The lock is released at once, and the stack's object is not changed."},
+	{"logs --runner --name NAME", "yuba logs NAME", "The log of the last run stays; --run ID shows those of others."},
+	{"logs --runner --name NAME --follow", "yuba logs NAME --follow", ""},
+	{"logs --name NAME --level error", "yuba logs NAME --level error", "This level and above."},
+	{"logs --name NAME --tail 20 --since 5m", "yuba logs NAME --tail 20 --since 5m", ""},
+	{"logs --name NAME --since-time 2026-01-02T15:04:05Z", "yuba logs NAME --since-time 2026-01-02T15:04:05Z", ""},
+	{"logs --controller-namespace NAMESPACE", "", "The server's own log is its standard error, such as: journalctl -u yuba"},
+	{"logs --all-namespaces", "yuba kubectl get events --all-namespaces", "What happened to the stacks. \"yuba runs NAME\" tells what was run, why, and what came of it."},
+	{"delete NAME", "yuba delete NAME", "It waits until the stack is gone; --wait=false does not."},
+	{"version", "yuba version", ""},
+	{"install --version VERSION", "", "There is nothing to install: start \"yuba up\", or \"yuba controller\" for an API that is there already."},
+	{"install --export", "", "The kinds and roles for such an API are in config/crd and internal/controlplane/install of the repository."},
+	{"uninstall", "", "Stop the program. Stacks, states and what they manage stay."},
+	{"--kubeconfig FILE --context NAME --namespace NAME", "yuba --kubeconfig FILE --context NAME --namespace NAME", "The namespace is that of the context, not flux-system, unless -n says otherwise."},
+	{"--server URL --token TOKEN --as USER --cluster NAME --user NAME", "yuba --server URL --token TOKEN --as USER --cluster NAME --user NAME", ""},
+	{"--terraform PATH", "yuba up --tofu PATH", "The server needs it, the commands do not."},
+}
+
+func newTfctlTopic() *cobra.Command {
+	var b strings.Builder
+	b.WriteString("What tfctl does, tofu-controller's command line, and how it is done with yuba:\n")
+	for _, call := range tfctlCalls {
+		fmt.Fprintf(&b, "\n  tfctl %s\n", call.tfctl)
+		for _, line := range []string{call.yuba, call.note} {
+			if line != "" {
+				fmt.Fprintf(&b, "      %s\n", line)
+			}
+		}
+	}
+	b.WriteString("\nWhat tfctl lacks: deploy, push, reject, destroy, status, runs, outputs, state, backup, adopt.\n" +
+		"\"yuba adopt\" tells what happens when Yuba takes the place of tofu-controller.")
+	return &cobra.Command{Use: "tfctl", Short: "How to do what tfctl does", Long: b.String()}
+}
