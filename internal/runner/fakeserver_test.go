@@ -37,7 +37,9 @@ type fakeServer struct {
 	polls      int
 	last       run.PollRequest
 	drain      bool
-	wake       chan struct{}
+	// older servers wait for the runner to ask for the spec.
+	older bool
+	wake  chan struct{}
 }
 
 // fakeRun is what the server knows of one run.
@@ -117,7 +119,11 @@ func (s *fakeServer) submit(r *fakeRun) *fakeRun {
 	s.mu.Lock()
 	r.token, r.changed = run.NewToken(), make(chan struct{})
 	s.runs[r.spec.ID] = r
-	s.queue = append(s.queue, run.Assignment{ID: r.spec.ID, Token: r.token})
+	a := run.Assignment{ID: r.spec.ID, Token: r.token}
+	if !s.older {
+		a.Spec = &r.spec
+	}
+	s.queue = append(s.queue, a)
 	s.mu.Unlock()
 	s.notify()
 	return r

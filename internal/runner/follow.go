@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/fsnotify/fsnotify"
 	"golang.org/x/sys/unix"
@@ -20,13 +21,14 @@ import (
 )
 
 // follower reads what a process writes as it is written: its output into the log and the stream, and its states into
-// the spool. It costs nothing while nothing is written.
+// the spool. A state is taken the moment it is written, so its directory is watched. Output alone is looked for now and
+// then: a watch costs more than a short process takes to plan, and people see lines some time later anyway.
 type follower struct {
-	job     *job
-	stream  *plan.Stream
-	out     *tail
-	errs    *tail
-	states  bool
+	job    *job
+	stream *plan.Stream
+	out    *tail
+	errs   *tail
+	// watcher is nil without states.
 	watcher *fsnotify.Watcher
 	ended   chan struct{}
 	done    chan struct{}
@@ -35,48 +37,79 @@ type follower struct {
 // follow starts reading the output files of a step. Fresh is false for a process of a runner before: then the lines
 // that are in the log already only go to the stream.
 func (j *job) follow(step run.Step, states, fresh bool) (*follower, error) {
-	watcher, err := fsnotify.NewWatcher()
-	if err != nil {
-		return nil, fmt.Errorf("watch the output of tofu: %w", err)
-	}
-	f := &follower{job: j, stream: &plan.Stream{}, states: states, watcher: watcher, ended: make(chan struct{}), done: make(chan struct{})}
+	f := &follower{job: j, stream: &plan.Stream{}, ended: make(chan struct{}), done: make(chan struct{})}
 	// A line may be a whole state, when tofu could write it nowhere else; encoded it can be some larger than its file.
 	limit := max(64<<20, 2*int(j.spec.Limits.StateBytes))
 	f.out = &tail{path: j.spool.path(string(step) + ".out"), limit: limit}
 	f.errs = &tail{path: j.spool.path(string(step) + ".err"), limit: limit}
 	if fresh {
 		j.logStart = j.log.length()
-	} else if f.out.known, f.errs.known, err = j.linesInLog(); err != nil {
-		watcher.Close()
-		return nil, err
-	}
-	paths := []string{f.out.path, f.errs.path}
-	if states {
-		paths = append(paths, filepath.Dir(j.space.statePath()))
-	}
-	for _, path := range paths {
-		if err := watcher.Add(path); err != nil {
-			watcher.Close()
-			return nil, fmt.Errorf("watch the output of tofu: %w", err)
+	} else {
+		var err error
+		if f.out.known, f.errs.known, err = j.linesInLog(); err != nil {
+			return nil, err
 		}
+	}
+	loop := f.look
+	if states {
+		if err := f.watch(); err != nil {
+			return nil, err
+		}
+		loop = f.loop
 	}
 	go func() {
 		defer close(f.done)
-		f.loop()
+		loop()
 	}()
 	return f, nil
+}
+
+func (f *follower) watch() error {
+	watcher, err := fsnotify.NewWatcher()
+	if err != nil {
+		return fmt.Errorf("watch the output of tofu: %w", err)
+	}
+	for _, path := range []string{f.out.path, f.errs.path, filepath.Dir(f.job.space.statePath())} {
+		if err := watcher.Add(path); err != nil {
+			watcher.Close()
+			return fmt.Errorf("watch the output of tofu: %w", err)
+		}
+	}
+	f.watcher = watcher
+	return nil
 }
 
 // end is called when the process has ended: it reads the rest and returns what the process said.
 func (f *follower) end() *plan.Stream {
 	close(f.ended)
 	<-f.done
-	go f.watcher.Close() // the kernel takes some 20 ms to give up an inotify instance, as long as a tofu process takes
+	if f.watcher != nil {
+		go f.watcher.Close() // the kernel takes some 20 ms to give up an inotify instance, as long as a tofu process takes
+	}
 	f.out.close()
 	f.errs.close()
 	return f.stream
 }
 
+// lookInterval is short beside the time that lines are gathered before they are shipped.
+const lookInterval = 100 * time.Millisecond
+
+// look reads the output now and then until the process has ended.
+func (f *follower) look() {
+	ticker := time.NewTicker(lookInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			f.read(false)
+		case <-f.ended:
+			f.read(true)
+			return
+		}
+	}
+}
+
+// loop reads states and output as they are written.
 func (f *follower) loop() {
 	f.read(false)
 	for {
@@ -85,7 +118,7 @@ func (f *follower) loop() {
 			if !ok {
 				return
 			}
-			if f.states && event.Name == f.job.space.statePath() {
+			if event.Name == f.job.space.statePath() {
 				f.job.offerState()
 			} else if event.Name == f.out.path || event.Name == f.errs.path {
 				f.read(false)
@@ -95,14 +128,10 @@ func (f *follower) loop() {
 				return
 			}
 			f.read(false)
-			if f.states {
-				f.job.offerState()
-			}
+			f.job.offerState()
 		case <-f.ended:
 			f.read(true)
-			if f.states {
-				f.job.rescueStates()
-			}
+			f.job.rescueStates()
 			return
 		}
 	}

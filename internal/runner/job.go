@@ -23,6 +23,10 @@ type job struct {
 	token string
 	spool spool
 	spec  run.Spec
+	// given is the spec that came with the run, nil from a server that waits to be asked.
+	given *run.Spec
+	// ahead brings the state that was asked for before it is needed; nil when none was.
+	ahead chan fetchedState
 
 	mask   *masker
 	log    *runLog
@@ -67,7 +71,9 @@ func (j *job) saveJournal() {
 
 // execute carries a fresh run out and delivers its result.
 func (j *job) execute(ctx context.Context) {
-	if err := j.accept(ctx); err != nil {
+	needed, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if err := j.accept(ctx, needed); err != nil {
 		if refused(err) != 0 {
 			j.opts.Log.Warn("the server took a run back", "run", j.id, "error", err)
 			j.discard()
@@ -82,17 +88,20 @@ func (j *job) execute(ctx context.Context) {
 	j.conclude(ctx)
 }
 
-// accept makes the job's directory and gets its spec.
-func (j *job) accept(ctx context.Context) error {
-	if _, err := j.persist(ctx, request{method: http.MethodGet, into: &j.spec}); err != nil {
+// accept makes the job's directory and gets its spec. The state is asked for at once, as long as needed lasts.
+func (j *job) accept(ctx, needed context.Context) error {
+	if j.given != nil {
+		j.spec, j.given = *j.given, nil
+	} else if _, err := j.persist(ctx, request{method: http.MethodGet, into: &j.spec}); err != nil {
 		return err
 	}
+	j.fetchAhead(needed)
 	if err := j.spool.create(); err != nil {
 		j.diskProblem = err
 		return nil // opening the log says so to the server
 	}
-	// The spec comes last: who finds it finds the token, too.
-	if err := errors.Join(j.spool.write(tokenFile, []byte(j.token)), j.spool.writeJSON(specFile, j.spec)); err != nil {
+	// The spec comes last, and whole: who finds it finds the token, too.
+	if err := errors.Join(os.WriteFile(j.spool.path(tokenFile), []byte(j.token), 0o600), j.spool.writeJSON(specFile, j.spec)); err != nil {
 		j.diskProblem = err
 	}
 	return nil
@@ -131,6 +140,9 @@ func (j *job) addWarning(text string) {
 
 // conclude ends the run: states first, then the log, then the result, and the directory is gone.
 func (j *job) conclude(ctx context.Context) {
+	if j.logs != nil {
+		j.logs.hurry() // while the rest is being tidied up
+	}
 	j.complete()
 	if err := j.spool.writeJSON(resultFile, j.result); err != nil {
 		j.opts.Log.Error("a result could not be spooled; it is sent from memory", "run", j.id, "error", err)

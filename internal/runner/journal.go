@@ -68,10 +68,18 @@ type spool struct{ dir string }
 func (s spool) path(name string) string { return filepath.Join(s.dir, name) }
 
 func (s spool) create() error {
-	if err := os.MkdirAll(s.path(statesDir), 0o700); err != nil {
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return fmt.Errorf("make the run's directory: %w", err)
 	}
 	return nil
+}
+
+// writeState spools a state. Most runs have none, and then no directory for them.
+func (s spool) writeState(sequence int, state []byte) error {
+	if err := os.Mkdir(s.path(statesDir), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("write state %d: %w", sequence, err)
+	}
+	return s.write(statePath(sequence), state)
 }
 
 // write replaces a file as a whole. It does not wait for the disk: the spool survives the death of this process, and

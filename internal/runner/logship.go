@@ -28,17 +28,26 @@ type logShipper struct {
 	position int64
 	known    bool
 	unwanted bool
+	now      chan struct{}
 	finish   chan struct{}
 	done     chan struct{}
 }
 
 func startLogShipper(ctx context.Context, log *runLog, fresh bool, exchange func(context.Context, request) (int, error)) *logShipper {
-	s := &logShipper{log: log, exchange: exchange, known: fresh, finish: make(chan struct{}), done: make(chan struct{})}
+	s := &logShipper{log: log, exchange: exchange, known: fresh, now: make(chan struct{}, 1), finish: make(chan struct{}), done: make(chan struct{})}
 	go func() {
 		defer close(s.done)
 		s.loop(ctx)
 	}()
 	return s
+}
+
+// hurry sends what is there by now without waiting for more.
+func (s *logShipper) hurry() {
+	select {
+	case s.now <- struct{}{}:
+	default:
+	}
 }
 
 // close sends what is left and returns when the server has it, or ctx of the start ended.
@@ -52,6 +61,7 @@ func (s *logShipper) loop(ctx context.Context) {
 		select {
 		case <-s.log.grown:
 			s.gather(ctx)
+		case <-s.now:
 		case <-s.finish:
 			s.ship(ctx)
 			return
@@ -70,6 +80,8 @@ func (s *logShipper) gather(ctx context.Context) {
 		select {
 		case <-s.log.grown:
 		case <-timer.C:
+			return
+		case <-s.now:
 			return
 		case <-s.finish:
 			return

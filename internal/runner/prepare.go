@@ -136,12 +136,8 @@ func (j *job) placeState(ctx context.Context) error {
 	if j.spec.Backend.Kind != run.BackendManaged {
 		return nil
 	}
-	limit := j.spec.Limits.StateBytes
-	if limit <= 0 {
-		limit = run.DefaultLimits().StateBytes
-	}
-	var state bytes.Buffer
-	status, err := j.persist(ctx, request{method: http.MethodGet, path: "/state", stream: &state, limit: limit})
+	fetched := j.currentState(ctx)
+	state, err := fetched.data, fetched.err
 	var r *refusal
 	if errors.As(err, &r) {
 		class := r.problem.Class
@@ -157,16 +153,16 @@ func (j *job) placeState(ctx context.Context) error {
 	if err := w.root.MkdirAll(path.Dir(w.inModule(w.stateIn())), 0o700); err != nil {
 		return failed(diskClass(err), "place the state: %w", err)
 	}
-	if status == http.StatusNoContent {
+	if fetched.status == http.StatusNoContent {
 		return j.placeEmptyState()
 	}
-	if !completeState(state.Bytes()) {
+	if !completeState(state) {
 		return failed(run.FailureState, "place the state: what the server sent is not a state")
 	}
 	j.mu.Lock()
-	j.journal.Initial, j.journal.Serial = digestOf(state.Bytes()), serialOf(state.Bytes())
+	j.journal.Initial, j.journal.Serial = digestOf(state), serialOf(state)
 	j.mu.Unlock()
-	return w.write(w.inModule(w.stateIn()), state.Bytes())
+	return w.write(w.inModule(w.stateIn()), state)
 }
 
 // placeEmptyState gives a stack without a state an empty one. As long as tofu has an empty file instead, it reads that

@@ -89,6 +89,9 @@ func TestStatesOfARunThatNobodyKnowsAreKept(t *testing.T) {
 	b := newBench(t)
 	r := b.abandoned("lostspec")
 	b.put(b.spooled(r, specFile), nil)
+	if err := os.MkdirAll(b.spooled(r, statesDir), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	b.put(b.spooled(r, statePath(1)), []byte(`{"serial":1}`))
 	b.start()
 	next := b.stack("lostspec", run.OperationPlan, program(gated))

@@ -301,6 +301,7 @@ func (r *runner) obey(ctx context.Context, response run.PollResponse) {
 	for _, a := range response.Runs {
 		if byID[a.ID] == nil && validID(a.ID) {
 			j := r.newJob(a.ID, a.Token)
+			j.given = a.Spec
 			r.begin(j, func() { j.execute(ctx) })
 		}
 	}

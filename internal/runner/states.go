@@ -65,7 +65,7 @@ func (s *stateShipper) offer(state []byte) {
 	j.journal.States++
 	sequence := j.journal.States
 	j.journal.StateDigest, j.journal.Serial = digest, max(serialOf(state), j.journal.Serial)
-	if err := j.spool.write(statePath(sequence), state); err != nil {
+	if err := j.spool.writeState(sequence, state); err != nil {
 		s.memory[sequence] = state
 		j.diskProblem = err
 	}
@@ -185,7 +185,7 @@ func (j *job) stored() bool {
 			return false
 		}
 	}
-	return j.journal.Acknowledged == j.journal.States || j.spool.sync(statesDir) == nil
+	return j.journal.Acknowledged == j.journal.States || j.spool.sync(statesDir, "") == nil
 }
 
 // unsent reports whether states are left that the server does not have.
