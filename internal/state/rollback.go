@@ -15,30 +15,37 @@ import (
 // Rollback is what going back to a version led to.
 type Rollback struct {
 	// From is the version gone back to, To the new version that is now the state.
-	From, To Version
+	From Version `json:"from"`
+	To   Version `json:"to"`
 	// SerialKept is true for an encrypted state: its serial cannot be raised, so it is From's. tofu accepts it, but
 	// saved plans made meanwhile may not notice that the state moved.
-	SerialKept bool
+	SerialKept bool `json:"serialKept,omitempty"`
+}
+
+// By is who replaces a state: the holder of its lock, and the run that does it, if one does.
+type By struct {
+	Holder LockInfo
+	RunID  string
 }
 
 // Rollback makes the content of a stored version the current state: a new version with a serial above every other one
 // of the state, and the same lineage. It holds the lock as the holder while it does so, unless the holder (by its id) has it
 // already, and is the one operation that replaces a Secret whose content is not a state; that content is kept in the blob store
 // below corrupt/.
-func (s *Store) Rollback(ctx context.Context, key Key, versionID string, holder LockInfo) (_ Rollback, err error) {
+func (s *Store) Rollback(ctx context.Context, key Key, versionID string, by By) (_ Rollback, err error) {
 	from, data, err := s.ReadVersion(ctx, key, versionID)
 	if err != nil {
 		return Rollback{}, err
 	}
-	taken, err := s.lock(ctx, key, holder, "roll back")
+	taken, err := s.lock(ctx, key, by.Holder, "roll back")
 	if err != nil {
 		return Rollback{}, err
 	}
 	if taken {
-		defer func() { err = errors.Join(err, s.Unlock(context.WithoutCancel(ctx), key, holder.ID)) }()
+		defer func() { err = errors.Join(err, s.Unlock(context.WithoutCancel(ctx), key, by.Holder.ID)) }()
 	}
 	for attempt := 1; ; attempt++ {
-		rollback, err := s.rollBack(ctx, key, from, data, holder)
+		rollback, err := s.rollBack(ctx, key, from, data, by)
 		if lostRace(err) && attempt < attempts {
 			continue
 		}
@@ -49,29 +56,37 @@ func (s *Store) Rollback(ctx context.Context, key Key, versionID string, holder 
 	}
 }
 
-func (s *Store) rollBack(ctx context.Context, key Key, from Version, data []byte, holder LockInfo) (Rollback, error) {
+func (s *Store) rollBack(ctx context.Context, key Key, from Version, data []byte, by By) (Rollback, error) {
+	reason := fmt.Sprintf("rollback to version %s by %s", from.ID, by.Holder.who())
+	to, kept, err := s.putAbove(ctx, key, data, by.RunID, reason, nil)
+	return Rollback{From: from, To: to, SerialKept: kept}, err
+}
+
+// putAbove makes data the state, with a serial above that of every state so far, whatever the Secret holds. serialKept is
+// true when the serial could not be raised.
+func (s *Store) putAbove(
+	ctx context.Context, key Key, data []byte, runID, reason string, labels map[string]string,
+) (version Version, serialKept bool, err error) {
 	secret, err := s.getSecret(ctx, key)
 	if err != nil {
-		return Rollback{}, err
+		return version, false, err
 	}
 	highest, err := s.setAside(ctx, key, secret)
 	if err != nil {
-		return Rollback{}, err
+		return version, false, err
 	}
-	rollback := Rollback{From: from}
 	raised, err := withSerial(data, highest+1)
 	if err != nil {
-		raised, rollback.SerialKept = data, true
+		raised, serialKept = data, true
 	}
 	next, err := newSnapshot(raised)
 	if err != nil {
-		return Rollback{}, err
+		return version, serialKept, err
 	}
-	reason := fmt.Sprintf("rollback to version %s by %s", from.ID, holder.who())
-	if rollback.To, err = s.storeVersion(ctx, key, next, "", reason); err != nil {
-		return Rollback{}, err
+	if version, err = s.storeVersion(ctx, key, next, runID, reason); err != nil {
+		return version, serialKept, err
 	}
-	return rollback, s.replace(ctx, key, secret, raised, rollback.To, nil)
+	return version, serialKept, s.replace(ctx, key, secret, raised, version, labels)
 }
 
 // setAside keeps what the Secret holds now and returns the highest serial of the state so far.

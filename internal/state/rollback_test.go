@@ -15,7 +15,7 @@ import (
 // rollback goes back to a version as somebody who holds no lock.
 func (f *fixture) rollback(id string) Rollback {
 	f.t.Helper()
-	done, err := f.Rollback(f.t.Context(), f.key, id, NewLockInfo("state rollback", "ann@desk"))
+	done, err := f.Rollback(f.t.Context(), f.key, id, By{Holder: NewLockInfo("state rollback", "ann@desk")})
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func TestARollbackWaitsForNobody(t *testing.T) {
 	if err := f.Lock(t.Context(), f.key, other); err != nil {
 		t.Fatal(err)
 	}
-	_, err := f.Rollback(t.Context(), f.key, version.ID, NewLockInfo("state rollback", "ann@desk"))
+	_, err := f.Rollback(t.Context(), f.key, version.ID, By{Holder: NewLockInfo("state rollback", "ann@desk")})
 	var locked *LockedError
 	if !errors.As(err, &locked) || !strings.Contains(err.Error(), "state locked by bob@desk") {
 		t.Errorf("got %v", err)
@@ -94,7 +94,7 @@ func TestARollbackWaitsForNobody(t *testing.T) {
 	f.wantHistory("1 run-1")
 
 	// Whoever has the lock already keeps it.
-	if _, err := f.Rollback(t.Context(), f.key, version.ID, other); err != nil {
+	if _, err := f.Rollback(t.Context(), f.key, version.ID, By{Holder: other}); err != nil {
 		t.Fatal(err)
 	}
 	if holder, err := f.Holder(t.Context(), f.key); err != nil || holder == nil || holder.ID != other.ID {
@@ -121,7 +121,7 @@ func TestARollbackOfAnEncryptedStateKeepsItsSerial(t *testing.T) {
 
 func TestARollbackToAVersionThatIsNotThereTakesNoLock(t *testing.T) {
 	f := newFixture(t)
-	_, err := f.Rollback(t.Context(), f.key, "00000000000000000001-1", NewLockInfo("state rollback", "ann@desk"))
+	_, err := f.Rollback(t.Context(), f.key, "00000000000000000001-1", By{Holder: NewLockInfo("state rollback", "ann@desk")})
 	if !errors.Is(err, ErrNoVersion) || !strings.Contains(err.Error(), "yuba state history") {
 		t.Errorf("got %v", err)
 	}

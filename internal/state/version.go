@@ -24,18 +24,18 @@ import (
 // Version is a stored state.
 type Version struct {
 	// ID sorts by time: twenty digits of Unix nanoseconds, "-", the serial.
-	ID     string
-	Time   time.Time
-	Serial uint64
+	ID     string    `json:"id"`
+	Time   time.Time `json:"time"`
+	Serial uint64    `json:"serial"`
 
-	Lineage   string
-	Digest    string
-	Size      int64
-	Encrypted bool
+	Lineage   string `json:"lineage"`
+	Digest    string `json:"digest"`
+	Size      int64  `json:"size"`
+	Encrypted bool   `json:"encrypted,omitempty"`
 	// RunID is the run that wrote it, empty when it was not a run.
-	RunID string
+	RunID string `json:"runID,omitempty"`
 	// Reason says in words why it was written.
-	Reason string
+	Reason string `json:"reason,omitempty"`
 }
 
 // Mark identifies the version's content for a later Write.
