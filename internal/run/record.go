@@ -42,6 +42,8 @@ type Record struct {
 	Quiet bool `json:"quiet,omitempty"`
 	// Trigger says in words what started the run, such as "generation 3" or "drift interval".
 	Trigger string `json:"trigger,omitempty"`
+	// By is the person who asked for the run, empty when the stack itself did.
+	By string `json:"by,omitempty"`
 	// Passes counts the quiet passes in a row that found nothing, this one included.
 	Passes int `json:"passes,omitempty"`
 }
@@ -77,12 +79,8 @@ func (r Record) Public() Record {
 	r.Spec.Variables = nil
 	r.Spec.Env = nil
 	r.Spec.LockFile, r.Spec.CLIConfig, r.Spec.Files = nil, nil, nil
-	r.Spec.Backend.Settings = nil
-	if r.Spec.StateChange != nil {
-		change := *r.Spec.StateChange
-		change.State = nil
-		r.Spec.StateChange = &change
-	}
+	r.Spec.Backend.Settings, r.Spec.Secrets = nil, nil
+	r = r.WithoutPushedState()
 	if r.Result != nil {
 		result := *r.Result
 		result.Outputs, result.LockFile = nil, nil

@@ -83,6 +83,8 @@ type Result struct {
 	Warnings []string `json:"warnings,omitempty"`
 
 	ToolVersion string `json:"toolVersion,omitempty"`
+	// ToolName is "tofu" or "terraform".
+	ToolName string `json:"toolName,omitempty"`
 	// Confined is false when the kernel lacks what confinement needs; then Warnings says so.
 	Confined bool         `json:"confined"`
 	Steps    []StepReport `json:"steps,omitempty"`
@@ -101,6 +103,8 @@ const (
 	FailureConfiguration Failure = "configuration"
 	// FailureStalePlan: the saved plan does not fit the state (any more).
 	FailureStalePlan Failure = "stale-plan"
+	// FailureWorkspace: the tool's workspace could not be selected or made.
+	FailureWorkspace Failure = "workspace"
 	// FailureLocked: somebody else holds the state's lock.
 	FailureLocked Failure = "locked"
 	// FailureRefused: the server refused the plan after it had looked at it, as a webhook wants.

@@ -1,0 +1,67 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestStateChangesThatCanBeAskedFor(t *testing.T) {
+	for sentence, test := range map[string]struct {
+		change  StateChange
+		problem string
+	}{
+		"a move":                            {StateChange{Verb: StateMove, Args: []string{"a.b", `module.c["d e"].a.b`}}, ""},
+		"a move of one":                     {StateChange{Verb: StateMove, Args: []string{"a.b"}}, "arguments"},
+		"several that are forgotten":        {StateChange{Verb: StateRemove, Args: []string{"a.b", "a.c"}}, ""},
+		"an import":                         {StateChange{Verb: StateImport, Args: []string{"a.b", "i-1"}}, ""},
+		"an argument that would be a flag":  {StateChange{Verb: StateRemove, Args: []string{"-state=/etc/passwd"}}, "neither an address nor an id"},
+		"an empty argument":                 {StateChange{Verb: StateRemove, Args: []string{""}}, "neither an address nor an id"},
+		"a line break":                      {StateChange{Verb: StateImport, Args: []string{"a.b", "x\ny"}}, "neither an address nor an id"},
+		"a push":                            {StateChange{Verb: StatePush, State: []byte("{}")}, ""},
+		"a push of nothing":                 {StateChange{Verb: StatePush}, "needs the state"},
+		"a rollback":                        {StateChange{Verb: StateRollback, Args: []string{"00000000000000000001-1"}}, ""},
+		"a verb that would do other things": {StateChange{Verb: "apply"}, "is not one of"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			err := test.change.Check()
+			if (err == nil) != (test.problem == "") || err != nil && !strings.Contains(err.Error(), test.problem) {
+				t.Errorf("got %v, want %q", err, test.problem)
+			}
+		})
+	}
+}
+
+func TestWhatTheServerDoesItself(t *testing.T) {
+	for sentence, test := range map[string]struct {
+		kind BackendKind
+		verb StateVerb
+		want bool
+	}{
+		"pushes what it keeps":               {BackendManaged, StatePush, true},
+		"goes back in what it keeps":         {BackendManaged, StateRollback, true},
+		"leaves moves to the tool":           {BackendManaged, StateMove, false},
+		"leaves the state of others to them": {BackendOwn, StatePush, false},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			s := Spec{Operation: OperationState, Backend: Backend{Kind: test.kind}, StateChange: &StateChange{Verb: test.verb}}
+			if got := s.AtServer(); got != test.want {
+				t.Errorf("got %v, want %v", got, test.want)
+			}
+		})
+	}
+}
+
+func TestARecordIsPublicWithoutThePushedState(t *testing.T) {
+	rec := Record{Spec: Spec{StateChange: &StateChange{Verb: StatePush, State: []byte("secret")}}}
+	for name, got := range map[string]Record{"public": rec.Public(), "without": rec.WithoutPushedState()} {
+		if got.Spec.StateChange.State != nil || got.Spec.StateChange.Verb != StatePush {
+			t.Errorf("%s: %+v", name, got.Spec.StateChange)
+		}
+	}
+	if string(rec.Spec.StateChange.State) != "secret" {
+		t.Error("the record itself has changed")
+	}
+}
