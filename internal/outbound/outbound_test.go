@@ -1,0 +1,96 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package outbound
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestWhatIsNotConnectedTo(t *testing.T) {
+	for address, want := range map[string]bool{
+		"169.254.169.254": true, "::ffff:169.254.169.254": true, "fe80::1%eth0": true, "fd00:ec2::254": true, "168.63.129.16": true,
+		"100.100.100.200": true, "192.0.0.192": true, "224.0.0.1": true,
+		"127.0.0.1": false, "::1": false, "10.0.0.1": false, "192.168.1.1": false, "fd00::1": false, "1.1.1.1": false,
+	} {
+		if got := Forbidden(netip.MustParseAddr(address)); got != want {
+			t.Errorf("%s is forbidden: %v", address, got)
+		}
+	}
+}
+
+func TestMetadataServicesAreNotReached(t *testing.T) {
+	redirecting := httptest.NewServer(http.RedirectHandler("http://169.254.169.254/latest/", http.StatusFound))
+	defer redirecting.Close()
+	for _, url := range []string{"http://169.254.169.254/latest/", "http://[fe80::1%25lo]:80/", redirecting.URL} {
+		_, err := Client(Options{Timeout: 5 * time.Second, Redirects: 3}).Get(url) //nolint:bodyclose,noctx // there is none
+		var forbidden *ForbiddenError
+		if !errors.As(err, &forbidden) {
+			t.Errorf("%s: %v", url, err)
+		}
+	}
+}
+
+func TestHowFarRedirectionsAreFollowed(t *testing.T) {
+	var server *httptest.Server
+	server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/end":
+		case "/elsewhere":
+			http.Redirect(w, r, "ftp://127.0.0.1/", http.StatusFound)
+		case "/once":
+			http.Redirect(w, r, server.URL+"/end", http.StatusFound)
+		default:
+			http.Redirect(w, r, server.URL+"/loop", http.StatusFound)
+		}
+	}))
+	defer server.Close()
+	for sentence, test := range map[string]struct {
+		path    string
+		most    int
+		status  int
+		problem string
+	}{
+		"none is followed when none is to be": {"/once", 0, http.StatusFound, ""},
+		"one is followed":                     {"/once", 3, http.StatusOK, ""},
+		"a circle is left":                    {"/loop", 3, 0, "it redirects too often"},
+		"no other scheme":                     {"/elsewhere", 3, 0, `it redirects to the scheme "ftp"`},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			response, err := Client(Options{Timeout: 5 * time.Second, Redirects: test.most}).Get(server.URL + test.path) //nolint:noctx // the client has a timeout
+			if test.problem != "" {
+				if err == nil || !strings.Contains(err.Error(), test.problem) {
+					t.Errorf("%v", err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer response.Body.Close()
+			if response.StatusCode != test.status {
+				t.Errorf("status %d", response.StatusCode)
+			}
+		})
+	}
+}
+
+func TestHowURLsAreShown(t *testing.T) {
+	for url, want := range map[string]string{
+		"https://opa.example/v1":              "https://opa.example/v1",
+		"https://me:secret@opa.example/v1":    "https://(sensitive)@opa.example/v1",
+		"https://opa.example/v1?token=secret": "https://opa.example/v1?(sensitive)",
+		"https://opa.example/a b#secret":      "https://opa.example/a%20b",
+		"https://opa.example/%zz":             "(no URL)",
+	} {
+		if got := Show(url); got != want {
+			t.Errorf("%s is shown as %s", url, got)
+		}
+	}
+}
