@@ -5,6 +5,9 @@ package inputs
 
 import (
 	"errors"
+	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
@@ -30,20 +33,111 @@ type BackendConfig struct {
 	Kind BackendKind
 	// HCL is the content of the override file; empty when there is none.
 	HCL string
+	// Env is the environment that the backend needs: the token of a cloud.
+	Env []EnvVar
 }
 
 // Backend renders a stack's backend configuration.
-func Backend(spec *infrav1.TerraformSpec) (BackendConfig, error) {
-	config := spec.BackendConfig
+func Backend(obj *infrav1.Terraform, in *Inputs) (BackendConfig, error) {
+	config := obj.Spec.BackendConfig
 	switch {
-	case spec.Cloud != nil:
-		return BackendConfig{}, errors.New("spec.cloud: a cloud backend is not supported yet; use spec.backendConfig.customConfiguration")
-	case config == nil:
-		return BackendConfig{Kind: BackendManaged, HCL: ManagedBackend}, nil
-	case config.Disable:
+	case obj.Spec.Cloud != nil:
+		return cloud(obj.Spec.Cloud, in)
+	case config != nil && config.Disable:
 		return BackendConfig{Kind: BackendOwn}, nil
-	case config.CustomConfiguration != "":
+	case config != nil && config.CustomConfiguration != "":
 		return BackendConfig{Kind: BackendOwn, HCL: "terraform {\n" + strings.TrimRight(config.CustomConfiguration, "\n") + "\n}\n"}, nil
+	case config != nil && config.ConfigPath != "":
+		return BackendConfig{Kind: BackendOwn, HCL: elsewhere(obj)}, nil
+	case len(in.Settings) > 0:
+		return BackendConfig{}, errors.New("spec.backendConfigsFrom completes a backend of the stack's own, and this stack has none: " +
+			"name it in spec.backendConfig.customConfiguration, or in the module with spec.backendConfig.disable")
 	}
 	return BackendConfig{Kind: BackendManaged, HCL: ManagedBackend}, nil
+}
+
+// upstreamHome is where runs were at home in tofu-controller's Pods.
+const upstreamHome = "/home/runner/"
+
+// elsewhere keeps the state in the cluster of a kubeconfig, in the Secret it
+// would have here.
+func elsewhere(obj *infrav1.Terraform) string {
+	config := obj.Spec.BackendConfig
+	path := config.ConfigPath
+	if rest, ok := strings.CutPrefix(path, upstreamHome); ok {
+		path = "~/" + rest
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "terraform {\n  backend \"kubernetes\" {\n    secret_suffix = %s\n    namespace     = %s\n    config_path   = %s\n",
+		quoteHCL(obj.StateSuffix()), quoteHCL(obj.Namespace), quoteHCL(path))
+	if len(config.Labels) > 0 {
+		b.WriteString("    labels = {\n")
+		for _, name := range slices.Sorted(maps.Keys(config.Labels)) {
+			fmt.Fprintf(&b, "      %s = %s\n", quoteHCL(name), quoteHCL(config.Labels[name]))
+		}
+		b.WriteString("    }\n")
+	}
+	b.WriteString("  }\n}\n")
+	return b.String()
+}
+
+// defaultCloud is the host that the tool means when none is named.
+const defaultCloud = "app.terraform.io"
+
+// cloud writes the cloud block. The token is not in it: files of a working
+// directory are read by every program of the run, and plans hold the block.
+func cloud(spec *infrav1.CloudSpec, in *Inputs) (BackendConfig, error) {
+	if spec.Organization == "" {
+		return BackendConfig{}, errors.New("spec.cloud.organization is missing")
+	}
+	if spec.Workspaces == nil || spec.Workspaces.Name == "" && len(spec.Workspaces.Tags) == 0 {
+		return BackendConfig{}, errors.New("spec.cloud.workspaces must have a name or tags")
+	}
+	config := BackendConfig{Kind: BackendOwn}
+	var b strings.Builder
+	fmt.Fprintf(&b, "terraform {\n  cloud {\n    organization = %s\n", quoteHCL(spec.Organization))
+	if spec.Hostname != "" {
+		fmt.Fprintf(&b, "    hostname     = %s\n", quoteHCL(spec.Hostname))
+	}
+	b.WriteString("    workspaces {\n")
+	if spec.Workspaces.Name != "" {
+		fmt.Fprintf(&b, "      name = %s\n", quoteHCL(spec.Workspaces.Name))
+	}
+	if len(spec.Workspaces.Tags) > 0 {
+		tags := make([]string, len(spec.Workspaces.Tags))
+		for i, tag := range spec.Workspaces.Tags {
+			tags[i] = quoteHCL(tag)
+		}
+		fmt.Fprintf(&b, "      tags = [%s]\n", strings.Join(tags, ", "))
+	}
+	b.WriteString("    }\n  }\n}\n")
+	config.HCL = b.String()
+	if spec.Token == "" {
+		return config, nil
+	}
+	host := spec.Hostname
+	for _, e := range in.Env {
+		if host == "" && e.Name == "TF_CLOUD_HOSTNAME" {
+			host = e.Value.Reveal()
+		}
+	}
+	if host == "" {
+		host = defaultCloud
+	}
+	name, err := tokenName(host)
+	if err != nil {
+		return BackendConfig{}, err
+	}
+	config.Env = []EnvVar{{Name: name, Value: NewValue(spec.Token), Secret: true}}
+	return config, nil
+}
+
+// tokenName is the name of the environment that holds a host's token.
+func tokenName(host string) (string, error) {
+	for _, c := range host {
+		if c >= 0x80 || c <= ' ' || c == '=' || c == '_' {
+			return "", fmt.Errorf("spec.cloud.hostname: %q is no host name; write one with other letters than a to z in its xn-- form", host)
+		}
+	}
+	return "TF_TOKEN_" + strings.NewReplacer("-", "__", ".", "_").Replace(strings.ToLower(host)), nil
 }

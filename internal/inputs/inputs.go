@@ -18,7 +18,16 @@ type Inputs struct {
 	Variables map[string]Variable
 	// Env is sorted by name.
 	Env []EnvVar
-	// Digest covers names and values of variables and environment.
+	// Settings complete the backend's configuration, sorted by name.
+	Settings []Setting
+	// Files are written for the tool, in the object's order: a later one of the
+	// same path wins.
+	Files []File
+	// CLIConfig is the tool's own configuration file; empty for none.
+	CLIConfig Value
+	// Inserted are texts that templates of the values took from Secrets.
+	Inserted []Value
+	// Digest covers all of this.
 	Digest string
 	// References are the objects that were looked for, sorted.
 	References []Reference
@@ -44,6 +53,30 @@ type EnvVar struct {
 	Name   string
 	Value  Value
 	Secret bool
+}
+
+// Setting is one attribute of the backend's configuration.
+type Setting struct {
+	Name   string
+	Value  Value
+	Secret bool
+}
+
+// FileLocation says which directory a file is for.
+type FileLocation string
+
+// The locations of files.
+const (
+	FileInHome   FileLocation = "home"
+	FileInModule FileLocation = "module"
+)
+
+// File is a file for the tool. Its content comes from a Secret.
+type File struct {
+	Location FileLocation
+	// Path is relative to the location, clean, and does not leave it.
+	Path    string
+	Content Value
 }
 
 // Reference is an object that a stack names.
@@ -95,6 +128,15 @@ func (in *Inputs) digest() string {
 	for _, e := range in.Env {
 		part("env", e.Name, []byte(e.Value.Reveal()))
 	}
+	for _, s := range in.Settings {
+		part("setting", s.Name, []byte(s.Value.Reveal()))
+	}
+	for _, f := range in.Files {
+		part("file", string(f.Location)+"/"+f.Path, []byte(f.Content.Reveal()))
+	}
+	if config := in.CLIConfig.Reveal(); config != "" {
+		part("config", "", []byte(config))
+	}
 	return "sha256:" + hex.EncodeToString(h.Sum(nil))
 }
 
@@ -136,6 +178,18 @@ func (in *Inputs) Masks() []string {
 			maskJSON(found, json.RawMessage(e.Value.Reveal()), false)
 		}
 	}
+	for _, s := range in.Settings {
+		if s.Secret {
+			maskText(found, s.Value.Reveal())
+		}
+	}
+	for _, f := range in.Files {
+		maskText(found, f.Content.Reveal())
+		maskJSON(found, json.RawMessage(f.Content.Reveal()), false)
+	}
+	for _, v := range append(in.Inserted, in.CLIConfig) {
+		maskText(found, v.Reveal())
+	}
 	masks := make([]string, 0, len(found))
 	for text := range found {
 		masks = append(masks, text)
@@ -147,6 +201,15 @@ func (in *Inputs) Masks() []string {
 		return masks[i] < masks[j]
 	})
 	return masks
+}
+
+// Hide puts a mark in the place of all masks in a text for people.
+func (in *Inputs) Hide(text string) string {
+	var pairs []string
+	for _, mask := range in.Masks() {
+		pairs = append(pairs, mask, Mask)
+	}
+	return strings.NewReplacer(pairs...).Replace(text)
 }
 
 // maskJSON masks the strings and long numbers in a document, and in documents

@@ -88,6 +88,15 @@ func flat(in *Inputs) map[string]string {
 	for _, e := range in.Env {
 		out["env "+e.Name] = e.Value.Reveal() + star[e.Secret]
 	}
+	for _, s := range in.Settings {
+		out["setting "+s.Name] = s.Value.Reveal() + star[s.Secret]
+	}
+	for _, f := range in.Files {
+		out[string(f.Location)+" "+f.Path] = f.Content.Reveal()
+	}
+	if config := in.CLIConfig.Reveal(); config != "" {
+		out["config"] = config
+	}
 	return out
 }
 
@@ -311,27 +320,5 @@ func TestValuesDoNotShowThemselves(t *testing.T) {
 	}
 	if v.Reveal() != "hunter2!" {
 		t.Error("not revealed")
-	}
-}
-
-func TestBackend(t *testing.T) {
-	for name, c := range map[string]struct {
-		spec string
-		want BackendConfig
-	}{
-		"managed unless it is said otherwise": {`{}`, BackendConfig{BackendManaged, "terraform {\n  backend \"local\" {}\n}\n"}},
-		"managed with labels and a suffix":    {`backendConfig: {secretSuffix: x, labels: {a: b}, inClusterConfig: true}`, BackendConfig{BackendManaged, ManagedBackend}},
-		"the module's own":                    {`backendConfig: {disable: true}`, BackendConfig{BackendOwn, ""}},
-		"the stack's own":                     {"backendConfig:\n  customConfiguration: |\n    backend \"s3\" {}\n", BackendConfig{BackendOwn, "terraform {\nbackend \"s3\" {}\n}\n"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			got, err := Backend(spec(t, c.spec))
-			if diff := cmp.Diff(c.want, got); err != nil || diff != "" {
-				t.Errorf("%v %s", err, diff)
-			}
-		})
-	}
-	if _, err := Backend(spec(t, `cloud: {organization: o, workspaces: {name: n}}`)); err == nil || !strings.Contains(err.Error(), "spec.cloud") {
-		t.Error(err)
 	}
 }

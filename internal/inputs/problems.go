@@ -8,8 +8,29 @@ import (
 	"strings"
 )
 
+// Part is what a problem is about, so that it gets the right reason. Parts stand
+// in the order in which they are needed: the first one that fails tells first.
+type Part int
+
+// The parts of a stack's inputs.
+const (
+	// PartAccess: an object of another namespace is named and must not be.
+	PartAccess Part = iota
+	// PartTool: the tool's own configuration file.
+	PartTool
+	// PartFiles: files that come from Secrets.
+	PartFiles
+	// PartVariables: variables and environment.
+	PartVariables
+	// PartTemplate: a template among the values.
+	PartTemplate
+	// PartBackend: what completes the backend's configuration.
+	PartBackend
+)
+
 // Problem is one thing that is missing or wrong.
 type Problem struct {
+	Part Part
 	// Field is the place in the object, as in spec.varsFrom[1].
 	Field string
 	// Reference is the object concerned, if one is.
@@ -36,8 +57,23 @@ type Error struct {
 	Problems []Problem
 }
 
-// Error puts one problem on a line.
+// Part is the first part that has a problem.
+func (e *Error) Part() Part {
+	first := e.Problems[0].Part
+	for _, p := range e.Problems {
+		first = min(first, p.Part)
+	}
+	return first
+}
+
+// Error puts one problem on a line. That something must not be read stands
+// alone, as tofu-controller says it.
 func (e *Error) Error() string {
+	for _, p := range e.Problems {
+		if p.Part == PartAccess {
+			return p.Reason
+		}
+	}
 	if len(e.Problems) == 1 {
 		return e.Problems[0].String()
 	}

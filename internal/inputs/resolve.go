@@ -29,29 +29,28 @@ const (
 	kindConfigMap = "ConfigMap"
 )
 
+// Option changes what Resolve does.
+type Option func(*resolver)
+
+// AllowCrossNamespace lets a stack name objects of other namespaces, where its
+// fields can.
+func AllowCrossNamespace(allow bool) Option { return func(r *resolver) { r.crossNamespace = allow } }
+
 // Resolve reads a stack's inputs. An *Error says what the user must mend; the
 // inputs returned with it hold the references to wait for. Any other error,
 // such as an API that does not answer, may pass by itself.
-func Resolve(ctx context.Context, g Getter, namespace string, spec *infrav1.TerraformSpec) (*Inputs, error) {
+func Resolve(ctx context.Context, g Getter, namespace string, spec *infrav1.TerraformSpec, options ...Option) (*Inputs, error) {
 	r := &resolver{
-		ctx: ctx, getter: g, namespace: namespace,
+		ctx: ctx, getter: g, namespace: namespace, part: PartVariables,
 		objects:   map[Reference]*object{},
 		variables: map[string]Variable{},
 		env:       map[string]EnvVar{},
+		settings:  map[string]Setting{},
 	}
-	r.values(spec)
-	for i := range spec.Vars {
-		r.variable(fmt.Sprintf("spec.vars[%d]", i), &spec.Vars[i])
+	for _, option := range options {
+		option(r)
 	}
-	for i := range spec.VarsFrom {
-		r.variablesFrom(fmt.Sprintf("spec.varsFrom[%d]", i), &spec.VarsFrom[i])
-	}
-	for i := range spec.EnvFrom {
-		r.environmentFrom(fmt.Sprintf("spec.envFrom[%d]", i), &spec.EnvFrom[i])
-	}
-	for i := range spec.Env {
-		r.environment(fmt.Sprintf("spec.env[%d]", i), &spec.Env[i])
-	}
+	r.everything(spec)
 	if r.failed != nil {
 		return nil, r.failed
 	}
@@ -62,15 +61,51 @@ func Resolve(ctx context.Context, g Getter, namespace string, spec *infrav1.Terr
 	return in, nil
 }
 
+// everything reads all that a stack names, so that all problems are told
+// together.
+func (r *resolver) everything(spec *infrav1.TerraformSpec) {
+	r.values(spec)
+	for i := range spec.Vars {
+		r.variable(fmt.Sprintf("spec.vars[%d]", i), &spec.Vars[i])
+	}
+	for i := range spec.VarsFrom {
+		r.variablesFrom(fmt.Sprintf("spec.varsFrom[%d]", i), &spec.VarsFrom[i])
+	}
+	r.podEnvironment(spec.RunnerPodTemplate)
+	for i := range spec.EnvFrom {
+		r.environmentFrom(fmt.Sprintf("spec.envFrom[%d]", i), &spec.EnvFrom[i])
+	}
+	for i := range spec.Env {
+		r.environment(fmt.Sprintf("spec.env[%d]", i), &spec.Env[i])
+	}
+	r.cliConfig(spec.CliConfigSecretRef)
+	for i := range spec.FileMappings {
+		r.file(fmt.Sprintf("spec.fileMappings[%d]", i), &spec.FileMappings[i])
+	}
+	for i := range spec.BackendConfigsFrom {
+		r.settingsFrom(fmt.Sprintf("spec.backendConfigsFrom[%d]", i), &spec.BackendConfigsFrom[i])
+	}
+}
+
 // resolver gathers inputs and problems. Objects are read once each.
 type resolver struct {
 	ctx       context.Context
 	getter    Getter
 	namespace string
+	// crossNamespace allows references to other namespaces.
+	crossNamespace bool
+	// part is what problems are about now.
+	part Part
+	// lenient makes a warning of a name that an environment may not have.
+	lenient bool
 
 	objects   map[Reference]*object
 	variables map[string]Variable
 	env       map[string]EnvVar
+	settings  map[string]Setting
+	files     []File
+	config    Value
+	inserted  []Value
 	problems  []Problem
 	warnings  []string
 	failed    error
@@ -83,8 +118,22 @@ type object struct {
 	data map[string][]byte
 }
 
+// keys are the keys of an object, sorted.
+func (o *object) keys() []string {
+	keys := make([]string, 0, len(o.data))
+	for key := range o.data {
+		keys = append(keys, key)
+	}
+	sort.Strings(keys)
+	return keys
+}
+
 func (r *resolver) inputs() *Inputs {
-	in := &Inputs{Variables: r.variables, Warnings: r.warnings}
+	in := &Inputs{Variables: r.variables, Warnings: r.warnings, Files: r.files, CLIConfig: r.config, Inserted: r.inserted}
+	for _, s := range r.settings {
+		in.Settings = append(in.Settings, s)
+	}
+	sort.Slice(in.Settings, func(i, j int) bool { return in.Settings[i].Name < in.Settings[j].Name })
 	for _, e := range r.env {
 		in.Env = append(in.Env, e)
 	}
@@ -98,21 +147,21 @@ func (r *resolver) inputs() *Inputs {
 }
 
 func (r *resolver) problem(field string, ref Reference, key, format string, args ...any) {
-	r.problems = append(r.problems, Problem{Field: field, Reference: ref, Key: key, Reason: fmt.Sprintf(format, args...)})
+	r.problems = append(r.problems, Problem{Part: r.part, Field: field, Reference: ref, Key: key, Reason: fmt.Sprintf(format, args...)})
 }
 
 // get reads an object. It returns nil when that cannot be known.
-func (r *resolver) get(kind, name string) *object {
-	ref := Reference{Kind: kind, Namespace: r.namespace, Name: name}
+func (r *resolver) get(kind, namespace, name string) *object {
+	ref := Reference{Kind: kind, Namespace: namespace, Name: name}
 	if o := r.objects[ref]; o != nil || r.failed != nil {
 		return o
 	}
 	o := &object{ref: ref}
 	var err error
 	if kind == kindSecret {
-		err = o.fromSecret(r.getter.Secret(r.ctx, r.namespace, name))
+		err = o.fromSecret(r.getter.Secret(r.ctx, namespace, name))
 	} else {
-		err = o.fromConfigMap(r.getter.ConfigMap(r.ctx, r.namespace, name))
+		err = o.fromConfigMap(r.getter.ConfigMap(r.ctx, namespace, name))
 	}
 	if err != nil && !apierrors.IsNotFound(err) {
 		r.failed = fmt.Errorf("read %s: %w", ref, err)
@@ -150,6 +199,10 @@ func (o *object) fromConfigMap(c *corev1.ConfigMap, err error) error {
 // require reads an object that a field names; what is missing is a problem
 // unless it is optional.
 func (r *resolver) require(field, kind, name string, optional bool) *object {
+	return r.requireIn(field, kind, r.namespace, name, optional)
+}
+
+func (r *resolver) requireIn(field, kind, namespace, name string, optional bool) *object {
 	if kind != kindSecret && kind != kindConfigMap {
 		r.problem(field, Reference{}, "", "kind must be Secret or ConfigMap, not %q", kind)
 		return nil
@@ -158,7 +211,7 @@ func (r *resolver) require(field, kind, name string, optional bool) *object {
 		r.problem(field, Reference{}, "", "the name of the %s is missing", kind)
 		return nil
 	}
-	o := r.get(kind, name)
+	o := r.get(kind, namespace, name)
 	if o == nil {
 		return nil
 	}

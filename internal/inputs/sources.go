@@ -7,11 +7,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"sort"
 
 	corev1 "k8s.io/api/core/v1"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/template"
 )
 
 // values is the one variable of that name, unless it is a program.
@@ -22,7 +22,22 @@ func (r *resolver) values(spec *infrav1.TerraformSpec) {
 	if _, program := (&infrav1.Terraform{Spec: *spec}).ValuesHCL(); program {
 		return
 	}
-	r.literal("spec.values", "values", spec.Values.Raw)
+	inputs := r.templateInputs(spec.ReadInputsFromSecrets)
+	if !template.IsDocument(spec.Values.Raw) {
+		r.literal("spec.values", "values", spec.Values.Raw)
+		return
+	}
+	// Without one of its Secrets a template would only complain about that.
+	if len(r.problems) > 0 || r.failed != nil {
+		return
+	}
+	rendered, err := template.Document("spec.values", spec.Values.Raw, inputs)
+	if err != nil {
+		r.templateProblem(err, inputs)
+		return
+	}
+	r.variables["values"] = Variable{JSON: rendered.JSON}
+	r.inserted = inserted(rendered.Strings, inputs)
 }
 
 // literal sets a variable to JSON that stands in the object.
@@ -60,10 +75,7 @@ func (r *resolver) variablesFrom(field string, from *infrav1.VarsReference) {
 	}
 	keys := from.VarsKeys
 	if len(keys) == 0 {
-		for key := range o.data {
-			keys = append(keys, key)
-		}
-		sort.Strings(keys)
+		keys = o.keys()
 	}
 	for _, key := range keys {
 		source, name := key, key
@@ -91,12 +103,7 @@ func (r *resolver) environmentFrom(field string, from *corev1.EnvFromSource) {
 	if o == nil {
 		return
 	}
-	keys := make([]string, 0, len(o.data))
-	for key := range o.data {
-		keys = append(keys, key)
-	}
-	sort.Strings(keys)
-	for _, key := range keys {
+	for _, key := range o.keys() {
 		name := from.Prefix + key
 		if !isEnvName(name) {
 			r.warnings = append(r.warnings, fmt.Sprintf("%s: %s: key %q cannot be the name of an environment variable and is not used", field, o.ref, key))
@@ -106,6 +113,23 @@ func (r *resolver) environmentFrom(field string, from *corev1.EnvFromSource) {
 			r.setEnv(field, EnvVar{Name: name, Value: NewValue(text), Secret: o.ref.Kind == kindSecret})
 		}
 	}
+}
+
+// podEnvironment is the environment of the runner's Pod where runs are no Pods.
+// Names that Yuba keeps to itself are left out: they were written for another
+// program's Pod.
+func (r *resolver) podEnvironment(pod *infrav1.RunnerPodTemplate) {
+	if pod == nil {
+		return
+	}
+	r.lenient = true
+	for i := range pod.Spec.EnvFrom {
+		r.environmentFrom(fmt.Sprintf("spec.runnerPodTemplate.spec.envFrom[%d]", i), &pod.Spec.EnvFrom[i])
+	}
+	for i := range pod.Spec.Env {
+		r.environment(fmt.Sprintf("spec.runnerPodTemplate.spec.env[%d]", i), &pod.Spec.Env[i])
+	}
+	r.lenient = false
 }
 
 func (r *resolver) environment(field string, e *corev1.EnvVar) {
@@ -124,7 +148,10 @@ func (r *resolver) environment(field string, e *corev1.EnvVar) {
 }
 
 func (r *resolver) setEnv(field string, e EnvVar) {
-	if why := checkEnvName(e.Name); why != "" {
+	if why := checkEnvName(e.Name); why != "" && r.lenient {
+		r.warnings = append(r.warnings, field+": "+why)
+		return
+	} else if why != "" {
 		r.problem(field, Reference{}, "", "%s", why)
 		return
 	}

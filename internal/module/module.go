@@ -5,6 +5,7 @@ package module
 
 import (
 	"fmt"
+	"maps"
 	"sort"
 
 	"github.com/hashicorp/hcl/v2/ext/typeexpr"
@@ -81,6 +82,15 @@ type Backend struct {
 type Provider struct {
 	Source  string
 	Version string
+}
+
+// WithAssigned returns the module as it is when other files, too, assign values
+// to variables of these names.
+func (m *Module) WithAssigned(names map[string]Position) *Module {
+	with := *m
+	with.Assigned = maps.Clone(m.Assigned)
+	maps.Copy(with.Assigned, names)
+	return &with
 }
 
 // VariableNames returns the names of the declared variables, sorted.

@@ -100,6 +100,20 @@ func (p *parser) file(name string, src []byte, override bool) {
 	}
 }
 
+// Assignments reads a file of values, .tfvars or .tfvars.json: the names that
+// get one, and what is wrong with the file.
+func Assignments(name string, src []byte) (names map[string]Position, list diagnostic.List) {
+	p := &parser{module: empty(), files: map[string]*hcl.File{}, variables: map[string]*draft{}}
+	defer func() {
+		if r := recover(); r != nil {
+			names, list = nil, complain("Values cannot be read",
+				fmt.Sprintf("Reading %s stopped: %v. This is a bug in Yuba.", name, r))
+		}
+	}()
+	p.assignments(name, src)
+	return p.module.Assigned, p.list()
+}
+
 // assignments notes which variables a file of values gives values to. Whether
 // those fit is for tofu to say.
 func (p *parser) assignments(name string, src []byte) {

@@ -79,6 +79,9 @@ type Spec struct {
 	Files []File `json:"files,omitempty"`
 	// CLIConfig is the stack's own configuration file of the tool. It holds credentials.
 	CLIConfig []byte `json:"cliConfig,omitempty"`
+	// Secrets are texts that are masked beside the values marked as secret: settings of the backend, and what templates
+	// took from Secrets.
+	Secrets []string `json:"secrets,omitempty"`
 
 	Targets     []string `json:"targets,omitempty"`
 	Parallelism int32    `json:"parallelism,omitempty"`

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/inputs"
@@ -23,8 +24,25 @@ type configuration struct {
 	variables map[string]run.Variable
 	env       []run.EnvVar
 	backend   run.Backend
-	warnings  []string
-	digest    string
+	varFiles  []string
+	// fromVarFiles are the variables that those assign.
+	fromVarFiles map[string]module.Position
+	files        []run.File
+	cliConfig    []byte
+	// secrets are texts to mask beside the values marked as secret.
+	secrets []string
+	// planLock and lockTimeout say how the tool treats the lock of an own backend. They change no plan.
+	planLock    bool
+	lockTimeout time.Duration
+	warnings    []string
+	digest      string
+}
+
+// into writes the configuration into a run's spec.
+func (c *configuration) into(s *run.Spec) {
+	s.Artifact, s.Backend, s.Variables, s.Env = c.program.artifact, c.backend, c.variables, c.env
+	s.VarFiles, s.Files, s.CLIConfig, s.Secrets = c.varFiles, c.files, c.cliConfig, c.secrets
+	s.NoPlanLock, s.LockTimeout = !c.planLock, run.Duration(c.lockTimeout)
 }
 
 // configProblem says what is wrong with a stack's inputs or program, for people.
@@ -37,32 +55,78 @@ func configure(obj *infrav1.Terraform, prog *program, in *inputs.Inputs) (*confi
 	if refused := refusedFields(&obj.Spec); refused != "" {
 		return nil, &configProblem{infrav1.ReasonFieldNotSupported, refused}
 	}
-	if prog.template {
-		return nil, &configProblem{infrav1.ReasonFieldNotSupported, "The source has a main.tf.tpl, which this version does not render yet, " +
-			"and leaving out what it declares could destroy that. Nothing runs"}
-	}
-	if err := prog.diags.AsError(); err != nil {
-		return nil, &configProblem{infrav1.ReasonInitFailed, err.Error()}
-	}
-	backend, err := inputs.Backend(&obj.Spec)
-	if err != nil {
-		return nil, &configProblem{infrav1.ReasonInitFailed, err.Error()}
-	}
-	converted, problems, warnings := module.CheckVariables(prog.module, in.Values(), in.EnvNames()...)
-	if len(problems) > 0 {
-		return nil, &configProblem{infrav1.ReasonVarsGenerationFailed, problems.Error()}
-	}
-	c := &configuration{program: prog, variables: map[string]run.Variable{}, warnings: append(warnings, in.Warnings...),
-		backend: run.Backend{Kind: run.BackendKind(backend.Kind), Override: backend.HCL}}
-	for name, value := range converted {
-		declared := prog.module.Variables[name]
-		c.variables[name] = run.Variable{Value: value, Secret: in.Variables[name].Secret || declared != nil && declared.Sensitive}
-	}
-	for _, e := range in.Env {
-		c.env = append(c.env, run.EnvVar{Name: e.Name, Value: e.Value.Reveal(), Secret: e.Secret})
+	c := &configuration{program: prog, variables: map[string]run.Variable{}, warnings: in.Warnings}
+	for _, part := range []func(*infrav1.Terraform, *inputs.Inputs) error{
+		c.setBackend, c.setLocking, c.setFiles, c.setModule, c.setVariables,
+	} {
+		if err := part(obj, in); err != nil {
+			return nil, err
+		}
 	}
 	c.digest = c.sum(obj)
 	return c, nil
+}
+
+func (c *configuration) setBackend(obj *infrav1.Terraform, in *inputs.Inputs) error {
+	backend, err := inputs.Backend(obj, in)
+	if err != nil {
+		return &configProblem{infrav1.ReasonInitFailed, err.Error()}
+	}
+	c.backend = run.Backend{Kind: run.BackendKind(backend.Kind), Override: backend.HCL}
+	for _, s := range in.Settings {
+		if c.backend.Settings == nil {
+			c.backend.Settings = map[string]string{}
+		}
+		c.backend.Settings[s.Name] = s.Value.Reveal()
+		if s.Secret {
+			c.secrets = append(c.secrets, s.Value.Reveal())
+		}
+	}
+	for _, e := range append(slices.Clone(in.Env), backend.Env...) {
+		env := run.EnvVar{Name: e.Name, Value: e.Value.Reveal(), Secret: e.Secret}
+		// What the backend needs wins over a name that the stack sets itself.
+		c.env = append(slices.DeleteFunc(c.env, func(have run.EnvVar) bool { return have.Name == env.Name }), env)
+	}
+	return nil
+}
+
+// setLocking reads what the stack says about the lock of a backend of its own. Plans on the managed backend take none.
+func (c *configuration) setLocking(obj *infrav1.Terraform, _ *inputs.Inputs) error {
+	c.planLock = obj.Spec.Plan == nil || obj.Spec.Plan.Lock == nil || *obj.Spec.Plan.Lock
+	if t := obj.Spec.TFState; t != nil && t.LockTimeout != "" {
+		timeout, err := time.ParseDuration(t.LockTimeout)
+		if err != nil || timeout < 0 {
+			return &configProblem{infrav1.ReasonPlanFailed, fmt.Sprintf("spec.tfstate.lockTimeout: %q is no time to wait, such as 30s", t.LockTimeout)}
+		}
+		c.lockTimeout = timeout
+	}
+	return nil
+}
+
+func (c *configuration) setVariables(_ *infrav1.Terraform, in *inputs.Inputs) error {
+	values := in.Values()
+	for name := range values {
+		// The tool takes the value of the last file of values, and the one here with its type does not count.
+		if _, inFile := c.fromVarFiles[name]; inFile {
+			delete(values, name)
+		}
+	}
+	m := c.program.module.WithAssigned(c.fromVarFiles)
+	converted, problems, warnings := module.CheckVariables(m, values, in.EnvNames()...)
+	if len(problems) > 0 {
+		return &configProblem{infrav1.ReasonVarsGenerationFailed, problems.Error()}
+	}
+	for name, value := range converted {
+		declared := m.Variables[name]
+		c.variables[name] = run.Variable{Value: value, Secret: in.Variables[name].Secret || declared != nil && declared.Sensitive}
+	}
+	if c.program.template == nil { // a template may use what the module does not declare
+		c.warnings = append(c.warnings, warnings...)
+	}
+	for _, text := range in.Inserted {
+		c.secrets = append(c.secrets, text.Reveal())
+	}
+	return nil
 }
 
 // sum is the configuration's digest. Values go in as they are: the digest is kept in the status, so it is salted with
@@ -74,11 +138,20 @@ func (c *configuration) sum(obj *infrav1.Terraform) string {
 		"yuba configuration 1", obj.UID, c.program.artifact.Digest, cleanDir(obj.Spec.Path), obj.WorkspaceName(),
 		c.backend, obj.StateSuffix(), c.variables, sortedEnv(c.env), obj.Spec.Targets, obj.Spec.Tool, obj.Spec.Destroy,
 	} {
-		if err := enc.Encode(part); err != nil {
-			panic(fmt.Sprintf("encode the configuration: %v. This is a bug in Yuba.", err))
-		}
+		encode(enc, part)
+	}
+	// Only what is there goes in: the digests of stacks without it stay what they were in earlier versions, and so do
+	// their pending plans.
+	if len(c.varFiles)+len(c.files)+len(c.cliConfig) > 0 {
+		encode(enc, []any{c.varFiles, c.files, c.cliConfig})
 	}
 	return "sha256:" + hex.EncodeToString(h.Sum(nil))
+}
+
+func encode(enc *json.Encoder, part any) {
+	if err := enc.Encode(part); err != nil {
+		panic(fmt.Sprintf("encode the configuration: %v. This is a bug in Yuba.", err))
+	}
 }
 
 func sortedEnv(env []run.EnvVar) []run.EnvVar {

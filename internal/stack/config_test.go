@@ -27,6 +27,8 @@ var honoured = []string{
 	"retryStrategy", "maxRetryInterval", "path", "sourceRef", "inline", "suspend", "force", "writeOutputsToSecret",
 	"disableDriftDetection", "driftDetectionInterval", "destroyResourcesOnDeletion", "runnerTerminationGracePeriodSeconds",
 	"upgradeOnInit", "refreshBeforeApply", "env", "envFrom", "tool", "targets", "parallelism", "planOnly",
+	"dependsOn", "remediation", "tfstate", "breakTheGlass", "cloud", "backendConfigsFrom", "tfVarsFiles", "fileMappings",
+	"readInputsFromSecrets", "cliConfigSecretRef", "plan",
 }
 
 func TestNoFieldIsIgnoredSilently(t *testing.T) {
@@ -91,8 +93,8 @@ func fill(t *testing.T, v reflect.Value) {
 }
 
 func TestRefusalsAreSentences(t *testing.T) {
-	spec := &infrav1.TerraformSpec{Cloud: &infrav1.CloudSpec{}, TfVarsFiles: []string{"x"}, DependsOn: []meta.NamespacedObjectReference{{}}}
-	const want = "This version does not honour spec.cloud, spec.tfVarsFiles and spec.dependsOn yet, and ignoring that could do harm. Nothing runs"
+	spec := &infrav1.TerraformSpec{Webhooks: []infrav1.Webhook{{}}}
+	const want = "This version does not honour spec.webhooks yet, and ignoring that could do harm. Nothing runs"
 	if got := refusedFields(spec); got != want {
 		t.Errorf("refused with %q", got)
 	}
@@ -106,7 +108,7 @@ func TestWhatChangesTheConfiguration(t *testing.T) {
 	type change func(*infrav1.Terraform, *configuration)
 	digest := func(c change) string {
 		obj := stackObject()
-		config := &configuration{program: &program{artifact: run.Artifact{Digest: "sha256:a", Revision: "r1"}, module: &module.Module{}},
+		config := &configuration{program: &program{artifact: run.Artifact{Digest: "sha256:a", Revision: "r1"}, readModule: &readModule{module: &module.Module{}}},
 			variables: map[string]run.Variable{"a": {Value: json.RawMessage(`1`)}, "b": {Value: json.RawMessage(`"x"`)}},
 			env:       []run.EnvVar{{Name: "A", Value: "1"}, {Name: "B", Value: "2"}}}
 		c(obj, config)
@@ -138,10 +140,20 @@ func TestWhatChangesTheConfiguration(t *testing.T) {
 		"targets":                               {func(t *infrav1.Terraform, _ *configuration) { t.Spec.Targets = []string{"a.b"} }, true},
 		"another tool":                          {func(t *infrav1.Terraform, _ *configuration) { t.Spec.Tool = &infrav1.ToolSpec{Name: "terraform"} }, true},
 		"destroy":                               {func(t *infrav1.Terraform, _ *configuration) { t.Spec.Destroy = true }, true},
-		"an approval":                           {func(t *infrav1.Terraform, _ *configuration) { t.Spec.ApprovePlan = "auto" }, false},
-		"suspend":                               {func(t *infrav1.Terraform, _ *configuration) { t.Spec.Suspend = true }, false},
-		"another interval":                      {func(t *infrav1.Terraform, _ *configuration) { t.Spec.Interval.Duration = 1 }, false},
-		"how many things are changed at a time": {func(t *infrav1.Terraform, _ *configuration) { t.Spec.Parallelism = 3 }, false},
+		"settings of the backend": {func(_ *infrav1.Terraform, c *configuration) {
+			c.backend.Settings = map[string]string{"bucket": "states"}
+		}, true},
+		"a file of values":        {func(_ *infrav1.Terraform, c *configuration) { c.varFiles = []string{"prod.tfvars"} }, true},
+		"a file":                  {func(_ *infrav1.Terraform, c *configuration) { c.files = []run.File{{Path: "x"}} }, true},
+		"the tool's own settings": {func(_ *infrav1.Terraform, c *configuration) { c.cliConfig = []byte("x") }, true},
+		"a text to mask":          {func(_ *infrav1.Terraform, c *configuration) { c.secrets = []string{"x"} }, false},
+		"how locks are treated": {func(_ *infrav1.Terraform, c *configuration) {
+			c.planLock, c.lockTimeout = !c.planLock, 1
+		}, false},
+		"an approval":                             {func(t *infrav1.Terraform, _ *configuration) { t.Spec.ApprovePlan = "auto" }, false},
+		"suspend":                                 {func(t *infrav1.Terraform, _ *configuration) { t.Spec.Suspend = true }, false},
+		"another interval":                        {func(t *infrav1.Terraform, _ *configuration) { t.Spec.Interval.Duration = 1 }, false},
+		"how many things are changed at a time":   {func(t *infrav1.Terraform, _ *configuration) { t.Spec.Parallelism = 3 }, false},
 		"another stack with the very same of all": {func(t *infrav1.Terraform, _ *configuration) { t.UID = "uid-2" }, true},
 		"where outputs go, which no plan knows of": {func(t *infrav1.Terraform, _ *configuration) {
 			t.Spec.WriteOutputsToSecret = &infrav1.WriteOutputsToSecretSpec{}
@@ -164,9 +176,16 @@ func TestWhatAStackReads(t *testing.T) {
 			Env: []corev1.EnvVar{{Name: "B", ValueFrom: &corev1.EnvVarSource{ConfigMapKeyRef: &corev1.ConfigMapKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: "c"}}}}},
 			EnvFrom: []corev1.EnvFromSource{{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "es"}}},
 				{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "ec"}}}},
+			BackendConfigsFrom:    []infrav1.BackendConfigsReference{{Kind: "Secret", Name: "backend"}},
+			ReadInputsFromSecrets: []infrav1.ReadInputsFromSecretSpec{{Name: "outputs"}},
+			FileMappings:          []infrav1.FileMapping{{SecretRef: meta.SecretKeyReference{Name: "file"}}},
+			CliConfigSecretRef:    &corev1.SecretReference{Name: "tfrc", Namespace: "platform"},
+			RunnerPodTemplate: &infrav1.RunnerPodTemplate{Spec: infrav1.RunnerPodSpec{
+				EnvFrom: []corev1.EnvFromSource{{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "pod"}}}}}},
 		}
 	})
-	want := []string{"GitRepository/flux-system/live", "ConfigMap/team/vars", "Secret/team/s", "ConfigMap/team/c", "Secret/team/es", "ConfigMap/team/ec"}
+	want := []string{"GitRepository/flux-system/live", "ConfigMap/team/vars", "Secret/team/backend", "Secret/team/outputs", "Secret/team/file", "Secret/platform/tfrc",
+		"Secret/team/s", "ConfigMap/team/c", "Secret/team/pod", "Secret/team/es", "ConfigMap/team/ec"}
 	if diff := cmp.Diff(want, references(obj)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

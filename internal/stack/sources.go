@@ -49,23 +49,49 @@ type Sources struct {
 	mu      sync.Mutex
 	modules map[moduleKey]*readModule
 	order   []moduleKey
+	// kept is the size of all modules.
+	kept int
 }
 
-type moduleKey struct{ digest, dir string }
+// moduleKey is all that reading a module depends on.
+type moduleKey struct {
+	digest, dir string
+	// varFiles are paths from the source's root, one a line.
+	varFiles string
+	// files asks for the module's files to be kept.
+	files bool
+}
 
 type readModule struct {
 	module *module.Module
 	diags  diagnostic.List
-	// template is true when the module's main.tf is to be rendered from a main.tf.tpl.
-	template bool
+	// template is the content of main.tf.tpl, from which main.tf is to be rendered; nil when there is none.
+	template []byte
+	// files are the module's own files by name, kept when others are to join them.
+	files map[string][]byte
+	// varFiles are the files of values that the stack names, as far as the source has them.
+	varFiles map[string]varFile
+}
+
+// size is how many bytes a read module keeps, its declarations aside.
+func (m *readModule) size() int {
+	size := len(m.template)
+	for _, content := range m.files {
+		size += len(content)
+	}
+	return size
+}
+
+// varFile is a file of values in the source.
+type varFile struct {
+	assigned map[string]module.Position
+	diags    diagnostic.List
 }
 
 // program is a stack's source as it is now.
 type program struct {
 	artifact run.Artifact
-	module   *module.Module
-	diags    diagnostic.List
-	template bool
+	*readModule
 }
 
 // sourceError says why there is no program, for people.
@@ -82,11 +108,29 @@ func (s *Sources) Find(ctx context.Context, obj *infrav1.Terraform, crossNamespa
 	if err != nil {
 		return nil, err
 	}
-	m, err := s.readModule(ctx, a.Digest, cleanDir(obj.Spec.Path))
+	key := moduleKey{digest: a.Digest, dir: cleanDir(obj.Spec.Path), varFiles: strings.Join(varFilesOf(&obj.Spec), "\n"), files: joinsModule(&obj.Spec)}
+	m, err := s.readModule(ctx, key)
+	if files, inline := obj.InlineProgram(); err != nil && inline {
+		// What is stored may be damaged, and the program is at hand: storing it again repairs it.
+		if _, err = s.inline(ctx, files, true); err != nil {
+			return nil, err
+		}
+		m, err = s.readModule(ctx, key)
+	}
 	if err != nil {
 		return nil, err
 	}
-	return &program{artifact: a, module: m.module, diags: m.diags, template: m.template}, nil
+	return &program{artifact: a, readModule: m}, nil
+}
+
+// joinsModule says whether files that are not the source's join the root module.
+func joinsModule(spec *infrav1.TerraformSpec) bool {
+	for _, m := range spec.FileMappings {
+		if m.Location == infrav1.FileLocationWorkspace {
+			return true
+		}
+	}
+	return false
 }
 
 func cleanDir(dir string) string {
@@ -95,7 +139,8 @@ func cleanDir(dir string) string {
 
 func (s *Sources) artifact(ctx context.Context, obj *infrav1.Terraform, crossNamespace bool) (run.Artifact, error) {
 	if files, ok := obj.InlineProgram(); ok {
-		return s.inline(ctx, files)
+		// A run could not use the archive: it may be damaged.
+		return s.inline(ctx, files, conditionOf(obj, infrav1.ConditionReady).Reason == infrav1.ReasonArtifactFailed)
 	}
 	ref := obj.Spec.SourceRef
 	if ref == nil {
@@ -109,7 +154,8 @@ func (s *Sources) artifact(ctx context.Context, obj *infrav1.Terraform, crossNam
 	return s.referenced(ctx, ref.Kind, types.NamespacedName{Namespace: namespace, Name: ref.Name})
 }
 
-func (s *Sources) inline(ctx context.Context, files map[string]string) (run.Artifact, error) {
+// inline stores a program that stands in the object. One that is there already is only looked at when it is suspect.
+func (s *Sources) inline(ctx context.Context, files map[string]string, suspect bool) (run.Artifact, error) {
 	var archive bytes.Buffer
 	digest, err := source.PackInline(files, &archive)
 	if err != nil {
@@ -120,7 +166,7 @@ func (s *Sources) inline(ctx context.Context, files map[string]string) (run.Arti
 	if err != nil {
 		return run.Artifact{}, err
 	}
-	if !ok {
+	if !ok || suspect {
 		if _, _, err = s.Store.PutArtifact(ctx, &archive, s.MaxArchive); err != nil {
 			return run.Artifact{}, err
 		}
@@ -220,64 +266,3 @@ func (s *Sources) fetch(ctx context.Context, a *meta.Artifact) (int64, error) {
 	}
 	return size, nil
 }
-
-// maxModules bounds the cache of read modules; a thousand stacks of one library share far fewer programs.
-const maxModules = 512
-
-func (s *Sources) readModule(ctx context.Context, digest, dir string) (*readModule, error) {
-	key := moduleKey{digest, dir}
-	s.mu.Lock()
-	m := s.modules[key]
-	s.mu.Unlock()
-	if m != nil {
-		return m, nil
-	}
-	archive, err := s.Store.OpenArtifact(ctx, digest)
-	if err != nil {
-		return nil, fmt.Errorf("read the source archive %s: %w", digest, err)
-	}
-	defer archive.Close() //nolint:errcheck // read only
-	found, template := dir == "", false
-	files, err := source.Files(ctx, archive, source.Limits{MaxPacked: s.MaxArchive}, digest, maxModuleBytes, func(name string) bool {
-		found = found || name == dir || strings.HasPrefix(name, dir+"/")
-		if strings.TrimPrefix(path.Dir(name), ".") != dir {
-			return false
-		}
-		template = template || path.Base(name) == templateName
-		return module.IsConfigFile(name)
-	})
-	if err != nil {
-		return nil, &sourceError{message: fmt.Sprintf("the source archive %s cannot be read: %s", digest, err)}
-	}
-	if !found {
-		return nil, &sourceError{message: fmt.Sprintf("the source has no directory %q. Check spec.path", dir)}
-	}
-	byName := make(map[string][]byte, len(files))
-	for name, content := range files {
-		byName[path.Base(name)] = content
-	}
-	m = &readModule{template: template}
-	m.module, m.diags = module.Parse(byName)
-	s.remember(key, m)
-	return m, nil
-}
-
-func (s *Sources) remember(key moduleKey, m *readModule) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.modules == nil {
-		s.modules = map[moduleKey]*readModule{}
-	}
-	if len(s.order) >= maxModules {
-		delete(s.modules, s.order[0])
-		s.order = s.order[1:]
-	}
-	s.modules[key] = m
-	s.order = append(s.order, key)
-}
-
-// templateName is the file that tofu-controller renders into main.tf.
-const templateName = "main.tf.tpl"
-
-// maxModuleBytes is what is read of one module's own files: more than any real one has.
-const maxModuleBytes = 8 << 20

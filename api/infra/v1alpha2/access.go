@@ -61,7 +61,7 @@ func (t *Terraform) LeaseName() string {
 // is not kept in a Secret by Yuba.
 func (t *Terraform) KeepsOwnState() bool {
 	b := t.Spec.BackendConfig
-	return t.Spec.Cloud != nil || b != nil && (b.Disable || b.CustomConfiguration != "")
+	return t.Spec.Cloud != nil || b != nil && (b.Disable || b.CustomConfiguration != "" || b.ConfigPath != "")
 }
 
 // AutoApproves is true when every plan is approved.

@@ -4,7 +4,6 @@
 package v1alpha2
 
 import (
-	"bytes"
 	"strings"
 )
 
@@ -55,21 +54,7 @@ func (f FieldSupport) Name() string {
 // reference of fields all read this one table. A field that is not here works. An entry is also about everything below
 // its field that has no entry itself.
 var limits = []FieldSupport{
-	{Field: "spec.cloud", Support: SupportRefused, uses: func(s *TerraformSpec) bool { return s.Cloud != nil }},
-	{Field: "spec.backendConfigsFrom", Support: SupportRefused, uses: func(s *TerraformSpec) bool { return len(s.BackendConfigsFrom) > 0 }},
-	{Field: "spec.tfVarsFiles", Support: SupportRefused, uses: func(s *TerraformSpec) bool { return len(s.TfVarsFiles) > 0 }},
-	{Field: "spec.fileMappings", Support: SupportRefused, uses: func(s *TerraformSpec) bool { return len(s.FileMappings) > 0 }},
-	{Field: "spec.readInputsFromSecrets", Support: SupportRefused, uses: func(s *TerraformSpec) bool { return len(s.ReadInputsFromSecrets) > 0 }},
-	{Field: "spec.cliConfigSecretRef", Support: SupportRefused, uses: func(s *TerraformSpec) bool { return s.CliConfigSecretRef != nil }},
 	{Field: "spec.webhooks", Support: SupportRefused, uses: func(s *TerraformSpec) bool { return len(s.Webhooks) > 0 }},
-	{Field: "spec.backendConfig.configPath", Support: SupportRefused,
-		Note: "A state in another cluster would be looked for here, not found, and begun anew.",
-		uses: func(s *TerraformSpec) bool {
-			b := s.BackendConfig
-			return b != nil && b.ConfigPath != "" && !b.Disable && b.CustomConfiguration == ""
-		}},
-	{Field: "spec.values", When: "with ${{ }} templates", Support: SupportRefused,
-		uses: func(s *TerraformSpec) bool { return s.Values != nil && bytes.Contains(s.Values.Raw, []byte("${{")) }},
 
 	{Field: "spec.healthChecks", Support: SupportIgnored, uses: func(s *TerraformSpec) bool { return len(s.HealthChecks) > 0 }},
 	{Field: "spec.enableInventory", Support: SupportIgnored, uses: func(s *TerraformSpec) bool { return s.EnableInventory }},
@@ -77,14 +62,9 @@ var limits = []FieldSupport{
 		uses: func(s *TerraformSpec) bool { return s.StoreReadablePlan != "" && s.StoreReadablePlan != "none" }},
 	{Field: "spec.branchPlanner", Support: SupportIgnored, Note: "Yuba has no branch planner yet.",
 		uses: func(s *TerraformSpec) bool { return s.BranchPlanner != nil }},
-	{Field: "spec.runnerPodTemplate.spec.env", Support: SupportIgnored, Note: "Use spec.env.",
-		uses: usesPod(func(p *RunnerPodSpec) bool { return len(p.Env) > 0 })},
-	{Field: "spec.runnerPodTemplate.spec.envFrom", Support: SupportIgnored, Note: "Use spec.envFrom.",
-		uses: usesPod(func(p *RunnerPodSpec) bool { return len(p.EnvFrom) > 0 })},
 
 	{Field: "spec.backendConfig.inClusterConfig", Support: SupportKept},
 	{Field: "spec.enterprise", Support: SupportKept},
-	{Field: "spec.plan", Support: SupportKept, Note: "Plans do not hold the lock."},
 
 	{Field: "spec.serviceAccountName", Support: SupportPods,
 		uses: func(s *TerraformSpec) bool {
@@ -93,6 +73,8 @@ var limits = []FieldSupport{
 	{Field: "spec.alwaysCleanupRunnerPod", Support: SupportPods,
 		uses: func(s *TerraformSpec) bool { return !boolOr(s.AlwaysCleanupRunnerPod, true) }},
 	{Field: "spec.runnerPodTemplate", Support: SupportPods},
+	{Field: "spec.runnerPodTemplate.spec.env", Support: SupportWorks},
+	{Field: "spec.runnerPodTemplate.spec.envFrom", Support: SupportWorks},
 	{Field: "spec.runnerPodTemplate.metadata", Support: SupportPods, uses: func(s *TerraformSpec) bool {
 		t := s.RunnerPodTemplate
 		return t != nil && len(t.Metadata.Labels)+len(t.Metadata.Annotations) > 0
