@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
@@ -28,15 +29,23 @@ const (
 	externalArtifacts = "source.toolkit.fluxcd.io_externalartifacts.yaml"
 )
 
-// definition is a CRD together with what an API server makes of its only version's schema.
+// definition is a CRD together with what an API server makes of the schema of one version.
 type definition struct {
 	apiextensionsv1.CustomResourceDefinition
+	version    apiextensionsv1.CustomResourceDefinitionVersion
 	schema     *schema.Structural
 	properties validation.SchemaValidator
 	rules      *cel.Validator
 }
 
+// load reads a definition, with the version that is stored.
 func load(t *testing.T, file string) definition {
+	t.Helper()
+	return loadVersion(t, file, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Storage })
+}
+
+// loadVersion reads a definition, with the one version that the caller wants.
+func loadVersion(t *testing.T, file string, wanted func(apiextensionsv1.CustomResourceDefinitionVersion) bool) definition {
 	t.Helper()
 	data, err := FS.ReadFile(file)
 	if err != nil {
@@ -46,12 +55,14 @@ func load(t *testing.T, file string) definition {
 	if err := yaml.UnmarshalStrict(data, &d.CustomResourceDefinition); err != nil {
 		t.Fatalf("read %s: %v", file, err)
 	}
-	if len(d.Spec.Versions) != 1 {
-		t.Fatalf("%s has %d versions, want 1", file, len(d.Spec.Versions))
+	at := slices.IndexFunc(d.Spec.Versions, wanted)
+	if at < 0 {
+		t.Fatalf("%s lacks the version", file)
 	}
+	d.version = d.Spec.Versions[at]
 	var props apiextensions.JSONSchemaProps
 	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(
-		d.Spec.Versions[0].Schema.OpenAPIV3Schema, &props, nil); err != nil {
+		d.version.Schema.OpenAPIV3Schema, &props, nil); err != nil {
 		t.Fatal(err)
 	}
 	if d.schema, err = schema.NewStructural(&props); err != nil {
@@ -107,7 +118,7 @@ func TestAnAPIServerTakesEveryDefinition(t *testing.T) {
 			d := load(t, file)
 			apiextensionsv1.SetDefaults_CustomResourceDefinition(&d.CustomResourceDefinition)
 			apiextensionsv1.SetDefaults_CustomResourceDefinitionSpec(&d.Spec)
-			d.Status.StoredVersions = []string{d.Spec.Versions[0].Name}
+			d.Status.StoredVersions = []string{d.version.Name}
 			var internal apiextensions.CustomResourceDefinition
 			if err := apiextensionsv1.Convert_v1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(
 				&d.CustomResourceDefinition, &internal, nil); err != nil {

@@ -45,7 +45,7 @@ func isKubernetes(path string) bool {
 
 func TestExplainHelpsOnEveryField(t *testing.T) {
 	d := load(t, terraforms)
-	root := *d.Spec.Versions[0].Schema.OpenAPIV3Schema
+	root := *d.version.Schema.OpenAPIV3Schema
 	count := 0
 	walk("", root, func(path string, props apiextensionsv1.JSONSchemaProps) {
 		if path == ".metadata" || isKubernetes(path) {
@@ -67,7 +67,7 @@ var additions = []string{"driftDetectionInterval", "env", "envFrom", "inline", "
 func TestFieldsThatOnlyYubaHasSaySo(t *testing.T) {
 	d := load(t, terraforms)
 	var got []string
-	for name, props := range d.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"].Properties {
+	for name, props := range d.version.Schema.OpenAPIV3Schema.Properties["spec"].Properties {
 		if strings.HasPrefix(props.Description, "(Yuba) ") {
 			got = append(got, name)
 		}
@@ -84,7 +84,7 @@ func TestTheFullManifestHasEveryField(t *testing.T) {
 	var missing []string
 	present := map[string]bool{}
 	paths("", decode(t, manifest), present)
-	walk("", *d.Spec.Versions[0].Schema.OpenAPIV3Schema, func(path string, _ apiextensionsv1.JSONSchemaProps) {
+	walk("", *d.version.Schema.OpenAPIV3Schema, func(path string, _ apiextensionsv1.JSONSchemaProps) {
 		if !isKubernetes(path) && !present[path] {
 			missing = append(missing, path)
 		}

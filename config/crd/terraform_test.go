@@ -14,7 +14,7 @@ import (
 
 func TestTerraformHasTheNamesAndColumnsPeopleKnow(t *testing.T) {
 	d := load(t, terraforms)
-	version := d.Spec.Versions[0]
+	version := d.version
 	type facts struct {
 		Group, Kind, Version string
 		Scope                apiextensionsv1.ResourceScope

@@ -38,6 +38,8 @@ func TestEveryLimitIsAboutAFieldThatThereIs(t *testing.T) {
 	}
 }
 
+func parent(field string) string { return field[:strings.LastIndex(field, ".")] }
+
 func fieldOf(t reflect.Type, name string) (reflect.Type, bool) {
 	for i := range t.NumField() {
 		if tag, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ","); tag == name {
@@ -49,19 +51,20 @@ func fieldOf(t reflect.Type, name string) (reflect.Type, bool) {
 
 func TestSupportOfAFieldIsThatOfTheLongestPath(t *testing.T) {
 	for field, want := range map[string]Support{
-		"spec":                                  SupportWorks,
-		"spec.interval":                         SupportWorks,
-		"spec.planOnly":                         SupportWorks,
-		"spec.runnerPodTemplate":                SupportPods,
-		"spec.runnerPodTemplate.spec.image":     SupportPods,
-		"spec.runnerPodTemplate.spec.volumes[]": SupportPods,
-		"spec.runnerPodTemplate.spec":           SupportPods,
-		"spec.runnerPodTemplate.spec.env":       SupportWorks,
-		"spec.runnerPodTemplate.spec.envFrom[]": SupportWorks,
-		"spec.enterprise":                       SupportKept,
-		"spec.backendConfig":                    SupportWorks,
-		"spec.backendConfig.inClusterConfig":    SupportKept,
-		"status.plan.pending":                   SupportWorks,
+		"spec":                                   SupportWorks,
+		"spec.interval":                          SupportWorks,
+		"spec.planOnly":                          SupportWorks,
+		"spec.runnerPodTemplate":                 SupportPods,
+		"spec.runnerPodTemplate.spec.image":      SupportPods,
+		"spec.runnerPodTemplate.spec.volumes[]":  SupportPods,
+		"spec.runnerPodTemplate.spec":            SupportPods,
+		"spec.runnerPodTemplate.spec.env":        SupportWorks,
+		"spec.runnerPodTemplate.spec.envFrom[]":  SupportWorks,
+		"spec.runnerPodTemplate.spec.env[].name": SupportWorks,
+		"spec.enterprise":                        SupportKept,
+		"spec.backendConfig":                     SupportWorks,
+		"spec.backendConfig.inClusterConfig":     SupportKept,
+		"status.plan.pending":                    SupportWorks,
 	} {
 		if got := SupportOf(field).Support; got != want {
 			t.Errorf("%s: %s, want %s", field, got, want)

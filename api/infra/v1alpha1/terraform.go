@@ -1,0 +1,65 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+)
+
+var (
+	// GroupVersion is the group and version of the kinds in this package.
+	GroupVersion = schema.GroupVersion{Group: infrav1.GroupVersion.Group, Version: "v1alpha1"}
+
+	// SchemeBuilder collects what [AddToScheme] adds.
+	SchemeBuilder = runtime.NewSchemeBuilder(addKnownTypes)
+
+	// AddToScheme makes a scheme know the kinds of this package.
+	AddToScheme = SchemeBuilder.AddToScheme
+)
+
+func addKnownTypes(scheme *runtime.Scheme) error {
+	scheme.AddKnownTypes(GroupVersion, &Terraform{}, &TerraformList{})
+	metav1.AddToGroupVersion(scheme, GroupVersion)
+	return nil
+}
+
+// Terraform is a stack: a root module of OpenTofu or Terraform that is kept planned, reviewed, applied and free of drift.
+// This version of the kind is deprecated; write v1alpha2, which has the same fields.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:shortName=tf
+// +kubebuilder:deprecatedversion:warning="v1alpha1 Terraform is deprecated, upgrade to v1alpha2"
+// +kubebuilder:subresource:status
+// +kubebuilder:printcolumn:name="Ready",type="string",JSONPath=".status.conditions[?(@.type==\"Ready\")].status",description="Whether the stack is as its object says."
+// +kubebuilder:printcolumn:name="Status",type="string",JSONPath=".status.conditions[?(@.type==\"Ready\")].message",description="What is going on, in words."
+// +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp",description="Time since the object was created."
+// +kubebuilder:printcolumn:name="Plan",type="string",JSONPath=".status.plan.summary",description="The last plan's changes: resources to add, change and destroy."
+// +kubebuilder:printcolumn:name="Revision",type="string",JSONPath=".status.lastAttemptedRevision",description="The source's revision that was used last."
+type Terraform struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// What the stack is to be.
+	// +optional
+	Spec infrav1.TerraformSpec `json:"spec,omitempty"`
+
+	// What was last seen of the stack. The server writes it; an observedGeneration of -1 means that nobody has looked at
+	// the object yet.
+	// +kubebuilder:default:={"observedGeneration":-1}
+	// +optional
+	Status infrav1.TerraformStatus `json:"status,omitempty,omitzero"`
+}
+
+// TerraformList is a list of stacks.
+//
+// +kubebuilder:object:root=true
+type TerraformList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []Terraform `json:"items"`
+}
