@@ -36,6 +36,8 @@ type States interface {
 	Write(ctx context.Context, key state.Key, w state.WriteRequest) (state.Version, error)
 	Lock(ctx context.Context, key state.Key, info state.LockInfo) error
 	Unlock(ctx context.Context, key state.Key, id string) error
+	Push(ctx context.Context, key state.Key, request state.PushRequest) (state.Version, error)
+	Rollback(ctx context.Context, key state.Key, versionID string, by state.By) (state.Rollback, error)
 }
 
 // Permission is the answer to whether a run may begin its apply.
@@ -50,6 +52,10 @@ type Options struct {
 	States States
 	// LiveDir holds the logs of runs in hand.
 	LiveDir string
+	// ShellDir is where the processes that carry out shells hold their locks, see run.ShellDir; ShellPatience how long
+	// one may take to come, 0 means 30 seconds.
+	ShellDir      string
+	ShellPatience time.Duration
 	// Permit is asked before an apply begins and may veto it; an error is answered with "try again".
 	Permit func(ctx context.Context, rec run.Record, plan *run.PlanResult) (Permission, error)
 	// Review is asked about each plan of a run that wants it (run.Spec.Review), and a plan it refuses is neither kept nor
@@ -102,6 +108,8 @@ type entry struct {
 	// whether it is past being stopped.
 	runner                       string
 	started, canceled, permitted bool
+	// held runs are given to no runner: they have not begun, or somebody else carries them out.
+	held bool
 
 	mu   sync.Mutex
 	rec  run.Record
@@ -123,6 +131,9 @@ func New(opts Options) (*Executor, error) {
 	if err := prepareLiveDir(opts.LiveDir); err != nil {
 		return nil, err
 	}
+	if err := prepareShellDir(opts.ShellDir); err != nil {
+		return nil, err
+	}
 	return &Executor{opts: opts, log: opts.Log, hand: map[string]*entry{}, byStack: map[run.Stack]*entry{},
 		changed: make(chan struct{}), told: make(chan struct{}), done: map[run.Stack]run.Record{}, unstored: map[run.Stack]*entry{},
 		passes: quietPasses{ended: map[run.Stack]run.Record{}, last: map[run.Stack]quietPass{}}}, nil
@@ -137,6 +148,9 @@ type BusyError struct {
 func (e *BusyError) Error() string {
 	return fmt.Sprintf("start a run of %s: run %s is in hand", e.Stack, e.RunID)
 }
+
+// Is makes the error a run.ErrBusy.
+func (e *BusyError) Is(target error) bool { return target == run.ErrBusy }
 
 // Prepare stores the record of a run that is about to start. A quiet pass is stored when it is over, or comes forward.
 func (e *Executor) Prepare(ctx context.Context, rec run.Record) error {
@@ -164,12 +178,21 @@ func (e *Executor) Resume(ctx context.Context, stack run.Stack, id string) (run.
 	if rec.Result != nil {
 		return rec, nil
 	}
-	return rec, e.take(rec, true)
+	if err := e.take(rec, true); err != nil {
+		return rec, err
+	}
+	if err := e.resumeByHand(ctx, stack, id); err != nil {
+		return rec, err
+	}
+	if done, ok := e.justDone(stack, id); ok {
+		return done, nil
+	}
+	return rec, nil
 }
 
 func (e *Executor) take(rec run.Record, resumed bool) error {
 	en := &entry{id: rec.Spec.ID, stack: rec.Spec.Stack, token: rec.Token, spec: &rec.Spec, rec: rec, runner: rec.Runner,
-		started: rec.Started != nil, permitted: rec.Permitted, resumed: resumed}
+		started: rec.Started != nil, permitted: rec.Permitted, resumed: resumed, held: held(rec, resumed)}
 	live, err := openLiveLog(e.opts.LiveDir, rec.Spec.ID, rec.Spec.Limits.LogBytes)
 	if err != nil {
 		return err
@@ -185,7 +208,7 @@ func (e *Executor) take(rec run.Record, resumed bool) error {
 		return &BusyError{Stack: en.stack, RunID: busy.id}
 	}
 	e.hand[en.id], e.byStack[en.stack] = en, en
-	if !en.started {
+	if !en.started && !en.held {
 		e.waiting = append(e.waiting, en)
 	}
 	e.announce()

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"time"
 
 	"github.com/yuba-dev/yuba/internal/run"
 	"github.com/yuba-dev/yuba/internal/state"
@@ -226,8 +225,7 @@ func (e *Executor) lock(ctx context.Context, en *entry, _ run.ContinueRequest) (
 	key := stateKey(en.rec)
 	// This goes on record with the permission. Until then, after a crash, any run without a result may have its lock.
 	en.rec.LockHeld = true
-	err := e.opts.States.Lock(ctx, key, state.LockInfo{ID: en.id, Operation: "OperationTypeApply",
-		Info: "yuba run " + en.id, Who: e.opts.Holder, Version: e.opts.Version, Created: time.Now().UTC(), Path: key.SecretName()})
+	err := e.opts.States.Lock(ctx, key, e.lockInfo(en.rec))
 	if held, ok := asLocked(err); ok {
 		return refuse(run.OutcomeFailed, run.FailureLocked, held.Error()), nil
 	}

@@ -126,6 +126,9 @@ type home struct {
 	states *state.Store
 	live   string
 	stack  run.Stack
+	// shells is where people's processes hold their locks, patience how long one may take to come.
+	shells   string
+	patience time.Duration
 	// ended gets what the listener was told.
 	ended chan run.Stack
 	// permit answers for the stack controller.
@@ -150,7 +153,7 @@ func newHome(t *testing.T) *home {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { blobs.Close() })
-	h := &home{t: t, faults: &faults{}, blobs: blobs, states: state.New(apitest.Client(t), blobs), live: t.TempDir(),
+	h := &home{t: t, faults: &faults{}, blobs: blobs, states: state.New(apitest.Client(t), blobs), live: t.TempDir(), shells: t.TempDir(),
 		stack: run.Stack{Namespace: apitest.Namespace(t), Name: "vpc", UID: "uid-1"}, ended: make(chan run.Stack, 100),
 		permit: func(run.Record) (executor.Permission, error) { return executor.Permission{Go: true}, nil }}
 	h.start()
@@ -172,7 +175,7 @@ func (h *home) start() {
 		}
 	}
 	h.exec, err = executor.New(executor.Options{
-		Blobs: faultyBlobs{h.blobs, h.faults}, States: faultyStates{h.states, h.faults}, LiveDir: h.live,
+		Blobs: faultyBlobs{h.blobs, h.faults}, States: faultyStates{h.states, h.faults}, LiveDir: h.live, ShellDir: h.shells, ShellPatience: h.patience,
 		Permit: func(_ context.Context, rec run.Record, _ *run.PlanResult) (executor.Permission, error) {
 			return h.permit(rec)
 		},

@@ -101,6 +101,7 @@ func (e *Executor) settle(ctx context.Context, req run.PollRequest) {
 	e.remove = slices.DeleteFunc(e.remove, func(s run.Stack) bool { return slices.Contains(req.Removed, s) })
 	for _, en := range e.hand {
 		switch {
+		case en.held: // no runner's to say anything about
 		case slices.Contains(req.Active, en.id):
 			en.runner = req.Runner
 			// It may be queued for a server that started anew while the runner had it already.
