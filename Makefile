@@ -63,7 +63,7 @@ lint: bin/golangci-lint ## Check the code against .golangci.yml
 	bin/golangci-lint run $(PACKAGES)
 
 .PHONY: generate
-generate: bin/controller-gen ## Write what is generated: deep copies and CRDs
+generate: bin/controller-gen ## Write what is generated: deep copies, CRDs and references
 	@tools/generate
 
 .PHONY: verify

@@ -55,7 +55,7 @@ func TestCommandsOfThePagesWork(t *testing.T) {
 func findPages(t *testing.T) []page {
 	t.Helper()
 	pages := []page{{"README.md", "."}}
-	for _, pattern := range []string{"docs/*.md", "docs/how-to/*.md", "examples/*/README.md"} {
+	for _, pattern := range []string{"docs/*.md", "docs/how-to/*.md", "docs/reference/*.md", "docs/reference/cli/*.md", "examples/*/README.md"} {
 		found, err := filepath.Glob(filepath.Join("..", pattern))
 		if err != nil {
 			t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 
 // Annotations of stacks.
 const (
-	// AnnotationReconcile asks for a pass at once whenever its value changes.
+	// AnnotationReconcile asks for a pass at once whenever its value changes. Flux's tools set it, too.
 	AnnotationReconcile = meta.ReconcileRequestAnnotation
 	// AnnotationBreakTheGlass holds the stack for work by hand while it is set.
 	AnnotationBreakTheGlass = "break-the-glass.tf-controller/requestedAt"
@@ -23,15 +23,19 @@ const (
 const (
 	// Finalizer keeps a stack until what its deletion demands is done.
 	Finalizer = "finalizers.tf.contrib.fluxcd.io"
-	// DependencyFinalizerPrefix and the name of a stack keep the stacks that it depends on.
+	// DependencyFinalizerPrefix: with the name of a stack behind it, keeps the stacks that this one depends on.
 	DependencyFinalizerPrefix = "tf.dependency.of."
 )
 
 // Labels that tofu-controller and its branch planner set.
 const (
-	LabelRunner          = "infra.contrib.fluxcd.io/terraform"
-	LabelBranchPlanner   = "infra.weave.works/branch-planner"
-	LabelPullRequestID   = "infra.weave.works/pr-id"
+	// LabelRunner: Pods of runs have it, with the name of their stack.
+	LabelRunner = "infra.contrib.fluxcd.io/terraform"
+	// LabelBranchPlanner: stacks have it that tofu-controller's branch planner made for a pull request.
+	LabelBranchPlanner = "infra.weave.works/branch-planner"
+	// LabelPullRequestID: such stacks have it, with the number of the pull request.
+	LabelPullRequestID = "infra.weave.works/pr-id"
+	// LabelPrimaryResource: such stacks have it, with the name of the stack that they are a copy of.
 	LabelPrimaryResource = "infra.weave.works/primary-resource"
 )
 
