@@ -33,6 +33,16 @@ func (j *job) applyPlan(ctx context.Context) error {
 	}
 	c := command{step: run.StepApply, states: j.spec.Backend.Kind == run.BackendManaged, reserve: outputReserve + 3*j.stateSize()}
 	c.args = append([]string{"apply", "-json", "-input=false", "-no-color"}, j.parallelism()...)
+	if j.space.own {
+		c.args = append(c.args, j.lockArgs(false)...)
+	}
+	if j.space.tool.comparesVariables() {
+		varFiles, err := j.checkedVarFiles()
+		if err != nil {
+			return err
+		}
+		c.args = append(c.args, varFiles...)
+	}
 	c.args = append(c.args, j.space.planPath())
 	if err := j.beginApply(); err != nil {
 		return err

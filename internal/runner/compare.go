@@ -6,6 +6,9 @@ package runner
 import (
 	"context"
 	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
 
 	"github.com/yuba-dev/yuba/internal/plan"
 	"github.com/yuba-dev/yuba/internal/run"
@@ -18,7 +21,10 @@ func (j *job) compareWithWorld(ctx context.Context) error {
 		return err
 	}
 	second := filepath.Join(j.space.base, planDir, "now")
-	c := j.planCommand(second)
+	c, err := j.planCommand(second)
+	if err != nil {
+		return err
+	}
 	stream, e, err := j.tofu(ctx, c)
 	if err != nil {
 		return err
@@ -58,6 +64,36 @@ const staleSummary = "Saved plan is stale"
 
 // lockSummary is theirs for a state that somebody else has locked.
 const lockSummary = "Error acquiring the state lock"
+
+// lockField finds the lines of a lock that the tool describes.
+var lockField = regexp.MustCompile(`(?m)^\s+(ID|Operation|Who|Created): +(.*\S)`)
+
+// lockIn reads the lock that was in the way; nil when no error tells of one.
+func lockIn(stream *plan.Stream) *run.Lock {
+	for _, d := range stream.Errors() {
+		_, info, found := strings.Cut(d.Detail, "Lock Info:")
+		if d.Summary != lockSummary || !found {
+			continue
+		}
+		lock := &run.Lock{}
+		for _, field := range lockField.FindAllStringSubmatch(info, -1) {
+			switch field[1] {
+			case "ID":
+				lock.ID = field[2]
+			case "Operation":
+				lock.Operation = field[2]
+			case "Who":
+				lock.Who = field[2]
+			case "Created":
+				lock.Created, _ = time.Parse("2006-01-02 15:04:05.999999999 -0700 MST", field[2]) // a tool may write it otherwise
+			}
+		}
+		if lock.ID != "" {
+			return lock
+		}
+	}
+	return nil
+}
 
 // classify tells kinds of failures apart, by what the diagnostics carry and not by their prose.
 func classify(stream *plan.Stream) run.Failure {

@@ -28,14 +28,17 @@ func (w *workspace) environment(spec *run.Spec) []string {
 		"HOME": filepath.Join(w.base, homeDir), "TMPDIR": w.temp, "LANG": "C.UTF-8",
 		"TF_IN_AUTOMATION": "1", "TF_INPUT": "0", "CHECKPOINT_DISABLE": "1",
 		"TF_CLI_CONFIG_FILE": filepath.Join(w.base, cliConfigName),
-		"TF_WORKSPACE":       w.named,
+	}
+	// A backend of the stack's own may have no workspace "default", as a cloud whose block names another.
+	if !w.own || w.named != "default" {
+		own["TF_WORKSPACE"] = w.named
 	}
 	env := make([]string, 0, len(own)+len(spec.Env))
 	for name, value := range own {
 		env = append(env, name+"="+value)
 	}
 	for _, e := range spec.Env {
-		if _, taken := own[e.Name]; !taken && e.Name != "" && e.Name != "TF_DATA_DIR" && !strings.ContainsAny(e.Name, "=\x00") && !strings.Contains(e.Value, "\x00") {
+		if _, taken := own[e.Name]; !taken && e.Name != "" && e.Name != "TF_DATA_DIR" && e.Name != "TF_WORKSPACE" && !strings.ContainsAny(e.Name, "=\x00") && !strings.Contains(e.Value, "\x00") {
 			env = append(env, e.Name+"="+e.Value)
 		}
 	}
@@ -43,28 +46,7 @@ func (w *workspace) environment(spec *run.Spec) []string {
 	return env
 }
 
-// cliConfigName is beside, not in, what tofu can write.
-const cliConfigName = "tofu.rc"
-
-// cliConfig makes tofu look for providers in the mirror first. A provider that is there is looked for nowhere else, so
-// that it installs without a network.
-func cliConfig(mirror string) (string, error) {
-	providers, err := mirrored(mirror)
-	if err != nil {
-		return "", err
-	}
-	var b strings.Builder
-	b.WriteString("disable_checkpoint = true\n")
-	if len(providers) == 0 {
-		return b.String(), nil
-	}
-	list := strings.Join(providers, ", ")
-	fmt.Fprintf(&b, "provider_installation {\n  filesystem_mirror {\n    path    = %s\n    include = [%s]\n  }\n  direct {\n    exclude = [%s]\n  }\n}\n",
-		hclString(mirror), list, list)
-	return b.String(), nil
-}
-
-// mirrored lists the providers of a mirror, HOST/NAMESPACE/TYPE, quoted.
+// mirrored lists the providers of a mirror, HOST/NAMESPACE/TYPE.
 func mirrored(mirror string) ([]string, error) {
 	if mirror == "" {
 		return nil, nil
@@ -82,7 +64,7 @@ func mirrored(mirror string) ([]string, error) {
 		if err != nil {
 			return nil, fmt.Errorf("look into the provider mirror %s: %w", mirror, err)
 		}
-		out = append(out, hclString(relative))
+		out = append(out, filepath.ToSlash(relative))
 	}
 	return out, nil
 }

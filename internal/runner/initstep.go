@@ -42,15 +42,25 @@ func (j *job) init(ctx context.Context) error {
 	if j.spec.Upgrade {
 		args = append(args, "-upgrade")
 	}
+	settings, removeSettings, err := j.placeSettings()
+	if err != nil {
+		return err
+	}
+	defer removeSettings()
+	args = append(args, settings...)
 	j.log.note("Init: %s %s", w.tool.name, w.tool.version)
-	if !w.own { // where the state was kept before is nothing to ask about: it is here
-		if err := w.forgetBackend(); err != nil {
-			return err
-		}
+	switch {
+	case !w.own: // where the state was kept before is nothing to ask about: it is here
+		err = w.forgetBackend()
+	case w.named == "default": // an earlier run may have selected another one
+		err = w.remove(dataDirTF + "/environment")
+	}
+	if err != nil {
+		return err
 	}
 	// init refuses a selected workspace that does not exist yet, unless it is the local backend's or the only one.
 	unselected := w.own && w.named != "default"
-	err := j.initCommand(ctx, unselected, args...)
+	err = j.initCommand(ctx, unselected, args...)
 	if errors.Is(err, errOtherBackend) {
 		j.log.note("Init: again, with the new backend alone")
 		if err := w.forgetBackend(); err != nil {
@@ -62,11 +72,43 @@ func (j *job) init(ctx context.Context) error {
 		return err
 	}
 	if unselected {
-		if err := j.initCommand(ctx, true, "workspace", "select", "-or-create", "-no-color", w.named); err != nil {
+		if err := j.selectWorkspace(ctx); err != nil {
 			return err
 		}
 	}
 	return j.recordInit(want)
+}
+
+func (j *job) selectWorkspace(ctx context.Context) error {
+	err := j.initCommand(ctx, true, "workspace", "select", "-or-create", "-no-color", j.space.named)
+	var f *failure
+	if errors.As(err, &f) && f.outcome == "" && (f.class == "" || f.class == run.FailureTool || f.class == run.FailureConfiguration) {
+		return failed(run.FailureWorkspace, "select the workspace %s: %w", j.space.named, err)
+	}
+	return err
+}
+
+// forceUnlock breaks the lock of an own backend. One that is gone or another's by now is for the plan to find.
+func (j *job) forceUnlock(ctx context.Context) error {
+	if !j.space.own {
+		return nil
+	}
+	c := command{step: run.StepInit, args: []string{"force-unlock", "-force", "-no-color", j.spec.ForceUnlock}}
+	stream, e, err := j.tofu(ctx, c)
+	if err != nil {
+		return err
+	}
+	err = j.verdict(c, stream, e, 0)
+	var f *failure
+	if errors.As(err, &f) && (f.outcome != "" || f.class == run.FailureLimit || f.class == run.FailureKilled) {
+		return err
+	}
+	if err != nil {
+		j.warn("the lock %s was not broken: %v", j.spec.ForceUnlock, err)
+		return nil
+	}
+	j.log.note("Broke the lock %s", j.spec.ForceUnlock)
+	return nil
 }
 
 // initCommand runs one process of the init step, without a workspace in its environment when unselected.
@@ -108,6 +150,10 @@ func (j *job) initDigest() string {
 	hash := sha256.New()
 	for _, part := range []any{j.spec.Artifact.Digest, w.module, j.spec.Backend, j.spec.LockFile, w.tool.identity, w.named, j.spec.Variables, env, config} {
 		text, _ := json.Marshal(part) // plain values; a variable that is no JSON failed before
+		fmt.Fprintf(hash, "%d:%s", len(text), text)
+	}
+	if len(j.spec.Files) > 0 {
+		text := mustJSON(j.spec.Files)
 		fmt.Fprintf(hash, "%d:%s", len(text), text)
 	}
 	return hex.EncodeToString(hash.Sum(nil))

@@ -5,10 +5,13 @@ package runner
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/yuba-dev/yuba/internal/run"
 )
@@ -21,6 +24,9 @@ const (
 	minSecret      = 3
 	minSecretPart  = 4
 	minSecretDigit = 6
+	// minSecretLine is for lines of files, minSecretEncoded for values whose base64 form is looked for.
+	minSecretLine    = 12
+	minSecretEncoded = 8
 )
 
 // masker replaces a run's secret values in text that leaves the run. The zero masker masks nothing.
@@ -44,6 +50,15 @@ func newMasker(spec *run.Spec) *masker {
 				addJSON(found, json.RawMessage(e.Value), false)
 			}
 		}
+	}
+	for _, f := range spec.Files {
+		if f.Secret {
+			addFile(found, f.Content)
+		}
+	}
+	addAssigned(found, string(spec.CLIConfig))
+	for _, text := range spec.Secrets {
+		addText(found, text, minSecret)
 	}
 	return maskerOf(found)
 }
@@ -119,7 +134,46 @@ func addJSON(found map[string]bool, raw json.RawMessage, whole bool) {
 	walk(value, least)
 }
 
-// addText adds a text, its lines, and how JSON and HCL would quote it.
+// assigned finds what a file gives to a name that is one of a secret, as token = "…" does and "token": "…".
+var assigned = regexp.MustCompile(`(?i)[\w.-]*(?:token|password|passwd|secret|credential|key)[\w.-]*"?(?:[ \t]*[=:][ \t]*"((?:[^"\\]|\\.)*)"|(?:[ \t]*[=:][ \t]*|[ \t]+)([^\s"=:][^\s"]*))`)
+
+// addAssigned adds the secrets that a file of settings names as such.
+func addAssigned(found map[string]bool, text string) {
+	for _, m := range assigned.FindAllStringSubmatch(text, -1) {
+		value := m[1] + m[2]
+		if unquoted, err := strconv.Unquote(`"` + m[1] + `"`); err == nil && m[2] == "" {
+			value = unquoted
+		}
+		addText(found, value, minSecretDigit)
+	}
+}
+
+// addFile adds the content of a file: the whole, long lines, and what it names as secret. Short lines are of every file
+// of its kind.
+func addFile(found map[string]bool, content []byte) {
+	text := string(content)
+	for _, encoded := range encodings(text) {
+		found[encoded] = true
+	}
+	if !utf8.Valid(content) {
+		return
+	}
+	if json.Valid(content) {
+		addJSON(found, content, false)
+	}
+	addAssigned(found, text)
+	if whole := strings.TrimSpace(text); !strings.Contains(whole, "\n") {
+		addText(found, whole, minSecretPart)
+		return
+	}
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); len(line) >= minSecretLine && !strings.HasPrefix(line, "-----") {
+			addText(found, line, minSecretLine)
+		}
+	}
+}
+
+// addText adds a text, its lines, how JSON and HCL would quote it, and its base64 forms.
 func addText(found map[string]bool, text string, least int) {
 	add := func(s string, least int) {
 		switch s = strings.TrimSpace(s); {
@@ -129,14 +183,33 @@ func addText(found map[string]bool, text string, least int) {
 			for _, quoted := range quotings(s) {
 				found[quoted] = true
 			}
+			for _, encoded := range encodings(s) {
+				found[encoded] = true
+			}
 		}
 	}
 	add(text, least)
+	for _, encoded := range encodings(text) { // with the white space at its ends
+		found[encoded] = true
+	}
 	if strings.Contains(text, "\n") {
 		for line := range strings.Lines(text) {
 			add(line, minSecretPart)
 		}
 	}
+}
+
+// encodings are the base64 forms of a text that is long enough to be told by them: with padding or without, for URLs or
+// not.
+func encodings(s string) []string {
+	if len(s) < minSecretEncoded {
+		return nil
+	}
+	var out []string
+	for _, encoding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
+		out = append(out, encoding.EncodeToString([]byte(s)), encoding.WithPadding(base64.StdPadding).EncodeToString([]byte(s)))
+	}
+	return out
 }
 
 // quotings are the ways a text may be written inside of quotes: JSON with and without HTML escapes, Go and HCL.

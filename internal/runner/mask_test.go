@@ -20,6 +20,9 @@ func TestMasker(t *testing.T) {
 	env := func(value string) *run.Spec {
 		return &run.Spec{Env: []run.EnvVar{{Name: "E", Value: value, Secret: true}}}
 	}
+	file := func(content string) *run.Spec {
+		return &run.Spec{Files: []run.File{{Content: []byte(content), Secret: true}}}
+	}
 	cases := map[string]struct {
 		spec     *run.Spec
 		in, want string
@@ -42,6 +45,20 @@ func TestMasker(t *testing.T) {
 		"a value that is no secret stays":              {&run.Spec{Env: []run.EnvVar{{Name: "A", Value: "abcd"}}}, "abcd", "abcd"},
 		"JSON without a secret stays byte for byte":    {secret(`"hunter2"`), `{"b": 1, "a":"\u003c"}`, `{"b": 1, "a":"\u003c"}`},
 		"names of an object are masked below the top":  {secret(`"hunter2"`), `{"m":{"hunter2":1}}`, `{"m":{"(sensitive)":1}}`},
+		"base64 of a value":                            {secret(`"hunter2-hunter2"`), `a aHVudGVyMi1odW50ZXIy b`, "a (sensitive) b"},
+		"base64 with and without padding":              {env("hunter2-hunter"), "aHVudGVyMi1odW50ZXI= aHVudGVyMi1odW50ZXI", "(sensitive) (sensitive)"},
+		"base64 for URLs":                              {env("\xff\xfe?>hunter2"), "__4_Pmh1bnRlcjI //4/Pmh1bnRlcjI=", "(sensitive) (sensitive)"},
+		"base64 of a value and the newline at its end": {env("hunter2-hunter2\n"), "aHVudGVyMi1odW50ZXIyCg==", "(sensitive)"},
+		"base64 of a short value stays":                {env("hunter2"), "aHVudGVyMg== hunter2", "aHVudGVyMg== (sensitive)"},
+		"long lines of a file, not short ones":         {file("kind: Conf\nclient-key-data: MIIabcdef\n"), "kind: Conf; client-key-data: MIIabcdef; MIIabcdef", "kind: Conf; (sensitive); (sensitive)"},
+		"a file of one line":                           {file("t0ken-x\n"), "is t0ken-x", "is (sensitive)"},
+		"what a file names as secret":                  {file("machine x login me password hunter2-x\nother=plain-text\n"), "hunter2-x plain-text", "(sensitive) plain-text"},
+		"strings of a JSON file":                       {file(`{"private_key":"one-secret","n":{"x":"two-secret"}}`), "one-secret two-secret", "(sensitive) (sensitive)"},
+		"base64 of a file of any bytes":                {file("\x00\xff\x01binary"), "AP8BYmluYXJ5", "(sensitive)"},
+		"a file that is no secret stays":               {&run.Spec{Files: []run.File{{Content: []byte("plain-text")}}}, "plain-text", "plain-text"},
+		"tokens of the tool's configuration":           {&run.Spec{CLIConfig: []byte("credentials \"a.example\" {\n  token = \"t0ken-\\\"x\"\n}\nplugin_cache_dir = \"/cache-dir\"")}, `t0ken-"x of a.example in /cache-dir`, "(sensitive) of a.example in /cache-dir"},
+		"tokens of it as JSON":                         {&run.Spec{CLIConfig: []byte(`{"credentials":{"a":{"token":"t0ken-y"}}}`)}, "t0ken-y", "(sensitive)"},
+		"other texts that are secret":                  {&run.Spec{Secrets: []string{"state-pw", "x"}}, "state-pw x", "(sensitive) x"},
 		"a value that is not valid UTF-8 cannot break": {env("a\xffbcd"), "x a\xffbcd", "x (sensitive)"},
 	}
 	for name, c := range cases {

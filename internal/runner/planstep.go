@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/yuba-dev/yuba/internal/plan"
 	"github.com/yuba-dev/yuba/internal/run"
@@ -23,10 +24,12 @@ import (
 const maxDrift = 100
 
 // planCommand is the call that plans what the spec says.
-func (j *job) planCommand(out string) command {
+func (j *job) planCommand(out string) (command, error) {
 	args := []string{"plan", "-json", "-input=false", "-no-color", "-detailed-exitcode", "-out=" + out}
 	if j.spec.Backend.Kind == run.BackendManaged {
 		args = append(args, "-lock=false") // the state is a snapshot that nobody else writes to
+	} else {
+		args = append(args, j.lockArgs(j.spec.NoPlanLock)...)
 	}
 	if j.spec.Destroy {
 		args = append(args, "-destroy")
@@ -34,7 +37,19 @@ func (j *job) planCommand(out string) command {
 	for _, target := range j.spec.Targets {
 		args = append(args, "-target="+target)
 	}
-	return command{step: run.StepPlan, args: append(args, j.parallelism()...)}
+	varFiles, err := j.checkedVarFiles()
+	return command{step: run.StepPlan, args: slices.Concat(args, j.parallelism(), varFiles)}, err
+}
+
+// lockArgs say how to treat the lock of an own backend.
+func (j *job) lockArgs(without bool) []string {
+	switch timeout := time.Duration(j.spec.LockTimeout); {
+	case without:
+		return []string{"-lock=false"}
+	case timeout > 0:
+		return []string{"-lock-timeout=" + timeout.String()}
+	}
+	return nil
 }
 
 func (j *job) parallelism() []string {
@@ -46,7 +61,10 @@ func (j *job) parallelism() []string {
 
 // plan makes the plan and says what it would change.
 func (j *job) plan(ctx context.Context) error {
-	c := j.planCommand(j.space.planPath())
+	c, err := j.planCommand(j.space.planPath())
+	if err != nil {
+		return err
+	}
 	stream, e, err := j.tofu(ctx, c)
 	if err != nil {
 		return err

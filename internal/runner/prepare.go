@@ -124,11 +124,14 @@ func (j *job) placeFiles(context.Context) error {
 			return err
 		}
 	}
-	config, err := cliConfig(j.opts.ProviderMirror)
+	config, err := cliConfig(j.opts.ProviderMirror, j.spec.CLIConfig)
 	if err != nil {
 		return err
 	}
-	return w.write(cliConfigName, []byte(config))
+	if err := w.write(cliConfigName, config); err != nil {
+		return err
+	}
+	return j.placeMapped()
 }
 
 // placeState puts the current state where the local backend looks for it. A stack with a backend of its own has none.

@@ -46,6 +46,9 @@ func (j *job) steps() []step {
 	// The state comes after init, which would offer to move the state of a workspace other than default that it finds
 	// into the backend that it configures.
 	list := []step{{run.StepPrepare, j.prepare}, {run.StepInit, j.init}, {run.StepPrepare, j.placeState}}
+	if j.spec.ForceUnlock != "" {
+		list = append(list, step{run.StepInit, j.forceUnlock})
+	}
 	switch {
 	case j.spec.Operation != run.OperationApply:
 		list = append(list, step{run.StepPlan, j.plan})

@@ -166,6 +166,7 @@ func (j *job) verdict(c command, stream *plan.Stream, e exit, good ...int) error
 	case e.signal != 0:
 		return &failure{class: run.FailureKilled, outcome: outcome, err: fmt.Errorf("%s was killed by signal %d (%s), which Yuba did not send%s", name, int(e.signal), e.signal, detail(stream))}
 	case len(stream.Errors()) > 0:
+		j.result.Lock = lockIn(stream)
 		return &failure{class: classify(stream), err: errors.New(stream.Errors().Error())}
 	default:
 		return &failure{class: run.FailureTool, err: fmt.Errorf("%s ended with exit code %d%s", name, e.code, detail(stream))}

@@ -136,6 +136,13 @@ func (t tool) jsonInit() bool {
 	return version.Major() > 1 || version.Minor() >= since
 }
 
+// comparesVariables reports whether apply holds the variables it finds against those of a saved plan, as tofu does since
+// 1.8. It must then be given the files that plan was given, which other tools refuse.
+func (t tool) comparesVariables() bool {
+	version, err := semver.NewVersion(t.version)
+	return err == nil && t.name == "tofu" && !version.LessThan(semver.MustParse("1.8.0-0"))
+}
+
 // check compares with what is wanted.
 func (t tool) check(want run.Tool) error {
 	if err := CheckVersion(t.path, t.version); err != nil {

@@ -66,6 +66,10 @@ type workspaceRecord struct {
 	HasLockFile bool `json:"hasLockFile,omitempty"`
 	// Module is the root module whose files are in the tree.
 	Module string `json:"module,omitempty"`
+	// Placed are the files that came with the last run, until they are removed.
+	Placed []string `json:"placed,omitempty"`
+	// Settings is true while init remembers settings of the backend that came with a run.
+	Settings bool `json:"settings,omitempty"`
 }
 
 // workspaceBase is the stack's directory.
@@ -204,6 +208,9 @@ func (w *workspace) remove(names ...string) error {
 	return nil
 }
 
+// errNotDir is what removing says of a file whose directory is none any more.
+var errNotDir = unix.ENOTDIR
+
 // stateFiles are what the local backend writes beside the root module.
 var stateFiles = []string{
 	stateName, stateName + ".backup", statesName, erroredName, erroredName + ".backup", ".terraform.tfstate.lock.info",
@@ -222,7 +229,8 @@ func (w *workspace) clearSecrets() error {
 
 // cleanUp removes what holds secrets, after the states are in the spool.
 func (w *workspace) cleanUp(temp string) {
-	_ = w.clearSecrets() // prepare removes what is left and reports
+	// Prepare removes what is left and reports.
+	_ = errors.Join(w.clearSecrets(), w.removePlaced(), w.forgetSettings(), w.root.Remove(cliConfigName))
 	_ = w.root.RemoveAll(planDir)
 	if temp != "" && strings.HasPrefix(temp, tempPrefix) {
 		_ = os.RemoveAll(temp)
