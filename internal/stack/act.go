@@ -198,14 +198,14 @@ func (r *Reconciler) spec(p *pass) run.Spec {
 	obj, c := p.obj, p.config
 	limits := r.Limits
 	limits.Grace = run.Duration(max(time.Duration(limits.Grace), obj.GetGracePeriod()))
-	s := run.Spec{Stack: p.stack, Artifact: c.program.artifact, Path: cleanDir(obj.Spec.Path),
-		Workspace: obj.WorkspaceName(), Backend: c.backend, Variables: c.variables, Env: c.env,
+	s := run.Spec{Stack: p.stack, Path: cleanDir(obj.Spec.Path), Workspace: obj.WorkspaceName(),
 		Targets: obj.Spec.Targets, Parallelism: obj.Spec.Parallelism, RefreshOnApply: obj.Spec.RefreshBeforeApply,
 		Limits: limits,
 		// New providers are looked for when the program or its object changed, or when somebody asks.
 		Upgrade: obj.UpgradesOnInit() && (obj.Status.LastPlannedRevision != c.program.artifact.Revision ||
 			obj.Status.LastPlannedGeneration != obj.Generation || p.facts.Stack.Requested != p.facts.Stack.Handled),
 		ReadOutputs: obj.KeepsOwnState() || usesEncryption(c)}
+	c.into(&s)
 	if t := obj.Spec.Tool; t != nil {
 		s.Tool = run.Tool{Name: t.Name, Version: t.Version}
 	}

@@ -148,7 +148,7 @@ func (r *Reconciler) gatherConfiguration(ctx context.Context, p *pass) error {
 		return err
 	}
 	p.facts.Source = decide.Source{Ready: true, Revision: prog.artifact.Revision}
-	in, err := inputs.Resolve(ctx, getter{r.Reader}, p.obj.Namespace, &p.obj.Spec)
+	in, err := inputs.Resolve(ctx, getter{r.Reader}, p.obj.Namespace, &p.obj.Spec, inputs.AllowCrossNamespace(r.AllowCrossNamespace))
 	var config *configuration
 	if err == nil {
 		config, err = configure(p.obj, prog, in)
@@ -162,7 +162,7 @@ func (p *pass) conclude(prog *program, config *configuration, err error) error {
 	var problem *configProblem
 	switch {
 	case errors.As(err, &missing):
-		p.facts.Inputs = decide.Inputs{Problem: missing.Error(), Reason: infrav1.ReasonVarsGenerationFailed}
+		p.facts.Inputs = decide.Inputs{Problem: missing.Error(), Reason: inputReasons[missing.Part()]}
 	case errors.As(err, &problem):
 		p.facts.Inputs = decide.Inputs{Problem: problem.message, Reason: problem.reason}
 	case err != nil:

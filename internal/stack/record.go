@@ -226,6 +226,8 @@ func failureReason(r *run.Result) string {
 		return infrav1.ReasonNewFailed
 	case r.Class == run.FailureSource:
 		return infrav1.ReasonArtifactFailed
+	case r.Class == run.FailureWorkspace:
+		return infrav1.ReasonSelectWorkspaceFailed
 	case r.Class == run.FailureLocked:
 		return infrav1.ReasonLockHeld
 	case r.Class == run.FailureStalePlan:

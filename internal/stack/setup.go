@@ -4,7 +4,9 @@
 package stack
 
 import (
+	"cmp"
 	"context"
+	"slices"
 
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -84,13 +86,29 @@ func references(t *infrav1.Terraform) []string {
 	for _, v := range spec.VarsFrom {
 		add(v.Kind, t.Namespace, v.Name)
 	}
+	for _, b := range spec.BackendConfigsFrom {
+		add(b.Kind, t.Namespace, b.Name)
+	}
+	for _, s := range spec.ReadInputsFromSecrets {
+		add("Secret", t.Namespace, s.Name)
+	}
+	for _, f := range spec.FileMappings {
+		add("Secret", t.Namespace, f.SecretRef.Name)
+	}
+	if ref := spec.CliConfigSecretRef; ref != nil {
+		add("Secret", cmp.Or(ref.Namespace, t.Namespace), ref.Name)
+	}
 	for _, v := range spec.Vars {
 		addValueFrom(add, t.Namespace, v.ValueFrom)
 	}
-	for _, e := range spec.Env {
+	env, envFrom := spec.Env, spec.EnvFrom
+	if pod := spec.RunnerPodTemplate; pod != nil {
+		env, envFrom = slices.Concat(pod.Spec.Env, env), slices.Concat(pod.Spec.EnvFrom, envFrom)
+	}
+	for _, e := range env {
 		addValueFrom(add, t.Namespace, e.ValueFrom)
 	}
-	for _, e := range spec.EnvFrom {
+	for _, e := range envFrom {
 		if e.SecretRef != nil {
 			add("Secret", t.Namespace, e.SecretRef.Name)
 		}
