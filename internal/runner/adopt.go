@@ -23,25 +23,33 @@ func (r *runner) adoptAll(ctx context.Context) error {
 		return fmt.Errorf("look for runs of the runner before: %w", err)
 	}
 	for _, entry := range entries {
-		j := r.newJob(entry.Name(), "")
-		j.token = j.spool.token()
-		known, err := j.spool.readJSON(specFile, &j.spec)
-		if err != nil {
-			return fmt.Errorf("take over run %s: %w", j.id, err)
+		if _, err := r.adoptLeft(ctx, entry.Name()); err != nil {
+			return err
 		}
-		if !known { // it died before it knew what to do
-			j.discardUnknown()
-			continue
-		}
-		if j.journal, err = j.spool.readJournal(); err != nil {
-			return fmt.Errorf("take over run %s: %w", j.id, err)
-		}
-		// Before any new run is asked for: what tofu left in the working directory may be all there is of a state.
-		j.claim = r.workspaces.try(j.workspaceBase())
-		r.opts.Log.Info("taking over a run of the runner before", "run", j.id, "stack", j.spec.Stack.String())
-		r.begin(j, func() { j.adopt(ctx) })
 	}
 	return nil
+}
+
+// adoptLeft takes over what is left of one run, false when that is nothing.
+func (r *runner) adoptLeft(ctx context.Context, id string) (bool, error) {
+	j := r.newJob(id, "")
+	j.token = j.spool.token()
+	known, err := j.spool.readJSON(specFile, &j.spec)
+	if err != nil {
+		return false, fmt.Errorf("take over run %s: %w", j.id, err)
+	}
+	if !known { // it died before it knew what to do
+		j.discardUnknown()
+		return false, nil
+	}
+	if j.journal, err = j.spool.readJournal(); err != nil {
+		return false, fmt.Errorf("take over run %s: %w", j.id, err)
+	}
+	// Before any new run is asked for: what tofu left in the working directory may be all there is of a state.
+	j.claim = r.workspaces.try(j.workspaceBase())
+	r.opts.Log.Info("taking over a run of the runner before", "run", j.id, "stack", j.spec.Stack.String())
+	r.begin(j, func() { j.adopt(ctx) })
+	return true, nil
 }
 
 // adopt brings a run of a runner before to its end.
@@ -94,6 +102,9 @@ func (j *job) mayHaveApplied() bool {
 		return false
 	}
 	_, err := os.Stat(j.spool.path(string(run.StepApply) + ".out"))
+	if c := j.spec.StateChange; c != nil && c.Preview { // it may have been tried on the copy that lies here
+		return false
+	}
 	return j.journal.ApplyStarted || j.journal.Initial != "" || err == nil
 }
 
@@ -118,6 +129,9 @@ func (j *job) takeOver(ctx context.Context) error {
 	j.space = space
 	j.space.tool, j.space.temp = found, j.journal.TempDir
 	j.space.env = j.space.environment(&j.spec)
+	if j.spec.Operation == run.OperationShell {
+		return j.takeOverShell()
+	}
 	p := j.survivor()
 	if !j.journal.ApplyStarted || p != nil && p.step != run.StepApply {
 		return j.giveUp(p)
@@ -225,5 +239,8 @@ func (j *job) awaitApply(p *process) error {
 	stream := f.end()
 	j.apply = stream
 	j.takeWarnings(stream)
+	if j.spec.Operation == run.OperationState {
+		return j.judgeChange(command{step: run.StepApply}, stream, e)
+	}
 	return j.judgeApply(command{step: run.StepApply}, stream, e)
 }

@@ -28,6 +28,9 @@ var sandboxPath string
 func TestMain(m *testing.M) { os.Exit(testMain(m)) }
 
 func testMain(m *testing.M) int {
+	if text := os.Getenv(envShell); text != "" {
+		return playPerson(text)
+	}
 	if text := os.Getenv(envRunner); text != "" {
 		var opts Options
 		if err := json.Unmarshal([]byte(text), &opts); err != nil {

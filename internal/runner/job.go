@@ -48,6 +48,8 @@ type job struct {
 	rescuedState []byte
 	// logStart is how long the log was when the running process was started.
 	logStart int64
+	// terminal is the person's whose shell this is, nil for all other runs.
+	terminal *Terminal
 }
 
 func (r *runner) newJob(id, token string) *job {

@@ -146,7 +146,7 @@ func TestToolThatDoesNotFitIsSaid(t *testing.T) {
 
 func TestToolThatIsNotInstalledIsSaid(t *testing.T) {
 	box := &toolbox{standard: "/nowhere/tofu", search: t.TempDir(), known: map[string]tool{}}
-	if _, err := box.find(context.Background(), run.Tool{Name: "terraform"}); err == nil || !strings.Contains(err.Error(), "find the tool terraform") {
+	if _, err := box.find(context.Background(), run.Tool{Name: "terraform"}); err == nil || !strings.Contains(err.Error(), "the stack wants terraform, and no tool at all is installed") {
 		t.Errorf("%v", err)
 	}
 }

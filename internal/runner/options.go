@@ -21,6 +21,8 @@ type Options struct {
 	// Tofu is the program to run, Sandbox the yuba-sandbox that confines it.
 	Tofu    string
 	Sandbox string
+	// Tools is a directory with other versions of the tool, side by side; it need not exist.
+	Tools string
 	// Capacity is how many runs are executed at once; 0 means 2.
 	Capacity int
 	Log      *slog.Logger
@@ -57,12 +59,15 @@ func (o Options) withDefaults() (Options, error) {
 		}
 		*path = absolute
 	}
-	if o.ProviderMirror != "" {
-		absolute, err := filepath.Abs(o.ProviderMirror)
+	for _, path := range []*string{&o.ProviderMirror, &o.Tools} {
+		if *path == "" {
+			continue
+		}
+		absolute, err := filepath.Abs(*path)
 		if err != nil {
 			return o, fmt.Errorf("start the runner: %w", err)
 		}
-		o.ProviderMirror = absolute
+		*path = absolute
 	}
 	return o, nil
 }

@@ -26,7 +26,7 @@ func (j *job) prepare(ctx context.Context) error {
 		return failed("", "carry out the run: it is of version %d, this runner understands %d", j.spec.Protocol, run.ProtocolVersion)
 	}
 	found, err := j.tools.find(ctx, j.spec.Tool)
-	j.result.ToolVersion = found.version
+	j.result.ToolVersion, j.result.ToolName = found.version, found.name
 	if err != nil {
 		return err
 	}

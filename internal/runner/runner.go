@@ -75,10 +75,7 @@ func Run(ctx context.Context, opts Options) error {
 		return nil
 	}
 	defer lock.Unlock() //nolint:errcheck // the end of the process unlocks, too
-	r := &runner{
-		opts: opts, id: run.NewID(time.Now()), server: newServer(opts.Dir, opts.Version), workspaces: newLocks(),
-		tools: &toolbox{standard: opts.Tofu, search: systemPath, known: map[string]tool{}}, active: map[string]*job{}, finished: make(chan struct{}, 1), leaving: make(chan struct{}),
-	}
+	r := newRunner(opts)
 	if r.confined, r.unconfinedWhy, err = probeSandbox(opts.Sandbox); err != nil {
 		return err
 	}
@@ -299,7 +296,7 @@ func (r *runner) obey(ctx context.Context, response run.PollResponse) {
 		go r.removeWorkspaces(response.Remove)
 	}
 	for _, a := range response.Runs {
-		if byID[a.ID] == nil && validID(a.ID) {
+		if byID[a.ID] == nil && validID(a.ID) && !r.adoptShell(ctx, a.ID) {
 			j := r.newJob(a.ID, a.Token)
 			j.given = a.Spec
 			r.begin(j, func() { j.execute(ctx) })

@@ -50,6 +50,10 @@ func (j *job) steps() []step {
 		list = append(list, step{run.StepInit, j.forceUnlock})
 	}
 	switch {
+	case j.spec.Operation == run.OperationState:
+		return append(list, j.stateSteps()...)
+	case j.spec.Operation == run.OperationShell:
+		return append(list, j.shellSteps()...)
 	case j.spec.Operation != run.OperationApply:
 		list = append(list, step{run.StepPlan, j.plan})
 		if j.spec.Describe {

@@ -26,6 +26,8 @@ import (
 type command struct {
 	step run.Step
 	args []string
+	// title is what messages call the command; empty for the step's name.
+	title string
 	// capture receives standard output instead of the log: documents, which hold what no log may.
 	capture *bounded
 	// unselected leaves the workspace out of the environment.
@@ -146,7 +148,7 @@ func (j *job) addCPU(step run.Step, cpu time.Duration) {
 
 // verdict turns the end of a process into an error, nil when its code is among the good ones.
 func (j *job) verdict(c command, stream *plan.Stream, e exit, good ...int) error {
-	name := j.space.tool.name + " " + string(c.step)
+	name := j.space.tool.name + " " + orText(c.title, string(c.step))
 	for _, code := range good {
 		if e.signal == 0 && e.code == code {
 			return nil

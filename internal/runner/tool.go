@@ -10,9 +10,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/Masterminds/semver/v3"
@@ -44,56 +42,6 @@ type tool struct {
 	identity string // changes when the file does
 }
 
-// toolbox remembers the versions of the programs it was asked for.
-type toolbox struct {
-	standard string
-	// search is where other tools are looked for, a list as in PATH.
-	search string
-	mu     sync.Mutex
-	known  map[string]tool // by identity
-}
-
-// find returns the tool that a spec wants, or a failure that says what is wanted and what is there.
-func (b *toolbox) find(ctx context.Context, want run.Tool) (tool, error) {
-	path, err := b.locate(want.Name)
-	if err != nil {
-		return tool{}, err
-	}
-	info, err := os.Stat(path)
-	if err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o111 == 0 {
-		return tool{}, failed(run.FailureTool, "run %s: no executable file is there. Install OpenTofu (1.12 or newer is preferred), or name another program when starting Yuba:\n    yuba up --tofu PATH", path)
-	}
-	identity := fmt.Sprintf("%s %d %d", path, info.Size(), info.ModTime().UnixNano())
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	found, ok := b.known[identity]
-	if !ok {
-		if found, err = askVersion(ctx, path); err != nil {
-			return tool{}, err
-		}
-		found.identity = identity
-		b.known[identity] = found
-	}
-	return found, found.check(want)
-}
-
-// locate finds the program by its name; the one the server was started with needs no search.
-func (b *toolbox) locate(name string) (string, error) {
-	if name == "" || name == filepath.Base(b.standard) {
-		return b.standard, nil
-	}
-	if name != "tofu" && name != "terraform" {
-		return "", failed(run.FailureTool, "find the tool %q: only tofu and terraform are known", name)
-	}
-	for _, dir := range append([]string{filepath.Dir(b.standard)}, strings.Split(b.search, ":")...) {
-		path := filepath.Join(dir, name)
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-			return path, nil
-		}
-	}
-	return "", failed(run.FailureTool, "find the tool %s: it is neither beside %s nor in %s. Install it there, or use the standard tool by leaving spec.tool.name out", name, b.standard, b.search)
-}
-
 // askVersion runs the program once.
 func askVersion(ctx context.Context, path string) (tool, error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
@@ -115,11 +63,7 @@ func askVersion(ctx context.Context, path string) (tool, error) {
 	if err := json.Unmarshal(out, &answer); err != nil || answer.Version == "" {
 		return tool{}, failed(run.FailureTool, "ask %s for its version: it does not answer like OpenTofu or Terraform", path)
 	}
-	name := "tofu"
-	if strings.HasPrefix(filepath.Base(path), "terraform") {
-		name = "terraform"
-	}
-	return tool{name: name, path: path, version: answer.Version}, nil
+	return tool{name: toolName(path), path: path, version: answer.Version}, nil
 }
 
 // jsonInit reports whether init speaks JSON, which it learned later than plan and apply. Without it init's lines are
@@ -148,20 +92,26 @@ func (t tool) check(want run.Tool) error {
 	if err := CheckVersion(t.path, t.version); err != nil {
 		return failed(run.FailureTool, "%w", err)
 	}
-	if want.Version == "" {
-		return nil
+	fits, err := t.fits(want.Version)
+	if err == nil && !fits {
+		err = failed(run.FailureTool, "%s is version %s, which is not %s", t.path, t.version, want.Version)
+	}
+	return err
+}
+
+// fits says whether the tool's version satisfies a constraint; an empty one is satisfied by any.
+func (t tool) fits(wanted string) (bool, error) {
+	if wanted == "" {
+		return true, nil
 	}
 	version, err := semver.NewVersion(t.version)
 	if err != nil {
-		return failed(run.FailureTool, "read the version %q of %s: %w", t.version, t.path, err)
+		return false, failed(run.FailureTool, "read the version %q of %s: %w", t.version, t.path, err)
 	}
-	constraint, err := semver.NewConstraint(want.Version)
+	constraint, err := semver.NewConstraint(wanted)
 	if err != nil {
-		return failed(run.FailureTool, "read the wanted version %q: %w", want.Version, err)
+		return false, failed(run.FailureTool, "read the version %q that spec.tool.version wants: %w. It is a constraint such as \"1.9.1\", \"~> 1.9.0\" or \">= 1.8, < 2\"", wanted, err)
 	}
 	constraint.IncludePrerelease = true
-	if !constraint.Check(version) {
-		return failed(run.FailureTool, "the stack wants %s %s, but %s is version %s. Install one that fits and name it when starting Yuba, or change spec.tool.version:\n    yuba up --tofu PATH", t.name, want.Version, t.path, t.version)
-	}
-	return nil
+	return constraint.Check(version), nil
 }

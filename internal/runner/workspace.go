@@ -231,7 +231,9 @@ func (w *workspace) clearSecrets() error {
 func (w *workspace) cleanUp(temp string) {
 	// Prepare removes what is left and reports.
 	_ = errors.Join(w.clearSecrets(), w.removePlaced(), w.forgetSettings(), w.root.Remove(cliConfigName))
-	_ = w.root.RemoveAll(planDir)
+	for _, name := range []string{planDir, shellBin, shellHome} {
+		_ = w.root.RemoveAll(name)
+	}
 	if temp != "" && strings.HasPrefix(temp, tempPrefix) {
 		_ = os.RemoveAll(temp)
 	}
