@@ -144,9 +144,10 @@ func (b *toolbox) sideBySide(name string) []string {
 	if b.dir == "" {
 		return nil
 	}
+	const sep = `[\-_]`
 	dir := escapeGlob(b.dir)
 	var paths []string
-	for _, pattern := range []string{name, name + "[-_]*", name + "[-_]*/" + name, name + "/*/" + name, name + "/" + name + "[-_]*"} {
+	for _, pattern := range []string{name, name + sep + "*", name + sep + "*/" + name, name + "/*/" + name, name + "/" + name + sep + "*"} {
 		found, err := filepath.Glob(filepath.Join(dir, pattern))
 		if err == nil { // the patterns are good; a directory that cannot be read has nothing in it
 			paths = append(paths, found...)
