@@ -102,8 +102,8 @@ func newRoot(a *app) *cobra.Command {
 		newReplanCommand(a), newReconcileCommand(a), newDestroyCommand(a), newDeleteCommand(a), newSuspendCommand(a), newResumeCommand(a))
 	addTo(root, groupLook, newListCommand(a), newStatusCommand(a), newPlanCommand(a), newShowCommand(a), newLogsCommand(a), newRunsCommand(a),
 		newOutputsCommand(a))
-	addTo(root, groupState, newStateCommand(a), newForceUnlockCommand(a))
-	addTo(root, groupServer, newBackupCommand(a), newRestoreCommand(a), newKubectlCommand(a), newVersionCommand(a))
+	addTo(root, groupState, newStateCommand(a), newForceUnlockCommand(a), newShellCommand(a))
+	addTo(root, groupServer, newBackupCommand(a), newRestoreCommand(a), newAdoptCommand(a), newToolsCommand(a), newKubectlCommand(a), newVersionCommand(a))
 	root.AddCommand(newCompletionCommand(a), newExitCodesTopic(), newTfctlTopic())
 	return root
 }

@@ -65,16 +65,15 @@ func TestRunRow(t *testing.T) {
 	}
 }
 
-func TestCompareStates(t *testing.T) {
+func TestCompareResources(t *testing.T) {
 	resource := func(address, id, attributes string) state.Resource {
 		return state.Resource{Address: address, ID: id, Attributes: []byte(attributes)}
 	}
 	from := &state.File{Serial: 7, Resources: []state.Resource{resource("a.new", "i-1", "{}"), resource("a.changed", "", `{"x":1}`), resource("a.same", "", "{}")}}
 	to := &state.File{Serial: 3, Resources: []state.Resource{resource("a.changed", "", `{"x":2}`), resource("a.same", "", "{}"), resource("a.old", "i-2", "{}")}}
 	var b bytes.Buffer
-	compareStates(&b, from, to)
-	want := `Serial 7 goes back to what it was at serial 3:
-  ~ a.changed
+	compareResources(&b, from, to)
+	want := `  ~ a.changed
   - a.new (i-1) is forgotten; it stays in the world
   + a.old (i-2) is known again, whether or not it still is in the world
 `

@@ -14,11 +14,11 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/yuba-dev/yuba/internal/run"
 	"github.com/yuba-dev/yuba/internal/state"
 )
 
 func newStateRollbackCommand(a *app) *cobra.Command {
-	var yes bool
 	cmd := &cobra.Command{
 		Use:   "rollback NAME VERSION",
 		Short: "Make a stored version the state again",
@@ -27,27 +27,32 @@ the next plan tells how it differs from the state. Shows first what the state wo
 		Example: "  yuba state history vpc\n  yuba state rollback vpc 01767225600000000000-4",
 		Args:    arguments(2, 2), ValidArgsFunction: a.stackNames(false),
 	}
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "go back without a question")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		s, key, err := a.open(cmd, args[0])
-		if err != nil {
-			return err
-		}
-		return s.rollback(cmd.Context(), key, args[1], yes)
-	}
+	flags := addChangeFlags(cmd)
+	cmd.RunE = a.onStack(flags.out, func(ctx context.Context, s *session, key types.NamespacedName, rest []string) error {
+		return s.rollback(ctx, key, rest[0], flags)
+	})
 	return cmd
 }
 
-func (s *session) rollback(ctx context.Context, key types.NamespacedName, version string, yes bool) error {
-	if err := s.previewRollback(ctx, key, version); err != nil {
+func (s *session) rollback(ctx context.Context, key types.NamespacedName, version string, flags *changeFlags) error {
+	if err := s.previewRollback(ctx, key, version, s.previews(flags.out)); err != nil {
 		return err
 	}
-	if err := s.mustConfirm(yes, "The state of "+key.String()+" goes back to version "+version+"."); err != nil {
+	if flags.dryRun {
+		if flags.out.machine() {
+			return flags.out.print(s.out, changed{Verb: run.StateRollback, Args: []string{version}, DryRun: true, Text: "see standard error"})
+		}
+		return nil
+	}
+	if err := s.mustConfirm(flags.yes, "The state of "+key.String()+" goes back to version "+version+"."); err != nil {
 		return err
 	}
 	result, err := s.content.Rollback(ctx, key.Namespace, key.Name, version)
 	if err != nil {
 		return fmt.Errorf("roll back the state of %s: %w", key, err)
+	}
+	if flags.out.machine() {
+		return flags.out.print(s.out, result)
 	}
 	s.news("The state of %s is that of version %s again, as version %s (serial %d).", key, result.From.ID, result.To.ID, result.To.Serial)
 	if result.SerialKept {
@@ -59,7 +64,7 @@ func (s *session) rollback(ctx context.Context, key types.NamespacedName, versio
 
 // previewRollback tells what the state would lose and gain. A current state that cannot be read is no obstacle: it may
 // be the reason to go back.
-func (s *session) previewRollback(ctx context.Context, key types.NamespacedName, version string) error {
+func (s *session) previewRollback(ctx context.Context, key types.NamespacedName, version string, w io.Writer) error {
 	target, err := s.content.State(ctx, key.Namespace, key.Name, version)
 	if err != nil {
 		return fmt.Errorf("roll back the state of %s: %w", key, err)
@@ -78,13 +83,13 @@ func (s *session) previewRollback(ctx context.Context, key types.NamespacedName,
 		s.news("The states are encrypted or cannot be read, so that they cannot be compared.")
 		return nil
 	}
-	compareStates(s.out, from, to)
+	fmt.Fprintf(w, "Serial %d goes back to what it was at serial %d:\n", from.Serial, to.Serial)
+	compareResources(w, from, to)
 	return nil
 }
 
-// compareStates tells by address what differs.
-func compareStates(w io.Writer, from, to *state.File) {
-	fmt.Fprintf(w, "Serial %d goes back to what it was at serial %d:\n", from.Serial, to.Serial)
+// compareResources tells by address what differs.
+func compareResources(w io.Writer, from, to *state.File) {
 	had, gets := byAddress(from), byAddress(to)
 	var lines []string
 	for address, r := range had {

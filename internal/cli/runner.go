@@ -30,6 +30,7 @@ func newRunnerCommand(a *app) *cobra.Command {
 	flags.StringVar(&o.WorkRoot, "work", "", "the directory of working directories")
 	flags.StringVar(&o.ProviderMirror, "provider-mirror", "", "a filesystem mirror of providers")
 	flags.StringVar(&o.Tofu, "tofu", "", "the tofu that runs use")
+	flags.StringVar(&o.Tools, "tools", "", "a directory with other versions of the tool, side by side")
 	flags.StringVar(&o.Sandbox, "sandbox", "", "the yuba-sandbox that confines it")
 	flags.IntVar(&o.Capacity, "capacity", 0, "how many runs are carried out at a time")
 	flags.StringVar(&o.Build, "build", "", "the server's mark of what it starts")

@@ -18,13 +18,14 @@ import (
 func newStateCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "state COMMAND",
-		Short:   "Look into a stack's state and its history",
-		Long:    "Look into a stack's state, list its stored versions, and go back to one of them.",
+		Short:   "Look into a stack's state and its history, and change it",
+		Long:    "Look into a stack's state, list its stored versions, go back to one of them, and change the state without changing the world.",
 		Example: "  yuba state list vpc\n  yuba state history vpc",
 		Args:    noSuchCommand,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newStatePullCommand(a), newStateListCommand(a), newStateShowCommand(a), newStateHistoryCommand(a), newStateRollbackCommand(a))
+	cmd.AddCommand(newStatePullCommand(a), newStateListCommand(a), newStateShowCommand(a), newStateHistoryCommand(a),
+		newStateMoveCommand(a), newStateRemoveCommand(a), newStateImportCommand(a), newStatePushCommand(a), newStateRollbackCommand(a))
 	return cmd
 }
 

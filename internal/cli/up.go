@@ -44,11 +44,13 @@ when it stops go on, and are taken up at the next start.`,
 func addServerFlags(cmd *cobra.Command, o *server.Common) {
 	flags := cmd.Flags()
 	flags.StringVar(&o.Tofu, "tofu", "", "the tofu that runs use (default the one beside yuba, else on PATH)")
+	flags.StringVar(&o.Tools, "tools", "", "a directory with other versions of tofu and terraform, side by side (default DATA-DIR/tools)")
 	flags.StringVar(&o.ProviderMirror, "provider-mirror", "", "a filesystem mirror of providers (default DATA-DIR/providers)")
 	flags.StringVar(&o.BlobURL, "blob-url", "", "where to keep archives, logs, plans and states, such as s3://BUCKET (default in the data directory)")
 	flags.IntVar(&o.Concurrency, "concurrency", 0, "how many runs are carried out at a time (default one for each core)")
 	flags.DurationVar(&o.RunTimeout, "run-timeout", 2*time.Hour, "how long one tofu process may take before it is asked to stop")
 	flags.String("max-archive", "1Gi", "how large a source archive may be")
+	flags.StringVar(&o.WebhookCerts, "webhook-certs", "", "a directory with HOST/ca.crt, HOST/tls.crt and HOST/tls.key for the hosts of webhooks")
 	flags.BoolVar(&o.AllowCrossNamespace, "allow-cross-namespace", false, "let stacks use sources of other namespaces")
 	flags.StringVar(&o.LogFormat, "log-format", "text", "the log's format: text or json")
 	flags.BoolVarP(&o.Verbose, "verbose", "v", false, "log more")

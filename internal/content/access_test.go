@@ -22,12 +22,14 @@ func TestWhoMaySeeAndDoWhat(t *testing.T) {
 	s.runner("r1", "PUT", "/plan.json", []byte(`{}`), 0)
 	s.end("r1", run.Result{Outcome: run.OutcomeSucceeded, Plan: &run.PlanResult{Changes: true}})
 	version := s.write(1, state.Mark{})
-	view, edit := s.as("view"), s.as("edit")
+	view, edit, admin := s.as("view"), s.as("edit"), s.as("admin")
 	type ask func(context.Context, *content.Client) error
 	for sentence, test := range map[string]struct {
 		ask   ask
 		views bool
 		edits bool
+		// adminsOnly is for what edit is not enough for.
+		adminsOnly bool
 	}{
 		"logs": {func(ctx context.Context, c *content.Client) error {
 			body, err := c.Log(ctx, s.namespace, "vpc", content.LogOptions{Run: "r1"})
@@ -35,55 +37,69 @@ func TestWhoMaySeeAndDoWhat(t *testing.T) {
 				body.Close()
 			}
 			return err
-		}, true, true},
+		}, true, true, false},
 		"plans": {func(ctx context.Context, c *content.Client) error {
 			_, err := c.Plan(ctx, s.namespace, "vpc", "r1")
 			return err
-		}, true, true},
+		}, true, true, false},
 		"runs": {func(ctx context.Context, c *content.Client) error {
 			_, err := c.Runs(ctx, s.namespace, "vpc", 0)
 			return err
-		}, true, true},
+		}, true, true, false},
 		"states": {func(ctx context.Context, c *content.Client) error {
 			_, err := c.State(ctx, s.namespace, "vpc", "")
 			return err
-		}, false, true},
+		}, false, true, false},
 		"versions of states": {func(ctx context.Context, c *content.Client) error {
 			_, err := c.Versions(ctx, s.namespace, "vpc")
 			return err
-		}, false, true},
+		}, false, true, false},
 		"outputs": {func(ctx context.Context, c *content.Client) error {
 			_, err := c.Outputs(ctx, s.namespace, "vpc")
 			return err
-		}, false, true},
+		}, false, true, false},
 		"rollbacks": {func(ctx context.Context, c *content.Client) error {
 			_, err := c.Rollback(ctx, s.namespace, "vpc", version.ID)
 			return err
-		}, false, true},
+		}, false, true, false},
+		"changes of states": {func(ctx context.Context, c *content.Client) error {
+			_, err := c.Change(ctx, s.namespace, "vpc", run.StateChange{Verb: "none"}, "")
+			if apierrors.IsBadRequest(err) {
+				return nil
+			}
+			return err
+		}, false, true, false},
+		"shells": {func(ctx context.Context, c *content.Client) error {
+			grant, err := c.Shell(ctx, s.namespace, "vpc")
+			if err == nil {
+				s.end(grant.ID, run.Result{})
+			}
+			return err
+		}, false, false, true},
 		"releasing locks": {func(ctx context.Context, c *content.Client) error {
 			if err := c.Unlock(ctx, s.namespace, "vpc", "nobody's"); !apierrors.IsNotFound(err) {
 				return err
 			}
 			return nil
-		}, false, true},
+		}, false, true, false},
 		"pushes": {func(ctx context.Context, c *content.Client) error {
 			_, err := c.Push(ctx, s.namespace, "live", archive(t, map[string]string{"main.tf": ""}))
 			return err
-		}, false, true},
+		}, false, true, false},
 		"another namespace's runs": {func(ctx context.Context, c *content.Client) error {
 			_, err := c.Runs(ctx, "default", "vpc", 0)
 			return err
-		}, false, false},
+		}, false, false, false},
 		"backups": {func(ctx context.Context, c *content.Client) error {
 			_, err := c.Backup(ctx)
 			return err
-		}, false, false},
+		}, false, false, false},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			for role, try := range map[string]struct {
 				client *content.Client
 				may    bool
-			}{"view": {view, test.views}, "edit": {edit, test.edits}} {
+			}{"view": {view, test.views}, "edit": {edit, test.edits}, "admin": {admin, test.edits || test.adminsOnly}} {
 				eventually(t, func() error {
 					err := test.ask(t.Context(), try.client)
 					if try.may && err != nil || !try.may && !apierrors.IsForbidden(err) {

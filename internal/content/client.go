@@ -4,6 +4,7 @@
 package content
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,6 +16,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
+	"github.com/yuba-dev/yuba/internal/run"
 	"github.com/yuba-dev/yuba/internal/state"
 )
 
@@ -100,6 +102,47 @@ func (c *Client) Rollback(ctx context.Context, namespace, name, version string) 
 	var done state.Rollback
 	query := url.Values{"version": {version}}
 	return done, c.readJSON(ctx, http.MethodPost, stackPath(namespace, name, "rollback"), query, &done)
+}
+
+// Change begins a change of the state and returns the record of its run, which has a result when it is over already.
+// The state to push may be read twice.
+func (c *Client) Change(ctx context.Context, namespace, name string, change run.StateChange, expect string) (run.Record, error) {
+	query := url.Values{"verb": {string(change.Verb)}, "arg": change.Args}
+	setUnlessEmpty(query, "expect", expect)
+	for name, set := range map[string]bool{"force": change.Force, "preview": change.Preview} {
+		if set {
+			query.Set(name, "true")
+		}
+	}
+	var pushed io.ReadSeeker
+	if change.Verb == run.StatePush {
+		pushed = bytes.NewReader(change.State)
+	}
+	var rec run.Record
+	body, err := c.open(ctx, http.MethodPost, stackPath(namespace, name, "change"), query, pushed)
+	if err != nil {
+		return rec, err
+	}
+	return rec, decode(body, &rec)
+}
+
+// Shell begins a run that this process is to carry out, and returns what it needs for that.
+func (c *Client) Shell(ctx context.Context, namespace, name string) (run.ShellGrant, error) {
+	var grant run.ShellGrant
+	return grant, c.readJSON(ctx, http.MethodPost, stackPath(namespace, name, "shell"), nil, &grant)
+}
+
+// Run returns the record of one run.
+func (c *Client) Run(ctx context.Context, namespace, name, id string) (run.Record, error) {
+	var list RunList
+	err := c.readJSON(ctx, http.MethodGet, stackPath(namespace, name, "runs"), url.Values{"run": {id}}, &list)
+	if err != nil {
+		return run.Record{}, err
+	}
+	if len(list.Items) != 1 {
+		return run.Record{}, fmt.Errorf("read run %s of %s/%s: the server knows no single run", id, namespace, name)
+	}
+	return list.Items[0], nil
 }
 
 // Unlock releases the state's lock that has exactly this id.

@@ -38,7 +38,6 @@ type States interface {
 	Read(ctx context.Context, key state.Key, options ...state.ReadOption) (*state.Snapshot, error)
 	Versions(ctx context.Context, key state.Key) iter.Seq2[state.Version, error]
 	ReadVersion(ctx context.Context, key state.Key, id string) (state.Version, []byte, error)
-	Rollback(ctx context.Context, key state.Key, id string, holder state.LockInfo) (state.Rollback, error)
 	Unlock(ctx context.Context, key state.Key, id string) error
 	Holder(ctx context.Context, key state.Key) (*state.LockInfo, error)
 }
@@ -64,6 +63,11 @@ type Handler struct {
 	Backup  func(ctx context.Context, w io.Writer) error
 	Restore func(ctx context.Context, r io.Reader) error
 	Server  func(ctx context.Context) ServerInfo
+	// Operate begins what a person asks for and returns its record; Grant what their own process needs to carry out a shell
+	// that has begun. Grant is nil where shells are not allowed, for the reason NoShell.
+	Operate func(ctx context.Context, name types.NamespacedName, r run.Request) (run.Record, error)
+	Grant   func(rec run.Record) run.ShellGrant
+	NoShell string
 	// Holder names this server in locks.
 	Holder  string
 	Version string
@@ -83,6 +87,8 @@ func (h *Handler) ServeMux() *http.ServeMux {
 		"GET " + stack + "/versions":      h.stack(h.versions),
 		"GET " + stack + "/outputs":       h.stack(h.outputs),
 		"POST " + stack + "/rollback":     h.stack(h.rollback),
+		"POST " + stack + "/change":       h.stack(h.change),
+		"POST " + stack + "/shell":        h.stack(h.shell),
 		"POST " + stack + "/unlock":       h.stack(h.unlock),
 		"POST " + artifact + "/archive":   h.takeArchive,
 		"GET " + artifact + "/archive":    h.serveArchive,
@@ -109,6 +115,8 @@ func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 		corrupt  *state.CorruptError
 		tooLarge *http.MaxBytesError
 		oversize *blob.TooLargeError
+		push     *state.PushError
+		byHand   *run.RefusedError
 		refusal  *refusal
 	)
 	answer := apierrors.NewInternalError(errors.New("see the server's log")).ErrStatus
@@ -121,7 +129,9 @@ func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 		answer = statusOf(refusal.code, refusal.reason, err)
 	case errors.Is(err, run.ErrNotFound), errors.Is(err, state.ErrNoVersion):
 		answer = statusOf(http.StatusNotFound, metav1.StatusReasonNotFound, err)
-	case errors.As(err, &locked), errors.As(err, &vanished), errors.As(err, &corrupt):
+	case errors.As(err, &byHand) && byHand.Forbidden:
+		answer = statusOf(http.StatusForbidden, metav1.StatusReasonForbidden, err)
+	case errors.As(err, &locked), errors.As(err, &vanished), errors.As(err, &corrupt), errors.As(err, &push), errors.As(err, &byHand):
 		answer = statusOf(http.StatusConflict, metav1.StatusReasonConflict, err)
 	case errors.As(err, &tooLarge), errors.As(err, &oversize):
 		answer = statusOf(http.StatusRequestEntityTooLarge, metav1.StatusReasonRequestEntityTooLarge, err)

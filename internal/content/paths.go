@@ -58,4 +58,6 @@ type ServerInfo struct {
 	// Waiting and Running count runs.
 	Waiting int `json:"waiting"`
 	Running int `json:"running"`
+	// Tools are the programs that runs can use.
+	Tools []run.InstalledTool `json:"tools,omitempty"`
 }

@@ -152,6 +152,13 @@ func (h *Handler) runs(w http.ResponseWriter, r *http.Request, obj *infrav1.Terr
 		}
 		limit = n
 	}
+	if id := r.URL.Query().Get("run"); id != "" {
+		rec, err := h.Runs.Record(r.Context(), stackOf(obj), id)
+		if err != nil {
+			return err
+		}
+		return writeJSON(w, RunList{Items: []run.Record{rec.Public()}})
+	}
 	records, err := h.Runs.List(r.Context(), stackOf(obj), limit)
 	if err != nil {
 		return err

@@ -21,6 +21,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/blob"
@@ -56,6 +57,7 @@ var stores struct {
 	blobs  *blob.Store
 	states *state.Store
 	runs   *executor.Executor
+	client client.Client
 }
 
 // site is the content of a namespace of the test's own with one stack in it.
@@ -100,13 +102,18 @@ func openStores(t *testing.T) error {
 	if stores.blobs, err = blob.Open(t.Context(), "file://"+dir+"/blobs", key); err != nil {
 		return err
 	}
-	stores.states = state.New(apitest.Client(t), stores.blobs)
+	stores.client = apitest.Client(t)
+	stores.states = state.New(stores.client, stores.blobs)
 	stores.runs, err = executor.New(executor.Options{Blobs: stores.blobs, States: stores.states, LiveDir: dir + "/live", Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return err
 	}
 	h := &content.Handler{Client: apitest.Client(t), Reader: apitest.Client(t), Runs: stores.runs, States: stores.states, Artifacts: stores.blobs,
 		MaxArchive: maxArchive, ArchiveURL: "https://yuba.test", Log: slog.New(slog.DiscardHandler), Version: "test"}
+	h.Operate = operate
+	h.Grant = func(rec run.Record) run.ShellGrant {
+		return run.ShellGrant{ID: rec.Spec.ID, Token: rec.Token, Host: "here"}
+	}
 	mounted.Store(h.ServeMux())
 	return nil
 }

@@ -95,24 +95,6 @@ func (h *Handler) outputs(w http.ResponseWriter, r *http.Request, obj *infrav1.T
 	return writeJSON(w, rec.Result.Outputs)
 }
 
-func (h *Handler) rollback(w http.ResponseWriter, r *http.Request, obj *infrav1.Terraform) error {
-	version := r.URL.Query().Get("version")
-	if version == "" {
-		return badRequest("rollback needs ?version=")
-	}
-	if rec, _, ok := h.Runs.InHand(stackOf(obj)); ok {
-		return &refusal{http.StatusConflict, metav1.StatusReasonConflict, fmt.Sprintf("run %s is in hand; wait for it or suspend the stack first", rec.Spec.ID)}
-	}
-	lock := state.NewLockInfo("rollback", user(r))
-	lock.Version = h.Version
-	result, err := h.States.Rollback(r.Context(), keyOf(obj), version, lock)
-	if err != nil {
-		return err
-	}
-	h.Log.Info("state rolled back", "stack", stackOf(obj).String(), "version", version, "by", user(r))
-	return writeJSON(w, result)
-}
-
 // unlock releases a lock by its exact id. The lock of a run in hand is the run's.
 func (h *Handler) unlock(w http.ResponseWriter, r *http.Request, obj *infrav1.Terraform) error {
 	id := r.URL.Query().Get("id")

@@ -57,7 +57,7 @@ func RunController(ctx context.Context, opts ControllerOptions) (err error) {
 		return err
 	}
 	defer lock.Release() //nolint:errcheck // the end of the process releases, too
-	t, err := findTool(ctx, opts.Tofu)
+	t, err := findTool(ctx, opts.Tofu, opts.toolDir(dir.Tools()))
 	if err != nil {
 		return err
 	}

@@ -35,8 +35,10 @@ import (
 	"github.com/yuba-dev/yuba/internal/controlplane/datadir"
 	"github.com/yuba-dev/yuba/internal/executor"
 	"github.com/yuba-dev/yuba/internal/run"
+	"github.com/yuba-dev/yuba/internal/runner"
 	"github.com/yuba-dev/yuba/internal/stack"
 	"github.com/yuba-dev/yuba/internal/state"
+	"github.com/yuba-dev/yuba/internal/webhook"
 )
 
 // Common are the options that both homes share.
@@ -50,12 +52,19 @@ type Common struct {
 	// ProviderMirror is a filesystem mirror that providers are taken from before the network is asked; empty means
 	// DataDir/providers.
 	ProviderMirror string
+	// Tools is a directory with other versions of tofu and terraform, side by side; empty means DataDir/tools.
+	Tools string
+	// AllowBreakTheGlass lets administrators open shells in working directories. The embedded home always does.
+	AllowBreakTheGlass bool
 	// Concurrency is how many runs are carried out at a time; 0 means one for each core, at least two.
 	Concurrency int
 	// RunTimeout is how long one tofu process may take before it is asked to stop, and MaxArchive how many bytes a source
 	// archive may have; 0 means run.DefaultLimits'.
 	RunTimeout time.Duration
 	MaxArchive int64
+	// WebhookCerts has a directory for each host of a webhook that wants a client certificate (tls.crt, tls.key) or whose
+	// authority is not one of the system's (ca.crt); empty means none.
+	WebhookCerts string
 	// AllowCrossNamespace lets stacks name sources of other namespaces.
 	AllowCrossNamespace bool
 	// LogFormat is "text" or "json".
@@ -78,6 +87,7 @@ type engine struct {
 	endpoint *endpoint
 	ended    chan run.Stack
 	tool     tool
+	tools    *runner.Tools
 	started  time.Time
 }
 
@@ -122,7 +132,9 @@ func managerOptions() ctrl.Options {
 	return ctrl.Options{
 		Scheme:  newScheme(),
 		Metrics: metricsserver.Options{BindAddress: "0"},
-		Cache:   cache.Options{DefaultTransform: cache.TransformStripManagedFields()},
+		Cache: cache.Options{DefaultTransform: cache.TransformStripManagedFields(),
+			// Of Leases only those that lock states are of interest; a cluster's nodes renew theirs all the time.
+			ByObject: map[client.Object]cache.ByObject{&coordinationv1.Lease{}: {Label: state.Leases()}}},
 		Client: client.Options{Cache: &client.CacheOptions{
 			DisableFor: []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}, &coordinationv1.Lease{}}}},
 	}
@@ -165,12 +177,17 @@ func (e *engine) addControllers(ctx context.Context, direct client.Client) error
 		Client: e.manager.GetClient(), Reader: direct, Events: e.manager.GetEventRecorder("yuba"), States: e.states,
 		Source:              &stack.Sources{Reader: direct, Store: e.blobs, MaxArchive: e.opts.limits().ArchiveBytes, HTTP: &http.Client{Timeout: 10 * time.Minute}},
 		AllowCrossNamespace: e.opts.AllowCrossNamespace, Limits: e.opts.limits(), Now: time.Now, Log: e.opts.Log,
+		Webhooks: &webhook.Client{Certs: e.opts.WebhookCerts},
 	}
 	e.executor, err = executor.New(executor.Options{
-		Blobs: e.blobs, States: e.states, LiveDir: filepath.Join(e.dir.Runner(), "live"), Credential: credential,
+		Blobs: e.blobs, States: e.states, LiveDir: filepath.Join(e.dir.Runner(), "live"), ShellDir: e.shellDir(), Credential: credential,
 		Holder: holder(), Version: e.opts.Version, Log: e.opts.Log, Ended: e.announce,
 		Permit: func(ctx context.Context, rec run.Record, p *run.PlanResult) (executor.Permission, error) {
 			ok, reason, err := r.Permit(ctx, rec, p)
+			return executor.Permission{Go: ok, Reason: reason}, err
+		},
+		Review: func(ctx context.Context, rec run.Record, p *run.PlanResult) (executor.Permission, error) {
+			ok, reason, err := r.Review(ctx, rec, p)
 			return executor.Permission{Go: ok, Reason: reason}, err
 		},
 	})
@@ -190,6 +207,8 @@ func (e *engine) addControllers(ctx context.Context, direct client.Client) error
 	}
 	e.content = &content.Handler{Client: direct, Reader: direct, Runs: e.executor, States: e.states, Artifacts: e.blobs,
 		MaxArchive: e.opts.limits().ArchiveBytes, Holder: holder(), Version: e.opts.Version, Log: e.opts.Log, Server: e.info}
+	e.tools = runner.NewTools(e.tool.path, e.toolDir())
+	e.serveByHand(r)
 	return nil
 }
 
@@ -241,10 +260,14 @@ func (e *engine) announce(s run.Stack) {
 	}
 }
 
-func (e *engine) info(context.Context) content.ServerInfo {
+func (e *engine) info(ctx context.Context) content.ServerInfo {
 	inHand, waiting := e.executor.Busy()
+	tools := e.tools.List(ctx)
+	for i := range tools {
+		tools[i].Runner = hostname()
+	}
 	return content.ServerInfo{Version: e.opts.Version, Tool: e.tool.path, ToolVersion: e.tool.version,
-		Confined: e.tool.confined, Started: e.started, Waiting: waiting, Running: inHand - waiting}
+		Confined: e.tool.confined, Started: e.started, Waiting: waiting, Running: inHand - waiting, Tools: tools}
 }
 
 // servedSources says which of the kinds a stack's source can have this API serves.

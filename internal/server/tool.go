@@ -26,10 +26,16 @@ type tool struct {
 	confined      bool
 }
 
-// findTool looks for tofu: where it was told to, beside this program, on PATH; terraform on PATH comes last.
-func findTool(ctx context.Context, wanted string) (tool, error) {
+// findTool looks for tofu: where it was told to, beside this program, on PATH; terraform on PATH comes after that, and
+// the newest of the directory of tools last.
+func findTool(ctx context.Context, wanted, tools string) (tool, error) {
 	var t tool
 	path, err := locate(wanted)
+	if err != nil && wanted == "" {
+		if newest := runner.NewTools("", tools).Newest(ctx); newest != "" {
+			path, err = newest, nil
+		}
+	}
 	if err != nil {
 		return t, err
 	}

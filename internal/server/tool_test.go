@@ -23,6 +23,7 @@ func TestWhichToolIsTaken(t *testing.T) {
 		"terraform when there is no tofu":        {map[string]string{"terraform": version("1.14.0"), "yuba-sandbox": ""}, "", "1.14.0", true, ""},
 		"the one that was named":                 {map[string]string{"tofu": version("1.12.6"), "other": version("1.13.0"), "yuba-sandbox": ""}, "other", "1.13.0", true, ""},
 		"a candidate of the oldest":              {map[string]string{"tofu": version("1.5.0-rc1"), "yuba-sandbox": ""}, "", "1.5.0-rc1", true, ""},
+		"one of the directory of tools":          {map[string]string{"tools/tofu-1.11.0": version("1.11.0"), "tools/tofu/1.12.1/tofu": version("1.12.1"), "yuba-sandbox": ""}, "", "1.12.1", true, ""},
 		"a kernel that cannot confine":           {map[string]string{"tofu": version("1.12.6"), "yuba-sandbox": "exit 1"}, "", "1.12.6", false, ""},
 		"none at all: how to get one":            {map[string]string{"yuba-sandbox": ""}, "", "", false, "yuba up --tofu PATH"},
 		"one was named that is not there":        {map[string]string{"tofu": version("1.12.6"), "yuba-sandbox": ""}, "other", "", false, "--tofu names the program that runs use"},
@@ -38,7 +39,7 @@ func TestWhichToolIsTaken(t *testing.T) {
 				program(t, dir, name, script)
 			}
 			t.Setenv("PATH", dir)
-			got, err := findTool(t.Context(), test.wanted)
+			got, err := findTool(t.Context(), test.wanted, filepath.Join(dir, "tools"))
 			if test.problem != "" {
 				if err == nil || !strings.Contains(err.Error(), test.problem) {
 					t.Errorf("got %v, want %q", err, test.problem)

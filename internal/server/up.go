@@ -60,7 +60,8 @@ func Up(ctx context.Context, opts UpOptions) error {
 		return err
 	}
 	defer lock.Release() //nolint:errcheck // the end of the process releases, too
-	t, err := findTool(ctx, opts.Tofu)
+	opts.AllowBreakTheGlass = true
+	t, err := findTool(ctx, opts.Tofu, opts.toolDir(dir.Tools()))
 	if err != nil {
 		return err
 	}

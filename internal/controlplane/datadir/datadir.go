@@ -35,6 +35,9 @@ func (d Dir) Runner() string { return d.path("runner") }
 // Providers is a filesystem mirror of providers.
 func (d Dir) Providers() string { return d.path("providers") }
 
+// Tools holds versions of tofu and terraform side by side.
+func (d Dir) Tools() string { return d.path("tools") }
+
 // Kubeconfig is the administrator's way in.
 func (d Dir) Kubeconfig() string { return d.path("kubeconfig") }
 
