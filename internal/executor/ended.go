@@ -66,7 +66,8 @@ func (e *Executor) justDone(stack run.Stack, id string) (run.Record, bool) {
 	return rec, ok && rec.Spec.ID == id
 }
 
-// Recorded forgets a run that ended, a quiet pass that TakeEnded returned among them; its record stays in the store.
+// Recorded forgets a run that ended, a quiet pass that TakeEnded returned among them; its record stays in the store, or
+// goes there now.
 func (e *Executor) Recorded(stack run.Stack, id string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -75,6 +76,9 @@ func (e *Executor) Recorded(stack run.Stack, id string) {
 	}
 	if e.passes.ended[stack].Spec.ID == id {
 		delete(e.passes.ended, stack)
+	}
+	if u := e.unstored[stack]; u != nil && u.entry.id == id {
+		e.beginStoring(u)
 	}
 }
 
@@ -111,6 +115,9 @@ func (e *Executor) Forget(stack run.Stack) {
 	delete(e.done, stack)
 	delete(e.passes.ended, stack)
 	delete(e.passes.last, stack)
+	if u := e.unstored[stack]; u != nil && !u.storing {
+		delete(e.unstored, stack)
+	}
 }
 
 // LockFile reads the dependency lock file that the stack's last run left; nil when there is none.

@@ -90,7 +90,7 @@ type Executor struct {
 	tellOnce sync.Once
 	passes   quietPasses
 	// unstored are quiet passes that ended and whose records are not stored yet; storing waits for those who do that.
-	unstored map[run.Stack]*entry
+	unstored map[run.Stack]*unstoredPass
 	storing  sync.WaitGroup
 	// done are runs that ended and that nobody recorded yet; they need not be read from the store.
 	done map[run.Stack]run.Record
@@ -135,7 +135,7 @@ func New(opts Options) (*Executor, error) {
 		return nil, err
 	}
 	return &Executor{opts: opts, log: opts.Log, hand: map[string]*entry{}, byStack: map[run.Stack]*entry{},
-		changed: make(chan struct{}), told: make(chan struct{}), done: map[run.Stack]run.Record{}, unstored: map[run.Stack]*entry{},
+		changed: make(chan struct{}), told: make(chan struct{}), done: map[run.Stack]run.Record{}, unstored: map[run.Stack]*unstoredPass{},
 		passes: quietPasses{ended: map[run.Stack]run.Record{}, last: map[run.Stack]quietPass{}}}, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net/http"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -70,6 +71,7 @@ func TestOfPassesThatEndWhileOneIsBeingStoredTheLastIsOnRecord(t *testing.T) {
 	for _, id := range []string{"r1", "r2", "r3"} {
 		h.started(quietRun(h, id))
 		h.finish(id, succeeded())
+		h.exec.Recorded(h.stack, id)
 		h.active = nil
 	}
 	close(stored)
@@ -92,6 +94,36 @@ func TestAPassInHandIsListedBesideTheOneBefore(t *testing.T) {
 	}
 	if got := h.stored("r1"); got.Result == nil {
 		t.Errorf("the one before lost its result: %+v", got)
+	}
+}
+
+func TestAPassIsPutOnRecordWhenItWasHeardOf(t *testing.T) {
+	h := newHome(t)
+	h.started(quietRun(h, "r1"))
+	h.finish("r1", succeeded())
+	onRecord := func() bool {
+		_, err := h.blobs.Get(t.Context(), h.stack.Key(run.QuietSlot, run.BlobRecord), 1<<20)
+		return err == nil
+	}
+	if onRecord() {
+		t.Error("it is stored before the listener heard of it")
+	}
+	h.exec.Recorded(h.stack, "r1")
+	for deadline := time.Now().Add(10 * time.Second); !onRecord(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("it is never stored")
+		}
+	}
+}
+
+func TestNothingIsStoredOfAStackThatIsGone(t *testing.T) {
+	h := newHome(t)
+	h.started(quietRun(h, "r1"))
+	h.finish("r1", succeeded())
+	h.exec.Forget(h.stack)
+	h.exec.Flush(t.Context())
+	if _, err := h.exec.Record(t.Context(), h.stack, "r1"); !errors.Is(err, run.ErrNotFound) {
+		t.Error(err)
 	}
 }
 

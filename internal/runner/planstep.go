@@ -94,8 +94,7 @@ func (j *job) setPlan(result *run.PlanResult) {
 	j.result.Plan = result
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.journal.Plan = result
-	j.saveJournal()
+	j.journal.Plan = result // on disk with the next change: before an apply there is one
 }
 
 // digestPlan reads the plan file; it is of tofu's making.

@@ -114,8 +114,10 @@ func (e *engine) stopEndpoint(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	if err := e.endpoint.server.Shutdown(ctx); err != nil {
-		return e.endpoint.server.Close()
+	err := e.endpoint.server.Shutdown(ctx)
+	if err != nil {
+		err = e.endpoint.server.Close()
 	}
-	return nil
+	e.executor.Flush(ctx)
+	return err
 }
