@@ -7,8 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fluxcd/pkg/apis/meta"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -37,17 +39,27 @@ func TestBadProgramsAndInputsAreNamedBeforeAnythingRuns(t *testing.T) {
 		"a source of another namespace is denied": {
 			pushed(ns, "denied", "x", func(o *infrav1.Terraform) { o.Spec.SourceRef.Namespace = "kube-system" }), infrav1.ReasonAccessDenied,
 			[]string{"cannot access ExternalArtifact/kube-system/x, cross-namespace references have been disabled"}},
-		"a field that would do harm if it were ignored stops the stack": {
-			inline(ns, "unsupported", greeting, variable("name", "x"), func(o *infrav1.Terraform) { o.Spec.TfVarsFiles = []string{"a.tfvars"} }),
-			infrav1.ReasonFieldNotSupported, []string{"spec.tfVarsFiles"}},
-		"a template that would be left out stops the stack": {
+		"a file of values that the source lacks is named": {
+			inline(ns, "tfvars", greeting, variable("name", "x"), func(o *infrav1.Terraform) { o.Spec.TfVarsFiles = []string{"a.tfvars"} }),
+			infrav1.ReasonPlanFailed, []string{"tfvars file's path does not exist: a.tfvars", "spec.tfVarsFiles[0]"}},
+		"a value that a template lacks is named": {
 			inline(ns, "template", "", func(o *infrav1.Terraform) { o.Spec.Inline = map[string]string{"main.tf.tpl": "{{ .x }}"} }),
-			infrav1.ReasonFieldNotSupported, []string{"main.tf.tpl"}},
-		"a state in another cluster stops the stack": {
-			inline(ns, "elsewhere", greeting, variable("name", "x"), func(o *infrav1.Terraform) {
-				o.Spec.BackendConfig = &infrav1.BackendConfigSpec{ConfigPath: "/tmp/kubeconfig"}
+			infrav1.ReasonTemplateGenerationFailed, []string{"main.tf.tpl:1:3: .x has no value"}},
+		"a value that a template in the values lacks is named": {
+			inline(ns, "values", greeting, variable("name", "x"), func(o *infrav1.Terraform) {
+				o.Spec.Values = &apiextensionsv1.JSON{Raw: []byte(`{"net": {"id": "${{ .vpc.id }}"}}`)}
 			}),
-			infrav1.ReasonFieldNotSupported, []string{"spec.backendConfig.configPath"}},
+			infrav1.ReasonTemplateGenerationFailed, []string{"spec.values.net.id: .vpc.id has no value"}},
+		"a configuration of another namespace is denied": {
+			inline(ns, "tfrc", greeting, variable("name", "x"), func(o *infrav1.Terraform) {
+				o.Spec.CliConfigSecretRef = &corev1.SecretReference{Namespace: "kube-system", Name: "tfrc"}
+			}),
+			infrav1.ReasonAccessDenied, []string{"cannot access secret kube-system/tfrc, cross-namespace references have been disabled"}},
+		"a file that comes from nowhere is named": {
+			inline(ns, "files", greeting, variable("name", "x"), func(o *infrav1.Terraform) {
+				o.Spec.FileMappings = []infrav1.FileMapping{{SecretRef: meta.SecretKeyReference{Name: "nowhere", Key: "x"}, Location: "home", Path: "x"}}
+			}),
+			infrav1.ReasonInitFailed, []string{"spec.fileMappings[0]", "nowhere: does not exist"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			y.create(t, c.obj)
