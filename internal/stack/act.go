@@ -79,10 +79,19 @@ func worthRecording(obj *infrav1.Terraform, rec run.Record) bool {
 	if result.Plan.Changes {
 		return status.Plan.Pending == "" || result.Plan.ChangesDigest != status.Plan.ChangesDigest
 	}
-	return status.Plan.Pending != "" || conditionOf(obj, infrav1.ConditionReady).Status != metav1.ConditionTrue
+	if result.Resources != nil && obj.Status.Inventory == nil {
+		return true
+	}
+	ready := conditionOf(obj, infrav1.ConditionReady)
+	return status.Plan.Pending != "" || ready.Status != metav1.ConditionTrue && !heldByHealth(ready)
 }
 
 func (r *Reconciler) take(ctx context.Context, p *pass, rec run.Record) {
+	if rec.Spec.Operation.ByHand() {
+		takeByHand(p, rec)
+		p.moved = mayHaveMoved(rec)
+		return
+	}
 	o := outcome{rec: rec}
 	if result := rec.Result; result.Plan != nil && result.Plan.Changes && !result.Applied && rec.Spec.Describe {
 		o.planText = r.planText(ctx, p, rec)
@@ -124,6 +133,10 @@ func (r *Reconciler) prepare(ctx context.Context, p *pass, d decide.Decision) (f
 		return func(ctx context.Context) error { return r.Runs.Cancel(ctx, d.Subject) }, nil
 	case decide.VerbRelease:
 		return func(ctx context.Context) error { return r.letGo(ctx, p) }, nil
+	case decide.VerbUnlock:
+		if err := r.unlock(ctx, p, d); err != nil {
+			return nil, err
+		}
 	}
 	return func(context.Context) error { r.recorded(p); return nil }, nil
 }
@@ -185,10 +198,18 @@ func (r *Reconciler) newRecord(ctx context.Context, p *pass, d decide.Decision) 
 		s.Upgrade = false
 		s.Plan = &run.PlanRef{ID: d.Subject, RunID: p.obj.Status.Plan.RunID, Digest: p.obj.Status.Plan.Digest}
 	}
+	if d.Purpose == decide.PurposeDelete {
+		s.Targets = nil // nothing is left behind
+	}
 	// A look on the interval leaves no trace unless it finds something.
 	rec.Quiet = d.Reason == decide.ReasonDriftDue
 	rec.Announced = !rec.Quiet
 	s.Upgrade = s.Upgrade && rec.Announced
+	askFor(s, p.obj, rec.Announced)
+	// What was planned is applied without a second look at the lock.
+	if s.ForceUnlock = lockToBreak(p.obj); d.Verb == decide.VerbApply {
+		s.ForceUnlock = ""
+	}
 	lockFile, err := r.Runs.LockFile(ctx, p.stack)
 	s.LockFile = lockFile
 	return rec, err
@@ -261,6 +282,9 @@ func describeApply(obj *infrav1.Terraform, rec run.Record) {
 		obj.Status.CurrentRun = &infrav1.RunReference{ID: rec.Spec.ID, Operation: string(rec.Spec.Operation), StartedAt: &started}
 	}
 	obj.Status.CurrentRun.Status = "applying"
+	if rec.Spec.Operation.ByHand() {
+		return
+	}
 	setCondition(obj, infrav1.ConditionApply, metav1.ConditionUnknown, infrav1.ReasonProgressing, infrav1.MessageApplyStarted)
 	if rec.Spec.Purpose != run.PurposeDelete {
 		setReady(obj, metav1.ConditionUnknown, infrav1.ReasonProgressing, infrav1.MessageApplying)
@@ -279,12 +303,17 @@ func rejected(obj *infrav1.Terraform, rec run.Record) bool {
 
 // objection says why a run must not apply, in words; empty when it may.
 func objection(obj *infrav1.Terraform, rec run.Record) string {
+	if rec.Spec.Operation.ByHand() {
+		return objectionByHand(obj, rec)
+	}
 	deleting := !obj.DeletionTimestamp.IsZero()
 	switch {
 	case string(obj.UID) != rec.Spec.Stack.UID:
 		return "the stack was replaced by another of its name"
 	case obj.Spec.Suspend:
 		return "the stack was suspended"
+	case heldByHand(obj):
+		return "the stack is held for work by hand"
 	case rec.Spec.Purpose == run.PurposeDelete:
 		if !deleting || !obj.Spec.DestroyResourcesOnDeletion {
 			return "the stack is not to be destroyed"

@@ -6,6 +6,7 @@ package stack
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -43,26 +44,94 @@ func describe(p *pass, d decide.Decision) {
 	confirm(p, d)
 	describeWarnings(p)
 	describeLock(p, d)
-	removeCondition(obj, infrav1.ConditionStalled)
 	switch d.Verb {
 	case decide.VerbFail:
 		setReady(obj, metav1.ConditionFalse, d.Reason, d.Message)
 		removeCondition(obj, infrav1.ConditionReconciling)
-		if d.NextCheck.IsZero() {
-			setCondition(obj, infrav1.ConditionStalled, metav1.ConditionTrue, d.Reason, d.Message)
-		}
+		answerRequest(p)
 	case decide.VerbWait:
-		if d.Reason == decide.ReasonLockHeld {
-			setReady(obj, metav1.ConditionFalse, d.Reason, lockMessage(p))
-		}
-		removeCondition(obj, infrav1.ConditionReconciling)
+		describeWait(p, d)
+		answerRequest(p)
 	case decide.VerbPlan, decide.VerbPlanAndApply, decide.VerbApply:
 		describeStart(obj, d)
 	case decide.VerbAwaitApproval:
 		describeApproval(obj, d)
+		sameAtRevision(p)
 	case decide.VerbRest:
 		removeCondition(obj, infrav1.ConditionReconciling)
 		describeRest(p, d)
+		sameAtRevision(p)
+	case decide.VerbRelease:
+		answerRequest(p)
+	}
+	describeStall(obj, d)
+}
+
+// describeWait says what is waited for, unless Ready tells already what came before the wait.
+func describeWait(p *pass, d decide.Decision) {
+	obj := p.obj
+	if d.Reason != decide.ReasonDependencyNotReady {
+		removeCondition(obj, infrav1.ConditionReconciling)
+	}
+	switch d.Reason {
+	case decide.ReasonRetryPending:
+		// A Secret that went and came back has left its word; what is waited for is still the failure before it.
+		if p.lastFailure != nil && isOver(conditionOf(obj, infrav1.ConditionReady)) {
+			setReady(obj, metav1.ConditionFalse, failureReason(p.lastFailure), failureMessage(p.lastFailure))
+		}
+	case decide.ReasonLockHeld:
+		setReady(obj, metav1.ConditionFalse, d.Reason, lockMessage(p))
+	case decide.ReasonDependencyNotReady:
+		setReady(obj, metav1.ConditionFalse, d.Reason, d.Message)
+		setCondition(obj, infrav1.ConditionReconciling, metav1.ConditionTrue, d.Reason, d.Detail)
+	case decide.ReasonBreakTheGlass:
+		// What is done by hand is not seen here, so nothing that was known counts any more.
+		setReady(obj, metav1.ConditionUnknown, d.Reason, d.Message)
+		forgetPlanned(obj)
+	}
+}
+
+// describeStall says that nothing happens before somebody changes something. A suspended or held stack stalls not: it was
+// told to stand still, and its own conditions say so.
+func describeStall(obj *infrav1.Terraform, d decide.Decision) {
+	switch {
+	case d.Verb == decide.VerbFail && d.NextCheck.IsZero(),
+		d.Verb == decide.VerbWait && d.NextCheck.IsZero() && (d.Reason == decide.ReasonRetryLimit || d.Reason == decide.ReasonRetryPending):
+		reason := d.Reason
+		if reason == decide.ReasonRetryPending {
+			reason = conditionOf(obj, infrav1.ConditionReady).Reason
+		}
+		setCondition(obj, infrav1.ConditionStalled, metav1.ConditionTrue, reason, d.Message)
+	default:
+		removeCondition(obj, infrav1.ConditionStalled)
+	}
+}
+
+// answerRequest says that a request was seen although no run can begin now, so that nobody waits for an answer. The plan
+// that was asked for is made as soon as one can be.
+func answerRequest(p *pass) {
+	obj := p.obj
+	if obj.ReconcileRequest() == obj.Status.LastHandledReconcileAt {
+		return
+	}
+	obj.Status.LastHandledReconcileAt = obj.ReconcileRequest()
+	if obj.DeletionTimestamp.IsZero() {
+		forgetPlanned(obj)
+	}
+}
+
+// forgetPlanned makes the next pass that can plan do so, and no plan be applied before.
+func forgetPlanned(obj *infrav1.Terraform) { obj.Status.ConfigDigest = "" }
+
+// sameAtRevision: a revision that is the same in all that counts was planned with the one before. Who depends on the stack
+// and has the same source waits to hear that.
+func sameAtRevision(p *pass) {
+	status, revision := &p.obj.Status, p.facts.Source.Revision
+	if p.facts.Stack.Suspended || revision == "" || p.facts.Config == "" || p.facts.Config != status.ConfigDigest {
+		return
+	}
+	if status.LastPlannedRevision != revision {
+		status.LastPlannedRevision, status.LastAttemptedRevision = revision, revision
 	}
 }
 
@@ -82,6 +151,9 @@ func describeStart(obj *infrav1.Terraform, d decide.Decision) {
 	obj.Status.LastHandledReconcileAt = obj.ReconcileRequest()
 	if d.Reason == decide.ReasonDriftDue {
 		return
+	}
+	if !d.Again {
+		obj.Status.ReconciliationFailures = 0
 	}
 	message := infrav1.MessagePlanning
 	switch {
@@ -123,13 +195,21 @@ func describeRest(p *pass, d decide.Decision) {
 	if p.ended != nil {
 		return
 	}
-	switch conditionOf(obj, infrav1.ConditionReady).Reason {
-	case infrav1.ReasonArtifactFailed, infrav1.ReasonVarsGenerationFailed, infrav1.ReasonLockHeld, infrav1.ReasonAccessDenied,
-		infrav1.ReasonFieldNotSupported, infrav1.ReasonStateUnreadable, infrav1.ReasonStateMissing, infrav1.ReasonProgressing,
-		infrav1.ReasonSuspended:
+	if ready := conditionOf(obj, infrav1.ConditionReady); isOver(ready) || toldOfInputs(obj) {
 		setReady(obj, metav1.ConditionTrue, infrav1.ReasonPlannedNoChanges,
 			at(infrav1.MessagePlanNoChanges, p.facts.Source.Revision))
 	}
+}
+
+// isOver tells whether Ready speaks of what cannot be true any more once a stack rests, or only waits for another attempt.
+func isOver(ready metav1.Condition) bool {
+	switch ready.Reason {
+	case infrav1.ReasonArtifactFailed, infrav1.ReasonVarsGenerationFailed, infrav1.ReasonLockHeld, infrav1.ReasonAccessDenied,
+		infrav1.ReasonFieldNotSupported, infrav1.ReasonStateUnreadable, infrav1.ReasonStateMissing, infrav1.ReasonProgressing,
+		infrav1.ReasonSuspended, infrav1.ReasonDependencyNotReady, infrav1.ReasonDependencyCycle, infrav1.ReasonBreakTheGlass:
+		return !heldByHealth(ready)
+	}
+	return false
 }
 
 func describeWarnings(p *pass) {
@@ -140,6 +220,7 @@ func describeWarnings(p *pass) {
 		// Inputs that do not resolve say nothing about what the module declares.
 		warnings = append(warnings, keptWarnings(p.obj)...)
 	}
+	warnings = append(warnings, p.inventoryWarnings()...)
 	if len(warnings) > infrav1.MaxWarnings {
 		more := len(warnings) - infrav1.MaxWarnings + 1
 		warnings = append(warnings[:infrav1.MaxWarnings-1], fmt.Sprintf("and %d more", more))
@@ -156,34 +237,9 @@ func describeWarnings(p *pass) {
 
 func keptWarnings(obj *infrav1.Terraform) []string {
 	ignored := ignoredFields(&obj.Spec)
-	return slices.DeleteFunc(slices.Clone(obj.Status.Warnings), func(w string) bool { return slices.Contains(ignored, w) })
-}
-
-func describeLock(p *pass, d decide.Decision) {
-	if l := p.facts.Lock; l != nil && d.Reason == decide.ReasonLockHeld {
-		p.obj.Status.Lock.Pending = l.ID
-		setCondition(p.obj, infrav1.ConditionStateLocked, metav1.ConditionTrue, infrav1.ReasonLockHeld, fmt.Sprintf(infrav1.MessageLocked, l.ID))
-		return
-	}
-	if p.facts.Lock == nil && p.obj.Status.Lock.Pending != "" {
-		p.obj.Status.Lock.Pending = ""
-		removeCondition(p.obj, infrav1.ConditionStateLocked)
-	}
-}
-
-// lockMessage says who holds the lock, since when, and how to release it.
-func lockMessage(p *pass) string {
-	l := p.facts.Lock
-	by := l.Who
-	if by == "" {
-		by = "somebody who left no name"
-	}
-	since := ""
-	if !l.Since.IsZero() {
-		since = " since " + sinceText(l.Since)
-	}
-	return fmt.Sprintf("State locked by %s%s (lock %s). Another run may be writing it. If that run is gone:\n    yuba force-unlock %s -n %s %s",
-		by, since, l.ID, p.obj.Name, p.obj.Namespace, l.ID)
+	return slices.DeleteFunc(slices.Clone(obj.Status.Warnings), func(w string) bool {
+		return slices.Contains(ignored, w) || strings.HasPrefix(w, inventoryWarning)
+	})
 }
 
 // announce sends the events: one for each condition that took another reason or status, and the pass's notes.
@@ -192,6 +248,9 @@ func (r *Reconciler) announce(p *pass, before *infrav1.Terraform) {
 		is, was := conditionOf(p.obj, kind), conditionOf(before, kind)
 		if is.Type == "" || is.Status == was.Status && is.Reason == was.Reason && is.Message == was.Message {
 			continue
+		}
+		if kind == infrav1.ConditionOutput && is.Reason == infrav1.ReasonOutputsWritten {
+			continue // the write itself is told, with the names
 		}
 		severity := corev1.EventTypeNormal
 		if is.Status == metav1.ConditionFalse && kind != infrav1.ConditionStateLocked || kind == infrav1.ConditionStateLocked && is.Status == metav1.ConditionTrue {

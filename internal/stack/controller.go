@@ -5,8 +5,10 @@ package stack
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -15,7 +17,6 @@ import (
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/run"
@@ -28,14 +29,23 @@ type Runs interface {
 	// Prepare stores a run's record; Start queues a run whose record is stored, once.
 	Prepare(ctx context.Context, rec run.Record) error
 	Start(ctx context.Context, rec run.Record) error
+	// Hold takes the stack's place for a run that a person asked for, LetGo gives it back, Begin puts the run on record and
+	// lets it begin. run.ErrBusy says that another run is in hand.
+	Hold(rec run.Record) error
+	LetGo(stack run.Stack, id string)
+	Begin(ctx context.Context, rec run.Record) (run.Record, error)
 	// Resume takes up a run that is on record and not in hand; a record with a result is over. A run that is not on
 	// record is run.ErrNotFound.
 	Resume(ctx context.Context, stack run.Stack, id string) (run.Record, error)
 	// InHand returns the stack's run in hand and whether it was told to stop.
 	InHand(stack run.Stack) (rec run.Record, canceled, ok bool)
+	// Working tells whether a run is in hand, whichever stack's it is.
+	Working(id string) bool
 	// Record reads a run; ReadPlan its readable plan.
 	Record(ctx context.Context, stack run.Stack, id string) (run.Record, error)
 	ReadPlan(ctx context.Context, stack run.Stack, id string) ([]byte, error)
+	// ReadPart reads another of the blobs that a run left; run.ErrNotFound when it left none.
+	ReadPart(ctx context.Context, stack run.Stack, id, part string) ([]byte, error)
 	// TakeEnded returns the quiet pass that ended last until Recorded says that it may be forgotten, as it says of every
 	// run; LastQuiet says when one last found nothing.
 	TakeEnded(stack run.Stack) (run.Record, bool)
@@ -66,10 +76,16 @@ type Reconciler struct {
 	Source *Sources
 	// AllowCrossNamespace lets sourceRef name other namespaces.
 	AllowCrossNamespace bool
+	// Webhooks asks the services that stacks name about their plans.
+	Webhooks Webhooks
 	// Limits bound each run.
 	Limits run.Limits
 	Now    func() time.Time
 	Log    *slog.Logger
+
+	health healthBook
+	// stacks is the cache of stacks, for what one has to know of others, and of the metadata of Secrets.
+	stacks client.Reader
 }
 
 // Reconcile makes one pass over a stack.
@@ -82,11 +98,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 
 	// 1. Take over what ended since the last pass.
 	p := &pass{obj: &obj, stack: stackOf(&obj), now: r.Now()}
-	if err := r.collect(ctx, p); err != nil {
+	if err := r.collect(ctx, p); errors.Is(err, run.ErrBusy) {
+		return ctrl.Result{RequeueAfter: busyPause}, nil
+	} else if err != nil {
 		return ctrl.Result{}, err
 	}
 	// 2. A stack without the finalizer could vanish with its resources.
-	if err := r.ensureFinalizer(ctx, &obj, before); err != nil {
+	if err := r.ensureFinalizers(ctx, p, before); err != nil {
 		return again(err)
 	}
 	// 3. Gather and decide.
@@ -95,8 +113,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	d := decide.Decide(p.facts)
 	r.Log.Debug("decided", "stack", p.stack.String(), "decision", d.String())
-	// 4. Outputs follow the state, whatever happens next.
-	if err := r.ensureOutputs(ctx, p, d); err != nil {
+	// 4. Outputs and all else that follows plans and states, whatever happens next.
+	if err := r.follow(ctx, p, d); err != nil {
 		return ctrl.Result{}, err
 	}
 	// 5. Act.
@@ -106,15 +124,23 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	// 6. Record, then let the run begin: the status names it first.
 	describe(p, d)
+	gateOnHealth(&obj)
+	sameTransition(&obj, before)
 	if err := r.patchStatus(ctx, &obj, before); err != nil {
 		return again(err)
 	}
 	r.announce(p, before)
-	if err := act(ctx); err != nil {
+	if err := act(ctx); errors.Is(err, run.ErrBusy) {
+		// A person was faster by a moment; what was decided is decided anew when that is over.
+		return ctrl.Result{RequeueAfter: busyPause}, nil
+	} else if err != nil {
 		return ctrl.Result{}, err
 	}
 	return r.next(p, d), nil
 }
+
+// busyPause is how soon a stack is looked at again whose place a person's request has taken for a moment.
+const busyPause = 100 * time.Millisecond
 
 // pass is what one call of Reconcile knows.
 type pass struct {
@@ -127,8 +153,22 @@ type pass struct {
 	// ended is the run that was recorded in this pass, taken the id of the one that was taken over, worth recording or not.
 	ended *run.Record
 	taken string
+	// lastFailure is how the last run failed, if it did.
+	lastFailure *run.Result
+	// moved is true when a run that a person asked for may have changed the state.
+	moved bool
+	// inventoryKnown is true when this pass read the inventory, inventoryWarning then says what is wrong with it.
+	inventoryKnown   bool
+	inventoryWarning string
+	// lookAgain is when the health checks are due again; zero while they go on.
+	lookAgain time.Time
 	// notes are events beside those that conditions tell.
 	notes []note
+	// dependants are the stacks that depend on this one; dependencyOutputs says what those put out that it depends on.
+	dependants        []infrav1.Terraform
+	dependencyOutputs []string
+	// unlocked is true when this pass broke the lock that was in the way.
+	unlocked bool
 }
 
 // note is an event.
@@ -141,15 +181,21 @@ func stackOf(obj *infrav1.Terraform) run.Stack {
 	return run.Stack{Namespace: obj.Namespace, Name: obj.Name, UID: string(obj.UID)}
 }
 
-func (r *Reconciler) ensureFinalizer(ctx context.Context, obj, before *infrav1.Terraform) error {
-	if !obj.DeletionTimestamp.IsZero() || controllerutil.ContainsFinalizer(obj, infrav1.Finalizer) {
+func (r *Reconciler) ensureFinalizers(ctx context.Context, p *pass, before *infrav1.Terraform) error {
+	obj := p.obj
+	var err error
+	if p.dependants, err = r.dependants(ctx, client.ObjectKeyFromObject(obj)); err != nil {
+		return err
+	}
+	wanted := finalizersFor(obj, p.dependants)
+	if !obj.DeletionTimestamp.IsZero() || slices.Equal(wanted, obj.Finalizers) {
 		return nil
 	}
 	patched := before.DeepCopy()
-	controllerutil.AddFinalizer(patched, infrav1.Finalizer)
-	err := r.Client.Patch(ctx, patched, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+	patched.Finalizers = wanted
+	err = r.Client.Patch(ctx, patched, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 	if err != nil {
-		return fmt.Errorf("add the finalizer to %s/%s: %w", obj.Namespace, obj.Name, err)
+		return fmt.Errorf("set the finalizers of %s/%s: %w", obj.Namespace, obj.Name, err)
 	}
 	// Go on with the object as it is now; its status is what this pass has made of it.
 	obj.Finalizers, obj.ResourceVersion = patched.Finalizers, patched.ResourceVersion
@@ -185,16 +231,25 @@ func (r *Reconciler) next(p *pass, d decide.Decision) ctrl.Result {
 	if d.Verb.StartsRun() {
 		return ctrl.Result{}
 	}
-	if outputsHadFailed(p.obj) {
-		again := p.now.Add(p.obj.GetRetryInterval())
-		if d.NextCheck.IsZero() || again.Before(d.NextCheck) {
-			d.NextCheck = again
-		}
+	if d.Verb == decide.VerbUnlock {
+		return ctrl.Result{RequeueAfter: time.Millisecond}
 	}
+	if outputsHadFailed(p.obj) {
+		d.NextCheck = earlier(d.NextCheck, p.now.Add(p.obj.GetRetryInterval()))
+	}
+	d.NextCheck = earlier(d.NextCheck, p.lookAgain)
 	if d.NextCheck.IsZero() {
 		return ctrl.Result{}
 	}
 	return ctrl.Result{RequeueAfter: max(d.NextCheck.Sub(p.now), time.Millisecond)}
+}
+
+// earlier is the first of two moments of which either may be missing.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
 }
 
 func timeOf(t *metav1.Time) time.Time {

@@ -7,6 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -25,6 +27,9 @@ func (r *Reconciler) gather(ctx context.Context, p *pass) error {
 	obj := p.obj
 	p.facts = decide.Facts{Now: p.now, Stack: stackFacts(obj), Kept: obj.Status.LastAppliedRun != ""}
 	if err := r.gatherRuns(ctx, p); err != nil {
+		return err
+	}
+	if err := r.gatherRelations(ctx, p); err != nil {
 		return err
 	}
 	if err := r.gatherConfiguration(ctx, p); err != nil {
@@ -51,19 +56,38 @@ func stackFacts(obj *infrav1.Terraform) decide.Stack {
 		Requested: obj.ReconcileRequest(), Handled: status.LastHandledReconcileAt,
 		PlannedConfig: status.ConfigDigest, AppliedOnce: status.LastAppliedRevision != "",
 		LastAppliedPlan: status.Plan.LastApplied, OwnBackend: obj.KeepsOwnState(),
+		Held: heldByHand(obj), Call: obj.Name + " -n " + obj.Namespace, PlannedRevision: status.LastPlannedRevision,
 	}
 	if spec.RetryStrategy == infrav1.ExponentialBackoff {
 		s.MaxRetryInterval = obj.GetMaxRetryInterval()
+	}
+	// No retries leave the first attempt.
+	if rem := spec.Remediation; rem != nil && rem.Retries >= 0 {
+		s.MaxFailures = int(min(rem.Retries, math.MaxInt32)) + 1
+	}
+	if lock := spec.TFState; lock != nil {
+		s.BreakAnyLock = lock.ForceUnlock == infrav1.ForceUnlockAuto
+		if lock.ForceUnlock == infrav1.ForceUnlockYes {
+			s.BreakLock = lock.LockIdentifier
+		}
 	}
 	switch {
 	case obj.AutoApproves():
 		s.Mode = decide.ModeAuto
 	case obj.DriftOnly():
 		s.Mode = decide.ModeDisabled
+	case strings.HasPrefix(spec.ApprovePlan, infrav1.ApprovePlanReplanPrefix):
+		s.ReplanOnRevision = true
 	default:
 		s.Approved = spec.ApprovePlan
 	}
 	return s
+}
+
+// heldByHand: the annotation is what tofu-controller's CLI sets for as long as somebody works by hand.
+func heldByHand(obj *infrav1.Terraform) bool {
+	_, annotated := obj.Annotations[infrav1.AnnotationBreakTheGlass]
+	return obj.Spec.BreakTheGlass || annotated
 }
 
 func pendingFacts(obj *infrav1.Terraform) *decide.Plan {
@@ -105,7 +129,7 @@ func (r *Reconciler) gatherRuns(ctx context.Context, p *pass) error {
 func currentFacts(rec run.Record, canceled bool) *decide.Run {
 	return &decide.Run{ID: rec.Spec.ID, Purpose: string(rec.Spec.Purpose), Config: rec.Config, Destroy: rec.Spec.Destroy,
 		// A run may be given up until its apply was permitted.
-		Apply:    rec.Spec.Operation == run.OperationApply || rec.Permitted,
+		Apply:    rec.Spec.Operation == run.OperationApply || rec.Permitted || rec.Spec.Operation.ByHand(),
 		Canceled: canceled, UsedKept: rec.UsedKept}
 }
 
@@ -130,7 +154,14 @@ func (r *Reconciler) lastFacts(ctx context.Context, p *pass, ref *infrav1.RunRef
 	}
 	last.Purpose, last.Config, last.Destroy, last.UsedKept = string(rec.Spec.Purpose), rec.Config, rec.Spec.Destroy, rec.UsedKept
 	last.Apply = rec.Spec.Operation == run.OperationApply || rec.Permitted
+	last.Generation, last.Revision = rec.Generation, rec.Spec.Artifact.Revision
 	if result := rec.Result; result != nil {
+		if result.Outcome != run.OutcomeSucceeded && result.Outcome != run.OutcomeCanceled {
+			p.lastFailure = result
+		}
+		if result.Lock != nil {
+			last.Lock = result.Lock.ID
+		}
 		last.ApplyStarted = result.ApplyStarted
 		last.Waits = result.Class == run.FailureConfiguration
 	}
@@ -169,22 +200,10 @@ func (p *pass) conclude(prog *program, config *configuration, err error) error {
 		return fmt.Errorf("resolve the inputs of %s: %w", p.stack, err)
 	default:
 		p.facts.Inputs.Ready = true
+		config.digest = p.withDependencies(config.digest)
 		p.facts.Config = config.digest
 		p.config = config
 	}
-	return nil
-}
-
-func (r *Reconciler) gatherLock(ctx context.Context, p *pass) error {
-	holder, err := r.States.Holder(ctx, stateKeyOf(p.obj))
-	if err != nil {
-		return err
-	}
-	// Our own run's lock is not in our way; a run that is over gives its lock back before anybody hears of it.
-	if holder == nil || p.facts.Current != nil && holder.ID == p.facts.Current.ID {
-		return nil
-	}
-	p.facts.Lock = &decide.Lock{ID: holder.ID, Who: holder.Who, Operation: holder.Operation, Since: holder.Created}
 	return nil
 }
 

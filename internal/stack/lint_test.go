@@ -92,7 +92,11 @@ func TestDecisionsHaveTheAPIsReasons(t *testing.T) {
 		decide.ReasonVarsGeneration: infrav1.ReasonVarsGenerationFailed, decide.ReasonLockHeld: infrav1.ReasonLockHeld,
 		decide.ReasonStateUnreadable: infrav1.ReasonStateUnreadable, decide.ReasonSuspended: infrav1.ReasonSuspended,
 		decide.ReasonProgressing: infrav1.ReasonProgressing, decide.ReasonAwaitingApproval: infrav1.ReasonPlannedWithChanges,
-		decide.ReasonRejected: infrav1.ReasonPlanRejected,
+		decide.ReasonRejected: infrav1.ReasonPlanRejected, decide.ReasonDependencyNotReady: infrav1.ReasonDependencyNotReady,
+		decide.ReasonDependencyCycle: infrav1.ReasonDependencyCycle, decide.ReasonDeletionBlocked: infrav1.ReasonDeletionBlockedByDependants,
+		decide.ReasonBreakTheGlass: infrav1.ReasonBreakTheGlass, decide.ReasonRetryLimit: infrav1.ReasonRetryLimitReached,
+		decide.ReasonForceUnlock: infrav1.ReasonForceUnlock, decide.ReasonLockOrphaned: infrav1.ReasonLockOrphaned,
+		decide.ReasonReplan: infrav1.ReasonReplanRequested,
 	} {
 		if ours != apis {
 			t.Errorf("decide says %q where the API says %q", ours, apis)

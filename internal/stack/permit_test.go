@@ -34,8 +34,11 @@ func TestWhetherARunMayStillApply(t *testing.T) {
 		"mode auto was taken back":                    {nil, run.OperationPlanAndApply, nil, "nobody approves it any more"},
 		"an id approves no run that plans for itself": {[]func(*infrav1.Terraform){approved}, run.OperationPlanAndApply, nil, "nobody approves it any more"},
 		"suspended":                                   {[]func(*infrav1.Terraform){auto, suspended}, run.OperationPlanAndApply, nil, "the stack was suspended"},
-		"replaced by another of its name":             {[]func(*infrav1.Terraform){auto, replaced}, run.OperationPlanAndApply, nil, "the stack was replaced by another of its name"},
-		"only planned":                                {[]func(*infrav1.Terraform){auto, func(t *infrav1.Terraform) { t.Spec.PlanOnly = true }}, run.OperationPlanAndApply, nil, "the stack may only be planned"},
+		"held for work by hand, since its run began": {[]func(*infrav1.Terraform){auto, func(t *infrav1.Terraform) {
+			t.Annotations = map[string]string{infrav1.AnnotationBreakTheGlass: "2026-11-21T10:00:00Z"}
+		}}, run.OperationPlanAndApply, nil, "the stack is held for work by hand"},
+		"replaced by another of its name": {[]func(*infrav1.Terraform){auto, replaced}, run.OperationPlanAndApply, nil, "the stack was replaced by another of its name"},
+		"only planned":                    {[]func(*infrav1.Terraform){auto, func(t *infrav1.Terraform) { t.Spec.PlanOnly = true }}, run.OperationPlanAndApply, nil, "the stack may only be planned"},
 		"mode disable beats force": {[]func(*infrav1.Terraform){func(t *infrav1.Terraform) {
 			t.Spec.Force, t.Spec.ApprovePlan = true, infrav1.ApprovePlanDisable
 		}}, run.OperationPlanAndApply, nil, "the stack may only be planned"},

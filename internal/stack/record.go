@@ -42,6 +42,7 @@ func record(obj *infrav1.Terraform, o outcome) {
 	default:
 		recordNoChanges(obj, o)
 	}
+	recordLock(obj, o.rec)
 }
 
 func startedAt(rec run.Record) *metav1.Time {
@@ -91,6 +92,10 @@ func recordPlan(obj *infrav1.Terraform, o outcome) {
 		// Whoever asks for another plan after a rejection wants one to decide about, even if it says the same.
 		history.PendingID = ""
 	}
+	if strings.HasPrefix(obj.Spec.ApprovePlan, infrav1.ApprovePlanReplanPrefix) && history.Base != decide.BasePlanID(o.rec.Spec.Artifact.Revision) {
+		// The pending plan was to go with its revision, and its id with it.
+		history.PendingID = ""
+	}
 	id, history := decide.NamePlan(history, o.rec.Spec.Artifact.Revision, p.ChangesDigest)
 	carried := id == status.Plan.Pending
 	status.Plan.Base, status.Plan.Sequence = history.Base, int32(history.Sequence) //nolint:gosec // small
@@ -123,6 +128,10 @@ func recordNoChanges(obj *infrav1.Terraform, o outcome) {
 	planned(obj, o)
 	clearPending(obj)
 	succeeded(obj, o)
+	// A stack that was applied by another controller is known from now on: its inputs are kept, and its outputs were read.
+	if obj.Status.LastAppliedRun == "" && obj.Status.LastAppliedRevision != "" && !o.rec.Spec.Destroy && !o.rec.Quiet {
+		obj.Status.LastAppliedRun = o.rec.Spec.ID
+	}
 	revision := o.rec.Spec.Artifact.Revision
 	switch {
 	case o.rec.Spec.Destroy:
@@ -204,6 +213,8 @@ func recordFailure(obj *infrav1.Terraform, o outcome) {
 	switch {
 	case result.ApplyStarted:
 		clearPending(obj)
+	case result.Class == run.FailureRefused:
+		recordRefusal(obj, o)
 	case o.rec.Spec.Operation == run.OperationApply:
 		status.Plan.Digest, status.Plan.RunID = "", ""
 		neverApplied(obj)
@@ -218,6 +229,16 @@ func recordFailure(obj *infrav1.Terraform, o outcome) {
 	setReady(obj, metav1.ConditionFalse, failureReason(result), failureMessage(result))
 }
 
+// recordRefusal: a plan that a webhook refused was made, and is not offered for approval, nor is one before it.
+func recordRefusal(obj *infrav1.Terraform, o outcome) {
+	clearPending(obj)
+	finished := metav1.NewTime(o.rec.Result.Finished)
+	obj.Status.LastPlanAt = &finished
+	obj.Status.LastPlannedRevision = o.rec.Spec.Artifact.Revision
+	obj.Status.Plan.IsDestroyPlan = o.rec.Spec.Destroy
+	setCondition(obj, infrav1.ConditionPlan, metav1.ConditionFalse, infrav1.ReasonPostPlanningWebhookFailed, o.rec.Result.Error)
+}
+
 func failureReason(r *run.Result) string {
 	switch {
 	case r.Outcome == run.OutcomeInterrupted:
@@ -228,6 +249,8 @@ func failureReason(r *run.Result) string {
 		return infrav1.ReasonArtifactFailed
 	case r.Class == run.FailureWorkspace:
 		return infrav1.ReasonSelectWorkspaceFailed
+	case r.Class == run.FailureRefused:
+		return infrav1.ReasonPostPlanningWebhookFailed
 	case r.Class == run.FailureLocked:
 		return infrav1.ReasonLockHeld
 	case r.Class == run.FailureStalePlan:

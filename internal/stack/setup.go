@@ -43,9 +43,21 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, end
 	if err != nil {
 		return err
 	}
+	for index, names := range map[string]func(*infrav1.Terraform) []string{indexDependencies: dependencyNames, indexState: stateLease} {
+		err := mgr.GetFieldIndexer().IndexField(ctx, &infrav1.Terraform{}, index, func(o client.Object) []string {
+			return names(o.(*infrav1.Terraform))
+		})
+		if err != nil {
+			return err
+		}
+	}
+	r.stacks = mgr.GetCache()
 	b := ctrl.NewControllerManagedBy(mgr).Named("stack").
 		For(&infrav1.Terraform{}, builder.WithPredicates(worthALook())).
+		Watches(&infrav1.Terraform{}, r.relations()).
+		Watches(leases(), r.released(), builder.OnlyMetadata).
 		WatchesRawSource(source.Channel(stackEvents(ctx, ended), &handler.EnqueueRequestForObject{})).
+		WatchesRawSource(source.Channel(stackEvents(ctx, r.health.ended()), &handler.EnqueueRequestForObject{})).
 		WatchesMetadata(&corev1.Secret{}, r.readers("Secret")).
 		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &infrav1.Terraform{}, handler.OnlyControllerOwner())).
 		WatchesMetadata(&corev1.ConfigMap{}, r.readers("ConfigMap")).

@@ -14,6 +14,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -146,6 +147,9 @@ func (s *Store) getLease(ctx context.Context, key Key) (*coordinationv1.Lease, e
 	}
 	return lease, nil
 }
+
+// Leases selects the Leases that lock states, whoever made them.
+func Leases() labels.Selector { return labels.SelectorFromSet(labels.Set{labelState: "true"}) }
 
 // holderOf reads a Lease. The holder's identity decides, as it does for OpenTofu; a damaged annotation loses only the
 // details.

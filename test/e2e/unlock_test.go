@@ -1,0 +1,158 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/state"
+)
+
+// lockState locks a stack's state as plain tofu does, before anybody else has.
+func (y *yuba) lockState(t *testing.T, obj *infrav1.Terraform, info state.LockInfo) {
+	t.Helper()
+	info.Created = time.Now().UTC()
+	text, err := json.Marshal(info)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: obj.Namespace, Name: obj.LeaseName(),
+		Labels: map[string]string{"tfstate": "true"}}}
+	if err := y.client.Get(t.Context(), client.ObjectKeyFromObject(lease), lease); client.IgnoreNotFound(err) != nil {
+		t.Fatal(err)
+	}
+	metav1.SetMetaDataAnnotation(&lease.ObjectMeta, "app.terraform.io/lock-info", string(text))
+	lease.Spec.HolderIdentity = &info.ID
+	if lease.ResourceVersion == "" {
+		err = y.client.Create(t.Context(), lease)
+	} else {
+		err = y.client.Update(t.Context(), lease)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (y *yuba) unlockState(t *testing.T, obj *infrav1.Terraform) {
+	t.Helper()
+	var lease coordinationv1.Lease
+	if err := y.client.Get(t.Context(), client.ObjectKey{Namespace: obj.Namespace, Name: obj.LeaseName()}, &lease); err != nil {
+		t.Fatal(err)
+	}
+	lease.Spec.HolderIdentity = nil
+	delete(lease.Annotations, "app.terraform.io/lock-info")
+	if err := y.client.Update(t.Context(), &lease); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func lockedBy(id string) func(*infrav1.Terraform) bool {
+	return func(o *infrav1.Terraform) bool {
+		c := condition(o, infrav1.ConditionStateLocked)
+		return failedWith(infrav1.ReasonLockHeld)(o) && o.Status.Lock.Pending == id &&
+			c.Status == metav1.ConditionTrue && c.Message == "Terraform Locked with Lock Identifier: "+id
+	}
+}
+
+// unlockedFrom: the stack is ready, and says which lock was broken for that.
+func unlockedFrom(id string) func(*infrav1.Terraform) bool {
+	return func(o *infrav1.Terraform) bool {
+		c := condition(o, infrav1.ConditionStateLocked)
+		return ready(o) && o.Status.Lock.Pending == "" && o.Status.Lock.LastApplied == id && c.Status == metav1.ConditionFalse &&
+			c.Reason == infrav1.ReasonForceUnlock && c.Message == "Terraform Force Unlock with Lock Identifier: "+id
+	}
+}
+
+func forceUnlock(how infrav1.ForceUnlock, id string) func(*infrav1.Terraform) {
+	return func(o *infrav1.Terraform) {
+		o.Spec.TFState = &infrav1.TFStateSpec{ForceUnlock: how, LockIdentifier: id}
+	}
+}
+
+const theirLock = "3f2a6c1e-8f1d-4c7e-9d55-0a0b1c2d3e4f"
+
+func TestLocksAreBrokenAsTheStackSays(t *testing.T) {
+	t.Parallel()
+	y, ns := common(t)
+	obj := inline(ns, "locked", vpcHCL, auto, retryingHourly, forceUnlock(infrav1.ForceUnlockYes, "another"))
+	y.lockState(t, obj, state.LockInfo{ID: theirLock, Operation: "OperationTypeApply", Who: "ci@build7"})
+	y.create(t, obj)
+	y.await(t, obj, "another lock than the one named is left alone", lockedBy(theirLock))
+	change(t, y, obj, forceUnlock(infrav1.ForceUnlockYes, theirLock))
+	y.await(t, obj, "the one named is broken", unlockedFrom(theirLock))
+	unlocked(t, y, obj)
+	y.awaitEvent(t, obj, "ForceUnlock", theirLock)
+
+	// Any, when the stack says so.
+	y.lockState(t, obj, state.LockInfo{ID: "second", Who: "ci@build8"})
+	change(t, y, obj, func(o *infrav1.Terraform) {
+		forceUnlock(infrav1.ForceUnlockAuto, "")(o)
+		variable("cidr", "10.1.0.0/16")(o)
+	})
+	y.await(t, obj, "any lock is broken", unlockedFrom("second"))
+	unlocked(t, y, obj)
+}
+
+func TestAReleasedLockStartsTheStackAtOnce(t *testing.T) {
+	t.Parallel()
+	y, ns := common(t)
+	obj := inline(ns, "patient", vpcHCL, auto, retryingHourly)
+	y.lockState(t, obj, state.LockInfo{ID: theirLock, Who: "ci@build7"})
+	y.create(t, obj)
+	y.await(t, obj, "it waits", lockedBy(theirLock))
+	y.unlockState(t, obj)
+	seen := y.await(t, obj, "it goes on", ready)
+	if c := condition(seen, infrav1.ConditionStateLocked); c.Type != "" || seen.Status.Lock.Pending != "" {
+		t.Errorf("it still tells of the lock: %+v, pending %q", c, seen.Status.Lock.Pending)
+	}
+}
+
+// Two stacks share a state. The lock of the one that is at work is not broken, whatever the other says.
+func TestTheLockOfARunAtWorkIsNeverBroken(t *testing.T) {
+	t.Parallel()
+	y, ns := common(t)
+	shared := func(o *infrav1.Terraform) { o.Spec.BackendConfig = &infrav1.BackendConfigSpec{SecretSuffix: "shared"} }
+	first := inline(ns, "first", gated, auto, shared)
+	reached, open := y.gate(first)
+	y.create(t, first)
+	awaitFile(t, reached)
+	working := y.await(t, first, "it applies", func(o *infrav1.Terraform) bool { return o.Status.CurrentRun != nil })
+	second := inline(ns, "second", gated, auto, retryingHourly, shared, forceUnlock(infrav1.ForceUnlockAuto, ""))
+	y.create(t, second)
+	y.await(t, second, "it waits", lockedBy(working.Status.CurrentRun.ID))
+	touch(t, open)
+	y.await(t, first, "the first is ready", ready)
+	seen := y.await(t, second, "then the second finds that there is nothing to do", ready)
+	if seen.Status.Lock.LastApplied != "" || seen.Status.LastAppliedRevision != "" {
+		t.Errorf("it broke %q and applied %q", seen.Status.Lock.LastApplied, seen.Status.LastAppliedRevision)
+	}
+	if n := y.resources(t, second); n != 3 {
+		t.Errorf("%d resources are in the state, want 3", n)
+	}
+}
+
+// A lock that a run of the stack has left, as a server that dies or a restored backup leave one, is released by itself.
+func TestTheLockOfARunThatIsOverIsReleased(t *testing.T) {
+	t.Parallel()
+	y, ns := common(t)
+	obj := inline(ns, "orphaned", vpcHCL, auto, retryingHourly)
+	y.create(t, obj)
+	id := y.await(t, obj, "it is ready", ready).Status.LastRun.ID
+	y.lockState(t, obj, state.LockInfo{ID: id, Info: "yuba run " + id, Who: "yuba@gone"})
+	change(t, y, obj, variable2("cidr", "10.2.0.0/16"))
+	y.await(t, obj, "it goes on", func(o *infrav1.Terraform) bool { return ready(o) && o.Status.LastRun.ID != id })
+	unlocked(t, y, obj)
+	y.awaitEvent(t, obj, "LockOrphaned", id)
+}
+
+func variable2(name string, value any) func(*infrav1.Terraform) {
+	return func(o *infrav1.Terraform) { o.Spec.Vars = nil; variable(name, value)(o) }
+}
