@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/run"
 	"github.com/yuba-dev/yuba/internal/stack/decide"
 )
 
@@ -58,6 +59,33 @@ func TestWhatADecisionMeansForTheConditions(t *testing.T) {
 			change:   []func(*infrav1.Terraform){saying(metav1.ConditionFalse, infrav1.ReasonPlanFailed, "boom")},
 			decision: decide.Decision{Verb: decide.VerbWait, Reason: decide.ReasonRetryPending, NextCheck: later},
 			want:     []string{"Ready=False TFExecPlanFailed: boom"}},
+		"a wait that only a change ends stalls": {
+			change:   []func(*infrav1.Terraform){saying(metav1.ConditionFalse, infrav1.ReasonPlanFailed, "boom")},
+			decision: decide.Decision{Verb: decide.VerbWait, Reason: decide.ReasonRetryPending, Message: "pointless"},
+			want:     []string{"Ready=False TFExecPlanFailed: boom", "Stalled=True TFExecPlanFailed: pointless"}},
+		"all attempts are used up": {
+			change:   []func(*infrav1.Terraform){saying(metav1.ConditionFalse, infrav1.ReasonPlanFailed, "boom")},
+			decision: decide.Decision{Verb: decide.VerbWait, Reason: decide.ReasonRetryLimit, Message: infrav1.MessageRetryLimit},
+			want:     []string{"Ready=False TFExecPlanFailed: boom", "Stalled=True RetryLimitReached: Resource reached maximum number of retries."}},
+		"a dependency is not ready": {
+			decision: decide.Decision{Verb: decide.VerbWait, Reason: decide.ReasonDependencyNotReady, Message: "Dependencies do not meet ready condition, retrying in 15s",
+				Detail: "dependency vpc is not ready", NextCheck: later},
+			want: []string{"Ready=False DependencyNotReady: Dependencies do not meet ready condition, retrying in 15s",
+				"Reconciling=True DependencyNotReady: dependency vpc is not ready"}},
+		"a dependency is ready again, and there is nothing to do": {
+			change:   []func(*infrav1.Terraform){saying(metav1.ConditionFalse, infrav1.ReasonDependencyNotReady, "waiting")},
+			facts:    decide.Facts{Source: decide.Source{Revision: revision}},
+			decision: decide.Decision{Verb: decide.VerbRest}, want: []string{"Ready=True TerraformPlannedNoChanges: Plan no changes: " + revision}},
+		"stacks that go round in a circle stall": {
+			decision: decide.Decision{Verb: decide.VerbFail, Reason: decide.ReasonDependencyCycle, Message: "a -> b -> a"},
+			want:     []string{"Ready=False DependencyCycle: a -> b -> a", "Stalled=True DependencyCycle: a -> b -> a"}},
+		"a deletion is blocked": {
+			decision: decide.Decision{Verb: decide.VerbFail, Reason: decide.ReasonDeletionBlocked, Message: "blocked", NextCheck: later},
+			want:     []string{"Ready=False DeletionBlockedByDependantsReason: blocked"}},
+		"work by hand leaves nothing certain": {
+			change:   []func(*infrav1.Terraform){noDrift},
+			decision: decide.Decision{Verb: decide.VerbWait, Reason: decide.ReasonBreakTheGlass, Message: "held"},
+			want:     []string{"Ready=Unknown BreakTheGlass: held"}},
 		"a plan begins": {
 			decision: decide.Decision{Verb: decide.VerbPlan, Reason: decide.ReasonFirstPlan, Message: "not planned yet"},
 			want:     []string{"Ready=Unknown Progressing: Terraform Planning", "Reconciling=True Progressing: not planned yet"}},
@@ -123,11 +151,108 @@ func TestWhatADecisionMeansForTheConditions(t *testing.T) {
 	}
 }
 
+// A Secret that goes and comes back leaves the failure before it to be told.
+func TestAFailureIsToldAgainOnceWhatCameBetweenIsOver(t *testing.T) {
+	result := failed(run.StepPlan, run.FailureConfiguration, false)
+	for between, want := range map[string]string{
+		infrav1.ReasonVarsGenerationFailed: "False TFExecPlanFailed: boom",
+		infrav1.ReasonLockHeld:             "False TFExecPlanFailed: boom",
+		infrav1.ReasonInitFailed:           "False TFExecInitFailed: between",
+	} {
+		p := &pass{obj: stackObject(saying(metav1.ConditionFalse, between, "between")), now: finished, lastFailure: &result}
+		describe(p, decide.Decision{Verb: decide.VerbWait, Reason: decide.ReasonRetryPending, Message: "pointless"})
+		if got := says(p.obj, infrav1.ConditionReady); got != want {
+			t.Errorf("%s: %s", between, got)
+		}
+	}
+}
+
+// Looking at what stands still changes nothing about it, not even since when it does.
+func TestConditionsStandStillWithTheStack(t *testing.T) {
+	for _, d := range []decide.Decision{
+		{Verb: decide.VerbFail, Reason: decide.ReasonAccessDenied, Message: "denied"},
+		{Verb: decide.VerbWait, Reason: decide.ReasonRetryLimit, Message: infrav1.MessageRetryLimit},
+		{Verb: decide.VerbWait, Reason: decide.ReasonDependencyNotReady, Message: "waiting", Detail: "vpc", NextCheck: finished},
+	} {
+		p := &pass{obj: stackObject(saying(metav1.ConditionFalse, infrav1.ReasonPlanFailed, "boom")), now: finished}
+		describe(p, d)
+		for i := range p.obj.Status.Conditions {
+			p.obj.Status.Conditions[i].LastTransitionTime = metav1.NewTime(finished)
+		}
+		before := p.obj.DeepCopy()
+		describe(p, d)
+		if diff := cmp.Diff(before.Status, p.obj.Status); diff != "" {
+			t.Errorf("%s (-before +after):\n%s", d, diff)
+		}
+	}
+}
+
+func TestRequestsAreAnsweredWhereNothingCanRun(t *testing.T) {
+	deleting := func(t *infrav1.Terraform) { now := metav1.Now(); t.DeletionTimestamp = &now }
+	asked := func(t *infrav1.Terraform) {
+		t.Annotations = map[string]string{infrav1.AnnotationReconcile: "now"}
+		t.Status.ConfigDigest = "sha256:c"
+	}
+	for sentence, test := range map[string]struct {
+		change          []func(*infrav1.Terraform)
+		decision        decide.Decision
+		handled, digest string
+	}{
+		// What was asked for is done as soon as it can be: nothing planned counts any more.
+		"what fails":                 {nil, decide.Decision{Verb: decide.VerbFail, Reason: decide.ReasonArtifactFailed}, "now", ""},
+		"what waits for a lock":      {nil, decide.Decision{Verb: decide.VerbWait, Reason: decide.ReasonLockHeld}, "now", ""},
+		"what waits for a person":    {nil, decide.Decision{Verb: decide.VerbWait, Reason: decide.ReasonBreakTheGlass}, "now", ""},
+		"what begins is the answer":  {nil, decide.Decision{Verb: decide.VerbPlan, Reason: decide.ReasonRequested}, "now", "sha256:c"},
+		"a deletion that is blocked": {[]func(*infrav1.Terraform){deleting}, decide.Decision{Verb: decide.VerbFail, Reason: decide.ReasonDeletionBlocked}, "now", "sha256:c"},
+		"a run in hand is awaited":   {nil, decide.Decision{Verb: decide.VerbAwaitRun}, "", "sha256:c"},
+		"suspension answers nothing": {nil, decide.Decision{Verb: decide.VerbRest, Reason: decide.ReasonSuspended}, "", "sha256:c"},
+	} {
+		p := &pass{obj: stackObject(append(test.change, asked)...), now: finished, facts: decide.Facts{Lock: &decide.Lock{ID: "lock-1"}}}
+		p.facts.Stack.Suspended = test.decision.Reason == decide.ReasonSuspended
+		describe(p, test.decision)
+		if s := p.obj.Status; s.LastHandledReconcileAt != test.handled || s.ConfigDigest != test.digest {
+			t.Errorf("%s: handled %q, configuration %q", sentence, s.LastHandledReconcileAt, s.ConfigDigest)
+		}
+	}
+}
+
+func TestFailuresAreCountedForOneThing(t *testing.T) {
+	for again, want := range map[bool]int64{true: 3, false: 0} {
+		p := &pass{obj: stackObject(func(t *infrav1.Terraform) { t.Status.ReconciliationFailures = 3 }), now: finished}
+		describe(p, decide.Decision{Verb: decide.VerbPlan, Reason: decide.ReasonRetry, Message: "x", Again: again})
+		if got := p.obj.Status.ReconciliationFailures; got != want {
+			t.Errorf("again %v: %d failures", again, got)
+		}
+	}
+}
+
+// A commit that changes nothing for a stack counts as planned: who depends on it waits to hear that.
+func TestRevisionsThatAreTheSameArePlanned(t *testing.T) {
+	for sentence, test := range map[string]struct {
+		config    string
+		suspended bool
+		want      string
+	}{
+		"the same configuration":            {"sha256:c", false, revision},
+		"another configuration":             {"sha256:d", false, "old"},
+		"the same, of a stack that is held": {"sha256:c", true, "old"},
+	} {
+		p := &pass{obj: stackObject(func(t *infrav1.Terraform) {
+			t.Status.ConfigDigest, t.Status.LastPlannedRevision, t.Status.LastAppliedRevision = "sha256:c", "old", "old"
+		}), now: finished}
+		p.facts = decide.Facts{Config: test.config, Source: decide.Source{Ready: true, Revision: revision}, Stack: decide.Stack{Suspended: test.suspended}}
+		describe(p, decide.Decision{Verb: decide.VerbRest})
+		if s := p.obj.Status; s.LastPlannedRevision != test.want || s.LastAppliedRevision != "old" {
+			t.Errorf("%s: planned %q, applied %q", sentence, s.LastPlannedRevision, s.LastAppliedRevision)
+		}
+	}
+}
+
 func TestWarningsAreToldOnceAndBounded(t *testing.T) {
-	obj := stackObject(func(t *infrav1.Terraform) { t.Spec.EnableInventory = true })
+	obj := stackObject(func(t *infrav1.Terraform) { t.Spec.BranchPlanner = &infrav1.BranchPlanner{} })
 	p := &pass{obj: obj, config: &configuration{}}
 	describeWarnings(p)
-	if diff := cmp.Diff([]string{"spec.enableInventory has no effect yet"}, obj.Status.Warnings); diff != "" || len(p.notes) != 1 {
+	if diff := cmp.Diff([]string{"spec.branchPlanner has no effect yet"}, obj.Status.Warnings); diff != "" || len(p.notes) != 1 {
 		t.Errorf("%d events, warnings (-want +got):\n%s", len(p.notes), diff)
 	}
 	p = &pass{obj: obj, config: &configuration{}}
