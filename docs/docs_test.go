@@ -217,3 +217,22 @@ func TestLinksBetweenPagesLeadSomewhere(t *testing.T) {
 		}
 	}
 }
+
+func TestEveryPageIsInTheMap(t *testing.T) {
+	text, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range findPages(t) {
+		target, inDocs := strings.CutPrefix(p.path, "docs/")
+		switch {
+		case p.path == "README.md" || p.path == "docs/README.md" || strings.HasPrefix(target, "reference/cli/"):
+			continue
+		case !inDocs:
+			target = "../" + p.path
+		}
+		if !strings.Contains(string(text), "("+target+")") {
+			t.Errorf("docs/README.md does not lead to %s", p.path)
+		}
+	}
+}
