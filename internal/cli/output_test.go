@@ -47,12 +47,12 @@ func TestRunRow(t *testing.T) {
 		change func(*run.Record)
 		want   []string
 	}{
-		"a run that waits": {func(*run.Record) {}, []string{"r1", "apply (destroy)", "waiting", "", "10m", "", "Approved"}},
-		"a run at work":    {func(r *run.Record) { r.Started = &started }, []string{"r1", "apply (destroy)", "running", "", "10m", "", "Approved"}},
+		"a run that waits": {func(*run.Record) {}, []string{"r1", "apply (destroy)", "waiting", "", "10m", "", "", "Approved"}},
+		"a run at work":    {func(r *run.Record) { r.Started = &started }, []string{"r1", "apply (destroy)", "running", "", "10m", "", "", "Approved"}},
 		"a run that ended": {func(r *run.Record) {
-			r.Started, r.Result = &started, &run.Result{Outcome: run.OutcomeSucceeded, Finished: finished, AppliedCounts: &run.Counts{Destroy: 3}}
-		}, []string{"r1", "apply (destroy)", "succeeded", "+0 ~0 -3", "10m", "1.23s", "Approved"}},
-		"passes kept in one record": {func(r *run.Record) { r.Passes = 7 }, []string{"r1", "apply (destroy)", "waiting", "", "10m", "", "Approved (7 times)"}},
+			r.Started, r.Result = &started, &run.Result{Outcome: run.OutcomeSucceeded, Finished: finished, ToolName: "tofu", ToolVersion: "1.12.6", AppliedCounts: &run.Counts{Destroy: 3}}
+		}, []string{"r1", "apply (destroy)", "succeeded", "+0 ~0 -3", "10m", "1.23s", "tofu 1.12.6", "Approved"}},
+		"passes kept in one record": {func(r *run.Record) { r.Passes = 7 }, []string{"r1", "apply (destroy)", "waiting", "", "10m", "", "", "Approved (7 times)"}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

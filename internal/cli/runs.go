@@ -6,6 +6,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -27,10 +28,13 @@ func newRunsCommand(a *app) *cobra.Command {
 	}
 	cmd.Flags().IntVar(&limit, "limit", 20, "how many runs to list")
 	out := addOutputFlag(cmd, "json", "yaml", "name")
-	cmd.RunE = a.onStack(out, func(ctx context.Context, s *session, key types.NamespacedName, _ []string) error {
+	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
 		if limit < 1 {
 			return usageErrorf(cmd, "--limit %d: want a number above 0", limit)
 		}
+		return nil
+	}
+	cmd.RunE = a.onStack(out, func(ctx context.Context, s *session, key types.NamespacedName, _ []string) error {
 		list, err := s.content.Runs(ctx, key.Namespace, key.Name, limit)
 		if err != nil {
 			return s.stackError("list the runs of", key, err)
@@ -53,7 +57,7 @@ func (s *session) showRuns(list content.RunList, out *output) error {
 		s.news("There has been no run yet.")
 		return nil
 	}
-	rows := [][]string{{"RUN", "OPERATION", "OUTCOME", "CHANGES", "AGE", "TOOK", "WHY"}}
+	rows := [][]string{{"RUN", "OPERATION", "OUTCOME", "CHANGES", "AGE", "TOOK", "TOOL", "WHY"}}
 	for _, r := range list.Items {
 		rows = append(rows, runRow(r, time.Now()))
 	}
@@ -61,16 +65,12 @@ func (s *session) showRuns(list content.RunList, out *output) error {
 }
 
 func runRow(r run.Record, now time.Time) []string {
-	operation := string(r.Spec.Operation)
-	if r.Spec.Destroy {
-		operation += " (destroy)"
-	}
-	outcome, changes, took := "waiting", "", ""
+	outcome, changes, took, tool := "waiting", "", "", ""
 	if r.Started != nil {
 		outcome = "running"
 	}
 	if result := r.Result; result != nil {
-		outcome = string(result.Outcome)
+		outcome, tool = string(result.Outcome), strings.TrimSpace(result.ToolName+" "+result.ToolVersion)
 		switch {
 		case result.AppliedCounts != nil:
 			changes = counts(*result.AppliedCounts)
@@ -85,7 +85,7 @@ func runRow(r run.Record, now time.Time) []string {
 	if r.Passes > 1 {
 		why = fmt.Sprintf("%s (%d times)", why, r.Passes)
 	}
-	return []string{r.Spec.ID, operation, outcome, changes, age(now, r.Created), took, firstLine(why, listWidth)}
+	return []string{r.Spec.ID, r.Spec.Title(), outcome, changes, age(now, r.Created), took, tool, firstLine(why, listWidth)}
 }
 
 func counts(c run.Counts) string {
