@@ -29,8 +29,8 @@ type TerraformSpec struct {
 	// +optional
 	BackendConfig *BackendConfigSpec `json:"backendConfig,omitempty"`
 
-	// Secrets and ConfigMaps whose keys are given to "init" as -backend-config=KEY=VALUE, to complete
-	// backendConfig.customConfiguration. Later ones win.
+	// Secrets and ConfigMaps whose keys are settings of the backend. They complete backendConfig.customConfiguration or the
+	// module's own backend, and are given to "init" in a file that goes when it has ended. Later ones win.
 	// +optional
 	BackendConfigsFrom []BackendConfigsReference `json:"backendConfigsFrom,omitempty"`
 
@@ -59,11 +59,12 @@ type TerraformSpec struct {
 	// +optional
 	Values *apiextensionsv1.JSON `json:"values,omitempty"`
 
-	// Files with variables, as "-var-file" takes them. Paths are relative to the root of the source, not to path.
+	// Files with variables, as "-var-file" takes them, which win over all others. Later ones win. Paths are relative to the
+	// root of the source, not to path.
 	// +optional
 	TfVarsFiles []string `json:"tfVarsFiles,omitempty"`
 
-	// Secrets that are written as files, with mode 0600, before the tool starts.
+	// Secrets that are written as files, with mode 0600, before the tool starts. They are removed when the run is over.
 	// +optional
 	FileMappings []FileMapping `json:"fileMappings,omitempty"`
 
@@ -296,8 +297,8 @@ type Remediation struct {
 
 // PlanSpec says how plans are made.
 type PlanSpec struct {
-	// Whether making a plan takes the state's lock. With false, several plans can be made at the same time. Defaults to
-	// true.
+	// Whether making a plan takes the lock of a backend of the stack's own. With false, several plans can be made at the
+	// same time. Plans of a state that is kept for you take no lock. Defaults to true.
 	// +optional
 	Lock *bool `json:"lock,omitempty"`
 }

@@ -23,7 +23,8 @@ type BackendConfigSpec struct {
 	// +optional
 	CustomConfiguration string `json:"customConfiguration,omitempty"`
 
-	// Kept for objects that have it: the kubeconfig file of the kubernetes backend.
+	// Keep the state in another cluster, with OpenTofu's kubernetes backend: the path of the kubeconfig file, which
+	// fileMappings can write. A path below /home/runner is one below the run's home directory.
 	// +optional
 	ConfigPath string `json:"configPath,omitempty"`
 
@@ -45,7 +46,7 @@ type BackendConfigsReference struct {
 	// +required
 	Name string `json:"name"`
 
-	// The keys to use. Defaults to all keys.
+	// The keys to use: names of settings of the backend. Defaults to all keys.
 	// +optional
 	Keys []string `json:"keys,omitempty"`
 
@@ -68,8 +69,8 @@ type CloudSpec struct {
 	// +optional
 	Hostname string `json:"hostname,omitempty"`
 
-	// The token to authenticate with. It stands readable in the object; a Secret in cliConfigSecretRef or fileMappings is
-	// better.
+	// The token to authenticate with. It stands readable in the object; a Secret is better, in cliConfigSecretRef or as
+	// the environment variable TF_TOKEN_HOST (with "_" for each dot of the host's name).
 	// +optional
 	Token string `json:"token,omitempty"`
 }

@@ -31,7 +31,7 @@ func TestEveryLimitIsAboutAFieldThatThereIs(t *testing.T) {
 			}
 			at = field
 		}
-		above := limit.Field[:strings.LastIndexByte(limit.Field, '.')]
+		above := parent(limit.Field)
 		if limit.Support == SupportWorks && SupportOf(above).Support == SupportWorks {
 			t.Errorf("%s works, as all of %s does: that needs no entry", limit.Field, above)
 		}
