@@ -26,6 +26,19 @@ var inputReasons = map[inputs.Part]string{
 	inputs.PartBackend: infrav1.ReasonInitFailed,
 }
 
+// toldOfInputs says whether Ready tells that inputs were missing, which some of its reasons do that runs have as well:
+// those count when the last run did not fail.
+func toldOfInputs(obj *infrav1.Terraform) bool {
+	last := obj.Status.LastRun
+	switch conditionOf(obj, infrav1.ConditionReady).Reason {
+	case infrav1.ReasonTemplateGenerationFailed:
+		return true
+	case infrav1.ReasonInitFailed, infrav1.ReasonNewFailed, infrav1.ReasonPlanFailed:
+		return last != nil && last.Status == string(run.OutcomeSucceeded)
+	}
+	return false
+}
+
 // setFiles takes over the files that are written for the tool.
 func (c *configuration) setFiles(_ *infrav1.Terraform, in *inputs.Inputs) error {
 	for _, f := range in.Files {

@@ -27,6 +27,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/blob"
 	"github.com/yuba-dev/yuba/internal/inputs"
 	"github.com/yuba-dev/yuba/internal/run"
+	"github.com/yuba-dev/yuba/internal/stack/decide"
 )
 
 // secretsOf answers for the Secrets of one namespace.
@@ -296,6 +297,26 @@ func TestReadModulesAreBounded(t *testing.T) {
 	}
 	if len(sources.modules) > 4 || sources.kept > maxModuleFiles || sources.modules[moduleKey{digest: "h"}] == nil {
 		t.Errorf("%d modules of %d bytes", len(sources.modules), sources.kept)
+	}
+}
+
+func TestReadyIsMendedWhenInputsAreBack(t *testing.T) {
+	for _, c := range []struct {
+		reason, lastRun string
+		want            bool
+	}{
+		{infrav1.ReasonTemplateGenerationFailed, "failed", true}, {infrav1.ReasonInitFailed, "succeeded", true}, {infrav1.ReasonNewFailed, "succeeded", true},
+		{infrav1.ReasonPlanFailed, "succeeded", true}, {infrav1.ReasonPlanFailed, "failed", false}, {infrav1.ReasonApplyFailed, "succeeded", false},
+	} {
+		obj := stackObject()
+		obj.Status.LastRun = &infrav1.RunReference{Status: c.lastRun}
+		setReady(obj, metav1.ConditionFalse, c.reason, "something is missing")
+		p := &pass{obj: obj}
+		p.facts.Source.Revision = "main@sha1:1"
+		describeRest(p, decide.Decision{Verb: decide.VerbRest})
+		if mended := conditionOf(obj, infrav1.ConditionReady).Status == metav1.ConditionTrue; mended != c.want {
+			t.Errorf("%s after a run that %s: mended %v", c.reason, c.lastRun, mended)
+		}
 	}
 }
 
