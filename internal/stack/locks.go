@@ -131,8 +131,6 @@ func recordLock(obj *infrav1.Terraform, rec run.Record) {
 			lockBroken(obj, broke)
 		}
 		lockMet(obj, met.ID)
-		setReady(obj, metav1.ConditionFalse, infrav1.ReasonLockHeld, fmt.Sprintf(
-			"%s\nIf its holder is gone, have the lock broken with spec.tfstate: {forceUnlock: \"yes\", lockIdentifier: %q}.", failureMessage(result), met.ID))
 		return
 	}
 	switch {
@@ -141,6 +139,14 @@ func recordLock(obj *infrav1.Terraform, rec run.Record) {
 	case planned && obj.KeepsOwnState() && obj.Status.Lock.Pending != "":
 		lockGone(obj)
 	}
+}
+
+// lockAdvice says how the lock of an own backend is broken that was in the way of a run.
+func lockAdvice(r *run.Result) string {
+	if r.Class != run.FailureLocked || r.Lock == nil {
+		return ""
+	}
+	return fmt.Sprintf("\nIf its holder is gone, have the lock broken with spec.tfstate: {forceUnlock: \"yes\", lockIdentifier: %q}.", r.Lock.ID)
 }
 
 // lockMessage says who holds the lock, since when, and how to release it.

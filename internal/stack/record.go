@@ -278,7 +278,7 @@ func failureMessage(r *run.Result) string {
 	if message != r.Error {
 		message += "\nImport or remove it by hand."
 	}
-	return message
+	return message + lockAdvice(r)
 }
 
 func clearPending(obj *infrav1.Terraform) {

@@ -4,16 +4,20 @@
 package e2e
 
 import (
+	"bytes"
 	"encoding/json"
+	"net/http"
 	"testing"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/state"
+	"github.com/yuba-dev/yuba/test/cloud"
 )
 
 // lockState locks a stack's state as plain tofu does, before anybody else has.
@@ -155,4 +159,59 @@ func TestTheLockOfARunThatIsOverIsReleased(t *testing.T) {
 
 func variable2(name string, value any) func(*infrav1.Terraform) {
 	return func(o *infrav1.Terraform) { o.Spec.Vars = nil; variable(name, value)(o) }
+}
+
+// Locks of backends that stacks name themselves are the tool's to meet and to break.
+func TestTheLockOfAnOwnBackendIsBrokenAsTheStackSays(t *testing.T) {
+	t.Parallel()
+	y, ns := common(t)
+	c := cloud.Start()
+	defer c.Close()
+	address := c.StateAddress("own")
+	obj := inline(ns, "own", vpcHCL, auto, retryingHourly, func(o *infrav1.Terraform) {
+		o.Spec.BackendConfig = &infrav1.BackendConfigSpec{CustomConfiguration: `backend "http" {
+  address        = "` + address + `"
+  lock_address   = "` + address + `"
+  unlock_address = "` + address + `"
+}`}
+		o.Spec.Env = append(o.Spec.Env, corev1.EnvVar{Name: "TF_HTTP_USERNAME", Value: "yuba"}, corev1.EnvVar{Name: "TF_HTTP_PASSWORD", Value: c.Token()})
+	})
+	lockRemotely(t, c, address, theirLock)
+	y.create(t, obj)
+	seen := y.await(t, obj, "it meets the lock", lockedBy(theirLock))
+	if m := condition(seen, infrav1.ConditionReady).Message; !containsAll(m, "ci@build7", theirLock, "forceUnlock") {
+		t.Errorf("Ready does not tell who holds the lock and what to do: %s", m)
+	}
+	change(t, y, obj, forceUnlock(infrav1.ForceUnlockYes, "another"))
+	before := y.await(t, obj, "another lock than the one named is left alone", lockedBy(theirLock))
+	if before.Status.LastRun.ID != seen.Status.LastRun.ID || !c.StateLocked("own") {
+		t.Errorf("run %s followed, locked: %v", before.Status.LastRun.ID, c.StateLocked("own"))
+	}
+	change(t, y, obj, forceUnlock(infrav1.ForceUnlockYes, theirLock))
+	y.await(t, obj, "the one named is broken", unlockedFrom(theirLock))
+	if c.StateLocked("own") {
+		t.Error("the lock is still held")
+	}
+}
+
+// lockRemotely takes the lock of a state in an http backend for somebody else.
+func lockRemotely(t *testing.T, c *cloud.Cloud, address, id string) {
+	t.Helper()
+	info, err := json.Marshal(state.LockInfo{ID: id, Operation: "OperationTypeApply", Who: "ci@build7", Created: time.Now().UTC()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), "LOCK", address, bytes.NewReader(info))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.SetBasicAuth("yuba", c.Token())
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close() //nolint:errcheck // read only
+	if resp.StatusCode != http.StatusOK {
+		t.Fatalf("lock %s: %s", address, resp.Status)
+	}
 }
