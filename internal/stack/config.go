@@ -145,6 +145,10 @@ func (c *configuration) sum(obj *infrav1.Terraform) string {
 	if len(c.varFiles)+len(c.files)+len(c.cliConfig) > 0 {
 		encode(enc, []any{c.varFiles, c.files, c.cliConfig})
 	}
+	// Who is to be asked about plans, and in which form they are to be kept, is found out with a plan.
+	if hooks, form := activeWebhooks(obj), readableForm(obj); len(hooks) > 0 || form != "" {
+		encode(enc, []any{"plans", obj.Spec.Webhooks, form})
+	}
 	return "sha256:" + hex.EncodeToString(h.Sum(nil))
 }
 
@@ -163,7 +167,10 @@ func sortedEnv(env []run.EnvVar) []run.EnvVar {
 // refusedFields names the fields that this version does not honour although ignoring them could do harm: they say where
 // the state is, what goes into the program or what must happen first. [infrav1.SupportOf] knows which these are.
 func refusedFields(s *infrav1.TerraformSpec) string {
-	names := fieldNames(s, infrav1.SupportRefused)
+	return refusal(fieldNames(s, infrav1.SupportRefused))
+}
+
+func refusal(names []string) string {
 	if len(names) == 0 {
 		return ""
 	}

@@ -28,7 +28,7 @@ var honoured = []string{
 	"disableDriftDetection", "driftDetectionInterval", "destroyResourcesOnDeletion", "runnerTerminationGracePeriodSeconds",
 	"upgradeOnInit", "refreshBeforeApply", "env", "envFrom", "tool", "targets", "parallelism", "planOnly",
 	"dependsOn", "remediation", "tfstate", "breakTheGlass", "cloud", "backendConfigsFrom", "tfVarsFiles", "fileMappings",
-	"readInputsFromSecrets", "cliConfigSecretRef", "plan",
+	"readInputsFromSecrets", "cliConfigSecretRef", "plan", "webhooks", "healthChecks", "enableInventory", "storeReadablePlan",
 }
 
 func TestNoFieldIsIgnoredSilently(t *testing.T) {
@@ -93,12 +93,14 @@ func fill(t *testing.T, v reflect.Value) {
 }
 
 func TestRefusalsAreSentences(t *testing.T) {
-	spec := &infrav1.TerraformSpec{Webhooks: []infrav1.Webhook{{}}}
-	const want = "This version does not honour spec.webhooks yet, and ignoring that could do harm. Nothing runs"
-	if got := refusedFields(spec); got != want {
+	const want = "This version does not honour spec.a, spec.b and spec.c yet, and ignoring that could do harm. Nothing runs"
+	if got := refusal([]string{"spec.a", "spec.b", "spec.c"}); got != want {
 		t.Errorf("refused with %q", got)
 	}
-	spec = &infrav1.TerraformSpec{StoreReadablePlan: "none", ServiceAccountName: "tf-runner"}
+	if got := refusal(nil); got != "" {
+		t.Errorf("nothing is refused with %q", got)
+	}
+	spec := &infrav1.TerraformSpec{StoreReadablePlan: "none", ServiceAccountName: "tf-runner"}
 	if got := ignoredFields(spec); got != nil {
 		t.Errorf("what tofu-controller's users write by habit is warned about: %q", got)
 	}
@@ -150,6 +152,15 @@ func TestWhatChangesTheConfiguration(t *testing.T) {
 		"how locks are treated": {func(_ *infrav1.Terraform, c *configuration) {
 			c.planLock, c.lockTimeout = !c.planLock, 1
 		}, false},
+		"a webhook": {func(t *infrav1.Terraform, _ *configuration) {
+			t.Spec.Webhooks = []infrav1.Webhook{{Stage: infrav1.WebhookPostPlanning}}
+		}, true},
+		"a webhook that is not asked": {func(t *infrav1.Terraform, _ *configuration) {
+			t.Spec.Webhooks = []infrav1.Webhook{{Stage: infrav1.WebhookPostPlanning, Enabled: new(bool)}}
+		}, false},
+		"how plans are kept":                      {func(t *infrav1.Terraform, _ *configuration) { t.Spec.StoreReadablePlan = "human" }, true},
+		"that plans are not kept":                 {func(t *infrav1.Terraform, _ *configuration) { t.Spec.StoreReadablePlan = "none" }, false},
+		"health checks":                           {func(t *infrav1.Terraform, _ *configuration) { t.Spec.HealthChecks = []infrav1.HealthCheck{{}} }, false},
 		"an approval":                             {func(t *infrav1.Terraform, _ *configuration) { t.Spec.ApprovePlan = "auto" }, false},
 		"suspend":                                 {func(t *infrav1.Terraform, _ *configuration) { t.Spec.Suspend = true }, false},
 		"another interval":                        {func(t *infrav1.Terraform, _ *configuration) { t.Spec.Interval.Duration = 1 }, false},

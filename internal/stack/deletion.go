@@ -27,7 +27,7 @@ func (r *Reconciler) letGo(ctx context.Context, p *pass) error {
 	if len(p.obj.Finalizers) == len(before.Finalizers) {
 		return nil
 	}
-	if err := r.deleteOutputs(ctx, before); err != nil {
+	if err := r.deleteOwned(ctx, before); err != nil {
 		return err
 	}
 	if err := r.Client.Patch(ctx, p.obj, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
@@ -37,15 +37,28 @@ func (r *Reconciler) letGo(ctx context.Context, p *pass) error {
 	return nil
 }
 
-// deleteOutputs deletes the outputs Secret that the stack owns. A garbage collector would do so later, where there is one;
+// deleteOwned deletes outputs and plans that the stack owns. A garbage collector would do so later, where there is one;
 // whoever waits for the stack to be gone relies on its outputs being gone, too.
-func (r *Reconciler) deleteOutputs(ctx context.Context, obj *infrav1.Terraform) error {
-	want := obj.Spec.WriteOutputsToSecret
-	if want == nil {
-		return nil
+func (r *Reconciler) deleteOwned(ctx context.Context, obj *infrav1.Terraform) error {
+	var names []string
+	if want := obj.Spec.WriteOutputsToSecret; want != nil {
+		names = append(names, want.Name)
 	}
+	if had := obj.Status.OutputsSecret; had != "" && !slices.Contains(names, had) {
+		names = append(names, had)
+	}
+	for _, name := range names {
+		if err := r.deleteOutputs(ctx, obj, name); err != nil {
+			return err
+		}
+	}
+	return r.deletePlans(ctx, obj)
+}
+
+// deleteOutputs deletes an outputs Secret, if it is the stack's.
+func (r *Reconciler) deleteOutputs(ctx context.Context, obj *infrav1.Terraform, secretName string) error {
 	secret := &corev1.Secret{}
-	name := types.NamespacedName{Namespace: obj.Namespace, Name: want.Name}
+	name := types.NamespacedName{Namespace: obj.Namespace, Name: secretName}
 	if err := r.Reader.Get(ctx, name, secret); err != nil {
 		return wrapUnlessGone("read the outputs Secret %s: %w", name, err)
 	}

@@ -6,6 +6,8 @@ package stack
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
@@ -27,14 +29,21 @@ import (
 // ensureOutputs keeps the outputs Secret as the state says: after a run, and when the Secret was changed or removed.
 func (r *Reconciler) ensureOutputs(ctx context.Context, p *pass, d decide.Decision) error {
 	obj := p.obj
+	if err := r.retireOutputs(ctx, obj); err != nil {
+		return err
+	}
 	if !outputsMatter(p, d) {
 		return nil
 	}
-	outputs, err := r.readOutputs(ctx, p)
+	outputs, known, err := r.readOutputs(ctx, p)
 	if err != nil {
 		return r.outputsFailed(p, infrav1.ReasonOutputFailed, err)
 	}
+	if !known {
+		return nil // a Secret that another controller wrote holds more than nothing
+	}
 	obj.Status.AvailableOutputs = slices.Sorted(maps.Keys(outputs))
+	obj.Status.OutputsDigest = outputsDigest(obj, outputs)
 	want := obj.Spec.WriteOutputsToSecret
 	if want == nil || obj.Spec.Destroy {
 		if outputsHadFailed(obj) {
@@ -55,10 +64,42 @@ func (r *Reconciler) ensureOutputs(ctx context.Context, p *pass, d decide.Decisi
 	if err != nil {
 		return err
 	}
+	if len(data) > 0 {
+		obj.Status.OutputsSecret = want.Name
+	}
 	if changed || p.ended != nil || outputsHadFailed(obj) {
 		r.outputsWritten(p, changed)
 	}
+	if changed {
+		p.notes = append(p.notes, note{reason: infrav1.ReasonOutputsWritten, action: "WriteOutputs",
+			message: fmt.Sprintf("Outputs written.\n%d output(s): %s", len(data), strings.Join(slices.Sorted(maps.Keys(data)), ", "))})
+	}
 	return nil
+}
+
+// retireOutputs deletes the Secret that outputs were written to when another one, or none, is wanted by now.
+func (r *Reconciler) retireOutputs(ctx context.Context, obj *infrav1.Terraform) error {
+	had := obj.Status.OutputsSecret
+	if want := obj.Spec.WriteOutputsToSecret; had == "" || want != nil && want.Name == had {
+		return nil
+	}
+	if err := r.deleteOutputs(ctx, obj, had); err != nil {
+		return err
+	}
+	obj.Status.OutputsSecret = ""
+	return nil
+}
+
+// outputsDigest changes with any output. The object's UID salts it, so that it tells nobody whether two stacks put out
+// the same password.
+func outputsDigest(obj *infrav1.Terraform, outputs map[string]state.PrintedOutput) string {
+	h := sha256.New()
+	fmt.Fprintf(h, "yuba outputs 1 %s\n", obj.UID)
+	for _, name := range slices.Sorted(maps.Keys(outputs)) {
+		o := outputs[name]
+		fmt.Fprintf(h, "%q %q %q\n", name, o.Type, o.Value)
+	}
+	return "sha256:" + hex.EncodeToString(h.Sum(nil))
 }
 
 // outputsMatter: outputs change with an apply only; otherwise the Secret is looked at when it should be there.
@@ -67,38 +108,51 @@ func outputsMatter(p *pass, d decide.Decision) bool {
 	if p.facts.Stack.Deleting || obj.Status.LastAppliedRevision == "" || d.Verb == decide.VerbAwaitRun || p.facts.StateProblem != "" {
 		return false
 	}
-	applied := p.ended != nil && p.ended.Result.Applied
-	missing := p.ended != nil && obj.Status.AvailableOutputs == nil
-	return applied || missing || obj.Spec.WriteOutputsToSecret != nil && !d.Verb.StartsRun()
+	missing := p.ended != nil && (obj.Status.AvailableOutputs == nil || obj.Status.OutputsDigest == "")
+	return movedState(p) || missing || obj.Spec.WriteOutputsToSecret != nil && !d.Verb.StartsRun()
 }
 
 // readOutputs reads the outputs of the last apply: from the state, or, when only tofu can read that, from what tofu
-// printed then.
-func (r *Reconciler) readOutputs(ctx context.Context, p *pass) (map[string]state.PrintedOutput, error) {
+// printed then. They are not known when tofu was not asked yet.
+func (r *Reconciler) readOutputs(ctx context.Context, p *pass) (outputs map[string]state.PrintedOutput, known bool, err error) {
 	if !p.obj.KeepsOwnState() {
 		snapshot, err := r.States.Read(ctx, stateKeyOf(p.obj))
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
-		if snapshot.Data != nil && !snapshot.Encrypted {
+		if snapshot.Data == nil {
+			return nil, true, nil
+		}
+		if !snapshot.Encrypted {
 			file, err := state.Parse(snapshot.Data)
 			if err != nil {
-				return nil, err
+				return nil, false, err
 			}
-			return file.PrintedOutputs()
+			outputs, err = file.PrintedOutputs()
+			return outputs, err == nil, err
 		}
 	}
 	if p.obj.Status.LastAppliedRun == "" {
-		return nil, nil
+		return nil, false, nil
 	}
 	rec, err := r.Runs.Record(ctx, p.stack, p.obj.Status.LastAppliedRun)
 	if errors.Is(err, run.ErrNotFound) || err == nil && (rec.Result == nil || len(rec.Result.Outputs) == 0) {
-		return nil, nil
+		return nil, false, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	return state.ParsePrinted(rec.Result.Outputs)
+	outputs, err = state.ParsePrinted(rec.Result.Outputs)
+	return outputs, err == nil, err
+}
+
+// splitAlias takes apart what spec.writeOutputsToSecret.outputs says of one output: `name`, or `name:alias`.
+func splitAlias(wanted string) (name, alias string) {
+	name, alias, _ = strings.Cut(wanted, ":")
+	if alias == "" {
+		alias = name
+	}
+	return name, alias
 }
 
 // outputData chooses outputs as spec.writeOutputsToSecret.outputs says: all when it is empty, otherwise by name, with
@@ -110,10 +164,7 @@ func outputData(wanted []string, outputs map[string]state.PrintedOutput) (map[st
 	data := map[string][]byte{}
 	var unknown []string
 	for _, w := range wanted {
-		name, alias, _ := strings.Cut(w, ":")
-		if alias == "" {
-			alias = name
-		}
+		name, alias := splitAlias(w)
 		output, ok := outputs[name]
 		if !ok {
 			unknown = append(unknown, name)

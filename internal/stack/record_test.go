@@ -180,6 +180,9 @@ func TestWhatARunMeansForTheStatus(t *testing.T) {
 			stackObject(applying), ran(run.OperationApply, run.Result{Outcome: run.OutcomeInterrupted, Error: "gone", ApplyStarted: true, Lost: []string{"x.a (i-1)"}}),
 			told{Ready: "False RunInterrupted: gone\nCreated but missing from the state, so that nothing manages it:\n  x.a (i-1)\nImport or remove it by hand.",
 				Apply: "False TerraformAppliedFail: gone", Failures: 1}},
+		"a webhook refused the plan, which nobody is asked to approve, nor the one before": {
+			stackObject(planPending), ran(run.OperationPlan, failed(run.StepPlan, run.FailureRefused, false)),
+			told{Ready: "False PostPlanningWebhookFailed: boom", Plan: "False PostPlanningWebhookFailed: boom", Failures: 1}},
 		"a canceled apply leaves all as it was": {
 			stackObject(applying), ran(run.OperationApply, run.Result{Outcome: run.OutcomeCanceled}), told{Pending: planID}},
 	} {
@@ -219,6 +222,26 @@ func TestWhatAnApplyLeavesForTheNextOne(t *testing.T) {
 	}
 }
 
+func TestAPlanWithoutChangesIsWhatIsKnownOfAnAdoptedStack(t *testing.T) {
+	adopted := func(t *infrav1.Terraform) { t.Status.LastAppliedRevision = revision }
+	quiet := func(r *run.Record) { r.Quiet = true }
+	for sentence, test := range map[string]struct {
+		obj     *infrav1.Terraform
+		outcome outcome
+		want    string
+	}{
+		"adopted":                      {stackObject(adopted), ran(run.OperationPlan, noChanges), "r1"},
+		"never applied":                {stackObject(), ran(run.OperationPlan, noChanges), ""},
+		"destroyed":                    {stackObject(adopted), ran(run.OperationPlan, noChanges, destroy), ""},
+		"a pass that leaves no trace":  {stackObject(adopted), ran(run.OperationPlan, noChanges, quiet), ""},
+		"applied by this one long ago": {stackObject(adopted, func(t *infrav1.Terraform) { t.Status.LastAppliedRun = "r0" }), ran(run.OperationPlan, noChanges), "r0"},
+	} {
+		if record(test.obj, test.outcome); test.obj.Status.LastAppliedRun != test.want {
+			t.Errorf("%s: %q", sentence, test.obj.Status.LastAppliedRun)
+		}
+	}
+}
+
 func TestARejectedPlanThatIsMadeAgainIsAnother(t *testing.T) {
 	obj := stackObject(planPending, func(t *infrav1.Terraform) { t.Status.Plan.Rejected = planID })
 	record(obj, ran(run.OperationPlan, changes))
@@ -238,10 +261,14 @@ func TestWhichPassesAreWorthRecording(t *testing.T) {
 		result run.Result
 		want   bool
 	}{
-		"nothing, as before":                      {stackObject(settled), noChanges, false},
-		"nothing, for another configuration":      {stackObject(), noChanges, true},
-		"nothing, where a plan was pending":       {stackObject(settled, planPending), noChanges, true},
-		"nothing, where something was wrong":      {stackObject(settled, func(t *infrav1.Terraform) { setReady(t, metav1.ConditionFalse, "LockHeld", "x") }), noChanges, true},
+		"nothing, as before":                 {stackObject(settled), noChanges, false},
+		"nothing, for another configuration": {stackObject(), noChanges, true},
+		"nothing, where a plan was pending":  {stackObject(settled, planPending), noChanges, true},
+		"nothing, where something was wrong": {stackObject(settled, func(t *infrav1.Terraform) { setReady(t, metav1.ConditionFalse, "LockHeld", "x") }), noChanges, true},
+		"nothing, where something does not answer": {stackObject(settled, func(t *infrav1.Terraform) {
+			setReady(t, metav1.ConditionFalse, infrav1.ReasonHealthChecksFailed, "x")
+		}), noChanges, false},
+		"the inventory, which nobody knows":       {stackObject(settled), run.Result{Outcome: run.OutcomeSucceeded, Plan: &run.PlanResult{}, Resources: []run.Resource{}}, true},
 		"changes where there were none":           {stackObject(settled), changes, true},
 		"the very changes that are pending":       {stackObject(settled, planPending), changes, false},
 		"other changes than those pending":        {stackObject(settled, planPending), moved, true},

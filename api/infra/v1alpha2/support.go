@@ -54,12 +54,6 @@ func (f FieldSupport) Name() string {
 // reference of fields all read this one table. A field that is not here works. An entry is also about everything below
 // its field that has no entry itself.
 var limits = []FieldSupport{
-	{Field: "spec.webhooks", Support: SupportRefused, uses: func(s *TerraformSpec) bool { return len(s.Webhooks) > 0 }},
-
-	{Field: "spec.healthChecks", Support: SupportIgnored, uses: func(s *TerraformSpec) bool { return len(s.HealthChecks) > 0 }},
-	{Field: "spec.enableInventory", Support: SupportIgnored, uses: func(s *TerraformSpec) bool { return s.EnableInventory }},
-	{Field: "spec.storeReadablePlan", Support: SupportIgnored,
-		uses: func(s *TerraformSpec) bool { return s.StoreReadablePlan != "" && s.StoreReadablePlan != "none" }},
 	{Field: "spec.branchPlanner", Support: SupportIgnored, Note: "Yuba has no branch planner yet.",
 		uses: func(s *TerraformSpec) bool { return s.BranchPlanner != nil }},
 
