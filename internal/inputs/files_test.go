@@ -100,11 +100,12 @@ func TestConfigurationOfAnotherNamespaceWhereThatIsAllowed(t *testing.T) {
 }
 
 func TestEnvironmentOfAPodThatCannotBeIsAWarning(t *testing.T) {
-	in, err := Resolve(t.Context(), filed(), "team-a", spec(t, `runnerPodTemplate: {spec: {env: [{name: HOME, value: x}]}}`))
+	in, err := Resolve(t.Context(), filed(), "team-a", spec(t, `runnerPodTemplate: {spec: {env: [{name: HOME, value: x}, {name: POD, valueFrom: {fieldRef: {fieldPath: metadata.name}}}]}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"spec.runnerPodTemplate.spec.env[0]: the environment variable HOME cannot be set: Yuba sets it"}
+	want := []string{"spec.runnerPodTemplate.spec.env[0]: the environment variable HOME cannot be set: Yuba sets it",
+		"spec.runnerPodTemplate.spec.env[1]: POD is about a Pod, and there is none"}
 	if diff := cmp.Diff(want, in.Warnings); diff != "" {
 		t.Error(diff)
 	}

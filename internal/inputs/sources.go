@@ -138,6 +138,8 @@ func (r *resolver) environment(field string, e *corev1.EnvVar) {
 		r.problem(field, Reference{}, "", "%q cannot be the name of an environment variable", e.Name)
 	case e.Value != "" && e.ValueFrom != nil:
 		r.problem(field, Reference{}, "", "%s has value and valueFrom; only one can be", e.Name)
+	case e.ValueFrom != nil && r.lenient && e.ValueFrom.SecretKeyRef == nil && e.ValueFrom.ConfigMapKeyRef == nil:
+		r.warnings = append(r.warnings, fmt.Sprintf("%s: %s is about a Pod, and there is none", field, e.Name))
 	case e.ValueFrom != nil:
 		if text, secret, ok := r.keyOf(field, e.ValueFrom); ok {
 			r.setEnv(field, EnvVar{Name: e.Name, Value: NewValue(text), Secret: secret})

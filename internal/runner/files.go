@@ -123,12 +123,38 @@ func (w *workspace) removePlaced() error {
 		return nil
 	}
 	for _, name := range w.record.Placed {
-		if err := w.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errNotDir) {
+		if err := w.unplace(name); err != nil {
 			return failed(diskClass(err), "remove %s: %w", name, err)
 		}
 	}
 	w.record.Placed = nil
 	return w.save()
+}
+
+// unplace removes a file, unless the run has put a link or a file where its directory was: then it is gone, and what a
+// link leads to is not ours.
+func (w *workspace) unplace(name string) error {
+	location, name, _ := strings.Cut(name, "/")
+	root, err := w.root.OpenRoot(location)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for i, c := range name {
+		if c != '/' {
+			continue
+		}
+		if info, err := root.Lstat(name[:i]); err != nil || !info.IsDir() {
+			return nil
+		}
+	}
+	if err := root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 // forgetSettings removes what init remembers of a backend whose settings came with the run: they may be secret. The

@@ -159,6 +159,21 @@ func TestFilesOfALostRunAreRemoved(t *testing.T) {
 	}
 }
 
+// TestRemovingFilesFollowsNoLinks has a program put a link where the directory of its file was.
+func TestRemovingFilesFollowsNoLinks(t *testing.T) {
+	b := newBench(t).start()
+	r := b.stack("replaced", run.OperationPlanAndApply, program(`
+resource "terraform_data" "a" {
+  provisioner "local-exec" { command = "rm -r ~/d && ln -s ../home/mine ~/d && mkdir ~/mine && echo x > ~/mine/key" }
+}`))
+	r.spec.Files = []run.File{{Location: run.FileInHome, Path: "d/key", Content: []byte("s3cr3t-content"), Secret: true}}
+	b.succeed(r)
+	b.drain()
+	if _, err := os.Stat(filepath.Join(b.opts.WorkRoot, "team", "replaced", homeDir, "mine", "key")); err != nil {
+		t.Errorf("what the link leads to was removed: %v", err)
+	}
+}
+
 func TestFilesOfValuesWinInTheirOrder(t *testing.T) {
 	b := newBench(t).start()
 	files := map[string]string{

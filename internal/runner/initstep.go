@@ -53,7 +53,7 @@ func (j *job) init(ctx context.Context) error {
 	case !w.own: // where the state was kept before is nothing to ask about: it is here
 		err = w.forgetBackend()
 	case w.named == "default": // an earlier run may have selected another one
-		err = w.remove(dataDirTF + "/environment")
+		err = w.remove(selectedName)
 	}
 	if err != nil {
 		return err
@@ -136,7 +136,7 @@ var errOtherBackend = errors.New("the backend is another one than before")
 // forgetBackend makes init take the backend as it finds it, as in a fresh checkout. Moving states between backends is
 // nobody's wish here.
 func (w *workspace) forgetBackend() error {
-	return w.remove(dataDirTF+"/"+stateName, dataDirTF+"/environment")
+	return w.remove(dataDirTF+"/"+stateName, selectedName)
 }
 
 // initDigest covers what init reads. Variables are in it because modules and providers may be named by them.
@@ -165,7 +165,18 @@ func (w *workspace) initialised() bool {
 	if err != nil || !info.IsDir() {
 		return false
 	}
-	return w.lockFileDigest() == w.record.LockFile
+	return w.lockFileDigest() == w.record.LockFile && (!w.own || w.selected() == w.record.Selected)
+}
+
+// selectedName is where the tool remembers which workspace is selected. A person's shell may have selected another one.
+const selectedName = dataDirTF + "/environment"
+
+func (w *workspace) selected() string {
+	text, err := w.read(w.inModule(selectedName), 1<<10)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "unreadable"
+	}
+	return string(text)
 }
 
 func (w *workspace) lockFileDigest() string {
@@ -201,7 +212,10 @@ func (j *job) freshLockFile() error {
 // recordInit remembers what init was for, so that the next run can go without.
 func (j *job) recordInit(digest string) error {
 	w := j.space
-	w.record.Init, w.record.LockFile = digest, w.lockFileDigest()
+	w.record.Init, w.record.LockFile, w.record.Selected = digest, w.lockFileDigest(), ""
+	if w.own {
+		w.record.Selected = w.selected()
+	}
 	if err := w.save(); err != nil {
 		return err
 	}

@@ -228,6 +228,27 @@ func TestWorkspacesOfAnOwnBackend(t *testing.T) {
 	}
 }
 
+// TestWorkspaceThatSomebodySelectedIsNotUsed has the working directory as a person's shell may leave it.
+func TestWorkspaceThatSomebodySelectedIsNotUsed(t *testing.T) {
+	b := newBench(t).start()
+	r := b.stack("selected", run.OperationPlanAndApply, program(`output "w" { value = terraform.workspace }`))
+	r.spec.Backend.Kind = run.BackendOwn
+	b.succeed(r)
+	dir := filepath.Join(b.opts.WorkRoot, "team", "selected", "src")
+	if err := os.MkdirAll(filepath.Join(dir, statesName, "other"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, dataDirTF, "environment"), []byte("other"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if result := b.succeed(r.again(run.OperationPlan)); result.Plan.Changes {
+		t.Errorf("the plan is of another workspace: %+v", result.Plan)
+	}
+	if diff := cmp.Diff([]run.Step{run.StepPlan}, processes(b.succeed(r.again(run.OperationPlan)))); diff != "" {
+		t.Errorf("the pass after it: %s", diff)
+	}
+}
+
 // TestCloudIsReachedWithItsToken lets init get as far as a host that is no more than its discovery document.
 func TestCloudIsReachedWithItsToken(t *testing.T) {
 	var mu sync.Mutex

@@ -66,6 +66,8 @@ type workspaceRecord struct {
 	HasLockFile bool `json:"hasLockFile,omitempty"`
 	// Module is the root module whose files are in the tree.
 	Module string `json:"module,omitempty"`
+	// Selected is the workspace that is selected in an own backend after it.
+	Selected string `json:"selected,omitempty"`
 	// Placed are the files that came with the last run, until they are removed.
 	Placed []string `json:"placed,omitempty"`
 	// Settings is true while init remembers settings of the backend that came with a run.
@@ -207,9 +209,6 @@ func (w *workspace) remove(names ...string) error {
 	}
 	return nil
 }
-
-// errNotDir is what removing says of a file whose directory is none any more.
-var errNotDir = unix.ENOTDIR
 
 // stateFiles are what the local backend writes beside the root module.
 var stateFiles = []string{

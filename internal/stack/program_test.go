@@ -26,6 +26,7 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/blob"
 	"github.com/yuba-dev/yuba/internal/inputs"
+	"github.com/yuba-dev/yuba/internal/module"
 	"github.com/yuba-dev/yuba/internal/run"
 	"github.com/yuba-dev/yuba/internal/stack/decide"
 )
@@ -297,6 +298,32 @@ func TestReadModulesAreBounded(t *testing.T) {
 	}
 	if len(sources.modules) > 4 || sources.kept > maxModuleFiles || sources.modules[moduleKey{digest: "h"}] == nil {
 		t.Errorf("%d modules of %d bytes", len(sources.modules), sources.kept)
+	}
+}
+
+func TestUpgradeOnInit(t *testing.T) {
+	for sentence, test := range map[string]struct {
+		change func(*infrav1.Terraform)
+		want   bool
+	}{
+		"another revision":   {func(o *infrav1.Terraform) { o.Status.LastPlannedRevision = "before" }, true},
+		"another generation": {func(o *infrav1.Terraform) { o.Status.LastPlannedGeneration = 1 }, true},
+		"nothing new":        {func(*infrav1.Terraform) {}, false},
+		"another revision, never upgrade": {func(o *infrav1.Terraform) {
+			o.Status.LastPlannedRevision, o.Spec.UpgradeOnInit = "before", ptr.To(false)
+		}, false},
+		"another revision, asked for": {func(o *infrav1.Terraform) {
+			o.Status.LastPlannedRevision, o.Spec.UpgradeOnInit = "before", ptr.To(true)
+		}, true},
+	} {
+		obj := stackObject(func(o *infrav1.Terraform) {
+			o.Generation, o.Status.LastPlannedGeneration, o.Status.LastPlannedRevision = 2, 2, "now"
+			test.change(o)
+		})
+		config := &configuration{program: &program{artifact: run.Artifact{Revision: "now"}, readModule: &readModule{module: &module.Module{}}}}
+		if got := (&Reconciler{}).spec(&pass{obj: obj, config: config}).Upgrade; got != test.want {
+			t.Errorf("%s: upgrades %v", sentence, got)
+		}
 	}
 }
 
