@@ -134,27 +134,31 @@ func addJSON(found map[string]bool, raw json.RawMessage, whole bool) {
 	walk(value, least)
 }
 
-// assigned finds what a file gives to a name that is one of a secret, as token = "…" does and "token": "…".
-var assigned = regexp.MustCompile(`(?i)[\w.-]*(?:token|password|passwd|secret|credential|key)[\w.-]*"?(?:[ \t]*[=:][ \t]*"((?:[^"\\]|\\.)*)"|(?:[ \t]*[=:][ \t]*|[ \t]+)([^\s"=:][^\s"]*))`)
+// assigned finds what a file gives to a name that is one of a secret: token = "…", "token": "…", and password … as in a
+// .netrc.
+var assigned = regexp.MustCompile(`(?i)(?:[\w.-]*(?:token|password|passwd|secret|credential|key)[\w.-]*"?[ \t]*[=:][ \t]*|\bpassword[ \t]+)(?:"((?:[^"\\]|\\.)*)"|([^\s"=:][^\s"]*))`)
 
-// addAssigned adds the secrets that a file of settings names as such.
+// addAssigned adds the secrets that a file of settings names as such. Comments are prose.
 func addAssigned(found map[string]bool, text string) {
-	for _, m := range assigned.FindAllStringSubmatch(text, -1) {
-		value := m[1] + m[2]
-		if unquoted, err := strconv.Unquote(`"` + m[1] + `"`); err == nil && m[2] == "" {
-			value = unquoted
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(strings.TrimSpace(line), "#") {
+			continue
 		}
-		addText(found, value, minSecretDigit)
+		for _, m := range assigned.FindAllStringSubmatch(line, -1) {
+			value := m[1] + m[2]
+			if unquoted, err := strconv.Unquote(`"` + m[1] + `"`); err == nil && m[2] == "" {
+				value = unquoted
+			}
+			addText(found, value, minSecretDigit)
+		}
 	}
 }
 
 // addFile adds the content of a file: the whole, long lines, and what it names as secret. Short lines are of every file
-// of its kind.
+// of its kind, and certificates are made to be shown.
 func addFile(found map[string]bool, content []byte) {
 	text := string(content)
-	for _, encoded := range encodings(text) {
-		found[encoded] = true
-	}
+	addEncodings(found, text)
 	if !utf8.Valid(content) {
 		return
 	}
@@ -166,36 +170,48 @@ func addFile(found map[string]bool, content []byte) {
 		addText(found, whole, minSecretPart)
 		return
 	}
+	certificate := false
 	for line := range strings.Lines(text) {
-		if line = strings.TrimSpace(line); len(line) >= minSecretLine && !strings.HasPrefix(line, "-----") {
-			addText(found, line, minSecretLine)
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "-----") {
+			certificate = line == "-----BEGIN CERTIFICATE-----"
+			continue
+		}
+		if !certificate {
+			addPart(found, line, minSecretLine)
 		}
 	}
 }
 
 // addText adds a text, its lines, how JSON and HCL would quote it, and its base64 forms.
 func addText(found map[string]bool, text string, least int) {
-	add := func(s string, least int) {
-		switch s = strings.TrimSpace(s); {
-		case len(s) < least, s == "true", s == "false", s == "null":
-		default:
-			found[s] = true
-			for _, quoted := range quotings(s) {
-				found[quoted] = true
-			}
-			for _, encoded := range encodings(s) {
-				found[encoded] = true
-			}
-		}
-	}
-	add(text, least)
-	for _, encoded := range encodings(text) { // with the white space at its ends
-		found[encoded] = true
+	if addPart(found, text, least) {
+		addEncodings(found, strings.TrimSpace(text))
+		addEncodings(found, text)
 	}
 	if strings.Contains(text, "\n") {
 		for line := range strings.Lines(text) {
-			add(line, minSecretPart)
+			addPart(found, line, minSecretPart)
 		}
+	}
+}
+
+// addPart adds a text, or a line of one, and how it would be quoted, unless it is too common to be looked for.
+func addPart(found map[string]bool, s string, least int) bool {
+	switch s = strings.TrimSpace(s); {
+	case len(s) < least, s == "true", s == "false", s == "null":
+		return false
+	}
+	found[s] = true
+	for _, quoted := range quotings(s) {
+		found[quoted] = true
+	}
+	return true
+}
+
+func addEncodings(found map[string]bool, text string) {
+	for _, encoded := range encodings(text) {
+		found[encoded] = true
 	}
 }
 
@@ -281,7 +297,7 @@ func (m *masker) message(value any) (any, bool) {
 }
 
 func (m *masker) contained(s string) bool {
-	return slices.ContainsFunc(m.needles, func(n string) bool { return strings.Contains(s, n) })
+	return m.replacer.Replace(s) != s // one pass, however many there are
 }
 
 func (m *masker) value(value any) (any, bool) {
