@@ -61,7 +61,7 @@ type Options struct {
 	// Review is asked about each plan of a run that wants it (run.Spec.Review), and a plan it refuses is neither kept nor
 	// applied. It may take its time. An error is answered with "try again".
 	Review func(ctx context.Context, rec run.Record, plan *run.PlanResult) (Permission, error)
-	// Ended is told that a run of the stack ended. It must not block.
+	// Ended is told that a run of the stack ended, or that what it waits for is another now. It must not block.
 	Ended func(run.Stack)
 	// Credential is the runners' own bearer token.
 	Credential string
@@ -85,6 +85,8 @@ type Executor struct {
 	draining bool
 	// build marks the runners that this server would start, "" when any will do; dismissed is the last that it let go.
 	build, dismissed string
+	// leaving are the stacks whose runs a runner that was let go finishes.
+	leaving []run.Stack
 	// told is closed when a runner has been told to drain.
 	told     chan struct{}
 	tellOnce sync.Once
@@ -211,6 +213,9 @@ func (e *Executor) take(rec run.Record, resumed bool) error {
 	if !en.started && !en.held {
 		e.waiting = append(e.waiting, en)
 	}
+	if e.waitsFor(en) != "" {
+		e.tell(en.stack)
+	}
 	e.announce()
 	return nil
 }
@@ -231,14 +236,17 @@ func (e *Executor) inHand(stack run.Stack) *entry {
 func (e *Executor) InHand(stack run.Stack) (rec run.Record, canceled, ok bool) {
 	e.mu.Lock()
 	en := e.byStack[stack]
+	waits := ""
 	if en != nil {
-		canceled = en.canceled
+		canceled, waits = en.canceled, e.waitsFor(en)
 	}
 	e.mu.Unlock()
 	if en == nil {
 		return run.Record{}, false, false
 	}
-	return en.record(), canceled, true
+	rec = en.record()
+	rec.Waits = waits
+	return rec, canceled, true
 }
 
 func (en *entry) record() run.Record {

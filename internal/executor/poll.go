@@ -98,6 +98,7 @@ func (e *Executor) dismiss(req run.PollRequest) bool {
 func (e *Executor) settle(ctx context.Context, req run.PollRequest) {
 	var gone []*entry
 	e.mu.Lock()
+	e.noteLeaving(req)
 	e.remove = slices.DeleteFunc(e.remove, func(s run.Stack) bool { return slices.Contains(req.Removed, s) })
 	for _, en := range e.hand {
 		switch {

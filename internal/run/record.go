@@ -46,7 +46,12 @@ type Record struct {
 	By string `json:"by,omitempty"`
 	// Passes counts the quiet passes in a row that found nothing, this one included.
 	Passes int `json:"passes,omitempty"`
+	// Waits says in words what a run in hand waits for, when that is more than its turn. It is not on record.
+	Waits string `json:"-"`
 }
+
+// WaitsForRunner and the names of stacks are what a run says that waits for a runner of an earlier server to leave.
+const WaitsForRunner = "Waiting for the runner of an earlier server to finish "
 
 // StateRef names a managed state and the labels its Secret gets.
 type StateRef struct {

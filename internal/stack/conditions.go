@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/run"
 	"github.com/yuba-dev/yuba/internal/stack/decide"
 )
 
@@ -54,6 +55,8 @@ func describe(p *pass, d decide.Decision) {
 		answerRequest(p)
 	case decide.VerbPlan, decide.VerbPlanAndApply, decide.VerbApply:
 		describeStart(obj, d)
+	case decide.VerbAwaitRun:
+		describeAwaited(p)
 	case decide.VerbAwaitApproval:
 		describeApproval(obj, d)
 		sameAtRevision(p)
@@ -166,6 +169,20 @@ func describeStart(obj *infrav1.Terraform, d decide.Decision) {
 	}
 	setReady(obj, metav1.ConditionUnknown, infrav1.ReasonProgressing, message)
 	setCondition(obj, infrav1.ConditionReconciling, metav1.ConditionTrue, infrav1.ReasonProgressing, d.Message)
+}
+
+// describeAwaited says what a run waits for that has not begun, and takes that back when it does not any more.
+func describeAwaited(p *pass) {
+	now := conditionOf(p.obj, infrav1.ConditionReconciling)
+	if p.inHand == nil || now.Status != metav1.ConditionTrue {
+		return
+	}
+	switch {
+	case p.inHand.Waits != "":
+		setCondition(p.obj, infrav1.ConditionReconciling, now.Status, now.Reason, p.inHand.Waits)
+	case strings.HasPrefix(now.Message, run.WaitsForRunner):
+		setCondition(p.obj, infrav1.ConditionReconciling, now.Status, now.Reason, p.inHand.Trigger)
+	}
 }
 
 // describeApproval keeps the words up to date that tell how to approve: which id is named may change without a run.

@@ -107,6 +107,7 @@ func pendingFacts(obj *infrav1.Terraform) *decide.Plan {
 func (r *Reconciler) gatherRuns(ctx context.Context, p *pass) error {
 	if rec, canceled, ok := r.Runs.InHand(p.stack); ok {
 		p.facts.Current = currentFacts(rec, canceled)
+		p.inHand = &rec
 	}
 	if ref := p.obj.Status.LastRun; ref != nil {
 		last, err := r.lastFacts(ctx, p, ref)
