@@ -111,6 +111,32 @@ func TestStateInTheClusterOfAKubeconfig(t *testing.T) {
 	t.Errorf("there is no state among %d Secrets", len(kept.Items))
 }
 
+// Values come from files of the source, from a file that a Secret gives to it, and from the object; what the files say wins,
+// in their order, when the plan is made and when it is applied.
+func TestFilesOfValuesFromSourceAndSecret(t *testing.T) {
+	y, ns := common(t)
+	y.push(t, ns, "live", map[string]string{
+		"stacks/app/main.tf": "variable \"a\" {}\nvariable \"b\" {}\nvariable \"c\" {}\nvariable \"d\" {}\n" +
+			"output \"o\" { value = \"${var.a}-${var.b}-${var.c}-${var.d}\" }\n",
+		"stacks/app/terraform.tfvars": "b = \"module\"\n",
+		"env/prod.tfvars":             "b = \"file\"\nc = \"file\"\n",
+	})
+	y.create(t, secretOf(ns, "vars", map[string]string{"last": "c = \"secret\"\n"}))
+	obj := pushed(ns, "app", "live", variable("a", "object"), variable("c", "object"), outputsTo("out"), func(o *infrav1.Terraform) {
+		o.Spec.Path = "./stacks/app"
+		o.Spec.Vars = append(o.Spec.Vars, infrav1.Variable{Name: "d", Value: &apiextensionsv1.JSON{Raw: []byte(`"object"`)}})
+		o.Spec.TfVarsFiles = []string{"./env/prod.tfvars", "./stacks/app/secret.tfvars"}
+		o.Spec.FileMappings = []infrav1.FileMapping{{SecretRef: meta.SecretKeyReference{Name: "vars", Key: "last"}, Location: "workspace", Path: "secret.tfvars"}}
+	})
+	y.create(t, obj)
+	y.await(t, obj, "its plan waits", waiting)
+	approve(t, y, obj)
+	y.await(t, obj, "it is applied", ready)
+	if got := string(y.secret(t, ns, "out")["o"]); got != "object-file-secret-object" {
+		t.Errorf("the output is %q", got)
+	}
+}
+
 // The environment of a Pod that there is not counts, below the stack's own.
 func TestEnvironmentOfTheRunnerPodTemplate(t *testing.T) {
 	y, ns := common(t)
