@@ -32,6 +32,12 @@ Of the file only the one value changes.`,
 	cmd.Flags().BoolVarP(&wait, "wait", "w", false, "show the apply and wait for its end")
 	cmd.Flags().StringVarP(&file, "filename", "f", "", "write the approval into this manifest instead")
 	cmd.Flags().DurationVar(&timeout, "timeout", 0, "how long to wait at most")
+	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
+		if file != "" && wait {
+			return usageErrorf(cmd, "use --filename or --wait, not both: what is committed is applied later")
+		}
+		return nil
+	}
 	cmd.RunE = a.onStack(nil, func(ctx context.Context, s *session, key types.NamespacedName, rest []string) error {
 		id := ""
 		if len(rest) == 1 {
@@ -39,9 +45,6 @@ Of the file only the one value changes.`,
 		}
 		ctx, cancel := withTimeout(ctx, timeout)
 		defer cancel()
-		if file != "" && wait {
-			return usageErrorf(cmd, "use --filename or --wait, not both: what is committed is applied later")
-		}
 		if file != "" {
 			return s.approveInFile(ctx, key, id, file)
 		}
@@ -79,7 +82,8 @@ func (s *session) approve(ctx context.Context, key types.NamespacedName, id stri
 	if id, err = s.approvable(t, id); err != nil {
 		return err
 	}
-	approved, err := s.patch(ctx, "approve the plan of", key, approval(id))
+	change, request := approval(t, id)
+	approved, err := s.patch(ctx, "approve the plan of", key, change)
 	if err != nil {
 		return err
 	}
@@ -88,7 +92,7 @@ func (s *session) approve(ctx context.Context, key types.NamespacedName, id stri
 		return nil
 	}
 	s.news("Plan %s of %s is approved.", id, key)
-	r := review{action: "approve", out: &output{}, follower: follower{session: s, key: key, before: lastRunOf(t), generation: approved.Generation}}
+	r := review{action: "approve", out: &output{}, follower: follower{session: s, key: key, before: lastRunOf(t), request: request, generation: approved.Generation}}
 	return r.run(ctx)
 }
 

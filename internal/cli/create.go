@@ -127,7 +127,7 @@ func (s *session) create(ctx context.Context, key types.NamespacedName, object *
 	s.news("%s is created.", key)
 	switch {
 	case wait:
-		r := review{action: "create", out: out, follower: follower{session: s, key: key, generation: object.GetGeneration(), fresh: true}}
+		r := review{action: "create", out: out, follower: follower{session: s, key: key, generation: object.GetGeneration()}}
 		return r.follow(ctx)
 	case out.machine():
 		t, err := s.get(ctx, key)

@@ -113,7 +113,7 @@ func (s *session) deploy(ctx context.Context, key types.NamespacedName, dir stri
 		return fmt.Errorf("deploy %s: %w", key, err)
 	}
 	r := review{action: "deploy", yes: d.yes, out: out, follower: follower{session: s, key: key, before: lastRunOf(&before),
-		request: request, generation: applied.GetGeneration(), fresh: applied.GetGeneration() != before.Generation}}
+		request: request, generation: applied.GetGeneration()}}
 	return r.run(ctx)
 }
 

@@ -52,6 +52,6 @@ func (s *session) destroy(ctx context.Context, key types.NamespacedName, yes boo
 		return err
 	}
 	r := review{action: "destroy", yes: yes, out: &output{}, follower: follower{session: s, key: key,
-		before: lastRunOf(before), request: request, generation: changed.Generation, fresh: changed.Generation != before.Generation}}
+		before: lastRunOf(before), request: request, generation: changed.Generation}}
 	return r.run(ctx)
 }

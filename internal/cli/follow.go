@@ -32,9 +32,8 @@ type follower struct {
 	before string
 	// request is the value of the annotation that came with the change, if one did.
 	request string
-	// generation is the stack's since the change; fresh says that the change raised it.
+	// generation is the stack's since the change.
 	generation int64
-	fresh      bool
 	// told keeps news from being told twice.
 	told string
 	// shown is the run whose log was shown last, explained how many errors that log told.
@@ -52,27 +51,27 @@ func lastRunOf(t *infrav1.Terraform) string {
 // begin waits until the server has looked at the change, and returns the stack with the run that follows from it, if
 // one does.
 func (f *follower) begin(ctx context.Context) (*infrav1.Terraform, error) {
-	return f.waitFor(ctx, f.key, func(t *infrav1.Terraform) verdict {
-		s := &t.Status
-		seen := s.ObservedGeneration >= f.generation && (f.request == "" || s.LastHandledReconcileAt == f.request)
-		switch {
-		case seen && (s.CurrentRun != nil && s.CurrentRun.ID != f.before || lastRunOf(t) != f.before):
-			return done
-		case s.CurrentRun != nil:
-			f.tell("Waiting for run %s (%s), which was begun before …", s.CurrentRun.ID, s.CurrentRun.Operation)
-			return notYet
-		case t.Spec.Suspend, seen && f.request != "":
-			return done
-		}
-		ready := conditionOf(t, infrav1.ConditionReady)
-		if f.fresh && ready.Status == metav1.ConditionFalse && ready.ObservedGeneration >= f.generation {
-			return done
-		}
-		if s.ObservedGeneration >= f.generation && (ready.Status == metav1.ConditionFalse || f.request == "") {
-			return likely
-		}
+	return f.waitFor(ctx, f.key, f.begun)
+}
+
+// begun says whether the server has drawn its conclusions from the change: a run was begun after it, or none is needed, or
+// none can be.
+func (f *follower) begun(t *infrav1.Terraform) verdict {
+	s := &t.Status
+	seen := s.ObservedGeneration >= f.generation && (f.request == "" || s.LastHandledReconcileAt == f.request)
+	switch {
+	case seen && (s.CurrentRun != nil && s.CurrentRun.ID != f.before || lastRunOf(t) != f.before):
+		return done
+	case s.CurrentRun != nil:
+		f.tell("Waiting for run %s (%s), which was begun before …", s.CurrentRun.ID, s.CurrentRun.Operation)
 		return notYet
-	})
+	case t.Spec.Suspend:
+		return done
+	// While a run that no status names is in hand, Ready is not about the change yet.
+	case seen && conditionOf(t, infrav1.ConditionReady).ObservedGeneration >= f.generation:
+		return done
+	}
+	return notYet
 }
 
 func (f *follower) tell(format string, args ...any) {

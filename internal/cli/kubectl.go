@@ -92,7 +92,7 @@ func (a *app) kubectl(cmd *cobra.Command, args []string) error {
 	var ended error
 	cmdutil.BehaviorOnFatal(func(message string, code int) {
 		switch {
-		case strings.Contains(message, clientcmd.ErrEmptyConfig.Error()):
+		case strings.Contains(message, clientcmd.ErrEmptyConfig.Error()) || strings.Contains(message, genericclioptions.ErrEmptyConfig.Error()):
 			ended = exitf(exitError, "%s", noYubaText)
 			panic(kubectlEnded{})
 		case message != "":

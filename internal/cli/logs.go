@@ -33,11 +33,12 @@ ends, and waits for a run when there has been none. With -o json each line is wh
 	cmd.Flags().BoolVarP(&o.Follow, "follow", "f", false, "go on until the run ends")
 	wanted.add(cmd)
 	out := addOutputFlag(cmd, "json")
+	var filter *logFilter
+	cmd.PreRunE = func(cmd *cobra.Command, _ []string) (err error) {
+		filter, err = wanted.filter(cmd, time.Now())
+		return err
+	}
 	cmd.RunE = a.onStack(out, func(ctx context.Context, s *session, key types.NamespacedName, _ []string) error {
-		filter, err := wanted.filter(cmd, time.Now())
-		if err != nil {
-			return err
-		}
 		return s.logs(ctx, key, o, filter, out)
 	})
 	return cmd

@@ -68,17 +68,24 @@ func (r *review) approve(ctx context.Context, t *infrav1.Terraform) error {
 			return err
 		}
 	}
-	approved, err := r.patch(ctx, r.action, r.key, approval(id))
+	change, request := approval(t, id)
+	approved, err := r.patch(ctx, r.action, r.key, change)
 	if err != nil {
 		return err
 	}
-	r.follower.before, r.request, r.generation, r.fresh = lastRunOf(t), "", approved.Generation, true
+	r.follower.before, r.request, r.generation = lastRunOf(t), request, approved.Generation
 	return nil
 }
 
-// approval is the change that approves a plan.
-func approval(id string) change {
-	return change{Spec: map[string]any{"approvePlan": id}}.annotate(map[string]any{infrav1.AnnotationRejected: nil})
+// approval is the change that approves a plan, and the request in it. Only an approval that changes no field, such as one
+// that takes back a rejection, needs a request: otherwise the object's generation tells that it was seen.
+func approval(t *infrav1.Terraform, id string) (change, string) {
+	annotations, request := map[string]any{infrav1.AnnotationRejected: nil}, ""
+	if t.Spec.ApprovePlan == id {
+		request = newRequest()
+		annotations[infrav1.AnnotationReconcile] = request
+	}
+	return change{Spec: map[string]any{"approvePlan": id}}.annotate(annotations), request
 }
 
 func questionFor(t *infrav1.Terraform) string {

@@ -19,8 +19,10 @@ import (
 
 func newShellCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "shell NAME [-- COMMAND [ARGUMENT]...]",
-		Short: "Work by hand in a stack's prepared working directory",
+		Use: "shell NAME [-- COMMAND [ARGUMENT]...]",
+		// What tfctl calls it.
+		Aliases: []string{"break-glass", "break-the-glass"},
+		Short:   "Work by hand in a stack's prepared working directory",
 		Long: `Work by hand in a stack's working directory, as a run would find it: with its program, state, variables, environment and
 tofu, under the state's lock. Every state that tofu writes there is kept, as of any run, and the lock is given back when the
 shell ends, however it ends. With a command behind "--" that is run instead of a shell, and its exit code is that of yuba.

@@ -27,6 +27,7 @@ var tfctlCalls = []tfctlCall{
 	{"resume NAME", "yuba resume NAME", ""},
 	{"resume --all", "yuba resume --all", ""},
 	{"force-unlock NAME --lock-id ID", "yuba force-unlock NAME --lock-id ID", "The lock is released at once, and the stack's object is not changed."},
+	{"break-glass NAME", "yuba shell NAME", "\"yuba break-glass NAME\" does the same. On the machine that carries out the runs."},
 	{"logs --runner --name NAME", "yuba logs NAME", "The log of the last run stays; --run ID shows those of others."},
 	{"logs --runner --name NAME --follow", "yuba logs NAME --follow", ""},
 	{"logs --name NAME --level error", "yuba logs NAME --level error", "This level and above."},

@@ -56,8 +56,9 @@ func TestEveryCallOfTfctlIsMapped(t *testing.T) {
 		"create NAME": {"--path", "--source", "--interval", "--export"}, "delete NAME": nil, "force-unlock NAME": {"--lock-id"},
 		"install": {"--version", "--export"}, "reconcile NAME": nil, "approve NAME": {"-f"}, "replan NAME": nil,
 		"resume": {"--all"}, "suspend": {"--all"}, "uninstall": nil, "version": nil, "get": nil, "get NAME": nil, "show plan NAME": nil,
-		"logs":        {"--level", "--follow", "--tail", "--name", "--controller-namespace", "--all-namespaces", "--since", "--since-time", "--runner"},
-		"--terraform": nil, "--kubeconfig": nil,
+		"break-glass NAME": nil,
+		"logs":             {"--level", "--follow", "--tail", "--name", "--controller-namespace", "--all-namespaces", "--since", "--since-time", "--runner"},
+		"--terraform":      nil, "--kubeconfig": nil,
 	} {
 		lines := regexp.MustCompile(`(?m)^  tfctl `+regexp.QuoteMeta(verb)+`( .*)?$`).FindAllString(text, -1)
 		if len(lines) == 0 {

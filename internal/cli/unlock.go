@@ -22,15 +22,18 @@ gone: two writers damage a state. The locks of Yuba's own runs are released by Y
 		Args:    arguments(1, 2), ValidArgsFunction: a.stackNames(false),
 	}
 	cmd.Flags().StringVar(&id, "lock-id", "", "the lock's id, instead of the second argument")
-	cmd.RunE = a.onStack(nil, func(ctx context.Context, s *session, key types.NamespacedName, rest []string) error {
+	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
 		switch {
-		case len(rest) == 1 && id != "":
+		case len(args) == 2 && id != "":
 			return usageErrorf(cmd, "name the lock's id once")
-		case len(rest) == 1:
-			id = rest[0]
+		case len(args) == 2:
+			id = args[1]
 		case id == "":
-			return usageErrorf(cmd, "the lock's id is missing; \"yuba status %s\" tells it", s.call(key))
+			return usageErrorf(cmd, "the lock's id is missing; \"yuba status %s\" tells it", args[0])
 		}
+		return nil
+	}
+	cmd.RunE = a.onStack(nil, func(ctx context.Context, s *session, key types.NamespacedName, _ []string) error {
 		if err := s.content.Unlock(ctx, key.Namespace, key.Name, id); err != nil {
 			return fmt.Errorf("unlock the state of %s: %w", key, err)
 		}

@@ -26,22 +26,13 @@ type verdict int
 const (
 	// notYet: wait for the next change.
 	notYet verdict = iota
-	// likely: this is it unless it changes within settleTime. A status that was true before a request and is true again
-	// after it is not written, so nothing else tells that the request was looked at.
-	likely
 	// done: this is it.
 	done
 )
 
-// settleTime is how long a server may take to look at a change; it takes milliseconds unless it is very busy.
-const settleTime = 3 * time.Second
-
 // waitFor watches a stack until it is what is waited for, and returns it; nil when it is gone.
 func (s *session) waitFor(ctx context.Context, key types.NamespacedName, judge func(*infrav1.Terraform) verdict) (*infrav1.Terraform, error) {
-	settled := time.NewTimer(settleTime)
-	settled.Stop()
-	defer settled.Stop()
-	w := waiter{session: s, key: key, judge: judge, settled: settled}
+	w := waiter{session: s, key: key, judge: judge}
 	for {
 		var t *infrav1.Terraform
 		var decided bool
@@ -58,10 +49,8 @@ func (s *session) waitFor(ctx context.Context, key types.NamespacedName, judge f
 // waiter is one wait, which may need several watches: an API server ends each of them sooner or later.
 type waiter struct {
 	*session
-	key     types.NamespacedName
-	judge   func(*infrav1.Terraform) verdict
-	settled *time.Timer
-	hoping  bool
+	key   types.NamespacedName
+	judge func(*infrav1.Terraform) verdict
 }
 
 // round reads the stack and watches it until something is decided or the watch ends.
@@ -87,8 +76,6 @@ func (w *waiter) round(ctx context.Context) (*infrav1.Terraform, bool, error) {
 		select {
 		case <-ctx.Done():
 			return nil, false, ctx.Err()
-		case <-w.settled.C:
-			return t, true, nil
 		case event, open := <-events.ResultChan():
 			if !open || event.Type == watch.Error {
 				return nil, false, w.pause(ctx)
@@ -107,19 +94,7 @@ func (w *waiter) round(ctx context.Context) (*infrav1.Terraform, bool, error) {
 
 func (w *waiter) decides(t *infrav1.Terraform) bool {
 	t.SetGroupVersionKind(stackKind)
-	switch w.judge(t) {
-	case done:
-		return true
-	case likely:
-		if !w.hoping {
-			w.hoping = true
-			w.settled.Reset(settleTime)
-		}
-	case notYet:
-		w.hoping = false
-		w.settled.Stop()
-	}
-	return false
+	return w.judge(t) == done
 }
 
 // pause keeps a server that ends each watch at once from being asked in a tight loop.
