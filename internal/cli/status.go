@@ -110,6 +110,12 @@ func (v *statusView) ready() {
 	}
 	fmt.Fprintf(v.w, "%-*s%s%s\n", labelWidth, "Ready", v.paint(color, word), since)
 	v.line("", "%s", stateInWords(v.t))
+	if waits := conditionOf(v.t, infrav1.ConditionReconciling); waits.Reason == infrav1.ReasonDependencyNotReady {
+		v.line("", "%s", waits.Message)
+	}
+	if stalled := conditionOf(v.t, infrav1.ConditionStalled); stalled.Message != c.Message {
+		v.line("", "%s", stalled.Message)
+	}
 }
 
 func (v *statusView) plan() {

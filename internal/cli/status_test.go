@@ -66,6 +66,10 @@ func TestNextSteps(t *testing.T) {
 			[]string{"yuba resume vpc"}},
 		"locked: unlock it, carefully": {stackThat(func(t *infrav1.Terraform) { t.Status.Lock.Pending = "3f2a" }),
 			[]string{"yuba force-unlock vpc 3f2a    (only when its holder is gone)"}},
+		"locked in a backend of its own: have it unlocked, carefully": {stackThat(func(t *infrav1.Terraform) {
+			t.Spec.Cloud, t.Status.Lock.Pending = &infrav1.CloudSpec{}, "3f2a"
+		}), []string{`yuba kubectl -n team patch tf vpc --type=merge -p '{"spec":{"tfstate":{"forceUnlock":"yes","lockIdentifier":"3f2a"}}}'    (only when its holder is gone)`}},
+		"held for work by hand: work on it": {stackThat(ready(metav1.ConditionUnknown, infrav1.ReasonBreakTheGlass, "")), []string{"yuba shell vpc"}},
 		"the state vanished: go back to a version": {stackThat(ready(metav1.ConditionFalse, infrav1.ReasonStateMissing, "")),
 			[]string{"yuba state history vpc", "yuba state rollback vpc VERSION"}},
 		"a run failed: its log, then another try": {stackThat(ready(metav1.ConditionFalse, infrav1.ReasonApplyFailed, ""), lastRun("r1", runFailed)),
@@ -78,6 +82,30 @@ func TestNextSteps(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+func TestStatusTellsWhatKeepsAStack(t *testing.T) {
+	for sentence, c := range map[string]struct {
+		condition metav1.Condition
+		want      string
+	}{
+		"a dependency": {metav1.Condition{Type: infrav1.ConditionReconciling, Status: metav1.ConditionTrue, Reason: infrav1.ReasonDependencyNotReady, Message: "dependency net is not ready"},
+			"Ready       no, since 3m\n            told\n            dependency net is not ready\n"},
+		"attempts that are used up": {metav1.Condition{Type: infrav1.ConditionStalled, Status: metav1.ConditionTrue, Reason: infrav1.ReasonRetryLimitReached, Message: infrav1.MessageRetryLimit},
+			"Ready       no, since 3m\n            told\n            Resource reached maximum number of retries.\n"},
+		"the very thing that Ready tells": {metav1.Condition{Type: infrav1.ConditionStalled, Status: metav1.ConditionTrue, Reason: infrav1.ReasonDependencyCycle, Message: "told"},
+			"Ready       no, since 3m\n            told\n"},
+		"work that is under way": {metav1.Condition{Type: infrav1.ConditionReconciling, Status: metav1.ConditionTrue, Reason: infrav1.ReasonProgressing, Message: "planning"},
+			"Ready       no, since 3m\n            told\n"},
+	} {
+		stack := stackThat(ready(metav1.ConditionFalse, "X", "told"))
+		stack.Status.Conditions = append(stack.Status.Conditions, c.condition)
+		var b bytes.Buffer
+		(&statusView{w: &b, t: stack, now: noon, paint: func(_, text string) string { return text }}).ready()
+		if diff := cmp.Diff(c.want, b.String()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", sentence, diff)
+		}
 	}
 }
 

@@ -4,6 +4,8 @@
 package cli
 
 import (
+	"fmt"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
@@ -38,6 +40,12 @@ func nextSteps(t *infrav1.Terraform, call string) []string {
 		return []string{"yuba resume " + call}
 	case s.CurrentRun != nil:
 		return []string{"yuba logs " + call + " -f"}
+	case ready.Reason == infrav1.ReasonBreakTheGlass:
+		return []string{"yuba shell " + call}
+	case s.Lock.Pending != "" && t.KeepsOwnState():
+		// Only the tool reaches that lock, and only the stack tells it to.
+		return []string{fmt.Sprintf(`yuba kubectl -n %s patch tf %s --type=merge -p '{"spec":{"tfstate":{"forceUnlock":"yes","lockIdentifier":%q}}}'    (only when its holder is gone)`,
+			t.Namespace, t.Name, s.Lock.Pending)}
 	case s.Lock.Pending != "":
 		return []string{"yuba force-unlock " + call + " " + s.Lock.Pending + "    (only when its holder is gone)"}
 	case waitsForApproval(t):
