@@ -51,7 +51,7 @@ func addServerFlags(cmd *cobra.Command, o *server.Common) {
 	flags.DurationVar(&o.RunTimeout, "run-timeout", 2*time.Hour, "how long one tofu process may take before it is asked to stop")
 	flags.String("max-archive", "1Gi", "how large a source archive may be")
 	flags.StringVar(&o.WebhookCerts, "webhook-certs", "", "a directory with HOST/ca.crt, HOST/tls.crt and HOST/tls.key for the hosts of webhooks")
-	flags.BoolVar(&o.AllowCrossNamespace, "allow-cross-namespace", false, "let stacks use sources of other namespaces")
+	flags.BoolVar(&o.AllowCrossNamespace, "allow-cross-namespace", false, "let stacks use sources of other namespaces, and depend on stacks there")
 	flags.StringVar(&o.LogFormat, "log-format", "text", "the log's format: text or json")
 	flags.BoolVarP(&o.Verbose, "verbose", "v", false, "log more")
 	complete(cmd, "log-format", "text", "json")

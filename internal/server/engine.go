@@ -65,7 +65,7 @@ type Common struct {
 	// WebhookCerts has a directory for each host of a webhook that wants a client certificate (tls.crt, tls.key) or whose
 	// authority is not one of the system's (ca.crt); empty means none.
 	WebhookCerts string
-	// AllowCrossNamespace lets stacks name sources of other namespaces.
+	// AllowCrossNamespace lets stacks name sources of other namespaces, and depend on stacks there.
 	AllowCrossNamespace bool
 	// LogFormat is "text" or "json".
 	LogFormat string

@@ -74,7 +74,7 @@ type Reconciler struct {
 	Runs   Runs
 	States States
 	Source *Sources
-	// AllowCrossNamespace lets sourceRef name other namespaces.
+	// AllowCrossNamespace lets sourceRef, dependsOn and cliConfigSecretRef name other namespaces.
 	AllowCrossNamespace bool
 	// Webhooks asks the services that stacks name about their plans.
 	Webhooks Webhooks
