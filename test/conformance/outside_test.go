@@ -117,7 +117,15 @@ type variable struct {
 	value string
 	reads int
 	fails bool
+	// gate holds whoever reads, until it is closed.
+	gate chan struct{}
 }
+
+// hold has whoever reads wait.
+func (v *variable) hold() { v.gate = make(chan struct{}) }
+
+// letGo ends the wait.
+func (v *variable) letGo() { close(v.gate) }
 
 // set changes what programs read.
 func (v *variable) set(value string) {
@@ -153,8 +161,13 @@ func (w *world) thing(name, value string) *variable {
 	v := &variable{value: value}
 	v.url = w.outside.serve("/things/"+w.namespace+"/"+name, func(rw http.ResponseWriter, _ *http.Request) {
 		v.mu.Lock()
-		defer v.mu.Unlock()
 		v.reads++
+		v.mu.Unlock()
+		if v.gate != nil {
+			<-v.gate
+		}
+		v.mu.Lock()
+		defer v.mu.Unlock()
 		if v.fails {
 			// Nothing there is an answer that the tool does not ask for again, as it does after an error.
 			http.NotFound(rw, nil)

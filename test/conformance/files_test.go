@@ -1,0 +1,109 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package conformance
+
+var files = []behaviour{
+	// Upstream: a template main.tf.tpl becomes main.tf; it sees the values and all variables, and has sprig's functions.
+	{"000064_main_tf_tpl", func(w *world) {
+		w.git(first, program{"main.tf.tpl": `
+			variable "suffix" { type = string }
+			output "json_blob" {
+			  value = jsonencode({
+			    Values_Cluster   = "{{ .Values.cluster_name | upper }}"
+			    Values_AccessKey = "{{ .Values.access_key }}"
+			    Suffix           = "{{ .suffix }}"
+			  })
+			}`})
+		w.stack("hello", `
+approvePlan: auto
+values: {cluster_name: my-cluster, access_key: my-access-key}
+vars: [{name: suffix, value: end}]
+writeOutputsToSecret: {name: out}`)
+		w.await("hello", "it is applied", applied(firstPlan))
+		w.awaitSecret("out", map[string]string{"json_blob": `{"Suffix":"end","Values_AccessKey":"my-access-key","Values_Cluster":"MY-CLUSTER"}`})
+	}},
+	// Upstream: templates in values read the outputs of other stacks, lists and objects among them.
+	{"000065_values_of_complex_types", func(w *world) {
+		w.git(first, program{
+			"output/main.tf": `
+				output "my_list"   { value = ["entry-1", "entry-2"] }
+				output "my_object" { value = { name = "x", size = 3 } }
+				output "my_text"   { value = "plain" }`,
+			"input/main.tf": `
+				variable "values" { type = map(string) }
+				output "all" { value = join("/", [for k, v in var.values : "${k}=${v}"]) }`})
+		w.stack("output", "{approvePlan: auto, path: ./output, writeOutputsToSecret: {name: tf-outputs}}")
+		w.await("output", "it is applied", applied(firstPlan))
+		w.stack("input", `
+approvePlan: auto
+path: ./input
+readInputsFromSecrets: [{name: tf-outputs, as: inputs}]
+values:
+  entry: ${{ index .inputs.my_list 1 }}
+  size: ${{ .inputs.my_object.size }}
+  text: text-${{ .inputs.my_text }}
+  list: ${{ range .inputs.my_list }}[${{ . }}]${{ end }}
+writeOutputsToSecret: {name: out}`)
+		w.await("input", "it is applied", applied(firstPlan))
+		w.awaitSecret("out", map[string]string{"all": "entry=entry-2/list=[entry-1][entry-2]/size=3/text=text-plain"})
+	}},
+	// Upstream inserts text into JSON as it is. Cured: what a Secret holds stays a value, whatever quotes are in it.
+	{"000065_templates_escape", func(w *world) {
+		w.git(first, program{"main.tf": `
+			variable "values" { type = any }
+			output "keys"  { value = join(",", keys(var.values)) }
+			output "quote" { value = var.values.quote }`})
+		const nasty = `", "admin": "yes`
+		w.create(secretOf("inputs", map[string]string{"quote": nasty}))
+		w.stack("hello", `
+approvePlan: auto
+readInputsFromSecrets: [{name: inputs, as: inputs}]
+values: {quote: '${{ .inputs.quote }}'}
+writeOutputsToSecret: {name: out}`)
+		w.await("hello", "it is applied", applied(firstPlan))
+		w.awaitSecret("out", map[string]string{"keys": "quote", "quote": nasty})
+	}},
+	// Upstream: a template that cannot be rendered is a failure of its own.
+	{"template_that_cannot_be_rendered", func(w *world) {
+		w.git(first, program{"main.tf.tpl": `output "x" { value = "{{ .Values.missing | nope }}" }`})
+		w.stack("hello", "approvePlan: auto")
+		w.await("hello", "it says that the template is wrong", failed("TemplateGenerationFailed"))
+	}},
+	// Upstream: keys of a Secret are written as files; one that ends in .tf is part of the program. A file in the home
+	// directory is there for the tool.
+	{"000330_file_mapping", func(w *world) {
+		w.git(first, hello.and(program{"home.tf": `output "from_home" { value = fileexists(pathexpand("~/note.txt")) ? "there" : "missing" }`}))
+		w.create(secretOf("content", map[string]string{"tf": `output "from_file_mapping" { value = "Hello, File mapping!" }`, "note": "a note"}))
+		w.stack("hello", `
+approvePlan: auto
+fileMappings:
+- {location: workspace, path: output_from_file_mapping.tf, secretRef: {name: content, key: tf}}
+- {location: home, path: note.txt, secretRef: {name: content, key: note}}
+writeOutputsToSecret: {name: out, outputs: [from_file_mapping, from_home]}`)
+		w.await("hello", "it is applied", applied(firstPlan))
+		w.awaitSecret("out", map[string]string{"from_file_mapping": "Hello, File mapping!", "from_home": "there"})
+	}},
+	// Upstream: files of variables are named relative to the root of the source, not to path.
+	{"000360_tfvars_files", func(w *world) {
+		w.git(first, program{"app/main.tf": hello["main.tf"], "variables/test.tfvars": `subject = "TfVarsFiles"`})
+		w.stack("hello", "{approvePlan: auto, path: ./app, tfVarsFiles: [./variables/test.tfvars], writeOutputsToSecret: {name: out}}")
+		w.await("hello", "it is applied", applied(firstPlan))
+		w.awaitSecret("out", map[string]string{"hello_world": "Hello, TfVarsFiles!"})
+	}},
+	// Upstream: they win over all other variables.
+	{"000360_tfvars_files_win", func(w *world) {
+		w.git(first, hello.and(program{"test.tfvars": `subject = "TfVarsFiles"`}))
+		w.create(secretOf("names", map[string]string{"subject": "Mars"}))
+		w.stack("hello", "{approvePlan: auto, varsFrom: [{kind: Secret, name: names}], tfVarsFiles: [test.tfvars], writeOutputsToSecret: {name: out}}")
+		w.await("hello", "it is applied", applied(firstPlan))
+		w.awaitSecret("out", map[string]string{"hello_world": "Hello, TfVarsFiles!"})
+	}},
+	// Upstream: a file that is not there is a failure of the plan.
+	{"000360_tfvars_files_bad_path", func(w *world) {
+		w.git(first, hello)
+		w.stack("hello", "{approvePlan: auto, tfVarsFiles: [./does-not-exist.tfvars]}")
+		s := w.await("hello", "it misses the file", failed("TFExecPlanFailed"))
+		mentions(w, "Ready", told(s, "Ready"), "tfvars file's path does not exist", "does-not-exist.tfvars")
+	}},
+}
