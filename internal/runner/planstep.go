@@ -94,7 +94,10 @@ func (j *job) setPlan(result *run.PlanResult) {
 	j.result.Plan = result
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.journal.Plan = result // on disk with the next change: before an apply there is one
+	j.journal.Plan = result
+	if result.Changes { // one that changes nothing is worth nothing to the next runner
+		j.saveJournal()
+	}
 }
 
 // digestPlan reads the plan file; it is of tofu's making.
