@@ -78,10 +78,10 @@ func TestBadProgramsAndInputsAreNamedBeforeAnythingRuns(t *testing.T) {
 
 func TestIgnoredFieldIsAWarning(t *testing.T) {
 	y, ns := common(t)
-	obj := inline(ns, "ignored", greeting, variable("name", "x"), auto, func(o *infrav1.Terraform) { o.Spec.EnableInventory = true })
+	obj := inline(ns, "ignored", greeting, variable("name", "x"), auto, func(o *infrav1.Terraform) { o.Spec.BranchPlanner = &infrav1.BranchPlanner{} })
 	y.create(t, obj)
 	seen := y.await(t, obj, "it is ready", ready)
-	if len(seen.Status.Warnings) != 1 || !strings.Contains(seen.Status.Warnings[0], "spec.enableInventory") {
+	if len(seen.Status.Warnings) != 1 || !strings.Contains(seen.Status.Warnings[0], "spec.branchPlanner") {
 		t.Errorf("warnings: %q", seen.Status.Warnings)
 	}
 }
