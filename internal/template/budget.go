@@ -10,12 +10,13 @@ import (
 )
 
 // allowance is what one rendering may cost: about as many bytes touched. It is
-// a fraction of a second of work and a small multiple of it in memory.
+// about a second of work and a small multiple of it in memory.
 const allowance = 64 << 20
 
-// Costs beside the bytes of texts.
+// Costs beside the bytes of texts: of a call, which takes as long as copying
+// some hundred bytes, and of an element of a list or map.
 const (
-	callCost    = 64
+	callCost    = 512
 	elementCost = 16
 )
 

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math"
 	"reflect"
+	"regexp/syntax"
 	"slices"
 	"sort"
 	"strconv"
@@ -51,6 +52,7 @@ func (b *budget) functions() template.FuncMap {
 	}
 	out[functionTurn] = func(cost int) string { b.take(int64(cost)); return "" }
 	out[functionShow] = b.paid(showValue, nil)
+	out[functionWeigh] = b.paid(func(value any) any { return value }, nil)
 	return out
 }
 
@@ -131,9 +133,15 @@ var prices = map[string]func(args []reflect.Value) int64{
 	"join":                       func(a []reflect.Value) int64 { return times(length(a[1])+1, length(a[0])+1) },
 	"wrap":                       func(a []reflect.Value) int64 { return times(length(a[1]), 4) },
 	"wrapWith":                   func(a []reflect.Value) int64 { return times(length(a[2])+1, length(a[1])+1) },
-	"split":                      func(a []reflect.Value) int64 { return times(length(a[1]), 64) },
-	"splitList":                  func(a []reflect.Value) int64 { return times(length(a[1]), 32) },
-	"splitn":                     func(a []reflect.Value) int64 { return times(length(a[2]), 64) },
+	"split":                      func(a []reflect.Value) int64 { return times(length(a[1]), 256) },
+	"splitList":                  func(a []reflect.Value) int64 { return times(length(a[1]), 64) },
+	"splitn":                     func(a []reflect.Value) int64 { return times(length(a[2]), 256) },
+	"deepCopy":                   reflectionPrice,
+	"mustDeepCopy":               reflectionPrice,
+	"merge":                      reflectionPrice,
+	"mustMerge":                  reflectionPrice,
+	"mergeOverwrite":             reflectionPrice,
+	"mustMergeOverwrite":         reflectionPrice,
 	"fromJson":                   func(a []reflect.Value) int64 { return times(length(a[0]), 32) },
 	"mustFromJson":               func(a []reflect.Value) int64 { return times(length(a[0]), 32) },
 	"printf":                     printfPrice,
@@ -143,10 +151,10 @@ var prices = map[string]func(args []reflect.Value) int64{
 	"mustUniq":                   squarePrice(0),
 	"without":                    func(a []reflect.Value) int64 { return crossPrice(a[0], a[1]) },
 	"mustWithout":                func(a []reflect.Value) int64 { return crossPrice(a[0], a[1]) },
-	"addf":                       squarePrice(0),
-	"subf":                       squarePrice(1),
-	"divf":                       squarePrice(1),
-	"mulf":                       squarePrice(1),
+	"addf":                       decimalPrice,
+	"subf":                       decimalPrice,
+	"divf":                       decimalPrice,
+	"mulf":                       decimalPrice,
 	"regexMatch":                 regexPrice(1),
 	"mustRegexMatch":             regexPrice(1),
 	"regexFind":                  regexPrice(1),
@@ -255,11 +263,35 @@ func crossPrice(list, others reflect.Value) int64 {
 	return times(times(length(list), length(others)+1), elementCost)
 }
 
-// regexPrice: matching takes pattern times text; replacing can put the
+// reflectionPrice is for functions that copy by way of reflection, which takes
+// many times as long as the bytes would.
+func reflectionPrice([]reflect.Value) int64 { return 16 * callCost }
+
+// decimalPrice: the numbers of a product have as many digits as all factors.
+func decimalPrice(a []reflect.Value) int64 {
+	n := length(a[len(a)-1]) + 1
+	return times(times(n, n), 16*callCost)
+}
+
+// states is how many states an expression has once its repetitions are written
+// out: so many a search looks at for each character, at worst.
+func states(pattern string) int64 {
+	parsed, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return 1 // it is refused without a search
+	}
+	program, err := syntax.Compile(parsed.Simplify())
+	if err != nil {
+		return 1
+	}
+	return int64(len(program.Inst))
+}
+
+// regexPrice: matching takes states times text; replacing can put the
 // replacement behind each character and the whole text where it says $0.
 func regexPrice(text int) func([]reflect.Value) int64 {
 	return func(a []reflect.Value) int64 {
-		price := times(length(a[0])+32, length(a[text])+1)
+		price := times(4*states(a[0].String())+32, length(a[text])+1) + 16*length(a[0])
 		if last := inner(a[len(a)-1]); len(a) > text+1 && last.Kind() == reflect.String {
 			price += times(int64(last.Len())+1, length(a[text])+1)
 		}

@@ -9,12 +9,17 @@ import (
 
 // The functions that instrument adds calls of.
 const (
-	functionTurn = "yuba_turn"
-	functionShow = "yuba_show"
+	functionTurn  = "yuba_turn"
+	functionShow  = "yuba_show"
+	functionWeigh = "yuba_weigh"
 )
 
 // nodeCost is what one node of a template costs each time it may be executed.
-const nodeCost = 16
+const nodeCost = 64
+
+// comparing are the functions of text/template itself that look at all of a
+// text. They cannot be wrapped; their arguments can.
+var comparing = map[string]bool{"eq": true, "ne": true, "lt": true, "le": true, "gt": true, "ge": true}
 
 // instrument makes a template pay: text/template cannot be stopped from
 // outside, so the bodies of loops and of templates begin with a call that can
@@ -35,19 +40,67 @@ func list(tree *parse.Tree, l *parse.ListNode) {
 	for _, node := range l.Nodes {
 		switch n := node.(type) {
 		case *parse.ActionNode:
+			weigh(tree, n.Pipe)
 			show(tree, n)
+		case *parse.TemplateNode:
+			weigh(tree, n.Pipe)
 		case *parse.IfNode:
-			list(tree, n.List)
-			list(tree, n.ElseList)
+			branch(tree, &n.BranchNode)
 		case *parse.WithNode:
-			list(tree, n.List)
-			list(tree, n.ElseList)
+			branch(tree, &n.BranchNode)
 		case *parse.RangeNode:
-			list(tree, n.List)
-			list(tree, n.ElseList)
+			branch(tree, &n.BranchNode)
 			charge(tree, n.List)
 		}
 	}
+}
+
+func branch(tree *parse.Tree, n *parse.BranchNode) {
+	weigh(tree, n.Pipe)
+	list(tree, n.List)
+	list(tree, n.ElseList)
+}
+
+// weigh sends what is compared through a function that measures it: the
+// arguments, and what comes through the pipe.
+func weigh(tree *parse.Tree, p *parse.PipeNode) {
+	if p == nil {
+		return
+	}
+	var commands []*parse.CommandNode
+	for i, command := range p.Cmds {
+		for _, arg := range command.Args {
+			weighIn(tree, arg)
+		}
+		if name, ok := command.Args[0].(*parse.IdentifierNode); ok && comparing[name.Ident] {
+			for j, arg := range command.Args[1:] {
+				command.Args[j+1] = pipeOf(tree, command.Pos, arg)
+			}
+			if i > 0 {
+				commands = append(commands, weighCommand(tree, command.Pos))
+			}
+		}
+		commands = append(commands, command)
+	}
+	p.Cmds = commands
+}
+
+// weighIn looks into an argument that is a pipeline in parentheses.
+func weighIn(tree *parse.Tree, arg parse.Node) {
+	switch a := arg.(type) {
+	case *parse.PipeNode:
+		weigh(tree, a)
+	case *parse.ChainNode:
+		weighIn(tree, a.Node)
+	}
+}
+
+func weighCommand(tree *parse.Tree, pos parse.Pos, args ...parse.Node) *parse.CommandNode {
+	return &parse.CommandNode{NodeType: parse.NodeCommand, Pos: pos, Args: append([]parse.Node{identifier(tree, pos, functionWeigh)}, args...)}
+}
+
+func pipeOf(tree *parse.Tree, pos parse.Pos, arg parse.Node) *parse.PipeNode {
+	return &parse.PipeNode{NodeType: parse.NodePipe, Pos: pos, Cmds: []*parse.CommandNode{weighCommand(tree, pos, arg)}}
 }
 
 // charge puts a call in front of a list that pays for one turn of it.

@@ -34,6 +34,7 @@ func TestFile(t *testing.T) {
 		"null has a default":                      {`{{ default "d" .Values.none }}`, "d"},
 		"a value that is not there is false":      {`{{ if .Values.missing }}x{{ else }}y{{ end }}`, "y"},
 		"a loop over a map is in order":           {`{{ range $k, $v := .Values.map }}{{ $k }}={{ $v }};{{ end }}`, "a=2;z=1;"},
+		"comparisons":                             {`{{ if eq .Values.name "web" }}a{{ end }}{{ if .Values.half | lt 0.1 }}b{{ end }}{{ if and (ne .Values.name "x") (gt .Values.half 0.1) }}c{{ end }}{{ if eq .Values.missing nil }}d{{ end }}`, "abcd"},
 		"keys are in order":                       {`{{ keys .Values.map | join "," }} {{ values .Values.map | join "," }}`, "a,z 2,1"},
 		"a defined template":                      {`{{ define "x" }}<{{ . }}>{{ end }}{{ template "x" .Values.name }}`, "<web>"},
 		"a variable that changes":                 {`{{ $x := 1 }}{{ range .Values.list }}{{ $x = add $x 1 }}{{ end }}{{ $x }}`, "3"},
@@ -156,6 +157,9 @@ func TestHostileTemplatesEnd(t *testing.T) {
 		"a template that calls itself":  `{{ define "x" }}{{ template "x" . }}{{ template "x" . }}{{ end }}{{ template "x" . }}`,
 		"a map in itself":               `{{ $m := dict }}{{ $_ := set $m "m" $m }}{{ toJson $m }}`,
 		"too much text":                 `{{ range until 40 }}` + strings.Repeat("x", 100_000) + `{{ end }}`,
+		"comparisons of long texts":     `{{ $x := repeat 1000000 "x" }}{{ $y := print $x }}{{ range until 1000 }}{{ if lt $x $y }}{{ end }}{{ end }}`,
+		"comparisons in a pipe":         `{{ $x := repeat 1000000 "x" }}{{ range until 1000 }}{{ if ($x | eq "x") }}{{ end }}{{ end }}`,
+		"an expression of many states":  `{{ regexMatch "((x{10}){10}){10}y" (repeat 50000 "x") }}`,
 		"each with each":                `{{ uniq (until 100000) | len }}`,
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -200,8 +204,8 @@ func TestNoFunctionIsUnpriced(t *testing.T) {
 	}
 }
 
-// knownFunctions: sprig 3.3.0's, those of text/template that write, and our two.
-const knownFunctions = 219
+// knownFunctions: sprig 3.3.0's, those of text/template that write, and our three.
+const knownFunctions = 220
 
 func TestRenderingIsRepeatable(t *testing.T) {
 	const in = `{{ .Values | toJson }}{{ keys .Values .vpc }}{{ .Values.map }}{{ merge (dict "x" 1) .vpc | toJson }}{{ omit .Values "on" }}`
