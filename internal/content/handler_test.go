@@ -28,6 +28,7 @@ import (
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/content"
+	"github.com/yuba-dev/yuba/internal/plan"
 	"github.com/yuba-dev/yuba/internal/run"
 	"github.com/yuba-dev/yuba/internal/state"
 	"github.com/yuba-dev/yuba/internal/testkit/apitest"
@@ -201,6 +202,21 @@ func TestALogIsAwaitedOnceItsRunIsNamed(t *testing.T) {
 	<-over
 	if answer.Code != http.StatusOK || answer.Body.String() != "one\n" {
 		t.Errorf("answered %d %q", answer.Code, answer.Body)
+	}
+}
+
+// A pass that only looked at the world and found nothing did not ask the tool to describe that.
+func TestThePlanOfAPassThatFoundNothingSaysSo(t *testing.T) {
+	s := newSite(t)
+	s.begin("r1")
+	s.end("r1", run.Result{Outcome: run.OutcomeSucceeded, ToolVersion: "1.12.6", Plan: &run.PlanResult{}})
+	document, err := s.as("").Plan(t.Context(), s.namespace, "vpc", "r1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown, err := plan.Decode(document)
+	if err != nil || shown.HasChanges() || shown.Tool != "1.12.6" {
+		t.Errorf("%s, %v", document, err)
 	}
 }
 

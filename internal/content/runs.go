@@ -13,6 +13,7 @@ import (
 	"time"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/plan"
 	"github.com/yuba-dev/yuba/internal/run"
 )
 
@@ -114,6 +115,9 @@ func (h *Handler) plan(w http.ResponseWriter, r *http.Request, obj *infrav1.Terr
 		}
 	}
 	data, err := h.Runs.ReadPlan(r.Context(), stack, id)
+	if errors.Is(err, run.ErrNotFound) {
+		data, err = h.unchanged(r, stack, id, err)
+	}
 	if err != nil {
 		if errors.Is(err, run.ErrNotFound) {
 			return notFound(fmt.Sprintf("run %s of %s has no readable plan: only plans that wait for a person are described; its log tells what was planned", id, stack))
@@ -123,6 +127,16 @@ func (h *Handler) plan(w http.ResponseWriter, r *http.Request, obj *infrav1.Terr
 	w.Header().Set("Content-Type", "application/json")
 	w.Write(data) //nolint:errcheck // the client is gone
 	return nil
+}
+
+// unchanged describes the plan of a run that found nothing to do: the tool was not asked to. Of any other run the error
+// stays what it is.
+func (h *Handler) unchanged(r *http.Request, stack run.Stack, id string, missing error) ([]byte, error) {
+	rec, err := h.Runs.Record(r.Context(), stack, id)
+	if err != nil || rec.Result == nil || rec.Result.Plan == nil || rec.Result.Plan.Changes {
+		return nil, missing
+	}
+	return plan.Nothing(rec.Result.ToolVersion)
 }
 
 // planSearch is how many runs are looked at for one with a readable plan.

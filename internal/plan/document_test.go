@@ -141,6 +141,32 @@ func TestTheTextsOfSensitiveValuesAreTold(t *testing.T) {
 	}
 }
 
+func TestNothingIsWhatThePlanWithoutChangesSays(t *testing.T) {
+	show, err := os.ReadFile("testdata/nothing-changes.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	described, _, err := Describe(show)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := Decode(described)
+	if err != nil {
+		t.Fatal(err)
+	}
+	document, err := Nothing(want.Tool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := Decode(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(Value{})); diff != "" {
+		t.Errorf("(-described +made):\n%s", diff)
+	}
+}
+
 func FuzzRedact(f *testing.F) {
 	for _, file := range fixtures(f) {
 		show, err := os.ReadFile(file)

@@ -79,6 +79,16 @@ func Describe(show []byte) (document []byte, changesDigest string, err error) {
 	return document, p.ChangesDigest, nil
 }
 
+// Nothing is the document of a plan that has nothing to do, for plans that
+// nobody asked the tool to describe.
+func Nothing(tool string) ([]byte, error) {
+	document, err := json.Marshal(&Plan{Version: documentVersion, Tool: tool, ChangesDigest: (&shown{}).digest()})
+	if err != nil {
+		return nil, fmt.Errorf("write the readable plan: %w", err)
+	}
+	return document, nil
+}
+
 // Decode reads a document that Describe made.
 func Decode(document []byte) (*Plan, error) {
 	var p Plan

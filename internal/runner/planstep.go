@@ -82,7 +82,8 @@ func (j *job) plan(ctx context.Context) error {
 	}
 	j.setPlan(result)
 	switch {
-	case !result.Changes && !j.spec.Describe:
+	case !result.Changes && (!j.spec.Describe || j.spec.Purpose == run.PurposeDrift):
+		// A look at the world that finds nothing leaves nothing to be read.
 		return j.unchanged(ctx)
 	case result.Changes && j.spec.Operation == run.OperationPlan && !j.spec.Review:
 		return j.shipPlan(ctx)

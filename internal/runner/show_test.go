@@ -77,9 +77,17 @@ func TestAPlanWithoutChangesIsShippedUnlessItOnlyLookedAtTheWorld(t *testing.T) 
 	look := first.again(run.OperationPlanAndApply)
 	look.spec.Purpose = run.PurposeDrift
 	b.succeed(look)
-	if len(look.planText)+len(look.planShow) > 0 {
-		t.Errorf("shipped %q", look.planText)
+	if len(look.planText)+len(look.planShow)+len(look.planJSON) > 0 || slices.Contains(stepsOf(look.result), run.StepShow) {
+		t.Errorf("steps %v, shipped %q", stepsOf(look.result), look.requests)
 	}
+}
+
+func stepsOf(result *run.Result) []run.Step {
+	var steps []run.Step
+	for _, s := range result.Steps {
+		steps = append(steps, s.Step)
+	}
+	return steps
 }
 
 func TestARefusedPlanIsNeitherKeptNorApplied(t *testing.T) {

@@ -34,11 +34,8 @@ func (j *job) show(ctx context.Context) error {
 	if err := j.ship(ctx, "the readable plan", "/plan.json", j.mask.line(described)); err != nil {
 		return err
 	}
-	// A look at the world that finds nothing leaves nothing to be read.
-	if j.result.Plan.Changes || j.spec.Purpose != run.PurposeDrift {
-		if err := j.showMore(ctx, shown); err != nil {
-			return err
-		}
+	if err := j.showMore(ctx, shown); err != nil {
+		return err
 	}
 	if !j.result.Plan.Changes {
 		return j.unchanged(ctx)
