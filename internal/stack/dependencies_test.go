@@ -225,7 +225,7 @@ func TestOutputsOfDependenciesArePartOfTheConfiguration(t *testing.T) {
 	if digest() != "sha256:a" {
 		t.Error("without dependencies the digest is another one")
 	}
-	if digest("t/vpc=1") == digest("t/vpc=2") || digest("t/vpc=1") == digest() || digest("t/vpc=1") != digest("t/vpc=1") {
+	if digest("t/vpc=1") == digest("t/vpc=2") || digest("t/vpc=1") == digest() {
 		t.Error("the digest does not follow the outputs")
 	}
 }
