@@ -17,7 +17,12 @@ import (
 // Examine says what happens to a stack.
 func Examine(f Facts) StackReport {
 	r := StackReport{Namespace: f.Stack.Namespace, Name: f.Stack.Name, Findings: []Finding{}}
-	for _, rule := range []func(Facts) []Finding{aboutState, aboutLock, aboutSource, aboutPlan, aboutMode, aboutDeletion, aboutFields, aboutLeftovers} {
+	rules := []func(Facts) []Finding{aboutState, aboutLock, aboutSource, aboutPlan, aboutMode, aboutDeletion, aboutFields, aboutLeftovers}
+	if !f.Stack.DeletionTimestamp.IsZero() && !f.Stack.Spec.DestroyResourcesOnDeletion {
+		// Nothing is needed to let it go: no state, no lock, no source.
+		rules = []func(Facts) []Finding{aboutDeletion, aboutLeftovers}
+	}
+	for _, rule := range rules {
 		r.Findings = append(r.Findings, rule(f)...)
 	}
 	r.Attention = needsAHand(r.Findings)

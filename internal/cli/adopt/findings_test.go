@@ -109,6 +109,9 @@ func TestWhatHappensToAStack(t *testing.T) {
 				t.DeletionTimestamp, t.Spec.DestroyResourcesOnDeletion = &metav1.Time{Time: before}, true
 			}), State: readable()},
 			[]string{stateFine, "note deletion: It is being deleted since 2026-01-02T13:34:05Z (1h30m0s ago). Yuba goes on with that, and destroys what the stack manages."}},
+		"a stack that is being deleted and destroys nothing needs nothing": {
+			Facts{Stack: stack(func(t *infrav1.Terraform) { t.DeletionTimestamp = &metav1.Time{Time: before} }), State: &State{}, Source: &Source{}, Lock: lock},
+			[]string{"note deletion: It is being deleted since 2026-01-02T13:34:05Z (1h30m0s ago). Yuba goes on with that; what the stack manages stays."}},
 		"fields of Pods": {
 			Facts{Stack: stack(func(t *infrav1.Terraform) {
 				t.Spec.ServiceAccountName = "deployer"
