@@ -6,6 +6,7 @@ package runner
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -186,14 +187,22 @@ func TestWhatIsTakenForAResourcesIdentifier(t *testing.T) {
 	}
 }
 
-func TestTextOverTheLimitIsCutAndTheToolGoesOn(t *testing.T) {
-	b := &bounded{limit: 5, cut: true}
-	for range 3 {
-		if n, err := b.Write([]byte("abc")); n != 3 || err != nil {
-			t.Fatal(n, err)
+func TestOutputOverTheLimitIsDroppedAndTheToolGoesOn(t *testing.T) {
+	for text, want := range map[string]string{"": "", "abc": "abc", "abcde": "abcde", "abcdef": "abcde", strings.Repeat("x", 1<<20): "xxxxx"} {
+		b := &bounded{limit: 5}
+		n, err := io.Copy(b, strings.NewReader(text)) // as a process's output is copied
+		if n != int64(len(text)) || err != nil || string(b.Bytes()) != want || b.over != (len(text) > 5) {
+			t.Errorf("%d bytes: %q, over: %v (%d, %v)", len(text), b.Bytes(), b.over, n, err)
 		}
 	}
-	if b.String() != "abcab" || !b.over {
-		t.Errorf("%q, over: %v", b.String(), b.over)
+}
+
+// A document is whole or it is not taken.
+func TestADocumentOverTheLimitFailsTheRun(t *testing.T) {
+	b := newBench(t).start()
+	r := b.stack("long", run.OperationPlan, program(`resource "terraform_data" "a" { input = join("", [for i in range(1000) : "01234567890123456789012345678901234567890123456789"]) }`))
+	r.spec.Describe, r.spec.Limits.PlanBytes = true, 10_000
+	if result := b.do(r); result.Class != run.FailureLimit || result.FailedStep != run.StepShow {
+		t.Errorf("%+v", result)
 	}
 }

@@ -71,7 +71,7 @@ func (j *job) showMore(ctx context.Context, shown []byte) error {
 // there, and secrets of the run, are masked here.
 func (j *job) showText(ctx context.Context, sensitive []string) error {
 	c := command{step: run.StepShow, args: []string{"show", "-no-color", j.space.planPath()},
-		capture: &bounded{limit: maxPlanText, cut: true}}
+		capture: &bounded{limit: maxPlanText}}
 	stream, e, err := j.tofu(ctx, c)
 	if err != nil {
 		return err

@@ -38,25 +38,23 @@ type command struct {
 	reserve int64
 }
 
-// bounded is a buffer that refuses to grow over its limit, or, with cut, drops what is over it.
+// bounded keeps what it is given up to its limit and drops the rest: the process that writes must not die of that. It
+// is no bytes.Buffer, whose other ways to be written to know no limit.
 type bounded struct {
-	bytes.Buffer
+	text  bytes.Buffer
 	limit int64
-	cut   bool
 	over  bool
 }
 
 func (b *bounded) Write(p []byte) (int, error) {
-	if int64(b.Len()+len(p)) > b.limit {
-		b.over = true
-		if b.cut {
-			b.Buffer.Write(p[:max(0, b.limit-int64(b.Len()))])
-			return len(p), nil
-		}
-		return 0, errors.New("over the limit")
-	}
-	return b.Buffer.Write(p)
+	keep := min(int64(len(p)), b.limit-int64(b.text.Len()))
+	b.over = b.over || keep < int64(len(p))
+	b.text.Write(p[:keep])
+	return len(p), nil
 }
+
+// Bytes is what was kept.
+func (b *bounded) Bytes() []byte { return b.text.Bytes() }
 
 // tofu runs one process to its end and returns what it said.
 func (j *job) tofu(ctx context.Context, c command) (*plan.Stream, exit, error) {
