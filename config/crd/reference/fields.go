@@ -128,8 +128,9 @@ func fallback(props apiextensionsv1.JSONSchemaProps) string {
 }
 
 func writeSpec(page *strings.Builder, kind *apiextensionsv1.JSONSchemaProps) {
-	page.WriteString("## spec\n\n" + marks + "\n| field | type | default | what it says | |\n|---|---|---|---|---|\n")
-	for _, r := range rows("spec", reflect.TypeFor[infrav1.TerraformSpec](), kind.Properties["spec"]) {
+	fields := rows("spec", reflect.TypeFor[infrav1.TerraformSpec](), kind.Properties["spec"])
+	page.WriteString("## spec\n\n" + legend(fields) + "\n| field | type | default | what it says | |\n|---|---|---|---|---|\n")
+	for _, r := range fields {
 		fmt.Fprintf(page, "| %s | %s | %s | %s | %s |\n", code(strings.TrimPrefix(r.path, "spec.")), r.typ, r.standard(), cell(r.description), r.mark())
 	}
 	page.WriteString("\n")

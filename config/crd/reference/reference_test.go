@@ -70,6 +70,17 @@ func TestTheMarkOfAFieldIsThatOfTheTableOfSupport(t *testing.T) {
 	}
 }
 
+func TestTheLegendExplainsTheMarksThatAreUsed(t *testing.T) {
+	for _, mark := range marks {
+		text := legend([]row{{support: infrav1.FieldSupport{Support: mark.support}}})
+		for _, other := range marks {
+			if explained := strings.Contains(text, "- **"+string(other.support)+"**: "); explained != (other == mark) {
+				t.Errorf("for a field that is %q, the legend explains %q: %v", mark.support, other.support, explained)
+			}
+		}
+	}
+}
+
 func TestARestrictedMarkSaysWhatStillWorks(t *testing.T) {
 	r := row{support: infrav1.FieldSupport{Support: infrav1.SupportRefused, When: "with a|b", Note: "Use c."}}
 	if got, want := r.mark(), `works; with a\|b: not yet: the stack does not run. Use c.`; got != want {

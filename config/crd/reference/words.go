@@ -5,6 +5,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 )
@@ -19,16 +20,32 @@ tofu-controller's kind. The same texts are in %[1]syuba kubectl explain tf.spec%
 
 `, "`", infrav1.Kind, infrav1.GroupVersion)
 
-var marks = fmt.Sprintf(`The last column says what becomes of a field where runs are processes of the machine, as with
-%[1]syuba up%[1]s and %[1]syuba controller%[1]s:
+// marks say what the marks of fields mean, for those who read the table.
+var marks = []struct {
+	support infrav1.Support
+	meaning string
+}{
+	{infrav1.SupportWorks, "it does what is said here."},
+	{infrav1.SupportPods, "it describes the Pods of runs, and there are none.\n  The stack runs; a warning in its status names the field."},
+	{infrav1.SupportKept, "there is nothing that it could change. Manifests may have it."},
+	{infrav1.SupportIgnored, "the stack runs without it, and a warning in its status\n  names the field."},
+	{infrav1.SupportRefused, "leaving the field out could do harm, so the stack waits.\n  Its condition Ready names the field."},
+}
 
-- **%[2]s**: it does what is said here.
-- **%[3]s**: it describes the Pods of runs, and there are none. The stack runs; a warning in its status names the
-  field.
-- **%[4]s**: there is nothing that it could change. Manifests may have it.
-- **%[5]s**: the stack runs without it, and a warning in its status names the field.
-- **%[6]s**: leaving the field out could do harm, so the stack waits. Its condition Ready
-  names the field.
-
-Fields of Kubernetes' own types, such as %[1]sEnvVar%[1]s, are as in a Pod.
-`, "`", infrav1.SupportWorks, infrav1.SupportPods, infrav1.SupportKept, infrav1.SupportIgnored, infrav1.SupportRefused)
+// legend explains the marks that the rows have.
+func legend(rows []row) string {
+	used := map[infrav1.Support]bool{}
+	for _, r := range rows {
+		used[r.support.Support] = true
+	}
+	var text strings.Builder
+	text.WriteString("The last column says what becomes of a field where runs are processes of the machine, as with\n" +
+		"`yuba up` and `yuba controller`:\n\n")
+	for _, mark := range marks {
+		if used[mark.support] {
+			fmt.Fprintf(&text, "- **%s**: %s\n", mark.support, mark.meaning)
+		}
+	}
+	text.WriteString("\nFields of Kubernetes' own types, such as `EnvVar`, are as in a Pod.\n")
+	return text.String()
+}
