@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/yuba-dev/yuba/internal/run"
 )
 
@@ -67,6 +69,26 @@ resource "terraform_data" "a" {
 	b.drain()
 	if found := append(b.findBelow(secret), b.findBelow("extra.tf")...); len(found) > 0 {
 		t.Errorf("left behind: %v", found)
+	}
+}
+
+func TestWarmPassWithFilesStartsOneProcess(t *testing.T) {
+	b := newBench(t).start()
+	r := b.stack("warm-files", run.OperationPlanAndApply, map[string]string{"main.tf.tpl": "not read here", "values.tfvars": "v = 1\n"})
+	r.spec.Files = []run.File{
+		{Location: run.FileInModule, Path: "main.tf", Content: []byte("variable \"v\" {}\n" + twoThings)},
+		{Location: run.FileInHome, Path: ".netrc", Content: []byte("machine a login b password c3cr3t"), Secret: true},
+	}
+	r.spec.VarFiles, r.spec.CLIConfig = []string{"values.tfvars"}, []byte("credentials \"a.example\" {\n  token = \"t0ken-x\"\n}\n")
+	b.succeed(r)
+	if diff := cmp.Diff([]run.Step{run.StepPlan}, processes(b.succeed(r.again(run.OperationPlan)))); diff != "" {
+		t.Errorf("the second pass: %s", diff)
+	}
+	other := r.again(run.OperationPlan)
+	other.spec.Files = append([]run.File(nil), r.spec.Files...)
+	other.spec.Files[1].Content = []byte("machine a login b password an0ther")
+	if diff := cmp.Diff([]run.Step{run.StepInit, run.StepPlan}, processes(b.succeed(other))); diff != "" {
+		t.Errorf("with another file: %s", diff)
 	}
 }
 
