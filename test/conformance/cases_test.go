@@ -9,4 +9,4 @@ import "slices"
 // a defect, the case asserts the cure and says so.
 var behaviours = slices.Concat(firstPasses, sources, approvals, outputs, variables, varsFromSecrets, varsFromConfigMaps, newRevisions,
 	deletions, drifts, locks, files, backends, readablePlans, healthChecks, webhooks,
-	dependencies, remediations, pains)
+	dependencies, remediations, intervals, pains)

@@ -118,7 +118,7 @@ var remediations = []behaviour{
 		same(w, "attempted revision", first, s.Status.LastAttemptedRevision)
 		// It counts anew, and comes to fewer: from what it had counted it could not.
 		w.edit("hello", "remediation: {retries: 2}")
-		s = w.await("hello", "it has given up again", func(o *infrav1.Terraform) bool {
+		w.await("hello", "it has given up again", func(o *infrav1.Terraform) bool {
 			return tells("Stalled", stalled)(o) && o.Status.ReconciliationFailures == failures-1
 		})
 		w.git(second, fragile)

@@ -156,10 +156,10 @@ var pains = []behaviour{
 		w.edit("upstream", "vars: [{name: subject, value: Mars}]")
 		w.awaitSecret("downstream-out", map[string]string{"heard": "I heard: Hello, Mars!"})
 	}},
-	// Plans have any size: this one has more than 4 MiB, and a state to match.
+	// Plans have any size: this one is more than a Secret holds, as JSON more than a message of gRPC, and so is its state.
 	{"pain_09_a_large_plan", func(w *world) {
 		w.git(first, program{"main.tf": `
-			resource "terraform_data" "large" { input = [for i in range(200) : join("", [for j in range(400) : sha256("${i}/${j}")])] }
+			resource "terraform_data" "large" { input = [for i in range(100) : join("", [for j in range(400) : sha256("${i}/${j}")])] }
 			output "sum" { value = sha256(join("", terraform_data.large.output)) }`})
 		w.stack("hello", "writeOutputsToSecret: {name: out}")
 		w.await("hello", "its plan waits", pending(firstPlan))
