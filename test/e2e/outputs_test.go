@@ -6,6 +6,7 @@ package e2e
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os/exec"
 	"strings"
 	"testing"
@@ -199,5 +200,43 @@ func TestADeletionDestroysMoreThanTheTargets(t *testing.T) {
 	y.awaitGone(t, obj)
 	if left := c.Names(""); len(left) != 0 {
 		t.Errorf("%v is left", left)
+	}
+}
+
+// A stack that tofu-controller left, with a backend of its own: what it puts out is only known once tofu was asked, and
+// until then its Secret stays what it is.
+func TestOutputsOfAnAdoptedStackWithABackendOfItsOwn(t *testing.T) {
+	t.Parallel()
+	y, ns := common(t)
+	c, access := cloudy(t, y, ns)
+	address := c.StateAddress("adopted")
+	backend := func(o *infrav1.Terraform) {
+		o.Spec.BackendConfig = &infrav1.BackendConfigSpec{CustomConfiguration: fmt.Sprintf("backend \"http\" {\n  address = %q\n}\n", address)}
+		o.Spec.Env = append(o.Spec.Env, corev1.EnvVar{Name: "TF_HTTP_USERNAME", Value: "yuba"}, fromSecret("TF_HTTP_PASSWORD", "cloud", "token"))
+	}
+	seed := inline(ns, "seed", chain, access, auto, backend)
+	y.create(t, seed)
+	y.await(t, seed, "there is a state", ready)
+	y.delete(t, seed)
+	y.awaitGone(t, seed)
+
+	obj := inline(ns, "adopted", chain, access, backend, outputsTo("out"), listing, func(o *infrav1.Terraform) { o.Spec.Suspend = true })
+	y.create(t, obj)
+	y.await(t, obj, "it is seen", settled)
+	secret := secretOf(ns, "out", map[string]string{"last": "as tofu-controller wrote it"})
+	secret.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(obj, infrav1.GroupVersion.WithKind(infrav1.Kind))}
+	y.create(t, secret)
+	before := obj.DeepCopy()
+	obj.Status.LastAppliedRevision = "main@sha1:0123456789abcdef0123456789abcdef01234567"
+	if err := y.client.Status().Patch(t.Context(), obj, client.MergeFrom(before)); err != nil {
+		t.Fatal(err)
+	}
+	if got := string(y.secret(t, ns, "out")["last"]); got != "as tofu-controller wrote it" {
+		t.Errorf("before anything is known it is %q", got)
+	}
+	change(t, y, obj, func(o *infrav1.Terraform) { o.Spec.Suspend = false })
+	seen := y.await(t, obj, "its outputs are known", func(o *infrav1.Terraform) bool { return ready(o) && o.Status.OutputsDigest != "" })
+	if got := string(y.secret(t, ns, "out")["last"]); got != "last" || seen.Status.Plan.LastApplied != "" || len(names(seen)) != 3 {
+		t.Errorf("the output is %q, applied %q, resources %v", got, seen.Status.Plan.LastApplied, names(seen))
 	}
 }
