@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -26,12 +27,24 @@ import (
 // attemptsByHand bounds how often a request that met another change of the object is looked at anew.
 const attemptsByHand = 5
 
+// recordingPatience is how long a request waits for the end of the run before it to be recorded: people, and programs even
+// more so, ask for one thing after another.
+const (
+	recordingPatience = 10 * time.Second
+	recordingPause    = 20 * time.Millisecond
+)
+
+// errBeingRecorded says that the run before is over and the stack's status does not say so yet.
+var errBeingRecorded = errors.New("the end of the run before is being recorded")
+
 // maxPushed is the most that is pushed to a backend of the stack's own: it travels with the run's record.
 const maxPushed = 16 << 20
 
 // Operate begins what a person asks for, and returns the run's record; what the server does itself is over by then. A
 // *run.RefusedError or a *state.LockedError says why it did not begin.
 func (r *Reconciler) Operate(ctx context.Context, name types.NamespacedName, req run.Request) (run.Record, error) {
+	patience := time.NewTimer(recordingPatience)
+	defer patience.Stop()
 	for attempt := 1; ; attempt++ {
 		var obj infrav1.Terraform
 		if err := r.Reader.Get(ctx, name, &obj); err != nil {
@@ -39,6 +52,17 @@ func (r *Reconciler) Operate(ctx context.Context, name types.NamespacedName, req
 		}
 		p := &pass{obj: &obj, stack: stackOf(&obj), now: r.Now()}
 		rec, err := r.describeByHand(ctx, p, req)
+		if errors.Is(err, errBeingRecorded) {
+			select {
+			case <-time.After(recordingPause):
+				attempt--
+				continue
+			case <-patience.C:
+				err = busy(p.stack, "before this one", "being recorded")
+			case <-ctx.Done():
+				err = ctx.Err()
+			}
+		}
 		if err != nil {
 			return run.Record{}, err
 		}
@@ -104,11 +128,8 @@ func (r *Reconciler) mayOperate(ctx context.Context, p *pass, req run.Request) e
 				"    yuba shell %s -- tofu state push FILE", len(c.State), p.stack, maxPushed, p.stack)}
 		}
 	}
-	if rec, _, ok := r.Runs.InHand(p.stack); ok {
-		return busy(p.stack, rec.Spec.ID, rec.Spec.Title())
-	}
-	if ref := obj.Status.CurrentRun; ref != nil {
-		return busy(p.stack, ref.ID, ref.Operation)
+	if err := r.mayBegin(ctx, p); err != nil {
+		return err
 	}
 	if own {
 		return nil
@@ -121,6 +142,24 @@ func (r *Reconciler) mayOperate(ctx context.Context, p *pass, req run.Request) e
 		return &state.LockedError{Key: stateKeyOf(obj), Info: *holder, Action: "lock"}
 	}
 	return r.checkExpected(ctx, p, req)
+}
+
+// mayBegin says which run keeps another from beginning.
+func (r *Reconciler) mayBegin(ctx context.Context, p *pass) error {
+	rec, _, inHand := r.Runs.InHand(p.stack)
+	switch ref := p.obj.Status.CurrentRun; {
+	case inHand && rec.Result != nil:
+		return errBeingRecorded
+	case inHand:
+		return busy(p.stack, rec.Spec.ID, rec.Spec.Title())
+	case ref != nil:
+		named, err := r.Runs.Record(ctx, p.stack, ref.ID)
+		if err == nil && named.Result != nil {
+			return errBeingRecorded
+		}
+		return busy(p.stack, ref.ID, ref.Operation)
+	}
+	return nil
 }
 
 // checkExpected refuses a request whose state is not the one that the person has looked at.

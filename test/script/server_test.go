@@ -60,7 +60,7 @@ func startController(t *testing.T) *server {
 		}
 	})
 	s := &server{dir: filepath.Join(dir, "data"), tofu: tofutest.Tofu(t), kubeconfig: api.Kubeconfig()}
-	launch(t, dir, "Yuba's controllers are ready", "controller", "--kubeconfig", s.kubeconfig, "--data-dir", s.dir, "--content-address", "127.0.0.1:0", "--tofu", s.tofu)
+	launch(t, dir, "Yuba's controllers are ready", "controller", "--kubeconfig", s.kubeconfig, "--data-dir", s.dir, "--content-address", "127.0.0.1:0", "--tofu", s.tofu, "--allow-break-the-glass")
 	return s
 }
 
