@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -214,6 +215,32 @@ func TestServerSideApplyWorksInEitherVersion(t *testing.T) {
 	err := c.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(object), client.FieldOwner("third"))
 	if err == nil || !strings.Contains(err.Error(), `conflict with "team"`) {
 		t.Errorf("a third owner with another approvePlan: %v", err)
+	}
+}
+
+func TestKubectlAppliesAManifestWhoseVersionIsRaised(t *testing.T) {
+	namespace := apitest.Namespace(t)
+	file := filepath.Join(t.TempDir(), "stack.yaml")
+	manifest := oldManifest(t, namespace)
+	for _, step := range []struct{ version, path, want string }{
+		{"v1alpha1", "./infra", "created"},
+		{"v1alpha1", "./infra", "unchanged"},
+		{"v1alpha2", "./infra/network", "configured"},
+		{"v1alpha2", "./infra/network", "unchanged"},
+	} {
+		manifest.SetAPIVersion("infra.contrib.fluxcd.io/" + step.version)
+		if err := unstructured.SetNestedField(manifest.Object, step.path, "spec", "path"); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(asYAML(t, manifest.Object)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if said := kubectl(t, namespace, "apply", "-f", file); !strings.Contains(said, "/network "+step.want) {
+			t.Errorf("%s with the path %s: %q, want %q", step.version, step.path, said, step.want)
+		}
+	}
+	if path := kubectl(t, namespace, "get", "tf", "network", "-o", "jsonpath={.apiVersion} {.spec.path}"); path != "infra.contrib.fluxcd.io/v1alpha2 ./infra/network" {
+		t.Errorf("it is %q", path)
 	}
 }
 
