@@ -79,12 +79,13 @@ func (j *job) showText(ctx context.Context, sensitive []string) error {
 	if err := j.verdict(c, stream, e, 0); err != nil {
 		return err
 	}
-	text := c.capture.Bytes()
-	if c.capture.over {
-		// The last line may be half of a secret.
+	text := []byte(maskTexts(sensitive).text(j.mask.text(string(c.capture.Bytes()))))
+	if c.capture.over || len(text) > maxPlanText {
+		// The last line may be half of a secret, and masks may be longer than what they hide.
+		text = text[:min(len(text), maxPlanText)]
 		text = append(text[:bytes.LastIndexByte(text, '\n')+1], fmt.Sprintf("\n(cut: the plan has more than %d MiB of text)\n", maxPlanText>>20)...)
 	}
-	return j.ship(ctx, "the plan's text", "/plan.txt", []byte(maskTexts(sensitive).text(j.mask.text(string(text)))))
+	return j.ship(ctx, "the plan's text", "/plan.txt", text)
 }
 
 // unchanged ends the steps of a plan that found nothing to do.

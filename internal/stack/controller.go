@@ -124,7 +124,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	// 6. Record, then let the run begin: the status names it first.
 	describe(p, d)
-	gateOnHealth(&obj)
+	p.gate()
 	sameTransition(&obj, before)
 	if err := r.patchStatus(ctx, &obj, before); err != nil {
 		return again(err)

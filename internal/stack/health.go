@@ -141,14 +141,19 @@ func (r *Reconciler) ensureHealth(ctx context.Context, p *pass, d decide.Decisio
 // lookDue: what changed is looked at at once, what does not answer after the retry interval, and what does with each
 // interval in which drift is looked for.
 func lookDue(p *pass, last healthEntry, key string) bool {
-	return last.key != key || !p.now.Before(nextLook(p.obj, last))
+	next := nextLook(p.obj, last)
+	return last.key != key || !next.IsZero() && !p.now.Before(next)
 }
 
+// nextLook is zero for a stack that says to look at nothing without a reason.
 func nextLook(obj *infrav1.Terraform, last healthEntry) time.Time {
 	if last.failure != "" {
-		return last.at.Add(obj.GetRetryInterval())
+		return last.at.Add(max(obj.GetRetryInterval(), time.Second))
 	}
-	return last.at.Add(obj.GetDriftDetectionInterval())
+	if interval := obj.GetDriftDetectionInterval(); interval > 0 {
+		return last.at.Add(interval)
+	}
+	return time.Time{}
 }
 
 // healthKey names what is looked at. It is no secret: the digest of the outputs is salted.
@@ -216,6 +221,15 @@ func tellHealth(obj *infrav1.Terraform, last healthEntry, key string) {
 		setCondition(obj, infrav1.ConditionHealthCheck, metav1.ConditionFalse, infrav1.ReasonHealthChecksFailed, last.failure)
 	default:
 		setCondition(obj, infrav1.ConditionHealthCheck, metav1.ConditionTrue, infrav1.ReasonHealthChecksSucceeded, infrav1.MessageHealthy)
+	}
+}
+
+// gate holds Ready back. What was applied is told all the same, for no condition says so before everything answers.
+func (p *pass) gate() {
+	applied := conditionOf(p.obj, infrav1.ConditionReady)
+	gateOnHealth(p.obj)
+	if p.ended != nil && p.ended.Result.Applied && applied.Status == metav1.ConditionTrue && heldByHealth(conditionOf(p.obj, infrav1.ConditionReady)) {
+		p.notes = append(p.notes, note{reason: applied.Reason, action: infrav1.ConditionApply, message: applied.Message})
 	}
 }
 

@@ -150,6 +150,32 @@ func TestWhenALookIsDue(t *testing.T) {
 	}
 }
 
+// An interval of 0 looks at nothing without a reason, and a retry interval of 0 is no reason to do nothing else.
+func TestIntervalsOfZero(t *testing.T) {
+	obj := stackObject(func(t *infrav1.Terraform) { t.Spec.RetryInterval = &metav1.Duration{} })
+	later := &pass{obj: obj, now: finished.AddDate(1, 0, 0)}
+	if lookDue(later, healthEntry{key: "k", at: finished}, "k") || !lookDue(later, healthEntry{key: "old", at: finished}, "k") {
+		t.Error("a healthy stack is looked at for a change, and for nothing else")
+	}
+	if next := nextLook(obj, healthEntry{at: finished, failure: "boom"}); !next.Equal(finished.Add(time.Second)) {
+		t.Errorf("the next attempt is at %s", next)
+	}
+}
+
+func TestAnApplyThatHealthHoldsBackIsTold(t *testing.T) {
+	result := applied
+	p := &pass{obj: stackObject(readySays(metav1.ConditionTrue, infrav1.ReasonApplied, "Applied successfully: r"),
+		checkSays(metav1.ConditionUnknown, infrav1.ReasonProgressing, infrav1.MessageCheckingHealth)), ended: &run.Record{Result: &result}}
+	p.gate()
+	if len(p.notes) != 1 || p.notes[0].reason != infrav1.ReasonApplied || p.notes[0].message != "Applied successfully: r" || p.notes[0].warning {
+		t.Errorf("%+v", p.notes)
+	}
+	p = &pass{obj: p.obj}
+	if p.gate(); len(p.notes) != 0 {
+		t.Errorf("told again: %+v", p.notes)
+	}
+}
+
 func TestWhatIsLookedAt(t *testing.T) {
 	key := func(change func(*infrav1.Terraform)) string {
 		obj := stackObject(func(t *infrav1.Terraform) {
