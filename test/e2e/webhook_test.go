@@ -167,7 +167,9 @@ func TestAWebhookIsAskedAboutDriftAndAboutPlansThatWait(t *testing.T) {
 	y.await(t, obj, "the repair is refused", refused)
 	has(t, c, "one", "by hand")
 	service.answer(passes)
-	y.await(t, obj, "the repair passes", func(o *infrav1.Terraform) bool { return ready(o) && o.Status.LastAppliedRun != first.Status.LastAppliedRun })
+	y.await(t, obj, "the repair passes", func(o *infrav1.Terraform) bool {
+		return ready(o) && o.Status.LastAppliedRun != first.Status.LastAppliedRun
+	})
 	has(t, c, "one", "1")
 }
 
