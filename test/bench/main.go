@@ -35,6 +35,7 @@ var parts = []part{
 	{"ready", (*bench).measureReady},
 	{"idle", (*bench).measureIdle},
 	{"stacks", (*bench).measureStacks},
+	{"inputs", (*bench).measureInputs},
 	{"sandbox", (*bench).measureSandbox},
 }
 
@@ -49,7 +50,7 @@ func main() {
 
 func run(ctx context.Context) error {
 	b := &bench{sizes: []int{1, 10, 100}}
-	only := flag.String("only", "", "measure one part only: ready, idle, stacks or sandbox")
+	only := flag.String("only", "", "measure one part only: ready, idle, stacks, inputs or sandbox")
 	asJSON := flag.Bool("json", false, "print JSON instead of a table")
 	directory := flag.String("programs", "bin", "the directory of yuba, yuba-sandbox and tofu")
 	flag.IntVar(&b.trials, "n", 15, "how often each comparison is made")
