@@ -117,15 +117,17 @@ type variable struct {
 	value string
 	reads int
 	fails bool
-	// gate holds whoever reads, until it is closed.
-	gate chan struct{}
+	// gate holds whoever reads, until letGo.
+	gate  chan struct{}
+	letGo func()
 }
 
-// hold has whoever reads wait.
-func (v *variable) hold() { v.gate = make(chan struct{}) }
-
-// letGo ends the wait.
-func (v *variable) letGo() { close(v.gate) }
+// hold has whoever reads wait, at most until the case is over.
+func (v *variable) hold(w *world) {
+	v.gate = make(chan struct{})
+	v.letGo = sync.OnceFunc(func() { close(v.gate) })
+	w.Cleanup(v.letGo)
+}
 
 // set changes what programs read.
 func (v *variable) set(value string) {

@@ -55,7 +55,7 @@ var pains = []behaviour{
 	// The lock of a run that is at work is never broken, whatever the object says.
 	{"pain_01_the_lock_of_a_live_run", func(w *world) {
 		v := w.thing("thing", "open")
-		v.hold()
+		v.hold(w)
 		w.git(first, gated)
 		w.stack("hello", "{approvePlan: auto, vars: [{name: thing, value: '%s'}], tfstate: {forceUnlock: auto}}", v.url)
 		w.looked(v, 1)
