@@ -68,6 +68,9 @@ func RunController(ctx context.Context, opts ControllerOptions) (err error) {
 	if err := refuseCompany(ctx, direct, time.Now()); err != nil {
 		return err
 	}
+	if err := refuseOldKind(ctx, direct, opts.Log); err != nil {
+		return err
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	asked := ctx

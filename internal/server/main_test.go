@@ -37,6 +37,7 @@ func runAsRunner(args []string) error {
 	flags.StringVar(&o.WorkRoot, "work", "", "")
 	flags.StringVar(&o.ProviderMirror, "provider-mirror", "", "")
 	flags.StringVar(&o.Tofu, "tofu", "", "")
+	flags.StringVar(&o.Tools, "tools", "", "")
 	flags.StringVar(&o.Sandbox, "sandbox", "", "")
 	flags.IntVar(&o.Capacity, "capacity", 0, "")
 	flags.StringVar(&o.Build, "build", "", "")
@@ -51,6 +52,9 @@ func runAsRunner(args []string) error {
 func program(t *testing.T, dir, name, script string) string {
 	t.Helper()
 	path := filepath.Join(dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
