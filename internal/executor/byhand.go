@@ -30,7 +30,8 @@ func (e *Executor) Hold(rec run.Record) error {
 	return e.take(rec, false)
 }
 
-// LetGo gives the place of a held run back. Nothing of it stays.
+// LetGo gives the place of a held run back. Nothing of it stays. The stack is looked at anew: what came up while its place
+// was taken waits for that.
 func (e *Executor) LetGo(stack run.Stack, id string) {
 	en := e.inHand(stack)
 	if en == nil || en.id != id {
@@ -44,6 +45,7 @@ func (e *Executor) LetGo(stack run.Stack, id string) {
 	en.over = true
 	en.log.finish()
 	e.drop(en)
+	e.tell(en.stack)
 }
 
 // Begin lets a held run begin and returns its record, which has a result when the run is over already.

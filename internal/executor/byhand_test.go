@@ -69,6 +69,7 @@ func TestNothingRunsBesideWhatAPersonAskedFor(t *testing.T) {
 	if _, _, ok := h.exec.InHand(h.stack); ok {
 		t.Error("the place was not given back")
 	}
+	h.endedOnce() // what waited for the place hears of it
 	if _, err := h.exec.Record(t.Context(), h.stack, "r1"); !errors.Is(err, run.ErrNotFound) {
 		t.Errorf("something of it stayed: %v", err)
 	}

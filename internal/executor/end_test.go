@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/yuba-dev/yuba/internal/executor"
 	"github.com/yuba-dev/yuba/internal/run"
 )
 
@@ -176,6 +177,27 @@ func TestAPassThatAppliesComesForwardBeforeItTakesTheLock(t *testing.T) {
 	h.finish("r1", run.Result{Outcome: run.OutcomeSucceeded, Applied: true, ApplyStarted: true})
 	if diff := cmp.Diff([]string{"r1"}, h.listed(10)); diff != "" {
 		t.Errorf("runs (-want +got):\n%s", diff)
+	}
+}
+
+func TestAPassThatCouldNotBeNamedIsHeardOfAndTakesNoLock(t *testing.T) {
+	h := newHome(t)
+	var locked []string
+	h.permit = func(run.Record) (executor.Permission, error) {
+		locked = append(locked, h.holder())
+		return executor.Permission{}, errFault
+	}
+	h.started(quietRun(h, "r1"))
+	h.mustDo(http.StatusNoContent, h.of("r1", "GET", "/state"))
+	for range 2 {
+		h.mustDo(http.StatusServiceUnavailable, h.of("r1", "POST", "/continue", run.ContinueRequest{Step: run.StepApply}))
+	}
+	if diff := cmp.Diff([]string{"", ""}, locked); diff != "" {
+		t.Errorf("the lock's holder whenever the status was to name the run (-want +got):\n%s", diff)
+	}
+	h.finish("r1", run.Result{Outcome: run.OutcomeFailed, Error: "stopped"})
+	if rec, ok := h.exec.TakeEnded(h.stack); !ok || rec.Spec.ID != "r1" {
+		t.Errorf("nobody hears of its end: %q, %v", rec.Spec.ID, ok)
 	}
 }
 

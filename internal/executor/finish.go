@@ -179,8 +179,8 @@ func (e *Executor) comeForward(ctx context.Context, en *entry, req run.ContinueR
 		return nil, err
 	}
 	no, err := e.ask(ctx, en, req)
-	if no != nil {
-		en.rec.Announced = false // the status does not name it
+	if no != nil || err != nil {
+		en.rec.Announced = false // the status does not name it, as far as is known here: the next attempt asks again
 	}
 	return no, err
 }
