@@ -134,7 +134,7 @@ func (s *session) create(ctx context.Context, key types.NamespacedName, object *
 		if err != nil {
 			return err
 		}
-		return s.showStatus(t, out)
+		return s.showStatus(ctx, t, out)
 	}
 	return nil
 }

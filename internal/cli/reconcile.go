@@ -26,10 +26,11 @@ rejected. A stack that applies its plans by itself applies it.`,
 	}
 	cmd.Flags().BoolVarP(&wait, "wait", "w", false, "show the run and wait for its end")
 	cmd.Flags().DurationVar(&timeout, "timeout", 0, "how long to wait at most; what runs goes on after that")
-	cmd.RunE = a.onStack(nil, func(ctx context.Context, s *session, key types.NamespacedName, _ []string) error {
+	out := addOutputFlag(cmd, "json", "yaml", "name")
+	cmd.RunE = a.onStack(out, func(ctx context.Context, s *session, key types.NamespacedName, _ []string) error {
 		ctx, cancel := withTimeout(ctx, timeout)
 		defer cancel()
-		r := review{action: "replan", out: &output{}}
+		r := review{action: "replan", out: out}
 		return s.lookAgain(ctx, key, map[string]any{infrav1.AnnotationRejected: nil}, r, wait)
 	})
 	return cmd
@@ -71,7 +72,7 @@ func (s *session) lookAgain(ctx context.Context, key types.NamespacedName, annot
 	}
 	switch {
 	case !wait && r.out.machine():
-		return s.showStatus(changed, r.out)
+		return s.showStatus(ctx, changed, r.out)
 	case !wait:
 		s.news("A look at %s is asked for. Follow it:\n    yuba logs %s -f", key, s.call(key))
 		return nil
@@ -100,7 +101,7 @@ func (r *review) follow(ctx context.Context) error {
 // showWaiting shows the plan that waits and how to approve it.
 func (r *review) showWaiting(ctx context.Context, t *infrav1.Terraform) error {
 	if r.out.machine() {
-		return r.showStatus(t, r.out)
+		return r.showStatus(ctx, t, r.out)
 	}
 	if err := r.showPlan(ctx, t.Status.Plan.RunID); err != nil {
 		return err

@@ -143,7 +143,7 @@ func (r *review) conclude(ctx context.Context, t *infrav1.Terraform) error {
 		return err
 	}
 	if r.out.machine() {
-		return r.session.showStatus(t, r.out)
+		return r.session.showStatus(ctx, t, r.out)
 	}
 	ready := conditionOf(t, infrav1.ConditionReady)
 	switch {

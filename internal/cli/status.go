@@ -32,12 +32,12 @@ func newStatusCommand(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return s.showStatus(t, out)
+		return s.showStatus(ctx, t, out)
 	})
 	return cmd
 }
 
-func (s *session) showStatus(t *infrav1.Terraform, out *output) error {
+func (s *session) showStatus(ctx context.Context, t *infrav1.Terraform, out *output) error {
 	switch {
 	case out.form == "name":
 		fmt.Fprintln(s.out, objectName(t))
@@ -46,8 +46,23 @@ func (s *session) showStatus(t *infrav1.Terraform, out *output) error {
 		return out.print(s.out, t)
 	}
 	v := statusView{w: s.out, t: t, now: time.Now(), call: s.call(keyOf(t)), paint: func(color, text string) string { return s.paint(s.out, color, text) }}
+	v.tool = s.toolOf(ctx, t)
 	v.show()
 	return nil
+}
+
+// toolOf says what the stack's last run was carried out with, when its record can be had.
+func (s *session) toolOf(ctx context.Context, t *infrav1.Terraform) string {
+	if t.Status.LastRun == nil {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(ctx, serverPatience)
+	defer cancel()
+	rec, err := s.content.Run(ctx, t.Namespace, t.Name, t.Status.LastRun.ID)
+	if err != nil || rec.Result == nil {
+		return ""
+	}
+	return strings.TrimSpace(rec.Result.ToolName + " " + rec.Result.ToolVersion)
 }
 
 func keyOf(t *infrav1.Terraform) types.NamespacedName {
@@ -61,6 +76,8 @@ type statusView struct {
 	now   time.Time
 	call  string
 	paint func(color, text string) string
+	// tool is what the last run was carried out with; empty when unknown.
+	tool string
 }
 
 func (v *statusView) line(label, format string, args ...any) {
@@ -82,6 +99,7 @@ func (v *statusView) show() {
 	v.ready()
 	v.plan()
 	v.runs()
+	v.line("Tool", "%s", v.tool)
 	v.source()
 	v.line("Outputs", "%s", strings.Join(t.Status.AvailableOutputs, ", "))
 	if lock := t.Status.Lock.Pending; lock != "" {

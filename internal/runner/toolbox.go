@@ -214,15 +214,16 @@ func NewTools(standard, dir string) *Tools {
 	return &Tools{newToolbox(Options{Tofu: standard, Tools: dir})}
 }
 
-// Newest is the newest tofu that can be used, else the newest terraform; empty when there is none.
-func (t *Tools) Newest(ctx context.Context) string {
+// List says what is there now. It may be called by many goroutines.
+func (t *Tools) List(ctx context.Context) []run.InstalledTool { return t.box.list(ctx) }
+
+// NewestTool is the newest tofu in a directory of tools, else the newest terraform; empty when there is none.
+func NewestTool(ctx context.Context, dir string) string {
+	box := &toolbox{dir: dir, known: map[string]tool{}}
 	for _, name := range toolNames {
-		if found, err := t.box.newest(ctx, name, ""); err == nil {
+		if found, err := box.newest(ctx, name, ""); err == nil {
 			return found.path
 		}
 	}
 	return ""
 }
-
-// List says what is there now. It may be called by many goroutines.
-func (t *Tools) List(ctx context.Context) []run.InstalledTool { return t.box.list(ctx) }

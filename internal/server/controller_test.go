@@ -137,6 +137,12 @@ func TestControllersAgainstSomebodyElsesAPI(t *testing.T) {
 			t.Errorf("outputs %v, %v", outputs, err)
 		}
 	})
+	t.Run("a shell is opened for nobody unless the server allows it", func(t *testing.T) {
+		_, err := contentOf(t, apitest.API(t).RESTConfig()).Shell(t.Context(), namespace, "vpc")
+		if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "--allow-break-the-glass") {
+			t.Errorf("got %v", err)
+		}
+	})
 	somebody := serviceAccount(t, namespace)
 	t.Run("somebody without rights, by token", func(t *testing.T) {
 		stranger := contentOf(t, somebody)

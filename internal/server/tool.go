@@ -32,7 +32,7 @@ func findTool(ctx context.Context, wanted, tools string) (tool, error) {
 	var t tool
 	path, err := locate(wanted)
 	if err != nil && wanted == "" {
-		if newest := runner.NewTools("", tools).Newest(ctx); newest != "" {
+		if newest := runner.NewestTool(ctx, tools); newest != "" {
 			path, err = newest, nil
 		}
 	}
