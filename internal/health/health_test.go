@@ -39,7 +39,7 @@ func TestWhereChecksLook(t *testing.T) {
 				}
 				return
 			}
-			if err != nil || probes[0].target != test.target || probes[0].Shown != test.shown || probes[0].secret != (test.target != test.shown) {
+			if err != nil || probes[0].target != test.target || probes[0].Shown != test.shown {
 				t.Errorf("%+v, %v", probes, err)
 			}
 		})
@@ -84,6 +84,28 @@ func silent(t *testing.T) string {
 	return l.Addr().String()
 }
 
+// talking returns an address where somebody says the same to everyone.
+func talking(t *testing.T, text string) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			conn.Read(make([]byte, 4096))
+			conn.Write([]byte(text))
+			conn.Close()
+		}
+	}()
+	return l.Addr().String()
+}
+
 func TestWhatIsHealthy(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
@@ -100,7 +122,7 @@ func TestWhatIsHealthy(t *testing.T) {
 	defer server.Close()
 	tls := httptest.NewTLSServer(server.Config.Handler)
 	defer tls.Close()
-	nobody, quiet := closed(t), silent(t)
+	nobody, quiet, banner := closed(t), silent(t), talking(t, "SSH-2.0-Secret_9.9\r\n")
 	tcp := func(address string) infrav1.HealthCheck {
 		return infrav1.HealthCheck{Name: "c", Type: "tcp", Address: address}
 	}
@@ -117,6 +139,7 @@ func TestWhatIsHealthy(t *testing.T) {
 		"an address with a scheme":         {tcp("http://a:80"), "TCP health check error: c, url: http://a:80\nthe address must be HOST:PORT, without a scheme"},
 		"a port out of range":              {tcp("a:65536"), "TCP health check error: c, url: a:65536\nthe port must be a number from 1 to 65535"},
 		"the machine's metadata":           {tcp("169.254.169.254:80"), "TCP health check error: c, url: 169.254.169.254:80\nsuch addresses are not connected to: they may be the metadata service of the machine"},
+		"it speaks another protocol":       {get("http://" + banner), "HTTP health check error: c, url: http://" + banner + "\nthe connection failed, or what came was no answer"},
 		"it answers":                       {get(server.URL), ""},
 		"it leads elsewhere":               {get(server.URL + "/moved"), ""},
 		"what is no success nor a failure": {get(server.URL + "/unchanged"), ""},

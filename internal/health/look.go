@@ -5,7 +5,6 @@ package health
 
 import (
 	"context"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -15,7 +14,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"syscall"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/outbound"
@@ -100,44 +98,18 @@ func (p Probe) get(ctx context.Context) error {
 	return nil
 }
 
-// explain says what went wrong. Errors of the network quote addresses, so they are passed on only when those are nothing
-// to hide.
+// explain says what went wrong, without what the place is and what was answered.
 func (p Probe) explain(err error) string {
 	var (
-		ours      mistake
-		status    *statusError
-		timeout   net.Error
-		name      *net.DNSError
-		forbidden *outbound.ForbiddenError
-		authority x509.UnknownAuthorityError
-		host      x509.HostnameError
-		invalid   x509.CertificateInvalidError
+		ours    mistake
+		status  *statusError
+		timeout net.Error
 	)
 	switch {
 	case errors.As(err, &ours), errors.As(err, &status):
 		return err.Error()
 	case errors.As(err, &timeout) && timeout.Timeout(), errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
 		return fmt.Sprintf("no answer within %s", p.Timeout)
-	case errors.As(err, &name):
-		return "the name of the host does not resolve"
-	case errors.As(err, &forbidden):
-		return "such addresses are not connected to: they may be the metadata service of the machine"
-	case errors.Is(err, syscall.ECONNREFUSED):
-		return "the connection was refused"
-	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, io.EOF):
-		return "the connection was closed without an answer"
-	case errors.As(err, &authority):
-		return "its certificate is signed by an authority that is not trusted"
-	case errors.As(err, &host):
-		return "its certificate is for another name"
-	case errors.As(err, &invalid):
-		return "its certificate is not valid (any more)"
-	case p.secret:
-		return "the connection failed"
 	}
-	var wrapped *url.Error
-	if errors.As(err, &wrapped) {
-		err = wrapped.Err
-	}
-	return err.Error()
+	return outbound.Explain(err)
 }

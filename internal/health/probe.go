@@ -34,8 +34,6 @@ type Probe struct {
 	Timeout time.Duration
 
 	target string
-	// secret is true when the place holds what may not be shown.
-	secret bool
 }
 
 // hidden stands where a sensitive value would be.
@@ -85,7 +83,6 @@ func Prepare(checks []infrav1.HealthCheck, outputs map[string]Output) ([]Probe, 
 		case hides != nil:
 			p.Shown = place(c) // what cannot be filled in without the values is shown as it is written
 		}
-		p.secret = p.Shown != p.target
 		probes = append(probes, p)
 	}
 	return probes, nil

@@ -6,7 +6,6 @@ package outbound
 import (
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -31,9 +30,16 @@ var metadata = []netip.Addr{
 	netip.MustParseAddr("100.100.100.200"), netip.MustParseAddr("192.0.0.192"),
 }
 
+// translated are the addresses by which a network of IPv6 alone reaches those of IPv4, which are their last four bytes.
+var translated = netip.MustParsePrefix("64:ff9b::/96")
+
 // Forbidden tells whether an address is not connected to.
 func Forbidden(address netip.Addr) bool {
 	address = address.Unmap().WithZone("")
+	if translated.Contains(address) {
+		last := address.As16()
+		address = netip.AddrFrom4([4]byte(last[12:]))
+	}
 	return address.IsLinkLocalUnicast() || address.IsMulticast() || slices.Contains(metadata, address)
 }
 
@@ -63,7 +69,19 @@ type Options struct {
 	Certificate *tls.Certificate
 }
 
-var errTooManyRedirects = errors.New("it redirects too often")
+// RedirectError says why a redirection was not followed. It does not say where it leads to.
+type RedirectError struct{ reason string }
+
+func (e *RedirectError) Error() string { return e.reason }
+
+// proxy is the one that the server's environment names. The proxy looks names up itself, so that only addresses can be
+// looked at here.
+func proxy(r *http.Request) (*url.URL, error) {
+	if address, err := netip.ParseAddr(r.URL.Hostname()); err == nil && Forbidden(address) {
+		return nil, &ForbiddenError{r.URL.Host}
+	}
+	return http.ProxyFromEnvironment(r)
+}
 
 // Client returns a client for requests to one server. Its connections are not kept.
 func Client(o Options) *http.Client {
@@ -74,7 +92,7 @@ func Client(o Options) *http.Client {
 	return &http.Client{
 		Timeout: o.Timeout,
 		Transport: &http.Transport{
-			Proxy:                  http.ProxyFromEnvironment,
+			Proxy:                  proxy,
 			DialContext:            Dialer(o.Timeout).DialContext,
 			TLSClientConfig:        config,
 			TLSHandshakeTimeout:    o.Timeout,
@@ -87,9 +105,9 @@ func Client(o Options) *http.Client {
 			case o.Redirects == 0:
 				return http.ErrUseLastResponse
 			case len(before) > o.Redirects:
-				return errTooManyRedirects
+				return &RedirectError{"it redirects too often"}
 			case next.URL.Scheme != "http" && next.URL.Scheme != "https":
-				return fmt.Errorf("it redirects to the scheme %q", next.URL.Scheme)
+				return &RedirectError{"it redirects to something else than http:// or https://"}
 			}
 			return nil
 		},

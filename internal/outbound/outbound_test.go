@@ -5,6 +5,7 @@ package outbound
 
 import (
 	"errors"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -16,8 +17,8 @@ import (
 func TestWhatIsNotConnectedTo(t *testing.T) {
 	for address, want := range map[string]bool{
 		"169.254.169.254": true, "::ffff:169.254.169.254": true, "fe80::1%eth0": true, "fd00:ec2::254": true, "168.63.129.16": true,
-		"100.100.100.200": true, "192.0.0.192": true, "224.0.0.1": true,
-		"127.0.0.1": false, "::1": false, "10.0.0.1": false, "192.168.1.1": false, "fd00::1": false, "1.1.1.1": false,
+		"100.100.100.200": true, "192.0.0.192": true, "224.0.0.1": true, "64:ff9b::a9fe:a9fe": true,
+		"127.0.0.1": false, "::1": false, "10.0.0.1": false, "192.168.1.1": false, "fd00::1": false, "1.1.1.1": false, "64:ff9b::101:101": false,
 	} {
 		if got := Forbidden(netip.MustParseAddr(address)); got != want {
 			t.Errorf("%s is forbidden: %v", address, got)
@@ -34,6 +35,53 @@ func TestMetadataServicesAreNotReached(t *testing.T) {
 		if !errors.As(err, &forbidden) {
 			t.Errorf("%s: %v", url, err)
 		}
+	}
+}
+
+// A proxy connects in the server's place, where no dialer of ours sees the address.
+func TestNoProxyIsAskedForAMetadataService(t *testing.T) {
+	for host, want := range map[string]bool{"169.254.169.254": true, "[fd00:ec2::254]:80": true, "10.0.0.1:80": false, "opa.example": false} {
+		_, err := proxy(httptest.NewRequest(http.MethodGet, "http://"+host+"/", nil))
+		var forbidden *ForbiddenError
+		if errors.As(err, &forbidden) != want {
+			t.Errorf("%s: %v", host, err)
+		}
+	}
+}
+
+// What only the server can reach is not shown to those who make it ask there.
+func TestWhatAServerSaysIsNotQuoted(t *testing.T) {
+	for sentence, test := range map[string]struct{ scheme, says, want string }{
+		"no HTTP":                   {"http", "SSH-2.0-Secret_9.9\r\n", "the connection failed, or what came was no answer"},
+		"a place that is none":      {"http", "HTTP/1.1 302 Found\r\nLocation: http://%zz/secret\r\n\r\n", "the connection failed, or what came was no answer"},
+		"a length that is none":     {"http", "HTTP/1.1 200 OK\r\nContent-Length: Secret\r\n\r\n", "the connection failed, or what came was no answer"},
+		"another scheme":            {"http", "HTTP/1.1 302 Found\r\nLocation: secret://x\r\n\r\n", "it redirects to something else than http:// or https://"},
+		"nothing":                   {"http", "", "the connection was closed without an answer"},
+		"HTTP where TLS was wanted": {"https", "HTTP/1.1 400 Secret\r\n\r\n", "it speaks http, not https"},
+		"no TLS":                    {"https", "SSH-2.0-Secret_9.9\r\n", "it does not speak TLS"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			listener, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer listener.Close()
+			go func() {
+				for {
+					conn, err := listener.Accept()
+					if err != nil {
+						return
+					}
+					conn.Read(make([]byte, 4096))
+					conn.Write([]byte(test.says))
+					conn.Close()
+				}
+			}()
+			_, err = Client(Options{Timeout: 5 * time.Second, Redirects: 3}).Get(test.scheme + "://" + listener.Addr().String() + "/") //nolint:bodyclose,noctx // there is none
+			if err == nil || Explain(err) != test.want {
+				t.Errorf("%v is explained as %q", err, Explain(err))
+			}
+		})
 	}
 }
 
@@ -60,7 +108,7 @@ func TestHowFarRedirectionsAreFollowed(t *testing.T) {
 		"none is followed when none is to be": {"/once", 0, http.StatusFound, ""},
 		"one is followed":                     {"/once", 3, http.StatusOK, ""},
 		"a circle is left":                    {"/loop", 3, 0, "it redirects too often"},
-		"no other scheme":                     {"/elsewhere", 3, 0, `it redirects to the scheme "ftp"`},
+		"no other scheme":                     {"/elsewhere", 3, 0, "it redirects to something else than http:// or https://"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			response, err := Client(Options{Timeout: 5 * time.Second, Redirects: test.most}).Get(server.URL + test.path) //nolint:noctx // the client has a timeout

@@ -120,15 +120,11 @@ func post(ctx context.Context, client *http.Client, address string, payload []by
 	req.Header.Set("User-Agent", "yuba-webhook")
 	response, err := client.Do(req)
 	if err != nil {
-		var wrapped *url.Error
-		if errors.As(err, &wrapped) { // it quotes the URL
-			err = wrapped.Err
-		}
-		return nil, &transientError{fmt.Errorf("send webhook %s: %w", shown, err)}
+		return nil, &transientError{fmt.Errorf("send webhook %s: %s", shown, outbound.Explain(err))} // the error itself quotes the URL
 	}
 	defer response.Body.Close() //nolint:errcheck // read only
 	if response.StatusCode != http.StatusOK {
-		err := fmt.Errorf("webhook %s returned %d: %s", shown, response.StatusCode, response.Status)
+		err := fmt.Errorf("webhook %s returned %d: %[2]d %s", shown, response.StatusCode, http.StatusText(response.StatusCode))
 		if response.StatusCode >= 500 || response.StatusCode == http.StatusTooManyRequests {
 			return nil, &transientError{err}
 		}
@@ -136,7 +132,7 @@ func post(ctx context.Context, client *http.Client, address string, payload []by
 	}
 	text, err := io.ReadAll(io.LimitReader(response.Body, maxReply+1))
 	if err != nil {
-		return nil, &transientError{fmt.Errorf("read the reply of webhook %s: %w", shown, err)}
+		return nil, &transientError{fmt.Errorf("read the reply of webhook %s: %s", shown, outbound.Explain(err))}
 	}
 	if len(text) > maxReply {
 		return nil, fmt.Errorf("read the reply of webhook %s: it has more than %d bytes", shown, maxReply)

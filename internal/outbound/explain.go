@@ -1,0 +1,61 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package outbound
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"syscall"
+)
+
+// Explain says why nobody answered, in words of our own. Errors of the network's packages quote what they got, such as a
+// line that is no HTTP or where a redirection leads to: that would show stacks' authors what only the server can reach.
+func Explain(err error) string {
+	var (
+		timeout   net.Error
+		name      *net.DNSError
+		forbidden *ForbiddenError
+		redirect  *RedirectError
+		authority x509.UnknownAuthorityError
+		host      x509.HostnameError
+		invalid   x509.CertificateInvalidError
+		notTLS    tls.RecordHeaderError
+		alert     tls.AlertError
+	)
+	switch {
+	case errors.As(err, &forbidden):
+		return "such addresses are not connected to: they may be the metadata service of the machine"
+	case errors.As(err, &redirect):
+		return redirect.Error()
+	case errors.As(err, &timeout) && timeout.Timeout(), errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
+		return "no answer in time"
+	case errors.As(err, &name):
+		return "the name of the host does not resolve"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "the connection was refused"
+	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
+		return "there is no way to the host"
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return "the connection was closed without an answer"
+	case errors.As(err, &authority):
+		return "its certificate is signed by an authority that is not trusted"
+	case errors.As(err, &host):
+		return "its certificate is for another name"
+	case errors.As(err, &invalid):
+		return "its certificate is not valid (any more)"
+	case errors.Is(err, http.ErrSchemeMismatch):
+		return "it speaks http, not https"
+	case errors.As(err, &notTLS):
+		return "it does not speak TLS"
+	case errors.As(err, &alert):
+		return "it ended the TLS handshake, perhaps because it wants a client certificate"
+	}
+	return "the connection failed, or what came was no answer"
+}
