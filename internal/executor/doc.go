@@ -8,6 +8,9 @@
 // it). It leaves the hand with its result. What ended is told to one listener, the stack controller, by the stack's
 // name only: the listener reads the record.
 //
+// Runs that people ask for are held first, so that the stack's status can name them, and begin then: with a runner, with
+// the person's own process (a shell), or here (what replaces a managed state as a whole).
+//
 // # Invariants
 //
 //   - A stack has at most one run in hand.
@@ -22,6 +25,7 @@
 //     is here. The lock of a run whose runner is gone is released by this package, because it knows that; never because
 //     time has passed.
 //   - A run is only called interrupted when the one runner that had it says that it has it no longer.
+//     A shell's process is known to be gone by the file that it held locked; what it left is then the runner's.
 //
 // The package decides nothing about stacks: whether a run may go on to its apply is asked of a function.
 package executor

@@ -6,11 +6,17 @@
 // The nouns:
 //
 //   - A job is one run in this runner's hands. Its steps are a slice: prepare, init, plan, show, continue, apply, output.
+//
 //   - The spool is the job's directory, DIR/runs/ID. It holds everything that must outlive this process: the spec, the
 //     token, the log, the states that the server has not acknowledged, the journal and the result.
+//
 //   - The journal says which tofu process is running and how far the states have come.
+//
 //   - The workspace is the stack's working directory, WORKROOT/NAMESPACE/NAME. Its path never changes, and it stays
 //     warm: a second run of the same source starts one process only.
+//
+//   - A terminal is a person's: their own process carries out one run of run.OperationShell there, with the same steps and
+//     the same care for states as the runner, below DIR/shells. Should it die, the runner takes the run over.
 //
 // # Invariants
 //

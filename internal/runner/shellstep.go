@@ -240,6 +240,8 @@ var obeyed = []string{
 	"PATH", "HOME", "TMPDIR", "LANG", "LC_", "TERM", "PS", "IFS", "ENV", "BASH", "SHELL", "PROMPT", "CDPATH", "GLOBIGNORE", "ZDOTDIR", "FPATH", "HIST",
 	"INPUTRC", "LD_", "GCONV", "LOCPATH", "NLSPATH", "RES_", "HOSTALIASES", "MALLOC", "GLIBC", "GIT", "SSH", "PAGER", "MANPAGER", "LESS", "MORE", "EDITOR", "VISUAL",
 	"BROWSER", "PYTHON", "PERL", "RUBY", "GEM", "NODE", "NPM", "JAVA", "JDK", "LUA", "TCL", "GO", "DOTNET", "XDG", "YUBA", "_", "OPENSSL", "CURL", "WGET", "DYLD",
+	// These name files that in turn name programs to start.
+	"AWS_CONFIG", "AWS_SHARED", "KUBE", "DOCKER", "HELM", "CLOUDSDK", "AZURE_CONFIG", "VAULT_CONFIG", "ANSIBLE",
 }
 
 // inShell says whether a name of the stack's environment is harmless in the person's shell.
