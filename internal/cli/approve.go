@@ -32,13 +32,14 @@ Of the file only the one value changes.`,
 	cmd.Flags().BoolVarP(&wait, "wait", "w", false, "show the apply and wait for its end")
 	cmd.Flags().StringVarP(&file, "filename", "f", "", "write the approval into this manifest instead")
 	cmd.Flags().DurationVar(&timeout, "timeout", 0, "how long to wait at most")
+	out := addOutputFlag(cmd, "json", "yaml", "name")
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
 		if file != "" && wait {
 			return usageErrorf(cmd, "use --filename or --wait, not both: what is committed is applied later")
 		}
 		return nil
 	}
-	cmd.RunE = a.onStack(nil, func(ctx context.Context, s *session, key types.NamespacedName, rest []string) error {
+	cmd.RunE = a.onStack(out, func(ctx context.Context, s *session, key types.NamespacedName, rest []string) error {
 		id := ""
 		if len(rest) == 1 {
 			id = rest[0]
@@ -48,7 +49,7 @@ Of the file only the one value changes.`,
 		if file != "" {
 			return s.approveInFile(ctx, key, id, file)
 		}
-		return s.approve(ctx, key, id, wait)
+		return s.approve(ctx, key, id, wait, out)
 	})
 	return cmd
 }
@@ -74,7 +75,7 @@ func (s *session) approveInFile(ctx context.Context, key types.NamespacedName, i
 	return nil
 }
 
-func (s *session) approve(ctx context.Context, key types.NamespacedName, id string, wait bool) error {
+func (s *session) approve(ctx context.Context, key types.NamespacedName, id string, wait bool, out *output) error {
 	t, err := s.get(ctx, key)
 	if err != nil {
 		return err
@@ -87,12 +88,15 @@ func (s *session) approve(ctx context.Context, key types.NamespacedName, id stri
 	if err != nil {
 		return err
 	}
-	if !wait {
+	switch {
+	case !wait && out.machine():
+		return s.showStatus(ctx, approved, out)
+	case !wait:
 		s.news("Plan %s of %s is approved and will be applied. Follow it:\n    yuba logs %s -f", id, key, s.call(key))
 		return nil
 	}
 	s.news("Plan %s of %s is approved.", id, key)
-	r := review{action: "approve", out: &output{}, follower: follower{session: s, key: key, before: lastRunOf(t), request: request, generation: approved.Generation}}
+	r := review{action: "approve", out: out, follower: follower{session: s, key: key, before: lastRunOf(t), request: request, generation: approved.Generation}}
 	return r.run(ctx)
 }
 
@@ -117,31 +121,37 @@ func (s *session) approvable(t *infrav1.Terraform, id string) (string, error) {
 }
 
 func newRejectCommand(a *app) *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "reject NAME [PLAN-ID]",
 		Short: "Reject the plan that waits, so that it is never applied",
 		Long: `Reject the plan that waits. It is not applied, also not where plans are applied without approval. A change of the
 source or the stack makes a new plan, and so does "yuba replan".`,
 		Example: "  yuba reject vpc\n  yuba reject vpc plan-main-1a2b3c4d5e",
 		Args:    arguments(1, 2), ValidArgsFunction: a.stackNames(false),
-		RunE: a.onStack(nil, func(ctx context.Context, s *session, key types.NamespacedName, rest []string) error {
-			t, err := s.get(ctx, key)
-			if err != nil {
-				return err
-			}
-			pending := t.Status.Plan.Pending
-			switch {
-			case pending == "":
-				return exitf(exitNotFound, "reject: no plan of %s waits", key)
-			case len(rest) == 1 && rest[0] != pending:
-				return exitf(exitError, "reject: plan %s of %s does not wait (any more); plan %s does", rest[0], key, pending)
-			}
-			change := change{}.annotate(map[string]any{infrav1.AnnotationRejected: pending})
-			if _, err := s.patch(ctx, "reject the plan of", key, change); err != nil {
-				return err
-			}
-			s.news("Plan %s of %s is rejected.", pending, key)
-			return nil
-		}),
 	}
+	out := addOutputFlag(cmd, "json", "yaml", "name")
+	cmd.RunE = a.onStack(out, func(ctx context.Context, s *session, key types.NamespacedName, rest []string) error {
+		t, err := s.get(ctx, key)
+		if err != nil {
+			return err
+		}
+		pending := t.Status.Plan.Pending
+		switch {
+		case pending == "":
+			return exitf(exitNotFound, "reject: no plan of %s waits", key)
+		case len(rest) == 1 && rest[0] != pending:
+			return exitf(exitError, "reject: plan %s of %s does not wait (any more); plan %s does", rest[0], key, pending)
+		}
+		change := change{}.annotate(map[string]any{infrav1.AnnotationRejected: pending})
+		rejected, err := s.patch(ctx, "reject the plan of", key, change)
+		if err != nil {
+			return err
+		}
+		s.news("Plan %s of %s is rejected.", pending, key)
+		if out.machine() {
+			return s.showStatus(ctx, rejected, out)
+		}
+		return nil
+	})
+	return cmd
 }

@@ -26,15 +26,16 @@ with spec.destroy set; "yuba deploy" brings its resources back, "yuba delete" le
 	}
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "approve the plan without a question")
 	cmd.Flags().DurationVar(&timeout, "timeout", 0, "how long to wait at most; what runs goes on after that")
-	cmd.RunE = a.onStack(nil, func(ctx context.Context, s *session, key types.NamespacedName, _ []string) error {
+	out := addOutputFlag(cmd, "json", "yaml", "name")
+	cmd.RunE = a.onStack(out, func(ctx context.Context, s *session, key types.NamespacedName, _ []string) error {
 		ctx, cancel := withTimeout(ctx, timeout)
 		defer cancel()
-		return s.destroy(ctx, key, yes)
+		return s.destroy(ctx, key, yes, out)
 	})
 	return cmd
 }
 
-func (s *session) destroy(ctx context.Context, key types.NamespacedName, yes bool) error {
+func (s *session) destroy(ctx context.Context, key types.NamespacedName, yes bool, out *output) error {
 	before, err := s.get(ctx, key)
 	if err != nil {
 		return err
@@ -51,7 +52,7 @@ func (s *session) destroy(ctx context.Context, key types.NamespacedName, yes boo
 	if err != nil {
 		return err
 	}
-	r := review{action: "destroy", yes: yes, out: &output{}, follower: follower{session: s, key: key,
+	r := review{action: "destroy", yes: yes, out: out, follower: follower{session: s, key: key,
 		before: lastRunOf(before), request: request, generation: changed.Generation}}
 	return r.run(ctx)
 }

@@ -34,7 +34,8 @@ const exitCodesText = `Every command of yuba ends with one of these codes:
   2    The command line was wrong: an unknown command or flag, a missing argument.
   3    The stack, plan, run or version that was named does not exist.
   4    A run of the stack failed. What it did before it failed is in the state; "yuba logs NAME" tells what.
-  5    Nothing failed, and it is not done: a plan waits for approval, or --timeout has passed.
+  5    Nothing failed, and it is not done: a plan waits for approval, or --timeout has passed; or "yuba adopt" found
+       something that has to be done before.
   130  It was interrupted, by Ctrl-C for instance. A run that has begun goes on.
 
 "yuba kubectl" ends with the codes of kubectl.`

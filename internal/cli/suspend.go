@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -37,6 +38,7 @@ func suspendCommand(a *app, suspend bool, cmd *cobra.Command) *cobra.Command {
 	cmd.ValidArgsFunction = a.stackNames(true)
 	cmd.Flags().BoolVarP(&all, "all", "A", false, "all stacks of the namespace")
 	cmd.Flags().BoolVar(&everywhere, "all-namespaces", false, "all stacks of all namespaces")
+	out := addOutputFlag(cmd, "json", "yaml", "name")
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		switch {
 		case all && everywhere:
@@ -49,6 +51,9 @@ func suspendCommand(a *app, suspend bool, cmd *cobra.Command) *cobra.Command {
 		return nil
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := out.check(cmd); err != nil {
+			return err
+		}
 		s, err := a.connect()
 		if err != nil {
 			return err
@@ -64,11 +69,17 @@ func suspendCommand(a *app, suspend bool, cmd *cobra.Command) *cobra.Command {
 		if !suspend {
 			word = "resumed"
 		}
+		list := infrav1.TerraformList{TypeMeta: metav1.TypeMeta{APIVersion: infrav1.GroupVersion.String(), Kind: stackKind.Kind + "List"}}
 		for _, key := range stacks {
-			if _, err := s.patch(cmd.Context(), action, key, change{Spec: map[string]any{"suspend": suspend}}); err != nil {
+			changed, err := s.patch(cmd.Context(), action, key, change{Spec: map[string]any{"suspend": suspend}})
+			if err != nil {
 				return err
 			}
 			s.news("%s is %s.", key, word)
+			list.Items = append(list.Items, *changed)
+		}
+		if out.machine() {
+			return s.showList(&list, s.namespace, out)
 		}
 		return nil
 	}
