@@ -10,8 +10,8 @@
 // providers it downloads), read below the -ro paths, read and execute below the -rx paths, and open nothing else.
 // Where the kernel can, it cannot signal processes outside either, nor connect to their Unix sockets: to abstract ones
 // since Linux 6.12, to those elsewhere than below -rw and -ro since Landlock's version 9. Paths that do not exist are
-// left out. It gains no privileges by executing set-uid files, dumps no core, and inherits no files
-// but the standard three.
+// left out. It gains no privileges by executing set-uid files, dumps no core, inherits no files
+// but the standard three, and cannot type at a terminal that is among them.
 //
 // A kernel without Landlock confines nothing: then a line on standard error says so and the program runs all the
 // same, unless -require is given. -probe prints what the kernel can do: exit code 0 with Landlock, 3 without.

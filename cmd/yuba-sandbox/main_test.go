@@ -12,8 +12,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 )
 
 // envSelf makes the test binary the program under test.
@@ -26,6 +28,9 @@ func TestMain(m *testing.M) {
 	}
 	if path := os.Getenv(envDial); path != "" {
 		dial(path)
+	}
+	if os.Getenv(envType) != "" {
+		typeHere()
 	}
 	os.Exit(m.Run())
 }
@@ -194,6 +199,28 @@ func TestInheritedFilesAreClosed(t *testing.T) {
 	out, err := cmd.Output()
 	if err != nil || string(out) != "closed\n" {
 		t.Errorf("%q %v", out, err)
+	}
+}
+
+// envType makes the test binary a program that tries to type at its standard input, and says how that went.
+const envType = "YUBA_TEST_TYPE"
+
+func typeHere() {
+	letter := byte('x')
+	for _, request := range []uintptr{unix.TIOCSTI, tiocLinux, 1<<32 | unix.TIOCSTI, unix.TCGETS} {
+		_, _, errno := unix.Syscall(unix.SYS_IOCTL, 0, request, uintptr(unsafe.Pointer(&letter)))
+		fmt.Println(unix.ErrnoName(errno))
+	}
+	os.Exit(0)
+}
+
+// The kernel's own answer, without the filter, is that the null device is no terminal.
+func TestNothingIsTypedAtTheTerminal(t *testing.T) {
+	cmd := exec.Command(os.Args[0], append(append([]string{}, system...), "-rx", os.Args[0], "--", os.Args[0])...)
+	cmd.Env = []string{envSelf + "=1", envType + "=1"}
+	got, err := cmd.Output()
+	if want := "EPERM\nEPERM\nEPERM\nENOTTY\n"; err != nil || string(got) != want {
+		t.Errorf("%q %v, want %q", got, err, want)
 	}
 }
 
