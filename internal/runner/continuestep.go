@@ -17,7 +17,8 @@ func (j *job) review(ctx context.Context) error {
 	if !j.result.Plan.Changes {
 		return nil
 	}
-	if err := j.ask(ctx, run.StepPlan, "review the plan"); err != nil {
+	reviewed := func(ctx context.Context) error { return j.ask(ctx, run.StepPlan, "review the plan") }
+	if err := j.aside(ctx, reviewed); err != nil {
 		return err
 	}
 	if j.spec.Operation == run.OperationPlan {

@@ -60,6 +60,7 @@ type fakeRun struct {
 	requests  []string
 	answer    run.ContinueResponse
 	review    run.ContinueResponse // to the question about a plan
+	reviewing bool                 // for as long as this is true
 	refuse    int                  // status for states
 	result    *run.Result
 	changed   chan struct{} // closed and replaced with every change
@@ -289,6 +290,10 @@ func (r *fakeRun) serve(w http.ResponseWriter, req *http.Request, part string, b
 		var asked run.ContinueRequest
 		json.Unmarshal(body, &asked)
 		r.asked = append(r.asked, asked)
+		if asked.Step == run.StepPlan && r.reviewing {
+			w.WriteHeader(http.StatusServiceUnavailable) // it takes its time: ask again
+			return
+		}
 		if asked.Step == run.StepPlan {
 			answer(w, r.review)
 			return

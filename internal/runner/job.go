@@ -36,6 +36,8 @@ type job struct {
 	// claim gives back the workspace's lock, when it was taken before the workspace was opened.
 	claim func()
 	stop  stopper
+	// placed is true while the job has one of the runner's places.
+	placed bool
 
 	mu          sync.Mutex // guards journal and diskProblem
 	journal     journal
@@ -85,6 +87,7 @@ func (j *job) execute(ctx context.Context) {
 	if err := j.open(ctx, true); err != nil {
 		j.fail(&failure{step: run.StepPrepare, class: run.FailureDisk, err: err})
 	} else {
+		j.takePlace(ctx)
 		j.runSteps(ctx, j.steps())
 	}
 	j.conclude(ctx)

@@ -26,11 +26,13 @@ import (
 
 // runner is the process.
 type runner struct {
-	opts          Options
-	id            string
-	server        *server
-	tools         *toolbox
-	workspaces    *locks
+	opts       Options
+	id         string
+	server     *server
+	tools      *toolbox
+	workspaces *locks
+	// places are taken by the jobs that work.
+	places        chan struct{}
 	confined      bool
 	unconfinedWhy string
 	// processes counts the tofu processes that are running.
@@ -38,7 +40,9 @@ type runner struct {
 
 	mu     sync.Mutex
 	active map[string]*job
-	drain  bool
+	// asideJobs counts those of them that wait for a review of their plan.
+	asideJobs int
+	drain     bool
 	// terminated is true when the drain is not the server's to take back.
 	terminated bool
 	// removed are the stacks of the last answer whose working directories are wanted no longer.
@@ -254,7 +258,7 @@ func (r *runner) pollRequest() run.PollRequest {
 	}
 	slices.Sort(p.Active)
 	if !r.drain {
-		p.Capacity = max(0, r.opts.Capacity-len(r.active))
+		p.Capacity = r.capacity()
 	}
 	if p.Capacity > 0 { // only a poll without capacity waits for this
 		select {
@@ -318,6 +322,7 @@ func (r *runner) begin(j *job, do func()) {
 	go func() {
 		defer r.group.Done()
 		r.guard(j, do)
+		j.leavePlace()
 		r.mu.Lock()
 		delete(r.active, j.id)
 		r.mu.Unlock()

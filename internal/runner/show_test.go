@@ -117,6 +117,32 @@ func TestARefusedPlanIsNeitherKeptNorApplied(t *testing.T) {
 	}
 }
 
+func TestNobodyWaitsForTheReviewOfAnothersPlan(t *testing.T) {
+	b := newBench(t)
+	b.opts.Capacity = 1
+	b.start()
+	var slow []*fakeRun
+	for _, name := range []string{"slow", "slower"} {
+		r := b.stack(name, run.OperationPlanAndApply, program(twoThings))
+		r.spec.Describe, r.spec.Review, r.reviewing, r.review = true, true, true, run.ContinueResponse{Go: true}
+		slow = append(slow, b.server.submit(r))
+	}
+	for _, r := range slow {
+		b.server.wait(r, "the review", func() bool { return len(r.asked) > 0 })
+	}
+	b.succeed(b.stack("other", run.OperationPlanAndApply, program(twoThings)))
+	b.server.mu.Lock()
+	for _, r := range slow {
+		r.reviewing = false
+	}
+	b.server.mu.Unlock()
+	for _, r := range slow {
+		if result := b.server.finished(r); !result.Applied {
+			t.Errorf("%s: %+v", r.spec.Stack.Name, result)
+		}
+	}
+}
+
 func TestOnlyPlansWithChangesAreReviewed(t *testing.T) {
 	b := newBench(t).start()
 	first := b.stack("unreviewed", run.OperationPlanAndApply, program(twoThings))
