@@ -44,7 +44,7 @@ func takeAPI(ctx context.Context, config *rest.Config, c client.Client, identity
 	if err := c.Create(ctx, ns); err != nil && !apierrors.IsAlreadyExists(err) {
 		return nil, fmt.Errorf("make the namespace %s: %w", ns.Name, err)
 	}
-	if err := refuseSibling(ctx, c, identity, time.Now()); err != nil {
+	if err := claimAPI(ctx, c, identity, time.Now()); err != nil {
 		return nil, err
 	}
 	held, lost := context.WithCancelCause(ctx)
@@ -66,16 +66,54 @@ func takeAPI(ctx context.Context, config *rest.Config, c client.Client, identity
 	return held, nil
 }
 
-// refuseSibling says who else holds the Lease and is alive.
-func refuseSibling(ctx context.Context, c client.Client, identity string, now time.Time) error {
-	var l coordinationv1.Lease
-	err := c.Get(ctx, client.ObjectKey{Namespace: content.ConfigMapNamespace, Name: companyName}, &l)
-	if apierrors.IsNotFound(err) {
-		return nil
+// claimAttempts bounds how often the Lease is looked at anew when another one writes it at the same moment.
+const claimAttempts = 5
+
+// claimAPI writes this process into the Lease before anything is done here, or says who else holds it and is alive. It is
+// written on the very version that was looked at, so that of several that start together one goes on.
+func claimAPI(ctx context.Context, c client.Client, identity string, now time.Time) error {
+	for attempt := 1; ; attempt++ {
+		err := tryClaim(ctx, c, identity, now)
+		if contested := apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err); !contested || attempt == claimAttempts {
+			return err
+		}
 	}
-	if err != nil {
+}
+
+func tryClaim(ctx context.Context, c client.Client, identity string, now time.Time) error {
+	l := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: content.ConfigMapNamespace, Name: companyName}}
+	err := c.Get(ctx, client.ObjectKeyFromObject(l), l)
+	missing := apierrors.IsNotFound(err)
+	if err != nil && !missing {
 		return fmt.Errorf("look for another Yuba on this API: %w", err)
 	}
+	if err := refuseSibling(l, identity, now); err != nil {
+		return err
+	}
+	since := metav1.NewMicroTime(now)
+	l.Spec.RenewTime = &since
+	if holder := l.Spec.HolderIdentity; holder == nil || *holder != identity {
+		changes := int32(0)
+		if l.Spec.LeaseTransitions != nil {
+			changes = *l.Spec.LeaseTransitions + 1
+		}
+		l.Spec.HolderIdentity, l.Spec.AcquireTime, l.Spec.LeaseTransitions = &identity, &since, &changes
+	}
+	seconds := int32(companyLease / time.Second)
+	l.Spec.LeaseDurationSeconds = &seconds
+	if missing {
+		err = c.Create(ctx, l)
+	} else {
+		err = c.Update(ctx, l)
+	}
+	if err != nil {
+		return fmt.Errorf("take the Lease %s/%s, by which Yuba's controllers know of each other: %w", l.Namespace, l.Name, err)
+	}
+	return nil
+}
+
+// refuseSibling says who else holds the Lease and is alive.
+func refuseSibling(l *coordinationv1.Lease, identity string, now time.Time) error {
 	holder := l.Spec.HolderIdentity
 	if holder == nil || *holder == "" || *holder == identity || l.Spec.RenewTime == nil || now.After(l.Spec.RenewTime.Add(companyLease)) {
 		return nil
