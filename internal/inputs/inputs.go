@@ -6,9 +6,12 @@ package inputs
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"sort"
 	"strings"
 )
@@ -160,11 +163,13 @@ const (
 	minMask = 4
 	// A line of a longer text hides the whole, as in a private key.
 	minLineMask = 12
+	// Base64 of a shorter text may be anything.
+	minEncodedMask = 8
 )
 
 // Masks returns the texts that must not appear where people read, longest
 // first: the secret values, the strings inside of structured ones, the lines of
-// long ones, each also as it looks inside a JSON string.
+// long ones, each also as it looks inside a JSON string, and the whole in base64.
 func (in *Inputs) Masks() []string {
 	found := map[string]bool{}
 	for _, v := range in.Variables {
@@ -190,10 +195,12 @@ func (in *Inputs) Masks() []string {
 	for _, v := range append(in.Inserted, in.CLIConfig) {
 		maskText(found, v.Reveal())
 	}
-	masks := make([]string, 0, len(found))
-	for text := range found {
-		masks = append(masks, text)
-	}
+	return longestFirst(found)
+}
+
+// longestFirst keeps a part from spoiling its whole.
+func longestFirst(found map[string]bool) []string {
+	masks := slices.Collect(maps.Keys(found))
 	sort.Slice(masks, func(i, j int) bool {
 		if len(masks[i]) != len(masks[j]) {
 			return len(masks[i]) > len(masks[j])
@@ -204,9 +211,11 @@ func (in *Inputs) Masks() []string {
 }
 
 // Hide puts a mark in the place of all masks in a text for people.
-func (in *Inputs) Hide(text string) string {
+func (in *Inputs) Hide(text string) string { return hide(in.Masks(), text) }
+
+func hide(masks []string, text string) string {
 	var pairs []string
-	for _, mask := range in.Masks() {
+	for _, mask := range masks {
 		pairs = append(pairs, mask, Mask)
 	}
 	return strings.NewReplacer(pairs...).Replace(text)
@@ -251,6 +260,13 @@ func maskText(found map[string]bool, text string) {
 		}
 	}
 	add(text, minMask)
+	for _, whole := range []string{text, strings.TrimSpace(text)} {
+		if len(whole) >= minEncodedMask {
+			found[base64.RawStdEncoding.EncodeToString([]byte(whole))] = true
+			found[base64.StdEncoding.EncodeToString([]byte(whole))] = true
+			found[base64.RawURLEncoding.EncodeToString([]byte(whole))] = true
+		}
+	}
 	if strings.Contains(text, "\n") {
 		for line := range strings.Lines(text) {
 			add(line, minLineMask)

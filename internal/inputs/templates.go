@@ -61,12 +61,11 @@ func (r *resolver) typed(field string, o *object, key string, value []byte) any 
 // templateProblem says what is wrong with a template. A message that the
 // template composed itself may hold what it was given.
 func (r *resolver) templateProblem(err error, data map[string]any) {
-	text := err.Error()
+	found := map[string]bool{}
 	for _, secret := range texts(data, nil) {
-		if len(secret) >= minMask {
-			text = strings.ReplaceAll(text, secret, Mask)
-		}
+		maskText(found, secret)
 	}
+	text := hide(longestFirst(found), err.Error())
 	part := r.part
 	r.part = PartTemplate
 	field, reason, ok := strings.Cut(text, ": ")

@@ -43,6 +43,21 @@ func TestValuesWithTemplates(t *testing.T) {
 	}
 }
 
+// A template can say anything; what it does by accident is to quote a value or to have it in base64, and one value may be
+// part of another.
+func TestNoValueIsToldByAFailingTemplate(t *testing.T) {
+	w := outputs()
+	w.secrets["pw"] = map[string]string{"a": `pass"w<ord>`, "b": "hunter", "c": "xxhunter2!yy"}
+	for range 10 { // maps have no order
+		_, err := Resolve(t.Context(), w, "team-a", spec(t, `{readInputsFromSecrets: [{name: pw, as: pw}], values: {a: `+
+			`"${{ fail (printf \"%q %s %s %v %s\" .pw.a (b64enc .pw.a) (toJson .pw.a) .pw.c (b64enc .pw.c | trimSuffix \"=\")) }}"}}`))
+		want := "spec.values.a: " + strings.ReplaceAll(`"M" M "M" M M`, "M", Mask)
+		if err == nil || err.Error() != want {
+			t.Fatalf("%v, want %s", err, want)
+		}
+	}
+}
+
 func TestWhatIsWrongWithTemplates(t *testing.T) {
 	for text, want := range map[string]struct {
 		part    Part
