@@ -5,6 +5,7 @@ package cli
 
 import (
 	"github.com/spf13/cobra"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/yuba-dev/yuba/internal/server"
@@ -30,18 +31,26 @@ two controllers must not work on the same objects.`,
 		if err := a.completeServer(cmd, &o.Common); err != nil {
 			return err
 		}
-		// The data directory is where the controllers work, and not the way to the API.
-		rules := clientcmd.NewDefaultClientConfigLoadingRules()
-		rules.ExplicitPath = a.kubeconfig
-		config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &a.overrides).ClientConfig()
+		config, err := a.controllerConfig()
 		if err != nil {
 			return err
 		}
-		// The API has its own fairness between clients; a client that holds itself back adds seconds to each pass.
-		config.QPS = -1
 		o.Config, o.Out = config, a.out
 		server.LogKubernetes(o.Log)
 		return server.RunController(cmd.Context(), o)
 	}
 	return cmd
+}
+
+// controllerConfig is how the controllers speak to the API. The data directory is where they work, and not the way there.
+func (a *app) controllerConfig() (*rest.Config, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = a.kubeconfig
+	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &a.overrides).ClientConfig()
+	if err != nil {
+		return nil, err
+	}
+	// The API has its own fairness between clients; a client that holds itself back adds seconds to each pass.
+	config.QPS = -1
+	return config, nil
 }
