@@ -122,6 +122,26 @@ backendConfig:
 		w.await("hello", "it is applied", applied(firstPlan))
 		mentions(w, "the state in the safe", s.text(), "terraform_data")
 	}},
+	// Upstream: with the backend disabled the program's own counts, and plans are not saved. Here the program names one.
+	{"000112_backend_disabled", func(w *world) {
+		s := w.safe("sesame")
+		w.git(first, greeter.and(program{"backend.tf": fmt.Sprintf(`
+			terraform {
+			  backend "http" {
+			    address  = %q
+			    username = "me"
+			    password = "sesame"
+			  }
+			}`, s.url)}))
+		w.stack("hello", "backendConfig: {disable: true}")
+		w.await("hello", "its plan waits", pending(firstPlan))
+		w.edit("hello", "approvePlan: %s", firstPlan)
+		w.await("hello", "it is applied", applied(firstPlan))
+		mentions(w, "the state in the safe", s.text(), "terraform_data", "Hello, World!")
+		if w.exists(&corev1.Secret{}, "tfstate-default-hello") {
+			w.Error("a state is in the API, too")
+		}
+	}},
 	// Upstream (never run): the tool's configuration file comes from a Secret. Here it says where a registry of modules is
 	// and the token for it, and the program uses a module of that registry.
 	{"000220_cli_config", func(w *world) {
