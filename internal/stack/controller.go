@@ -237,7 +237,7 @@ func (r *Reconciler) next(p *pass, d decide.Decision) ctrl.Result {
 		return ctrl.Result{RequeueAfter: time.Millisecond}
 	}
 	if outputsHadFailed(p.obj) {
-		d.NextCheck = earlier(d.NextCheck, p.now.Add(p.obj.GetRetryInterval()))
+		d.NextCheck = earlier(d.NextCheck, p.now.Add(max(p.obj.GetRetryInterval(), time.Second)))
 	}
 	d.NextCheck = earlier(d.NextCheck, p.lookAgain)
 	if d.NextCheck.IsZero() {

@@ -6,9 +6,13 @@ package stack
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/stack/decide"
 	"github.com/yuba-dev/yuba/internal/state"
 )
 
@@ -46,5 +50,14 @@ func TestWhichOutputsGoIntoTheSecret(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// A retry interval of 0 does not keep the controller busy with what somebody else has to mend.
+func TestOutputsThatCannotBeWrittenAreTriedAgainUnhurriedly(t *testing.T) {
+	obj := stackObject(func(t *infrav1.Terraform) { t.Spec.RetryInterval = &metav1.Duration{} })
+	setReady(obj, metav1.ConditionFalse, infrav1.ReasonOutputsWritingFailed, "it belongs to somebody else")
+	if next := (&Reconciler{}).next(&pass{obj: obj, now: finished}, decide.Decision{Verb: decide.VerbRest}); next.RequeueAfter < time.Second {
+		t.Errorf("looked at again after %s", next.RequeueAfter)
 	}
 }
