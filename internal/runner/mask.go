@@ -27,6 +27,8 @@ const (
 	// minSecretLine is for lines of files, minSecretEncoded for values whose base64 form is looked for.
 	minSecretLine    = 12
 	minSecretEncoded = 8
+	// maxWrapped is for values whose base64 form is looked for in lines.
+	maxWrapped = 16 << 10
 )
 
 // masker replaces a run's secret values in text that leaves the run. The zero masker masks nothing.
@@ -212,6 +214,16 @@ func addPart(found map[string]bool, s string, least int) bool {
 func addEncodings(found map[string]bool, text string) {
 	for _, encoded := range encodings(text) {
 		found[encoded] = true
+	}
+	if len(text) > maxWrapped {
+		return
+	}
+	// Programs such as base64 and openssl break what they encode into lines.
+	whole := base64.StdEncoding.EncodeToString([]byte(text))
+	for _, width := range []int{76, 64} {
+		for line := whole; len(whole) > width && len(line) >= minSecretLine; line = line[min(width, len(line)):] {
+			found[line[:min(width, len(line))]] = true
+		}
 	}
 }
 

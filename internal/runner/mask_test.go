@@ -56,6 +56,7 @@ func TestMasker(t *testing.T) {
 		"a file of one line":                            {file("t0ken-x\n"), "is t0ken-x", "is (sensitive)"},
 		"what a file names as secret":                   {file("machine x login me password hunter2-x\nother=plain-text\n"), "hunter2-x plain-text", "(sensitive) plain-text"},
 		"strings of a JSON file":                        {file(`{"private_key":"one-secret","n":{"x":"two-secret"}}`), "one-secret two-secret", "(sensitive) (sensitive)"},
+		"base64 of a file, in lines":                    {file("[default]\nshort = 1\nk = a-value-of-a-file-that-is-longer-than-one-line-of-base64-has-letters\n"), "W2RlZmF1bHRdCnNob3J0ID0gMQprID0gYS12YWx1ZS1vZi1hLWZpbGUtdGhhdC1pcy1sb25nZXIt\ndGhhbi1vbmUtbGluZS1vZi1iYXNlNjQtaGFzLWxldHRlcnMK\n\nW2RlZmF1bHRdCnNob3J0ID0gMQprID0gYS12YWx1ZS1vZi1hLWZpbGUtdGhhdC1p\ncy1sb25nZXItdGhhbi1vbmUtbGluZS1vZi1iYXNlNjQtaGFzLWxldHRlcnMK", "(sensitive)\n(sensitive)\n\n(sensitive)\n(sensitive)"},
 		"base64 of a file of any bytes":                 {file("\x00\xff\x01binary"), "AP8BYmluYXJ5", "(sensitive)"},
 		"a file that is no secret stays":                {&run.Spec{Files: []run.File{{Content: []byte("plain-text")}}}, "plain-text", "plain-text"},
 		"tokens of the tool's configuration":            {&run.Spec{CLIConfig: []byte("credentials \"a.example\" {\n  token = \"t0ken-\\\"x\"\n}\nplugin_cache_dir = \"/cache-dir\"")}, `t0ken-"x of a.example in /cache-dir`, "(sensitive) of a.example in /cache-dir"},
