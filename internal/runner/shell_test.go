@@ -49,7 +49,8 @@ resource "terraform_data" "a" { input = "${var.which}${var.more}" }
 `, "values/more.tfvars": `more = "-and-more"`})
 	r.spec.Variables = map[string]run.Variable{"which": {Value: []byte(`"one"`)}}
 	r.spec.VarFiles = []string{"values/more.tfvars"}
-	r.spec.Env = []run.EnvVar{{Name: "CLOUD_TOKEN", Value: "it's s3cret", Secret: true}, {Name: "BASH_ENV", Value: "evil"}, {Name: "LD_PRELOAD", Value: "evil.so"}}
+	r.spec.Env = []run.EnvVar{{Name: "CLOUD_TOKEN", Value: "it's s3cret", Secret: true}, {Name: "BASH_ENV", Value: "evil"}, {Name: "LD_PRELOAD", Value: "evil.so"},
+		{Name: "TAR_OPTIONS", Value: "evil"}, {Name: "YUBA_TOKEN", Value: "evil"}, {Name: "TF_VAR_more", Value: "it counts for less than a file"}}
 	out, code, result := b.shell(r, "", "tofu", "apply", "-auto-approve", "-no-color")
 	if code != 0 || result.Outcome != run.OutcomeSucceeded || !strings.Contains(out, "Apply complete! Resources: 1 added") {
 		t.Fatalf("code %d, %+v\n%s", code, result, out)
@@ -58,12 +59,15 @@ resource "terraform_data" "a" { input = "${var.which}${var.more}" }
 		t.Errorf("%d states were shipped, asked %d times", len(r.states), len(r.asked))
 	}
 	second := r.again(run.OperationShell)
-	out, code, _ = b.shell(second, "tofu state list; tofu plan -detailed-exitcode >/dev/null; echo plan $?; echo token \"$CLOUD_TOKEN\"; env; pwd; exit 3\n")
+	out, code, _ = b.shell(second, "tofu state list; tofu plan -detailed-exitcode >/dev/null; echo plan $?; echo token \"$CLOUD_TOKEN\"; env; pwd; cat $(command -v tofu); exit 3\n")
 	if code != 3 || !strings.Contains(out, "terraform_data.a\n") || !strings.Contains(out, "plan 0\n") || !strings.Contains(out, "token it's s3cret") {
 		t.Errorf("code %d\n%s", code, out)
 	}
-	for _, evil := range []string{"BASH_ENV", "LD_PRELOAD", "TF_INPUT", "SECRET_OF_THE_RUNNER"} {
-		if strings.Contains(out, evil+"=") {
+	if !strings.Contains(out, "export TAR_OPTIONS='evil'") || !strings.Contains(out, "\nTF_VAR_more=") {
+		t.Errorf("tofu would not find all of the stack's environment\n%s", out)
+	}
+	for _, evil := range []string{"BASH_ENV", "LD_PRELOAD", "TAR_OPTIONS", "YUBA_TOKEN", "TF_INPUT", "SECRET_OF_THE_RUNNER"} {
+		if strings.Contains(out, "\n"+evil+"=") {
 			t.Errorf("the shell's environment has %s", evil)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -235,26 +236,16 @@ func (j *job) shellEnvironment() []string {
 // shellMark is in the environment of whatever was started from a shell.
 func shellMark(id string) string { return "YUBA_RUN=" + id }
 
-// obeyed are names, or their beginnings, that shells, loaders and common programs take orders from.
-var obeyed = []string{
-	"PATH", "HOME", "TMPDIR", "LANG", "LC_", "TERM", "PS", "IFS", "ENV", "BASH", "SHELL", "PROMPT", "CDPATH", "GLOBIGNORE", "ZDOTDIR", "FPATH", "HIST",
-	"INPUTRC", "LD_", "GCONV", "LOCPATH", "NLSPATH", "RES_", "HOSTALIASES", "MALLOC", "GLIBC", "GIT", "SSH", "PAGER", "MANPAGER", "LESS", "MORE", "EDITOR", "VISUAL",
-	"BROWSER", "PYTHON", "PERL", "RUBY", "GEM", "NODE", "NPM", "JAVA", "JDK", "LUA", "TCL", "GO", "DOTNET", "XDG", "YUBA", "_", "OPENSSL", "CURL", "WGET", "DYLD",
-	// These name files that in turn name programs to start.
-	"AWS_CONFIG", "AWS_SHARED", "KUBE", "DOCKER", "HELM", "CLOUDSDK", "AZURE_CONFIG", "VAULT_CONFIG", "ANSIBLE",
-}
+// data are the endings of names whose values are looked at by whoever needs them, such as AWS_SECRET_ACCESS_KEY and
+// ARM_CLIENT_ID. All sorts of programs take orders from other names: PATH, LD_PRELOAD, but also KUBECONFIG, VIMINIT and
+// TAR_OPTIONS, and there is no end to them. So the harmless are listed, not the others.
+var data = []string{"_ID", "_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_USER", "_USERNAME", "_ACCOUNT", "_PROJECT", "_REGION", "_ZONE", "_TENANT"}
 
-// inShell says whether a name of the stack's environment is harmless in the person's shell.
+// inShell says whether a name of the stack's environment is harmless in the person's shell: one for the tool alone, or
+// one of data.
 func inShell(name string) bool {
-	if !isName(name) {
-		return false
-	}
-	for _, prefix := range obeyed {
-		if strings.HasPrefix(name, prefix) {
-			return false
-		}
-	}
-	return true
+	return isName(name) && !strings.HasPrefix(name, "YUBA") &&
+		(strings.HasPrefix(name, "TF_") || slices.ContainsFunc(data, func(ending string) bool { return strings.HasSuffix(name, ending) }))
 }
 
 // isName says whether a shell can have a variable of the name.
