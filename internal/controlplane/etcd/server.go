@@ -15,6 +15,7 @@ import (
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.etcd.io/etcd/server/v3/etcdserver/api/v3rpc"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/keepalive"
 )
 
 const (
@@ -95,7 +96,11 @@ func Start(ctx context.Context, options Options) (*Server, error) {
 	}
 	s := &Server{options: options, member: member, listener: listener}
 	s.clients = v3rpc.Server(member.Server, options.TLS, nil,
-		grpc.ReadBufferSize(bufferSize), grpc.WriteBufferSize(bufferSize))
+		grpc.ReadBufferSize(bufferSize), grpc.WriteBufferSize(bufferSize),
+		// Only this process's API server may connect. By default its pings, one in 30 s, are taken for abuse, and the
+		// connections that its watches share are cut off for that.
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: time.Millisecond, PermitWithoutStream: true}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: embed.DefaultGRPCKeepAliveInterval, Timeout: embed.DefaultGRPCKeepAliveTimeout}))
 	upkeep, stop := context.WithCancel(context.Background())
 	s.stop = stop
 	s.done.Go(func() { s.serve() })
