@@ -26,6 +26,7 @@ func TestValuesWithTemplates(t *testing.T) {
 	for sentence, c := range map[string]struct{ spec, want string }{
 		"an output of another stack":  {`{readInputsFromSecrets: [{name: net, as: vpc}], values: {id: "${{ .vpc.id }}", size: 1}}`, `{"id":"vpc-1","size":1}`},
 		"a number stays text":         {`{readInputsFromSecrets: [{name: net, as: vpc}], values: {size: "${{ .vpc.count }}"}}`, `{"size":"3"}`},
+		"a list stays a list":         {`{readInputsFromSecrets: [{name: net, as: vpc}], values: {s: "${{ .vpc.subnets }}"}}`, `{"s":["s-1","s-2"]}`},
 		"a list by its index":         {`{readInputsFromSecrets: [{name: net, as: vpc}], values: {s: "${{ index .vpc.subnets 1 }}"}}`, `{"s":"s-2"}`},
 		"quotes cannot break out":     {`{readInputsFromSecrets: [{name: net, as: vpc}], values: {s: "${{ .vpc.quoted }}", t: 1}}`, `{"s":"a \"b\"\nc","t":1}`},
 		"two Secrets":                 {`{readInputsFromSecrets: [{name: net, as: a}, {name: db, as: b}], values: ["${{ .a.id }}:${{ .b.port }}"]}`, `["vpc-1:5432"]`},

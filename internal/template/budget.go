@@ -22,7 +22,11 @@ const (
 
 // budget is what is left of the allowance. Who takes more panics with a
 // *refusal, which text/template turns into the error of the call.
-type budget struct{ left int64 }
+type budget struct {
+	left int64
+	// shown is what an action wrote last.
+	shown any
+}
 
 func newBudget() *budget { return &budget{left: allowance} }
 

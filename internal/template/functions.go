@@ -51,7 +51,10 @@ func (b *budget) functions() template.FuncMap {
 		add(name, function)
 	}
 	out[functionTurn] = func(cost int) string { b.take(int64(cost)); return "" }
-	out[functionShow] = b.paid(showValue, nil)
+	out[functionShow] = b.paid(func(source string, value any) (string, error) {
+		b.shown = value
+		return showValue(source, value)
+	}, nil)
 	out[functionWeigh] = b.paid(func(value any) any { return value }, nil)
 	return out
 }

@@ -32,6 +32,15 @@ func instrument(tree *parse.Tree) {
 	charge(tree, tree.Root)
 }
 
+// soleAction reports whether a template that is not instrumented is one action that writes what it gives.
+func soleAction(root *parse.ListNode) bool {
+	if root == nil || len(root.Nodes) != 1 {
+		return false
+	}
+	action, ok := root.Nodes[0].(*parse.ActionNode)
+	return ok && action.Pipe != nil && len(action.Pipe.Decl) == 0
+}
+
 // list instruments what stands in a list, and returns how many nodes it has.
 func list(tree *parse.Tree, l *parse.ListNode) {
 	if l == nil {

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"sort"
 	"strings"
 	"text/template"
@@ -76,7 +77,7 @@ type document struct {
 func (d *document) walk(value any, where string) (any, *Error) {
 	switch v := value.(type) {
 	case string:
-		return d.text(v, where)
+		return d.value(v, where)
 	case []any:
 		for i, item := range v {
 			rendered, err := d.walk(item, fmt.Sprintf("%s[%d]", where, i))
@@ -113,6 +114,65 @@ func (d *document) object(object map[string]any, where string) (any, *Error) {
 	return out, nil
 }
 
+// value renders a string. A list or a map takes the place of a string that is nothing but the one action that gave it:
+// as text it would be in Go's own notation, which is of use to nobody.
+func (d *document) value(text, where string) (any, *Error) {
+	if !strings.Contains(text, documentLeft) {
+		return text, nil
+	}
+	out, sole, err := d.execute(text, d.data)
+	if err != nil {
+		return nil, &Error{Where: where, Reason: err.Reason}
+	}
+	if !structured(sole) {
+		d.strings = append(d.strings, string(out))
+		return string(out), nil
+	}
+	var plain any
+	encoded, failed := json.Marshal(sole)
+	if failed == nil {
+		decoder := json.NewDecoder(bytes.NewReader(encoded))
+		decoder.UseNumber()
+		failed = decoder.Decode(&plain)
+	}
+	if failed != nil { // which may quote the data
+		return nil, &Error{Where: where, Reason: "what it gives cannot be written as JSON"}
+	}
+	d.strings = leaves(plain, d.strings)
+	return plain, nil
+}
+
+// structured reports whether a value is a list or a map.
+func structured(value any) bool {
+	switch t := reflect.TypeOf(value); {
+	case t == nil:
+		return false
+	case t.Kind() == reflect.Slice:
+		return t.Elem().Kind() != reflect.Uint8
+	default:
+		return t.Kind() == reflect.Map
+	}
+}
+
+// leaves are the texts and numbers in a value, in a fixed order.
+func leaves(value any, found []string) []string {
+	switch v := value.(type) {
+	case string:
+		found = append(found, v)
+	case json.Number:
+		found = append(found, v.String())
+	case []any:
+		for _, item := range v {
+			found = leaves(item, found)
+		}
+	case map[string]any:
+		for _, name := range sortedKeys(v) {
+			found = leaves(v[name], found)
+		}
+	}
+	return found
+}
+
 func (d *document) text(text, where string) (string, *Error) {
 	if !strings.Contains(text, documentLeft) {
 		return text, nil
@@ -132,25 +192,36 @@ type renderer struct {
 }
 
 func (r *renderer) render(text string, data map[string]any) ([]byte, *Error) {
+	out, _, err := r.execute(text, data)
+	return out, err
+}
+
+// execute renders a template. If that is one action and nothing else, sole is what the action gave.
+func (r *renderer) execute(text string, data map[string]any) (result []byte, sole any, failed *Error) {
 	if len(text) > maxSource {
-		return nil, &Error{Reason: fmt.Sprintf("the template has %d bytes; the limit is %d", len(text), maxSource)}
+		return nil, nil, &Error{Reason: fmt.Sprintf("the template has %d bytes; the limit is %d", len(text), maxSource)}
 	}
 	parsed, err := template.New(templateName).Delims(r.left, r.right).Funcs(r.budget.functions()).Parse(text)
 	if err != nil {
-		return nil, parseError(err)
+		return nil, nil, parseError(err)
 	}
+	alone := parsed.Tree != nil && soleAction(parsed.Root)
 	for _, t := range parsed.Templates() {
 		instrument(t.Tree)
 	}
 	var out bounded
+	r.budget.shown = nil
 	err = r.budget.catch(func() error {
 		// Functions such as set change what they are given.
 		return parsed.Execute(&out, r.budget.copyOf(data, 0))
 	})
 	if err != nil {
-		return nil, executionError(err)
+		return nil, nil, executionError(err)
 	}
-	return out.Bytes(), nil
+	if alone {
+		sole = r.budget.shown
+	}
+	return out.Bytes(), sole, nil
 }
 
 // templateName is what text/template calls each of our templates in its errors.

@@ -101,6 +101,13 @@ func TestDocument(t *testing.T) {
 		"a quote in the template":                {`["${{ index .vpc \"id\" }}"]`, `["vpc-1"]`, []string{"vpc-1"}},
 		"a name":                                 {`{"${{ .vpc.id }}": 1}`, `{"vpc-1":1}`, []string{"vpc-1"}},
 		"numbers keep their digits":              {`{"a": 123456789012345678901, "b": "${{ .vpc.id }}"}`, `{"a":123456789012345678901,"b":"vpc-1"}`, []string{"vpc-1"}},
+		"a list alone stays one":                 {`{"a": "${{ .Values.list }}"}`, `{"a":["a","b"]}`, []string{"a", "b"}},
+		"a map alone stays one":                  {`["${{- .Values.map -}}"]`, `[{"a":"2","z":"1"}]`, []string{"2", "1"}},
+		"a list of a function's":                 {`["${{ splitList \"-\" .vpc.id }}", "${{ list 1 .Values.half }}"]`, `[["vpc","1"],[1,0.5]]`, []string{"vpc", "1", "1", "0.5"}},
+		"a list in a text":                       {`["${{ .Values.list }}."]`, `["[a b]."]`, []string{"[a b]."}},
+		"a list as text":                         {`["${{ toJson .Values.list }}"]`, `["[\"a\",\"b\"]"]`, []string{`["a","b"]`}},
+		"one of two branches":                    {`["${{ if true }}${{ .Values.list }}${{ end }}"]`, `["[a b]"]`, []string{"[a b]"}},
+		"a list as a name":                       {`{"${{ .Values.list }}": 1}`, `{"[a b]":1}`, []string{"[a b]"}},
 		"marks of HCL and Helm stay":             {`["${x} {{ y }}"]`, `["${x} {{ y }}"]`, nil},
 		"a change of the data stays in its text": {`["${{ $_ := set .vpc \"id\" \"x\" }}", "${{ .vpc.id }}"]`, `["","vpc-1"]`, []string{"", "vpc-1"}},
 	} {
