@@ -87,10 +87,19 @@ func ofType(v *Variable) string {
 	return " (" + v.TypeString() + ")"
 }
 
+// typeSuffix ends the keys in Secrets with outputs that say the types of others. Whoever takes all keys gets them, too.
+const typeSuffix = "__type"
+
+func isTypeOf(name string, values map[string]json.RawMessage) bool {
+	of, is := strings.CutSuffix(name, typeSuffix)
+	_, there := values[of]
+	return is && there
+}
+
 func undeclared(m *Module, values map[string]json.RawMessage) []string {
 	var names []string
 	for name := range values {
-		if m.Variables[name] == nil {
+		if m.Variables[name] == nil && !isTypeOf(name, values) {
 			names = append(names, name)
 		}
 	}

@@ -120,13 +120,18 @@ variable "fine" {
 	}
 	_, problems, warnings := CheckVariables(m, map[string]json.RawMessage{
 		"wrong": json.RawMessage(`{"s3cr3t-key": {"size": "s3cr3t"}}`), "stranger": json.RawMessage(`"s3cr3t"`),
+		// as Secrets with outputs have it
+		"wrong__type": json.RawMessage(`"[]"`), "stranger__type": json.RawMessage(`"[]"`), "lonely__type": json.RawMessage(`"[]"`),
 	})
 	want := `variables.tf:1: variable "missing": no value is set and it has no default (string)
 variables.tf:4: variable "wrong": in […].size: a number is required (declared type: map(object({size=number})))`
 	if diff := cmp.Diff(want, problems.Error()); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{`the module declares no variable "stranger"; its value is not used`}, warnings); diff != "" {
+	if diff := cmp.Diff([]string{
+		`the module declares no variable "lonely__type"; its value is not used`,
+		`the module declares no variable "stranger"; its value is not used`,
+	}, warnings); diff != "" {
 		t.Error(diff)
 	}
 }
