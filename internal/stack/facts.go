@@ -173,7 +173,7 @@ func (r *Reconciler) gatherConfiguration(ctx context.Context, p *pass) error {
 	prog, err := r.Source.Find(ctx, p.obj, r.AllowCrossNamespace)
 	var missing *sourceError
 	if errors.As(err, &missing) {
-		p.facts.Source = decide.Source{Problem: missing.message, Denied: missing.denied}
+		p.facts.Source = decide.Source{Problem: missing.message, Denied: missing.denied, Lasting: missing.lasting}
 		return nil
 	}
 	if err != nil {

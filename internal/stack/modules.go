@@ -96,7 +96,7 @@ func (s *Sources) moduleFiles(ctx context.Context, key moduleKey) (map[string][]
 		return nil, &sourceError{message: fmt.Sprintf("the source archive %s cannot be read: %s", key.digest, err)}
 	}
 	if !found {
-		return nil, &sourceError{message: fmt.Sprintf("the source has no directory %q. Check spec.path", key.dir)}
+		return nil, &sourceError{lasting: true, message: fmt.Sprintf("the source has no directory %q. Check spec.path", key.dir)}
 	}
 	return files, nil
 }

@@ -98,6 +98,8 @@ type program struct {
 type sourceError struct {
 	message string
 	denied  bool
+	// lasting is true when the stack or its source must change first, and both are watched.
+	lasting bool
 }
 
 func (e *sourceError) Error() string { return e.message }
@@ -144,7 +146,7 @@ func (s *Sources) artifact(ctx context.Context, obj *infrav1.Terraform, crossNam
 	}
 	ref := obj.Spec.SourceRef
 	if ref == nil {
-		return run.Artifact{}, &sourceError{message: "The stack has no program: set spec.sourceRef, spec.inline or spec.values.hcl"}
+		return run.Artifact{}, &sourceError{lasting: true, message: "The stack has no program: set spec.sourceRef, spec.inline or spec.values.hcl"}
 	}
 	namespace := obj.SourceNamespace()
 	if namespace != obj.Namespace && !crossNamespace {
@@ -159,7 +161,7 @@ func (s *Sources) inline(ctx context.Context, files map[string]string, suspect b
 	var archive bytes.Buffer
 	digest, err := source.PackInline(files, &archive)
 	if err != nil {
-		return run.Artifact{}, &sourceError{message: err.Error()}
+		return run.Artifact{}, &sourceError{lasting: true, message: err.Error()}
 	}
 	size := int64(archive.Len())
 	ok, err := s.Store.HasArtifact(ctx, digest)
@@ -198,7 +200,7 @@ func newSource(kind string) sourceObject {
 func (s *Sources) referenced(ctx context.Context, kind string, name types.NamespacedName) (run.Artifact, error) {
 	obj := newSource(kind)
 	if obj == nil {
-		return run.Artifact{}, &sourceError{message: fmt.Sprintf("could not get Source object: source of kind %q is not supported", kind)}
+		return run.Artifact{}, &sourceError{lasting: true, message: fmt.Sprintf("could not get Source object: source of kind %q is not supported", kind)}
 	}
 	err := s.Reader.Get(ctx, name, obj)
 	switch {
@@ -206,7 +208,7 @@ func (s *Sources) referenced(ctx context.Context, kind string, name types.Namesp
 		return run.Artifact{}, &sourceError{message: fmt.Sprintf(
 			"could not get Source object: this API serves no kind %s; `yuba push` makes an ExternalArtifact", kind)}
 	case apierrors.IsNotFound(err):
-		return run.Artifact{}, &sourceError{message: fmt.Sprintf(infrav1.MessageSourceNotFound, err)}
+		return run.Artifact{}, &sourceError{lasting: true, message: fmt.Sprintf(infrav1.MessageSourceNotFound, err)}
 	case err != nil:
 		return run.Artifact{}, fmt.Errorf("get source %s %s: %w", kind, name, err)
 	}

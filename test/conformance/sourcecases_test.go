@@ -57,6 +57,7 @@ var sources = []behaviour{
 		w.stack("hello", "approvePlan: auto")
 		s := w.await("hello", "it misses its source", failed("ArtifactFailed"))
 		mentions(w, "Ready", told(s, "Ready"), "could not get Source object: ", "program", "not found")
+		mentions(w, "Stalled", told(s, "Stalled"), "True ArtifactFailed: ")
 		w.deleteStack("hello")
 		w.awaitGone("hello")
 	}},

@@ -125,8 +125,10 @@ func sourceNotReady(f Facts) (Decision, bool) {
 		return Decision{}, false
 	case f.Source.Denied:
 		return Decision{Verb: VerbFail, Reason: ReasonAccessDenied, Message: f.Source.Problem}, true
+	case f.Source.Lasting:
+		return Decision{Verb: VerbFail, Reason: ReasonArtifactFailed, Message: f.Source.Problem}, true
 	}
-	// Sources are watched; the interval only guards against a lost event.
+	// What is not there yet may come without an event: an archive that could not be fetched, a kind that is installed later.
 	return Decision{Verb: VerbFail, Reason: ReasonArtifactFailed, Message: f.Source.Problem,
 		NextCheck: lookAgain(f)}, true
 }

@@ -107,9 +107,11 @@ type Stack struct {
 type Source struct {
 	Ready    bool
 	Revision string
-	// Problem says why it is not ready; Denied that it never will be without a change of the stack.
+	// Problem says why it is not ready; Denied that it never will be without a change of the stack, Lasting that a change
+	// of the stack or of its source must come first, which is watched.
 	Problem string
 	Denied  bool
+	Lasting bool
 }
 
 // Inputs is the state of the stack's inputs.

@@ -183,7 +183,8 @@ func untilWhenLaw(f Facts, d Decision) string {
 	if d.Verb == VerbWait && d.NextCheck.IsZero() && !forPerson && !forChange {
 		return "does not say until when"
 	}
-	if d.Verb == VerbFail && d.NextCheck.IsZero() && d.Reason != ReasonAccessDenied && d.Reason != ReasonDependencyCycle {
+	lasting := d.Reason == ReasonAccessDenied || d.Reason == ReasonDependencyCycle || d.Reason == ReasonArtifactFailed && f.Source.Lasting && !f.Stack.Deleting
+	if d.Verb == VerbFail && d.NextCheck.IsZero() && !lasting {
 		return "fails without looking again"
 	}
 	return ""

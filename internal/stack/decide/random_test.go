@@ -28,7 +28,7 @@ func drawFacts(t *rapid.T) Facts {
 		f.Config = drawConfig(t, "config")
 	}
 	if !f.Source.Ready {
-		f.Source.Problem, f.Source.Denied = "gone", rapid.Bool().Draw(t, "denied")
+		f.Source.Problem, f.Source.Denied, f.Source.Lasting = "gone", rapid.Bool().Draw(t, "denied"), rapid.Bool().Draw(t, "lasting")
 	}
 	if !f.Inputs.Ready {
 		f.Inputs.Problem, f.Inputs.Reason = "missing", rapid.SampledFrom([]string{"", "InputsMissing"}).Draw(t, "inputs reason")

@@ -19,6 +19,10 @@ var sourceScenarios = scenarios{
 		settled().auto().checkedForDrift(time.Hour).sourceGone(),
 		fails(ReasonArtifactFailed, "could not get Source object: it is gone"),
 	},
+	"a source that has to change first is watched and not looked at by time": {
+		settled().sourceGone().with(func(f *Facts) { f.Source.Lasting = true }),
+		Decision{Verb: VerbFail, Reason: ReasonArtifactFailed, Message: "could not get Source object: it is gone"},
+	},
 	"a source that may not be used is not waited for": {
 		settled().sourceGone().with(func(f *Facts) { f.Source.Denied = true }),
 		Decision{Verb: VerbFail, Reason: ReasonAccessDenied, Message: "could not get Source object: it is gone"},
