@@ -129,6 +129,9 @@ func (e *Executor) fail(en *entry, w http.ResponseWriter, r *http.Request, err e
 		status, class = http.StatusConflict, run.FailureState
 	case errors.As(err, &tooLarge):
 		status, class = http.StatusRequestEntityTooLarge, run.FailureLimit
+	case errors.Is(err, errReviewing): // every 20 seconds, and nobody's mistake
+		problem(w, status, run.Problem{Message: err.Error()})
+		return
 	case errors.Is(err, context.Canceled):
 		return
 	}
