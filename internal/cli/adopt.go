@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/yuba-dev/yuba/internal/cli/adopt"
@@ -27,7 +26,8 @@ is and whether it can be read, who holds its lock, what becomes of a plan that w
 done before.
 
 The command changes nothing, with --dry-run or without: there is nothing to convert. Yuba works with the same objects,
-states and locks from the moment "yuba controller" starts. The kubeconfig is found as that command finds it.
+states and locks from the moment "yuba controller" starts. The kubeconfig is found as that command finds it: --kubeconfig,
+$KUBECONFIG, ~/.kube/config, and never that of "yuba up".
 
 It ends with code 5 when something has to be done before a stack can go on.`,
 		Example: "  yuba adopt --dry-run -A\n  yuba adopt --dry-run -n team-a -o json",
@@ -51,12 +51,10 @@ It ends with code 5 when something has to be done before a stack can go on.`,
 
 // adoption reads the API. Like the controllers', its kubeconfig is not that of a data directory.
 func (a *app) adoption(ctx context.Context, all bool) (adopt.Report, error) {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = a.kubeconfig
-	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &a.overrides)
+	loader := a.clusterLoader()
 	config, err := loader.ClientConfig()
 	if err != nil {
-		return adopt.Report{}, err
+		return adopt.Report{}, a.explainCluster(err)
 	}
 	namespace, _, err := loader.Namespace()
 	if err != nil {

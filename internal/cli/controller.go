@@ -4,11 +4,15 @@
 package cli
 
 import (
+	"os"
+	"path/filepath"
+
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/yuba-dev/yuba/internal/server"
+	"github.com/yuba-dev/yuba/internal/version"
 )
 
 func newControllerCommand(a *app) *cobra.Command {
@@ -44,13 +48,38 @@ two controllers must not work on the same objects.`,
 
 // controllerConfig is how the controllers speak to the API. The data directory is where they work, and not the way there.
 func (a *app) controllerConfig() (*rest.Config, error) {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = a.kubeconfig
-	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &a.overrides).ClientConfig()
+	config, err := a.clusterLoader().ClientConfig()
 	if err != nil {
-		return nil, err
+		return nil, a.explainCluster(err)
 	}
+	// By its name, in what the API notes of each object, the writer is known: see package adopt.
+	config.UserAgent = "yuba/" + version.String()
 	// The API has its own fairness between clients; a client that holds itself back adds seconds to each pass.
 	config.QPS = -1
 	return config, nil
+}
+
+// clusterLoader finds the kubeconfig of a cluster: the flag's, $KUBECONFIG's, the usual one.
+func (a *app) clusterLoader() clientcmd.ClientConfig {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = a.kubeconfig
+	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &a.overrides)
+}
+
+// explainCluster says where a kubeconfig was looked for when there is none.
+func (a *app) explainCluster(err error) error {
+	if !clientcmd.IsEmptyConfig(err) {
+		return err
+	}
+	text := "no cluster is known here. A kubeconfig was looked for at $KUBECONFIG and at ~/.kube/config; the API of \"yuba up\" has to be named.\n" +
+		"Say which cluster:\n    --kubeconfig FILE"
+	if path := filepath.Join(a.dataDirectory(), "kubeconfig"); fileExists(path) {
+		text += "\nThe kubeconfig of the Yuba on this machine:\n    --kubeconfig " + path
+	}
+	return exitf(exitError, "%s", text)
+}
+
+func fileExists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }

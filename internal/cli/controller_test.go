@@ -4,7 +4,9 @@
 package cli
 
 import (
+	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -18,5 +20,24 @@ func TestTheControllersDoNotHoldThemselvesBack(t *testing.T) {
 	}
 	if config.Host != "https://cluster" || config.QPS >= 0 {
 		t.Errorf("they ask %s, at most %v times a second", config.Host, config.QPS)
+	}
+}
+
+// The kubeconfig of "yuba up" is no cluster's: where one was looked for is said as it is, for adopt and controller alike.
+func TestWithoutAClusterItIsSaidWhereOneWasLookedFor(t *testing.T) {
+	dir := t.TempDir()
+	home := filepath.Join(dir, "yuba", "kubeconfig")
+	writeKubeconfig(t, home, "home")
+	t.Setenv("KUBECONFIG", filepath.Join(dir, "none"))
+	t.Setenv("YUBA_DATA_DIR", "")
+	t.Setenv("XDG_DATA_HOME", dir)
+	a := &app{}
+	_, controllers := a.controllerConfig()
+	_, adoption := a.adoption(t.Context(), true)
+	for _, err := range []error{controllers, adoption} {
+		text := fmt.Sprint(err)
+		if !strings.HasPrefix(text, "no cluster is known here") || strings.Contains(text, "in the data directory") || !strings.HasSuffix(text, "--kubeconfig "+home) {
+			t.Error(text)
+		}
 	}
 }

@@ -162,9 +162,9 @@ func (a *app) open(cmd *cobra.Command, argument string) (*session, types.Namespa
 	return s, key, err
 }
 
-// call is how the user would name the stack in a command.
+// call is how the user would name the stack in a command, which is typed or pasted without the flags of this one.
 func (s *session) call(key types.NamespacedName) string {
-	if key.Namespace == s.namespace {
+	if key.Namespace == s.namespace && s.overrides.Context.Namespace == "" {
 		return key.Name
 	}
 	return key.String()

@@ -86,6 +86,29 @@ func TestNamesOfStacks(t *testing.T) {
 	}
 }
 
+// What is told to be typed next works as it stands: the namespace of -n was for one command.
+func TestCommandsToTypeNameTheNamespaceWhereTheyMust(t *testing.T) {
+	flag := &app{}
+	flag.overrides.Context.Namespace = "team"
+	for name, c := range map[string]struct {
+		app  *app
+		key  string
+		want string
+	}{
+		"the context's namespace": {&app{}, "vpc", "vpc"},
+		"another one in the name": {&app{}, "other/vpc", "other/vpc"},
+		"the flag's":              {flag, "vpc", "team/vpc"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &session{app: c.app, namespace: "team"}
+			key, err := s.stack(Command(), c.key)
+			if got := s.call(key); err != nil || got != c.want {
+				t.Errorf("got %q, %v", got, err)
+			}
+		})
+	}
+}
+
 func TestFlagsOfYubaBeforeKubectlsCommand(t *testing.T) {
 	cases := map[string]struct {
 		args, rest []string

@@ -220,9 +220,16 @@ func (g *gatherer) readOldPlans(ctx context.Context, namespace string) {
 			if owner == nil && len(object.OwnerReferences) > 0 {
 				owner = &object.OwnerReferences[0]
 			}
-			if strings.HasPrefix(object.Name, oldPlanPrefix) && owner != nil && owner.Kind == "Terraform" {
+			if strings.HasPrefix(object.Name, oldPlanPrefix) && owner != nil && owner.Kind == infrav1.Kind && !readableOfYuba(kind, &object) {
 				g.plans[owner.UID] = append(g.plans[owner.UID], kind+" "+object.Name)
 			}
 		}
 	}
+}
+
+// readableOfYuba tells Yuba's readable plans from tofu-controller's. They have the same names, labels and annotations; who
+// wrote one the API knows. Plans that are not readable are never Yuba's.
+func readableOfYuba(kind string, object client.Object) bool {
+	readable := kind == "ConfigMap" || strings.Contains(object.GetName(), ".json")
+	return readable && slices.ContainsFunc(object.GetManagedFields(), func(m metav1.ManagedFieldsEntry) bool { return m.Manager == "yuba" })
 }

@@ -123,6 +123,14 @@ func TestAnAPIOfTofuControllerIsRead(t *testing.T) {
 			Spec: coordinationv1.LeaseSpec{HolderIdentity: ptr.To("1-2")}},
 		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "tfplan-prod-vpc", OwnerReferences: []metav1.OwnerReference{
 			{APIVersion: infrav1.GroupVersion.String(), Kind: "Terraform", Name: "vpc", UID: vpc.UID}}}})
+	// Readable plans of both look the same but for who wrote them.
+	for name, writer := range map[string]client.FieldOwner{"tfplan-prod-vpc": "yuba", "tfplan-dev-vpc": "tofu-controller"} {
+		readable := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name, OwnerReferences: []metav1.OwnerReference{
+			{APIVersion: infrav1.GroupVersion.String(), Kind: "Terraform", Name: "vpc", UID: vpc.UID}}}}
+		if err := apitest.Client(t).Create(t.Context(), readable, writer); err != nil {
+			t.Fatal(err)
+		}
+	}
 	report, err := Prepare(t.Context(), adoptClient(t, nil), ns, now)
 	if err != nil {
 		t.Fatal(err)
@@ -133,7 +141,7 @@ func TestAnAPIOfTofuControllerIsRead(t *testing.T) {
 				"Whether that is still at work nobody can tell from here; Yuba waits, and plans and applies nothing meanwhile. When it is gone, release the lock once Yuba runs:" +
 				" | yuba force-unlock vpc -n " + ns + " --lock-id 1-2",
 			"note plan: Plan plan-main-1 waits. It is shown until Yuba has planned anew, and never applied itself.",
-			"note old plans: Plans of tofu-controller are left as they are, and go with the stack: Secret tfplan-prod-vpc."},
+			"note old plans: Plans of tofu-controller are left as they are, and go with the stack: Secret tfplan-prod-vpc, ConfigMap tfplan-dev-vpc."},
 		"damaged": {"attention state: Secret tfstate-default-damaged holds no state that can be read: it is not compressed with gzip. Nothing runs until it does.",
 			"attention source: ExternalArtifact " + ns + "/missing does not exist. The stack waits for it; it can be deleted without."},
 		"fresh":     {"fine state: There is none yet; the first apply begins it in Secret tfstate-default-fresh."},
