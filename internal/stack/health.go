@@ -23,17 +23,21 @@ import (
 // they found is remembered in this process only, so that everything is looked at once after a start; what the object's
 // condition said before stays until then.
 
-// looks is how many stacks are looked at at the same time.
+// looks is how many stacks of a namespace are looked at at the same time. Who has many stacks that do not answer keeps
+// nobody else waiting.
 const looks = 16
 
 // healthBook holds what health checks found. Its zero value is ready.
 type healthBook struct {
-	once   sync.Once
-	places chan struct{}
-	over   chan run.Stack
+	once sync.Once
+	over chan run.Stack
 
 	mu     sync.Mutex
 	stacks map[run.Stack]*healthEntry
+	// stops end the looks that go on.
+	stops map[run.Stack]context.CancelFunc
+	// places are taken by the looks that go on, by namespace.
+	places map[string]chan struct{}
 }
 
 // healthEntry is the last look at a stack, or the one that goes on.
@@ -50,7 +54,8 @@ type healthEntry struct {
 
 func (b *healthBook) ready() *healthBook {
 	b.once.Do(func() {
-		b.places, b.over, b.stacks = make(chan struct{}, looks), make(chan run.Stack, 1024), map[run.Stack]*healthEntry{}
+		b.over, b.stacks = make(chan run.Stack, 1024), map[run.Stack]*healthEntry{}
+		b.stops, b.places = map[run.Stack]context.CancelFunc{}, map[string]chan struct{}{}
 	})
 	return b
 }
@@ -58,15 +63,22 @@ func (b *healthBook) ready() *healthBook {
 // ended tells which stacks' checks are over.
 func (b *healthBook) ended() <-chan run.Stack { return b.ready().over }
 
-// begin makes a look in a goroutine of its own.
-func (b *healthBook) begin(stack run.Stack, entry *healthEntry, now func() time.Time, look func() error) {
-	b.set(stack, entry)
+// begin makes a look in a goroutine of its own, instead of one that goes on.
+func (b *healthBook) begin(ctx context.Context, stack run.Stack, entry *healthEntry, now func() time.Time, look func(context.Context) error) {
+	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
+	places := b.set(stack, entry, stop)
 	go func() {
-		b.places <- struct{}{}
-		err := look()
-		<-b.places
-		b.conclude(stack, entry, now(), err)
-		b.over <- stack
+		defer stop()
+		select {
+		case places <- struct{}{}:
+		case <-ctx.Done():
+			return
+		}
+		err := look(ctx)
+		<-places
+		if b.conclude(stack, entry, now(), err) {
+			b.over <- stack
+		}
 	}()
 }
 
@@ -81,32 +93,52 @@ func (b *healthBook) last(stack run.Stack) (healthEntry, bool) {
 	return *e, true
 }
 
+// forget ends a look that goes on, too: nobody waits for it.
 func (b *healthBook) forget(stack run.Stack) {
 	b.ready()
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.drop(stack)
+}
+
+func (b *healthBook) drop(stack run.Stack) {
+	if stop := b.stops[stack]; stop != nil {
+		stop()
+	}
+	delete(b.stops, stack)
 	delete(b.stacks, stack)
 }
 
-func (b *healthBook) set(stack run.Stack, e *healthEntry) {
+// set writes an entry down, with what ends its look if one goes on, and returns the places of the stack's namespace.
+func (b *healthBook) set(stack run.Stack, e *healthEntry, stop context.CancelFunc) chan struct{} {
 	b.ready()
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.drop(stack)
 	b.stacks[stack] = e
+	if stop != nil {
+		b.stops[stack] = stop
+	}
+	if b.places[stack.Namespace] == nil {
+		b.places[stack.Namespace] = make(chan struct{}, looks)
+	}
+	return b.places[stack.Namespace]
 }
 
 // conclude writes down what a look found, unless the stack was forgotten meanwhile or another look has begun.
-func (b *healthBook) conclude(stack run.Stack, e *healthEntry, at time.Time, err error) {
+func (b *healthBook) conclude(stack run.Stack, e *healthEntry, at time.Time, err error) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.stacks[stack] != e {
-		return
+		return false
 	}
 	done := &healthEntry{key: e.key, at: at}
 	if err != nil {
 		done.failure = err.Error()
 	}
 	b.stacks[stack] = done
+	delete(b.stops, stack)
+	return true
 }
 
 // ensureHealth says what the last look found and starts another when one is due.
@@ -174,11 +206,11 @@ func (r *Reconciler) look(ctx context.Context, p *pass, entry healthEntry) error
 	}
 	if problem != "" {
 		entry.at, entry.failure = p.now, problem
-		r.health.set(p.stack, &entry)
+		r.health.set(p.stack, &entry, nil)
 		return nil
 	}
 	entry.running = true
-	r.health.begin(p.stack, &entry, r.Now, func() error { return health.Look(context.WithoutCancel(ctx), probes) })
+	r.health.begin(ctx, p.stack, &entry, r.Now, func(ctx context.Context) error { return health.Look(ctx, probes) })
 	return nil
 }
 

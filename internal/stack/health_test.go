@@ -4,7 +4,9 @@
 package stack
 
 import (
+	"context"
 	"errors"
+	"strconv"
 	"testing"
 	"time"
 
@@ -206,15 +208,22 @@ func TestALookIsWrittenDownForTheStackItWasOf(t *testing.T) {
 	a, b := run.Stack{Name: "a"}, run.Stack{Name: "b"}
 	open := make(chan struct{})
 	now := func() time.Time { return finished }
-	book.begin(a, &healthEntry{key: "k", running: true}, now, func() error { <-open; return errors.New("boom") })
-	book.begin(b, &healthEntry{key: "k", running: true}, now, func() error { <-open; return nil })
+	book.begin(t.Context(), a, &healthEntry{key: "k", running: true}, now, func(context.Context) error { <-open; return errors.New("boom") })
+	began, stopped := make(chan struct{}), make(chan struct{})
+	book.begin(t.Context(), b, &healthEntry{key: "k", running: true}, now, func(ctx context.Context) error {
+		close(began)
+		<-ctx.Done()
+		close(stopped)
+		return ctx.Err()
+	})
+	<-began
 	if e, ok := book.last(a); !ok || !e.running {
 		t.Errorf("%+v %v", e, ok)
 	}
 	book.forget(b)
+	<-stopped // nobody waits for it
 	close(open)
-	seen := map[run.Stack]bool{<-book.ended(): true, <-book.ended(): true}
-	if !seen[a] || !seen[b] {
+	if seen := <-book.ended(); seen != a {
 		t.Errorf("told of %v", seen)
 	}
 	if e, _ := book.last(a); e != (healthEntry{key: "k", at: finished, failure: "boom"}) {
@@ -222,5 +231,22 @@ func TestALookIsWrittenDownForTheStackItWasOf(t *testing.T) {
 	}
 	if e, ok := book.last(b); ok {
 		t.Errorf("a stack that is forgotten has %+v", e)
+	}
+}
+
+func TestWhoHasManyStacksThatDoNotAnswerKeepsNobodyElseWaiting(t *testing.T) {
+	var book healthBook
+	now := func() time.Time { return finished }
+	never := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+	for i := range 2 * looks {
+		book.begin(t.Context(), run.Stack{Namespace: "many", Name: strconv.Itoa(i)}, &healthEntry{running: true}, now, never)
+	}
+	other := run.Stack{Namespace: "other", Name: "a"}
+	book.begin(t.Context(), other, &healthEntry{running: true}, now, func(context.Context) error { return nil })
+	if seen := <-book.ended(); seen != other {
+		t.Errorf("told of %v", seen)
+	}
+	for i := range 2 * looks { // those that wait for a place are ended as well
+		book.forget(run.Stack{Namespace: "many", Name: strconv.Itoa(i)})
 	}
 }
