@@ -131,7 +131,11 @@ func (r *redactor) document(value any) any {
 			// A state's values are resources and outputs, whose own values lie deeper.
 			whole := name == "values" && v["sensitive_values"] == nil
 			if holdsValues(name) && !whole {
-				v[name] = r.part(v[name], markOf(v, name))
+				mark := markOf(v, name)
+				if name == "default" { // it may not be the value; where it is, that is marked itself
+					mark = v["sensitive"]
+				}
+				v[name] = r.part(v[name], mark)
 			} else {
 				v[name] = r.document(v[name])
 			}

@@ -107,6 +107,9 @@ func TestWhatIsRedacted(t *testing.T) {
 		"a constant of the program and the message of a check": {
 			`{"configuration":{"root_module":{"resources":[{"expressions":{"p":{"constant_value":"from-a-secret"}}}]}},"checks":[{"instances":[{"problems":[{"message":"bad: from-a-secret"}]}]}]}`,
 			`{"configuration":{"root_module":{"resources":[{"expressions":{"p":{"constant_value":"(sensitive value)"}}}]}},"checks":[{"instances":[{"problems":[{"message":"(sensitive value)"}]}]}]}`},
+		"the default of a sensitive variable, of a module's too": {
+			`{"configuration":{"root_module":{"variables":{"a":{"default":"one","sensitive":true},"b":{"default":"two"}},"module_calls":{"m":{"module":{"variables":{"c":{"default":{"x":"three"},"sensitive":true}}}}}}}}`,
+			`{"configuration":{"root_module":{"variables":{"a":{"default":"(sensitive value)","sensitive":true},"b":{"default":"two"}},"module_calls":{"m":{"module":{"variables":{"c":{"default":"(sensitive value)","sensitive":true}}}}}}}}`},
 		"what the tool says it does is not, also when a secret has that word": {
 			`{"resource_changes":[{"address":"update.from-a-secret","type":"update","change":{"actions":["update"],"after":{"p":"update"},"after_sensitive":{"p":true}}}]}`,
 			`{"resource_changes":[{"address":"update.from-a-secret","type":"update","change":{"actions":["update"],"after":{"p":"(sensitive value)"},"after_sensitive":{"p":true}}}]}`},
