@@ -23,6 +23,9 @@ type Facts struct {
 	Source *Source
 	// OldPlans are tofu-controller's Secrets and ConfigMaps with plans of the stack.
 	OldPlans []string
+	// OutputsOwner says whose the Secret for the stack's outputs is when it is somebody else's, OutputsProblem why that is
+	// not known.
+	OutputsOwner, OutputsProblem string
 	// Sharers are the other stacks whose state is the same, by namespace and name.
 	Sharers []*infrav1.Terraform
 }

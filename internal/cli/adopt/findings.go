@@ -17,7 +17,7 @@ import (
 // Examine says what happens to a stack.
 func Examine(f Facts) StackReport {
 	r := StackReport{Namespace: f.Stack.Namespace, Name: f.Stack.Name, Findings: []Finding{}}
-	rules := []func(Facts) []Finding{aboutState, aboutLock, aboutSource, aboutPlan, aboutMode, aboutDeletion, aboutFields, aboutLeftovers}
+	rules := []func(Facts) []Finding{aboutState, aboutLock, aboutSource, aboutOutputs, aboutPlan, aboutMode, aboutDeletion, aboutFields, aboutLeftovers}
 	if !f.Stack.DeletionTimestamp.IsZero() && !f.Stack.Spec.DestroyResourcesOnDeletion {
 		// Nothing is needed to let it go: no state, no lock, no source.
 		rules = []func(Facts) []Finding{aboutDeletion, aboutLeftovers}
@@ -122,6 +122,19 @@ func told(message string) string {
 		return ""
 	}
 	return " (" + message + ")"
+}
+
+// aboutOutputs: what tofu-controller overwrote Yuba leaves alone, and says so.
+func aboutOutputs(f Facts) []Finding {
+	if f.OutputsOwner == "" && f.OutputsProblem == "" {
+		return nil
+	}
+	name := f.Stack.Spec.WriteOutputsToSecret.Name
+	if f.OutputsProblem != "" {
+		return one(Attention, "outputs", "Secret %s could not be read, so nothing is known of it: %s", name, f.OutputsProblem)
+	}
+	return one(Attention, "outputs", "Secret %s belongs to %s. Yuba does not overwrite it, and the stack is not Ready until that Secret is deleted "+
+		"or spec.writeOutputsToSecret names another one.", name, f.OutputsOwner)
 }
 
 func aboutPlan(f Facts) []Finding {

@@ -97,6 +97,12 @@ func TestWhatHappensToAStack(t *testing.T) {
 			Facts{Stack: stack(func(t *infrav1.Terraform) { t.Status.Plan.Pending, t.Spec.ApprovePlan = "plan-main-1", "plan-main-1" }), State: readable()},
 			[]string{stateFine, "note plan: Plan plan-main-1 waits, and spec.approvePlan names it. It is planned anew and never applied itself, because tofu-controller " +
 				"does not say what is in it. The new plan is to be approved once more."}},
+		"outputs in a Secret of somebody's": {
+			Facts{Stack: stack(func(t *infrav1.Terraform) {
+				t.Spec.WriteOutputsToSecret = &infrav1.WriteOutputsToSecretSpec{Name: "out"}
+			}), State: readable(), OutputsOwner: "nobody"},
+			[]string{stateFine, "attention outputs: Secret out belongs to nobody. Yuba does not overwrite it, and the stack is not Ready until that Secret is deleted " +
+				"or spec.writeOutputsToSecret names another one."}},
 		"a plan of Yuba": {
 			Facts{Stack: stack(func(t *infrav1.Terraform) { t.Status.Plan.Pending, t.Status.Plan.Digest = "plan-main-1", "sha256:1" }), State: readable()},
 			[]string{stateFine, "fine plan: Plan plan-main-1, which Yuba made, goes on waiting."}},

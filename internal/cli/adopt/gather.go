@@ -61,6 +61,7 @@ func Prepare(ctx context.Context, c client.Client, namespace string, now time.Ti
 			return Report{}, err
 		}
 		f := Facts{Now: now, Stack: t, OldPlans: g.plans[t.UID], Source: g.source(ctx, t)}
+		f.OutputsOwner, f.OutputsProblem = g.outputs(ctx, t)
 		if !t.KeepsOwnState() {
 			f.State = g.state(ctx, t)
 			f.Lock, f.LockProblem = g.lock(ctx, t)
@@ -138,6 +139,27 @@ func (g *gatherer) lock(ctx context.Context, t *infrav1.Terraform) (*state.LockI
 		return nil, err.Error()
 	}
 	return holder, ""
+}
+
+// outputs says whose the Secret for a stack's outputs is, unless it is the stack's or not there.
+func (g *gatherer) outputs(ctx context.Context, t *infrav1.Terraform) (owner, problem string) {
+	if t.Spec.WriteOutputsToSecret == nil {
+		return "", ""
+	}
+	secret := &metav1.PartialObjectMetadata{}
+	secret.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
+	switch err := g.client.Get(ctx, client.ObjectKey{Namespace: t.Namespace, Name: t.Spec.WriteOutputsToSecret.Name}, secret); {
+	case apierrors.IsNotFound(err):
+		return "", ""
+	case err != nil:
+		return "", err.Error()
+	case metav1.IsControlledBy(secret, t):
+		return "", ""
+	}
+	if controller := metav1.GetControllerOf(secret); controller != nil {
+		return controller.Kind + " " + controller.Name, ""
+	}
+	return "nobody", ""
 }
 
 // source reads each source once, however many stacks use it.

@@ -111,7 +111,12 @@ func TestAnAPIOfTofuControllerIsRead(t *testing.T) {
 		o.Status.Plan.Pending = "plan-main-1"
 	})
 	makeStack(t, ns, "damaged", "missing", nil)
-	makeStack(t, ns, "fresh", "live", nil)
+	fresh := makeStack(t, ns, "fresh", "live", func(o *infrav1.Terraform) {
+		o.Spec.WriteOutputsToSecret = &infrav1.WriteOutputsToSecretSpec{Name: "fresh-outputs"}
+	})
+	makeStack(t, ns, "other", "live", func(o *infrav1.Terraform) {
+		o.Spec.WriteOutputsToSecret = &infrav1.WriteOutputsToSecretSpec{Name: "fresh-outputs"}
+	})
 	makeStack(t, ns, "elsewhere", "live", func(o *infrav1.Terraform) {
 		o.Spec.BackendConfig = &infrav1.BackendConfigSpec{CustomConfiguration: `backend "s3" {}`}
 	})
@@ -123,6 +128,8 @@ func TestAnAPIOfTofuControllerIsRead(t *testing.T) {
 			Spec: coordinationv1.LeaseSpec{HolderIdentity: ptr.To("1-2")}},
 		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "tfplan-prod-vpc", OwnerReferences: []metav1.OwnerReference{
 			{APIVersion: infrav1.GroupVersion.String(), Kind: "Terraform", Name: "vpc", UID: vpc.UID}}}})
+	create(t, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "fresh-outputs", OwnerReferences: []metav1.OwnerReference{
+		*metav1.NewControllerRef(fresh, infrav1.GroupVersion.WithKind(infrav1.Kind))}}})
 	// Readable plans of both look the same but for who wrote them.
 	for name, writer := range map[string]client.FieldOwner{"tfplan-prod-vpc": "yuba", "tfplan-dev-vpc": "tofu-controller"} {
 		readable := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name, OwnerReferences: []metav1.OwnerReference{
@@ -144,7 +151,10 @@ func TestAnAPIOfTofuControllerIsRead(t *testing.T) {
 			"note old plans: Plans of tofu-controller are left as they are, and go with the stack: Secret tfplan-prod-vpc, ConfigMap tfplan-dev-vpc."},
 		"damaged": {"attention state: Secret tfstate-default-damaged holds no state that can be read: it is not compressed with gzip. Nothing runs until it does.",
 			"attention source: ExternalArtifact " + ns + "/missing does not exist. The stack waits for it; it can be deleted without."},
-		"fresh":     {"fine state: There is none yet; the first apply begins it in Secret tfstate-default-fresh."},
+		"fresh": {"fine state: There is none yet; the first apply begins it in Secret tfstate-default-fresh."},
+		"other": {"fine state: There is none yet; the first apply begins it in Secret tfstate-default-other.",
+			"attention outputs: Secret fresh-outputs belongs to Terraform fresh. Yuba does not overwrite it, and the stack is not Ready until that Secret is deleted " +
+				"or spec.writeOutputsToSecret names another one."},
 		"elsewhere": {"fine state: The backend that the stack names keeps the state, and is used as it is."},
 	}
 	if diff := cmp.Diff(want, findings(t, report)); diff != "" {
@@ -154,7 +164,7 @@ func TestAnAPIOfTofuControllerIsRead(t *testing.T) {
 		"The machine that Yuba runs on must be one, or reach it by a route and the cluster's DNS."}, lines(report.API)); diff != "" {
 		t.Error(diff)
 	}
-	if stacks, api := report.Attention(); stacks != 2 || api {
+	if stacks, api := report.Attention(); stacks != 3 || api {
 		t.Errorf("%d stacks need a hand, the API does: %v", stacks, api)
 	}
 }
