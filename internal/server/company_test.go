@@ -4,6 +4,7 @@
 package server
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"sync"
@@ -37,6 +38,8 @@ func company(t *testing.T, held *coordinationv1.Lease) client.Client {
 			t.Fatal(err)
 		}
 	}
+	// Other tests' controllers work on the same API.
+	t.Cleanup(func() { c.Delete(context.Background(), old.DeepCopy()) }) //nolint:errcheck // goes with the API
 	return c
 }
 
