@@ -116,8 +116,10 @@ func harden() error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("give up gaining privileges: %w", err)
 	}
-	if err := refuseTyping(); err != nil {
-		return err
+	if atTerminal() {
+		if err := refuseTyping(); err != nil {
+			return err
+		}
 	}
 	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}); err != nil {
 		return fmt.Errorf("switch off core dumps: %w", err)

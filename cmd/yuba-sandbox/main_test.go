@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"unsafe"
 
@@ -206,21 +207,60 @@ func TestInheritedFilesAreClosed(t *testing.T) {
 const envType = "YUBA_TEST_TYPE"
 
 func typeHere() {
-	letter := byte('x')
+	var buffer [256]byte // as large as the settings of a terminal, and more
 	for _, request := range []uintptr{unix.TIOCSTI, tiocLinux, 1<<32 | unix.TIOCSTI, unix.TCGETS} {
-		_, _, errno := unix.Syscall(unix.SYS_IOCTL, 0, request, uintptr(unsafe.Pointer(&letter)))
-		fmt.Println(unix.ErrnoName(errno))
+		_, _, errno := unix.Syscall(unix.SYS_IOCTL, 0, request, uintptr(unsafe.Pointer(&buffer)))
+		fmt.Printf("%q\n", unix.ErrnoName(errno))
 	}
 	os.Exit(0)
 }
 
-// The kernel's own answer, without the filter, is that the null device is no terminal.
+// terminal makes a terminal of its own.
+func terminal(t *testing.T) *os.File {
+	t.Helper()
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { master.Close() })
+	if err := unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	number, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slave, err := os.OpenFile(fmt.Sprint("/dev/pts/", number), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { slave.Close() })
+	return slave
+}
+
 func TestNothingIsTypedAtTheTerminal(t *testing.T) {
-	cmd := exec.Command(os.Args[0], append(append([]string{}, system...), "-rx", os.Args[0], "--", os.Args[0])...)
-	cmd.Env = []string{envSelf + "=1", envType + "=1"}
-	got, err := cmd.Output()
-	if want := "EPERM\nEPERM\nEPERM\nENOTTY\n"; err != nil || string(got) != want {
-		t.Errorf("%q %v, want %q", got, err, want)
+	refused := `"EPERM"` + "\n"
+	for name, c := range map[string]struct {
+		own  bool // the session's own terminal, that is not among the standard files
+		want string
+	}{
+		"a standard file":   {false, refused + refused + refused + `""` + "\n"},
+		"the session's own": {true, refused + refused + refused + `"ENOTTY"` + "\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cmd := exec.Command(os.Args[0], append(append([]string{}, system...), "-rx", os.Args[0], "--", os.Args[0])...)
+			cmd.Env = []string{envSelf + "=1", envType + "=1"}
+			if c.own {
+				cmd.ExtraFiles = []*os.File{terminal(t)}
+				cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 3}
+			} else {
+				cmd.Stdin = terminal(t)
+			}
+			got, err := cmd.Output()
+			if err != nil || string(got) != c.want {
+				t.Errorf("%q %v, want %q", got, err, c.want)
+			}
+		})
 	}
 }
 

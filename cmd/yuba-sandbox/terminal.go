@@ -27,6 +27,22 @@ const (
 // ways to call the kernel: with the compat and the x32 numbers a program of the other kinds does the same.
 type machine struct{ audit, ioctl uint32 }
 
+// atTerminal says whether there is a terminal to type at: among the standard files, or the session's own, which a program
+// can open itself. Runs have none, and go without what a filter costs each of their system calls.
+func atTerminal() bool {
+	for fd := range 3 {
+		if _, err := unix.IoctlGetTermios(fd, unix.TCGETS); err == nil {
+			return true
+		}
+	}
+	fd, err := unix.Open("/dev/tty", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return false
+	}
+	unix.Close(fd) //nolint:errcheck // it was only opened
+	return true
+}
+
 // refuseTyping makes the two requests fail with EPERM, for this thread and what it becomes. A kernel without filters
 // refuses nothing.
 func refuseTyping() error {
