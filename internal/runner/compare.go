@@ -103,7 +103,11 @@ func classify(stream *plan.Stream) run.Failure {
 		case staleSummary:
 			return run.FailureStalePlan
 		case lockSummary:
-			return run.FailureLocked
+			// A lock that cannot be taken for another reason, such as a directory that cannot be written, is nobody's.
+			if lockIn(stream) != nil {
+				return run.FailureLocked
+			}
+			configuration = false
 		}
 		// An error of a provider names the resource it is about; one of the language only a place.
 		configuration = configuration && d.File != "" && d.Address == ""

@@ -5,6 +5,7 @@ package stack
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -35,6 +36,12 @@ func (r *Reconciler) ensureInventory(ctx context.Context, p *pass, d decide.Deci
 		return nil
 	}
 	snapshot, err := r.States.Read(ctx, stateKeyOf(obj))
+	var corrupt *state.CorruptError
+	var vanished *state.VanishedError
+	if errors.As(err, &corrupt) || errors.As(err, &vanished) {
+		// The outputs tell of it, and the next run; what was listed before is all that is known.
+		return nil
+	}
 	if err != nil {
 		return err
 	}

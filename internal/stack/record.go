@@ -4,6 +4,7 @@
 package stack
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -62,7 +63,8 @@ func planned(obj *infrav1.Terraform, o outcome) {
 	status.LastPlanAt = &finished
 	status.LastDriftCheckAt = &finished
 	status.LastPlannedRevision = o.rec.Spec.Artifact.Revision
-	status.LastPlannedGeneration = obj.Generation
+	// The object may have been changed since the run was asked for.
+	status.LastPlannedGeneration = cmp.Or(o.rec.Generation, obj.Generation)
 	status.ConfigDigest = o.rec.Config
 	status.ReconciliationFailures = 0
 	if p := o.rec.Result.Plan; p != nil {

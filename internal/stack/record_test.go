@@ -203,6 +203,14 @@ func TestWhatARunMeansForTheStatus(t *testing.T) {
 	}
 }
 
+func TestAChangeDuringARunIsNotPlannedByIt(t *testing.T) {
+	obj := stackObject(func(o *infrav1.Terraform) { o.Generation = 3 })
+	record(obj, ran(run.OperationPlanAndApply, applied, func(rec *run.Record) { rec.Generation = 2 }))
+	if got := obj.Status.LastPlannedGeneration; got != 2 {
+		t.Errorf("generation %d was planned, want 2", got)
+	}
+}
+
 func TestWhatAnApplyLeavesForTheNextOne(t *testing.T) {
 	obj := stackObject(applying, func(t *infrav1.Terraform) { t.Status.Plan.Summary = "+1 ~0 -0" })
 	o := ran(run.OperationApply, applied)
