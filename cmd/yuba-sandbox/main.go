@@ -3,7 +3,7 @@
 
 // Command yuba-sandbox confines a program and becomes it.
 //
-//	yuba-sandbox [-rw PATH]... [-ro PATH]... [-rx PATH]... [-require] -- PROGRAM [ARG]...
+//	yuba-sandbox [-rw PATH]... [-ro PATH]... [-rx PATH]... [-require] [-background] -- PROGRAM [ARG]...
 //	yuba-sandbox -probe
 //
 // The program, and everything it starts, can write below the -rw paths (and execute there, because tofu runs the
@@ -14,7 +14,7 @@
 // but the standard three, and cannot type at a terminal that is among them.
 //
 // A kernel without Landlock confines nothing: then a line on standard error says so and the program runs all the
-// same, unless -require is given. -probe prints what the kernel can do: exit code 0 with Landlock, 3 without.
+// same, unless -require is given. With -background the program gives way to others that want the processor. -probe prints what the kernel can do: exit code 0 with Landlock, 3 without.
 //
 // This is a program of its own, and small, because it starts before every tofu process.
 package main
@@ -51,6 +51,9 @@ func run(args []string) (int, error) {
 	if o.probe {
 		return probe()
 	}
+	if o.background {
+		giveWay()
+	}
 	runtime.LockOSThread() // restrictions are a thread's own until it becomes the program
 	if err := harden(); err != nil {
 		return 1, err
@@ -71,6 +74,7 @@ func run(args []string) (int, error) {
 type options struct {
 	rw, ro, rx     []string
 	require, probe bool
+	background     bool
 	program        []string
 }
 
@@ -85,6 +89,8 @@ func parse(args []string) (options, error) {
 			i = len(args)
 		case "-require":
 			o.require = true
+		case "-background":
+			o.background = true
 		case "-probe":
 			o.probe = true
 		default:

@@ -264,6 +264,26 @@ func TestNothingIsTypedAtTheTerminal(t *testing.T) {
 	}
 }
 
+func TestAProgramInTheBackgroundGivesWay(t *testing.T) {
+	usual, err := exec.Command("/usr/bin/nice").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for before, c := range map[string]struct{ flag, want string }{
+		"0":  {"-background", "5\n"},
+		"9":  {"-background", "9\n"},
+		"+0": {"-require", string(usual)},
+	} {
+		args := append([]string{"-n", before, os.Args[0], c.flag}, append(append([]string{}, system...), "--", "/usr/bin/nice")...)
+		cmd := exec.Command("/usr/bin/nice", args...)
+		cmd.Env = []string{envSelf + "=1"}
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+		if got, err := cmd.Output(); err != nil || string(got) != c.want {
+			t.Errorf("%s from %s: %q %v, want %q", c.flag, before, got, err, c.want)
+		}
+	}
+}
+
 func TestBadUseIsAnError(t *testing.T) {
 	cases := map[string]struct {
 		args []string

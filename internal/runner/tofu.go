@@ -106,7 +106,7 @@ func (j *job) outputFiles(c command) (out, errs *os.File, err error) {
 func (j *job) start(c command, out, errs *os.File) (*process, error) {
 	cmd := &exec.Cmd{
 		Path:        j.opts.Sandbox,
-		Args:        append(append([]string{j.opts.Sandbox}, j.space.sandboxArgs(j)...), append([]string{"--", j.space.tool.path}, c.args...)...),
+		Args:        append(append([]string{j.opts.Sandbox, "-background"}, j.space.sandboxArgs(j)...), append([]string{"--", j.space.tool.path}, c.args...)...),
 		Dir:         j.space.dir,
 		Env:         j.space.env,
 		Stdout:      out,
