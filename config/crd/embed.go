@@ -4,12 +4,30 @@
 // Package crd holds the CustomResourceDefinitions that Yuba's control plane serves, one file for each kind.
 //
 // The files are generated from Go types by "make generate": Yuba's own from the packages below api/, Flux's from the
-// module that the code is compiled against. They are never edited by hand.
+// modules that the code is compiled against. They are never edited by hand.
 package crd
 
-import "embed"
+import (
+	"embed"
+	"io/fs"
+)
 
-// FS holds the definitions as *.yaml files in its root, one document each.
+// FS holds the definitions that every API which Yuba works on must serve, as *.yaml files in its root, one document each.
 //
 //go:embed *.yaml
 var FS embed.FS
+
+// All holds those of FS and, in the directory flux, the kinds of Flux that the embedded control plane serves by itself. On
+// a cluster they are there where Flux is, in Flux's own versions.
+//
+//go:embed *.yaml flux/*.yaml
+var All embed.FS
+
+// Flux holds only the kinds of Flux, as *.yaml files in its root.
+func Flux() fs.FS {
+	sub, err := fs.Sub(All, "flux")
+	if err != nil {
+		panic(err) // the directory is part of the program
+	}
+	return sub
+}

@@ -16,6 +16,9 @@ import (
 	"strings"
 	"time"
 
+	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
+	notificationv1 "github.com/fluxcd/notification-controller/api/v1"
+	notificationv1beta3 "github.com/fluxcd/notification-controller/api/v1beta3"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	"github.com/go-logr/logr"
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -24,6 +27,7 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -67,6 +71,9 @@ type Common struct {
 	WebhookCerts string
 	// AllowCrossNamespace lets stacks name sources of other namespaces, and depend on stacks there.
 	AllowCrossNamespace bool
+	// GitOps has this server do what Flux does on a cluster: fetch sources, apply Kustomizations, take and send
+	// notifications. The embedded home always does.
+	GitOps bool
 	// LogFormat is "text" or "json".
 	LogFormat string
 	Verbose   bool
@@ -86,9 +93,11 @@ type engine struct {
 	content  *content.Handler
 	endpoint *endpoint
 	ended    chan run.Stack
-	tool     tool
-	tools    *runner.Tools
-	started  time.Time
+	// events records what happens to objects, for all controllers.
+	events  events.EventRecorder
+	tool    tool
+	tools   *runner.Tools
+	started time.Time
 }
 
 func newScheme() *runtime.Scheme {
@@ -96,6 +105,9 @@ func newScheme() *runtime.Scheme {
 	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
 	utilruntime.Must(infrav1.AddToScheme(scheme))
 	utilruntime.Must(sourcev1.AddToScheme(scheme))
+	utilruntime.Must(kustomizev1.AddToScheme(scheme))
+	utilruntime.Must(notificationv1.AddToScheme(scheme))
+	utilruntime.Must(notificationv1beta3.AddToScheme(scheme))
 	return scheme
 }
 
@@ -118,6 +130,7 @@ func newEngine(ctx context.Context, opts Common, dir datadir.Dir, config *rest.C
 	if err != nil {
 		return nil, fmt.Errorf("make the controller manager: %w", err)
 	}
+	e.events = e.manager.GetEventRecorder("yuba")
 	direct, err := client.New(config, client.Options{Scheme: e.manager.GetScheme(), Mapper: e.manager.GetRESTMapper()})
 	if err != nil {
 		return nil, fmt.Errorf("make the API's client: %w", err)
@@ -174,7 +187,7 @@ func (e *engine) addControllers(ctx context.Context, direct client.Client) error
 		credential = run.NewToken()
 	}
 	r := &stack.Reconciler{
-		Client: e.manager.GetClient(), Reader: direct, Events: e.manager.GetEventRecorder("yuba"), States: e.states,
+		Client: e.manager.GetClient(), Reader: direct, Events: e.events, States: e.states,
 		Source:              &stack.Sources{Reader: direct, Store: e.blobs, MaxArchive: e.opts.limits().ArchiveBytes, HTTP: &http.Client{Timeout: 10 * time.Minute}},
 		AllowCrossNamespace: e.opts.AllowCrossNamespace, Limits: e.opts.limits(), Now: time.Now, Log: e.opts.Log,
 		Webhooks: &webhook.Client{Certs: e.opts.WebhookCerts},
@@ -204,6 +217,11 @@ func (e *engine) addControllers(ctx context.Context, direct client.Client) error
 	}
 	if err := r.SetupWithManager(ctx, e.manager, e.ended, kinds); err != nil {
 		return fmt.Errorf("set up the stack controller: %w", err)
+	}
+	if e.opts.GitOps {
+		if err := e.addGitOps(ctx, direct); err != nil {
+			return err
+		}
 	}
 	e.content = &content.Handler{Client: direct, Reader: direct, Runs: e.executor, States: e.states, Artifacts: e.blobs,
 		MaxArchive: e.opts.limits().ArchiveBytes, Holder: holder(), Version: e.opts.Version, Log: e.opts.Log, Server: e.info}

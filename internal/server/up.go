@@ -60,7 +60,7 @@ func Up(ctx context.Context, opts UpOptions) error {
 		return err
 	}
 	defer lock.Release() //nolint:errcheck // the end of the process releases, too
-	opts.AllowBreakTheGlass = true
+	opts.AllowBreakTheGlass, opts.GitOps = true, true
 	t, err := findTool(ctx, opts.Tofu, opts.toolDir(dir.Tools()))
 	if err != nil {
 		return err
@@ -136,7 +136,7 @@ func shrink(log *slog.Logger) {
 func (h *home) start(ctx context.Context, dir datadir.Dir, lock *datadir.Lock, t tool) (err error) {
 	h.plane, err = controlplane.Start(ctx, controlplane.Options{
 		DataDir: string(dir), Lock: lock, APIAddress: h.opts.APIAddress, Log: h.opts.Log.With("component", "api"),
-		Version: h.opts.Version, CRDs: crd.FS, Mount: h.mount,
+		Version: h.opts.Version, CRDs: crd.All, Mount: h.mount,
 	})
 	if err != nil {
 		return err

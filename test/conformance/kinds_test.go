@@ -4,7 +4,6 @@
 package conformance
 
 import (
-	"embed"
 	"fmt"
 	"io/fs"
 	"testing"
@@ -17,29 +16,21 @@ import (
 	"github.com/yuba-dev/yuba/config/crd"
 )
 
-// flux holds the definitions of the source kinds that source-controller serves, generated from its types.
-//
-//go:embed crds/*.yaml
-var flux embed.FS
-
 // installFlux gives an API those of Flux's source kinds that it lacks.
-func installFlux(t *testing.T, c client.Client) { installKinds(t, c, flux, "crds") }
+func installFlux(t *testing.T, c client.Client) { installKinds(t, c, crd.Flux()) }
 
 // installYuba gives an API Yuba's own kinds, as `kubectl apply -f config/crd` does.
-func installYuba(t *testing.T, c client.Client) { installKinds(t, c, crd.FS, ".") }
+func installYuba(t *testing.T, c client.Client) { installKinds(t, c, crd.FS) }
 
-// installKinds creates the definitions in a directory that are not there yet, and waits until their kinds are served.
-func installKinds(t *testing.T, c client.Client, files fs.FS, dir string) {
+// installKinds creates the definitions in files that are not there yet, and waits until their kinds are served.
+func installKinds(t *testing.T, c client.Client, files fs.FS) {
 	t.Helper()
-	entries, err := fs.ReadDir(files, dir)
+	entries, err := fs.ReadDir(files, ".")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
-		data, err := fs.ReadFile(files, dir+"/"+e.Name())
-		if dir == "." {
-			data, err = fs.ReadFile(files, e.Name())
-		}
+		data, err := fs.ReadFile(files, e.Name())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -67,7 +67,7 @@ func startLegacy(t *testing.T, ns string) *yuba {
 			t.Error(err)
 		}
 	})
-	if err := kinds.Kinds(ctx, api.RESTConfig(), os.DirFS("../conformance/crds")); err != nil {
+	if err := kinds.Kinds(ctx, api.RESTConfig(), crd.Flux()); err != nil {
 		t.Fatal(err)
 	}
 	y := &yuba{dir: filepath.Dir(api.Kubeconfig())}

@@ -25,6 +25,9 @@ import (
 	"github.com/yuba-dev/yuba/config/crd"
 	"github.com/yuba-dev/yuba/internal/controlplane"
 
+	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
+	notificationv1 "github.com/fluxcd/notification-controller/api/v1"
+	notificationv1beta3 "github.com/fluxcd/notification-controller/api/v1beta3"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -92,7 +95,7 @@ func start() (*controlplane.ControlPlane, error) {
 		DataDir:    dir,
 		APIAddress: "127.0.0.1:0",
 		Version:    "test",
-		CRDs:       crd.FS,
+		CRDs:       crd.All,
 		Log:        slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	}
 	for _, change := range shared.change {
@@ -110,6 +113,9 @@ func Scheme() *runtime.Scheme {
 	utilruntime.Must(apiextensionsv1.AddToScheme(scheme))
 	utilruntime.Must(infrav1.AddToScheme(scheme))
 	utilruntime.Must(sourcev1.AddToScheme(scheme))
+	utilruntime.Must(kustomizev1.AddToScheme(scheme))
+	utilruntime.Must(notificationv1.AddToScheme(scheme))
+	utilruntime.Must(notificationv1beta3.AddToScheme(scheme))
 	return scheme
 }
 
