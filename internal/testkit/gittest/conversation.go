@@ -1,0 +1,58 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gittest
+
+import (
+	"bytes"
+	"sync"
+)
+
+// conversation listens to what a client and git say to each other: a fetch is what ends with a pack, and a clone is a fetch
+// by a client that never said that it has something.
+type conversation struct {
+	server     *Server
+	repository string
+
+	mu     sync.Mutex
+	tail   []byte
+	has    bool
+	packed bool
+}
+
+// said hears the client.
+func (c *conversation) said(p []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.has = c.has || bytes.Contains(p, []byte("have "))
+}
+
+// answered hears git, piece by piece.
+func (c *conversation) answered(p []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.packed {
+		return
+	}
+	begin := []byte("PACK\x00\x00\x00\x02")
+	c.tail = append(c.tail, p...)
+	if !bytes.Contains(c.tail, begin) {
+		c.tail = bytes.Clone(c.tail[max(0, len(c.tail)-len(begin)+1):])
+		return
+	}
+	c.packed, c.tail = true, nil
+	c.server.count(c.repository, func(counts *Counts) {
+		counts.Fetches++
+		if !c.has {
+			counts.Clones++
+		}
+	})
+}
+
+// listener is a writer that only hears.
+type listener func(p []byte)
+
+func (l listener) Write(p []byte) (int, error) {
+	l(p)
+	return len(p), nil
+}
