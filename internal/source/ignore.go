@@ -18,9 +18,9 @@ import (
 // maxIgnoreFile bounds what is read of one ignore file.
 const maxIgnoreFile = 1 << 20
 
-// neverPacked reports what is left out of every archive, whatever the ignore
+// NeverPacked reports what is left out of every archive, whatever the ignore
 // files say: it belongs to git or to tofu, and states hold secrets.
-func neverPacked(name string) bool {
+func NeverPacked(name string) bool {
 	base := path.Base(name)
 	switch {
 	case base == ".git", base == ".terraform", base == "crash.log":
@@ -41,6 +41,8 @@ type lister struct {
 	terraform []gitignore.Pattern
 	names     []string
 	ignored   int
+	// leftOut names links that lead out of the tree, the first few.
+	leftOut []string
 }
 
 // list returns the names of files and links, unsorted.
@@ -73,7 +75,7 @@ func (l *lister) dir(name string, git []gitignore.Pattern) error {
 	}
 	for _, entry := range entries {
 		child := path.Join(name, entry.Name())
-		if neverPacked(child) {
+		if NeverPacked(child) {
 			l.ignored++
 			continue
 		}
@@ -94,6 +96,23 @@ func (l *lister) dir(name string, git []gitignore.Pattern) error {
 
 // patterns reads an ignore file; there need not be one.
 func (l *lister) patterns(name string, domain []string) ([]gitignore.Pattern, error) {
+	content, err := l.ignoreFile(name)
+	if err != nil {
+		return nil, err
+	}
+	var patterns []gitignore.Pattern
+	for line := range bytes.Lines(content) {
+		text := strings.TrimRight(string(line), "\r\n")
+		if strings.TrimSpace(text) == "" || strings.HasPrefix(text, "#") {
+			continue
+		}
+		patterns = append(patterns, gitignore.ParsePattern(text, domain))
+	}
+	return patterns, nil
+}
+
+// ignoreFile reads an ignore file; nil when there is none, or something else than a file.
+func (l *lister) ignoreFile(name string) ([]byte, error) {
 	info, err := l.root.Lstat(filepath.FromSlash(name))
 	if err != nil || !info.Mode().IsRegular() {
 		return nil, nil
@@ -105,13 +124,5 @@ func (l *lister) patterns(name string, domain []string) ([]gitignore.Pattern, er
 	if err != nil {
 		return nil, fmt.Errorf("read ignore file: %w", err)
 	}
-	var patterns []gitignore.Pattern
-	for line := range bytes.Lines(content) {
-		text := strings.TrimRight(string(line), "\r\n")
-		if strings.TrimSpace(text) == "" || strings.HasPrefix(text, "#") {
-			continue
-		}
-		patterns = append(patterns, gitignore.ParsePattern(text, domain))
-	}
-	return patterns, nil
+	return content, nil
 }

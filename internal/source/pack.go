@@ -28,12 +28,19 @@ const DefaultMaxPacked = 1 << 30
 type PackOptions struct {
 	// MaxPacked is the largest archive in bytes; 0 means DefaultMaxPacked.
 	MaxPacked int64
+	// MaxUnpacked bounds the bytes of all files together and MaxEntries their number; 0 means no bound but the archive's.
+	MaxUnpacked int64
+	MaxEntries  int
+	// Upstream is set for a tree that came from an upstream.
+	Upstream *UpstreamRules
 }
 
 // Stats tell what went into an archive.
 type Stats struct {
-	Files    int   // files and links
-	Ignored  int   // files and directories left out
+	Files   int // files and links
+	Ignored int // files and directories left out
+	// LeftOut names links that were left out because they lead out of the tree, the first few.
+	LeftOut  []string
 	Unpacked int64 // bytes of all files
 	Packed   int64 // bytes of the archive
 }
@@ -47,7 +54,15 @@ func Pack(ctx context.Context, dir string, w io.Writer, opts PackOptions) (strin
 	}
 	defer root.Close()
 	l := &lister{root: root}
-	if err := l.list(); err != nil {
+	if opts.Upstream != nil {
+		err = l.listUpstream(opts.Upstream)
+	} else {
+		err = l.list()
+	}
+	if err == nil && opts.MaxEntries > 0 && len(l.names) > opts.MaxEntries {
+		err = &LimitError{"the number of entries", int64(opts.MaxEntries)}
+	}
+	if err != nil {
 		return "", Stats{}, fmt.Errorf("pack %s: %w", dir, err)
 	}
 	sort.Strings(l.names)
@@ -61,7 +76,7 @@ func Pack(ctx context.Context, dir string, w io.Writer, opts PackOptions) (strin
 	if err != nil {
 		return "", Stats{}, fmt.Errorf("pack %s: %w", dir, err)
 	}
-	p.stats.Ignored = l.ignored
+	p.stats.Ignored, p.stats.LeftOut = l.ignored, l.leftOut
 	return digest, p.stats, nil
 }
 
@@ -96,7 +111,7 @@ func checkInline(name string, files map[string]string) error {
 		return err
 	case clean != name:
 		return &EntryError{name, fmt.Sprintf("write the name as %q", clean)}
-	case neverPacked(name):
+	case NeverPacked(name):
 		return &EntryError{name, "the name belongs to git or to tofu"}
 	}
 	for parent := path.Dir(name); parent != "."; parent = path.Dir(parent) {
@@ -114,13 +129,15 @@ type packer struct {
 	gz    *gzip.Writer
 	tar   *tar.Writer
 	stats Stats
+	// unpacked bounds the bytes of all files.
+	unpacked int64
 }
 
 func newPacker(w io.Writer, opts PackOptions) *packer {
 	if opts.MaxPacked == 0 {
 		opts.MaxPacked = DefaultMaxPacked
 	}
-	p := &packer{out: &limitedHash{w: w, hash: sha256.New(), limit: opts.MaxPacked}}
+	p := &packer{out: &limitedHash{w: w, hash: sha256.New(), limit: opts.MaxPacked}, unpacked: opts.MaxUnpacked}
 	p.gz = gzip.NewWriter(p.out)
 	p.tar = tar.NewWriter(p.gz)
 	return p
@@ -157,6 +174,9 @@ func (p *packer) addFrom(root *os.Root, name string) error {
 }
 
 func (p *packer) file(name string, mode, size int64, content io.Reader) error {
+	if p.unpacked > 0 && p.stats.Unpacked+size > p.unpacked {
+		return &LimitError{"the size of all files in bytes", p.unpacked}
+	}
 	header := &tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: mode, Size: size, ModTime: time.Unix(0, 0)}
 	if err := p.tar.WriteHeader(header); err != nil {
 		return fmt.Errorf("add %s: %w", name, err)
