@@ -14,6 +14,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 )
 
 const digestPrefix = "sha256:"
@@ -25,7 +26,7 @@ func ArtifactKey(digest string) (string, error) {
 	if !ok || err != nil || len(decoded) != sha256.Size || sum != strings.ToLower(sum) {
 		return "", fmt.Errorf("artifact digest %q is not \"sha256:\" and 64 hex digits", digest)
 	}
-	return "artifacts/sha256/" + sum, nil
+	return artifactPrefix + sum, nil
 }
 
 // PutArtifact stores what r yields, at most limit bytes, and returns its digest and size. Storing content that is
@@ -48,7 +49,8 @@ func (s *Store) PutArtifact(ctx context.Context, r io.Reader, limit int64) (dige
 		return "", 0, fmt.Errorf("store an artifact: %w", &TooLargeError{Key: "artifact", Limit: limit})
 	}
 	digest = counted.digest()
-	if s.verifyArtifact(ctx, digest) == nil {
+	s.uses.use(digest, time.Now())
+	if s.VerifyArtifact(ctx, digest) == nil {
 		return digest, counted.size, nil
 	}
 	key, err := ArtifactKey(digest)
@@ -75,6 +77,7 @@ func (s *Store) OpenArtifact(ctx context.Context, digest string) (io.ReadCloser,
 	if err != nil {
 		return nil, err
 	}
+	s.uses.use(digest, time.Now())
 	content, err := s.Open(ctx, key)
 	if err != nil {
 		return nil, err
@@ -82,7 +85,8 @@ func (s *Store) OpenArtifact(ctx context.Context, digest string) (io.ReadCloser,
 	return &verified{measured: measured{Reader: content, sum: sha256.New()}, want: digest, Closer: content}, nil
 }
 
-func (s *Store) verifyArtifact(ctx context.Context, digest string) error {
+// VerifyArtifact reads the artifact with a digest to its end: nil when it is what the digest promises.
+func (s *Store) VerifyArtifact(ctx context.Context, digest string) error {
 	r, err := s.OpenArtifact(ctx, digest)
 	if err != nil {
 		return err
@@ -128,5 +132,6 @@ func (s *Store) HasArtifact(ctx context.Context, digest string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	s.uses.use(digest, time.Now())
 	return s.Exists(ctx, key)
 }

@@ -62,13 +62,13 @@ func TestAnExchangedArtifactIsAnErrorAtItsEndAndIsRepaired(t *testing.T) {
 		}
 		put(t, store, key, "wrong")
 		var damaged *DigestError
-		if err := store.verifyArtifact(t.Context(), digest); !errors.As(err, &damaged) || damaged.Want != digest {
+		if err := store.VerifyArtifact(t.Context(), digest); !errors.As(err, &damaged) || damaged.Want != digest {
 			t.Errorf("reading it gave %v", err)
 		}
 		if _, _, err := store.PutArtifact(t.Context(), strings.NewReader("right"), 100); err != nil {
 			t.Fatal(err)
 		}
-		if err := store.verifyArtifact(t.Context(), digest); err != nil {
+		if err := store.VerifyArtifact(t.Context(), digest); err != nil {
 			t.Errorf("after storing it again: %v", err)
 		}
 	})

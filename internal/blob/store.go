@@ -25,6 +25,7 @@ const recipientKey = ".recipient"
 type Store struct {
 	bucket   bucket
 	identity *age.X25519Identity
+	uses     uses
 }
 
 // Info describes a blob.
