@@ -72,20 +72,20 @@ func (e *Executor) Begin(ctx context.Context, rec run.Record) (run.Record, error
 	case rec.Spec.Operation == run.OperationShell:
 		go e.watchShell(en)
 	default:
-		e.queue(en)
+		e.release(en)
 	}
 	return kept, nil
 }
 
-// queue lets a runner have a held run.
-func (e *Executor) queue(en *entry) {
+// release lets a runner have a held run.
+func (e *Executor) release(en *entry) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.byStack[en.stack] != en {
 		return
 	}
 	en.held, en.started, en.runner = false, false, ""
-	e.waiting = append(e.waiting, en)
+	e.wait(en)
 	e.announce()
 }
 

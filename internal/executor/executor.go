@@ -11,11 +11,11 @@ import (
 	"io"
 	"iter"
 	"log/slog"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/yuba-dev/yuba/internal/blob"
+	"github.com/yuba-dev/yuba/internal/queue"
 	"github.com/yuba-dev/yuba/internal/run"
 	"github.com/yuba-dev/yuba/internal/state"
 )
@@ -63,6 +63,8 @@ type Options struct {
 	Review func(ctx context.Context, rec run.Record, plan *run.PlanResult) (Permission, error)
 	// Ended is told that a run of the stack ended, or that what it waits for is another now. It must not block.
 	Ended func(run.Stack)
+	// NamespaceLimit says how many runs of a namespace may be with runners at a time, 0 for any number; nil sets none.
+	NamespaceLimit func(namespace string) int
 	// Credential is the runners' own bearer token.
 	Credential string
 	// Holder names this server in locks, such as "yuba@host".
@@ -76,10 +78,12 @@ type Executor struct {
 	opts Options
 	log  *slog.Logger
 
-	mu       sync.Mutex
-	hand     map[string]*entry
-	byStack  map[run.Stack]*entry
-	waiting  []*entry    // in order of arrival
+	mu      sync.Mutex
+	hand    map[string]*entry
+	byStack map[run.Stack]*entry
+	queue   *queue.Queue
+	// costs are how long the stacks' runs took lately.
+	costs    map[run.Stack]time.Duration
 	remove   []run.Stack // gone, and no runner said yet that it heard
 	changed  chan struct{}
 	draining bool
@@ -104,7 +108,9 @@ type entry struct {
 	stack run.Stack
 	token string
 	// spec is the record's, which never changes.
-	spec *run.Spec
+	spec  *run.Spec
+	class queue.Class
+	since time.Time
 
 	// Guarded by Executor.mu: the runner it was given to, whether that has fetched it, whether it should stop, and
 	// whether it is past being stopped.
@@ -137,7 +143,7 @@ func New(opts Options) (*Executor, error) {
 		return nil, err
 	}
 	return &Executor{opts: opts, log: opts.Log, hand: map[string]*entry{}, byStack: map[run.Stack]*entry{},
-		changed: make(chan struct{}), told: make(chan struct{}), done: map[run.Stack]run.Record{}, unstored: map[run.Stack]*unstoredPass{},
+		queue: queue.New(0, opts.NamespaceLimit), costs: map[run.Stack]time.Duration{}, changed: make(chan struct{}), told: make(chan struct{}), done: map[run.Stack]run.Record{}, unstored: map[run.Stack]*unstoredPass{},
 		passes: quietPasses{ended: map[run.Stack]run.Record{}, last: map[run.Stack]quietPass{}}}, nil
 }
 
@@ -194,7 +200,8 @@ func (e *Executor) Resume(ctx context.Context, stack run.Stack, id string) (run.
 
 func (e *Executor) take(rec run.Record, resumed bool) error {
 	en := &entry{id: rec.Spec.ID, stack: rec.Spec.Stack, token: rec.Token, spec: &rec.Spec, rec: rec, runner: rec.Runner,
-		started: rec.Started != nil, permitted: rec.Permitted, resumed: resumed, held: held(rec, resumed)}
+		started: rec.Started != nil, permitted: rec.Permitted, resumed: resumed, held: held(rec, resumed),
+		class: classOf(rec), since: rec.Created}
 	live, err := openLiveLog(e.opts.LiveDir, rec.Spec.ID, rec.Spec.Limits.LogBytes)
 	if err != nil {
 		return err
@@ -210,8 +217,13 @@ func (e *Executor) take(rec run.Record, resumed bool) error {
 		return &BusyError{Stack: en.stack, RunID: busy.id}
 	}
 	e.hand[en.id], e.byStack[en.stack] = en, en
-	if !en.started && !en.held {
-		e.waiting = append(e.waiting, en)
+	switch {
+	case en.held:
+	case en.started:
+		e.isRunning(en)
+	default:
+		en.runner = ""
+		e.wait(en)
 	}
 	if e.waitsFor(en) != "" {
 		e.tell(en.stack)
@@ -277,7 +289,7 @@ func (e *Executor) Cancel(ctx context.Context, id string) error {
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		en.canceled = false
-		e.waiting = append(e.waiting, en)
+		e.wait(en)
 		e.announce()
 	}
 	return err
@@ -285,12 +297,7 @@ func (e *Executor) Cancel(ctx context.Context, id string) error {
 
 // stopWaiting takes a run out of the queue and tells whether it was there. The executor's lock is held.
 func (e *Executor) stopWaiting(en *entry) bool {
-	at := slices.Index(e.waiting, en)
-	if at < 0 {
-		return false
-	}
-	e.waiting = slices.Delete(e.waiting, at, at+1)
-	return true
+	return e.queue.Remove(en.id)
 }
 
 // Drain makes runners finish what they have and take nothing more. The channel is closed when one was told.
@@ -314,7 +321,7 @@ func (e *Executor) Expect(build string) {
 func (e *Executor) Busy() (inHand, waiting int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return len(e.hand), len(e.waiting)
+	return len(e.hand), e.queue.Len()
 }
 
 // NotFoundError says that there is no record of a run.

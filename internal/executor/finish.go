@@ -100,6 +100,9 @@ func (e *Executor) drop(en *entry) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	delete(e.hand, en.id)
+	e.queue.Remove(en.id)
+	e.queue.Done(en.id)
+	e.learn(en.rec)
 	if e.byStack[en.stack] == en {
 		delete(e.byStack, en.stack)
 	}

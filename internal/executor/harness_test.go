@@ -129,6 +129,8 @@ type home struct {
 	// shells is where people's processes hold their locks, patience how long one may take to come.
 	shells   string
 	patience time.Duration
+	// limit is how many runs of a namespace may be with runners.
+	limit int
 	// ended gets what the listener was told.
 	ended chan run.Stack
 	// permit answers for the stack controller.
@@ -179,9 +181,10 @@ func (h *home) start() {
 		Permit: func(_ context.Context, rec run.Record, _ *run.PlanResult) (executor.Permission, error) {
 			return h.permit(rec)
 		},
-		Review:     review,
-		Ended:      func(s run.Stack) { h.ended <- s },
-		Credential: credential, Holder: "yuba@test", Version: "test", Log: slog.New(slog.DiscardHandler),
+		Review:         review,
+		NamespaceLimit: func(string) int { return h.limit },
+		Ended:          func(s run.Stack) { h.ended <- s },
+		Credential:     credential, Holder: "yuba@test", Version: "test", Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		h.t.Fatal(err)

@@ -24,8 +24,10 @@ func (e *Executor) noteLeaving(req run.PollRequest) {
 		return
 	}
 	e.leaving = leaving
-	for _, en := range e.waiting {
-		e.tell(en.stack)
+	for _, en := range e.hand {
+		if e.waits(en) {
+			e.tell(en.stack)
+		}
 	}
 }
 
@@ -41,7 +43,7 @@ const namedStacks = 3
 // waitsFor says in words why a run has no runner although there is one, "" when it has one or there is none. The
 // executor's lock is held.
 func (e *Executor) waitsFor(en *entry) string {
-	if len(e.leaving) == 0 || !slices.Contains(e.waiting, en) {
+	if len(e.leaving) == 0 || !e.waits(en) {
 		return ""
 	}
 	var names []string

@@ -50,14 +50,17 @@ func (e *Executor) answer(req run.PollRequest) run.PollResponse {
 	if resp.Drain {
 		return resp
 	}
-	for n := req.Capacity; n > 0 && len(e.waiting) > 0; n-- {
-		en := e.waiting[0]
+	for range req.Capacity {
+		en := e.next()
+		if en == nil {
+			break
+		}
 		// What a runner that is gone wrote of it would be mixed up with the new log.
 		if err := en.log.reset(); err != nil {
 			e.log.Error("handing out a run", "stack", en.stack.String(), "run", en.id, "error", err)
+			e.wait(en)
 			break
 		}
-		e.waiting = e.waiting[1:]
 		en.runner = req.Runner
 		resp.Runs = append(resp.Runs, run.Assignment{ID: en.id, Token: en.token, Spec: en.spec})
 	}
@@ -106,12 +109,12 @@ func (e *Executor) settle(ctx context.Context, req run.PollRequest) {
 		case slices.Contains(req.Active, en.id):
 			en.runner = req.Runner
 			// It may be queued for a server that started anew while the runner had it already.
-			e.stopWaiting(en)
+			e.isRunning(en)
 		case en.started:
 			gone = append(gone, en)
 		case en.runner != "":
 			en.runner = ""
-			e.waiting = append(e.waiting, en)
+			e.wait(en)
 		}
 	}
 	e.mu.Unlock()

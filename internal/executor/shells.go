@@ -51,7 +51,7 @@ func (e *Executor) watchShell(en *entry) {
 		return
 	}
 	e.log.Warn("a person's shell is gone; the runner takes over what it left", "stack", en.stack.String(), "run", en.id)
-	e.queue(en)
+	e.release(en)
 }
 
 // awaitShell waits until a person's process has fetched the run, for a while. One that was taken up from an earlier

@@ -44,11 +44,25 @@ type Record struct {
 	Trigger string `json:"trigger,omitempty"`
 	// By is the person who asked for the run, empty when the stack itself did.
 	By string `json:"by,omitempty"`
+	// Urgency says who waits for the run; empty counts as UrgencyChange.
+	Urgency Urgency `json:"urgency,omitempty"`
 	// Passes counts the quiet passes in a row that found nothing, this one included.
 	Passes int `json:"passes,omitempty"`
 	// Waits says in words what a run in hand waits for, when that is more than its turn. It is not on record.
 	Waits string `json:"-"`
 }
+
+// Urgency says who waits for a run: it is what the queue orders by first.
+type Urgency string
+
+const (
+	// UrgencyAwaited is for what a person asked for or approved, and for the end of an object that is to go.
+	UrgencyAwaited Urgency = "awaited"
+	// UrgencyChange is for what an input changed.
+	UrgencyChange Urgency = "change"
+	// UrgencyDrift is for a look whether the world is as it was left.
+	UrgencyDrift Urgency = "drift"
+)
 
 // WaitsForRunner and the names of stacks are what a run says that waits for a runner of an earlier server to leave.
 const WaitsForRunner = "Waiting for the runner of an earlier server to finish "

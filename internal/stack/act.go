@@ -204,6 +204,7 @@ func (r *Reconciler) newRecord(ctx context.Context, p *pass, d decide.Decision) 
 	// A look on the interval leaves no trace unless it finds something.
 	rec.Quiet = d.Reason == decide.ReasonDriftDue
 	rec.Announced = !rec.Quiet
+	rec.Urgency = urgencyOf(d)
 	s.Upgrade = s.Upgrade && rec.Announced
 	askFor(s, p.obj, rec.Announced)
 	// What was planned is applied without a second look at the lock.
@@ -213,6 +214,19 @@ func (r *Reconciler) newRecord(ctx context.Context, p *pass, d decide.Decision) 
 	lockFile, err := r.Runs.LockFile(ctx, p.stack)
 	s.LockFile = lockFile
 	return rec, err
+}
+
+// urgencyOf says who waits for the run that a decision asks for.
+func urgencyOf(d decide.Decision) run.Urgency {
+	switch {
+	case d.Purpose == decide.PurposeDelete:
+		return run.UrgencyAwaited
+	case d.Reason == decide.ReasonDriftDue:
+		return run.UrgencyDrift
+	case d.Reason == decide.ReasonRequested, d.Reason == decide.ReasonApproved, d.Reason == decide.ReasonForceUnlock:
+		return run.UrgencyAwaited
+	}
+	return run.UrgencyChange
 }
 
 func (r *Reconciler) spec(p *pass) run.Spec {

@@ -79,7 +79,7 @@ func (r *Reconciler) Operate(ctx context.Context, name types.NamespacedName, req
 
 // describeByHand checks that the request can be met now and says what the run is to do.
 func (r *Reconciler) describeByHand(ctx context.Context, p *pass, req run.Request) (*run.Record, error) {
-	rec := &run.Record{Created: p.now.UTC(), Token: run.NewToken(), Generation: p.obj.Generation, Announced: true, By: req.By,
+	rec := &run.Record{Created: p.now.UTC(), Token: run.NewToken(), Generation: p.obj.Generation, Announced: true, By: req.By, Urgency: run.UrgencyAwaited,
 		Trigger: "asked for by " + orUnknown(req.By),
 		State: run.StateRef{Namespace: p.obj.Namespace, Workspace: p.obj.WorkspaceName(), Suffix: p.obj.StateSuffix(),
 			Labels: stateLabels(p.obj), Stack: p.obj.Name, Existing: p.obj.Status.LastAppliedRevision != ""}}

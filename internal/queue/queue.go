@@ -1,0 +1,279 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package queue
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// Class says who waits for a run.
+type Class int
+
+const (
+	// Urgent runs are waited for: a person asked, or an object is to go.
+	Urgent Class = iota
+	// Changed runs carry on what an input changed.
+	Changed
+	// Drift runs look whether the world is as it was left.
+	Drift
+
+	classes = int(Drift) + 1
+)
+
+func (c Class) String() string {
+	switch c {
+	case Urgent:
+		return "urgent"
+	case Changed:
+		return "changed"
+	}
+	return "drift"
+}
+
+// Item is a run that waits.
+type Item struct {
+	ID    string
+	Group string
+	Class Class
+	// Since is when it began to wait.
+	Since time.Time
+	// Cost is how long it is expected to take; it is what the group's share is charged with. Zero counts as a second.
+	Cost time.Duration
+}
+
+// DefaultAging is how long an item waits until it counts as the next higher class.
+const DefaultAging = 10 * time.Minute
+
+// Queue holds the runs that wait and counts those that run. The zero value is not ready; use New.
+type Queue struct {
+	aging  time.Duration
+	limit  func(group string) int
+	groups map[string]*group
+	// where finds an item's group.
+	where map[string]*group
+	// now is the share that groups which come back begin with: the least that any had when it was last served.
+	now     time.Duration
+	waiting int
+}
+
+// group is one namespace's part.
+type group struct {
+	name string
+	// used is how much of the runners' time it has had, in the time of the queue.
+	used    time.Duration
+	items   [classes][]Item
+	running map[string]struct{}
+}
+
+// New returns an empty queue. Items count as a class higher each time they have waited for aging, 0 means DefaultAging.
+// limit says how many runs of a group may run at a time, 0 for any number; nil sets none.
+func New(aging time.Duration, limit func(group string) int) *Queue {
+	if aging == 0 {
+		aging = DefaultAging
+	}
+	if limit == nil {
+		limit = func(string) int { return 0 }
+	}
+	return &Queue{aging: aging, limit: limit, groups: map[string]*group{}, where: map[string]*group{}}
+}
+
+// Len is how many items wait.
+func (q *Queue) Len() int { return q.waiting }
+
+// Add puts an item in its place. One that waits already stays as it is; one that runs is taken to wait again.
+func (q *Queue) Add(it Item) {
+	g := q.where[it.ID]
+	if g != nil {
+		if _, runs := g.running[it.ID]; !runs {
+			return
+		}
+		q.Done(it.ID)
+	}
+	if g = q.groups[it.Group]; g == nil {
+		g = &group{name: it.Group, running: map[string]struct{}{}}
+		q.groups[it.Group] = g
+	}
+	if g.idle() {
+		g.used = max(g.used, q.now)
+	}
+	line := g.items[it.Class]
+	at, _ := slices.BinarySearchFunc(line, it, older)
+	g.items[it.Class] = slices.Insert(line, at, it)
+	q.where[it.ID] = g
+	q.waiting++
+}
+
+func older(a, b Item) int {
+	return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.ID, b.ID))
+}
+
+func (g *group) idle() bool {
+	return len(g.running) == 0 && len(g.items[Urgent])+len(g.items[Changed])+len(g.items[Drift]) == 0
+}
+
+// Remove takes an item out that waits, and tells whether there was one.
+func (q *Queue) Remove(id string) bool {
+	g := q.where[id]
+	if g == nil {
+		return false
+	}
+	for class := range g.items {
+		at := slices.IndexFunc(g.items[class], func(it Item) bool { return it.ID == id })
+		if at < 0 {
+			continue
+		}
+		g.items[class] = slices.Delete(g.items[class], at, at+1)
+		q.forget(g, id)
+		q.waiting--
+		return true
+	}
+	return false
+}
+
+// Running counts an item that nobody took from this queue, such as one that a runner had before it.
+func (q *Queue) Running(id, groupName string) {
+	q.Remove(id)
+	g := q.groups[groupName]
+	if g == nil {
+		g = &group{name: groupName, used: q.now, running: map[string]struct{}{}}
+		q.groups[groupName] = g
+	}
+	g.running[id] = struct{}{}
+	q.where[id] = g
+}
+
+// Done says that an item which ran does so no longer. It does nothing for any other.
+func (q *Queue) Done(id string) {
+	g := q.where[id]
+	if g == nil {
+		return
+	}
+	if _, runs := g.running[id]; !runs {
+		return
+	}
+	delete(g.running, id)
+	q.forget(g, id)
+}
+
+// forget drops an item, and its group when nothing of it is left. A group that used more than its share is remembered
+// until the others have caught up, or it could begin anew with every run.
+func (q *Queue) forget(g *group, id string) {
+	delete(q.where, id)
+	if g.idle() && g.used <= q.now {
+		delete(q.groups, g.name)
+	}
+}
+
+// Next takes out the item to begin next, and counts it as running; false when none may begin.
+func (q *Queue) Next(now time.Time) (Item, bool) {
+	g, class, _ := q.pick(now)
+	if g == nil {
+		return Item{}, false
+	}
+	it := g.items[class][0]
+	g.items[class] = g.items[class][1:]
+	q.waiting--
+	g.running[it.ID] = struct{}{}
+	q.now = max(q.now, g.used)
+	g.used += cmp.Or(it.Cost, time.Second)
+	q.sweep()
+	return it, true
+}
+
+// sweep drops groups that have nothing left and owe nothing.
+func (q *Queue) sweep() {
+	for name, g := range q.groups {
+		if g.idle() && g.used <= q.now {
+			delete(q.groups, name)
+		}
+	}
+}
+
+// pick finds the group to serve and which of its lines.
+func (q *Queue) pick(now time.Time) (best *group, class Class, counts Class) {
+	for _, g := range q.groups {
+		c, as, ok := g.head(now, q.aging)
+		if !ok || q.full(g) {
+			continue
+		}
+		if best == nil || cmp.Or(cmp.Compare(as, counts), cmp.Compare(g.used, best.used),
+			older(g.items[c][0], best.items[class][0])) < 0 {
+			best, class, counts = g, c, as
+		}
+	}
+	return best, class, counts
+}
+
+func (q *Queue) full(g *group) bool {
+	limit := q.limit(g.name)
+	return limit > 0 && len(g.running) >= limit
+}
+
+// head is the line whose first item comes next in the group, and the class that it counts as.
+func (g *group) head(now time.Time, aging time.Duration) (class, counts Class, ok bool) {
+	for c, line := range g.items {
+		if len(line) == 0 {
+			continue
+		}
+		as := aged(line[0], now, aging)
+		if !ok || as < counts || as == counts && older(line[0], g.items[class][0]) < 0 {
+			class, counts, ok = Class(c), as, true
+		}
+	}
+	return class, counts, ok
+}
+
+func aged(it Item, now time.Time, aging time.Duration) Class {
+	steps := int(now.Sub(it.Since) / aging)
+	return Class(max(0, int(it.Class)-max(0, steps)))
+}
+
+// Place is an item that waits and what it waits for.
+type Place struct {
+	Item
+	// Full is true while its group has as many running as it may.
+	Full bool
+}
+
+// Places lists what waits in the order in which it would begin if nothing else came; what its group's limit holds up
+// comes last.
+func (q *Queue) Places(now time.Time) []Place {
+	c := q.clone()
+	places := make([]Place, 0, c.waiting)
+	for _, full := range []bool{false, true} {
+		for {
+			it, ok := c.Next(now)
+			if !ok {
+				break
+			}
+			// Whoever waits for a runner only is not held up by what stands before it in its own group.
+			c.Done(it.ID)
+			places = append(places, Place{Item: it, Full: full})
+		}
+		c.limit = func(string) int { return 0 }
+	}
+	return places
+}
+
+func (q *Queue) clone() *Queue {
+	c := New(q.aging, q.limit)
+	c.now, c.waiting = q.now, q.waiting
+	for name, g := range q.groups {
+		copied := &group{name: name, used: g.used, running: map[string]struct{}{}}
+		for id := range g.running {
+			copied.running[id] = struct{}{}
+			c.where[id] = copied
+		}
+		for class, line := range g.items {
+			copied.items[class] = slices.Clone(line)
+			for _, it := range line {
+				c.where[it.ID] = copied
+			}
+		}
+		c.groups[name] = copied
+	}
+	return c
+}
