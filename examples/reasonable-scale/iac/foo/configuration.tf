@@ -1,0 +1,43 @@
+# Everything that differs between environments is in this file, and it is baked into the artifact: the code asks where it
+# is and finds out who it is. What is more particular wins.
+variable "clientId" {
+  type = string
+}
+
+variable "environment" {
+  type = string
+}
+
+variable "environmentClass" {
+  type = string
+}
+
+locals {
+  service = "foo"
+
+  configuration = {
+    default = {
+      namespace = local.service
+      database  = "db.t4g.medium"
+      replicas  = 1
+    }
+    environment_classes = {
+      non-prod = {}
+      prod = {
+        database = "db.r6g.medium"
+        replicas = 3
+      }
+    }
+    tenant-a = {
+      production = {
+        database = "db.r6g.large"
+      }
+    }
+  }
+
+  selected = merge(
+    local.configuration.default,
+    try(local.configuration.environment_classes[var.environmentClass], {}),
+    try(local.configuration[var.clientId][var.environment], {}),
+  )
+}

@@ -1,0 +1,36 @@
+# What the service foo needs of the cloud.
+variable "network" {
+  type = object({ subnets = map(string) })
+}
+
+variable "cluster" {
+  type = object({ name = string, url = string })
+}
+
+resource "terraform_data" "database" {
+  input = {
+    class   = local.selected.database
+    subnets = values(var.network.subnets)
+  }
+}
+
+resource "terraform_data" "queue" {
+  input = "${var.clientId}-${var.environment}-${local.service}-events"
+}
+
+# What others may rely on is under "public".
+output "foo" {
+  value = {
+    installed = true
+    public    = { queue = terraform_data.queue.output }
+  }
+}
+
+output "runtime" {
+  value = {
+    cluster   = var.cluster.name
+    namespace = local.selected.namespace
+    replicas  = local.selected.replicas
+    database  = terraform_data.database.output.class
+  }
+}
