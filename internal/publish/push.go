@@ -114,17 +114,15 @@ func (o PushOptions) image(ctx context.Context, dir string) (v1.Image, built, er
 
 // around puts a layer into an image with the configuration and the annotations of Flux.
 func (o PushOptions) around(layer v1.Layer) (v1.Image, error) {
-	created := o.Created.UTC().Truncate(time.Second)
 	if o.Created.IsZero() {
-		created = time.Unix(0, 0).UTC()
+		o.Created = time.Unix(0, 0)
 	}
 	annotations := map[string]string{
-		oci.CreatedAnnotation: created.Format(time.RFC3339), oci.SourceAnnotation: o.Source, oci.RevisionAnnotation: o.Revision,
+		oci.CreatedAnnotation: o.Created.UTC().Format(time.RFC3339), oci.SourceAnnotation: o.Source, oci.RevisionAnnotation: o.Revision,
 	}
 	maps.Copy(annotations, o.Annotations)
-	if at, err := time.Parse(time.RFC3339, annotations[oci.CreatedAnnotation]); err == nil {
-		created = at
-	} else {
+	created, err := time.Parse(time.RFC3339, annotations[oci.CreatedAnnotation])
+	if err != nil {
 		return nil, fmt.Errorf("the annotation %s is %q: want a time such as 2026-01-02T15:04:05Z", oci.CreatedAnnotation, annotations[oci.CreatedAnnotation])
 	}
 	config, err := empty.Image.ConfigFile()
