@@ -1,0 +1,63 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package fluxtest gives tests the definitions of kinds that Flux itself publishes, in the versions whose Go types the
+// program is compiled against. They come from Flux's modules, through the module proxy, and are never copied into the
+// repository.
+//
+// The module of notification-controller is not published in a way that the proxy serves: for its kinds there are only the
+// definitions that "make generate" makes of its Go types.
+package fluxtest
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/yuba-dev/yuba/internal/testkit/tofutest"
+)
+
+// controllers are those whose definitions are published as part of their modules.
+var controllers = []string{"github.com/fluxcd/source-controller", "github.com/fluxcd/kustomize-controller"}
+
+// Definitions returns Flux's own CustomResourceDefinitions by the names of their files.
+func Definitions(t testing.TB) map[string][]byte {
+	t.Helper()
+	found := map[string][]byte{}
+	for _, controller := range controllers {
+		version := strings.TrimSpace(string(goCommand(t, "list", "-m", "-f", "{{.Version}}", controller+"/api")))
+		var module struct{ Dir string }
+		if err := json.Unmarshal(goCommand(t, "mod", "download", "-json", controller+"@"+version), &module); err != nil {
+			t.Fatalf("download %s %s: %v", controller, version, err)
+		}
+		files, err := filepath.Glob(filepath.Join(module.Dir, "config", "crd", "bases", "*.yaml"))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s %s publishes no definitions: %v", controller, version, err)
+		}
+		for _, file := range files {
+			definition, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found[filepath.Base(file)] = definition
+		}
+	}
+	return found
+}
+
+func goCommand(t testing.TB, args ...string) []byte {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), "go", args...)
+	command.Dir = tofutest.RepositoryRoot(t)
+	var errs bytes.Buffer
+	command.Stderr = &errs
+	out, err := command.Output()
+	if err != nil {
+		t.Fatalf("go %s: %v\n%s%s", strings.Join(args, " "), err, out, errs.String())
+	}
+	return out
+}
