@@ -1,0 +1,73 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// World is what the example needs around Yuba, on one machine: a git server with the central repository, a registry, and a
+// place for states. It prints where they are, as variables of a shell, and goes on until it is told to end.
+//
+//	go run ./examples/reasonable-scale/world -central examples/reasonable-scale/central
+//
+// Everything is kept in memory or in a temporary directory and gone afterwards.
+package main
+
+import (
+	"crypto/rand"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/yuba-dev/yuba/internal/testkit/gittest"
+	"github.com/yuba-dev/yuba/internal/testkit/ocitest"
+	"github.com/yuba-dev/yuba/internal/testkit/statetest"
+)
+
+func main() {
+	central := flag.String("central", "central", "the directory whose files the central repository begins with")
+	flag.Parse()
+	if err := serve(os.Stdout, *central); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// serve starts everything, says where it is, and ends everything when the process is told to end.
+func serve(out io.Writer, central string) error {
+	end := make(chan os.Signal, 1)
+	signal.Notify(end, syscall.SIGINT, syscall.SIGTERM)
+	w := &world{}
+	defer w.end()
+	password := rand.Text()
+	git, registry, states := gittest.New(w), ocitest.New(w), statetest.New(w, "tofu", password)
+	repository := git.Repository(w, "central")
+	repository.CommitTree(w, "the beginning", central)
+	_, err := fmt.Fprintf(out, "CENTRAL=%s\nCENTRAL_TREE=%s\nREGISTRY=%s\nREGISTRY_INSECURE=true\nSTATES=%s\nSTATES_USERNAME=tofu\nSTATES_PASSWORD=%s\nRECEIVER_TOKEN=%s\n",
+		repository.URL(), repository.Tree(), registry.Host(), states.URL(), password, rand.Text())
+	if err != nil {
+		return err
+	}
+	<-end
+	return nil
+}
+
+// world ends what was started, the last first.
+type world struct{ ends []func() }
+
+func (*world) Helper() {}
+
+func (w *world) Cleanup(end func()) { w.ends = append(w.ends, end) }
+
+func (w *world) Fatalf(format string, args ...any) {
+	w.end()
+	log.Fatalf(format, args...)
+}
+
+func (w *world) end() {
+	for len(w.ends) > 0 {
+		last := len(w.ends) - 1
+		end := w.ends[last]
+		w.ends = w.ends[:last]
+		end()
+	}
+}
