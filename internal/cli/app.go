@@ -68,6 +68,7 @@ const (
 	groupRun    = "run"
 	groupChange = "change"
 	groupLook   = "look"
+	groupGitOps = "gitops"
 	groupState  = "state"
 	groupServer = "server"
 )
@@ -94,6 +95,7 @@ func newRoot(a *app) *cobra.Command {
 		&cobra.Group{ID: groupRun, Title: "Start:"},
 		&cobra.Group{ID: groupChange, Title: "Change stacks:"},
 		&cobra.Group{ID: groupLook, Title: "Look at stacks:"},
+		&cobra.Group{ID: groupGitOps, Title: "Sources, Kustomizations and artifacts:"},
 		&cobra.Group{ID: groupState, Title: "States and locks:"},
 		&cobra.Group{ID: groupServer, Title: "The server and its API:"},
 	)
@@ -101,7 +103,8 @@ func newRoot(a *app) *cobra.Command {
 	addTo(root, groupChange, newDeployCommand(a), newCreateCommand(a), newPushCommand(a), newApproveCommand(a), newRejectCommand(a),
 		newReplanCommand(a), newReconcileCommand(a), newDestroyCommand(a), newDeleteCommand(a), newSuspendCommand(a), newResumeCommand(a))
 	addTo(root, groupLook, newListCommand(a), newStatusCommand(a), newPlanCommand(a), newShowCommand(a), newLogsCommand(a), newRunsCommand(a),
-		newOutputsCommand(a))
+		newOutputsCommand(a), newQueueCommand(a))
+	addTo(root, groupGitOps, newGetCommand(a), newPullCommand(a), newTagCommand(a))
 	addTo(root, groupState, newStateCommand(a), newForceUnlockCommand(a), newShellCommand(a))
 	addTo(root, groupServer, newBackupCommand(a), newRestoreCommand(a), newAdoptCommand(a), newToolsCommand(a), newKubectlCommand(a), newVersionCommand(a))
 	root.AddCommand(newCompletionCommand(a), newExitCodesTopic(), newTfctlTopic())

@@ -48,6 +48,7 @@ func addServerFlags(cmd *cobra.Command, o *server.Common) {
 	flags.StringVar(&o.ProviderMirror, "provider-mirror", "", "a filesystem mirror of providers (default DATA-DIR/providers)")
 	flags.StringVar(&o.BlobURL, "blob-url", "", "where to keep archives, logs, plans and states, such as s3://BUCKET (default in the data directory)")
 	flags.IntVar(&o.Concurrency, "concurrency", 0, "how many runs are carried out at a time (default one for each core)")
+	flags.IntVar(&o.NamespaceConcurrency, "namespace-concurrency", 0, "how many runs of one namespace are carried out at a time (default any number)")
 	flags.DurationVar(&o.RunTimeout, "run-timeout", 2*time.Hour, "how long one tofu process may take before it is asked to stop")
 	flags.String("max-archive", "1Gi", "how large a source archive may be")
 	flags.StringVar(&o.WebhookCerts, "webhook-certs", "", "a directory with HOST/ca.crt, HOST/tls.crt and HOST/tls.key for the hosts of webhooks")
@@ -61,6 +62,9 @@ func addServerFlags(cmd *cobra.Command, o *server.Common) {
 func (a *app) completeServer(cmd *cobra.Command, o *server.Common) error {
 	if o.Concurrency < 0 {
 		return usageErrorf(cmd, "--concurrency %d: want a number above 0", o.Concurrency)
+	}
+	if o.NamespaceConcurrency < 0 {
+		return usageErrorf(cmd, "--namespace-concurrency %d: want a number above 0", o.NamespaceConcurrency)
 	}
 	size, err := resource.ParseQuantity(cmd.Flag("max-archive").Value.String())
 	if err != nil || size.Value() <= 0 {

@@ -63,6 +63,7 @@ type Handler struct {
 	Backup  func(ctx context.Context, w io.Writer) error
 	Restore func(ctx context.Context, r io.Reader) error
 	Server  func(ctx context.Context) ServerInfo
+	Queue   func(ctx context.Context) Queue
 	// Operate begins what a person asks for and returns its record; Grant what their own process needs to carry out a shell
 	// that has begun. Grant is nil where shells are not allowed, for the reason NoShell.
 	Operate func(ctx context.Context, name types.NamespacedName, r run.Request) (run.Record, error)
@@ -95,6 +96,7 @@ func (h *Handler) ServeMux() *http.ServeMux {
 		"GET " + PathPrefix + "/backup":   h.backup,
 		"POST " + PathPrefix + "/restore": h.restore,
 		"GET " + PathPrefix + "/server":   h.server,
+		"GET " + PathPrefix + "/queue":    h.queue,
 	} {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 			if err := serve(w, r); err != nil {

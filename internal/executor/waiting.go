@@ -4,6 +4,8 @@
 package executor
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"github.com/yuba-dev/yuba/internal/queue"
@@ -79,5 +81,23 @@ func (e *Executor) Queue() []Place {
 			list = append(list, Place{Run: entries[i].record(), Class: p.Class, Full: p.Full})
 		}
 	}
+	return list
+}
+
+// AtWork lists the runs that are carried out, in the order in which they began.
+func (e *Executor) AtWork() []run.Record {
+	e.mu.Lock()
+	var entries []*entry
+	for _, en := range e.hand {
+		if !e.waits(en) {
+			entries = append(entries, en)
+		}
+	}
+	e.mu.Unlock()
+	list := make([]run.Record, 0, len(entries))
+	for _, en := range entries {
+		list = append(list, en.record())
+	}
+	slices.SortFunc(list, func(a, b run.Record) int { return cmp.Compare(a.Spec.ID, b.Spec.ID) })
 	return list
 }

@@ -62,6 +62,8 @@ type Common struct {
 	AllowBreakTheGlass bool
 	// Concurrency is how many runs are carried out at a time; 0 means one for each core, at least two.
 	Concurrency int
+	// NamespaceConcurrency is how many of them one namespace may have; 0 means any number.
+	NamespaceConcurrency int
 	// RunTimeout is how long one tofu process may take before it is asked to stop, and MaxArchive how many bytes a source
 	// archive may have; 0 means run.DefaultLimits'.
 	RunTimeout time.Duration
@@ -194,7 +196,7 @@ func (e *engine) addControllers(ctx context.Context, direct client.Client) error
 	}
 	e.executor, err = executor.New(executor.Options{
 		Blobs: e.blobs, States: e.states, LiveDir: filepath.Join(e.dir.Runner(), "live"), ShellDir: e.shellDir(), Credential: credential,
-		Holder: holder(), Version: e.opts.Version, Log: e.opts.Log, Ended: e.announce,
+		Holder: holder(), Version: e.opts.Version, Log: e.opts.Log, Ended: e.announce, NamespaceLimit: e.namespaceLimit,
 		Permit: func(ctx context.Context, rec run.Record, p *run.PlanResult) (executor.Permission, error) {
 			ok, reason, err := r.Permit(ctx, rec, p)
 			return executor.Permission{Go: ok, Reason: reason}, err
@@ -224,7 +226,7 @@ func (e *engine) addControllers(ctx context.Context, direct client.Client) error
 		}
 	}
 	e.content = &content.Handler{Client: direct, Reader: direct, Runs: e.executor, States: e.states, Artifacts: e.blobs,
-		MaxArchive: e.opts.limits().ArchiveBytes, Holder: holder(), Version: e.opts.Version, Log: e.opts.Log, Server: e.info}
+		MaxArchive: e.opts.limits().ArchiveBytes, Holder: holder(), Version: e.opts.Version, Log: e.opts.Log, Server: e.info, Queue: e.queue}
 	e.tools = runner.NewTools(e.tool.path, e.toolDir())
 	e.serveByHand(r)
 	return nil

@@ -1,0 +1,39 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/yuba-dev/yuba/internal/content"
+	"github.com/yuba-dev/yuba/internal/run"
+)
+
+// queue tells which runs are in hand.
+func (e *engine) queue(context.Context) content.Queue {
+	var q content.Queue
+	for _, rec := range e.executor.AtWork() {
+		q.Items = append(q.Items, queueEntry(rec))
+	}
+	for at, p := range e.executor.Queue() {
+		entry := queueEntry(p.Run)
+		entry.Place = at + 1
+		if p.Full {
+			entry.Waits = fmt.Sprintf("its namespace has %d runs at work, as many as it may", e.opts.NamespaceConcurrency)
+		}
+		q.Items = append(q.Items, entry)
+	}
+	return q
+}
+
+func queueEntry(rec run.Record) content.QueueEntry {
+	s := rec.Spec
+	return content.QueueEntry{Namespace: s.Stack.Namespace, Name: s.Stack.Name, Run: s.ID, Operation: string(s.Operation), Purpose: string(s.Purpose),
+		Urgency: string(cmp.Or(rec.Urgency, run.UrgencyChange)), Trigger: rec.Trigger, By: rec.By, Since: rec.Created, Started: rec.Started, Waits: rec.Waits}
+}
+
+// namespaceLimit is how many runs of one namespace are carried out at a time.
+func (e *engine) namespaceLimit(string) int { return e.opts.NamespaceConcurrency }
