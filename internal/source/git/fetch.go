@@ -1,0 +1,237 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+)
+
+// fetch is a fetch that is going on.
+type fetch struct {
+	*flight
+	wants map[plumbing.Hash]bool
+}
+
+// ensure makes sure that the tree behind t is there, and tells in which store. What many ask for at the same time is
+// fetched at once.
+func (m *mirror) ensure(ctx context.Context, t target) (*store, error) {
+	s := m.store(true)
+	if _, local := m.remote.(*localRemote); local {
+		return s, nil
+	}
+	err := m.join(ctx, s, t.want)
+	if !errors.Is(err, errRefused) {
+		return s, err
+	}
+	// The server gives out nothing but what references name. So everything that they name is kept, with its history.
+	full := m.store(false)
+	if err := m.fetchAll(ctx, full, t); err != nil {
+		return nil, err
+	}
+	return full, nil
+}
+
+// join waits until want is there. While a fetch goes on it collects what the next one has to bring. Who shared a fetch
+// that failed tries again alone: it may have failed for the others' sake.
+func (m *mirror) join(ctx context.Context, s *store, want plumbing.Hash) error {
+	for alone := false; ; {
+		m.mu.Lock()
+		if s.has(want) {
+			m.mu.Unlock()
+			return nil
+		}
+		f := m.fetching
+		switch {
+		case f == nil:
+			wants := map[plumbing.Hash]bool{want: true}
+			if !alone {
+				for other := range m.pending {
+					wants[other] = true
+				}
+				m.pending = nil
+			}
+			f = m.launch(s, wants)
+		case !f.wants[want] || !f.join():
+			if m.pending == nil {
+				m.pending = map[plumbing.Hash]bool{}
+			}
+			if !alone {
+				m.pending[want] = true
+			}
+			m.mu.Unlock()
+			select {
+			case <-f.done:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+			continue
+		}
+		m.mu.Unlock()
+		err := f.wait(ctx)
+		if err != nil && (len(f.wants) == 1 || ctx.Err() != nil) {
+			return err
+		}
+		alone = err != nil
+	}
+}
+
+// launch begins a fetch; m.mu is held.
+func (m *mirror) launch(s *store, wants map[plumbing.Hash]bool) *fetch {
+	f := &fetch{wants: wants}
+	f.flight = launch(func(ctx context.Context) error {
+		err := m.fetch(ctx, s, wants)
+		m.mu.Lock()
+		m.fetching = nil
+		m.mu.Unlock()
+		return err
+	})
+	m.fetching = f
+	return f
+}
+
+// fetch brings commits and their trees, and marks them when all of it is there.
+func (m *mirror) fetch(ctx context.Context, s *store, wants map[plumbing.Hash]bool) error {
+	tips, err := s.tips()
+	if isDamage(err) || len(tips) >= maxTips {
+		if err = m.discard(s); err == nil {
+			tips = nil
+		}
+	}
+	if err != nil {
+		return err
+	}
+	q := ask{shallow: true, haves: haves(tips), thin: len(tips) > 0}
+	for want := range wants {
+		q.wants = append(q.wants, want)
+	}
+	if err := m.transfer(ctx, s, q); err != nil {
+		return err
+	}
+	return m.complete(ctx, s, q.wants)
+}
+
+// transfer asks for a pack and adds it to the store.
+func (m *mirror) transfer(ctx context.Context, s *store, q ask) error {
+	given, err := m.given(ctx)
+	if err != nil {
+		return err
+	}
+	_, stateless := m.remote.(*httpRemote)
+	body, err := m.remote.upload(ctx, given, func(given *advert) ([]byte, error) {
+		for _, want := range q.wants {
+			// Over HTTP a server cannot know what it said before, and gives out what references lead to.
+			if !stateless && !given.gives(want) {
+				return nil, errRefused
+			}
+		}
+		return q.encode(given)
+	})
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	pack, err := openPack(body, q.shallow)
+	if err != nil {
+		if explained, can := body.(interface{ explain(error) error }); can {
+			return explained.explain(err)
+		}
+		return err
+	}
+	if err := s.prepare(); err != nil {
+		return err
+	}
+	limits := packLimits{bytes: m.all.options.MaxPack, object: m.all.options.MaxObject}
+	return s.receive(ctx, pack, q.thin, limits, m.all.slot)
+}
+
+// given is what the upstream said in the last look, however old: what it can do seldom changes.
+func (m *mirror) given(ctx context.Context) (*advert, error) {
+	m.mu.Lock()
+	given := m.looked
+	m.mu.Unlock()
+	if given != nil {
+		return given, nil
+	}
+	return m.list(ctx, 0)
+}
+
+// complete marks what came. Trees are checked when they are read.
+func (m *mirror) complete(ctx context.Context, s *store, wants []plumbing.Hash) error {
+	m.files.RLock()
+	defer m.files.RUnlock()
+	o := openObjects(s.dir)
+	defer o.Close()
+	for _, want := range wants {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		commit, err := o.peel(want)
+		if err != nil {
+			return err
+		}
+		if _, err := o.root(commit); err != nil {
+			return err
+		}
+		if err := s.mark(want, commit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fetchAll brings everything that branches and tags lead to, and looks whether t is among it.
+func (m *mirror) fetchAll(ctx context.Context, s *store, t target) error {
+	select {
+	case m.history <- struct{}{}:
+		defer func() { <-m.history }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	given, err := m.given(ctx)
+	if err != nil {
+		return err
+	}
+	tips, err := s.tips()
+	if err != nil {
+		return err
+	}
+	q := ask{haves: haves(tips)}
+	peeled := map[plumbing.Hash]plumbing.Hash{}
+	for name, hash := range given.refs {
+		if !strings.HasPrefix(name, "refs/heads/") && !strings.HasPrefix(name, "refs/tags/") {
+			continue
+		}
+		if _, twice := peeled[hash]; twice || s.has(hash) {
+			continue
+		}
+		peeled[hash] = hash
+		if commit, annotated := given.peeled[name]; annotated {
+			peeled[hash] = commit
+		}
+		q.wants = append(q.wants, hash)
+	}
+	if len(q.wants) > 0 {
+		if err := m.transfer(ctx, s, q); err != nil {
+			return err
+		}
+		for want, commit := range peeled {
+			if err := s.mark(want, commit); err != nil {
+				return err
+			}
+		}
+	}
+	m.files.RLock()
+	defer m.files.RUnlock()
+	o := openObjects(s.dir)
+	defer o.Close()
+	if o.storage.HasEncodedObject(t.want) != nil {
+		return &refError{text: fmt.Sprintf("no branch or tag leads to the commit %s", t.want)}
+	}
+	return nil
+}

@@ -1,0 +1,152 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing"
+)
+
+// mirror is what this machine keeps of an upstream.
+type mirror struct {
+	all    *Mirrors
+	key    string
+	dir    string
+	up     Upstream
+	remote remote
+
+	// files is held for reading while objects are read, for writing while a store is thrown away.
+	files sync.RWMutex
+
+	// history is held by the one who fetches with all history.
+	history chan struct{}
+
+	mu       sync.Mutex
+	used     time.Time
+	looked   *advert   // what the last look found
+	lookedAt time.Time // when that look began
+	looking  *flight
+	fetching *fetch
+	pending  map[plumbing.Hash]bool
+}
+
+func (m *mirror) store(shallow bool) *store {
+	if local, is := m.remote.(*localRemote); is {
+		return &store{dir: local.git}
+	}
+	name := "full"
+	if shallow {
+		name = "shallow"
+	}
+	return &store{dir: filepath.Join(m.dir, name), shallow: shallow}
+}
+
+// list returns the references as they were at most maxAge ago: a look that began earlier does not do, even if it is
+// still going on.
+func (m *mirror) list(ctx context.Context, maxAge time.Duration) (*advert, error) {
+	oldest := time.Now().Add(-maxAge)
+	for {
+		m.mu.Lock()
+		if m.looked != nil && !m.lookedAt.Before(oldest) {
+			defer m.mu.Unlock()
+			return m.looked, nil
+		}
+		f := m.looking
+		mine := f == nil
+		if mine {
+			f = launch(m.look)
+			m.looking = f
+		}
+		joined := mine || !f.started.Before(oldest) && f.join()
+		m.mu.Unlock()
+		if !joined {
+			// It began too early, or nobody waits for it any more.
+			select {
+			case <-f.done:
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+			continue
+		}
+		if err := f.wait(ctx); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// look asks the upstream.
+func (m *mirror) look(ctx context.Context) error {
+	started := time.Now()
+	given, err := m.remote.list(ctx)
+	m.mu.Lock()
+	m.looking = nil
+	news := false
+	if err == nil {
+		news = m.looked != nil && !m.looked.equal(given)
+		m.looked, m.lookedAt = given, started
+	}
+	m.mu.Unlock()
+	if news {
+		m.all.options.News(m.key)
+	}
+	return err
+}
+
+// forget makes the next look ask the upstream.
+func (m *mirror) forget() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.lookedAt = time.Time{}
+}
+
+// with calls read with the objects that t leads to. What is missing is fetched, and what turns out to be damaged is
+// thrown away and fetched anew, once.
+func (m *mirror) with(ctx context.Context, t target, read func(*objects) error) error {
+	for attempt := 0; ; attempt++ {
+		s, err := m.ensure(ctx, t)
+		if err == nil {
+			err = m.read(ctx, s, read)
+		}
+		if _, local := m.remote.(*localRemote); local || attempt > 0 || !isDamage(err) {
+			if errors.Is(err, errRefused) {
+				m.forget()
+			}
+			return err
+		}
+		if err := m.discard(m.store(true), m.store(false)); err != nil {
+			return err
+		}
+	}
+}
+
+func (m *mirror) read(ctx context.Context, s *store, read func(*objects) error) error {
+	free, err := m.all.slot(ctx)
+	if err != nil {
+		return err
+	}
+	defer free()
+	m.files.RLock()
+	defer m.files.RUnlock()
+	o := openObjects(s.dir)
+	return errors.Join(read(o), o.Close())
+}
+
+// discard throws stores away.
+func (m *mirror) discard(stores ...*store) error {
+	m.files.Lock()
+	defer m.files.Unlock()
+	for _, s := range stores {
+		if err := os.RemoveAll(s.dir); err != nil {
+			return fmt.Errorf("remove a damaged mirror: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,225 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package git
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sort"
+	"sync"
+	"time"
+)
+
+// Mirrors keeps mirrors in a directory that nobody else uses meanwhile.
+type Mirrors struct {
+	dir     string
+	options Options
+	salt    []byte
+	slots   chan struct{}
+
+	mu      sync.Mutex
+	mirrors map[string]*mirror
+}
+
+// Open opens the mirrors in dir, which is made if it is not there.
+func Open(dir string, options Options) (*Mirrors, error) {
+	options = options.withDefaults()
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("open the mirrors of git repositories: %w", err)
+	}
+	salt, err := saltIn(dir)
+	if err != nil {
+		return nil, fmt.Errorf("open the mirrors of git repositories: %w", err)
+	}
+	return &Mirrors{dir: dir, options: options, salt: salt, slots: make(chan struct{}, options.Parallel), mirrors: map[string]*mirror{}}, nil
+}
+
+// saltIn reads or makes what keeps names of mirrors from telling of credentials.
+func saltIn(dir string) ([]byte, error) {
+	name := filepath.Join(dir, "salt")
+	salt, err := os.ReadFile(name)
+	if err == nil && len(salt) == 32 {
+		return salt, nil
+	}
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	salt = make([]byte, 32)
+	rand.Read(salt)
+	return salt, os.WriteFile(name, salt, 0o600)
+}
+
+// Key names an upstream: equal keys share looks, fetches and a mirror. It tells nothing of the credentials.
+func (m *Mirrors) Key(up Upstream) string { return key(up, m.salt) }
+
+// mirror finds the mirror of an upstream.
+func (m *Mirrors) mirror(up Upstream) (*mirror, error) {
+	name := m.Key(up)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	found := m.mirrors[name]
+	if found == nil {
+		found = &mirror{all: m, key: name, dir: filepath.Join(m.dir, name), up: up, history: make(chan struct{}, 1)}
+		var err error
+		if found.remote, err = m.remote(up); err != nil {
+			return nil, err
+		}
+		m.mirrors[name] = found
+	}
+	found.touch()
+	return found, nil
+}
+
+func (m *Mirrors) remote(up Upstream) (remote, error) {
+	e, err := parse(up)
+	if err != nil {
+		return nil, err
+	}
+	switch e.url.Scheme {
+	case "file":
+		return newLocal(e, m.options.FileDirs)
+	case "ssh":
+		return newSSH(e)
+	}
+	return newHTTP(e)
+}
+
+// slot waits until memory may be used.
+func (m *Mirrors) slot(ctx context.Context) (func(), error) {
+	select {
+	case m.slots <- struct{}{}:
+		return func() { <-m.slots }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// touch notes that a mirror is used: in its directory, too, but not all the time.
+func (m *mirror) touch() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := time.Now()
+	if now.Sub(m.used) > time.Minute {
+		_ = os.Chtimes(m.dir, now, now) // There may be none yet. What cannot be noted is removed a little early.
+	}
+	m.used = now
+}
+
+// Collect removes mirrors that nobody used for longer than idle, and of the others as many as it takes to keep no more
+// than maxBytes on disk, those first that were not used for the longest time; 0 means no bound. It returns how many
+// bytes are left. What is in use meanwhile stays, and what is removed is fetched anew when it is needed.
+func (m *Mirrors) Collect(ctx context.Context, idle time.Duration, maxBytes int64) (int64, error) {
+	entries, err := os.ReadDir(m.dir)
+	if err != nil {
+		return 0, fmt.Errorf("collect mirrors of git repositories: %w", err)
+	}
+	type kept struct {
+		name  string
+		used  time.Time
+		bytes int64
+	}
+	var all []kept
+	var total int64
+	for _, entry := range entries {
+		if !entry.IsDir() {
+			continue
+		}
+		one := kept{name: entry.Name(), used: m.lastUsed(entry)}
+		if one.bytes, err = size(ctx, filepath.Join(m.dir, one.name)); err != nil {
+			return total, fmt.Errorf("collect mirrors of git repositories: %w", err)
+		}
+		total += one.bytes
+		all = append(all, one)
+	}
+	sort.Slice(all, func(i, j int) bool { return all[i].used.Before(all[j].used) })
+	for _, one := range all {
+		if time.Since(one.used) <= idle && (maxBytes <= 0 || total <= maxBytes) {
+			continue
+		}
+		removed, err := m.remove(one.name)
+		if err != nil {
+			return total, fmt.Errorf("collect mirrors of git repositories: %w", err)
+		}
+		if removed {
+			total -= one.bytes
+		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for name, one := range m.mirrors {
+		one.mu.Lock()
+		if time.Since(one.used) > idle && one.fetching == nil && one.looking == nil {
+			delete(m.mirrors, name)
+		}
+		one.mu.Unlock()
+	}
+	return total, nil
+}
+
+func (m *Mirrors) lastUsed(entry fs.DirEntry) time.Time {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if one := m.mirrors[entry.Name()]; one != nil {
+		one.mu.Lock()
+		defer one.mu.Unlock()
+		return one.used
+	}
+	info, err := entry.Info()
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
+}
+
+// remove removes a mirror's files unless they are in use.
+func (m *Mirrors) remove(name string) (bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if one := m.mirrors[name]; one != nil {
+		one.mu.Lock()
+		defer one.mu.Unlock()
+		if one.fetching != nil || !one.files.TryLock() {
+			return false, nil
+		}
+		defer one.files.Unlock()
+		select {
+		case one.history <- struct{}{}:
+			defer func() { <-one.history }()
+		default:
+			return false, nil
+		}
+	}
+	return true, os.RemoveAll(filepath.Join(m.dir, name))
+}
+
+func size(ctx context.Context, dir string) (int64, error) {
+	var total int64
+	err := filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil || !entry.Type().IsRegular() {
+			return ignoreMissing(err)
+		}
+		info, err := entry.Info()
+		if err == nil {
+			total += info.Size()
+		}
+		return ignoreMissing(err)
+	})
+	return total, err
+}
+
+// ignoreMissing passes over files that went away while somebody looked.
+func ignoreMissing(err error) error {
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return err
+}

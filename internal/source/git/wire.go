@@ -1,0 +1,262 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package git
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/format/pktline"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp/sideband"
+)
+
+// maxAdvert is how many bytes references may have together: some 600 000 references.
+const maxAdvert = 64 << 20
+
+// advert is what a server says at first: its references and what it can do.
+type advert struct {
+	refs   map[string]plumbing.Hash
+	peeled map[string]plumbing.Hash
+	caps   *capability.List
+}
+
+var (
+	errEmpty   = errors.New("the repository is empty")
+	errSHA256  = errors.New("the repository uses SHA-256, which is not supported")
+	errNotGit  = errors.New("what answers there is no git server")
+	errRefused = errors.New("the server does not give out the commit")
+	errTooBig  = errors.New("it is too big")
+)
+
+// readAdvert reads references. A repository without any is errEmpty.
+func readAdvert(r io.Reader) (*advert, error) {
+	limited := &limitedReader{r: r, left: maxAdvert, err: fmt.Errorf("%w: its references have more than %d bytes", errTooBig, maxAdvert)}
+	read := packp.NewAdvRefs()
+	err := read.Decode(limited)
+	switch {
+	case limited.left < 0:
+		return nil, limited.err
+	case errors.Is(err, packp.ErrEmptyAdvRefs), errors.Is(err, packp.ErrEmptyInput):
+		return nil, errEmpty
+	case err != nil && strings.Contains(err.Error(), "no space after hash"):
+		// A hash of 64 digits is cut after 40 of them. The decoder has no better word for it.
+		return nil, errSHA256
+	case err != nil:
+		var said *pktline.ErrorLine
+		if errors.As(err, &said) {
+			return nil, said
+		}
+		return nil, fmt.Errorf("%w: %w", errNotGit, err)
+	}
+	for _, format := range read.Capabilities.Get("object-format") {
+		if format != "sha1" {
+			return nil, errSHA256
+		}
+	}
+	if read.Head != nil {
+		read.References["HEAD"] = *read.Head
+	}
+	if len(read.References) == 0 {
+		return nil, errEmpty
+	}
+	return &advert{refs: read.References, peeled: read.Peeled, caps: read.Capabilities}, nil
+}
+
+// equal tells whether two adverts have the same references.
+func (a *advert) equal(b *advert) bool {
+	if len(a.refs) != len(b.refs) {
+		return false
+	}
+	for name, hash := range a.refs {
+		if b.refs[name] != hash {
+			return false
+		}
+	}
+	return true
+}
+
+// gives tells whether the server surely gives out hash to who asks for it over a connection, whatever else it allows.
+func (a *advert) gives(hash plumbing.Hash) bool {
+	if a.caps.Supports(capability.AllowReachableSHA1InWant) || a.caps.Supports("allow-any-sha1-in-want") {
+		return true
+	}
+	for _, tip := range a.refs {
+		if tip == hash {
+			return true
+		}
+	}
+	return false
+}
+
+// ask is a request for a pack.
+type ask struct {
+	wants []plumbing.Hash
+	haves []plumbing.Hash
+	// shallow asks for no history, and says that the haves have none.
+	shallow bool
+	// thin allows deltas against objects that are not in the pack.
+	thin bool
+}
+
+// encode writes the request in one piece: all there is to say is said at once, so that it is one request over HTTP and
+// no dialogue elsewhere.
+func (q ask) encode(given *advert) ([]byte, error) {
+	if q.shallow && !given.caps.Supports(capability.Shallow) {
+		return nil, fmt.Errorf("%w: it cannot leave out history", errRefused)
+	}
+	var out bytes.Buffer
+	lines := pktline.NewEncoder(&out)
+	for i, want := range q.wants {
+		line := "want " + want.String()
+		if i == 0 {
+			line += " " + q.capabilities(given.caps)
+		}
+		if err := lines.EncodeString(line + "\n"); err != nil {
+			return nil, err
+		}
+	}
+	if q.shallow {
+		for _, have := range q.haves {
+			if err := lines.EncodeString("shallow " + have.String() + "\n"); err != nil {
+				return nil, err
+			}
+		}
+		if err := lines.EncodeString("deepen 1"); err != nil {
+			return nil, err
+		}
+	}
+	if err := lines.Flush(); err != nil {
+		return nil, err
+	}
+	for _, have := range q.haves {
+		if err := lines.EncodeString("have " + have.String() + "\n"); err != nil {
+			return nil, err
+		}
+	}
+	if err := lines.EncodeString("done\n"); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
+}
+
+func (q ask) capabilities(offered *capability.List) string {
+	wanted := []capability.Capability{capability.MultiACKDetailed, capability.Sideband64k, capability.OFSDelta, capability.NoProgress}
+	if q.thin {
+		wanted = append(wanted, capability.ThinPack)
+	}
+	if q.shallow {
+		wanted = append(wanted, capability.Shallow)
+	}
+	used := []string{"agent=yuba"}
+	for _, one := range wanted {
+		if offered.Supports(one) {
+			used = append(used, one.String())
+		}
+	}
+	return strings.Join(used, " ")
+}
+
+// openPack reads what comes before a pack and returns the pack.
+func openPack(r io.Reader, shallow bool) (io.Reader, error) {
+	buffered := bufio.NewReaderSize(r, 70_000)
+	if shallow {
+		for {
+			line, err := readLine(buffered)
+			if err != nil {
+				return nil, err
+			}
+			if len(line) == 0 {
+				break
+			}
+		}
+	}
+	for {
+		start, err := buffered.Peek(5)
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("the server ended before it sent a pack: %w", err)
+		case string(start[:4]) == "PACK":
+			return buffered, nil
+		case start[4] >= 1 && start[4] <= 3:
+			return sideband.NewDemuxer(sideband.Sideband64k, buffered), nil
+		}
+		line, err := readLine(buffered)
+		if err != nil {
+			return nil, err
+		}
+		if text := string(line); !strings.HasPrefix(text, "ACK ") && !strings.HasPrefix(text, "NAK") {
+			return nil, fmt.Errorf("%w: it says something else than a pack", errNotGit)
+		}
+	}
+}
+
+// readLine reads one line of git's protocol; the one that ends a list is empty.
+func readLine(r *bufio.Reader) ([]byte, error) {
+	length := make([]byte, 4)
+	if _, err := io.ReadFull(r, length); err != nil {
+		return nil, fmt.Errorf("the server ended too early: %w", err)
+	}
+	n, err := strconv.ParseUint(string(length), 16, 16)
+	if err != nil || n > 0 && n < 4 {
+		return nil, fmt.Errorf("%w: a line has no length", errNotGit)
+	}
+	if n == 0 {
+		return nil, nil
+	}
+	line := make([]byte, n-4)
+	if _, err := io.ReadFull(r, line); err != nil {
+		return nil, fmt.Errorf("the server ended too early: %w", err)
+	}
+	text := strings.TrimSpace(string(line))
+	if said, isError := strings.CutPrefix(text, "ERR "); isError {
+		if strings.Contains(said, "not our ref") || strings.Contains(said, "unadvertised object") {
+			return nil, errRefused
+		}
+		return nil, &pktline.ErrorLine{Text: said}
+	}
+	return line, nil
+}
+
+// limitedReader ends with an error when there is more than there may be.
+type limitedReader struct {
+	r    io.Reader
+	left int64
+	err  error
+}
+
+func (l *limitedReader) Read(b []byte) (int, error) {
+	if l.left < 0 {
+		return 0, l.err
+	}
+	if int64(len(b)) > l.left+1 {
+		b = b[:l.left+1]
+	}
+	n, err := l.r.Read(b)
+	if l.left -= int64(n); l.left < 0 {
+		return n, l.err
+	}
+	return n, err
+}
+
+// contextReader ends with its context, where reading itself would not.
+type contextReader struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (c contextReader) Read(b []byte) (int, error) {
+	if err := c.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return c.r.Read(b)
+}
