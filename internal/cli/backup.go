@@ -146,12 +146,17 @@ func (a *app) newProgress(label string) *progress {
 }
 
 func (p *progress) Write(b []byte) (int, error) {
-	p.n += int64(len(b))
+	p.reach(p.n + int64(len(b)))
+	return len(b), nil
+}
+
+// reach tells that n bytes have passed by now.
+func (p *progress) reach(n int64) {
+	p.n = n
 	if p.on && time.Since(p.shown) > progressEvery {
 		p.shown = time.Now()
 		fmt.Fprintf(p.app.err, "\r%s … %s", p.label, size(p.n))
 	}
-	return len(b), nil
 }
 
 func (p *progress) end() {

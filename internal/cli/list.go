@@ -18,17 +18,23 @@ import (
 )
 
 func newListCommand(a *app) *cobra.Command {
-	var all bool
-	var selector string
-	cmd := &cobra.Command{
+	cmd := listCommand(a, &cobra.Command{
 		Use:     "list [NAME]...",
-		Aliases: []string{"ls", "get"},
+		Aliases: []string{"ls"},
 		Short:   "List the stacks of a namespace",
 		Long: `List the stacks of a namespace, of all, or those that are named: whether each is ready, what it says, and what its last
-plan changes.`,
+plan changes. "yuba get" lists the other kinds, too. A stack that is called artifacts is NAMESPACE/artifacts here.`,
 		Example: "  yuba list\n  yuba list -A -o json\n  yuba list -l team=network\n  yuba list vpc dns",
-		Args:    arguments(0, -1), ValidArgsFunction: a.stackNames(true),
-	}
+	})
+	cmd.AddCommand(newListArtifactsCommand(a))
+	return cmd
+}
+
+// listCommand lists stacks.
+func listCommand(a *app, cmd *cobra.Command) *cobra.Command {
+	var all bool
+	var selector string
+	cmd.Args, cmd.ValidArgsFunction = arguments(0, -1), a.stackNames(true)
 	cmd.Flags().BoolVarP(&all, "all-namespaces", "A", false, "list the stacks of all namespaces")
 	cmd.Flags().StringVarP(&selector, "selector", "l", "", "list only stacks with these labels, such as team=network")
 	out := addOutputFlag(cmd, "json", "yaml", "name")

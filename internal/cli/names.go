@@ -52,3 +52,27 @@ func directories(_ *cobra.Command, args []string, _ string) ([]cobra.Completion,
 func noNames(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	return nil, cobra.ShellCompDirectiveNoFileComp
 }
+
+// objectNames completes the names of the objects of a kind.
+func (a *app) objectNames(k kind, every bool) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) > 0 && !every {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		ctx, cancel := context.WithTimeout(cmd.Context(), completionPatience)
+		defer cancel()
+		s, err := a.connect()
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveError
+		}
+		objects, _, err := s.listObjects(ctx, k, s.namespace)
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveError
+		}
+		names := make([]cobra.Completion, 0, len(objects))
+		for _, o := range objects {
+			names = append(names, o.GetName())
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp
+	}
+}

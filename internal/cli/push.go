@@ -24,11 +24,14 @@ func newPushCommand(a *app) *cobra.Command {
 		Long: `Pack a directory and store it as the ExternalArtifact NAME, which stacks use by their sourceRef. Stacks that use it
 already are planned anew. The same files always make the same digest.
 
-.gitignore and .terraformignore are honoured; .git, .terraform and state files are always left out.`,
+.gitignore and .terraformignore are honoured; .git, .terraform and state files are always left out.
+
+"yuba push artifact" pushes to an OCI registry instead; a directory of that name is ./artifact.`,
 		Example: "  yuba push . modules\n  yuba push ./network team-a/network -o json",
 		Args:    arguments(2, 2), ValidArgsFunction: directories,
 	}
 	out := addOutputFlag(cmd, "json", "yaml", "name")
+	cmd.AddCommand(newPushArtifactCommand(a))
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := out.check(cmd); err != nil {
 			return err

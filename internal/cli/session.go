@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -62,9 +63,12 @@ func (a *app) connectTo(config *rest.Config, namespace string) (*session, error)
 		return nil, fmt.Errorf("register the kinds: %w", err)
 	}
 	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
-	// The one kind is known; asking the API what it serves would cost two more requests.
+	if err := corev1.AddToScheme(scheme); err != nil {
+		return nil, fmt.Errorf("register the kinds: %w", err)
+	}
+	// The kinds are known; asking the API what it serves would cost two more requests.
 	mapper := meta.NewDefaultRESTMapper(nil)
-	mapper.AddSpecific(stackKind, infrav1.GroupVersion.WithResource("terraforms"), infrav1.GroupVersion.WithResource("terraform"), meta.RESTScopeNamespace)
+	addKinds(mapper)
 	objects, err := client.NewWithWatch(config, client.Options{Scheme: scheme, Mapper: mapper})
 	if err != nil {
 		return nil, fmt.Errorf("make a client for %s: %w", config.Host, err)

@@ -32,42 +32,59 @@ const (
 
 // waitFor watches a stack until it is what is waited for, and returns it; nil when it is gone.
 func (s *session) waitFor(ctx context.Context, key types.NamespacedName, judge func(*infrav1.Terraform) verdict) (*infrav1.Terraform, error) {
-	w := waiter{session: s, key: key, judge: judge}
-	for {
-		var t *infrav1.Terraform
-		var decided bool
-		err := s.patient(ctx, func(ctx context.Context) (err error) {
-			t, decided, err = w.round(ctx)
-			return err
-		})
-		if err != nil || decided {
-			return t, err
-		}
-	}
+	w := waiter{session: s, key: key, empty: func() client.Object { return &infrav1.Terraform{} }, list: func() client.ObjectList { return &infrav1.TerraformList{} },
+		judge: func(o client.Object) verdict {
+			t, ok := o.(*infrav1.Terraform)
+			if !ok {
+				return notYet
+			}
+			t.SetGroupVersionKind(stackKind)
+			return judge(t)
+		}}
+	o, err := w.wait(ctx)
+	t, _ := o.(*infrav1.Terraform)
+	return t, err
 }
 
 // waiter is one wait, which may need several watches: an API server ends each of them sooner or later.
 type waiter struct {
 	*session
 	key   types.NamespacedName
-	judge func(*infrav1.Terraform) verdict
+	empty func() client.Object
+	list  func() client.ObjectList
+	judge func(client.Object) verdict
 }
 
-// round reads the stack and watches it until something is decided or the watch ends.
-func (w *waiter) round(ctx context.Context) (*infrav1.Terraform, bool, error) {
-	t := &infrav1.Terraform{}
-	if err := w.objects.Get(ctx, w.key, t); err != nil {
+// wait returns the object when it is what is waited for; nil when it is gone.
+func (w *waiter) wait(ctx context.Context) (client.Object, error) {
+	for {
+		var o client.Object
+		var decided bool
+		err := w.patient(ctx, func(ctx context.Context) (err error) {
+			o, decided, err = w.round(ctx)
+			return err
+		})
+		if err != nil || decided {
+			return o, err
+		}
+	}
+}
+
+// round reads the object and watches it until something is decided or the watch ends.
+func (w *waiter) round(ctx context.Context) (client.Object, bool, error) {
+	o := w.empty()
+	if err := w.objects.Get(ctx, w.key, o); err != nil {
 		if apierrors.IsNotFound(err) {
 			return nil, true, nil
 		}
 		return nil, false, fmt.Errorf("get %s: %w", w.key, err)
 	}
-	if w.decides(t) {
-		return t, true, nil
+	if w.judge(o) == done {
+		return o, true, nil
 	}
-	events, err := w.objects.Watch(ctx, &infrav1.TerraformList{}, client.InNamespace(w.key.Namespace),
+	events, err := w.objects.Watch(ctx, w.list(), client.InNamespace(w.key.Namespace),
 		client.MatchingFields{metav1.ObjectNameField: w.key.Name},
-		&client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: t.ResourceVersion}})
+		&client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: o.GetResourceVersion()}})
 	if err != nil {
 		return nil, false, fmt.Errorf("watch %s: %w", w.key, err)
 	}
@@ -83,18 +100,11 @@ func (w *waiter) round(ctx context.Context) (*infrav1.Terraform, bool, error) {
 			if event.Type == watch.Deleted {
 				return nil, true, nil
 			}
-			if seen, ok := event.Object.(*infrav1.Terraform); ok {
-				if t = seen; w.decides(t) {
-					return t, true, nil
-				}
+			if seen, ok := event.Object.(client.Object); ok && w.judge(seen) == done {
+				return seen, true, nil
 			}
 		}
 	}
-}
-
-func (w *waiter) decides(t *infrav1.Terraform) bool {
-	t.SetGroupVersionKind(stackKind)
-	return w.judge(t) == done
 }
 
 // pause keeps a server that ends each watch at once from being asked in a tight loop.

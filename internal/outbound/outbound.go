@@ -67,6 +67,8 @@ type Options struct {
 	// Roots are trusted beside the system's; Certificate is shown to servers that ask for one. Both may be nil.
 	Roots       *x509.CertPool
 	Certificate *tls.Certificate
+	// Proxy connects in the server's place; nil means the one that the server's environment names, if any.
+	Proxy *url.URL
 }
 
 // RedirectError says why a redirection was not followed. It does not say where it leads to.
@@ -74,13 +76,17 @@ type RedirectError struct{ reason string }
 
 func (e *RedirectError) Error() string { return e.reason }
 
-// proxy is the one that the server's environment names. The proxy looks names up itself, so that only addresses can be
-// looked at here.
+// proxy is the one that the server's environment names.
 func proxy(r *http.Request) (*url.URL, error) {
+	return through(r, http.ProxyFromEnvironment)
+}
+
+// through finds the proxy for a request. The proxy looks names up itself, so that only addresses can be looked at here.
+func through(r *http.Request, find func(*http.Request) (*url.URL, error)) (*url.URL, error) {
 	if address, err := netip.ParseAddr(r.URL.Hostname()); err == nil && Forbidden(address) {
 		return nil, &ForbiddenError{r.URL.Host}
 	}
-	return http.ProxyFromEnvironment(r)
+	return find(r)
 }
 
 // Client returns a client for requests to one server. Its connections are not kept.
@@ -89,10 +95,14 @@ func Client(o Options) *http.Client {
 	if o.Certificate != nil {
 		config.Certificates = []tls.Certificate{*o.Certificate}
 	}
+	way := proxy
+	if o.Proxy != nil {
+		way = func(r *http.Request) (*url.URL, error) { return through(r, http.ProxyURL(o.Proxy)) }
+	}
 	return &http.Client{
 		Timeout: o.Timeout,
 		Transport: &http.Transport{
-			Proxy:                  proxy,
+			Proxy:                  way,
 			DialContext:            Dialer(o.Timeout).DialContext,
 			TLSClientConfig:        config,
 			TLSHandshakeTimeout:    o.Timeout,

@@ -33,7 +33,8 @@ type Limits struct {
 // ratioFloor is the size below which no ratio is suspicious.
 const ratioFloor = 32 << 20
 
-func (l Limits) withDefaults() Limits {
+// WithDefaults fills in what is zero.
+func (l Limits) WithDefaults() Limits {
 	set := func(field *int64, value int64) {
 		if *field == 0 {
 			*field = value
@@ -79,7 +80,7 @@ type reader struct {
 // until it returns nil nothing that visit was given may be relied on. An empty
 // digest is not verified.
 func read(ctx context.Context, r io.Reader, limits Limits, digest string, visit func(entry) error) error {
-	a := &reader{ctx: ctx, limits: limits.withDefaults(), raw: r, hash: sha256.New(), kinds: map[string]entryKind{}}
+	a := &reader{ctx: ctx, limits: limits.WithDefaults(), raw: r, hash: sha256.New(), kinds: map[string]entryKind{}}
 	gz, err := gzip.NewReader(packedReader{a})
 	if err != nil {
 		return a.explain("open archive", err)

@@ -16,11 +16,17 @@ type Found struct {
 	Revision string
 	// Metadata goes to status.artifact.metadata.
 	Metadata map[string]string
-	// Verified says who or what signed the content; empty when nothing was asked for.
+	// Verified says what was signed with which key, as the message of the condition SourceVerified; empty when nothing
+	// was asked for.
 	Verified string
 	// ContentKey tells trees apart: equal keys promise equal trees, whatever object asks, so that a tree is packed once
 	// for all of them. An empty one promises nothing.
 	ContentKey string
+	// Upstream names the upstream together with what it is asked with: sources that have it in common hear of each
+	// other's news. Empty when there is no such name.
+	Upstream string
+	// News says what is new, as the message of the event for a new artifact; empty for the usual one.
+	News string
 	// Fetch puts the tree into an empty directory.
 	Fetch func(ctx context.Context, dir string) error
 	// Archive opens the archive as it is, instead of Fetch: an OCI layer that is copied, not packed again.
