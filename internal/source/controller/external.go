@@ -1,0 +1,97 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/fluxcd/pkg/apis/meta"
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+)
+
+// externals looks after the ExternalArtifacts that were pushed: their archive is nowhere but in the store, and nobody
+// can bring it back. Those that other controllers make and serve are theirs.
+type externals struct {
+	*Sources
+}
+
+// externalEvery is how often the archives of ExternalArtifacts are looked at.
+const externalEvery = verifyEvery
+
+// ReasonArchiveMissing says that the archive of an ExternalArtifact is missing or damaged.
+const ReasonArchiveMissing = "ArchiveMissing"
+
+func (s *Sources) setupExternal(mgr ctrl.Manager) error {
+	err := ctrl.NewControllerManagedBy(mgr).Named("source-externalartifact").For(&sourcev1.ExternalArtifact{}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: 1, SkipNameValidation: ptr.To(true)}).
+		Complete(&externals{s})
+	if err != nil {
+		return fmt.Errorf("set up the controller of ExternalArtifacts: %w", err)
+	}
+	return nil
+}
+
+// Reconcile says on an ExternalArtifact whether its archive can be used.
+func (e *externals) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	var o sourcev1.ExternalArtifact
+	if err := e.Cache.Get(ctx, req.NamespacedName, &o); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if a := o.Status.Artifact; !o.DeletionTimestamp.IsZero() || a == nil || !e.isOurs(&o) {
+		return ctrl.Result{}, nil
+	}
+	present, err := e.packs.present(ctx, o.Status.Artifact.Digest, false)
+	if err != nil {
+		return ctrl.Result{}, fmt.Errorf("read the archive of ExternalArtifact %s: %w", req.NamespacedName, err)
+	}
+	before := o.DeepCopy()
+	tell(&o, present)
+	if equality.Semantic.DeepEqual(&o, before) {
+		return ctrl.Result{RequeueAfter: externalEvery}, nil
+	}
+	if err := e.Client.Status().Patch(ctx, o.DeepCopy(), client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
+		return again(fmt.Errorf("write the status of ExternalArtifact %s: %w", req.NamespacedName, err))
+	}
+	is := conditionOf(&o, meta.ReadyCondition)
+	severity := corev1.EventTypeNormal
+	if !present {
+		severity = corev1.EventTypeWarning
+	}
+	e.Events.Eventf(&o, nil, severity, is.Reason, "Verify", "%s", is.Message)
+	return ctrl.Result{RequeueAfter: externalEvery}, nil
+}
+
+// isOurs tells whether the archive is served from here: the path of its URL is the object's own, whatever the server's
+// address was then.
+func (e *externals) isOurs(o *sourcev1.ExternalArtifact) bool {
+	a := o.Status.Artifact
+	path := func(url string) string {
+		_, rest, _ := strings.Cut(url, "://")
+		_, rest, _ = strings.Cut(rest, "/")
+		rest, _, _ = strings.Cut(rest, "?")
+		return rest
+	}
+	return path(a.URL) == path(e.ArchiveURL("externalartifacts", client.ObjectKeyFromObject(o), a.Digest))
+}
+
+// tell sets Ready as the archive is, and leaves alone what somebody else said about it.
+func tell(o *sourcev1.ExternalArtifact, present bool) {
+	ready, a := conditionOf(o, meta.ReadyCondition), o.Status.Artifact
+	switch {
+	case !present:
+		message := fmt.Sprintf("the archive of '%s' is missing from the store or damaged. Push the directory again:\n    yuba push %s DIR -n %s", a.Revision, o.Name, o.Namespace)
+		set(o, meta.ReadyCondition, metav1.ConditionFalse, ReasonArchiveMissing, message)
+	case ready.Reason == ReasonArchiveMissing:
+		set(o, meta.ReadyCondition, metav1.ConditionTrue, meta.SucceededReason, "stored artifact for revision "+a.Revision)
+	}
+}
