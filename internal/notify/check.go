@@ -1,0 +1,99 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package notify
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	notificationv1 "github.com/fluxcd/notification-controller/api/v1"
+	notificationv1beta3 "github.com/fluxcd/notification-controller/api/v1beta3"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/yuba-dev/yuba/internal/notify/send"
+)
+
+// SetupWithManager has the dispatcher work with the manager. Where the kinds Alert and Provider are its own, it tells what
+// is wrong with them, as events: these kinds have no status.
+func (d *Dispatcher) SetupWithManager(mgr ctrl.Manager) error {
+	if err := mgr.Add(d); err != nil {
+		return err
+	}
+	if d.Client == nil {
+		return nil
+	}
+	// One process may set up the controllers again, after a restored backup.
+	options := controller.Options{SkipNameValidation: ptr.To(true)}
+	changed := builder.WithPredicates(predicate.GenerationChangedPredicate{})
+	err := ctrl.NewControllerManagedBy(mgr).Named("provider").For(&notificationv1beta3.Provider{}, changed).WithOptions(options).
+		Complete(checker(d, func() *notificationv1beta3.Provider { return &notificationv1beta3.Provider{} }, checkProvider))
+	if err != nil {
+		return err
+	}
+	return ctrl.NewControllerManagedBy(mgr).Named("alert").For(&notificationv1beta3.Alert{}, changed).WithOptions(options).
+		Complete(checker(d, func() *notificationv1beta3.Alert { return &notificationv1beta3.Alert{} }, func(a *notificationv1beta3.Alert) []string {
+			return checkAlert(a, d.AllowCrossNamespace)
+		}))
+}
+
+// checker tells what is wrong with an object, and lets it go when another controller put a finalizer on it.
+func checker[O client.Object](d *Dispatcher, empty func() O, check func(O) []string) reconcile.Func {
+	return func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+		obj := empty()
+		if err := d.Client.Get(ctx, req.NamespacedName, obj); err != nil {
+			return reconcile.Result{}, client.IgnoreNotFound(err)
+		}
+		if obj.GetDeletionTimestamp() != nil {
+			before := obj.DeepCopyObject().(client.Object)
+			if !controllerutil.RemoveFinalizer(obj, notificationv1.NotificationFinalizer) {
+				return reconcile.Result{}, nil
+			}
+			patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+			return reconcile.Result{}, client.IgnoreNotFound(d.Client.Patch(ctx, obj, patch))
+		}
+		for _, problem := range check(obj) {
+			d.Log.Warn("a notification's object does not do all that it says", "object", req.String(), "problem", problem)
+			d.Events.Eventf(obj, nil, corev1.EventTypeWarning, reasonInvalidConfig, "Check", "%s", clip(problem, maxNote))
+		}
+		return reconcile.Result{}, nil
+	}
+}
+
+// checkProvider says what is wrong with a provider.
+func checkProvider(p *notificationv1beta3.Provider) (problems []string) {
+	if !send.Supported(p.Spec.Type) {
+		problems = append(problems, fmt.Sprintf("spec.type: providers of type %s are not supported here, so that nothing is sent. Those that are: %s",
+			p.Spec.Type, strings.Join(send.Types(), ", ")))
+	}
+	if p.Spec.Address == "" && p.Spec.SecretRef == nil {
+		problems = append(problems, "spec.address is empty and spec.secretRef names no Secret with an address, so that nothing is sent")
+	}
+	if p.Spec.CommitStatusExpr != "" {
+		if _, err := statusExpression(p.Spec.CommitStatusExpr); err != nil {
+			problems = append(problems, err.Error())
+		}
+	}
+	return problems
+}
+
+// checkAlert says what is wrong with an alert.
+func checkAlert(a *notificationv1beta3.Alert, crossNamespace bool) (problems []string) {
+	for i, source := range a.Spec.EventSources {
+		if source.Namespace != "" && source.Namespace != a.Namespace && !crossNamespace {
+			problems = append(problems, fmt.Sprintf("spec.eventSources[%d]: can't access '%s/%s/%s', cross-namespace references have been blocked",
+				i, source.Kind, source.Namespace, source.Name))
+		}
+	}
+	problems = append(problems, checkExpressions("spec.inclusionList", a.Spec.InclusionList)...)
+	return append(problems, checkExpressions("spec.exclusionList", a.Spec.ExclusionList)...)
+}

@@ -1,0 +1,109 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package receive
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/fluxcd/pkg/apis/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// object names what is asked.
+type object struct {
+	gvk schema.GroupVersionKind
+	key types.NamespacedName
+}
+
+func (o object) String() string { return o.gvk.Kind + " " + o.key.String() }
+
+func (o object) metadata() *metav1.PartialObjectMetadata {
+	m := &metav1.PartialObjectMetadata{}
+	m.SetGroupVersionKind(o.gvk)
+	m.Namespace, m.Name = o.key.Namespace, o.key.Name
+	return m
+}
+
+// asker asks objects to look at their upstream now, each at once the first time and then not more often than every
+// pause. Who asks in the pause is answered by the one request at its end.
+type asker struct {
+	writer client.Client
+	pause  time.Duration
+	log    *slog.Logger
+
+	mu     sync.Mutex
+	asked  map[object]*asked
+	closed bool
+}
+
+// asked is an object in its pause.
+type asked struct{ again bool }
+
+// trailingTimeout is for the request at the end of a pause, which nobody waits for.
+const trailingTimeout = 30 * time.Second
+
+// ask returns when the object was asked, or is certain to be.
+func (a *asker) ask(ctx context.Context, o object) error {
+	a.mu.Lock()
+	if one := a.asked[o]; one != nil {
+		one.again = true
+		a.mu.Unlock()
+		return nil
+	}
+	if a.asked == nil {
+		a.asked = map[object]*asked{}
+	}
+	a.asked[o] = &asked{}
+	a.mu.Unlock()
+	err := a.annotate(ctx, o)
+	time.AfterFunc(a.pause, func() { a.end(o) })
+	return err
+}
+
+// end ends an object's pause, or begins another one with a request.
+func (a *asker) end(o object) {
+	a.mu.Lock()
+	one := a.asked[o]
+	if one == nil || !one.again || a.closed {
+		delete(a.asked, o)
+		a.mu.Unlock()
+		return
+	}
+	one.again = false
+	a.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), trailingTimeout)
+	defer cancel()
+	if err := a.annotate(ctx, o); err != nil {
+		a.log.Error("asking an object to look at its upstream", "object", o.String(), "error", err)
+	}
+	time.AfterFunc(a.pause, func() { a.end(o) })
+}
+
+// close makes the pauses end without another request: the API goes away.
+func (a *asker) close() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.closed = true
+}
+
+// annotate changes this one annotation, whatever else happens to the object meanwhile.
+func (a *asker) annotate(ctx context.Context, o object) error {
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]string{
+		meta.ReconcileRequestAnnotation: time.Now().Format(time.RFC3339Nano)}}})
+	if err != nil {
+		return err
+	}
+	if err := a.writer.Patch(ctx, o.metadata(), client.RawPatch(types.MergePatchType, patch)); err != nil {
+		return fmt.Errorf("annotate %s: %w", o, err)
+	}
+	return nil
+}

@@ -1,0 +1,75 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package receive
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/fluxcd/pkg/runtime/cel"
+	"github.com/google/cel-go/common/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+const (
+	// maxFilter bounds an expression, filterTime one evaluation.
+	maxFilter  = 16 << 10
+	filterTime = time.Second
+)
+
+// filter decides by an object's metadata, res, and a hook's body, req.
+type filter struct{ expression *cel.Expression }
+
+// newFilter compiles an expression. The one that is empty lets everything pass.
+func newFilter(text string) (filter, error) {
+	if text == "" {
+		return filter{}, nil
+	}
+	if len(text) > maxFilter {
+		return filter{}, fmt.Errorf("the expression has %d bytes: at most %d are allowed", len(text), maxFilter)
+	}
+	e, err := cel.NewExpression(text, cel.WithCompile(), cel.WithOutputType(types.BoolType), cel.WithStructVariables("res", "req"))
+	return filter{e}, err
+}
+
+func (f filter) passes(ctx context.Context, object client.Object, body map[string]any) (bool, error) {
+	if f.expression == nil {
+		return true, nil
+	}
+	raw, err := json.Marshal(object)
+	if err != nil {
+		return false, err
+	}
+	var res map[string]any
+	if err := json.Unmarshal(raw, &res); err != nil {
+		return false, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, filterTime)
+	defer cancel()
+	return f.expression.EvaluateBoolean(ctx, map[string]any{"res": res, "req": body})
+}
+
+// readBody is the body as expressions see it: empty when it is not JSON.
+func readBody(header http.Header, body []byte) (map[string]any, error) {
+	content := map[string]any{}
+	for _, form := range strings.Split(header.Get("Content-Type"), ",") {
+		kind, _, err := mime.ParseMediaType(form)
+		if err != nil {
+			break
+		}
+		if kind == "application/json" {
+			if json.Unmarshal(body, &content) != nil || content == nil {
+				return nil, errors.New("the body is no JSON object, as its content type says")
+			}
+			return content, nil
+		}
+	}
+	return content, nil
+}
