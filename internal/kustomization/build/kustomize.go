@@ -1,0 +1,245 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package build
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
+	generator "github.com/fluxcd/pkg/kustomize"
+	"sigs.k8s.io/kustomize/api/konfig"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/api/resource"
+	kustypes "sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/kustomize/kyaml/openapi"
+	"sigs.k8s.io/kustomize/kyaml/resid"
+	"sigs.k8s.io/yaml"
+)
+
+// resources are what kustomize makes of the tree with what the Kustomization adds.
+func (t *tree) resources(ctx context.Context, spec *kustomizev1.KustomizationSpec) ([]*resource.Resource, *look, error) {
+	l := &look{t: t, plain: true}
+	file, kus, err := t.topmost()
+	if err != nil {
+		return nil, l, err
+	}
+	if err := t.add(kus, spec); err != nil {
+		return nil, l, err
+	}
+	made, err := yaml.Marshal(kus)
+	if err != nil {
+		return nil, l, fmt.Errorf("write the kustomization: %w", err)
+	}
+	if err := checkKustomization(t.name(file)+" with what the Kustomization adds", made); err != nil {
+		return nil, l, err
+	}
+	if err := l.kustomization(t.dir, kus, file, nil); err != nil {
+		return nil, l, err
+	}
+	if l.plain {
+		resources, done, err := l.direct(ctx)
+		if done || err != nil {
+			return resources, l, err
+		}
+	}
+	if len(l.files) > maxKustomized {
+		return nil, l, &LimitError{Subject: "the directory " + t.name(t.dir), Has: fmt.Sprintf("%d files with objects", len(l.files)),
+			Limit: fmt.Sprintf("%d where namespaces, names, patches or the like are added", maxKustomized)}
+	}
+	t.made[file] = made
+	resources, err := l.kustomize(ctx)
+	return resources, l, err
+}
+
+// topmost is the kustomization of the directory that is built; one that lists all YAML below it when there is none.
+func (t *tree) topmost() (string, *kustypes.Kustomization, error) {
+	kus := &kustypes.Kustomization{TypeMeta: kustypes.TypeMeta{APIVersion: kustypes.KustomizationVersion, Kind: kustypes.KustomizationKind}}
+	file, err := t.kustomizationIn(t.dir)
+	if err != nil {
+		return "", nil, err
+	}
+	if file == "" {
+		if kus.Resources, err = t.manifests(); err != nil {
+			return "", nil, err
+		}
+		if len(kus.Resources) == 0 {
+			// kustomize refuses one that is empty.
+			kus.Namespace = "_placeholder"
+		}
+		return filepath.Join(t.dir, konfig.DefaultKustomizationFileName()), kus, nil
+	}
+	data, err := t.ReadFile(file)
+	if err != nil {
+		return "", nil, err
+	}
+	if err := yaml.Unmarshal(data, kus); err != nil {
+		return "", nil, (&look{t: t}).invalid(file, data, err)
+	}
+	if len(kus.Resources) == 0 {
+		// As Flux does, and for the same reason: it must not be empty.
+		kus.BuildMetadata = []string{kustypes.OriginAnnotations}
+	}
+	return file, kus, nil
+}
+
+// manifests lists what a directory without a kustomization holds: its YAML files, and those of its directories, except
+// that a directory with a kustomization stands for all below it.
+func (t *tree) manifests() ([]string, error) {
+	var found []string
+	err := filepath.WalkDir(t.dir, func(path string, entry os.DirEntry, err error) error {
+		if err != nil {
+			return fmt.Errorf("list %s: %w", t.name(path), err)
+		}
+		if path == t.dir {
+			return nil
+		}
+		name := "./" + filepath.ToSlash(strings.TrimPrefix(path, t.dir+string(filepath.Separator)))
+		if entry.IsDir() {
+			file, err := t.kustomizationIn(path)
+			if err != nil || file == "" {
+				return err
+			}
+			found = append(found, name)
+			return filepath.SkipDir
+		}
+		if extension := filepath.Ext(path); extension != ".yaml" && extension != ".yml" {
+			return nil
+		}
+		if _, err := t.real(path); err != nil {
+			return fmt.Errorf("%s is a link that leads nowhere or out of the artifact", t.name(path))
+		}
+		if found = append(found, name); len(found) > maxFiles {
+			return &LimitError{Subject: "the directory " + t.name(t.dir), Limit: fmt.Sprintf("%d files", maxFiles)}
+		}
+		return nil
+	})
+	return found, err
+}
+
+// add adds what the Kustomization says to the kustomization of the directory.
+func (t *tree) add(kus *kustypes.Kustomization, spec *kustomizev1.KustomizationSpec) error {
+	if spec.TargetNamespace != "" {
+		kus.Namespace = spec.TargetNamespace
+	}
+	if spec.NamePrefix != "" {
+		kus.NamePrefix = spec.NamePrefix
+	}
+	if spec.NameSuffix != "" {
+		kus.NameSuffix = spec.NameSuffix
+	}
+	for _, patch := range spec.Patches {
+		added := kustypes.Patch{Patch: patch.Patch}
+		if target := patch.Target; target != nil {
+			added.Target = &kustypes.Selector{
+				ResId: resid.ResId{
+					Gvk:       resid.Gvk{Group: target.Group, Version: target.Version, Kind: target.Kind},
+					Name:      target.Name,
+					Namespace: target.Namespace,
+				},
+				AnnotationSelector: target.AnnotationSelector,
+				LabelSelector:      target.LabelSelector,
+			}
+		}
+		kus.Patches = append(kus.Patches, added)
+	}
+	for _, component := range spec.Components {
+		if !generator.IsLocalRelativePath(component) {
+			return fmt.Errorf("component path %q of spec.components must be local and relative", component)
+		}
+		if spec.IgnoreMissingComponents && !t.Exists(filepath.Join(t.dir, component)) {
+			continue
+		}
+		kus.Components = append(kus.Components, component)
+	}
+	t.addImages(kus, spec)
+	if len(spec.BuildMetadata) > 0 {
+		kus.BuildMetadata = nil
+		for _, option := range spec.BuildMetadata {
+			kus.BuildMetadata = append(kus.BuildMetadata, string(option))
+		}
+	}
+	return nil
+}
+
+// addImages lays spec.images over those of the directory: a name that is there keeps what is not said anew, where tag
+// and digest are one.
+func (t *tree) addImages(kus *kustypes.Kustomization, spec *kustomizev1.KustomizationSpec) {
+	for _, image := range spec.Images {
+		at := -1
+		for i := range kus.Images {
+			if kus.Images[i].Name == image.Name {
+				at = i
+				break
+			}
+		}
+		if at < 0 {
+			kus.Images = append(kus.Images, kustypes.Image{Name: image.Name, NewName: image.NewName, NewTag: image.NewTag, Digest: image.Digest})
+			continue
+		}
+		if image.NewName != "" {
+			kus.Images[at].NewName = image.NewName
+		}
+		if image.NewTag != "" || image.Digest != "" {
+			kus.Images[at].NewTag, kus.Images[at].Digest = image.NewTag, image.Digest
+		}
+	}
+}
+
+// turn is held by the one build that uses kustomize, which keeps OpenAPI schemas in global variables without a lock.
+var turn = make(chan struct{}, 1)
+
+// kustomize lets kustomize build the directory. It cannot be interrupted: when the time is up the caller goes on, and the
+// turn is free once kustomize is done.
+func (l *look) kustomize(ctx context.Context) ([]*resource.Resource, error) {
+	select {
+	case turn <- struct{}{}:
+	case <-ctx.Done():
+		return nil, fmt.Errorf("wait for another build to end: %w", context.Cause(ctx))
+	}
+	type result struct {
+		resources []*resource.Resource
+		err       error
+	}
+	done := make(chan result, 1)
+	go func() {
+		defer func() { <-turn }()
+		resources, err := l.run()
+		done <- result{resources, err}
+	}()
+	select {
+	case r := <-done:
+		return r.resources, l.explain(r.err)
+	case <-ctx.Done():
+		return nil, fmt.Errorf("build directory %s: %w", l.t.name(l.t.dir), context.Cause(ctx))
+	}
+}
+
+// run runs kustomize.
+func (l *look) run() (resources []*resource.Resource, err error) {
+	defer func() {
+		// What kustomize does not expect makes it panic.
+		if r := recover(); r != nil {
+			resources, err = nil, errors.New("kustomize cannot make sense of an object")
+		}
+	}()
+	if l.schemas {
+		// The next build starts with kustomize's own schemas, which it only reads again when it needs them.
+		openapi.ResetOpenAPI()
+		openapi.Schema()
+		defer openapi.ResetOpenAPI()
+	}
+	built, err := krusty.MakeKustomizer(&krusty.Options{
+		LoadRestrictions: kustypes.LoadRestrictionsNone,
+		PluginConfig:     kustypes.DisabledPluginConfig(),
+	}).Run(l.t, l.t.dir)
+	if err != nil {
+		return nil, err
+	}
+	return built.Resources(), nil
+}

@@ -1,0 +1,252 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package decrypt
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/getsops/sops/v3"
+	"github.com/getsops/sops/v3/aes"
+	"github.com/getsops/sops/v3/config"
+	"github.com/getsops/sops/v3/logging"
+	"github.com/getsops/sops/v3/stores/dotenv"
+	"github.com/getsops/sops/v3/stores/ini"
+	"github.com/getsops/sops/v3/stores/json"
+	sopsyaml "github.com/getsops/sops/v3/stores/yaml"
+	"go.yaml.in/yaml/v3"
+)
+
+// Format is how a file is written.
+type Format int
+
+// The formats of sops.
+const (
+	Binary Format = iota
+	Dotenv
+	INI
+	JSON
+	YAML
+)
+
+// sops logs values that it takes for comments; nothing of it is to be in our log.
+func init() {
+	for _, logger := range logging.Loggers {
+		logger.SetOutput(io.Discard)
+	}
+}
+
+// String names a format for errors.
+func (f Format) String() string {
+	return [...]string{"binary", "dotenv", "INI", "JSON", "YAML"}[f]
+}
+
+// marker is what every file of a format has once sops has encrypted it.
+func (f Format) marker() []byte {
+	return []byte([...]string{`"mac": "ENC[`, "sops_mac=ENC[", "[sops]", `"mac": "ENC[`, "mac: ENC["}[f])
+}
+
+// store reads and writes a format. sops' own configuration files are not read.
+func (f Format) store() sops.Store {
+	c := config.NewStoresConfig()
+	switch f {
+	case Dotenv:
+		return dotenv.NewStore(&c.Dotenv)
+	case INI:
+		return ini.NewStore(&c.INI)
+	case JSON:
+		return json.NewStore(&c.JSON)
+	case YAML:
+		return sopsyaml.NewStore(&c.YAML)
+	default:
+		return json.NewBinaryStore(&c.JSONBinary)
+	}
+}
+
+// FormatOf is the format that a file's name, or an entry's, says it has.
+func FormatOf(name string) Format {
+	if strings.HasSuffix(name, ".dockerconfigjson") {
+		return JSON
+	}
+	switch path.Ext(name) {
+	case ".yaml", ".yml":
+		return YAML
+	case ".json":
+		return JSON
+	case ".env":
+		return Dotenv
+	case ".ini":
+		return INI
+	}
+	return Binary
+}
+
+// maxFile is how large a file may be that is decrypted, as with Flux.
+const maxFile = 5 << 20
+
+// File opens a file, verified. What sops did not encrypt comes back as it is.
+func (k *Keys) File(data []byte, format Format) ([]byte, error) {
+	if !bytes.Contains(data, format.marker()) {
+		return data, nil
+	}
+	return k.open(data, format, format)
+}
+
+// Verify checks the message authentication codes of the encrypted documents in a file of objects, YAML or JSON.
+func (k *Keys) Verify(data []byte) error {
+	if !bytes.Contains(data, []byte("ENC[")) || !bytes.Contains(data, []byte("sops")) {
+		return nil
+	}
+	if trimmed := bytes.TrimSpace(data); len(trimmed) > 0 && trimmed[0] == '{' {
+		if !bytes.Contains(data, []byte(`"sops"`)) {
+			return nil
+		}
+		_, err := k.open(data, JSON, JSON)
+		return err
+	}
+	files, err := apart(data)
+	if err != nil {
+		// kustomize, or who explains its failure, says it better.
+		return nil
+	}
+	for _, file := range files {
+		if _, err := k.open(file, YAML, YAML); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// apart takes a stream of documents apart into what sops encrypted at a time: documents that share a code. Documents
+// that are not encrypted, or are to stay so, are left out.
+func apart(data []byte) ([][]byte, error) {
+	var codes []string
+	groups := map[string][]*yaml.Node{}
+	all := 0
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	for {
+		var document yaml.Node
+		err := decoder.Decode(&document)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		all++
+		code := scalar(&document, "sops", "mac")
+		if code == "" || strings.EqualFold(scalar(&document, "metadata", "annotations", disabledKey), disabled) {
+			continue
+		}
+		if groups[code] == nil {
+			codes = append(codes, code)
+		}
+		groups[code] = append(groups[code], &document)
+	}
+	if len(codes) == 1 && len(groups[codes[0]]) == all {
+		return [][]byte{data}, nil
+	}
+	var files [][]byte
+	for _, code := range codes {
+		var file bytes.Buffer
+		encoder := yaml.NewEncoder(&file)
+		for _, document := range groups[code] {
+			if err := encoder.Encode(document); err != nil {
+				return nil, err
+			}
+		}
+		if err := encoder.Close(); err != nil {
+			return nil, err
+		}
+		files = append(files, file.Bytes())
+	}
+	return files, nil
+}
+
+// scalar is the value at a path of keys; empty when there is none.
+func scalar(node *yaml.Node, keys ...string) string {
+	if node.Kind == yaml.DocumentNode && len(node.Content) == 1 {
+		node = node.Content[0]
+	}
+	for _, key := range keys {
+		var found *yaml.Node
+		for i := 0; node.Kind == yaml.MappingNode && i+1 < len(node.Content); i += 2 {
+			if node.Content[i].Value == key {
+				found = node.Content[i+1]
+			}
+		}
+		if found == nil {
+			return ""
+		}
+		node = found
+	}
+	if node.Kind != yaml.ScalarNode {
+		return ""
+	}
+	return node.Value
+}
+
+// open decrypts and verifies a file and writes it in a format.
+func (k *Keys) open(data []byte, from, to Format) ([]byte, error) {
+	return k.decrypted(data, from, to, true)
+}
+
+// decrypted decrypts a file. What sops makes of hostile files may be a panic.
+func (k *Keys) decrypted(data []byte, from, to Format, verify bool) (plain []byte, err error) {
+	defer func() {
+		if recover() != nil {
+			plain, err = nil, fmt.Errorf("what is encrypted is not a %s file as sops writes it", from)
+		}
+	}()
+	if len(data) > maxFile {
+		return nil, fmt.Errorf("it has %d bytes; at most %d are decrypted", len(data), maxFile)
+	}
+	tree, err := from.store().LoadEncryptedFile(data)
+	if err != nil {
+		// sops' words may quote the file.
+		return nil, fmt.Errorf("what is encrypted is not a %s file as sops writes it: its section \"sops\" cannot be read", from)
+	}
+	key, err := k.dataKey(&tree.Metadata)
+	if err != nil {
+		return nil, err
+	}
+	cipher := aes.NewCipher()
+	code, err := tree.Decrypt(key, cipher)
+	if err != nil {
+		return nil, explainValue(err)
+	}
+	if verify {
+		if err := verified(tree.Metadata, key, code); err != nil {
+			return nil, err
+		}
+	}
+	plain, err = to.store().EmitPlainFile(tree.Branches)
+	if err != nil {
+		return nil, fmt.Errorf("what was encrypted as %s cannot be written as %s", from, to)
+	}
+	return plain, nil
+}
+
+// explainValue says why values could not be decrypted. sops' own words quote values that are not encrypted.
+func explainValue(err error) error {
+	if strings.Contains(err.Error(), "does not match sops' data format") {
+		return errors.New("a value that should be encrypted is not; edit such files with \"sops edit\" only")
+	}
+	return errors.New("a value was changed or moved after it was encrypted; edit such files with \"sops edit\" only")
+}
+
+// verified compares the code that a file has with that of its content.
+func verified(metadata sops.Metadata, key []byte, code string) error {
+	stored, err := aes.NewCipher().Decrypt(metadata.MessageAuthenticationCode, key, metadata.LastModified.Format(time.RFC3339))
+	if err != nil || stored != code {
+		return errors.New("its message authentication code is not that of its content: it was changed after it was encrypted, " +
+			"and \"sops decrypt\" refuses it, too; edit such files with \"sops edit\", or encrypt them with --mac-only-encrypted so that the rest may be edited by hand")
+	}
+	return nil
+}
