@@ -30,6 +30,7 @@ two controllers must not work on the same objects.`,
 	flags.StringVar(&o.ContentAddress, "content-address", "127.0.0.1:7444", "where to serve logs, plans and states")
 	flags.BoolVar(&o.AllowNonLoopback, "allow-non-loopback", false, "allow addresses that other machines reach")
 	flags.BoolVar(&o.AllowBreakTheGlass, "allow-break-the-glass", false, "let administrators open shells in working directories (yuba shell)")
+	flags.StringVar(&o.EventsAddr, "events-addr", "", "where to post events, such as http://notification-controller.flux-system.svc.cluster.local./ (default nowhere)")
 	addServerFlags(cmd, &o.Common)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := a.completeServer(cmd, &o.Common); err != nil {

@@ -44,6 +44,7 @@ type Dispatcher struct {
 	told    throttle
 	queues  queues
 	sending chan struct{}
+	started atomic.Bool
 	stopped chan struct{}
 }
 
@@ -79,6 +80,7 @@ func (d *Dispatcher) Offer(e Event) {
 
 // Start dispatches until ctx ends. Then everything that waits goes to disk.
 func (d *Dispatcher) Start(ctx context.Context) error {
+	d.started.Store(true)
 	defer close(d.stopped)
 	d.restore(ctx)
 	for ctx.Err() == nil {
@@ -110,8 +112,12 @@ func (d *Dispatcher) finish(ctx context.Context) {
 	}
 }
 
-// Wait waits until what waits to be sent is on disk, after the end of Start's context.
+// Wait waits until what waits to be sent is on disk, after the end of Start's context. A dispatcher that was not started has
+// nothing.
 func (d *Dispatcher) Wait(ctx context.Context) {
+	if !d.started.Load() {
+		return
+	}
 	select {
 	case <-d.stopped:
 	case <-ctx.Done():

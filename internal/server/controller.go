@@ -90,6 +90,8 @@ func RunController(ctx context.Context, opts ControllerOptions) (err error) {
 	}
 	defer func() {
 		e.drain()
+		cancel()
+		e.keepNotifications(context.WithoutCancel(ctx))
 		err = errors.Join(err, e.stopEndpoint(context.WithoutCancel(ctx)), e.blobs.Close())
 	}()
 	url, stop, err := e.serveContent(ctx, opts, certs)

@@ -38,6 +38,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/content"
 	"github.com/yuba-dev/yuba/internal/controlplane/datadir"
 	"github.com/yuba-dev/yuba/internal/executor"
+	"github.com/yuba-dev/yuba/internal/notify"
+	"github.com/yuba-dev/yuba/internal/notify/receive"
 	"github.com/yuba-dev/yuba/internal/run"
 	"github.com/yuba-dev/yuba/internal/runner"
 	"github.com/yuba-dev/yuba/internal/stack"
@@ -76,6 +78,8 @@ type Common struct {
 	// GitOps has this server do what Flux does on a cluster: fetch sources, apply Kustomizations, take and send
 	// notifications. The embedded home always does.
 	GitOps bool
+	// EventsAddr is where every event is posted to, in the form that Flux's notification-controller takes; empty means nowhere.
+	EventsAddr string
 	// LogFormat is "text" or "json".
 	LogFormat string
 	Verbose   bool
@@ -96,10 +100,13 @@ type engine struct {
 	endpoint *endpoint
 	ended    chan run.Stack
 	// events records what happens to objects, for all controllers.
-	events  events.EventRecorder
-	tool    tool
-	tools   *runner.Tools
-	started time.Time
+	events events.EventRecorder
+	// dispatcher tells of events and receivers takes webhooks; nil where Flux does.
+	dispatcher *notify.Dispatcher
+	receivers  *receive.Receivers
+	tool       tool
+	tools      *runner.Tools
+	started    time.Time
 }
 
 func newScheme() *runtime.Scheme {
@@ -133,6 +140,9 @@ func newEngine(ctx context.Context, opts Common, dir datadir.Dir, config *rest.C
 		return nil, fmt.Errorf("make the controller manager: %w", err)
 	}
 	e.events = e.manager.GetEventRecorder("yuba")
+	if err := e.addNotifications(); err != nil {
+		return nil, err
+	}
 	direct, err := client.New(config, client.Options{Scheme: e.manager.GetScheme(), Mapper: e.manager.GetRESTMapper()})
 	if err != nil {
 		return nil, fmt.Errorf("make the API's client: %w", err)

@@ -11,5 +11,5 @@ import (
 
 // addGitOps adds the controllers that stand in for Flux's.
 func (e *engine) addGitOps(ctx context.Context, direct client.Client) error {
-	return nil
+	return e.addReceivers(ctx)
 }

@@ -82,6 +82,7 @@ type home struct {
 	web     *http.Server
 	ready   atomic.Bool
 	content atomic.Pointer[http.ServeMux]
+	hooks   hooks
 	// restored is closed when a backup waits to be taken over.
 	restored chan struct{}
 }
@@ -90,7 +91,7 @@ func upOnce(ctx context.Context, opts UpOptions, dir datadir.Dir, lock *datadir.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	h := &home{opts: opts, restored: make(chan struct{})}
-	web, webListener, err := serveWeb(opts.HTTPAddress, h.ready.Load, opts.Log)
+	web, webListener, err := serveWeb(opts.HTTPAddress, h.ready.Load, &h.hooks, opts.Log)
 	if err != nil {
 		return false, err
 	}
@@ -162,6 +163,7 @@ func (h *home) start(ctx context.Context, dir datadir.Dir, lock *datadir.Lock, t
 		return nil
 	}
 	h.content.Store(c.ServeMux())
+	h.hooks.engine.Store(h.engine)
 	return nil
 }
 
@@ -205,6 +207,7 @@ func (h *home) stop(ctx context.Context, cancel context.CancelFunc) error {
 	}
 	cancel()
 	if h.engine != nil {
+		h.engine.keepNotifications(ctx)
 		errs = append(errs, h.engine.stopEndpoint(ctx))
 	}
 	if h.plane != nil {

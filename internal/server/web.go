@@ -11,10 +11,13 @@ import (
 	"net/http"
 	"syscall"
 	"time"
+
+	"github.com/yuba-dev/yuba/internal/notify/receive"
 )
 
-// serveWeb serves people and probes: /livez says that the process answers, /readyz that it works.
-func serveWeb(address string, ready func() bool, log *slog.Logger) (*http.Server, net.Listener, error) {
+// serveWeb serves people, probes and webhooks: /livez says that the process answers, /readyz that it works, and below /hook/
+// are the paths of receivers.
+func serveWeb(address string, ready func() bool, hooks http.Handler, log *slog.Logger) (*http.Server, net.Listener, error) {
 	listener, err := net.Listen("tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return nil, nil, fmt.Errorf("cannot listen on %s: address already in use. Another Yuba or program uses it: choose another with --http-address", address)
@@ -31,6 +34,7 @@ func serveWeb(address string, ready func() bool, log *slog.Logger) (*http.Server
 		}
 		fmt.Fprintln(w, "ok")
 	})
+	mux.Handle(receive.HookPath, hooks)
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute}
 	go func() {
 		if err := server.Serve(listener); err != nil && !errors.Is(err, http.ErrServerClosed) {

@@ -38,6 +38,9 @@ func (d Dir) Providers() string { return d.path("providers") }
 // Tools holds versions of tofu and terraform side by side.
 func (d Dir) Tools() string { return d.path("tools") }
 
+// Notifications holds what waits to be sent.
+func (d Dir) Notifications() string { return d.path("notifications") }
+
 // Kubeconfig is the administrator's way in.
 func (d Dir) Kubeconfig() string { return d.path("kubeconfig") }
 
