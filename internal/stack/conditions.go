@@ -291,5 +291,17 @@ func (r *Reconciler) event(p *pass, severity, reason, action, message string) {
 	if runes := []rune(message); len(runes) > maxEvent {
 		message = string(runes[:maxEvent]) + "…"
 	}
-	r.Events.Eventf(p.obj, nil, severity, reason, action, "%s", message)
+	r.Events.Eventf(told(p), nil, severity, reason, action, "%s", message)
+}
+
+// told is the object as those see it who are told of events: the revision that it is about is the one that this pass is
+// about, unless a run of an earlier one has just ended.
+func told(p *pass) *infrav1.Terraform {
+	revision := p.facts.Source.Revision
+	if p.ended != nil || revision == "" || revision == p.obj.Status.LastAttemptedRevision {
+		return p.obj
+	}
+	obj := p.obj.DeepCopy()
+	obj.Status.LastAttemptedRevision = revision
+	return obj
 }
