@@ -43,6 +43,8 @@ type Artifact struct {
 	Verified string
 	// ContentKey is equal for artifacts whose selected layers are equal, asked for with the same credentials.
 	ContentKey string
+	// Upstream is equal for artifacts that one look answers for.
+	Upstream string
 
 	seen   *seen
 	layer  v1.Descriptor
@@ -60,12 +62,13 @@ func (c *Client) Look(ctx context.Context, r *Repository, fresh bool) (*Artifact
 		return nil, err
 	}
 	options := upstream.Options{MaxAge: r.MaxAge, Timeout: r.Timeout, Fresh: fresh}
-	key := r.identity("look", fmt.Sprint(r.Timeout), r.Digest, r.SemVer, r.SemverFilter, r.Tag, r.MediaType)
+	key := r.identity("look", append(r.reference(), fmt.Sprint(r.Timeout))...)
 	found, err := c.looks.Look(ctx, key, options, resolve)
 	if err != nil {
 		return nil, asFetchError(reasonPull, "look at "+shown(repository), err)
 	}
-	artifact := &Artifact{Revision: found.digest.String(), Metadata: metadata(found.manifest.Annotations), seen: found, wanted: r}
+	artifact := &Artifact{Revision: found.digest.String(), Metadata: metadata(found.manifest.Annotations), Upstream: r.identity("look", r.reference()...),
+		seen: found, wanted: r}
 	if found.tag != "" {
 		artifact.Revision = found.tag + "@" + artifact.Revision
 	}
@@ -100,10 +103,16 @@ func metadata(annotations map[string]string) map[string]string {
 }
 
 // identity tells repositories and who asks for them apart.
-func (r *Repository) identity(parts ...string) string {
+func (r *Repository) identity(what string, parts ...string) string {
 	access := r.Access
 	access.Credentials = r.Credentials.parts()
-	return access.Identity(append([]string{r.URL, fmt.Sprint(r.Insecure)}, parts...)...)
+	return access.Identity(append([]string{what, r.URL, fmt.Sprint(r.Insecure)}, parts...)...)
+}
+
+// reference is all that the answer of a look depends on beside the repository and who asks: of charts, tags are read in
+// another way.
+func (r *Repository) reference() []string {
+	return []string{r.Digest, r.SemVer, r.SemverFilter, r.Tag, fmt.Sprint(r.MediaType == chartLayer)}
 }
 
 // resolver is what a look does: connect, find the digest, and read the manifest unless it is the one from before.

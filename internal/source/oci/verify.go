@@ -34,7 +34,7 @@ const (
 // verify finds a signature of one of the keys over the artifact's digest, and names the key.
 func (c *Client) verify(ctx context.Context, r *Repository, found *seen) (string, error) {
 	name := shown(found.registry.repository) + "@" + found.digest.String()
-	key := r.identity(append([]string{"verify", found.digest.String()}, r.Verify.parts()...)...)
+	key := r.identity("verify", append(r.Verify.parts(), found.digest.String())...)
 	options := upstream.Options{MaxAge: rememberVerified, Timeout: r.Timeout}
 	signer, err := c.verified.Look(ctx, key, options, func(ctx context.Context, _ *string) (string, error) {
 		search := &search{registry: found.registry, verification: r.Verify, digest: found.digest}
