@@ -5,6 +5,7 @@ package content
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -17,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/yuba-dev/yuba/internal/blob"
 	"github.com/yuba-dev/yuba/internal/source"
 )
 
@@ -66,37 +68,63 @@ func (h *Handler) pointAt(ctx context.Context, name types.NamespacedName, digest
 		return false, &refusal{http.StatusConflict, metav1.StatusReasonConflict, fmt.Sprintf(
 			"ExternalArtifact %s is made from %s %s; push under another name", name, obj.Spec.SourceRef.Kind, obj.Spec.SourceRef.Name)}
 	}
-	if a := obj.Status.Artifact; a != nil && a.Digest == digest {
+	ready := apimeta.FindStatusCondition(obj.Status.Conditions, meta.ReadyCondition)
+	if a := obj.Status.Artifact; a != nil && a.Digest == digest && ready != nil && ready.Status == metav1.ConditionTrue {
 		return false, nil
 	}
 	before := obj.DeepCopy()
 	obj.Status.Artifact = &meta.Artifact{Digest: digest, Revision: pushedRevision + digest, Size: &size, LastUpdateTime: metav1.Now(),
 		Path: fmt.Sprintf("externalartifact/%s/%s/%s.tar.gz", name.Namespace, name.Name, digest),
-		URL:  fmt.Sprintf("%s%s/namespaces/%s/externalartifacts/%s/archive?digest=%s", h.ArchiveURL, PathPrefix, name.Namespace, name.Name, digest)}
+		URL:  ArchiveURL(h.ArchiveURL, "externalartifacts", name, digest)}
 	apimeta.SetStatusCondition(&obj.Status.Conditions, metav1.Condition{Type: meta.ReadyCondition, Status: metav1.ConditionTrue,
 		Reason: meta.SucceededReason, Message: "stored artifact for revision " + pushedRevision + digest, ObservedGeneration: obj.Generation})
 	return true, h.Client.Status().Patch(ctx, &obj, client.MergeFrom(before))
 }
 
-// serveArchive gives back what was pushed under this name.
-func (h *Handler) serveArchive(w http.ResponseWriter, r *http.Request) error {
-	var obj sourcev1.ExternalArtifact
-	name := types.NamespacedName{Namespace: r.PathValue("namespace"), Name: r.PathValue("name")}
-	if err := h.Reader.Get(r.Context(), name, &obj); err != nil {
-		return err
+// archived is a kind of source whose archives are served.
+type archived interface {
+	client.Object
+	GetArtifact() *meta.Artifact
+}
+
+// archivedKinds are the kinds by the names of their resources.
+var archivedKinds = map[string]func() archived{
+	"externalartifacts": func() archived { return &sourcev1.ExternalArtifact{} },
+	"gitrepositories":   func() archived { return &sourcev1.GitRepository{} },
+	"ocirepositories":   func() archived { return &sourcev1.OCIRepository{} },
+	"buckets":           func() archived { return &sourcev1.Bucket{} },
+}
+
+// ArchiveURL is where the archive of a source is served; base is the API server's address, plural the resource.
+func ArchiveURL(base, plural string, name types.NamespacedName, digest string) string {
+	return fmt.Sprintf("%s%s/namespaces/%s/%s/%s/archive?digest=%s", base, PathPrefix, name.Namespace, plural, name.Name, digest)
+}
+
+// serveArchive gives out the archive of a source, which must still be the one that is asked for.
+func (h *Handler) serveArchive(plural string) func(w http.ResponseWriter, r *http.Request) error {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		obj := archivedKinds[plural]()
+		name := types.NamespacedName{Namespace: r.PathValue("namespace"), Name: r.PathValue("name")}
+		if err := h.Reader.Get(r.Context(), name, obj); err != nil {
+			return err
+		}
+		a := obj.GetArtifact()
+		if asked := r.URL.Query().Get("digest"); a == nil || asked != "" && asked != a.Digest {
+			return notFound(fmt.Sprintf("%s %s has no such archive (any more)", plural, name))
+		}
+		archive, err := h.Artifacts.OpenArtifact(r.Context(), a.Digest)
+		if errors.Is(err, blob.ErrNotFound) {
+			// One that another controller serves, or that got lost.
+			return notFound(fmt.Sprintf("the archive %s of %s %s is not in the store", a.Digest, plural, name))
+		}
+		if err != nil {
+			return err
+		}
+		defer archive.Close() //nolint:errcheck // read only
+		w.Header().Set("Content-Type", "application/gzip")
+		if _, err := io.Copy(w, archive); err != nil {
+			panic(http.ErrAbortHandler) // the client must see that it is not whole
+		}
+		return nil
 	}
-	a := obj.Status.Artifact
-	if a == nil || r.URL.Query().Get("digest") != "" && r.URL.Query().Get("digest") != a.Digest {
-		return notFound(fmt.Sprintf("ExternalArtifact %s has no such archive (any more)", name))
-	}
-	archive, err := h.Artifacts.OpenArtifact(r.Context(), a.Digest)
-	if err != nil {
-		return err
-	}
-	defer archive.Close() //nolint:errcheck // read only
-	w.Header().Set("Content-Type", "application/gzip")
-	if _, err := io.Copy(w, archive); err != nil {
-		panic(http.ErrAbortHandler) // the client must see that it is not whole
-	}
-	return nil
 }

@@ -92,19 +92,26 @@ func (h *Handler) ServeMux() *http.ServeMux {
 		"POST " + stack + "/shell":        h.stack(h.shell),
 		"POST " + stack + "/unlock":       h.stack(h.unlock),
 		"POST " + artifact + "/archive":   h.takeArchive,
-		"GET " + artifact + "/archive":    h.serveArchive,
 		"GET " + PathPrefix + "/backup":   h.backup,
 		"POST " + PathPrefix + "/restore": h.restore,
 		"GET " + PathPrefix + "/server":   h.server,
 		"GET " + PathPrefix + "/queue":    h.queue,
 	} {
-		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-			if err := serve(w, r); err != nil {
-				h.fail(w, r, err)
-			}
-		})
+		mux.HandleFunc(pattern, h.answer(serve))
+	}
+	for plural := range archivedKinds {
+		mux.HandleFunc("GET "+PathPrefix+"/namespaces/{namespace}/"+plural+"/{name}/archive", h.answer(h.serveArchive(plural)))
 	}
 	return mux
+}
+
+// answer turns what a handler returns into an answer.
+func (h *Handler) answer(serve func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if err := serve(w, r); err != nil {
+			h.fail(w, r, err)
+		}
+	}
 }
 
 // fail answers with a metav1.Status. Errors of packages below are told by kind; what nobody foresaw is logged and

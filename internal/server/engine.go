@@ -31,6 +31,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
@@ -75,6 +76,8 @@ type Common struct {
 	WebhookCerts string
 	// AllowCrossNamespace lets stacks name sources of other namespaces, and depend on stacks there.
 	AllowCrossNamespace bool
+	// FileSources are the directories below which git repositories are read by file:// URLs; none by default.
+	FileSources []string
 	// GitOps has this server do what Flux does on a cluster: fetch sources, apply Kustomizations, take and send
 	// notifications. The embedded home always does.
 	GitOps bool
@@ -104,9 +107,11 @@ type engine struct {
 	// dispatcher tells of events and receivers takes webhooks; nil where Flux does.
 	dispatcher *notify.Dispatcher
 	receivers  *receive.Receivers
-	tool       tool
-	tools      *runner.Tools
-	started    time.Time
+	// collects throw away what nobody needs, beside source archives.
+	collects []func(context.Context) error
+	tool     tool
+	tools    *runner.Tools
+	started  time.Time
 }
 
 func newScheme() *runtime.Scheme {
@@ -237,6 +242,11 @@ func (e *engine) addControllers(ctx context.Context, direct client.Client) error
 	}
 	e.content = &content.Handler{Client: direct, Reader: direct, Runs: e.executor, States: e.states, Artifacts: e.blobs,
 		MaxArchive: e.opts.limits().ArchiveBytes, Holder: holder(), Version: e.opts.Version, Log: e.opts.Log, Server: e.info, Queue: e.queue}
+	garbage := &collector{reader: direct, scheme: e.manager.GetScheme(), blobs: e.blobs, runs: e.executor, kinds: kinds}
+	err = e.manager.Add(manager.RunnableFunc(func(ctx context.Context) error { return e.collectGarbage(ctx, garbage) }))
+	if err != nil {
+		return err
+	}
 	e.tools = runner.NewTools(e.tool.path, e.toolDir())
 	e.serveByHand(r)
 	return nil

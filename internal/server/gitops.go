@@ -11,5 +11,8 @@ import (
 
 // addGitOps adds the controllers that stand in for Flux's.
 func (e *engine) addGitOps(ctx context.Context, direct client.Client) error {
+	if err := e.addSources(ctx, direct); err != nil {
+		return err
+	}
 	return e.addReceivers(ctx)
 }

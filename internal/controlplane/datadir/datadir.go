@@ -35,6 +35,10 @@ func (d Dir) Runner() string { return d.path("runner") }
 // Providers is a filesystem mirror of providers.
 func (d Dir) Providers() string { return d.path("providers") }
 
+// Sources holds what was fetched for sources: mirrors of repositories, and trees on their way into the blob store. All
+// of it can be fetched again.
+func (d Dir) Sources() string { return d.path("sources") }
+
 // Tools holds versions of tofu and terraform side by side.
 func (d Dir) Tools() string { return d.path("tools") }
 

@@ -76,19 +76,21 @@ func When(f Facts) Decision {
 	// The end of the look is an event.
 	case f.Looking:
 		return Decision{Verb: Wait, Reason: "a look is under way"}
-	// A request comes before other reasons: only its look is fresh.
+	// A request comes before other reasons: its look must be fresh.
 	case f.Requested != f.Answered && f.Requested != "":
 		return Decision{Verb: Look, Fresh: true, Reason: "asked for at " + f.Requested}
 	case f.Looked == 0:
 		return Decision{Verb: Look, Reason: "first look"}
+	// Whoever changed the object may have changed the upstream just before.
 	case f.Generation != f.Looked:
-		return Decision{Verb: Look, Reason: fmt.Sprintf("generation %d", f.Generation)}
+		return Decision{Verb: Look, Fresh: true, Reason: fmt.Sprintf("generation %d", f.Generation)}
 	case f.News:
 		return Decision{Verb: Look, Reason: "news"}
 	case due.After(f.Now):
 		return Decision{Verb: Wait, Reason: "not due", NextCheck: due}
-	case f.Failures > 0 && !f.Stalled:
-		return Decision{Verb: Look, Reason: fmt.Sprintf("retry after %d failures", f.Failures)}
+	// What is remembered may be why it failed: a branch that was not there yet.
+	case f.Failures > 0:
+		return Decision{Verb: Look, Fresh: true, Reason: fmt.Sprintf("retry after %d failures", f.Failures)}
 	}
 	return Decision{Verb: Look, Reason: "interval"}
 }

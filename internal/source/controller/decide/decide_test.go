@@ -34,7 +34,7 @@ func TestWhen(t *testing.T) {
 		"jitter makes it due later": {usual(func(f *Facts) { f.Jitter, f.LastLook = 1, now.Add(-10*time.Minute) }),
 			Decision{Verb: Wait, Reason: "not due", NextCheck: now.Add(30 * time.Second)}},
 		"never looked at: look": {usual(func(f *Facts) { f.Looked = 0 }), Decision{Verb: Look, Reason: "first look"}},
-		"changed: look":         {usual(func(f *Facts) { f.Generation = 3 }), Decision{Verb: Look, Reason: "generation 3"}},
+		"changed: look":         {usual(func(f *Facts) { f.Generation = 3 }), Decision{Verb: Look, Fresh: true, Reason: "generation 3"}},
 		"news: look":            {usual(func(f *Facts) { f.News = true }), Decision{Verb: Look, Reason: "news"}},
 		"asked for: a fresh look": {usual(func(f *Facts) { f.Requested, f.Answered, f.News, f.Generation = "b", "a", true, 3 }),
 			Decision{Verb: Look, Fresh: true, Reason: "asked for at b"}},
@@ -49,7 +49,7 @@ func TestWhen(t *testing.T) {
 		"deleted: rest": {usual(func(f *Facts) { f.Deleting, f.Suspended = true, true }), Decision{Verb: Rest, Reason: "the object is being deleted"}},
 		"failed once: soon again": {usual(func(f *Facts) { f.Failures, f.LastLook = 1, now }),
 			Decision{Verb: Wait, Reason: "not due", NextCheck: now.Add(2 * time.Second)}},
-		"failed once and due: retry": {usual(func(f *Facts) { f.Failures = 1 }), Decision{Verb: Look, Reason: "retry after 1 failures"}},
+		"failed once and due: retry": {usual(func(f *Facts) { f.Failures = 1 }), Decision{Verb: Look, Fresh: true, Reason: "retry after 1 failures"}},
 		"failed often: at the interval": {usual(func(f *Facts) { f.Failures, f.LastLook = 1000, now }),
 			Decision{Verb: Wait, Reason: "not due", NextCheck: now.Add(10 * time.Minute)}},
 		"failed for good: at the interval": {usual(func(f *Facts) { f.Failures, f.Stalled = 1, true }),
@@ -108,7 +108,7 @@ func TestLawsOfWhen(t *testing.T) {
 		if d.Verb == Wait && !f.Looking && !d.NextCheck.After(f.Now) {
 			t.Fatalf("%+v: waits for nothing", f)
 		}
-		if d.Fresh != (d.Verb == Look && f.Requested != "" && f.Requested != f.Answered) {
+		if d.Fresh && d.Verb != Look || d.Verb == Look && f.Requested != "" && f.Requested != f.Answered && !d.Fresh {
 			t.Fatalf("%+v: fresh is %v", f, d.Fresh)
 		}
 		if due := f.Due().Sub(f.LastLook); due < min(f.Interval, time.Second)*19/20 || due > max(f.Interval, time.Second)*21/20 {
