@@ -1,0 +1,230 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package decide
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// rule looks at the facts; ok is false when they are none of its business.
+type rule func(Facts) (d Decision, ok bool)
+
+// rules are asked in order, and the first that knows what to do is followed.
+var rules = []rule{
+	// Whatever is wrong with it, an object that is deleted goes.
+	deleting,
+	// Who suspends wants nothing to happen.
+	suspended,
+	// What can never work needs no source.
+	invalid,
+	// Without a source nothing is known of what depends on its revision.
+	sourceMissing,
+	inCircle,
+	// Only who is about to apply something has to wait: what is in place stays, whatever becomes of what it depends on.
+	dependencies,
+}
+
+// needs are why something has to be done, or nothing yet.
+var needs = []rule{
+	// A request is an order: it outruns every wait for time.
+	requested,
+	changed,
+	failed,
+	restarted,
+	drifted,
+	intervalOver,
+	health,
+}
+
+// Decide says what to do next.
+func Decide(f Facts) Decision {
+	if d, ok := first(rules, f); ok {
+		return d
+	}
+	return need(f)
+}
+
+func first(rules []rule, f Facts) (Decision, bool) {
+	for _, r := range rules {
+		if d, ok := r(f); ok {
+			return d, true
+		}
+	}
+	return Decision{}, false
+}
+
+func need(f Facts) Decision {
+	if d, ok := first(needs, f); ok {
+		return d
+	}
+	return Decision{Verb: VerbRest, Reason: ReasonUpToDate, NextCheck: f.Now.Add(f.Kustomization.Interval)}
+}
+
+func deleting(f Facts) (Decision, bool) {
+	return Decision{Verb: VerbDelete, Reason: ReasonDeleted}, f.Kustomization.Deleting
+}
+
+func suspended(f Facts) (Decision, bool) {
+	return Decision{Verb: VerbRest, Reason: ReasonSuspended, Message: "Reconciliation is suspended"}, f.Kustomization.Suspended
+}
+
+func invalid(f Facts) (Decision, bool) {
+	if f.Kustomization.Invalid != "" {
+		return Decision{Verb: VerbFail, Reason: f.Kustomization.InvalidReason, Message: f.Kustomization.Invalid}, true
+	}
+	for _, d := range f.Dependencies {
+		if d.Invalid != "" {
+			return Decision{Verb: VerbFail, Reason: ReasonInvalidCELExpression, Message: d.Invalid}, true
+		}
+	}
+	return Decision{}, false
+}
+
+func sourceMissing(f Facts) (Decision, bool) {
+	s := f.Source
+	switch {
+	case s.Denied:
+		return Decision{Verb: VerbFail, Reason: ReasonAccessDenied, Message: s.Reason}, true
+	case s.Missing:
+		return Decision{Verb: VerbWait, Reason: ReasonArtifactFailed, Message: s.Reason,
+			NextCheck: f.Now.Add(f.Kustomization.RetryInterval)}, true
+	case s.Revision == "":
+		return Decision{Verb: VerbWait, Reason: ReasonArtifactFailed,
+			Message: fmt.Sprintf("Source artifact not found: %s has none yet", s.Name)}, true
+	}
+	return Decision{}, false
+}
+
+func inCircle(f Facts) (Decision, bool) {
+	if len(f.Cycle) == 0 {
+		return Decision{}, false
+	}
+	return Decision{Verb: VerbFail, Reason: ReasonDependencyCycle, Message: "These Kustomizations depend on each other in a circle, " +
+		"so none of them can be first: " + strings.Join(f.Cycle, " → ") + " → " + f.Cycle[0] + ". Remove one of the dependsOn"}, true
+}
+
+func dependencies(f Facts) (Decision, bool) {
+	if len(f.Dependencies) == 0 || need(f).Verb != VerbApply {
+		return Decision{}, false
+	}
+	for _, d := range f.Dependencies {
+		if message := unready(d); message != "" {
+			return Decision{Verb: VerbWait, Reason: ReasonDependencyNotReady, Message: message,
+				// It is watched; an expression may depend on what is not.
+				NextCheck: f.Now.Add(dependencyPause)}, true
+		}
+	}
+	return Decision{}, false
+}
+
+// dependencyPause is how soon dependencies are looked at again although nothing was heard of them. It costs no request.
+const dependencyPause = 30 * time.Second
+
+// unready says why a dependency keeps what depends on it waiting; empty when it does not.
+func unready(d Dependency) string {
+	switch {
+	case d.Denied:
+		return fmt.Sprintf("dependency '%s' is in another namespace, and cross-namespace references have been blocked", d.Name)
+	case d.Missing:
+		return fmt.Sprintf("dependency '%s' not found", d.Name)
+	case d.Failure != "":
+		return fmt.Sprintf("dependency '%s': %s", d.Name, d.Failure)
+	case d.ByExpression && !d.Ready:
+		return fmt.Sprintf("dependency '%s' is not ready according to readyExpr eval", d.Name)
+	case !d.Ready:
+		return fmt.Sprintf("dependency '%s' is not ready", d.Name)
+	case !d.ByExpression && d.SameSource && !d.SameRevision:
+		return fmt.Sprintf("dependency '%s' revision is not up to date", d.Name)
+	}
+	return ""
+}
+
+func requested(f Facts) (Decision, bool) {
+	k := f.Kustomization
+	return Decision{Verb: VerbApply, Reason: ReasonRequested, Full: true}, k.Requested != "" && k.Requested != k.Handled
+}
+
+func changed(f Facts) (Decision, bool) {
+	a := f.Applied
+	return Decision{Verb: VerbApply, Reason: ReasonChanged}, a.Known && a.Key != a.WantedKey
+}
+
+// failed keeps the distance between attempts. A health check that failed is no failed attempt: it is looked at again when
+// an object changes, and all is tried again when the retry interval is over.
+func failed(f Facts) (Decision, bool) {
+	a := f.Applied
+	switch {
+	case !a.Known || !a.Failed:
+		return Decision{}, false
+	case a.Freed:
+		return Decision{Verb: VerbApply, Reason: ReasonFreed}, true
+	case a.Lasting:
+		return Decision{Verb: VerbRest, Reason: ReasonFailedForGood}, true
+	}
+	if due := a.At.Add(f.Kustomization.RetryInterval); f.Now.Before(due) {
+		return Decision{Verb: VerbRest, Reason: ReasonRetryPending, NextCheck: due}, true
+	}
+	return Decision{Verb: VerbApply, Reason: ReasonRetryDue}, true
+}
+
+func restarted(f Facts) (Decision, bool) {
+	return Decision{Verb: VerbApply, Reason: ReasonRestarted, Full: true}, !f.Applied.Known
+}
+
+// driftsAtOnce is how many changes in a row are undone at once. Whoever changes the object again and again, perhaps another
+// controller, has to be met with more and more patience: there is no end to it.
+const driftsAtOnce = 5
+
+func drifted(f Facts) (Decision, bool) {
+	a := f.Applied
+	if a.Dirty == 0 {
+		return Decision{}, false
+	}
+	if more := a.Drifts - driftsAtOnce; more > 0 {
+		pause := min(time.Second<<min(more, 20), f.Kustomization.Interval)
+		if due := a.Drifted.Add(pause); f.Now.Before(due) {
+			return Decision{Verb: VerbRest, Reason: ReasonDriftAgain, NextCheck: due}, true
+		}
+	}
+	return Decision{Verb: VerbApply, Reason: ReasonDrift, Message: fmt.Sprintf("%d objects are not as they were left", a.Dirty)}, true
+}
+
+// intervalOver: what is not watched has to be looked at.
+func intervalOver(f Facts) (Decision, bool) {
+	k := f.Kustomization
+	return Decision{Verb: VerbApply, Reason: ReasonIntervalOver, Full: true},
+		!k.Watched && (!f.Health.Waiting || f.Health.Failed) && !f.Now.Before(f.Applied.At.Add(k.Interval))
+}
+
+// healthPause is how soon objects are looked at again that are not watched.
+const healthPause = 5 * time.Second
+
+func health(f Facts) (Decision, bool) {
+	h, k := f.Health, f.Kustomization
+	switch {
+	case !h.Checked:
+		return Decision{}, false
+	case h.Changed, h.Waiting && h.Polled && !h.Failed && !f.Now.Before(h.Looked.Add(healthPause)):
+		return Decision{Verb: VerbCheckHealth, Reason: ReasonHealthChanged}, true
+	case !h.Waiting && h.Polled && !f.Now.Before(h.Looked.Add(k.Interval)):
+		return Decision{Verb: VerbCheckHealth, Reason: ReasonIntervalOver}, true
+	case h.Waiting && !h.Failed && !f.Now.Before(h.Since.Add(k.Timeout)):
+		return Decision{Verb: VerbCheckHealth, Reason: ReasonHealthTimeout}, true
+	case h.Waiting && !h.Failed:
+		next := h.Since.Add(k.Timeout)
+		if pause := h.Looked.Add(healthPause); h.Polled && pause.Before(next) {
+			next = pause
+		}
+		return Decision{Verb: VerbRest, Reason: ReasonHealthPending, NextCheck: next}, true
+	case h.Failed:
+		due := h.Looked.Add(k.RetryInterval)
+		if !f.Now.Before(due) {
+			return Decision{Verb: VerbCheckHealth, Reason: ReasonRetryDue}, true
+		}
+		return Decision{Verb: VerbRest, Reason: ReasonRetryPending, NextCheck: due}, true
+	}
+	return Decision{}, false
+}

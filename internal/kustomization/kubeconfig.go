@@ -1,0 +1,82 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kustomization
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/yuba-dev/yuba/internal/outbound"
+)
+
+const (
+	// maxKubeconfig is how large a kubeconfig may be; a Secret may have a mebibyte.
+	maxKubeconfig = 256 << 10
+	// remoteTimeout bounds one request to a remote cluster.
+	remoteTimeout = 30 * time.Second
+	dialTimeout   = 10 * time.Second
+)
+
+// kubeconfigIn finds the kubeconfig in a Secret, as Flux does: under the key that is named, else value, else value.yaml.
+func kubeconfigIn(secret *corev1.Secret, key string) ([]byte, error) {
+	keys := []string{key}
+	if key == "" {
+		keys = []string{"value", "value.yaml"}
+	}
+	for _, k := range keys {
+		if content := secret.Data[k]; len(content) > 0 {
+			if len(content) > maxKubeconfig {
+				return nil, fmt.Errorf("the kubeconfig in the Secret %s/%s has more than %d bytes", secret.Namespace, secret.Name, maxKubeconfig)
+			}
+			return content, nil
+		}
+	}
+	return nil, fmt.Errorf("the Secret %s/%s has no kubeconfig under %q", secret.Namespace, secret.Name, keys)
+}
+
+// remoteConfig reads a kubeconfig that somebody put into a Secret. It must not make this server run a program, read its
+// files, or act without knowing whom it talks to. Errors do not quote it.
+func remoteConfig(content []byte) (*rest.Config, error) {
+	parsed, err := clientcmd.Load(content)
+	if err != nil {
+		return nil, errors.New("the kubeconfig is not one that can be read")
+	}
+	if err := harmless(parsed); err != nil {
+		return nil, err
+	}
+	config, err := clientcmd.NewDefaultClientConfig(*parsed, &clientcmd.ConfigOverrides{}).ClientConfig()
+	if err != nil {
+		return nil, errors.New("the kubeconfig has no current context with a cluster and a user")
+	}
+	config.Timeout, config.QPS = remoteTimeout, -1
+	config.Dial = outbound.Dialer(dialTimeout).DialContext
+	return config, nil
+}
+
+// harmless refuses what a kubeconfig of a stranger must not have.
+func harmless(c *clientcmdapi.Config) error {
+	for name, u := range c.AuthInfos {
+		switch {
+		case u.Exec != nil || u.AuthProvider != nil:
+			return fmt.Errorf("the kubeconfig's user %q gets its credentials from a program, and this server runs none: put a token or a certificate into it", name)
+		case u.ClientCertificate != "" || u.ClientKey != "" || u.TokenFile != "":
+			return fmt.Errorf("the kubeconfig's user %q names files, and this server reads none: put their contents into it (kubectl config view --flatten)", name)
+		}
+	}
+	for name, k := range c.Clusters {
+		switch {
+		case k.CertificateAuthority != "":
+			return fmt.Errorf("the kubeconfig's cluster %q names a file, and this server reads none: put its content into it (kubectl config view --flatten)", name)
+		case k.InsecureSkipTLSVerify:
+			return fmt.Errorf("the kubeconfig's cluster %q is not to be verified (insecure-skip-tls-verify), and credentials go to nobody unknown: put its certificate authority into certificate-authority-data", name)
+		}
+	}
+	return nil
+}

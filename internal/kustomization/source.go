@@ -1,0 +1,115 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kustomization
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
+	"github.com/fluxcd/pkg/apis/meta"
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/yuba-dev/yuba/internal/kustomization/decide"
+	"github.com/yuba-dev/yuba/internal/source"
+)
+
+// originRevision is where an OCI artifact says which revision of a repository it was made of.
+const originRevision = "org.opencontainers.image.revision"
+
+// artifact is what a source has.
+type artifact struct {
+	digest, revision, origin string
+}
+
+// sourceObject is the part that all of Flux's sources have in common.
+type sourceObject interface {
+	client.Object
+	GetArtifact() *meta.Artifact
+}
+
+func newSource(kind string) sourceObject {
+	switch kind {
+	case sourcev1.GitRepositoryKind:
+		return &sourcev1.GitRepository{}
+	case sourcev1.OCIRepositoryKind:
+		return &sourcev1.OCIRepository{}
+	case sourcev1.BucketKind:
+		return &sourcev1.Bucket{}
+	case sourcev1.ExternalArtifactKind:
+		return &sourcev1.ExternalArtifact{}
+	}
+	return nil
+}
+
+func sourceName(obj *kustomizev1.Kustomization) types.NamespacedName {
+	return types.NamespacedName{Namespace: cmp.Or(obj.Spec.SourceRef.Namespace, obj.Namespace), Name: obj.Spec.SourceRef.Name}
+}
+
+// gatherSource reads the source and its artifact.
+func (r *Reconciler) gatherSource(ctx context.Context, p *pass) error {
+	ref, name := &p.obj.Spec.SourceRef, sourceName(p.obj)
+	f := &p.facts.Source
+	*f = decide.Source{Name: ref.Kind + " " + name.String()}
+	if name.Namespace != p.obj.Namespace && !r.AllowCrossNamespace {
+		f.Denied = true
+		f.Reason = fmt.Sprintf("can't access '%s/%s', cross-namespace references have been blocked", ref.Kind, name)
+		return nil
+	}
+	src := newSource(ref.Kind)
+	if src == nil {
+		f.Missing, f.Reason = true, fmt.Sprintf("source `%s` kind '%s' not supported", ref.Name, ref.Kind)
+		return nil
+	}
+	err := r.cached.Get(ctx, name, src)
+	switch {
+	case apierrors.IsNotFound(err), apimeta.IsNoMatchError(err):
+		f.Missing, f.Reason = true, fmt.Sprintf("Source '%s' not found", ref.String())
+		return nil
+	case err != nil:
+		return fmt.Errorf("unable to get source '%s': %w", name, err)
+	}
+	if a := src.GetArtifact(); a != nil && a.Digest != "" {
+		f.Revision = a.Revision
+		p.artifact = artifact{digest: a.Digest, revision: a.Revision, origin: a.Metadata[originRevision]}
+	}
+	return nil
+}
+
+// unpack puts the artifact's tree into a directory of its own; done removes it.
+func (r *Reconciler) unpack(ctx context.Context, p *pass) (tree string, done func(), err error) {
+	dir, err := os.MkdirTemp(r.Scratch, "kustomization-")
+	if err != nil {
+		return "", nil, fmt.Errorf("make a directory for the source's tree: %w", err)
+	}
+	done = func() {
+		if err := os.RemoveAll(dir); err != nil {
+			r.Log.Warn("removing a source's tree", "kustomization", p.owner.String(), "error", err)
+		}
+	}
+	archive, err := r.Archives.OpenArtifact(ctx, p.artifact.digest)
+	if err != nil {
+		done()
+		return "", nil, fmt.Errorf("open the artifact %s of %s: %w", p.artifact.digest, p.facts.Source.Name, err)
+	}
+	defer archive.Close() //nolint:errcheck // read only
+	// Links in a path of the temporary directory would look like a way out of the tree.
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		done()
+		return "", nil, fmt.Errorf("make a directory for the source's tree: %w", err)
+	}
+	tree = filepath.Join(dir, "tree")
+	if _, err := source.Extract(ctx, archive, tree, r.Limits, p.artifact.digest); err != nil {
+		done()
+		return "", nil, fmt.Errorf("unpack the artifact of %s: %w", p.facts.Source.Name, err)
+	}
+	return tree, done, nil
+}
