@@ -30,6 +30,7 @@ when it stops go on, and are taken up at the next start.`,
 	flags.StringVar(&o.HTTPAddress, "http-address", "127.0.0.1:7080", "where to serve people and probes")
 	flags.BoolVar(&o.AllowNonLoopback, "allow-non-loopback", false, "allow addresses that other machines reach")
 	flags.StringSliceVar(&o.FileSources, "file-sources", nil, "a directory whose git repositories may be read by file:// URLs (default none); can be repeated")
+	flags.StringVar(&o.DefaultServiceAccount, "default-service-account", "", "service account whose rights Kustomizations have that name none (default all rights)")
 	addServerFlags(cmd, &o.Common)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := a.completeServer(cmd, &o.Common); err != nil {

@@ -78,6 +78,9 @@ type Common struct {
 	AllowCrossNamespace bool
 	// FileSources are the directories below which git repositories are read by file:// URLs; none by default.
 	FileSources []string
+	// DefaultServiceAccount is the service account, of each its own namespace, whose rights Kustomizations have that name
+	// none; empty means all rights.
+	DefaultServiceAccount string
 	// GitOps has this server do what Flux does on a cluster: fetch sources, apply Kustomizations, take and send
 	// notifications. The embedded home always does.
 	GitOps bool

@@ -14,5 +14,8 @@ func (e *engine) addGitOps(ctx context.Context, direct client.Client) error {
 	if err := e.addSources(ctx, direct); err != nil {
 		return err
 	}
+	if err := e.addKustomizations(ctx, direct); err != nil {
+		return err
+	}
 	return e.addReceivers(ctx)
 }

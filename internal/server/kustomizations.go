@@ -1,0 +1,39 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/yuba-dev/yuba/internal/kustomization"
+	"github.com/yuba-dev/yuba/internal/kustomization/build"
+	"github.com/yuba-dev/yuba/internal/source"
+)
+
+// addKustomizations adds the controller that applies Kustomizations.
+func (e *engine) addKustomizations(ctx context.Context, direct client.Client) error {
+	// What an earlier server left there is of no use.
+	scratch := filepath.Join(e.dir.Sources(), "builds")
+	if err := os.RemoveAll(scratch); err != nil {
+		return fmt.Errorf("clear the directory for builds: %w", err)
+	}
+	if err := os.MkdirAll(scratch, 0o700); err != nil {
+		return fmt.Errorf("make the directory for builds: %w", err)
+	}
+	r := &kustomization.Reconciler{
+		Client: direct, Reader: direct, Events: e.events, Config: e.manager.GetConfig(), Archives: e.blobs,
+		Limits: source.Limits{MaxPacked: e.opts.limits().ArchiveBytes}.WithDefaults(), Build: build.Build, Scratch: scratch,
+		DefaultServiceAccount: e.opts.DefaultServiceAccount, AllowCrossNamespace: e.opts.AllowCrossNamespace, Now: time.Now, Log: e.opts.Log,
+	}
+	if err := r.SetupWithManager(ctx, e.manager); err != nil {
+		return fmt.Errorf("set up the Kustomization controller: %w", err)
+	}
+	return nil
+}
