@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"strings"
 	"syscall"
 	"unicode"
@@ -18,8 +19,14 @@ import (
 	"github.com/yuba-dev/yuba/internal/source"
 )
 
-// show is a URL as it may be shown. A user without a password is no secret.
-func show(text string) string { return outbound.Show(text) }
+// show is a URL as it may be shown. Over ssh a user is no secret; elsewhere it may be a token.
+func show(text string) string {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "ssh" || u.User == nil {
+		return outbound.Show(text)
+	}
+	return "ssh://" + u.User.Username() + "@" + u.Host + u.EscapedPath()
+}
 
 // explain makes of whatever went wrong what a source's status is to say. Libraries' own words are not passed on: they
 // quote what they got.

@@ -128,6 +128,7 @@ type sshSession struct {
 	in     io.WriteCloser
 	out    io.Reader
 	said   *tail
+	ended  func() error
 	close  []func() error
 	closed sync.Once
 }
@@ -150,6 +151,9 @@ func (s *sshSession) Close() error {
 func (s *sshSession) explain(err error) error {
 	if err == nil {
 		return nil
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		_ = s.ended() // It waits for what is said beside; why there is an end is said there.
 	}
 	if text := s.said.String(); text != "" {
 		return errors.Join(&saidError{text}, err)
@@ -188,7 +192,7 @@ func (r *sshRemote) open(ctx context.Context) (*sshSession, error) {
 		return nil, errors.Join(err, s.Close())
 	}
 	s.close = append([]func() error{session.Close}, s.close...)
-	session.Stderr = s.said
+	session.Stderr, s.ended = s.said, session.Wait
 	if s.in, err = session.StdinPipe(); err == nil {
 		s.out, err = session.StdoutPipe()
 	}

@@ -17,7 +17,6 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/format/pktline"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
-	"github.com/go-git/go-git/v5/plumbing/protocol/packp/sideband"
 )
 
 // maxAdvert is how many bytes references may have together: some 600 000 references.
@@ -46,8 +45,10 @@ func readAdvert(r io.Reader) (*advert, error) {
 	switch {
 	case limited.left < 0:
 		return nil, limited.err
-	case errors.Is(err, packp.ErrEmptyAdvRefs), errors.Is(err, packp.ErrEmptyInput):
+	case errors.Is(err, packp.ErrEmptyAdvRefs):
 		return nil, errEmpty
+	case errors.Is(err, packp.ErrEmptyInput):
+		return nil, fmt.Errorf("the server ended before it said anything: %w", io.ErrUnexpectedEOF)
 	case err != nil && strings.Contains(err.Error(), "no space after hash"):
 		// A hash of 64 digits is cut after 40 of them. The decoder has no better word for it.
 		return nil, errSHA256
@@ -188,7 +189,7 @@ func openPack(r io.Reader, shallow bool) (io.Reader, error) {
 		case string(start[:4]) == "PACK":
 			return buffered, nil
 		case start[4] >= 1 && start[4] <= 3:
-			return sideband.NewDemuxer(sideband.Sideband64k, buffered), nil
+			return &demux{r: buffered}, nil
 		}
 		line, err := readLine(buffered)
 		if err != nil {
@@ -198,6 +199,50 @@ func openPack(r io.Reader, shallow bool) (io.Reader, error) {
 			return nil, fmt.Errorf("%w: it says something else than a pack", errNotGit)
 		}
 	}
+}
+
+// demux reads a pack that comes in lines, among others with progress or the reason of a failure.
+type demux struct {
+	r    *bufio.Reader
+	left int
+}
+
+func (d *demux) Read(b []byte) (int, error) {
+	for d.left == 0 {
+		line := make([]byte, 4)
+		if _, err := io.ReadFull(d.r, line); err != nil {
+			return 0, fmt.Errorf("the server ended in the middle of a pack: %w", io.ErrUnexpectedEOF)
+		}
+		n, err := strconv.ParseUint(string(line), 16, 16)
+		if err == nil && n == 0 {
+			return 0, io.EOF
+		}
+		if err != nil || n < 5 {
+			return 0, fmt.Errorf("%w: a line has no length", errNotGit)
+		}
+		channel, err := d.r.ReadByte()
+		if err != nil {
+			return 0, fmt.Errorf("the server ended in the middle of a pack: %w", io.ErrUnexpectedEOF)
+		}
+		size := int(n) - 5
+		switch channel {
+		case 1:
+			d.left = size
+		case 2:
+			if _, err := d.r.Discard(size); err != nil {
+				return 0, fmt.Errorf("the server ended in the middle of a pack: %w", io.ErrUnexpectedEOF)
+			}
+		default:
+			said, err := io.ReadAll(io.LimitReader(d.r, int64(min(size, 300))))
+			return 0, errors.Join(&saidError{string(said)}, err)
+		}
+	}
+	n, err := d.r.Read(b[:min(len(b), d.left)])
+	d.left -= n
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	return n, err
 }
 
 // readLine reads one line of git's protocol; the one that ends a list is empty.

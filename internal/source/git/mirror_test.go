@@ -1,0 +1,176 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package git
+
+import (
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/yuba-dev/yuba/internal/testkit/gittest"
+)
+
+func TestHundredLookersCauseOneLookAndOneClone(t *testing.T) {
+	server := gittest.New(t)
+	r := server.Repository(t, "central")
+	head := r.Commit(t, "first", gittest.Files{"main.tf": "one"})
+	m := open(t, Options{})
+	up, want := Upstream{URL: r.URL()}, Want{Ref: Ref{Branch: "main"}, MaxAge: time.Hour}
+	together := func() {
+		t.Helper()
+		var group sync.WaitGroup
+		for range 100 {
+			dir := t.TempDir()
+			group.Go(func() {
+				found, err := m.Look(patient(t), up, want)
+				if err == nil && found.Revision != "main@sha1:"+head {
+					err = errors.New("it found " + found.Revision)
+				}
+				if err == nil {
+					err = found.Fetch(patient(t), dir)
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		group.Wait()
+	}
+	together()
+	if diff := cmp.Diff(gittest.Counts{Lookups: 1, Fetches: 1, Clones: 1}, server.Counts("central")); diff != "" {
+		t.Errorf("the first time (-want +got):\n%s", diff)
+	}
+	together()
+	if diff := cmp.Diff(gittest.Counts{Lookups: 1, Fetches: 1, Clones: 1}, server.Counts("central")); diff != "" {
+		t.Errorf("while the look is young (-want +got):\n%s", diff)
+	}
+	head = r.Commit(t, "second", gittest.Files{"main.tf": "two"})
+	look(t, m, up, Want{Ref: Ref{Branch: "main"}})
+	together()
+	if diff := cmp.Diff(gittest.Counts{Lookups: 2, Fetches: 2, Clones: 1}, server.Counts("central")); diff != "" {
+		t.Errorf("after a commit that somebody asked for (-want +got):\n%s", diff)
+	}
+}
+
+func TestFetchesAreIncremental(t *testing.T) {
+	server := gittest.New(t)
+	r := server.Repository(t, "central")
+	big := noise(1 << 20)
+	r.Commit(t, "first", gittest.Files{"big": big, "main.tf": "one"})
+	m := open(t, Options{MaxPack: 2 << 20})
+	up, want := Upstream{URL: r.URL()}, Want{Ref: Ref{Branch: "main"}}
+	if diff := cmp.Diff(map[string]string{"big": big, "main.tf": "one"}, fetched(t, look(t, m, up, want))); diff != "" {
+		t.Fatal(diff)
+	}
+	// From here on the large file would be more than there may be.
+	m.options.MaxPack = 100 << 10
+	first := r.Head(t)
+	for _, content := range []string{"two", "three", "four"} {
+		head := r.Commit(t, content, gittest.Files{"main.tf": content, "dir/" + content: content})
+		found := look(t, m, up, want)
+		if found.Revision != "main@sha1:"+head {
+			t.Errorf("the revision is %s, want that of %s", found.Revision, head)
+		}
+		if got := fetched(t, found)["main.tf"]; got != content {
+			t.Errorf("the file is %q, want %q", got, content)
+		}
+	}
+	r.Rewind(t, first)
+	head := r.Commit(t, "instead", gittest.Files{"main.tf": "instead"})
+	r.Git(t, "-C", r.Path(), "reflog", "expire", "--expire=now", "--all")
+	r.Git(t, "-C", r.Path(), "gc", "--quiet", "--prune=now")
+	found := look(t, m, up, want)
+	if found.Revision != "main@sha1:"+head {
+		t.Errorf("after a force push the revision is %s, want that of %s", found.Revision, head)
+	}
+	if diff := cmp.Diff(map[string]string{"big": big, "main.tf": "instead"}, fetched(t, found)); diff != "" {
+		t.Errorf("after a force push (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(gittest.Counts{Lookups: 5, Fetches: 5, Clones: 1}, server.Counts("central")); diff != "" {
+		t.Errorf("what was asked of the server (-want +got):\n%s", diff)
+	}
+}
+
+func TestNewsAreTold(t *testing.T) {
+	server := gittest.New(t)
+	r := server.Repository(t, "central")
+	r.Commit(t, "first", gittest.Files{"main.tf": "one"})
+	r.Tag(t, "v1")
+	var news []string
+	m := open(t, Options{News: func(upstream string) { news = append(news, upstream) }})
+	up := Upstream{URL: r.URL()}
+	before := look(t, m, up, Want{Ref: Ref{Tag: "v1"}})
+	look(t, m, up, Want{Ref: Ref{Tag: "v1"}})
+	if len(news) != 0 {
+		t.Errorf("there are news before anything changed: %v", news)
+	}
+	head := r.Commit(t, "second", gittest.Files{"main.tf": "two"})
+	r.Tag(t, "v1")
+	// Somebody who follows the branch looks; who follows the tag is told.
+	look(t, m, up, Want{Ref: Ref{Branch: "main"}})
+	if diff := cmp.Diff([]string{before.Upstream}, news); diff != "" || before.Upstream != m.Key(up) {
+		t.Errorf("news (-want +got):\n%s", diff)
+	}
+	after := look(t, m, up, Want{Ref: Ref{Tag: "v1"}, MaxAge: time.Hour})
+	if after.Revision != "v1@sha1:"+head {
+		t.Errorf("the tag moved, and the revision is %s", after.Revision)
+	}
+	if got := server.Counts("central"); got.Lookups != 3 || got.Fetches != 0 {
+		t.Errorf("the server was asked %+v, want three looks", got)
+	}
+	if before.ContentKey == after.ContentKey {
+		t.Error("two trees have one key")
+	}
+}
+
+func TestLooksAreNotRememberedForMissingReferences(t *testing.T) {
+	server := gittest.New(t)
+	r := server.Repository(t, "central")
+	r.Commit(t, "first", gittest.Files{"main.tf": "one"})
+	m := open(t, Options{})
+	look(t, m, Upstream{URL: r.URL()}, Want{Ref: Ref{Branch: "main"}, MaxAge: time.Hour})
+	r.Tag(t, "v1.0.0")
+	if found := look(t, m, Upstream{URL: r.URL()}, Want{Ref: Ref{SemVer: "1.x"}, MaxAge: time.Hour}); found.Revision != "v1.0.0@sha1:"+r.Head(t) {
+		t.Errorf("the revision is %s", found.Revision)
+	}
+}
+
+func TestOthersCredentialsAreAnotherMirror(t *testing.T) {
+	m := open(t, Options{})
+	keys := map[string]bool{}
+	for _, up := range []Upstream{
+		{URL: "https://h/a"},
+		{URL: "https://h/b"},
+		{URL: "https://h/a", Secret: map[string][]byte{"username": []byte("x"), "password": []byte("y")}},
+		{URL: "https://h/a", Secret: map[string][]byte{"username": []byte("xy"), "password": nil}},
+		{URL: "https://h/a", Secret: map[string][]byte{"bearerToken": []byte("xy")}},
+	} {
+		if keys[m.Key(up)] {
+			t.Errorf("%v shares a mirror with another one", up)
+		}
+		keys[m.Key(up)] = true
+		if other := open(t, Options{}); m.Key(up) == other.Key(up) {
+			t.Error("the name of a mirror can be guessed elsewhere")
+		}
+		if again, err := Open(m.dir, Options{}); err != nil || m.Key(up) != again.Key(up) {
+			t.Errorf("the name of a mirror changes: %v", err)
+		}
+	}
+}
+
+// noise is text that does not compress.
+func noise(n int) string {
+	b := make([]byte, n)
+	state := uint32(2463534242)
+	for i := range b {
+		state ^= state << 13
+		state ^= state >> 17
+		state ^= state << 5
+		b[i] = byte(state)
+	}
+	return string(b)
+}

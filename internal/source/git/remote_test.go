@@ -1,0 +1,280 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package git
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+
+	"github.com/yuba-dev/yuba/internal/testkit/gittest"
+)
+
+var main = Want{Ref: Ref{Branch: "main"}}
+
+// commitTo makes a repository with one commit.
+func commitTo(t *testing.T, server *gittest.Server) *gittest.Repository {
+	t.Helper()
+	r := server.Repository(t, "central")
+	r.Commit(t, "first", gittest.Files{"main.tf": "one"})
+	return r
+}
+
+func wantOne(t *testing.T, found *Found) {
+	t.Helper()
+	if got := fetched(t, found); got["main.tf"] != "one" {
+		t.Errorf("the tree is %v", got)
+	}
+}
+
+func TestBasicAuthOverTLS(t *testing.T) {
+	server := gittest.New(t, gittest.TLS(), gittest.BasicAuth("reader", "s3cret"))
+	r := commitTo(t, server)
+	m := open(t, Options{})
+	good := map[string][]byte{"username": []byte("reader"), "password": []byte("s3cret"), "ca.crt": server.CA()}
+	wantOne(t, look(t, m, Upstream{URL: r.URL(), Secret: good}, main))
+	wantOne(t, look(t, m, Upstream{URL: r.URL(), Secret: map[string][]byte{"username": []byte("reader"), "password": []byte("s3cret"), "caFile": server.CA()}}, main))
+	inURL := strings.Replace(r.URL(), "https://", "https://reader:s3cret@", 1)
+	wantOne(t, look(t, m, Upstream{URL: inURL, Secret: map[string][]byte{"ca.crt": server.CA()}}, main))
+
+	bad := map[string]struct {
+		up   Upstream
+		word string
+	}{
+		"a wrong password":        {Upstream{URL: r.URL(), Secret: map[string][]byte{"username": []byte("reader"), "password": []byte("s3cret2"), "ca.crt": server.CA()}}, "refuses the credentials"},
+		"no credentials":          {Upstream{URL: r.URL(), Secret: map[string][]byte{"ca.crt": server.CA()}}, "wants credentials"},
+		"no user":                 {Upstream{URL: r.URL(), Secret: map[string][]byte{"password": []byte("s3cret")}}, "username"},
+		"a token and a user":      {Upstream{URL: inURL, Secret: map[string][]byte{"bearerToken": []byte("s3cret"), "ca.crt": server.CA()}}, "only one of them"},
+		"an authority that is no": {Upstream{URL: r.URL(), Secret: map[string][]byte{"ca.crt": []byte("s3cret")}}, "no certificate in it"},
+		"half a pair of keys":     {Upstream{URL: r.URL(), Secret: map[string][]byte{"tls.crt": server.CA()}}, "tls.key"},
+		"an app of GitHub":        {Upstream{URL: r.URL(), Secret: map[string][]byte{"githubAppID": []byte("1")}}, "app of GitHub"},
+	}
+	for name, c := range bad {
+		_, err := m.Look(patient(t), c.up, main)
+		reason := ReasonAuthentication
+		if name == "an app of GitHub" {
+			reason = ReasonProvider
+		}
+		t.Run(name, func(t *testing.T) { wantFailure(t, err, reason, c.word) })
+	}
+	_, err := m.Look(patient(t), Upstream{URL: inURL}, main)
+	wantFailure(t, err, ReasonOperation, "authority that is not trusted")
+}
+
+func TestBearerToken(t *testing.T) {
+	server := gittest.New(t, gittest.BearerToken("s3cret"))
+	r := commitTo(t, server)
+	m := open(t, Options{})
+	wantOne(t, look(t, m, Upstream{URL: r.URL(), Secret: map[string][]byte{"bearerToken": []byte("s3cret")}}, main))
+	_, err := m.Look(patient(t), Upstream{URL: r.URL(), Secret: map[string][]byte{"bearerToken": []byte("other")}}, main)
+	wantFailure(t, err, ReasonAuthentication, "refuses the credentials")
+}
+
+func TestSSH(t *testing.T) {
+	server := gittest.New(t, gittest.SSH())
+	r := commitTo(t, server)
+	m := open(t, Options{})
+	key := server.Authorize(t)
+	up := Upstream{URL: server.SSHURL("central"), Secret: map[string][]byte{"identity": key, "known_hosts": server.KnownHosts()}}
+	wantOne(t, look(t, m, up, main))
+	head := r.Commit(t, "second", gittest.Files{"dir/x": "y"})
+	found := look(t, m, up, main)
+	if found.Revision != "main@sha1:"+head {
+		t.Errorf("the revision is %s", found.Revision)
+	}
+	wantOne(t, found)
+	if got := server.Counts("central"); got.Clones != 1 || got.Fetches != 2 {
+		t.Errorf("the server was asked %+v, want one clone and one fetch after it", got)
+	}
+
+	with := func(name, value string) Upstream {
+		other := Upstream{URL: up.URL, Secret: map[string][]byte{"identity": key, "known_hosts": server.KnownHosts()}}
+		other.Secret[name] = []byte(value)
+		return other
+	}
+	stranger := strings.Fields(string(gittest.New(t, gittest.SSH()).KnownHosts()))
+	host := strings.Fields(string(server.KnownHosts()))
+	bad := map[string]struct {
+		up   Upstream
+		word string
+	}{
+		"without known_hosts":             {with("known_hosts", ""), "ssh-keyscan 127.0.0.1"},
+		"without a key":                   {with("identity", ""), "no identity"},
+		"what is no key":                  {with("identity", "s3cret"), "cannot be read"},
+		"an encrypted key, no password":   {with("identity", encryptedKey(t)), "no password"},
+		"a key that is not let in":        {with("identity", string(gittest.New(t, gittest.SSH()).Authorize(t))), "refuses the key"},
+		"a host with another key":         {with("known_hosts", fmt.Sprintln(host[0], stranger[1], stranger[2])), "not one that known_hosts has"},
+		"a host that nobody knows":        {with("known_hosts", fmt.Sprintln("example.com", stranger[1], stranger[2])), "not one that known_hosts has"},
+		"known_hosts that cannot be read": {with("known_hosts", "s3cret x"), "cannot be read"},
+	}
+	for name, c := range bad {
+		t.Run(name, func(t *testing.T) {
+			_, err := m.Look(patient(t), c.up, main)
+			wantFailure(t, err, ReasonAuthentication, c.word)
+		})
+	}
+	_, err := m.Look(patient(t), Upstream{URL: server.SSHURL("other"), Secret: up.Secret}, main)
+	wantFailure(t, err, ReasonOperation, "the server says")
+}
+
+func encryptedKey(t *testing.T) string {
+	t.Helper()
+	_, private := edKey(t)
+	block, err := ssh.MarshalPrivateKeyWithPassphrase(private, "", []byte("s3cret"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pemOf(block)
+}
+
+func TestServersThatFail(t *testing.T) {
+	server := gittest.New(t)
+	r := commitTo(t, server)
+	m := open(t, Options{})
+	up := Upstream{URL: r.URL()}
+	for name, c := range map[string]struct {
+		fault gittest.Fault
+		word  string
+	}{
+		"it ends connections":    {gittest.Unreachable, "closed without an answer"},
+		"it is out of order":     {gittest.Answer(http.StatusBadGateway), "status 502"},
+		"it knows no repository": {gittest.Answer(http.StatusNotFound), "no such repository"},
+		"it is no git server":    {gittest.Answer(http.StatusOK), "no git server"},
+		"it redirects to itself": {func(w http.ResponseWriter, r *http.Request) bool {
+			http.Redirect(w, r, r.URL.String(), http.StatusFound)
+			return true
+		}, "redirects"},
+		"it sends endless garbage": {garbage("application/x-git-upload-pack-advertisement"), "no git server"},
+		"it redirects to a machine": {func(w http.ResponseWriter, r *http.Request) bool {
+			http.Redirect(w, r, "http://169.254.169.254/info/refs?service=git-upload-pack", http.StatusFound)
+			return true
+		}, "metadata"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server.SetFault(c.fault)
+			_, err := m.Look(patient(t), up, main)
+			wantFailure(t, err, ReasonOperation, c.word)
+		})
+	}
+	release := make(chan struct{})
+	defer close(release)
+	server.SetFault(gittest.Stall(release))
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	_, err := m.Look(ctx, up, main)
+	wantFailure(t, err, ReasonOperation, "timeout")
+	server.SetFault(nil)
+	wantOne(t, look(t, m, up, main))
+	// What goes wrong while fetching leaves nothing behind that is trusted.
+	r.Commit(t, "second", gittest.Files{"x": "y"})
+	found := look(t, m, up, main)
+	server.SetFault(garbage("application/x-git-upload-pack-result"))
+	wantFailure(t, found.Fetch(patient(t), t.TempDir()), ReasonOperation)
+	server.SetFault(nil)
+	wantOne(t, found)
+}
+
+func garbage(kind string) gittest.Fault {
+	return func(w http.ResponseWriter, _ *http.Request) bool {
+		w.Header().Set("Content-Type", kind)
+		for range 100 {
+			if _, err := w.Write([]byte("this is no line of git's protocol")); err != nil {
+				break
+			}
+		}
+		return true
+	}
+}
+
+func TestRepositoriesThatMove(t *testing.T) {
+	server := gittest.New(t, gittest.BasicAuth("reader", "s3cret"))
+	r := commitTo(t, server)
+	other := gittest.New(t)
+	seen := atomic.Pointer[string]{}
+	theirs := commitTo(t, other)
+	other.SetFault(func(_ http.ResponseWriter, r *http.Request) bool {
+		if value := r.Header.Get("Authorization"); value != "" {
+			seen.Store(&value)
+		}
+		return false
+	})
+	secret := map[string][]byte{"username": []byte("reader"), "password": []byte("s3cret")}
+	server.SetFault(func(w http.ResponseWriter, r *http.Request) bool {
+		switch {
+		case strings.HasPrefix(r.URL.Path, "/old/"):
+			http.Redirect(w, r, strings.TrimPrefix(r.URL.RequestURI(), "/old"), http.StatusMovedPermanently)
+		case strings.HasPrefix(r.URL.Path, "/away/"):
+			http.Redirect(w, r, strings.TrimSuffix(theirs.URL(), "/central.git")+strings.TrimPrefix(r.URL.RequestURI(), "/away"), http.StatusMovedPermanently)
+		default:
+			return false
+		}
+		return true
+	})
+	m := open(t, Options{})
+	wantOne(t, look(t, m, Upstream{URL: strings.Replace(r.URL(), "/central", "/old/central", 1), Secret: secret}, main))
+	wantOne(t, look(t, m, Upstream{URL: strings.Replace(r.URL(), "/central", "/away/central", 1), Secret: secret}, main))
+	if value := seen.Load(); value != nil {
+		t.Error("the other host was shown the credentials")
+	}
+}
+
+func TestProxies(t *testing.T) {
+	server := gittest.New(t)
+	r := commitTo(t, server)
+	var asked atomic.Int32
+	through := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(p *httputil.ProxyRequest) {
+		if p.In.Header.Get("Proxy-Authorization") != "" {
+			asked.Add(1)
+		}
+		p.Out.URL = p.In.URL
+	}})
+	defer through.Close()
+	proxy, err := url.Parse(strings.Replace(through.URL, "http://", "http://user:s3cret@", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := open(t, Options{})
+	wantOne(t, look(t, m, Upstream{URL: r.URL(), Proxy: proxy}, main))
+	if asked.Load() != 2 {
+		t.Errorf("%d requests went through the proxy, want 2", asked.Load())
+	}
+	_, err = m.Look(patient(t), Upstream{URL: "http://169.254.169.254/x", Proxy: proxy}, main)
+	wantFailure(t, err, ReasonOperation, "metadata")
+	key := gittest.New(t, gittest.SSH())
+	_, err = m.Look(patient(t), Upstream{URL: key.SSHURL("central"), Proxy: proxy, Secret: map[string][]byte{"identity": key.Authorize(t), "known_hosts": key.KnownHosts()}}, main)
+	wantFailure(t, err, ReasonAuthentication, "socks5://")
+	through.Close()
+	_, err = open(t, Options{}).Look(patient(t), Upstream{URL: r.URL(), Proxy: proxy}, main)
+	wantFailure(t, err, ReasonOperation)
+}
+
+func TestURLsThatCannotBeUsed(t *testing.T) {
+	m := open(t, Options{})
+	for _, at := range []string{"", "x", "git@host:path", "ftp://h/x", "https:///x", "file://host/x", "file://relative", "https://h:x/", "git://h/x", "ext::sh -c true"} {
+		_, err := m.Look(patient(t), Upstream{URL: at}, main)
+		if failure := wantFailure(t, err, ReasonURL); !failure.Stalled {
+			t.Errorf("%q is tried again", at)
+		}
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	nobody := "http://reader:s3cret@" + l.Addr().String() + "/x"
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, err = m.Look(patient(t), Upstream{URL: nobody}, main)
+	wantFailure(t, err, ReasonOperation, "refused")
+}
