@@ -29,7 +29,9 @@ output "ids" {
 // byHand runs tofu as a person would, in a directory of its own.
 type byHand struct {
 	tofu, dir string
-	cpu       time.Duration
+	// env is what it needs beside what every process has.
+	env []string
+	cpu time.Duration
 }
 
 func (b *bench) byHand(name string, resources int) (*byHand, error) {
@@ -44,6 +46,7 @@ func (h *byHand) run(ctx context.Context, args ...string) error {
 	cmd := exec.CommandContext(ctx, h.tofu, args...)
 	cmd.Dir = h.dir
 	cmd.Env = []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + h.dir, "CHECKPOINT_DISABLE=1"}
+	cmd.Env = append(cmd.Env, h.env...)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("tofu %s by hand: %w\n%s", args[0], err, out)

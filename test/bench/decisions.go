@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -67,6 +68,40 @@ func (l *decisionLog) quietPasses(ctx context.Context, stack string, n int) ([]t
 		case <-grown:
 		case <-ctx.Done():
 			return nil, ctx.Err()
+		}
+	}
+}
+
+// mark is a place in the log.
+func (l *decisionLog) mark() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.decisions)
+}
+
+// looked waits until so many stacks have come to rest after a look for drift that began after a place in the log.
+func (l *decisionLog) looked(ctx context.Context, at, stacks int) error {
+	looking, done := map[string]bool{}, map[string]bool{}
+	for {
+		l.mu.Lock()
+		fresh, grown := l.decisions[at:], l.grown
+		l.mu.Unlock()
+		at += len(fresh)
+		for _, d := range fresh {
+			switch {
+			case strings.Contains(d.Decision, "(DriftCheckDue)"):
+				looking[d.Stack] = true
+			case strings.HasPrefix(d.Decision, "rest ") && looking[d.Stack]:
+				done[d.Stack] = true
+			}
+		}
+		if len(done) >= stacks {
+			return nil
+		}
+		select {
+		case <-grown:
+		case <-ctx.Done():
+			return fmt.Errorf("%d of %d stacks were looked at: %w", len(done), stacks, ctx.Err())
 		}
 	}
 }

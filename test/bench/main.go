@@ -22,7 +22,9 @@ type bench struct {
 	idle     time.Duration
 	settle   time.Duration
 	sizes    []int
-	results  []result
+	// fleet is how many stacks a fleet has.
+	fleet   int
+	results []result
 }
 
 // part is a group of measurements.
@@ -37,6 +39,7 @@ var parts = []part{
 	{"stacks", (*bench).measureStacks},
 	{"inputs", (*bench).measureInputs},
 	{"sandbox", (*bench).measureSandbox},
+	{"fleet", (*bench).measureFleet},
 }
 
 func main() {
@@ -50,10 +53,11 @@ func main() {
 
 func run(ctx context.Context) error {
 	b := &bench{sizes: []int{1, 10, 100}}
-	only := flag.String("only", "", "measure one part only: ready, idle, stacks, inputs or sandbox")
+	only := flag.String("only", "", "measure one part only: ready, idle, stacks, inputs, sandbox or fleet")
 	asJSON := flag.Bool("json", false, "print JSON instead of a table")
 	directory := flag.String("programs", "bin", "the directory of yuba, yuba-sandbox and tofu")
 	flag.IntVar(&b.trials, "n", 15, "how often each comparison is made")
+	flag.IntVar(&b.fleet, "fleet", 100, "how many stacks a fleet has")
 	flag.DurationVar(&b.settle, "settle", 20*time.Second, "how long to wait before looking at what an idle Yuba takes")
 	flag.DurationVar(&b.idle, "idle", 30*time.Second, "how long to look")
 	flag.Parse()
