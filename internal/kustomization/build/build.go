@@ -133,6 +133,9 @@ func (f *finisher) object(r *resource.Resource) (map[string]any, error) {
 	}
 	data, err := r.MarshalJSON()
 	if err != nil {
+		if twice := f.look.repeatedIn(r.GetKind(), r.GetName()); twice != nil {
+			return nil, twice
+		}
 		return nil, f.failed("read", r, errors.New("it cannot be written as JSON"))
 	}
 	object := map[string]any{}

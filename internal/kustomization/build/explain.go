@@ -6,6 +6,7 @@ package build
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -123,8 +124,8 @@ func placeOf(file string, object *yaml.Node) (place, error) {
 	}
 	if err := object.Decode(&head); err != nil {
 		// The parser's words may quote values; its only reason here is a key that stands twice, or an unexpected type.
-		if key, line := repeated(object); key != "" {
-			return place{}, &positioned{file, line, fmt.Errorf("key %q stands twice", key)}
+		if twice := repeatedError(file, object); twice != nil {
+			return place{}, twice
 		}
 		return place{}, &positioned{file, object.Line, errors.New("not an object: apiVersion, kind and metadata.name must be texts")}
 	}
@@ -139,6 +140,36 @@ func placeOf(file string, object *yaml.Node) (place, error) {
 		return p, &positioned{file, p.line, fmt.Errorf("a %s without metadata.name", p.kind)}
 	}
 	return p, nil
+}
+
+// repeatedIn is the error of an object that has a key twice, which kustomize only notices when it writes it.
+func (l *look) repeatedIn(kind, name string) error {
+	p, found := l.where(kind, name)
+	if !found {
+		return nil
+	}
+	data, err := l.t.ReadFile(filepath.Join(l.t.root, p.file))
+	if err != nil {
+		return err
+	}
+	parsed, err := documents(data)
+	if err != nil {
+		return syntaxError(p.file, err)
+	}
+	for _, document := range parsed {
+		if twice := repeatedError(p.file, document); twice != nil {
+			return twice
+		}
+	}
+	return nil
+}
+
+func repeatedError(file string, node *yaml.Node) error {
+	key, line := repeated(node)
+	if key == "" {
+		return nil
+	}
+	return &positioned{file, line, fmt.Errorf("key %q stands twice", key)}
 }
 
 // repeated finds a key that a mapping has twice.
