@@ -1,0 +1,53 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/fluxcd/pkg/apis/meta"
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/yuba-dev/yuba/internal/source"
+)
+
+// pushed makes an ExternalArtifact whose archive, if any, is at a URL.
+func (s *site) pushed(name, digest, url string) *sourcev1.ExternalArtifact {
+	s.t.Helper()
+	o := &sourcev1.ExternalArtifact{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: name}}
+	s.create(o)
+	o.Status.Artifact = &meta.Artifact{Digest: digest, Revision: "latest@" + digest, URL: url, Path: "x", LastUpdateTime: metav1.Now()}
+	set(o, meta.ReadyCondition, metav1.ConditionTrue, meta.SucceededReason, "stored")
+	if err := s.client.Status().Update(s.t.Context(), o); err != nil {
+		s.t.Fatal(err)
+	}
+	return o
+}
+
+func TestAPushedArchiveThatIsGoneIsTold(t *testing.T) {
+	s := newSite(t)
+	var content strings.Builder
+	digest, err := source.PackInline(map[string]string{"a": "1"}, &content)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The server had another address when it was pushed.
+	o := s.pushed("live", digest, "https://old.test:7443/externalartifacts/live?digest="+digest)
+	foreign := s.pushed("foreign", digest, "http://generator.test/artifact.tar.gz")
+	s.awaitFailure(o, ReasonArchiveMissing)
+	want := []string{"Ready=False ArchiveMissing: the archive of 'latest@" + digest + "' is missing from the store or damaged. Push the directory again:\n    yuba push live DIR -n " + s.namespace}
+	if diff := cmp.Diff(want, conditions(o)); diff != "" {
+		t.Error(diff)
+	}
+	// What others serve is theirs.
+	s.await(foreign, "it stays as it is", func() bool { return conditionOf(foreign, meta.ReadyCondition).Status == metav1.ConditionTrue })
+	if _, _, err := s.blobs.PutArtifact(t.Context(), strings.NewReader(content.String()), 1000); err != nil {
+		t.Fatal(err)
+	}
+	s.change(o, func() { o.Labels = map[string]string{"touched": "yes"} })
+	s.await(o, "it is ready again", func() bool { return conditionOf(o, meta.ReadyCondition).Status == metav1.ConditionTrue })
+}
