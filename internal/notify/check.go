@@ -61,9 +61,10 @@ func checker[O client.Object](d *Dispatcher, empty func() O, check func(O) []str
 			patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
 			return reconcile.Result{}, client.IgnoreNotFound(d.Client.Patch(ctx, obj, patch))
 		}
-		for _, problem := range check(obj) {
+		// The API shows one text for each reason, so that all problems go into one.
+		if problem := strings.Join(check(obj), "; "); problem != "" {
 			d.Log.Warn("a notification's object does not do all that it says", "object", req.String(), "problem", problem)
-			d.Events.Eventf(obj, nil, corev1.EventTypeWarning, reasonInvalidConfig, "Check", "%s", clip(problem, maxNote))
+			d.Events.Eventf(obj, nil, corev1.EventTypeWarning, reasonInvalidConfig, actionCheck, "%s", clip(problem, maxNote))
 		}
 		return reconcile.Result{}, nil
 	}

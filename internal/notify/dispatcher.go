@@ -158,7 +158,7 @@ func (d *Dispatcher) deliver(ctx context.Context, alert *notificationv1beta3.Ale
 		if apierrors.IsNotFound(err) {
 			err = fmt.Errorf("spec.providerRef: there is no Provider %s", key)
 		}
-		d.tell(alert, fmt.Sprintf("cannot send a notification for %s: %v", objectName(e), err))
+		d.tell(alert, actionDispatch, fmt.Sprintf("cannot send a notification for %s: %v", objectName(e), err))
 		return
 	}
 	if provider.Spec.Suspend || !send.Supported(provider.Spec.Type) {
@@ -171,7 +171,7 @@ func (d *Dispatcher) deliver(ctx context.Context, alert *notificationv1beta3.Ale
 		}
 		var err error
 		if message.CommitStatus, err = commitStatus(ctx, &provider, alert, message.Event); err != nil {
-			d.tell(alert, fmt.Sprintf("cannot send a notification for %s: %v", objectName(e), err))
+			d.tell(alert, actionDispatch, fmt.Sprintf("cannot send a notification for %s: %v", objectName(e), err))
 			return
 		}
 	} else if statusOnly(e.Event) {

@@ -45,28 +45,40 @@ type asker struct {
 	closed bool
 }
 
-// asked is an object in its pause.
-type asked struct{ again bool }
+// asked is an object in its pause: whether it is to be asked again, and how it went last.
+type asked struct {
+	again bool
+	err   error
+}
 
 // trailingTimeout is for the request at the end of a pause, which nobody waits for.
 const trailingTimeout = 30 * time.Second
 
-// ask returns when the object was asked, or is certain to be.
+// ask returns when the object was asked, or is certain to be. Who comes in a pause is told how it went last.
 func (a *asker) ask(ctx context.Context, o object) error {
 	a.mu.Lock()
 	if one := a.asked[o]; one != nil {
+		defer a.mu.Unlock()
 		one.again = true
-		a.mu.Unlock()
-		return nil
+		return one.err
 	}
 	if a.asked == nil {
 		a.asked = map[object]*asked{}
 	}
-	a.asked[o] = &asked{}
+	one := &asked{}
+	a.asked[o] = one
 	a.mu.Unlock()
 	err := a.annotate(ctx, o)
-	time.AfterFunc(a.pause, func() { a.end(o) })
+	a.rest(o, one, err)
 	return err
+}
+
+// rest begins an object's pause.
+func (a *asker) rest(o object, one *asked, err error) {
+	a.mu.Lock()
+	one.err = err
+	a.mu.Unlock()
+	time.AfterFunc(a.pause, func() { a.end(o) })
 }
 
 // end ends an object's pause, or begins another one with a request.
@@ -82,10 +94,11 @@ func (a *asker) end(o object) {
 	a.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), trailingTimeout)
 	defer cancel()
-	if err := a.annotate(ctx, o); err != nil {
+	err := a.annotate(ctx, o)
+	if err != nil {
 		a.log.Error("asking an object to look at its upstream", "object", o.String(), "error", err)
 	}
-	time.AfterFunc(a.pause, func() { a.end(o) })
+	a.rest(o, one, err)
 }
 
 // close makes the pauses end without another request: the API goes away.
