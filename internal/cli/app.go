@@ -104,11 +104,34 @@ func newRoot(a *app) *cobra.Command {
 		newReplanCommand(a), newReconcileCommand(a), newDestroyCommand(a), newDeleteCommand(a), newSuspendCommand(a), newResumeCommand(a))
 	addTo(root, groupLook, newListCommand(a), newStatusCommand(a), newPlanCommand(a), newShowCommand(a), newLogsCommand(a), newRunsCommand(a),
 		newOutputsCommand(a), newQueueCommand(a))
-	addTo(root, groupGitOps, newGetCommand(a), newPullCommand(a), newTagCommand(a))
+	addTo(root, groupGitOps, newGetCommand(a), newTreeCommand(a), newEventsCommand(a), newPullCommand(a), newTagCommand(a))
 	addTo(root, groupState, newStateCommand(a), newForceUnlockCommand(a), newShellCommand(a))
 	addTo(root, groupServer, newBackupCommand(a), newRestoreCommand(a), newAdoptCommand(a), newToolsCommand(a), newKubectlCommand(a), newVersionCommand(a))
-	root.AddCommand(newCompletionCommand(a), newExitCodesTopic(), newTfctlTopic())
+	root.AddCommand(newCompletionCommand(a), newExitCodesTopic(), newTfctlTopic(), newFluxTopic())
+	root.SetHelpCommand(newHelpCommand())
 	return root
+}
+
+// newHelpCommand takes the place of cobra's, which calls it a success when there is no such command.
+func newHelpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "help [COMMAND]...",
+		Short:   "Tell about a command or a topic",
+		Long:    "Tell about a command, or about a topic: exit-codes, tfctl, flux.",
+		Example: "  yuba help deploy\n  yuba help reconcile source\n  yuba help flux",
+		Args:    arguments(0, -1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			found, rest, err := cmd.Root().Find(args)
+			switch {
+			case err != nil:
+				return usageErrorOf(cmd.Root(), err)
+			case len(rest) > 0:
+				return noSuchCommand(found, rest)
+			}
+			found.InitDefaultHelpFlag()
+			return found.Help()
+		},
+	}
 }
 
 func addTo(parent *cobra.Command, group string, commands ...*cobra.Command) {

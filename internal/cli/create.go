@@ -39,7 +39,9 @@ func newCreateCommand(a *app) *cobra.Command {
 		Use:   "create NAME --source KIND/NAME",
 		Short: "Create a stack whose program is in a source",
 		Long: `Create a stack whose program is in a source: a GitRepository, OCIRepository, Bucket or ExternalArtifact. With --export the
-manifest is written to standard output instead, for git. "yuba deploy" is for a directory of this machine.`,
+manifest is written to standard output instead, for git. "yuba deploy" is for a directory of this machine.
+
+The commands below create sources and Kustomizations; a stack that is to be called like one of them is NAMESPACE/NAME.`,
 		Example: "  yuba create vpc --source GitRepository/infra --path ./vpc --interval 15m\n" +
 			"  yuba create vpc --source OCIRepository/modules --var region=eu-1 --auto --write-outputs vpc-outputs\n" +
 			"  yuba create vpc --source GitRepository/infra.flux-system --export > vpc.yaml",
@@ -78,6 +80,7 @@ manifest is written to standard output instead, for git. "yuba deploy" is for a 
 			return s.create(ctx, key, object, b.wait, out)
 		})(cmd, args)
 	}
+	addKindCommands(cmd, func(k kind) bool { return specMakers[k.plural] != nil }, func(k kind) *cobra.Command { return newCreateKindCommand(a, k) })
 	return cmd
 }
 

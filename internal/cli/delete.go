@@ -22,7 +22,10 @@ func newDeleteCommand(a *app) *cobra.Command {
 		Use:   "delete NAME",
 		Short: "Delete a stack, and what it manages if it says so",
 		Long: `Delete a stack. What it manages is destroyed first if the stack has spec.destroyResourcesOnDeletion; otherwise the
-resources stay, and nothing manages them any more. The state and its history stay in either case.`,
+resources stay, and nothing manages them any more. The state and its history stay in either case.
+
+The commands below delete sources, Kustomizations, receivers and alerts; a stack that is called like one of them is
+NAMESPACE/NAME.`,
 		Example: "  yuba delete vpc\n  yuba delete vpc --yes --wait=false",
 		Args:    arguments(1, 1), ValidArgsFunction: a.stackNames(false),
 	}
@@ -34,6 +37,7 @@ resources stay, and nothing manages them any more. The state and its history sta
 		defer cancel()
 		return s.delete(ctx, key, yes, wait)
 	})
+	addKindCommands(cmd, func(kind) bool { return true }, func(k kind) *cobra.Command { return newDeleteKindCommand(a, k) })
 	return cmd
 }
 

@@ -45,6 +45,10 @@ ends, and waits for a run when there has been none. With -o json each line is wh
 }
 
 func (s *session) logs(ctx context.Context, key types.NamespacedName, o content.LogOptions, filter *logFilter, out *output) error {
+	// A stack that is not there is told as everywhere; the server's answer would be about the run.
+	if _, err := s.get(ctx, key); err != nil {
+		return err
+	}
 	if o.Follow && o.Run == "" {
 		if err := s.awaitFirstRun(ctx, key); err != nil {
 			return err
@@ -116,9 +120,6 @@ func (r *logReader) runTail(ctx context.Context, filter *logFilter, show func([]
 
 // awaitFirstRun waits until the stack has a run to follow.
 func (s *session) awaitFirstRun(ctx context.Context, key types.NamespacedName) error {
-	if _, err := s.get(ctx, key); err != nil {
-		return err
-	}
 	t, err := s.waitFor(ctx, key, func(t *infrav1.Terraform) verdict {
 		if t.Status.CurrentRun != nil || t.Status.LastRun != nil {
 			return done

@@ -6,10 +6,13 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/plan"
 )
 
@@ -57,6 +60,10 @@ func (s *session) plan(ctx context.Context, key types.NamespacedName, runID stri
 		return err
 	}
 	document, err := s.content.Plan(ctx, key.Namespace, key.Name, runID)
+	if r := t.Status.LastRun; apierrors.IsNotFound(err) && runID == "" && r != nil && failed(r) {
+		return exitf(exitNotFound, "show the plan of %s: there is none, because run %s %s before it had one:\n%s\nIts log says more:\n    yuba logs %s --run %s",
+			key, r.ID, r.Status, strings.TrimSpace(conditionOf(t, infrav1.ConditionReady).Message), s.call(key), r.ID)
+	}
 	if err != nil {
 		return fmt.Errorf("show the plan of %s: %w", key, err)
 	}

@@ -43,8 +43,10 @@ func newReconcileCommand(a *app) *cobra.Command {
 		Use:   "reconcile NAME",
 		Short: "Look at a stack now and wait for what follows",
 		Long: `Look at a stack now, whatever its interval, show what is run because of it, and wait for its end. A plan that was
-rejected stays so; "yuba replan" takes that back.`,
-		Example: "  yuba reconcile vpc\n  yuba reconcile vpc --timeout 5m -o json\n  yuba reconcile vpc --wait=false",
+rejected stays so; "yuba replan" takes that back.
+
+The commands below look at sources and Kustomizations; a stack that is called like one of them is NAMESPACE/NAME.`,
+		Example: "  yuba reconcile vpc\n  yuba reconcile source git infra\n  yuba reconcile kustomization apps --with-source\n  yuba reconcile vpc --timeout 5m -o json\n  yuba reconcile vpc --wait=false",
 		Args:    arguments(1, 1), ValidArgsFunction: a.stackNames(false),
 	}
 	cmd.Flags().BoolVarP(&wait, "wait", "w", true, "show the run and wait for its end")
@@ -55,6 +57,7 @@ rejected stays so; "yuba replan" takes that back.`,
 		defer cancel()
 		return s.lookAgain(ctx, key, map[string]any{}, review{action: "reconcile", out: out}, wait)
 	})
+	addKindCommands(cmd, func(k kind) bool { return k.fetched }, func(k kind) *cobra.Command { return newReconcileKindCommand(a, k) })
 	return cmd
 }
 

@@ -46,7 +46,7 @@ func (s *session) showStatus(ctx context.Context, t *infrav1.Terraform, out *out
 		return out.print(s.out, t)
 	}
 	v := statusView{w: s.out, t: t, now: time.Now(), call: s.call(keyOf(t)), paint: func(color, text string) string { return s.paint(s.out, color, text) }}
-	v.tool = s.toolOf(ctx, t)
+	v.tool, v.origin = s.toolOf(ctx, t), s.originOf(ctx, t, v.now)
 	v.show()
 	return nil
 }
@@ -78,17 +78,22 @@ type statusView struct {
 	paint func(color, text string) string
 	// tool is what the last run was carried out with; empty when unknown.
 	tool string
+	// origin is where the stack comes from, as far as that is known.
+	origin origin
 }
 
 func (v *statusView) line(label, format string, args ...any) {
-	text := strings.TrimSpace(diagnostic.Printable(fmt.Sprintf(format, args...)))
+	text := strings.TrimSpace(fmt.Sprintf(format, args...))
 	if text == "" {
 		return
 	}
-	// What has several lines stands below the first, in the same column.
-	text = strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", labelWidth))
-	text = strings.ReplaceAll(text, "\n"+strings.Repeat(" ", labelWidth)+"\n", "\n\n")
-	fmt.Fprintf(v.w, "%-*s%s\n", labelWidth, label, text)
+	fmt.Fprintf(v.w, "%-*s%s\n", labelWidth, label, indented(text))
+}
+
+// indented puts what has several lines below the first, in the same column.
+func indented(text string) string {
+	text = strings.ReplaceAll(diagnostic.Printable(text), "\n", "\n"+strings.Repeat(" ", labelWidth))
+	return strings.ReplaceAll(text, "\n"+strings.Repeat(" ", labelWidth)+"\n", "\n\n")
 }
 
 const labelWidth = 12
@@ -198,6 +203,10 @@ func (v *statusView) source() {
 		}
 		v.line("Source", "%s%s", t.Spec.SourceRef, path)
 	}
+	if v.origin.source != "" {
+		fmt.Fprintf(v.w, "%-*s%s\n", labelWidth, "", v.paint(colorRed, indented(v.origin.source)))
+	}
+	v.line("Applied by", "%s", v.origin.applied)
 	if t.Status.LastAttemptedRevision != "" {
 		applied := "never applied"
 		switch {

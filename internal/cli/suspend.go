@@ -15,22 +15,29 @@ import (
 )
 
 func newSuspendCommand(a *app) *cobra.Command {
-	return suspendCommand(a, true, &cobra.Command{
+	cmd := suspendCommand(a, true, &cobra.Command{
 		Use:   "suspend NAME...",
 		Short: "Stop all work on stacks until they are resumed",
 		Long: `Stop all work on stacks: no plans, no applies, no look for drift, no deletion, until they are resumed. A run that has
-begun goes on to its end.`,
-		Example: "  yuba suspend vpc dns\n  yuba suspend --all -n team-a\n  yuba suspend --all-namespaces",
+begun goes on to its end.
+
+The commands below are about sources, Kustomizations, receivers and alerts; a stack that is called like one of them is
+NAMESPACE/NAME.`,
+		Example: "  yuba suspend vpc dns\n  yuba suspend --all -n team-a\n  yuba suspend --all-namespaces\n  yuba suspend kustomization apps",
 	})
+	addKindCommands(cmd, func(k kind) bool { return k.suspends }, func(k kind) *cobra.Command { return newSuspendKindCommand(a, k, true) })
+	return cmd
 }
 
 func newResumeCommand(a *app) *cobra.Command {
-	return suspendCommand(a, false, &cobra.Command{
+	cmd := suspendCommand(a, false, &cobra.Command{
 		Use:     "resume NAME...",
 		Short:   "Let suspended stacks go on",
 		Long:    "Let suspended stacks go on; what changed meanwhile is planned at once.",
-		Example: "  yuba resume vpc dns\n  yuba resume --all -n team-a",
+		Example: "  yuba resume vpc dns\n  yuba resume --all -n team-a\n  yuba resume source git infra",
 	})
+	addKindCommands(cmd, func(k kind) bool { return k.suspends }, func(k kind) *cobra.Command { return newSuspendKindCommand(a, k, false) })
+	return cmd
 }
 
 func suspendCommand(a *app, suspend bool, cmd *cobra.Command) *cobra.Command {

@@ -10,10 +10,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// tfctlCall is a call of tfctl, what is called instead, and what is different. Without a call the note says what to do.
-type tfctlCall struct{ tfctl, yuba, note string }
+// otherCall is a call of another program, what is called instead, and what is different. Without a call the note says what
+// to do.
+type otherCall struct{ other, yuba, note string }
 
-var tfctlCalls = []tfctlCall{
+var tfctlCalls = []otherCall{
 	{"create NAME --source KIND/NAME --path DIR --interval 15m", "yuba create NAME --source KIND/NAME --path DIR --interval 15m", "The interval may be left out."},
 	{"create NAME --source KIND/NAME --export", "yuba create NAME --source KIND/NAME --export", ""},
 	{"get", "yuba list", "With -A all namespaces, with -l labels, with -o json, yaml or name."},
@@ -48,15 +49,19 @@ var tfctlCalls = []tfctlCall{
 func newTfctlTopic() *cobra.Command {
 	var b strings.Builder
 	b.WriteString("What tfctl does, tofu-controller's command line, and how it is done with yuba:\n")
-	for _, call := range tfctlCalls {
-		fmt.Fprintf(&b, "\n  tfctl %s\n", call.tfctl)
-		for _, line := range []string{call.yuba, call.note} {
-			if line != "" {
-				fmt.Fprintf(&b, "      %s\n", line)
-			}
-		}
-	}
+	writeCalls(&b, "tfctl", tfctlCalls)
 	b.WriteString("\nWhat tfctl lacks: deploy, push, reject, destroy, status, runs, outputs, state, backup, adopt.\n" +
 		"\"yuba adopt\" tells what happens when Yuba takes the place of tofu-controller.")
 	return &cobra.Command{Use: "tfctl", Short: "How to do what tfctl does", Long: b.String()}
+}
+
+func writeCalls(b *strings.Builder, program string, calls []otherCall) {
+	for _, call := range calls {
+		fmt.Fprintf(b, "\n  %s %s\n", program, call.other)
+		for _, line := range []string{call.yuba, call.note} {
+			if line != "" {
+				fmt.Fprintf(b, "      %s\n", line)
+			}
+		}
+	}
 }

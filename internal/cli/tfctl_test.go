@@ -9,43 +9,79 @@ import (
 	"testing"
 )
 
-// Every call that the mapping names can be made: the command is there, and so are its flags and their forms.
-func TestWhatReplacesTfctlIsThere(t *testing.T) {
+// Every call that a mapping names can be made: the command is there, and so are its flags and their forms.
+func TestWhatReplacesOtherProgramsIsThere(t *testing.T) {
+	for program, calls := range map[string][]otherCall{"tfctl": tfctlCalls, "flux": fluxCalls} {
+		t.Run(program, func(t *testing.T) { replaced(t, program, calls) })
+	}
+}
+
+func replaced(t *testing.T, program string, calls []otherCall) {
 	quotedCall := regexp.MustCompile(`"(yuba [^"]*)"`)
-	for _, call := range tfctlCalls {
-		calls := []string{call.yuba}
+	for _, call := range calls {
+		lines := []string{call.yuba}
 		for _, found := range quotedCall.FindAllStringSubmatch(call.note, -1) {
-			calls = append(calls, found[1])
+			lines = append(lines, found[1])
 		}
-		for _, line := range calls {
-			if line == "" {
-				continue
+		for _, line := range lines {
+			if line != "" {
+				t.Run(line, func(t *testing.T) { callable(t, line) })
 			}
-			t.Run(line, func(t *testing.T) {
-				root := Command()
-				cmd, rest, err := root.Find(strings.Fields(line)[1:])
-				if err != nil {
-					t.Fatal(err)
-				}
-				if words := strings.Fields(line); len(words) > 1 && cmd == root && !strings.HasPrefix(words[1], "-") {
-					t.Fatalf("there is no command %s", words[1])
-				}
-				if cmd.DisableFlagParsing {
-					return // they are kubectl's
-				}
-				if err := cmd.ParseFlags(rest); err != nil {
-					t.Fatal(err)
-				}
-				if cmd.Args != nil {
-					if err := cmd.ValidateArgs(cmd.Flags().Args()); err != nil {
-						t.Error(err)
-					}
-				}
-			})
 		}
 		if call.yuba == "" && call.note == "" {
-			t.Errorf("tfctl %s: nothing says what to do", call.tfctl)
+			t.Errorf("%s %s: nothing says what to do", program, call.other)
 		}
+	}
+}
+
+func callable(t *testing.T, line string) {
+	root := Command()
+	cmd, rest, err := root.Find(strings.Fields(line)[1:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if words := strings.Fields(line); len(words) > 1 && cmd == root && !strings.HasPrefix(words[1], "-") {
+		t.Fatalf("there is no command %s", words[1])
+	}
+	if cmd.DisableFlagParsing {
+		return // they are kubectl's
+	}
+	if cmd.HasSubCommands() && len(strings.Fields(line)) > 2 && strings.ToLower(rest[0]) == rest[0] && !strings.HasPrefix(rest[0], "-") {
+		t.Errorf("%q is taken for a name", rest[0])
+	}
+	if err := cmd.ParseFlags(rest); err != nil {
+		t.Fatal(err)
+	}
+	if cmd.Args != nil && cmd.Flags().NArg() > 0 {
+		if err := cmd.ValidateArgs(cmd.Flags().Args()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// These are the commands of flux 2.7 that users of sources, Kustomizations and alerts call.
+func TestEveryCallOfFluxIsMapped(t *testing.T) {
+	text := newFluxTopic().Long
+	for _, call := range []string{
+		"bootstrap", "build artifact", "check", "completion", "create kustomization", "create receiver", "create secret git", "create secret oci", "create source git",
+		"delete kustomization", "events", "export kustomization", "get all", "get kustomizations", "get receivers", "get sources git", "get helmreleases", "install",
+		"list artifacts", "logs", "pull artifact", "push artifact", "reconcile kustomization", "reconcile receiver", "reconcile source git", "resume source git", "stats",
+		"suspend kustomization", "tag artifact", "trace", "tree kustomization", "uninstall", "version",
+	} {
+		if !strings.Contains(text, "\n  flux "+call) {
+			t.Errorf("flux %s is not mapped", call)
+		}
+	}
+}
+
+func TestHelpAboutWhatIsNotThere(t *testing.T) {
+	plain(t, "help", "depoly").want(t, exitUsage, "", `there is no command "yuba depoly". Did you mean deploy?`)
+	plain(t, "help", "state", "nope").want(t, exitUsage, "", `there is no command "yuba state nope"`)
+	if got := plain(t, "help", "reconcile", "source", "git"); got.code != exitOK || !strings.Contains(got.out, "yuba reconcile source git NAME") {
+		t.Errorf("got %d: %s%s", got.code, got.out, got.news)
+	}
+	if got := plain(t, "help"); got.code != exitOK || !strings.Contains(got.out, "Sources, Kustomizations and artifacts:") {
+		t.Errorf("got %d: %s%s", got.code, got.out, got.news)
 	}
 }
 

@@ -1,0 +1,59 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/yuba-dev/yuba/internal/testkit/apitest"
+)
+
+func TestSourcesAndKustomizationsAreCreated(t *testing.T) {
+	ns := apitest.Namespace(t)
+	yuba(t, ns, "create", "source", "git", "infra", "--url", "https://git.example.com/infra", "--tag-semver", ">=1.0.0", "--secret-ref", "git", "--ignore-paths", "/*,!/deploy").
+		want(t, exitOK, "", "GitRepository/"+ns+"/infra is created.", "yuba reconcile source git "+ns+"/infra")
+	yuba(t, ns, "create", "source", "oci", "network", "--url", "oci://registry.example.com/network", "--tag", "1.0.0", "--insecure", "-o", "name").want(t, exitOK, "ocirepository.source.toolkit.fluxcd.io/network\n")
+	yuba(t, ns, "create", "source", "bucket", "plans", "--bucket-name", "plans", "--endpoint", "s3.example.com", "--provider", "aws").want(t, exitOK, "")
+	yuba(t, ns, "create", "ks", "apps", "--source", "GitRepository/infra", "--path", "./apps", "--prune", "--wait", "--depends-on", "base/network", "--decryption-secret", "sops").want(t, exitOK, "")
+	yuba(t, ns, "create", "ks", "apps", "--source", "GitRepository/infra").want(t, exitError, "", "it exists already. Change it:\n    yuba kubectl edit kustomizations apps -n "+ns)
+	yuba(t, ns, "create", "source", "git", "bad", "--url", "ftp://example.com").want(t, exitError, "", "create GitRepository "+ns+"/bad", "spec.url")
+	yuba(t, ns, "create", "source", "git", "bad").want(t, exitUsage, "", "--url is missing")
+	yuba(t, ns, "create", "source", "git", "Bad", "--url", "https://example.com").want(t, exitUsage, "", "lowercase")
+	yuba(t, ns, "create", "ks", "bad", "--source", "infra").want(t, exitUsage, "", "want KIND/NAME")
+	if got := yuba(t, ns, "get", "gitrepositories", "infra", "-o", "yaml").out; !strings.Contains(got, "ignore: |-\n      /*\n      !/deploy\n") || !strings.Contains(got, "semver: '>=1.0.0'") {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestManifestsOfSourcesAreExported(t *testing.T) {
+	out, news, code := yubaWithoutServer(t, "-n", "flux-system", "create", "kustomization", "apps", "--source", "OCIRepository/manifests.base", "--prune", "--export")
+	called{out, news, code}.want(t, exitOK, `apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata:
+  name: apps
+  namespace: flux-system
+spec:
+  interval: 1h0m0s
+  path: ./
+  prune: true
+  sourceRef:
+    kind: OCIRepository
+    name: manifests
+    namespace: base
+`)
+	out, news, code = yubaWithoutServer(t, "create", "source", "git", "infra", "--url", "https://git.example.com/infra", "--branch", "main", "--recurse-submodules", "--export")
+	called{out, news, code}.want(t, exitOK, `apiVersion: source.toolkit.fluxcd.io/v1
+kind: GitRepository
+metadata:
+  name: infra
+  namespace: default
+spec:
+  interval: 1m0s
+  recurseSubmodules: true
+  ref:
+    branch: main
+  url: https://git.example.com/infra
+`)
+}

@@ -1,0 +1,79 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/yuba-dev/yuba/internal/publish"
+)
+
+func newListArtifactsCommand(a *app) *cobra.Command {
+	var registry registryFlags
+	var o publish.ListOptions
+	cmd := &cobra.Command{
+		Use:   "artifacts oci://HOST/REPOSITORY",
+		Short: "List the artifacts of a repository in an OCI registry",
+		Long: `List the artifacts of a repository in an OCI registry: the highest version first, then the other tags. Signatures are left
+out.
+
+` + registryText,
+		Example: "  yuba list artifacts oci://registry.example.com/iac/network\n" +
+			"  yuba list artifacts oci://registry.example.com/iac/network --filter-semver \">=1.4.0 <2.0.0\" -o json",
+		Args: arguments(1, 1), ValidArgsFunction: noNames,
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.Range, "filter-semver", "", "only versions in this `range`, such as \">=1.4.0 <2.0.0\"")
+	flags.StringVar(&o.Pattern, "filter-regex", "", "only tags that match this regular `expression`")
+	// People ask for it either way round.
+	flags.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		switch name {
+		case "semver-filter":
+			name = "filter-semver"
+		case "regex-filter":
+			name = "filter-regex"
+		}
+		return pflag.NormalizedName(name)
+	})
+	registry.add(cmd)
+	out := addOutputFlag(cmd, "json", "yaml")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := out.check(cmd); err != nil {
+			return err
+		}
+		var err error
+		if o.Access, err = registry.access(cmd, a.in); err != nil {
+			return err
+		}
+		ctx, cancel := withTimeout(cmd.Context(), registry.timeout)
+		defer cancel()
+		artifacts, err := publish.List(ctx, args[0], o)
+		if err != nil {
+			return artifactError(err)
+		}
+		return a.showArtifacts(args[0], artifacts, out)
+	}
+	return cmd
+}
+
+func (a *app) showArtifacts(repository string, artifacts []publish.Artifact, out *output) error {
+	if out.machine() {
+		return out.print(a.out, append([]publish.Artifact{}, artifacts...))
+	}
+	if len(artifacts) == 0 {
+		a.news("There are no such artifacts in %s.", repository)
+		return nil
+	}
+	rows := [][]string{{"ARTIFACT", "DIGEST", "SOURCE", "REVISION"}}
+	for _, artifact := range artifacts {
+		rows = append(rows, []string{artifact.URL, artifact.Digest, artifact.Source, artifact.Revision})
+	}
+	if err := table(a.out, rows); err != nil {
+		return fmt.Errorf("list artifacts: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,154 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/yuba-dev/yuba/internal/publish"
+)
+
+// artifactPush is what the flags of "yuba push artifact" say.
+type artifactPush struct {
+	registry               registryFlags
+	path, source, revision string
+	annotations, ignore    []string
+	reproducible           bool
+}
+
+func newPushArtifactCommand(a *app) *cobra.Command {
+	var p artifactPush
+	cmd := &cobra.Command{
+		Use:   "artifact oci://HOST/REPOSITORY:TAG --path PATH --source URL --revision REVISION",
+		Short: "Push a directory to an OCI registry, for OCIRepositories",
+		Long: `Push a directory, or a file, to an OCI registry as an artifact that OCIRepositories follow: the same that "flux push
+artifact" makes. The same files, source and revision always make the same digest; the time is only in it with
+--reproducible=false, or as $SOURCE_DATE_EPOCH says.
+
+State files, .terraform and .git are always left out, and links, because Flux leaves them out when it unpacks.
+
+` + registryText,
+		Example: "  yuba push artifact oci://registry.example.com/iac/network:1.4.0 --path ./network --source \"$(git config --get remote.origin.url)\" --revision \"1.4.0@sha1:$(git rev-parse HEAD)\"\n" +
+			"  kustomize build . | yuba push artifact oci://registry.example.com/apps/web:main --path - --source . --revision main -o json",
+		Args: arguments(1, 1), ValidArgsFunction: noNames,
+	}
+	flags := cmd.Flags()
+	flags.StringVarP(&p.path, "path", "f", "", "the directory or file to push, or - for manifests from standard input (required)")
+	flags.StringVar(&p.source, "source", "", "where the files come from, such as the repository's URL (required)")
+	flags.StringVar(&p.revision, "revision", "", "which revision they are, such as main@sha1:…  (required)")
+	flags.StringArrayVarP(&p.annotations, "annotations", "a", nil, "an annotation of the artifact as `KEY=VALUE`")
+	flags.StringSliceVar(&p.ignore, "ignore-paths", nil, "patterns of what to leave out, as in .gitignore (default "+strings.Join(publish.DefaultIgnore(), ",")+")")
+	flags.BoolVar(&p.reproducible, "reproducible", true, "leave the time out of the artifact, so that the same files make the same digest")
+	p.registry.add(cmd)
+	out := addOutputFlag(cmd, "json", "yaml")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := out.check(cmd); err != nil {
+			return err
+		}
+		options, err := p.options(cmd, a)
+		if err != nil {
+			return err
+		}
+		ctx, cancel := withTimeout(cmd.Context(), p.registry.timeout)
+		defer cancel()
+		return a.pushArtifact(ctx, args[0], options, out)
+	}
+	return cmd
+}
+
+func (p *artifactPush) options(cmd *cobra.Command, a *app) (publish.PushOptions, error) {
+	o := publish.PushOptions{Path: p.path, Source: p.source, Revision: p.revision}
+	for _, required := range []struct{ flag, value, about string }{
+		{"path", p.path, "which directory is it?"},
+		{"source", p.source, `where do the files come from? Such as "$(git config --get remote.origin.url)"`},
+		{"revision", p.revision, `which revision are they? Such as "main@sha1:$(git rev-parse HEAD)"`},
+	} {
+		if required.value == "" {
+			return o, usageErrorf(cmd, "--%s is missing: %s", required.flag, required.about)
+		}
+	}
+	if p.path == "-" && p.registry.credsFile == "-" {
+		return o, usageErrorf(cmd, "--path and --creds-file cannot both be standard input")
+	}
+	for _, annotation := range p.annotations {
+		key, value, ok := strings.Cut(annotation, "=")
+		if !ok || key == "" {
+			return o, usageErrorf(cmd, "--annotations %q: want KEY=VALUE", annotation)
+		}
+		if o.Annotations == nil {
+			o.Annotations = map[string]string{}
+		}
+		o.Annotations[key] = value
+	}
+	if cmd.Flags().Changed("ignore-paths") {
+		o.Ignore = append([]string{}, p.ignore...)
+	}
+	if p.path == "-" {
+		o.Stream = a.in
+	}
+	var err error
+	if o.Created, err = p.created(cmd); err != nil {
+		return o, err
+	}
+	o.Access, err = p.registry.access(cmd, a.in)
+	return o, err
+}
+
+// created is the time that goes into the artifact.
+func (p *artifactPush) created(cmd *cobra.Command) (time.Time, error) {
+	if !p.reproducible {
+		return time.Now(), nil
+	}
+	epoch := os.Getenv("SOURCE_DATE_EPOCH")
+	if epoch == "" {
+		return time.Time{}, nil
+	}
+	seconds, err := strconv.ParseInt(epoch, 10, 64)
+	if err != nil || seconds < 0 {
+		return time.Time{}, usageErrorf(cmd, "SOURCE_DATE_EPOCH is %q: want the seconds since 1970", epoch)
+	}
+	return time.Unix(seconds, 0), nil
+}
+
+func (a *app) pushArtifact(ctx context.Context, ref string, o publish.PushOptions, out *output) error {
+	shown := a.newProgress("Pushing")
+	o.Progress = func(sent, _ int64) { shown.reach(sent) }
+	pushed, err := publish.Push(ctx, ref, o)
+	shown.end()
+	if err != nil {
+		return artifactError(err)
+	}
+	if n := len(pushed.Links); n > 0 {
+		a.news("Links are left out, because Flux leaves them out when it unpacks: %s", someOf(pushed.Links, 5))
+	}
+	if out.machine() {
+		return out.print(a.out, pushed)
+	}
+	fmt.Fprintln(a.out, pushed.URL)
+	a.news("Pushed %s in %s as %s:%s.", count(pushed.Files, "file"), size(pushed.Size), pushed.Repository, pushed.Tag)
+	return nil
+}
+
+// someOf names the first of many.
+func someOf(names []string, most int) string {
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}
+
+// count says how many there are of something.
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

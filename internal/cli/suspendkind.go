@@ -1,0 +1,154 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// newSuspendKindCommand suspends or resumes objects that are not stacks.
+func newSuspendKindCommand(a *app, k kind, suspend bool) *cobra.Command {
+	verb, word, short := "suspend", "suspended", "Leave "+k.people()+" alone until they are resumed"
+	long := "Leave " + k.people() + " alone until they are resumed: what changes meanwhile is not looked at. What they have made stays."
+	if !suspend {
+		verb, word, short = "resume", "resumed", "Let suspended "+k.people()+" go on"
+		long = short + "; what changed meanwhile is looked at, at once."
+	}
+	var all bool
+	cmd := &cobra.Command{
+		Use: k.word + " NAME...", Aliases: k.aliases(), Short: short, Long: long,
+		Example:           "  " + k.call(verb, "infra") + "\n  " + k.call(verb, "--all") + " -n team-a",
+		ValidArgsFunction: a.objectNames(k, true),
+	}
+	cmd.Flags().BoolVarP(&all, "all", "A", false, "all of the namespace")
+	out := addOutputFlag(cmd, "json", "yaml", "name")
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		switch {
+		case all && len(args) > 0:
+			return usageErrorf(cmd, "name objects or use --all, not both")
+		case !all && len(args) == 0:
+			return usageErrorf(cmd, "an argument is missing: %s", cmd.UseLine())
+		}
+		return nil
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := out.check(cmd); err != nil {
+			return err
+		}
+		s, err := a.connect()
+		if err != nil {
+			return err
+		}
+		keys, err := s.keys(cmd, k, args)
+		if err != nil {
+			return err
+		}
+		if all {
+			if keys, err = s.allKeys(cmd, k); err != nil {
+				return err
+			}
+		}
+		var changed []*object
+		for _, key := range keys {
+			o, err := s.patchObject(cmd.Context(), verb, k, key, change{Spec: map[string]any{"suspend": suspend}})
+			if err != nil {
+				return err
+			}
+			s.news("%s is %s.", o, word)
+			changed = append(changed, o)
+		}
+		if !out.machine() {
+			return nil
+		}
+		return (&getView{session: s, answer: out}).show(changed)
+	}
+	return cmd
+}
+
+// allKeys are the names of all objects of a kind in the namespace.
+func (s *session) allKeys(cmd *cobra.Command, k kind) ([]types.NamespacedName, error) {
+	objects, _, err := s.listObjects(cmd.Context(), k, s.namespace)
+	if err != nil {
+		return nil, err
+	}
+	keys := make([]types.NamespacedName, 0, len(objects))
+	for _, o := range objects {
+		keys = append(keys, o.key())
+	}
+	if len(keys) == 0 {
+		s.news("There are no %s in namespace %s.", k.people(), s.namespace)
+	}
+	return keys, nil
+}
+
+// newDeleteKindCommand deletes objects that are not stacks.
+func newDeleteKindCommand(a *app, k kind) *cobra.Command {
+	var yes, wait bool
+	cmd := &cobra.Command{
+		Use: k.word + " NAME", Aliases: k.aliases(),
+		Short:   "Delete a " + k.gvk.Kind,
+		Long:    "Delete a " + k.gvk.Kind + ".",
+		Example: "  " + k.call("delete", "infra"),
+		Args:    arguments(1, 1), ValidArgsFunction: a.objectNames(k, false),
+	}
+	switch {
+	case k.gvk == kustomizations.gvk:
+		cmd.Long = "Delete a Kustomization. With spec.prune the objects that it applied are deleted as well, unless its spec.deletionPolicy says\notherwise; a stack among them destroys what it manages if it says so."
+	case k.source:
+		cmd.Long = "Delete a " + k.gvk.Kind + ". What was made from it stays, and follows nothing any more."
+	}
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "ask no question")
+	cmd.Flags().BoolVar(&wait, "wait", true, "wait until it is gone")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		s, err := a.connect()
+		if err != nil {
+			return err
+		}
+		keys, err := s.keys(cmd, k, args)
+		if err != nil {
+			return err
+		}
+		return s.deleteObject(cmd, k, keys[0], yes, wait)
+	}
+	return cmd
+}
+
+func (s *session) deleteObject(cmd *cobra.Command, k kind, key types.NamespacedName, yes, wait bool) error {
+	ctx := cmd.Context()
+	o, err := s.getObject(ctx, k, key)
+	if err != nil {
+		return err
+	}
+	if n := o.applied(); n > 0 && o.Spec.Prune {
+		if err := s.mustConfirm(yes, fmt.Sprintf("Deleting %s deletes the %s that it applied, and what stacks among them manage if they say so.", o, count(n, "object"))); err != nil {
+			return err
+		}
+	}
+	if err := s.deleteThis(ctx, o); err != nil {
+		return err
+	}
+	if !wait {
+		s.news("%s is being deleted.", o)
+		return nil
+	}
+	told := ""
+	gone, err := s.awaitObject(ctx, k, key, func(now *object) verdict {
+		if now.GetUID() != o.GetUID() {
+			return done
+		}
+		if text := now.message(); text != told && now.ready().Status == "False" {
+			told = text
+			s.news("Waiting: %s", firstLine(text, 300))
+		}
+		return notYet
+	})
+	if err != nil && gone == nil {
+		return err
+	}
+	s.news("%s is deleted.", o)
+	return nil
+}

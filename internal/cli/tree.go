@@ -1,0 +1,116 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+func newTreeCommand(a *app) *cobra.Command {
+	cmd := treeCommand(a, &cobra.Command{
+		Use:   "tree [STACK]",
+		Short: "Show what came from where",
+		Long: `Show what came from where: which source and which revision a Kustomization was made from, what it applied, and so on down
+to the stacks, their sources and the Secrets with their outputs.
+
+With the name of a stack the way from the source to it is shown, without one everything in the namespace. A stack that is
+called like one of the commands below is NAMESPACE/NAME.`,
+		Example: "  yuba tree\n  yuba tree vpc\n  yuba tree kustomization apps --compact\n  yuba tree kustomization apps -o json",
+		Args:    arguments(0, 1), ValidArgsFunction: a.objectNames(stacks, false),
+	}, func(ctx context.Context, f *forest, args []types.NamespacedName) ([]*treeNode, error) {
+		if len(args) == 0 {
+			return f.namespace(ctx, f.session.namespace)
+		}
+		return f.wayTo(ctx, stacks, args[0])
+	}, stacks)
+	cmd.AddCommand(treeCommand(a, &cobra.Command{
+		Use: "kustomization NAME", Aliases: kustomizations.aliases(),
+		Short:   "Show what a Kustomization applied",
+		Long:    "Show what a Kustomization applied, and what came of that: nested Kustomizations, sources, stacks with their revisions and outputs.",
+		Example: "  yuba tree kustomization apps\n  yuba tree kustomization apps --compact -o json",
+		Args:    arguments(1, 1), ValidArgsFunction: a.objectNames(kustomizations, false),
+	}, func(ctx context.Context, f *forest, args []types.NamespacedName) ([]*treeNode, error) {
+		return f.below(ctx, kustomizations, args[0])
+	}, kustomizations))
+	cmd.AddCommand(treeCommand(a, &cobra.Command{
+		Use: "terraform NAME", Aliases: stacks.aliases(),
+		Short:   "Show where a stack comes from",
+		Long:    "Show the way from the source to a stack: the Kustomizations that it came by, its own source, and the Secret with its outputs.",
+		Example: "  yuba tree terraform vpc",
+		Args:    arguments(1, 1), ValidArgsFunction: a.objectNames(stacks, false),
+	}, func(ctx context.Context, f *forest, args []types.NamespacedName) ([]*treeNode, error) {
+		return f.wayTo(ctx, stacks, args[0])
+	}, stacks))
+	return cmd
+}
+
+type grow func(ctx context.Context, f *forest, args []types.NamespacedName) ([]*treeNode, error)
+
+func treeCommand(a *app, cmd *cobra.Command, roots grow, k kind) *cobra.Command {
+	var compact bool
+	cmd.Flags().BoolVar(&compact, "compact", false, "only sources, Kustomizations, stacks, receivers and alerts")
+	out := addOutputFlag(cmd, "json", "yaml")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := out.check(cmd); err != nil {
+			return err
+		}
+		s, err := a.connect()
+		if err != nil {
+			return err
+		}
+		keys, err := s.keys(cmd, k, args)
+		if err != nil {
+			return err
+		}
+		f := &forest{session: s, compact: compact, read: map[listing]map[types.NamespacedName]*object{}}
+		nodes, err := roots(cmd.Context(), f, keys)
+		switch {
+		case err != nil:
+			return err
+		case out.machine():
+			return out.print(s.out, append([]*treeNode{}, nodes...))
+		case len(nodes) == 0:
+			s.news("There are no sources, Kustomizations or stacks in namespace %s.", s.namespace)
+			return nil
+		}
+		p := treePrinter{w: s.out, paint: func(color, text string) string { return s.paint(s.out, color, text) }}
+		for _, n := range nodes {
+			p.show(n, "", "")
+		}
+		return nil
+	}
+	return cmd
+}
+
+// treeNode is one object of a tree, as it is answered to programs.
+type treeNode struct {
+	Kind      string `json:"kind"`
+	Group     string `json:"group,omitempty"`
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
+	// Ready is the status of the condition, of those kinds that have it; Message is what it says.
+	Ready     string `json:"ready,omitempty"`
+	Message   string `json:"message,omitempty"`
+	Suspended bool   `json:"suspended,omitempty"`
+	Revision  string `json:"revision,omitempty"`
+	Path      string `json:"path,omitempty"`
+	// Source is what it was made from.
+	Source *treeNode `json:"source,omitempty"`
+	// Outputs names the Secret with a stack's outputs.
+	Outputs string `json:"outputs,omitempty"`
+	// Missing says that the object is in an inventory and is not there.
+	Missing  bool        `json:"missing,omitempty"`
+	Children []*treeNode `json:"children,omitempty"`
+}
+
+func (n *treeNode) String() string {
+	if n.Namespace == "" {
+		return n.Kind + "/" + n.Name
+	}
+	return fmt.Sprintf("%s/%s/%s", n.Kind, n.Namespace, n.Name)
+}
