@@ -36,6 +36,9 @@ two controllers must not work on the same objects.`,
 		if err := a.completeServer(cmd, &o.Common); err != nil {
 			return err
 		}
+		if err := server.CheckEventsAddr(o.EventsAddr); err != nil {
+			return usageErrorf(cmd, "%v", err)
+		}
 		config, err := a.controllerConfig()
 		if err != nil {
 			return err

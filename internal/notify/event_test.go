@@ -237,7 +237,10 @@ func TestTheSameIsNotToldTwice(t *testing.T) {
 	now := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
 	applied, failed := event("Kustomization", "app", "info", "applied").Event, event("Kustomization", "app", "error", "failed").Event
 	planning := event("Kustomization", "app", "info", "planning").Event
-	planning.Metadata = map[string]string{"kustomize.toolkit.fluxcd.io/commit_status": "update"}
+	planning.Reason = meta.ProgressingReason
+	// The end of a pass is told those who keep statuses only, and tells nevertheless that it works again.
+	finished := event("Kustomization", "app", "info", "finished").Event
+	finished.Metadata = map[string]string{"kustomize.toolkit.fluxcd.io/commit_status": "update"}
 	other := event("Kustomization", "web", "info", "applied").Event
 	newer := event("Kustomization", "app", "info", "applied").Event
 	newer.Metadata = map[string]string{"kustomize.toolkit.fluxcd.io/revision": newCommit}
@@ -250,7 +253,7 @@ func TestTheSameIsNotToldTwice(t *testing.T) {
 		{applied, 0, false}, {applied, time.Second, true}, {other, 0, false}, {newer, 0, false},
 		{failed, 0, false}, {planning, 0, false}, {failed, time.Second, true}, {planning, 0, true},
 		// It works again, and fails again: both are news.
-		{applied, time.Second, false}, {failed, time.Second, false}, {failed, repeatPause - time.Second, true}, {failed, time.Second, false},
+		{applied, time.Second, false}, {failed, time.Second, false}, {finished, 0, false}, {failed, time.Second, false}, {failed, repeatPause - time.Second, true}, {failed, time.Second, false},
 	} {
 		now = now.Add(step.after)
 		if got := r.seen(step.event, now); got != step.seen {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	eventv1 "github.com/fluxcd/pkg/apis/event/v1beta1"
+	"github.com/fluxcd/pkg/apis/meta"
 )
 
 const (
@@ -43,7 +44,8 @@ func (r *recent) seen(e eventv1.Event, now time.Time) bool {
 		told = map[string]mention{}
 		r.objects[object] = told
 	}
-	if !statusOnly(e) {
+	// That something is under way decides nothing.
+	if e.Reason != meta.ProgressingReason {
 		for other, m := range told {
 			if m.severity != e.Severity {
 				delete(told, other)

@@ -90,11 +90,14 @@ func TestTheControllersDoNotStartBesideATofuController(t *testing.T) {
 }
 
 // running starts the controllers against the test's API and returns where content is served.
-func running(t *testing.T) string {
+func running(t *testing.T, change ...func(*ControllerOptions)) string {
 	t.Helper()
 	installSandbox(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	opts := controllerOptions(t)
+	for _, c := range change {
+		c(&opts)
+	}
 	ready, ended := make(chan string, 1), make(chan error, 1)
 	opts.Ready = func(url string) { ready <- url }
 	go func() { ended <- RunController(ctx, opts) }()

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
 	"sync/atomic"
 
 	"github.com/yuba-dev/yuba/internal/notify"
@@ -29,6 +30,15 @@ func (e *engine) addNotifications() error {
 		return fmt.Errorf("set up the notifications: %w", err)
 	}
 	e.events = notify.NewRecorder(e.events, e.manager.GetScheme(), e.dispatcher.Offer)
+	return nil
+}
+
+// CheckEventsAddr says whether events can be posted to an address; the empty one means nowhere.
+func CheckEventsAddr(address string) error {
+	u, err := url.Parse(address)
+	if address != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
+		return fmt.Errorf("--events-addr %q: want a URL such as http://notification-controller.flux-system.svc.cluster.local./", address)
+	}
 	return nil
 }
 
