@@ -29,7 +29,7 @@ func rawTree(t *testing.T, r *gittest.Repository, entries []treeEntry) {
 	}
 	tree := r.Git(t, "hash-object", "-w", "-t", "tree", "--literally", file)
 	commit := r.Git(t, "commit-tree", "-m", "raw", tree)
-	r.Git(t, "push", "--quiet", "--force", "origin", commit+":refs/heads/main")
+	r.Git(t, "update-ref", "refs/heads/main", commit)
 }
 
 func TestCheckoutKeepsWhatATreeHas(t *testing.T) {
@@ -111,7 +111,8 @@ func TestHostileTrees(t *testing.T) {
 		t.Fatal(err)
 	}
 	link := object("hash-object", "-w", target)
-	m := open(t, Options{})
+	// From the disk, since git does not hand out all of these.
+	m := open(t, Options{FileDirs: []string{r.Tree()}})
 	for name, c := range map[string]struct {
 		entries []treeEntry
 		word    string
@@ -129,11 +130,14 @@ func TestHostileTrees(t *testing.T) {
 		"a link out, and a file beyond it": {[]treeEntry{{modeLink, "a", link}, {modeDir, "a", tree}}, ""},
 		"a name without end":               {[]treeEntry{{"100644", strings.Repeat("x", 300), blob}}, "255"},
 		"a device":                         {[]treeEntry{{"020666", "null", blob}}, "mode"},
-		"a file that is a directory":       {[]treeEntry{{"100644", "a", tree}}, "the server says"},
+		"a file that is a directory":       {[]treeEntry{{"100644", "a", tree}}, "damaged"},
+		"a directory that is a file":       {[]treeEntry{{modeDir, "a", blob}}, "damaged"},
+		"no name":                          {[]treeEntry{{"100644", "", blob}}, "no name of a file"},
+		"a file that is not there":         {[]treeEntry{{"100644", "a", hash("1")}}, "damaged"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rawTree(t, r, c.entries)
-			found := look(t, m, Upstream{URL: r.URL()}, main)
+			found := look(t, m, Upstream{URL: "file://" + r.Tree()}, main)
 			dir := t.TempDir()
 			err := found.Fetch(patient(t), dir)
 			if c.word == "" {

@@ -135,6 +135,13 @@ func TestFetchesThatAreInterrupted(t *testing.T) {
 	server.SetFault(cut(1000, func() {}))
 	wantFailure(t, found.Fetch(patient(t), t.TempDir()), ReasonOperation)
 
+	m.idle = 100 * time.Millisecond
+	server.SetFault(func(w http.ResponseWriter, r *http.Request) bool {
+		return cut(1000, func() { <-r.Context().Done() })(w, r)
+	})
+	wantFailure(t, found.Fetch(patient(t), t.TempDir()), ReasonOperation, "fell silent")
+	m.idle = idleLimit
+
 	// Who waits gives up while the pack comes; that ends the fetch, since nobody else waits.
 	ended := make(chan struct{})
 	var begun atomic.Bool

@@ -48,6 +48,7 @@ func classify(err error) (reason, text string, stalled bool) {
 		line    *pktline.ErrorLine
 		tree    *treeError
 		path    *fs.PathError
+		crash   *panicError
 	)
 	switch {
 	case errors.As(err, &ref):
@@ -68,7 +69,7 @@ func classify(err error) (reason, text string, stalled bool) {
 		return ReasonOperation, status.Error(), false
 	case errors.Is(err, errRefused):
 		return ReasonOperation, "the repository does not have the commit (any more); if a branch or tag just moved, the next look finds it", false
-	case errors.Is(err, errTooBig), errors.Is(err, errSHA256), errors.Is(err, errNotGit), errors.Is(err, errRedirect), errors.Is(err, errOutside), errors.Is(err, errNoDirs):
+	case errors.Is(err, errTooBig), errors.Is(err, errSHA256), errors.Is(err, errNotGit), errors.Is(err, errRedirect), errors.Is(err, errOutside), errors.Is(err, errNoDirs), errors.Is(err, errSilent):
 		return ReasonOperation, first(err), errors.Is(err, errSHA256) || errors.Is(err, errNoDirs)
 	case errors.As(err, &tree):
 		return ReasonOperation, tree.Error(), false
@@ -82,6 +83,8 @@ func classify(err error) (reason, text string, stalled bool) {
 		return ReasonOperation, fmt.Sprintf("the server says %q", printable(line.Text)), false
 	case errors.As(err, &said):
 		return ReasonOperation, fmt.Sprintf("the server says %q", printable(said.text)), false
+	case errors.As(err, &crash):
+		return ReasonOperation, "what it sent could not be read. This is a bug in Yuba", false
 	case isDamage(err):
 		return ReasonOperation, "what it sent is incomplete or damaged", false
 	case errors.As(err, &path):
@@ -95,7 +98,7 @@ func keyRefused(err error) bool { return strings.Contains(err.Error(), "ssh: una
 
 // first is what the outermost of our own errors says, without what libraries said below it.
 func first(err error) string {
-	for _, one := range []error{errSHA256, errRedirect, errOutside, errNoDirs} {
+	for _, one := range []error{errSHA256, errRedirect, errOutside, errNoDirs, errSilent} {
 		if errors.Is(err, one) {
 			return one.Error()
 		}

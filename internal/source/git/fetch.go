@@ -7,7 +7,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
+	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
 )
@@ -84,8 +86,8 @@ func (m *mirror) join(ctx context.Context, s *store, want plumbing.Hash) error {
 // launch begins a fetch; m.mu is held.
 func (m *mirror) launch(s *store, wants map[plumbing.Hash]bool) *fetch {
 	f := &fetch{wants: wants}
-	f.flight = launch(func(ctx context.Context) error {
-		err := m.fetch(ctx, s, wants)
+	f.flight = launch(fetchLimit, func(ctx context.Context) error {
+		err := guarded(func() error { return m.fetch(ctx, s, wants) })
 		m.mu.Lock()
 		m.fetching = nil
 		m.mu.Unlock()
@@ -116,14 +118,21 @@ func (m *mirror) fetch(ctx context.Context, s *store, wants map[plumbing.Hash]bo
 	return m.complete(ctx, s, q.wants)
 }
 
+// errSilent is a server that says nothing any more in the middle of a conversation.
+var errSilent = errors.New("the server fell silent in the middle of a fetch")
+
 // transfer asks for a pack and adds it to the store.
 func (m *mirror) transfer(ctx context.Context, s *store, q ask) error {
 	given, err := m.given(ctx)
 	if err != nil {
 		return err
 	}
+	talk, hangUp := context.WithCancelCause(ctx)
+	defer hangUp(nil)
+	watch := time.AfterFunc(m.all.idle, func() { hangUp(errSilent) })
+	defer watch.Stop()
 	_, stateless := m.remote.(*httpRemote)
-	body, err := m.remote.upload(ctx, given, func(given *advert) ([]byte, error) {
+	body, err := m.remote.upload(talk, given, func(given *advert) ([]byte, error) {
 		for _, want := range q.wants {
 			// Over HTTP a server cannot know what it said before, and gives out what references lead to.
 			if !stateless && !given.gives(want) {
@@ -132,22 +141,47 @@ func (m *mirror) transfer(ctx context.Context, s *store, q ask) error {
 		}
 		return q.encode(given)
 	})
-	if err != nil {
-		return err
+	if err == nil {
+		defer body.Close()
+		err = m.receive(ctx, s, q, body, watch)
 	}
-	defer body.Close()
-	pack, err := openPack(body, q.shallow)
-	if err != nil {
-		if explained, can := body.(interface{ explain(error) error }); can {
-			return explained.explain(err)
-		}
-		return err
+	if errors.Is(context.Cause(talk), errSilent) {
+		return errSilent
 	}
+	return err
+}
+
+func (m *mirror) receive(ctx context.Context, s *store, q ask, body io.Reader, watch *time.Timer) error {
 	if err := s.prepare(); err != nil {
 		return err
 	}
 	limits := packLimits{bytes: m.all.options.MaxPack, object: m.all.options.MaxObject}
-	return s.receive(ctx, pack, q.thin, limits, m.all.slot)
+	pack, err := openPack(&watched{body, watch, m.all.idle}, q.shallow)
+	if err != nil {
+		if session, can := body.(interface{ explain(error) error }); can {
+			err = session.explain(err)
+		}
+		return err
+	}
+	return s.receive(ctx, pack, q.thin, limits, func(ctx context.Context) (func(), error) {
+		watch.Stop() // All is there.
+		return m.all.slot(ctx)
+	})
+}
+
+// watched starts a timer anew whenever something comes.
+type watched struct {
+	r     io.Reader
+	timer *time.Timer
+	idle  time.Duration
+}
+
+func (w *watched) Read(b []byte) (int, error) {
+	n, err := w.r.Read(b)
+	if n > 0 {
+		w.timer.Reset(w.idle)
+	}
+	return n, err
 }
 
 // given is what the upstream said in the last look, however old: what it can do seldom changes.

@@ -5,6 +5,8 @@ package git
 
 import (
 	"context"
+	"fmt"
+	"runtime/debug"
 	"sync"
 	"time"
 )
@@ -20,16 +22,33 @@ type flight struct {
 	cancel  context.CancelFunc
 }
 
-// launch begins an operation that its caller waits for, too.
-func launch(run func(ctx context.Context) error) *flight {
-	ctx, cancel := context.WithCancel(context.Background())
+// launch begins an operation that its caller waits for, too. However many come to wait, it takes no longer than limit.
+func launch(limit time.Duration, run func(ctx context.Context) error) *flight {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	f := &flight{done: make(chan struct{}), started: time.Now(), waiting: 1, cancel: cancel}
 	go func() {
-		f.err = run(ctx)
-		cancel()
-		close(f.done)
+		defer close(f.done)
+		defer cancel()
+		f.err = guarded(func() error { return run(ctx) })
 	}()
 	return f
+}
+
+// panicError is a panic of what reads foreign bytes. It ends one fetch, not the server.
+type panicError struct {
+	value any
+	stack []byte
+}
+
+func (e *panicError) Error() string { return fmt.Sprintf("panic: %v\n%s", e.value, e.stack) }
+
+func guarded(run func() error) (err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			err = &panicError{value, debug.Stack()}
+		}
+	}()
+	return run()
 }
 
 // join makes the caller one of those who wait. It is false when the operation was given up already.

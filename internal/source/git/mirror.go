@@ -15,6 +15,14 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
+// Callers bound what they wait for. These bound what goes on because there is always another one who waits.
+const (
+	lookLimit  = 10 * time.Minute
+	fetchLimit = time.Hour
+	// idleLimit is how long a server may be silent in the middle of a pack.
+	idleLimit = 5 * time.Minute
+)
+
 // mirror is what this machine keeps of an upstream.
 type mirror struct {
 	all    *Mirrors
@@ -62,7 +70,7 @@ func (m *mirror) list(ctx context.Context, maxAge time.Duration) (*advert, error
 		f := m.looking
 		mine := f == nil
 		if mine {
-			f = launch(m.look)
+			f = launch(lookLimit, m.look)
 			m.looking = f
 		}
 		joined := mine || !f.started.Before(oldest) && f.join()
@@ -85,7 +93,11 @@ func (m *mirror) list(ctx context.Context, maxAge time.Duration) (*advert, error
 // look asks the upstream.
 func (m *mirror) look(ctx context.Context) error {
 	started := time.Now()
-	given, err := m.remote.list(ctx)
+	var given *advert
+	err := guarded(func() (err error) {
+		given, err = m.remote.list(ctx)
+		return err
+	})
 	m.mu.Lock()
 	m.looking = nil
 	news := false
@@ -136,7 +148,7 @@ func (m *mirror) read(ctx context.Context, s *store, read func(*objects) error) 
 	m.files.RLock()
 	defer m.files.RUnlock()
 	o := openObjects(s.dir)
-	return errors.Join(read(o), o.Close())
+	return errors.Join(guarded(func() error { return read(o) }), o.Close())
 }
 
 // discard throws stores away.

@@ -22,6 +22,7 @@ type Mirrors struct {
 	options Options
 	salt    []byte
 	slots   chan struct{}
+	idle    time.Duration
 
 	mu      sync.Mutex
 	mirrors map[string]*mirror
@@ -37,7 +38,7 @@ func Open(dir string, options Options) (*Mirrors, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the mirrors of git repositories: %w", err)
 	}
-	return &Mirrors{dir: dir, options: options, salt: salt, slots: make(chan struct{}, options.Parallel), mirrors: map[string]*mirror{}}, nil
+	return &Mirrors{dir: dir, options: options, salt: salt, slots: make(chan struct{}, options.Parallel), idle: idleLimit, mirrors: map[string]*mirror{}}, nil
 }
 
 // saltIn reads or makes what keeps names of mirrors from telling of credentials.
