@@ -5,12 +5,15 @@ package upstream
 
 import (
 	"errors"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
 
 	"github.com/yuba-dev/yuba/internal/outbound"
+	"github.com/yuba-dev/yuba/internal/source"
 )
 
 func TestIdentitiesTellAccessesApart(t *testing.T) {
@@ -65,5 +68,39 @@ func TestMetadataServicesAreNotAsked(t *testing.T) {
 		if _, err := transport.RoundTrip(request); !errors.As(err, &forbidden) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+func TestOnlyContentIsUnbounded(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/error" {
+			w.WriteHeader(http.StatusNotFound)
+		}
+		_, _ = io.WriteString(w, strings.Repeat("x", 1000))
+	}))
+	t.Cleanup(server.Close)
+	transport, err := Access{}.Transport()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, content := range map[string]bool{"/list": false, "/content": true, "/error": false} {
+		ctx := t.Context()
+		if path != "/list" {
+			ctx = Content(ctx)
+		}
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := Bounded(transport, 999).RoundTrip(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = io.ReadAll(response.Body)
+		var limit *source.LimitError
+		if errors.As(err, &limit) == content {
+			t.Errorf("%s: %v", path, err)
+		}
+		response.Body.Close()
 	}
 }

@@ -17,6 +17,8 @@ const defaultCapacity = 4096
 type Looks[T any] struct {
 	// Capacity is how many answers are remembered; 4096 if it is not set.
 	Capacity int
+	// Worth says which answers are remembered, all of them if it is not set. Others are only for those who wait for them.
+	Worth func(T) bool
 
 	mu      sync.Mutex
 	entries map[string]*entry[T]
@@ -65,6 +67,15 @@ func (l *Looks[T]) Look(ctx context.Context, key string, o Options, ask Ask[T]) 
 	}
 }
 
+// Forget makes sure that the next look asks: the last answer turned out to hold no longer.
+func (l *Looks[T]) Forget(key string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if e := l.entries[key]; e != nil {
+		e.last = nil
+	}
+}
+
 // join finds the answer, or the look that will have it.
 func (l *Looks[T]) join(ctx context.Context, key string, o Options, ask Ask[T]) (*flight[T], *T) {
 	l.mu.Lock()
@@ -96,7 +107,7 @@ func (l *Looks[T]) fly(ctx context.Context, e *entry[T]) {
 		l.mu.Unlock()
 		f.value, f.err = f.run(ctx, last)
 		l.mu.Lock()
-		if f.err == nil {
+		if f.err == nil && (l.Worth == nil || l.Worth(f.value)) {
 			e.last, e.began = &f.value, began
 		}
 		e.current, e.next = e.next, nil

@@ -161,3 +161,22 @@ func waitFor(t *testing.T, happened func() bool) {
 		}
 	}
 }
+
+func TestAnswersAreForgotten(t *testing.T) {
+	var looks Looks[int]
+	upstream := &counter{}
+	for want := range 2 {
+		if n, err := looks.Look(t.Context(), "key", patient, upstream.ask); n != want+1 || err != nil {
+			t.Errorf("answer %d, %v", n, err)
+		}
+		looks.Forget("key")
+		looks.Forget("unknown")
+	}
+	worthless := Looks[int]{Worth: func(n int) bool { return n > 1 }}
+	upstream = &counter{}
+	for _, want := range []int{1, 2, 2} {
+		if n, err := worthless.Look(t.Context(), "key", patient, upstream.ask); n != want || err != nil {
+			t.Errorf("answer %d, want %d: %v", n, want, err)
+		}
+	}
+}
