@@ -281,7 +281,7 @@ func TestTagsInPages(t *testing.T) {
 		return true
 	})
 	_, err := (&Client{}).Look(t.Context(), inPages, false)
-	wantFailure(t, err, reasonRead, false, "the size of the registry's answer in bytes")
+	wantFailure(t, err, reasonRead, false, "the size of an answer in bytes")
 }
 
 func TestAnnotationsThatAreTooMany(t *testing.T) {

@@ -118,6 +118,8 @@ func (a *Artifact) open(ctx context.Context) (io.ReadCloser, error) {
 	return a.seen.registry.blob(ctx, a.layer.Digest, a.layer.Size)
 }
 
+// explain says that something failed. The next look is not answered from memory: what was there then may be gone.
 func (a *Artifact) explain(reason, verb string, err error) error {
+	a.forget()
 	return asFetchError(reason, fmt.Sprintf("%s the layer %s of %s", verb, a.layer.Digest, shown(a.seen.registry.repository)), err)
 }

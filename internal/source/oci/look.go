@@ -49,6 +49,7 @@ type Artifact struct {
 	seen   *seen
 	layer  v1.Descriptor
 	wanted *Repository
+	forget func()
 }
 
 // Look finds out what the repository's reference names now. fresh asks for a look that begins now.
@@ -68,7 +69,7 @@ func (c *Client) Look(ctx context.Context, r *Repository, fresh bool) (*Artifact
 		return nil, asFetchError(reasonPull, "look at "+shown(repository), err)
 	}
 	artifact := &Artifact{Revision: found.digest.String(), Metadata: metadata(found.manifest.Annotations), Upstream: r.identity("look", r.reference()...),
-		seen: found, wanted: r}
+		seen: found, wanted: r, forget: func() { c.looks.Forget(key) }}
 	if found.tag != "" {
 		artifact.Revision = found.tag + "@" + artifact.Revision
 	}

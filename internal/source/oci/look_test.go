@@ -224,6 +224,20 @@ func TestAMovedTagIsFollowed(t *testing.T) {
 	}
 }
 
+func TestAFetchThatFailsIsFollowedByALook(t *testing.T) {
+	registry := ocitest.New(t)
+	client, r := &Client{}, wanted(registry, nil)
+	registry.Push(t, app, "latest", ocitest.Files{"a": "1"})
+	before := look(t, client, r, false)
+	moved := registry.Push(t, app, "latest", ocitest.Files{"a": "2"})
+	registry.SetFault(ocitest.Answer(http.StatusNotFound)) // as when the registry has collected what no tag names
+	wantFailure(t, before.Fetch(t.Context(), t.TempDir()), reasonPull, false, "404")
+	registry.SetFault(nil)
+	if after := look(t, client, r, false); after.Revision != "latest@"+moved {
+		t.Errorf("what is gone was remembered: %s", after.Revision)
+	}
+}
+
 func TestARegistryThatHangs(t *testing.T) {
 	registry := ocitest.New(t)
 	registry.Push(t, app, "latest", ocitest.Files{"a": "a"})

@@ -21,6 +21,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 
 	"github.com/yuba-dev/yuba/internal/source"
+	"github.com/yuba-dev/yuba/internal/source/upstream"
 )
 
 const (
@@ -50,43 +51,16 @@ func (r *Repository) connect(ctx context.Context, repository name.Repository) (*
 	if err != nil {
 		return nil, failure(reasonAuthentication, "use the certificates of spec.certSecretRef: %s", err, err)
 	}
-	polite := transport.NewUserAgent(bounded{transport.NewRetry(plain,
+	polite := transport.NewUserAgent(upstream.Bounded(transport.NewRetry(plain,
 		transport.WithRetryBackoff(transport.Backoff{Duration: 200 * time.Millisecond, Factor: 3, Jitter: 0.1, Steps: 2}),
 		transport.WithRetryStatusCodes(http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout),
-	)}, userAgent)
+	), maxAnswer), userAgent)
 	known := r.Credentials.authenticator(repository)
 	authenticated, err := transport.NewWithContext(ctx, repository.Registry, known, polite, []string{repository.Scope(transport.PullScope)})
 	if err != nil {
 		return nil, err
 	}
 	return &registry{repository, &http.Client{Transport: authenticated}}, nil
-}
-
-// bounded limits what is read of every answer but those that are layers, whose readers know their size.
-type bounded struct{ inner http.RoundTripper }
-
-func (b bounded) RoundTrip(request *http.Request) (*http.Response, error) {
-	response, err := b.inner.RoundTrip(request)
-	if err == nil && request.Context().Value(isBlob{}) == nil {
-		response.Body = &limitedBody{response.Body, maxAnswer}
-	}
-	return response, err
-}
-
-// isBlob marks the context of a request for a blob, wherever it is redirected to.
-type isBlob struct{}
-
-type limitedBody struct {
-	io.ReadCloser
-	left int64
-}
-
-func (l *limitedBody) Read(p []byte) (int, error) {
-	n, err := l.ReadCloser.Read(p)
-	if l.left -= int64(n); l.left < 0 {
-		return 0, &source.LimitError{What: "the size of the registry's answer in bytes", Limit: maxAnswer}
-	}
-	return n, err
 }
 
 // do asks for something below the repository. Every status but 200 is an error.
@@ -205,7 +179,7 @@ func (g *registry) blob(ctx context.Context, digest v1.Hash, size int64) (io.Rea
 	if err != nil {
 		return nil, err
 	}
-	response, err := g.do(context.WithValue(ctx, isBlob{}, true), http.MethodGet, "blobs/"+digest.String(), "")
+	response, err := g.do(upstream.Content(ctx), http.MethodGet, "blobs/"+digest.String(), "")
 	if err != nil {
 		return nil, err
 	}
