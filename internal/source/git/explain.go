@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"net/url"
 	"strings"
 	"syscall"
@@ -63,6 +64,8 @@ func classify(err error) (reason, text string, stalled bool) {
 		return ReasonAuthentication, hostKey.Error() + "; either known_hosts is out of date, or somebody else answers", false
 	case keyRefused(err):
 		return ReasonAuthentication, "the server refuses the key; add its public half to the repository's or a user's keys", false
+	case handshakeRefused(err):
+		return ReasonAuthentication, "the server ended the TLS handshake, perhaps because it wants a client certificate: tls.crt and tls.key in the Secret", false
 	case errors.Is(err, errNotFound):
 		return ReasonOperation, errNotFound.Error(), false
 	case errors.As(err, &status):
@@ -95,6 +98,12 @@ func classify(err error) (reason, text string, stalled bool) {
 
 // keyRefused tells whether no key was taken. The library has no type for it.
 func keyRefused(err error) bool { return strings.Contains(err.Error(), "ssh: unable to authenticate") }
+
+// handshakeRefused tells whether the other side sent an alert; its type is not exported.
+func handshakeRefused(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op == "remote error"
+}
 
 // first is what the outermost of our own errors says, without what libraries said below it.
 func first(err error) string {
