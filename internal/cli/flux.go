@@ -36,6 +36,8 @@ var fluxCalls = []otherCall{
 	{"tag artifact oci://HOST/REPOSITORY:TAG --tag TAG", "yuba tag artifact oci://HOST/REPOSITORY:TAG --tag TAG", ""},
 	{"pull artifact oci://HOST/REPOSITORY:TAG --output DIR", "yuba pull artifact oci://HOST/REPOSITORY:TAG --output DIR", "The directory has to be empty; it is made if it does not exist."},
 	{"list artifacts oci://HOST/REPOSITORY --filter-semver RANGE --filter-regex EXPRESSION", "yuba list artifacts oci://HOST/REPOSITORY --filter-semver RANGE --filter-regex EXPRESSION", ""},
+	{"build kustomization NAME --path DIR", "yuba build kustomization NAME --path DIR", "Variables without a value are errors, as the server has it, unless --strict-substitute=false."},
+	{"diff kustomization NAME --path DIR", "yuba diff kustomization NAME --path DIR", "The exit codes are flux's."},
 	{"build artifact --path DIR", "", "\"yuba push artifact\" makes the artifact that it pushes."},
 	{"check", "yuba version", "Whether the server answers."},
 	{"version", "yuba version", ""},

@@ -35,6 +35,8 @@ type Input struct {
 	// Strict fails the build when a variable without a default has no value. That is Flux's default
 	// (its feature gate StrictPostBuildSubstitutions); without it such a variable is an empty text.
 	Strict bool
+	// KeepEncrypted leaves what is encrypted as it is, and reads no keys: for those who only show a build.
+	KeepEncrypted bool
 }
 
 // Result is a build.
@@ -56,7 +58,7 @@ func Build(ctx context.Context, in Input) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &finisher{keys: keys, strict: in.Strict, plaintextOnly: in.Values != nil}
+	f := &finisher{keys: keys, strict: in.Strict, plaintextOnly: in.Values != nil && !in.KeepEncrypted}
 	if post := in.Object.Spec.PostBuild; post != nil {
 		if f.vars, err = in.variables(ctx); err != nil {
 			return nil, err
@@ -212,7 +214,7 @@ func digestText(sum hash.Hash) string { return "sha256:" + hex.EncodeToString(su
 // reads the ConfigMaps and Secrets that the Kustomization names, and no file.
 func Fingerprint(ctx context.Context, in Input, artifact string) (string, error) {
 	spec := in.Object.Spec
-	parts := []any{artifact, in.Strict, spec.Path, spec.TargetNamespace, spec.NamePrefix, spec.NameSuffix, spec.Patches, spec.Images,
+	parts := []any{artifact, in.Strict, in.KeepEncrypted, spec.Path, spec.TargetNamespace, spec.NamePrefix, spec.NameSuffix, spec.Patches, spec.Images,
 		spec.Components, spec.IgnoreMissingComponents, spec.BuildMetadata, spec.CommonMetadata, spec.PostBuild, spec.Decryption}
 	if spec.PostBuild != nil {
 		vars, err := in.variables(ctx)
@@ -221,7 +223,7 @@ func Fingerprint(ctx context.Context, in Input, artifact string) (string, error)
 		}
 		parts = append(parts, vars)
 	}
-	if d := spec.Decryption; d != nil && d.SecretRef != nil && in.Values != nil {
+	if d := spec.Decryption; d != nil && d.SecretRef != nil && in.Values != nil && !in.KeepEncrypted {
 		data, err := in.Values.Secret(ctx, in.Object.Namespace, d.SecretRef.Name)
 		if err != nil {
 			return "", fmt.Errorf("keys of spec.decryption: read Secret %s/%s: %w", in.Object.Namespace, d.SecretRef.Name, err)

@@ -111,7 +111,7 @@ func (in Input) referenced(ctx context.Context, ref kustomizev1.SubstituteRefere
 // keys are those of spec.decryption; nil when nothing is to be decrypted.
 func (in Input) keys(ctx context.Context) (*decrypt.Keys, error) {
 	spec := in.Object.Spec.Decryption
-	if spec == nil || in.Values == nil {
+	if spec == nil || in.Values == nil || in.KeepEncrypted {
 		return nil, nil
 	}
 	if spec.Provider != decrypt.Provider {
