@@ -105,6 +105,10 @@ func shellBlocks(t *testing.T, path string) string {
 // yuba is a server that was started as a user starts it.
 type yuba struct {
 	bin, kubeconfig, dataDir string
+	// pages is where the pages' directories are; repositories there may be sources.
+	pages string
+	// web is the address that the server prints as Web.
+	web string
 }
 
 func startYuba(t *testing.T) yuba {
@@ -118,9 +122,10 @@ func startYuba(t *testing.T) yuba {
 			t.Fatalf("bin/%s is missing: run `make build tofu` first", name)
 		}
 	}
-	y := yuba{bin: bin, dataDir: filepath.Join(t.TempDir(), "data")}
+	y := yuba{bin: bin, dataDir: filepath.Join(t.TempDir(), "data"), pages: t.TempDir()}
 	y.kubeconfig = filepath.Join(y.dataDir, "kubeconfig")
-	cmd := exec.Command(filepath.Join(bin, "yuba"), "up", "--data-dir", y.dataDir, "--api-address", "127.0.0.1:0", "--http-address", "127.0.0.1:0")
+	cmd := exec.Command(filepath.Join(bin, "yuba"), "up", "--data-dir", y.dataDir, "--api-address", "127.0.0.1:0", "--http-address", "127.0.0.1:0",
+		"--file-sources", y.pages)
 	cmd.Env = y.environment(t)
 	log, err := os.Create(filepath.Join(t.TempDir(), "yuba.log"))
 	if err != nil {
@@ -145,7 +150,12 @@ func startYuba(t *testing.T) yuba {
 	})
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
-		if lines.Text() == "Yuba is ready" {
+		// What it says after that is where it is, ended by the tool.
+		word, value, _ := strings.Cut(strings.TrimSpace(lines.Text()), ":")
+		switch word {
+		case "Web":
+			y.web = strings.TrimSpace(value)
+		case "Tool":
 			go io.Copy(io.Discard, out) //nolint:errcheck // ends with the process
 			return y
 		}
@@ -167,7 +177,10 @@ var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
 // run runs a page's script in a namespace and a directory of its own.
 func (y yuba) run(t *testing.T, p page, script string) {
 	t.Helper()
-	dir := t.TempDir()
+	dir, err := os.MkdirTemp(y.pages, "page-")
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := os.CopyFS(filepath.Join(dir, "examples"), os.DirFS("../examples")); err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +199,7 @@ func (y yuba) run(t *testing.T, p page, script string) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "sh", "-eu", "-c", setup+script)
 	cmd.Dir = filepath.Join(dir, p.dir)
-	cmd.Env = append(y.environment(t), "KUBECONFIG="+config, "YUBA_DATA_DIR="+y.dataDir)
+	cmd.Env = append(y.environment(t), "KUBECONFIG="+config, "YUBA_DATA_DIR="+y.dataDir, "WEB="+y.web)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = 5 * time.Second
