@@ -208,7 +208,7 @@ func (e *engine) addControllers(ctx context.Context, direct client.Client) error
 	}
 	r := &stack.Reconciler{
 		Client: e.manager.GetClient(), Reader: direct, Events: e.events, States: e.states,
-		Source:              &stack.Sources{Reader: direct, Store: e.blobs, MaxArchive: e.opts.limits().ArchiveBytes, HTTP: &http.Client{Timeout: 10 * time.Minute}},
+		Source:              &stack.Sources{Reader: direct, Store: e.blobs, MaxArchive: e.opts.limits().ArchiveBytes, HTTP: &http.Client{Timeout: 10 * time.Minute}, Ours: ownArchive},
 		AllowCrossNamespace: e.opts.AllowCrossNamespace, Limits: e.opts.limits(), Now: time.Now, Log: e.opts.Log,
 		Webhooks: &webhook.Client{Certs: e.opts.WebhookCerts},
 	}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -24,6 +25,9 @@ const (
 	// mirrorBytes is how much all mirrors may take on disk.
 	mirrorBytes = 50 << 30
 )
+
+// ownArchive tells whether a URL is one that this server, wherever it listened then, gave an archive.
+func ownArchive(url string) bool { return strings.Contains(url, content.PathPrefix+"/namespaces/") }
 
 // addSources adds the controllers that keep the artifacts of sources.
 func (e *engine) addSources(ctx context.Context, direct client.Client) error {
@@ -45,6 +49,7 @@ func (e *engine) addSources(ctx context.Context, direct client.Client) error {
 		return err
 	})
 	s.Git, s.OCI = controller.NewGit(direct, mirrors), controller.NewOCI(direct, limits)
+	s.Bucket = controller.NewBucket(direct, limits)
 	if err := s.SetupWithManager(ctx, e.manager); err != nil {
 		return fmt.Errorf("set up the sources: %w", err)
 	}

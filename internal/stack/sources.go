@@ -45,6 +45,9 @@ type Sources struct {
 	HTTP   *http.Client
 	// MaxArchive bounds what is fetched, in bytes.
 	MaxArchive int64
+	// Ours tells whether a URL is where this server itself gives out what is in the store: what is not there cannot be
+	// fetched from it. Nil when none is.
+	Ours func(url string) bool
 
 	mu      sync.Mutex
 	modules map[moduleKey]*readModule
@@ -214,9 +217,34 @@ func (s *Sources) referenced(ctx context.Context, kind string, name types.Namesp
 	}
 	a := obj.GetArtifact()
 	if a == nil || a.Digest == "" {
-		return run.Artifact{}, &sourceError{message: infrav1.MessageSourceNotReady}
+		return run.Artifact{}, &sourceError{message: notReady(kind, name, obj)}
 	}
 	return s.stored(ctx, kind, name, a)
+}
+
+// maxTold is how much of what a source says is told.
+const maxTold = 1000
+
+// notReady says why a source has no artifact, as far as the source itself does.
+func notReady(kind string, name types.NamespacedName, obj sourceObject) string {
+	ready := apimeta.FindStatusCondition(obj.GetConditions(), meta.ReadyCondition)
+	if ready == nil || ready.Status != metav1.ConditionFalse || ready.Message == "" {
+		return infrav1.MessageSourceNotReady
+	}
+	told := []rune(ready.Message)
+	if len(told) > maxTold {
+		told = append(told[:maxTold], '…')
+	}
+	return fmt.Sprintf("%s: %s %s says %s: %s", infrav1.MessageSourceNotReady, kind, name, ready.Reason, string(told))
+}
+
+// bringBack says how an archive comes back that got lost.
+func bringBack(kind string, name types.NamespacedName) string {
+	word := map[string]string{infrav1.SourceKindGitRepository: "git", infrav1.SourceKindOCIRepository: "oci", infrav1.SourceKindBucket: "bucket"}[kind]
+	if word == "" {
+		return fmt.Sprintf("Push it again:\n    yuba push %s DIR -n %s", name.Name, name.Namespace)
+	}
+	return fmt.Sprintf("It comes back when the source is looked at again, now for instance:\n    yuba reconcile source %s %s -n %s", word, name.Name, name.Namespace)
 }
 
 // stored makes sure that the archive is in the blob store.
@@ -231,6 +259,9 @@ func (s *Sources) stored(ctx context.Context, kind string, name types.Namespaced
 	ok, err := s.Store.HasArtifact(ctx, a.Digest)
 	if err != nil {
 		return out, err
+	}
+	if !ok && s.Ours != nil && s.Ours(a.URL) {
+		return out, &sourceError{message: fmt.Sprintf("the archive of %s %s, revision %s, is not in the store. %s", kind, name, a.Revision, bringBack(kind, name))}
 	}
 	if !ok {
 		if out.Size, err = s.fetch(ctx, a); err != nil {

@@ -64,16 +64,17 @@ func (w *world) source(kind, name string) client.Object {
 	return obj
 }
 
+// newSource is a source that rests: its status is what the suite writes, and not what a home finds upstream.
 func newSource(kind, name string) client.Object {
 	at := metav1.ObjectMeta{Name: name}
 	interval := metav1.Duration{Duration: time.Hour}
 	switch kind {
 	case infrav1.SourceKindGitRepository:
-		return &sourcev1.GitRepository{ObjectMeta: at, Spec: sourcev1.GitRepositorySpec{URL: "https://git.invalid/program", Interval: interval}}
+		return &sourcev1.GitRepository{ObjectMeta: at, Spec: sourcev1.GitRepositorySpec{URL: "https://git.invalid/program", Interval: interval, Suspend: true}}
 	case infrav1.SourceKindOCIRepository:
-		return &sourcev1.OCIRepository{ObjectMeta: at, Spec: sourcev1.OCIRepositorySpec{URL: "oci://registry.invalid/program", Interval: interval}}
+		return &sourcev1.OCIRepository{ObjectMeta: at, Spec: sourcev1.OCIRepositorySpec{URL: "oci://registry.invalid/program", Interval: interval, Suspend: true}}
 	case infrav1.SourceKindBucket:
-		return &sourcev1.Bucket{ObjectMeta: at, Spec: sourcev1.BucketSpec{BucketName: "programs", Endpoint: "bucket.invalid", Interval: interval}}
+		return &sourcev1.Bucket{ObjectMeta: at, Spec: sourcev1.BucketSpec{BucketName: "programs", Endpoint: "bucket.invalid", Interval: interval, Suspend: true}}
 	}
 	return &sourcev1.ExternalArtifact{ObjectMeta: at, Spec: sourcev1.ExternalArtifactSpec{}}
 }

@@ -118,7 +118,7 @@ func (y *yuba) repository(t *testing.T, ns, name, hcl string) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write(archive.Bytes()) })) //nolint:errcheck // who asks sees it
 	t.Cleanup(server.Close)
 	obj := &sourcev1.GitRepository{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name},
-		Spec: sourcev1.GitRepositorySpec{URL: "https://git.example.org/infra", Interval: metav1.Duration{Duration: time.Minute}}}
+		Spec: sourcev1.GitRepositorySpec{URL: "https://git.example.org/infra", Interval: metav1.Duration{Duration: time.Minute}, Suspend: true}}
 	y.create(t, obj)
 	obj.Status.Artifact = &meta.Artifact{Path: "a.tar.gz", URL: server.URL + "/a.tar.gz", Revision: legacyRevision, Digest: digest, LastUpdateTime: metav1.Now()}
 	if err := y.client.Status().Update(t.Context(), obj); err != nil {
