@@ -291,12 +291,12 @@ func (r *Reconciler) event(p *pass, severity, reason, action, message string) {
 	if runes := []rune(message); len(runes) > maxEvent {
 		message = string(runes[:maxEvent]) + "…"
 	}
-	r.Events.Eventf(told(p), nil, severity, reason, action, "%s", message)
+	r.Events.Eventf(subject(p), nil, severity, reason, action, "%s", message)
 }
 
-// told is the object as those see it who are told of events: the revision that it is about is the one that this pass is
+// subject is the object as those see it who are told of events: the revision that it is about is the one that this pass is
 // about, unless a run of an earlier one has just ended.
-func told(p *pass) *infrav1.Terraform {
+func subject(p *pass) *infrav1.Terraform {
 	revision := p.facts.Source.Revision
 	if p.ended != nil || revision == "" || revision == p.obj.Status.LastAttemptedRevision {
 		return p.obj
