@@ -236,3 +236,16 @@ func setURL(t *testing.T, r *gittest.Repository, name, at string) {
 	t.Helper()
 	r.Git(t, "config", "--file", ".gitmodules", "submodule."+name+".url", at)
 }
+
+func FuzzSubmodules(f *testing.F) {
+	f.Add([]byte("[submodule \"lib\"]\n\tpath = lib\n\turl = ../lib.git\n"), "../lib.git")
+	f.Add([]byte("[submodule \"../x\"]\n\tpath = ../x\n\turl = git@h:x\n"), "git@h:x")
+	f.Fuzz(func(t *testing.T, modules []byte, at string) {
+		m := &mirror{up: Upstream{URL: "https://h/org/app", Secret: map[string][]byte{"password": []byte("s3cret")}}}
+		_ = m.placeSubmodules(t.Context(), []submodule{{path: "elsewhere"}}, modules, t.TempDir(), &budget{}, 0) // It must not panic.
+		up, err := submoduleOf(m.up, at)
+		if err == nil && up.Secret != nil && !strings.HasPrefix(up.URL, "https://h/") {
+			t.Errorf("%q: the credentials go to %s", at, up.URL)
+		}
+	})
+}

@@ -50,7 +50,7 @@ func (m *Mirrors) look(ctx context.Context, up Upstream, want Want) (*Found, err
 		// The mirror may have been removed since.
 		mirror, err := m.mirror(up)
 		if err == nil {
-			err = mirror.checkout(ctx, t, c, dir)
+			err = guarded(func() error { return mirror.checkout(ctx, t, c, dir) })
 		}
 		return explain("fetch "+t.revision()+" of", up, err)
 	}

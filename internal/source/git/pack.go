@@ -18,8 +18,9 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/storer"
 )
 
-// maxObjects is how many objects a pack may have. Their index takes some 300 bytes of memory each while it is made.
-const maxObjects = 5_000_000
+// maxObjects is how many objects a pack may have: five times what a checkout may have. Making their index takes some 300
+// bytes of memory for each.
+const maxObjects = 1_000_000
 
 // packLimits bound what receiving a pack may cost.
 type packLimits struct{ bytes, object int64 }

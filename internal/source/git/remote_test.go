@@ -229,6 +229,19 @@ func TestRepositoriesThatMove(t *testing.T) {
 	}
 }
 
+func TestPathsWithWhatURLsEscape(t *testing.T) {
+	server := gittest.New(t)
+	r := server.Repository(t, "my team/it's 100%")
+	r.Commit(t, "first", gittest.Files{"main.tf": "one"})
+	at := (&url.URL{Scheme: "http", Host: strings.TrimPrefix(strings.SplitN(r.URL(), "/my", 2)[0], "http://"), Path: "/my team/it's 100%.git"}).String()
+	wantOne(t, look(t, open(t, Options{}), Upstream{URL: at + "/"}, main))
+	for path, want := range map[string]string{"/a/b": "'/a/b'", "/~/x": "'~/x'", "/it's; rm -rf $HOME": `'/it'\''s; rm -rf $HOME'`} {
+		if got := quote(home(path)); got != want {
+			t.Errorf("%s becomes %s, want %s", path, got, want)
+		}
+	}
+}
+
 func TestProxies(t *testing.T) {
 	server := gittest.New(t)
 	r := commitTo(t, server)

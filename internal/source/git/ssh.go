@@ -197,12 +197,20 @@ func (r *sshRemote) open(ctx context.Context) (*sshSession, error) {
 		s.out, err = session.StdoutPipe()
 	}
 	if err == nil {
-		err = session.Start("git-upload-pack " + quote(r.endpoint.url.Path))
+		err = session.Start("git-upload-pack " + quote(home(r.endpoint.url.Path)))
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
+}
+
+// home is how git reads paths below somebody's home: ssh://host/~/x is ~/x there.
+func home(path string) string {
+	if strings.HasPrefix(path, "/~") {
+		return path[1:]
+	}
+	return path
 }
 
 // quote makes one word of a path for the server's shell.
