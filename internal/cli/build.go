@@ -115,7 +115,7 @@ func (b *builder) build(cmd *cobra.Command, argument string) (*kustomizev1.Kusto
 	}
 	built, err := build.Build(cmd.Context(), in)
 	if err != nil {
-		return nil, nil, fmt.Errorf("build Kustomization %s/%s of %s: %w", k.Namespace, k.Name, b.path, err)
+		return nil, nil, fmt.Errorf("build Kustomization %s of %s: %w", argument, b.path, err)
 	}
 	for _, u := range built.Objects {
 		decrypt.Mask(u.Object)

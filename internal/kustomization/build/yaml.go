@@ -39,7 +39,10 @@ func syntaxError(file string, err error) error {
 	text, _, _ := strings.Cut(err.Error(), "\n")
 	at := &positioned{file: file, err: errors.New("invalid YAML: " + text)}
 	if match := yamlLine.FindStringSubmatch(text); match != nil {
-		at.line, _ = strconv.Atoi(match[1])
+		// The parser does not say "line 1".
+		if at.line, err = strconv.Atoi(match[1]); err != nil {
+			at.line = 1
+		}
 		at.err = errors.New("invalid YAML: " + match[2])
 	}
 	return at
