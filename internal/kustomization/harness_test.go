@@ -19,6 +19,7 @@ import (
 	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
 	"github.com/fluxcd/pkg/apis/meta"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -115,6 +116,7 @@ func sharedController(t testing.TB) *Reconciler {
 			if err := startController(); err != nil {
 				return err
 			}
+			ctrl.SetLogger(logr.Discard())
 			config.Wrap(running.requests.wrap)
 			mgr, err := ctrl.NewManager(config, ctrl.Options{Scheme: apitest.Scheme(), Metrics: metricsserver.Options{BindAddress: "0"}})
 			if err != nil {

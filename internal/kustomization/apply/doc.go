@@ -13,8 +13,9 @@
 //
 // Invariants:
 //
-//   - Every object of a stage is tried (a dry run) before any is changed: a stage with an object that the API refuses
-//     changes nothing. Definitions and namespaces are a stage of their own, before all else.
+//   - Every object that exists is tried (a dry run) before any is changed, and new ones are made before those are: a
+//     stage with an object that the API refuses leaves what is there as it is. New objects are tried, too, unless there
+//     are many of a kind. Definitions and namespaces are a stage of their own, before all else.
 //   - An object that is as it was left costs no request.
 //   - An object that another living owner has is left alone, and never deleted, unless it is taken by force; who was
 //     robbed does not rob back.

@@ -211,7 +211,7 @@ type stage struct {
 	items   []*item
 }
 
-// run tries all objects of the stage, and changes them when the API refuses none.
+// run tries the objects of the stage, and changes them when the API refuses none.
 func (s *stage) run(ctx context.Context, objects []*unstructured.Unstructured) error {
 	if err := s.follow(ctx, objects); err != nil {
 		return err
@@ -230,9 +230,14 @@ func (s *stage) run(ctx context.Context, objects []*unstructured.Unstructured) e
 			todo = append(todo, it)
 		}
 	}
+	s.findAbsent(ctx, todo)
 	err := s.each(ctx, todo, s.try)
+	// What is new comes first: when the API refuses one of those, nothing that was there has changed.
 	if err == nil {
-		err = s.each(ctx, todo, s.change)
+		err = s.each(ctx, filter(todo, false), s.change)
+	}
+	if err == nil {
+		err = s.each(ctx, filter(todo, true), s.change)
 	}
 	for _, it := range s.items {
 		if it.action == "" {
@@ -242,6 +247,11 @@ func (s *stage) run(ctx context.Context, objects []*unstructured.Unstructured) e
 		s.report.Outcomes = append(s.report.Outcomes, it.outcome())
 	}
 	return err
+}
+
+// filter lists the items that existed, or those that did not.
+func filter(items []*item, existed bool) []*item {
+	return slices.DeleteFunc(slices.Clone(items), func(it *item) bool { return it.existed != existed })
 }
 
 // maxErrors is how many refused objects an error tells of.

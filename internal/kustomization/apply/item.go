@@ -29,6 +29,8 @@ type item struct {
 	// tried is what the dry run answered, existed whether the object was there.
 	tried   *unstructured.Unstructured
 	existed bool
+	// absent is true when it is known not to exist without a try.
+	absent bool
 	// thorough asks for Flux's way of applying, which takes over fields from kubectl and minds ignored ones.
 	thorough bool
 	// action is what was done; empty until then.
@@ -157,6 +159,10 @@ func (s *stage) forced(it *item) bool {
 
 // try is the dry run.
 func (s *stage) try(ctx context.Context, it *item) error {
+	if it.absent {
+		it.tried = &unstructured.Unstructured{}
+		return nil
+	}
 	it.tried = it.manifest.DeepCopy()
 	err := s.send(ctx, it.tried, client.DryRunAll)
 	it.existed = it.live != nil
