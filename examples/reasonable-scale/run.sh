@@ -68,6 +68,14 @@ publish() {
 		--source "https://git.example.com/$1" --revision "$2"
 }
 
+# approve NAMESPACE/NAME: approves plans of a stack until one is applied. What it reads may change while its plan waits, and
+# then another plan takes its place.
+approve() {
+	ns=${1%/*} name=${1#*/}
+	until [ -n "$(yuba kubectl -n "$ns" get tf "$name" -o jsonpath='{.status.plan.pending}' 2>/dev/null)" ]; do sleep 0.2; done
+	until try yuba approve "$1" --wait; do sleep 0.5; done
+}
+
 # ring NAMESPACE: what a git server or a registry does after a push: it calls the receiver.
 ring() {
 	hook=$(yuba kubectl -n "$1" get receiver pushed -o jsonpath='{.status.webhookPath}')
@@ -104,10 +112,7 @@ try yuba kubectl -n tenant-a-stage wait --for=condition=Ready terraform --all --
 try yuba tree -n tenant-a-stage
 
 say '3. In production, each plan waits for a person, and each layer for the one below it.'
-for stack in account network cluster foo bar; do
-	until [ -n "$(yuba kubectl -n tenant-a-production get tf $stack -o jsonpath='{.status.plan.pending}' 2>/dev/null)" ]; do sleep 0.2; done
-	try yuba approve tenant-a-production/$stack --wait
-done
+for stack in account network cluster foo bar; do approve tenant-a-production/$stack; done
 try yuba list -A
 
 say '4. A new version of foo: stage follows its range, production stays.'
@@ -125,7 +130,7 @@ try git -C "$CENTRAL_TREE" push -q origin main
 ring tenant-a-production
 until yuba kubectl -n tenant-a-production get tf foo -o jsonpath='{.status.plan.pending}' | grep -q .; do sleep 0.2; done
 try yuba plan tenant-a-production/foo
-try yuba approve tenant-a-production/foo --wait
+approve tenant-a-production/foo
 
 if [ -n "${ONCE:-}" ]; then
 	say 'That was the tour. Stopping everything.'

@@ -214,12 +214,25 @@ func plans(version string) func(*infrav1.Terraform) bool {
 	}
 }
 
-// approveNext approves the plan of a stack as a person does, once there is one for the version, and waits for its end.
+// approveNext approves the plans of a stack for a version as a person does, until one is applied: what the stack reads may
+// change while its plan waits, and then another plan takes its place.
 func (l *landscape) approveNext(t *testing.T, namespace, name, version string) {
 	t.Helper()
-	l.await(t, stack(namespace, name), "its plan for "+version+" waits", plans(version))
-	l.do(t, "approve", namespace+"/"+name)
-	l.await(t, stack(namespace, name), "it applies "+version, applies(version))
+	o := stack(namespace, name)
+	l.eventually(t, namespace+"/"+name+" applies "+version+" once it is approved", func() string {
+		if err := l.client.Get(t.Context(), client.ObjectKeyFromObject(o), o); err != nil {
+			return err.Error()
+		}
+		if applies(version)(o) {
+			return ""
+		}
+		if plans(version)(o) && !o.Status.Plan.Approved {
+			// One that another has replaced meanwhile is refused.
+			_, said, _ := l.run(t, "approve", namespace+"/"+name, o.Status.Plan.Pending)
+			return said
+		}
+		return fmt.Sprintf("%+v", condition(o, infrav1.ConditionReady))
+	})
 }
 
 // stacks lists all stacks.

@@ -38,12 +38,14 @@ func serve(out io.Writer, central string) error {
 	signal.Notify(end, syscall.SIGINT, syscall.SIGTERM)
 	w := &world{}
 	defer w.end()
+	// Not a word that logs have, too: what is in Secrets is masked there.
+	const username = "state-keeper"
 	password := rand.Text()
-	git, registry, states := gittest.New(w), ocitest.New(w), statetest.New(w, "tofu", password)
+	git, registry, states := gittest.New(w), ocitest.New(w), statetest.New(w, username, password)
 	repository := git.Repository(w, "central")
 	repository.CommitTree(w, "the beginning", central)
-	_, err := fmt.Fprintf(out, "CENTRAL=%s\nCENTRAL_TREE=%s\nREGISTRY=%s\nREGISTRY_INSECURE=true\nSTATES=%s\nSTATES_USERNAME=tofu\nSTATES_PASSWORD=%s\nRECEIVER_TOKEN=%s\n",
-		repository.URL(), repository.Tree(), registry.Host(), states.URL(), password, rand.Text())
+	_, err := fmt.Fprintf(out, "CENTRAL=%s\nCENTRAL_TREE=%s\nREGISTRY=%s\nREGISTRY_INSECURE=true\nSTATES=%s\nSTATES_USERNAME=%s\nSTATES_PASSWORD=%s\nRECEIVER_TOKEN=%s\n",
+		repository.URL(), repository.Tree(), registry.Host(), states.URL(), username, password, rand.Text())
 	if err != nil {
 		return err
 	}
