@@ -48,7 +48,7 @@ func (e *engine) addSources(ctx context.Context, direct client.Client) error {
 		_, err := mirrors.Collect(ctx, mirrorIdle, mirrorBytes)
 		return err
 	})
-	s.Git, s.OCI, s.Bucket = controller.NewGit(direct, mirrors), controller.NewOCI(direct, limits), controller.NewBucket(direct, limits)
+	s.Git, s.OCI = controller.NewGit(direct, mirrors), controller.NewOCI(direct, limits)
 	s.Bucket = controller.NewBucket(direct, limits)
 	if err := s.SetupWithManager(ctx, e.manager); err != nil {
 		return fmt.Errorf("set up the sources: %w", err)
