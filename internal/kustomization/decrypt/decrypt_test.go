@@ -4,7 +4,6 @@
 package decrypt_test
 
 import (
-	"bytes"
 	"encoding/base64"
 	"os"
 	"path/filepath"
@@ -14,91 +13,14 @@ import (
 
 	"filippo.io/age"
 	"github.com/getsops/sops/v3"
-	"github.com/getsops/sops/v3/aes"
-	sopsage "github.com/getsops/sops/v3/age"
-	"github.com/getsops/sops/v3/config"
 	"github.com/getsops/sops/v3/keys"
-	"github.com/getsops/sops/v3/keyservice"
 	"github.com/getsops/sops/v3/pgp"
-	"github.com/getsops/sops/v3/stores/dotenv"
-	"github.com/getsops/sops/v3/stores/ini"
-	"github.com/getsops/sops/v3/stores/json"
-	sopsyaml "github.com/getsops/sops/v3/stores/yaml"
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
 	"github.com/yuba-dev/yuba/internal/kustomization/decrypt"
+	"github.com/yuba-dev/yuba/internal/testkit/sopstest"
 )
-
-// encryption is how a file is encrypted.
-type encryption struct {
-	format        decrypt.Format
-	groups        []sops.KeyGroup
-	regex         string
-	onlyEncrypted bool
-}
-
-func recipient(t *testing.T, identity *age.X25519Identity) *sopsage.MasterKey {
-	t.Helper()
-	key, err := sopsage.MasterKeyFromRecipient(identity.Recipient().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return key
-}
-
-func identity(t *testing.T) *age.X25519Identity {
-	t.Helper()
-	identity, err := age.GenerateX25519Identity()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return identity
-}
-
-func store(format decrypt.Format) sops.Store {
-	c := config.NewStoresConfig()
-	switch format {
-	case decrypt.Dotenv:
-		return dotenv.NewStore(&c.Dotenv)
-	case decrypt.INI:
-		return ini.NewStore(&c.INI)
-	case decrypt.JSON:
-		return json.NewStore(&c.JSON)
-	case decrypt.YAML:
-		return sopsyaml.NewStore(&c.YAML)
-	}
-	return json.NewBinaryStore(&c.JSONBinary)
-}
-
-// encrypt encrypts with sops' own library, as its command does.
-func encrypt(t *testing.T, plain string, e encryption) []byte {
-	t.Helper()
-	writer := store(e.format)
-	branches, err := writer.LoadPlainFile([]byte(plain))
-	if err != nil {
-		t.Fatal(err)
-	}
-	tree := sops.Tree{Branches: branches, Metadata: sops.Metadata{KeyGroups: e.groups, EncryptedRegex: e.regex, MACOnlyEncrypted: e.onlyEncrypted, Version: "3.13.2"}}
-	key, errs := tree.GenerateDataKeyWithKeyServices([]keyservice.KeyServiceClient{keyservice.NewLocalClient()})
-	if len(errs) > 0 {
-		t.Fatal(errs)
-	}
-	cipher := aes.NewCipher()
-	code, err := tree.Encrypt(key, cipher)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tree.Metadata.LastModified = time.Now().UTC()
-	if tree.Metadata.MessageAuthenticationCode, err = cipher.Encrypt(code, key, tree.Metadata.LastModified.Format(time.RFC3339)); err != nil {
-		t.Fatal(err)
-	}
-	out, err := writer.EmitEncryptedFile(tree)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
-}
 
 func keysOf(t *testing.T, data map[string][]byte) *decrypt.Keys {
 	t.Helper()
@@ -114,25 +36,25 @@ func agekey(identity *age.X25519Identity) map[string][]byte {
 }
 
 func TestEveryFormatIsOpened(t *testing.T) {
-	id := identity(t)
-	groups := []sops.KeyGroup{{recipient(t, id)}}
+	id := sopstest.Identity(t)
+	groups := []sops.KeyGroup{sopstest.For(t, id)}
 	ours := keysOf(t, agekey(id))
 	cases := map[string]struct {
 		name   string
-		format decrypt.Format
+		format string
 		plain  string
 	}{
-		"YAML":   {"a.yaml", decrypt.YAML, "password: hunter2\nnumber: 3\nlist:\n    - a\n    - true\n"},
-		"JSON":   {"a.json", decrypt.JSON, "{\n\t\"password\": \"hunter2\"\n}\n"},
-		"dotenv": {"a.env", decrypt.Dotenv, "PASSWORD=hunter2\nUSER=me\n"},
-		"INI":    {"a.ini", decrypt.INI, "[section]\npassword = hunter2\n"},
-		"bytes":  {"a.key", decrypt.Binary, "-----BEGIN KEY-----\n\x01hunter2\n"},
-		"docker": {".dockerconfigjson", decrypt.JSON, "{\n\t\"auths\": {\n\t\t\"r\": {\n\t\t\t\"auth\": \"aHVudGVyMg==\"\n\t\t}\n\t}\n}\n"},
+		"YAML":   {"a.yaml", "yaml", "password: hunter2\nnumber: 3\nlist:\n    - a\n    - true\n"},
+		"JSON":   {"a.json", "json", "{\n\t\"password\": \"hunter2\"\n}\n"},
+		"dotenv": {"a.env", "dotenv", "PASSWORD=hunter2\nUSER=me\n"},
+		"INI":    {"a.ini", "ini", "[section]\npassword = hunter2\n"},
+		"bytes":  {"a.key", "binary", "-----BEGIN KEY-----\n\x01hunter2\n"},
+		"docker": {".dockerconfigjson", "json", "{\n\t\"auths\": {\n\t\t\"r\": {\n\t\t\t\"auth\": \"aHVudGVyMg==\"\n\t\t}\n\t}\n}\n"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			file := encrypt(t, c.plain, encryption{format: c.format, groups: groups})
-			if bytes.Contains(file, []byte("hunter2")) {
+			file := sopstest.Encrypt(t, c.plain, sopstest.Options{Format: c.format, Groups: groups})
+			if strings.Contains(string(file), "hunter2") {
 				t.Fatal("not encrypted")
 			}
 			plain, err := ours.File(file, decrypt.FormatOf(c.name))
@@ -151,14 +73,14 @@ func TestEveryFormatIsOpened(t *testing.T) {
 }
 
 func TestFilesThatWereChangedAreRefused(t *testing.T) {
-	id := identity(t)
-	groups := []sops.KeyGroup{{recipient(t, id)}}
+	id := sopstest.Identity(t)
+	groups := []sops.KeyGroup{sopstest.For(t, id)}
 	ours := keysOf(t, agekey(id))
 	secret := "apiVersion: v1\nkind: Secret\nmetadata:\n    name: a\n    labels:\n        x: plain\nstringData:\n    password: hunter2\n    other: correct horse\n"
-	file := string(encrypt(t, secret, encryption{format: decrypt.YAML, groups: groups, regex: "^(data|stringData)$"}))
+	file := string(sopstest.Encrypt(t, secret, sopstest.Options{Format: "yaml", Groups: groups, Regex: "^(data|stringData)$"}))
 	values := []string{between(t, file, "password: ", "\n"), between(t, file, "other: ", "\n")}
-	only := string(encrypt(t, secret, encryption{format: decrypt.YAML, groups: groups, regex: "^(data|stringData)$", onlyEncrypted: true}))
-	stream := string(encrypt(t, secret+"---\n"+strings.ReplaceAll(secret, "name: a", "name: b"), encryption{format: decrypt.YAML, groups: groups, regex: "^(data|stringData)$"}))
+	only := string(sopstest.Encrypt(t, secret, sopstest.Options{Format: "yaml", Groups: groups, Regex: "^(data|stringData)$", OnlyEncrypted: true}))
+	stream := string(sopstest.Encrypt(t, secret+"---\n"+strings.ReplaceAll(secret, "name: a", "name: b"), sopstest.Options{Format: "yaml", Groups: groups, Regex: "^(data|stringData)$"}))
 	cases := map[string]struct{ file, want string }{
 		"nothing changed": {file: file},
 		"the rest edited, where only what is encrypted counts": {file: strings.Replace(only, "x: plain", "x: edited", 1)},
@@ -196,8 +118,8 @@ func between(t *testing.T, text, before, behind string) string {
 }
 
 func TestObjectsAreOpened(t *testing.T) {
-	id := identity(t)
-	groups := []sops.KeyGroup{{recipient(t, id)}}
+	id := sopstest.Identity(t)
+	groups := []sops.KeyGroup{sopstest.For(t, id)}
 	ours := keysOf(t, agekey(id))
 	object := func(text []byte) map[string]any {
 		fields := map[string]any{}
@@ -206,13 +128,13 @@ func TestObjectsAreOpened(t *testing.T) {
 		}
 		return fields
 	}
-	encoded := func(text string, format decrypt.Format) string {
-		return base64.StdEncoding.EncodeToString(encrypt(t, text, encryption{format: format, groups: groups}))
+	encoded := func(text, format string) string {
+		return base64.StdEncoding.EncodeToString(sopstest.Encrypt(t, text, sopstest.Options{Format: format, Groups: groups}))
 	}
 	secret := "apiVersion: v1\nkind: Secret\nmetadata:\n  name: a\ndata:\n  x: aHVudGVyMg==\nstringData:\n  count: \"3\"\n"
 
 	t.Run("a whole object, although kustomize has changed it", func(t *testing.T) {
-		encrypted := object(encrypt(t, secret, encryption{format: decrypt.YAML, groups: groups, regex: "^(data|stringData)$"}))
+		encrypted := object(sopstest.Encrypt(t, secret, sopstest.Options{Format: "yaml", Groups: groups, Regex: "^(data|stringData)$"}))
 		encrypted["metadata"].(map[string]any)["namespace"] = "added"
 		got, opened, err := ours.Object(encrypted)
 		if err != nil || !opened {
@@ -225,8 +147,8 @@ func TestObjectsAreOpened(t *testing.T) {
 	})
 	t.Run("entries of a Secret", func(t *testing.T) {
 		got, opened, err := ours.Object(map[string]any{"kind": "Secret", "metadata": map[string]any{"name": "a"}, "data": map[string]any{
-			"a.yaml": encoded("x: hunter2\n", decrypt.YAML), "a.env": encoded("X=hunter2\n", decrypt.Dotenv), "key": encoded("hunter2", decrypt.Binary),
-			"a.json": encoded("{\"x\": \"y\"}", decrypt.JSON), "config": encoded("x: z\n", decrypt.YAML), "plain": "aHVudGVyMg==", "odd": "%%%"}})
+			"a.yaml": encoded("x: hunter2\n", "yaml"), "a.env": encoded("X=hunter2\n", "dotenv"), "key": encoded("hunter2", "binary"),
+			"a.json": encoded("{\"x\": \"y\"}", "json"), "config": encoded("x: z\n", "yaml"), "plain": "aHVudGVyMg==", "odd": "%%%"}})
 		if err != nil || !opened {
 			t.Fatal(opened, err)
 		}
@@ -242,9 +164,9 @@ func TestObjectsAreOpened(t *testing.T) {
 	})
 	for name, fields := range map[string]map[string]any{
 		"not one that is to stay encrypted": {"kind": "Secret", "metadata": map[string]any{"annotations": map[string]any{"kustomize.toolkit.fluxcd.io/decrypt": "disabled"}},
-			"data": map[string]any{"a.yaml": encoded("x: y\n", decrypt.YAML)}},
+			"data": map[string]any{"a.yaml": encoded("x: y\n", "yaml")}},
 		"not one without anything encrypted": {"kind": "Secret", "data": map[string]any{"a": "aHVudGVyMg=="}},
-		"not another kind's entries":         {"kind": "ConfigMap", "data": map[string]any{"a.yaml": encoded("x: y\n", decrypt.YAML)}},
+		"not another kind's entries":         {"kind": "ConfigMap", "data": map[string]any{"a.yaml": encoded("x: y\n", "yaml")}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, opened, err := ours.Object(fields)
@@ -256,8 +178,8 @@ func TestObjectsAreOpened(t *testing.T) {
 }
 
 func TestWhoeverHasNoKeyIsToldWhichIsWanted(t *testing.T) {
-	wanted, second, other := identity(t), identity(t), identity(t)
-	one := []sops.KeyGroup{{recipient(t, wanted)}}
+	wanted, second, other := sopstest.Identity(t), sopstest.Identity(t), sopstest.Identity(t)
+	one := []sops.KeyGroup{sopstest.For(t, wanted)}
 	foreign := &pgp.MasterKey{Fingerprint: "1234567890ABCDEF1234567890ABCDEF12345678", EncryptedKey: "x"}
 	cases := map[string]struct {
 		groups []sops.KeyGroup
@@ -268,11 +190,11 @@ func TestWhoeverHasNoKeyIsToldWhichIsWanted(t *testing.T) {
 		"no key":      {one, map[string][]byte{"key": []byte("x")}, []string{"Secret team/sops-age has no entry *.agekey"}},
 		"keys of another kind": {one, map[string][]byte{"flux.asc": []byte("x"), "sops.vault-token": []byte("y")},
 			[]string{"no entry *.agekey; not used are flux.asc (an OpenPGP key), sops.vault-token (a token of Vault or OpenBao)"}},
-		"one of two shares": {[]sops.KeyGroup{{recipient(t, wanted)}, {recipient(t, second)}}, agekey(wanted), []string{second.Recipient().String(), "in 2 groups of which 2 are needed"}},
+		"one of two shares": {[]sops.KeyGroup{sopstest.For(t, wanted), sopstest.For(t, second)}, agekey(wanted), []string{second.Recipient().String(), "in 2 groups of which 2 are needed"}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			file := encrypt(t, "password: hunter2\n", encryption{format: decrypt.YAML, groups: c.groups})
+			file := sopstest.Encrypt(t, "password: hunter2\n", sopstest.Options{Format: "yaml", Groups: c.groups})
 			_, err := keysOf(t, c.data).File(file, decrypt.YAML)
 			for _, want := range c.want {
 				if err == nil || !strings.Contains(err.Error(), want) {
@@ -284,7 +206,7 @@ func TestWhoeverHasNoKeyIsToldWhichIsWanted(t *testing.T) {
 	t.Run("encrypted for others only", func(t *testing.T) {
 		tree := sops.Tree{Branches: sops.TreeBranches{{{Key: "a", Value: "ENC[AES256_GCM,data:YQ==,iv:YQ==,tag:YQ==,type:str]"}}},
 			Metadata: sops.Metadata{KeyGroups: []sops.KeyGroup{{keys.MasterKey(foreign)}}, Version: "3.13.2", LastModified: time.Now(), MessageAuthenticationCode: "ENC[AES256_GCM,x]"}}
-		file, err := store(decrypt.YAML).EmitEncryptedFile(tree)
+		file, err := sopstest.Store("yaml").EmitEncryptedFile(tree)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -294,7 +216,7 @@ func TestWhoeverHasNoKeyIsToldWhichIsWanted(t *testing.T) {
 		}
 	})
 	t.Run("shares of both groups", func(t *testing.T) {
-		file := encrypt(t, "password: hunter2\n", encryption{format: decrypt.YAML, groups: []sops.KeyGroup{{recipient(t, wanted)}, {recipient(t, second)}}})
+		file := sopstest.Encrypt(t, "password: hunter2\n", sopstest.Options{Format: "yaml", Groups: []sops.KeyGroup{sopstest.For(t, wanted), sopstest.For(t, second)}})
 		both := map[string][]byte{"a.agekey": []byte(wanted.String()), "b.agekey": []byte(second.String())}
 		plain, err := keysOf(t, both).File(file, decrypt.YAML)
 		if err != nil || string(plain) != "password: hunter2\n" {
@@ -310,7 +232,7 @@ func TestWhoeverHasNoKeyIsToldWhichIsWanted(t *testing.T) {
 }
 
 func TestKeysOfThisMachineAreNotUsed(t *testing.T) {
-	id := identity(t)
+	id := sopstest.Identity(t)
 	home := t.TempDir()
 	file := filepath.Join(home, "sops", "age", "keys.txt")
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
@@ -324,8 +246,8 @@ func TestKeysOfThisMachineAreNotUsed(t *testing.T) {
 	t.Setenv("SOPS_AGE_KEY", id.String())
 	t.Setenv("SOPS_AGE_KEY_FILE", file)
 	t.Setenv("SOPS_AGE_KEY_CMD", "cat "+file)
-	encrypted := encrypt(t, "password: hunter2\n", encryption{format: decrypt.YAML, groups: []sops.KeyGroup{{recipient(t, id)}}})
-	for name, data := range map[string]map[string][]byte{"none of ours": {}, "another of ours": agekey(identity(t))} {
+	encrypted := sopstest.Encrypt(t, "password: hunter2\n", sopstest.Options{Format: "yaml", Groups: []sops.KeyGroup{sopstest.For(t, id)}})
+	for name, data := range map[string]map[string][]byte{"none of ours": {}, "another of ours": agekey(sopstest.Identity(t))} {
 		if plain, err := keysOf(t, data).File(encrypted, decrypt.YAML); err == nil {
 			t.Errorf("%s: opened: %s", name, plain)
 		}
