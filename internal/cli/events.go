@@ -43,18 +43,17 @@ func newEventsCommand(a *app) *cobra.Command {
 				return usageErrorf(cmd, "--types %s: want Normal or Warning", t)
 			}
 		}
+		kind, name, err := eventSubject(cmd, about)
+		if err != nil {
+			return err
+		}
 		s, err := a.connect()
 		if err != nil {
 			return err
 		}
-		namespace, kind, name := s.namespace, "", ""
+		namespace := s.namespace
 		if all {
 			namespace = ""
-		}
-		if about != "" {
-			if kind, name, err = eventSubject(cmd, about); err != nil {
-				return err
-			}
 		}
 		events, err := s.events(cmd.Context(), namespace, kind, name)
 		if err != nil {
@@ -66,8 +65,11 @@ func newEventsCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// eventSubject reads KIND/NAME; a kind that commands have no word for is taken as the API calls it.
+// eventSubject reads KIND/NAME, or nothing; a kind that commands have no word for is taken as the API calls it.
 func eventSubject(cmd *cobra.Command, about string) (kind, name string, err error) {
+	if about == "" {
+		return "", "", nil
+	}
 	kind, name, ok := strings.Cut(about, "/")
 	if !ok || kind == "" || name == "" || strings.Contains(name, "/") {
 		return "", "", usageErrorf(cmd, "--for %q: want KIND/NAME, such as kustomization/apps", about)

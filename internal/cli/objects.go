@@ -214,6 +214,9 @@ func (s *session) awaitObject(ctx context.Context, k kind, key types.NamespacedN
 
 // objectError says what was tried on which object, and where its name may be found.
 func (s *session) objectError(action string, k kind, key types.NamespacedName, err error) error {
+	if k.gvk == stackKind {
+		return s.stackError(action, key, err)
+	}
 	if !apierrors.IsNotFound(err) {
 		return fmt.Errorf("%s %s %s: %w", action, k.gvk.Kind, key, err)
 	}

@@ -60,9 +60,10 @@ func (s *session) plan(ctx context.Context, key types.NamespacedName, runID stri
 		return err
 	}
 	document, err := s.content.Plan(ctx, key.Namespace, key.Name, runID)
-	if r := t.Status.LastRun; apierrors.IsNotFound(err) && runID == "" && r != nil && failed(r) {
-		return exitf(exitNotFound, "show the plan of %s: there is none, because run %s %s before it had one:\n%s\nIts log says more:\n    yuba logs %s --run %s",
-			key, r.ID, r.Status, strings.TrimSpace(conditionOf(t, infrav1.ConditionReady).Message), s.call(key), r.ID)
+	ready := conditionOf(t, infrav1.ConditionReady)
+	if r := t.Status.LastRun; apierrors.IsNotFound(err) && runID == "" && r != nil && failed(r) && ready.Reason != infrav1.ReasonApplyFailed {
+		return exitf(exitNotFound, "show the plan of %s: there is none, because run %s %s:\n%s\nIts log says more:\n    yuba logs %s --run %s",
+			key, r.ID, r.Status, strings.TrimSpace(ready.Message), s.call(key), r.ID)
 	}
 	if err != nil {
 		return fmt.Errorf("show the plan of %s: %w", key, err)

@@ -40,7 +40,7 @@ func TestTree(t *testing.T) {
 			got.want(t, exitOK, want)
 		})
 	}
-	yuba(t, ns, "tree", "nope").want(t, exitNotFound, "", "there is no such Terraform")
+	yuba(t, ns, "tree", "nope").want(t, exitNotFound, "", "there is no such stack")
 	yuba(t, apitest.Namespace(t), "tree").want(t, exitOK, "", "There are no sources, Kustomizations or stacks")
 
 	got := yuba(t, ns, "tree", "terraform", "vpc", "-o", "json")
