@@ -4,6 +4,13 @@
 package git
 
 import (
+	"bytes"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
 	"testing"
 
 	"github.com/yuba-dev/yuba/internal/testkit/gittest"
@@ -122,8 +129,41 @@ func TestBranchesThatMoveMeanwhile(t *testing.T) {
 	found := look(t, m, up, want)
 	r.Rewind(t, first)
 	r.Commit(t, "instead", gittest.Files{"main.tf": "instead"})
-	wantFailure(t, found.Fetch(patient(t), t.TempDir()), ReasonOperation, "commit")
+	wantFailure(t, found.Fetch(patient(t), t.TempDir()), ReasonOperation, "does not give out the commit")
+	if got := server.Counts("central"); got.Fetches != 0 {
+		t.Errorf("the server was asked %+v, want no fetch: least of all one of all history", got)
+	}
 	if got := fetched(t, look(t, m, up, want)); got["main.tf"] != "instead" {
 		t.Errorf("the tree is %v", got)
+	}
+}
+
+// TestServersThatCannotLeaveOutHistory changes a letter of what a server says it can do.
+func TestServersThatCannotLeaveOutHistory(t *testing.T) {
+	server := gittest.New(t)
+	r := commitTo(t, server)
+	behind, err := url.Parse(r.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	front := httptest.NewServer(&httputil.ReverseProxy{
+		Rewrite: func(p *httputil.ProxyRequest) { p.Out.URL.Scheme, p.Out.URL.Host = "http", behind.Host },
+		ModifyResponse: func(response *http.Response) error {
+			said, err := io.ReadAll(response.Body)
+			if strings.HasSuffix(response.Request.URL.Path, "/info/refs") {
+				said = bytes.ReplaceAll(said, []byte(" shallow "), []byte(" hollow. "))
+			}
+			response.Body = io.NopCloser(bytes.NewReader(said))
+			return err
+		},
+	})
+	defer front.Close()
+	m := open(t, Options{})
+	up := Upstream{URL: front.URL + behind.Path}
+	wantOne(t, look(t, m, up, main))
+	r.Commit(t, "second", gittest.Files{"x": "y"})
+	wantOne(t, look(t, m, up, main))
+	if got := server.Counts("central"); got.Fetches != 2 || got.Clones != 1 {
+		t.Errorf("the server was asked %+v, want a clone and a fetch", got)
 	}
 }

@@ -71,7 +71,11 @@ func classify(err error) (reason, text string, stalled bool) {
 	case errors.As(err, &status):
 		return ReasonOperation, status.Error(), false
 	case errors.Is(err, errRefused):
-		return ReasonOperation, "the repository does not have the commit (any more); if a branch or tag just moved, the next look finds it", false
+		text = "the server does not give out the commit"
+		if errors.As(err, &line) {
+			text += fmt.Sprintf(" (it says %q)", printable(line.Text))
+		}
+		return ReasonOperation, text + "; if a branch or tag just moved, the next look finds where to", false
 	case errors.Is(err, errTooBig), errors.Is(err, errSHA256), errors.Is(err, errNotGit), errors.Is(err, errRedirect), errors.Is(err, errOutside), errors.Is(err, errNoDirs), errors.Is(err, errSilent):
 		return ReasonOperation, first(err), errors.Is(err, errSHA256) || errors.Is(err, errNoDirs)
 	case errors.As(err, &tree):

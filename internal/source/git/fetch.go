@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/format/pktline"
 )
 
 // fetch is a fetch that is going on.
@@ -28,7 +29,7 @@ func (m *mirror) ensure(ctx context.Context, t target) (*store, error) {
 		return s, nil
 	}
 	err := m.join(ctx, s, t.want)
-	if !errors.Is(err, errRefused) {
+	if !errors.Is(err, errHistory) && !(t.pinned && errors.Is(err, errRefused)) {
 		return s, err
 	}
 	// The server gives out nothing but what references name. So everything that they name is kept, with its history.
@@ -147,6 +148,10 @@ func (m *mirror) transfer(ctx context.Context, s *store, q ask) error {
 	}
 	if errors.Is(context.Cause(talk), errSilent) {
 		return errSilent
+	}
+	var said *pktline.ErrorLine
+	if errors.As(err, &said) {
+		return errors.Join(errRefused, err) // Servers have many words for it.
 	}
 	return err
 }

@@ -27,6 +27,8 @@ type target struct {
 	want, commit plumbing.Hash
 	// tag is the tag's name when a tag leads to the commit.
 	tag string
+	// pinned says that the commit was named by its hash: nothing else leads to it, perhaps.
+	pinned bool
 }
 
 // revision is how Flux names what was found.
@@ -118,7 +120,7 @@ func (a *advert) commit(ref Ref) ([]target, error) {
 	if len(ref.Commit) != 40 || hash.String() != strings.ToLower(ref.Commit) {
 		return nil, &refError{text: fmt.Sprintf("%q is no commit; its hash has 40 hexadecimal digits", ref.Commit), wrong: true}
 	}
-	found := target{want: hash, commit: hash}
+	found := target{want: hash, commit: hash, pinned: true}
 	switch {
 	case ref.Name != "":
 		found.name = ref.Name

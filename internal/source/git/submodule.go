@@ -60,7 +60,7 @@ func (m *mirror) placeSubmodule(ctx context.Context, one submodule, at, dir stri
 	if err != nil {
 		return explain(action, up, err)
 	}
-	t := target{want: one.commit, commit: one.commit}
+	t := target{want: one.commit, commit: one.commit, pinned: true}
 	return explain(action, up, inner.place(ctx, t, checkout{submodules: true}, dir, left, depth+1))
 }
 

@@ -34,6 +34,7 @@ var (
 	errSHA256  = errors.New("the repository uses SHA-256, which is not supported")
 	errNotGit  = errors.New("what answers there is no git server")
 	errRefused = errors.New("the server does not give out the commit")
+	errHistory = errors.New("the server cannot leave out history")
 	errTooBig  = errors.New("it is too big")
 )
 
@@ -113,7 +114,7 @@ type ask struct {
 // no dialogue elsewhere.
 func (q ask) encode(given *advert) ([]byte, error) {
 	if q.shallow && !given.caps.Supports(capability.Shallow) {
-		return nil, fmt.Errorf("%w: it cannot leave out history", errRefused)
+		return nil, errHistory
 	}
 	var out bytes.Buffer
 	lines := pktline.NewEncoder(&out)
@@ -264,9 +265,6 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 	}
 	text := strings.TrimSpace(string(line))
 	if said, isError := strings.CutPrefix(text, "ERR "); isError {
-		if strings.Contains(said, "not our ref") || strings.Contains(said, "unadvertised object") {
-			return nil, errRefused
-		}
 		return nil, &pktline.ErrorLine{Text: said}
 	}
 	return line, nil

@@ -51,7 +51,7 @@ func TestAnswers(t *testing.T) {
 		"a pack in pieces":                  {"0008NAK\n0009\x01PACK0009\x01\x00\x00\x00\x020000", false, pack, false},
 		"progress":                          {"0008NAK\n000b\x02count!0009\x01PACK0007\x02..0009\x01\x00\x00\x00\x020000", false, pack, false},
 		"all that a server may have to say": {"0035shallow 1111111111111111111111111111111111111111\n0000" + "0038ACK 1111111111111111111111111111111111111111 common\n0031ACK 1111111111111111111111111111111111111111\n" + pack, true, pack, false},
-		"a failure":                         {"0013ERR not our ref", false, "does not give out", true},
+		"a failure":                         {"0013ERR not our ref", false, "not our ref", true},
 		"another failure":                   {"000cERR gone", false, "gone", true},
 		"a failure in the middle of a pack": {"0008NAK\n0009\x01PACK0009\x03dead", false, "dead", true},
 		"an end before the pack":            {"0008NAK\n", false, "ended before", true},
