@@ -27,8 +27,10 @@ type Event struct {
 }
 
 const (
-	// maxMessage is the most that Flux's form of events allows.
-	maxMessage = 39000
+	// maxMessage is the most that Flux's form of events allows. Metadata have so many entries at most, of so many bytes.
+	maxMessage  = 39000
+	maxMetadata = 100
+	maxValue    = 4096
 	// metaPlan is the key of a stack's plan that waits, metaChanges that of what it would do.
 	metaPlan    = "plan"
 	metaChanges = "changes"
@@ -55,8 +57,8 @@ func newEvent(scheme *runtime.Scheme, o client.Object, eventType, reason, messag
 		e.Severity = eventv1.EventSeverityError
 	}
 	for name, value := range o.GetAnnotations() {
-		if strings.HasPrefix(name, eventv1.Group+"/") {
-			e.Metadata[name] = value
+		if strings.HasPrefix(name, eventv1.Group+"/") && len(e.Metadata) < maxMetadata {
+			e.Metadata[name] = clip(value, maxValue)
 		}
 	}
 	for name, value := range facts(o, e) {

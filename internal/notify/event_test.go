@@ -228,6 +228,13 @@ func TestEnrich(t *testing.T) {
 	if diff := cmp.Diff(want, enrich(e, a).Metadata); diff != "" {
 		t.Error(diff)
 	}
+	a.Spec.EventMetadata = map[string]string{}
+	for i := range 2 * maxMetadata {
+		a.Spec.EventMetadata[fmt.Sprint("key", i)] = strings.Repeat("x", 2*maxValue)
+	}
+	if got := enrich(e, a).Metadata; len(got) != maxMetadata || len(got["key0"]) != maxValue {
+		t.Errorf("%d entries of %d bytes are left", len(got), len(got["key0"]))
+	}
 	if e.Metadata["event.toolkit.fluxcd.io/env"] != "annotation" {
 		t.Error("the event was changed, which others get too")
 	}

@@ -7,7 +7,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 
 	notificationv1beta3 "github.com/fluxcd/notification-controller/api/v1beta3"
@@ -114,8 +116,23 @@ func enrich(e eventv1.Event, alert *notificationv1beta3.Alert) eventv1.Event {
 	take(e.InvolvedObject.GroupVersionKind().Group + "/")
 	delete(all, eventv1.MetaTokenKey)
 	delete(all, eventv1.MetaCommitStatusKey)
-	e.Metadata = all
+	e.Metadata = bounded(all)
 	return e
+}
+
+// bounded is of the entries those that come first, in the order of their names, and not more of each than is useful. An
+// object may hold a million bytes, and a queue many of its events.
+func bounded(all map[string]string) map[string]string {
+	names := slices.Sorted(maps.Keys(all))
+	if len(names) > maxMetadata {
+		for _, name := range names[maxMetadata:] {
+			delete(all, name)
+		}
+	}
+	for name, value := range all {
+		all[name] = clip(value, maxValue)
+	}
+	return all
 }
 
 // eventKey is the same for events that say the same about the same.
