@@ -158,13 +158,6 @@ func (w *Watch) drop(owner Owner, kind schema.GroupKind, f *followed) {
 	}
 }
 
-// Kinds is how many kinds are watched.
-func (w *Watch) Kinds() int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return len(w.kinds)
-}
-
 // Get returns the metadata of an object that some Kustomization owns, and how far its kind is known; nil when there is
 // none. It must not be changed.
 func (w *Watch) Get(id ID) (m *metav1.PartialObjectMetadata, known string) {
