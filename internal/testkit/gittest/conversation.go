@@ -6,6 +6,7 @@ package gittest
 import (
 	"bytes"
 	"sync"
+	"time"
 )
 
 // conversation listens to what a client and git say to each other: a fetch is what ends with a pack, and a clone is a fetch
@@ -47,6 +48,17 @@ func (c *conversation) answered(p []byte) {
 			counts.Clones++
 		}
 	})
+}
+
+// over notes the time when what was said was a fetch.
+func (c *conversation) over() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.packed {
+		c.server.mu.Lock()
+		defer c.server.mu.Unlock()
+		c.server.fetched[repositoryName(c.repository)] = time.Now()
+	}
 }
 
 // listener is a writer that only hears.

@@ -53,11 +53,15 @@ func TestServerCountsWhatClientsAskFor(t *testing.T) {
 			if diff := cmp.Diff(want, s.Counts("central")); diff != "" {
 				t.Errorf("after clone (-want +got):\n%s", diff)
 			}
+			cloned := s.Fetched("central")
 			head := r.Commit(t, "second", gittest.Files{"a/b.txt": "two", "gone": gittest.Absent})
 			must(t, dir, nil, append(v, "pull")...)
 			want = gittest.Counts{Lookups: 3, Fetches: 2, Clones: 1}
 			if diff := cmp.Diff(want, s.Counts("central")); diff != "" {
 				t.Errorf("after pull (-want +got):\n%s", diff)
+			}
+			if at := s.Fetched("central"); !at.After(cloned) {
+				t.Errorf("the last fetch was over at %s, and the one before it at %s", at, cloned)
 			}
 			if got := strings.TrimSpace(must(t, dir, nil, "rev-parse", "HEAD")); got != head {
 				t.Errorf("the clone is at %s, want %s", got, head)

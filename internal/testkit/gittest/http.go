@@ -104,6 +104,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, backend http.Hand
 			return
 		}
 		w = heard
+		defer heard.by.over()
 	default:
 		// Dumb clients, and those who want to push, find nothing.
 		http.NotFound(w, r)
@@ -127,7 +128,7 @@ func (s *Server) admitted(r *http.Request) bool {
 }
 
 // listen reads what a client wants and has, and returns the writer that hears git's answer.
-func (s *Server) listen(repository string, w http.ResponseWriter, r *http.Request) (http.ResponseWriter, error) {
+func (s *Server) listen(repository string, w http.ResponseWriter, r *http.Request) (*heard, error) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return nil, err
@@ -145,7 +146,7 @@ func (s *Server) listen(repository string, w http.ResponseWriter, r *http.Reques
 	}
 	c := &conversation{server: s, repository: repository}
 	c.said(body)
-	return heard{ResponseWriter: w, by: c}, nil
+	return &heard{ResponseWriter: w, by: c}, nil
 }
 
 // heard is an answer that a conversation listens to.
@@ -154,7 +155,7 @@ type heard struct {
 	by *conversation
 }
 
-func (h heard) Write(p []byte) (int, error) {
+func (h *heard) Write(p []byte) (int, error) {
 	h.by.answered(p)
 	return h.ResponseWriter.Write(p)
 }

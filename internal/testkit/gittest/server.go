@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 )
 
 // T is what the package needs of a test; benchmarks, which are none, bring their own.
@@ -59,9 +60,10 @@ type Server struct {
 	http                           *httptest.Server
 	ssh                            *sshServer
 
-	mu     sync.Mutex
-	fault  Fault
-	counts map[string]Counts
+	mu      sync.Mutex
+	fault   Fault
+	counts  map[string]Counts
+	fetched map[string]time.Time
 }
 
 // New starts a server that ends with the test.
@@ -72,7 +74,7 @@ func New(t T, options ...Option) *Server {
 		t.Fatalf("make a directory for the git server: %v", err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) }) //nolint:errcheck // a temporary directory
-	s := &Server{dir: dir, counts: map[string]Counts{}}
+	s := &Server{dir: dir, counts: map[string]Counts{}, fetched: map[string]time.Time{}}
 	for _, option := range options {
 		option(s)
 	}
@@ -104,6 +106,13 @@ func (s *Server) Counts(repository string) Counts {
 	return s.counts[repository]
 }
 
+// Fetched is when the last fetch of a repository over HTTP had been answered in full.
+func (s *Server) Fetched(repository string) time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.fetched[repository]
+}
+
 // Reset sets all counts to zero.
 func (s *Server) Reset() {
 	s.mu.Lock()
@@ -111,8 +120,11 @@ func (s *Server) Reset() {
 	s.counts = map[string]Counts{}
 }
 
+// repositoryName is what a repository is called here, of the path that a client calls it.
+func repositoryName(path string) string { return strings.TrimSuffix(strings.Trim(path, "/"), ".git") }
+
 func (s *Server) count(repository string, change func(*Counts)) {
-	repository = strings.TrimSuffix(strings.Trim(repository, "/"), ".git")
+	repository = repositoryName(repository)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	counts := s.counts[repository]
