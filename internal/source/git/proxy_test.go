@@ -12,7 +12,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"io"
-	"log"
+	"log/slog"
 	"math/big"
 	"net"
 	"net/http/httptest"
@@ -51,7 +51,7 @@ func TestClientCertificates(t *testing.T) {
 		p.Out.URL.Scheme, p.Out.URL.Host = "http", behind.Host
 	}})
 	front.TLS = &tls.Config{ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: pool}
-	front.Config.ErrorLog = log.New(io.Discard, "", 0)
+	front.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	front.StartTLS()
 	defer front.Close()
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: front.Certificate().Raw})
