@@ -41,6 +41,8 @@ type mirror struct {
 	used     time.Time
 	looked   *advert   // what the last look found
 	lookedAt time.Time // when that look began
+	failed   error     // why the last look failed, nil when it did not
+	failedAt time.Time // when it ended
 	looking  *flight
 	fetching *fetch
 	pending  map[plumbing.Hash]bool
@@ -57,8 +59,13 @@ func (m *mirror) store(shallow bool) *store {
 	return &store{dir: filepath.Join(m.dir, name), shallow: shallow}
 }
 
+// sharedFailure is how long a failure is told to others who come, instead of asking again. It is less than anybody waits
+// before trying again.
+const sharedFailure = time.Second
+
 // list returns the references as they were at most maxAge ago: a look that began earlier does not do, even if it is
-// still going on.
+// still going on. Whoever is content with an earlier look is content with its failure, too, if it has only just failed:
+// a hundred sources of an upstream that is away are not a hundred attempts.
 func (m *mirror) list(ctx context.Context, maxAge time.Duration) (*advert, error) {
 	oldest := time.Now().Add(-maxAge)
 	for {
@@ -66,6 +73,10 @@ func (m *mirror) list(ctx context.Context, maxAge time.Duration) (*advert, error
 		if m.looked != nil && !m.lookedAt.Before(oldest) {
 			defer m.mu.Unlock()
 			return m.looked, nil
+		}
+		if maxAge > 0 && m.failed != nil && time.Since(m.failedAt) < sharedFailure {
+			defer m.mu.Unlock()
+			return nil, m.failed
 		}
 		f := m.looking
 		mine := f == nil
@@ -100,6 +111,9 @@ func (m *mirror) look(ctx context.Context) error {
 	})
 	m.mu.Lock()
 	m.looking = nil
+	if m.failed, m.failedAt = err, time.Now(); errors.Is(err, context.Canceled) {
+		m.failed = nil // That nobody waited any more says nothing about the upstream.
+	}
 	news := false
 	if err == nil {
 		news = m.looked != nil && !m.looked.equal(given)

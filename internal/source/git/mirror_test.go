@@ -4,8 +4,11 @@
 package git
 
 import (
+	"context"
 	"errors"
+	"net/http"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -53,6 +56,79 @@ func TestHundredLookersCauseOneLookAndOneClone(t *testing.T) {
 	together()
 	if diff := cmp.Diff(gittest.Counts{Lookups: 2, Fetches: 2, Clones: 1}, server.Counts("central")); diff != "" {
 		t.Errorf("after a commit that somebody asked for (-want +got):\n%s", diff)
+	}
+}
+
+func TestFailuresAreShared(t *testing.T) {
+	server := gittest.New(t)
+	r := commitTo(t, server)
+	m := open(t, Options{})
+	up, want := Upstream{URL: r.URL()}, Want{Ref: main.Ref, MaxAge: time.Hour}
+	var asked atomic.Int32
+	release := make(chan struct{})
+	server.SetFault(func(w http.ResponseWriter, _ *http.Request) bool {
+		asked.Add(1)
+		<-release
+		w.WriteHeader(http.StatusBadGateway)
+		return true
+	})
+	var group sync.WaitGroup
+	for range 50 {
+		group.Go(func() {
+			_, err := m.Look(patient(t), up, want)
+			if err == nil {
+				t.Error("there is an answer")
+			}
+		})
+	}
+	mirror, err := m.mirror(up)
+	if err != nil {
+		t.Fatal(err)
+	}
+	waitUntil(t, func() bool {
+		mirror.mu.Lock()
+		f := mirror.looking
+		mirror.mu.Unlock()
+		if f == nil {
+			return false
+		}
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		return f.waiting == 50
+	})
+	close(release)
+	group.Wait()
+	if asked.Load() != 1 {
+		t.Errorf("the server was asked %d times by those who asked together", asked.Load())
+	}
+	mirror.mu.Lock()
+	mirror.failedAt = time.Now().Add(time.Hour)
+	mirror.mu.Unlock()
+	if _, err := m.Look(patient(t), up, want); err == nil || asked.Load() != 1 {
+		t.Errorf("who comes right after is told %v, and the server was asked %d times", err, asked.Load())
+	}
+	// Who asks for a look now gets one.
+	server.SetFault(nil)
+	look(t, m, up, main)
+	look(t, m, up, want)
+	// What was given up is no failure of the upstream.
+	stalled := make(chan struct{})
+	server.SetFault(gittest.Stall(stalled))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := m.Look(ctx, up, main); err == nil {
+		t.Error("there is an answer")
+	}
+	waitUntil(t, func() bool {
+		mirror.mu.Lock()
+		defer mirror.mu.Unlock()
+		return mirror.looking == nil
+	})
+	mirror.mu.Lock()
+	defer mirror.mu.Unlock()
+	close(stalled)
+	if mirror.failed != nil {
+		t.Errorf("it is remembered that %v", mirror.failed)
 	}
 }
 
