@@ -41,7 +41,7 @@ func newCreateCommand(a *app) *cobra.Command {
 		Long: `Create a stack whose program is in a source: a GitRepository, OCIRepository, Bucket or ExternalArtifact. With --export the
 manifest is written to standard output instead, for git. "yuba deploy" is for a directory of this machine.
 
-The commands below create sources and Kustomizations; a stack that is to be called like one of them is NAMESPACE/NAME.`,
+The commands below create sources, Kustomizations, receivers and alerts; a stack that is to be called like one of them is NAMESPACE/NAME.`,
 		Example: "  yuba create vpc --source GitRepository/infra --path ./vpc --interval 15m\n" +
 			"  yuba create vpc --source OCIRepository/modules --var region=eu-1 --auto --write-outputs vpc-outputs\n" +
 			"  yuba create vpc --source GitRepository/infra.flux-system --export > vpc.yaml",

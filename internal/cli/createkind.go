@@ -24,9 +24,10 @@ type specMaker func(cmd *cobra.Command) func(cmd *cobra.Command, namespace strin
 
 var specMakers = map[string]specMaker{
 	gitRepositories.plural: gitSpec, ociRepositories.plural: ociSpec, buckets.plural: bucketSpec, kustomizations.plural: kustomizationSpec,
+	receivers.plural: receiverSpec, providers.plural: providerSpec, alerts.plural: alertSpec,
 }
 
-// newCreateKindCommand creates a source or a Kustomization from flags.
+// newCreateKindCommand creates an object from flags.
 func newCreateKindCommand(a *app, k kind) *cobra.Command {
 	var export bool
 	cmd := &cobra.Command{
@@ -102,6 +103,10 @@ func (s *session) createObject(ctx context.Context, k kind, raw *unstructured.Un
 	}
 	if out.machine() {
 		return (&getView{session: s, answer: out}).show([]*object{o})
+	}
+	if !k.fetched {
+		s.news("%s is created.", o)
+		return nil
 	}
 	s.news("%s is created. Wait until it is ready:\n    %s", o, k.call("reconcile", s.call(key)))
 	return nil

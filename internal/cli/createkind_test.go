@@ -22,6 +22,14 @@ func TestSourcesAndKustomizationsAreCreated(t *testing.T) {
 	yuba(t, ns, "create", "source", "git", "bad").want(t, exitUsage, "", "--url is missing")
 	yuba(t, ns, "create", "source", "git", "Bad", "--url", "https://example.com").want(t, exitUsage, "", "lowercase")
 	yuba(t, ns, "create", "ks", "bad", "--source", "infra").want(t, exitUsage, "", "want KIND/NAME")
+	yuba(t, ns, "create", "receiver", "push", "--type", "github", "--event", "ping,push", "--secret-ref", "token", "--resource", "GitRepository/infra,Terraform/vpc.team-a").want(t, exitOK, "")
+	yuba(t, ns, "create", "receiver", "other", "--type", "github").want(t, exitUsage, "", "--type, --secret-ref and --resource are needed")
+	yuba(t, ns, "create", "alert-provider", "chat", "--type", "slack", "--channel", "infra", "--secret-ref", "slack").want(t, exitOK, "", "Provider/"+ns+"/chat is created.")
+	yuba(t, ns, "create", "alert", "all", "--provider-ref", "chat", "--event-severity", "error", "--event-source", "Kustomization/*,Pod/x").want(t, exitUsage, "", `--event-source "Pod/x": want KIND/NAME`)
+	yuba(t, ns, "create", "alert", "all", "--provider-ref", "chat", "--event-severity", "error", "--event-source", "Kustomization/*").want(t, exitOK, "")
+	if got := yuba(t, ns, "get", "receivers", "push", "-o", "yaml").out; !strings.Contains(got, "- kind: Terraform\n      name: vpc\n      namespace: team-a\n") {
+		t.Errorf("got %s", got)
+	}
 	if got := yuba(t, ns, "get", "gitrepositories", "infra", "-o", "yaml").out; !strings.Contains(got, "ignore: |-\n      /*\n      !/deploy\n") || !strings.Contains(got, "semver: '>=1.0.0'") {
 		t.Errorf("got %s", got)
 	}

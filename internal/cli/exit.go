@@ -32,10 +32,11 @@ const exitCodesText = `Every command of yuba ends with one of these codes:
   0    It is done.
   1    It could not be done; the message says why and what to do.
   2    The command line was wrong: an unknown command or flag, a missing argument.
-  3    The stack, plan, run or version that was named does not exist.
+  3    What was named does not exist: a stack, plan, run or version, a source or Kustomization, an artifact.
   4    A run of the stack failed. What it did before it failed is in the state; "yuba logs NAME" tells what.
-  5    Nothing failed, and it is not done: a plan waits for approval, or --timeout has passed; or "yuba adopt" found
-       something that has to be done before.
+  5    Nothing failed, and it is not done: a plan waits for approval, a Kustomization for another or for a word that it may
+       remove so much, something is suspended, or --timeout has passed; or "yuba adopt" found something that has to be
+       done before.
   130  It was interrupted, by Ctrl-C for instance. A run that has begun goes on.
 
 "yuba kubectl" ends with the codes of kubectl. "yuba diff" ends with 1 when there is a difference, and with 2 instead of 1

@@ -60,6 +60,9 @@ func page(cmd *cobra.Command) string {
 	if cmd.Runnable() {
 		fmt.Fprintf(&b, "```\n%s\n```\n\n", cmd.UseLine())
 	}
+	if len(cmd.Aliases) > 0 {
+		fmt.Fprintf(&b, "Other names of it: `%s`.\n\n", strings.Join(cmd.Aliases, "`, `"))
+	}
 	if strings.Contains(cmd.Long, "\n  ") {
 		fmt.Fprintf(&b, "```\n%s\n```\n", cmd.Long) // a table
 	} else {

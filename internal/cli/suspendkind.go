@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/yuba-dev/yuba/internal/diagnostic"
 )
 
 // newSuspendKindCommand suspends or resumes objects that are not stacks.
@@ -142,7 +144,7 @@ func (s *session) deleteObject(cmd *cobra.Command, k kind, key types.NamespacedN
 		}
 		if text := now.message(); text != told && now.ready().Status == "False" {
 			told = text
-			s.news("Waiting: %s", firstLine(text, 300))
+			s.news("Waiting: %s", firstLine(diagnostic.Printable(text), 300))
 		}
 		return notYet
 	})
