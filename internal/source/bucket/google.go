@@ -6,7 +6,10 @@ package bucket
 import (
 	"cmp"
 	"context"
+	"crypto/rsa"
+	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
@@ -52,6 +55,9 @@ func (b *Bucket) openGoogle() (store, error) {
 	if err := json.Unmarshal(b.Credentials[serviceAccount], &account); err != nil || account.Type != "service_account" || account.Key == "" {
 		return nil, badCredentials("the Secret of spec.secretRef needs the entry serviceaccount: the key of a service account, in JSON, as Google gives it out", nil)
 	}
+	if !isPrivateKey(account.Key) {
+		return nil, badCredentials("the private_key in the entry serviceaccount of the Secret of spec.secretRef is no RSA key in PEM", nil)
+	}
 	config := &jwt.Config{Email: account.Email, PrivateKey: []byte(account.Key), PrivateKeyID: account.KeyID,
 		Scopes: []string{googleScope}, TokenURL: cmp.Or(account.TokenURI, googleTokens)}
 	scheme := "https://"
@@ -64,6 +70,20 @@ func (b *Bucket) openGoogle() (store, error) {
 	tokens := config.TokenSource(context.WithValue(context.Background(), oauth2.HTTPClient, &asking))
 	client := &http.Client{Transport: &oauth2.Transport{Source: oauth2.ReuseTokenSource(nil, tokens), Base: plain.Transport}, CheckRedirect: plain.CheckRedirect}
 	return &googleStore{client, scheme + cmp.Or(b.Endpoint, googleEndpoint) + "/storage/v1/b/" + url.PathEscape(b.Name) + "/o"}, nil
+}
+
+// isPrivateKey tells whether there is something to ask for tokens with.
+func isPrivateKey(text string) bool {
+	block, _ := pem.Decode([]byte(text))
+	if block == nil {
+		return false
+	}
+	key, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+	if err != nil {
+		key, err = x509.ParsePKCS1PrivateKey(block.Bytes)
+	}
+	_, ok := key.(*rsa.PrivateKey)
+	return err == nil && ok
 }
 
 // statusError is an answer that is none of what was asked for.

@@ -161,7 +161,7 @@ func TestAccessToGoogle(t *testing.T) {
 		}, reasonAuthentication, "the entry serviceaccount"},
 		"a key that is none": {func(b *Bucket) {
 			b.Credentials = map[string][]byte{serviceAccount: []byte(`{"type":"service_account","private_key":"hunter2"}`)}
-		}, reasonOperation, ""},
+		}, reasonAuthentication, "no RSA key in PEM"},
 		"another's key":        {func(b *Bucket) { b.Credentials = map[string][]byte{serviceAccount: []byte(foreign)} }, reasonOperation, "who gives out tokens does not accept the credentials"},
 		"a bucket that is not": {func(b *Bucket) { b.Name = "missing" }, reasonOperation, "404 Not Found: there is no such bucket"},
 	} {

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"regexp"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -45,7 +46,7 @@ func (b *Bucket) openS3() (store, error) {
 		scheme = "http://"
 	}
 	return &s3Store{bucket: b.Name, client: s3.New(s3.Options{
-		BaseEndpoint: aws.String(scheme + b.Endpoint), Region: cmp.Or(b.Region, "us-east-1"), Credentials: who, HTTPClient: client,
+		BaseEndpoint: aws.String(scheme + b.Endpoint), Region: b.region(), Credentials: who, HTTPClient: client,
 		// Only the large clouds give each bucket a name of its own.
 		UsePathStyle: !strings.HasSuffix(b.Endpoint, ".amazonaws.com") && !strings.HasSuffix(b.Endpoint, ".amazonaws.com.cn") && !strings.HasSuffix(b.Endpoint, ".aliyuncs.com"),
 		Retryer:      retry.NewStandard(func(o *retry.StandardOptions) { o.MaxAttempts = 2 }),
@@ -53,6 +54,17 @@ func (b *Bucket) openS3() (store, error) {
 		RequestChecksumCalculation: aws.RequestChecksumCalculationWhenRequired,
 		ResponseChecksumValidation: aws.ResponseChecksumValidationWhenRequired,
 	})}, nil
+}
+
+// amazonHost has the region in it, unless it is the one of all regions.
+var amazonHost = regexp.MustCompile(`^s3[.-](?:dualstack\.)?([a-z]{2}-[a-z-]+-[0-9]+)\.amazonaws\.com(?:\.cn)?$`)
+
+// region is what requests are signed for.
+func (b *Bucket) region() string {
+	if found := amazonHost.FindStringSubmatch(b.Endpoint); found != nil && b.Region == "" {
+		return found[1]
+	}
+	return cmp.Or(b.Region, "us-east-1")
 }
 
 // httpClient follows nobody: a store that redirects is one with another endpoint or region.

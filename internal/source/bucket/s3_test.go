@@ -283,6 +283,19 @@ func TestAccessToS3(t *testing.T) {
 	}
 }
 
+func TestRegions(t *testing.T) {
+	for _, c := range []struct{ endpoint, region, want string }{
+		{"minio.example.com:9000", "", "us-east-1"}, {"minio.example.com", "there", "there"}, {"s3.amazonaws.com", "", "us-east-1"},
+		{"s3.eu-central-1.amazonaws.com", "", "eu-central-1"}, {"s3-us-west-2.amazonaws.com", "", "us-west-2"},
+		{"s3.dualstack.ap-southeast-2.amazonaws.com", "", "ap-southeast-2"}, {"s3.cn-north-1.amazonaws.com.cn", "", "cn-north-1"},
+		{"s3.us-gov-west-1.amazonaws.com", "", "us-gov-west-1"}, {"s3.eu-central-1.amazonaws.com", "eu-west-1", "eu-west-1"},
+	} {
+		if got := (&Bucket{Endpoint: c.endpoint, Region: c.region}).region(); got != c.want {
+			t.Errorf("%s with region %q: %s, want %s", c.endpoint, c.region, got, c.want)
+		}
+	}
+}
+
 func TestS3WithTLS(t *testing.T) {
 	server := newS3(t, (*httptest.Server).StartTLS)
 	server.put(t, "a", "1")

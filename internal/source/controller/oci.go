@@ -22,13 +22,13 @@ import (
 type ociUpstream struct {
 	reader client.Reader
 	limits source.Limits
-	client oci.Client
+	client *oci.Client
 }
 
 // NewOCI returns the upstream of OCIRepositories. Secrets and ServiceAccounts are read with reader; limits bound layers
 // and what is in them.
 func NewOCI(reader client.Reader, limits source.Limits) Upstream[*sourcev1.OCIRepository] {
-	return &ociUpstream{reader: reader, limits: limits}
+	return &ociUpstream{reader: reader, limits: limits, client: oci.New()}
 }
 
 // Look implements Upstream.

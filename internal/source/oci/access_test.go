@@ -43,7 +43,7 @@ func TestBasicAuthentication(t *testing.T) {
 	right := wanted(registry, func(r *Repository) {
 		r.SemVer, r.Credentials = "1.x", credentials(t, registry.Host(), "reader", "secret")
 	})
-	if found := files(t, look(t, &Client{}, right, false)); found["a"] != "a" {
+	if found := files(t, look(t, New(), right, false)); found["a"] != "a" {
 		t.Error(found)
 	}
 	for sentence, c := range map[string]Credentials{
@@ -51,7 +51,7 @@ func TestBasicAuthentication(t *testing.T) {
 		"a wrong password":   credentials(t, registry.Host(), "reader", "wrong-password"),
 		"another registry's": credentials(t, "ghcr.io", "reader", "secret"),
 	} {
-		_, err := (&Client{}).Look(t.Context(), wanted(registry, func(r *Repository) { r.Tag, r.Credentials = "1.0.0", c }), false)
+		_, err := New().Look(t.Context(), wanted(registry, func(r *Repository) { r.Tag, r.Credentials = "1.0.0", c }), false)
 		wantFailure(t, err, reasonPull, false, "401 Unauthorized: it wants other credentials")
 		if err != nil && strings.Contains(err.Error(), "wrong-password") {
 			t.Errorf("%s: the error has the password", sentence)
@@ -91,7 +91,7 @@ func TestTokenAuthentication(t *testing.T) {
 	registry.Push(t, app, "latest", ocitest.Files{"a": "a"})
 	tokens(t, registry)
 	for password, ok := range map[string]bool{"secret": true, "wrong": false} {
-		_, err := (&Client{}).Look(t.Context(), wanted(registry, func(r *Repository) {
+		_, err := New().Look(t.Context(), wanted(registry, func(r *Repository) {
 			r.Insecure, r.Credentials = true, credentials(t, registry.Host(), "reader", password)
 		}), false)
 		if (err == nil) != ok {
@@ -104,13 +104,13 @@ func TestTLS(t *testing.T) {
 	registry := ocitest.New(t, ocitest.TLS())
 	registry.Push(t, app, "latest", ocitest.Files{"a": "a"})
 	trusting := wanted(registry, func(r *Repository) { r.Access.CA = registry.CA() })
-	if found := files(t, look(t, &Client{}, trusting, false)); found["a"] != "a" {
+	if found := files(t, look(t, New(), trusting, false)); found["a"] != "a" {
 		t.Error(found)
 	}
-	look(t, &Client{}, wanted(registry, func(r *Repository) { r.Insecure, r.Access.SkipVerify = true, true }), false)
-	_, err := (&Client{}).Look(t.Context(), wanted(registry, nil), false)
+	look(t, New(), wanted(registry, func(r *Repository) { r.Insecure, r.Access.SkipVerify = true, true }), false)
+	_, err := New().Look(t.Context(), wanted(registry, nil), false)
 	wantFailure(t, err, reasonPull, false, "")
-	_, err = (&Client{}).Look(t.Context(), wanted(registry, func(r *Repository) { r.Access.CA = []byte("nonsense") }), false)
+	_, err = New().Look(t.Context(), wanted(registry, func(r *Repository) { r.Access.CA = []byte("nonsense") }), false)
 	wantFailure(t, err, reasonAuthentication, false, "ca.crt has no certificate in PEM")
 }
 
@@ -180,11 +180,11 @@ func TestAProxy(t *testing.T) {
 		r.URL = "oci://registry.invalid/" + app
 		r.Access.Proxy, r.Access.SkipVerify = through, true
 	})
-	if found := files(t, look(t, &Client{}, r, false)); found["a"] != "a" || used.Load() == 0 {
+	if found := files(t, look(t, New(), r, false)); found["a"] != "a" || used.Load() == 0 {
 		t.Errorf("%v, the proxy was used %d times", found, used.Load())
 	}
 	r.Access.Proxy = &url.URL{Scheme: "http", Host: through.Host, User: url.UserPassword("me", "wrong-password")}
-	_, err := (&Client{}).Look(t.Context(), r, false)
+	_, err := New().Look(t.Context(), r, false)
 	wantFailure(t, err, reasonPull, false, "")
 	if err != nil && strings.Contains(err.Error(), "wrong-password") {
 		t.Error("the error has the password")
@@ -220,10 +220,10 @@ func TestAClientCertificate(t *testing.T) {
 	r := wanted(registry, func(r *Repository) {
 		r.URL, r.Access.SkipVerify = "oci://"+target.Listener.Addr().String()+"/"+app, true
 	})
-	_, err := (&Client{}).Look(t.Context(), r, false)
+	_, err := New().Look(t.Context(), r, false)
 	wantFailure(t, err, reasonPull, false, "403")
 	r.Access.Certificate, r.Access.Key = certificate, key
-	look(t, &Client{}, r, false)
+	look(t, New(), r, false)
 }
 
 func TestWhoseCredentialsCount(t *testing.T) {

@@ -80,16 +80,16 @@ func TestTheLayerThatIsSelected(t *testing.T) {
 	first, second := targz(t, "a", "first"), targz(t, "a", "second")
 	pushLayers(t, registry, "latest", layerType, string(first), "application/x.other+gzip", string(second), "application/x.text", "plain")
 	for mediaType, want := range map[string]string{"": "first", layerType: "first", "application/x.other+gzip": "second"} {
-		artifact := look(t, &Client{}, wanted(registry, func(r *Repository) { r.MediaType = mediaType }), false)
+		artifact := look(t, New(), wanted(registry, func(r *Repository) { r.MediaType = mediaType }), false)
 		if diff := cmp.Diff(map[string]string{"a": want}, files(t, artifact)); diff != "" {
 			t.Errorf("%s: %s", mediaType, diff)
 		}
 	}
-	_, err := (&Client{}).Look(t.Context(), wanted(registry, func(r *Repository) { r.MediaType = "application/x.missing" }), false)
+	_, err := New().Look(t.Context(), wanted(registry, func(r *Repository) { r.MediaType = "application/x.missing" }), false)
 	wantFailure(t, err, reasonLayer, false, "no layer of the type 'application/x.missing' that spec.layerSelector asks for; its first is of '"+layerType+"'")
-	plain := look(t, &Client{}, wanted(registry, func(r *Repository) { r.MediaType = "application/x.text" }), false)
+	plain := look(t, New(), wanted(registry, func(r *Repository) { r.MediaType = "application/x.text" }), false)
 	wantFailure(t, plain.Fetch(t.Context(), t.TempDir()), reasonLayer, false, "no gzipped tar archive; spec.layerSelector")
-	copied := look(t, &Client{}, wanted(registry, func(r *Repository) { r.MediaType, r.Copy = "application/x.other+gzip", true }), false)
+	copied := look(t, New(), wanted(registry, func(r *Repository) { r.MediaType, r.Copy = "application/x.other+gzip", true }), false)
 	archive, err := copied.Archive(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -117,7 +117,7 @@ func TestAnIndexStandsForItsManifestForLinux(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	artifact := look(t, &Client{}, wanted(registry, nil), false)
+	artifact := look(t, New(), wanted(registry, nil), false)
 	if artifact.Revision != "latest@"+digest.String() || files(t, artifact)["os"] != "linux" {
 		t.Errorf("%s", artifact.Revision)
 	}
@@ -146,7 +146,7 @@ func TestARegistryThatLies(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			registry.SetFault(c.fault)
-			artifact, err := (&Client{}).Look(t.Context(), wanted(registry, nil), false)
+			artifact, err := New().Look(t.Context(), wanted(registry, nil), false)
 			if c.message == "" {
 				if err != nil || artifact.Revision != "latest@"+digest.String() {
 					t.Errorf("it is not asked for the manifest instead: %v", err)
@@ -157,7 +157,7 @@ func TestARegistryThatLies(t *testing.T) {
 		})
 	}
 	registry.SetFault(nil)
-	artifact := look(t, &Client{}, wanted(registry, nil), false)
+	artifact := look(t, New(), wanted(registry, nil), false)
 	for sentence, content := range map[string][]byte{
 		"another layer": append(wrong[:len(wrong):len(wrong)], make([]byte, max(0, int(artifact.layer.Size)-len(wrong)))...)[:artifact.layer.Size],
 		"a longer one":  append(targz(t, "a", "right"), bytes.Repeat([]byte("x"), 1<<20)...),
@@ -214,7 +214,7 @@ func TestALayerThatIsTooMuch(t *testing.T) {
 		"no layer at all":         {"none", source.Limits{}, "has no layers"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			artifact, err := (&Client{}).Look(t.Context(), wanted(registry, func(r *Repository) { r.Tag, r.Limits = c.tag, c.limits }), false)
+			artifact, err := New().Look(t.Context(), wanted(registry, func(r *Repository) { r.Tag, r.Limits = c.tag, c.limits }), false)
 			if err == nil {
 				parent := t.TempDir()
 				dir := filepath.Join(parent, "tree")
@@ -266,7 +266,7 @@ func TestTagsInPages(t *testing.T) {
 		"a page that is wrong": {func(int) string { return "http://[::1" }, "makes no sense"},
 	} {
 		registry.SetFault(page(c.link))
-		artifact, err := (&Client{}).Look(t.Context(), inPages, false)
+		artifact, err := New().Look(t.Context(), inPages, false)
 		if c.message != "" {
 			wantFailure(t, err, reasonRead, false, c.message)
 		} else if err != nil || artifact.Revision != "1.0.99@"+digest {
@@ -280,7 +280,7 @@ func TestTagsInPages(t *testing.T) {
 		_, _ = io.Copy(w, io.MultiReader(strings.NewReader(`{"tags":["`), strings.NewReader(strings.Repeat("x", maxAnswer))))
 		return true
 	})
-	_, err := (&Client{}).Look(t.Context(), inPages, false)
+	_, err := New().Look(t.Context(), inPages, false)
 	wantFailure(t, err, reasonRead, false, "the size of an answer in bytes")
 }
 
@@ -297,8 +297,14 @@ func TestAnnotationsThatAreTooMany(t *testing.T) {
 		t.Fatal("no image")
 	}
 	pushImage(t, registry, "latest", annotated)
-	artifact := look(t, &Client{}, wanted(registry, nil), false)
+	client := New()
+	artifact := look(t, client, wanted(registry, nil), false)
 	if diff := cmp.Diff(map[string]string{"org.opencontainers.image.source": "https://example.com"}, artifact.Metadata); diff != "" {
 		t.Error(diff)
+	}
+	registry.Reset()
+	look(t, client, wanted(registry, nil), false)
+	if registry.Counts(app).Manifests == 0 {
+		t.Error("a manifest of that size is remembered")
 	}
 }

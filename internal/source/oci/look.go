@@ -19,10 +19,18 @@ import (
 	"github.com/yuba-dev/yuba/internal/source/upstream"
 )
 
-// Client asks registries. Its zero value is ready; it must not be copied.
+// Client asks registries. Make it with New.
 type Client struct {
 	looks    upstream.Looks[*seen]
 	verified upstream.Looks[string]
+}
+
+// rememberable is how large a manifest may be to be remembered; those of artifacts have a kilobyte or two.
+const rememberable = 64 << 10
+
+// New returns a client.
+func New() *Client {
+	return &Client{looks: upstream.Looks[*seen]{Worth: func(s *seen) bool { return s.size <= rememberable }}}
 }
 
 // seen is what a look found. It is shared and never changed.
@@ -30,6 +38,7 @@ type seen struct {
 	tag      string // empty when a digest was asked for
 	digest   v1.Hash
 	manifest *v1.Manifest
+	size     int
 	registry *registry
 }
 
@@ -191,39 +200,38 @@ func (r *Repository) see(ctx context.Context, repository name.Repository, last *
 		return nil, err
 	}
 	if last != nil && (*last).digest == digest {
-		return &seen{tag, digest, (*last).manifest, g}, nil
+		return &seen{tag, digest, (*last).manifest, (*last).size, g}, nil
 	}
-	manifest, err := g.imageManifest(ctx, digest)
+	manifest, size, err := g.imageManifest(ctx, digest)
 	if err != nil {
 		return nil, asFetchError(reasonPull, "read the manifest of "+shown(repository)+"@"+digest.String(), err)
 	}
-	return &seen{tag, digest, manifest, g}, nil
+	return &seen{tag, digest, manifest, size, g}, nil
 }
 
 // imageManifest reads the manifest of an artifact. An index stands for its manifest for linux/amd64, as with Flux.
-func (g *registry) imageManifest(ctx context.Context, digest v1.Hash) (*v1.Manifest, error) {
+func (g *registry) imageManifest(ctx context.Context, digest v1.Hash) (manifest *v1.Manifest, size int, err error) {
 	content, err := g.manifest(ctx, digest)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	index, err := v1.ParseIndexManifest(bytes.NewReader(content))
 	if err == nil && (index.MediaType.IsIndex() || len(index.Manifests) > 0) {
 		child, err := platformOf(index)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		if content, err = g.manifest(ctx, child); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 	}
-	manifest, err := v1.ParseManifest(bytes.NewReader(content))
-	if err != nil {
-		return nil, malformed("the manifest", err)
+	if manifest, err = v1.ParseManifest(bytes.NewReader(content)); err != nil {
+		return nil, 0, malformed("the manifest", err)
 	}
 	if manifest.SchemaVersion != 2 || manifest.MediaType != "" && manifest.MediaType != types.OCIManifestSchema1 && manifest.MediaType != types.DockerManifestSchema2 {
-		return nil, failure(reasonPull, "%s@%s is no artifact: its manifest is of a kind that is not supported", nil, shown(g.repository), digest)
+		return nil, 0, failure(reasonPull, "%s@%s is no artifact: its manifest is of a kind that is not supported", nil, shown(g.repository), digest)
 	}
-	return manifest, nil
+	return manifest, len(content), nil
 }
 
 func platformOf(index *v1.IndexManifest) (v1.Hash, error) {

@@ -93,7 +93,7 @@ func TestWhatReferencesName(t *testing.T) {
 		"a filter":                                  {func(r *Repository) { r.SemVer, r.SemverFilter = ">=1.0.0-0", `.*-debug$` }, "1.2.3-debug"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			artifact := look(t, &Client{}, wanted(registry, c.change), false)
+			artifact := look(t, New(), wanted(registry, c.change), false)
 			if want := c.tag + "@" + digests[c.tag]; artifact.Revision != want {
 				t.Errorf("revision %s, want %s", artifact.Revision, want)
 			}
@@ -102,7 +102,7 @@ func TestWhatReferencesName(t *testing.T) {
 			}
 		})
 	}
-	artifact := look(t, &Client{}, wanted(registry, func(r *Repository) {
+	artifact := look(t, New(), wanted(registry, func(r *Repository) {
 		r.Digest, r.SemVer = digests["1.0.0"], "2.x"
 	}), false)
 	if artifact.Revision != digests["1.0.0"] {
@@ -143,7 +143,7 @@ func TestWhatCannotBeLookedFor(t *testing.T) {
 		"the metadata service":        {func(r *Repository) { r.URL, r.Insecure = "oci://169.254.169.254/x", true }, reasonPull, false, "metadata service"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			_, err := (&Client{}).Look(t.Context(), wanted(registry, c.change), false)
+			_, err := New().Look(t.Context(), wanted(registry, c.change), false)
 			wantFailure(t, err, c.reason, c.stalled, c.message)
 			if err != nil && strings.Contains(err.Error(), "hunter2") {
 				t.Error("the error has the password")
@@ -155,7 +155,7 @@ func TestWhatCannotBeLookedFor(t *testing.T) {
 func TestLooksAreCheap(t *testing.T) {
 	registry := ocitest.New(t)
 	registry.Push(t, app, "1.0.0", ocitest.Files{"a": "a"})
-	client := &Client{}
+	client := New()
 	r := wanted(registry, func(r *Repository) { r.Tag = "1.0.0" })
 	var all sync.WaitGroup
 	for range 100 {
@@ -189,7 +189,7 @@ func TestLooksAreCheap(t *testing.T) {
 func TestOthersCredentialsShareNoLook(t *testing.T) {
 	registry := ocitest.New(t, ocitest.BasicAuth("reader", "secret"))
 	registry.Push(t, app, "latest", ocitest.Files{"a": "a"})
-	client := &Client{}
+	client := New()
 	first := look(t, client, wanted(registry, func(r *Repository) { r.Credentials = credentials(t, registry.Host(), "reader", "secret") }), false)
 	_, err := client.Look(t.Context(), wanted(registry, nil), false)
 	wantFailure(t, err, reasonPull, false, "401")
@@ -204,7 +204,7 @@ func TestOthersCredentialsShareNoLook(t *testing.T) {
 
 func TestAMovedTagIsFollowed(t *testing.T) {
 	registry := ocitest.New(t)
-	client, r := &Client{}, wanted(registry, func(r *Repository) { r.Tag = "stable" })
+	client, r := New(), wanted(registry, func(r *Repository) { r.Tag = "stable" })
 	one := registry.Push(t, app, "stable", ocitest.Files{"a": "1"})
 	before := look(t, client, r, false)
 	two := registry.Push(t, app, "stable", ocitest.Files{"a": "2"})
@@ -226,7 +226,7 @@ func TestAMovedTagIsFollowed(t *testing.T) {
 
 func TestAFetchThatFailsIsFollowedByALook(t *testing.T) {
 	registry := ocitest.New(t)
-	client, r := &Client{}, wanted(registry, nil)
+	client, r := New(), wanted(registry, nil)
 	registry.Push(t, app, "latest", ocitest.Files{"a": "1"})
 	before := look(t, client, r, false)
 	moved := registry.Push(t, app, "latest", ocitest.Files{"a": "2"})
@@ -241,7 +241,7 @@ func TestAFetchThatFailsIsFollowedByALook(t *testing.T) {
 func TestARegistryThatHangs(t *testing.T) {
 	registry := ocitest.New(t)
 	registry.Push(t, app, "latest", ocitest.Files{"a": "a"})
-	client, quick := &Client{}, wanted(registry, func(r *Repository) { r.Timeout = 200 * time.Millisecond })
+	client, quick := New(), wanted(registry, func(r *Repository) { r.Timeout = 200 * time.Millisecond })
 	patient := look(t, client, wanted(registry, nil), false)
 	hang := func(_ http.ResponseWriter, r *http.Request) bool { <-r.Context().Done(); return true }
 	registry.SetFault(hang)
@@ -265,12 +265,12 @@ func TestARegistryThatIsBrokenForAWhile(t *testing.T) {
 		}
 		return failures >= 0
 	})
-	look(t, &Client{}, wanted(registry, nil), false)
+	look(t, New(), wanted(registry, nil), false)
 	registry.SetFault(ocitest.Answer(http.StatusInternalServerError))
-	_, err := (&Client{}).Look(t.Context(), wanted(registry, nil), false)
+	_, err := New().Look(t.Context(), wanted(registry, nil), false)
 	wantFailure(t, err, reasonPull, false, "the registry answers 500")
 	registry.SetFault(ocitest.Answer(http.StatusTooManyRequests))
-	_, err = (&Client{}).Look(t.Context(), wanted(registry, nil), false)
+	_, err = New().Look(t.Context(), wanted(registry, nil), false)
 	wantFailure(t, err, reasonPull, false, "it limits how often it is asked")
 }
 
@@ -284,7 +284,7 @@ func TestARegistryThatDoesNotAnswerHEAD(t *testing.T) {
 		}
 		return false
 	})
-	if found := look(t, &Client{}, wanted(registry, nil), false); found.Revision != "latest@"+digest {
+	if found := look(t, New(), wanted(registry, nil), false); found.Revision != "latest@"+digest {
 		t.Error(found.Revision)
 	}
 }

@@ -31,6 +31,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 	"github.com/sigstore/sigstore/pkg/cryptoutils"
 	"github.com/sigstore/sigstore/pkg/signature"
+	"github.com/sigstore/sigstore/pkg/signature/dsse"
+	"github.com/sigstore/sigstore/pkg/signature/payload"
 
 	"github.com/yuba-dev/yuba/internal/testkit/ocitest"
 )
@@ -213,11 +215,41 @@ func TestSignaturesByKeysOfEveryKind(t *testing.T) {
 				digest := pushLayers(t, registry, "latest", layerType, string(targz(t, "a", "a")))
 				push(registry, digest)
 				signed := wanted(registry, func(r *Repository) { r.Verify = s.verification(t, ecdsaSigner(t)) })
-				if artifact := look(t, &Client{}, signed, false); artifact.Verified != "cosign.pub" {
+				if artifact := look(t, New(), signed, false); artifact.Verified != "cosign.pub" {
 					t.Errorf("verified by %q", artifact.Verified)
 				}
 			})
 		}
+	}
+}
+
+func TestWhatSigstoresOwnLibrarySignsCounts(t *testing.T) {
+	s := ecdsaSigner(t)
+	for format, push := range map[string]func(*ocitest.Registry, v1.Hash){
+		"classic": func(r *ocitest.Registry, d v1.Hash) {
+			image, err := name.NewDigest("registry.example.com/x@" + d.String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			document, err := payload.Cosign{Image: image}.MarshalJSON()
+			if err != nil {
+				t.Fatal(err)
+			}
+			pushClassic(t, r, d, classicSignature{document, s.sign(t, document)})
+		},
+		"envelope": func(r *ocitest.Registry, d v1.Hash) {
+			envelope, err := dsse.WrapSigner(s.Signer, inTotoPayload).SignMessage(bytes.NewReader(statement(signPredicate, d)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			pushBundle(t, r, d, fmt.Appendf(nil, `{"mediaType":"application/vnd.dev.sigstore.bundle.v0.3+json","dsseEnvelope":%s}`, envelope))
+		},
+	} {
+		t.Run(format, func(t *testing.T) {
+			registry := ocitest.New(t)
+			push(registry, pushLayers(t, registry, "latest", layerType, string(targz(t, "a", "a"))))
+			look(t, New(), wanted(registry, func(r *Repository) { r.Verify = s.verification(t) }), false)
+		})
 	}
 }
 
@@ -276,7 +308,7 @@ func TestSignaturesThatDoNotCount(t *testing.T) {
 			registry := ocitest.New(t)
 			digest := pushLayers(t, registry, "latest", layerType, string(targz(t, "a", "a")))
 			c.push(registry, digest)
-			_, err := (&Client{}).Look(t.Context(), wanted(registry, func(r *Repository) { r.Verify = good.verification(t) }), false)
+			_, err := New().Look(t.Context(), wanted(registry, func(r *Repository) { r.Verify = good.verification(t) }), false)
 			wantFailure(t, err, reasonVerification, false, c.message)
 		})
 	}
@@ -298,12 +330,12 @@ func TestTheRightSignatureAmongOthers(t *testing.T) {
 	wrong := classicSignature{simple(digest), stranger.sign(t, simple(digest))}
 	verified := wanted(registry, func(r *Repository) { r.Verify = good.verification(t) })
 	pushClassic(t, registry, digest, append(many(wrong, maxSignatures-1), right)...)
-	look(t, &Client{}, verified, false)
+	look(t, New(), verified, false)
 	pushClassic(t, registry, digest, append(many(wrong, maxSignatures), right)...)
-	_, err := (&Client{}).Look(t.Context(), verified, false)
+	_, err := New().Look(t.Context(), verified, false)
 	wantFailure(t, err, reasonVerification, false, "none of the")
 	registry.Reset()
-	if _, err := (&Client{}).Look(t.Context(), verified, false); err == nil {
+	if _, err := New().Look(t.Context(), verified, false); err == nil {
 		t.Error("verified")
 	}
 	if blobs := registry.Counts(app).Blobs; blobs > maxSignatures {
@@ -312,7 +344,7 @@ func TestTheRightSignatureAmongOthers(t *testing.T) {
 	// Bundles of strangers hide no classic signature.
 	pushBundle(t, registry, digest, stranger.bundle(t, inTotoPayload, statement(signPredicate, digest)))
 	pushClassic(t, registry, digest, right)
-	look(t, &Client{}, verified, false)
+	look(t, New(), verified, false)
 }
 
 func TestASignatureThatWasFoundIsNotLookedForAgain(t *testing.T) {
@@ -320,7 +352,7 @@ func TestASignatureThatWasFoundIsNotLookedForAgain(t *testing.T) {
 	registry := ocitest.New(t)
 	digest := pushLayers(t, registry, "latest", layerType, string(targz(t, "a", "a")))
 	pushClassic(t, registry, digest, classicSignature{simple(digest), good.sign(t, simple(digest))})
-	client := &Client{}
+	client := New()
 	verified := wanted(registry, func(r *Repository) { r.Verify = good.verification(t) })
 	look(t, client, verified, false)
 	registry.Reset()
