@@ -52,8 +52,7 @@ func (t *tree) resources(ctx context.Context, spec *kustomizev1.KustomizationSpe
 		return nil, l, &LimitError{Subject: "the directory " + t.name(t.dir), Has: fmt.Sprintf("%d files with objects", len(l.files)),
 			Limit: fmt.Sprintf("%d where namespaces, names, patches or the like are added", maxKustomized)}
 	}
-	t.made[file] = made
-	resources, err := l.kustomize(ctx)
+	resources, err := l.kustomize(ctx, file, made, kus)
 	return resources, l, err
 }
 
@@ -196,7 +195,7 @@ var turn = make(chan struct{}, 1)
 
 // kustomize lets kustomize build the directory. It cannot be interrupted: when the time is up the caller goes on, and the
 // turn is free once kustomize is done.
-func (l *look) kustomize(ctx context.Context) ([]*resource.Resource, error) {
+func (l *look) kustomize(ctx context.Context, file string, made []byte, kus *kustypes.Kustomization) ([]*resource.Resource, error) {
 	select {
 	case turn <- struct{}{}:
 	case <-ctx.Done():
@@ -209,7 +208,12 @@ func (l *look) kustomize(ctx context.Context) ([]*resource.Resource, error) {
 	done := make(chan result, 1)
 	go func() {
 		defer func() { <-turn }()
-		resources, err := l.run()
+		resources, apart := l.parts(ctx, file, kus)
+		var err error
+		if !apart {
+			l.t.made[file] = made
+			resources, err = l.run()
+		}
 		done <- result{resources, err}
 	}()
 	select {

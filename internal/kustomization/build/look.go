@@ -233,10 +233,10 @@ func (l *look) supplements(dir, file string, kus *kustypes.Kustomization) error 
 			l.opened(dir, p.Path, formatOr(p.Path, decrypt.YAML))
 		}
 	}
-	for _, p := range kus.PatchesJson6902 {
+	for _, p := range kus.PatchesJson6902 { //nolint:staticcheck // SA1019: repositories still use it, and it names files
 		add("patchesJson6902", p.Path)
 	}
-	for _, p := range kus.PatchesStrategicMerge {
+	for _, p := range kus.PatchesStrategicMerge { //nolint:staticcheck // SA1019: repositories still use it, and it names files
 		// Inline patches stand in the same list.
 		if !strings.Contains(string(p), "\n") && !strings.HasPrefix(strings.TrimSpace(string(p)), "{") {
 			add("patchesStrategicMerge", string(p))

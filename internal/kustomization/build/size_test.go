@@ -5,9 +5,13 @@ package build
 
 import (
 	"fmt"
+	"maps"
+	"strings"
 	"testing"
 
 	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
+	"github.com/fluxcd/pkg/apis/kustomize"
+	"github.com/google/go-cmp/cmp"
 )
 
 // many is a tree of n objects in n files.
@@ -29,6 +33,44 @@ func TestTenThousandFilesAreBuilt(t *testing.T) {
 	if len(result.Objects) != 10_000 {
 		t.Errorf("%d objects", len(result.Objects))
 	}
+}
+
+func TestManyFilesAreBuiltInPartsAndAsWhole(t *testing.T) {
+	tree := many(3*partFiles + 1)
+	tree["00/web.yaml"], tree["zz/ns.yaml"] = strings.ReplaceAll(web, "namespace: apps", "namespace: other"), namespace
+	change := func(s *kustomizev1.KustomizationSpec) {
+		s.TargetNamespace = "prod"
+		s.Images = []kustomize.Image{{Name: "shop/web", NewTag: "9"}}
+		s.BuildMetadata = []kustomizev1.BuildMetadataOption{kustomizev1.BuildMetadataOriginAnnotations}
+	}
+	built := func(t *testing.T, tree map[string]string) *Result {
+		t.Helper()
+		result, err := Build(t.Context(), Input{Object: spec(change), Dir: files(t, tree)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return result
+	}
+	t.Run("as Flux builds it", func(t *testing.T) {
+		if diff := cmp.Diff(asFlux(t, tree, spec(change), nil, false), built(t, tree).Objects); diff != "" {
+			t.Error(diff)
+		}
+	})
+	t.Run("with bindings, which refer to others", func(t *testing.T) {
+		tree := maps.Clone(tree)
+		tree["zz/roles.yaml"] = strings.ReplaceAll(roles, "namespace: apps", "namespace: other")
+		if diff := cmp.Diff(asFlux(t, tree, spec(change), nil, false), built(t, tree).Objects); diff != "" {
+			t.Error(diff)
+		}
+	})
+	t.Run("with an object that comes twice", func(t *testing.T) {
+		tree := maps.Clone(tree)
+		tree["zz/again.yaml"] = tree["00/web.yaml"]
+		_, err := Build(t.Context(), Input{Object: spec(change), Dir: files(t, tree)})
+		if err == nil || !strings.Contains(err.Error(), "Deployment other/web is in 00/web.yaml:1 and in zz/again.yaml:1; keep one") {
+			t.Errorf("error: %v", err)
+		}
+	})
 }
 
 func BenchmarkBuild(b *testing.B) {
