@@ -27,7 +27,7 @@ when it stops go on, and are taken up at the next start.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.APIAddress, "api-address", "127.0.0.1:7443", "where to serve the API")
-	flags.StringVar(&o.HTTPAddress, "http-address", "127.0.0.1:7080", "where to serve people and probes")
+	flags.StringVar(&o.HTTPAddress, "http-address", "127.0.0.1:7080", "where to serve people, probes and webhooks")
 	flags.BoolVar(&o.AllowNonLoopback, "allow-non-loopback", false, "allow addresses that other machines reach")
 	flags.StringSliceVar(&o.FileSources, "file-sources", nil, "a directory whose git repositories may be read by file:// URLs (default none); can be repeated")
 	flags.StringVar(&o.DefaultServiceAccount, "default-service-account", "", "service account whose rights Kustomizations have that name none (default all rights)")
@@ -54,7 +54,7 @@ func addServerFlags(cmd *cobra.Command, o *server.Common) {
 	flags.DurationVar(&o.RunTimeout, "run-timeout", 2*time.Hour, "how long one tofu process may take before it is asked to stop")
 	flags.String("max-archive", "1Gi", "how large a source archive may be")
 	flags.StringVar(&o.WebhookCerts, "webhook-certs", "", "a directory with HOST/ca.crt, HOST/tls.crt and HOST/tls.key for the hosts of webhooks")
-	flags.BoolVar(&o.AllowCrossNamespace, "allow-cross-namespace", false, "let stacks use sources of other namespaces, and depend on stacks there")
+	flags.BoolVar(&o.AllowCrossNamespace, "allow-cross-namespace", false, "let objects name those of other namespaces: sources, what to wait for, and what alerts and receivers are about")
 	flags.StringVar(&o.LogFormat, "log-format", "text", "the log's format: text or json")
 	flags.BoolVarP(&o.Verbose, "verbose", "v", false, "log more")
 	complete(cmd, "log-format", "text", "json")

@@ -124,7 +124,7 @@ func (d *Dispatcher) Wait(ctx context.Context) {
 	}
 }
 
-// NeedLeaderElection: whoever records events tells of them.
+// NeedLeaderElection says that whoever records events tells of them.
 func (d *Dispatcher) NeedLeaderElection() bool { return false }
 
 // dispatch puts a delivery for each that wants an event into a queue.

@@ -17,7 +17,6 @@ import (
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
@@ -52,7 +51,7 @@ func start(t *testing.T) *world {
 		if shared.err = err; err != nil {
 			return
 		}
-		var api events.EventRecorder = mgr.GetEventRecorder("yuba")
+		api := mgr.GetEventRecorder("yuba")
 		dir, err := os.MkdirTemp("", "yuba-notify-")
 		if shared.err = err; err != nil {
 			return

@@ -5,7 +5,6 @@ package send
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -173,7 +172,7 @@ func FuzzRepository(f *testing.F) {
 	f.Fuzz(func(t *testing.T, address string) {
 		repo, err := parseRepository(address)
 		if err == nil && (strings.ContainsAny(repo.path, "?#% \n") || strings.Contains("/"+repo.path+"/", "/../")) {
-			t.Error(fmt.Sprintf("%q gives %q", address, repo.path))
+			t.Errorf("%q gives %q", address, repo.path)
 		}
 	})
 }

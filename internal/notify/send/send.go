@@ -26,7 +26,10 @@ import (
 // Secret is text that opens a service. It prints masked.
 type Secret string
 
-func (Secret) String() string   { return "(sensitive)" }
+// String masks the text.
+func (Secret) String() string { return "(sensitive)" }
+
+// GoString masks the text.
 func (Secret) GoString() string { return "(sensitive)" }
 
 // Target is a service and how to speak to it.
