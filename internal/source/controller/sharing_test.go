@@ -205,3 +205,57 @@ func TestOneThatWasMadeAnewIsAnotherSource(t *testing.T) {
 		}
 	})
 }
+
+func TestManySourcesOfAnUpstreamThatIsAwayAreFewAttempts(t *testing.T) {
+	server := gittest.New(t)
+	upstream := server.Repository(t, "central")
+	upstream.Commit(t, "first", gittest.Files{"main.tf": "1"})
+	var asked atomic.Int64
+	server.SetFault(func(w http.ResponseWriter, _ *http.Request) bool {
+		asked.Add(1)
+		w.WriteHeader(http.StatusBadGateway)
+		return true
+	})
+	s := newSite(t)
+	var all []*sourcev1.GitRepository
+	for i := range 60 {
+		all = append(all, s.repository(fmt.Sprint("central-", i), upstream.URL()))
+	}
+	began := time.Now()
+	for _, o := range all {
+		s.awaitFailure(o, sourcev1.GitOperationFailedReason)
+	}
+	// One attempt a second at the most, and a few for those that were on their way together.
+	if most := 5 + int64(time.Since(began)/time.Second); asked.Load() > most {
+		t.Errorf("%d attempts for 60 sources", asked.Load())
+	}
+	server.SetFault(nil)
+	for _, o := range all {
+		s.awaitRevision(o, "main@sha1:"+upstream.Head(t))
+	}
+}
+
+func TestARequestThatFailsIsNotAnsweredFromMemoryLater(t *testing.T) {
+	server := gittest.New(t)
+	upstream := server.Repository(t, "central")
+	upstream.Commit(t, "first", gittest.Files{"main.tf": "1"})
+	s := newSite(t)
+	o := s.repository("central", upstream.URL())
+	s.awaitRevision(o, "main@sha1:"+upstream.Head(t))
+	var asked atomic.Int64
+	server.SetFault(func(w http.ResponseWriter, _ *http.Request) bool {
+		asked.Add(1)
+		w.WriteHeader(http.StatusBadGateway)
+		return true
+	})
+	s.request(o, "now")
+	s.awaitFailure(o, sourcev1.GitOperationFailedReason)
+	version, first := o.ResourceVersion, asked.Load()
+	eventually(t, func() error {
+		if asked.Load() == first {
+			return fmt.Errorf("it is not tried again")
+		}
+		return nil
+	})
+	s.await(o, "it goes on failing", func() bool { return o.ResourceVersion == version })
+}

@@ -78,9 +78,9 @@ type Options struct {
 	MaxEntries int64
 	// Parallel is how many packs are unpacked or checked out at the same time; 2. It bounds memory.
 	Parallel int
-	// News is told the key of an upstream whose references differ from those of the look before, right after the look
-	// that found it: then everybody who follows the upstream can look, at no further cost within their MaxAge. It must
-	// return quickly; it is called by the one who looked.
+	// News is told the key of an upstream whose references differ from those of the look before, or that answers again
+	// after it did not, right after the look that found it: then everybody who follows the upstream can look, at no further
+	// cost within their MaxAge. It must return quickly; it is called by the one who looked.
 	News func(upstream string)
 }
 

@@ -70,7 +70,8 @@ func (m *mirror) list(ctx context.Context, maxAge time.Duration) (*advert, error
 	oldest := time.Now().Add(-maxAge)
 	for {
 		m.mu.Lock()
-		if m.looked != nil && !m.lookedAt.Before(oldest) {
+		// What was found before a look failed is no answer any more to the question what there is now.
+		if m.looked != nil && m.failed == nil && !m.lookedAt.Before(oldest) {
 			defer m.mu.Unlock()
 			return m.looked, nil
 		}
@@ -111,12 +112,15 @@ func (m *mirror) look(ctx context.Context) error {
 	})
 	m.mu.Lock()
 	m.looking = nil
-	if m.failed, m.failedAt = err, time.Now(); errors.Is(err, context.Canceled) {
-		m.failed = nil // That nobody waited any more says nothing about the upstream.
-	}
 	news := false
+	// That nobody waited any more says nothing about the upstream.
+	if !errors.Is(err, context.Canceled) {
+		// Whoever was told of the failure waits longer and longer.
+		news = m.failed != nil && err == nil
+		m.failed, m.failedAt = err, time.Now()
+	}
 	if err == nil {
-		news = m.looked != nil && !m.looked.equal(given)
+		news = news || m.looked != nil && !m.looked.equal(given)
 		m.looked, m.lookedAt = given, started
 	}
 	m.mu.Unlock()

@@ -88,9 +88,8 @@ func When(f Facts) Decision {
 		return Decision{Verb: Look, Reason: "news"}
 	case due.After(f.Now):
 		return Decision{Verb: Wait, Reason: "not due", NextCheck: due}
-	// What is remembered may be why it failed: a branch that was not there yet.
 	case f.Failures > 0:
-		return Decision{Verb: Look, Fresh: true, Reason: fmt.Sprintf("retry after %d failures", f.Failures)}
+		return Decision{Verb: Look, Reason: fmt.Sprintf("retry after %d failures", f.Failures)}
 	}
 	return Decision{Verb: Look, Reason: "interval"}
 }

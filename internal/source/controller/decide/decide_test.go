@@ -49,7 +49,7 @@ func TestWhen(t *testing.T) {
 		"deleted: rest": {usual(func(f *Facts) { f.Deleting, f.Suspended = true, true }), Decision{Verb: Rest, Reason: "the object is being deleted"}},
 		"failed once: soon again": {usual(func(f *Facts) { f.Failures, f.LastLook = 1, now }),
 			Decision{Verb: Wait, Reason: "not due", NextCheck: now.Add(2 * time.Second)}},
-		"failed once and due: retry": {usual(func(f *Facts) { f.Failures = 1 }), Decision{Verb: Look, Fresh: true, Reason: "retry after 1 failures"}},
+		"failed once and due: retry": {usual(func(f *Facts) { f.Failures = 1 }), Decision{Verb: Look, Reason: "retry after 1 failures"}},
 		"failed often: at the interval": {usual(func(f *Facts) { f.Failures, f.LastLook = 1000, now }),
 			Decision{Verb: Wait, Reason: "not due", NextCheck: now.Add(10 * time.Minute)}},
 		"failed for good: at the interval": {usual(func(f *Facts) { f.Failures, f.Stalled = 1, true }),
