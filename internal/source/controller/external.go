@@ -56,6 +56,8 @@ func (e *externals) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 	}
 	before := o.DeepCopy()
 	tell(&o, present)
+	// The server may have another address than when it was pushed.
+	o.Status.Artifact.URL = e.ArchiveURL("externalartifacts", req.NamespacedName, o.Status.Artifact.Digest)
 	if equality.Semantic.DeepEqual(&o, before) {
 		return ctrl.Result{RequeueAfter: externalEvery}, nil
 	}
@@ -63,6 +65,9 @@ func (e *externals) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 		return again(fmt.Errorf("write the status of ExternalArtifact %s: %w", req.NamespacedName, err))
 	}
 	is := conditionOf(&o, meta.ReadyCondition)
+	if is == conditionOf(before, meta.ReadyCondition) {
+		return ctrl.Result{RequeueAfter: externalEvery}, nil
+	}
 	severity := corev1.EventTypeNormal
 	if !present {
 		severity = corev1.EventTypeWarning

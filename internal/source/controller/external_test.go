@@ -43,8 +43,14 @@ func TestAPushedArchiveThatIsGoneIsTold(t *testing.T) {
 	if diff := cmp.Diff(want, conditions(o)); diff != "" {
 		t.Error(diff)
 	}
+	if want := "https://yuba.test/externalartifacts/live?digest=" + digest; o.Status.Artifact.URL != want {
+		t.Errorf("its URL is %s, want %s", o.Status.Artifact.URL, want)
+	}
 	// What others serve is theirs.
 	s.await(foreign, "it stays as it is", func() bool { return conditionOf(foreign, meta.ReadyCondition).Status == metav1.ConditionTrue })
+	if foreign.Status.Artifact.URL != "http://generator.test/artifact.tar.gz" {
+		t.Error(foreign.Status.Artifact.URL)
+	}
 	if _, _, err := s.blobs.PutArtifact(t.Context(), strings.NewReader(content.String()), 1000); err != nil {
 		t.Fatal(err)
 	}
