@@ -114,6 +114,23 @@ func TestTLS(t *testing.T) {
 	wantFailure(t, err, reasonAuthentication, false, "ca.crt has no certificate in PEM")
 }
 
+func TestCertificatesAreNotTalkedAway(t *testing.T) {
+	// Who sits between answers plainly, and hopes for a password.
+	registry := ocitest.New(t)
+	registry.Push(t, app, "latest", ocitest.Files{"a": "a"})
+	certificate, _ := selfSigned(t)
+	r := wanted(registry, func(r *Repository) {
+		r.Access.CA, r.Credentials = certificate, credentials(t, registry.Host(), "reader", "secret")
+	})
+	_, err := New().Look(t.Context(), r, false)
+	wantFailure(t, err, reasonPull, false, "")
+	if got := registry.Counts(app); got != (ocitest.Counts{}) {
+		t.Errorf("it was asked plainly: %+v", got)
+	}
+	r.Insecure = true
+	look(t, New(), r, false)
+}
+
 // proxy passes connections and requests on, and counts them.
 func proxy(t *testing.T, target string) (*url.URL, *atomic.Int32) {
 	t.Helper()

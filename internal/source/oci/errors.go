@@ -47,7 +47,7 @@ func explain(err error) string {
 	case errors.As(err, &entry):
 		return entry.Error()
 	}
-	for _, known := range []error{errSize, errForeignPage, errNoArchive, errMalformed} {
+	for _, known := range []error{errPlain, errSize, errForeignPage, errNoArchive, errMalformed} {
 		if errors.Is(err, known) {
 			return known.Error()
 		}

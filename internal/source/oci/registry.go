@@ -51,7 +51,11 @@ func (r *Repository) connect(ctx context.Context, repository name.Repository) (*
 	if err != nil {
 		return nil, failure(reasonAuthentication, "use the certificates of spec.certSecretRef: %s", err, err)
 	}
-	polite := transport.NewUserAgent(upstream.Bounded(transport.NewRetry(plain,
+	var way http.RoundTripper = plain
+	if !r.Insecure && len(r.Access.CA)+len(r.Access.Certificate) > 0 {
+		way = tlsOnly{plain, repository.RegistryStr()}
+	}
+	polite := transport.NewUserAgent(upstream.Bounded(transport.NewRetry(way,
 		transport.WithRetryBackoff(transport.Backoff{Duration: 200 * time.Millisecond, Factor: 3, Jitter: 0.1, Steps: 2}),
 		transport.WithRetryStatusCodes(http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout),
 	), maxAnswer), userAgent)
@@ -61,6 +65,22 @@ func (r *Repository) connect(ctx context.Context, repository name.Repository) (*
 		return nil, err
 	}
 	return &registry{repository, &http.Client{Transport: authenticated}}, nil
+}
+
+// tlsOnly refuses to speak plainly with a registry. Those at private addresses are taken for ones that may do so; who names
+// certificates does not think so, and must not be talked out of it by whoever sits between.
+type tlsOnly struct {
+	inner    http.RoundTripper
+	registry string
+}
+
+var errPlain = errors.New("it speaks http, and spec.certSecretRef names certificates; spec.insecure allows for http")
+
+func (o tlsOnly) RoundTrip(request *http.Request) (*http.Response, error) {
+	if request.URL.Scheme == "http" && request.URL.Host == o.registry {
+		return nil, errPlain
+	}
+	return o.inner.RoundTrip(request)
 }
 
 // do asks for something below the repository. Every status but 200 is an error.
