@@ -18,8 +18,10 @@ func TestClaims(t *testing.T) {
 
 	t.Run("who comes first has it", func(t *testing.T) {
 		k := fresh()
-		if k.take(at, a, nil, false, all) != nil || k.take(at, a, nil, false, all) != nil {
-			t.Error("a does not have it")
+		for range 2 {
+			if k.take(at, a, nil, false, all) != nil {
+				t.Error("a does not have it")
+			}
 		}
 		if held := k.take(at, b, nil, false, all); held == nil || *held != a {
 			t.Errorf("b is told of %v", held)

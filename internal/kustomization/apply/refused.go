@@ -101,29 +101,29 @@ func deleteObject(ctx context.Context, c client.Writer, id ID, version string, u
 
 // awaitDefinitions waits until the API serves the kinds that were defined, and says whether there were any.
 func awaitDefinitions(ctx context.Context, c *Cluster, items []*item) (bool, error) {
-	any := false
+	found := false
 	ctx, cancel := context.WithTimeout(ctx, definitionTimeout)
 	defer cancel()
 	for _, it := range items {
 		if !utils.IsCRD(it.manifest) || it.result == nil && it.action != "created" && it.action != "configured" {
 			continue
 		}
-		any = true
+		found = true
 		for !established(it.result) {
 			live := &unstructured.Unstructured{}
 			live.SetGroupVersionKind(it.manifest.GroupVersionKind())
 			if err := c.Client.Get(ctx, client.ObjectKey{Name: it.id.Name}, live); err != nil {
-				return any, fmt.Errorf("%s: look whether the API serves what it defines: %w", Name(it.id), err)
+				return found, fmt.Errorf("%s: look whether the API serves what it defines: %w", Name(it.id), err)
 			}
 			it.result = live
 			select {
 			case <-ctx.Done():
-				return any, fmt.Errorf("%s: the API does not serve what it defines; kubectl describe crd %s says why", Name(it.id), it.id.Name)
+				return found, fmt.Errorf("%s: the API does not serve what it defines; kubectl describe crd %s says why", Name(it.id), it.id.Name)
 			case <-time.After(20 * time.Millisecond):
 			}
 		}
 	}
-	return any, nil
+	return found, nil
 }
 
 func established(u *unstructured.Unstructured) bool {
