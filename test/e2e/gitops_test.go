@@ -4,7 +4,12 @@
 package e2e
 
 import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
@@ -20,6 +25,7 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/testkit/gittest"
 	"github.com/yuba-dev/yuba/internal/testkit/ocitest"
+	"github.com/yuba-dev/yuba/internal/testkit/tofutest"
 )
 
 // The environments of the example.
@@ -362,4 +368,23 @@ func environmentIsTakenAway(t *testing.T, l *landscape) {
 	}
 	l.gone(t, ns)
 	l.await(t, stack(productionB, "foo"), "its neighbour is as it was", applies("0.1.0"))
+}
+
+// The tour that the example's page invites to.
+func TestTourOfTheExample(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*patience)
+	defer cancel()
+	tour := exec.CommandContext(ctx, "sh", example("run.sh"))
+	tour.Env = append(os.Environ(), "ONCE=1", "WORK="+t.TempDir(), "BIN="+programs+":"+filepath.Dir(tofutest.Tofu(t)), "NO_COLOR=1")
+	// What it started ends with it: it is told to end, and gets the time to do so.
+	tour.Cancel = func() error { return tour.Process.Signal(syscall.SIGTERM) }
+	tour.WaitDelay = patience
+	out, err := tour.CombinedOutput()
+	if err != nil {
+		t.Fatalf("run.sh: %v\n%s", err, out)
+	}
+	if !strings.Contains(string(out), "That was the tour.") {
+		t.Errorf("it did not come to its end:\n%s", out)
+	}
 }
