@@ -309,20 +309,28 @@ func TestATreeThatIsTooLargeIsRefusedAndTheLastOneServes(t *testing.T) {
 
 func TestLinksThatLeadOutAreTold(t *testing.T) {
 	upstream := gittest.New(t).Repository(t, "central")
-	upstream.Commit(t, "first", gittest.Files{"a": "1"})
-	s := newSite(t, func(s *Sources) { s.Git = nil; s.Git = fetches(map[string]string{"a": "1", "out": "-> /etc/passwd"}) })
-	o := s.repository("central", upstream.URL())
-	s.awaitRevision(o, "main@sha1:1")
-	if diff := cmp.Diff(map[string]string{"a": "1"}, s.tree(o)); diff != "" {
-		t.Error(diff)
+	if err := place(upstream.Tree(), map[string]string{"out": "-> /etc/passwd", "d/up": "-> ../../x", "in": "-> a"}); err != nil {
+		t.Fatal(err)
 	}
-	want := "central Warning LinksLeftOut: links that lead out of the tree were left out of the artifact: out"
-	eventually(t, func() error {
-		if !slices.Contains(s.events.all(), want) {
-			return fmt.Errorf("%q", s.events.all())
-		}
-		return nil
+	revision := "main@sha1:" + upstream.Commit(t, "first", gittest.Files{"a": "1"})
+	real := newSite(t)
+	double := newSite(t, func(s *Sources) {
+		s.Git = fetches(map[string]string{"a": "1", "in": "-> a", "out": "-> /etc/passwd", "d/up": "-> ../../x"})
 	})
+	for s, revision := range map[*site]string{real: revision, double: "main@sha1:1"} {
+		o := s.repository("central", upstream.URL())
+		s.awaitRevision(o, revision)
+		if diff := cmp.Diff(map[string]string{"a": "1", "in": "1"}, s.tree(o)); diff != "" {
+			t.Error(diff)
+		}
+		want := "central Warning LinksLeftOut: links that lead out of the tree were left out of the artifact: d/up, out"
+		eventually(t, func() error {
+			if !slices.Contains(s.events.all(), want) {
+				return fmt.Errorf("%q", s.events.all())
+			}
+			return nil
+		})
+	}
 }
 
 func TestATagThatMovedIsFollowedAndTold(t *testing.T) {

@@ -56,7 +56,8 @@ func (g *gitUpstream) Look(ctx context.Context, o *sourcev1.GitRepository, fresh
 	if err != nil {
 		return nil, err
 	}
-	return &Found{Revision: found.Revision, Verified: found.Verified, ContentKey: found.ContentKey, Upstream: found.Upstream, Fetch: found.Fetch}, nil
+	return &Found{Revision: found.Revision, Verified: found.Verified, ContentKey: found.ContentKey, Upstream: found.Upstream, Fetch: found.Fetch,
+		LeftOut: func() []string { return found.LeftOut }}, nil
 }
 
 // youngLook is how old a remembered look may be for an object that has no artifact yet: somebody who made it waits for it.

@@ -161,6 +161,9 @@ func (s *Sources) fetch(ctx context.Context, k *kind, v view, out *outcome) (pac
 	if err != nil {
 		return packed{}, tooLarge(out.found.Revision, err)
 	}
+	if out.found.LeftOut != nil {
+		made.leftOut = append(out.found.LeftOut(), made.leftOut...)
+	}
 	return made, nil
 }
 

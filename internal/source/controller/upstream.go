@@ -29,6 +29,8 @@ type Found struct {
 	News string
 	// Fetch puts the tree into an empty directory.
 	Fetch func(ctx context.Context, dir string) error
+	// LeftOut, if it is set, names what Fetch left out of the tree because it leads out of it.
+	LeftOut func() []string
 	// Archive opens the archive as it is, instead of Fetch: an OCI layer that is copied, not packed again.
 	Archive func(ctx context.Context) (io.ReadCloser, error)
 }

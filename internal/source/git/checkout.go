@@ -38,7 +38,12 @@ type checkout struct {
 type budget struct {
 	bytes, entries int64
 	modules        int
+	// leftOut names links that lead out of the tree, the first few. Those of repositories inside are named from there.
+	leftOut []string
 }
+
+// maxLeftOut is how many links are named that were left out.
+const maxLeftOut = 10
 
 // submodule is a place in a tree where another repository belongs.
 type submodule struct {
@@ -46,10 +51,11 @@ type submodule struct {
 	commit plumbing.Hash
 }
 
-// checkout puts the tree of t into dir.
-func (m *mirror) checkout(ctx context.Context, t target, c checkout, dir string) error {
+// checkout puts the tree of t into dir, and names links that it left out.
+func (m *mirror) checkout(ctx context.Context, t target, c checkout, dir string) (leftOut []string, err error) {
 	left := &budget{bytes: m.all.options.MaxTree, entries: m.all.options.MaxEntries, modules: maxModules}
-	return m.place(ctx, t, c, dir, left, 0)
+	err = m.place(ctx, t, c, dir, left, 0)
+	return left.leftOut, err
 }
 
 // place puts a tree into a directory, and the trees of repositories inside of it after that.
@@ -201,6 +207,9 @@ func (w *treeWriter) entry(e treeEntry, full string, depth int) error {
 			return err
 		}
 		if !staysInside(full, string(target)) {
+			if len(w.left.leftOut) < maxLeftOut {
+				w.left.leftOut = append(w.left.leftOut, full)
+			}
 			return nil
 		}
 		return placed(full, w.root.Symlink(filepath.FromSlash(string(target)), local))

@@ -60,6 +60,8 @@ type Found struct {
 	ContentKey string
 	// Upstream is the key of the upstream (see Mirrors.Key), by which Options.News tells of others' looks.
 	Upstream string
+	// LeftOut names links that lead out of the tree, the first few, once Fetch has left them out.
+	LeftOut []string
 	// Fetch puts the tree into dir, an empty directory. What is not in the mirror is fetched first. When it fails, dir
 	// is of no use. It may be called again, and long after the look.
 	Fetch func(ctx context.Context, dir string) error

@@ -50,7 +50,10 @@ func (m *Mirrors) look(ctx context.Context, up Upstream, want Want) (*Found, err
 		// The mirror may have been removed since.
 		mirror, err := m.mirror(up)
 		if err == nil {
-			err = guarded(func() error { return mirror.checkout(ctx, t, c, dir) })
+			err = guarded(func() (err error) {
+				found.LeftOut, err = mirror.checkout(ctx, t, c, dir)
+				return err
+			})
 		}
 		return explain("fetch "+t.revision()+" of", up, err)
 	}
