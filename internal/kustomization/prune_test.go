@@ -49,6 +49,9 @@ func TestPruningMostOfManyObjectsIsHeld(t *testing.T) {
 	if k := w.get("app"); len(inventory(k)) != 21 || conditionOf(k, meta.StalledCondition).Status != metav1.ConditionTrue {
 		t.Errorf("inventory has %d entries\n%s", len(inventory(k)), w.describe())
 	}
+	// The rest is kept as it should be meanwhile.
+	w.must(w.c.Delete(t.Context(), w.configMap("new")))
+	w.eventually("the object is made again", func() bool { return w.configMap("new") != nil })
 	// Another revision's confirmation is none.
 	confirm := func(revision string) {
 		w.update("app", func(k *kustomizev1.Kustomization) {

@@ -161,6 +161,9 @@ func failed(f Facts) (Decision, bool) {
 		return Decision{}, false
 	case a.Freed:
 		return Decision{Verb: VerbApply, Reason: ReasonFreed}, true
+	case a.Lasting && a.Dirty > 0:
+		// What is held back does not keep the rest from being as it should be.
+		return Decision{}, false
 	case a.Lasting:
 		return Decision{Verb: VerbRest, Reason: ReasonFailedForGood}, true
 	}

@@ -87,6 +87,9 @@ func TestDecide(t *testing.T) {
 			settled(func(f *Facts) { f.Applied.Failed, f.Applied.WantedKey = true, "other" }), Decision{Verb: VerbApply, Reason: ReasonChanged}},
 		"a lasting failure waits for a change": {
 			settled(func(f *Facts) { f.Applied.Failed, f.Applied.Lasting = true, true }), Decision{Verb: VerbRest, Reason: ReasonFailedForGood}},
+		"a lasting failure keeps nobody's changes": {
+			settled(func(f *Facts) { f.Applied.Failed, f.Applied.Lasting, f.Applied.Dirty = true, true, 1 }),
+			Decision{Verb: VerbApply, Reason: ReasonDrift, Message: "1 objects are not as they were left"}},
 		"an object that others had is free: apply": {
 			settled(func(f *Facts) { f.Applied.Failed, f.Applied.Freed = true, true }), Decision{Verb: VerbApply, Reason: ReasonFreed}},
 		"somebody changed an object: apply": {

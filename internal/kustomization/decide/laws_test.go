@@ -57,7 +57,7 @@ func TestLaws(t *testing.T) {
 			law("nothing is applied before what it depends on is ready", d.Verb != VerbApply || unready(dep) == "")
 		}
 		law("nothing is applied in a circle", d.Verb != VerbApply || len(f.Cycle) == 0)
-		early := a.Known && a.Failed && a.Key == a.WantedKey && !requested && !a.Freed && (a.Lasting || now.Before(a.At.Add(k.RetryInterval)))
+		early := a.Known && a.Failed && a.Key == a.WantedKey && !requested && !a.Freed && !(a.Lasting && a.Dirty > 0) && (a.Lasting || now.Before(a.At.Add(k.RetryInterval)))
 		law("what failed is not tried again too early", !early || d.Verb != VerbApply)
 		quiet := a.Known && !a.Failed && a.Key == a.WantedKey && !requested && a.Dirty == 0 && k.Watched
 		law("what is as it was left is not applied again", !quiet || d.Verb != VerbApply)
