@@ -17,6 +17,7 @@ import (
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
@@ -46,8 +47,7 @@ func start(t *testing.T) *world {
 		log := &syncWriter{}
 		logger := slog.New(slog.NewTextHandler(log, nil))
 		ctrl.SetLogger(logr.FromSlogHandler(logger.Handler()))
-		mgr, err := ctrl.NewManager(config, ctrl.Options{Scheme: apitest.Scheme(), Metrics: metricsserver.Options{BindAddress: "0"},
-			Client: client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}}}}})
+		mgr, err := newManager(config)
 		if shared.err = err; err != nil {
 			return
 		}
@@ -76,6 +76,12 @@ func start(t *testing.T) *world {
 	w := *shared.world
 	w.client = apitest.Client(t)
 	return &w
+}
+
+// newManager returns a manager as the server makes one: no Secret is in its cache.
+func newManager(config *rest.Config) (ctrl.Manager, error) {
+	return ctrl.NewManager(config, ctrl.Options{Scheme: apitest.Scheme(), Metrics: metricsserver.Options{BindAddress: "0"},
+		Client: client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}}}}})
 }
 
 // create makes objects in the API.

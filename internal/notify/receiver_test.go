@@ -8,7 +8,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +18,7 @@ import (
 	"time"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/notify/receive"
 	"github.com/yuba-dev/yuba/internal/testkit/apitest"
 
 	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
@@ -312,6 +315,43 @@ func TestReceiversThatCannotWorkAreStalled(t *testing.T) {
 			eventually(t, "the event", func() bool {
 				return slices.ContainsFunc(w.events(t, "Receiver", receiver), func(e string) bool { return strings.HasPrefix(e, fmt.Sprintf("Warning %s ", test.reason)) })
 			})
+		})
+	}
+}
+
+// A sender that is told that a path is not found does not come again: while the server starts, it is told to wait, until
+// the receivers that there are have their paths.
+func TestHooksAtTheStartAreNotLost(t *testing.T) {
+	w, namespace := start(t), apitest.Namespace(t)
+	w.create(t, secretIn(namespace, "token", map[string]string{"token": "t0ken"}), repository(namespace, "app"))
+	var paths []string
+	for i := range 20 {
+		receiver := receiverIn(namespace, "generic", source("GitRepository", "app"))
+		receiver.Name = fmt.Sprint("hook-", i)
+		w.create(t, receiver)
+		paths = append(paths, receiver.GetWebhookPath("t0ken"))
+	}
+	mgr, err := newManager(apitest.API(t).RESTConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	receivers := &receive.Receivers{Client: mgr.GetClient(), Events: mgr.GetEventRecorder("yuba"), Log: slog.New(slog.DiscardHandler)}
+	if err := receivers.SetupWithManager(t.Context(), mgr); err != nil {
+		t.Fatal(err)
+	}
+	second := world{hooks: httptest.NewServer(receivers)}
+	defer second.hooks.Close()
+	if got := second.hook(t, paths[0], ""); got != http.StatusServiceUnavailable {
+		t.Errorf("before the start, the answer is %d", got)
+	}
+	go mgr.Start(t.Context())
+	for _, path := range slices.Backward(paths) {
+		eventually(t, "the hook's being taken", func() bool {
+			got := second.hook(t, path, "")
+			if got != http.StatusOK && got != http.StatusServiceUnavailable {
+				t.Fatalf("the answer is %d", got)
+			}
+			return got == http.StatusOK
 		})
 	}
 }

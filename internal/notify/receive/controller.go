@@ -90,6 +90,9 @@ func (r *Receivers) open(ctx context.Context) error {
 		return fmt.Errorf("list the receivers: %w", err)
 	}
 	for i := range list.Items {
+		if r.table.has(client.ObjectKeyFromObject(&list.Items[i])) {
+			continue // the controller was faster, and may have seen a newer one
+		}
 		// What cannot be read now is the controller's to report and to try again.
 		if _, err := r.look(ctx, &list.Items[i]); err != nil {
 			r.Log.Warn("a receiver takes no hooks yet", "receiver", client.ObjectKeyFromObject(&list.Items[i]).String(), "error", err)

@@ -94,6 +94,14 @@ func (t *table) find(path string) *entry {
 	return t.byPath[key]
 }
 
+// has tells whether a receiver has a path.
+func (t *table) has(name types.NamespacedName) bool {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	_, ok := t.paths[name]
+	return ok
+}
+
 // set puts a receiver into the place of what it was; nil takes it out.
 func (t *table) set(name types.NamespacedName, e *entry) {
 	t.mu.Lock()
