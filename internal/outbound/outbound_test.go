@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -140,5 +141,32 @@ func TestHowURLsAreShown(t *testing.T) {
 		if got := Show(url); got != want {
 			t.Errorf("%s is shown as %s", url, got)
 		}
+	}
+}
+
+func TestANamedProxyIsAskedForWhatIsAllowedOnly(t *testing.T) {
+	asked := 0
+	proxy := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked++ }))
+	defer proxy.Close()
+	through, err := url.Parse(proxy.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := Client(Options{Timeout: 5 * time.Second, Proxy: through})
+	response, err := client.Get("http://service.example/") //nolint:noctx // the client has a timeout
+	if err != nil {
+		t.Fatal(err)
+	}
+	response.Body.Close()
+	var forbidden *ForbiddenError
+	if _, err := client.Get("http://169.254.169.254/latest/"); !errors.As(err, &forbidden) { //nolint:bodyclose,noctx // there is none
+		t.Errorf("a metadata service is asked through it: %v", err)
+	}
+	if asked != 1 {
+		t.Errorf("the proxy was asked %d times, want once", asked)
+	}
+	through.Host = "169.254.169.254:3128"
+	if _, err := client.Get("http://service.example/"); !errors.As(err, &forbidden) { //nolint:bodyclose,noctx // there is none
+		t.Errorf("a proxy that is a metadata service is asked: %v", err)
 	}
 }
