@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/fluxcd/pkg/apis/meta"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
@@ -26,7 +27,7 @@ type externals struct {
 }
 
 // externalEvery is how often the archives of ExternalArtifacts are looked at.
-const externalEvery = verifyEvery
+const externalEvery = 10 * time.Minute
 
 // ReasonArchiveMissing says that the archive of an ExternalArtifact is missing or damaged.
 const ReasonArchiveMissing = "ArchiveMissing"

@@ -4,6 +4,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,7 +48,7 @@ func findIncludes(ctx context.Context, reader client.Reader, o Object, include [
 			}
 			return nil, &includeError{reason: "NotFound", message: fmt.Sprintf("could not get resource for include '%s': there is no GitRepository %s", name.Name, name)}
 		}
-		circle, err := includesItself(ctx, reader, self, &other, 0)
+		circle, err := includesItself(ctx, reader, self, &other)
 		if err != nil {
 			return nil, err
 		}
@@ -64,21 +65,32 @@ func findIncludes(ctx context.Context, reader client.Reader, o Object, include [
 	return artifacts, nil
 }
 
-func includesItself(ctx context.Context, reader client.Reader, self types.NamespacedName, at *sourcev1.GitRepository, depth int) (bool, error) {
-	if client.ObjectKeyFromObject(at) == self || depth > maxIncludeDepth {
-		return true, nil
-	}
-	for _, in := range at.Spec.Include {
-		var next sourcev1.GitRepository
-		name := types.NamespacedName{Namespace: self.Namespace, Name: in.GitRepositoryRef.Name}
-		if err := reader.Get(ctx, name, &next); apierrors.IsNotFound(err) {
-			continue
-		} else if err != nil {
-			return false, fmt.Errorf("read the included GitRepository %s: %w", name, err)
+// includesItself follows includes, each once however many ways lead to it.
+func includesItself(ctx context.Context, reader client.Reader, self types.NamespacedName, at *sourcev1.GitRepository) (bool, error) {
+	seen := map[string]bool{}
+	level := []*sourcev1.GitRepository{at}
+	for depth := 0; len(level) > 0; depth++ {
+		var below []*sourcev1.GitRepository
+		for _, one := range level {
+			if client.ObjectKeyFromObject(one) == self || depth > maxIncludeDepth {
+				return true, nil
+			}
+			for _, in := range one.Spec.Include {
+				name := types.NamespacedName{Namespace: self.Namespace, Name: in.GitRepositoryRef.Name}
+				if seen[name.Name] {
+					continue
+				}
+				seen[name.Name] = true
+				next := &sourcev1.GitRepository{}
+				if err := reader.Get(ctx, name, next); apierrors.IsNotFound(err) {
+					continue
+				} else if err != nil {
+					return false, fmt.Errorf("read the included GitRepository %s: %w", name, err)
+				}
+				below = append(below, next)
+			}
 		}
-		if circle, err := includesItself(ctx, reader, self, &next, depth+1); circle || err != nil {
-			return circle, err
-		}
+		level = below
 	}
 	return false, nil
 }
@@ -96,19 +108,36 @@ func differ(now, status []*meta.Artifact) bool {
 	return false
 }
 
+// maxIncluded is what all includes of an object may have together: bytes, unless the limits of archives say something
+// else, and files. What is too large is refused before it fills the disk, not when it is packed.
+const (
+	maxIncluded      = 4 << 30
+	maxIncludedFiles = 200_000
+)
+
 // copyIncludes puts the included trees into dir. beside is a directory for what is unpacked meanwhile.
 func (p *packs) copyIncludes(ctx context.Context, dir, beside string, include []sourcev1.GitRepositoryInclude, artifacts []*meta.Artifact) error {
+	bytes, files := cmp.Or(p.limits.MaxUnpacked, maxIncluded), int(cmp.Or(p.limits.MaxEntries, maxIncludedFiles))
 	for i, in := range include {
 		tree := filepath.Join(beside, fmt.Sprintf("include-%d", i))
 		archive, err := p.store.OpenArtifact(ctx, artifacts[i].Digest)
 		if err != nil {
 			return fmt.Errorf("open the artifact of include '%s': %w", in.GitRepositoryRef.Name, err)
 		}
-		_, err = source.Extract(ctx, archive, tree, p.limits, artifacts[i].Digest)
+		unpacked, err := source.Extract(ctx, archive, tree, p.limits, artifacts[i].Digest)
 		if err := errors.Join(err, archive.Close()); err != nil {
 			return fmt.Errorf("unpack the artifact of include '%s': %w", in.GitRepositoryRef.Name, err)
 		}
-		if err := copyTree(ctx, tree, in.GetFromPath(), dir, in.GetToPath()); err != nil {
+		for name, file := range unpacked.Files {
+			if from := inside(in.GetFromPath()); from == "." || name == from || strings.HasPrefix(name, from+"/") {
+				bytes, files = bytes-file.Size, files-1
+			}
+		}
+		if bytes < 0 || files < 0 {
+			return fmt.Errorf("copy include '%s': the includes have together more bytes or files than an artifact may have", in.GitRepositoryRef.Name)
+		}
+		err = copyTree(ctx, tree, in.GetFromPath(), dir, in.GetToPath())
+		if err := errors.Join(err, os.RemoveAll(tree)); err != nil {
 			return fmt.Errorf("copy include '%s' from '%s' to '%s': %w", in.GitRepositoryRef.Name, in.GetFromPath(), in.GetToPath(), err)
 		}
 	}

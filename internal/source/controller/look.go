@@ -63,20 +63,23 @@ func (s *Sources) lookInto(ctx context.Context, k *kind, o Object, v view, fresh
 		return err
 	}
 	defer leave()
-	if a := *v.artifact; a != nil {
-		present, err := s.packs.present(ctx, a.Digest, fresh)
-		if err != nil {
-			return &storeError{message: fmt.Sprintf("read the stored artifact of '%s': %s", a.Revision, err), err: err}
+	if err = s.lookAndFetch(ctx, k, o, v, fresh, out); err != nil && *v.artifact != nil {
+		// What was stored before serves on, if it is there. That this cannot be found out is no news beside the failure.
+		if present, unknown := s.packs.present(ctx, (*v.artifact).Digest, false); unknown == nil {
+			out.gone = !present
 		}
-		out.gone = !present
 	}
+	return err
+}
+
+func (s *Sources) lookAndFetch(ctx context.Context, k *kind, o Object, v view, fresh bool, out *outcome) (err error) {
 	if out.includes, err = findIncludes(ctx, s.Cache, o, v.include); err != nil {
 		return err
 	}
 	if out.found, err = askUpstream(ctx, k, o, v, fresh); err != nil {
 		return err
 	}
-	content := decide.Content{Upstream: out.found.Revision, ConfigurationChanged: !k.observed(o), Present: !out.gone}
+	content := decide.Content{Upstream: out.found.Revision, ConfigurationChanged: !k.observed(o), Present: true}
 	if a := *v.artifact; a != nil {
 		content.Stored = a.Revision
 	}
@@ -84,6 +87,13 @@ func (s *Sources) lookInto(ctx context.Context, k *kind, o Object, v view, fresh
 		content.IncludesChanged = differ(out.includes, *v.includes)
 	}
 	if out.why = decide.Fetch(content); out.why == "" {
+		// Only what is kept must be there; whoever asks for a look may well ask because it is damaged.
+		if content.Present, err = s.packs.present(ctx, (*v.artifact).Digest, fresh); err != nil {
+			return &storeError{message: fmt.Sprintf("read the stored artifact of '%s': %s", content.Stored, err), err: err}
+		}
+		out.gone, out.why = !content.Present, decide.Fetch(content)
+	}
+	if out.why == "" {
 		return nil
 	}
 	made, err := s.packs.get(ctx, packKey(k, v, out), func() (packed, error) { return s.fetch(ctx, k, v, out) })

@@ -50,7 +50,7 @@ const (
 	maxKnown = 4096
 	// verifyEvery is how often what is stored is read to its end. In between it is enough that it is there: whoever uses
 	// an archive verifies it in any case.
-	verifyEvery = 10 * time.Minute
+	verifyEvery = time.Hour
 )
 
 func newPacks(store Store, limits source.Limits) *packs {
