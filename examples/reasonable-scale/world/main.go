@@ -14,7 +14,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"log"
 	"os"
 	"os/signal"
 	"syscall"
@@ -28,23 +27,33 @@ func main() {
 	central := flag.String("central", "central", "the directory whose files the central repository begins with")
 	flag.Parse()
 	if err := serve(os.Stdout, *central); err != nil {
-		log.Fatal(err)
+		fmt.Fprintln(os.Stderr, "world:", err)
+		os.Exit(1) //nolint:forbidigo // this is the main that turns an error into an exit code
 	}
 }
 
 // serve starts everything, says where it is, and ends everything when the process is told to end.
-func serve(out io.Writer, central string) error {
+func serve(out io.Writer, central string) (err error) {
 	end := make(chan os.Signal, 1)
 	signal.Notify(end, syscall.SIGINT, syscall.SIGTERM)
 	w := &world{}
 	defer w.end()
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case failure:
+			err = r.error
+		default:
+			panic(r)
+		}
+	}()
 	// Not a word that logs have, too: what is in Secrets is masked there.
 	const username = "state-keeper"
 	password := rand.Text()
 	git, registry, states := gittest.New(w), ocitest.New(w), statetest.New(w, username, password)
 	repository := git.Repository(w, "central")
 	repository.CommitTree(w, "the beginning", central)
-	_, err := fmt.Fprintf(out, "CENTRAL=%s\nCENTRAL_TREE=%s\nREGISTRY=%s\nREGISTRY_INSECURE=true\nSTATES=%s\nSTATES_USERNAME=%s\nSTATES_PASSWORD=%s\nRECEIVER_TOKEN=%s\n",
+	_, err = fmt.Fprintf(out, "CENTRAL=%s\nCENTRAL_TREE=%s\nREGISTRY=%s\nREGISTRY_INSECURE=true\nSTATES=%s\nSTATES_USERNAME=%s\nSTATES_PASSWORD=%s\nRECEIVER_TOKEN=%s\n",
 		repository.URL(), repository.Tree(), registry.Host(), states.URL(), username, password, rand.Text())
 	if err != nil {
 		return err
@@ -53,23 +62,24 @@ func serve(out io.Writer, central string) error {
 	return nil
 }
 
-// world ends what was started, the last first.
+// world is what the servers take for a test.
 type world struct{ ends []func() }
 
+// Helper marks nothing.
 func (*world) Helper() {}
 
+// Cleanup remembers what is to be ended.
 func (w *world) Cleanup(end func()) { w.ends = append(w.ends, end) }
 
-func (w *world) Fatalf(format string, args ...any) {
-	w.end()
-	log.Fatalf(format, args...)
-}
+// failure is why something could not be started.
+type failure struct{ error }
 
+// Fatalf gives up; serve returns what it says.
+func (w *world) Fatalf(format string, args ...any) { panic(failure{fmt.Errorf(format, args...)}) }
+
+// end ends what was started, the last first.
 func (w *world) end() {
-	for len(w.ends) > 0 {
-		last := len(w.ends) - 1
-		end := w.ends[last]
-		w.ends = w.ends[:last]
-		end()
+	for i := len(w.ends) - 1; i >= 0; i-- {
+		w.ends[i]()
 	}
 }

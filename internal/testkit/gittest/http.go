@@ -8,7 +8,7 @@ import (
 	"compress/gzip"
 	"crypto/subtle"
 	"io"
-	"log"
+	"log/slog"
 	"net/http"
 	"net/http/cgi"
 	"net/http/httptest"
@@ -69,11 +69,11 @@ func (s *Server) startHTTP() error {
 			// Its own git runs as somebody else in some sandboxes.
 			"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*"),
 		// What a client that goes away leaves is no news.
-		Logger: log.New(io.Discard, "", 0),
+		Logger: slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug),
 		Stderr: io.Discard,
 	}
 	s.http = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, backend) }))
-	s.http.Config.ErrorLog = log.New(io.Discard, "", 0)
+	s.http.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug)
 	if s.tls {
 		s.http.StartTLS()
 	} else {

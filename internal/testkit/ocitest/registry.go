@@ -7,8 +7,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
-	"io"
-	"log"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -72,7 +71,7 @@ func New(t T, options ...Option) *Registry {
 	for _, option := range options {
 		option(r)
 	}
-	quiet := log.New(io.Discard, "", 0)
+	quiet := slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug)
 	inner := registry.New(registry.Logger(quiet), registry.WithReferrersSupport(true))
 	r.http = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) { r.serve(w, req, inner) }))
 	r.http.Config.ErrorLog = quiet
