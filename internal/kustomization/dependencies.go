@@ -11,12 +11,12 @@ import (
 	"time"
 
 	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
-	"github.com/fluxcd/pkg/runtime/cel"
-	celtypes "github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/cel"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/yuba-dev/yuba/internal/expression"
 	"github.com/yuba-dev/yuba/internal/kustomization/apply"
 	"github.com/yuba-dev/yuba/internal/kustomization/decide"
 )
@@ -62,10 +62,10 @@ func (r *Reconciler) dependency(ctx context.Context, p *pass, ref kustomizev1.De
 		d.Denied = true
 		return d, nil
 	}
-	var expression *cel.Expression
+	var ready *expression.Expression
 	if ref.ReadyExpr != "" {
 		var err error
-		if expression, err = readyExpression(ref.ReadyExpr); err != nil {
+		if ready, err = readyExpression(ref.ReadyExpr); err != nil {
 			d.Invalid = fmt.Sprintf("Reconciliation failed terminally due to configuration error: failed to evaluate dependency %s: %v", ref.Name, err)
 			return d, nil
 		}
@@ -74,8 +74,8 @@ func (r *Reconciler) dependency(ctx context.Context, p *pass, ref kustomizev1.De
 	if d.Missing = obj == nil; err != nil || d.Missing {
 		return d, err
 	}
-	if expression != nil {
-		if d.Ready, err = evaluate(ctx, expression, p.obj, obj); err != nil {
+	if ready != nil {
+		if d.Ready, err = evaluate(ctx, ready, p.obj, obj); err != nil {
 			d.Failure = err.Error()
 		}
 		return d, nil
@@ -86,14 +86,14 @@ func (r *Reconciler) dependency(ctx context.Context, p *pass, ref kustomizev1.De
 	return d, nil
 }
 
-func readyExpression(text string) (*cel.Expression, error) {
-	return cel.NewExpression(text, cel.WithCompile(), cel.WithOutputType(celtypes.BoolType), cel.WithStructVariables("self", "dep"))
+func readyExpression(text string) (*expression.Expression, error) {
+	return expression.New(text, cel.BoolType, "self", "dep")
 }
 
 // expressionTimeout bounds what an expression may take: its author is not trusted.
 const expressionTimeout = time.Second
 
-func evaluate(ctx context.Context, e *cel.Expression, self, dep *kustomizev1.Kustomization) (bool, error) {
+func evaluate(ctx context.Context, e *expression.Expression, self, dep *kustomizev1.Kustomization) (bool, error) {
 	vars := map[string]any{}
 	for name, obj := range map[string]*kustomizev1.Kustomization{"self": self, "dep": dep} {
 		m, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
@@ -104,7 +104,7 @@ func evaluate(ctx context.Context, e *cel.Expression, self, dep *kustomizev1.Kus
 	}
 	ctx, cancel := context.WithTimeout(ctx, expressionTimeout)
 	defer cancel()
-	ok, err := e.EvaluateBoolean(ctx, vars)
+	ok, err := e.Bool(ctx, vars)
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return false, fmt.Errorf("the expression took longer than %s", expressionTimeout)
 	}

@@ -13,15 +13,15 @@ import (
 
 	notificationv1beta3 "github.com/fluxcd/notification-controller/api/v1beta3"
 	eventv1 "github.com/fluxcd/pkg/apis/event/v1beta1"
-	"github.com/fluxcd/pkg/runtime/cel"
 	"github.com/fluxcd/pkg/runtime/secrets"
-	celtypes "github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/cel"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
+	"github.com/yuba-dev/yuba/internal/expression"
 	"github.com/yuba-dev/yuba/internal/notify/send"
 )
 
@@ -205,7 +205,7 @@ func commitStatus(ctx context.Context, provider *notificationv1beta3.Provider, a
 		uid, _, _ := strings.Cut(string(provider.UID), "-")
 		return strings.ToLower(e.InvolvedObject.Kind + "/" + e.InvolvedObject.Name + "/" + uid), nil
 	}
-	expression, err := statusExpression(provider.Spec.CommitStatusExpr)
+	compiled, err := statusExpression(provider.Spec.CommitStatusExpr)
 	if err != nil {
 		return "", err
 	}
@@ -217,7 +217,7 @@ func commitStatus(ctx context.Context, provider *notificationv1beta3.Provider, a
 	}
 	ctx, cancel := context.WithTimeout(ctx, exprTime)
 	defer cancel()
-	name, err := expression.EvaluateString(ctx, values)
+	name, err := compiled.Text(ctx, values)
 	if err != nil {
 		return "", fmt.Errorf("spec.commitStatusExpr of the Provider: %w", err)
 	}
@@ -227,11 +227,11 @@ func commitStatus(ctx context.Context, provider *notificationv1beta3.Provider, a
 	return name, nil
 }
 
-func statusExpression(text string) (*cel.Expression, error) {
+func statusExpression(text string) (*expression.Expression, error) {
 	if len(text) > maxExpr {
 		return nil, fmt.Errorf("spec.commitStatusExpr has %d bytes: at most %d are allowed", len(text), maxExpr)
 	}
-	e, err := cel.NewExpression(text, cel.WithCompile(), cel.WithOutputType(celtypes.StringType), cel.WithStructVariables("event", "alert", "provider"))
+	e, err := expression.New(text, cel.StringType, "event", "alert", "provider")
 	if err != nil {
 		return nil, fmt.Errorf("spec.commitStatusExpr: %w", err)
 	}

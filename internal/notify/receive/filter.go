@@ -13,8 +13,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/fluxcd/pkg/runtime/cel"
-	"github.com/google/cel-go/common/types"
+	"github.com/yuba-dev/yuba/internal/expression"
+
+	"github.com/google/cel-go/cel"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -25,7 +26,7 @@ const (
 )
 
 // filter decides by an object's metadata, res, and a hook's body, req.
-type filter struct{ expression *cel.Expression }
+type filter struct{ expression *expression.Expression }
 
 // newFilter compiles an expression. The one that is empty lets everything pass.
 func newFilter(text string) (filter, error) {
@@ -35,7 +36,7 @@ func newFilter(text string) (filter, error) {
 	if len(text) > maxFilter {
 		return filter{}, fmt.Errorf("the expression has %d bytes: at most %d are allowed", len(text), maxFilter)
 	}
-	e, err := cel.NewExpression(text, cel.WithCompile(), cel.WithOutputType(types.BoolType), cel.WithStructVariables("res", "req"))
+	e, err := expression.New(text, cel.BoolType, "res", "req")
 	return filter{e}, err
 }
 
@@ -53,7 +54,7 @@ func (f filter) passes(ctx context.Context, object client.Object, body map[strin
 	}
 	ctx, cancel := context.WithTimeout(ctx, filterTime)
 	defer cancel()
-	return f.expression.EvaluateBoolean(ctx, map[string]any{"res": res, "req": body})
+	return f.expression.Bool(ctx, map[string]any{"res": res, "req": body})
 }
 
 // readBody is the body as expressions see it: empty when it is not JSON.

@@ -153,6 +153,18 @@ func TestFilters(t *testing.T) {
 }
 
 // A receiver's path goes with it, and what is told about it is told once in a while.
+// Whoever may write a receiver, and call it, must not have the server make gigabytes of a letter.
+func TestFiltersThatGrowAreStopped(t *testing.T) {
+	f, err := newFilter("req.a" + strings.Repeat(".replace('a', '"+strings.Repeat("a", 100)+"')", 8) + ".size() > 1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ok, err := f.passes(t.Context(), &metav1.PartialObjectMetadata{}, map[string]any{"a": "a"})
+	if ok || err == nil || !strings.Contains(err.Error(), "it makes texts of more than") {
+		t.Error(ok, err)
+	}
+}
+
 func TestTable(t *testing.T) {
 	table, one, two := newTable(), types.NamespacedName{Name: "one"}, types.NamespacedName{Name: "two"}
 	a := &entry{path: "/hook/a"}
