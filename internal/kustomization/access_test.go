@@ -66,6 +66,17 @@ func TestAServiceAccountHasItsOwnRightsOnly(t *testing.T) {
 	}
 }
 
+func TestTheDefaultServiceAccountIsForThoseWhoNameNone(t *testing.T) {
+	r := &Reconciler{DefaultServiceAccount: "flux"}
+	named := &kustomizev1.Kustomization{Spec: kustomizev1.KustomizationSpec{ServiceAccountName: "own"}}
+	if got := r.accountOf(&kustomizev1.Kustomization{}); got != "flux" {
+		t.Errorf("who names none acts for %q", got)
+	}
+	if got := r.accountOf(named); got != "own" {
+		t.Errorf("who names one acts for %q", got)
+	}
+}
+
 // kubeconfigOf writes a configuration as a kubeconfig that names no files.
 func kubeconfigOf(t *testing.T, config *rest.Config) []byte {
 	t.Helper()

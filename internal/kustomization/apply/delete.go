@@ -68,7 +68,7 @@ func (e *Engine) Delete(ctx context.Context, c *Cluster, owner Owner, refs []Ref
 
 func (e *Engine) deleteKind(ctx context.Context, c *Cluster, owner Owner, refs []Ref, r *Removal) []error {
 	g := errgroup.Group{}
-	g.SetLimit(concurrency)
+	g.SetLimit(c.concurrency())
 	fates, errs := make([]fate, len(refs)), make([]error, len(refs))
 	for i, ref := range refs {
 		g.Go(func() error {

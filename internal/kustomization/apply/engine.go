@@ -110,8 +110,20 @@ func (r *Report) Changed() []string {
 	return lines
 }
 
-// concurrency is how many requests of one Kustomization are on their way at a time, as many as Flux has.
-const concurrency = 4
+const (
+	// concurrency is how many requests of one Kustomization are on their way to a remote cluster at a time, as many as
+	// Flux has.
+	concurrency = 4
+	// ownConcurrency is the same for our own API: what waits for the disk there is written together.
+	ownConcurrency = 12
+)
+
+func (c *Cluster) concurrency() int {
+	if c.Name == "" {
+		return ownConcurrency
+	}
+	return concurrency
+}
 
 // Prepare makes the objects what is applied: normalized, labelled with their owner, in the order of their kinds. It names
 // what cannot be applied at all.
@@ -260,7 +272,7 @@ const maxErrors = 5
 // each does something with all items, some at a time, and joins the errors.
 func (s *stage) each(ctx context.Context, items []*item, do func(context.Context, *item) error) error {
 	g := errgroup.Group{}
-	g.SetLimit(concurrency)
+	g.SetLimit(s.cluster.concurrency())
 	errs := make([]error, len(items))
 	for i, it := range items {
 		if it.action != "" {
