@@ -34,7 +34,7 @@ const (
 	// manifests is how many objects the Kustomization has.
 	manifests = 1000
 	// manifestTrials is how often they are applied: each time takes seconds.
-	manifestTrials = 3
+	manifestTrials = 5
 	// unchangedInterval and unchangedPasses are how often, and for how many passes, an unchanged Kustomization is looked at.
 	unchangedInterval = 200 * time.Millisecond
 	unchangedPasses   = 50

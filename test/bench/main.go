@@ -40,6 +40,8 @@ var parts = []part{
 	{"inputs", (*bench).measureInputs},
 	{"sandbox", (*bench).measureSandbox},
 	{"fleet", (*bench).measureFleet},
+	{"kustomization", (*bench).measureKustomization},
+	{"sources", (*bench).measureSources},
 }
 
 func main() {
@@ -53,7 +55,7 @@ func main() {
 
 func run(ctx context.Context) error {
 	b := &bench{sizes: []int{1, 10, 100}}
-	only := flag.String("only", "", "measure one part only: ready, idle, stacks, inputs, sandbox or fleet")
+	only := flag.String("only", "", "measure one part only: ready, idle, stacks, inputs, sandbox, fleet, kustomization or sources")
 	asJSON := flag.Bool("json", false, "print JSON instead of a table")
 	directory := flag.String("programs", "bin", "the directory of yuba, yuba-sandbox and tofu")
 	flag.IntVar(&b.trials, "n", 15, "how often each comparison is made")
