@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -245,6 +246,9 @@ func brokenManifestIsShown(t *testing.T, l *landscape) {
 	o := l.kustomization(t, stageA, "environment", "it says which file is wrong", func(_ *kustomizev1.Kustomization, c metav1.Condition) bool {
 		return c.Status == metav1.ConditionFalse && strings.Contains(c.Message, "versions.yaml")
 	})
+	if m := apimeta.FindStatusCondition(o.Status.Conditions, meta.ReadyCondition).Message; !regexp.MustCompile(`environments/tenant-a/stage/versions\.yaml\D+\d`).MatchString(m) {
+		t.Errorf("the message does not say where in the file: %s", m)
+	}
 	if o.Status.Inventory == nil || len(o.Status.Inventory.Entries) != 6 {
 		t.Errorf("the inventory has changed: %v", o.Status.Inventory)
 	}
@@ -275,6 +279,10 @@ func outageIsSurvived(t *testing.T, l *landscape) {
 	})
 	if repository.Status.Artifact == nil {
 		t.Fatal("its artifact is gone")
+	}
+	message := apimeta.FindStatusCondition(repository.Status.Conditions, meta.ReadyCondition).Message
+	if !strings.Contains(message, "since") || !strings.Contains(message, "still served") {
+		t.Errorf("it does not say since when it is stale: %s", message)
 	}
 	// Work goes on with what was fetched.
 	var init corev1.ConfigMap
