@@ -80,6 +80,11 @@ func (t *tree) topmost() (string, *kustypes.Kustomization, error) {
 	if err := yaml.Unmarshal(data, kus); err != nil {
 		return "", nil, (&look{t: t}).invalid(file, data, err)
 	}
+	// Flux leaves out what it does not know in this one. With resource: for resources: nothing would be left to apply, and
+	// everything that was applied would be pruned.
+	if err := (&kustypes.Kustomization{}).Unmarshal(data); err != nil && strings.Contains(err.Error(), "unknown field") {
+		return "", nil, (&look{t: t}).invalid(file, data, err)
+	}
 	if len(kus.Resources) == 0 {
 		// As Flux does, and for the same reason: it must not be empty.
 		kus.BuildMetadata = []string{kustypes.OriginAnnotations}
