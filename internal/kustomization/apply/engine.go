@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/fluxcd/pkg/ssa"
@@ -315,7 +314,7 @@ func (s *stage) follow(ctx context.Context, objects []*unstructured.Unstructured
 		_ = waitFor(ctx, func() bool { err = try(); return !meta.IsNoMatchError(err) })
 	}
 	if meta.IsNoMatchError(err) {
-		return fmt.Errorf("%s dry-run failed: %w", firstOf(objects, err), err)
+		return s.unserved(objects, err)
 	}
 	if err != nil {
 		return fmt.Errorf("ask the API for its kinds: %w", err)
@@ -326,21 +325,29 @@ func (s *stage) follow(ctx context.Context, objects []*unstructured.Unstructured
 	return s.cluster.Watch.Follow(ctx, s.req.Owner, kinds)
 }
 
-// firstOf names the first object whose kind the API does not have.
-func firstOf(objects []*unstructured.Unstructured, err error) string {
-	var kind *meta.NoKindMatchError
+// unserved names the kinds that the API does not have, each with the first object of it. They stand in the order of the
+// objects, so that the message is the same at each attempt.
+func (s *stage) unserved(objects []*unstructured.Unstructured, err error) error {
+	seen := map[schema.GroupKind]bool{}
+	var errs []error
 	for _, u := range objects {
-		if errors.As(err, &kind) && kind.GroupKind == u.GroupVersionKind().GroupKind() {
-			return Name(idOf(u))
+		gvk := u.GroupVersionKind()
+		if seen[gvk.GroupKind()] {
+			continue
+		}
+		seen[gvk.GroupKind()] = true
+		if _, err := s.cluster.Mapper.RESTMapping(gvk.GroupKind(), gvk.Version); meta.IsNoMatchError(err) {
+			errs = append(errs, fmt.Errorf("%s dry-run failed: %w", Name(idOf(u)), err))
 		}
 	}
-	var names []string
-	for _, u := range objects {
-		if name := u.GetKind(); !slices.Contains(names, name) {
-			names = append(names, name)
-		}
+	if len(errs) == 0 {
+		// It was defined between the two looks.
+		return fmt.Errorf("ask the API for its kinds: %w", err)
 	}
-	return strings.Join(names, ", ")
+	if more := len(errs) - maxErrors; more > 0 {
+		errs = append(errs[:maxErrors], fmt.Errorf("and %d more kinds", more))
+	}
+	return errors.Join(errs...)
 }
 
 // giveUp lets go of an object that was not made.
