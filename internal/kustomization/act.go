@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strconv"
 	"strings"
 	"time"
 
@@ -55,9 +56,10 @@ type try struct {
 func (r *Reconciler) attempt(ctx context.Context, p *pass, d decide.Decision) (time.Time, error) {
 	r.book.takeFreed(p.owner)
 	t := &try{pass: p, decision: d, old: inventoryOf(p.obj),
-		memory: &memory{uid: p.obj.UID, key: p.facts.Applied.WantedKey, objects: map[apply.ID]apply.Applied{}}}
+		memory: &memory{uid: p.obj.UID, key: p.facts.Applied.WantedKey, objects: map[apply.ID]apply.Applied{}, settled: settledOf(p.obj)}}
 	if p.memory != nil {
 		maps.Copy(t.memory.objects, p.memory.objects)
+		t.memory.settled = p.memory.settled
 		t.memory.health = p.memory.health
 		t.memory.drifts, t.memory.drifted = p.memory.drifts, p.memory.drifted
 	}
@@ -128,6 +130,9 @@ func (r *Reconciler) recordHistory(t *try, reason string) {
 	if t.artifact.origin != "" {
 		about["originRevision"] = t.artifact.origin
 	}
+	if t.memory.settled >= 0 {
+		about[historyObjects] = strconv.Itoa(t.memory.settled)
+	}
 	t.obj.Status.History.Upsert(t.digest, r.Now(), r.Now().Sub(t.now), reason, about)
 }
 
@@ -180,10 +185,15 @@ func (r *Reconciler) carryOut(ctx context.Context, t *try) error {
 	return r.startHealth(ctx, t, report)
 }
 
+// lines are the first of what was changed before an attempt failed: the failure is what people look for.
 func lines(texts []string) []error {
+	more := len(texts) - listed
 	var out []error
-	for _, text := range texts {
+	for _, text := range texts[:min(len(texts), listed)] {
 		out = append(out, errors.New(text))
+	}
+	if more > 0 {
+		out = append(out, fmt.Errorf("and %d more objects created or configured", more))
 	}
 	return out
 }
@@ -288,10 +298,16 @@ func (r *Reconciler) prune(ctx context.Context, t *try, report *apply.Report) er
 	}
 	if !t.obj.Spec.Prune || len(stale) == 0 {
 		keep(nil)
+		t.memory.settled = len(now)
 		return nil
 	}
+	// What earlier attempts added before they ended stands in the inventory beside what is stale: it makes no part smaller.
+	before := len(t.old)
+	if t.memory.settled >= 0 {
+		before = min(before, t.memory.settled)
+	}
 	held := decide.HoldPrune(decide.Prune{Call: t.obj.Name + " -n " + t.obj.Namespace, Revision: t.artifact.revision,
-		Confirmed: t.obj.Annotations[AnnotationConfirmPrune], Inventory: len(t.old), Stale: namesOf(stale)})
+		Confirmed: t.obj.Annotations[AnnotationConfirmPrune], Inventory: before, Stale: namesOf(stale)})
 	if held != "" {
 		keep(stale)
 		return &failure{reason: decide.ReasonPruneHeld, err: errors.New(held), lasting: true}
@@ -304,6 +320,7 @@ func (r *Reconciler) prune(ctx context.Context, t *try, report *apply.Report) er
 	if err != nil {
 		return failed(meta.PruneFailedReason, err)
 	}
+	t.memory.settled = len(now)
 	return nil
 }
 
@@ -344,7 +361,7 @@ func (r *Reconciler) startHealth(ctx context.Context, t *try, report *apply.Repo
 
 // succeed says that all that is wanted is in place.
 func (r *Reconciler) succeed(t *try) {
-	if !isReady(t.obj) || t.obj.Status.LastAppliedRevision != t.artifact.revision {
+	if !isReady(t.obj) || t.obj.Status.LastAppliedRevision != t.artifact.revision || settledOf(t.obj) != t.memory.settled {
 		r.recordHistory(t, meta.ReconciliationSucceededReason)
 	}
 	t.obj.Status.LastAppliedRevision, t.obj.Status.LastAppliedOriginRevision = t.artifact.revision, t.artifact.origin

@@ -126,6 +126,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	// 4. Record.
 	if err := r.patchStatus(ctx, p); err != nil {
+		// What the status does not tell has to be found out once more: nothing would write it otherwise.
+		r.book.invalidate(p.owner)
 		return ctrl.Result{}, err
 	}
 	r.announceChange(p)

@@ -4,6 +4,8 @@
 package kustomization
 
 import (
+	"strconv"
+
 	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
 
 	"github.com/fluxcd/cli-utils/pkg/object"
@@ -32,6 +34,23 @@ func setInventory(obj *kustomizev1.Kustomization, refs []apply.Ref) {
 		inventory.Entries = append(inventory.Entries, kustomizev1.ResourceRef{ID: r.ID.String(), Version: r.Version})
 	}
 	obj.Status.Inventory = inventory
+}
+
+// historyObjects is where the history of a status says how many objects there were when an attempt last came through
+// pruning. The inventory does not tell: until it does, it has the old objects and the new ones.
+const historyObjects = "objects"
+
+// settledOf reads that number; below zero when it is not there.
+func settledOf(obj *kustomizev1.Kustomization) int {
+	latest := obj.Status.History.Latest()
+	if latest == nil {
+		return -1
+	}
+	n, err := strconv.Atoi(latest.Metadata[historyObjects])
+	if err != nil {
+		return -1
+	}
+	return n
 }
 
 // union is all of a and what of b is not among them.

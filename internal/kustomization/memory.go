@@ -23,6 +23,8 @@ type memory struct {
 	// objects are what was applied, as it was left.
 	objects map[apply.ID]apply.Applied
 	health  health
+	// settled is how many objects there were when an attempt last came through pruning; below zero when that is not known.
+	settled int
 	// drifts is how many times in a row somebody's changes were undone, drifted when they last were.
 	drifts  int
 	drifted time.Time

@@ -38,20 +38,26 @@ func TestPruningMostOfManyObjectsIsHeld(t *testing.T) {
 	w.publish("src", "main@sha1:1", map[string]string{"a.yaml": configMaps(20)})
 	w.kustomization("app", nil)
 	w.ready("app", "main@sha1:1")
-	w.publish("src", "main@sha1:2", map[string]string{"a.yaml": configMaps(5) + configMap("new", "1")})
+	w.publish("src", "main@sha1:2", map[string]string{"a.yaml": configMaps(5) + strings.ReplaceAll(configMaps(9), "cm-", "more-") + configMap("new", "1")})
 	message := w.failing("app", "PruneHeld")
 	if !strings.Contains(message, "15 of 20 objects") || !strings.Contains(message, "yuba.dev/confirm-prune=main@sha1:2") {
 		t.Errorf("it says: %s", message)
 	}
-	if n := w.configMaps(); n != 21 {
+	if n := w.configMaps(); n != 30 {
 		t.Errorf("%d objects are there", n)
 	}
-	if k := w.get("app"); len(inventory(k)) != 21 || conditionOf(k, meta.StalledCondition).Status != metav1.ConditionTrue {
+	if k := w.get("app"); len(inventory(k)) != 30 || conditionOf(k, meta.StalledCondition).Status != metav1.ConditionTrue {
 		t.Errorf("inventory has %d entries\n%s", len(inventory(k)), w.describe())
 	}
 	// The rest is kept as it should be meanwhile.
 	w.must(w.c.Delete(t.Context(), w.configMap("new")))
 	w.eventually("the object is made again", func() bool { return w.configMap("new") != nil })
+	// Neither a restart nor another attempt takes the new object for one that was there before.
+	w.r.book.forget(client.ObjectKey{Namespace: w.namespace, Name: "app"})
+	w.pass("app")
+	if w.failing("app", "PruneHeld"); w.configMaps() != 30 {
+		t.Error("objects were pruned after a restart")
+	}
 	// Another revision's confirmation is none.
 	confirm := func(revision string) {
 		w.update("app", func(k *kustomizev1.Kustomization) {
@@ -60,14 +66,14 @@ func TestPruningMostOfManyObjectsIsHeld(t *testing.T) {
 		w.eventually("it is looked at", func() bool { return w.get("app").Status.LastHandledReconcileAt == "at "+revision })
 	}
 	confirm("main@sha1:1")
-	if w.failing("app", "PruneHeld"); w.configMaps() != 21 {
+	if w.failing("app", "PruneHeld"); w.configMaps() != 30 {
 		t.Error("objects were pruned for another revision's confirmation")
 	}
 	confirm("main@sha1:2")
 	w.ready("app", "main@sha1:2")
-	w.eventually("they are pruned", func() bool { return w.configMaps() == 6 })
+	w.eventually("they are pruned", func() bool { return w.configMaps() == 15 })
 	// A deletion is not held.
-	w.publish("src", "main@sha1:3", map[string]string{"a.yaml": configMaps(20)})
+	w.publish("src", "main@sha1:3", map[string]string{"a.yaml": configMaps(20) + configMap("new", "1")})
 	w.ready("app", "main@sha1:3")
 	w.must(w.c.Delete(t.Context(), w.get("app")))
 	w.leaves("app")

@@ -4,6 +4,7 @@
 package kustomization
 
 import (
+	"sync/atomic"
 	"testing"
 
 	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
@@ -64,4 +65,20 @@ func TestKindsThatNobodyHasAreNotWatched(t *testing.T) {
 	w.must(w.c.Delete(t.Context(), w.get("other")))
 	w.leaves("other")
 	w.eventually("the kind is watched no longer", func() bool { return !watched() })
+}
+
+func TestAStatusThatWasNotWrittenIsWrittenLater(t *testing.T) {
+	w := newWorld(t)
+	w.publish("src", "main@sha1:1", map[string]string{"a.yaml": configMap("one", "1")})
+	// All is in place when the last write is lost, and nothing but that write is missing.
+	lose := atomic.Int32{}
+	lose.Store(2)
+	running.lost.Store(w.namespace, func(_ client.Patch, o client.Object) bool {
+		return isReady(o.(*kustomizev1.Kustomization)) && lose.Add(-1) >= 0
+	})
+	w.kustomization("app", nil)
+	w.ready("app", "main@sha1:1")
+	if lose.Load() >= 0 {
+		t.Error("no write was lost")
+	}
 }
