@@ -170,6 +170,39 @@ func TestARefusedObjectKeepsAllFromBeingApplied(t *testing.T) {
 	}
 }
 
+func TestKindsThatTheAPIDoesNotHaveAreAllNamed(t *testing.T) {
+	w := newWorld(t)
+	release := func(kind, name string) string {
+		return "---\napiVersion: helm.example.org/v2\nkind: " + kind + "\nmetadata: {name: " + name + ", namespace: NAMESPACE}\n"
+	}
+	w.publish("src", "main@sha1:1", map[string]string{"a.yaml": configMap("good", "1") +
+		release("Release", "one") + release("Release", "two") + release("Chart", "three")})
+	w.kustomization("app", nil)
+	message := w.failing("app", "ReconciliationFailed")
+	want := "Chart/" + w.namespace + "/three dry-run failed: no matches for kind \"Chart\" in version \"helm.example.org/v2\"\n" +
+		"Release/" + w.namespace + "/one dry-run failed: no matches for kind \"Release\" in version \"helm.example.org/v2\""
+	if message != want {
+		t.Errorf("it says: %s", message)
+	}
+	if w.configMap("good") != nil {
+		t.Error("the other object was made")
+	}
+}
+
+func TestAFailureIsNotLostAmongWhatWasChanged(t *testing.T) {
+	texts := make([]string, 2000)
+	for i := range texts {
+		texts[i] = "ConfigMap/apps/a created"
+	}
+	got := lines(texts)
+	if len(got) != listed+1 || got[listed].Error() != "and 1995 more objects created or configured" {
+		t.Errorf("it tells of %d, and last: %v", len(got), got[len(got)-1])
+	}
+	if got := lines(texts[:listed]); len(got) != listed {
+		t.Errorf("of %d it tells of %d", listed, len(got))
+	}
+}
+
 func TestDefinitionsAndTheirObjectsComeInOneBuild(t *testing.T) {
 	w := newWorld(t)
 	w.publish("src", "main@sha1:1", map[string]string{"a.yaml": `
