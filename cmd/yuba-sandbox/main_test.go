@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -269,17 +270,25 @@ func TestAProgramInTheBackgroundGivesWay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for before, c := range map[string]struct{ flag, want string }{
-		"0":  {"-background", "5\n"},
-		"9":  {"-background", "9\n"},
-		"+0": {"-require", string(usual)},
+	own, err := strconv.Atoi(strings.TrimSpace(string(usual)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for more, c := range map[int]struct {
+		flag string
+		want int
+	}{
+		0: {"-background", max(own, 5)},
+		9: {"-background", max(own+9, 5)},
+		1: {"-require", own + 1},
 	} {
+		before, want := strconv.Itoa(more), strconv.Itoa(min(c.want, 19))+"\n"
 		args := append([]string{"-n", before, os.Args[0], c.flag}, append(append([]string{}, system...), "--", "/usr/bin/nice")...)
 		cmd := exec.Command("/usr/bin/nice", args...)
 		cmd.Env = []string{envSelf + "=1"}
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-		if got, err := cmd.Output(); err != nil || string(got) != c.want {
-			t.Errorf("%s from %s: %q %v, want %q", c.flag, before, got, err, c.want)
+		if got, err := cmd.Output(); err != nil || string(got) != want {
+			t.Errorf("%s from %s: %q %v, want %q", c.flag, before, got, err, want)
 		}
 	}
 }
