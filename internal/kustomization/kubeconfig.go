@@ -6,6 +6,8 @@ package kustomization
 import (
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -22,7 +24,34 @@ const (
 	// remoteTimeout bounds one request to a remote cluster.
 	remoteTimeout = 30 * time.Second
 	dialTimeout   = 10 * time.Second
+	// maxAnswer is what is read of one answer of a remote cluster, which whoever wrote the kubeconfig may own. The largest
+	// are lists of the kinds that an API has.
+	maxAnswer = 32 << 20
 )
+
+// bounded limits what is read of every answer.
+type bounded struct{ inner http.RoundTripper }
+
+func (b bounded) RoundTrip(request *http.Request) (*http.Response, error) {
+	response, err := b.inner.RoundTrip(request)
+	if err == nil && response.Body != nil {
+		response.Body = &boundedBody{response.Body, maxAnswer}
+	}
+	return response, err
+}
+
+type boundedBody struct {
+	io.ReadCloser
+	left int
+}
+
+func (b *boundedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if b.left -= n; b.left < 0 {
+		return 0, fmt.Errorf("the remote cluster's answer has more than %d bytes", maxAnswer)
+	}
+	return n, err
+}
 
 // kubeconfigIn finds the kubeconfig in a Secret, as Flux does: under the key that is named, else value, else value.yaml.
 func kubeconfigIn(secret *corev1.Secret, key string) ([]byte, error) {
@@ -57,6 +86,7 @@ func remoteConfig(content []byte) (*rest.Config, error) {
 	}
 	config.Timeout, config.QPS = remoteTimeout, -1
 	config.Dial = outbound.Dialer(dialTimeout).DialContext
+	config.Wrap(func(inner http.RoundTripper) http.RoundTripper { return bounded{inner} })
 	return config, nil
 }
 

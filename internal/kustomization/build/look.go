@@ -6,6 +6,7 @@ package build
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -29,6 +30,22 @@ type look struct {
 	// schemas is whether one brings an OpenAPI schema, which kustomize keeps globally.
 	schemas bool
 	visits  int
+	// bytes is what the files have to which the kustomizations refer, each as often as they do: kustomize keeps one in
+	// memory for every reference.
+	bytes int64
+}
+
+// weigh counts a file that is referred to.
+func (l *look) weigh(path string) error {
+	if real, err := l.t.real(path); err == nil {
+		if info, err := os.Lstat(real); err == nil {
+			l.bytes += info.Size()
+		}
+	}
+	if l.bytes > maxBytes {
+		return &LimitError{Subject: "the directory " + l.t.name(l.t.dir), Limit: fmt.Sprintf("%d MiB in all files, those again that are referred to again,", maxBytes>>20)}
+	}
+	return nil
 }
 
 func isKustomization(base string) bool {
@@ -121,7 +138,7 @@ func (l *look) resource(dir, file, entry string, above []string) error {
 	if len(l.files) > maxFiles {
 		return &LimitError{Subject: "the directory " + l.t.name(l.t.dir), Limit: fmt.Sprintf("%d files", maxFiles)}
 	}
-	return nil
+	return l.weigh(path)
 }
 
 // directory visits an entry that is a directory with a kustomization.
@@ -214,7 +231,7 @@ func (l *look) supplement(dir, file, field, entry string) error {
 	if !l.t.isFile(path) {
 		return l.refuse(file, entry, fmt.Sprintf("%s: file %q is not in the artifact", field, entry))
 	}
-	return nil
+	return l.weigh(path)
 }
 
 // supplements visits everything that kustomize reads beside resources and components.
