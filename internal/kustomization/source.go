@@ -61,7 +61,7 @@ func (r *Reconciler) gatherSource(ctx context.Context, p *pass) error {
 	*f = decide.Source{Name: ref.Kind + " " + name.String()}
 	if name.Namespace != p.obj.Namespace && !r.AllowCrossNamespace {
 		f.Denied = true
-		f.Reason = fmt.Sprintf("can't access '%s/%s', cross-namespace references have been blocked", ref.Kind, name)
+		f.Reason = fmt.Sprintf("can't access '%s/%s', cross-namespace references have been blocked; --allow-cross-namespace of the server allows them", ref.Kind, name)
 		return nil
 	}
 	src := newSource(ref.Kind)

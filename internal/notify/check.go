@@ -6,6 +6,7 @@ package notify
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	notificationv1 "github.com/fluxcd/notification-controller/api/v1"
@@ -79,6 +80,12 @@ func checkProvider(p *notificationv1beta3.Provider) (problems []string) {
 	if p.Spec.Address == "" && p.Spec.SecretRef == nil {
 		problems = append(problems, "spec.address is empty and spec.secretRef names no Secret with an address, so that nothing is sent")
 	}
+	if send.KeepsStatuses(p.Spec.Type) && p.Spec.SecretRef == nil {
+		problems = append(problems, "spec.secretRef names no Secret with a token, without which no commit status is set")
+	}
+	if p.Spec.ServiceAccountName != "" {
+		problems = append(problems, "spec.serviceAccountName: identities of clouds are not supported here; credentials come from spec.secretRef")
+	}
 	if p.Spec.CommitStatusExpr != "" {
 		if _, err := statusExpression(p.Spec.CommitStatusExpr); err != nil {
 			problems = append(problems, err.Error())
@@ -91,10 +98,26 @@ func checkProvider(p *notificationv1beta3.Provider) (problems []string) {
 func checkAlert(a *notificationv1beta3.Alert, crossNamespace bool) (problems []string) {
 	for i, source := range a.Spec.EventSources {
 		if source.Namespace != "" && source.Namespace != a.Namespace && !crossNamespace {
-			problems = append(problems, fmt.Sprintf("spec.eventSources[%d]: can't access '%s/%s/%s', cross-namespace references have been blocked",
+			problems = append(problems, fmt.Sprintf("spec.eventSources[%d]: can't access '%s/%s/%s', cross-namespace references have been blocked; --allow-cross-namespace of the server allows them",
 				i, source.Kind, source.Namespace, source.Name))
 		}
 	}
+	if kinds := unserved(a); len(kinds) > 0 {
+		problems = append(problems, "spec.eventSources: these kinds are not served here, so that nothing is told of them: "+strings.Join(kinds, ", "))
+	}
 	problems = append(problems, checkExpressions("spec.inclusionList", a.Spec.InclusionList)...)
 	return append(problems, checkExpressions("spec.exclusionList", a.Spec.ExclusionList)...)
+}
+
+// unserved are the kinds that an alert names and no server of ours has, though Flux has them.
+func unserved(a *notificationv1beta3.Alert) (kinds []string) {
+	for _, source := range a.Spec.EventSources {
+		switch source.Kind {
+		case "HelmRelease", "HelmChart", "HelmRepository", "ImageRepository", "ImagePolicy", "ImageUpdateAutomation", "ArtifactGenerator":
+			if !slices.Contains(kinds, source.Kind) {
+				kinds = append(kinds, source.Kind)
+			}
+		}
+	}
+	return kinds
 }

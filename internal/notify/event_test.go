@@ -207,6 +207,17 @@ func TestWhatIsWrongWithAlertsAndProviders(t *testing.T) {
 	if problems := checkAlert(alertOn(source("Kustomization", "*")), false); len(problems) != 0 {
 		t.Errorf("%q", problems)
 	}
+	text = strings.Join(checkAlert(alertOn(source("HelmRelease", "a"), source("Terraform", "*"), source("HelmRelease", "b"), source("ImagePolicy", "*")), false), "\n")
+	if want := "spec.eventSources: these kinds are not served here, so that nothing is told of them: HelmRelease, ImagePolicy"; text != want {
+		t.Errorf("it says\n%s", text)
+	}
+	forge := &notificationv1beta3.Provider{Spec: notificationv1beta3.ProviderSpec{Type: "github", Address: "https://github.com/a/b", ServiceAccountName: "app"}}
+	text = strings.Join(checkProvider(forge), "\n")
+	for _, want := range []string{"spec.secretRef names no Secret with a token", "spec.serviceAccountName: identities of clouds are not supported here"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in\n%s", want, text)
+		}
+	}
 	p := &notificationv1beta3.Provider{Spec: notificationv1beta3.ProviderSpec{Type: "telegram", CommitStatusExpr: "1"}}
 	text = strings.Join(checkProvider(p), "\n")
 	for _, want := range []string{"providers of type telegram are not supported here", "github, gitlab", "spec.address is empty", "spec.commitStatusExpr"} {

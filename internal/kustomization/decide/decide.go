@@ -127,7 +127,7 @@ const dependencyPause = 30 * time.Second
 func unready(d Dependency) string {
 	switch {
 	case d.Denied:
-		return fmt.Sprintf("dependency '%s' is in another namespace, and cross-namespace references have been blocked", d.Name)
+		return fmt.Sprintf("dependency '%s' is in another namespace, and cross-namespace references have been blocked; --allow-cross-namespace of the server allows them", d.Name)
 	case d.Missing:
 		return fmt.Sprintf("dependency '%s' not found", d.Name)
 	case d.Failure != "":

@@ -121,7 +121,7 @@ func readTargets(obj *notificationv1.Receiver, mapper apimeta.RESTMapper, crossN
 			t.namespace = resource.Namespace
 		}
 		if t.namespace != obj.Namespace && !crossNamespace {
-			return nil, nil, &wrongError{acl.AccessDeniedReason, fmt.Sprintf("%s: can't access '%s/%s/%s', cross-namespace references have been blocked",
+			return nil, nil, &wrongError{acl.AccessDeniedReason, fmt.Sprintf("%s: can't access '%s/%s/%s', cross-namespace references have been blocked; --allow-cross-namespace of the server allows them",
 				field, resource.Kind, t.namespace, resource.Name)}
 		}
 		if t.name == "*" {
