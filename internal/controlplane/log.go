@@ -6,6 +6,7 @@ package controlplane
 import (
 	"context"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -33,6 +34,22 @@ const refused = "Unable to authenticate the request"
 // hungUp is what the API server says each time a client ends a watch by hanging up, which is how watches end.
 const hungUp = "Failed to encode watch event"
 
+// quoting begins what the API server says of an object that it cannot read: values of it, be it a Secret.
+const quoting = "failed to create typed "
+
+// discreet leaves out what an error quotes of an object. Whoever sent the object was told.
+func discreet(a slog.Attr) slog.Attr {
+	if a.Value.Kind() != slog.KindAny && a.Value.Kind() != slog.KindString {
+		return a
+	}
+	before, rest, found := strings.Cut(a.Value.String(), quoting)
+	if !found {
+		return a
+	}
+	which, _, _ := strings.Cut(rest, "): ")
+	return slog.String(a.Key, before+quoting+which+"): (not shown, for it quotes the object)")
+}
+
 // kubernetesHandler lowers the levels: information is for debugging, and an error is a warning, since these packages try
 // again until it works. While the API starts or stops its parts miss each other, which is no news at all.
 type kubernetesHandler struct {
@@ -59,8 +76,12 @@ func (h kubernetesHandler) Handle(ctx context.Context, record slog.Record) error
 	if (record.Message == refused || record.Message == hungUp) && !kubernetesLog.Load().Enabled(ctx, slog.LevelDebug) {
 		return nil
 	}
-	record = record.Clone()
-	record.Level = h.level(record.Level)
+	said := slog.NewRecord(record.Time, h.level(record.Level), record.Message, record.PC)
+	record.Attrs(func(a slog.Attr) bool {
+		said.AddAttrs(discreet(a))
+		return true
+	})
+	record = said
 	record.AddAttrs(h.attributes...)
 	return kubernetesLog.Load().Handler().Handle(ctx, record)
 }

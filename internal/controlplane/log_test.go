@@ -30,6 +30,10 @@ func TestKubernetesLog(t *testing.T) {
 			false, slog.LevelDebug, func(l logr.Logger) { l.Error(errors.New("no route"), "list") }, "level=DEBUG"},
 		"a stranger's bad credentials do not fill the log": {
 			true, slog.LevelInfo, func(l logr.Logger) { l.Error(errors.New("invalid token"), refused) }, ""},
+		"what an error quotes of an object is left out": {
+			true, slog.LevelInfo, func(l logr.Logger) {
+				l.Error(errors.New(`failed to create typed patch object (team/db; /v1, Kind=Secret): .data.a: expected string, got &{hunter2}`), "Unhandled Error")
+			}, `err="failed to create typed patch object (team/db; /v1, Kind=Secret): (not shown, for it quotes the object)"`},
 		"values stay with their logger": {
 			true, slog.LevelInfo, func(l logr.Logger) { l.WithValues("a", 1).Error(nil, "m", "b", 2) }, "component=kubernetes b=2 a=1"},
 	} {
@@ -41,6 +45,8 @@ func TestKubernetesLog(t *testing.T) {
 			kubernetesCalm.Store(test.calm)
 			test.say(logr.FromSlogHandler(kubernetesHandler{}))
 			switch got := out.String(); {
+			case strings.Contains(got, "hunter2"):
+				t.Errorf("it logs a value: %q", got)
 			case test.want == "" && got != "":
 				t.Errorf("it logs %q, want nothing", got)
 			case !strings.Contains(got, test.want):
