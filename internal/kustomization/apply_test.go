@@ -235,6 +235,43 @@ spec:
 	w.must(w.c.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "g"}, gadget))
 }
 
+// The trees of a Flux that was bootstrapped have Flux's definitions in them.
+func TestTheKindsOfTheServerAreNobodysToChangeOrPrune(t *testing.T) {
+	w := newWorld(t)
+	own := &unstructured.Unstructured{}
+	own.SetAPIVersion("apiextensions.k8s.io/v1")
+	own.SetKind("CustomResourceDefinition")
+	key := client.ObjectKey{Name: "buckets.source.toolkit.fluxcd.io"}
+	w.must(w.c.Get(t.Context(), key, own))
+	before := own.GetGeneration()
+	w.publish("src", "main@sha1:1", map[string]string{"a.yaml": configMap("one", "1"), "crd.yaml": `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: buckets.source.toolkit.fluxcd.io}
+spec:
+  group: source.toolkit.fluxcd.io
+  scope: Namespaced
+  names: {kind: Bucket, plural: buckets, singular: bucket, listKind: BucketList}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object, description: "of another version"}}
+`})
+	w.kustomization("app", func(s *kustomizev1.KustomizationSpec) { s.Wait = true })
+	w.ready("app", "main@sha1:1")
+	w.must(w.c.Get(t.Context(), key, own))
+	if own.GetGeneration() != before || own.GetLabels()["kustomize.toolkit.fluxcd.io/name"] != "" {
+		t.Errorf("it was changed: %v", own.GetLabels())
+	}
+	w.publish("src", "main@sha1:2", map[string]string{"a.yaml": configMap("one", "2")})
+	w.ready("app", "main@sha1:2")
+	w.must(w.c.Get(t.Context(), key, own))
+	if own.GetDeletionTimestamp() != nil {
+		t.Error("it is being deleted")
+	}
+}
+
 func TestACrashBeforeTheStatusIsWrittenOrphansNothing(t *testing.T) {
 	w := newWorld(t)
 	w.publish("src", "main@sha1:1", map[string]string{"a.yaml": configMap("one", "1")})
@@ -342,6 +379,14 @@ func TestForceMakesImmutableObjectsAnew(t *testing.T) {
 	w.ready("app", "main@sha1:2")
 	if one := w.configMap("one"); one.UID == uid || one.Data["key"] != "2" {
 		t.Error("it was not made anew")
+	}
+	// Nor does it remove what somebody maintains by hand.
+	w.must(w.c.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "by-hand", Namespace: w.namespace,
+		Annotations: map[string]string{"kustomize.toolkit.fluxcd.io/reconcile": "disabled"}}, Immutable: new(true), Data: map[string]string{"key": "mine"}}))
+	w.publish("src", "main@sha1:by-hand", map[string]string{"a.yaml": with("2") + strings.Replace(with("2"), "name: one", "name: by-hand", 1)})
+	w.ready("app", "main@sha1:by-hand")
+	if mine := w.configMap("by-hand"); mine == nil || mine.Data["key"] != "mine" {
+		t.Error("an object was made anew that is maintained by hand")
 	}
 	// A manifest that is wrong in itself removes nothing, whatever force says.
 	uid = w.configMap("one").UID

@@ -84,6 +84,8 @@ type Outcome struct {
 	Action ssa.Action
 	// Live is the object as the API answered; nil when it was not asked or answered with less.
 	Live *unstructured.Unstructured
+	// Installed is true when it was left alone because the server itself brings it along.
+	Installed bool
 }
 
 // Conflict is an object that another Kustomization owns.
@@ -96,6 +98,17 @@ type Conflict struct {
 type Report struct {
 	Outcomes  []Outcome
 	Conflicts []Conflict
+}
+
+// Installed lists what was left alone because the server itself brings it along.
+func (r *Report) Installed() []string {
+	var names []string
+	for _, o := range r.Outcomes {
+		if o.Installed {
+			names = append(names, Name(o.ID))
+		}
+	}
+	return names
 }
 
 // Changed lists what was created or changed, a line for each object: Kind/namespace/name action.

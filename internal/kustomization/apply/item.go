@@ -33,6 +33,8 @@ type item struct {
 	absent bool
 	// thorough asks for Flux's way of applying, which takes over fields from kubectl and minds ignored ones.
 	thorough bool
+	// installed is true when it was left alone because the server itself brings it along.
+	installed bool
 	// action is what was done; empty until then.
 	action ssa.Action
 	result *unstructured.Unstructured
@@ -43,7 +45,7 @@ func (it *item) outcome() Outcome {
 	return Outcome{
 		Ref:     Ref{ID: it.id, Version: it.manifest.GroupVersionKind().Version},
 		Applied: Applied{Digest: it.digest, Print: it.print, Skipped: it.action == ssa.SkippedAction},
-		Action:  it.action, Live: it.result,
+		Action:  it.action, Live: it.result, Installed: it.installed,
 	}
 }
 
@@ -167,6 +169,11 @@ func (s *stage) try(ctx context.Context, it *item) error {
 	err := s.send(ctx, it.tried, client.DryRunAll)
 	it.existed = it.live != nil
 	if err != nil && s.recreatable(ctx, it, err) {
+		live, lookErr := getMetadata(ctx, s.cluster.Client, it.id, it.manifest.GroupVersionKind().Version)
+		if lookErr == nil && excluded(live) {
+			it.action, it.existed, it.installed, it.print = ssa.SkippedAction, true, installed(live), PrintOf(live)
+			return nil
+		}
 		if err = s.remove(ctx, it); err == nil {
 			it.tried, it.live, it.existed = it.manifest.DeepCopy(), nil, false
 			err = s.send(ctx, it.tried, client.DryRunAll)
@@ -178,7 +185,7 @@ func (s *stage) try(ctx context.Context, it *item) error {
 	it.existed = it.tried.GetResourceVersion() != ""
 	switch {
 	case it.existed && excluded(it.tried), it.existed && says(it.manifest, keySSA, valueIfNotPresent):
-		it.action = ssa.SkippedAction
+		it.action, it.installed = ssa.SkippedAction, installed(it.tried)
 		if it.live != nil {
 			it.print = PrintOf(it.live)
 		}

@@ -31,6 +31,10 @@ const (
 	keyPrune     = group + "/prune"
 	keyForce     = group + "/force"
 
+	// keyInstalled is on the kinds that this server brings along. Deleting one deletes all objects of the kind: trees with
+	// the definitions of another version must neither change them nor, when they lose them, take them away.
+	keyInstalled = "yuba.dev/installed-from"
+
 	valueDisabled, valueEnabled                = "disabled", "enabled"
 	valueMerge, valueIfNotPresent, valueIgnore = "Merge", "IfNotPresent", "Ignore"
 )
@@ -71,10 +75,13 @@ func says(o metav1.Object, key, value string) bool {
 	return o.GetAnnotations()[key] == value || o.GetLabels()[key] == value
 }
 
-// excluded: who maintains the object by hand has said so on the object or in its manifest.
+// excluded: who maintains the object by hand has said so on the object or in its manifest, or the server maintains it.
 func excluded(o metav1.Object) bool {
-	return says(o, keyReconcile, valueDisabled) || says(o, keySSA, valueIgnore)
+	return says(o, keyReconcile, valueDisabled) || says(o, keySSA, valueIgnore) || installed(o)
 }
+
+// installed tells whether an object is one that the server itself brings along.
+func installed(o metav1.Object) bool { return o.GetAnnotations()[keyInstalled] != "" }
 
 // Print tells whether an object was changed.
 type Print struct {
