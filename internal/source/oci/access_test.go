@@ -100,6 +100,19 @@ func TestTokenAuthentication(t *testing.T) {
 	}
 }
 
+func TestCredentialsDoNotGoToPrivateAddresses(t *testing.T) {
+	registry := ocitest.New(t)
+	registry.SetFault(func(w http.ResponseWriter, _ *http.Request) bool {
+		w.Header().Set("WWW-Authenticate", `Bearer realm="http://10.0.0.1/token",service="test"`)
+		w.WriteHeader(http.StatusUnauthorized)
+		return true
+	})
+	_, err := New().Look(t.Context(), wanted(registry, func(r *Repository) {
+		r.Insecure, r.Credentials = true, credentials(t, registry.Host(), "reader", "secret")
+	}), false)
+	wantFailure(t, err, reasonPull, false, "the registry wants the credentials to go to another server")
+}
+
 func TestTLS(t *testing.T) {
 	registry := ocitest.New(t, ocitest.TLS())
 	registry.Push(t, app, "latest", ocitest.Files{"a": "a"})

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
 
@@ -51,6 +52,9 @@ func explain(err error) string {
 		if errors.Is(err, known) {
 			return known.Error()
 		}
+	}
+	if strings.Contains(err.Error(), "invalid realm in www-authenticate") {
+		return "the registry wants the credentials to go to another server, at an address of a private network or without TLS, and they do not go there"
 	}
 	return outbound.Explain(err)
 }
