@@ -84,6 +84,7 @@ func (r *Reconciler) attempt(ctx context.Context, p *pass, d decide.Decision) (t
 	case err == nil:
 	case errors.As(err, &f):
 		t.memory.failed, t.memory.lasting = true, f.lasting
+		f.err = errors.New(r.discreet(ctx, t.obj, f.Error()))
 		r.tellFailure(t, f)
 	default:
 		return time.Time{}, err
@@ -174,6 +175,9 @@ func (r *Reconciler) carryOut(ctx context.Context, t *try) error {
 	}
 	t.remember(report, true)
 	r.tellChanges(t, changes)
+	if names := report.Installed(); len(names) > 0 && tells(t.decision) {
+		r.tell(t.pass, meta.ProgressingReason, "left as this server has them, for they are its own: "+strings.Join(names, ", "))
+	}
 	// 5. Prune.
 	if err := r.prune(ctx, t, report); err != nil {
 		return err
