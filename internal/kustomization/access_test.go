@@ -66,6 +66,26 @@ func TestAServiceAccountHasItsOwnRightsOnly(t *testing.T) {
 	}
 }
 
+// Force takes objects from other owners, but not from those whose objects one may not write.
+func TestWhoMayNotWriteAnObjectDoesNotTakeIt(t *testing.T) {
+	w := newWorld(t)
+	w.publish("src", "main@sha1:1", map[string]string{"a.yaml": configMap("one", "1")})
+	w.kustomization("owner", nil)
+	w.ready("owner", "main@sha1:1")
+	w.must(w.c.Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "thief"}}))
+	w.kustomization("thief", func(s *kustomizev1.KustomizationSpec) { s.ServiceAccountName, s.Force = "thief", true })
+	if message := w.failing("thief", "ReconciliationFailed"); !strings.Contains(message, "(Forbidden)") {
+		t.Errorf("it says: %s", message)
+	}
+	w.update("owner", func(k *kustomizev1.Kustomization) {
+		k.Annotations = map[string]string{meta.ReconcileRequestAnnotation: "now"}
+	})
+	w.eventually("the request is answered", func() bool { return w.get("owner").Status.LastHandledReconcileAt == "now" })
+	if k := w.ready("owner", "main@sha1:1"); len(inventory(k)) != 1 {
+		t.Errorf("inventory is %v", inventory(k))
+	}
+}
+
 func TestTheDefaultServiceAccountIsForThoseWhoNameNone(t *testing.T) {
 	r := &Reconciler{DefaultServiceAccount: "flux"}
 	named := &kustomizev1.Kustomization{Spec: kustomizev1.KustomizationSpec{ServiceAccountName: "own"}}

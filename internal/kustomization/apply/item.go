@@ -80,7 +80,11 @@ func (s *stage) classify(ctx context.Context, u *unstructured.Unstructured) (*it
 		it.action, it.print = ssa.SkippedAction, PrintOf(it.live)
 		return it, nil
 	}
-	if holder := s.holder(it); holder != nil {
+	holder, err := s.holder(ctx, it)
+	if err != nil {
+		return nil, err
+	}
+	if holder != nil {
 		s.report.Conflicts = append(s.report.Conflicts, Conflict{ID: it.id, Holder: *holder})
 		return nil, nil
 	}
@@ -143,7 +147,7 @@ func getMetadata(ctx context.Context, c client.Reader, id ID, version string) (*
 }
 
 // holder claims the object, and returns who has it when that fails.
-func (s *stage) holder(it *item) *Owner {
+func (s *stage) holder(ctx context.Context, it *item) (*Owner, error) {
 	owners := s.engine.owners
 	var labelled *Owner
 	if it.live != nil {
@@ -152,7 +156,13 @@ func (s *stage) holder(it *item) *Owner {
 			labelled = &o
 		}
 	}
-	return s.engine.claims.take(place{s.cluster.Name, it.id}, s.req.Owner, labelled, s.forced(it), owners.Exists)
+	if labelled != nil && s.forced(it) {
+		// Nobody takes from others what he may not write: the object would stay as it is, and its owner be without it.
+		if err := s.send(ctx, it.manifest.DeepCopy(), client.DryRunAll); apierrors.IsForbidden(err) {
+			return nil, refused(it, "dry-run failed", err)
+		}
+	}
+	return s.engine.claims.take(place{s.cluster.Name, it.id}, s.req.Owner, labelled, s.forced(it), owners.Exists), nil
 }
 
 func (s *stage) forced(it *item) bool {
