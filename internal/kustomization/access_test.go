@@ -86,6 +86,22 @@ func TestWhoMayNotWriteAnObjectDoesNotTakeIt(t *testing.T) {
 	}
 }
 
+// A role binding that is taken back must not stay because somebody names it who may not write it.
+func TestWhoMayNotWriteAnObjectDoesNotKeepItFromBeingPruned(t *testing.T) {
+	w := newWorld(t)
+	w.publish("src", "main@sha1:1", map[string]string{"owner/a.yaml": configMap("one", "1"), "other/a.yaml": configMap("one", "2")})
+	w.kustomization("owner", func(s *kustomizev1.KustomizationSpec) { s.Path = "owner" })
+	w.ready("owner", "main@sha1:1")
+	w.must(w.c.Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "other"}}))
+	w.kustomization("other", func(s *kustomizev1.KustomizationSpec) { s.ServiceAccountName, s.Path = "other", "other" })
+	if message := w.failing("other", "ReconciliationFailed"); !strings.Contains(message, "(Forbidden)") {
+		t.Errorf("it says: %s", message)
+	}
+	w.publish("src", "main@sha1:2", map[string]string{"owner/b.yaml": configMap("two", "1"), "other/a.yaml": configMap("one", "2")})
+	w.ready("owner", "main@sha1:2")
+	w.eventually("what was taken out is gone", func() bool { return w.configMap("one") == nil })
+}
+
 func TestTheDefaultServiceAccountIsForThoseWhoNameNone(t *testing.T) {
 	r := &Reconciler{DefaultServiceAccount: "flux"}
 	named := &kustomizev1.Kustomization{Spec: kustomizev1.KustomizationSpec{ServiceAccountName: "own"}}

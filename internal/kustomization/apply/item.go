@@ -156,13 +156,29 @@ func (s *stage) holder(ctx context.Context, it *item) (*Owner, error) {
 			labelled = &o
 		}
 	}
-	if labelled != nil && s.forced(it) {
-		// Nobody takes from others what he may not write: the object would stay as it is, and its owner be without it.
-		if err := s.send(ctx, it.manifest.DeepCopy(), client.DryRunAll); apierrors.IsForbidden(err) {
-			return nil, refused(it, "dry-run failed", err)
+	at := place{s.cluster.Name, it.id}
+	if labelled != nil {
+		if err := s.mayWrite(ctx, it); err != nil {
+			return nil, err
 		}
 	}
-	return s.engine.claims.take(place{s.cluster.Name, it.id}, s.req.Owner, labelled, s.forced(it), owners.Exists), nil
+	holder := s.engine.claims.take(at, s.req.Owner, labelled, s.forced(it), owners.Exists)
+	if holder != nil && labelled == nil {
+		if err := s.mayWrite(ctx, it); err != nil {
+			s.engine.claims.release(at, s.req.Owner)
+			return nil, err
+		}
+	}
+	return holder, nil
+}
+
+// mayWrite asks the API whether an object that another one has may be written at all. Who may not does not take it, and
+// does not wait for it either: it would not be pruned, for the sake of somebody who can do nothing with it.
+func (s *stage) mayWrite(ctx context.Context, it *item) error {
+	if err := s.send(ctx, it.manifest.DeepCopy(), client.DryRunAll); apierrors.IsForbidden(err) {
+		return refused(it, "dry-run failed", err)
+	}
+	return nil
 }
 
 func (s *stage) forced(it *item) bool {
