@@ -15,10 +15,10 @@ var limitsFile []byte
 
 // limit is what a number should be at most.
 type limit struct {
-	// Target is the number's aim, in the unit of the result; 0 means that there is none.
-	Target float64 `json:"target,omitempty"`
+	// Target is the number's aim, in the unit of the result, if it has one.
+	Target *float64 `json:"target,omitempty"`
 	// Measured is what it was when it was last written down, of so many Trials.
-	Measured float64 `json:"measured"`
+	Measured *float64 `json:"measured"`
 	Trials   int     `json:"trials"`
 	// Slack is by how much more than Measured is taken for noise, as a factor.
 	Slack float64 `json:"slack"`
@@ -29,9 +29,9 @@ func (l *limit) verdict(value float64) string {
 	switch {
 	case l == nil:
 		return ""
-	case l.Target > 0 && value > l.Target:
+	case l.Target != nil && value > *l.Target:
 		return "OVER TARGET"
-	case l.Measured > 0 && value > l.Measured*l.Slack:
+	case l.Measured != nil && value > *l.Measured*l.Slack:
 		return "worse than before"
 	}
 	return "ok"

@@ -72,8 +72,8 @@ func (r report) writeTable(w io.Writer) error {
 	fmt.Fprintln(t, "\tVALUE\tTARGET\t\tYUBA ms (p10-p90)\tBY HAND ms (p10-p90)\tCPU RATIO\tTRIALS")
 	for _, x := range r.Results {
 		target, cpu := "", ""
-		if x.Limit != nil && x.Limit.Target > 0 {
-			target = number(x.Limit.Target, x.Unit)
+		if x.Limit != nil && x.Limit.Target != nil {
+			target = number(*x.Limit.Target, x.Unit)
 		}
 		if x.CPURatio > 0 {
 			cpu = fmt.Sprintf("%.2f", x.CPURatio)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/utils/ptr"
 )
 
 func TestQuantile(t *testing.T) {
@@ -42,7 +43,7 @@ func TestComparison(t *testing.T) {
 }
 
 func TestVerdict(t *testing.T) {
-	l := &limit{Target: 2, Measured: 1.2, Slack: 1.5}
+	l := &limit{Target: ptr.To(2.0), Measured: ptr.To(1.2), Slack: 1.5}
 	got := map[float64]string{}
 	for _, v := range []float64{1.2, 1.7, 1.9, 2, 2.1} {
 		got[v] = l.verdict(v)
@@ -62,7 +63,7 @@ func TestEveryLimitIsComplete(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, l := range limits {
-		if l.Measured <= 0 || l.Trials <= 0 || l.Slack < 1 {
+		if l.Measured == nil || l.Trials <= 0 || l.Slack < 1 {
 			t.Errorf("%s lacks a measurement, its trials or its slack: %+v", name, *l)
 		}
 	}
