@@ -19,7 +19,7 @@ type limit struct {
 	Target *float64 `json:"target,omitempty"`
 	// Measured is what it was when it was last written down, of so many Trials.
 	Measured *float64 `json:"measured"`
-	Trials   int     `json:"trials"`
+	Trials   int      `json:"trials"`
 	// Slack is by how much more than Measured is taken for noise, as a factor.
 	Slack float64 `json:"slack"`
 }
