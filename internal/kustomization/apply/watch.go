@@ -171,7 +171,9 @@ func (w *Watch) Get(id ID) (m *metav1.PartialObjectMetadata, known string) {
 	if id.Namespace != "" {
 		key = id.Namespace + "/" + id.Name
 	}
-	known = f.informer.LastSyncResourceVersion()
+	// Not what the informer has heard of last: that may not have reached its store, and what is missing there would look
+	// deleted.
+	known = f.informer.GetStore().LastStoreSyncResourceVersion()
 	o, ok, err := f.informer.GetStore().GetByKey(key)
 	if err != nil || !ok {
 		return nil, known
