@@ -17,6 +17,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/jwt"
@@ -97,8 +98,12 @@ func (s *googleStore) get(ctx context.Context, address string, query url.Values)
 		return nil, err
 	}
 	response, err := s.client.Do(request)
+	// Who asks for tokens does not pass on why it gave up, and may have noticed before the context did.
+	if deadline, ok := ctx.Deadline(); err != nil && ok && !time.Now().Before(deadline) {
+		return nil, errors.Join(context.DeadlineExceeded, err)
+	}
 	if err != nil && ctx.Err() != nil {
-		return nil, errors.Join(context.Cause(ctx), err) // which who asks for tokens does not pass on
+		return nil, errors.Join(context.Cause(ctx), err)
 	}
 	if err != nil {
 		return nil, err
