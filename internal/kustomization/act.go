@@ -27,6 +27,10 @@ import (
 // reasonOwnershipConflict is the reason of a Kustomization whose build has objects that another one owns.
 const reasonOwnershipConflict = "OwnershipConflict"
 
+// reasonLeftAlone is the reason of the event about objects that the server itself brings along. It is one of its own: the API
+// shows the last text of a reason.
+const reasonLeftAlone = "LeftAlone"
+
 // failure is an attempt's end that the status tells.
 type failure struct {
 	reason string
@@ -176,7 +180,7 @@ func (r *Reconciler) carryOut(ctx context.Context, t *try) error {
 	t.remember(report, true)
 	r.tellChanges(t, changes)
 	if names := report.Installed(); len(names) > 0 && tells(t.decision) {
-		r.tell(t.pass, meta.ProgressingReason, "left as this server has them, for they are its own: "+strings.Join(names, ", "))
+		r.tell(t.pass, reasonLeftAlone, "left as this server has them, for they are its own: "+strings.Join(names, ", "))
 	}
 	// 5. Prune.
 	if err := r.prune(ctx, t, report); err != nil {

@@ -172,6 +172,9 @@ func (f *finisher) failed(action string, r *resource.Resource, err error) error 
 		if missing := (*undefinedError)(nil); errors.As(err, &missing) {
 			line = f.look.lineBehind(p, "${"+missing.names[0])
 		}
+		if unreadable := (*expressionError)(nil); errors.As(err, &unreadable) && unreadable.text != "" {
+			line = f.look.lineBehind(p, unreadable.text)
+		}
 		at = fmt.Sprintf(" (%s:%d)", p.file, line)
 	}
 	return fmt.Errorf("%s %s%s: %w", action, describe(r), at, err)

@@ -79,12 +79,15 @@ func TestBuildSaysWhatIsWrong(t *testing.T) {
 			want: "kustomization.yaml:2: Helm charts are not rendered"},
 		"a plugin that is a program": {files: map[string]string{"kustomization.yaml": "generators: [g.yaml]\n", "g.yaml": "apiVersion: example.org/v1\nkind: Run\nmetadata:\n  name: x\n  annotations:\n    config.kubernetes.io/function: |\n      exec: {path: ./run.sh}\n"},
 			want: "external plugins disabled; unable to load external plugin 'Run"},
+		"an expression that cannot be read, and its line": {spec: aboutValues, files: map[string]string{
+			"a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  namespace: n\ndata:\n  w: $${no-matter}\n  x: ${b:-${b}}\n  y: ${gone-with}\n"},
+			want: "substitute variables in ConfigMap n/a (a.yaml:9): missing closing brace; write $${…} for what is no variable"},
 		"variables without values": {spec: aboutValues, files: map[string]string{
 			"a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  namespace: n\ndata:\n  x: ${b}\n  y: ${gone}-${also}\n", "b.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: {a: \"${third^^}\"}\n"},
 			want: "substitute variables in ConfigMap n/a (a.yaml:8): no value for also, gone: strict substitution wants one, or a default as in ${also:=…}; $${also} stays as it is\n" +
 				"substitute variables in ConfigMap c (b.yaml:4): no value for third"},
 		"an expression that is none": {spec: aboutValues, files: map[string]string{"a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {x: \"${not-a-name\"}\n"},
-			want: "substitute variables in ConfigMap a (a.yaml:1): missing closing brace; write $${…} for what is no variable, or annotate the object"},
+			want: "substitute variables in ConfigMap a (a.yaml:4): missing closing brace; write $${…} for what is no variable, or annotate the object"},
 		"a value that breaks the YAML": {spec: aboutValues, files: map[string]string{"a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {x: \"${token}\"}\n"},
 			want: "substitute variables in ConfigMap a (a.yaml:1): with its variables' values it is no valid YAML"},
 		"a variable with a name that is none": {spec: func(s *kustomizev1.KustomizationSpec) {

@@ -39,6 +39,39 @@ func (e *undefinedError) Error() string {
 		strings.Join(e.names, ", "), e.names[0], e.names[0])
 }
 
+// expressionError says that an expression is none. The text is for finding its line, and not shown: it may be of a password.
+type expressionError struct {
+	text string
+	err  error
+}
+
+func (e *expressionError) Error() string { return e.err.Error() }
+
+func (e *expressionError) Unwrap() error { return e.err }
+
+// unreadable is the first expression of a text that cannot be parsed, without its closing brace; empty when each can be.
+func unreadable(text string) string {
+	for start := 0; ; {
+		at := strings.Index(text[start:], "${")
+		if at < 0 {
+			return ""
+		}
+		start += at + 2
+		if at > 0 && text[start-3] == '$' {
+			continue
+		}
+		line, _, _ := strings.Cut(text[start-2:], "\n")
+		expression, _, closed := strings.Cut(line, "}")
+		whole := expression
+		if closed {
+			whole += "}"
+		}
+		if _, err := parse.Parse(whole); err != nil && !strings.Contains(expression[2:], "${") {
+			return expression
+		}
+	}
+}
+
 // substitute replaces the variables in an object. It works on the object's YAML, so that ${replicas} becomes a number.
 func substitute(object map[string]any, vars map[string]string, strict bool) (map[string]any, error) {
 	data, err := yaml.Marshal(object)
@@ -57,7 +90,8 @@ func substitute(object map[string]any, vars map[string]string, strict bool) (map
 	}
 	parsed, err := parse.Parse(text)
 	if err != nil {
-		return nil, fmt.Errorf("%w; write $${…} for what is no variable, or annotate the object with %s: %s", err, substituteKey, disabled)
+		return nil, &expressionError{unreadable(text),
+			fmt.Errorf("%w; write $${…} for what is no variable, or annotate the object with %s: %s", err, substituteKey, disabled)}
 	}
 	c := &checker{vars: vars, missing: map[string]bool{}}
 	size, err := c.size(parsed.Root)
