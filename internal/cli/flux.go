@@ -19,7 +19,7 @@ var fluxCalls = []otherCall{
 	{"reconcile receiver NAME", "yuba reconcile receiver NAME", ""},
 	{"suspend kustomization NAME", "yuba suspend kustomization NAME", "Likewise sources, receivers, alerts; with --all those of the namespace."},
 	{"resume source git NAME --wait", "yuba resume source git NAME", "\"yuba reconcile source git NAME\" waits."},
-	{"delete kustomization NAME --silent", "yuba delete kustomization NAME --yes", "It waits until the Kustomization and what it applied are gone."},
+	{"delete kustomization NAME --silent", "yuba delete kustomization NAME --yes", "It waits until the Kustomization is gone and what it applied is gone or going."},
 	{"create source git NAME --url URL --branch main", "yuba create source git NAME --url URL --branch main", "Likewise oci and bucket; with --export the manifest is written instead."},
 	{"create kustomization NAME --source KIND/NAME --path DIR --prune", "yuba create kustomization NAME --source KIND/NAME --path DIR --prune", ""},
 	{"create secret git NAME --url URL --username USER --password PASSWORD", "yuba kubectl create secret generic NAME --from-literal username=USER --from-file password=FILE", ""},
