@@ -63,6 +63,7 @@ type Reconciler struct {
 	book     *book
 	engine   *apply.Engine
 	clusters *clusters
+	trees    trees
 	// cached reads from the cache alone, metadata of ConfigMaps and Secrets included.
 	cached client.Reader
 	// queue holds the controller's queue once it has started.

@@ -84,32 +84,46 @@ func (r *Reconciler) gatherSource(ctx context.Context, p *pass) error {
 	return nil
 }
 
-// unpack puts the artifact's tree into a directory of its own; done removes it.
+// unpack returns the artifact's tree, which may be others' as well; done says that it is not needed any more.
 func (r *Reconciler) unpack(ctx context.Context, p *pass) (tree string, done func(), err error) {
-	dir, err := os.MkdirTemp(r.Scratch, "kustomization-")
+	tree, done, err = r.trees.take(ctx, p.artifact.digest, func(ctx context.Context) (string, func(), error) {
+		return r.extract(ctx, p.artifact.digest)
+	})
 	if err != nil {
-		return "", nil, fmt.Errorf("make a directory for the source's tree: %w", err)
-	}
-	done = func() {
-		if err := os.RemoveAll(dir); err != nil {
-			r.Log.Warn("removing a source's tree", "kustomization", p.owner.String(), "error", err)
-		}
-	}
-	archive, err := r.Archives.OpenArtifact(ctx, p.artifact.digest)
-	if err != nil {
-		done()
-		return "", nil, fmt.Errorf("open the artifact %s of %s: %w", p.artifact.digest, p.facts.Source.Name, err)
-	}
-	defer archive.Close() //nolint:errcheck // read only
-	// Links in a path of the temporary directory would look like a way out of the tree.
-	if dir, err = filepath.EvalSymlinks(dir); err != nil {
-		done()
-		return "", nil, fmt.Errorf("make a directory for the source's tree: %w", err)
-	}
-	tree = filepath.Join(dir, "tree")
-	if _, err := source.Extract(ctx, archive, tree, r.Limits, p.artifact.digest); err != nil {
-		done()
 		return "", nil, fmt.Errorf("unpack the artifact of %s: %w", p.facts.Source.Name, err)
 	}
 	return tree, done, nil
+}
+
+// extract puts an artifact's tree into a directory of its own, which remove takes away.
+func (r *Reconciler) extract(ctx context.Context, digest string) (tree string, remove func(), err error) {
+	dir, err := os.MkdirTemp(r.Scratch, "kustomization-")
+	if err != nil {
+		return "", nil, fmt.Errorf("make a directory for its tree: %w", err)
+	}
+	remove = func() {
+		if err := os.RemoveAll(dir); err != nil {
+			r.Log.Warn("removing a source's tree", "digest", digest, "error", err)
+		}
+	}
+	defer func() {
+		if err != nil {
+			remove()
+		}
+	}()
+	archive, err := r.Archives.OpenArtifact(ctx, digest)
+	if err != nil {
+		return "", nil, err
+	}
+	defer archive.Close() //nolint:errcheck // read only
+	// Links in a path of the temporary directory would look like a way out of the tree.
+	resolved, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return "", nil, fmt.Errorf("make a directory for its tree: %w", err)
+	}
+	tree = filepath.Join(resolved, "tree")
+	if _, err := source.Extract(ctx, archive, tree, r.Limits, digest); err != nil {
+		return "", nil, err
+	}
+	return tree, remove, nil
 }
