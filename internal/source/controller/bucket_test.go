@@ -89,7 +89,7 @@ func TestABucketIsFollowed(t *testing.T) {
 	if diff := cmp.Diff([]string{"ArtifactInStorage=True Succeeded: " + message, "Ready=True Succeeded: " + message}, conditions(o)); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"code Normal NewArtifact: stored artifact with 2 fetched files from 'code' bucket"}, s.events.all()); diff != "" {
+	if diff := cmp.Diff([]string{"code Normal NewArtifact: stored artifact with 2 fetched files from 'code' bucket"}, s.told(1)); diff != "" {
 		t.Error(diff)
 	}
 	store.put(t, "infra/main.tf", "two")

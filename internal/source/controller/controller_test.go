@@ -52,7 +52,7 @@ func TestAGitRepositoryIsWhatFluxMakesOfIt(t *testing.T) {
 	if diff := cmp.Diff([]string{"ArtifactInStorage=True Succeeded: " + stored, "Ready=True Succeeded: " + stored}, told); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"central Normal NewArtifact: " + stored}, s.events.all()); diff != "" {
+	if diff := cmp.Diff([]string{"central Normal NewArtifact: " + stored}, s.told(1)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -115,7 +115,7 @@ func TestTheLastGoodArtifactServesWhileTheUpstreamIsAway(t *testing.T) {
 		<-asked
 	}
 	s.await(o, "it stays as it is", func() bool { return o.ResourceVersion == version })
-	if n := len(s.events.all()); n != 2 {
+	if n := len(s.told(2)); n != 2 {
 		t.Errorf("%d events: %s", n, s.events.all())
 	}
 	server.SetFault(nil)

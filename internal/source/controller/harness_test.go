@@ -212,6 +212,18 @@ func (s *site) awaitRevision(o Object, revision string) {
 	})
 }
 
+// told waits until so many events are recorded, and returns all. An event comes after the status that it is about.
+func (s *site) told(n int) []string {
+	s.t.Helper()
+	eventually(s.t, func() error {
+		if said := s.events.all(); len(said) < n {
+			return fmt.Errorf("waiting for %d events: %q", n, said)
+		}
+		return nil
+	})
+	return s.events.all()
+}
+
 // awaitFailure waits until Ready is False for a reason.
 func (s *site) awaitFailure(o Object, reason string) {
 	s.t.Helper()

@@ -52,7 +52,7 @@ func TestAnOCIRepositoryFollowsItsRange(t *testing.T) {
 	registry.Push(t, "vpc", "2.0.0", ocitest.Files{"main.tf": "three"})
 	s.request(o, "now")
 	s.awaitRevision(o, "1.1.0@"+second)
-	said := s.events.all()
+	said := s.told(2)
 	if len(said) != 2 || !strings.Contains(said[1], "vpc Normal NewArtifact: stored artifact with revision '1.1.0@"+second+"' from '"+registry.URL("vpc")+"'") {
 		t.Errorf("%q", said)
 	}
