@@ -40,7 +40,6 @@ var fluxCalls = []otherCall{
 	{"build kustomization NAME --path DIR", "yuba build kustomization NAME --path DIR", "Variables without a value are errors, as the server has it, unless --strict-substitute=false."},
 	{"diff kustomization NAME --path DIR", "yuba diff kustomization NAME --path DIR", "The exit codes are flux's."},
 	{"build kustomization NAME --path DIR --kustomization-file FILE --dry-run", "yuba build kustomization NAME --path DIR --kustomization-file FILE --dry-run", ""},
-	{"diff kustomization NAME --path DIR", "yuba diff kustomization NAME --path DIR", ""},
 	{"build artifact --path DIR", "", "\"yuba push artifact\" makes the artifact that it pushes."},
 	{"check", "yuba version", "Whether the server answers."},
 	{"version", "yuba version", ""},
