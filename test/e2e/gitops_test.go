@@ -290,8 +290,8 @@ func outageIsSurvived(t *testing.T, l *landscape) {
 		t.Fatal(err)
 	}
 	change(t, l.yuba, &init, func(c *corev1.ConfigMap) { c.Data["domain"] = "new.example.com" })
-	for _, app := range []string{"account", "cluster"} {
-		l.await(t, stack(stageB, app), "it follows its ConfigMap", func(o *infrav1.Terraform) bool {
+	for _, app := range []string{"account", "network", "cluster", "foo", "bar"} {
+		l.await(t, stack(stageB, app), "it follows the ConfigMap, or those that do", func(o *infrav1.Terraform) bool {
 			return ready(o) && o.Status.LastRun.ID != before[name(o)]
 		})
 	}
