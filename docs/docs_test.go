@@ -117,7 +117,7 @@ func startYuba(t *testing.T) yuba {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"yuba", "yuba-sandbox"} {
+	for _, name := range []string{"yuba", "yuba-runner", "yuba-sandbox"} {
 		if _, err := os.Stat(filepath.Join(bin, name)); err != nil {
 			t.Fatalf("bin/%s is missing: run `make build tofu` first", name)
 		}

@@ -14,7 +14,7 @@ YUBA_DATA_DIR=$data
 KUBECONFIG=$data/kubeconfig
 export PATH YUBA_DATA_DIR KUBECONFIG
 
-if [ ! -x bin/yuba ] || [ ! -x bin/yuba-sandbox ]; then
+if [ ! -x bin/yuba ] || [ ! -x bin/yuba-runner ] || [ ! -x bin/yuba-sandbox ]; then
 	echo 'demo: bin/yuba is missing. Build it with "make build tofu", or run "make demo".' >&2
 	exit 1
 fi

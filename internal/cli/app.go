@@ -99,7 +99,7 @@ func newRoot(a *app) *cobra.Command {
 		&cobra.Group{ID: groupState, Title: "States and locks:"},
 		&cobra.Group{ID: groupServer, Title: "The server and its API:"},
 	)
-	addTo(root, groupRun, newUpCommand(a), newControllerCommand(a), newRunnerCommand(a))
+	addTo(root, groupRun, newUpCommand(a), newControllerCommand(a))
 	addTo(root, groupChange, newDeployCommand(a), newCreateCommand(a), newPushCommand(a), newApproveCommand(a), newRejectCommand(a),
 		newReplanCommand(a), newReconcileCommand(a), newDestroyCommand(a), newDeleteCommand(a), newSuspendCommand(a), newResumeCommand(a))
 	addTo(root, groupLook, newListCommand(a), newStatusCommand(a), newPlanCommand(a), newShowCommand(a), newLogsCommand(a), newRunsCommand(a),

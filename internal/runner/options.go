@@ -4,6 +4,8 @@
 package runner
 
 import (
+	"errors"
+	"flag"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -36,6 +38,21 @@ type Options struct {
 	MinFree int64
 }
 
+// AddFlags makes the options flags of a program.
+func (o *Options) AddFlags(flags *flag.FlagSet) {
+	flags.StringVar(&o.Dir, "dir", "", "the runner's directory")
+	flags.StringVar(&o.WorkRoot, "work", "", "the directory of working directories")
+	flags.StringVar(&o.ProviderMirror, "provider-mirror", "", "a filesystem mirror of providers")
+	flags.StringVar(&o.Tofu, "tofu", "", "the tofu that runs use")
+	flags.StringVar(&o.Tools, "tools", "", "a directory with other versions of the tool, side by side")
+	flags.StringVar(&o.Sandbox, "sandbox", "", "the yuba-sandbox that confines it")
+	flags.IntVar(&o.Capacity, "capacity", 0, "how many runs are carried out at a time")
+	flags.StringVar(&o.Build, "build", "", "the server's mark of what it starts")
+}
+
+// errMissing says that the runner was started without what it needs, by hand perhaps.
+var errMissing = errors.New("it is missing; \"yuba up\" starts the runner by itself")
+
 func (o Options) withDefaults() (Options, error) {
 	if o.Capacity <= 0 {
 		o.Capacity = 2
@@ -49,9 +66,9 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	for name, path := range map[string]*string{"Dir": &o.Dir, "WorkRoot": &o.WorkRoot, "Tofu": &o.Tofu, "Sandbox": &o.Sandbox} {
+	for name, path := range map[string]*string{"dir": &o.Dir, "work": &o.WorkRoot, "tofu": &o.Tofu, "sandbox": &o.Sandbox} {
 		if *path == "" {
-			return o, fmt.Errorf("start the runner: option %s is empty. This is a bug in Yuba", name)
+			return o, fmt.Errorf("start the runner: --%s: %w", name, errMissing)
 		}
 		absolute, err := filepath.Abs(*path)
 		if err != nil {

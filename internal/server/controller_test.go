@@ -77,7 +77,7 @@ func controllerOptions(t *testing.T) ControllerOptions {
 }
 
 func TestTheControllersDoNotStartBesideATofuController(t *testing.T) {
-	installSandbox(t)
+	installPrograms(t)
 	c := apitest.Client(t)
 	l := lease(apitest.Namespace(t), "tofu-controller-"+tofuControllerLease, "pod-1", time.Now(), ptr.To(int32(35)))
 	if err := c.Create(t.Context(), l); err != nil {
@@ -92,7 +92,7 @@ func TestTheControllersDoNotStartBesideATofuController(t *testing.T) {
 // running starts the controllers against the test's API and returns where content is served.
 func running(t *testing.T, change ...func(*ControllerOptions)) string {
 	t.Helper()
-	installSandbox(t)
+	installPrograms(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	opts := controllerOptions(t)
 	for _, c := range change {

@@ -68,11 +68,7 @@ func (e *engine) startRunner(ctx context.Context, cert certificate, ca []byte) e
 // chooseRunner says which program, with which options, carries out the runs. A runner that an earlier server left is
 // kept when it is the same.
 func (e *engine) chooseRunner() error {
-	self, err := os.Executable()
-	if err != nil {
-		return fmt.Errorf("find this program: %w", err)
-	}
-	e.local.Command = []string{self, "runner", "--dir", e.dir.Runner(), "--work", e.dir.Work(), "--provider-mirror", e.providerMirror(), "--tools", e.toolDir(),
+	e.local.Command = []string{e.tool.runner, "--dir", e.dir.Runner(), "--work", e.dir.Work(), "--provider-mirror", e.providerMirror(), "--tools", e.toolDir(),
 		"--tofu", e.tool.path, "--sandbox", e.tool.sandbox, "--capacity", strconv.Itoa(e.concurrency())}
 	e.local.Env = runnerEnvironment()
 	build, err := e.local.Build(e.opts.Version)

@@ -16,7 +16,7 @@ import (
 
 // An API that serves tofu-controller's kind would drop what Yuba writes.
 func TestTheControllersDoNotStartOnTheKindOfTofuController(t *testing.T) {
-	installSandbox(t)
+	installPrograms(t)
 	c := apitest.Client(t)
 	var definition apiextensionsv1.CustomResourceDefinition
 	change := func(ctx context.Context, mutate func(map[string]apiextensionsv1.JSONSchemaProps)) {

@@ -19,11 +19,11 @@ import (
 	"github.com/yuba-dev/yuba/internal/runner"
 )
 
-// tool is the program that runs use by default and the launcher that confines it.
+// tool is the program that runs use by default, the launcher that confines it and the program that carries out runs.
 type tool struct {
-	path, version string
-	sandbox       string
-	confined      bool
+	path, version   string
+	sandbox, runner string
+	confined        bool
 }
 
 // findTool looks for tofu: where it was told to, beside this program, on PATH; terraform on PATH comes after that, and
@@ -46,6 +46,9 @@ func findTool(ctx context.Context, wanted, tools string) (tool, error) {
 		return t, err
 	}
 	if t.sandbox, err = beside("yuba-sandbox"); err != nil {
+		return t, err
+	}
+	if t.runner, err = beside("yuba-runner"); err != nil {
 		return t, err
 	}
 	t.confined = exec.CommandContext(ctx, t.sandbox, "-probe").Run() == nil
@@ -83,7 +86,7 @@ func beside(name string) (string, error) {
 	}
 	path, err = exec.LookPath(name)
 	if err != nil {
-		return "", fmt.Errorf("find %s: it is neither beside %s nor on PATH; both programs are installed together", name, self)
+		return "", fmt.Errorf("find %s: it is neither beside %s nor on PATH; yuba, yuba-runner and yuba-sandbox are installed together", name, self)
 	}
 	return path, nil
 }

@@ -19,18 +19,18 @@ func TestWhichToolIsTaken(t *testing.T) {
 		confined bool
 		problem  string
 	}{
-		"tofu on PATH":                           {map[string]string{"tofu": version("1.12.6"), "terraform": version("1.14.0"), "yuba-sandbox": ""}, "", "1.12.6", true, ""},
-		"terraform when there is no tofu":        {map[string]string{"terraform": version("1.14.0"), "yuba-sandbox": ""}, "", "1.14.0", true, ""},
-		"the one that was named":                 {map[string]string{"tofu": version("1.12.6"), "other": version("1.13.0"), "yuba-sandbox": ""}, "other", "1.13.0", true, ""},
-		"a candidate of the oldest":              {map[string]string{"tofu": version("1.5.0-rc1"), "yuba-sandbox": ""}, "", "1.5.0-rc1", true, ""},
-		"one of the directory of tools":          {map[string]string{"tools/tofu-1.11.0": version("1.11.0"), "tools/tofu/1.12.1/tofu": version("1.12.1"), "yuba-sandbox": ""}, "", "1.12.1", true, ""},
-		"a kernel that cannot confine":           {map[string]string{"tofu": version("1.12.6"), "yuba-sandbox": "exit 1"}, "", "1.12.6", false, ""},
-		"none at all: how to get one":            {map[string]string{"yuba-sandbox": ""}, "", "", false, "yuba up --tofu PATH"},
-		"one was named that is not there":        {map[string]string{"tofu": version("1.12.6"), "yuba-sandbox": ""}, "other", "", false, "--tofu names the program that runs use"},
-		"too old":                                {map[string]string{"tofu": version("1.4.7"), "yuba-sandbox": ""}, "", "", false, "is version 1.4.7, which is too old: Yuba needs 1.5 or newer"},
-		"something that answers no version":      {map[string]string{"tofu": "echo hello", "yuba-sandbox": ""}, "", "", false, "for its version"},
-		"something that answers a wrong one":     {map[string]string{"tofu": version("new"), "yuba-sandbox": ""}, "", "", false, `it says "new"`},
-		"something that fails":                   {map[string]string{"tofu": "exit 3", "yuba-sandbox": ""}, "", "", false, "exit status 3"},
+		"tofu on PATH":                           {map[string]string{"tofu": version("1.12.6"), "terraform": version("1.14.0"), "yuba-sandbox": "", "yuba-runner": ""}, "", "1.12.6", true, ""},
+		"terraform when there is no tofu":        {map[string]string{"terraform": version("1.14.0"), "yuba-sandbox": "", "yuba-runner": ""}, "", "1.14.0", true, ""},
+		"the one that was named":                 {map[string]string{"tofu": version("1.12.6"), "other": version("1.13.0"), "yuba-sandbox": "", "yuba-runner": ""}, "other", "1.13.0", true, ""},
+		"a candidate of the oldest":              {map[string]string{"tofu": version("1.5.0-rc1"), "yuba-sandbox": "", "yuba-runner": ""}, "", "1.5.0-rc1", true, ""},
+		"one of the directory of tools":          {map[string]string{"tools/tofu-1.11.0": version("1.11.0"), "tools/tofu/1.12.1/tofu": version("1.12.1"), "yuba-sandbox": "", "yuba-runner": ""}, "", "1.12.1", true, ""},
+		"a kernel that cannot confine":           {map[string]string{"tofu": version("1.12.6"), "yuba-sandbox": "exit 1", "yuba-runner": ""}, "", "1.12.6", false, ""},
+		"none at all: how to get one":            {map[string]string{"yuba-sandbox": "", "yuba-runner": ""}, "", "", false, "yuba up --tofu PATH"},
+		"one was named that is not there":        {map[string]string{"tofu": version("1.12.6"), "yuba-sandbox": "", "yuba-runner": ""}, "other", "", false, "--tofu names the program that runs use"},
+		"too old":                                {map[string]string{"tofu": version("1.4.7"), "yuba-sandbox": "", "yuba-runner": ""}, "", "", false, "is version 1.4.7, which is too old: Yuba needs 1.5 or newer"},
+		"something that answers no version":      {map[string]string{"tofu": "echo hello", "yuba-sandbox": "", "yuba-runner": ""}, "", "", false, "for its version"},
+		"something that answers a wrong one":     {map[string]string{"tofu": version("new"), "yuba-sandbox": "", "yuba-runner": ""}, "", "", false, `it says "new"`},
+		"something that fails":                   {map[string]string{"tofu": "exit 3", "yuba-sandbox": "", "yuba-runner": ""}, "", "", false, "exit status 3"},
 		"without the program that comes with us": {map[string]string{"tofu": version("1.12.6")}, "", "", false, "both programs are installed together"},
 	} {
 		t.Run(sentence, func(t *testing.T) {

@@ -59,7 +59,7 @@ func run(ctx context.Context) error {
 	b := &bench{sizes: []int{1, 10, 100}}
 	only := flag.String("only", "", "measure one part only: ready, idle, stacks, inputs, sandbox, fleet, kustomization or sources")
 	asJSON := flag.Bool("json", false, "print JSON instead of a table")
-	directory := flag.String("programs", "bin", "the directory of yuba, yuba-sandbox and tofu")
+	directory := flag.String("programs", "bin", "the directory of yuba, yuba-runner, yuba-sandbox and tofu")
 	flag.IntVar(&b.trials, "n", 15, "how often each comparison is made")
 	flag.IntVar(&b.fleet, "fleet", 100, "how many stacks a fleet has")
 	flag.DurationVar(&b.settle, "settle", 20*time.Second, "how long to wait before looking at what an idle Yuba takes")

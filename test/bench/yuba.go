@@ -75,7 +75,7 @@ func (y *yuba) findRunner(ctx context.Context) error {
 	ticker := time.NewTicker(20 * time.Millisecond)
 	defer ticker.Stop()
 	for {
-		if pid, ok := findProcess("\x00runner\x00", y.dir); ok {
+		if pid, ok := findProcess("yuba-runner\x00", y.dir); ok {
 			y.runner = pid
 			return nil
 		}

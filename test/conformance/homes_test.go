@@ -36,7 +36,7 @@ func TestConformance(t *testing.T) {
 		t.Run("given", func(t *testing.T) { run(t, givenHome(t)) })
 		return
 	}
-	installSandbox(t)
+	installBeside(t)
 	t.Run("embedded", func(t *testing.T) { run(t, embeddedHome(t)) })
 	t.Run("cluster", func(t *testing.T) { run(t, clusterHome(t)) })
 }

@@ -18,6 +18,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/yuba-dev/yuba/internal/testkit/tofutest"
 )
 
 // installed makes sure that the test binary has another name, by which it is a program under test.
@@ -40,13 +42,11 @@ func installed(t *testing.T, name string) string {
 	return path
 }
 
-// installSandbox builds the launcher that confines tofu, beside yuba.
-func installSandbox(t *testing.T) {
+// installBeside builds the programs that belong beside yuba.
+func installBeside(t *testing.T) {
 	t.Helper()
-	build := exec.Command("go", "build", "-o", filepath.Join(programs, "yuba-sandbox"), "github.com/yuba-dev/yuba/cmd/yuba-sandbox")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build yuba-sandbox: %v\n%s", err, out)
+	if err := tofutest.BuildBeside(programs); err != nil {
+		t.Fatal(err)
 	}
 }
 

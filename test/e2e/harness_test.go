@@ -73,9 +73,7 @@ func install(dir string) error {
 	if err := link(self, filepath.Join(dir, "yuba")); err != nil {
 		return err
 	}
-	build := exec.Command("go", "build", "-trimpath", "-o", filepath.Join(dir, "yuba-sandbox"), "github.com/yuba-dev/yuba/cmd/yuba-sandbox")
-	build.Stderr = os.Stderr
-	return build.Run()
+	return tofutest.BuildBeside(dir)
 }
 
 // link prefers a second name for the file over a copy of its 200 MB.
@@ -294,7 +292,7 @@ func (y *yuba) processes(word string) []int {
 // runnerPID finds the one runner.
 func (y *yuba) runnerPID(t *testing.T) int {
 	t.Helper()
-	pids := y.processes("\x00runner\x00")
+	pids := y.processes("yuba-runner\x00")
 	if len(pids) != 1 {
 		t.Fatalf("found %d runners, want one", len(pids))
 	}

@@ -78,7 +78,7 @@ func shortDir(t *testing.T) string {
 // launch starts a server, waits until it says that it is ready, and stops it when the test ends.
 func launch(t *testing.T, dir, readyWords string, args ...string) {
 	t.Helper()
-	bin := buildSandbox(t, dir)
+	bin := buildBeside(t, dir)
 	cmd := exec.Command("yuba", args...)
 	cmd.Env = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 	cmd.Stderr = os.Stderr
@@ -110,14 +110,12 @@ func launch(t *testing.T, dir, readyWords string, args ...string) {
 	}
 }
 
-// buildSandbox builds the launcher that confines tofu.
-func buildSandbox(t *testing.T, dir string) string {
+// buildBeside builds the programs that belong beside yuba.
+func buildBeside(t *testing.T, dir string) string {
 	t.Helper()
 	bin := filepath.Join(dir, "bin")
-	build := exec.Command("go", "build", "-o", filepath.Join(bin, "yuba-sandbox"), "./cmd/yuba-sandbox")
-	build.Dir = tofutest.RepositoryRoot(t)
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build yuba-sandbox: %v\n%s", err, out)
+	if err := tofutest.BuildBeside(bin); err != nil {
+		t.Fatal(err)
 	}
 	return bin
 }
