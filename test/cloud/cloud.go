@@ -37,6 +37,10 @@ type Cloud struct {
 	faults  map[request]fault
 	states  map[string][]byte
 	locks   map[string][]byte
+	// The journal, see KeepJournal.
+	keepsJournal bool
+	journal      []Change
+	tell         func(Change)
 }
 
 // request is what counters, gates and faults are kept for.
@@ -188,6 +192,7 @@ func (c *Cloud) object(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	o, exists := c.objects[key.name]
+	c.write(r, key.name, exists)
 	switch {
 	case r.Method == http.MethodPut:
 		answer(w, c.put(key.name, given))

@@ -115,6 +115,47 @@ func TestFailingRequestSaysSo(t *testing.T) {
 	}
 }
 
+func TestJournalTellsWhatWasMistaken(t *testing.T) {
+	c := start(t)
+	var told []string
+	c.KeepJournal(func(change cloud.Change) { told = append(told, change.Mistaken()) })
+	do(t, c, "PUT", "/objects/a", "{}")
+	do(t, c, "GET", "/objects/a", "")
+	do(t, c, "DELETE", "/objects/a", "")
+	do(t, c, "DELETE", "/objects/a", "")
+	var changes []cloud.Change
+	for range 2 {
+		create(t, c, "b")
+	}
+	changes = c.Journal()
+	want := []cloud.Change{
+		{Method: "PUT", Name: "a"}, {Method: "DELETE", Name: "a", Existed: true}, {Method: "DELETE", Name: "a"},
+		{Method: "PUT", Name: "b", Create: true}, {Method: "PUT", Name: "b", Create: true, Existed: true},
+	}
+	if diff := cmp.Diff(want, changes); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"updated what was not there", "", "deleted what was not there", "", "created what was there already"}, told); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// create makes an object as a provider does that believes there is none.
+func create(t *testing.T, c *cloud.Cloud, name string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPut, c.URL()+"/objects/"+name, strings.NewReader("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+c.Token())
+	r.Header.Set(cloud.HeaderCreate, "yes")
+	response, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response.Body.Close() //nolint:errcheck // not read
+}
+
 func TestStateIsLockedByOneAtATime(t *testing.T) {
 	c := start(t)
 	var got []int

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -31,15 +32,22 @@ type remote struct {
 var errNotFound = errors.New("there is no such object")
 
 func (c *client) get(ctx context.Context, name string) (remote, error) {
-	return c.do(ctx, http.MethodGet, name, nil)
+	return c.do(ctx, http.MethodGet, name, nil, nil)
 }
 
-func (c *client) put(ctx context.Context, name string, o remote) (remote, error) {
-	return c.do(ctx, http.MethodPut, name, &o)
+// headerCreate tells the cloud that there is to be no such object yet. It serves the request all the same, and remembers.
+const headerCreate = "Yubatest-Create"
+
+func (c *client) create(ctx context.Context, name string, o remote) (remote, error) {
+	return c.do(ctx, http.MethodPut, name, &o, http.Header{headerCreate: {"yes"}})
+}
+
+func (c *client) update(ctx context.Context, name string, o remote) (remote, error) {
+	return c.do(ctx, http.MethodPut, name, &o, nil)
 }
 
 func (c *client) delete(ctx context.Context, name string) error {
-	_, err := c.do(ctx, http.MethodDelete, name, nil)
+	_, err := c.do(ctx, http.MethodDelete, name, nil, nil)
 	if errors.Is(err, errNotFound) {
 		return nil
 	}
@@ -47,7 +55,7 @@ func (c *client) delete(ctx context.Context, name string) error {
 }
 
 // do makes a request. An error carries what the cloud says, whatever that is: providers do that.
-func (c *client) do(ctx context.Context, method, name string, given *remote) (remote, error) {
+func (c *client) do(ctx context.Context, method, name string, given *remote, header http.Header) (remote, error) {
 	var o remote
 	body, err := json.Marshal(given)
 	if err != nil {
@@ -57,6 +65,7 @@ func (c *client) do(ctx context.Context, method, name string, given *remote) (re
 	if err != nil {
 		return o, err
 	}
+	maps.Copy(request.Header, header)
 	request.Header.Set("Authorization", "Bearer "+c.token)
 	response, err := c.http.Do(request)
 	if err != nil {

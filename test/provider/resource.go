@@ -58,7 +58,7 @@ func (o *objectResource) Create(ctx context.Context, q resource.CreateRequest, r
 	if r.Diagnostics.Append(q.Plan.Get(ctx, &planned)...); r.Diagnostics.HasError() {
 		return
 	}
-	if err := o.put(ctx, &planned); err != nil {
+	if err := put(ctx, &planned, o.cloud.create); err != nil {
 		r.Diagnostics.AddError("Create object "+planned.Name.ValueString(), err.Error())
 		return
 	}
@@ -70,16 +70,16 @@ func (o *objectResource) Update(ctx context.Context, q resource.UpdateRequest, r
 	if r.Diagnostics.Append(q.Plan.Get(ctx, &planned)...); r.Diagnostics.HasError() {
 		return
 	}
-	if err := o.put(ctx, &planned); err != nil {
+	if err := put(ctx, &planned, o.cloud.update); err != nil {
 		r.Diagnostics.AddError("Update object "+planned.Name.ValueString(), err.Error())
 		return
 	}
 	r.Diagnostics.Append(r.State.Set(ctx, planned)...)
 }
 
-func (o *objectResource) put(ctx context.Context, planned *object) error {
+func put(ctx context.Context, planned *object, by func(context.Context, string, remote) (remote, error)) error {
 	name := planned.Name.ValueString()
-	made, err := o.cloud.put(ctx, name, remote{Content: planned.Content.ValueString(), Secret: planned.Secret.ValueString()})
+	made, err := by(ctx, name, remote{Content: planned.Content.ValueString(), Secret: planned.Secret.ValueString()})
 	if err == nil {
 		planned.take(name, made)
 	}
