@@ -63,6 +63,9 @@ type Options struct {
 	Review func(ctx context.Context, rec run.Record, plan *run.PlanResult) (Permission, error)
 	// Ended is told that a run of the stack ended, or that what it waits for is another now. It must not block.
 	Ended func(run.Stack)
+	// Observe gets the record of each run that ended under this server, once, before Ended hears of it; nil for nobody. It
+	// must not block.
+	Observe func(run.Record)
 	// NamespaceLimit says how many runs of a namespace may be with runners at a time, 0 for any number; nil sets none.
 	NamespaceLimit func(namespace string) int
 	// Credential is the runners' own bearer token.
@@ -82,6 +85,8 @@ type Executor struct {
 	hand    map[string]*entry
 	byStack map[run.Stack]*entry
 	queue   *queue.Queue
+	// heard is what is known of the runner.
+	heard heard
 	// costs are how long the stacks' runs took lately.
 	costs    map[run.Stack]time.Duration
 	remove   []run.Stack // gone, and no runner said yet that it heard

@@ -61,6 +61,9 @@ func (e *Executor) finish(ctx context.Context, en *entry, result run.Result) err
 		e.storeLater(en)
 	}
 	e.drop(en)
+	if e.opts.Observe != nil {
+		e.opts.Observe(rec)
+	}
 	if e.opts.Ended != nil {
 		e.opts.Ended(en.stack)
 	}

@@ -16,6 +16,7 @@ import (
 // poll answers a runner: at once when there is something to say, otherwise when something changes, at the latest after
 // run.PollWait.
 func (e *Executor) poll(ctx context.Context, req run.PollRequest) run.PollResponse {
+	defer e.hear(req)()
 	unknown := e.unknown(req.Active)
 	e.settle(ctx, req)
 	deadline := time.NewTimer(run.PollWait)

@@ -33,6 +33,23 @@ func Shrink() error {
 	return nil
 }
 
+// resident is how much memory this process has, in bytes.
+func resident() int64 {
+	statm, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		return 0
+	}
+	fields := strings.Fields(string(statm))
+	if len(fields) < 2 {
+		return 0
+	}
+	pages, err := strconv.ParseInt(fields[1], 10, 64)
+	if err != nil {
+		return 0
+	}
+	return pages * int64(os.Getpagesize())
+}
+
 type mapping struct{ start, end uintptr }
 
 // cleanMappings finds the mappings of a file that cannot be written to and never were: what the kernel forgets of them

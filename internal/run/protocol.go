@@ -71,6 +71,17 @@ type PollRequest struct {
 	Draining bool `json:"draining,omitempty"`
 	// Removed repeats what the last answer named in Remove: it arrived.
 	Removed []Stack `json:"removed,omitempty"`
+	// Usage is what the runner has taken so far; nil for one that does not tell.
+	Usage *Usage `json:"usage,omitempty"`
+}
+
+// Usage is what a process has taken so far.
+type Usage struct {
+	// MemoryBytes is what is resident now; 0 when that is not known.
+	MemoryBytes int64 `json:"memoryBytes,omitempty"`
+	// CPU is the process's own time, ChildCPU that of the processes that it started and that have ended, providers included.
+	CPU      Duration `json:"cpu"`
+	ChildCPU Duration `json:"childCPU,omitempty"`
 }
 
 // PollWait is the longest a poll is held.

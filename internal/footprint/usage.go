@@ -1,0 +1,31 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package footprint
+
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Usage is what this process has taken so far.
+type Usage struct {
+	// Memory is how many bytes are resident now; 0 where the system does not tell.
+	Memory int64
+	// CPU is the process's user and system time, Children that of the processes that it waited for.
+	CPU, Children time.Duration
+}
+
+// Measure tells what this process has taken so far. What the system does not tell is zero.
+func Measure() Usage {
+	return Usage{Memory: resident(), CPU: cpuOf(unix.RUSAGE_SELF), Children: cpuOf(unix.RUSAGE_CHILDREN)}
+}
+
+func cpuOf(who int) time.Duration {
+	var u unix.Rusage
+	if err := unix.Getrusage(who, &u); err != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
