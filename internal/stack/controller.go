@@ -80,8 +80,10 @@ type Reconciler struct {
 	Webhooks Webhooks
 	// Limits bound each run.
 	Limits run.Limits
-	Now    func() time.Time
-	Log    *slog.Logger
+	// Observe gets what each pass decided, which is often; nil for nobody. It must not block.
+	Observe func(decide.Decision)
+	Now     func() time.Time
+	Log     *slog.Logger
 
 	health healthBook
 	// stacks is the cache of stacks, for what one has to know of others, and of the metadata of Secrets.
@@ -113,6 +115,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	d := decide.Decide(p.facts)
 	r.Log.Debug("decided", "stack", p.stack.String(), "decision", d.String())
+	if r.Observe != nil {
+		r.Observe(d)
+	}
 	// 4. Outputs and all else that follows plans and states, whatever happens next.
 	if err := r.follow(ctx, p, d); err != nil {
 		return ctrl.Result{}, err
