@@ -1,0 +1,332 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package module
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+)
+
+// ProviderNeeds are the providers that a root module and the modules it calls ask for.
+type ProviderNeeds struct {
+	// Providers are the constraints on versions by source, as it is written or implied: "hashicorp/time". A provider that
+	// any version of will do for has none.
+	Providers map[string][]string
+	// Remote is true when modules are called that are not in the source, nor installed where tofu puts them.
+	Remote bool
+	// Unclear says why the constraints may not be all there are; empty when they are.
+	Unclear string
+	// Others is true when there may be providers beside these: those of tests, or of functions that nothing declares.
+	Others bool
+}
+
+// builtInPrefix begins the sources of providers that are part of the tool.
+const builtInPrefix = "terraform.io/builtin/"
+
+// providerSchema are the parts of a file that ask for providers. It is for native files and those in JSON alike.
+var providerSchema = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
+	{Type: "terraform"}, {Type: "provider", LabelNames: []string{"name"}},
+	{Type: "resource", LabelNames: []string{"type", "name"}}, {Type: "data", LabelNames: []string{"type", "name"}},
+	{Type: "ephemeral", LabelNames: []string{"type", "name"}}, {Type: "check", LabelNames: []string{"name"}},
+	{Type: "import"}, {Type: "module", LabelNames: []string{"name"}},
+}}
+
+// providerFunction is a call of a provider's function, wherever it stands.
+var providerFunction = regexp.MustCompile(`provider::([a-zA-Z0-9_-]+)::`)
+
+// ReadProviders reads which providers the module in dir of fsys and the modules it calls ask for. Modules from elsewhere
+// are read where tofu has installed them, as .terraform/modules/modules.json of the root module tells. The file system
+// must not follow links out of the source.
+func ReadProviders(fsys fs.FS, dir string, options ReadOptions) (needs ProviderNeeds) {
+	r := &providerReader{fsys: fsys, root: path.Clean(dir), needs: ProviderNeeds{Providers: map[string][]string{}}, options: options}
+	defer func() {
+		if problem := recover(); problem != nil {
+			needs.Unclear = fmt.Sprintf("reading stopped: %v. This is a bug in Yuba", problem)
+		}
+	}()
+	r.readManifest()
+	r.walk(r.root, "", 0)
+	for source, constraints := range r.needs.Providers {
+		slices.Sort(constraints)
+		r.needs.Providers[source] = slices.Compact(constraints)
+	}
+	return r.needs
+}
+
+type providerReader struct {
+	fsys    fs.FS
+	root    string
+	options ReadOptions
+	needs   ProviderNeeds
+	// installed are the directories of modules from elsewhere, by their place in the tree.
+	installed map[string]string
+	calls     int
+	size      int
+	read      map[string]*moduleProviders
+}
+
+// moduleProviders is what one directory asks for and calls.
+type moduleProviders struct {
+	required    map[string]string   // local name -> source
+	constraints map[string][]string // by source
+	used        map[string][]string // local names in use, with constraints of provider blocks
+	calls       map[string]string
+}
+
+func (r *providerReader) unclear(format string, args ...any) {
+	if r.needs.Unclear == "" {
+		r.needs.Unclear = fmt.Sprintf(format, args...)
+	}
+}
+
+// readManifest reads what tofu writes down about the modules it installed. A file that is not as it should be is none.
+func (r *providerReader) readManifest() {
+	file, err := r.fsys.Open(path.Join(r.root, ".terraform/modules/modules.json"))
+	if err != nil {
+		return
+	}
+	defer file.Close()
+	var manifest struct {
+		Modules []struct{ Key, Dir string }
+	}
+	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
+		return
+	}
+	text, err := io.ReadAll(io.LimitReader(file, maxFileSize))
+	if err != nil || json.Unmarshal(text, &manifest) != nil {
+		return
+	}
+	r.installed = map[string]string{}
+	for _, m := range manifest.Modules {
+		r.installed[m.Key] = m.Dir
+	}
+}
+
+// walk takes in a module and those it calls.
+func (r *providerReader) walk(dir, key string, depth int) {
+	if r.calls++; r.calls > maxCalls || depth > maxCallDepth {
+		r.unclear("the tree has more than %d calls of modules, or more than %d on top of each other", maxCalls, maxCallDepth)
+		return
+	}
+	m := r.read[dir]
+	if m == nil {
+		m = r.module(dir, depth == 0)
+		if r.read == nil {
+			r.read = map[string]*moduleProviders{}
+		}
+		r.read[dir] = m
+		r.collect(m)
+	}
+	for _, name := range slices.Sorted(maps.Keys(m.calls)) {
+		source := m.calls[name]
+		place := strings.TrimPrefix(key+"."+name, ".")
+		inner := path.Join(dir, source)
+		if !strings.HasPrefix(source, "./") && !strings.HasPrefix(source, "../") {
+			installed, there := r.installed[place]
+			if !there {
+				r.needs.Remote = true
+				r.unclear("the module %q is not here", place)
+				continue
+			}
+			inner = path.Join(r.root, installed)
+		}
+		if !fs.ValidPath(inner) {
+			r.unclear("the module %q is outside of the source", place)
+			continue
+		}
+		r.walk(inner, place, depth+1)
+	}
+}
+
+// collect adds what a module asks for, by source.
+func (r *providerReader) collect(m *moduleProviders) {
+	add := func(source string, constraints []string) {
+		if strings.HasPrefix(source, builtInPrefix) {
+			return
+		}
+		r.needs.Providers[source] = append(r.needs.Providers[source], constraints...)
+	}
+	for _, source := range m.required {
+		add(source, m.constraints[source])
+	}
+	for name, constraints := range m.used {
+		source, declared := m.required[name]
+		switch {
+		case declared:
+			add(source, constraints)
+		case name == "terraform": // built in
+		default:
+			add("hashicorp/"+name, constraints)
+		}
+	}
+}
+
+// module reads one directory.
+func (r *providerReader) module(dir string, root bool) *moduleProviders {
+	m := &moduleProviders{required: map[string]string{}, constraints: map[string][]string{}, used: map[string][]string{}, calls: map[string]string{}}
+	reader := &requirer{fsys: r.fsys, options: r.options, size: r.size}
+	files, err := reader.files(dir, false)
+	r.size = reader.size
+	r.needs.Others = r.needs.Others || root && r.hasTests(dir)
+	if err != nil {
+		r.unclear("%v", err)
+		return m
+	}
+	primary, override := selectFiles(files)
+	p := &parser{module: empty(), files: map[string]*hcl.File{}, variables: map[string]*draft{}}
+	for _, name := range slices.Concat(primary, override) {
+		file := p.parse(name, files[name])
+		if file == nil || p.diags.HasErrors() {
+			r.unclear("%s has mistakes, which the tool says better", path.Join(dir, name))
+			return m
+		}
+		r.file(p, m, file.Body)
+		for _, call := range providerFunction.FindAllSubmatch(files[name], -1) {
+			_, declared := p.module.RequiredProviders[string(call[1])]
+			r.needs.Others = r.needs.Others || !declared
+		}
+	}
+	for name, provider := range p.module.RequiredProviders {
+		source := provider.Source
+		if source == "" {
+			source = "hashicorp/" + name
+		}
+		m.required[name] = source
+		if provider.Version != "" {
+			m.constraints[source] = append(m.constraints[source], provider.Version)
+		}
+	}
+	return m
+}
+
+func (r *providerReader) hasTests(dir string) bool {
+	entries, err := fs.ReadDir(r.fsys, dir)
+	return err == nil && slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
+		return testsModule(e.Name()) || e.IsDir() && e.Name() == "tests"
+	})
+}
+
+// file takes in the blocks of one file.
+func (r *providerReader) file(p *parser, m *moduleProviders, body hcl.Body) {
+	content, _, diags := body.PartialContent(providerSchema)
+	if diags.HasErrors() {
+		r.unclear("%s", diags.Error())
+		return
+	}
+	for _, block := range content.Blocks {
+		switch block.Type {
+		case "terraform":
+			p.terraform(block)
+		case "provider":
+			m.use(block.Labels[0], r.literal(block, "version"))
+		case "resource", "data", "ephemeral":
+			r.resource(m, block, block.Labels[0])
+		case "check":
+			r.check(m, block)
+		case "import":
+			// Without a name of its own it is the resource's, which is declared beside it, unless that is to be written yet.
+			if name, given := r.reference(block, "provider"); given {
+				m.use(name, "")
+			} else if to := keyword(block, "to"); to != "" && to != "module" {
+				m.use(impliedName(to), "")
+			}
+		case "module":
+			r.call(m, block)
+		}
+	}
+}
+
+func (m *moduleProviders) use(name, constraint string) {
+	list := m.used[name]
+	if constraint != "" {
+		list = append(list, constraint)
+	}
+	m.used[name] = list
+}
+
+func impliedName(kind string) string {
+	name, _, _ := strings.Cut(kind, "_")
+	return name
+}
+
+func (r *providerReader) resource(m *moduleProviders, block *hcl.Block, kind string) {
+	name, given := r.reference(block, "provider")
+	if !given {
+		name = impliedName(kind)
+	}
+	m.use(name, "")
+}
+
+// check may hold one data source.
+func (r *providerReader) check(m *moduleProviders, block *hcl.Block) {
+	content, _, _ := block.Body.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "data", LabelNames: []string{"type", "name"}}}})
+	for _, inner := range content.Blocks {
+		r.resource(m, inner, inner.Labels[0])
+	}
+}
+
+func (r *providerReader) call(m *moduleProviders, block *hcl.Block) {
+	source := r.literal(block, "source")
+	if source == "" {
+		r.unclear("the source of the module %q is computed", block.Labels[0])
+		r.needs.Remote = true
+		return
+	}
+	m.calls[block.Labels[0]] = source
+}
+
+func attribute(block *hcl.Block, name string) *hcl.Attribute {
+	content, _, _ := block.Body.PartialContent(&hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: name}}})
+	return content.Attributes[name]
+}
+
+// literal is the text of an attribute; empty when there is none or it is computed.
+func (r *providerReader) literal(block *hcl.Block, name string) string {
+	if a := attribute(block, name); a != nil {
+		text, ok := literalString(a.Expr)
+		if !ok {
+			r.unclear("the %s of a block %q is computed", name, block.Type)
+		}
+		return text
+	}
+	return ""
+}
+
+// reference is the local name in "provider = aws.west", or in its form as a text.
+func (r *providerReader) reference(block *hcl.Block, name string) (string, bool) {
+	a := attribute(block, name)
+	if a == nil {
+		return "", false
+	}
+	if root := keyword(block, name); root != "" {
+		return root, true
+	}
+	r.unclear("the %s of a block %q is computed", name, block.Type)
+	return "", true
+}
+
+// keyword is the first name of an attribute that is written like a reference.
+func keyword(block *hcl.Block, name string) string {
+	a := attribute(block, name)
+	if a == nil {
+		return ""
+	}
+	if text, ok := literalString(a.Expr); ok {
+		root, _, _ := strings.Cut(text, ".")
+		return root
+	}
+	if variables := a.Expr.Variables(); len(variables) > 0 {
+		return variables[0].RootName()
+	}
+	return ""
+}
