@@ -1,0 +1,251 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package module
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+)
+
+// dirReads is what the configuration in one directory reads, whoever calls it.
+type dirReads struct {
+	calls       []moduleCall
+	whole       string
+	world       []string
+	variables   map[string]Position
+	templates   []templateRef
+	anyTemplate bool
+}
+
+// moduleCall is a call of a module of the same source.
+type moduleCall struct {
+	name, source string
+	pos          Position
+}
+
+// templateRef is a file that is rendered, named from the module's own directory or from the root module's.
+type templateRef struct {
+	name     string
+	fromRoot bool
+}
+
+// readDir looks into the configuration files of one directory.
+func readDir(dir string, files map[string][]byte) (d *dirReads) {
+	defer func() {
+		if problem := recover(); problem != nil {
+			d = &dirReads{whole: fmt.Sprintf("reading the configuration in %s stopped: %v. This is a bug in Yuba", dir, problem)}
+		}
+	}()
+	v := &visitor{dir: dir, reads: &dirReads{variables: map[string]Position{}}, locals: map[string]hclsyntax.Expression{},
+		parser: &parser{module: empty(), files: map[string]*hcl.File{}, variables: map[string]*draft{}}}
+	var bodies []*hclsyntax.Body
+	size, configured := 0, false
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		configured = configured || extension(name) != ""
+		if size += len(files[name]); size > maxTotalSize {
+			v.whole("the configuration in %s has more than %d MiB", dir, maxTotalSize>>20)
+			return v.reads
+		}
+		if body := v.file(name, files[name]); body != nil {
+			bodies = append(bodies, body)
+		}
+	}
+	if !configured {
+		v.whole("%s has no configuration that could be looked into", dir)
+	}
+	for _, body := range bodies {
+		v.collectLocals(body)
+	}
+	for _, body := range bodies {
+		v.body(body)
+	}
+	return v.reads
+}
+
+// visitor goes through the files of one directory.
+type visitor struct {
+	dir    string
+	parser *parser
+	reads  *dirReads
+	locals map[string]hclsyntax.Expression
+}
+
+func (v *visitor) whole(format string, args ...any) {
+	if v.reads.whole == "" {
+		v.reads.whole = fmt.Sprintf(format, args...)
+	}
+}
+
+func (v *visitor) world(what string, at Position) {
+	if len(v.reads.world) < maxWorld {
+		v.reads.world = append(v.reads.world, fmt.Sprintf("%s at %s", what, at))
+	}
+}
+
+// at is a place in a file, named from the source's root.
+func (v *visitor) at(r hcl.Range) Position {
+	return Position{File: path.Join(v.dir, r.Filename), Line: r.Start.Line}
+}
+
+// file parses one file. JSON is only looked at from outside.
+func (v *visitor) file(name string, src []byte) *hclsyntax.Body {
+	if strings.HasSuffix(name, ".json") {
+		v.json(name, src)
+		return nil
+	}
+	file := v.parser.parse(name, src)
+	if v.parser.diags.HasErrors() || file == nil {
+		v.whole("%s has mistakes", path.Join(v.dir, name))
+		v.parser.diags = nil
+		return nil
+	}
+	body, _ := file.Body.(*hclsyntax.Body)
+	return body
+}
+
+// worldCall finds calls of functions that answer differently each time.
+var worldCall = regexp.MustCompile(`\b(timestamp|plantimestamp|uuid|bcrypt|provider::\w+::\w+)\s*\(`)
+
+// json takes a file in JSON for one that may read anything of the source. What it reads of the world is told by its
+// types of data sources and by the names of functions.
+func (v *visitor) json(name string, src []byte) {
+	at := Position{File: path.Join(v.dir, name), Line: 1}
+	if extension(name) == "" { // values of variables
+		if LeavesDirectory(string(src)) {
+			v.whole("%s has a path that may leave its directory", at.File)
+		}
+		return
+	}
+	v.whole("%s is configuration in JSON, which is not looked into", at.File)
+	if m := worldCall.Find(src); m != nil {
+		v.world(strings.TrimRight(string(m), "( ")+"()", at)
+	}
+	if tooWildJSON(src) != "" {
+		return
+	}
+	var top struct {
+		Data   map[string]json.RawMessage `json:"data"`
+		Module map[string]struct {
+			Source string `json:"source"`
+		} `json:"module"`
+	}
+	if json.Unmarshal(src, &top) != nil {
+		v.world("configuration in JSON", at) // of another form, a list of blocks perhaps
+		return
+	}
+	for _, kind := range slices.Sorted(maps.Keys(top.Data)) {
+		if readsInputs(kind) {
+			v.world("data."+kind, at)
+		}
+	}
+	for _, called := range slices.Sorted(maps.Keys(top.Module)) {
+		if source := top.Module[called].Source; isLocal(source) {
+			v.reads.calls = append(v.reads.calls, moduleCall{called, source, at})
+		} else {
+			v.world(fmt.Sprintf("module.%s, which comes from elsewhere,", called), at)
+		}
+	}
+}
+
+func (v *visitor) collectLocals(body *hclsyntax.Body) {
+	for _, block := range body.Blocks {
+		if block.Type != "locals" {
+			continue
+		}
+		for name, attr := range block.Body.Attributes {
+			v.locals[name] = attr.Expr
+		}
+	}
+}
+
+// body goes through the top of a file.
+func (v *visitor) body(body *hclsyntax.Body) {
+	for _, name := range slices.Sorted(maps.Keys(body.Attributes)) { // a file of values has nothing else
+		v.expression(body.Attributes[name].Expr, nil)
+	}
+	for _, block := range body.Blocks {
+		switch block.Type {
+		case "module":
+			v.module(block)
+			continue
+		case "data", "ephemeral":
+			v.data(block)
+		case "resource", "variable", "locals", "output", "provider", "moved", "removed", "import", "check", "terraform":
+		default:
+			v.whole("%s: what a block %q reads is not known", v.at(block.TypeRange), block.Type)
+		}
+		v.block(block, nil)
+	}
+}
+
+// module takes in a call of another module.
+func (v *visitor) module(block *hclsyntax.Block) {
+	name := strings.Join(block.Labels, ".")
+	at := v.at(block.TypeRange)
+	source := block.Body.Attributes["source"]
+	text, literal := "", false
+	if source != nil {
+		text, literal = literalString(source.Expr)
+	}
+	switch {
+	case source != nil && literal && isLocal(text) && block.Body.Attributes["version"] == nil:
+		v.reads.calls = append(v.reads.calls, moduleCall{name, text, at})
+	default:
+		v.whole("%s: the module %q comes from elsewhere, where it cannot be looked into", at, name)
+		v.world(fmt.Sprintf("module.%s, which comes from elsewhere,", name), at)
+	}
+	v.block(block, []string{"source"})
+}
+
+// isLocal reports whether a module's source is plainly a directory of the same source.
+func isLocal(source string) bool {
+	local := strings.HasPrefix(source, "./") || strings.HasPrefix(source, "../") || source == "." || source == ".."
+	return local && !strings.ContainsAny(source, "?\\\x00") && !strings.Contains(source, "//")
+}
+
+// data takes in a data source, or an ephemeral resource, which is read like one.
+func (v *visitor) data(block *hclsyntax.Block) {
+	if len(block.Labels) != 2 {
+		return
+	}
+	kind, at := block.Labels[0], v.at(block.TypeRange)
+	if readsInputs(kind) {
+		v.world(block.Type+"."+strings.Join(block.Labels, "."), at)
+	}
+	if runsPrograms(kind) {
+		v.whole("%s: %s.%s runs a program, which can read anything", at, block.Type, strings.Join(block.Labels, "."))
+	}
+}
+
+// inputSources are data sources that bring what somebody else decides, as a variable would, and not what a provider knows
+// of the resources it manages: answers of programs and servers, outputs of other stacks, parameters and secrets. What else
+// providers report is the world that is looked at for drift.
+var inputSources = []string{
+	"external", "http", "terraform_remote_state", "tfe_outputs", "tfe_variables", "dns_*", "shell_script", "curl", "git_*",
+	"vault_*", "consul_key*", "etcd_*", "aws_ssm_parameter*", "aws_secretsmanager_*", "aws_appconfig_*", "aws_s3_object*", "aws_s3_bucket_object*",
+	"google_secret_manager_*", "google_storage_bucket_object_content", "azurerm_key_vault_secret*", "azurerm_app_configuration_key*",
+	"kubernetes_secret*", "kubernetes_config_map*", "onepassword_*", "doppler_*", "infisical_*", "bitwarden_*",
+}
+
+func readsInputs(kind string) bool { return matches(inputSources, kind) || runsPrograms(kind) }
+
+// programRunners are data sources that run programs of the stack's choice.
+var programRunners = []string{"external", "shell_*", "exec_*", "command_*", "cmd_*", "local_command", "ansible_*"}
+
+func runsPrograms(kind string) bool { return matches(programRunners, kind) }
+
+func matches(patterns []string, kind string) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool {
+		prefix, wild := strings.CutSuffix(pattern, "*")
+		return kind == pattern || wild && strings.HasPrefix(kind, prefix)
+	})
+}

@@ -1,0 +1,319 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package module
+
+import (
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// scope maps names that iterate to what they iterate over: "each", a dynamic block's iterator, the variables of a for.
+type scope map[string]hclsyntax.Expression
+
+func (s scope) with(name string, over hclsyntax.Expression) scope {
+	next := maps.Clone(s)
+	if next == nil {
+		next = scope{}
+	}
+	next[name] = over
+	return next
+}
+
+// block goes through everything in a block but the attributes to skip, which are its own.
+func (v *visitor) block(block *hclsyntax.Block, skip []string) {
+	names := scope{}
+	if each := block.Body.Attributes["for_each"]; each != nil {
+		names = names.with("each", each.Expr)
+	}
+	v.inside(block, skip, names)
+}
+
+func (v *visitor) inside(block *hclsyntax.Block, skip []string, names scope) {
+	for _, name := range slices.Sorted(maps.Keys(block.Body.Attributes)) {
+		if !slices.Contains(skip, name) {
+			v.expression(block.Body.Attributes[name].Expr, names)
+		}
+	}
+	for _, inner := range block.Body.Blocks {
+		switch {
+		case inner.Type == "provisioner":
+			v.whole("%s: a provisioner can read anything", v.at(inner.TypeRange))
+		case inner.Type == "key_provider" && len(inner.Labels) > 0 && inner.Labels[0] == "external", inner.Type == "method" && len(inner.Labels) > 0 && inner.Labels[0] == "external":
+			v.whole("%s: the encryption of the state runs a program, which can read anything", v.at(inner.TypeRange))
+		case block.Type == "check" && inner.Type == "data":
+			v.data(inner)
+		}
+		v.inside(inner, nil, iterating(inner, names))
+	}
+}
+
+// iterating adds the iterator of a dynamic block.
+func iterating(block *hclsyntax.Block, names scope) scope {
+	each := block.Body.Attributes["for_each"]
+	if block.Type != "dynamic" || each == nil || len(block.Labels) != 1 {
+		return names
+	}
+	name := block.Labels[0]
+	if iterator := block.Body.Attributes["iterator"]; iterator != nil {
+		name = hcl.ExprAsKeyword(iterator.Expr)
+	}
+	return names.with(name, each.Expr)
+}
+
+// expression looks at every part of an expression.
+func (v *visitor) expression(e hclsyntax.Expression, names scope) {
+	w := &expressionWalker{v: v, names: []scope{names}}
+	hclsyntax.Walk(e, w) //nolint:errcheck // the walker reports nothing
+}
+
+// expressionWalker keeps track of the variables of for expressions.
+type expressionWalker struct {
+	v     *visitor
+	names []scope
+}
+
+// Enter looks at a node before those below it.
+func (w *expressionWalker) Enter(node hclsyntax.Node) hcl.Diagnostics {
+	v, names := w.v, w.names[len(w.names)-1]
+	switch e := node.(type) {
+	case *hclsyntax.ForExpr:
+		names = names.with(e.ValVar, e.CollExpr)
+		if e.KeyVar != "" {
+			names = names.with(e.KeyVar, e.CollExpr)
+		}
+		w.names = append(w.names, names)
+	case *hclsyntax.LiteralValueExpr:
+		if text, ok := stringOf(e); ok && LeavesDirectory(text) {
+			v.whole("%s: %q may lead out of its directory", v.at(e.SrcRange), shortText(text))
+		}
+	case *hclsyntax.TemplateExpr:
+		v.template(e)
+	case *hclsyntax.ScopeTraversalExpr:
+		if a := pathAttribute(e); a != "" && a != "module" && a != "root" {
+			v.whole("%s: path.%s is no path inside of the source", v.at(e.SrcRange), a)
+		}
+	case *hclsyntax.FunctionCallExpr:
+		v.call(e, names)
+	}
+	return nil
+}
+
+// Exit is called when all below a node was seen.
+func (w *expressionWalker) Exit(node hclsyntax.Node) hcl.Diagnostics {
+	if _, ok := node.(*hclsyntax.ForExpr); ok {
+		w.names = w.names[:len(w.names)-1]
+	}
+	return nil
+}
+
+func shortText(text string) string {
+	if runes := []rune(text); len(runes) > 60 {
+		return string(runes[:60]) + "…"
+	}
+	return text
+}
+
+// template looks at how the path of a module is used in a text: as the beginning of a path below it, or not plainly.
+func (v *visitor) template(e *hclsyntax.TemplateExpr) {
+	for i, part := range e.Parts {
+		if pathAttribute(part) == "" {
+			continue
+		}
+		if i > 0 || !followedBySlash(e, 0) {
+			v.whole("%s: what is made of path.%s may lead anywhere", v.at(e.SrcRange), pathAttribute(part))
+		}
+	}
+}
+
+func followedBySlash(e *hclsyntax.TemplateExpr, i int) bool {
+	if i+1 >= len(e.Parts) {
+		return true
+	}
+	text, ok := stringOf(e.Parts[i+1])
+	return ok && strings.HasPrefix(text, "/")
+}
+
+// fileFunctions read files, worldFunctions answer differently each time, wayOut make paths that lead elsewhere, and
+// collections hand on what they are given.
+var (
+	fileFunctions = []string{"file", "filebase64", "fileexists", "filemd5", "filesha1", "filesha256", "filesha512", "filebase64sha256",
+		"filebase64sha512", "templatefile", "fileset"}
+	worldFunctions = []string{"timestamp", "plantimestamp", "uuid", "bcrypt"}
+	wayOut         = []string{"abspath", "dirname", "pathexpand"}
+	collections    = []string{"toset", "tolist", "tomap", "merge", "concat", "keys", "values", "distinct", "flatten", "sort", "reverse", "setunion",
+		"setintersection", "setsubtract", "setproduct", "compact", "lookup", "element", "coalesce", "coalescelist", "try", "one", "lower", "upper",
+		"title", "tostring", "zipmap", "slice", "chunklist", "can", "sensitive", "nonsensitive"}
+)
+
+func (v *visitor) call(e *hclsyntax.FunctionCallExpr, names scope) {
+	name, at := strings.TrimPrefix(e.Name, "core::"), v.at(e.NameRange)
+	switch {
+	case slices.Contains(worldFunctions, name):
+		v.world(name+"()", at)
+	case strings.HasPrefix(name, "provider::") && !strings.HasPrefix(name, "provider::terraform::"):
+		v.world(name+"()", at)
+	case name == "templatestring":
+		v.world(name+"()", at)
+		v.whole("%s: what templatestring() renders is not plain to see", at)
+	case slices.Contains(wayOut, name):
+		v.whole("%s: %s() makes paths that may lead anywhere", at, name)
+	case slices.Contains(fileFunctions, name):
+		v.fileCall(name, e, names)
+		return
+	}
+	if slices.Contains(collections, name) {
+		return
+	}
+	for _, arg := range e.Args {
+		if attribute := pathAttribute(unwrapped(arg)); attribute != "" {
+			v.whole("%s: what %s() makes of path.%s may lead anywhere", at, name, attribute)
+		}
+	}
+}
+
+// fileCall looks at the path of a function that reads files.
+func (v *visitor) fileCall(name string, e *hclsyntax.FunctionCallExpr, names scope) {
+	at := v.at(e.NameRange)
+	if len(e.Args) == 0 || e.ExpandFinal {
+		v.whole("%s: which file %s() reads is not plain to see", at, name)
+		return
+	}
+	if text, ok := literalString(e.Args[0]); ok && (strings.HasPrefix(text, "/") || strings.HasPrefix(text, "~")) {
+		v.world(name+"() of "+shortText(text), at)
+	}
+	if !v.insidePath(e.Args[0], names, 0) {
+		v.whole("%s: which file %s() reads is not plain to see", at, name)
+	}
+	if name == "templatefile" {
+		v.rendered(e.Args[0])
+	}
+	if name == "fileset" && (len(e.Args) != 2 || !v.safe(e.Args[1], names, true, 0)) {
+		v.whole("%s: which files fileset() finds is not plain to see", at)
+	}
+}
+
+// rendered notes which file a template is.
+func (v *visitor) rendered(e hclsyntax.Expression) {
+	if text, ok := literalString(e); ok {
+		v.reads.templates = append(v.reads.templates, templateRef{text, true})
+		return
+	}
+	t, ok := e.(*hclsyntax.TemplateExpr)
+	if !ok || len(t.Parts) != 2 {
+		v.reads.anyTemplate = true
+		return
+	}
+	text, plain := stringOf(t.Parts[1])
+	base := pathAttribute(t.Parts[0])
+	if !plain || base != "module" && base != "root" {
+		v.reads.anyTemplate = true
+		return
+	}
+	v.reads.templates = append(v.reads.templates, templateRef{path.Clean(strings.TrimLeft(text, "/")), base == "root"})
+}
+
+// maxHops bounds how many locals are followed.
+const maxHops = 20
+
+// insidePath reports whether a path stays inside of the module it begins in.
+func (v *visitor) insidePath(e hclsyntax.Expression, names scope, hops int) bool {
+	if hops > maxHops {
+		return false
+	}
+	e = unwrapped(e)
+	if text, ok := literalString(e); ok {
+		return !LeavesDirectory(text) && !strings.HasPrefix(text, "/") && !strings.HasPrefix(text, "~")
+	}
+	switch e := e.(type) {
+	case *hclsyntax.ScopeTraversalExpr:
+		if a := pathAttribute(e); a != "" {
+			return a == "module" || a == "root"
+		}
+		if local := v.localOf(e); local != nil {
+			return v.insidePath(local, nil, hops+1)
+		}
+	case *hclsyntax.ConditionalExpr:
+		return v.insidePath(e.TrueResult, names, hops+1) && v.insidePath(e.FalseResult, names, hops+1)
+	case *hclsyntax.TemplateExpr:
+		if v.beginsInside(e.Parts[0], hops) && followedBySlash(e, 0) {
+			return v.allSafe(e.Parts[1:], names, false, hops+1)
+		}
+	}
+	return v.safe(e, names, true, hops+1)
+}
+
+// beginsInside reports whether a part is the path of a module, be it by way of a local.
+func (v *visitor) beginsInside(part hclsyntax.Expression, hops int) bool {
+	part = unwrapped(part)
+	if a := pathAttribute(part); a != "" {
+		return a == "module" || a == "root"
+	}
+	t, ok := part.(*hclsyntax.ScopeTraversalExpr)
+	if !ok || hops > maxHops {
+		return false
+	}
+	local := v.localOf(t)
+	if local == nil {
+		return false
+	}
+	inner := unwrapped(local)
+	if begin, ok := inner.(*hclsyntax.TemplateExpr); ok && len(begin.Parts) > 0 {
+		return v.beginsInside(begin.Parts[0], hops+1) && followedBySlash(begin, 0) && v.allSafe(begin.Parts[1:], nil, false, hops+1)
+	}
+	return v.beginsInside(inner, hops+1)
+}
+
+func (v *visitor) localOf(e *hclsyntax.ScopeTraversalExpr) hclsyntax.Expression {
+	if e.Traversal.RootName() != "local" || len(e.Traversal) < 2 {
+		return nil
+	}
+	attr, ok := e.Traversal[1].(hcl.TraverseAttr)
+	if !ok {
+		return nil
+	}
+	return v.locals[attr.Name]
+}
+
+// pathAttribute is what an expression takes of the object "path"; empty when it is another.
+func pathAttribute(e hclsyntax.Node) string {
+	t, ok := e.(*hclsyntax.ScopeTraversalExpr)
+	if !ok || t.Traversal.RootName() != "path" {
+		return ""
+	}
+	if len(t.Traversal) == 2 {
+		if attr, ok := t.Traversal[1].(hcl.TraverseAttr); ok {
+			return attr.Name
+		}
+	}
+	return "*"
+}
+
+func unwrapped(e hclsyntax.Expression) hclsyntax.Expression {
+	for {
+		switch inner := e.(type) {
+		case *hclsyntax.ParenthesesExpr:
+			e = inner.Expression
+		case *hclsyntax.TemplateWrapExpr:
+			e = inner.Wrapped
+		case *hclsyntax.ObjectConsKeyExpr:
+			e = inner.Wrapped
+		default:
+			return e
+		}
+	}
+}
+
+func stringOf(e hclsyntax.Node) (string, bool) {
+	l, ok := e.(*hclsyntax.LiteralValueExpr)
+	if !ok || l.Val.IsNull() || !l.Val.IsKnown() || !l.Val.Type().Equals(cty.String) {
+		return "", false
+	}
+	return l.Val.AsString(), true
+}
