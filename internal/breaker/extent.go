@@ -1,0 +1,144 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package breaker
+
+import (
+	"slices"
+	"time"
+)
+
+// extent says where failures of a kind are an outage: everywhere (""), or in the namespace of the last one.
+func (b *Book) extent(k Kind, namespace string, now time.Time) (where string, ok bool) {
+	several, others := false, false
+	for s, l := range b.stacks {
+		if s.Namespace == namespace {
+			continue
+		}
+		if b.newsOf(l, k, now) {
+			several = true
+		} else if couldHave(l, k) {
+			others = true
+		}
+	}
+	if (several || !others) && b.isOutage(k, "", now) {
+		return "", true
+	}
+	return namespace, others && b.isOutage(k, namespace, now)
+}
+
+// newsOf says whether a stack fails alike, and not for longer than what counts as news.
+func (b *Book) newsOf(l *last, k Kind, now time.Time) bool {
+	if l.failing == nil || !same(*l.failing, k) {
+		return false
+	}
+	from := now.Add(-b.Options.Window)
+	for _, c := range b.circuits {
+		if c.like(k) && !c.IsOpen() && c.ClosedAt.After(from) {
+			from = c.ClosedAt
+		}
+	}
+	return l.since.After(from)
+}
+
+// same: to open a circuit, failures must be alike to the cause.
+func same(a, b Kind) bool { return a == b }
+
+// couldHave says whether a stack that did not fail alike could have.
+func couldHave(l *last, k Kind) bool {
+	if k.Provider == "" {
+		return true
+	}
+	return slices.Contains(l.providers, k.Provider)
+}
+
+// isOutage looks for a moment since which there is enough evidence, and most fail. Namespace "" stands for all.
+func (b *Book) isOutage(k Kind, namespace string, now time.Time) bool {
+	type end struct {
+		at       time.Time
+		evidence string
+	}
+	var ends []end
+	for s, l := range b.stacks {
+		switch {
+		case namespace != "" && s.Namespace != namespace:
+		case b.newsOf(l, k, now):
+			ends = append(ends, end{l.since, l.evidence})
+		case couldHave(l, k) && l.at.After(now.Add(-b.Options.Window)) && (l.succeeded || l.failing != nil):
+			ends = append(ends, end{at: l.at})
+		}
+	}
+	slices.SortFunc(ends, func(a, b end) int { return b.at.Compare(a.at) })
+	evidence := map[string]bool{}
+	failed := 0
+	for i, e := range ends {
+		if e.evidence == "" {
+			continue
+		}
+		failed++
+		evidence[e.evidence] = true
+		if len(evidence) >= b.Options.Stacks && float64(failed) >= b.Options.Share*float64(i+1) {
+			return true
+		}
+	}
+	return false
+}
+
+// review makes a circuit smaller, or closes it, when most of those succeed whom it concerns. It says whether it did.
+func (b *Book) review(c *Circuit, now time.Time) bool {
+	if c.Mode != Automatic || !c.IsOpen() || c.Kind.Provider == "" {
+		return false
+	}
+	type count struct{ failed, fine int }
+	counts := map[string]*count{}
+	all := &count{}
+	for s, l := range b.stacks {
+		if !slices.Contains(l.providers, c.Kind.Provider) || !c.about(s.Namespace) || !l.at.After(c.OpenedAt) && c.members[s] == nil {
+			continue
+		}
+		n := counts[s.Namespace]
+		if n == nil {
+			n = &count{}
+			counts[s.Namespace] = n
+		}
+		switch {
+		case c.members[s] != nil:
+			n.failed++
+			all.failed++
+		case l.succeeded:
+			n.fine++
+			all.fine++
+		}
+	}
+	// A probe or two that succeeded are no majority: the circuit closes by those.
+	few := func(n *count) bool {
+		return n.fine >= max(b.Options.Stacks, 1) && float64(n.failed) < b.Options.Share*float64(n.failed+n.fine)
+	}
+	if !few(all) {
+		return false
+	}
+	var left []string
+	for namespace, n := range counts {
+		if n.failed > 0 && !few(n) && float64(n.failed) >= b.Options.Share*float64(n.failed+n.fine) {
+			left = append(left, namespace)
+		}
+	}
+	slices.Sort(left)
+	if len(left) == 0 {
+		c.close(now, false)
+		return true
+	}
+	if slices.Equal(left, c.Namespaces) {
+		return false
+	}
+	c.Namespaces = left
+	for s := range c.members {
+		if !c.about(s.Namespace) {
+			delete(c.members, s)
+			if c.endProbe(s) {
+				c.ProbeAt = now
+			}
+		}
+	}
+	return true
+}

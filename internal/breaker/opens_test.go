@@ -1,0 +1,158 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package breaker
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+)
+
+func TestWhatOpensACircuit(t *testing.T) {
+	unproven := func(e *Ended) { e.Proven = false }
+	for sentence, c := range map[string]struct {
+		happens    func(f *fleet)
+		open       bool
+		namespaces []string
+	}{
+		"nothing":                     {func(*fleet) {}, false, nil},
+		"four stacks that fail alike": {func(f *fleet) { f.failing("a", 0, 4) }, false, nil},
+		"five stacks that fail alike": {func(f *fleet) { f.failing("a", 0, 5) }, true, nil},
+		"one stack that fails a dozen times": {func(f *fleet) {
+			for range 12 {
+				f.failing("a", 0, 1)
+			}
+		}, false, nil},
+		"five of a thousand that are fine": {func(f *fleet) {
+			each("a", 0, 500, f.fine)
+			f.after(time.Minute).failing("a", 0, 2)
+			each("a", 500, 1000, f.fine)
+			f.after(time.Minute).failing("a", 2, 5)
+			each("a", 500, 1000, f.fine)
+		}, false, nil},
+		"an outage after a thousand were fine": {func(f *fleet) {
+			each("a", 0, 1000, f.fine)
+			f.after(time.Minute).failing("a", 0, 5)
+		}, true, nil},
+		"five that fail on and on while the others rest": {func(f *fleet) {
+			for n := range 5 {
+				f.failing("a", n, n+1)
+				f.after(6*time.Minute).failing("a", 0, n)
+			}
+			f.after(time.Minute).failing("a", 0, 5)
+		}, false, nil},
+		"five over a day": {func(f *fleet) {
+			for n := range 5 {
+				f.after(time.Hour).failing("a", n, n+1)
+			}
+		}, false, nil},
+		"one team's credentials, and others who use the provider are fine": {func(f *fleet) {
+			each("b", 0, 20, f.fine)
+			f.after(time.Second)
+			each("a", 0, 6, func(s Stack) {
+				f.fails(s, Failure{Summary: "configuring", Detail: "ExpiredToken: it has expired", Address: `provider["registry.opentofu.org/hashicorp/aws"]`})
+			})
+		}, true, []string{"a"}},
+		"failures in two namespaces": {func(f *fleet) {
+			each("c", 0, 20, f.fine)
+			f.after(time.Second).failing("a", 0, 3)
+			f.failing("b", 0, 3)
+		}, true, nil},
+		"a broken commit of a module that all share": {func(f *fleet) {
+			each("a", 0, 50, func(s Stack) { f.fails(s, refused, unproven) })
+		}, false, nil},
+		"what worked before is refused": {func(f *fleet) {
+			each("a", 0, 5, func(s Stack) { f.fails(s, refused) })
+		}, true, nil},
+		"unrelated programs are refused": {func(f *fleet) {
+			each("a", 0, 5, func(s Stack) { f.fails(s, refused, unproven, func(e *Ended) { e.Program = s.Name }) })
+		}, true, nil},
+		"one program that has not worked yet, and nothing answers": {func(f *fleet) {
+			each("a", 0, 5, func(s Stack) { f.fails(s, unavailable, unproven) })
+		}, true, nil},
+		"runs that end for reasons of their own": {func(f *fleet) {
+			each("a", 0, 50, func(s Stack) { f.end(s, func(*Ended) {}) })
+		}, false, nil},
+		"different providers": {func(f *fleet) {
+			each("a", 0, 8, func(s Stack) {
+				f.fails(s, unavailable, func(e *Ended) { e.Providers = []string{fmt.Sprintf("%s/aws", s.Name)} })
+			})
+		}, false, nil},
+		"switched off": {func(f *fleet) {
+			f.book.Options.Stacks = 0
+			f.failing("a", 0, 50)
+		}, false, nil},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			f := newFleet(t)
+			c.happens(f)
+			open := f.open()
+			if (open != nil) != c.open {
+				t.Fatalf("open is %v, want %v", open != nil, c.open)
+			}
+			if open != nil && !slices.Equal(open.Namespaces, c.namespaces) {
+				t.Errorf("it is about %q, want %q", open.Namespaces, c.namespaces)
+			}
+		})
+	}
+}
+
+// Different resources, causes that come in many words, plans and applies: it stays one circuit.
+func TestOneOutageIsOneCircuit(t *testing.T) {
+	f := newFleet(t)
+	f.failing("a", 0, 6)
+	each("a", 6, 40, func(s Stack) {
+		f.fails(s, Failure{Summary: "deleting S3 Bucket " + s.Name, Detail: "something odd", Address: "module.x.aws_s3_bucket.b"})
+	})
+	each("b", 0, 10, func(s Stack) { f.fails(s, refused) })
+	c := f.mustOpen()
+	if len(f.book.Circuits()) != 1 || c.Affected != 50 || c.Failing() != 50 {
+		t.Errorf("%d circuits, %d affected, %d failing", len(f.book.Circuits()), c.Affected, c.Failing())
+	}
+}
+
+// A circuit of one namespace grows when the outage does.
+func TestACircuitGetsWider(t *testing.T) {
+	f := newFleet(t)
+	each("b", 0, 20, f.fine)
+	f.after(time.Second).failing("a", 0, 5)
+	if c := f.mustOpen(); !slices.Equal(c.Namespaces, []string{"a"}) {
+		t.Fatalf("it is about %q", c.Namespaces)
+	}
+	f.after(time.Second).failing("b", 0, 5)
+	c := f.mustOpen()
+	if len(c.Namespaces) != 0 || c.Affected != 10 {
+		t.Errorf("it is about %q with %d stacks", c.Namespaces, c.Affected)
+	}
+}
+
+// What was taken for an outage of all is not one as soon as most others are seen to succeed.
+func TestACircuitGetsSmallerWhenOthersAreFine(t *testing.T) {
+	f := newFleet(t)
+	f.failing("a", 0, 3)
+	f.failing("b", 0, 3)
+	if c := f.mustOpen(); len(c.Namespaces) != 0 {
+		t.Fatalf("it is about %q", c.Namespaces)
+	}
+	f.after(time.Second)
+	each("b", 10, 30, f.fine)
+	f.tick(0)
+	if c := f.mustOpen(); !slices.Equal(c.Namespaces, []string{"a"}) {
+		t.Errorf("it is about %q, want a alone", c.Namespaces)
+	}
+	each("a", 10, 30, f.fine)
+	f.tick(0)
+	if f.open() != nil {
+		t.Error("it is still open")
+	}
+	// Those who go on failing are no news.
+	for range 5 {
+		f.after(time.Minute).failing("a", 0, 3)
+		f.failing("b", 0, 3)
+	}
+	if f.open() != nil {
+		t.Error("it was opened again by the same failures")
+	}
+}
