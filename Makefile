@@ -26,10 +26,11 @@ help: ## Show this list
 
 # Without -trimpath, so that tests use what was compiled here: Kubernetes takes minutes to compile twice.
 .PHONY: build
-build: ## Build bin/yuba, bin/yuba-runner and bin/yuba-sandbox
+build: ## Build bin/yuba and the programs beside it
 	$(GO) build -ldflags '$(LDFLAGS)' -o bin/yuba ./cmd/yuba
 	CGO_ENABLED=0 $(GO) build -ldflags '$(LDFLAGS)' -o bin/yuba-runner ./cmd/yuba-runner
 	CGO_ENABLED=0 $(GO) build -ldflags '-s -w' -o bin/yuba-sandbox ./cmd/yuba-sandbox
+	CGO_ENABLED=0 $(GO) build -ldflags '-s -w' -o bin/yuba-kustomize ./cmd/yuba-kustomize
 
 .PHONY: tofu
 tofu: ## Build bin/tofu, unless it is there or a suitable tofu is on PATH (2.5 minutes once)

@@ -14,8 +14,18 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/kustomization"
 	"github.com/yuba-dev/yuba/internal/kustomization/build"
+	"github.com/yuba-dev/yuba/internal/kustomization/kustomize"
 	"github.com/yuba-dev/yuba/internal/source"
 )
+
+// buildKustomization builds what could grow without bounds in a process of its own.
+func (e *engine) buildKustomization(ctx context.Context, in build.Input) (*build.Result, error) {
+	in.Programs = func() (kustomize.Programs, error) {
+		path, err := beside("yuba-kustomize")
+		return kustomize.Programs{Kustomize: path, Sandbox: e.tool.sandbox}, err
+	}
+	return build.Build(ctx, in)
+}
 
 // addKustomizations adds the controller that applies Kustomizations.
 func (e *engine) addKustomizations(ctx context.Context, direct client.Client) error {
@@ -29,8 +39,9 @@ func (e *engine) addKustomizations(ctx context.Context, direct client.Client) er
 	}
 	r := &kustomization.Reconciler{
 		Client: direct, Reader: direct, Events: e.events, Config: e.manager.GetConfig(), Archives: e.blobs,
-		Limits: source.Limits{MaxPacked: e.opts.limits().ArchiveBytes}.WithDefaults(), Build: build.Build, Scratch: scratch,
+		Limits: source.Limits{MaxPacked: e.opts.limits().ArchiveBytes}.WithDefaults(), Build: e.buildKustomization, Scratch: scratch,
 		DefaultServiceAccount: e.opts.DefaultServiceAccount, AllowCrossNamespace: e.opts.AllowCrossNamespace, Now: time.Now, Log: e.opts.Log,
+		Observe: e.observeAttempt,
 	}
 	if err := r.SetupWithManager(ctx, e.manager); err != nil {
 		return fmt.Errorf("set up the Kustomization controller: %w", err)

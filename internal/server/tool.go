@@ -86,7 +86,7 @@ func beside(name string) (string, error) {
 	}
 	path, err = exec.LookPath(name)
 	if err != nil {
-		return "", fmt.Errorf("find %s: it is neither beside %s nor on PATH; yuba, yuba-runner and yuba-sandbox are installed together", name, self)
+		return "", fmt.Errorf("find %s: it is neither beside %s nor on PATH; yuba, yuba-runner, yuba-sandbox and yuba-kustomize are installed together", name, self)
 	}
 	return path, nil
 }

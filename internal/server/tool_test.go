@@ -31,7 +31,7 @@ func TestWhichToolIsTaken(t *testing.T) {
 		"something that answers no version":      {map[string]string{"tofu": "echo hello", "yuba-sandbox": "", "yuba-runner": ""}, "", "", false, "for its version"},
 		"something that answers a wrong one":     {map[string]string{"tofu": version("new"), "yuba-sandbox": "", "yuba-runner": ""}, "", "", false, `it says "new"`},
 		"something that fails":                   {map[string]string{"tofu": "exit 3", "yuba-sandbox": "", "yuba-runner": ""}, "", "", false, "exit status 3"},
-		"without the program that comes with us": {map[string]string{"tofu": version("1.12.6")}, "", "", false, "both programs are installed together"},
+		"without the program that comes with us": {map[string]string{"tofu": version("1.12.6")}, "", "", false, "are installed together"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			dir := t.TempDir()

@@ -18,9 +18,9 @@ import (
 	ssautil "github.com/fluxcd/pkg/ssa/utils"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
-	"sigs.k8s.io/kustomize/api/resource"
 
 	"github.com/yuba-dev/yuba/internal/kustomization/decrypt"
+	"github.com/yuba-dev/yuba/internal/kustomization/kustomize"
 )
 
 // Input is what a build is made from.
@@ -35,8 +35,13 @@ type Input struct {
 	// Strict fails the build when a variable without a default has no value. That is Flux's default
 	// (its feature gate StrictPostBuildSubstitutions); without it such a variable is an empty text.
 	Strict bool
+	// Programs finds what builds in a process of its own where a tree could grow without bounds while it is built. Without
+	// it everything is built in this process: that is for people and trees of their own.
+	Programs func() (kustomize.Programs, error)
 	// KeepEncrypted leaves what is encrypted as it is, and reads no keys: for those who only show a build.
 	KeepEncrypted bool
+	// apart builds all that kustomize builds in a process of its own, for tests.
+	apart bool
 }
 
 // Result is a build.
@@ -65,7 +70,7 @@ func Build(ctx context.Context, in Input) (*Result, error) {
 		}
 		f.substitute = len(f.vars) > 0 || in.Object.GetSubstituteStrategy() == kustomizev1.SubstituteStrategyAlways
 	}
-	resources, l, err := t.resources(ctx, &in.Object.Spec)
+	resources, l, err := t.resources(ctx, in)
 	if err != nil {
 		return nil, err
 	}
@@ -96,9 +101,10 @@ type finisher struct {
 }
 
 // objects decrypts, substitutes and unfolds. Undefined variables are collected, so that all are named at once.
-func (f *finisher) objects(ctx context.Context, resources []*resource.Resource) ([]*unstructured.Unstructured, error) {
+func (f *finisher) objects(ctx context.Context, resources []made) ([]*unstructured.Unstructured, error) {
 	objects := make([]*unstructured.Unstructured, 0, len(resources))
 	var undefined []error
+	size := 0
 	for _, r := range resources {
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("build directory %s: %w", f.look.t.name(f.look.t.dir), context.Cause(ctx))
@@ -111,12 +117,34 @@ func (f *finisher) objects(ctx context.Context, resources []*resource.Resource) 
 		if err != nil {
 			return nil, err
 		}
+		if size += sizeOf(object); size > maxBuilt {
+			return nil, &LimitError{Subject: "the directory " + f.look.t.name(f.look.t.dir), Grown: fmt.Sprintf("%d MiB in all objects", maxBuilt>>20)}
+		}
 		objects = append(objects, unfolded(object)...)
 	}
 	if len(undefined) > 0 {
 		return nil, together(undefined)
 	}
 	return objects, nil
+}
+
+// sizeOf is about what a value takes in memory.
+func sizeOf(value any) int {
+	const each = 64
+	size := each
+	switch value := value.(type) {
+	case string:
+		size += len(value)
+	case []any:
+		for _, element := range value {
+			size += sizeOf(element)
+		}
+	case map[string]any:
+		for key, element := range value {
+			size += len(key) + sizeOf(element)
+		}
+	}
+	return size
 }
 
 // together names the first of many errors.
@@ -129,7 +157,7 @@ func together(errs []error) error {
 }
 
 // object makes one object of a resource.
-func (f *finisher) object(r *resource.Resource) (map[string]any, error) {
+func (f *finisher) object(r made) (map[string]any, error) {
 	if r.GetName() == "" || r.GetKind() == "" || r.GetApiVersion() == "" {
 		return nil, fmt.Errorf("an object of the build lacks apiVersion, kind or metadata.name: it has kind %q and name %q", r.GetKind(), r.GetName())
 	}
@@ -144,6 +172,7 @@ func (f *finisher) object(r *resource.Resource) (map[string]any, error) {
 	if err := utiljson.Unmarshal(data, &object); err != nil {
 		return nil, f.failed("read", r, errors.New("it is no object"))
 	}
+	kept := substituteDisabled(object)
 	if f.keys != nil {
 		if object, _, err = f.keys.Object(object); err != nil {
 			return nil, f.failed("decrypt", r, err)
@@ -152,7 +181,7 @@ func (f *finisher) object(r *resource.Resource) (map[string]any, error) {
 	if f.plaintextOnly && r.GetKind() == "Secret" && r.GetApiVersion() == "v1" && object["sops"] != nil {
 		return nil, f.failed("apply", r, errors.New("it is encrypted with SOPS; name the key in spec.decryption"))
 	}
-	if f.substitute && !substituteDisabled(r) {
+	if f.substitute && !kept {
 		if object, err = substitute(object, f.vars, f.strict); err != nil {
 			return nil, f.failed("substitute variables in", r, err)
 		}
@@ -160,12 +189,19 @@ func (f *finisher) object(r *resource.Resource) (map[string]any, error) {
 	return object, nil
 }
 
-func substituteDisabled(r *resource.Resource) bool {
-	return r.GetLabels()[substituteKey] == disabled || r.GetAnnotations()[substituteKey] == disabled
+// substituteDisabled tells whether an object says that its text is to stay as it is.
+func substituteDisabled(object map[string]any) bool {
+	metadata, _ := object["metadata"].(map[string]any)
+	for _, field := range []string{"labels", "annotations"} {
+		if values, _ := metadata[field].(map[string]any); values[substituteKey] == disabled {
+			return true
+		}
+	}
+	return false
 }
 
 // failed says what failed with an object and where that object stands: for a variable the line that names it.
-func (f *finisher) failed(action string, r *resource.Resource, err error) error {
+func (f *finisher) failed(action string, r made, err error) error {
 	at := ""
 	if p, found := f.look.where(r.GetKind(), r.GetName()); found {
 		line := p.line

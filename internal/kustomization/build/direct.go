@@ -7,11 +7,9 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/api/provider"
-	"sigs.k8s.io/kustomize/api/resource"
 )
 
 // referrers are the kinds in whose references kustomize writes a namespace even when no name has changed.
@@ -20,10 +18,10 @@ var referrers = []string{"ClusterRoleBinding", "MutatingWebhookConfiguration", "
 // direct reads a tree that kustomize would only read, and gives the same: kustomize compares every object with
 // every other several times, which takes a second for 1000 objects and half a minute for 3000. It is not done when
 // kustomize would do more.
-func (l *look) direct(ctx context.Context) (resources []*resource.Resource, done bool, err error) {
+func (l *look) direct(ctx context.Context) (all []made, done bool, err error) {
 	defer func() {
 		if recover() != nil {
-			resources, done, err = nil, false, nil
+			all, done, err = nil, false, nil
 		}
 	}()
 	factory := provider.NewDefaultDepProvider().GetResourceFactory()
@@ -41,8 +39,7 @@ func (l *look) direct(ctx context.Context) (resources []*resource.Resource, done
 			return nil, false, l.explainFile(file, err)
 		}
 		for _, r := range read {
-			id := r.CurId()
-			key := strings.Join([]string{id.Gvk.String(), id.EffectiveNamespace(), id.Name}, "|")
+			key := idOf(r)
 			if other, twice := first[key]; twice {
 				return nil, false, twiceError(describe(r), l.t.name(other), l.t.name(file))
 			}
@@ -53,12 +50,12 @@ func (l *look) direct(ctx context.Context) (resources []*resource.Resource, done
 			if local, ok := r.GetAnnotations()[konfig.IgnoredByKustomizeAnnotation]; ok && local != "false" {
 				continue
 			}
-			if resources = append(resources, r); len(resources) > maxFiles {
+			if all = append(all, r); len(all) > maxFiles {
 				return nil, false, &LimitError{Subject: "the directory " + l.t.name(l.t.dir), Limit: fmt.Sprintf("%d objects", maxFiles)}
 			}
 		}
 	}
-	return resources, true, nil
+	return all, true, nil
 }
 
 func twiceError(object, file, other string) error {
@@ -69,7 +66,7 @@ func twiceError(object, file, other string) error {
 }
 
 // describe names an object for people.
-func describe(r *resource.Resource) string {
+func describe(r made) string {
 	name := r.GetName()
 	if namespace := r.GetNamespace(); namespace != "" {
 		name = namespace + "/" + name

@@ -273,6 +273,11 @@ merged: {<<: *a, y: 2}
 			if err != nil || again.Digest != got.Digest {
 				t.Errorf("the same build has digest %v, then %v (%v)", got.Digest, again.Digest, err)
 			}
+			in.Programs, in.apart = programs(t), true
+			apart, err := Build(t.Context(), in)
+			if err != nil || apart.Digest != got.Digest {
+				t.Errorf("in a process of its own: %v, %v", apart, err)
+			}
 		})
 	}
 }

@@ -5,7 +5,6 @@ package build
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,16 +13,14 @@ import (
 	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
 	generator "github.com/fluxcd/pkg/kustomize"
 	"sigs.k8s.io/kustomize/api/konfig"
-	"sigs.k8s.io/kustomize/api/krusty"
-	"sigs.k8s.io/kustomize/api/resource"
 	kustypes "sigs.k8s.io/kustomize/api/types"
-	"sigs.k8s.io/kustomize/kyaml/openapi"
 	"sigs.k8s.io/kustomize/kyaml/resid"
 	"sigs.k8s.io/yaml"
 )
 
 // resources are what kustomize makes of the tree with what the Kustomization adds.
-func (t *tree) resources(ctx context.Context, spec *kustomizev1.KustomizationSpec) ([]*resource.Resource, *look, error) {
+func (t *tree) resources(ctx context.Context, in Input) ([]made, *look, error) {
+	spec := &in.Object.Spec
 	l := &look{t: t, plain: true}
 	file, kus, err := t.topmost()
 	if err != nil {
@@ -39,6 +36,7 @@ func (t *tree) resources(ctx context.Context, spec *kustomizev1.KustomizationSpe
 	if err := checkKustomization(t.name(file)+" with what the Kustomization adds", made); err != nil {
 		return nil, l, err
 	}
+	l.rule(made)
 	if err := l.kustomization(t.dir, kus, file, nil); err != nil {
 		return nil, l, err
 	}
@@ -51,6 +49,10 @@ func (t *tree) resources(ctx context.Context, spec *kustomizev1.KustomizationSpe
 	if len(l.files) > maxKustomized {
 		return nil, l, &LimitError{Subject: "the directory " + t.name(t.dir), Has: fmt.Sprintf("%d files with objects", len(l.files)),
 			Limit: fmt.Sprintf("%d where namespaces, names, patches or the like are added", maxKustomized)}
+	}
+	if in.Programs != nil && (in.apart || l.mayGrow()) {
+		resources, err := l.apart(ctx, in, file, made, kus)
+		return resources, l, err
 	}
 	resources, err := l.kustomize(ctx, file, made, kus)
 	return resources, l, err
@@ -193,62 +195,4 @@ func (t *tree) addImages(kus *kustypes.Kustomization, spec *kustomizev1.Kustomiz
 			kus.Images[at].NewTag, kus.Images[at].Digest = image.NewTag, image.Digest
 		}
 	}
-}
-
-// turn is held by the one build that uses kustomize, which keeps OpenAPI schemas in global variables without a lock.
-var turn = make(chan struct{}, 1)
-
-// kustomize lets kustomize build the directory. It cannot be interrupted: when the time is up the caller goes on, and the
-// turn is free once kustomize is done.
-func (l *look) kustomize(ctx context.Context, file string, made []byte, kus *kustypes.Kustomization) ([]*resource.Resource, error) {
-	select {
-	case turn <- struct{}{}:
-	case <-ctx.Done():
-		return nil, fmt.Errorf("wait for another build to end: %w", context.Cause(ctx))
-	}
-	type result struct {
-		resources []*resource.Resource
-		err       error
-	}
-	done := make(chan result, 1)
-	go func() {
-		defer func() { <-turn }()
-		resources, apart := l.parts(ctx, file, kus)
-		var err error
-		if !apart {
-			l.t.made[file] = made
-			resources, err = l.run()
-		}
-		done <- result{resources, err}
-	}()
-	select {
-	case r := <-done:
-		return r.resources, l.explain(r.err)
-	case <-ctx.Done():
-		return nil, fmt.Errorf("build directory %s: %w", l.t.name(l.t.dir), context.Cause(ctx))
-	}
-}
-
-// run runs kustomize.
-func (l *look) run() (resources []*resource.Resource, err error) {
-	defer func() {
-		// What kustomize does not expect makes it panic.
-		if r := recover(); r != nil {
-			resources, err = nil, errors.New("kustomize cannot make sense of an object")
-		}
-	}()
-	if l.schemas {
-		// The next build starts with kustomize's own schemas, which it only reads again when it needs them.
-		openapi.ResetOpenAPI()
-		openapi.Schema()
-		defer openapi.ResetOpenAPI()
-	}
-	built, err := krusty.MakeKustomizer(&krusty.Options{
-		LoadRestrictions: kustypes.LoadRestrictionsNone,
-		PluginConfig:     kustypes.DisabledPluginConfig(),
-	}).Run(l.t, l.t.dir)
-	if err != nil {
-		return nil, err
-	}
-	return built.Resources(), nil
 }

@@ -3,11 +3,7 @@
 
 package build
 
-import (
-	"fmt"
-
-	jsonpatch "gopkg.in/evanphx/json-patch.v4"
-)
+import "fmt"
 
 // What a tree may be at most. Nobody's repository comes near; what is hostile ends here instead of in our memory.
 const (
@@ -31,12 +27,9 @@ const (
 	maxKustomized = 5_000
 	// maxSubstituted is how large an object may be after variables were substituted.
 	maxSubstituted = 4 << 20
-	// maxCopied is how much the copy operations of one JSON patch may copy, as in the API server.
-	maxCopied = 3 << 20
+	// maxBuilt is what all objects of a build may have in memory, about: texts, and a little for each value.
+	maxBuilt = 256 << 20
 )
-
-// The limit of the library is a global variable without a limit by default.
-func init() { jsonpatch.AccumulatedCopySizeLimit = maxCopied }
 
 // LimitError says that a build is larger than builds may be.
 type LimitError struct {
@@ -46,9 +39,15 @@ type LimitError struct {
 	Has string
 	// Limit is what it may have, in words.
 	Limit string
+	// Grown is what building it took more of than there is for one build, in words, when it was not too large itself.
+	Grown string
 }
 
 func (e *LimitError) Error() string {
+	if e.Grown != "" {
+		return fmt.Sprintf("%s is too large to be built: it grows while it is built, to more than %s. Look for replacements, vars, patches, labels "+
+			"or names that put long texts into many places; or split it into several Kustomizations", e.Subject, e.Grown)
+	}
 	if e.Has == "" {
 		return fmt.Sprintf("%s is too large to be built: at most %s are read", e.Subject, e.Limit)
 	}

@@ -33,6 +33,10 @@ type look struct {
 	// bytes is what the files have to which the kustomizations refer, each as often as they do: kustomize keeps one in
 	// memory for every reference.
 	bytes int64
+	// rules is what the kustomizations and patches have that say what is done to objects; grows is whether one of them can
+	// let objects grow.
+	rules int64
+	grows bool
 }
 
 // weigh counts a file that is referred to.
@@ -77,6 +81,7 @@ func (l *look) kustomization(dir string, kus *kustypes.Kustomization, file strin
 	kus.FixKustomization()
 	l.plain = l.plain && onlyResources(kus)
 	l.schemas = l.schemas || len(kus.OpenAPI) > 0
+	l.ruled(kus)
 	if len(kus.HelmCharts) > 0 || kus.HelmGlobals != nil {
 		return l.refuse(file, "helmCharts", "Helm charts are not rendered; use what \"helm template\" prints")
 	}
@@ -173,6 +178,7 @@ func (l *look) directory(dir, file, field, entry string, above []string) error {
 	if err := kus.Unmarshal(data); err != nil {
 		return l.invalid(kfile, data, err)
 	}
+	l.rule(data)
 	return l.kustomization(real, kus, kfile, above)
 }
 
@@ -286,6 +292,9 @@ func (l *look) supplements(dir, file string, kus *kustypes.Kustomization) error 
 	for _, e := range entries {
 		if err := l.supplement(dir, file, e.field, e.path); err != nil {
 			return err
+		}
+		if strings.HasPrefix(e.field, "patches") {
+			l.patchFile(filepath.Join(dir, e.path))
 		}
 	}
 	return nil

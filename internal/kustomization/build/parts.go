@@ -5,13 +5,14 @@ package build
 
 import (
 	"context"
+	"errors"
 	"reflect"
 	"slices"
-	"strings"
 
-	"sigs.k8s.io/kustomize/api/resource"
 	kustypes "sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/yaml"
+
+	"github.com/yuba-dev/yuba/internal/kustomization/kustomize"
 )
 
 // partFiles is how many files kustomize builds at a time where it may build them apart. It takes 20 ms for so many, and
@@ -20,39 +21,41 @@ const partFiles = 100
 
 // parts lets kustomize build a directory in parts, when what is done to an object has nothing to do with other objects.
 // It is not done, and the directory has to be built whole, when that is not so, or when something is wrong.
-func (l *look) parts(ctx context.Context, file string, kus *kustypes.Kustomization) ([]*resource.Resource, bool) {
+func (l *look) parts(ctx context.Context, file string, kus *kustypes.Kustomization, run func() ([]made, error)) ([]made, bool, error) {
 	if len(kus.Resources) <= partFiles || len(l.files) != len(kus.Resources) || l.visits != 1 || !eachAlone(kus) {
-		return nil, false
+		return nil, false, nil
 	}
 	defer delete(l.t.made, file)
-	var all []*resource.Resource
+	var all []made
 	seen := map[string]bool{}
-	part := *kus
+	some := *kus
 	for files := range slices.Chunk(kus.Resources, partFiles) {
 		if ctx.Err() != nil {
-			return nil, false
+			return nil, false, nil
 		}
-		part.Resources = files
-		made, err := yaml.Marshal(part)
+		some.Resources = files
+		made, err := yaml.Marshal(some)
 		if err != nil {
-			return nil, false
+			return nil, false, nil
 		}
 		l.t.made[file] = made
-		resources, err := l.run()
-		if err != nil {
-			return nil, false
+		part, err := run()
+		if exceeded := (*kustomize.ExceededError)(nil); errors.As(err, &exceeded) {
+			return nil, false, err
 		}
-		for _, r := range resources {
-			id := r.CurId()
-			key := strings.Join([]string{id.Gvk.String(), id.EffectiveNamespace(), id.Name}, "|")
-			if seen[key] || slices.Contains(referrers, r.GetKind()) {
-				return nil, false
+		if err != nil {
+			return nil, false, nil
+		}
+		for _, m := range part {
+			key := idOf(m)
+			if seen[key] || slices.Contains(referrers, m.GetKind()) {
+				return nil, false, nil
 			}
 			seen[key] = true
 		}
-		all = append(all, resources...)
+		all = append(all, part...)
 	}
-	return all, true
+	return all, true, nil
 }
 
 // eachAlone tells whether a kustomization does only what it does to each object alone: no names change, so that no

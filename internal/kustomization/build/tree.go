@@ -178,11 +178,15 @@ func (t *tree) count(path string, data []byte) error {
 	}
 	t.seen[path] = true
 	t.bytes += len(data)
-	t.nodes += nodesIn(data)
 	name := t.name(path)
-	switch {
-	case len(data) > maxFile:
+	if len(data) > maxFile {
 		return &LimitError{Subject: name, Limit: fmt.Sprintf("%d MiB of one file", maxFile>>20)}
+	}
+	weight, err := weighYAML(name, data)
+	t.nodes += weight
+	switch {
+	case err != nil:
+		return err
 	case len(t.seen) > maxFiles:
 		return &LimitError{Subject: "the directory " + t.name(t.dir), Limit: fmt.Sprintf("%d files", maxFiles)}
 	case t.bytes > maxBytes:
@@ -192,7 +196,7 @@ func (t *tree) count(path string, data []byte) error {
 	case isKustomization(filepath.Base(path)):
 		return checkKustomization(name, data)
 	}
-	return checkYAML(name, data)
+	return nil
 }
 
 // open decrypts what a generator reads, and verifies what is decrypted later.

@@ -105,29 +105,34 @@ func mayBeDeep(data []byte) bool {
 // checkYAML refuses text that is small and becomes large: by aliases that repeat aliases, and by depth. What is not YAML
 // passes: who parses it says so.
 func checkYAML(file string, data []byte) error {
-	if n := nodesIn(data); n > maxFileNodes {
-		return &LimitError{Subject: file, Limit: fmt.Sprintf("%d values in one file", maxFileNodes)}
+	_, err := weighYAML(file, data)
+	return err
+}
+
+// weighYAML is checkYAML, and tells how many values the text has once aliases are replaced by what they repeat.
+func weighYAML(file string, data []byte) (total int, err error) {
+	n := nodesIn(data)
+	if n > maxFileNodes {
+		return n, &LimitError{Subject: file, Limit: fmt.Sprintf("%d values in one file", maxFileNodes)}
 	}
-	aliases := bytes.IndexByte(data, '&') >= 0 && bytes.IndexByte(data, '*') >= 0
-	if !aliases && !mayBeDeep(data) {
-		return nil
+	if !hasAliases(data) && !mayBeDeep(data) {
+		return n, nil
 	}
 	parsed, err := documents(data)
 	if err != nil {
-		return nil
+		return n, nil //nolint:nilerr // who parses it says so
 	}
-	total := 0
 	for _, document := range parsed {
 		w := weigher{file: file, weights: map[*yaml.Node]int{}}
 		weight, err := w.weigh(document, 0)
 		if err != nil {
-			return err
+			return total, err
 		}
 		if total += weight; total > maxFileNodes {
-			return &LimitError{Subject: file, Limit: fmt.Sprintf("%d values in one file, those that aliases repeat among them,", maxFileNodes)}
+			return total, &LimitError{Subject: file, Limit: fmt.Sprintf("%d values in one file, those that aliases repeat among them,", maxFileNodes)}
 		}
 	}
-	return nil
+	return max(n, total), nil
 }
 
 // weigher counts values as they are once aliases are replaced by what they repeat.
