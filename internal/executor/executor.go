@@ -68,6 +68,8 @@ type Options struct {
 	Observe func(run.Record)
 	// NamespaceLimit says how many runs of a namespace may be with runners at a time, 0 for any number; nil sets none.
 	NamespaceLimit func(namespace string) int
+	// Busy is told whether runs are in hand, again and again. It must not block.
+	Busy func(bool)
 	// Credential is the runners' own bearer token.
 	Credential string
 	// Holder names this server in locks, such as "yuba@host".
@@ -239,6 +241,9 @@ func (e *Executor) take(rec run.Record, resumed bool) error {
 
 // announce wakes everybody who waits for a change. The executor's lock is held.
 func (e *Executor) announce() {
+	if e.opts.Busy != nil {
+		e.opts.Busy(len(e.hand) > 0)
+	}
 	close(e.changed)
 	e.changed = make(chan struct{})
 }

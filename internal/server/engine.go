@@ -39,12 +39,15 @@ import (
 	"github.com/yuba-dev/yuba/internal/content"
 	"github.com/yuba-dev/yuba/internal/controlplane/datadir"
 	"github.com/yuba-dev/yuba/internal/executor"
+	"github.com/yuba-dev/yuba/internal/footprint"
+	"github.com/yuba-dev/yuba/internal/fresh"
 	"github.com/yuba-dev/yuba/internal/notify"
 	"github.com/yuba-dev/yuba/internal/notify/receive"
 	"github.com/yuba-dev/yuba/internal/run"
 	"github.com/yuba-dev/yuba/internal/runner"
 	"github.com/yuba-dev/yuba/internal/stack"
 	"github.com/yuba-dev/yuba/internal/state"
+	"github.com/yuba-dev/yuba/internal/telemetry"
 	"github.com/yuba-dev/yuba/internal/webhook"
 )
 
@@ -86,6 +89,10 @@ type Common struct {
 	GitOps bool
 	// EventsAddr is where every event is posted to, in the form that Flux's notification-controller takes; empty means nowhere.
 	EventsAddr string
+	// MetricsAddress is host:port where metrics are served to whoever asks, beside where they are served to those who may;
+	// empty means nowhere. MetricsPerObject adds those that name objects.
+	MetricsAddress   string
+	MetricsPerObject bool
 	// LogFormat is "text" or "json".
 	LogFormat string
 	Verbose   bool
@@ -112,9 +119,12 @@ type engine struct {
 	receivers  *receive.Receivers
 	// collects throw away what nobody needs, beside source archives.
 	collects []func(context.Context) error
-	tool     tool
-	tools    *runner.Tools
-	started  time.Time
+	// metrics and tracer tell machines what happens.
+	metrics *telemetry.Metrics
+	tracer  *telemetry.Tracer
+	tool    tool
+	tools   *runner.Tools
+	started time.Time
 }
 
 func newScheme() *runtime.Scheme {
@@ -143,6 +153,9 @@ func newEngine(ctx context.Context, opts Common, dir datadir.Dir, config *rest.C
 		}
 	}()
 	ctrl.SetLogger(logr.FromSlogHandler(quieter{opts.Log.With("component", "controller").Handler()}))
+	if config, err = e.addTelemetry(ctx, config); err != nil {
+		return nil, err
+	}
 	e.manager, err = ctrl.NewManager(config, managerOptions())
 	if err != nil {
 		return nil, fmt.Errorf("make the controller manager: %w", err)
@@ -155,7 +168,7 @@ func newEngine(ctx context.Context, opts Common, dir datadir.Dir, config *rest.C
 	if err != nil {
 		return nil, fmt.Errorf("make the API's client: %w", err)
 	}
-	e.states = state.New(direct, e.blobs)
+	e.states = state.New(direct, e.blobs).Watching(e.manager.GetCache())
 	return e, e.addControllers(ctx, direct)
 }
 
@@ -207,15 +220,15 @@ func (e *engine) addControllers(ctx context.Context, direct client.Client) error
 		credential = run.NewToken()
 	}
 	r := &stack.Reconciler{
-		Client: e.manager.GetClient(), Reader: direct, Events: e.events, States: e.states,
+		Client: e.manager.GetClient(), Reader: direct, Stacks: fresh.New(e.manager.GetCache(), direct), Events: e.events, States: e.states,
 		Source:              &stack.Sources{Reader: direct, Store: e.blobs, MaxArchive: e.opts.limits().ArchiveBytes, HTTP: &http.Client{Timeout: 10 * time.Minute}, Ours: ownArchive},
 		AllowCrossNamespace: e.opts.AllowCrossNamespace, Limits: e.opts.limits(), Now: time.Now, Log: e.opts.Log,
 		Webhooks: &webhook.Client{Certs: e.opts.WebhookCerts},
 	}
 	e.executor, err = executor.New(executor.Options{
 		Blobs: e.blobs, States: e.states, LiveDir: filepath.Join(e.dir.Runner(), "live"), ShellDir: e.shellDir(), Credential: credential,
-		Holder: holder(), Version: e.opts.Version, Log: e.opts.Log, Ended: e.announce, NamespaceLimit: e.namespaceLimit,
-		Permit: func(ctx context.Context, rec run.Record, p *run.PlanResult) (executor.Permission, error) {
+		Holder: holder(), Version: e.opts.Version, Log: e.opts.Log, Ended: e.announce, NamespaceLimit: e.namespaceLimit, Busy: new(footprint.Breath).Work,
+		Observe: e.observeRun, Permit: func(ctx context.Context, rec run.Record, p *run.PlanResult) (executor.Permission, error) {
 			ok, reason, err := r.Permit(ctx, rec, p)
 			return executor.Permission{Go: ok, Reason: reason}, err
 		},
@@ -230,7 +243,7 @@ func (e *engine) addControllers(ctx context.Context, direct client.Client) error
 	if err := e.resume(ctx, direct); err != nil {
 		return err
 	}
-	r.Runs = e.executor
+	r.Runs, r.Observe = e.executor, e.observeDecision
 	kinds, err := servedSources(e.manager)
 	if err != nil {
 		return err
@@ -244,7 +257,8 @@ func (e *engine) addControllers(ctx context.Context, direct client.Client) error
 		}
 	}
 	e.content = &content.Handler{Client: direct, Reader: direct, Runs: e.executor, States: e.states, Artifacts: e.blobs,
-		MaxArchive: e.opts.limits().ArchiveBytes, Holder: holder(), Version: e.opts.Version, Log: e.opts.Log, Server: e.info, Queue: e.queue}
+		MaxArchive: e.opts.limits().ArchiveBytes, Holder: holder(), Version: e.opts.Version, Log: e.opts.Log, Server: e.info, Queue: e.queue,
+		Figures: e.figures, Metrics: e.metrics.Handler()}
 	garbage := &collector{reader: direct, scheme: e.manager.GetScheme(), blobs: e.blobs, runs: e.executor, kinds: kinds}
 	err = e.manager.Add(manager.RunnableFunc(func(ctx context.Context) error { return e.collectGarbage(ctx, garbage) }))
 	if err != nil {

@@ -73,7 +73,7 @@ func worthRecording(obj *infrav1.Terraform, rec run.Record) bool {
 	if result.Outcome == run.OutcomeCanceled {
 		return false
 	}
-	if result.Outcome != run.OutcomeSucceeded || result.Plan == nil || rec.Config != status.ConfigDigest {
+	if result.Outcome != run.OutcomeSucceeded || result.Plan == nil || rec.Config != status.ConfigDigest && rec.WholeConfig != status.ConfigDigest {
 		return true
 	}
 	if result.Plan.Changes {
@@ -171,6 +171,10 @@ func (r *Reconciler) prepareRun(ctx context.Context, p *pass, d decide.Decision)
 // newRecord describes the run that a decision asks for.
 func (r *Reconciler) newRecord(ctx context.Context, p *pass, d decide.Decision) (*run.Record, error) {
 	rec := &run.Record{Created: p.now.UTC(), Trigger: d.Message, Token: run.NewToken(), UsedKept: d.UseKept, Config: p.facts.Config, Generation: p.obj.Generation}
+	if p.config != nil {
+		rec.WholeConfig = p.config.whole
+		rec.Inputs = p.inputsOnRecord()
+	}
 	if d.UseKept {
 		kept, err := r.Runs.Record(ctx, p.stack, p.obj.Status.LastAppliedRun)
 		if err != nil {
@@ -197,6 +201,9 @@ func (r *Reconciler) newRecord(ctx context.Context, p *pass, d decide.Decision) 
 		// What was planned is applied with the very providers it was planned with.
 		s.Upgrade = false
 		s.Plan = &run.PlanRef{ID: d.Subject, RunID: p.obj.Status.Plan.RunID, Digest: p.obj.Status.Plan.Digest}
+		if err := r.asPlanned(ctx, p, s); err != nil {
+			return nil, err
+		}
 	}
 	if d.Purpose == decide.PurposeDelete {
 		s.Targets = nil // nothing is left behind
@@ -207,6 +214,7 @@ func (r *Reconciler) newRecord(ctx context.Context, p *pass, d decide.Decision) 
 	rec.Urgency = urgencyOf(d)
 	s.Upgrade = s.Upgrade && rec.Announced
 	askFor(s, p.obj, rec.Announced)
+	s.Direct = direct(p.obj, s)
 	// What was planned is applied without a second look at the lock.
 	if s.ForceUnlock = lockToBreak(p.obj); d.Verb == decide.VerbApply {
 		s.ForceUnlock = ""
@@ -214,6 +222,12 @@ func (r *Reconciler) newRecord(ctx context.Context, p *pass, d decide.Decision) 
 	lockFile, err := r.Runs.LockFile(ctx, p.stack)
 	s.LockFile = lockFile
 	return rec, err
+}
+
+// direct tells whether a run may plan and apply in one go: nothing was ever applied, and nobody looks at the plan.
+func direct(obj *infrav1.Terraform, s *run.Spec) bool {
+	return s.Operation == run.OperationPlanAndApply && s.Purpose == run.PurposeDeploy && !s.Destroy && !s.Describe && !s.Review &&
+		s.Backend.Kind == run.BackendManaged && obj.Status.LastAppliedRevision == "" && obj.Status.LastAppliedRun == ""
 }
 
 // urgencyOf says who waits for the run that a decision asks for.
@@ -268,7 +282,7 @@ func stateLabels(obj *infrav1.Terraform) map[string]string {
 }
 
 // Permit is asked before an apply begins, while the run holds the state's lock: is this still wanted? It answers from
-// the object as it is now, and puts the run on the object's status if it was not there.
+// the object as it is in the API now, and puts the run on the object's status if it was not there.
 func (r *Reconciler) Permit(ctx context.Context, rec run.Record, _ *run.PlanResult) (bool, string, error) {
 	var obj infrav1.Terraform
 	key := types.NamespacedName{Namespace: rec.Spec.Stack.Namespace, Name: rec.Spec.Stack.Name}
@@ -281,12 +295,32 @@ func (r *Reconciler) Permit(ctx context.Context, rec run.Record, _ *run.PlanResu
 	if no := objection(&obj, rec); no != "" {
 		return false, no, nil
 	}
+	if ref := obj.Status.CurrentRun; ref != nil && ref.ID == rec.Spec.ID && !rec.Spec.Operation.ByHand() {
+		r.tellOfApply(rec)
+		return true, "", nil
+	}
 	before := obj.DeepCopy()
 	describeApply(&obj, rec)
 	if err := r.patchStatus(ctx, &obj, before); err != nil {
 		return false, "", err
 	}
 	return true, "", nil
+}
+
+// applyTakes is how long an apply goes on before the status says so: most are over by then, and their end says more.
+const applyTakes = time.Second
+
+// tellOfApply has the stack looked at when the apply of a run that its status names already takes its time.
+func (r *Reconciler) tellOfApply(rec run.Record) {
+	time.AfterFunc(applyTakes, func() {
+		if !r.Runs.Working(rec.Spec.ID) {
+			return
+		}
+		select {
+		case r.applying <- rec.Spec.Stack:
+		default: // many begin at once; the status of one says a little less until its end
+		}
+	})
 }
 
 // describeApply says that a run's apply begins, and names the run where the status did not.

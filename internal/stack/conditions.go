@@ -127,15 +127,25 @@ func answerRequest(p *pass) {
 func forgetPlanned(obj *infrav1.Terraform) { obj.Status.ConfigDigest = "" }
 
 // sameAtRevision: a revision that is the same in all that counts was planned with the one before. Who depends on the stack
-// and has the same source waits to hear that.
+// and has the same source waits to hear that. One that does not touch the stack is not written for anybody else: a commit
+// would cost a write for each of a thousand stacks that have nothing to do with it.
 func sameAtRevision(p *pass) {
 	status, revision := &p.obj.Status, p.facts.Source.Revision
-	if p.facts.Stack.Suspended || revision == "" || p.facts.Config == "" || p.facts.Config != status.ConfigDigest {
+	if p.facts.Stack.Suspended || revision == "" || p.facts.Config == "" || p.facts.Config != p.facts.Stack.PlannedConfig {
+		return
+	}
+	if p.config != nil && p.config.part.digest != "" && !p.awaitedAtRevision() {
 		return
 	}
 	if status.LastPlannedRevision != revision {
 		status.LastPlannedRevision, status.LastAttemptedRevision = revision, revision
 	}
+}
+
+// awaitedAtRevision: a stack of the same source depends on this one.
+func (p *pass) awaitedAtRevision() bool {
+	source := sourceOf(p.obj)
+	return slices.ContainsFunc(p.dependants, func(t infrav1.Terraform) bool { return sourceOf(&t) == source })
 }
 
 // confirm says of what Ready told already that it is true of the object as it is now: a change of the object that calls
@@ -173,6 +183,9 @@ func describeStart(obj *infrav1.Terraform, d decide.Decision) {
 
 // describeAwaited says what a run waits for that has not begun, and takes that back when it does not any more.
 func describeAwaited(p *pass) {
+	if rec := p.inHand; rec != nil && rec.Permitted && p.obj.Status.CurrentRun != nil && p.obj.Status.CurrentRun.ID == rec.Spec.ID {
+		describeApply(p.obj, *rec)
+	}
 	now := conditionOf(p.obj, infrav1.ConditionReconciling)
 	if p.inHand == nil || now.Status != metav1.ConditionTrue {
 		return

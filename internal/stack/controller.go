@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/fresh"
 	"github.com/yuba-dev/yuba/internal/run"
 	"github.com/yuba-dev/yuba/internal/stack/decide"
 	"github.com/yuba-dev/yuba/internal/state"
@@ -67,9 +68,10 @@ type States interface {
 
 // Reconciler keeps stacks as their objects say.
 type Reconciler struct {
-	// Client writes; Reader reads past the cache.
+	// Client writes; Reader reads past the cache. Stacks reads stacks from the cache, up to what was written here.
 	Client client.Client
 	Reader client.Reader
+	Stacks *fresh.Reader
 	Events events.EventRecorder
 	Runs   Runs
 	States States
@@ -86,6 +88,8 @@ type Reconciler struct {
 	Log     *slog.Logger
 
 	health healthBook
+	// applying are stacks whose apply takes its time.
+	applying chan run.Stack
 	// stacks is the cache of stacks, for what one has to know of others, and of the metadata of Secrets.
 	stacks client.Reader
 }
@@ -93,7 +97,7 @@ type Reconciler struct {
 // Reconcile makes one pass over a stack.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	var obj infrav1.Terraform
-	if err := r.Reader.Get(ctx, req.NamespacedName, &obj); err != nil {
+	if err := r.Stacks.Get(ctx, req.NamespacedName, &obj); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	before := obj.DeepCopy()
@@ -204,6 +208,7 @@ func (r *Reconciler) ensureFinalizers(ctx context.Context, p *pass, before *infr
 	if err != nil {
 		return fmt.Errorf("set the finalizers of %s/%s: %w", obj.Namespace, obj.Name, err)
 	}
+	r.Stacks.Wrote(patched)
 	// Go on with the object as it is now; its status is what this pass has made of it.
 	obj.Finalizers, obj.ResourceVersion = patched.Finalizers, patched.ResourceVersion
 	before.Finalizers, before.ResourceVersion = patched.Finalizers, patched.ResourceVersion
@@ -222,6 +227,7 @@ func (r *Reconciler) patchStatus(ctx context.Context, obj, before *infrav1.Terra
 		}
 		return fmt.Errorf("write the status of %s/%s: %w", obj.Namespace, obj.Name, err)
 	}
+	r.Stacks.Wrote(obj)
 	return nil
 }
 

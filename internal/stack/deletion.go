@@ -33,6 +33,7 @@ func (r *Reconciler) letGo(ctx context.Context, p *pass) error {
 	if err := r.Client.Patch(ctx, p.obj, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
 		return client.IgnoreNotFound(fmt.Errorf("let %s go: %w", p.stack, err))
 	}
+	r.Stacks.Wrote(p.obj)
 	r.Runs.Forget(p.stack)
 	return nil
 }

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"strings"
 
-	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -204,11 +203,4 @@ func (r *Reconciler) released() handler.EventHandler {
 			enqueueStacks(ctx, e.ObjectNew, info.ID, q)
 		},
 	}
-}
-
-// leases is what is watched of the Leases: their metadata, which tells who holds a lock.
-func leases() client.Object {
-	lease := &metav1.PartialObjectMetadata{}
-	lease.SetGroupVersionKind(coordinationv1.SchemeGroupVersion.WithKind("Lease"))
-	return lease
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -51,13 +52,14 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, end
 			return err
 		}
 	}
-	r.stacks = mgr.GetCache()
+	r.stacks, r.applying = mgr.GetCache(), make(chan run.Stack, 64)
 	b := ctrl.NewControllerManagedBy(mgr).Named("stack").
 		For(&infrav1.Terraform{}, builder.WithPredicates(worthALook())).
 		Watches(&infrav1.Terraform{}, r.relations()).
-		Watches(leases(), r.released(), builder.OnlyMetadata).
+		Watches(&coordinationv1.Lease{}, r.released()).
 		WatchesRawSource(source.Channel(stackEvents(ctx, ended), &handler.EnqueueRequestForObject{})).
 		WatchesRawSource(source.Channel(stackEvents(ctx, r.health.ended()), &handler.EnqueueRequestForObject{})).
+		WatchesRawSource(source.Channel(stackEvents(ctx, r.applying), &handler.EnqueueRequestForObject{})).
 		WatchesMetadata(&corev1.Secret{}, r.readers("Secret")).
 		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &infrav1.Terraform{}, handler.OnlyControllerOwner())).
 		WatchesMetadata(&corev1.ConfigMap{}, r.readers("ConfigMap")).

@@ -52,7 +52,7 @@ func (s *Store) lock(ctx context.Context, key Key, info LockInfo, action string)
 		return false, err
 	}
 	for attempt := 1; ; attempt++ {
-		lease, err := s.getLease(ctx, key)
+		lease, err := s.knownLease(ctx, key, attempt, func(l *coordinationv1.Lease) bool { return holderOf(l) == nil })
 		if err == nil {
 			if holder := holderOf(lease); holder != nil {
 				if holder.ID == info.ID {
@@ -88,9 +88,14 @@ func (s *Store) takeLease(ctx context.Context, key Key, lease *coordinationv1.Le
 	metav1.SetMetaDataAnnotation(&lease.ObjectMeta, annotationLock, string(text))
 	lease.Spec.HolderIdentity = &info.ID
 	if fresh {
-		return s.client.Create(ctx, lease)
+		err = s.client.Create(ctx, lease)
+	} else {
+		err = s.client.Update(ctx, lease)
 	}
-	return s.client.Update(ctx, lease)
+	if err == nil {
+		s.leases.Wrote(lease)
+	}
+	return err
 }
 
 // Unlock releases the lock that an id holds; a *LockedError says when another one holds it. A lock that nobody holds is
@@ -100,7 +105,10 @@ func (s *Store) Unlock(ctx context.Context, key Key, id string) error {
 		return err
 	}
 	for attempt := 1; ; attempt++ {
-		lease, err := s.getLease(ctx, key)
+		lease, err := s.knownLease(ctx, key, attempt, func(l *coordinationv1.Lease) bool {
+			holder := holderOf(l)
+			return holder != nil && holder.ID == id
+		})
 		if err == nil {
 			holder := holderOf(lease)
 			if holder == nil {
@@ -111,7 +119,9 @@ func (s *Store) Unlock(ctx context.Context, key Key, id string) error {
 			}
 			lease.Spec.HolderIdentity = nil
 			delete(lease.Annotations, annotationLock)
-			err = s.client.Update(ctx, lease)
+			if err = s.client.Update(ctx, lease); err == nil {
+				s.leases.Wrote(lease)
+			}
 		}
 		if lostRace(err) && attempt < attempts {
 			continue
@@ -123,22 +133,42 @@ func (s *Store) Unlock(ctx context.Context, key Key, id string) error {
 	}
 }
 
-// Holder returns who holds the state's lock, nil when nobody does.
+// Holder returns who holds the state's lock, nil when nobody does; with a cache, as the watch last told it.
 func (s *Store) Holder(ctx context.Context, key Key) (*LockInfo, error) {
 	if err := key.Validate(); err != nil {
 		return nil, err
 	}
-	lease, err := s.getLease(ctx, key)
+	lease, err := s.knownLease(ctx, key, 1, func(*coordinationv1.Lease) bool { return true })
 	if err != nil {
 		return nil, fmt.Errorf("look who locks %s: %w", key, err)
 	}
 	return holderOf(lease), nil
 }
 
-// getLease returns nil when there is no such Lease: the state has never been locked.
+// knownLease returns the Lease as the cache has it when that is good enough, in a first attempt: a write that is bound
+// to a version that has become old fails, and is tried again with what the API has. It returns nil when there is no such
+// Lease: the state has never been locked.
+func (s *Store) knownLease(ctx context.Context, key Key, attempt int, enough func(*coordinationv1.Lease) bool) (*coordinationv1.Lease, error) {
+	if s.leases != nil && attempt == 1 {
+		lease := new(coordinationv1.Lease)
+		if lease, err := leaseOrNone(lease, s.leases.Get(ctx, key.lease(), lease)); err == nil && enough(lease) {
+			return lease, nil
+		}
+	}
+	return s.getLease(ctx, key)
+}
+
+// getLease asks the API.
 func (s *Store) getLease(ctx context.Context, key Key) (*coordinationv1.Lease, error) {
 	lease := new(coordinationv1.Lease)
-	err := s.client.Get(ctx, client.ObjectKey{Namespace: key.Namespace, Name: key.LeaseName()}, lease)
+	return leaseOrNone(lease, s.client.Get(ctx, key.lease(), lease))
+}
+
+func (k Key) lease() client.ObjectKey {
+	return client.ObjectKey{Namespace: k.Namespace, Name: k.LeaseName()}
+}
+
+func leaseOrNone(lease *coordinationv1.Lease, err error) (*coordinationv1.Lease, error) {
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/yuba-dev/yuba/internal/blob"
+	"github.com/yuba-dev/yuba/internal/fresh"
 )
 
 // MaxSize bounds a state, unpacked: the bytes a compressed one may grow to when it is read.
@@ -23,10 +24,18 @@ const attempts = 5
 type Store struct {
 	client client.Client
 	blobs  *blob.Store
+	// leases are read from a cache; nil without one.
+	leases *fresh.Reader
 }
 
 // New makes a Store over an API and a blob store. The client must not cache Secrets and Leases.
 func New(c client.Client, blobs *blob.Store) *Store { return &Store{client: c, blobs: blobs} }
+
+// Watching returns the Store with a cache of the Leases that [Leases] selects. It saves questions; what a lock is taken
+// or said to be held on is asked of the API all the same.
+func (s *Store) Watching(cache client.Reader) *Store {
+	return &Store{client: s.client, blobs: s.blobs, leases: fresh.New(cache, s.client)}
+}
 
 // Snapshot is a state as it was read.
 type Snapshot struct {

@@ -1,0 +1,87 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package fresh
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Reader reads objects. Its methods are safe for concurrent use; nil is a Reader without a cache and without an API, to
+// which only Wrote may be told.
+type Reader struct {
+	cache, api client.Reader
+
+	mu sync.Mutex
+	// written are the versions that the cache did not have yet when they were last looked at.
+	written map[id]string
+}
+
+type id struct {
+	kind string
+	key  types.NamespacedName
+}
+
+// New makes a Reader over a cache and what it is a cache of.
+func New(cache, api client.Reader) *Reader {
+	return &Reader{cache: cache, api: api, written: map[id]string{}}
+}
+
+// Wrote takes note of an object as the API answered to a write.
+func (r *Reader) Wrote(obj client.Object) {
+	if r == nil || obj.GetResourceVersion() == "" {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.written[idOf(obj, client.ObjectKeyFromObject(obj))] = obj.GetResourceVersion()
+}
+
+// Get reads an object, from the cache unless that lacks what was written here.
+func (r *Reader) Get(ctx context.Context, key types.NamespacedName, obj client.Object) error {
+	err := r.cache.Get(ctx, key, obj)
+	if err != nil && !apierrors.IsNotFound(err) {
+		return err
+	}
+	version := ""
+	if err == nil {
+		version = obj.GetResourceVersion()
+	}
+	if r.current(idOf(obj, key), version) {
+		return err
+	}
+	if err = r.api.Get(ctx, key, obj); apierrors.IsNotFound(err) {
+		r.forget(idOf(obj, key))
+	}
+	return err
+}
+
+// current tells whether a version, empty for none, is the one written last or one after it, and then forgets that one.
+func (r *Reader) current(of id, version string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	written, ok := r.written[of]
+	if !ok {
+		return true
+	}
+	if order, err := resourceversion.CompareResourceVersion(version, written); err != nil || order < 0 {
+		return false
+	}
+	delete(r.written, of)
+	return true
+}
+
+func (r *Reader) forget(of id) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.written, of)
+}
+
+func idOf(obj client.Object, key types.NamespacedName) id { return id{fmt.Sprintf("%T", obj), key} }
