@@ -33,6 +33,8 @@ var liveRules = []rule{
 	{"state cannot be used", stateUnusable},
 	// Nothing runs over somebody else's lock: their apply may move what we would plan on.
 	{"somebody else holds the lock", locked},
+	// What many stacks fail at is not tried by each of them again and again.
+	{"many stacks fail alike", circuitRests},
 	// A stack with something to do waits for those it depends on. One with nothing to do is not disturbed by what they go
 	// through.
 	{"a dependency is not ready", dependencyBeforeRun},
@@ -185,6 +187,8 @@ func staleBecause(f Facts) string {
 		return "The plan was made for another value of spec.destroy"
 	case !f.Stack.OwnBackend && p.StateSerial != f.StateSerial:
 		return "The state moved since the plan was made"
+	case outlived(f):
+		return fmt.Sprintf("The plan was made during the outage of circuit breaker %s, which is over", p.HeldBy)
 	case f.Last != nil && f.Last.Apply && (f.Last.Failed || f.Last.Interrupted):
 		// What it did before it ended is not known well enough to go on with the same plan.
 		return "An apply did not succeed since the plan was made"
@@ -203,17 +207,23 @@ func pendingApproved(f Facts) (Decision, bool) {
 	if !fits(f) || f.Stack.PlanOnly || f.Stack.Mode == ModeDisabled || pendingRejected(f) {
 		return Decision{}, false
 	}
-	if !approves(f.Stack, f.Pending.ID) {
+	if !named(f) && !unasked(f) {
 		return Decision{}, false
 	}
 	return Decision{Verb: VerbApply, Subject: f.Pending.ID, Reason: ReasonApproved, Message: "Applying",
 		Purpose: PurposeDeploy, Destroy: f.Pending.Destroy}, true
 }
 
-// approves: an approval is spent when its plan was applied, so it cannot approve a later plan that got the same id.
-func approves(s Stack, id string) bool {
-	named := s.Approved != "" && s.Approved == id && id != s.LastAppliedPlan
-	return s.Mode == ModeAuto || s.Force || named
+// named: a person approved the very plan that is pending. An approval is spent when its plan was applied, so it cannot
+// approve a later plan that got the same id.
+func named(f Facts) bool {
+	s, id := f.Stack, f.Pending.ID
+	return id != "" && id != s.LastAppliedPlan && (s.Approved == id || s.Allowed == id)
+}
+
+// unasked: the pending plan needs nobody's approval.
+func unasked(f Facts) bool {
+	return (f.Stack.Mode == ModeAuto || f.Stack.Force) && !circuitOpen(f) && f.Pending.HeldBy == "" && !(f.Pending.Drift && recovering(f))
 }
 
 // appliesByItself says whether plans of this stack are applied without a person.
@@ -234,6 +244,10 @@ func pendingWaits(f Facts) (Decision, bool) {
 		d.Message = "Plan generated: This object is in the plan only mode."
 	case f.Stack.Mode == ModeDisabled:
 		d.Message = `Plan generated: nothing is applied while approvePlan is "disable".`
+	case f.Pending.HeldBy != "":
+		d.Message = HeldMessage(f.Pending.ID, f.Pending.HeldBy, f.Stack.Call)
+	case !unasked(f) && appliesByItself(f.Stack):
+		d.Message = HeldMessage(f.Pending.ID, f.Circuit.Name, f.Stack.Call)
 	default:
 		d.Message = fmt.Sprintf("Plan generated: set approvePlan: %q to approve this plan.", f.Pending.ID)
 		if a := f.Stack.Approved; a != "" && a != f.Stack.LastAppliedPlan {

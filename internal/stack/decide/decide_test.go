@@ -21,6 +21,7 @@ func TestDecide(t *testing.T) {
 		"planning":            planningScenarios,
 		"approval":            approvalScenarios,
 		"drift":               driftScenarios,
+		"reading the world":   readingScenarios,
 		"failure":             failureScenarios,
 		"source and inputs":   sourceScenarios,
 		"suspension and lock": standstillScenarios,
@@ -32,6 +33,7 @@ func TestDecide(t *testing.T) {
 		"unlocking":           unlockScenarios,
 		"work by hand":        heldScenarios,
 		"replan":              replanScenarios,
+		"circuit breakers":    circuitScenarios,
 	} {
 		t.Run(group, func(t *testing.T) {
 			for sentence, c := range cases {

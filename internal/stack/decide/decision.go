@@ -70,6 +70,8 @@ type Decision struct {
 	Describe bool
 	// Again is true for another attempt at what failed: a failure of it is one more in the row.
 	Again bool
+	// Hold is the circuit breaker because of which the plan is kept for a person although the stack applies by itself.
+	Hold string
 }
 
 func (d Decision) String() string {
@@ -126,4 +128,7 @@ const (
 	ReasonDriftDue            = "DriftCheckDue"
 	ReasonUpToDate            = "UpToDate"
 	ReasonNothingLeftToDelete = "NothingToDestroy"
+	ReasonCircuitOpen         = "CircuitOpen"
+	ReasonCircuitProbe        = "CircuitProbe"
+	ReasonCircuitClosed       = "CircuitClosed"
 )

@@ -30,5 +30,7 @@
 //   - Plan-only and disabled stacks never apply, save for the declared deletion.
 //   - After an apply that did not succeed nothing is applied before a fresh plan.
 //   - What was rejected is not applied, also not by mode auto or force.
+//   - While a circuit breaker that concerns the stack is open, nothing is applied but what a person approved by its id or a
+//     declared deletion. After it, drift is not repaired before the stack was looked at and a person approved.
 //   - A decision that waits for time says until when.
 package decide

@@ -28,6 +28,9 @@ type Facts struct {
 	// Config is the digest of the configuration as it is now, spec.destroy included; empty when Source or Inputs are not
 	// usable.
 	Config string
+	// ReadsWorld says what the program reads of the world while planning, beside what providers know of their resources;
+	// empty for nothing.
+	ReadsWorld string
 	// Kept says that the artifact and inputs of the last apply are kept and usable; deletion falls back on them.
 	Kept bool
 	// StateSerial is the state's serial as it is now, StateKnown whether it could be read; both zero for own backends
@@ -50,6 +53,8 @@ type Facts struct {
 	Last    *Run
 	// LastDriftCheck is when a plan last compared the stack with the world.
 	LastDriftCheck time.Time
+	// Circuit is the circuit breaker that concerns the stack; nil when there is none.
+	Circuit *Circuit
 	// Dependencies are the stacks that must be ready before this one, Cycle names one that they form with it, such as
 	// "a -> b -> a".
 	Dependencies []Dependency
@@ -67,6 +72,8 @@ type Stack struct {
 	Mode       Mode
 	// Approved is the plan id that approvePlan names.
 	Approved string
+	// Allowed is the plan id that a person approved of a stack that applies its plans by itself.
+	Allowed string
 	// Rejected is the plan id that was rejected.
 	Rejected          string
 	PlanOnly          bool
@@ -75,6 +82,8 @@ type Stack struct {
 	DestroyOnDeletion bool
 	DetectDrift       bool
 	Interval          time.Duration
+	// WorldInterval is the object's own interval, where Interval says how often drift is looked for.
+	WorldInterval time.Duration
 	// RetryInterval is the wait after a failure. With a MaxRetryInterval it doubles with each failure in a row up to that;
 	// zero means that it never grows.
 	RetryInterval    time.Duration
@@ -134,6 +143,8 @@ type Plan struct {
 	// Usable is false when the plan's bytes are gone or unknown to this server, or a run that was to apply it did not
 	// succeed: it must be made again. Its id stays for a new plan with equal changes.
 	Usable bool
+	// HeldBy is the circuit breaker because of which it waits for a person although the stack applies by itself.
+	HeldBy string
 }
 
 // Run is a run in hand or one that ended.

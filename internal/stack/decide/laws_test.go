@@ -30,6 +30,7 @@ func TestLaws(t *testing.T) {
 		"the next check is in the future":                                    futureLaw,
 		"until the next check time changes nothing":                          patienceLaw,
 		"at the next check a waiting stack does something":                   punctualityLaw,
+		"who reads the world is planned on the interval":                     readingLaw,
 		"drift detection goes on":                                            driftLaw,
 		"every decision says why":                                            reasonLaw,
 		"nothing runs before what it depends on, nor in a circle":            dependencyLaw,
@@ -37,6 +38,10 @@ func TestLaws(t *testing.T) {
 		"nothing runs while a person works by hand":                          heldLaw,
 		"a lock in use is not broken, nor one that nobody named":             unlockLaw,
 		"who has used up the attempts waits for a change":                    attemptsLaw,
+		"while a circuit is open only people apply":                          circuitLaw,
+		"who failed in an outage rests until it is over":                     outageLaw,
+		"drift after an outage is not repaired unasked":                      recoveryLaw,
+		"what is held for a person stays held":                               holdLaw,
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
@@ -70,7 +75,7 @@ func approvalLaw(f Facts, d Decision) string {
 	switch {
 	case d.Verb == VerbApply && (f.Pending == nil || d.Subject != f.Pending.ID):
 		return "applies what is not pending"
-	case d.Verb == VerbApply && !byItself && d.Subject != f.Stack.Approved:
+	case d.Verb == VerbApply && !byItself && d.Subject != f.Stack.Approved && d.Subject != f.Stack.Allowed:
 		return "applies a plan that nobody approved"
 	case d.Verb == VerbApply && !byItself && d.Subject == f.Stack.LastAppliedPlan:
 		return "applies on a spent approval"
@@ -179,7 +184,8 @@ func destroyLaw(f Facts, d Decision) string {
 func untilWhenLaw(f Facts, d Decision) string {
 	forPerson := d.Reason == ReasonSuspended
 	forPerson = forPerson || d.Reason == ReasonBreakTheGlass
-	forChange := d.Reason == ReasonRetryPending && f.Last.Waits && !f.Last.Interrupted || d.Reason == ReasonRetryLimit
+	forChange := d.Reason == ReasonRetryPending && f.Last.Waits && !f.Last.Interrupted || d.Reason == ReasonRetryLimit ||
+		d.Reason == ReasonCircuitOpen && f.Circuit.Open
 	if d.Verb == VerbWait && d.NextCheck.IsZero() && !forPerson && !forChange {
 		return "does not say until when"
 	}
@@ -297,7 +303,8 @@ func attemptsLaw(f Facts, d Decision) string {
 	spent := l != nil && unsuccessful(l) && l.Config == f.Config && f.Stack.MaxFailures > 0 && l.Failures >= f.Stack.MaxFailures
 	changed := l != nil && (l.Generation != 0 && l.Generation != f.Stack.Generation || l.Revision != f.Source.Revision)
 	plans := d.Verb == VerbPlan || d.Verb == VerbPlanAndApply
-	if spent && !changed && plans && !f.Stack.Deleting && !requested(f) {
+	outage := d.Reason == ReasonCircuitProbe || d.Reason == ReasonCircuitClosed
+	if spent && !changed && plans && !f.Stack.Deleting && !requested(f) && !outage {
 		return "tries again"
 	}
 	return ""

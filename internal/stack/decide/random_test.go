@@ -25,6 +25,7 @@ func drawFacts(t *rapid.T) Facts {
 		LastDriftCheck: drawPast(t, "drift check"),
 	}
 	if f.Source.Ready && f.Inputs.Ready {
+		f.ReadsWorld = rapid.SampledFrom([]string{"", "", clock}).Draw(t, "reads the world")
 		f.Config = drawConfig(t, "config")
 	}
 	if !f.Source.Ready {
@@ -51,6 +52,9 @@ func drawFacts(t *rapid.T) Facts {
 	if rarely(t, "dependants") {
 		f.Dependants = []string{"app"}
 	}
+	if rarely(t, "circuit") {
+		f.Circuit = drawCircuit(t)
+	}
 	if rarely(t, "run in hand") {
 		f.Current = drawRun(t, "current")
 		f.Current.Failed, f.Current.Interrupted = false, false
@@ -65,12 +69,14 @@ func drawStack(t *rapid.T) Stack {
 		Mode:              rapid.SampledFrom([]Mode{ModeManual, ModeManual, ModeAuto, ModeDisabled}).Draw(t, "mode"),
 		Approved:          drawID(t, "approved"),
 		Rejected:          drawID(t, "rejected"),
+		Allowed:           rapid.SampledFrom([]string{"", "", "", "plan-1", "plan-2"}).Draw(t, "allowed"),
 		PlanOnly:          rarely(t, "plan-only"),
 		Force:             rarely(t, "force"),
 		Destroy:           rarely(t, "destroy"),
 		DestroyOnDeletion: rapid.Bool().Draw(t, "destroy on deletion"),
 		DetectDrift:       usually(t, "detect drift"),
 		Interval:          rapid.SampledFrom([]time.Duration{0, time.Minute, everyTenMinutes}).Draw(t, "interval"),
+		WorldInterval:     rapid.SampledFrom([]time.Duration{0, time.Second, everyTenMinutes}).Draw(t, "the object's interval"),
 		RetryInterval:     rapid.SampledFrom([]time.Duration{0, afterFifteen, time.Minute}).Draw(t, "retry interval"),
 		MaxRetryInterval:  rapid.SampledFrom([]time.Duration{0, time.Second, time.Hour}).Draw(t, "longest retry interval"),
 		Requested:         rapid.SampledFrom([]string{"", "first", "second"}).Draw(t, "requested"),
@@ -99,6 +105,19 @@ func drawDependency(t *rapid.T) Dependency {
 	}
 }
 
+func drawCircuit(t *rapid.T) *Circuit {
+	c := &Circuit{Name: "aws-down", What: "provider hashicorp/aws is unavailable", Open: rapid.Bool().Draw(t, "circuit open"), Failed: rapid.Bool().Draw(t, "failed alike")}
+	if c.Open {
+		c.Probe = c.Failed && rapid.Bool().Draw(t, "probed")
+		return c
+	}
+	c.ClosedAt = drawPast(t, "circuit closed")
+	if c.Failed {
+		c.ResumeAt = c.ClosedAt.Add(rapid.SampledFrom([]time.Duration{0, time.Second, time.Minute, 2 * time.Hour}).Draw(t, "resumes after"))
+	}
+	return c
+}
+
 func drawGeneration(t *rapid.T, label string) int64 {
 	return rapid.SampledFrom([]int64{4, 4, 4, 5}).Draw(t, label)
 }
@@ -122,6 +141,7 @@ func drawPending(t *rapid.T) *Plan {
 		Destroy:     rarely(t, "pending destroy"),
 		Drift:       rapid.Bool().Draw(t, "pending drift"),
 		Usable:      usually(t, "pending usable"),
+		HeldBy:      rapid.SampledFrom([]string{"", "", "", "aws-down"}).Draw(t, "pending held by"),
 	}
 }
 
@@ -199,6 +219,10 @@ func clone(f Facts) Facts {
 	if f.Last != nil {
 		l := *f.Last
 		f.Last = &l
+	}
+	if f.Circuit != nil {
+		c := *f.Circuit
+		f.Circuit = &c
 	}
 	return f
 }

@@ -16,6 +16,10 @@ var triggers = []trigger{
 	{ReasonRequested, func(f Facts) (string, bool) {
 		return "Reconciliation was requested", requested(f)
 	}},
+	// The outage in which it failed is over, which is a change like any other: attempts that it took do not count.
+	{ReasonCircuitClosed, func(f Facts) (string, bool) {
+		return "The outage in which the last run failed is over", resumes(f) && !resumesLater(f)
+	}},
 	// Somebody allowed to break the lock that was in the way: no need to wait for the next attempt.
 	{ReasonForceUnlock, func(f Facts) (string, bool) {
 		return "The lock that was in the way may be broken by now",
@@ -120,7 +124,7 @@ func driftDue(f Facts) (string, bool) {
 	if !watchesDrift(f) || lastFailedSameConfig(f) {
 		return "", false
 	}
-	return "Comparing the stack with the world", !f.Now.Before(f.LastDriftCheck.Add(f.Stack.Interval))
+	return lookMessage(f), !f.Now.Before(f.LastDriftCheck.Add(lookInterval(f)))
 }
 
 // watchesDrift: a stack that was told to be destroyed has nothing to drift; a forced one is planned on its interval
@@ -144,7 +148,9 @@ func reasonToPlan(f Facts) (Decision, bool) {
 		if t.reason == ReasonDriftDue && (f.Pending == nil || f.Pending.Drift) {
 			d.Purpose = PurposeDrift
 		}
-		if appliesByItself(f.Stack) && !pendingRejected(f) {
+		if d.Hold = holdsBack(f); d.Hold != "" {
+			d.Purpose = lookOrDeploy(f)
+		} else if appliesByItself(f.Stack) && !pendingRejected(f) {
 			d.Verb, d.Describe = VerbPlanAndApply, false
 		}
 		return d, true
@@ -166,7 +172,7 @@ func nextLook(f Facts) time.Time {
 		return time.Time{}
 	}
 	if watchesDrift(f) {
-		return f.LastDriftCheck.Add(f.Stack.Interval)
+		return f.LastDriftCheck.Add(lookInterval(f))
 	}
 	return time.Time{}
 }

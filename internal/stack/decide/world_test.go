@@ -87,6 +87,7 @@ func (w *world) run(d Decision) {
 	how := w.outcome(r.Apply)
 	f.Now = f.Now.Add(takes)
 	r.Finished = f.Now
+	w.endProbe(how == succeeds)
 
 	quiet := false
 	switch how {
@@ -116,6 +117,16 @@ func (w *world) run(d Decision) {
 	if !quiet {
 		f.Last = r
 	}
+}
+
+// endProbe is what the circuit makes of the end of a run: who succeeds is no longer one of those who fail alike.
+func (w *world) endProbe(succeeded bool) {
+	if w.facts.Circuit == nil {
+		return
+	}
+	c := *w.facts.Circuit
+	c.Probe, c.Failed = false, c.Open && !succeeded
+	w.facts.Circuit = &c
 }
 
 // begin is the beginning of an apply: whatever becomes of it, the plan that waited is used up.
@@ -149,7 +160,7 @@ func (w *world) succeed(d Decision, r *Run) (quiet bool) {
 		f.Stack.PlannedRevision = f.Source.Revision
 		if w.changes == "" {
 			w.drop()
-			return d.Purpose == PurposeDrift
+			return d.Purpose == PurposeDrift && d.Reason == ReasonDriftDue
 		}
 	}
 	if d.Verb == VerbPlan {
@@ -171,7 +182,7 @@ func (w *world) keepPlan(d Decision) {
 	id, next := NamePlan(w.history, w.facts.Source.Revision, w.changes)
 	w.history = next
 	w.facts.Pending = &Plan{ID: id, Config: w.facts.Config, StateSerial: w.facts.StateSerial, Destroy: d.Destroy,
-		Drift: d.Purpose == PurposeDrift, Usable: true}
+		Drift: d.Purpose == PurposeDrift, Usable: true, HeldBy: d.Hold}
 }
 
 // settle carries decisions out until there is nothing more to do and returns the decision that said so, or what kept
