@@ -35,6 +35,10 @@ type Record struct {
 	// Config is the digest of the configuration the run works on, UsedKept that it is the one kept from the last apply.
 	Config   string `json:"config,omitempty"`
 	UsedKept bool   `json:"usedKept,omitempty"`
+	// WholeConfig is that digest over the whole archive where Config covers the part that the stack reads; else empty.
+	WholeConfig string `json:"wholeConfig,omitempty"`
+	// Inputs say of the configuration what the spec does not.
+	Inputs *Inputs `json:"inputs,omitempty"`
 	// Announced runs are named by the stack's status, which is how a server that starts anew finds them.
 	Announced bool `json:"announced,omitempty"`
 	// Quiet runs are passes that leave no trace of their own when they find nothing: their record is kept in one place
@@ -42,6 +46,8 @@ type Record struct {
 	Quiet bool `json:"quiet,omitempty"`
 	// Trigger says in words what started the run, such as "generation 3" or "drift interval".
 	Trigger string `json:"trigger,omitempty"`
+	// HeldBy is the circuit breaker because of which a plan is kept for a person although the stack applies by itself.
+	HeldBy string `json:"heldBy,omitempty"`
 	// By is the person who asked for the run, empty when the stack itself did.
 	By string `json:"by,omitempty"`
 	// Urgency says who waits for the run; empty counts as UrgencyChange.

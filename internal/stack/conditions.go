@@ -45,6 +45,7 @@ func describe(p *pass, d decide.Decision) {
 	confirm(p, d)
 	describeWarnings(p)
 	describeLock(p, d)
+	describeCircuit(p, d)
 	switch d.Verb {
 	case decide.VerbFail:
 		setReady(obj, metav1.ConditionFalse, d.Reason, d.Message)
@@ -131,7 +132,7 @@ func forgetPlanned(obj *infrav1.Terraform) { obj.Status.ConfigDigest = "" }
 // would cost a write for each of a thousand stacks that have nothing to do with it.
 func sameAtRevision(p *pass) {
 	status, revision := &p.obj.Status, p.facts.Source.Revision
-	if p.facts.Stack.Suspended || revision == "" || p.facts.Config == "" || p.facts.Config != p.facts.Stack.PlannedConfig {
+	if p.facts.Stack.Suspended || revision == "" || !p.planned() {
 		return
 	}
 	if p.config != nil && p.config.part.digest != "" && !p.awaitedAtRevision() {
@@ -162,7 +163,7 @@ func confirm(p *pass, d decide.Decision) {
 // describeStart says that a run begins. A pass on the interval says nothing: what was true stays true until it finds otherwise.
 func describeStart(obj *infrav1.Terraform, d decide.Decision) {
 	obj.Status.LastHandledReconcileAt = obj.ReconcileRequest()
-	if d.Reason == decide.ReasonDriftDue {
+	if d.Reason == decide.ReasonDriftDue || d.Reason == decide.ReasonCircuitProbe {
 		return
 	}
 	if !d.Again {

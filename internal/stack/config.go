@@ -4,6 +4,7 @@
 package stack
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -35,7 +36,12 @@ type configuration struct {
 	planLock    bool
 	lockTimeout time.Duration
 	warnings    []string
-	digest      string
+	// part is what of the source counts, joined what the files that join the root module read of the world.
+	part   part
+	joined []string
+	// digest covers all of this; whole is the same with the whole archive instead of its part, as earlier versions have
+	// it, and empty when there is no difference.
+	digest, whole string
 }
 
 // into writes the configuration into a run's spec.
@@ -57,13 +63,16 @@ func configure(obj *infrav1.Terraform, prog *program, in *inputs.Inputs) (*confi
 	}
 	c := &configuration{program: prog, variables: map[string]run.Variable{}, warnings: in.Warnings}
 	for _, part := range []func(*infrav1.Terraform, *inputs.Inputs) error{
-		c.setBackend, c.setLocking, c.setFiles, c.setModule, c.setVariables,
+		c.setBackend, c.setLocking, c.setFiles, c.setModule, c.setVariables, c.setPart,
 	} {
 		if err := part(obj, in); err != nil {
 			return nil, err
 		}
 	}
 	c.digest = c.sum(obj)
+	if c.part.digest != "" {
+		c.whole = c.sumWith(obj, c.program.artifact.Digest)
+	}
 	return c, nil
 }
 
@@ -132,10 +141,15 @@ func (c *configuration) setVariables(_ *infrav1.Terraform, in *inputs.Inputs) er
 // sum is the configuration's digest. Values go in as they are: the digest is kept in the status, so it is salted with
 // the object's UID to tell nobody whether two stacks share a password.
 func (c *configuration) sum(obj *infrav1.Terraform) string {
+	return c.sumWith(obj, cmp.Or(c.part.digest, c.program.artifact.Digest))
+}
+
+// sumWith is the digest with what counts of the source: its archive, or the part of it that can be read.
+func (c *configuration) sumWith(obj *infrav1.Terraform, source string) string {
 	h := sha256.New()
 	enc := json.NewEncoder(h)
 	for _, part := range []any{
-		"yuba configuration 1", obj.UID, c.program.artifact.Digest, cleanDir(obj.Spec.Path), obj.WorkspaceName(),
+		"yuba configuration 1", obj.UID, source, cleanDir(obj.Spec.Path), obj.WorkspaceName(),
 		c.backend, obj.StateSuffix(), c.variables, sortedEnv(c.env), obj.Spec.Targets, obj.Spec.Tool, obj.Spec.Destroy,
 	} {
 		encode(enc, part)

@@ -35,7 +35,11 @@ func (r *Reconciler) gather(ctx context.Context, p *pass) error {
 	if err := r.gatherConfiguration(ctx, p); err != nil {
 		return err
 	}
+	if err := r.gatherCircuit(ctx, p); err != nil {
+		return err
+	}
 	p.facts.Pending = pendingFacts(obj)
+	p.recognize()
 	if obj.KeepsOwnState() {
 		return nil
 	}
@@ -52,12 +56,13 @@ func stackFacts(obj *infrav1.Terraform) decide.Stack {
 		Mode: decide.ModeManual, Rejected: obj.Annotations[infrav1.AnnotationRejected],
 		PlanOnly: spec.PlanOnly, Force: spec.Force, Destroy: spec.Destroy,
 		DestroyOnDeletion: spec.DestroyResourcesOnDeletion, DetectDrift: !spec.DisableDriftDetection,
-		Interval: obj.GetDriftDetectionInterval(), RetryInterval: obj.GetRetryInterval(),
+		Interval: obj.GetDriftDetectionInterval(), WorldInterval: obj.Spec.Interval.Duration, RetryInterval: obj.GetRetryInterval(),
 		Requested: obj.ReconcileRequest(), Handled: status.LastHandledReconcileAt,
 		PlannedConfig: status.ConfigDigest, AppliedOnce: status.LastAppliedRevision != "",
 		LastAppliedPlan: status.Plan.LastApplied, OwnBackend: obj.KeepsOwnState(),
 		Held: heldByHand(obj), Call: obj.Name + " -n " + obj.Namespace, PlannedRevision: status.LastPlannedRevision,
 	}
+	s.Allowed = approvedByName(obj)
 	if spec.RetryStrategy == infrav1.ExponentialBackoff {
 		s.MaxRetryInterval = obj.GetMaxRetryInterval()
 	}
@@ -97,7 +102,7 @@ func pendingFacts(obj *infrav1.Terraform) *decide.Plan {
 	}
 	plan := &decide.Plan{ID: status.Plan.Pending, Config: status.ConfigDigest, Destroy: status.Plan.IsDestroyPlan, Drift: status.Plan.IsDriftDetectionPlan,
 		// A plan that another controller made left its bytes where Yuba does not look.
-		Usable: status.Plan.RunID != "" && status.Plan.Digest != ""}
+		Usable: status.Plan.RunID != "" && status.Plan.Digest != "", HeldBy: status.Plan.HeldBy}
 	if status.StateSerial != nil {
 		plan.StateSerial = uint64(*status.StateSerial) //nolint:gosec // a serial that was stored as one
 	}
@@ -158,7 +163,7 @@ func (r *Reconciler) lastFacts(ctx context.Context, p *pass, ref *infrav1.RunRef
 	last.Generation, last.Revision = rec.Generation, rec.Spec.Artifact.Revision
 	if result := rec.Result; result != nil {
 		if result.Outcome != run.OutcomeSucceeded && result.Outcome != run.OutcomeCanceled {
-			p.lastFailure = result
+			p.lastFailure, p.failing = result, &rec
 		}
 		if result.Lock != nil {
 			last.Lock = result.Lock.ID
@@ -202,7 +207,10 @@ func (p *pass) conclude(prog *program, config *configuration, err error) error {
 	default:
 		p.facts.Inputs.Ready = true
 		config.digest = p.withDependencies(config.digest)
-		p.facts.Config = config.digest
+		if config.whole != "" {
+			config.whole = p.withDependencies(config.whole)
+		}
+		p.facts.Config, p.facts.ReadsWorld = config.digest, config.reading()
 		p.config = config
 	}
 	return nil

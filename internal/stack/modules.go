@@ -12,12 +12,11 @@ import (
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/module"
-	"github.com/yuba-dev/yuba/internal/source"
 )
 
 const (
 	// maxModules bounds the cache of read modules; a thousand stacks of one library share far fewer programs.
-	maxModules = 512
+	maxModules = 4096
 	// maxModuleFiles bounds the bytes of files that the cache keeps for modules that others join.
 	maxModuleFiles = 64 << 20
 	// maxModuleBytes is what is read of one module's own files: more than any real one has.
@@ -46,11 +45,15 @@ func (s *Sources) readModule(ctx context.Context, key moduleKey) (*readModule, e
 	if m != nil {
 		return m, nil
 	}
-	files, err := s.moduleFiles(ctx, key)
+	t, err := s.tree(ctx, key.digest)
 	if err != nil {
 		return nil, err
 	}
-	m = &readModule{varFiles: map[string]varFile{}}
+	files, err := s.moduleFiles(ctx, t, key)
+	if err != nil {
+		return nil, err
+	}
+	m = &readModule{varFiles: map[string]varFile{}, part: t.part(key.dir, varFilesIn(key))}
 	byName := map[string][]byte{}
 	for name, content := range files {
 		if inDir(name, key.dir) {
@@ -71,20 +74,18 @@ func (s *Sources) readModule(ctx context.Context, key moduleKey) (*readModule, e
 		m.files = byName
 	}
 	m.module, m.diags = module.Parse(byName)
+	for _, content := range byName {
+		m.declared += len(content)
+	}
 	s.remember(key, m)
 	return m, nil
 }
 
 // moduleFiles reads what counts of the archive: the module's files, and the named files of values.
-func (s *Sources) moduleFiles(ctx context.Context, key moduleKey) (map[string][]byte, error) {
-	archive, err := s.Store.OpenArtifact(ctx, key.digest)
-	if err != nil {
-		return nil, fmt.Errorf("read the source archive %s: %w", key.digest, err)
-	}
-	defer archive.Close() //nolint:errcheck // read only
+func (s *Sources) moduleFiles(ctx context.Context, t *tree, key moduleKey) (map[string][]byte, error) {
 	found := key.dir == ""
 	varFiles := strings.Split(key.varFiles, "\n")
-	files, err := source.Files(ctx, archive, source.Limits{MaxPacked: s.MaxArchive}, key.digest, maxModuleBytes, func(name string) bool {
+	files, err := s.selectFiles(ctx, t, key, func(name string) bool {
 		found = found || name == key.dir || strings.HasPrefix(name, key.dir+"/")
 		// A link among the files of values may lead to any of its kind.
 		if key.varFiles != "" && (slices.Contains(varFiles, name) || isVarFile(name)) {
@@ -93,7 +94,7 @@ func (s *Sources) moduleFiles(ctx context.Context, key moduleKey) (map[string][]
 		return inDir(name, key.dir) && (path.Base(name) == templateName || module.IsConfigFile(name))
 	})
 	if err != nil {
-		return nil, &sourceError{message: fmt.Sprintf("the source archive %s cannot be read: %s", key.digest, err)}
+		return nil, err
 	}
 	if !found {
 		return nil, &sourceError{lasting: true, message: fmt.Sprintf("the source has no directory %q. Check spec.path", key.dir)}

@@ -4,6 +4,7 @@
 package stack
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -72,6 +73,7 @@ func (c *configuration) setModule(obj *infrav1.Terraform, in *inputs.Inputs) err
 		maps.Copy(files, joining)
 		with := *c.program.readModule
 		with.module, with.diags = module.Parse(files)
+		c.joined = module.NewReader(func(string) map[string][]byte { return nil }).With(cmp.Or(cleanDir(obj.Spec.Path), "."), files).World
 		c.program = &program{artifact: c.program.artifact, readModule: &with}
 	}
 	if err := c.program.diags.AsError(); err != nil {

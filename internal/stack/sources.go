@@ -54,6 +54,8 @@ type Sources struct {
 	order   []moduleKey
 	// kept is the size of all modules.
 	kept int
+	// trees are the archives that were looked into last.
+	trees trees
 }
 
 // moduleKey is all that reading a module depends on.
@@ -74,11 +76,15 @@ type readModule struct {
 	files map[string][]byte
 	// varFiles are the files of values that the stack names, as far as the source has them.
 	varFiles map[string]varFile
+	// part is what of the source counts.
+	part part
+	// declared is how many bytes its configuration has.
+	declared int
 }
 
-// size is how many bytes a read module keeps, its declarations aside.
+// size is about how many bytes a read module keeps.
 func (m *readModule) size() int {
-	size := len(m.template)
+	size := len(m.template) + m.declared
 	for _, content := range m.files {
 		size += len(content)
 	}

@@ -1,0 +1,54 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package decide
+
+import "time"
+
+const clock = "timestamp() at main.tf:3"
+
+// reading: the program reads the world, drift is looked for each day and the object's interval is ten minutes.
+func (g *given) reading(what string) *given {
+	g.facts.ReadsWorld, g.facts.Stack.WorldInterval, g.facts.Stack.Interval = what, everyTenMinutes, 24*time.Hour
+	return g
+}
+
+// A program that reads the world while planning is not proven by its configuration.
+var readingScenarios = scenarios{
+	"what reads the world is planned on the object's interval": {
+		settled().reading(clock).checkedForDrift(everyTenMinutes), plans(ReasonDriftDue, "Planning again, because it reads the world: "+clock).forDrift(),
+	},
+	"and not a moment earlier": {
+		settled().reading(clock).checkedForDrift(everyTenMinutes - 1), rests(noon.Add(1)),
+	},
+	"in mode auto it is applied": {
+		settled().auto().reading(clock).checkedForDrift(time.Hour), plansAndApplies(ReasonDriftDue, "Planning again, because it reads the world: "+clock).forDrift(),
+	},
+	"when drift is due as well, that is the reason": {
+		settled().reading(clock).checkedForDrift(24 * time.Hour), plans(ReasonDriftDue, comparing).forDrift(),
+	},
+	"what does not read the world waits for the look for drift": {
+		settled().reading("").checkedForDrift(time.Hour), rests(noon.Add(23 * time.Hour)),
+	},
+	"without drift detection nothing is planned by the clock, whatever it reads": {
+		settled().ignoringDrift().reading(clock).checkedForDrift(48 * time.Hour), rests(time.Time{}),
+	},
+	"a look for drift that is more frequent stays so": {
+		settled().reading(clock).with(func(f *Facts) { f.Stack.Interval = time.Minute }).checkedForDrift(30 * time.Second), rests(noon.Add(30 * time.Second)),
+	},
+	"a plan that waits is made again as often": {
+		awaiting("plan-main-1").reading(clock).checkedForDrift(time.Hour), plans(ReasonDriftDue, "Planning again, because it reads the world: "+clock),
+	},
+	"a stack that was destroyed reads nothing": {
+		settled().toDestroy().reading(clock).checkedForDrift(time.Hour), rests(time.Time{}),
+	},
+}
+
+// readingLaw: who looks for drift and reads the world is looked at on the object's interval.
+func readingLaw(f Facts, d Decision) string {
+	atRest := d.Verb == VerbRest && d.Reason == ReasonUpToDate && f.Stack.DetectDrift && !f.Stack.Destroy && f.Stack.Interval > 0
+	if atRest && f.ReadsWorld != "" && f.Stack.WorldInterval > 0 && d.NextCheck.After(f.LastDriftCheck.Add(f.Stack.WorldInterval)) {
+		return "the world is read too rarely"
+	}
+	return ""
+}

@@ -1,0 +1,150 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package stack
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/yuba-dev/yuba/internal/module"
+	"github.com/yuba-dev/yuba/internal/source"
+)
+
+const (
+	// maxTreeFiles and maxTreeKept bound what is looked into of one archive; one with more counts as a whole. A source of
+	// a thousand root modules has some ten thousand files, and some MiB of configuration.
+	maxTreeFiles = 50_000
+	maxTreeKept  = 16 << 20
+	// maxTrees bounds what is kept of archives that were looked into. The stacks of one source are looked at together;
+	// what was found for each is kept with its module.
+	maxTrees = 32 << 20
+)
+
+// trees are archives that were looked into, the latest ones.
+type trees struct {
+	mu    sync.Mutex
+	known map[string]*sharedTree
+	order []string
+	kept  int
+}
+
+// sharedTree is read once by whoever asks first.
+type sharedTree struct {
+	once sync.Once
+	tree *tree
+	err  error
+	size int
+}
+
+// tree looks into an archive once, however many ask at the same time.
+func (s *Sources) tree(ctx context.Context, digest string) (*tree, error) {
+	s.trees.mu.Lock()
+	shared := s.trees.known[digest]
+	if shared == nil {
+		shared = &sharedTree{}
+		if s.trees.known == nil {
+			s.trees.known = map[string]*sharedTree{}
+		}
+		s.trees.known[digest] = shared
+		s.trees.order = append(s.trees.order, digest)
+	}
+	s.trees.mu.Unlock()
+	shared.once.Do(func() {
+		// Others wait for the answer: it is not given up with whoever asked first.
+		shared.tree, shared.err = s.readTree(context.WithoutCancel(ctx), digest)
+		s.trees.settle(digest, shared)
+	})
+	return shared.tree, shared.err
+}
+
+// settle keeps what was read within bounds. What could not be read is read anew the next time.
+func (t *trees) settle(digest string, shared *sharedTree) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if shared.err != nil {
+		delete(t.known, digest)
+	} else if shared.tree.index != nil {
+		shared.size = shared.tree.index.Size()
+		t.kept += shared.size
+	}
+	for t.kept > maxTrees && len(t.order) > 1 {
+		oldest := t.order[0]
+		if oldest == digest {
+			// It alone may be too large together with younger ones.
+			t.order = append(t.order[1:], oldest)
+			continue
+		}
+		t.drop()
+	}
+	for len(t.order) > maxModules {
+		t.drop()
+	}
+}
+
+// drop forgets the oldest archive. The lock is held.
+func (t *trees) drop() {
+	oldest := t.order[0]
+	t.order = t.order[1:]
+	if known := t.known[oldest]; known != nil {
+		t.kept -= known.size
+		delete(t.known, oldest)
+	}
+}
+
+func (s *Sources) readTree(ctx context.Context, digest string) (*tree, error) {
+	archive, err := s.Store.OpenArtifact(ctx, digest)
+	if err != nil {
+		return nil, fmt.Errorf("read the source archive %s: %w", digest, err)
+	}
+	defer archive.Close() //nolint:errcheck // read only
+	x, err := source.ReadIndex(ctx, archive, source.Limits{MaxPacked: s.MaxArchive}, digest, source.IndexOptions{
+		MaxFiles: maxTreeFiles, MaxKept: maxTreeKept, Mark: mark, Opaque: markOpaque,
+		Keep: func(name string) bool {
+			return module.IsConfigFile(name) || isVarFile(name) || strings.HasSuffix(name, templateName)
+		},
+	})
+	switch {
+	case source.IsLimit(err):
+		return &tree{why: "the source is too large to be looked into: " + err.Error()}, nil
+	case err != nil:
+		return nil, unreadable(digest, err)
+	}
+	return newTree(x), nil
+}
+
+func unreadable(digest string, err error) error {
+	return &sourceError{message: fmt.Sprintf("the source archive %s cannot be read: %s", digest, err)}
+}
+
+// selectFiles reads files of an archive: from what is known of it, or, when that is too much, from the archive itself.
+func (s *Sources) selectFiles(ctx context.Context, t *tree, key moduleKey, keep func(name string) bool) (files map[string][]byte, err error) {
+	if t.index != nil {
+		dir := "."
+		if key.varFiles == "" && key.dir != "" {
+			dir = key.dir
+		}
+		files, err = t.index.Select(dir, maxModuleBytes, keep)
+	} else {
+		archive, failed := s.Store.OpenArtifact(ctx, key.digest)
+		if failed != nil {
+			return nil, fmt.Errorf("read the source archive %s: %w", key.digest, failed)
+		}
+		defer archive.Close() //nolint:errcheck // read only
+		files, err = source.Files(ctx, archive, source.Limits{MaxPacked: s.MaxArchive}, key.digest, maxModuleBytes, keep)
+	}
+	if err != nil {
+		return nil, unreadable(key.digest, err)
+	}
+	return files, nil
+}
+
+// varFilesIn are the files of values that a key names.
+func varFilesIn(key moduleKey) []string {
+	if key.varFiles == "" {
+		return nil
+	}
+	return strings.Split(key.varFiles, "\n")
+}
