@@ -1,0 +1,13 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package registrytest gives tests a real registry of providers on loopback: discovery, versions, downloads and signed
+// checksums over TLS, and a network mirror of the same packages. It keeps everything in memory and ends with the test.
+//
+//	registry := registrytest.New(t)
+//	registry.Publish("acme/thing", "1.2.3", registrytest.Program("thing", "1.2.3"))
+//	… source = registry.Source("acme/thing"), SSL_CERT_FILE = registry.CAFile(dir) …
+//
+// Counts says what clients asked for, in requests and in bytes of packages, and faults make the registry lie, or fail,
+// the way registries do.
+package registrytest

@@ -1,0 +1,384 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package registrytest
+
+import (
+	"archive/zip"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/ProtonMail/go-crypto/openpgp"
+	"github.com/ProtonMail/go-crypto/openpgp/armor"
+)
+
+// T is what the package needs of a test; benchmarks, which are none, bring their own.
+type T interface {
+	Helper()
+	Cleanup(func())
+	Fatalf(format string, args ...any)
+}
+
+// Counts is what clients asked for.
+type Counts struct {
+	// Versions: how often somebody asked which versions there are; Archives: how often a package was sent.
+	Versions, Archives int
+	// Bytes of packages that were sent.
+	Bytes int64
+}
+
+// Registry is a registry of providers.
+type Registry struct {
+	t      T
+	http   *httptest.Server
+	signer *openpgp.Entity
+	key    string
+
+	mu       sync.Mutex
+	releases map[string]map[string]*release // by NAMESPACE/TYPE, by version
+	counts   Counts
+	token    string
+	down     bool
+	gate     chan struct{}
+}
+
+// release is one version of a provider.
+type release struct {
+	archive   []byte
+	served    []byte // what is sent, when that is something else
+	sums      []byte
+	signature []byte
+	others    map[string]string // hashes of other platforms' archives
+}
+
+// Fault makes one release go wrong.
+type Fault func(*release)
+
+// Tampered sends another archive than the one that was signed.
+func Tampered(r *release) { r.served = append([]byte(nil), append(r.archive, 0)...) }
+
+// Forged signs with nobody's key.
+func Forged(r *release) { r.signature = []byte("no signature at all") }
+
+// New starts a registry that ends with the test.
+func New(t T) *Registry {
+	t.Helper()
+	r := &Registry{t: t, releases: map[string]map[string]*release{}}
+	var err error
+	if r.signer, err = openpgp.NewEntity("Registry of the tests", "", "registry@example.com", nil); err != nil {
+		t.Fatalf("make a key: %v", err)
+	}
+	var key bytes.Buffer
+	w, err := armor.Encode(&key, openpgp.PublicKeyType, nil)
+	if err == nil {
+		err = r.signer.Serialize(w)
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		t.Fatalf("write the key: %v", err)
+	}
+	r.key = key.String()
+	r.http = httptest.NewUnstartedServer(r)
+	r.http.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug)
+	r.http.StartTLS()
+	t.Cleanup(func() {
+		r.http.CloseClientConnections()
+		r.http.Close()
+	})
+	return r
+}
+
+// Host is the registry's name in sources.
+func (r *Registry) Host() string { return r.http.Listener.Addr().String() }
+
+// Source is the source of a provider, NAMESPACE/TYPE.
+func (r *Registry) Source(provider string) string { return r.Host() + "/" + provider }
+
+// MirrorURL is where the network mirror is. It has every provider for any host; tofu cannot ask a mirror for one whose
+// host has a port.
+func (r *Registry) MirrorURL() string { return r.http.URL + "/mirror/" }
+
+// CAFile writes the certificate to trust into a directory and returns its path.
+func (r *Registry) CAFile(dir string) string {
+	r.t.Helper()
+	path := filepath.Join(dir, "registry-ca.pem")
+	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: r.http.Certificate().Raw})
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		r.t.Fatalf("%v", err)
+	}
+	if err := os.WriteFile(path, text, 0o644); err != nil {
+		r.t.Fatalf("%v", err)
+	}
+	return path
+}
+
+// Program is a package whose program only says that it is no provider: enough for whatever installs it.
+func Program(name, version string) map[string][]byte {
+	return map[string][]byte{
+		"terraform-provider-" + name + "_v" + version: []byte("#!/bin/sh\necho this is no provider, but version " + version + "\nexit 1\n"),
+		"LICENSE": []byte("none\n"),
+	}
+}
+
+// Publish makes a release of a provider, NAMESPACE/TYPE, for this machine's platform and, by name only, for another one.
+func (r *Registry) Publish(provider, version string, files map[string][]byte, faults ...Fault) {
+	r.t.Helper()
+	rel := &release{archive: packed(r.t, files), others: map[string]string{"plan9_riscv64": hexSum([]byte(provider + version))}}
+	_, name, _ := strings.Cut(provider, "/")
+	var sums bytes.Buffer
+	fmt.Fprintf(&sums, "%s  %s\n", hexSum(rel.archive), archiveName(name, version, platform()))
+	for other, sum := range rel.others {
+		fmt.Fprintf(&sums, "%s  %s\n", sum, archiveName(name, version, other))
+	}
+	rel.sums = sums.Bytes()
+	var signature bytes.Buffer
+	if err := openpgp.DetachSign(&signature, r.signer, bytes.NewReader(rel.sums), nil); err != nil {
+		r.t.Fatalf("sign: %v", err)
+	}
+	rel.signature = signature.Bytes()
+	for _, fault := range faults {
+		fault(rel)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.releases[provider] == nil {
+		r.releases[provider] = map[string]*release{}
+	}
+	r.releases[provider][version] = rel
+}
+
+// Hashes are those of the archives of a release: this platform's, and the other one's.
+func (r *Registry) Hashes(provider, version string) (own, other string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	rel := r.releases[provider][version]
+	return "zh:" + hexSum(rel.archive), "zh:" + rel.others["plan9_riscv64"]
+}
+
+// Size is that of the archive of a release.
+func (r *Registry) Size(provider, version string) int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return int64(len(r.releases[provider][version].archive))
+}
+
+// Counts says what was asked for so far.
+func (r *Registry) Counts() Counts {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.counts
+}
+
+// RequireToken lets only those in who have it.
+func (r *Registry) RequireToken(token string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.token = token
+}
+
+// SetDown has the registry answer nobody, or everybody again.
+func (r *Registry) SetDown(down bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.down = down
+}
+
+// Halt lets no archive out, after its first half, until the returned function is called.
+func (r *Registry) Halt() (resume func()) {
+	gate := make(chan struct{})
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.gate = gate
+	return sync.OnceFunc(func() {
+		r.mu.Lock()
+		r.gate = nil
+		r.mu.Unlock()
+		close(gate)
+	})
+}
+
+func platform() string { return runtime.GOOS + "_" + runtime.GOARCH }
+
+func archiveName(name, version, platform string) string {
+	return "terraform-provider-" + name + "_" + version + "_" + platform + ".zip"
+}
+
+func hexSum(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+func packed(t T, files map[string][]byte) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	w := zip.NewWriter(&out)
+	var names []string
+	for name := range files {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		header := &zip.FileHeader{Name: name, Method: zip.Deflate}
+		header.SetMode(0o755)
+		f, err := w.CreateHeader(header)
+		if err == nil {
+			_, err = f.Write(files[name])
+		}
+		if err != nil {
+			t.Fatalf("pack %s: %v", name, err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatalf("pack: %v", err)
+	}
+	return out.Bytes()
+}
+
+// ServeHTTP answers as the protocols of registries and of network mirrors want.
+func (r *Registry) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	r.mu.Lock()
+	down, token := r.down, r.token
+	r.mu.Unlock()
+	parts := strings.Split(strings.Trim(req.URL.Path, "/"), "/")
+	switch {
+	case down:
+		panic(http.ErrAbortHandler)
+	case req.URL.Path == "/.well-known/terraform.json":
+		answer(w, map[string]string{"providers.v1": "/v1/providers/"})
+	case token != "" && parts[0] == "v1" && req.Header.Get("Authorization") != "Bearer "+token:
+		http.Error(w, "who are you?", http.StatusUnauthorized)
+	case len(parts) == 5 && parts[0] == "v1" && parts[4] == "versions":
+		r.versions(w, parts[2]+"/"+parts[3])
+	case len(parts) == 8 && parts[0] == "v1" && parts[5] == "download":
+		r.download(w, parts[2]+"/"+parts[3], parts[4], parts[6]+"_"+parts[7])
+	case len(parts) == 5 && parts[0] == "mirror":
+		r.mirror(w, parts[2]+"/"+parts[3], parts[4])
+	case len(parts) == 5 && parts[0] == "files":
+		r.file(w, parts[1]+"/"+parts[2], parts[3], parts[4])
+	default:
+		http.NotFound(w, req)
+	}
+}
+
+func answer(w http.ResponseWriter, document any) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(document) // a client that is gone needs no answer
+}
+
+func (r *Registry) find(provider, version string) *release {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.releases[provider][version]
+}
+
+func (r *Registry) versions(w http.ResponseWriter, provider string) {
+	type entry struct {
+		Version   string              `json:"version"`
+		Protocols []string            `json:"protocols"`
+		Platforms []map[string]string `json:"platforms"`
+	}
+	r.mu.Lock()
+	r.counts.Versions++
+	var all []entry
+	for version := range r.releases[provider] {
+		all = append(all, entry{version, []string{"5.0", "6.0"}, []map[string]string{{"os": runtime.GOOS, "arch": runtime.GOARCH}}})
+	}
+	r.mu.Unlock()
+	if all == nil {
+		http.Error(w, "no such provider", http.StatusNotFound)
+		return
+	}
+	answer(w, map[string]any{"versions": all})
+}
+
+func (r *Registry) download(w http.ResponseWriter, provider, version, target string) {
+	rel := r.find(provider, version)
+	if rel == nil || target != platform() {
+		http.Error(w, "no such package", http.StatusNotFound)
+		return
+	}
+	_, name, _ := strings.Cut(provider, "/")
+	files := r.http.URL + "/files/" + provider + "/" + version + "/"
+	answer(w, map[string]any{
+		"protocols": []string{"5.0", "6.0"}, "os": runtime.GOOS, "arch": runtime.GOARCH,
+		"filename": archiveName(name, version, target), "download_url": files + "archive", "shasum": hexSum(rel.archive),
+		"shasums_url": files + "sums", "shasums_signature_url": files + "signature",
+		"signing_keys": map[string]any{"gpg_public_keys": []any{map[string]string{"key_id": r.signer.PrimaryKey.KeyIdString(), "ascii_armor": r.key}}},
+	})
+}
+
+func (r *Registry) mirror(w http.ResponseWriter, provider, name string) {
+	version, isVersion := strings.CutSuffix(name, ".json")
+	if name == "index.json" {
+		r.mu.Lock()
+		r.counts.Versions++
+		versions := map[string]any{}
+		for v := range r.releases[provider] {
+			versions[v] = map[string]any{}
+		}
+		r.mu.Unlock()
+		answer(w, map[string]any{"versions": versions})
+		return
+	}
+	rel := r.find(provider, version)
+	if rel == nil || !isVersion {
+		http.Error(w, "no such package", http.StatusNotFound)
+		return
+	}
+	answer(w, map[string]any{"archives": map[string]any{platform(): map[string]any{
+		"url": r.http.URL + "/files/" + provider + "/" + version + "/archive", "hashes": []string{"zh:" + hexSum(rel.archive)}}}})
+}
+
+func (r *Registry) file(w http.ResponseWriter, provider, version, name string) {
+	rel := r.find(provider, version)
+	if rel == nil {
+		http.Error(w, "no such release", http.StatusNotFound)
+		return
+	}
+	switch name {
+	case "sums":
+		_, _ = w.Write(rel.sums)
+	case "signature":
+		_, _ = w.Write(rel.signature)
+	case "archive":
+		r.sendArchive(w, rel)
+	}
+}
+
+func (r *Registry) sendArchive(w http.ResponseWriter, rel *release) {
+	data := rel.archive
+	if rel.served != nil {
+		data = rel.served
+	}
+	r.mu.Lock()
+	r.counts.Archives++
+	r.counts.Bytes += int64(len(data))
+	gate := r.gate
+	r.mu.Unlock()
+	w.Header().Set("Content-Length", strconv.Itoa(len(data)))
+	half := len(data) / 2
+	_, _ = w.Write(data[:half])
+	if gate != nil {
+		if f, ok := w.(http.Flusher); ok {
+			f.Flush()
+		}
+		<-gate
+	}
+	_, _ = w.Write(data[half:])
+}
