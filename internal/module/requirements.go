@@ -263,7 +263,7 @@ func (p *partsReader) block(name string, src []byte, block *hclsyntax.Block) err
 		return p.call(src, block)
 	case "terraform":
 		return p.terraform(src, block)
-	case "import", "removed", "check":
+	case "import", "removed", "check", "language":
 		p.add("%s", textOf(src, block))
 		return nil
 	}

@@ -89,6 +89,7 @@ func TestRequirementsDifferWhenInitMayDoSomethingElse(t *testing.T) {
 		"what an inner module requires":          with("net/main.tf", `resource "azure_net" "n" {}`),
 		"the providers given to a module":        with("main.tf", strings.Replace(requires, "size   =", "providers = { google = google.b }\n  size   =", 1)),
 		"a backend":                              with("more.tf", "terraform {\n  backend \"s3\" {}\n}"),
+		"what the language must be":              with("more.tf", "language {\n  compatible_with {\n    opentofu = \"> 1.10\"\n  }\n}"),
 		"an override file":                       with("a_override.tf", `resource "aws_thing" "a" { provider = google }`),
 		"a file in JSON":                         with("more.tf.json", `{"resource": {"azure_thing": {"a": {}}}}`),
 		"a .tofu file instead":                   with("main.tofu", `resource "azure_thing" "a" {}`),

@@ -35,6 +35,18 @@ const (
 	StepOutput  Step = "output"
 )
 
+// Init is what an init came to.
+type Init string
+
+const (
+	// InitRan: the tool's init ran.
+	InitRan Init = "ran"
+	// InitUnchanged: nothing that it depends on has changed since the last one of the stack.
+	InitUnchanged Init = "unchanged"
+	// InitReplayed: what it leaves was known from another stack, and put in place without a process.
+	InitReplayed Init = "replayed"
+)
+
 // StepReport is what one step cost.
 type StepReport struct {
 	Step    Step      `json:"step"`
@@ -53,6 +65,8 @@ type Result struct {
 	Error      string `json:"error,omitempty"`
 	// Class tells what kind of failure it was, for decisions; see the Failure constants.
 	Class Failure `json:"class,omitempty"`
+	// Diagnosis is the first thing that the tool itself gave as the reason; nil when it gave none.
+	Diagnosis *Diagnosis `json:"diagnosis,omitempty"`
 
 	// Plan is what the plan step found; nil when it did not get so far.
 	Plan *PlanResult `json:"plan,omitempty"`
@@ -82,6 +96,11 @@ type Result struct {
 	// Warnings are the tool's warnings and the runner's own, masked, bounded.
 	Warnings []string `json:"warnings,omitempty"`
 
+	// Providers is what the runner's store of providers did for the run; nil when init asked it for nothing.
+	Providers *ProviderUse `json:"providers,omitempty"`
+	// Init is what the run's init came to; empty when the run did not get so far.
+	Init Init `json:"init,omitempty"`
+
 	ToolVersion string `json:"toolVersion,omitempty"`
 	// ToolName is "tofu" or "terraform".
 	ToolName string `json:"toolName,omitempty"`
@@ -89,6 +108,14 @@ type Result struct {
 	Confined bool         `json:"confined"`
 	Steps    []StepReport `json:"steps,omitempty"`
 	Finished time.Time    `json:"finished"`
+}
+
+// Diagnosis is what the tool says is wrong, masked and cut.
+type Diagnosis struct {
+	Summary string `json:"summary"`
+	Detail  string `json:"detail,omitempty"`
+	// Address is the resource instance or the provider that it is about.
+	Address string `json:"address,omitempty"`
 }
 
 // Failure is a kind of failure that calls for a decision of its own.

@@ -111,6 +111,10 @@ type Spec struct {
 	// PlanDocument asks for what the tool says about the plan as JSON, in the tool's own schema with sensitive values
 	// replaced. It needs Describe.
 	PlanDocument bool `json:"planDocument,omitempty"`
+	// Direct says that nothing of the stack exists yet, as far as the server knows, and that nobody looks at the plan: a
+	// plan-and-apply run may plan and apply with one process. A runner that finds a state, or knows nothing of this, plans
+	// first.
+	Direct bool `json:"direct,omitempty"`
 	// ReadOutputs asks the tool for the outputs after an apply, when the server cannot read the state itself: an own
 	// backend, or an encrypted state.
 	ReadOutputs bool `json:"readOutputs,omitempty"`

@@ -66,7 +66,7 @@ func (j *job) adopt(ctx context.Context) {
 		return
 	}
 	j.result.Steps, j.result.Plan, j.result.LockFile = j.journal.Steps, j.journal.Plan, j.journal.LockFile
-	j.result.ApplyStarted = j.journal.ApplyStarted
+	j.result.ApplyStarted, j.direct = j.journal.ApplyStarted, j.journal.Direct
 	j.log.note("A new runner took this run over")
 	err = j.takeOver(ctx)
 	if j.mayHaveApplied() { // the state file may be all there is of what was done
@@ -98,7 +98,7 @@ func (j *job) discardUnknown() {
 // mayHaveApplied reports whether the state in the working directory may be of an apply. When only the journal is lost
 // it may be the one put in place before.
 func (j *job) mayHaveApplied() bool {
-	if j.space == nil || j.spec.Backend.Kind != run.BackendManaged {
+	if j.space == nil || j.nothingDone || j.spec.Backend.Kind != run.BackendManaged {
 		return false
 	}
 	_, err := os.Stat(j.spool.path(string(run.StepApply) + ".out"))
@@ -237,8 +237,11 @@ func (j *job) awaitApply(p *process) error {
 		j.stop.attach(nil)
 	}
 	stream := f.end()
-	j.apply = stream
 	j.takeWarnings(stream)
+	if j.direct {
+		return j.judgeDirect(command{step: run.StepApply}, stream, e)
+	}
+	j.apply = stream
 	if j.spec.Operation == run.OperationState {
 		return j.judgeChange(command{step: run.StepApply}, stream, e)
 	}

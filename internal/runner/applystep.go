@@ -63,7 +63,7 @@ func (j *job) beginApply() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	next := j.journal
-	next.ApplyStarted, next.Steps = true, j.result.Steps
+	next.ApplyStarted, next.Direct, next.Steps = true, j.direct, j.result.Steps
 	next.Process = &processRecord{Step: run.StepApply, LogStart: j.log.length()}
 	err := errors.Join(j.spool.writeJSON(applyFile, next), j.spool.writeJSON(journalFile, next))
 	if err == nil {

@@ -71,9 +71,13 @@ func (b *bench) journal(r *fakeRun) journal {
 }
 
 // applying starts a run and returns when its apply stands at the gate and the log says that a was created.
-func (b *bench) applying(name string) (*fakeRun, func()) {
+func (b *bench) applying(name string, change ...func(*fakeRun)) (*fakeRun, func()) {
 	b.t.Helper()
-	r := b.server.submit(b.stack(name, run.OperationPlanAndApply, program(gated)))
+	r := b.stack(name, run.OperationPlanAndApply, program(gated))
+	for _, c := range change {
+		c(r)
+	}
+	b.server.submit(r)
 	open := b.atGate(name, "gate")
 	b.server.wait(r, "the creation of a", func() bool { return strings.Contains(string(r.log), "terraform_data.a: Creation complete") })
 	return r, open
@@ -96,7 +100,7 @@ func TestServerThatDiesDuringAnApplyGetsEverythingLater(t *testing.T) {
 }
 
 // planning starts a run whose plan stands at a gate, and returns what opens it.
-func (b *bench) planning(name string) (*fakeRun, func()) {
+func (b *bench) planning(name string, change ...func(*fakeRun)) (*fakeRun, func()) {
 	b.t.Helper()
 	before := b.stack(name, run.OperationPlan, program(""))
 	b.succeed(before)
@@ -106,6 +110,9 @@ func (b *bench) planning(name string) (*fakeRun, func()) {
 	}
 	r := b.stack(name, run.OperationPlanAndApply, program(`resource "terraform_data" "a" { input = file("../home/gate") }`))
 	r.spec.Limits.Grace = run.Duration(500 * time.Millisecond) // who reads a pipe hears no signal
+	for _, c := range change {
+		c(r)
+	}
 	b.server.submit(r)
 	// A pipe opens for writing without waiting as soon as somebody reads.
 	var writer *os.File

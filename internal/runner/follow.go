@@ -119,7 +119,7 @@ func (f *follower) loop() {
 				return
 			}
 			if event.Name == f.job.space.statePath() {
-				f.job.offerState()
+				f.offerState()
 			} else if event.Name == f.out.path || event.Name == f.errs.path {
 				f.read(false)
 			}
@@ -127,15 +127,29 @@ func (f *follower) loop() {
 			if !ok {
 				return
 			}
-			f.read(false)
-			f.job.offerState()
+			f.offerState()
 		case <-f.ended:
 			f.read(true)
-			f.job.rescueStates()
+			if !f.withholds() {
+				f.job.rescueStates()
+			}
 			return
 		}
 	}
 }
+
+// offerState takes the state, in an apply that plans, too, after what the plan says.
+func (f *follower) offerState() {
+	if f.job.direct {
+		f.read(false)
+	}
+	if !f.withholds() {
+		f.job.offerState()
+	}
+}
+
+// withholds tells whether a state is none of the stack's: of a plan that found nothing to do there is to be none.
+func (f *follower) withholds() bool { return f.job.direct && !f.stream.HasChanges() }
 
 // read takes in what was written since the last time.
 func (f *follower) read(last bool) {

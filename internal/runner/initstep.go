@@ -12,18 +12,24 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
+	"slices"
 
+	"github.com/yuba-dev/yuba/internal/diagnostic"
+	"github.com/yuba-dev/yuba/internal/plan"
 	"github.com/yuba-dev/yuba/internal/run"
 )
 
 const maxLockFile = 1 << 20
 
-// init runs tofu init unless everything it depends on is as it was when it last succeeded here.
+// init runs tofu init unless everything it depends on is as it was when it last succeeded here, or what it would leave
+// is known.
 func (j *job) init(ctx context.Context) error {
 	w := j.space
-	want := j.initDigest()
-	if !j.spec.Upgrade && w.record.Init == want && w.initialised() {
+	want := j.initDigest(j.spec.LockFile)
+	if !j.spec.Upgrade && w.record.Init == want && w.initialised() && j.keepProviders() {
 		j.log.note("Init: nothing has changed since the last one")
+		j.result.Init = run.InitUnchanged
 		return j.reportLockFile()
 	}
 	if w.record.Init != "" {
@@ -35,11 +41,87 @@ func (j *job) init(ctx context.Context) error {
 	if err := j.freshLockFile(); err != nil {
 		return err
 	}
+	if err := j.provide(ctx); err != nil {
+		return err
+	}
+	key, why := j.keepKey()
+	if key == "" {
+		j.opts.Log.Debug("init is for this run alone", "run", j.id, "why", why)
+		return j.initFromStore(ctx)
+	}
+	replayed, err := j.replay(key)
+	if err != nil {
+		return err
+	}
+	if replayed {
+		j.log.note("Init: as for the same requirements before")
+		j.result.Init, j.replayed = run.InitReplayed, key
+		return j.recordInit()
+	}
+	if w.unpacked { // from nothing, so that what is there afterwards is of this init alone
+		if err := w.remove(dataDirTF); err != nil {
+			return err
+		}
+	}
+	if err := j.initFromStore(ctx); err != nil {
+		return err
+	}
+	j.keep(key)
+	return nil
+}
+
+// blamesInit tells whether the process, the first one after an init that was left out, failed in a way that init may have
+// told, or prevented: with an error that is not a resource's.
+func (j *job) blamesInit(stream *plan.Stream, e exit) bool {
+	if j.replayed == "" || e.signal != 0 || e.interrupted != "" || e.code != 1 {
+		return false
+	}
+	return slices.ContainsFunc(stream.Errors(), func(d diagnostic.Diagnostic) bool { return d.Address == "" })
+}
+
+// initAfterAll runs the init that was left out, without the state in its sight (see steps), and forgets what was kept
+// instead.
+func (j *job) initAfterAll(ctx context.Context) error {
+	w := j.space
+	j.log.note("Init: it was left out; to be sure it runs now, and then the same again")
+	j.inits.drop(j.replayed)
+	j.replayed, w.record.Init = "", ""
+	state, err := w.read(w.inModule(w.stateIn()), maxState)
+	there := err == nil
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return failed(run.FailureState, "run init after all: read the state: %w", err)
+	}
+	if err := errors.Join(w.save(), w.remove(dataDirTF, stateName, statesName), j.freshLockFile()); err != nil {
+		return err
+	}
+	if err := j.provide(ctx); err != nil {
+		return err
+	}
+	if err := j.initFromStore(ctx); err != nil {
+		var f *failure
+		if errors.As(err, &f) && f.step == "" {
+			f.step = run.StepInit
+		}
+		return err
+	}
+	if !there {
+		return nil
+	}
+	if err := w.root.MkdirAll(path.Dir(w.inModule(w.stateIn())), 0o700); err != nil {
+		return failed(diskClass(err), "place the state: %w", err)
+	}
+	return w.write(w.inModule(w.stateIn()), state)
+}
+
+// runInit runs the processes of init.
+func (j *job) runInit(ctx context.Context) error {
+	w := j.space
+	j.result.Init = run.InitRan
 	args := []string{"init", "-input=false", "-no-color"}
 	if w.tool.jsonInit() {
 		args = append(args, "-json")
 	}
-	if j.spec.Upgrade {
+	if j.spec.Upgrade && !j.providing.complete { // else the newest are known, and in the lock file
 		args = append(args, "-upgrade")
 	}
 	settings, removeSettings, err := j.placeSettings()
@@ -76,7 +158,7 @@ func (j *job) init(ctx context.Context) error {
 			return err
 		}
 	}
-	return j.recordInit(want)
+	return j.recordInit()
 }
 
 func (j *job) selectWorkspace(ctx context.Context) error {
@@ -119,6 +201,7 @@ func (j *job) initCommand(ctx context.Context, unselected bool, args ...string) 
 		return err
 	}
 	j.takeWarnings(stream)
+	j.initSaid = append(j.initSaid, stream.Diagnostics.Warnings()...)
 	for _, d := range stream.Errors() {
 		if d.Summary == backendSummary {
 			return &failure{class: run.FailureConfiguration, err: fmt.Errorf("%w: %w", errOtherBackend, stream.Errors())}
@@ -139,16 +222,24 @@ func (w *workspace) forgetBackend() error {
 	return w.remove(dataDirTF+"/"+stateName, selectedName)
 }
 
-// initDigest covers what init reads. Variables are in it because modules and providers may be named by them.
-func (j *job) initDigest() string {
+// initDigest covers what init reads, the recorded lock file that it starts from among it. Variables are in it because
+// modules and providers may be named by them.
+func (j *job) initDigest(lockFile []byte) string {
 	w := j.space
 	config, _ := w.root.ReadFile(cliConfigName) // written a moment ago
+	if j.providing.plainConfig != nil {
+		config = j.providing.plainConfig
+	}
+	scope := ""
+	if s := j.providerScope(); s != nil {
+		scope = s.Name
+	}
 	env := j.spec.Env
 	if j.spec.Backend.Kind == run.BackendManaged {
 		env = nil
 	}
 	hash := sha256.New()
-	for _, part := range []any{j.spec.Artifact.Digest, w.module, j.spec.Backend, j.spec.LockFile, w.tool.identity, w.named, j.spec.Variables, env, config} {
+	for _, part := range []any{j.spec.Artifact.Digest, w.module, j.spec.Backend, lockFile, w.tool.identity, w.named, j.spec.Variables, env, config, scope} {
 		text, _ := json.Marshal(part) // plain values; a variable that is no JSON failed before
 		fmt.Fprintf(hash, "%d:%s", len(text), text)
 	}
@@ -209,10 +300,21 @@ func (j *job) freshLockFile() error {
 	return w.write(w.inModule(lockFileTF), j.spec.LockFile)
 }
 
-// recordInit remembers what init was for, so that the next run can go without.
-func (j *job) recordInit(digest string) error {
+// recordInit remembers what init was for, so that the next run can go without. That one will bring the lock file that
+// this one leaves.
+func (j *job) recordInit() error {
 	w := j.space
-	w.record.Init, w.record.LockFile, w.record.Selected = digest, w.lockFileDigest(), ""
+	lockFile := j.spec.LockFile
+	if !w.record.HasLockFile {
+		text, err := w.read(w.inModule(lockFileTF), maxLockFile)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return failed("", "read the dependency lock file: %w", err)
+		}
+		if len(text) > 0 { // a module without providers has none, and what was recorded before goes on being brought
+			lockFile = text
+		}
+	}
+	w.record.Init, w.record.LockFile, w.record.Selected = j.initDigest(lockFile), w.lockFileDigest(), ""
 	if w.own {
 		w.record.Selected = w.selected()
 	}

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/yuba-dev/yuba/internal/diagnostic"
 	"github.com/yuba-dev/yuba/internal/plan"
 	"github.com/yuba-dev/yuba/internal/run"
 )
@@ -38,6 +39,16 @@ type job struct {
 	stop  stopper
 	// placed is true while the job has one of the runner's places.
 	placed bool
+	// replayed names what was put in place instead of an init, empty when init ran or was not needed.
+	replayed string
+	// direct is true once the run plans and applies with one process, nothingDone when that came to nothing.
+	direct, nothingDone bool
+	// stateFetched is the status with which the server answered the question for the state.
+	stateFetched int
+	// providing is what the job has from the store of providers.
+	providing providing
+	// initSaid are the warnings of init.
+	initSaid diagnostic.List
 
 	mu          sync.Mutex // guards journal and diskProblem
 	journal     journal

@@ -22,11 +22,13 @@ type journal struct {
 	// Process is the tofu process last started, nil before the first.
 	Process *processRecord `json:"process,omitempty"`
 	// ApplyStarted is set before tofu apply is started.
-	ApplyStarted bool             `json:"applyStarted,omitempty"`
-	Plan         *run.PlanResult  `json:"plan,omitempty"`
-	LockFile     []byte           `json:"lockFile,omitempty"`
-	Steps        []run.StepReport `json:"steps,omitempty"`
-	TempDir      string           `json:"tempDir,omitempty"`
+	ApplyStarted bool `json:"applyStarted,omitempty"`
+	// Direct is true when that apply plans, too.
+	Direct   bool             `json:"direct,omitempty"`
+	Plan     *run.PlanResult  `json:"plan,omitempty"`
+	LockFile []byte           `json:"lockFile,omitempty"`
+	Steps    []run.StepReport `json:"steps,omitempty"`
+	TempDir  string           `json:"tempDir,omitempty"`
 
 	// Initial is the digest of the state put in place before the run, Serial the serial of the last one known.
 	Initial string `json:"initial,omitempty"`

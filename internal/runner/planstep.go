@@ -65,7 +65,7 @@ func (j *job) plan(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	stream, e, err := j.tofu(ctx, c)
+	stream, e, err := j.afterInit(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -89,6 +89,18 @@ func (j *job) plan(ctx context.Context) error {
 		return j.shipPlan(ctx)
 	}
 	return nil
+}
+
+// afterInit runs the first process that works with what init left. When it fails and init was left out, that may be why.
+func (j *job) afterInit(ctx context.Context, c command) (*plan.Stream, exit, error) {
+	stream, e, err := j.tofu(ctx, c)
+	if err != nil || !j.blamesInit(stream, e) {
+		return stream, e, err
+	}
+	if err := j.initAfterAll(ctx); err != nil {
+		return nil, exit{}, err
+	}
+	return j.tofu(ctx, c)
 }
 
 func (j *job) setPlan(result *run.PlanResult) {

@@ -156,7 +156,7 @@ func (j *job) placeState(ctx context.Context) error {
 	if err := w.root.MkdirAll(path.Dir(w.inModule(w.stateIn())), 0o700); err != nil {
 		return failed(diskClass(err), "place the state: %w", err)
 	}
-	if fetched.status == http.StatusNoContent {
+	if j.stateFetched = fetched.status; fetched.status == http.StatusNoContent {
 		return j.placeEmptyState()
 	}
 	if !completeState(state) {

@@ -21,6 +21,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/yuba-dev/yuba/internal/footprint"
+	"github.com/yuba-dev/yuba/internal/provider"
 	"github.com/yuba-dev/yuba/internal/run"
 )
 
@@ -31,6 +32,9 @@ type runner struct {
 	server     *server
 	tools      *toolbox
 	workspaces *locks
+	inits      *keptInits
+	// store keeps providers for all stacks; nil without one.
+	store *provider.Store
 	// places are taken by the jobs that work.
 	places        chan struct{}
 	confined      bool
@@ -80,6 +84,9 @@ func Run(ctx context.Context, opts Options) error {
 	}
 	defer lock.Unlock() //nolint:errcheck // the end of the process unlocks, too
 	r := newRunner(opts)
+	if err := r.openStore(); err != nil {
+		return err
+	}
 	if r.confined, r.unconfinedWhy, err = probeSandbox(opts.Sandbox); err != nil {
 		return err
 	}
@@ -130,6 +137,7 @@ func (r *runner) work(ctx context.Context) error {
 			r.opts.Log.Debug("giving memory back", "error", err)
 		}
 	}()
+	go r.tidyProviders(ctx)
 	r.poll(ctx)
 	return nil
 }
@@ -240,6 +248,8 @@ func (r *runner) ask(ctx context.Context, p run.PollRequest) (run.PollResponse, 
 		again.Store(true)
 		cancel()
 	}()
+	u := footprint.Measure()
+	p.Usage = &run.Usage{MemoryBytes: u.Memory, CPU: run.Duration(u.CPU), ChildCPU: run.Duration(u.Children)}
 	var response run.PollResponse
 	_, err := r.server.do(ctx, request{method: http.MethodPost, path: "/poll", body: mustJSON(p), into: &response})
 	if again.Load() && err != nil {
@@ -322,6 +332,7 @@ func (r *runner) begin(j *job, do func()) {
 	go func() {
 		defer r.group.Done()
 		r.guard(j, do)
+		j.releaseProviders()
 		j.leavePlace()
 		r.mu.Lock()
 		delete(r.active, j.id)

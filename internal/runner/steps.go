@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/yuba-dev/yuba/internal/diagnostic"
 	"github.com/yuba-dev/yuba/internal/run"
 )
 
@@ -23,6 +24,9 @@ type step struct {
 	do   func(context.Context) error
 }
 
+// errNotThisStep says that a step is not one of this run's: it leaves no trace.
+var errNotThisStep = errors.New("not a step of this run")
+
 // errFinished ends the steps early without a failure: there is nothing (more) to do.
 var errFinished = errors.New("nothing more to do")
 
@@ -32,6 +36,8 @@ type failure struct {
 	outcome run.Outcome // empty: failed
 	class   run.Failure
 	err     error
+	// said is what the tool gave as the reason.
+	said diagnostic.List
 }
 
 func (f *failure) Error() string { return f.err.Error() }
@@ -55,7 +61,7 @@ func (j *job) steps() []step {
 	case j.spec.Operation == run.OperationShell:
 		return append(list, j.shellSteps()...)
 	case j.spec.Operation != run.OperationApply:
-		list = append(list, step{run.StepPlan, j.plan})
+		list = append(list, step{stepContinue, j.beginDirect}, step{run.StepApply, j.applyDirect}, step{run.StepPlan, j.plan})
 		if j.spec.Describe {
 			list = append(list, step{run.StepShow, j.show})
 		}
@@ -89,6 +95,9 @@ func (j *job) runSteps(ctx context.Context, steps []step) {
 		started := j.now()
 		reports := len(j.result.Steps)
 		err := s.do(ctx)
+		if errors.Is(err, errNotThisStep) {
+			continue
+		}
 		j.report(s.name, started, reports)
 		if errors.Is(err, errFinished) {
 			break
@@ -130,10 +139,34 @@ func (j *job) fail(f *failure) {
 		j.result.Outcome = run.OutcomeFailed
 	}
 	j.result.FailedStep, j.result.Class = f.step, f.class
+	j.result.Diagnosis = j.diagnosis(f.said)
 	j.result.Error = orText(j.mask.text(f.Error()), "no reason is known. This is a bug in Yuba")
 	if j.log != nil {
 		j.log.own("error", strings.ToUpper(j.result.Error[:1])+j.result.Error[1:])
 	}
+}
+
+// What is kept of a diagnosis, in bytes.
+const (
+	maxDiagnosed = 500
+	maxDetail    = 4000
+)
+
+// diagnosis is the first of the tool's errors, masked before it is cut.
+func (j *job) diagnosis(said diagnostic.List) *run.Diagnosis {
+	if len(said) == 0 {
+		return nil
+	}
+	first := said[0]
+	return &run.Diagnosis{Summary: cutText(j.mask.text(first.Summary), maxDiagnosed), Detail: cutText(j.mask.text(first.Detail), maxDetail),
+		Address: cutText(j.mask.text(first.Address), maxDiagnosed)}
+}
+
+func cutText(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "")
 }
 
 // complete fills in what is known only at the end.

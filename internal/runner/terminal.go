@@ -57,7 +57,7 @@ func (e *NotHereError) Unwrap() error { return e.Err }
 // ran there and the run's result. This process is that run's runner until it ends; should it end in any other way, the
 // machine's own runner takes over what it left.
 func OpenShell(ctx context.Context, grant run.ShellGrant, version string, t *Terminal) (int, run.Result, error) {
-	opts, err := Options{Dir: grant.Dir, WorkRoot: grant.WorkRoot, ProviderMirror: grant.ProviderMirror, Tofu: grant.Tofu, Tools: grant.Tools,
+	opts, err := Options{Dir: grant.Dir, WorkRoot: grant.WorkRoot, ProviderMirror: grant.ProviderMirror, ProviderStore: grant.ProviderStore, Tofu: grant.Tofu, Tools: grant.Tools,
 		Sandbox: grant.Sandbox, Version: version, Log: slog.New(slog.DiscardHandler)}.withDefaults()
 	if err != nil {
 		return 0, run.Result{}, err
@@ -75,6 +75,9 @@ func OpenShell(ctx context.Context, grant run.ShellGrant, version string, t *Ter
 	}
 	defer lock.Unlock() //nolint:errcheck // the end of the process unlocks, too
 	r := newRunner(opts)
+	if err := r.openStore(); err != nil {
+		return 0, run.Result{}, err
+	}
 	if r.confined, r.unconfinedWhy, err = probeSandbox(opts.Sandbox); err != nil {
 		return 0, run.Result{}, err
 	}
@@ -166,7 +169,7 @@ func (j *job) heed(s os.Signal, wishes int) int {
 // newRunner makes a runner that has nothing in hand.
 func newRunner(opts Options) *runner {
 	return &runner{
-		opts: opts, id: run.NewID(time.Now()), server: newServer(opts.Dir, opts.Version), workspaces: newLocks(), places: make(chan struct{}, opts.Capacity),
+		opts: opts, id: run.NewID(time.Now()), server: newServer(opts.Dir, opts.Version), workspaces: newLocks(), inits: newKeptInits(), places: make(chan struct{}, opts.Capacity),
 		tools: newToolbox(opts), active: map[string]*job{}, finished: make(chan struct{}, 1), leaving: make(chan struct{}),
 	}
 }

@@ -122,6 +122,7 @@ func (w *workspace) replaceTree(manifest source.Manifest) error {
 		w.record.HasLockFile = true
 	}
 	w.record.Artifact, w.record.Module = manifest.Digest, w.module
+	w.unpacked = true
 	return w.save()
 }
 

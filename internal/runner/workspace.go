@@ -49,6 +49,8 @@ type workspace struct {
 	temp   string
 	record workspaceRecord
 	unlock func()
+	// unpacked is true when this run has unpacked the source: no process of an earlier run can write there.
+	unpacked bool
 	// own is true for a stack with a backend of its own. That may be the local one: then its states are its own, too.
 	own bool
 }

@@ -1,0 +1,118 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+
+	"github.com/yuba-dev/yuba/internal/plan"
+	"github.com/yuba-dev/yuba/internal/run"
+)
+
+// A first apply that nobody looks at before need not be two processes: where nothing exists, a plan can only create, and
+// what is created is what the program says. So plan and apply are one call of the tool. The server is asked before it
+// begins, not in its middle; whatever goes wrong before the first resource is a plan that failed, as if it had been one.
+
+// mayBeDirect tells whether the spec allows for it. Whether there is really no state is seen when it was asked for.
+func (j *job) mayBeDirect() bool {
+	s := &j.spec
+	return s.Direct && s.Operation == run.OperationPlanAndApply && s.Purpose == run.PurposeDeploy && !s.Destroy &&
+		s.Backend.Kind == run.BackendManaged && !s.Review && !s.Describe && !s.RefreshOnApply && !s.ReadOutputs && !s.ReadResources
+}
+
+// beginDirect asks whether to apply, when the run is one that plans and applies in one go.
+func (j *job) beginDirect(ctx context.Context) error {
+	// With an empty state in place tofu writes each state as it grows; without one, as with encryption, it may not.
+	if !j.mayBeDirect() || j.stateFetched != http.StatusNoContent || j.journal.Initial == "" {
+		return errNotThisStep
+	}
+	if err := j.mayApply(ctx); err != nil {
+		return err
+	}
+	j.direct = true
+	return nil
+}
+
+// applyDirect plans and applies with one process. It is the end of the run.
+func (j *job) applyDirect(ctx context.Context) error {
+	if !j.direct {
+		return errNotThisStep
+	}
+	varFiles, err := j.checkedVarFiles()
+	if err != nil {
+		return err
+	}
+	c := command{step: run.StepApply, states: true, reserve: outputReserve + 3*j.stateSize()}
+	c.args = []string{"apply", "-auto-approve", "-json", "-input=false", "-no-color"}
+	for _, target := range j.spec.Targets {
+		c.args = append(c.args, "-target="+target)
+	}
+	c.args = slices.Concat(c.args, j.parallelism(), varFiles)
+	if err := j.beginApply(); err != nil {
+		return err
+	}
+	j.log.note("Plan and apply in one go: nothing exists yet")
+	stream, e, err := j.tofu(ctx, c)
+	if err == nil && j.beganNothing(stream) && j.blamesInit(stream, e) {
+		if err := j.initAfterAll(ctx); err != nil {
+			j.takeBackApply()
+			return err
+		}
+		stream, e, err = j.tofu(ctx, c)
+	}
+	if err != nil {
+		return err
+	}
+	j.takeWarnings(stream)
+	if err := j.judgeDirect(c, stream, e); err != nil {
+		return err
+	}
+	return errFinished
+}
+
+// beganNothing tells whether the process, as far as it says, has not touched anything, and has written no state.
+func (j *job) beganNothing(stream *plan.Stream) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return stream.AppliedTotal == 0 && !stream.ApplyDone && len(stream.InFlight()) == 0 && j.journal.States == 0 && len(j.rescuedState) == 0
+}
+
+// judgeDirect says how a plan and apply in one go ended. The end of an adopted process is unknown; then its own words
+// count.
+func (j *job) judgeDirect(c command, stream *plan.Stream, e exit) error {
+	if stream.PlanDone {
+		j.setPlan(&run.PlanResult{Changes: stream.HasChanges(), Counts: run.Counts(stream.Planned)})
+	}
+	explained := len(stream.Errors()) > 0
+	switch {
+	case stream.ApplyDone && !stream.HasChanges() && !explained && (e.code == 0 || !e.known):
+		j.takeBackApply()
+		return nil
+	case j.beganNothing(stream) && (explained && e.signal == 0 || e.known && !stream.PlanDone):
+		j.takeBackApply()
+		if !e.known {
+			e.code, e.known = 1, true
+		}
+		err := j.verdict(command{step: run.StepPlan}, stream, e)
+		var f *failure
+		if errors.As(err, &f) {
+			f.step = run.StepPlan
+		}
+		return err
+	}
+	j.apply = stream
+	return j.judgeApply(c, stream, e)
+}
+
+// takeBackApply is for an apply that is over and did nothing.
+func (j *job) takeBackApply() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.journal.ApplyStarted, j.result.ApplyStarted = false, false
+	j.nothingDone = true
+	j.saveJournal()
+}
