@@ -56,6 +56,11 @@ test: build tofu ## Run all tests (PACKAGES=./internal/plan TESTFLAGS='-run X -v
 conformance: tofu ## Try what users of tofu-controller rely on (KUBECONFIG=file: on that API)
 	$(GO) test -timeout 30m $(TESTFLAGS) ./test/conformance $(if $(filter command,$(origin KUBECONFIG)),-kubeconfig $(abspath $(KUBECONFIG)))
 
+# The short form is part of "make test".
+.PHONY: chaos
+chaos: tofu ## Kill Yuba 200 times during 100 applies and look for losses (CHAOSFLAGS='-run X -args -seed 7')
+	$(GO) test -count=1 -timeout 120m -v ./test/chaos $(or $(CHAOSFLAGS),-args -stacks 24 -kills 200 -applies 100 -fells 50 -settle 10m)
+
 .PHONY: bench
 bench: build tofu ## Measure what Yuba costs next to tofu by hand (BENCHFLAGS='-json' or '-only idle')
 	$(GO) run ./test/bench $(BENCHFLAGS)

@@ -1,0 +1,331 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package chaos
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/content"
+	"github.com/yuba-dev/yuba/internal/run"
+	"github.com/yuba-dev/yuba/test/cloud"
+)
+
+// unsettled says what is not yet as it should be, nothing when all is.
+func (f *fleet) unsettled(ctx context.Context) ([]string, error) {
+	var list infrav1.TerraformList
+	if err := f.client.List(ctx, &list, client.InNamespace(f.y.namespace)); err != nil {
+		return nil, err
+	}
+	wanted := map[string]bool{}
+	for _, s := range f.stacks {
+		wanted[s.name] = true
+	}
+	var open []string
+	for _, obj := range list.Items {
+		ready := apimeta.FindStatusCondition(obj.Status.Conditions, infrav1.ConditionReady)
+		switch {
+		case !wanted[obj.Name]:
+			open = append(open, obj.Name+" is to go")
+		case ready == nil:
+			open = append(open, obj.Name+" says nothing of itself")
+		case obj.Status.ObservedGeneration != obj.Generation || obj.Status.CurrentRun != nil || ready.Status != metav1.ConditionTrue:
+			open = append(open, fmt.Sprintf("%s: generation %d of %d, %s: %s", obj.Name, obj.Status.ObservedGeneration, obj.Generation, ready.Reason, ready.Message))
+		}
+		delete(wanted, obj.Name)
+	}
+	for name := range wanted {
+		open = append(open, name+" is not there")
+	}
+	if diff := cmp.Diff(f.wants(), f.has()); diff != "" {
+		open = append(open, "the cloud is not as wanted (-want +got):\n"+diff)
+	}
+	runs, err := entries(filepath.Join(f.y.dir, "runner", "runs"))
+	for _, name := range runs {
+		open = append(open, "run "+name+" is in the spool")
+	}
+	for _, p := range f.y.processes() {
+		if p.pid != f.y.serverPID() && p.program != "yuba-runner" {
+			open = append(open, "process "+p.String()+" is there")
+		}
+	}
+	return open, err
+}
+
+// settle waits until everything is as it should be. It returns how long that took.
+func (f *fleet) settle(t *testing.T) time.Duration {
+	t.Helper()
+	began := time.Now()
+	f.y.awaitReady()
+	ctx, cancel := context.WithTimeout(t.Context(), *settleFlag)
+	defer cancel()
+	for {
+		open, err := f.unsettled(ctx)
+		if err == nil && len(open) == 0 {
+			return time.Since(began)
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatalf("after %s not everything has settled (%v):\n%s", *settleFlag, err, strings.Join(open, "\n"))
+		case <-time.After(300 * time.Millisecond):
+		}
+	}
+}
+
+// ledger is what a storm left.
+type ledger struct {
+	// runs are the records of each stack that is there, oldest first.
+	runs map[string][]run.Record
+	// outcomes counts them.
+	outcomes map[run.Outcome]int
+	applied  int
+	states   int
+	// why counts what those say that did not succeed.
+	why map[string]int
+}
+
+func (l ledger) String() string {
+	text := fmt.Sprintf("runs by outcome %v, %d of them applied something, %d versions of states", l.outcomes, l.applied, l.states)
+	for _, why := range slices.Sorted(maps.Keys(l.why)) {
+		text += fmt.Sprintf("\n%5d %s", l.why[why], why)
+	}
+	return text
+}
+
+// take counts a run.
+func (l *ledger) take(r run.Record) {
+	l.outcomes[r.Result.Outcome]++
+	if r.Result.Applied {
+		l.applied++
+	}
+	if r.Result.Outcome != run.OutcomeSucceeded {
+		why := strings.ReplaceAll(r.Result.Error, r.Spec.ID, "ID")
+		l.why[fmt.Sprintf("%s in %s: %.300q", r.Result.Outcome, r.Result.FailedStep, why)]++
+	}
+}
+
+// audit checks everything that must hold whoever died, and returns what there is on record.
+func (f *fleet) audit(t *testing.T) ledger {
+	t.Helper()
+	c, err := content.NewClient(f.y.config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := ledger{runs: map[string][]run.Record{}, outcomes: map[run.Outcome]int{}, why: map[string]int{}}
+	for _, s := range f.stacks {
+		l.states += f.auditState(t, c, s)
+		records, err := c.Runs(t.Context(), f.y.namespace, s.name, 500)
+		if err != nil {
+			t.Fatal(err)
+		}
+		slices.Reverse(records.Items)
+		l.runs[s.name] = records.Items
+		for _, r := range records.Items {
+			if r.Result == nil {
+				t.Errorf("run %s of %s has no end", r.Spec.ID, s.name)
+				continue
+			}
+			l.take(r)
+		}
+		auditFreshPlans(t, s, records.Items)
+	}
+	f.auditLocks(t)
+	f.auditFiles(t)
+	return l
+}
+
+// auditState checks the state of a stack and its versions, and returns how many of these there are.
+func (f *fleet) auditState(t *testing.T, c *content.Client, s *stack) int {
+	t.Helper()
+	if s.own {
+		if f.cloud.StateLocked(s.name) {
+			t.Errorf("the state of %s is locked in its backend", s.name)
+		}
+		auditObjects(t, s, f.cloud.State(s.name))
+		return 0
+	}
+	data, err := c.State(t.Context(), f.y.namespace, s.name, "")
+	if err != nil {
+		t.Errorf("the state of %s: %v", s.name, err)
+		return 0
+	}
+	serial, lineage := auditObjects(t, s, data)
+	versions, err := c.Versions(t.Context(), f.y.namespace, s.name)
+	if err != nil {
+		t.Errorf("the versions of the state of %s: %v", s.name, err)
+		return 0
+	}
+	newest := versions.Items[0]
+	if newest.Serial != serial {
+		t.Errorf("the newest version of the state of %s has serial %d, the state %d", s.name, newest.Serial, serial)
+	}
+	for _, v := range versions.Items {
+		if v.Lineage != lineage {
+			t.Errorf("version %s of the state of %s has lineage %s, the state %s", v.ID, s.name, v.Lineage, lineage)
+		}
+		if v.Serial > serial {
+			t.Errorf("version %s of the state of %s has a serial over that of a newer one, %d", v.ID, s.name, serial)
+		}
+		serial = v.Serial
+	}
+	return len(versions.Items)
+}
+
+// auditObjects checks that a state lists the objects that the stack asks for, as they are.
+func auditObjects(t *testing.T, s *stack, data []byte) (serial uint64, lineage string) {
+	t.Helper()
+	var file struct {
+		Serial    uint64
+		Lineage   string
+		Resources []struct {
+			Instances []struct {
+				Attributes struct{ Name, Content string }
+			}
+		}
+	}
+	if err := json.Unmarshal(data, &file); err != nil {
+		t.Errorf("read the state of %s: %v", s.name, err)
+		return 0, ""
+	}
+	have := map[string]string{}
+	for _, r := range file.Resources {
+		for _, i := range r.Instances {
+			have[i.Attributes.Name] = i.Attributes.Content
+		}
+	}
+	if diff := cmp.Diff(s.wants(), have); diff != "" {
+		t.Errorf("the state of %s is not what was asked for (-want +got):\n%s", s.name, diff)
+	}
+	return file.Serial, file.Lineage
+}
+
+// auditFreshPlans checks that after an interrupted apply nothing is applied but what was planned since. The records are
+// in the order in which the runs were made.
+func auditFreshPlans(t *testing.T, s *stack, records []run.Record) {
+	t.Helper()
+	byID := map[string]run.Record{}
+	var interrupted *run.Record
+	for i, r := range records {
+		byID[r.Spec.ID] = r
+		if r.Result == nil {
+			continue
+		}
+		if interrupted != nil && r.Result.ApplyStarted && r.Spec.Plan != nil {
+			plan, known := byID[r.Spec.Plan.RunID]
+			if !known || plan.Created.Before(interrupted.Result.Finished) {
+				t.Errorf("run %s of %s applied a plan from before run %s was interrupted", r.Spec.ID, s.name, interrupted.Spec.ID)
+			}
+		}
+		if r.Result.Outcome == run.OutcomeInterrupted && r.Result.ApplyStarted {
+			interrupted = &records[i]
+		}
+	}
+}
+
+// auditLocks checks that nobody holds a lock.
+func (f *fleet) auditLocks(t *testing.T) {
+	t.Helper()
+	var leases coordinationv1.LeaseList
+	if err := f.client.List(t.Context(), &leases, client.InNamespace(f.y.namespace)); err != nil {
+		t.Fatal(err)
+	}
+	for _, lease := range leases.Items {
+		if h := lease.Spec.HolderIdentity; h != nil && *h != "" {
+			t.Errorf("%s is held by %s", lease.Name, *h)
+		}
+	}
+	for _, name := range f.gone {
+		if f.cloud.StateLocked(name) {
+			t.Errorf("the state of %s, which is gone, is locked in its backend", name)
+		}
+	}
+}
+
+// secretFiles have no business in a working directory when no run is at work.
+var secretFiles = []string{"terraform.tfstate", "terraform.tfstate.backup", "errored.tfstate", "generated.auto.tfvars.json", ".terraform.tfstate.lock.info"}
+
+// auditFiles checks what the processes left on the disk.
+func (f *fleet) auditFiles(t *testing.T) {
+	t.Helper()
+	orphans, err := entries(filepath.Join(f.y.dir, "runner", "orphans"))
+	if err != nil || len(orphans) > 0 {
+		t.Errorf("states that no server took, or that were left in working directories: %v (%v)", orphans, err)
+	}
+	for _, name := range secretFiles {
+		left, err := filepath.Glob(filepath.Join(f.y.dir, "work", f.y.namespace, "*", "src", name))
+		if err != nil || len(left) > 0 {
+			t.Errorf("left in working directories: %v (%v)", left, err)
+		}
+	}
+	for _, name := range []string{filepath.Join(f.y.base, "server.log"), filepath.Join(f.y.dir, "runner", "runner.log")} {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, word := range []string{"panic:", "ended in a panic", "This is a bug in Yuba"} {
+			for line := range strings.Lines(string(text)) {
+				if strings.Contains(line, word) {
+					t.Errorf("%s: %s", name, line)
+				}
+			}
+		}
+	}
+}
+
+// auditJournal checks what was done on false assumptions: nothing, but what a run that was interrupted before has listed.
+func auditJournal(t *testing.T, journal []cloud.Change, l ledger) {
+	t.Helper()
+	listed := map[string]bool{}
+	for name, records := range l.runs {
+		for _, r := range records {
+			if r.Result == nil {
+				continue
+			}
+			for _, address := range r.Result.InDoubt {
+				listed[name+" "+address] = true
+			}
+			for _, lost := range r.Result.Lost {
+				address, _, _ := strings.Cut(lost, " (")
+				listed[name+" "+address] = true
+			}
+		}
+	}
+	for i, change := range journal {
+		if what := change.Mistaken(); what != "" && !listed[stackOf(change.Name)+" "+addressOf(change.Name)] {
+			t.Errorf("change %d: %s %s: %s, and no run said that this may be so", i, change.Method, change.Name, what)
+		}
+	}
+}
+
+// count counts what was done.
+func count(journal []cloud.Change) string {
+	var created, updated, deleted int
+	for _, c := range journal {
+		switch {
+		case c.Method == http.MethodDelete:
+			deleted++
+		case c.Create:
+			created++
+		default:
+			updated++
+		}
+	}
+	return fmt.Sprintf("%d objects created, %d updated, %d deleted", created, updated, deleted)
+}

@@ -1,0 +1,277 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+)
+
+// victim is who dies.
+type victim string
+
+const (
+	theServer  victim = "server"
+	theRunner  victim = "runner"
+	both       victim = "server and runner"
+	theTofu    victim = "tofu"
+	everything victim = "everything"
+)
+
+// moment is what a blow waits for.
+type moment string
+
+const (
+	anyMoment moment = "any moment"
+	// While the server starts.
+	starting moment = "a start of the server"
+	// The cloud has made, changed or deleted an object: tofu is in the middle of an apply, or at its end.
+	changing moment = "a change of the cloud"
+	// A run has come to the runner, or was done with.
+	running moment = "a run that came or went"
+	// An apply was permitted and begins.
+	applying moment = "the beginning of an apply"
+	// A state was spooled, and is on its way to the server.
+	shipping moment = "a state on its way"
+	// A run's result is on its way to the server.
+	reporting moment = "a result on its way"
+	// A lock was taken or given back.
+	locking moment = "a lock"
+	// The API has written a stack's status.
+	recording moment = "a write of a status"
+)
+
+// moments are those for kills of server and runner, midst those for kills of tofu: what matters there is an apply.
+var (
+	moments = []moment{starting, changing, running, applying, shipping, reporting, locking, recording}
+	midst   = []moment{changing, changing, applying, applying, shipping, reporting, running}
+)
+
+// blow is one kill: of whom, and when.
+type blow struct {
+	victim victim
+	moment moment
+	// delay is how long after the moment.
+	delay time.Duration
+}
+
+// schedule makes blows from a seed: a third comes at any moment, the others soon after an interesting one.
+func schedule(rng *rand.Rand, n int, moments []moment, victims ...victim) []blow {
+	blows := make([]blow, n)
+	for i := range blows {
+		b := blow{victim: victims[rng.IntN(len(victims))], moment: anyMoment, delay: time.Duration(rng.Int64N(int64(3 * time.Second)))}
+		if rng.IntN(3) > 0 {
+			b.moment = moments[rng.IntN(len(moments))]
+			b.delay = time.Duration(rng.Int64N(int64(40 * time.Millisecond)))
+			if b.moment == starting {
+				b.delay = time.Duration(rng.Int64N(int64(4 * time.Second)))
+			}
+		}
+		blows[i] = b
+	}
+	return blows
+}
+
+// lookout tells what happens.
+type lookout struct {
+	y    *yuba
+	seen chan moment
+}
+
+func newLookout(y *yuba) *lookout { return &lookout{y: y, seen: make(chan moment)} }
+
+// tell says that something happened; nobody need be listening.
+func (l *lookout) tell(m moment) {
+	select {
+	case l.seen <- m:
+	default:
+	}
+}
+
+// await waits for a moment, but not for long: not everything happens all the time.
+func (l *lookout) await(ctx context.Context, want moment) {
+	deadline := time.NewTimer(5 * time.Second)
+	defer deadline.Stop()
+	for {
+		select {
+		case m := <-l.seen:
+			if m == want {
+				return
+			}
+		case <-deadline.C:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// watchSpool tells what the runner does, by what it writes.
+func (l *lookout) watchSpool(ctx context.Context) error {
+	watcher, err := fsnotify.NewWatcher()
+	if err != nil {
+		return err
+	}
+	defer watcher.Close() //nolint:errcheck // nothing is written
+	runs := filepath.Join(l.y.dir, "runner", "runs")
+	if err := watcher.Add(runs); err != nil {
+		return err
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-watcher.Errors:
+			return err
+		case event := <-watcher.Events:
+			switch rest := strings.Split(strings.TrimPrefix(event.Name, runs+"/"), "/"); {
+			case len(rest) == 1 && event.Has(fsnotify.Create):
+				watcher.Add(event.Name) //nolint:errcheck // it may be gone already
+				l.tell(running)
+			case len(rest) == 1:
+				l.tell(running)
+			case rest[1] == "apply.json":
+				l.tell(applying)
+			case rest[1] == "result.json":
+				l.tell(reporting)
+			case rest[1] == "states":
+				watcher.Add(event.Name) //nolint:errcheck // it may be gone already
+				l.tell(shipping)
+			}
+		}
+	}
+}
+
+// watchAPI tells what is written to the API, as long as there is one.
+func (l *lookout) watchAPI(ctx context.Context, c client.WithWatch, list client.ObjectList, m moment) {
+	for ctx.Err() == nil {
+		w, err := c.Watch(ctx, list, client.InNamespace(l.y.namespace))
+		if err != nil {
+			select {
+			case <-ctx.Done():
+			case <-time.After(50 * time.Millisecond):
+			}
+			continue
+		}
+		for range w.ResultChan() {
+			l.tell(m)
+		}
+		w.Stop()
+	}
+}
+
+// watch tells everything until ctx ends.
+func (l *lookout) watch(ctx context.Context) {
+	c := l.y.client()
+	go l.watchAPI(ctx, c, &coordinationv1.LeaseList{}, locking)
+	go l.watchAPI(ctx, c, &infrav1.TerraformList{}, recording)
+	go func() {
+		if err := l.watchSpool(ctx); err != nil {
+			l.y.t.Errorf("watch the spool: %v", err)
+		}
+	}()
+}
+
+// strike waits for the blow's moment and kills.
+func (l *lookout) strike(ctx context.Context, b blow) error {
+	if b.moment == starting {
+		l.y.signalServer(syscall.SIGKILL)
+	} else if l.y.awaitReady(); b.moment != anyMoment {
+		l.await(ctx, b.moment)
+	}
+	select {
+	case <-time.After(b.delay):
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	switch b.victim {
+	case theServer:
+		l.y.signalServer(syscall.SIGKILL)
+		return nil
+	case theRunner:
+		return l.killRunner(ctx)
+	case both:
+		l.y.signalServer(syscall.SIGKILL)
+		return l.killRunner(ctx)
+	case theTofu:
+		return l.killTofu(ctx)
+	case everything:
+		l.y.signalServer(syscall.SIGKILL)
+		for _, p := range l.y.processes() {
+			if p.pid != l.y.serverPID() { // which may be the next one already
+				kill(p.pid)
+			}
+		}
+		return nil
+	}
+	return fmt.Errorf("nobody knows how to kill %s", b.victim)
+}
+
+func kill(pid int) {
+	syscall.Kill(pid, syscall.SIGKILL) //nolint:errcheck // it may be gone already
+}
+
+// killRunner kills the runner; when there is none at this moment, the next.
+func (l *lookout) killRunner(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for ctx.Err() == nil {
+		if runners := l.y.runners(); len(runners) > 0 {
+			for _, p := range runners {
+				kill(p.pid)
+			}
+			return nil
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	return errors.New("there is no runner, and none comes")
+}
+
+// killTofu kills every tofu with its providers in the middle of what it does; when there is none, the next.
+func (l *lookout) killTofu(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for ctx.Err() == nil {
+		struck := false
+		for _, p := range l.y.processes() {
+			if p.program == "tofu" {
+				syscall.Kill(-p.pid, syscall.SIGKILL) //nolint:errcheck // it leads a group, or is gone
+				kill(p.pid)
+				struck = true
+			}
+		}
+		if struck {
+			return nil
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	return errors.New("there is no tofu, and none comes")
+}
+
+// entries are the names in a directory; none when it is not there.
+func entries(dir string) ([]string, error) {
+	list, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var names []string
+	for _, e := range list {
+		names = append(names, e.Name())
+	}
+	return names, nil
+}

@@ -1,0 +1,179 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/yuba-dev/yuba/test/cloud"
+)
+
+// slowCloud is a cloud with a way to it that takes some time, as clouds have it: otherwise applies would be over before
+// anybody could be killed in them.
+func slowCloud(t *testing.T, rng *rand.Rand) (c *cloud.Cloud, address string) {
+	t.Helper()
+	c = cloud.Start()
+	t.Cleanup(c.Close)
+	target, err := url.Parse(c.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mu sync.Mutex
+	proxy := httputil.NewSingleHostReverseProxy(target)
+	proxy.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError) // of clients that were killed
+	way := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		delay := time.Duration(rng.Int64N(int64(150 * time.Millisecond)))
+		mu.Unlock()
+		select {
+		case <-time.After(delay):
+		case <-r.Context().Done():
+			return
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(way.Close)
+	return c, way.URL
+}
+
+// storm is a fleet under attack.
+type storm struct {
+	*fleet
+	lookout *lookout
+	blows   []blow
+	applies int
+	// struck counts the blows by victim and moment.
+	struck map[string]int
+}
+
+// gather makes a server, a cloud and a fleet in it, all from one seed.
+func gather(t *testing.T, seed uint64, namespace string) *storm {
+	t.Helper()
+	// The clouds' delays must not be drawn from what the schedule is made of.
+	c, address := slowCloud(t, rand.New(rand.NewPCG(seed, 2))) //nolint:gosec // a schedule is no secret
+	y := up(t)
+	y.newNamespace(namespace)
+	s := &storm{fleet: newFleet(y, c, address, rand.New(rand.NewPCG(seed, 3))), //nolint:gosec // neither is what changes
+		lookout: newLookout(y), struck: map[string]int{}}
+	c.KeepJournal(func(cloud.Change) { s.lookout.tell(changing) })
+	return s
+}
+
+// maxBehind is how many stacks may be behind before the next is changed.
+const maxBehind = 5
+
+// rage strikes all blows while the fleet changes.
+func (s *storm) rage(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	s.lookout.watch(ctx)
+	if err := s.grow(ctx, *stacksFlag); err != nil {
+		t.Fatal(err)
+	}
+	over := make(chan struct{})
+	var changes sync.WaitGroup
+	changes.Go(func() { s.keepChanging(ctx, t, over) })
+	for i, b := range s.blows {
+		if err := s.lookout.strike(ctx, b); err != nil {
+			t.Errorf("blow %d: %v", i, err)
+			break
+		}
+		s.struck[string(b.victim)]++
+		s.struck["at "+string(b.moment)]++
+	}
+	close(over)
+	changes.Wait()
+}
+
+// keepChanging changes stacks until the storm is over and enough was changed.
+func (s *storm) keepChanging(ctx context.Context, t *testing.T, over chan struct{}) {
+	for done := 0; ; {
+		select {
+		case <-over:
+			if done >= s.applies {
+				s.mu.Lock()
+				s.changes["changes"] = done
+				s.mu.Unlock()
+				return
+			}
+		default:
+		}
+		if s.behind() < maxBehind {
+			if err := s.change(ctx); err != nil {
+				t.Error(err)
+				return
+			}
+			done++
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+// report tells what the storm was and what it left.
+func (s *storm) report(t *testing.T, raged, settled time.Duration, l ledger) {
+	t.Helper()
+	s.y.mu.Lock()
+	starts, slowest := s.y.starts, s.y.slowest
+	s.y.mu.Unlock()
+	mistaken := 0
+	for _, change := range s.cloud.Journal() {
+		if change.Mistaken() != "" {
+			mistaken++
+		}
+	}
+	text := fmt.Sprintf("%d stacks, %d deleted; %v\nkills: %d: %v\nthe server was started %d times, at most %s until it was ready\nthe storm took %s, everything had settled %s later\n%s, %d of these on false assumptions\n%s",
+		len(s.stacks), len(s.gone), s.changes, len(s.blows), s.struck, starts, slowest.Round(10*time.Millisecond),
+		raged.Round(time.Second), settled.Round(100*time.Millisecond), count(s.cloud.Journal()), mistaken, l)
+	t.Log(text)
+}
+
+// Whoever of server and runner dies, and whenever: nothing is lost, doubled or left behind.
+func TestKillsOfServerAndRunner(t *testing.T) {
+	seed := newSeed(t)
+	s := gather(t, seed, "storm")
+	s.applies = *appliesFlag
+	s.blows = schedule(rand.New(rand.NewPCG(seed, 1)), *killsFlag, moments, theServer, theServer, theRunner, theRunner, both) //nolint:gosec // a schedule is no secret
+	began := time.Now()
+	s.rage(t)
+	raged := time.Since(began)
+	settled := s.settle(t)
+	l := s.audit(t)
+	for i, change := range s.cloud.Journal() {
+		if what := change.Mistaken(); what != "" {
+			t.Errorf("change %d: %s %s: %s", i, change.Method, change.Name, what)
+		}
+	}
+	s.report(t, raged, settled, l)
+}
+
+// When tofu itself dies, or everything at once, what it had begun is listed, and a fresh plan comes before anything else.
+func TestKillsOfTofuAndEverything(t *testing.T) {
+	seed := newSeed(t)
+	s := gather(t, seed, "fell")
+	s.breaksLocks = true
+	s.applies = *fellsFlag
+	s.blows = schedule(rand.New(rand.NewPCG(seed, 1)), *fellsFlag, midst, theTofu, everything) //nolint:gosec // a schedule is no secret
+	began := time.Now()
+	s.rage(t)
+	raged := time.Since(began)
+	settled := s.settle(t)
+	l := s.audit(t)
+	auditJournal(t, s.cloud.Journal(), l)
+	s.report(t, raged, settled, l)
+}

@@ -1,0 +1,322 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package chaos
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/testkit/tofutest"
+)
+
+// yuba is a server that is started again whenever it ends, as a service manager does it.
+type yuba struct {
+	t         *testing.T
+	base, dir string
+	api, http string
+	tofu      string
+	// args are told to `yuba up` beside what every server here is told.
+	args []string
+	// ended is closed when the server is started no more.
+	ended chan struct{}
+
+	mu       sync.Mutex
+	stopping bool
+	cmd      *exec.Cmd
+	// ready is closed when the server that runs now is.
+	ready  chan struct{}
+	starts int
+	// slowest is the longest time from start to ready.
+	slowest time.Duration
+	// namespace is where the fleet lives.
+	namespace string
+}
+
+// up starts a server whose directory is kept when the test fails.
+func up(t *testing.T, args ...string) *yuba {
+	t.Helper()
+	base, err := os.MkdirTemp("", "yuba-storm-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	y := &yuba{t: t, base: base, dir: filepath.Join(base, "data"), tofu: tofutest.Tofu(t), args: args, ended: make(chan struct{}), ready: make(chan struct{})}
+	t.Cleanup(y.leave)
+	if y.api, err = freeAddress(); err != nil {
+		t.Fatal(err)
+	}
+	if y.http, err = freeAddress(); err != nil {
+		t.Fatal(err)
+	}
+	go y.supervise()
+	y.awaitReady()
+	return y
+}
+
+func freeAddress() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer l.Close() //nolint:errcheck // only its number is wanted
+	return l.Addr().String(), nil
+}
+
+// supervise starts the server again and again.
+func (y *yuba) supervise() {
+	defer close(y.ended)
+	for {
+		ended, err := y.start()
+		if err != nil {
+			y.t.Errorf("start the server: %v", err)
+			return
+		}
+		if ended == nil {
+			return
+		}
+		<-ended
+	}
+}
+
+// start starts a server, unless no more are wanted: then ended is nil.
+func (y *yuba) start() (ended chan struct{}, err error) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	if y.stopping {
+		return nil, nil
+	}
+	log, err := os.OpenFile(filepath.Join(y.base, "server.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close() //nolint:errcheck // the child has its own
+	cmd := exec.Command(filepath.Join(programs, "yuba"), append([]string{"up", "--data-dir", y.dir, "--api-address", y.api, "--http-address", y.http,
+		"--provider-mirror", providerMirror(), "--tofu", y.tofu, "-v"}, y.args...)...)
+	cmd.Stderr = log
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	select {
+	case <-y.ready:
+		y.ready = make(chan struct{})
+	default:
+	}
+	y.cmd, ended = cmd, make(chan struct{})
+	y.starts++
+	go y.listen(cmd, bufio.NewScanner(out), time.Now(), ended)
+	return ended, nil
+}
+
+// listen reads what a server prints until it ends.
+func (y *yuba) listen(cmd *exec.Cmd, lines *bufio.Scanner, began time.Time, ended chan struct{}) {
+	for lines.Scan() {
+		if strings.HasPrefix(lines.Text(), "Yuba is ready") {
+			y.mu.Lock()
+			y.slowest = max(y.slowest, time.Since(began))
+			close(y.ready)
+			y.mu.Unlock()
+		}
+	}
+	cmd.Wait() //nolint:errcheck // killed, of course
+	close(ended)
+}
+
+// patience is how long anything may take that should take a second or two: the machine may be busy.
+const patience = 2 * time.Minute
+
+// awaitReady waits until the server that runs now is ready.
+func (y *yuba) awaitReady() {
+	y.t.Helper()
+	deadline := time.After(patience)
+	for {
+		y.mu.Lock()
+		ready := y.ready
+		y.mu.Unlock()
+		select {
+		case <-ready:
+			return
+		case <-y.ended:
+			y.t.Fatalf("the server is started no more; see %s", y.base)
+		case <-deadline:
+			y.t.Fatalf("the server is not ready after %s; see %s", patience, y.base)
+		}
+	}
+}
+
+// serverPID is the server that runs now.
+func (y *yuba) serverPID() int {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	return y.cmd.Process.Pid
+}
+
+// signalServer sends the server that runs now a signal.
+func (y *yuba) signalServer(s syscall.Signal) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	y.cmd.Process.Signal(s) //nolint:errcheck // it may be gone already
+}
+
+// stop ends the server for good; its runner ends when it is idle.
+func (y *yuba) stop() {
+	y.mu.Lock()
+	y.stopping = true
+	if y.cmd != nil {
+		y.cmd.Process.Signal(syscall.SIGTERM) //nolint:errcheck // it may be gone already
+	}
+	y.mu.Unlock()
+	select {
+	case <-y.ended:
+	case <-time.After(patience):
+		y.signalServer(syscall.SIGKILL)
+		<-y.ended
+	}
+}
+
+// leave leaves nothing running, and the directory only when there is something to be seen in it.
+func (y *yuba) leave() {
+	y.stop()
+	for _, p := range y.processes() {
+		syscall.Kill(p.pid, syscall.SIGKILL) //nolint:errcheck // it may be gone already
+	}
+	if y.t.Failed() {
+		y.t.Logf("what is left is in %s: server.log, data/runner/runner.log, data/runner/runs (the spool), data/blobs. To look into it:\n    bin/yuba up --data-dir %s", y.base, y.dir)
+		return
+	}
+	if err := os.RemoveAll(y.base); err != nil {
+		y.t.Error(err)
+	}
+}
+
+// process is one of Yuba's processes.
+type process struct {
+	pid int
+	// program is its name, dir where it works, line its command line.
+	program, dir, line string
+}
+
+func (p process) String() string {
+	return fmt.Sprintf("%d %s in %s (%.200s)", p.pid, p.program, p.dir, strings.ReplaceAll(p.line, "\x00", " "))
+}
+
+// processes finds the processes that work in the server's directory or name it.
+func (y *yuba) processes() []process {
+	names, _ := filepath.Glob("/proc/[0-9]*") //nolint:errcheck // the pattern is good
+	var found []process
+	for _, name := range names {
+		pid, err := strconv.Atoi(filepath.Base(name))
+		if err != nil || pid == os.Getpid() {
+			continue
+		}
+		p := process{pid: pid}
+		line, err := os.ReadFile(filepath.Join(name, "cmdline"))
+		if err != nil || len(line) == 0 {
+			continue // gone, or a zombie
+		}
+		p.line = string(line)
+		p.dir, _ = os.Readlink(filepath.Join(name, "cwd")) //nolint:errcheck // gone by now: found by its line or not at all
+		if !strings.HasPrefix(p.dir+"/", y.dir+"/") && !bytes.Contains(line, []byte(y.dir)) {
+			continue
+		}
+		program, _, _ := strings.Cut(p.line, "\x00")
+		p.program = filepath.Base(program)
+		found = append(found, p)
+	}
+	return found
+}
+
+// runners finds the runners; there is one at most, but for a moment.
+func (y *yuba) runners() []process {
+	var found []process
+	for _, p := range y.processes() {
+		if p.program == "yuba-runner" {
+			found = append(found, p)
+		}
+	}
+	return found
+}
+
+// scheme knows the kinds of the tests.
+func scheme() *runtime.Scheme {
+	s := runtime.NewScheme()
+	utilruntime.Must(clientgoscheme.AddToScheme(s))
+	utilruntime.Must(infrav1.AddToScheme(s))
+	return s
+}
+
+func (y *yuba) config() *rest.Config {
+	y.t.Helper()
+	config, err := clientcmd.BuildConfigFromFlags("", filepath.Join(y.dir, "kubeconfig"))
+	if err != nil {
+		y.t.Fatal(err)
+	}
+	config.QPS = -1
+	config.Timeout = 20 * time.Second
+	return config
+}
+
+// client is a client of the API, which may be away at any moment.
+func (y *yuba) client() client.WithWatch {
+	y.t.Helper()
+	config := y.config()
+	config.Timeout = 0 // watches last
+	c, err := client.NewWithWatch(config, client.Options{Scheme: scheme()})
+	if err != nil {
+		y.t.Fatal(err)
+	}
+	return c
+}
+
+// insist does something until it succeeds: the server may be away.
+func insist(ctx context.Context, what string, do func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for {
+		attempt, done := context.WithTimeout(ctx, 20*time.Second)
+		err := do(attempt)
+		done()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%s: %w", what, err)
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+func (y *yuba) newNamespace(name string) {
+	y.t.Helper()
+	ns := &corev1.Namespace{}
+	ns.Name = name
+	if err := y.client().Create(y.t.Context(), ns); err != nil {
+		y.t.Fatal(err)
+	}
+	y.namespace = name
+}
