@@ -64,6 +64,9 @@ type Handler struct {
 	Restore func(ctx context.Context, r io.Reader) error
 	Server  func(ctx context.Context) ServerInfo
 	Queue   func(ctx context.Context) Queue
+	Figures func(ctx context.Context) Figures
+	// Metrics serves what Prometheus scrapes.
+	Metrics http.Handler
 	// Operate begins what a person asks for and returns its record; Grant what their own process needs to carry out a shell
 	// that has begun. Grant is nil where shells are not allowed, for the reason NoShell.
 	Operate func(ctx context.Context, name types.NamespacedName, r run.Request) (run.Record, error)
@@ -96,6 +99,8 @@ func (h *Handler) ServeMux() *http.ServeMux {
 		"POST " + PathPrefix + "/restore": h.restore,
 		"GET " + PathPrefix + "/server":   h.server,
 		"GET " + PathPrefix + "/queue":    h.queue,
+		"GET " + PathPrefix + "/figures":  h.figures,
+		"GET " + PathPrefix + "/metrics":  h.metrics,
 	} {
 		mux.HandleFunc(pattern, h.answer(serve))
 	}

@@ -1,0 +1,123 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package telemetry
+
+import (
+	"runtime"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sys/unix"
+
+	"github.com/yuba-dev/yuba/internal/executor"
+	"github.com/yuba-dev/yuba/internal/queue"
+)
+
+// live are the metrics that are found out when somebody scrapes.
+type live struct{ opts Options }
+
+// The descriptions, which are the same for all servers.
+var descs = func() map[*family]*prometheus.Desc {
+	m := map[*family]*prometheus.Desc{}
+	for _, f := range []*family{&buildInfo, &queueRuns, &queueOldest, &atWork, &applying, &places, &unstored, &runnerUp, &runnerMemory, &runnerCPU,
+		&objectsReady, &objectsHeld, &stacksWaiting, &stacksDrifted, &stacksLocked, &breakersOpen, &diskFree, &diskSize, &gotkInfo} {
+		m[f] = f.desc()
+	}
+	return m
+}()
+
+// sample sends one value.
+type sample func(f *family, value float64, labels ...string)
+
+// Describe is part of prometheus.Collector.
+func (l *live) Describe(ch chan<- *prometheus.Desc) {
+	for f, d := range descs {
+		if f != &gotkInfo {
+			ch <- d
+		}
+	}
+}
+
+// Collect is part of prometheus.Collector.
+func (l *live) Collect(ch chan<- prometheus.Metric) {
+	send := func(f *family, value float64, labels ...string) {
+		t := prometheus.GaugeValue
+		if f.kind == counter {
+			t = prometheus.CounterValue
+		}
+		ch <- prometheus.MustNewConstMetric(descs[f], t, value, labels...)
+	}
+	send(&buildInfo, 1, l.opts.Version, l.opts.ToolVersion, runtime.Version())
+	send(&places, float64(l.opts.Places))
+	now := time.Now()
+	if l.opts.Figures != nil {
+		f := l.opts.Figures()
+		collectQueue(send, f, now)
+		collectRunner(send, f.Runner, now)
+	}
+	if l.opts.Objects != nil {
+		collectObjects(send, l.opts.Objects)
+	}
+	if l.opts.DataDir != "" {
+		collectDisk(send, l.opts.DataDir)
+	}
+}
+
+func collectQueue(send sample, f executor.Figures, now time.Time) {
+	type key struct{ class, namespace string }
+	namespaces := limited{limit: maxNamespaces}
+	waiting, oldest := map[key]int{}, map[queue.Class]time.Time{}
+	for _, line := range f.Lines {
+		waiting[key{line.Class.String(), namespaces.name(line.Group)}] += line.Waiting
+		if first, ok := oldest[line.Class]; !ok || line.Oldest.Before(first) {
+			oldest[line.Class] = line.Oldest
+		}
+	}
+	for k, n := range waiting {
+		send(&queueRuns, float64(n), k.class, k.namespace)
+	}
+	for _, class := range []queue.Class{queue.Urgent, queue.Changed, queue.Drift} {
+		age := 0.0
+		if first, ok := oldest[class]; ok {
+			age = seconds(now.Sub(first))
+		}
+		send(&queueOldest, age, class.String())
+	}
+	for w, n := range f.AtWork {
+		send(&atWork, float64(n), w.Namespace, string(w.Operation), string(w.Purpose))
+	}
+	send(&applying, float64(f.Applying))
+	send(&unstored, float64(f.Unstored))
+}
+
+// RunnerPatience is how long a runner may be silent and still counts as alive: longer than any poll.
+const RunnerPatience = time.Minute
+
+// Alive tells whether there is a runner.
+func Alive(r executor.Runner, now time.Time) bool {
+	return r.Asking || !r.Seen.IsZero() && now.Sub(r.Seen) < RunnerPatience
+}
+
+func collectRunner(send sample, r executor.Runner, now time.Time) {
+	up := 0.0
+	if Alive(r, now) {
+		up = 1
+	}
+	send(&runnerUp, up)
+	if r.Usage == nil || up == 0 {
+		return
+	}
+	send(&runnerMemory, float64(r.Usage.MemoryBytes))
+	send(&runnerCPU, seconds(time.Duration(r.Usage.CPU)), "runner")
+	send(&runnerCPU, seconds(time.Duration(r.Usage.ChildCPU)), "tools")
+}
+
+func collectDisk(send sample, dir string) {
+	var s unix.Statfs_t
+	if err := unix.Statfs(dir, &s); err != nil {
+		return // a scrape without it says the same
+	}
+	send(&diskFree, float64(s.Bavail)*float64(s.Bsize))
+	send(&diskSize, float64(s.Blocks)*float64(s.Bsize))
+}

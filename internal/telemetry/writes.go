@@ -1,0 +1,54 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package telemetry
+
+import (
+	"net/http"
+	"strings"
+)
+
+// Transport counts what goes through next and writes to the API.
+func (m *Metrics) Transport(next http.RoundTripper) http.RoundTripper { return &counted{m, next} }
+
+type counted struct {
+	metrics *Metrics
+	next    http.RoundTripper
+}
+
+// RoundTrip is part of http.RoundTripper.
+func (c *counted) RoundTrip(r *http.Request) (*http.Response, error) {
+	switch r.Method {
+	case http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete:
+		c.metrics.writes.WithLabelValues(c.metrics.resources.name(resourceOf(r.URL.Path)), r.Method).Inc()
+	}
+	return c.next.RoundTrip(r)
+}
+
+// WrappedRoundTripper gives client-go what is below, which it looks for to close connections.
+func (c *counted) WrappedRoundTripper() http.RoundTripper { return c.next }
+
+// resourceOf reads a path of the API as resource.group/subresource: /apis/G/V/namespaces/N/R/NAME/SUB is R.G/SUB.
+func resourceOf(path string) string {
+	parts := strings.Split(strings.Trim(path, "/"), "/")
+	group := ""
+	switch {
+	case len(parts) > 2 && parts[0] == "api":
+		parts = parts[2:]
+	case len(parts) > 3 && parts[0] == "apis":
+		group, parts = "."+parts[1], parts[3:]
+	default:
+		return "(none)"
+	}
+	if len(parts) > 2 && parts[0] == "namespaces" {
+		// A namespace's own subresources are status and finalize.
+		if len(parts) > 3 || parts[2] != "status" && parts[2] != "finalize" {
+			parts = parts[2:]
+		}
+	}
+	resource := parts[0] + group
+	if len(parts) > 2 {
+		resource += "/" + parts[2]
+	}
+	return resource
+}
