@@ -133,6 +133,8 @@ type home struct {
 	limit int
 	// ended gets what the listener was told.
 	ended chan run.Stack
+	// observed gets the records of runs that ended; nil for nobody.
+	observed func(run.Record)
 	// permit answers for the stack controller.
 	permit func(run.Record) (executor.Permission, error)
 	// review answers for those who are asked about plans; nobody is without it.
@@ -183,7 +185,7 @@ func (h *home) start() {
 		},
 		Review:         review,
 		NamespaceLimit: func(string) int { return h.limit },
-		Ended:          func(s run.Stack) { h.ended <- s },
+		Ended:          func(s run.Stack) { h.ended <- s }, Observe: h.observed,
 		Credential:     credential, Holder: "yuba@test", Version: "test", Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
