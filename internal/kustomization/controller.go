@@ -57,8 +57,10 @@ type Reconciler struct {
 	DefaultServiceAccount string
 	// AllowCrossNamespace lets sourceRef and dependsOn name other namespaces.
 	AllowCrossNamespace bool
-	Now                 func() time.Time
-	Log                 *slog.Logger
+	// Observe gets each attempt to apply that ended; nil for nobody. It must not block.
+	Observe func(Attempt)
+	Now     func() time.Time
+	Log     *slog.Logger
 
 	book     *book
 	engine   *apply.Engine
@@ -118,7 +120,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		describe(p.obj, d)
 		answerRequest(p.obj)
 	case decide.VerbApply:
+		began := time.Now()
 		next, err = r.attempt(ctx, p, d)
+		r.tellAttempt(p, began, err)
 	case decide.VerbCheckHealth:
 		next, err = r.recheck(ctx, p)
 	}

@@ -102,9 +102,13 @@ func (r *reconciler) release(ctx context.Context, o Object) error {
 
 // lookAside looks without a worker and wakes one when that is done.
 func (r *reconciler) lookAside(o Object, fresh bool) {
+	began := time.Now()
 	out := r.look(r.ctx, r.kind, o, fresh)
 	if r.ctx.Err() != nil {
 		return // the server ends: what failed now says nothing about the upstream
+	}
+	if r.Observe != nil {
+		r.Observe(observed(r.kind, o, out, began))
 	}
 	name := client.ObjectKeyFromObject(o)
 	r.memories.having(name, o.GetUID(), func(m *memory) { m.end(out) })

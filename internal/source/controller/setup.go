@@ -46,7 +46,9 @@ type Sources struct {
 	Limits source.Limits
 	// ArchiveURL is where the archive of an object is served; plural is its kind's.
 	ArchiveURL func(plural string, name types.NamespacedName, digest string) string
-	Log        *slog.Logger
+	// Observe gets each look at an upstream that ended; nil for nobody. It must not block.
+	Observe func(Look)
+	Log     *slog.Logger
 
 	// Git, OCI and Bucket are where content comes from. A kind without one is left alone.
 	Git    Upstream[*sourcev1.GitRepository]
