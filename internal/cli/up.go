@@ -55,6 +55,8 @@ func addServerFlags(cmd *cobra.Command, o *server.Common) {
 	flags.String("max-archive", "1Gi", "how large a source archive may be")
 	flags.StringVar(&o.WebhookCerts, "webhook-certs", "", "a directory with HOST/ca.crt, HOST/tls.crt and HOST/tls.key for the hosts of webhooks")
 	flags.BoolVar(&o.AllowCrossNamespace, "allow-cross-namespace", false, "let objects name those of other namespaces: sources, what to wait for, and what alerts and receivers are about")
+	flags.StringVar(&o.MetricsAddress, "metrics-address", "", "where to serve metrics to whoever asks, such as 127.0.0.1:7090 (default nowhere; below the API they are served to those who may)")
+	flags.BoolVar(&o.MetricsPerObject, "metrics-per-object", false, "serve the metrics that name each object, too")
 	flags.StringVar(&o.LogFormat, "log-format", "text", "the log's format: text or json")
 	flags.BoolVarP(&o.Verbose, "verbose", "v", false, "log more")
 	complete(cmd, "log-format", "text", "json")

@@ -24,6 +24,8 @@ type QueueEntry struct {
 	Purpose   string `json:"purpose,omitempty"`
 	// Place is 1 for the run that begins next, 0 for one that is carried out.
 	Place int `json:"place"`
+	// Phase is how far one has come that is carried out: starting, planning, applying, or by hand.
+	Phase string `json:"phase,omitempty"`
 	// Urgency says who waits for it: awaited, change or drift.
 	Urgency string `json:"urgency"`
 	// Trigger says what started the run, By who asked for it.

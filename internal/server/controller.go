@@ -81,6 +81,9 @@ func RunController(ctx context.Context, opts ControllerOptions) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := e.serveMetrics(ctx, opts.AllowNonLoopback); err != nil {
+		return err
+	}
 	certs, err := openCertificates(dir, opts.ContentAddress)
 	if err != nil {
 		return err
@@ -93,6 +96,7 @@ func RunController(ctx context.Context, opts ControllerOptions) (err error) {
 		cancel()
 		e.keepNotifications(context.WithoutCancel(ctx))
 		err = errors.Join(err, e.stopEndpoint(context.WithoutCancel(ctx)), e.blobs.Close())
+		e.stopTelemetry(context.WithoutCancel(ctx))
 	}()
 	url, stop, err := e.serveContent(ctx, opts, certs)
 	if err != nil {

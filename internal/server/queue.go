@@ -16,7 +16,9 @@ import (
 func (e *engine) queue(context.Context) content.Queue {
 	var q content.Queue
 	for _, rec := range e.executor.AtWork() {
-		q.Items = append(q.Items, queueEntry(rec))
+		entry := queueEntry(rec)
+		entry.Phase = phaseOf(rec)
+		q.Items = append(q.Items, entry)
 	}
 	for at, p := range e.executor.Queue() {
 		entry := queueEntry(p.Run)
@@ -33,6 +35,19 @@ func queueEntry(rec run.Record) content.QueueEntry {
 	s := rec.Spec
 	return content.QueueEntry{Namespace: s.Stack.Namespace, Name: s.Stack.Name, Run: s.ID, Operation: string(s.Operation), Purpose: string(s.Purpose),
 		Urgency: string(cmp.Or(rec.Urgency, run.UrgencyChange)), Trigger: rec.Trigger, By: rec.By, Since: rec.Created, Started: rec.Started, Waits: rec.Waits}
+}
+
+// phaseOf tells how far a run has come that is carried out.
+func phaseOf(rec run.Record) string {
+	switch {
+	case rec.Started == nil:
+		return "starting"
+	case rec.Spec.Operation.ByHand():
+		return "by hand"
+	case rec.Permitted || rec.Spec.Operation == run.OperationApply:
+		return "applying"
+	}
+	return "planning"
 }
 
 // namespaceLimit is how many runs of one namespace are carried out at a time.

@@ -33,7 +33,7 @@ func ownArchive(url string) bool { return strings.Contains(url, content.PathPref
 func (e *engine) addSources(ctx context.Context, direct client.Client) error {
 	limits := source.Limits{MaxPacked: e.opts.limits().ArchiveBytes}.WithDefaults()
 	s := &controller.Sources{
-		Client: direct, Reader: direct, Events: e.events, Store: e.blobs, Limits: limits, Log: e.opts.Log,
+		Client: direct, Reader: direct, Events: e.events, Store: e.blobs, Limits: limits, Log: e.opts.Log, Observe: e.observeLook,
 		Dir: filepath.Join(e.dir.Sources(), "trees"),
 		ArchiveURL: func(plural string, name types.NamespacedName, digest string) string {
 			return content.ArchiveURL(e.content.ArchiveURL, plural, name, digest)

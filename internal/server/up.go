@@ -145,6 +145,9 @@ func (h *home) start(ctx context.Context, dir datadir.Dir, lock *datadir.Lock, t
 	if h.engine, err = newEngine(ctx, h.opts.Common, dir, h.plane.RESTConfig(), t); err != nil {
 		return err
 	}
+	if err := h.engine.serveMetrics(ctx, h.opts.AllowNonLoopback); err != nil {
+		return err
+	}
 	cert, err := h.plane.IssueServerCert("runs", []string{endpointHost})
 	if err != nil {
 		return err
@@ -209,6 +212,7 @@ func (h *home) stop(ctx context.Context, cancel context.CancelFunc) error {
 	if h.engine != nil {
 		h.engine.keepNotifications(ctx)
 		errs = append(errs, h.engine.stopEndpoint(ctx))
+		h.engine.stopTelemetry(ctx)
 	}
 	if h.plane != nil {
 		errs = append(errs, h.plane.Stop(ctx))
