@@ -105,6 +105,7 @@ type ShellGrant struct {
 	Dir            string `json:"dir"`
 	WorkRoot       string `json:"workRoot"`
 	ProviderMirror string `json:"providerMirror,omitempty"`
+	ProviderStore  string `json:"providerStore,omitempty"`
 	Tofu           string `json:"tofu"`
 	Tools          string `json:"tools,omitempty"`
 	Sandbox        string `json:"sandbox"`

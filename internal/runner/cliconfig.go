@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -30,50 +29,50 @@ func cliConfig(mirror string, own []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(own) > 0 {
-		return mergeConfig(own, mirror, providers)
-	}
-	return append([]byte("disable_checkpoint = true\n"), installation(mirror, providers)...), nil
-}
-
-// installation is the block on where providers come from; empty without a mirror.
-func installation(mirror string, providers []string) []byte {
-	if len(providers) == 0 {
-		return nil
-	}
-	quoted := make([]string, len(providers))
-	for i, p := range providers {
-		quoted[i] = hclString(p)
-	}
-	list := strings.Join(quoted, ", ")
-	return fmt.Appendf(nil, "provider_installation {\n  filesystem_mirror {\n    path    = %s\n    include = [%s]\n  }\n  direct {\n    exclude = [%s]\n  }\n}\n",
-		hclString(mirror), list, list)
-}
-
-func mergeConfig(own []byte, mirror string, providers []string) ([]byte, error) {
-	if trimmed := bytes.TrimSpace(own); len(trimmed) > 0 && trimmed[0] == '{' {
-		return mergeJSON(trimmed, mirror, providers)
-	}
-	if len(providers) == 0 || installsProviders(own) {
+	places := []place{{mirror, providers}}
+	switch {
+	case isJSON(own):
+		return mergeJSON(bytes.TrimSpace(own), places)
+	case len(own) == 0 && len(providers) == 0:
+		return []byte("disable_checkpoint = true\n"), nil
+	case len(providers) == 0 || installsProviders(own):
 		return own, nil
 	}
-	return slices.Concat(own, []byte("\n"), installation(mirror, providers)), nil
+	blocks, all := filesystemMirrors(places)
+	block := fmt.Sprintf("provider_installation {\n%s  direct {\n    exclude = [%s]\n  }\n}\n", blocks, quotedList(all))
+	if len(own) == 0 {
+		return []byte("disable_checkpoint = true\n" + block), nil
+	}
+	return slices.Concat(own, []byte("\n"+block)), nil
 }
 
 // mergeJSON is for files in JSON, which the tool takes, too.
-func mergeJSON(own []byte, mirror string, providers []string) ([]byte, error) {
+func mergeJSON(own []byte, places []place) ([]byte, error) {
+	_, all := filesystemMirrors(places)
+	return mergeInstallation(own, places, map[string]any{"exclude": all})
+}
+
+// mergeFetchJSON is mergeJSON where others are to be asked for the same providers.
+func mergeFetchJSON(own []byte, places []place) ([]byte, error) {
+	return mergeInstallation(own, places, map[string]any{})
+}
+
+func mergeInstallation(own []byte, places []place, direct map[string]any) ([]byte, error) {
 	var object map[string]any
 	if err := json.Unmarshal(own, &object); err != nil {
 		return nil, failed(run.FailureConfiguration, "read the tool's configuration file: it begins as JSON and is none")
 	}
-	if object["provider_installation"] != nil || len(providers) == 0 {
+	// The tool takes a block for one only as the item of a list.
+	var mirrors []any
+	for _, p := range places {
+		if len(p.providers) > 0 {
+			mirrors = append(mirrors, map[string]any{"path": p.dir, "include": p.providers})
+		}
+	}
+	if object["provider_installation"] != nil || len(mirrors) == 0 {
 		return own, nil
 	}
-	// The tool takes a block for one only as the item of a list.
-	object["provider_installation"] = []any{map[string]any{
-		"filesystem_mirror": []any{map[string]any{"path": mirror, "include": providers}},
-		"direct":            []any{map[string]any{"exclude": providers}},
-	}}
+	object["provider_installation"] = []any{map[string]any{"filesystem_mirror": mirrors, "direct": []any{direct}}}
 	return json.Marshal(object)
 }
 

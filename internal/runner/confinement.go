@@ -34,6 +34,9 @@ func (w *workspace) sandboxArgs(j *job) []string {
 	if j.opts.ProviderMirror != "" {
 		executable = append(executable, j.opts.ProviderMirror)
 	}
+	if scope := j.providerScope(); scope != nil {
+		executable = append(executable, scope.Mirror())
+	}
 	var args []string
 	add := func(flag string, paths []string) {
 		for _, path := range paths {

@@ -4,12 +4,15 @@
 package runner
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
 	"log/slog"
 	"path/filepath"
 	"time"
+
+	"github.com/yuba-dev/yuba/internal/provider"
 )
 
 // Options say where a runner works and with what.
@@ -20,6 +23,12 @@ type Options struct {
 	WorkRoot string
 	// ProviderMirror is a filesystem mirror of providers that tofu asks first; it need not exist.
 	ProviderMirror string
+	// ProviderStore is where downloaded providers are kept for all stacks; empty for none.
+	ProviderStore string
+	// ProviderUnused is how long a provider is kept there that no stack uses, ProviderBytes how large the store may be
+	// before such providers go earlier; 0 means what package provider says.
+	ProviderUnused time.Duration
+	ProviderBytes  int64
 	// Tofu is the program to run, Sandbox the yuba-sandbox that confines it.
 	Tofu    string
 	Sandbox string
@@ -43,6 +52,9 @@ func (o *Options) AddFlags(flags *flag.FlagSet) {
 	flags.StringVar(&o.Dir, "dir", "", "the runner's directory")
 	flags.StringVar(&o.WorkRoot, "work", "", "the directory of working directories")
 	flags.StringVar(&o.ProviderMirror, "provider-mirror", "", "a filesystem mirror of providers")
+	flags.StringVar(&o.ProviderStore, "provider-store", "", "the directory that downloaded providers are kept in for all stacks; empty for none")
+	flags.DurationVar(&o.ProviderUnused, "provider-store-unused", 0, "how long a provider is kept that no stack uses")
+	flags.Int64Var(&o.ProviderBytes, "provider-store-bytes", 0, "how large the store may be before providers that no stack uses go earlier")
 	flags.StringVar(&o.Tofu, "tofu", "", "the tofu that runs use")
 	flags.StringVar(&o.Tools, "tools", "", "a directory with other versions of the tool, side by side")
 	flags.StringVar(&o.Sandbox, "sandbox", "", "the yuba-sandbox that confines it")
@@ -63,6 +75,8 @@ func (o Options) withDefaults() (Options, error) {
 	if o.MinFree <= 0 {
 		o.MinFree = 64 << 20
 	}
+	limits := provider.DefaultLimits()
+	o.ProviderUnused, o.ProviderBytes = cmp.Or(o.ProviderUnused, limits.Unused), cmp.Or(o.ProviderBytes, limits.Bytes)
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
@@ -76,7 +90,7 @@ func (o Options) withDefaults() (Options, error) {
 		}
 		*path = absolute
 	}
-	for _, path := range []*string{&o.ProviderMirror, &o.Tools} {
+	for _, path := range []*string{&o.ProviderMirror, &o.ProviderStore, &o.Tools} {
 		if *path == "" {
 			continue
 		}

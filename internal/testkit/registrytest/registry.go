@@ -54,6 +54,7 @@ type Registry struct {
 	token    string
 	down     bool
 	gate     chan struct{}
+	pages    map[string][]byte
 }
 
 // release is one version of a provider.
@@ -178,6 +179,19 @@ func (r *Registry) Size(provider, version string) int64 {
 	return int64(len(r.releases[provider][version].archive))
 }
 
+// ServeModule serves a module as an archive, and returns the source to call it by.
+func (r *Registry) ServeModule(name string, files map[string][]byte) string {
+	r.t.Helper()
+	archive := packed(r.t, files)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.pages == nil {
+		r.pages = map[string][]byte{}
+	}
+	r.pages["/modules/"+name+".zip"] = archive
+	return r.http.URL + "/modules/" + name + ".zip"
+}
+
 // Counts says what was asked for so far.
 func (r *Registry) Counts() Counts {
 	r.mu.Lock()
@@ -253,12 +267,14 @@ func packed(t T, files map[string][]byte) []byte {
 // ServeHTTP answers as the protocols of registries and of network mirrors want.
 func (r *Registry) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r.mu.Lock()
-	down, token := r.down, r.token
+	down, token, page := r.down, r.token, r.pages[req.URL.Path]
 	r.mu.Unlock()
 	parts := strings.Split(strings.Trim(req.URL.Path, "/"), "/")
 	switch {
 	case down:
 		panic(http.ErrAbortHandler)
+	case page != nil:
+		_, _ = w.Write(page)
 	case req.URL.Path == "/.well-known/terraform.json":
 		answer(w, map[string]string{"providers.v1": "/v1/providers/"})
 	case token != "" && parts[0] == "v1" && req.Header.Get("Authorization") != "Bearer "+token:

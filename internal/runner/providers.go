@@ -1,0 +1,379 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/yuba-dev/yuba/internal/module"
+	"github.com/yuba-dev/yuba/internal/provider"
+	"github.com/yuba-dev/yuba/internal/run"
+)
+
+// providing is what a job has from the store of providers.
+type providing struct {
+	// plainConfig is the tool's configuration as it is without the store, nil as long as that is what is in place.
+	plainConfig []byte
+	// before is the lock file that was in place, when there was one.
+	before   []byte
+	packages []*provider.Package
+	// complete is true when these are all providers that the program needs: init has nothing to look for then.
+	complete bool
+	// chosen is true when the version of one of them was chosen here, and not by a lock file.
+	chosen bool
+}
+
+// provide has the providers that the program needs in the store, and lets init take them from there: the configuration
+// names the store, the lock file says which package of which version. What cannot be told before is left to init.
+func (j *job) provide(ctx context.Context) error {
+	scope := j.providerScope()
+	if scope == nil {
+		return nil
+	}
+	lock, before, ok := j.readLockFile()
+	if !ok {
+		return nil
+	}
+	needs, err := j.providerNeeds(ctx)
+	if err != nil {
+		return err
+	}
+	wants, complete, err := j.providerWants(needs, &lock)
+	if err != nil || len(wants) == 0 {
+		return err
+	}
+	got, err := j.getProviders(ctx, scope, wants)
+	if err != nil {
+		return err
+	}
+	complete = complete && len(got) == len(wants)
+	j.providing.before, j.providing.complete = before, complete
+	j.providing.chosen = slices.ContainsFunc(wants, func(w provider.Want) bool { return w.Version == "" })
+	return j.offerProviders(scope, &lock, got)
+}
+
+// readLockFile reads the lock file that init starts from. One that is not as tools write it is for the tool to judge.
+func (j *job) readLockFile() (lock provider.LockFile, text []byte, ok bool) {
+	text, err := j.space.read(j.space.inModule(lockFileTF), maxLockFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return lock, nil, true
+	}
+	if err == nil {
+		lock, err = provider.ParseLockFile(text)
+	}
+	return lock, text, err == nil
+}
+
+// providerNeeds reads what the program needs. Modules from elsewhere are fetched first: they have needs, too.
+func (j *job) providerNeeds(ctx context.Context) (module.ProviderNeeds, error) {
+	needs, err := j.readProviders()
+	if err != nil || !needs.Remote {
+		return needs, err
+	}
+	args := []string{"get", "-no-color"}
+	if j.spec.Upgrade {
+		args = append(args, "-update")
+	}
+	j.log.note("Fetching modules")
+	err = j.initCommand(ctx, j.space.own && j.space.named != "default", args...)
+	var f *failure
+	if errors.As(err, &f) && (f.outcome != "" || f.class == run.FailureLimit || f.class == run.FailureKilled) {
+		return needs, err
+	}
+	if err != nil { // init says what is wrong
+		return needs, nil
+	}
+	return j.readProviders()
+}
+
+func (j *job) readProviders() (module.ProviderNeeds, error) {
+	w := j.space
+	source, err := os.OpenRoot(filepath.Join(w.base, sourceDir))
+	if err != nil {
+		return module.ProviderNeeds{}, fmt.Errorf("read which providers are needed: %w", err)
+	}
+	defer source.Close()
+	dir := strings.TrimPrefix(strings.TrimPrefix(w.module, sourceDir), "/")
+	return module.ReadProviders(source.FS(), orText(dir, "."), module.ReadOptions{Terraform: w.tool.name == "terraform"}), nil
+}
+
+// providerWants says what to ask the store for, and whether that is all there is to be installed.
+func (j *job) providerWants(needs module.ProviderNeeds, lock *provider.LockFile) (wants []provider.Want, complete bool, err error) {
+	mirror, err := j.mirroredProviders()
+	if err != nil {
+		return nil, false, err
+	}
+	host := provider.DefaultHost(j.space.tool.name)
+	constraints := map[provider.Address][]string{}
+	complete = needs.Unclear == "" && !needs.Others
+	for source, list := range needs.Providers {
+		a, err := provider.ParseAddress(source, host)
+		if err != nil {
+			complete = false
+			continue
+		}
+		constraints[a] = append(constraints[a], list...)
+	}
+	if needs.Unclear != "" { // what the last init found out counts as well
+		for _, l := range lock.Locks {
+			constraints[l.Address] = append(constraints[l.Address], []string{}...)
+		}
+	}
+	for _, a := range slices.SortedFunc(maps.Keys(constraints), func(a, b provider.Address) int { return strings.Compare(a.String(), b.String()) }) {
+		if slices.Contains(mirror, a.String()) {
+			continue // the mirror has the first word, and which version it is the tool sees there
+		}
+		want := provider.Want{Address: a}
+		locked := lock.Find(a)
+		if locked != nil {
+			want.LockedVersion, want.Locked = locked.Version, locked.Hashes
+		}
+		all, err := provider.ParseConstraints(constraints[a])
+		switch {
+		case err != nil:
+			complete = false
+			continue
+		case locked != nil && !j.spec.Upgrade:
+			want.Version = locked.Version
+		case needs.Unclear != "":
+			continue
+		default:
+			want.Constraints = all
+		}
+		wants = append(wants, want)
+	}
+	return wants, complete && !slices.ContainsFunc(mirror, func(m string) bool { return mirrorServes(constraints, m) }), nil
+}
+
+// mirrorServes says whether a provider of the mirror is one that is needed: then init chooses its version.
+func mirrorServes(needed map[provider.Address][]string, name string) bool {
+	for a := range needed {
+		if a.String() == name {
+			return true
+		}
+	}
+	return false
+}
+
+// mirroredProviders are those that come from the machine's mirror in any case.
+func (j *job) mirroredProviders() ([]string, error) {
+	if len(j.spec.CLIConfig) > 0 && installsProviders(j.spec.CLIConfig) {
+		return nil, nil
+	}
+	return mirrored(j.opts.ProviderMirror)
+}
+
+// parallelFetches is how many providers of one program are waited for at a time.
+const parallelFetches = 4
+
+// getProviders has the store get what is wanted. One that the tool has on the machine in another way is left out.
+func (j *job) getProviders(ctx context.Context, scope *provider.Scope, wants []provider.Want) ([]provider.Got, error) {
+	waiting, cancel := j.stop.until(ctx)
+	defer cancel()
+	all, problems := make([]provider.Got, len(wants)), make([]error, len(wants))
+	var group sync.WaitGroup
+	places := make(chan struct{}, parallelFetches)
+	for i, want := range wants {
+		group.Go(func() {
+			places <- struct{}{}
+			defer func() { <-places }()
+			all[i], problems[i] = j.getProvider(waiting, scope, want)
+		})
+	}
+	group.Wait()
+	var got []provider.Got
+	for _, g := range all {
+		if g.Package != nil {
+			got = append(got, g)
+			j.providing.packages = append(j.providing.packages, g.Package) // released with the job, whatever becomes of it
+		}
+	}
+	for i, err := range problems {
+		if err != nil && !errors.Is(err, provider.ErrLinked) {
+			return nil, j.providerFailure(ctx, wants[i], err)
+		}
+	}
+	j.tellProviders(got)
+	return got, nil
+}
+
+// getProvider gets one. When nobody can be asked which versions there are, the one of the last time must do.
+func (j *job) getProvider(ctx context.Context, scope *provider.Scope, want provider.Want) (provider.Got, error) {
+	got, err := scope.Get(ctx, want, j.fetchProvider)
+	var mismatch *provider.MismatchError
+	if err == nil || want.Version != "" || ctx.Err() != nil || errors.As(err, &mismatch) {
+		return got, err
+	}
+	last := scope.Last(ctx, want, j.fetchProvider)
+	if last == nil {
+		return got, err
+	}
+	j.warn("could not ask for newer versions of %s, going on with %s: %v", want.Address.Short(), last.Version, err)
+	return provider.Got{Package: last}, nil
+}
+
+// providerFailure says what went wrong, in terms of runs.
+func (j *job) providerFailure(ctx context.Context, want provider.Want, err error) error {
+	if reason := j.stop.asked(); reason != "" && errors.Is(err, context.Canceled) {
+		return &failure{outcome: run.OutcomeCanceled, err: fmt.Errorf("stopped: %s", reason)}
+	}
+	if ctx.Err() != nil {
+		return &failure{outcome: run.OutcomeInterrupted, err: err}
+	}
+	var mismatch *provider.MismatchError
+	if errors.As(err, &mismatch) {
+		return failed(run.FailureConfiguration, "%w", err)
+	}
+	class := diskClass(err)
+	if strings.Contains(err.Error(), "no space left on device") { // the tool's own words
+		class = run.FailureDisk
+	}
+	what := want.Version
+	if what == "" {
+		what = string(want.Constraints)
+	}
+	return failed(class, "get the provider %s: %w", strings.TrimSpace(want.Address.String()+" "+what), err)
+}
+
+// tellProviders says in log and result where the providers came from.
+func (j *job) tellProviders(got []provider.Got) {
+	if len(got) == 0 {
+		return
+	}
+	use := &run.ProviderUse{}
+	var words []string
+	for _, g := range got {
+		how := "from the store"
+		if g.Downloaded {
+			how = fmt.Sprintf("downloaded (%s unpacked)", megabytes(g.Size))
+			use.Downloads, use.DownloadedBytes = use.Downloads+1, use.DownloadedBytes+g.Size
+		} else {
+			use.Hits++
+		}
+		words = append(words, fmt.Sprintf("%s %s %s", g.Address.Short(), g.Version, how))
+	}
+	j.result.Providers = use
+	j.log.note("Providers: %s", strings.Join(words, ", "))
+}
+
+func megabytes(n int64) string {
+	if n < 1_000_000 {
+		return fmt.Sprintf("%d kB", (n+999)/1000)
+	}
+	return fmt.Sprintf("%d MB", (n+500_000)/1_000_000)
+}
+
+// offerProviders puts lock file and configuration in place.
+func (j *job) offerProviders(scope *provider.Scope, lock *provider.LockFile, got []provider.Got) error {
+	w := j.space
+	if len(got) == 0 {
+		return nil
+	}
+	changed := false
+	var names []string
+	for _, g := range got {
+		changed = lock.Complete(g.Package) || changed
+		names = append(names, g.Address.String())
+		if err := w.forgetCopy(scope, g.Package); err != nil {
+			return err
+		}
+	}
+	if changed {
+		if err := w.write(w.inModule(lockFileTF), lock.Bytes()); err != nil {
+			return err
+		}
+	}
+	plain := j.providing.plainConfig
+	if plain == nil {
+		var err error
+		if plain, err = w.root.ReadFile(cliConfigName); err != nil {
+			return fmt.Errorf("read %s: %w", cliConfigName, err)
+		}
+	}
+	mirror, err := j.mirroredProviders()
+	if err != nil {
+		return err
+	}
+	config, err := placedConfig(j.spec.CLIConfig, []place{{j.opts.ProviderMirror, mirror}, {scope.Mirror(), names}})
+	if err != nil {
+		return err
+	}
+	j.providing.plainConfig = plain
+	return w.write(cliConfigName, config)
+}
+
+// forgetCopy removes what an earlier init downloaded into the working directory: the tool would go on with it.
+func (w *workspace) forgetCopy(scope *provider.Scope, p *provider.Package) error {
+	relative, err := filepath.Rel(scope.Mirror(), p.Dir)
+	if err != nil {
+		return fmt.Errorf("find %s in the store: %w", p.Address, err)
+	}
+	name := w.inModule(providersTF + filepath.ToSlash(relative))
+	if info, err := w.root.Lstat(name); err != nil || !info.IsDir() {
+		return nil //nolint:nilerr // nothing is there, or nothing that can be reached
+	}
+	return w.remove(providersTF + filepath.ToSlash(relative))
+}
+
+// initFromStore runs init with what the store has. A version that was chosen by less than init knows may be a wrong one:
+// then init chooses.
+func (j *job) initFromStore(ctx context.Context) error {
+	err := j.runInit(ctx)
+	if err == nil {
+		return nil
+	}
+	again, undone := j.withdrawProviders(err)
+	switch {
+	case undone != nil:
+		return undone
+	case !again:
+		return err
+	}
+	return j.runInit(ctx)
+}
+
+// withdrawProviders undoes what offerProviders did: init failed over providers, and may do better on its own. It says
+// whether there was anything to undo.
+func (j *job) withdrawProviders(failed error) (bool, error) {
+	var f *failure
+	if j.providing.plainConfig == nil || !j.providing.chosen || !errors.As(failed, &f) || f.outcome != "" || !strings.Contains(failed.Error(), "provider") {
+		return false, nil
+	}
+	w := j.space
+	config := j.providing.plainConfig
+	j.providing.plainConfig, j.providing.complete = nil, false
+	j.log.note("Init: again, without what the store has")
+	if err := errors.Join(w.write(cliConfigName, config), w.remove(lockFileTF)); err != nil {
+		return false, err
+	}
+	if j.providing.before == nil {
+		return true, nil
+	}
+	return true, w.write(w.inModule(lockFileTF), j.providing.before)
+}
+
+// openStore makes the store of providers ready, if there is to be one.
+func (r *runner) openStore() (err error) {
+	if r.opts.ProviderStore != "" {
+		r.store, err = provider.Open(r.opts.ProviderStore)
+	}
+	return err
+}
+
+// releaseProviders lets go of what the job held.
+func (j *job) releaseProviders() {
+	for _, p := range j.providing.packages {
+		p.Release()
+	}
+	j.providing.packages = nil
+}
