@@ -29,7 +29,7 @@ func cliConfig(mirror string, own []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	places := []place{{mirror, providers}}
+	places := []origin{{mirror, providers}}
 	switch {
 	case isJSON(own):
 		return mergeJSON(bytes.TrimSpace(own), places)
@@ -47,17 +47,17 @@ func cliConfig(mirror string, own []byte) ([]byte, error) {
 }
 
 // mergeJSON is for files in JSON, which the tool takes, too.
-func mergeJSON(own []byte, places []place) ([]byte, error) {
+func mergeJSON(own []byte, places []origin) ([]byte, error) {
 	_, all := filesystemMirrors(places)
 	return mergeInstallation(own, places, map[string]any{"exclude": all})
 }
 
 // mergeFetchJSON is mergeJSON where others are to be asked for the same providers.
-func mergeFetchJSON(own []byte, places []place) ([]byte, error) {
+func mergeFetchJSON(own []byte, places []origin) ([]byte, error) {
 	return mergeInstallation(own, places, map[string]any{})
 }
 
-func mergeInstallation(own []byte, places []place, direct map[string]any) ([]byte, error) {
+func mergeInstallation(own []byte, places []origin, direct map[string]any) ([]byte, error) {
 	var object map[string]any
 	if err := json.Unmarshal(own, &object); err != nil {
 		return nil, failed(run.FailureConfiguration, "read the tool's configuration file: it begins as JSON and is none")

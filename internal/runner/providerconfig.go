@@ -127,14 +127,14 @@ func isJSON(config []byte) bool {
 	return len(trimmed) > 0 && trimmed[0] == '{'
 }
 
-// place is a directory that certain providers are taken from.
-type place struct {
+// origin is a directory that certain providers are taken from.
+type origin struct {
 	dir       string
 	providers []string
 }
 
 // filesystemMirrors writes the methods for places; empty ones are left out.
-func filesystemMirrors(places []place) (blocks string, all []string) {
+func filesystemMirrors(places []origin) (blocks string, all []string) {
 	for _, p := range places {
 		if len(p.providers) == 0 {
 			continue
@@ -153,8 +153,9 @@ func quotedList(names []string) string {
 	return strings.Join(quoted, ", ")
 }
 
-// placedConfig is the tool's configuration for a run whose providers are in these places; others are looked for as ever.
-func placedConfig(own []byte, places []place) ([]byte, error) {
+// placedConfig is the tool's configuration for a run whose providers are in these places; others are looked for as ever. With
+// all of them there, nobody else is asked.
+func placedConfig(own []byte, places []origin, complete bool) ([]byte, error) {
 	blocks, all := filesystemMirrors(places)
 	switch {
 	case len(all) == 0:
@@ -163,12 +164,12 @@ func placedConfig(own []byte, places []place) ([]byte, error) {
 		return mergeJSON(bytes.TrimSpace(own), places)
 	}
 	rest := fmt.Sprintf("  direct {\n    exclude = [%s]\n  }\n", quotedList(all))
-	return withInstallation(own, blocks, rest)
+	return withInstallation(own, blocks, rest, !complete)
 }
 
-// withInstallation puts methods of installation before those of a stack's own file, or before what is to be done without
-// such.
-func withInstallation(own []byte, first, otherwise string) ([]byte, error) {
+// withInstallation puts methods of installation before those of a stack's own file, which may also go, or before what is to
+// be done without such.
+func withInstallation(own []byte, first, otherwise string, keepOwn bool) ([]byte, error) {
 	if len(own) == 0 {
 		return []byte("disable_checkpoint = true\nprovider_installation {\n" + first + otherwise + "}\n"), nil
 	}
@@ -178,7 +179,9 @@ func withInstallation(own []byte, first, otherwise string) ([]byte, error) {
 	}
 	for _, block := range file.Body().Blocks() {
 		if block.Type() == "provider_installation" {
-			otherwise = string(block.Body().BuildTokens(nil).Bytes())
+			if otherwise = ""; keepOwn {
+				otherwise = string(block.Body().BuildTokens(nil).Bytes())
+			}
 			file.Body().RemoveBlock(block)
 		}
 	}
@@ -193,11 +196,11 @@ func fetchConfig(own []byte, mirror string, a provider.Address) ([]byte, error) 
 		first = fmt.Sprintf("  filesystem_mirror {\n    path    = %s\n    include = [%s]\n  }\n", hclString(mirror), hclString(a.String()))
 	}
 	if isJSON(own) {
-		places := []place(nil)
+		places := []origin(nil)
 		if mirror != "" {
-			places = []place{{dir: mirror, providers: []string{a.String()}}}
+			places = []origin{{dir: mirror, providers: []string{a.String()}}}
 		}
 		return mergeFetchJSON(bytes.TrimSpace(own), places)
 	}
-	return withInstallation(own, first, "  direct {}\n")
+	return withInstallation(own, first, "  direct {}\n", true)
 }

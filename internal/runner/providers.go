@@ -304,7 +304,7 @@ func (j *job) offerProviders(scope *provider.Scope, lock *provider.LockFile, got
 	if err != nil {
 		return err
 	}
-	config, err := placedConfig(j.spec.CLIConfig, []place{{j.opts.ProviderMirror, mirror}, {scope.Mirror(), names}})
+	config, err := placedConfig(j.spec.CLIConfig, []origin{{j.opts.ProviderMirror, mirror}, {scope.Mirror(), names}}, j.providing.complete)
 	if err != nil {
 		return err
 	}
