@@ -62,6 +62,7 @@ type fakeRun struct {
 	review    run.ContinueResponse // to the question about a plan
 	reviewing bool                 // for as long as this is true
 	refuse    int                  // status for states
+	busy      bool                 // for as long as this is true no result is taken
 	result    *run.Result
 	changed   chan struct{} // closed and replaced with every change
 }
@@ -300,6 +301,10 @@ func (r *fakeRun) serve(w http.ResponseWriter, req *http.Request, part string, b
 		}
 		answer(w, r.answer)
 	case "POST result":
+		if r.busy {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
 		r.result = &run.Result{}
 		json.Unmarshal(body, r.result)
 		w.WriteHeader(http.StatusNoContent)

@@ -37,8 +37,9 @@ type job struct {
 	// claim gives back the workspace's lock, when it was taken before the workspace was opened.
 	claim func()
 	stop  stopper
-	// placed is true while the job has one of the runner's places.
-	placed bool
+	// placed is true while the job has one of the runner's places, since placedAt; ending once it needs none any more.
+	placed, ending bool
+	placedAt       time.Time
 	// replayed names what was put in place instead of an init, empty when init ran or was not needed.
 	replayed string
 	// direct is true once the run plans and applies with one process, nothingDone when that came to nothing.
@@ -98,7 +99,6 @@ func (j *job) execute(ctx context.Context) {
 	if err := j.open(ctx, true); err != nil {
 		j.fail(&failure{step: run.StepPrepare, class: run.FailureDisk, err: err})
 	} else {
-		j.takePlace(ctx)
 		j.runSteps(ctx, j.steps())
 	}
 	j.conclude(ctx)
@@ -156,6 +156,7 @@ func (j *job) addWarning(text string) {
 
 // conclude ends the run: states first, then the log, then the result, and the directory is gone.
 func (j *job) conclude(ctx context.Context) {
+	j.end()
 	if j.logs != nil {
 		j.logs.hurry() // while the rest is being tidied up
 	}

@@ -3,29 +3,78 @@
 
 package runner
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
-// As many jobs work at once as the runner's capacity says; each of them has a place. One whose plan is being reviewed
-// gives its place up: the services that are asked may take minutes, or hang, and nobody else's runs wait for them.
+// As many jobs work at once as the runner's capacity says; each of them has a place, from its init to the end of its
+// last process. What comes before and after, fetching and unpacking the source or shipping states, log and result, is
+// done beside the work of others, so that the places are never empty while there is something to do. A job whose plan is
+// being reviewed gives its place up, too: the services that are asked may take minutes, or hang, and nobody else's runs
+// wait for them.
 
-// maxAside is how many jobs may be without a place: each has its plan in memory at the server.
-const maxAside = 64
+const (
+	// maxAside is how many jobs may be without a place for a review: each has its plan in memory at the server.
+	maxAside = 64
+	// maxAhead is how many jobs may be prepared while all places are taken: each may have a large state in memory.
+	maxAhead = 8
+	// brisk is how long a place is held at most, on average, for the next job to be worth preparing ahead. What is
+	// prepared cannot be overtaken any more by what is more urgent, and beside long runs nothing is won.
+	brisk = 10 * time.Second
+)
+
+// tally counts jobs by where they are; the runner's lock guards it.
+type tally struct {
+	// aside wait for a review of their plan, ending have done their work and ship what came of it.
+	aside, ending int
+	// held is for how long places were held lately.
+	held time.Duration
+}
 
 // takePlace waits for a place, unless the job is to stop.
 func (j *job) takePlace(ctx context.Context) {
+	if j.placed {
+		return
+	}
 	waiting, cancel := j.stop.until(ctx)
 	defer cancel()
 	select {
 	case j.places <- struct{}{}:
-		j.placed = true
+		j.placed, j.placedAt = true, time.Now()
 	case <-waiting.Done():
 	}
 }
 
+// awaitPlace is takePlace as a step.
+func (j *job) awaitPlace(ctx context.Context) error {
+	j.takePlace(ctx)
+	return errNotThisStep
+}
+
 func (j *job) leavePlace() {
-	if j.placed {
-		j.placed = false
-		<-j.places
+	if !j.placed {
+		return
+	}
+	j.placed = false
+	<-j.places
+	j.count(func(t *tally) { t.held += (time.Since(j.placedAt) - t.held) / 4 })
+}
+
+// end says that the job starts nothing more: another one may come.
+func (j *job) end() {
+	j.leavePlace()
+	if !j.ending {
+		j.ending = true
+		j.count(func(t *tally) { t.ending++ })
+	}
+}
+
+// gone takes an ended job off the count; the runner's lock is held.
+func (j *job) gone() {
+	if j.ending {
+		j.ending = false
+		j.tally.ending--
 	}
 }
 
@@ -35,22 +84,31 @@ func (j *job) aside(ctx context.Context, wait func(context.Context) error) error
 		return wait(ctx)
 	}
 	j.leavePlace()
-	j.countAside(1)
+	j.count(func(t *tally) { t.aside++ })
 	defer func() {
-		j.countAside(-1)
+		j.count(func(t *tally) { t.aside-- })
 		j.takePlace(ctx)
 	}()
 	return wait(ctx)
 }
 
-func (r *runner) countAside(n int) {
+// count changes the tally, and has the server asked for more when there is room now.
+func (r *runner) count(change func(*tally)) {
 	r.mu.Lock()
-	r.asideJobs += n
+	before := r.capacity()
+	change(&r.tally)
+	more := r.capacity() > before
 	r.mu.Unlock()
-	r.wake()
+	if more {
+		r.wake()
+	}
 }
 
-// capacity is how many more jobs may work; r.mu is held.
+// capacity is how many more jobs the runner takes; r.mu is held.
 func (r *runner) capacity() int {
-	return max(0, r.opts.Capacity-len(r.active)+min(r.asideJobs, maxAside))
+	room := r.opts.Capacity + min(r.tally.aside, maxAside) + min(r.tally.ending, r.opts.Capacity+maxAhead)
+	if r.tally.held <= brisk {
+		room += min(r.opts.Capacity, maxAhead)
+	}
+	return max(0, room-len(r.active))
 }

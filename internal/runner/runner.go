@@ -44,9 +44,8 @@ type runner struct {
 
 	mu     sync.Mutex
 	active map[string]*job
-	// asideJobs counts those of them that wait for a review of their plan.
-	asideJobs int
-	drain     bool
+	tally  tally
+	drain  bool
 	// terminated is true when the drain is not the server's to take back.
 	terminated bool
 	// removed are the stacks of the last answer whose working directories are wanted no longer.
@@ -335,9 +334,15 @@ func (r *runner) begin(j *job, do func()) {
 		j.releaseProviders()
 		j.leavePlace()
 		r.mu.Lock()
+		before := r.capacity()
 		delete(r.active, j.id)
+		j.gone()
+		// Whoever waits for the end of the last one, or of those that the server wants to stop, is told, too.
+		tell := r.capacity() > before || r.drain || len(r.active) == 0 || j.stop.asked() != ""
 		r.mu.Unlock()
-		r.wake()
+		if tell {
+			r.wake()
+		}
 	}()
 }
 

@@ -18,6 +18,9 @@ import (
 // stepContinue is the time a run waits for the server's word.
 const stepContinue run.Step = "continue"
 
+// stepPlace is the time a prepared run waits for its turn. It is no step that anybody hears of.
+const stepPlace run.Step = "place"
+
 // step is a named part of a run.
 type step struct {
 	name run.Step
@@ -51,7 +54,7 @@ func failed(class run.Failure, format string, args ...any) error {
 func (j *job) steps() []step {
 	// The state comes after init, which would offer to move the state of a workspace other than default that it finds
 	// into the backend that it configures.
-	list := []step{{run.StepPrepare, j.prepare}, {run.StepInit, j.init}, {run.StepPrepare, j.placeState}}
+	list := []step{{run.StepPrepare, j.prepare}, {stepPlace, j.awaitPlace}, {run.StepInit, j.init}, {run.StepPrepare, j.placeState}}
 	if j.spec.ForceUnlock != "" {
 		list = append(list, step{run.StepInit, j.forceUnlock})
 	}
