@@ -107,7 +107,7 @@ func newRoot(a *app) *cobra.Command {
 	addTo(root, groupGitOps, newGetCommand(a), newTreeCommand(a), newEventsCommand(a), newPullCommand(a), newTagCommand(a),
 		newBuildCommand(a), newDiffCommand(a))
 	addTo(root, groupState, newStateCommand(a), newForceUnlockCommand(a), newShellCommand(a))
-	addTo(root, groupServer, newBackupCommand(a), newRestoreCommand(a), newAdoptCommand(a), newToolsCommand(a), newKubectlCommand(a), newVersionCommand(a))
+	addTo(root, groupServer, newBackupCommand(a), newRestoreCommand(a), newAdoptCommand(a), newToolsCommand(a), newProvidersCommand(a), newKubectlCommand(a), newVersionCommand(a))
 	root.AddCommand(newCompletionCommand(a), newExitCodesTopic(), newTfctlTopic(), newFluxTopic())
 	root.SetHelpCommand(newHelpCommand())
 	return root

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/yuba-dev/yuba/internal/provider"
 	"github.com/yuba-dev/yuba/internal/server"
 	"github.com/yuba-dev/yuba/internal/version"
 )
@@ -48,6 +49,9 @@ func addServerFlags(cmd *cobra.Command, o *server.Common) {
 	flags.StringVar(&o.Tofu, "tofu", "", "the tofu that runs use (default the one beside yuba, else on PATH)")
 	flags.StringVar(&o.Tools, "tools", "", "a directory with other versions of tofu and terraform, side by side (default DATA-DIR/tools)")
 	flags.StringVar(&o.ProviderMirror, "provider-mirror", "", "a filesystem mirror of providers (default DATA-DIR/providers)")
+	flags.StringVar(&o.ProviderStore, "provider-store", "", "where downloaded providers are kept for all stacks, or \"off\" (default DATA-DIR/provider-store)")
+	flags.String("provider-store-size", "16Gi", "how large that may be before what no stack uses goes")
+	flags.DurationVar(&o.ProviderStoreUnused, "provider-store-unused", provider.DefaultLimits().Unused, "how long a provider is kept there that no stack uses")
 	flags.StringVar(&o.BlobURL, "blob-url", "", "where to keep archives, logs, plans and states, such as s3://BUCKET (default in the data directory)")
 	flags.IntVar(&o.Concurrency, "concurrency", 0, "how many runs are carried out at a time (default one for each core)")
 	flags.IntVar(&o.NamespaceConcurrency, "namespace-concurrency", 0, "how many runs of one namespace are carried out at a time (default any number)")
@@ -74,6 +78,11 @@ func (a *app) completeServer(cmd *cobra.Command, o *server.Common) error {
 	if err != nil || size.Value() <= 0 {
 		return usageErrorf(cmd, "--max-archive %s: want a size such as 512Mi or 2Gi", cmd.Flag("max-archive").Value)
 	}
+	store, err := resource.ParseQuantity(cmd.Flag("provider-store-size").Value.String())
+	if err != nil || store.Value() <= 0 || o.ProviderStoreUnused <= 0 {
+		return usageErrorf(cmd, "--provider-store-size %s --provider-store-unused %s: want a size such as 16Gi and a time above 0", cmd.Flag("provider-store-size").Value, o.ProviderStoreUnused)
+	}
+	o.ProviderStoreBytes = store.Value()
 	if o.RunTimeout <= 0 {
 		return usageErrorf(cmd, "--run-timeout %s: want a time above 0, such as 6h", o.RunTimeout)
 	}

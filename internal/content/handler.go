@@ -64,6 +64,8 @@ type Handler struct {
 	Restore func(ctx context.Context, r io.Reader) error
 	Server  func(ctx context.Context) ServerInfo
 	Queue   func(ctx context.Context) Queue
+	// Providers are those that are kept for all stacks.
+	Providers func(ctx context.Context) (ProviderList, error)
 	Figures func(ctx context.Context) Figures
 	// Metrics serves what Prometheus scrapes.
 	Metrics http.Handler
@@ -100,6 +102,7 @@ func (h *Handler) ServeMux() *http.ServeMux {
 		"GET " + PathPrefix + "/server":   h.server,
 		"GET " + PathPrefix + "/queue":    h.queue,
 		"GET " + PathPrefix + "/figures":  h.figures,
+		"GET " + PathPrefix + "/providers": h.providers,
 		"GET " + PathPrefix + "/metrics":  h.metrics,
 	} {
 		mux.HandleFunc(pattern, h.answer(serve))

@@ -23,7 +23,7 @@ func (e *engine) serveByHand(r *stack.Reconciler) {
 // grant is what a person's own process needs to carry out a shell's run on this machine.
 func (e *engine) grant(rec run.Record) run.ShellGrant {
 	return run.ShellGrant{ID: rec.Spec.ID, Token: rec.Token, Host: hostname(), URL: e.endpoint.url(), Dir: e.dir.Runner(), WorkRoot: e.dir.Work(),
-		ProviderMirror: e.providerMirror(), Tofu: e.tool.path, Tools: e.toolDir(), Sandbox: e.tool.sandbox}
+		ProviderMirror: e.providerMirror(), ProviderStore: e.providerStore(), Tofu: e.tool.path, Tools: e.toolDir(), Sandbox: e.tool.sandbox}
 }
 
 func (e *engine) shellDir() string { return filepath.Join(e.dir.Runner(), run.ShellDir) }

@@ -70,6 +70,7 @@ func (e *engine) startRunner(ctx context.Context, cert certificate, ca []byte) e
 func (e *engine) chooseRunner() error {
 	e.local.Command = []string{e.tool.runner, "--dir", e.dir.Runner(), "--work", e.dir.Work(), "--provider-mirror", e.providerMirror(), "--tools", e.toolDir(),
 		"--tofu", e.tool.path, "--sandbox", e.tool.sandbox, "--capacity", strconv.Itoa(e.concurrency())}
+	e.local.Command = append(e.local.Command, e.providerStoreFlags()...)
 	e.local.Env = runnerEnvironment()
 	build, err := e.local.Build(e.opts.Version)
 	if err != nil {

@@ -62,6 +62,11 @@ type Common struct {
 	// ProviderMirror is a filesystem mirror that providers are taken from before the network is asked; empty means
 	// DataDir/providers.
 	ProviderMirror string
+	// ProviderStore is where downloaded providers are kept for all stacks; empty means DataDir/provider-store, and
+	// NoProviderStore nowhere. ProviderStoreUnused and ProviderStoreBytes bound what is kept of what no stack uses.
+	ProviderStore       string
+	ProviderStoreUnused time.Duration
+	ProviderStoreBytes  int64
 	// Tools is a directory with other versions of tofu and terraform, side by side; empty means DataDir/tools.
 	Tools string
 	// AllowBreakTheGlass lets administrators open shells in working directories. The embedded home always does.
@@ -257,7 +262,7 @@ func (e *engine) addControllers(ctx context.Context, direct client.Client) error
 		}
 	}
 	e.content = &content.Handler{Client: direct, Reader: direct, Runs: e.executor, States: e.states, Artifacts: e.blobs,
-		MaxArchive: e.opts.limits().ArchiveBytes, Holder: holder(), Version: e.opts.Version, Log: e.opts.Log, Server: e.info, Queue: e.queue,
+		MaxArchive: e.opts.limits().ArchiveBytes, Holder: holder(), Version: e.opts.Version, Log: e.opts.Log, Server: e.info, Providers: e.storedProviders, Queue: e.queue,
 		Figures: e.figures, Metrics: e.metrics.Handler()}
 	garbage := &collector{reader: direct, scheme: e.manager.GetScheme(), blobs: e.blobs, runs: e.executor, kinds: kinds}
 	err = e.manager.Add(manager.RunnableFunc(func(ctx context.Context) error { return e.collectGarbage(ctx, garbage) }))

@@ -35,6 +35,9 @@ func (d Dir) Runner() string { return d.path("runner") }
 // Providers is a filesystem mirror of providers.
 func (d Dir) Providers() string { return d.path("providers") }
 
+// ProviderStore holds providers that were downloaded, for all stacks. All of it can be downloaded again.
+func (d Dir) ProviderStore() string { return d.path("provider-store") }
+
 // Sources holds what was fetched for sources: mirrors of repositories, and trees on their way into the blob store. All
 // of it can be fetched again.
 func (d Dir) Sources() string { return d.path("sources") }
