@@ -110,8 +110,8 @@ func TestAnAPIServerTakesEveryDefinition(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(files) != 2 {
-		t.Errorf("definitions are %v, want those of Terraform and ExternalArtifact", files)
+	if len(files) != 3 {
+		t.Errorf("definitions are %v, want those of Terraform, CircuitBreaker and ExternalArtifact", files)
 	}
 	for _, file := range files {
 		t.Run(file, func(t *testing.T) {

@@ -88,6 +88,19 @@ func (b *Book) Observe(e Ended, now time.Time) bool {
 	return b.failed(e, k, now)
 }
 
+// Knows says whether the stack's providers are known.
+func (b *Book) Knows(s Stack) bool { return b.stacks[s] != nil }
+
+// Learn takes note of the providers of a stack of which no run has ended yet.
+func (b *Book) Learn(s Stack, providers []string) {
+	if b.stacks == nil {
+		b.stacks = map[Stack]*last{}
+	}
+	if b.stacks[s] == nil {
+		b.stacks[s] = &last{providers: providers}
+	}
+}
+
 // alike: whatever the cause, failures of one provider or host are one row.
 func alike(a, b Kind) bool { return (&Circuit{Kind: a}).like(b) }
 
@@ -175,7 +188,7 @@ func (b *Book) failed(e Ended, k Kind, now time.Time) (changed bool) {
 // joins makes a stack a member of an open circuit, or takes note that a probe failed.
 func (b *Book) joins(c *Circuit, e Ended, now time.Time) bool {
 	joined := c.members[e.Stack] == nil
-	if joined {
+	if joined && (c.loaded.IsZero() || e.At.After(c.loaded)) {
 		c.Affected++
 	}
 	c.join(e)

@@ -124,7 +124,7 @@ func (b *Book) Direct(name string, mode Mode, provider string, namespaces []stri
 		b.circuits = append(b.circuits, c)
 		changed = true
 	}
-	if mode == HeldOpen && (provider != "" || len(namespaces) > 0) {
+	if mode == HeldOpen && (provider != "" || len(namespaces) > 0) || mode == HeldClosed && provider != "" {
 		kind := Kind{Provider: ShortProvider(provider), Cause: c.Kind.Cause, Summary: c.Kind.Summary}
 		sorted := slices.Sorted(slices.Values(namespaces))
 		changed = changed || c.Kind != kind || !slices.Equal(c.Namespaces, sorted)

@@ -108,13 +108,13 @@ func (j *job) start(c command, out, errs *os.File) (*process, error) {
 		Path:        j.opts.Sandbox,
 		Args:        append(append([]string{j.opts.Sandbox, "-background"}, j.space.sandboxArgs(j)...), append([]string{"--", j.space.tool.path}, c.args...)...),
 		Dir:         j.space.dir,
-		Env:         j.space.env,
+		Env:         j.economic(slices.Clone(j.space.env)),
 		Stdout:      out,
 		Stderr:      errs,
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
 	}
 	if c.unselected {
-		cmd.Env = slices.DeleteFunc(slices.Clone(cmd.Env), func(e string) bool { return strings.HasPrefix(e, "TF_WORKSPACE=") })
+		cmd.Env = slices.DeleteFunc(cmd.Env, func(e string) bool { return strings.HasPrefix(e, "TF_WORKSPACE=") })
 	}
 	if c.capture != nil {
 		cmd.Stdout = io.Writer(c.capture)
@@ -167,7 +167,7 @@ func (j *job) verdict(c command, stream *plan.Stream, e exit, good ...int) error
 		return &failure{class: run.FailureKilled, outcome: outcome, err: fmt.Errorf("%s was killed by signal %d (%s), which Yuba did not send%s", name, int(e.signal), e.signal, detail(stream))}
 	case len(stream.Errors()) > 0:
 		j.result.Lock = lockIn(stream)
-		return &failure{class: classify(stream), err: errors.New(stream.Errors().Error())}
+		return &failure{class: classify(stream), said: stream.Errors(), err: errors.New(stream.Errors().Error())}
 	default:
 		return &failure{class: run.FailureTool, err: fmt.Errorf("%s ended with exit code %d%s", name, e.code, detail(stream))}
 	}

@@ -4,6 +4,7 @@
 package stack
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,7 +37,7 @@ func (r *Reconciler) collect(ctx context.Context, p *pass) error {
 			return err
 		case rec.Result != nil:
 			r.take(ctx, p, rec)
-			p.taken = rec.Spec.ID
+			p.taken, p.over = rec.Spec.ID, &rec
 		}
 		return nil
 	}
@@ -47,7 +48,7 @@ func (r *Reconciler) collect(ctx context.Context, p *pass) error {
 	if worthRecording(p.obj, rec) {
 		r.take(ctx, p, rec)
 	}
-	p.taken = rec.Spec.ID
+	p.taken, p.over = rec.Spec.ID, &rec
 	return nil
 }
 
@@ -209,7 +210,7 @@ func (r *Reconciler) newRecord(ctx context.Context, p *pass, d decide.Decision) 
 		s.Targets = nil // nothing is left behind
 	}
 	// A look on the interval leaves no trace unless it finds something.
-	rec.Quiet = d.Reason == decide.ReasonDriftDue
+	rec.Quiet, rec.HeldBy = d.Reason == decide.ReasonDriftDue, d.Hold
 	rec.Announced = !rec.Quiet
 	rec.Urgency = urgencyOf(d)
 	s.Upgrade = s.Upgrade && rec.Announced
@@ -292,7 +293,7 @@ func (r *Reconciler) Permit(ctx context.Context, rec run.Record, _ *run.PlanResu
 		}
 		return false, "", err
 	}
-	if no := objection(&obj, rec); no != "" {
+	if no := cmp.Or(objection(&obj, rec), r.outageObjection(&obj, rec)); no != "" {
 		return false, no, nil
 	}
 	if ref := obj.Status.CurrentRun; ref != nil && ref.ID == rec.Spec.ID && !rec.Spec.Operation.ByHand() {

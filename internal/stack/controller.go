@@ -44,6 +44,8 @@ type Runs interface {
 	Working(id string) bool
 	// Record reads a run; ReadPlan its readable plan.
 	Record(ctx context.Context, stack run.Stack, id string) (run.Record, error)
+	// List returns the newest runs, newest first.
+	List(ctx context.Context, stack run.Stack, limit int) ([]run.Record, error)
 	ReadPlan(ctx context.Context, stack run.Stack, id string) ([]byte, error)
 	// ReadPart reads another of the blobs that a run left; run.ErrNotFound when it left none.
 	ReadPart(ctx context.Context, stack run.Stack, id, part string) ([]byte, error)
@@ -82,12 +84,16 @@ type Reconciler struct {
 	Webhooks Webhooks
 	// Limits bound each run.
 	Limits run.Limits
+	// Circuits sees outages; nil when nobody looks for them.
+	Circuits Circuits
 	// Observe gets what each pass decided, which is often; nil for nobody. It must not block.
 	Observe func(decide.Decision)
 	Now     func() time.Time
 	Log     *slog.Logger
 
 	health healthBook
+	// looks are what was decided last.
+	looks lookBook
 	// applying are stacks whose apply takes its time.
 	applying chan run.Stack
 	// stacks is the cache of stacks, for what one has to know of others, and of the metadata of Secrets.
@@ -98,6 +104,9 @@ type Reconciler struct {
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	var obj infrav1.Terraform
 	if err := r.Stacks.Get(ctx, req.NamespacedName, &obj); err != nil {
+		if apierrors.IsNotFound(err) {
+			r.looks.forget(req.NamespacedName)
+		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	before := obj.DeepCopy()
@@ -118,6 +127,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, err
 	}
 	d := decide.Decide(p.facts)
+	r.decline(p, d)
+	r.looks.note(p.stack, d, p.now)
 	r.Log.Debug("decided", "stack", p.stack.String(), "decision", d.String())
 	if r.Observe != nil {
 		r.Observe(d)
@@ -164,6 +175,8 @@ type pass struct {
 	// ended is the run that was recorded in this pass, taken the id of the one that was taken over, worth recording or not.
 	ended *run.Record
 	taken string
+	// over is the run that was taken over, failing the last one when it did not succeed.
+	over, failing *run.Record
 	// lastFailure is how the last run failed, if it did.
 	lastFailure *run.Result
 	// moved is true when a run that a person asked for may have changed the state.

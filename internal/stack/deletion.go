@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/breaker"
 )
 
 // letGo takes Yuba's finalizers off a deleted stack. Its state, its versions and the records of its runs stay: they are
@@ -35,6 +36,9 @@ func (r *Reconciler) letGo(ctx context.Context, p *pass) error {
 	}
 	r.Stacks.Wrote(p.obj)
 	r.Runs.Forget(p.stack)
+	if r.Circuits != nil {
+		r.Circuits.Forget(breaker.Stack(p.stack))
+	}
 	return nil
 }
 

@@ -89,7 +89,7 @@ func recordPlan(obj *infrav1.Terraform, o outcome) {
 		status.LastDriftDetectedAt = &at
 	}
 	history := decide.PlanHistory{Base: status.Plan.Base, Sequence: int(status.Plan.Sequence), Applied: status.Plan.LastApplied,
-		Named: obj.Spec.ApprovePlan, PendingID: status.Plan.Pending, PendingChanges: status.Plan.ChangesDigest}
+		Named: cmp.Or(approvedByName(obj), obj.Spec.ApprovePlan), PendingID: status.Plan.Pending, PendingChanges: status.Plan.ChangesDigest}
 	if status.Plan.Rejected == history.PendingID {
 		// Whoever asks for another plan after a rejection wants one to decide about, even if it says the same.
 		history.PendingID = ""
@@ -103,10 +103,12 @@ func recordPlan(obj *infrav1.Terraform, o outcome) {
 	status.Plan.Base, status.Plan.Sequence = history.Base, int32(history.Sequence) //nolint:gosec // small
 	status.Plan.Pending, status.Plan.ChangesDigest = id, p.ChangesDigest
 	status.Plan.Digest, status.Plan.RunID = p.Digest, o.rec.Spec.ID
-	status.Plan.IsDestroyPlan = o.rec.Spec.Destroy
+	status.Plan.IsDestroyPlan, status.Plan.HeldBy = o.rec.Spec.Destroy, o.rec.HeldBy
 	status.Plan.IsDriftDetectionPlan = drifted(o) && !carried || status.Plan.IsDriftDetectionPlan && carried
 	message := fmt.Sprintf(infrav1.MessageAwaitApproval, id)
 	switch {
+	case o.rec.HeldBy != "":
+		message = decide.HeldMessage(id, o.rec.HeldBy, obj.Name+" -n "+obj.Namespace)
 	case obj.Spec.PlanOnly:
 		message = infrav1.MessagePlanOnly
 	case obj.DriftOnly():
@@ -129,6 +131,7 @@ func recordPlan(obj *infrav1.Terraform, o outcome) {
 func recordNoChanges(obj *infrav1.Terraform, o outcome) {
 	planned(obj, o)
 	clearPending(obj)
+	neverApplied(obj)
 	succeeded(obj, o)
 	// A stack that was applied by another controller is known from now on: its inputs are kept, and its outputs were read.
 	if obj.Status.LastAppliedRun == "" && obj.Status.LastAppliedRevision != "" && !o.rec.Spec.Destroy && !o.rec.Quiet {
@@ -220,6 +223,8 @@ func recordFailure(obj *infrav1.Terraform, o outcome) {
 	case o.rec.Spec.Operation == run.OperationApply:
 		status.Plan.Digest, status.Plan.RunID = "", ""
 		neverApplied(obj)
+	case o.rec.Spec.Direct:
+		neverApplied(obj)
 	}
 	if result.ApplyStarted {
 		setCondition(obj, infrav1.ConditionApply, metav1.ConditionFalse, infrav1.ReasonApplyConditionFailed, result.Error)
@@ -286,7 +291,7 @@ func failureMessage(r *run.Result) string {
 func clearPending(obj *infrav1.Terraform) {
 	p := &obj.Status.Plan
 	p.Pending, p.Digest, p.ChangesDigest, p.RunID, p.Approved = "", "", "", "", false
-	p.IsDriftDetectionPlan = false
+	p.IsDriftDetectionPlan, p.HeldBy = false, ""
 }
 
 func at(message, revision string) string {

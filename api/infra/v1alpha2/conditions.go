@@ -17,6 +17,7 @@ import (
 //	└── HealthCheck      what must answer after an apply does
 //	Reconciling          (present only while True) work is under way or will be tried again
 //	Stalled              (present only while True) nothing happens before a person changes something
+//	Paused               (present only while True) many stacks fail alike; a circuit breaker tells when it is over
 //
 // Ready is Unknown while a plan waits for approval: nothing failed, and nothing is done.
 const (
@@ -28,13 +29,14 @@ const (
 	ConditionOutput      = "Output"
 	ConditionHealthCheck = "HealthCheck"
 	ConditionStateLocked = "StateLocked"
+	ConditionPaused      = "Paused"
 )
 
 // OwnedConditions are the conditions that Yuba sets on a stack, the most telling first.
 func OwnedConditions() []string {
 	return []string{
 		ConditionReady, ConditionReconciling, ConditionStalled, ConditionStateLocked,
-		ConditionPlan, ConditionApply, ConditionOutput, ConditionHealthCheck,
+		ConditionPlan, ConditionApply, ConditionOutput, ConditionHealthCheck, ConditionPaused,
 	}
 }
 
@@ -142,6 +144,9 @@ const (
 	ReasonStateUnreadable = "StateUnreadable"
 	// ReasonDoneByHand: a person changed the state or opened a shell (`yuba state`, `yuba shell`). Only events have it.
 	ReasonDoneByHand = "DoneByHand"
+	// ReasonCircuitOpen: many stacks fail alike, so that a circuit breaker pauses this one; the reason of the condition
+	// Paused.
+	ReasonCircuitOpen = "CircuitOpen"
 	// ReasonStateMoved: somebody else wrote the state after the plan was made.
 	ReasonStateMoved = "StateMoved"
 )

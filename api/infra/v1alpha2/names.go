@@ -15,6 +15,9 @@ const (
 	AnnotationBreakTheGlass = "break-the-glass.tf-controller/requestedAt"
 	// AnnotationRejected names the plan that somebody rejected.
 	AnnotationRejected = "yuba.dev/rejected"
+	// AnnotationApproved names the plan that somebody approved of a stack that applies its plans by itself, and which a
+	// circuit breaker holds.
+	AnnotationApproved = "yuba.dev/approved"
 	// AnnotationReplan asks for a fresh plan whenever its value changes.
 	AnnotationReplan = "yuba.dev/replan"
 )

@@ -19,7 +19,8 @@ type TerraformStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// The stack's conditions: Ready, Reconciling, Stalled, Plan, Apply, Output, HealthCheck and StateLocked.
+	// The stack's conditions: Ready, Reconciling, Stalled, Plan, Apply, Output, HealthCheck,
+	// StateLocked and Paused.
 	// +listType=map
 	// +listMapKey=type
 	// +optional
@@ -167,6 +168,11 @@ type PlanStatus struct {
 	// (Yuba) The form in which the last plan was stored beside itself, as spec.storeReadablePlan asked: json or human.
 	// +optional
 	Readable string `json:"readable,omitempty"`
+
+	// (Yuba) The circuit breaker because of which the pending plan waits for a person although plans are applied by
+	// themselves. Approve it with "yuba approve".
+	// +optional
+	HeldBy string `json:"heldBy,omitempty"`
 
 	// (Yuba) Whether the pending plan is approved.
 	// +optional

@@ -10,6 +10,9 @@ import (
 // CircuitBreakerKind is the name of the kind.
 const CircuitBreakerKind = "CircuitBreaker"
 
+// AnnotationConcerns names the namespaces that an event is about, with commas between. Only the objects of events have it.
+const AnnotationConcerns = "yuba.dev/concerns"
+
 // CircuitBreaker is one outage that many stacks suffer from alike. The server makes it when it sees one, and removes it
 // some time after the end. While it is open, nothing that it concerns is applied without a person. Whoever wants that for
 // maintenance makes one by hand, with mode Open.
@@ -57,7 +60,7 @@ type CircuitBreakerSpec struct {
 	// +optional
 	Mode CircuitBreakerMode `json:"mode,omitempty"`
 
-	// With mode Open: the provider whose users it concerns, such as hashicorp/aws. The server leaves it out; the status tells
+	// With mode Open or Closed: the provider whose users it concerns, such as hashicorp/aws. The server leaves it out; the status tells
 	// what it has seen.
 	// +kubebuilder:validation:MaxLength=255
 	// +optional
@@ -142,6 +145,12 @@ type CircuitBreakerStatus struct {
 	// +listType=atomic
 	// +optional
 	Stacks []string `json:"stacks,omitempty"`
+
+	// The namespaces of the stacks that failed alike since it was opened.
+	// +kubebuilder:validation:MaxItems=1000
+	// +listType=set
+	// +optional
+	AffectedNamespaces []string `json:"affectedNamespaces,omitempty"`
 
 	// How often the same outage was seen since the object was made.
 	// +optional

@@ -116,6 +116,11 @@ func (in *CircuitBreakerStatus) DeepCopyInto(out *CircuitBreakerStatus) {
 		*out = make([]string, len(*in))
 		copy(*out, *in)
 	}
+	if in.AffectedNamespaces != nil {
+		in, out := &in.AffectedNamespaces, &out.AffectedNamespaces
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	if in.Conditions != nil {
 		in, out := &in.Conditions, &out.Conditions
 		*out = make([]v1.Condition, len(*in))

@@ -44,8 +44,11 @@ func circuitRests(f Facts) (Decision, bool) {
 
 // CircuitMessage tells why a stack rests. It does not change while the outage goes on.
 func CircuitMessage(name, what, call string) string {
-	return fmt.Sprintf("Paused by circuit breaker %s: %s. It is tried again when that is over; to try it now: yuba reconcile %s", name, what, call)
+	return CircuitPrefix(name) + fmt.Sprintf("%s. It is tried again when that is over; to try it now: yuba reconcile %s", what, call)
 }
+
+// CircuitPrefix is how CircuitMessage begins, whatever the circuit breaker has learned about the outage meanwhile.
+func CircuitPrefix(name string) string { return fmt.Sprintf("Paused by circuit breaker %s: ", name) }
 
 func dependenciesReady(f Facts) bool {
 	_, waits := dependencyNotReady(f)

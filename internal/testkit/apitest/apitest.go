@@ -22,6 +22,7 @@ import (
 	"time"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
 	"github.com/yuba-dev/yuba/config/crd"
 	"github.com/yuba-dev/yuba/internal/controlplane"
 
@@ -112,6 +113,7 @@ func Scheme() *runtime.Scheme {
 	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
 	utilruntime.Must(apiextensionsv1.AddToScheme(scheme))
 	utilruntime.Must(infrav1.AddToScheme(scheme))
+	utilruntime.Must(yubav1.AddToScheme(scheme))
 	utilruntime.Must(sourcev1.AddToScheme(scheme))
 	utilruntime.Must(kustomizev1.AddToScheme(scheme))
 	utilruntime.Must(notificationv1.AddToScheme(scheme))
