@@ -12,18 +12,22 @@ import (
 	eventv1 "github.com/fluxcd/pkg/apis/event/v1beta1"
 	"github.com/fluxcd/pkg/apis/meta"
 	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
 )
 
 // Event is an event and what is needed of its object to find out who wants it.
 type Event struct {
 	eventv1.Event
 	Labels map[string]string
+	// Concerns are the namespaces that an event is about whose object is in none.
+	Concerns []string
 }
 
 const (
@@ -66,7 +70,24 @@ func newEvent(scheme *runtime.Scheme, o client.Object, eventType, reason, messag
 			e.Metadata[gvk.Group+"/"+name] = value
 		}
 	}
-	return Event{Event: e, Labels: maps.Clone(o.GetLabels())}, nil
+	return Event{Event: e, Labels: maps.Clone(o.GetLabels()), Concerns: concerns(o)}, nil
+}
+
+// concerns are the namespaces that are told of an object that is in none: where the API keeps the events of such objects, which
+// is the administrators' namespace, and those whose stacks it is about.
+func concerns(o client.Object) []string {
+	if o.GetNamespace() != "" {
+		return nil
+	}
+	about := strings.FieldsFunc(o.GetAnnotations()[yubav1.AnnotationConcerns], func(r rune) bool { return r == ',' })
+	return append([]string{metav1.NamespaceDefault}, about...)
+}
+
+// paused says whether an object is a stack that is paused with many others: what they fail with is told once, by the circuit
+// breaker that pauses them.
+func paused(o client.Object) bool {
+	stack, ok := o.(*infrav1.Terraform)
+	return ok && apimeta.IsStatusConditionTrue(stack.Status.Conditions, infrav1.ConditionPaused)
 }
 
 // facts are what is known of the object that an event is about: its revision first of all.
@@ -100,6 +121,9 @@ func facts(o client.Object, e eventv1.Event) map[string]string {
 		if e.Reason == infrav1.ReasonProgressing {
 			known[eventv1.MetaCommitStatusKey] = eventv1.MetaCommitStatusUpdateValue
 		}
+	case *yubav1.CircuitBreaker:
+		// The same words to further namespaces are news.
+		known[eventv1.MetaTokenKey] = o.Annotations[yubav1.AnnotationConcerns]
 	case interface{ GetArtifact() *meta.Artifact }:
 		if artifact := o.GetArtifact(); artifact != nil && e.Severity == eventv1.EventSeverityInfo {
 			known[eventv1.MetaRevisionKey] = artifact.Revision

@@ -30,7 +30,8 @@ func wants(alert *notificationv1beta3.Alert, e *Event, crossNamespace bool) bool
 	if alert.Spec.EventSeverity == eventv1.EventSeverityError && e.Severity != eventv1.EventSeverityError {
 		return false
 	}
-	if e.InvolvedObject.Namespace != alert.Namespace && !crossNamespace {
+	inside := e.InvolvedObject.Namespace == alert.Namespace || e.InvolvedObject.Namespace == "" && slices.Contains(e.Concerns, alert.Namespace)
+	if !inside && !crossNamespace {
 		return false
 	}
 	return named(alert, e) &&
@@ -45,7 +46,8 @@ func named(alert *notificationv1beta3.Alert, e *Event) bool {
 		if namespace == "" {
 			namespace = alert.Namespace
 		}
-		if source.Kind != e.InvolvedObject.Kind || namespace != e.InvolvedObject.Namespace ||
+		elsewhere := namespace != e.InvolvedObject.Namespace && e.InvolvedObject.Namespace != ""
+		if source.Kind != e.InvolvedObject.Kind || elsewhere ||
 			source.Name != "*" && source.Name != e.InvolvedObject.Name || !labeled(e.Labels, source.MatchLabels) {
 			continue
 		}

@@ -45,7 +45,7 @@ func (r *Recorder) Eventf(regarding, related runtime.Object, eventType, reason, 
 	}
 	r.api.Eventf(regarding, related, eventType, reason, action, "%s", clip(message, maxNote))
 	object, ok := regarding.(client.Object)
-	if trace || !ok {
+	if trace || !ok || eventType == corev1.EventTypeWarning && paused(object) {
 		return
 	}
 	// An object of a kind that the scheme does not know is none that an alert can name.
