@@ -43,7 +43,7 @@ func (l *decisionLog) Write(p []byte) (int, error) {
 			return len(p), nil
 		}
 		var d decision
-		if json.Unmarshal(l.rest[:i], &d) == nil && d.Message == "decided" {
+		if json.Unmarshal(l.rest[:i], &d) == nil && d.Message == "decided" && d.Stack != "" { // other kinds have decisions, too
 			l.decisions = append(l.decisions, d)
 			close(l.grown)
 			l.grown = make(chan struct{})
@@ -102,6 +102,67 @@ func (l *decisionLog) looked(ctx context.Context, at, stacks int) error {
 		case <-grown:
 		case <-ctx.Done():
 			return fmt.Errorf("%d of %d stacks were looked at: %w", len(done), stacks, ctx.Err())
+		}
+	}
+}
+
+// settled is what became of a change once all is at rest again.
+type settled struct {
+	// last is when the last decision was made, decided how many stacks one was made on.
+	last    time.Time
+	decided int
+	// ran are the stacks of which a run was begun.
+	ran map[string]bool
+}
+
+// settled waits until every one of so many stacks was decided on after a place in the log, and all of them are at rest.
+func (l *decisionLog) settled(ctx context.Context, at, stacks int) (settled, error) {
+	s, resting := settled{ran: map[string]bool{}}, map[string]bool{}
+	restless := 0
+	for {
+		l.mu.Lock()
+		fresh, grown := l.decisions[at:], l.grown
+		l.mu.Unlock()
+		at += len(fresh)
+		for _, d := range fresh {
+			was, known := resting[d.Stack]
+			rests := strings.HasPrefix(d.Decision, "rest ")
+			switch {
+			case rests && known && !was:
+				restless--
+			case !rests && (was || !known):
+				restless++
+			}
+			resting[d.Stack], s.last = rests, d.Time
+			if strings.HasPrefix(d.Decision, "plan") || strings.HasPrefix(d.Decision, "apply") {
+				s.ran[d.Stack] = true
+			}
+		}
+		if s.decided = len(resting); s.decided >= stacks && restless == 0 {
+			return s, nil
+		}
+		select {
+		case <-grown:
+		case <-ctx.Done():
+			return s, fmt.Errorf("%d of %d stacks were decided on, and %d of these are not at rest: %w", s.decided, stacks, restless, ctx.Err())
+		}
+	}
+}
+
+// quietened waits like settled, and until nothing was decided for a while after that: what comes of a change may begin with
+// something that moves nobody.
+func (l *decisionLog) quietened(ctx context.Context, at, stacks int, quiet time.Duration) (settled, error) {
+	for {
+		s, err := l.settled(ctx, at, stacks)
+		if err != nil {
+			return s, err
+		}
+		seen := l.mark()
+		if err := pause(ctx, quiet); err != nil {
+			return s, err
+		}
+		if l.mark() == seen {
+			return l.settled(ctx, at, stacks)
 		}
 	}
 }

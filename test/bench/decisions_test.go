@@ -5,6 +5,8 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -41,6 +43,49 @@ func TestQuietPassesAreReadFromTheLog(t *testing.T) {
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("passes (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestAFleetIsSettledWhenAllOfItIsAtRest(t *testing.T) {
+	const a, b = "bench/a", "bench/b"
+	at := func(seconds int) time.Time { return time.Date(2026, 1, 2, 3, 4, seconds, 0, time.UTC) }
+	for name, c := range map[string]struct {
+		decisions []decision
+		from      int
+		want      settled
+		waits     bool
+	}{
+		"nothing ran": {decisions: []decision{{at(1), "decided", a, "rest (UpToDate)"}, {at(2), "decided", b, "rest (UpToDate)"}},
+			want: settled{last: at(2), decided: 2, ran: map[string]bool{}}},
+		"one ran, and rests again": {decisions: []decision{{at(1), "decided", a, "plan-and-apply (ConfigChanged)"}, {at(2), "decided", b, "rest (UpToDate)"},
+			{at(3), "decided", a, "await-run 1 (Progressing)"}, {at(4), "decided", a, "rest (UpToDate)"}},
+			want: settled{last: at(4), decided: 2, ran: map[string]bool{a: true}}},
+		"one was at rest and is not any more": {decisions: []decision{{at(1), "decided", a, "rest (UpToDate)"}, {at(2), "decided", b, "rest (UpToDate)"},
+			{at(3), "decided", a, "plan (ConfigChanged)"}}, waits: true, want: settled{last: at(3), decided: 2, ran: map[string]bool{a: true}}},
+		"what was before does not count": {decisions: []decision{{at(1), "decided", a, "plan (X)"}, {at(2), "decided", b, "rest (UpToDate)"},
+			{at(3), "decided", a, "rest (UpToDate)"}}, from: 1, want: settled{last: at(3), decided: 2, ran: map[string]bool{}}},
+		"one was not looked at": {decisions: []decision{{at(1), "decided", a, "rest (UpToDate)"}}, waits: true,
+			want: settled{last: at(1), decided: 1, ran: map[string]bool{}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newDecisionLog()
+			l.decisions = c.decisions
+			ctx, cancel := context.WithCancel(t.Context())
+			if c.waits {
+				cancel() // what waits would wait for ever
+			}
+			defer cancel()
+			if !c.waits && c.want.decided != 2 {
+				t.Fatal("a case that ends has both stacks")
+			}
+			got, err := l.settled(ctx, c.from, 2)
+			if c.waits != errors.Is(err, context.Canceled) {
+				t.Fatalf("error %v, waits %v", err, c.waits)
+			}
+			if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(settled{})); diff != "" {
+				t.Errorf("settled (-want +got):\n%s", diff)
 			}
 		})
 	}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -22,9 +23,25 @@ type bench struct {
 	idle     time.Duration
 	settle   time.Duration
 	sizes    []int
-	// fleet is how many stacks a fleet has.
-	fleet   int
+	// fleet is how many stacks a fleet has, growth how many those have whose growth is looked at.
+	fleet  int
+	growth []int
+	// cloudLatency is how long each request takes that the test provider makes.
+	cloudLatency time.Duration
+	// names are the parts and rows to measure; none means all that do not take long.
+	names   map[string]bool
 	results []result
+}
+
+// wants says whether one of a part's rows is to be measured: the part as a whole, or the row by its name.
+func (b *bench) wants(rows ...string) bool {
+	for _, row := range rows {
+		part, _, _ := strings.Cut(row, "-")
+		if b.names[row] || b.names[part] {
+			return true
+		}
+	}
+	return false
 }
 
 // part is a group of measurements.
@@ -57,16 +74,11 @@ func main() {
 
 func run(ctx context.Context) error {
 	b := &bench{sizes: []int{1, 10, 100}}
-	only := flag.String("only", "", "measure one part only: ready, idle, stacks, inputs, sandbox, fleet, kustomization or sources")
-	asJSON := flag.Bool("json", false, "print JSON instead of a table")
-	directory := flag.String("programs", "bin", "the directory of yuba, yuba-runner, yuba-sandbox and tofu")
-	flag.IntVar(&b.trials, "n", 15, "how often each comparison is made")
-	flag.IntVar(&b.fleet, "fleet", 100, "how many stacks a fleet has")
-	flag.DurationVar(&b.settle, "settle", 20*time.Second, "how long to wait before looking at what an idle Yuba takes")
-	flag.DurationVar(&b.idle, "idle", 30*time.Second, "how long to look")
-	flag.Parse()
-	var err error
-	if b.programs, err = findPrograms(*directory); err != nil {
+	o, err := b.parse(flag.CommandLine, os.Args[1:])
+	if err != nil {
+		return err
+	}
+	if b.programs, err = findPrograms(o.programs); err != nil {
 		return err
 	}
 	if b.scratch, err = os.MkdirTemp("", "yuba-bench-"); err != nil {
@@ -78,7 +90,7 @@ func run(ctx context.Context) error {
 		return err
 	}
 	for _, p := range parts {
-		if *only != p.name && (*only != "" || p.alone) {
+		if !b.chose(p) {
 			continue
 		}
 		fmt.Fprintf(os.Stderr, "measuring: %s\n", p.name)
@@ -86,19 +98,26 @@ func run(ctx context.Context) error {
 			return fmt.Errorf("measure %s: %w", p.name, err)
 		}
 	}
-	r := report{Machine: describeMachine(b.programs), Results: judge(b.results, limits)}
-	if *asJSON {
+	r := report{Machine: describeMachine(b.programs), Command: commandLine(os.Args[1:]), Results: judge(b.results, limits)}
+	switch {
+	case o.json:
 		return r.writeJSON(os.Stdout)
+	case o.markdown:
+		return r.writeMarkdown(os.Stdout)
 	}
 	return r.writeTable(os.Stdout)
 }
 
 // programs are what is measured, as they are installed.
-type programs struct{ yuba, sandbox, tofu string }
+type programs struct{ yuba, runner, sandbox, tofu string }
+
+func (p *programs) all() map[string]*string {
+	return map[string]*string{"yuba": &p.yuba, "yuba-runner": &p.runner, "yuba-sandbox": &p.sandbox, "tofu": &p.tofu}
+}
 
 func findPrograms(directory string) (programs, error) {
 	var p programs
-	for name, path := range map[string]*string{"yuba": &p.yuba, "yuba-sandbox": &p.sandbox, "tofu": &p.tofu} {
+	for name, path := range p.all() {
 		absolute, err := filepath.Abs(filepath.Join(directory, name))
 		if err != nil {
 			return p, err

@@ -87,3 +87,24 @@ next:
 	}
 	return 0, false
 }
+
+// peakOf is the most memory that processes have had, together.
+func peakOf(pids ...int) (int64, error) {
+	var total int64
+	for _, pid := range pids {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+		if err != nil {
+			return 0, err
+		}
+		for line := range strings.Lines(string(text)) {
+			if value, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+				n, err := strconv.ParseInt(strings.Fields(value)[0], 10, 64)
+				if err != nil {
+					return 0, fmt.Errorf("read the most memory of process %d: %w", pid, err)
+				}
+				total += n << 10
+			}
+		}
+	}
+	return total, nil
+}

@@ -14,35 +14,17 @@ import (
 
 const providerVersion = "0.1.0"
 
-// providerProgram is a root module whose resources are objects of the cloud.
-func providerProgram(stack string) string {
-	return fmt.Sprintf(`
-terraform {
-  required_providers {
-    yubatest = { source = "yuba-dev/yubatest" }
-  }
-}
-
-provider "yubatest" {}
-
-resource "yubatest_object" "x" {
-  count   = %d
-  name    = "%s-${count.index}"
-  content = "value ${count.index}"
-}
-
-output "ids" {
-  value = yubatest_object.x[*].id
-}
-`, fleetResources, stack)
+// providerIn is the provider's program in a mirror.
+func providerIn(mirror string) string {
+	return filepath.Join(mirror, "registry.opentofu.org", "yuba-dev", "yubatest", providerVersion,
+		runtime.GOOS+"_"+runtime.GOARCH, "terraform-provider-yubatest_v"+providerVersion)
 }
 
 // buildProvider builds the provider of test/provider into a mirror, as a person or a mirror's maker unpacks one. The
 // benchmark is run in the repository.
 func (b *bench) buildProvider(ctx context.Context) (mirror string, err error) {
 	mirror = b.directory("providers")
-	program := filepath.Join(mirror, "registry.opentofu.org", "yuba-dev", "yubatest", providerVersion,
-		runtime.GOOS+"_"+runtime.GOARCH, "terraform-provider-yubatest_v"+providerVersion)
+	program := providerIn(mirror)
 	build := exec.CommandContext(ctx, "go", "build", "-C", filepath.Join("test", "provider"), "-buildvcs=false", "-o", program, ".")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=") //nolint:forbidigo // go needs its caches
 	if out, err := build.CombinedOutput(); err != nil {

@@ -10,31 +10,64 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 )
 
 // report is all that was measured, and where.
 type report struct {
-	Machine machine  `json:"machine"`
+	Machine machine `json:"machine"`
+	// Command is how to measure the same again.
+	Command string   `json:"command"`
 	Results []result `json:"results"`
 }
 
 // machine says what was measured on. A load far above the number of cores makes wall times worthless.
 type machine struct {
-	OS    string `json:"os"`
-	Cores int    `json:"cores"`
-	Load  string `json:"load"`
-	Yuba  string `json:"yuba"`
-	Tofu  string `json:"tofu"`
+	OS string `json:"os"`
+	// System, Processor and Memory are what the kernel says of itself and of what it runs on.
+	System    string `json:"system"`
+	Processor string `json:"processor"`
+	Memory    string `json:"memory"`
+	Cores     int    `json:"cores"`
+	Load      string `json:"load"`
+	Yuba      string `json:"yuba"`
+	Tofu      string `json:"tofu"`
 }
 
 func describeMachine(p programs) machine {
 	m := machine{OS: runtime.GOOS + "/" + runtime.GOARCH, Cores: runtime.NumCPU(), Yuba: firstLine(p.yuba, "version", "--client"), Tofu: tofuVersion(p.tofu)}
+	m.System, m.Processor, m.Memory = "Linux "+kernelRelease(), procField("/proc/cpuinfo", "model name"), "unknown"
+	if kb, err := strconv.Atoi(strings.TrimSuffix(procField("/proc/meminfo", "MemTotal"), " kB")); err == nil {
+		m.Memory = fmt.Sprintf("%.0f GiB", float64(kb)/(1<<20))
+	}
 	if text, err := os.ReadFile("/proc/loadavg"); err == nil {
 		m.Load = strings.Join(strings.Fields(string(text))[:3], " ")
 	}
 	return m
+}
+
+func kernelRelease() string {
+	text, err := os.ReadFile("/proc/sys/kernel/osrelease")
+	if err != nil {
+		return "of an unknown version"
+	}
+	return strings.TrimSpace(string(text))
+}
+
+// procField is what a file of the kernel's says after a name and a colon, the first time.
+func procField(file, name string) string {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return "unknown"
+	}
+	for line := range strings.Lines(string(text)) {
+		if key, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == name {
+			return strings.TrimSpace(value)
+		}
+	}
+	return "unknown"
 }
 
 func tofuVersion(tofu string) string {

@@ -20,7 +20,10 @@ type result struct {
 	Yuba     *spread `json:"yuba,omitempty"`
 	ByHand   *spread `json:"byHand,omitempty"`
 	CPURatio float64 `json:"cpuRatio,omitempty"`
-	Trials   int     `json:"trials"`
+	// MachineRatio compares the time that the whole machine was busy, what measures included. On a machine with nothing else to
+	// do it is close to CPURatio; when it is not, somebody's processes were forgotten.
+	MachineRatio float64 `json:"machineRatio,omitempty"`
+	Trials       int     `json:"trials"`
 
 	Limit *limit `json:"limit,omitempty"`
 }

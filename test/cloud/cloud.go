@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 // Object is what the cloud keeps. Revision counts its changes.
@@ -37,6 +38,7 @@ type Cloud struct {
 	faults  map[request]fault
 	states  map[string][]byte
 	locks   map[string][]byte
+	latency time.Duration
 	// The journal, see KeepJournal.
 	keepsJournal bool
 	journal      []Change
@@ -184,6 +186,7 @@ func (c *Cloud) object(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	c.pass(key)
+	c.wait(r.Context())
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	defer c.count(key)

@@ -1,0 +1,74 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/yuba-dev/yuba/test/cloud"
+)
+
+const (
+	// downloadingStacks is how many stacks share a provider that none of them has; a tofu by hand downloads it for each.
+	downloadingStacks, downloadingByHand = 50, 3
+	// configSecret has the configuration of tofu that leads it to the registry.
+	configSecret = "tofu-configuration"
+)
+
+// measureDownloads counts the bytes of a provider that leave a registry on loopback for a fleet without a mirror.
+func (f *fleet) measureDownloads(ctx context.Context) error {
+	if !f.wants(rowDownload) {
+		return nil
+	}
+	r, err := newRegistry(f.mirror)
+	if err != nil {
+		return err
+	}
+	defer r.server.Close()
+	g := &fleet{bench: f.bench, executions: f.executions, name: "fleet-download", what: f.what, size: min(f.size, downloadingStacks), workers: f.workers, content: f.content, registry: r}
+	t, err := g.newTrial(ctx, 0)
+	if err != nil {
+		return fmt.Errorf("download: %w", err)
+	}
+	err = t.deploy(ctx)
+	yubas, sent := r.counts()
+	if err == nil {
+		err = t.downloadByHand(ctx)
+	}
+	if err := errors.Join(err, t.end()); err != nil {
+		return fmt.Errorf("download: %w", err)
+	}
+	byHand, total := r.counts()
+	each := float64(total-sent) / downloadingByHand / float64(len(r.archive))
+	f.results = append(f.results, result{Name: rowDownload, Unit: "x", Trials: g.size, Value: float64(sent) / float64(len(r.archive)),
+		What: fmt.Sprintf("bytes downloaded for %d stacks with one provider of %.1f MB, in sizes of it (%d downloads; by hand %d for %d stacks, %.2f sizes each)",
+			g.size, float64(len(r.archive))/1e6, yubas, byHand-yubas, downloadingByHand, each)})
+	return nil
+}
+
+// downloadByHand prepares some directories as a person does, without a cache of plugins.
+func (t *fleetTrial) downloadByHand(ctx context.Context) error {
+	c := cloud.Start()
+	defer c.Close()
+	hands, err := t.clone(ctx, c)
+	if err != nil {
+		return err
+	}
+	for _, h := range hands[:min(len(hands), downloadingByHand)] {
+		if err := h.run(ctx, "init"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeConfig tells tofu by hand where the registry is.
+func (r *registry) writeConfig(dir string) (string, error) {
+	name := filepath.Join(dir, "tofu.rc")
+	return name, os.WriteFile(name, r.config(), 0o600)
+}

@@ -1,0 +1,323 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/fluxcd/pkg/apis/meta"
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+)
+
+// The names of what all stacks of a fleet read.
+const (
+	fleetSource = "fleet"
+	fleetCommon = "common"
+)
+
+// quietInterval is how long a fleet is left alone when nothing is to come due.
+const quietInterval = 12 * time.Hour
+
+// connection is a running Yuba and the ways to ask it.
+type connection struct {
+	yuba   *yuba
+	client client.WithWatch
+	raw    rest.Interface
+}
+
+// start starts Yuba on the trial's data directory, anew or again.
+func (t *fleetTrial) start(ctx context.Context) error {
+	args := []string{"-v", "--concurrency", strconv.Itoa(t.workers)}
+	if t.mirror != "" {
+		args = append(args, "--provider-mirror", t.mirror)
+	}
+	y, err := t.bench.start(ctx, t.directory(t.name), args...)
+	if err != nil {
+		return err
+	}
+	t.connection = &connection{yuba: y}
+	config, err := clientcmd.BuildConfigFromFlags("", y.kubeconfig())
+	if err != nil {
+		return err
+	}
+	config.QPS = -1 // the client is not what is measured
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, sourcev1.AddToScheme, infrav1.AddToScheme} {
+		utilruntime.Must(add(scheme))
+	}
+	if t.client, err = client.NewWithWatch(config, client.Options{Scheme: scheme}); err != nil {
+		return err
+	}
+	t.raw, err = newRaw(y.kubeconfig())
+	return err
+}
+
+// prepare makes what is there before the stacks are: their source, fetched, and what they read.
+func (t *fleetTrial) prepare(ctx context.Context) error {
+	source := &sourcev1.GitRepository{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fleetSource}}
+	source.Spec = sourcev1.GitRepositorySpec{URL: t.live.URL(), Interval: metav1.Duration{Duration: quietInterval}, Reference: &sourcev1.GitRepositoryRef{Branch: "main"}}
+	common := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fleetCommon}, Data: map[string]string{"BENCH_REGION": "here"}}
+	objects := []client.Object{&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, source, common}
+	if t.registry != nil {
+		objects = append(objects, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: configSecret}, Data: map[string][]byte{"bench.tfrc": t.registry.config()}})
+	}
+	for _, o := range objects {
+		if err := t.client.Create(ctx, o); err != nil {
+			return err
+		}
+	}
+	err := each(stackNames(t.size), func(name string) error {
+		return t.client.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Data: map[string]string{"setting": "first"}})
+	})
+	if err != nil {
+		return err
+	}
+	return t.until(ctx, "the repository is fetched", func() (bool, error) {
+		err := t.client.Get(ctx, client.ObjectKeyFromObject(source), source)
+		return apimeta.IsStatusConditionTrue(source.Status.Conditions, meta.ReadyCondition), err
+	})
+}
+
+// until polls for what is not timed.
+func (t *fleetTrial) until(ctx context.Context, what string, is func() (bool, error)) error {
+	ctx, cancel := context.WithTimeout(ctx, t.patience())
+	defer cancel()
+	for {
+		ok, err := is()
+		if err != nil || ok {
+			return err
+		}
+		if err := pause(ctx, 100*time.Millisecond); err != nil {
+			return fmt.Errorf("wait until %s: %w", what, err)
+		}
+	}
+}
+
+// patience is how long anything may take that all stacks take part in. A first apply takes tofu about half a second of
+// one core on the machines that this was written on.
+func (f *fleet) patience() time.Duration { return patience + time.Duration(f.size)*5*time.Second }
+
+// stack is one of the fleet. It reads a ConfigMap of its own, and one that all read.
+func (t *fleetTrial) stack(i int) *infrav1.Terraform {
+	stack := &infrav1.Terraform{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: stackName(i)}}
+	common := corev1.EnvFromSource{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: fleetCommon}}}
+	stack.Spec = infrav1.TerraformSpec{ApprovePlan: infrav1.ApprovePlanAuto, Interval: metav1.Duration{Duration: quietInterval},
+		SourceRef: &infrav1.CrossNamespaceSourceReference{Kind: sourcev1.GitRepositoryKind, Name: fleetSource}, Path: "./" + stackPath(i),
+		VarsFrom: []infrav1.VarsReference{{Kind: "ConfigMap", Name: stack.Name}}, Env: t.env, EnvFrom: []corev1.EnvFromSource{common}}
+	if t.registry != nil {
+		stack.Spec.CliConfigSecretRef = &corev1.SecretReference{Name: configSecret}
+	}
+	return stack
+}
+
+// deploy creates all stacks and waits until the last is ready.
+func (t *fleetTrial) deploy(ctx context.Context) error {
+	o, err := t.observe(t.yuba.cpu, func() error {
+		at := t.yuba.log.mark()
+		err := eachOf(t.size, func(i int) error { return t.client.Create(ctx, t.stack(i)) })
+		if err != nil {
+			return err
+		}
+		return t.ready(ctx, at)
+	})
+	if err != nil {
+		return err
+	}
+	t.apply.yuba, t.deployed = append(t.apply.yuba, o), time.Now()
+	return nil
+}
+
+// ready waits until all stacks say that they are ready, and makes sure that they are so because they were applied. The
+// last decisions are logged a moment before the objects tell of them.
+func (t *fleetTrial) ready(ctx context.Context, at int) error {
+	ctx, cancel := context.WithTimeout(ctx, t.patience())
+	defer cancel()
+	if _, err := t.yuba.log.settled(ctx, at, t.size); err != nil {
+		return errors.Join(err, t.complaint())
+	}
+	var stacks infrav1.TerraformList
+	if err := t.client.List(ctx, &stacks, client.InNamespace(namespace)); err != nil {
+		return err
+	}
+	for i := range stacks.Items {
+		s := &stacks.Items[i]
+		for tries := 0; !atRest(s) || s.Status.LastAppliedRevision == ""; tries++ {
+			if tries == 100 {
+				return fmt.Errorf("the stack %s was not applied; its conditions: %v", s.Name, s.Status.Conditions)
+			}
+			if err := pause(ctx, 20*time.Millisecond); err != nil {
+				return err
+			}
+			if err := t.client.Get(ctx, client.ObjectKeyFromObject(s), s); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// complaint is what the first stack says that is not ready.
+func (t *fleetTrial) complaint() error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	var stacks infrav1.TerraformList
+	if err := t.client.List(ctx, &stacks, client.InNamespace(namespace)); err != nil {
+		return err
+	}
+	for i := range stacks.Items {
+		if s := &stacks.Items[i]; !atRest(s) {
+			return fmt.Errorf("the stack %s is not ready; its conditions: %v", s.Name, s.Status.Conditions)
+		}
+	}
+	return nil
+}
+
+// look has each stack looked at for drift, all at once, and waits until they are at rest again. Before that the fleet is
+// left alone for as long as its new interval, so that all of it is due and none is due again meanwhile.
+func (t *fleetTrial) look(ctx context.Context) error {
+	// By hand all takes a seventh of a second for each on two cores of the machines that this was written on.
+	takes := time.Duration(t.size) * 150 * time.Millisecond
+	if n := len(t.refresh.byHand); n > 0 {
+		takes = t.refresh.byHand[n-1].took
+	}
+	t.interval = max(20*time.Second, (2 * takes).Round(time.Second))
+	if err := pause(ctx, max(time.Until(t.deployed.Add(t.interval)), time.Second)); err != nil {
+		return err
+	}
+	o, err := t.observe(t.yuba.cpu, func() error {
+		at := t.yuba.log.mark()
+		if err := t.setInterval(ctx, t.interval); err != nil {
+			return err
+		}
+		return t.looked(ctx, at)
+	})
+	t.refresh.yuba = append(t.refresh.yuba, o)
+	return err
+}
+
+func (t *fleetTrial) looked(ctx context.Context, at int) error {
+	ctx, cancel := context.WithTimeout(ctx, t.patience())
+	defer cancel()
+	return t.yuba.log.looked(ctx, at, t.size)
+}
+
+func (t *fleetTrial) setInterval(ctx context.Context, interval time.Duration) error {
+	patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec":{"driftDetectionInterval":%q}}`, interval))
+	return eachOf(t.size, func(i int) error { return t.client.Patch(ctx, newStack(stackName(i), 0), patch) })
+}
+
+// measureLookAgain counts what is written to the API while all stacks are looked at once more, on their interval.
+func (t *fleetTrial) measureLookAgain(ctx context.Context) error {
+	before, err := readWrites(ctx, t.raw)
+	if err != nil {
+		return err
+	}
+	at := t.yuba.log.mark()
+	if err := t.looked(ctx, at); err != nil {
+		return err
+	}
+	after, err := readWrites(ctx, t.raw)
+	if err != nil {
+		return err
+	}
+	grown := after.since(before)
+	t.results = append(t.results, result{Name: t.name0("api"), Unit: "writes", Trials: t.size, Value: float64(grown.total()) / float64(t.size),
+		What: fmt.Sprintf("writes to the API for a look at a stack without changes, of %d stacks (all: %s)", t.size, grown)})
+	return nil
+}
+
+// name0 is the name of a result of which there is one for a fleet.
+func (f *fleet) name0(what string) string { return f.name + "-" + what }
+
+// keepQuiet ends looks that are due, so that what is measured next has nothing beside it.
+func (t *fleetTrial) keepQuiet(ctx context.Context) error {
+	if t.interval == 0 {
+		return nil
+	}
+	at := t.yuba.log.mark()
+	if err := t.setInterval(ctx, quietInterval); err != nil {
+		return err
+	}
+	_, err := t.settle(ctx, at, 0)
+	return err
+}
+
+// settle waits until all stacks were decided on since a place in the log, are at rest, and have been so for a while, and
+// says which of them ran.
+func (t *fleetTrial) settle(ctx context.Context, at int, quiet time.Duration) (settled, error) {
+	ctx, cancel := context.WithTimeout(ctx, t.patience())
+	defer cancel()
+	if quiet == 0 {
+		return t.yuba.log.settled(ctx, at, t.size)
+	}
+	return t.yuba.log.quietened(ctx, at, t.size, quiet)
+}
+
+// noteMemory notes what both take at most, and once everything has been at rest for a while.
+func (t *fleetTrial) noteMemory(ctx context.Context) error {
+	peak, err := peakOf(t.yuba.cmd.Process.Pid, t.yuba.runner)
+	if err != nil {
+		return err
+	}
+	if err := pause(ctx, t.bench.settle); err != nil {
+		return err
+	}
+	server, err := memoryOf(t.yuba.cmd.Process.Pid)
+	if err != nil {
+		return err
+	}
+	runner, err := memoryOf(t.yuba.runner)
+	m := &t.memory
+	m.busy = append(m.busy, float64(peak))
+	m.idle = append(m.idle, float64(server.proportional+runner.proportional))
+	m.runner = append(m.runner, float64(runner.proportional))
+	return err
+}
+
+// eachOf does something for every number below n, eight at a time.
+func eachOf(n int, do func(int) error) error {
+	numbers := make([]int, n)
+	for i := range numbers {
+		numbers[i] = i
+	}
+	return each(numbers, do)
+}
+
+// each does something for every one, eight at a time.
+func each[T any](all []T, do func(T) error) error {
+	const clients = 8
+	parts := slices.Collect(slices.Chunk(all, max(1, (len(all)+clients-1)/clients)))
+	failed := make(chan error, len(parts))
+	for _, part := range parts {
+		go func() {
+			var err error
+			for _, one := range part {
+				err = errors.Join(err, do(one))
+			}
+			failed <- err
+		}()
+	}
+	var err error
+	for range parts {
+		err = errors.Join(err, <-failed)
+	}
+	return err
+}

@@ -1,0 +1,140 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"path"
+
+	"github.com/yuba-dev/yuba/internal/testkit/gittest"
+)
+
+// environments are what a fleet's repository is divided into.
+var environments = []string{"development", "staging", "production"}
+
+// content is what the resources of a fleet's stacks are.
+type content struct {
+	// provider is true for objects of the test provider, false for terraform_data.
+	provider bool
+	// lines are how many lines of text each resource keeps: they make the states as large as they are wanted.
+	lines int
+}
+
+// Of a stack of ten objects of the test provider, whose state is about 20 KiB and 200 KiB large.
+const (
+	linesFor20KiB  = 12
+	linesFor200KiB = 132
+)
+
+// stackName is the name of a fleet's stack, as an object and in the cloud.
+func stackName(i int) string {
+	return fmt.Sprintf("%s-service-%04d", environments[i%len(environments)], i)
+}
+
+// stackPath is its root module in the repository.
+func stackPath(i int) string {
+	return path.Join("environments", environments[i%len(environments)], fmt.Sprintf("service-%04d", i))
+}
+
+// stackNames are all of a fleet.
+func stackNames(size int) []string {
+	names := make([]string, size)
+	for i := range names {
+		names[i] = stackName(i)
+	}
+	return names
+}
+
+// repository is what users of a thousand stacks have: one repository, a folder for each environment in it, a small root
+// module for each stack there, and modules that all of them share.
+func repository(size int, c content) gittest.Files {
+	files := gittest.Files{
+		"README.md":                  "Services by environment; what they have in common is in modules.\n",
+		"modules/naming/main.tf":     namingModule,
+		"modules/service/main.tf":    c.serviceModule(),
+		"modules/service/outputs.tf": c.serviceOutputs(),
+	}
+	for i := range size {
+		files[stackPath(i)+"/main.tf"] = rootModule(i, "first")
+		files[stackPath(i)+"/outputs.tf"] = rootOutputs
+	}
+	return files
+}
+
+const namingModule = `variable "environment" { type = string }
+variable "service" { type = string }
+
+output "prefix" {
+  value = "${var.environment}-${var.service}"
+}
+`
+
+// rootModule is the program of one stack. A person who runs tofu gives no value for its setting; Yuba takes that from a
+// ConfigMap.
+func rootModule(i int, release string) string {
+	return fmt.Sprintf(`variable "setting" {
+  type    = string
+  default = "as it comes"
+}
+
+module "naming" {
+  source      = "../../../modules/naming"
+  environment = %q
+  service     = "service-%04d"
+}
+
+module "service" {
+  source  = "../../../modules/service"
+  prefix  = module.naming.prefix
+  release = %q
+}
+`, environments[i%len(environments)], i, release)
+}
+
+const rootOutputs = `output "ids" {
+  value = module.service.ids
+}
+
+output "setting" {
+  value = var.setting
+}
+`
+
+// serviceModule makes the resources. Their text is made of digests, so that it is about as hard to compress as states are.
+func (c content) serviceModule() string {
+	const variables = `variable "prefix" { type = string }
+variable "release" { type = string }
+`
+	text := fmt.Sprintf(`join("\n", concat(["release ${var.release}"], [for line in range(%d) :
+    "${line}: ${sha256("${var.prefix}-${count.index}-${line}")} as it was told to keep it"]))`, c.lines)
+	if !c.provider {
+		return fmt.Sprintf(`%s
+resource "terraform_data" "x" {
+  count = %d
+  input = %s
+}
+`, variables, fleetResources, text)
+	}
+	return fmt.Sprintf(`terraform {
+  required_providers {
+    yubatest = { source = "yuba-dev/yubatest" }
+  }
+}
+
+%s
+resource "yubatest_object" "x" {
+  count   = %d
+  name    = "${var.prefix}-${count.index}"
+  content = %s
+}
+`, variables, fleetResources, text)
+}
+
+func (c content) serviceOutputs() string {
+	kind := "terraform_data"
+	if c.provider {
+		kind = "yubatest_object"
+	}
+	return fmt.Sprintf("output \"ids\" {\n  value = %s.x[*].id\n}\n", kind)
+}

@@ -1,0 +1,119 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// newRaw asks the API for what is no object.
+func newRaw(kubeconfig string) (rest.Interface, error) {
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	config.GroupVersion, config.NegotiatedSerializer = &corev1.SchemeGroupVersion, clientgoscheme.Codecs
+	return rest.RESTClientFor(config)
+}
+
+// writes are the requests that change something, by "VERB resource/subresource".
+type writes map[string]int
+
+// readWrites reads how many writes the API has served.
+func readWrites(ctx context.Context, raw rest.Interface) (writes, error) {
+	text, err := raw.Get().AbsPath("/metrics").DoRaw(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read the API's metrics: %w", err)
+	}
+	return parseWrites(text)
+}
+
+var (
+	requestLine  = regexp.MustCompile(`(?m)^apiserver_request_total\{([^}]*)\} (\S+)$`)
+	requestLabel = regexp.MustCompile(`(\w+)="([^"]*)"`)
+)
+
+// writing are the verbs of the API's metrics that change something. APPLY is a PATCH.
+var writing = []string{"POST", "PUT", "PATCH", "APPLY", "DELETE", "DELETECOLLECTION"}
+
+// parseWrites takes the writes from the API's metrics. Questions that are put as a POST, such as about somebody's rights,
+// change nothing.
+func parseWrites(text []byte) (writes, error) {
+	w := writes{}
+	for _, match := range requestLine.FindAllSubmatch(text, -1) {
+		labels := map[string]string{}
+		for _, l := range requestLabel.FindAllSubmatch(match[1], -1) {
+			labels[string(l[1])] = string(l[2])
+		}
+		verb, resource := labels["verb"], labels["resource"]
+		if !slices.Contains(writing, verb) || strings.HasSuffix(resource, "reviews") {
+			continue
+		}
+		n, err := strconv.ParseFloat(string(bytes.TrimSpace(match[2])), 64)
+		if err != nil {
+			return nil, fmt.Errorf("read the API's metrics: %w", err)
+		}
+		if sub := labels["subresource"]; sub != "" {
+			resource += "/" + sub
+		}
+		w[verb+" "+resource] += int(n)
+	}
+	return w, nil
+}
+
+// since is what was written after an earlier look.
+func (w writes) since(before writes) writes {
+	grown := writes{}
+	for what, n := range w {
+		if n != before[what] {
+			grown[what] = n - before[what]
+		}
+	}
+	return grown
+}
+
+// without takes out what was written by ourselves.
+func (w writes) without(what string, n int) writes {
+	rest := maps.Clone(w)
+	if rest[what] -= n; rest[what] <= 0 {
+		delete(rest, what)
+	}
+	return rest
+}
+
+// total is how many there are. Updates of Leases are left out, for an API server renews its own, whatever it is used for:
+// String tells of them.
+func (w writes) total() int {
+	sum := 0
+	for what, n := range w {
+		if what != "PUT leases" && what != "PATCH leases" {
+			sum += n
+		}
+	}
+	return sum
+}
+
+// String names what was written, sorted.
+func (w writes) String() string {
+	if len(w) == 0 {
+		return "none"
+	}
+	var parts []string
+	for _, what := range slices.Sorted(maps.Keys(w)) {
+		parts = append(parts, fmt.Sprintf("%s %d", what, w[what]))
+	}
+	return strings.Join(parts, ", ")
+}
