@@ -58,6 +58,9 @@ type Spec struct {
 
 	// Artifact is the source tree, a gzipped tar archive.
 	Artifact Artifact `json:"artifact"`
+	// Part is what of the source the run reads, when the server knows that it is not all of it. A runner may leave out the
+	// rest.
+	Part *Part `json:"part,omitempty"`
 	// Path is the root module inside the artifact, relative; empty means its root.
 	Path string `json:"path,omitempty"`
 	// LockFile is the recorded dependency lock file, used when the module brings none.
@@ -125,6 +128,13 @@ type Spec struct {
 
 	Tool   Tool   `json:"tool"`
 	Limits Limits `json:"limits"`
+}
+
+// Part is a part of a source: directories, with all that is below, and files, relative to the root.
+type Part struct {
+	Paths []string `json:"paths"`
+	// Digest is the same for two sources whose parts are equal, whatever else is in them.
+	Digest string `json:"digest"`
 }
 
 // Variable is the value of an input variable.

@@ -239,7 +239,7 @@ func (j *job) initDigest(lockFile []byte) string {
 		env = nil
 	}
 	hash := sha256.New()
-	for _, part := range []any{j.spec.Artifact.Digest, w.module, j.spec.Backend, lockFile, w.tool.identity, w.named, j.spec.Variables, env, config, scope} {
+	for _, part := range []any{j.treeDigest(), w.module, j.spec.Backend, lockFile, w.tool.identity, w.named, j.spec.Variables, env, config, scope} {
 		text, _ := json.Marshal(part) // plain values; a variable that is no JSON failed before
 		fmt.Fprintf(hash, "%d:%s", len(text), text)
 	}

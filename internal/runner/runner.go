@@ -33,6 +33,7 @@ type runner struct {
 	tools      *toolbox
 	workspaces *locks
 	inits      *keptInits
+	artifacts  *artifacts
 	// store keeps providers for all stacks; nil without one.
 	store *provider.Store
 	// places are taken by the jobs that work.

@@ -6,11 +6,12 @@ package runner
 import (
 	"context"
 	"errors"
+	"io"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/yuba-dev/yuba/internal/run"
 	"github.com/yuba-dev/yuba/internal/source"
@@ -26,19 +27,52 @@ const (
 // and when something was changed or removed it is unpacked again.
 func (j *job) syncTree(ctx context.Context) error {
 	w := j.space
-	if w.record.Artifact == j.spec.Artifact.Digest && w.record.Module == w.module && w.sameTree(j) {
+	if w.record.Artifact == j.treeDigest() && w.record.Module == w.module && w.sameTree(j) {
 		return nil
 	}
-	archive, err := j.fetch(ctx, "source", archiveName, orDefault(j.spec.Limits.ArchiveBytes, run.DefaultLimits().ArchiveBytes))
+	archive, err := j.artifact(ctx)
 	if err != nil {
 		return err
 	}
-	defer os.Remove(archive)
+	defer archive.Close()
 	manifest, err := j.extract(ctx, archive)
 	if err != nil {
 		return err
 	}
 	return w.replaceTree(manifest)
+}
+
+// part is what of the source the run needs, nil for all of it. A person's shell may look at anything.
+func (j *job) part() *run.Part {
+	p := j.spec.Part
+	switch j.spec.Operation {
+	case run.OperationPlan, run.OperationPlanAndApply, run.OperationApply:
+		if p != nil && p.Digest != "" && len(p.Paths) > 0 {
+			return p
+		}
+	}
+	return nil
+}
+
+// treeDigest names what is in the tree. Another commit that does not touch the part that a run reads changes nothing.
+func (j *job) treeDigest() string {
+	if p := j.part(); p != nil {
+		return "part:" + p.Digest
+	}
+	return j.spec.Artifact.Digest
+}
+
+// belongs tells which entries of the source are unpacked; nil for all.
+func (j *job) belongs() func(name string) bool {
+	p := j.part()
+	if p == nil {
+		return nil
+	}
+	return func(name string) bool {
+		return slices.ContainsFunc(p.Paths, func(at string) bool {
+			return at == "." || name == at || strings.HasPrefix(name, at+"/")
+		})
+	}
 }
 
 // sameTree reports whether the tree is what was unpacked, after removing what was added.
@@ -69,15 +103,11 @@ func (w *workspace) keep(name string) bool {
 	return base == dataDirTF || base == lockFileTF || base == overrideTF || slices.Contains(secretFiles, base)
 }
 
-func (j *job) extract(ctx context.Context, archive string) (source.Manifest, error) {
-	file, err := os.Open(archive)
-	if err != nil {
-		return source.Manifest{}, failed("", "unpack the source: %w", err)
-	}
-	defer file.Close()
+func (j *job) extract(ctx context.Context, archive io.Reader) (source.Manifest, error) {
 	limits := source.Limits{MaxPacked: j.spec.Limits.ArchiveBytes, MaxUnpacked: j.spec.Limits.UnpackedBytes, MaxEntries: int64(j.spec.Limits.Entries)}
-	manifest, err := source.Extract(ctx, file, filepath.Join(j.space.base, newSourceDir), limits, j.spec.Artifact.Digest)
+	manifest, err := source.ExtractPart(ctx, archive, filepath.Join(j.space.base, newSourceDir), limits, j.spec.Artifact.Digest, j.belongs())
 	if err == nil {
+		manifest.Digest = j.treeDigest()
 		return manifest, nil
 	}
 	class := run.FailureSource

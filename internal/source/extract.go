@@ -22,6 +22,13 @@ import (
 // The directory above dest must exist, and only one extraction to dest may go
 // on at a time: it clears away what an interrupted one left.
 func Extract(ctx context.Context, r io.Reader, dest string, limits Limits, digest string) (Manifest, error) {
+	return ExtractPart(ctx, r, dest, limits, digest, nil)
+}
+
+// ExtractPart is Extract for those entries only whose names keep accepts; nil
+// accepts all. The whole archive is read and held against limits and digest all
+// the same.
+func ExtractPart(ctx context.Context, r io.Reader, dest string, limits Limits, digest string, keep func(name string) bool) (Manifest, error) {
 	if err := clearAway(dest); err != nil {
 		return Manifest{}, fmt.Errorf("extract to %s: %w", dest, err)
 	}
@@ -31,7 +38,7 @@ func Extract(ctx context.Context, r io.Reader, dest string, limits Limits, diges
 	}
 	defer os.RemoveAll(temp)
 	tree := filepath.Join(temp, "tree")
-	manifest, err := extractInto(ctx, r, tree, limits, digest)
+	manifest, err := extractInto(ctx, r, tree, limits, digest, keep)
 	if err != nil {
 		return Manifest{}, fmt.Errorf("extract to %s: %w", dest, err)
 	}
@@ -58,7 +65,7 @@ func clearAway(dest string) error {
 	return err
 }
 
-func extractInto(ctx context.Context, r io.Reader, tree string, limits Limits, digest string) (Manifest, error) {
+func extractInto(ctx context.Context, r io.Reader, tree string, limits Limits, digest string, keep func(name string) bool) (Manifest, error) {
 	if err := os.Mkdir(tree, 0o755); err != nil {
 		return Manifest{}, err
 	}
@@ -67,7 +74,7 @@ func extractInto(ctx context.Context, r io.Reader, tree string, limits Limits, d
 		return Manifest{}, err
 	}
 	defer root.Close()
-	w := &writer{root: root, dirs: map[string]bool{".": true}, buffer: make([]byte, 64<<10)}
+	w := &writer{root: root, keep: keep, dirs: map[string]bool{".": true}, buffer: make([]byte, 64<<10)}
 	if err := read(ctx, r, limits, digest, w.write); err != nil {
 		return Manifest{}, err
 	}
@@ -77,11 +84,15 @@ func extractInto(ctx context.Context, r io.Reader, tree string, limits Limits, d
 // writer puts entries below a root that cannot be left.
 type writer struct {
 	root   *os.Root
+	keep   func(name string) bool
 	dirs   map[string]bool
 	buffer []byte
 }
 
 func (w *writer) write(e entry) error {
+	if w.keep != nil && !w.keep(e.name) {
+		return nil
+	}
 	local := filepath.FromSlash(e.name)
 	if e.kind == isDir {
 		return w.mkdir(e.name)

@@ -10,9 +10,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -303,5 +305,29 @@ func staysInside(t *testing.T, dest string) {
 	})
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+func TestExtractPart(t *testing.T) {
+	var packed bytes.Buffer
+	digest, err := PackInline(map[string]string{"a/main.tf": "1", "a/b/c.tf": "2", "ab/main.tf": "3", "top": "4"}, &packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dest := filepath.Join(t.TempDir(), "tree")
+	keep := func(name string) bool { return name == "a" || strings.HasPrefix(name, "a/") }
+	manifest, err := ExtractPart(t.Context(), bytes.NewReader(packed.Bytes()), dest, Limits{}, digest, keep)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := slices.Sorted(maps.Keys(manifest.Files))
+	if diff := cmp.Diff([]string{"a", "a/b", "a/b/c.tf", "a/main.tf"}, names); diff != "" {
+		t.Error(diff)
+	}
+	// What is left out counts for the digest.
+	_, err = ExtractPart(t.Context(), bytes.NewReader(packed.Bytes()), dest, Limits{}, "sha256:"+strings.Repeat("0", 64), keep)
+	var wrong *DigestError
+	if !errors.As(err, &wrong) {
+		t.Errorf("error: %v", err)
 	}
 }

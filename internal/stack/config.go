@@ -39,6 +39,8 @@ type configuration struct {
 	// part is what of the source counts, joined what the files that join the root module read of the world.
 	part   part
 	joined []string
+	// origins say where values come from.
+	origins map[string]string
 	// digest covers all of this; whole is the same with the whole archive instead of its part, as earlier versions have
 	// it, and empty when there is no difference.
 	digest, whole string
@@ -49,6 +51,9 @@ func (c *configuration) into(s *run.Spec) {
 	s.Artifact, s.Backend, s.Variables, s.Env = c.program.artifact, c.backend, c.variables, c.env
 	s.VarFiles, s.Files, s.CLIConfig, s.Secrets = c.varFiles, c.files, c.cliConfig, c.secrets
 	s.NoPlanLock, s.LockTimeout = !c.planLock, run.Duration(c.lockTimeout)
+	if s.Part = nil; c.part.digest != "" {
+		s.Part = &run.Part{Paths: slices.Concat(c.part.dirs, c.part.files), Digest: c.part.digest}
+	}
 }
 
 // configProblem says what is wrong with a stack's inputs or program, for people.
@@ -61,7 +66,7 @@ func configure(obj *infrav1.Terraform, prog *program, in *inputs.Inputs) (*confi
 	if refused := refusedFields(&obj.Spec); refused != "" {
 		return nil, &configProblem{infrav1.ReasonFieldNotSupported, refused}
 	}
-	c := &configuration{program: prog, variables: map[string]run.Variable{}, warnings: in.Warnings}
+	c := &configuration{program: prog, variables: map[string]run.Variable{}, warnings: in.Warnings, origins: in.Origins}
 	for _, part := range []func(*infrav1.Terraform, *inputs.Inputs) error{
 		c.setBackend, c.setLocking, c.setFiles, c.setModule, c.setVariables, c.setPart,
 	} {
