@@ -103,7 +103,7 @@ func newRoot(a *app) *cobra.Command {
 	addTo(root, groupChange, newDeployCommand(a), newCreateCommand(a), newPushCommand(a), newApproveCommand(a), newRejectCommand(a),
 		newReplanCommand(a), newReconcileCommand(a), newDestroyCommand(a), newDeleteCommand(a), newSuspendCommand(a), newResumeCommand(a))
 	addTo(root, groupLook, newListCommand(a), newStatusCommand(a), newPlanCommand(a), newShowCommand(a), newLogsCommand(a), newRunsCommand(a),
-		newOutputsCommand(a), newQueueCommand(a))
+		newWhyCommand(a), newOutputsCommand(a), newQueueCommand(a), newTopCommand(a))
 	addTo(root, groupGitOps, newGetCommand(a), newTreeCommand(a), newEventsCommand(a), newPullCommand(a), newTagCommand(a),
 		newBuildCommand(a), newDiffCommand(a))
 	addTo(root, groupState, newStateCommand(a), newForceUnlockCommand(a), newShellCommand(a))

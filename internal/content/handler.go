@@ -66,6 +66,8 @@ type Handler struct {
 	Queue   func(ctx context.Context) Queue
 	// Providers are those that are kept for all stacks.
 	Providers func(ctx context.Context) (ProviderList, error)
+	// Why explains what is done about a stack and why.
+	Why     func(ctx context.Context, name types.NamespacedName) (run.Why, error)
 	Figures func(ctx context.Context) Figures
 	// Metrics serves what Prometheus scrapes.
 	Metrics http.Handler
@@ -86,24 +88,25 @@ func (h *Handler) ServeMux() *http.ServeMux {
 	const stack = PathPrefix + "/namespaces/{namespace}/terraforms/{name}"
 	const artifact = PathPrefix + "/namespaces/{namespace}/externalartifacts/{name}"
 	for pattern, serve := range map[string]func(http.ResponseWriter, *http.Request) error{
-		"GET " + stack + "/log":           h.stack(h.log),
-		"GET " + stack + "/plan":          h.stack(h.plan),
-		"GET " + stack + "/runs":          h.stack(h.runs),
-		"GET " + stack + "/state":         h.stack(h.state),
-		"GET " + stack + "/versions":      h.stack(h.versions),
-		"GET " + stack + "/outputs":       h.stack(h.outputs),
-		"POST " + stack + "/rollback":     h.stack(h.rollback),
-		"POST " + stack + "/change":       h.stack(h.change),
-		"POST " + stack + "/shell":        h.stack(h.shell),
-		"POST " + stack + "/unlock":       h.stack(h.unlock),
-		"POST " + artifact + "/archive":   h.takeArchive,
-		"GET " + PathPrefix + "/backup":   h.backup,
-		"POST " + PathPrefix + "/restore": h.restore,
-		"GET " + PathPrefix + "/server":   h.server,
-		"GET " + PathPrefix + "/queue":    h.queue,
-		"GET " + PathPrefix + "/figures":  h.figures,
+		"GET " + stack + "/log":            h.stack(h.log),
+		"GET " + stack + "/plan":           h.stack(h.plan),
+		"GET " + stack + "/runs":           h.stack(h.runs),
+		"GET " + stack + "/why":            h.stack(h.why),
+		"GET " + stack + "/state":          h.stack(h.state),
+		"GET " + stack + "/versions":       h.stack(h.versions),
+		"GET " + stack + "/outputs":        h.stack(h.outputs),
+		"POST " + stack + "/rollback":      h.stack(h.rollback),
+		"POST " + stack + "/change":        h.stack(h.change),
+		"POST " + stack + "/shell":         h.stack(h.shell),
+		"POST " + stack + "/unlock":        h.stack(h.unlock),
+		"POST " + artifact + "/archive":    h.takeArchive,
+		"GET " + PathPrefix + "/backup":    h.backup,
+		"POST " + PathPrefix + "/restore":  h.restore,
+		"GET " + PathPrefix + "/server":    h.server,
+		"GET " + PathPrefix + "/queue":     h.queue,
+		"GET " + PathPrefix + "/figures":   h.figures,
 		"GET " + PathPrefix + "/providers": h.providers,
-		"GET " + PathPrefix + "/metrics":  h.metrics,
+		"GET " + PathPrefix + "/metrics":   h.metrics,
 	} {
 		mux.HandleFunc(pattern, h.answer(serve))
 	}

@@ -54,6 +54,7 @@ func TestRolesKnowYubasKinds(t *testing.T) {
 		"everybody reads logs":                      {"get", "content.yuba.dev", "terraforms/log", everybody},
 		"everybody reads plans":                     {"get", "content.yuba.dev", "terraforms/plan", everybody},
 		"everybody reads runs":                      {"get", "content.yuba.dev", "terraforms/runs", everybody},
+		"everybody reads explanations":              {"get", "content.yuba.dev", "terraforms/why", everybody},
 		"editors read states, which hold secrets":   {"get", "content.yuba.dev", "terraforms/state", editors},
 		"editors read outputs, which may be secret": {"get", "content.yuba.dev", "terraforms/outputs", editors},
 		"editors list a state's versions":           {"get", "content.yuba.dev", "terraforms/versions", editors},

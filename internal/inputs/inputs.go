@@ -30,6 +30,9 @@ type Inputs struct {
 	CLIConfig Value
 	// Inserted are texts that templates of the values took from Secrets.
 	Inserted []Value
+	// Origins say where values come from, such as "ConfigMap team-a/settings, key size": of a variable by its name, of the
+	// environment by "env " and the name. Those of the object itself are named by their field.
+	Origins map[string]string
 	// Digest covers all of this.
 	Digest string
 	// References are the objects that were looked for, sorted.

@@ -46,6 +46,7 @@ func Resolve(ctx context.Context, g Getter, namespace string, spec *infrav1.Terr
 		variables: map[string]Variable{},
 		env:       map[string]EnvVar{},
 		settings:  map[string]Setting{},
+		origins:   map[string]string{},
 	}
 	for _, option := range options {
 		option(r)
@@ -109,6 +110,7 @@ type resolver struct {
 	problems  []Problem
 	warnings  []string
 	failed    error
+	origins   map[string]string
 }
 
 // object is a Secret or ConfigMap as both look from here; data is nil when it
@@ -129,7 +131,7 @@ func (o *object) keys() []string {
 }
 
 func (r *resolver) inputs() *Inputs {
-	in := &Inputs{Variables: r.variables, Warnings: r.warnings, Files: r.files, CLIConfig: r.config, Inserted: r.inserted}
+	in := &Inputs{Variables: r.variables, Warnings: r.warnings, Files: r.files, CLIConfig: r.config, Inserted: r.inserted, Origins: r.origins}
 	for _, s := range r.settings {
 		in.Settings = append(in.Settings, s)
 	}

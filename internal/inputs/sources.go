@@ -37,6 +37,7 @@ func (r *resolver) values(spec *infrav1.TerraformSpec) {
 		return
 	}
 	r.variables["values"] = Variable{JSON: rendered.JSON}
+	r.origins["values"] = "spec.values"
 	r.inserted = inserted(rendered.Strings, inputs)
 }
 
@@ -48,6 +49,7 @@ func (r *resolver) literal(field, name string, raw []byte) {
 		return
 	}
 	r.variables[name] = Variable{JSON: compact.Bytes()}
+	r.origins[name] = field
 }
 
 func (r *resolver) variable(field string, v *infrav1.Variable) {
@@ -61,9 +63,11 @@ func (r *resolver) variable(field string, v *infrav1.Variable) {
 	case v.ValueFrom != nil:
 		if text, secret, ok := r.keyOf(field, v.ValueFrom); ok {
 			r.variables[v.Name] = Variable{JSON: quoted(text), Secret: secret}
+			r.origins[v.Name] = r.originOf(v.ValueFrom)
 		}
 	default:
 		r.variables[v.Name] = Variable{JSON: json.RawMessage("null")}
+		r.origins[v.Name] = field
 	}
 }
 
@@ -84,6 +88,7 @@ func (r *resolver) variablesFrom(field string, from *infrav1.VarsReference) {
 		}
 		if text, ok := r.text(field, o, source, from.Optional); ok {
 			r.variables[name] = Variable{JSON: quoted(text), Secret: from.Kind == kindSecret}
+			r.origins[name] = o.origin(source)
 		}
 	}
 }
@@ -110,7 +115,7 @@ func (r *resolver) environmentFrom(field string, from *corev1.EnvFromSource) {
 			continue
 		}
 		if text, ok := r.text(field, o, key, false); ok {
-			r.setEnv(field, EnvVar{Name: name, Value: NewValue(text), Secret: o.ref.Kind == kindSecret})
+			r.setEnv(field, o.origin(key), EnvVar{Name: name, Value: NewValue(text), Secret: o.ref.Kind == kindSecret})
 		}
 	}
 }
@@ -142,14 +147,28 @@ func (r *resolver) environment(field string, e *corev1.EnvVar) {
 		r.warnings = append(r.warnings, fmt.Sprintf("%s: %s is about a Pod, and there is none", field, e.Name))
 	case e.ValueFrom != nil:
 		if text, secret, ok := r.keyOf(field, e.ValueFrom); ok {
-			r.setEnv(field, EnvVar{Name: e.Name, Value: NewValue(text), Secret: secret})
+			r.setEnv(field, r.originOf(e.ValueFrom), EnvVar{Name: e.Name, Value: NewValue(text), Secret: secret})
 		}
 	default:
-		r.setEnv(field, EnvVar{Name: e.Name, Value: NewValue(e.Value)})
+		r.setEnv(field, field, EnvVar{Name: e.Name, Value: NewValue(e.Value)})
 	}
 }
 
-func (r *resolver) setEnv(field string, e EnvVar) {
+// origin names a key of an object.
+func (o *object) origin(key string) string { return fmt.Sprintf("%s, key %s", o.ref, key) }
+
+// originOf names the key that a valueFrom names.
+func (r *resolver) originOf(from *corev1.EnvVarSource) string {
+	switch {
+	case from.SecretKeyRef != nil:
+		return (&object{ref: Reference{Kind: kindSecret, Namespace: r.namespace, Name: from.SecretKeyRef.Name}}).origin(from.SecretKeyRef.Key)
+	case from.ConfigMapKeyRef != nil:
+		return (&object{ref: Reference{Kind: kindConfigMap, Namespace: r.namespace, Name: from.ConfigMapKeyRef.Name}}).origin(from.ConfigMapKeyRef.Key)
+	}
+	return ""
+}
+
+func (r *resolver) setEnv(field, origin string, e EnvVar) {
 	if why := checkEnvName(e.Name); why != "" && r.lenient {
 		r.warnings = append(r.warnings, field+": "+why)
 		return
@@ -162,4 +181,5 @@ func (r *resolver) setEnv(field string, e EnvVar) {
 		return
 	}
 	r.env[e.Name] = e
+	r.origins["env "+e.Name] = origin
 }

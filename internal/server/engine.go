@@ -35,7 +35,10 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
 	"github.com/yuba-dev/yuba/internal/blob"
+	"github.com/yuba-dev/yuba/internal/breaker"
+	breakers "github.com/yuba-dev/yuba/internal/breaker/controller"
 	"github.com/yuba-dev/yuba/internal/content"
 	"github.com/yuba-dev/yuba/internal/controlplane/datadir"
 	"github.com/yuba-dev/yuba/internal/executor"
@@ -82,10 +85,14 @@ type Common struct {
 	// WebhookCerts has a directory for each host of a webhook that wants a client certificate (tls.crt, tls.key) or whose
 	// authority is not one of the system's (ca.crt); empty means none.
 	WebhookCerts string
+	// Circuits says what an outage is that many stacks suffer from; without Stacks, none is seen.
+	Circuits breaker.Options
 	// AllowCrossNamespace lets stacks name sources of other namespaces, and depend on stacks there.
 	AllowCrossNamespace bool
 	// FileSources are the directories below which git repositories are read by file:// URLs; none by default.
 	FileSources []string
+	// Retention says what of runs and states is kept.
+	Retention Retention
 	// DefaultServiceAccount is the service account, of each its own namespace, whose rights Kustomizations have that name
 	// none; empty means all rights.
 	DefaultServiceAccount string
@@ -122,8 +129,12 @@ type engine struct {
 	// dispatcher tells of events and receivers takes webhooks; nil where Flux does.
 	dispatcher *notify.Dispatcher
 	receivers  *receive.Receivers
+	// circuits sees outages; nil where the API does not serve their kind.
+	circuits *breakers.Keeper
 	// collects throw away what nobody needs, beside source archives.
 	collects []func(context.Context) error
+	// keeper throws away what runs left and nobody needs.
+	keeper *keeper
 	// metrics and tracer tell machines what happens.
 	metrics *telemetry.Metrics
 	tracer  *telemetry.Tracer
@@ -136,6 +147,7 @@ func newScheme() *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
 	utilruntime.Must(infrav1.AddToScheme(scheme))
+	utilruntime.Must(yubav1.AddToScheme(scheme))
 	utilruntime.Must(sourcev1.AddToScheme(scheme))
 	utilruntime.Must(kustomizev1.AddToScheme(scheme))
 	utilruntime.Must(notificationv1.AddToScheme(scheme))
@@ -230,10 +242,15 @@ func (e *engine) addControllers(ctx context.Context, direct client.Client) error
 		AllowCrossNamespace: e.opts.AllowCrossNamespace, Limits: e.opts.limits(), Now: time.Now, Log: e.opts.Log,
 		Webhooks: &webhook.Client{Certs: e.opts.WebhookCerts},
 	}
+	e.keeper = newKeeper(&keeper{keep: e.opts.Retention, states: e.states, names: e.blobs, stacks: e.manager.GetClient(), now: time.Now, log: e.opts.Log})
 	e.executor, err = executor.New(executor.Options{
 		Blobs: e.blobs, States: e.states, LiveDir: filepath.Join(e.dir.Runner(), "live"), ShellDir: e.shellDir(), Credential: credential,
 		Holder: holder(), Version: e.opts.Version, Log: e.opts.Log, Ended: e.announce, NamespaceLimit: e.namespaceLimit, Busy: new(footprint.Breath).Work,
-		Observe: e.observeRun, Permit: func(ctx context.Context, rec run.Record, p *run.PlanResult) (executor.Permission, error) {
+		Observe: func(rec run.Record) {
+			e.observeRun(rec)
+			e.keeper.observe(rec)
+		},
+		Permit: func(ctx context.Context, rec run.Record, p *run.PlanResult) (executor.Permission, error) {
 			ok, reason, err := r.Permit(ctx, rec, p)
 			return executor.Permission{Go: ok, Reason: reason}, err
 		},
@@ -245,12 +262,16 @@ func (e *engine) addControllers(ctx context.Context, direct client.Client) error
 	if err != nil {
 		return err
 	}
+	e.keeper.runs = e.executor
 	if err := e.resume(ctx, direct); err != nil {
 		return err
 	}
 	r.Runs, r.Observe = e.executor, e.observeDecision
 	kinds, err := servedSources(e.manager)
 	if err != nil {
+		return err
+	}
+	if err := e.addCircuits(ctx, direct, r); err != nil {
 		return err
 	}
 	if err := r.SetupWithManager(ctx, e.manager, e.ended, kinds); err != nil {
@@ -269,8 +290,12 @@ func (e *engine) addControllers(ctx context.Context, direct client.Client) error
 	if err != nil {
 		return err
 	}
+	if err := e.manager.Add(manager.RunnableFunc(e.keeper.throwAway)); err != nil {
+		return err
+	}
 	e.tools = runner.NewTools(e.tool.path, e.toolDir())
 	e.serveByHand(r)
+	e.serveWhy(r)
 	return nil
 }
 
