@@ -63,6 +63,10 @@ func (s *session) approveInFile(ctx context.Context, key types.NamespacedName, i
 	if id, err = s.approvable(t, id); err != nil {
 		return err
 	}
+	if t.AutoApproves() {
+		return exitf(exitError, "approve %s: the manifest says \"auto\" and is to go on saying so; only this one plan is held, by circuit breaker %s. Approve it on the server:\n    yuba approve %s",
+			key, t.Status.Plan.HeldBy, s.call(key))
+	}
 	changed, err := approveInFile(file, key, id)
 	switch {
 	case err != nil:
@@ -114,7 +118,7 @@ func (s *session) approvable(t *infrav1.Terraform, id string) (string, error) {
 		return "", exitf(exitError, "approve %s: the stack only looks for drift (spec.approvePlan is \"disable\")", key)
 	case t.Spec.Suspend:
 		return "", exitf(exitError, "approve %s: the stack is suspended. Let it go on first:\n    yuba resume %s", key, call)
-	case t.AutoApproves():
+	case t.AutoApproves() && t.Status.Plan.HeldBy == "":
 		return "", exitf(exitError, "approve %s: the stack applies its plans by itself (spec.approvePlan is \"auto\"). See:\n    yuba status %s", key, call)
 	}
 	return pending, nil

@@ -86,6 +86,8 @@ func addKinds(mapper *meta.DefaultRESTMapper) {
 		gv := k.gvk.GroupVersion()
 		mapper.AddSpecific(k.gvk, gv.WithResource(k.plural), gv.WithResource(k.plural), meta.RESTScopeNamespace)
 	}
+	breakers := circuitBreakerKind.GroupVersion().WithResource(circuitBreakers)
+	mapper.AddSpecific(circuitBreakerKind, breakers, breakers, meta.RESTScopeRoot)
 	core := corev1.SchemeGroupVersion
 	mapper.AddSpecific(core.WithKind("Event"), core.WithResource("events"), core.WithResource("events"), meta.RESTScopeNamespace)
 }

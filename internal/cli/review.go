@@ -78,12 +78,17 @@ func (r *review) approve(ctx context.Context, t *infrav1.Terraform) error {
 }
 
 // approval is the change that approves a plan, and the request in it. Only an approval that changes no field, such as one
-// that takes back a rejection, needs a request: otherwise the object's generation tells that it was seen.
+// that takes back a rejection or one of a plan that a circuit breaker holds, needs a request: otherwise the object's
+// generation tells that it was seen. A stack that applies its plans by itself goes on doing so.
 func approval(t *infrav1.Terraform, id string) (change, string) {
 	annotations, request := map[string]any{infrav1.AnnotationRejected: nil}, ""
-	if t.Spec.ApprovePlan == id {
+	if t.Spec.ApprovePlan == id || t.AutoApproves() {
 		request = newRequest()
 		annotations[infrav1.AnnotationReconcile] = request
+	}
+	if t.AutoApproves() {
+		annotations[infrav1.AnnotationApproved] = id
+		return change{}.annotate(annotations), request
 	}
 	return change{Spec: map[string]any{"approvePlan": id}}.annotate(annotations), request
 }

@@ -26,6 +26,7 @@ NAMESPACE/NAME.`,
 		Example: "  yuba suspend vpc dns\n  yuba suspend --all -n team-a\n  yuba suspend --all-namespaces\n  yuba suspend kustomization apps",
 	})
 	addKindCommands(cmd, func(k kind) bool { return k.suspends }, func(k kind) *cobra.Command { return newSuspendKindCommand(a, k, true) })
+	cmd.AddCommand(newCircuitCommand(a, true))
 	return cmd
 }
 
@@ -37,6 +38,7 @@ func newResumeCommand(a *app) *cobra.Command {
 		Example: "  yuba resume vpc dns\n  yuba resume --all -n team-a\n  yuba resume source git infra",
 	})
 	addKindCommands(cmd, func(k kind) bool { return k.suspends }, func(k kind) *cobra.Command { return newSuspendKindCommand(a, k, false) })
+	cmd.AddCommand(newCircuitCommand(a, false))
 	return cmd
 }
 

@@ -28,7 +28,8 @@ func stateInWords(t *infrav1.Terraform) string {
 // waitsForApproval says whether a person's word is what is missing.
 func waitsForApproval(t *infrav1.Terraform) bool {
 	p := t.Status.Plan
-	return p.Pending != "" && !p.Approved && !t.Spec.PlanOnly && !t.Spec.Suspend && !t.AutoApproves() && !t.DriftOnly() &&
+	return p.Pending != "" && !p.Approved && !t.Spec.PlanOnly && !t.Spec.Suspend && !t.DriftOnly() &&
+		(!t.AutoApproves() || p.HeldBy != "" && t.Annotations[infrav1.AnnotationApproved] != p.Pending) &&
 		t.Spec.ApprovePlan != p.Pending && t.Annotations[infrav1.AnnotationRejected] != p.Pending
 }
 
@@ -54,6 +55,8 @@ func nextSteps(t *infrav1.Terraform, call string) []string {
 		return []string{"yuba replan " + call}
 	case ready.Reason == infrav1.ReasonStateMissing || ready.Reason == infrav1.ReasonStateUnreadable:
 		return []string{"yuba state history " + call, "yuba state rollback " + call + " VERSION"}
+	case conditionOf(t, infrav1.ConditionPaused).Status == metav1.ConditionTrue:
+		return []string{"yuba kubectl get circuitbreakers", "yuba reconcile " + call}
 	case ready.Status == metav1.ConditionFalse && s.LastRun != nil && failed(s.LastRun):
 		return []string{"yuba logs " + call + " --run " + s.LastRun.ID, "yuba replan " + call}
 	}
