@@ -1,0 +1,145 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"encoding/json"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/run"
+)
+
+// why is what `yuba why` explains.
+func (y *yuba) why(t *testing.T, obj *infrav1.Terraform) run.Why {
+	t.Helper()
+	out, _ := y.do(t, "why", name(obj), "-o", "json")
+	var why run.Why
+	if err := json.Unmarshal([]byte(out), &why); err != nil {
+		t.Fatalf("yuba why printed %q: %v", out, err)
+	}
+	return why
+}
+
+// lookedAt waits until the controller has looked at a stack since a moment, and returns the explanation.
+func (y *yuba) lookedAt(t *testing.T, obj *infrav1.Terraform, since time.Time) run.Why {
+	t.Helper()
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		if why := y.why(t, obj); why.Looked != nil && why.Looked.At.After(since) && why.LastRun != nil && why.LastRun.Outcome != "" {
+			return why
+		}
+	}
+	t.Fatalf("%s: nobody looks at it", name(obj))
+	return run.Why{}
+}
+
+// monorepo is a source with three stacks, two of which share a module.
+func monorepo() map[string]string {
+	stack := "module \"m\" {\n  source = \"../../modules/m\"\n}\n"
+	return map[string]string{
+		"stacks/a/main.tf": stack, "stacks/b/main.tf": stack, "stacks/c/main.tf": "resource \"terraform_data\" \"c\" {\n  input = file(\"c.txt\")\n}\n",
+		"stacks/c/c.txt": "one", "modules/m/main.tf": "resource \"terraform_data\" \"m\" {\n  input = \"one\"\n}\n", "README.md": "one",
+	}
+}
+
+func TestACommitRunsOnlyTheStacksThatItTouches(t *testing.T) {
+	t.Parallel()
+	y, ns := common(t)
+	files := monorepo()
+	y.push(t, ns, "live", files)
+	at := func(path string) func(*infrav1.Terraform) {
+		return func(o *infrav1.Terraform) { o.Spec.Path = path }
+	}
+	a, b := pushed(ns, "a", "live", auto, at("./stacks/a")), pushed(ns, "b", "live", auto, at("./stacks/b"))
+	c := pushed(ns, "c", "live", at("./stacks/c"))
+	y.create(t, a, b, c)
+	a, b = y.await(t, a, "it is ready", ready), y.await(t, b, "it is ready", ready)
+	planned := func(o *infrav1.Terraform) bool { return o.Status.Plan.Pending != "" && o.Status.CurrentRun == nil }
+	c = y.await(t, c, "it has a plan", planned)
+
+	// A commit that touches one of them.
+	pushedAt := time.Now()
+	files["stacks/b/main.tf"] += "resource \"terraform_data\" \"b\" {}\n"
+	y.push(t, ns, "live", files)
+	old := a.Status.LastAppliedRevision
+	b = y.await(t, b, "the new revision is applied", func(o *infrav1.Terraform) bool { return ready(o) && o.Status.LastAppliedRevision != old })
+	why := y.lookedAt(t, a, pushedAt)
+	if len(why.Changes) != 1 || !why.Changes[0].Untouched || !why.Proof.Unchanged || strings.Join(why.Proof.Dirs, " ") != "modules/m stacks/a" {
+		t.Errorf("why a: %+v, %+v", why.Changes, why.Proof)
+	}
+	is := y.await(t, a, "it is there", func(*infrav1.Terraform) bool { return true })
+	if is.ResourceVersion != a.ResourceVersion || is.Status.LastAppliedRevision != old {
+		t.Errorf("a commit beside it changed a from %s to %s: %+v", a.ResourceVersion, is.ResourceVersion, is.Status)
+	}
+
+	// The plan of the other is still good, and is applied with the source that it was made of.
+	y.lookedAt(t, c, pushedAt)
+	y.do(t, "approve", name(c), c.Status.Plan.Pending)
+	c = y.await(t, c, "its plan is applied", func(o *infrav1.Terraform) bool { return ready(o) && o.Status.LastAppliedRevision != "" })
+	if c.Status.LastAppliedRevision != old || c.Status.LastAppliedArtifact.Digest != a.Status.LastAppliedArtifact.Digest {
+		t.Errorf("c was applied at %s, its plan was made at %s", c.Status.LastAppliedRevision, old)
+	}
+
+	// A commit that touches a module runs those that call it.
+	lastC := c.Status.LastRun.ID
+	files["modules/m/main.tf"] = strings.ReplaceAll(files["modules/m/main.tf"], "one", "two")
+	pushedAt = time.Now()
+	y.push(t, ns, "live", maps.Clone(files))
+	newer := b.Status.LastAppliedRevision
+	for _, obj := range []*infrav1.Terraform{a, b} {
+		y.await(t, obj, "the module's revision is applied", func(o *infrav1.Terraform) bool {
+			return ready(o) && o.Status.LastAppliedRevision != old && o.Status.LastAppliedRevision != newer
+		})
+		last := y.lookedAt(t, obj, pushedAt).LastRun
+		if len(last.Changes) != 1 || len(last.Changes[0].Files) == 0 || last.Changes[0].Files[0] != (run.FileChange{Name: "modules/m/main.tf", Change: "changed"}) {
+			t.Errorf("why %s: its last run: %+v", obj.Name, last)
+		}
+	}
+	if why := y.lookedAt(t, c, pushedAt); why.LastRun.ID != lastC {
+		t.Errorf("a commit beside c ran it: %+v", why.LastRun)
+	}
+}
+
+func TestWhyNamesTheInputThatChanged(t *testing.T) {
+	t.Parallel()
+	y, ns := common(t)
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "s"}, StringData: map[string]string{"password": "s3cr3t-one"}}
+	settings := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "settings"}, Data: map[string]string{"size": "3"}}
+	y.create(t, secret, settings)
+	obj := inline(ns, "app", "variable \"size\" {}\nvariable \"password\" {\n  sensitive = true\n}\nresource \"terraform_data\" \"a\" {\n  input = var.size\n}\n", auto,
+		varsFrom("ConfigMap", "settings"), varsFrom("Secret", "s"))
+	y.create(t, obj)
+	first := y.await(t, obj, "it is ready", ready).Status.LastRun.ID
+	if why := y.why(t, obj); why.Decision.Verb != "rest" || len(why.Changes) != 0 || !why.Proof.Unchanged || why.Planned.ID != first {
+		t.Errorf("at rest: %+v, %+v", why.Decision, why)
+	}
+
+	settings.Data["size"] = "4"
+	secret.StringData = map[string]string{"password": "s3cr3t-two"}
+	if err := y.client.Update(t.Context(), settings); err != nil {
+		t.Fatal(err)
+	}
+	y.await(t, obj, "the value is applied", func(o *infrav1.Terraform) bool {
+		return ready(o) && o.Status.LastRun.ID != first && o.Status.CurrentRun == nil
+	})
+	last := y.why(t, obj).LastRun
+	if len(last.Changes) != 1 || last.Changes[0].Name != "size" || last.Changes[0].From != `"3"` || last.Changes[0].To != `"4"` {
+		t.Errorf("%+v", last)
+	}
+	// Nothing runs while it is suspended, and what changed is told all the same, but for the secret.
+	change(t, y, obj, func(o *infrav1.Terraform) { o.Spec.Suspend = true })
+	if err := y.client.Update(t.Context(), secret); err != nil {
+		t.Fatal(err)
+	}
+	out, _ := y.do(t, "why", name(obj))
+	if !containsAll(out, "Suspended by spec.suspend", "variable password: changed (secret), from Secret "+ns+"/s, key password") || strings.Contains(out, "s3cr3t") {
+		t.Errorf("yuba why printed:\n%s", out)
+	}
+}
