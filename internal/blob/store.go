@@ -50,6 +50,8 @@ type bucket interface {
 	// list yields the objects whose key starts with prefix in byte order; objects that come or go meanwhile may
 	// or may not be among them.
 	list(ctx context.Context, prefix string) iter.Seq2[Info, error]
+	// folders yields what keys that start with the prefix, which ends in a slash, have up to the next slash, with it.
+	folders(ctx context.Context, prefix string) iter.Seq2[string, error]
 	// spool is a local directory for temporary files, "" for the system's.
 	spool() string
 	close() error

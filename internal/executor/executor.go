@@ -28,6 +28,7 @@ type Blobs interface {
 	Open(ctx context.Context, key string) (io.ReadCloser, error)
 	OpenArtifact(ctx context.Context, digest string) (io.ReadCloser, error)
 	List(ctx context.Context, prefix string) iter.Seq2[blob.Info, error]
+	Delete(ctx context.Context, key string) error
 }
 
 // States is what the executor needs of the state store.

@@ -1,0 +1,77 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package blob
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"path"
+	"strings"
+
+	"gocloud.dev/blob"
+)
+
+// Folders yields the folders right below a prefix, which ends in a slash, as they do: of the keys a/b/c and a/d the
+// folder of "a/" is "a/b/". It costs one listing of that level, however much lies deeper.
+func (s *Store) Folders(ctx context.Context, prefix string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		if err := validatePrefix(prefix); err != nil || !strings.HasSuffix(prefix, "/") {
+			yield("", fmt.Errorf("list the folders below %q: want a prefix that ends in a slash", prefix))
+			return
+		}
+		for folder, err := range s.bucket.folders(ctx, prefix) {
+			if err != nil {
+				yield("", fmt.Errorf("list the folders below %s: %w", prefix, err))
+				return
+			}
+			if !hidden(folder) && !yield(folder, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (d *directory) folders(ctx context.Context, prefix string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		if ctx.Err() != nil {
+			yield("", context.Cause(ctx))
+			return
+		}
+		entries, err := fs.ReadDir(d.root.FS(), strings.TrimSuffix(prefix, "/"))
+		if missing(err) {
+			return
+		}
+		if err != nil {
+			yield("", err)
+			return
+		}
+		for _, entry := range entries {
+			if entry.IsDir() && !yield(path.Join(prefix, entry.Name())+"/", nil) {
+				return
+			}
+		}
+	}
+}
+
+func (c *cloud) folders(ctx context.Context, prefix string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		objects := c.objects.List(&blob.ListOptions{Prefix: prefix, Delimiter: "/"})
+		for {
+			object, err := objects.Next(ctx)
+			if err == io.EOF {
+				return
+			}
+			if err != nil {
+				yield("", err)
+				return
+			}
+			if object.IsDir && !yield(object.Key, nil) {
+				return
+			}
+		}
+	}
+}
