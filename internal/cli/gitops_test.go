@@ -26,7 +26,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/testkit/apitest"
 )
 
-func TestMain(m *testing.M) { apitest.Main(m) }
+func TestMain(m *testing.M) { apitest.Main(m, serveFigures) }
 
 // called is what came of a command line.
 type called struct {
