@@ -61,7 +61,7 @@ func (j *job) adopt(ctx context.Context) {
 		return
 	}
 	if done {
-		j.unclaim()
+		j.tidyLate()
 		j.deliver(ctx)
 		return
 	}
@@ -84,6 +84,47 @@ func (j *job) adopt(ctx context.Context) {
 	}
 	j.unclaim()
 	j.conclude(ctx)
+}
+
+// tidyLate cleans up after a run that had its result when its runner died, which may not have come to that. The working
+// directory is left alone when it may have the only copy of a state, or another run in it.
+func (j *job) tidyLate() {
+	defer j.unclaim()
+	if !j.spooled() || !j.stored() || j.followed() {
+		return
+	}
+	space, err := j.openWorkspace()
+	if err != nil {
+		j.opts.Log.Warn("the working directory of a finished run cannot be cleaned up; the next run does that", "run", j.id, "error", err)
+		return
+	}
+	j.space = space
+	j.leaveWorkspace()
+}
+
+// followed reports whether the spool has, or may have, another run of the stack: a server that took this one's result
+// may have begun the next before the spool was removed.
+func (j *job) followed() bool {
+	entries, err := os.ReadDir(j.spoolDir(""))
+	if err != nil {
+		return true
+	}
+	for _, entry := range entries {
+		if entry.Name() == j.id {
+			continue
+		}
+		other := spool{j.spoolDir(entry.Name())}
+		var spec run.Spec
+		known, err := other.readJSON(specFile, &spec)
+		if !known { // one that has come to work has a log
+			_, missing := os.Stat(other.path(logFile))
+			known = missing != nil
+		}
+		if err != nil || !known || spec.Stack.String() == j.spec.Stack.String() {
+			return true
+		}
+	}
+	return false
 }
 
 // discardUnknown removes a job that died before it knew what to do. States of one whose spec was lost are kept.

@@ -122,3 +122,77 @@ func TestJournalIsNotOlderThanTheApply(t *testing.T) {
 		t.Errorf("%s, %v", text, err)
 	}
 }
+
+// finishedUntidily has a run that came to its end while its server was away, and whose runner died before it had cleaned up: what
+// is in the working directory and elsewhere by then is put there again.
+func (b *bench) finishedUntidily(name string) (r *fakeRun, temp, left string) {
+	b.t.Helper()
+	first := b.process()
+	r, open := b.applying(name)
+	b.server.stop()
+	open()
+	eventually(b.t, "a result in the spool", func() bool {
+		_, err := os.Stat(b.spooled(r, resultFile))
+		return err == nil
+	})
+	first.Process.Kill()
+	first.Wait()
+	temp = b.journal(r).TempDir
+	if err := os.MkdirAll(temp, 0o700); err != nil {
+		b.t.Fatal(err)
+	}
+	left = filepath.Join(b.opts.WorkRoot, "team", name, sourceDir, stateName)
+	b.put(left, []byte(`{"version":4,"serial":1,"lineage":"l","resources":[],"outputs":{}}`))
+	return r, temp, left
+}
+
+func TestRunnerKilledBeforeItCleanedUp(t *testing.T) {
+	b := newBench(t)
+	r, temp, left := b.finishedUntidily("untidy")
+	b.server.start()
+	b.process()
+	if result := b.server.finished(r); result.Outcome != run.OutcomeSucceeded || len(r.states) != 1 {
+		t.Errorf("%+v, %d states", result, len(r.states))
+	}
+	for _, name := range []string{temp, left} {
+		if _, err := os.Stat(name); !os.IsNotExist(err) {
+			t.Errorf("%s is left (%v)", name, err)
+		}
+	}
+	next := b.succeed(r.again(run.OperationPlan))
+	if len(next.Warnings) > 0 {
+		t.Errorf("the next run warns: %v", next.Warnings)
+	}
+}
+
+func TestWhatAFinishedRunLeftStaysForWhoMayNeedIt(t *testing.T) {
+	for name, tamper := range map[string]func(b *bench, r *fakeRun){
+		"the spool lacks a state": func(b *bench, r *fakeRun) {
+			if err := os.Remove(b.spooled(r, statePath(1))); err != nil {
+				b.t.Fatal(err)
+			}
+		},
+		"another run of the stack is in the spool": func(b *bench, r *fakeRun) {
+			next := r.again(run.OperationPlan)
+			dir := filepath.Join(b.opts.Dir, "runs", next.spec.ID)
+			if err := os.MkdirAll(dir, 0o700); err != nil {
+				b.t.Fatal(err)
+			}
+			b.put(filepath.Join(dir, specFile), mustJSON(next.spec))
+			b.put(filepath.Join(dir, resultFile), mustJSON(run.Result{Outcome: run.OutcomeSucceeded}))
+			b.put(filepath.Join(dir, journalFile), mustJSON(journal{States: 1})) // which is in the working directory only
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			r, _, left := b.finishedUntidily("needed")
+			tamper(b, r)
+			b.process()
+			b.server.start()
+			b.server.finished(r)
+			if _, err := os.Stat(left); err != nil {
+				t.Errorf("what is left is gone: %v", err)
+			}
+		})
+	}
+}

@@ -188,6 +188,18 @@ func (j *job) stored() bool {
 	return j.journal.Acknowledged == j.journal.States || j.spool.sync(statesDir, "") == nil
 }
 
+// spooled reports whether every state that the server does not have is in the spool.
+func (j *job) spooled() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for n := j.journal.Acknowledged + 1; n <= j.journal.States; n++ {
+		if _, err := os.Stat(j.spool.path(statePath(n))); err != nil {
+			return false
+		}
+	}
+	return true
+}
+
 // unsent reports whether states are left that the server does not have.
 func (j *job) unsent() bool {
 	j.mu.Lock()
