@@ -1,0 +1,67 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// tofu and its providers are Go programs that live for a moment. By themselves they collect their garbage as if they
+// were to run for days, on as many cores as there are, which is a third of what a small plan costs. economy tells them
+// otherwise: to let garbage gather where the machine has the memory, and to share the cores with the other runs at
+// work. A run alone has them all. A stack's own environment overrides both.
+
+const (
+	// memoryAtEase is what each run can have, with its providers, when garbage may grow to four times what is in use.
+	memoryAtEase = 4 << 30
+	// memoryEnough is the same for twice of it.
+	memoryEnough = 2 << 30
+)
+
+// economy is that part of the environment, for one of so many runs at work out of so many that there may be.
+func economy(working, capacity, cores int, memory uint64) map[string]string {
+	env := map[string]string{"GOMAXPROCS": strconv.Itoa(max(1, cores/max(1, working)))}
+	switch each := memory / uint64(max(1, capacity)); { //nolint:gosec // above zero
+	case each >= memoryAtEase:
+		env["GOGC"] = "400"
+	case each >= memoryEnough:
+		env["GOGC"] = "200"
+	}
+	return env
+}
+
+// economic adds economy to an environment that does not speak of it itself.
+func (j *job) economic(env []string) []string {
+	for name, value := range economy(len(j.places), j.opts.Capacity, runtime.NumCPU(), machineMemory()) {
+		named := func(e string) bool { return strings.HasPrefix(e, name+"=") }
+		if !slices.ContainsFunc(env, named) {
+			env = append(env, name+"="+value)
+		}
+	}
+	return env
+}
+
+// machineMemory is what the machine has, or this process's control group may take; zero when it is not known.
+var machineMemory = sync.OnceValue(func() uint64 {
+	var info unix.Sysinfo_t
+	if unix.Sysinfo(&info) != nil {
+		return 0
+	}
+	total := uint64(info.Totalram) * uint64(info.Unit)
+	text, err := os.ReadFile("/sys/fs/cgroup/memory.max")
+	if err != nil {
+		return total
+	}
+	if limit, err := strconv.ParseUint(strings.TrimSpace(string(text)), 10, 64); err == nil {
+		return min(total, limit)
+	}
+	return total
+})

@@ -1,0 +1,44 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestRunsShareTheMachine(t *testing.T) {
+	const gib = 1 << 30
+	for sentence, test := range map[string]struct {
+		working, capacity, cores int
+		memory                   uint64
+		want                     map[string]string
+	}{
+		"alone":                          {1, 8, 8, 64 * gib, map[string]string{"GOMAXPROCS": "8", "GOGC": "400"}},
+		"with another":                   {2, 8, 8, 64 * gib, map[string]string{"GOMAXPROCS": "4", "GOGC": "400"}},
+		"with more than there are cores": {16, 16, 8, 64 * gib, map[string]string{"GOMAXPROCS": "1", "GOGC": "400"}},
+		"some memory":                    {2, 2, 2, 4 * gib, map[string]string{"GOMAXPROCS": "1", "GOGC": "200"}},
+		"little memory":                  {2, 2, 2, 3 * gib, map[string]string{"GOMAXPROCS": "1"}},
+		"memory that is not known":       {1, 2, 2, 0, map[string]string{"GOMAXPROCS": "2"}},
+		"a person's terminal":            {0, 0, 4, 8 * gib, map[string]string{"GOMAXPROCS": "4", "GOGC": "400"}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, economy(test.working, test.capacity, test.cores, test.memory)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+	if machineMemory() == 0 {
+		t.Error("this machine's memory is not known")
+	}
+}
+
+func TestAStacksOwnEnvironmentOverridesTheEconomy(t *testing.T) {
+	j := &job{runner: &runner{opts: Options{Capacity: 2}}}
+	env := j.economic([]string{"GOGC=50", "GOMAXPROCS=3", "PATH=/bin"})
+	if diff := cmp.Diff([]string{"GOGC=50", "GOMAXPROCS=3", "PATH=/bin"}, env); diff != "" {
+		t.Error(diff)
+	}
+}
