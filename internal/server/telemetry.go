@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"syscall"
 	"time"
 
@@ -30,6 +31,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/executor"
 	"github.com/yuba-dev/yuba/internal/footprint"
 	"github.com/yuba-dev/yuba/internal/kustomization"
+	"github.com/yuba-dev/yuba/internal/provider"
 	"github.com/yuba-dev/yuba/internal/run"
 	"github.com/yuba-dev/yuba/internal/source/controller"
 	"github.com/yuba-dev/yuba/internal/stack/decide"
@@ -41,6 +43,7 @@ import (
 func (e *engine) addTelemetry(ctx context.Context, config *rest.Config) (_ *rest.Config, err error) {
 	e.metrics = telemetry.New(telemetry.Options{Version: e.opts.Version, ToolVersion: e.tool.version, Places: e.concurrency(),
 		Figures: func() executor.Figures { return e.executor.Figures() }, Objects: e.eachObject, DataDir: string(e.dir),
+		Circuits: e.circuitCounts, Providers: e.storeSize,
 		PerObject: e.opts.MetricsPerObject, Also: ctrlmetrics.Registry, Log: e.opts.Log})
 	if e.tracer, err = telemetry.OpenTracer(ctx, e.opts.Version, e.opts.Log); err != nil {
 		return nil, err
@@ -48,6 +51,44 @@ func (e *engine) addTelemetry(ctx context.Context, config *rest.Config) (_ *rest
 	config = rest.CopyConfig(config)
 	config.Wrap(e.metrics.Transport)
 	return config, nil
+}
+
+// circuitCounts counts open circuit breakers and the stacks behind them.
+func (e *engine) circuitCounts() (open, failing int) {
+	if e.circuits == nil {
+		return 0, 0
+	}
+	return e.circuits.Counts()
+}
+
+// storeSizeEvery is how often the store of providers is looked at for those who scrape: it is read from the disk.
+const storeSizeEvery = time.Minute
+
+// storeLook is the last look at the store of providers.
+type storeLook struct {
+	mu       sync.Mutex
+	at       time.Time
+	packages int
+	bytes    int64
+}
+
+func (e *engine) storeSize() (packages int, bytes int64) {
+	l := &e.store
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if dir := e.providerStore(); dir != "" && time.Since(l.at) > storeSizeEvery {
+		l.at = time.Now()
+		stored, err := provider.List(dir)
+		if err != nil {
+			e.opts.Log.Debug("counting stored providers", "error", err)
+			return l.packages, l.bytes
+		}
+		l.packages, l.bytes = len(stored), 0
+		for _, p := range stored {
+			l.bytes += p.Size
+		}
+	}
+	return l.packages, l.bytes
 }
 
 // stopTelemetry sends the spans that wait, if somebody takes them.

@@ -76,6 +76,9 @@ var (
 	stacksDrifted = family{"yuba_stacks_drifted", gauge, "Stacks that were found to differ from the world and were not repaired yet.", []string{"namespace"}}
 	stacksLocked  = family{"yuba_stacks_locked_out", gauge, "Stacks whose state is locked by somebody else.", []string{"namespace"}}
 	breakersOpen  = family{"yuba_circuit_breakers_open", gauge, "Circuit breakers that are open: automatic applies of what they cover are paused.", nil}
+	stacksOut     = family{"yuba_stacks_failing_alike", gauge, "Stacks that fail because of what the open circuit breakers stand for.", nil}
+	storePackages = family{"yuba_provider_store_packages", gauge, "Providers in the store of the machine, at most a minute ago.", nil}
+	storeSize     = family{"yuba_provider_store_bytes", gauge, "What they take, at most a minute ago.", nil}
 	diskFree      = family{"yuba_data_free_bytes", gauge, "Free space where the data directory is, as far as this server may use it.", nil}
 	diskSize      = family{"yuba_data_size_bytes", gauge, "Size of the file system where the data directory is.", nil}
 )
@@ -98,8 +101,8 @@ var chapters = []chapter{
 	{"Runs", "", []*family{&runsTotal, &runSeconds, &runQueueSeconds, &stepSeconds, &stepCPU, &initsTotal, &storeHits, &storeFetches, &storeBytes, &plansTotal, &changedTotal, &driftFound, &driftMended, &lostTotal}},
 	{"The queue and the runner", "", []*family{&queueRuns, &queueOldest, &atWork, &applying, &places, &unstored, &runnerUp, &runnerMemory, &runnerCPU}},
 	{"Stacks, sources and Kustomizations", "Counted from the controllers' caches when somebody scrapes; the API is not asked.",
-		[]*family{&objectsReady, &objectsHeld, &stacksWaiting, &stacksDrifted, &stacksLocked, &breakersOpen, &decisions, &skipped, &fetchSeconds, &deploySeconds}},
-	{"The server", "", []*family{&buildInfo, &writesTotal, &diskFree, &diskSize}},
+		[]*family{&objectsReady, &objectsHeld, &stacksWaiting, &stacksDrifted, &stacksLocked, &breakersOpen, &stacksOut, &decisions, &skipped, &fetchSeconds, &deploySeconds}},
+	{"The server", "", []*family{&buildInfo, &writesTotal, &storePackages, &storeSize, &diskFree, &diskSize}},
 	{"For each object, when asked for", "These have the names that dashboards of Flux and of tofu-controller use. Their labels name objects, so there are as many series as objects, and sixteen times as many of the histogram; " +
 		"they are there with `--metrics-per-object`.", []*family{&gotkDuration, &gotkInfo}},
 }

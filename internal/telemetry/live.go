@@ -21,7 +21,7 @@ type live struct{ opts Options }
 var descs = func() map[*family]*prometheus.Desc {
 	m := map[*family]*prometheus.Desc{}
 	for _, f := range []*family{&buildInfo, &queueRuns, &queueOldest, &atWork, &applying, &places, &unstored, &runnerUp, &runnerMemory, &runnerCPU,
-		&objectsReady, &objectsHeld, &stacksWaiting, &stacksDrifted, &stacksLocked, &breakersOpen, &diskFree, &diskSize, &gotkInfo} {
+		&objectsReady, &objectsHeld, &stacksWaiting, &stacksDrifted, &stacksLocked, &breakersOpen, &stacksOut, &storePackages, &storeSize, &diskFree, &diskSize, &gotkInfo} {
 		m[f] = f.desc()
 	}
 	return m
@@ -58,6 +58,16 @@ func (l *live) Collect(ch chan<- prometheus.Metric) {
 	}
 	if l.opts.Objects != nil {
 		collectObjects(send, l.opts.Objects)
+	}
+	if l.opts.Circuits != nil {
+		open, failing := l.opts.Circuits()
+		send(&breakersOpen, float64(open))
+		send(&stacksOut, float64(failing))
+	}
+	if l.opts.Providers != nil {
+		packages, size := l.opts.Providers()
+		send(&storePackages, float64(packages))
+		send(&storeSize, float64(size))
 	}
 	if l.opts.DataDir != "" {
 		collectDisk(send, l.opts.DataDir)

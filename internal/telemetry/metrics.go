@@ -25,6 +25,11 @@ type Options struct {
 	Figures func() executor.Figures
 	// Objects calls yield with each object there is, from memory. It may use one Object for all calls.
 	Objects func(yield func(*Object))
+	// Circuits counts the circuit breakers that are open and the stacks that fail because of what they stand for; nil where
+	// there are none.
+	Circuits func() (open, failing int)
+	// Providers tells what is in the store of providers; nil where there is none.
+	Providers func() (packages int, bytes int64)
 	// DataDir is where this server's data is.
 	DataDir string
 	// PerObject adds the metrics that have names of objects among their labels.

@@ -168,7 +168,10 @@ func TestWhatIsInHandIsAskedForWhenSomebodyScrapes(t *testing.T) {
 	f := executor.Figures{Lines: []queue.Line{{Group: "a", Class: queue.Urgent, Waiting: 2, Oldest: now.Add(-time.Hour)}, {Group: "b", Class: queue.Drift, Waiting: 3, Oldest: now}},
 		AtWork:   map[executor.Work]int{{Namespace: "a", Operation: run.OperationPlan, Purpose: run.PurposeDrift}: 2},
 		Applying: 1, Unstored: 5, Runner: executor.Runner{Seen: now, Usage: &run.Usage{MemoryBytes: 7, CPU: run.Duration(time.Second), ChildCPU: run.Duration(time.Minute)}}}
-	m := newMetrics(t, func(o *Options) { o.Figures = func() executor.Figures { return f }; o.DataDir = t.TempDir() })
+	m := newMetrics(t, func(o *Options) {
+		o.Figures, o.DataDir = func() executor.Figures { return f }, t.TempDir()
+		o.Circuits, o.Providers = func() (int, int) { return 1, 40 }, func() (int, int64) { return 3, 4000 }
+	})
 	got := scrape(t, m)
 	wantValues(t, got, map[string]map[string]float64{
 		"yuba_queue_runs":                   {"class=urgent,namespace=a": 2, "class=drift,namespace=b": 3},
@@ -176,6 +179,10 @@ func TestWhatIsInHandIsAskedForWhenSomebodyScrapes(t *testing.T) {
 		"yuba_runs_applying":                {"": 1},
 		"yuba_run_places":                   {"": 4},
 		"yuba_runs_unstored":                {"": 5},
+		"yuba_circuit_breakers_open":        {"": 1},
+		"yuba_stacks_failing_alike":         {"": 40},
+		"yuba_provider_store_packages":      {"": 3},
+		"yuba_provider_store_bytes":         {"": 4000},
 		"yuba_runner_up":                    {"": 1},
 		"yuba_runner_resident_memory_bytes": {"": 7},
 		"yuba_runner_cpu_seconds_total":     {"process=runner": 1, "process=tools": 60},

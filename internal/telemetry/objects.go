@@ -17,8 +17,6 @@ type Object struct {
 	// Waits, Drifted and LockedOut are about stacks: the plan waits for a person, drift was found and is still there,
 	// somebody else holds the state's lock.
 	Waits, Drifted, LockedOut bool
-	// Open is about circuit breakers.
-	Open bool
 }
 
 // How many values labels have that others than this server choose.
@@ -66,7 +64,6 @@ type census struct {
 	standing                       map[standing]int
 	suspended                      map[place]int
 	waiting, drifted, locked       map[string]int
-	open                           int
 	kinds, namespaces, reasonNames limited
 }
 
@@ -85,7 +82,6 @@ func collectObjects(send sample, objects func(func(*Object))) {
 			send(f, float64(n), namespace)
 		}
 	}
-	send(&breakersOpen, float64(c.open))
 }
 
 func (c *census) count(o *Object) {
@@ -102,9 +98,6 @@ func (c *census) count(o *Object) {
 	}
 	if o.LockedOut {
 		c.locked[namespace]++
-	}
-	if o.Open {
-		c.open++
 	}
 }
 

@@ -27,7 +27,7 @@ func TestObjectsAreCountedByHowTheyStand(t *testing.T) {
 			yield(&Object{Kind: "Terraform", Namespace: "a", Name: "3", Ready: "False", Reason: "Drift", Drifted: true, Waits: true})
 			yield(&Object{Kind: "Terraform", Namespace: "b", Name: "4", LockedOut: true})
 			yield(&Object{Kind: "GitRepository", Namespace: "b", Name: "5", Ready: "weird"})
-			yield(&Object{Kind: "CircuitBreaker", Name: "6", Ready: "True", Open: true})
+			yield(&Object{Kind: "CircuitBreaker", Name: "6", Ready: "True"})
 		}
 	})
 	wantValues(t, scrape(t, m), map[string]map[string]float64{
@@ -38,7 +38,6 @@ func TestObjectsAreCountedByHowTheyStand(t *testing.T) {
 		"yuba_stacks_awaiting_approval": {"namespace=a": 1},
 		"yuba_stacks_drifted":           {"namespace=a": 1},
 		"yuba_stacks_locked_out":        {"namespace=b": 1},
-		"yuba_circuit_breakers_open":    {"": 1},
 	})
 }
 
