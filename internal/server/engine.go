@@ -138,6 +138,7 @@ type engine struct {
 	// metrics and tracer tell machines what happens.
 	metrics *telemetry.Metrics
 	tracer  *telemetry.Tracer
+	store   storeLook
 	tool    tool
 	tools   *runner.Tools
 	started time.Time
