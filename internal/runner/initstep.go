@@ -315,6 +315,7 @@ func (j *job) recordInit() error {
 		}
 	}
 	w.record.Init, w.record.LockFile, w.record.Selected = j.initDigest(lockFile), w.lockFileDigest(), ""
+	w.record.NotNeeded = nil
 	if w.own {
 		w.record.Selected = w.selected()
 	}

@@ -278,3 +278,32 @@ func TestKeptInitsAreBounded(t *testing.T) {
 		t.Errorf("size %d, %d in order", k.size, len(k.order))
 	}
 }
+
+func TestInitIsLeftOutWithProvidersOfTheStore(t *testing.T) {
+	b := newStoreBench(t)
+	program, err := buildProvider()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.registry.Publish(thing, "1.2.3", map[string][]byte{"terraform-provider-thing_v1.2.3": program})
+	b.start()
+	text := fmt.Sprintf("terraform {\n  required_providers {\n    thing = { source = %q }\n  }\n}\n%s", b.registry.Source(thing), twoThings)
+	var left []map[string]string
+	for i, want := range []run.Init{run.InitRan, run.InitReplayed, run.InitReplayed} {
+		name := fmt.Sprint("stack", i)
+		r := b.firstApply(name, text)
+		r.spec.Env = []run.EnvVar{{Name: "SSL_CERT_FILE", Value: b.ca}}
+		r.spec.Upgrade = true
+		result := b.succeed(r)
+		if result.Init != want {
+			t.Errorf("%s: init %q, want %q\n%s", name, result.Init, want, r.log)
+		}
+		left = append(left, b.leftByInit(name, ""))
+		if next := b.succeed(r.again(run.OperationPlan)); next.Init == run.InitRan {
+			t.Errorf("%s: the next init %q", name, next.Init)
+		}
+	}
+	if diff := cmp.Diff(left[0], left[2]); diff != "" {
+		t.Error(diff)
+	}
+}

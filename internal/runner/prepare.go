@@ -165,7 +165,10 @@ func (j *job) placeState(ctx context.Context) error {
 	j.mu.Lock()
 	j.journal.Initial, j.journal.Serial = digestOf(state), serialOf(state)
 	j.mu.Unlock()
-	return w.write(w.inModule(w.stateIn()), state)
+	if err := w.write(w.inModule(w.stateIn()), state); err != nil {
+		return err
+	}
+	return j.initForState(ctx, state)
 }
 
 // placeEmptyState gives a stack without a state an empty one. As long as tofu has an empty file instead, it reads that

@@ -70,6 +70,8 @@ type workspaceRecord struct {
 	Module string `json:"module,omitempty"`
 	// Selected is the workspace that is selected in an own backend after it.
 	Selected string `json:"selected,omitempty"`
+	// NotNeeded are providers that the state names and that init, having seen it, did not find needed.
+	NotNeeded []string `json:"notNeeded,omitempty"`
 	// Placed are the files that came with the last run, until they are removed.
 	Placed []string `json:"placed,omitempty"`
 	// Settings is true while init remembers settings of the backend that came with a run.
