@@ -25,6 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/yuba-dev/yuba/internal/kustomization/apply"
+	"github.com/yuba-dev/yuba/internal/retry"
 )
 
 const (
@@ -60,7 +61,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 			return nil
 		})).
 		// One process may set up the controller again, after a restored backup.
-		WithOptions(controller.Options{MaxConcurrentReconciles: workers, SkipNameValidation: ptr.To(true)})
+		WithOptions(controller.Options{MaxConcurrentReconciles: workers, SkipNameValidation: ptr.To(true), RateLimiter: retry.Limiter()})
 	for _, kind := range []string{sourcev1.GitRepositoryKind, sourcev1.OCIRepositoryKind, sourcev1.BucketKind, sourcev1.ExternalArtifactKind} {
 		b = b.Watches(newSource(kind), r.readers(kind), builder.WithPredicates(newArtifact()))
 	}

@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/yuba-dev/yuba/internal/notify/send"
+	"github.com/yuba-dev/yuba/internal/retry"
 )
 
 // SetupWithManager has the dispatcher work with the manager. Where the kinds Alert and Provider are its own, it tells what
@@ -34,7 +35,7 @@ func (d *Dispatcher) SetupWithManager(mgr ctrl.Manager) error {
 		return nil
 	}
 	// One process may set up the controllers again, after a restored backup.
-	options := controller.Options{SkipNameValidation: ptr.To(true)}
+	options := controller.Options{SkipNameValidation: ptr.To(true), RateLimiter: retry.Limiter()}
 	changed := builder.WithPredicates(predicate.GenerationChangedPredicate{})
 	err := ctrl.NewControllerManagedBy(mgr).Named("provider").For(&notificationv1beta3.Provider{}, changed).WithOptions(options).
 		Complete(checker(d, func() *notificationv1beta3.Provider { return &notificationv1beta3.Provider{} }, checkProvider))

@@ -23,6 +23,7 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
 	"github.com/yuba-dev/yuba/internal/breaker"
+	"github.com/yuba-dev/yuba/internal/retry"
 )
 
 // Keeper keeps the circuit breakers.
@@ -72,7 +73,7 @@ func (k *Keeper) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).Named("circuitbreaker").
 		For(&yubav1.CircuitBreaker{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		// One process may set up the controllers again, after a restored backup.
-		WithOptions(controller.Options{SkipNameValidation: ptr.To(true)}).Complete(k)
+		WithOptions(controller.Options{SkipNameValidation: ptr.To(true), RateLimiter: retry.Limiter()}).Complete(k)
 }
 
 // load takes over what an earlier server has left.

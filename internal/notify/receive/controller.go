@@ -28,6 +28,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/yuba-dev/yuba/internal/retry"
 )
 
 // Receivers keeps the kind Receiver and takes hooks.
@@ -74,7 +76,7 @@ func (r *Receivers) SetupWithManager(ctx context.Context, mgr ctrl.Manager) erro
 		For(&notificationv1.Receiver{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, requested, deleted()))).
 		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.readers)).
 		// One process may set up the controller again, after a restored backup.
-		WithOptions(controller.Options{MaxConcurrentReconciles: workers, SkipNameValidation: ptr.To(true)}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: workers, SkipNameValidation: ptr.To(true), RateLimiter: retry.Limiter()}).
 		Complete(r)
 }
 

@@ -18,6 +18,8 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+
+	"github.com/yuba-dev/yuba/internal/retry"
 )
 
 // externals looks after the ExternalArtifacts that were pushed: their archive is nowhere but in the store, and nobody
@@ -34,7 +36,7 @@ const ReasonArchiveMissing = "ArchiveMissing"
 
 func (s *Sources) setupExternal(mgr ctrl.Manager) error {
 	err := ctrl.NewControllerManagedBy(mgr).Named("source-externalartifact").For(&sourcev1.ExternalArtifact{}).
-		WithOptions(controller.Options{MaxConcurrentReconciles: 1, SkipNameValidation: ptr.To(true)}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: 1, SkipNameValidation: ptr.To(true), RateLimiter: retry.Limiter()}).
 		Complete(&externals{s})
 	if err != nil {
 		return fmt.Errorf("set up the controller of ExternalArtifacts: %w", err)

@@ -30,6 +30,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	ctrlsource "sigs.k8s.io/controller-runtime/pkg/source"
 
+	"github.com/yuba-dev/yuba/internal/retry"
 	"github.com/yuba-dev/yuba/internal/source"
 )
 
@@ -136,7 +137,7 @@ func (r *reconciler) setup(ctx context.Context, mgr ctrl.Manager) error {
 		WatchesRawSource(ctrlsource.Channel(r.ended, &handler.EnqueueRequestForObject{})).
 		WatchesMetadata(&corev1.Secret{}, r.those(indexSecrets), builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})).
 		// One process may set up the controllers again, after a restored backup.
-		WithOptions(controller.Options{MaxConcurrentReconciles: workers, SkipNameValidation: ptr.To(true)})
+		WithOptions(controller.Options{MaxConcurrentReconciles: workers, SkipNameValidation: ptr.To(true), RateLimiter: retry.Limiter()})
 	if r.kind.name == sourcev1.GitRepositoryKind {
 		if err := index(indexIncludes, r.included); err != nil {
 			return err
