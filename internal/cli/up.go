@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/yuba-dev/yuba/internal/breaker"
 	"github.com/yuba-dev/yuba/internal/provider"
 	"github.com/yuba-dev/yuba/internal/server"
 	"github.com/yuba-dev/yuba/internal/version"
@@ -55,12 +56,21 @@ func addServerFlags(cmd *cobra.Command, o *server.Common) {
 	flags.StringVar(&o.BlobURL, "blob-url", "", "where to keep archives, logs, plans and states, such as s3://BUCKET (default in the data directory)")
 	flags.IntVar(&o.Concurrency, "concurrency", 0, "how many runs are carried out at a time (default one for each core)")
 	flags.IntVar(&o.NamespaceConcurrency, "namespace-concurrency", 0, "how many runs of one namespace are carried out at a time (default any number)")
+	o.Circuits = breaker.DefaultOptions()
+	flags.IntVar(&o.Circuits.Stacks, "outage-stacks", o.Circuits.Stacks, "how many stacks that fail alike are an outage, which pauses them; 0 for no number")
+	flags.DurationVar(&o.Circuits.Window, "outage-window", o.Circuits.Window, "within which time they must have begun to fail")
+	flags.Float64Var(&o.Circuits.Share, "outage-share", o.Circuits.Share, "which share of those with the same provider must fail, from 0 to 1")
 	flags.DurationVar(&o.RunTimeout, "run-timeout", 2*time.Hour, "how long one tofu process may take before it is asked to stop")
 	flags.String("max-archive", "1Gi", "how large a source archive may be")
 	flags.StringVar(&o.WebhookCerts, "webhook-certs", "", "a directory with HOST/ca.crt, HOST/tls.crt and HOST/tls.key for the hosts of webhooks")
 	flags.BoolVar(&o.AllowCrossNamespace, "allow-cross-namespace", false, "let objects name those of other namespaces: sources, what to wait for, and what alerts and receivers are about")
 	flags.StringVar(&o.MetricsAddress, "metrics-address", "", "where to serve metrics to whoever asks, such as 127.0.0.1:7090 (default nowhere; below the API they are served to those who may)")
 	flags.BoolVar(&o.MetricsPerObject, "metrics-per-object", false, "serve the metrics that name each object, too")
+	keep := server.DefaultRetention()
+	flags.IntVar(&o.Retention.Runs, "keep-runs", keep.Runs, "how many runs of a stack are kept, with their logs and plans; 0 for any number")
+	flags.DurationVar(&o.Retention.RunAge, "keep-run-age", keep.RunAge, "how long a run is kept; 0 for ever")
+	flags.IntVar(&o.Retention.States, "keep-states", keep.States, "how many versions of a state are kept; 0 for any number")
+	flags.DurationVar(&o.Retention.StateAge, "keep-state-age", keep.StateAge, "how long a version of a state is kept after another took its place; 0 for ever")
 	flags.StringVar(&o.LogFormat, "log-format", "text", "the log's format: text or json")
 	flags.BoolVarP(&o.Verbose, "verbose", "v", false, "log more")
 	complete(cmd, "log-format", "text", "json")
@@ -74,9 +84,15 @@ func (a *app) completeServer(cmd *cobra.Command, o *server.Common) error {
 	if o.NamespaceConcurrency < 0 {
 		return usageErrorf(cmd, "--namespace-concurrency %d: want a number above 0", o.NamespaceConcurrency)
 	}
+	if r := o.Retention; r.Runs < 0 || r.RunAge < 0 || r.States < 0 || r.StateAge < 0 {
+		return usageErrorf(cmd, "--keep-runs %d, --keep-run-age %s, --keep-states %d, --keep-state-age %s: none may be below 0", r.Runs, r.RunAge, r.States, r.StateAge)
+	}
 	size, err := resource.ParseQuantity(cmd.Flag("max-archive").Value.String())
 	if err != nil || size.Value() <= 0 {
 		return usageErrorf(cmd, "--max-archive %s: want a size such as 512Mi or 2Gi", cmd.Flag("max-archive").Value)
+	}
+	if c := o.Circuits; c.Stacks < 0 || c.Window <= 0 || c.Share < 0 || c.Share > 1 {
+		return usageErrorf(cmd, "--outage-stacks %d --outage-window %s --outage-share %g: want a number that is not negative, a time above 0, and a share from 0 to 1", c.Stacks, c.Window, c.Share)
 	}
 	store, err := resource.ParseQuantity(cmd.Flag("provider-store-size").Value.String())
 	if err != nil || store.Value() <= 0 || o.ProviderStoreUnused <= 0 {
