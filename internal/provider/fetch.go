@@ -105,13 +105,15 @@ func (c *Scope) have(ctx context.Context, want Want, version string, fetch Fetch
 		if !chooses {
 			constraints = Constraints(version)
 		}
-		led, err := c.store.once(ctx, digest(c.Name, want.Address.String(), string(constraints), strconv.FormatBool(chooses)), func(ctx context.Context) error {
-			return c.fetch(ctx, want.Address, constraints, chooses, fetch)
+		took := false // written before the work is over, and by the one who leads only
+		err := c.store.once(ctx, digest(c.Name, want.Address.String(), string(constraints), strconv.FormatBool(chooses)), func(ctx context.Context) (err error) {
+			took, err = c.fetch(ctx, want.Address, constraints, chooses, fetch)
+			return err
 		})
 		if err != nil {
 			return Got{}, err
 		}
-		downloaded = downloaded || led
+		downloaded = downloaded || took
 		if chooses {
 			version, _ = c.Answer(want.Address, constraints, Recent)
 		}
@@ -119,33 +121,34 @@ func (c *Scope) have(ctx context.Context, want Want, version string, fetch Fetch
 	return Got{}, fmt.Errorf("fetch %s: it was removed from the store of providers as soon as it was there. Is the store's limit too small?", want.Address)
 }
 
-// fetch has the tool install a provider and takes it over. Another process may have done so meanwhile.
-func (c *Scope) fetch(ctx context.Context, a Address, constraints Constraints, chooses bool, fetch Fetcher) error {
+// fetch has the tool install a provider and takes it over, unless it is the store's own. Another process may have done so
+// meanwhile.
+func (c *Scope) fetch(ctx context.Context, a Address, constraints Constraints, chooses bool, fetch Fetcher) (took bool, err error) {
 	version := string(constraints)
 	if chooses {
 		version, _ = c.freshAnswer(Want{Address: a, Constraints: constraints})
 	}
 	if p, err := c.Hold(a, version); p != nil || err != nil {
 		p.Release()
-		return err
+		return false, err
 	}
 	if err := os.MkdirAll(c.Mirror(), 0o755); err != nil {
-		return fmt.Errorf("fetch %s: %w", a, err)
+		return false, fmt.Errorf("fetch %s: %w", a, err)
 	}
 	staged, err := c.stage(ctx, a, constraints, nil, c.Mirror(), fetch)
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer staged.remove()
 	if !staged.linked {
 		if err := c.take(staged.pkg); err != nil {
-			return err
+			return false, err
 		}
 	}
 	if chooses {
 		c.remember(a, constraints, staged.pkg.Version)
 	}
-	return nil
+	return !staged.linked, nil
 }
 
 // check compares a package with the lock file. In doubt the tool is asked to install it by that lock file.
@@ -163,7 +166,7 @@ func (c *Scope) check(ctx context.Context, want Want, p *Package, fetch Fetcher)
 	if c.Accepted(p, want.Locked) {
 		return nil
 	}
-	_, err := c.store.once(ctx, digest(append([]string{c.Name, want.Address.String(), p.Version}, want.Locked...)...), func(ctx context.Context) error {
+	return c.store.once(ctx, digest(append([]string{c.Name, want.Address.String(), p.Version}, want.Locked...)...), func(ctx context.Context) error {
 		if c.Accepted(p, want.Locked) {
 			return nil
 		}
@@ -177,7 +180,6 @@ func (c *Scope) check(ctx context.Context, want Want, p *Package, fetch Fetcher)
 		}
 		return replaceFile(c.acceptedPath(p, want.Locked), nil)
 	})
-	return err
 }
 
 // staged is a package that the tool has installed outside of the store.

@@ -23,13 +23,11 @@ type flight struct {
 }
 
 // once does a piece of work for all who ask for it at a time, in this process and others. It goes on for as long as
-// anybody waits. The others' error is shared; what the work leaves behind they look for themselves. Led says whether it
-// was this call that began it.
-func (s *Store) once(ctx context.Context, key string, do func(context.Context) error) (led bool, err error) {
+// anybody waits. Its error is everybody's; what the work leaves behind they look for themselves.
+func (s *Store) once(ctx context.Context, key string, do func(context.Context) error) (err error) {
 	s.mu.Lock()
 	f := s.flights[key]
 	if f == nil {
-		led = true
 		working, cancel := context.WithCancel(context.WithoutCancel(ctx))
 		f = &flight{cancel: cancel, done: make(chan struct{})}
 		s.flights[key] = f
@@ -51,7 +49,7 @@ func (s *Store) once(ctx context.Context, key string, do func(context.Context) e
 		}
 	}
 	s.mu.Unlock()
-	return led, err
+	return err
 }
 
 func (s *Store) fly(ctx context.Context, key string, f *flight, do func(context.Context) error) {

@@ -93,7 +93,7 @@ func TestNewerVersionsAreAskedForNowAndThenAndDownloadNothingThatIsThere(t *test
 		t.Errorf("%+v", got)
 	}
 	b.at(start.Add(3 * Recent))
-	if got := b.must(want); got.Version != "1.3.0" || b.registry.Counts().Versions != 3 || b.registry.Counts().Archives != 2 {
+	if got := b.must(want); got.Version != "1.3.0" || got.Downloaded || b.registry.Counts().Versions != 3 || b.registry.Counts().Archives != 2 {
 		t.Errorf("%s %+v", got.Version, b.registry.Counts())
 	}
 	if got := b.must(Want{Constraints: "1.2.3"}); got.Version != "1.2.3" || b.registry.Counts().Versions != 3 {

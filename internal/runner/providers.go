@@ -41,7 +41,7 @@ func (j *job) provide(ctx context.Context) error {
 		return nil
 	}
 	lock, before, ok := j.readLockFile()
-	if !ok {
+	if !ok || j.bringsProviders() {
 		return nil
 	}
 	needs, err := j.providerNeeds(ctx)
@@ -58,7 +58,7 @@ func (j *job) provide(ctx context.Context) error {
 	}
 	complete = complete && len(got) == len(wants)
 	j.providing.before, j.providing.complete = before, complete
-	j.providing.chosen = slices.ContainsFunc(wants, func(w provider.Want) bool { return w.Version == "" })
+	j.providing.chosen = slices.ContainsFunc(wants, func(w wish) bool { return w.Version == "" })
 	return j.offerProviders(scope, &lock, got)
 }
 
@@ -107,12 +107,19 @@ func (j *job) readProviders() (module.ProviderNeeds, error) {
 	return module.ReadProviders(source.FS(), orText(dir, "."), module.ReadOptions{Terraform: w.tool.name == "terraform"}), nil
 }
 
+// wish is what to ask the store for. Without an optional one init does as well.
+type wish struct {
+	provider.Want
+	optional bool
+}
+
 // providerWants says what to ask the store for, and whether that is all there is to be installed.
-func (j *job) providerWants(needs module.ProviderNeeds, lock *provider.LockFile) (wants []provider.Want, complete bool, err error) {
-	mirror, err := j.mirroredProviders()
+func (j *job) providerWants(needs module.ProviderNeeds, lock *provider.LockFile) (wants []wish, complete bool, err error) {
+	mirrors, err := j.machineMirrors()
 	if err != nil {
 		return nil, false, err
 	}
+	mirror := allProviders(mirrors)
 	host := provider.DefaultHost(j.space.tool.name)
 	constraints := map[provider.Address][]string{}
 	complete = needs.Unclear == "" && !needs.Others
@@ -124,6 +131,7 @@ func (j *job) providerWants(needs module.ProviderNeeds, lock *provider.LockFile)
 		}
 		constraints[a] = append(constraints[a], list...)
 	}
+	needed := maps.Clone(constraints)
 	if needs.Unclear != "" { // what the last init found out counts as well
 		for _, l := range lock.Locks {
 			constraints[l.Address] = append(constraints[l.Address], []string{}...)
@@ -133,7 +141,8 @@ func (j *job) providerWants(needs module.ProviderNeeds, lock *provider.LockFile)
 		if slices.Contains(mirror, a.String()) {
 			continue // the mirror has the first word, and which version it is the tool sees there
 		}
-		want := provider.Want{Address: a}
+		_, sure := needed[a]
+		want := wish{provider.Want{Address: a}, !sure}
 		locked := lock.Find(a)
 		if locked != nil {
 			want.LockedVersion, want.Locked = locked.Version, locked.Hashes
@@ -165,19 +174,63 @@ func mirrorServes(needed map[provider.Address][]string, name string) bool {
 	return false
 }
 
-// mirroredProviders are those that come from the machine's mirror in any case.
-func (j *job) mirroredProviders() ([]string, error) {
+// systemMirrors are where tools look for providers that the machine's owner has put in place, unless they are told where to
+// look.
+var systemMirrors = []string{"/usr/local/share/terraform/plugins", "/usr/share/terraform/plugins"}
+
+// ownMirrors are where they look in the stack's own directories.
+var ownMirrors = []string{"terraform.d/plugins", homeDir + "/.terraform.d/plugins", homeDir + "/.local/share/terraform", homeDir + "/.local/share/opentofu"}
+
+// bringsProviders says whether the stack has providers in its own directories. They are for the tool to find.
+func (j *job) bringsProviders() bool {
+	if len(j.spec.CLIConfig) > 0 && installsProviders(j.spec.CLIConfig) {
+		return false
+	}
+	for i, name := range ownMirrors {
+		if i == 0 {
+			name = j.space.inModule(name)
+		}
+		if _, err := j.space.root.Lstat(name); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// machineMirrors are the places on the machine that providers come from in any case. As soon as there is a mirror of
+// Yuba's, the tool is told where to look, and the system's count no longer.
+func (j *job) machineMirrors() ([]origin, error) {
 	if len(j.spec.CLIConfig) > 0 && installsProviders(j.spec.CLIConfig) {
 		return nil, nil
 	}
-	return mirrored(j.opts.ProviderMirror)
+	own, err := mirrored(j.opts.ProviderMirror)
+	if err != nil || len(own) > 0 {
+		return []origin{{j.opts.ProviderMirror, own}}, err
+	}
+	var all []origin
+	for _, dir := range systemMirrors {
+		found, err := mirrored(dir)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, origin{dir, found})
+	}
+	return all, nil
+}
+
+func allProviders(origins []origin) []string {
+	var all []string
+	for _, o := range origins {
+		all = append(all, o.providers...)
+	}
+	return all
 }
 
 // parallelFetches is how many providers of one program are waited for at a time.
 const parallelFetches = 4
 
 // getProviders has the store get what is wanted. One that the tool has on the machine in another way is left out.
-func (j *job) getProviders(ctx context.Context, scope *provider.Scope, wants []provider.Want) ([]provider.Got, error) {
+func (j *job) getProviders(ctx context.Context, scope *provider.Scope, wants []wish) ([]provider.Got, error) {
 	waiting, cancel := j.stop.until(ctx)
 	defer cancel()
 	all, problems := make([]provider.Got, len(wants)), make([]error, len(wants))
@@ -187,7 +240,7 @@ func (j *job) getProviders(ctx context.Context, scope *provider.Scope, wants []p
 		group.Go(func() {
 			places <- struct{}{}
 			defer func() { <-places }()
-			all[i], problems[i] = j.getProvider(waiting, scope, want)
+			all[i], problems[i] = j.getProvider(waiting, scope, want.Want)
 		})
 	}
 	group.Wait()
@@ -199,8 +252,8 @@ func (j *job) getProviders(ctx context.Context, scope *provider.Scope, wants []p
 		}
 	}
 	for i, err := range problems {
-		if err != nil && !errors.Is(err, provider.ErrLinked) {
-			return nil, j.providerFailure(ctx, wants[i], err)
+		if err != nil && !errors.Is(err, provider.ErrLinked) && (!wants[i].optional || waiting.Err() != nil) {
+			return nil, j.providerFailure(ctx, wants[i].Want, err)
 		}
 	}
 	j.tellProviders(got)
@@ -300,11 +353,11 @@ func (j *job) offerProviders(scope *provider.Scope, lock *provider.LockFile, got
 			return fmt.Errorf("read %s: %w", cliConfigName, err)
 		}
 	}
-	mirror, err := j.mirroredProviders()
+	mirrors, err := j.machineMirrors()
 	if err != nil {
 		return err
 	}
-	config, err := placedConfig(j.spec.CLIConfig, []origin{{j.opts.ProviderMirror, mirror}, {scope.Mirror(), names}}, j.providing.complete)
+	config, err := placedConfig(j.spec.CLIConfig, append(mirrors, origin{scope.Mirror(), names}), j.providing.complete)
 	if err != nil {
 		return err
 	}
