@@ -39,9 +39,10 @@ func (r *Reconciler) gatherCircuit(ctx context.Context, p *pass) error {
 	if r.Circuits == nil {
 		return nil
 	}
+	// One that failed under an earlier server is told again: what is open is known, but not who failed.
 	for _, rec := range []*run.Record{p.over, p.failing} {
 		if rec != nil && rec.Result != nil && !rec.Spec.Operation.ByHand() {
-			r.observe(p, *rec)
+			r.observe(p, *rec, rec == p.over)
 		}
 	}
 	if !r.Circuits.Any() {
@@ -64,12 +65,17 @@ func (r *Reconciler) gatherCircuit(ctx context.Context, p *pass) error {
 	return nil
 }
 
-func (r *Reconciler) observe(p *pass, rec run.Record) {
-	if o := rec.Result.Outcome; o == run.OutcomeCanceled || o == run.OutcomeInterrupted {
-		r.Circuits.Decline(breaker.Stack(p.stack)) // it says nothing about the world
-		return
+// observe tells of a run's end. One that was stopped or interrupted says nothing about the world; if it was a probe, another
+// stack's turn has come.
+func (r *Reconciler) observe(p *pass, rec run.Record, justEnded bool) {
+	switch rec.Result.Outcome {
+	case run.OutcomeSucceeded, run.OutcomeFailed:
+		r.Circuits.Observe(ended(p, rec))
+	default:
+		if justEnded {
+			r.Circuits.Decline(breaker.Stack(p.stack))
+		}
 	}
-	r.Circuits.Observe(ended(p, rec))
 }
 
 // ended is a run's end as the circuit breakers see it.
