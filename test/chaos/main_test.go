@@ -25,6 +25,7 @@ var (
 	killsFlag   = flag.Int("kills", 10, "how many kills of server or runner")
 	appliesFlag = flag.Int("applies", 15, "how many changes to the fleet are applied at least")
 	fellsFlag   = flag.Int("fells", 4, "how many kills of tofu or of everything at once")
+	keepFlag    = flag.Bool("keep", false, "keep the directories, also of storms that did no harm")
 	settleFlag  = flag.Duration("settle", 4*time.Minute, "how long everything may take to settle after a storm")
 )
 

@@ -57,12 +57,11 @@ type storm struct {
 	struck map[string]int
 }
 
-// gather makes a server, a cloud and a fleet in it, all from one seed.
-func gather(t *testing.T, seed uint64, namespace string) *storm {
+// gather makes a fleet of a server's, in a cloud of its own, all from one seed.
+func gather(t *testing.T, seed uint64, y *yuba, namespace string) *storm {
 	t.Helper()
 	// The clouds' delays must not be drawn from what the schedule is made of.
 	c, address := slowCloud(t, rand.New(rand.NewPCG(seed, 2))) //nolint:gosec // a schedule is no secret
-	y := up(t)
 	y.newNamespace(namespace)
 	s := &storm{fleet: newFleet(y, c, address, rand.New(rand.NewPCG(seed, 3))), //nolint:gosec // neither is what changes
 		lookout: newLookout(y), struck: map[string]int{}}
@@ -146,7 +145,9 @@ func (s *storm) report(t *testing.T, raged, settled time.Duration, l ledger) {
 // Whoever of server and runner dies, and whenever: nothing is lost, doubled or left behind.
 func TestKillsOfServerAndRunner(t *testing.T) {
 	seed := newSeed(t)
-	s := gather(t, seed, "storm")
+	y := newYuba(t)
+	y.up()
+	s := gather(t, seed, y, "storm")
 	s.applies = *appliesFlag
 	s.blows = schedule(rand.New(rand.NewPCG(seed, 1)), *killsFlag, moments, theServer, theServer, theRunner, theRunner, both) //nolint:gosec // a schedule is no secret
 	began := time.Now()
@@ -165,7 +166,9 @@ func TestKillsOfServerAndRunner(t *testing.T) {
 // When tofu itself dies, or everything at once, what it had begun is listed, and a fresh plan comes before anything else.
 func TestKillsOfTofuAndEverything(t *testing.T) {
 	seed := newSeed(t)
-	s := gather(t, seed, "fell")
+	y := newYuba(t)
+	y.up()
+	s := gather(t, seed, y, "fell")
 	s.breaksLocks = true
 	s.applies = *fellsFlag
 	s.blows = schedule(rand.New(rand.NewPCG(seed, 1)), *fellsFlag, midst, theTofu, everything) //nolint:gosec // a schedule is no secret

@@ -35,10 +35,11 @@ import (
 type yuba struct {
 	t         *testing.T
 	base, dir string
-	api, http string
-	tofu      string
-	// args are told to `yuba up` beside what every server here is told.
-	args []string
+	// command is what is started, and says how it says that it is ready.
+	command []string
+	says    string
+	// kubeconfig is the way to the API, past whatever is between the server and that.
+	kubeconfig string
 	// ended is closed when the server is started no more.
 	ended chan struct{}
 
@@ -54,24 +55,40 @@ type yuba struct {
 	namespace string
 }
 
-// up starts a server whose directory is kept when the test fails.
-func up(t *testing.T, args ...string) *yuba {
+// newYuba makes a server's directory, which is kept when the test fails.
+func newYuba(t *testing.T) *yuba {
 	t.Helper()
 	base, err := os.MkdirTemp("", "yuba-storm-")
 	if err != nil {
 		t.Fatal(err)
 	}
-	y := &yuba{t: t, base: base, dir: filepath.Join(base, "data"), tofu: tofutest.Tofu(t), args: args, ended: make(chan struct{}), ready: make(chan struct{})}
-	t.Cleanup(y.leave)
-	if y.api, err = freeAddress(); err != nil {
+	y := &yuba{t: t, base: base, dir: filepath.Join(base, "data"), ended: make(chan struct{}), ready: make(chan struct{})}
+	y.kubeconfig = filepath.Join(y.dir, "kubeconfig")
+	if err := os.Mkdir(y.dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if y.http, err = freeAddress(); err != nil {
-		t.Fatal(err)
+	t.Cleanup(y.remove)
+	return y
+}
+
+// up keeps a `yuba up` running.
+func (y *yuba) up() {
+	y.t.Helper()
+	api, err := freeAddress()
+	if err != nil {
+		y.t.Fatal(err)
 	}
+	y.says = "Yuba is ready"
+	y.keep("up", "--api-address", api, "--http-address", "127.0.0.1:0")
+}
+
+// keep keeps a command of the program running.
+func (y *yuba) keep(args ...string) {
+	y.t.Helper()
+	y.command = append(args, "--data-dir", y.dir, "--provider-mirror", providerMirror(), "--tofu", tofutest.Tofu(y.t), "-v")
+	y.t.Cleanup(y.leave)
 	go y.supervise()
 	y.awaitReady()
-	return y
 }
 
 func freeAddress() (string, error) {
@@ -96,7 +113,19 @@ func (y *yuba) supervise() {
 			return
 		}
 		<-ended
+		select {
+		case <-y.isReady(): // it was
+		default: // one that cannot start is tried again a little later, as service managers do it
+			time.Sleep(200 * time.Millisecond)
+		}
 	}
+}
+
+// isReady is closed when the server that runs now is ready.
+func (y *yuba) isReady() chan struct{} {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	return y.ready
 }
 
 // start starts a server, unless no more are wanted: then ended is nil.
@@ -111,8 +140,7 @@ func (y *yuba) start() (ended chan struct{}, err error) {
 		return nil, err
 	}
 	defer log.Close() //nolint:errcheck // the child has its own
-	cmd := exec.Command(filepath.Join(programs, "yuba"), append([]string{"up", "--data-dir", y.dir, "--api-address", y.api, "--http-address", y.http,
-		"--provider-mirror", providerMirror(), "--tofu", y.tofu, "-v"}, y.args...)...)
+	cmd := exec.Command(filepath.Join(programs, "yuba"), y.command...)
 	cmd.Stderr = log
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -135,7 +163,7 @@ func (y *yuba) start() (ended chan struct{}, err error) {
 // listen reads what a server prints until it ends.
 func (y *yuba) listen(cmd *exec.Cmd, lines *bufio.Scanner, began time.Time, ended chan struct{}) {
 	for lines.Scan() {
-		if strings.HasPrefix(lines.Text(), "Yuba is ready") {
+		if strings.HasPrefix(lines.Text(), y.says) {
 			y.mu.Lock()
 			y.slowest = max(y.slowest, time.Since(began))
 			close(y.ready)
@@ -154,11 +182,8 @@ func (y *yuba) awaitReady() {
 	y.t.Helper()
 	deadline := time.After(patience)
 	for {
-		y.mu.Lock()
-		ready := y.ready
-		y.mu.Unlock()
 		select {
-		case <-ready:
+		case <-y.isReady():
 			return
 		case <-y.ended:
 			y.t.Fatalf("the server is started no more; see %s", y.base)
@@ -198,13 +223,17 @@ func (y *yuba) stop() {
 	}
 }
 
-// leave leaves nothing running, and the directory only when there is something to be seen in it.
+// leave leaves nothing running.
 func (y *yuba) leave() {
 	y.stop()
 	for _, p := range y.processes() {
-		syscall.Kill(p.pid, syscall.SIGKILL) //nolint:errcheck // it may be gone already
+		kill(p.pid)
 	}
-	if y.t.Failed() {
+}
+
+// remove removes the directory unless there is something to be seen in it.
+func (y *yuba) remove() {
+	if y.t.Failed() || *keepFlag {
 		y.t.Logf("what is left is in %s: server.log, data/runner/runner.log, data/runner/runs (the spool), data/blobs. To look into it:\n    bin/yuba up --data-dir %s", y.base, y.dir)
 		return
 	}
@@ -271,7 +300,7 @@ func scheme() *runtime.Scheme {
 
 func (y *yuba) config() *rest.Config {
 	y.t.Helper()
-	config, err := clientcmd.BuildConfigFromFlags("", filepath.Join(y.dir, "kubeconfig"))
+	config, err := clientcmd.BuildConfigFromFlags("", y.kubeconfig)
 	if err != nil {
 		y.t.Fatal(err)
 	}
