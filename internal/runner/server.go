@@ -89,8 +89,9 @@ func (s *server) load() error {
 	}
 	s.modified, s.conn = info.ModTime(), conn
 	s.client = &http.Client{Transport: &http.Transport{
-		DialContext:           (&net.Dialer{Timeout: 5 * time.Second}).DialContext,
-		TLSClientConfig:       &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS13},
+		DialContext: (&net.Dialer{Timeout: 5 * time.Second}).DialContext,
+		// A poll that is given up takes its connection with it. The next one resumes the session, which is cheaper.
+		TLSClientConfig:       &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS13, ClientSessionCache: tls.NewLRUClientSessionCache(4)},
 		TLSHandshakeTimeout:   5 * time.Second,
 		ResponseHeaderTimeout: run.PollWait + 20*time.Second,
 		MaxIdleConnsPerHost:   8,
