@@ -256,7 +256,11 @@ func (b *Book) widen(e Ended, k Kind, now time.Time) bool {
 	if b.Options.Stacks <= 0 || known != nil && len(known.Namespaces) == 0 {
 		return false
 	}
-	namespace, ok := b.extent(k, e.Stack.Namespace, now)
+	var out []string
+	if known != nil {
+		out = known.Namespaces
+	}
+	namespace, ok := b.extent(k, e.Stack.Namespace, out, now)
 	if !ok || known != nil && namespace != "" && known.about(namespace) {
 		return false
 	}

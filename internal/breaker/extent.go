@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// extent says where failures of a kind are an outage: everywhere (""), or in the namespace of the last one.
-func (b *Book) extent(k Kind, namespace string, now time.Time) (where string, ok bool) {
+// extent says where failures of a kind are an outage: everywhere (""), or in the namespace of the last one. What is known to
+// be out already is no evidence that more is.
+func (b *Book) extent(k Kind, namespace string, known []string, now time.Time) (where string, ok bool) {
 	several, others := false, false
 	for s, l := range b.stacks {
 		if s.Namespace == namespace {
@@ -21,10 +22,10 @@ func (b *Book) extent(k Kind, namespace string, now time.Time) (where string, ok
 			others = true
 		}
 	}
-	if (several || !others) && b.isOutage(k, "", now) {
+	if (several || !others) && b.isOutage(k, "", known, now) {
 		return "", true
 	}
-	return namespace, others && b.isOutage(k, namespace, now)
+	return namespace, others && b.isOutage(k, namespace, known, now)
 }
 
 // newsOf says whether a stack fails alike, and not for longer than what counts as news.
@@ -52,10 +53,12 @@ func couldHave(l *last, k Kind) bool {
 	return slices.Contains(l.providers, k.Provider)
 }
 
-// isOutage looks for a moment since which there is enough evidence, and most fail. Namespace "" stands for all.
-func (b *Book) isOutage(k Kind, namespace string, now time.Time) bool {
+// isOutage looks for a moment since which there is enough evidence, and most fail. Namespace "" stands for all; failures in
+// those that are known count for the share alone.
+func (b *Book) isOutage(k Kind, namespace string, known []string, now time.Time) bool {
 	type end struct {
 		at       time.Time
+		failed   bool
 		evidence string
 	}
 	var ends []end
@@ -63,7 +66,11 @@ func (b *Book) isOutage(k Kind, namespace string, now time.Time) bool {
 		switch {
 		case namespace != "" && s.Namespace != namespace:
 		case b.newsOf(l, k, now):
-			ends = append(ends, end{l.since, l.evidence})
+			e := end{at: l.since, failed: true}
+			if !slices.Contains(known, s.Namespace) {
+				e.evidence = l.evidence
+			}
+			ends = append(ends, e)
 		case couldHave(l, k) && l.at.After(now.Add(-b.Options.Window)) && (l.succeeded || l.failing != nil):
 			ends = append(ends, end{at: l.at})
 		}
@@ -72,11 +79,13 @@ func (b *Book) isOutage(k Kind, namespace string, now time.Time) bool {
 	evidence := map[string]bool{}
 	failed := 0
 	for i, e := range ends {
-		if e.evidence == "" {
+		if !e.failed {
 			continue
 		}
 		failed++
-		evidence[e.evidence] = true
+		if e.evidence != "" {
+			evidence[e.evidence] = true
+		}
 		if len(evidence) >= b.Options.Stacks && float64(failed) >= b.Options.Share*float64(i+1) {
 			return true
 		}

@@ -121,7 +121,11 @@ func TestACircuitGetsWider(t *testing.T) {
 	if c := f.mustOpen(); !slices.Equal(c.Namespaces, []string{"a"}) {
 		t.Fatalf("it is about %q", c.Namespaces)
 	}
-	f.after(time.Second).failing("b", 0, 5)
+	f.after(time.Second).failing("b", 0, 4)
+	if c := f.mustOpen(); !slices.Equal(c.Namespaces, []string{"a"}) {
+		t.Fatalf("four failures elsewhere made it be about %q", c.Namespaces)
+	}
+	f.after(time.Second).failing("b", 4, 5)
 	c := f.mustOpen()
 	if len(c.Namespaces) != 0 || c.Affected != 10 {
 		t.Errorf("it is about %q with %d stacks", c.Namespaces, c.Affected)
