@@ -13,7 +13,13 @@
 //   - The journal says which tofu process is running and how far the states have come.
 //
 //   - The workspace is the stack's working directory, WORKROOT/NAMESPACE/NAME. Its path never changes, and it stays
-//     warm: a second run of the same source starts one process only.
+//     warm: a second run of the same source starts one process only. Of a source with many root modules it has the part
+//     that the stack reads, if the server knows which that is.
+//
+//   - A place is the right to run processes. A job has one from its init to its last process; it is prepared before it has
+//     one, and ships what came of it when it has given it back.
+//
+//   - A kept init is what init left for one stack, kept in memory for others that require the same.
 //
 //   - A terminal is a person's: their own process carries out one run of run.OperationShell there, with the same steps and
 //     the same care for states as the runner, below DIR/shells. Should it die, the runner takes the run over.
@@ -27,6 +33,11 @@
 //   - A process is asked to stop by exactly one SIGINT to its own id; only after the grace period is its group killed.
 //   - tofu gets a built environment and, where the kernel can, sees its own working directory and the system's
 //     libraries only. Whatever tofu can write to is read through an os.Root and without following links.
+//   - A kept init comes from a directory that nobody else can have written to, and holds nothing but links to providers of
+//     the mirror or the store, the list of modules of the same source, and the lock file. When a plan after it fails in a
+//     way that init may have told, init runs and the plan is made again.
+//   - Plan and apply are one process only where there is no state and nobody looks at the plan, and after the server
+//     permitted the apply. Until the first resource is begun, what goes wrong there is a plan that failed.
 //   - No secret of a run leaves it in text: log lines, errors and warnings pass the masker first. State, plan and
 //     outputs are data and go to their own endpoints.
 //
