@@ -34,8 +34,13 @@ func (s *Store) Write(ctx context.Context, key Key, request WriteRequest) (Versi
 	if err != nil {
 		return Version{}, &CorruptError{Key: key, Where: "what was to be written", Offered: true, Err: err}
 	}
-	// An API that does not answer must not keep the version from being stored.
-	secret, unreachable := s.getSecret(ctx, key)
+	// An API that does not answer must not keep the version from being stored. A first state is made where none should be;
+	// if one is, that is found then.
+	var secret *corev1.Secret
+	var unreachable error
+	if request.Previous.Digest != "" {
+		secret, unreachable = s.getSecret(ctx, key)
+	}
 	if unreachable == nil {
 		err = s.keepUnrecorded(ctx, key, secret, next)
 	}

@@ -181,19 +181,27 @@ func TestAChangeBetweenReadingAndWritingIsJudgedAnew(t *testing.T) {
 func TestAnAPIThatDoesNotAnswerLosesNothing(t *testing.T) {
 	f := newFixture(t)
 	down := errors.New("connection refused")
-	f.faulty(interceptor.Funcs{Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
-		return down
-	}})
-	version, err := f.Write(t.Context(), f.key, WriteRequest{Data: aState(1, "a"), RunID: "run"})
-	if !errors.Is(err, down) || version.ID == "" {
-		t.Errorf("got %+v, %v", version, err)
+	previous := Mark{}
+	for serial := range 2 { // the first of all, and one that replaces it
+		state := aState(serial+1, "a")
+		f.faulty(interceptor.Funcs{
+			Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
+				return down
+			},
+			Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error { return down },
+		})
+		version, err := f.Write(t.Context(), f.key, WriteRequest{Data: state, Previous: previous, RunID: "run"})
+		if !errors.Is(err, down) || version.ID == "" {
+			t.Errorf("got %+v, %v", version, err)
+		}
+		f.faulty(interceptor.Funcs{})
+		if diff := cmp.Diff(version, f.write("run", previous, state)); diff != "" {
+			t.Errorf("tried again:\n%s", diff)
+		}
+		f.wantState(state)
+		previous = version.Mark()
 	}
-	f.faulty(interceptor.Funcs{})
-	if diff := cmp.Diff(version, f.write("run", Mark{}, aState(1, "a"))); diff != "" {
-		t.Errorf("tried again:\n%s", diff)
-	}
-	f.wantState(aState(1, "a"))
-	f.wantHistory("1 run")
+	f.wantHistory("2 run", "1 run")
 }
 
 func TestOnlyStatesAreWritten(t *testing.T) {
