@@ -54,6 +54,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, end
 		}
 	}
 	r.stacks, r.applying = mgr.GetCache(), make(chan run.Stack, 64)
+	r.Source.Seen, r.Source.Watched = r.stacks, sourceKinds
 	b := ctrl.NewControllerManagedBy(mgr).Named("stack").
 		For(&infrav1.Terraform{}, builder.WithPredicates(worthALook())).
 		Watches(&infrav1.Terraform{}, r.relations()).

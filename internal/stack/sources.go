@@ -48,7 +48,11 @@ type Sources struct {
 	// Ours tells whether a URL is where this server itself gives out what is in the store: what is not there cannot be
 	// fetched from it. Nil when none is.
 	Ours func(url string) bool
+	// Seen is the cache that has the metadata of sources of the kinds Watched; nil when there is none.
+	Seen    client.Reader
+	Watched []string
 
+	seen seenSources
 	mu      sync.Mutex
 	modules map[moduleKey]*readModule
 	order   []moduleKey
@@ -162,7 +166,13 @@ func (s *Sources) artifact(ctx context.Context, obj *infrav1.Terraform, crossNam
 		return run.Artifact{}, &sourceError{denied: true,
 			message: fmt.Sprintf(infrav1.MessageAccessDenied, ref.Kind, namespace, ref.Name)}
 	}
-	return s.referenced(ctx, ref.Kind, types.NamespacedName{Namespace: namespace, Name: ref.Name})
+	name := types.NamespacedName{Namespace: namespace, Name: ref.Name}
+	if atRest(obj) {
+		if a, ok := s.unchanged(ctx, ref.Kind, name); ok {
+			return s.stored(ctx, ref.Kind, name, &a)
+		}
+	}
+	return s.referenced(ctx, ref.Kind, name)
 }
 
 // inline stores a program that stands in the object. One that is there already is only looked at when it is suspect.
@@ -222,6 +232,7 @@ func (s *Sources) referenced(ctx context.Context, kind string, name types.Namesp
 		return run.Artifact{}, fmt.Errorf("get source %s %s: %w", kind, name, err)
 	}
 	a := obj.GetArtifact()
+	s.seen.note(kind, name, obj, a)
 	if a == nil || a.Digest == "" {
 		return run.Artifact{}, &sourceError{message: notReady(kind, name, obj)}
 	}
