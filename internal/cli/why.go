@@ -162,15 +162,19 @@ func changeInWords(c *run.InputChange) string {
 	if c.Name != "" {
 		text += " " + c.Name
 	}
+	from, to := c.From, c.To
+	if c.Part == "source" {
+		from, to = shortRevision(from), shortRevision(to)
+	}
 	switch {
 	case c.Secret:
 		text += ": changed (secret)"
-	case c.From == "":
-		text += ": now " + c.To
-	case c.To == "":
-		text += ": gone, was " + c.From
+	case from == "":
+		text += ": now " + to
+	case to == "":
+		text += ": gone, was " + from
 	default:
-		text += ": " + c.From + " -> " + c.To
+		text += ": " + from + " -> " + to
 	}
 	if c.Untouched {
 		text += " (touches nothing that the stack reads)"
