@@ -34,6 +34,7 @@ type runner struct {
 	workspaces *locks
 	inits      *keptInits
 	artifacts  *artifacts
+	trees      *trees
 	// store keeps providers for all stacks; nil without one.
 	store *provider.Store
 	// places are taken by the jobs that work.

@@ -169,7 +169,7 @@ func (j *job) heed(s os.Signal, wishes int) int {
 // newRunner makes a runner that has nothing in hand.
 func newRunner(opts Options) *runner {
 	return &runner{
-		opts: opts, id: run.NewID(time.Now()), server: newServer(opts.Dir, opts.Version), workspaces: newLocks(), inits: newKeptInits(), artifacts: newArtifacts(filepath.Join(opts.Dir, "artifacts")), places: make(chan struct{}, opts.Capacity),
+		opts: opts, id: run.NewID(time.Now()), server: newServer(opts.Dir, opts.Version), workspaces: newLocks(), inits: newKeptInits(), artifacts: newArtifacts(filepath.Join(opts.Dir, "artifacts")), trees: newTrees(filepath.Join(opts.Dir, "trees")), places: make(chan struct{}, opts.Capacity),
 		tools: newToolbox(opts), active: map[string]*job{}, finished: make(chan struct{}, 1), leaving: make(chan struct{}),
 	}
 }

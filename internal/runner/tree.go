@@ -30,16 +30,24 @@ func (j *job) syncTree(ctx context.Context) error {
 	if w.record.Artifact == j.treeDigest() && w.record.Module == w.module && w.sameTree(j) {
 		return nil
 	}
-	archive, err := j.artifact(ctx)
-	if err != nil {
-		return err
-	}
-	defer archive.Close()
-	manifest, err := j.extract(ctx, archive)
+	manifest, err := j.unpack(ctx)
 	if err != nil {
 		return err
 	}
 	return w.replaceTree(manifest)
+}
+
+// unpack brings the source, or the part of it that the run reads, into the new tree.
+func (j *job) unpack(ctx context.Context) (source.Manifest, error) {
+	if p := j.part(); j.shares(p) {
+		return j.unpackPart(ctx, p)
+	}
+	archive, err := j.artifact(ctx)
+	if err != nil {
+		return source.Manifest{}, err
+	}
+	defer archive.Close()
+	return j.extract(ctx, archive)
 }
 
 // part is what of the source the run needs, nil for all of it. A person's shell may look at anything.
@@ -104,21 +112,12 @@ func (w *workspace) keep(name string) bool {
 }
 
 func (j *job) extract(ctx context.Context, archive io.Reader) (source.Manifest, error) {
-	limits := source.Limits{MaxPacked: j.spec.Limits.ArchiveBytes, MaxUnpacked: j.spec.Limits.UnpackedBytes, MaxEntries: int64(j.spec.Limits.Entries)}
-	manifest, err := source.ExtractPart(ctx, archive, filepath.Join(j.space.base, newSourceDir), limits, j.spec.Artifact.Digest, j.belongs())
-	if err == nil {
-		manifest.Digest = j.treeDigest()
-		return manifest, nil
+	manifest, err := source.ExtractPart(ctx, archive, filepath.Join(j.space.base, newSourceDir), j.sourceLimits(), j.spec.Artifact.Digest, j.belongs())
+	if err != nil {
+		return manifest, j.unpackFailure(err)
 	}
-	class := run.FailureSource
-	var limit *source.LimitError
-	switch {
-	case isDiskFull(err):
-		class = run.FailureDisk
-	case errors.As(err, &limit):
-		class = run.FailureLimit
-	}
-	return manifest, failed(class, "unpack revision %s of the source: %w", j.spec.Artifact.Revision, err)
+	manifest.Digest = j.treeDigest()
+	return manifest, nil
 }
 
 // replaceTree puts the new tree in the place of the old one. The providers and modules of the old one go with it, so

@@ -29,25 +29,36 @@ func Extract(ctx context.Context, r io.Reader, dest string, limits Limits, diges
 // accepts all. The whole archive is read and held against limits and digest all
 // the same.
 func ExtractPart(ctx context.Context, r io.Reader, dest string, limits Limits, digest string, keep func(name string) bool) (Manifest, error) {
-	if err := clearAway(dest); err != nil {
-		return Manifest{}, fmt.Errorf("extract to %s: %w", dest, err)
-	}
-	temp, err := os.MkdirTemp(filepath.Dir(dest), "."+filepath.Base(dest)+".extract-")
-	if err != nil {
-		return Manifest{}, fmt.Errorf("extract to %s: %w", dest, err)
-	}
-	defer os.RemoveAll(temp)
-	tree := filepath.Join(temp, "tree")
-	manifest, err := extractInto(ctx, r, tree, limits, digest, keep)
+	manifest, err := replace(dest, func(fresh string) (Manifest, error) {
+		return extractInto(ctx, r, fresh, limits, digest, keep)
+	})
 	if err != nil {
 		return Manifest{}, fmt.Errorf("extract to %s: %w", dest, err)
 	}
 	manifest.Digest = digest
+	return manifest, nil
+}
+
+// replace makes dest the tree that is made beside it, once that is complete.
+func replace(dest string, makeTree func(fresh string) (Manifest, error)) (Manifest, error) {
+	if err := clearAway(dest); err != nil {
+		return Manifest{}, err
+	}
+	temp, err := os.MkdirTemp(filepath.Dir(dest), "."+filepath.Base(dest)+".extract-")
+	if err != nil {
+		return Manifest{}, err
+	}
+	defer os.RemoveAll(temp)
+	tree := filepath.Join(temp, "tree")
+	manifest, err := makeTree(tree)
+	if err != nil {
+		return Manifest{}, err
+	}
 	if err := os.Rename(dest, filepath.Join(temp, "old")); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return Manifest{}, fmt.Errorf("extract to %s: %w", dest, err)
+		return Manifest{}, err
 	}
 	if err := os.Rename(tree, dest); err != nil {
-		return Manifest{}, errors.Join(fmt.Errorf("extract to %s: %w", dest, err), os.Rename(filepath.Join(temp, "old"), dest))
+		return Manifest{}, errors.Join(err, os.Rename(filepath.Join(temp, "old"), dest))
 	}
 	return manifest, nil
 }
@@ -66,15 +77,12 @@ func clearAway(dest string) error {
 }
 
 func extractInto(ctx context.Context, r io.Reader, tree string, limits Limits, digest string, keep func(name string) bool) (Manifest, error) {
-	if err := os.Mkdir(tree, 0o755); err != nil {
-		return Manifest{}, err
-	}
-	root, err := os.OpenRoot(tree)
+	w, err := newWriter(tree)
 	if err != nil {
 		return Manifest{}, err
 	}
-	defer root.Close()
-	w := &writer{root: root, keep: keep, dirs: map[string]bool{".": true}, buffer: make([]byte, 64<<10)}
+	defer w.root.Close()
+	w.keep = keep
 	if err := read(ctx, r, limits, digest, w.write); err != nil {
 		return Manifest{}, err
 	}
@@ -87,6 +95,18 @@ type writer struct {
 	keep   func(name string) bool
 	dirs   map[string]bool
 	buffer []byte
+}
+
+// newWriter makes the root.
+func newWriter(tree string) (*writer, error) {
+	if err := os.Mkdir(tree, 0o755); err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(tree)
+	if err != nil {
+		return nil, err
+	}
+	return &writer{root: root, dirs: map[string]bool{".": true}, buffer: make([]byte, 64<<10)}, nil
 }
 
 func (w *writer) write(e entry) error {

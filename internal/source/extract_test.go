@@ -331,3 +331,36 @@ func TestExtractPart(t *testing.T) {
 		t.Errorf("error: %v", err)
 	}
 }
+
+func TestCopyPart(t *testing.T) {
+	var packed bytes.Buffer
+	digest, err := PackInline(map[string]string{"a/main.tf": "1", "a/b/c.tf": "2", "ab/main.tf": "3", "top": "4"}, &packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree, dest := filepath.Join(t.TempDir(), "tree"), filepath.Join(t.TempDir(), "copy")
+	if _, err := Extract(t.Context(), &packed, tree, Limits{}, digest); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Symlink("main.tf", filepath.Join(tree, "a", "link")), os.Chmod(filepath.Join(tree, "a", "b", "c.tf"), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	manifest, err := CopyPart(t.Context(), tree, dest, []string{"top", "a/b/c.tf", "a", "missing"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"a", "a/b", "a/b/c.tf", "a/link", "a/main.tf", "top"}, slices.Sorted(maps.Keys(manifest.Files))); diff != "" {
+		t.Error(diff)
+	}
+	if target, err := os.Readlink(filepath.Join(dest, "a", "link")); err != nil || target != "main.tf" {
+		t.Errorf("the link leads to %q: %v", target, err)
+	}
+	info, err := os.Stat(filepath.Join(dest, "a", "b", "c.tf"))
+	if err != nil || info.Mode().Perm() != 0o755 {
+		t.Errorf("%v: %v", info.Mode(), err)
+	}
+	var entry *EntryError
+	if _, err := CopyPart(t.Context(), tree, dest, []string{"../outside"}); !errors.As(err, &entry) {
+		t.Errorf("error: %v", err)
+	}
+}
