@@ -49,6 +49,9 @@ func (j *job) applyPlan(ctx context.Context) error {
 	}
 	j.log.note("Apply")
 	stream, e, err := j.tofu(ctx, c)
+	if err == nil {
+		stream, e, err = j.pastLeftLock(ctx, c, stream, e)
+	}
 	if err != nil {
 		return err
 	}

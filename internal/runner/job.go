@@ -161,6 +161,7 @@ func (j *job) conclude(ctx context.Context) {
 		j.logs.hurry() // while the rest is being tidied up
 	}
 	j.complete()
+	j.noteLock()
 	if err := j.spool.writeJSON(resultFile, j.result); err != nil {
 		j.opts.Log.Error("a result could not be spooled; it is sent from memory", "run", j.id, "error", err)
 	}

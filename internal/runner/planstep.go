@@ -94,6 +94,9 @@ func (j *job) plan(ctx context.Context) error {
 // afterInit runs the first process that works with what init left. When it fails and init was left out, that may be why.
 func (j *job) afterInit(ctx context.Context, c command) (*plan.Stream, exit, error) {
 	stream, e, err := j.tofu(ctx, c)
+	if err == nil {
+		stream, e, err = j.pastLeftLock(ctx, c, stream, e)
+	}
 	if err != nil || !j.blamesInit(stream, e) {
 		return stream, e, err
 	}

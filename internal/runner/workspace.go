@@ -76,6 +76,8 @@ type workspaceRecord struct {
 	Placed []string `json:"placed,omitempty"`
 	// Settings is true while init remembers settings of the backend that came with a run.
 	Settings bool `json:"settings,omitempty"`
+	// LeftLock is the lock that the last run may have left in a backend of the stack's own.
+	LeftLock *leftLock `json:"leftLock,omitempty"`
 }
 
 // workspaceBase is the stack's directory.
