@@ -136,6 +136,9 @@ func (v *statusView) ready() {
 	if waits := conditionOf(v.t, infrav1.ConditionReconciling); waits.Reason == infrav1.ReasonDependencyNotReady {
 		v.line("", "%s", waits.Message)
 	}
+	if paused := conditionOf(v.t, infrav1.ConditionPaused); paused.Status == metav1.ConditionTrue {
+		v.line("", "%s", paused.Message)
+	}
 	if stalled := conditionOf(v.t, infrav1.ConditionStalled); stalled.Message != c.Message {
 		v.line("", "%s", stalled.Message)
 	}
@@ -153,6 +156,9 @@ func (v *statusView) plan() {
 	switch {
 	case p.Pending != "":
 		standing := "waits for approval"
+		if p.HeldBy != "" {
+			standing = "is held for approval by circuit breaker " + p.HeldBy
+		}
 		switch {
 		case p.Approved:
 			standing = "is approved"

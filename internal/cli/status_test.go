@@ -60,6 +60,16 @@ func TestNextSteps(t *testing.T) {
 		"the plan is rejected: another one": {stackThat(pending("p1"), func(t *infrav1.Terraform) {
 			t.Annotations = map[string]string{infrav1.AnnotationRejected: "p1"}
 		}), []string{"yuba replan vpc"}},
+		"a plan waits although the mode is auto: look at it, approve it": {stackThat(waits, pending("p1"), func(t *infrav1.Terraform) {
+			t.Spec.ApprovePlan, t.Status.Plan.HeldBy = infrav1.ApprovePlanAuto, "aws-down"
+		}), []string{"yuba plan vpc", "yuba approve vpc p1"}},
+		"a held plan is approved already: nothing": {stackThat(waits, pending("p1"), func(t *infrav1.Terraform) {
+			t.Spec.ApprovePlan, t.Status.Plan.HeldBy = infrav1.ApprovePlanAuto, "aws-down"
+			t.Annotations = map[string]string{infrav1.AnnotationApproved: "p1"}
+		}), nil},
+		"many fail alike: what that is, or try it all the same": {stackThat(ready(metav1.ConditionFalse, infrav1.ReasonPlanFailed, ""), lastRun("r1", runFailed), func(t *infrav1.Terraform) {
+			t.Status.Conditions = append(t.Status.Conditions, metav1.Condition{Type: infrav1.ConditionPaused, Status: metav1.ConditionTrue})
+		}), []string{"yuba kubectl get circuitbreakers", "yuba reconcile vpc"}},
 		"a run is at work: watch it": {stackThat(func(t *infrav1.Terraform) { t.Status.CurrentRun = &infrav1.RunReference{ID: "r"} }),
 			[]string{"yuba logs vpc -f"}},
 		"suspended: resume it, whatever waits": {stackThat(pending("p1"), func(t *infrav1.Terraform) { t.Spec.Suspend = true }),
