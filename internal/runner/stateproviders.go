@@ -4,9 +4,9 @@
 package runner
 
 import (
+	"bytes"
 	"context"
 	"errors"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -16,9 +16,41 @@ import (
 // A state may need providers that the program does not need any more: what is to be destroyed was made by them. init
 // knows that only if it sees the state, which is placed after it (see steps); so where one is missing init runs again.
 
-// stateProvider finds the provider of a resource in a state: "provider[\"HOST/NAMESPACE/TYPE\"].alias", after the module
-// that it was configured in, if any.
-var stateProvider = regexp.MustCompile(`"provider"\s*:\s*"[^"\\]*provider\[\\"([^"\\]+)\\"\]`)
+// stateProviders are the providers of the resources in a state, each once. A resource names its own as
+// "provider[\"HOST/NAMESPACE/TYPE\"].alias", after the module that it was configured in, if any. The text is searched and
+// not parsed: each look for drift comes by here, and states can be large.
+func stateProviders(state []byte) []string {
+	var names []string
+	opening, closing := []byte(`provider[\"`), []byte(`\"]`)
+	for at := 0; ; {
+		next := bytes.Index(state[at:], opening)
+		if next < 0 {
+			return names
+		}
+		begin := at + next
+		at = begin + len(opening)
+		end := bytes.Index(state[at:min(len(state), at+maxAddress)], closing)
+		if end < 0 || !valueOfProvider(state[:begin]) {
+			continue
+		}
+		if name := state[at : at+end]; !slices.Contains(names, string(name)) && bytes.IndexByte(name, '"') < 0 {
+			names = append(names, string(name))
+		}
+	}
+}
+
+// maxAddress is longer than any provider's address.
+const maxAddress = 1 << 10
+
+// valueOfProvider tells whether what comes next is in the value of "provider", and not in any other text.
+func valueOfProvider(before []byte) bool {
+	quote := bytes.LastIndexByte(before, '"')
+	if quote < 0 || bytes.IndexByte(before[quote:], '\\') >= 0 {
+		return false
+	}
+	key, isValue := bytes.CutSuffix(bytes.TrimRight(before[:quote], " \t\r\n"), []byte(":"))
+	return isValue && bytes.HasSuffix(bytes.TrimRight(key, " \t\r\n"), []byte(`"provider"`))
+}
 
 // builtIn is the host of the providers that are part of the tool.
 const builtIn = "terraform.io/builtin/"
@@ -28,10 +60,9 @@ const builtIn = "terraform.io/builtin/"
 func missingProviders(state, lockFile []byte) []string {
 	var missing []string
 	locked := func(name string) bool { return strings.Contains(string(lockFile), `provider "`+name+`"`) }
-	for _, m := range stateProvider.FindAllSubmatch(state, -1) {
-		name := string(m[1])
+	for _, name := range stateProviders(state) {
 		rest, ofTerraform := strings.CutPrefix(name, "registry.terraform.io/")
-		if strings.HasPrefix(name, builtIn) || slices.Contains(missing, name) || locked(name) || ofTerraform && locked("registry.opentofu.org/"+rest) {
+		if strings.HasPrefix(name, builtIn) || locked(name) || ofTerraform && locked("registry.opentofu.org/"+rest) {
 			continue
 		}
 		missing = append(missing, name)

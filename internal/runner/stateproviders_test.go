@@ -37,6 +37,7 @@ func TestMissingProviders(t *testing.T) {
 		{"module": "module.m", "type": "b_x", "provider": "module.m.provider[\"example.com/acme/b\"]"},
 		{"type": "terraform_data", "provider": "provider[\"terraform.io/builtin/terraform\"]"},
 		{"type": "d_x", "provider": "provider[\"registry.terraform.io/hashicorp/d\"]"},
+		{"type": "e_x", "instances": [{"attributes": {"text": "provider[\"example.com/acme/e\"]", "more": "\"provider\": \"provider[\"example.com/acme/e\"]"}}]},
 		{"type": "c_x", "provider":"provider[\"example.com/acme/c\"]"}]}`)
 	lockFile := []byte("provider \"registry.opentofu.org/hashicorp/d\" {\n}\nprovider \"example.com/acme/c\" {\n  version = \"1.0.0\"\n}\n")
 	if diff := cmp.Diff([]string{"registry.opentofu.org/hashicorp/a", "example.com/acme/b"}, missingProviders(state, lockFile)); diff != "" {
