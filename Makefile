@@ -65,6 +65,15 @@ chaos: tofu ## Kill Yuba 200 times during 100 applies and look for losses (CHAOS
 bench: build tofu ## Measure what Yuba costs next to tofu by hand (BENCHFLAGS='-json' or '-only idle')
 	$(GO) run ./test/bench $(BENCHFLAGS)
 
+# How large the fleet is, which of its rows are measured, and how often what is compared with tofu by hand.
+SIZE   ?= 1000
+ROWS   ?= fleet
+TRIALS ?= 3
+
+.PHONY: bench-fleet
+bench-fleet: build tofu ## Measure a fleet of stacks next to tofu by hand (SIZE=100 ROWS=fleet-apply TRIALS=1 BENCHFLAGS=-markdown)
+	$(GO) run ./test/bench -only '$(ROWS)' -fleet $(SIZE) -n $(TRIALS) $(BENCHFLAGS)
+
 .PHONY: lint
 lint: bin/golangci-lint ## Check the code against .golangci.yml
 	bin/golangci-lint run $(PACKAGES)

@@ -186,7 +186,3 @@ func started(before, after map[string]int) processes {
 
 // processes is how many were started.
 type processes struct{ tofu, provider int }
-
-func (p processes) plus(q processes) processes {
-	return processes{p.tofu + q.tofu, p.provider + q.provider}
-}

@@ -54,10 +54,13 @@ type fleet struct {
 
 	apply, refresh compared
 	memory         memories
+	// meanwhile is what Yuba took while tofu worked by hand, in hundredths of a core.
+	meanwhile []float64
 }
 
-// memories is what server and runner had in memory, at most and at rest, in bytes.
-type memories struct{ busy, idle, runner []float64 }
+// memories is what server and runner had in memory, at most and at rest, in bytes; of the latter, what the runner had, and
+// what of both were pages of files.
+type memories struct{ busy, idle, runner, files []float64 }
 
 // measureFleet measures many stacks: most of it with objects of a provider, which has to be found, started and asked
 // about each of them, and some with resources that are built into tofu, and with larger states.
@@ -195,23 +198,7 @@ func (f *fleet) try(ctx context.Context, number int, everything bool) (err error
 		steps = append(steps, t.look)
 	}
 	if everything {
-		for row, step := range map[string]func(context.Context) error{rowAPI: t.measureLookAgain} {
-			if f.wants(row) {
-				steps = append(steps, step)
-			}
-		}
-		if f.wants(rowMemory) {
-			steps = append(steps, t.noteMemory)
-		}
-		steps = append(steps, t.keepQuiet)
-		for _, row := range []struct {
-			name string
-			step func(context.Context) error
-		}{{rowProven, t.measureProven}, {rowInput, t.measureInputs}, {rowCommit, t.measureCommits}, {rowStart, t.measureStart}} {
-			if f.wants(row.name) {
-				steps = append(steps, row.step)
-			}
-		}
+		steps = append(steps, t.others()...)
 	}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
@@ -221,12 +208,33 @@ func (f *fleet) try(ctx context.Context, number int, everything bool) (err error
 	return nil
 }
 
+// others are the steps that measure what needs no tofu by hand beside it.
+func (t *fleetTrial) others() []func(context.Context) error {
+	var steps []func(context.Context) error
+	for _, row := range []struct {
+		name string
+		step func(context.Context) error
+	}{
+		{rowAPI, t.measureLookAgain}, {rowMemory, t.noteMemory}, {"", t.keepQuiet},
+		{rowProven, t.measureProven}, {rowInput, t.measureInputs}, {rowCommit, t.measureCommits}, {rowStart, t.measureStart},
+	} {
+		if row.name == "" || t.wants(row.name) {
+			steps = append(steps, row.step)
+		}
+	}
+	return steps
+}
+
 func (f *fleet) addComparisons() {
 	if f.wants(rowApply) {
 		f.results = append(f.results, f.apply.results(f.name+"-apply", "first apply, "+f.each()+" / init, plan -out, apply", f.size)...)
 	}
 	if f.wants(rowRefresh) {
 		f.results = append(f.results, f.refresh.results(f.name+"-refresh", "look for drift, "+f.each()+" / plan", f.size)...)
+	}
+	if len(f.meanwhile) > 0 {
+		f.results = append(f.results, result{Name: f.row("meanwhile"), Unit: "%", Trials: len(f.meanwhile), Value: quantile(f.meanwhile, 0.5),
+			What: fmt.Sprintf("what Yuba takes of one core while %d stacks are at rest and tofu works by hand", f.size)})
 	}
 }
 
@@ -235,7 +243,8 @@ func (f *fleet) addMemory(states string) {
 	each := fmt.Sprintf("%d stacks of %s each", f.size, states)
 	f.results = append(f.results,
 		result{Name: f.name + "-memory-idle", Unit: "MB", Trials: len(f.memory.idle), Value: quantile(f.memory.idle, 0.5) / mb,
-			What: fmt.Sprintf("memory at rest, server and runner (%.0f), shared pages counted once, %s", quantile(f.memory.runner, 0.5)/mb, each)},
+			What: fmt.Sprintf("memory at rest, server and runner (%.0f), shared pages counted once (%.0f of the programs' files), %s",
+				quantile(f.memory.runner, 0.5)/mb, quantile(f.memory.files, 0.5)/mb, each)},
 		result{Name: f.name + "-memory-busy", Unit: "MB", Trials: len(f.memory.busy), Value: quantile(f.memory.busy, 0.5) / mb,
 			What: "most memory of server and runner, resident, " + each})
 }

@@ -25,6 +25,11 @@ func (t *fleetTrial) byHand(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	began := time.Now()
+	before, err := t.yuba.cpu()
+	if err != nil {
+		return err
+	}
 	for _, part := range []struct {
 		into *compared
 		do   func(*byHand) error
@@ -38,7 +43,9 @@ func (t *fleetTrial) byHand(ctx context.Context) error {
 		}
 		part.into.byHand = append(part.into.byHand, o)
 	}
-	return nil
+	after, err := t.yuba.cpu()
+	t.meanwhile = append(t.meanwhile, 100*(after-before).Seconds()/time.Since(began).Seconds())
+	return err
 }
 
 // clone clones the repository and says who works where in it.

@@ -51,8 +51,8 @@ func (t *fleetTrial) measureProven(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	touched.add(t.bench, t.name0("proven"), fmt.Sprintf("a pass over %d stacks of which nothing has changed", t.size))
-	committed.add(t.bench, t.name0("untouched"), fmt.Sprintf("a commit that touches none of %d stacks", t.size))
+	touched.add(t.bench, t.row("proven"), fmt.Sprintf("a pass over %d stacks of which nothing has changed", t.size))
+	committed.add(t.bench, t.row("untouched"), fmt.Sprintf("a commit that touches none of %d stacks", t.size))
 	return nil
 }
 
@@ -155,8 +155,8 @@ func (t *fleetTrial) measureInputs(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t.addLatency(t.name0("input"), fmt.Sprintf("a ConfigMap that one of %d stacks reads changes, to its run, p99", t.size), delays)
-	t.results = append(t.results, result{Name: t.name0("input-runs"), Unit: "runs", Trials: n, Value: float64(len(seen.ran)) / float64(n),
+	t.addLatency(t.row("input"), fmt.Sprintf("a ConfigMap that one of %d stacks reads changes, to its run, p99", t.size), delays)
+	t.results = append(t.results, result{Name: t.row("input-runs"), Unit: "runs", Trials: n, Value: float64(len(seen.ran)) / float64(n),
 		What: "… stacks that ran, for each change"})
 	return nil
 }
@@ -210,9 +210,9 @@ func (t *fleetTrial) measureCommits(ctx context.Context) error {
 		return fmt.Errorf("the stack %s did not run, although its program changed", before.Name)
 	}
 	t.results = append(t.results,
-		result{Name: t.name0("commit"), Unit: "s", Trials: 1, Value: delay.Seconds(),
+		result{Name: t.row("commit"), Unit: "s", Trials: 1, Value: delay.Seconds(),
 			What: fmt.Sprintf("a commit that touches one of %d stacks: from the request to look to its run (all was at rest after %.1f s)", t.size, seen.last.Sub(began).Seconds())},
-		result{Name: t.name0("commit-runs"), Unit: "runs", Trials: 1, Value: float64(len(seen.ran)), What: "… stacks that ran"})
+		result{Name: t.row("commit-runs"), Unit: "runs", Trials: 1, Value: float64(len(seen.ran)), What: "… stacks that ran"})
 	return nil
 }
 
@@ -248,9 +248,9 @@ func (t *fleetTrial) measureStart(ctx context.Context) error {
 		runs, tofu = runs+len(seen.ran), tofu+started(before, after).tofu
 	}
 	t.results = append(t.results,
-		result{Name: t.name0("start"), Unit: "s", Trials: restarts, Value: quantile(ready, 0.5),
+		result{Name: t.row("start"), Unit: "s", Trials: restarts, Value: quantile(ready, 0.5),
 			What: fmt.Sprintf("exec to ready of a server that has %d healthy stacks (all were decided on after %.1f s, %.1f s of CPU)", t.size, quantile(decided, 0.5), quantile(cpu, 0.5))},
-		result{Name: t.name0("start-runs"), Unit: "runs", Trials: restarts, Value: float64(runs),
+		result{Name: t.row("start-runs"), Unit: "runs", Trials: restarts, Value: float64(runs),
 			What: fmt.Sprintf("… runs of all %d starts (%d processes of tofu, of which each server starts one to know its version)", restarts, tofu)})
 	return nil
 }

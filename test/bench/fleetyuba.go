@@ -239,13 +239,13 @@ func (t *fleetTrial) measureLookAgain(ctx context.Context) error {
 		return err
 	}
 	grown := after.since(before)
-	t.results = append(t.results, result{Name: t.name0("api"), Unit: "writes", Trials: t.size, Value: float64(grown.total()) / float64(t.size),
+	t.results = append(t.results, result{Name: t.row("api"), Unit: "writes", Trials: t.size, Value: float64(grown.total()) / float64(t.size),
 		What: fmt.Sprintf("writes to the API for a look at a stack without changes, of %d stacks (all: %s)", t.size, grown)})
 	return nil
 }
 
-// name0 is the name of a result of which there is one for a fleet.
-func (f *fleet) name0(what string) string { return f.name + "-" + what }
+// row is the name of one of the fleet's results. A trial's own name has its number in it.
+func (f *fleet) row(what string) string { return f.name + "-" + what }
 
 // keepQuiet ends looks that are due, so that what is measured next has nothing beside it.
 func (t *fleetTrial) keepQuiet(ctx context.Context) error {
@@ -285,10 +285,9 @@ func (t *fleetTrial) noteMemory(ctx context.Context) error {
 		return err
 	}
 	runner, err := memoryOf(t.yuba.runner)
-	m := &t.memory
-	m.busy = append(m.busy, float64(peak))
-	m.idle = append(m.idle, float64(server.proportional+runner.proportional))
-	m.runner = append(m.runner, float64(runner.proportional))
+	both, m := server.plus(runner), &t.memory
+	m.busy, m.idle = append(m.busy, float64(peak)), append(m.idle, float64(both.proportional))
+	m.runner, m.files = append(m.runner, float64(runner.proportional)), append(m.files, float64(both.files))
 	return err
 }
 

@@ -18,10 +18,10 @@ type limit struct {
 	// Target is the number's aim, in the unit of the result, if it has one.
 	Target *float64 `json:"target,omitempty"`
 	// Measured is what it was when it was last written down, of so many Trials.
-	Measured *float64 `json:"measured"`
-	Trials   int      `json:"trials"`
+	Measured *float64 `json:"measured,omitempty"`
+	Trials   int      `json:"trials,omitempty"`
 	// Slack is by how much more than Measured is taken for noise, as a factor.
-	Slack float64 `json:"slack"`
+	Slack float64 `json:"slack,omitempty"`
 }
 
 // verdict says in a word how a value compares.

@@ -39,8 +39,13 @@ func cpuOf(pid int) (time.Duration, error) {
 }
 
 // memory is what a process has in memory: all of it, and its share when pages that several processes map are split
-// between them.
-type memory struct{ resident, proportional int64 }
+// between them. files is what of the share are pages of files, the program's own most of all: the kernel takes those back
+// when it needs room.
+type memory struct{ resident, proportional, files int64 }
+
+func (m memory) plus(n memory) memory {
+	return memory{m.resident + n.resident, m.proportional + n.proportional, m.files + n.files}
+}
 
 func memoryOf(pid int) (memory, error) {
 	var m memory
@@ -62,6 +67,8 @@ func memoryOf(pid int) (memory, error) {
 			m.resident = n << 10
 		case "Pss:":
 			m.proportional = n << 10
+		case "Pss_File:":
+			m.files = n << 10
 		}
 	}
 	return m, nil

@@ -102,7 +102,7 @@ func (r report) writeTable(w io.Writer) error {
 	m := r.Machine
 	fmt.Fprintf(w, "%s, %d cores, load %s; %s; %s\n\n", m.OS, m.Cores, m.Load, m.Yuba, m.Tofu)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "\tVALUE\tTARGET\t\tYUBA ms (p10-p90)\tBY HAND ms (p10-p90)\tCPU RATIO\tTRIALS")
+	fmt.Fprintln(t, "\tVALUE\tTARGET\t\tYUBA ms (p10-p90)\tBY HAND ms (p10-p90)\tCPU (MACHINE) RATIO\tTRIALS")
 	for _, x := range r.Results {
 		target, cpu := "", ""
 		if x.Limit != nil && x.Limit.Target != nil {
@@ -110,6 +110,9 @@ func (r report) writeTable(w io.Writer) error {
 		}
 		if x.CPURatio > 0 {
 			cpu = fmt.Sprintf("%.2f", x.CPURatio)
+		}
+		if x.MachineRatio > 0 {
+			cpu += fmt.Sprintf(" (%.2f)", x.MachineRatio)
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d\n", x.What, number(x.Value, x.Unit), target, x.Limit.verdict(x.Value),
 			x.Yuba, x.ByHand, cpu, x.Trials)
@@ -121,10 +124,10 @@ func number(v float64, unit string) string {
 	switch {
 	case unit == "x":
 		return fmt.Sprintf("%.2fx", v)
-	case v >= 100:
-		return fmt.Sprintf("%.0f %s", v, unit)
+	case v >= 100, v == float64(int64(v)):
+		return strings.TrimSpace(fmt.Sprintf("%.0f %s", v, unit))
 	}
-	return fmt.Sprintf("%.2f %s", v, unit)
+	return strings.TrimSpace(fmt.Sprintf("%.2f %s", v, unit))
 }
 
 // String is the median and what lies around it.

@@ -63,7 +63,11 @@ func TestEveryLimitIsComplete(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, l := range limits {
-		if l.Measured == nil || l.Trials <= 0 || l.Slack < 1 {
+		unmeasured := l.Measured == nil && l.Trials == 0 && l.Slack == 0
+		switch {
+		case unmeasured && l.Target == nil:
+			t.Errorf("%s has neither a target nor a measurement", name)
+		case !unmeasured && (l.Measured == nil || l.Trials <= 0 || l.Slack < 1):
 			t.Errorf("%s lacks a measurement, its trials or its slack: %+v", name, *l)
 		}
 	}
