@@ -29,8 +29,8 @@ func newCircuitCommand(a *app, open bool) *cobra.Command {
 		Use: "circuitbreaker NAME...", Aliases: []string{circuitBreakers, "cb"},
 		Short: "Close circuit breakers: what they paused goes on",
 		Long: `Close circuit breakers. The stacks that they paused are tried again, spread over some minutes; drift that is found then
-waits for approval. One that the server has opened stays closed, whatever fails, until it is forgotten after a day or
-its spec.mode says Automatic. One that a person keeps open is the server's again.`,
+waits for approval. One that the server has opened stays closed, whatever fails, until it is deleted or its spec.mode says
+Automatic. One that a person keeps open is the server's again.`,
 		Example: "  yuba resume circuitbreaker aws-unavailable-1a2b3c",
 		Args:    cobra.MinimumNArgs(1),
 	}

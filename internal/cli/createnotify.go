@@ -25,7 +25,7 @@ func receiverSpec(cmd *cobra.Command) func(*cobra.Command, string) (map[string]a
 		if provider == "" || secret == "" || len(resources) == 0 {
 			return nil, usageErrorf(cmd, "--type, --secret-ref and --resource are needed: who calls, with which token, and what is looked at then?")
 		}
-		targets, err := crossReferences(cmd, "resource", resources)
+		targets, err := crossReferences(cmd, "resource", resources, receivable)
 		if err != nil {
 			return nil, err
 		}
@@ -72,7 +72,7 @@ func alertSpec(cmd *cobra.Command) func(*cobra.Command, string) (map[string]any,
 		if provider == "" || len(sources) == 0 {
 			return nil, usageErrorf(cmd, "--provider-ref and --event-source are needed: where does the alert go, and what is it about?")
 		}
-		about, err := crossReferences(cmd, "event-source", sources)
+		about, err := crossReferences(cmd, "event-source", sources, append(slices.Clone(receivable), circuitBreakerKind.Kind))
 		if err != nil {
 			return nil, err
 		}
@@ -82,9 +82,11 @@ func alertSpec(cmd *cobra.Command) func(*cobra.Command, string) (map[string]any,
 	}
 }
 
-// crossReferences reads KIND/NAME and KIND/NAME.NAMESPACE.
-func crossReferences(cmd *cobra.Command, flag string, values []string) ([]any, error) {
-	known := []string{"GitRepository", "OCIRepository", "Bucket", "ExternalArtifact", "Kustomization", "Terraform"}
+// receivable are the kinds that a receiver may ask.
+var receivable = []string{"GitRepository", "OCIRepository", "Bucket", "ExternalArtifact", "Kustomization", "Terraform"}
+
+// crossReferences reads KIND/NAME and KIND/NAME.NAMESPACE, of known kinds.
+func crossReferences(cmd *cobra.Command, flag string, values, known []string) ([]any, error) {
 	refs := make([]any, 0, len(values))
 	for _, value := range values {
 		kind, name, ok := strings.Cut(value, "/")
