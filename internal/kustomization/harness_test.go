@@ -50,6 +50,8 @@ var running struct {
 	requests requestLog
 	// lost makes the writes of a namespace's statuses fail.
 	lost sync.Map
+	// attempts are those that were observed.
+	attempts attemptLog
 }
 
 // requestLog hears of every request.
@@ -135,7 +137,8 @@ func sharedController(t testing.TB) *Reconciler {
 				},
 			})
 			r := &Reconciler{Client: writing, Reader: direct, Events: mgr.GetEventRecorder("yuba"), Config: config, Archives: running.store,
-				Limits: source.Limits{}.WithDefaults(), Build: build.Build, Now: time.Now, Log: slog.New(slog.DiscardHandler)}
+				Limits: source.Limits{}.WithDefaults(), Build: build.Build, Now: time.Now, Log: slog.New(slog.DiscardHandler),
+				Observe: running.attempts.add}
 			if err := r.SetupWithManager(context.Background(), mgr); err != nil {
 				return err
 			}
