@@ -10,6 +10,8 @@
 //     same name; override files change what the others declare.
 //   - A declaration is a variable or an output with the place it stands at.
 //   - A problem is a value that does not fit its declaration.
+//   - Reads are the files of its source, and what of the world, that planning a
+//     root module can read: told from the configuration alone, with caution.
 //
 // Invariants:
 //
@@ -20,6 +22,6 @@
 //     does not understand it leaves to tofu.
 //   - No text that leaves the package contains a variable's value.
 //
-// The package does not resolve modules, providers or references and does not
-// evaluate validation rules.
+// The package does not fetch modules, resolve providers or evaluate expressions
+// and validation rules.
 package module

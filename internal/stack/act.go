@@ -74,7 +74,7 @@ func worthRecording(obj *infrav1.Terraform, rec run.Record) bool {
 	if result.Outcome == run.OutcomeCanceled {
 		return false
 	}
-	if result.Outcome != run.OutcomeSucceeded || result.Plan == nil || rec.Config != status.ConfigDigest && rec.WholeConfig != status.ConfigDigest {
+	if result.Outcome != run.OutcomeSucceeded || result.Plan == nil || !about(rec, status.ConfigDigest) {
 		return true
 	}
 	if result.Plan.Changes {

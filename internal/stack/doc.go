@@ -5,9 +5,11 @@
 // facts, let the package decide say what to do, act, and record it in the object's status.
 //
 //	facts.go     what the object, its source, inputs, state, lock and runs are now
+//	proof.go     which part of its source a stack reads, so that only a change of that counts
 //	decide/      the decision, pure
 //	act.go       starts and cancels runs
 //	record.go    what a run's result means for the status, pure
+//	why.go       explains a decision, and which inputs changed
 //	outputs.go   the outputs Secret
 //	deletion.go  letting a deleted object go
 //

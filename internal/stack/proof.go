@@ -276,6 +276,11 @@ func (p *pass) planned() bool {
 	return last != "" && (last == p.facts.Config || p.config != nil && last == p.config.whole)
 }
 
+// about reports whether a run was about the configuration that a digest of the status stands for.
+func about(rec run.Record, digest string) bool {
+	return digest != "" && (rec.Config == digest || rec.WholeConfig == digest)
+}
+
 // asPlanned has a plan applied with the very archive it was made of, which may be an older one than that of now.
 func (r *Reconciler) asPlanned(ctx context.Context, p *pass, s *run.Spec) error {
 	if p.config == nil || p.config.part.digest == "" {

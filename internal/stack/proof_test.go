@@ -245,6 +245,10 @@ func TestDigestsOfEarlierVersionsAreRecognized(t *testing.T) {
 	if worthRecording(obj, rec) {
 		t.Error("a pass that finds nothing writes the new digest only to have it written")
 	}
+	obj.Status.ConfigDigest, rec.WholeConfig = "", ""
+	if !worthRecording(obj, rec) {
+		t.Error("the first plan after all was forgotten is not recorded")
+	}
 }
 
 func TestARevisionThatDoesNotTouchAStackIsNotWritten(t *testing.T) {

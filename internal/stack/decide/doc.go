@@ -13,7 +13,8 @@
 //   - Configuration is everything that decides what a plan says apart from the world: the artifact, path, variables,
 //     environment, backend, workspace, targets, spec.destroy and tool, boiled down to one digest. Two equal digests need
 //     no second plan to prove that nothing changed on our side.
-//   - The world is what providers report. It is looked at by drift detection, on an interval.
+//   - The world is what providers report. It is looked at by drift detection, on an interval. A program that asks others
+//     while it is planned reads the world, too, and is never proven by its configuration alone.
 //   - A pending plan is saved, shown and waits for approval. It is bound to the digest of its bytes.
 //
 // # Laws
