@@ -4,7 +4,6 @@
 package cli
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -197,7 +196,10 @@ func (v *topView) head() screenLine {
 	line := screenLine{{"yuba " + diagnostic.Printable(f.Version), colorBold}, {"  up " + age(f.At, f.Started), ""},
 		{fmt.Sprintf("   server %s%s", size(f.Server.MemoryBytes), percent(v.server)), ""}}
 	if f.Runner != nil {
-		line = append(line, span{fmt.Sprintf("   runner %s%s   tools%s", size(f.Runner.MemoryBytes), percent(v.runner), cmp.Or(percent(v.tools), " ?")), ""})
+		line = append(line, span{fmt.Sprintf("   runner %s%s", size(f.Runner.MemoryBytes), percent(v.runner)), ""})
+		if load := percent(v.tools); load != "" {
+			line = append(line, span{"   tools" + load, ""})
+		}
 	}
 	if !f.RunnerAlive {
 		line = append(line, span{"   no runner answers", colorRed})
