@@ -52,7 +52,7 @@ type Sources struct {
 	Seen    client.Reader
 	Watched []string
 
-	seen seenSources
+	seen    seenSources
 	mu      sync.Mutex
 	modules map[moduleKey]*readModule
 	order   []moduleKey
