@@ -82,7 +82,7 @@ func (b *bench) measureFleet(ctx context.Context) (err error) {
 	base := fleet{bench: b, executions: counter, size: b.fleet, workers: max(2, runtime.NumCPU()), mirror: mirror}
 	objects, data, large := base, base, base
 	objects.name, objects.what, objects.content = "fleet", "the test provider", content{provider: true, lines: linesFor20KiB}
-	data.name, data.what, data.content, data.mirror = "fleet-data", "terraform_data", content{lines: linesFor20KiB / 2}, ""
+	data.name, data.what, data.content, data.mirror = "fleet-data", "terraform_data", content{lines: dataLinesFor20KiB}, ""
 	large.name, large.what, large.content = "fleet-200k", "the test provider, 200 KiB of state", content{provider: true, lines: linesFor200KiB}
 	steps := []func(context.Context) error{objects.measure, objects.measureDownloads, data.compare, large.measureMemory, objects.measureGrowth}
 	for _, step := range steps {
@@ -137,16 +137,24 @@ func (f *fleet) measure(ctx context.Context) error {
 	if f.wants(rowApply, rowRefresh) {
 		trials = min(f.trials, fleetTrials)
 	}
+	err := f.tryAll(ctx, trials, true)
+	if len(f.memory.idle) > 0 {
+		f.addMemory("20 KiB of state")
+	}
+	return err
+}
+
+// tryAll makes some fleets and tells what came of them, also of those before one that failed.
+func (f *fleet) tryAll(ctx context.Context, trials int, everything bool) error {
+	var err error
 	for trial := range trials {
-		if err := f.try(ctx, trial, trial == 0); err != nil {
-			return fmt.Errorf("%s, trial %d: %w", f.name, trial, err)
+		if err = f.try(ctx, trial, everything && trial == 0); err != nil {
+			err = fmt.Errorf("%s, trial %d: %w", f.name, trial, err)
+			break
 		}
 	}
 	f.addComparisons()
-	if f.wants(rowMemory) {
-		f.addMemory("20 KiB of state")
-	}
-	return nil
+	return err
 }
 
 // compare makes fleets only to compare them with tofu by hand.
@@ -154,13 +162,7 @@ func (f *fleet) compare(ctx context.Context) error {
 	if !f.wants(rowApply, rowRefresh) {
 		return nil
 	}
-	for trial := range min(f.trials, fleetTrials) {
-		if err := f.try(ctx, trial, false); err != nil {
-			return fmt.Errorf("%s, trial %d: %w", f.name, trial, err)
-		}
-	}
-	f.addComparisons()
-	return nil
+	return f.tryAll(ctx, min(f.trials, fleetTrials), false)
 }
 
 // measureMemory makes a fleet only to see how much memory it takes.
@@ -208,6 +210,11 @@ func (f *fleet) try(ctx context.Context, number int, everything bool) (err error
 	return nil
 }
 
+// say tells whoever waits how far a trial is.
+func (t *fleetTrial) say(format string, args ...any) {
+	fmt.Fprintf(os.Stderr, "%s %s: %s\n", time.Now().Format(time.TimeOnly), t.name, fmt.Sprintf(format, args...))
+}
+
 // others are the steps that measure what needs no tofu by hand beside it.
 func (t *fleetTrial) others() []func(context.Context) error {
 	var steps []func(context.Context) error
@@ -226,10 +233,10 @@ func (t *fleetTrial) others() []func(context.Context) error {
 }
 
 func (f *fleet) addComparisons() {
-	if f.wants(rowApply) {
+	if f.wants(rowApply) && len(f.apply.byHand) > 0 {
 		f.results = append(f.results, f.apply.results(f.name+"-apply", "first apply, "+f.each()+" / init, plan -out, apply", f.size)...)
 	}
-	if f.wants(rowRefresh) {
+	if f.wants(rowRefresh) && len(f.refresh.yuba) > 0 && len(f.refresh.byHand) > 0 {
 		f.results = append(f.results, f.refresh.results(f.name+"-refresh", "look for drift, "+f.each()+" / plan", f.size)...)
 	}
 	if len(f.meanwhile) > 0 {

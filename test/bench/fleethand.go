@@ -31,17 +31,19 @@ func (t *fleetTrial) byHand(ctx context.Context) error {
 		return err
 	}
 	for _, part := range []struct {
+		what string
 		into *compared
 		do   func(*byHand) error
 	}{
-		{&t.apply, func(h *byHand) error { _, err := h.firstApply(ctx); return err }},
-		{&t.refresh, func(h *byHand) error { _, err := h.plan(ctx); return err }},
+		{"the first apply", &t.apply, func(h *byHand) error { _, err := h.firstApply(ctx); return err }},
+		{"the plan", &t.refresh, func(h *byHand) error { _, err := h.plan(ctx); return err }},
 	} {
 		o, err := t.observe(spentOn(hands), func() error { return t.all(hands, part.do) })
 		if err != nil {
 			return err
 		}
 		part.into.byHand = append(part.into.byHand, o)
+		t.say("by hand %s took %s (%s of CPU)", part.what, o.took.Round(time.Millisecond), o.cpu)
 	}
 	after, err := t.yuba.cpu()
 	t.meanwhile = append(t.meanwhile, 100*(after-before).Seconds()/time.Since(began).Seconds())

@@ -120,6 +120,10 @@ func (t *fleetTrial) passes(ctx context.Context, ours string, quiet time.Duratio
 		if err != nil {
 			return nil, err
 		}
+		// The last decisions are logged a moment before what they write is written.
+		if err := pause(ctx, time.Second); err != nil {
+			return nil, err
+		}
 		after, err := readWrites(ctx, t.raw)
 		if err != nil {
 			return nil, err
@@ -127,6 +131,7 @@ func (t *fleetTrial) passes(ctx context.Context, ours string, quiet time.Duratio
 		grown := after.since(before).without(ours, 1)
 		s.seconds = append(s.seconds, seen.last.Sub(began).Seconds())
 		s.runs, s.started = s.runs+len(seen.ran), s.started+o.processes.tofu
+		t.say("after %q all were decided on, %d of them ran", ours, len(seen.ran))
 		s.written, s.writtenInWords = s.written+grown.total(), grown.String()
 		if o.took > time.Minute {
 			break // whatever took so long takes as long again
@@ -155,6 +160,7 @@ func (t *fleetTrial) measureInputs(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	t.say("an input of %d stacks was changed", n)
 	t.addLatency(t.row("input"), fmt.Sprintf("a ConfigMap that one of %d stacks reads changes, to its run, p99", t.size), delays)
 	t.results = append(t.results, result{Name: t.row("input-runs"), Unit: "runs", Trials: n, Value: float64(len(seen.ran)) / float64(n),
 		What: "… stacks that ran, for each change"})
@@ -209,6 +215,7 @@ func (t *fleetTrial) measureCommits(ctx context.Context) error {
 	if !seen.ran[namespace+"/"+before.Name] {
 		return fmt.Errorf("the stack %s did not run, although its program changed", before.Name)
 	}
+	t.say("a commit was pushed, and %d stacks ran", len(seen.ran))
 	t.results = append(t.results,
 		result{Name: t.row("commit"), Unit: "s", Trials: 1, Value: delay.Seconds(),
 			What: fmt.Sprintf("a commit that touches one of %d stacks: from the request to look to its run (all was at rest after %.1f s)", t.size, seen.last.Sub(began).Seconds())},
@@ -244,6 +251,7 @@ func (t *fleetTrial) measureStart(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		t.say("the server was started again")
 		ready, decided, cpu = append(ready, t.yuba.took.Seconds()), append(decided, seen.last.Sub(began).Seconds()), append(cpu, took.Seconds())
 		runs, tofu = runs+len(seen.ran), tofu+started(before, after).tofu
 	}
@@ -251,6 +259,6 @@ func (t *fleetTrial) measureStart(ctx context.Context) error {
 		result{Name: t.row("start"), Unit: "s", Trials: restarts, Value: quantile(ready, 0.5),
 			What: fmt.Sprintf("exec to ready of a server that has %d healthy stacks (all were decided on after %.1f s, %.1f s of CPU)", t.size, quantile(decided, 0.5), quantile(cpu, 0.5))},
 		result{Name: t.row("start-runs"), Unit: "runs", Trials: restarts, Value: float64(runs),
-			What: fmt.Sprintf("… runs of all %d starts (%d processes of tofu, of which each server starts one to know its version)", restarts, tofu)})
+			What: fmt.Sprintf("… runs of all %d starts (%d processes of tofu: server and runner ask it for its version)", restarts, tofu)})
 	return nil
 }

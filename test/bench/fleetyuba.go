@@ -142,6 +142,7 @@ func (t *fleetTrial) deploy(ctx context.Context) error {
 		return err
 	}
 	t.apply.yuba, t.deployed = append(t.apply.yuba, o), time.Now()
+	t.say("%d stacks are ready after %s (%s of CPU)", t.size, o.took.Round(time.Millisecond), o.cpu)
 	return nil
 }
 
@@ -199,7 +200,9 @@ func (t *fleetTrial) look(ctx context.Context) error {
 		takes = t.refresh.byHand[n-1].took
 	}
 	t.interval = max(20*time.Second, (2 * takes).Round(time.Second))
-	if err := pause(ctx, max(time.Until(t.deployed.Add(t.interval)), time.Second)); err != nil {
+	left := max(time.Until(t.deployed.Add(t.interval)), time.Second)
+	t.say("all are due for a look in %s", left.Round(time.Second))
+	if err := pause(ctx, left); err != nil {
 		return err
 	}
 	o, err := t.observe(t.yuba.cpu, func() error {
@@ -209,8 +212,12 @@ func (t *fleetTrial) look(ctx context.Context) error {
 		}
 		return t.looked(ctx, at)
 	})
+	if err != nil {
+		return err
+	}
 	t.refresh.yuba = append(t.refresh.yuba, o)
-	return err
+	t.say("all were looked at after %s (%s of CPU)", o.took.Round(time.Millisecond), o.cpu)
+	return nil
 }
 
 func (t *fleetTrial) looked(ctx context.Context, at int) error {
@@ -226,6 +233,10 @@ func (t *fleetTrial) setInterval(ctx context.Context, interval time.Duration) er
 
 // measureLookAgain counts what is written to the API while all stacks are looked at once more, on their interval.
 func (t *fleetTrial) measureLookAgain(ctx context.Context) error {
+	t.say("all will be looked at once more within %s", t.interval)
+	if err := pause(ctx, time.Second); err != nil { // for what the looks before write
+		return err
+	}
 	before, err := readWrites(ctx, t.raw)
 	if err != nil {
 		return err
@@ -256,8 +267,10 @@ func (t *fleetTrial) keepQuiet(ctx context.Context) error {
 	if err := t.setInterval(ctx, quietInterval); err != nil {
 		return err
 	}
-	_, err := t.settle(ctx, at, 0)
-	return err
+	if _, err := t.settle(ctx, at, 0); err != nil {
+		return err
+	}
+	return pause(ctx, time.Second) // for what the last of them writes
 }
 
 // settle waits until all stacks were decided on since a place in the log, are at rest, and have been so for a while, and

@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -89,6 +90,21 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// What was measured is told also when something fails later: it may have taken hours.
+	failed := b.measure(ctx)
+	r := report{Machine: describeMachine(b.programs), Command: commandLine(os.Args[1:]), Results: judge(b.results, limits)}
+	print := r.writeTable
+	switch {
+	case o.json:
+		print = r.writeJSON
+	case o.markdown:
+		print = r.writeMarkdown
+	}
+	return errors.Join(print(os.Stdout), failed)
+}
+
+// measure measures all parts that were chosen.
+func (b *bench) measure(ctx context.Context) error {
 	for _, p := range parts {
 		if !b.chose(p) {
 			continue
@@ -98,14 +114,7 @@ func run(ctx context.Context) error {
 			return fmt.Errorf("measure %s: %w", p.name, err)
 		}
 	}
-	r := report{Machine: describeMachine(b.programs), Command: commandLine(os.Args[1:]), Results: judge(b.results, limits)}
-	switch {
-	case o.json:
-		return r.writeJSON(os.Stdout)
-	case o.markdown:
-		return r.writeMarkdown(os.Stdout)
-	}
-	return r.writeTable(os.Stdout)
+	return nil
 }
 
 // programs are what is measured, as they are installed.

@@ -21,10 +21,12 @@ type content struct {
 	lines int
 }
 
-// Of a stack of ten objects of the test provider, whose state is about 20 KiB and 200 KiB large.
+// The lines that make a state of ten objects of the test provider about 20 KiB and 200 KiB large, and one of ten
+// terraform_data, which keep what they are given twice, 20 KiB. A line is 96 bytes there, and all else 6 KiB.
 const (
-	linesFor20KiB  = 12
-	linesFor200KiB = 132
+	linesFor20KiB     = 15
+	linesFor200KiB    = 206
+	dataLinesFor20KiB = 8
 )
 
 // stackName is the name of a fleet's stack, as an object and in the cloud.
