@@ -226,3 +226,15 @@ func TestAHeldPlanInTheStatus(t *testing.T) {
 		t.Error("nothing is pending, and it is held")
 	}
 }
+
+// What kept a stack for a moment and is over leaves its word; a paused stack says again how it failed.
+func TestAPausedStackSaysHowItFailed(t *testing.T) {
+	obj := stackObject(func(t *infrav1.Terraform) {
+		setReady(t, metav1.ConditionFalse, infrav1.ReasonLockHeld, "somebody held the lock")
+	})
+	p := &pass{obj: obj, lastFailure: &run.Result{Outcome: run.OutcomeFailed, FailedStep: run.StepPlan, Error: "no such host"}}
+	describe(p, decide.Decision{Verb: decide.VerbWait, Reason: decide.ReasonCircuitOpen, Message: "paused"})
+	if c := conditionOf(obj, infrav1.ConditionReady); c.Reason != infrav1.ReasonPlanFailed || c.Message != "no such host" {
+		t.Errorf("%+v", c)
+	}
+}

@@ -78,7 +78,7 @@ func describeWait(p *pass, d decide.Decision) {
 		removeCondition(obj, infrav1.ConditionReconciling)
 	}
 	switch d.Reason {
-	case decide.ReasonRetryPending, decide.ReasonRetryLimit:
+	case decide.ReasonRetryPending, decide.ReasonRetryLimit, decide.ReasonCircuitOpen:
 		// A Secret that went and came back has left its word; what is waited for is still the failure before it.
 		if p.lastFailure != nil && isOver(conditionOf(obj, infrav1.ConditionReady)) {
 			setReady(obj, metav1.ConditionFalse, failureReason(p.lastFailure), failureMessage(p.lastFailure))
