@@ -33,6 +33,9 @@ type Book struct {
 
 	circuits []*Circuit
 	stacks   map[Stack]*last
+	// evidence counts the stacks that fail now, by what they count as. Only where there is enough of it does anybody look at
+	// all stacks.
+	evidence map[Kind]map[string]int
 }
 
 // last is how a stack's last run ended.
@@ -62,9 +65,6 @@ func (b *Book) Find(name string) *Circuit {
 
 // Observe takes in the end of a run. The same end may be told many times. It says whether any circuit has changed.
 func (b *Book) Observe(e Ended, now time.Time) bool {
-	if b.stacks == nil {
-		b.stacks = map[Stack]*last{}
-	}
 	before := b.stacks[e.Stack]
 	if before != nil && (before.run == e.Run || before.at.After(e.At)) {
 		return false
@@ -73,7 +73,9 @@ func (b *Book) Observe(e Ended, now time.Time) bool {
 	if is.providers == nil && before != nil {
 		is.providers = before.providers
 	}
-	b.stacks[e.Stack] = is
+	if e.Succeeded || e.Failure == nil {
+		b.put(e.Stack, is)
+	}
 	switch {
 	case e.Succeeded:
 		return b.succeeded(e, now)
@@ -85,7 +87,37 @@ func (b *Book) Observe(e Ended, now time.Time) bool {
 	if before != nil && before.failing != nil && alike(*before.failing, k) && !b.overSince(k, before.at) {
 		is.since = before.since
 	}
+	b.put(e.Stack, is)
 	return b.failed(e, k, now)
+}
+
+// put takes note of a stack's last run; nil for none.
+func (b *Book) put(s Stack, is *last) {
+	if b.stacks == nil {
+		b.stacks, b.evidence = map[Stack]*last{}, map[Kind]map[string]int{}
+	}
+	if was := b.stacks[s]; was != nil && was.failing != nil {
+		of := b.evidence[*was.failing]
+		if of[was.evidence]--; of[was.evidence] <= 0 {
+			delete(of, was.evidence)
+		}
+		if len(of) == 0 {
+			delete(b.evidence, *was.failing)
+		}
+	}
+	if is == nil {
+		delete(b.stacks, s)
+		return
+	}
+	b.stacks[s] = is
+	if is.failing != nil {
+		of := b.evidence[*is.failing]
+		if of == nil {
+			of = map[string]int{}
+			b.evidence[*is.failing] = of
+		}
+		of[is.evidence]++
+	}
 }
 
 // Knows says whether the stack's providers are known.
@@ -93,11 +125,8 @@ func (b *Book) Knows(s Stack) bool { return b.stacks[s] != nil }
 
 // Learn takes note of the providers of a stack of which no run has ended yet.
 func (b *Book) Learn(s Stack, providers []string) {
-	if b.stacks == nil {
-		b.stacks = map[Stack]*last{}
-	}
 	if b.stacks[s] == nil {
-		b.stacks[s] = &last{providers: providers}
+		b.put(s, &last{providers: providers})
 	}
 }
 
@@ -253,7 +282,7 @@ func (b *Book) widen(e Ended, k Kind, now time.Time) bool {
 			known = c
 		}
 	}
-	if b.Options.Stacks <= 0 || known != nil && len(known.Namespaces) == 0 {
+	if b.Options.Stacks <= 0 || len(b.evidence[k]) < b.Options.Stacks || known != nil && len(known.Namespaces) == 0 {
 		return false
 	}
 	var out []string
@@ -313,6 +342,6 @@ func (b *Book) gather(c *Circuit, e Ended, now time.Time) {
 
 // Forget drops a stack that is gone.
 func (b *Book) Forget(s Stack, now time.Time) bool {
-	delete(b.stacks, s)
+	b.put(s, nil)
 	return b.inconclusive(s, now)
 }

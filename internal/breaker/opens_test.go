@@ -160,3 +160,42 @@ func TestACircuitGetsSmallerWhenOthersAreFine(t *testing.T) {
 		t.Error("it was opened again by the same failures")
 	}
 }
+
+// What is counted along the way is what there is.
+func TestEvidenceIsCountedRight(t *testing.T) {
+	f := newFleet(t)
+	f.book.Options.Stacks = 1000
+	f.failing("a", 0, 20)
+	each("a", 0, 5, f.fine)
+	each("a", 5, 8, func(s Stack) { f.fails(s, refused, func(e *Ended) { e.Proven = false }) })
+	each("a", 8, 10, func(s Stack) { f.book.Forget(s, f.now) })
+	f.failing("a", 15, 20)
+	counted := map[string]int{}
+	for k, of := range f.book.evidence {
+		counted[k.Cause] = len(of)
+	}
+	if counted[CauseUnavailable] != 10 || counted[CauseDenied] != 1 || len(counted) != 2 {
+		t.Errorf("%v", counted)
+	}
+	each("a", 0, 20, f.fine)
+	if len(f.book.evidence) != 0 {
+		t.Errorf("all are fine, and there is %v", f.book.evidence)
+	}
+}
+
+// The fleet may be ten times as large for about ten times the work: a broken commit, and an outage.
+func BenchmarkStorm(b *testing.B) {
+	for _, size := range []int{300, 3000} {
+		for name, with := range map[string]Failure{"broken commit": refused, "outage": unavailable} {
+			b.Run(fmt.Sprintf("%s of %d", name, size), func(b *testing.B) {
+				for b.Loop() {
+					f := &fleet{book: &Book{Options: DefaultOptions()}, now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
+					for n := range size {
+						f.runs++
+						f.book.Observe(Ended{Stack: stackNo("a", n), Run: fmt.Sprint(f.runs), At: f.now, Providers: []string{aws}, Program: "one", Failure: &with}, f.now)
+					}
+				}
+			})
+		}
+	}
+}
