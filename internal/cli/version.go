@@ -66,6 +66,9 @@ func newVersionCommand(a *app) *cobra.Command {
 		fmt.Fprintf(a.out, "Client: %s (%s, %s)\n", v.Client.Version, v.Client.Go, v.Client.Platform)
 		if s := v.Server; s != nil {
 			fmt.Fprintf(a.out, "Server: %s\nTool:   %s (%s)\n", s.Version, s.ToolVersion, s.Tool)
+			if s.Trouble != "" {
+				a.news("Something is wrong: %s.", s.Trouble)
+			}
 			if !s.Confined {
 				a.news("The server's kernel has no Landlock: programs of stacks are not confined there.")
 			}

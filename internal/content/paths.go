@@ -58,6 +58,8 @@ type ServerInfo struct {
 	// Waiting and Running count runs.
 	Waiting int `json:"waiting"`
 	Running int `json:"running"`
+	// Trouble is why the API takes no changes, and what to do about it; empty while it does.
+	Trouble string `json:"trouble,omitempty"`
 	// Tools are the programs that runs can use.
 	Tools []run.InstalledTool `json:"tools,omitempty"`
 }

@@ -269,6 +269,9 @@ func (p *ControlPlane) waitForAPI(ctx context.Context) error {
 // RESTConfig is an administrator's access for the parts of this process, without a limit on its rate.
 func (p *ControlPlane) RESTConfig() *rest.Config { return p.api.clientConfig() }
 
+// Trouble is why the API takes no changes, and what to do about it; empty while it does.
+func (p *ControlPlane) Trouble() string { return p.etcd.Trouble() }
+
 // Kubeconfig is the path of the administrator's kubeconfig.
 func (p *ControlPlane) Kubeconfig() string { return p.dir.Kubeconfig() }
 

@@ -4,6 +4,7 @@
 package controlplane
 
 import (
+	"bytes"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 )
@@ -103,4 +105,34 @@ func TestFullStoreTakesChangesAgain(t *testing.T) {
 	if got, err := maps.Get(t.Context(), "history", metav1.GetOptions{}); err != nil || got.Data["content"] != object.Data["content"] && !refused {
 		t.Errorf("the newest content is lost, error %v", err)
 	}
+}
+
+func TestAStoreFullOfSecretsSaysSoAndWorksOnceTheyAreDeleted(t *testing.T) {
+	options := testOptions(t.TempDir())
+	options.etcdQuota, options.etcdUpkeep = 20<<20, 50*time.Millisecond
+	p := startIn(t, options)
+	namespace := newNamespace(t, p)
+	secrets := clientOf(t, p).CoreV1().Secrets(namespace)
+	content := map[string][]byte{"content": bytes.Repeat([]byte("x"), 300<<10)}
+	for deadline := time.Now().Add(5 * time.Minute); !strings.Contains(p.Trouble(), "Delete objects that are no longer needed"); {
+		_, err := secrets.Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{GenerateName: "s-"}, Data: content}, metav1.CreateOptions{})
+		if time.Now().After(deadline) {
+			t.Fatalf("it says %q when objects fill the store, and to a change %v", p.Trouble(), err)
+		}
+	}
+	if list, err := secrets.List(t.Context(), metav1.ListOptions{Limit: 1}); err != nil || len(list.Items) == 0 {
+		t.Errorf("read while it is full: %v", err)
+	}
+	if err := secrets.DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
+		t.Fatalf("delete while it is full: %v", err)
+	}
+	eventually(t, "the API takes changes again", func() error {
+		if _, err := secrets.Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{GenerateName: "after-"}, Data: content}, metav1.CreateOptions{}); err != nil {
+			return err
+		}
+		if trouble := p.Trouble(); trouble != "" {
+			return errors.New(trouble)
+		}
+		return nil
+	})
 }

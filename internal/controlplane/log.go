@@ -34,6 +34,19 @@ const refused = "Unable to authenticate the request"
 // hungUp is what the API server says each time a client ends a watch by hanging up, which is how watches end.
 const hungUp = "Failed to encode watch event"
 
+// noSpace is in what the API server says of each change that its full store refuses. The store itself says so once a minute.
+const noSpace = "database space exceeded"
+
+// repeats tells whether a record says what is said of every request of a kind.
+func repeats(record slog.Record) bool {
+	found := record.Message == refused || record.Message == hungUp
+	record.Attrs(func(a slog.Attr) bool {
+		found = found || a.Key == "err" && strings.Contains(a.Value.String(), noSpace)
+		return !found
+	})
+	return found
+}
+
 // quoting begins what the API server says of an object that it cannot read: values of it, be it a Secret.
 const quoting = "failed to create typed "
 
@@ -73,7 +86,7 @@ func (h kubernetesHandler) Handle(ctx context.Context, record slog.Record) error
 	if !h.Enabled(ctx, record.Level) {
 		return nil
 	}
-	if (record.Message == refused || record.Message == hungUp) && !kubernetesLog.Load().Enabled(ctx, slog.LevelDebug) {
+	if repeats(record) && !kubernetesLog.Load().Enabled(ctx, slog.LevelDebug) {
 		return nil
 	}
 	said := slog.NewRecord(record.Time, h.level(record.Level), record.Message, record.PC)

@@ -30,6 +30,10 @@ func TestKubernetesLog(t *testing.T) {
 			false, slog.LevelDebug, func(l logr.Logger) { l.Error(errors.New("no route"), "list") }, "level=DEBUG"},
 		"a stranger's bad credentials do not fill the log": {
 			true, slog.LevelInfo, func(l logr.Logger) { l.Error(errors.New("invalid token"), refused) }, ""},
+		"what the store refuses because it is full does not fill the log": {
+			true, slog.LevelInfo, func(l logr.Logger) {
+				l.Error(errors.New("etcdserver: mvcc: database space exceeded"), "Unhandled Error")
+			}, ""},
 		"what an error quotes of an object is left out": {
 			true, slog.LevelInfo, func(l logr.Logger) {
 				l.Error(errors.New(`failed to create typed patch object (team/db; /v1, Kind=Secret): .data.a: expected string, got &{hunter2}`), "Unhandled Error")

@@ -91,7 +91,7 @@ func upOnce(ctx context.Context, opts UpOptions, dir datadir.Dir, lock *datadir.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	h := &home{opts: opts, restored: make(chan struct{})}
-	web, webListener, err := serveWeb(opts.HTTPAddress, h.ready.Load, &h.hooks, opts.Log)
+	web, webListener, err := serveWeb(opts.HTTPAddress, h.unready, &h.hooks, opts.Log)
 	if err != nil {
 		return false, err
 	}
@@ -122,6 +122,14 @@ func upOnce(ctx context.Context, opts UpOptions, dir datadir.Dir, lock *datadir.
 		}
 		return false, fmt.Errorf("the controllers ended: %w", err)
 	}
+}
+
+// unready is why Yuba does not work yet, or not as it should; empty when it does.
+func (h *home) unready() string {
+	if !h.ready.Load() {
+		return "starting"
+	}
+	return h.plane.Trouble()
 }
 
 // settling is how long the parts go on reading and building after Yuba is ready, generously.
@@ -158,6 +166,11 @@ func (h *home) start(ctx context.Context, dir datadir.Dir, lock *datadir.Lock, t
 	c := h.engine.content
 	c.ArchiveURL = h.plane.URL()
 	c.Backup = h.plane.Backup
+	c.Server = func(ctx context.Context) content.ServerInfo {
+		info := h.engine.info(ctx)
+		info.Trouble = h.plane.Trouble()
+		return info
+	}
 	c.Restore = func(_ context.Context, r io.Reader) error {
 		if _, err := backup.Stage(dir, r); err != nil {
 			return err

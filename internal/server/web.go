@@ -15,9 +15,9 @@ import (
 	"github.com/yuba-dev/yuba/internal/notify/receive"
 )
 
-// serveWeb serves people, probes and webhooks: /livez says that the process answers, /readyz that it works, and below /hook/
-// are the paths of receivers.
-func serveWeb(address string, ready func() bool, hooks http.Handler, log *slog.Logger) (*http.Server, net.Listener, error) {
+// serveWeb serves people, probes and webhooks: /livez says that the process answers, /readyz that it works or what is in
+// the way, and below /hook/ are the paths of receivers.
+func serveWeb(address string, unready func() string, hooks http.Handler, log *slog.Logger) (*http.Server, net.Listener, error) {
 	listener, err := net.Listen("tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return nil, nil, fmt.Errorf("cannot listen on %s: address already in use. Another Yuba or program uses it: choose another with --http-address", address)
@@ -28,8 +28,8 @@ func serveWeb(address string, ready func() bool, hooks http.Handler, log *slog.L
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
-		if !ready() {
-			http.Error(w, "starting", http.StatusServiceUnavailable)
+		if why := unready(); why != "" {
+			http.Error(w, why, http.StatusServiceUnavailable)
 			return
 		}
 		fmt.Fprintln(w, "ok")

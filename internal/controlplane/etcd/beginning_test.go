@@ -53,6 +53,8 @@ func TestFirstStartThatWasCutShortIsBegunAnew(t *testing.T) {
 	server.Stop()
 
 	again := f.start(t, dir, nil)
+	// One that goes on ends the process when it finds its directory gone.
+	defer again.Stop()
 	if got := get(t, connect(t, again, f.client), "key"); got != "kept" {
 		t.Errorf("a later start holds %q", got)
 	}

@@ -11,8 +11,10 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -216,20 +218,70 @@ func TestStoreFullOfObjectsSaysSoAndRecoversWhenSomeGo(t *testing.T) {
 		}
 		return strings.Contains(log.String(), "Delete objects that are no longer needed")
 	})
+	waitUntil(t, "it says what is in the way", func() bool {
+		return strings.HasPrefix(server.Trouble(), "the API's store is full and takes no changes: make space")
+	})
 	if _, err := client.Delete(t.Context(), "object-", clientv3.WithPrefix()); err != nil {
 		t.Fatalf("delete while full: %v", err)
 	}
 	waitUntil(t, "a write works again", func() bool {
 		_, err := client.Put(t.Context(), "after", "1")
-		return err == nil
+		return err == nil && server.Trouble() == ""
 	})
+}
+
+// Those who write without a rest are refused while objects fill the store, and served again once some are deleted.
+func TestWritersAreServedAgainAfterADeletion(t *testing.T) {
+	f := newFixture(t)
+	server := f.start(t, filepath.Join(f.dir, "data"), func(o *Options) {
+		o.Quota, o.UpkeepEvery = 8<<20, 20*time.Millisecond
+	})
+	defer server.Stop()
+	client := connect(t, server, f.client)
+	value := strings.Repeat("x", 100<<10)
+	var refused, served [4]atomic.Int64
+	var deleted atomic.Bool
+	ctx, stop := context.WithCancel(t.Context())
+	var writers sync.WaitGroup
+	for w := range refused {
+		writers.Go(func() {
+			for i := 0; ctx.Err() == nil; i++ {
+				// After the deletion nothing new is added.
+				key := fmt.Sprintf("object-%d-%d", w, i)
+				if deleted.Load() {
+					key = fmt.Sprintf("after-%d", w)
+				}
+				_, err := client.Put(ctx, key, value)
+				switch {
+				case err != nil:
+					refused[w].Add(1)
+				case deleted.Load():
+					served[w].Add(1)
+				}
+			}
+		})
+	}
+	all := func(counters *[4]atomic.Int64) func() bool {
+		return func() bool {
+			return !slices.ContainsFunc([]int{0, 1, 2, 3}, func(w int) bool { return counters[w].Load() == 0 })
+		}
+	}
+	waitUntil(t, "every writer was refused", all(&refused))
+	waitUntil(t, "it says what is in the way", func() bool { return server.Trouble() != "" })
+	deleted.Store(true)
+	if _, err := client.Delete(t.Context(), "object-", clientv3.WithPrefix()); err != nil {
+		t.Fatalf("delete while full: %v", err)
+	}
+	waitUntil(t, "every writer is served", all(&served))
+	stop()
+	writers.Wait()
 }
 
 func waitUntil(t *testing.T, what string, happened func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !happened(); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); !happened(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("waited 20 s until %s", what)
+			t.Fatalf("waited two minutes until %s", what)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.etcd.io/etcd/server/v3/embed"
@@ -56,6 +57,8 @@ type Server struct {
 	clients  *grpc.Server
 	stop     context.CancelFunc
 	done     sync.WaitGroup
+	// trouble is why it takes no changes; nil while it does.
+	trouble atomic.Pointer[string]
 }
 
 // Start starts the member and returns when it answers.

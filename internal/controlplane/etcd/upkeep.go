@@ -30,7 +30,7 @@ func (s *Server) size() size {
 func (s *Server) keepUp(ctx context.Context) {
 	ticker := time.NewTicker(s.options.UpkeepEvery)
 	defer ticker.Stop()
-	var lastDefrag, lastComplaint time.Time
+	var lastDefrag, lastComplaint, lastWarning time.Time
 	for {
 		select {
 		case <-ctx.Done():
@@ -38,16 +38,48 @@ func (s *Server) keepUp(ctx context.Context) {
 		case now := <-ticker.C:
 			switch size := s.size(); {
 			case s.isFull():
-				if err := s.makeSpace(ctx); err != nil && now.Sub(lastComplaint) > time.Minute {
+				err := s.makeSpace(ctx)
+				if err != nil && now.Sub(lastComplaint) > time.Minute {
 					s.options.Log.Error("the API's store is full and takes no changes", "error", err)
 					lastComplaint = now
 				}
+				s.setTrouble(err)
+			case size.isNarrow(s.options.Quota):
+				s.setTrouble(nil)
+				if now.Sub(lastWarning) > time.Hour {
+					s.options.Log.Warn("the API's store fills up, and takes no changes once it is full. Delete what is not needed any more",
+						"usedMiB", size.used>>20, "quotaMiB", s.options.Quota>>20)
+					lastWarning = now
+				}
 			case size.isWasteful(s.options.Quota) && now.Sub(lastDefrag) > restAfter:
+				s.setTrouble(nil)
 				s.defragment()
 				lastDefrag = now
+			default:
+				s.setTrouble(nil)
 			}
 		}
 	}
+}
+
+// isNarrow says whether what is in use nears the quota, so that rewriting the file would not help.
+func (z size) isNarrow(quota int64) bool { return z.used > quota/5*4 }
+
+// Trouble is why the store takes no changes, and what to do; empty while it does.
+func (s *Server) Trouble() string {
+	if text := s.trouble.Load(); text != nil {
+		return *text
+	}
+	return ""
+}
+
+func (s *Server) setTrouble(err error) {
+	if err == nil {
+		s.trouble.Store(nil)
+		return
+	}
+	text := "the API's store is full and takes no changes: " + err.Error()
+	s.trouble.Store(&text)
 }
 
 // isWasteful says whether rewriting the file is worth its pause: half of it is empty, or a quarter and it nears its quota.
@@ -76,11 +108,18 @@ func (s *Server) makeSpace(ctx context.Context) error {
 			return fmt.Errorf("drop the store's history: %w", err)
 		}
 	}
-	s.defragment()
+	// What compaction freed is known with the next commit. Rewriting the file stops all requests, reads among them: that
+	// is not done every few seconds for nothing.
+	server.Backend().ForceCommit()
+	enough := s.options.Quota / 10 * 9
 	after := s.size()
-	if after.file > s.options.Quota/100*95 {
-		return fmt.Errorf("make space in the API's store: its objects alone take %d of %d MiB. Delete objects that are no longer needed",
-			after.used>>20, s.options.Quota>>20)
+	if after.used <= enough {
+		s.defragment()
+		after = s.size()
+	}
+	if after.used > enough || after.file > enough {
+		return fmt.Errorf("make space in the API's store: its objects alone take %d of %d MiB. Delete objects that are no longer needed, "+
+			"those without finalizers first, such as Secrets and ConfigMaps: the others change before they go", after.used>>20, s.options.Quota>>20)
 	}
 	_, err := server.Alarm(ctx, &pb.AlarmRequest{
 		Action: pb.AlarmRequest_DEACTIVATE, Alarm: pb.AlarmType_NOSPACE, MemberID: uint64(server.MemberID()),
