@@ -25,11 +25,11 @@ import (
 // reach the process that downloads them.
 var fetchNames = []string{"TF_TOKEN_", "OPENTOFU_", "TOFU_", "TF_REGISTRY_", "TF_PROVIDER_DOWNLOAD_", "SSL_CERT_", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY"}
 
-// ownPlaces are settings and files of the tool's own that are left to it: it may find credentials or whole providers by
-// them, in places that only the stack's own directory has.
+// ownNames and ownFiles are settings and files of the tool's own that are left to it: it may find credentials or whole
+// providers by them, in places that only the stack's own directory has, or be told to install in another way.
 var (
-	ownNames = []string{"XDG_", "TF_REATTACH_PROVIDERS", "TF_PLUGIN_CACHE_", "TF_CLI_ARGS", "DOCKER_", "REGISTRY_AUTH_FILE"}
-	ownFiles = []string{".terraform", ".tofu", ".config/", ".local/", ".docker/", ".netrc"}
+	ownNames = []string{"XDG_CONFIG_", "XDG_DATA_", "TF_REATTACH_PROVIDERS", "TF_PLUGIN_CACHE_"}
+	ownFiles = []string{".terraform", ".tofu", ".config/opentofu", ".config/terraform", ".local/share/opentofu", ".local/share/terraform"}
 )
 
 // fetchEnvironment is what of a stack's environment the download of its providers needs.
@@ -55,7 +55,7 @@ func (j *job) providerScope() *provider.Scope {
 		return nil
 	}
 	for _, e := range j.spec.Env {
-		if hasPrefix(e.Name, ownNames) {
+		if hasPrefix(e.Name, ownNames) || e.Name == "TF_CLI_ARGS" || e.Name == "TF_CLI_ARGS_init" {
 			return nil
 		}
 	}

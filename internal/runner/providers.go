@@ -49,7 +49,7 @@ func (j *job) provide(ctx context.Context) error {
 		return err
 	}
 	wants, complete, err := j.providerWants(needs, &lock)
-	if err != nil || len(wants) == 0 {
+	if err != nil || len(wants) == 0 || len(wants) > maxWants {
 		return err
 	}
 	got, err := j.getProviders(ctx, scope, wants)
@@ -61,6 +61,9 @@ func (j *job) provide(ctx context.Context) error {
 	j.providing.chosen = slices.ContainsFunc(wants, func(w wish) bool { return w.Version == "" })
 	return j.offerProviders(scope, &lock, got)
 }
+
+// maxWants is how many providers a program can have that are asked for one by one. No honest one has as many.
+const maxWants = 100
 
 // readLockFile reads the lock file that init starts from. One that is not as tools write it is for the tool to judge.
 func (j *job) readLockFile() (lock provider.LockFile, text []byte, ok bool) {

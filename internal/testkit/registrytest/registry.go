@@ -24,6 +24,7 @@ import (
 
 	"github.com/ProtonMail/go-crypto/openpgp"
 	"github.com/ProtonMail/go-crypto/openpgp/armor"
+	"github.com/ProtonMail/go-crypto/openpgp/packet"
 )
 
 // T is what the package needs of a test; benchmarks, which are none, bring their own.
@@ -80,7 +81,7 @@ func New(t T) *Registry {
 	t.Helper()
 	r := &Registry{t: t, releases: map[string]map[string]*release{}}
 	var err error
-	if r.signer, err = openpgp.NewEntity("Registry of the tests", "", "registry@example.com", nil); err != nil {
+	if r.signer, err = openpgp.NewEntity("Registry of the tests", "", "registry@example.com", &packet.Config{Algorithm: packet.PubKeyAlgoEdDSA}); err != nil {
 		t.Fatalf("make a key: %v", err)
 	}
 	var key bytes.Buffer
