@@ -199,23 +199,39 @@ func (s *staged) remove() {
 	}
 }
 
+// newStaged makes a directory to work in, and locks it. Who cleans up may have taken it for abandoned before that.
+func (s *Store) newStaged() (*staged, error) {
+	for {
+		dir, err := os.MkdirTemp(filepath.Join(s.dir, stagingName), "fetch-")
+		if err != nil {
+			return nil, err
+		}
+		made := &staged{dir: dir}
+		if made.held, err = os.Open(dir); err == nil {
+			err = unix.Flock(int(made.held.Fd()), unix.LOCK_EX) //nolint:gosec // descriptors are small
+		}
+		if err == nil {
+			if _, err = os.Lstat(dir); err == nil {
+				return made, nil
+			}
+		}
+		made.remove()
+		if !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
+}
+
 // stage has the tool install a provider.
 func (c *Scope) stage(ctx context.Context, a Address, constraints Constraints, locked []string, mirror string, fetch Fetcher) (*staged, error) {
 	if !plainScope.MatchString(c.Name) {
 		return nil, fmt.Errorf("fetch %s: %q is not the name of a scope. This is a bug in Yuba", a, c.Name)
 	}
-	dir, err := os.MkdirTemp(filepath.Join(c.store.dir, stagingName), "fetch-")
+	s, err := c.store.newStaged()
 	if err != nil {
 		return nil, fmt.Errorf("fetch %s: %w", a, err)
 	}
-	s := &staged{dir: dir}
-	if s.held, err = os.Open(dir); err == nil {
-		err = unix.Flock(int(s.held.Fd()), unix.LOCK_EX) //nolint:gosec // descriptors are small
-	}
-	if err != nil {
-		s.remove()
-		return nil, fmt.Errorf("fetch %s: %w", a, err)
-	}
+	dir := s.dir
 	if err := writeProgram(dir, a, constraints, locked); err != nil {
 		s.remove()
 		return nil, fmt.Errorf("fetch %s: %w", a, err)
