@@ -87,7 +87,10 @@ var (
 var (
 	gotkDuration = family{"gotk_reconcile_duration_seconds", histogram, "As Flux and tofu-controller have it. For a Terraform it is a run, from when it was asked for to its result; for a source a look, for a Kustomization an attempt.",
 		[]string{"kind", "name", "namespace"}}
-	gotkInfo = family{"gotk_resource_info", gauge, "1 for each object, with the labels that Flux's configuration of kube-state-metrics gives it.",
+	gotkCondition = family{"gotk_reconcile_condition", gauge, "As Flux had it before version 2.1: 1 for the status that the object's condition has. The only type is Ready.",
+		[]string{"kind", "name", "namespace", "type", "status"}}
+	gotkSuspend = family{"gotk_suspend_status", gauge, "As Flux had it before version 2.1: 1 for an object that is suspended, 0 for any other.", []string{"kind", "name", "namespace"}}
+	gotkInfo    = family{"gotk_resource_info", gauge, "1 for each object, with the labels that Flux's configuration of kube-state-metrics gives it.",
 		[]string{"customresource_group", "customresource_version", "customresource_kind", "exported_namespace", "name", "ready", "suspended", "revision", "source_name"}}
 )
 
@@ -103,8 +106,8 @@ var chapters = []chapter{
 	{"Stacks, sources and Kustomizations", "Counted from the controllers' caches when somebody scrapes; the API is not asked.",
 		[]*family{&objectsReady, &objectsHeld, &stacksWaiting, &stacksDrifted, &stacksLocked, &breakersOpen, &stacksOut, &decisions, &skipped, &fetchSeconds, &deploySeconds}},
 	{"The server", "", []*family{&buildInfo, &writesTotal, &storePackages, &storeSize, &diskFree, &diskSize}},
-	{"For each object, when asked for", "These have the names that dashboards of Flux and of tofu-controller use. Their labels name objects, so there are as many series as objects, and sixteen times as many of the histogram; " +
-		"they are there with `--metrics-per-object`.", []*family{&gotkDuration, &gotkInfo}},
+	{"For each object, when asked for", "These have the names that dashboards of Flux and of tofu-controller use. Their labels name objects, so there are some twenty series for each object; " +
+		"they are there with `--metrics-per-object`.", []*family{&gotkDuration, &gotkInfo, &gotkCondition, &gotkSuspend}},
 }
 
 func (f *family) desc() *prometheus.Desc { return prometheus.NewDesc(f.name, f.help, f.labels, nil) }

@@ -5,6 +5,7 @@ package telemetry
 
 import (
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -43,7 +44,9 @@ func (g *gotk) observe(kind, namespace, name string, took time.Duration) {
 
 // Describe is part of prometheus.Collector.
 func (g *gotk) Describe(ch chan<- *prometheus.Desc) {
-	ch <- descs[&gotkInfo]
+	for _, f := range []*family{&gotkInfo, &gotkCondition, &gotkSuspend} {
+		ch <- descs[f]
+	}
 	g.durations.Describe(ch)
 }
 
@@ -52,8 +55,16 @@ func (g *gotk) Collect(ch chan<- prometheus.Metric) {
 	there := map[named]bool{}
 	g.objects(func(o *Object) {
 		there[named{o.Kind, o.Name, o.Namespace}] = true
-		ch <- prometheus.MustNewConstMetric(descs[&gotkInfo], prometheus.GaugeValue, 1,
-			o.Group, o.Version, o.Kind, o.Namespace, o.Name, readyOf(o), strconv.FormatBool(o.Suspended), o.Revision, o.Source)
+		send := func(f *family, value bool, labels ...string) {
+			ch <- prometheus.MustNewConstMetric(descs[f], prometheus.GaugeValue, number(value), labels...)
+		}
+		ready := readyOf(o)
+		send(&gotkInfo, true, o.Group, o.Version, o.Kind, o.Namespace, o.Name, ready, strconv.FormatBool(o.Suspended),
+			strings.ToValidUTF8(o.Revision, "?"), strings.ToValidUTF8(o.Source, "?"))
+		send(&gotkSuspend, o.Suspended, o.Kind, o.Name, o.Namespace)
+		for _, status := range []string{"True", "False", "Unknown"} {
+			send(&gotkCondition, ready == status, o.Kind, o.Name, o.Namespace, "Ready", status)
+		}
 	})
 	g.mu.Lock()
 	for n := range g.known {
@@ -64,4 +75,11 @@ func (g *gotk) Collect(ch chan<- prometheus.Metric) {
 	}
 	g.mu.Unlock()
 	g.durations.Collect(ch)
+}
+
+func number(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
 }

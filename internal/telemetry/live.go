@@ -5,6 +5,7 @@ package telemetry
 
 import (
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -21,7 +22,7 @@ type live struct{ opts Options }
 var descs = func() map[*family]*prometheus.Desc {
 	m := map[*family]*prometheus.Desc{}
 	for _, f := range []*family{&buildInfo, &queueRuns, &queueOldest, &atWork, &applying, &places, &unstored, &runnerUp, &runnerMemory, &runnerCPU,
-		&objectsReady, &objectsHeld, &stacksWaiting, &stacksDrifted, &stacksLocked, &breakersOpen, &stacksOut, &storePackages, &storeSize, &diskFree, &diskSize, &gotkInfo} {
+		&objectsReady, &objectsHeld, &stacksWaiting, &stacksDrifted, &stacksLocked, &breakersOpen, &stacksOut, &storePackages, &storeSize, &diskFree, &diskSize, &gotkInfo, &gotkCondition, &gotkSuspend} {
 		m[f] = f.desc()
 	}
 	return m
@@ -33,7 +34,7 @@ type sample func(f *family, value float64, labels ...string)
 // Describe is part of prometheus.Collector.
 func (l *live) Describe(ch chan<- *prometheus.Desc) {
 	for f, d := range descs {
-		if f != &gotkInfo {
+		if !strings.HasPrefix(f.name, "gotk_") { // those are another collector's
 			ch <- d
 		}
 	}

@@ -3,7 +3,10 @@
 
 package telemetry
 
-import "sync"
+import (
+	"strings"
+	"sync"
+)
 
 // Object is how one object stands.
 type Object struct {
@@ -38,6 +41,7 @@ type limited struct {
 }
 
 func (l *limited) name(value string) string {
+	value = strings.ToValidUTF8(value, "?") // a label of anything else ends the process
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.seen[value] {

@@ -59,6 +59,15 @@ func TestLabelsHaveABoundedNumberOfValues(t *testing.T) {
 	if got := values(scrape(t, m)["yuba_objects"]); len(got) != maxReasons+1 {
 		t.Errorf("%d series of reasons", len(got))
 	}
+	m = newMetrics(t, func(o *Options) {
+		o.PerObject = true
+		o.Objects = func(yield func(*Object)) {
+			yield(&Object{Kind: "Bucket", Namespace: "a", Name: "b", Reason: "\xff", Revision: "\xff", Source: "\xff"})
+		}
+	})
+	if got := values(scrape(t, m)["yuba_objects"]); len(got) != 1 {
+		t.Errorf("what is no text: %v", got)
+	}
 }
 
 func TestObjectsAreNamedWhenThatIsAskedFor(t *testing.T) {
@@ -75,7 +84,10 @@ func TestObjectsAreNamedWhenThatIsAskedFor(t *testing.T) {
 	m.ObserveLook("GitRepository", "team", "gone", "new", time.Second)
 	m.ObserveApply("team", "gone", true, time.Second)
 	wantValues(t, scrape(t, m), map[string]map[string]float64{
-		"gotk_resource_info": {"customresource_group=infra.contrib.fluxcd.io,customresource_kind=Terraform,customresource_version=v1alpha2,exported_namespace=team,name=vpc,ready=True,revision=main@sha1:1,source_name=infra,suspended=false": 1},
+		"gotk_resource_info":  {"customresource_group=infra.contrib.fluxcd.io,customresource_kind=Terraform,customresource_version=v1alpha2,exported_namespace=team,name=vpc,ready=True,revision=main@sha1:1,source_name=infra,suspended=false": 1},
+		"gotk_suspend_status": {"kind=Terraform,name=vpc,namespace=team": 0},
+		"gotk_reconcile_condition": {"kind=Terraform,name=vpc,namespace=team,status=True,type=Ready": 1, "kind=Terraform,name=vpc,namespace=team,status=False,type=Ready": 0,
+			"kind=Terraform,name=vpc,namespace=team,status=Unknown,type=Ready": 0},
 		// Those of objects that are gone went with them.
 		"gotk_reconcile_duration_seconds": {"kind=Terraform,name=vpc,namespace=team": 1},
 	})
