@@ -87,7 +87,7 @@ func stackNamed(t *testing.T, namespace, name string, ready metav1.Condition) *i
 func TestTopOnce(t *testing.T) {
 	apitest.API(t)
 	ns := serveAFleet(t)
-	want := fmt.Sprintf(`yuba v9  up 3h   server 200 MiB   runner 20 MiB
+	want := `yuba v9  up 3h   server 200 MiB   runner 20 MiB
 Stacks 4   2 ready   0 running   0 waiting for approval   1 failing   1 drifted
 Runs   1 of 2 at work   1 waiting   12 in the last minute (1 failed)   since the start 120, 3 failed, 400 passes skipped
 
@@ -99,7 +99,7 @@ NS/dns    plan  1      30s  drift  drift\u001b[31m interval
 
 SLOWEST LATELY  RUN   TOOK   ENDED    OUTCOME
 NS/big       plan  1m30s  60s ago  succeeded
-`)
+`
 	got := yuba(t, ns, "top", "--once")
 	got.out = spaces(strings.ReplaceAll(got.out, ns, "NS"))
 	got.want(t, exitOK, spaces(want))

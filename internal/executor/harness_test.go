@@ -186,7 +186,7 @@ func (h *home) start() {
 		Review:         review,
 		NamespaceLimit: func(string) int { return h.limit },
 		Ended:          func(s run.Stack) { h.ended <- s }, Observe: h.observed,
-		Credential:     credential, Holder: "yuba@test", Version: "test", Log: slog.New(slog.DiscardHandler),
+		Credential: credential, Holder: "yuba@test", Version: "test", Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		h.t.Fatal(err)
