@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// perHost is how many looks and fetches go to one host at a time.
+// perHost is how many looks and fetches go to one host, by one way, at a time.
 const perHost = 4
 
 // hosts gives out places at upstreams' hosts.
@@ -23,7 +23,7 @@ type places struct {
 	users int
 }
 
-// enter takes a place at a host, waiting for it if need be. leave gives it back.
+// enter takes a place at a host, or behind a proxy on the way there, waiting for it if need be. leave gives it back.
 func (h *hosts) enter(ctx context.Context, host string) (leave func(), err error) {
 	h.mu.Lock()
 	if h.places == nil {

@@ -60,6 +60,8 @@ type view struct {
 	timeout   time.Duration
 	ignore    *string
 	include   []sourcev1.GitRepositoryInclude
+	// proxy names the Secret with the address of the proxy, if there is one.
+	proxy *meta.LocalObjectReference
 
 	artifact   **meta.Artifact
 	includes   *[]*meta.Artifact
@@ -69,13 +71,18 @@ type view struct {
 	archive *string
 }
 
-// host is whose slowness the upstream's is.
-func (v view) host() string {
+// place is whose slowness the upstream's is: the host's, or that of the proxy of the object's namespace that leads there.
+// A proxy that hangs must not hold up those who ask the host without it.
+func (v view) place(namespace string) string {
 	u, err := url.Parse(v.url)
 	if err != nil {
 		return ""
 	}
-	return cmp.Or(u.Host, u.Path)
+	host := cmp.Or(u.Host, u.Path)
+	if v.proxy == nil {
+		return host
+	}
+	return host + " by " + namespace + "/" + v.proxy.Name
 }
 
 // defaultTimeout is the kinds' own.
@@ -108,7 +115,7 @@ func gitRepositories(up Upstream[*sourcev1.GitRepository]) *kind {
 		},
 		view: func(o Object) view {
 			g := o.(*sourcev1.GitRepository)
-			return view{url: g.Spec.URL, suspended: g.Spec.Suspend, timeout: timeoutOf(g.Spec.Timeout), ignore: g.Spec.Ignore, include: g.Spec.Include,
+			return view{url: g.Spec.URL, suspended: g.Spec.Suspend, timeout: timeoutOf(g.Spec.Timeout), ignore: g.Spec.Ignore, proxy: g.Spec.ProxySecretRef, include: g.Spec.Include,
 				artifact: &g.Status.Artifact, includes: &g.Status.IncludedArtifacts, generation: &g.Status.ObservedGeneration, handled: &g.Status.LastHandledReconcileAt}
 		},
 		fixed: func(o Object) bool {
@@ -150,7 +157,7 @@ func ociRepositories(up Upstream[*sourcev1.OCIRepository]) *kind {
 		},
 		view: func(o Object) view {
 			r := o.(*sourcev1.OCIRepository)
-			return view{url: r.Spec.URL, suspended: r.Spec.Suspend, timeout: timeoutOf(r.Spec.Timeout), ignore: r.Spec.Ignore,
+			return view{url: r.Spec.URL, suspended: r.Spec.Suspend, timeout: timeoutOf(r.Spec.Timeout), ignore: r.Spec.Ignore, proxy: r.Spec.ProxySecretRef,
 				artifact: &r.Status.Artifact, generation: &r.Status.ObservedGeneration, handled: &r.Status.LastHandledReconcileAt, archive: &r.Status.URL}
 		},
 		fixed: func(o Object) bool {
@@ -187,7 +194,7 @@ func buckets(up Upstream[*sourcev1.Bucket]) *kind {
 		view: func(o Object) view {
 			b := o.(*sourcev1.Bucket)
 			u := url.URL{Scheme: cmp.Or(b.Spec.Provider, sourcev1.BucketProviderGeneric), Host: b.Spec.Endpoint, Path: "/" + b.Spec.BucketName}
-			return view{url: u.String(), suspended: b.Spec.Suspend, timeout: timeoutOf(b.Spec.Timeout), ignore: b.Spec.Ignore,
+			return view{url: u.String(), suspended: b.Spec.Suspend, timeout: timeoutOf(b.Spec.Timeout), ignore: b.Spec.Ignore, proxy: b.Spec.ProxySecretRef,
 				artifact: &b.Status.Artifact, generation: &b.Status.ObservedGeneration, handled: &b.Status.LastHandledReconcileAt, archive: &b.Status.URL}
 		},
 		observed: func(o Object) bool {
