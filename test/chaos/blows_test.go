@@ -31,6 +31,9 @@ const (
 	both       victim = "server and runner"
 	theTofu    victim = "tofu"
 	everything victim = "everything"
+	// Who is frozen does nothing for some seconds, and then goes on as if nothing had been.
+	frozenServer victim = "frozen server"
+	frozenRunner victim = "frozen runner"
 )
 
 // moment is what a blow waits for.
@@ -210,6 +213,14 @@ func (l *lookout) strike(ctx context.Context, b blow) error {
 		return l.killRunner(ctx)
 	case theTofu:
 		return l.killTofu(ctx)
+	case frozenServer:
+		l.freeze(ctx, l.y.serverPID())
+		return nil
+	case frozenRunner:
+		for _, p := range l.y.runners() {
+			l.freeze(ctx, p.pid)
+		}
+		return nil
 	case everything:
 		l.y.signalServer(syscall.SIGKILL)
 		for _, p := range l.y.processes() {
@@ -220,6 +231,16 @@ func (l *lookout) strike(ctx context.Context, b blow) error {
 		return nil
 	}
 	return fmt.Errorf("nobody knows how to kill %s", b.victim)
+}
+
+// freeze stops a process for a while.
+func (l *lookout) freeze(ctx context.Context, pid int) {
+	syscall.Kill(pid, syscall.SIGSTOP)       //nolint:errcheck // it may be gone already
+	defer syscall.Kill(pid, syscall.SIGCONT) //nolint:errcheck // it may be gone already
+	select {
+	case <-time.After(5 * time.Second):
+	case <-ctx.Done():
+	}
 }
 
 func kill(pid int) {

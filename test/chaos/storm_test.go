@@ -136,7 +136,7 @@ func (s *storm) report(t *testing.T, raged, settled time.Duration, l ledger) {
 			mistaken++
 		}
 	}
-	text := fmt.Sprintf("%d stacks, %d deleted; %v\nkills: %d: %v\nthe server was started %d times, at most %s until it was ready\nthe storm took %s, everything had settled %s later\n%s, %d of these on false assumptions\n%s",
+	text := fmt.Sprintf("%d stacks, %d deleted; %v\n%d blows: %v\nthe server was started %d times, at most %s until it was ready\nthe storm took %s, everything had settled %s later\n%s, %d of these on false assumptions\n%s",
 		len(s.stacks), len(s.gone), s.changes, len(s.blows), s.struck, starts, slowest.Round(10*time.Millisecond),
 		raged.Round(time.Second), settled.Round(100*time.Millisecond), count(s.cloud.Journal()), mistaken, l)
 	t.Log(text)
@@ -149,7 +149,10 @@ func TestKillsOfServerAndRunner(t *testing.T) {
 	y.up()
 	s := gather(t, seed, y, "storm")
 	s.applies = *appliesFlag
-	s.blows = schedule(rand.New(rand.NewPCG(seed, 1)), *killsFlag, moments, theServer, theServer, theRunner, theRunner, both) //nolint:gosec // a schedule is no secret
+	rng := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a schedule is no secret
+	s.blows = append(schedule(rng, *killsFlag, moments, theServer, theServer, theRunner, theRunner, both),
+		schedule(rng, *killsFlag/10, moments, frozenServer, frozenRunner)...)
+	rng.Shuffle(len(s.blows), func(i, j int) { s.blows[i], s.blows[j] = s.blows[j], s.blows[i] })
 	began := time.Now()
 	s.rage(t)
 	raged := time.Since(began)
