@@ -55,7 +55,7 @@ var machineMemory = sync.OnceValue(func() uint64 {
 	if unix.Sysinfo(&info) != nil {
 		return 0
 	}
-	total := uint64(info.Totalram) * uint64(info.Unit)
+	total := info.Totalram * uint64(info.Unit)
 	text, err := os.ReadFile("/sys/fs/cgroup/memory.max")
 	if err != nil {
 		return total
