@@ -81,7 +81,7 @@ func (r *Reconciler) Why(ctx context.Context, name types.NamespacedName) (run.Wh
 		return why, err
 	}
 	records = slices.DeleteFunc(records, func(rec run.Record) bool { return rec.Spec.Operation.ByHand() })
-	r.explainRuns(ctx, &why, records)
+	r.explainRuns(ctx, &why, records, p.config)
 	why.Proof = p.proof()
 	if planned := lastPlan(records); planned != nil {
 		why.Planned = inShortOf(planned)
@@ -125,22 +125,31 @@ func (p *pass) proof() *run.Proof {
 	return proof
 }
 
-// explainRuns tells of the run in hand, or the one that ended last, and of the one before it.
-func (r *Reconciler) explainRuns(ctx context.Context, why *run.Why, records []run.Record) {
+// explainRuns tells of the run in hand, or the one that ended last, and of the one before it. What led to an apply led to
+// the plan that it applies, so the run before that plan counts.
+func (r *Reconciler) explainRuns(ctx context.Context, why *run.Why, records []run.Record, config *configuration) {
 	if len(records) == 0 {
 		return
 	}
 	last := &records[0]
 	why.LastRun = inShortOf(last)
 	for i := range records[1:] {
-		if before := &records[1+i]; before.Config != "" && before.Spec.Artifact.Digest != "" {
+		if before := &records[1+i]; before.Config != "" && before.Spec.Artifact.Digest != "" && !applies(last, before) {
 			why.LastRun.Before = before.Spec.ID
 			was, is := ofRecord(before), ofRecord(last)
 			was.serial = nil // what it left is not what it was given
+			if config != nil {
+				is.origins = config.origins
+			}
 			why.LastRun.Changes = r.changedSince(ctx, why, was, is, before.UsedKept || last.UsedKept)
 			return
 		}
 	}
+}
+
+// applies reports whether a run applies the plan of another.
+func applies(rec, of *run.Record) bool {
+	return rec.Spec.Plan != nil && rec.Spec.Plan.RunID == of.Spec.ID
 }
 
 // lastPlan is the newest run that came to a plan.
