@@ -8,6 +8,10 @@
 // Where Yuba is compared with tofu by hand, both do the same work in turns, so that whatever else the machine does
 // befalls both; the ratio of their medians is the number that counts. The ratio of CPU time holds on a busy machine, too.
 //
+// A fleet is many stacks of one repository that the benchmark makes: "make bench-fleet". Beside time, CPU and memory it
+// counts what is started, as the kernel tells of it, what is written to the API, as that tells of it, and what is downloaded.
+// It is measured in rows that -only names; -h says how long they take.
+//
 // limits.yaml says what each number should be at most and what it was when it was last looked at. A number over its
 // limit is marked and changes nothing else: this is no test.
 package main

@@ -30,18 +30,23 @@ func TestEveryStackOfARepositoryHasAPlaceAndNameOfItsOwn(t *testing.T) {
 
 func TestComparedIsMadeOfMedians(t *testing.T) {
 	s := time.Second
+	of := func(took, cpu, busy, server, runner time.Duration, p processes) observation {
+		return observation{took: took * s, cpu: cpu * s, busy: busy * s, server: server * s, runner: runner * s, processes: p}
+	}
 	c := compared{
-		yuba:   []observation{{10 * s, 6 * s, 20 * s, processes{20, 40}}, {90 * s, 60 * s, 99 * s, processes{20, 40}}, {12 * s, 7 * s, 21 * s, processes{30, 50}}},
-		byHand: []observation{{6 * s, 7 * s, 7 * s, processes{60, 100}}, {5 * s, 6 * s, 6 * s, processes{60, 100}}, {8 * s, 9 * s, 10 * s, processes{60, 100}}},
+		yuba:   []observation{of(10, 6, 20, 1, 0, processes{20, 40}), of(90, 60, 99, 2, 1, processes{20, 40}), of(12, 7, 21, 1, 1, processes{30, 50})},
+		byHand: []observation{of(6, 7, 7, 0, 0, processes{60, 100}), of(5, 6, 6, 0, 0, processes{60, 100}), of(8, 9, 10, 0, 0, processes{60, 100})},
 	}
 	got := c.results("x", "what", 20)
 	if r := got[0]; r.Value != 2 || r.CPURatio != 1 || r.MachineRatio != 3 || r.Trials != 3 {
 		t.Errorf("ratios: %+v", r)
 	}
-	want := result{Name: "x-processes", Unit: "processes", Trials: 3, Value: 1,
-		What: "processes of tofu for each stack: by hand 3.00; of the provider: 2.00, by hand 5.00"}
-	if diff := cmp.Diff(want, got[1]); diff != "" {
-		t.Errorf("processes (-want +got):\n%s", diff)
+	want := []result{{Name: "x-cpu", Unit: "ms", Trials: 3, Value: 350,
+		What: "CPU for each stack: tofu and its providers 250 ms, server 50, runner 50; by hand 350"},
+		{Name: "x-processes", Unit: "processes", Trials: 3, Value: 1,
+			What: "processes of tofu for each stack: by hand 3.00; of the provider: 2.00, by hand 5.00"}}
+	if diff := cmp.Diff(want, got[1:]); diff != "" {
+		t.Errorf("for each stack (-want +got):\n%s", diff)
 	}
 }
 

@@ -88,13 +88,13 @@ func (t *fleetTrial) writeConfig(dir string) (string, error) {
 }
 
 // spentOn is the CPU time of all that was run by hand.
-func spentOn(hands []*byHand) func() (time.Duration, error) {
-	return func() (time.Duration, error) {
-		var total time.Duration
+func spentOn(hands []*byHand) func() (spent, error) {
+	return func() (spent, error) {
+		var s spent
 		for _, h := range hands {
-			total += h.cpu
+			s.total += h.cpu
 		}
-		return total, nil
+		return s, nil
 	}
 }
 

@@ -108,7 +108,7 @@ func (t *fleetTrial) passes(ctx context.Context, ours string, quiet time.Duratio
 		}
 		var seen settled
 		var began time.Time
-		o, err := t.observe(t.yuba.cpu, func() error {
+		o, err := t.observe(t.yuba.spent, func() error {
 			at := t.yuba.log.mark()
 			began = time.Now()
 			if err := change(pass); err != nil {

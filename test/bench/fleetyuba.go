@@ -130,7 +130,7 @@ func (t *fleetTrial) stack(i int) *infrav1.Terraform {
 
 // deploy creates all stacks and waits until the last is ready.
 func (t *fleetTrial) deploy(ctx context.Context) error {
-	o, err := t.observe(t.yuba.cpu, func() error {
+	o, err := t.observe(t.yuba.spent, func() error {
 		at := t.yuba.log.mark()
 		err := eachOf(t.size, func(i int) error { return t.client.Create(ctx, t.stack(i)) })
 		if err != nil {
@@ -205,7 +205,7 @@ func (t *fleetTrial) look(ctx context.Context) error {
 	if err := pause(ctx, left); err != nil {
 		return err
 	}
-	o, err := t.observe(t.yuba.cpu, func() error {
+	o, err := t.observe(t.yuba.spent, func() error {
 		at := t.yuba.log.mark()
 		if err := t.setInterval(ctx, t.interval); err != nil {
 			return err

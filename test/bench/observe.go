@@ -19,10 +19,15 @@ type observation struct {
 	// nothing else to do it is little more, and proves that nobody was forgotten.
 	cpu, busy time.Duration
 	processes processes
+	// server and runner are what Yuba's own processes took of cpu; all else are those that they started.
+	server, runner time.Duration
 }
 
-// observe does something and says what it cost. cpu tells the CPU time that those who do it have taken so far.
-func (f *fleet) observe(cpu func() (time.Duration, error), do func() error) (observation, error) {
+// spent is CPU time: all of it, and what of it a server and a runner took themselves.
+type spent struct{ total, server, runner time.Duration }
+
+// observe does something and says what it cost. cpu tells what those who do it have spent so far.
+func (f *fleet) observe(cpu func() (spent, error), do func() error) (observation, error) {
 	var o observation
 	counts, err := f.executions.counts()
 	if err != nil {
@@ -49,7 +54,8 @@ func (f *fleet) observe(cpu func() (time.Duration, error), do func() error) (obs
 	if err != nil {
 		return o, err
 	}
-	o.cpu, o.busy = after-before, busyAfter-busy
+	o.cpu, o.busy = after.total-before.total, busyAfter-busy
+	o.server, o.runner = after.server-before.server, after.runner-before.runner
 	countsAfter, err := f.executions.counts()
 	o.processes = started(counts, countsAfter)
 	return o, err
@@ -104,8 +110,16 @@ func (c *compared) results(name, what string, stacks int) []result {
 		return ratio(quantile(milliseconds(durations(c.yuba, of)), 0.5), quantile(milliseconds(durations(c.byHand, of)), 0.5))
 	}
 	r.CPURatio, r.MachineRatio = median(func(o observation) time.Duration { return o.cpu }), median(func(o observation) time.Duration { return o.busy })
+	each := func(observations []observation, of func(observation) time.Duration) float64 {
+		return quantile(milliseconds(durations(observations, of)), 0.5) / float64(stacks)
+	}
+	total := func(o observation) time.Duration { return o.cpu }
+	server := each(c.yuba, func(o observation) time.Duration { return o.server })
+	runner := each(c.yuba, func(o observation) time.Duration { return o.runner })
+	tofu := each(c.yuba, func(o observation) time.Duration { return o.cpu - o.server - o.runner })
 	yuba, byHand := perStack(c.yuba, stacks), perStack(c.byHand, stacks)
-	return []result{r, {Name: name + "-processes", Unit: "processes", Trials: len(c.yuba), Value: yuba[0],
+	return []result{r, {Name: name + "-cpu", Unit: "ms", Trials: len(c.yuba), Value: each(c.yuba, total),
+		What: fmt.Sprintf("CPU for each stack: tofu and its providers %.0f ms, server %.0f, runner %.0f; by hand %.0f", tofu, server, runner, each(c.byHand, total))}, {Name: name + "-processes", Unit: "processes", Trials: len(c.yuba), Value: yuba[0],
 		What: fmt.Sprintf("processes of tofu for each stack: by hand %.2f; of the provider: %.2f, by hand %.2f", byHand[0], yuba[1], byHand[1])}}
 }
 

@@ -18,24 +18,30 @@ const clockTick = 10 * time.Millisecond
 
 // cpuOf is the CPU time of a process and of its children that have ended.
 func cpuOf(pid int) (time.Duration, error) {
+	own, children, err := cpuParts(pid)
+	return own + children, err
+}
+
+// cpuParts is the CPU time of a process itself, and of its children that have ended.
+func cpuParts(pid int) (own, children time.Duration, err error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	// The name in field 2 may hold anything; the fields after it count from 3. Wanted are 14 to 17.
 	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
 	if len(fields) < 15 {
-		return 0, fmt.Errorf("read the CPU time of process %d: too few fields", pid)
+		return 0, 0, fmt.Errorf("read the CPU time of process %d: too few fields", pid)
 	}
-	var total time.Duration
-	for _, field := range fields[11:15] {
+	var ticks [4]time.Duration
+	for i, field := range fields[11:15] {
 		n, err := strconv.ParseInt(field, 10, 64)
 		if err != nil {
-			return 0, fmt.Errorf("read the CPU time of process %d: %w", pid, err)
+			return 0, 0, fmt.Errorf("read the CPU time of process %d: %w", pid, err)
 		}
-		total += time.Duration(n) * clockTick
+		ticks[i] = time.Duration(n) * clockTick
 	}
-	return total, nil
+	return ticks[0] + ticks[1], ticks[2] + ticks[3], nil
 }
 
 // memory is what a process has in memory: all of it, and its share when pages that several processes map are split

@@ -107,6 +107,16 @@ func (y *yuba) cpu() (time.Duration, error) {
 	return server + runner, err
 }
 
+// spent is the CPU time of everything Yuba runs, and what of it server and runner took themselves.
+func (y *yuba) spent() (spent, error) {
+	server, others, err := cpuParts(y.cmd.Process.Pid)
+	if err != nil {
+		return spent{}, err
+	}
+	runner, tools, err := cpuParts(y.runner)
+	return spent{total: server + others + runner + tools, server: server, runner: runner}, err
+}
+
 // stop ends the server; an idle runner leaves with it.
 func (y *yuba) stop() error {
 	if err := y.cmd.Process.Signal(syscall.SIGTERM); err != nil {
