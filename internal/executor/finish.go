@@ -4,6 +4,7 @@
 package executor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -224,7 +225,7 @@ func deref(r *run.ContinueResponse) run.ContinueResponse {
 
 // lock takes the lock of a managed state for the run and makes sure that the state is still the one the run was given.
 // The entry's lock is held.
-func (e *Executor) lock(ctx context.Context, en *entry, _ run.ContinueRequest) (*run.ContinueResponse, error) {
+func (e *Executor) lock(ctx context.Context, en *entry, req run.ContinueRequest) (*run.ContinueResponse, error) {
 	if en.rec.Spec.Backend.Kind != run.BackendManaged {
 		return nil, nil
 	}
@@ -241,6 +242,10 @@ func (e *Executor) lock(ctx context.Context, en *entry, _ run.ContinueRequest) (
 	now, err := e.opts.States.Read(ctx, key, expectations(en.rec)...)
 	if err != nil {
 		return nil, err
+	}
+	// Which state it was goes on record with the permission, too. After a crash the runner knows.
+	if current := mark(now); en.rec.StateMark == nil && req.State != "" && req.State == cmp.Or(current.Digest, run.NoState) {
+		en.rec.StateMark = &current
 	}
 	if given := en.rec.StateMark; given == nil || *given != mark(now) {
 		return refuse(run.OutcomeFailed, run.FailureStalePlan, "the state moved since the plan was made; a fresh plan is needed"), nil

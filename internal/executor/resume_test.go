@@ -10,6 +10,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/executor"
 	"github.com/yuba-dev/yuba/internal/run"
+	"github.com/yuba-dev/yuba/internal/state"
 )
 
 // resume starts the server anew and has it take up the run that the status names.
@@ -107,6 +108,29 @@ func TestANewServerTakesUpWhatTheOneBeforeLeft(t *testing.T) {
 				if got := h.stored("r1").Result; got == nil || got.Outcome != run.OutcomeInterrupted || !got.ApplyStarted {
 					h.t.Errorf("result %+v", got)
 				}
+			},
+		},
+		"planned, and the state is still the one it was given: may apply": {
+			func(h *home) { h.started(h.record("r1")); h.mustDo(http.StatusNoContent, h.of("r1", "GET", "/state")) },
+			func(h *home) {
+				h.nothingFor("one", "r1")
+				ask := run.ContinueRequest{Step: run.StepApply, State: run.NoState}
+				answer := decoded[run.ContinueResponse](h, h.mustDo(http.StatusOK, h.of("r1", "POST", "/continue", ask)))
+				if mark := h.stored("r1").StateMark; !answer.Go || mark == nil || *mark != (run.StateMark{}) {
+					h.t.Errorf("%+v, on record with state %+v", answer, mark)
+				}
+			},
+		},
+		"planned, and the state is another: may not apply": {
+			func(h *home) { h.started(h.record("r1")); h.mustDo(http.StatusNoContent, h.of("r1", "GET", "/state")) },
+			func(h *home) {
+				h.nothingFor("one", "r1")
+				ask := run.ContinueRequest{Step: run.StepApply, State: state.Digest([]byte(stateOf(1)))}
+				answer := decoded[run.ContinueResponse](h, h.mustDo(http.StatusOK, h.of("r1", "POST", "/continue", ask)))
+				if answer.Go || answer.Class != run.FailureStalePlan {
+					h.t.Errorf("%+v", answer)
+				}
+				h.finish("r1", run.Result{Outcome: run.OutcomeFailed})
 			},
 		},
 		"locked, but its permission is not on record: the lock is released with its end": {

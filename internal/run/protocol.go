@@ -114,7 +114,13 @@ type ContinueRequest struct {
 	// Plan is what was found: when Step is apply in a plan-and-apply run, and when Step is plan, which asks for the
 	// server's review (Spec.Review).
 	Plan *PlanResult `json:"plan,omitempty"`
+	// State is the digest of the managed state that the run was given, NoState when there was none: a server that started
+	// anew since then does not know. Empty before that, and from older runners.
+	State string `json:"state,omitempty"`
 }
+
+// NoState stands for the digest of a state where there is none.
+const NoState = "none"
 
 // ContinueResponse answers it. Before an apply the server takes the state's lock; a "no" ends the run as its
 // Outcome and Class say.

@@ -41,7 +41,7 @@ func (j *job) ask(ctx context.Context, about run.Step, attempt string) error {
 	waiting, cancel := j.stop.until(ctx)
 	defer cancel()
 	_, err := j.persist(waiting, request{method: http.MethodPost, path: "/continue", into: &answer,
-		body: mustJSON(run.ContinueRequest{Step: about, Plan: j.result.Plan})})
+		body: mustJSON(run.ContinueRequest{Step: about, Plan: j.result.Plan, State: j.givenState})})
 	var r *refusal
 	switch {
 	case errors.As(err, &r):

@@ -38,7 +38,7 @@ func TestFirstApplyIsOneProcess(t *testing.T) {
 		t.Errorf("%d states", len(r.states))
 	}
 	// The server is asked before there is a plan.
-	if diff := cmp.Diff([]run.ContinueRequest{{Step: run.StepApply}}, r.asked); diff != "" {
+	if diff := cmp.Diff([]run.ContinueRequest{{Step: run.StepApply, State: run.NoState}}, r.asked); diff != "" {
 		t.Error(diff)
 	}
 	// What follows is as after any apply.

@@ -58,6 +58,8 @@ type job struct {
 	result run.Result
 	// apply is what the apply process said; its counts and creations go to the result.
 	apply *plan.Stream
+	// givenState is the digest of the state that the server gave, see run.ContinueRequest.
+	givenState string
 	// rescuedState is a state that tofu could not store where it belongs.
 	rescuedState []byte
 	// logStart is how long the log was when the running process was started.

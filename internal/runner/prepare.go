@@ -157,13 +157,15 @@ func (j *job) placeState(ctx context.Context) error {
 		return failed(diskClass(err), "place the state: %w", err)
 	}
 	if j.stateFetched = fetched.status; fetched.status == http.StatusNoContent {
+		j.givenState = run.NoState
 		return j.placeEmptyState()
 	}
 	if !completeState(state) {
 		return failed(run.FailureState, "place the state: what the server sent is not a state")
 	}
+	j.givenState = digestOf(state)
 	j.mu.Lock()
-	j.journal.Initial, j.journal.Serial = digestOf(state), serialOf(state)
+	j.journal.Initial, j.journal.Serial = j.givenState, serialOf(state)
 	j.mu.Unlock()
 	if err := w.write(w.inModule(w.stateIn()), state); err != nil {
 		return err
