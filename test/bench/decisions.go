@@ -79,6 +79,26 @@ func (l *decisionLog) mark() int {
 	return len(l.decisions)
 }
 
+// looking waits until the first stack is looked at for drift after a place in the log.
+func (l *decisionLog) looking(ctx context.Context, at int) error {
+	for {
+		l.mu.Lock()
+		fresh, grown := l.decisions[at:], l.grown
+		l.mu.Unlock()
+		at += len(fresh)
+		for _, d := range fresh {
+			if strings.Contains(d.Decision, "(DriftCheckDue)") {
+				return nil
+			}
+		}
+		select {
+		case <-grown:
+		case <-ctx.Done():
+			return fmt.Errorf("no stack was looked at: %w", ctx.Err())
+		}
+	}
+}
+
 // looked waits until so many stacks have come to rest after a look for drift that began after a place in the log.
 func (l *decisionLog) looked(ctx context.Context, at, stacks int) error {
 	looking, done := map[string]bool{}, map[string]bool{}

@@ -48,6 +48,21 @@ func TestQuietPassesAreReadFromTheLog(t *testing.T) {
 	}
 }
 
+func TestAFleetIsLookedAtWhenTheFirstLookIsDecided(t *testing.T) {
+	l := newDecisionLog()
+	if _, err := l.Write([]byte(log)); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.looking(t.Context(), 0); err != nil {
+		t.Error(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := l.looking(ctx, l.mark()); !errors.Is(err, context.Canceled) {
+		t.Errorf("looks of before were taken for new ones: %v", err)
+	}
+}
+
 func TestAFleetIsSettledWhenAllOfItIsAtRest(t *testing.T) {
 	const a, b = "bench/a", "bench/b"
 	at := func(seconds int) time.Time { return time.Date(2026, 1, 2, 3, 4, seconds, 0, time.UTC) }
