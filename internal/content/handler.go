@@ -39,7 +39,7 @@ type States interface {
 	Versions(ctx context.Context, key state.Key) iter.Seq2[state.Version, error]
 	ReadVersion(ctx context.Context, key state.Key, id string) (state.Version, []byte, error)
 	Unlock(ctx context.Context, key state.Key, id string) error
-	Holder(ctx context.Context, key state.Key) (*state.LockInfo, error)
+	HolderNow(ctx context.Context, key state.Key) (*state.LockInfo, error)
 }
 
 // Artifacts stores source archives.

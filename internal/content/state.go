@@ -98,7 +98,7 @@ func (h *Handler) outputs(w http.ResponseWriter, r *http.Request, obj *infrav1.T
 // unlock releases a lock by its exact id. The lock of a run in hand is the run's.
 func (h *Handler) unlock(w http.ResponseWriter, r *http.Request, obj *infrav1.Terraform) error {
 	id := r.URL.Query().Get("id")
-	holder, err := h.States.Holder(r.Context(), keyOf(obj))
+	holder, err := h.States.HolderNow(r.Context(), keyOf(obj))
 	if err != nil {
 		return err
 	}

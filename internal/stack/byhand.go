@@ -134,7 +134,7 @@ func (r *Reconciler) mayOperate(ctx context.Context, p *pass, req run.Request) e
 	if own {
 		return nil
 	}
-	holder, err := r.States.Holder(ctx, stateKeyOf(obj))
+	holder, err := r.States.HolderNow(ctx, stateKeyOf(obj))
 	if err != nil {
 		return err
 	}

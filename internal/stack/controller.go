@@ -64,7 +64,9 @@ type Runs interface {
 // States is what the controller needs of the state store.
 type States interface {
 	Read(ctx context.Context, key state.Key, options ...state.ReadOption) (*state.Snapshot, error)
+	// Holder says who holds a lock, as the watch last told it; HolderNow asks the API.
 	Holder(ctx context.Context, key state.Key) (*state.LockInfo, error)
+	HolderNow(ctx context.Context, key state.Key) (*state.LockInfo, error)
 	Unlock(ctx context.Context, key state.Key, id string) error
 }
 
@@ -126,7 +128,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := r.gather(ctx, p); err != nil {
 		return ctrl.Result{}, err
 	}
-	d := decide.Decide(p.facts)
+	d, err := r.decide(ctx, p)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
 	r.decline(p, d)
 	r.looks.note(p.stack, d, p.now)
 	r.Log.Debug("decided", "stack", p.stack.String(), "decision", d.String())

@@ -43,7 +43,7 @@ func (r *Reconciler) gather(ctx context.Context, p *pass) error {
 	if obj.KeepsOwnState() {
 		return nil
 	}
-	if err := r.gatherLock(ctx, p); err != nil {
+	if err := r.gatherLock(ctx, p, r.States.Holder); err != nil {
 		return err
 	}
 	return r.gatherState(ctx, p)

@@ -24,8 +24,21 @@ import (
 // indexState finds the stacks that keep their state behind a Lease: "namespace/lease".
 const indexState = "yuba.state"
 
-func (r *Reconciler) gatherLock(ctx context.Context, p *pass) error {
-	holder, err := r.States.Holder(ctx, stateKeyOf(p.obj))
+// decide says what to do. Before a run begins it is made sure that nobody has taken the lock of whom the watch has not
+// told yet, or never will: a Lease that another program made may lack the labels that are watched for.
+func (r *Reconciler) decide(ctx context.Context, p *pass) (decide.Decision, error) {
+	d := decide.Decide(p.facts)
+	if !d.Verb.StartsRun() || p.obj.KeepsOwnState() {
+		return d, nil
+	}
+	if err := r.gatherLock(ctx, p, r.States.HolderNow); err != nil || p.facts.Lock == nil {
+		return d, err
+	}
+	return decide.Decide(p.facts), nil
+}
+
+func (r *Reconciler) gatherLock(ctx context.Context, p *pass, ask func(context.Context, state.Key) (*state.LockInfo, error)) error {
+	holder, err := ask(ctx, stateKeyOf(p.obj))
 	if err != nil {
 		return err
 	}

@@ -145,6 +145,11 @@ func (s *Store) Holder(ctx context.Context, key Key) (*LockInfo, error) {
 	return holderOf(lease), nil
 }
 
+// HolderNow is Holder without a cache.
+func (s *Store) HolderNow(ctx context.Context, key Key) (*LockInfo, error) {
+	return (&Store{client: s.client}).Holder(ctx, key)
+}
+
 // knownLease returns the Lease as the cache has it when that is good enough, in a first attempt: a write that is bound
 // to a version that has become old fails, and is tried again with what the API has. It returns nil when there is no such
 // Lease: the state has never been locked.
