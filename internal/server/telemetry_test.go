@@ -186,10 +186,10 @@ func TestARunIsSeenByMachines(t *testing.T) {
 	}
 	token := tokenFor(t, namespace, true)
 	want := []string{
-		`yuba_runs_total{failure="",operation="plan-and-apply",outcome="succeeded",purpose="deploy"} 1`,
+		`yuba_runs_total{failure="",operation="plan-and-apply",outcome="succeeded",purpose="deploy"} `,
 		`yuba_objects{kind="Terraform",namespace="` + namespace + `",ready="True",reason="TerraformAppliedSucceed"} 1`,
 		`yuba_objects{kind="GitRepository",namespace="` + namespace + `",ready="False",`,
-		`yuba_runner_up 1`, `yuba_stack_decisions_total{reason="UpToDate",verb="rest"}`, `yuba_resources_changed_total{action="add"} 1`,
+		`yuba_runner_up 1`, `yuba_stack_decisions_total{reason="UpToDate",verb="rest"}`, `yuba_resources_changed_total{action="add"} `,
 		`yuba_api_writes_total{method="PATCH",resource="terraforms.infra.contrib.fluxcd.io/status"}`, `yuba_source_look_duration_seconds_count{kind="GitRepository",result="failed"}`,
 		`controller_runtime_reconcile_time_seconds_count{controller="stack"}`, `workqueue_depth{`, `process_resident_memory_bytes`, `go_goroutines`,
 		`gotk_reconcile_duration_seconds_count{kind="Terraform",name="vpc",namespace="` + namespace + `"} 1`, `gotk_resource_info{`,
@@ -221,7 +221,9 @@ func TestARunIsSeenByMachines(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f.Ended < 1 || f.Places < 1 || f.Server.MemoryBytes == 0 || f.Runner == nil || !f.RunnerAlive || len(f.Slowest) == 0 || f.Slowest[0].Name != "vpc" || time.Duration(f.Slowest[0].Took) <= 0 {
+	// Stacks of other tests are on the same API.
+	ours := slices.IndexFunc(f.Slowest, func(s content.EndedRun) bool { return s.Namespace == namespace && s.Name == "vpc" })
+	if f.Ended < 1 || f.Places < 1 || f.Server.MemoryBytes == 0 || f.Runner == nil || !f.RunnerAlive || ours < 0 || time.Duration(f.Slowest[ours].Took) <= 0 {
 		t.Errorf("figures: %+v", f)
 	}
 }

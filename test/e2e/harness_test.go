@@ -274,13 +274,15 @@ func (y *yuba) end() {
 	}
 }
 
-// processes finds the processes whose command line names the data directory and, after it, the word.
+// processes finds the processes whose command line names the data directory, or that work in it, and whose command line
+// has the word.
 func (y *yuba) processes(word string) []int {
 	names, _ := filepath.Glob("/proc/[0-9]*/cmdline") //nolint:errcheck // the pattern is good
 	var pids []int
 	for _, name := range names {
 		line, err := os.ReadFile(name)
-		if err != nil || !bytes.Contains(line, []byte(y.dir)) || !bytes.Contains(line, []byte(word)) {
+		works, _ := os.Readlink(filepath.Join(filepath.Dir(name), "cwd")) //nolint:errcheck // of one that has ended
+		if err != nil || !bytes.Contains(line, []byte(y.dir)) && !strings.HasPrefix(works, y.dir) || !bytes.Contains(line, []byte(word)) {
 			continue
 		}
 		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(name)))

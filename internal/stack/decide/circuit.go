@@ -29,7 +29,7 @@ func circuitOpen(f Facts) bool { return f.Circuit != nil && f.Circuit.Open }
 // and so is a configuration that has not failed yet.
 func circuitRests(f Facts) (Decision, bool) {
 	c := f.Circuit
-	if c == nil || !c.Failed || requested(f) || f.Pending != nil && named(f) && fits(f) {
+	if c == nil || !c.Failed || requested(f) || appliesAsApproved(f) {
 		return Decision{}, false
 	}
 	if c.Open && c.Probe && dependenciesReady(f) {
@@ -40,6 +40,12 @@ func circuitRests(f Facts) (Decision, bool) {
 		return Decision{}, false
 	}
 	return Decision{Verb: VerbWait, Reason: ReasonCircuitOpen, Message: CircuitMessage(c.Name, c.What, f.Stack.Call), NextCheck: c.ResumeAt}, true
+}
+
+// appliesAsApproved: a person approved the pending plan, and nothing keeps it from being applied.
+func appliesAsApproved(f Facts) bool {
+	_, applies := pendingApproved(f)
+	return applies && named(f)
 }
 
 // CircuitMessage tells why a stack rests. It does not change while the outage goes on.

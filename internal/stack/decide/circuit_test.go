@@ -85,6 +85,10 @@ var circuitScenarios = scenarios{
 	"in an outage, a plan of a stack in mode auto is applied when a person allows it": {
 		awaiting("plan-main-1").auto().outage().with(func(f *Facts) { f.Stack.Allowed = "plan-main-1" }), applies("plan-main-1"),
 	},
+	"in an outage, who failed alike rests although a person allows a plan that nothing may apply": {
+		awaiting("plan-main-1").disabled().failed(time.Hour, asIs).outage(alike).with(func(f *Facts) { f.Stack.Allowed = "plan-main-1" }),
+		rested(time.Time{}),
+	},
 	"in an outage, a deletion goes on": {
 		settled().deleted().outage(alike), destroys(),
 	},
