@@ -6,23 +6,29 @@ package footprint
 import (
 	"os"
 	"runtime/debug"
+	"runtime/metrics"
 	"sync"
 	"time"
 )
 
 const (
-	// garbageAtWork is how much may gather while there is work: collecting it took a fifth of the server's time.
+	// garbageAtWork is how much may gather at most while there is work: collecting it took a fifth of the server's time.
 	garbageAtWork = 160
-	// rest is how long nothing is done before memory is given back.
-	rest = 5 * time.Second
+	// roomAtWork is how many bytes that may come to. A server of many stacks has more in use, and gathers the less.
+	roomAtWork = 200 << 20
+	// rest is how long nothing is done before memory is given back, and measured how long what is in use counts.
+	rest     = 5 * time.Second
+	measured = time.Second
 )
 
 // Breath lets garbage gather while there is work, and gives the memory back when there has been none for a moment. The
 // zero Breath is ready for use, by many at a time.
 type Breath struct {
 	mu      sync.Mutex
-	working bool
 	resting *time.Timer
+	// percent is how much garbage may gather, at is when that was found out. Both are zero while there is no work.
+	percent int
+	at      time.Time
 }
 
 // Work says whether there is work now. An environment that says how much garbage may gather is obeyed instead.
@@ -36,13 +42,35 @@ func (b *Breath) Work(some bool) {
 	case some && b.resting != nil:
 		b.resting.Stop()
 		b.resting = nil
-	case !some && b.working && b.resting == nil:
+	case !some && b.percent > 0 && b.resting == nil:
 		b.resting = time.AfterFunc(rest, b.exhale)
 	}
-	if some && !b.working {
-		b.working = true
-		debug.SetGCPercent(garbageAtWork)
+	if !some || time.Since(b.at) < measured {
+		return
 	}
+	b.at = time.Now()
+	if percent := percentFor(inUse()); percent != b.percent {
+		b.percent = percent
+		debug.SetGCPercent(percent)
+	}
+}
+
+// percentFor is how much garbage may gather beside so many bytes in use. It moves in steps, since each change stops
+// everything for a moment.
+func percentFor(live uint64) int {
+	const step = 10
+	if live == 0 {
+		return garbageAtWork
+	}
+	percent := int(roomAtWork * 100 / live) //nolint:gosec // far below the largest number
+	return min(max(percent/step*step, garbage), garbageAtWork)
+}
+
+// inUse is what the last collection left of the heap.
+func inUse() uint64 {
+	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
 }
 
 func (b *Breath) exhale() {
@@ -51,7 +79,7 @@ func (b *Breath) exhale() {
 	if b.resting == nil { // work came in the last moment
 		return
 	}
-	b.working, b.resting = false, nil
+	b.percent, b.at, b.resting = 0, time.Time{}, nil
 	debug.SetGCPercent(garbage)
 	debug.FreeOSMemory()
 }

@@ -4,6 +4,7 @@
 package footprint
 
 import (
+	"runtime"
 	"runtime/debug"
 	"testing"
 )
@@ -36,5 +37,18 @@ func TestGarbageGathersWhileThereIsWork(t *testing.T) {
 	b.exhale()
 	if got := percent(); got != garbage {
 		t.Errorf("%d%% at rest", got)
+	}
+}
+
+func TestMuchInUseLeavesLittleRoomForGarbage(t *testing.T) {
+	const mib = 1 << 20
+	for live, want := range map[uint64]int{0: garbageAtWork, mib: garbageAtWork, 125 * mib: garbageAtWork, 150 * mib: 130, 200 * mib: 100, 1000 * mib: garbage} {
+		if got := percentFor(live); got != want {
+			t.Errorf("%d MiB in use: %d%%, want %d%%", live/mib, got, want)
+		}
+	}
+	runtime.GC()
+	if inUse() == 0 {
+		t.Error("what is in use is not known")
 	}
 }
