@@ -21,7 +21,8 @@ func newQueueCommand(a *app) *cobra.Command {
 
 What somebody waits for begins first: what a person asked for or approved, and the end of stacks that are deleted. What an
 input changed comes next, looks for drift come last. Among equals namespaces take turns, by what their runs took so far, and
-what has waited for long moves up. How many runs are at work at a time is for "yuba up --concurrency" to say, and how many
+what has waited for long moves up. While runs are short, the next ones are prepared beside those at work, and listed with
+them. How many runs are at work at a time is for "yuba up --concurrency" to say, and how many
 of one namespace for --namespace-concurrency.`,
 		Example: "  yuba queue\n  yuba queue -o json",
 		Args:    arguments(0, 0), ValidArgsFunction: noNames,
