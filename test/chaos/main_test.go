@@ -57,21 +57,7 @@ func testMain(m *testing.M) int {
 }
 
 func install(dir string) error {
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	// A second name, or where that cannot be, a link, by which the program still finds what lies beside it.
-	if os.Link(self, filepath.Join(dir, "yuba")) != nil {
-		data, err := os.ReadFile(self)
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(filepath.Join(dir, "yuba"), data, 0o755); err != nil { //nolint:gosec // a program
-			return err
-		}
-	}
-	if err := tofutest.BuildBeside(dir); err != nil {
+	if err := tofutest.Install(dir); err != nil {
 		return err
 	}
 	return buildProvider()

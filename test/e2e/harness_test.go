@@ -8,7 +8,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -57,44 +56,13 @@ func testMain(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // a temporary directory
 	programs = dir
-	if err := install(dir); err != nil {
+	if err := tofutest.Install(dir); err != nil {
 		fmt.Fprintln(os.Stderr, "install the programs:", err)
 		return 1
 	}
 	code := m.Run()
 	shared.stop()
 	return code
-}
-
-func install(dir string) error {
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	if err := link(self, filepath.Join(dir, "yuba")); err != nil {
-		return err
-	}
-	return tofutest.BuildBeside(dir)
-}
-
-// link prefers a second name for the file over a copy of its 200 MB.
-func link(from, to string) error {
-	if os.Link(from, to) == nil {
-		return nil
-	}
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer in.Close() //nolint:errcheck // read only
-	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY, 0o755)
-	if err != nil {
-		return err
-	}
-	if _, err := io.Copy(out, in); err != nil {
-		return err
-	}
-	return out.Close()
 }
 
 // patience is how long anything may take that should take a second or two: the machine may be busy.

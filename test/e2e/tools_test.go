@@ -44,7 +44,7 @@ func TestAMissingToolIsToldAndFoundLater(t *testing.T) {
 	if err := os.MkdirAll(place, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := link(tofu, filepath.Join(place, "tofu")); err != nil {
+	if err := tofutest.Link(tofu, filepath.Join(place, "tofu")); err != nil {
 		t.Fatal(err)
 	}
 	done := y.await(t, obj, "it is ready", ready)
