@@ -79,49 +79,71 @@ func (l *decisionLog) mark() int {
 	return len(l.decisions)
 }
 
-// looking waits until the first stack is looked at for drift after a place in the log.
-func (l *decisionLog) looking(ctx context.Context, at int) error {
+// lookedAtAll waits until so many stacks have come to rest after a look for drift that began after a place in the log.
+func (l *decisionLog) lookedAtAll(ctx context.Context, at, stacks int) error {
+	seen := newLooks(at)
+	return l.follow(ctx, seen, func() bool { return len(seen.since) >= stacks },
+		func() string { return fmt.Sprintf("%d of %d stacks were looked at", len(seen.since), stacks) })
+}
+
+// looks waits until so many looks for drift have ended after a place in the log, also such as began before it, and says
+// how many stacks they were at.
+func (l *decisionLog) looks(ctx context.Context, at, n int) (stacks int, err error) {
+	seen := newLooks(at)
+	err = l.follow(ctx, seen, func() bool { return seen.ended >= n },
+		func() string { return fmt.Sprintf("%d of %d looks have ended", seen.ended, n) })
+	return len(seen.stacks), err
+}
+
+// looks are the looks for drift of a log.
+type looks struct {
+	// next is the decision that was not looked at yet, at the place from which on looks count that end.
+	next, at int
+	// begun has the stacks that are being looked at, and since which decision.
+	begun map[string]int
+	// ended is how many looks have ended, at these stacks, and since at those whose look began after the place, too.
+	ended         int
+	stacks, since map[string]bool
+}
+
+func newLooks(at int) *looks {
+	return &looks{at: at, begun: map[string]int{}, stacks: map[string]bool{}, since: map[string]bool{}}
+}
+
+// see takes the next decision into account.
+func (k *looks) see(d decision) {
+	began, looking := k.begun[d.Stack]
+	switch {
+	case strings.Contains(d.Decision, "(DriftCheckDue)"):
+		k.begun[d.Stack] = k.next
+	case strings.HasPrefix(d.Decision, "rest ") && looking:
+		delete(k.begun, d.Stack)
+		if k.next >= k.at {
+			k.ended++
+			k.stacks[d.Stack] = true
+			if began >= k.at {
+				k.since[d.Stack] = true
+			}
+		}
+	}
+	k.next++
+}
+
+// follow shows all decisions to looks, from the first, and waits for more of them until it is enough.
+func (l *decisionLog) follow(ctx context.Context, seen *looks, enough func() bool, far func() string) error {
 	for {
 		l.mu.Lock()
-		fresh, grown := l.decisions[at:], l.grown
+		fresh, grown := l.decisions[seen.next:], l.grown
 		l.mu.Unlock()
-		at += len(fresh)
 		for _, d := range fresh {
-			if strings.Contains(d.Decision, "(DriftCheckDue)") {
+			if seen.see(d); enough() {
 				return nil
 			}
 		}
 		select {
 		case <-grown:
 		case <-ctx.Done():
-			return fmt.Errorf("no stack was looked at: %w", ctx.Err())
-		}
-	}
-}
-
-// looked waits until so many stacks have come to rest after a look for drift that began after a place in the log.
-func (l *decisionLog) looked(ctx context.Context, at, stacks int) error {
-	looking, done := map[string]bool{}, map[string]bool{}
-	for {
-		l.mu.Lock()
-		fresh, grown := l.decisions[at:], l.grown
-		l.mu.Unlock()
-		at += len(fresh)
-		for _, d := range fresh {
-			switch {
-			case strings.Contains(d.Decision, "(DriftCheckDue)"):
-				looking[d.Stack] = true
-			case strings.HasPrefix(d.Decision, "rest ") && looking[d.Stack]:
-				done[d.Stack] = true
-			}
-		}
-		if len(done) >= stacks {
-			return nil
-		}
-		select {
-		case <-grown:
-		case <-ctx.Done():
-			return fmt.Errorf("%d of %d stacks were looked at: %w", len(done), stacks, ctx.Err())
+			return fmt.Errorf("%s: %w", far(), ctx.Err())
 		}
 	}
 }

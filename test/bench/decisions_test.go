@@ -48,17 +48,33 @@ func TestQuietPassesAreReadFromTheLog(t *testing.T) {
 	}
 }
 
-func TestAFleetIsLookedAtWhenTheFirstLookIsDecided(t *testing.T) {
-	l := newDecisionLog()
-	if _, err := l.Write([]byte(log)); err != nil {
-		t.Fatal(err)
+func TestLooksAreCountedWhenTheyEnd(t *testing.T) {
+	const a, b, c, due, rest = "bench/a", "bench/b", "bench/c", "plan (DriftCheckDue)", "rest (UpToDate)"
+	all := []decision{{Stack: a, Decision: due}, {Stack: b, Decision: due}, {Stack: a, Decision: rest}, {Stack: c, Decision: rest}, {Stack: b, Decision: rest},
+		{Stack: a, Decision: due}, {Stack: a, Decision: "wait (RunInProgress)"}, {Stack: a, Decision: rest}, {Stack: a, Decision: rest}}
+	for name, w := range map[string]struct{ from, ended, stacks, since int }{
+		"all of them":                     {0, 3, 2, 2},
+		"one began before, and counts":    {3, 2, 2, 1},
+		"none that ended before":          {5, 1, 1, 1},
+		"rest that no look came before":   {8, 0, 0, 0},
+		"a place that nothing came after": {9, 0, 0, 0},
+	} {
+		seen := newLooks(w.from)
+		for _, d := range all {
+			seen.see(d)
+		}
+		if seen.ended != w.ended || len(seen.stacks) != w.stacks || len(seen.since) != w.since {
+			t.Errorf("%s: %d ended at %d stacks, %d of them begun since", name, seen.ended, len(seen.stacks), len(seen.since))
+		}
 	}
-	if err := l.looking(t.Context(), 0); err != nil {
-		t.Error(err)
+	l := newDecisionLog()
+	l.decisions = all
+	if stacks, err := l.looks(t.Context(), 3, 2); err != nil || stacks != 2 {
+		t.Errorf("%d stacks, %v", stacks, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := l.looking(ctx, l.mark()); !errors.Is(err, context.Canceled) {
+	if err := l.lookedAtAll(ctx, 3, 2); !errors.Is(err, context.Canceled) {
 		t.Errorf("looks of before were taken for new ones: %v", err)
 	}
 }

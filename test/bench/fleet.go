@@ -4,12 +4,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -53,7 +55,9 @@ type fleet struct {
 	registry *registry
 
 	apply, refresh compared
-	memory         memories
+	// written is what the looks of refresh wrote to the API.
+	written []writes
+	memory  memories
 	// meanwhile is what Yuba took while tofu worked by hand, in hundredths of a core.
 	meanwhile []float64
 }
@@ -222,7 +226,7 @@ func (t *fleetTrial) others() []func(context.Context) error {
 		name string
 		step func(context.Context) error
 	}{
-		{rowAPI, t.measureLookAgain}, {rowMemory, t.noteMemory}, {"", t.keepQuiet},
+		{rowMemory, t.noteMemory}, {"", t.keepQuiet},
 		{rowProven, t.measureProven}, {rowInput, t.measureInputs}, {rowCommit, t.measureCommits}, {rowStart, t.measureStart},
 	} {
 		if row.name == "" || t.wants(row.name) {
@@ -239,10 +243,20 @@ func (f *fleet) addComparisons() {
 	if f.wants(rowRefresh) && len(f.refresh.yuba) > 0 && len(f.refresh.byHand) > 0 {
 		f.results = append(f.results, f.refresh.results(f.name+"-refresh", "look for drift, "+f.each()+" / plan", f.size)...)
 	}
+	if f.wants(rowAPI) && len(f.written) > 0 {
+		f.addWritten()
+	}
 	if len(f.meanwhile) > 0 {
 		f.results = append(f.results, result{Name: f.row("meanwhile"), Unit: "%", Trials: len(f.meanwhile), Value: quantile(f.meanwhile, 0.5),
 			What: fmt.Sprintf("what Yuba takes of one core while %d stacks are at rest and tofu works by hand", f.size)})
 	}
+}
+
+// addWritten tells of the looks that wrote most.
+func (f *fleet) addWritten() {
+	most := slices.MaxFunc(f.written, func(a, b writes) int { return cmp.Compare(a.total(), b.total()) })
+	f.results = append(f.results, result{Name: f.row("api"), Unit: "writes", Trials: len(f.written) * f.size, Value: float64(most.total()) / float64(f.size),
+		What: fmt.Sprintf("writes to the API for a look at a stack without changes, of %d stacks (all: %s)", f.size, most)})
 }
 
 func (f *fleet) addMemory(states string) {

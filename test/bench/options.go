@@ -28,7 +28,7 @@ Without -only everything is measured but fleets: about six minutes.
 Fleets take, with 1000 stacks on two cores, roughly:
     -only fleet-apply,fleet-refresh      20 minutes for each of the three trials, and 10 more for terraform_data
     -only fleet-memory                   15 minutes, half of it for the larger states
-    -only fleet-api                      15 minutes
+    -only fleet-api                      10 minutes
     -only fleet-proven,fleet-input,fleet-commit,fleet-start
                                          15 minutes, most of it to deploy the fleet
     -only fleet-download                 a minute, whatever the size
