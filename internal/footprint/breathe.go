@@ -74,12 +74,20 @@ func inUse() uint64 {
 }
 
 func (b *Breath) exhale() {
+	if b.rested() {
+		// A failure means that the process stays as large as it is.
+		_ = Shrink()
+	}
+}
+
+// rested says that no work came in the last moment. What follows from that takes a while, which work does not wait for.
+func (b *Breath) rested() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.resting == nil { // work came in the last moment
-		return
+	if b.resting == nil {
+		return false
 	}
 	b.percent, b.at, b.resting = 0, time.Time{}, nil
 	debug.SetGCPercent(garbage)
-	debug.FreeOSMemory()
+	return true
 }

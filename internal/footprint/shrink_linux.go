@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Shrink gives memory back. It is for the moment when a process has started and not begun to work. A failure means that
+// Shrink gives memory back. It is for the moment when a process has started and not begun to work, or has none left. A failure means that
 // the process stays as large as it is.
 func Shrink() error {
 	debug.FreeOSMemory()
