@@ -88,7 +88,7 @@ func (b *bench) measureFleet(ctx context.Context) (err error) {
 	objects.name, objects.what, objects.content = "fleet", "the test provider", content{provider: true, lines: linesFor20KiB}
 	data.name, data.what, data.content, data.mirror = "fleet-data", "terraform_data", content{lines: dataLinesFor20KiB}, ""
 	large.name, large.what, large.content = "fleet-200k", "the test provider, 200 KiB of state", content{provider: true, lines: linesFor200KiB}
-	steps := []func(context.Context) error{objects.measure, objects.measureDownloads, data.compare, large.measureMemory, objects.measureGrowth}
+	steps := []func(context.Context) error{objects.measure, objects.measureDownloads, data.compare, large.measureMemory, data.measureGrowth}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
 			return err

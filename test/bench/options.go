@@ -26,14 +26,14 @@ const usage = `usage: go run ./test/bench [flags]
 Without -only everything is measured but fleets: about six minutes.
 
 Fleets take, with 1000 stacks on two cores, roughly:
-    -only fleet-apply,fleet-refresh      20 minutes for each of the three trials, and 10 more for terraform_data
+    -only fleet-apply,fleet-refresh      17 minutes for each of the three trials, and 5 more for terraform_data
     -only fleet-memory                   15 minutes, half of it for the larger states
     -only fleet-api                      10 minutes
     -only fleet-proven,fleet-input,fleet-commit,fleet-start
                                          15 minutes, most of it to deploy the fleet
     -only fleet-download                 a minute, whatever the size
-    -only fleet-growth                   35 minutes with 100, 300 and 1000 stacks; 3000 take an hour more
-    -only fleet                          all of these but the last, about two hours with -n 3, 50 minutes with -n 1
+    -only fleet-growth                   6 minutes with 100, 300 and 1000 stacks; 3000 take 10 more
+    -only fleet                          all of these but the last, 80 minutes with -n 3, 35 minutes with -n 1
 With fewer stacks it takes proportionally less: -fleet 100 is a matter of minutes.
 
 `
