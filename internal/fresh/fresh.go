@@ -6,6 +6,7 @@ package fresh
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -46,6 +47,7 @@ func (r *Reader) Wrote(obj client.Object) {
 
 // Get reads an object, from the cache unless that lacks what was written here.
 func (r *Reader) Get(ctx context.Context, key types.NamespacedName, obj client.Object) error {
+	kind := obj.GetObjectKind().GroupVersionKind()
 	err := r.cache.Get(ctx, key, obj)
 	if err != nil && !apierrors.IsNotFound(err) {
 		return err
@@ -57,6 +59,9 @@ func (r *Reader) Get(ctx context.Context, key types.NamespacedName, obj client.O
 	if r.current(idOf(obj, key), version) {
 		return err
 	}
+	// An answer is read into the object as it is: what it leaves out, because it is gone, would stay as the cache had it.
+	reflect.ValueOf(obj).Elem().SetZero()
+	obj.GetObjectKind().SetGroupVersionKind(kind)
 	if err = r.api.Get(ctx, key, obj); apierrors.IsNotFound(err) {
 		r.forget(idOf(obj, key))
 	}

@@ -5,8 +5,10 @@ package fresh
 
 import (
 	"context"
+	"encoding/json"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -63,6 +65,34 @@ func TestReadingWhatWasWritten(t *testing.T) {
 				t.Errorf("got version %q with %d questions to the API", got.ResourceVersion, api.asked)
 			}
 		})
+	}
+}
+
+// answer is a cache or an API with one Lease, as it answers.
+type answer struct {
+	client.Reader
+	json string
+}
+
+// Get reads as clients do: into the object as it is.
+func (a answer) Get(_ context.Context, _ client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
+	return json.Unmarshal([]byte(a.json), obj)
+}
+
+// What was taken out of an object by a write from here does not come back with what the cache still has.
+func TestNothingOfTheCacheShinesThrough(t *testing.T) {
+	r := New(
+		answer{json: `{"metadata":{"name":"lock","namespace":"team","resourceVersion":"5","annotations":{"held":"yes"}},"spec":{"holderIdentity":"me"}}`},
+		answer{json: `{"metadata":{"name":"lock","namespace":"team","resourceVersion":"6","annotations":{"other":"yes"}},"spec":{}}`})
+	key := client.ObjectKey{Namespace: "team", Name: "lock"}
+	want := coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, ResourceVersion: "6", Annotations: map[string]string{"other": "yes"}}}
+	r.Wrote(&want)
+	var got coordinationv1.Lease
+	if err := r.Get(t.Context(), key, &got); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
