@@ -66,6 +66,9 @@ type group struct {
 	used    time.Duration
 	items   [classes][]Item
 	running map[string]struct{}
+	// aged is true when what began last counted as more than it is: what counts as that by right is next. Where there is more
+	// to do than can be done, all that waits is old, and a person's request would come last.
+	aged bool
 }
 
 // New returns an empty queue. Items count as a class higher each time they have waited for aging, 0 means DefaultAging.
@@ -169,12 +172,13 @@ func (q *Queue) forget(g *group, id string) {
 
 // Next takes out the item to begin next, and counts it as running; false when none may begin.
 func (q *Queue) Next(now time.Time) (Item, bool) {
-	g, class, _ := q.pick(now)
+	g, class, counts := q.pick(now)
 	if g == nil {
 		return Item{}, false
 	}
 	it := g.items[class][0]
 	g.items[class] = g.items[class][1:]
+	g.aged = class != counts
 	q.waiting--
 	g.running[it.ID] = struct{}{}
 	q.now = max(q.now, g.used)
@@ -219,7 +223,8 @@ func (g *group) head(now time.Time, aging time.Duration) (class, counts Class, o
 			continue
 		}
 		as := aged(line[0], now, aging)
-		if !ok || as < counts || as == counts && older(line[0], g.items[class][0]) < 0 {
+		byRight := g.aged && class == counts
+		if !ok || as < counts || as == counts && !byRight && older(line[0], g.items[class][0]) < 0 {
 			class, counts, ok = Class(c), as, true
 		}
 	}
@@ -262,7 +267,7 @@ func (q *Queue) clone() *Queue {
 	c := New(q.aging, q.limit)
 	c.now, c.waiting = q.now, q.waiting
 	for name, g := range q.groups {
-		copied := &group{name: name, used: g.used, running: map[string]struct{}{}}
+		copied := &group{name: name, used: g.used, aged: g.aged, running: map[string]struct{}{}}
 		for id := range g.running {
 			copied.running[id] = struct{}{}
 			c.where[id] = copied

@@ -53,6 +53,9 @@ func TestOrder(t *testing.T) {
 		{"drift that has waited long enough counts as a change, and is the older one",
 			[]Item{item("a/drift", Drift, 0), item("a/change", Changed, 300)}, DefaultAging, []string{"a/drift", "a/change"}},
 		{"and as urgent in the end", []Item{item("a/drift", Drift, 0), item("a/urgent", Urgent, 1)}, 2 * DefaultAging, []string{"a/drift", "a/urgent"}},
+		{"what is old takes turns with what people wait for, the oldest first",
+			[]Item{item("a/drift1", Drift, 0), item("a/drift2", Drift, 1), item("a/change", Changed, 2), item("a/urgent1", Urgent, 3), item("a/urgent2", Urgent, 4)},
+			3 * DefaultAging, []string{"a/drift1", "a/urgent1", "a/drift2", "a/urgent2", "a/change"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			q := New(0, nil)
