@@ -4,6 +4,7 @@
 package module
 
 import (
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -40,22 +41,27 @@ func TestProgramsWhoseFilesArePlainToSee(t *testing.T) {
 		more []string
 		dirs []string
 	}{
-		"one that reads nothing":       {main: `resource "terraform_data" "a" { input = "1..5, a...b and so on ..." }`, dirs: own},
-		"a file beside it":             {main: `output "o" { value = file("${path.module}/a/b.json") }`, dirs: own},
-		"a file by its own name":       {main: `output "o" { value = file("b.json") }`, dirs: own},
-		"a file below path.root":       {main: `output "o" { value = jsondecode(core::file("${path.root}/b.json")) }`, dirs: own},
-		"a file by way of a local":     {main: "locals {\n base = \"${path.module}/files\"\n}\noutput \"o\" { value = file(\"${local.base}/b.json\") }", dirs: own},
-		"files of a set":               {main: "resource \"x\" \"a\" {\n for_each = fileset(path.module, \"files/**\")\n input = filemd5(\"${path.module}/${each.value}\")\n}", dirs: own},
-		"files of a literal set":       {main: "locals {\n n = { a = \"x\", \"b\" = \"y\" }\n}\nresource \"x\" \"a\" {\n for_each = merge(local.n, {})\n input = file(\"${path.module}/p/${each.key}-${each.value.z}.json\")\n}", dirs: own},
-		"files in a for":               {main: "output \"o\" { value = { for k, f in toset([\"a\", \"b\"]) : k => file(\"${path.module}/${f}.txt\") } }", dirs: own},
-		"files in a dynamic block":     {main: "resource \"x\" \"a\" {\n dynamic \"rule\" {\n for_each = [\"a\"]\n content { text = file(\"${path.module}/${rule.value}\") }\n }\n}", dirs: own},
-		"a file for each workspace":    {main: `output "o" { value = file("${path.module}/${terraform.workspace}.json") }`, dirs: own},
-		"a path for a provider":        {main: `data "archive_file" "z" { source_dir = "${path.module}/src" }`, dirs: own},
-		"a local module":               {main: `module "m" { source = "../../modules/m" }`, dirs: []string{"modules/m", "stacks/a"}},
-		"a module of a module":         {main: `module "m" { source = "../../modules/n" }`, more: []string{"modules/n/main.tf", `module "m" { source = "../m" }`}, dirs: []string{"modules/m", "modules/n", "stacks/a"}},
-		"a module below it":            {main: `module "m" { source = "./m" }`, more: []string{"stacks/a/m/main.tf", ""}, dirs: own},
-		"modules that call each other": {main: `module "m" { source = "../b" }`, more: []string{"stacks/b/main.tf", `module "a" { source = "../a" }`}, dirs: []string{"stacks/a", "stacks/b"}},
-		"values beside it":             {main: `variable "v" {}`, more: []string{"stacks/a/terraform.tfvars", `v = "x"`, "stacks/a/x.auto.tfvars.json", `{"v": "./x"}`}, dirs: own},
+		"one that reads nothing":           {main: `resource "terraform_data" "a" { input = "1..5, a...b and so on ..." }`, dirs: own},
+		"a file beside it":                 {main: `output "o" { value = file("${path.module}/a/b.json") }`, dirs: own},
+		"a file by its own name":           {main: `output "o" { value = file("b.json") }`, dirs: own},
+		"a file below path.root":           {main: `output "o" { value = jsondecode(core::file("${path.root}/b.json")) }`, dirs: own},
+		"a file by way of a local":         {main: "locals {\n base = \"${path.module}/files\"\n}\noutput \"o\" { value = file(\"${local.base}/b.json\") }", dirs: own},
+		"files of a set":                   {main: "resource \"x\" \"a\" {\n for_each = fileset(path.module, \"files/**\")\n input = filemd5(\"${path.module}/${each.value}\")\n}", dirs: own},
+		"files of a literal set":           {main: "locals {\n n = { a = \"x\", \"b\" = \"y\" }\n}\nresource \"x\" \"a\" {\n for_each = merge(local.n, {})\n input = file(\"${path.module}/p/${each.key}-${each.value.z}.json\")\n}", dirs: own},
+		"files in a for":                   {main: "output \"o\" { value = { for k, f in toset([\"a\", \"b\"]) : k => file(\"${path.module}/${f}.txt\") } }", dirs: own},
+		"files in a dynamic block":         {main: "resource \"x\" \"a\" {\n dynamic \"rule\" {\n for_each = [\"a\"]\n content { text = file(\"${path.module}/${rule.value}\") }\n }\n}", dirs: own},
+		"a file for each workspace":        {main: `output "o" { value = file("${path.module}/${terraform.workspace}.json") }`, dirs: own},
+		"a path for a provider":            {main: `data "archive_file" "z" { source_dir = "${path.module}/src" }`, dirs: own},
+		"a local module":                   {main: `module "m" { source = "../../modules/m" }`, dirs: []string{"modules/m", "stacks/a"}},
+		"a module of a module":             {main: `module "m" { source = "../../modules/n" }`, more: []string{"modules/n/main.tf", `module "m" { source = "../m" }`}, dirs: []string{"modules/m", "modules/n", "stacks/a"}},
+		"many calls of a module":           {main: strings.Repeat("module \"m\" { source = \"../../modules/m\" }\n", 2*maxCalls), dirs: []string{"modules/m", "stacks/a"}},
+		"a resource of a harmless kind":    {main: `resource "shelly_script" "x" {}`, dirs: own},
+		"an override that is as plain":     {main: "locals {\n f = \"x\"\n}\noutput \"o\" { value = file(\"${path.module}/${local.f}\") }", more: []string{"stacks/a/a_override.tf", "locals {\n f = \"y\"\n}"}, dirs: own},
+		"many files by way of locals":      {main: "locals {\n a = \"${path.module}/x\"\n b = [for n in [\"p\", \"q\"] : \"${n}.json\"]\n}\noutput \"o\" { value = [" + strings.Repeat("file(\"${local.a}/${local.b[0]}\"), ", 2000) + "] }", dirs: own},
+		"a for in what a for goes through": {main: "output \"o\" { value = [for f in [for f in fileset(path.module, \"*\") : f] : file(\"${path.module}/${f}\")] }", dirs: own},
+		"a module below it":                {main: `module "m" { source = "./m" }`, more: []string{"stacks/a/m/main.tf", ""}, dirs: own},
+		"modules that call each other":     {main: `module "m" { source = "../b" }`, more: []string{"stacks/b/main.tf", `module "a" { source = "../a" }`}, dirs: []string{"stacks/a", "stacks/b"}},
+		"values beside it":                 {main: `variable "v" {}`, more: []string{"stacks/a/terraform.tfvars", `v = "x"`, "stacks/a/x.auto.tfvars.json", `{"v": "./x"}`}, dirs: own},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			reads := readsOf(test.main, test.more...)
@@ -116,6 +122,10 @@ func TestWaysToReadAFileElsewhere(t *testing.T) {
 		"a provisioner":                     "resource \"x\" \"a\" {\n  provisioner \"local-exec\" {\n    command = \"./x\"\n  }\n}",
 		"an external program":               "data \"external\" \"x\" {\n  program = [\"./x\"]\n}",
 		"a shell":                           "data \"shell_script\" \"x\" {}",
+		"a shell of a resource":             "resource \"shell_script\" \"x\" {}",
+		"a compiler":                        "resource \"ko_build\" \"x\" {\n  importpath = \"./cmd\"\n}",
+		"locals that no one can follow":     manyWays(8, 100),
+		"the name of a for outside":         "output \"o\" {\n  value = [for f in data.x.y.names : [for f in fileset(path.module, f) : file(\"${path.module}/${f}\")]]\n}",
 		"a program in a check":              "check \"c\" {\n  data \"external\" \"x\" {}\n}",
 		"encryption by a program":           "terraform {\n  encryption {\n    key_provider \"external\" \"x\" {\n      command = [\"./x\"]\n    }\n  }\n}",
 		"a module of a registry":            "module \"m\" {\n  source  = \"a/b/c\"\n  version = \"1.0.0\"\n}",
@@ -136,14 +146,17 @@ func TestWaysToReadAFileElsewhere(t *testing.T) {
 		})
 	}
 	for sentence, more := range map[string][]string{
-		"values that leave":            {"stacks/a/terraform.tfvars", `p = "../x"`},
-		"values in JSON that leave":    {"stacks/a/x.auto.tfvars.json", `{"p": "../x"}`},
-		"configuration in JSON":        {"stacks/a/x.tf.json", `{}`},
-		"a shadowed file":              {"stacks/a/x.tf", output(`file("../x")`), "stacks/a/x.tofu", ""},
-		"an override":                  {"stacks/a/x_override.tf", output(`file("../x")`)},
-		"another file of the module":   {"stacks/a/more.tofu", output(`file("../x")`)},
-		"a module that reads up":       {"stacks/a/more.tf", "module \"m\" {\n  source = \"../../modules/n\"\n}", "modules/n/main.tf", output(`file("${path.module}/../x")`)},
-		"a module whose variable says": {"stacks/a/more.tf", "module \"m\" {\n  source = \"../../modules/n\"\n  f = \"x\"\n}", "modules/n/main.tf", output(`file("${path.module}/${var.f}")`)},
+		"values that leave":             {"stacks/a/terraform.tfvars", `p = "../x"`},
+		"values in JSON that leave":     {"stacks/a/x.auto.tfvars.json", `{"p": "../x"}`},
+		"configuration in JSON":         {"stacks/a/x.tf.json", `{}`},
+		"a local that is overridden":    {"stacks/a/more.tf", local("f = \"x\"", `file(local.f)`), "stacks/a/a_override.tf", "locals {\n  f = data.x.y.path\n}"},
+		"a shadowed local":              {"stacks/a/x.tf", local("f = data.x.y.path", `file(local.f)`), "stacks/a/x.tofu", local("f = \"x\"", `file(local.f)`)},
+		"more modules than anybody has": {"stacks/a/more.tf", manyModules()},
+		"a shadowed file":               {"stacks/a/x.tf", output(`file("../x")`), "stacks/a/x.tofu", ""},
+		"an override":                   {"stacks/a/x_override.tf", output(`file("../x")`)},
+		"another file of the module":    {"stacks/a/more.tofu", output(`file("../x")`)},
+		"a module that reads up":        {"stacks/a/more.tf", "module \"m\" {\n  source = \"../../modules/n\"\n}", "modules/n/main.tf", output(`file("${path.module}/../x")`)},
+		"a module whose variable says":  {"stacks/a/more.tf", "module \"m\" {\n  source = \"../../modules/n\"\n  f = \"x\"\n}", "modules/n/main.tf", output(`file("${path.module}/${var.f}")`)},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			if reads := readsOf("", more...); reads.Whole == "" {
@@ -177,6 +190,10 @@ func TestWhatIsReadOfTheWorldWhilePlanning(t *testing.T) {
 		"in JSON": {more: []string{"stacks/a/x.tf.json", `{"data": {"http": {"x": {}}, "aws_ami": {}}, "module": {"m": {"source": "../b"}}, "locals": {"t": "${timestamp()}"}}`,
 			"stacks/b/main.tf", "locals { a = uuid() }"},
 			want: []string{"timestamp() at stacks/a/x.tf.json:1", "data.http at stacks/a/x.tf.json:1", "uuid() at stacks/b/main.tf:1"}},
+		"in JSON, ephemeral":  {more: []string{"stacks/a/x.tf.json", `{"ephemeral": {"vault_kv_secret_v2": {"s": {}}}}`}, want: []string{"ephemeral.vault_kv_secret_v2 at stacks/a/x.tf.json:1"}},
+		"in JSON, in a check": {more: []string{"stacks/a/x.tf.json", `{"check": {"c": {"data": {"http": {"x": {}}}}}}`}, want: []string{"data.http at stacks/a/x.tf.json:1"}},
+		"in JSON, a module that is computed": {more: []string{"stacks/a/x.tf.json", `{"module": {"m": {"source": "./${var.m}"}}}`},
+			want: []string{"module.m, which comes from elsewhere, at stacks/a/x.tf.json:1"}},
 		"in JSON of another form": {more: []string{"stacks/a/x.tf.json", `[{"data": {"http": {}}}]`}, want: []string{"configuration in JSON at stacks/a/x.tf.json:1"}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -203,6 +220,35 @@ func TestTemplatesAreTold(t *testing.T) {
 	if reads := readsOf("locals { a = templatefile(\"${path.module}/${terraform.workspace}.tftpl\", {}) }"); !reads.AnyTemplate {
 		t.Errorf("%+v", reads)
 	}
+}
+
+func TestMoreTemplatesThanAnybodyHasAreAnyTemplate(t *testing.T) {
+	var main strings.Builder
+	for i := range maxTemplates + 5 {
+		fmt.Fprintf(&main, "locals {\n  t%d = templatefile(\"%d.tftpl\", {})\n}\n", i, i)
+	}
+	if reads := readsOf(main.String()); !reads.AnyTemplate || len(reads.Templates) != maxTemplates {
+		t.Errorf("any %v, %d", reads.AnyTemplate, len(reads.Templates))
+	}
+}
+
+// manyWays are locals that name each other many times, so that there are more ways through them than anybody can go.
+func manyWays(depth, width int) string {
+	var text strings.Builder
+	text.WriteString("output \"o\" {\n  value = file(local.l0)\n}\nlocals {\n")
+	for i := range depth {
+		fmt.Fprintf(&text, "  l%d = \"%s\"\n", i, strings.Repeat(fmt.Sprintf("${local.l%d}", i+1), width))
+	}
+	fmt.Fprintf(&text, "  l%d = \"x\"\n}\n", depth)
+	return text.String()
+}
+
+func manyModules() string {
+	var text strings.Builder
+	for i := range maxCalls + 1 {
+		fmt.Fprintf(&text, "module \"m%d\" {\n  source = \"./%d\"\n}\n", i, i)
+	}
+	return text.String()
 }
 
 func TestFilesFromElsewhereMakeTheWholeSourceCount(t *testing.T) {

@@ -45,7 +45,7 @@ func readDir(dir string, files map[string][]byte) (d *dirReads) {
 			d = &dirReads{whole: fmt.Sprintf("reading the configuration in %s stopped: %v. This is a bug in Yuba", dir, problem)}
 		}
 	}()
-	v := &visitor{dir: dir, reads: &dirReads{variables: map[string]Position{}}, locals: map[string]hclsyntax.Expression{},
+	v := &visitor{dir: dir, reads: &dirReads{variables: map[string]Position{}}, locals: map[string][]hclsyntax.Expression{}, called: map[string]bool{},
 		parser: &parser{module: empty(), files: map[string]*hcl.File{}, variables: map[string]*draft{}}}
 	var bodies []*hclsyntax.Body
 	size, configured := 0, false
@@ -76,7 +76,10 @@ type visitor struct {
 	dir    string
 	parser *parser
 	reads  *dirReads
-	locals map[string]hclsyntax.Expression
+	locals map[string][]hclsyntax.Expression
+	called map[string]bool
+	// steps counts what was looked at to follow paths.
+	steps int
 }
 
 func (v *visitor) whole(format string, args ...any) {
@@ -133,7 +136,11 @@ func (v *visitor) json(name string, src []byte) {
 		return
 	}
 	var top struct {
-		Data   map[string]json.RawMessage `json:"data"`
+		Data      map[string]json.RawMessage `json:"data"`
+		Ephemeral map[string]json.RawMessage `json:"ephemeral"`
+		Check     map[string]struct {
+			Data map[string]json.RawMessage `json:"data"`
+		} `json:"check"`
 		Module map[string]struct {
 			Source string `json:"source"`
 		} `json:"module"`
@@ -142,17 +149,38 @@ func (v *visitor) json(name string, src []byte) {
 		v.world("configuration in JSON", at) // of another form, a list of blocks perhaps
 		return
 	}
-	for _, kind := range slices.Sorted(maps.Keys(top.Data)) {
-		if readsInputs(kind) {
-			v.world("data."+kind, at)
-		}
+	v.jsonData("data", top.Data, at)
+	v.jsonData("ephemeral", top.Ephemeral, at)
+	for _, check := range slices.Sorted(maps.Keys(top.Check)) {
+		v.jsonData("data", top.Check[check].Data, at)
 	}
 	for _, called := range slices.Sorted(maps.Keys(top.Module)) {
-		if source := top.Module[called].Source; isLocal(source) {
-			v.reads.calls = append(v.reads.calls, moduleCall{called, source, at})
+		if source := top.Module[called].Source; isLocal(source) && !strings.Contains(source, "{") { // nothing to be inserted
+			v.calls(moduleCall{called, source, at})
 		} else {
 			v.world(fmt.Sprintf("module.%s, which comes from elsewhere,", called), at)
 		}
+	}
+}
+
+// jsonData takes in data sources by their types.
+func (v *visitor) jsonData(block string, byType map[string]json.RawMessage, at Position) {
+	for _, kind := range slices.Sorted(maps.Keys(byType)) {
+		if readsInputs(kind) {
+			v.world(block+"."+kind, at)
+		}
+	}
+}
+
+// calls takes in a call of a module of the same source. Many calls of one module are as good as one.
+func (v *visitor) calls(call moduleCall) {
+	switch {
+	case v.called[call.source]:
+	case len(v.called) >= maxCalls:
+		v.whole("%s: it calls more than %d modules", call.pos, maxCalls)
+	default:
+		v.called[call.source] = true
+		v.reads.calls = append(v.reads.calls, call)
 	}
 }
 
@@ -162,7 +190,7 @@ func (v *visitor) collectLocals(body *hclsyntax.Body) {
 			continue
 		}
 		for name, attr := range block.Body.Attributes {
-			v.locals[name] = attr.Expr
+			v.locals[name] = append(v.locals[name], attr.Expr)
 		}
 	}
 }
@@ -179,7 +207,9 @@ func (v *visitor) body(body *hclsyntax.Body) {
 			continue
 		case "data", "ephemeral":
 			v.data(block)
-		case "resource", "variable", "locals", "output", "provider", "moved", "removed", "import", "check", "terraform":
+		case "resource":
+			v.program(block)
+		case "variable", "locals", "output", "provider", "moved", "removed", "import", "check", "terraform":
 		default:
 			v.whole("%s: what a block %q reads is not known", v.at(block.TypeRange), block.Type)
 		}
@@ -198,7 +228,7 @@ func (v *visitor) module(block *hclsyntax.Block) {
 	}
 	switch {
 	case source != nil && literal && isLocal(text) && block.Body.Attributes["version"] == nil:
-		v.reads.calls = append(v.reads.calls, moduleCall{name, text, at})
+		v.calls(moduleCall{name, text, at})
 	default:
 		v.whole("%s: the module %q comes from elsewhere, where it cannot be looked into", at, name)
 		v.world(fmt.Sprintf("module.%s, which comes from elsewhere,", name), at)
@@ -217,12 +247,16 @@ func (v *visitor) data(block *hclsyntax.Block) {
 	if len(block.Labels) != 2 {
 		return
 	}
-	kind, at := block.Labels[0], v.at(block.TypeRange)
-	if readsInputs(kind) {
-		v.world(block.Type+"."+strings.Join(block.Labels, "."), at)
+	if readsInputs(block.Labels[0]) {
+		v.world(block.Type+"."+strings.Join(block.Labels, "."), v.at(block.TypeRange))
 	}
-	if runsPrograms(kind) {
-		v.whole("%s: %s.%s runs a program, which can read anything", at, block.Type, strings.Join(block.Labels, "."))
+	v.program(block)
+}
+
+// program takes in what runs programs: data sources as well as resources.
+func (v *visitor) program(block *hclsyntax.Block) {
+	if len(block.Labels) == 2 && runsPrograms(block.Labels[0]) {
+		v.whole("%s: %s.%s runs a program, which can read anything", v.at(block.TypeRange), block.Type, strings.Join(block.Labels, "."))
 	}
 }
 
@@ -238,8 +272,9 @@ var inputSources = []string{
 
 func readsInputs(kind string) bool { return matches(inputSources, kind) || runsPrograms(kind) }
 
-// programRunners are data sources that run programs of the stack's choice.
-var programRunners = []string{"external", "shell_*", "exec_*", "command_*", "cmd_*", "local_command", "ansible_*"}
+// programRunners are data sources and resources that run programs of the stack's choice, or compilers, which look for what
+// they need in the directories above.
+var programRunners = []string{"external", "shell_*", "exec_*", "command_*", "cmd_*", "local_command", "ansible_*", "ko_*", "nix_*"}
 
 func runsPrograms(kind string) bool { return matches(programRunners, kind) }
 

@@ -14,28 +14,38 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// scope maps names that iterate to what they iterate over: "each", a dynamic block's iterator, the variables of a for.
-type scope map[string]hclsyntax.Expression
+// scope is a name that iterates, with what it iterates over, inside of others: "each", a dynamic block's iterator, the
+// variables of a for. Nil is outside of all.
+type scope struct {
+	name  string
+	over  hclsyntax.Expression
+	outer *scope
+}
 
-func (s scope) with(name string, over hclsyntax.Expression) scope {
-	next := maps.Clone(s)
-	if next == nil {
-		next = scope{}
+func (s *scope) with(name string, over hclsyntax.Expression) *scope {
+	return &scope{name: name, over: over, outer: s}
+}
+
+// find returns the innermost of that name; nil when there is none.
+func (s *scope) find(name string) *scope {
+	for ; s != nil; s = s.outer {
+		if s.name == name {
+			return s
+		}
 	}
-	next[name] = over
-	return next
+	return nil
 }
 
 // block goes through everything in a block but the attributes to skip, which are its own.
 func (v *visitor) block(block *hclsyntax.Block, skip []string) {
-	names := scope{}
+	var names *scope
 	if each := block.Body.Attributes["for_each"]; each != nil {
 		names = names.with("each", each.Expr)
 	}
 	v.inside(block, skip, names)
 }
 
-func (v *visitor) inside(block *hclsyntax.Block, skip []string, names scope) {
+func (v *visitor) inside(block *hclsyntax.Block, skip []string, names *scope) {
 	for _, name := range slices.Sorted(maps.Keys(block.Body.Attributes)) {
 		if !slices.Contains(skip, name) {
 			v.expression(block.Body.Attributes[name].Expr, names)
@@ -55,7 +65,7 @@ func (v *visitor) inside(block *hclsyntax.Block, skip []string, names scope) {
 }
 
 // iterating adds the iterator of a dynamic block.
-func iterating(block *hclsyntax.Block, names scope) scope {
+func iterating(block *hclsyntax.Block, names *scope) *scope {
 	each := block.Body.Attributes["for_each"]
 	if block.Type != "dynamic" || each == nil || len(block.Labels) != 1 {
 		return names
@@ -68,22 +78,30 @@ func iterating(block *hclsyntax.Block, names scope) scope {
 }
 
 // expression looks at every part of an expression.
-func (v *visitor) expression(e hclsyntax.Expression, names scope) {
-	w := &expressionWalker{v: v, names: []scope{names}}
+func (v *visitor) expression(e hclsyntax.Expression, names *scope) {
+	w := &expressionWalker{v: v, names: []*scope{names}, outside: map[hclsyntax.Expression]*scope{}}
 	hclsyntax.Walk(e, w) //nolint:errcheck // the walker reports nothing
 }
 
 // expressionWalker keeps track of the variables of for expressions.
 type expressionWalker struct {
 	v     *visitor
-	names []scope
+	names []*scope
+	// outside are what the fors around go through, with the scope that this is said in: it is outside of theirs.
+	outside map[hclsyntax.Expression]*scope
 }
 
 // Enter looks at a node before those below it.
 func (w *expressionWalker) Enter(node hclsyntax.Node) hcl.Diagnostics {
+	if e, ok := node.(hclsyntax.Expression); ok {
+		if outside, found := w.outside[e]; found {
+			w.names = append(w.names, outside)
+		}
+	}
 	v, names := w.v, w.names[len(w.names)-1]
 	switch e := node.(type) {
 	case *hclsyntax.ForExpr:
+		w.outside[e.CollExpr] = names
 		names = names.with(e.ValVar, e.CollExpr)
 		if e.KeyVar != "" {
 			names = names.with(e.KeyVar, e.CollExpr)
@@ -109,6 +127,12 @@ func (w *expressionWalker) Enter(node hclsyntax.Node) hcl.Diagnostics {
 func (w *expressionWalker) Exit(node hclsyntax.Node) hcl.Diagnostics {
 	if _, ok := node.(*hclsyntax.ForExpr); ok {
 		w.names = w.names[:len(w.names)-1]
+	}
+	if e, ok := node.(hclsyntax.Expression); ok {
+		if _, found := w.outside[e]; found {
+			delete(w.outside, e)
+			w.names = w.names[:len(w.names)-1]
+		}
 	}
 	return nil
 }
@@ -152,7 +176,7 @@ var (
 		"title", "tostring", "zipmap", "slice", "chunklist", "can", "sensitive", "nonsensitive"}
 )
 
-func (v *visitor) call(e *hclsyntax.FunctionCallExpr, names scope) {
+func (v *visitor) call(e *hclsyntax.FunctionCallExpr, names *scope) {
 	name, at := strings.TrimPrefix(e.Name, "core::"), v.at(e.NameRange)
 	switch {
 	case slices.Contains(worldFunctions, name):
@@ -179,7 +203,7 @@ func (v *visitor) call(e *hclsyntax.FunctionCallExpr, names scope) {
 }
 
 // fileCall looks at the path of a function that reads files.
-func (v *visitor) fileCall(name string, e *hclsyntax.FunctionCallExpr, names scope) {
+func (v *visitor) fileCall(name string, e *hclsyntax.FunctionCallExpr, names *scope) {
 	at := v.at(e.NameRange)
 	if len(e.Args) == 0 || e.ExpandFinal {
 		v.whole("%s: which file %s() reads is not plain to see", at, name)
@@ -199,8 +223,15 @@ func (v *visitor) fileCall(name string, e *hclsyntax.FunctionCallExpr, names sco
 	}
 }
 
+// maxTemplates is how many templates of one directory are told apart.
+const maxTemplates = 1000
+
 // rendered notes which file a template is.
 func (v *visitor) rendered(e hclsyntax.Expression) {
+	if len(v.reads.templates) >= maxTemplates {
+		v.reads.anyTemplate = true
+		return
+	}
 	if text, ok := literalString(e); ok {
 		v.reads.templates = append(v.reads.templates, templateRef{text, true})
 		return
@@ -219,12 +250,22 @@ func (v *visitor) rendered(e hclsyntax.Expression) {
 	v.reads.templates = append(v.reads.templates, templateRef{path.Clean(strings.TrimLeft(text, "/")), base == "root"})
 }
 
-// maxHops bounds how many locals are followed.
-const maxHops = 20
+// maxHops bounds how deep locals are followed, and maxSteps how many parts of expressions are looked at on the way, in one
+// directory: ten locals that each name the next a hundred times are more than anybody can follow.
+const (
+	maxHops  = 20
+	maxSteps = 200_000
+)
+
+// far counts a step, and reports whether it leads too far.
+func (v *visitor) far(hops int) bool {
+	v.steps++
+	return hops > maxHops || v.steps > maxSteps
+}
 
 // insidePath reports whether a path stays inside of the module it begins in.
-func (v *visitor) insidePath(e hclsyntax.Expression, names scope, hops int) bool {
-	if hops > maxHops {
+func (v *visitor) insidePath(e hclsyntax.Expression, names *scope, hops int) bool {
+	if v.far(hops) {
 		return false
 	}
 	e = unwrapped(e)
@@ -236,8 +277,8 @@ func (v *visitor) insidePath(e hclsyntax.Expression, names scope, hops int) bool
 		if a := pathAttribute(e); a != "" {
 			return a == "module" || a == "root"
 		}
-		if local := v.localOf(e); local != nil {
-			return v.insidePath(local, nil, hops+1)
+		if locals := v.localsOf(e); len(locals) > 0 {
+			return every(locals, func(local hclsyntax.Expression) bool { return v.insidePath(local, nil, hops+1) })
 		}
 	case *hclsyntax.ConditionalExpr:
 		return v.insidePath(e.TrueResult, names, hops+1) && v.insidePath(e.FalseResult, names, hops+1)
@@ -256,21 +297,26 @@ func (v *visitor) beginsInside(part hclsyntax.Expression, hops int) bool {
 		return a == "module" || a == "root"
 	}
 	t, ok := part.(*hclsyntax.ScopeTraversalExpr)
-	if !ok || hops > maxHops {
+	if !ok || v.far(hops) {
 		return false
 	}
-	local := v.localOf(t)
-	if local == nil {
-		return false
-	}
-	inner := unwrapped(local)
-	if begin, ok := inner.(*hclsyntax.TemplateExpr); ok && len(begin.Parts) > 0 {
-		return v.beginsInside(begin.Parts[0], hops+1) && followedBySlash(begin, 0) && v.allSafe(begin.Parts[1:], nil, false, hops+1)
-	}
-	return v.beginsInside(inner, hops+1)
+	locals := v.localsOf(t)
+	return len(locals) > 0 && every(locals, func(local hclsyntax.Expression) bool {
+		inner := unwrapped(local)
+		if begin, ok := inner.(*hclsyntax.TemplateExpr); ok && len(begin.Parts) > 0 {
+			return v.beginsInside(begin.Parts[0], hops+1) && followedBySlash(begin, 0) && v.allSafe(begin.Parts[1:], nil, false, hops+1)
+		}
+		return v.beginsInside(inner, hops+1)
+	})
 }
 
-func (v *visitor) localOf(e *hclsyntax.ScopeTraversalExpr) hclsyntax.Expression {
+func every(list []hclsyntax.Expression, holds func(hclsyntax.Expression) bool) bool {
+	return !slices.ContainsFunc(list, func(e hclsyntax.Expression) bool { return !holds(e) })
+}
+
+// localsOf are the values that the local of a name is given: an override gives another one, and which of them the tool
+// takes does not matter to who wants all to be good.
+func (v *visitor) localsOf(e *hclsyntax.ScopeTraversalExpr) []hclsyntax.Expression {
 	if e.Traversal.RootName() != "local" || len(e.Traversal) < 2 {
 		return nil
 	}

@@ -17,8 +17,8 @@ import (
 // Texts are put together of pieces, and ".." can come of two that are harmless alone: a "." at the end of one and one at
 // the beginning of the next. So a piece may not end in a part that is only a dot. What cuts texts apart, decodes or
 // formats them is not followed.
-func (v *visitor) safe(e hclsyntax.Expression, names scope, first bool, hops int) bool {
-	if hops > maxHops {
+func (v *visitor) safe(e hclsyntax.Expression, names *scope, first bool, hops int) bool {
+	if v.far(hops) {
 		return false
 	}
 	hops++
@@ -63,8 +63,8 @@ func (v *visitor) safe(e hclsyntax.Expression, names scope, first bool, hops int
 	return false
 }
 
-func (v *visitor) allSafe(list []hclsyntax.Expression, names scope, first bool, hops int) bool {
-	return !slices.ContainsFunc(list, func(e hclsyntax.Expression) bool { return !v.safe(e, names, first, hops) })
+func (v *visitor) allSafe(list []hclsyntax.Expression, names *scope, first bool, hops int) bool {
+	return every(list, func(e hclsyntax.Expression) bool { return v.safe(e, names, first, hops) })
 }
 
 func safePiece(text string, first bool) bool {
@@ -77,13 +77,11 @@ func safePiece(text string, first bool) bool {
 
 // safeReference follows what is known beforehand: what is iterated over, locals, and the root module's variables, whose
 // values whoever asks knows.
-func (v *visitor) safeReference(e *hclsyntax.ScopeTraversalExpr, names scope, first bool, hops int) bool {
+func (v *visitor) safeReference(e *hclsyntax.ScopeTraversalExpr, names *scope, first bool, hops int) bool {
 	root := e.Traversal.RootName()
-	if over, iterates := names[root]; iterates {
+	if iterates := names.find(root); iterates != nil {
 		// What a for iterates over may speak of a variable of the same name that is outside of it.
-		outer := names.with(root, nil)
-		delete(outer, root)
-		return v.safe(over, outer, first, hops)
+		return v.safe(iterates.over, iterates.outer, first, hops)
 	}
 	switch root {
 	case "count":
@@ -91,8 +89,8 @@ func (v *visitor) safeReference(e *hclsyntax.ScopeTraversalExpr, names scope, fi
 	case "terraform":
 		return true // the name of a workspace, which the runner accepts only as one part of a path
 	case "local":
-		local := v.localOf(e)
-		return local != nil && v.safe(local, nil, first, hops)
+		locals := v.localsOf(e)
+		return len(locals) > 0 && v.allSafe(locals, nil, first, hops)
 	case "var":
 		if len(e.Traversal) < 2 {
 			return false
@@ -106,7 +104,7 @@ func (v *visitor) safeReference(e *hclsyntax.ScopeTraversalExpr, names scope, fi
 	return false
 }
 
-func (v *visitor) safeCall(e *hclsyntax.FunctionCallExpr, names scope, first bool, hops int) bool {
+func (v *visitor) safeCall(e *hclsyntax.FunctionCallExpr, names *scope, first bool, hops int) bool {
 	switch name := strings.TrimPrefix(e.Name, "core::"); {
 	case name == "fileset":
 		return true // names below a directory; its own arguments are looked at where it stands
