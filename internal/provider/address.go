@@ -74,7 +74,7 @@ func shortened(s string) string {
 var (
 	plainVersion    = regexp.MustCompile(`^[0-9]{1,9}\.[0-9]{1,9}\.[0-9]{1,9}(-[0-9A-Za-z.-]{1,64})?(\+[0-9A-Za-z.-]{1,64})?$`)
 	plainConstraint = regexp.MustCompile(`^\s*(=|!=|>=|<=|>|<|~>)?\s*v?[0-9]{1,9}(\.[0-9]{1,9}){0,2}(-[0-9A-Za-z.-]{1,64})?(\+[0-9A-Za-z.-]{1,64})?\s*$`)
-	exactConstraint = regexp.MustCompile(`^\s*=?\s*([0-9]{1,9}\.[0-9]{1,9}\.[0-9]{1,9}(-[0-9A-Za-z.-]{1,64})?)\s*$`)
+	exactConstraint = regexp.MustCompile(`^\s*=?\s*((?:0|[1-9][0-9]{0,8})\.(?:0|[1-9][0-9]{0,8})\.(?:0|[1-9][0-9]{0,8})(-[0-9A-Za-z.-]{1,64})?)\s*$`)
 )
 
 // maxConstraints bounds what comes together from a tree of modules.

@@ -150,7 +150,7 @@ func (s *Store) removePackage(e entry) (removed bool, err error) {
 	if err := os.Remove(path); err != nil {
 		return false, err
 	}
-	accepted, _ := filepath.Glob(path + ".accepted-*") // the pattern is good: addresses have none of its signs
+	accepted, _ := filepath.Glob(globQuoted(path) + ".accepted-*") // the pattern is good
 	for _, name := range accepted {
 		_ = os.Remove(name) // of no use without the package, and tiny
 	}

@@ -136,6 +136,9 @@ func (c *Scope) fetch(ctx context.Context, a Address, constraints Constraints, c
 		return false, fmt.Errorf("fetch %s: %w", a, err)
 	}
 	staged, err := c.stage(ctx, a, constraints, nil, c.Mirror(), fetch)
+	if errors.Is(err, errIncomplete) { // the rest that the tool came upon is gone now
+		staged, err = c.stage(ctx, a, constraints, nil, c.Mirror(), fetch)
+	}
 	if err != nil {
 		return false, err
 	}
@@ -272,6 +275,9 @@ const (
 // ErrLinked says that the tool did not download a provider but linked to one that is on the machine already.
 var ErrLinked = errors.New("the tool has not downloaded it but linked to where it is")
 
+// errIncomplete says that the tool has linked to what is no package.
+var errIncomplete = errors.New("what the store has of it is not complete and was removed. Try again")
+
 // inspect finds out what the tool installed, and that it is what the tool accepted.
 func (c *Scope) inspect(s *staged, a Address) error {
 	text, err := os.ReadFile(filepath.Join(s.dir, lockFileName))
@@ -319,7 +325,7 @@ func (c *Scope) inspectLink(s *staged) error {
 		return err
 	}
 	if held == nil { // the rest of somebody who died before the record was there
-		return errors.Join(errors.New("what the store has of it is not complete and was removed. Try again"), c.store.discard(dir))
+		return errors.Join(errIncomplete, c.store.discard(dir))
 	}
 	held.Release()
 	s.linked = true

@@ -158,6 +158,8 @@ func TestConstraints(t *testing.T) {
 		{[]string{"= 1.2.3", "1.2.3"}, "= 1.2.3, 1.2.3", "1.2.3", false},
 		{[]string{"1.2.3", ">= 1"}, "1.2.3, >= 1", "", false},
 		{[]string{"1.2"}, "1.2", "", false},
+		{[]string{"10.0.20-rc.1"}, "10.0.20-rc.1", "10.0.20-rc.1", false},
+		{[]string{"1.02.3"}, "1.02.3", "", false}, // tools write 1.2.3
 		{[]string{"newest"}, "", "", true},
 		{[]string{"1.0\"\n}"}, "", "", true},
 		{[]string{""}, "", "", true},
