@@ -5,6 +5,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"iter"
@@ -85,7 +86,7 @@ type runPruner interface {
 
 type statePruner interface {
 	Prune(ctx context.Context, key state.Key, runID string, keep state.Keep, now time.Time) (int, error)
-	PruneGone(ctx context.Context, key state.Key, before time.Time) (int, error)
+	PruneGone(ctx context.Context, key state.Key, before time.Time) (removed int, there bool, err error)
 }
 
 // ran is what a stack has run since its turn came last.
@@ -171,14 +172,23 @@ func (k *keeper) afterRuns(ctx context.Context) {
 		stack := k.due[0]
 		k.due = k.due[1:]
 		k.mu.Unlock()
-		if err := k.ofStack(ctx, stack); err != nil && ctx.Err() == nil {
-			k.log.Error("throwing away what runs have left", "stack", stack.String(), "error", err)
-		}
+		k.tell(ctx, "stack", stack.String(), k.ofStack(ctx, stack))
+	}
+}
+
+// tell says what could not be thrown away. It ends nothing: what is wrong with one stack keeps no other from its turn.
+func (k *keeper) tell(ctx context.Context, kind, name string, err error) {
+	if err != nil && ctx.Err() == nil {
+		k.log.Error("throwing away what runs have left", kind, name, "error", err)
 	}
 }
 
 // turn looks at the stacks of one slot of the day, those that are gone among them.
 func (k *keeper) turn(ctx context.Context, slot int) error {
+	return errors.Join(k.turnOfRuns(ctx, slot), k.turnOfStates(ctx, slot))
+}
+
+func (k *keeper) turnOfRuns(ctx context.Context, slot int) error {
 	for namespace, err := range k.names.Folders(ctx, "runs/") {
 		if err != nil {
 			return err
@@ -195,7 +205,7 @@ func (k *keeper) turn(ctx context.Context, slot int) error {
 			}
 		}
 	}
-	return k.turnOfStates(ctx, slot)
+	return nil
 }
 
 // ofName looks at all stacks that have, or had, a name.
@@ -209,9 +219,7 @@ func (k *keeper) ofName(ctx context.Context, folder string) error {
 			continue
 		}
 		stack := run.Stack{Namespace: part[1], Name: part[2], UID: part[3]}
-		if err := k.ofStack(ctx, stack); err != nil {
-			return fmt.Errorf("stack %s: %w", stack, err)
-		}
+		k.tell(ctx, "stack", stack.String(), k.ofStack(ctx, stack))
 	}
 	return nil
 }
@@ -307,9 +315,7 @@ func (k *keeper) turnOfStates(ctx context.Context, slot int) error {
 			if slotOf(folder) != slot || slices.Contains(owned, secret) {
 				continue
 			}
-			if err := k.ofNobody(ctx, namespace, secret); err != nil {
-				return err
-			}
+			k.tell(ctx, "state", namespace+"/"+secret, k.ofNobody(ctx, namespace, secret))
 		}
 	}
 	return nil
@@ -329,18 +335,20 @@ func (k *keeper) ownedStates(ctx context.Context, namespace string) ([]string, e
 }
 
 // ofNobody throws away versions of a state that no stack has: of one whose Secret is there as of any other, of one
-// without a Secret all of them, once the last is as old as what others keep.
+// without a Secret all of them, once that has been gone for as long as others keep theirs.
 func (k *keeper) ofNobody(ctx context.Context, namespace, secret string) error {
 	key, ok := state.KeyOf(namespace, secret)
 	if !ok {
 		return nil
 	}
-	n, err := k.states.Prune(ctx, key, "", state.Keep{Versions: k.keep.States, Age: k.keep.StateAge}, k.now())
-	k.count(Kept{Versions: int64(n)})
-	if err != nil || k.keep.StateAge == 0 {
-		return err
+	if k.keep.StateAge > 0 {
+		n, there, err := k.states.PruneGone(ctx, key, k.now().Add(-k.keep.StateAge))
+		k.count(Kept{Versions: int64(n)})
+		if err != nil || !there {
+			return err
+		}
 	}
-	n, err = k.states.PruneGone(ctx, key, k.now().Add(-k.keep.StateAge))
+	n, err := k.states.Prune(ctx, key, "", state.Keep{Versions: k.keep.States, Age: k.keep.StateAge}, k.now())
 	k.count(Kept{Versions: int64(n)})
 	return err
 }

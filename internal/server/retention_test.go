@@ -5,6 +5,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
@@ -174,11 +175,49 @@ func TestStatesWithoutAStackGoWithTheirTime(t *testing.T) {
 		k.put(key, c.ago)
 		keys[key] = c.want
 	}
+	// What has not changed for long is not old when its stack goes: that it is gone has to be.
+	k.day()
+	for key := range keys {
+		if there, err := k.blobs.Exists(t.Context(), key); err != nil || !there {
+			t.Errorf("on the first day %s is there: %v, %v", key, there, err)
+		}
+	}
+	for _, name := range []string{"old", "recent"} {
+		k.aged("states/"+namespace+"/tfstate-default-"+name+"/gone", 91*testDay)
+	}
 	k.day()
 	for key, want := range keys {
 		if there, err := k.blobs.Exists(t.Context(), key); err != nil || there != want {
 			t.Errorf("%s is there: %v, %v", key, there, err)
 		}
+	}
+}
+
+// stubborn does not let one stack's runs go.
+type stubborn struct {
+	runPruner
+	name string
+}
+
+func (s stubborn) Prune(ctx context.Context, r executor.PruneRequest) (executor.Pruned, error) {
+	if r.Stack.Name == s.name {
+		return executor.Pruned{}, errors.New("not these")
+	}
+	return s.runPruner.Prune(ctx, r)
+}
+
+func TestWhatIsWrongWithOneStackKeepsNoOtherFromItsTurn(t *testing.T) {
+	namespace := apitest.Namespace(t)
+	k := newKeeping(t, Retention{Runs: 1})
+	k.runs = stubborn{k.exec, "bad"}
+	for _, name := range []string{"bad", "a", "b", "c", "d", "e"} {
+		stack := k.stack(namespace, name, nil)
+		k.leave(stack, "r1", 2*testDay)
+		k.leave(stack, "r2", 2*testDay)
+	}
+	k.day()
+	if got := k.Removed(); got.Runs != 5 {
+		t.Errorf("%d runs are gone, want one of each of the five others", got.Runs)
 	}
 }
 

@@ -31,11 +31,18 @@ const (
 	combined = 24 * time.Hour
 )
 
-// Prune removes versions beyond those that are kept, and returns how many. Never removed are the newest one, that with the
+// goneMark lies beside the versions of a state since it was first seen that no stack and no Secret has it. From then on its
+// versions age: those of a stack that rested for a year are no older, when it is deleted by mistake, than any other's.
+const goneMark = "gone"
+
+// Prune removes, of a state that a stack or a Secret has, versions beyond those that are kept, and returns how many. Never removed are the newest one, that with the
 // highest serial, the last that runID wrote (the run that was applied last), the one that the Secret points to, and any at
 // all while there is no Secret: then they are what is left of the state.
 func (s *Store) Prune(ctx context.Context, key Key, runID string, keep Keep, now time.Time) (int, error) {
-	ids, err := s.versionIDs(ctx, key)
+	ids, gone, err := s.left(ctx, key)
+	if err == nil {
+		err = s.unmark(ctx, key, gone)
+	}
 	if err != nil {
 		return 0, fmt.Errorf("prune the versions of %s: %w", key, err)
 	}
@@ -72,27 +79,45 @@ func (s *Store) Prune(ctx context.Context, key Key, runID string, keep Keep, now
 	return len(goes), nil
 }
 
-// PruneGone removes all versions of a state that no stack has any more, once the newest is older than that, if there is no
-// Secret with the state either.
-func (s *Store) PruneGone(ctx context.Context, key Key, before time.Time) (int, error) {
-	ids, err := s.versionIDs(ctx, key)
+// PruneGone looks at a state that no stack has any more. Unless there is a Secret with it, which it says, the state is marked
+// as gone, and once it has been so since before that time, all versions are removed.
+func (s *Store) PruneGone(ctx context.Context, key Key, before time.Time) (removed int, there bool, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("prune the versions of %s, which is gone: %w", key, err)
+		}
+	}()
+	ids, gone, err := s.left(ctx, key)
 	if err != nil {
-		return 0, fmt.Errorf("prune the versions of %s: %w", key, err)
-	}
-	versions := versionsOf(ids)
-	if len(versions) == 0 || versions[len(versions)-1].Time.After(before) {
-		return 0, nil
+		return 0, false, err
 	}
 	secret, err := s.getSecret(ctx, key)
 	if err != nil || secret != nil {
-		return 0, err
+		return 0, secret != nil, err
+	}
+	versions := versionsOf(ids)
+	switch {
+	case len(versions) == 0:
+		return 0, false, s.unmark(ctx, key, gone)
+	case gone.IsZero():
+		return 0, false, s.blobs.PutBytes(ctx, key.versionsPrefix()+goneMark, nil)
+	case gone.After(before) || versions[len(versions)-1].Time.After(before):
+		return 0, false, nil
 	}
 	for _, id := range ids {
 		if err := s.blobs.Delete(ctx, key.versionsPrefix()+id); err != nil {
-			return 0, fmt.Errorf("prune the versions of %s: %w", key, err)
+			return 0, false, err
 		}
 	}
-	return len(ids), nil
+	return len(ids), false, s.unmark(ctx, key, gone)
+}
+
+// unmark takes the mark of a state away that is marked as gone.
+func (s *Store) unmark(ctx context.Context, key Key, gone time.Time) error {
+	if gone.IsZero() {
+		return nil
+	}
+	return s.blobs.Delete(ctx, key.versionsPrefix()+goneMark)
 }
 
 // KeyOf is the key of the state that a Secret of that name keeps. How a name with several dashes is divided does not

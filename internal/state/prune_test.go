@@ -108,8 +108,8 @@ func TestWithoutASecretEveryVersionStays(t *testing.T) {
 	f := newFixture(t)
 	written := f.several(4)
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: f.key.Namespace, Name: f.key.SecretName()}}
-	if n, err := f.PruneGone(t.Context(), f.key, time.Now().Add(time.Hour)); n != 0 || err != nil {
-		t.Errorf("removed %d of a state that is there, %v", n, err)
+	if n, there, err := f.PruneGone(t.Context(), f.key, time.Now().Add(time.Hour)); n != 0 || !there || err != nil {
+		t.Errorf("removed %d of a state that is there, which is %v, %v", n, there, err)
 	}
 	if err := apitest.Client(t).Delete(t.Context(), secret); err != nil {
 		t.Fatal(err)
@@ -117,11 +117,22 @@ func TestWithoutASecretEveryVersionStays(t *testing.T) {
 	if n := f.prune("", Keep{Versions: 1, Age: time.Second}); n != 0 || len(f.kept(written)) != 4 {
 		t.Errorf("removed %d", n)
 	}
-	if n, err := f.PruneGone(t.Context(), f.key, time.Now().Add(-time.Hour)); n != 0 || err != nil {
-		t.Errorf("removed %d before their time, %v", n, err)
+	later := time.Now().Add(time.Hour)
+	gone := func(before time.Time, want int) {
+		t.Helper()
+		if n, there, err := f.PruneGone(t.Context(), f.key, before); n != want || there || err != nil || len(f.kept(written)) != 4-want {
+			t.Errorf("removed %d, want %d; it is there: %v; %v", n, want, there, err)
+		}
 	}
-	if n, err := f.PruneGone(t.Context(), f.key, time.Now().Add(time.Hour)); n != 4 || err != nil || len(f.kept(written)) != 0 {
-		t.Errorf("removed %d, %v", n, err)
+	// However old the versions are, their time begins when it is seen that nobody has them.
+	gone(later, 0)
+	gone(time.Now().Add(-time.Hour), 0)
+	// It begins anew after a stack has had them again.
+	f.prune("", Keep{})
+	gone(later, 0)
+	gone(later, 4)
+	for info, err := range f.blobs.List(t.Context(), f.key.versionsPrefix()) {
+		t.Errorf("%s is left, %v", info.Key, err)
 	}
 }
 

@@ -150,20 +150,28 @@ func (s *Store) recorded(ctx context.Context, key Key, state *Snapshot) (bool, e
 
 // versionIDs returns the ids, oldest first.
 func (s *Store) versionIDs(ctx context.Context, key Key) ([]string, error) {
+	ids, _, err := s.left(ctx, key)
+	return ids, err
+}
+
+// left lists what is stored of a state: the ids of its versions, oldest first, and since when it is marked as gone; zero when
+// it is not.
+func (s *Store) left(ctx context.Context, key Key) (ids []string, gone time.Time, err error) {
 	if err := key.Validate(); err != nil {
-		return nil, err
+		return nil, gone, err
 	}
-	var ids []string
 	for info, err := range s.blobs.List(ctx, key.versionsPrefix()) {
 		if err != nil {
-			return nil, err
+			return nil, gone, err
 		}
 		id := strings.TrimPrefix(info.Key, key.versionsPrefix())
-		if _, _, err := parseID(id); err == nil {
+		if id == goneMark {
+			gone = info.Modified
+		} else if _, _, err := parseID(id); err == nil {
 			ids = append(ids, id)
 		}
 	}
-	return ids, nil
+	return ids, gone, nil
 }
 
 // storeVersion keeps data as the newest version. When the newest one has the same content already (a write is tried
