@@ -43,6 +43,8 @@ type last struct {
 	run       string
 	at        time.Time
 	providers []string
+	// began is when the run began.
+	began     time.Time
 	succeeded bool
 	// failing is set while runs fail alike; since is when the first of them did.
 	failing  *Kind
@@ -69,7 +71,7 @@ func (b *Book) Observe(e Ended, now time.Time) bool {
 	if before != nil && (before.run == e.Run || before.at.After(e.At)) {
 		return false
 	}
-	is := &last{run: e.Run, at: e.At, providers: e.Providers, succeeded: e.Succeeded}
+	is := &last{run: e.Run, at: e.At, providers: e.Providers, began: e.At.Add(-e.Cost), succeeded: e.Succeeded}
 	if is.providers == nil && before != nil {
 		is.providers = before.providers
 	}
@@ -217,6 +219,9 @@ func (b *Book) failed(e Ended, k Kind, now time.Time) (changed bool) {
 // joins makes a stack a member of an open circuit, or takes note that a probe failed.
 func (b *Book) joins(c *Circuit, e Ended, now time.Time) bool {
 	joined := c.members[e.Stack] == nil
+	if e.At.After(c.failedAt) {
+		c.failedAt = e.At
+	}
 	if joined && (c.loaded.IsZero() || e.At.After(c.loaded)) {
 		c.Affected++
 	}
@@ -295,7 +300,9 @@ func (b *Book) widen(e Ended, k Kind, now time.Time) bool {
 	}
 	c := known
 	if c == nil {
-		c = b.open(k, now)
+		if c = b.open(k, now); c == nil {
+			return false
+		}
 	}
 	switch {
 	case namespace == "":
@@ -308,10 +315,33 @@ func (b *Book) widen(e Ended, k Kind, now time.Time) bool {
 	return true
 }
 
-// open begins a circuit of its own, or takes up the one of the same name that was closed.
+// maxCircuits bounds how many are remembered. What failures have in common is up to programs, which can say ever new words.
+const maxCircuits = 200
+
+// makeRoom forgets the circuit that has been closed for the longest, where there are too many. It says whether there is room.
+func (b *Book) makeRoom() bool {
+	if len(b.circuits) < maxCircuits {
+		return true
+	}
+	oldest := -1
+	for i, c := range b.circuits {
+		if !c.IsOpen() && c.Mode == Automatic && (oldest < 0 || c.ClosedAt.Before(b.circuits[oldest].ClosedAt)) {
+			oldest = i
+		}
+	}
+	if oldest >= 0 {
+		b.circuits = slices.Delete(b.circuits, oldest, oldest+1)
+	}
+	return oldest >= 0
+}
+
+// open begins a circuit of its own, or takes up the one of the same name that was closed; nil when there are too many.
 func (b *Book) open(k Kind, now time.Time) *Circuit {
 	c := b.Find(k.Name())
 	if c == nil {
+		if !b.makeRoom() {
+			return nil
+		}
 		c = &Circuit{Name: k.Name()}
 		b.circuits = append(b.circuits, c)
 	}
@@ -340,8 +370,16 @@ func (b *Book) gather(c *Circuit, e Ended, now time.Time) {
 	c.join(e)
 }
 
-// Forget drops a stack that is gone.
-func (b *Book) Forget(s Stack, now time.Time) bool {
-	b.put(s, nil)
-	return b.inconclusive(s, now)
+// Forget drops a stack that is gone; without a UID, whatever stacks had its name.
+func (b *Book) Forget(s Stack, now time.Time) (changed bool) {
+	if s.UID != "" {
+		b.put(s, nil)
+		return b.inconclusive(s, now)
+	}
+	for known := range b.stacks {
+		if known.Namespace == s.Namespace && known.Name == s.Name && known.UID != "" {
+			changed = b.Forget(known, now) || changed
+		}
+	}
+	return changed
 }

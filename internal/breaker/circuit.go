@@ -88,6 +88,8 @@ type Circuit struct {
 	probe     Stack
 	probing   bool
 	probedAt  time.Time
+	// failedAt is when a member, or who became one, failed last while it was open.
+	failedAt time.Time
 	// over is when it was seen or said to be over: who fails after that begins a new row of failures.
 	over time.Time
 	// loaded is when it was taken over from an earlier life, which tells of its members only bit by bit.

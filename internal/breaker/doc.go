@@ -24,8 +24,8 @@
 // Options.Stacks wants, and since which at least the share Options.Share of all comparable stacks (those with the same
 // provider, if one is known) has failed alike. A stack counts once, with its last run; one that has failed for longer than
 // Options.Window, or since before the circuit closed last, is no news and does not count, however often it is tried. All
-// namespaces are meant when the failures are in several of them, or nobody else uses the provider; otherwise the one where
-// they are, which is what an expired credential of one team looks like.
+// namespaces are meant when the failures are in several of them; otherwise the one where they are, which is what an expired
+// credential of one team looks like.
 //
 // What is the stack's own is never evidence: errors of its configuration, a limit, a lock, a refusal, a cancellation, a
 // tool that is missing. Nor is a run that was interrupted.
@@ -36,7 +36,9 @@
 // After a probe that failed the next waits twice as long, up to Options.MaxPause. Any success of a member counts as a probe,
 // whoever asked for the run. Options.Probes of them in a row, of different stacks where there are several, close it. A
 // member that succeeded is one no more. If most of those that are no members succeed, it was no outage of all: the circuit
-// shrinks to the namespaces where it is one, and closes when there are none.
+// shrinks to the namespaces where it is one, and closes when there are none. It shrinks as well to those where somebody fails
+// when Options.Stacks stacks elsewhere were fine between its opening and a later failure: no number of failures that one
+// tenant brings about holds up the others for long.
 //
 // # After it has closed
 //
@@ -48,4 +50,7 @@
 // It does not know what stacks may or may not do because of a circuit; that is package decide's. It keeps nothing: the
 // objects of the kind CircuitBreaker are its memory, and are kept by package controller. Counts of the window are lost at
 // a restart; failures that still stand are told again.
+//
+// It remembers two hundred circuits at most. Beyond that the one that has been closed for the longest is forgotten, and where
+// all are open no other is opened.
 package breaker

@@ -9,23 +9,19 @@ import (
 )
 
 // extent says where failures of a kind are an outage: everywhere (""), or in the namespace of the last one. What is known to
-// be out already is no evidence that more is.
+// be out already is no evidence that more is. That nobody is known to use the provider elsewhere is none, either: after a
+// start hardly anybody is known.
 func (b *Book) extent(k Kind, namespace string, known []string, now time.Time) (where string, ok bool) {
-	several, others := false, false
+	several := false
 	for s, l := range b.stacks {
-		if s.Namespace == namespace {
-			continue
-		}
-		if b.newsOf(l, k, now) {
-			several = true
-		} else if couldHave(l, k) {
-			others = true
+		if several = s.Namespace != namespace && b.newsOf(l, k, now); several {
+			break
 		}
 	}
-	if (several || !others) && b.isOutage(k, "", known, now) {
+	if several && b.isOutage(k, "", known, now) {
 		return "", true
 	}
-	return namespace, others && b.isOutage(k, namespace, known, now)
+	return namespace, b.isOutage(k, namespace, known, now)
 }
 
 // newsOf says whether a stack fails alike, and not for longer than what counts as news.
@@ -93,12 +89,16 @@ func (b *Book) isOutage(k Kind, namespace string, known []string, now time.Time)
 	return false
 }
 
-// review makes a circuit smaller, or closes it, when most of those succeed whom it concerns. It says whether it did.
-func (b *Book) review(c *Circuit, now time.Time) bool {
+// review makes a circuit smaller, or closes it, when most of those succeed whom it concerns, or enough where nobody fails:
+// who brings failures about on purpose holds up nobody else for long, however many they are. It says whether it did, and who
+// is a member no more.
+func (b *Book) review(c *Circuit, now time.Time) (changed bool, left []Stack) {
 	if c.Mode != Automatic || !c.IsOpen() || c.Kind.Provider == "" {
-		return false
+		return false, nil
 	}
-	type count struct{ failed, fine int }
+	// since are those who are fine, began after it had opened, and were over before others failed once more. As long as nobody
+	// did, they may be the first to see its end.
+	type count struct{ failed, fine, since int }
 	counts := map[string]*count{}
 	all := &count{}
 	for s, l := range b.stacks {
@@ -117,37 +117,48 @@ func (b *Book) review(c *Circuit, now time.Time) bool {
 		case l.succeeded:
 			n.fine++
 			all.fine++
+			if l.began.After(c.OpenedAt) && l.at.Before(c.failedAt) {
+				n.since++
+			}
+		}
+	}
+	elsewhere := 0
+	for _, n := range counts {
+		if n.failed == 0 {
+			elsewhere += n.since
 		}
 	}
 	// A probe or two that succeeded are no majority: the circuit closes by those.
 	few := func(n *count) bool {
 		return n.fine >= max(b.Options.Stacks, 1) && float64(n.failed) < b.Options.Share*float64(n.failed+n.fine)
 	}
-	if !few(all) {
-		return false
+	most := few(all)
+	if !most && (all.failed == 0 || elsewhere < max(b.Options.Stacks, 1)) {
+		return false, nil
 	}
-	var left []string
+	var out []string
 	for namespace, n := range counts {
-		if n.failed > 0 && !few(n) && float64(n.failed) >= b.Options.Share*float64(n.failed+n.fine) {
-			left = append(left, namespace)
+		if n.failed > 0 && (!most || !few(n) && float64(n.failed) >= b.Options.Share*float64(n.failed+n.fine)) {
+			out = append(out, namespace)
 		}
 	}
-	slices.Sort(left)
-	if len(left) == 0 {
+	slices.Sort(out)
+	if len(out) == 0 {
 		c.close(now, false)
-		return true
+		return true, nil
 	}
-	if slices.Equal(left, c.Namespaces) {
-		return false
+	if slices.Equal(out, c.Namespaces) {
+		return false, nil
 	}
-	c.Namespaces = left
+	c.Namespaces = out
 	for s := range c.members {
 		if !c.about(s.Namespace) {
 			delete(c.members, s)
+			left = append(left, s)
 			if c.endProbe(s) {
 				c.ProbeAt = now
 			}
 		}
 	}
-	return true
+	return true, left
 }

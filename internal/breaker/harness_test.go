@@ -67,11 +67,17 @@ func (f *fleet) failing(namespace string, from, to int) {
 
 func (f *fleet) after(d time.Duration) *fleet { f.now = f.now.Add(d); return f }
 
-// tick lets time pass and returns whom to look at.
+// tick lets time pass and returns whom to probe.
 func (f *fleet) tick(d time.Duration) []Stack {
+	probes, _ := f.ticks(d)
+	return probes
+}
+
+// ticks also returns who need not rest any more.
+func (f *fleet) ticks(d time.Duration) (probes, free []Stack) {
 	f.now = f.now.Add(d)
-	_, wake := f.book.Tick(f.now)
-	return wake
+	_, probes, free = f.book.Tick(f.now)
+	return probes, free
 }
 
 // open is the one open circuit, nil when there is none.

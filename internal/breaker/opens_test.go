@@ -6,8 +6,11 @@ package breaker
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestWhatOpensACircuit(t *testing.T) {
@@ -17,9 +20,12 @@ func TestWhatOpensACircuit(t *testing.T) {
 		open       bool
 		namespaces []string
 	}{
-		"nothing":                     {func(*fleet) {}, false, nil},
+		"nothing": {func(*fleet) {}, false, nil},
+		"one team's failures after a start that knows of no other": {func(f *fleet) {
+			f.failing("a", 0, 50)
+		}, true, []string{"a"}},
 		"four stacks that fail alike": {func(f *fleet) { f.failing("a", 0, 4) }, false, nil},
-		"five stacks that fail alike": {func(f *fleet) { f.failing("a", 0, 5) }, true, nil},
+		"five stacks that fail alike": {func(f *fleet) { f.failing("a", 0, 5) }, true, []string{"a"}},
 		"one stack that fails a dozen times": {func(f *fleet) {
 			for range 12 {
 				f.failing("a", 0, 1)
@@ -35,7 +41,7 @@ func TestWhatOpensACircuit(t *testing.T) {
 		"an outage after a thousand were fine": {func(f *fleet) {
 			each("a", 0, 1000, f.fine)
 			f.after(time.Minute).failing("a", 0, 5)
-		}, true, nil},
+		}, true, []string{"a"}},
 		"five that fail on and on while the others rest": {func(f *fleet) {
 			for n := range 5 {
 				f.failing("a", n, n+1)
@@ -65,13 +71,13 @@ func TestWhatOpensACircuit(t *testing.T) {
 		}, false, nil},
 		"what worked before is refused": {func(f *fleet) {
 			each("a", 0, 5, func(s Stack) { f.fails(s, refused) })
-		}, true, nil},
+		}, true, []string{"a"}},
 		"unrelated programs are refused": {func(f *fleet) {
 			each("a", 0, 5, func(s Stack) { f.fails(s, refused, unproven, func(e *Ended) { e.Program = s.Name }) })
-		}, true, nil},
+		}, true, []string{"a"}},
 		"one program that has not worked yet, and nothing answers": {func(f *fleet) {
 			each("a", 0, 5, func(s Stack) { f.fails(s, unavailable, unproven) })
-		}, true, nil},
+		}, true, []string{"a"}},
 		"runs that end for reasons of their own": {func(f *fleet) {
 			each("a", 0, 50, func(s Stack) { f.end(s, func(*Ended) {}) })
 		}, false, nil},
@@ -158,6 +164,78 @@ func TestACircuitGetsSmallerWhenOthersAreFine(t *testing.T) {
 	}
 	if f.open() != nil {
 		t.Error("it was opened again by the same failures")
+	}
+}
+
+// Whoever has two namespaces can have many stacks fail in both, and go on. Others who are fine meanwhile are not held up.
+func TestNobodyIsHeldUpForLongByFailuresElsewhere(t *testing.T) {
+	f := newFleet(t)
+	f.failing("a", 0, 100)
+	f.failing("b", 0, 100)
+	if c := f.mustOpen(); len(c.Namespaces) != 0 {
+		t.Fatalf("it is about %q", c.Namespaces)
+	}
+	each("c", 0, 1, func(s Stack) { f.fails(s, unavailable) })
+	f.after(time.Minute)
+	each("c", 0, 1, f.fine)
+	each("d", 0, 5, f.fine)
+	f.tick(0)
+	if c := f.mustOpen(); len(c.Namespaces) != 0 {
+		t.Fatalf("nothing has failed since others were fine, which may be its end, and it is about %q", c.Namespaces)
+	}
+	f.after(time.Second).failing("b", 7, 8)
+	f.tick(0)
+	if c := f.mustOpen(); !slices.Equal(c.Namespaces, []string{"a", "b"}) {
+		t.Errorf("it is about %q, want those where somebody fails", c.Namespaces)
+	}
+	if cover, ok := f.book.Cover(stackNo("d", 9), []string{aws}); ok {
+		t.Errorf("others are held up: %+v", cover)
+	}
+	// Again and again the same failures do not make it wider.
+	for range 5 {
+		f.after(time.Minute).failing("a", 0, 100)
+		f.failing("b", 0, 100)
+	}
+	if c := f.mustOpen(); len(c.Namespaces) != 2 {
+		t.Errorf("it is about %q", c.Namespaces)
+	}
+}
+
+// Those who rest because of a circuit that is about them no more are looked at: nothing else would have them try again.
+func TestWhoIsAMemberNoMoreIsLookedAt(t *testing.T) {
+	f := newFleet(t)
+	f.failing("a", 0, 3)
+	f.failing("b", 0, 3)
+	f.after(2 * time.Second)
+	each("b", 10, 30, f.fine)
+	_, free := f.ticks(0)
+	slices.SortFunc(free, func(a, b Stack) int { return strings.Compare(a.Name, b.Name) })
+	if diff := cmp.Diff([]Stack{stackNo("b", 0), stackNo("b", 1), stackNo("b", 2)}, free); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// Programs can fail with ever new words.
+func TestTheNumberOfCircuitsIsBounded(t *testing.T) {
+	f := newFleet(t)
+	words := func(n int) string { return string([]rune{'a' + rune(n/676%26), 'a' + rune(n/26%26), 'a' + rune(n%26)}) }
+	for n := range maxCircuits + 50 {
+		each("a", 0, 5, func(s Stack) {
+			f.fails(s, Failure{Summary: "it failed with " + words(n), Address: "terraform_data.a"})
+		})
+		f.after(time.Second)
+	}
+	all := f.book.Circuits()
+	if len(all) != maxCircuits {
+		t.Fatalf("%d are remembered", len(all))
+	}
+	for n := range maxCircuits {
+		f.book.Release(all[n].Name, f.now.Add(time.Duration(n)*time.Second))
+	}
+	oldest := all[0].Name
+	f.after(time.Hour).failing("a", 0, 5)
+	if c := f.mustOpen(); c.Kind.Provider != aws || len(f.book.Circuits()) != maxCircuits || f.book.Find(oldest) != nil {
+		t.Errorf("of %d circuits %s is open, and there still is %v", len(f.book.Circuits()), c.Name, f.book.Find(oldest))
 	}
 }
 

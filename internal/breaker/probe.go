@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// Tick does what is due by time alone: it begins and gives up probes, closes what has nobody left, and forgets what has been
-// closed for long. It says whether anything changed, and whom to look at because of it.
-func (b *Book) Tick(now time.Time) (changed bool, wake []Stack) {
+// Tick does what is due by time alone: it begins and gives up probes, makes smaller or closes what concerns fewer or nobody,
+// and forgets what has been closed for long. It says whether anything changed, and whom to look at because of it: those who
+// are to be probed, and those who need not rest any more although a circuit is open.
+func (b *Book) Tick(now time.Time) (changed bool, probes, free []Stack) {
 	for _, c := range b.circuits {
-		if b.review(c, now) {
-			changed = true
-		}
+		smaller, left := b.review(c, now)
+		changed, free = changed || smaller, append(free, left...)
 		if c.probing && !now.Before(c.probedAt.Add(b.Options.ProbeTimeout)) {
 			c.endProbe(c.probe)
 			c.ProbeAt = now
@@ -36,13 +36,13 @@ func (b *Book) Tick(now time.Time) (changed bool, wake []Stack) {
 		}
 		c.probe, c.probing, c.probedAt, c.ProbeAt = c.candidate(), true, now, time.Time{}
 		c.members[c.probe].probed = now
-		wake = append(wake, c.probe)
+		probes = append(probes, c.probe)
 	}
 	before := len(b.circuits)
 	b.circuits = slices.DeleteFunc(b.circuits, func(c *Circuit) bool {
 		return !c.IsOpen() && c.Mode != HeldClosed && !now.Before(c.ClosedAt.Add(b.Options.Keep))
 	})
-	return changed || len(b.circuits) != before, wake
+	return changed || len(b.circuits) != before, probes, free
 }
 
 // Next is when Tick has something to do if nothing else happens; zero for never.
@@ -126,6 +126,9 @@ func (b *Book) Direct(name string, mode Mode, provider string, namespaces []stri
 	}
 	if mode == HeldOpen && (provider != "" || len(namespaces) > 0) || mode == HeldClosed && provider != "" {
 		kind := Kind{Provider: ShortProvider(provider), Cause: c.Kind.Cause, Summary: c.Kind.Summary}
+		if provider == "" && (kind.Cause != "" || kind.Summary != "") {
+			kind = c.Kind // of one that was seen, it is known what it is about
+		}
 		sorted := slices.Sorted(slices.Values(namespaces))
 		changed = changed || c.Kind != kind || !slices.Equal(c.Namespaces, sorted)
 		c.Kind, c.Namespaces = kind, sorted

@@ -132,6 +132,19 @@ func TestACircuitWithoutMembersCloses(t *testing.T) {
 	}
 }
 
+func TestAStackOfWhichOnlyTheNameIsKnownIsForgotten(t *testing.T) {
+	f := newFleet(t)
+	f.failing("a", 0, 5)
+	each("a", 0, 5, func(s Stack) { f.book.Forget(Stack{Namespace: s.Namespace, Name: s.Name}, f.now) })
+	if len(f.book.stacks) != 0 || f.mustOpen().Failing() != 0 {
+		t.Errorf("%d stacks are known, %d fail", len(f.book.stacks), f.mustOpen().Failing())
+	}
+	f.tick(time.Minute)
+	if f.open() != nil {
+		t.Error("nobody is left, and it is open")
+	}
+}
+
 func TestAnOutageThatComesBack(t *testing.T) {
 	f := newFleet(t)
 	f.failing("a", 0, 12)
@@ -237,6 +250,17 @@ func TestPeopleOpenAndClose(t *testing.T) {
 	}
 }
 
+func TestAPersonNarrowsWhatWasSeen(t *testing.T) {
+	f := newFleet(t)
+	f.failing("a", 0, 5)
+	f.book.Direct(f.mustOpen().Name, HeldOpen, "", []string{"a", "c"}, f.now)
+	for namespace, want := range map[string]bool{"a": true, "b": false, "c": true} {
+		if cover, _ := f.book.Cover(stackNo(namespace, 9), []string{aws}); cover.Open != want {
+			t.Errorf("in %s: %+v", namespace, cover)
+		}
+	}
+}
+
 func TestARestartForgetsNoCircuit(t *testing.T) {
 	f := newFleet(t)
 	f.failing("a", 0, 8)
@@ -244,7 +268,7 @@ func TestARestartForgetsNoCircuit(t *testing.T) {
 	g := newFleet(t)
 	g.now = f.now.Add(time.Minute)
 	g.book.Load(Circuit{Name: was.Name, Mode: was.Mode, Kind: was.Kind, Namespaces: was.Namespaces, State: HalfOpen, OpenedAt: was.OpenedAt, Affected: 8, Openings: 1}, g.now)
-	if cover, ok := g.book.Cover(stackNo("b", 1), []string{aws}); !ok || !cover.Open {
+	if cover, ok := g.book.Cover(stackNo("a", 50), []string{aws}); !ok || !cover.Open {
 		t.Fatalf("%+v", cover)
 	}
 	// Nobody has told yet who failed.

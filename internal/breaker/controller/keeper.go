@@ -7,6 +7,8 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -184,7 +186,7 @@ func (k *Keeper) Decline(s breaker.Stack) {
 	}
 }
 
-// Forget drops a stack that is gone.
+// Forget drops a stack that is gone; without a UID, whatever stacks had its name.
 func (k *Keeper) Forget(s breaker.Stack) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -193,16 +195,27 @@ func (k *Keeper) Forget(s breaker.Stack) {
 	}
 }
 
-// Counts are how many circuit breakers are open, and how many stacks fail because of what they stand for.
-func (k *Keeper) Counts() (open, failing int) {
+// Counts are how many circuit breakers were opened because of what was seen, how many people keep open, and how many
+// stacks fail because of what those stand for.
+type Counts struct{ Open, Kept, Failing int }
+
+// Counts counts the circuit breakers that are open.
+func (k *Keeper) Counts() Counts {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	var n Counts
 	for _, c := range k.book.Circuits() {
-		if c.IsOpen() {
-			open, failing = open+1, failing+c.Failing()
+		switch {
+		case !c.IsOpen():
+			continue
+		case c.Mode == breaker.HeldOpen:
+			n.Kept++
+		default:
+			n.Open++
 		}
+		n.Failing += c.Failing()
 	}
-	return open, failing
+	return n
 }
 
 func (k *Keeper) poke() {
@@ -248,18 +261,19 @@ func (k *Keeper) untilNext() time.Duration {
 
 // round does what is due, and brings objects, events and stacks in step.
 func (k *Keeper) round(ctx context.Context) {
+	// Before the circuits are looked at: the object of one that a person closes meanwhile, by deleting it, is not made anew.
+	k.objectsMu.Lock()
+	defer k.objectsMu.Unlock()
 	k.mu.Lock()
-	_, wake := k.book.Tick(k.Now())
+	_, probes, free := k.book.Tick(k.Now())
 	var seen []view
 	for _, c := range k.book.Circuits() {
 		seen = append(seen, viewOf(c))
 	}
 	k.mu.Unlock()
-	for _, s := range wake {
+	for _, s := range slices.Concat(probes, free) {
 		k.Wake(s)
 	}
-	k.objectsMu.Lock()
-	defer k.objectsMu.Unlock()
 	failed := false
 	for _, v := range seen {
 		if err := k.keep(ctx, v); err != nil && ctx.Err() == nil {
@@ -288,8 +302,8 @@ func (k *Keeper) drop(ctx context.Context, seen []view) {
 			continue
 		}
 		delete(k.objects, name)
-		delete(k.told, name)
 	}
+	maps.DeleteFunc(k.told, func(name string, _ *telling) bool { return !kept[name] })
 }
 
 // wakePaused has those looked at again whom a circuit breaker that has closed, or opened, concerns: the paused ones and those

@@ -209,7 +209,7 @@ func TestAnOutageFromItsBeginningToItsEnd(t *testing.T) {
 		t.Errorf("%+v", o)
 	}
 	// Others hear of it when it comes to them.
-	w.failing("green", 10, 12)
+	w.failing("green", 10, 15)
 	w.await(t, "green is affected, too", func(o *yubav1.CircuitBreaker) bool {
 		return slices.Equal(o.Status.AffectedNamespaces, []string{"blue", "green"})
 	})
@@ -243,7 +243,7 @@ func TestAServerThatStartsAgainKnowsWhatIsOpen(t *testing.T) {
 	w.stop()
 	w.recorder = &recorder{}
 	w.begin(t)
-	cover, ok := w.Cover(breaker.Stack{Namespace: "red", Name: "other", UID: "1"}, []string{"hashicorp/bbbb"})
+	cover, ok := w.Cover(breaker.Stack{Namespace: "blue", Name: "other", UID: "1"}, []string{"hashicorp/bbbb"})
 	if !ok || !cover.Open || cover.Name != o.Name {
 		t.Fatalf("%+v", cover)
 	}
@@ -279,14 +279,24 @@ func TestPeopleHaveTheLastWord(t *testing.T) {
 		c := apimeta.FindStatusCondition(o.Status.Conditions, "Ready")
 		return o.Status.State == yubav1.StateOpen && c.Reason == yubav1.ReasonMaintenance
 	})
+	w.failing("blue", 20, 22)
+	w.await(t, "others rest as well", func(o *yubav1.CircuitBreaker) bool { return slices.Contains(o.Status.Stacks, "blue/cccc-20") })
+	w.mu.Lock()
+	clear(w.woken)
+	w.mu.Unlock()
 	if err := w.client.Delete(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
 	w.await(t, "it is gone", func(o *yubav1.CircuitBreaker) bool { return o == nil })
 	eventually(t, "its end", func() bool {
-		c, ok := w.Cover(breaker.Stack{Namespace: "red", Name: "other", UID: "1"}, []string{"hashicorp/cccc"})
+		c, ok := w.Cover(breaker.Stack{Namespace: "blue", Name: "other", UID: "1"}, []string{"hashicorp/cccc"})
 		return !ok || !c.Open
 	}, func() any { return nil })
+	eventually(t, "those who rest", func() bool {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return w.woken["blue/cccc-20"]
+	}, func() any { return "nobody looks at them" })
 	// The outage goes on, which is seen anew.
 	w.failing("blue", 30, 36)
 	if again := w.await(t, "it is seen again", isIn(yubav1.StateOpen)); again.UID == o.UID {

@@ -85,7 +85,13 @@ func toldOf(obj *yubav1.CircuitBreaker) *telling {
 func (k *Keeper) keep(ctx context.Context, v view) error {
 	obj := k.objects[v.name]
 	if obj == nil && !v.open {
-		return nil // it was deleted by a person, and is over
+		// It was deleted by a person, and is over. Who rests because of it goes on.
+		before := k.told[v.name]
+		if before == nil || !before.open {
+			return nil
+		}
+		k.told[v.name] = k.telling(v)
+		return k.wakeConcerned(ctx, v)
 	}
 	if obj == nil {
 		var err error
@@ -95,6 +101,7 @@ func (k *Keeper) keep(ctx context.Context, v view) error {
 		k.objects[v.name] = obj
 	}
 	before, now := k.told[v.name], k.telling(v)
+	narrower := v.open && len(v.status.Namespaces) > 0 && !slices.Equal(v.status.Namespaces, obj.Status.Namespaces)
 	v.status.AffectedNamespaces = slices.Sorted(maps.Keys(now.namespaces))
 	v.status.AffectedNamespaces = v.status.AffectedNamespaces[:min(maxNamespaces, len(v.status.AffectedNamespaces))]
 	if err := k.write(ctx, obj, v); err != nil {
@@ -102,8 +109,11 @@ func (k *Keeper) keep(ctx context.Context, v view) error {
 	}
 	k.told[v.name] = now
 	k.tell(obj, v, before, now)
-	if before == nil && v.open || before != nil && before.open != v.open {
+	switch {
+	case before == nil && v.open || before != nil && before.open != v.open:
 		return k.wakeConcerned(ctx, v)
+	case before != nil && narrower:
+		return k.wakePaused(ctx)
 	}
 	return nil
 }
