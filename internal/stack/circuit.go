@@ -31,6 +31,7 @@ type Circuits interface {
 	Cover(stack breaker.Stack, providers []string) (breaker.Cover, bool)
 	// Decline says that the stack, which was to be probed, cannot be planned now.
 	Decline(breaker.Stack)
+	// Forget drops a stack that is gone; without a UID, whatever stacks had its name.
 	Forget(breaker.Stack)
 }
 
@@ -170,7 +171,13 @@ func (r *Reconciler) outageObjection(obj *infrav1.Terraform, rec run.Record) str
 	if p := &obj.Status.Plan; p.HeldBy != "" && p.IsDriftDetectionPlan {
 		return "plan " + p.Pending + " is held for approval by circuit breaker " + p.HeldBy
 	}
-	cover, ok := r.Circuits.Cover(breaker.Stack(rec.Spec.Stack), nonEmpty(breaker.ProvidersIn(rec.Spec.LockFile)))
+	// Of a stack of which anything is known, what is known counts, as it does for decisions: were the two of different minds, a
+	// run that may not apply would be followed by one that may not either, and so on.
+	stack, providers := breaker.Stack(rec.Spec.Stack), []string(nil)
+	if !r.Circuits.Knows(stack) {
+		providers = nonEmpty(breaker.ProvidersIn(rec.Spec.LockFile))
+	}
+	cover, ok := r.Circuits.Cover(stack, providers)
 	switch {
 	case !ok:
 		return ""

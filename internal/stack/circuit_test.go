@@ -4,15 +4,21 @@
 package stack
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/breaker"
+	"github.com/yuba-dev/yuba/internal/fresh"
 	"github.com/yuba-dev/yuba/internal/module"
 	"github.com/yuba-dev/yuba/internal/run"
 	"github.com/yuba-dev/yuba/internal/stack/decide"
@@ -23,15 +29,20 @@ type circuits struct {
 	cover    breaker.Cover
 	observed []breaker.Ended
 	declined int
+	// unknown says that nothing is known of any stack; asked are the providers that Cover was asked about.
+	unknown   bool
+	asked     [][]string
+	forgotten []breaker.Stack
 }
 
 func (c *circuits) Observe(e breaker.Ended)       { c.observed = append(c.observed, e) }
 func (c *circuits) Any() bool                     { return c.cover.Name != "" }
-func (c *circuits) Knows(breaker.Stack) bool      { return true }
+func (c *circuits) Knows(breaker.Stack) bool      { return !c.unknown }
 func (c *circuits) Learn(breaker.Stack, []string) {}
 func (c *circuits) Decline(breaker.Stack)         { c.declined++ }
-func (c *circuits) Forget(breaker.Stack)          {}
-func (c *circuits) Cover(breaker.Stack, []string) (breaker.Cover, bool) {
+func (c *circuits) Forget(s breaker.Stack)        { c.forgotten = append(c.forgotten, s) }
+func (c *circuits) Cover(_ breaker.Stack, providers []string) (breaker.Cover, bool) {
+	c.asked = append(c.asked, providers)
 	return c.cover, c.cover.Name != ""
 }
 
@@ -204,6 +215,40 @@ func TestWhatMayApplyInAnOutage(t *testing.T) {
 				t.Errorf("objection %q, want %q", got, test.want)
 			}
 		})
+	}
+}
+
+// Decisions are made with what is known of a stack. Who permits goes by the same: of different minds, they would have a stack
+// planned and refused again and again.
+func TestWhoPermitsKnowsWhatDecisionsKnow(t *testing.T) {
+	rec := ran(run.OperationPlanAndApply, run.Result{}, func(r *run.Record) {
+		r.Spec.LockFile = []byte("provider \"registry.opentofu.org/hashicorp/aws\" {\n}\n")
+	}).rec
+	for unknown, want := range map[bool][]string{false: nil, true: {"hashicorp/aws"}} {
+		c := &circuits{unknown: unknown}
+		(&Reconciler{Circuits: c}).outageObjection(stackObject(autoApproved), rec)
+		if diff := cmp.Diff([][]string{want}, c.asked); diff != "" {
+			t.Errorf("unknown is %v (-want +got):\n%s", unknown, diff)
+		}
+	}
+}
+
+// nothing is a cache and an API without objects.
+type nothing struct{ client.Reader }
+
+func (nothing) Get(_ context.Context, key client.ObjectKey, _ client.Object, _ ...client.GetOption) error {
+	return apierrors.NewNotFound(schema.GroupResource{Resource: "terraforms"}, key.Name)
+}
+
+// A stack whose finalizer was taken off by hand goes without a word.
+func TestAStackThatIsGoneFailsNoMore(t *testing.T) {
+	c := &circuits{}
+	r := &Reconciler{Circuits: c, Stacks: fresh.New(nothing{}, nothing{})}
+	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Namespace: "team", Name: "vpc"}}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]breaker.Stack{{Namespace: "team", Name: "vpc"}}, c.forgotten); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

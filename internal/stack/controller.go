@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/breaker"
 	"github.com/yuba-dev/yuba/internal/fresh"
 	"github.com/yuba-dev/yuba/internal/run"
 	"github.com/yuba-dev/yuba/internal/stack/decide"
@@ -88,8 +89,8 @@ type Reconciler struct {
 	Limits run.Limits
 	// Circuits sees outages; nil when nobody looks for them.
 	Circuits Circuits
-	// Observe gets what each pass decided, which is often; nil for nobody. It must not block.
-	Observe func(decide.Decision)
+	// Observe gets what each pass decided, which is often, and whether a run has just ended; nil for nobody. It must not block.
+	Observe func(d decide.Decision, ended bool)
 	Now     func() time.Time
 	Log     *slog.Logger
 
@@ -108,6 +109,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := r.Stacks.Get(ctx, req.NamespacedName, &obj); err != nil {
 		if apierrors.IsNotFound(err) {
 			r.looks.forget(req.NamespacedName)
+			if r.Circuits != nil {
+				// Its finalizer may have been taken off by hand.
+				r.Circuits.Forget(breaker.Stack{Namespace: req.Namespace, Name: req.Name})
+			}
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
@@ -136,7 +141,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	r.looks.note(p.stack, d, p.now)
 	r.Log.Debug("decided", "stack", p.stack.String(), "decision", d.String())
 	if r.Observe != nil {
-		r.Observe(d)
+		r.Observe(d, p.over != nil)
 	}
 	// 4. Outputs and all else that follows plans and states, whatever happens next.
 	if err := r.follow(ctx, p, d); err != nil {
