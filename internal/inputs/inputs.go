@@ -201,6 +201,16 @@ func (in *Inputs) Masks() []string {
 	return longestFirst(found)
 }
 
+// WaysToWrite returns texts in the forms in which they may be written elsewhere: as they are, line by line, inside of a
+// JSON string, and in base64. What is too short to be told from anything else is left out.
+func WaysToWrite(texts []string) []string {
+	found := map[string]bool{}
+	for _, text := range texts {
+		maskText(found, text)
+	}
+	return longestFirst(found)
+}
+
 // longestFirst keeps a part from spoiling its whole.
 func longestFirst(found map[string]bool) []string {
 	masks := slices.Collect(maps.Keys(found))

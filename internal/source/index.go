@@ -45,19 +45,27 @@ type IndexOptions struct {
 	MaxKept  int64
 	// Keep selects the files whose content is kept.
 	Keep func(name string) bool
-	// Mark looks at the content of text files of moderate size; what it returns is kept with the file. Larger ones, and
-	// those that are no text, get Opaque and nothing.
-	Mark   func(text []byte) uint8
-	Opaque uint8
+	// Mark looks at the content of text files of moderate size; what it returns is kept with the file. Larger ones get
+	// Opaque, as do those that come after MaxMarked bytes of text, and those that are no text get nothing.
+	Mark      func(text []byte) uint8
+	MaxMarked int64
+	Opaque    uint8
 }
 
-// maxMarked is the size up to which texts are looked at.
-const maxMarked = 4 << 20
+const (
+	// maxMarked is the size up to which texts are looked at.
+	maxMarked = 4 << 20
+	// defaultMaxMarked is how much text is looked at in one archive. Those of a thousand root modules have some ten MiB.
+	defaultMaxMarked = 256 << 20
+)
 
 // ReadIndex reads an archive once. A *LimitError says that it has more than the options allow.
 func ReadIndex(ctx context.Context, r io.Reader, limits Limits, digest string, o IndexOptions) (*Index, error) {
 	x := &Index{Kept: map[string][]byte{}}
 	left := o.MaxKept
+	if o.MaxMarked == 0 {
+		o.MaxMarked = defaultMaxMarked
+	}
 	err := read(ctx, r, limits, digest, func(e entry) error {
 		if len(x.Files) >= o.MaxFiles {
 			return &LimitError{"the number of files looked at", int64(o.MaxFiles)}
@@ -65,7 +73,7 @@ func ReadIndex(ctx context.Context, r io.Reader, limits Limits, digest string, o
 		f := IndexedFile{Name: e.name, Dir: e.kind == isDir, Link: e.target, Executable: e.executable}
 		if e.kind == isFile {
 			kept := o.Keep(e.name)
-			content, err := f.read(e.content, o, kept)
+			content, err := f.read(e.content, &o, kept)
 			if err != nil {
 				return err
 			}
@@ -87,8 +95,8 @@ func ReadIndex(ctx context.Context, r io.Reader, limits Limits, digest string, o
 	return x, nil
 }
 
-// read takes in a file's content and returns it when it is wanted.
-func (f *IndexedFile) read(content io.Reader, o IndexOptions, kept bool) ([]byte, error) {
+// read takes in a file's content and returns it when it is wanted. Of o.MaxMarked it leaves what is left.
+func (f *IndexedFile) read(content io.Reader, o *IndexOptions, kept bool) ([]byte, error) {
 	sum := sha256.New()
 	var head bytes.Buffer
 	n, err := io.Copy(io.MultiWriter(&head, sum), io.LimitReader(content, maxMarked+1))
@@ -106,7 +114,11 @@ func (f *IndexedFile) read(content io.Reader, o IndexOptions, kept bool) ([]byte
 		if _, err := io.Copy(sum, content); err != nil {
 			return nil, err
 		}
-	case utf8.Valid(head.Bytes()):
+	case !utf8.Valid(head.Bytes()):
+	case n > o.MaxMarked:
+		o.MaxMarked, f.Marked = 0, o.Opaque
+	default:
+		o.MaxMarked -= n
 		f.Marked = o.Mark(head.Bytes())
 	}
 	copy(f.Sum[:], sum.Sum(nil))
@@ -140,6 +152,20 @@ func (x *Index) Get(name string) (IndexedFile, bool) {
 
 func (x *Index) find(name string) (int, bool) {
 	return slices.BinarySearchFunc(x.Files, name, func(f IndexedFile, name string) int { return strings.Compare(f.Name, name) })
+}
+
+// Content is what was kept of a file, or of the file that a link of that name leads to. Directories that are links are not
+// followed.
+func (x *Index) Content(name string) (content []byte, kept bool) {
+	for range 40 { // as many as Linux follows
+		f, ok := x.Get(name)
+		if !ok || f.Link == "" {
+			break
+		}
+		name = path.Join(path.Dir(name), f.Link)
+	}
+	content, kept = x.Kept[name]
+	return content, kept
 }
 
 // Size is about how many bytes the index takes.

@@ -67,6 +67,21 @@ func TestAnIndexTellsWhatAnArchiveHas(t *testing.T) {
 	}
 }
 
+func TestLinksLeadToContent(t *testing.T) {
+	archive, _, _ := pack(t, makeTree(t, map[string]string{
+		"shared/x.tf": "x", "a/l.tf": "-> ../shared/x.tf", "a/ll.tf": "-> l.tf", "a/gone.tf": "-> nothing.tf", "a/loop.tf": "-> loop.tf", "a/text.tf": "-> ../b.txt", "b.txt": "b",
+	}))
+	x, err := index(t, archive, func(*IndexOptions) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"shared/x.tf": "x", "a/l.tf": "x", "a/ll.tf": "x", "a/gone.tf": "", "a/loop.tf": "", "a/text.tf": "", "nowhere.tf": ""} {
+		if content, kept := x.Content(name); string(content) != want || kept != (want != "") {
+			t.Errorf("%s: %q, %v", name, content, kept)
+		}
+	}
+}
+
 func TestAnIndexIsBounded(t *testing.T) {
 	archive, _, _ := pack(t, makeTree(t, map[string]string{"a.tf": "", "b.tf": "", "c.tf": strings.Repeat("#", 1000)}))
 	for sentence, change := range map[string]func(*IndexOptions){
@@ -76,6 +91,13 @@ func TestAnIndexIsBounded(t *testing.T) {
 		if _, err := index(t, archive, change); !IsLimit(err) {
 			t.Errorf("too many %s: %v", sentence, err)
 		}
+	}
+	x, err := index(t, archive, func(o *IndexOptions) { o.MaxMarked = 999 })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f, _ := x.Get("c.tf"); f.Marked != 2 {
+		t.Errorf("more text than is looked at: %+v", f)
 	}
 	if _, err := index(t, archive[:len(archive)/2], func(*IndexOptions) {}); err == nil || IsLimit(err) {
 		t.Errorf("half an archive: %v", err)

@@ -76,6 +76,11 @@ func (c *configuration) setModule(obj *infrav1.Terraform, in *inputs.Inputs) err
 		c.joined = module.NewReader(func(string) map[string][]byte { return nil }).With(cmp.Or(cleanDir(obj.Spec.Path), "."), files).World
 		c.program = &program{artifact: c.program.artifact, readModule: &with}
 	}
+	for _, f := range c.files {
+		if f.Location == run.FileInModule && module.IsConfigFile(f.Path) && path.Dir(f.Path) != "." {
+			c.joined = append(c.joined, fmt.Sprintf("the file %s, which is put into a module", f.Path))
+		}
+	}
 	if err := c.program.diags.AsError(); err != nil {
 		return &configProblem{infrav1.ReasonInitFailed, shown(c.program.diags, secret, in)}
 	}

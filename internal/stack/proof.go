@@ -11,7 +11,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"hash"
 	"path"
 	"regexp"
 	"slices"
@@ -27,7 +27,7 @@ import (
 // A source with many stacks has a new revision with every commit, and most commits touch few of the stacks. So a stack's
 // configuration does not count the archive but the part of it that the root module can read, where that part is plain to
 // see: its own directory, those of its local modules, and the files of values that the stack names. Where it is not, the
-// whole archive counts. A file that was missed would be noticed late, not never: looks for drift use the archive as it is.
+// whole archive counts. Runs get that part and nothing else, so that what does not count cannot change a plan.
 
 // part is the part of a source that counts for a stack.
 type part struct {
@@ -86,7 +86,10 @@ func newTree(x *source.Index) *tree {
 	return &tree{index: x, reader: module.NewReader(func(dir string) map[string][]byte {
 		files := map[string][]byte{}
 		for _, f := range x.Below(dir) {
-			if content, kept := x.Kept[f.Name]; kept && path.Dir(f.Name) == dir && module.IsConfigFile(f.Name) {
+			if path.Dir(f.Name) != dir || !module.IsConfigFile(f.Name) {
+				continue
+			}
+			if content, found := x.Content(f.Name); found {
 				files[path.Base(f.Name)] = content
 			}
 		}
@@ -101,15 +104,16 @@ func (t *tree) part(dir string, varFiles []string) part {
 	}
 	reads := t.reader.Of(cmp.Or(dir, "."))
 	p := part{why: reads.Whole, dirs: reads.Dirs, files: varFiles, world: reads.World, variables: reads.Variables}
-	h := sha256.New()
-	fmt.Fprintf(h, "yuba part 1 %q\n", reads.Dirs)
+	c := &counting{part: &p, hash: sha256.New(), anyTemplate: reads.AnyTemplate, templates: setOf(reads.Templates), modules: setOf(reads.Modules)}
+	h := c.hash
+	hashDirs(h, reads.Dirs)
 	for _, dir := range reads.Dirs {
 		below := t.index.Below(dir)
 		if len(below) == 0 {
 			p.whole("the source has nothing in %s", dir)
 		}
 		for i := range below {
-			t.count(&p, &reads, &below[i], h)
+			c.count(&below[i])
 		}
 	}
 	for _, name := range reads.Templates {
@@ -117,13 +121,16 @@ func (t *tree) part(dir string, varFiles []string) part {
 		if !ok || f.Dir || f.Link != "" || !p.has(name) {
 			p.whole("the template %s is not plain to see", name)
 		}
+		if ok && !p.has(name) && f.Marked&(markWorld|markOpaque) != 0 {
+			p.world = append(p.world, "the template "+name)
+		}
 	}
 	for _, name := range varFiles {
 		f, ok := t.index.Get(name)
 		if !ok || f.Dir || f.Link != "" || f.Marked&(markLeaves|markOpaque) != 0 {
 			p.whole("the file of values %s is not plain to see", name)
 		}
-		fmt.Fprintf(h, "values %q %x\n", f.Name, f.Sum)
+		hashValues(h, &f)
 	}
 	if slices.Contains(reads.Dirs, ".") {
 		p.whole("the root module is the source's root")
@@ -145,11 +152,20 @@ func (p *part) has(name string) bool {
 	return slices.ContainsFunc(p.dirs, func(dir string) bool { return module.Within(name, dir) })
 }
 
+// counting is a part in the making.
+type counting struct {
+	part               *part
+	hash               hash.Hash
+	templates, modules map[string]bool
+	anyTemplate        bool
+}
+
 // count takes a file of the part into its digest, after a look whether it leads out of the part.
-func (t *tree) count(p *part, reads *module.Reads, f *source.IndexedFile, h io.Writer) {
-	fmt.Fprintf(h, "%q %v %v %q %x\n", f.Name, f.Dir, f.Executable, f.Link, f.Sum)
-	template := reads.AnyTemplate || slices.Contains(reads.Templates, f.Name)
-	configures := module.IsConfigFile(f.Name) && slices.Contains(reads.Modules, path.Dir(f.Name))
+func (c *counting) count(f *source.IndexedFile) {
+	p := c.part
+	hashEntry(c.hash, f)
+	template := c.anyTemplate || c.templates[f.Name]
+	configures := module.IsConfigFile(f.Name) && c.modules[path.Dir(f.Name)]
 	switch {
 	case f.Dir:
 	case f.Link != "":
@@ -167,6 +183,14 @@ func (t *tree) count(p *part, reads *module.Reads, f *source.IndexedFile, h io.W
 	case f.Marked&(markLeaves|markOpaque) != 0:
 		p.whole("%s may name files elsewhere", f.Name)
 	}
+}
+
+func setOf(names []string) map[string]bool {
+	set := make(map[string]bool, len(names))
+	for _, name := range names {
+		set[name] = true
+	}
+	return set
 }
 
 // forPeople: texts that no program follows the paths in, and configuration of modules that are not called.
@@ -234,10 +258,7 @@ func plainName(text string) bool {
 
 // reading is what a program reads of the world while planning, in words; empty for nothing.
 func (c *configuration) reading() string {
-	world := c.part.world
-	if c.program.template != nil || len(c.joining()) > 0 {
-		world = append(slices.Clone(world), c.joined...)
-	}
+	world := slices.Concat(c.part.world, c.joined)
 	switch len(world) {
 	case 0:
 		return ""

@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/inputs"
 	"github.com/yuba-dev/yuba/internal/module"
 	"github.com/yuba-dev/yuba/internal/run"
 	"github.com/yuba-dev/yuba/internal/source"
@@ -173,6 +174,27 @@ func TestTemplatesThatReadTheWorldCount(t *testing.T) {
 	p := partOf(t, alsoWith(withFile("stacks/a/x.tf", "locals { a = templatefile(\"${path.module}/t.tftpl\", {}) }"), "stacks/a/t.tftpl", "${timestamp()}"))
 	if !slices.Equal(p.world, []string{"the template stacks/a/t.tftpl"}) || p.digest == "" {
 		t.Errorf("%+v", p)
+	}
+}
+
+func TestWhatIsReadOfTheWorldIsSeenAlsoWhereTheWholeSourceCounts(t *testing.T) {
+	for sentence, test := range map[string]struct {
+		files map[string]string
+		want  string
+	}{
+		"configuration by way of a link": {alsoWith(withFile("stacks/a/x.tf", "-> ../../shared/x.tf"), "shared/x.tf", "data \"http\" \"ip\" {}"), "data.http.ip at stacks/a/x.tf:1"},
+		"a template of another directory": {alsoWith(withFile("stacks/a/x.tf", "locals { a = templatefile(\"${path.module}/../../t/x.tftpl\", {}) }"), "t/x.tftpl", "${timestamp()}"),
+			"the template t/x.tftpl"},
+	} {
+		if p := partOf(t, test.files); p.digest != "" || !slices.Equal(p.world, []string{test.want}) {
+			t.Errorf("%s: %+v", sentence, p)
+		}
+	}
+	obj := stackObject()
+	c := &configuration{program: &program{readModule: &readModule{module: &module.Module{}}},
+		files: []run.File{{Location: run.FileInModule, Path: "m/main.tf"}, {Location: run.FileInModule, Path: "m/x.json"}, {Location: run.FileInHome, Path: "m/main.tf"}}}
+	if err := c.setModule(obj, &inputs.Inputs{}); err != nil || c.reading() != "the file m/main.tf, which is put into a module" {
+		t.Errorf("%v, %q", err, c.reading())
 	}
 }
 

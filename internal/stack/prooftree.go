@@ -6,6 +6,7 @@ package stack
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -23,7 +24,7 @@ const (
 	maxTrees = 32 << 20
 )
 
-// trees are archives that were looked into, the latest ones.
+// trees are archives that were looked into, the latest ones. Each of those known stands in order once, the oldest first.
 type trees struct {
 	mu    sync.Mutex
 	known map[string]*sharedTree
@@ -64,34 +65,33 @@ func (s *Sources) tree(ctx context.Context, digest string) (*tree, error) {
 func (t *trees) settle(digest string, shared *sharedTree) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	at := slices.Index(t.order, digest)
+	if at < 0 || t.known[digest] != shared {
+		return // others have taken its place meanwhile; who waits for it has it
+	}
 	if shared.err != nil {
-		delete(t.known, digest)
-	} else if shared.tree.index != nil {
+		t.drop(at)
+		return
+	}
+	if shared.tree.index != nil {
 		shared.size = shared.tree.index.Size()
 		t.kept += shared.size
 	}
-	for t.kept > maxTrees && len(t.order) > 1 {
-		oldest := t.order[0]
-		if oldest == digest {
-			// It alone may be too large together with younger ones.
-			t.order = append(t.order[1:], oldest)
-			continue
+	for len(t.order) > 1 && (t.kept > maxTrees || len(t.order) > maxModules) {
+		oldest := 0
+		if t.order[oldest] == digest { // the others go first: it is in use
+			oldest = 1
 		}
-		t.drop()
-	}
-	for len(t.order) > maxModules {
-		t.drop()
+		t.drop(oldest)
 	}
 }
 
-// drop forgets the oldest archive. The lock is held.
-func (t *trees) drop() {
-	oldest := t.order[0]
-	t.order = t.order[1:]
-	if known := t.known[oldest]; known != nil {
-		t.kept -= known.size
-		delete(t.known, oldest)
-	}
+// drop forgets an archive by its place. The lock is held.
+func (t *trees) drop(at int) {
+	digest := t.order[at]
+	t.order = slices.Delete(t.order, at, at+1)
+	t.kept -= t.known[digest].size
+	delete(t.known, digest)
 }
 
 func (s *Sources) readTree(ctx context.Context, digest string) (*tree, error) {

@@ -85,6 +85,32 @@ func TestWhatChangedBetweenTwoMoments(t *testing.T) {
 	}
 }
 
+// A secret in a value is none the less one for being written as JSON does.
+func TestSecretsInValuesAreNotToldHoweverTheyAreWritten(t *testing.T) {
+	for sentence, secret := range map[string]string{
+		"a key":           "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkq\n-----END PRIVATE KEY-----\n",
+		"a quote":         `pass"word\x`,
+		"signs of markup": "a<b>&c-pass",
+		"other letters":   "pässwört",
+	} {
+		set := func(value any) func(*known) {
+			text, err := json.Marshal(value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return func(k *known) {
+				k.spec.Variables["values"], k.spec.Secrets = run.Variable{Value: text}, []string{secret}
+			}
+		}
+		for place, value := range map[string]any{"a text": secret, "the middle of one": "x" + secret + "y", "deep inside": map[string]any{"a": []any{secret}}, "a name": map[string]any{secret: 1}} {
+			list := changedInputs(inputsThat(set("before")), inputsThat(set(value)))
+			if len(list) != 1 || list[0].From != `"before"` || list[0].To != "(sensitive value)" {
+				t.Errorf("%s in %s: %+v", sentence, place, list)
+			}
+		}
+	}
+}
+
 func TestLongValuesAreCutAndToldApart(t *testing.T) {
 	a, b := inShort(strings.Repeat("x", 100)+"a", nil), inShort(strings.Repeat("x", 100)+"b", nil)
 	if a == b || len(a) > 120 || !strings.HasPrefix(a, strings.Repeat("x", maxShown)+"… (101 bytes, sha256:") {

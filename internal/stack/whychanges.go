@@ -49,7 +49,7 @@ func ofRecord(rec *run.Record) known {
 
 // changedInputs tells what of the inputs is not what it was. Values of secrets are not told.
 func changedInputs(was, is known) []run.InputChange {
-	masks := append(secretValues(was.spec), secretValues(is.spec)...)
+	masks := inputs.WaysToWrite(append(secretValues(was.spec), secretValues(is.spec)...))
 	var list []run.InputChange
 	add := func(part, name, from, to string) {
 		if from != to {
@@ -111,7 +111,7 @@ func changedVariables(was, is known, masks []string) []run.InputChange {
 		}
 		c := run.InputChange{Part: "variable", Name: name, Origin: is.origins[name], Secret: before.Secret || after.Secret}
 		if !c.Secret {
-			c.From, c.To = inShort(string(before.Value), masks), inShort(string(after.Value), masks)
+			c.From, c.To = valueInShort(before.Value, masks), valueInShort(after.Value, masks)
 		}
 		list = append(list, c)
 	}
@@ -203,14 +203,23 @@ func inShort(value string, masks []string) string {
 	return value
 }
 
-// secretValues are the texts in a run's secrets that are long enough to be told from others.
-func secretValues(s *run.Spec) []string {
-	var texts []string
-	add := func(text string) {
-		if len(text) >= 4 && text != "true" && text != "false" && text != "null" {
-			texts = append(texts, text)
+// valueInShort is inShort for JSON, in which a secret may be written in more ways than one.
+func valueInShort(value json.RawMessage, masks []string) string {
+	var decoded any
+	if json.Unmarshal(value, &decoded) == nil {
+		for _, text := range stringsIn(decoded) {
+			if inShort(text, masks) == inputs.Mask {
+				return inputs.Mask
+			}
 		}
 	}
+	return inShort(string(value), masks)
+}
+
+// secretValues are the texts in a run's secrets.
+func secretValues(s *run.Spec) []string {
+	var texts []string
+	add := func(text string) { texts = append(texts, text) }
 	for _, v := range s.Variables {
 		var value any
 		if v.Secret && json.Unmarshal(v.Value, &value) == nil {

@@ -1,0 +1,62 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package stack
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/yuba-dev/yuba/internal/source"
+)
+
+// ofSize is an archive that was looked into, and takes about so many bytes.
+func ofSize(bytes int) *sharedTree {
+	return &sharedTree{tree: &tree{index: &source.Index{Kept: map[string][]byte{"x": make([]byte, bytes)}}}}
+}
+
+// asked is what Sources.tree does when the archive is not known, before it reads it.
+func (t *trees) asked(digest string, shared *sharedTree) *sharedTree {
+	if t.known == nil {
+		t.known = map[string]*sharedTree{}
+	}
+	t.known[digest], t.order = shared, append(t.order, digest)
+	return shared
+}
+
+func TestArchivesThatWereLookedIntoAreKeptWithinBounds(t *testing.T) {
+	var s trees
+	consistent := func(sentence string, want ...string) {
+		t.Helper()
+		kept := 0
+		for _, digest := range s.order {
+			if s.known[digest] == nil {
+				t.Errorf("%s: %s has a place and is not known", sentence, digest)
+				continue
+			}
+			kept += s.known[digest].size
+		}
+		if !slices.Equal(s.order, want) || len(s.known) != len(want) || kept != s.kept {
+			t.Errorf("%s: %v are left, %d known, %d bytes counted as %d; want %v", sentence, s.order, len(s.known), kept, s.kept, want)
+		}
+	}
+	gone := &sharedTree{err: errors.New("the archive is gone")}
+	for range 3 { // as often as somebody asks
+		s.settle("gone", s.asked("gone", gone))
+	}
+	consistent("what cannot be read")
+
+	large := maxTrees * 2 / 3
+	slow, a, b := s.asked("slow", ofSize(large)), s.asked("a", ofSize(large)), s.asked("b", ofSize(large))
+	s.settle("a", a)
+	s.settle("b", b)
+	consistent("the oldest go, be they at work still", "b")
+	s.settle("slow", slow)
+	consistent("what lost its place is not counted", "b")
+
+	s.settle("gone", s.asked("gone", ofSize(2*maxTrees)))
+	consistent("one that is too large alone", "gone")
+	s.settle("small", s.asked("small", ofSize(10)))
+	consistent("the next one", "small")
+}
