@@ -49,6 +49,10 @@ func (s *Sources) readModule(ctx context.Context, key moduleKey) (*readModule, e
 	if err != nil {
 		return nil, err
 	}
+	if m = s.asBefore(t, key); m != nil {
+		s.remember(key, m)
+		return m, nil
+	}
 	files, err := s.moduleFiles(ctx, t, key)
 	if err != nil {
 		return nil, err
@@ -112,17 +116,25 @@ func (s *Sources) remember(key moduleKey, m *readModule) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.modules == nil {
-		s.modules = map[moduleKey]*readModule{}
+		s.modules, s.latest = map[moduleKey]*readModule{}, map[moduleKey]moduleKey{}
 	}
 	if s.modules[key] != nil {
 		return
 	}
 	for len(s.order) > 0 && (len(s.order) >= maxModules || s.kept+m.size() > maxModuleFiles) {
-		s.kept -= s.modules[s.order[0]].size()
-		delete(s.modules, s.order[0])
+		s.evict(s.order[0])
 		s.order = s.order[1:]
 	}
-	s.modules[key] = m
+	s.modules[key], s.latest[key.place()] = m, key
 	s.kept += m.size()
 	s.order = append(s.order, key)
+}
+
+// evict forgets a module. The lock is held.
+func (s *Sources) evict(key moduleKey) {
+	s.kept -= s.modules[key].size()
+	delete(s.modules, key)
+	if s.latest[key.place()] == key {
+		delete(s.latest, key.place())
+	}
 }

@@ -20,8 +20,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/source"
 )
 
-// BenchmarkAThousandStacksOfOneSource measures what proving takes apart from the API: the first look at a new commit, at
-// which the source is read once and each root module is parsed, and every look after it.
+// BenchmarkAThousandStacksOfOneSource measures what proving takes apart from the API: the first look at a source, at
+// which it is read once and each root module is parsed, that at its next commit, which touches one of them, and every look after it.
 func BenchmarkAThousandStacksOfOneSource(b *testing.B) {
 	for _, n := range []int{100, 1000, 3000} {
 		store, objects := fleet(b, n)
@@ -29,6 +29,15 @@ func BenchmarkAThousandStacksOfOneSource(b *testing.B) {
 		b.Run(fmt.Sprintf("%d/new commit", n), func(b *testing.B) {
 			for i := range b.N {
 				prove(b, &Sources{Store: store, MaxArchive: 1 << 30}, objects, digests[i%len(digests)])
+			}
+		})
+		b.Run(fmt.Sprintf("%d/next commit", n), func(b *testing.B) {
+			for range b.N {
+				b.StopTimer()
+				sources := &Sources{Store: store, MaxArchive: 1 << 30}
+				prove(b, sources, objects, digests[0])
+				b.StartTimer()
+				prove(b, sources, objects, digests[1])
 			}
 		})
 		b.Run(fmt.Sprintf("%d/proven", n), func(b *testing.B) {

@@ -56,6 +56,8 @@ type Sources struct {
 	mu      sync.Mutex
 	modules map[moduleKey]*readModule
 	order   []moduleKey
+	// latest says which of the modules was read last at each place, whatever archive it was in.
+	latest map[moduleKey]moduleKey
 	// kept is the size of all modules.
 	kept int
 	// trees are the archives that were looked into last.
