@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/yuba-dev/yuba/internal/blob"
 	"github.com/yuba-dev/yuba/internal/run"
 	"github.com/yuba-dev/yuba/internal/state"
 )
@@ -175,6 +176,11 @@ func (e *Executor) serveSavedPlan(en *entry, w http.ResponseWriter, r *http.Requ
 		return nil
 	}
 	body, err := e.opts.Blobs.Open(r.Context(), rec.Spec.Stack.Key(rec.Spec.Plan.RunID, run.BlobPlan))
+	if errors.Is(err, blob.ErrNotFound) {
+		problem(w, http.StatusConflict, run.Problem{Class: run.FailureStalePlan, Message: fmt.Sprintf(
+			"the plan that run %s made is not stored any more; a fresh plan is needed", rec.Spec.Plan.RunID)})
+		return nil
+	}
 	if err != nil {
 		return err
 	}

@@ -88,6 +88,14 @@ func TestARunnerGetsAllThatItsRunNeeds(t *testing.T) {
 			t.Errorf("%s: %q", part, got)
 		}
 	}
+	// A plan that got lost does not come back by asking again.
+	if err := h.blobs.Delete(t.Context(), h.stack.Key("planned", run.BlobPlan)); err != nil {
+		t.Fatal(err)
+	}
+	lost := decoded[run.Problem](h, h.mustDo(http.StatusConflict, h.of("applied", "GET", "/plan")))
+	if lost.Class != run.FailureStalePlan || !strings.Contains(lost.Message, "a fresh plan is needed") {
+		t.Errorf("%+v", lost)
+	}
 	readable, err := h.exec.ReadPlan(t.Context(), h.stack, "planned")
 	if err != nil || string(readable) != `{"readable":true}` {
 		t.Errorf("readable plan %q, %v", readable, err)
