@@ -310,6 +310,14 @@ func TestWhatTofuReadsCounts(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, 11)) //nolint:gosec // a tree that can be made again
 		files := randomTree(random)
 		before, plan := partOf(t, files), toldByTofu(t, tofu, files)
+		if before.digest != "" {
+			// Runs get the part and nothing else.
+			alone := maps.Clone(files)
+			maps.DeleteFunc(alone, func(name, _ string) bool { return !before.has(name) })
+			if told := toldByTofu(t, tofu, alone); told != plan {
+				t.Errorf("tree %d: with its part alone it is planned as\n%s\ninstead of\n%s", seed, told, plan)
+			}
+		}
 		names := slices.Sorted(maps.Keys(files))
 		random.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
 		for _, name := range names[:4] {
@@ -345,14 +353,19 @@ func randomTree(random *rand.Rand) map[string]string {
 		`join(",", [for f in fileset(path.module, "**/*.txt") : file("${path.module}/${f}")])`, `file("sub/x.txt")`,
 		`templatefile("${path.module}/t.tftpl", { v = "v" })`, `file("${dirname(path.module)}/b/y.txt")`,
 		`file(join("", [".", "./b/x.txt"]))`, `file("${local.dir}/x.txt")`, `fileexists("../../modules/n/x.txt")`,
+		`join(",", [for f in ["b/x.txt"] : join(",", [for f in fileset(".${local.dot}", f) : f])])`, `fileexists("${local.up}/b/x.txt")`, `file("${local.over}")`,
+		`join(",", fileset("${path.module}/${local.dot}${local.dot}", "b/*"))`,
 	}
 	resource := func() string {
-		return "resource \"terraform_data\" \"r\" {\n  input = \"r ${" + reads[random.IntN(len(reads))] + "}\"\n}\nlocals {\n  dir = \"${path.module}/sub\"\n}\n"
+		return "resource \"terraform_data\" \"r\" {\n  input = \"r ${" + reads[random.IntN(len(reads))] + "}\"\n}\nlocals {\n  dir = \"${path.module}/sub\"\n  dot = \".\"\n  up = format(\"%s%s\", \".\", \".\")\n  over = \"x.txt\"\n}\n"
 	}
 	call := func(source string) string {
 		return "module \"m\" {\n  source = \"" + source + "\"\n}\n"
 	}
 	files["stacks/a/main.tf"] = resource()
+	if random.IntN(2) == 0 {
+		files["stacks/a/a_override.tf"] = "locals {\n  over = \"${local.up}/b/x.txt\"\n}\n"
+	}
 	if random.IntN(2) == 0 {
 		files["stacks/a/main.tf"] += call("../../modules/m")
 	}
