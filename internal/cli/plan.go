@@ -76,7 +76,7 @@ func (s *session) plan(ctx context.Context, key types.NamespacedName, runID stri
 		return out.print(s.out, p)
 	}
 	fmt.Fprint(s.out, plan.Render(p, plan.RenderOptions{Color: s.colors(s.out)}))
-	if waitsForApproval(t) && (runID == "" || runID == t.Status.Plan.RunID) {
+	if t.AwaitsApproval() && (runID == "" || runID == t.Status.Plan.RunID) {
 		s.news("\nPlan %s waits for approval. Approve it:\n    yuba approve %s %s", t.Status.Plan.Pending, s.call(key), t.Status.Plan.Pending)
 	}
 	return nil

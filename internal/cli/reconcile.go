@@ -95,7 +95,7 @@ func (r *review) follow(ctx context.Context) error {
 		return err
 	case t == nil:
 		return exitf(exitNotFound, "%s %s: the stack was deleted meanwhile", r.action, r.key)
-	case waitsForApproval(t) && r.problem(r.action, t) == nil:
+	case t.AwaitsApproval() && r.problem(r.action, t) == nil:
 		return r.showWaiting(ctx, t)
 	}
 	return r.conclude(ctx, t)

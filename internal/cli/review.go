@@ -43,7 +43,7 @@ func (r *review) run(ctx context.Context) error {
 		if t == nil {
 			return exitf(exitNotFound, "%s %s: the stack was deleted meanwhile", r.action, r.key)
 		}
-		if !waitsForApproval(t) || r.problem(r.action, t) != nil {
+		if !t.AwaitsApproval() || r.problem(r.action, t) != nil {
 			return r.conclude(ctx, t)
 		}
 		if err := r.approve(ctx, t); err != nil {

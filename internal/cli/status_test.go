@@ -69,7 +69,7 @@ func TestNextSteps(t *testing.T) {
 		}), nil},
 		"many fail alike: what that is, or try it all the same": {stackThat(ready(metav1.ConditionFalse, infrav1.ReasonPlanFailed, ""), lastRun("r1", runFailed), func(t *infrav1.Terraform) {
 			t.Status.Conditions = append(t.Status.Conditions, metav1.Condition{Type: infrav1.ConditionPaused, Status: metav1.ConditionTrue})
-		}), []string{"yuba kubectl get circuitbreakers", "yuba reconcile vpc"}},
+		}), []string{"yuba get circuitbreakers", "yuba reconcile vpc"}},
 		"a run is at work: watch it": {stackThat(func(t *infrav1.Terraform) { t.Status.CurrentRun = &infrav1.RunReference{ID: "r"} }),
 			[]string{"yuba logs vpc -f"}},
 		"suspended: resume it, whatever waits": {stackThat(pending("p1"), func(t *infrav1.Terraform) { t.Spec.Suspend = true }),

@@ -43,7 +43,7 @@ func standingOf(t *infrav1.Terraform) standing {
 		return standsSuspended
 	case t.Status.CurrentRun != nil:
 		return standsRunning
-	case waitsForApproval(t):
+	case t.AwaitsApproval():
 		return standsWaiting
 	case ready.Reason == infrav1.ReasonDriftDetected && ready.Status == metav1.ConditionFalse:
 		return standsDrifted

@@ -238,7 +238,11 @@ func (v *topView) counts() screenLine {
 
 func (v *topView) throughput() screenLine {
 	f := v.figures
-	line := textLine("Runs   %d of %d at work   %d waiting   %d in the last minute", f.AtWork, f.Places, f.Waiting, f.LastMinute)
+	prepared := ""
+	if f.Prepared > 0 {
+		prepared = fmt.Sprintf("   %d prepared", f.Prepared)
+	}
+	line := textLine("Runs   %d of %d at work%s   %d waiting   %d in the last minute", f.AtWork, f.Places, prepared, f.Waiting, f.LastMinute)
 	if f.FailedLastMinute > 0 {
 		line = append(line, span{fmt.Sprintf(" (%d failed)", f.FailedLastMinute), colorRed})
 	}

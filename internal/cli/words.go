@@ -17,20 +17,12 @@ func stateInWords(t *infrav1.Terraform) string {
 	switch {
 	case t.Spec.Suspend:
 		return "Suspended: nothing is done until it is resumed."
-	case waitsForApproval(t) && ready.Status == metav1.ConditionUnknown:
+	case t.AwaitsApproval() && ready.Status == metav1.ConditionUnknown:
 		return "The plan waits for approval."
 	case ready.Message == "" && t.Status.ObservedGeneration < 0:
 		return "No server has looked at it yet."
 	}
 	return ready.Message
-}
-
-// waitsForApproval says whether a person's word is what is missing.
-func waitsForApproval(t *infrav1.Terraform) bool {
-	p := t.Status.Plan
-	return p.Pending != "" && !p.Approved && !t.Spec.PlanOnly && !t.Spec.Suspend && !t.DriftOnly() &&
-		(!t.AutoApproves() || p.HeldBy != "" && t.Annotations[infrav1.AnnotationApproved] != p.Pending) &&
-		t.Spec.ApprovePlan != p.Pending && t.Annotations[infrav1.AnnotationRejected] != p.Pending
 }
 
 // nextSteps are the commands that a person would use now; call is how they name the stack.
@@ -49,14 +41,14 @@ func nextSteps(t *infrav1.Terraform, call string) []string {
 			t.Namespace, t.Name, s.Lock.Pending)}
 	case s.Lock.Pending != "":
 		return []string{"yuba force-unlock " + call + " " + s.Lock.Pending + "    (only when its holder is gone)"}
-	case waitsForApproval(t):
+	case t.AwaitsApproval():
 		return []string{"yuba plan " + call, "yuba approve " + call + " " + s.Plan.Pending}
 	case s.Plan.Pending != "" && t.Annotations[infrav1.AnnotationRejected] == s.Plan.Pending:
 		return []string{"yuba replan " + call}
 	case ready.Reason == infrav1.ReasonStateMissing || ready.Reason == infrav1.ReasonStateUnreadable:
 		return []string{"yuba state history " + call, "yuba state rollback " + call + " VERSION"}
 	case conditionOf(t, infrav1.ConditionPaused).Status == metav1.ConditionTrue:
-		return []string{"yuba kubectl get circuitbreakers", "yuba reconcile " + call}
+		return []string{"yuba get circuitbreakers", "yuba reconcile " + call}
 	case ready.Status == metav1.ConditionFalse && s.LastRun != nil && failed(s.LastRun):
 		return []string{"yuba logs " + call + " --run " + s.LastRun.ID, "yuba replan " + call}
 	}

@@ -17,10 +17,12 @@ type Figures struct {
 	At      time.Time `json:"at"`
 	Started time.Time `json:"started"`
 	Version string    `json:"version"`
-	// Places is how many runs may be carried out at a time, AtWork how many are, Waiting how many wait for a place.
-	Places  int `json:"places"`
-	AtWork  int `json:"atWork"`
-	Waiting int `json:"waiting"`
+	// Places is how many runs may be carried out at a time, AtWork how many are; Prepared are beside them and begin as soon as a
+	// place is free, Waiting wait for their turn.
+	Places   int `json:"places"`
+	AtWork   int `json:"atWork"`
+	Prepared int `json:"prepared"`
+	Waiting  int `json:"waiting"`
 	// Ended and Failed count runs since the server was started, LastMinute and FailedLastMinute those of the last minute,
 	// Skipped the passes that were proven to need none.
 	Ended            int `json:"ended"`

@@ -9,8 +9,11 @@ import (
 	"time"
 )
 
-// Queue is the answer of /queue: every run in hand, those that are carried out first, then those that wait in the order
-// in which they would begin if nothing else came.
+// PhasePrepared is the phase of a run that is prepared beside those at work, and begins when a place is free.
+const PhasePrepared = "prepared"
+
+// Queue is the answer of /queue: every run in hand, those that are carried out first, then those that are prepared, then
+// those that wait in the order in which they would begin if nothing else came.
 type Queue struct {
 	Items []QueueEntry `json:"items"`
 }
@@ -22,9 +25,9 @@ type QueueEntry struct {
 	Run       string `json:"run"`
 	Operation string `json:"operation"`
 	Purpose   string `json:"purpose,omitempty"`
-	// Place is 1 for the run that begins next, 0 for one that is carried out.
+	// Place is 1 for the run that begins next, 0 for one that a runner has.
 	Place int `json:"place"`
-	// Phase is how far one has come that is carried out: starting, planning, applying, or by hand.
+	// Phase is how far one has come that is carried out: prepared, starting, planning, applying, or by hand.
 	Phase string `json:"phase,omitempty"`
 	// Urgency says who waits for it: awaited, change or drift.
 	Urgency string `json:"urgency"`

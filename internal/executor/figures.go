@@ -18,6 +18,8 @@ type Figures struct {
 	// AtWork counts those that are carried out, by what they do; Applying are those of them that may change something.
 	AtWork   map[Work]int
 	Applying int
+	// Prepared are runs that the runner prepares beside those: they have no place yet.
+	Prepared int
 	// Unstored are passes that found nothing and are not on record yet.
 	Unstored int
 	Runner   Runner
@@ -46,6 +48,9 @@ type heard struct {
 	polls   int
 	version string
 	usage   *run.Usage
+	// places is how many runs work at a time, ahead those that had no place yet.
+	places int
+	ahead  []string
 }
 
 // hear takes note that a runner asks; what it returns, that it has its answer.
@@ -54,6 +59,7 @@ func (e *Executor) hear(req run.PollRequest) func() {
 	defer e.mu.Unlock()
 	e.heard.polls++
 	e.heard.seen, e.heard.version = time.Now(), req.Version
+	e.heard.places, e.heard.ahead = req.Places, req.Ahead
 	if req.Usage != nil {
 		e.heard.usage = req.Usage
 	}
@@ -71,8 +77,10 @@ func (e *Executor) Figures() Figures {
 	defer e.mu.Unlock()
 	f := Figures{Lines: e.queue.Lines(), AtWork: map[Work]int{}, Unstored: len(e.unstored),
 		Runner: Runner{Seen: e.heard.seen, Asking: e.heard.polls > 0, Version: e.heard.version, Usage: e.heard.usage}}
+	prepared := e.prepared()
+	f.Prepared = len(prepared)
 	for _, en := range e.hand {
-		if e.waits(en) {
+		if e.waits(en) || prepared[en.id] {
 			continue
 		}
 		f.AtWork[Work{en.stack.Namespace, en.spec.Operation, en.spec.Purpose}]++

@@ -52,6 +52,49 @@ func TestFiguresTellWhatIsInHand(t *testing.T) {
 	}
 }
 
+// A runner prepares runs beside those that work. It tells of them when it asks for more, which may be a while ago.
+func TestPreparedRunsAreNotAtWork(t *testing.T) {
+	h := newHome(t)
+	queued(h)
+	h.pollWith(run.PollRequest{Runner: "one", Capacity: 3, Active: []string{ghost}, Places: 2})
+	all := []string{"awaited", "change", "drift"}
+	for _, id := range all {
+		h.mustDo(http.StatusOK, h.of(id, "GET", ""))
+	}
+	shown := func() (working, prepared []string) {
+		for _, u := range h.exec.AtWork() {
+			if u.Prepared {
+				prepared = append(prepared, u.Run.Spec.ID)
+			} else {
+				working = append(working, u.Run.Spec.ID)
+			}
+		}
+		f := h.exec.Figures()
+		n := 0
+		for _, count := range f.AtWork {
+			n += count
+		}
+		if f.Prepared != len(prepared) || n != len(working) {
+			t.Errorf("the figures say that %d work and %d are prepared, the list %d and %d", n, f.Prepared, len(working), len(prepared))
+		}
+		return working, prepared
+	}
+	h.pollWith(run.PollRequest{Runner: "one", Active: append(all, ghost), Places: 2, Ahead: []string{"drift"}})
+	if working, prepared := shown(); len(working) != 2 || len(prepared) != 1 || prepared[0] != "drift" {
+		t.Errorf("working %v, prepared %v", working, prepared)
+	}
+	h.stack.Name = "stack-awaited"
+	h.finish("awaited", succeeded())
+	if working, prepared := shown(); len(working) != 2 || len(prepared) != 0 {
+		t.Errorf("one has ended, and its place is taken: working %v, prepared %v", working, prepared)
+	}
+	// An earlier runner tells nothing.
+	h.pollWith(run.PollRequest{Runner: "one", Active: []string{"change", "drift", ghost}})
+	if working, prepared := shown(); len(working) != 2 || len(prepared) != 0 {
+		t.Errorf("of an earlier runner: working %v, prepared %v", working, prepared)
+	}
+}
+
 func TestARunThatEndedIsObservedOnce(t *testing.T) {
 	h := newHome(t)
 	observed := make(chan run.Record, 10)

@@ -84,9 +84,16 @@ func (e *Executor) Queue() []Place {
 	return list
 }
 
-// AtWork lists the runs that are carried out, in the order in which they began.
-func (e *Executor) AtWork() []run.Record {
+// Underway is a run that a runner has, or a person. Prepared says that it has no place with the runner yet.
+type Underway struct {
+	Run      run.Record
+	Prepared bool
+}
+
+// AtWork lists the runs that are carried out, in the order in which they were made, and then those that are prepared.
+func (e *Executor) AtWork() []Underway {
 	e.mu.Lock()
+	prepared := e.prepared()
 	var entries []*entry
 	for _, en := range e.hand {
 		if !e.waits(en) {
@@ -94,10 +101,46 @@ func (e *Executor) AtWork() []run.Record {
 		}
 	}
 	e.mu.Unlock()
-	list := make([]run.Record, 0, len(entries))
+	list := make([]Underway, 0, len(entries))
 	for _, en := range entries {
-		list = append(list, en.record())
+		list = append(list, Underway{Run: en.record(), Prepared: prepared[en.id]})
 	}
-	slices.SortFunc(list, func(a, b run.Record) int { return cmp.Compare(a.Spec.ID, b.Spec.ID) })
+	slices.SortFunc(list, func(a, b Underway) int {
+		if a.Prepared != b.Prepared {
+			if a.Prepared {
+				return 1
+			}
+			return -1
+		}
+		return cmp.Compare(a.Run.Spec.ID, b.Run.Spec.ID)
+	})
 	return list
+}
+
+// prepared are the runs that the runner prepares beside those at work. It tells of them with its polls, the last of which
+// may be some seconds old: of those that it named, as many count as at work as places have become free since. The
+// executor's lock is held.
+func (e *Executor) prepared() map[string]bool {
+	if e.heard.places == 0 || len(e.heard.ahead) == 0 {
+		return nil
+	}
+	ahead := map[string]bool{}
+	for _, id := range e.heard.ahead {
+		if en := e.hand[id]; en != nil && en.runner != "" && !en.permitted {
+			ahead[id] = true
+		}
+	}
+	free := e.heard.places
+	for _, en := range e.hand {
+		if !e.waits(en) && !en.held && !ahead[en.id] {
+			free--
+		}
+	}
+	for _, id := range e.heard.ahead {
+		if free > 0 && ahead[id] {
+			delete(ahead, id)
+			free--
+		}
+	}
+	return ahead
 }

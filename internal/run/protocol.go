@@ -73,6 +73,10 @@ type PollRequest struct {
 	Removed []Stack `json:"removed,omitempty"`
 	// Usage is what the runner has taken so far; nil for one that does not tell.
 	Usage *Usage `json:"usage,omitempty"`
+	// Places is how many runs work at a time, 0 from a runner that does not tell. Ahead are those of Active that were begun
+	// beside them and have had no place yet: they are prepared, and start no process.
+	Places int      `json:"places,omitempty"`
+	Ahead  []string `json:"ahead,omitempty"`
 }
 
 // Usage is what a process has taken so far.

@@ -40,6 +40,8 @@ type job struct {
 	// placed is true while the job has one of the runner's places, since placedAt; ending once it needs none any more.
 	placed, ending bool
 	placedAt       time.Time
+	// unplaced is true for a job that the server gave until it has had a place. The runner's lock guards it.
+	unplaced bool
 	// replayed names what was put in place instead of an init, empty when init ran or was not needed.
 	replayed string
 	// direct is true once the run plans and applies with one process, nothingDone when that came to nothing.

@@ -42,6 +42,9 @@ func (j *job) takePlace(ctx context.Context) {
 	select {
 	case j.places <- struct{}{}:
 		j.placed, j.placedAt = true, time.Now()
+		j.runner.mu.Lock()
+		j.unplaced = false
+		j.runner.mu.Unlock()
 	case <-waiting.Done():
 	}
 }

@@ -263,11 +263,15 @@ func (r *runner) pollRequest() run.PollRequest {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	p := run.PollRequest{Runner: r.id, Version: r.opts.Version, Active: []string{},
-		Build: r.opts.Build, Draining: r.drain && !r.terminated, Removed: r.removed}
-	for id := range r.active {
+		Build: r.opts.Build, Draining: r.drain && !r.terminated, Removed: r.removed, Places: r.opts.Capacity}
+	for id, j := range r.active {
 		p.Active = append(p.Active, id)
+		if j.unplaced {
+			p.Ahead = append(p.Ahead, id)
+		}
 	}
 	slices.Sort(p.Active)
+	slices.Sort(p.Ahead)
 	if !r.drain {
 		p.Capacity = r.capacity()
 	}
@@ -313,7 +317,7 @@ func (r *runner) obey(ctx context.Context, response run.PollResponse) {
 	for _, a := range response.Runs {
 		if byID[a.ID] == nil && validID(a.ID) && !r.adoptShell(ctx, a.ID) {
 			j := r.newJob(a.ID, a.Token)
-			j.given = a.Spec
+			j.given, j.unplaced = a.Spec, true
 			r.begin(j, func() { j.execute(ctx) })
 		}
 	}

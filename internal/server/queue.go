@@ -14,10 +14,12 @@ import (
 
 // queue tells which runs are in hand.
 func (e *engine) queue(context.Context) content.Queue {
-	var q content.Queue
-	for _, rec := range e.executor.AtWork() {
-		entry := queueEntry(rec)
-		entry.Phase = phaseOf(rec)
+	q := content.Queue{Items: []content.QueueEntry{}}
+	for _, u := range e.executor.AtWork() {
+		entry := queueEntry(u.Run)
+		if entry.Phase = phaseOf(u.Run); u.Prepared {
+			entry.Phase = content.PhasePrepared
+		}
 		q.Items = append(q.Items, entry)
 	}
 	for at, p := range e.executor.Queue() {

@@ -54,11 +54,12 @@ func (e *engine) addTelemetry(ctx context.Context, config *rest.Config) (_ *rest
 }
 
 // circuitCounts counts open circuit breakers and the stacks behind them.
-func (e *engine) circuitCounts() (open, failing int) {
+func (e *engine) circuitCounts() telemetry.Circuits {
 	if e.circuits == nil {
-		return 0, 0
+		return telemetry.Circuits{}
 	}
-	return e.circuits.Counts()
+	c := e.circuits.Counts()
+	return telemetry.Circuits{Open: c.Open, Kept: c.Kept, Failing: c.Failing}
 }
 
 // storeSizeEvery is how often the store of providers is looked at for those who scrape: it is read from the disk.
@@ -103,8 +104,14 @@ func (e *engine) observeRun(rec run.Record) {
 	e.tracer.Run(rec, time.Now())
 }
 
-func (e *engine) observeDecision(d decide.Decision) {
-	e.metrics.ObserveDecision(string(d.Verb), d.Reason, d.Verb == decide.VerbRest && d.Reason == decide.ReasonUpToDate)
+func (e *engine) observeDecision(d decide.Decision, ended bool) {
+	e.metrics.ObserveDecision(string(d.Verb), d.Reason, needsNoRun(d, ended))
+}
+
+// needsNoRun says whether a pass saved a run: it was proven that there is nothing to do. The pass that takes over the end
+// of a run finds the same, but because that was carried out.
+func needsNoRun(d decide.Decision, ended bool) bool {
+	return d.Verb == decide.VerbRest && d.Reason == decide.ReasonUpToDate && !ended
 }
 
 func (e *engine) observeLook(l controller.Look) {
@@ -168,7 +175,7 @@ func (e *engine) eachObject(yield func(*telemetry.Object)) {
 			o.Source = t.Spec.SourceRef.Name
 		}
 		o.LockedOut = t.Status.Lock.Pending != ""
-		o.Waits = o.Reason == infrav1.ReasonPlannedWithChanges && o.Ready == string(metav1.ConditionUnknown) || o.Reason == infrav1.ReasonDriftDetected && t.Status.Plan.Pending != "" && !t.DriftOnly()
+		o.Waits, o.Paused = t.AwaitsApproval(), apimeta.IsStatusConditionTrue(t.Status.Conditions, infrav1.ConditionPaused)
 		o.Drifted = o.Reason == infrav1.ReasonDriftDetected
 		yield(&o)
 	})
@@ -236,7 +243,7 @@ func (e *engine) figures(context.Context) content.Figures {
 	f, lately := e.executor.Figures(), e.metrics.Recent()
 	answer := content.Figures{At: now, Started: e.started, Version: e.opts.Version, Places: e.concurrency(),
 		Server: run.Usage{MemoryBytes: own.Memory, CPU: run.Duration(own.CPU), ChildCPU: run.Duration(own.Children)}, Runner: f.Runner.Usage,
-		RunnerAlive: telemetry.Alive(f.Runner, now), Ended: lately.Total, Failed: lately.Failed, LastMinute: lately.LastMinute,
+		RunnerAlive: telemetry.Alive(f.Runner, now), Prepared: f.Prepared, Ended: lately.Total, Failed: lately.Failed, LastMinute: lately.LastMinute,
 		FailedLastMinute: lately.FailedLastMinute, Skipped: lately.Skipped}
 	for _, line := range f.Lines {
 		answer.Waiting += line.Waiting

@@ -4,22 +4,18 @@
 package server
 
 import (
-	"compress/gzip"
 	"context"
 	"crypto/tls"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
-	collectorv1 "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -27,52 +23,22 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"google.golang.org/protobuf/proto"
-
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/content"
 	"github.com/yuba-dev/yuba/internal/telemetry"
 	"github.com/yuba-dev/yuba/internal/testkit/apitest"
+	"github.com/yuba-dev/yuba/internal/testkit/tracetest"
 )
 
-// spans are the names of those that a collector got, by the run they are about.
-type spans struct {
-	mu   sync.Mutex
-	runs map[string][]string
-}
-
-func (s *spans) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	body := io.Reader(r.Body)
-	if r.Header.Get("Content-Encoding") == "gzip" {
-		unpacked, err := gzip.NewReader(r.Body)
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusBadRequest)
-			return
-		}
-		body = unpacked
-	}
-	data, err := io.ReadAll(body)
-	var request collectorv1.ExportTraceServiceRequest
-	if err != nil || proto.Unmarshal(data, &request) != nil {
-		http.Error(w, "no traces", http.StatusBadRequest)
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, rs := range request.ResourceSpans {
-		for _, scope := range rs.ScopeSpans {
-			for _, span := range scope.Spans {
-				id := fmt.Sprintf("%x", span.TraceId)
-				s.runs[id] = append(s.runs[id], span.Name)
-			}
+// spansOf are the names of the spans of a run's trace.
+func spansOf(c *tracetest.Collector, run string) []string {
+	var names []string
+	for _, span := range c.Spans() {
+		if fmt.Sprintf("%x", span.TraceId) == telemetry.TraceID(run).String() {
+			names = append(names, span.Name)
 		}
 	}
-}
-
-func (s *spans) of(run string) []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.runs[telemetry.TraceID(run).String()]
+	return names
 }
 
 func freeAddress(t *testing.T) string {
@@ -144,10 +110,7 @@ func inlineStack(namespace string) *infrav1.Terraform {
 
 // What a run does is seen in the metrics, in the figures and in a trace.
 func TestARunIsSeenByMachines(t *testing.T) {
-	got := &spans{runs: map[string][]string{}}
-	collector := httptest.NewServer(got)
-	defer collector.Close()
-	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.URL)
+	collector := tracetest.OverHTTP(t)
 	address := freeAddress(t)
 	url := running(t, func(o *ControllerOptions) { o.MetricsAddress, o.MetricsPerObject, o.GitOps = address, true, true })
 	namespace := apitest.Namespace(t)
@@ -168,7 +131,7 @@ func TestARunIsSeenByMachines(t *testing.T) {
 	})
 	id := stack.Status.LastAppliedRun
 	awaits(t, "the trace of "+id, func() bool {
-		names := got.of(id)
+		names := spansOf(collector, id)
 		for _, want := range []string{"run", "queue", "prepare", "init", "apply", "record"} {
 			if !slices.Contains(names, want) {
 				t.Logf("there are the spans %v", names)

@@ -64,6 +64,7 @@ var (
 	queueRuns     = family{"yuba_queue_runs", gauge, "Runs that wait for a runner. class is urgent, changed or drift.", []string{"class", "namespace"}}
 	queueOldest   = family{"yuba_queue_oldest_seconds", gauge, "How long the run has waited that has waited longest; 0 when none waits.", []string{"class"}}
 	atWork        = family{"yuba_runs_at_work", gauge, "Runs that are carried out now.", []string{"namespace", "operation", "purpose"}}
+	prepared      = family{"yuba_runs_prepared", gauge, "Runs that are prepared beside those at work, and begin as soon as a place is free.", nil}
 	applying      = family{"yuba_runs_applying", gauge, "Runs among them that may change something and hold the lock of their state.", nil}
 	places        = family{"yuba_run_places", gauge, "How many runs may be carried out at a time (--concurrency).", nil}
 	unstored      = family{"yuba_runs_unstored", gauge, "Passes that found nothing and are not on record yet. A number that grows says that the blob store does not take what is written.", nil}
@@ -72,10 +73,11 @@ var (
 	runnerCPU     = family{"yuba_runner_cpu_seconds_total", counter, "CPU time of the runner itself (runner) and of the processes that it started and that have ended, providers included (tools).", []string{"process"}}
 	objectsReady  = family{"yuba_objects", gauge, "Objects by how they stand: the status (True, False, Unknown) and the reason of their condition Ready. Suspended ones are among them.", []string{"kind", "namespace", "ready", "reason"}}
 	objectsHeld   = family{"yuba_objects_suspended", gauge, "Objects that are suspended.", []string{"kind", "namespace"}}
+	objectsFail   = family{"yuba_objects_failing", gauge, "Objects that fail and that somebody has to look after: Ready is False, and they are neither suspended nor paused by a circuit breaker. Drift counts in yuba_stacks_drifted.", []string{"kind", "namespace"}}
 	stacksWaiting = family{"yuba_stacks_awaiting_approval", gauge, "Stacks whose plan waits for a person.", []string{"namespace"}}
 	stacksDrifted = family{"yuba_stacks_drifted", gauge, "Stacks that were found to differ from the world and were not repaired yet.", []string{"namespace"}}
 	stacksLocked  = family{"yuba_stacks_locked_out", gauge, "Stacks whose state is locked by somebody else.", []string{"namespace"}}
-	breakersOpen  = family{"yuba_circuit_breakers_open", gauge, "Circuit breakers that are open: automatic applies of what they cover are paused.", nil}
+	breakersOpen  = family{"yuba_circuit_breakers_open", gauge, "Circuit breakers that are open: automatic applies of what they cover are paused. opened_by is server, which sees outages, or person, for maintenance.", []string{"opened_by"}}
 	stacksOut     = family{"yuba_stacks_failing_alike", gauge, "Stacks that fail because of what the open circuit breakers stand for.", nil}
 	storePackages = family{"yuba_provider_store_packages", gauge, "Providers in the store of the machine, at most a minute ago.", nil}
 	storeSize     = family{"yuba_provider_store_bytes", gauge, "What they take, at most a minute ago.", nil}
@@ -102,9 +104,9 @@ type chapter struct {
 
 var chapters = []chapter{
 	{"Runs", "", []*family{&runsTotal, &runSeconds, &runQueueSeconds, &stepSeconds, &stepCPU, &initsTotal, &storeHits, &storeFetches, &storeBytes, &plansTotal, &changedTotal, &driftFound, &driftMended, &lostTotal}},
-	{"The queue and the runner", "", []*family{&queueRuns, &queueOldest, &atWork, &applying, &places, &unstored, &runnerUp, &runnerMemory, &runnerCPU}},
+	{"The queue and the runner", "", []*family{&queueRuns, &queueOldest, &atWork, &prepared, &applying, &places, &unstored, &runnerUp, &runnerMemory, &runnerCPU}},
 	{"Stacks, sources and Kustomizations", "Counted from the controllers' caches when somebody scrapes; the API is not asked.",
-		[]*family{&objectsReady, &objectsHeld, &stacksWaiting, &stacksDrifted, &stacksLocked, &breakersOpen, &stacksOut, &decisions, &skipped, &fetchSeconds, &deploySeconds}},
+		[]*family{&objectsReady, &objectsHeld, &objectsFail, &stacksWaiting, &stacksDrifted, &stacksLocked, &breakersOpen, &stacksOut, &decisions, &skipped, &fetchSeconds, &deploySeconds}},
 	{"The server", "", []*family{&buildInfo, &writesTotal, &storePackages, &storeSize, &diskFree, &diskSize}},
 	{"For each object, when asked for", "These have the names that dashboards of Flux and of tofu-controller use. Their labels name objects, so there are some twenty series for each object; " +
 		"they are there with `--metrics-per-object`.", []*family{&gotkDuration, &gotkInfo, &gotkCondition, &gotkSuspend}},

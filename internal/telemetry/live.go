@@ -21,8 +21,8 @@ type live struct{ opts Options }
 // The descriptions, which are the same for all servers.
 var descs = func() map[*family]*prometheus.Desc {
 	m := map[*family]*prometheus.Desc{}
-	for _, f := range []*family{&buildInfo, &queueRuns, &queueOldest, &atWork, &applying, &places, &unstored, &runnerUp, &runnerMemory, &runnerCPU,
-		&objectsReady, &objectsHeld, &stacksWaiting, &stacksDrifted, &stacksLocked, &breakersOpen, &stacksOut, &storePackages, &storeSize, &diskFree, &diskSize, &gotkInfo, &gotkCondition, &gotkSuspend} {
+	for _, f := range []*family{&buildInfo, &queueRuns, &queueOldest, &atWork, &prepared, &applying, &places, &unstored, &runnerUp, &runnerMemory, &runnerCPU,
+		&objectsReady, &objectsHeld, &objectsFail, &stacksWaiting, &stacksDrifted, &stacksLocked, &breakersOpen, &stacksOut, &storePackages, &storeSize, &diskFree, &diskSize, &gotkInfo, &gotkCondition, &gotkSuspend} {
 		m[f] = f.desc()
 	}
 	return m
@@ -61,9 +61,10 @@ func (l *live) Collect(ch chan<- prometheus.Metric) {
 		collectObjects(send, l.opts.Objects)
 	}
 	if l.opts.Circuits != nil {
-		open, failing := l.opts.Circuits()
-		send(&breakersOpen, float64(open))
-		send(&stacksOut, float64(failing))
+		c := l.opts.Circuits()
+		send(&breakersOpen, float64(c.Open), "server")
+		send(&breakersOpen, float64(c.Kept), "person")
+		send(&stacksOut, float64(c.Failing))
 	}
 	if l.opts.Providers != nil {
 		packages, size := l.opts.Providers()
@@ -98,6 +99,7 @@ func collectQueue(send sample, f executor.Figures, now time.Time) {
 	for w, n := range f.AtWork {
 		send(&atWork, float64(n), w.Namespace, string(w.Operation), string(w.Purpose))
 	}
+	send(&prepared, float64(f.Prepared))
 	send(&applying, float64(f.Applying))
 	send(&unstored, float64(f.Unstored))
 }

@@ -25,9 +25,8 @@ type Options struct {
 	Figures func() executor.Figures
 	// Objects calls yield with each object there is, from memory. It may use one Object for all calls.
 	Objects func(yield func(*Object))
-	// Circuits counts the circuit breakers that are open and the stacks that fail because of what they stand for; nil where
-	// there are none.
-	Circuits func() (open, failing int)
+	// Circuits counts circuit breakers; nil where there are none.
+	Circuits func() Circuits
 	// Providers tells what is in the store of providers; nil where there is none.
 	Providers func() (packages int, bytes int64)
 	// DataDir is where this server's data is.
@@ -38,6 +37,10 @@ type Options struct {
 	Also prometheus.Gatherer
 	Log  *slog.Logger
 }
+
+// Circuits are how many circuit breakers the server has opened and people keep open, and the stacks that fail because of
+// what they stand for.
+type Circuits struct{ Open, Kept, Failing int }
 
 // Metrics are the numbers of one server. Its methods are safe for concurrent use.
 type Metrics struct {

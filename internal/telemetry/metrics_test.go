@@ -167,19 +167,20 @@ func TestWhatIsInHandIsAskedForWhenSomebodyScrapes(t *testing.T) {
 	now := time.Now()
 	f := executor.Figures{Lines: []queue.Line{{Group: "a", Class: queue.Urgent, Waiting: 2, Oldest: now.Add(-time.Hour)}, {Group: "b", Class: queue.Drift, Waiting: 3, Oldest: now}},
 		AtWork:   map[executor.Work]int{{Namespace: "a", Operation: run.OperationPlan, Purpose: run.PurposeDrift}: 2},
-		Applying: 1, Unstored: 5, Runner: executor.Runner{Seen: now, Usage: &run.Usage{MemoryBytes: 7, CPU: run.Duration(time.Second), ChildCPU: run.Duration(time.Minute)}}}
+		Prepared: 3, Applying: 1, Unstored: 5, Runner: executor.Runner{Seen: now, Usage: &run.Usage{MemoryBytes: 7, CPU: run.Duration(time.Second), ChildCPU: run.Duration(time.Minute)}}}
 	m := newMetrics(t, func(o *Options) {
 		o.Figures, o.DataDir = func() executor.Figures { return f }, t.TempDir()
-		o.Circuits, o.Providers = func() (int, int) { return 1, 40 }, func() (int, int64) { return 3, 4000 }
+		o.Circuits, o.Providers = func() Circuits { return Circuits{Open: 1, Kept: 2, Failing: 40} }, func() (int, int64) { return 3, 4000 }
 	})
 	got := scrape(t, m)
 	wantValues(t, got, map[string]map[string]float64{
 		"yuba_queue_runs":                   {"class=urgent,namespace=a": 2, "class=drift,namespace=b": 3},
 		"yuba_runs_at_work":                 {"namespace=a,operation=plan,purpose=drift": 2},
+		"yuba_runs_prepared":                {"": 3},
 		"yuba_runs_applying":                {"": 1},
 		"yuba_run_places":                   {"": 4},
 		"yuba_runs_unstored":                {"": 5},
-		"yuba_circuit_breakers_open":        {"": 1},
+		"yuba_circuit_breakers_open":        {"opened_by=server": 1, "opened_by=person": 2},
 		"yuba_stacks_failing_alike":         {"": 40},
 		"yuba_provider_store_packages":      {"": 3},
 		"yuba_provider_store_bytes":         {"": 4000},

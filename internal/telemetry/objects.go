@@ -15,6 +15,8 @@ type Object struct {
 	// Ready and Reason are its condition Ready's status and reason; empty Ready counts as Unknown.
 	Ready, Reason string
 	Suspended     bool
+	// Paused is true for a stack that a circuit breaker keeps from being tried.
+	Paused bool
 	// Revision is what it is at, Source the name of what it is made from.
 	Revision, Source string
 	// Waits, Drifted and LockedOut are about stacks: the plan waits for a person, drift was found and is still there,
@@ -60,26 +62,28 @@ func (l *limited) name(value string) string {
 // standing is what objects are counted by.
 type standing struct{ kind, namespace, ready, reason string }
 
-// place is where stacks are counted.
+// place is where objects of a kind are counted.
 type place struct{ kind, namespace string }
 
 // census is one count of all objects.
 type census struct {
 	standing                       map[standing]int
-	suspended                      map[place]int
+	suspended, failing             map[place]int
 	waiting, drifted, locked       map[string]int
 	kinds, namespaces, reasonNames limited
 }
 
 func collectObjects(send sample, objects func(func(*Object))) {
-	c := census{standing: map[standing]int{}, suspended: map[place]int{}, waiting: map[string]int{}, drifted: map[string]int{}, locked: map[string]int{},
+	c := census{standing: map[standing]int{}, suspended: map[place]int{}, failing: map[place]int{}, waiting: map[string]int{}, drifted: map[string]int{}, locked: map[string]int{},
 		kinds: limited{limit: maxResources}, namespaces: limited{limit: maxNamespaces}, reasonNames: limited{limit: maxReasons}}
 	objects(c.count)
 	for s, n := range c.standing {
 		send(&objectsReady, float64(n), s.kind, s.namespace, s.ready, s.reason)
 	}
-	for p, n := range c.suspended {
-		send(&objectsHeld, float64(n), p.kind, p.namespace)
+	for f, counts := range map[*family]map[place]int{&objectsHeld: c.suspended, &objectsFail: c.failing} {
+		for p, n := range counts {
+			send(f, float64(n), p.kind, p.namespace)
+		}
 	}
 	for f, counts := range map[*family]map[string]int{&stacksWaiting: c.waiting, &stacksDrifted: c.drifted, &stacksLocked: c.locked} {
 		for namespace, n := range counts {
@@ -93,6 +97,9 @@ func (c *census) count(o *Object) {
 	c.standing[standing{kind, namespace, readyOf(o), c.reasonNames.name(o.Reason)}]++
 	if o.Suspended {
 		c.suspended[place{kind, namespace}]++
+	}
+	if readyOf(o) == "False" && !o.Suspended && !o.Paused && !o.Drifted {
+		c.failing[place{kind, namespace}]++
 	}
 	if o.Waits {
 		c.waiting[namespace]++

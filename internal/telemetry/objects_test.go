@@ -28,13 +28,17 @@ func TestObjectsAreCountedByHowTheyStand(t *testing.T) {
 			yield(&Object{Kind: "Terraform", Namespace: "b", Name: "4", LockedOut: true})
 			yield(&Object{Kind: "GitRepository", Namespace: "b", Name: "5", Ready: "weird"})
 			yield(&Object{Kind: "CircuitBreaker", Name: "6", Ready: "True"})
+			yield(&Object{Kind: "Terraform", Namespace: "c", Name: "7", Ready: "False", Reason: "Failed"})
+			yield(&Object{Kind: "Terraform", Namespace: "c", Name: "8", Ready: "False", Reason: "Failed", Paused: true})
+			yield(&Object{Kind: "Terraform", Namespace: "c", Name: "9", Ready: "False", Reason: "Failed", Suspended: true})
 		}
 	})
 	wantValues(t, scrape(t, m), map[string]map[string]float64{
 		"yuba_objects": {"kind=Terraform,namespace=a,ready=True,reason=Applied": 2, "kind=Terraform,namespace=a,ready=False,reason=Drift": 1,
 			"kind=Terraform,namespace=b,ready=Unknown,reason=": 1, "kind=GitRepository,namespace=b,ready=Unknown,reason=": 1,
-			"kind=CircuitBreaker,namespace=,ready=True,reason=": 1},
-		"yuba_objects_suspended":        {"kind=Terraform,namespace=a": 1},
+			"kind=CircuitBreaker,namespace=,ready=True,reason=": 1, "kind=Terraform,namespace=c,ready=False,reason=Failed": 3},
+		"yuba_objects_suspended":        {"kind=Terraform,namespace=a": 1, "kind=Terraform,namespace=c": 1},
+		"yuba_objects_failing":          {"kind=Terraform,namespace=c": 1},
 		"yuba_stacks_awaiting_approval": {"namespace=a": 1},
 		"yuba_stacks_drifted":           {"namespace=a": 1},
 		"yuba_stacks_locked_out":        {"namespace=b": 1},

@@ -5,124 +5,21 @@ package telemetry
 
 import (
 	"bytes"
-	"cmp"
-	"compress/gzip"
 	"context"
 	"encoding/hex"
 	"io"
 	"log/slog"
 	"net"
-	"net/http"
-	"net/http/httptest"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	gocmp "github.com/google/go-cmp/cmp"
-	collectorv1 "go.opentelemetry.io/proto/otlp/collector/trace/v1"
-	commonv1 "go.opentelemetry.io/proto/otlp/common/v1"
+	"github.com/google/go-cmp/cmp"
 	tracev1 "go.opentelemetry.io/proto/otlp/trace/v1"
-	"google.golang.org/grpc"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/yuba-dev/yuba/internal/run"
+	"github.com/yuba-dev/yuba/internal/testkit/tracetest"
 )
-
-// collector is what OpenTelemetry's collector is to this package.
-type collector struct {
-	collectorv1.UnimplementedTraceServiceServer
-
-	mu       sync.Mutex
-	spans    []*tracev1.Span
-	resource map[string]string
-	headers  http.Header
-}
-
-// Export is how it is reached by gRPC.
-func (c *collector) Export(_ context.Context, r *collectorv1.ExportTraceServiceRequest) (*collectorv1.ExportTraceServiceResponse, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, rs := range r.ResourceSpans {
-		c.resource = attributesOf(rs.Resource.Attributes)
-		for _, s := range rs.ScopeSpans {
-			c.spans = append(c.spans, s.Spans...)
-		}
-	}
-	return &collectorv1.ExportTraceServiceResponse{}, nil
-}
-
-// ServeHTTP is how it is reached by HTTP.
-func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	body := io.Reader(r.Body)
-	if r.Header.Get("Content-Encoding") == "gzip" {
-		unpacked, err := gzip.NewReader(r.Body)
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusBadRequest)
-			return
-		}
-		body = unpacked
-	}
-	data, err := io.ReadAll(body)
-	var request collectorv1.ExportTraceServiceRequest
-	if err != nil || proto.Unmarshal(data, &request) != nil || r.URL.Path != "/v1/traces" {
-		http.Error(w, "no traces", http.StatusBadRequest)
-		return
-	}
-	c.headers = r.Header
-	answer, _ := c.Export(r.Context(), &request)
-	data, _ = proto.Marshal(answer)
-	w.Header().Set("Content-Type", "application/x-protobuf")
-	w.Write(data)
-}
-
-func (c *collector) got() []*tracev1.Span {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	spans := slices.Clone(c.spans)
-	slices.SortStableFunc(spans, func(a, b *tracev1.Span) int {
-		return cmp.Or(cmp.Compare(a.StartTimeUnixNano, b.StartTimeUnixNano), cmp.Compare(len(a.ParentSpanId), len(b.ParentSpanId)))
-	})
-	return spans
-}
-
-func attributesOf(list []*commonv1.KeyValue) map[string]string {
-	m := map[string]string{}
-	for _, kv := range list {
-		switch v := kv.Value.Value.(type) {
-		case *commonv1.AnyValue_StringValue:
-			m[kv.Key] = v.StringValue
-		default:
-			m[kv.Key] = strings.Trim(kv.Value.String()[strings.Index(kv.Value.String(), ":")+1:], " ")
-		}
-	}
-	return m
-}
-
-// overHTTP and overGRPC start a collector and let the environment name it.
-func overHTTP(t *testing.T) *collector {
-	c := &collector{}
-	server := httptest.NewServer(c)
-	t.Cleanup(server.Close)
-	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", server.URL)
-	return c
-}
-
-func overGRPC(t *testing.T) *collector {
-	c := &collector{}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := grpc.NewServer()
-	collectorv1.RegisterTraceServiceServer(server, c)
-	go server.Serve(listener)
-	t.Cleanup(server.Stop)
-	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://"+listener.Addr().String())
-	t.Setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")
-	return c
-}
 
 // opened is a tracer that the environment wants.
 func opened(t *testing.T) *Tracer {
@@ -138,7 +35,7 @@ func opened(t *testing.T) *Tracer {
 }
 
 func TestARunIsATrace(t *testing.T) {
-	for name, start := range map[string]func(*testing.T) *collector{"HTTP": overHTTP, "gRPC": overGRPC} {
+	for name, start := range map[string]func(*testing.T) *tracetest.Collector{"HTTP": tracetest.OverHTTP, "gRPC": tracetest.OverGRPC} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("OTEL_RESOURCE_ATTRIBUTES", "deployment.environment=test")
 			c := start(t)
@@ -149,12 +46,12 @@ func TestARunIsATrace(t *testing.T) {
 			})
 			tracer.Run(rec, rec.Result.Finished.Add(50*time.Millisecond))
 			tracer.Close(t.Context())
-			spans := c.got()
+			spans := c.Spans()
 			var names []string
 			for _, s := range spans {
 				names = append(names, s.Name)
 			}
-			if diff := gocmp.Diff([]string{"run", "queue", "prepare", "init", "prepare", "plan", "apply", "record"}, names); diff != "" {
+			if diff := cmp.Diff([]string{"run", "queue", "prepare", "init", "prepare", "plan", "apply", "record"}, names); diff != "" {
 				t.Fatalf("spans (-want +got):\n%s", diff)
 			}
 			root := spans[0]
@@ -173,7 +70,7 @@ func TestARunIsATrace(t *testing.T) {
 			if took := time.Duration(spans[1].EndTimeUnixNano - spans[1].StartTimeUnixNano); took != time.Second {
 				t.Errorf("it waited %s", took)
 			}
-			about := attributesOf(root.Attributes)
+			about := tracetest.Attributes(root.Attributes)
 			for key, want := range map[string]string{"yuba.namespace": "team", "yuba.stack": "vpc", "yuba.run": "r1", "yuba.operation": "plan-and-apply",
 				"yuba.outcome": "succeeded", "yuba.revision": "main@sha1:1", "yuba.purpose": "drift", "yuba.plan.add": "1", "yuba.init": "replayed"} {
 				if about[key] != want {
@@ -183,22 +80,22 @@ func TestARunIsATrace(t *testing.T) {
 			if len(root.Links) != 1 || root.Status.GetCode() != tracev1.Status_STATUS_CODE_UNSET {
 				t.Errorf("the run: %d links, %s", len(root.Links), root.Status)
 			}
-			if c.resource["service.name"] != "yuba" || c.resource["service.version"] != "v1" || c.resource["deployment.environment"] != "test" {
-				t.Errorf("it comes from %v", c.resource)
+			if from := c.Resource(); from["service.name"] != "yuba" || from["service.version"] != "v1" || from["deployment.environment"] != "test" {
+				t.Errorf("it comes from %v", from)
 			}
 		})
 	}
 }
 
 func TestAFailureIsSeenInItsTrace(t *testing.T) {
-	c := overHTTP(t)
+	c := tracetest.OverHTTP(t)
 	tracer := opened(t)
 	rec := ended(func(r *run.Record) {
 		r.Result.Outcome, r.Result.FailedStep, r.Result.Class = run.OutcomeFailed, run.StepPlan, run.FailureLocked
 	})
 	tracer.Run(rec, rec.Result.Finished)
 	tracer.Close(t.Context())
-	for _, s := range c.got() {
+	for _, s := range c.Spans() {
 		failed := s.Status.GetCode() == tracev1.Status_STATUS_CODE_ERROR
 		if want := s.Name == "run" || s.Name == "plan"; failed != want {
 			t.Errorf("%s failed: %v", s.Name, failed)
@@ -208,14 +105,14 @@ func TestAFailureIsSeenInItsTrace(t *testing.T) {
 
 // What was fetched, what was applied of it and the runs that it led to are found from each other.
 func TestARevisionHasATrace(t *testing.T) {
-	c := overHTTP(t)
+	c := tracetest.OverHTTP(t)
 	tracer := opened(t)
 	now := time.Now()
 	tracer.Look("GitRepository", "team", "infra", "main@sha1:1", "new", now, time.Second)
 	tracer.Apply("team", "apps", "main@sha1:1", true, now.Add(time.Second), time.Second)
 	tracer.Run(ended(func(r *run.Record) { r.Created = now.Add(2 * time.Second) }), now)
 	tracer.Close(t.Context())
-	spans := c.got()
+	spans := c.Spans()
 	byName := map[string]*tracev1.Span{}
 	for _, s := range spans {
 		byName[s.Name] = s
@@ -258,12 +155,12 @@ func TestTheEnvironmentSaysWhetherTracesAreSent(t *testing.T) {
 }
 
 func TestSamplingIsTheEnvironments(t *testing.T) {
-	c := overHTTP(t)
+	c := tracetest.OverHTTP(t)
 	t.Setenv("OTEL_TRACES_SAMPLER", "always_off")
 	tracer := opened(t)
 	tracer.Run(ended(nil), began)
 	tracer.Close(t.Context())
-	if n := len(c.got()); n != 0 {
+	if n := len(c.Spans()); n != 0 {
 		t.Errorf("%d spans were sent", n)
 	}
 }

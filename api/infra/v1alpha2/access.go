@@ -70,6 +70,14 @@ func (t *Terraform) AutoApproves() bool { return t.Spec.ApprovePlan == ApprovePl
 // DriftOnly is true when drift is looked for and nothing is ever applied.
 func (t *Terraform) DriftOnly() bool { return t.Spec.ApprovePlan == ApprovePlanDisable }
 
+// AwaitsApproval is true when a person's word is what is missing for the pending plan to be applied.
+func (t *Terraform) AwaitsApproval() bool {
+	p := t.Status.Plan
+	return p.Pending != "" && !p.Approved && !t.Spec.PlanOnly && !t.Spec.Suspend && !t.DriftOnly() &&
+		(!t.AutoApproves() || p.HeldBy != "" && t.Annotations[AnnotationApproved] != p.Pending) &&
+		t.Spec.ApprovePlan != p.Pending && t.Annotations[AnnotationRejected] != p.Pending
+}
+
 // GetRetryInterval is the wait after a failure, 15 seconds when the stack does not say.
 func (t *Terraform) GetRetryInterval() time.Duration {
 	return durationOr(t.Spec.RetryInterval, DefaultRetryInterval)

@@ -166,6 +166,31 @@ func TestApproval(t *testing.T) {
 	}
 }
 
+func TestWhoAwaitsApproval(t *testing.T) {
+	for sentence, c := range map[string]struct {
+		change func(*Terraform)
+		want   bool
+	}{
+		"a plan is pending":                         {func(*Terraform) {}, true},
+		"there is none":                             {func(s *Terraform) { s.Status.Plan.Pending = "" }, false},
+		"it is approved":                            {func(s *Terraform) { s.Spec.ApprovePlan = "plan-1" }, false},
+		"it was rejected":                           {func(s *Terraform) { s.Annotations = map[string]string{AnnotationRejected: "plan-1"} }, false},
+		"another one was rejected":                  {func(s *Terraform) { s.Annotations = map[string]string{AnnotationRejected: "plan-0"} }, true},
+		"nothing is ever applied":                   {func(s *Terraform) { s.Spec.PlanOnly = true }, false},
+		"drift is only told":                        {func(s *Terraform) { s.Spec.ApprovePlan = ApprovePlanDisable }, false},
+		"the stack is suspended":                    {func(s *Terraform) { s.Spec.Suspend = true }, false},
+		"plans are approved automatically":          {func(s *Terraform) { s.Spec.ApprovePlan = ApprovePlanAuto }, false},
+		"so they are, but an outage holds this one": {func(s *Terraform) { s.Spec.ApprovePlan, s.Status.Plan.HeldBy = ApprovePlanAuto, "aws" }, true},
+	} {
+		s := stack(TerraformSpec{})
+		s.Status.Plan.Pending = "plan-1"
+		c.change(s)
+		if got := s.AwaitsApproval(); got != c.want {
+			t.Errorf("%s: %v", sentence, got)
+		}
+	}
+}
+
 func TestSourceNamespace(t *testing.T) {
 	for want, ref := range map[string]*CrossNamespaceSourceReference{
 		"":       nil,
