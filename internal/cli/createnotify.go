@@ -72,7 +72,7 @@ func alertSpec(cmd *cobra.Command) func(*cobra.Command, string) (map[string]any,
 		if provider == "" || len(sources) == 0 {
 			return nil, usageErrorf(cmd, "--provider-ref and --event-source are needed: where does the alert go, and what is it about?")
 		}
-		about, err := crossReferences(cmd, "event-source", sources, append(slices.Clone(receivable), circuitBreakerKind.Kind))
+		about, err := crossReferences(cmd, "event-source", sources, append(slices.Clone(receivable), circuitBreakers.gvk.Kind))
 		if err != nil {
 			return nil, err
 		}

@@ -34,6 +34,11 @@ NAMESPACE/NAME.`,
 	for _, k := range allKinds {
 		cmd.AddCommand(getKindCommand(a, k, k.plural, k.also))
 	}
+	breakers := getKindCommand(a, circuitBreakers, circuitBreakers.plural, circuitBreakers.also)
+	breakers.Short = "List outages that many stacks suffer from alike"
+	breakers.Long = "List outages that many stacks suffer from alike: whether each is open, how many stacks failed, since when, and what it is. They\nbelong to no namespace."
+	breakers.Example = "  yuba get circuitbreakers\n  yuba get cb --status-selector ready=false\n  yuba get cb --watch"
+	cmd.AddCommand(breakers)
 	return cmd
 }
 
@@ -109,7 +114,7 @@ func getCommand(a *app, cmd *cobra.Command, kinds ...kind) *cobra.Command {
 			return err
 		}
 		v := &getView{session: s, getting: g, answer: out, namespace: s.namespace}
-		if g.all {
+		if g.all || kinds[0].clusterWide {
 			v.namespace = ""
 		}
 		return v.run(cmd, args)

@@ -10,6 +10,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -83,6 +84,10 @@ func (v *getView) table(objects []*object) {
 
 // head names the columns; whether the namespace is one of them stays so for all rows.
 func (v *getView) head(namespaces bool) []string {
+	if v.any(func(k kind) bool { return k.clusterWide }) {
+		v.columns.namespaces, v.columns.names = false, append([]string{"NAME"}, circuitHead...)
+		return v.columns.names
+	}
 	v.columns.namespaces = namespaces
 	var head []string
 	if namespaces {
@@ -116,6 +121,9 @@ func (v *getView) row(o *object) []string {
 		if o.Spec.Suspend {
 			cells["SUSPENDED"] = "True"
 		}
+	}
+	if o.kind.clusterWide {
+		cells = circuitCells(o, time.Now())
 	}
 	row := make([]string, 0, len(v.columns.names))
 	for _, name := range v.columns.names {

@@ -15,6 +15,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
 )
 
 // kind is a kind of objects that commands name by a word. The stack is the noun that goes without one.
@@ -34,6 +36,8 @@ type kind struct {
 	suspends bool
 	// reports says that its status tells how it stands.
 	reports bool
+	// clusterWide says that its objects belong to no namespace.
+	clusterWide bool
 }
 
 var (
@@ -53,6 +57,9 @@ var (
 		also: []string{"provider", "alert-provider", "alert-providers"}, suspends: true}
 	alerts = kind{gvk: notificationv1beta3.GroupVersion.WithKind("Alert"), plural: "alerts", word: "alert",
 		also: []string{"alert"}, suspends: true}
+	// Outages are listed and turned by commands of their own: they belong to nobody's namespace.
+	circuitBreakers = kind{gvk: yubav1.GroupVersion.WithKind(yubav1.CircuitBreakerKind), plural: "circuitbreakers", word: "circuitbreaker",
+		also: []string{"circuitbreaker", "cb"}, reports: true, clusterWide: true}
 	stacks = kind{gvk: stackKind, plural: "terraforms", word: "terraform",
 		also: []string{"terraform", "tf", "stacks", "stack"}, fetched: true, suspends: true, reports: true}
 )
@@ -86,8 +93,8 @@ func addKinds(mapper *meta.DefaultRESTMapper) {
 		gv := k.gvk.GroupVersion()
 		mapper.AddSpecific(k.gvk, gv.WithResource(k.plural), gv.WithResource(k.plural), meta.RESTScopeNamespace)
 	}
-	breakers := circuitBreakerKind.GroupVersion().WithResource(circuitBreakers)
-	mapper.AddSpecific(circuitBreakerKind, breakers, breakers, meta.RESTScopeRoot)
+	breakers := circuitBreakers.gvk.GroupVersion().WithResource(circuitBreakers.plural)
+	mapper.AddSpecific(circuitBreakers.gvk, breakers, breakers, meta.RESTScopeRoot)
 	core := corev1.SchemeGroupVersion
 	mapper.AddSpecific(core.WithKind("Event"), core.WithResource("events"), core.WithResource("events"), meta.RESTScopeNamespace)
 }

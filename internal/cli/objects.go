@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -19,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
 )
 
 // object is one object of any of the kinds, with what their statuses have in common. What is answered to programs is the
@@ -41,6 +43,8 @@ type objectSpec struct {
 	} `json:"writeOutputsToSecret,omitempty"`
 	// KubeConfig is set when what is applied goes to another cluster.
 	KubeConfig map[string]any `json:"kubeConfig,omitempty"`
+	// Mode is a circuit breaker's.
+	Mode string `json:"mode,omitempty"`
 }
 
 type objectSource struct {
@@ -58,6 +62,10 @@ type objectStatus struct {
 	LastAttemptedRevision  string             `json:"lastAttemptedRevision,omitempty"`
 	Artifact               *objectArtifact    `json:"artifact,omitempty"`
 	Inventory              *objectInventory   `json:"inventory,omitempty"`
+	// State, Affected and OpenedAt are a circuit breaker's.
+	State    string       `json:"state,omitempty"`
+	Affected int          `json:"affected,omitempty"`
+	OpenedAt *metav1.Time `json:"openedAt,omitempty"`
 }
 
 type objectArtifact struct {
@@ -94,7 +102,10 @@ func (o *object) key() types.NamespacedName {
 }
 
 // String names the object as people do: GitRepository/team-a/infra.
-func (o *object) String() string { return o.kind.gvk.Kind + "/" + o.key().String() }
+func (o *object) String() string { return o.kind.gvk.Kind + "/" + keyInWords(o.key()) }
+
+// keyInWords is NAMESPACE/NAME, or NAME of what belongs to no namespace.
+func keyInWords(key types.NamespacedName) string { return strings.TrimPrefix(key.String(), "/") }
 
 // revision is the one that the object stands for now.
 func (o *object) revision() string {
@@ -217,17 +228,25 @@ func (s *session) objectError(action string, k kind, key types.NamespacedName, e
 	if k.gvk == stackKind {
 		return s.stackError(action, key, err)
 	}
+	name, where := keyInWords(key), ""
 	if !apierrors.IsNotFound(err) {
-		return fmt.Errorf("%s %s %s: %w", action, k.gvk.Kind, key, err)
+		return fmt.Errorf("%s %s %s: %w", action, k.gvk.Kind, name, err)
 	}
-	return exitf(exitNotFound, "%s %s %s: there is no such %s. See which ones there are:\n    yuba get %s -n %s", action, k.gvk.Kind, key, k.gvk.Kind, k.plural, key.Namespace)
+	if !k.clusterWide {
+		where = " -n " + key.Namespace
+	}
+	return exitf(exitNotFound, "%s %s %s: there is no such %s. See which ones there are:\n    yuba get %s%s", action, k.gvk.Kind, name, k.gvk.Kind, k.plural, where)
 }
 
 // unservedError says that an API does not know a kind at all.
 type unservedError struct{ kind kind }
 
 func (e *unservedError) Error() string {
-	return fmt.Sprintf("list %s: this API has no kind %s.%s. \"yuba up\" serves it; a cluster does where Flux is installed", e.kind.plural, e.kind.gvk.Kind, e.kind.gvk.Group)
+	where := "a cluster does where Flux is installed"
+	if e.kind.gvk.Group == yubav1.GroupVersion.Group {
+		where = "a cluster does when it was given config/crd"
+	}
+	return fmt.Sprintf("list %s: this API has no kind %s.%s. \"yuba up\" serves it; %s", e.kind.plural, e.kind.gvk.Kind, e.kind.gvk.Group, where)
 }
 
 func (k kind) empty() *unstructured.Unstructured {
@@ -251,6 +270,9 @@ func (s *session) keys(cmd *cobra.Command, k kind, args []string) ([]types.Names
 		key, err := s.stack(cmd, argument)
 		if err != nil {
 			return nil, usageErrorf(cmd, "%q is not the name of a %s: want NAME or NAMESPACE/NAME", argument, k.gvk.Kind)
+		}
+		if k.clusterWide {
+			key.Namespace = ""
 		}
 		keys = append(keys, key)
 	}

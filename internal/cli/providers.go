@@ -4,18 +4,20 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/yuba-dev/yuba/internal/content"
 )
 
 func newProvidersCommand(a *app) *cobra.Command {
-	cmd := &cobra.Command{
+	cmd := a.listing(&cobra.Command{
 		Use:   "providers",
 		Short: "List the providers that are kept for all stacks",
 		Long: `List the providers that are kept for all stacks: each version is downloaded once, verified, and linked into the
@@ -23,54 +25,66 @@ working directories of the stacks that use it. What no working directory links t
 when the store grows beyond its size; see "yuba up --provider-store". Packages of the scope "shared" are for every stack;
 others came with a stack's own credentials, mirrors or proxies and are for stacks with exactly the same ones.`,
 		Example: "  yuba providers\n  yuba providers -o json",
-		Args:    arguments(0, 0), ValidArgsFunction: noNames,
-	}
-	out := addOutputFlag(cmd, "json", "yaml", "name")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := out.check(cmd); err != nil {
-			return err
-		}
-		s, err := a.connect()
+	}, func(ctx context.Context, s *session) (*listed, error) {
+		list, err := s.content.Providers(ctx)
 		if err != nil {
-			return err
+			return nil, fmt.Errorf("ask the server for its providers: %w", err)
 		}
-		list, err := s.content.Providers(cmd.Context())
-		if err != nil {
-			return fmt.Errorf("ask the server for its providers: %w", err)
-		}
-		return s.showProviders(list, out, time.Now())
-	}
+		return listedProviders(list, time.Now()), nil
+	})
+	cmd.AddCommand(newProvidersRemoveCommand(a))
 	return cmd
 }
 
-func (s *session) showProviders(list content.ProviderList, out *output, now time.Time) error {
-	switch {
-	case out.form == "name":
-		for _, p := range list.Items {
-			fmt.Fprintln(s.out, p.Source+" "+p.Version)
-		}
-		return nil
-	case out.machine():
-		return out.print(s.out, list)
-	case len(list.Items) == 0:
-		fmt.Fprintln(s.err, "No provider was downloaded so far.")
-		return nil
-	}
-	rows := [][]string{{"PROVIDER", "VERSION", "SIZE", "STACKS", "USED", "SCOPE"}}
+// hostShown is left out where providers are named: it is what sources without a host mean.
+const hostShown = "registry.opentofu.org/"
+
+func listedProviders(list content.ProviderList, now time.Time) *listed {
+	l := &listed{answer: list, none: "No provider was downloaded so far.", rows: [][]string{{"PROVIDER", "VERSION", "SIZE", "STACKS", "USED", "SCOPE"}}}
 	var total int64
 	for _, p := range list.Items {
 		total += p.Size
-		source := strings.TrimPrefix(p.Source, "registry.opentofu.org/")
-		rows = append(rows, []string{source, p.Version, inMegabytes(p.Size), strconv.Itoa(p.Users), age(now, p.Used) + " ago", p.Scope})
+		l.names = append(l.names, p.Source+" "+p.Version)
+		l.rows = append(l.rows, []string{strings.TrimPrefix(p.Source, hostShown), p.Version, inMegabytes(p.Size), strconv.Itoa(p.Users), age(now, p.Used) + " ago", p.Scope})
 	}
-	if err := table(s.out, rows); err != nil {
-		return err
-	}
-	fmt.Fprintf(s.err, "%s in all.\n", inMegabytes(total))
-	return nil
+	l.sum = inMegabytes(total) + " in all."
+	return l
 }
 
 // inMegabytes writes a size as people compare downloads.
 func inMegabytes(n int64) string {
 	return strconv.FormatFloat(float64(n)/1e6, 'f', 1, 64) + " MB"
+}
+
+func newProvidersRemoveCommand(a *app) *cobra.Command {
+	var scope string
+	cmd := &cobra.Command{
+		Use:   "remove SOURCE VERSION",
+		Short: "Remove a provider that is kept for all stacks",
+		Long: `Remove a version of a provider from what is kept for all stacks, when what was downloaded is not what it should be: the
+next run that needs it downloads it again. Working directories that link to it are prepared anew. One that a run uses at
+this moment stays.`,
+		Example: "  yuba providers remove hashicorp/aws 6.21.0\n  yuba providers remove hashicorp/aws 6.21.0 --scope shared",
+		Args:    arguments(2, 2), ValidArgsFunction: noNames,
+	}
+	cmd.Flags().StringVar(&scope, "scope", "", `only that of this scope, as "yuba providers" lists it; all without it`)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		s, err := a.connect()
+		if err != nil {
+			return err
+		}
+		source, version := args[0], strings.TrimPrefix(args[1], "v")
+		removed, err := s.content.RemoveProvider(cmd.Context(), source, version, scope)
+		switch {
+		case apierrors.IsNotFound(err):
+			return exitf(exitNotFound, "remove %s %s: %w. See which ones there are:\n    yuba providers", source, version, err)
+		case err != nil:
+			return fmt.Errorf("remove %s %s: %w", source, version, err)
+		}
+		for _, p := range removed.Items {
+			s.news("%s %s is removed (%s, scope %s).", strings.TrimPrefix(p.Source, hostShown), p.Version, inMegabytes(p.Size), p.Scope)
+		}
+		return nil
+	}
+	return cmd
 }

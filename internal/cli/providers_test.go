@@ -27,7 +27,7 @@ func TestProvidersAreListed(t *testing.T) {
 	} {
 		var out, news bytes.Buffer
 		s := &session{app: &app{out: &out, err: &news}}
-		if err := s.showProviders(list, &output{form: form}, noon); err != nil {
+		if err := listedProviders(list, noon).show(s, &output{form: form}); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(want, out.String()); diff != "" {

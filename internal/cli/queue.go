@@ -4,7 +4,9 @@
 package cli
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -14,64 +16,44 @@ import (
 )
 
 func newQueueCommand(a *app) *cobra.Command {
-	cmd := &cobra.Command{
+	return a.listing(&cobra.Command{
 		Use:   "queue",
 		Short: "List the runs at work and those that wait, in the order in which they begin",
-		Long: `List the runs at work and those that wait, in the order in which they begin if nothing else comes.
+		Long: `List the runs at work and those that wait, in the order in which they begin if nothing else comes. With -n only those of
+that namespace; their places count all.
 
 What somebody waits for begins first: what a person asked for or approved, and the end of stacks that are deleted. What an
 input changed comes next, looks for drift come last. Among equals namespaces take turns, by what their runs took so far, and
-what has waited for long moves up. While runs are short, the next ones are prepared beside those at work, and listed with
-them. How many runs are at work at a time is for "yuba up --concurrency" to say, and how many
-of one namespace for --namespace-concurrency.`,
-		Example: "  yuba queue\n  yuba queue -o json",
-		Args:    arguments(0, 0), ValidArgsFunction: noNames,
-	}
-	out := addOutputFlag(cmd, "json", "yaml", "name")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := out.check(cmd); err != nil {
-			return err
-		}
-		s, err := a.connect()
+what has waited for long moves up. While runs are short, the next ones are prepared beside those at work. How many runs are
+at work at a time is for "yuba up --concurrency" to say, and how many of one namespace for --namespace-concurrency.`,
+		Example: "  yuba queue\n  yuba queue -n team-a\n  yuba queue -o json",
+	}, func(ctx context.Context, s *session) (*listed, error) {
+		q, err := s.content.Queue(ctx)
 		if err != nil {
-			return err
+			return nil, fmt.Errorf("ask the server for its queue: %w", err)
 		}
-		q, err := s.content.Queue(cmd.Context())
-		if err != nil {
-			return fmt.Errorf("ask the server for its queue: %w", err)
+		if only := a.overrides.Context.Namespace; only != "" {
+			q.Items = slices.DeleteFunc(q.Items, func(e content.QueueEntry) bool { return e.Namespace != only })
 		}
-		return s.showQueue(q, out, time.Now())
-	}
-	return cmd
+		return listedQueue(q, time.Now()), nil
+	})
 }
 
-func (s *session) showQueue(q content.Queue, out *output, now time.Time) error {
-	switch {
-	case out.form == "name":
-		for _, e := range q.Items {
-			fmt.Fprintln(s.out, e.Namespace+"/"+e.Name)
-		}
-		return nil
-	case out.machine():
-		return out.print(s.out, q)
-	case len(q.Items) == 0:
-		fmt.Fprintln(s.err, "Nothing is at work and nothing waits.")
-		return nil
-	}
-	rows := [][]string{{"PLACE", "STACK", "RUN", "FOR", "AGE", "WHY"}}
+func listedQueue(q content.Queue, now time.Time) *listed {
+	l := &listed{answer: q, none: "Nothing is at work and nothing waits.", rows: [][]string{{"PLACE", "STACK", "RUN", "FOR", "AGE", "WHY"}}}
 	for _, e := range q.Items {
-		place, since := strconv.Itoa(e.Place), e.Since
+		name, place, since := e.Namespace+"/"+e.Name, strconv.Itoa(e.Place), e.Since
 		if e.Place == 0 {
 			place = "at work"
+			if e.Phase == content.PhasePrepared {
+				place = e.Phase
+			}
 			if e.Started != nil {
 				since = *e.Started
 			}
 		}
-		why := e.Trigger
-		if e.Waits != "" {
-			why += "; " + e.Waits
-		}
-		rows = append(rows, []string{place, e.Namespace + "/" + e.Name, e.Operation, e.Urgency, age(now, since), why})
+		l.names = append(l.names, name)
+		l.rows = append(l.rows, []string{place, name, e.Operation, e.Urgency, age(now, since), why(e)})
 	}
-	return table(s.out, rows)
+	return l
 }

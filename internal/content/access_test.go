@@ -46,6 +46,30 @@ func TestWhoMaySeeAndDoWhat(t *testing.T) {
 			_, err := c.Runs(ctx, s.namespace, "vpc", 0)
 			return err
 		}, true, true, false},
+		"explanations": {func(ctx context.Context, c *content.Client) error {
+			_, err := c.Why(ctx, s.namespace, "vpc")
+			return err
+		}, true, true, false},
+		"another namespace's explanations": {func(ctx context.Context, c *content.Client) error {
+			_, err := c.Why(ctx, "default", "vpc")
+			return err
+		}, false, false, false},
+		"the queue of all namespaces": {func(ctx context.Context, c *content.Client) error {
+			_, err := c.Queue(ctx)
+			return err
+		}, false, false, false},
+		"figures of all namespaces": {func(ctx context.Context, c *content.Client) error {
+			_, err := c.Figures(ctx)
+			return err
+		}, false, false, false},
+		"everybody's providers": {func(ctx context.Context, c *content.Client) error {
+			_, err := c.Providers(ctx)
+			return err
+		}, false, false, false},
+		"removing everybody's providers": {func(ctx context.Context, c *content.Client) error {
+			_, err := c.RemoveProvider(ctx, "hashicorp/aws", "1.0.0", "")
+			return err
+		}, false, false, false},
 		"states": {func(ctx context.Context, c *content.Client) error {
 			_, err := c.State(ctx, s.namespace, "vpc", "")
 			return err

@@ -64,8 +64,10 @@ type Handler struct {
 	Restore func(ctx context.Context, r io.Reader) error
 	Server  func(ctx context.Context) ServerInfo
 	Queue   func(ctx context.Context) Queue
-	// Providers are those that are kept for all stacks.
-	Providers func(ctx context.Context) (ProviderList, error)
+	// Providers are those that are kept for all stacks. RemoveProvider removes a version of one, of one scope or of all, and
+	// returns what was removed.
+	Providers      func(ctx context.Context) (ProviderList, error)
+	RemoveProvider func(ctx context.Context, source, version, scope string) (ProviderList, error)
 	// Why explains what is done about a stack and why.
 	Why     func(ctx context.Context, name types.NamespacedName) (run.Why, error)
 	Figures func(ctx context.Context) Figures
@@ -88,25 +90,26 @@ func (h *Handler) ServeMux() *http.ServeMux {
 	const stack = PathPrefix + "/namespaces/{namespace}/terraforms/{name}"
 	const artifact = PathPrefix + "/namespaces/{namespace}/externalartifacts/{name}"
 	for pattern, serve := range map[string]func(http.ResponseWriter, *http.Request) error{
-		"GET " + stack + "/log":            h.stack(h.log),
-		"GET " + stack + "/plan":           h.stack(h.plan),
-		"GET " + stack + "/runs":           h.stack(h.runs),
-		"GET " + stack + "/why":            h.stack(h.why),
-		"GET " + stack + "/state":          h.stack(h.state),
-		"GET " + stack + "/versions":       h.stack(h.versions),
-		"GET " + stack + "/outputs":        h.stack(h.outputs),
-		"POST " + stack + "/rollback":      h.stack(h.rollback),
-		"POST " + stack + "/change":        h.stack(h.change),
-		"POST " + stack + "/shell":         h.stack(h.shell),
-		"POST " + stack + "/unlock":        h.stack(h.unlock),
-		"POST " + artifact + "/archive":    h.takeArchive,
-		"GET " + PathPrefix + "/backup":    h.backup,
-		"POST " + PathPrefix + "/restore":  h.restore,
-		"GET " + PathPrefix + "/server":    h.server,
-		"GET " + PathPrefix + "/queue":     h.queue,
-		"GET " + PathPrefix + "/figures":   h.figures,
-		"GET " + PathPrefix + "/providers": h.providers,
-		"GET " + PathPrefix + "/metrics":   h.metrics,
+		"GET " + stack + "/log":               h.stack(h.log),
+		"GET " + stack + "/plan":              h.stack(h.plan),
+		"GET " + stack + "/runs":              h.stack(h.runs),
+		"GET " + stack + "/why":               h.stack(h.why),
+		"GET " + stack + "/state":             h.stack(h.state),
+		"GET " + stack + "/versions":          h.stack(h.versions),
+		"GET " + stack + "/outputs":           h.stack(h.outputs),
+		"POST " + stack + "/rollback":         h.stack(h.rollback),
+		"POST " + stack + "/change":           h.stack(h.change),
+		"POST " + stack + "/shell":            h.stack(h.shell),
+		"POST " + stack + "/unlock":           h.stack(h.unlock),
+		"POST " + artifact + "/archive":       h.takeArchive,
+		"GET " + PathPrefix + "/backup":       h.backup,
+		"POST " + PathPrefix + "/restore":     h.restore,
+		"GET " + PathPrefix + "/server":       h.server,
+		"GET " + PathPrefix + "/queue":        h.queue,
+		"GET " + PathPrefix + "/figures":      h.figures,
+		"GET " + PathPrefix + "/providers":    h.providers,
+		"GET " + PathPrefix + "/metrics":      h.metrics,
+		"DELETE " + PathPrefix + "/providers": h.removeProvider,
 	} {
 		mux.HandleFunc(pattern, h.answer(serve))
 	}
@@ -147,7 +150,7 @@ func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 		answer = status.Status()
 	case errors.As(err, &refusal):
 		answer = statusOf(refusal.code, refusal.reason, err)
-	case errors.Is(err, run.ErrNotFound), errors.Is(err, state.ErrNoVersion):
+	case errors.Is(err, run.ErrNotFound), errors.Is(err, run.ErrNoProvider), errors.Is(err, state.ErrNoVersion):
 		answer = statusOf(http.StatusNotFound, metav1.StatusReasonNotFound, err)
 	case errors.As(err, &byHand) && byHand.Forbidden:
 		answer = statusOf(http.StatusForbidden, metav1.StatusReasonForbidden, err)

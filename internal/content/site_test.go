@@ -5,6 +5,7 @@ package content_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -20,6 +21,7 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -111,6 +113,9 @@ func openStores(t *testing.T) error {
 	h := &content.Handler{Client: apitest.Client(t), Reader: apitest.Client(t), Runs: stores.runs, States: stores.states, Artifacts: stores.blobs,
 		MaxArchive: maxArchive, ArchiveURL: "https://yuba.test", Log: slog.New(slog.DiscardHandler), Version: "test"}
 	h.Operate = operate
+	h.Why = func(_ context.Context, name types.NamespacedName) (run.Why, error) {
+		return run.Why{Namespace: name.Namespace, Name: name.Name}, nil
+	}
 	h.Grant = func(rec run.Record) run.ShellGrant {
 		return run.ShellGrant{ID: rec.Spec.ID, Token: rec.Token, Host: "here"}
 	}

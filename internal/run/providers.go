@@ -3,7 +3,13 @@
 
 package run
 
-import "time"
+import (
+	"errors"
+	"time"
+)
+
+// ErrNoProvider says that no store has such a provider.
+var ErrNoProvider = errors.New("no such provider is stored")
 
 // ProviderUse is what a store of providers did for one run.
 type ProviderUse struct {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/yuba-dev/yuba/internal/provider"
+	"github.com/yuba-dev/yuba/internal/run"
 )
 
 // collectInterval is how often the runner looks for providers that nobody uses any more.
@@ -58,22 +59,34 @@ func ProviderLinks(workRoot string) map[string]int {
 	links := map[string]int{}
 	bases, _ := filepath.Glob(filepath.Join(escapeGlob(workRoot), "*", "*", recordName)) // the pattern is good
 	for _, record := range bases {
-		base := filepath.Dir(record)
-		text, err := os.ReadFile(record)
-		var known workspaceRecord
-		if err != nil || json.Unmarshal(text, &known) != nil || known.Module == "" {
-			continue
-		}
-		root, err := os.OpenRoot(base)
-		if err != nil {
-			continue
-		}
-		for _, target := range providerLinks(root, known.Module) {
-			links[target]++
-		}
-		root.Close() //nolint:errcheck // it was only read
+		countProviderLinks(links, filepath.Dir(record))
 	}
 	return links
+}
+
+// ProviderLinksOf is ProviderLinks for some stacks only.
+func ProviderLinksOf(workRoot string, stacks []run.Stack) map[string]int {
+	links := map[string]int{}
+	for _, s := range stacks {
+		countProviderLinks(links, filepath.Join(workRoot, s.Namespace, s.Name))
+	}
+	return links
+}
+
+func countProviderLinks(links map[string]int, base string) {
+	text, err := os.ReadFile(filepath.Join(base, recordName))
+	var known workspaceRecord
+	if err != nil || json.Unmarshal(text, &known) != nil || known.Module == "" {
+		return
+	}
+	root, err := os.OpenRoot(base)
+	if err != nil {
+		return
+	}
+	defer root.Close() //nolint:errcheck // it was only read
+	for _, target := range providerLinks(root, known.Module) {
+		links[target]++
+	}
 }
 
 // maxLinks bounds what is looked at in one working directory, which the tool can write to.

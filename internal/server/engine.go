@@ -284,7 +284,7 @@ func (e *engine) addControllers(ctx context.Context, direct client.Client) error
 		}
 	}
 	e.content = &content.Handler{Client: direct, Reader: direct, Runs: e.executor, States: e.states, Artifacts: e.blobs,
-		MaxArchive: e.opts.limits().ArchiveBytes, Holder: holder(), Version: e.opts.Version, Log: e.opts.Log, Server: e.info, Providers: e.storedProviders, Queue: e.queue,
+		MaxArchive: e.opts.limits().ArchiveBytes, Holder: holder(), Version: e.opts.Version, Log: e.opts.Log, Server: e.info, Providers: e.storedProviders, RemoveProvider: e.removeProvider, Queue: e.queue,
 		Figures: e.figures, Metrics: e.metrics.Handler()}
 	garbage := &collector{reader: direct, scheme: e.manager.GetScheme(), blobs: e.blobs, runs: e.executor, kinds: kinds}
 	err = e.manager.Add(manager.RunnableFunc(func(ctx context.Context) error { return e.collectGarbage(ctx, garbage) }))

@@ -5,6 +5,8 @@ package server
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"strconv"
 
 	"github.com/yuba-dev/yuba/internal/content"
@@ -37,6 +39,46 @@ func (e *engine) providerStoreFlags() []string {
 		"--provider-store-bytes", strconv.FormatInt(e.opts.ProviderStoreBytes, 10)}
 }
 
+// removeProvider removes a package from the store. Whether a run is using it is for the store to know: a runner holds what it
+// works with.
+func (e *engine) removeProvider(_ context.Context, source, version, scope string) (content.ProviderList, error) {
+	list := content.ProviderList{Items: []run.StoredProvider{}}
+	a, err := provider.ParseAddress(source, provider.DefaultHost("tofu"))
+	if err != nil {
+		return list, fmt.Errorf("%w: %w", run.ErrNoProvider, err)
+	}
+	dir := e.providerStore()
+	if dir == "" {
+		return list, fmt.Errorf("%w: this server keeps none", run.ErrNoProvider)
+	}
+	store, err := provider.Open(dir)
+	if err != nil {
+		return list, err
+	}
+	// What outlived its runner is followed by the next one, which holds nothing for it.
+	var atWork []run.Stack
+	for _, u := range e.executor.AtWork() {
+		atWork = append(atWork, u.Run.Spec.Stack)
+	}
+	linked := runner.ProviderLinksOf(e.dir.Work(), atWork)
+	removed, err := store.Remove(a, version, scope, func(dir string) bool { return linked[dir] > 0 })
+	for _, p := range removed {
+		list.Items = append(list.Items, describeProvider(p, 0))
+	}
+	switch {
+	case errors.Is(err, provider.ErrNone):
+		err = run.ErrNoProvider
+	case errors.Is(err, provider.ErrHeld):
+		err = &run.RefusedError{Message: err.Error()}
+	}
+	return list, err
+}
+
+func describeProvider(p provider.Stored, users int) run.StoredProvider {
+	return run.StoredProvider{Source: p.Address.String(), Version: p.Version, Size: p.Size, Hash: p.H1, Fetched: p.Fetched,
+		Used: p.Used.UTC(), Users: users, Scope: p.Scope, Runner: hostname()}
+}
+
 // storedProviders lists what is in the store.
 func (e *engine) storedProviders(context.Context) (content.ProviderList, error) {
 	list := content.ProviderList{Items: []run.StoredProvider{}}
@@ -50,8 +92,7 @@ func (e *engine) storedProviders(context.Context) (content.ProviderList, error) 
 	}
 	users := runner.ProviderLinks(e.dir.Work())
 	for _, p := range stored {
-		list.Items = append(list.Items, run.StoredProvider{Source: p.Address.String(), Version: p.Version, Size: p.Size, Hash: p.H1, Fetched: p.Fetched,
-			Used: p.Used.UTC(), Users: users[p.Dir], Scope: p.Scope, Runner: hostname()})
+		list.Items = append(list.Items, describeProvider(p, users[p.Dir]))
 	}
 	return list, nil
 }
