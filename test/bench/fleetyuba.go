@@ -229,6 +229,7 @@ func (t *fleetTrial) lookAgain(ctx context.Context) error {
 	if err := pause(ctx, time.Second); err != nil { // for what the looks before write
 		return err
 	}
+	began := time.Now()
 	before, err := readWrites(ctx, t.raw)
 	if err != nil {
 		return err
@@ -246,7 +247,7 @@ func (t *fleetTrial) lookAgain(ctx context.Context) error {
 		return err
 	}
 	t.refresh.yuba = append(t.refresh.yuba, o)
-	t.written = append(t.written, after.since(before))
+	t.written = append(t.written, after.since(before).withoutRenewals(time.Since(began)))
 	t.say("%d looks at %d stacks took %s (%s of CPU)", t.size, different, o.took.Round(time.Millisecond), o.cpu)
 	return nil
 }
