@@ -62,7 +62,7 @@ func (f *fleet) unsettled(ctx context.Context) ([]string, error) {
 		open = append(open, "run "+name+" is in the spool")
 	}
 	for _, p := range f.y.processes() {
-		if p.pid != f.y.serverPID() && p.program != "yuba-runner" {
+		if p.PID != f.y.serverPID() && p.Program != "yuba-runner" {
 			open = append(open, "process "+p.String()+" is there")
 		}
 	}

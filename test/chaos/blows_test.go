@@ -218,14 +218,14 @@ func (l *lookout) strike(ctx context.Context, b blow) error {
 		return nil
 	case frozenRunner:
 		for _, p := range l.y.runners() {
-			l.freeze(ctx, p.pid)
+			l.freeze(ctx, p.PID)
 		}
 		return nil
 	case everything:
 		l.y.signalServer(syscall.SIGKILL)
 		for _, p := range l.y.processes() {
-			if p.pid != l.y.serverPID() { // which may be the next one already
-				kill(p.pid)
+			if p.PID != l.y.serverPID() { // which may be the next one already
+				kill(p.PID)
 			}
 		}
 		return nil
@@ -254,7 +254,7 @@ func (l *lookout) killRunner(ctx context.Context) error {
 	for ctx.Err() == nil {
 		if runners := l.y.runners(); len(runners) > 0 {
 			for _, p := range runners {
-				kill(p.pid)
+				kill(p.PID)
 			}
 			return nil
 		}
@@ -270,9 +270,9 @@ func (l *lookout) killTofu(ctx context.Context) error {
 	for ctx.Err() == nil {
 		struck := false
 		for _, p := range l.y.processes() {
-			if p.program == "tofu" {
-				syscall.Kill(-p.pid, syscall.SIGKILL) //nolint:errcheck // it leads a group, or is gone
-				kill(p.pid)
+			if p.Program == "tofu" {
+				syscall.Kill(-p.PID, syscall.SIGKILL) //nolint:errcheck // it leads a group, or is gone
+				kill(p.PID)
 				struck = true
 			}
 		}

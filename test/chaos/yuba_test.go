@@ -5,14 +5,12 @@ package chaos
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -28,6 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/testkit/proctest"
 	"github.com/yuba-dev/yuba/internal/testkit/tofutest"
 )
 
@@ -227,7 +226,7 @@ func (y *yuba) stop() {
 func (y *yuba) leave() {
 	y.stop()
 	for _, p := range y.processes() {
-		kill(p.pid)
+		kill(p.PID)
 	}
 }
 
@@ -242,48 +241,14 @@ func (y *yuba) remove() {
 	}
 }
 
-// process is one of Yuba's processes.
-type process struct {
-	pid int
-	// program is its name, dir where it works, line its command line.
-	program, dir, line string
-}
-
-func (p process) String() string {
-	return fmt.Sprintf("%d %s in %s (%.200s)", p.pid, p.program, p.dir, strings.ReplaceAll(p.line, "\x00", " "))
-}
-
 // processes finds the processes that work in the server's directory or name it.
-func (y *yuba) processes() []process {
-	names, _ := filepath.Glob("/proc/[0-9]*") //nolint:errcheck // the pattern is good
-	var found []process
-	for _, name := range names {
-		pid, err := strconv.Atoi(filepath.Base(name))
-		if err != nil || pid == os.Getpid() {
-			continue
-		}
-		p := process{pid: pid}
-		line, err := os.ReadFile(filepath.Join(name, "cmdline"))
-		if err != nil || len(line) == 0 {
-			continue // gone, or a zombie
-		}
-		p.line = string(line)
-		p.dir, _ = os.Readlink(filepath.Join(name, "cwd")) //nolint:errcheck // gone by now: found by its line or not at all
-		if !strings.HasPrefix(p.dir+"/", y.dir+"/") && !bytes.Contains(line, []byte(y.dir)) {
-			continue
-		}
-		program, _, _ := strings.Cut(p.line, "\x00")
-		p.program = filepath.Base(program)
-		found = append(found, p)
-	}
-	return found
-}
+func (y *yuba) processes() []proctest.Process { return proctest.About(y.dir) }
 
 // runners finds the runners; there is one at most, but for a moment.
-func (y *yuba) runners() []process {
-	var found []process
+func (y *yuba) runners() []proctest.Process {
+	var found []proctest.Process
 	for _, p := range y.processes() {
-		if p.program == "yuba-runner" {
+		if p.Program == "yuba-runner" {
 			found = append(found, p)
 		}
 	}

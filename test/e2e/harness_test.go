@@ -12,7 +12,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -34,6 +33,7 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
 	"github.com/yuba-dev/yuba/internal/cli"
+	"github.com/yuba-dev/yuba/internal/testkit/proctest"
 	"github.com/yuba-dev/yuba/internal/testkit/tofutest"
 )
 
@@ -245,17 +245,10 @@ func (y *yuba) end() {
 // processes finds the processes whose command line names the data directory, or that work in it, and whose command line
 // has the word.
 func (y *yuba) processes(word string) []int {
-	names, _ := filepath.Glob("/proc/[0-9]*/cmdline") //nolint:errcheck // the pattern is good
 	var pids []int
-	for _, name := range names {
-		line, err := os.ReadFile(name)
-		works, _ := os.Readlink(filepath.Join(filepath.Dir(name), "cwd")) //nolint:errcheck // of one that has ended
-		if err != nil || !bytes.Contains(line, []byte(y.dir)) && !strings.HasPrefix(works, y.dir) || !bytes.Contains(line, []byte(word)) {
-			continue
-		}
-		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(name)))
-		if err == nil && pid != os.Getpid() {
-			pids = append(pids, pid)
+	for _, p := range proctest.About(y.dir) {
+		if strings.Contains(p.Line, word) {
+			pids = append(pids, p.PID)
 		}
 	}
 	return pids

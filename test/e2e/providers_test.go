@@ -78,4 +78,16 @@ func TestStacksDownloadTheirProviderOnce(t *testing.T) {
 	if !found {
 		t.Errorf("%+v", listed)
 	}
+	// One that is not what it should be is thrown away by hand, and downloaded again by whoever needs it.
+	registry.SetDown(false)
+	if _, news := y.do(t, "providers", "remove", registry.Source(provider), "1.0.0"); !strings.Contains(news, "1.0.0 is removed") {
+		t.Errorf("removed: %s", news)
+	}
+	y.do(t, "reconcile", "s0", "-n", ns)
+	if got := registry.Counts(); got.Archives != 2 {
+		t.Errorf("after it was removed: %+v", got)
+	}
+	if _, news, code := y.run(t, "providers", "remove", registry.Source(provider), "9.9.9"); code != 3 || !strings.Contains(news, "no such provider is stored") {
+		t.Errorf("code %d: %s", code, news)
+	}
 }
