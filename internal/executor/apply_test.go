@@ -115,6 +115,22 @@ func TestWhetherAnApplyMayBegin(t *testing.T) {
 	}
 }
 
+// Of two answers to the runner's question for the state it may have the one that came first, and the record the other.
+func TestARunThatWorksOnAnotherStateThanIsOnRecordMayNotApply(t *testing.T) {
+	h := newHome(t)
+	h.started(h.record("r1"))
+	h.mustDo(http.StatusNoContent, h.of("r1", "GET", "/state"))
+	ask := run.ContinueRequest{Step: run.StepApply, State: state.Digest([]byte(stateOf(1)))}
+	answer := decoded[run.ContinueResponse](h, h.mustDo(http.StatusOK, h.of("r1", "POST", "/continue", ask)))
+	if answer.Go || answer.Class != run.FailureStalePlan {
+		t.Errorf("%+v", answer)
+	}
+	h.finish("r1", run.Result{Outcome: run.OutcomeFailed})
+	if h.holder() != "" {
+		t.Errorf("locked by %q after the end", h.holder())
+	}
+}
+
 func TestAnswersThatCannotBeGivenAreTriedAgain(t *testing.T) {
 	h := newHome(t)
 	h.permit = func(run.Record) (executor.Permission, error) { return executor.Permission{}, errFault }

@@ -113,6 +113,7 @@ func (e *Executor) Forget(stack run.Stack) {
 	e.remove = append(e.remove, stack)
 	e.announce()
 	delete(e.done, stack)
+	delete(e.costs, stack)
 	delete(e.passes.ended, stack)
 	delete(e.passes.last, stack)
 	if u := e.unstored[stack]; u != nil && !u.storing {

@@ -243,11 +243,14 @@ func (e *Executor) lock(ctx context.Context, en *entry, req run.ContinueRequest)
 	if err != nil {
 		return nil, err
 	}
+	current := mark(now)
+	same := req.State == cmp.Or(current.Digest, run.NoState)
 	// Which state it was goes on record with the permission, too. After a crash the runner knows.
-	if current := mark(now); en.rec.StateMark == nil && req.State != "" && req.State == cmp.Or(current.Digest, run.NoState) {
+	if en.rec.StateMark == nil && same {
 		en.rec.StateMark = &current
 	}
-	if given := en.rec.StateMark; given == nil || *given != mark(now) {
+	// The runner's word counts beside ours: of two answers to its question it may have the other one.
+	if given := en.rec.StateMark; given == nil || *given != current || req.State != "" && !same {
 		return refuse(run.OutcomeFailed, run.FailureStalePlan, "the state moved since the plan was made; a fresh plan is needed"), nil
 	}
 	return nil, nil

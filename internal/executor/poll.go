@@ -40,9 +40,13 @@ func (e *Executor) poll(ctx context.Context, req run.PollRequest) run.PollRespon
 	}
 }
 
+// maxRemove is how many stacks that are gone an answer names: the next poll repeats them, and is not read when it is too
+// large.
+const maxRemove = 500
+
 // answer collects what there is to tell the runner. The executor's lock is held.
 func (e *Executor) answer(req run.PollRequest) run.PollResponse {
-	resp := run.PollResponse{Drain: e.draining || e.dismiss(req), Remove: slices.Clone(e.remove)}
+	resp := run.PollResponse{Drain: e.draining || e.dismiss(req), Remove: slices.Clone(e.remove[:min(len(e.remove), maxRemove)])}
 	for _, id := range req.Active {
 		if en := e.hand[id]; en != nil && en.canceled {
 			resp.Cancel = append(resp.Cancel, id)

@@ -5,6 +5,7 @@ package executor_test
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"testing"
 
@@ -211,6 +212,24 @@ func TestWhatNobodyKnowsIsForgottenAndWhatIsGoneRemoved(t *testing.T) {
 	heard := run.PollRequest{Runner: "one", Active: []string{ghost}, Removed: got.Remove}
 	if got := h.pollWith(heard); len(got.Remove) != 0 {
 		t.Errorf("told again: %+v", got)
+	}
+}
+
+func TestOfManyThatAreGoneSomeAreToldAtATime(t *testing.T) {
+	h := newHome(t)
+	const all = 1200
+	for i := range all {
+		h.exec.Forget(run.Stack{Namespace: "team", Name: fmt.Sprint("stack", i), UID: "1"})
+	}
+	told, last := 0, run.PollResponse{}
+	for range 3 {
+		last = h.pollWith(run.PollRequest{Runner: "one", Active: []string{ghost}, Removed: last.Remove})
+		if told += len(last.Remove); len(last.Remove) > 500 {
+			t.Fatalf("told of %d at a time", len(last.Remove))
+		}
+	}
+	if told != all {
+		t.Errorf("told of %d, want %d", told, all)
 	}
 }
 
