@@ -53,13 +53,18 @@ func (s *Store) once(ctx context.Context, key string, do func(context.Context) e
 }
 
 func (s *Store) fly(ctx context.Context, key string, f *flight, do func(context.Context) error) {
+	defer func() {
+		if problem := recover(); problem != nil { // it is nobody's own: it would end the whole process
+			f.err = fmt.Errorf("fetch the provider: %v. This is a bug in Yuba", problem)
+		}
+		s.mu.Lock()
+		if s.flights[key] == f {
+			delete(s.flights, key)
+		}
+		s.mu.Unlock()
+		close(f.done)
+	}()
 	f.err = s.alone(ctx, key, do)
-	s.mu.Lock()
-	if s.flights[key] == f {
-		delete(s.flights, key)
-	}
-	s.mu.Unlock()
-	close(f.done)
 }
 
 // alone keeps other processes from doing the same.

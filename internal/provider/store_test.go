@@ -273,3 +273,17 @@ func TestADownloadGoesOnForAsLongAsSomebodyWaits(t *testing.T) {
 		time.Sleep(5 * time.Millisecond)
 	}
 }
+
+func TestAMistakeInADownloadEndsTheDownloadAlone(t *testing.T) {
+	s, err := Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = s.once(t.Context(), "key", func(context.Context) error { panic("a mistake") })
+	if err == nil || !strings.Contains(err.Error(), "a mistake") {
+		t.Errorf("%v", err)
+	}
+	if err := s.once(t.Context(), "key", func(context.Context) error { return nil }); err != nil {
+		t.Errorf("the next one: %v", err)
+	}
+}

@@ -131,7 +131,11 @@ func (w *writer) write(e entry) error {
 	if err != nil {
 		return err
 	}
-	_, err = io.CopyBuffer(struct{ io.Writer }{f}, e.content, w.buffer)
+	if file, ok := e.content.(*os.File); ok { // the kernel copies, and some file systems need not even that
+		_, err = f.ReadFrom(file)
+	} else {
+		_, err = io.CopyBuffer(struct{ io.Writer }{f}, e.content, w.buffer)
+	}
 	return errors.Join(err, f.Close())
 }
 
