@@ -26,14 +26,15 @@ type Options struct {
 	// SpreadEach is how much longer the members of a circuit are spread for each of them when it has closed, MaxSpread the
 	// longest.
 	SpreadEach, MaxSpread time.Duration
-	// Keep is how long a closed circuit is remembered.
+	// Keep is how long a closed circuit is remembered: who looks at the world less often than that repairs, at the first look
+	// after an outage, what that has left.
 	Keep time.Duration
 }
 
 // DefaultOptions fit a machine with one to some thousand stacks.
 func DefaultOptions() Options {
 	return Options{Stacks: 5, Share: 0.5, Window: 10 * time.Minute, Probes: 2, FirstPause: 30 * time.Second, MaxPause: 5 * time.Minute,
-		ProbeTimeout: 15 * time.Minute, SpreadEach: time.Second, MaxSpread: 5 * time.Minute, Keep: 24 * time.Hour}
+		ProbeTimeout: 15 * time.Minute, SpreadEach: time.Second, MaxSpread: 5 * time.Minute, Keep: 7 * 24 * time.Hour}
 }
 
 // Stack names a stack. The UID tells it from an earlier one of its name.
