@@ -239,7 +239,7 @@ func (c *Scope) stage(ctx context.Context, a Address, constraints Constraints, l
 		s.remove()
 		return nil, fmt.Errorf("fetch %s: %w", a, err)
 	}
-	if err := fetch(ctx, dir, mirror, a); err != nil {
+	if err := c.store.within(ctx, dir, func(ctx context.Context) error { return fetch(ctx, dir, mirror, a) }); err != nil {
 		s.remove()
 		return nil, err
 	}

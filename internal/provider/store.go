@@ -36,6 +36,8 @@ type Store struct {
 	dir string
 	// Now tells the time; tests have their own.
 	Now func() time.Time
+	// maxBytes is how large what is being fetched can get.
+	maxBytes int64
 
 	mu      sync.Mutex
 	flights map[string]*flight
@@ -43,7 +45,7 @@ type Store struct {
 
 // Open makes the directory ready.
 func Open(dir string) (*Store, error) {
-	s := &Store{dir: dir, Now: time.Now, flights: map[string]*flight{}}
+	s := &Store{dir: dir, Now: time.Now, maxBytes: maxPackageBytes, flights: map[string]*flight{}}
 	for _, name := range []string{stagingName, trashName} {
 		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
 			return nil, fmt.Errorf("open the store of providers: %w", err)
