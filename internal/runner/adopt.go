@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net/http"
 	"os"
 	"strconv"
 
@@ -47,6 +48,9 @@ func (r *runner) adoptLeft(ctx context.Context, id string) (bool, error) {
 	}
 	// Before any new run is asked for: what tofu left in the working directory may be all there is of a state.
 	j.claim = r.workspaces.try(j.workspaceBase())
+	if _, err := os.Stat(j.spool.path(resultFile)); err == nil {
+		j.alone = !j.followed() // asked before any of them can have ended
+	}
 	r.opts.Log.Info("taking over a run of the runner before", "run", j.id, "stack", j.spec.Stack.String())
 	r.begin(j, func() { j.adopt(ctx) })
 	return true, nil
@@ -61,7 +65,7 @@ func (j *job) adopt(ctx context.Context) {
 		return
 	}
 	if done {
-		j.tidyLate()
+		j.tidyLate(ctx)
 		j.deliver(ctx)
 		return
 	}
@@ -88,9 +92,9 @@ func (j *job) adopt(ctx context.Context) {
 
 // tidyLate cleans up after a run that had its result when its runner died, which may not have come to that. The working
 // directory is left alone when it may have the only copy of a state, or another run in it.
-func (j *job) tidyLate() {
+func (j *job) tidyLate(ctx context.Context) {
 	defer j.unclaim()
-	if !j.spooled() || !j.stored() || j.followed() {
+	if !j.spooled() || !j.stored() || !j.alone || !j.inHand(ctx) {
 		return
 	}
 	space, err := j.openWorkspace()
@@ -100,6 +104,13 @@ func (j *job) tidyLate() {
 	}
 	j.space = space
 	j.leaveWorkspace()
+}
+
+// inHand reports whether the server still waits for the run's end. Until it has that, it begins no other run of the stack,
+// no person's shell either, which is another process and may be in the working directory.
+func (j *job) inHand(ctx context.Context) bool {
+	_, err := j.persist(ctx, request{method: http.MethodGet, path: "/log"})
+	return err == nil
 }
 
 // followed reports whether the spool has, or may have, another run of the stack: a server that took this one's result
@@ -236,8 +247,9 @@ func (j *job) giveUp(p *process) error {
 	if p != nil {
 		j.stop.attach(p)
 		p.interrupt("its runner died")
-		p.wait()
+		e := p.wait()
 		j.stop.attach(nil)
+		j.orderly[p.step] = !e.killed
 	}
 	if j.journal.ApplyStarted {
 		return j.awaitApply(nil)
@@ -278,6 +290,7 @@ func (j *job) awaitApply(p *process) error {
 		j.stop.attach(nil)
 	}
 	stream := f.end()
+	j.orderly[run.StepApply] = gaveBack(run.StepApply, stream, e)
 	j.takeWarnings(stream)
 	if j.direct {
 		return j.judgeDirect(command{step: run.StepApply}, stream, e)

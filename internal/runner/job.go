@@ -46,6 +46,10 @@ type job struct {
 	replayed string
 	// direct is true once the run plans and applies with one process, nothingDone when that came to nothing.
 	direct, nothingDone bool
+	// alone is true for a finished run of a runner before that is the only one of its stack in the spool.
+	alone bool
+	// orderly are the steps whose last process ended in good order.
+	orderly map[run.Step]bool
 	// stateFetched is the status with which the server answered the question for the state.
 	stateFetched int
 	// providing is what the job has from the store of providers.
@@ -71,7 +75,7 @@ type job struct {
 }
 
 func (r *runner) newJob(id, token string) *job {
-	j := &job{runner: r, id: id, token: token, spool: spool{r.spoolDir(id)}}
+	j := &job{runner: r, id: id, token: token, spool: spool{r.spoolDir(id)}, orderly: map[run.Step]bool{}}
 	j.result.Confined = r.confined
 	return j
 }

@@ -13,24 +13,60 @@ import (
 	"slices"
 	"time"
 
+	"github.com/yuba-dev/yuba/internal/diagnostic"
 	"github.com/yuba-dev/yuba/internal/plan"
 	"github.com/yuba-dev/yuba/internal/run"
 )
 
-// leftLock is the lock that a process of ours took in a backend of the stack's own, and may not have given back because
-// it was killed. The process's own words tell when it took it: after it was started, and before it did what only the
-// holder may do. Nobody else can have taken a lock in that time that is still held: the process would not have got it.
+// leftLock is the lock that a process of ours took in a backend of the stack's own, and did not give back because it was
+// killed. The process's own words tell when it took it: after it was started, and before it did what only the holder may
+// do. Who waited for it meanwhile may have a lock of the same age by now, for a lock is as old as the first attempt to get
+// it: so a process that ended in good order left none, whatever is there.
 type leftLock struct {
-	// Who is how the tool names the holder, From and To when it took the lock.
-	Who  string    `json:"who"`
-	From time.Time `json:"from"`
-	To   time.Time `json:"to"`
+	// Who is how the tool names the holder, Operation what it does, From and To when it took the lock.
+	Who       string    `json:"who"`
+	Operation string    `json:"operation"`
+	From      time.Time `json:"from"`
+	To        time.Time `json:"to"`
 }
 
 // is reports whether a lock is the one that was left. Both times are the tool's own, and so is the clock, as the holder
 // is of this machine.
 func (l *leftLock) is(lock *run.Lock) bool {
-	return l != nil && lock != nil && l.Who != "" && lock.Who == l.Who && !lock.Created.Before(l.From) && !lock.Created.After(l.To)
+	return l != nil && lock != nil && l.Who != "" && lock.Who == l.Who && lock.Operation == l.Operation &&
+		!lock.Created.Before(l.From) && !lock.Created.After(l.To)
+}
+
+// lockOperations are how the tool names in locks what its commands do.
+var lockOperations = map[run.Step]string{run.StepPlan: "OperationTypePlan", run.StepApply: "OperationTypeApply"}
+
+// releaseSummary is the summary of the tool's diagnostic when it could not give its lock back.
+const releaseSummary = "Error releasing the state lock"
+
+// gaveBack tells whether a process ended in good order, and so without a lock in its hand. A tool that breaks down ends
+// with a code of its own; one that was told to say whether there are changes says so with 2. Of an end that nobody saw
+// the process's last words tell.
+func gaveBack(step run.Step, stream *plan.Stream, e exit) bool {
+	said := stream.Errors()
+	switch {
+	case e.signal != 0 || e.killed || slices.ContainsFunc(said, func(d diagnostic.Diagnostic) bool { return d.Summary == releaseSummary }):
+		return false
+	case !e.known:
+		return len(said) > 0 || stream.ApplyDone
+	}
+	return e.code == 0 || e.code == 1 && len(said) > 0 || e.code == 2 && step == run.StepPlan && stream.PlanDone
+}
+
+// mayHold are the steps whose processes may have died with a lock. An apply begins when its plan is over.
+func (j *job) mayHold() []run.Step {
+	var steps []run.Step
+	if !j.orderly[run.StepPlan] && !j.spec.NoPlanLock && !j.journal.ApplyStarted {
+		steps = append(steps, run.StepPlan)
+	}
+	if !j.orderly[run.StepApply] {
+		steps = append(steps, run.StepApply)
+	}
+	return steps
 }
 
 // lockedWords are the messages of the tool that come when it has the lock.
@@ -50,9 +86,9 @@ func (j *job) noteLock() {
 	}
 	var left *leftLock
 	if j.result.Outcome != run.OutcomeSucceeded {
-		for _, step := range []run.Step{run.StepPlan, run.StepApply} {
+		for _, step := range j.mayHold() {
 			if l := readLeftLock(j.spool.path(string(step) + ".out")); l != nil {
-				left = l
+				left, l.Operation = l, lockOperations[step]
 			}
 		}
 	}

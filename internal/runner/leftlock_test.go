@@ -4,8 +4,11 @@
 package runner
 
 import (
+	"bytes"
+	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -13,6 +16,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/yuba-dev/yuba/internal/diagnostic"
+	"github.com/yuba-dev/yuba/internal/plan"
 	"github.com/yuba-dev/yuba/internal/run"
 )
 
@@ -82,6 +87,7 @@ func TestLeftLockIsKnownByWhoAndWhen(t *testing.T) {
 		"taken before":                 {left, &run.Lock{Who: "yuba@host", Created: from.Add(-time.Millisecond)}, false},
 		"taken later":                  {left, &run.Lock{Who: "yuba@host", Created: from.Add(2 * time.Second)}, false},
 		"somebody else's":              {left, &run.Lock{Who: "ci@host", Created: from.Add(time.Millisecond)}, false},
+		"of another operation":         {left, &run.Lock{Who: "yuba@host", Operation: "OperationTypeApply", Created: from}, false},
 		"none is in the way":           {left, nil, false},
 		"none was left":                {nil, &run.Lock{Who: "yuba@host", Created: from}, false},
 		"nobody knows who we are":      {&leftLock{From: from, To: from}, &run.Lock{Created: from}, false},
@@ -115,6 +121,93 @@ func TestWordsTellWhenALockWasTaken(t *testing.T) {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(c.want, readLeftLock(path)); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+// lastLocked is when the last process in a log had its lock at the latest.
+func lastLocked(log []byte) (at string) {
+	for line := range bytes.Lines(log) {
+		var m struct {
+			Type string `json:"type"`
+			Time string `json:"@timestamp"`
+		}
+		switch _ = json.Unmarshal(line, &m); { // what is no JSON has no type
+		case m.Type == "version":
+			at = ""
+		case at == "" && slices.Contains(lockedWords, m.Type):
+			at = m.Time
+		}
+	}
+	return at
+}
+
+// Who waits for a lock gets it with the time of the first attempt. So the lock of somebody who waited while our process had it looks
+// as if it were ours.
+func TestProcessThatEndedInGoodOrderLeftNoLock(t *testing.T) {
+	b, server := newBench(t).start(), newStateServer(t)
+	r := server.on(b.stack("orderly", run.OperationPlanAndApply, program(`
+resource "terraform_data" "a" {
+  provisioner "local-exec" { command = "false" }
+}`)))
+	if result := b.do(r); result.FailedStep != run.StepApply || server.held() != "" {
+		t.Fatalf("%+v, locked: %q", result, server.held())
+	}
+	locked := lastLocked(r.log)
+	if locked == "" {
+		t.Fatalf("nothing tells of a lock:\n%s", r.log)
+	}
+	theirs := strings.ReplaceAll(strings.ReplaceAll(otherLock, "ci@build7", holderName()), "2026-11-21T21:28:21.5Z", locked)
+	server.mu.Lock()
+	server.lock = []byte(theirs)
+	server.mu.Unlock()
+	if result := b.do(r.again(run.OperationPlan)); result.Class != run.FailureLocked || server.held() != theirs {
+		t.Errorf("%+v, locked: %q", result, server.held())
+	}
+}
+
+func TestEndsThatMayLeaveALock(t *testing.T) {
+	failing := &plan.Stream{Diagnostics: diagnostic.List{{Severity: diagnostic.Error, Summary: "Invalid value"}}}
+	releasing := &plan.Stream{Diagnostics: diagnostic.List{{Severity: diagnostic.Error, Summary: "Error releasing the state lock"}}}
+	for name, c := range map[string]struct {
+		step   run.Step
+		stream *plan.Stream
+		e      exit
+		want   bool
+	}{
+		"it went well":                         {run.StepApply, &plan.Stream{}, exit{known: true}, true},
+		"it failed and said why":               {run.StepApply, failing, exit{known: true, code: 1}, true},
+		"a plan with changes":                  {run.StepPlan, &plan.Stream{PlanDone: true}, exit{known: true, code: 2}, true},
+		"nobody saw its end":                   {run.StepApply, &plan.Stream{}, exit{}, false},
+		"nobody saw the end that it told of":   {run.StepApply, &plan.Stream{ApplyDone: true}, exit{}, true},
+		"it did not stop when it was asked to": {run.StepApply, failing, exit{killed: true}, false},
+		"it was killed":                        {run.StepPlan, &plan.Stream{}, exit{known: true, signal: 9}, false},
+		"it broke down":                        {run.StepApply, &plan.Stream{}, exit{known: true, code: 11}, false},
+		"it broke down, as programs in Go do":  {run.StepPlan, &plan.Stream{}, exit{known: true, code: 2}, false},
+		"it failed without a word":             {run.StepApply, &plan.Stream{}, exit{known: true, code: 1}, false},
+		"it could not give it back":            {run.StepPlan, releasing, exit{known: true, code: 1}, false},
+	} {
+		if got := gaveBack(c.step, c.stream, c.e); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+func TestOnlyWhoTookALockMayHaveLeftIt(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*job)
+		want   []run.Step
+	}{
+		"nothing is known":        {func(*job) {}, []run.Step{run.StepPlan, run.StepApply}},
+		"the plan was orderly":    {func(j *job) { j.orderly[run.StepPlan] = true }, []run.Step{run.StepApply}},
+		"the plan took none":      {func(j *job) { j.spec.NoPlanLock = true }, []run.Step{run.StepApply}},
+		"the plan was over":       {func(j *job) { j.journal.ApplyStarted = true }, []run.Step{run.StepApply}},
+		"all ended in good order": {func(j *job) { j.orderly = map[run.Step]bool{run.StepPlan: true, run.StepApply: true} }, nil},
+	} {
+		j := (&runner{}).newJob("one", "")
+		c.change(j)
+		if diff := cmp.Diff(c.want, j.mayHold()); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}

@@ -196,3 +196,21 @@ func TestWhatAFinishedRunLeftStaysForWhoMayNeedIt(t *testing.T) {
 		})
 	}
 }
+
+// When the server has the result, it may have begun another run of the stack: a person's shell, of another process.
+func TestWhatAFinishedRunLeftStaysWhenTheServerHasItsResult(t *testing.T) {
+	b := newBench(t)
+	r, _, left := b.finishedUntidily("over")
+	b.server.mu.Lock()
+	r.result = &run.Result{Outcome: run.OutcomeSucceeded}
+	b.server.mu.Unlock()
+	b.server.start()
+	b.process()
+	eventually(t, "the end of the run", func() bool {
+		_, err := os.Stat(b.spooled(r, specFile))
+		return os.IsNotExist(err)
+	})
+	if _, err := os.Stat(left); err != nil {
+		t.Errorf("what is there is gone: %v", err)
+	}
+}

@@ -78,6 +78,7 @@ func (j *job) tofu(ctx context.Context, c command) (*plan.Stream, exit, error) {
 	j.stop.attach(nil)
 	j.processes.Add(-1)
 	stream := f.end()
+	j.orderly[c.step] = gaveBack(c.step, stream, e)
 	j.addCPU(c.step, e.cpu)
 	return stream, e, nil
 }
