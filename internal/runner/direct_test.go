@@ -4,6 +4,7 @@
 package runner
 
 import (
+	"log/slog"
 	"strings"
 	"syscall"
 	"testing"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/yuba-dev/yuba/internal/plan"
 	"github.com/yuba-dev/yuba/internal/run"
 )
 
@@ -253,5 +255,62 @@ func TestTimeoutOfAnApplyInOneGoThatStillPlans(t *testing.T) {
 	result := b.server.finished(r)
 	if result.Class != run.FailureLimit || result.FailedStep != run.StepPlan || result.ApplyStarted {
 		t.Errorf("%+v", result)
+	}
+}
+
+// Who takes over a process that said more than is kept may have missed what it planned.
+func TestApplyInOneGoWhoseBeginningWasMissed(t *testing.T) {
+	opts := newBench(t).opts
+	opts.Log = slog.New(slog.DiscardHandler)
+	j := newRunner(opts).newJob("one", "")
+	j.spec.Stack, j.direct = run.Stack{Namespace: "team", Name: "missed", UID: "1"}, true
+	err := j.spool.create()
+	if err == nil {
+		j.space, err = j.openWorkspace()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.space.close()
+	end := &plan.Stream{}
+	end.Feed([]byte(`{"@level":"info","@message":"Apply complete!","changes":{"add":3,"operation":"apply"},"type":"change_summary"}`))
+	if (&follower{job: j, stream: end}).withholds() {
+		t.Error("its state is withheld")
+	}
+	if err := j.judgeDirect(command{step: run.StepApply}, end, exit{}); err != nil || !j.result.Applied || j.nothingDone {
+		t.Errorf("%v: %+v, nothing done: %v", err, j.result, j.nothingDone)
+	}
+	whole := &plan.Stream{}
+	whole.Feed([]byte(`{"@level":"info","@message":"Plan: 0 to add","changes":{"add":0,"operation":"plan"},"type":"change_summary"}`))
+	if !foundNothing(whole) {
+		t.Error("a plan that found nothing is taken for one that did")
+	}
+	whole.Feed([]byte(`{"@level":"info","@message":"x: Plan to import","change":{"resource":{"addr":"x.y"},"action":"import"},"type":"planned_change"}`))
+	if foundNothing(whole) {
+		t.Error("what is imported is nothing")
+	}
+}
+
+// What was put in place instead of an init is in doubt until a plan has gone well with it, in whichever run that is.
+func TestInitThatWasLeftOutIsProvenByAPlan(t *testing.T) {
+	b := newBench(t).start()
+	b.succeed(b.firstApply("first", twoThings))
+	refused := b.firstApply("second", twoThings+twoThings)
+	refused.answer = run.ContinueResponse{Outcome: run.OutcomeCanceled, Reason: "not now"}
+	if result := b.do(refused); result.Init != run.InitReplayed || result.Outcome != run.OutcomeCanceled {
+		t.Fatalf("%+v", result)
+	}
+	if result := b.do(refused.again(run.OperationPlan)); result.Init != run.InitRan || result.FailedStep != run.StepInit {
+		t.Errorf("%+v", result)
+	}
+	b.succeed(b.firstApply("again", twoThings))
+	proven := b.firstApply("third", twoThings)
+	if result := b.succeed(proven); result.Init != run.InitReplayed {
+		t.Fatalf("%+v", result)
+	}
+	change := proven.again(run.OperationState)
+	change.spec.StateChange = &run.StateChange{Verb: run.StateRemove, Args: []string{"terraform_data.a"}}
+	if result := b.succeed(change); result.Init != run.InitUnchanged {
+		t.Errorf("a plan has gone well with it: %+v", result)
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/run"
 )
 
-// A first apply that nobody looks at before need not be two processes: where nothing exists, a plan can only create, and
-// what is created is what the program says. So plan and apply are one call of the tool. The server is asked before it
+// A first apply that nobody looks at before need not be two processes: where nothing exists, a plan can only create, or
+// take over what the program says it should, and what comes of it is what the program says. So plan and apply are one call of the tool. The server is asked before it
 // begins, not in its middle; whatever goes wrong before the first resource is a plan that failed, as if it had been one.
 
 // mayBeDirect tells whether the spec allows for it. Whether there is really no state is seen when it was asked for.
@@ -71,6 +71,9 @@ func (j *job) applyDirect(ctx context.Context) error {
 	if err := j.judgeDirect(c, stream, e); err != nil {
 		return err
 	}
+	if err := j.proveInit(e); err != nil { // what was applied was applied: init runs once more than it had to
+		j.warn("%v", err)
+	}
 	return errFinished
 }
 
@@ -81,6 +84,12 @@ func (j *job) beganNothing(stream *plan.Stream) bool {
 	return stream.AppliedTotal == 0 && !stream.ApplyDone && len(stream.InFlight()) == 0 && j.journal.States == 0 && len(j.rescuedState) == 0
 }
 
+// foundNothing tells whether the plan, of which all was heard, has nothing to do. Who takes over a process that said a lot
+// may have missed its beginning.
+func foundNothing(stream *plan.Stream) bool {
+	return stream.PlanDone && stream.Planned.Zero() && !stream.HasChanges() && stream.AppliedTotal == 0
+}
+
 // judgeDirect says how a plan and apply in one go ended. The end of an adopted process is unknown; then its own words
 // count.
 func (j *job) judgeDirect(c command, stream *plan.Stream, e exit) error {
@@ -89,7 +98,7 @@ func (j *job) judgeDirect(c command, stream *plan.Stream, e exit) error {
 	}
 	explained := len(stream.Errors()) > 0
 	switch {
-	case stream.ApplyDone && !stream.HasChanges() && !explained && (e.code == 0 || !e.known):
+	case stream.ApplyDone && foundNothing(stream) && !explained && (e.code == 0 || !e.known):
 		j.takeBackApply()
 		return nil
 	case j.beganNothing(stream) && (explained && e.signal == 0 || e.known && !stream.PlanDone):

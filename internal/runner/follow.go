@@ -149,7 +149,7 @@ func (f *follower) offerState() {
 }
 
 // withholds tells whether a state is none of the stack's: of a plan that found nothing to do there is to be none.
-func (f *follower) withholds() bool { return f.job.direct && !f.stream.HasChanges() }
+func (f *follower) withholds() bool { return f.job.direct && foundNothing(f.stream) }
 
 // read takes in what was written since the last time.
 func (f *follower) read(last bool) {

@@ -27,9 +27,9 @@ const maxLockFile = 1 << 20
 func (j *job) init(ctx context.Context) error {
 	w := j.space
 	want := j.initDigest(j.spec.LockFile)
-	if !j.spec.Upgrade && w.record.Init == want && w.initialised() && j.keepProviders() {
+	if !j.spec.Upgrade && w.record.Init == want && (w.record.Unproven == "" || j.planComes()) && w.initialised() && j.keepProviders() {
 		j.log.note("Init: nothing has changed since the last one")
-		j.result.Init = run.InitUnchanged
+		j.result.Init, j.replayed = run.InitUnchanged, w.record.Unproven
 		return j.reportLockFile()
 	}
 	if w.record.Init != "" {
@@ -55,7 +55,7 @@ func (j *job) init(ctx context.Context) error {
 	}
 	if replayed {
 		j.log.note("Init: as for the same requirements before")
-		j.result.Init, j.replayed = run.InitReplayed, key
+		j.result.Init, j.replayed, w.record.Unproven = run.InitReplayed, key, key
 		return j.recordInit()
 	}
 	if w.unpacked { // from nothing, so that what is there afterwards is of this init alone
@@ -77,6 +77,15 @@ func (j *job) blamesInit(stream *plan.Stream, e exit) bool {
 		return false
 	}
 	return slices.ContainsFunc(stream.Errors(), func(d diagnostic.Diagnostic) bool { return d.Address == "" })
+}
+
+// proveInit takes note that a process went well with what was put in place instead of an init.
+func (j *job) proveInit(e exit) error {
+	if j.replayed == "" || !e.known || e.signal != 0 || e.code == 1 {
+		return nil
+	}
+	j.space.record.Unproven = ""
+	return j.space.save()
 }
 
 // initAfterAll runs the init that was left out, without the state in its sight (see steps), and forgets what was kept
@@ -116,7 +125,7 @@ func (j *job) initAfterAll(ctx context.Context) error {
 // runInit runs the processes of init.
 func (j *job) runInit(ctx context.Context) error {
 	w := j.space
-	j.result.Init = run.InitRan
+	j.result.Init, w.record.Unproven = run.InitRan, ""
 	args := []string{"init", "-input=false", "-no-color"}
 	if w.tool.jsonInit() {
 		args = append(args, "-json")

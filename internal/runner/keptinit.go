@@ -101,13 +101,18 @@ func (k *keptInits) dropLocked(key string) {
 	}
 }
 
+// planComes tells whether the run makes a plan, which tells if something is missing of what init would have left.
+func (j *job) planComes() bool {
+	return j.spec.Operation == run.OperationPlan || j.spec.Operation == run.OperationPlanAndApply
+}
+
 // keepKey names everything that init depends on in this run but the content of the mirror; empty when that cannot be
 // told, and why.
 func (j *job) keepKey() (key, why string) {
 	w := j.space
 	switch {
-	case j.spec.Operation != run.OperationPlan && j.spec.Operation != run.OperationPlanAndApply:
-		return "", "no plan comes next, which would tell if something is missing"
+	case !j.planComes():
+		return "", "no plan comes next"
 	case j.spec.Backend.Kind != run.BackendManaged:
 		return "", "the backend is the stack's own"
 	case len(j.spec.CLIConfig) > 0 || len(j.spec.Backend.Settings) > 0:

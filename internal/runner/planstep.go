@@ -97,8 +97,11 @@ func (j *job) afterInit(ctx context.Context, c command) (*plan.Stream, exit, err
 	if err == nil {
 		stream, e, err = j.pastLeftLock(ctx, c, stream, e)
 	}
-	if err != nil || !j.blamesInit(stream, e) {
+	if err != nil {
 		return stream, e, err
+	}
+	if !j.blamesInit(stream, e) {
+		return stream, e, j.proveInit(e)
 	}
 	if err := j.initAfterAll(ctx); err != nil {
 		return nil, exit{}, err

@@ -19,6 +19,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/plan"
 	"github.com/yuba-dev/yuba/internal/provider"
+	"github.com/yuba-dev/yuba/internal/run"
 )
 
 // maxFetch is how long the download of one provider may take; maxFetchOutput is how much of what the tool says is kept.
@@ -27,12 +28,26 @@ const (
 	maxFetchOutput = 1 << 20
 )
 
-// fetchProvider has the tool install one provider where nothing of the stack is: no code of the stack's runs, and no
-// provider is started. It may go on for other runs that wait for the same when this one is stopped.
-func (j *job) fetchProvider(ctx context.Context, dir, mirror string, a provider.Address) error {
+// fetcher has the tool install a provider. It goes on for other runs that wait for the same when the one that began it
+// has ended, so that it has nothing of that one's working directory.
+type fetcher struct {
+	tool   tool
+	opts   *Options
+	config []byte
+	env    []run.EnvVar
+	mask   *masker
+}
+
+func (j *job) fetcher() *fetcher {
+	return &fetcher{tool: j.space.tool, opts: &j.opts, config: j.spec.CLIConfig, env: fetchEnvironment(&j.spec), mask: j.mask}
+}
+
+// fetch has the tool install one provider where nothing of the stack is: no code of the stack's runs, and no provider is
+// started.
+func (f *fetcher) fetch(ctx context.Context, dir, mirror string, a provider.Address) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, maxFetch, fmt.Errorf("the download took longer than %s", maxFetch))
 	defer cancel()
-	config, err := fetchConfig(j.spec.CLIConfig, mirror, a)
+	config, err := fetchConfig(f.config, mirror, a)
 	if err != nil {
 		return err
 	}
@@ -44,27 +59,27 @@ func (j *job) fetchProvider(ctx context.Context, dir, mirror string, a provider.
 	if err := os.WriteFile(filepath.Join(dir, cliConfigName), config, 0o600); err != nil {
 		return err
 	}
-	cmd, out, errs := j.fetchCommand(ctx, dir, mirror)
+	cmd, out, errs := f.command(ctx, dir, mirror)
 	err = cmd.Run()
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
-		return fmt.Errorf("start %s: %w", j.opts.Sandbox, err)
+		return fmt.Errorf("start %s: %w", f.opts.Sandbox, err)
 	}
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("%s init: %s", j.space.tool.name, j.fetchProblem(out, errs, err))
+	return fmt.Errorf("%s init: %s", f.tool.name, f.problem(out, errs, err))
 }
 
-// fetchCommand is the call of init in the sandbox.
-func (j *job) fetchCommand(ctx context.Context, dir, mirror string) (cmd *exec.Cmd, out, errs *bounded) {
+// command is the call of init in the sandbox.
+func (f *fetcher) command(ctx context.Context, dir, mirror string) (cmd *exec.Cmd, out, errs *bounded) {
 	out, errs = &bounded{limit: maxFetchOutput}, &bounded{limit: maxFetchOutput}
 	args := []string{"-background", "-rw", dir}
-	executable := append([]string{j.space.tool.path}, systemExecutable...)
-	for _, path := range []string{j.opts.ProviderMirror, mirror} {
+	executable := append([]string{f.tool.path}, systemExecutable...)
+	for _, path := range []string{f.opts.ProviderMirror, mirror} {
 		if path != "" {
 			executable = append(executable, path)
 		}
@@ -74,15 +89,15 @@ func (j *job) fetchCommand(ctx context.Context, dir, mirror string) (cmd *exec.C
 			args = append(args, flag, path)
 		}
 	}
-	args = append(args, "--", j.space.tool.path, "init", "-backend=false", "-input=false", "-no-color")
-	if j.space.tool.jsonInit() {
+	args = append(args, "--", f.tool.path, "init", "-backend=false", "-input=false", "-no-color")
+	if f.tool.jsonInit() {
 		args = append(args, "-json")
 	}
-	cmd = exec.CommandContext(ctx, j.opts.Sandbox, args...)
+	cmd = exec.CommandContext(ctx, f.opts.Sandbox, args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, out, errs
 	cmd.Env = []string{"PATH=" + systemPath, "HOME=" + filepath.Join(dir, "home"), "TMPDIR=" + filepath.Join(dir, "tmp"), "LANG=C.UTF-8", "TF_IN_AUTOMATION=1",
 		"TF_INPUT=0", "CHECKPOINT_DISABLE=1", "TF_CLI_CONFIG_FILE=" + filepath.Join(dir, cliConfigName)}
-	for _, e := range fetchEnvironment(&j.spec) {
+	for _, e := range f.env {
 		cmd.Env = append(cmd.Env, e.Name+"="+e.Value)
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -91,8 +106,8 @@ func (j *job) fetchCommand(ctx context.Context, dir, mirror string) (cmd *exec.C
 	return cmd, out, errs
 }
 
-// fetchProblem is what the tool said, without secrets.
-func (j *job) fetchProblem(out, errs *bounded, ended error) string {
+// problem is what the tool said, without secrets.
+func (f *fetcher) problem(out, errs *bounded, ended error) string {
 	var stream plan.Stream
 	for line := range bytes.Lines(out.Bytes()) {
 		stream.Feed(bytes.TrimRight(line, "\r\n"))
@@ -102,5 +117,5 @@ func (j *job) fetchProblem(out, errs *bounded, ended error) string {
 		lines := strings.Split(strings.TrimSpace(string(errs.Bytes())), "\n")
 		text = strings.TrimSpace(strings.Join(lines[max(0, len(lines)-20):], "\n"))
 	}
-	return j.mask.text(orText(text, ended.Error()))
+	return f.mask.text(orText(text, ended.Error()))
 }

@@ -24,6 +24,8 @@ import (
 type providing struct {
 	// plainConfig is the tool's configuration as it is without the store, nil as long as that is what is in place.
 	plainConfig []byte
+	// openConfig is what is in place but for the stack's own ways to install, which are left out there; nil when none are.
+	openConfig []byte
 	// before is the lock file that was in place, when there was one.
 	before   []byte
 	packages []*provider.Package
@@ -43,6 +45,11 @@ func (j *job) provide(ctx context.Context) error {
 	lock, before, ok := j.readLockFile()
 	if !ok || j.bringsProviders() {
 		return nil
+	}
+	if j.spec.Upgrade { // there may be newer modules, too, and init is not told to look for them when all providers are here
+		if err := j.space.remove(dataDirTF + "/modules"); err != nil {
+			return err
+		}
 	}
 	needs, err := j.providerNeeds(ctx)
 	if err != nil {
@@ -236,6 +243,7 @@ const parallelFetches = 4
 func (j *job) getProviders(ctx context.Context, scope *provider.Scope, wants []wish) ([]provider.Got, error) {
 	waiting, cancel := j.stop.until(ctx)
 	defer cancel()
+	fetch := j.fetcher().fetch
 	all, problems := make([]provider.Got, len(wants)), make([]error, len(wants))
 	var group sync.WaitGroup
 	places := make(chan struct{}, parallelFetches)
@@ -243,7 +251,7 @@ func (j *job) getProviders(ctx context.Context, scope *provider.Scope, wants []w
 		group.Go(func() {
 			places <- struct{}{}
 			defer func() { <-places }()
-			all[i], problems[i] = j.getProvider(waiting, scope, want.Want)
+			all[i], problems[i] = j.getProvider(waiting, scope, want.Want, fetch)
 		})
 	}
 	group.Wait()
@@ -264,13 +272,13 @@ func (j *job) getProviders(ctx context.Context, scope *provider.Scope, wants []w
 }
 
 // getProvider gets one. When nobody can be asked which versions there are, the one of the last time must do.
-func (j *job) getProvider(ctx context.Context, scope *provider.Scope, want provider.Want) (provider.Got, error) {
-	got, err := scope.Get(ctx, want, j.fetchProvider)
+func (j *job) getProvider(ctx context.Context, scope *provider.Scope, want provider.Want, fetch provider.Fetcher) (provider.Got, error) {
+	got, err := scope.Get(ctx, want, fetch)
 	var mismatch *provider.MismatchError
 	if err == nil || want.Version != "" || ctx.Err() != nil || errors.As(err, &mismatch) {
 		return got, err
 	}
-	last := scope.Last(ctx, want, j.fetchProvider)
+	last := scope.Last(ctx, want, fetch)
 	if last == nil {
 		return got, err
 	}
@@ -360,9 +368,16 @@ func (j *job) offerProviders(scope *provider.Scope, lock *provider.LockFile, got
 	if err != nil {
 		return err
 	}
-	config, err := placedConfig(j.spec.CLIConfig, append(mirrors, origin{scope.Mirror(), names}), j.providing.complete)
+	places := append(mirrors, origin{scope.Mirror(), names})
+	config, err := placedConfig(j.spec.CLIConfig, places, j.providing.complete)
 	if err != nil {
 		return err
+	}
+	j.providing.openConfig = nil
+	if j.providing.complete && len(j.spec.CLIConfig) > 0 {
+		if j.providing.openConfig, err = placedConfig(j.spec.CLIConfig, places, false); err != nil {
+			return err
+		}
 	}
 	j.providing.plainConfig = plain
 	return w.write(cliConfigName, config)
@@ -381,8 +396,8 @@ func (w *workspace) forgetCopy(scope *provider.Scope, p *provider.Package) error
 	return w.remove(providersTF + filepath.ToSlash(relative))
 }
 
-// initFromStore runs init with what the store has. A version that was chosen by less than init knows may be a wrong one:
-// then init chooses.
+// initFromStore runs init with what the store has. A version that was chosen by less than init knows may be a wrong one, and
+// modules that init fetches may need more than those before them: then init chooses, and installs in the stack's own way.
 func (j *job) initFromStore(ctx context.Context) error {
 	err := j.runInit(ctx)
 	if err == nil {
@@ -402,12 +417,12 @@ func (j *job) initFromStore(ctx context.Context) error {
 // whether there was anything to undo.
 func (j *job) withdrawProviders(failed error) (bool, error) {
 	var f *failure
-	if j.providing.plainConfig == nil || !j.providing.chosen || !errors.As(failed, &f) || f.outcome != "" || !strings.Contains(failed.Error(), "provider") {
+	if j.providing.plainConfig == nil || !j.providing.chosen && j.providing.openConfig == nil || !errors.As(failed, &f) || f.outcome != "" || !strings.Contains(failed.Error(), "provider") {
 		return false, nil
 	}
 	w := j.space
 	config := j.providing.plainConfig
-	j.providing.plainConfig, j.providing.complete = nil, false
+	j.providing.plainConfig, j.providing.openConfig, j.providing.complete = nil, nil, false
 	j.log.note("Init: again, without what the store has")
 	if err := errors.Join(w.write(cliConfigName, config), w.remove(lockFileTF)); err != nil {
 		return false, err

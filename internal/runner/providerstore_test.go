@@ -403,3 +403,54 @@ func TestAStoppedRunDoesNotWaitForItsDownload(t *testing.T) {
 		t.Errorf("%+v", result)
 	}
 }
+
+// A download goes on for others when the run that began it is over, and may fail then.
+func TestADownloadNeedsNothingOfTheRunThatBeganIt(t *testing.T) {
+	r := newRunner(Options{Sandbox: "/bin/false", Capacity: 1})
+	j := r.newJob("one", "")
+	j.mask, j.space = newMasker(&j.spec), &workspace{tool: tool{name: "tofu", path: "/bin/tofu", version: "1.12.6"}}
+	fetch := j.fetcher().fetch
+	j.space = nil
+	err := fetch(t.Context(), t.TempDir(), "", provider.Address{Host: "example.com", Namespace: "acme", Type: "thing"})
+	if err == nil || !strings.Contains(err.Error(), "tofu init: ") {
+		t.Errorf("%v", err)
+	}
+}
+
+// Who asks for newer providers asks for newer modules, too.
+func TestModulesFromElsewhereAreUpgraded(t *testing.T) {
+	b := newStoreBench(t).publish("1.2.3")
+	b.start()
+	content := b.program(b.registry.Source(thing), "~> 1.0")["main.tf"]
+	module := b.registry.ServeModule("net", map[string][]byte{"main.tf": []byte(content)})
+	r := b.trusting(b.stack("upgraded", run.OperationPlan, program(fmt.Sprintf("module \"net\" {\n  source = %q\n}\n", module))))
+	b.installed(r)
+	b.registry.ServeModule("net", map[string][]byte{"main.tf": []byte(content + "# the second edition\n")})
+	again := r.again(run.OperationPlan)
+	again.spec.Upgrade, again.spec.LockFile = true, r.result.LockFile
+	b.installed(again)
+	text, err := os.ReadFile(filepath.Join(b.opts.WorkRoot, "team", "upgraded", "src", ".terraform", "modules", "net", "main.tf"))
+	if err != nil || !strings.Contains(string(text), "second edition") {
+		t.Errorf("%v: %s\n%s", err, text, again.log)
+	}
+}
+
+// What a module needs that is called in the place of another is not known before init has fetched it.
+func TestAModuleInThePlaceOfAnotherMayNeedMore(t *testing.T) {
+	b := newStoreBench(t).publish("1.2.3")
+	b.registry.Publish("acme/other", "1.0.0", registrytest.Program("other", "1.0.0"))
+	b.start()
+	first := b.program(b.registry.Source(thing), "~> 1.0")["main.tf"]
+	second := first + "module \"o\" {\n  source = \"./o\"\n}\n"
+	inner := fmt.Sprintf("terraform {\n  required_providers {\n    other = { source = %q }\n  }\n}\nresource \"other_a\" \"b\" {}\n", b.registry.Source("acme/other"))
+	calls := func(module string) *fakeRun {
+		r := b.trusting(b.stack("replaced", run.OperationPlan, program(fmt.Sprintf("module \"net\" {\n  source = %q\n}\n", module))))
+		r.spec.CLIConfig = []byte("provider_installation {\n  direct {}\n}\n")
+		return r
+	}
+	before := calls(b.registry.ServeModule("one", map[string][]byte{"main.tf": []byte(first)}))
+	lockFile := b.installed(before).LockFile
+	after := calls(b.registry.ServeModule("two", map[string][]byte{"main.tf": []byte(second), "o/main.tf": []byte(inner)}))
+	after.spec.LockFile = lockFile
+	b.installed(after)
+}

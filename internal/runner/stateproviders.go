@@ -84,7 +84,12 @@ func (j *job) initForState(ctx context.Context, state []byte) error {
 		return nil
 	}
 	j.log.note("Init: again, because resources in the state need providers that the program does not: %s", strings.Join(missing, ", "))
-	j.result.Init, j.replayed = run.InitRan, ""
+	j.result.Init, j.replayed, w.record.Unproven = run.InitRan, "", ""
+	if j.providing.openConfig != nil { // these are for the stack's own ways to install, if for any
+		if err := w.write(cliConfigName, j.providing.openConfig); err != nil {
+			return err
+		}
+	}
 	args := []string{"init", "-input=false", "-no-color"}
 	if w.tool.jsonInit() {
 		args = append(args, "-json")

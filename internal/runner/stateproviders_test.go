@@ -4,6 +4,8 @@
 package runner
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -45,5 +47,32 @@ func TestMissingProviders(t *testing.T) {
 	}
 	if missing := missingProviders([]byte(`{"encrypted_data": "x"}`), nil); missing != nil {
 		t.Errorf("%v", missing)
+	}
+}
+
+// A stack's own ways to install are left out when all that its program needs is in the store; the state may need more.
+func TestProviderThatOnlyTheStateNeedsComesTheStacksOwnWay(t *testing.T) {
+	c := cloud.Start()
+	defer c.Close()
+	content, err := buildProvider()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := newStoreBench(t).publish("1.2.3")
+	b.registry.Publish("acme/yubatest", "1.0.0", map[string][]byte{"terraform-provider-yubatest_v1.0.0": content})
+	b.start()
+	run1 := func(text string) *fakeRun {
+		r := b.trusting(b.stack("own-way", run.OperationPlanAndApply, program(text)))
+		r.spec.Env = append(r.spec.Env, run.EnvVar{Name: "YUBATEST_ENDPOINT", Value: c.URL()}, run.EnvVar{Name: "YUBATEST_TOKEN", Value: c.Token()})
+		r.spec.CLIConfig = []byte("provider_installation {\n  direct {}\n}\n")
+		return r
+	}
+	first := run1(fmt.Sprintf("terraform {\n  required_providers {\n    yubatest = { source = %q }\n  }\n}\nresource \"yubatest_object\" \"x\" {\n  name = \"x\"\n  content = \"y\"\n}\n", b.registry.Source("acme/yubatest")))
+	b.succeed(first)
+	second := run1(fmt.Sprintf("terraform {\n  required_providers {\n    thing = { source = %q }\n  }\n}\n", b.registry.Source(thing)))
+	second.spec.Operation, second.state, second.spec.LockFile = run.OperationPlan, first.lastState(), first.result.LockFile
+	result := b.do(second)
+	if strings.Contains(string(second.log), "because resources in the state need") == false || result.FailedStep == run.StepInit {
+		t.Errorf("%+v\n%s", result, second.log)
 	}
 }

@@ -61,6 +61,8 @@ type workspaceRecord struct {
 	Artifact string `json:"artifact"`
 	// Init is the digest of all that init depends on, of the last one that succeeded.
 	Init string `json:"init,omitempty"`
+	// Unproven names what was put in place instead of that init, until a plan has shown that nothing is missing.
+	Unproven string `json:"unproven,omitempty"`
 	// LockFile is the digest of the dependency lock file after it.
 	LockFile string `json:"lockFile,omitempty"`
 	// HasLockFile is true when the source brings a lock file of its own; it is kept as lockName, because init may
