@@ -4,6 +4,7 @@
 package runner
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -16,13 +17,13 @@ func TestRunsShareTheMachine(t *testing.T) {
 		memory                   uint64
 		want                     map[string]string
 	}{
-		"alone":                          {1, 8, 8, 64 * gib, map[string]string{"GOMAXPROCS": "8", "GOGC": "400"}},
-		"with another":                   {2, 8, 8, 64 * gib, map[string]string{"GOMAXPROCS": "4", "GOGC": "400"}},
-		"with more than there are cores": {16, 16, 8, 64 * gib, map[string]string{"GOMAXPROCS": "1", "GOGC": "400"}},
-		"some memory":                    {2, 2, 2, 4 * gib, map[string]string{"GOMAXPROCS": "1", "GOGC": "200"}},
+		"alone":                          {1, 8, 8, 64 * gib, map[string]string{"GOMAXPROCS": "8", "GOGC": "400", "GOMEMLIMIT": "4294967296"}},
+		"with another":                   {2, 8, 8, 64 * gib, map[string]string{"GOMAXPROCS": "4", "GOGC": "400", "GOMEMLIMIT": "4294967296"}},
+		"with more than there are cores": {16, 16, 8, 64 * gib, map[string]string{"GOMAXPROCS": "1", "GOGC": "400", "GOMEMLIMIT": "2147483648"}},
+		"some memory":                    {2, 2, 2, 4 * gib, map[string]string{"GOMAXPROCS": "1", "GOGC": "200", "GOMEMLIMIT": "1073741824"}},
 		"little memory":                  {2, 2, 2, 3 * gib, map[string]string{"GOMAXPROCS": "1"}},
 		"memory that is not known":       {1, 2, 2, 0, map[string]string{"GOMAXPROCS": "2"}},
-		"a person's terminal":            {0, 0, 4, 8 * gib, map[string]string{"GOMAXPROCS": "4", "GOGC": "400"}},
+		"a person's terminal":            {0, 0, 4, 8 * gib, map[string]string{"GOMAXPROCS": "4", "GOGC": "400", "GOMEMLIMIT": "4294967296"}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			if diff := cmp.Diff(test.want, economy(test.working, test.capacity, test.cores, test.memory)); diff != "" {
@@ -37,8 +38,8 @@ func TestRunsShareTheMachine(t *testing.T) {
 
 func TestAStacksOwnEnvironmentOverridesTheEconomy(t *testing.T) {
 	j := &job{runner: &runner{opts: Options{Capacity: 2}}}
-	env := j.economic([]string{"GOGC=50", "GOMAXPROCS=3", "PATH=/bin"})
-	if diff := cmp.Diff([]string{"GOGC=50", "GOMAXPROCS=3", "PATH=/bin"}, env); diff != "" {
+	own := []string{"GOGC=50", "GOMAXPROCS=3", "GOMEMLIMIT=1GiB", "PATH=/bin"}
+	if diff := cmp.Diff(own, j.economic(slices.Clone(own))); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -5,39 +5,53 @@ package runner
 
 import "sync"
 
-// locks keep two runs out of one working directory. The server never starts two for one stack, but one that it has
-// given up may still be finishing.
+// locks keep two runs out of one working directory, and from doing the same twice. The server never starts two for one
+// stack, but one that it has given up may still be finishing. A name that nobody holds or waits for is not kept.
 type locks struct {
 	mu   sync.Mutex
-	held map[string]*sync.Mutex
+	held map[string]*nameLock
 }
 
-func newLocks() *locks { return &locks{held: map[string]*sync.Mutex{}} }
+// nameLock is one name's lock; users hold it or wait for it.
+type nameLock struct {
+	sync.Mutex
+	users int
+}
+
+func newLocks() *locks { return &locks{held: map[string]*nameLock{}} }
 
 // try is lock for a name that nobody should hold yet; it returns nil when somebody does.
 func (l *locks) try(name string) func() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	m := l.held[name]
-	if m == nil {
-		m = &sync.Mutex{}
-		l.held[name] = m
-	}
-	if !m.TryLock() {
+	if l.held[name] != nil {
 		return nil
 	}
-	return m.Unlock
+	n := &nameLock{users: 1}
+	n.Lock()
+	l.held[name] = n
+	return func() { l.unlock(name, n) }
 }
 
 // lock waits for the name and returns what gives it back.
 func (l *locks) lock(name string) func() {
 	l.mu.Lock()
-	m := l.held[name]
-	if m == nil {
-		m = &sync.Mutex{}
-		l.held[name] = m
+	n := l.held[name]
+	if n == nil {
+		n = &nameLock{}
+		l.held[name] = n
+	}
+	n.users++
+	l.mu.Unlock()
+	n.Lock()
+	return func() { l.unlock(name, n) }
+}
+
+func (l *locks) unlock(name string, n *nameLock) {
+	l.mu.Lock()
+	if n.users--; n.users == 0 {
+		delete(l.held, name)
 	}
 	l.mu.Unlock()
-	m.Lock()
-	return m.Unlock
+	n.Unlock()
 }

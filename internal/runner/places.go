@@ -5,7 +5,10 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"time"
+
+	"github.com/yuba-dev/yuba/internal/run"
 )
 
 // As many jobs work at once as the runner's capacity says; each of them has a place, from its init to the end of its
@@ -49,9 +52,12 @@ func (j *job) takePlace(ctx context.Context) {
 	}
 }
 
-// awaitPlace is takePlace as a step.
+// awaitPlace is takePlace as a step. When the runner leaves meanwhile, nothing more is begun.
 func (j *job) awaitPlace(ctx context.Context) error {
 	j.takePlace(ctx)
+	if !j.placed && ctx.Err() != nil {
+		return &failure{step: run.StepInit, outcome: run.OutcomeInterrupted, err: errors.New("the runner left before anything was begun")}
+	}
 	return errNotThisStep
 }
 

@@ -4,6 +4,8 @@
 package runner
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -58,6 +60,10 @@ func TestNextRunIsPreparedWhileAnotherWorks(t *testing.T) {
 	if waiting != 1 || begun != 0 {
 		t.Errorf("%d runs wait for the runner, and the third has asked %d times: one ahead is enough", waiting, begun)
 	}
+	// It is told to the server, which hears of the places with the next question.
+	eventually(t, "the server to hear of it", func() bool {
+		return b.server.saw(func(p run.PollRequest) bool { return p.Places == 1 && slices.Equal(p.Ahead, []string{next.spec.ID}) })
+	})
 	open()
 	first, second := b.server.finished(working), b.server.finished(next)
 	if first.Outcome != run.OutcomeSucceeded || second.Outcome != run.OutcomeSucceeded {
@@ -115,5 +121,21 @@ func TestRunThatWaitsForAPlaceCanBeStopped(t *testing.T) {
 	open()
 	if result := b.server.finished(working); result.Outcome != run.OutcomeSucceeded {
 		t.Errorf("%+v", result)
+	}
+}
+
+func TestNothingIsBegunWhenTheRunnerLeaves(t *testing.T) {
+	r := newRunner(Options{Capacity: 1})
+	r.places <- struct{}{}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var f *failure
+	if err := r.newJob("next", "").awaitPlace(ctx); !errors.As(err, &f) || f.outcome != run.OutcomeInterrupted {
+		t.Errorf("%v", err)
+	}
+	<-r.places
+	j := r.newJob("next", "")
+	if err := j.awaitPlace(t.Context()); !errors.Is(err, errNotThisStep) || !j.placed {
+		t.Errorf("%v, placed: %v", err, j.placed)
 	}
 }

@@ -6,6 +6,7 @@ package runner
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,7 +23,8 @@ import (
 // a link is not what a program takes it for.
 
 const (
-	maxTrees = 4
+	maxTrees     = 4
+	maxTreeBytes = 4 << 30
 	// smallArchive is what is unpacked sooner than it is shared.
 	smallArchive = 16 << 10
 )
@@ -35,10 +37,11 @@ type trees struct {
 	mu     sync.Mutex
 	users  map[string]int
 	order  []string // the one that was used last comes last
+	sizes  map[string]int64
 }
 
 func newTrees(dir string) *trees {
-	return &trees{dir: dir, unpack: newLocks(), users: map[string]int{}}
+	return &trees{dir: dir, unpack: newLocks(), users: map[string]int{}, sizes: map[string]int64{}}
 }
 
 // use keeps a tree from being removed until leave is called.
@@ -57,9 +60,31 @@ func (t *trees) use(name string) (path string, leave func()) {
 	}
 }
 
+// unpacked takes note of how large a tree is.
+func (t *trees) unpacked(name string, manifest source.Manifest) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.sizes[name] = 0
+	for _, file := range manifest.Files {
+		t.sizes[name] += file.Size
+	}
+}
+
+// latest are the trees that were used last, as many as there is to be room for, and one in any case.
+func (t *trees) latest() []string {
+	first, total := len(t.order), int64(0)
+	for first > 0 && len(t.order)-first < maxTrees {
+		if total += t.sizes[t.order[first-1]]; total > maxTreeBytes && first < len(t.order) {
+			break
+		}
+		first--
+	}
+	return t.order[first:]
+}
+
 // clear removes the trees that were not used for longest, and those of runners before; t.mu is held.
 func (t *trees) clear() {
-	keep := t.order[max(0, len(t.order)-maxTrees):]
+	keep := t.latest()
 	entries, _ := os.ReadDir(t.dir) // without it nothing is to be removed
 	for _, entry := range entries {
 		name, _, _ := strings.Cut(strings.TrimPrefix(entry.Name(), "."), ".")
@@ -67,7 +92,9 @@ func (t *trees) clear() {
 			_ = os.RemoveAll(filepath.Join(t.dir, entry.Name())) // the next call tries again
 		}
 	}
+	keep = slices.Clone(keep) // it is a part of what changes now
 	t.order = slices.DeleteFunc(t.order, func(name string) bool { return t.users[name] == 0 && !slices.Contains(keep, name) })
+	maps.DeleteFunc(t.sizes, func(name string, _ int64) bool { return !slices.Contains(t.order, name) })
 }
 
 // sharedTree is the whole source, unpacked. The path is good until leave is called.
@@ -88,10 +115,12 @@ func (j *job) sharedTree(ctx context.Context) (path string, leave func(), err er
 		return "", nil, err
 	}
 	defer archive.Close()
-	if _, err := source.Extract(ctx, archive, path, j.sourceLimits(), j.spec.Artifact.Digest); err != nil {
+	manifest, err := source.Extract(ctx, archive, path, j.sourceLimits(), j.spec.Artifact.Digest)
+	if err != nil {
 		leave()
 		return "", nil, j.unpackFailure(err)
 	}
+	j.trees.unpacked(name, manifest)
 	return path, leave, nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/yuba-dev/yuba/internal/run"
+	"github.com/yuba-dev/yuba/internal/source"
 )
 
 // large is content that makes an archive large: numbers do not pack well.
@@ -89,5 +90,22 @@ func TestTreesThatWereNotUsedGo(t *testing.T) {
 	}
 	if entries, err := os.ReadDir(trees.dir); err != nil || len(entries) != 2*maxTrees {
 		t.Errorf("%d entries: %v", len(entries), err)
+	}
+}
+
+func TestLargeTreesLeaveRoomForFewer(t *testing.T) {
+	trees := newTrees(t.TempDir())
+	for i, size := range []int64{1, maxTreeBytes / 2, maxTreeBytes / 2, maxTreeBytes + 1} {
+		name := fmt.Sprint("tree", i)
+		path, leave := trees.use(name)
+		if err := os.Mkdir(path, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		trees.unpacked(name, source.Manifest{Files: map[string]source.Stat{"a": {Size: size - 1}, "b": {Size: 1}}})
+		leave()
+		entries, err := os.ReadDir(trees.dir)
+		if want := []int{1, 2, 2, 1}[i]; err != nil || len(entries) != want || len(trees.sizes) != want {
+			t.Errorf("after %d: %v, %v: %v", i, entries, trees.sizes, err)
+		}
 	}
 }

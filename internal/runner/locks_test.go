@@ -1,0 +1,33 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"sync"
+	"testing"
+)
+
+func TestLocksAreForOneAtATimeAndForgotten(t *testing.T) {
+	l := newLocks()
+	var group sync.WaitGroup
+	inside := 0
+	for range 50 {
+		group.Go(func() {
+			unlock := l.lock("a")
+			inside++ // the race detector, and the count, tell of two at a time
+			unlock()
+		})
+	}
+	group.Wait()
+	unlock := l.try("a")
+	if inside != 50 || unlock == nil || l.try("a") != nil {
+		t.Fatalf("%d were inside; free: %v", inside, unlock != nil)
+	}
+	other := l.lock("b")
+	unlock()
+	other()
+	if len(l.held) != 0 {
+		t.Errorf("%d names are kept", len(l.held))
+	}
+}
