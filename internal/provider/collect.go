@@ -6,6 +6,7 @@ package provider
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -229,6 +230,10 @@ type Stored struct {
 // List reads what a store has, by address and version. It may be called while others use the store; a directory that is
 // not there is an empty store.
 func List(dir string) ([]Stored, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("list the store of providers: %w", err)
+	}
 	all, err := (&Store{dir: dir, Now: time.Now}).list()
 	var list []Stored
 	for _, e := range all {

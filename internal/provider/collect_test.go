@@ -145,6 +145,21 @@ func TestTheRestsOfTheDead(t *testing.T) {
 	}
 }
 
+// What is linked is known by its absolute path.
+func TestAStoreThatIsNamedFromWhereItsUserIs(t *testing.T) {
+	b := newBench(t)
+	t.Chdir(filepath.Dir(b.store.dir))
+	var err error
+	if b.store, err = Open("store"); err != nil {
+		t.Fatal(err)
+	}
+	got := b.publish("1.0.0").must(Want{Version: "1.0.0"})
+	list, err := List("store")
+	if err != nil || len(list) != 1 || !filepath.IsAbs(got.Dir) || list[0].Dir != got.Dir {
+		t.Errorf("%+v %v, and it is in %s", list, err, got.Dir)
+	}
+}
+
 func TestAStoreThatIsNotThereIsEmpty(t *testing.T) {
 	if list, err := List(filepath.Join(t.TempDir(), "nowhere")); err != nil || len(list) > 0 {
 		t.Errorf("%v %v", list, err)

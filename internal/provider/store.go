@@ -45,6 +45,10 @@ type Store struct {
 
 // Open makes the directory ready.
 func Open(dir string) (*Store, error) {
+	dir, err := filepath.Abs(dir) // links to packages are absolute, and are held against their places
+	if err != nil {
+		return nil, fmt.Errorf("open the store of providers: %w", err)
+	}
 	s := &Store{dir: dir, Now: time.Now, maxBytes: maxPackageBytes, flights: map[string]*flight{}}
 	for _, name := range []string{stagingName, trashName} {
 		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
