@@ -61,13 +61,13 @@ func (c *Circuit) before(other *Circuit, s Stack) bool {
 
 // What says what is common to the failures, as part of a sentence.
 func (c *Circuit) What() string {
-	switch {
-	case c.Openings > 0 && c.Mode == HeldOpen && c.Kind.Cause == "" && c.Kind.Summary == "":
-		if c.Kind.Provider != "" {
-			return "provider " + c.Kind.Provider + " is under maintenance"
-		}
+	switch k := c.Kind; {
+	case k.Provider != "" && k.Cause == "" && k.Summary == "":
+		// Nothing was seen to fail: it is, or was, a person who kept it open.
+		return "provider " + k.Provider + " is under maintenance"
+	case k == Kind{} && len(c.Namespaces) > 0:
 		return "a person paused these namespaces"
-	case c.Kind == Kind{}:
+	case k == Kind{}:
 		return "a person paused these stacks"
 	}
 	return c.Kind.String()

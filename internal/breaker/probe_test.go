@@ -251,6 +251,24 @@ func TestPeopleOpenAndClose(t *testing.T) {
 	}
 }
 
+func TestWhatACircuitIsAboutIsAlwaysSaid(t *testing.T) {
+	maintained := Kind{Provider: "hashicorp/aws"}
+	for want, c := range map[string]Circuit{
+		"provider hashicorp/aws is under maintenance": {Mode: HeldOpen, Kind: maintained, State: Open, Openings: 1},
+		"a person paused these namespaces":            {Mode: HeldOpen, Namespaces: []string{"a"}, State: Open, Openings: 1},
+		"a person paused these stacks":                {Mode: HeldClosed},
+		"provider hashicorp/aws is unavailable":       {Mode: HeldOpen, Kind: Kind{Provider: "hashicorp/aws", Cause: CauseUnavailable}, State: Open, Openings: 1},
+	} {
+		// It stays what it was when a person has given it back.
+		for _, mode := range []Mode{c.Mode, Automatic} {
+			c.Mode = mode
+			if got := c.What(); got != want {
+				t.Errorf("%s, %s: %q, want %q", mode, c.State, got, want)
+			}
+		}
+	}
+}
+
 func TestAPersonNarrowsWhatWasSeen(t *testing.T) {
 	f := newFleet(t)
 	f.failing("a", 0, 5)
