@@ -4,12 +4,15 @@
 package runner
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"math"
 	"net/http"
 	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 
 	"golang.org/x/sys/unix"
@@ -204,7 +207,7 @@ func (j *job) takeOver(ctx context.Context) error {
 func (j *job) survivor() *process {
 	record := j.journal.Process
 	if !record.alive() {
-		pid := sessionIn(j.space.dir)
+		pid := sessionIn(j.space)
 		if pid == 0 {
 			return nil
 		}
@@ -224,15 +227,21 @@ func (j *job) survivor() *process {
 	return adopted(record, j.spec.Limits, j.log.note)
 }
 
-// sessionIn finds a process that leads a session and works in dir.
-func sessionIn(dir string) int {
+// sessionIn finds a process that leads a session and works in the root module with the configuration that the runner has
+// placed. A person's login shell may be there, too.
+func sessionIn(w *workspace) int {
+	configured := []byte("\x00TF_CLI_CONFIG_FILE=" + filepath.Join(w.base, cliConfigName) + "\x00")
 	entries, _ := os.ReadDir("/proc") // without it nothing is found
 	for _, entry := range entries {
 		pid, err := strconv.Atoi(entry.Name())
 		if err != nil {
 			continue
 		}
-		if cwd, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", pid)); err != nil || cwd != dir {
+		if cwd, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", pid)); err != nil || cwd != w.dir {
+			continue
+		}
+		env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+		if err != nil || !bytes.Contains(slices.Concat([]byte{0}, env, []byte{0}), configured) {
 			continue
 		}
 		if session, err := unix.Getsid(pid); err == nil && session == pid && startTime(pid) != "" {

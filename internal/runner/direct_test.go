@@ -65,6 +65,9 @@ func TestApplyInOneGoIsOnlyForWhatDoesNotExist(t *testing.T) {
 		"the tool is to read the outputs":  func(r *fakeRun) { r.spec.ReadOutputs = true },
 		"the state may be encrypted":       func(r *fakeRun) { r.artifact, r.spec.Artifact = b.other("# encryption\n" + twoThings) },
 		"the server does not allow for it": func(r *fakeRun) { r.spec.Direct = false },
+		"a plan has arguments of its own": func(r *fakeRun) {
+			r.spec.Env = []run.EnvVar{{Name: "TF_CLI_ARGS_plan", Value: "-target=terraform_data.a"}}
+		},
 	}
 	for name, change := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -5,7 +5,9 @@ package runner
 
 import (
 	"log/slog"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"syscall"
 	"testing"
 	"time"
@@ -74,5 +76,32 @@ func TestAdoptedProcessIsTheOneThatWasRecorded(t *testing.T) {
 				t.Error("it was adopted after its end")
 			}
 		})
+	}
+}
+
+// A process that the journal does not name is known by where it works, and by what the runner gave it. A person's login
+// shell may be in the same directory.
+func TestOnlyWhatTheRunnerStartedIsFoundInAWorkingDirectory(t *testing.T) {
+	base := t.TempDir()
+	w := &workspace{base: base, dir: filepath.Join(base, sourceDir)}
+	if err := os.Mkdir(w.dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	begin := func(env ...string) int {
+		cmd := exec.Command("sleep", "60")
+		cmd.Dir, cmd.Env, cmd.SysProcAttr = w.dir, env, &syscall.SysProcAttr{Setsid: true}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+		return cmd.Process.Pid
+	}
+	begin("HOME=/")
+	if pid := sessionIn(w); pid != 0 {
+		t.Errorf("found %d, which nobody here has started", pid)
+	}
+	ours := begin("HOME=/", "TF_CLI_CONFIG_FILE="+filepath.Join(base, cliConfigName))
+	if pid := sessionIn(w); pid != ours {
+		t.Errorf("found %d, want %d", pid, ours)
 	}
 }
