@@ -118,6 +118,9 @@ func (s *Reads) take(root, at string, d *dirReads) {
 	if d.whole != "" {
 		s.whole("%s", d.whole)
 	}
+	if d.blind && at != root && len(s.World) < maxWorld { // behind a link perhaps
+		s.World = append(s.World, fmt.Sprintf("the module in %s, which cannot be looked into", at))
+	}
 	for _, w := range d.world {
 		if len(s.World) < maxWorld {
 			s.World = append(s.World, w)

@@ -24,6 +24,8 @@ type dirReads struct {
 	variables   map[string]Position
 	templates   []templateRef
 	anyTemplate bool
+	// blind is true when there was nothing to look into.
+	blind bool
 }
 
 // moduleCall is a call of a module of the same source.
@@ -59,7 +61,7 @@ func readDir(dir string, files map[string][]byte) (d *dirReads) {
 			bodies = append(bodies, body)
 		}
 	}
-	if !configured {
+	if v.reads.blind = !configured; v.reads.blind {
 		v.whole("%s has no configuration that could be looked into", dir)
 	}
 	for _, body := range bodies {

@@ -185,6 +185,8 @@ func TestWhatIsReadOfTheWorldIsSeenAlsoWhereTheWholeSourceCounts(t *testing.T) {
 		"configuration by way of a link": {alsoWith(withFile("stacks/a/x.tf", "-> ../../shared/x.tf"), "shared/x.tf", "data \"http\" \"ip\" {}"), "data.http.ip at stacks/a/x.tf:1"},
 		"a template of another directory": {alsoWith(withFile("stacks/a/x.tf", "locals { a = templatefile(\"${path.module}/../../t/x.tftpl\", {}) }"), "t/x.tftpl", "${timestamp()}"),
 			"the template t/x.tftpl"},
+		"modules behind a link": {alsoWith(withFile("stacks/a/main.tf", "module \"m\" { source = \"./modules/m\" }"), "stacks/a/modules", "-> ../../modules"),
+			"the module in stacks/a/modules/m, which cannot be looked into"},
 	} {
 		if p := partOf(t, test.files); p.digest != "" || !slices.Equal(p.world, []string{test.want}) {
 			t.Errorf("%s: %+v", sentence, p)
