@@ -54,6 +54,9 @@ func (r *runner) adoptLeft(ctx context.Context, id string) (bool, error) {
 	if _, err := os.Stat(j.spool.path(resultFile)); err == nil {
 		j.alone = !j.followed() // asked before any of them can have ended
 	}
+	if j.journal.Process.alive() {
+		j.keepPlace()
+	}
 	r.opts.Log.Info("taking over a run of the runner before", "run", j.id, "stack", j.spec.Stack.String())
 	r.begin(j, func() { j.adopt(ctx) })
 	return true, nil

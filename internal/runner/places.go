@@ -52,6 +52,15 @@ func (j *job) takePlace(ctx context.Context) {
 	}
 }
 
+// keepPlace takes a place for what works already, if one is left.
+func (j *job) keepPlace() {
+	select {
+	case j.places <- struct{}{}:
+		j.placed, j.placedAt = true, time.Now()
+	default:
+	}
+}
+
 // awaitPlace is takePlace as a step. When the runner leaves meanwhile, nothing more is begun.
 func (j *job) awaitPlace(ctx context.Context) error {
 	j.takePlace(ctx)

@@ -7,6 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -137,5 +139,29 @@ func TestNothingIsBegunWhenTheRunnerLeaves(t *testing.T) {
 	j := r.newJob("next", "")
 	if err := j.awaitPlace(t.Context()); !errors.Is(err, errNotThisStep) || !j.placed {
 		t.Errorf("%v, placed: %v", err, j.placed)
+	}
+}
+
+func TestAnApplyThatWasTakenOverHasAPlace(t *testing.T) {
+	b := newBench(t)
+	b.opts.Capacity = 1
+	first := b.process()
+	adopted, open := b.applying("adopted")
+	first.Process.Kill()
+	first.Wait()
+	b.process()
+	next := b.server.submit(b.stack("next", run.OperationPlan, program(twoThings)))
+	eventually(t, "the preparation of the next run", func() bool {
+		_, err := os.Stat(filepath.Join(b.opts.WorkRoot, "team", "next", cliConfigName))
+		return err == nil
+	})
+	opened := time.Now()
+	open()
+	result, second := b.server.finished(adopted), b.server.finished(next)
+	if result.Outcome != run.OutcomeSucceeded || second.Outcome != run.OutcomeSucceeded {
+		t.Fatalf("%+v\n%+v", result, second)
+	}
+	if began := startOf(second, run.StepInit); began.Before(opened) {
+		t.Errorf("the next began to work at %s, the one before it could not end before %s", began, opened)
 	}
 }
