@@ -18,13 +18,17 @@ import (
 // take over what the program says it should, and what comes of it is what the program says. So plan and apply are one call of the tool. The server is asked before it
 // begins, not in its middle; whatever goes wrong before the first resource is a plan that failed, as if it had been one.
 
-// mayBeDirect tells whether the spec allows for it. Whether there is really no state is seen when it was asked for. An
-// environment that gives the tool's commands arguments of their own may give a plan others than an apply.
+// mayBeDirect tells whether the spec allows for it. Whether there is really no state is seen when it was asked for.
 func (j *job) mayBeDirect() bool {
 	s := &j.spec
-	arguments := func(e run.EnvVar) bool { return strings.HasPrefix(e.Name, "TF_CLI_ARGS") }
-	return s.Direct && !slices.ContainsFunc(s.Env, arguments) && s.Operation == run.OperationPlanAndApply && s.Purpose == run.PurposeDeploy && !s.Destroy &&
+	return s.Direct && !j.ownArguments() && s.Operation == run.OperationPlanAndApply && s.Purpose == run.PurposeDeploy && !s.Destroy &&
 		s.Backend.Kind == run.BackendManaged && !s.Review && !s.Describe && !s.RefreshOnApply && !s.ReadOutputs && !s.ReadResources
+}
+
+// ownArguments tells whether the stack's environment gives the tool's commands arguments of their own, a plan perhaps
+// others than an apply.
+func (j *job) ownArguments() bool {
+	return slices.ContainsFunc(j.spec.Env, func(e run.EnvVar) bool { return strings.HasPrefix(e.Name, "TF_CLI_ARGS") })
 }
 
 // beginDirect asks whether to apply, when the run is one that plans and applies in one go.

@@ -57,9 +57,13 @@ func gaveBack(step run.Step, stream *plan.Stream, e exit) bool {
 	return e.code == 0 || e.code == 1 && len(said) > 0 || e.code == 2 && step == run.StepPlan && stream.PlanDone
 }
 
-// mayHold are the steps whose processes may have died with a lock. An apply begins when its plan is over.
+// mayHold are the steps whose processes may have died with a lock. An apply begins when its plan is over. With arguments of
+// the stack's own, such as -lock=false, nobody knows.
 func (j *job) mayHold() []run.Step {
 	var steps []run.Step
+	if j.ownArguments() {
+		return nil
+	}
 	if !j.orderly[run.StepPlan] && !j.spec.NoPlanLock && !j.journal.ApplyStarted {
 		steps = append(steps, run.StepPlan)
 	}
