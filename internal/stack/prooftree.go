@@ -54,8 +54,10 @@ func (s *Sources) tree(ctx context.Context, digest string) (*tree, error) {
 	}
 	s.trees.mu.Unlock()
 	shared.once.Do(func() {
-		// Others wait for the answer: it is not given up with whoever asked first.
-		shared.tree, shared.err = s.readTree(context.WithoutCancel(ctx), digest)
+		// Others wait for the answer: it is not given up with whoever asked first, but some time it is.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), fetchTimeout)
+		defer cancel()
+		shared.tree, shared.err = s.readTree(ctx, digest)
 		s.trees.settle(digest, shared)
 	})
 	return shared.tree, shared.err

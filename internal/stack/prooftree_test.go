@@ -4,9 +4,12 @@
 package stack
 
 import (
+	"context"
 	"errors"
+	"io"
 	"slices"
 	"testing"
+	"testing/synctest"
 
 	"github.com/yuba-dev/yuba/internal/source"
 )
@@ -59,4 +62,21 @@ func TestArchivesThatWereLookedIntoAreKeptWithinBounds(t *testing.T) {
 	consistent("one that is too large alone", "gone")
 	s.settle("small", s.asked("small", ofSize(10)))
 	consistent("the next one", "small")
+}
+
+// silent is a store that never answers.
+type silent struct{ ArtifactStore }
+
+func (silent) OpenArtifact(ctx context.Context, _ string) (io.ReadCloser, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+func TestAStoreThatNeverAnswersKeepsNobodyForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &Sources{Store: silent{}}
+		if _, err := s.tree(t.Context(), "sha256:x"); !errors.Is(err, context.DeadlineExceeded) || len(s.trees.order) > 0 {
+			t.Errorf("%v, %v", err, s.trees.order)
+		}
+	})
 }
