@@ -287,7 +287,8 @@ func (b *Book) widen(e Ended, k Kind, now time.Time) bool {
 			known = c
 		}
 	}
-	if b.Options.Stacks <= 0 || len(b.evidence[k]) < b.Options.Stacks || known != nil && len(known.Namespaces) == 0 {
+	// Where it is known already nobody looks again: what fails there is no evidence that more is out.
+	if b.Options.Stacks <= 0 || len(b.evidence[k]) < b.Options.Stacks || known != nil && known.about(e.Stack.Namespace) {
 		return false
 	}
 	var out []string
@@ -295,7 +296,7 @@ func (b *Book) widen(e Ended, k Kind, now time.Time) bool {
 		out = known.Namespaces
 	}
 	namespace, ok := b.extent(k, e.Stack.Namespace, out, now)
-	if !ok || known != nil && namespace != "" && known.about(namespace) {
+	if !ok {
 		return false
 	}
 	c := known
