@@ -218,7 +218,6 @@ func (e *Executor) take(rec run.Record, resumed bool) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if busy := e.byStack[en.stack]; busy != nil {
-		live.close()
 		if busy.id == en.id {
 			return nil
 		}

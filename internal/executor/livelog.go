@@ -4,10 +4,12 @@
 package executor
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -17,8 +19,10 @@ import (
 )
 
 // liveLog is the log of a run in hand: a file that grows, and a signal to those who follow it. The runner has the
-// whole log, too, so the file needs no care beyond being there.
+// whole log, too, so the file needs no care beyond being there. It is opened with the first line: thousands of runs may
+// wait, and a process has so many files only.
 type liveLog struct {
+	path  string
 	mu    sync.Mutex
 	file  *os.File
 	size  int64
@@ -35,18 +39,37 @@ func prepareLiveDir(dir string) error {
 }
 
 func openLiveLog(dir, id string, limit int64) (*liveLog, error) {
-	f, err := os.OpenFile(filepath.Join(dir, id+".jsonl"), os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("open the log of run %s: %w", id, err)
+	l := &liveLog{path: filepath.Join(dir, id+".jsonl"), limit: limit, grown: make(chan struct{})}
+	info, err := os.Stat(l.path)
+	switch {
+	case err == nil:
+		l.size = info.Size()
+	case !errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("look for the log of run %s: %w", id, err)
 	}
-	info, err := f.Stat()
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open the log of run %s: %w", id, err), f.Close())
-	}
-	return &liveLog{file: f, size: info.Size(), limit: limit, grown: make(chan struct{})}, nil
+	return l, nil
 }
 
-func (l *liveLog) close() { l.file.Close() } //nolint:errcheck // nothing was written that is not elsewhere
+// open opens the file; l.mu is held.
+func (l *liveLog) open() (err error) {
+	if l.file == nil {
+		l.file, err = os.OpenFile(l.path, os.O_CREATE|os.O_RDWR, 0o600)
+	}
+	return err
+}
+
+// reader reads what is there by now.
+func (l *liveLog) reader() (io.Reader, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.size == 0 {
+		return bytes.NewReader(nil), nil
+	}
+	if err := l.open(); err != nil {
+		return nil, err
+	}
+	return io.NewSectionReader(l.file, 0, l.size), nil
+}
 
 func (l *liveLog) position() run.LogPosition {
 	l.mu.Lock()
@@ -60,6 +83,9 @@ func (l *liveLog) reset() error {
 	defer l.mu.Unlock()
 	if l.size == 0 {
 		return nil
+	}
+	if err := l.open(); err != nil {
+		return fmt.Errorf("begin the log anew: %w", err)
 	}
 	if err := l.file.Truncate(0); err != nil {
 		return fmt.Errorf("begin the log anew: %w", err)
@@ -77,6 +103,9 @@ func (l *liveLog) write(offset int64, data []byte) (run.LogPosition, error) {
 		data = data[l.size-offset:]
 		if room := l.limit - l.size; int64(len(data)) > room {
 			data = data[:max(room, 0)]
+		}
+		if err := l.open(); err != nil {
+			return run.LogPosition{Offset: l.size}, fmt.Errorf("write the log: %w", err)
 		}
 		n, err := l.file.WriteAt(data, l.size)
 		l.size += int64(n)
@@ -97,7 +126,10 @@ func (l *liveLog) finish() {
 	l.done = true
 	close(l.grown)
 	l.grown = make(chan struct{})
-	os.Remove(l.file.Name()) //nolint:errcheck // a leftover is found by name and overwritten
+	if l.size > 0 {
+		l.open() //nolint:errcheck // who reads it later is told
+	}
+	os.Remove(l.path) //nolint:errcheck // a leftover is found by name and overwritten
 }
 
 // follow copies the log to w as it grows until the run is over or w or ctx gives up.
@@ -106,9 +138,17 @@ func (l *liveLog) follow(ctx context.Context, w io.Writer, wait bool) error {
 	for {
 		l.mu.Lock()
 		size, grown, done := l.size, l.grown, l.done
-		l.mu.Unlock()
+		var err error
 		if at < size {
-			n, err := io.Copy(w, io.NewSectionReader(l.file, at, size-at))
+			err = l.open()
+		}
+		file := l.file
+		l.mu.Unlock()
+		if err != nil {
+			return fmt.Errorf("follow the log: %w", err)
+		}
+		if at < size {
+			n, err := io.Copy(w, io.NewSectionReader(file, at, size-at))
 			at += n
 			if err != nil {
 				return fmt.Errorf("follow the log: %w", err)
@@ -136,8 +176,10 @@ func flush(w io.Writer) {
 }
 
 func (e *Executor) keepLog(ctx context.Context, en *entry, rec run.Record) error {
-	pos := en.log.position()
-	err := e.opts.Blobs.Put(ctx, rec.Key(run.BlobLog), io.NewSectionReader(en.log.file, 0, pos.Offset))
+	log, err := en.log.reader()
+	if err == nil {
+		err = e.opts.Blobs.Put(ctx, rec.Key(run.BlobLog), log)
+	}
 	if err != nil {
 		return fmt.Errorf("keep the log of run %s of %s: %w", en.id, en.stack, err)
 	}

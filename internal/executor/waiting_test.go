@@ -4,6 +4,7 @@
 package executor_test
 
 import (
+	"os"
 	"testing"
 	"time"
 
@@ -65,5 +66,14 @@ func TestANamespaceHasNoMoreRunsThanItMay(t *testing.T) {
 	}
 	if left := h.exec.Queue(); len(left) != 0 {
 		t.Errorf("%d wait after the last was canceled", len(left))
+	}
+}
+
+func TestRunsThatWaitHaveNoFilesOpen(t *testing.T) {
+	h := newHome(t)
+	queued(h)
+	entries, err := os.ReadDir(h.live)
+	if err != nil || len(entries) != 0 {
+		t.Errorf("%d files: %v", len(entries), err)
 	}
 }
