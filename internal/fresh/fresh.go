@@ -40,9 +40,14 @@ func (r *Reader) Wrote(obj client.Object) {
 	if r == nil || obj.GetResourceVersion() == "" {
 		return
 	}
+	of, version := idOf(obj, client.ObjectKeyFromObject(obj)), obj.GetResourceVersion()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.written[idOf(obj, client.ObjectKeyFromObject(obj))] = obj.GetResourceVersion()
+	// Of two who write at the same time the one who wrote first may tell last.
+	if order, err := resourceversion.CompareResourceVersion(version, r.written[of]); err == nil && order < 0 {
+		return
+	}
+	r.written[of] = version
 }
 
 // Get reads an object, from the cache unless that lacks what was written here.

@@ -68,6 +68,20 @@ func TestReadingWhatWasWritten(t *testing.T) {
 	}
 }
 
+// Of two writes the later one counts, whichever is told last.
+func TestTheLaterWriteCounts(t *testing.T) {
+	cache, api := &versions{version: "9"}, &versions{version: "10"}
+	r := New(cache, api)
+	key := client.ObjectKey{Namespace: "team", Name: "lock"}
+	for _, version := range []string{"8", "10", "9"} {
+		r.Wrote(&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, ResourceVersion: version}})
+	}
+	var got coordinationv1.Lease
+	if err := r.Get(t.Context(), key, &got); err != nil || got.ResourceVersion != "10" {
+		t.Errorf("got version %q, %v", got.ResourceVersion, err)
+	}
+}
+
 // answer is a cache or an API with one Lease, as it answers.
 type answer struct {
 	client.Reader
