@@ -78,16 +78,42 @@ func checkQuery(t *testing.T, where, query string) {
 	if regexp.MustCompile(`\b(rate|increase)\([^\[]*\)`).MatchString(query) {
 		t.Errorf("%s: %q has a rate without a range", where, query)
 	}
+	for _, m := range selected.FindAllStringSubmatch(query, -1) {
+		for label := range labelsOf(m[0]) {
+			if !hasLabel(m[1], label) {
+				t.Errorf("%s: %s has no label %s", where, m[1], label)
+			}
+		}
+	}
 	for label := range labelsOf(query) {
-		if !slices.ContainsFunc(chapters, func(c chapter) bool {
-			return slices.ContainsFunc(c.families, func(f *family) bool { return slices.Contains(f.labels, label) })
-		}) && label != "le" && label != "job" {
-			t.Errorf("%s: no metric has the label %s", where, label)
+		if !slices.ContainsFunc(metrics, func(metric string) bool { return hasLabel(metric, label) }) {
+			t.Errorf("%s: none of %v has the label %s", where, metrics, label)
 		}
 	}
 }
 
+// hasLabel says whether a metric has a label: of ours, or one that whoever scrapes adds.
+func hasLabel(metric, label string) bool {
+	if label == "job" {
+		return true
+	}
+	return slices.ContainsFunc(chapters, func(c chapter) bool {
+		return slices.ContainsFunc(c.families, func(f *family) bool {
+			switch {
+			case f.name == metric:
+				return slices.Contains(f.labels, label)
+			case f.kind == histogram && metric == f.name+"_bucket" && label == "le":
+				return true
+			case f.kind == histogram && (metric == f.name+"_bucket" || metric == f.name+"_sum" || metric == f.name+"_count"):
+				return slices.Contains(f.labels, label)
+			}
+			return false
+		})
+	})
+}
+
 var (
+	selected = regexp.MustCompile(`([a-z_]+)\{[^}]*\}`)
 	selector = regexp.MustCompile(`([a-z_]+)(?:=~|!~|!=|=)"`)
 	grouping = regexp.MustCompile(`by \(([^)]*)\)`)
 )
@@ -210,6 +236,15 @@ func TestMistakesInQueriesAreFound(t *testing.T) {
 	for _, query := range []string{"sum(yuba_runner_up", "sum(yuba_runner_up))", "sum{yuba_runner_up)", "yuba_runner_up ; 1", `yuba_objects{kind="x}`} {
 		if _, err := metricsOf(query); err == nil {
 			t.Errorf("%s: no mistake was found", query)
+		}
+	}
+	for _, c := range []struct {
+		metric, label string
+		want          bool
+	}{{"yuba_objects", "reason", true}, {"yuba_objects", "outcome", false}, {"yuba_run_duration_seconds_bucket", "le", true}, {"yuba_run_duration_seconds_sum", "le", false},
+		{"yuba_run_duration_seconds_count", "purpose", true}, {"yuba_runner_up", "namespace", false}} {
+		if hasLabel(c.metric, c.label) != c.want {
+			t.Errorf("%s has the label %s: %v", c.metric, c.label, !c.want)
 		}
 	}
 	if got, err := metricsOf(`sum by (kind) (rate(yuba_x_total{kind!="y"}[5m])) / yuba_z > 0.2`); err != nil || fmt.Sprint(got) != "[yuba_x_total yuba_z]" {

@@ -96,13 +96,15 @@ type ledger struct {
 	// outcomes counts them.
 	outcomes map[run.Outcome]int
 	applied  int
-	states   int
+	// interrupted counts those that may have changed something before they were.
+	interrupted int
+	states      int
 	// why counts what those say that did not succeed.
 	why map[string]int
 }
 
 func (l ledger) String() string {
-	text := fmt.Sprintf("runs by outcome %v, %d of them applied something, %d versions of states", l.outcomes, l.applied, l.states)
+	text := fmt.Sprintf("runs by outcome %v, %d of them applied something, %d were interrupted in that, %d versions of states", l.outcomes, l.applied, l.interrupted, l.states)
 	for _, why := range slices.Sorted(maps.Keys(l.why)) {
 		text += fmt.Sprintf("\n%5d %s", l.why[why], why)
 	}
@@ -114,6 +116,9 @@ func (l *ledger) take(r run.Record) {
 	l.outcomes[r.Result.Outcome]++
 	if r.Result.Applied {
 		l.applied++
+	}
+	if r.Result.Outcome == run.OutcomeInterrupted && r.Result.ApplyStarted {
+		l.interrupted++
 	}
 	if r.Result.Outcome != run.OutcomeSucceeded {
 		why := strings.ReplaceAll(r.Result.Error, r.Spec.ID, "ID")

@@ -166,6 +166,9 @@ func TestKillsOfServerAndRunner(t *testing.T) {
 	s.report(t, raged, settled, l)
 }
 
+// manyFells is how many kills of tofu or of everything must have met an apply.
+const manyFells = 20
+
 // When tofu itself dies, or everything at once, what it had begun is listed, and a fresh plan comes before anything else.
 func TestKillsOfTofuAndEverything(t *testing.T) {
 	seed := newSeed(t)
@@ -181,5 +184,9 @@ func TestKillsOfTofuAndEverything(t *testing.T) {
 	settled := s.settle(t)
 	l := s.audit(t)
 	auditJournal(t, s.cloud.Journal(), l)
+	// Of a few blows none may have met an apply; of many some have, or nobody knows any more what an interrupted run is.
+	if *fellsFlag >= manyFells && l.interrupted == 0 {
+		t.Errorf("tofu was killed %d times, and no run is on record as interrupted in its apply: %v", *fellsFlag, l.outcomes)
+	}
 	s.report(t, raged, settled, l)
 }
