@@ -317,3 +317,21 @@ func TestInitThatWasLeftOutIsProvenByAPlan(t *testing.T) {
 		t.Errorf("a plan has gone well with it: %+v", result)
 	}
 }
+
+// What exists may be taken over, and that alone is something to do.
+func TestWhatIsImportedInOneGoIsInTheState(t *testing.T) {
+	b := newBench(t).start()
+	r := b.firstApply("imported", `
+import {
+  to = terraform_data.a
+  id = "given"
+}
+resource "terraform_data" "a" {}`)
+	result := b.succeed(r)
+	if diff := cmp.Diff([]run.Step{run.StepInit, run.StepApply}, processes(result)); diff != "" {
+		t.Error(diff)
+	}
+	if !result.Applied || !result.Plan.Changes || result.AppliedCounts.Import != 1 || len(r.states) == 0 || !strings.Contains(string(r.lastState()), `"given"`) {
+		t.Errorf("%+v, plan %+v, %d states", result, result.Plan, len(r.states))
+	}
+}
