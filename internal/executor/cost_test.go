@@ -27,7 +27,7 @@ func TestWaitingForOthersIsNoCost(t *testing.T) {
 		"it was not prepared":         {[]run.StepReport{step(run.StepInit, 0, time.Second), plan}, 0},
 		"its clock was set meanwhile": {[]run.StepReport{prepare, step(run.StepInit, -time.Hour, time.Second)}, 0},
 	} {
-		if got := unplaced(&run.Result{Steps: c.steps}); got != c.want {
+		if got := (&run.Result{Steps: c.steps}).Unplaced(); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 	}

@@ -51,19 +51,11 @@ func (e *Executor) learn(rec run.Record) {
 	if rec.Started == nil || rec.Result == nil || rec.Result.Outcome != run.OutcomeSucceeded || rec.Spec.Operation.ByHand() {
 		return
 	}
-	took := max(rec.Result.Finished.Sub(*rec.Started)-unplaced(rec.Result), 0)
+	took := max(rec.Result.Finished.Sub(*rec.Started)-rec.Result.Unplaced(), 0)
 	if before, ok := e.costs[rec.Spec.Stack]; ok {
 		took = (3*before + took) / 4
 	}
 	e.costs[rec.Spec.Stack] = took
-}
-
-// unplaced is how long a run that was prepared waited for others before it could go on: that was at nobody's cost.
-func unplaced(r *run.Result) time.Duration {
-	if len(r.Steps) < 2 || r.Steps[0].Step != run.StepPrepare {
-		return 0
-	}
-	return max(r.Steps[1].Started.Sub(r.Steps[0].Started)-time.Duration(r.Steps[0].Wall), 0)
 }
 
 // Place is a run that waits for its turn.

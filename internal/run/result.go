@@ -154,6 +154,14 @@ type Resource struct {
 	ID string `json:"id"`
 }
 
+// Unplaced is how long a run that was prepared waited for others before it could go on: that was at nobody's cost.
+func (r *Result) Unplaced() time.Duration {
+	if len(r.Steps) < 2 || r.Steps[0].Step != StepPrepare {
+		return 0
+	}
+	return max(r.Steps[1].Started.Sub(r.Steps[0].Started)-time.Duration(r.Steps[0].Wall), 0)
+}
+
 // Lock is somebody's hold on a state in an own backend, as the tool tells of it.
 type Lock struct {
 	ID        string    `json:"id"`

@@ -34,9 +34,9 @@ var runBuckets = []float64{0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 1
 var (
 	runsTotal = family{"yuba_runs_total", counter, "Runs that ended. failure is the kind of a failure that calls for a decision of its own, empty for any other and for success.",
 		[]string{"operation", "purpose", "outcome", "failure"}}
-	runSeconds = family{"yuba_run_duration_seconds", histogram, "How long runs took, from their beginning with a runner to their result. What people do by hand is left out.",
+	runSeconds = family{"yuba_run_duration_seconds", histogram, "How long runs took, from their beginning with a runner to their result, less what those that were prepared waited for a place. What people do by hand is left out.",
 		[]string{"operation", "purpose", "outcome"}}
-	runQueueSeconds = family{"yuba_run_queue_duration_seconds", histogram, "How long runs waited for a runner. urgency is awaited (a person asked, an object is to go), change or drift.",
+	runQueueSeconds = family{"yuba_run_queue_duration_seconds", histogram, "How long runs waited for a runner, and for a place there. urgency is awaited (a person asked, an object is to go), change or drift.",
 		[]string{"urgency"}}
 	stepSeconds = family{"yuba_run_step_duration_seconds", histogram, "How long the steps of runs took: prepare, init, plan, show, apply, output, and continue, which is the wait for the server's word before an apply.",
 		[]string{"step", "operation"}}

@@ -124,8 +124,9 @@ func (m *Metrics) ObserveRun(rec run.Record) {
 	}
 	m.recent.add(rec)
 	if rec.Started != nil {
-		m.runTime.WithLabelValues(operation, purpose, outcome).Observe(seconds(result.Finished.Sub(*rec.Started)))
-		m.queueTime.WithLabelValues(urgencyOf(rec)).Observe(seconds(rec.Started.Sub(rec.Created)))
+		waited := result.Unplaced()
+		m.runTime.WithLabelValues(operation, purpose, outcome).Observe(seconds(result.Finished.Sub(*rec.Started) - waited))
+		m.queueTime.WithLabelValues(urgencyOf(rec)).Observe(seconds(rec.Started.Sub(rec.Created) + waited))
 	}
 	if m.gotk != nil {
 		m.gotk.observe("Terraform", spec.Stack.Namespace, spec.Stack.Name, result.Finished.Sub(rec.Created))

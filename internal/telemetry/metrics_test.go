@@ -106,6 +106,26 @@ func ended(change func(*run.Record)) run.Record {
 	return rec
 }
 
+// A run that was prepared beside others has not worked while it waited for them.
+func TestWaitingForAPlaceIsNoWork(t *testing.T) {
+	m := newMetrics(t)
+	m.ObserveRun(ended(func(r *run.Record) {
+		for i := range r.Result.Steps[1:] {
+			r.Result.Steps[1+i].Started = r.Result.Steps[1+i].Started.Add(time.Minute)
+		}
+		r.Result.Finished = r.Result.Finished.Add(time.Minute)
+	}))
+	got := scrape(t, m)
+	for name, want := range map[string]float64{"yuba_run_duration_seconds": 4, "yuba_run_queue_duration_seconds": 61} {
+		if sum := got[name].Metric[0].GetHistogram().GetSampleSum(); sum != want {
+			t.Errorf("%s: %v, want %v", name, sum, want)
+		}
+	}
+	if took := m.Recent().Slowest[0].Took; took != 4*time.Second {
+		t.Errorf("it is said to have taken %s", took)
+	}
+}
+
 func TestARunIsCounted(t *testing.T) {
 	m := newMetrics(t)
 	m.ObserveRun(ended(nil))

@@ -58,7 +58,7 @@ func (r *recent) add(rec run.Record) {
 	now := time.Now().Unix()
 	e := Ended{Stack: rec.Spec.Stack, ID: rec.Spec.ID, Operation: rec.Spec.Operation, Outcome: rec.Result.Outcome, Finished: rec.Result.Finished}
 	if rec.Started != nil {
-		e.Took = max(rec.Result.Finished.Sub(*rec.Started), 0)
+		e.Took = max(rec.Result.Finished.Sub(*rec.Started)-rec.Result.Unplaced(), 0)
 	}
 	bad := 0
 	if e.Outcome == run.OutcomeFailed || e.Outcome == run.OutcomeInterrupted {
