@@ -32,7 +32,7 @@
 //     server acknowledges it or refuses it for good. A state the server never took is kept below DIR/orphans.
 //   - A process is asked to stop by exactly one SIGINT to its own id; only after the grace period is its group killed.
 //   - tofu gets a built environment and, where the kernel can, sees its own working directory and the system's
-//     libraries only. Whatever tofu can write to is read through an os.Root and without following links.
+//     libraries only. Whatever tofu can write to is read through an os.Root: no link leads out of what is the stack's own.
 //   - A kept init comes from a directory that nobody else can have written to, and holds nothing but links to providers of
 //     the mirror or the store, the list of modules of the same source, and the lock file. When a plan after it fails in a
 //     way that init may have told, init runs and the plan is made again.

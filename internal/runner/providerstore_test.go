@@ -454,3 +454,17 @@ func TestAModuleInThePlaceOfAnotherMayNeedMore(t *testing.T) {
 	after.spec.LockFile = lockFile
 	b.installed(after)
 }
+
+// Root modules of one source may share a lock file by links.
+func TestALockFileMayBeALink(t *testing.T) {
+	b := newStoreBench(t).publish("1.2.3").publish("1.3.0")
+	b.start()
+	r := b.wants("linked", "~> 1.0")
+	files := b.program(b.registry.Source(thing), "~> 1.0")
+	files["locks/shared.hcl"] = fmt.Sprintf("provider %q {\n  version = \"1.2.3\"\n}\n", b.registry.Source(thing))
+	r.artifact, r.spec.Artifact.Digest = linked(t, files, map[string]string{lockFileTF: "locks/shared.hcl"})
+	r.spec.Artifact.Size = int64(len(r.artifact))
+	if result := b.installed(r); b.link("linked", "1.2.3") == "" || result.LockFile != nil {
+		t.Errorf("what the source locks is not what is used:\n%s", r.log)
+	}
+}

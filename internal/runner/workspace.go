@@ -13,6 +13,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -74,6 +75,8 @@ type workspaceRecord struct {
 	Selected string `json:"selected,omitempty"`
 	// NotNeeded are providers that the state names and that init, having seen it, did not find needed.
 	NotNeeded []string `json:"notNeeded,omitempty"`
+	// ModulesAsked is when the stack last got modules from elsewhere, or had init get them.
+	ModulesAsked time.Time `json:"modulesAsked,omitzero"`
 	// Placed are the files that came with the last run, until they are removed.
 	Placed []string `json:"placed,omitempty"`
 	// Settings is true while init remembers settings of the backend that came with a run.
@@ -174,9 +177,10 @@ func (w *workspace) write(name string, data []byte) error {
 	return nil
 }
 
-// open opens a file that tofu may have made: no link, no device, no pipe that would keep us waiting.
+// open opens a file that tofu may have made: no device, no pipe that would keep us waiting. A link is followed, but to no
+// file that is not the stack's own.
 func (w *workspace) open(name string) (*os.File, error) {
-	file, err := w.root.OpenFile(name, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	file, err := w.root.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
