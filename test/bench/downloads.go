@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// downloadingStacks is how many stacks share a provider that none of them has; a tofu by hand downloads it for each.
-	downloadingStacks, downloadingByHand = 50, 3
+	// downloadingByHand is for how many stacks a tofu by hand downloads the provider. It does so for each.
+	downloadingByHand = 3
 	// configSecret has the configuration of tofu that leads it to the registry.
 	configSecret = "tofu-configuration"
 )
@@ -30,7 +30,7 @@ func (f *fleet) measureDownloads(ctx context.Context) error {
 		return err
 	}
 	defer r.server.Close()
-	g := &fleet{bench: f.bench, executions: f.executions, name: "fleet-download", what: f.what, size: min(f.size, downloadingStacks), workers: f.workers, content: f.content, registry: r}
+	g := &fleet{bench: f.bench, executions: f.executions, name: "fleet-download", what: f.what, size: f.size, workers: f.workers, content: f.content, registry: r}
 	t, err := g.newTrial(ctx, 0)
 	if err != nil {
 		return fmt.Errorf("download: %w", err)

@@ -31,7 +31,7 @@ Fleets take, with 1000 stacks on two cores, roughly:
     -only fleet-api                      10 minutes
     -only fleet-proven,fleet-input,fleet-commit,fleet-start
                                          15 minutes, most of it to deploy the fleet
-    -only fleet-download                 a minute, whatever the size
+    -only fleet-download                 4 minutes
     -only fleet-growth                   6 minutes with 100, 300 and 1000 stacks; 3000 take 10 more
     -only fleet                          all of these but the last, 80 minutes with -n 3, 35 minutes with -n 1
 With fewer stacks it takes proportionally less: -fleet 100 is a matter of minutes.
