@@ -246,6 +246,9 @@ func (t *fleetTrial) lookAgain(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if different < t.size*9/10 {
+		return fmt.Errorf("%d looks were at %d of the stacks only: they did not take turns", t.size, different)
+	}
 	t.refresh.yuba = append(t.refresh.yuba, o)
 	t.written = append(t.written, after.since(before).withoutRenewals(time.Since(began)))
 	t.say("%d looks at %d stacks took %s (%s of CPU)", t.size, different, o.took.Round(time.Millisecond), o.cpu)
