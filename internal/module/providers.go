@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
 // ProviderNeeds are the providers that a root module and the modules it calls ask for.
@@ -325,7 +326,13 @@ func keyword(block *hcl.Block, name string) string {
 		root, _, _ := strings.Cut(text, ".")
 		return root
 	}
-	if variables := a.Expr.Variables(); len(variables) > 0 {
+	// An expression in JSON that is no text is none of these. What it has in its texts was not looked at for how deep it goes,
+	// and may be deeper than any stack.
+	native, ok := a.Expr.(hclsyntax.Expression)
+	if !ok {
+		return ""
+	}
+	if variables := native.Variables(); len(variables) > 0 {
 		return variables[0].RootName()
 	}
 	return ""

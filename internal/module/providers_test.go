@@ -84,3 +84,19 @@ func TestReadingProvidersOfATreeWithoutEndEnds(t *testing.T) {
 		t.Errorf("%+v", needs)
 	}
 }
+
+// The parser of expressions calls itself for every level: none that was not measured before may reach it, or the whole process
+// ends.
+func TestReadingProvidersOfExpressionsWithoutBottomEnds(t *testing.T) {
+	deep := strings.Repeat("(", 1_000_000)
+	for _, text := range []string{
+		`{"import": [{"to": ["${` + deep + `"], "id": "x"}]}`,
+		`{"resource": {"a": {"b": {"provider": ["${` + deep + `"]}}}}`,
+		`{"check": {"a": {"data": {"x": {"y": {"provider": {"z": "${` + deep + `"}}}}}}}`,
+	} {
+		needs := ReadProviders(tree(map[string]string{"main.tf.json": text}), ".", ReadOptions{})
+		if needs.Remote || len(needs.Providers) > 1 {
+			t.Errorf("%.40s: %+v", text, needs)
+		}
+	}
+}
