@@ -152,6 +152,9 @@ func (j *job) placeState(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("get the state: %w", err)
 	}
+	if err := j.heedLeftState(state); err != nil {
+		return err
+	}
 	w := j.space
 	if err := w.root.MkdirAll(path.Dir(w.inModule(w.stateIn())), 0o700); err != nil {
 		return failed(diskClass(err), "place the state: %w", err)

@@ -108,6 +108,48 @@ func TestStatesOfARunThatNobodyKnowsAreKept(t *testing.T) {
 	}
 }
 
+// A state that only the working directory had is newer than the stack's: to apply without it would make everything again.
+func TestNothingIsAppliedWithoutAStateThatWasLeft(t *testing.T) {
+	for name, decide := range map[string]func(b *bench, file string, r *fakeRun){
+		"the person makes it the state": func(b *bench, file string, r *fakeRun) {
+			state, err := os.ReadFile(file)
+			if err != nil {
+				b.t.Fatal(err)
+			}
+			r.state = state
+		},
+		"the person deletes it": func(b *bench, file string, _ *fakeRun) {
+			if err := os.Remove(file); err != nil {
+				b.t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			r := b.abandoned("left")
+			if err := os.RemoveAll(b.spooled(r, "")); err != nil {
+				t.Fatal(err)
+			}
+			b.start()
+			programs := program(gated)
+			var file string
+			for range 2 { // however often it is tried
+				next := b.stack("left", run.OperationPlanAndApply, programs)
+				result := b.do(next)
+				if result.Outcome != run.OutcomeFailed || result.Class != run.FailureState || result.ApplyStarted || len(next.states) > 0 {
+					t.Fatalf("%s (%s): %s", result.Outcome, result.Class, result.Error)
+				}
+				_, rest, _ := strings.Cut(result.Error, "yuba state push left ")
+				file, _, _ = strings.Cut(rest, "`")
+			}
+			last := b.stack("left", run.OperationPlanAndApply, map[string]string{"main.tf": "output \"o\" { value = 1 }\n"})
+			decide(b, file, last)
+			b.succeed(last)
+		})
+	}
+}
+
 func TestJournalIsNotOlderThanTheApply(t *testing.T) {
 	b := newBench(t).start()
 	r, open := b.applying("begun")

@@ -83,6 +83,8 @@ type workspaceRecord struct {
 	Settings bool `json:"settings,omitempty"`
 	// LeftLock is the lock that the last run may have left in a backend of the stack's own.
 	LeftLock *leftLock `json:"leftLock,omitempty"`
+	// LeftState is a state that was left in the working directory and may be newer than the server's.
+	LeftState *leftState `json:"leftState,omitempty"`
 }
 
 // workspaceBase is the stack's directory.
