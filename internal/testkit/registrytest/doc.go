@@ -1,7 +1,7 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package registrytest gives tests a real registry of providers on loopback: discovery, versions, downloads and signed
+// Package registrytest gives tests a real registry of providers and modules on loopback: discovery, versions, downloads and signed
 // checksums over TLS, and a network mirror of the same packages. It keeps everything in memory and ends with the test.
 //
 //	registry := registrytest.New(t)

@@ -40,9 +40,11 @@ type Counts struct {
 	Versions, Archives int
 	// Bytes of packages that were sent.
 	Bytes int64
+	// ModuleVersions and Modules are the same for modules.
+	ModuleVersions, Modules int
 }
 
-// Registry is a registry of providers.
+// Registry is a registry of providers and modules.
 type Registry struct {
 	t      T
 	http   *httptest.Server
@@ -56,6 +58,7 @@ type Registry struct {
 	down     bool
 	gate     chan struct{}
 	pages    map[string][]byte
+	modules  map[string][]string // versions by NAMESPACE/NAME/SYSTEM
 }
 
 // release is one version of a provider.
@@ -275,11 +278,12 @@ func (r *Registry) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	case down:
 		panic(http.ErrAbortHandler)
 	case page != nil:
-		_, _ = w.Write(page)
+		r.sendModule(w, req, page)
 	case req.URL.Path == "/.well-known/terraform.json":
-		answer(w, map[string]string{"providers.v1": "/v1/providers/"})
+		answer(w, map[string]string{"providers.v1": "/v1/providers/", "modules.v1": "/v1/modules/"})
 	case token != "" && parts[0] == "v1" && req.Header.Get("Authorization") != "Bearer "+token:
 		http.Error(w, "who are you?", http.StatusUnauthorized)
+	case r.serveModules(w, parts):
 	case len(parts) == 5 && parts[0] == "v1" && parts[4] == "versions":
 		r.versions(w, parts[2]+"/"+parts[3])
 	case len(parts) == 8 && parts[0] == "v1" && parts[5] == "download":
