@@ -21,6 +21,8 @@
 //
 //   - A kept init is what init left for one stack, kept in memory for others that require the same.
 //
+//   - Modules from elsewhere are kept below DIR/modules and put in place before init; see package modulestore.
+//
 //   - A terminal is a person's: their own process carries out one run of run.OperationShell there, with the same steps and
 //     the same care for states as the runner, below DIR/shells. Should it die, the runner takes the run over.
 //
@@ -36,6 +38,8 @@
 //   - A kept init comes from a directory that nobody else can have written to, and holds nothing but links to providers of
 //     the mirror or the store, the list of modules of the same source, and the lock file. When a plan after it fails in a
 //     way that init may have told, init runs and the plan is made again.
+//   - What other stacks may use of modules and providers was downloaded in a directory of its own, with nothing of a stack but
+//     the credentials that its scope is named by.
 //   - Plan and apply are one process only where there is no state and nobody looks at the plan, and after the server
 //     permitted the apply. Until the first resource is begun, what goes wrong there is a plan that failed.
 //   - No secret of a run leaves it in text: log lines, errors and warnings pass the masker first. State, plan and

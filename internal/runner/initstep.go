@@ -41,6 +41,9 @@ func (j *job) init(ctx context.Context) error {
 	if err := j.freshLockFile(); err != nil {
 		return err
 	}
+	if err := j.placeModules(ctx); err != nil {
+		return err
+	}
 	if err := j.provide(ctx); err != nil {
 		return err
 	}
@@ -132,6 +135,9 @@ func (j *job) runInit(ctx context.Context) error {
 	}
 	if j.spec.Upgrade && !j.providing.complete { // else the newest are known, and in the lock file
 		args = append(args, "-upgrade")
+		if j.used.complete { // else it downloads modules anew that were resolved a moment ago
+			args = append(args, "-get=false")
+		}
 	}
 	settings, removeSettings, err := j.placeSettings()
 	if err != nil {

@@ -54,6 +54,8 @@ type job struct {
 	stateFetched int
 	// providing is what the job has from the store of providers.
 	providing providing
+	// used is what it has from the store of modules.
+	used moduleUse
 	// initSaid are the warnings of init.
 	initSaid diagnostic.List
 

@@ -59,7 +59,11 @@ func (f *fetcher) fetch(ctx context.Context, dir, mirror string, a provider.Addr
 	if err := os.WriteFile(filepath.Join(dir, cliConfigName), config, 0o600); err != nil {
 		return err
 	}
-	cmd, out, errs := f.command(ctx, dir, mirror)
+	args := []string{"init", "-backend=false", "-input=false", "-no-color"}
+	if f.tool.jsonInit() {
+		args = append(args, "-json")
+	}
+	cmd, out, errs := f.command(ctx, dir, mirror, args...)
 	err = cmd.Run()
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -74,8 +78,8 @@ func (f *fetcher) fetch(ctx context.Context, dir, mirror string, a provider.Addr
 	return fmt.Errorf("%s init: %s", f.tool.name, f.problem(out, errs, err))
 }
 
-// command is the call of init in the sandbox.
-func (f *fetcher) command(ctx context.Context, dir, mirror string) (cmd *exec.Cmd, out, errs *bounded) {
+// command is a call of the tool in the sandbox.
+func (f *fetcher) command(ctx context.Context, dir, mirror string, call ...string) (cmd *exec.Cmd, out, errs *bounded) {
 	out, errs = &bounded{limit: maxFetchOutput}, &bounded{limit: maxFetchOutput}
 	args := []string{"-background", "-rw", dir}
 	executable := append([]string{f.tool.path}, systemExecutable...)
@@ -89,10 +93,7 @@ func (f *fetcher) command(ctx context.Context, dir, mirror string) (cmd *exec.Cm
 			args = append(args, flag, path)
 		}
 	}
-	args = append(args, "--", f.tool.path, "init", "-backend=false", "-input=false", "-no-color")
-	if f.tool.jsonInit() {
-		args = append(args, "-json")
-	}
+	args = append(append(args, "--", f.tool.path), call...)
 	cmd = exec.CommandContext(ctx, f.opts.Sandbox, args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, out, errs
 	cmd.Env = []string{"PATH=" + systemPath, "HOME=" + filepath.Join(dir, "home"), "TMPDIR=" + filepath.Join(dir, "tmp"), "LANG=C.UTF-8", "TF_IN_AUTOMATION=1",

@@ -46,7 +46,7 @@ func (j *job) provide(ctx context.Context) error {
 	if !ok || j.bringsProviders() {
 		return nil
 	}
-	if j.spec.Upgrade { // there may be newer modules, too, and init is not told to look for them when all providers are here
+	if j.spec.Upgrade && !j.used.complete { // there may be newer modules, too, and init is not told to look for them when all providers are here
 		if err := j.space.remove(dataDirTF + "/modules"); err != nil {
 			return err
 		}
@@ -403,6 +403,13 @@ func (j *job) initFromStore(ctx context.Context) error {
 	if err == nil {
 		return nil
 	}
+	if again, undone := j.withdrawModules(err); undone != nil {
+		return undone
+	} else if again {
+		if err = j.runInit(ctx); err == nil {
+			return nil
+		}
+	}
 	again, undone := j.withdrawProviders(err)
 	switch {
 	case undone != nil:
@@ -433,12 +440,15 @@ func (j *job) withdrawProviders(failed error) (bool, error) {
 	return true, w.write(w.inModule(lockFileTF), j.providing.before)
 }
 
-// openStore makes the store of providers ready, if there is to be one.
+// openStore makes the stores of providers and modules ready, if they are to be.
 func (r *runner) openStore() (err error) {
-	if r.opts.ProviderStore != "" {
-		r.store, err = provider.Open(r.opts.ProviderStore)
+	if r.opts.ProviderStore == "" {
+		return nil
 	}
-	return err
+	if r.store, err = provider.Open(r.opts.ProviderStore); err != nil {
+		return err
+	}
+	return r.openModules()
 }
 
 // releaseProviders lets go of what the job held.

@@ -21,6 +21,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/yuba-dev/yuba/internal/footprint"
+	"github.com/yuba-dev/yuba/internal/modulestore"
 	"github.com/yuba-dev/yuba/internal/provider"
 	"github.com/yuba-dev/yuba/internal/run"
 )
@@ -37,6 +38,8 @@ type runner struct {
 	trees      *trees
 	// store keeps providers for all stacks; nil without one.
 	store *provider.Store
+	// modules keeps modules from elsewhere for all stacks; nil without a store of providers.
+	modules *modulestore.Store
 	// places are taken by the jobs that work.
 	places        chan struct{}
 	confined      bool
@@ -139,6 +142,7 @@ func (r *runner) work(ctx context.Context) error {
 		}
 	}()
 	go r.tidyProviders(ctx)
+	go r.tidyModules(ctx)
 	r.poll(ctx)
 	return nil
 }

@@ -1,0 +1,321 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/yuba-dev/yuba/internal/module"
+	"github.com/yuba-dev/yuba/internal/modulestore"
+	"github.com/yuba-dev/yuba/internal/run"
+)
+
+// Modules from elsewhere are downloaded once by source and version, for all stacks that have the same credentials. Before
+// init they are put where the tool would put them, and listed as it lists them: then it has nothing to download, and asks
+// nobody. Whatever is not plain to see, or cannot be fetched, is left to init.
+
+const (
+	modulesTF  = dataDirTF + "/modules"
+	manifestTF = modulesTF + "/modules.json"
+)
+
+// What a tree of modules may consist of that is put together from the store.
+const (
+	maxModuleCalls = 500
+	maxModuleDepth = 32
+	maxModuleBytes = 1 << 30
+)
+
+// moduleUse is what a job has from the store of modules.
+type moduleUse struct {
+	// placed is true when modules were put in place, complete when these are all that the program calls.
+	placed, complete bool
+}
+
+// installedModule is an entry of the tool's list of modules.
+type installedModule struct {
+	Key     string `json:"Key"`
+	Source  string `json:"Source"`
+	Version string `json:"Version,omitempty"`
+	Dir     string `json:"Dir"`
+}
+
+// moduleList is that list.
+type moduleList struct {
+	Modules []installedModule `json:"Modules"`
+}
+
+// openModules makes the store of modules ready. It is there when there is one of providers.
+func (r *runner) openModules() (err error) {
+	r.modules, err = modulestore.Open(filepath.Join(r.opts.Dir, "modules"))
+	return err
+}
+
+// tidyModules removes what an earlier runner left half done in the store, and from time to time what is not used.
+func (r *runner) tidyModules(ctx context.Context) {
+	if r.modules == nil {
+		return
+	}
+	if err := r.modules.Clean(); err != nil {
+		r.opts.Log.Warn("downloads of modules that were given up are left", "error", err)
+	}
+	ticker := time.NewTicker(collectInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			r.collectModules()
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (r *runner) collectModules() {
+	done, err := r.modules.Collect(modulestore.DefaultLimits())
+	if err != nil {
+		r.opts.Log.Warn("collect modules that nobody uses", "error", err)
+	}
+	if done.Packages > 0 {
+		r.opts.Log.Info("removed modules that nobody uses", "packages", done.Packages, "bytes", done.Bytes)
+	}
+}
+
+// moduleWalk puts together what a program calls.
+type moduleWalk struct {
+	j      *job
+	scope  *modulestore.Scope
+	source *os.Root
+	fetch  func(modulestore.Call) modulestore.Fetcher
+	// root is the root module, relative to the source.
+	root string
+	// after is when the stack got its modules the last time: what it asks for now is to be newer.
+	after time.Time
+
+	list             []installedModule
+	calls            int
+	bytes            int64
+	hits, downloaded int
+	// elsewhere is true once a module from elsewhere was called, why says what is left to init.
+	elsewhere bool
+	why       string
+}
+
+// placeModules puts the modules that the program calls in place. A stack that has some already keeps them until newer ones
+// are to be looked for.
+func (j *job) placeModules(ctx context.Context) error {
+	j.used = moduleUse{}
+	scope, env := j.moduleScope()
+	if scope == nil || !j.spec.Upgrade && j.listsModules() {
+		return nil
+	}
+	source, err := os.OpenRoot(filepath.Join(j.space.base, sourceDir))
+	if err != nil {
+		return fmt.Errorf("read which modules are called: %w", err)
+	}
+	defer source.Close()
+	ctx, cancel := j.stop.until(ctx)
+	defer cancel()
+	walk := &moduleWalk{j: j, scope: scope, source: source, fetch: j.moduleFetcher(env), root: path.Clean("./" + strings.TrimPrefix(j.space.module, sourceDir))}
+	if j.spec.Upgrade {
+		walk.after = j.space.record.ModulesAsked
+	}
+	if err := walk.visit(ctx, walk.root, ".", "", 0); err != nil {
+		return j.moduleFailure(err)
+	}
+	if !walk.elsewhere {
+		return nil
+	}
+	j.space.record.ModulesAsked = time.Now()
+	return walk.finish()
+}
+
+// moduleFailure says what kept modules from being put in place: the end of the run, or the disk.
+func (j *job) moduleFailure(err error) error {
+	if reason := j.stop.asked(); reason != "" && errors.Is(err, context.Canceled) {
+		return &failure{outcome: run.OutcomeCanceled, err: fmt.Errorf("stopped: %s", reason)}
+	}
+	return failed(diskClass(err), "put the modules in place: %w", err)
+}
+
+// listsModules tells whether the tool has made a list of modules before.
+func (j *job) listsModules() bool {
+	_, err := j.space.root.Lstat(j.space.inModule(manifestTF))
+	return err == nil
+}
+
+// visit takes in what the module in dir calls. The package is the directory that it came in, the key its place in the tree.
+func (m *moduleWalk) visit(ctx context.Context, dir, pkg, key string, depth int) error {
+	calls, err := module.ReadCalls(m.source.FS(), dir, depth == 0, module.ReadOptions{Terraform: m.j.space.tool.name == "terraform"})
+	if err != nil {
+		m.leave("%v", err)
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(calls)) {
+		place := strings.TrimPrefix(key+"."+name, ".")
+		if m.calls++; m.calls > maxModuleCalls || depth >= maxModuleDepth {
+			m.leave("there are more than %d calls of modules, or more than %d on top of each other", maxModuleCalls, maxModuleDepth)
+			return nil
+		}
+		if calls[name].Local() {
+			err = m.local(ctx, dir, pkg, place, calls[name], depth)
+		} else {
+			err = m.remote(ctx, place, calls[name], depth)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *moduleWalk) leave(format string, args ...any) {
+	if m.why == "" {
+		m.why = fmt.Sprintf(format, args...)
+	}
+}
+
+// local takes in a module of the same package as the one that calls it.
+func (m *moduleWalk) local(ctx context.Context, dir, pkg, place string, call module.Call, depth int) error {
+	inner := path.Join(dir, call.Source)
+	if !fs.ValidPath(inner) || strings.ContainsAny(call.Source, "?\\\x00") || pkg != "." && inner != pkg && !strings.HasPrefix(inner, pkg+"/") {
+		m.leave("the module %q is outside of its source", place)
+		return nil
+	}
+	relative, err := filepath.Rel(m.root, inner)
+	if err != nil {
+		return err
+	}
+	m.list = append(m.list, installedModule{Key: place, Source: module.LocalSource(call.Source), Dir: filepath.ToSlash(relative)})
+	return m.visit(ctx, inner, pkg, place, depth+1)
+}
+
+// remote takes in a module from elsewhere.
+func (m *moduleWalk) remote(ctx context.Context, place string, written module.Call, depth int) error {
+	if !m.elsewhere {
+		m.elsewhere = true
+		if !m.clear() {
+			return nil
+		}
+	}
+	call := modulestore.Call{Tool: m.j.space.tool.name, Source: written.Source, Version: written.Version}
+	if !call.Suits() {
+		m.leave("the module %q comes from where the store does not go", place)
+		return nil
+	}
+	got, err := m.place(ctx, call, modulesTF+"/"+place)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if isDiskFull(err) {
+		return err
+	}
+	if err != nil {
+		m.leave("the module %q: %v", place, err)
+		return m.j.space.remove(modulesTF + "/" + place)
+	}
+	if got.Downloaded {
+		m.downloaded++
+	} else {
+		m.hits++
+	}
+	dir := path.Join(modulesTF, place, got.Dir)
+	m.list = append(m.list, installedModule{Key: place, Source: got.Source, Version: got.Version, Dir: dir})
+	return m.visit(ctx, path.Join(m.root, dir), path.Join(m.root, modulesTF, place), place, depth+1)
+}
+
+// clear makes room for modules, and tells whether that is where they belong: a source may have a link there.
+func (m *moduleWalk) clear() bool {
+	w := m.j.space
+	if info, err := w.root.Lstat(w.inModule(dataDirTF)); err == nil && !info.IsDir() {
+		m.leave("%s is no directory", dataDirTF)
+		return false
+	}
+	if err := errors.Join(w.remove(modulesTF), w.root.MkdirAll(w.inModule(modulesTF), 0o755)); err != nil {
+		m.leave("%v", err)
+		return false
+	}
+	return true
+}
+
+// place gets a module and puts it in its place. One that was damaged in the store is fetched again.
+func (m *moduleWalk) place(ctx context.Context, call modulestore.Call, dir string) (*modulestore.Module, error) {
+	const attempts = 2
+	var problem error
+	for range attempts {
+		got, err := m.scope.Get(ctx, call, m.after, m.fetch(call))
+		if err != nil {
+			return nil, err
+		}
+		bytes, err := got.CopyTo(ctx, m.j.space.root, m.j.space.inModule(dir), maxModuleBytes-m.bytes)
+		m.bytes += bytes
+		if !errors.Is(err, modulestore.ErrDamaged) {
+			return got, err
+		}
+		problem = err
+		m.j.opts.Log.Warn("a module is fetched again", "error", err)
+		if err := m.j.space.remove(dir); err != nil {
+			return nil, err
+		}
+	}
+	return nil, problem
+}
+
+// finish writes the list, for as much as there is. When newer modules are wanted init looks for all of them or for none.
+func (m *moduleWalk) finish() error {
+	j, w := m.j, m.j.space
+	if m.why != "" {
+		j.opts.Log.Debug("modules are left to init", "run", j.id, "why", j.mask.text(m.why))
+	}
+	if m.hits+m.downloaded == 0 || m.why != "" && j.spec.Upgrade {
+		return w.remove(modulesTF)
+	}
+	list := moduleList{Modules: append([]installedModule{{Dir: "."}}, m.list...)}
+	text, err := json.Marshal(list)
+	if err != nil {
+		return fmt.Errorf("list the modules: %w", err)
+	}
+	if err := w.write(w.inModule(manifestTF), text); err != nil {
+		return err
+	}
+	j.used = moduleUse{placed: true, complete: m.why == ""}
+	var words []string
+	if m.hits > 0 {
+		words = append(words, fmt.Sprintf("%d from the store", m.hits))
+	}
+	if m.downloaded > 0 {
+		words = append(words, fmt.Sprintf("%d downloaded", m.downloaded))
+	}
+	j.log.note("Modules: %s", strings.Join(words, ", "))
+	if j.modules.Crowded() {
+		go j.collectModules()
+	}
+	return nil
+}
+
+// misses are what the tool says of a list of modules that is not as the program needs it.
+var misses = []string{"odule not installed", "odule source has changed", "odule version requirements have changed"}
+
+// withdrawModules undoes what placeModules did when init does not take it. It says whether there was anything to undo.
+func (j *job) withdrawModules(failed error) (bool, error) {
+	var f *failure
+	if !j.used.complete || !errors.As(failed, &f) || f.outcome != "" ||
+		!slices.ContainsFunc(misses, func(what string) bool { return strings.Contains(failed.Error(), what) }) {
+		return false, nil
+	}
+	j.used = moduleUse{}
+	j.log.note("Init: again, without the modules that the store has")
+	return true, j.space.remove(modulesTF)
+}

@@ -1,0 +1,220 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/yuba-dev/yuba/internal/module"
+	"github.com/yuba-dev/yuba/internal/modulestore"
+	"github.com/yuba-dev/yuba/internal/run"
+)
+
+// maxModuleFetch is how long the download of a module, and of those it calls, may take; maxModuleList how large the tool's
+// list of them may be.
+const (
+	maxModuleFetch = 10 * time.Minute
+	maxModuleList  = 4 << 20
+)
+
+// moduleNames begin the names of the environment that have to do with where modules come from, beside fetchNames.
+var moduleNames = []string{"GIT_", "SSH_", "NETRC"}
+
+// moduleScope is the part of the store of modules that a run's come from and go to, and what of the stack's environment
+// their download needs; nil without a store, or when the stack has the tool look in places of its own. Whatever a download
+// can see of a stack is in the scope's name.
+func (j *job) moduleScope() (*modulestore.Scope, []run.EnvVar) {
+	if j.modules == nil || len(j.spec.CLIConfig) > maxUnderstood {
+		return nil, nil
+	}
+	env := fetchEnvironment(&j.spec)
+	for _, e := range j.spec.Env {
+		if hasPrefix(e.Name, []string{"XDG_", "TF_REATTACH_PROVIDERS"}) || e.Name == "TF_CLI_ARGS" || e.Name == "TF_CLI_ARGS_init" || e.Name == "TF_CLI_ARGS_get" {
+			return nil, nil
+		}
+		if hasPrefix(strings.ToUpper(e.Name), moduleNames) && !strings.ContainsAny(e.Name, "=\x00") && !strings.Contains(e.Value, "\x00") {
+			env = append(env, e)
+		}
+	}
+	for _, e := range env {
+		// A file of the stack's own directory is nowhere else.
+		if strings.Contains(e.Value, j.opts.WorkRoot) || strings.HasPrefix(e.Name, "SSL_CERT_") && !filepath.IsAbs(e.Value) {
+			return nil, nil
+		}
+	}
+	files := j.homeFiles()
+	for _, f := range files {
+		if hasPrefix(f.Path, ownFiles) {
+			return nil, nil
+		}
+	}
+	if len(j.spec.CLIConfig) == 0 && len(env) == 0 && len(files) == 0 {
+		return j.modules.Scope(""), nil
+	}
+	slices.SortStableFunc(env, func(a, b run.EnvVar) int { return strings.Compare(a.Name, b.Name) })
+	sum := sha256.Sum256(mustJSON([]any{j.spec.CLIConfig, env, files}))
+	return j.modules.Scope(hex.EncodeToString(sum[:])), env
+}
+
+// homeFiles are the files that come with the run for its home directory, where git and others look for credentials.
+func (j *job) homeFiles() []run.File {
+	var files []run.File
+	for _, f := range j.spec.Files {
+		if f.Location == run.FileInHome {
+			files = append(files, f)
+		}
+	}
+	slices.SortStableFunc(files, func(a, b run.File) int { return strings.Compare(a.Path, b.Path) })
+	return files
+}
+
+// moduleFetcher has the tool fetch a module. It goes on for other runs that wait for the same when the one that began it
+// has ended, so that it has nothing of that one's working directory.
+func (j *job) moduleFetcher(env []run.EnvVar) func(call modulestore.Call) modulestore.Fetcher {
+	f := &fetcher{tool: j.space.tool, opts: &j.opts, config: j.spec.CLIConfig, env: env, mask: j.mask}
+	files := j.homeFiles()
+	return func(call modulestore.Call) modulestore.Fetcher {
+		return func(ctx context.Context, dir string) ([]modulestore.Found, error) {
+			return f.fetchModule(ctx, dir, call, files)
+		}
+	}
+}
+
+// fetchModule has the tool fetch a module where nothing of the stack is but its credentials.
+func (f *fetcher) fetchModule(ctx context.Context, dir string, call modulestore.Call, files []run.File) ([]modulestore.Found, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, maxModuleFetch, fmt.Errorf("the download took longer than %s", maxModuleFetch))
+	defer cancel()
+	if err := f.furnish(dir, call, files); err != nil {
+		return nil, err
+	}
+	cmd, out, errs := f.command(ctx, dir, "", "get", "-no-color")
+	err := cmd.Run()
+	if cmd.Process != nil {
+		_ = unix.Kill(-cmd.Process.Pid, unix.SIGKILL) // whoever is left of its group has nothing more to write
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		return nil, fmt.Errorf("start %s: %w", f.opts.Sandbox, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s get: %s", f.tool.name, f.problem(out, errs, err))
+	}
+	return f.fetchedModules(dir)
+}
+
+// furnish makes a directory in which one module is called.
+func (f *fetcher) furnish(dir string, call modulestore.Call, files []run.File) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for _, name := range []string{homeDir, "tmp"} {
+		if err := root.Mkdir(name, 0o700); err != nil {
+			return err
+		}
+	}
+	for _, file := range files {
+		name := path.Join(homeDir, file.Path)
+		if err := root.MkdirAll(path.Dir(name), 0o700); err != nil {
+			return err
+		}
+		if err := root.WriteFile(name, file.Content, 0o600); err != nil {
+			return err
+		}
+	}
+	config := f.config
+	if len(config) == 0 {
+		config = []byte("disable_checkpoint = true\n")
+	}
+	if err := root.WriteFile(cliConfigName, config, 0o600); err != nil {
+		return err
+	}
+	program := fmt.Sprintf("module %q {\n  source = %s\n", fetchedKey, hclString(call.Source))
+	if call.Version != "" {
+		program += fmt.Sprintf("  version = %s\n", hclString(call.Version))
+	}
+	return root.WriteFile("main.tf", []byte(program+"}\n"), 0o600)
+}
+
+// fetchedKey is what the module is called by that is fetched.
+const fetchedKey = "m"
+
+// fetchedModules reads what the tool has fetched.
+func (f *fetcher) fetchedModules(dir string) ([]modulestore.Found, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	file, err := root.OpenFile(manifestTF, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, fmt.Errorf("read the list of modules: %w", err)
+	}
+	defer file.Close()
+	var list moduleList
+	if err := json.NewDecoder(io.LimitReader(file, maxModuleList)).Decode(&list); err != nil {
+		return nil, fmt.Errorf("read the list of modules: %w", err)
+	}
+	r := &fetchedReader{root: root, tool: f.tool.name, installed: map[string]installedModule{}}
+	for _, m := range list.Modules {
+		r.installed[m.Key] = m
+	}
+	r.read(".", "", 0)
+	if len(r.found) == 0 {
+		return nil, errors.New("the tool has fetched it to where modules do not belong")
+	}
+	return r.found, nil
+}
+
+// fetchedReader finds out which calls led to what was fetched. Calls that are not plain to see are left out.
+type fetchedReader struct {
+	root      *os.Root
+	tool      string
+	installed map[string]installedModule
+	calls     int
+	found     []modulestore.Found
+}
+
+func (r *fetchedReader) read(dir, key string, depth int) {
+	calls, err := module.ReadCalls(r.root.FS(), dir, false, module.ReadOptions{Terraform: r.tool == "terraform"})
+	if err != nil || depth > maxModuleDepth {
+		return
+	}
+	for name, call := range calls {
+		place := strings.TrimPrefix(key+"."+name, ".")
+		m, there := r.installed[place]
+		if r.calls++; !there || r.calls > maxModuleCalls {
+			continue
+		}
+		if !call.Local() {
+			pkg := modulesTF + "/" + place
+			inside, below := strings.CutPrefix(m.Dir, pkg)
+			if !below || inside != "" && inside[0] != '/' || inside != "" && !filepath.IsLocal(inside[1:]) {
+				continue
+			}
+			r.found = append(r.found, modulestore.Found{Call: modulestore.Call{Tool: r.tool, Source: call.Source, Version: call.Version},
+				FoundSource: m.Source, FoundVersion: m.Version, Package: pkg, Dir: path.Clean("./" + inside)})
+		}
+		r.read(path.Clean(m.Dir), place, depth+1)
+	}
+}
