@@ -4,7 +4,6 @@
 package module
 
 import (
-	"crypto/sha256"
 	"io/fs"
 	"path"
 	"slices"
@@ -26,18 +25,53 @@ func (c Call) Local() bool {
 
 var callSchema = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "module", LabelNames: []string{"name"}}}}
 
-// ReadCalls reads which modules the one in dir of fsys calls, by name. An *UnclearError says that these may not be all, or
-// that a source or version is computed. What tests of a root module call is unclear in any case. The file system must not
-// follow links out of the source.
-func ReadCalls(fsys fs.FS, dir string, root bool, options ReadOptions) (calls map[string]Call, err error) {
+// maxCallsSize is how much is read of one tree of modules: of each no more than of others, and of all together this.
+const maxCallsSize = 4 * maxTotalSize
+
+// CallReader reads which modules call which in a tree of them, each once. What is in the tree may change where nothing
+// was read yet. It is for one goroutine.
+type CallReader struct {
+	fsys    fs.FS
+	options ReadOptions
+	size    int
+	read    map[string]readCalls
+}
+
+// readCalls is what was read of one directory.
+type readCalls struct {
+	calls map[string]Call
+	err   error
+}
+
+// NewCallReader returns a reader for a tree. The file system must not follow links out of it.
+func NewCallReader(fsys fs.FS, options ReadOptions) *CallReader {
+	return &CallReader{fsys: fsys, options: options, read: map[string]readCalls{}}
+}
+
+// Calls reads which modules the one in dir calls, by name. An *UnclearError says that these may not be all, or that a
+// source or version is computed. What tests of a root module call is unclear in any case.
+func (r *CallReader) Calls(dir string, root bool) (map[string]Call, error) {
 	dir = path.Clean(dir)
+	done, there := r.read[dir]
+	if !there {
+		done.calls, done.err = r.readOnce(dir, root)
+		r.read[dir] = done
+	}
+	return done.calls, done.err
+}
+
+func (r *CallReader) readOnce(dir string, root bool) (calls map[string]Call, err error) {
 	defer func() {
 		if problem := recover(); problem != nil {
 			err = unclear(dir, "reading stopped: %v. This is a bug in Yuba", problem)
 		}
 	}()
-	r := &requirer{fsys: fsys, options: options, hash: sha256.New()}
-	files, err := r.files(dir, root)
+	if r.size > maxCallsSize {
+		return nil, unclear(dir, "the modules' files have more than %d MiB", maxCallsSize>>20)
+	}
+	reader := &requirer{fsys: r.fsys, options: r.options}
+	files, err := reader.files(dir, root)
+	r.size += reader.size
 	if err != nil {
 		return nil, err
 	}

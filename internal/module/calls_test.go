@@ -5,12 +5,33 @@ package module
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
 )
+
+func TestReadingCallsOfALargeTreeEnds(t *testing.T) {
+	const modules, fit = 12, 8 // each has 4 MiB
+	files := map[string]string{}
+	for i := range modules {
+		for _, name := range []string{"a.tf", "b.tf"} {
+			files[fmt.Sprintf("m%02d/%s", i, name)] = "#" + strings.Repeat("x", maxFileSize-1)
+		}
+	}
+	r := NewCallReader(tree(files), ReadOptions{})
+	for i := range modules {
+		var why *UnclearError
+		if _, err := r.Calls(fmt.Sprintf("m%02d", i), false); errors.As(err, &why) != (i > fit) {
+			t.Errorf("module %d: %v", i, err)
+		}
+		if _, err := r.Calls("m00", false); err != nil { // was read before, and is not read again
+			t.Errorf("again: %v", err)
+		}
+	}
+}
 
 func TestReadCalls(t *testing.T) {
 	for sentence, c := range map[string]struct {
@@ -45,7 +66,7 @@ func TestReadCalls(t *testing.T) {
 			for name, content := range c.files {
 				tree["m/"+name] = &fstest.MapFile{Data: []byte(content)}
 			}
-			got, err := ReadCalls(tree, "m", true, ReadOptions{})
+			got, err := NewCallReader(tree, ReadOptions{}).Calls("m", true)
 			var why *UnclearError
 			if (c.want == nil) != errors.As(err, &why) || !cmp.Equal(got, c.want) {
 				t.Errorf("%v, %v", got, err)
@@ -61,7 +82,7 @@ func TestReadingCallsOfExpressionsWithoutBottomEnds(t *testing.T) {
 		`{"module": [{"a": [{"source": "x/y/z", "version": "${` + deep + `"}]}]}`,
 	} {
 		var why *UnclearError
-		if calls, err := ReadCalls(tree(map[string]string{"main.tf.json": text}), ".", true, ReadOptions{}); !errors.As(err, &why) {
+		if calls, err := NewCallReader(tree(map[string]string{"main.tf.json": text}), ReadOptions{}).Calls(".", true); !errors.As(err, &why) {
 			t.Errorf("%.40s: %v, %v", text, calls, err)
 		}
 	}

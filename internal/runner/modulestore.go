@@ -97,7 +97,7 @@ func (r *runner) collectModules() {
 type moduleWalk struct {
 	j      *job
 	scope  *modulestore.Scope
-	source *os.Root
+	reader *module.CallReader
 	fetch  func(modulestore.Call) modulestore.Fetcher
 	// root is the root module, relative to the source.
 	root string
@@ -128,7 +128,8 @@ func (j *job) placeModules(ctx context.Context) error {
 	defer source.Close()
 	ctx, cancel := j.stop.until(ctx)
 	defer cancel()
-	walk := &moduleWalk{j: j, scope: scope, source: source, fetch: j.moduleFetcher(env), root: path.Clean("./" + strings.TrimPrefix(j.space.module, sourceDir))}
+	walk := &moduleWalk{j: j, scope: scope, fetch: j.moduleFetcher(env), root: path.Clean("./" + strings.TrimPrefix(j.space.module, sourceDir)),
+		reader: module.NewCallReader(source.FS(), module.ReadOptions{Terraform: j.space.tool.name == "terraform"})}
 	if j.spec.Upgrade {
 		walk.after = j.space.record.ModulesAsked
 	}
@@ -158,7 +159,7 @@ func (j *job) listsModules() bool {
 
 // visit takes in what the module in dir calls. The package is the directory that it came in, the key its place in the tree.
 func (m *moduleWalk) visit(ctx context.Context, dir, pkg, key string, depth int) error {
-	calls, err := module.ReadCalls(m.source.FS(), dir, depth == 0, module.ReadOptions{Terraform: m.j.space.tool.name == "terraform"})
+	calls, err := m.reader.Calls(dir, depth == 0)
 	if err != nil {
 		m.leave("%v", err)
 		return nil

@@ -175,7 +175,8 @@ func (f *fetcher) fetchedModules(dir string) ([]modulestore.Found, error) {
 	if err := json.NewDecoder(io.LimitReader(file, maxModuleList)).Decode(&list); err != nil {
 		return nil, fmt.Errorf("read the list of modules: %w", err)
 	}
-	r := &fetchedReader{root: root, tool: f.tool.name, installed: map[string]installedModule{}}
+	r := &fetchedReader{tool: f.tool.name, installed: map[string]installedModule{},
+		reader: module.NewCallReader(root.FS(), module.ReadOptions{Terraform: f.tool.name == "terraform"})}
 	for _, m := range list.Modules {
 		r.installed[m.Key] = m
 	}
@@ -188,7 +189,7 @@ func (f *fetcher) fetchedModules(dir string) ([]modulestore.Found, error) {
 
 // fetchedReader finds out which calls led to what was fetched. Calls that are not plain to see are left out.
 type fetchedReader struct {
-	root      *os.Root
+	reader    *module.CallReader
 	tool      string
 	installed map[string]installedModule
 	calls     int
@@ -196,7 +197,7 @@ type fetchedReader struct {
 }
 
 func (r *fetchedReader) read(dir, key string, depth int) {
-	calls, err := module.ReadCalls(r.root.FS(), dir, false, module.ReadOptions{Terraform: r.tool == "terraform"})
+	calls, err := r.reader.Calls(dir, false)
 	if err != nil || depth > maxModuleDepth {
 		return
 	}
