@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -331,4 +333,32 @@ func TestInitMayFindFaultWithWhatTheStoreHas(t *testing.T) {
 	b.succeed(second)
 	planned(t, second, 1)
 	logged(t, second, "Init: again, without the modules that the store has")
+}
+
+func TestAStoppedRunDoesNotWaitForItsModules(t *testing.T) {
+	b := newModuleBench(t)
+	asked, release := make(chan struct{}, 10), make(chan struct{})
+	slow := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		asked <- struct{}{}
+		select {
+		case <-release:
+		case <-r.Context().Done():
+		}
+	}))
+	t.Cleanup(slow.Close)
+	t.Cleanup(func() { close(release) })
+	b.start()
+	r := b.server.submit(b.calls("x", call("slow", slow.URL+"/x.zip", "")))
+	select {
+	case <-asked:
+	case <-time.After(time.Minute):
+		t.Fatal("no download begins")
+	}
+	b.server.mu.Lock()
+	b.server.cancel = append(b.server.cancel, r.spec.ID)
+	b.server.mu.Unlock()
+	b.server.notify()
+	if result := b.server.finished(r); result.Outcome != run.OutcomeCanceled || len(processes(result)) > 0 {
+		t.Errorf("%+v", result)
+	}
 }
