@@ -13,9 +13,11 @@ import (
 
 const (
 	// garbageAtWork is how much may gather at most while there is work: collecting it took a fifth of the server's time.
-	garbageAtWork = 160
-	// roomAtWork is how many bytes that may come to. A server of many stacks has more in use, and gathers the less.
-	roomAtWork = 200 << 20
+	// garbageAtLeast is how much may always gather.
+	garbageAtWork, garbageAtLeast = 160, 40
+	// roomAtWork and roomAtRest are how many bytes that may come to. A server of many stacks has more in use, and gathers the
+	// less.
+	roomAtWork, roomAtRest = 128 << 20, 64 << 20
 	// rest is how long nothing is done before memory is given back, and measured how long what is in use counts.
 	rest     = 5 * time.Second
 	measured = time.Second
@@ -49,21 +51,21 @@ func (b *Breath) Work(some bool) {
 		return
 	}
 	b.at = time.Now()
-	if percent := percentFor(inUse()); percent != b.percent {
+	if percent := percentFor(inUse(), roomAtWork, garbageAtWork); percent != b.percent {
 		b.percent = percent
 		debug.SetGCPercent(percent)
 	}
 }
 
-// percentFor is how much garbage may gather beside so many bytes in use. It moves in steps, since each change stops
+// percentFor is how much garbage may gather beside so many bytes in use, at most. It moves in steps, since each change stops
 // everything for a moment.
-func percentFor(live uint64) int {
+func percentFor(live, room uint64, most int) int {
 	const step = 10
 	if live == 0 {
-		return garbageAtWork
+		return most
 	}
-	percent := int(roomAtWork * 100 / live) //nolint:gosec // far below the largest number
-	return min(max(percent/step*step, garbage), garbageAtWork)
+	percent := int(room * 100 / live) //nolint:gosec // far below the largest number
+	return min(max(percent/step*step, garbageAtLeast), most)
 }
 
 // inUse is what the last collection left of the heap.
@@ -77,6 +79,7 @@ func (b *Breath) exhale() {
 	if b.rested() {
 		// A failure means that the process stays as large as it is.
 		_ = Shrink()
+		b.settle()
 	}
 }
 
@@ -90,4 +93,13 @@ func (b *Breath) rested() bool {
 	b.percent, b.at, b.resting = 0, time.Time{}, nil
 	debug.SetGCPercent(garbage)
 	return true
+}
+
+// settle bounds what gathers until there is work again.
+func (b *Breath) settle() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.percent == 0 {
+		debug.SetGCPercent(percentFor(inUse(), roomAtRest, garbage))
+	}
 }

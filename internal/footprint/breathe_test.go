@@ -42,9 +42,11 @@ func TestGarbageGathersWhileThereIsWork(t *testing.T) {
 
 func TestMuchInUseLeavesLittleRoomForGarbage(t *testing.T) {
 	const mib = 1 << 20
-	for live, want := range map[uint64]int{0: garbageAtWork, mib: garbageAtWork, 125 * mib: garbageAtWork, 150 * mib: 130, 200 * mib: 100, 1000 * mib: garbage} {
-		if got := percentFor(live); got != want {
-			t.Errorf("%d MiB in use: %d%%, want %d%%", live/mib, got, want)
+	for live, want := range map[uint64]struct{ work, rest int }{0: {garbageAtWork, garbage}, mib: {garbageAtWork, garbage}, 80 * mib: {garbageAtWork, garbage}, 100 * mib: {120, 60},
+		200 * mib: {60, garbageAtLeast}, 1000 * mib: {garbageAtLeast, garbageAtLeast}} {
+		work, rest := percentFor(live, roomAtWork, garbageAtWork), percentFor(live, roomAtRest, garbage)
+		if work != want.work || rest != want.rest {
+			t.Errorf("%d MiB in use: %d%% at work and %d%% at rest, want %+v", live/mib, work, rest, want)
 		}
 	}
 	runtime.GC()

@@ -197,6 +197,9 @@ func (f *fleet) try(ctx context.Context, number int, everything bool) (err error
 	}
 	defer func() { err = errors.Join(err, t.end()) }()
 	steps := []func(context.Context) error{t.deploy}
+	if f.wants(rowMemory) && everything { // before anything comes due
+		steps = append(steps, t.noteMemory)
+	}
 	if f.wants(rowApply, rowRefresh) {
 		steps = append(steps, t.byHand)
 	}
@@ -226,8 +229,7 @@ func (t *fleetTrial) others() []func(context.Context) error {
 		name string
 		step func(context.Context) error
 	}{
-		{rowMemory, t.noteMemory}, {"", t.keepQuiet},
-		{rowProven, t.measureProven}, {rowInput, t.measureInputs}, {rowCommit, t.measureCommits}, {rowStart, t.measureStart},
+		{"", t.keepQuiet}, {rowProven, t.measureProven}, {rowInput, t.measureInputs}, {rowCommit, t.measureCommits}, {rowStart, t.measureStart},
 	} {
 		if row.name == "" || t.wants(row.name) {
 			steps = append(steps, row.step)
