@@ -68,12 +68,12 @@ func (c *Scope) take(ctx context.Context, from *os.Root, dir string) (string, er
 		return "", err
 	}
 	defer source.Close() //nolint:errcheck // it was only read
-	s, err := c.store.newStaged()
+	s, err := c.store.staging().New()
 	if err != nil {
 		return "", err
 	}
-	defer s.remove()
-	fresh := filepath.Join(s.dir, "package")
+	defer s.Remove()
+	fresh := filepath.Join(s.Dir, "package")
 	if err := os.Mkdir(fresh, 0o700); err != nil {
 		return "", err
 	}

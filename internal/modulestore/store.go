@@ -18,6 +18,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/yuba-dev/yuba/internal/download"
 )
 
 // Names in the store's directory and in those of its scopes.
@@ -51,10 +53,11 @@ type Store struct {
 	// Now tells the time; tests have their own.
 	Now func() time.Time
 
-	mu      sync.Mutex
-	flights map[string]*flight
-	failed  map[string]time.Time
-	grown   int64
+	flights download.Flights
+
+	mu     sync.Mutex
+	failed map[string]time.Time
+	grown  int64
 }
 
 // Open makes the directory ready.
@@ -66,8 +69,15 @@ func Open(dir string) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the store of modules: %w", err)
 	}
-	return &Store{dir: dir, Now: time.Now, flights: map[string]*flight{}, failed: map[string]time.Time{}}, nil
+	return &Store{dir: dir, Now: time.Now, failed: map[string]time.Time{}}, nil
 }
+
+func (s *Store) staging() download.Staging {
+	return download.Staging(filepath.Join(s.dir, stagingName))
+}
+
+// Clean removes what those left behind who were at work when their processes ended.
+func (s *Store) Clean() error { return s.staging().Clean() }
 
 // Scope is a part of the store whose packages were fetched with the same credentials.
 type Scope struct {
@@ -200,20 +210,20 @@ func (c *Scope) have(call Call, after time.Time) *Module {
 // fetch has the tool fetch a module, and keeps all that came.
 func (c *Scope) fetch(ctx context.Context, fetch Fetcher) error {
 	asked := c.store.Now()
-	s, err := c.store.newStaged()
+	s, err := c.store.staging().New()
 	if err != nil {
 		return fmt.Errorf("make a directory to fetch a module to: %w", err)
 	}
-	defer s.remove()
+	defer s.Remove()
 	var all []Found
-	err = within(ctx, s.dir, func(ctx context.Context) (err error) {
-		all, err = fetch(ctx, s.dir)
+	err = download.Within(ctx, s.Dir, download.Size{Bytes: 2 * maxBytes, Files: 2 * maxEntries}, "module", func(ctx context.Context) (err error) {
+		all, err = fetch(ctx, s.Dir)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	root, err := os.OpenRoot(s.dir)
+	root, err := os.OpenRoot(s.Dir)
 	if err != nil {
 		return err
 	}

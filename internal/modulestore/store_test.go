@@ -294,7 +294,7 @@ func TestOneFetchesForAllWhoAsk(t *testing.T) {
 			}
 		})
 	}
-	b.waiting(call, 10)
+	b.waiting(10)
 	cancel() // who began it is gone; the others wait on
 	if err := <-first; !errors.Is(err, context.Canceled) {
 		t.Error(err)
@@ -304,21 +304,17 @@ func TestOneFetchesForAllWhoAsk(t *testing.T) {
 	if b.fetched.Load() != 1 || downloads.Load() != 0 {
 		t.Errorf("fetched %d times, %d say so", b.fetched.Load(), downloads.Load())
 	}
-	if len(b.flights) > 0 || len(begun) > 0 {
-		t.Errorf("left %v", b.flights)
+	if b.flights.Waiting() > 0 || len(begun) > 0 {
+		t.Errorf("%d wait still, %d began", b.flights.Waiting(), len(begun))
 	}
 }
 
-// waiting returns when so many wait for a call.
-func (b *bench) waiting(call Call, want int) {
+// waiting returns when so many wait.
+func (b *bench) waiting(want int) {
 	b.t.Helper()
 	deadline := time.Now().Add(time.Minute)
 	for {
-		b.mu.Lock()
-		f := b.flights[b.Scope("").key(call)]
-		there := f != nil && f.waiting == want
-		b.mu.Unlock()
-		if there {
+		if b.flights.Waiting() == want {
 			return
 		}
 		if time.Now().After(deadline) {
@@ -368,11 +364,11 @@ func TestWhatIsCollected(t *testing.T) {
 	}
 	rest := scope.packagePath(commit)
 	abandoned := filepath.Join(b.dir, stagingName, "fetch-1")
-	busy, err := b.newStaged()
+	busy, err := b.staging().New()
 	if err := errors.Join(err, os.MkdirAll(rest, 0o700), os.MkdirAll(abandoned, 0o700)); err != nil {
 		t.Fatal(err)
 	}
-	defer busy.remove()
+	defer busy.Remove()
 	b.wait(31 * 24 * time.Hour)
 	if done, err := b.Collect(DefaultLimits()); err != nil || done.Packages != 2 || has(3) {
 		t.Errorf("by time: %+v, %v", done, err)
@@ -382,7 +378,7 @@ func TestWhatIsCollected(t *testing.T) {
 			t.Errorf("%s is left: %v", path, err)
 		}
 	}
-	if _, err := os.Lstat(busy.dir); err != nil {
+	if _, err := os.Lstat(busy.Dir); err != nil {
 		t.Errorf("what somebody is at work in is gone: %v", err)
 	}
 }

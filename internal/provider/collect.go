@@ -196,26 +196,7 @@ func (c *Scope) sweepRests() error {
 }
 
 // Clean removes what those left behind who were at work when their processes ended.
-func (s *Store) Clean() error {
-	var problems []error
-	paths, _ := filepath.Glob(filepath.Join(globQuoted(s.dir), stagingName, "fetch-*"))
-	for _, path := range paths {
-		problems = append(problems, removeAbandoned(path))
-	}
-	return errors.Join(problems...)
-}
-
-func removeAbandoned(path string) error {
-	dir, err := os.Open(path)
-	if err != nil {
-		return nil //nolint:nilerr // whoever made it has removed it
-	}
-	defer dir.Close()                                                //nolint:errcheck // it was only read
-	if unix.Flock(int(dir.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil { //nolint:gosec // descriptors are small
-		return nil // somebody is at work there
-	}
-	return os.RemoveAll(path)
-}
+func (s *Store) Clean() error { return s.staging().Clean() }
 
 func globQuoted(path string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)

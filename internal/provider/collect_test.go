@@ -165,31 +165,3 @@ func TestAStoreThatIsNotThereIsEmpty(t *testing.T) {
 		t.Errorf("%v %v", list, err)
 	}
 }
-
-// Whoever begins a download while somebody cleans up is not in the way, and does not lose what it works in.
-func TestCleaningUpWhileOthersBegin(t *testing.T) {
-	store, err := Open(filepath.Join(t.TempDir(), "store"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for range 200 {
-			if err := store.Clean(); err != nil {
-				t.Error(err)
-			}
-		}
-	}()
-	for range 200 {
-		s, err := store.newStaged()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(s.dir, "x"), nil, 0o600); err != nil {
-			t.Error(err)
-		}
-		s.remove()
-	}
-	<-done
-}

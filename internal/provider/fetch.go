@@ -16,7 +16,8 @@ import (
 	"time"
 
 	"golang.org/x/mod/sumdb/dirhash"
-	"golang.org/x/sys/unix"
+
+	"github.com/yuba-dev/yuba/internal/download"
 )
 
 // Want is what a stack needs of one provider.
@@ -142,7 +143,7 @@ func (c *Scope) fetch(ctx context.Context, a Address, constraints Constraints, c
 	if err != nil {
 		return false, err
 	}
-	defer staged.remove()
+	defer staged.Remove()
 	if !staged.linked {
 		if err := c.take(staged.pkg); err != nil {
 			return false, err
@@ -177,7 +178,7 @@ func (c *Scope) check(ctx context.Context, want Want, p *Package, fetch Fetcher)
 		if err != nil {
 			return err
 		}
-		defer staged.remove()
+		defer staged.Remove()
 		if staged.pkg.H1 != p.H1 {
 			return &MismatchError{Package: p, Expected: want.Locked}
 		}
@@ -187,42 +188,10 @@ func (c *Scope) check(ctx context.Context, want Want, p *Package, fetch Fetcher)
 
 // staged is a package that the tool has installed outside of the store.
 type staged struct {
-	dir string
+	*download.Staged
 	pkg *Package
 	// linked is true when the tool found the package in the store itself: only its version is known then.
 	linked bool
-	// held is the directory, locked for as long as somebody is at work there.
-	held *os.File
-}
-
-func (s *staged) remove() {
-	_ = os.RemoveAll(s.dir) // what is left the next collection removes
-	if s.held != nil {
-		s.held.Close() //nolint:errcheck // it was only read
-	}
-}
-
-// newStaged makes a directory to work in, and locks it. Who cleans up may have taken it for abandoned before that.
-func (s *Store) newStaged() (*staged, error) {
-	for {
-		dir, err := os.MkdirTemp(filepath.Join(s.dir, stagingName), "fetch-")
-		if err != nil {
-			return nil, err
-		}
-		made := &staged{dir: dir}
-		if made.held, err = os.Open(dir); err == nil {
-			err = unix.Flock(int(made.held.Fd()), unix.LOCK_EX) //nolint:gosec // descriptors are small
-		}
-		if err == nil {
-			if _, err = os.Lstat(dir); err == nil {
-				return made, nil
-			}
-		}
-		made.remove()
-		if !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
-		}
-	}
 }
 
 // stage has the tool install a provider.
@@ -230,21 +199,22 @@ func (c *Scope) stage(ctx context.Context, a Address, constraints Constraints, l
 	if !plainScope.MatchString(c.Name) {
 		return nil, fmt.Errorf("fetch %s: %q is not the name of a scope. This is a bug in Yuba", a, c.Name)
 	}
-	s, err := c.store.newStaged()
+	made, err := c.store.staging().New()
 	if err != nil {
 		return nil, fmt.Errorf("fetch %s: %w", a, err)
 	}
-	dir := s.dir
+	s, dir := &staged{Staged: made}, made.Dir
 	if err := writeProgram(dir, a, constraints, locked); err != nil {
-		s.remove()
+		s.Remove()
 		return nil, fmt.Errorf("fetch %s: %w", a, err)
 	}
-	if err := c.store.within(ctx, dir, func(ctx context.Context) error { return fetch(ctx, dir, mirror, a) }); err != nil {
-		s.remove()
+	most := download.Size{Bytes: c.store.maxBytes, Files: 2 * maxPackageFiles}
+	if err := download.Within(ctx, dir, most, "provider", func(ctx context.Context) error { return fetch(ctx, dir, mirror, a) }); err != nil {
+		s.Remove()
 		return nil, err
 	}
 	if err = c.inspect(s, a); err != nil {
-		s.remove()
+		s.Remove()
 		return nil, fmt.Errorf("fetch %s: %w", a, err)
 	}
 	return s, nil
@@ -280,7 +250,7 @@ var errIncomplete = errors.New("what the store has of it is not complete and was
 
 // inspect finds out what the tool installed, and that it is what the tool accepted.
 func (c *Scope) inspect(s *staged, a Address) error {
-	text, err := os.ReadFile(filepath.Join(s.dir, lockFileName))
+	text, err := os.ReadFile(filepath.Join(s.Dir, lockFileName))
 	if err != nil {
 		return err
 	}
@@ -293,7 +263,7 @@ func (c *Scope) inspect(s *staged, a Address) error {
 		return errors.New("the tool's lock file does not have it")
 	}
 	p := &Package{Address: a, Version: lock.Version, Hashes: lock.Hashes, Fetched: c.store.Now().UTC().Truncate(time.Second)}
-	p.Dir = filepath.Join(s.dir, installedName, a.Host, a.Namespace, a.Type, p.Version, platform())
+	p.Dir = filepath.Join(s.Dir, installedName, a.Host, a.Namespace, a.Type, p.Version, platform())
 	s.pkg = p
 	info, err := os.Lstat(p.Dir)
 	if err != nil {

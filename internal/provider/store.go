@@ -11,10 +11,11 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/yuba-dev/yuba/internal/download"
 )
 
 // Names in the store's directory and in those of its scopes.
@@ -38,9 +39,7 @@ type Store struct {
 	Now func() time.Time
 	// maxBytes is how large what is being fetched can get.
 	maxBytes int64
-
-	mu      sync.Mutex
-	flights map[string]*flight
+	flights  download.Flights
 }
 
 // Open makes the directory ready.
@@ -49,13 +48,17 @@ func Open(dir string) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the store of providers: %w", err)
 	}
-	s := &Store{dir: dir, Now: time.Now, maxBytes: maxPackageBytes, flights: map[string]*flight{}}
+	s := &Store{dir: dir, Now: time.Now, maxBytes: maxPackageBytes}
 	for _, name := range []string{stagingName, trashName} {
 		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
 			return nil, fmt.Errorf("open the store of providers: %w", err)
 		}
 	}
 	return s, nil
+}
+
+func (s *Store) staging() download.Staging {
+	return download.Staging(filepath.Join(s.dir, stagingName))
 }
 
 // Scope is a part of the store whose packages were fetched under the same conditions.

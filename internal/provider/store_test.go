@@ -225,12 +225,7 @@ func TestADownloadGoesOnForAsLongAsSomebodyWaits(t *testing.T) {
 		t.Helper()
 		deadline := time.Now().Add(time.Minute)
 		for {
-			b.store.mu.Lock()
-			found := 0
-			for _, f := range b.store.flights {
-				found = f.waiting
-			}
-			b.store.mu.Unlock()
+			found := b.store.flights.Waiting()
 			if found == n && (n == 0 || b.registry.Counts().Archives > 0) {
 				return
 			}

@@ -1,7 +1,7 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package provider
+package download
 
 import (
 	"context"
@@ -16,8 +16,15 @@ import (
 // to more than any disk has, and whoever unpacks it does not ask.
 const growthInterval = 500 * time.Millisecond
 
-// within does work that fills a directory, and ends it when that gets larger than a package can be.
-func (s *Store) within(ctx context.Context, dir string, work func(context.Context) error) error {
+// Size is how much a directory has.
+type Size struct {
+	Bytes int64
+	Files int
+}
+
+// Within does work that fills a directory, and ends it when that gets larger than what is fetched can be. The error says
+// what of: "which no provider has".
+func Within(ctx context.Context, dir string, most Size, whatHas string, work func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var watch sync.WaitGroup
 	watch.Go(func() {
@@ -29,8 +36,8 @@ func (s *Store) within(ctx context.Context, dir string, work func(context.Contex
 				return
 			case <-ticker.C:
 			}
-			if bytes, files := measure(dir); bytes > s.maxBytes || files > 2*maxPackageFiles {
-				cancel(fmt.Errorf("the download was ended: it had unpacked to more than %d MiB or %d files, which no provider has", s.maxBytes>>20, 2*maxPackageFiles))
+			if has := measure(dir, most.Files); has.Bytes > most.Bytes || has.Files > most.Files {
+				cancel(fmt.Errorf("the download was ended: it had unpacked to more than %d MiB or %d files, which no %s has", most.Bytes>>20, most.Files, whatHas))
 			}
 		}
 	})
@@ -40,19 +47,19 @@ func (s *Store) within(ctx context.Context, dir string, work func(context.Contex
 	return err
 }
 
-// measure counts what is in a directory. What comes and goes meanwhile counts or does not.
-func measure(dir string) (bytes int64, files int) {
+// measure counts what is in a directory, up to one file too many. What comes and goes meanwhile counts or does not.
+func measure(dir string, most int) (has Size) {
 	_ = filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error { // what cannot be read now can the next time
 		if err != nil {
 			return nil //nolint:nilerr // it is gone, or not yet there
 		}
-		if files++; files > 2*maxPackageFiles {
+		if has.Files++; has.Files > most {
 			return fs.SkipAll
 		}
 		if info, err := entry.Info(); err == nil && info.Mode().IsRegular() {
-			bytes += info.Size()
+			has.Bytes += info.Size()
 		}
 		return nil
 	})
-	return bytes, files
+	return has
 }
