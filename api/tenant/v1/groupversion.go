@@ -1,0 +1,27 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package v1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+var (
+	// GroupVersion is the group and version of the kinds in this package.
+	GroupVersion = schema.GroupVersion{Group: "operator.kubernetes-tenants.org", Version: "v1"}
+
+	// SchemeBuilder collects what [AddToScheme] adds.
+	SchemeBuilder = runtime.NewSchemeBuilder(addKnownTypes)
+
+	// AddToScheme makes a scheme know the kinds of this package.
+	AddToScheme = SchemeBuilder.AddToScheme
+)
+
+func addKnownTypes(scheme *runtime.Scheme) error {
+	scheme.AddKnownTypes(GroupVersion, &TenantRegistry{}, &TenantRegistryList{}, &TenantTemplate{}, &TenantTemplateList{}, &Tenant{}, &TenantList{})
+	metav1.AddToGroupVersion(scheme, GroupVersion)
+	return nil
+}
