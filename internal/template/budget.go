@@ -24,11 +24,14 @@ const (
 // *refusal, which text/template turns into the error of the call.
 type budget struct {
 	left int64
-	// shown is what an action wrote last.
+	// shown is what an action wrote last, and shows how many have written.
 	shown any
+	shows int
+	// made are the functions that templates on this budget have called for.
+	made map[string]any
 }
 
-func newBudget() *budget { return &budget{left: allowance} }
+func newBudget() *budget { return &budget{left: allowance, made: map[string]any{}} }
 
 // refusal says why a rendering was stopped, in words that show no data.
 type refusal struct{ reason string }

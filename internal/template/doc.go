@@ -10,6 +10,8 @@
 //     the marks ${{ and }}, and its result is put in the string's place: what is
 //     inserted can be any text and never changes the document's structure.
 //   - A file is text with the marks {{ and }}, as Helm has them.
+//   - A dialect has its own left mark, and functions beside those of all templates. The results of some of them, its
+//     types, stay numbers and truths where they are all that a text says.
 //   - The budget is what a rendering may cost. A turn of a loop, a call of a
 //     template and a call of a function cost what they could take of time and
 //     memory, before they take it.

@@ -26,6 +26,10 @@ func (e *Error) Error() string {
 	return e.Where + ": " + e.Reason
 }
 
+// Refuse is the error of a dialect's function whose reason people are told as
+// it is. It must not show what the function was given.
+func Refuse(reason string) error { return &refusal{reason} }
+
 // in says which file the error is in.
 func (e *Error) in(file string) error {
 	e.Where = file

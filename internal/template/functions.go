@@ -5,15 +5,17 @@ package template
 
 import (
 	"fmt"
+	"iter"
 	"maps"
 	"math"
 	"reflect"
 	"regexp/syntax"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
+	"sync"
 	"text/template"
+	"unicode"
 
 	"github.com/Masterminds/sprig/v3"
 )
@@ -35,28 +37,99 @@ const (
 	chance       = "its result is another one each time, and each rendering would be another change"
 )
 
-// functions are what templates can call: sprig's, as far as they are safe, and
-// those of text/template that write or format.
-func (b *budget) functions() template.FuncMap {
-	out := template.FuncMap{}
-	add := func(name string, function any) { out[name] = b.paid(function, prices[name]) }
-	for name, function := range sprig.TxtFuncMap() {
-		if why := absent[name]; why != "" {
-			out[name] = func(...any) (string, error) { return "", &refusal{why} }
+// sprigFunctions are all of sprig's.
+var sprigFunctions = sync.OnceValue(sprig.TxtFuncMap)
+
+// builtin are the functions of text/template that need no price of their own.
+var builtin = []string{"and", "call", "eq", "ge", "gt", "index", "le", "len", "lt", "ne", "not", "or", "slice"}
+
+// known are the names that all templates can call, for the parser, which asks
+// no more than whether a name is there.
+var known = sync.OnceValue(func() map[string]any {
+	out := map[string]any{}
+	for name := range sprigFunctions() {
+		out[name] = true
+	}
+	for name := range replaced {
+		out[name] = true
+	}
+	for _, name := range builtin {
+		out[name] = true
+	}
+	return out
+})
+
+// words are what functions' names could be in a template: to make all of them
+// for each template takes longer than most templates do.
+func words(text string) iter.Seq[string] {
+	return strings.FieldsFuncSeq(text, func(c rune) bool { return c != '_' && !unicode.IsLetter(c) && !unicode.IsDigit(c) })
+}
+
+// functions are what templates can call, as far as they are named: sprig's, if
+// they are safe, those of text/template that write or format, and the dialect's
+// own, which come first.
+func (b *budget) functions(names iter.Seq[string], own map[string]any) template.FuncMap {
+	out := template.FuncMap{
+		functionTurn:  b.once(functionTurn, b.turn),
+		functionShow:  b.once(functionShow, b.show),
+		functionWeigh: b.once(functionWeigh, b.pass),
+	}
+	for name := range names {
+		if out[name] != nil {
 			continue
 		}
-		add(name, function)
+		if function := b.once(name, func() any { return b.function(name, own) }); function != nil {
+			out[name] = function
+		}
 	}
-	for name, function := range replaced {
-		add(name, function)
+	return out
+}
+
+// once makes a function the first time that it is asked for.
+func (b *budget) once(name string, build func() any) any {
+	function, ok := b.made[name]
+	if !ok {
+		function = build()
+		b.made[name] = function
 	}
-	out[functionTurn] = func(cost int) string { b.take(int64(cost)); return "" }
-	out[functionShow] = b.paid(func(source string, value any) (string, error) {
+	return function
+}
+
+// function makes one that templates call by its name, and nil when there is
+// none.
+func (b *budget) function(name string, own map[string]any) any {
+	if function, ok := own[name]; ok {
+		return b.paid(function, prices[name])
+	}
+	if why := absent[name]; why != "" {
+		return func(...any) (string, error) { return "", &refusal{why} }
+	}
+	if function, ok := replaced[name]; ok {
+		return b.paid(function, prices[name])
+	}
+	if function, ok := sprigFunctions()[name]; ok {
+		return b.paid(function, prices[name])
+	}
+	return nil
+}
+
+// turn makes the function that loops and templates begin with.
+func (b *budget) turn() any {
+	return func(cost int) string { b.take(int64(cost)); return "" }
+}
+
+// show makes the function that all that is written passes.
+func (b *budget) show() any {
+	return b.paid(func(source string, value any) (string, error) {
 		b.shown = value
+		b.shows++
 		return showValue(source, value)
 	}, nil)
-	out[functionWeigh] = b.paid(func(value any) any { return value }, nil)
-	return out
+}
+
+// pass makes the function that weighs what is compared.
+func (b *budget) pass() any {
+	return b.paid(func(value any) any { return value }, nil)
 }
 
 // replaced are functions whose original has no order, takes the present for a
@@ -103,7 +176,7 @@ func formatTime(format string, at any, zone string) (string, error) {
 	if !isTime(at) {
 		return "", &refusal{errNoTime.Error()}
 	}
-	function := sprig.TxtFuncMap()["dateInZone"].(func(string, any, string) string)
+	function := sprigFunctions()["dateInZone"].(func(string, any, string) string)
 	return function(format, at, zone), nil
 }
 
@@ -304,10 +377,5 @@ func regexPrice(text int) func([]reflect.Value) int64 {
 
 // names of what templates can call, for tests.
 func names() []string {
-	var out []string
-	for name := range newBudget().functions() {
-		out = append(out, name)
-	}
-	sort.Strings(out)
-	return out
+	return slices.Sorted(maps.Keys(newBudget().functions(maps.Keys(known()), nil)))
 }

@@ -41,6 +41,53 @@ func soleAction(root *parse.ListNode) bool {
 	return ok && action.Pipe != nil && len(action.Pipe.Decl) == 0
 }
 
+// soleCall reports whether a list that is not instrumented writes nothing, or
+// only what one call of the named functions gives, whichever branch is taken.
+func soleCall(l *parse.ListNode, names map[string]bool) bool {
+	if l == nil {
+		return true
+	}
+	writing := 0
+	for _, node := range l.Nodes {
+		switch n := node.(type) {
+		case *parse.ActionNode:
+			if n.Pipe != nil && len(n.Pipe.Decl) > 0 {
+				continue
+			}
+			if !endsIn(n.Pipe, names) {
+				return false
+			}
+		case *parse.IfNode:
+			if !soleCall(n.List, names) || !soleCall(n.ElseList, names) {
+				return false
+			}
+		case *parse.WithNode:
+			if !soleCall(n.List, names) || !soleCall(n.ElseList, names) {
+				return false
+			}
+		default:
+			return false
+		}
+		writing++
+	}
+	return writing <= 1
+}
+
+// endsIn reports whether the last command of a pipe calls one of the functions.
+func endsIn(p *parse.PipeNode, names map[string]bool) bool {
+	if p == nil || len(p.Decl) > 0 || len(p.Cmds) == 0 {
+		return false
+	}
+	args := p.Cmds[len(p.Cmds)-1].Args
+	switch first := args[0].(type) {
+	case *parse.IdentifierNode:
+		return names[first.Ident]
+	case *parse.PipeNode: // in parentheses
+		return len(args) == 1 && len(p.Cmds) == 1 && endsIn(first, names)
+	}
+	return false
+}
+
 // list instruments what stands in a list, and returns how many nodes it has.
 func list(tree *parse.Tree, l *parse.ListNode) {
 	if l == nil {

@@ -11,6 +11,7 @@ import (
 	"sort"
 	"strings"
 	"text/template"
+	"text/template/parse"
 )
 
 const (
@@ -24,7 +25,7 @@ const (
 
 // File renders a file. The name is for messages only.
 func File(name string, text []byte, data map[string]any) ([]byte, error) {
-	r := &renderer{budget: newBudget(), left: "{{", right: "}}"}
+	r := &renderer{budget: newBudget(), left: "{{"}
 	out, err := r.render(string(text), data)
 	if err != nil {
 		return nil, err.in(name)
@@ -55,7 +56,7 @@ func Document(field string, raw []byte, data map[string]any) (*Rendered, error) 
 	if err := decoder.Decode(&value); err != nil {
 		return nil, &Error{Where: field, Reason: "it is not valid JSON"}
 	}
-	d := &document{renderer: renderer{budget: newBudget(), left: documentLeft, right: "}}"}, data: data}
+	d := &document{renderer: renderer{budget: newBudget(), left: documentLeft}, data: data}
 	value, failed := d.walk(value, field)
 	if failed != nil {
 		return nil, failed
@@ -71,6 +72,10 @@ type document struct {
 	renderer
 	data    map[string]any
 	strings []string
+	// path is where walk is: the names of objects, and "" for an element of a list.
+	path []string
+	// textOnly tells where a result stays text, whatever gave it.
+	textOnly func(path []string) bool
 }
 
 // walk renders in a fixed order, so that the first error is always the same.
@@ -79,17 +84,24 @@ func (d *document) walk(value any, where string) (any, *Error) {
 	case string:
 		return d.value(v, where)
 	case []any:
-		for i, item := range v {
-			rendered, err := d.walk(item, fmt.Sprintf("%s[%d]", where, i))
-			if err != nil {
-				return nil, err
-			}
-			v[i] = rendered
-		}
+		return d.list(v, where)
 	case map[string]any:
 		return d.object(v, where)
 	}
 	return value, nil
+}
+
+func (d *document) list(list []any, where string) (any, *Error) {
+	out := make([]any, len(list))
+	d.path = append(d.path, "")
+	defer func() { d.path = d.path[:len(d.path)-1] }()
+	for i, item := range list {
+		var err *Error
+		if out[i], err = d.walk(item, fmt.Sprintf("%s[%d]", where, i)); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }
 
 func (d *document) object(object map[string]any, where string) (any, *Error) {
@@ -107,7 +119,10 @@ func (d *document) object(object map[string]any, where string) (any, *Error) {
 		if _, twice := out[shown]; twice {
 			return nil, &Error{Where: where, Reason: fmt.Sprintf("the name %q renders to one that is there already", name)}
 		}
-		if out[shown], err = d.walk(object[name], where+"."+name); err != nil {
+		d.path = append(d.path, shown)
+		out[shown], err = d.walk(object[name], where+"."+name)
+		d.path = d.path[:len(d.path)-1]
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -115,17 +130,24 @@ func (d *document) object(object map[string]any, where string) (any, *Error) {
 }
 
 // value renders a string. A list or a map takes the place of a string that is nothing but the one action that gave it:
-// as text it would be in Go's own notation, which is of use to nobody.
+// as text it would be in Go's own notation, which is of use to nobody. So does what one of the dialect's types gives.
 func (d *document) value(text, where string) (any, *Error) {
-	if !strings.Contains(text, documentLeft) {
+	if !strings.Contains(text, d.left) {
 		return text, nil
 	}
 	out, sole, err := d.execute(text, d.data)
 	if err != nil {
-		return nil, &Error{Where: where, Reason: err.Reason}
+		return nil, placed(err, text, where)
 	}
-	if !structured(sole) {
+	asText := d.textOnly != nil && d.textOnly(d.path)
+	if asText || !structured(sole) {
 		d.strings = append(d.strings, string(out))
+		switch sole.(type) {
+		case bool, int64, float64:
+			if !asText {
+				return sole, nil
+			}
+		}
 		return string(out), nil
 	}
 	var plain any
@@ -173,13 +195,21 @@ func leaves(value any, found []string) []string {
 	return found
 }
 
+// placed says in which field an error is, and in which line of it when it has several.
+func placed(err *Error, text, where string) *Error {
+	if err.place != "" && strings.Contains(text, "\n") {
+		where += ":" + err.place
+	}
+	return &Error{Where: where, Reason: err.Reason}
+}
+
 func (d *document) text(text, where string) (string, *Error) {
-	if !strings.Contains(text, documentLeft) {
+	if !strings.Contains(text, d.left) {
 		return text, nil
 	}
 	out, err := d.render(text, d.data)
 	if err != nil {
-		return "", &Error{Where: where, Reason: err.Reason}
+		return "", placed(err, text, where)
 	}
 	d.strings = append(d.strings, string(out))
 	return string(out), nil
@@ -187,30 +217,41 @@ func (d *document) text(text, where string) (string, *Error) {
 
 // renderer renders templates on one budget.
 type renderer struct {
-	budget      *budget
-	left, right string
+	budget *budget
+	left   string
+	// own are functions beside those of all templates, and types those of them whose results stay what they are.
+	own   map[string]any
+	types map[string]bool
 }
+
+// right closes an action in every dialect.
+const right = "}}"
 
 func (r *renderer) render(text string, data map[string]any) ([]byte, *Error) {
 	out, _, err := r.execute(text, data)
 	return out, err
 }
 
-// execute renders a template. If that is one action and nothing else, sole is what the action gave.
+// execute renders a template. If that is one action that gives a list or a map and nothing else, or gives what one of the
+// dialect's types gave and nothing else, sole is that.
 func (r *renderer) execute(text string, data map[string]any) (result []byte, sole any, failed *Error) {
 	if len(text) > maxSource {
 		return nil, nil, &Error{Reason: fmt.Sprintf("the template has %d bytes; the limit is %d", len(text), maxSource)}
 	}
-	parsed, err := template.New(templateName).Delims(r.left, r.right).Funcs(r.budget.functions()).Parse(text)
+	trees, err := parse.Parse(templateName, text, r.left, right, known(), r.own)
 	if err != nil {
 		return nil, nil, parseError(err)
 	}
-	alone := parsed.Tree != nil && soleAction(parsed.Root)
-	for _, t := range parsed.Templates() {
-		instrument(t.Tree)
+	alone, typed := soleAction(trees[templateName].Root), r.types != nil && soleCall(trees[templateName].Root, r.types)
+	parsed := template.New(templateName).Funcs(r.budget.functions(words(text), r.own))
+	for name, tree := range trees {
+		instrument(tree)
+		if _, err := parsed.AddParseTree(name, tree); err != nil {
+			return nil, nil, parseError(err)
+		}
 	}
 	var out bounded
-	r.budget.shown = nil
+	r.budget.shown, r.budget.shows = nil, 0
 	err = r.budget.catch(func() error {
 		// Functions such as set change what they are given.
 		return parsed.Execute(&out, r.budget.copyOf(data, 0))
@@ -218,8 +259,9 @@ func (r *renderer) execute(text string, data map[string]any) (result []byte, sol
 	if err != nil {
 		return nil, nil, executionError(err)
 	}
-	if alone {
-		sole = r.budget.shown
+	switch shown := r.budget.shown; {
+	case typed && r.budget.shows == 1, alone && structured(shown):
+		sole = shown
 	}
 	return out.Bytes(), sole, nil
 }
