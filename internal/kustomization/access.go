@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/yuba-dev/yuba/internal/kustomization/apply"
+	"github.com/yuba-dev/yuba/internal/remote"
 )
 
 // clusters makes the ways to the APIs that objects are applied to.
@@ -135,7 +136,7 @@ func (r *Reconciler) remote(ctx context.Context, obj *kustomizev1.Kustomization,
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the Secret %s that spec.kubeConfig names: %w", name, err)
 	}
-	content, err := kubeconfigIn(&secret, ref.Key)
+	content, err := remote.Kubeconfig(&secret, ref.Key)
 	if err != nil {
 		return nil, nil, &missingError{err.Error()}
 	}
@@ -160,7 +161,7 @@ func (c *clusters) to(secret types.NamespacedName, version string, content []byt
 	if known := c.remotes[key]; known != nil {
 		return known, nil
 	}
-	config, err := remoteConfig(content)
+	config, err := remote.Config(content)
 	if err != nil {
 		return nil, err
 	}

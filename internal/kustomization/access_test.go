@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
+	"github.com/yuba-dev/yuba/internal/remote"
 	"github.com/yuba-dev/yuba/internal/testkit/apitest"
 )
 
@@ -166,13 +167,13 @@ func TestKubeconfigsThatAreRefused(t *testing.T) {
 		"nothing at all": {"{}", "no current context"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			_, err := remoteConfig([]byte(c.content))
+			_, err := remote.Config([]byte(c.content))
 			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "hunter2") {
 				t.Errorf("got %v", err)
 			}
 		})
 	}
-	if _, err := remoteConfig([]byte(head + cluster + "users: [{name: u, user: {token: t}}]")); err != nil {
+	if _, err := remote.Config([]byte(head + cluster + "users: [{name: u, user: {token: t}}]")); err != nil {
 		t.Errorf("a kubeconfig with a token: %v", err)
 	}
 }

@@ -7,9 +7,7 @@
 //
 //   - An owner is a Kustomization. Its name and namespace stand in two labels of every object that it owns.
 //   - A cluster is the API that objects are applied to, with the rights of whoever they are applied for.
-//   - A watch follows the metadata of all owned objects, one informer for each kind that somebody has objects of.
-//   - A print is what tells whether somebody changed an object: its generation, labels and annotations, or its version
-//     where the kind counts no generations. Changes of the status leave it as it is.
+//   - Watches and prints are those of package owned.
 //
 // Invariants:
 //

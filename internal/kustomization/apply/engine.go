@@ -168,10 +168,6 @@ func Prepare(objects []*unstructured.Unstructured, owner Owner, mapper meta.REST
 	return nil
 }
 
-func idOf(u *unstructured.Unstructured) ID {
-	return ID{GroupKind: u.GroupVersionKind().GroupKind(), Namespace: u.GetNamespace(), Name: u.GetName()}
-}
-
 // RefsOf names prepared objects as an inventory does.
 func RefsOf(objects []*unstructured.Unstructured) []Ref {
 	refs := make([]Ref, 0, len(objects))

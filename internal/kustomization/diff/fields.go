@@ -28,6 +28,39 @@ var serverFields = []string{"creationTimestamp", "generation", "managedFields", 
 // lastApplied is kubectl's copy of an object, in which a Secret's values are readable.
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
+// Fields lists where two manifests of an object differ. Of Secrets it only tells which values do.
+func Fields(before, after *unstructured.Unstructured) []Field {
+	before, after = before.DeepCopy(), after.DeepCopy()
+	if after.GetAPIVersion() == "v1" && after.GetKind() == "Secret" {
+		for _, field := range []string{"data", "stringData"} {
+			hide(before.Object, after.Object, field)
+		}
+	}
+	return fieldsOf(before, after)
+}
+
+const mask = "***"
+
+// hide puts masks in the place of values, so that what was equal stays so.
+func hide(before, after map[string]any, field string) {
+	was, _ := before[field].(map[string]any)
+	is, _ := after[field].(map[string]any)
+	for key, value := range was {
+		other, still := is[key]
+		if was[key] = mask; !still {
+			continue
+		}
+		if is[key] = mask; !equality.Semantic.DeepEqual(value, other) {
+			was[key], is[key] = mask+" (before)", mask+" (after)"
+		}
+	}
+	for key := range is {
+		if _, had := was[key]; !had {
+			is[key] = mask
+		}
+	}
+}
+
 // fieldsOf lists where two states of an object differ.
 func fieldsOf(live, merged *unstructured.Unstructured) []Field {
 	for _, u := range []*unstructured.Unstructured{live, merged} {

@@ -1,7 +1,7 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package kustomization
+package remote
 
 import (
 	"errors"
@@ -21,9 +21,9 @@ import (
 const (
 	// maxKubeconfig is how large a kubeconfig may be; a Secret may have a mebibyte.
 	maxKubeconfig = 256 << 10
-	// remoteTimeout bounds one request to a remote cluster.
-	remoteTimeout = 30 * time.Second
-	dialTimeout   = 10 * time.Second
+	// timeout bounds one request to a remote cluster.
+	timeout     = 30 * time.Second
+	dialTimeout = 10 * time.Second
 	// maxAnswer is what is read of one answer of a remote cluster, which whoever wrote the kubeconfig may own. The largest
 	// are lists of the kinds that an API has.
 	maxAnswer = 32 << 20
@@ -53,8 +53,8 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// kubeconfigIn finds the kubeconfig in a Secret, as Flux does: under the key that is named, else value, else value.yaml.
-func kubeconfigIn(secret *corev1.Secret, key string) ([]byte, error) {
+// Kubeconfig finds the kubeconfig in a Secret, as Flux does: under the key that is named, else value, else value.yaml.
+func Kubeconfig(secret *corev1.Secret, key string) ([]byte, error) {
 	keys := []string{key}
 	if key == "" {
 		keys = []string{"value", "value.yaml"}
@@ -70,9 +70,9 @@ func kubeconfigIn(secret *corev1.Secret, key string) ([]byte, error) {
 	return nil, fmt.Errorf("the Secret %s/%s has no kubeconfig under %q", secret.Namespace, secret.Name, keys)
 }
 
-// remoteConfig reads a kubeconfig that somebody put into a Secret. It must not make this server run a program, read its
-// files, or act without knowing whom it talks to. Errors do not quote it.
-func remoteConfig(content []byte) (*rest.Config, error) {
+// Config reads a kubeconfig that somebody put into a Secret. It must not make this server run a program, read its files, or
+// act without knowing whom it talks to. Errors do not quote it.
+func Config(content []byte) (*rest.Config, error) {
 	parsed, err := clientcmd.Load(content)
 	if err != nil {
 		return nil, errors.New("the kubeconfig is not one that can be read")
@@ -84,7 +84,7 @@ func remoteConfig(content []byte) (*rest.Config, error) {
 	if err != nil {
 		return nil, errors.New("the kubeconfig has no current context with a cluster and a user")
 	}
-	config.Timeout, config.QPS = remoteTimeout, -1
+	config.Timeout, config.QPS = timeout, -1
 	config.Dial = outbound.Dialer(dialTimeout).DialContext
 	config.Wrap(func(inner http.RoundTripper) http.RoundTripper { return bounded{inner} })
 	return config, nil

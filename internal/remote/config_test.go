@@ -1,7 +1,7 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package kustomization
+package remote
 
 import (
 	"encoding/base64"
@@ -28,7 +28,7 @@ func TestAnswersOfRemoteClustersAreBounded(t *testing.T) {
 	}))
 	defer server.Close()
 	authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
-	config, err := remoteConfig([]byte(fmt.Sprintf("apiVersion: v1\nkind: Config\ncurrent-context: c\ncontexts: [{name: c, context: {cluster: c, user: u}}]\n"+
+	config, err := Config([]byte(fmt.Sprintf("apiVersion: v1\nkind: Config\ncurrent-context: c\ncontexts: [{name: c, context: {cluster: c, user: u}}]\n"+
 		"clusters: [{name: c, cluster: {server: %s, certificate-authority-data: %s}}]\nusers: [{name: u, user: {token: t}}]",
 		server.URL, base64.StdEncoding.EncodeToString(authority))))
 	if err != nil {

@@ -1,0 +1,305 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package owned
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/dynamic/dynamicinformer"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/metadata/metadatainformer"
+	"k8s.io/client-go/tools/cache"
+)
+
+// Options say what a watch follows, and who hears of it.
+type Options struct {
+	// Metadata reads the API's metadata. Objects reads whole objects; it is needed where Look is.
+	Metadata metadata.Interface
+	Objects  dynamic.Interface
+	Mapper   meta.RESTMapper
+	// Selector is the labels that owned objects have, and no others.
+	Selector string
+	// Owners says whom an object belongs to, or concerns.
+	Owners func(id ID, o metav1.Object) []Owner
+	// Changed is told of every change, now being nil when the object is gone or does not concern the owner any more. It must
+	// not block.
+	Changed func(owner Owner, id ID, now *metav1.PartialObjectMetadata)
+	// Look gives for a kind what makes a look of an object; nil for kinds whose metadata are all that matters. It must not
+	// keep the object.
+	Look func(kind schema.GroupKind) func(*unstructured.Unstructured) any
+	// WithOwnerReferences keeps the owner references, which Owners may ask for.
+	WithOwnerReferences bool
+}
+
+// Watch follows the metadata of owned objects.
+type Watch struct {
+	// base ends all informers.
+	base context.Context
+	opts Options
+
+	mu    sync.Mutex
+	kinds map[schema.GroupKind]*followed
+}
+
+// followed is a kind with its informer.
+type followed struct {
+	informer cache.SharedIndexInformer
+	stop     context.CancelFunc
+	users    map[Owner]bool
+}
+
+// kept is an object of which more than the metadata is known.
+type kept struct {
+	metav1.PartialObjectMetadata
+	look any
+}
+
+// NewWatch makes a watch whose informers end with ctx.
+func NewWatch(ctx context.Context, opts Options) *Watch {
+	return &Watch{base: ctx, opts: opts, kinds: map[schema.GroupKind]*followed{}}
+}
+
+// syncTimeout is how long the first list of a kind may take.
+const syncTimeout = 30 * time.Second
+
+// Follow makes sure that kinds are watched for an owner, and returns when all that there is of them is known.
+func (w *Watch) Follow(ctx context.Context, owner Owner, kinds map[schema.GroupKind]string) error {
+	ctx, cancel := context.WithTimeout(ctx, syncTimeout)
+	defer cancel()
+	for kind, version := range kinds {
+		f, err := w.follow(owner, kind, version)
+		if err != nil {
+			return err
+		}
+		if f.informer.HasSynced() {
+			continue
+		}
+		if err := waitFor(ctx, f.informer.HasSynced); err != nil {
+			w.leave(owner, kind)
+			return fmt.Errorf("watch the objects of kind %s: the API has not listed them: %w", kind, err)
+		}
+	}
+	return nil
+}
+
+func (w *Watch) follow(owner Owner, kind schema.GroupKind, version string) (*followed, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if f := w.kinds[kind]; f != nil {
+		f.users[owner] = true
+		return f, nil
+	}
+	mapping, err := w.opts.Mapper.RESTMapping(kind, version)
+	if err != nil {
+		return nil, err
+	}
+	informer := w.informer(mapping.Resource, kind)
+	if err := informer.SetTransform(w.shrink(kind)); err != nil {
+		return nil, fmt.Errorf("watch the objects of kind %s: %w", kind, err)
+	}
+	if _, err := informer.AddEventHandler(w.handler(kind)); err != nil {
+		return nil, fmt.Errorf("watch the objects of kind %s: %w", kind, err)
+	}
+	ctx, stop := context.WithCancel(w.base)
+	f := &followed{informer: informer, stop: stop, users: map[Owner]bool{owner: true}}
+	w.kinds[kind] = f
+	go informer.RunWithContext(ctx)
+	return f, nil
+}
+
+func (w *Watch) informer(resource schema.GroupVersionResource, kind schema.GroupKind) cache.SharedIndexInformer {
+	selected := func(o *metav1.ListOptions) { o.LabelSelector = w.opts.Selector }
+	if w.looker(kind) != nil {
+		return dynamicinformer.NewFilteredDynamicInformer(w.opts.Objects, resource, metav1.NamespaceAll, 0, cache.Indexers{}, selected).Informer()
+	}
+	return metadatainformer.NewFilteredMetadataInformer(w.opts.Metadata, resource, metav1.NamespaceAll, 0, cache.Indexers{}, selected).Informer()
+}
+
+func (w *Watch) looker(kind schema.GroupKind) func(*unstructured.Unstructured) any {
+	if w.opts.Look == nil {
+		return nil
+	}
+	return w.opts.Look(kind)
+}
+
+// shrink keeps what prints are made of, and the look. What it made it leaves as it is.
+func (w *Watch) shrink(kind schema.GroupKind) cache.TransformFunc {
+	look := w.looker(kind)
+	return func(o any) (any, error) {
+		switch o := o.(type) {
+		case *metav1.PartialObjectMetadata:
+			w.strip(&o.ObjectMeta)
+		case *unstructured.Unstructured:
+			k := &kept{PartialObjectMetadata: metav1.PartialObjectMetadata{ObjectMeta: metadataOf(o)}, look: look(o)}
+			k.SetGroupVersionKind(o.GroupVersionKind())
+			w.strip(&k.ObjectMeta)
+			return k, nil
+		}
+		return o, nil
+	}
+}
+
+func (w *Watch) strip(m *metav1.ObjectMeta) {
+	m.ManagedFields, m.Finalizers = nil, nil
+	if !w.opts.WithOwnerReferences {
+		m.OwnerReferences = nil
+	}
+}
+
+// metadataOf copies what is kept of an object's metadata.
+func metadataOf(u *unstructured.Unstructured) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Name: u.GetName(), Namespace: u.GetNamespace(), UID: u.GetUID(), ResourceVersion: u.GetResourceVersion(),
+		Generation: u.GetGeneration(), CreationTimestamp: u.GetCreationTimestamp(), DeletionTimestamp: u.GetDeletionTimestamp(),
+		Labels: u.GetLabels(), Annotations: u.GetAnnotations(), OwnerReferences: u.GetOwnerReferences()}
+}
+
+// metadataIn is the metadata of what an informer keeps; nil when it is something else.
+func metadataIn(o any) *metav1.PartialObjectMetadata {
+	switch o := o.(type) {
+	case *metav1.PartialObjectMetadata:
+		return o
+	case *kept:
+		return &o.PartialObjectMetadata
+	}
+	return nil
+}
+
+func (w *Watch) handler(kind schema.GroupKind) cache.ResourceEventHandler {
+	owners := func(o any) (ID, []Owner, *metav1.PartialObjectMetadata) {
+		if tomb, ok := o.(cache.DeletedFinalStateUnknown); ok {
+			o = tomb.Obj
+		}
+		m := metadataIn(o)
+		if m == nil {
+			return ID{}, nil, nil
+		}
+		id := ID{GroupKind: kind, Namespace: m.Namespace, Name: m.Name}
+		return id, w.opts.Owners(id, m), m
+	}
+	tell := func(o any, gone bool) {
+		id, list, m := owners(o)
+		if gone {
+			m = nil
+		}
+		for _, owner := range list {
+			w.opts.Changed(owner, id, m)
+		}
+	}
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc: func(o any) { tell(o, false) },
+		UpdateFunc: func(old, now any) {
+			// Who lost the object has to hear of it, too.
+			id, before, _ := owners(old)
+			_, after, _ := owners(now)
+			for _, owner := range before {
+				if !slices.Contains(after, owner) {
+					w.opts.Changed(owner, id, nil)
+				}
+			}
+			tell(now, false)
+		},
+		DeleteFunc: func(o any) { tell(o, true) },
+	}
+}
+
+// Keep says that an owner has objects of these kinds only. What nobody has is watched no longer.
+func (w *Watch) Keep(owner Owner, kinds map[schema.GroupKind]string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for kind, f := range w.kinds {
+		if _, ok := kinds[kind]; !ok && f.users[owner] {
+			w.drop(owner, kind, f)
+		}
+	}
+}
+
+func (w *Watch) leave(owner Owner, kind schema.GroupKind) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if f := w.kinds[kind]; f != nil {
+		w.drop(owner, kind, f)
+	}
+}
+
+func (w *Watch) drop(owner Owner, kind schema.GroupKind, f *followed) {
+	delete(f.users, owner)
+	if len(f.users) == 0 {
+		f.stop()
+		delete(w.kinds, kind)
+	}
+}
+
+// find returns what is kept of an object, and how far its kind is known; nil when there is none.
+func (w *Watch) find(id ID) (o any, known string) {
+	w.mu.Lock()
+	f := w.kinds[id.GroupKind]
+	w.mu.Unlock()
+	if f == nil {
+		return nil, ""
+	}
+	key := id.Name
+	if id.Namespace != "" {
+		key = id.Namespace + "/" + id.Name
+	}
+	// Not what the informer has heard of last: that may not have reached its store, and what is missing there would look
+	// deleted.
+	known = f.informer.GetStore().LastStoreSyncResourceVersion()
+	o, ok, err := f.informer.GetStore().GetByKey(key)
+	if err != nil || !ok {
+		return nil, known
+	}
+	return o, known
+}
+
+// Get returns the metadata of an owned object, and how far its kind is known; nil when there is none. It must not be
+// changed.
+func (w *Watch) Get(id ID) (m *metav1.PartialObjectMetadata, known string) {
+	o, known := w.find(id)
+	return metadataIn(o), known
+}
+
+// Look returns the metadata of an owned object and the look at it; nil when there is none. They must not be changed.
+func (w *Watch) Look(id ID) (m *metav1.PartialObjectMetadata, look any) {
+	o, _ := w.find(id)
+	if k, ok := o.(*kept); ok {
+		look = k.look
+	}
+	return metadataIn(o), look
+}
+
+// AsLeft tells whether an object is as a print says. What the watch has not heard of yet is taken as it was left: it will
+// be told.
+func (w *Watch) AsLeft(id ID, left Print) bool {
+	now, known := w.Get(id)
+	if known == "" {
+		return false
+	}
+	if now == nil {
+		return Older(known, left.Version)
+	}
+	return Older(now.ResourceVersion, left.Version) || left.Same(PrintOf(now))
+}
+
+// waitFor asks until it is so.
+func waitFor(ctx context.Context, so func() bool) error {
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for !so() {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+	return nil
+}
