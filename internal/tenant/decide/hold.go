@@ -1,0 +1,125 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package decide
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Hold is a deletion that waits for somebody to confirm it.
+type Hold struct {
+	// ID is what has to be confirmed. It stands for exactly these tenants, and for this time that they are held.
+	ID    string
+	Since time.Time
+	// Tenants would go, Count of them. Those who remember a hold may leave the names out.
+	Tenants []string
+	Count   int
+	// Message says why they are held.
+	Message string
+	// Confirmed is true when somebody has confirmed it. Count is how many of the tenants are still to go.
+	Confirmed bool
+}
+
+// hold says which of the due tenants go, and which are held.
+func hold(f RegistryFacts, living []Existing, due []Going) ([]Going, *Hold) {
+	held, message := doubtful(f, living, due)
+	if len(held) == 0 {
+		return due, nil
+	}
+	names := make([]string, len(held))
+	for i, g := range held {
+		names[i] = g.Tenant
+	}
+	h := &Hold{Since: f.Now, Tenants: names, Count: len(names), Message: message}
+	if f.Held != nil && !f.Held.Confirmed && f.Held.ID == identify(living, names, f.Held.Since) {
+		h.Since = f.Held.Since
+	}
+	h.ID = identify(living, names, h.Since)
+	switch {
+	case f.Confirmed != "" && f.Confirmed == h.ID:
+		h.Confirmed = true
+		return due, h
+	case f.Held != nil && f.Held.Confirmed && f.Confirmed == f.Held.ID && len(names) <= f.Held.Count:
+		// It was confirmed, and something came between: no more than was confirmed goes on.
+		h.ID, h.Since, h.Confirmed = f.Held.ID, f.Held.Since, true
+		return due, h
+	}
+	stay := map[string]bool{}
+	for _, name := range names {
+		stay[name] = true
+	}
+	return slices.DeleteFunc(slices.Clone(due), func(g Going) bool { return stay[g.Tenant] }), h
+}
+
+// doubtful are the due tenants that must not go before somebody has confirmed it, and why.
+func doubtful(f RegistryFacts, living []Existing, due []Going) ([]Going, string) {
+	uids := map[string]string{}
+	all := map[string]bool{}
+	for _, t := range living {
+		uids[t.Name] = t.UID
+		all[t.UID] = true
+	}
+	going := map[string]bool{}
+	for _, g := range due {
+		going[uids[g.Tenant]] = true
+	}
+	if most := max(1, len(all)*f.MaxDelete/100); len(going) > most {
+		return due, fmt.Sprintf("%d of %d rows would lose their tenants at once (%s), and %s may", len(going), len(all), reasons(due), atMost(most, f.MaxDelete))
+	}
+	if f.Nameless == 0 {
+		return nil, ""
+	}
+	// A row that has lost its uid looks like a row that is gone.
+	missing := slices.DeleteFunc(slices.Clone(due), func(g Going) bool { return g.Because != RowMissing })
+	if len(missing) == 0 {
+		return nil, ""
+	}
+	return missing, fmt.Sprintf("the rows of %s are gone, and %s no uid: it may be theirs. Give it one, remove it, or leave it out with source.where",
+		count(len(missing), "tenant", "tenants"), count(f.Nameless, "row has", "rows have"))
+}
+
+// reasons says why tenants are not wanted, with how many there are for each.
+func reasons(due []Going) string {
+	var parts []string
+	for _, because := range []string{RowMissing, RowInactive, TemplateDeleted} {
+		n := 0
+		for _, g := range due {
+			if g.Because == because {
+				n++
+			}
+		}
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%s because %s", count(n, "tenant", "tenants"), because))
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+func atMost(most, percent int) string {
+	if most == 1 {
+		return "only one"
+	}
+	return fmt.Sprintf("only %d (%d %%)", most, percent)
+}
+
+// identify stands for exactly these tenants that are held since then. Tenants that come again later are others.
+func identify(living []Existing, names []string, since time.Time) string {
+	identities := map[string]string{}
+	for _, t := range living {
+		identities[t.Name] = t.Identity
+	}
+	var all []string
+	for _, name := range names {
+		all = append(all, fmt.Sprintf("%q %q", name, identities[name]))
+	}
+	slices.Sort(all)
+	// Times are written down in whole seconds.
+	sum := sha256.Sum256([]byte(fmt.Sprintf("%d %s", since.Unix(), strings.Join(all, "\n"))))
+	return hex.EncodeToString(sum[:])[:12]
+}

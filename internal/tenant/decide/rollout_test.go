@@ -1,0 +1,262 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package decide
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+)
+
+// The states of tenants during a rollout.
+func current(name string) Bringing  { return Bringing{Name: name, Current: true, Ready: true} }
+func outdated(name string) Bringing { return Bringing{Name: name, Ready: true} }
+func unwell(name string) Bringing   { return Bringing{Name: name} }
+func canary(b Bringing) Bringing    { b.Canary = true; return b }
+
+func onWay(name string, since time.Duration) Bringing {
+	return Bringing{Name: name, Current: true, Since: ago(since)}
+}
+
+// rolling are the facts of a rollout that began an hour ago.
+func rolling(skew int, tenants ...Bringing) RolloutFacts {
+	return RolloutFacts{Now: now, MaxSkew: skew, Deadline: 10 * time.Minute, Last: Last{Began: ago(time.Hour), Same: true}, Tenants: tenants}
+}
+
+func with(f RolloutFacts, change func(*RolloutFacts)) RolloutFacts {
+	change(&f)
+	return f
+}
+
+func starts(tenants ...string) []Update {
+	var all []Update
+	for _, t := range tenants {
+		all = append(all, Update{Tenant: t, Starts: true})
+	}
+	return all
+}
+
+func TestRollout(t *testing.T) {
+	began := ago(time.Hour)
+	inTenMinutes := now.Add(10 * time.Minute)
+	for sentence, c := range map[string]struct {
+		facts RolloutFacts
+		want  RolloutDecision
+	}{
+		"no tenants": {RolloutFacts{Now: now, MaxSkew: 1}, RolloutDecision{Phase: PhaseIdle, Message: "no tenant has this template"}},
+		"a template with tenants that is not on record: it begins now": {
+			RolloutFacts{Now: now, MaxSkew: 1, Deadline: time.Minute, Tenants: []Bringing{outdated("a"), outdated("b")}},
+			RolloutDecision{Update: starts("a"), Phase: PhaseInProgress, Began: now, Total: 2,
+				Message: "0 of 2 tenants have the change, and 0 of those are ready"}},
+		"without a limit all get it at once": {
+			rolling(0, outdated("c"), outdated("a"), unwell("b")),
+			RolloutDecision{Update: []Update{{Tenant: "b"}, {Tenant: "a", Starts: true}, {Tenant: "c", Starts: true}}, Phase: PhaseInProgress, Began: began,
+				Total: 3, Message: "0 of 3 tenants have the change, and 0 of those are ready"}},
+		"as many as may be on their way": {
+			rolling(2, outdated("a"), outdated("b"), outdated("c"), onWay("d", 0), current("e")),
+			RolloutDecision{Update: starts("a"), Phase: PhaseInProgress, Began: began, Total: 5, Updated: 2, Updating: 1, ReadyUpdated: 1,
+				NextCheck: inTenMinutes, Message: "2 of 5 tenants have the change, and 1 of those are ready"}},
+		"no more while as many are on their way": {
+			rolling(1, outdated("a"), onWay("d", 0)),
+			RolloutDecision{Phase: PhaseInProgress, Began: began, Total: 2, Updated: 1, Updating: 1,
+				NextCheck: inTenMinutes, Message: "1 of 2 tenants have the change, and 0 of those are ready"}},
+		"new tenants take nobody's place": {
+			rolling(1, outdated("a"), Bringing{Name: "n", Current: true}),
+			RolloutDecision{Update: starts("a"), Phase: PhaseInProgress, Began: began, Total: 2, Updated: 1, Updating: 1,
+				Message: "1 of 2 tenants have the change, and 0 of those are ready"}},
+		"one that was not ready before takes nobody's place": {
+			rolling(1, outdated("a"), unwell("b")),
+			RolloutDecision{Update: []Update{{Tenant: "b"}, {Tenant: "a", Starts: true}}, Phase: PhaseInProgress, Began: began, Total: 2,
+				Message: "0 of 2 tenants have the change, and 0 of those are ready"}},
+		"those that were not ready before are not changed all at once": {
+			rolling(2, unwell("a"), unwell("b"), unwell("c")),
+			RolloutDecision{Update: []Update{{Tenant: "a"}, {Tenant: "b"}}, Phase: PhaseInProgress, Began: began, Total: 3,
+				Message: "0 of 3 tenants have the change, and 0 of those are ready"}},
+		"one has failed: nothing more": {
+			rolling(2, outdated("a"), Bringing{Name: "b", Current: true, Failed: true, Since: ago(time.Minute)}),
+			RolloutDecision{Phase: PhaseFailed, Began: began, Total: 2, Updated: 1, Updating: 1, Failed: []string{"b"},
+				Message: "1 of 2 tenants have the change. Nothing more is changed, because these have failed or were not ready after 10m0s: b. " +
+					"It goes on when they are ready, or when the template changes"}},
+		"one was not ready in time: nothing more": {
+			rolling(2, outdated("a"), onWay("b", 10*time.Minute)),
+			RolloutDecision{Phase: PhaseFailed, Began: began, Total: 2, Updated: 1, Updating: 1, Failed: []string{"b"},
+				Message: "1 of 2 tenants have the change. Nothing more is changed, because these have failed or were not ready after 10m0s: b. " +
+					"It goes on when they are ready, or when the template changes"}},
+		"one that had failed is ready: it goes on": {
+			rolling(1, outdated("a"), Bringing{Name: "b", Current: true, Ready: true, Since: ago(time.Hour)}),
+			RolloutDecision{Update: starts("a"), Phase: PhaseInProgress, Began: began, Total: 2, Updated: 1, ReadyUpdated: 1,
+				Message: "1 of 2 tenants have the change, and 1 of those are ready"}},
+		"the template has changed again: who is on the way goes first, and takes no other place": {
+			rolling(1, outdated("a"), Bringing{Name: "b", Failed: true, Since: ago(30 * time.Minute)}),
+			RolloutDecision{Update: starts("b"), Phase: PhaseInProgress, Began: began, Total: 2,
+				Message: "0 of 2 tenants have the change, and 0 of those are ready"}},
+		"the canaries first": {
+			with(rolling(0, outdated("a"), canary(outdated("b")), outdated("c")), func(f *RolloutFacts) { f.HasCanary = true }),
+			RolloutDecision{Update: starts("b"), Phase: PhaseInProgress, Began: began, Total: 3,
+				Message: "0 of 3 tenants have the change, and 0 of those are ready; the others wait until these are ready: b"}},
+		"a canary is not ready: the others wait": {
+			with(rolling(0, outdated("a"), canary(onWay("b", 0))), func(f *RolloutFacts) { f.HasCanary = true }),
+			RolloutDecision{Phase: PhaseInProgress, Began: began, Total: 2, Updated: 1, Updating: 1, NextCheck: inTenMinutes,
+				Message: "1 of 2 tenants have the change, and 0 of those are ready; the others wait until these are ready: b"}},
+		"all canaries are ready: the others": {
+			with(rolling(0, outdated("a"), canary(current("b"))), func(f *RolloutFacts) { f.HasCanary = true }),
+			RolloutDecision{Update: starts("a"), Phase: PhaseInProgress, Began: began, Total: 2, Updated: 1, ReadyUpdated: 1,
+				Message: "1 of 2 tenants have the change, and 1 of those are ready"}},
+		"no canary: nobody": {
+			with(rolling(0, outdated("a")), func(f *RolloutFacts) { f.HasCanary = true }),
+			RolloutDecision{Phase: PhaseInProgress, Began: began, Total: 1,
+				Message: "0 of 1 tenants have the change, and 0 of those are ready; no tenant has the labels of spec.rollout.canary, so nobody can be first"}},
+		"who cannot be rendered does not hold up the others": {
+			rolling(1, Bringing{Name: "a", Ready: true, Broken: true}, outdated("b")),
+			RolloutDecision{Update: starts("b"), Phase: PhaseInProgress, Began: began, Total: 2,
+				Message: "0 of 2 tenants have the change, and 0 of those are ready; these cannot be rendered: a"}},
+		"all have it, but for one that cannot be rendered: complete": {
+			rolling(1, Bringing{Name: "a", Ready: true, Broken: true}, current("b")),
+			RolloutDecision{Phase: PhaseComplete, Began: began, Total: 2, Updated: 1, ReadyUpdated: 1,
+				Message: "1 of 2 tenants have the change, and 1 of those are ready; these cannot be rendered: a"}},
+		"tenants that are going are left alone, and take their place": {
+			rolling(1, outdated("a"), Bringing{Name: "b", Frozen: true, Current: true, Since: ago(time.Hour), Failed: true}),
+			RolloutDecision{Phase: PhaseInProgress, Began: began, Total: 1, Message: "0 of 1 tenants have the change, and 0 of those are ready"}},
+		"what becomes of a tenant after the end is another matter": {
+			with(rolling(1, Bringing{Name: "a", Current: true, Failed: true, Since: ago(time.Hour)}, current("b")), func(f *RolloutFacts) { f.Last.Complete = true }),
+			RolloutDecision{Phase: PhaseComplete, Began: began, Total: 2, Updated: 2, Updating: 1, ReadyUpdated: 1,
+				Message: "2 of 2 tenants have the change, and 1 of those are ready"}},
+		"the next change begins anew: who fails since the last one is not on the way": {
+			with(rolling(1, Bringing{Name: "a", Since: ago(time.Hour)}, outdated("b")), func(f *RolloutFacts) { f.Last = Last{Began: ago(time.Hour), Complete: true} }),
+			RolloutDecision{Update: []Update{{Tenant: "a"}, {Tenant: "b", Starts: true}}, Phase: PhaseInProgress, Began: now, Total: 2,
+				Message: "0 of 2 tenants have the change, and 0 of those are ready"}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, Rollout(c.facts), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// fleet plays tenants that get what is decided and become ready, or not, in any order.
+type fleet struct {
+	now     time.Time
+	skew    int
+	canary  bool
+	last    Last
+	tenants []Bringing
+}
+
+func (w *fleet) facts() RolloutFacts {
+	return RolloutFacts{Now: w.now, MaxSkew: w.skew, HasCanary: w.canary, Deadline: 10 * time.Minute, Last: w.last, Tenants: slices.Clone(w.tenants)}
+}
+
+func (w *fleet) act(d RolloutDecision) {
+	w.last = Last{Began: d.Began, Complete: d.Phase == PhaseComplete, Same: true}
+	for _, u := range d.Update {
+		i := slices.IndexFunc(w.tenants, func(b Bringing) bool { return b.Name == u.Tenant })
+		w.tenants[i].Current, w.tenants[i].Ready, w.tenants[i].Failed = true, false, false
+		w.tenants[i].Since = time.Time{}
+		if u.Starts {
+			w.tenants[i].Since = w.now.Truncate(time.Second)
+		}
+	}
+}
+
+// change is a new generation of the template.
+func (w *fleet) change() {
+	w.last.Same = false
+	for i := range w.tenants {
+		w.tenants[i].Current, w.tenants[i].Broken = false, false
+	}
+}
+
+func (w *fleet) onWay() int {
+	n := 0
+	for _, t := range w.tenants {
+		if t.onItsWay(w.last.Began) {
+			n++
+		}
+	}
+	return n
+}
+
+func TestLawsOfRollouts(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := &fleet{now: now, skew: rapid.IntRange(1, 3).Draw(t, "skew"), canary: rapid.Bool().Draw(t, "canary")}
+		for i := range rapid.IntRange(1, 8).Draw(t, "tenants") {
+			b := outdated(string(rune('a' + i)))
+			b.Canary = w.canary && (i == 0 || rapid.Bool().Draw(t, "is canary"))
+			b.Ready = rapid.IntRange(0, 4).Draw(t, "well") > 0
+			w.tenants = append(w.tenants, b)
+		}
+		for range rapid.IntRange(1, 30).Draw(t, "steps") {
+			w.now = w.now.Add(time.Duration(rapid.IntRange(0, 300).Draw(t, "seconds")) * time.Second)
+			d := Rollout(w.facts())
+			if !cmp.Equal(d, Rollout(w.facts())) {
+				t.Fatal("the same facts lead to something else")
+			}
+			check(t, w, d)
+			w.act(d)
+			if n := w.onWay(); n > w.skew {
+				t.Fatalf("%d are on their way, and %d may", n, w.skew)
+			}
+			i := rapid.IntRange(0, len(w.tenants)-1).Draw(t, "who")
+			switch rapid.IntRange(0, 9).Draw(t, "what") {
+			case 0:
+				if w.onWay() <= w.skew {
+					w.change()
+				}
+			case 1:
+				// Only one that has the change can fail because of it.
+				w.tenants[i].Failed = w.tenants[i].Current && !w.tenants[i].Ready
+			case 2:
+			default:
+				w.tenants[i].Ready, w.tenants[i].Failed = true, false
+			}
+		}
+		settle(t, w)
+	})
+}
+
+// check looks at one decision.
+func check(t *rapid.T, w *fleet, d RolloutDecision) {
+	allReady := true
+	for _, b := range w.tenants {
+		if b.Canary && !(b.Current && b.Ready) {
+			allReady = false
+		}
+	}
+	for _, u := range d.Update {
+		b := w.tenants[slices.IndexFunc(w.tenants, func(b Bringing) bool { return b.Name == u.Tenant })]
+		switch {
+		case d.Paused():
+			t.Fatalf("%s is changed although %v have failed", u.Tenant, d.Failed)
+		case b.Current:
+			t.Fatalf("%s is changed again", u.Tenant)
+		case w.canary && !b.Canary && !allReady:
+			t.Fatalf("%s is changed before the canaries are ready", u.Tenant)
+		case u.ValuesOnly:
+			t.Fatalf("%s gets half a change", u.Tenant)
+		}
+	}
+	if !d.NextCheck.IsZero() && !d.NextCheck.After(w.now) {
+		t.Fatalf("look again at %s, and it is %s", d.NextCheck, w.now)
+	}
+}
+
+// settle: when every tenant becomes ready in time, the rollout comes to its end.
+func settle(t *rapid.T, w *fleet) {
+	for range 4 * (len(w.tenants) + 1) {
+		for i := range w.tenants {
+			w.tenants[i].Ready, w.tenants[i].Failed = true, false
+		}
+		d := Rollout(w.facts())
+		w.act(d)
+		if d.Phase == PhaseComplete {
+			return
+		}
+	}
+	t.Fatalf("it has no end: %+v", w.tenants)
+}

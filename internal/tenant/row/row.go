@@ -1,0 +1,153 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package row
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+)
+
+// Row is what a registry knows of one tenant.
+type Row struct {
+	// UID is as the column has it, SafeUID fit for names and labels.
+	UID, SafeUID string
+	// HostOrURL is the tenant's address, Host the host in it.
+	HostOrURL, Host string
+	// Activate is as the column has it, Active what it means.
+	Activate string
+	Active   bool
+	// Extra are the other values, by the names that templates use.
+	Extra map[string]string
+}
+
+// ErrNoUID is the error of a row that does not say whose it is.
+var ErrNoUID = errors.New("it has no uid")
+
+// MissingColumnError is the error of a row without a column that the registry maps.
+type MissingColumnError struct {
+	// Columns are those that are not there.
+	Columns []string
+}
+
+func (e *MissingColumnError) Error() string {
+	if len(e.Columns) == 1 {
+		return "there is no column " + quote(e.Columns[0])
+	}
+	names := make([]string, len(e.Columns))
+	for i, c := range e.Columns {
+		names[i] = quote(c)
+	}
+	return "there are no columns " + strings.Join(names, ", ")
+}
+
+// quote keeps names of columns, which anybody may have written, from looking like more than names.
+func quote(name string) string { return fmt.Sprintf("%q", name) }
+
+// Map says what a raw row means. A column that is mapped and not there is an error, NULL is the empty text. Without an
+// error, the row has a uid.
+func Map(columns map[string]*string, m tenantv1.ValueMappings, extra map[string]string) (Row, error) {
+	var missing []string
+	text := func(column string) string {
+		value, there := columns[column]
+		switch {
+		case !there:
+			missing = append(missing, column)
+			return ""
+		case value == nil:
+			return ""
+		}
+		return *value
+	}
+	r := Row{UID: text(m.UID), Activate: text(m.Activate), Extra: make(map[string]string, len(extra))}
+	if m.HostOrURL != "" {
+		r.HostOrURL = text(m.HostOrURL)
+	}
+	for name, column := range extra {
+		r.Extra[name] = text(column)
+	}
+	r.Host, r.Active = Host(r.HostOrURL), Truthy(r.Activate)
+	if !blank(r.UID) {
+		r.SafeUID = SafeUID(r.UID)
+	}
+	switch {
+	case len(missing) > 0:
+		slices.Sort(missing)
+		return r, &MissingColumnError{Columns: slices.Compact(missing)}
+	case blank(r.UID):
+		return r, ErrNoUID
+	}
+	return r, nil
+}
+
+// blank tells whether a uid names nobody.
+func blank(uid string) bool { return strings.TrimSpace(uid) == "" }
+
+// Columns lists the columns that a registry maps, each once, sorted.
+func Columns(m tenantv1.ValueMappings, extra map[string]string) []string {
+	columns := []string{m.UID, m.Activate}
+	if m.HostOrURL != "" {
+		columns = append(columns, m.HostOrURL)
+	}
+	for _, column := range extra {
+		columns = append(columns, column)
+	}
+	slices.Sort(columns)
+	return slices.Compact(columns)
+}
+
+// Missing lists the mapped columns that no row has. They are names that are written wrong: the whole reading is of no use.
+// Without rows nothing is known to be missing.
+func Missing(raw []map[string]*string, m tenantv1.ValueMappings, extra map[string]string) []string {
+	if len(raw) == 0 {
+		return nil
+	}
+	return slices.DeleteFunc(Columns(m, extra), func(column string) bool {
+		return slices.ContainsFunc(raw, func(r map[string]*string) bool {
+			_, there := r[column]
+			return there
+		})
+	})
+}
+
+// Truthy tells whether a value of the column activate means that the tenant is active.
+func Truthy(value string) bool {
+	switch value {
+	case "1", "true", "TRUE", "True", "yes", "YES", "Yes":
+		return true
+	}
+	return false
+}
+
+// Host is the host in an address, without port: of a URL, or of what is a host already.
+func Host(hostOrURL string) string {
+	rest := strings.TrimSpace(hostOrURL)
+	if u, err := url.Parse(rest); err == nil && u.Host != "" {
+		return u.Hostname()
+	}
+	// There is no scheme before it, or none that is one: example.org:8080/path.
+	if _, after, ok := strings.Cut(rest, "://"); ok {
+		rest = after
+	}
+	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
+		rest = rest[:end]
+	}
+	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
+		rest = rest[at+1:]
+	}
+	if strings.HasPrefix(rest, "[") {
+		if end := strings.IndexByte(rest, ']'); end > 0 {
+			return rest[1:end]
+		}
+	}
+	if strings.Count(rest, ":") > 1 {
+		return rest // an address of IPv6, which has no port without brackets
+	}
+	host, _, _ := strings.Cut(rest, ":")
+	return host
+}

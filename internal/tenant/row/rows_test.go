@@ -1,0 +1,126 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package row
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/utils/ptr"
+	"pgregory.net/rapid"
+
+	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+)
+
+func TestRows(t *testing.T) {
+	m := tenantv1.ValueMappings{UID: "id", Activate: "on"}
+	for sentence, c := range map[string]struct {
+		raw      []map[string]*string
+		want     []string
+		rejected []string
+	}{
+		"no rows": {},
+		"in their order, the inactive ones, too": {
+			raw:  []map[string]*string{raw("id", "b", "on", "1"), raw("id", "a", "on", "0")},
+			want: []string{"b", "a"}},
+		"a row without a uid": {
+			raw:      []map[string]*string{raw("id", "a", "on", "1"), raw("id", "NULL", "on", "1"), raw("id", "", "on", "1")},
+			want:     []string{"a"},
+			rejected: []string{"row 2: it has no uid", "row 3: it has no uid"}},
+		"two rows with one uid: neither is right": {
+			raw:  []map[string]*string{raw("id", "a", "on", "1"), raw("id", "b", "on", "1"), raw("id", "a", "on", "0")},
+			want: []string{"b"},
+			rejected: []string{`row 1 (uid "a"): row 3 has the same uid, and a tenant has one row`,
+				`row 3 (uid "a"): row 1 has the same uid, and a tenant has one row`}},
+		"two uids that are one in names": {
+			raw: []map[string]*string{raw("id", "A", "on", "1"), raw("id", SafeUID("A"), "on", "1"), raw("id", "c", "on", "1")},
+			// Somebody chose the second uid so.
+			want: []string{"c"},
+			rejected: []string{fmt.Sprintf(`row 1 (uid "A"): its uid and that of row 2 are %q in names of objects; one of them has to be another`, SafeUID("A")),
+				fmt.Sprintf(`row 2 (uid %[1]q): its uid and that of row 1 are %[1]q in names of objects; one of them has to be another`, SafeUID("A"))}},
+		"a row without a column": {
+			raw:      []map[string]*string{raw("id", "a", "on", "1"), raw("id", "b")},
+			want:     []string{"a"},
+			rejected: []string{`row 2 (uid "b"): there is no column "on"`}},
+		"a row with a fault has its uid all the same": {
+			raw:  []map[string]*string{raw("id", "a", "on", "1"), raw("id", "a")},
+			want: nil,
+			rejected: []string{`row 1 (uid "a"): row 2 has the same uid, and a tenant has one row`,
+				`row 2 (uid "a"): there is no column "on"`}},
+		"a very long uid is cut in the message": {
+			raw:      []map[string]*string{raw("id", strings.Repeat("x", 200))},
+			rejected: []string{fmt.Sprintf(`row 1 (uid "%s…"): there is no column "on"`, strings.Repeat("x", 80))}},
+		"several columns that are not there": {
+			raw:      []map[string]*string{raw("other", "x")},
+			rejected: []string{`row 1: there are no columns "id", "on"`}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			rows, rejected := Rows(c.raw, m, nil)
+			var got, no []string
+			for _, r := range rows {
+				got = append(got, r.UID)
+			}
+			for _, r := range rejected {
+				no = append(no, r.String())
+				if r.Named() != strings.Contains(r.String(), "uid \"") {
+					t.Errorf("%q has the uid %q", r, r.SafeUID)
+				}
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("rows (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(c.rejected, no); diff != "" {
+				t.Errorf("rejected (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestLawsOfRows(t *testing.T) {
+	m := tenantv1.ValueMappings{UID: "id", Activate: "on", HostOrURL: "url"}
+	rapid.Check(t, func(t *rapid.T) {
+		var all []map[string]*string
+		for range rapid.IntRange(0, 12).Draw(t, "rows") {
+			r := map[string]*string{}
+			for _, column := range []string{"id", "on", "url"} {
+				switch rapid.IntRange(0, 9).Draw(t, column) {
+				case 0: // not there
+				case 1:
+					r[column] = nil
+				default:
+					r[column] = ptr.To(rapid.SampledFrom([]string{"", "a", "A", "b", "1", "a-1", SafeUID("A")}).Draw(t, column+" text"))
+				}
+			}
+			all = append(all, r)
+		}
+		rows, rejected := Rows(all, m, map[string]string{"u": "url"})
+		if len(rows)+len(rejected) != len(all) {
+			t.Fatalf("%d rows and %d rejected of %d", len(rows), len(rejected), len(all))
+		}
+		seen := map[string]bool{}
+		for _, r := range rows {
+			if r.UID == "" || r.SafeUID == "" || seen[r.SafeUID] {
+				t.Fatalf("%+v is no tenant of its own", r)
+			}
+			seen[r.SafeUID] = true
+		}
+		for _, r := range rejected {
+			if r.Reason == "" {
+				t.Fatalf("%+v is rejected without a reason", r)
+			}
+			if r.Named() && seen[r.SafeUID] {
+				t.Fatalf("%q is a tenant and rejected", r.UID)
+			}
+		}
+		again, no := Rows(all, m, map[string]string{"u": "url"})
+		if diff := cmp.Diff(rows, again); diff != "" {
+			t.Fatalf("the same rows are something else:\n%s", diff)
+		}
+		if diff := cmp.Diff(rejected, no); diff != "" {
+			t.Fatalf("the same rows are rejected otherwise:\n%s", diff)
+		}
+	})
+}
