@@ -1,0 +1,219 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rows
+
+import (
+	"context"
+	"crypto/tls"
+	"io"
+	"net"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+)
+
+// secretWord must be in no error.
+const secretWord = "hunter2"
+
+// tcp is a server that does one thing with each connection.
+func tcp(t *testing.T, serve func(net.Conn)) (host string, port int32) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				serve(conn)
+			}()
+		}
+	}()
+	return "127.0.0.1", int32(listener.Addr().(*net.TCPAddr).Port)
+}
+
+// servers opens a source of each kind of database server, without TLS.
+func servers(t *testing.T, host string, port int32) map[string]Source {
+	t.Helper()
+	secrets := things{secrets: map[string]map[string][]byte{"db": {"password": []byte(secretWord)}}}
+	password := &tenantv1.SecretRef{Name: "db", Key: "password"}
+	off := &tenantv1.TLS{Mode: tlsDisable}
+	return map[string]Source{
+		"mysql": mustOpen(t, tenantv1.DataSource{Type: tenantv1.SourceMySQL, MySQL: &tenantv1.MySQLSource{
+			Host: host, Port: port, Username: "reader", PasswordRef: password, Database: "shop", Table: "tenants", TLS: off,
+		}}, secrets, Options{}),
+		"postgres": mustOpen(t, tenantv1.DataSource{Type: tenantv1.SourcePostgres, Postgres: &tenantv1.PostgresSource{
+			Host: host, Port: port, Username: "reader", PasswordRef: password, Database: "shop", Table: "tenants", TLS: off,
+		}}, secrets, Options{}),
+	}
+}
+
+func TestWhoIsNoDatabaseIsNotQuoted(t *testing.T) {
+	host, port := tcp(t, func(conn net.Conn) { io.WriteString(conn, "SSH-2.0-internal_"+secretWord+"\r\n") })
+	for engine, source := range servers(t, host, port) {
+		t.Run(engine, func(t *testing.T) {
+			_, err := source.Read(context.Background(), Query{Columns: []string{"id"}})
+			if err == nil || strings.Contains(err.Error(), secretWord) || strings.Contains(err.Error(), "SSH") {
+				t.Fatalf("%v", err)
+			}
+			wantError(t, err, Unreachable, "tenants", "shop", "reader")
+		})
+	}
+}
+
+func TestNobodyIsThere(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := int32(listener.Addr().(*net.TCPAddr).Port)
+	listener.Close()
+	for engine, source := range servers(t, "127.0.0.1", port) {
+		t.Run(engine, func(t *testing.T) {
+			_, err := source.Read(context.Background(), Query{Columns: []string{"id"}})
+			wantError(t, err, Unreachable, "the connection was refused")
+		})
+	}
+	for engine, source := range servers(t, "169.254.169.254", 80) {
+		t.Run("metadata services are not connected to by "+engine, func(t *testing.T) {
+			_, err := source.Read(context.Background(), Query{Columns: []string{"id"}})
+			wantError(t, err, Unreachable, "metadata service")
+		})
+	}
+}
+
+// A server that says nothing holds a reading for as long as the reading may take, and no longer.
+func TestAServerThatSaysNothing(t *testing.T) {
+	host, port := tcp(t, func(conn net.Conn) { io.Copy(io.Discard, conn) })
+	for engine, source := range servers(t, host, port) {
+		t.Run(engine, func(t *testing.T) {
+			_, err := source.Read(context.Background(), Query{Columns: []string{"id"}, Limits: Limits{Time: 300 * time.Millisecond}})
+			wantError(t, err, TooMuch, "300ms")
+			ctx, cancel := context.WithCancel(context.Background())
+			time.AfterFunc(100*time.Millisecond, cancel)
+			_, err = source.Read(ctx, Query{Columns: []string{"id"}})
+			wantError(t, err, Failed, "stopped")
+		})
+	}
+}
+
+// A server that means ill is not believed how much is to come, and is not listened to for ever.
+func TestServersSayOnlySoMuch(t *testing.T) {
+	t.Run("mysql, a greeting without end", func(t *testing.T) {
+		var sent atomic.Int64
+		host, port := tcp(t, func(conn net.Conn) {
+			packet := make([]byte, 4+0xffffff)
+			packet[0], packet[1], packet[2] = 0xff, 0xff, 0xff
+			for {
+				n, err := conn.Write(packet)
+				if sent.Add(int64(n)); err != nil {
+					return
+				}
+				packet[3]++
+			}
+		})
+		_, err := servers(t, host, port)["mysql"].Read(context.Background(), Query{Columns: []string{"id"}, Limits: Limits{Bytes: 8 << 20}})
+		wantError(t, err, TooMuch, "8 MiB")
+		// What the network holds on the way comes on top.
+		if got := sent.Load(); got > 2*8<<20+framing+32<<20 {
+			t.Errorf("%d bytes were taken", got)
+		}
+	})
+	t.Run("postgres, a message of two gigabytes", func(t *testing.T) {
+		host, port := tcp(t, func(conn net.Conn) {
+			conn.Read(make([]byte, 4096))
+			conn.Write([]byte{'R', 0x7f, 0xff, 0xff, 0xff})
+			io.Copy(io.Discard, conn)
+		})
+		_, err := servers(t, host, port)["postgres"].Read(context.Background(), Query{Columns: []string{"id"}})
+		wantError(t, err, Unreachable, "64 MiB")
+	})
+}
+
+// What the administrator has set for himself is not lent to registries.
+func TestNoEnvironmentCounts(t *testing.T) {
+	for name, value := range map[string]string{
+		"PGHOST": "elsewhere", "PGPORT": "1", "PGUSER": "root", "PGPASSWORD": secretWord, "PGDATABASE": "all", "PGSSLMODE": "verify-full",
+		"PGAPPNAME": "mine", "PGSSLCERT": "/nowhere", "PGSSLKEY": "/nowhere", "PGTARGETSESSIONATTRS": "read-write",
+	} {
+		t.Setenv(name, value)
+	}
+	table := &postgresTable{spec: tenantv1.PostgresSource{Host: "db.example", Port: 5432, Username: "reader", Database: "shop", Table: "tenants"}}
+	config, err := table.config(&access{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if config.Host != "db.example" || config.Port != 5432 || config.User != "reader" || config.Password != "" || config.Database != "shop" {
+		t.Errorf("connects to %s:%d/%s as %s, password %q", config.Host, config.Port, config.Database, config.User, config.Password)
+	}
+	if config.TLSConfig != nil || len(config.Fallbacks) != 0 || len(config.RuntimeParams) != 1 || config.ValidateConnect != nil {
+		t.Errorf("TLS %v, fallbacks %v, parameters %v", config.TLSConfig, config.Fallbacks, config.RuntimeParams)
+	}
+}
+
+func TestHowConnectionsAreSecured(t *testing.T) {
+	secrets := things{secrets: map[string]map[string][]byte{"db": {"ca.crt": []byte("no certificate"), "tls.crt": []byte("x"), "tls.key": []byte(secretWord)}}}
+	made := func(security *tenantv1.TLS) (*access, error) {
+		return newAccess(context.Background(), "read rows", "db.example", nil, security, secrets)
+	}
+	for sentence, test := range map[string]struct {
+		security *tenantv1.TLS
+		check    func(*tls.Config) bool
+		plain    bool
+	}{
+		"as far as the server does": {nil, func(c *tls.Config) bool { return c.InsecureSkipVerify }, true},
+		"not at all":                {&tenantv1.TLS{Mode: tlsDisable}, func(c *tls.Config) bool { return c == nil }, false},
+		"whoever answers":           {&tenantv1.TLS{Mode: tlsRequire}, func(c *tls.Config) bool { return c.InsecureSkipVerify && c.VerifyConnection == nil }, false},
+		"who is signed":             {&tenantv1.TLS{Mode: tlsVerifyCA}, func(c *tls.Config) bool { return c.VerifyConnection != nil }, false},
+		"who is named":              {&tenantv1.TLS{Mode: tlsVerifyFull}, func(c *tls.Config) bool { return !c.InsecureSkipVerify && c.ServerName == "db.example" }, false},
+		"who is named, unless said": {&tenantv1.TLS{}, func(c *tls.Config) bool { return !c.InsecureSkipVerify }, false},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			a, err := made(test.security)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !test.check(a.tls) || a.plain != test.plain {
+				t.Errorf("%+v, plain %v", a.tls, a.plain)
+			}
+		})
+	}
+	for sentence, test := range map[string]struct {
+		security *tenantv1.TLS
+		want     string
+	}{
+		"a mode that is none":   {&tenantv1.TLS{Mode: "strict"}, "strict"},
+		"no certificate":        {&tenantv1.TLS{CARef: &tenantv1.SecretRef{Name: "db", Key: "ca.crt"}}, "no certificate"},
+		"no such key":           {&tenantv1.TLS{CARef: &tenantv1.SecretRef{Name: "db", Key: "ca"}}, `no key "ca"`},
+		"no such Secret":        {&tenantv1.TLS{CARef: &tenantv1.SecretRef{Name: "gone", Key: "ca"}}, "gone"},
+		"no client certificate": {&tenantv1.TLS{ClientSecretName: "db"}, "tls.crt and tls.key"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			_, err := made(test.security)
+			wantError(t, err, Invalid, test.want)
+			if strings.Contains(err.Error(), secretWord) {
+				t.Errorf("%v tells a secret", err)
+			}
+		})
+	}
+	for _, host := range []string{"", "/var/run/postgresql", "a,b", "a b", "user@host", `C:\pipe`, "a\x00b"} {
+		if _, err := newAccess(context.Background(), "read rows", host, nil, nil, secrets); ClassOf(err) != Invalid {
+			t.Errorf("host %q: %v", host, err)
+		}
+	}
+	for _, host := range []string{"db", "db.example", "10.0.0.1", "::1", "fe80::1%eth0"} {
+		if _, err := newAccess(context.Background(), "read rows", host, nil, nil, secrets); err != nil {
+			t.Errorf("host %q: %v", host, err)
+		}
+	}
+}

@@ -1,0 +1,201 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rows
+
+import (
+	"context"
+	"database/sql"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// connectTimeout is how long a server may take to answer at all.
+const connectTimeout = 10 * time.Second
+
+// idleTime is how long a connection is kept unused: longer than the intervals of readings are, as a rule.
+const idleTime = 10 * time.Minute
+
+// table is a table of a database, and how its engine wants to be asked.
+type table interface {
+	// reading says what is attempted, for errors.
+	reading() string
+	// transaction is what the transaction of a reading is begun with; nil for the engine's own.
+	transaction() *sql.TxOptions
+	// prepare gets the transaction ready and returns, for each column, the expression that is its value as text.
+	prepare(ctx context.Context, tx *sql.Tx, columns []string, limits Limits) (map[string]string, error)
+	// from is the table as a statement names it, and column one of its columns.
+	from() string
+	column(name string) string
+	// among is the condition that a text is, byte by byte, one of some values: parameters from the first on.
+	among(text string, first, count int) string
+	// explain says in which class an error of the engine's driver is, and why in words for users.
+	explain(err error) *Error
+}
+
+// statement is the one that reads all rows; one more than may be shows that there are too many.
+func statement(t table, q Query, texts map[string]string) (string, []any) {
+	var s strings.Builder
+	var values []any
+	for i, column := range q.Columns {
+		s.WriteString(between(i, "SELECT ", ", "))
+		s.WriteString(texts[column])
+	}
+	s.WriteString(" FROM ")
+	s.WriteString(t.from())
+	for i, c := range q.Where {
+		s.WriteString(between(i, " WHERE ", " AND "))
+		column := t.column(c.Column)
+		among := ""
+		if len(c.Values) > 0 {
+			among = t.among(texts[c.Column], len(values)+1, len(c.Values))
+		}
+		switch c.Operator {
+		case exists:
+			s.WriteString(column + " IS NOT NULL")
+		case doesNotExist:
+			s.WriteString(column + " IS NULL")
+		case in:
+			s.WriteString(among)
+		case notIn:
+			s.WriteString("(" + column + " IS NULL OR NOT (" + among + "))")
+		}
+		for _, value := range c.Values {
+			values = append(values, value)
+		}
+	}
+	s.WriteString(" ORDER BY 1 LIMIT " + strconv.Itoa(q.Limits.Rows+1))
+	return s.String(), values
+}
+
+// between is what stands before a part of a list.
+func between(i int, first, others string) string {
+	if i == 0 {
+		return first
+	}
+	return others
+}
+
+// database is a table that is read through database/sql.
+type database struct {
+	db    *sql.DB
+	table table
+	// wire counts what comes over connections; nil for a file.
+	wire *meter
+	// watch sends to a channel when rows may have changed, until its context ends; nil when the engine cannot tell.
+	watch func(ctx context.Context, changed chan<- struct{})
+
+	one  sync.Mutex // one reading at a time: the meter is for one
+	life *life
+}
+
+func newDatabase(db *sql.DB, t table, wire *meter) *database {
+	db.SetMaxOpenConns(1)
+	db.SetMaxIdleConns(1)
+	db.SetConnMaxIdleTime(idleTime)
+	return &database{db: db, table: t, wire: wire, life: newLife()}
+}
+
+func (d *database) Changes(ctx context.Context) <-chan struct{} {
+	if d.watch == nil {
+		return nil
+	}
+	return d.life.watch(ctx, d.watch)
+}
+
+func (d *database) Close() error {
+	d.life.end()
+	return d.db.Close()
+}
+
+func (d *database) Read(ctx context.Context, q Query) (*Reading, error) {
+	doing := d.table.reading()
+	q, err := q.checked(doing)
+	if err != nil {
+		return nil, err
+	}
+	d.one.Lock()
+	defer d.one.Unlock()
+	own, cancel := context.WithTimeout(ctx, q.Limits.Time)
+	defer cancel()
+	if d.wire != nil {
+		d.wire.allow(q.Limits)
+	}
+	reading, err := d.read(own, q)
+	if err == nil {
+		return reading, nil
+	}
+	// Drivers hide why a connection ended.
+	if d.wire != nil && d.wire.spent() {
+		err = tooManyBytes(q.Limits)
+	}
+	return nil, finish(ctx, own, err, doing, q.Limits, d.table.explain)
+}
+
+func (d *database) read(ctx context.Context, q Query) (*Reading, error) {
+	conn, err := d.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close() //nolint:errcheck // back to the pool, where it is looked at before it is used again
+	tx, err := conn.BeginTx(ctx, d.table.transaction())
+	if err != nil {
+		return nil, err
+	}
+	// Nothing was written, so that nothing has to be committed.
+	defer tx.Rollback() //nolint:errcheck // a connection that cannot even do this is not used again
+	texts, err := d.table.prepare(ctx, tx, q.names(), q.Limits)
+	if err != nil {
+		return nil, err
+	}
+	query, values := statement(d.table, q, texts)
+	return collect(ctx, tx, q, query, values)
+}
+
+// connect takes the connection of the reading before, or makes one.
+func (d *database) connect(ctx context.Context) (*sql.Conn, error) {
+	soon, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	conn, err := d.db.Conn(soon)
+	if err != nil && ctx.Err() == nil && soon.Err() != nil {
+		return nil, &Error{Class: Unreachable, Why: "no answer in time"}
+	}
+	return conn, err
+}
+
+// collect takes the rows of a statement as they come.
+func collect(ctx context.Context, tx *sql.Tx, q Query, query string, values []any) (_ *Reading, err error) {
+	// What is still to come after an error is not waited for.
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	rows, err := tx.QueryContext(ctx, query, values...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			stop()
+		}
+		rows.Close() //nolint:errcheck // rows.Err has told
+	}()
+	c := &collector{columns: q.Columns, limits: q.Limits}
+	found := make([]sql.NullString, len(q.Columns))
+	targets := make([]any, len(found))
+	for i := range found {
+		targets[i] = &found[i]
+	}
+	for rows.Next() {
+		if err := rows.Scan(targets...); err != nil {
+			return nil, err
+		}
+		if err := c.add(found); err != nil {
+			return nil, err
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return c.reading(), nil
+}

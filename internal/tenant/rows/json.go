@@ -1,0 +1,193 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rows
+
+import (
+	"bytes"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// mostSteps is how deep rows may lie in a document.
+const mostSteps = 20
+
+// parsePath reads a path such as .data.tenants; the document itself is the empty one.
+func parsePath(text string) ([]string, error) {
+	text = strings.TrimPrefix(text, ".")
+	if text == "" {
+		return []string{}, nil
+	}
+	steps := strings.Split(text, ".")
+	if len(steps) > mostSteps {
+		return nil, fmt.Errorf("the path has more than %d steps", mostSteps)
+	}
+	for _, step := range steps {
+		if step == "" || strings.ContainsAny(step, "[]*$") {
+			return nil, errors.New("a path is the names of fields with dots between them, such as .data.tenants")
+		}
+	}
+	return steps, nil
+}
+
+// leads tells whether a path is on the way to another one, or is that one.
+func leads(path, to []string) bool {
+	return len(path) <= len(to) && slices.Equal(path, to[:len(path)])
+}
+
+// jsonDocument reads a document as it comes: it keeps one row at a time, and the address of the next page.
+type jsonDocument struct {
+	rows, next []string
+	take       func(row map[string]json.RawMessage) error
+
+	address string
+	found   bool
+	count   int
+}
+
+func (d *jsonDocument) read(from io.Reader) error {
+	decoder := json.NewDecoder(from)
+	err := d.value(decoder, nil)
+	if err == nil {
+		if _, end := decoder.Token(); !errors.Is(end, io.EOF) {
+			err = end
+			if err == nil {
+				err = &Error{Class: Invalid, Why: "something stands behind the JSON document"}
+			}
+		}
+	}
+	var known *Error
+	var syntax *json.SyntaxError
+	switch {
+	case err == nil && !d.found:
+		return &Error{Class: NotFound, Why: "the document has no " + d.where()}
+	case err == nil, errors.As(err, &known), errors.Is(err, errSpent):
+		return err
+	case errors.As(err, &syntax):
+		// The error itself quotes what came.
+		return &Error{Class: Invalid, Why: fmt.Sprintf("what came is no JSON at byte %d", syntax.Offset)}
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return &Error{Class: Unreachable, Why: "the document ends before it is complete"}
+	}
+	return err
+}
+
+func (d *jsonDocument) where() string {
+	if len(d.rows) == 0 {
+		return "list"
+	}
+	return said("." + strings.Join(d.rows, "."))
+}
+
+// value reads the value at a path.
+func (d *jsonDocument) value(decoder *json.Decoder, path []string) error {
+	onTheWay := leads(path, d.rows) || d.next != nil && leads(path, d.next)
+	switch {
+	case slices.Equal(path, d.rows):
+		if d.found {
+			return &Error{Class: Invalid, Why: d.where() + " is there twice"}
+		}
+		d.found = true
+		return d.list(decoder)
+	case d.next != nil && slices.Equal(path, d.next):
+		var address *string
+		if err := decoder.Decode(&address); err != nil {
+			return d.mistyped(err, "the address of the next page is no text")
+		}
+		if address != nil {
+			d.address = *address
+		}
+		return nil
+	case !onTheWay:
+		var passed json.RawMessage
+		return decoder.Decode(&passed)
+	}
+	token, err := decoder.Token()
+	if err != nil {
+		return err
+	}
+	switch token {
+	case json.Delim('{'):
+	case json.Delim('['):
+		return &Error{Class: Invalid, Why: "a list is on the way to " + d.where()}
+	default:
+		return nil // a text, a number or null: what is looked for is not there
+	}
+	for decoder.More() {
+		name, err := decoder.Token()
+		if err != nil {
+			return err
+		}
+		text, _ := name.(string) // names of fields are texts, or that was a syntax error
+		if err := d.value(decoder, append(slices.Clone(path), text)); err != nil {
+			return err
+		}
+	}
+	_, err = decoder.Token()
+	return err
+}
+
+// list reads the rows.
+func (d *jsonDocument) list(decoder *json.Decoder) error {
+	token, err := decoder.Token()
+	if err != nil {
+		return err
+	}
+	if token != json.Delim('[') {
+		return &Error{Class: Invalid, Why: d.named() + " is no list"}
+	}
+	for decoder.More() {
+		d.count++
+		var row map[string]json.RawMessage
+		if err := decoder.Decode(&row); err != nil {
+			return d.mistyped(err, fmt.Sprintf("row %d is no object", d.count))
+		}
+		if row == nil {
+			return &Error{Class: Invalid, Why: fmt.Sprintf("row %d is null", d.count)}
+		}
+		if err := d.take(row); err != nil {
+			return err
+		}
+	}
+	_, err = decoder.Token()
+	return err
+}
+
+func (d *jsonDocument) named() string {
+	if len(d.rows) == 0 {
+		return "the document"
+	}
+	return d.where()
+}
+
+// mistyped says what is wrong with a value of another type than wanted; other errors stay.
+func (d *jsonDocument) mistyped(err error, why string) error {
+	var mistyped *json.UnmarshalTypeError
+	if errors.As(err, &mistyped) {
+		return &Error{Class: Invalid, Why: why}
+	}
+	return err
+}
+
+// jsonText is a value as text: texts as they are, numbers as they are written, objects and lists as JSON.
+func jsonText(raw json.RawMessage) (sql.NullString, error) {
+	raw = bytes.TrimSpace(raw)
+	switch {
+	case len(raw) == 0 || raw[0] == 'n':
+		return sql.NullString{}, nil
+	case raw[0] == '"':
+		var text string
+		err := json.Unmarshal(raw, &text)
+		return sql.NullString{String: text, Valid: true}, err
+	case raw[0] == '{' || raw[0] == '[':
+		var short bytes.Buffer
+		err := json.Compact(&short, raw)
+		return sql.NullString{String: short.String(), Valid: true}, err
+	}
+	return sql.NullString{String: string(raw), Valid: true}, nil
+}

@@ -1,0 +1,72 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rows
+
+import (
+	"context"
+	"math/rand/v2"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/yuba-dev/yuba/internal/outbound"
+)
+
+// The pauses before a listener connects again, which double.
+const (
+	shortestPause = time.Second
+	longestPause  = 2 * time.Minute
+)
+
+// listener waits for what NOTIFY says in a channel of PostgreSQL.
+type listener struct {
+	config  *pgx.ConnConfig
+	channel string
+}
+
+func dialAllowed(ctx context.Context, network, address string) (net.Conn, error) {
+	return outbound.Dialer(connectTimeout).DialContext(ctx, network, address)
+}
+
+// watch listens until the context ends. Why a connection ended is not told: readings tell the same about the same server.
+func (l *listener) watch(ctx context.Context, changed chan<- struct{}) {
+	for next := shortestPause; ; next = min(2*next, longestPause) {
+		if l.listen(ctx, changed) {
+			next = shortestPause
+		}
+		// A server that comes back is not met by all registries at once.
+		if !pause(ctx, next/2+rand.N(next)) {
+			return
+		}
+	}
+}
+
+// listen listens over one connection until it ends; it tells whether it was able to.
+func (l *listener) listen(ctx context.Context, changed chan<- struct{}) bool {
+	soon, cancel := context.WithTimeout(ctx, 2*connectTimeout)
+	defer cancel()
+	conn, err := pgx.ConnectConfig(soon, l.config)
+	if err != nil {
+		return false
+	}
+	defer func() {
+		// The outer context is over, as a rule.
+		bye, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		conn.Close(bye) //nolint:errcheck // it is over either way
+	}()
+	if _, err := conn.Exec(soon, `LISTEN "`+strings.ReplaceAll(l.channel, `"`, `""`)+`"`); err != nil {
+		return false
+	}
+	// What was said before this connection listened, nobody heard.
+	signal(changed)
+	for {
+		if _, err := conn.WaitForNotification(ctx); err != nil {
+			return true
+		}
+		signal(changed)
+	}
+}

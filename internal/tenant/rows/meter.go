@@ -1,0 +1,59 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rows
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync/atomic"
+
+	"github.com/yuba-dev/yuba/internal/outbound"
+)
+
+// meter bounds what comes over the connections of one source. Drivers take what a server sends, however much: rows that a
+// statement limits, and lengths that a server only claims.
+type meter struct{ left atomic.Int64 }
+
+// framing is room for what comes around the values of a reading: a few bytes for each, and the greetings.
+const framing = 16 << 20
+
+// allow begins a reading.
+func (m *meter) allow(limits Limits) { m.left.Store(2*limits.Bytes + framing) }
+
+func (m *meter) spent() bool { return m.left.Load() < 0 }
+
+// dial connects to what the server may connect to on behalf of others.
+func (m *meter) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := outbound.Dialer(connectTimeout).DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	tcp, is := conn.(*net.TCPConn)
+	if !is {
+		conn.Close() //nolint:errcheck // nothing was sent
+		return nil, fmt.Errorf("connect to %s over %s: only TCP is metered. This is a bug in Yuba", address, network)
+	}
+	return &metered{TCPConn: tcp, meter: m}, nil
+}
+
+var errSpent = errors.New("more came than a reading may have")
+
+// metered is a connection that is counted. It stays a TCP connection for drivers, which look whether it is still alive.
+type metered struct {
+	*net.TCPConn
+	meter *meter
+}
+
+func (c *metered) Read(p []byte) (int, error) {
+	if c.meter.spent() {
+		return 0, errSpent
+	}
+	n, err := c.TCPConn.Read(p)
+	if c.meter.left.Add(-int64(n)); c.meter.spent() {
+		return n, errSpent
+	}
+	return n, err
+}

@@ -1,0 +1,80 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rows
+
+import (
+	"database/sql"
+	"encoding/json"
+	"fmt"
+
+	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+)
+
+// picker takes from documents what databases leave out by themselves: columns that nobody asked for, rows that do not meet
+// the conditions. It knows which columns there are: a column that no row has is a mistake, one that some have is NULL in the
+// others.
+type picker struct {
+	collector
+	where []tenantv1.RowCondition
+	names []string
+	seen  map[string]bool
+	all   int
+
+	values []sql.NullString
+}
+
+func newPicker(q Query) *picker {
+	names := q.names()
+	return &picker{
+		collector: collector{columns: q.Columns, limits: q.Limits},
+		where:     q.Where, names: names, seen: map[string]bool{}, values: make([]sql.NullString, len(names)),
+	}
+}
+
+// take takes one row. The function returns a field, and whether the row has it.
+func (p *picker) take(field func(name string) (sql.NullString, bool, error)) error {
+	p.all++
+	for i, name := range p.names {
+		value, has, err := field(name)
+		if err != nil {
+			return err
+		}
+		if has {
+			p.seen[name] = true
+		}
+		p.values[i] = value
+	}
+	for _, condition := range p.where {
+		for i, name := range p.names {
+			if name == condition.Column && !holds(condition, p.values[i]) {
+				return nil
+			}
+		}
+	}
+	// The columns to read are the first of the names.
+	return p.add(p.values[:len(p.columns)])
+}
+
+func (p *picker) takeJSON(row map[string]json.RawMessage) error {
+	return p.take(func(name string) (sql.NullString, bool, error) {
+		raw, has := row[name]
+		if !has {
+			return sql.NullString{}, false, nil
+		}
+		value, err := jsonText(raw)
+		return value, true, err
+	})
+}
+
+// reading is what was taken. Documents have no columns apart from their rows: without rows all columns are there.
+func (p *picker) reading() (*Reading, error) {
+	if p.all > 0 {
+		for _, name := range p.names {
+			if !p.seen[name] {
+				return nil, &Error{Class: NotFound, Why: fmt.Sprintf("none of the %d rows has a field %s", p.all, quoted(name))}
+			}
+		}
+	}
+	return p.collector.reading(), nil
+}

@@ -1,0 +1,159 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rows
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+)
+
+// postgresTable is a table of PostgreSQL, or of what speaks its protocol.
+type postgresTable struct{ spec tenantv1.PostgresSource }
+
+// longestMessage is what one message of a server may claim to be: a row, at most. The driver makes room for all of it.
+const longestMessage = 64 << 20
+
+func openPostgres(ctx context.Context, spec *tenantv1.PostgresSource, secrets Secrets) (Source, error) {
+	t := &postgresTable{spec: *spec}
+	if t.spec.Schema == "" {
+		t.spec.Schema = "public"
+	}
+	if t.spec.Port == 0 {
+		t.spec.Port = 5432
+	}
+	a, err := newAccess(ctx, t.reading(), spec.Host, spec.PasswordRef, spec.TLS, secrets)
+	if err != nil {
+		return nil, err
+	}
+	wire := &meter{}
+	config, err := t.config(a)
+	if err != nil {
+		return nil, err
+	}
+	config.DialFunc = wire.dial
+	d := newDatabase(stdlib.OpenDB(*config), t, wire)
+	if spec.Channel != "" {
+		l := &listener{config: config.Copy(), channel: spec.Channel}
+		// It waits for months: its own connection, which no reading's limits are for.
+		l.config.DialFunc = dialAllowed
+		d.watch = l.watch
+	}
+	return d, nil
+}
+
+// nothing is a connection string that leaves nothing to the environment of the server, or to files of its user. What counts
+// is set after it was read.
+const nothing = "host=localhost port=5432 user=nobody password=none dbname=nothing sslmode=disable sslnegotiation=postgres " +
+	"target_session_attrs=any connect_timeout=10 passfile=/nonexistent servicefile=/nonexistent"
+
+func (t *postgresTable) config(a *access) (*pgx.ConnConfig, error) {
+	config, err := pgx.ParseConfig(nothing)
+	if err != nil {
+		return nil, &Error{
+			Class: Invalid, Doing: t.reading(), Why: "variables of the server's environment that begin with PG get in the way",
+			Then: "Its administrator can take them away",
+		}
+	}
+	config.Host, config.Port = t.spec.Host, uint16(t.spec.Port)
+	config.User, config.Password, config.Database = t.spec.Username, a.password, t.spec.Database
+	config.RuntimeParams = map[string]string{"application_name": "yuba"}
+	config.ConnectTimeout = connectTimeout
+	config.TLSConfig, config.Fallbacks = a.tls, nil
+	if a.plain {
+		config.Fallbacks = []*pgconn.FallbackConfig{{Host: config.Host, Port: config.Port}}
+	}
+	config.KerberosSrvName, config.KerberosSpn = "", ""
+	config.BuildFrontend = func(r io.Reader, w io.Writer) *pgproto3.Frontend {
+		frontend := pgproto3.NewFrontend(r, w)
+		frontend.SetMaxBodyLen(longestMessage)
+		return frontend
+	}
+	// Poolers between hand a transaction's connection to others after it, so that nothing may be prepared on it.
+	config.DefaultQueryExecMode = pgx.QueryExecModeExec
+	return config, nil
+}
+
+func (t *postgresTable) reading() string {
+	return fmt.Sprintf("read table %s of database %s at %s as %s", quoted(t.spec.Schema+"."+t.spec.Table), quoted(t.spec.Database),
+		said(net.JoinHostPort(t.spec.Host, strconv.Itoa(int(t.spec.Port)))), quoted(t.spec.Username))
+}
+
+func (t *postgresTable) transaction() *sql.TxOptions {
+	return &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}
+}
+
+// prepare has the server itself end what takes too long: a connection that is closed does not end its statement.
+func (t *postgresTable) prepare(ctx context.Context, tx *sql.Tx, columns []string, limits Limits) (map[string]string, error) {
+	if _, err := tx.ExecContext(ctx, "SET LOCAL statement_timeout = "+strconv.FormatInt(max(1, limits.Time.Milliseconds()), 10)); err != nil {
+		return nil, err
+	}
+	texts := make(map[string]string, len(columns))
+	for _, column := range columns {
+		texts[column] = "CAST(" + t.column(column) + " AS text)"
+	}
+	return texts, nil
+}
+
+// from gives the table another name: a name without a column would be that of the table, and the whole row.
+func (t *postgresTable) from() string {
+	return t.column(t.spec.Schema) + "." + t.column(t.spec.Table) + ` AS "the rows of yuba"`
+}
+
+func (t *postgresTable) column(name string) string {
+	return `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
+}
+
+// among compares bytes, whatever the collation of the column takes for the same.
+func (t *postgresTable) among(text string, first, count int) string {
+	parameters := make([]string, count)
+	for i := range parameters {
+		parameters[i] = "$" + strconv.Itoa(first+i)
+	}
+	return text + ` COLLATE "C" IN (` + strings.Join(parameters, ", ") + ")"
+}
+
+func (t *postgresTable) explain(err error) *Error {
+	var told *pgconn.PgError
+	var claimed *pgproto3.ExceededMaxBodyLenErr
+	switch {
+	case errors.As(err, &told):
+		class, then := postgresClass(told.Code)
+		return &Error{Class: class, Why: said(told.Message), Then: then}
+	case errors.As(err, &claimed):
+		return &Error{Class: Unreachable, Why: fmt.Sprintf("what came was no answer, or a row of more than %d MiB", longestMessage>>20)}
+	}
+	return unreachable(err)
+}
+
+// postgresClass sorts the codes of errors that readings meet, by their class or one by one.
+func postgresClass(code string) (class Class, then string) {
+	switch code {
+	case "42501":
+		return AccessDenied, "The user needs SELECT on the table, and USAGE on its schema"
+	case "42P01", "42703", "3F000", "3D000":
+		return NotFound, ""
+	case "57014":
+		return TooMuch, narrow
+	}
+	switch {
+	case strings.HasPrefix(code, "28"):
+		return AccessDenied, "User, password and the place that the user may come from (pg_hba.conf) have to fit"
+	case strings.HasPrefix(code, "08"), strings.HasPrefix(code, "53"), strings.HasPrefix(code, "57"), strings.HasPrefix(code, "58"):
+		return Unreachable, ""
+	}
+	return Failed, ""
+}

@@ -1,0 +1,230 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package services
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"testing"
+	"time"
+
+	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/tenant/rows"
+	"github.com/yuba-dev/yuba/internal/testkit/dbtest"
+)
+
+// encrypted tells whether the connection of a reading is: the view asks the server about the session that reads it.
+func encrypted(t *testing.T, s server) {
+	t.Helper()
+	if s.kind == tenantv1.SourceMySQL {
+		s.Exec(t, "CREATE OR REPLACE SQL SECURITY INVOKER VIEW session AS SELECT 'a' AS id, VARIABLE_VALUE AS cipher"+
+			" FROM information_schema.SESSION_STATUS WHERE VARIABLE_NAME = 'Ssl_cipher'")
+	} else {
+		s.Exec(t, "CREATE OR REPLACE VIEW session AS SELECT 'a' AS id, COALESCE(cipher, '') AS cipher FROM pg_stat_ssl WHERE pid = pg_backend_pid()",
+			"GRANT SELECT ON session TO "+dbtest.Username)
+	}
+	t.Cleanup(func() { s.Exec(t, "DROP VIEW session") })
+}
+
+func TestHowConnectionsAreSecured(t *testing.T) {
+	each(t, func(t *testing.T, s server) {
+		encrypted(t, s)
+		ca := &tenantv1.SecretRef{Name: "db", Key: "ca.crt"}
+		for sentence, test := range map[string]struct {
+			host    string
+			tls     *tenantv1.TLS
+			secured bool
+			problem string
+		}{
+			"as far as the server does":                  {"127.0.0.1", nil, true, ""},
+			"not at all":                                 {"127.0.0.1", &tenantv1.TLS{Mode: "disable"}, false, ""},
+			"whoever answers":                            {"127.0.0.1", &tenantv1.TLS{Mode: "require"}, true, ""},
+			"by somebody whom the authority knows":       {"127.0.0.1", &tenantv1.TLS{Mode: "verify-ca", CARef: ca}, true, ""},
+			"by somebody whom the system does not know":  {"127.0.0.1", &tenantv1.TLS{Mode: "verify-ca"}, false, "authority that is not trusted"},
+			"by the host that is named":                  {"localhost", &tenantv1.TLS{Mode: "verify-full", CARef: ca}, true, ""},
+			"by the host that is named, unless said":     {"localhost", &tenantv1.TLS{CARef: ca}, true, ""},
+			"by another host":                            {"127.0.0.1", &tenantv1.TLS{Mode: "verify-full", CARef: ca}, false, "certificate is"},
+			"by the host, whom the system does not know": {"localhost", &tenantv1.TLS{}, false, "authority that is not trusted"},
+		} {
+			t.Run(sentence, func(t *testing.T) {
+				got, err := s.open(t, "session", place{host: test.host, tls: test.tls}).Read(context.Background(), rows.Query{Columns: []string{"id", "cipher"}})
+				if test.problem != "" {
+					wantError(t, err, rows.Unreachable, test.problem)
+					return
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				if cipher := column(got, "cipher"); len(cipher) != 1 || (cipher[0] != "" && cipher[0] != null) != test.secured {
+					t.Errorf("the cipher is %q", cipher)
+				}
+			})
+		}
+	})
+}
+
+func TestCertificatesOfClients(t *testing.T) {
+	each(t, func(t *testing.T, s server) {
+		s.table(t, "vault", "id VARCHAR(20)", "('a')")
+		if s.kind == tenantv1.SourceMySQL {
+			s.Exec(t, "CREATE USER "+dbtest.Certified+"@'%' IDENTIFIED BY 'some-password' REQUIRE X509", "GRANT SELECT ON vault TO "+dbtest.Certified+"@'%'")
+			t.Cleanup(func() { s.Exec(t, "DROP USER "+dbtest.Certified+"@'%'") })
+		} else {
+			s.Exec(t, "ALTER ROLE "+dbtest.Certified+" PASSWORD 'some-password'")
+		}
+		as := place{user: dbtest.Certified, password: "some-password", tls: &tenantv1.TLS{Mode: "require", ClientSecretName: "db"}}
+		if got := column(read(t, s.open(t, "vault", as), rows.Query{Columns: []string{"id"}}), "id"); len(got) != 1 {
+			t.Errorf("%v", got)
+		}
+		as.tls = &tenantv1.TLS{Mode: "require"}
+		_, err := s.open(t, "vault", as).Read(context.Background(), rows.Query{Columns: []string{"id"}})
+		wantError(t, err, rows.AccessDenied)
+	})
+}
+
+// A reading whose server dies has no rows, and the next one has all.
+func TestAServerThatDiesInTheMiddleOfAReading(t *testing.T) {
+	each(t, func(t *testing.T, s server) {
+		const count = 100_000
+		many(t, s, "doomed", count)
+		died := make(chan struct{})
+		host, port := between(t, net.JoinHostPort(s.Host, strconv.Itoa(int(s.Port))), 1<<20, func() {
+			s.Kill()
+			close(died)
+		})
+		// The relay counts what it sees.
+		source := s.open(t, "doomed", place{host: host, port: port, tls: &tenantv1.TLS{Mode: "disable"}})
+		query := rows.Query{Columns: []string{"id", "url"}}
+		reading, err := source.Read(context.Background(), query)
+		<-died
+		if reading != nil {
+			t.Errorf("%d rows of a server that is dead", len(reading.Rows))
+		}
+		wantError(t, err, rows.Unreachable, "doomed")
+		_, err = source.Read(context.Background(), query)
+		wantError(t, err, rows.Unreachable)
+		if err := s.Start(); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, func() error {
+			reading, err := source.Read(context.Background(), query)
+			if err == nil && len(reading.Rows) != count {
+				t.Fatalf("%d rows", len(reading.Rows))
+			}
+			return err
+		})
+	})
+}
+
+// Rows are moved from one tenant to another all the time, and no reading sees one too few or too many.
+func TestReadingsAreOfOneMoment(t *testing.T) {
+	each(t, func(t *testing.T, s server) {
+		many(t, s, "moving", 2000)
+		ctx, stop := context.WithCancel(context.Background())
+		moved := make(chan error, 1)
+		go func() {
+			moved <- func() error {
+				for n := 0; ctx.Err() == nil; n++ {
+					tx, err := s.DB.Begin()
+					if err != nil {
+						return err
+					}
+					for _, statement := range []string{
+						fmt.Sprintf("DELETE FROM moving WHERE id = 'tenant-%d'", n%2000), fmt.Sprintf("INSERT INTO moving VALUES ('tenant-%d', '')", n%2000),
+					} {
+						if _, err := tx.Exec(statement); err != nil {
+							return errors.Join(err, tx.Rollback())
+						}
+					}
+					if err := tx.Commit(); err != nil {
+						return err
+					}
+				}
+				return nil
+			}()
+		}()
+		source := s.open(t, "moving", place{})
+		for range 50 {
+			if got := read(t, source, rows.Query{Columns: []string{"id"}}); len(got.Rows) != 2000 {
+				t.Errorf("%d rows", len(got.Rows))
+			}
+		}
+		stop()
+		if err := <-moved; err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func TestConnectionsAreKept(t *testing.T) {
+	each(t, func(t *testing.T, s server) {
+		session := "CREATE OR REPLACE VIEW whoami AS SELECT 'a' AS id, CONNECTION_ID() AS n"
+		if s.kind == tenantv1.SourcePostgres {
+			session = "CREATE OR REPLACE VIEW whoami AS SELECT 'a' AS id, pg_backend_pid() AS n"
+		}
+		s.Exec(t, session)
+		t.Cleanup(func() { s.Exec(t, "DROP VIEW whoami") })
+		if s.kind == tenantv1.SourcePostgres {
+			s.Exec(t, "GRANT SELECT ON whoami TO "+dbtest.Username)
+		}
+		source := s.open(t, "whoami", place{})
+		sessions := map[string]bool{}
+		for range 20 {
+			sessions[column(read(t, source, rows.Query{Columns: []string{"id", "n"}}), "n")[0]] = true
+			// What goes wrong in between about a statement costs no connection.
+			_, err := source.Read(context.Background(), rows.Query{Columns: []string{"missing"}})
+			wantError(t, err, rows.NotFound)
+		}
+		if len(sessions) != 1 {
+			t.Errorf("20 readings had %d connections", len(sessions))
+		}
+	})
+}
+
+// A statement that takes too long ends. PostgreSQL is told to end it, too; MariaDB notices that nobody is there any more.
+func TestReadingsThatTakeTooLong(t *testing.T) {
+	each(t, func(t *testing.T, s server) {
+		slow, busy := "SLEEP(20)", "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE USER = '"+dbtest.Username+"' AND COMMAND NOT IN ('Sleep', 'Killed') AND INFO LIKE '%slow%'"
+		if s.kind == tenantv1.SourcePostgres {
+			slow, busy = "pg_sleep(20)", "SELECT COUNT(*) FROM pg_stat_activity WHERE usename = '"+dbtest.Username+"' AND state = 'active'"
+		}
+		s.Exec(t, "CREATE OR REPLACE VIEW slow AS SELECT 'a' AS id, "+slow+" AS n")
+		t.Cleanup(func() { s.Exec(t, "DROP VIEW slow") })
+		if s.kind == tenantv1.SourcePostgres {
+			s.Exec(t, "GRANT SELECT ON slow TO "+dbtest.Username)
+		}
+		source := s.open(t, "slow", place{})
+		query := rows.Query{Columns: []string{"id", "n"}, Limits: rows.Limits{Time: 2 * time.Second}}
+		_, err := source.Read(context.Background(), query)
+		wantError(t, err, rows.TooMuch)
+		ctx, cancel := context.WithCancel(context.Background())
+		go func() {
+			defer cancel()
+			for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+				var count int
+				if s.DB.QueryRow(busy).Scan(&count) == nil && count > 0 {
+					return
+				}
+			}
+		}()
+		query.Limits.Time = patience
+		_, err = source.Read(ctx, query)
+		wantError(t, err, rows.Failed, "stopped")
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("%v does not tell who stopped it", err)
+		}
+		if s.kind == tenantv1.SourcePostgres {
+			eventually(t, func() error {
+				var count int
+				if err := s.DB.QueryRow(busy).Scan(&count); err != nil || count == 0 {
+					return err
+				}
+				return fmt.Errorf("%d statements go on", count)
+			})
+		}
+	})
+}

@@ -1,0 +1,115 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package services
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/yuba-dev/yuba/internal/tenant/rows"
+)
+
+// told waits for a signal.
+func told(t *testing.T, changes <-chan struct{}, what string) {
+	t.Helper()
+	select {
+	case _, open := <-changes:
+		if !open {
+			t.Fatalf("%s: the channel is closed", what)
+		}
+	case <-time.After(patience):
+		t.Fatalf("%s: nobody told", what)
+	}
+}
+
+func TestPostgreSQLTellsOfChanges(t *testing.T) {
+	s := postgres(t)
+	const channel = `Tenants "changed"`
+	s.table(t, "heard", "id text")
+	s.Exec(t, `CREATE OR REPLACE FUNCTION tell() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NOTIFY "Tenants ""changed"""; RETURN NULL; END $$`,
+		"CREATE TRIGGER tell AFTER INSERT OR UPDATE OR DELETE ON heard FOR EACH STATEMENT EXECUTE FUNCTION tell()")
+	t.Cleanup(func() { s.Exec(t, "DROP FUNCTION tell CASCADE") })
+	source := s.open(t, "heard", place{channel: channel})
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	changes := source.Changes(ctx)
+	told(t, changes, "that it listens")
+	query := rows.Query{Columns: []string{"id"}}
+	for n := range 3 {
+		began := time.Now()
+		s.Exec(t, "INSERT INTO heard VALUES ('a')")
+		told(t, changes, "of a row")
+		t.Logf("told after %s", time.Since(began).Round(time.Millisecond))
+		if got := read(t, source, query); len(got.Rows) != n+1 {
+			t.Errorf("the reading after the signal has %d rows, want %d", len(got.Rows), n+1)
+		}
+	}
+	t.Run("a thousand changes are a few signals", func(t *testing.T) {
+		for range 1000 {
+			s.Exec(t, "NOTIFY "+s.name(channel))
+		}
+		s.Exec(t, "INSERT INTO heard VALUES ('last')")
+		signals := 0
+		for seen := false; !seen; {
+			told(t, changes, "of the last row")
+			signals++
+			for _, id := range column(read(t, source, query), "id") {
+				seen = seen || id == "last"
+			}
+		}
+		if signals > 200 {
+			t.Errorf("%d signals", signals)
+		}
+	})
+	t.Run("a server that was away is listened to again", func(t *testing.T) {
+		s.Kill()
+		if err := s.Start(); err != nil {
+			t.Fatal(err)
+		}
+		// What happened meanwhile nobody heard, so that the connection itself is a signal. One from before may come first.
+		eventually(t, func() error {
+			_, err := source.Read(context.Background(), query)
+			return err
+		})
+		told(t, changes, "that it listens again")
+		s.Exec(t, "INSERT INTO heard VALUES ('after')")
+		for seen := false; !seen; {
+			told(t, changes, "of the row after that")
+			for _, id := range column(read(t, source, query), "id") {
+				seen = seen || id == "after"
+			}
+		}
+	})
+	t.Run("it ends with the source", func(t *testing.T) {
+		source.Close()
+		for range changes { //nolint:revive // it ends
+		}
+		var count int
+		eventually(t, func() error {
+			if err := s.DB.QueryRow("SELECT COUNT(*) FROM pg_stat_activity WHERE usename = $1", s.Username).Scan(&count); err != nil || count == 0 {
+				return err
+			}
+			return fmt.Errorf("%d connections are left", count)
+		})
+	})
+}
+
+func TestWhoCannotTell(t *testing.T) {
+	if mariadb(t).open(t, "any", place{}).Changes(t.Context()) != nil {
+		t.Error("MariaDB cannot tell of changes")
+	}
+	if postgres(t).open(t, "any", place{}).Changes(t.Context()) != nil {
+		t.Error("nobody listens without a channel")
+	}
+	// A server that is not there is tried again and again, and the channel ends all the same.
+	s := postgres(t)
+	source := s.open(t, "any", place{channel: "tenants", port: 1})
+	changes := source.Changes(context.Background())
+	source.Close()
+	if _, open := <-changes; open {
+		t.Error("nobody was there to tell of changes")
+	}
+}

@@ -1,0 +1,126 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package services
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/testkit/dbtest"
+	"github.com/yuba-dev/yuba/internal/testkit/tenanttest"
+	"github.com/yuba-dev/yuba/internal/testkit/tofutest"
+)
+
+// The user that Yuba reads as has a password with everything in it that is hard about passwords.
+
+func TestTenantFromInsertToDeleteOnMariaDB(t *testing.T) {
+	s := mariadb(t)
+	s.table(t, "tenants", tenanttest.Columns)
+	tenanttest.Workflow(t, homeWith(t, s), tenanttest.Table{Source: sourceOf(s, "1s", ""), Exec: writer(s)})
+}
+
+// The interval is an hour: everything that happens was told by the database.
+func TestTenantFromInsertToDeleteOnPostgreSQL(t *testing.T) {
+	s := postgres(t)
+	tellingTable(t, s)
+	tenanttest.Workflow(t, homeWith(t, s), tenanttest.Table{Source: sourceOf(s, "1h", "channel: tenants_changed"), Exec: writer(s)})
+}
+
+// tellingTable makes a table of PostgreSQL that tells of its changes, as the page about tenants has it.
+func tellingTable(t *testing.T, s server) {
+	t.Helper()
+	s.table(t, "tenants", tenanttest.Columns)
+	s.Exec(t, "CREATE OR REPLACE FUNCTION tell_of_tenants() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NOTIFY tenants_changed; RETURN NULL; END'",
+		"CREATE TRIGGER tell_of_tenants AFTER INSERT OR UPDATE OR DELETE ON tenants FOR EACH STATEMENT EXECUTE FUNCTION tell_of_tenants()")
+}
+
+// A server that dies and comes back has cost nobody anything, and is listened to again.
+func TestDatabaseServerThatDiesChangesNothing(t *testing.T) {
+	s := server{dbtest.Postgres(t), tenantv1.SourcePostgres}
+	tellingTable(t, s)
+	h := homeWith(t, s)
+	h.Apply(t, tenanttest.Registry("customers", sourceOf(s, "1s", "channel: tenants_changed")))
+	h.Apply(t, `
+apiVersion: operator.kubernetes-tenants.org/v1
+kind: TenantTemplate
+metadata: {name: web}
+spec:
+  registryId: customers
+  configMaps:
+  - id: settings
+    nameTemplate: "{{ .uid }}-settings"
+    spec: {apiVersion: v1, kind: ConfigMap, data: {plan: "{{ .plan }}"}}
+`)
+	s.Exec(t, "INSERT INTO tenants (id, url, active, plan) VALUES ('acme', 'acme.example.com', 1, 'pro'), ('globex', 'globex.example.com', 1, 'pro')")
+	before := map[string]string{}
+	for _, name := range []string{"acme-web", "globex-web"} {
+		before[name] = string(h.AwaitReady(t, name).UID)
+	}
+
+	s.Kill()
+	registry := h.AwaitRegistry(t, "customers", tenantv1.ConditionReady, metav1.ConditionFalse, tenantv1.ReasonDatabaseConnectionFailed)
+	m := tenanttest.Message(registry.Status.Conditions, tenantv1.ConditionReady)
+	if !strings.Contains(m, fmt.Sprint(s.Port)) || strings.Contains(m, s.Password) {
+		t.Errorf("the message does not say which server could not be read, or says too much: %s", m)
+	}
+	if err := s.Start(); err != nil {
+		t.Fatal(err)
+	}
+	h.AwaitRegistry(t, "customers", tenantv1.ConditionReady, metav1.ConditionTrue, tenantv1.ReasonDatabaseConnected)
+	for name, uid := range before {
+		if got := string(h.AwaitReady(t, name).UID); got != uid {
+			t.Errorf("the tenant %s is another one", name)
+		}
+	}
+	s.Exec(t, "UPDATE tenants SET plan = 'enterprise' WHERE id = 'acme'")
+	h.Eventually(t, "a change after that is seen", func() string {
+		var settings corev1.ConfigMap
+		h.Get(t, "acme-settings", &settings)
+		if got := settings.Data["plan"]; got != "enterprise" {
+			return "the plan is " + got
+		}
+		return ""
+	})
+}
+
+// homeWith starts Yuba with the password of a database in a Secret.
+func homeWith(t *testing.T, s server) *tenanttest.Home {
+	t.Helper()
+	h := tenanttest.Launch(t, filepath.Join(tofutest.RepositoryRoot(t), "bin"))
+	password := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: h.Namespace, Name: "database"}, Data: map[string][]byte{"password": []byte(s.Password)}}
+	if err := h.Client.Create(t.Context(), password); err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// sourceOf is what a registry says of the table tenants, with one more line about it.
+func sourceOf(s server, interval, more string) string {
+	if more != "" {
+		more = "\n      " + more
+	}
+	return fmt.Sprintf(`    type: %[1]s
+    syncInterval: %[2]s
+    %[1]s:
+      host: %[3]s
+      port: %[4]d
+      username: %[5]q
+      passwordRef: {name: database, key: password}
+      database: %[6]q
+      table: tenants%[7]s`, s.kind, interval, s.Host, s.Port, s.Username, s.Database, more)
+}
+
+// writer writes to the table as the administrator, whom Yuba does not know.
+func writer(s server) func(*testing.T, string) {
+	return func(t *testing.T, query string) {
+		t.Helper()
+		s.Exec(t, query)
+	}
+}
