@@ -1,0 +1,54 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+
+	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/tenant/row"
+)
+
+// Annotations are what a Tenant keeps of its row, so that [Objects] can do without it.
+func Annotations(r row.Row) map[string]string {
+	extra := map[string]string{}
+	maps.Copy(extra, r.Extra)
+	text, err := json.Marshal(extra)
+	if err != nil {
+		panic(fmt.Sprintf("write texts as JSON: %v: this is a bug in Yuba", err))
+	}
+	return map[string]string{
+		tenantv1.AnnotationHostOrURL: r.HostOrURL, tenantv1.AnnotationActivate: r.Activate, tenantv1.AnnotationExtra: string(text),
+	}
+}
+
+// values are what templates know of a row. What the registry maps itself wins, as it always did.
+func values(r row.Row, registry, template string) map[string]any {
+	all := map[string]any{
+		"uid": r.SafeUID, "rawUid": r.UID, "hostOrUrl": r.HostOrURL, "host": r.Host, "activate": r.Activate,
+		"registryId": registry, "templateRef": template,
+	}
+	for name, value := range r.Extra {
+		all[name] = value
+	}
+	return all
+}
+
+// RowOf is the row of a Tenant, as its annotations have it.
+func RowOf(tenant *tenantv1.Tenant) (row.Row, error) {
+	address := tenant.Annotations[tenantv1.AnnotationHostOrURL]
+	r := row.Row{UID: tenant.Spec.UID, SafeUID: row.SafeUID(tenant.Spec.UID), HostOrURL: address, Host: row.Host(address),
+		Activate: tenant.Annotations[tenantv1.AnnotationActivate]}
+	r.Active = row.Truthy(r.Activate)
+	text := tenant.Annotations[tenantv1.AnnotationExtra]
+	if text == "" {
+		return r, nil
+	}
+	if err := json.Unmarshal([]byte(text), &r.Extra); err != nil {
+		return r, fmt.Errorf("the annotation %s is no JSON object of texts; the next sync of the registry writes it anew", tenantv1.AnnotationExtra)
+	}
+	return r, nil
+}
