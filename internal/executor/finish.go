@@ -127,7 +127,7 @@ func (e *Executor) unlock(ctx context.Context, rec run.Record) error {
 }
 
 func stateKey(rec run.Record) state.Key {
-	return state.Key{Namespace: rec.State.Namespace, Workspace: rec.State.Workspace, Suffix: rec.State.Suffix, Stack: rec.State.Stack}
+	return state.Key{Namespace: rec.State.Namespace, Workspace: rec.State.Workspace, Suffix: rec.State.Suffix, Stack: rec.State.Stack, Tenant: rec.State.Tenant}
 }
 
 func expectations(rec run.Record) []state.ReadOption {

@@ -22,6 +22,8 @@
 //   - The digest covers names and values in a canonical form, so equal inputs
 //     have equal digests whatever objects they come from.
 //   - No error, warning or log line contains a value.
+//   - A stack of one tenant reads no object that is labelled as another's, by
+//     whichever field it is named.
 //
 // The package does not know what the module declares (package module does) and
 // keeps nothing.

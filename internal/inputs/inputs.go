@@ -39,6 +39,9 @@ type Inputs struct {
 	References []Reference
 	// Warnings are worth showing and stop nothing.
 	Warnings []string
+
+	// prefixes begin the names that Lent gives to the environment.
+	prefixes []string
 }
 
 // Variable is the value of one variable.
@@ -46,6 +49,8 @@ type Variable struct {
 	JSON json.RawMessage
 	// Secret is true when the value comes from a Secret.
 	Secret bool
+	// Listed is true when varsFrom names it, by its key or with all keys of an object. Its value is a string then.
+	Listed bool
 }
 
 // String hides the value.

@@ -15,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 )
 
 // Getter reads the objects that stacks name. For an object that does not exist
@@ -95,6 +96,9 @@ type resolver struct {
 	namespace string
 	// crossNamespace allows references to other namespaces.
 	crossNamespace bool
+	// tenant is whose stack it is; empty for nobody's. prefixes begin names that varsFrom may give to the environment.
+	tenant   string
+	prefixes []string
 	// part is what problems are about now.
 	part Part
 	// lenient makes a warning of a name that an environment may not have.
@@ -118,6 +122,8 @@ type resolver struct {
 type object struct {
 	ref  Reference
 	data map[string][]byte
+	// tenant is whose it is by its label; empty for nobody's.
+	tenant string
 }
 
 // keys are the keys of an object, sorted.
@@ -131,7 +137,8 @@ func (o *object) keys() []string {
 }
 
 func (r *resolver) inputs() *Inputs {
-	in := &Inputs{Variables: r.variables, Warnings: r.warnings, Files: r.files, CLIConfig: r.config, Inserted: r.inserted, Origins: r.origins}
+	in := &Inputs{Variables: r.variables, Warnings: r.warnings, Files: r.files, CLIConfig: r.config, Inserted: r.inserted, Origins: r.origins,
+		prefixes: r.prefixes}
 	for _, s := range r.settings {
 		in.Settings = append(in.Settings, s)
 	}
@@ -177,7 +184,7 @@ func (o *object) fromSecret(s *corev1.Secret, err error) error {
 	if err != nil {
 		return err
 	}
-	o.ref.ResourceVersion, o.data = s.ResourceVersion, map[string][]byte{}
+	o.ref.ResourceVersion, o.data, o.tenant = s.ResourceVersion, map[string][]byte{}, s.Labels[tenantv1.LabelUID]
 	for key, value := range s.Data {
 		o.data[key] = value
 	}
@@ -188,7 +195,7 @@ func (o *object) fromConfigMap(c *corev1.ConfigMap, err error) error {
 	if err != nil {
 		return err
 	}
-	o.ref.ResourceVersion, o.data = c.ResourceVersion, map[string][]byte{}
+	o.ref.ResourceVersion, o.data, o.tenant = c.ResourceVersion, map[string][]byte{}, c.Labels[tenantv1.LabelUID]
 	for key, value := range c.BinaryData {
 		o.data[key] = value
 	}
@@ -221,6 +228,10 @@ func (r *resolver) requireIn(field, kind, namespace, name string, optional bool)
 		if !optional {
 			r.problem(field, o.ref, "", "does not exist")
 		}
+		return nil
+	}
+	if r.tenant != "" && o.tenant != "" && o.tenant != r.tenant {
+		r.foreign(field, o)
 		return nil
 	}
 	return o

@@ -87,7 +87,7 @@ func (r *resolver) variablesFrom(field string, from *infrav1.VarsReference) {
 			source, name = rename(key)
 		}
 		if text, ok := r.text(field, o, source, from.Optional); ok {
-			r.variables[name] = Variable{JSON: quoted(text), Secret: from.Kind == kindSecret}
+			r.variables[name] = Variable{JSON: quoted(text), Secret: from.Kind == kindSecret, Listed: true}
 			r.origins[name] = o.origin(source)
 		}
 	}

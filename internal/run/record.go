@@ -83,6 +83,8 @@ type StateRef struct {
 	Stack string `json:"stack,omitempty"`
 	// Existing says that a state is known to have existed: finding none is an error then.
 	Existing bool `json:"existing,omitempty"`
+	// Tenant is whose stack it is; empty for nobody's.
+	Tenant string `json:"tenant,omitempty"`
 }
 
 // StateMark identifies one state. The zero mark stands for "there has never been one".

@@ -188,7 +188,7 @@ func (r *Reconciler) newRecord(ctx context.Context, p *pass, d decide.Decision) 
 		rec.State = run.StateRef{Namespace: p.obj.Namespace, Workspace: p.obj.WorkspaceName(), Suffix: p.obj.StateSuffix(),
 			Labels: stateLabels(p.obj), Stack: p.obj.Name}
 	}
-	rec.State.Existing = p.obj.Status.LastAppliedRevision != ""
+	rec.State.Existing, rec.State.Tenant = p.obj.Status.LastAppliedRevision != "", tenantOf(p.obj)
 	s := &rec.Spec
 	s.Protocol, s.ID = run.ProtocolVersion, run.NewID(p.now)
 	s.Purpose, s.Destroy, s.Describe = run.Purpose(d.Purpose), d.Destroy, d.Describe

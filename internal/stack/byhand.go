@@ -82,7 +82,7 @@ func (r *Reconciler) describeByHand(ctx context.Context, p *pass, req run.Reques
 	rec := &run.Record{Created: p.now.UTC(), Token: run.NewToken(), Generation: p.obj.Generation, Announced: true, By: req.By, Urgency: run.UrgencyAwaited,
 		Trigger: "asked for by " + orUnknown(req.By),
 		State: run.StateRef{Namespace: p.obj.Namespace, Workspace: p.obj.WorkspaceName(), Suffix: p.obj.StateSuffix(),
-			Labels: stateLabels(p.obj), Stack: p.obj.Name, Existing: p.obj.Status.LastAppliedRevision != ""}}
+			Labels: stateLabels(p.obj), Stack: p.obj.Name, Existing: p.obj.Status.LastAppliedRevision != "", Tenant: tenantOf(p.obj)}}
 	if err := r.mayOperate(ctx, p, req); err != nil {
 		return nil, err
 	}

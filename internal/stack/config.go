@@ -41,6 +41,8 @@ type configuration struct {
 	joined []string
 	// origins say where values come from.
 	origins map[string]string
+	// lent are the names that went from varsFrom into the environment, with what says their types.
+	lent []string
 	// digest covers all of this; whole is the same with the whole archive instead of its part, as earlier versions have
 	// it, and empty when there is no difference.
 	digest, whole string
@@ -68,7 +70,7 @@ func configure(obj *infrav1.Terraform, prog *program, in *inputs.Inputs) (*confi
 	}
 	c := &configuration{program: prog, variables: map[string]run.Variable{}, warnings: in.Warnings, origins: in.Origins}
 	for _, part := range []func(*infrav1.Terraform, *inputs.Inputs) error{
-		c.setBackend, c.setLocking, c.setFiles, c.setModule, c.setVariables, c.setPart,
+		c.setBackend, c.setLocking, c.setFiles, c.setModule, c.setLent, c.setVariables, c.setPart,
 	} {
 		if err := part(obj, in); err != nil {
 			return nil, err
@@ -125,8 +127,11 @@ func (c *configuration) setVariables(_ *infrav1.Terraform, in *inputs.Inputs) er
 			delete(values, name)
 		}
 	}
+	for _, name := range c.lent {
+		delete(values, name)
+	}
 	m := c.program.module.WithAssigned(c.fromVarFiles)
-	converted, problems, warnings := module.CheckVariables(m, values, in.EnvNames()...)
+	converted, problems, warnings := module.CheckVariables(m, values, append(in.EnvNames(), c.lent...)...)
 	if len(problems) > 0 {
 		return &configProblem{infrav1.ReasonVarsGenerationFailed, problems.Error()}
 	}

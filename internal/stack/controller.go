@@ -83,6 +83,9 @@ type Reconciler struct {
 	Source *Sources
 	// AllowCrossNamespace lets sourceRef, dependsOn and cliConfigSecretRef name other namespaces.
 	AllowCrossNamespace bool
+	// TenantEnvPrefixes begin the keys of varsFrom that go into the environment of tenants' stacks when their programs
+	// declare no such variable.
+	TenantEnvPrefixes []string
 	// Webhooks asks the services that stacks name about their plans.
 	Webhooks Webhooks
 	// Limits bound each run.

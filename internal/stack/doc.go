@@ -11,6 +11,7 @@
 //	record.go    what a run's result means for the status, pure
 //	why.go       explains a decision, and which inputs changed
 //	outputs.go   the outputs Secret
+//	tenant.go    what is different for a stack that belongs to a tenant
 //	deletion.go  letting a deleted object go
 //
 // # Invariants

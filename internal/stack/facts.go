@@ -185,8 +185,11 @@ func (r *Reconciler) gatherConfiguration(ctx context.Context, p *pass) error {
 		return err
 	}
 	p.facts.Source = decide.Source{Ready: true, Revision: prog.artifact.Revision}
-	in, err := inputs.Resolve(ctx, getter{r.Reader}, p.obj.Namespace, &p.obj.Spec, inputs.AllowCrossNamespace(r.AllowCrossNamespace))
+	in, err := inputs.Resolve(ctx, getter{r.Reader}, p.obj.Namespace, &p.obj.Spec, r.inputOptions(p.obj)...)
 	var config *configuration
+	if err == nil {
+		err = r.checkStateOf(ctx, p.obj)
+	}
 	if err == nil {
 		config, err = configure(p.obj, prog, in)
 	}
@@ -241,7 +244,7 @@ func (r *Reconciler) gatherState(ctx context.Context, p *pass) error {
 }
 
 func stateKeyOf(obj *infrav1.Terraform) state.Key {
-	return state.Key{Namespace: obj.Namespace, Workspace: obj.WorkspaceName(), Suffix: obj.StateSuffix(), Stack: obj.Name}
+	return state.Key{Namespace: obj.Namespace, Workspace: obj.WorkspaceName(), Suffix: obj.StateSuffix(), Stack: obj.Name, Tenant: tenantOf(obj)}
 }
 
 // expectState: a stack that was applied once has a state, and finding none must not be mistaken for a fresh start.

@@ -192,7 +192,7 @@ func (e *foreignSecretError) Error() string {
 
 // writeOutputs makes the Secret's data exactly what it should be and tells whether it had to be changed.
 func (r *Reconciler) writeOutputs(ctx context.Context, obj *infrav1.Terraform, want *infrav1.WriteOutputsToSecretSpec, data map[string][]byte) (bool, error) {
-	secret := &corev1.Secret{}
+	secret, labels := &corev1.Secret{}, merged(want.Labels, tenantLabels(obj))
 	name := types.NamespacedName{Namespace: obj.Namespace, Name: want.Name}
 	err := r.Reader.Get(ctx, name, secret)
 	if apierrors.IsNotFound(err) {
@@ -200,7 +200,7 @@ func (r *Reconciler) writeOutputs(ctx context.Context, obj *infrav1.Terraform, w
 			return false, nil
 		}
 		secret = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: obj.Namespace, Name: want.Name,
-			Labels: want.Labels, Annotations: want.Annotations}, Data: data}
+			Labels: labels, Annotations: want.Annotations}, Data: data}
 		if err := controllerutil.SetControllerReference(obj, secret, r.Client.Scheme()); err != nil {
 			return false, fmt.Errorf("write outputs to Secret %s: %w", name, err)
 		}
@@ -215,11 +215,11 @@ func (r *Reconciler) writeOutputs(ctx context.Context, obj *infrav1.Terraform, w
 	if !metav1.IsControlledBy(secret, obj) {
 		return false, &foreignSecretError{obj.Namespace, want.Name, ownerOf(secret)}
 	}
-	if maps.EqualFunc(secret.Data, data, bytes.Equal) && contains(secret.Labels, want.Labels) && contains(secret.Annotations, want.Annotations) {
+	if maps.EqualFunc(secret.Data, data, bytes.Equal) && contains(secret.Labels, labels) && contains(secret.Annotations, want.Annotations) {
 		return false, nil
 	}
 	secret.Data = data
-	secret.Labels, secret.Annotations = merged(secret.Labels, want.Labels), merged(secret.Annotations, want.Annotations)
+	secret.Labels, secret.Annotations = merged(secret.Labels, labels), merged(secret.Annotations, want.Annotations)
 	if err := r.Client.Update(ctx, secret); err != nil {
 		return false, fmt.Errorf("write outputs to Secret %s: %w", name, err)
 	}

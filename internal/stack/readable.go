@@ -155,7 +155,7 @@ func readableMeta(obj *infrav1.Terraform, form, planID string) metav1.ObjectMeta
 	name, workspace := planName(obj, form), obj.WorkspaceName()
 	return metav1.ObjectMeta{
 		Namespace: obj.Namespace, Name: "tfplan-" + workspace + "-" + name,
-		Labels: map[string]string{labelPlanName: labelValue(name), labelPlanWorkspace: labelValue(workspace)},
+		Labels: merged(map[string]string{labelPlanName: labelValue(name), labelPlanWorkspace: labelValue(workspace)}, tenantLabels(obj)),
 		Annotations: map[string]string{annotationSavedPlan: planID, annotationPlanName: name,
 			annotationPlanSpace: workspace},
 		OwnerReferences: []metav1.OwnerReference{{APIVersion: infrav1.GroupVersion.String(), Kind: infrav1.Kind, Name: obj.Name, UID: obj.UID}},

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 )
 
 // What OpenTofu's kubernetes backend calls its data key, labels and annotations.
@@ -32,6 +34,9 @@ type Key struct {
 	Suffix string
 	// Stack is the stack's name in messages and in the commands they suggest; Suffix when empty. It identifies nothing.
 	Stack string
+	// Tenant is whose stack it is; empty for nobody's. The Secret and the Lease have it as a label, so that they are found
+	// by it. It identifies nothing.
+	Tenant string
 }
 
 // SecretName is the name of the state Secret.
@@ -62,7 +67,8 @@ func (k Key) Validate() error {
 
 func (k Key) workspace() string { return cmp.Or(k.Workspace, "default") }
 
-// labels are those of OpenTofu's backend, and on top the configured ones, which may replace them there, too.
+// labels are those of OpenTofu's backend, and on top the configured ones, which may replace them there, too. Whose
+// tenant's a state is, no configuration can say otherwise.
 func (k Key) labels(configured map[string]string) map[string]string {
 	all := map[string]string{
 		labelState:     "true",
@@ -71,6 +77,9 @@ func (k Key) labels(configured map[string]string) map[string]string {
 		labelManagedBy: "terraform",
 	}
 	maps.Copy(all, configured)
+	if k.Tenant != "" {
+		all[tenantv1.LabelUID] = k.Tenant
+	}
 	return all
 }
 

@@ -17,6 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 )
 
 // LockInfo says who holds a lock. Its JSON is OpenTofu's.
@@ -84,6 +86,10 @@ func (s *Store) takeLease(ctx context.Context, key Key, lease *coordinationv1.Le
 		lease = &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{
 			Namespace: key.Namespace, Name: key.LeaseName(), Labels: key.labels(nil),
 		}}
+	}
+	// A Lease that plain tofu made, or Yuba before the stack was a tenant's, says so from now on.
+	if key.Tenant != "" {
+		metav1.SetMetaDataLabel(&lease.ObjectMeta, tenantv1.LabelUID, key.Tenant)
 	}
 	metav1.SetMetaDataAnnotation(&lease.ObjectMeta, annotationLock, string(text))
 	lease.Spec.HolderIdentity = &info.ID

@@ -1,0 +1,101 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package stack
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/inputs"
+	"github.com/yuba-dev/yuba/internal/run"
+)
+
+// tenantOf is the tenant that a stack is labelled as being of; empty for nobody's.
+func tenantOf(obj *infrav1.Terraform) string { return obj.Labels[tenantv1.LabelUID] }
+
+// madeByTemplate tells whether a Tenant has the stack: it owns it, or a label names it where no owner reference can.
+func madeByTemplate(obj *infrav1.Terraform) bool {
+	if obj.Labels[tenantv1.LabelTenant] != "" {
+		return true
+	}
+	return slices.ContainsFunc(obj.OwnerReferences, func(ref metav1.OwnerReference) bool {
+		gv, err := schema.ParseGroupVersion(ref.APIVersion)
+		return err == nil && gv.Group == tenantv1.GroupVersion.Group && ref.Kind == tenantv1.TenantKind
+	})
+}
+
+// inputOptions say how a stack's inputs are read.
+func (r *Reconciler) inputOptions(obj *infrav1.Terraform) []inputs.Option {
+	options := []inputs.Option{inputs.AllowCrossNamespace(r.AllowCrossNamespace), inputs.OfTenant(tenantOf(obj))}
+	if _, inline := obj.InlineProgram(); inline && madeByTemplate(obj) {
+		options = append(options, inputs.LendEnvironment(r.TenantEnvPrefixes))
+	}
+	return options
+}
+
+// setLent gives the environment what a template's author put into varsFrom for providers to find: an inline program
+// declares variables for its own values, and would otherwise have to repeat those of its providers.
+func (c *configuration) setLent(_ *infrav1.Terraform, in *inputs.Inputs) error {
+	lent := in.Lent(func(name string) bool {
+		return c.program.module.Variables[name] != nil ||
+			slices.ContainsFunc(c.env, func(e run.EnvVar) bool { return e.Name == name })
+	})
+	if len(lent) == 0 {
+		return nil
+	}
+	c.origins = maps.Clone(c.origins)
+	if c.origins == nil {
+		c.origins = map[string]string{}
+	}
+	for _, e := range lent {
+		c.env = append(c.env, run.EnvVar{Name: e.Name, Value: e.Value.Reveal(), Secret: e.Secret})
+		c.lent = append(c.lent, e.Name, inputs.TypeOf(e.Name))
+		c.origins["env "+e.Name] = c.origins[e.Name]
+	}
+	return nil
+}
+
+// tenantLabels are on what a tenant's stack writes beside its state: outputs and readable plans. They are laid over what
+// the stack asks for, since whose it is is not for the stack to say.
+func tenantLabels(obj *infrav1.Terraform) map[string]string {
+	tenant := tenantOf(obj)
+	if tenant == "" {
+		return nil
+	}
+	return map[string]string{tenantv1.LabelUID: tenant}
+}
+
+// checkStateOf refuses a state that is another tenant's: a suffix that a stack chooses may name any. One without a label
+// is the stack's, for it was there before.
+func (r *Reconciler) checkStateOf(ctx context.Context, obj *infrav1.Terraform) error {
+	tenant := tenantOf(obj)
+	if tenant == "" || obj.KeepsOwnState() || obj.StateSuffix() == obj.Name {
+		return nil
+	}
+	name := types.NamespacedName{Namespace: obj.Namespace, Name: obj.StateSecretName()}
+	secret := &metav1.PartialObjectMetadata{}
+	secret.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
+	if err := r.Reader.Get(ctx, name, secret); err != nil {
+		if client.IgnoreNotFound(err) == nil {
+			return nil
+		}
+		return fmt.Errorf("look whose the state in Secret %s is: %w", name, err)
+	}
+	if other := secret.Labels[tenantv1.LabelUID]; other != "" && other != tenant {
+		return &configProblem{infrav1.ReasonAccessDenied, fmt.Sprintf(
+			"spec.backendConfig.secretSuffix: the state in Secret %s belongs to tenant %q, and this stack to tenant %q. Choose another suffix, or leave it out",
+			name, other, tenant)}
+	}
+	return nil
+}
