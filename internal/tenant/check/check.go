@@ -1,0 +1,166 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package check
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/tenant/allocate"
+	"github.com/yuba-dev/yuba/internal/tenant/graph"
+	"github.com/yuba-dev/yuba/internal/tenant/render"
+	"github.com/yuba-dev/yuba/internal/tenant/row"
+)
+
+// Subject is what is checked.
+type Subject struct {
+	Template *tenantv1.TenantTemplate
+	// Row is a tenant's, or that of [Sample].
+	Row row.Row
+	// Invented is true when the row is made up.
+	Invented bool
+}
+
+// Sample makes up a row of a registry, for templates whose registry has none: every value is 1, which is a text, a number and
+// true.
+func Sample(registry *tenantv1.TenantRegistry) row.Row {
+	const uid, address, value = "sample", "https://sample.example.com", "1"
+	r := row.Row{UID: uid, SafeUID: row.SafeUID(uid), Activate: value, Active: true, Extra: map[string]string{}}
+	if registry == nil {
+		return r
+	}
+	if registry.Spec.ValueMappings.HostOrURL != "" {
+		r.HostOrURL, r.Host = address, row.Host(address)
+	}
+	for name := range registry.Spec.ExtraValueMappings {
+		r.Extra[name] = value
+	}
+	return r
+}
+
+// Template checks a template. The error is the world's, which did not answer; what it says of the template is a finding.
+func Template(ctx context.Context, s Subject, w World) ([]Finding, error) {
+	c := &checker{subject: s, places: map[string]place{}}
+	c.ids()
+	objects, whole := c.objects(s.Row, true)
+	c.graph(objects, whole)
+	c.identities(objects)
+	c.stacks(objects)
+	c.keys(objects)
+	if err := c.world(ctx, objects, w); err != nil {
+		return nil, err
+	}
+	return inOrder(c.findings), nil
+}
+
+// Tenant is the tenant that a row would have with a template.
+func Tenant(t *tenantv1.TenantTemplate, r row.Row, a render.Allocator) (*tenantv1.Tenant, error) {
+	spec, err := render.Tenant(t, r, a)
+	if err != nil {
+		return nil, err
+	}
+	annotations := render.Annotations(r)
+	annotations[tenantv1.AnnotationTemplateGeneration] = strconv.FormatInt(t.Generation, 10)
+	return &tenantv1.Tenant{
+		TypeMeta: metav1.TypeMeta{APIVersion: tenantv1.GroupVersion.String(), Kind: tenantv1.TenantKind},
+		ObjectMeta: metav1.ObjectMeta{Namespace: t.Namespace, Name: row.TenantName(r.SafeUID, t.Name),
+			Labels:      map[string]string{tenantv1.LabelRegistry: t.Spec.RegistryID, tenantv1.LabelUID: r.SafeUID},
+			Annotations: annotations},
+		Spec: *spec,
+	}, nil
+}
+
+// place is where a template has an object.
+type place struct {
+	field string
+	order int
+}
+
+// checker gathers findings.
+type checker struct {
+	subject  Subject
+	places   map[string]place
+	findings []Finding
+	// outputs are the Secrets that stacks of the template write.
+	outputs map[secretName]*written
+}
+
+// find adds a finding about an object, or about the whole template when id is empty.
+func (c *checker) find(s Severity, id, format string, args ...any) *Finding {
+	at := c.places[id]
+	c.findings = append(c.findings, Finding{Severity: s, ID: id, Field: at.field, order: at.order, Message: oneLine(fmt.Sprintf(format, args...))})
+	return &c.findings[len(c.findings)-1]
+}
+
+// failed tells whether an object has a mistake already.
+func (c *checker) failed(id string) bool {
+	for _, f := range c.findings {
+		if f.ID == id && f.Severity == Error {
+			return true
+		}
+	}
+	return false
+}
+
+// ids notes where each object stands. Of two with one id the first counts; rendering tells of the other.
+func (c *checker) ids() {
+	for _, list := range c.subject.Template.Spec.Lists() {
+		for i := range list.Items {
+			id := list.Items[i].ID
+			if _, taken := c.places[id]; !taken {
+				c.places[id] = place{fmt.Sprintf("%s[%s]", list.Field, id), len(c.places) + 1}
+			}
+		}
+	}
+}
+
+// objects renders the template for a row. whole is false when something does not render. Without tell, nobody hears of it.
+func (c *checker) objects(r row.Row, tell bool) (objects []render.Object, whole bool) {
+	// Which number a pool gives makes no difference to what is checked.
+	tenant, err := Tenant(c.subject.Template, r, allocate.New().For(r.UID, nil))
+	var broken render.Errors
+	switch {
+	case errors.As(err, &broken):
+	case err != nil:
+		broken = render.Errors{{Reason: err.Error()}}
+	default:
+		objects, broken = render.Objects(tenant)
+	}
+	for _, e := range broken {
+		if tell {
+			where := strings.TrimPrefix(strings.TrimPrefix(e.Where, c.places[e.ID].field), ".")
+			c.find(Error, e.ID, "%s", strings.TrimPrefix(where+": "+e.Reason, ": "))
+		}
+	}
+	return objects, len(broken) == 0
+}
+
+// graph looks at what waits for what.
+func (c *checker) graph(objects []render.Object, whole bool) {
+	g, err := graph.Of(objects)
+	if err != nil {
+		c.find(Error, "", "%s", err)
+		return
+	}
+	for _, o := range objects {
+		for _, missing := range g.Missing(o.ID) {
+			if _, there := c.places[missing]; there && !whole {
+				continue // it is there, and does not render
+			}
+			c.find(Error, o.ID, "dependIds names %q, and the template has no object of that id", missing)
+		}
+	}
+	for _, e := range g.LeftOut() {
+		c.find(Warning, e.From, "it refers to the object %q (%s), which waits for it: it is made without waiting in turn", e.To, e.Because)
+	}
+}
+
+// oneLine folds white space: findings are read one below the other.
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

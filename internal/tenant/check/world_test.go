@@ -1,0 +1,153 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package check
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	fluxmeta "github.com/fluxcd/pkg/apis/meta"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/yuba-dev/yuba/internal/testkit/apitest"
+)
+
+func TestMain(m *testing.M) { apitest.Main(m) }
+
+// objectOf reads any JSON object, and nothing of what is none.
+func objectOf(data []byte) map[string]any {
+	var object map[string]any
+	if json.Unmarshal(data, &object) != nil {
+		return nil
+	}
+	return object
+}
+
+// asked is an API that serves all but some kinds, and says what the test has it say.
+type asked struct {
+	lacks string
+	says  error
+	down  error
+	tried []string
+}
+
+func (a *asked) Serves(_ context.Context, gvk schema.GroupVersionKind) (bool, error) {
+	return gvk.Kind != a.lacks, a.down
+}
+
+func (a *asked) DryRun(_ context.Context, o *unstructured.Unstructured) error {
+	a.tried = append(a.tried, o.GetKind()+" "+o.GetNamespace()+"/"+o.GetName())
+	o.SetName("changed") // whoever gives it away does not mind
+	return a.says
+}
+
+func TestTheWorld(t *testing.T) {
+	const settings = `configMaps: [{id: a, nameTemplate: "{{ .uid }}-a", spec: {data: {x: y}}}]` + "\n"
+	gr := schema.GroupResource{Resource: "configmaps"}
+	invalid := apierrors.NewInvalid(schema.GroupKind{Kind: "Secret"}, "acme-s", nil)
+	invalid.ErrStatus.Details.Causes = []metav1.StatusCause{{Field: "data[a b]", Message: `Invalid value: "s3cr3t"`}}
+	for sentence, test := range map[string]struct {
+		template string
+		remote   bool
+		world    asked
+		want     []string
+		fails    bool
+	}{
+		"all is well": {settings, false, asked{}, nil, false},
+		"a kind that nobody serves": {reader("x", ""), false, asked{lacks: "Deployment"},
+			[]string{"error deployments[app]: this API does not serve the kind Deployment of apps/v1; …spec.kubeConfig names"}, false},
+		"a kind that the target does not serve, either": {reader("x", ""), true, asked{lacks: "Deployment"},
+			[]string{"error deployments[app]: neither this API nor the cluster of spec.kubeConfig serves the kind Deployment of apps/v1"}, false},
+		"a refusal":                          {settings, false, asked{says: apierrors.NewBadRequest("no such thing")}, []string{"error configMaps[a]: the API refuses it: no such thing"}, false},
+		"a namespace that is not there":      {settings, false, asked{says: apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "x")}, []string{"warning configMaps[a]: it could not be tried: …"}, false},
+		"fields that somebody else has":      {settings, false, asked{says: apierrors.NewConflict(gr, "a", errors.New("conflict"))}, nil, false},
+		"a kind that is known from old days": {settings, false, asked{says: &meta.NoKindMatchError{GroupKind: schema.GroupKind{Kind: "ConfigMap"}}}, []string{"error configMaps[a]: this API does not serve…"}, false},
+		"what is in a Secret is not told": {`secrets: [{id: s, nameTemplate: "{{ .uid }}-s", spec: {stringData: {x: s3cr3t}}}]`, false, asked{says: invalid},
+			[]string{"error secrets[s]: the API refuses it: Invalid: data[a b]"}, false},
+		"an API that is out of order":        {settings, false, asked{says: apierrors.NewServiceUnavailable("later")}, nil, true},
+		"an API that does not say its kinds": {settings, false, asked{down: errors.New("connection refused")}, nil, true},
+		"what has a mistake is not tried":    {stackOf("locals {\n", ""), false, asked{says: apierrors.NewBadRequest("x")}, []string{"error manifests[db]: main.tf:…"}, false},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			template := templateOf(t, test.template)
+			if test.remote {
+				template.Spec.KubeConfig = &fluxmeta.KubeConfigReference{SecretRef: &fluxmeta.SecretKeyReference{Name: "cluster"}}
+			}
+			findings, err := Template(t.Context(), Subject{Template: template, Row: acme()}, &test.world)
+			if (err != nil) != test.fails {
+				t.Fatalf("error %v", err)
+			}
+			expect(t, findings, test.want)
+			for _, f := range findings {
+				if strings.Contains(f.String(), "s3cr3t") {
+					t.Errorf("a secret is told: %s", f)
+				}
+			}
+		})
+	}
+}
+
+func TestWhatIsInANamespaceOfTheTenantsOwnIsNotTried(t *testing.T) {
+	w := &asked{}
+	template := templateOf(t, `namespaces: [{id: ns, nameTemplate: "t-{{ .uid }}", spec: {metadata: {labels: {team: a}}}}]
+configMaps: [{id: a, nameTemplate: a, targetNamespace: "t-{{ .uid }}", spec: {data: {}}}, {id: b, nameTemplate: "{{ .uid }}-b", spec: {data: {}}}]
+`)
+	if _, err := Template(t.Context(), Subject{Template: template, Row: acme()}, w); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(w.tried, ", "); got != "ConfigMap default/acme-b, Namespace /t-acme" && got != "Namespace /t-acme, ConfigMap default/acme-b" {
+		t.Errorf("tried %s", got)
+	}
+}
+
+// realWorld is the embedded API.
+type realWorld struct{ client.Client }
+
+func (w realWorld) Serves(_ context.Context, gvk schema.GroupVersionKind) (bool, error) {
+	_, err := w.RESTMapper().RESTMapping(gvk.GroupKind(), gvk.Version)
+	if meta.IsNoMatchError(err) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+func (w realWorld) DryRun(ctx context.Context, o *unstructured.Unstructured) error {
+	data, err := o.MarshalJSON()
+	if err != nil {
+		return err
+	}
+	return w.Patch(ctx, o, client.RawPatch(types.ApplyPatchType, data), client.DryRunAll, client.ForceOwnership, client.FieldOwner("tenant-operator"))
+}
+
+func TestTheEmbeddedAPIIsAsked(t *testing.T) {
+	w := realWorld{apitest.Client(t)}
+	template := templateOf(t, stackOf("locals {}\n", "retryStrategy: Sometimes")+`configMaps:
+- {id: good, nameTemplate: "{{ .uid }}-good", spec: {data: {x: y}}}
+- {id: bad, nameTemplate: "{{ .uid }}-bad", spec: {data: {"no key": y}}}
+`+reader("x", ""))
+	template.Namespace = apitest.Namespace(t)
+	findings, err := Template(t.Context(), Subject{Template: template, Row: acme()}, w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect(t, findings, []string{
+		"error deployments[app]: this API does not serve the kind Deployment of apps/v1; …",
+		"error configMaps[bad]: the API refuses it: …no key…",
+		"error manifests[db]: the API refuses it: …retryStrategy…",
+	})
+	var list unstructured.UnstructuredList
+	list.SetGroupVersionKind(schema.GroupVersionKind{Version: "v1", Kind: "ConfigMapList"})
+	if err := w.List(t.Context(), &list, client.InNamespace(template.Namespace)); err != nil || len(list.Items) > 0 {
+		t.Errorf("something was made: %d objects, %v", len(list.Items), err)
+	}
+}
