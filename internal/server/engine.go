@@ -14,6 +14,7 @@ import (
 	"os/user"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
@@ -35,6 +36,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
 	"github.com/yuba-dev/yuba/internal/blob"
 	"github.com/yuba-dev/yuba/internal/breaker"
@@ -82,6 +84,8 @@ type Common struct {
 	// archive may have; 0 means run.DefaultLimits'.
 	RunTimeout time.Duration
 	MaxArchive int64
+	// SQLiteSources are the directories below which registries of tenants may read SQLite files; none by default.
+	SQLiteSources []string
 	// WebhookCerts has a directory for each host of a webhook that wants a client certificate (tls.crt, tls.key) or whose
 	// authority is not one of the system's (ca.crt); empty means none.
 	WebhookCerts string
@@ -89,6 +93,9 @@ type Common struct {
 	Circuits breaker.Options
 	// AllowCrossNamespace lets stacks name sources of other namespaces, and depend on stacks there.
 	AllowCrossNamespace bool
+	// TenantEnvPrefixes begin the keys of varsFrom that go into the environment of tenants' stacks when their programs
+	// declare no such variable.
+	TenantEnvPrefixes []string
 	// FileSources are the directories below which git repositories are read by file:// URLs; none by default.
 	FileSources []string
 	// Retention says what of runs and states is kept.
@@ -131,6 +138,8 @@ type engine struct {
 	receivers  *receive.Receivers
 	// circuits sees outages; nil where the API does not serve their kind.
 	circuits *breakers.Keeper
+	// tenants is true when this server looks after tenants: the API serves their kinds.
+	tenants atomic.Bool
 	// collects throw away what nobody needs, beside source archives.
 	collects []func(context.Context) error
 	// keeper throws away what runs left and nobody needs.
@@ -149,6 +158,7 @@ func newScheme() *runtime.Scheme {
 	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
 	utilruntime.Must(infrav1.AddToScheme(scheme))
 	utilruntime.Must(yubav1.AddToScheme(scheme))
+	utilruntime.Must(tenantv1.AddToScheme(scheme))
 	utilruntime.Must(sourcev1.AddToScheme(scheme))
 	utilruntime.Must(kustomizev1.AddToScheme(scheme))
 	utilruntime.Must(notificationv1.AddToScheme(scheme))
@@ -241,7 +251,7 @@ func (e *engine) addControllers(ctx context.Context, direct client.Client) error
 		Client: e.manager.GetClient(), Reader: direct, Stacks: fresh.New(e.manager.GetCache(), direct), Events: e.events, States: e.states,
 		Source:              &stack.Sources{Reader: direct, Store: e.blobs, MaxArchive: e.opts.limits().ArchiveBytes, HTTP: &http.Client{Timeout: 10 * time.Minute}, Ours: ownArchive},
 		AllowCrossNamespace: e.opts.AllowCrossNamespace, Limits: e.opts.limits(), Now: time.Now, Log: e.opts.Log,
-		Webhooks: &webhook.Client{Certs: e.opts.WebhookCerts},
+		Webhooks: &webhook.Client{Certs: e.opts.WebhookCerts}, TenantEnvPrefixes: e.opts.TenantEnvPrefixes,
 	}
 	e.keeper = newKeeper(&keeper{keep: e.opts.Retention, states: e.states, names: e.blobs, stacks: e.manager.GetClient(), now: time.Now, log: e.opts.Log})
 	e.executor, err = executor.New(executor.Options{
@@ -277,6 +287,9 @@ func (e *engine) addControllers(ctx context.Context, direct client.Client) error
 	}
 	if err := r.SetupWithManager(ctx, e.manager, e.ended, kinds); err != nil {
 		return fmt.Errorf("set up the stack controller: %w", err)
+	}
+	if err := e.addTenants(ctx, direct); err != nil {
+		return err
 	}
 	if e.opts.GitOps {
 		if err := e.addGitOps(ctx, direct); err != nil {

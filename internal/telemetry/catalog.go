@@ -58,6 +58,27 @@ var (
 	deploySeconds = family{"yuba_kustomization_apply_duration_seconds", histogram, "How long attempts took to build and apply Kustomizations. result is succeeded or failed.", []string{"result"}}
 )
 
+// The metrics of tenants that are counted when something happens. They have the names that the Tenant Operator gave them.
+var (
+	tenantSeconds = family{"tenant_reconcile_duration_seconds", histogram, "How long passes over Tenants took. result is success, partial_failure (some object has failed) or error.", []string{"result"}}
+	applyAttempts = family{"apply_attempts_total", counter, "Attempts to write objects of Tenants. result is success or error.", []string{"kind", "result", "conflict_policy"}}
+)
+
+// The metrics of each tenant and registry, which are there when they are asked for, with the names that the Tenant Operator
+// gave them.
+var (
+	tenantReady      = family{"tenant_resources_ready", gauge, "Objects of the Tenant that are ready.", []string{"tenant", "namespace"}}
+	tenantDesired    = family{"tenant_resources_desired", gauge, "Objects that the Tenant should have.", []string{"tenant", "namespace"}}
+	tenantFailed     = family{"tenant_resources_failed", gauge, "Objects of the Tenant that have failed, those of somebody else among them.", []string{"tenant", "namespace"}}
+	tenantConflicted = family{"tenant_resources_conflicted", gauge, "Objects that the Tenant should have and that belong to somebody else.", []string{"tenant", "namespace"}}
+	tenantConflicts  = family{"tenant_conflicts_total", counter, "Attempts to write an object that turned out to belong to somebody else.", []string{"tenant", "namespace", "resource_kind", "conflict_policy"}}
+	tenantCondition  = family{"tenant_condition_status", gauge, "How the Tenant's conditions stand: 0 for False, 1 for True, 2 for Unknown.", []string{"tenant", "namespace", "type"}}
+	tenantDegraded   = family{"tenant_degraded_status", gauge, "1 for a Tenant whose condition Degraded is True.", []string{"tenant", "namespace", "reason"}}
+	registryDesired  = family{"registry_desired", gauge, "Tenants that the registry's rows ask for.", []string{"registry", "namespace"}}
+	registryReady    = family{"registry_ready", gauge, "Tenants of the registry that are ready.", []string{"registry", "namespace"}}
+	registryFailed   = family{"registry_failed", gauge, "Tenants of the registry that have failed.", []string{"registry", "namespace"}}
+)
+
 // The metrics that are found out when somebody scrapes.
 var (
 	buildInfo     = family{"yuba_build_info", gauge, "1, with the version of this server and of the tool that runs use by default.", []string{"version", "tool_version", "goversion"}}
@@ -107,9 +128,13 @@ var chapters = []chapter{
 	{"The queue and the runner", "", []*family{&queueRuns, &queueOldest, &atWork, &prepared, &applying, &places, &unstored, &runnerUp, &runnerMemory, &runnerCPU}},
 	{"Stacks, sources and Kustomizations", "Counted from the controllers' caches when somebody scrapes; the API is not asked.",
 		[]*family{&objectsReady, &objectsHeld, &objectsFail, &stacksWaiting, &stacksDrifted, &stacksLocked, &breakersOpen, &stacksOut, &decisions, &skipped, &fetchSeconds, &deploySeconds}},
+	{"Tenants", "How many there are, and how they stand, is in `yuba_objects` and `yuba_objects_failing` with the kinds `Tenant`, `TenantTemplate` and `TenantRegistry`.",
+		[]*family{&tenantSeconds, &applyAttempts}},
 	{"The server", "", []*family{&buildInfo, &writesTotal, &storePackages, &storeSize, &diskFree, &diskSize}},
 	{"For each object, when asked for", "These have the names that dashboards of Flux and of tofu-controller use. Their labels name objects, so there are some twenty series for each object; " +
 		"they are there with `--metrics-per-object`.", []*family{&gotkDuration, &gotkInfo, &gotkCondition, &gotkSuspend}},
+	{"For each tenant, when asked for", "These have the names that dashboards of the Tenant Operator use. They are there with `--metrics-per-object`, too.",
+		[]*family{&tenantReady, &tenantDesired, &tenantFailed, &tenantConflicted, &tenantConflicts, &tenantCondition, &tenantDegraded, &registryDesired, &registryReady, &registryFailed}},
 }
 
 func (f *family) desc() *prometheus.Desc { return prometheus.NewDesc(f.name, f.help, f.labels, nil) }

@@ -25,6 +25,9 @@ type Options struct {
 	Figures func() executor.Figures
 	// Objects calls yield with each object there is, from memory. It may use one Object for all calls.
 	Objects func(yield func(*Object))
+	// Tenants and Registries do the same with tenants and their registries; nil where there are none.
+	Tenants    func(yield func(*Tenant))
+	Registries func(yield func(*Registry))
 	// Circuits counts circuit breakers; nil where there are none.
 	Circuits func() Circuits
 	// Providers tells what is in the store of providers; nil where there is none.
@@ -51,6 +54,7 @@ type Metrics struct {
 	runs, stepCPU, inits, hits, downloads, downloaded, plans, changed, drift, mended, lost, decisions, skipped, writes *prometheus.CounterVec
 	runTime, queueTime, stepTime, fetchTime, deployTime                                                                *prometheus.HistogramVec
 	gotk                                                                                                               *gotk
+	tenants                                                                                                            *tenants
 	resources                                                                                                          limited
 }
 
@@ -68,6 +72,8 @@ func New(opts Options) *Metrics {
 	for _, c := range []*prometheus.CounterVec{m.drift, m.mended, m.lost, m.skipped, m.hits, m.downloads, m.downloaded} {
 		c.WithLabelValues()
 	}
+	m.tenants = newTenants(opts)
+	m.registry.MustRegister(m.tenants)
 	if opts.PerObject {
 		m.gotk = newGotk(opts.Objects)
 		m.registry.MustRegister(m.gotk)

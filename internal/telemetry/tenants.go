@@ -1,0 +1,164 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package telemetry
+
+import (
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Tenant is how one tenant stands.
+type Tenant struct {
+	Namespace, Name string
+	// Ready, Desired, Failed and Conflicted are numbers of objects.
+	Ready, Desired, Failed, Conflicted int
+	// Conditions are their statuses by type, Degraded is why it is degraded; empty when it is not.
+	Conditions map[string]string
+	Degraded   string
+}
+
+// Registry is how one registry of tenants stands.
+type Registry struct {
+	Namespace, Name string
+	// Desired, Ready and Failed are numbers of tenants.
+	Desired, Ready, Failed int
+}
+
+// tenantBuckets are those of the Tenant Operator's histogram, with some for passes that write nothing.
+var tenantBuckets = []float64{0.001, 0.005, 0.025, 0.1, 0.5, 1, 2, 5, 10, 30, 60}
+
+// tenants are the metrics of tenants. Those that name objects that are gone go with the next scrape.
+type tenants struct {
+	opts      Options
+	passes    *prometheus.HistogramVec
+	writes    *prometheus.CounterVec
+	conflicts *prometheus.CounterVec
+	kinds     limited
+
+	mu sync.Mutex
+	// conflicted are the tenants that have conflicts counted, with their labels.
+	conflicted map[named]map[[2]string]bool
+}
+
+// The descriptions of what names objects.
+var tenantDescs = func() map[*family]*prometheus.Desc {
+	m := map[*family]*prometheus.Desc{}
+	for _, f := range []*family{&tenantReady, &tenantDesired, &tenantFailed, &tenantConflicted, &tenantCondition, &tenantDegraded,
+		&registryDesired, &registryReady, &registryFailed} {
+		m[f] = f.desc()
+	}
+	return m
+}()
+
+func newTenants(opts Options) *tenants {
+	return &tenants{opts: opts, kinds: limited{limit: maxResources}, conflicted: map[named]map[[2]string]bool{},
+		passes: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: tenantSeconds.name, Help: tenantSeconds.help, Buckets: tenantBuckets}, tenantSeconds.labels),
+		writes: applyAttempts.counters(), conflicts: tenantConflicts.counters()}
+}
+
+// TenantPass counts a pass over a tenant; result is success, partial_failure or error.
+func (m *Metrics) TenantPass(result string, took time.Duration) {
+	m.tenants.passes.WithLabelValues(result).Observe(seconds(took))
+}
+
+// TenantWrite counts an attempt to write an object of a tenant; result is success or error.
+func (m *Metrics) TenantWrite(kind, result, policy string) {
+	m.tenants.writes.WithLabelValues(m.tenants.kinds.name(kind), result, policy).Inc()
+}
+
+// TenantConflict counts an object that somebody else was found to have.
+func (m *Metrics) TenantConflict(namespace, tenant, kind, policy string) {
+	if !m.opts.PerObject {
+		return
+	}
+	t := m.tenants
+	kind = t.kinds.name(kind)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	of := named{name: tenant, namespace: namespace}
+	if t.conflicted[of] == nil {
+		t.conflicted[of] = map[[2]string]bool{}
+	}
+	t.conflicted[of][[2]string{kind, policy}] = true
+	t.conflicts.WithLabelValues(tenant, namespace, kind, policy).Inc()
+}
+
+// Describe is part of prometheus.Collector.
+func (t *tenants) Describe(ch chan<- *prometheus.Desc) {
+	t.passes.Describe(ch)
+	t.writes.Describe(ch)
+	if !t.opts.PerObject {
+		return
+	}
+	t.conflicts.Describe(ch)
+	for _, d := range tenantDescs {
+		ch <- d
+	}
+}
+
+// Collect is part of prometheus.Collector.
+func (t *tenants) Collect(ch chan<- prometheus.Metric) {
+	t.passes.Collect(ch)
+	t.writes.Collect(ch)
+	if !t.opts.PerObject {
+		return
+	}
+	send := func(f *family, value float64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(tenantDescs[f], prometheus.GaugeValue, value, labels...)
+	}
+	there := map[named]bool{}
+	if t.opts.Tenants != nil {
+		t.opts.Tenants(func(o *Tenant) {
+			there[named{name: o.Name, namespace: o.Namespace}] = true
+			collectTenant(send, o)
+		})
+	}
+	if t.opts.Registries != nil {
+		t.opts.Registries(func(o *Registry) {
+			send(&registryDesired, float64(o.Desired), o.Name, o.Namespace)
+			send(&registryReady, float64(o.Ready), o.Name, o.Namespace)
+			send(&registryFailed, float64(o.Failed), o.Name, o.Namespace)
+		})
+	}
+	t.forget(there)
+	t.conflicts.Collect(ch)
+}
+
+func collectTenant(send sample, o *Tenant) {
+	send(&tenantReady, float64(o.Ready), o.Name, o.Namespace)
+	send(&tenantDesired, float64(o.Desired), o.Name, o.Namespace)
+	send(&tenantFailed, float64(o.Failed), o.Name, o.Namespace)
+	send(&tenantConflicted, float64(o.Conflicted), o.Name, o.Namespace)
+	for kind, status := range o.Conditions {
+		value := 2.0
+		switch status {
+		case "True":
+			value = 1
+		case "False":
+			value = 0
+		}
+		send(&tenantCondition, value, o.Name, o.Namespace, strings.ToValidUTF8(kind, "?"))
+	}
+	if o.Degraded != "" {
+		send(&tenantDegraded, 1, o.Name, o.Namespace, strings.ToValidUTF8(o.Degraded, "?"))
+	}
+}
+
+// forget drops what was counted of tenants that are gone.
+func (t *tenants) forget(there map[named]bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for of, all := range t.conflicted {
+		if there[of] {
+			continue
+		}
+		for labels := range all {
+			t.conflicts.DeleteLabelValues(of.name, of.namespace, labels[0], labels[1])
+		}
+		delete(t.conflicted, of)
+	}
+}

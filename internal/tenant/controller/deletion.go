@@ -1,0 +1,213 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/owned"
+	"github.com/yuba-dev/yuba/internal/tenant/decide"
+)
+
+// unseenPause is how soon objects are looked at again whose end no watch tells of.
+const unseenPause = 2 * time.Second
+
+// made says how the objects of an inventory are, for the decision on what goes.
+func (r *Tenants) made(ctx context.Context, p *pass, entries []tenantv1.AppliedResource) ([]decide.Made, error) {
+	list := make([]decide.Made, 0, len(entries))
+	for i := range entries {
+		e := &entries[i]
+		m := decide.Made{Key: keyOf(e), ID: e.ID, Name: e.Kind + " " + e.Name, Retain: e.DeletionPolicy == tenantv1.DeletionPolicyRetain, Needs: p.needsOf(e)}
+		c := p.clusterOf(e)
+		if c == nil {
+			// What cannot be looked at is taken to be there.
+			m.Exists, m.Ours = true, true
+			m.Refused = fmt.Sprintf("the cluster of spec.kubeConfig cannot be used: %v", p.targetReason())
+			p.next = earliest(p.next, r.Now().Add(targetRetryPause))
+			list = append(list, m)
+			continue
+		}
+		live, err := p.find(ctx, c, e)
+		if err != nil {
+			return nil, err
+		}
+		if live != nil {
+			m.Exists, m.Deleting, m.Ours = true, live.DeletionTimestamp != nil, ours(live, p.obj)
+			if seen, _ := c.watch.Get(refOf(e).ID); seen == nil && m.Ours {
+				p.next = earliest(p.next, r.Now().Add(unseenPause))
+			}
+		}
+		if f := p.memory.refused[m.Key]; f != nil && r.Now().Before(f.due()) {
+			m.Refused = f.message
+			p.next = earliest(p.next, f.due())
+		}
+		list = append(list, m)
+	}
+	return list, nil
+}
+
+func (p *pass) targetReason() error {
+	if p.targetErr != nil {
+		return p.targetErr
+	}
+	return &targetError{"spec.kubeConfig names none any more"}
+}
+
+// keyOf stands for an object of the inventory.
+func keyOf(e *tenantv1.AppliedResource) string {
+	return fmt.Sprintf("%s %s %s/%s", e.Cluster, refOf(e).GroupKind, e.Namespace, e.Name)
+}
+
+// needsOf are the ids that an object of the inventory depends on. Those at the target need what was copied for them.
+func (p *pass) needsOf(e *tenantv1.AppliedResource) []string {
+	var needs []string
+	if p.plan.graph != nil {
+		for _, edge := range p.plan.graph.Needs(e.ID) {
+			needs = append(needs, edge.To)
+		}
+	}
+	if e.Cluster != "" && e.ID != copiesID {
+		needs = append(needs, copiesID)
+	}
+	return needs
+}
+
+// letGo does what was decided on objects that go. It returns those that are still there.
+func (r *Tenants) letGo(ctx context.Context, p *pass, entries []tenantv1.AppliedResource, d decide.DeletionDecision, reason string) ([]tenantv1.AppliedResource, error) {
+	g := errgroup.Group{}
+	g.SetLimit(homeConcurrency)
+	fates, errs := make([]fate, len(entries)), make([]error, len(entries))
+	for i, o := range d.Objects {
+		if o.Verb != decide.GoingDelete && o.Verb != decide.GoingRetain {
+			continue
+		}
+		g.Go(func() error {
+			fates[i], errs[i] = r.let(ctx, p, &entries[i], reason)
+			return nil
+		})
+	}
+	_ = g.Wait()
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	var there []tenantv1.AppliedResource
+	for i, o := range d.Objects {
+		e := entries[i]
+		name := owned.Name(refOf(&e).ID)
+		switch {
+		case o.Verb == decide.GoingForget:
+			delete(p.memory.refused, o.Key)
+			continue
+		case o.Verb == decide.GoingWait || o.Verb == decide.GoingRefused:
+		case errs[i] != nil:
+			f := &refusal{message: oneLine(errs[i].Error()), at: r.Now(), times: 1}
+			if before := p.memory.refused[o.Key]; before != nil {
+				f.times = before.times + 1
+			}
+			p.memory.refused[o.Key] = f
+			p.next = earliest(p.next, f.due())
+			p.news = append(p.news, news{corev1.EventTypeWarning, tenantv1.EventApplyFailed, fmt.Sprintf("%s: %s", e.ID, f.message)})
+		case fates[i] == fateOrphaned:
+			p.news = append(p.news, news{"", retainedEvent[reason], fmt.Sprintf("%s (%s) was kept, and is marked as left behind", name, e.ID)})
+			continue
+		case fates[i] == fateGone || fates[i] == fateNotOurs:
+			continue
+		case reason == tenantv1.OrphanedRemoved:
+			p.news = append(p.news, news{"", tenantv1.EventOrphanedResourceDeleted, fmt.Sprintf("%s (%s) is deleted: the template has it no longer", name, e.ID)})
+		}
+		there = append(there, e)
+	}
+	return there, nil
+}
+
+var retainedEvent = map[string]string{tenantv1.OrphanedRemoved: tenantv1.EventOrphanedResourceRetained, tenantv1.OrphanedTenantDeleted: tenantv1.EventResourceRetained}
+
+// clear lets go what the template does not have any more.
+func (r *Tenants) clear(ctx context.Context, p *pass) error {
+	entries := p.orphans()
+	if len(entries) == 0 {
+		return nil
+	}
+	facts, err := r.made(ctx, p, entries)
+	if err != nil {
+		return err
+	}
+	p.going, err = r.letGo(ctx, p, entries, decide.Deletion(facts), tenantv1.OrphanedRemoved)
+	return err
+}
+
+// finalize lets the objects of a deleted tenant go, what depends on others first, and then the tenant itself. It does not wait:
+// when an object is gone, it is called again.
+func (r *Tenants) finalize(ctx context.Context, p *pass) (ctrl.Result, error) {
+	if !slices.Contains(p.obj.Finalizers, tenantv1.Finalizer) {
+		return ctrl.Result{}, nil
+	}
+	if !p.saidDeleting() {
+		p.news = append(p.news, news{"", tenantv1.EventTenantDeleting, fmt.Sprintf("%d objects go or are let go, what depends on others first", len(p.obj.Status.Inventory))})
+	}
+	if err := p.follow(ctx); err != nil {
+		return ctrl.Result{}, err
+	}
+	entries := slices.Clone(p.obj.Status.Inventory)
+	facts, err := r.made(ctx, p, entries)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	d := decide.Deletion(facts)
+	left, err := r.letGo(ctx, p, entries, d, tenantv1.OrphanedTenantDeleted)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if len(left) == 0 {
+		return r.release(ctx, p)
+	}
+	p.going, p.obj.Status.Inventory = left, left
+	p.obj.Status.AppliedResources = appliedNames(left)
+	p.obj.Status.Waiting = nil
+	now := metav1.NewTime(p.now.Truncate(time.Second))
+	for _, o := range d.Objects {
+		if o.Message != "" {
+			w := tenantv1.WaitingResource{ID: o.ID, Reason: string(o.Verb), Message: oneLine(o.Message), Since: &now}
+			for _, before := range p.before.Status.Waiting {
+				if before.ID == w.ID && before.Reason == w.Reason && before.Since != nil {
+					w.Since = before.Since
+				}
+			}
+			p.obj.Status.Waiting = append(p.obj.Status.Waiting, w)
+		}
+	}
+	list := &p.obj.Status.Conditions
+	setCondition(list, p.obj.Generation, tenantv1.ConditionReady, metav1.ConditionFalse, tenantv1.ReasonDeleting, d.Message)
+	setCondition(list, p.obj.Generation, tenantv1.ConditionProgressing, metav1.ConditionTrue, tenantv1.ReasonDeleting, d.Message)
+	return r.record(ctx, p)
+}
+
+// saidDeleting tells whether the status says already that the tenant goes.
+func (p *pass) saidDeleting() bool {
+	return slices.ContainsFunc(p.before.Status.Conditions, func(c metav1.Condition) bool {
+		return c.Type == tenantv1.ConditionReady && c.Reason == tenantv1.ReasonDeleting
+	})
+}
+
+// release takes the finalizer off.
+func (r *Tenants) release(ctx context.Context, p *pass) (ctrl.Result, error) {
+	finalizers := slices.DeleteFunc(slices.Clone(p.obj.Finalizers), func(f string) bool { return f == tenantv1.Finalizer })
+	if err := r.setFinalizers(ctx, p, finalizers); err != nil && !apierrors.IsNotFound(err) {
+		return again(err)
+	}
+	p.news = append(p.news, news{"", tenantv1.EventTenantDeleted, "all objects are gone or let go"})
+	r.tellNews(p)
+	r.forgetTenant(p.owner)
+	return ctrl.Result{}, nil
+}

@@ -1,0 +1,329 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/owned"
+	"github.com/yuba-dev/yuba/internal/tenant/ready"
+)
+
+// item is one object of a tenant on a pass.
+type item struct {
+	id       string
+	resource *tenantv1.TResource
+	// manifest is what the object is to be, digest what stands for it; there is none when the object is broken.
+	manifest *unstructured.Unstructured
+	digest   string
+	ref      owned.Ref
+	// broken is why there can be no object; missing are ids that it needs and that nothing has.
+	broken  string
+	missing []string
+	// cluster is where the object goes.
+	cluster *cluster
+	// known is what is remembered of it, and what the status tells: written says that it was written as it is to be.
+	known *left
+	entry *tenantv1.AppliedResource
+	// live is its metadata as the watch has it; nil when the watch does not know the object.
+	live      *metav1.PartialObjectMetadata
+	readiness ready.Readiness
+	refused   *refusal
+	// wrote is true when this pass has written it, changed when that made a difference.
+	wrote, changed bool
+	// copies are the objects of ours that it needs at the target.
+	copies []owned.Ref
+}
+
+func (it *item) place() place { return place{it.cluster.name, it.ref.ID} }
+
+// exists tells whether the object is there, as far as is known.
+func (it *item) exists() bool {
+	if it.broken != "" {
+		return false
+	}
+	if it.live != nil {
+		return true
+	}
+	return it.known != nil && it.cluster.watch.AsLeft(it.ref.ID, it.known.print)
+}
+
+// asLeft tells whether the object is as it is to be: written so, and changed by nobody since.
+func (it *item) asLeft() bool {
+	if it.broken != "" {
+		return false
+	}
+	if it.known != nil {
+		return it.known.digest == it.digest && it.cluster.watch.AsLeft(it.ref.ID, it.known.print)
+	}
+	// After a restart the status tells.
+	return it.live != nil && it.entry != nil && it.entry.Hash == it.digest && it.entry.Print == printText(owned.PrintOf(it.live))
+}
+
+// took tells whether the object was the tenant's once, and somebody took it.
+func (it *item) took() bool {
+	return it.live != nil && it.entry != nil && it.entry.UID != "" && it.entry.UID == string(it.live.UID)
+}
+
+// gatherItems says of each of the plan's objects what is known.
+func (p *pass) gatherItems(ctx context.Context, r *Tenants) error {
+	for _, id := range p.plan.brokenIDs {
+		p.items = append(p.items, &item{id: id, resource: p.resourceOf(id), broken: p.plan.broken[id], cluster: p.home})
+	}
+	for _, o := range p.plan.ordered() {
+		it := &item{id: o.ID, resource: o.Resource, manifest: o.Object.DeepCopy(), cluster: p.home, missing: p.plan.graph.Missing(o.ID)}
+		if err := p.settle(it, r.Now()); err != nil {
+			return err
+		}
+		p.items = append(p.items, it)
+	}
+	p.linkCopies()
+	if err := p.follow(ctx); err != nil {
+		return err
+	}
+	for _, it := range p.items {
+		p.lookAt(it)
+	}
+	return nil
+}
+
+// resourceOf finds what a tenant says of an object that does not render.
+func (p *pass) resourceOf(id string) *tenantv1.TResource {
+	for _, list := range p.obj.Spec.Lists() {
+		for i := range list.Items {
+			if list.Items[i].ID == id {
+				return &list.Items[i]
+			}
+		}
+	}
+	return &tenantv1.TResource{ID: id}
+}
+
+// settle says where an object goes, and makes its manifest what is written there.
+func (p *pass) settle(it *item, now time.Time) error {
+	gvk := it.manifest.GroupVersionKind()
+	served, root, err := p.home.serves(gvk, now)
+	if err != nil {
+		return err
+	}
+	switch {
+	case served:
+	case p.obj.Spec.KubeConfig == nil:
+		it.broken = fmt.Sprintf("this API does not serve the kind %s of %s. Install its definition, or name a cluster that has it: spec.kubeConfig of TenantTemplate %s",
+			gvk.Kind, gvk.GroupVersion(), p.obj.Spec.TemplateRef)
+	case p.targetErr != nil:
+		it.broken = fmt.Sprintf("this API does not serve the kind %s of %s, and the cluster of spec.kubeConfig cannot be used: %v", gvk.Kind, gvk.GroupVersion(), p.targetErr)
+	default:
+		served, root, err = p.target.serves(gvk, now)
+		if err != nil {
+			p.target.hush(now.Add(targetRetryPause))
+			p.targetErr = err
+			it.broken = fmt.Sprintf("the cluster of spec.kubeConfig does not answer: %v", err)
+			break
+		}
+		if !served {
+			it.broken = fmt.Sprintf("neither this API nor the cluster of spec.kubeConfig serves the kind %s of %s", gvk.Kind, gvk.GroupVersion())
+			break
+		}
+		it.cluster = p.target
+	}
+	if root {
+		it.manifest.SetNamespace("")
+	}
+	mark(it.manifest, p.obj, it.resource, it.cluster != p.home)
+	it.ref = owned.Ref{ID: owned.IDOf(it.manifest), Version: gvk.Version}
+	if it.broken != "" {
+		return nil
+	}
+	it.digest, err = digestText(it.manifest)
+	return err
+}
+
+// follow has the kinds of all objects watched that the tenant has or is to have.
+func (p *pass) follow(ctx context.Context) error {
+	kinds := map[*cluster]map[schema.GroupKind]string{p.home: {}}
+	add := func(c *cluster, kind schema.GroupKind, version string) {
+		if kinds[c] == nil {
+			kinds[c] = map[schema.GroupKind]string{}
+		}
+		kinds[c][kind] = version
+	}
+	for _, it := range p.items {
+		if it.broken == "" {
+			add(it.cluster, it.ref.GroupKind, it.ref.Version)
+		}
+	}
+	p.inventoryKinds(add)
+	if p.target != nil && kinds[p.target] != nil {
+		// What they need of ours is copied when it changes.
+		add(p.home, secretKind, "v1")
+		add(p.home, configMapKind, "v1")
+		for _, kind := range copiedKinds {
+			add(p.target, kind, "v1")
+		}
+	}
+	for c, list := range kinds {
+		err := c.follow(ctx, p.owner, list)
+		switch {
+		case err != nil && c == p.home:
+			return err
+		case err != nil:
+			c.hush(p.now.Add(targetRetryPause))
+			p.loseTarget(err)
+		default:
+			c.watch.Keep(p.owner, list)
+		}
+	}
+	return nil
+}
+
+// inventoryKinds names the kinds of the objects that the tenant has.
+func (p *pass) inventoryKinds(add func(*cluster, schema.GroupKind, string)) {
+	for i := range p.obj.Status.Inventory {
+		e := &p.obj.Status.Inventory[i]
+		c := p.clusterOf(e)
+		if c == nil {
+			continue
+		}
+		gvk := schema.FromAPIVersionAndKind(e.APIVersion, e.Kind)
+		if served, _, err := c.serves(gvk, p.now); err == nil && served {
+			add(c, gvk.GroupKind(), gvk.Version)
+		}
+	}
+}
+
+// loseTarget gives up, for this pass, what goes to the target.
+func (p *pass) loseTarget(err error) {
+	p.targetErr = err
+	for _, it := range p.items {
+		if it.cluster == p.target && it.broken == "" {
+			it.broken = fmt.Sprintf("the cluster of spec.kubeConfig does not answer: %v", err)
+		}
+	}
+}
+
+// clusterOf is where an object of the inventory is; nil when there is no way to it now.
+func (p *pass) clusterOf(e *tenantv1.AppliedResource) *cluster {
+	if e.Cluster == "" {
+		return p.home
+	}
+	if p.targetErr != nil {
+		return nil
+	}
+	return p.target
+}
+
+// lookAt says how an object is.
+func (p *pass) lookAt(it *item) {
+	if it.broken != "" {
+		return
+	}
+	it.known = p.memory.objects[it.id]
+	if it.known != nil && it.known.at != it.place() {
+		it.known = nil // the resource has got another name since
+	}
+	if f := p.memory.refused[it.id]; f != nil && f.digest == it.digest {
+		it.refused = f
+	}
+	for i := range p.obj.Status.Inventory {
+		if e := &p.obj.Status.Inventory[i]; refOf(e).ID == it.ref.ID && e.Cluster == it.cluster.name {
+			it.entry = e
+		}
+	}
+	live, look := it.cluster.watch.Look(it.ref.ID)
+	switch readiness, looked := look.(ready.Readiness); {
+	case it.known != nil && (live == nil || owned.Older(live.ResourceVersion, it.known.print.Version)):
+		// The watch has not heard of what was written.
+		it.readiness = it.known.readiness
+	case live == nil:
+	case looked:
+		it.live, it.readiness = live, readiness
+	default:
+		it.live, it.readiness = live, ready.Readiness{Ready: true}
+	}
+	// What somebody else has says nothing of how ours is.
+	if it.live != nil && !ours(it.live, p.obj) && it.resource.CreationPolicy != tenantv1.CreationPolicyOnce {
+		it.readiness = ready.Readiness{}
+	}
+	if it.resource.CreationPolicy == tenantv1.CreationPolicyOnce && it.exists() {
+		it.readiness = ready.Readiness{Ready: true}
+	}
+}
+
+// result takes over what came of writing an object.
+func (r *Tenants) result(p *pass, it *item, o outcome, now time.Time) {
+	it.wrote = true
+	maps.Copy(p.memory.copies, o.copied)
+	if o.err != nil {
+		f := &refusal{digest: it.digest, at: now, times: 1}
+		if before := p.memory.refused[it.id]; before != nil && before.digest == it.digest {
+			f.times = before.times + 1
+		}
+		var conflict *conflictError
+		if errors.As(o.err, &conflict) {
+			f.owner = conflict.owner
+		}
+		f.message = oneLine(o.err.Error())
+		it.refused, p.memory.refused[it.id] = f, f
+		return
+	}
+	u := o.object
+	it.changed = !it.exists() || it.live != nil && it.live.ResourceVersion != u.GetResourceVersion()
+	it.readiness = ready.Readiness{Ready: true}
+	if !plainKinds[it.ref.GroupKind] && it.resource.CreationPolicy != tenantv1.CreationPolicyOnce {
+		it.readiness = it.cluster.readiness(u)
+	}
+	it.known = &left{at: it.place(), digest: it.digest, print: owned.PrintOf(u), readiness: it.readiness}
+	it.live = &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
+		Namespace: u.GetNamespace(), Name: u.GetName(), UID: u.GetUID(), ResourceVersion: u.GetResourceVersion(), Generation: u.GetGeneration(),
+		Labels: u.GetLabels(), Annotations: u.GetAnnotations(), OwnerReferences: u.GetOwnerReferences(), DeletionTimestamp: u.GetDeletionTimestamp(),
+	}}
+	it.refused = nil
+	p.memory.objects[it.id] = it.known
+	delete(p.memory.refused, it.id)
+	r.book.saw(p.owner, it.place(), sight{print: it.known.print, ready: it.readiness})
+}
+
+// maxMessage is how long what an API says may be in a status.
+const maxMessage = 500
+
+// oneLine shortens what an API says.
+func oneLine(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if runes := []rune(text); len(runes) > maxMessage {
+		text = string(runes[:maxMessage]) + "…"
+	}
+	return text
+}
+
+// sights are what this pass has seen, so that only what differs from it calls for another.
+func (p *pass) sights() map[place]sight {
+	seen := make(map[place]sight, len(p.items))
+	for _, it := range p.items {
+		if it.broken != "" {
+			continue
+		}
+		s := sight{ready: it.readiness}
+		switch {
+		case it.live != nil:
+			s.print = owned.PrintOf(it.live)
+		case it.known != nil:
+			s.print = it.known.print
+		default:
+			continue
+		}
+		seen[it.place()] = s
+	}
+	return seen
+}

@@ -1,0 +1,176 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+
+	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/owned"
+)
+
+// mark writes into a manifest whose it is. What is in the tenant's namespace and goes with it has an owner reference;
+// what stays, or is elsewhere, has labels, since no owner reference reaches it.
+func mark(u *unstructured.Unstructured, t *tenantv1.Tenant, resource *tenantv1.TResource, away bool) {
+	annotations := u.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[tenantv1.AnnotationDeletionPolicy] = string(policyOf(resource))
+	if resource.CreationPolicy == tenantv1.CreationPolicyOnce {
+		annotations[tenantv1.AnnotationCreatedOnce] = tenantv1.ValueTrue
+	}
+	u.SetAnnotations(annotations)
+	labels := u.GetLabels()
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	delete(labels, tenantv1.LabelTenant)
+	delete(labels, tenantv1.LabelTenantNamespace)
+	if !away && u.GetNamespace() == t.Namespace && policyOf(resource) == tenantv1.DeletionPolicyDelete {
+		u.SetOwnerReferences(append(u.GetOwnerReferences(), ownerReference(t)))
+	} else {
+		labels[tenantv1.LabelTenant], labels[tenantv1.LabelTenantNamespace] = t.Name, t.Namespace
+	}
+	u.SetLabels(labels)
+}
+
+func ownerReference(t *tenantv1.Tenant) metav1.OwnerReference {
+	return metav1.OwnerReference{APIVersion: tenantv1.GroupVersion.String(), Kind: tenantv1.TenantKind, Name: t.Name, UID: t.UID,
+		Controller: ptr.To(true), BlockOwnerDeletion: ptr.To(true)}
+}
+
+// policyOf is what becomes of a resource's object in the end.
+func policyOf(resource *tenantv1.TResource) tenantv1.DeletionPolicy {
+	if resource.DeletionPolicy == tenantv1.DeletionPolicyRetain {
+		return tenantv1.DeletionPolicyRetain
+	}
+	return tenantv1.DeletionPolicyDelete
+}
+
+// isTenant tells whether an owner reference leads to a tenant.
+func isTenant(ref metav1.OwnerReference) bool {
+	gv, err := schema.ParseGroupVersion(ref.APIVersion)
+	return err == nil && gv.Group == tenantv1.GroupVersion.Group && ref.Kind == tenantv1.TenantKind
+}
+
+// ours tells whether an object says that it is a tenant's.
+func ours(o metav1.Object, t *tenantv1.Tenant) bool {
+	if slices.ContainsFunc(o.GetOwnerReferences(), func(ref metav1.OwnerReference) bool { return ref.UID == t.UID }) {
+		return true
+	}
+	owner, ok := labelledOwner(o)
+	return ok && owner == types.NamespacedName{Namespace: t.Namespace, Name: t.Name}
+}
+
+func labelledOwner(o metav1.Object) (owned.Owner, bool) {
+	labels := o.GetLabels()
+	owner := owned.Owner{Namespace: labels[tenantv1.LabelTenantNamespace], Name: labels[tenantv1.LabelTenant]}
+	return owner, owner.Name != "" && owner.Namespace != ""
+}
+
+// ownersOf are the tenants that an object says it is of.
+func ownersOf(o metav1.Object) []owned.Owner {
+	var list []owned.Owner
+	if owner, ok := labelledOwner(o); ok {
+		list = append(list, owner)
+	}
+	for _, ref := range o.GetOwnerReferences() {
+		owner := owned.Owner{Namespace: o.GetNamespace(), Name: ref.Name}
+		if isTenant(ref) && !slices.Contains(list, owner) {
+			list = append(list, owner)
+		}
+	}
+	return list
+}
+
+// holder names who else has an object; empty for nobody. lives says whether a tenant is still there.
+func holder(o metav1.Object, t *tenantv1.Tenant, lives func(owned.Owner) bool) string {
+	own := owned.Owner{Namespace: t.Namespace, Name: t.Name}
+	for _, owner := range ownersOf(o) {
+		if owner != own && lives(owner) {
+			return fmt.Sprintf("Tenant %s", owner)
+		}
+	}
+	for _, ref := range o.GetOwnerReferences() {
+		if ptr.Deref(ref.Controller, false) && ref.UID != t.UID && !isTenant(ref) {
+			return fmt.Sprintf("%s %s", ref.Kind, ref.Name)
+		}
+	}
+	return ""
+}
+
+// marked tells whether an object says of itself what its manifest says of whose it is.
+func marked(o, manifest metav1.Object, t *tenantv1.Tenant) bool {
+	return ours(o, t) && !isOrphan(o) && o.GetLabels()[tenantv1.LabelUID] == manifest.GetLabels()[tenantv1.LabelUID]
+}
+
+// isOrphan tells whether an object was left behind by a tenant.
+func isOrphan(o metav1.Object) bool {
+	return o.GetLabels()[tenantv1.LabelOrphaned] == tenantv1.ValueTrue
+}
+
+// orphaning is the merge patch that lets go of an object: it stays, says so, and belongs to nobody any more. The owner
+// references that are left are those of others.
+func orphaning(o metav1.Object, t *tenantv1.Tenant, reason string, now time.Time) map[string]any {
+	others := slices.DeleteFunc(slices.Clone(o.GetOwnerReferences()), func(ref metav1.OwnerReference) bool { return ref.UID == t.UID })
+	return map[string]any{"metadata": map[string]any{
+		"uid":             o.GetUID(),
+		"ownerReferences": others,
+		"labels":          map[string]any{tenantv1.LabelOrphaned: tenantv1.ValueTrue, tenantv1.LabelTenant: nil, tenantv1.LabelTenantNamespace: nil},
+		"annotations":     map[string]any{tenantv1.AnnotationOrphanedAt: now.UTC().Format(time.RFC3339), tenantv1.AnnotationOrphanedReason: reason},
+	}}
+}
+
+// adopting is the merge patch that takes such an object back: it says whose it is as its manifest does.
+func adopting(o, manifest metav1.Object) map[string]any {
+	refs := slices.Clone(manifest.GetOwnerReferences())
+	for _, ref := range o.GetOwnerReferences() {
+		if !slices.ContainsFunc(refs, func(r metav1.OwnerReference) bool { return r.UID == ref.UID }) {
+			refs = append(refs, ref)
+		}
+	}
+	labels := map[string]any{tenantv1.LabelOrphaned: nil}
+	for _, name := range []string{tenantv1.LabelUID, tenantv1.LabelTenant, tenantv1.LabelTenantNamespace} {
+		if value := manifest.GetLabels()[name]; value != "" {
+			labels[name] = value
+		}
+	}
+	return map[string]any{"metadata": map[string]any{
+		"uid": o.GetUID(), "ownerReferences": refs, "labels": labels,
+		"annotations": map[string]any{tenantv1.AnnotationOrphanedAt: nil, tenantv1.AnnotationOrphanedReason: nil},
+	}}
+}
+
+// textLength is how much of a digest stands in a status.
+const textLength = 24
+
+// printText is a print as it stands in a status, where the version matters only for kinds that count no generations.
+func printText(p owned.Print) string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%s %d %x", p.UID, p.Generation, p.Marks)
+	if p.Generation == 0 {
+		fmt.Fprintf(h, " %s", p.Version)
+	}
+	return hex.EncodeToString(h.Sum(nil))[:textLength]
+}
+
+// digestText is the digest of a manifest as it stands in a status.
+func digestText(u *unstructured.Unstructured) (string, error) {
+	digest, err := owned.Digest(u)
+	if err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(digest[:])[:textLength], nil
+}

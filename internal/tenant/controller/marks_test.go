@@ -1,0 +1,151 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+
+	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/owned"
+)
+
+func acme() *tenantv1.Tenant {
+	return &tenantv1.Tenant{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "acme-web", UID: "u1"}}
+}
+
+func inNamespace(namespace string) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap"}}
+	u.SetName("c")
+	u.SetNamespace(namespace)
+	return u
+}
+
+func TestObjectsSayWhoseTheyAre(t *testing.T) {
+	for sentence, c := range map[string]struct {
+		namespace string
+		policy    tenantv1.DeletionPolicy
+		away      bool
+		reference bool
+	}{
+		"beside the tenant, to go with it: an owner reference": {"shop", tenantv1.DeletionPolicyDelete, false, true},
+		"without a policy: the same":                           {"shop", "", false, true},
+		"to stay: labels":                                      {"shop", tenantv1.DeletionPolicyRetain, false, false},
+		"in another namespace: labels":                         {"other", tenantv1.DeletionPolicyDelete, false, false},
+		"of a kind without namespaces: labels":                 {"", tenantv1.DeletionPolicyDelete, false, false},
+		"in another cluster: labels":                           {"shop", tenantv1.DeletionPolicyDelete, true, false},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			u := inNamespace(c.namespace)
+			u.SetLabels(map[string]string{tenantv1.LabelTenant: "somebody", tenantv1.LabelTenantNamespace: "else"})
+			mark(u, acme(), &tenantv1.TResource{DeletionPolicy: c.policy}, c.away)
+			_, labelled := labelledOwner(u)
+			if got := len(u.GetOwnerReferences()) == 1; got != c.reference || labelled == c.reference {
+				t.Errorf("owner references %v, labels %v", u.GetOwnerReferences(), u.GetLabels())
+			}
+			if !ours(u, acme()) {
+				t.Error("it is not ours")
+			}
+			if diff := cmp.Diff([]owned.Owner{{Namespace: "shop", Name: "acme-web"}}, ownersOf(u)); diff != "" {
+				t.Error(diff)
+			}
+			if u.GetAnnotations()[tenantv1.AnnotationCreatedOnce] != "" {
+				t.Error("it says that it is made once")
+			}
+		})
+	}
+	once := inNamespace("shop")
+	mark(once, acme(), &tenantv1.TResource{CreationPolicy: tenantv1.CreationPolicyOnce}, false)
+	if once.GetAnnotations()[tenantv1.AnnotationCreatedOnce] != "true" {
+		t.Error("it does not say that it is made once")
+	}
+}
+
+func TestWhoElseHasAnObject(t *testing.T) {
+	dead := owned.Owner{Namespace: "shop", Name: "dead-web"}
+	lives := func(o owned.Owner) bool { return o != dead }
+	tenant := func(name string) metav1.OwnerReference {
+		return metav1.OwnerReference{APIVersion: tenantv1.GroupVersion.String(), Kind: "Tenant", Name: name, UID: "u2", Controller: ptr.To(true)}
+	}
+	for sentence, c := range map[string]struct {
+		refs   []metav1.OwnerReference
+		labels map[string]string
+		want   string
+	}{
+		"nobody":                          {},
+		"ourselves":                       {refs: []metav1.OwnerReference{ownerReference(acme())}},
+		"another tenant beside it":        {refs: []metav1.OwnerReference{tenant("beta-web")}, want: "Tenant shop/beta-web"},
+		"a tenant that is gone":           {refs: []metav1.OwnerReference{tenant("dead-web")}},
+		"another tenant of elsewhere":     {labels: map[string]string{tenantv1.LabelTenant: "beta-web", tenantv1.LabelTenantNamespace: "other"}, want: "Tenant other/beta-web"},
+		"a controller":                    {refs: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "Deployment", Name: "d", UID: "u3", Controller: ptr.To(true)}}, want: "Deployment d"},
+		"an owner that controls it not":   {refs: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "Deployment", Name: "d", UID: "u3"}}},
+		"a Tenant of somebody else's API": {refs: []metav1.OwnerReference{{APIVersion: "example.com/v1", Kind: "Tenant", Name: "x", UID: "u4", Controller: ptr.To(true)}}, want: "Tenant x"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			u := inNamespace("shop")
+			u.SetOwnerReferences(c.refs)
+			u.SetLabels(c.labels)
+			if got := holder(u, acme(), lives); got != c.want {
+				t.Errorf("%q", got)
+			}
+		})
+	}
+}
+
+func TestWhatIsLetGoKeepsItsOtherOwners(t *testing.T) {
+	u := inNamespace("shop")
+	u.SetUID("o1")
+	u.SetOwnerReferences([]metav1.OwnerReference{ownerReference(acme()), {APIVersion: "apps/v1", Kind: "Deployment", Name: "d", UID: "u3", Controller: ptr.To(false)}})
+	got := orphaning(u, acme(), tenantv1.OrphanedRemoved, time.Unix(0, 0))
+	want := map[string]any{"metadata": map[string]any{
+		"uid":             types.UID("o1"),
+		"ownerReferences": []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "Deployment", Name: "d", UID: "u3", Controller: ptr.To(false)}},
+		"labels":          map[string]any{"kubernetes-tenants.org/orphaned": "true", "kubernetes-tenants.org/tenant": nil, "kubernetes-tenants.org/tenant-namespace": nil},
+		"annotations":     map[string]any{"kubernetes-tenants.org/orphaned-at": "1970-01-01T00:00:00Z", "kubernetes-tenants.org/orphaned-reason": "RemovedFromTemplate"},
+	}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestWhatIsTakenBackSaysWhoseItIs(t *testing.T) {
+	u := inNamespace("shop")
+	u.SetUID("o1")
+	u.SetLabels(map[string]string{tenantv1.LabelOrphaned: "true"})
+	manifest := inNamespace("shop")
+	manifest.SetLabels(map[string]string{tenantv1.LabelUID: "acme", "app": "web"})
+	mark(manifest, acme(), &tenantv1.TResource{}, false)
+	got, _ := adopting(u, manifest)["metadata"].(map[string]any)
+	if diff := cmp.Diff([]metav1.OwnerReference{ownerReference(acme())}, got["ownerReferences"]); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(map[string]any{tenantv1.LabelOrphaned: nil, tenantv1.LabelUID: "acme"}, got["labels"]); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestPrintsInStatuses(t *testing.T) {
+	counted := owned.Print{UID: "u", Generation: 1, Version: "5"}
+	later := counted
+	later.Version = "6"
+	if printText(counted) != printText(later) {
+		t.Error("a change of the status changes the print")
+	}
+	later.Generation = 2
+	if printText(counted) == printText(later) {
+		t.Error("a change of the spec does not")
+	}
+	uncounted := owned.Print{UID: "u", Version: "5"}
+	later = uncounted
+	later.Version = "6"
+	if printText(uncounted) == printText(later) {
+		t.Error("without generations the version counts")
+	}
+}

@@ -1,0 +1,213 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/yuba-dev/yuba/internal/owned"
+	"github.com/yuba-dev/yuba/internal/tenant/ready"
+)
+
+// place is an object of a cluster.
+type place struct {
+	cluster string
+	id      owned.ID
+}
+
+// left is what is remembered of an object that was written.
+type left struct {
+	at place
+	// digest stands for the manifest, print for the object as it was left.
+	digest string
+	print  owned.Print
+	// readiness is how the object was then.
+	readiness ready.Readiness
+}
+
+// refusal is a write that failed.
+type refusal struct {
+	// digest stands for the manifest that was refused: another one is tried at once.
+	digest, message string
+	// owner is who has the object, if that is why.
+	owner string
+	at    time.Time
+	times int
+}
+
+// The pauses between attempts to write what was refused.
+const (
+	shortestPause    = time.Second
+	longestRefusal   = 2 * time.Minute
+	doublings        = 7
+	unservedPause    = time.Minute
+	targetRetryPause = 15 * time.Second
+)
+
+// due is when the write is tried again.
+func (f *refusal) due() time.Time {
+	return f.at.Add(min(shortestPause<<min(f.times-1, doublings), longestRefusal))
+}
+
+// memory is what is remembered of a tenant between passes. Only its own passes change it, one at a time.
+type memory struct {
+	uid types.UID
+	// plan is what the objects should be; it is kept while they are not all in place.
+	plan *plan
+	// objects are those that were written, refused those that could not be.
+	objects map[string]*left
+	refused map[string]*refusal
+	// copies says for objects that were copied to the target which version of ours that was.
+	copies map[place]string
+	// target is the key of the target that the tenant uses; empty for none.
+	target string
+	// told are the last events about each object, so that none is told twice.
+	told map[string]string
+}
+
+func newMemory(uid types.UID) *memory {
+	return &memory{uid: uid, objects: map[string]*left{}, refused: map[string]*refusal{}, copies: map[place]string{}, told: map[string]string{}}
+}
+
+// book holds the memories of all tenants.
+type book struct {
+	mu       sync.Mutex
+	memories map[owned.Owner]*memory
+	// seen is how each object was when its tenant was last looked at: what has not changed wakes nobody.
+	seen map[owned.Owner]map[place]sight
+	// readers are the tenants that read an object of ours which need not be theirs.
+	readers map[owned.ID]map[owned.Owner]bool
+	reads   map[owned.Owner][]owned.ID
+	// claims say which tenant writes an object, from before it is written: of two that begin at the same moment, and neither
+	// sees an object yet, one must not take it from the other.
+	claims map[place]owned.Owner
+	held   map[owned.Owner]map[place]bool
+}
+
+// sight is an object as a pass saw it.
+type sight struct {
+	print owned.Print
+	ready ready.Readiness
+}
+
+func newBook() *book {
+	return &book{memories: map[owned.Owner]*memory{}, seen: map[owned.Owner]map[place]sight{}, readers: map[owned.ID]map[owned.Owner]bool{},
+		reads: map[owned.Owner][]owned.ID{}, claims: map[place]owned.Owner{}, held: map[owned.Owner]map[place]bool{}}
+}
+
+// claim gives an object to a tenant, unless another one that is still there has it and it is not taken by force.
+func (b *book) claim(owner owned.Owner, at place, force bool, lives func(owned.Owner) bool) (holder owned.Owner, ok bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	holder, has := b.claims[at]
+	if has && holder != owner && !force && lives(holder) {
+		return holder, false
+	}
+	if has && holder != owner {
+		delete(b.held[holder], at)
+	}
+	b.claims[at] = owner
+	if b.held[owner] == nil {
+		b.held[owner] = map[place]bool{}
+	}
+	b.held[owner][at] = true
+	return owner, true
+}
+
+// keepClaims gives up all objects that a tenant has but those.
+func (b *book) keepClaims(owner owned.Owner, wanted map[place]bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for at := range b.held[owner] {
+		if !wanted[at] {
+			delete(b.held[owner], at)
+			delete(b.claims, at)
+		}
+	}
+	if len(b.held[owner]) == 0 {
+		delete(b.held, owner)
+	}
+}
+
+// of returns the memory of a tenant, a new one when it is another tenant of the name.
+func (b *book) of(owner owned.Owner, uid types.UID) *memory {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	m := b.memories[owner]
+	if m == nil || m.uid != uid {
+		m = newMemory(uid)
+		b.memories[owner] = m
+	}
+	return m
+}
+
+// read returns the memory of a tenant; nil when there is none.
+func (b *book) read(owner owned.Owner) *memory {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.memories[owner]
+}
+
+// saw keeps how an object was left, so that hearing of that calls for no pass.
+func (b *book) saw(owner owned.Owner, at place, s sight) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.seen[owner] == nil {
+		b.seen[owner] = map[place]sight{}
+	}
+	b.seen[owner][at] = s
+}
+
+// look keeps what a pass saw, and what it reads besides.
+func (b *book) look(owner owned.Owner, seen map[place]sight, reads []owned.ID) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.seen[owner] = seen
+	for _, id := range b.reads[owner] {
+		delete(b.readers[id], owner)
+		if len(b.readers[id]) == 0 {
+			delete(b.readers, id)
+		}
+	}
+	delete(b.reads, owner)
+	if len(reads) > 0 {
+		b.reads[owner] = reads
+	}
+	for _, id := range reads {
+		if b.readers[id] == nil {
+			b.readers[id] = map[owned.Owner]bool{}
+		}
+		b.readers[id][owner] = true
+	}
+}
+
+// sightOf is how an object was at the last pass over a tenant.
+func (b *book) sightOf(owner owned.Owner, at place) (sight, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s, ok := b.seen[owner][at]
+	return s, ok
+}
+
+func (b *book) readersOf(id owned.ID) []owned.Owner {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var list []owned.Owner
+	for owner := range b.readers[id] {
+		list = append(list, owner)
+	}
+	return list
+}
+
+func (b *book) forget(owner owned.Owner) {
+	b.look(owner, nil, nil)
+	b.keepClaims(owner, nil)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.memories, owner)
+	delete(b.seen, owner)
+}

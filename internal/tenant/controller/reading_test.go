@@ -1,0 +1,139 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/tenant/allocate"
+	"github.com/yuba-dev/yuba/internal/tenant/decide"
+	"github.com/yuba-dev/yuba/internal/tenant/row"
+	"github.com/yuba-dev/yuba/internal/tenant/rows"
+)
+
+func TestWhenRowsAreReadAgain(t *testing.T) {
+	at := time.Unix(1000, 0)
+	for sentence, c := range map[string]struct {
+		failures int
+		interval time.Duration
+		want     time.Duration
+	}{
+		"after a good reading: at the interval":                    {0, time.Hour, time.Hour},
+		"after a failure: soon":                                    {1, time.Hour, 5 * time.Second},
+		"after more failures: later":                               {3, time.Hour, 20 * time.Second},
+		"after many failures: not too late":                        {50, 24 * time.Hour, longestPause},
+		"after a failure with a short interval: at the interval":   {1, time.Second, time.Second},
+		"after many failures with a short interval: the same time": {50, 30 * time.Second, 30 * time.Second},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			a := &account{last: &reading{at: at}, failures: c.failures}
+			if got := a.nextReading(c.interval).Sub(at); got != c.want {
+				t.Errorf("after %s", got)
+			}
+		})
+	}
+	if got := (&account{}).nextReading(time.Hour); !got.IsZero() {
+		t.Errorf("before the first reading: %s", got)
+	}
+}
+
+func TestFailuresHaveTheirReasons(t *testing.T) {
+	for class, want := range map[rows.Class]string{rows.Unreachable: tenantv1.ReasonDatabaseConnectionFailed, rows.AccessDenied: tenantv1.ReasonSourceDenied,
+		rows.NotFound: tenantv1.ReasonSourceNotFound, rows.TooMuch: tenantv1.ReasonSourceTooLarge, rows.Invalid: tenantv1.ReasonSourceInvalid, rows.Failed: tenantv1.ReasonDatabaseConnectionFailed} {
+		if got := failureReason(&rows.Error{Class: class}); got != want {
+			t.Errorf("%s: %s", class, got)
+		}
+	}
+	if got := failureReason(errors.New("any other")); got != tenantv1.ReasonDatabaseConnectionFailed {
+		t.Errorf("any other error: %s", got)
+	}
+}
+
+func objectMeta(name, version string, uid types.UID) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Name: name, ResourceVersion: version, UID: uid}
+}
+
+// The cache lags behind what was just written. A decision must not be made on what was before.
+func TestWhatWasWrittenCountsUntilTheCacheHasIt(t *testing.T) {
+	tenant := func(version, uid string) tenantv1.Tenant {
+		return tenantv1.Tenant{ObjectMeta: objectMeta("acme-web", version, types.UID(uid))}
+	}
+	newer := tenant("20", "u")
+	a := &account{overlay: map[string]written{}}
+	a.wrote(&newer, false)
+	if got := a.lay([]tenantv1.Tenant{tenant("10", "u")})["acme-web"].ResourceVersion; got != "20" {
+		t.Errorf("the version is %s", got)
+	}
+	if got := a.lay([]tenantv1.Tenant{tenant("30", "u")})["acme-web"].ResourceVersion; got != "30" || len(a.overlay) > 0 {
+		t.Errorf("the version is %s, and %d are laid over", got, len(a.overlay))
+	}
+	a.wrote(&newer, true)
+	if got := a.lay(nil); got["acme-web"] == nil {
+		t.Error("one that was just made is not there")
+	}
+	a.wrote(&newer, false)
+	if got := a.lay(nil); got["acme-web"] != nil {
+		t.Error("one that somebody has deleted is there")
+	}
+	a.deleted(&newer, time.Unix(1, 0))
+	if got := a.lay([]tenantv1.Tenant{tenant("20", "u")})["acme-web"]; got.DeletionTimestamp == nil {
+		t.Error("one that was told to go is not going")
+	}
+	if got := a.lay([]tenantv1.Tenant{tenant("40", "other")})["acme-web"]; got.DeletionTimestamp != nil || len(a.overlay) > 0 {
+		t.Error("another one of the name is going")
+	}
+}
+
+func TestTheRolloutsTimesAreKept(t *testing.T) {
+	template := &tenantv1.TenantTemplate{}
+	template.Generation = 2
+	began, later := time.Unix(100, 0), time.Unix(200, 0)
+	s := rolloutOf(template, decide.RolloutDecision{Phase: decide.PhaseInProgress, Began: began, Total: 3, Updated: 1, Updating: 1}, began)
+	if s.StartTime == nil || !s.StartTime.Time.Equal(began) || s.CompletionTime != nil || s.TargetGeneration != 2 {
+		t.Errorf("it began as %+v", s)
+	}
+	template.Status.Rollout = s
+	s = rolloutOf(template, decide.RolloutDecision{Phase: decide.PhaseComplete, Began: began, Total: 3, Updated: 3, ReadyUpdated: 3}, later)
+	if !s.StartTime.Time.Equal(began) || s.CompletionTime == nil || !s.CompletionTime.Time.Equal(later) {
+		t.Errorf("it ended as %+v", s)
+	}
+	template.Status.Rollout = s
+	if s = rolloutOf(template, decide.RolloutDecision{Phase: decide.PhaseComplete, Began: began, Total: 3, Updated: 3, ReadyUpdated: 3}, time.Unix(300, 0)); !s.CompletionTime.Time.Equal(later) {
+		t.Errorf("its end has moved to %s", s.CompletionTime)
+	}
+	template.Generation = 3
+	if s = rolloutOf(template, decide.RolloutDecision{Phase: decide.PhaseInProgress, Began: time.Unix(400, 0)}, time.Unix(400, 0)); !s.StartTime.Time.Equal(time.Unix(400, 0)) {
+		t.Errorf("the next one began at %s", s.StartTime)
+	}
+}
+
+// The published operator made the registry a tenant's owner: the garbage collector would take all tenants along with it.
+func TestNoTenantIsItsRegistrys(t *testing.T) {
+	now := &tenantv1.Tenant{ObjectMeta: objectMeta("acme-web", "1", "u")}
+	now.OwnerReferences = []metav1.OwnerReference{
+		{APIVersion: tenantv1.GroupVersion.String(), Kind: tenantv1.TenantRegistryKind, Name: "customers", UID: "r"},
+		{APIVersion: "v1", Kind: "ConfigMap", Name: "of-somebody", UID: "c"}}
+	template := &tenantv1.TenantTemplate{ObjectMeta: metav1.ObjectMeta{Name: "web", Generation: 3}}
+	p := &registryPass{name: types.NamespacedName{Namespace: "shop", Name: "customers"}, pools: allocate.New()}
+	want, err := (&Tenants{}).want(p, template, &row.Row{UID: "acme", SafeUID: "acme", HostOrURL: "a", Activate: "1", Active: true}, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(want.OwnerReferences) != 1 || want.OwnerReferences[0].Kind != "ConfigMap" || asWanted(now, want) {
+		t.Errorf("its owners are %v", want.OwnerReferences)
+	}
+	if want.Spec.UID != "acme" || want.Spec.TemplateRef != "web" || want.Labels[tenantv1.LabelUID] != "acme" || want.Labels[tenantv1.LabelRegistry] != "customers" ||
+		want.Annotations[tenantv1.AnnotationTemplateGeneration] != "3" || want.Annotations[tenantv1.AnnotationHostOrURL] != "a" {
+		t.Errorf("it would be %+v", want)
+	}
+	if len(now.OwnerReferences) != 2 || now.Labels != nil {
+		t.Error("what the cache has was changed")
+	}
+}

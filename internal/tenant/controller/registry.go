@@ -1,0 +1,227 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/tenant/decide"
+	"github.com/yuba-dev/yuba/internal/tenant/row"
+)
+
+// reconcileRegistry makes one pass over a TenantRegistry, or over the tenants of one that is gone.
+func (r *Tenants) reconcileRegistry(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	p := &registryPass{name: req.NamespacedName, account: r.ledger.of(req.NamespacedName), now: r.Now(), wants: map[string]*tenantv1.Tenant{},
+		broken: map[string]string{}, unrendered: map[string]map[string]string{}}
+	obj := &tenantv1.TenantRegistry{}
+	err := r.fresh.Get(ctx, req.NamespacedName, obj)
+	switch {
+	case apierrors.IsNotFound(err):
+		r.pool.Drop(p.name.String())
+	case err != nil:
+		return ctrl.Result{}, fmt.Errorf("read TenantRegistry %s: %w", p.name, err)
+	case !obj.DeletionTimestamp.IsZero():
+		r.pool.Drop(p.name.String())
+		if err := r.releaseRegistry(ctx, obj); err != nil {
+			return again(err)
+		}
+	default:
+		p.obj, p.before = obj.DeepCopy(), obj.DeepCopy()
+		// 1. Read the rows, if it is time.
+		r.readIfDue(ctx, p)
+		if ctx.Err() != nil {
+			return ctrl.Result{}, ctx.Err()
+		}
+	}
+	// 2. Gather and decide.
+	if err := r.gatherRegistry(ctx, p); err != nil {
+		return ctrl.Result{}, err
+	}
+	if p.obj == nil && len(p.tenants) == 0 {
+		r.ledger.forget(p.name)
+		return ctrl.Result{}, nil
+	}
+	p.decision = decide.Registry(r.registryFacts(p))
+	// 3. Act.
+	if err := r.carryOut(ctx, p); err != nil {
+		return ctrl.Result{}, err
+	}
+	r.tellRollouts(p)
+	// 4. Record.
+	return r.recordRegistry(ctx, p)
+}
+
+// releaseRegistry takes off what the published operator has put on: nobody else does.
+func (r *Tenants) releaseRegistry(ctx context.Context, obj *tenantv1.TenantRegistry) error {
+	if !slices.Contains(obj.Finalizers, tenantv1.PublishedRegistryFinalizer) {
+		return nil
+	}
+	patched := obj.DeepCopy()
+	patched.Finalizers = slices.DeleteFunc(patched.Finalizers, func(f string) bool { return f == tenantv1.PublishedRegistryFinalizer })
+	if err := r.Client.Patch(ctx, patched, client.MergeFromWithOptions(obj, client.MergeFromWithOptimisticLock{})); err != nil {
+		return fmt.Errorf("set the finalizers of TenantRegistry %s/%s: %w", obj.Namespace, obj.Name, err)
+	}
+	return nil
+}
+
+// readIfDue reads the rows when it is time for that, or when something has changed that they depend on.
+func (r *Tenants) readIfDue(ctx context.Context, p *registryPass) {
+	if !p.account.mustRead(p.obj, p.now, r.ledger.takeNews(p.account)) {
+		return
+	}
+	got := r.read(ctx, p.obj)
+	if canceled(ctx, got.err) {
+		return
+	}
+	r.ledger.take(p.account, got)
+	p.now = r.Now()
+}
+
+// retryWrites is how soon tenants are written again that could not be.
+const retryWrites = 5 * time.Second
+
+// recordRegistry writes the registry's status, and says when to look again.
+func (r *Tenants) recordRegistry(ctx context.Context, p *registryPass) (ctrl.Result, error) {
+	next := p.decision.NextCheck
+	if len(p.failed) > 0 {
+		next = earliest(next, r.Now().Add(retryWrites))
+	}
+	if p.obj != nil {
+		r.describeRegistry(p)
+		if err := r.patchRegistry(ctx, p); err != nil {
+			return again(err)
+		}
+		next = earliest(next, p.account.nextReading(p.obj.Spec.Source.Interval()))
+	}
+	if next.IsZero() {
+		return ctrl.Result{}, nil
+	}
+	return ctrl.Result{RequeueAfter: max(next.Sub(r.Now()), 10*time.Millisecond)}, nil
+}
+
+// patchRegistry writes the status of a registry when it differs.
+func (r *Tenants) patchRegistry(ctx context.Context, p *registryPass) error {
+	if equality.Semantic.DeepEqual(p.obj.Status, p.before.Status) {
+		return nil
+	}
+	if err := r.patchStatus(ctx, p.obj.DeepCopy(), p.before, p.obj); err != nil {
+		return fmt.Errorf("write the status of TenantRegistry %s: %w", p.name, err)
+	}
+	return nil
+}
+
+// describeRegistry says in the status how the registry and its tenants are.
+func (r *Tenants) describeRegistry(p *registryPass) {
+	s := &p.obj.Status
+	s.ObservedGeneration, s.ReferencingTemplates = p.obj.Generation, int32(len(p.templates)) //nolint:gosec // they fit into memory
+	s.Ready, s.Failed = 0, 0
+	for _, t := range p.tenants {
+		switch stand := standingOf(t); {
+		case stand.ready:
+			s.Ready++
+		case stand.failed:
+			s.Failed++
+		}
+	}
+	last := p.account.last
+	if last == nil {
+		return
+	}
+	s.LastHandledReconcileAt = last.asked
+	if last.err != nil {
+		r.describeFailure(p, last)
+		return
+	}
+	s.Desired = int32(p.decision.Desired) //nolint:gosec // rows are bounded
+	s.LastSync = syncOf(p.account)
+	r.tellRejected(p)
+	r.describeHold(p)
+	message := fmt.Sprintf("%d rows, %d of them active; %d templates", last.total, last.active(), len(p.templates))
+	if n := len(last.rejected); n > 0 {
+		message += fmt.Sprintf("; %d rows were left out (status.lastSync.rejected)", n)
+	}
+	setCondition(&s.Conditions, p.obj.Generation, tenantv1.ConditionReady, metav1.ConditionTrue, tenantv1.ReasonDatabaseConnected, message)
+}
+
+// describeFailure says why the rows could not be read. It names a moment and no length of time, so that it is written once.
+func (r *Tenants) describeFailure(p *registryPass, last *reading) {
+	since := "They have not been read since this server was started"
+	if p.account.good != nil && p.account.good.uid == p.obj.UID {
+		since = "They were read last at " + p.account.good.at.UTC().Format(time.RFC3339)
+	}
+	message := fmt.Sprintf("%s. %s, and nothing changes until they can be read again", oneLine(last.err.Error()), since)
+	reason := failureReason(last.err)
+	before := slices.IndexFunc(p.before.Status.Conditions, func(c metav1.Condition) bool { return c.Type == tenantv1.ConditionReady })
+	if before < 0 || p.before.Status.Conditions[before].Reason != reason {
+		r.event(p.obj, corev1.EventTypeWarning, tenantv1.EventDatabaseQueryFailed, message)
+	}
+	setCondition(&p.obj.Status.Conditions, p.obj.Generation, tenantv1.ConditionReady, metav1.ConditionFalse, reason, message)
+}
+
+// syncOf is what was read last.
+func syncOf(a *account) *tenantv1.SyncStatus {
+	at := metav1.NewTime(a.sameSince.Truncate(time.Second))
+	s := &tenantv1.SyncStatus{ChangedAt: &at, Rows: int32(a.good.total), Active: int32(a.good.active()), RejectedRows: int32(len(a.good.rejected))} //nolint:gosec // rows are bounded
+	for _, rejected := range a.good.rejected[:min(len(a.good.rejected), tenantv1.MaxNamed)] {
+		s.Rejected = append(s.Rejected, rejected.String())
+	}
+	return s
+}
+
+// tellRejected tells of rows that were left out, when those are others than before. After a restart the moment of the last
+// change is not known; it stays as it was told as long as the rest is the same.
+func (r *Tenants) tellRejected(p *registryPass) {
+	now, before := p.obj.Status.LastSync, p.before.Status.LastSync
+	if before != nil && before.Rows == now.Rows && before.Active == now.Active && slices.Equal(before.Rejected, now.Rejected) &&
+		before.RejectedRows == now.RejectedRows && p.account.sameSince.Equal(p.account.firstGood) {
+		now.ChangedAt = before.ChangedAt
+	}
+	if now.RejectedRows > 0 && (before == nil || !slices.Equal(before.Rejected, now.Rejected)) {
+		r.event(p.obj, corev1.EventTypeWarning, tenantv1.EventRowsRejected, fmt.Sprintf("%d rows were left out: %s", now.RejectedRows, firstOf(now.Rejected)))
+	}
+}
+
+func firstOf(texts []string) string {
+	if len(texts) == 0 {
+		return ""
+	}
+	if len(texts) == 1 {
+		return texts[0]
+	}
+	return fmt.Sprintf("%s; and others", texts[0])
+}
+
+// describeHold says whether a deletion waits for somebody to confirm it.
+func (r *Tenants) describeHold(p *registryPass) {
+	s, before := &p.obj.Status, p.before.Status.Held
+	s.Held = heldOf(p.decision.Held)
+	list := &s.Conditions
+	h := s.Held
+	if h == nil || h.Confirmed {
+		setCondition(list, p.obj.Generation, tenantv1.ConditionHeld, metav1.ConditionFalse, tenantv1.ReasonNothingHeld, "no deletion waits")
+		if h != nil && (before == nil || !before.Confirmed) {
+			r.event(p.obj, corev1.EventTypeNormal, tenantv1.EventDeletionConfirmed, fmt.Sprintf("the deletion %s of %d tenants goes on: somebody has confirmed it", h.ID, h.Count))
+		}
+		return
+	}
+	message := fmt.Sprintf("%s. They stay until this is confirmed:\n    yuba tenant confirm %s -n %s", h.Message, p.obj.Name, p.obj.Namespace)
+	setCondition(list, p.obj.Generation, tenantv1.ConditionHeld, metav1.ConditionTrue, tenantv1.ReasonDeletionHeld, message)
+	if before == nil || before.ID != h.ID {
+		r.event(p.obj, corev1.EventTypeWarning, tenantv1.EventDeletionHeld, message)
+	}
+}
+
+// rowOf is the row of a uid.
+func (p *registryPass) rowOf(uid string) *row.Row { return p.rows[uid] }

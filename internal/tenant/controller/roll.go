@@ -1,0 +1,316 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/owned"
+	"github.com/yuba-dev/yuba/internal/tenant/allocate"
+	"github.com/yuba-dev/yuba/internal/tenant/decide"
+	"github.com/yuba-dev/yuba/internal/tenant/render"
+	"github.com/yuba-dev/yuba/internal/tenant/row"
+)
+
+// registryPass is what one pass over a registry knows.
+type registryPass struct {
+	name types.NamespacedName
+	// obj is nil when the registry is gone; before is it as it is in the API.
+	obj, before *tenantv1.TenantRegistry
+	account     *account
+	now         time.Time
+	// rows are those of the last good reading, by uid.
+	rows      map[string]*row.Row
+	templates map[string]*tenantv1.TenantTemplate
+	// tenants are by name, as they were written last.
+	tenants map[string]*tenantv1.Tenant
+	pools   *allocate.Pools
+	// wants are what tenants should be, by name, as far as that was found out; broken is why that cannot be.
+	wants  map[string]*tenantv1.Tenant
+	broken map[string]string
+	// unrendered are the tenants that could not be made or changed, by template.
+	unrendered map[string]map[string]string
+	decision   decide.RegistryDecision
+	// failed are tenants that could not be written.
+	failed []string
+}
+
+// gatherRegistry reads what there is of a registry's templates and tenants. It asks the cache only.
+func (r *Tenants) gatherRegistry(ctx context.Context, p *registryPass) error {
+	key := client.MatchingFields{indexRegistry: p.name.String()}
+	var templates tenantv1.TenantTemplateList
+	if err := r.cached.List(ctx, &templates, client.InNamespace(p.name.Namespace), key, client.UnsafeDisableDeepCopy); err != nil {
+		return fmt.Errorf("list the templates of registry %s: %w", p.name, err)
+	}
+	p.templates = make(map[string]*tenantv1.TenantTemplate, len(templates.Items))
+	for i := range templates.Items {
+		p.templates[templates.Items[i].Name] = &templates.Items[i]
+	}
+	var tenants tenantv1.TenantList
+	if err := r.cached.List(ctx, &tenants, client.InNamespace(p.name.Namespace), key, client.UnsafeDisableDeepCopy); err != nil {
+		return fmt.Errorf("list the tenants of registry %s: %w", p.name, err)
+	}
+	p.tenants = p.account.lay(tenants.Items)
+	gone := func(name string, _ settlement) bool { return p.tenants[name] == nil }
+	maps.DeleteFunc(p.account.settled, gone)
+	maps.DeleteFunc(p.account.renders, gone)
+	p.pools = allocate.New()
+	for _, t := range p.tenants {
+		p.pools.Keep(t.Spec.UID, t.Spec.Allocations)
+	}
+	p.rows = map[string]*row.Row{}
+	if good := p.account.good; good != nil {
+		for i := range good.rows {
+			p.rows[good.rows[i].UID] = &good.rows[i]
+		}
+	}
+	return nil
+}
+
+// lay puts what was written here over what the cache has, as long as that is older.
+func (a *account) lay(cached []tenantv1.Tenant) map[string]*tenantv1.Tenant {
+	tenants := make(map[string]*tenantv1.Tenant, len(cached))
+	for i := range cached {
+		tenants[cached[i].Name] = &cached[i]
+	}
+	for name, w := range a.overlay {
+		t := tenants[name]
+		switch {
+		case w.deleted && (t == nil || t.UID != w.tenant.UID || t.DeletionTimestamp != nil):
+			delete(a.overlay, name)
+		case w.deleted:
+			tenants[name] = w.tenant
+		case t == nil && w.known:
+			delete(a.overlay, name) // somebody has deleted it since the cache had it
+		case t == nil, owned.Older(t.ResourceVersion, w.tenant.ResourceVersion):
+			tenants[name] = w.tenant
+		default:
+			delete(a.overlay, name)
+		}
+	}
+	return tenants
+}
+
+// wrote takes note of a tenant as the API answered.
+func (a *account) wrote(t *tenantv1.Tenant, created bool) {
+	a.overlay[t.Name] = written{tenant: t, known: !created}
+}
+
+// deleted takes note of a tenant that was told to go.
+func (a *account) deleted(t *tenantv1.Tenant, now time.Time) {
+	t = t.DeepCopy()
+	t.DeletionTimestamp = &metav1.Time{Time: now}
+	a.overlay[t.Name] = written{tenant: t, deleted: true}
+}
+
+// registryFacts are what is decided on.
+func (r *Tenants) registryFacts(p *registryPass) decide.RegistryFacts {
+	f := decide.RegistryFacts{Now: p.now, Reading: decide.ReadingGone}
+	if p.obj != nil {
+		f.Reading = decide.ReadingFailed
+		f.MaxDelete, f.Grace = p.obj.Spec.Protection.MaxDelete(), p.obj.Spec.Protection.Grace()
+		f.Confirmed = p.obj.Annotations[tenantv1.AnnotationConfirmDeletion]
+		f.Held = holdOf(p.obj.Status.Held)
+		if last := p.account.last; last != nil && last.err == nil && last.uid == p.obj.UID {
+			f.Reading = decide.ReadingGood
+			for i := range last.rows {
+				f.Rows = append(f.Rows, decide.Row{UID: last.rows[i].UID, Active: last.rows[i].Active})
+			}
+			for _, rejected := range last.rejected {
+				if rejected.Named() {
+					f.Rejected = append(f.Rejected, rejected.UID)
+				} else {
+					f.Nameless++
+				}
+			}
+		}
+	} else {
+		f.MaxDelete = (*tenantv1.Protection)(nil).MaxDelete()
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.templates)) {
+		f.Templates = append(f.Templates, r.templateFacts(p.templates[name]))
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.tenants)) {
+		f.Tenants = append(f.Tenants, r.existing(p, p.tenants[name], f.Reading == decide.ReadingGood))
+	}
+	return f
+}
+
+// templateFacts say how a template stands.
+func (r *Tenants) templateFacts(t *tenantv1.TenantTemplate) decide.Template {
+	var last decide.Last
+	if s := t.Status.Rollout; s != nil {
+		last.Complete, last.Same = s.Phase == tenantv1.RolloutComplete, s.TargetGeneration == t.Generation
+		if s.StartTime != nil {
+			last.Began = s.StartTime.Time
+		}
+	}
+	return decide.Template{Name: t.Name, Deleting: t.DeletionTimestamp != nil, Invalid: !validated(t), MaxSkew: t.Spec.Rollout.Skew(),
+		HasCanary: t.Spec.Rollout != nil && t.Spec.Rollout.Canary != nil, Deadline: t.Spec.Rollout.Deadline(), Last: last}
+}
+
+// existing says how a tenant stands, and finds out what it should be.
+func (r *Tenants) existing(p *registryPass, t *tenantv1.Tenant, rowsKnown bool) decide.Existing {
+	stand := standingOf(t)
+	e := decide.Existing{Name: t.Name, Identity: string(t.UID), UID: t.Spec.UID, Template: t.Spec.TemplateRef, Deleting: t.DeletionTimestamp != nil,
+		InactiveSince: timeIn(t, tenantv1.AnnotationInactiveSince), Since: timeIn(t, tenantv1.AnnotationRolloutStart), Ready: stand.ready, Failed: stand.failed}
+	template, of := p.templates[t.Spec.TemplateRef], p.rows[t.Spec.UID]
+	if template == nil {
+		return e
+	}
+	e.Canary = isCanary(template, t)
+	e.TemplateCurrent = t.Annotations[tenantv1.AnnotationTemplateGeneration] == strconv.FormatInt(template.Generation, 10)
+	if !rowsKnown || of == nil || e.Deleting || template.DeletionTimestamp != nil {
+		e.ValuesCurrent = true
+		return e
+	}
+	digest := p.account.good.digests[of.SafeUID]
+	if p.account.settled[t.Name] == settlementOf(t, template, digest) {
+		e.TemplateCurrent, e.ValuesCurrent = true, true
+		return e
+	}
+	e.ValuesCurrent = hasAnnotations(t, render.Annotations(*of))
+	if !e.TemplateCurrent && p.account.renders[t.Name] == settlementOf(t, template, digest) {
+		// It waits for its turn; what it will be then is made then.
+		return e
+	}
+	want, err := r.want(p, template, of, t)
+	if err != nil {
+		p.broken[t.Name] = err.Error()
+		e.Broken = true
+		return e
+	}
+	p.wants[t.Name], p.account.renders[t.Name] = want, settlementOf(t, template, digest)
+	if e.TemplateCurrent && e.ValuesCurrent {
+		e.ValuesCurrent = asWanted(t, want)
+	}
+	if e.TemplateCurrent && e.ValuesCurrent {
+		p.account.settled[t.Name] = settlementOf(t, template, digest)
+	}
+	return e
+}
+
+// want makes what a tenant should be, from what it is.
+func (r *Tenants) want(p *registryPass, template *tenantv1.TenantTemplate, of *row.Row, now *tenantv1.Tenant) (*tenantv1.Tenant, error) {
+	asking := p.pools.For(of.UID, now.Spec.Allocations)
+	spec, err := render.Tenant(template, *of, asking)
+	if err != nil {
+		asking.Undo()
+		return nil, err
+	}
+	spec.Allocations = asking.Numbers()
+	want := now.DeepCopy()
+	want.Spec = *spec
+	if want.Labels == nil {
+		want.Labels = map[string]string{}
+	}
+	want.Labels[tenantv1.LabelRegistry], want.Labels[tenantv1.LabelUID] = p.name.Name, of.SafeUID
+	setAnnotations(want, render.Annotations(*of))
+	setAnnotations(want, map[string]string{tenantv1.AnnotationTemplateGeneration: strconv.FormatInt(template.Generation, 10)})
+	if want.DeletionTimestamp == nil && !slices.Contains(want.Finalizers, tenantv1.Finalizer) {
+		want.Finalizers = append(want.Finalizers, tenantv1.Finalizer)
+	}
+	// The published operator made the registry its owner: whoever deleted that one deleted all tenants.
+	want.OwnerReferences = slices.DeleteFunc(want.OwnerReferences, func(ref metav1.OwnerReference) bool { return ref.Kind == tenantv1.TenantRegistryKind })
+	return want, nil
+}
+
+// asWanted tells whether a tenant is what it should be.
+func asWanted(t, want *tenantv1.Tenant) bool {
+	return equality.Semantic.DeepEqual(t.Spec, want.Spec) && equality.Semantic.DeepEqual(t.Labels, want.Labels) &&
+		equality.Semantic.DeepEqual(t.Annotations, want.Annotations) && equality.Semantic.DeepEqual(t.Finalizers, want.Finalizers) &&
+		len(t.OwnerReferences) == len(want.OwnerReferences)
+}
+
+func hasAnnotations(t *tenantv1.Tenant, wanted map[string]string) bool {
+	for name, value := range wanted {
+		if now, there := t.Annotations[name]; !there || now != value {
+			return false
+		}
+	}
+	return true
+}
+
+func setAnnotations(t *tenantv1.Tenant, values map[string]string) {
+	if t.Annotations == nil {
+		t.Annotations = map[string]string{}
+	}
+	maps.Copy(t.Annotations, values)
+}
+
+// timeIn reads a time that an annotation has; zero when there is none.
+func timeIn(t *tenantv1.Tenant, name string) time.Time {
+	at, err := time.Parse(time.RFC3339, t.Annotations[name])
+	if err != nil {
+		return time.Time{}
+	}
+	return at
+}
+
+// isCanary tells whether a tenant gets changes first. The labels that count are the tenant's own; a selector that cannot be
+// read selects nobody.
+func isCanary(template *tenantv1.TenantTemplate, t *tenantv1.Tenant) bool {
+	if template.Spec.Rollout == nil || template.Spec.Rollout.Canary == nil {
+		return false
+	}
+	selector, err := metav1.LabelSelectorAsSelector(template.Spec.Rollout.Canary)
+	return err == nil && selector.Matches(labels.Set(t.Labels))
+}
+
+// standing is how a tenant stands, for those above it.
+type standing struct {
+	ready, failed, deleting bool
+	generation              string
+}
+
+// standingOf says how a tenant stands as it is now: what was seen of an earlier generation does not count.
+func standingOf(t *tenantv1.Tenant) standing {
+	s := standing{deleting: t.DeletionTimestamp != nil, generation: t.Annotations[tenantv1.AnnotationTemplateGeneration]}
+	for _, c := range t.Status.Conditions {
+		if c.Type != tenantv1.ConditionReady || c.ObservedGeneration != t.Generation || t.Status.ObservedGeneration != t.Generation {
+			continue
+		}
+		s.ready = c.Status == metav1.ConditionTrue
+		s.failed = c.Status == metav1.ConditionFalse && failing[c.Reason]
+	}
+	return s
+}
+
+// failing are the reasons of a tenant that does not get ready by itself.
+var failing = map[string]bool{
+	tenantv1.ReasonResourcesFailed: true, tenantv1.ReasonResourcesConflicted: true, tenantv1.ReasonResourcesFailedAndConflicted: true,
+	tenantv1.ReasonVariablesBuildError: true, tenantv1.ReasonDependencyError: true, tenantv1.ReasonDependencyCycle: true,
+}
+
+func holdOf(h *tenantv1.HeldDeletion) *decide.Hold {
+	if h == nil {
+		return nil
+	}
+	hold := &decide.Hold{ID: h.ID, Tenants: h.Tenants, Count: int(h.Count), Message: h.Message, Confirmed: h.Confirmed}
+	if h.Since != nil {
+		hold.Since = h.Since.Time
+	}
+	return hold
+}
+
+func heldOf(h *decide.Hold) *tenantv1.HeldDeletion {
+	if h == nil {
+		return nil
+	}
+	held := &tenantv1.HeldDeletion{ID: h.ID, Count: int32(h.Count), Message: h.Message, Confirmed: h.Confirmed, Since: &metav1.Time{Time: h.Since}} //nolint:gosec // rows are bounded
+	held.Tenants = slices.Clone(h.Tenants[:min(len(h.Tenants), tenantv1.MaxNamed)])
+	return held
+}
