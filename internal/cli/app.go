@@ -104,7 +104,7 @@ func newRoot(a *app) *cobra.Command {
 		newReplanCommand(a), newReconcileCommand(a), newDestroyCommand(a), newDeleteCommand(a), newSuspendCommand(a), newResumeCommand(a))
 	addTo(root, groupLook, newListCommand(a), newStatusCommand(a), newPlanCommand(a), newShowCommand(a), newLogsCommand(a), newRunsCommand(a),
 		newWhyCommand(a), newOutputsCommand(a), newQueueCommand(a), newTopCommand(a))
-	addTo(root, groupGitOps, newGetCommand(a), newTreeCommand(a), newEventsCommand(a), newPullCommand(a), newTagCommand(a),
+	addTo(root, groupGitOps, newGetCommand(a), newTreeCommand(a), newEventsCommand(a), newTenantCommand(a), newPullCommand(a), newTagCommand(a),
 		newBuildCommand(a), newDiffCommand(a))
 	addTo(root, groupState, newStateCommand(a), newForceUnlockCommand(a), newShellCommand(a))
 	addTo(root, groupServer, newBackupCommand(a), newRestoreCommand(a), newAdoptCommand(a), newToolsCommand(a), newProvidersCommand(a), newKubectlCommand(a), newVersionCommand(a))

@@ -37,7 +37,7 @@ NAMESPACE/NAME.`,
 		defer cancel()
 		return s.delete(ctx, key, yes, wait)
 	})
-	addKindCommands(cmd, func(kind) bool { return true }, func(k kind) *cobra.Command { return newDeleteKindCommand(a, k) })
+	addKindCommands(cmd, func(k kind) bool { return !k.made }, func(k kind) *cobra.Command { return newDeleteKindCommand(a, k) })
 	return cmd
 }
 

@@ -39,8 +39,8 @@ const exitCodesText = `Every command of yuba ends with one of these codes:
        done before.
   130  It was interrupted, by Ctrl-C for instance. A run that has begun goes on.
 
-"yuba kubectl" ends with the codes of kubectl. "yuba diff" ends with 1 when there is a difference, and with 2 instead of 1
-when it could not be told.`
+"yuba kubectl" ends with the codes of kubectl. "yuba diff" and "yuba tenant diff" end with 1 when there is a difference, and with
+2 instead of 1 when it could not be told.`
 
 // noYubaText is for those who have no kubeconfig.
 const noYubaText = "no Yuba is known here. A kubeconfig was looked for at $KUBECONFIG, in the data directory ($YUBA_DATA_DIR, else\n" +

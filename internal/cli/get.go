@@ -27,8 +27,8 @@ NAMESPACE/NAME.`,
 	})
 	cmd.AddCommand(getCommand(a, &cobra.Command{
 		Use: "all", Args: arguments(0, 0),
-		Short:   "List everything: sources, Kustomizations, stacks, receivers, alerts",
-		Long:    "List everything: sources, Kustomizations, stacks, receivers, alerts and their providers.",
+		Short:   "List everything: sources, Kustomizations, tenants, stacks, receivers, alerts",
+		Long:    "List everything: sources, Kustomizations, registries, templates and tenants, stacks, receivers, alerts and their providers.",
 		Example: "  yuba get all\n  yuba get all -A --status-selector ready=false",
 	}, allKinds...), newGetSourcesCommand(a))
 	for _, k := range allKinds {

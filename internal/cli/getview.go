@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -94,6 +95,10 @@ func (v *getView) head(namespaces bool) []string {
 		head = append(head, "NAMESPACE")
 	}
 	head = append(head, "NAME")
+	if more := tenantHead(v.kinds[0]); more != nil && len(v.kinds) == 1 {
+		v.columns.names = append(head, more...)
+		return v.columns.names
+	}
 	if v.any(func(k kind) bool { return k.source || k.reports && k.gvk != receivers.gvk }) {
 		head = append(head, "REVISION")
 	}
@@ -125,6 +130,7 @@ func (v *getView) row(o *object) []string {
 	if o.kind.clusterWide {
 		cells = circuitCells(o, time.Now())
 	}
+	maps.Copy(cells, tenantCells(o))
 	row := make([]string, 0, len(v.columns.names))
 	for _, name := range v.columns.names {
 		row = append(row, strings.Join(strings.Fields(diagnostic.Printable(cells[name])), " "))

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
 )
 
@@ -36,6 +37,8 @@ type kind struct {
 	suspends bool
 	// reports says that its status tells how it stands.
 	reports bool
+	// made says that the server makes and removes its objects.
+	made bool
 	// clusterWide says that its objects belong to no namespace.
 	clusterWide bool
 }
@@ -60,12 +63,18 @@ var (
 	// Outages are listed and turned by commands of their own: they belong to nobody's namespace.
 	circuitBreakers = kind{gvk: yubav1.GroupVersion.WithKind(yubav1.CircuitBreakerKind), plural: "circuitbreakers", word: "circuitbreaker",
 		also: []string{"circuitbreaker", "cb"}, reports: true, clusterWide: true}
+	tenantRegistries = kind{gvk: tenantv1.GroupVersion.WithKind(tenantv1.TenantRegistryKind), plural: "tenantregistries", word: "tenantregistry",
+		also: []string{"tenantregistry", "tr"}, fetched: true, reports: true}
+	tenantTemplates = kind{gvk: tenantv1.GroupVersion.WithKind(tenantv1.TenantTemplateKind), plural: "tenanttemplates", word: "tenanttemplate",
+		also: []string{"tenanttemplate", "tt"}, reports: true}
+	tenants = kind{gvk: tenantv1.GroupVersion.WithKind(tenantv1.TenantKind), plural: "tenants", word: "tenant",
+		also: []string{"tenant"}, reports: true, made: true}
 	stacks = kind{gvk: stackKind, plural: "terraforms", word: "terraform",
 		also: []string{"terraform", "tf", "stacks", "stack"}, fetched: true, suspends: true, reports: true}
 )
 
 // allKinds are in the order in which one thing follows from another.
-var allKinds = []kind{gitRepositories, ociRepositories, buckets, externalArtifacts, kustomizations, stacks, receivers, providers, alerts}
+var allKinds = []kind{gitRepositories, ociRepositories, buckets, externalArtifacts, kustomizations, tenantRegistries, tenantTemplates, tenants, stacks, receivers, providers, alerts}
 
 // kindNamed finds a kind by any of its names; commands about objects that they only read take them all.
 func kindNamed(name string) (kind, bool) {

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
 )
 
@@ -89,7 +90,7 @@ func (k kind) object(raw *unstructured.Unstructured) (*object, error) {
 		Spec   objectSpec   `json:"spec"`
 		Status objectStatus `json:"status"`
 	}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(raw.Object, &known); err != nil {
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(k.common(raw.Object), &known); err != nil {
 		return nil, fmt.Errorf("read %s %s/%s: %w", k.gvk.Kind, raw.GetNamespace(), raw.GetName(), err)
 	}
 	o.Spec, o.Status = known.Spec, known.Status
@@ -127,8 +128,11 @@ func (o *object) condition(name string) metav1.Condition {
 
 // ready is the condition that sums an object up; it is empty for kinds that have no status.
 func (o *object) ready() metav1.Condition {
-	if !o.kind.reports {
+	switch {
+	case !o.kind.reports:
 		return metav1.Condition{}
+	case o.kind.gvk == tenantTemplates.gvk:
+		return o.templateReady()
 	}
 	return o.condition(infrav1.ConditionReady)
 }
@@ -142,6 +146,9 @@ func (o *object) message() string {
 		}
 	}
 	c := o.ready()
+	if held := o.condition(tenantv1.ConditionHeld); o.kind.gvk == tenantRegistries.gvk && held.Status == metav1.ConditionTrue {
+		return held.Message
+	}
 	if c.Message == "" && c.Status == metav1.ConditionUnknown {
 		return "No server has looked at it yet."
 	}
@@ -243,7 +250,7 @@ type unservedError struct{ kind kind }
 
 func (e *unservedError) Error() string {
 	where := "a cluster does where Flux is installed"
-	if e.kind.gvk.Group == yubav1.GroupVersion.Group {
+	if group := e.kind.gvk.Group; group == yubav1.GroupVersion.Group || group == tenantv1.GroupVersion.Group {
 		where = "a cluster does when it was given config/crd"
 	}
 	return fmt.Sprintf("list %s: this API has no kind %s.%s. \"yuba up\" serves it; %s", e.kind.plural, e.kind.gvk.Kind, e.kind.gvk.Group, where)

@@ -38,6 +38,9 @@ func (s *session) originOf(ctx context.Context, t *infrav1.Terraform, now time.T
 			from.applied += appliedFrom(owner)
 		}
 	}
+	if key := tenantOf(t); from.applied == "" && key.Name != "" {
+		from.applied = "Tenant/" + key.String()
+	}
 	ref := t.Spec.SourceRef
 	if _, inline := t.InlineProgram(); ref == nil || inline {
 		return from

@@ -100,6 +100,10 @@ func newDeleteKindCommand(a *app, k kind) *cobra.Command {
 	switch {
 	case k.gvk == kustomizations.gvk:
 		cmd.Long = "Delete a Kustomization. With spec.prune the objects that it applied are deleted as well, unless its spec.deletionPolicy says\notherwise; a stack among them destroys what it manages if it says so."
+	case k.gvk == tenantRegistries.gvk:
+		cmd.Long = "Delete a TenantRegistry. Its tenants stay as they are, follow no row any more, and say so."
+	case k.gvk == tenantTemplates.gvk:
+		cmd.Long = "Delete a TenantTemplate, and the tenants that were made from it. What they have goes with them, unless its deletionPolicy is\nRetain. More than one tenant is held back until that is confirmed: see \"yuba tenant confirm\"."
 	case k.source:
 		cmd.Long = "Delete a " + k.gvk.Kind + ". What was made from it stays, and follows nothing any more."
 	}
@@ -127,6 +131,11 @@ func (s *session) deleteObject(cmd *cobra.Command, k kind, key types.NamespacedN
 	}
 	if n := o.applied(); n > 0 && o.Spec.Prune {
 		if err := s.mustConfirm(yes, fmt.Sprintf("Deleting %s deletes the %s that it applied, and what stacks among them manage if they say so.", o, count(n, "object"))); err != nil {
+			return err
+		}
+	}
+	if n := o.tenants(); n > 0 {
+		if err := s.mustConfirm(yes, fmt.Sprintf("Deleting %s deletes its %s, with what they have and is not to be retained.", o, count(n, "tenant"))); err != nil {
 			return err
 		}
 	}

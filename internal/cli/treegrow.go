@@ -107,11 +107,14 @@ func (f *forest) wayTo(ctx context.Context, k kind, key types.NamespacedName) ([
 	}
 }
 
-// owner is the Kustomization that applied an object; nil when there is none.
+// owner is the Kustomization that applied an object, or the Tenant that has it; nil when there is none.
 func (f *forest) owner(ctx context.Context, o *object) (*object, error) {
 	key := o.owner()
 	if key.Name == "" {
-		return nil, nil
+		if key = o.tenant(); key.Name == "" {
+			return nil, nil
+		}
+		return f.find(ctx, tenants, key)
 	}
 	owner, err := f.find(ctx, kustomizations, key)
 	if owner != nil && owner.String() == o.String() {
@@ -188,6 +191,9 @@ func (f *forest) grow(ctx context.Context, n *treeNode, o *object, seen map[stri
 		return nil
 	}
 	seen[o.String()] = true
+	if o.kind.gvk == tenants.gvk {
+		return f.growTenant(ctx, n, o, seen)
+	}
 	if o.kind.gvk != kustomizations.gvk || o.Status.Inventory == nil {
 		return nil
 	}

@@ -5,12 +5,14 @@ package cli
 
 import (
 	"log/slog"
+	"regexp"
 	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/yuba-dev/yuba/internal/breaker"
+	"github.com/yuba-dev/yuba/internal/inputs"
 	"github.com/yuba-dev/yuba/internal/provider"
 	"github.com/yuba-dev/yuba/internal/server"
 	"github.com/yuba-dev/yuba/internal/version"
@@ -56,6 +58,7 @@ func addServerFlags(cmd *cobra.Command, o *server.Common) {
 	flags.StringVar(&o.BlobURL, "blob-url", "", "where to keep archives, logs, plans and states, such as s3://BUCKET (default in the data directory)")
 	flags.IntVar(&o.Concurrency, "concurrency", 0, "how many runs are carried out at a time (default one for each core)")
 	flags.IntVar(&o.NamespaceConcurrency, "namespace-concurrency", 0, "how many runs of one namespace are carried out at a time (default any number)")
+	flags.StringSliceVar(&o.SQLiteSources, "sqlite-sources", nil, "a directory whose SQLite files registries of tenants may read (default none); can be repeated")
 	o.Circuits = breaker.DefaultOptions()
 	flags.IntVar(&o.Circuits.Stacks, "outage-stacks", o.Circuits.Stacks, "how many stacks that fail alike are an outage, which pauses them; 0 for no number")
 	flags.DurationVar(&o.Circuits.Window, "outage-window", o.Circuits.Window, "within which time they must have begun to fail")
@@ -64,6 +67,7 @@ func addServerFlags(cmd *cobra.Command, o *server.Common) {
 	flags.String("max-archive", "1Gi", "how large a source archive may be")
 	flags.StringVar(&o.WebhookCerts, "webhook-certs", "", "a directory with HOST/ca.crt, HOST/tls.crt and HOST/tls.key for the hosts of webhooks")
 	flags.BoolVar(&o.AllowCrossNamespace, "allow-cross-namespace", false, "let objects name those of other namespaces: sources, what to wait for, and what alerts and receivers are about")
+	flags.StringSliceVar(&o.TenantEnvPrefixes, "tenant-env-prefixes", nil, "how names begin that inline programs of tenants get from varsFrom as environment (default those of providers, such as AWS_, ARM_, GOOGLE_ and PG)")
 	flags.StringVar(&o.MetricsAddress, "metrics-address", "", "where to serve metrics to whoever asks, such as 127.0.0.1:7090 (default nowhere; below the API they are served to those who may)")
 	flags.BoolVar(&o.MetricsPerObject, "metrics-per-object", false, "serve the metrics that name each object, too")
 	keep := server.DefaultRetention()
@@ -99,6 +103,9 @@ func (a *app) completeServer(cmd *cobra.Command, o *server.Common) error {
 		return usageErrorf(cmd, "--provider-store-size %s --provider-store-unused %s: want a size such as 16Gi and a time above 0", cmd.Flag("provider-store-size").Value, o.ProviderStoreUnused)
 	}
 	o.ProviderStoreBytes = store.Value()
+	if err := completeEnvPrefixes(cmd, o); err != nil {
+		return err
+	}
 	if o.RunTimeout <= 0 {
 		return usageErrorf(cmd, "--run-timeout %s: want a time above 0, such as 6h", o.RunTimeout)
 	}
@@ -108,6 +115,23 @@ func (a *app) completeServer(cmd *cobra.Command, o *server.Common) error {
 		return err
 	}
 	o.DataDir, o.Version, o.Log = a.dataDirectory(), version.String(), log
+	return nil
+}
+
+// envPrefix is how a name of the environment may begin. An empty one would begin them all.
+var envPrefix = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// completeEnvPrefixes takes the usual prefixes unless the flag says others, which may be none.
+func completeEnvPrefixes(cmd *cobra.Command, o *server.Common) error {
+	if !cmd.Flags().Changed("tenant-env-prefixes") {
+		o.TenantEnvPrefixes = inputs.DefaultEnvPrefixes()
+		return nil
+	}
+	for _, prefix := range o.TenantEnvPrefixes {
+		if !envPrefix.MatchString(prefix) {
+			return usageErrorf(cmd, "--tenant-env-prefixes: %q is no beginning of a name; want letters, digits and underscores, such as AWS_", prefix)
+		}
+	}
 	return nil
 }
 

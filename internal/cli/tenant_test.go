@@ -1,0 +1,350 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/testkit/apitest"
+)
+
+// applyText puts an object into a namespace of the API, status and all.
+func applyText(t *testing.T, namespace, text string) {
+	t.Helper()
+	o := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(text), &o.Object); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	o.SetNamespace(namespace)
+	put(t, o)
+}
+
+const customers = `
+apiVersion: operator.kubernetes-tenants.org/v1
+kind: TenantRegistry
+metadata: {name: customers}
+spec:
+  source: {type: configMap, syncInterval: 30s, configMap: {name: customers, key: rows.yaml}}
+  valueMappings: {uid: id, hostOrUrl: url, activate: is_active}
+  extraValueMappings: {planId: plan}
+`
+
+const webTemplate = `
+apiVersion: operator.kubernetes-tenants.org/v1
+kind: TenantTemplate
+metadata: {name: web}
+spec:
+  registryId: customers
+  configMaps:
+  - id: settings
+    nameTemplate: "{{ .uid }}-settings"
+    spec: {data: {plan: "{{ .planId }}"}}
+  secrets:
+  - id: first
+    nameTemplate: "{{ .uid }}-first"
+    creationPolicy: Once
+    deletionPolicy: Retain
+    spec: {stringData: {password: s3cr3t}}
+`
+
+// tenantOfWeb is the Tenant of a row with the template above.
+func tenantOfWeb(uid, plan, ready string) string {
+	status := `"True", reason: Reconciled, message: All 2 objects are ready`
+	if ready != "2" {
+		status = `"False", reason: NotAllResourcesReady, message: "settings: waits"`
+	}
+	return `
+apiVersion: operator.kubernetes-tenants.org/v1
+kind: Tenant
+metadata:
+  name: ` + uid + `-web
+  labels: {kubernetes-tenants.org/registry: customers, kubernetes-tenants.org/uid: ` + uid + `}
+  annotations: {kubernetes-tenants.org/hostOrUrl: "https://` + uid + `.example.com", kubernetes-tenants.org/activate: "1", kubernetes-tenants.org/extra: '{"planId":"` + plan + `"}'}
+spec:
+  uid: ` + uid + `
+  templateRef: web
+  configMaps:
+  - {id: settings, nameTemplate: ` + uid + `-settings, spec: {data: {plan: "{{ .planId }}"}}}
+  secrets:
+  - {id: first, nameTemplate: ` + uid + `-first, creationPolicy: Once, deletionPolicy: Retain, spec: {stringData: {password: s3cr3t}}}
+status:
+  readyResources: ` + ready + `
+  desiredResources: 2
+  inventory:
+  - {id: settings, apiVersion: v1, kind: ConfigMap, namespace: default, name: ` + uid + `-settings}
+  conditions:
+  - {type: Ready, status: ` + status + `, lastTransitionTime: "2026-01-02T15:04:05Z"}
+`
+}
+
+// company is a namespace with a registry, a template and two tenants.
+func company(t *testing.T) string {
+	t.Helper()
+	ns := apitest.Namespace(t)
+	applyText(t, ns, customers+`status:
+  desired: 2
+  ready: 1
+  failed: 0
+  conditions: [{type: Ready, status: "True", reason: DatabaseConnected, message: 2 rows, lastTransitionTime: "2026-01-02T15:04:05Z"}]
+`)
+	applyText(t, ns, webTemplate+`status:
+  totalTenants: 2
+  readyTenants: 1
+  conditions:
+  - {type: Valid, status: "True", reason: ValidationPassed, message: It is well, lastTransitionTime: "2026-01-02T15:04:05Z"}
+  - {type: Applied, status: "False", reason: NotAllTenantsReady, message: 1 of 2 tenants is ready, lastTransitionTime: "2026-01-02T15:04:05Z"}
+`)
+	applyText(t, ns, tenantOfWeb("acme", "pro", "2"))
+	applyText(t, ns, tenantOfWeb("beta", "free", "1"))
+	return ns
+}
+
+func TestTenantsAreListed(t *testing.T) {
+	ns := company(t)
+	const head = "NAME  UID  TEMPLATE  OBJECTS  READY  MESSAGE\n"
+	const acme, beta = "acme-web  acme  web  2/2  True  All 2 objects are ready\n", "beta-web  beta  web  1/2  False  settings: waits\n"
+	for line, want := range map[string]string{
+		"tenant list": head + acme + beta,
+		"tenants ls":  head + acme + beta,
+		"tenant list --status-selector ready=false":               head + beta,
+		"tenant list --registry customers --template web -o name": "tenant.operator.kubernetes-tenants.org/acme-web\ntenant.operator.kubernetes-tenants.org/beta-web\n",
+		"tenant list --template other":                            "",
+		"tenant list --registry other":                            "",
+		"tenant list -l kubernetes-tenants.org/uid=beta":          head + beta,
+		"get tenants":                        head + acme + beta,
+		"get tenant NS/acme-web --no-header": acme,
+		"get tenantregistries":               "NAME  TENANTS  FAILED  READY  MESSAGE\ncustomers  1/2  0  True  2 rows\n",
+		"get tr -o name":                     "tenantregistry.operator.kubernetes-tenants.org/customers\n",
+		"get tenanttemplates":                "NAME  REGISTRY  TENANTS  READY  MESSAGE\nweb  customers  1/2  False  1 of 2 tenants is ready\n",
+		"get all": "NAME  REVISION  SUSPENDED  READY  MESSAGE\ntenantregistry/customers  True  2 rows\ntenanttemplate/web  False  1 of 2 tenants is ready\n" +
+			"tenant/acme-web  True  All 2 objects are ready\ntenant/beta-web  False  settings: waits\n",
+		"__complete tenant render ":          "web\n:4\n",
+		"__complete tenant confirm ":         "customers\n:4\n",
+		"__complete tenant list --template ": "web\n:4\n",
+		"__complete get tenants ":            "acme-web\nbeta-web\n:4\n",
+		"__complete delete tenantregistry c": "customers\n:4\n",
+	} {
+		t.Run(line, func(t *testing.T) {
+			words := strings.Fields(strings.ReplaceAll(line, "NS", ns))
+			if strings.HasSuffix(line, " ") {
+				words = append(words, "")
+			}
+			got := yuba(t, ns, words...)
+			got.out = columnsOf(got.out, ns)
+			got.want(t, exitOK, want)
+		})
+	}
+	everywhere := yuba(t, "default", "tenant", "list", "-A", "-l", "kubernetes-tenants.org/uid=beta")
+	if out := columnsOf(everywhere.out, ns); !strings.Contains(out, "NAMESPACE  NAME  UID") || !strings.Contains(out, "NS  "+beta) {
+		t.Errorf("got %s", out)
+	}
+	list := yuba(t, ns, "tenant", "list", "-o", "json")
+	var answer struct{ Items []tenantv1.Tenant }
+	if err := json.Unmarshal([]byte(list.out), &answer); err != nil || len(answer.Items) != 2 || answer.Items[0].Spec.UID != "acme" || len(answer.Items[0].Status.Inventory) != 1 {
+		t.Errorf("%v: %s", err, list.out)
+	}
+	yuba(t, apitest.Namespace(t), "tenant", "list").want(t, exitOK, "", "There are no Tenants in namespace")
+	yuba(t, ns, "tenant", "list", "--status-selector", "ready").want(t, exitUsage, "", "want CONDITION=STATUS")
+	yuba(t, ns, "delete", "tenant", "acme-web").want(t, exitUsage, "")
+	yuba(t, ns, "delete", "tenanttemplate", "web").want(t, exitUsage, "", "deletes its 2 tenants", "say yes with --yes")
+}
+
+func TestATreeHasWhatTenantsHave(t *testing.T) {
+	ns := company(t)
+	got := yuba(t, ns, "tree")
+	for _, part := range []string{"Tenant/NS/acme-web", "ConfigMap/default/acme-settings"} {
+		if !strings.Contains(strings.ReplaceAll(got.out, ns, "NS"), part) {
+			t.Errorf("the tree lacks %s:\n%s", part, got.out)
+		}
+	}
+}
+
+func TestHeldDeletionsAreToldAndConfirmed(t *testing.T) {
+	ns := apitest.Namespace(t)
+	applyText(t, ns, customers+`status:
+  held: {id: 5f2a91c0, count: 7, tenants: [a-web, b-web, c-web, d-web, e-web, f-web], message: 7 of 10 rows are gone}
+  conditions:
+  - {type: Ready, status: "False", reason: DatabaseConnectionFailed, message: no route to host, lastTransitionTime: "2026-01-02T15:04:05Z"}
+  - {type: Held, status: "True", reason: DeletionHeld, message: 7 tenants wait to be deleted, lastTransitionTime: "2026-01-02T15:04:05Z"}
+`)
+	quiet := strings.Replace(customers, "name: customers}", "name: quiet}", 1)
+	applyText(t, ns, quiet)
+	yuba(t, ns, "tenant", "list").want(t, exitOK, "", "could not be read, and its tenants stay as they are: no route to host",
+		"holds back the deletion of 7 tenants: a-web, b-web, c-web, d-web, e-web and 2 more", "    yuba tenant confirm "+ns+"/customers")
+	if got := yuba(t, ns, "get", "tenantregistries", "customers"); !strings.Contains(got.out, "7 tenants wait to be deleted") {
+		t.Errorf("got %s", got.out)
+	}
+	yuba(t, ns, "tenant", "confirm", "nope").want(t, exitNotFound, "", "there is no such TenantRegistry", "yuba get tenantregistries -n "+ns)
+	yuba(t, ns, "tenant", "confirm", "quiet", "--yes").want(t, exitError, "", "it holds none back now")
+	yuba(t, ns, "tenant", "confirm", "customers").want(t, exitUsage, "", "7 of 10 rows are gone", "7 tenants of TenantRegistry/"+ns+"/customers will be deleted", "say yes with --yes")
+	yuba(t, ns, "tenant", "confirm", "customers", "--yes", "--id", "other").want(t, exitError, "", "it holds back 5f2a91c0 by now")
+	confirmed := func() string {
+		o := tenantRegistries.empty()
+		if err := apitest.Client(t).Get(t.Context(), client.ObjectKey{Namespace: ns, Name: "customers"}, o); err != nil {
+			t.Fatal(err)
+		}
+		return o.GetAnnotations()[tenantv1.AnnotationConfirmDeletion]
+	}
+	if got := confirmed(); got != "" {
+		t.Errorf("%s is confirmed, and nobody did", got)
+	}
+	yuba(t, ns, "tenant", "confirm", "customers", "--yes", "--id", "5f2a91c0", "-o", "name").want(t, exitOK, "tenantregistry.operator.kubernetes-tenants.org/customers\n", "Confirmed.")
+	if got := confirmed(); got != "5f2a91c0" {
+		t.Errorf("%q is confirmed", got)
+	}
+}
+
+const acmeObjects = `apiVersion: v1
+data:
+  plan: pro
+kind: ConfigMap
+metadata:
+  labels:
+    kubernetes-tenants.org/uid: acme
+  name: acme-settings
+  namespace: NS
+---
+apiVersion: v1
+kind: Secret
+metadata:
+  labels:
+    kubernetes-tenants.org/uid: acme
+  name: acme-first
+  namespace: NS
+stringData:
+  password: s3cr3t
+`
+
+func TestATemplateIsRendered(t *testing.T) {
+	ns := company(t)
+	file := filepath.Join(t.TempDir(), "web.yaml")
+	if err := os.WriteFile(file, []byte(customers+"---"+webTemplate+"---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: other}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for line, news := range map[string]string{
+		"tenant render web --tenant acme":                            "",
+		"tenant render web --row id=acme --row plan=pro --row url=u": "",
+		"tenant render web --row uid=acme --row planId=pro":          "Columns without a value, which are empty: url.",
+		"tenant render NS/web --row id=acme --row plan=pro":          "",
+		"tenant render -f FILE --row id=acme --row plan=pro":         "",
+		"tenant render web -f FILE --tenant acme":                    "",
+		"tenant render web -f FILE --row uid=acme --row planId=pro":  "",
+	} {
+		t.Run(line, func(t *testing.T) {
+			got := yuba(t, ns, strings.Fields(strings.NewReplacer("NS", ns, "FILE", file).Replace(line))...)
+			got.out = strings.ReplaceAll(got.out, ns, "NS")
+			got.want(t, exitOK, acmeObjects, news)
+		})
+	}
+	sample := yuba(t, ns, "tenant", "render", "web", "-o", "json")
+	if !strings.Contains(sample.out, `"name": "sample-settings"`) || !strings.Contains(sample.news, "The row is made up.") || sample.code != exitOK {
+		t.Errorf("%+v", sample)
+	}
+	yuba(t, ns, "tenant", "render", "nope").want(t, exitNotFound, "", "there is no such TenantTemplate")
+	yuba(t, ns, "tenant", "render", "web", "--tenant", "nope").want(t, exitNotFound, "", "registry "+ns+"/customers has no such tenant")
+	yuba(t, ns, "tenant", "render", "web", "--row", "plan=pro").want(t, exitUsage, "", "--row id=…: the tenant's uid is missing")
+	yuba(t, ns, "tenant", "render", "web", "--row", "id=a", "--row", "size=3").want(t, exitUsage, "", "--row size: the registry customers maps no such column", "it maps id, is_active, plan, url")
+	yuba(t, ns, "tenant", "render", "nope", "-f", file).want(t, exitNotFound, "", "has no TenantTemplate "+ns+"/nope")
+}
+
+func TestMistakesInATemplateAreTold(t *testing.T) {
+	ns := apitest.Namespace(t)
+	file := filepath.Join(t.TempDir(), "broken.yaml")
+	broken := `apiVersion: operator.kubernetes-tenants.org/v1
+kind: TenantTemplate
+metadata: {name: broken}
+spec:
+  registryId: customers
+  configMaps:
+  - {id: good, nameTemplate: "{{ .uid }}", spec: {data: {x: y}}}
+  manifests:
+  - id: db
+    nameTemplate: "{{ .uid }}-db"
+    spec:
+      apiVersion: infra.contrib.fluxcd.io/v1alpha2
+      kind: Terraform
+      spec: {interval: 1h, inline: {main.tf: "locals {}\nvariable \"a\" { type = string  default = \"x\" }\n"}}
+`
+	if err := os.WriteFile(file, []byte(broken), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := yuba(t, ns, "tenant", "render", "-f", file, "--row", "uid=acme")
+	if got.code != exitError || !strings.Contains(got.news, "Mistake: manifests[db]: main.tf:2:") || !strings.Contains(got.news, "it has 1 mistake") {
+		t.Errorf("code %d: %s", got.code, got.news)
+	}
+	if !strings.Contains(got.out, "kind: ConfigMap") {
+		t.Errorf("what is well is not shown:\n%s", got.out)
+	}
+	if err := os.WriteFile(file, []byte(broken+"---\n"+strings.Replace(broken, "name: broken", "name: second", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	yuba(t, ns, "tenant", "render", "-f", file, "--row", "uid=acme").want(t, exitUsage, "", "has several templates: broken, second; name the one that is meant")
+	yuba(t, ns, "tenant", "render", "-f", file+".missing", "--row", "uid=acme").want(t, exitError, "", "read the template: ")
+}
+
+func TestWhatATemplateWouldChange(t *testing.T) {
+	ns := company(t)
+	yuba(t, ns, "tenant", "diff", "web").want(t, exitOK, "", "0 of 2 tenants would change.")
+	next := strings.Replace(webTemplate, `{data: {plan: "{{ .planId }}"}}`, `{data: {plan: "{{ .planId | upper }}", host: "{{ .host }}"}}`, 1)
+	next = next[:strings.Index(next, "  secrets:")] + `  - {id: more, nameTemplate: "{{ .uid }}-more", spec: {data: {x: y}}}` + "\n"
+	file := filepath.Join(t.TempDir(), "web.yaml")
+	if err := os.WriteFile(file, []byte(next), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	acme := `Tenant/NS/acme-web (uid "acme")
+► ConfigMap/NS/acme-settings changed
+  /data/host
+    + acme.example.com
+  /data/plan
+    - pro
+    + PRO
+► ConfigMap/NS/acme-more created
+► Secret/NS/acme-first kept
+`
+	got := yuba(t, ns, "tenant", "diff", "-f", file, "--tenant", "acme")
+	got.out = strings.ReplaceAll(got.out, ns, "NS")
+	got.want(t, exitDifferent, acme, "1 of 1 tenant would change.")
+	got = yuba(t, ns, "tenant", "diff", "web", "-f", file, "--summary")
+	got.out = columnsOf(got.out, ns)
+	got.want(t, exitDifferent, "Tenant/NS/acme-web  1 to create, 1 to change, 1 to keep, unmanaged\nTenant/NS/beta-web  1 to create, 1 to change, 1 to keep, unmanaged\n", "2 of 2 tenants would change.")
+
+	var answer []tenantDiff
+	got = yuba(t, ns, "tenant", "diff", "-f", file, "-o", "json")
+	if err := json.Unmarshal([]byte(got.out), &answer); err != nil || got.code != exitDifferent || len(answer) != 2 || answer[1].UID != "beta" || len(answer[1].Changes) != 3 {
+		t.Errorf("code %d, %v: %s", got.code, err, got.out)
+	}
+	if strings.Contains(got.out, "s3cr3t") {
+		t.Error("a secret is shown")
+	}
+	if err := os.WriteFile(file, []byte(strings.Replace(next, ".planId", ".nope", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got = yuba(t, ns, "tenant", "diff", "-f", file)
+	if got.code != exitDiffFailed || !strings.Contains(got.out, "✗ configMaps[settings]") || !strings.Contains(got.news, "does not render for 2 tenants") || strings.Contains(got.out, "settings deleted") {
+		t.Errorf("code %d: %s%s", got.code, got.out, got.news)
+	}
+	yuba(t, ns, "tenant", "diff", "nope").want(t, exitNotFound, "", "there is no such TenantTemplate")
+	yuba(t, ns, "tenant", "diff", "web", "--tenant", "nope").want(t, exitOK, "", "has no such tenants")
+}
+
+func TestSecretsThatChangeAreNotShown(t *testing.T) {
+	ns := company(t)
+	next := strings.NewReplacer("creationPolicy: Once", "creationPolicy: WhenNeeded", "{password: s3cr3t}", "{password: n3xt, more: s3cr3t}").Replace(webTemplate)
+	file := filepath.Join(t.TempDir(), "web.yaml")
+	if err := os.WriteFile(file, []byte(next), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := yuba(t, ns, "tenant", "diff", "-f", file, "--tenant", "acme")
+	got.out = strings.ReplaceAll(got.out, ns, "NS")
+	got.want(t, exitDifferent, "Tenant/NS/acme-web (uid \"acme\")\n► Secret/NS/acme-first changed\n  /stringData/more\n    + ***\n  /stringData/password\n    - *** (before)\n    + *** (after)\n")
+}

@@ -1,0 +1,223 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/kustomization/diff"
+	"github.com/yuba-dev/yuba/internal/tenant/render"
+)
+
+const (
+	// diffChanged is what becomes of an object that a template makes otherwise.
+	diffChanged diff.Action = "changed"
+	// diffKept is what becomes of one that a template has no more and that is to be retained.
+	diffKept diff.Action = "kept"
+)
+
+// tenantDiff is what a template would change for one tenant.
+type tenantDiff struct {
+	Tenant string `json:"tenant"`
+	UID    string `json:"uid"`
+	// Changes are those of its objects.
+	Changes []diff.Change `json:"changes"`
+	// Problems are what does not render.
+	Problems []string `json:"problems,omitempty"`
+}
+
+func newTenantDiffCommand(a *app) *cobra.Command {
+	try := &tenantTry{app: a}
+	var summary bool
+	var uids []string
+	cmd := &cobra.Command{
+		Use:   "diff [TEMPLATE]",
+		Short: "Tell what a template would change, and for whom",
+		Long: `Tell what a template would change, and for whom: each tenant's objects as the template would make them, beside those that
+the tenant was given before. The template is that of a file (-f), before it is applied, or the API's, for what a rollout still
+has to change. Nothing is changed, and no database is asked: the rows are those that the tenants were made of.
+
+What others have changed in the objects themselves is not looked at. Objects with creationPolicy Once are left as they are, and
+so are they here. Values of Secrets are not shown.
+
+The exit code is 0 when nothing would change, 1 when something would, and higher when it could not be told.`,
+		Example: "  yuba tenant diff -f web.yaml\n  yuba tenant diff web -f web.yaml --summary\n  yuba tenant diff web --tenant acme -o json",
+		Args:    try.arguments, ValidArgsFunction: a.objectNames(tenantTemplates, false),
+	}
+	try.flags(cmd)
+	cmd.Flags().BoolVar(&summary, "summary", false, "one line for each tenant, without the fields")
+	cmd.Flags().StringSliceVar(&uids, "tenant", nil, "look at the tenant with this uid only; can be repeated")
+	out := addOutputFlag(cmd, "json", "yaml")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := out.check(cmd); err != nil {
+			return err
+		}
+		return aboveOne(try.diff(cmd, args, uids, summary, out))
+	}
+	return cmd
+}
+
+func (t *tenantTry) diff(cmd *cobra.Command, args, uids []string, summary bool, out *output) error {
+	if err := t.load(cmd, args, true); err != nil {
+		return err
+	}
+	of := slices.DeleteFunc(slices.Clone(t.all), func(tenant *tenantv1.Tenant) bool {
+		return tenant.Spec.TemplateRef != t.template.Name || !tenant.DeletionTimestamp.IsZero() ||
+			len(uids) > 0 && !slices.Contains(uids, tenant.Spec.UID) && !slices.Contains(uids, tenant.Labels[tenantv1.LabelUID])
+	})
+	if len(of) == 0 {
+		t.news("TenantTemplate %s/%s has no such tenants. What it would make of a row is told by:\n    yuba tenant render", t.template.Namespace, t.template.Name)
+	}
+	diffs := []tenantDiff{}
+	for _, tenant := range of {
+		if d := t.compare(tenant); len(d.Changes)+len(d.Problems) > 0 {
+			diffs = append(diffs, d)
+		}
+	}
+	if out.machine() {
+		if err := out.print(t.out, diffs); err != nil {
+			return err
+		}
+	} else {
+		t.writeDiffs(diffs, summary)
+		t.news("%d of %s would change.", len(diffs), count(len(of), "tenant"))
+	}
+	return diffResult(diffs)
+}
+
+// diffResult is the exit code of a comparison.
+func diffResult(diffs []tenantDiff) error {
+	broken := 0
+	for _, d := range diffs {
+		if len(d.Problems) > 0 {
+			broken++
+		}
+	}
+	switch {
+	case broken > 0:
+		return exitf(exitDiffFailed, "the template does not render for %s", count(broken, "tenant"))
+	case len(diffs) > 0:
+		return &exitErr{exitDifferent, errors.New("")}
+	}
+	return nil
+}
+
+// compare tells what the template changes for a tenant.
+func (t *tenantTry) compare(tenant *tenantv1.Tenant) tenantDiff {
+	d := tenantDiff{Tenant: tenant.Namespace + "/" + tenant.Name, UID: tenant.Spec.UID, Changes: []diff.Change{}}
+	r, err := render.RowOf(tenant)
+	if err != nil {
+		d.Problems = append(d.Problems, err.Error())
+		return d
+	}
+	spec, err := render.Tenant(t.template, r, t.pools.For(r.UID, tenant.Spec.Allocations))
+	if err != nil {
+		d.Problems = append(d.Problems, err.Error())
+		return d
+	}
+	next := tenant.DeepCopy()
+	next.Spec = *spec
+	before, _ := render.Objects(tenant) // what did not render was not made
+	after, broken := render.Objects(next)
+	for _, e := range broken {
+		d.Problems = append(d.Problems, e.Error())
+	}
+	d.Changes = append(d.Changes, changesOf(before, after, broken)...)
+	return d
+}
+
+// tenantObject tells objects apart, whatever the version of their kind.
+type tenantObject struct {
+	schema.GroupKind
+	namespace, name string
+}
+
+func tenantObjectOf(o render.Object) tenantObject {
+	return tenantObject{o.Object.GroupVersionKind().GroupKind(), o.Object.GetNamespace(), o.Object.GetName()}
+}
+
+// String is Kind/namespace/name.
+func (o tenantObject) String() string {
+	return strings.Join(slices.DeleteFunc([]string{o.Kind, o.namespace, o.name}, func(part string) bool { return part == "" }), "/")
+}
+
+// changesOf compares what a tenant has been given with what it would be given. What does not render any more stays as it is.
+func changesOf(before, after []render.Object, broken []render.Error) []diff.Change {
+	had, has := map[tenantObject]render.Object{}, map[tenantObject]bool{}
+	for _, o := range before {
+		had[tenantObjectOf(o)] = o
+	}
+	var changes []diff.Change
+	for _, o := range after {
+		key := tenantObjectOf(o)
+		has[key] = true
+		was, there := had[key]
+		switch {
+		case !there:
+			changes = append(changes, diff.Change{Action: diff.Created, Object: key.String()})
+		case o.Resource.CreationPolicy == tenantv1.CreationPolicyOnce:
+		default:
+			if fields := diff.Fields(was.Object, o.Object); len(fields) > 0 {
+				changes = append(changes, diff.Change{Action: diffChanged, Object: key.String(), Fields: fields})
+			}
+		}
+	}
+	for _, o := range before {
+		key := tenantObjectOf(o)
+		stays := slices.ContainsFunc(broken, func(e render.Error) bool { return e.ID == o.ID || e.ID == "" })
+		switch {
+		case has[key] || stays:
+		case o.Resource.DeletionPolicy == tenantv1.DeletionPolicyRetain:
+			changes = append(changes, diff.Change{Action: diffKept, Object: key.String()})
+		default:
+			changes = append(changes, diff.Change{Action: diff.Deleted, Object: key.String()})
+		}
+	}
+	return changes
+}
+
+func (t *tenantTry) writeDiffs(diffs []tenantDiff, summary bool) {
+	colors := map[diff.Action]string{diff.Created: colorGreen, diffChanged: colorYellow, diff.Deleted: colorRed, diffKept: colorYellow}
+	for _, d := range diffs {
+		if summary {
+			fmt.Fprintln(t.out, d.line())
+			continue
+		}
+		fmt.Fprintln(t.out, t.paint(t.out, colorBold, fmt.Sprintf("Tenant/%s (uid %q)", d.Tenant, d.UID)))
+		for _, problem := range d.Problems {
+			fmt.Fprintln(t.out, t.paint(t.out, colorRed, "✗ "+problem))
+		}
+		for _, change := range d.Changes {
+			change.Write(t.out, func(action diff.Action, text string) string { return t.paint(t.out, colors[action], text) })
+		}
+	}
+}
+
+// line is the difference in one line.
+func (d tenantDiff) line() string {
+	counts := map[diff.Action]int{}
+	for _, change := range d.Changes {
+		counts[change.Action]++
+	}
+	var parts []string
+	for _, part := range []struct {
+		action diff.Action
+		word   string
+	}{{diff.Created, "to create"}, {diffChanged, "to change"}, {diff.Deleted, "to delete"}, {diffKept, "to keep, unmanaged"}} {
+		if n := counts[part.action]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, part.word))
+		}
+	}
+	if len(d.Problems) > 0 {
+		parts = append(parts, "does not render: "+firstLine(d.Problems[0], 200))
+	}
+	return fmt.Sprintf("Tenant/%s  %s", d.Tenant, strings.Join(parts, ", "))
+}

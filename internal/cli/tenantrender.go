@@ -1,0 +1,303 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/tenant/allocate"
+	"github.com/yuba-dev/yuba/internal/tenant/check"
+	"github.com/yuba-dev/yuba/internal/tenant/render"
+	"github.com/yuba-dev/yuba/internal/tenant/row"
+)
+
+// tenantTry is a template that is tried with a row.
+type tenantTry struct {
+	*app
+	file  string
+	pairs []string
+	uid   string
+
+	// session is there unless everything comes from a file.
+	session  *session
+	template *tenantv1.TenantTemplate
+	// registry is nil when it is not known.
+	registry *tenantv1.TenantRegistry
+	pools    *allocate.Pools
+	// all are the registry's tenants, as far as the API was asked.
+	all []*tenantv1.Tenant
+	// tenant is the one whose row is used; nil when there is none.
+	tenant *tenantv1.Tenant
+}
+
+func newTenantRenderCommand(a *app) *cobra.Command {
+	try := &tenantTry{app: a}
+	cmd := &cobra.Command{
+		Use:   "render [TEMPLATE]",
+		Short: "Write the objects that a template makes of a row",
+		Long: `Write the objects that a template makes of a row: of the one that --row says, of a tenant's with --tenant, or of one that is
+made up. Nothing is changed, and no database is asked. The template is the API's, or that of a file (-f), which may have the
+registry in it, too; then the API is not asked, either.
+
+--row names columns of the registry's table, or variables of templates: uid, hostOrUrl, activate and those of
+extraValueMappings. What is left out is NULL, and the row is active.
+
+Mistakes in the template are told as the server tells them: what does not render, programs that are no HCL, variables that no
+program declares, keys of Secrets that are no outputs. The exit code is 1 then.`,
+		Example: "  yuba tenant render web --row id=acme --row plan=pro\n  yuba tenant render web --tenant acme\n  yuba tenant render -f web.yaml --row uid=acme -o json",
+		Args:    try.arguments, ValidArgsFunction: a.objectNames(tenantTemplates, false),
+	}
+	try.flags(cmd)
+	cmd.Flags().StringArrayVar(&try.pairs, "row", nil, "a column or variable of the row as NAME=VALUE; can be repeated")
+	cmd.Flags().StringVar(&try.uid, "tenant", "", "the uid of a tenant whose row is used")
+	out := addOutputFlag(cmd, "json", "yaml")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := out.check(cmd); err != nil {
+			return err
+		}
+		if try.uid != "" && len(try.pairs) > 0 {
+			return usageErrorf(cmd, "use --row or --tenant, not both")
+		}
+		for _, pair := range try.pairs {
+			if name, _, ok := strings.Cut(pair, "="); !ok || name == "" {
+				return usageErrorf(cmd, "--row %q: want NAME=VALUE, such as id=acme", pair)
+			}
+		}
+		return try.render(cmd, args, out)
+	}
+	return cmd
+}
+
+func (t *tenantTry) flags(cmd *cobra.Command) {
+	cmd.Flags().StringVarP(&t.file, "filename", "f", "", "the file with the template, instead of the API's")
+	// The flag is the command's own.
+	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json")
+}
+
+// arguments wants the template's name, unless a file has but one.
+func (t *tenantTry) arguments(cmd *cobra.Command, args []string) error {
+	if t.file != "" {
+		return arguments(0, 1)(cmd, args)
+	}
+	return arguments(1, 1)(cmd, args)
+}
+
+func (t *tenantTry) render(cmd *cobra.Command, args []string, out *output) error {
+	ctx := cmd.Context()
+	if err := t.load(cmd, args, t.uid != ""); err != nil {
+		return err
+	}
+	subject, err := t.subject(cmd)
+	if err != nil {
+		return err
+	}
+	findings, err := check.Template(ctx, subject, nil)
+	if err != nil {
+		return err
+	}
+	for _, f := range findings {
+		word := t.paint(t.err, colorYellow, "Warning:")
+		if f.Severity == check.Error {
+			word = t.paint(t.err, colorRed, "Mistake:")
+		}
+		t.news("%s %s", word, f)
+	}
+	tenant, err := check.Tenant(t.template, subject.Row, t.allocator(subject.Row))
+	if err == nil {
+		objects, _ := render.Objects(tenant) // what fails is a finding
+		manifests := make([]*unstructured.Unstructured, 0, len(objects))
+		for _, o := range objects {
+			manifests = append(manifests, o.Object)
+		}
+		if err := t.writeObjects(manifests, out.form); err != nil {
+			return err
+		}
+	}
+	if n := len(check.Errors(findings)); n > 0 || err != nil {
+		return exitf(exitError, "render TenantTemplate %s for %s: it has %s", t.template.Name, subject.Row.SafeUID, count(max(n, 1), "mistake"))
+	}
+	return nil
+}
+
+// load finds the template and what belongs to it. Tenants are read when they are needed, and otherwise as far as they can be.
+func (t *tenantTry) load(cmd *cobra.Command, args []string, needsAPI bool) error {
+	var err error
+	name := ""
+	if len(args) > 0 {
+		name = args[0]
+	}
+	t.pools = allocate.New()
+	if t.file == "" || needsAPI {
+		if t.session, err = t.connect(); err != nil {
+			return err
+		}
+	}
+	if t.file != "" {
+		namespace := t.overrides.Context.Namespace
+		if t.session != nil {
+			namespace = t.session.namespace
+		}
+		t.template, t.registry, err = templateIn(t.file, namespace, name)
+	} else {
+		err = t.fetch(cmd, name)
+	}
+	if err != nil || t.session == nil {
+		return err
+	}
+	return t.readTenants(cmd.Context())
+}
+
+// fetch gets the template and its registry from the API.
+func (t *tenantTry) fetch(cmd *cobra.Command, name string) error {
+	keys, err := t.session.keys(cmd, tenantTemplates, []string{name})
+	if err != nil {
+		return err
+	}
+	o, err := t.session.getObject(cmd.Context(), tenantTemplates, keys[0])
+	if err != nil {
+		return err
+	}
+	t.template = &tenantv1.TenantTemplate{}
+	if err := o.as(t.template); err != nil {
+		return err
+	}
+	key := types.NamespacedName{Namespace: t.template.Namespace, Name: t.template.Spec.RegistryID}
+	o, err = t.session.getObject(cmd.Context(), tenantRegistries, key)
+	var exit *exitErr
+	if errors.As(err, &exit) && exit.code == exitNotFound {
+		t.news("%s There is no TenantRegistry %s, so that names of columns are not known; use those of variables.", t.paint(t.err, colorYellow, "Warning:"), key)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	t.registry = &tenantv1.TenantRegistry{}
+	return o.as(t.registry)
+}
+
+// readTenants notes which numbers the registry's tenants have, and finds the one that is asked for.
+func (t *tenantTry) readTenants(ctx context.Context) error {
+	var err error
+	if t.all, err = t.session.tenantsOf(ctx, t.template.Namespace, t.template.Spec.RegistryID); err != nil {
+		return err
+	}
+	for _, tenant := range t.all {
+		t.pools.Keep(tenant.Spec.UID, tenant.Spec.Allocations)
+		named := t.uid != "" && (tenant.Spec.UID == t.uid || tenant.Labels[tenantv1.LabelUID] == t.uid)
+		if named && (t.tenant == nil || tenant.Spec.TemplateRef == t.template.Name) {
+			t.tenant = tenant
+		}
+	}
+	if t.uid != "" && t.tenant == nil {
+		return exitf(exitNotFound, "find the row of tenant %s: registry %s/%s has no such tenant. See which ones there are:\n    yuba tenant list -n %s", t.uid,
+			t.template.Namespace, t.template.Spec.RegistryID, t.template.Namespace)
+	}
+	return nil
+}
+
+// tenantsOf are the tenants of a registry.
+func (s *session) tenantsOf(ctx context.Context, namespace, registry string) ([]*tenantv1.Tenant, error) {
+	objects, _, err := s.listObjects(ctx, tenants, namespace, client.MatchingLabels{tenantv1.LabelRegistry: registry})
+	if err != nil {
+		return nil, err
+	}
+	all := make([]*tenantv1.Tenant, 0, len(objects))
+	for _, o := range objects {
+		tenant := &tenantv1.Tenant{}
+		if err := o.as(tenant); err != nil {
+			return nil, err
+		}
+		all = append(all, tenant)
+	}
+	return all, nil
+}
+
+// allocator gives the tenant the numbers that it has, or those that it would get now.
+func (t *tenantTry) allocator(r row.Row) render.Allocator {
+	var had map[string]int64
+	if t.tenant != nil && t.tenant.Spec.TemplateRef == t.template.Name {
+		had = t.tenant.Spec.Allocations
+	}
+	return t.pools.For(r.UID, had)
+}
+
+// subject is the template with the row that it is tried with.
+func (t *tenantTry) subject(cmd *cobra.Command) (check.Subject, error) {
+	s := check.Subject{Template: t.template}
+	var err error
+	switch {
+	case t.tenant != nil && t.uid != "":
+		s.Row, err = render.RowOf(t.tenant)
+	case len(t.pairs) > 0:
+		s.Row, err = t.rowOfPairs(cmd)
+	default:
+		s.Row, s.Invented = check.Sample(t.registry), true
+		t.news("The row is made up. For a real one, use --row or --tenant.")
+	}
+	return s, err
+}
+
+// rowOfPairs is the row of --row, as the registry would map it.
+func (t *tenantTry) rowOfPairs(cmd *cobra.Command) (row.Row, error) {
+	mappings, extra := tenantv1.ValueMappings{UID: "uid", HostOrURL: "hostOrUrl", Activate: "activate"}, map[string]string{}
+	if t.registry != nil {
+		mappings, extra = t.registry.Spec.ValueMappings, t.registry.Spec.ExtraValueMappings
+	}
+	variables := map[string]string{"uid": mappings.UID, "activate": mappings.Activate}
+	if mappings.HostOrURL != "" {
+		variables["hostOrUrl"] = mappings.HostOrURL
+	}
+	for name, column := range extra {
+		variables[name] = column
+	}
+	columns := map[string]*string{}
+	for _, column := range row.Columns(mappings, extra) {
+		columns[column] = nil
+	}
+	for _, pair := range t.pairs {
+		name, value, _ := strings.Cut(pair, "=")
+		column := name
+		if _, is := columns[name]; !is {
+			if column = variables[name]; column == "" && t.registry == nil {
+				column, extra[name] = name, name
+			}
+		}
+		if column == "" {
+			return row.Row{}, usageErrorf(cmd, "--row %s: the registry %s maps no such column, and has no such variable; it maps %s", name, t.registry.Name,
+				strings.Join(row.Columns(mappings, extra), ", "))
+		}
+		columns[column] = &value
+	}
+	if columns[mappings.Activate] == nil {
+		active := "1"
+		columns[mappings.Activate] = &active
+	}
+	r, err := row.Map(columns, mappings, extra)
+	if errors.Is(err, row.ErrNoUID) {
+		return r, usageErrorf(cmd, "--row %s=…: the tenant's uid is missing", mappings.UID)
+	}
+	t.tellOfNulls(columns)
+	return r, err
+}
+
+func (t *tenantTry) tellOfNulls(columns map[string]*string) {
+	var null []string
+	for column, value := range columns {
+		if value == nil {
+			null = append(null, column)
+		}
+	}
+	if slices.Sort(null); len(null) > 0 {
+		t.news("Columns without a value, which are empty: %s.", strings.Join(null, ", "))
+	}
+}
