@@ -3,27 +3,28 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # Starts Yuba on a fresh data directory, takes a tour of the quickstart and goes on until Ctrl-C. ONCE=1 stops after the
-# tour. It needs what "make build tofu" makes and nothing else: kubectl is inside of yuba.
+# tour. It needs what "make build tofu sqlite3" makes and nothing else: kubectl is inside of yuba.
 set -eu
 cd "$(dirname "$0")/../.."
 root=$PWD
 work=$root/.work
 data=$work/demo
+tables=$work/demo-tables
 PATH=$root/bin:$PATH
 YUBA_DATA_DIR=$data
 KUBECONFIG=$data/kubeconfig
 export PATH YUBA_DATA_DIR KUBECONFIG
 
-if [ ! -x bin/yuba ] || [ ! -x bin/yuba-runner ] || [ ! -x bin/yuba-sandbox ]; then
-	echo 'demo: bin/yuba is missing. Build it with "make build tofu", or run "make demo".' >&2
+if [ ! -x bin/yuba ] || [ ! -x bin/yuba-runner ] || [ ! -x bin/yuba-sandbox ] || [ ! -x bin/sqlite3 ]; then
+	echo 'demo: a program in bin/ is missing. Build them with "make build tofu sqlite3", or run "make demo".' >&2
 	exit 1
 fi
 if [ -f "$work/demo.pid" ] && kill -0 "$(cat "$work/demo.pid")" 2>/dev/null; then
 	echo "demo: it runs already, as process $(cat "$work/demo.pid"). Stop that one first." >&2
 	exit 1
 fi
-rm -rf "$data"
-mkdir -p "$data"
+rm -rf "$data" "$tables"
+mkdir -p "$data" "$tables"
 chmod 700 "$data"
 
 # Bold on a terminal, plain elsewhere.
@@ -57,7 +58,7 @@ trap 'exit 0' INT TERM HUP
 
 # start FLAG...: starts Yuba and waits until it is ready.
 start() {
-	yuba up --data-dir "$data" "$@" >"$work/demo.out" 2>"$work/demo.log" &
+	yuba up --data-dir "$data" --sqlite-sources "$tables" "$@" >"$work/demo.out" 2>"$work/demo.log" &
 	yuba_pid=$!
 	echo "$yuba_pid" >"$work/demo.pid"
 	until grep -q '^Yuba is ready' "$work/demo.out"; do
@@ -108,6 +109,23 @@ say '7. Everything is as it should be.'
 try yuba list
 try yuba runs database
 
+say '8. Tenants: a table with three rows, where it is, and what each row gets: one template, three stacks.'
+sqlite3 "$tables/customers.db" <tenants/customers.sql
+try sqlite3 "$tables/customers.db" 'SELECT * FROM customers'
+sed "s#/srv/tenants#$tables#" tenants/registry.yaml >"$tables/registry.yaml"
+try yuba kubectl apply -f "$tables/registry.yaml" -f tenants/template.yaml
+try yuba kubectl wait --for=jsonpath='{.status.readyTenants}'=3 tenanttemplate/space --timeout=120s
+try yuba tenant list
+
+say '9. What belongs to one of them has its label: the stack, the Secret with its outputs, and what was made after that.'
+try yuba kubectl get terraforms,secrets,configmaps -l kubernetes-tenants.org/uid=acme
+try yuba outputs acme-network
+
+say '10. A fourth row makes a fourth tenant.'
+try sqlite3 "$tables/customers.db" "INSERT INTO customers (id, url) VALUES ('dune', 'dune.example.com')"
+try yuba kubectl wait --for=jsonpath='{.status.readyTenants}'=4 tenanttemplate/space --timeout=120s
+try yuba tenant list
+
 if [ -n "${ONCE:-}" ]; then
 	say 'That was the tour. Stopping Yuba.'
 	exit 0
@@ -129,6 +147,8 @@ ${bold}That was the tour; Yuba goes on until Ctrl-C. In another terminal:${plain
     yuba plan database                               a change of a variable is a plan that waits
     yuba deploy network --name staging --var cidr=10.30.0.0/16 --var 'subnets=["web"]'
     yuba state history network                       every state there has been
+    sqlite3 $tables/customers.db "DELETE FROM customers WHERE id = 'blue'"
+    yuba tenant list                                 a row that goes takes its tenant along
 
 EOF
 wait "$yuba_pid"

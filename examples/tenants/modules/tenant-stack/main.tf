@@ -1,0 +1,26 @@
+# What each tenant gets: a bucket, a database and a distribution. Nothing in here is a template; tenants differ by their
+# variables.
+terraform {
+  required_providers {
+    aws = {
+      source  = "hashicorp/aws"
+      version = "~> 5.0"
+    }
+    random = {
+      source  = "hashicorp/random"
+      version = "~> 3.5"
+    }
+  }
+}
+
+provider "aws" {
+  region = var.aws_region
+}
+
+locals {
+  tags = {
+    TenantId    = var.tenant_id
+    Environment = var.environment
+    ManagedBy   = "yuba"
+  }
+}

@@ -1,0 +1,152 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+)
+
+// object is a type of resource. Its objects are in the cloud as TYPE:ID.
+type object struct {
+	name    string
+	kind    kind
+	session *session
+}
+
+func (o *object) Metadata(_ context.Context, _ resource.MetadataRequest, r *resource.MetadataResponse) {
+	r.TypeName = o.name
+}
+
+func (o *object) Schema(_ context.Context, _ resource.SchemaRequest, r *resource.SchemaResponse) {
+	r.Schema = resourceSchema(o.kind)
+}
+
+func (o *object) Configure(_ context.Context, q resource.ConfigureRequest, _ *resource.ConfigureResponse) {
+	o.session, _ = q.ProviderData.(*session) // nil before the provider is configured
+}
+
+func (o *object) Create(ctx context.Context, q resource.CreateRequest, r *resource.CreateResponse) {
+	made, err := o.write(ctx, q.Plan, true)
+	if err != nil {
+		r.Diagnostics.AddError("Create "+o.name, err.Error())
+		return
+	}
+	r.State.Raw = made
+}
+
+func (o *object) Update(ctx context.Context, q resource.UpdateRequest, r *resource.UpdateResponse) {
+	made, err := o.write(ctx, q.Plan, false)
+	if err != nil {
+		r.Diagnostics.AddError("Update "+o.name, err.Error())
+		return
+	}
+	r.State.Raw = made
+}
+
+// write brings what is planned to the cloud and returns it with what the cloud says.
+func (o *object) write(ctx context.Context, plan tfsdk.Plan, create bool) (tftypes.Value, error) {
+	var none tftypes.Value
+	planned, err := fieldsOf(plan.Raw)
+	if err != nil {
+		return none, err
+	}
+	if err := o.kind.refuse(planned); err != nil {
+		return none, err
+	}
+	if err := o.kind.complete(planned, o.session.arguments); err != nil {
+		return none, err
+	}
+	if o.session.cloud != nil {
+		if err := o.put(ctx, planned, create); err != nil {
+			return none, err
+		}
+	}
+	return tftypes.NewValue(plan.Raw.Type(), map[string]tftypes.Value(planned)), nil
+}
+
+func (o *object) put(ctx context.Context, f fields, create bool) error {
+	name := o.nameOf(f)
+	if create {
+		_, err := o.session.cloud.get(ctx, name)
+		if err == nil {
+			return fmt.Errorf("%s exists already", name)
+		}
+		if !errors.Is(err, errNotFound) {
+			return err
+		}
+	}
+	content, secret, err := o.kind.content(f)
+	if err != nil {
+		return err
+	}
+	return o.session.cloud.put(ctx, name, content, secret)
+}
+
+func (o *object) nameOf(f fields) string { return o.name + ":" + textOf(plain(f["id"])) }
+
+// Read tells whether the object is still there. What it is like is taken from the state.
+func (o *object) Read(ctx context.Context, q resource.ReadRequest, r *resource.ReadResponse) {
+	if o.session.cloud == nil {
+		return
+	}
+	known, err := fieldsOf(q.State.Raw)
+	if err == nil {
+		_, err = o.session.cloud.get(ctx, o.nameOf(known))
+	}
+	switch {
+	case errors.Is(err, errNotFound):
+		r.State.RemoveResource(ctx)
+	case err != nil:
+		r.Diagnostics.AddError("Read "+o.name, err.Error())
+	}
+}
+
+func (o *object) Delete(ctx context.Context, q resource.DeleteRequest, r *resource.DeleteResponse) {
+	if o.session.cloud == nil {
+		return
+	}
+	known, err := fieldsOf(q.State.Raw)
+	if err == nil {
+		err = o.session.cloud.delete(ctx, o.nameOf(known))
+	}
+	if err != nil && !errors.Is(err, errNotFound) {
+		r.Diagnostics.AddError("Delete "+o.name, err.Error())
+	}
+}
+
+// refuse returns what the real service has against the values.
+func (k kind) refuse(f fields) error {
+	given := textsOf(f)
+	for _, r := range k.refuses {
+		if r.value.MatchString(given[r.attribute]) {
+			return fmt.Errorf("%s: %s", r.attribute, r.message)
+		}
+	}
+	return nil
+}
+
+// content is an object as the cloud keeps it: what may be read, and what may not.
+func (k kind) content(f fields) (readable, secret string, err error) {
+	open, closed := map[string]any{}, map[string]any{}
+	for name, value := range f {
+		if k.attributes[name].sensitive {
+			closed[name] = plain(value)
+		} else {
+			open[name] = plain(value)
+		}
+	}
+	a, err := json.Marshal(open)
+	if err != nil {
+		return "", "", err
+	}
+	b, err := json.Marshal(closed)
+	return string(a), string(b), err
+}

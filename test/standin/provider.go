@@ -1,0 +1,62 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/provider"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+)
+
+// standin is a provider by its table.
+type standin struct {
+	name  string
+	table table
+}
+
+// session is a configured provider: what its block says, and the cloud, when it has one.
+type session struct {
+	arguments texts
+	cloud     *client
+}
+
+func (s *standin) Metadata(_ context.Context, _ provider.MetadataRequest, r *provider.MetadataResponse) {
+	r.TypeName = s.name
+}
+
+func (s *standin) Schema(_ context.Context, _ provider.SchemaRequest, r *provider.SchemaResponse) {
+	r.Schema = argumentSchema(s.table.arguments)
+}
+
+func (s *standin) Configure(_ context.Context, q provider.ConfigureRequest, r *provider.ConfigureResponse) {
+	given, err := fieldsOf(q.Config.Raw)
+	if err != nil {
+		r.Diagnostics.AddError("Read the block of the provider", err.Error())
+		return
+	}
+	configured := &session{arguments: textsOf(given)}
+	if s.table.access != nil {
+		endpoint, token, err := s.table.access(configured.arguments)
+		if err != nil {
+			r.Diagnostics.AddError("Configure the provider "+s.name, err.Error())
+			return
+		}
+		configured.cloud = newClient(endpoint, token)
+	}
+	r.ResourceData = configured
+}
+
+func (s *standin) Resources(context.Context) []func() resource.Resource {
+	var out []func() resource.Resource
+	for _, name := range slices.Sorted(maps.Keys(s.table.kinds)) {
+		out = append(out, func() resource.Resource { return &object{name: name, kind: s.table.kinds[name]} })
+	}
+	return out
+}
+
+func (*standin) DataSources(context.Context) []func() datasource.DataSource { return nil }
