@@ -12,6 +12,9 @@
 // counts what is started, as the kernel tells of it, what is written to the API, as that tells of it, and what is downloaded.
 // It is measured in rows that -only names; -h says how long they take.
 //
+// Tenants are rows of a table and the objects that a template makes of them; the benchmark fills the table, and is the
+// controller of a kind whose objects take their time.
+//
 // limits.yaml says what each number should be at most and what it was when it was last looked at. A number over its
 // limit is marked and changes nothing else: this is no test.
 package main

@@ -27,6 +27,8 @@ type bench struct {
 	// fleet is how many stacks a fleet has, growth how many those have whose growth is looked at.
 	fleet  int
 	growth []int
+	// tenants is how many rows the table of tenants has.
+	tenants int
 	// cloudLatency is how long each request takes that the test provider makes.
 	cloudLatency time.Duration
 	// names are the parts and rows to measure; none means all that do not take long.
@@ -60,6 +62,7 @@ var parts = []part{
 	{name: "inputs", measure: (*bench).measureInputs},
 	{name: "sandbox", measure: (*bench).measureSandbox},
 	{name: "fleet", measure: (*bench).measureFleet, alone: true},
+	{name: "tenants", measure: (*bench).measureTenants, alone: true},
 	{name: "kustomization", measure: (*bench).measureKustomization},
 	{name: "sources", measure: (*bench).measureSources},
 }

@@ -21,9 +21,12 @@ type options struct {
 // fleetRows are what a fleet is measured for, in the order of the report.
 var fleetRows = []string{rowApply, rowRefresh, rowMemory, rowAPI, rowProven, rowInput, rowCommit, rowStart, rowDownload, rowGrowth}
 
+// tenantRows are what tenants are measured for, in the order of the report.
+var tenantRows = []string{rowTenantsCreate, rowTenantsMemory, rowTenantsQuiet, rowTenantsChange, rowTenantsRollout}
+
 const usage = `usage: go run ./test/bench [flags]
 
-Without -only everything is measured but fleets: about six minutes.
+Without -only everything is measured but fleets and tenants: about six minutes.
 
 Fleets take, with 1000 stacks on two cores, roughly:
     -only fleet-apply,fleet-refresh      17 minutes for each of the three trials, and 5 more for terraform_data
@@ -36,6 +39,8 @@ Fleets take, with 1000 stacks on two cores, roughly:
     -only fleet                          all of these but the last, 80 minutes with -n 3, 35 minutes with -n 1
 With fewer stacks it takes proportionally less: -fleet 100 is a matter of minutes.
 
+Tenants of the rows of a table take about five minutes with -only tenants, half of it for tenants-rollout.
+
 `
 
 func (b *bench) parse(flags *flag.FlagSet, args []string) (options, error) {
@@ -44,7 +49,7 @@ func (b *bench) parse(flags *flag.FlagSet, args []string) (options, error) {
 	for _, p := range parts {
 		names = append(names, p.name)
 	}
-	names = append(names, fleetRows...)
+	names = append(append(names, fleetRows...), tenantRows...)
 	flags.Usage = func() {
 		fmt.Fprint(flags.Output(), usage)
 		flags.PrintDefaults()
@@ -56,6 +61,7 @@ func (b *bench) parse(flags *flag.FlagSet, args []string) (options, error) {
 	flags.IntVar(&b.trials, "n", 15, "how often each comparison is made; of fleets three times at most")
 	flags.IntVar(&b.fleet, "fleet", 100, "how many stacks a fleet has")
 	sizes := flags.String("growth", "100,300,1000", "how many stacks the fleets have whose growth is looked at")
+	flags.IntVar(&b.tenants, "tenants", 1000, "how many rows the table of tenants has")
 	flags.DurationVar(&b.cloudLatency, "latency", 0, "how long the cloud takes to answer the test provider")
 	flags.DurationVar(&b.settle, "settle", 20*time.Second, "how long to wait before looking at what an idle Yuba takes")
 	flags.DurationVar(&b.idle, "idle", 30*time.Second, "how long to look")
@@ -69,8 +75,8 @@ func (b *bench) parse(flags *flag.FlagSet, args []string) (options, error) {
 	if b.growth, err = numbers(*sizes); err != nil {
 		return o, fmt.Errorf("read -growth %q: %w", *sizes, err)
 	}
-	if b.fleet < 1 || b.trials < 1 {
-		return o, fmt.Errorf("read the flags: -fleet %d and -n %d: want at least 1", b.fleet, b.trials)
+	if b.fleet < 1 || b.trials < 1 || b.tenants < 1 {
+		return o, fmt.Errorf("read the flags: -fleet %d, -tenants %d and -n %d: want at least 1", b.fleet, b.tenants, b.trials)
 	}
 	return o, nil
 }

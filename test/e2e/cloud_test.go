@@ -6,10 +6,7 @@ package e2e
 import (
 	"context"
 	"fmt"
-	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -34,23 +31,7 @@ var testProvider struct {
 
 func buildProvider(t *testing.T) {
 	t.Helper()
-	source := filepath.Join(tofutest.RepositoryRoot(t), "test", "provider")
-	testProvider.once.Do(func() {
-		const version = "0.1.0"
-		building := filepath.Join(programs, "building")
-		program := filepath.Join(building, version, runtime.GOOS+"_"+runtime.GOARCH, "terraform-provider-yubatest_v"+version)
-		build := exec.Command("go", "build", "-C", source, "-buildvcs=false", "-o", program, ".")
-		build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=") //nolint:forbidigo // go needs its caches
-		if out, err := build.CombinedOutput(); err != nil {
-			testProvider.err = fmt.Errorf("build the test provider: %w\n%s", err, out)
-			return
-		}
-		mirrored := filepath.Join(providerMirror(), "registry.opentofu.org", "yuba-dev", "yubatest")
-		if testProvider.err = os.MkdirAll(filepath.Dir(mirrored), 0o755); testProvider.err == nil {
-			// At once: runs that look meanwhile find all of it or nothing.
-			testProvider.err = os.Rename(building, mirrored)
-		}
-	})
+	testProvider.once.Do(func() { testProvider.err = tofutest.BuildProvider(providerMirror()) })
 	if testProvider.err != nil {
 		t.Fatal(testProvider.err)
 	}

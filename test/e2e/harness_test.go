@@ -31,9 +31,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
 	"github.com/yuba-dev/yuba/internal/cli"
 	"github.com/yuba-dev/yuba/internal/testkit/proctest"
+	"github.com/yuba-dev/yuba/internal/testkit/tenanttest"
 	"github.com/yuba-dev/yuba/internal/testkit/tofutest"
 )
 
@@ -58,6 +60,10 @@ func testMain(m *testing.M) int {
 	programs = dir
 	if err := tofutest.Install(dir); err != nil {
 		fmt.Fprintln(os.Stderr, "install the programs:", err)
+		return 1
+	}
+	if err := os.Mkdir(tables(), 0o755); err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	code := m.Run()
@@ -105,7 +111,7 @@ func common(t *testing.T) (*yuba, string) {
 			shared.err = err
 			return
 		}
-		shared.y, shared.err = launch(dir, "--tofu", tofu)
+		shared.y, shared.err = launch(dir, "--tofu", tofu, "--sqlite-sources", tables(), "--tenant-env-prefixes", tenanttest.EnvPrefix+",AWS_")
 	})
 	if shared.err != nil {
 		t.Fatal(shared.err)
@@ -190,6 +196,7 @@ func scheme() *runtime.Scheme {
 	s := runtime.NewScheme()
 	utilruntime.Must(clientgoscheme.AddToScheme(s))
 	utilruntime.Must(infrav1.AddToScheme(s))
+	utilruntime.Must(tenantv1.AddToScheme(s))
 	utilruntime.Must(yubav1.AddToScheme(s))
 	utilruntime.Must(sourcev1.AddToScheme(s))
 	utilruntime.Must(kustomizev1.AddToScheme(s))

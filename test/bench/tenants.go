@@ -1,0 +1,409 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/rest"
+	_ "modernc.org/sqlite" // the driver "sqlite", for the table
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+)
+
+// The rows of tenants, as -only names them. "tenants" names all.
+const (
+	rowTenantsCreate  = "tenants-create"
+	rowTenantsMemory  = "tenants-memory"
+	rowTenantsQuiet   = "tenants-quiet"
+	rowTenantsChange  = "tenants-change"
+	rowTenantsRollout = "tenants-rollout"
+)
+
+// tenantUID is the label of everything that belongs to a tenant.
+const tenantUID = "kubernetes-tenants.org/uid"
+
+// tenantGroup is the group of the kinds of tenants.
+var tenantGroup = schema.GroupVersion{Group: "operator.kubernetes-tenants.org", Version: "v1"}
+
+// kindsOfTenants are the kinds that the benchmark's template makes, and how many of each every tenant gets.
+var kindsOfTenants = []struct {
+	kind schema.GroupVersionKind
+	each int
+}{
+	{corev1.SchemeGroupVersion.WithKind("ServiceAccount"), 1},
+	{corev1.SchemeGroupVersion.WithKind("ConfigMap"), 2},
+	{corev1.SchemeGroupVersion.WithKind("Secret"), 1},
+	{infrav1.GroupVersion.WithKind("Terraform"), 1},
+}
+
+// objectsOfTenant is how many objects each tenant gets.
+func objectsOfTenant() int {
+	n := 0
+	for _, k := range kindsOfTenants {
+		n += k.each
+	}
+	return n
+}
+
+// tenants are the rows of a table, on a Yuba that reads it.
+type tenants struct {
+	*bench
+	yuba   *yuba
+	client client.WithWatch
+	raw    rest.Interface
+	// table is the table as whoever fills it has it.
+	table *sql.DB
+	file  string
+}
+
+// measureTenants makes tenants of the rows of a table, and looks at what that takes, and what a change takes after that.
+func (b *bench) measureTenants(ctx context.Context) (err error) {
+	t, err := b.newTenants(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, t.end()) }()
+	before, err := t.memory(ctx, rowTenantsMemory)
+	if err != nil {
+		return err
+	}
+	if err := t.create(ctx); err != nil {
+		return err
+	}
+	for _, row := range []struct {
+		name string
+		step func(context.Context) error
+	}{
+		{rowTenantsMemory, func(ctx context.Context) error { return t.addMemory(ctx, before) }},
+		{rowTenantsQuiet, t.measureQuiet},
+		{rowTenantsChange, t.measureChanges},
+		{rowTenantsRollout, t.measureRollout},
+	} {
+		if !t.wants(row.name) {
+			continue
+		}
+		if err := row.step(ctx); err != nil {
+			return fmt.Errorf("%s: %w", row.name, err)
+		}
+	}
+	return nil
+}
+
+// newTenants fills a table, starts a Yuba that may read it, and has it read.
+func (b *bench) newTenants(ctx context.Context) (_ *tenants, err error) {
+	directory := b.directory("tables")
+	t := &tenants{bench: b, file: filepath.Join(directory, "tenants.db")}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, t.end())
+		}
+	}()
+	if err := os.MkdirAll(directory, 0o700); err != nil {
+		return nil, err
+	}
+	if err := t.fill(ctx); err != nil {
+		return nil, fmt.Errorf("fill the table: %w", err)
+	}
+	if t.yuba, err = b.start(ctx, b.directory("tenants"), "--sqlite-sources", directory); err != nil {
+		return nil, err
+	}
+	if t.client, err = newClient(t.yuba.kubeconfig()); err != nil {
+		return nil, err
+	}
+	if t.raw, err = newRaw(t.yuba.kubeconfig()); err != nil {
+		return nil, err
+	}
+	if err := t.client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}); err != nil {
+		return nil, err
+	}
+	_, err = t.follow(ctx, t.registries(), func() error { return t.apply(ctx, fmt.Sprintf(tenantRegistry, t.file)) }, func(e watch.Event) bool {
+		o, ok := e.Object.(*unstructured.Unstructured)
+		return ok && conditionIs(o, "Ready", "True")
+	})
+	if err != nil {
+		return nil, fmt.Errorf("wait until the table is read: %w", err)
+	}
+	return t, nil
+}
+
+// fill makes the table and its rows.
+func (t *tenants) fill(ctx context.Context) error {
+	var err error
+	// Yuba reads while the benchmark writes: whoever comes second waits.
+	if t.table, err = sql.Open("sqlite", "file:"+t.file+"?_pragma=busy_timeout(10000)"); err != nil {
+		return err
+	}
+	tx, err := t.table.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() //nolint:errcheck // it is committed by then, or an error is told
+	if _, err := tx.ExecContext(ctx, "CREATE TABLE tenants (id TEXT PRIMARY KEY, url TEXT NOT NULL, active INTEGER NOT NULL, plan TEXT NOT NULL)"); err != nil {
+		return err
+	}
+	for i := range t.tenants {
+		uid := uidOf(i)
+		if _, err := tx.ExecContext(ctx, "INSERT INTO tenants VALUES (?, ?, 1, 'first')", uid, "https://"+uid+".example.com/"); err != nil {
+			return err
+		}
+	}
+	return tx.Commit()
+}
+
+func uidOf(i int) string { return fmt.Sprintf("tenant-%04d", i) }
+
+// setPlan changes the row of one tenant.
+func (t *tenants) setPlan(ctx context.Context, uid, plan string) error {
+	_, err := t.table.ExecContext(ctx, "UPDATE tenants SET plan = ? WHERE id = ?", plan, uid)
+	return err
+}
+
+// end stops everything.
+func (t *tenants) end() error {
+	var err error
+	if t.yuba != nil {
+		err = t.yuba.stop()
+	}
+	if t.table != nil {
+		err = errors.Join(err, t.table.Close())
+	}
+	return err
+}
+
+const tenantRegistry = `
+apiVersion: operator.kubernetes-tenants.org/v1
+kind: TenantRegistry
+metadata: {name: bench, namespace: ` + namespace + `}
+spec:
+  source:
+    type: sqlite
+    syncInterval: 12h
+    sqlite: {path: %q, table: tenants}
+  valueMappings: {uid: id, hostOrUrl: url, activate: active}
+  extraValueMappings: {plan: plan}
+`
+
+// tenantTemplate is what tenants have: who they are, what they are allowed, and a stack that reads it. That is
+// suspended: tofu is not what is measured.
+const tenantTemplate = `
+apiVersion: operator.kubernetes-tenants.org/v1
+kind: TenantTemplate
+metadata: {name: bench, namespace: ` + namespace + `}
+spec:
+  registryId: bench
+  serviceAccounts:
+  - id: account
+    nameTemplate: "{{ .uid }}"
+    spec: {apiVersion: v1, kind: ServiceAccount}
+  configMaps:
+  - id: settings
+    nameTemplate: "{{ .uid }}-settings"
+    spec: {apiVersion: v1, kind: ConfigMap, data: {plan: "{{ .plan }}"}}
+  - id: limits
+    nameTemplate: "{{ .uid }}-limits"
+    spec: {apiVersion: v1, kind: ConfigMap, data: {host: "{{ .host }}", requests: "{{ .plan }}"}}
+  secrets:
+  - id: token
+    nameTemplate: "{{ .uid }}-token"
+    spec: {apiVersion: v1, kind: Secret, data: {token: "{{ sha1sum .uid | b64enc }}"}}
+  manifests:
+  - id: stack
+    nameTemplate: "{{ .uid }}"
+    spec:
+      apiVersion: infra.contrib.fluxcd.io/v1alpha2
+      kind: Terraform
+      spec:
+        suspend: true
+        interval: 12h
+        varsFrom:
+        - {kind: ConfigMap, name: "{{ .uid }}-settings"}
+        inline:
+          main.tf: |
+            variable "plan" {
+              type = string
+            }
+            output "plan" {
+              value = var.plan
+            }
+`
+
+// apply creates what a manifest says.
+func (t *tenants) apply(ctx context.Context, manifest string) error {
+	o := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(manifest), &o.Object); err != nil {
+		return err
+	}
+	return t.client.Create(ctx, o)
+}
+
+func listOf(kind schema.GroupVersionKind) *unstructured.UnstructuredList {
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
+	return list
+}
+
+func (t *tenants) registries() []client.ObjectList {
+	return []client.ObjectList{listOf(tenantGroup.WithKind("TenantRegistry"))}
+}
+
+// registry is the one registry, by its name.
+func (t *tenants) registry() *unstructured.Unstructured {
+	return named(tenantGroup.WithKind("TenantRegistry"), "bench")
+}
+
+func named(kind schema.GroupVersionKind, name string) *unstructured.Unstructured {
+	o := &unstructured.Unstructured{}
+	o.SetGroupVersionKind(kind)
+	o.SetNamespace(namespace)
+	o.SetName(name)
+	return o
+}
+
+// observed says whether the status speaks of the object as it is.
+func observed(o *unstructured.Unstructured) bool {
+	generation, _, _ := unstructured.NestedInt64(o.Object, "status", "observedGeneration") //nolint:errcheck // what is no number is not it
+	return generation == o.GetGeneration()
+}
+
+// conditionIs says whether the status speaks of the object as it is, and a condition has a status.
+func conditionIs(o *unstructured.Unstructured, kind, status string) bool {
+	if !observed(o) {
+		return false
+	}
+	conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions") //nolint:errcheck // what is no list has none
+	for _, each := range conditions {
+		if c, ok := each.(map[string]any); ok && c["type"] == kind {
+			return c["status"] == status
+		}
+	}
+	return false
+}
+
+// follow makes a change and returns the time between the API's answer to it and the moment when watches that were there
+// before have shown enough.
+func (t *tenants) follow(ctx context.Context, lists []client.ObjectList, do func() error, enough func(watch.Event) bool, options ...client.ListOption) (time.Duration, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience+time.Duration(t.tenants)*time.Second)
+	defer cancel()
+	events := make(chan watch.Event)
+	for _, list := range lists {
+		w, err := t.client.Watch(ctx, list, append([]client.ListOption{client.InNamespace(namespace)}, options...)...)
+		if err != nil {
+			return 0, err
+		}
+		go forward(ctx, w, events)
+	}
+	if err := do(); err != nil {
+		return 0, err
+	}
+	began := time.Now()
+	for {
+		select {
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		case e := <-events:
+			if e.Type == watch.Error {
+				return 0, fmt.Errorf("a watch ended: %v", e.Object)
+			}
+			if enough(e) {
+				return time.Since(began), nil
+			}
+		}
+	}
+}
+
+// forward hands on what a watch shows. One that ends before anybody wanted it to has missed something.
+func forward(ctx context.Context, w watch.Interface, events chan<- watch.Event) {
+	defer w.Stop()
+	for {
+		e, open := <-w.ResultChan()
+		if !open {
+			e = watch.Event{Type: watch.Error}
+		}
+		select {
+		case events <- e:
+		case <-ctx.Done():
+			return
+		}
+		if !open {
+			return
+		}
+	}
+}
+
+// create declares the template and waits until the last object of the last tenant is there.
+func (t *tenants) create(ctx context.Context) error {
+	want := t.tenants * objectsOfTenant()
+	var lists []client.ObjectList
+	for _, k := range kindsOfTenants {
+		list := &metav1.PartialObjectMetadataList{}
+		list.SetGroupVersionKind(k.kind.GroupVersion().WithKind(k.kind.Kind + "List"))
+		lists = append(lists, list)
+	}
+	spentBefore, err := t.yuba.cpu()
+	if err != nil {
+		return err
+	}
+	there := map[types.UID]bool{}
+	took, err := t.follow(ctx, lists, func() error { return t.apply(ctx, tenantTemplate) }, func(e watch.Event) bool {
+		if o, ok := e.Object.(*metav1.PartialObjectMetadata); ok && e.Type == watch.Added {
+			there[o.UID] = true
+		}
+		return len(there) == want
+	}, client.HasLabels{tenantUID})
+	if err != nil {
+		return fmt.Errorf("%d of %d objects are there: %w", len(there), want, err)
+	}
+	spent, err := t.yuba.cpu()
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(os.Stderr, "%s %d objects of %d tenants are there after %s\n", time.Now().Format(time.TimeOnly), want, t.tenants, took.Round(time.Millisecond))
+	if t.wants(rowTenantsCreate) {
+		t.results = append(t.results, result{Name: rowTenantsCreate, Unit: "ms", Trials: want, Value: took.Seconds() * 1000 / float64(want),
+			What: fmt.Sprintf("%d tenants of %d objects each, from the template to the last object: for each object (%.0f in a second, CPU %.1f ms)",
+				t.tenants, objectsOfTenant(), float64(want)/took.Seconds(), (spent-spentBefore).Seconds()*1000/float64(want))})
+	}
+	return nil
+}
+
+// memory is what server and runner have in memory at rest, shared pages counted once, if a row wants to know.
+func (t *tenants) memory(ctx context.Context, row string) (float64, error) {
+	if !t.wants(row) {
+		return 0, nil
+	}
+	if err := pause(ctx, t.settle); err != nil {
+		return 0, err
+	}
+	server, err := memoryOf(t.yuba.cmd.Process.Pid)
+	if err != nil {
+		return 0, err
+	}
+	runner, err := memoryOf(t.yuba.runner)
+	return float64(server.plus(runner).proportional) / 1e6, err
+}
+
+func (t *tenants) addMemory(ctx context.Context, before float64) error {
+	after, err := t.memory(ctx, rowTenantsMemory)
+	if err != nil {
+		return err
+	}
+	t.results = append(t.results, result{Name: rowTenantsMemory, Unit: "MB", Trials: 1, Value: after - before,
+		What: fmt.Sprintf("memory at rest for %d tenants of %d objects each, beyond what there was without (%.0f)", t.tenants, objectsOfTenant(), before)})
+	return nil
+}

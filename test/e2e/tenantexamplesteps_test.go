@@ -1,0 +1,308 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/testkit/gittest"
+	"github.com/yuba-dev/yuba/internal/testkit/tofutest"
+)
+
+// exampleObjects reads a file of examples/tenants.
+func exampleObjects(t *testing.T, file string) []*unstructured.Unstructured {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(tofutest.RepositoryRoot(t), "examples", "tenants", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []*unstructured.Unstructured
+	for _, document := range strings.Split(string(text), "\n---\n") {
+		o := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal([]byte(document), &o.Object); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		out = append(out, o)
+	}
+	return out
+}
+
+// declare applies what the example says, with the cloud of the test as AWS and as every other service.
+func (x *trial) declare(t *testing.T) {
+	t.Helper()
+	create := func(o *unstructured.Unstructured) {
+		o.SetNamespace(x.Namespace)
+		if err := x.Client.Create(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, o := range exampleObjects(t, "credentials.yaml") {
+		x.letIn(t, o)
+		create(o)
+	}
+	if err := x.Client.Create(t.Context(), secretOf(x.Namespace, "cluster", map[string]string{"value": string(x.target.kubeconfig)})); err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range exampleObjects(t, "registry.yaml") {
+		if o.GetKind() == "ConfigMap" {
+			o.Object["data"] = map[string]any{"rows.yaml": "[]"}
+		}
+		create(o)
+	}
+	for _, o := range exampleObjects(t, x.file) {
+		switch o.GetKind() {
+		case tenantv1.TenantTemplateKind:
+			x.direct(t, o)
+		case "GitRepository":
+			x.publish(t, o)
+		}
+		create(o)
+	}
+	x.AwaitTemplate(t, x.template, tenantv1.ConditionValid, metav1.ConditionTrue, tenantv1.ReasonValidationPassed)
+}
+
+// letIn makes a Secret of the examples one that lets into the cloud of the test: its token is every password.
+func (x *trial) letIn(t *testing.T, secret *unstructured.Unstructured) {
+	t.Helper()
+	values, _, err := unstructured.NestedStringMap(secret.Object, "stringData")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key := range values {
+		if strings.HasSuffix(key, "password") || key == "AWS_SECRET_ACCESS_KEY" {
+			values[key] = x.cloud.Token()
+		}
+	}
+	if secret.GetName() == "aws-credentials" {
+		values["AWS_ENDPOINT_URL"] = x.cloud.URL()
+	}
+	if err := unstructured.SetNestedStringMap(secret.Object, values, "stringData"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// direct gives the variables that say where a service is the address of the cloud.
+func (x *trial) direct(t *testing.T, template *unstructured.Unstructured) {
+	t.Helper()
+	if x.vars == nil {
+		return
+	}
+	host, port := x.address(t)
+	left := x.vars(host, port)
+	manifests, _, err := unstructured.NestedSlice(template.Object, "spec", "manifests")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range manifests {
+		vars, _, err := unstructured.NestedSlice(asMap(m), "spec", "spec", "vars")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range vars {
+			name, _ := asMap(v)["name"].(string) //nolint:errcheck // no name is none of ours
+			if value, ours := left[name]; ours {
+				asMap(v)["value"] = value
+				delete(left, name)
+			}
+		}
+		if err := unstructured.SetNestedSlice(asMap(m), vars, "spec", "spec", "vars"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(left) > 0 {
+		t.Fatalf("%s has no variables %v", x.file, left)
+	}
+	if err := unstructured.SetNestedSlice(template.Object, manifests, "spec", "manifests"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// publish puts the example's modules into a repository.
+func (x *trial) publish(t *testing.T, source *unstructured.Unstructured) {
+	t.Helper()
+	central := gittest.New(t).Repository(t, "terraform-modules")
+	dir := filepath.Join(tofutest.RepositoryRoot(t), "examples", "tenants", "modules", "tenant-stack")
+	files := gittest.Files{}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		content, err := os.ReadFile(filepath.Join(dir, entry.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files["modules/tenant-stack/"+entry.Name()] = string(content)
+	}
+	central.Commit(t, "what each tenant gets", files)
+	if err := unstructured.SetNestedField(source.Object, central.URL(), "spec", "url"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// setRows says what the table has.
+func (x *trial) setRows(t *testing.T, rows string) {
+	t.Helper()
+	patch := fmt.Appendf(nil, `{"data":{"rows.yaml":%q}}`, rows)
+	if err := x.Client.Patch(t.Context(), configMap(x.Namespace, "tenants", nil), client.RawPatch(types.MergePatchType, patch)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// hasAll checks a tenant that is ready.
+func (x *trial) hasAll(t *testing.T) {
+	t.Helper()
+	for name, patterns := range x.outputs {
+		var secret corev1.Secret
+		x.Get(t, name, &secret)
+		if got := secret.Labels[tenantv1.LabelUID]; got != "acme" {
+			t.Errorf("the Secret %s is of tenant %q", name, got)
+		}
+		for key, pattern := range patterns {
+			if got := string(secret.Data[key]); !regexp.MustCompile("^(?:" + pattern + ")$").MatchString(got) {
+				t.Errorf("%s of %s is %q, want %s", key, name, got, pattern)
+			}
+		}
+	}
+	if diff := cmp.Diff(x.tenantExample.cloud, x.kinds()); diff != "" {
+		t.Errorf("what the cloud has (-want +got):\n%s", diff)
+	}
+	for _, name := range slices.Concat(x.stacks, x.kept) {
+		var stack infrav1.Terraform
+		x.Get(t, name, &stack)
+		if kept := slices.Contains(x.kept, name); !ready(&stack) || stack.Spec.ApprovePlan != infrav1.ApprovePlanAuto || stack.Spec.DestroyResourcesOnDeletion == kept {
+			t.Errorf("the stack %s: ready %t, approvePlan %q, destroyResourcesOnDeletion %t", name, ready(&stack), stack.Spec.ApprovePlan,
+				stack.Spec.DestroyResourcesOnDeletion)
+		}
+	}
+	for _, name := range x.settings {
+		var settings corev1.ConfigMap
+		x.Get(t, name, &settings)
+		if settings.Data["tenant_id"] != "acme" || settings.Labels[tenantv1.LabelUID] != "acme" {
+			t.Errorf("the ConfigMap %s has %v and %v", name, settings.Data, settings.Labels)
+		}
+	}
+	for _, name := range x.deployments {
+		o := newDeployment()
+		if err := x.target.client.Get(t.Context(), client.ObjectKey{Namespace: x.Namespace, Name: name}, o); err != nil {
+			t.Fatal(err)
+		}
+		if missing := x.target.missing(t.Context(), o); len(missing) > 0 {
+			t.Errorf("the Deployment %s has not %v", name, missing)
+		}
+	}
+	for _, fault := range x.target.blamed(x.Namespace) {
+		t.Error(fault)
+	}
+}
+
+// kinds counts what the cloud has by its type.
+func (x *trial) kinds() map[string]int {
+	out := map[string]int{}
+	for _, name := range x.cloud.Names("") {
+		kind, _, _ := strings.Cut(name, ":")
+		out[kind]++
+	}
+	return out
+}
+
+// goes waits until the tenant is gone, and checks that nothing is left but what is to be kept; then that goes, too, by hand.
+func (x *trial) goes(t *testing.T) {
+	t.Helper()
+	x.AwaitGone(t, "acme-"+x.template, &tenantv1.Tenant{})
+	for _, name := range x.stacks {
+		x.AwaitGone(t, name, &infrav1.Terraform{})
+	}
+	for _, name := range x.settings {
+		x.AwaitGone(t, name, &corev1.ConfigMap{})
+	}
+	for _, name := range x.deployments {
+		err := x.target.client.Get(t.Context(), client.ObjectKey{Namespace: x.Namespace, Name: name}, newDeployment())
+		if client.IgnoreNotFound(err) != nil || err == nil {
+			t.Errorf("the Deployment %s is left: %v", name, err)
+		}
+	}
+	for _, name := range x.kept {
+		x.endKept(t, name)
+	}
+	if left := x.cloud.Names(""); len(left) > 0 {
+		t.Errorf("the cloud still has %v", left)
+	}
+	x.noSecrets(t, "at home", x.Client)
+	x.noSecrets(t, "in the target cluster", x.target.client)
+}
+
+// endKept checks that a stack outlived its tenant with all that it made, and ends it.
+func (x *trial) endKept(t *testing.T, name string) {
+	t.Helper()
+	stack := &infrav1.Terraform{}
+	x.Get(t, name, stack)
+	if stack.DeletionTimestamp != nil || stack.Labels[tenantv1.LabelOrphaned] != tenantv1.ValueTrue {
+		t.Errorf("the stack %s was to be kept: %+v", name, stack.ObjectMeta)
+	}
+	if len(x.cloud.Names("")) == 0 {
+		t.Errorf("the stack %s was kept, and what it made was not", name)
+	}
+	destroying := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"destroyResourcesOnDeletion":true}}`))
+	if err := x.Client.Patch(t.Context(), stack, destroying); err != nil {
+		t.Fatal(err)
+	}
+	if err := x.Client.Delete(t.Context(), stack); err != nil {
+		t.Fatal(err)
+	}
+	x.AwaitGone(t, name, stack)
+}
+
+// noSecrets waits until an API has no Secrets of the tenant but its stacks' states, which are kept.
+func (x *trial) noSecrets(t *testing.T, where string, of client.Client) {
+	t.Helper()
+	x.Eventually(t, "the tenant has no Secrets "+where, func() string {
+		var secrets corev1.SecretList
+		if err := of.List(t.Context(), &secrets, client.InNamespace(x.Namespace), client.MatchingLabels{tenantv1.LabelUID: "acme"}); err != nil {
+			t.Fatal(err)
+		}
+		names := []string{}
+		for _, s := range secrets.Items {
+			if !strings.HasPrefix(s.Name, "tfstate-") {
+				names = append(names, s.Name)
+			}
+		}
+		if len(names) > 0 {
+			return fmt.Sprintf("there are %v", names)
+		}
+		return ""
+	})
+}
+
+// leaveNothingThatRuns takes the template and the registries away, so that nothing looks for a cluster that is gone.
+func (x *trial) leaveNothingThatRuns(ctx context.Context, t *testing.T) {
+	t.Helper()
+	for _, o := range []client.Object{
+		&tenantv1.TenantTemplate{ObjectMeta: metav1.ObjectMeta{Name: x.template}},
+		&tenantv1.TenantRegistry{ObjectMeta: metav1.ObjectMeta{Name: "my-registry"}},
+		&tenantv1.TenantRegistry{ObjectMeta: metav1.ObjectMeta{Name: "enterprise-registry"}},
+	} {
+		o.SetNamespace(x.Namespace)
+		if err := x.Client.Delete(ctx, o); client.IgnoreNotFound(err) != nil {
+			t.Error(err)
+		}
+	}
+}

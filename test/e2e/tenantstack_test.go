@@ -1,0 +1,84 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"strings"
+	"testing"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+)
+
+// ofTenant makes a stack a tenant's, as the labels of objects in other namespaces do.
+func ofTenant(uid string) func(*infrav1.Terraform) {
+	return func(o *infrav1.Terraform) {
+		o.Labels = map[string]string{tenantv1.LabelUID: uid, tenantv1.LabelTenant: uid + "-web", tenantv1.LabelTenantNamespace: o.Namespace}
+	}
+}
+
+// A tenant's stack finds its provider's credentials in the environment although its program declares none of them, and what
+// it writes is found by the tenant's label. Another tenant's stack may not read it.
+func TestATenantsStackKeepsToItself(t *testing.T) {
+	t.Parallel()
+	y, ns := common(t)
+	c, _ := cloudy(t, y, ns)
+	credentials := secretOf(ns, "credentials", map[string]string{"YUBATEST_ENDPOINT": c.URL(), "YUBATEST_TOKEN": c.Token(), "COMPANY": "Acme"})
+	credentials.Labels = map[string]string{tenantv1.LabelUID: "acme"}
+	y.create(t, credentials)
+	program := providerHCL + objectHCL("acme-db", "of acme") + "output \"name\" { value = yubatest_object.acme-db.name }\n"
+	acme := inline(ns, "acme-db", program, auto, destroying, ofTenant("acme"), varsFrom("Secret", "credentials"), outputsTo("acme-db-outputs"))
+	y.create(t, acme)
+	seen := y.await(t, acme, "it is applied", ready)
+	has(t, c, "acme-db", "of acme")
+	for _, o := range []client.Object{
+		secretOf(ns, "acme-db-outputs", nil), secretOf(ns, stateSecret(acme), nil),
+		&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "lock-" + stateSecret(acme)}},
+	} {
+		if !y.there(t, o) || o.GetLabels()[tenantv1.LabelUID] != "acme" {
+			t.Errorf("%T %s has the labels %v", o, o.GetName(), o.GetLabels())
+		}
+	}
+	secrets := newSearcher(map[string]string{"the token": c.Token()})
+	secrets.everythingReadable(t, y, seen)
+
+	beta := inline(ns, "beta-app", "variable \"name\" {}\noutput \"name\" { value = var.name }\n", auto, ofTenant("beta"),
+		varsFrom("Secret", "acme-db-outputs"), outputsTo("beta-app-outputs"))
+	y.create(t, beta)
+	refused := y.await(t, beta, "it is refused", failedWith(infrav1.ReasonAccessDenied))
+	message := condition(refused, infrav1.ConditionReady).Message
+	for _, part := range []string{"spec.varsFrom[0]", ns + "/acme-db-outputs", `tenant "acme"`, `tenant "beta"`} {
+		if !strings.Contains(message, part) {
+			t.Errorf("the message lacks %s: %s", part, message)
+		}
+	}
+	// One that is nobody's reads what it is told to, as ever; it is looked at as soon as it is.
+	change(t, y, beta, func(o *infrav1.Terraform) { o.Labels = nil })
+	y.await(t, beta, "it is applied", ready)
+	if got := string(y.secret(t, ns, "beta-app-outputs")["name"]); got != "acme-db" {
+		t.Errorf("the output is %q", got)
+	}
+	y.delete(t, acme)
+	y.awaitGone(t, acme)
+	has(t, c, "acme-db", "")
+}
+
+// Stacks that no tenant has are lent nothing: what their programs do not declare is not used.
+func TestOtherStacksAreLentNothing(t *testing.T) {
+	t.Parallel()
+	y, ns := common(t)
+	c, _ := cloudy(t, y, ns)
+	y.create(t, secretOf(ns, "credentials", map[string]string{"YUBATEST_ENDPOINT": c.URL(), "YUBATEST_TOKEN": c.Token()}))
+	obj := inline(ns, "plain", providerHCL+objectHCL("plain", "x"), auto, varsFrom("Secret", "credentials"))
+	y.create(t, obj)
+	y.await(t, obj, "it does not get into the cloud", func(o *infrav1.Terraform) bool {
+		ready := condition(o, infrav1.ConditionReady)
+		return settled(o) && ready.Status == metav1.ConditionFalse
+	})
+	has(t, c, "plain", "")
+}
