@@ -105,7 +105,7 @@ func shellBlocks(t *testing.T, path string) string {
 // yuba is a server that was started as a user starts it.
 type yuba struct {
 	bin, kubeconfig, dataDir string
-	// pages is where the pages' directories are; repositories there may be sources.
+	// pages is where the pages' directories are; repositories and SQLite files there may be sources.
 	pages string
 	// web is the address that the server prints as Web.
 	web string
@@ -117,15 +117,15 @@ func startYuba(t *testing.T) yuba {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"yuba", "yuba-runner", "yuba-sandbox"} {
+	for _, name := range []string{"yuba", "yuba-runner", "yuba-sandbox", "sqlite3"} {
 		if _, err := os.Stat(filepath.Join(bin, name)); err != nil {
-			t.Fatalf("bin/%s is missing: run `make build tofu` first", name)
+			t.Fatalf("bin/%s is missing: run `make build tofu sqlite3` first", name)
 		}
 	}
 	y := yuba{bin: bin, dataDir: filepath.Join(t.TempDir(), "data"), pages: t.TempDir()}
 	y.kubeconfig = filepath.Join(y.dataDir, "kubeconfig")
 	cmd := exec.Command(filepath.Join(bin, "yuba"), "up", "--data-dir", y.dataDir, "--api-address", "127.0.0.1:0", "--http-address", "127.0.0.1:0",
-		"--file-sources", y.pages)
+		"--file-sources", y.pages, "--sqlite-sources", y.pages)
 	cmd.Env = y.environment(t)
 	log, err := os.Create(filepath.Join(t.TempDir(), "yuba.log"))
 	if err != nil {
