@@ -20,7 +20,7 @@ help: ## Show this list
 	@echo 'Usage: make TARGET'
 	@echo
 	@awk -F ':.*## ' '/^##@/ { printf "\n%s\n", substr($$0, 5) } \
-		/^[a-z][a-z-]*:.*## / { printf "  %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+		/^[a-z][a-z0-9-]*:.*## / { printf "  %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 ##@ Build and run
 
@@ -40,16 +40,27 @@ tofu: ## Build bin/tofu, unless it is there or a suitable tofu is on PATH (2.5 m
 providers: ## Build the providers of examples/providers into bin/providers (4 minutes once)
 	@GO='$(GO)' tools/ensure-providers
 
+# What the demo and the pages need of the program of that name, so that none has to be installed.
+.PHONY: sqlite3
+sqlite3: ## Build bin/sqlite3, which runs SQL on a SQLite file
+	CGO_ENABLED=0 $(GO) build -o bin/sqlite3 ./test/sqlite3
+
 .PHONY: demo
-demo: build tofu ## Start Yuba and run the quickstart; ONCE=1 stops after the tour
+demo: build tofu sqlite3 ## Start Yuba and run the quickstart; ONCE=1 stops after the tour
 	@ONCE='$(ONCE)' ./examples/quickstart/demo.sh
 
 ##@ Check
 
-# The conformance suite has a target of its own.
+# The conformance suite has a target of its own, and so has what needs servers of others.
 .PHONY: test
-test: build tofu ## Run all tests (PACKAGES=./internal/plan TESTFLAGS='-run X -v' for some)
-	$(GO) test -timeout 20m $(TESTFLAGS) $(if $(filter ./...,$(PACKAGES)),$$($(GO) list ./... | grep -v '/test/conformance$$'),$(PACKAGES))
+test: build tofu sqlite3 ## Run all tests (PACKAGES=./internal/plan TESTFLAGS='-run X -v' for some)
+	$(GO) test -timeout 20m $(TESTFLAGS) $(if $(filter ./...,$(PACKAGES)),$$($(GO) list ./... | grep -v -e '/test/conformance$$' -e '/test/services'),$(PACKAGES))
+
+# The servers run for the time of the tests, on ports of their own.
+.PHONY: test-services
+test-services: build tofu ## Run the tests that need MariaDB and PostgreSQL (as root on Debian it installs them)
+	@tools/ensure-databases
+	$(GO) test -timeout 20m $(TESTFLAGS) ./test/services/...
 
 # A KUBECONFIG of the environment does not count: whoever has one set did not ask for stacks to be made there.
 .PHONY: conformance
