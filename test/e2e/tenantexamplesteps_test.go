@@ -167,6 +167,14 @@ func (x *trial) setRows(t *testing.T, rows string) {
 	}
 }
 
+// appears has the row of the tenant, and checks what it gets of it.
+func (x *trial) appears(t *testing.T) {
+	t.Helper()
+	x.setRows(t, `[{id: acme, url: "https://acme.example.com/shop", is_active: "1", plan: enterprise}]`)
+	x.AwaitReady(t, "acme-"+x.template)
+	x.hasAll(t)
+}
+
 // hasAll checks a tenant that is ready.
 func (x *trial) hasAll(t *testing.T) {
 	t.Helper()
@@ -224,15 +232,20 @@ func (x *trial) kinds() map[string]int {
 	return out
 }
 
-// goes waits until the tenant is gone, and checks that nothing is left but what is to be kept; then that goes, too, by hand.
+// goes takes the row away and waits until nothing is left of the tenant but the stacks that are to be kept.
 func (x *trial) goes(t *testing.T) {
 	t.Helper()
+	x.setRows(t, "[]")
 	x.AwaitGone(t, "acme-"+x.template, &tenantv1.Tenant{})
 	for _, name := range x.stacks {
-		x.AwaitGone(t, name, &infrav1.Terraform{})
+		if !x.Missing(t, name, &infrav1.Terraform{}) {
+			t.Errorf("the tenant is gone, and its stack %s is not", name)
+		}
 	}
 	for _, name := range x.settings {
-		x.AwaitGone(t, name, &corev1.ConfigMap{})
+		if !x.Missing(t, name, &corev1.ConfigMap{}) {
+			t.Errorf("the tenant is gone, and its ConfigMap %s is not", name)
+		}
 	}
 	for _, name := range x.deployments {
 		err := x.target.client.Get(t.Context(), client.ObjectKey{Namespace: x.Namespace, Name: name}, newDeployment())
@@ -241,34 +254,78 @@ func (x *trial) goes(t *testing.T) {
 		}
 	}
 	for _, name := range x.kept {
-		x.endKept(t, name)
+		stack := &infrav1.Terraform{}
+		x.Get(t, name, stack)
+		if stack.DeletionTimestamp != nil || stack.Labels[tenantv1.LabelOrphaned] != tenantv1.ValueTrue {
+			t.Errorf("the stack %s was to be kept: %+v", name, stack.ObjectMeta)
+		}
+		if len(x.cloud.Names("")) == 0 {
+			t.Errorf("the stack %s was kept, and what it made was not", name)
+		}
+	}
+	x.noSecrets(t, "in the target cluster", x.target.client)
+}
+
+// comesBack has the row again. Stacks that were kept are taken up as they are, with the passwords that they made.
+func (x *trial) comesBack(t *testing.T) {
+	t.Helper()
+	before := x.passwords(t)
+	if len(before) == 0 {
+		t.Error("the stack was kept, and its outputs were not")
+	}
+	x.appears(t)
+	for _, name := range x.kept {
+		stack := &infrav1.Terraform{}
+		x.Get(t, name, stack)
+		if _, orphaned := stack.Labels[tenantv1.LabelOrphaned]; orphaned {
+			t.Errorf("the tenant is back, and its stack %s still counts as left behind", name)
+		}
+	}
+	after := x.passwords(t)
+	for place, password := range before {
+		if after[place] != password {
+			t.Errorf("%s is another password than before", place)
+		}
+	}
+}
+
+// passwords are those among the outputs that are there.
+func (x *trial) passwords(t *testing.T) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	for name, patterns := range x.outputs {
+		var secret corev1.Secret
+		if x.Missing(t, name, &secret) {
+			continue
+		}
+		for key := range patterns {
+			if strings.HasSuffix(key, "password") {
+				out[key+" of "+name] = string(secret.Data[key])
+			}
+		}
+	}
+	return out
+}
+
+// ends takes away by hand what was kept, and sees that nothing is left at all.
+func (x *trial) ends(t *testing.T) {
+	t.Helper()
+	for _, name := range x.kept {
+		stack := &infrav1.Terraform{}
+		x.Get(t, name, stack)
+		destroying := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"destroyResourcesOnDeletion":true}}`))
+		if err := x.Client.Patch(t.Context(), stack, destroying); err != nil {
+			t.Fatal(err)
+		}
+		if err := x.Client.Delete(t.Context(), stack); err != nil {
+			t.Fatal(err)
+		}
+		x.AwaitGone(t, name, stack)
 	}
 	if left := x.cloud.Names(""); len(left) > 0 {
 		t.Errorf("the cloud still has %v", left)
 	}
 	x.noSecrets(t, "at home", x.Client)
-	x.noSecrets(t, "in the target cluster", x.target.client)
-}
-
-// endKept checks that a stack outlived its tenant with all that it made, and ends it.
-func (x *trial) endKept(t *testing.T, name string) {
-	t.Helper()
-	stack := &infrav1.Terraform{}
-	x.Get(t, name, stack)
-	if stack.DeletionTimestamp != nil || stack.Labels[tenantv1.LabelOrphaned] != tenantv1.ValueTrue {
-		t.Errorf("the stack %s was to be kept: %+v", name, stack.ObjectMeta)
-	}
-	if len(x.cloud.Names("")) == 0 {
-		t.Errorf("the stack %s was kept, and what it made was not", name)
-	}
-	destroying := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"destroyResourcesOnDeletion":true}}`))
-	if err := x.Client.Patch(t.Context(), stack, destroying); err != nil {
-		t.Fatal(err)
-	}
-	if err := x.Client.Delete(t.Context(), stack); err != nil {
-		t.Fatal(err)
-	}
-	x.AwaitGone(t, name, stack)
 }
 
 // noSecrets waits until an API has no Secrets of the tenant but its stacks' states, which are kept.
