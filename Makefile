@@ -51,10 +51,12 @@ demo: build tofu sqlite3 ## Start Yuba and run the quickstart; ONCE=1 stops afte
 
 ##@ Check
 
-# The conformance suite has a target of its own, and so has what needs servers of others.
+# The conformance suite has a target of its own, and so has what needs servers of others. What stands in for
+# providers in these tests is a module of its own, as providers are.
 .PHONY: test
 test: build tofu sqlite3 ## Run all tests (PACKAGES=./internal/plan TESTFLAGS='-run X -v' for some)
 	$(GO) test -timeout 20m $(TESTFLAGS) $(if $(filter ./...,$(PACKAGES)),$$($(GO) list ./... | grep -v -e '/test/conformance$$' -e '/test/services'),$(PACKAGES))
+	$(if $(filter ./...,$(PACKAGES)),$(GO) test -C test/standin ./...)
 
 # The servers run for the time of the tests, on ports of their own.
 .PHONY: test-services
