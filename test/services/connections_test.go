@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -120,6 +121,25 @@ func TestAServerThatDiesInTheMiddleOfAReading(t *testing.T) {
 	})
 }
 
+// A server that freezes when all rows have come, and before the reading is over, holds it only as long as it may take.
+func TestAServerThatFreezes(t *testing.T) {
+	each(t, func(t *testing.T, s server) {
+		s.table(t, "frozen", "id VARCHAR(20)", "('a')", "('b')")
+		address := net.JoinHostPort(s.Host, strconv.Itoa(int(s.Port)))
+		query := rows.Query{Columns: []string{"id"}, Limits: rows.Limits{Time: 3 * time.Second}}
+		var all atomic.Int64
+		host, port := through(t, address, all.Store)
+		read(t, s.open(t, "frozen", place{host: host, port: port, tls: &tenantv1.TLS{Mode: "disable"}}), query)
+		thaw := make(chan struct{})
+		defer close(thaw)
+		host, port = between(t, address, all.Load()-5, func() { <-thaw })
+		reading, err := s.open(t, "frozen", place{host: host, port: port, tls: &tenantv1.TLS{Mode: "disable"}}).Read(context.Background(), query)
+		if err == nil && len(reading.Rows) != 2 {
+			t.Errorf("%v", reading.Rows)
+		}
+	})
+}
+
 // Rows are moved from one tenant to another all the time, and no reading sees one too few or too many.
 func TestReadingsAreOfOneMoment(t *testing.T) {
 	each(t, func(t *testing.T, s server) {
@@ -181,6 +201,29 @@ func TestConnectionsAreKept(t *testing.T) {
 		}
 		if len(sessions) != 1 {
 			t.Errorf("20 readings had %d connections", len(sessions))
+		}
+	})
+}
+
+// Drivers keep some of what a server says as long as a connection lasts, so that it does not last for ever.
+func TestConnectionsWearOut(t *testing.T) {
+	each(t, func(t *testing.T, s server) {
+		session := "CONNECTION_ID()"
+		if s.kind == tenantv1.SourcePostgres {
+			session = "pg_backend_pid()"
+		}
+		s.Exec(t, "CREATE OR REPLACE VIEW large AS SELECT 'a' AS id, "+session+" AS n, REPEAT('x', 15000000) AS text")
+		t.Cleanup(func() { s.Exec(t, "DROP VIEW large") })
+		if s.kind == tenantv1.SourcePostgres {
+			s.Exec(t, "GRANT SELECT ON large TO "+dbtest.Username)
+		}
+		source := s.open(t, "large", place{})
+		sessions := map[string]bool{}
+		for range 25 {
+			sessions[column(read(t, source, rows.Query{Columns: []string{"id", "n", "text"}}), "n")[0]] = true
+		}
+		if len(sessions) != 2 {
+			t.Errorf("375 MB came over %d connections, want 2", len(sessions))
 		}
 	})
 }

@@ -235,25 +235,36 @@ func eventually(t *testing.T, try func() error) {
 // waits until that is done.
 func between(t *testing.T, to string, after int64, then func()) (host string, port int32) {
 	t.Helper()
+	var once sync.Once
+	return through(t, to, func(total int64) {
+		if total >= after {
+			once.Do(then)
+		}
+	})
+}
+
+// through is a way to a server that tells how many bytes have come from there over a connection before it hands on the last
+// of them.
+func through(t *testing.T, to string, came func(total int64)) (host string, port int32) {
+	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { listener.Close() })
-	var once sync.Once
 	go func() {
 		for {
 			client, err := listener.Accept()
 			if err != nil {
 				return
 			}
-			go relay(client, to, after, func() { once.Do(then) })
+			go relay(client, to, came)
 		}
 	}()
 	return "127.0.0.1", int32(listener.Addr().(*net.TCPAddr).Port)
 }
 
-func relay(client net.Conn, to string, after int64, then func()) {
+func relay(client net.Conn, to string, came func(total int64)) {
 	defer client.Close()
 	server, err := net.Dial("tcp", to)
 	if err != nil {
@@ -264,10 +275,10 @@ func relay(client net.Conn, to string, after int64, then func()) {
 		defer server.Close()
 		copyAll(server, client, func(int) {})
 	}()
+	total := int64(0)
 	copyAll(client, server, func(n int) {
-		if after -= int64(n); after <= 0 {
-			then()
-		}
+		total += int64(n)
+		came(total)
 	})
 }
 

@@ -8,8 +8,11 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
+	"net/url"
 	"strings"
 	"unicode"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 )
@@ -28,6 +31,21 @@ type access struct {
 	// tls is nil for none; plain says that none will do when the server has none.
 	tls   *tls.Config
 	plain bool
+}
+
+// anybody tells whether the server may be anybody at all, so that it must not be told the password itself.
+func (a *access) anybody() bool { return a.plain || a.tls == nil }
+
+// hide takes the password out of what a server says: one that was told it may say it back.
+func (a *access) hide(text string) string {
+	const least = 4 // what is shorter is in every other word
+	if len(a.password) < least {
+		return text
+	}
+	for _, written := range []string{a.password, url.QueryEscape(a.password), url.PathEscape(a.password)} {
+		text = strings.ReplaceAll(text, written, "(sensitive)")
+	}
+	return text
 }
 
 func newAccess(ctx context.Context, doing, host string, password *tenantv1.SecretRef, security *tenantv1.TLS, secrets Secrets) (*access, error) {
@@ -62,6 +80,12 @@ func nameable(host string) bool {
 }
 
 func secured(ctx context.Context, doing, host string, security *tenantv1.TLS, secrets Secrets) (*tls.Config, error) {
+	if security.Mode == tlsDisable {
+		if security.CARef != nil || security.ClientSecretName != "" {
+			return nil, &Error{Class: Invalid, Doing: doing, Why: "tls.mode is disable, and tls names certificates", Then: "One of the two has to go"}
+		}
+		return nil, nil
+	}
 	config := &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12}
 	if ref := security.CARef; ref != nil {
 		authority, err := key(ctx, doing, secrets, ref.Name, ref.Key)
@@ -81,14 +105,12 @@ func secured(ctx context.Context, doing, host string, security *tenantv1.TLS, se
 		config.Certificates = []tls.Certificate{*certificate}
 	}
 	switch security.Mode {
-	case tlsDisable:
-		return nil, nil
-	case tlsRequire:
+	case tlsRequire, tlsVerifyCA:
+		// Go checks both the chain and the host, or neither. Who names an authority wants to have it asked, as others do it, too.
 		config.InsecureSkipVerify = true
-	case tlsVerifyCA:
-		// Go checks both the chain and the host, or neither.
-		config.InsecureSkipVerify = true
-		config.VerifyConnection = signedBy(config.RootCAs)
+		if security.Mode == tlsVerifyCA || config.RootCAs != nil {
+			config.VerifyConnection = signedBy(config.RootCAs)
+		}
 	case tlsVerifyFull, "":
 	default:
 		return nil, &Error{
@@ -145,7 +167,16 @@ func key(ctx context.Context, doing string, secrets Secrets, name, key string) (
 func secret(ctx context.Context, doing string, secrets Secrets, name string) (map[string][]byte, error) {
 	data, err := secrets.Secret(ctx, name)
 	if err != nil {
-		return nil, &Error{Class: Invalid, Doing: doing, Why: said(err.Error()), cause: ctx.Err()}
+		return nil, notFound(ctx, doing, err, Invalid)
 	}
 	return data, nil
+}
+
+// notFound is the error of an object that is missing, or of an API that does not tell.
+func notFound(ctx context.Context, doing string, err error, missing Class) *Error {
+	class := Failed
+	if apierrors.IsNotFound(err) {
+		class = missing
+	}
+	return &Error{Class: class, Doing: doing, Why: said(err.Error()), cause: ctx.Err()}
 }

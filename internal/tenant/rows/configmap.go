@@ -36,28 +36,30 @@ func (c *configMap) Read(ctx context.Context, q Query) (*Reading, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err := c.secrets.ConfigMap(ctx, c.spec.Name)
+	own, cancel := context.WithTimeout(ctx, q.Limits.Time)
+	defer cancel()
+	data, err := c.secrets.ConfigMap(own, c.spec.Name)
 	if err != nil {
-		return nil, &Error{Class: NotFound, Doing: doing, Why: said(err.Error()), cause: ctx.Err()}
+		return nil, notFound(ctx, doing, err, NotFound)
 	}
 	text, has := data[c.spec.Key]
 	if !has {
 		return nil, &Error{Class: NotFound, Doing: doing, Why: "there is no such key"}
 	}
-	reading, err := readText(c.spec.Key, text, q)
+	reading, err := readText(own, c.spec.Key, text, q)
 	if err != nil {
-		return nil, finish(ctx, ctx, err, doing, q.Limits, func(err error) *Error { return &Error{Class: Invalid, Why: said(err.Error())} })
+		return nil, finish(ctx, own, err, doing, q.Limits, func(err error) *Error { return &Error{Class: Invalid, Why: said(err.Error())} })
 	}
 	return reading, nil
 }
 
 // readText reads a list in YAML or JSON, or lines of CSV. The key says what it is by its ending, and the text by how it begins.
-func readText(key, text string, q Query) (*Reading, error) {
+func readText(ctx context.Context, key, text string, q Query) (*Reading, error) {
 	if int64(len(text)) > q.Limits.Bytes {
 		return nil, tooManyBytes(q.Limits)
 	}
 	text = strings.TrimPrefix(text, "\ufeff") // spreadsheets begin with it
-	p := newPicker(q)
+	p := newPicker(q, ctx.Err)
 	var err error
 	switch kind(key, text) {
 	case ".json":
@@ -152,6 +154,8 @@ func readYAML(text string, p *picker) error {
 	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
 		return &Error{Class: Invalid, Why: "there is more than one YAML document"}
 	}
+	// Many rows may have one node, by aliases, and what it takes to write it is not taken for each.
+	written := map[*yaml.Node]sql.NullString{}
 	for i, item := range document.Content[0].Content {
 		merges := mostMerges
 		fields, err := mapping(item, &merges)
@@ -163,7 +167,14 @@ func readYAML(text string, p *picker) error {
 			if !has {
 				return sql.NullString{}, false, nil
 			}
+			value, known := written[resolved(node)]
+			if known {
+				return value, true, nil
+			}
 			value, err := yamlText(node)
+			if resolved(node).Kind != yaml.ScalarNode {
+				written[resolved(node)] = value
+			}
 			return value, true, err
 		})
 		if err != nil {

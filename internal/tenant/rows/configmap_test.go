@@ -126,7 +126,7 @@ func FuzzTexts(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		reading, err := readText(key, text, q)
+		reading, err := readText(t.Context(), key, text, q)
 		if err != nil {
 			return
 		}

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgproto3"
+
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 )
 
@@ -156,7 +158,7 @@ func TestNoEnvironmentCounts(t *testing.T) {
 	if config.Host != "db.example" || config.Port != 5432 || config.User != "reader" || config.Password != "" || config.Database != "shop" {
 		t.Errorf("connects to %s:%d/%s as %s, password %q", config.Host, config.Port, config.Database, config.User, config.Password)
 	}
-	if config.TLSConfig != nil || len(config.Fallbacks) != 0 || len(config.RuntimeParams) != 1 || config.ValidateConnect != nil {
+	if config.TLSConfig != nil || len(config.Fallbacks) != 0 || len(config.RuntimeParams) != 2 || config.ValidateConnect != nil {
 		t.Errorf("TLS %v, fallbacks %v, parameters %v", config.TLSConfig, config.Fallbacks, config.RuntimeParams)
 	}
 }
@@ -192,11 +194,13 @@ func TestHowConnectionsAreSecured(t *testing.T) {
 		security *tenantv1.TLS
 		want     string
 	}{
-		"a mode that is none":   {&tenantv1.TLS{Mode: "strict"}, "strict"},
-		"no certificate":        {&tenantv1.TLS{CARef: &tenantv1.SecretRef{Name: "db", Key: "ca.crt"}}, "no certificate"},
-		"no such key":           {&tenantv1.TLS{CARef: &tenantv1.SecretRef{Name: "db", Key: "ca"}}, `no key "ca"`},
-		"no such Secret":        {&tenantv1.TLS{CARef: &tenantv1.SecretRef{Name: "gone", Key: "ca"}}, "gone"},
-		"no client certificate": {&tenantv1.TLS{ClientSecretName: "db"}, "tls.crt and tls.key"},
+		"a mode that is none":    {&tenantv1.TLS{Mode: "strict"}, "strict"},
+		"no certificate":         {&tenantv1.TLS{CARef: &tenantv1.SecretRef{Name: "db", Key: "ca.crt"}}, "no certificate"},
+		"no such key":            {&tenantv1.TLS{CARef: &tenantv1.SecretRef{Name: "db", Key: "ca"}}, `no key "ca"`},
+		"no such Secret":         {&tenantv1.TLS{CARef: &tenantv1.SecretRef{Name: "gone", Key: "ca"}}, "gone"},
+		"none, and an authority": {&tenantv1.TLS{Mode: tlsDisable, CARef: &tenantv1.SecretRef{Name: "db", Key: "ca.crt"}}, "disable"},
+		"none, and a client":     {&tenantv1.TLS{Mode: tlsDisable, ClientSecretName: "db"}, "disable"},
+		"no client certificate":  {&tenantv1.TLS{ClientSecretName: "db"}, "tls.crt and tls.key"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			_, err := made(test.security)
@@ -215,5 +219,58 @@ func TestHowConnectionsAreSecured(t *testing.T) {
 		if _, err := newAccess(context.Background(), "read rows", host, nil, nil, secrets); err != nil {
 			t.Errorf("host %q: %v", host, err)
 		}
+	}
+}
+
+// A server that was told the password may say it back, as some proxies do.
+func TestThePasswordIsTakenOutOfMessages(t *testing.T) {
+	a := &access{password: `p@ss/w"rd`}
+	for said, want := range map[string]string{
+		`user x with password p@ss/w"rd`: "user x with password (sensitive)", "p%40ss%2Fw%22rd": "(sensitive)", "p@ss": "p@ss",
+	} {
+		if got := a.hide(said); got != want {
+			t.Errorf("%s is shown as %s", said, got)
+		}
+	}
+	if got := (&access{password: "a"}).hide("a table"); got != "a table" {
+		t.Error(got)
+	}
+}
+
+// Whoever sits between asks for the password in plain text.
+func TestAPasswordIsNotToldToAnybody(t *testing.T) {
+	told := make(chan string, 10)
+	host, port := tcp(t, func(conn net.Conn) {
+		backend := pgproto3.NewBackend(conn, conn)
+		for {
+			message, err := backend.ReceiveStartupMessage()
+			if err != nil {
+				return
+			}
+			if _, security := message.(*pgproto3.SSLRequest); security {
+				conn.Write([]byte("N"))
+				continue
+			}
+			backend.Send(&pgproto3.AuthenticationCleartextPassword{})
+			if backend.Flush() != nil {
+				return
+			}
+			answer, _ := io.ReadAll(conn)
+			told <- string(answer)
+			return
+		}
+	})
+	secrets := things{secrets: map[string]map[string][]byte{"db": {"password": []byte(secretWord)}}}
+	for sentence, security := range map[string]*tenantv1.TLS{"as far as the server does": nil, "not at all": {Mode: tlsDisable}} {
+		t.Run(sentence, func(t *testing.T) {
+			source := mustOpen(t, tenantv1.DataSource{Type: tenantv1.SourcePostgres, Postgres: &tenantv1.PostgresSource{
+				Host: host, Port: port, Username: "reader", PasswordRef: &tenantv1.SecretRef{Name: "db", Key: "password"}, Database: "shop", Table: "tenants", TLS: security,
+			}}, secrets, Options{})
+			_, err := source.Read(context.Background(), Query{Columns: []string{"id"}})
+			wantError(t, err, AccessDenied, "plain text", "verify-full")
+			if answer := <-told; strings.Contains(answer, secretWord) {
+				t.Errorf("the password was told: %q", answer)
+			}
+		})
 	}
 }

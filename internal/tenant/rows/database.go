@@ -6,6 +6,7 @@ package rows
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"strconv"
 	"strings"
 	"sync"
@@ -84,6 +85,8 @@ type database struct {
 	table table
 	// wire counts what comes over connections; nil for a file.
 	wire *meter
+	// bound sets limits of a connection before it is used; nil for none.
+	bound func(conn *sql.Conn) error
 	// watch sends to a channel when rows may have changed, until its context ends; nil when the engine cannot tell.
 	watch func(ctx context.Context, changed chan<- struct{})
 
@@ -122,6 +125,7 @@ func (d *database) Read(ctx context.Context, q Query) (*Reading, error) {
 	defer cancel()
 	if d.wire != nil {
 		d.wire.allow(q.Limits)
+		defer context.AfterFunc(own, d.wire.hangUp)()
 	}
 	reading, err := d.read(own, q)
 	if err == nil {
@@ -139,7 +143,12 @@ func (d *database) read(ctx context.Context, q Query) (*Reading, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer conn.Close() //nolint:errcheck // back to the pool, where it is looked at before it is used again
+	defer d.release(conn)
+	if d.bound != nil {
+		if err := d.bound(conn); err != nil {
+			return nil, err
+		}
+	}
 	tx, err := conn.BeginTx(ctx, d.table.transaction())
 	if err != nil {
 		return nil, err
@@ -152,6 +161,14 @@ func (d *database) read(ctx context.Context, q Query) (*Reading, error) {
 	}
 	query, values := statement(d.table, q, texts)
 	return collect(ctx, tx, q, query, values)
+}
+
+// release gives a connection back to the pool, where it is looked at before it is used again, or ends it.
+func (d *database) release(conn *sql.Conn) {
+	if d.wire != nil && d.wire.worn() {
+		conn.Raw(func(any) error { return driver.ErrBadConn }) //nolint:errcheck // that is what it is for
+	}
+	conn.Close() //nolint:errcheck // nothing was written
 }
 
 // connect takes the connection of the reading before, or makes one.

@@ -10,6 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 )
 
@@ -23,14 +26,14 @@ func (t things) Secret(_ context.Context, name string) (map[string][]byte, error
 	if data, has := t.secrets[name]; has {
 		return data, nil
 	}
-	return nil, fmt.Errorf("read Secret %s: it is not there", name)
+	return nil, fmt.Errorf("read Secret %s: %w", name, apierrors.NewNotFound(schema.GroupResource{Resource: "secrets"}, name))
 }
 
 func (t things) ConfigMap(_ context.Context, name string) (map[string]string, error) {
 	if data, has := t.configMaps[name]; has {
 		return data, nil
 	}
-	return nil, fmt.Errorf("read ConfigMap %s: it is not there", name)
+	return nil, fmt.Errorf("read ConfigMap %s: %w", name, apierrors.NewNotFound(schema.GroupResource{Resource: "configmaps"}, name))
 }
 
 // null is NULL in what tests expect.

@@ -4,7 +4,9 @@
 package rows
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -13,6 +15,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	"github.com/yuba-dev/yuba/internal/outbound"
@@ -29,6 +32,10 @@ type webDocument struct {
 	token, user, password string
 	roots                 *x509.CertPool
 	certificate           *tls.Certificate
+
+	one sync.Mutex // one reading at a time
+	// last is what the pages of the reading before had; nil when they were no more than one.
+	last []byte
 }
 
 func openHTTP(ctx context.Context, spec *tenantv1.HTTPSource, secrets Secrets) (Source, error) {
@@ -92,37 +99,114 @@ func (d *webDocument) Read(ctx context.Context, q Query) (*Reading, error) {
 	if err != nil {
 		return nil, err
 	}
+	d.one.Lock()
+	defer d.one.Unlock()
 	own, cancel := context.WithTimeout(ctx, q.Limits.Time)
 	defer cancel()
-	reading, err := d.read(own, q)
+	reading, err := d.agreed(own, q)
 	if err != nil {
 		return nil, finish(ctx, own, err, doing, q.Limits, unreachable)
 	}
 	return reading, nil
 }
 
-func (d *webDocument) read(ctx context.Context, q Query) (*Reading, error) {
-	client := outbound.Client(outbound.Options{Timeout: q.Limits.Time + connectTimeout, Redirects: 3, Roots: d.roots, Certificate: d.certificate})
-	p := newPicker(q)
+// mostTries is how often pages are read that are other ones each time.
+const mostTries = 4
+
+// agreed reads all pages. Each is of a moment of its own: when somebody deletes a row between two of them, another row moves to
+// a page that was read already, and is on none of those that were. So rows of several pages count once they are those of the
+// reading before, which costs nothing as long as nothing changes.
+func (d *webDocument) agreed(ctx context.Context, q Query) (*Reading, error) {
+	for range mostTries {
+		reading, pages, err := d.read(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		if pages == 1 && d.last == nil {
+			return reading, nil
+		}
+		before := d.last
+		if d.last = sumOf(q, reading); bytes.Equal(before, d.last) {
+			if pages == 1 {
+				d.last = nil
+			}
+			return reading, nil
+		}
+	}
+	return nil, &Error{Class: Unreachable, Why: "its rows change while its pages are read", Then: "Larger pages are fewer"}
+}
+
+// sumOf is a digest of all rows of a reading.
+func sumOf(q Query, reading *Reading) []byte {
+	all := sha256.New()
+	for _, row := range reading.Rows {
+		for _, column := range q.Columns {
+			part(all, []byte(column))
+			if value := row[column]; value != nil {
+				part(all, []byte(*value))
+			} else {
+				part(all, nil)
+				part(all, nil)
+			}
+		}
+	}
+	return all.Sum(nil)
+}
+
+// client is one that shows credentials to the server that was named, and to nobody else. Go hands them on to other ports and to
+// subdomains, and tells everybody the address that led there, its query included.
+func (d *webDocument) client(limits Limits) *http.Client {
+	client := outbound.Client(outbound.Options{Timeout: limits.Time + connectTimeout, Redirects: 3, Roots: d.roots, Certificate: d.certificate})
+	follow := client.CheckRedirect
+	client.CheckRedirect = func(next *http.Request, before []*http.Request) error {
+		next.Header.Del("Referer")
+		if !sameServer(next.URL, d.first) {
+			next.Header.Del("Authorization")
+		}
+		return follow(next, before)
+	}
+	return client
+}
+
+// sameServer tells whether two addresses are on one server, however they write it.
+func sameServer(a, b *url.URL) bool {
+	return strings.EqualFold(a.Scheme, b.Scheme) && strings.EqualFold(a.Hostname(), b.Hostname()) && portOf(a) == portOf(b)
+}
+
+func portOf(u *url.URL) string {
+	switch {
+	case u.Port() != "":
+		return u.Port()
+	case strings.EqualFold(u.Scheme, "https"):
+		return "443"
+	}
+	return "80"
+}
+
+// read reads all pages, and tells how many there were.
+func (d *webDocument) read(ctx context.Context, q Query) (_ *Reading, pages int, _ error) {
+	client := d.client(q.Limits)
+	p := newPicker(q, ctx.Err)
 	left := q.Limits.Bytes
 	seen := map[string]bool{}
 	for page := d.first; page != nil; {
 		if seen[page.String()] {
-			return nil, &Error{Class: Invalid, Why: "its pages go round in a circle"}
+			return nil, 0, &Error{Class: Invalid, Why: "its pages go round in a circle"}
 		}
 		if seen[page.String()] = true; len(seen) > mostPages {
-			return nil, &Error{Class: TooMuch, Why: fmt.Sprintf("there are more than %d pages", mostPages), Then: "Larger pages are fewer"}
+			return nil, 0, &Error{Class: TooMuch, Why: fmt.Sprintf("there are more than %d pages", mostPages), Then: "Larger pages are fewer"}
 		}
 		next, err := d.page(ctx, client, page, p, &left)
 		if errors.Is(err, errSpent) {
-			return nil, tooManyBytes(q.Limits)
+			return nil, 0, tooManyBytes(q.Limits)
 		}
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		page = next
 	}
-	return p.reading()
+	reading, err := p.reading()
+	return reading, len(seen), err
 }
 
 // page reads one page and returns the address of the next one; nil after the last.
@@ -160,8 +244,12 @@ func (d *webDocument) page(ctx context.Context, client *http.Client, address *ur
 	// The page may have come from elsewhere by a redirection; the next one is on the server that was named, which alone is
 	// shown the credentials.
 	next, err := address.Parse(told.address)
-	if err != nil || next.Scheme != d.first.Scheme || next.Host != d.first.Host {
-		return nil, &Error{Class: Invalid, Why: "the next page is on another server"}
+	if err != nil || !sameServer(next, d.first) {
+		wrong := &Error{Class: Invalid, Why: "the next page is on another server"}
+		if err == nil && next.Scheme == "http" && d.first.Scheme == "https" {
+			wrong.Then = "Its address is http://; an application behind a proxy has to know that it is reached by https://"
+		}
+		return nil, wrong
 	}
 	next.User, next.Fragment = d.first.User, ""
 	return next, nil

@@ -5,10 +5,13 @@ package rows
 
 import (
 	"context"
+	"encoding/json"
 	"encoding/pem"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -211,6 +214,84 @@ func TestCredentialsAreShownToTheServerAlone(t *testing.T) {
 	}
 	_, err := Open(context.Background(), httpSpec(tenantv1.HTTPSource{URL: url, SecretName: "gone"}), secrets, Options{})
 	wantError(t, err, Invalid, "read Secret gone")
+}
+
+// Another port is another server, whatever Go thinks, and what stands in an address is nobody's but its server's.
+func TestWhatRedirectionsTell(t *testing.T) {
+	var told []string
+	other := web(t, func(w http.ResponseWriter, r *http.Request) {
+		told = append(told, r.Header.Get("Authorization")+r.Header.Get("Referer"))
+		fmt.Fprint(w, `[{"id": "a"}]`)
+	})
+	url := web(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other, http.StatusFound) })
+	secrets := things{secrets: map[string]map[string][]byte{"token": {"token": []byte(secretWord)}}}
+	mustRead(t, mustOpen(t, httpSpec(tenantv1.HTTPSource{URL: url + "?key=" + secretWord, SecretName: "token"}), secrets, Options{}), Query{Columns: []string{"id"}})
+	if diff := cmp.Diff([]string{""}, told); diff != "" {
+		t.Errorf("told to another server: %s", diff)
+	}
+}
+
+func TestOneServerHasManyNames(t *testing.T) {
+	for addresses, want := range map[[2]string]bool{
+		{"https://crm.example/a", "https://CRM.example:443/b"}: true, {"http://crm.example/a", "http://crm.example:80/"}: true,
+		{"https://crm.example/", "http://crm.example/"}: false, {"https://crm.example/", "https://crm.example:8443/"}: false,
+		{"https://crm.example/", "https://a.crm.example/"}: false,
+	} {
+		a, _ := url.Parse(addresses[0])
+		b, _ := url.Parse(addresses[1])
+		if got := sameServer(a, b); got != want {
+			t.Errorf("%v are one server: %v", addresses, got)
+		}
+	}
+}
+
+// A row that is deleted between two pages moves another one to a page that was read already.
+func TestRowsThatMoveBetweenPages(t *testing.T) {
+	ids := []string{"a", "b", "c", "d", "e", "f"}
+	requests := 0
+	changing := func() {}
+	address := web(t, func(w http.ResponseWriter, r *http.Request) {
+		requests++
+		from, _ := strconv.Atoi(r.URL.Query().Get("from"))
+		rows, next := []map[string]string{}, ""
+		for n := from; n < min(from+2, len(ids)); n++ {
+			rows = append(rows, map[string]string{"id": ids[n]})
+		}
+		if from+2 < len(ids) {
+			next = fmt.Sprintf("?from=%d", from+2)
+		}
+		json.NewEncoder(w).Encode(map[string]any{"rows": rows, "next": next})
+		if from == 0 {
+			changing()
+		}
+	})
+	source := mustOpen(t, httpSpec(tenantv1.HTTPSource{URL: address, Rows: "rows", Next: "next"}), things{}, Options{})
+	query := Query{Columns: []string{"id"}}
+	got := func() string { return strings.Join(column(mustRead(t, source, query), "id"), "") }
+	if rows := got(); rows != "abcdef" {
+		t.Errorf("there are %s", rows)
+	}
+	if requests = 0; got() != "abcdef" || requests != 3 {
+		t.Errorf("rows that are those of before took %d requests, want 3", requests)
+	}
+	changing = func() {
+		ids = ids[1:]
+		changing = func() {}
+	}
+	if rows := got(); rows != "bcdef" {
+		t.Errorf("without the first there are %s", rows)
+	}
+	changing = func() { ids = append(ids[1:], ids[0]) }
+	_, err := source.Read(context.Background(), query)
+	wantError(t, err, Unreachable, "change while its pages are read")
+	// What was several pages and is one is looked at twice.
+	changing, ids, requests = func() {}, []string{"z"}, 0
+	if rows := got(); rows != "z" || requests != 2 {
+		t.Errorf("there is %s after %d requests, want z after 2", rows, requests)
+	}
+	if requests = 0; got() != "z" || requests != 1 {
+		t.Errorf("one page took %d requests", requests)
+	}
 }
 
 func TestAuthoritiesOfWebServers(t *testing.T) {

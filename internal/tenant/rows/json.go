@@ -51,7 +51,9 @@ type jsonDocument struct {
 }
 
 func (d *jsonDocument) read(from io.Reader) error {
-	decoder := json.NewDecoder(from)
+	bites := &bites{from: from}
+	bites.decoder = json.NewDecoder(bites)
+	decoder := bites.decoder
 	err := d.value(decoder, nil)
 	if err == nil {
 		if _, end := decoder.Token(); !errors.Is(end, io.EOF) {
@@ -75,6 +77,23 @@ func (d *jsonDocument) read(from io.Reader) error {
 		return &Error{Class: Unreachable, Why: "the document ends before it is complete"}
 	}
 	return err
+}
+
+// bites reads a document as long as the decoder gets on with it: a row, or what stands beside the rows, is kept as a whole
+// until its end is there.
+type bites struct {
+	from    io.Reader
+	decoder *json.Decoder
+	came    int64
+}
+
+func (b *bites) Read(p []byte) (int, error) {
+	if b.came-b.decoder.InputOffset() > longestValue {
+		return 0, &Error{Class: TooMuch, Why: fmt.Sprintf("a row, or something beside the rows, has more than %d MiB", longestValue>>20)}
+	}
+	n, err := b.from.Read(p)
+	b.came += int64(n)
+	return n, err
 }
 
 func (d *jsonDocument) where() string {

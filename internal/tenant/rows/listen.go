@@ -6,13 +6,10 @@ package rows
 import (
 	"context"
 	"math/rand/v2"
-	"net"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-
-	"github.com/yuba-dev/yuba/internal/outbound"
 )
 
 // The pauses before a listener connects again, which double.
@@ -25,11 +22,12 @@ const (
 type listener struct {
 	config  *pgx.ConnConfig
 	channel string
+	wire    *meter
 }
 
-func dialAllowed(ctx context.Context, network, address string) (net.Conn, error) {
-	return outbound.Dialer(connectTimeout).DialContext(ctx, network, address)
-}
+// listenedTo is what may come over one connection: more than a million notifications. The driver keeps some of what a server
+// says for as long as the connection lasts.
+const listenedTo = 64 << 20
 
 // watch listens until the context ends. Why a connection ended is not told: readings tell the same about the same server.
 func (l *listener) watch(ctx context.Context, changed chan<- struct{}) {
@@ -46,6 +44,7 @@ func (l *listener) watch(ctx context.Context, changed chan<- struct{}) {
 
 // listen listens over one connection until it ends; it tells whether it was able to.
 func (l *listener) listen(ctx context.Context, changed chan<- struct{}) bool {
+	l.wire.left.Store(listenedTo)
 	soon, cancel := context.WithTimeout(ctx, 2*connectTimeout)
 	defer cancel()
 	conn, err := pgx.ConnectConfig(soon, l.config)

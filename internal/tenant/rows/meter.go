@@ -15,7 +15,12 @@ import (
 
 // meter bounds what comes over the connections of one source. Drivers take what a server sends, however much: rows that a
 // statement limits, and lengths that a server only claims.
-type meter struct{ left atomic.Int64 }
+type meter struct {
+	left atomic.Int64
+	// came is how much has come over the last connection, which is conn.
+	came atomic.Int64
+	conn atomic.Pointer[net.TCPConn]
+}
 
 // framing is room for what comes around the values of a reading: a few bytes for each, and the greetings.
 const framing = 16 << 20
@@ -24,6 +29,17 @@ const framing = 16 << 20
 func (m *meter) allow(limits Limits) { m.left.Store(2*limits.Bytes + framing) }
 
 func (m *meter) spent() bool { return m.left.Load() < 0 }
+
+// worn tells whether the connection is to be another one at the next reading: drivers keep some of what a server says, such
+// as the settings that it reports, for as long as a connection lasts.
+func (m *meter) worn() bool { return m.came.Load() > DefaultBytes }
+
+// hangUp closes the last connection: not all that drivers do on it ends with a context.
+func (m *meter) hangUp() {
+	if conn := m.conn.Load(); conn != nil {
+		conn.Close() //nolint:errcheck // it may be closed already
+	}
+}
 
 // dial connects to what the server may connect to on behalf of others.
 func (m *meter) dial(ctx context.Context, network, address string) (net.Conn, error) {
@@ -36,6 +52,8 @@ func (m *meter) dial(ctx context.Context, network, address string) (net.Conn, er
 		conn.Close() //nolint:errcheck // nothing was sent
 		return nil, fmt.Errorf("connect to %s over %s: only TCP is metered. This is a bug in Yuba", address, network)
 	}
+	m.came.Store(0)
+	m.conn.Store(tcp)
 	return &metered{TCPConn: tcp, meter: m}, nil
 }
 
@@ -52,6 +70,7 @@ func (c *metered) Read(p []byte) (int, error) {
 		return 0, errSpent
 	}
 	n, err := c.TCPConn.Read(p)
+	c.meter.came.Add(int64(n))
 	if c.meter.left.Add(-int64(n)); c.meter.spent() {
 		return n, errSpent
 	}

@@ -18,7 +18,10 @@ import (
 )
 
 // mysqlTable is a table of MySQL or MariaDB.
-type mysqlTable struct{ spec tenantv1.MySQLSource }
+type mysqlTable struct {
+	spec   tenantv1.MySQLSource
+	access *access
+}
 
 func openMySQL(ctx context.Context, spec *tenantv1.MySQLSource, secrets Secrets) (Source, error) {
 	t := &mysqlTable{spec: *spec}
@@ -26,6 +29,7 @@ func openMySQL(ctx context.Context, spec *tenantv1.MySQLSource, secrets Secrets)
 	if err != nil {
 		return nil, err
 	}
+	t.access = a
 	wire := &meter{}
 	config := mysql.NewConfig()
 	config.User, config.Passwd, config.DBName = spec.Username, a.password, spec.Database
@@ -115,7 +119,7 @@ func (t *mysqlTable) explain(err error) *Error {
 	switch {
 	case errors.As(err, &told):
 		class, then := mysqlClass(told.Number)
-		return &Error{Class: class, Why: said(told.Message), Then: then}
+		return &Error{Class: class, Why: said(t.access.hide(told.Message)), Then: then}
 	case errors.Is(err, mysql.ErrNoTLS):
 		return &Error{Class: Unreachable, Why: "the server does not encrypt connections", Then: "tls.mode disable does without"}
 	case errors.Is(err, mysql.ErrCleartextPassword):

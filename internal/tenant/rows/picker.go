@@ -20,20 +20,25 @@ type picker struct {
 	names []string
 	seen  map[string]bool
 	all   int
+	// over tells why the reading is to end; documents have no server that would notice.
+	over func() error
 
 	values []sql.NullString
 }
 
-func newPicker(q Query) *picker {
+func newPicker(q Query, over func() error) *picker {
 	names := q.names()
 	return &picker{
 		collector: collector{columns: q.Columns, limits: q.Limits},
-		where:     q.Where, names: names, seen: map[string]bool{}, values: make([]sql.NullString, len(names)),
+		where:     q.Where, names: names, seen: map[string]bool{}, over: over, values: make([]sql.NullString, len(names)),
 	}
 }
 
 // take takes one row. The function returns a field, and whether the row has it.
 func (p *picker) take(field func(name string) (sql.NullString, bool, error)) error {
+	if err := p.over(); err != nil {
+		return err
+	}
 	p.all++
 	for i, name := range p.names {
 		value, has, err := field(name)

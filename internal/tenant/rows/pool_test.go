@@ -5,6 +5,7 @@ package rows
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"testing"
 
@@ -77,4 +78,30 @@ func TestWhatDescribesNoSource(t *testing.T) {
 		_, err := Open(context.Background(), spec, things{}, Options{})
 		wantError(t, err, Invalid, "spec.source.type")
 	}
+}
+
+// An API that does not answer is nobody's mistake.
+func TestLookupsThatFail(t *testing.T) {
+	password := &tenantv1.SecretRef{Name: "db", Key: "password"}
+	for _, spec := range []tenantv1.DataSource{
+		{Type: tenantv1.SourceMySQL, MySQL: &tenantv1.MySQLSource{Host: "db.example", PasswordRef: password}},
+		{Type: tenantv1.SourceConfigMap, ConfigMap: &tenantv1.ConfigMapSource{Name: "tenants", Key: "rows.csv"}},
+	} {
+		source, err := Open(context.Background(), spec, silent{}, Options{})
+		if err == nil {
+			_, err = source.Read(context.Background(), Query{Columns: []string{"id"}})
+		}
+		wantError(t, err, Failed, "no answer")
+	}
+}
+
+// silent is an API that does not answer.
+type silent struct{}
+
+func (silent) Secret(context.Context, string) (map[string][]byte, error) {
+	return nil, errors.New("read Secret db: no answer")
+}
+
+func (silent) ConfigMap(context.Context, string) (map[string]string, error) {
+	return nil, errors.New("read ConfigMap tenants: no answer")
 }

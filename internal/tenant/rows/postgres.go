@@ -22,10 +22,10 @@ import (
 )
 
 // postgresTable is a table of PostgreSQL, or of what speaks its protocol.
-type postgresTable struct{ spec tenantv1.PostgresSource }
-
-// longestMessage is what one message of a server may claim to be: a row, at most. The driver makes room for all of it.
-const longestMessage = 64 << 20
+type postgresTable struct {
+	spec   tenantv1.PostgresSource
+	access *access
+}
 
 func openPostgres(ctx context.Context, spec *tenantv1.PostgresSource, secrets Secrets) (Source, error) {
 	t := &postgresTable{spec: *spec}
@@ -39,6 +39,7 @@ func openPostgres(ctx context.Context, spec *tenantv1.PostgresSource, secrets Se
 	if err != nil {
 		return nil, err
 	}
+	t.access = a
 	wire := &meter{}
 	config, err := t.config(a)
 	if err != nil {
@@ -47,9 +48,9 @@ func openPostgres(ctx context.Context, spec *tenantv1.PostgresSource, secrets Se
 	config.DialFunc = wire.dial
 	d := newDatabase(stdlib.OpenDB(*config), t, wire)
 	if spec.Channel != "" {
-		l := &listener{config: config.Copy(), channel: spec.Channel}
 		// It waits for months: its own connection, which no reading's limits are for.
-		l.config.DialFunc = dialAllowed
+		l := &listener{config: config.Copy(), channel: spec.Channel, wire: &meter{}}
+		l.config.DialFunc = l.wire.dial
 		d.watch = l.watch
 	}
 	return d, nil
@@ -70,16 +71,21 @@ func (t *postgresTable) config(a *access) (*pgx.ConnConfig, error) {
 	}
 	config.Host, config.Port = t.spec.Host, uint16(t.spec.Port)
 	config.User, config.Password, config.Database = t.spec.Username, a.password, t.spec.Database
-	config.RuntimeParams = map[string]string{"application_name": "yuba"}
+	// Without that, texts come in the encoding of the database.
+	config.RuntimeParams = map[string]string{"application_name": "yuba", "client_encoding": "UTF8"}
 	config.ConnectTimeout = connectTimeout
 	config.TLSConfig, config.Fallbacks = a.tls, nil
 	if a.plain {
 		config.Fallbacks = []*pgconn.FallbackConfig{{Host: config.Host, Port: config.Port}}
 	}
 	config.KerberosSrvName, config.KerberosSpn = "", ""
+	config.ChannelBinding, config.RequireAuth = "prefer", ""
+	if a.anybody() {
+		config.RequireAuth = "!password"
+	}
 	config.BuildFrontend = func(r io.Reader, w io.Writer) *pgproto3.Frontend {
 		frontend := pgproto3.NewFrontend(r, w)
-		frontend.SetMaxBodyLen(longestMessage)
+		frontend.SetMaxBodyLen(longestValue) // a row, at most
 		return frontend
 	}
 	// Poolers between hand a transaction's connection to others after it, so that nothing may be prepared on it.
@@ -132,9 +138,14 @@ func (t *postgresTable) explain(err error) *Error {
 	switch {
 	case errors.As(err, &told):
 		class, then := postgresClass(told.Code)
-		return &Error{Class: class, Why: said(told.Message), Then: then}
+		return &Error{Class: class, Why: said(t.access.hide(told.Message)), Then: then}
+	case strings.Contains(err.Error(), "authentication method requirement"): // the driver has no type for it
+		return &Error{
+			Class: AccessDenied, Why: "the server wants the password in plain text, which is not done as long as it may be anybody",
+			Then: "tls.mode verify-full makes sure who it is",
+		}
 	case errors.As(err, &claimed):
-		return &Error{Class: Unreachable, Why: fmt.Sprintf("what came was no answer, or a row of more than %d MiB", longestMessage>>20)}
+		return &Error{Class: Unreachable, Why: fmt.Sprintf("what came was no answer, or a row of more than %d MiB", longestValue>>20)}
 	}
 	return unreachable(err)
 }

@@ -58,7 +58,8 @@ type Source interface {
 	Close() error
 }
 
-// Secrets are what sources may look up: objects in the namespace of the registry. Errors say which one could not be read.
+// Secrets are what sources may look up: objects in the namespace of the registry. Errors say which one could not be read, and
+// are those of the API, which tell whether it is there.
 type Secrets interface {
 	Secret(ctx context.Context, name string) (map[string][]byte, error)
 	ConfigMap(ctx context.Context, name string) (map[string]string, error)
@@ -137,6 +138,12 @@ func (q Query) names() []string {
 	return names
 }
 
+// longestValue is what one value may have, or what a source has in one piece. Whoever reads it makes room for all of it.
+const longestValue = 64 << 20
+
+// cellCost is what a value costs beside its text, and a NULL instead of one: rows of NULLs are not for nothing.
+const cellCost = 48
+
 // collector takes rows within the limits of a reading.
 type collector struct {
 	columns []string
@@ -152,6 +159,7 @@ func (c *collector) add(values []sql.NullString) error {
 	}
 	texts := make([]string, len(c.columns))
 	row := make(map[string]*string, len(c.columns))
+	c.bytes += int64(len(c.columns)) * cellCost
 	for i, column := range c.columns {
 		row[column] = nil
 		if !values[i].Valid {
@@ -159,9 +167,10 @@ func (c *collector) add(values []sql.NullString) error {
 		}
 		texts[i] = legible(values[i].String)
 		row[column] = &texts[i]
-		if c.bytes += int64(len(texts[i])); c.bytes > c.limits.Bytes {
-			return tooManyBytes(c.limits)
-		}
+		c.bytes += int64(len(texts[i]))
+	}
+	if c.bytes > c.limits.Bytes {
+		return tooManyBytes(c.limits)
 	}
 	c.rows = append(c.rows, row)
 	return nil

@@ -139,6 +139,7 @@ func (f *sqliteFile) Read(ctx context.Context, q Query) (*Reading, error) {
 			return nil, &Error{Class: Failed, Doing: f.table.reading(), Why: said(err.Error())}
 		}
 		f.opened, f.info = newDatabase(db, f.table, nil), found.info
+		f.opened.bound = shortValues
 	}
 	reading, err := f.opened.Read(ctx, q)
 	if err != nil {
@@ -156,6 +157,12 @@ func (f *sqliteFile) Read(ctx context.Context, q Query) (*Reading, error) {
 func address(path string) string {
 	options := url.Values{"mode": {"ro"}, "_pragma": {"busy_timeout(5000)", "query_only(1)", "trusted_schema(0)", "cell_size_check(1)"}}
 	return (&url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: options.Encode()}).String()
+}
+
+// shortValues bounds what a view can make of nothing: a value has room for a gigabyte otherwise.
+func shortValues(conn *sql.Conn) error {
+	_, err := sqlite.Limit(conn, sqliteLimitLength, longestValue)
+	return err
 }
 
 func (f *sqliteFile) forget() {
@@ -225,6 +232,9 @@ func (t *sqliteTable) among(text string, _, count int) string {
 	return "(" + text + " COLLATE BINARY) IN (" + strings.Repeat("?, ", count-1) + "?)"
 }
 
+// sqliteLimitLength is the limit of texts and blobs, by its number.
+const sqliteLimitLength = 0
+
 // The codes of SQLite that readings meet.
 const (
 	sqlitePerm     = 3
@@ -233,6 +243,7 @@ const (
 	sqliteReadOnly = 8
 	sqliteIOErr    = 10
 	sqliteCantOpen = 14
+	sqliteTooBig   = 18
 	sqliteAuth     = 23
 	sqliteNotADB   = 26
 )
@@ -254,6 +265,8 @@ func (t *sqliteTable) explain(err error) *Error {
 		}
 	case sqlitePerm, sqliteAuth, sqliteCantOpen:
 		return &Error{Class: AccessDenied, Why: "the server may not open it", Then: "It needs to read the file, and with a write-ahead log to write beside it"}
+	case sqliteTooBig:
+		return &Error{Class: TooMuch, Why: fmt.Sprintf("a value has more than %d MiB", longestValue>>20)}
 	case sqliteNotADB:
 		return &Error{Class: Invalid, Why: "it is no SQLite database, or an encrypted one"}
 	}

@@ -56,7 +56,7 @@ func sqliteSpec(path, table string) tenantv1.DataSource {
 func TestValuesOfSQLiteAreTexts(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "all of ?#% it.db")
 	writer(t, path,
-		"CREATE TABLE \"we`ird \"\"table\"(id TEXT, \"is \"\"active\"\" `now`\" BOOLEAN, n INTEGER, price REAL, made DATETIME, raw BLOB, nothing TEXT)",
+		"CREATE TABLE \"we`ird \"\"table\"(id TEXT, \"is \"\"active\"\" `now`\" BOOLEAN, n INTEGER, price REAL, made DATETIME, raw BLOB, \"nothing\" TEXT)",
 		"INSERT INTO \"we`ird \"\"table\" VALUES ('b', 1, 9007199254740993, 1.5, '2026-01-02 03:04:05', x'ff00', NULL)",
 		"INSERT INTO \"we`ird \"\"table\" VALUES ('a ü', 0, -1, 2, 1700000000, x'616263', '')")
 	got := mustRead(t, file(t, path, "we`ird \"table"), Query{Columns: []string{"id", "is \"active\" `now`", "n", "price", "made", "raw", "nothing"}})
@@ -284,6 +284,27 @@ func TestSQLiteTellsOfChanges(t *testing.T) {
 			for range changes { //nolint:revive // it ends
 			}
 		})
+	}
+}
+
+// Whoever declares a registry before there is a database hears of it when it is there.
+func TestADirectoryThatIsMadeLater(t *testing.T) {
+	base := t.TempDir()
+	source := mustOpen(t, sqliteSpec("shop/tenants.db", "tenants"), things{}, Options{SQLiteDirs: []string{base}})
+	changes := source.Changes(t.Context())
+	if err := os.Mkdir(filepath.Join(base, "shop"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	writer(t, filepath.Join(base, "shop", "tenants.db"), "CREATE TABLE tenants(id TEXT)", "INSERT INTO tenants VALUES ('a')").Close()
+	for deadline := time.After(time.Minute); ; {
+		select {
+		case <-changes:
+		case <-deadline:
+			t.Fatal("nobody told of the file")
+		}
+		if got, err := source.Read(context.Background(), Query{Columns: []string{"id"}}); err == nil && len(got.Rows) == 1 {
+			return
+		}
 	}
 }
 

@@ -5,60 +5,89 @@ package rows
 
 import (
 	"context"
+	"io/fs"
 	"path/filepath"
+	"time"
 
 	"github.com/fsnotify/fsnotify"
 )
 
-// Changes tells of writes to the file. A directory that cannot be watched, or that is replaced, leaves changes to readings.
+// The pauses before a directory is watched that could not be, which double.
+const (
+	shortestLook = time.Second
+	longestLook  = time.Minute
+)
+
+// Changes tells of writes to the file. A directory that is not there yet, or is replaced, is watched once it is there.
 func (f *sqliteFile) Changes(ctx context.Context) <-chan struct{} {
-	var dir string
+	return f.life.watch(ctx, func(ctx context.Context, changed chan<- struct{}) {
+		for next := shortestLook; ; next = min(2*next, longestLook) {
+			if f.follow(ctx, changed) {
+				next = shortestLook
+			}
+			if !pause(ctx, next) {
+				return
+			}
+		}
+	})
+}
+
+// follow watches the directory of the file for as long as that is there; it tells whether it was able to.
+func (f *sqliteFile) follow(ctx context.Context, changed chan<- struct{}) bool {
+	dir, err := f.directory()
+	if err != nil {
+		return false
+	}
+	watcher, err := fsnotify.NewWatcher()
+	if err != nil {
+		return false
+	}
+	defer watcher.Close() //nolint:errcheck // nobody listens any more
+	if err := watcher.Add(dir); err != nil {
+		return false
+	}
+	// What was written before, nobody saw.
+	signal(changed)
+	name := filepath.Base(f.table.spec.Path)
+	for {
+		select {
+		case <-ctx.Done():
+			return true
+		case event, open := <-watcher.Events:
+			switch {
+			case !open, event.Name == dir && event.Op&(fsnotify.Remove|fsnotify.Rename) != 0:
+				return true
+			case wrote(name, event):
+				signal(changed)
+			}
+		case _, open := <-watcher.Errors:
+			if !open {
+				return true
+			}
+			signal(changed) // some events are lost
+		}
+	}
+}
+
+// directory is the one that the file is in, or will be.
+func (f *sqliteFile) directory() (string, error) {
+	dir := ""
 	for _, allowed := range f.dirs {
 		rel, real, err := inside(allowed, f.table.spec.Path)
 		if err != nil {
 			continue
 		}
+		if found, err := plainFile(real, rel); err == nil {
+			return filepath.Dir(found.path), nil
+		}
 		if dir == "" {
 			dir = filepath.Dir(filepath.Join(real, rel))
 		}
-		if found, err := plainFile(real, rel); err == nil {
-			dir = filepath.Dir(found.path)
-			break
-		}
 	}
 	if dir == "" {
-		return nil
+		return "", fs.ErrPermission
 	}
-	watcher, err := fsnotify.NewWatcher()
-	if err != nil {
-		return nil
-	}
-	if err := watcher.Add(dir); err != nil {
-		watcher.Close() //nolint:errcheck // it watches nothing
-		return nil
-	}
-	name := filepath.Base(f.table.spec.Path)
-	return f.life.watch(ctx, func(ctx context.Context, changed chan<- struct{}) {
-		defer watcher.Close() //nolint:errcheck // nobody listens any more
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case event, open := <-watcher.Events:
-				if !open {
-					return
-				}
-				if wrote(name, event) {
-					signal(changed)
-				}
-			case _, open := <-watcher.Errors:
-				if !open {
-					return
-				}
-				signal(changed) // some events are lost
-			}
-		}
-	})
+	return dir, nil
 }
 
 // wrote tells whether an event may be about rows. Readings make files beside the database, too: a log that is empty, and its
