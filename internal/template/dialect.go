@@ -15,9 +15,29 @@ type Dialect struct {
 	// Functions are what templates can call beside what all can; of two with one name this one counts, and has the
 	// arguments of the other. Only the reasons that [Refuse] gives them are shown to people.
 	Functions map[string]any
+	// Purse is what several renderings may cost together; without one each may cost what one may.
+	Purse *Purse
 	// Types are those of Functions whose result, a bool, an int64 or a float64, stays what it is in a value, where a text
 	// is nothing but one call of them.
 	Types []string
+}
+
+// Purse pays for renderings that belong together, so that many of them cannot cost many times what one may. It is not for
+// concurrent use.
+type Purse struct{ left int64 }
+
+// NewPurse makes one that pays for so many renderings, at most, that cost as much as one may.
+func NewPurse(renderings int) *Purse { return &Purse{left: int64(renderings) * allowance} }
+
+// pay gives a rendering what it may cost; whoever calls what it returns gives the rest back.
+func (p *Purse) pay(b *budget) (rest func()) {
+	if p == nil {
+		return func() {}
+	}
+	given := min(p.left, b.left)
+	p.left -= given
+	b.left = given
+	return func() { p.left += max(b.left, 0) }
 }
 
 // Has reports whether a text has templates in it.
@@ -28,7 +48,9 @@ func (d Dialect) Text(field, text string, data map[string]any) (string, error) {
 	if !d.Has(text) {
 		return text, nil
 	}
-	out, failed := d.document(data, nil).text(text, field)
+	doc := d.document(data, nil)
+	defer d.Purse.pay(doc.budget)()
+	out, failed := doc.text(text, field)
 	if failed != nil {
 		return "", failed
 	}
@@ -39,7 +61,9 @@ func (d Dialect) Text(field, text string, data map[string]any) (string, error) {
 // whole numbers are int64, others float64. Where textOnly says so, results stay text whatever gave them; a path has the
 // names of objects, and "" for an element of a list. The field is where the value stands, for messages.
 func (d Dialect) Value(field string, value any, data map[string]any, textOnly func(path []string) bool) (any, error) {
-	out, failed := d.document(data, textOnly).walk(value, field)
+	doc := d.document(data, textOnly)
+	defer d.Purse.pay(doc.budget)()
+	out, failed := doc.walk(value, field)
 	if failed != nil {
 		return nil, failed
 	}

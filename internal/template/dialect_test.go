@@ -34,7 +34,8 @@ func row() map[string]any {
 
 func TestDialectText(t *testing.T) {
 	for sentence, test := range map[string]struct{ in, want string }{
-		"no template":                          {"plain ${{ x }", "plain ${{ x }"},
+		"no template":                          {"plain ${ x }", "plain ${ x }"},
+		"a dollar sign before one":             {"US${{ .uid }}", "US$acme"},
 		"a value":                              {"{{ .uid }}-app", "acme-app"},
 		"the dialect's function":               {"{{ whole .uid }}", "4"},
 		"one of sprig's":                       {"{{ .uid | upper | trunc 2 }}", "AC"},
@@ -57,6 +58,8 @@ func TestDialectText(t *testing.T) {
 func TestDialectTextSaysWhatIsWrong(t *testing.T) {
 	for in, want := range map[string]string{
 		"{{ .nope }}":                   "spec.x: .nope has no value",
+		"{{ upper .nope }}":             "spec.x: .nope has no value",
+		"{{ .nope | upper }}":           "spec.x: at <upper>: it is given what has no value",
 		"a\nb {{ .nope }}":              "spec.x:2:5: .nope has no value",
 		"{{ whole .empty }}":            "spec.x: whole: there is no number",
 		"{{ leak .uid }}":               "spec.x: at <leak .uid>: the function leak cannot do that with this value",
@@ -172,6 +175,59 @@ func TestOneBudgetForAValue(t *testing.T) {
 	}
 }
 
+// TestAPurseIsForAll: what belongs together costs no more than its purse has, however many texts it is in.
+func TestAPurseIsForAll(t *testing.T) {
+	d := dialect()
+	d.Purse = NewPurse(2)
+	costly := strings.Repeat(`{{ range until 2000 }}{{ . | add 1 | toString | upper | len }}{{ end }}`, 8)
+	fits := 0
+	for range 100 {
+		if _, err := d.Text("spec.x", costly, nil); err != nil {
+			break
+		}
+		fits++
+	}
+	if fits == 0 || fits > 50 {
+		t.Errorf("%d of them fit", fits)
+	}
+	if _, err := d.Text("spec.x", "{{ .uid }}", row()); err == nil || !strings.Contains(err.Error(), "too much time or memory") {
+		t.Errorf("after that: %v", err)
+	}
+	d.Purse = NewPurse(1)
+	for range 100_000 {
+		if _, err := d.Text("spec.x", "plain", nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestDepth: a document that is nested without end costs little, and is told by the beginning of its place.
+func TestDepth(t *testing.T) {
+	var list, object any = "{{ .uid }}", "{{ .uid }}"
+	for range 10_000 {
+		list, object = []any{list}, map[string]any{"ä": object}
+	}
+	for _, deep := range []any{list, object} {
+		if _, err := dialect().Value("spec", deep, row(), nil); err == nil || !strings.Contains(err.Error(), "nested more than 256 levels") || len(err.Error()) > 400 {
+			t.Errorf("%v", err)
+		}
+	}
+}
+
+// TestWhoseFaultAnErrorIs: other data may do where the template is not to blame.
+func TestWhoseFaultAnErrorIs(t *testing.T) {
+	for in, data := range map[string]bool{
+		"{{ .uid": false, "{{ nope }}": false, `{{ env "HOME" }}`: false, "{{ truth }}": false, `{{ template "x" }}`: false,
+		"{{ .nope }}": true, "{{ .nope | upper }}": true, "{{ whole .empty }}": true, "{{ .uid.x }}": true, `{{ fail "no" }}`: true, "{{ range .uid }}{{ end }}": true,
+	} {
+		_, err := dialect().Text("spec.x", in, row())
+		var found *Error
+		if !errors.As(err, &found) || found.Data != data {
+			t.Errorf("%s: %v, %+v", in, err, found)
+		}
+	}
+}
+
 // TestOnlyNamedFunctionsAreMade: a template is cheap, whatever it could call.
 func TestOnlyNamedFunctionsAreMade(t *testing.T) {
 	r := &renderer{budget: newBudget(), left: "{{"}
@@ -184,7 +240,7 @@ func TestOnlyNamedFunctionsAreMade(t *testing.T) {
 			made++
 		}
 	}
-	if made != 5 { // upper, lower, and our three
+	if made != 5 || len(r.budget.made) != 5 { // upper, lower, and our three
 		t.Errorf("%d functions were made: %v", made, r.budget.made)
 	}
 }

@@ -15,7 +15,9 @@ type Error struct {
 	// Where is a file with line and column, or a field of the object.
 	Where  string
 	Reason string
-	place  string
+	// Data tells that the template may be well with other data.
+	Data  bool
+	place string
 }
 
 // Error returns "main.tf.tpl:3:12: .Values.x has no value".
@@ -56,6 +58,12 @@ func parseError(err error) *Error {
 var harmless = regexp.MustCompile(`^(nil pointer evaluating |can't evaluate field |map has no entry |wrong number of args |` +
 	`wrong type for value; expected [^;]+; got [^;]*$|incompatible types for comparison$|template .* not defined$|exceeded maximum template depth)`)
 
+// place is something in the data, as templates write it.
+var place = regexp.MustCompile(`^\$?(\.\w+)+$`)
+
+// static are those of them that no data would change.
+var static = regexp.MustCompile(`^(wrong number of args |template .* not defined$)`)
+
 // executionError words what went wrong. Errors of functions may quote what
 // they were given, so only our own are passed on.
 func executionError(err error) *Error {
@@ -65,7 +73,7 @@ func executionError(err error) *Error {
 	if found == nil {
 		found = []string{"", "", "", "it cannot be rendered"}
 	}
-	e := &Error{place: found[1]}
+	e := &Error{place: found[1], Data: true}
 	node := strings.NewReplacer(" | "+functionShow+" \"\"", "", functionShow, "", functionTurn, "").Replace(found[2])
 	switch {
 	case errors.As(err, &composed):
@@ -73,10 +81,14 @@ func executionError(err error) *Error {
 	case errors.As(err, &refused):
 		e.Reason = refused.reason
 		if name, _, ok := strings.Cut(strings.TrimPrefix(found[3], "error calling "), ":"); ok && absent[name] == refused.reason {
-			e.Reason = name + " is not available in templates: " + refused.reason
+			e.Reason, e.Data = name+" is not available in templates: "+refused.reason, false
+		}
+	case strings.HasPrefix(found[3], "invalid value; expected "):
+		if e.Reason = at(node) + "it is given what has no value"; place.MatchString(node) {
+			e.Reason = node + " has no value"
 		}
 	case harmless.MatchString(found[3]):
-		e.Reason = at(node) + found[3]
+		e.Reason, e.Data = at(node)+found[3], !static.MatchString(found[3])
 	case strings.HasPrefix(found[3], "error calling "):
 		name, _, _ := strings.Cut(strings.TrimPrefix(found[3], "error calling "), ":")
 		e.Reason = at(node) + "the function " + name + " cannot do that with this value"

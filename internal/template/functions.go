@@ -75,8 +75,8 @@ func (b *budget) functions(names iter.Seq[string], own map[string]any) template.
 		functionWeigh: b.once(functionWeigh, b.pass),
 	}
 	for name := range names {
-		if out[name] != nil {
-			continue
+		if known()[name] == nil && own[name] == nil || out[name] != nil {
+			continue // a word like any other
 		}
 		if function := b.once(name, func() any { return b.function(name, own) }); function != nil {
 			out[name] = function

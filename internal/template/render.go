@@ -92,6 +92,9 @@ func (d *document) walk(value any, where string) (any, *Error) {
 }
 
 func (d *document) list(list []any, where string) (any, *Error) {
+	if err := d.tooDeep(where); err != nil {
+		return nil, err
+	}
 	out := make([]any, len(list))
 	d.path = append(d.path, "")
 	defer func() { d.path = d.path[:len(d.path)-1] }()
@@ -104,7 +107,20 @@ func (d *document) list(list []any, where string) (any, *Error) {
 	return out, nil
 }
 
+// maxLevels is how deeply a document may be nested: more than any schema of a kind is.
+const maxLevels = 256
+
+func (d *document) tooDeep(where string) *Error {
+	if len(d.path) < maxLevels {
+		return nil
+	}
+	return &Error{Where: strings.ToValidUTF8(where[:min(len(where), maxLevels)], "") + "…", Reason: fmt.Sprintf("it is nested more than %d levels deep", maxLevels)}
+}
+
 func (d *document) object(object map[string]any, where string) (any, *Error) {
+	if err := d.tooDeep(where); err != nil {
+		return nil, err
+	}
 	names := make([]string, 0, len(object))
 	for name := range object {
 		names = append(names, name)
@@ -117,7 +133,7 @@ func (d *document) object(object map[string]any, where string) (any, *Error) {
 			return nil, err
 		}
 		if _, twice := out[shown]; twice {
-			return nil, &Error{Where: where, Reason: fmt.Sprintf("the name %q renders to one that is there already", name)}
+			return nil, &Error{Where: where, Data: true, Reason: fmt.Sprintf("the name %q renders to one that is there already", name)}
 		}
 		d.path = append(d.path, shown)
 		out[shown], err = d.walk(object[name], where+"."+name)
@@ -158,7 +174,7 @@ func (d *document) value(text, where string) (any, *Error) {
 		failed = decoder.Decode(&plain)
 	}
 	if failed != nil { // which may quote the data
-		return nil, &Error{Where: where, Reason: "what it gives cannot be written as JSON"}
+		return nil, &Error{Where: where, Data: true, Reason: "what it gives cannot be written as JSON"}
 	}
 	d.strings = leaves(plain, d.strings)
 	return plain, nil
@@ -200,7 +216,7 @@ func placed(err *Error, text, where string) *Error {
 	if err.place != "" && strings.Contains(text, "\n") {
 		where += ":" + err.place
 	}
-	return &Error{Where: where, Reason: err.Reason}
+	return &Error{Where: where, Reason: err.Reason, Data: err.Data}
 }
 
 func (d *document) text(text, where string) (string, *Error) {
@@ -266,8 +282,8 @@ func (r *renderer) execute(text string, data map[string]any) (result []byte, sol
 	return out.Bytes(), sole, nil
 }
 
-// templateName is what text/template calls each of our templates in its errors.
-const templateName = "t"
+// templateName is what text/template calls each of our templates in its errors. Nobody else calls one so.
+const templateName = "yuba_text"
 
 // bounded is a buffer that refuses to grow over maxResult.
 type bounded struct{ bytes.Buffer }
