@@ -38,6 +38,8 @@ type Graph struct {
 	needs   map[string][]Edge
 	needed  map[string][]string
 	missing map[string][]string
+	// joined are the edges by their ends.
+	joined  map[[2]string]bool
 	order   []string
 	leftOut []Edge
 }
@@ -45,7 +47,7 @@ type Graph struct {
 // Of makes the graph of objects. It fails when two have one id, and when dependIds form a cycle. An id in dependIds that no
 // object has is no failure: its object may be one that cannot be made.
 func Of(objects []render.Object) (*Graph, error) {
-	g := &Graph{place: map[string]int{}, needs: map[string][]Edge{}, needed: map[string][]string{}, missing: map[string][]string{}}
+	g := &Graph{place: map[string]int{}, needs: map[string][]Edge{}, needed: map[string][]string{}, missing: map[string][]string{}, joined: map[[2]string]bool{}}
 	for i, o := range objects {
 		if _, twice := g.place[o.ID]; twice {
 			return nil, fmt.Errorf("two objects have the id %s; in a template each has its own", o.ID)
@@ -80,22 +82,19 @@ func (e *CycleError) Error() string {
 // declare adds the edges that templates name.
 func (g *Graph) declare(objects []render.Object) {
 	for _, o := range objects {
+		told := map[string]bool{}
 		for _, to := range o.Resource.DependIds {
-			i, there := g.place[to]
-			switch {
-			case !there:
-				if !slices.Contains(g.missing[o.ID], to) {
-					g.missing[o.ID] = append(g.missing[o.ID], to)
-				}
-			case !g.has(o.ID, to):
-				g.needs[o.ID] = append(g.needs[o.ID], Edge{From: o.ID, To: to, Declared: true, Ready: objects[i].Resource.WaitsForReady()})
+			if told[to] {
+				continue
+			}
+			told[to] = true
+			if i, there := g.place[to]; there {
+				g.add(Edge{From: o.ID, To: to, Declared: true, Ready: objects[i].Resource.WaitsForReady()})
+			} else {
+				g.missing[o.ID] = append(g.missing[o.ID], to)
 			}
 		}
 	}
-}
-
-func (g *Graph) has(from, to string) bool {
-	return slices.ContainsFunc(g.needs[from], func(e Edge) bool { return e.To == to })
 }
 
 // infer adds the edges of references. Only when all of them together close a cycle, they are looked at one by one.
@@ -111,13 +110,16 @@ func (g *Graph) infer(objects []render.Object) {
 	if g.sort() == nil {
 		return
 	}
-	for id := range g.needs {
-		g.needs[id] = g.needs[id][:declared[id]]
+	for id, edges := range g.needs {
+		for _, e := range edges[declared[id]:] {
+			delete(g.joined, [2]string{e.From, e.To})
+		}
+		g.needs[id] = edges[:declared[id]]
 	}
 	looks := maxLooks
 	for _, e := range found {
 		switch {
-		case g.has(e.From, e.To): // declared
+		case g.joined[[2]string{e.From, e.To}]: // declared
 		case looks <= 0 || g.reaches(e.To, e.From, &looks):
 			g.leftOut = append(g.leftOut, e)
 		default:
@@ -127,9 +129,10 @@ func (g *Graph) infer(objects []render.Object) {
 	g.sort()
 }
 
-// add adds an edge of a reference, unless there is one that is declared.
+// add adds an edge, unless there is one already.
 func (g *Graph) add(e Edge) {
-	if !g.has(e.From, e.To) {
+	if ends := [2]string{e.From, e.To}; !g.joined[ends] {
+		g.joined[ends] = true
 		g.needs[e.From] = append(g.needs[e.From], e)
 	}
 }

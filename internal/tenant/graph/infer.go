@@ -34,6 +34,9 @@ type provider struct {
 	ready bool
 }
 
+// maxProviders is how many objects one target is there through: it is one, unless stacks write to one Secret in turns.
+const maxProviders = 4
+
 // inferred are the edges of all references, in the order of the objects and of what is in them: one from one object to another,
 // which demands readiness if any of the references does.
 func inferred(objects []render.Object) []Edge {
@@ -41,7 +44,9 @@ func inferred(objects []render.Object) []Edge {
 	for _, o := range objects {
 		waits[o.ID] = o.Resource.WaitsForReady()
 		for _, t := range provides(o.Object) {
-			provided[t.target] = append(provided[t.target], provider{id: o.ID, ready: t.ready})
+			if len(provided[t.target]) < maxProviders {
+				provided[t.target] = append(provided[t.target], provider{id: o.ID, ready: t.ready})
+			}
 		}
 	}
 	var edges []Edge

@@ -71,8 +71,8 @@ func TestReferences(t *testing.T) {
 		},
 		"a stack that reads what it writes, and nothing else": {`{apiVersion: infra.contrib.fluxcd.io/v1alpha2, kind: Terraform, spec: {varsFrom: [{kind: Secret, name: own}, {kind: Secret, name: outputs, optional: true}], writeOutputsToSecret: {name: own}}}`, nil},
 		"Secrets of a stack in other fields": {
-			`{apiVersion: infra.contrib.fluxcd.io/v1alpha2, kind: Terraform, spec: {envFrom: [{secretRef: {name: secret}}], fileMappings: [{secretRef: {name: outputs, key: k}}], backendConfigsFrom: [{kind: ConfigMap, name: config}], runnerPodTemplate: {spec: {envFrom: [{secretRef: {name: secret}}], volumes: [{persistentVolumeClaim: {claimName: claim}}]}}}}`,
-			[]string{"x -> secret (Secret shops/secret)", "x -> config (ConfigMap shops/config)", "x -> infra (Secret shops/outputs) ready", "x -> claim (PersistentVolumeClaim shops/claim)"},
+			`{apiVersion: infra.contrib.fluxcd.io/v1alpha2, kind: Terraform, spec: {serviceAccountName: account, envFrom: [{secretRef: {name: secret}}], fileMappings: [{secretRef: {name: outputs, key: k}}], backendConfigsFrom: [{kind: ConfigMap, name: config}], runnerPodTemplate: {spec: {envFrom: [{secretRef: {name: secret}}], volumes: [{persistentVolumeClaim: {claimName: claim}}]}}}}`,
+			[]string{"x -> account (ServiceAccount shops/account)", "x -> secret (Secret shops/secret)", "x -> config (ConfigMap shops/config)", "x -> infra (Secret shops/outputs) ready", "x -> claim (PersistentVolumeClaim shops/claim)"},
 		},
 		"manifests from a source": {
 			`{apiVersion: kustomize.toolkit.fluxcd.io/v1, kind: Kustomization, spec: {sourceRef: {kind: GitRepository, name: git}, dependsOn: [{name: flux}], postBuild: {substituteFrom: [{kind: Secret, name: outputs}, {kind: ConfigMap, name: config, optional: true}]}}}`,
@@ -82,12 +82,16 @@ func TestReferences(t *testing.T) {
 			`{apiVersion: helm.toolkit.fluxcd.io/v2, kind: HelmRelease, spec: {chart: {spec: {sourceRef: {kind: GitRepository, name: git}}}, valuesFrom: [{kind: Secret, name: outputs}]}}`,
 			[]string{"x -> git (GitRepository shops/git)", "x -> infra (Secret shops/outputs) ready"},
 		},
-		"a namespace":                        {`{apiVersion: v1, kind: ConfigMap, metadata: {namespace: apart}}`, []string{"x -> ns (Namespace apart) ready"}},
-		"a Secret of that name elsewhere":    {`{apiVersion: v1, kind: ServiceAccount, metadata: {namespace: apart}, secrets: [{name: secret}]}`, []string{"x -> ns (Namespace apart) ready"}},
-		"a custom kind refers to nobody":     {`{apiVersion: example.org/v1, kind: Deployment, spec: {template: {spec: {volumes: [{secret: {secretName: secret}}]}}}}`, nil},
-		"fields of other types than theirs":  {`{apiVersion: apps/v1, kind: Deployment, spec: {template: {spec: {volumes: {secret: x}, containers: [7, null, {env: x, envFrom: [[]]}], serviceAccountName: 3, imagePullSecrets: [secret]}}}}`, nil},
-		"a template where an object is due":  {`{apiVersion: apps/v1, kind: Deployment, spec: [a]}`, nil},
-		"an object that is nothing but kind": {`{apiVersion: networking.k8s.io/v1, kind: Ingress}`, nil},
+		"a namespace":                     {`{apiVersion: v1, kind: ConfigMap, metadata: {namespace: apart}}`, []string{"x -> ns (Namespace apart) ready"}},
+		"a Secret of that name elsewhere": {`{apiVersion: v1, kind: ServiceAccount, metadata: {namespace: apart}, secrets: [{name: secret}]}`, []string{"x -> ns (Namespace apart) ready"}},
+		"a custom kind with Pods":         {`{apiVersion: example.org/v1, kind: Rollout, spec: {template: {spec: {volumes: [{secret: {secretName: secret}}]}}}}`, []string{"x -> secret (Secret shops/secret)"}},
+		"a custom kind, by the usual names": {
+			`{apiVersion: example.org/v1, kind: Thing, spec: {auth: [{secretRef: {name: outputs}}, {password: {secretKeyRef: {name: secret, namespace: other, key: k}}}], more: {configMapRef: {name: config, optional: true}, configMapKeyRef: [x]}}}`,
+			[]string{"x -> infra (Secret shops/outputs) ready", "x -> apart (Secret other/secret)"}},
+		"a kind of Kubernetes that has no such references": {`{apiVersion: policy/v1, kind: PodDisruptionBudget, spec: {secretRef: {name: secret}}}`, nil},
+		"fields of other types than theirs":                {`{apiVersion: apps/v1, kind: Deployment, spec: {template: {spec: {volumes: {secret: x}, containers: [7, null, {env: x, envFrom: [[]]}], serviceAccountName: 3, imagePullSecrets: [secret]}}}}`, nil},
+		"a template where an object is due":                {`{apiVersion: apps/v1, kind: Deployment, spec: [a]}`, nil},
+		"an object that is nothing but kind":               {`{apiVersion: networking.k8s.io/v1, kind: Ingress}`, nil},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			g, err := Of(objectsOf(t, others+"- id: x\n  object: "+flow(test.object)+"\n"))

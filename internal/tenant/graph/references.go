@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -67,8 +68,12 @@ func references(u *unstructured.Unstructured) []reference {
 	if c.namespace != "" {
 		c.found = append(c.found, reference{target{"", "Namespace", "", c.namespace}, true})
 	}
-	if read := readers[gvk.GroupKind()]; read != nil {
+	switch read := readers[gvk.GroupKind()]; {
+	case read != nil:
 		read(c, u.Object)
+	case strings.Contains(gvk.Group, ".") && !strings.HasSuffix(gvk.Group, ".k8s.io"):
+		podTemplate(c, u.Object)
+		c.usual(u.Object["spec"], 0)
 	}
 	return c.found
 }
@@ -135,6 +140,7 @@ func (c *collector) flux(u map[string]any) {
 func stack(c *collector, u map[string]any) {
 	spec := at(u, "spec")
 	c.source(at(spec, "sourceRef"))
+	c.core(kindServiceAccount, text(spec, "serviceAccountName"))
 	c.dependencies(each(spec, "dependsOn"))
 	for _, v := range each(spec, "vars") {
 		c.valueFrom(v)
@@ -154,6 +160,40 @@ func stack(c *collector, u map[string]any) {
 	pod := at(spec, "runnerPodTemplate", "spec")
 	c.environment(pod)
 	c.pod(pod)
+}
+
+// deepest is how far into a manifest of a custom kind references are looked for.
+const deepest = 32
+
+// usual reads a manifest of a kind of which nothing is known, by the names that references have almost everywhere.
+func (c *collector) usual(value any, depth int) {
+	if depth > deepest {
+		return
+	}
+	switch v := value.(type) {
+	case []any:
+		for _, item := range v {
+			c.usual(item, depth+1)
+		}
+	case map[string]any:
+		for _, field := range slices.Sorted(maps.Keys(v)) {
+			switch field {
+			case "secretRef", "secretKeyRef":
+				c.elsewhere(kindSecret, v[field])
+			case "configMapRef", "configMapKeyRef":
+				c.elsewhere("ConfigMap", v[field])
+			default:
+				c.usual(v[field], depth+1)
+			}
+		}
+	}
+}
+
+// elsewhere adds what a reference leads to that may name a namespace.
+func (c *collector) elsewhere(kind string, ref any) {
+	if !optional(ref) {
+		c.add("", kind, cmp.Or(text(ref, "namespace"), c.namespace), text(ref, "name"), false)
+	}
 }
 
 // dependencies are others of the same kind. They must be ready.
