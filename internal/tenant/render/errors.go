@@ -18,6 +18,8 @@ type Error struct {
 	// Where is the field, as in deployments[app].spec.metadata.name, and the line of a text that has several.
 	Where  string
 	Reason string
+	// Data tells that with the values of another row it may be well.
+	Data bool
 }
 
 // Error returns "deployments[app].nameTemplate: .x has no value".
@@ -60,7 +62,7 @@ func (e Errors) Unwrap() []error {
 func failed(id, where string, err error) Error {
 	var wrong *template.Error
 	if errors.As(err, &wrong) {
-		return Error{ID: id, Where: wrong.Where, Reason: wrong.Reason}
+		return Error{ID: id, Where: wrong.Where, Reason: wrong.Reason, Data: wrong.Data}
 	}
 	return Error{ID: id, Where: where, Reason: err.Error()}
 }

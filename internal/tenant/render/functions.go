@@ -4,8 +4,11 @@
 package render
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"math"
 	"reflect"
 	"strconv"
@@ -19,13 +22,18 @@ import (
 // allocation gives a number of a pool.
 type allocation func(pool string, least, most int64) (int64, error)
 
+// allowance is what all of a tenant's objects may cost together, in renderings of the most that one text may. A template of the
+// size that an API takes, every line of it a template, costs less than one.
+const allowance = 4
+
 // dialect is how templates of tenants are written: with the functions of all templates, and those that the published kinds
 // have beside them. sha1sum is one of the former.
 func dialect(allocate allocation) template.Dialect {
-	return template.Dialect{Left: "{{", Types: []string{"int", "float", "bool"}, Functions: map[string]any{
+	return template.Dialect{Left: "{{", Purse: template.NewPurse(allowance), Types: []string{"int", "float", "bool"}, Functions: map[string]any{
 		"toHost":   row.Host,
 		"trunc63":  trunc63,
 		"fromJson": fromJSON,
+		"hcl":      toHCL,
 		"int":      toInt,
 		"float":    toFloat,
 		"bool":     toBool,
@@ -48,12 +56,58 @@ func trunc63(text string) string {
 
 // fromJSON reads a text as JSON. What is none is an empty object, as it always was: templates go on with defaults.
 func fromJSON(text string) any {
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.UseNumber()
 	var value any
-	if err := json.Unmarshal([]byte(text), &value); err != nil {
+	if err := decoder.Decode(&value); err != nil {
 		return map[string]any{}
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return map[string]any{}
+	}
+	return numbered(value)
+}
+
+// longest is where numbers begin to be written with an exponent.
+const longest = 1e15
+
+// numbered makes float64 of numbers, as JSON has them in Go, and int64 of those that would lose digits that way: identifiers.
+func numbered(value any) any {
+	switch v := value.(type) {
+	case json.Number:
+		if whole, err := v.Int64(); err == nil && (whole >= longest || whole <= -longest) {
+			return whole
+		}
+		number, err := v.Float64()
+		if err != nil {
+			return v.String() // it is larger than any
+		}
+		return number
+	case []any:
+		for i, item := range v {
+			v[i] = numbered(item)
+		}
+	case map[string]any:
+		for name, item := range v {
+			v[name] = numbered(item)
+		}
 	}
 	return value
 }
+
+// toHCL writes a value as a program has it: a text in quotes, in which nothing is a template of the program's.
+func toHCL(value any) (string, error) {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil { // which may quote the value
+		return "", refuse("hcl", "this is no text, number, truth, list or map")
+	}
+	return asHCL.Replace(strings.TrimSuffix(text.String(), "\n")), nil
+}
+
+// asHCL makes JSON what it says as HCL, which has templates in texts and lacks two of the escapes.
+var asHCL = strings.NewReplacer(`\\`, `\\`, `\b`, `\u0008`, `\f`, `\u000c`, "${", "$${", "%{", "%%{")
 
 // refuse says why a function cannot do anything with what it was given, without showing it.
 func refuse(function, reason string) error { return template.Refuse(function + ": " + reason) }

@@ -95,7 +95,7 @@ func (m *objects) add(list tenantv1.List, res *tenantv1.TResource) {
 func (m *objects) take(u *unstructured.Unstructured, id, where string) *Error {
 	self := identity{u.GroupVersionKind().GroupKind(), u.GetNamespace(), u.GetName()}
 	if other, taken := m.taken[self]; taken {
-		return &Error{Where: where, Reason: fmt.Sprintf("it is the same object as the one with the id %s: %s", other, self)}
+		return &Error{Where: where, Data: true, Reason: fmt.Sprintf("it is the same object as the one with the id %s: %s", other, self)}
 	}
 	m.taken[self] = id
 	return nil
@@ -139,7 +139,9 @@ func (m *objects) object(list tenantv1.List, res *tenantv1.TResource, where stri
 	}
 	labels[tenantv1.LabelUID] = m.uid
 	u.SetLabels(labels)
-	complete(u, res)
+	if failure := complete(u, res, where); failure != nil {
+		return nil, failure
+	}
 	return u, nil
 }
 
@@ -165,9 +167,9 @@ func identify(u *unstructured.Unstructured, list tenantv1.List, res *tenantv1.TR
 	case name == "":
 		return &Error{Where: where, Reason: "the object has no name; write nameTemplate, or spec.metadata.name"}
 	case len(name) > validation.DNS1123SubdomainMaxLength:
-		return &Error{Where: where, Reason: fmt.Sprintf("the object's name has %d characters; the limit is %d", len(name), validation.DNS1123SubdomainMaxLength)}
+		return &Error{Where: where, Data: true, Reason: fmt.Sprintf("the object's name has %d characters; the limit is %d", len(name), validation.DNS1123SubdomainMaxLength)}
 	case len(content.IsPathSegmentName(name)) > 0:
-		return &Error{Where: where, Reason: fmt.Sprintf("%q cannot be an object's name: it is one of \".\" and \"..\", or has \"/\" or \"%%\" in it", name)}
+		return &Error{Where: where, Data: true, Reason: fmt.Sprintf("%q cannot be an object's name: it is one of \".\" and \"..\", or has \"/\" or \"%%\" in it", name)}
 	}
 	return nil
 }
@@ -180,10 +182,10 @@ func (m *objects) settle(u *unstructured.Unstructured, res *tenantv1.TResource, 
 	}
 	namespace := cmp.Or(res.TargetNamespace, m.tenant.Namespace)
 	if own := u.GetNamespace(); own != "" && own != namespace {
-		return &Error{Where: where + ".spec.metadata.namespace", Reason: fmt.Sprintf("it says %q, but the object goes to %q; write targetNamespace for another namespace than the tenant's", own, namespace)}
+		return &Error{Where: where + ".spec.metadata.namespace", Data: true, Reason: fmt.Sprintf("it says %q, but the object goes to %q; write targetNamespace for another namespace than the tenant's", own, namespace)}
 	}
 	if problems := validation.IsDNS1123Label(namespace); len(problems) > 0 && namespace != "" {
-		return &Error{Where: where + ".targetNamespace", Reason: fmt.Sprintf("%q cannot be a namespace: it takes lower case letters, digits and \"-\", at most 63 of them", namespace)}
+		return &Error{Where: where + ".targetNamespace", Data: true, Reason: fmt.Sprintf("%q cannot be a namespace: it takes lower case letters, digits and \"-\", at most 63 of them", namespace)}
 	}
 	u.SetNamespace(namespace)
 	return nil

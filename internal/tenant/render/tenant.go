@@ -92,7 +92,7 @@ func (m *making) resource(list tenantv1.List, res *tenantv1.TResource) {
 	named := res.NameTemplate != ""
 	text("nameTemplate", &res.NameTemplate)
 	if named && res.NameTemplate == "" {
-		m.errs = append(m.errs, Error{ID: res.ID, Where: where + ".nameTemplate", Reason: "it gives no name for this row"})
+		m.errs = append(m.errs, Error{ID: res.ID, Where: where + ".nameTemplate", Data: true, Reason: "it gives no name for this row"})
 	}
 	text("targetNamespace", &res.TargetNamespace)
 	texts("labelsTemplate", res.LabelsTemplate)

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	"github.com/yuba-dev/yuba/internal/tenant/row"
@@ -35,6 +36,27 @@ func values(r row.Row, registry, template string) map[string]any {
 		all[name] = value
 	}
 	return all
+}
+
+// Variables are the names that templates know of a row.
+func Variables(r row.Row) []string { return sorted(values(r, "", "")) }
+
+// Asked are the names of variables that templates in a value ask for, each once, as far as that can be told without a row.
+func Asked(value any) []string { return dialect(nil).Names(value) }
+
+// harmless are the functions whose results are the same kind of text whatever they are given.
+var harmless = map[string]bool{"hcl": true, "int": true, "float": true, "bool": true, "allocate": true, "int64": true, "float64": true,
+	"sha1sum": true, "sha256sum": true, "sha512sum": true, "adler32sum": true, "len": true, "b64enc": true, "b32enc": true}
+
+// Written are the names of variables of which a text has more in it than numbers, truths, hashes and what hcl quotes.
+func Written(text string) []string {
+	var names []string
+	for _, field := range dialect(nil).Fields(text) {
+		if field.Written && !harmless[field.By] && !slices.Contains(names, field.Path[0]) {
+			names = append(names, field.Path[0])
+		}
+	}
+	return names
 }
 
 // RowOf is the row of a Tenant, as its annotations have it.
