@@ -7,6 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -31,18 +33,59 @@ type Subject struct {
 // Sample makes up a row of a registry, for templates whose registry has none: every value is 1, which is a text, a number and
 // true.
 func Sample(registry *tenantv1.TenantRegistry) row.Row {
-	const uid, address, value = "sample", "https://sample.example.com", "1"
-	r := row.Row{UID: uid, SafeUID: row.SafeUID(uid), Activate: value, Active: true, Extra: map[string]string{}}
+	const uid = "sample"
+	r := row.Row{UID: uid, SafeUID: row.SafeUID(uid), Activate: sampleValue, Active: true, Extra: map[string]string{}}
 	if registry == nil {
 		return r
 	}
 	if registry.Spec.ValueMappings.HostOrURL != "" {
-		r.HostOrURL, r.Host = address, row.Host(address)
+		r.HostOrURL, r.Host = sampleAddress, row.Host(sampleAddress)
 	}
 	for name := range registry.Spec.ExtraValueMappings {
-		r.Extra[name] = value
+		r.Extra[name] = sampleValue
 	}
 	return r
+}
+
+// What rows that are made up have.
+const (
+	sampleAddress = "https://sample.example.com"
+	sampleValue   = "1"
+)
+
+// SampleOf makes up a row for a template. Where the registry is not known, it has what the template asks for.
+func SampleOf(t *tenantv1.TenantTemplate, registry *tenantv1.TenantRegistry) row.Row {
+	r := Sample(registry)
+	if registry != nil {
+		return r
+	}
+	r.HostOrURL = sampleAddress
+	r.Host = row.Host(r.HostOrURL)
+	known := map[string]bool{}
+	for _, name := range render.Variables(r) {
+		known[name] = true
+	}
+	for _, list := range t.Spec.Lists() {
+		for i := range list.Items {
+			for _, name := range render.Asked(textsOf(&list.Items[i])) {
+				if !known[name] {
+					r.Extra[name] = sampleValue
+				}
+			}
+		}
+	}
+	return r
+}
+
+// textsOf is what of a resource is made of templates.
+func textsOf(res *tenantv1.TResource) any {
+	all := []any{res.NameTemplate, res.TargetNamespace, res.Spec.Object}
+	for _, texts := range []map[string]string{res.LabelsTemplate, res.AnnotationsTemplate} {
+		for _, name := range slices.Sorted(maps.Keys(texts)) {
+			all = append(all, texts[name])
+		}
+	}
+	return all
 }
 
 // Template checks a template. The error is the world's, which did not answer; what it says of the template is a finding.
@@ -109,13 +152,18 @@ func (c *checker) failed(id string) bool {
 	return false
 }
 
-// ids notes where each object stands. Of two with one id the first counts; rendering tells of the other.
+// ids notes where each object stands, and looks at the rules beside it. Of two with one id the first counts; rendering tells of the other.
 func (c *checker) ids() {
 	for _, list := range c.subject.Template.Spec.Lists() {
 		for i := range list.Items {
 			id := list.Items[i].ID
 			if _, taken := c.places[id]; !taken {
 				c.places[id] = place{fmt.Sprintf("%s[%s]", list.Field, id), len(c.places) + 1}
+			}
+			for _, path := range list.Items[i].IgnoreFields {
+				if err := render.CheckIgnored(path); err != nil {
+					c.find(Error, id, "%s", err)
+				}
 			}
 		}
 	}
@@ -136,10 +184,27 @@ func (c *checker) objects(r row.Row, tell bool) (objects []render.Object, whole 
 	for _, e := range broken {
 		if tell {
 			where := strings.TrimPrefix(strings.TrimPrefix(e.Where, c.places[e.ID].field), ".")
-			c.find(Error, e.ID, "%s", strings.TrimPrefix(where+": "+e.Reason, ": "))
+			c.find(c.weight(e), e.ID, "%s", strings.TrimPrefix(where+": "+e.Reason, ": "))
 		}
 	}
 	return objects, len(broken) == 0
+}
+
+// weight tells whether what does not render is a mistake. With a row that is made up it may be the row's, unless what is asked
+// for is nothing that any row has.
+func (c *checker) weight(e render.Error) Severity {
+	if !c.subject.Invented || !e.Data {
+		return Error
+	}
+	known := render.Variables(c.subject.Row)
+	for _, list := range c.subject.Template.Spec.Lists() {
+		for i := range list.Items {
+			if res := &list.Items[i]; res.ID == e.ID && slices.ContainsFunc(render.Asked(textsOf(res)), func(name string) bool { return !slices.Contains(known, name) }) {
+				return Error
+			}
+		}
+	}
+	return Warning
 }
 
 // graph looks at what waits for what.
@@ -150,11 +215,11 @@ func (c *checker) graph(objects []render.Object, whole bool) {
 		return
 	}
 	for _, o := range objects {
-		for _, missing := range g.Missing(o.ID) {
-			if _, there := c.places[missing]; there && !whole {
+		for _, id := range g.Missing(o.ID) {
+			if _, there := c.places[id]; there && !whole {
 				continue // it is there, and does not render
 			}
-			c.find(Error, o.ID, "dependIds names %q, and the template has no object of that id", missing)
+			c.find(Error, o.ID, "dependIds names %q, and the template has no object of that id", id)
 		}
 	}
 	for _, e := range g.LeftOut() {

@@ -116,7 +116,7 @@ func TestTemplate(t *testing.T) {
 		"a number by its function":            {stackOf(sized, `vars: [{name: size, value: "{{ int .size }}"}]`), nil},
 		"a list in a text":                    {stackOf("variable \"zones\" {\n  type = list(string)\n}\n", `vars: [{name: zones, value: "{{ .zones }}"}]`), nil},
 		"a number from a pool":                {stackOf(sized, `vars: [{name: size, value: '{{ int (allocate "redis" 1 15) }}'}]`), nil},
-		"a pool without numbers":              {stackOf(sized, `vars: [{name: size, value: '{{ int (allocate "redis" 9 1) }}'}]`), []string{"error manifests[db]: …redis…"}},
+		"a pool without numbers":              {stackOf(sized, `vars: [{name: size, value: '{{ int (allocate "redis" 9 1) }}'}]`), []string{"error manifests[db]: …no number from 9 to 1"}},
 		"a name that the row has no value of": {`configMaps: [{id: a, nameTemplate: "{{ .uid }}-{{ .nope }}", spec: {data: {}}}]`, []string{"error configMaps[a]: nameTemplate…nope…"}},
 		"a manifest that the row has no value of, and one that is well": {
 			`configMaps: [{id: a, nameTemplate: "{{ .uid }}-a", spec: {data: {x: "{{ .nope }}"}}}, {id: b, nameTemplate: "{{ .uid }}-b", spec: {data: {x: "{{ .plan }}"}}}]`,
@@ -126,6 +126,8 @@ secrets: [{id: a, nameTemplate: "{{ .uid }}-b", spec: {stringData: {}}}]`, []str
 		"two objects that are one":          {`configMaps: [{id: a, nameTemplate: "{{ .uid }}", spec: {data: {}}}, {id: b, nameTemplate: "{{ .uid }}", spec: {data: {}}}]`, []string{"error configMaps[b]: …same object…"}},
 		"a dependency that is not there":    {`configMaps: [{id: a, nameTemplate: "{{ .uid }}", dependIds: [b], spec: {data: {}}}]`, []string{`error configMaps[a]: dependIds names "b", and the template has no object of that id`}},
 		"a dependency that does not render": {`configMaps: [{id: a, nameTemplate: "{{ .uid }}", dependIds: [b], spec: {data: {}}}, {id: b, nameTemplate: "{{ .uid }}-b", spec: {data: {x: "{{ .nope }}"}}}]`, []string{"error configMaps[b]: …nope…"}},
+		"a field to ignore that is written wrong": {`configMaps: [{id: a, nameTemplate: "{{ .uid }}", ignoreFields: ["$.data.x", "$.data[x"], spec: {data: {}}}]`,
+			[]string{`error configMaps[a]: ignoreFields "$.data[x": a [ is not closed`}},
 		"a circle of dependencies": {
 			`configMaps: [{id: one, nameTemplate: "{{ .uid }}-1", dependIds: [two], spec: {data: {}}}, {id: two, nameTemplate: "{{ .uid }}-2", dependIds: [one], spec: {data: {}}}]`,
 			[]string{"error …one…two…"}},
@@ -165,6 +167,35 @@ func TestAnInventedValueThatDoesNotFitIsNoMistake(t *testing.T) {
 		t.Fatal(err)
 	}
 	expect(t, findings, []string{`error manifests[db]: main.tf:4: variable "missing": no value is set…`, `warning manifests[db]: main.tf:1: spec.vars[0]: variable "zones": …list of string…`})
+}
+
+func TestWithAnInventedRowWhatDependsOnItIsNoMistake(t *testing.T) {
+	registry := &tenantv1.TenantRegistry{Spec: tenantv1.TenantRegistrySpec{ValueMappings: tenantv1.ValueMappings{UID: "id", Activate: "on"}, ExtraValueMappings: map[string]string{"config": "c", "name": "n"}}}
+	for manifest, want := range map[string]string{
+		`{nameTemplate: "{{ .uid }}-{{ (fromJson .config).size }}", spec: {data: {}}}`:     "warning configMaps[a]: nameTemplate: at <",
+		`{nameTemplate: "{{ .uid }}", spec: {data: {x: "{{ (fromJson .config).size }}"}}}`: "warning configMaps[a]: spec.data.x: at <",
+		`{nameTemplate: "{{ .uid }}", spec: {data: {x: "{{ .confg }}"}}}`:                  "error configMaps[a]: spec.data.x: .confg has no value",
+		`{nameTemplate: "{{ .uid }}", spec: {data: {x: "{{ .confg | upper }}"}}}`:          "error configMaps[a]: spec.data.x: at <upper>: it is given what has no value",
+		`{nameTemplate: "{{ .uid }}", spec: {data: {x: "{{ nope .config }}"}}}`:            `error configMaps[a]: spec.data.x: function "nope" not defined`,
+		`{nameTemplate: "{{ .uid }}", spec: {data: {x: "{{ .config"}}}`:                    "error configMaps[a]: spec.data.x: unclosed action",
+		`{nameTemplate: "{{ .name }}/x", spec: {data: {}}}`:                                "warning configMaps[a]: ",
+	} {
+		template := templateOf(t, "configMaps: [{id: a, "+strings.TrimPrefix(manifest, "{")+"]\n")
+		findings, err := Template(t.Context(), Subject{Template: template, Row: SampleOf(template, registry), Invented: true}, nil)
+		if err != nil || len(findings) != 1 || !strings.HasPrefix(string(findings[0].Severity)+" "+findings[0].String(), want) {
+			t.Errorf("%s: %v, %v; want %s", manifest, findings, err, want)
+		}
+	}
+}
+
+// Of what is not known nothing is said: neither the registry's variables nor its rows.
+func TestATemplateWithoutItsRegistry(t *testing.T) {
+	template := templateOf(t, `configMaps: [{id: a, nameTemplate: "{{ .uid }}-{{ .plan }}", labelsTemplate: {a: "{{ .label }}"}, spec: {data: {"{{ .key }}": "{{ .value | upper }}", url: "{{ .host }}"}}}]`)
+	findings, err := Template(t.Context(), Subject{Template: template, Row: SampleOf(template, nil), Invented: true}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect(t, findings, nil)
 }
 
 func TestSummary(t *testing.T) {

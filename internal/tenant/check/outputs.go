@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/yuba-dev/yuba/internal/template"
 	"github.com/yuba-dev/yuba/internal/tenant/render"
 )
 
@@ -64,6 +65,29 @@ func (c *checker) writes(s *stack) {
 		if s.module.Outputs[output] == nil {
 			c.find(Error, s.id, "spec.writeOutputsToSecret.outputs[%d]: the program has no output %q; %s", i, output,
 				names(slices.Sorted(maps.Keys(s.module.Outputs)), "it has %s", "it has none"))
+		}
+	}
+}
+
+// read checks what a stack's own templates take from outputs. What they look for and can do without may not be there.
+func (c *checker) read(s *stack) {
+	spec := &s.obj.Spec
+	if spec.Values == nil {
+		return
+	}
+	from := map[string]*written{}
+	for _, in := range spec.ReadInputsFromSecrets {
+		if out := c.outputs[secretName{s.obj.Namespace, in.Name}]; out != nil && out.keys != nil {
+			from[in.As] = out
+		}
+	}
+	if len(from) == 0 {
+		return
+	}
+	for _, field := range template.DocumentFields(spec.Values.Raw) {
+		if out := from[field.Path[0]]; out != nil && field.Needed && len(field.Path) > 1 && !out.keys[field.Path[1]] {
+			c.find(Error, s.id, "spec.values: .%s will have no value: the outputs of the stack %q have no key %q, and %s", strings.Join(field.Path, "."), out.id, field.Path[1],
+				names(slices.Sorted(maps.Keys(out.keys)), "these are %s", "it has none"))
 		}
 	}
 }
@@ -134,11 +158,15 @@ func walk(at string, value any, found *[]reference) {
 	}
 }
 
-// listed are the keys that spec.varsFrom and spec.backendConfigsFrom of a stack name, the former with new names behind them.
+// listed are the keys that spec.varsFrom and spec.backendConfigsFrom of a stack name, the former with new names behind them, and
+// the one that spec.valuesFrom of a HelmRelease does.
 func listed(at string, v map[string]any) []reference {
 	var refs []reference
 	name, _ := v["name"].(string)
 	optional, _ := v["optional"].(bool)
+	if key, _ := v["valuesKey"].(string); key != "" && name != "" {
+		refs = append(refs, reference{at + ".valuesKey", name, key, optional})
+	}
 	for _, field := range []string{"varsKeys", "keys"} {
 		list, _ := v[field].([]any)
 		for i, item := range list {

@@ -52,6 +52,7 @@ func (c *checker) stacks(objects []render.Object) {
 	}
 	for _, s := range stacks {
 		c.variables(s, known)
+		c.read(s)
 	}
 }
 
@@ -76,6 +77,7 @@ func (c *checker) stack(o render.Object) *stack {
 		return s
 	}
 	s.files = files
+	c.inserted(o)
 	for _, m := range s.obj.Spec.FileMappings {
 		s.joined = s.joined || m.Location == infrav1.FileLocationWorkspace && module.IsConfigFile(m.Path)
 	}
@@ -112,6 +114,29 @@ func (c *checker) program(s *stack) {
 			c.backend(s, dir)
 		}
 	}
+}
+
+// inserted tells of texts of the row that become part of a program, of which they could change everything.
+func (c *checker) inserted(o render.Object) {
+	tell := func(field string, program any) {
+		text, _ := program.(string)
+		told := map[string]bool{"uid": true, "registryId": true, "templateRef": true} // which are fit for names
+		for _, name := range render.Written(text) {
+			if told[name] {
+				continue
+			}
+			told[name] = true
+			c.find(Warning, o.ID, "%s: the text of .%s becomes part of the program, and could be more than a value; declare a variable and set it in spec.vars, or write {{ hcl .%s }} without quotes",
+				field, name, name)
+		}
+	}
+	spec, _ := o.Resource.Spec.Object["spec"].(map[string]any)
+	files, _ := spec["inline"].(map[string]any)
+	for _, file := range slices.Sorted(maps.Keys(files)) {
+		tell("spec.inline["+file+"]", files[file])
+	}
+	values, _ := spec["values"].(map[string]any)
+	tell("spec.values.hcl", values["hcl"])
 }
 
 func hasConfig(files map[string][]byte) bool {

@@ -41,6 +41,8 @@ func TestPrograms(t *testing.T) {
   nameTemplate: "{{ .uid }}-db"
   spec: {apiVersion: infra.contrib.fluxcd.io/v1alpha2, kind: Terraform, spec: {interval: 1h}}
 `, []string{"error manifests[db]: the stack has no program: set spec.sourceRef, spec.inline or spec.values.hcl"}},
+		"a text of the row in it": {stackOf("locals {\n  plan = \"{{ .plan | upper }}\"\n  uid  = \"{{ .uid }}-{{ .size | int }}\"\n  more = \"{{ .plan }}\"\n  safe = {{ hcl .zones }}\n}\n", ""), []string{
+			"warning manifests[db]: spec.inline[main.tf]: the text of .plan becomes part of the program, and could be more than a value; …spec.vars, …"}},
 		"a program from a repository, of which nothing is known": {`manifests:
 - id: db
   nameTemplate: "{{ .uid }}-db"
@@ -49,14 +51,14 @@ func TestPrograms(t *testing.T) {
     kind: Terraform
     spec: {interval: 1h, sourceRef: {kind: GitRepository, name: infra}, vars: [{name: anything, value: 1}], writeOutputsToSecret: {name: "{{ .uid }}-db-outputs"}}
 ` + reader("whatever", ""), nil},
-		"a program that is made when the run begins": {`manifests:
+		"a program that would be made when the run begins": {`manifests:
 - id: db
   nameTemplate: "{{ .uid }}-db"
   spec:
     apiVersion: infra.contrib.fluxcd.io/v1alpha2
     kind: Terraform
     spec: {interval: 1h, inline: {main.tf.tpl: "nonsense {"}, vars: [{name: anything, value: 1}]}
-`, nil},
+`, []string{"error manifests[db]: spec.spec.inline.main.tf.tpl: …main.tf"}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			findings, err := Template(t.Context(), Subject{Template: templateOf(t, test.template), Row: acme()}, nil)
@@ -141,6 +143,15 @@ func TestOutputs(t *testing.T) {
   nameTemplate: "{{ .uid }}-app"
   spec: {spec: {template: {spec: {volumes: [{name: a, secret: {secretName: "{{ .uid }}-db-outputs", items: [{key: host, path: h}, {key: url, path: u}]}}, {name: b, projected: {sources: [{secret: {name: "{{ .uid }}-db-outputs", items: [{key: uri, path: u}]}}]}}]}}}}
 `, []string{"error statefulSets[app]: spec.template.spec.volumes[0].secret.items[1]: …\"url\"…", "error statefulSets[app]: spec.template.spec.volumes[1].projected.sources[0].secret.items[0]: …\"uri\"…"}},
+		"a stack's own templates": {db + second + `      vars: [{name: host, value: h}]
+      readInputsFromSecrets: [{name: "{{ .uid }}-db-outputs", as: db}, {name: other, as: far}]
+      values: {a: "${{ .db.host }} ${{ .db.url }} ${{ .far.any }} ${{ .db.uri | default \"x\" }}"}
+`, []string{`error manifests[app-db]: spec.values: .db.url will have no value: the outputs of the stack "db" have no key "url", and these are host, port`,
+			`warning manifests[app-db]: spec.values: the program declares no variable "values"; it declares host`}},
+		"a release of a chart": {db + `- id: chart
+  nameTemplate: "{{ .uid }}-chart"
+  spec: {apiVersion: helm.toolkit.fluxcd.io/v2, kind: HelmRelease, spec: {valuesFrom: [{kind: Secret, name: "{{ .uid }}-db-outputs", valuesKey: url, targetPath: a}, {kind: Secret, name: "{{ .uid }}-db-outputs", valuesKey: host}]}}
+`, []string{`error manifests[chart]: spec.valuesFrom[0].valuesKey: the Secret acme-db-outputs will have no key "url"…`}},
 		"a Secret of the same name": {db + `secrets: [{id: own, nameTemplate: "{{ .uid }}-db-outputs", spec: {stringData: {host: x}}}]` + "\n", []string{`error secrets[own]: the stack "db" writes its outputs to a Secret of this name…`}},
 		"two stacks and one Secret": {db + second + `      vars: [{name: host, value: h}]
       writeOutputsToSecret: {name: "{{ .uid }}-db-outputs"}

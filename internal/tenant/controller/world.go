@@ -24,7 +24,7 @@ func (r *Tenants) examine(ctx context.Context, template *tenantv1.TenantTemplate
 		Spec: tenantv1.TenantSpec{KubeConfig: template.Spec.KubeConfig}}
 	m := newMemory("")
 	target, err := r.clusters.target(ctx, user, m)
-	defer r.clusters.leave(client.ObjectKeyFromObject(user), m)
+	defer r.clusters.keep(client.ObjectKeyFromObject(user), m, func(string) bool { return false })
 	w := &world{home: r.clusters.home, target: target, unreachable: err, now: r.Now}
 	// A template is well that is so for some rows: what it lacks for one of them that tenant is told.
 	var first []check.Finding
@@ -56,7 +56,7 @@ func (r *Tenants) samples(template *tenantv1.TenantTemplate, registry *tenantv1.
 		}
 	}
 	if len(list) == 0 {
-		list = append(list, check.Subject{Template: template, Row: check.Sample(registry), Invented: true})
+		list = append(list, check.Subject{Template: template, Row: check.SampleOf(template, registry), Invented: true})
 	}
 	return list
 }
