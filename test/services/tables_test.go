@@ -6,8 +6,10 @@ package services
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -191,7 +193,10 @@ func TestAHundredThousandRows(t *testing.T) {
 		many(t, s, "many", 100_000)
 		source := s.open(t, "many", place{})
 		query := rows.Query{Columns: []string{"id", "url"}}
+		began := time.Now()
+		before := allocated()
 		got := read(t, source, query)
+		t.Logf("read in %s, with %d MiB of memory", time.Since(began).Round(time.Millisecond), (allocated()-before)>>20)
 		ids := map[string]bool{}
 		for _, row := range got.Rows {
 			ids[*row["id"]] = true
@@ -209,6 +214,13 @@ func TestAHundredThousandRows(t *testing.T) {
 			t.Errorf("without that one there are %d rows", len(got.Rows))
 		}
 	})
+}
+
+// allocated is how many bytes were ever asked for.
+func allocated() uint64 {
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return stats.TotalAlloc
 }
 
 // many makes a table of so many rows, about 300 bytes each.

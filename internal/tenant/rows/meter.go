@@ -30,9 +30,12 @@ func (m *meter) allow(limits Limits) { m.left.Store(2*limits.Bytes + framing) }
 
 func (m *meter) spent() bool { return m.left.Load() < 0 }
 
+// longestLasting is how much comes over one connection before it is replaced.
+const longestLasting = 64 << 20
+
 // worn tells whether the connection is to be another one at the next reading: drivers keep some of what a server says, such
 // as the settings that it reports, for as long as a connection lasts.
-func (m *meter) worn() bool { return m.came.Load() > DefaultBytes }
+func (m *meter) worn() bool { return m.came.Load() > longestLasting }
 
 // hangUp closes the last connection: not all that drivers do on it ends with a context.
 func (m *meter) hangUp() {
