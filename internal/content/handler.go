@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	"github.com/yuba-dev/yuba/internal/blob"
 	"github.com/yuba-dev/yuba/internal/run"
 	"github.com/yuba-dev/yuba/internal/state"
@@ -136,6 +137,7 @@ func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 		locked   *state.LockedError
 		vanished *state.VanishedError
 		corrupt  *state.CorruptError
+		owned    *state.OwnedError
 		tooLarge *http.MaxBytesError
 		oversize *blob.TooLargeError
 		push     *state.PushError
@@ -152,7 +154,7 @@ func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 		answer = statusOf(refusal.code, refusal.reason, err)
 	case errors.Is(err, run.ErrNotFound), errors.Is(err, run.ErrNoProvider), errors.Is(err, state.ErrNoVersion):
 		answer = statusOf(http.StatusNotFound, metav1.StatusReasonNotFound, err)
-	case errors.As(err, &byHand) && byHand.Forbidden:
+	case errors.As(err, &byHand) && byHand.Forbidden, errors.As(err, &owned):
 		answer = statusOf(http.StatusForbidden, metav1.StatusReasonForbidden, err)
 	case errors.As(err, &locked), errors.As(err, &vanished), errors.As(err, &corrupt), errors.As(err, &push), errors.As(err, &byHand):
 		answer = statusOf(http.StatusConflict, metav1.StatusReasonConflict, err)
@@ -208,7 +210,8 @@ func stackOf(obj *infrav1.Terraform) run.Stack {
 }
 
 func keyOf(obj *infrav1.Terraform) state.Key {
-	return state.Key{Namespace: obj.Namespace, Workspace: obj.WorkspaceName(), Suffix: obj.StateSuffix(), Stack: obj.Name}
+	return state.Key{Namespace: obj.Namespace, Workspace: obj.WorkspaceName(), Suffix: obj.StateSuffix(), Stack: obj.Name,
+		Tenant: obj.Labels[tenantv1.LabelUID]}
 }
 
 func writeJSON(w http.ResponseWriter, v any) error {

@@ -122,11 +122,12 @@ func (e *Executor) fail(en *entry, w http.ResponseWriter, r *http.Request, err e
 		conflict *state.ConflictError
 		corrupt  *state.CorruptError
 		vanished *state.VanishedError
+		owned    *state.OwnedError
 		tooLarge *http.MaxBytesError
 	)
 	status, class := http.StatusServiceUnavailable, run.Failure("")
 	switch {
-	case errors.As(err, &conflict), errors.As(err, &corrupt), errors.As(err, &vanished):
+	case errors.As(err, &conflict), errors.As(err, &corrupt), errors.As(err, &vanished), errors.As(err, &owned):
 		status, class = http.StatusConflict, run.FailureState
 	case errors.As(err, &tooLarge):
 		status, class = http.StatusRequestEntityTooLarge, run.FailureLimit

@@ -183,6 +183,8 @@ type pass struct {
 	facts decide.Facts
 	// inputs and source as gathered; nil when they are not usable.
 	config *configuration
+	// foreign says that the state which the stack names is another tenant's; nil when it is not.
+	foreign *configProblem
 	// inHand is the run in hand, if there is one.
 	inHand *run.Record
 	// ended is the run that was recorded in this pass, taken the id of the one that was taken over, worth recording or not.

@@ -40,7 +40,8 @@ func (r *Reconciler) gather(ctx context.Context, p *pass) error {
 	}
 	p.facts.Pending = pendingFacts(obj)
 	p.recognize()
-	if obj.KeepsOwnState() {
+	// Of another tenant's state nothing is looked at, not even who locks it.
+	if obj.KeepsOwnState() || p.foreign != nil {
 		return nil
 	}
 	if err := r.gatherLock(ctx, p, r.States.Holder); err != nil {
@@ -175,6 +176,10 @@ func (r *Reconciler) lastFacts(ctx context.Context, p *pass, ref *infrav1.RunRef
 }
 
 func (r *Reconciler) gatherConfiguration(ctx context.Context, p *pass) error {
+	var err error
+	if p.foreign, err = r.foreignState(ctx, p.obj); err != nil {
+		return err
+	}
 	prog, err := r.Source.Find(ctx, p.obj, r.AllowCrossNamespace)
 	var missing *sourceError
 	if errors.As(err, &missing) {
@@ -187,8 +192,8 @@ func (r *Reconciler) gatherConfiguration(ctx context.Context, p *pass) error {
 	p.facts.Source = decide.Source{Ready: true, Revision: prog.artifact.Revision}
 	in, err := inputs.Resolve(ctx, getter{r.Reader}, p.obj.Namespace, &p.obj.Spec, r.inputOptions(p.obj)...)
 	var config *configuration
-	if err == nil {
-		err = r.checkStateOf(ctx, p.obj)
+	if err == nil && p.foreign != nil {
+		err = p.foreign
 	}
 	if err == nil {
 		config, err = configure(p.obj, prog, in)
@@ -227,7 +232,11 @@ func (r *Reconciler) gatherState(ctx context.Context, p *pass) error {
 	snapshot, err := r.States.Read(ctx, stateKeyOf(p.obj), expectState(p.obj)...)
 	var corrupt *state.CorruptError
 	var vanished *state.VanishedError
+	var owned *state.OwnedError
 	switch {
+	case errors.As(err, &owned):
+		p.facts.StateProblem, p.facts.StateReason = err.Error(), infrav1.ReasonAccessDenied
+		return nil
 	case errors.As(err, &corrupt):
 		p.facts.StateProblem, p.facts.StateReason = err.Error(), infrav1.ReasonStateUnreadable
 		return nil

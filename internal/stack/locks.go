@@ -28,7 +28,7 @@ const indexState = "yuba.state"
 // told yet, or never will: a Lease that another program made may lack the labels that are watched for.
 func (r *Reconciler) decide(ctx context.Context, p *pass) (decide.Decision, error) {
 	d := decide.Decide(p.facts)
-	if !d.Verb.StartsRun() || p.obj.KeepsOwnState() {
+	if !d.Verb.StartsRun() || p.obj.KeepsOwnState() || p.foreign != nil {
 		return d, nil
 	}
 	if err := r.gatherLock(ctx, p, r.States.HolderNow); err != nil || p.facts.Lock == nil {

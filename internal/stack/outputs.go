@@ -105,7 +105,7 @@ func outputsDigest(obj *infrav1.Terraform, outputs map[string]state.PrintedOutpu
 // outputsMatter: outputs change with an apply only; otherwise the Secret is looked at when it should be there.
 func outputsMatter(p *pass, d decide.Decision) bool {
 	obj := p.obj
-	if p.facts.Stack.Deleting || obj.Status.LastAppliedRevision == "" || d.Verb == decide.VerbAwaitRun || p.facts.StateProblem != "" {
+	if p.facts.Stack.Deleting || obj.Status.LastAppliedRevision == "" || d.Verb == decide.VerbAwaitRun || p.facts.StateProblem != "" || p.foreign != nil {
 		return false
 	}
 	missing := p.ended != nil && (obj.Status.AvailableOutputs == nil || obj.Status.OutputsDigest == "")

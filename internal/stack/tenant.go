@@ -76,26 +76,29 @@ func tenantLabels(obj *infrav1.Terraform) map[string]string {
 	return map[string]string{tenantv1.LabelUID: tenant}
 }
 
-// checkStateOf refuses a state that is another tenant's: a suffix that a stack chooses may name any. One without a label
-// is the stack's, for it was there before.
-func (r *Reconciler) checkStateOf(ctx context.Context, obj *infrav1.Terraform) error {
-	tenant := tenantOf(obj)
-	if tenant == "" || obj.KeepsOwnState() || obj.StateSuffix() == obj.Name {
-		return nil
+// foreignState says why a stack may not have the state that it names: it is another tenant's. Workspace and suffix are the
+// stack's to choose, and even its name may be one that another tenant's stack had. A state without a label is the stack's,
+// for it was there before. What the watch has not told yet, the store refuses.
+func (r *Reconciler) foreignState(ctx context.Context, obj *infrav1.Terraform) (*configProblem, error) {
+	key := stateKeyOf(obj)
+	if key.Tenant == "" || obj.KeepsOwnState() {
+		return nil, nil
+	}
+	reader := r.stacks
+	if reader == nil {
+		reader = r.Reader
 	}
 	name := types.NamespacedName{Namespace: obj.Namespace, Name: obj.StateSecretName()}
 	secret := &metav1.PartialObjectMetadata{}
 	secret.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
-	if err := r.Reader.Get(ctx, name, secret); err != nil {
+	if err := reader.Get(ctx, name, secret); err != nil {
 		if client.IgnoreNotFound(err) == nil {
-			return nil
+			return nil, nil
 		}
-		return fmt.Errorf("look whose the state in Secret %s is: %w", name, err)
+		return nil, fmt.Errorf("look whose the state in Secret %s is: %w", name, err)
 	}
-	if other := secret.Labels[tenantv1.LabelUID]; other != "" && other != tenant {
-		return &configProblem{infrav1.ReasonAccessDenied, fmt.Sprintf(
-			"spec.backendConfig.secretSuffix: the state in Secret %s belongs to tenant %q, and this stack to tenant %q. Choose another suffix, or leave it out",
-			name, other, tenant)}
+	if err := key.Owned(secret.Labels); err != nil {
+		return &configProblem{infrav1.ReasonAccessDenied, err.Error()}, nil
 	}
-	return nil
+	return nil, nil
 }

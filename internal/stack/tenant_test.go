@@ -7,6 +7,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -21,6 +22,7 @@ import (
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	"github.com/yuba-dev/yuba/internal/inputs"
 	"github.com/yuba-dev/yuba/internal/run"
+	"github.com/yuba-dev/yuba/internal/stack/decide"
 )
 
 // ofAcme makes a stack one that the Tenant acme-web has.
@@ -177,7 +179,9 @@ func TestWhatATenantsStackWritesHasItsLabel(t *testing.T) {
 	}
 }
 
-func TestAnotherTenantsStateIsRefused(t *testing.T) {
+// worldOfStates has the states of two tenants and of nobody.
+func worldOfStates(t *testing.T) client.Reader {
+	t.Helper()
 	state := func(name, tenant string) client.Object {
 		s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "tfstate-default-" + name}}
 		if tenant != "" {
@@ -189,30 +193,75 @@ func TestAnotherTenantsStateIsRefused(t *testing.T) {
 	if err := corev1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
-	r := &Reconciler{Reader: fake.NewClientBuilder().WithScheme(scheme).
-		WithObjects(state("beta-db", "beta"), state("acme-db", "acme"), state("old-db", "")).Build()}
+	return fake.NewClientBuilder().WithScheme(scheme).
+		WithObjects(state("beta-db", "beta"), state("acme-db", "acme"), state("old-db", "")).Build()
+}
+
+func TestAnotherTenantsStateIsRefused(t *testing.T) {
+	r := &Reconciler{Reader: worldOfStates(t)}
 	for sentence, test := range map[string]struct {
-		suffix string
-		change func(*infrav1.Terraform)
-		denied bool
+		change                  func(*infrav1.Terraform)
+		name, suffix, workspace string
+		denied                  bool
 	}{
-		"another tenant's":                 {"beta-db", ofAcme, true},
-		"its own":                          {"acme-db", ofAcme, false},
-		"one that was there before":        {"old-db", ofAcme, false},
-		"one that is not there yet":        {"new-db", ofAcme, false},
-		"a stack that is nobody's may":     {"beta-db", func(*infrav1.Terraform) {}, false},
-		"without a suffix, it is its name": {"", ofAcme, false},
+		"another tenant's, by the suffix":             {ofAcme, "web", "beta-db", "", true},
+		"another tenant's, by the workspace":          {ofAcme, "db", "", "default-beta", true},
+		"another tenant's, whose stack had this name": {ofAcme, "beta-db", "", "", true},
+		"its own":                        {ofAcme, "web", "acme-db", "", false},
+		"one that was there before":      {ofAcme, "web", "old-db", "", false},
+		"one that is not there yet":      {ofAcme, "web", "", "", false},
+		"a stack that is nobody's may":   {func(*infrav1.Terraform) {}, "web", "beta-db", "", false},
+		"a backend of its own is no one": {func(t *infrav1.Terraform) { ofAcme(t); t.Spec.Cloud = &infrav1.CloudSpec{} }, "beta-db", "", "", false},
 	} {
 		obj := stackObject(test.change)
+		obj.Name, obj.Spec.Workspace = test.name, test.workspace
 		obj.Spec.BackendConfig = &infrav1.BackendConfigSpec{SecretSuffix: test.suffix}
-		err := r.checkStateOf(t.Context(), obj)
+		problem, err := r.foreignState(t.Context(), obj)
+		if err != nil {
+			t.Fatal(err)
+		}
 		if !test.denied {
-			if err != nil {
-				t.Errorf("%s: %v", sentence, err)
+			if problem != nil {
+				t.Errorf("%s: %v", sentence, problem)
 			}
 			continue
 		}
-		expectProblem(t, err, "AccessDenied spec.backendConfig.secretSuffix: the state in Secret team/tfstate-default-beta-db belongs to tenant \"beta\"")
+		if problem == nil {
+			t.Errorf("%s: it is not refused", sentence)
+			continue
+		}
+		expectProblem(t, problem, "AccessDenied use the state of team/"+test.name+": Secret team/tfstate-default-beta-db belongs to tenant \"beta\", and the stack to tenant \"acme\"")
+	}
+}
+
+// A stack that was applied and then names another tenant's state must not put that one's outputs into its own Secret, and
+// one that never had a state of its own can go.
+func TestNothingIsTakenFromAnotherTenantsState(t *testing.T) {
+	obj := stackObject(ofAcme)
+	obj.Spec.Inline = map[string]string{"main.tf": "locals {}\n"}
+	obj.Spec.BackendConfig = &infrav1.BackendConfigSpec{SecretSuffix: "beta-db"}
+	obj.Spec.WriteOutputsToSecret = &infrav1.WriteOutputsToSecretSpec{Name: "acme-outputs"}
+	obj.Status.LastAppliedRevision = "main@sha1:1"
+	sources, _, _ := newSources(t)
+	r := &Reconciler{Reader: worldOfStates(t), Source: sources}
+	p := &pass{obj: obj, stack: stackOf(obj), now: time.Now()}
+	p.facts = decide.Facts{Now: p.now, Stack: stackFacts(obj)}
+	if err := r.gatherConfiguration(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	d := decide.Decide(p.facts)
+	if d.Verb != decide.VerbFail || d.Reason != infrav1.ReasonAccessDenied {
+		t.Errorf("decided %v", d)
+	}
+	if outputsMatter(p, d) {
+		t.Error("outputs are read from the state")
+	}
+	obj.Status.LastAppliedRevision = ""
+	obj.Spec.DestroyResourcesOnDeletion = true
+	p.facts.Stack = stackFacts(obj)
+	p.facts.Stack.Deleting = true
+	if d := decide.Decide(p.facts); d.Verb != decide.VerbRelease {
+		t.Errorf("a stack that never had a state cannot go: %v", d)
 	}
 }
 

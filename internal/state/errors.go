@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 )
 
 // ErrNoVersion reports that a state has no version with the id asked for. Test for it with errors.Is.
@@ -71,6 +73,28 @@ func (e *ConflictError) Error() string {
 	return fmt.Sprintf("write the state of %s: it moved from %s to %s behind the run's back.\n"+
 		"The Secret was left alone; what the run wrote is kept as version %s. If it is the right one:\n"+
 		"    yuba state rollback %s %s", e.Key, e.Expected, e.Found, e.Stored.ID, e.Key, e.Stored.ID)
+}
+
+// OwnedError reports a state that is another tenant's. It is neither read nor written.
+type OwnedError struct {
+	Key Key
+	// Tenant is whose it is.
+	Tenant string
+}
+
+func (e *OwnedError) Error() string {
+	return fmt.Sprintf("use the state of %s: Secret %s/%s belongs to tenant %q, and the stack to tenant %q. Nothing was read or changed. "+
+		"Choose another workspace or spec.backendConfig.secretSuffix, or, if the state is the stack's, mend the label %s of that Secret",
+		e.Key, e.Key.Namespace, e.Key.SecretName(), e.Tenant, e.Key.Tenant, tenantv1.LabelUID)
+}
+
+// Owned says whether a tenant's label on a state's Secret is another one than the key's. A Secret without one, and a
+// stack that is nobody's, are no matter of tenants.
+func (k Key) Owned(labels map[string]string) error {
+	if tenant := labels[tenantv1.LabelUID]; k.Tenant != "" && tenant != "" && tenant != k.Tenant {
+		return &OwnedError{Key: k, Tenant: tenant}
+	}
+	return nil
 }
 
 // LockedError reports a lock in other hands.

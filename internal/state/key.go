@@ -35,7 +35,7 @@ type Key struct {
 	// Stack is the stack's name in messages and in the commands they suggest; Suffix when empty. It identifies nothing.
 	Stack string
 	// Tenant is whose stack it is; empty for nobody's. The Secret and the Lease have it as a label, so that they are found
-	// by it. It identifies nothing.
+	// by it, and a Secret with another tenant's is refused. It identifies nothing.
 	Tenant string
 }
 

@@ -87,8 +87,8 @@ func (s *Store) takeLease(ctx context.Context, key Key, lease *coordinationv1.Le
 			Namespace: key.Namespace, Name: key.LeaseName(), Labels: key.labels(nil),
 		}}
 	}
-	// A Lease that plain tofu made, or Yuba before the stack was a tenant's, says so from now on.
-	if key.Tenant != "" {
+	// A Lease that plain tofu made, or Yuba before the stack was a tenant's, says so from now on. Another tenant's stays so.
+	if key.Tenant != "" && lease.Labels[tenantv1.LabelUID] == "" {
 		metav1.SetMetaDataLabel(&lease.ObjectMeta, tenantv1.LabelUID, key.Tenant)
 	}
 	metav1.SetMetaDataAnnotation(&lease.ObjectMeta, annotationLock, string(text))

@@ -32,12 +32,15 @@ const pointerNote = "This state is too large for a Secret. It is in Yuba's blob 
 // which count towards etcd's limit for one object.
 const maxPayload = corev1.MaxSecretSize - 16<<10
 
-// getSecret returns nil when there is no such Secret.
+// getSecret returns nil when there is no such Secret, and an *OwnedError when it is another tenant's.
 func (s *Store) getSecret(ctx context.Context, key Key) (*corev1.Secret, error) {
 	secret := new(corev1.Secret)
 	err := s.client.Get(ctx, client.ObjectKey{Namespace: key.Namespace, Name: key.SecretName()}, secret)
 	if apierrors.IsNotFound(err) {
 		return nil, nil
+	}
+	if err == nil {
+		err = key.Owned(secret.Labels)
 	}
 	if err != nil {
 		return nil, err

@@ -4,6 +4,8 @@
 package state
 
 import (
+	"errors"
+	"strings"
 	"testing"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -58,5 +60,61 @@ func TestATenantsStatesAndLocksAreFoundByItsLabel(t *testing.T) {
 	}
 	if secret.Labels["team"] != "a" || secret.Labels[labelState] != "true" {
 		t.Errorf("the labels are %v", secret.Labels)
+	}
+}
+
+func TestAnotherTenantsStateIsNeitherReadNorWritten(t *testing.T) {
+	f := newFixture(t)
+	f.key.Tenant = "beta"
+	f.lock(aLock)
+	first, err := f.Write(t.Context(), f.key, WriteRequest{Data: aState(1, "s3cr3t"), RunID: "run-1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Unlock(t.Context(), f.key, aLock.ID); err != nil {
+		t.Fatal(err)
+	}
+	key := f.key
+	key.Tenant, key.Stack = "acme", "acme-db"
+	by := By{Holder: NewLockInfo("OperationTypeApply", "somebody")}
+	for way, use := range map[string]func() error{
+		"read": func() error {
+			_, err := f.Read(t.Context(), key)
+			return err
+		},
+		"write": func() error {
+			_, err := f.Write(t.Context(), key, WriteRequest{Data: aState(2, "x"), RunID: "run-2",
+				Previous: Mark{Serial: first.Serial, Lineage: first.Lineage, Digest: first.Digest}})
+			return err
+		},
+		"push with force": func() error {
+			_, err := f.Push(t.Context(), key, PushRequest{Data: aState(9, "x"), Force: true, By: by})
+			return err
+		},
+		"roll back": func() error {
+			_, err := f.Rollback(t.Context(), key, first.ID, by)
+			return err
+		},
+	} {
+		err := use()
+		var owned *OwnedError
+		if !errors.As(err, &owned) || !strings.Contains(err.Error(), `belongs to tenant "beta", and the stack to tenant "acme"`) || strings.Contains(err.Error(), "s3cr3t") {
+			t.Errorf("%s: got %v", way, err)
+		}
+	}
+	if _, err := f.Write(t.Context(), key, WriteRequest{Data: aState(1, "x"), RunID: "run-3"}); err == nil {
+		t.Error("a first state was written over it")
+	}
+	if now, err := f.Read(t.Context(), f.key); err != nil || now.Digest != first.Digest {
+		t.Errorf("the state is %v, %v", now, err)
+	}
+	// Whoever took the lock for a moment has not made it its own.
+	if beta, acme := f.found(&coordinationv1.LeaseList{}, "beta"), f.found(&coordinationv1.LeaseList{}, "acme"); beta != 1 || acme != 0 {
+		t.Errorf("%d Leases are beta's and %d acme's", beta, acme)
+	}
+	// Nobody's stack is no matter of tenants.
+	key.Tenant = ""
+	if now, err := f.Read(t.Context(), key); err != nil || now.Digest != first.Digest {
+		t.Errorf("the state is %v, %v", now, err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -81,4 +82,45 @@ func TestOtherStacksAreLentNothing(t *testing.T) {
 		return settled(o) && ready.Status == metav1.ConditionFalse
 	})
 	has(t, c, "plain", "")
+}
+
+// A state is a Secret like others: neither the suffix nor the workspace of a stack leads to another tenant's, nothing of it
+// is put out, and deleting the stack leaves it alone.
+func TestATenantsStackCannotTakeTheStateOfAnother(t *testing.T) {
+	t.Parallel()
+	y, ns := common(t)
+	acme := inline(ns, "acme-db", "output \"name\" { value = \"of acme\" }\n", auto, ofTenant("acme"))
+	y.create(t, acme)
+	beta := inline(ns, "beta-app", "output \"name\" { value = \"of beta\" }\n", auto, destroying, ofTenant("beta"), outputsTo("beta-app-outputs"))
+	y.create(t, beta)
+	y.await(t, acme, "it is applied", ready)
+	y.await(t, beta, "it is applied", ready)
+	was := y.secret(t, ns, stateSecret(acme))
+
+	change(t, y, beta, func(o *infrav1.Terraform) { o.Spec.BackendConfig = &infrav1.BackendConfigSpec{SecretSuffix: "acme-db"} })
+	other := inline(ns, "db", "output \"name\" { value = \"taken\" }\n", auto, destroying, ofTenant("beta"), outputsTo("db-outputs"),
+		func(o *infrav1.Terraform) { o.Spec.Workspace = "default-acme" })
+	y.create(t, other)
+	for _, obj := range []*infrav1.Terraform{beta, other} {
+		refused := y.await(t, obj, "it is refused", failedWith(infrav1.ReasonAccessDenied))
+		message := condition(refused, infrav1.ConditionReady).Message
+		for _, part := range []string{"Secret " + ns + "/tfstate-default-acme-db", `belongs to tenant "acme"`, `the stack to tenant "beta"`} {
+			if !strings.Contains(message, part) {
+				t.Errorf("the message lacks %s: %s", part, message)
+			}
+		}
+	}
+	if got := string(y.secret(t, ns, "beta-app-outputs")["name"]); got != "of beta" {
+		t.Errorf("the output is %q", got)
+	}
+	if y.there(t, secretOf(ns, "db-outputs", nil)) {
+		t.Error("a stack that never ran has outputs")
+	}
+	for _, obj := range []*infrav1.Terraform{beta, other} {
+		y.delete(t, obj)
+		y.awaitGone(t, obj)
+	}
+	if diff := cmp.Diff(was, y.secret(t, ns, stateSecret(acme))); diff != "" {
+		t.Errorf("the state of acme has changed: %s", diff)
+	}
 }

@@ -45,7 +45,8 @@ const (
 	// ReasonProgressing: work is under way.
 	ReasonProgressing = meta.ProgressingReason
 
-	// ReasonAccessDenied: the object refers to another namespace, and the server does not allow that.
+	// ReasonAccessDenied: the object refers to another namespace, and the server does not allow that, or to what is another
+	// tenant's.
 	ReasonAccessDenied = "AccessDenied"
 	// ReasonArtifactFailed: the source is missing, has no artifact, or its artifact cannot be fetched or unpacked.
 	ReasonArtifactFailed = "ArtifactFailed"
