@@ -6,6 +6,8 @@ package inputs
 import (
 	"context"
 	"errors"
+	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -13,10 +15,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 )
 
-// shared is a world whose objects are labelled with tenants, by their names.
+// shared is a world whose objects are labelled with tenants, by their names, and are in all namespaces.
 type shared struct {
 	*objects
 	tenants map[string]string
@@ -29,8 +32,8 @@ func (s shared) label(name string) map[string]string {
 	return nil
 }
 
-func (s shared) Secret(ctx context.Context, namespace, name string) (*corev1.Secret, error) {
-	secret, err := s.objects.Secret(ctx, namespace, name)
+func (s shared) Secret(ctx context.Context, _, name string) (*corev1.Secret, error) {
+	secret, err := s.objects.Secret(ctx, "team-a", name)
 	if err == nil {
 		secret.Labels = s.label(name)
 	}
@@ -54,27 +57,110 @@ func twoTenants() shared {
 	return shared{w, map[string]string{"beta": "beta", "acme": "acme"}}
 }
 
+// ways are all that a stack's spec has for Secrets and ConfigMaps to be read by: the field, and a spec that uses it.
+var ways = map[string]struct{ field, text string }{
+	"vars[].valueFrom.secretKeyRef":    {"spec.vars[0]", `vars: [{name: p, valueFrom: {secretKeyRef: {name: beta, key: password}}}]`},
+	"vars[].valueFrom.configMapKeyRef": {"spec.vars[1]", `vars: [{name: a, value: 1}, {name: p, valueFrom: {configMapKeyRef: {name: beta, key: size}}}]`},
+	"varsFrom[]":                       {"spec.varsFrom[1]", `varsFrom: [{kind: Secret, name: acme}, {kind: ConfigMap, name: beta, optional: true}]`},
+	"env[].valueFrom.secretKeyRef":     {"spec.env[0]", `env: [{name: P, valueFrom: {secretKeyRef: {name: beta, key: password, optional: true}}}]`},
+	"env[].valueFrom.configMapKeyRef":  {"spec.env[0]", `env: [{name: P, valueFrom: {configMapKeyRef: {name: beta, key: size}}}]`},
+	"envFrom[].secretRef":              {"spec.envFrom[0]", `envFrom: [{secretRef: {name: beta}}]`},
+	"envFrom[].configMapRef":           {"spec.envFrom[0]", `envFrom: [{configMapRef: {name: beta, optional: true}}]`},
+	"runnerPodTemplate.spec.env[].valueFrom.secretKeyRef": {"spec.runnerPodTemplate.spec.env[0]",
+		`runnerPodTemplate: {spec: {env: [{name: P, valueFrom: {secretKeyRef: {name: beta, key: password}}}]}}`},
+	"runnerPodTemplate.spec.env[].valueFrom.configMapKeyRef": {"spec.runnerPodTemplate.spec.env[0]",
+		`runnerPodTemplate: {spec: {env: [{name: P, valueFrom: {configMapKeyRef: {name: beta, key: size}}}]}}`},
+	"runnerPodTemplate.spec.envFrom[].secretRef":    {"spec.runnerPodTemplate.spec.envFrom[0]", `runnerPodTemplate: {spec: {envFrom: [{secretRef: {name: beta}}]}}`},
+	"runnerPodTemplate.spec.envFrom[].configMapRef": {"spec.runnerPodTemplate.spec.envFrom[0]", `runnerPodTemplate: {spec: {envFrom: [{configMapRef: {name: beta}}]}}`},
+	"fileMappings[].secretRef":                      {"spec.fileMappings[0]", `fileMappings: [{secretRef: {name: beta, key: password}, location: home, path: x}]`},
+	"cliConfigSecretRef":                            {"spec.cliConfigSecretRef", `cliConfigSecretRef: {name: beta, namespace: elsewhere}`},
+	"backendConfigsFrom[]":                          {"spec.backendConfigsFrom[0]", `backendConfigsFrom: [{kind: Secret, name: beta, keys: [password]}]`},
+	"readInputsFromSecrets":                         {"spec.readInputsFromSecrets[0]", `{readInputsFromSecrets: [{name: beta, as: b}], values: {a: "${{ .b.password }}"}}`},
+}
+
+// notRead are those fields that name such objects and are not read here, and why they give nothing away.
+var notRead = map[string]string{
+	"backendConfig.secretSuffix":            "names a state, which the stack and the store of states refuse",
+	"writeOutputsToSecret":                  "is written, and only when it is the stack's own",
+	"sourceRef":                             "names a source, whose program is no secret of a tenant",
+	"runnerPodTemplate.spec.volumes":        "is used where runs are Pods, and they are not",
+	"runnerPodTemplate.spec.initContainers": "is used where runs are Pods, and they are not",
+}
+
+// Whoever adds a field that names Secrets or ConfigMaps must say here how another tenant's is refused.
+func TestEveryWayToASecretIsKnown(t *testing.T) {
+	left := maps.Clone(notRead)
+	walkSpec(reflect.TypeFor[infrav1.TerraformSpec](), "", func(path string, f reflect.StructField) bool {
+		if _, ok := notRead[path]; ok {
+			delete(left, path)
+			return false
+		}
+		if _, ok := ways[path]; ok {
+			return false
+		}
+		name := strings.ToLower(path[strings.LastIndex(path, ".")+1:])
+		if strings.Contains(name, "secret") || strings.Contains(name, "configmap") || namesAnyKind(f.Type) {
+			t.Errorf("spec.%s names Secrets or ConfigMaps: how is one of another tenant refused?", path)
+		}
+		return true
+	})
+	for path := range left {
+		t.Errorf("spec.%s is no field any more", path)
+	}
+}
+
+// namesAnyKind tells whether a type is a reference by kind and name.
+func namesAnyKind(t reflect.Type) bool {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct {
+		return false
+	}
+	_, kind := t.FieldByName("Kind")
+	_, name := t.FieldByName("Name")
+	return kind && name
+}
+
+// walkSpec visits all fields below a type, by their path in the object. It goes below those that visit says.
+func walkSpec(t reflect.Type, at string, visit func(path string, f reflect.StructField) bool) {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct {
+		return
+	}
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		path := strings.TrimPrefix(at+"."+name, ".")
+		if name == "" || name == "-" {
+			path = at
+		} else if f.Type.Kind() == reflect.Slice && f.Type.Elem().Kind() == reflect.Struct && !knownPath(path) {
+			path += "[]"
+		}
+		if path == at || visit(path, f) {
+			walkSpec(f.Type, path, visit)
+		}
+	}
+}
+
+// knownPath tells whether a list is known as a whole.
+func knownPath(path string) bool {
+	_, way := ways[path]
+	_, not := notRead[path]
+	return way || not
+}
+
 func TestNoFieldReadsWhatIsAnotherTenants(t *testing.T) {
-	for field, text := range map[string]string{
-		"spec.vars[0]":                           `vars: [{name: p, valueFrom: {secretKeyRef: {name: beta, key: password}}}]`,
-		"spec.vars[1]":                           `vars: [{name: a, value: 1}, {name: p, valueFrom: {configMapKeyRef: {name: beta, key: size}}}]`,
-		"spec.varsFrom[0]":                       `varsFrom: [{kind: Secret, name: beta}]`,
-		"spec.varsFrom[1]":                       `varsFrom: [{kind: Secret, name: acme}, {kind: ConfigMap, name: beta, optional: true}]`,
-		"spec.env[0]":                            `env: [{name: P, valueFrom: {secretKeyRef: {name: beta, key: password, optional: true}}}]`,
-		"spec.envFrom[0]":                        `envFrom: [{secretRef: {name: beta}}]`,
-		"spec.runnerPodTemplate.spec.envFrom[0]": `runnerPodTemplate: {spec: {envFrom: [{configMapRef: {name: beta}}]}}`,
-		"spec.fileMappings[0]":                   `fileMappings: [{secretRef: {name: beta, key: password}, location: home, path: x}]`,
-		"spec.cliConfigSecretRef":                `cliConfigSecretRef: {name: beta}`,
-		"spec.backendConfigsFrom[0]":             `backendConfigsFrom: [{kind: Secret, name: beta, keys: [password]}]`,
-		"spec.readInputsFromSecrets[0]":          `{readInputsFromSecrets: [{name: beta, as: b}], values: {a: "${{ .b.password }}"}}`,
-	} {
-		t.Run(field, func(t *testing.T) {
-			in, err := Resolve(t.Context(), twoTenants(), "team-a", spec(t, text), OfTenant("acme"))
+	for way, test := range ways {
+		t.Run(way, func(t *testing.T) {
+			in, err := Resolve(t.Context(), twoTenants(), "team-a", spec(t, test.text), AllowCrossNamespace(true), OfTenant("acme"))
 			var problems *Error
 			if !errors.As(err, &problems) || problems.Part() != PartAccess {
 				t.Fatalf("got %v", err)
 			}
-			for _, part := range []string{field + ": ", "team-a/beta belongs to tenant \"beta\"", "this stack to tenant \"acme\"", "kubernetes-tenants.org/uid"} {
+			for _, part := range []string{test.field + ": ", "/beta belongs to tenant \"beta\"", "this stack to tenant \"acme\"", "kubernetes-tenants.org/uid"} {
 				if !strings.Contains(err.Error(), part) {
 					t.Errorf("%q lacks %q", err, part)
 				}
