@@ -25,10 +25,11 @@
 //
 // Whatever the facts, these hold (and are tested on random facts):
 //
-//   - When the rows could not be read, nothing is made, changed or deleted.
-//   - What is held is not deleted. A rejected row deletes nobody. No wanted tenant is deleted.
+//   - When the rows could not be read, nothing is made, changed or deleted, but for tenants whose template is deleted.
+//   - What is held is not deleted. A rejected row deletes nobody. No wanted tenant is deleted. Rows that vanish one by one within
+//     a moment are held as those that vanish at once.
 //   - A change of a template never brings more tenants on their way than maxSkew says, and reaches nobody but the canaries
-//     before all of these are ready, and nobody at all after one has failed.
+//     before all of these are ready, and nobody at all after one has failed. That holds when the server ends at any time, too.
 //   - An object that is made once is never written while it is there.
 //   - An object that is to be retained, or is somebody else's, is never deleted; nor is one that is still wanted.
 //   - An object is not made, and not changed, before what it depends on is ready; and goes after what depends on it.

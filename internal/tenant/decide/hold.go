@@ -45,7 +45,7 @@ func hold(f RegistryFacts, living []Existing, due []Going) ([]Going, *Hold) {
 	case f.Confirmed != "" && f.Confirmed == h.ID:
 		h.Confirmed = true
 		return due, h
-	case f.Held != nil && f.Held.Confirmed && f.Confirmed == f.Held.ID && len(names) <= f.Held.Count:
+	case f.Held != nil && f.Held.Confirmed && f.Confirmed == f.Held.ID && f.Held.covers(names):
 		// It was confirmed, and something came between: no more than was confirmed goes on.
 		h.ID, h.Since, h.Confirmed = f.Held.ID, f.Held.Since, true
 		return due, h
@@ -55,6 +55,19 @@ func hold(f RegistryFacts, living []Existing, due []Going) ([]Going, *Hold) {
 		stay[name] = true
 	}
 	return slices.DeleteFunc(slices.Clone(due), func(g Going) bool { return stay[g.Tenant] }), h
+}
+
+// covers tells whether tenants are among those of a hold. Where it is not known any more who these are, after a restart in the
+// middle of it, they must not be more.
+func (h *Hold) covers(names []string) bool {
+	if len(h.Tenants) < h.Count {
+		return len(names) <= h.Count
+	}
+	known := map[string]bool{}
+	for _, name := range h.Tenants {
+		known[name] = true
+	}
+	return !slices.ContainsFunc(names, func(name string) bool { return !known[name] })
 }
 
 // doubtful are the due tenants that must not go before somebody has confirmed it, and why.
@@ -69,8 +82,16 @@ func doubtful(f RegistryFacts, living []Existing, due []Going) ([]Going, string)
 	for _, g := range due {
 		going[uids[g.Tenant]] = true
 	}
-	if most := max(1, len(all)*f.MaxDelete/100); len(going) > most {
-		return due, fmt.Sprintf("%d of %d rows would lose their tenants at once (%s), and %s may", len(going), len(all), reasons(due), atMost(most, f.MaxDelete))
+	now := len(going)
+	for _, uid := range f.Recent {
+		all[uid], going[uid] = true, true
+	}
+	if most := max(1, len(all)*f.MaxDelete/100); now > 0 && len(going) > most {
+		before := ""
+		if recent := len(going) - now; recent > 0 {
+			before = fmt.Sprintf(", after %d a moment ago", recent)
+		}
+		return due, fmt.Sprintf("%d of %d rows would lose their tenants at once%s (%s), and %s may", now, len(all), before, reasons(due), atMost(most, f.MaxDelete))
 	}
 	if f.Nameless == 0 {
 		return nil, ""

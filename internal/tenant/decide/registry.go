@@ -15,7 +15,7 @@ type Reading string
 const (
 	// ReadingGood: the rows are what the registry has.
 	ReadingGood Reading = "good"
-	// ReadingFailed: nothing is known of the rows.
+	// ReadingFailed: nothing is known of the rows. Tenants stay as they are, unless their template is deleted.
 	ReadingFailed Reading = "failed"
 	// ReadingGone: there is no registry any more. Its tenants stay, unless their template is deleted.
 	ReadingGone Reading = "gone"
@@ -43,6 +43,9 @@ type RegistryFacts struct {
 	Held *Hold
 	// Confirmed is the hold that somebody has confirmed.
 	Confirmed string
+	// Recent are the uids whose tenants were told to go a moment ago, unconfirmed. Rows that vanish one by one, and are heard of
+	// one by one, are as many as rows that vanish at once.
+	Recent []string
 }
 
 // Row is a row that a tenant can be made of.
@@ -55,8 +58,9 @@ type Row struct {
 // Template is one template of the registry.
 type Template struct {
 	Name string
-	// Deleting is true when somebody has deleted it.
-	Deleting bool
+	// Deleting is true when somebody has deleted it. Confirmed is true when somebody has confirmed that its tenants go, however
+	// many they are.
+	Deleting, Confirmed bool
 	// Invalid is true when nothing can be made of it as it is. Its tenants stay as they are, and no new one is made.
 	Invalid bool
 	// MaxSkew, HasCanary, Deadline and Last are as in [RolloutFacts].
@@ -135,21 +139,38 @@ type Going struct {
 	At time.Time
 }
 
-// Registry says what to do about the tenants of a registry. When the rows could not be read, the decision is empty, but for
-// the hold that there was.
+// Registry says what to do about the tenants of a registry. When the rows could not be read, nothing is decided but on the
+// tenants whose template is deleted, and the hold stays as it was if there are none.
 func Registry(f RegistryFacts) RegistryDecision {
 	d := RegistryDecision{Rollouts: map[string]RolloutDecision{}}
-	if f.Reading == ReadingFailed {
-		d.Held = f.Held
-		return d
-	}
 	r := index(f)
 	d.Desired = r.desired()
 	d.Create = r.creations()
-	due := r.unwanted(&d)
-	d.Delete, d.Held = hold(f, r.living(), due)
+	sure, due := r.confirmed(r.unwanted(&d))
+	if f.Reading == ReadingFailed && len(due) == 0 {
+		d.Held = f.Held
+	} else {
+		due, d.Held = hold(f, r.living(), due)
+	}
+	d.Delete = slices.SortedFunc(slices.Values(append(sure, due...)), func(a, b Going) int { return cmp.Compare(a.Tenant, b.Tenant) })
 	r.changes(&d)
 	return d
+}
+
+// confirmed parts the tenants whose template says that they may go from the others.
+func (r reading) confirmed(due []Going) (sure, others []Going) {
+	templates := map[string]string{}
+	for _, t := range r.f.Tenants {
+		templates[t.Name] = t.Template
+	}
+	for _, g := range due {
+		if t := r.templates[templates[g.Tenant]]; t.Deleting && t.Confirmed {
+			sure = append(sure, g)
+		} else {
+			others = append(others, g)
+		}
+	}
+	return sure, others
 }
 
 // reading is what is known, by name.
@@ -228,7 +249,7 @@ func (r reading) why(t Existing) string {
 	switch {
 	case !there || template.Deleting:
 		return TemplateDeleted
-	case r.f.Reading == ReadingGone || row && active:
+	case r.f.Reading != ReadingGood || row && active:
 		return ""
 	case row:
 		return RowInactive
@@ -244,7 +265,7 @@ func (r reading) unwanted(d *RegistryDecision) []Going {
 		switch {
 		case t.Deleting:
 		case because == "":
-			if !t.InactiveSince.IsZero() && !r.rejected[t.UID] {
+			if !t.InactiveSince.IsZero() && !r.rejected[t.UID] && r.f.Reading != ReadingFailed {
 				d.Unmark = append(d.Unmark, t.Name)
 			}
 		case because != TemplateDeleted && r.rejected[t.UID]:

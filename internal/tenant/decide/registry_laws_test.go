@@ -24,7 +24,7 @@ func drawRegistry(t *rapid.T) RegistryFacts {
 	for _, name := range []string{"web", "db"} {
 		if rapid.IntRange(0, 4).Draw(t, name) > 0 {
 			f.Templates = append(f.Templates, Template{Name: name, Deadline: time.Minute, MaxSkew: rapid.IntRange(0, 2).Draw(t, "skew"),
-				Deleting: rapid.IntRange(0, 7).Draw(t, "template deleting") == 0, Invalid: rapid.IntRange(0, 7).Draw(t, "template invalid") == 0})
+				Deleting: rapid.IntRange(0, 5).Draw(t, "template deleting") == 0, Confirmed: rapid.IntRange(0, 3).Draw(t, "template confirmed") == 0, Invalid: rapid.IntRange(0, 7).Draw(t, "template invalid") == 0})
 		}
 	}
 	for _, uid := range []string{"a", "b", "c", "d", "e", "f"} {
@@ -47,6 +47,9 @@ func drawRegistry(t *rapid.T) RegistryFacts {
 				InactiveSince: rapid.SampledFrom([]time.Time{{}, ago(time.Minute), ago(2 * time.Hour)}).Draw(t, "inactive")})
 		}
 	}
+	if rapid.IntRange(0, 3).Draw(t, "recent") == 0 {
+		f.Recent = []string{"a", "z"}
+	}
 	if rapid.IntRange(0, 3).Draw(t, "held") == 0 {
 		f.Held = &Hold{ID: "x", Since: ago(time.Minute), Count: rapid.IntRange(1, 12).Draw(t, "held tenants"), Confirmed: rapid.Bool().Draw(t, "held confirmed")}
 	}
@@ -64,7 +67,7 @@ func TestLawsOfRegistries(t *testing.T) {
 			name string
 			hold func(RegistryFacts, RegistryDecision) string
 		}{
-			{"a reading that failed changes nothing", failedLaw},
+			{"a reading that failed changes nothing, but for templates that are deleted", failedLaw},
 			{"only who is not wanted goes", goingLaw},
 			{"not too many go unless it was confirmed", heldLaw},
 			{"only what is wanted is made, once", makingLaw},
@@ -78,14 +81,30 @@ func TestLawsOfRegistries(t *testing.T) {
 }
 
 func failedLaw(f RegistryFacts, d RegistryDecision) string {
-	if f.Reading == ReadingFailed && (len(d.Create)+len(d.Update)+len(d.Mark)+len(d.Unmark)+len(d.Delete) > 0 || d.Held != f.Held) {
+	if f.Reading != ReadingFailed {
+		return ""
+	}
+	kept := slices.ContainsFunc(f.Tenants, func(t Existing) bool { return !t.Deleting && f.orphan(t) && !f.sure(t) })
+	switch {
+	case len(d.Create)+len(d.Update)+len(d.Mark)+len(d.Unmark) > 0:
 		return "it does"
+	case slices.ContainsFunc(d.Delete, func(g Going) bool { return !f.orphan(find(f, g.Tenant)) }):
+		return "a tenant goes whose template is there"
+	case !kept && d.Held != f.Held:
+		return "the hold is another"
 	}
 	return ""
 }
 
 func find(f RegistryFacts, name string) Existing {
 	return f.Tenants[slices.IndexFunc(f.Tenants, func(t Existing) bool { return t.Name == name })]
+}
+
+// orphan tells whether a tenant's template is deleted, and sure whether somebody has confirmed that at the template.
+func (f RegistryFacts) orphan(t Existing) bool { return !f.template(t.Template) }
+
+func (f RegistryFacts) sure(t Existing) bool {
+	return slices.ContainsFunc(f.Templates, func(x Template) bool { return x.Name == t.Template && x.Deleting && x.Confirmed })
 }
 
 // template finds a template that is there to stay.
@@ -100,7 +119,7 @@ func (f RegistryFacts) active(uid string) bool {
 func goingLaw(f RegistryFacts, d RegistryDecision) string {
 	for _, g := range d.Delete {
 		t := find(f, g.Tenant)
-		orphan := !f.template(t.Template)
+		orphan := f.orphan(t)
 		switch {
 		case t.Deleting:
 			return g.Tenant + " is going already"
@@ -125,9 +144,17 @@ func heldLaw(f RegistryFacts, d RegistryDecision) string {
 		}
 	}
 	for _, g := range d.Delete {
-		uids[find(f, g.Tenant).UID] = true
+		if t := find(f, g.Tenant); !f.sure(t) {
+			uids[t.UID] = true
+		}
 	}
-	if d.Held != nil && f.Reading != ReadingFailed {
+	for _, uid := range f.Recent {
+		all[uid] = true
+		if len(uids) > 0 {
+			uids[uid] = true
+		}
+	}
+	if d.Held != nil && d.Held != f.Held {
 		for _, name := range d.Held.Tenants {
 			if goes := slices.ContainsFunc(d.Delete, func(g Going) bool { return g.Tenant == name }); goes != d.Held.Confirmed {
 				return name + " is held and goes, or is confirmed and does not"

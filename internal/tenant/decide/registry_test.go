@@ -121,9 +121,17 @@ func TestRegistry(t *testing.T) {
 			RegistryDecision{Delete: goings(TemplateDeleted, "t00-web")}},
 		"the rows could not be read: nothing, whatever there is": {
 			settled(3, func(f *RegistryFacts) {
-				f.Reading, f.Rows, f.Templates, f.Held = ReadingFailed, nil, nil, &Hold{ID: "x"}
-				f.Tenants[0].ValuesCurrent = false
+				f.Reading, f.Rows, f.Held = ReadingFailed, nil, &Hold{ID: "x"}
+				f.Tenants[0].ValuesCurrent, f.Tenants[1].InactiveSince = false, ago(time.Minute)
 			}), RegistryDecision{Held: &Hold{ID: "x"}}},
+		"the rows could not be read, and the template is deleted: its tenant goes": {
+			settled(1, func(f *RegistryFacts) { f.Reading, f.Rows, f.Templates[0].Deleting = ReadingFailed, nil, true }),
+			RegistryDecision{Delete: goings(TemplateDeleted, "t00-web")}},
+		"somebody has confirmed at the template that its tenants go: all of them do": {
+			settled(3, func(f *RegistryFacts) {
+				f.Reading, f.Rows, f.Templates[0].Deleting, f.Templates[0].Confirmed = ReadingGone, nil, true, true
+			}),
+			RegistryDecision{Delete: goings(TemplateDeleted, names(3)...)}},
 		"the registry is gone: its tenants stay": {
 			settled(3, func(f *RegistryFacts) { f.Reading, f.Rows = ReadingGone, nil }), RegistryDecision{}},
 		"the registry is gone, and the template, too: its tenant goes": {
@@ -157,6 +165,12 @@ func TestHowManyMayGo(t *testing.T) {
 		"none may, and two are held":    {facts: settled(50, func(f *RegistryFacts) { f.Rows, f.MaxDelete = f.Rows[2:], 0 }), held: 2},
 		"all may":                       {facts: settled(50, func(f *RegistryFacts) { f.Rows, f.MaxDelete = nil, 100 }), goes: 50},
 		"those that are going are over": {facts: settled(20, func(f *RegistryFacts) { f.Rows, f.Tenants[0].Deleting = f.Rows[2:], true }), goes: 1},
+		"a moment ago one went, and one more is too many": {
+			facts: settled(18, func(f *RegistryFacts) { f.Rows, f.Recent = f.Rows[1:], []string{"x"} }), held: 1},
+		"a moment ago one went, and one more may": {
+			facts: settled(19, func(f *RegistryFacts) { f.Rows, f.Recent = f.Rows[1:], []string{"x"} }), goes: 1},
+		"the registry is gone, and a template of many rows: held": {
+			facts: settled(20, func(f *RegistryFacts) { f.Reading, f.Templates[0].Deleting = ReadingGone, true }), held: 20},
 		"a template of many rows is held": {
 			facts: settled(20, func(f *RegistryFacts) { f.Templates[0].Deleting = true }), held: 20},
 		"two templates of one row are one": {
@@ -246,6 +260,15 @@ func TestConfirmation(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, d.Held, cmpopts.IgnoreFields(Hold{}, "Message")); diff != "" {
 			t.Errorf("hold (-want +got):\n%s", diff)
+		}
+	})
+	t.Run("as many others would go, and it is known who was confirmed: nobody goes", func(t *testing.T) {
+		d := Registry(settled(6, empty, later, confirmed, func(f *RegistryFacts) {
+			f.Held = &Hold{ID: first.ID, Since: first.Since, Count: 5, Tenants: names(6)[:5], Confirmed: true}
+			f.Tenants[0].Deleting, f.Tenants[1].Deleting = true, true
+		}))
+		if len(d.Delete) != 0 || d.Held.Confirmed {
+			t.Errorf("%v go; the hold is %+v", d.Delete, d.Held)
 		}
 	})
 	t.Run("the confirmation was taken back in between", func(t *testing.T) {

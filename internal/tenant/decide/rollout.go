@@ -28,8 +28,10 @@ type RolloutFacts struct {
 type Last struct {
 	// Began is when it began; zero when there is none on record.
 	Began time.Time
-	// Complete is true when it was complete. Same is true when it was for the generation that the template has now.
+	// Complete is true when it was complete, and Ended is when. Same is true when it was for the generation that the template
+	// has now.
 	Complete, Same bool
+	Ended          time.Time
 }
 
 // Bringing is a tenant that a change of its template has to reach.
@@ -102,7 +104,7 @@ func Rollout(f RolloutFacts) RolloutDecision {
 	}
 	over := f.Last.Complete && f.Last.Same && len(waiting) == 0
 	if d.Began = f.Last.Began; d.Began.IsZero() || f.Last.Complete && !over {
-		d.Began = f.Now
+		d.Began = beginning(f)
 	}
 	way, held := 0, ""
 	if !over {
@@ -115,6 +117,21 @@ func Rollout(f RolloutFacts) RolloutDecision {
 	d.tell(f, way, broken, held)
 	return d
 }
+
+// beginning is when a rollout begins that is not on record: now, unless some tenants have got it already. A server that ends
+// before it has recorded the rollout leaves those behind, and they are on their way.
+func beginning(f RolloutFacts) time.Time {
+	began := f.Now
+	for _, t := range f.Tenants {
+		if t.Since.Unix() > f.Last.Ended.Unix() && t.Since.Before(began) && !t.Since.IsZero() {
+			began = t.Since
+		}
+	}
+	return began
+}
+
+// unbounded tells whether every tenant gets the change at once: then none has to wait because another one has failed.
+func (f RolloutFacts) unbounded() bool { return f.MaxSkew <= 0 && !f.HasCanary }
 
 // judge finds out which tenants that are on their way have failed, and when the others will have. It returns how many there are.
 func (d *RolloutDecision) judge(f RolloutFacts, tenants []Bringing) int {
@@ -130,7 +147,11 @@ func (d *RolloutDecision) judge(f RolloutFacts, tenants []Bringing) int {
 		}
 		deadline := t.Since.Add(f.Deadline)
 		if t.Failed || !deadline.After(f.Now) {
-			d.Failed = append(d.Failed, t.Name)
+			if f.unbounded() {
+				way--
+			} else {
+				d.Failed = append(d.Failed, t.Name)
+			}
 			continue
 		}
 		d.NextCheck = earlier(d.NextCheck, deadline)

@@ -127,9 +127,25 @@ func TestRollout(t *testing.T) {
 			RolloutDecision{Phase: PhaseComplete, Began: began, Total: 2, Updated: 2, Updating: 1, ReadyUpdated: 1,
 				Message: "2 of 2 tenants have the change, and 1 of those are ready"}},
 		"the next change begins anew: who fails since the last one is not on the way": {
-			with(rolling(1, Bringing{Name: "a", Since: ago(time.Hour)}, outdated("b")), func(f *RolloutFacts) { f.Last = Last{Began: ago(time.Hour), Complete: true} }),
+			with(rolling(1, Bringing{Name: "a", Since: ago(time.Hour)}, outdated("b")), func(f *RolloutFacts) {
+				f.Last = Last{Began: ago(time.Hour), Complete: true, Ended: ago(time.Minute)}
+			}),
 			RolloutDecision{Update: []Update{{Tenant: "a"}, {Tenant: "b", Starts: true}}, Phase: PhaseInProgress, Began: now, Total: 2,
 				Message: "0 of 2 tenants have the change, and 0 of those are ready"}},
+		"a server has ended before it could record the rollout: who has the change is on the way": {
+			with(rolling(1, onWay("a", time.Minute), outdated("b")), func(f *RolloutFacts) {
+				f.Last = Last{Began: ago(time.Hour), Complete: true, Ended: ago(30 * time.Minute)}
+			}),
+			RolloutDecision{Phase: PhaseInProgress, Began: ago(time.Minute), Total: 2, Updated: 1, Updating: 1, NextCheck: now.Add(9 * time.Minute),
+				Message: "1 of 2 tenants have the change, and 0 of those are ready"}},
+		"without a limit nobody waits because of one that has failed": {
+			rolling(0, outdated("a"), Bringing{Name: "b", Current: true, Failed: true, Since: ago(time.Minute)}),
+			RolloutDecision{Update: starts("a"), Phase: PhaseInProgress, Began: began, Total: 2, Updated: 1, Updating: 1,
+				Message: "1 of 2 tenants have the change, and 0 of those are ready"}},
+		"without a limit it is complete when all have the change, and those that are not ready have failed": {
+			rolling(0, current("a"), Bringing{Name: "b", Current: true, Failed: true, Since: ago(time.Minute)}),
+			RolloutDecision{Phase: PhaseComplete, Began: began, Total: 2, Updated: 2, Updating: 1, ReadyUpdated: 1,
+				Message: "2 of 2 tenants have the change, and 1 of those are ready"}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			if diff := cmp.Diff(c.want, Rollout(c.facts), cmpopts.EquateEmpty()); diff != "" {
@@ -141,10 +157,12 @@ func TestRollout(t *testing.T) {
 
 // fleet plays tenants that get what is decided and become ready, or not, in any order.
 type fleet struct {
-	now     time.Time
-	skew    int
-	canary  bool
-	last    Last
+	now    time.Time
+	skew   int
+	canary bool
+	last   Last
+	// began is when the rollout has begun, recorded or not.
+	began   time.Time
 	tenants []Bringing
 }
 
@@ -152,8 +170,15 @@ func (w *fleet) facts() RolloutFacts {
 	return RolloutFacts{Now: w.now, MaxSkew: w.skew, HasCanary: w.canary, Deadline: 10 * time.Minute, Last: w.last, Tenants: slices.Clone(w.tenants)}
 }
 
-func (w *fleet) act(d RolloutDecision) {
-	w.last = Last{Began: d.Began, Complete: d.Phase == PhaseComplete, Same: true}
+// act does what was decided. The server may end before it has recorded that.
+func (w *fleet) act(d RolloutDecision, recorded bool) {
+	if ended := w.last.Ended; recorded {
+		if d.Phase == PhaseComplete && (!w.last.Complete || !w.last.Same) {
+			ended = w.now
+		}
+		w.last = Last{Began: d.Began, Complete: d.Phase == PhaseComplete, Same: true, Ended: ended}
+	}
+	w.began = d.Began
 	for _, u := range d.Update {
 		i := slices.IndexFunc(w.tenants, func(b Bringing) bool { return b.Name == u.Tenant })
 		w.tenants[i].Current, w.tenants[i].Ready, w.tenants[i].Failed = true, false, false
@@ -175,7 +200,7 @@ func (w *fleet) change() {
 func (w *fleet) onWay() int {
 	n := 0
 	for _, t := range w.tenants {
-		if t.onItsWay(w.last.Began) {
+		if t.onItsWay(w.began) {
 			n++
 		}
 	}
@@ -192,13 +217,14 @@ func TestLawsOfRollouts(t *testing.T) {
 			w.tenants = append(w.tenants, b)
 		}
 		for range rapid.IntRange(1, 30).Draw(t, "steps") {
-			w.now = w.now.Add(time.Duration(rapid.IntRange(0, 300).Draw(t, "seconds")) * time.Second)
+			// Times are written down in whole seconds.
+			w.now = w.now.Add(time.Duration(rapid.IntRange(1, 300).Draw(t, "seconds")) * time.Second)
 			d := Rollout(w.facts())
 			if !cmp.Equal(d, Rollout(w.facts())) {
 				t.Fatal("the same facts lead to something else")
 			}
 			check(t, w, d)
-			w.act(d)
+			w.act(d, rapid.IntRange(0, 4).Draw(t, "recorded") > 0)
 			if n := w.onWay(); n > w.skew {
 				t.Fatalf("%d are on their way, and %d may", n, w.skew)
 			}
@@ -253,7 +279,7 @@ func settle(t *rapid.T, w *fleet) {
 			w.tenants[i].Ready, w.tenants[i].Failed = true, false
 		}
 		d := Rollout(w.facts())
-		w.act(d)
+		w.act(d, true)
 		if d.Phase == PhaseComplete {
 			return
 		}

@@ -201,7 +201,7 @@ func conflict(o Object) (ObjectDecision, bool) {
 	}
 	message := fmt.Sprintf("%s belongs to %s. Give it another name, let it go there, or take it over with conflictPolicy: Force", o.Name, owner)
 	if l.Lost {
-		message = fmt.Sprintf("%s has been taken over by %s, and is not taken back", o.Name, owner)
+		message = fmt.Sprintf("%s has been taken over by %s, and is not taken back. Give it another name, or delete it: then it is made again", o.Name, owner)
 	}
 	return ObjectDecision{Verb: VerbConflict, Owner: owner, Message: message}, true
 }

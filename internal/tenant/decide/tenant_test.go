@@ -53,12 +53,12 @@ func TestOneObject(t *testing.T) {
 			object("x", foreign), ObjectDecision{Verb: VerbConflict, Owner: "Tenant b/other", Message: conflicting}},
 		"it belongs to somebody else, and is to be taken over: write it": {
 			object("x", foreign, func(o *Object) { o.Force = true }), ObjectDecision{Verb: VerbWrite}},
-		"it was taken over by somebody: it is not taken back": {
+		"it was taken over by somebody: it is not taken back. Give it another name, or delete it: then it is made again": {
 			object("x", foreign, func(o *Object) { o.Force, o.Live.Lost = true, true }),
-			ObjectDecision{Verb: VerbConflict, Owner: "Tenant b/other", Message: "ConfigMap a/x has been taken over by Tenant b/other, and is not taken back"}},
+			ObjectDecision{Verb: VerbConflict, Owner: "Tenant b/other", Message: "ConfigMap a/x has been taken over by Tenant b/other, and is not taken back. Give it another name, or delete it: then it is made again"}},
 		"it was taken over by nobody knows whom": {
 			object("x", foreign, func(o *Object) { o.Live.Owner, o.Live.Lost = "", true }),
-			ObjectDecision{Verb: VerbConflict, Owner: "somebody else", Message: "ConfigMap a/x has been taken over by somebody else, and is not taken back"}},
+			ObjectDecision{Verb: VerbConflict, Owner: "somebody else", Message: "ConfigMap a/x has been taken over by somebody else, and is not taken back. Give it another name, or delete it: then it is made again"}},
 		"made once, and there: leave it":                       {object("x", once, changed), ObjectDecision{Verb: VerbLeave, Ready: true}},
 		"made once, and not there: make it":                    {object("x", once, absent), ObjectDecision{Verb: VerbCreate}},
 		"made once, and not ready: leave it":                   {object("x", once, unready), ObjectDecision{Verb: VerbLeave, Message: "soon", NextCheck: now.Add(5 * time.Minute)}},

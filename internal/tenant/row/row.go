@@ -46,6 +46,26 @@ func (e *MissingColumnError) Error() string {
 	return "there are no columns " + strings.Join(names, ", ")
 }
 
+// maxValues is how long the values of a row may be together: they are annotations of its tenants, and those of an object have room for
+// 256 KiB.
+const maxValues = 200 << 10
+
+// TooLongError is the error of a row whose values have no room in a tenant.
+type TooLongError struct{ Bytes int }
+
+func (e *TooLongError) Error() string {
+	return fmt.Sprintf("its values have %d bytes together, and a tenant has room for %d", e.Bytes, maxValues)
+}
+
+// length is how long the values of a row are together, and the names of its extra ones.
+func (r *Row) length() int {
+	n := len(r.UID) + len(r.HostOrURL) + len(r.Activate)
+	for name, value := range r.Extra {
+		n += len(name) + len(value)
+	}
+	return n
+}
+
 // quote keeps names of columns, which anybody may have written, from looking like more than names.
 func quote(name string) string { return fmt.Sprintf("%q", name) }
 
@@ -81,6 +101,8 @@ func Map(columns map[string]*string, m tenantv1.ValueMappings, extra map[string]
 		return r, &MissingColumnError{Columns: slices.Compact(missing)}
 	case blank(r.UID):
 		return r, ErrNoUID
+	case r.length() > maxValues:
+		return r, &TooLongError{Bytes: r.length()}
 	}
 	return r, nil
 }

@@ -53,6 +53,10 @@ func TestRows(t *testing.T) {
 		"a very long uid is cut in the message": {
 			raw:      []map[string]*string{raw("id", strings.Repeat("x", 200))},
 			rejected: []string{fmt.Sprintf(`row 1 (uid "%s…"): there is no column "on"`, strings.Repeat("x", 80))}},
+		"values that have no room in a tenant": {
+			raw:      []map[string]*string{raw("id", "a", "on", "1"), raw("id", "b", "on", strings.Repeat("x", maxValues))},
+			want:     []string{"a"},
+			rejected: []string{fmt.Sprintf(`row 2 (uid "b"): its values have %d bytes together, and a tenant has room for %d`, maxValues+1, maxValues)}},
 		"several columns that are not there": {
 			raw:      []map[string]*string{raw("other", "x")},
 			rejected: []string{`row 1: there are no columns "id", "on"`}},
