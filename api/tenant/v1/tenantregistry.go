@@ -61,6 +61,7 @@ type TenantRegistrySpec struct {
 	ValueMappings ValueMappings `json:"valueMappings"`
 
 	// More columns: the name that templates use, and the column.
+	// +kubebuilder:validation:MaxProperties=200
 	// +optional
 	ExtraValueMappings map[string]string `json:"extraValueMappings,omitempty"`
 
@@ -219,7 +220,7 @@ type PostgresSource struct {
 	// The channel of NOTIFY that tells of changes. Nobody listens when it is left out.
 	// +optional
 	Channel string `json:"channel,omitempty"`
-	// How the connection is secured; verify-full by default.
+	// How the connection is secured. Without it, it is encrypted when the server offers that.
 	// +optional
 	TLS *TLS `json:"tls,omitempty"`
 }
