@@ -27,7 +27,7 @@ var exampleFiles = []string{
 }
 
 // exampleText reads a file of the examples.
-func exampleText(t *testing.T, file string) string {
+func exampleText(t testing.TB, file string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(tofutest.RepositoryRoot(t), "examples", filepath.FromSlash(file)))
 	if err != nil {
@@ -37,7 +37,7 @@ func exampleText(t *testing.T, file string) string {
 }
 
 // documents reads those of a text that are of a kind, and refuses fields that it does not have.
-func documents[T any](t *testing.T, text, kind string) []*T {
+func documents[T any](t testing.TB, text, kind string) []*T {
 	t.Helper()
 	var out []*T
 	for document := range strings.SplitSeq(text, "\n---\n") {
@@ -58,7 +58,7 @@ func documents[T any](t *testing.T, text, kind string) []*T {
 }
 
 // exampleTemplate reads the one template of a text.
-func exampleTemplate(t *testing.T, text string) *tenantv1.TenantTemplate {
+func exampleTemplate(t testing.TB, text string) *tenantv1.TenantTemplate {
 	t.Helper()
 	found := documents[tenantv1.TenantTemplate](t, text, tenantv1.TenantTemplateKind)
 	if len(found) != 1 {
@@ -69,7 +69,7 @@ func exampleTemplate(t *testing.T, text string) *tenantv1.TenantTemplate {
 }
 
 // exampleRegistry finds the registry of a template.
-func exampleRegistry(t *testing.T, template *tenantv1.TenantTemplate) *tenantv1.TenantRegistry {
+func exampleRegistry(t testing.TB, template *tenantv1.TenantTemplate) *tenantv1.TenantRegistry {
 	t.Helper()
 	for _, file := range []string{"tenants/registry.yaml", "quickstart/tenants/registry.yaml"} {
 		for _, registry := range documents[tenantv1.TenantRegistry](t, exampleText(t, file), "TenantRegistry") {
@@ -83,7 +83,7 @@ func exampleRegistry(t *testing.T, template *tenantv1.TenantTemplate) *tenantv1.
 }
 
 // exampleRow is a row with a uid and an address, and something in every other column.
-func exampleRow(t *testing.T, registry *tenantv1.TenantRegistry, uid, address string) row.Row {
+func exampleRow(t testing.TB, registry *tenantv1.TenantRegistry, uid, address string) row.Row {
 	t.Helper()
 	mappings, extra := registry.Spec.ValueMappings, registry.Spec.ExtraValueMappings
 	columns := map[string]*string{}

@@ -12,6 +12,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/tenant/render"
 )
 
 func TestOrder(t *testing.T) {
@@ -230,5 +234,32 @@ func TestHostileReferencesEnd(t *testing.T) {
 	}
 	if kept := len(edges(g)); kept+len(g.LeftOut()) != n*(n-1) || len(g.Order()) != n || kept < n-1 {
 		t.Errorf("%d edges, %d left out", kept, len(g.LeftOut()))
+	}
+}
+
+// TestManyWritersOfOneSecret: a template has room for thousands of them, and their square would have no end.
+func TestManyWritersOfOneSecret(t *testing.T) {
+	var objects []render.Object
+	add := func(id string, spec map[string]any) {
+		u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "infra.contrib.fluxcd.io/v1alpha2", "kind": "Terraform",
+			"metadata": map[string]any{"name": id, "namespace": "shops"}, "spec": spec}}
+		objects = append(objects, render.Object{ID: id, Resource: &tenantv1.TResource{ID: id}, Object: u})
+	}
+	for i := range 4000 {
+		add(fmt.Sprint("writer", i), map[string]any{"writeOutputsToSecret": map[string]any{"name": "out"}})
+		add(fmt.Sprint("reader", i), map[string]any{"varsFrom": []any{map[string]any{"kind": "Secret", "name": "out"}}})
+	}
+	for i := range 100_000 {
+		objects[0].Resource.DependIds = append(objects[0].Resource.DependIds, fmt.Sprint("nobody", i))
+	}
+	g, err := Of(objects)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if needs := len(g.Needs("reader7")); needs == 0 || needs > maxProviders {
+		t.Errorf("a reader waits for %d of them", needs)
+	}
+	if len(g.Missing("writer0")) != 100_000 || len(g.Order()) != len(objects) {
+		t.Errorf("%d ids are missing, %d are in order", len(g.Missing("writer0")), len(g.Order()))
 	}
 }
