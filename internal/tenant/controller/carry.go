@@ -30,21 +30,53 @@ const tenantWrites = 12
 // change is a write to a tenant that is due.
 type change struct {
 	tenant string
-	do     func(context.Context) error
+	// kind is what it is in words; empty for what nobody has to hear of.
+	kind string
+	// template is whose status tells when it fails. key stands for what is written: something else is tried at once.
+	template, key string
+	do            func(context.Context) error
 }
+
+// admit adds a change, unless just this was refused a moment ago.
+func (p *registryPass) admit(changes []change, c change) []change {
+	name := c.kind + " " + c.tenant
+	p.tried[name] = true
+	if f := p.account.refused[name]; f != nil && f.digest == c.key && p.now.Before(f.due()) {
+		p.refuse(c, f)
+		return changes
+	}
+	return append(changes, c)
+}
+
+// refuse takes note of a change that cannot be made now.
+func (p *registryPass) refuse(c change, f *refusal) {
+	p.refusedUntil = earliest(p.refusedUntil, f.due())
+	if c.template != "" {
+		p.unmake(c.template, c.tenant, f.message)
+	}
+}
+
+// The kinds of changes that people hear of.
+const (
+	kindMade    = "made"
+	kindChanged = "changed"
+	kindDeleted = "deleted"
+)
 
 // carryOut makes, changes and deletes tenants. One that cannot be written keeps no other one from it.
 func (r *Tenants) carryOut(ctx context.Context, p *registryPass) error {
-	changes := r.creations(p)
-	changes = append(changes, r.updates(p)...)
+	changes := r.updates(p, r.creations(p))
 	for _, name := range p.decision.Mark {
-		changes = append(changes, r.annotating(p, name, map[string]any{tenantv1.AnnotationInactiveSince: p.now.UTC().Format(time.RFC3339)}))
+		changes = p.admit(changes, r.annotating(p, name, map[string]any{tenantv1.AnnotationInactiveSince: p.now.UTC().Format(time.RFC3339)}))
 	}
 	for _, name := range p.decision.Unmark {
-		changes = append(changes, r.annotating(p, name, map[string]any{tenantv1.AnnotationInactiveSince: nil}))
+		changes = p.admit(changes, r.annotating(p, name, map[string]any{tenantv1.AnnotationInactiveSince: nil}))
 	}
 	for _, going := range p.decision.Delete {
-		changes = append(changes, r.deleting(p, going))
+		changes = p.admit(changes, r.deleting(p, going))
+	}
+	if !p.more {
+		maps.DeleteFunc(p.account.refused, func(name string, _ *refusal) bool { return !p.tried[name] })
 	}
 	if len(changes) == 0 {
 		return nil
@@ -62,66 +94,85 @@ func (r *Tenants) carryOut(ctx context.Context, p *registryPass) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
+	done := map[string]int{}
 	for i, c := range changes {
-		// A tenant that has changed meanwhile is looked at anew; one that is there already the cache will tell of.
-		if err := errs[i]; err != nil && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) && !apierrors.IsAlreadyExists(err) {
-			r.Log.Error("writing a tenant", "registry", p.name.String(), "tenant", c.tenant, "error", err)
+		if errs[i] == nil {
+			done[c.kind]++
 		}
-		if errs[i] != nil {
-			p.failed = append(p.failed, c.tenant)
-		}
-		if apierrors.IsNotFound(errs[i]) {
-			delete(p.account.overlay, c.tenant)
-		}
+		r.judge(p, c, errs[i])
 	}
-	r.tellChanges(p)
+	r.tellChanges(p, done)
 	return nil
 }
 
+// judge says what came of a write.
+func (r *Tenants) judge(p *registryPass, c change, err error) {
+	name := c.kind + " " + c.tenant
+	switch {
+	case err == nil:
+		delete(p.account.refused, name)
+	case apierrors.IsConflict(err):
+		p.stale = true // it is looked at anew in a moment
+	case apierrors.IsNotFound(err):
+		p.stale = true
+		delete(p.account.overlay, c.tenant)
+	default:
+		r.Log.Error("writing a tenant", "registry", p.name.String(), "tenant", c.tenant, "error", err)
+		f := &refusal{digest: c.key, message: oneLine(err.Error()), at: r.Now(), times: 1}
+		if before := p.account.refused[name]; before != nil && before.digest == c.key {
+			f.times = before.times + 1
+		}
+		p.account.refused[name] = f
+		p.refuse(c, f)
+	}
+}
+
 // tellChanges tells of what was done, in one event for all.
-func (r *Tenants) tellChanges(p *registryPass) {
-	d := p.decision
+func (r *Tenants) tellChanges(p *registryPass, done map[string]int) {
 	var parts []string
-	for _, c := range []struct {
-		n    int
-		what string
-	}{{len(d.Create), "made"}, {len(d.Update), "changed"}, {len(d.Delete), "deleted"}} {
-		if c.n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", c.n, c.what))
+	for _, kind := range []string{kindMade, kindChanged, kindDeleted} {
+		if n := done[kind]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, kind))
 		}
 	}
 	if p.obj == nil || len(parts) == 0 {
 		return
 	}
 	text := "tenants: " + strings.Join(parts, ", ")
-	if len(p.failed) > 0 {
-		text += fmt.Sprintf(" (%d of these could not be written and are tried again)", len(p.failed))
+	if n := len(p.account.refused); n > 0 {
+		text += fmt.Sprintf("; %d could not be written, and are tried again", n)
 	}
 	r.event(p.obj, corev1.EventTypeNormal, tenantv1.EventDataUpdated, text)
 }
+
+// mostAtOnce is how many tenants one pass makes and changes: all that it writes is in memory at a time.
+const mostAtOnce = 1000
 
 // creations makes the tenants of new rows. Integers are given in their order, so that rendering is done one by one.
 func (r *Tenants) creations(p *registryPass) []change {
 	var changes []change
 	taken := map[string]bool{}
 	for _, c := range p.decision.Create {
+		if p.more = len(changes) >= mostAtOnce; p.more {
+			break
+		}
 		template, of := p.templates[c.Template], p.rowOf(c.UID)
 		if template == nil || of == nil {
 			continue
 		}
-		// Two pairs of uid and template can have one name: a-b with c, and a with b-c.
+		// Two pairs of uid and template can have one name, also of two registries: a-b with c, and a with b-c.
 		name := row.TenantName(of.SafeUID, template.Name)
-		if taken[name] || p.tenants[name] != nil {
+		if taken[name] || p.tenants[name] != nil || r.isTaken(p, name) {
 			name = row.OtherTenantName(of.SafeUID, template.Name)
 		}
 		taken[name] = true
 		fresh := &tenantv1.Tenant{ObjectMeta: metav1.ObjectMeta{Namespace: p.name.Namespace, Name: name}}
 		want, err := r.want(p, template, of, fresh)
 		if err != nil {
-			p.unrender(template.Name, of.SafeUID, err.Error())
+			p.unmake(template.Name, of.SafeUID, err.Error())
 			continue
 		}
-		changes = append(changes, change{tenant: want.Name, do: func(ctx context.Context) error {
+		changes = p.admit(changes, change{tenant: want.Name, kind: kindMade, template: template.Name, key: p.keyOf(template, of), do: func(ctx context.Context) error {
 			if err := r.Client.Create(ctx, want); err != nil {
 				return fmt.Errorf("make Tenant %s/%s: %w", want.Namespace, want.Name, err)
 			}
@@ -132,24 +183,36 @@ func (r *Tenants) creations(p *registryPass) []change {
 	return changes
 }
 
-func (p *registryPass) unrender(template, tenant, why string) {
-	if p.unrendered[template] == nil {
-		p.unrendered[template] = map[string]string{}
+// keyOf stands for what a template makes of a row.
+func (p *registryPass) keyOf(template *tenantv1.TenantTemplate, of *row.Row) string {
+	return fmt.Sprintf("%s %d %s", template.UID, template.Generation, p.account.good.digests[of.SafeUID])
+}
+
+// isTaken tells whether a tenant of another registry has a name.
+func (r *Tenants) isTaken(p *registryPass, name string) bool {
+	return r.cached.Get(r.base, types.NamespacedName{Namespace: p.name.Namespace, Name: name}, &tenantv1.Tenant{}) == nil
+}
+
+func (p *registryPass) unmake(template, tenant, why string) {
+	if p.unmade[template] == nil {
+		p.unmade[template] = map[string]string{}
 	}
-	p.unrendered[template][tenant] = oneLine(why)
+	p.unmade[template][tenant] = oneLine(why)
 }
 
 func (r *Tenants) wroteTenant(p *registryPass, t *tenantv1.Tenant, created bool) {
 	r.fresh.Wrote(t)
 	r.ledger.mu.Lock()
 	defer r.ledger.mu.Unlock()
-	p.account.wrote(t, created)
+	p.account.wrote(t, created, r.Now())
 }
 
-// updates brings tenants to their rows and templates.
-func (r *Tenants) updates(p *registryPass) []change {
-	var changes []change
+// updates brings tenants to their rows and templates, beside the other changes of the pass.
+func (r *Tenants) updates(p *registryPass, changes []change) []change {
 	for _, u := range p.decision.Update {
+		if p.more = p.more || len(changes) >= mostAtOnce; p.more {
+			break
+		}
 		now := p.tenants[u.Tenant]
 		if now == nil {
 			continue
@@ -163,18 +226,18 @@ func (r *Tenants) updates(p *registryPass) []change {
 			for name, value := range render.Annotations(*of) {
 				values[name] = value
 			}
-			changes = append(changes, r.annotating(p, u.Tenant, values))
+			valued := r.annotating(p, u.Tenant, values)
+			valued.kind, valued.template, valued.key = kindChanged, now.Spec.TemplateRef, p.account.good.digests[of.SafeUID]
+			changes = p.admit(changes, valued)
 			continue
 		}
-		want := p.wants[u.Tenant]
-		if template := p.templates[now.Spec.TemplateRef]; want == nil && template != nil {
-			var err error
-			if want, err = r.want(p, template, of, now); err != nil {
-				p.unrender(template.Name, of.SafeUID, err.Error())
-				continue
-			}
+		template := p.templates[now.Spec.TemplateRef]
+		if template == nil {
+			continue
 		}
-		if want == nil {
+		want, err := r.want(p, template, of, now)
+		if err != nil {
+			p.unmake(template.Name, of.SafeUID, err.Error())
 			continue
 		}
 		if !p.templateCurrent(now) {
@@ -183,8 +246,8 @@ func (r *Tenants) updates(p *registryPass) []change {
 				want.Annotations[tenantv1.AnnotationRolloutStart] = p.now.UTC().Format(time.RFC3339)
 			}
 		}
-		changes = append(changes, change{tenant: u.Tenant, do: func(ctx context.Context) error {
-			if err := r.Client.Patch(ctx, want, client.MergeFromWithOptions(now, client.MergeFromWithOptimisticLock{})); err != nil {
+		changes = p.admit(changes, change{tenant: u.Tenant, kind: kindChanged, template: template.Name, key: p.keyOf(template, of), do: func(ctx context.Context) error {
+			if err := r.Client.Patch(ctx, want, changing(now, want)); err != nil {
 				return fmt.Errorf("change Tenant %s/%s: %w", now.Namespace, now.Name, err)
 			}
 			r.wroteTenant(p, want, false)
@@ -192,6 +255,15 @@ func (r *Tenants) updates(p *registryPass) []change {
 		}})
 	}
 	return changes
+}
+
+// changing is the patch that makes one tenant of another. Nobody but the registry's passes writes what it has, so that a status written
+// meanwhile, of which the cache has not heard, is no reason to try again. Lists that others write, too, are another matter.
+func changing(now, want *tenantv1.Tenant) client.Patch {
+	if equality.Semantic.DeepEqual(now.Finalizers, want.Finalizers) && len(now.OwnerReferences) == len(want.OwnerReferences) {
+		return client.MergeFrom(now)
+	}
+	return client.MergeFromWithOptions(now, client.MergeFromWithOptimisticLock{})
 }
 
 // templateCurrent tells whether a tenant has its template's generation.
@@ -217,7 +289,7 @@ func (r *Tenants) annotating(p *registryPass, name string, values map[string]any
 }
 
 func (r *Tenants) deleting(p *registryPass, going decide.Going) change {
-	return change{tenant: going.Tenant, do: func(ctx context.Context) error {
+	return change{tenant: going.Tenant, kind: kindDeleted, do: func(ctx context.Context) error {
 		now := p.tenants[going.Tenant]
 		if now == nil {
 			return nil
@@ -232,34 +304,49 @@ func (r *Tenants) deleting(p *registryPass, going decide.Going) change {
 		r.ledger.mu.Lock()
 		defer r.ledger.mu.Unlock()
 		p.account.deleted(now, r.Now())
+		if h := p.decision.Held; (h == nil || !h.Confirmed) && !p.sure(now) {
+			p.account.let[now.Spec.UID] = p.now
+		}
 		return nil
 	}}
 }
 
-// tellRollouts keeps how far the templates' changes are, and has the templates say so.
-func (r *Tenants) tellRollouts(p *registryPass) {
+// sure tells whether somebody has confirmed at a tenant's template that it goes.
+func (p *registryPass) sure(t *tenantv1.Tenant) bool {
+	template := p.templates[t.Spec.TemplateRef]
+	return template != nil && template.DeletionTimestamp != nil && template.Annotations[tenantv1.AnnotationConfirmDeletion] == string(template.UID)
+}
+
+// tellTemplates keeps what the templates are to say of their tenants, and has them say so.
+func (r *Tenants) tellTemplates(p *registryPass) {
 	for name, why := range p.broken {
 		if t := p.tenants[name]; t != nil {
-			p.unrender(t.Spec.TemplateRef, t.Labels[tenantv1.LabelUID], why)
+			p.unmake(t.Spec.TemplateRef, t.Labels[tenantv1.LabelUID], why)
 		}
 	}
+	held := r.ledger.hold(p.account, p.decision.Held)
+	r.ledger.untell(p.account, p.templates)
 	for name, template := range p.templates {
-		d, decided := p.decision.Rollouts[name]
-		if !decided {
+		before := r.ledger.toldOf(p.name, template)
+		now := told{uid: template.UID, rollout: before.rollout, unmade: p.unmade[name]}
+		if d, decided := p.decision.Rollouts[name]; decided {
+			now.rollout = rolloutOf(template, r.rolloutBefore(p, template), d, p.now)
+		} else if p.reading == nil || p.reading.err != nil {
+			now.unmade = before.unmade // nothing was tried
+		}
+		// What is wrong for a row that was made up may be right for one that is there.
+		samples := p.fresh && !validated(template)
+		same := before.uid == now.uid && equality.Semantic.DeepEqual(before.rollout, now.rollout) && maps.Equal(before.unmade, now.unmade)
+		if same && !samples && (!held || template.DeletionTimestamp == nil) {
 			continue
 		}
-		now := rolloutOf(template, d, p.now)
-		before, unrendered := r.ledger.rolloutOf(p.name, name)
-		if equality.Semantic.DeepEqual(before, now) && maps.Equal(unrendered, p.unrendered[name]) {
-			continue
-		}
-		r.ledger.tellRollout(p.account, name, now, p.unrendered[name])
+		r.ledger.tell(p.account, name, now)
 		r.templateQueue.add(types.NamespacedName{Namespace: p.name.Namespace, Name: name}, 0)
 	}
 }
 
 // rolloutOf is how far a template's change is, as its status says it.
-func rolloutOf(template *tenantv1.TenantTemplate, d decide.RolloutDecision, now time.Time) *tenantv1.RolloutStatus {
+func rolloutOf(template *tenantv1.TenantTemplate, before *tenantv1.RolloutStatus, d decide.RolloutDecision, now time.Time) *tenantv1.RolloutStatus {
 	at := metav1.NewTime(now.Truncate(time.Second))
 	s := &tenantv1.RolloutStatus{Phase: tenantv1.RolloutPhase(d.Phase), TargetGeneration: template.Generation, TotalTenants: int32(d.Total), //nolint:gosec // tenants are bounded
 		UpdatedTenants: int32(d.Updated), UpdatingTenants: int32(d.Updating), ReadyUpdatedTenants: int32(d.ReadyUpdated), Message: d.Message} //nolint:gosec // tenants are bounded
@@ -267,7 +354,6 @@ func rolloutOf(template *tenantv1.TenantTemplate, d decide.RolloutDecision, now 
 		began := metav1.NewTime(d.Began.Truncate(time.Second))
 		s.StartTime = &began
 	}
-	before := template.Status.Rollout
 	if before != nil && before.TargetGeneration != template.Generation {
 		before = nil
 	}

@@ -5,7 +5,7 @@
 //
 //	setup.go      what the three reconcilers share, and what wakes them
 //	registry.go   a pass over a registry: read the rows, decide, write Tenants, record
-//	reading.go    when rows are read, and what was read last
+//	reading.go    when and how rows are read; ledger.go  what is remembered of registries between passes
 //	roll.go       what Tenants should be; carry.go  making, changing and deleting them
 //	template.go   a pass over a template: check it, record; world.go  what it is checked against
 //	tenant.go     a pass over a Tenant: gather, decide, write objects, record
@@ -25,7 +25,8 @@
 //   - A pass that finds nothing new asks the API nothing and writes nothing: all that it looks at is watched.
 //   - Rows that could not be read change nothing. Deletions of many Tenants wait for somebody to confirm them.
 //   - What is made once is never written again; what is to stay is never deleted.
-//   - No pass waits for an object to be ready: it is looked at again when that changes or its time is up.
+//   - No pass waits for an object to be ready: it is looked at again when that changes or its time is up. No pass waits for a
+//     database: rows are read beside the passes.
 //   - A Tenant that cannot be brought about keeps no other one waiting, and an object none but those that need it.
 //   - Contents of Secrets are neither kept nor told.
 //

@@ -10,14 +10,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"sync"
+	"runtime/debug"
 	"time"
 
 	"github.com/fluxcd/pkg/apis/meta"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
-	"github.com/yuba-dev/yuba/internal/owned"
 	"github.com/yuba-dev/yuba/internal/tenant/row"
 	"github.com/yuba-dev/yuba/internal/tenant/rows"
 )
@@ -28,8 +28,9 @@ type reading struct {
 	uid        types.UID
 	generation int64
 	asked      string
-	// at is when it ended.
-	at time.Time
+	// at is when it ended, took how long it took.
+	at   time.Time
+	took time.Duration
 	// err is why there are no rows.
 	err error
 
@@ -51,102 +52,10 @@ func (r *reading) active() int {
 	return n
 }
 
-// account is what is remembered of a registry. Only its own passes change it, but for news.
-type account struct {
-	// last is the last reading, good the last one that had rows.
-	last, good *reading
-	// news is true when something said that the rows may have changed.
-	news bool
-	// sameSince is when the rows were first read as they are now, firstGood when this server read them first.
-	sameSince, firstGood time.Time
-	// failures is how many readings in a row have failed.
-	failures int
-	// settled are tenants that were found to be as they should, and overlay those that were written here, until the cache
-	// has them.
-	settled map[string]settlement
-	overlay map[string]written
-	// renders are tenants that were found to render.
-	renders map[string]settlement
-	// rollouts are how far the templates' changes are, by template.
-	rollouts map[string]*tenantv1.RolloutStatus
-	// unrendered says, by template and tenant, what does not render.
-	unrendered map[string]map[string]string
-}
-
-// ledger holds the accounts of all registries.
-type ledger struct {
-	mu       sync.Mutex
-	accounts map[types.NamespacedName]*account
-}
-
-func newLedger() *ledger { return &ledger{accounts: map[types.NamespacedName]*account{}} }
-
-// of returns the account of a registry.
-func (l *ledger) of(name types.NamespacedName) *account {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	a := l.accounts[name]
-	if a == nil {
-		a = &account{settled: map[string]settlement{}, renders: map[string]settlement{}, overlay: map[string]written{}, rollouts: map[string]*tenantv1.RolloutStatus{},
-			unrendered: map[string]map[string]string{}}
-		l.accounts[name] = a
-	}
-	return a
-}
-
-func (l *ledger) forget(name types.NamespacedName) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.accounts, name)
-}
-
-// news says that the rows of a registry may have changed.
-func (l *ledger) news(name types.NamespacedName) {
-	a := l.of(name)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	a.news = true
-}
-
-func (l *ledger) takeNews(a *account) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	news := a.news
-	a.news = false
-	return news
-}
-
-// tellRollout keeps how far a template's change is, for the pass over the template.
-func (l *ledger) tellRollout(a *account, template string, s *tenantv1.RolloutStatus, unrendered map[string]string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	a.rollouts[template], a.unrendered[template] = s, unrendered
-}
-
-func (l *ledger) rolloutOf(registry types.NamespacedName, template string) (*tenantv1.RolloutStatus, map[string]string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	a := l.accounts[registry]
-	if a == nil {
-		return nil, nil
-	}
-	return a.rollouts[template], a.unrendered[template]
-}
-
-// goodReading is the last reading that had rows; nil when there was none since the server started.
-func (l *ledger) goodReading(registry types.NamespacedName) *reading {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if a := l.accounts[registry]; a != nil {
-		return a.good
-	}
-	return nil
-}
-
 // longestPause is the longest time between two attempts to read what could not be read.
 const longestPause = 5 * time.Minute
 
-// nextReading is when the rows are to be read again.
+// nextReading is when the rows are to be read again, if nothing happens before.
 func (a *account) nextReading(interval time.Duration) time.Time {
 	if a.last == nil {
 		return time.Time{}
@@ -162,11 +71,49 @@ func (a *account) nextReading(interval time.Duration) time.Time {
 	return a.last.at.Add(pause)
 }
 
-// mustRead tells whether the rows are to be read now.
-func (a *account) mustRead(obj *tenantv1.TenantRegistry, now time.Time, news bool) bool {
+// newsPause is how many times as long as a reading takes nothing is read after it, whatever is said to have changed: a busy table
+// must not keep its database, and this server, busy with reading.
+const newsPause = 3
+
+// dueReading is when the rows are to be read: the zero time for now.
+func (a *account) dueReading(obj *tenantv1.TenantRegistry) time.Time {
+	interval := obj.Spec.Source.Interval()
 	asked, _ := meta.ReconcileAnnotationValue(obj.Annotations)
-	return a.last == nil || a.last.uid != obj.UID || a.last.generation != obj.Generation || a.last.asked != asked || news ||
-		!now.Before(a.nextReading(obj.Spec.Source.Interval()))
+	if a.last == nil || a.last.uid != obj.UID || a.last.generation != obj.Generation || a.last.asked != asked {
+		return time.Time{}
+	}
+	next := a.nextReading(interval)
+	if a.news {
+		return earliest(next, a.last.at.Add(min(newsPause*a.last.took, interval)))
+	}
+	return next
+}
+
+// readingSlots is how many registries are read at a time. Those whose database does not answer keep no other one from it, unless
+// there are very many of them.
+const readingSlots = 32
+
+// longestReading bounds a reading with all that belongs to it.
+const longestReading = 5 * time.Minute
+
+// readBeside reads the rows of a registry while passes go on, and asks for a pass when that is over.
+func (r *Tenants) readBeside(name types.NamespacedName, a *account, obj *tenantv1.TenantRegistry) {
+	go func() {
+		var got *reading
+		defer r.registryQueue.add(name, 0)
+		defer func() { r.ledger.arrive(a, got) }()
+		ctx, cancel := context.WithTimeout(r.base, longestReading)
+		defer cancel()
+		select {
+		case r.slots <- struct{}{}:
+			defer func() { <-r.slots }()
+		case <-ctx.Done():
+			return
+		}
+		if got = r.read(ctx, obj); r.base.Err() != nil {
+			got = nil
+		}
+	}()
 }
 
 // read reads the rows of a registry.
@@ -174,8 +121,14 @@ func (r *Tenants) read(ctx context.Context, obj *tenantv1.TenantRegistry) *readi
 	name := types.NamespacedName{Namespace: obj.Namespace, Name: obj.Name}
 	got := &reading{uid: obj.UID, generation: obj.Generation}
 	got.asked, _ = meta.ReconcileAnnotationValue(obj.Annotations)
+	began := r.Now()
 	raw, err := r.readRaw(ctx, name, obj)
+	if len(obj.Name) > validation.LabelValueMaxLength {
+		err = &rows.Error{Class: rows.Invalid, Doing: "make tenants", Why: fmt.Sprintf("the registry's name has %d characters, and tenants have it as a label, which has room for %d",
+			len(obj.Name), validation.LabelValueMaxLength), Then: "Give the registry a shorter name"}
+	}
 	got.at = r.Now()
+	got.took = got.at.Sub(began)
 	if err != nil {
 		got.err = err
 		return got
@@ -196,7 +149,14 @@ func (r *Tenants) read(ctx context.Context, obj *tenantv1.TenantRegistry) *readi
 	return got
 }
 
-func (r *Tenants) readRaw(ctx context.Context, name types.NamespacedName, obj *tenantv1.TenantRegistry) ([]map[string]*string, error) {
+// readRaw asks the registry's source. What a database, or whoever says to be one, makes a driver stumble over must not end the server.
+func (r *Tenants) readRaw(ctx context.Context, name types.NamespacedName, obj *tenantv1.TenantRegistry) (raw []map[string]*string, err error) {
+	defer func() {
+		if stumbled := recover(); stumbled != nil {
+			r.Log.Error("reading the rows of a registry stumbled", "registry", name.String(), "error", fmt.Sprint(stumbled), "stack", string(debug.Stack()))
+			raw, err = nil, &rows.Error{Class: rows.Failed, Doing: "read the rows", Why: "the driver cannot cope with what the source answers", Then: "This is a bug in Yuba."}
+		}
+	}()
 	source, opened, err := r.pool.Get(ctx, name.String(), obj.Spec.Source, lookups{reader: r.Reader, namespace: obj.Namespace})
 	if err != nil {
 		return nil, err
@@ -243,24 +203,6 @@ func rowDigest(r *row.Row) string {
 	return hex.EncodeToString(digest[:16])
 }
 
-// take takes over a reading.
-func (l *ledger) take(a *account, got *reading) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if got.err != nil {
-		a.failures++
-		a.last = got
-		return
-	}
-	if a.good == nil || a.good.digest != got.digest || a.good.uid != got.uid {
-		a.sameSince = got.at
-	}
-	if a.good == nil {
-		a.firstGood = got.at
-	}
-	a.failures, a.last, a.good = 0, got, got
-}
-
 // failureReason is the reason of the condition Ready for an error of a reading.
 func failureReason(err error) string {
 	switch rows.ClassOf(err) {
@@ -274,27 +216,6 @@ func failureReason(err error) string {
 		return tenantv1.ReasonSourceInvalid
 	}
 	return tenantv1.ReasonDatabaseConnectionFailed
-}
-
-// settlement is a tenant that was found to be as its row and its template say.
-type settlement struct {
-	uid types.UID
-	// tenant and template are their generations, row the digest of its row, marks the tenant's labels and annotations.
-	tenant, template int64
-	templateUID      types.UID
-	row              string
-	marks            [sha256.Size]byte
-}
-
-func settlementOf(t *tenantv1.Tenant, template *tenantv1.TenantTemplate, rowDigest string) settlement {
-	return settlement{uid: t.UID, tenant: t.Generation, template: template.Generation, templateUID: template.UID, row: rowDigest, marks: owned.Marks(t)}
-}
-
-// written is a tenant as the API answered to a write.
-type written struct {
-	tenant *tenantv1.Tenant
-	// known is true when the cache had the tenant before, deleted when it was told to go.
-	known, deleted bool
 }
 
 // canceled tells whether an error says no more than that the server ends.

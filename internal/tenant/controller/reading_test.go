@@ -67,18 +67,18 @@ func TestWhatWasWrittenCountsUntilTheCacheHasIt(t *testing.T) {
 	}
 	newer := tenant("20", "u")
 	a := &account{overlay: map[string]written{}}
-	a.wrote(&newer, false)
+	a.wrote(&newer, false, time.Unix(1, 0))
 	if got := a.lay([]tenantv1.Tenant{tenant("10", "u")})["acme-web"].ResourceVersion; got != "20" {
 		t.Errorf("the version is %s", got)
 	}
 	if got := a.lay([]tenantv1.Tenant{tenant("30", "u")})["acme-web"].ResourceVersion; got != "30" || len(a.overlay) > 0 {
 		t.Errorf("the version is %s, and %d are laid over", got, len(a.overlay))
 	}
-	a.wrote(&newer, true)
+	a.wrote(&newer, true, time.Unix(1, 0))
 	if got := a.lay(nil); got["acme-web"] == nil {
 		t.Error("one that was just made is not there")
 	}
-	a.wrote(&newer, false)
+	a.wrote(&newer, false, time.Unix(1, 0))
 	if got := a.lay(nil); got["acme-web"] != nil {
 		t.Error("one that somebody has deleted is there")
 	}
@@ -95,21 +95,21 @@ func TestTheRolloutsTimesAreKept(t *testing.T) {
 	template := &tenantv1.TenantTemplate{}
 	template.Generation = 2
 	began, later := time.Unix(100, 0), time.Unix(200, 0)
-	s := rolloutOf(template, decide.RolloutDecision{Phase: decide.PhaseInProgress, Began: began, Total: 3, Updated: 1, Updating: 1}, began)
+	s := rolloutOf(template, template.Status.Rollout, decide.RolloutDecision{Phase: decide.PhaseInProgress, Began: began, Total: 3, Updated: 1, Updating: 1}, began)
 	if s.StartTime == nil || !s.StartTime.Time.Equal(began) || s.CompletionTime != nil || s.TargetGeneration != 2 {
 		t.Errorf("it began as %+v", s)
 	}
 	template.Status.Rollout = s
-	s = rolloutOf(template, decide.RolloutDecision{Phase: decide.PhaseComplete, Began: began, Total: 3, Updated: 3, ReadyUpdated: 3}, later)
+	s = rolloutOf(template, template.Status.Rollout, decide.RolloutDecision{Phase: decide.PhaseComplete, Began: began, Total: 3, Updated: 3, ReadyUpdated: 3}, later)
 	if !s.StartTime.Time.Equal(began) || s.CompletionTime == nil || !s.CompletionTime.Time.Equal(later) {
 		t.Errorf("it ended as %+v", s)
 	}
 	template.Status.Rollout = s
-	if s = rolloutOf(template, decide.RolloutDecision{Phase: decide.PhaseComplete, Began: began, Total: 3, Updated: 3, ReadyUpdated: 3}, time.Unix(300, 0)); !s.CompletionTime.Time.Equal(later) {
+	if s = rolloutOf(template, template.Status.Rollout, decide.RolloutDecision{Phase: decide.PhaseComplete, Began: began, Total: 3, Updated: 3, ReadyUpdated: 3}, time.Unix(300, 0)); !s.CompletionTime.Time.Equal(later) {
 		t.Errorf("its end has moved to %s", s.CompletionTime)
 	}
 	template.Generation = 3
-	if s = rolloutOf(template, decide.RolloutDecision{Phase: decide.PhaseInProgress, Began: time.Unix(400, 0)}, time.Unix(400, 0)); !s.StartTime.Time.Equal(time.Unix(400, 0)) {
+	if s = rolloutOf(template, template.Status.Rollout, decide.RolloutDecision{Phase: decide.PhaseInProgress, Began: time.Unix(400, 0)}, time.Unix(400, 0)); !s.StartTime.Time.Equal(time.Unix(400, 0)) {
 		t.Errorf("the next one began at %s", s.StartTime)
 	}
 }

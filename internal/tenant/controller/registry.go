@@ -23,8 +23,8 @@ import (
 
 // reconcileRegistry makes one pass over a TenantRegistry, or over the tenants of one that is gone.
 func (r *Tenants) reconcileRegistry(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	p := &registryPass{name: req.NamespacedName, account: r.ledger.of(req.NamespacedName), now: r.Now(), wants: map[string]*tenantv1.Tenant{},
-		broken: map[string]string{}, unrendered: map[string]map[string]string{}}
+	p := &registryPass{name: req.NamespacedName, account: r.ledger.of(req.NamespacedName), now: r.Now(),
+		broken: map[string]string{}, unmade: map[string]map[string]string{}, tried: map[string]bool{}}
 	obj := &tenantv1.TenantRegistry{}
 	err := r.fresh.Get(ctx, req.NamespacedName, obj)
 	switch {
@@ -39,11 +39,8 @@ func (r *Tenants) reconcileRegistry(ctx context.Context, req ctrl.Request) (ctrl
 		}
 	default:
 		p.obj, p.before = obj.DeepCopy(), obj.DeepCopy()
-		// 1. Read the rows, if it is time.
-		r.readIfDue(ctx, p)
-		if ctx.Err() != nil {
-			return ctrl.Result{}, ctx.Err()
-		}
+		// 1. Take over what was read, and have the rows read if it is time.
+		r.consult(p)
 	}
 	// 2. Gather and decide.
 	if err := r.gatherRegistry(ctx, p); err != nil {
@@ -54,11 +51,14 @@ func (r *Tenants) reconcileRegistry(ctx context.Context, req ctrl.Request) (ctrl
 		return ctrl.Result{}, nil
 	}
 	p.decision = decide.Registry(r.registryFacts(p))
+	if err := r.noteConfirmation(ctx, p); err != nil {
+		return again(err)
+	}
 	// 3. Act.
 	if err := r.carryOut(ctx, p); err != nil {
 		return ctrl.Result{}, err
 	}
-	r.tellRollouts(p)
+	r.tellTemplates(p)
 	// 4. Record.
 	return r.recordRegistry(ctx, p)
 }
@@ -76,34 +76,60 @@ func (r *Tenants) releaseRegistry(ctx context.Context, obj *tenantv1.TenantRegis
 	return nil
 }
 
-// readIfDue reads the rows when it is time for that, or when something has changed that they depend on.
-func (r *Tenants) readIfDue(ctx context.Context, p *registryPass) {
-	if !p.account.mustRead(p.obj, p.now, r.ledger.takeNews(p.account)) {
-		return
+// consult takes over what was read of the rows, and begins to read them when it is time.
+func (r *Tenants) consult(p *registryPass) {
+	p.fresh = r.ledger.take(p.account)
+	if last := p.account.last; last != nil && last.uid == p.obj.UID && last.generation == p.obj.Generation {
+		p.reading = last
 	}
-	got := r.read(ctx, p.obj)
-	if canceled(ctx, got.err) {
-		return
+	if r.ledger.begin(p.account, p.obj, p.now) {
+		r.readBeside(p.name, p.account, p.obj.DeepCopy())
 	}
-	r.ledger.take(p.account, got)
-	p.now = r.Now()
 }
 
-// retryWrites is how soon tenants are written again that could not be.
-const retryWrites = 5 * time.Second
+// noteConfirmation records that somebody has confirmed a deletion before anybody goes: a server that ends in the middle of it must
+// find that out when it is back.
+func (r *Tenants) noteConfirmation(ctx context.Context, p *registryPass) error {
+	h := p.decision.Held
+	if p.obj == nil || h == nil || !h.Confirmed || p.before.Status.Held != nil && p.before.Status.Held.Confirmed {
+		return nil
+	}
+	r.describeHold(p)
+	return r.patchRegistry(ctx, p)
+}
+
+// The pauses before a pass looks anew at tenants that were not as they were thought to be: the cache hears of them in a moment.
+const (
+	staleWrite   = 50 * time.Millisecond
+	longestStale = 5 * time.Second
+)
+
+// retry is when tenants are written again that could not be; the zero time when all were.
+func (p *registryPass) retry(now time.Time) time.Time {
+	if !p.stale {
+		p.account.stale = 0
+		return p.refusedUntil
+	}
+	pause := min(staleWrite<<min(p.account.stale, doublings), longestStale)
+	p.account.stale++
+	return earliest(p.refusedUntil, now.Add(pause))
+}
 
 // recordRegistry writes the registry's status, and says when to look again.
 func (r *Tenants) recordRegistry(ctx context.Context, p *registryPass) (ctrl.Result, error) {
-	next := p.decision.NextCheck
-	if len(p.failed) > 0 {
-		next = earliest(next, r.Now().Add(retryWrites))
+	next := earliest(earliest(p.decision.NextCheck, p.unheard), p.retry(r.Now()))
+	if p.more {
+		next = r.Now()
+	}
+	if h := p.decision.Held; h != nil && !h.Confirmed {
+		next = earliest(next, p.recentUntil)
 	}
 	if p.obj != nil {
 		r.describeRegistry(p)
 		if err := r.patchRegistry(ctx, p); err != nil {
 			return again(err)
 		}
-		next = earliest(next, p.account.nextReading(p.obj.Spec.Source.Interval()))
+		next = earliest(next, r.ledger.nextLook(p.account, p.obj, r.Now()))
 	}
 	if next.IsZero() {
 		return ctrl.Result{}, nil
@@ -119,13 +145,14 @@ func (r *Tenants) patchRegistry(ctx context.Context, p *registryPass) error {
 	if err := r.patchStatus(ctx, p.obj.DeepCopy(), p.before, p.obj); err != nil {
 		return fmt.Errorf("write the status of TenantRegistry %s: %w", p.name, err)
 	}
+	p.before = p.obj.DeepCopy()
 	return nil
 }
 
 // describeRegistry says in the status how the registry and its tenants are.
 func (r *Tenants) describeRegistry(p *registryPass) {
 	s := &p.obj.Status
-	s.ObservedGeneration, s.ReferencingTemplates = p.obj.Generation, int32(len(p.templates)) //nolint:gosec // they fit into memory
+	s.ReferencingTemplates = int32(len(p.templates)) //nolint:gosec // they fit into memory
 	s.Ready, s.Failed = 0, 0
 	for _, t := range p.tenants {
 		switch stand := standingOf(t); {
@@ -135,11 +162,17 @@ func (r *Tenants) describeRegistry(p *registryPass) {
 			s.Failed++
 		}
 	}
-	last := p.account.last
+	last := p.reading
+	if last != nil || p.decision.Held != nil || s.Held != nil {
+		r.describeHold(p)
+	}
 	if last == nil {
 		return
 	}
-	s.LastHandledReconcileAt = last.asked
+	s.ObservedGeneration = p.obj.Generation
+	if !p.stale && !p.more {
+		s.LastHandledReconcileAt = last.asked
+	}
 	if last.err != nil {
 		r.describeFailure(p, last)
 		return
@@ -147,7 +180,6 @@ func (r *Tenants) describeRegistry(p *registryPass) {
 	s.Desired = int32(p.decision.Desired) //nolint:gosec // rows are bounded
 	s.LastSync = syncOf(p.account)
 	r.tellRejected(p)
-	r.describeHold(p)
 	message := fmt.Sprintf("%d rows, %d of them active; %d templates", last.total, last.active(), len(p.templates))
 	if n := len(last.rejected); n > 0 {
 		message += fmt.Sprintf("; %d rows were left out (status.lastSync.rejected)", n)

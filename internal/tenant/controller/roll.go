@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
@@ -32,44 +33,55 @@ type registryPass struct {
 	obj, before *tenantv1.TenantRegistry
 	account     *account
 	now         time.Time
+	// reading is the last one of the registry as it is now; nil when there is none. fresh is true when this pass is the first to see it.
+	reading *reading
+	fresh   bool
 	// rows are those of the last good reading, by uid.
 	rows      map[string]*row.Row
 	templates map[string]*tenantv1.TenantTemplate
 	// tenants are by name, as they were written last.
 	tenants map[string]*tenantv1.Tenant
 	pools   *allocate.Pools
-	// wants are what tenants should be, by name, as far as that was found out; broken is why that cannot be.
-	wants  map[string]*tenantv1.Tenant
+	// broken says, by name, why a tenant cannot be what it should be.
 	broken map[string]string
-	// unrendered are the tenants that could not be made or changed, by template.
-	unrendered map[string]map[string]string
-	decision   decide.RegistryDecision
-	// failed are tenants that could not be written.
-	failed []string
+	// unmade says which tenants could not be made or changed, by template, and why.
+	unmade   map[string]map[string]string
+	decision decide.RegistryDecision
+	// tried are the changes that were due, refusedUntil when the first of those that could not be made is tried again. stale is true
+	// when some tenants were not as they were thought to be.
+	tried        map[string]bool
+	refusedUntil time.Time
+	stale        bool
+	// unheard is when to look for tenants that the cache has not heard of.
+	unheard time.Time
+	// more is true when there is more to do than one pass may.
+	more bool
+	// recentUntil is when the first of those who were told to go a moment ago counts no more.
+	recentUntil time.Time
 }
 
 // gatherRegistry reads what there is of a registry's templates and tenants. It asks the cache only.
 func (r *Tenants) gatherRegistry(ctx context.Context, p *registryPass) error {
-	key := client.MatchingFields{indexRegistry: p.name.String()}
 	var templates tenantv1.TenantTemplateList
-	if err := r.cached.List(ctx, &templates, client.InNamespace(p.name.Namespace), key, client.UnsafeDisableDeepCopy); err != nil {
+	if err := r.listCached(ctx, &templates, p.name.Namespace, indexRegistry, p.name.Name); err != nil {
 		return fmt.Errorf("list the templates of registry %s: %w", p.name, err)
 	}
 	p.templates = make(map[string]*tenantv1.TenantTemplate, len(templates.Items))
 	for i := range templates.Items {
 		p.templates[templates.Items[i].Name] = &templates.Items[i]
 	}
-	var tenants tenantv1.TenantList
-	if err := r.cached.List(ctx, &tenants, client.InNamespace(p.name.Namespace), key, client.UnsafeDisableDeepCopy); err != nil {
+	tenants, err := r.tenantsOf(ctx, p)
+	if err != nil {
 		return fmt.Errorf("list the tenants of registry %s: %w", p.name, err)
 	}
-	p.tenants = p.account.lay(tenants.Items)
+	p.tenants = p.account.lay(tenants)
+	p.unheard = r.vanish(ctx, p)
 	gone := func(name string, _ settlement) bool { return p.tenants[name] == nil }
 	maps.DeleteFunc(p.account.settled, gone)
 	maps.DeleteFunc(p.account.renders, gone)
 	p.pools = allocate.New()
-	for _, t := range p.tenants {
-		p.pools.Keep(t.Spec.UID, t.Spec.Allocations)
+	for _, name := range slices.Sorted(maps.Keys(p.tenants)) {
+		p.pools.Keep(p.tenants[name].Spec.UID, p.tenants[name].Spec.Allocations)
 	}
 	p.rows = map[string]*row.Row{}
 	if good := p.account.good; good != nil {
@@ -78,6 +90,41 @@ func (r *Tenants) gatherRegistry(ctx context.Context, p *registryPass) error {
 		}
 	}
 	return nil
+}
+
+func (r *Tenants) listCached(ctx context.Context, list client.ObjectList, namespace, index, name string) error {
+	return r.cached.List(ctx, list, client.InNamespace(namespace), client.MatchingFields{index: namespace + "/" + name}, client.UnsafeDisableDeepCopy)
+}
+
+// tenantsOf lists a registry's tenants: those of its templates, whatever they say of themselves, and those that say that they are the
+// registry's and whose template is gone. One whose template is another registry's is that one's, and must not be taken for an orphan.
+func (r *Tenants) tenantsOf(ctx context.Context, p *registryPass) ([]tenantv1.Tenant, error) {
+	var all []tenantv1.Tenant
+	for name := range p.templates {
+		var list tenantv1.TenantList
+		if err := r.listCached(ctx, &list, p.name.Namespace, indexTemplate, name); err != nil {
+			return nil, err
+		}
+		all = append(all, list.Items...)
+	}
+	var list tenantv1.TenantList
+	if err := r.listCached(ctx, &list, p.name.Namespace, indexRegistry, p.name.Name); err != nil {
+		return nil, err
+	}
+	for i := range list.Items {
+		of := list.Items[i].Spec.TemplateRef
+		if p.templates[of] != nil {
+			continue
+		}
+		err := r.cached.Get(ctx, client.ObjectKey{Namespace: p.name.Namespace, Name: of}, &tenantv1.TenantTemplate{})
+		switch {
+		case apierrors.IsNotFound(err):
+			all = append(all, list.Items[i])
+		case err != nil:
+			return nil, err
+		}
+	}
+	return all, nil
 }
 
 // lay puts what was written here over what the cache has, as long as that is older.
@@ -104,9 +151,37 @@ func (a *account) lay(cached []tenantv1.Tenant) map[string]*tenantv1.Tenant {
 	return tenants
 }
 
+// cacheLag is longer than a cache takes to hear of what was made.
+const cacheLag = 5 * time.Second
+
+// vanish forgets tenants that were made here and that the cache should have by now: somebody has deleted them before it could hear of
+// them. It tells when to look at the others.
+func (r *Tenants) vanish(ctx context.Context, p *registryPass) (next time.Time) {
+	asked := 0
+	for name, w := range p.account.overlay {
+		due := w.at.Add(cacheLag)
+		switch {
+		case w.known || w.deleted:
+		case p.now.Before(due):
+			next = earliest(next, due)
+		case asked < tenantWrites:
+			asked++
+			if apierrors.IsNotFound(r.Reader.Get(ctx, client.ObjectKeyFromObject(w.tenant), &tenantv1.Tenant{})) {
+				delete(p.account.overlay, name)
+				delete(p.tenants, name)
+				continue
+			}
+			fallthrough
+		default:
+			next = earliest(next, p.now.Add(cacheLag))
+		}
+	}
+	return next
+}
+
 // wrote takes note of a tenant as the API answered.
-func (a *account) wrote(t *tenantv1.Tenant, created bool) {
-	a.overlay[t.Name] = written{tenant: t, known: !created}
+func (a *account) wrote(t *tenantv1.Tenant, created bool, now time.Time) {
+	a.overlay[t.Name] = written{tenant: t, known: !created, at: now}
 }
 
 // deleted takes note of a tenant that was told to go.
@@ -124,7 +199,11 @@ func (r *Tenants) registryFacts(p *registryPass) decide.RegistryFacts {
 		f.MaxDelete, f.Grace = p.obj.Spec.Protection.MaxDelete(), p.obj.Spec.Protection.Grace()
 		f.Confirmed = p.obj.Annotations[tenantv1.AnnotationConfirmDeletion]
 		f.Held = holdOf(p.obj.Status.Held)
-		if last := p.account.last; last != nil && last.err == nil && last.uid == p.obj.UID {
+		// The status does not name all of them.
+		if h := r.ledger.heldOf(p.name); h != nil && f.Held != nil && h.ID == f.Held.ID && h.Count == f.Held.Count {
+			f.Held.Tenants = h.Tenants
+		}
+		if last := p.reading; last != nil && last.err == nil {
 			f.Reading = decide.ReadingGood
 			for i := range last.rows {
 				f.Rows = append(f.Rows, decide.Row{UID: last.rows[i].UID, Active: last.rows[i].Active})
@@ -140,8 +219,9 @@ func (r *Tenants) registryFacts(p *registryPass) decide.RegistryFacts {
 	} else {
 		f.MaxDelete = (*tenantv1.Protection)(nil).MaxDelete()
 	}
+	f.Recent, p.recentUntil = p.account.forgetLet(p.now, p.moment())
 	for _, name := range slices.Sorted(maps.Keys(p.templates)) {
-		f.Templates = append(f.Templates, r.templateFacts(p.templates[name]))
+		f.Templates = append(f.Templates, r.templateFacts(p, p.templates[name]))
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.tenants)) {
 		f.Tenants = append(f.Tenants, r.existing(p, p.tenants[name], f.Reading == decide.ReadingGood))
@@ -149,17 +229,40 @@ func (r *Tenants) registryFacts(p *registryPass) decide.RegistryFacts {
 	return f
 }
 
-// templateFacts say how a template stands.
-func (r *Tenants) templateFacts(t *tenantv1.TenantTemplate) decide.Template {
+// longestMoment is how long rows that vanish one after the other count as vanished at once.
+const longestMoment = 30 * time.Second
+
+// moment is the same for a registry: who reads its rows on its interval alone sees all that vanish within one at once.
+func (p *registryPass) moment() time.Duration {
+	if p.obj == nil {
+		return longestMoment
+	}
+	return min(p.obj.Spec.Source.Interval(), longestMoment)
+}
+
+// templateFacts say how a template stands. What was found out last may not have reached its status yet.
+func (r *Tenants) templateFacts(p *registryPass, t *tenantv1.TenantTemplate) decide.Template {
 	var last decide.Last
-	if s := t.Status.Rollout; s != nil {
+	if s := r.rolloutBefore(p, t); s != nil {
 		last.Complete, last.Same = s.Phase == tenantv1.RolloutComplete, s.TargetGeneration == t.Generation
 		if s.StartTime != nil {
 			last.Began = s.StartTime.Time
 		}
+		if last.Complete && s.CompletionTime != nil {
+			last.Ended = s.CompletionTime.Time
+		}
 	}
-	return decide.Template{Name: t.Name, Deleting: t.DeletionTimestamp != nil, Invalid: !validated(t), MaxSkew: t.Spec.Rollout.Skew(),
-		HasCanary: t.Spec.Rollout != nil && t.Spec.Rollout.Canary != nil, Deadline: t.Spec.Rollout.Deadline(), Last: last}
+	return decide.Template{Name: t.Name, Deleting: t.DeletionTimestamp != nil, Confirmed: t.Annotations[tenantv1.AnnotationConfirmDeletion] == string(t.UID),
+		Invalid: !validated(t), MaxSkew: t.Spec.Rollout.Skew(), HasCanary: t.Spec.Rollout != nil && t.Spec.Rollout.Canary != nil,
+		Deadline: t.Spec.Rollout.Deadline(), Last: last}
+}
+
+// rolloutBefore is how far a template's change was at the last pass; nil when that is not known.
+func (r *Tenants) rolloutBefore(p *registryPass, t *tenantv1.TenantTemplate) *tenantv1.RolloutStatus {
+	if told := r.ledger.toldOf(p.name, t); told.rollout != nil {
+		return told.rollout
+	}
+	return t.Status.Rollout
 }
 
 // existing says how a tenant stands, and finds out what it should be.
@@ -193,13 +296,14 @@ func (r *Tenants) existing(p *registryPass, t *tenantv1.Tenant, rowsKnown bool) 
 		e.Broken = true
 		return e
 	}
-	p.wants[t.Name], p.account.renders[t.Name] = want, settlementOf(t, template, digest)
+	p.account.renders[t.Name] = settlementOf(t, template, digest)
 	if e.TemplateCurrent && e.ValuesCurrent {
 		e.ValuesCurrent = asWanted(t, want)
 	}
 	if e.TemplateCurrent && e.ValuesCurrent {
 		p.account.settled[t.Name] = settlementOf(t, template, digest)
 	}
+	// What it should be is made again when it is written: all of a large registry at once would take much memory.
 	return e
 }
 

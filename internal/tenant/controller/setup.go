@@ -45,8 +45,10 @@ const (
 const (
 	// tenantWorkers is how many passes over tenants are made at a time. A pass waits for requests, never for readiness.
 	tenantWorkers = 8
-	// registryWorkers is the same for registries, which wait for databases.
+	// registryWorkers and templateWorkers are the same for the others. No pass over a registry waits for its database; one over a
+	// template may wait for the cluster that it names.
 	registryWorkers = 4
+	templateWorkers = 4
 )
 
 // Check says what is to be said about a template. It is asked when the template changes; registry is nil when there is none.
@@ -73,9 +75,11 @@ type Tenants struct {
 
 	base context.Context
 	// cached reads from the cache alone, metadata of ConfigMaps and Secrets included; fresh reads what was written here, too.
-	cached   client.Reader
-	fresh    *fresh.Reader
-	pool     *rows.Pool
+	cached client.Reader
+	fresh  *fresh.Reader
+	pool   *rows.Pool
+	// slots holds a token for each reading of rows that is underway.
+	slots    chan struct{}
 	book     *book
 	ledger   *ledger
 	clusters *clusters
@@ -127,7 +131,7 @@ func (r *Tenants) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error 
 
 func (r *Tenants) prepare(ctx context.Context, mgr ctrl.Manager) (err error) {
 	r.base, r.cached, r.fresh = ctx, mgr.GetCache(), fresh.New(mgr.GetCache(), r.Reader)
-	r.book, r.ledger, r.pool = newBook(), newLedger(), rows.NewPool(r.Rows)
+	r.book, r.ledger, r.pool, r.slots = newBook(), newLedger(), rows.NewPool(r.Rows), make(chan struct{}, readingSlots)
 	context.AfterFunc(ctx, r.pool.Close)
 	r.clusters, err = newClusters(ctx, r, mgr)
 	return err
@@ -194,7 +198,7 @@ func (r *Tenants) setupTemplates(mgr ctrl.Manager) error {
 		For(&tenantv1.TenantTemplate{}, builder.WithPredicates(worthALook())).
 		Watches(&tenantv1.TenantRegistry{}, r.templatesOfRegistry(), builder.WithPredicates(comesAndGoes())).
 		WatchesRawSource(r.templateQueue.source()).
-		WithOptions(options(1)).Complete(reconcile.Func(r.reconcileTemplate))
+		WithOptions(options(templateWorkers)).Complete(reconcile.Func(r.reconcileTemplate))
 }
 
 func (r *Tenants) setupTenants(mgr ctrl.Manager) error {
@@ -272,8 +276,12 @@ func (r *Tenants) registriesOfTenants() handler.EventHandler {
 		UpdateFunc: func(_ context.Context, e event.UpdateEvent, _ workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 			old, okOld := e.ObjectOld.(*tenantv1.Tenant)
 			now, okNow := e.ObjectNew.(*tenantv1.Tenant)
-			if okOld && okNow && standingOf(old) == standingOf(now) {
+			elsewhere := okOld && okNow && registryOf(old) != registryOf(now)
+			if okOld && okNow && standingOf(old) == standingOf(now) && !elsewhere {
 				return
+			}
+			if elsewhere {
+				tell(old)
 			}
 			tell(e.ObjectNew)
 		},

@@ -22,6 +22,7 @@ import (
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	"github.com/yuba-dev/yuba/internal/tenant/check"
+	"github.com/yuba-dev/yuba/internal/tenant/decide"
 )
 
 // recheck is how soon a template is checked again that has mistakes: a kind that is not served may be, a moment later.
@@ -33,7 +34,10 @@ type templatePass struct {
 	registry    *tenantv1.TenantRegistry
 	// total and ready are how many tenants there are, and how many are ready.
 	total, ready int
-	next         time.Time
+	// told is what the passes over the registry have found out, held what waits there for a confirmation.
+	told told
+	held *decide.Hold
+	next time.Time
 }
 
 // reconcileTemplate makes one pass over a TenantTemplate. Its tenants are made by the registry's passes.
@@ -86,6 +90,7 @@ func (r *Tenants) gatherTemplate(ctx context.Context, p *templatePass) error {
 	if err != nil {
 		return fmt.Errorf("list the tenants of TenantTemplate %s/%s: %w", p.obj.Namespace, p.obj.Name, err)
 	}
+	p.told, p.held = r.ledger.toldOf(registryName(p.obj), p.obj), r.ledger.heldOf(registryName(p.obj))
 	p.total = len(tenants.Items)
 	for i := range tenants.Items {
 		if standingOf(&tenants.Items[i]).ready {
@@ -128,13 +133,7 @@ func (r *Tenants) validate(ctx context.Context, p *templatePass) error {
 	if validated(p.obj) {
 		return nil
 	}
-	var findings []check.Finding
-	var err error
-	if r.Check != nil {
-		findings, err = r.Check(ctx, p.obj, p.registry)
-	} else {
-		findings, err = r.examine(ctx, p.obj, p.registry)
-	}
+	findings, err := r.examined(ctx, p)
 	if canceled(ctx, err) {
 		return err
 	}
@@ -166,12 +165,29 @@ func (r *Tenants) validate(ctx context.Context, p *templatePass) error {
 	return nil
 }
 
+// longestCheck bounds one check of a template: whoever is asked may not answer.
+const longestCheck = 2 * time.Minute
+
+// examined asks for what there is to say about a template.
+func (r *Tenants) examined(ctx context.Context, p *templatePass) ([]check.Finding, error) {
+	bounded, cancel := context.WithTimeout(ctx, longestCheck)
+	defer cancel()
+	ask := r.Check
+	if ask == nil {
+		ask = r.examine
+	}
+	findings, err := ask(bounded, p.obj, p.registry)
+	if err != nil && ctx.Err() == nil && bounded.Err() != nil {
+		err = fmt.Errorf("it was not over after %s", longestCheck)
+	}
+	return findings, err
+}
+
 // describeTemplate says how a template's tenants are.
 func (r *Tenants) describeTemplate(p *templatePass) {
 	s := &p.obj.Status
 	s.ObservedGeneration, s.TotalTenants, s.ReadyTenants = p.obj.Generation, int32(p.total), int32(p.ready) //nolint:gosec // tenants are bounded
-	rollout, unrendered := r.ledger.rolloutOf(registryName(p.obj), p.obj.Name)
-	if rollout != nil && rollout.TargetGeneration == p.obj.Generation {
+	if rollout := p.told.rollout; rollout != nil && rollout.TargetGeneration == p.obj.Generation {
 		if was := s.Rollout; rollout.Phase == tenantv1.RolloutFailed && (was == nil || was.Phase != tenantv1.RolloutFailed) {
 			r.event(p.obj, corev1.EventTypeWarning, tenantv1.EventRolloutPaused, rollout.Message)
 		} else if was != nil && rollout.Phase == tenantv1.RolloutComplete && was.Phase == tenantv1.RolloutInProgress {
@@ -180,30 +196,56 @@ func (r *Tenants) describeTemplate(p *templatePass) {
 		s.Rollout = rollout.DeepCopy()
 	}
 	status, reason, message := applied(p, s.Rollout)
-	if len(unrendered) > 0 {
+	unmade := unmadeText(p.told.unmade)
+	if unmade != "" && p.obj.DeletionTimestamp.IsZero() {
 		status, reason = metav1.ConditionFalse, tenantv1.ReasonNotAllReady
-		message += "; " + unrenderedText(unrendered)
+		message += "; " + unmade
 	}
 	was := apimeta.FindStatusCondition(p.before.Status.Conditions, tenantv1.ConditionApplied)
-	if changed := was == nil || was.Reason != reason || was.Message != message; changed {
-		switch {
-		case reason == tenantv1.ReasonRegistryNotFound:
-			r.event(p.obj, corev1.EventTypeWarning, tenantv1.EventRegistryNotFound, message)
-		case len(unrendered) > 0 && (was == nil || !strings.Contains(was.Message, unrenderedText(unrendered))):
-			r.event(p.obj, corev1.EventTypeWarning, tenantv1.EventRenderFailed, unrenderedText(unrendered))
-		}
+	if p.told.uid == "" && p.registry != nil && was != nil && was.ObservedGeneration == p.obj.Generation && strings.Contains(was.Message, notMade) {
+		return // The server has just started, and does not know yet what could not be made before.
+	}
+	switch {
+	case was != nil && was.Reason == reason && was.Message == message:
+	case reason == tenantv1.ReasonRegistryNotFound:
+		r.event(p.obj, corev1.EventTypeWarning, tenantv1.EventRegistryNotFound, message)
+	case unmade != "" && (was == nil || !strings.Contains(was.Message, unmade)):
+		r.event(p.obj, corev1.EventTypeWarning, tenantv1.EventRenderFailed, unmade)
 	}
 	setCondition(&s.Conditions, p.obj.Generation, tenantv1.ConditionApplied, status, reason, message)
 }
 
-// unrenderedText names the first rows of which no tenant can be made as the template is.
-func unrenderedText(unrendered map[string]string) string {
-	names := slices.Sorted(maps.Keys(unrendered))
-	parts := []string{fmt.Sprintf("%d rows cannot be rendered", len(names))}
+// notMade is in the message of the condition Applied when some tenants cannot be.
+const notMade = "cannot be made or changed"
+
+// unmadeText names the first tenants that cannot be made or changed as the template is.
+func unmadeText(unmade map[string]string) string {
+	if len(unmade) == 0 {
+		return ""
+	}
+	names := slices.Sorted(maps.Keys(unmade))
+	parts := []string{fmt.Sprintf("%d tenants %s", len(names), notMade)}
+	if len(names) == 1 {
+		parts[0] = "1 tenant " + notMade
+	}
 	for _, name := range names[:min(len(names), maxNamed)] {
-		parts = append(parts, name+": "+unrendered[name])
+		parts = append(parts, name+": "+unmade[name])
 	}
 	return strings.Join(parts, "; ")
+}
+
+// going says what a deleted template waits for.
+func going(p *templatePass) string {
+	message := fmt.Sprintf("the template goes when its %d tenants are gone", p.total)
+	h := p.held
+	switch {
+	case p.total == 0 || h == nil || h.Confirmed || p.obj.Annotations[tenantv1.AnnotationConfirmDeletion] == string(p.obj.UID):
+		return message
+	case p.registry == nil:
+		return fmt.Sprintf("%s. They stay until somebody confirms that they go: %s. There is no TenantRegistry %s any more, so that it is confirmed here:\n    kubectl annotate tenanttemplate %s -n %s %s=%s",
+			message, h.Message, p.obj.Spec.RegistryID, p.obj.Name, p.obj.Namespace, tenantv1.AnnotationConfirmDeletion, p.obj.UID)
+	}
+	return fmt.Sprintf("%s. They stay until somebody confirms that they go: %s:\n    yuba tenant confirm %s -n %s", message, h.Message, p.obj.Spec.RegistryID, p.obj.Namespace)
 }
 
 // applied says whether all tenants are as the template says.
@@ -211,7 +253,7 @@ func applied(p *templatePass, rollout *tenantv1.RolloutStatus) (metav1.Condition
 	count := fmt.Sprintf("%d of %d tenants are ready", p.ready, p.total)
 	switch {
 	case !p.obj.DeletionTimestamp.IsZero():
-		return metav1.ConditionFalse, tenantv1.ReasonTemplateDeleting, fmt.Sprintf("the template goes when its %d tenants are gone; status.held of TenantRegistry %s says whether that waits for a confirmation", p.total, p.obj.Spec.RegistryID)
+		return metav1.ConditionFalse, tenantv1.ReasonTemplateDeleting, going(p)
 	case p.registry == nil:
 		return metav1.ConditionFalse, tenantv1.ReasonRegistryNotFound, fmt.Sprintf("there is no TenantRegistry %s in the namespace %s; %s", p.obj.Spec.RegistryID, p.obj.Namespace, count)
 	case rollout != nil && rollout.TargetGeneration == p.obj.Generation && rollout.Phase == tenantv1.RolloutFailed:
