@@ -6,10 +6,14 @@ package owned
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -56,7 +60,31 @@ type followed struct {
 	informer cache.SharedIndexInformer
 	stop     context.CancelFunc
 	users    map[Owner]bool
+	// trouble is why it could not be listed or watched when that was tried last.
+	trouble atomic.Pointer[error]
 }
+
+// refused tells whether an API will not list a kind, however often it is asked. What was defined a moment ago it may not
+// find yet.
+func (f *followed) refused() bool {
+	at := f.trouble.Load()
+	return at != nil && (apierrors.IsForbidden(*at) || apierrors.IsMethodNotSupported(*at))
+}
+
+// UnwatchedError says which kinds could not be watched, and why.
+type UnwatchedError struct{ Kinds map[schema.GroupKind]error }
+
+func (e *UnwatchedError) Error() string {
+	kinds := slices.SortedFunc(maps.Keys(e.Kinds), func(a, b schema.GroupKind) int { return strings.Compare(a.String(), b.String()) })
+	texts := make([]string, len(kinds))
+	for i, kind := range kinds {
+		texts[i] = fmt.Sprintf("watch the objects of kind %s: %v", kind, e.Kinds[kind])
+	}
+	return strings.Join(texts, "; ")
+}
+
+// Unwrap lets errors be told apart.
+func (e *UnwatchedError) Unwrap() []error { return slices.Collect(maps.Values(e.Kinds)) }
 
 // kept is an object of which more than the metadata is known.
 type kept struct {
@@ -72,24 +100,44 @@ func NewWatch(ctx context.Context, opts Options) *Watch {
 // syncTimeout is how long the first list of a kind may take.
 const syncTimeout = 30 * time.Second
 
-// Follow makes sure that kinds are watched for an owner, and returns when all that there is of them is known.
+// Follow makes sure that kinds are watched for an owner, and returns when all that there is of them is known. The error is an
+// *UnwatchedError; the kinds that it does not name are watched.
 func (w *Watch) Follow(ctx context.Context, owner Owner, kinds map[schema.GroupKind]string) error {
 	ctx, cancel := context.WithTimeout(ctx, syncTimeout)
 	defer cancel()
+	unwatched := map[schema.GroupKind]error{}
+	started := map[schema.GroupKind]*followed{}
 	for kind, version := range kinds {
 		f, err := w.follow(owner, kind, version)
-		if err != nil {
-			return err
-		}
-		if f.informer.HasSynced() {
-			continue
-		}
-		if err := waitFor(ctx, f.informer.HasSynced); err != nil {
-			w.leave(owner, kind)
-			return fmt.Errorf("watch the objects of kind %s: the API has not listed them: %w", kind, err)
+		switch {
+		case err != nil:
+			unwatched[kind] = err
+		case !f.informer.HasSynced():
+			started[kind] = f
 		}
 	}
+	for kind, f := range started {
+		if err := f.await(ctx); err != nil {
+			w.leave(owner, kind)
+			unwatched[kind] = err
+		}
+	}
+	if len(unwatched) > 0 {
+		return &UnwatchedError{Kinds: unwatched}
+	}
 	return nil
+}
+
+// await waits until all objects of a kind are known, or until there is no use in waiting.
+func (f *followed) await(ctx context.Context) error {
+	err := waitFor(ctx, func() bool { return f.informer.HasSynced() || f.refused() })
+	if err == nil && f.informer.HasSynced() {
+		return nil
+	}
+	if trouble := f.trouble.Load(); trouble != nil {
+		return fmt.Errorf("the API has not listed them: %w", *trouble)
+	}
+	return fmt.Errorf("the API has not listed them: %w", err)
 }
 
 func (w *Watch) follow(owner Owner, kind schema.GroupKind, version string) (*followed, error) {
@@ -105,13 +153,21 @@ func (w *Watch) follow(owner Owner, kind schema.GroupKind, version string) (*fol
 	}
 	informer := w.informer(mapping.Resource, kind)
 	if err := informer.SetTransform(w.shrink(kind)); err != nil {
-		return nil, fmt.Errorf("watch the objects of kind %s: %w", kind, err)
+		return nil, fmt.Errorf("prepare for objects: %w", err)
 	}
 	if _, err := informer.AddEventHandler(w.handler(kind)); err != nil {
-		return nil, fmt.Errorf("watch the objects of kind %s: %w", kind, err)
+		return nil, fmt.Errorf("prepare for changes: %w", err)
 	}
 	ctx, stop := context.WithCancel(w.base)
 	f := &followed{informer: informer, stop: stop, users: map[Owner]bool{owner: true}}
+	err = informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, r *cache.Reflector, err error) {
+		f.trouble.Store(&err)
+		cache.DefaultWatchErrorHandler(ctx, r, err)
+	})
+	if err != nil {
+		stop()
+		return nil, fmt.Errorf("prepare for errors: %w", err)
+	}
 	w.kinds[kind] = f
 	go informer.RunWithContext(ctx)
 	return f, nil

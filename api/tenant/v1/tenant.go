@@ -130,10 +130,18 @@ type AppliedResource struct {
 	// What stands for the object as it was left, so that a change of somebody else is seen after a restart, too.
 	// +optional
 	Print string `json:"print,omitempty"`
+	// The ids of the objects that it depended on as it was last written: it goes before them, even when the template has lost
+	// all of them.
+	// +optional
+	Needs []string `json:"needs,omitempty"`
 	// Where it is: here, when it is left out, or in the target, which is the cluster that spec.kubeConfig names.
 	// +kubebuilder:validation:Enum=target
 	// +optional
 	Cluster string `json:"cluster,omitempty"`
+	// The Secret with the kubeconfig of that cluster, and after a slash the key in it, where one is named: spec.kubeConfig may
+	// name another one later.
+	// +optional
+	KubeConfig string `json:"kubeConfig,omitempty"`
 }
 
 // WaitingResource is an object that is not ready. Addition of Yuba.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -41,11 +42,12 @@ var (
 
 // cluster is an API that tenants have objects at.
 type cluster struct {
-	// name is what a status calls it: empty for the API that this server belongs to.
-	name   string
-	client client.Client
-	mapper meta.RESTMapper
-	watch  *owned.Watch
+	// name tells a tenant's clusters apart: it is empty for the API that this server belongs to, and for others what names their
+	// kubeconfig. key tells the clusters of all tenants apart.
+	name, key string
+	client    client.Client
+	mapper    meta.RESTMapper
+	watch     *owned.Watch
 	// concurrency is how many requests of one tenant are on their way at a time.
 	concurrency int
 
@@ -54,22 +56,50 @@ type cluster struct {
 	unserved map[schema.GroupKind]time.Time
 	// statusless are kinds whose objects never have a status; known are those of which that was found out.
 	statusless, known map[schema.GroupKind]bool
-	// silentUntil is until when nobody asks an API that has not answered.
-	silentUntil time.Time
+	// silence is why nobody asks the API for a while: it has not answered. deaf says the same of kinds.
+	silence pause
+	deaf    map[schema.GroupKind]pause
 }
 
-// silent tells whether the API has just not answered.
-func (c *cluster) silent(now time.Time) bool {
+// pause is a time in which something is not tried again, and why.
+type pause struct {
+	until time.Time
+	why   error
+}
+
+func (p pause) at(now time.Time) error {
+	if now.Before(p.until) {
+		return p.why
+	}
+	return nil
+}
+
+// silent is why the API is not asked now; nil when it may be.
+func (c *cluster) silent(now time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return now.Before(c.silentUntil)
+	return c.silence.at(now)
 }
 
 // hush says that the API has not answered.
-func (c *cluster) hush(until time.Time) {
+func (c *cluster) hush(until time.Time, why error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.silentUntil = until
+	c.silence = pause{until, why}
+}
+
+// unwatched is why the objects of a kind cannot be watched; nil when they can, as far as is known.
+func (c *cluster) unwatched(kind schema.GroupKind, now time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.deaf[kind].at(now)
+}
+
+// cannotWatch says that the objects of a kind could not be watched. To find that out may take long: not every tenant has to.
+func (c *cluster) cannotWatch(kind schema.GroupKind, until time.Time, why error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.deaf[kind] = pause{until, why}
 }
 
 const (
@@ -94,7 +124,7 @@ func newCluster(ctx context.Context, name string, config *rest.Config, c client.
 		return nil, fmt.Errorf("make a client for objects: %w", err)
 	}
 	k := &cluster{name: name, client: c, mapper: mapper, concurrency: homeConcurrency, unserved: map[schema.GroupKind]time.Time{},
-		statusless: map[schema.GroupKind]bool{}, known: map[schema.GroupKind]bool{}}
+		statusless: map[schema.GroupKind]bool{}, known: map[schema.GroupKind]bool{}, deaf: map[schema.GroupKind]pause{}}
 	if name != "" {
 		k.concurrency = targetConcurrency
 	}
@@ -157,11 +187,12 @@ func (c *cluster) learn(ctx context.Context, kinds map[schema.GroupKind]string) 
 		}
 		definition := &unstructured.Unstructured{}
 		definition.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
-		// Who may not look, or finds none, takes the kind for one with a status.
-		none := false
-		if c.client.Get(ctx, client.ObjectKey{Name: mapping.Resource.Resource + "." + kind.Group}, definition) == nil {
-			none = !definesStatus(definition, version)
+		err = c.client.Get(ctx, client.ObjectKey{Name: mapping.Resource.Resource + "." + kind.Group}, definition)
+		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) && !meta.IsNoMatchError(err) {
+			continue // it is asked again
 		}
+		// Who may not look, or finds none, takes the kind for one with a status.
+		none := err == nil && !definesStatus(definition, version)
 		c.mu.Lock()
 		c.known[kind], c.statusless[kind] = true, none
 		c.mu.Unlock()

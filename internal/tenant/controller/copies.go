@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -30,9 +31,11 @@ var serviceAccountKind = schema.GroupKind{Kind: "ServiceAccount"}
 var copiedKinds = []schema.GroupKind{namespaceKind, serviceAccountKind, configMapKind, secretKind}
 
 // copyEntry is how a copy stands in the inventory.
-func copyEntry(ref owned.Ref) tenantv1.AppliedResource {
-	return tenantv1.AppliedResource{ID: copiesID, APIVersion: "v1", Kind: ref.GroupKind.Kind, Namespace: ref.Namespace, Name: ref.Name,
-		DeletionPolicy: tenantv1.DeletionPolicyDelete, Cluster: tenantv1.ClusterTarget}
+func copyEntry(c *cluster, ref owned.Ref) tenantv1.AppliedResource {
+	e := tenantv1.AppliedResource{ID: copiesID, APIVersion: "v1", Kind: ref.GroupKind.Kind, Namespace: ref.Namespace, Name: ref.Name,
+		DeletionPolicy: tenantv1.DeletionPolicyDelete}
+	setCluster(&e, c)
+	return e
 }
 
 // linkCopies finds, for each object at the target, what it refers to that is here: objects of the tenant, and Secrets that its
@@ -159,33 +162,53 @@ func (p *pass) versionHere(ref owned.Ref) string {
 }
 
 // copyAll copies what an object needs of ours, as far as the copies are not as it is now.
-func (r *Tenants) copyAll(ctx context.Context, p *pass, it *item) (map[place]string, error) {
-	copied := map[place]string{}
+func (r *Tenants) copyAll(ctx context.Context, p *pass, it *item) (map[place]duplicate, error) {
+	copied := map[place]duplicate{}
 	for _, ref := range it.copies {
-		at := place{tenantv1.ClusterTarget, ref.ID}
-		now := p.versionHere(ref)
-		if now != "" && p.memory.copies[at] == now {
+		at := place{it.cluster.name, ref.ID}
+		if p.isCopied(it.cluster, ref) {
 			continue
 		}
-		version, err := r.copyOne(ctx, p, it.cluster, ref)
+		d, err := r.copyOne(ctx, p, it.cluster, ref)
 		if err != nil {
 			return copied, fmt.Errorf("copy %s, which it needs, to the cluster of spec.kubeConfig: %w", owned.Name(ref.ID), err)
 		}
-		copied[at] = version
+		copied[at] = *d
 	}
 	return copied, nil
 }
 
-// copyOne copies an object of ours, and returns which version of it.
-func (r *Tenants) copyOne(ctx context.Context, p *pass, to *cluster, ref owned.Ref) (string, error) {
+// isCopied tells whether an object of ours was copied as it is now, and the copy is as it was left.
+func (p *pass) isCopied(to *cluster, ref owned.Ref) bool {
+	d, was := p.memory.copies[place{to.name, ref.ID}]
+	if now := p.versionHere(ref); !was || now == "" || d.version != now {
+		return false
+	}
+	if d.print == nil {
+		return true
+	}
+	_, followed := to.watch.Get(ref.ID)
+	return followed == "" || to.watch.AsLeft(ref.ID, *d.print)
+}
+
+// sharedKinds need not be copied where somebody else has made them.
+var sharedKinds = map[schema.GroupKind]bool{namespaceKind: true, serviceAccountKind: true}
+
+// copyOne copies an object of ours.
+func (r *Tenants) copyOne(ctx context.Context, p *pass, to *cluster, ref owned.Ref) (*duplicate, error) {
 	from := &unstructured.Unstructured{}
 	from.SetGroupVersionKind(ref.GroupKind.WithVersion(ref.Version))
 	err := p.home.client.Get(ctx, client.ObjectKey{Namespace: ref.Namespace, Name: ref.Name}, from)
 	if apierrors.IsNotFound(err) {
-		return "", errors.New("it is not there yet")
+		return nil, errors.New("it is not there yet")
 	}
 	if err != nil {
-		return "", err
+		return nil, err
+	}
+	uid := p.obj.Labels[tenantv1.LabelUID]
+	if !ours(from, p.obj) && (uid == "" || from.GetLabels()[tenantv1.LabelUID] != uid) {
+		// A name may come from a row, and must not carry away what is another one's.
+		return nil, fmt.Errorf("it is not the tenant's: it has not the label %s=%s", tenantv1.LabelUID, uid)
 	}
 	u := &unstructured.Unstructured{Object: map[string]any{}}
 	u.SetGroupVersionKind(from.GroupVersionKind())
@@ -195,8 +218,9 @@ func (r *Tenants) copyOne(ctx context.Context, p *pass, to *cluster, ref owned.R
 	for name, value := range from.GetLabels() {
 		labels[name] = value
 	}
-	labels[tenantv1.LabelUID] = p.obj.Labels[tenantv1.LabelUID]
+	labels[tenantv1.LabelUID] = uid
 	delete(labels, corev1.LabelMetadataName)
+	delete(labels, tenantv1.LabelOrphaned)
 	u.SetLabels(labels)
 	for _, field := range []string{"type", "data", "binaryData", "immutable"} {
 		if value, there := from.Object[field]; there {
@@ -208,10 +232,17 @@ func (r *Tenants) copyOne(ctx context.Context, p *pass, to *cluster, ref owned.R
 	if live, _ := to.watch.Get(ref.ID); live != nil {
 		w.exists, w.mine = true, ours(live, p.obj)
 	}
-	if _, err := w.do(ctx); err != nil {
-		return "", err
+	d := &duplicate{version: string(from.GetUID()) + "/" + from.GetResourceVersion()}
+	written, err := w.do(ctx)
+	if isConflict(err) && sharedKinds[ref.GroupKind] {
+		return d, nil
 	}
-	return string(from.GetUID()) + "/" + from.GetResourceVersion(), nil
+	if err != nil {
+		return nil, err
+	}
+	left := owned.PrintOf(written)
+	d.print = &left
+	return d, nil
 }
 
 // refreshCopies brings copies up to date whose originals have changed since.
@@ -222,15 +253,15 @@ func (r *Tenants) refreshCopies(ctx context.Context, p *pass) error {
 			continue
 		}
 		copied, err := r.copyAll(ctx, p, it)
-		for at, version := range copied {
-			p.memory.copies[at] = version
-		}
+		maps.Copy(p.memory.copies, copied)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		if err != nil {
-			p.news = append(p.news, news{corev1.EventTypeWarning, tenantv1.EventApplyFailed, fmt.Sprintf("%s: %s", it.id, oneLine(err.Error()))})
+			p.tell(it.id+" copies", corev1.EventTypeWarning, tenantv1.EventApplyFailed, fmt.Sprintf("%s: %s", it.id, oneLine(err.Error())))
 			p.next = earliest(p.next, p.now.Add(targetRetryPause))
+		} else {
+			delete(p.memory.told, it.id+" copies")
 		}
 	}
 	return nil

@@ -5,6 +5,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -14,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	"github.com/yuba-dev/yuba/internal/owned"
@@ -29,18 +31,32 @@ func (r *Tenants) made(ctx context.Context, p *pass, entries []tenantv1.AppliedR
 	for i := range entries {
 		e := &entries[i]
 		m := decide.Made{Key: keyOf(e), ID: e.ID, Name: e.Kind + " " + e.Name, Retain: e.DeletionPolicy == tenantv1.DeletionPolicyRetain, Needs: p.needsOf(e)}
-		c := p.clusterOf(e)
-		if c == nil {
+		c, away := p.clusterOf(e)
+		if away != nil && r.givesUp(ctx, p, e, away) {
+			p.news = append(p.news, news{corev1.EventTypeWarning, tenantv1.EventApplyFailed, fmt.Sprintf("%s (%s) is left where it is: %v", owned.Name(refOf(e).ID), e.ID, away)})
+			list = append(list, m)
+			continue
+		}
+		if away != nil {
 			// What cannot be looked at is taken to be there.
 			m.Exists, m.Ours = true, true
-			m.Refused = fmt.Sprintf("the cluster of spec.kubeConfig cannot be used: %v", p.targetReason())
+			m.Refused = fmt.Sprintf("%s is in the cluster of the kubeconfig in %s, which cannot be used: %v", m.Name, e.KubeConfig, away)
+			if p.obj.DeletionTimestamp != nil {
+				m.Refused += fmt.Sprintf(". If that cluster is gone for good, take the finalizer %s off the Tenant", tenantv1.Finalizer)
+			}
 			p.next = earliest(p.next, r.Now().Add(targetRetryPause))
 			list = append(list, m)
 			continue
 		}
 		live, err := p.find(ctx, c, e)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		if err != nil {
-			return nil, err
+			m.Exists, m.Ours, m.Refused = true, true, oneLine(err.Error())
+			p.next = earliest(p.next, r.Now().Add(targetRetryPause))
+			list = append(list, m)
+			continue
 		}
 		if live != nil {
 			m.Exists, m.Deleting, m.Ours = true, live.DeletionTimestamp != nil, ours(live, p.obj)
@@ -57,30 +73,44 @@ func (r *Tenants) made(ctx context.Context, p *pass, entries []tenantv1.AppliedR
 	return list, nil
 }
 
-func (p *pass) targetReason() error {
-	if p.targetErr != nil {
-		return p.targetErr
+// givesUp tells whether nobody will ever be able to remove an object, because the Secret with its cluster's kubeconfig is gone: when
+// the template names another cluster, or when the whole namespace goes, which would wait for the tenant forever.
+func (r *Tenants) givesUp(ctx context.Context, p *pass, e *tenantv1.AppliedResource, why error) bool {
+	var lost *targetError
+	if !errors.As(why, &lost) || !lost.gone {
+		return false
 	}
-	return &targetError{"spec.kubeConfig names none any more"}
+	if e.KubeConfig != nameOf(p.obj.Spec.KubeConfig) {
+		return true
+	}
+	if p.obj.DeletionTimestamp == nil {
+		return false
+	}
+	namespace := &metav1.PartialObjectMetadata{}
+	namespace.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
+	err := r.Reader.Get(ctx, client.ObjectKey{Name: p.obj.Namespace}, namespace)
+	return err == nil && namespace.DeletionTimestamp != nil
 }
 
 // keyOf stands for an object of the inventory.
 func keyOf(e *tenantv1.AppliedResource) string {
-	return fmt.Sprintf("%s %s %s/%s", e.Cluster, refOf(e).GroupKind, e.Namespace, e.Name)
+	return fmt.Sprintf("%s %s %s/%s", e.KubeConfig, refOf(e).GroupKind, e.Namespace, e.Name)
 }
 
-// needsOf are the ids that an object of the inventory depends on. Those at the target need what was copied for them.
+// needsOf are the ids that an object of the inventory depends on: as the template says now, and as it did when the object was
+// written, which is all that is known of what the template has lost. Those at the target need what was copied for them.
 func (p *pass) needsOf(e *tenantv1.AppliedResource) []string {
-	var needs []string
+	needs := slices.Clone(e.Needs)
 	if p.plan.graph != nil {
-		for _, edge := range p.plan.graph.Needs(e.ID) {
-			needs = append(needs, edge.To)
-		}
+		needs = append(needs, p.graphNeeds(e.ID)...)
+	} else {
+		needs = append(needs, p.resourceOf(e.ID).DependIds...)
 	}
 	if e.Cluster != "" && e.ID != copiesID {
 		needs = append(needs, copiesID)
 	}
-	return needs
+	slices.Sort(needs)
+	return slices.Compact(needs)
 }
 
 // letGo does what was decided on objects that go. It returns those that are still there.
@@ -102,6 +132,7 @@ func (r *Tenants) letGo(ctx context.Context, p *pass, entries []tenantv1.Applied
 		return nil, ctx.Err()
 	}
 	var there []tenantv1.AppliedResource
+	advanced := false
 	for i, o := range d.Objects {
 		e := entries[i]
 		name := owned.Name(refOf(&e).ID)
@@ -119,14 +150,20 @@ func (r *Tenants) letGo(ctx context.Context, p *pass, entries []tenantv1.Applied
 			p.next = earliest(p.next, f.due())
 			p.news = append(p.news, news{corev1.EventTypeWarning, tenantv1.EventApplyFailed, fmt.Sprintf("%s: %s", e.ID, f.message)})
 		case fates[i] == fateOrphaned:
+			advanced = true
 			p.news = append(p.news, news{"", retainedEvent[reason], fmt.Sprintf("%s (%s) was kept, and is marked as left behind", name, e.ID)})
 			continue
 		case fates[i] == fateGone || fates[i] == fateNotOurs:
+			advanced = true
 			continue
 		case reason == tenantv1.OrphanedRemoved:
 			p.news = append(p.news, news{"", tenantv1.EventOrphanedResourceDeleted, fmt.Sprintf("%s (%s) is deleted: the template has it no longer", name, e.ID)})
 		}
 		there = append(there, e)
+	}
+	if advanced && len(there) > 0 {
+		// What waited for those that are gone may go; no watch tells of what was gone before.
+		p.next = earliest(p.next, r.Now())
 	}
 	return there, nil
 }
@@ -139,12 +176,68 @@ func (r *Tenants) clear(ctx context.Context, p *pass) error {
 	if len(entries) == 0 {
 		return nil
 	}
+	var held []tenantv1.AppliedResource
+	entries = slices.DeleteFunc(entries, func(e tenantv1.AppliedResource) bool {
+		user := p.stillUsing(&e)
+		if user != "" {
+			held = append(held, e)
+			p.leave(e.ID, fmt.Sprintf("%s goes when %s is as the template has it now", owned.Name(refOf(&e).ID), user))
+		}
+		return user != ""
+	})
 	facts, err := r.made(ctx, p, entries)
 	if err != nil {
 		return err
 	}
-	p.going, err = r.letGo(ctx, p, entries, decide.Deletion(facts), tenantv1.OrphanedRemoved)
+	d := decide.Deletion(facts)
+	left, err := r.letGo(ctx, p, entries, d, tenantv1.OrphanedRemoved)
+	for _, o := range d.Objects {
+		if o.Message != "" {
+			p.leave(o.ID, o.Message)
+		}
+	}
+	p.going = append(held, left...)
 	return err
+}
+
+// leave says in the status why an object is still there that the template does not have any more.
+func (p *pass) leave(id, message string) {
+	w := tenantv1.WaitingResource{ID: id, Reason: WaitLeaving, Message: oneLine(message)}
+	w.Since = p.waitingSince(w, nil)
+	p.leaving = append(p.leaving, w)
+}
+
+// inPlace tells whether an object is there, and the tenant's.
+func (p *pass) inPlace(it *item) bool { return it.exists() && (it.live == nil || ours(it.live, p.obj)) }
+
+// stillUsing names an object that needs what the template has lost, because it could not be brought to the template yet, or
+// that takes its place and is not there yet; empty when there is none.
+func (p *pass) stillUsing(lost *tenantv1.AppliedResource) string {
+	wanted := map[place]*item{}
+	broken := map[string]bool{}
+	for _, it := range p.items {
+		if it.broken != "" {
+			broken[it.id] = true
+			continue
+		}
+		wanted[it.place()] = it
+		if it.id == lost.ID && !p.inPlace(it) {
+			return it.name()
+		}
+	}
+	for i := range p.obj.Status.Inventory {
+		e := &p.obj.Status.Inventory[i]
+		needs := slices.Contains(e.Needs, lost.ID) || lost.ID == copiesID && e.KubeConfig == lost.KubeConfig && e.ID != copiesID
+		if e.UID == "" || !needs || placeOf(e) == placeOf(lost) {
+			continue
+		}
+		it := wanted[placeOf(e)]
+		stale := it != nil && p.inPlace(it) && !it.sameManifest() && it.resource.CreationPolicy != tenantv1.CreationPolicyOnce
+		if stale || it == nil && broken[e.ID] {
+			return owned.Name(refOf(e).ID)
+		}
+	}
+	return ""
 }
 
 // finalize lets the objects of a deleted tenant go, what depends on others first, and then the tenant itself. It does not wait:

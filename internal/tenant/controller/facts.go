@@ -11,9 +11,11 @@ import (
 	"strings"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	"github.com/yuba-dev/yuba/internal/owned"
@@ -71,9 +73,23 @@ func (it *item) asLeft() bool {
 	return it.live != nil && it.entry != nil && it.entry.Hash == it.digest && it.entry.Print == printText(owned.PrintOf(it.live))
 }
 
+// was is the uid of the object that is known to have been the tenant's; empty when none is.
+func (it *item) was() types.UID {
+	switch {
+	case it.known != nil:
+		return it.known.print.UID
+	case it.entry != nil:
+		return types.UID(it.entry.UID)
+	}
+	return ""
+}
+
 // took tells whether the object was the tenant's once, and somebody took it.
-func (it *item) took() bool {
-	return it.live != nil && it.entry != nil && it.entry.UID != "" && it.entry.UID == string(it.live.UID)
+func (it *item) took() bool { return it.live != nil && it.was() != "" && it.was() == it.live.UID }
+
+// sameManifest tells whether the object was written with the manifest that it has now.
+func (it *item) sameManifest() bool {
+	return it.known != nil && it.known.digest == it.digest || it.known == nil && it.entry != nil && it.entry.Hash == it.digest
 }
 
 // gatherItems says of each of the plan's objects what is known.
@@ -82,10 +98,8 @@ func (p *pass) gatherItems(ctx context.Context, r *Tenants) error {
 		p.items = append(p.items, &item{id: id, resource: p.resourceOf(id), broken: p.plan.broken[id], cluster: p.home})
 	}
 	for _, o := range p.plan.ordered() {
-		it := &item{id: o.ID, resource: o.Resource, manifest: o.Object.DeepCopy(), cluster: p.home, missing: p.plan.graph.Missing(o.ID)}
-		if err := p.settle(it, r.Now()); err != nil {
-			return err
-		}
+		it := &item{id: o.ID, resource: o.Resource, manifest: o.Object, cluster: p.home, missing: p.plan.graph.Missing(o.ID)}
+		p.settle(it, r.Now())
 		p.items = append(p.items, it)
 	}
 	p.linkCopies()
@@ -93,7 +107,7 @@ func (p *pass) gatherItems(ctx context.Context, r *Tenants) error {
 		return err
 	}
 	for _, it := range p.items {
-		p.lookAt(it)
+		p.lookAt(r, it)
 	}
 	return nil
 }
@@ -111,32 +125,14 @@ func (p *pass) resourceOf(id string) *tenantv1.TResource {
 }
 
 // settle says where an object goes, and makes its manifest what is written there.
-func (p *pass) settle(it *item, now time.Time) error {
+func (p *pass) settle(it *item, now time.Time) {
 	gvk := it.manifest.GroupVersionKind()
 	served, root, err := p.home.serves(gvk, now)
-	if err != nil {
-		return err
-	}
 	switch {
-	case served:
-	case p.obj.Spec.KubeConfig == nil:
-		it.broken = fmt.Sprintf("this API does not serve the kind %s of %s. Install its definition, or name a cluster that has it: spec.kubeConfig of TenantTemplate %s",
-			gvk.Kind, gvk.GroupVersion(), p.obj.Spec.TemplateRef)
-	case p.targetErr != nil:
-		it.broken = fmt.Sprintf("this API does not serve the kind %s of %s, and the cluster of spec.kubeConfig cannot be used: %v", gvk.Kind, gvk.GroupVersion(), p.targetErr)
-	default:
-		served, root, err = p.target.serves(gvk, now)
-		if err != nil {
-			p.target.hush(now.Add(targetRetryPause))
-			p.targetErr = err
-			it.broken = fmt.Sprintf("the cluster of spec.kubeConfig does not answer: %v", err)
-			break
-		}
-		if !served {
-			it.broken = fmt.Sprintf("neither this API nor the cluster of spec.kubeConfig serves the kind %s of %s", gvk.Kind, gvk.GroupVersion())
-			break
-		}
-		it.cluster = p.target
+	case err != nil:
+		it.broken = fmt.Sprintf("this API does not say whether it serves the kind %s of %s: %v", gvk.Kind, gvk.GroupVersion(), err)
+	case !served:
+		root = p.settleAway(it, now)
 	}
 	if root {
 		it.manifest.SetNamespace("")
@@ -144,10 +140,51 @@ func (p *pass) settle(it *item, now time.Time) error {
 	mark(it.manifest, p.obj, it.resource, it.cluster != p.home)
 	it.ref = owned.Ref{ID: owned.IDOf(it.manifest), Version: gvk.Version}
 	if it.broken != "" {
-		return nil
+		return
 	}
-	it.digest, err = digestText(it.manifest)
-	return err
+	if why := it.cluster.unwatched(gvk.GroupKind(), now); why != nil {
+		it.breakUnwatched(why)
+		return
+	}
+	if it.digest, err = digestText(it.manifest); err != nil {
+		it.broken = err.Error()
+	}
+}
+
+// breakUnwatched says that an object cannot be made because nobody would hear what becomes of it.
+func (it *item) breakUnwatched(why error) {
+	it.broken = fmt.Sprintf("objects of the kind %s of %s cannot be followed, so none is made: %v", it.manifest.GetKind(), it.manifest.GetAPIVersion(), why)
+}
+
+// settleAway sends an object to the target, if that has its kind. It tells whether the kind has no namespaces.
+func (p *pass) settleAway(it *item, now time.Time) (root bool) {
+	gvk := it.manifest.GroupVersionKind()
+	unserved := fmt.Sprintf("this API does not serve the kind %s of %s", gvk.Kind, gvk.GroupVersion())
+	if p.obj.Spec.KubeConfig == nil {
+		it.broken = fmt.Sprintf("%s. Install its definition, or name a cluster that has it: spec.kubeConfig of TenantTemplate %s", unserved, p.obj.Spec.TemplateRef)
+		return false
+	}
+	if p.targetErr == nil {
+		served, root, err := p.target.serves(gvk, now)
+		switch {
+		case err != nil:
+			p.target.hush(now.Add(targetRetryPause), said(err))
+			p.targetErr = said(err)
+		case served:
+			it.cluster = p.target
+			return root
+		default:
+			it.broken = fmt.Sprintf("neither this API nor the cluster of spec.kubeConfig serves the kind %s of %s", gvk.Kind, gvk.GroupVersion())
+			return false
+		}
+	}
+	it.broken = p.unreachable(gvk)
+	return false
+}
+
+// unreachable says why an object cannot be made that belongs to the target. It says the same as long as the reason is the same.
+func (p *pass) unreachable(gvk schema.GroupVersionKind) string {
+	return fmt.Sprintf("this API does not serve the kind %s of %s, and the cluster of spec.kubeConfig cannot be used: %v", gvk.Kind, gvk.GroupVersion(), p.targetErr)
 }
 
 // follow has the kinds of all objects watched that the tenant has or is to have.
@@ -157,7 +194,9 @@ func (p *pass) follow(ctx context.Context) error {
 		if kinds[c] == nil {
 			kinds[c] = map[schema.GroupKind]string{}
 		}
-		kinds[c][kind] = version
+		if c.unwatched(kind, p.now) == nil {
+			kinds[c][kind] = version
+		}
 	}
 	for _, it := range p.items {
 		if it.broken == "" {
@@ -175,25 +214,51 @@ func (p *pass) follow(ctx context.Context) error {
 	}
 	for c, list := range kinds {
 		err := c.follow(ctx, p.owner, list)
-		switch {
-		case err != nil && c == p.home:
-			return err
-		case err != nil:
-			c.hush(p.now.Add(targetRetryPause))
-			p.loseTarget(err)
-		default:
-			c.watch.Keep(p.owner, list)
+		if ctx.Err() != nil {
+			return ctx.Err()
 		}
+		var unwatched *owned.UnwatchedError
+		if errors.As(err, &unwatched) {
+			p.cannotFollow(c, list, unwatched)
+		} else if err != nil {
+			return err
+		}
+		c.watch.Keep(p.owner, list)
 	}
 	return nil
+}
+
+// unwatchedPause is how long it is not tried again to watch a kind: to find out may take long, and keeps others waiting.
+const unwatchedPause = 2 * time.Minute
+
+// cannotFollow gives up, for a while, the kinds that could not be watched; or the target, when that does not answer at all.
+func (p *pass) cannotFollow(c *cluster, list map[schema.GroupKind]string, unwatched *owned.UnwatchedError) {
+	for kind, why := range unwatched.Kinds {
+		delete(list, kind)
+		var status apierrors.APIStatus
+		if c != p.home && !errors.As(why, &status) {
+			c.hush(p.now.Add(targetRetryPause), said(why))
+			p.loseTarget(said(why))
+			continue
+		}
+		if c != p.home {
+			why = said(why)
+		}
+		c.cannotWatch(kind, p.now.Add(unwatchedPause), why)
+		for _, it := range p.items {
+			if it.cluster == c && it.ref.GroupKind == kind && it.broken == "" {
+				it.breakUnwatched(why)
+			}
+		}
+	}
 }
 
 // inventoryKinds names the kinds of the objects that the tenant has.
 func (p *pass) inventoryKinds(add func(*cluster, schema.GroupKind, string)) {
 	for i := range p.obj.Status.Inventory {
 		e := &p.obj.Status.Inventory[i]
-		c := p.clusterOf(e)
-		if c == nil {
+		c, err := p.clusterOf(e)
+		if err != nil {
 			continue
 		}
 		gvk := schema.FromAPIVersionAndKind(e.APIVersion, e.Kind)
@@ -208,24 +273,52 @@ func (p *pass) loseTarget(err error) {
 	p.targetErr = err
 	for _, it := range p.items {
 		if it.cluster == p.target && it.broken == "" {
-			it.broken = fmt.Sprintf("the cluster of spec.kubeConfig does not answer: %v", err)
+			it.broken = p.unreachable(it.manifest.GroupVersionKind())
 		}
 	}
 }
 
-// clusterOf is where an object of the inventory is; nil when there is no way to it now.
-func (p *pass) clusterOf(e *tenantv1.AppliedResource) *cluster {
+// reachTargets finds the ways to the clusters that the tenant has objects at, or is to have.
+func (r *Tenants) reachTargets(ctx context.Context, p *pass) {
+	now := nameOf(p.obj.Spec.KubeConfig)
+	p.target, p.targetErr = r.clusters.target(ctx, p.obj, p.memory)
+	if p.targetErr == nil && p.target != nil {
+		p.targetErr = p.target.silent(p.now)
+	}
+	p.others = map[string]reached{}
+	for _, e := range p.obj.Status.Inventory {
+		if _, known := p.others[e.KubeConfig]; known || e.Cluster == "" || e.KubeConfig == now {
+			continue
+		}
+		var to reached
+		if to.cluster, to.err = r.clusters.reach(ctx, p.owner, e.KubeConfig, p.memory); to.err == nil {
+			to.err = to.silent(p.now)
+		}
+		p.others[e.KubeConfig] = to
+	}
+	r.clusters.keep(p.owner, p.memory, func(called string) bool {
+		_, other := p.others[called]
+		return other || called == now
+	})
+}
+
+// clusterOf is where an object of the inventory is, or why there is no way to it now.
+func (p *pass) clusterOf(e *tenantv1.AppliedResource) (*cluster, error) {
 	if e.Cluster == "" {
-		return p.home
+		return p.home, nil
 	}
-	if p.targetErr != nil {
-		return nil
+	to, other := p.others[e.KubeConfig]
+	if !other {
+		to = reached{p.target, p.targetErr}
 	}
-	return p.target
+	if to.err == nil && to.cluster == nil {
+		to.err = &targetError{message: "nothing tells which cluster it is in"}
+	}
+	return to.cluster, to.err
 }
 
 // lookAt says how an object is.
-func (p *pass) lookAt(it *item) {
+func (p *pass) lookAt(r *Tenants, it *item) {
 	if it.broken != "" {
 		return
 	}
@@ -233,11 +326,11 @@ func (p *pass) lookAt(it *item) {
 	if it.known != nil && it.known.at != it.place() {
 		it.known = nil // the resource has got another name since
 	}
-	if f := p.memory.refused[it.id]; f != nil && f.digest == it.digest {
+	if f := p.memory.refused[it.id]; f != nil && f.digest == it.digest && !(f.claimed && r.book.free(p.owner, p.claimOf(it))) {
 		it.refused = f
 	}
 	for i := range p.obj.Status.Inventory {
-		if e := &p.obj.Status.Inventory[i]; refOf(e).ID == it.ref.ID && e.Cluster == it.cluster.name {
+		if e := &p.obj.Status.Inventory[i]; placeOf(e) == it.place() {
 			it.entry = e
 		}
 	}
@@ -272,19 +365,25 @@ func (r *Tenants) result(p *pass, it *item, o outcome, now time.Time) {
 		}
 		var conflict *conflictError
 		if errors.As(o.err, &conflict) {
-			f.owner = conflict.owner
+			f.owner, f.claimed = conflict.owner, conflict.claimed
 		}
 		f.message = oneLine(o.err.Error())
 		it.refused, p.memory.refused[it.id] = f, f
 		return
 	}
 	u := o.object
+	if it.exists() && it.sameManifest() {
+		if p.memory.quarrels[it.id] == nil {
+			p.memory.quarrels[it.id] = &quarrel{}
+		}
+		p.memory.quarrels[it.id].again(now)
+	}
 	it.changed = !it.exists() || it.live != nil && it.live.ResourceVersion != u.GetResourceVersion()
 	it.readiness = ready.Readiness{Ready: true}
 	if !plainKinds[it.ref.GroupKind] && it.resource.CreationPolicy != tenantv1.CreationPolicyOnce {
 		it.readiness = it.cluster.readiness(u)
 	}
-	it.known = &left{at: it.place(), digest: it.digest, print: owned.PrintOf(u), readiness: it.readiness}
+	it.known = &left{at: it.place(), digest: it.digest, print: owned.PrintOf(u), readiness: it.readiness, needs: p.graphNeeds(it.id)}
 	it.live = &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
 		Namespace: u.GetNamespace(), Name: u.GetName(), UID: u.GetUID(), ResourceVersion: u.GetResourceVersion(), Generation: u.GetGeneration(),
 		Labels: u.GetLabels(), Annotations: u.GetAnnotations(), OwnerReferences: u.GetOwnerReferences(), DeletionTimestamp: u.GetDeletionTimestamp(),

@@ -25,18 +25,44 @@ func refOf(e *tenantv1.AppliedResource) owned.Ref {
 	return owned.Ref{ID: owned.ID{GroupKind: gvk.GroupKind(), Namespace: e.Namespace, Name: e.Name}, Version: gvk.Version}
 }
 
-func placeOf(e *tenantv1.AppliedResource) place { return place{e.Cluster, refOf(e).ID} }
+// placeOf is where the object of an entry is.
+func placeOf(e *tenantv1.AppliedResource) place { return place{e.KubeConfig, refOf(e).ID} }
+
+// setCluster says in an entry where its object is.
+func setCluster(e *tenantv1.AppliedResource, c *cluster) {
+	if c.name != "" {
+		e.Cluster, e.KubeConfig = tenantv1.ClusterTarget, c.name
+	}
+}
+
+// graphNeeds are the ids that an object depends on as the plan has it.
+func (p *pass) graphNeeds(id string) []string {
+	if p.plan.graph == nil {
+		return nil
+	}
+	var needs []string
+	for _, edge := range p.plan.graph.Needs(id) {
+		needs = append(needs, edge.To)
+	}
+	slices.Sort(needs)
+	return needs
+}
 
 // entryOf is how an object stands in the inventory.
-func entryOf(it *item) tenantv1.AppliedResource {
+func (p *pass) entryOf(it *item) tenantv1.AppliedResource {
 	gv := schema.GroupVersion{Group: it.ref.GroupKind.Group, Version: it.ref.Version}
 	e := tenantv1.AppliedResource{ID: it.id, APIVersion: gv.String(), Kind: it.ref.GroupKind.Kind, Namespace: it.ref.Namespace, Name: it.ref.Name,
-		DeletionPolicy: policyOf(it.resource), Cluster: it.cluster.name}
+		DeletionPolicy: policyOf(it.resource)}
+	setCluster(&e, it.cluster)
 	switch {
 	case it.known != nil:
-		e.UID, e.Hash, e.Print = string(it.known.print.UID), it.known.digest, printText(it.known.print)
+		e.UID, e.Hash, e.Print, e.Needs = string(it.known.print.UID), it.known.digest, printText(it.known.print), it.known.needs
 	case it.entry != nil:
-		e.UID, e.Hash, e.Print = it.entry.UID, it.entry.Hash, it.entry.Print
+		e.UID, e.Hash, e.Print, e.Needs = it.entry.UID, it.entry.Hash, it.entry.Print, it.entry.Needs
+	}
+	// What is as it is to be depends on what the template says now. What is not depends on what it needed when it was written.
+	if it.sameManifest() || e.Hash == "" {
+		e.Needs = p.graphNeeds(it.id)
 	}
 	return e
 }
@@ -110,7 +136,7 @@ func (p *pass) orphans() []tenantv1.AppliedResource {
 		}
 		wanted[it.place()] = true
 		for _, ref := range it.copies {
-			wanted[place{tenantv1.ClusterTarget, ref.ID}] = true
+			wanted[place{it.cluster.name, ref.ID}] = true
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(p.obj.Status.Inventory), func(e tenantv1.AppliedResource) bool {
@@ -132,9 +158,9 @@ const (
 
 // let lets an object go: it is deleted, or kept and marked as left behind.
 func (r *Tenants) let(ctx context.Context, p *pass, e *tenantv1.AppliedResource, reason string) (fate, error) {
-	c := p.clusterOf(e)
-	if c == nil {
-		return fateAway, nil
+	c, err := p.clusterOf(e)
+	if err != nil {
+		return fateAway, err
 	}
 	live, err := p.find(ctx, c, e)
 	switch {
@@ -150,7 +176,7 @@ func (r *Tenants) let(ctx context.Context, p *pass, e *tenantv1.AppliedResource,
 	u.Namespace, u.Name = e.Namespace, e.Name
 	if e.DeletionPolicy == tenantv1.DeletionPolicyRetain {
 		if err := mergePatch(ctx, c, u, orphaning(live, p.obj, reason, r.Now())); client.IgnoreNotFound(err) != nil {
-			return fateOrphaned, fmt.Errorf("%s cannot be let go: %w", owned.Name(refOf(e).ID), err)
+			return fateOrphaned, fmt.Errorf("%s cannot be let go: %w", owned.Name(refOf(e).ID), c.said(err))
 		}
 		return fateOrphaned, nil
 	}
@@ -159,8 +185,11 @@ func (r *Tenants) let(ctx context.Context, p *pass, e *tenantv1.AppliedResource,
 	}
 	uid := live.UID
 	err = c.client.Delete(ctx, u, client.PropagationPolicy(metav1.DeletePropagationBackground), client.Preconditions{UID: &uid})
-	if client.IgnoreNotFound(err) != nil {
-		return fateGoing, fmt.Errorf("%s cannot be deleted: %w", owned.Name(refOf(e).ID), err)
+	switch {
+	case apierrors.IsNotFound(err):
+		return fateGone, nil // no watch will tell of it: its kind may be gone as well
+	case err != nil:
+		return fateGoing, fmt.Errorf("%s cannot be deleted: %w", owned.Name(refOf(e).ID), c.said(err))
 	}
 	return fateGoing, nil
 }
@@ -178,7 +207,7 @@ func (p *pass) find(ctx context.Context, c *cluster, e *tenantv1.AppliedResource
 	case apierrors.IsNotFound(err), meta.IsNoMatchError(err):
 		return nil, nil
 	case err != nil:
-		return nil, fmt.Errorf("look for %s: %w", owned.Name(ref.ID), err)
+		return nil, fmt.Errorf("look for %s: %w", owned.Name(ref.ID), c.said(err))
 	}
 	return m, nil
 }

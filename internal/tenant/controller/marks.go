@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -67,7 +68,7 @@ func isTenant(ref metav1.OwnerReference) bool {
 
 // ours tells whether an object says that it is a tenant's.
 func ours(o metav1.Object, t *tenantv1.Tenant) bool {
-	if slices.ContainsFunc(o.GetOwnerReferences(), func(ref metav1.OwnerReference) bool { return ref.UID == t.UID }) {
+	if refersToTenant(o, t) {
 		return true
 	}
 	owner, ok := labelledOwner(o)
@@ -111,9 +112,86 @@ func holder(o metav1.Object, t *tenantv1.Tenant, lives func(owned.Owner) bool) s
 	return ""
 }
 
+// foreign says who had an object before the tenant came; empty when the tenant may have it, because a tenant that is gone made
+// it or left it behind. What nobody has marked belongs to whoever made it, even if no field of it stands in the way: it would
+// go with the tenant.
+func foreign(o, manifest metav1.Object, t *tenantv1.Tenant, lives func(owned.Owner) bool) string {
+	if owner := holder(o, t, lives); owner != "" {
+		return owner
+	}
+	if isOrphan(o) {
+		if uid := o.GetLabels()[tenantv1.LabelUID]; uid != "" && uid != manifest.GetLabels()[tenantv1.LabelUID] {
+			return fmt.Sprintf("nobody, since the tenant %s has left it behind", uid)
+		}
+		return ""
+	}
+	if o.GetAnnotations()[tenantv1.AnnotationCreatedOnce] == tenantv1.ValueTrue || len(ownersOf(o)) > 0 {
+		return ""
+	}
+	return makers(o)
+}
+
+// makers names those who have written an object.
+func makers(o metav1.Object) string {
+	var names []string
+	for _, entry := range o.GetManagedFields() {
+		if entry.Subresource == "" && entry.Manager != "" && !slices.Contains(names, entry.Manager) {
+			names = append(names, entry.Manager)
+		}
+	}
+	if len(names) == 0 {
+		return "whoever made it before the tenant was there"
+	}
+	if more := len(names) - maxNamed; more > 0 {
+		names = append(names[:maxNamed], fmt.Sprintf("and %d others", more))
+	}
+	return fmt.Sprintf("%s, who made it before the tenant was there", strings.Join(names, ", "))
+}
+
+// controlled names whoever controls an object, tenants aside; an object has one controller at most. Empty for nobody.
+func controlled(o metav1.Object) string {
+	for _, ref := range o.GetOwnerReferences() {
+		if ptr.Deref(ref.Controller, false) && !isTenant(ref) {
+			return fmt.Sprintf("%s %s", ref.Kind, ref.Name)
+		}
+	}
+	return ""
+}
+
+// ofOthers tells whether an object says that it is of a tenant which is not this one.
+func ofOthers(o metav1.Object, t *tenantv1.Tenant) bool {
+	return slices.ContainsFunc(o.GetOwnerReferences(), func(ref metav1.OwnerReference) bool { return isTenant(ref) && ref.UID != t.UID })
+}
+
 // marked tells whether an object says of itself what its manifest says of whose it is.
 func marked(o, manifest metav1.Object, t *tenantv1.Tenant) bool {
-	return ours(o, t) && !isOrphan(o) && o.GetLabels()[tenantv1.LabelUID] == manifest.GetLabels()[tenantv1.LabelUID]
+	if !ours(o, t) || isOrphan(o) || refersToTenant(o, t) != refersToTenant(manifest, t) {
+		return false
+	}
+	for _, name := range ownLabels {
+		if o.GetLabels()[name] != manifest.GetLabels()[name] {
+			return false
+		}
+	}
+	return true
+}
+
+// ownLabels say whose an object is.
+var ownLabels = []string{tenantv1.LabelUID, tenantv1.LabelTenant, tenantv1.LabelTenantNamespace}
+
+func refersToTenant(o metav1.Object, t *tenantv1.Tenant) bool {
+	return slices.ContainsFunc(o.GetOwnerReferences(), func(ref metav1.OwnerReference) bool { return ref.UID == t.UID })
+}
+
+// references are the owner references that an object is to have: those of its manifest, and those of others, tenants aside.
+func references(o, manifest metav1.Object) []metav1.OwnerReference {
+	refs := slices.Clone(manifest.GetOwnerReferences())
+	for _, ref := range o.GetOwnerReferences() {
+		if !isTenant(ref) && !slices.ContainsFunc(refs, func(r metav1.OwnerReference) bool { return r.UID == ref.UID }) {
+			refs = append(refs, ref)
+		}
+	}
+	return refs
 }
 
 // isOrphan tells whether an object was left behind by a tenant.
@@ -133,24 +211,27 @@ func orphaning(o metav1.Object, t *tenantv1.Tenant, reason string, now time.Time
 	}}
 }
 
-// adopting is the merge patch that takes such an object back: it says whose it is as its manifest does.
+// adopting is the merge patch that makes an object say whose it is as its manifest does, and nothing else of it.
 func adopting(o, manifest metav1.Object) map[string]any {
-	refs := slices.Clone(manifest.GetOwnerReferences())
-	for _, ref := range o.GetOwnerReferences() {
-		if !slices.ContainsFunc(refs, func(r metav1.OwnerReference) bool { return r.UID == ref.UID }) {
-			refs = append(refs, ref)
-		}
-	}
 	labels := map[string]any{tenantv1.LabelOrphaned: nil}
-	for _, name := range []string{tenantv1.LabelUID, tenantv1.LabelTenant, tenantv1.LabelTenantNamespace} {
-		if value := manifest.GetLabels()[name]; value != "" {
-			labels[name] = value
-		}
+	for _, name := range ownLabels {
+		labels[name] = orNull(manifest.GetLabels(), name)
+	}
+	annotations := map[string]any{tenantv1.AnnotationOrphanedAt: nil, tenantv1.AnnotationOrphanedReason: nil}
+	for _, name := range []string{tenantv1.AnnotationDeletionPolicy, tenantv1.AnnotationCreatedOnce} {
+		annotations[name] = orNull(manifest.GetAnnotations(), name)
 	}
 	return map[string]any{"metadata": map[string]any{
-		"uid": o.GetUID(), "ownerReferences": refs, "labels": labels,
-		"annotations": map[string]any{tenantv1.AnnotationOrphanedAt: nil, tenantv1.AnnotationOrphanedReason: nil},
+		"uid": o.GetUID(), "ownerReferences": references(o, manifest), "labels": labels, "annotations": annotations,
 	}}
+}
+
+// orNull is the value of a key, or what takes it away.
+func orNull(values map[string]string, key string) any {
+	if value := values[key]; value != "" {
+		return value
+	}
+	return nil
 }
 
 // textLength is how much of a digest stands in a status.

@@ -126,8 +126,66 @@ func TestWhatIsTakenBackSaysWhoseItIs(t *testing.T) {
 	if diff := cmp.Diff([]metav1.OwnerReference{ownerReference(acme())}, got["ownerReferences"]); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(map[string]any{tenantv1.LabelOrphaned: nil, tenantv1.LabelUID: "acme"}, got["labels"]); diff != "" {
+	want := map[string]any{tenantv1.LabelOrphaned: nil, tenantv1.LabelUID: "acme", tenantv1.LabelTenant: nil, tenantv1.LabelTenantNamespace: nil}
+	if diff := cmp.Diff(want, got["labels"]); diff != "" {
 		t.Error(diff)
+	}
+	// What another tenant had put there goes, what others have stays.
+	other := ownerReference(&tenantv1.Tenant{ObjectMeta: metav1.ObjectMeta{Name: "beta-web", UID: "u2"}})
+	deployment := metav1.OwnerReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "d", UID: "u3"}
+	u.SetOwnerReferences([]metav1.OwnerReference{other, deployment})
+	got, _ = adopting(u, manifest)["metadata"].(map[string]any)
+	if diff := cmp.Diff([]metav1.OwnerReference{ownerReference(acme()), deployment}, got["ownerReferences"]); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestWhoHadAnObjectBefore(t *testing.T) {
+	manifest := inNamespace("shop")
+	manifest.SetLabels(map[string]string{tenantv1.LabelUID: "acme"})
+	lives := func(o owned.Owner) bool { return o.Name != "dead-web" }
+	for sentence, c := range map[string]struct {
+		labels, annotations map[string]string
+		managers            []string
+		want                string
+	}{
+		"somebody whom nobody knows":               {want: "whoever made it before the tenant was there"},
+		"somebody who has written it":              {managers: []string{"kubectl-create", "kubectl-create", "helm"}, want: "kubectl-create, helm, who made it before the tenant was there"},
+		"nobody: the tenant left it behind":        {labels: map[string]string{tenantv1.LabelOrphaned: "true", tenantv1.LabelUID: "acme"}, managers: []string{"tenant-operator"}},
+		"nobody: an older release left it behind":  {labels: map[string]string{tenantv1.LabelOrphaned: "true"}},
+		"another tenant, which left it behind":     {labels: map[string]string{tenantv1.LabelOrphaned: "true", tenantv1.LabelUID: "beta"}, want: "nobody, since the tenant beta has left it behind"},
+		"nobody: a tenant that is gone made it":    {labels: map[string]string{tenantv1.LabelTenant: "dead-web", tenantv1.LabelTenantNamespace: "shop"}},
+		"a tenant that is there":                   {labels: map[string]string{tenantv1.LabelTenant: "beta-web", tenantv1.LabelTenantNamespace: "shop"}, want: "Tenant shop/beta-web"},
+		"nobody: it was made once, by an operator": {annotations: map[string]string{tenantv1.AnnotationCreatedOnce: "true"}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			u := inNamespace("shop")
+			u.SetLabels(c.labels)
+			u.SetAnnotations(c.annotations)
+			var fields []metav1.ManagedFieldsEntry
+			for _, m := range c.managers {
+				fields = append(fields, metav1.ManagedFieldsEntry{Manager: m}, metav1.ManagedFieldsEntry{Manager: "a-controller", Subresource: "status"})
+			}
+			u.SetManagedFields(fields)
+			if got := foreign(u, manifest, acme(), lives); got != c.want {
+				t.Errorf("%q", got)
+			}
+		})
+	}
+}
+
+func TestMarks(t *testing.T) {
+	manifest := inNamespace("shop")
+	manifest.SetLabels(map[string]string{tenantv1.LabelUID: "acme"})
+	mark(manifest, acme(), &tenantv1.TResource{DeletionPolicy: tenantv1.DeletionPolicyRetain}, false)
+	o := manifest.DeepCopy()
+	if !marked(o, manifest, acme()) {
+		t.Error("what says whose it is does not")
+	}
+	// The garbage collector would take what is to stay.
+	o.SetOwnerReferences([]metav1.OwnerReference{ownerReference(acme())})
+	if marked(o, manifest, acme()) {
+		t.Error("what is to stay may have an owner reference")
 	}
 }
 

@@ -4,6 +4,8 @@
 package controller
 
 import (
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -27,16 +29,19 @@ type left struct {
 	print  owned.Print
 	// readiness is how the object was then.
 	readiness ready.Readiness
+	// needs are the ids that it depended on as it was written.
+	needs []string
 }
 
 // refusal is a write that failed.
 type refusal struct {
 	// digest stands for the manifest that was refused: another one is tried at once.
 	digest, message string
-	// owner is who has the object, if that is why.
-	owner string
-	at    time.Time
-	times int
+	// owner is who has the object, if that is why; claimed says that it is a tenant which is just about to write it.
+	owner   string
+	claimed bool
+	at      time.Time
+	times   int
 }
 
 // The pauses between attempts to write what was refused.
@@ -53,24 +58,59 @@ func (f *refusal) due() time.Time {
 	return f.at.Add(min(shortestPause<<min(f.times-1, doublings), longestRefusal))
 }
 
+// quarrel counts how often an object was brought back to a manifest that had not changed. Somebody who changes it again each
+// time, such as another controller, would have both write as fast as they can.
+type quarrel struct {
+	last  time.Time
+	times int
+}
+
+// undoneAtOnce is how often a change of somebody is undone at once.
+const undoneAtOnce = 5
+
+// again takes note of one more time.
+func (q *quarrel) again(now time.Time) {
+	if now.Sub(q.last) > 2*longestRefusal {
+		q.times = 0
+	}
+	q.last = now
+	q.times++
+}
+
+// due is when the next change is undone; the zero time is at once.
+func (q *quarrel) due() time.Time {
+	if q == nil || q.times < undoneAtOnce {
+		return time.Time{}
+	}
+	return q.last.Add(min(shortestPause<<min(q.times-undoneAtOnce, doublings), longestRefusal))
+}
+
+// duplicate is what is remembered of an object that was copied to the target.
+type duplicate struct {
+	// version stands for ours, print for the copy as it was left. There is no print when the object was there before.
+	version string
+	print   *owned.Print
+}
+
 // memory is what is remembered of a tenant between passes. Only its own passes change it, one at a time.
 type memory struct {
 	uid types.UID
-	// plan is what the objects should be; it is kept while they are not all in place.
-	plan *plan
 	// objects are those that were written, refused those that could not be.
 	objects map[string]*left
 	refused map[string]*refusal
-	// copies says for objects that were copied to the target which version of ours that was.
-	copies map[place]string
-	// target is the key of the target that the tenant uses; empty for none.
-	target string
+	// quarrels are about objects that somebody keeps changing.
+	quarrels map[string]*quarrel
+	// copies are the objects that were copied to the target.
+	copies map[place]duplicate
+	// targets are the keys of the targets that the tenant uses, by what names them.
+	targets map[string]string
 	// told are the last events about each object, so that none is told twice.
 	told map[string]string
 }
 
 func newMemory(uid types.UID) *memory {
-	return &memory{uid: uid, objects: map[string]*left{}, refused: map[string]*refusal{}, copies: map[place]string{}, told: map[string]string{}}
+	return &memory{uid: uid, objects: map[string]*left{}, refused: map[string]*refusal{}, quarrels: map[string]*quarrel{},
+		copies: map[place]duplicate{}, told: map[string]string{}, targets: map[string]string{}}
 }
 
 // book holds the memories of all tenants.
@@ -86,6 +126,8 @@ type book struct {
 	// sees an object yet, one must not take it from the other.
 	claims map[place]owned.Owner
 	held   map[owned.Owner]map[place]bool
+	// waits are the tenants that would have an object if another one gave it up.
+	waits map[place]map[owned.Owner]bool
 }
 
 // sight is an object as a pass saw it.
@@ -96,7 +138,8 @@ type sight struct {
 
 func newBook() *book {
 	return &book{memories: map[owned.Owner]*memory{}, seen: map[owned.Owner]map[place]sight{}, readers: map[owned.ID]map[owned.Owner]bool{},
-		reads: map[owned.Owner][]owned.ID{}, claims: map[place]owned.Owner{}, held: map[owned.Owner]map[place]bool{}}
+		reads: map[owned.Owner][]owned.ID{}, claims: map[place]owned.Owner{}, held: map[owned.Owner]map[place]bool{},
+		waits: map[place]map[owned.Owner]bool{}}
 }
 
 // claim gives an object to a tenant, unless another one that is still there has it and it is not taken by force.
@@ -105,6 +148,10 @@ func (b *book) claim(owner owned.Owner, at place, force bool, lives func(owned.O
 	defer b.mu.Unlock()
 	holder, has := b.claims[at]
 	if has && holder != owner && !force && lives(holder) {
+		if b.waits[at] == nil {
+			b.waits[at] = map[owned.Owner]bool{}
+		}
+		b.waits[at][owner] = true
 		return holder, false
 	}
 	if has && holder != owner {
@@ -118,19 +165,30 @@ func (b *book) claim(owner owned.Owner, at place, force bool, lives func(owned.O
 	return owner, true
 }
 
-// keepClaims gives up all objects that a tenant has but those.
-func (b *book) keepClaims(owner owned.Owner, wanted map[place]bool) {
+// keepClaims gives up all objects that a tenant has but those, and returns who has waited for one of them.
+func (b *book) keepClaims(owner owned.Owner, wanted map[place]bool) (freed []owned.Owner) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for at := range b.held[owner] {
 		if !wanted[at] {
 			delete(b.held[owner], at)
 			delete(b.claims, at)
+			freed = slices.AppendSeq(freed, maps.Keys(b.waits[at]))
+			delete(b.waits, at)
 		}
 	}
 	if len(b.held[owner]) == 0 {
 		delete(b.held, owner)
 	}
+	return freed
+}
+
+// free tells whether no other tenant writes an object.
+func (b *book) free(owner owned.Owner, at place) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	holder, has := b.claims[at]
+	return !has || holder == owner
 }
 
 // of returns the memory of a tenant, a new one when it is another tenant of the name.
@@ -203,11 +261,17 @@ func (b *book) readersOf(id owned.ID) []owned.Owner {
 	return list
 }
 
-func (b *book) forget(owner owned.Owner) {
+func (b *book) forget(owner owned.Owner) (freed []owned.Owner) {
 	b.look(owner, nil, nil)
-	b.keepClaims(owner, nil)
+	freed = b.keepClaims(owner, nil)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.memories, owner)
 	delete(b.seen, owner)
+	for at, waiting := range b.waits {
+		if delete(waiting, owner); len(waiting) == 0 {
+			delete(b.waits, at)
+		}
+	}
+	return freed
 }

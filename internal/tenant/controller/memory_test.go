@@ -4,6 +4,7 @@
 package controller
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -37,9 +38,64 @@ func TestOneOfTwoThatBeginTogetherHasAnObject(t *testing.T) {
 	if _, ok := b.claim(beta, at, false, alive); ok {
 		t.Error("what is still wanted was given up")
 	}
-	b.forget(acme)
+	if b.free(beta, at) || !b.free(acme, at) {
+		t.Error("it is free for others, or not for who has it")
+	}
+	if freed := b.forget(acme); !slices.Contains(freed, beta) || len(b.waits) != 0 {
+		t.Errorf("who has waited for it hears nothing: %v", freed)
+	}
 	if _, ok := b.claim(beta, at, false, alive); !ok || len(b.claims) != 1 || len(b.held) != 1 {
 		t.Errorf("what was given up is not free: %v %v", b.claims, b.held)
+	}
+}
+
+func TestWhatSomebodyKeepsChangingIsUndoneLessAndLessOften(t *testing.T) {
+	var none *quarrel
+	if !none.due().IsZero() {
+		t.Error("without a quarrel there is a pause")
+	}
+	q, at := &quarrel{}, time.Unix(1000, 0)
+	last := time.Duration(0)
+	for i := range 30 {
+		q.again(at)
+		pause := time.Duration(0)
+		if due := q.due(); !due.IsZero() {
+			pause = due.Sub(at)
+		}
+		if (pause == 0) != (i < undoneAtOnce-1) || pause < last || pause > longestRefusal {
+			t.Fatalf("after %d times: %s, before that %s", i+1, pause, last)
+		}
+		last = pause
+		at = at.Add(pause)
+	}
+	q.again(at.Add(time.Hour))
+	if !q.due().IsZero() {
+		t.Error("an old quarrel is not over")
+	}
+}
+
+func TestWhoWaitsForATargetGetsItsTurn(t *testing.T) {
+	c := &clusters{}
+	name := func(n string) owned.Owner { return owned.Owner{Namespace: "shop", Name: n} }
+	for range maxAway {
+		if !c.enter(name("slow")) {
+			t.Fatal("there is no room")
+		}
+	}
+	for _, n := range []string{"a", "b", "a", "c"} {
+		if c.enter(name(n)) {
+			t.Fatal("there is room for one more")
+		}
+	}
+	if next := c.exit(); len(next) != 1 || next[0] != name("a") {
+		t.Errorf("it is the turn of %v", next)
+	}
+	// Whose turn it is may not want it any more: then it is the next one's.
+	if next := c.yield(name("a")); len(next) != 1 || next[0] != name("b") {
+		t.Errorf("it is the turn of %v", next)
+	}
+	if !c.enter(name("b")) || c.enter(name("d")) {
+		t.Error("the wrong one has got in")
 	}
 }
 

@@ -4,20 +4,13 @@
 package controller
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
-
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
-	"github.com/yuba-dev/yuba/internal/owned"
 	"github.com/yuba-dev/yuba/internal/tenant/graph"
 	"github.com/yuba-dev/yuba/internal/tenant/render"
 )
 
 // plan is what a tenant's objects should be.
 type plan struct {
-	// key stands for what it was made of.
-	key     string
 	objects []render.Object
 	// broken says, by id, what does not render.
 	broken map[string]string
@@ -30,26 +23,8 @@ type plan struct {
 	cycle string
 }
 
-// planKey stands for everything that a plan is made of.
-func planKey(t *tenantv1.Tenant) string {
-	marks := owned.Marks(t)
-	h := sha256.New()
-	fmt.Fprintf(h, "%s %d %x", t.UID, t.Generation, marks)
-	return hex.EncodeToString(h.Sum(nil)[:16])
-}
-
-// planFor returns the plan of a tenant, the remembered one if that is of the same tenant still.
-func planFor(t *tenantv1.Tenant, m *memory) *plan {
-	key := planKey(t)
-	if m.plan != nil && m.plan.key == key {
-		return m.plan
-	}
-	p := makePlan(t)
-	p.key = key
-	m.plan = p
-	return p
-}
-
+// makePlan renders a tenant's objects. Plans are not kept: those of thousands of tenants would be most of what is in memory,
+// and to make one takes less time than a request.
 func makePlan(t *tenantv1.Tenant) *plan {
 	p := &plan{broken: map[string]string{}}
 	var failures []render.Error

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -49,16 +50,19 @@ func (p *pass) objectFacts(r *Tenants, it *item, now time.Time) decide.Object {
 	l := &o.Live
 	l.Exists, l.Ready, l.Failed, l.Message = it.exists(), it.readiness.Ready, it.readiness.Failed, it.readiness.Message
 	l.AsLeft, l.Ours, l.Marked = it.asLeft(), l.Exists, l.Exists
-	l.SameManifest = it.known != nil && it.known.digest == it.digest || it.known == nil && it.entry != nil && it.entry.Hash == it.digest
+	l.SameManifest = it.sameManifest()
 	l.OnceDone = l.Exists && it.known != nil
 	if it.live != nil {
 		l.Deleting, l.Ours, l.Marked = it.live.DeletionTimestamp != nil, ours(it.live, p.obj), marked(it.live, it.manifest, p.obj)
 		l.OnceDone = it.live.Annotations[tenantv1.AnnotationCreatedOnce] == tenantv1.ValueTrue
-		if !l.Ours {
+		if !l.Ours && it.took() {
 			l.Owner = holder(it.live, p.obj, r.lives(r.base))
-			l.Lost = l.Owner != "" && it.took()
+			l.Lost = l.Owner != ""
+		} else if !l.Ours {
+			l.Owner = foreign(it.live, it.manifest, p.obj, r.lives(r.base))
 		}
 	}
+	p.calm(it, l, now)
 	if l.Exists && !l.Ready {
 		l.Since = p.since(it, now)
 	}
@@ -72,6 +76,27 @@ func (p *pass) objectFacts(r *Tenants, it *item, now time.Time) decide.Object {
 		}
 	}
 	return o
+}
+
+// calm leaves an object as it is for a while that somebody keeps changing.
+func (p *pass) calm(it *item, l *decide.Live, now time.Time) {
+	due := p.memory.quarrels[it.id].due()
+	if !l.Exists || !l.Ours || !l.SameManifest || l.AsLeft && l.Marked || !now.Before(due) {
+		return
+	}
+	l.AsLeft, l.Marked, l.OnceDone = true, true, l.OnceDone || it.resource.CreationPolicy == tenantv1.CreationPolicyOnce
+	p.next = earliest(p.next, due)
+	p.tell(it.id+" quarrel", corev1.EventTypeWarning, tenantv1.EventResourceConflict, fmt.Sprintf("%s: somebody keeps changing %s. What they change is undone, but less and less often; "+
+		"leave them the fields with ignoreFields, or find out who it is with kubectl get --show-managed-fields", it.id, it.name()))
+}
+
+// tell tells something once, until it is told otherwise.
+func (p *pass) tell(about, kind, reason, text string) {
+	if p.memory.told[about] == reason+text {
+		return
+	}
+	p.memory.told[about] = reason + text
+	p.news = append(p.news, news{kind, reason, text})
 }
 
 // name is an object's kind and name, for people.
@@ -110,6 +135,9 @@ const (
 	// WaitBroken: there is nothing to write, WaitRefused: the API has refused it.
 	WaitBroken  = "Broken"
 	WaitRefused = "Refused"
+	// WaitWriting: it is just being written. WaitLeaving: the template has it no longer, and it cannot go yet.
+	WaitWriting = "Writing"
+	WaitLeaving = "Leaving"
 )
 
 // lingering are the reasons of objects that are there.
@@ -117,7 +145,7 @@ var lingering = map[string]bool{WaitNotReady: true, WaitTimeout: true, WaitFaile
 
 var waitReasons = map[decide.Verb]string{
 	decide.VerbLeave: WaitNotReady, decide.VerbWait: WaitDependency, decide.VerbConflict: WaitConflict, decide.VerbTimeout: WaitTimeout,
-	decide.VerbSkip: WaitSkipped, decide.VerbBroken: WaitBroken, decide.VerbRefused: WaitRefused, decide.VerbFailed: WaitFailed,
+	decide.VerbCreate: WaitWriting, decide.VerbWrite: WaitWriting, decide.VerbAdopt: WaitWriting, decide.VerbSkip: WaitSkipped, decide.VerbBroken: WaitBroken, decide.VerbRefused: WaitRefused, decide.VerbFailed: WaitFailed,
 }
 
 // describe writes what was decided last into the status, and finds the events and the time of the next pass.
@@ -146,7 +174,7 @@ func (p *pass) describe() {
 			waiting = append(waiting, w)
 		}
 	}
-	s.Waiting = waiting
+	s.Waiting = append(waiting, p.leaving...)
 	p.next = earliest(p.next, d.NextCheck)
 	if slices.ContainsFunc(p.items, func(it *item) bool { return it.broken != "" && it.manifest != nil }) {
 		pause := unservedPause
@@ -155,8 +183,9 @@ func (p *pass) describe() {
 		}
 		p.next = earliest(p.next, p.now.Add(pause))
 	}
+	was := apimeta.IsStatusConditionTrue(p.before.Status.Conditions, tenantv1.ConditionReady)
 	p.conditions()
-	if changed {
+	if changed || !was && d.Ready.True {
 		p.tellApplied()
 	}
 }
@@ -165,7 +194,7 @@ func (p *pass) describe() {
 func (p *pass) waitingSince(w tenantv1.WaitingResource, it *item) *metav1.Time {
 	for _, before := range p.before.Status.Waiting {
 		same := before.Reason == w.Reason || lingering[before.Reason] && lingering[w.Reason]
-		if before.ID == w.ID && same && before.Since != nil && !it.changed {
+		if before.ID == w.ID && same && before.Since != nil && (it == nil || !it.changed) {
 			return before.Since.DeepCopy()
 		}
 	}
@@ -263,6 +292,7 @@ func (r *Tenants) cannotBegin(ctx context.Context, p *pass) (ctrl.Result, error)
 	if p.plan.invalid != "" {
 		reason, message = tenantv1.ReasonVariablesBuildError, p.plan.invalid
 	}
+	p.obj.Status.ReadyResources, p.obj.Status.Waiting = 0, nil
 	list := &p.obj.Status.Conditions
 	if c := apimeta.FindStatusCondition(p.before.Status.Conditions, tenantv1.ConditionReady); c == nil || c.Reason != reason || c.Message != message {
 		p.news = append(p.news, news{corev1.EventTypeWarning, tenantv1.EventTemplateRenderError, message})
@@ -293,11 +323,24 @@ func (r *Tenants) patchTenant(ctx context.Context, p *pass) error {
 	}
 	written := p.obj.DeepCopy()
 	if err := r.patchStatus(ctx, written, p.before, p.obj); err != nil {
-		return fmt.Errorf("write the status of Tenant %s: %w", p.owner, err)
+		return r.tellRefused(ctx, p, err)
 	}
 	p.obj.ResourceVersion = written.ResourceVersion
 	p.before = p.obj.DeepCopy()
 	return nil
+}
+
+// tellRefused says in a tenant's status that its status is refused, which would be told nowhere else: it is too large, most likely.
+func (r *Tenants) tellRefused(ctx context.Context, p *pass, err error) error {
+	if apierrors.IsInvalid(err) || apierrors.IsRequestEntityTooLargeError(err) || strings.Contains(err.Error(), "too large") {
+		short := p.before.DeepCopy()
+		setCondition(&short.Status.Conditions, p.obj.Generation, tenantv1.ConditionReady, metav1.ConditionFalse, tenantv1.ReasonResourcesFailed,
+			"the status, with an entry for each object, cannot be written, so that nothing more is made. Split the template: "+oneLine(err.Error()))
+		if shortErr := r.patchStatus(ctx, short.DeepCopy(), p.before, short); shortErr != nil {
+			r.Log.Error("telling that a status was refused", "tenant", p.owner.String(), "error", shortErr)
+		}
+	}
+	return fmt.Errorf("write the status of Tenant %s: %w", p.owner, err)
 }
 
 // patchStatus writes what of a status differs from what it was; written gets the answer.

@@ -5,11 +5,17 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"sync"
 
+	fluxmeta "github.com/fluxcd/pkg/apis/meta"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -19,6 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/outbound"
 	"github.com/yuba-dev/yuba/internal/owned"
 	"github.com/yuba-dev/yuba/internal/remote"
 	"github.com/yuba-dev/yuba/internal/tenant/ready"
@@ -29,11 +36,55 @@ type clusters struct {
 	tenants *Tenants
 	scheme  *runtime.Scheme
 	home    *cluster
-	// away holds a token for each pass that asks a target: those that answer slowly must not keep all others waiting.
-	away chan struct{}
 
 	mu      sync.Mutex
 	targets map[string]*target
+	// away is how many passes ask targets now: those that answer slowly must not keep all other tenants waiting. queue are the
+	// tenants that wait for their turn.
+	away  int
+	queue []owned.Owner
+}
+
+// enter asks for the right to ask a target. Who does not get it is told when it is its turn.
+func (c *clusters) enter(owner owned.Owner) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.away < maxAway {
+		c.away++
+		c.queue = slices.DeleteFunc(c.queue, func(o owned.Owner) bool { return o == owner })
+		return true
+	}
+	if !slices.Contains(c.queue, owner) {
+		c.queue = append(c.queue, owner)
+	}
+	return false
+}
+
+// exit gives the right back, and returns whose turn it is.
+func (c *clusters) exit() []owned.Owner {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.away--
+	return c.turns()
+}
+
+// yield says that a tenant asks no target, and returns whose turn it is instead.
+func (c *clusters) yield(owner owned.Owner) []owned.Owner {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.queue) == 0 {
+		return nil
+	}
+	c.queue = slices.DeleteFunc(c.queue, func(o owned.Owner) bool { return o == owner })
+	return c.turns()
+}
+
+// turns takes from the queue as many as may go on.
+func (c *clusters) turns() []owned.Owner {
+	n := min(len(c.queue), maxAway-c.away)
+	next := slices.Clone(c.queue[:n])
+	c.queue = slices.Delete(c.queue, 0, n)
+	return next
 }
 
 // maxAway is how many passes ask targets at a time.
@@ -47,7 +98,7 @@ type target struct {
 }
 
 func newClusters(ctx context.Context, r *Tenants, mgr ctrl.Manager) (*clusters, error) {
-	c := &clusters{tenants: r, scheme: mgr.GetScheme(), away: make(chan struct{}, maxAway), targets: map[string]*target{}}
+	c := &clusters{tenants: r, scheme: mgr.GetScheme(), targets: map[string]*target{}}
 	direct, err := client.New(r.Config, client.Options{Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper()})
 	if err != nil {
 		return nil, fmt.Errorf("make the API's client: %w", err)
@@ -79,44 +130,88 @@ func (r *Tenants) noticed(cluster string) func(owned.Owner, owned.ID, *metav1.Pa
 	}
 }
 
-// targetError says why there is no way to the target.
-type targetError struct{ message string }
+// targetError says why there is no way to a target. gone says that nothing tells how to reach it any more.
+type targetError struct {
+	message string
+	gone    bool
+}
 
 func (e *targetError) Error() string { return e.message }
 
-// target returns the cluster that a tenant names; nil when it names none.
+// said is an error of a target in words of our own. Whoever wrote the kubeconfig decides where requests go, and must not read
+// what other servers answer to this one.
+func said(err error) error {
+	var mine *targetError
+	var status apierrors.APIStatus
+	switch {
+	case err == nil || errors.As(err, &mine) || meta.IsNoMatchError(err):
+		return err
+	case !errors.As(err, &status):
+		return &targetError{message: outbound.Explain(err)}
+	}
+	s := status.Status()
+	if s.Details != nil && slices.ContainsFunc(s.Details.Causes, func(c metav1.StatusCause) bool { return c.Type == metav1.CauseTypeUnexpectedServerResponse }) {
+		return &targetError{message: fmt.Sprintf("it answers %d (%s), and not as an API does", s.Code, s.Reason)}
+	}
+	return err
+}
+
+// said is an error of the cluster as it may be told.
+func (c *cluster) said(err error) error {
+	if c.name == "" {
+		return err
+	}
+	return said(err)
+}
+
+// nameOf is how a tenant calls the cluster of a kubeconfig: by the Secret and, where it is named, the key in it.
+func nameOf(ref *fluxmeta.KubeConfigReference) string {
+	switch {
+	case ref == nil || ref.SecretRef == nil:
+		return ""
+	case ref.SecretRef.Key == "":
+		return ref.SecretRef.Name
+	}
+	return ref.SecretRef.Name + "/" + ref.SecretRef.Key
+}
+
+// target returns the cluster that a tenant's spec names; nil when it names none.
 func (c *clusters) target(ctx context.Context, t *tenantv1.Tenant, m *memory) (*cluster, error) {
-	owner := client.ObjectKeyFromObject(t)
 	ref := t.Spec.KubeConfig
-	if ref == nil {
-		c.leave(owner, m)
+	switch {
+	case ref == nil:
 		return nil, nil
+	case ref.SecretRef == nil:
+		return nil, &targetError{message: "spec.kubeConfig.configMapRef names credentials of a cloud, which this server has none of: use spec.kubeConfig.secretRef"}
 	}
-	if ref.SecretRef == nil {
-		return nil, &targetError{"spec.kubeConfig.configMapRef names credentials of a cloud, which this server has none of: use spec.kubeConfig.secretRef"}
-	}
-	version, err := secretVersion(ctx, c.tenants.cached, t.Namespace, ref.SecretRef.Name)
+	return c.reach(ctx, client.ObjectKeyFromObject(t), nameOf(ref), m)
+}
+
+// reach returns the cluster that a tenant calls so.
+func (c *clusters) reach(ctx context.Context, owner owned.Owner, called string, m *memory) (*cluster, error) {
+	secret, field, _ := strings.Cut(called, "/")
+	name := types.NamespacedName{Namespace: owner.Namespace, Name: secret}
+	version, err := secretVersion(ctx, c.tenants.cached, name.Namespace, name.Name)
 	if err != nil {
 		return nil, err
 	}
-	name := types.NamespacedName{Namespace: t.Namespace, Name: ref.SecretRef.Name}
 	if version == "" {
-		return nil, &targetError{fmt.Sprintf("the Secret %s does not exist, which spec.kubeConfig names", name)}
+		return nil, &targetError{fmt.Sprintf("there is no Secret %s with its kubeconfig", name), true}
 	}
-	key := name.String() + " " + version + " " + ref.SecretRef.Key
-	if key != m.target {
-		c.leave(owner, m)
+	key := name.String() + " " + version + " " + field
+	if m.targets[called] != key {
+		c.leave(owner, m, called)
 	}
-	if used := c.use(key, owner, nil); used != nil {
-		m.target = key
-		return used, nil
+	used := c.use(key, owner, nil)
+	if used == nil {
+		opened, err := c.open(ctx, name, called, key)
+		if err != nil {
+			return nil, err
+		}
+		used = c.use(key, owner, opened)
 	}
-	opened, err := c.open(ctx, name, ref.SecretRef.Key)
-	if err != nil {
-		return nil, err
-	}
-	m.target = key
-	return c.use(key, owner, opened), nil
+	m.targets[called] = key
+	return used, nil
 }
 
 // use says that a tenant uses a target: the one that is there, else the one that was just opened; nil when there is none.
@@ -137,63 +232,69 @@ func (c *clusters) use(key string, owner owned.Owner, opened *target) *cluster {
 }
 
 // open makes the way to the cluster whose kubeconfig is in a Secret.
-func (c *clusters) open(ctx context.Context, name types.NamespacedName, key string) (*target, error) {
+func (c *clusters) open(ctx context.Context, name types.NamespacedName, called, key string) (*target, error) {
 	r := c.tenants
 	var secret corev1.Secret
 	if err := r.Reader.Get(ctx, name, &secret); apierrors.IsNotFound(err) {
-		return nil, &targetError{fmt.Sprintf("the Secret %s does not exist, which spec.kubeConfig names", name)}
+		return nil, &targetError{fmt.Sprintf("there is no Secret %s with its kubeconfig", name), true}
 	} else if err != nil {
-		return nil, fmt.Errorf("read the Secret %s that spec.kubeConfig names: %w", name, err)
+		return nil, fmt.Errorf("read the Secret %s with its kubeconfig: %w", name, err)
 	}
-	content, err := remote.Kubeconfig(&secret, key)
+	_, field, _ := strings.Cut(called, "/")
+	content, err := remote.Kubeconfig(&secret, field)
 	if err != nil {
-		return nil, &targetError{err.Error()}
+		return nil, &targetError{message: err.Error()}
 	}
 	config, err := remote.Config(content)
 	if err != nil {
-		return nil, &targetError{fmt.Sprintf("the Secret %s: %v", name, err)}
+		return nil, &targetError{message: fmt.Sprintf("the Secret %s: %v", name, err)}
 	}
 	httpClient, err := rest.HTTPClientFor(config)
 	if err != nil {
-		return nil, &targetError{fmt.Sprintf("the kubeconfig in the Secret %s has a certificate or key that cannot be read", name)}
+		return nil, &targetError{message: fmt.Sprintf("the kubeconfig in the Secret %s has a certificate or key that cannot be read", name)}
 	}
 	mapper, err := apiutil.NewDynamicRESTMapper(config, httpClient)
 	if err != nil {
-		return nil, fmt.Errorf("reach the cluster of the Secret %s: %w", name, err)
+		return nil, fmt.Errorf("reach the cluster of the Secret %s: %w", name, said(err))
 	}
 	direct, err := client.New(config, client.Options{Scheme: c.scheme, Mapper: mapper, HTTPClient: httpClient})
 	if err != nil {
-		return nil, fmt.Errorf("reach the cluster of the Secret %s: %w", name, err)
+		return nil, fmt.Errorf("reach the cluster of the Secret %s: %w", name, said(err))
 	}
 	base, stop := context.WithCancel(r.base)
-	made, err := newCluster(base, tenantv1.ClusterTarget, config, direct, mapper,
-		func(_ owned.ID, o metav1.Object) []owned.Owner { return ownersOf(o) }, r.noticed(tenantv1.ClusterTarget))
+	made, err := newCluster(base, called, config, direct, mapper, func(_ owned.ID, o metav1.Object) []owned.Owner { return ownersOf(o) }, r.noticed(called))
 	if err != nil {
 		stop()
-		return nil, fmt.Errorf("reach the cluster of the Secret %s: %w", name, err)
+		return nil, fmt.Errorf("reach the cluster of the Secret %s: %w", name, said(err))
 	}
+	made.key = key
 	return &target{cluster: made, stop: stop, users: map[owned.Owner]bool{}}, nil
 }
 
-// leave says that a tenant uses no target any more.
-func (c *clusters) leave(owner owned.Owner, m *memory) {
+// keep says that a tenant uses these targets only.
+func (c *clusters) keep(owner owned.Owner, m *memory, used func(called string) bool) {
+	for called := range maps.Clone(m.targets) {
+		if !used(called) {
+			c.leave(owner, m, called)
+		}
+	}
+}
+
+// leave says that a tenant uses a target no longer.
+func (c *clusters) leave(owner owned.Owner, m *memory, called string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	t := c.targets[m.target]
-	m.target = ""
+	key := m.targets[called]
+	delete(m.targets, called)
+	t := c.targets[key]
 	if t == nil {
 		return
 	}
 	t.watch.Keep(owner, nil)
 	delete(t.users, owner)
-	if len(t.users) > 0 {
-		return
-	}
-	t.stop()
-	for key, other := range c.targets {
-		if other == t {
-			delete(c.targets, key)
-		}
+	if len(t.users) == 0 {
+		t.stop()
+		delete(c.targets, key)
 	}
 }
 
@@ -205,7 +306,7 @@ func (c *clusters) of(name string, owner owned.Owner) *cluster {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, t := range c.targets {
-		if t.users[owner] {
+		if t.name == name && t.users[owner] {
 			return t.cluster
 		}
 	}

@@ -6,7 +6,9 @@ package controller
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -31,38 +33,32 @@ type pass struct {
 	memory      *memory
 	plan        *plan
 	home        *cluster
-	// target is the cluster of what this API does not serve; targetErr is why it cannot be used.
+	// target is the cluster of what this API does not serve; targetErr is why it cannot be used. others are the clusters that
+	// were the target when objects were made there.
 	target    *cluster
 	targetErr error
+	others    map[string]reached
 	// registryGone is the registry's name when there is none of it any more.
 	registryGone string
 	// items are in an order in which what is needed comes first.
 	items []*item
-	// going are entries of the inventory whose objects are to go and still there.
+	// going are entries of the inventory whose objects are to go and still there, leaving says why those are still there that
+	// are not on their way.
 	going    []tenantv1.AppliedResource
+	leaving  []tenantv1.WaitingResource
 	decision decide.TenantDecision
 	news     []news
 	next     time.Time
 }
 
-// news is an event to be told once the pass is over.
-type news struct{ kind, reason, message string }
-
-// enter asks for the right to ask a target, for tenants that have one; leave gives it back.
-func (r *Tenants) enter(t *tenantv1.Tenant) (leave func(), ok bool) {
-	if t.Spec.KubeConfig == nil {
-		return func() {}, true
-	}
-	select {
-	case r.clusters.away <- struct{}{}:
-		return func() { <-r.clusters.away }, true
-	default:
-		return nil, false
-	}
+// reached is a way to a cluster, or why there is none.
+type reached struct {
+	*cluster
+	err error
 }
 
-// busyPause is how soon a pass is tried again that found too many at targets.
-const busyPause = time.Second
+// news is an event to be told once the pass is over.
+type news struct{ kind, reason, message string }
 
 // passTimeout bounds the requests of one pass.
 const passTimeout = 2 * time.Minute
@@ -79,14 +75,17 @@ func (r *Tenants) reconcileTenant(ctx context.Context, req ctrl.Request) (ctrl.R
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("read Tenant %s: %w", req.NamespacedName, err)
 	}
-	leave, ok := r.enter(obj)
-	if !ok {
-		return ctrl.Result{RequeueAfter: busyPause}, nil
+	if obj.Spec.KubeConfig == nil {
+		r.wake(r.clusters.yield(req.NamespacedName))
+	} else {
+		if !r.clusters.enter(req.NamespacedName) {
+			return ctrl.Result{}, nil // it is asked for again when it is its turn
+		}
+		defer func() { r.wake(r.clusters.exit()) }()
 	}
-	defer leave()
 	bounded, cancel := context.WithTimeout(ctx, passTimeout)
 	defer cancel()
-	p := &pass{obj: obj.DeepCopy(), before: obj.DeepCopy(), owner: req.NamespacedName, now: began, home: r.clusters.home,
+	p := &pass{obj: obj, before: obj.DeepCopy(), owner: req.NamespacedName, now: began, home: r.clusters.home,
 		memory: r.book.of(req.NamespacedName, obj.UID)}
 	result, err := r.passOver(bounded, p)
 	if ctx.Err() != nil {
@@ -112,12 +111,9 @@ func (r *Tenants) passOver(ctx context.Context, p *pass) (ctrl.Result, error) {
 		}
 	}
 	// 2. Gather.
-	p.plan = planFor(p.obj, p.memory)
-	p.target, p.targetErr = r.clusters.target(ctx, p.obj, p.memory)
-	if p.targetErr == nil && p.target != nil && p.target.silent(p.now) {
-		p.targetErr = &targetError{"it has just not answered, and is asked again soon"}
-	}
+	p.plan = makePlan(p.obj)
 	p.completeInventory()
+	r.reachTargets(ctx, p)
 	if !p.obj.DeletionTimestamp.IsZero() {
 		return r.finalize(ctx, p)
 	}
@@ -181,6 +177,7 @@ func (r *Tenants) bringAbout(ctx context.Context, p *pass) error {
 			return err
 		}
 	}
+	p.decision = decide.Tenant(p.facts(r))
 	p.next = earliest(p.next, p.now)
 	return nil
 }
@@ -213,14 +210,14 @@ func (p *pass) inventory(planned bool) []tenantv1.AppliedResource {
 			continue
 		}
 		for _, ref := range it.copies {
-			if c := copyEntry(ref); (planned || p.memory.copies[placeOf(&c)] != "") && !copied[placeOf(&c)] {
+			if c := copyEntry(it.cluster, ref); (planned || p.memory.copies[placeOf(&c)].print != nil) && !copied[placeOf(&c)] {
 				copied[placeOf(&c)] = true
 				add(c)
 			}
 		}
 		// What somebody has taken stays on record, so that it is not taken back.
 		if planned || it.took() || it.exists() && (it.live == nil || ours(it.live, p.obj)) {
-			add(entryOf(it))
+			add(p.entryOf(it))
 		}
 	}
 	for _, e := range p.obj.Status.Inventory {
@@ -243,7 +240,7 @@ func (p *pass) stays(e *tenantv1.AppliedResource) bool {
 type outcome struct {
 	object *unstructured.Unstructured
 	err    error
-	copied map[place]string
+	copied map[place]duplicate
 }
 
 // writeAll writes objects, some at a time.
@@ -289,7 +286,7 @@ func (r *Tenants) write(ctx context.Context, p *pass, it *item) outcome {
 	o := outcome{}
 	force := it.resource.ConflictPolicy == tenantv1.ConflictPolicyForce || it.live != nil && ours(it.live, p.obj)
 	if other, ok := r.book.claim(p.owner, p.claimOf(it), force, r.lives(ctx)); !ok {
-		o.err = &conflictError{owner: fmt.Sprintf("Tenant %s", other)}
+		o.err = &conflictError{owner: fmt.Sprintf("Tenant %s", other), claimed: true}
 		return o
 	}
 	if len(it.copies) > 0 {
@@ -297,7 +294,10 @@ func (r *Tenants) write(ctx context.Context, p *pass, it *item) outcome {
 			return o
 		}
 	}
-	w := &writing{cluster: it.cluster, tenant: p.obj, resource: it.resource, manifest: it.manifest, lives: r.lives(ctx)}
+	w := &writing{cluster: it.cluster, tenant: p.obj, resource: it.resource, manifest: it.manifest, lives: r.lives(ctx), was: it.was()}
+	if it.cluster == p.home {
+		w.cached = r.cached
+	}
 	if it.live != nil {
 		w.exists, w.mine = true, ours(it.live, p.obj)
 		w.made = it.live.Annotations[tenantv1.AnnotationCreatedOnce] == tenantv1.ValueTrue
@@ -312,9 +312,7 @@ func (r *Tenants) write(ctx context.Context, p *pass, it *item) outcome {
 // claimOf is the object as tenants claim it: targets have as many names as there are of them.
 func (p *pass) claimOf(it *item) place {
 	at := it.place()
-	if at.cluster != "" {
-		at.cluster = p.memory.target
-	}
+	at.cluster = it.cluster.key
 	return at
 }
 
@@ -345,17 +343,33 @@ func (r *Tenants) record(ctx context.Context, p *pass) (ctrl.Result, error) {
 	}
 	r.book.look(p.owner, p.sights(), p.reads())
 	if len(p.items) > 0 {
-		r.book.keepClaims(p.owner, p.claimed())
-	}
-	if p.decision.ReadyCount == p.decision.Desired && len(p.going) == 0 {
-		// A tenant at rest needs no plan until something changes.
-		p.memory.plan = nil
+		r.wake(r.book.keepClaims(p.owner, p.claimed()))
+		p.prune()
 	}
 	r.tellNews(p)
 	if p.next.IsZero() {
 		return ctrl.Result{}, nil
 	}
 	return ctrl.Result{RequeueAfter: max(p.next.Sub(r.Now()), 10*time.Millisecond)}, nil
+}
+
+// prune forgets what the tenant has no longer.
+func (p *pass) prune() {
+	has := map[string]bool{}
+	for _, it := range p.items {
+		has[it.id] = true
+	}
+	for i := range p.obj.Status.Inventory {
+		has[keyOf(&p.obj.Status.Inventory[i])] = true
+	}
+	m := p.memory
+	maps.DeleteFunc(m.objects, func(id string, _ *left) bool { return !has[id] })
+	maps.DeleteFunc(m.refused, func(id string, _ *refusal) bool { return !has[id] })
+	maps.DeleteFunc(m.quarrels, func(id string, _ *quarrel) bool { return !has[id] })
+	maps.DeleteFunc(m.told, func(about, _ string) bool {
+		id, _, _ := strings.Cut(about, " ")
+		return !has[id]
+	})
 }
 
 // again ends a pass whose object changed meanwhile: the next one sees the change. Other errors stay what they are.
@@ -379,10 +393,18 @@ func (r *Tenants) tellNews(p *pass) {
 
 func (r *Tenants) forgetTenant(owner owned.Owner) {
 	if m := r.book.read(owner); m != nil {
-		r.clusters.leave(owner, m)
+		r.clusters.keep(owner, m, func(string) bool { return false })
 	}
+	r.wake(r.clusters.yield(owner))
 	r.clusters.home.watch.Keep(owner, nil)
-	r.book.forget(owner)
+	r.wake(r.book.forget(owner))
+}
+
+// wake asks for passes over tenants that have waited for something.
+func (r *Tenants) wake(owners []owned.Owner) {
+	for _, owner := range owners {
+		r.tenantQueue.add(owner, 0)
+	}
 }
 
 // earliest is the earlier one of two times; a zero time is never.

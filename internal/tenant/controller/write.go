@@ -21,10 +21,14 @@ import (
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	"github.com/yuba-dev/yuba/internal/owned"
+	"github.com/yuba-dev/yuba/internal/tenant/render"
 )
 
-// conflictError says that somebody else has an object.
-type conflictError struct{ owner string }
+// conflictError says that somebody else has an object. claimed says that it is a tenant which is just about to write it.
+type conflictError struct {
+	owner   string
+	claimed bool
+}
 
 func (e *conflictError) Error() string { return "it belongs to " + e.owner }
 
@@ -38,58 +42,63 @@ type writing struct {
 	// mine is true when the object is known to be the tenant's, exists when it is known to be there, and made when it is
 	// one that is made once and says that it was.
 	mine, exists, made bool
+	// was is the uid of the object that was the tenant's when it was last looked at; empty for none.
+	was types.UID
 	// adopt says that nothing but the marks of an object is to be written.
 	adopt bool
 	lives func(owned.Owner) bool
+	// cached reads metadata of Secrets and ConfigMaps from memory; nil for nowhere.
+	cached client.Reader
+	// marks are those of the object when they have to be changed before it is written.
+	marks *metav1.PartialObjectMetadata
 }
 
 // do writes the object and returns it as the API answered. The error is a *conflictError when somebody else has it.
 func (w *writing) do(ctx context.Context) (*unstructured.Unstructured, error) {
-	if (!w.mine || w.adopt) && w.mustLook() {
+	if !w.mine || w.adopt {
 		if err := w.look(ctx); err != nil {
-			return nil, err
+			return nil, w.explain(err)
 		}
 	}
+	if w.marks != nil {
+		// An object has one controller: as long as another tenant is that, nothing can be written.
+		if err := mergePatch(ctx, w.cluster, w.marks, adopting(w.marks, w.manifest)); err != nil {
+			return nil, w.explain(fmt.Errorf("take it over: %w", err))
+		}
+		w.mine = true
+	}
 	written, err := w.send(ctx)
-	if err != nil && !w.mine && (apierrors.IsConflict(err) || apierrors.IsInvalid(err)) {
-		// Perhaps it is ours and does not say so in a way that watches see: an earlier release made it.
-		if lookErr := w.look(ctx); lookErr != nil {
-			return nil, lookErr
-		}
-		if w.mine {
-			written, err = w.send(ctx)
-		} else if apierrors.IsConflict(err) {
-			return nil, &conflictError{owner: managers(err)}
-		}
+	if err != nil && !w.mine && fieldsOf(err) != nil {
+		return nil, &conflictError{owner: managers(err)}
 	}
 	if err != nil {
 		return nil, w.explain(err)
 	}
-	if isOrphan(written) || !marked(written, w.manifest, w.tenant) {
+	if !marked(written, w.manifest, w.tenant) {
 		return w.takeBack(ctx, written)
 	}
 	return written, nil
 }
 
-// mustLook tells whether an object that is not known to be the tenant's must be looked for before it is written.
-// Server-side apply finds out by itself; nothing else does.
-func (w *writing) mustLook() bool {
-	return w.adopt || w.strategy() != tenantv1.PatchStrategyApply || w.resource.CreationPolicy == tenantv1.CreationPolicyOnce || len(w.resource.IgnoreFields) > 0
-}
-
-func (w *writing) strategy() tenantv1.PatchStrategy {
-	if w.resource.PatchStrategy == "" {
-		return tenantv1.PatchStrategyApply
-	}
-	return w.resource.PatchStrategy
-}
-
-// look finds out whose the object is.
+// look finds out whose the object is. Objects whose kind is in memory anyway cost no request, unless there is one.
 func (w *writing) look(ctx context.Context) error {
+	gvk := w.manifest.GroupVersionKind()
 	m := &metav1.PartialObjectMetadata{}
-	m.SetGroupVersionKind(w.manifest.GroupVersionKind())
-	err := w.cluster.client.Get(ctx, client.ObjectKeyFromObject(w.manifest), m)
+	m.SetGroupVersionKind(gvk)
+	key := client.ObjectKeyFromObject(w.manifest)
+	// What was told to go a moment ago may be in memory still: that costs a request more. What was made a moment ago may be
+	// missing; its fields are somebody's then.
+	if w.cached != nil && (gvk.GroupKind() == secretKind || gvk.GroupKind() == configMapKind) && w.strategy() == tenantv1.PatchStrategyApply {
+		if err := w.cached.Get(ctx, key, m); apierrors.IsNotFound(err) {
+			w.exists, w.mine, w.made = false, false, false
+			return nil
+		}
+		m = &metav1.PartialObjectMetadata{}
+		m.SetGroupVersionKind(gvk)
+	}
+	err := w.cluster.client.Get(ctx, key, m)
 	if apierrors.IsNotFound(err) {
+		w.exists, w.mine, w.made = false, false, false
 		return nil
 	}
 	if err != nil {
@@ -97,13 +106,38 @@ func (w *writing) look(ctx context.Context) error {
 	}
 	w.exists, w.mine = true, ours(m, w.tenant)
 	w.made = m.Annotations[tenantv1.AnnotationCreatedOnce] == tenantv1.ValueTrue
-	if w.mine || w.resource.ConflictPolicy == tenantv1.ConflictPolicyForce {
+	if w.mine {
 		return nil
 	}
-	if owner := holder(m, w.tenant, w.lives); owner != "" {
+	return w.mayTake(m)
+}
+
+// mayTake says whether an object that is not the tenant's may become so.
+func (w *writing) mayTake(m *metav1.PartialObjectMetadata) error {
+	owner := holder(m, w.tenant, w.lives)
+	if owner == "" && (w.was == "" || w.was != m.UID) {
+		owner = foreign(m, w.manifest, w.tenant, w.lives)
+	}
+	if by := controlled(m); by != "" {
+		// Not even by force: its controller would make it what it was, or another one.
+		return &conflictError{owner: by}
+	}
+	if owner != "" && w.resource.ConflictPolicy != tenantv1.ConflictPolicyForce {
 		return &conflictError{owner: owner}
 	}
+	// What was the tenant's, and is nobody else's, has only lost its marks.
+	w.mine = owner == "" && w.was != "" && w.was == m.UID
+	if ofOthers(m, w.tenant) {
+		w.marks = m
+	}
 	return nil
+}
+
+func (w *writing) strategy() tenantv1.PatchStrategy {
+	if w.resource.PatchStrategy == "" {
+		return tenantv1.PatchStrategyApply
+	}
+	return w.resource.PatchStrategy
 }
 
 func (w *writing) send(ctx context.Context) (*unstructured.Unstructured, error) {
@@ -117,7 +151,7 @@ func (w *writing) send(ctx context.Context) (*unstructured.Unstructured, error) 
 		if err != nil {
 			return nil, err
 		}
-		if manifest, err = withIgnored(manifest, live, w.resource.IgnoreFields); err != nil {
+		if manifest, err = render.WithIgnored(manifest, live, w.resource.IgnoreFields); err != nil {
 			return nil, err
 		}
 	}
@@ -144,22 +178,25 @@ func (w *writing) read(ctx context.Context) (*unstructured.Unstructured, error) 
 	return live, nil
 }
 
-// merge patches the object, or makes it.
+// merge patches the object, or makes it. What others own of it stays theirs.
 func (w *writing) merge(ctx context.Context, manifest *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	u := manifest.DeepCopy()
 	if !w.exists {
 		return w.create(ctx, u)
 	}
-	if err := w.refuseForeign(); err != nil {
-		return nil, err
-	}
-	content, err := json.Marshal(u.Object)
+	live, err := w.read(ctx)
 	if err != nil {
 		return nil, err
 	}
 	kind := types.MergePatchType
 	if clientgoscheme.Scheme.Recognizes(u.GroupVersionKind()) {
 		kind = types.StrategicMergePatchType
+	} else if refs := references(live, manifest); len(refs) > 0 {
+		u.SetOwnerReferences(refs) // such a patch replaces lists
+	}
+	content, err := json.Marshal(u.Object)
+	if err != nil {
+		return nil, err
 	}
 	return u, w.cluster.client.Patch(ctx, u, client.RawPatch(kind, content), client.FieldOwner(tenantv1.FieldManager))
 }
@@ -171,9 +208,6 @@ func (w *writing) replace(ctx context.Context, manifest *unstructured.Unstructur
 	if !w.exists {
 		return w.create(ctx, u)
 	}
-	if err := w.refuseForeign(); err != nil {
-		return nil, err
-	}
 	live, err := w.read(ctx)
 	if err != nil {
 		return nil, err
@@ -181,13 +215,7 @@ func (w *writing) replace(ctx context.Context, manifest *unstructured.Unstructur
 	u.SetResourceVersion(live.GetResourceVersion())
 	u.SetUID(live.GetUID())
 	u.SetFinalizers(live.GetFinalizers())
-	refs := u.GetOwnerReferences()
-	for _, ref := range live.GetOwnerReferences() {
-		if ref.UID != w.tenant.UID && !isTenant(ref) && !slices.ContainsFunc(refs, func(r metav1.OwnerReference) bool { return r.UID == ref.UID }) {
-			refs = append(refs, ref)
-		}
-	}
-	u.SetOwnerReferences(refs)
+	u.SetOwnerReferences(references(live, manifest))
 	return u, w.cluster.client.Update(ctx, u, client.FieldOwner(tenantv1.FieldManager))
 }
 
@@ -195,18 +223,10 @@ func (w *writing) create(ctx context.Context, u *unstructured.Unstructured) (*un
 	return u, w.cluster.client.Create(ctx, u, client.FieldOwner(tenantv1.FieldManager))
 }
 
-// refuseForeign keeps what cannot tell whose fields it changes from changing what is not the tenant's.
-func (w *writing) refuseForeign() error {
-	if w.mine || w.resource.ConflictPolicy == tenantv1.ConflictPolicyForce {
-		return nil
-	}
-	return &conflictError{owner: "whoever made it before the tenant was there"}
-}
-
 // takeBack marks what was left behind, or was made once before, as the tenant's.
 func (w *writing) takeBack(ctx context.Context, u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	if err := mergePatch(ctx, w.cluster, u, adopting(u, w.manifest)); err != nil {
-		return nil, fmt.Errorf("take it back: %w", err)
+		return nil, w.explain(fmt.Errorf("take it back: %w", err))
 	}
 	return u, nil
 }
@@ -220,17 +240,25 @@ func mergePatch(ctx context.Context, c *cluster, obj client.Object, patch map[st
 	return c.client.Patch(ctx, obj, client.RawPatch(types.MergePatchType, content), client.FieldOwner(tenantv1.FieldManager))
 }
 
+// fieldsOf are the fields of others that an apply would change; none when that is not what an error is about.
+func fieldsOf(err error) []metav1.StatusCause {
+	var status apierrors.APIStatus
+	if !apierrors.IsConflict(err) || !errors.As(err, &status) || status.Status().Details == nil {
+		return nil
+	}
+	var fields []metav1.StatusCause
+	for _, cause := range status.Status().Details.Causes {
+		if cause.Type == metav1.CauseTypeFieldManagerConflict {
+			fields = append(fields, cause)
+		}
+	}
+	return fields
+}
+
 // managers names those who own fields that an apply would change.
 func managers(err error) string {
-	var status apierrors.APIStatus
-	if !errors.As(err, &status) || status.Status().Details == nil {
-		return "somebody else"
-	}
 	var names []string
-	for _, cause := range status.Status().Details.Causes {
-		if cause.Type != metav1.CauseTypeFieldManagerConflict {
-			continue
-		}
+	for _, cause := range fieldsOf(err) {
 		_, rest, _ := strings.Cut(cause.Message, `"`)
 		name, _, _ := strings.Cut(rest, `"`)
 		if text := fmt.Sprintf("%s (%s)", name, cause.Field); !slices.Contains(names, text) {
@@ -254,10 +282,14 @@ func (w *writing) explain(err error) error {
 	if isConflict(err) {
 		return err
 	}
+	if w.cluster != nil {
+		err = w.cluster.said(err)
+	}
 	if meta.IsNoMatchError(err) {
 		return fmt.Errorf("the API does not serve the kind %s of %s", w.manifest.GetKind(), w.manifest.GetAPIVersion())
 	}
-	if w.manifest.GroupVersionKind().GroupKind() != secretKind || apierrors.IsForbidden(err) ||
+	var own *targetError
+	if w.manifest.GroupVersionKind().GroupKind() != secretKind || apierrors.IsForbidden(err) || errors.As(err, &own) ||
 		errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		return err
 	}
