@@ -101,6 +101,10 @@ func (e *engine) eachRegistry(yield func(*telemetry.Registry)) {
 	}
 	each(e, &tenantv1.TenantRegistry{}, func(t *tenantv1.TenantRegistry) {
 		s := &t.Status
-		yield(&telemetry.Registry{Namespace: t.Namespace, Name: t.Name, Desired: int(s.Desired), Ready: int(s.Ready), Failed: int(s.Failed)})
+		o := telemetry.Registry{Namespace: t.Namespace, Name: t.Name, Desired: int(s.Desired), Ready: int(s.Ready), Failed: int(s.Failed)}
+		if s.Held != nil {
+			o.Held = int(s.Held.Count)
+		}
+		yield(&o)
 	})
 }

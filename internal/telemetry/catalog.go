@@ -98,6 +98,7 @@ var (
 	stacksWaiting = family{"yuba_stacks_awaiting_approval", gauge, "Stacks whose plan waits for a person.", []string{"namespace"}}
 	stacksDrifted = family{"yuba_stacks_drifted", gauge, "Stacks that were found to differ from the world and were not repaired yet.", []string{"namespace"}}
 	stacksLocked  = family{"yuba_stacks_locked_out", gauge, "Stacks whose state is locked by somebody else.", []string{"namespace"}}
+	tenantsHeld   = family{"yuba_tenants_held", gauge, "Tenants that would be deleted and that wait for somebody to confirm it.", []string{"namespace"}}
 	breakersOpen  = family{"yuba_circuit_breakers_open", gauge, "Circuit breakers that are open: automatic applies of what they cover are paused. opened_by is server, which sees outages, or person, for maintenance.", []string{"opened_by"}}
 	stacksOut     = family{"yuba_stacks_failing_alike", gauge, "Stacks that fail because of what the open circuit breakers stand for.", nil}
 	storePackages = family{"yuba_provider_store_packages", gauge, "Providers in the store of the machine, at most a minute ago.", nil}
@@ -129,7 +130,7 @@ var chapters = []chapter{
 	{"Stacks, sources and Kustomizations", "Counted from the controllers' caches when somebody scrapes; the API is not asked.",
 		[]*family{&objectsReady, &objectsHeld, &objectsFail, &stacksWaiting, &stacksDrifted, &stacksLocked, &breakersOpen, &stacksOut, &decisions, &skipped, &fetchSeconds, &deploySeconds}},
 	{"Tenants", "How many there are, and how they stand, is in `yuba_objects` and `yuba_objects_failing` with the kinds `Tenant`, `TenantTemplate` and `TenantRegistry`.",
-		[]*family{&tenantSeconds, &applyAttempts}},
+		[]*family{&tenantSeconds, &applyAttempts, &tenantsHeld}},
 	{"The server", "", []*family{&buildInfo, &writesTotal, &storePackages, &storeSize, &diskFree, &diskSize}},
 	{"For each object, when asked for", "These have the names that dashboards of Flux and of tofu-controller use. Their labels name objects, so there are some twenty series for each object; " +
 		"they are there with `--metrics-per-object`.", []*family{&gotkDuration, &gotkInfo, &gotkCondition, &gotkSuspend}},

@@ -24,8 +24,8 @@ type Tenant struct {
 // Registry is how one registry of tenants stands.
 type Registry struct {
 	Namespace, Name string
-	// Desired, Ready and Failed are numbers of tenants.
-	Desired, Ready, Failed int
+	// Desired, Ready and Failed are numbers of tenants, Held of those that wait for a confirmation that they may go.
+	Desired, Ready, Failed, Held int
 }
 
 // tenantBuckets are those of the Tenant Operator's histogram, with some for passes that write nothing.
@@ -53,6 +53,8 @@ var tenantDescs = func() map[*family]*prometheus.Desc {
 	}
 	return m
 }()
+
+var heldDesc = tenantsHeld.desc()
 
 func newTenants(opts Options) *tenants {
 	return &tenants{opts: opts, kinds: limited{limit: maxResources}, conflicted: map[named]map[[2]string]bool{},
@@ -91,6 +93,7 @@ func (m *Metrics) TenantConflict(namespace, tenant, kind, policy string) {
 func (t *tenants) Describe(ch chan<- *prometheus.Desc) {
 	t.passes.Describe(ch)
 	t.writes.Describe(ch)
+	ch <- heldDesc
 	if !t.opts.PerObject {
 		return
 	}
@@ -104,6 +107,7 @@ func (t *tenants) Describe(ch chan<- *prometheus.Desc) {
 func (t *tenants) Collect(ch chan<- prometheus.Metric) {
 	t.passes.Collect(ch)
 	t.writes.Collect(ch)
+	registries := t.collectHeld(ch)
 	if !t.opts.PerObject {
 		return
 	}
@@ -117,15 +121,30 @@ func (t *tenants) Collect(ch chan<- prometheus.Metric) {
 			collectTenant(send, o)
 		})
 	}
-	if t.opts.Registries != nil {
-		t.opts.Registries(func(o *Registry) {
-			send(&registryDesired, float64(o.Desired), o.Name, o.Namespace)
-			send(&registryReady, float64(o.Ready), o.Name, o.Namespace)
-			send(&registryFailed, float64(o.Failed), o.Name, o.Namespace)
-		})
+	for _, o := range registries {
+		send(&registryDesired, float64(o.Desired), o.Name, o.Namespace)
+		send(&registryReady, float64(o.Ready), o.Name, o.Namespace)
+		send(&registryFailed, float64(o.Failed), o.Name, o.Namespace)
 	}
 	t.forget(there)
 	t.conflicts.Collect(ch)
+}
+
+// collectHeld tells how many tenants wait for a confirmation, by namespace, and returns the registries.
+func (t *tenants) collectHeld(ch chan<- prometheus.Metric) []Registry {
+	if t.opts.Registries == nil {
+		return nil
+	}
+	var registries []Registry
+	held := map[string]int{}
+	t.opts.Registries(func(o *Registry) {
+		registries = append(registries, *o)
+		held[o.Namespace] += o.Held
+	})
+	for namespace, n := range held {
+		ch <- prometheus.MustNewConstMetric(heldDesc, prometheus.GaugeValue, float64(n), namespace)
+	}
+	return registries
 }
 
 func collectTenant(send sample, o *Tenant) {

@@ -19,7 +19,8 @@ func TestTenantsAreCountedByTheNamesOfTheTenantOperator(t *testing.T) {
 			}
 		}
 		o.Registries = func(yield func(*Registry)) {
-			yield(&Registry{Namespace: "shop", Name: "customers", Desired: 10, Ready: 8, Failed: 1})
+			yield(&Registry{Namespace: "shop", Name: "customers", Desired: 10, Ready: 8, Failed: 1, Held: 3})
+			yield(&Registry{Namespace: "shop", Name: "more", Held: 2})
 		}
 	})
 	m.TenantPass("success", time.Second)
@@ -35,8 +36,10 @@ func TestTenantsAreCountedByTheNamesOfTheTenantOperator(t *testing.T) {
 		"tenant_condition_status": {of + ",type=Ready": 0, of + ",type=Conflicted": 1, of + ",type=Odd": 2},
 		"tenant_degraded_status":  {"namespace=shop,reason=ResourceConflicts,tenant=acme-web": 1},
 		"tenant_conflicts_total":  {"conflict_policy=Stuck,namespace=shop,resource_kind=ConfigMap,tenant=acme-web": 1},
-		"registry_desired":        {"namespace=shop,registry=customers": 10}, "registry_ready": {"namespace=shop,registry=customers": 8},
-		"registry_failed": {"namespace=shop,registry=customers": 1},
+		"registry_desired":        {"namespace=shop,registry=customers": 10, "namespace=shop,registry=more": 0},
+		"registry_ready":          {"namespace=shop,registry=customers": 8, "namespace=shop,registry=more": 0},
+		"registry_failed":         {"namespace=shop,registry=customers": 1, "namespace=shop,registry=more": 0},
+		"yuba_tenants_held":       {"namespace=shop": 5},
 	})
 	there = nil
 	if got := scrape(t, m); got["tenant_conflicts_total"] != nil || got["tenant_resources_ready"] != nil {
