@@ -221,7 +221,7 @@ spec:
 `)
 	template := h.AwaitTemplate(t, "web", tenantv1.ConditionValid, metav1.ConditionFalse, tenantv1.ReasonValidationFailed)
 	m := tenanttest.Message(template.Status.Conditions, tenantv1.ConditionValid)
-	for _, word := range []string{"spec.deployments[0]", "Deployment", "kubeConfig"} {
+	for _, word := range []string{"deployments[app]", "Deployment", "kubeConfig"} {
 		if !strings.Contains(m, word) {
 			t.Errorf("the message lacks %q: %s", word, m)
 		}
@@ -252,7 +252,7 @@ spec:
 `)
 	template := h.AwaitTemplate(t, "web", tenantv1.ConditionValid, metav1.ConditionFalse, tenantv1.ReasonValidationFailed)
 	m := tenanttest.Message(template.Status.Conditions, tenantv1.ConditionValid)
-	for _, word := range []string{"spec.manifests[0]", "main.tf:2"} {
+	for _, word := range []string{"manifests[stack]", "main.tf:2"} {
 		if !strings.Contains(m, word) {
 			t.Errorf("the message lacks %q: %s", word, m)
 		}
