@@ -202,7 +202,7 @@ func (v *getView) nothing() {
 	case len(v.kinds) == 1:
 		what = v.kinds[0].people()
 	case len(v.kinds) == len(allKinds):
-		what = "sources, Kustomizations, stacks, receivers or alerts"
+		what = "sources, Kustomizations, tenants, stacks, receivers or alerts"
 	}
 	if v.some {
 		what = "such " + what

@@ -194,7 +194,7 @@ func TestGetOfWhatIsNotThere(t *testing.T) {
 	ns := apitest.Namespace(t)
 	yuba(t, ns, "get", "gitrepositories", "nope").want(t, exitNotFound, "", "get GitRepository "+ns+"/nope: there is no such GitRepository", "yuba get gitrepositories -n "+ns)
 	yuba(t, ns, "get", "ks").want(t, exitOK, "", "There are no Kustomizations in namespace "+ns+". -A lists those of all namespaces.")
-	yuba(t, ns, "get", "all").want(t, exitOK, "", "There are no sources, Kustomizations, stacks, receivers or alerts in namespace "+ns)
+	yuba(t, ns, "get", "all").want(t, exitOK, "", "There are no sources, Kustomizations, tenants, stacks, receivers or alerts in namespace "+ns)
 	yuba(t, ns, "get", "alerts", "-A", "-l", "a=b").want(t, exitOK, "", "There are no such Alerts.")
 	yuba(t, ns, "get", "sources", "nope").want(t, exitUsage, "", `there is no command "yuba get sources nope"`)
 	yuba(t, ns, "get", "ks", "--status-selector", "ready").want(t, exitUsage, "", "want CONDITION=STATUS")

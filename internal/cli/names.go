@@ -5,6 +5,7 @@ package cli
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -55,6 +56,11 @@ func noNames(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellC
 
 // objectNames completes the names of the objects of a kind.
 func (a *app) objectNames(k kind, every bool) cobra.CompletionFunc {
+	return a.objectWords(k, every, func(o *object) string { return o.GetName() })
+}
+
+// objectWords completes what objects of a kind are called, each word once.
+func (a *app) objectWords(k kind, every bool, word func(*object) string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) > 0 && !every {
 			return nil, cobra.ShellCompDirectiveNoFileComp
@@ -71,7 +77,9 @@ func (a *app) objectNames(k kind, every bool) cobra.CompletionFunc {
 		}
 		names := make([]cobra.Completion, 0, len(objects))
 		for _, o := range objects {
-			names = append(names, o.GetName())
+			if name := word(o); !slices.Contains(names, name) {
+				names = append(names, name)
+			}
 		}
 		return names, cobra.ShellCompDirectiveNoFileComp
 	}

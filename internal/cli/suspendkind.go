@@ -135,9 +135,18 @@ func (s *session) deleteObject(cmd *cobra.Command, k kind, key types.NamespacedN
 		}
 	}
 	if n := o.tenants(); n > 0 {
-		if err := s.mustConfirm(yes, fmt.Sprintf("Deleting %s deletes its %s, with what they have and is not to be retained.", o, count(n, "tenant"))); err != nil {
+		question := fmt.Sprintf("Deleting %s deletes its %s, with what they have and is not to be retained.", o, count(n, "tenant"))
+		if n > 1 {
+			question += fmt.Sprintf(" So many are held back until a second word is said:\n    yuba tenant confirm %s", s.call(o.registry()))
+		}
+		if err := s.mustConfirm(yes, question); err != nil {
 			return err
 		}
+	}
+	if k.gvk == tenantTemplates.gvk && wait {
+		held, cancel := s.whileNotHeld(ctx, o)
+		defer cancel()
+		ctx = held
 	}
 	if err := s.deleteThis(ctx, o); err != nil {
 		return err
@@ -158,7 +167,7 @@ func (s *session) deleteObject(cmd *cobra.Command, k kind, key types.NamespacedN
 		return notYet
 	})
 	if err != nil && gone == nil {
-		return err
+		return heldBack(ctx, err)
 	}
 	s.news("%s is deleted.", o)
 	return nil

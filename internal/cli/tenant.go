@@ -6,6 +6,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -21,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/diagnostic"
 )
 
 func newTenantCommand(a *app) *cobra.Command {
@@ -89,19 +91,28 @@ that cannot be read, and deletions that wait to be confirmed, are told beside.`,
 		if all {
 			v.namespace = ""
 		}
-		return v.listTenants(cmd.Context())
+		return v.listTenants(cmd.Context(), registry, template)
 	}
 	return cmd
 }
 
 // completeObjects completes a flag with the names of objects.
 func completeObjects(a *app, cmd *cobra.Command, flag string, k kind) {
-	if err := cmd.RegisterFlagCompletionFunc(flag, a.objectNames(k, true)); err != nil {
+	completeFlag(cmd, flag, a.objectNames(k, true))
+}
+
+// completeUIDs completes the flag --tenant.
+func completeUIDs(a *app, cmd *cobra.Command) {
+	completeFlag(cmd, "tenant", a.objectWords(tenants, true, func(o *object) string { return o.text("spec", "uid") }))
+}
+
+func completeFlag(cmd *cobra.Command, flag string, with cobra.CompletionFunc) {
+	if err := cmd.RegisterFlagCompletionFunc(flag, with); err != nil {
 		panic(fmt.Sprintf("%v. This is a bug in Yuba.", err))
 	}
 }
 
-func (v *getView) listTenants(ctx context.Context) error {
+func (v *getView) listTenants(ctx context.Context, registry, template string) error {
 	objects, _, err := v.listObjects(ctx, tenants, v.namespace, client.MatchingLabelsSelector{Selector: v.selector})
 	if err != nil {
 		return err
@@ -110,11 +121,11 @@ func (v *getView) listTenants(ctx context.Context) error {
 	if err := v.show(objects); err != nil || v.answer.machine() {
 		return err
 	}
-	return v.tellOfRegistries(ctx)
+	return errors.Join(v.tellOfRegistries(ctx, registry), v.tellOfTemplates(ctx, registry, template))
 }
 
 // tellOfRegistries tells what keeps tenants from following their rows.
-func (v *getView) tellOfRegistries(ctx context.Context) error {
+func (v *getView) tellOfRegistries(ctx context.Context, only string) error {
 	registries, _, err := v.listObjects(ctx, tenantRegistries, v.namespace)
 	if err != nil {
 		return err
@@ -124,12 +135,34 @@ func (v *getView) tellOfRegistries(ctx context.Context) error {
 		if err := o.as(&registry); err != nil {
 			return err
 		}
+		if only != "" && o.GetName() != only {
+			continue
+		}
 		if ready := o.ready(); ready.Status == metav1.ConditionFalse {
-			v.news("%s could not be read, and its tenants stay as they are: %s", o, firstLine(ready.Message, 300))
+			v.news("%s could not be read, and its tenants stay as they are: %s", o, firstLine(diagnostic.Printable(ready.Message), 300))
 		}
 		if held := registry.Status.Held; held != nil && !held.Confirmed {
 			v.news("%s holds back the deletion of %s: %s. Let it go on:\n    yuba tenant confirm %s", o, count(int(held.Count), "tenant"),
 				namedTenants(held.Tenants, int(held.Count)), v.call(o.key()))
+		}
+	}
+	return nil
+}
+
+// tellOfTemplates tells what keeps tenants from following their templates.
+func (v *getView) tellOfTemplates(ctx context.Context, registry, only string) error {
+	templates, _, err := v.listObjects(ctx, tenantTemplates, v.namespace)
+	if err != nil {
+		return err
+	}
+	for _, o := range templates {
+		valid, applied := o.condition(tenantv1.ConditionValid), o.condition(tenantv1.ConditionApplied)
+		switch {
+		case registry != "" && o.text("spec", "registryId") != registry || only != "" && o.GetName() != only:
+		case valid.Status == metav1.ConditionFalse:
+			v.news("%s has mistakes, and makes and changes no tenants: %s", o, firstLine(diagnostic.Printable(valid.Message), 300))
+		case applied.Reason == tenantv1.ReasonRolloutPaused:
+			v.news("%s does not go on to other tenants: %s", o, firstLine(diagnostic.Printable(applied.Message), 300))
 		}
 	}
 	return nil
@@ -189,9 +222,10 @@ func (k kind) common(content map[string]any) map[string]any {
 	return content
 }
 
-// templateReady is how a template stands: a mistake in it, or how far its tenants are.
+// templateReady is how a template stands: a mistake in it, or how far its tenants are. Of one that goes it does not matter
+// any more what is wrong with it.
 func (o *object) templateReady() metav1.Condition {
-	if valid := o.condition(tenantv1.ConditionValid); valid.Status == metav1.ConditionFalse {
+	if valid := o.condition(tenantv1.ConditionValid); valid.Status == metav1.ConditionFalse && o.GetDeletionTimestamp() == nil {
 		return valid
 	}
 	return o.condition(tenantv1.ConditionApplied)
@@ -251,31 +285,4 @@ func tenantOf(o client.Object) types.NamespacedName {
 		key.Namespace = o.GetNamespace()
 	}
 	return key
-}
-
-// growTenant adds what a tenant has.
-func (f *forest) growTenant(ctx context.Context, n *treeNode, o *object, seen map[string]bool) error {
-	var tenant tenantv1.Tenant
-	if err := o.as(&tenant); err != nil {
-		return err
-	}
-	for _, entry := range tenant.Status.Inventory {
-		gv, err := schema.ParseGroupVersion(entry.APIVersion)
-		if err != nil {
-			continue
-		}
-		child := &treeNode{Kind: entry.Kind, Group: gv.Group, Namespace: entry.Namespace, Name: entry.Name}
-		k, ours := kindOf(schema.GroupKind{Group: gv.Group, Kind: entry.Kind})
-		if f.compact && !ours {
-			continue
-		}
-		// What is on another cluster is not looked at here.
-		if ours && entry.Cluster == "" {
-			if child, err = f.known(ctx, child, k, seen); err != nil {
-				return err
-			}
-		}
-		n.Children = append(n.Children, child)
-	}
-	return nil
 }

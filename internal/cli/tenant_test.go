@@ -5,10 +5,12 @@ package cli
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -128,11 +130,13 @@ func TestTenantsAreListed(t *testing.T) {
 		"get tenanttemplates":                "NAME  REGISTRY  TENANTS  READY  MESSAGE\nweb  customers  1/2  False  1 of 2 tenants is ready\n",
 		"get all": "NAME  REVISION  SUSPENDED  READY  MESSAGE\ntenantregistry/customers  True  2 rows\ntenanttemplate/web  False  1 of 2 tenants is ready\n" +
 			"tenant/acme-web  True  All 2 objects are ready\ntenant/beta-web  False  settings: waits\n",
-		"__complete tenant render ":          "web\n:4\n",
-		"__complete tenant confirm ":         "customers\n:4\n",
-		"__complete tenant list --template ": "web\n:4\n",
-		"__complete get tenants ":            "acme-web\nbeta-web\n:4\n",
-		"__complete delete tenantregistry c": "customers\n:4\n",
+		"__complete tenant render ":              "web\n:4\n",
+		"__complete tenant confirm ":             "customers\n:4\n",
+		"__complete tenant list --template ":     "web\n:4\n",
+		"__complete tenant render web --tenant ": "acme\nbeta\n:4\n",
+		"__complete tenant diff --tenant ":       "acme\nbeta\n:4\n",
+		"__complete get tenants ":                "acme-web\nbeta-web\n:4\n",
+		"__complete delete tenantregistry c":     "customers\n:4\n",
 	} {
 		t.Run(line, func(t *testing.T) {
 			words := strings.Fields(strings.ReplaceAll(line, "NS", ns))
@@ -162,9 +166,84 @@ func TestTenantsAreListed(t *testing.T) {
 func TestATreeHasWhatTenantsHave(t *testing.T) {
 	ns := company(t)
 	got := yuba(t, ns, "tree")
-	for _, part := range []string{"Tenant/NS/acme-web", "ConfigMap/default/acme-settings"} {
-		if !strings.Contains(strings.ReplaceAll(got.out, ns, "NS"), part) {
-			t.Errorf("the tree lacks %s:\n%s", part, got.out)
+	const acme = "Tenant/NS/acme-web  ready\n%s└── ConfigMap/default/acme-settings\n"
+	want := "TenantRegistry/NS/customers  ready\n└── TenantTemplate/NS/web  not ready: 1 of 2 tenants is ready\n    ├── " + fmt.Sprintf(acme, "    │   ") +
+		"    └── Tenant/NS/beta-web  not ready: settings: waits\n        └── ConfigMap/default/beta-settings\n"
+	got.out = strings.ReplaceAll(got.out, ns, "NS")
+	got.want(t, exitOK, want, "")
+	got = yuba(t, ns, "tree", "tenant", "acme-web")
+	got.out = strings.ReplaceAll(got.out, ns, "NS")
+	got.want(t, exitOK, fmt.Sprintf(acme, ""), "")
+	yuba(t, ns, "tree", "tenant", "nope").want(t, exitNotFound, "", "there is no such Tenant")
+}
+
+// Whoever deletes a template is told when that waits for a word, and is not kept waiting.
+func TestADeletionThatIsHeldIsNotWaitedFor(t *testing.T) {
+	ns := company(t)
+	api := apitest.Client(t)
+	web := tenantTemplates.empty()
+	key := client.ObjectKey{Namespace: ns, Name: "web"}
+	if err := api.Get(t.Context(), key, web); err != nil {
+		t.Fatal(err)
+	}
+	web.SetFinalizers([]string{tenantv1.TemplateFinalizer})
+	if err := api.Update(t.Context(), web); err != nil {
+		t.Fatal(err)
+	}
+	// The registry finds out when the template goes.
+	holds := make(chan error, 1)
+	go func() {
+		for {
+			if err := api.Get(t.Context(), key, web); err != nil {
+				holds <- err
+				return
+			}
+			if web.GetDeletionTimestamp() != nil {
+				break
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+		registry := tenantRegistries.empty()
+		err := api.Get(t.Context(), client.ObjectKey{Namespace: ns, Name: "customers"}, registry)
+		if err == nil {
+			registry.Object["status"].(map[string]any)["held"] = map[string]any{"id": "5f2a91c0", "count": int64(2), "message": "2 of 2 rows would lose their tenants"}
+			err = api.Status().Update(t.Context(), registry)
+		}
+		holds <- err
+	}()
+	for _, when := range []string{"at once", "again"} {
+		got := yuba(t, ns, "delete", "tenanttemplate", "web", "--yes")
+		if got.want(t, exitWaiting, "", "that is held back: 2 of 2 rows would lose their tenants. Let it go on:\n    yuba tenant confirm "+ns+"/customers"); t.Failed() {
+			t.Fatal(when)
+		}
+	}
+	if err := <-holds; err != nil {
+		t.Fatal(err)
+	}
+	web.SetFinalizers(nil)
+	if err := api.Update(t.Context(), web); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestWhatKeepsTenantsFromTheirTemplateIsTold(t *testing.T) {
+	ns := company(t)
+	for name, conditions := range map[string]string{
+		"broken": `{type: Valid, status: "False", reason: ValidationFailed, message: "db: it does not render"`,
+		"paused": `{type: Applied, status: "False", reason: RolloutPaused, message: "acme-paused has failed"`,
+	} {
+		applyText(t, ns, strings.Replace(webTemplate, "{name: web}", "{name: "+name+"}", 1)+"status:\n  conditions: ["+conditions+`, lastTransitionTime: "2026-01-02T15:04:05Z"}]`+"\n")
+	}
+	got := yuba(t, ns, "tenant", "list", "--registry", "customers")
+	for _, want := range []string{"TenantTemplate/" + ns + "/broken has mistakes, and makes and changes no tenants: db: it does not render",
+		"TenantTemplate/" + ns + "/paused does not go on to other tenants: acme-paused has failed"} {
+		if !strings.Contains(got.news, want) {
+			t.Errorf("%s lacks %s", got.news, want)
+		}
+	}
+	for _, others := range []string{"--template=web", "--registry=other"} {
+		if got := yuba(t, ns, "tenant", "list", others); strings.Contains(got.news, "TenantTemplate/") {
+			t.Errorf("%s tells of %s", others, got.news)
 		}
 	}
 }
@@ -222,7 +301,7 @@ metadata:
   name: acme-first
   namespace: NS
 stringData:
-  password: s3cr3t
+  password: <sensitive>
 `
 
 func TestATemplateIsRendered(t *testing.T) {
@@ -246,6 +325,21 @@ func TestATemplateIsRendered(t *testing.T) {
 			got.want(t, exitOK, acmeObjects, news)
 		})
 	}
+	// A file without the registry: the API has it.
+	alone := filepath.Join(t.TempDir(), "web.yaml")
+	if err := os.WriteFile(alone, []byte(webTemplate), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := yuba(t, ns, "tenant", "render", "-f", alone, "--row", "id=acme", "--row", "plan=pro")
+	got.out = strings.ReplaceAll(got.out, ns, "NS")
+	got.want(t, exitOK, acmeObjects, "")
+	elsewhere := apitest.Namespace(t)
+	got = yuba(t, elsewhere, "tenant", "render", "-f", alone, "--row", "uid=acme", "--row", "planId=pro")
+	got.out = strings.ReplaceAll(got.out, elsewhere, "NS")
+	got.want(t, exitOK, acmeObjects, "There is no TenantRegistry "+elsewhere+"/customers", "use those of variables")
+	if got := yuba(t, ns, "tenant", "render", "web", "--row", "id=acme", "--show-sensitive"); !strings.Contains(got.out, "password: s3cr3t") {
+		t.Errorf("got %s", got.out)
+	}
 	sample := yuba(t, ns, "tenant", "render", "web", "-o", "json")
 	if !strings.Contains(sample.out, `"name": "sample-settings"`) || !strings.Contains(sample.news, "The row is made up.") || sample.code != exitOK {
 		t.Errorf("%+v", sample)
@@ -254,6 +348,10 @@ func TestATemplateIsRendered(t *testing.T) {
 	yuba(t, ns, "tenant", "render", "web", "--tenant", "nope").want(t, exitNotFound, "", "registry "+ns+"/customers has no such tenant")
 	yuba(t, ns, "tenant", "render", "web", "--row", "plan=pro").want(t, exitUsage, "", "--row id=…: the tenant's uid is missing")
 	yuba(t, ns, "tenant", "render", "web", "--row", "id=a", "--row", "size=3").want(t, exitUsage, "", "--row size: the registry customers maps no such column", "it maps id, is_active, plan, url")
+	yuba(t, ns, "tenant", "render", "web", "--row", "id=a", "--row", "uid=b").want(t, exitUsage, "", "--row uid: the column id has a value already")
+	if got := yuba(t, ns, "tenant", "render", "web", "--row", "id=a", "--row", "is_active=no"); got.code != exitOK || !strings.Contains(got.news, `The row is not active (is_active is "no")`) {
+		t.Errorf("%+v", got)
+	}
 	yuba(t, ns, "tenant", "render", "nope", "-f", file).want(t, exitNotFound, "", "has no TenantTemplate "+ns+"/nope")
 }
 
@@ -289,6 +387,12 @@ spec:
 		t.Fatal(err)
 	}
 	yuba(t, ns, "tenant", "render", "-f", file, "--row", "uid=acme").want(t, exitUsage, "", "has several templates: broken, second; name the one that is meant")
+	// What only the server can find out is told as it found it.
+	applyText(t, ns, customers)
+	applyText(t, ns, webTemplate+`status: {conditions: [{type: Valid, status: "False", reason: ValidationFailed, message: "the API has no kind Gadget", lastTransitionTime: "2026-01-02T15:04:05Z"}]}`+"\n")
+	if got := yuba(t, ns, "tenant", "render", "web", "--row", "id=acme"); got.code != exitError || !strings.Contains(got.news, "Mistake: the API has no kind Gadget") || !strings.Contains(got.news, "it has 1 mistake") {
+		t.Errorf("code %d: %s", got.code, got.news)
+	}
 	yuba(t, ns, "tenant", "render", "-f", file+".missing", "--row", "uid=acme").want(t, exitError, "", "read the template: ")
 }
 
@@ -333,6 +437,33 @@ func TestWhatATemplateWouldChange(t *testing.T) {
 	if got.code != exitDiffFailed || !strings.Contains(got.out, "✗ configMaps[settings]") || !strings.Contains(got.news, "does not render for 2 tenants") || strings.Contains(got.out, "settings deleted") {
 		t.Errorf("code %d: %s%s", got.code, got.out, got.news)
 	}
+	// What the server would refuse is no change, also for tenants that are as they would be.
+	refused := strings.Replace(webTemplate, "  secrets:", `  - {id: circle, nameTemplate: "{{ .uid }}-circle", dependIds: [circle], spec: {data: {x: y}}}`+"\n  secrets:", 1)
+	if err := os.WriteFile(file, []byte(refused), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	yuba(t, ns, "tenant", "diff", "-f", file, "--tenant", "beta", "--summary").want(t, exitDiffFailed, "Tenant/"+ns+"/beta-web  1 to create\n", "Mistake: ", "circle", "the template has 1 mistake, and changes nobody as it is")
+	ignored := strings.Replace(webTemplate, `spec: {data: {plan: "{{ .planId }}"}}`, `ignoreFields: ["$.data.plan"]`+"\n    spec: {data: {plan: other}}", 1)
+	if err := os.WriteFile(file, []byte(ignored), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	yuba(t, ns, "tenant", "diff", "-f", file).want(t, exitOK, "", "0 of 2 tenants would change.")
+	moved := strings.NewReplacer("  registryId: customers", "  registryId: customers\n  kubeConfig: {secretRef: {name: production}}", "deletionPolicy: Retain", "deletionPolicy: Delete").Replace(webTemplate)
+	if err := os.WriteFile(file, []byte(moved), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got = yuba(t, ns, "tenant", "diff", "-f", file, "--tenant", "beta")
+	got.out = strings.ReplaceAll(got.out, ns, "NS")
+	got.want(t, exitDifferent, `Tenant/NS/beta-web (uid "beta")
+► Tenant/NS/beta-web changed
+  /spec/kubeConfig
+    + secretRef:
+    +   name: production
+► Secret/NS/beta-first changed
+  deletionPolicy
+    - Retain
+    + Delete
+`)
 	yuba(t, ns, "tenant", "diff", "nope").want(t, exitNotFound, "", "there is no such TenantTemplate")
 	yuba(t, ns, "tenant", "diff", "web", "--tenant", "nope").want(t, exitOK, "", "has no such tenants")
 }
@@ -346,5 +477,5 @@ func TestSecretsThatChangeAreNotShown(t *testing.T) {
 	}
 	got := yuba(t, ns, "tenant", "diff", "-f", file, "--tenant", "acme")
 	got.out = strings.ReplaceAll(got.out, ns, "NS")
-	got.want(t, exitDifferent, "Tenant/NS/acme-web (uid \"acme\")\n► Secret/NS/acme-first changed\n  /stringData/more\n    + ***\n  /stringData/password\n    - *** (before)\n    + *** (after)\n")
+	got.want(t, exitDifferent, "Tenant/NS/acme-web (uid \"acme\")\n► Secret/NS/acme-first changed\n  creationPolicy\n    - Once\n    + WhenNeeded\n  /stringData/more\n    + ***\n  /stringData/password\n    - *** (before)\n    + *** (after)\n")
 }

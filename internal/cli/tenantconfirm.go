@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/diagnostic"
 )
 
 func newTenantConfirmCommand(a *app) *cobra.Command {
@@ -77,7 +78,7 @@ func (s *session) confirmDeletion(ctx context.Context, key types.NamespacedName,
 	question := fmt.Sprintf("%s of %s will be deleted: %s. What they have goes with them, unless its deletionPolicy is Retain. There is no undo.",
 		count(int(held.Count), "tenant"), o, namedTenants(held.Tenants, int(held.Count)))
 	if held.Message != "" {
-		question = held.Message + "\n" + question
+		question = diagnostic.Printable(held.Message) + "\n" + question
 	}
 	if err := s.mustConfirm(yes, question); err != nil {
 		return nil, err

@@ -4,16 +4,22 @@
 package cli
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/fluxcd/pkg/apis/meta"
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/diagnostic"
 	"github.com/yuba-dev/yuba/internal/kustomization/diff"
+	"github.com/yuba-dev/yuba/internal/tenant/check"
 	"github.com/yuba-dev/yuba/internal/tenant/render"
 )
 
@@ -46,7 +52,7 @@ the tenant was given before. The template is that of a file (-f), before it is a
 has to change. Nothing is changed, and no database is asked: the rows are those that the tenants were made of.
 
 What others have changed in the objects themselves is not looked at. Objects with creationPolicy Once are left as they are, and
-so are they here. Values of Secrets are not shown.
+so are they here. Values of Secrets, and of variables that a program declares as sensitive, are not shown.
 
 The exit code is 0 when nothing would change, 1 when something would, and higher when it could not be told.`,
 		Example: "  yuba tenant diff -f web.yaml\n  yuba tenant diff web -f web.yaml --summary\n  yuba tenant diff web --tenant acme -o json",
@@ -55,6 +61,7 @@ The exit code is 0 when nothing would change, 1 when something would, and higher
 	try.flags(cmd)
 	cmd.Flags().BoolVar(&summary, "summary", false, "one line for each tenant, without the fields")
 	cmd.Flags().StringSliceVar(&uids, "tenant", nil, "look at the tenant with this uid only; can be repeated")
+	completeUIDs(a, cmd)
 	out := addOutputFlag(cmd, "json", "yaml")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := out.check(cmd); err != nil {
@@ -76,6 +83,10 @@ func (t *tenantTry) diff(cmd *cobra.Command, args, uids []string, summary bool, 
 	if len(of) == 0 {
 		t.news("TenantTemplate %s/%s has no such tenants. What it would make of a row is told by:\n    yuba tenant render", t.template.Namespace, t.template.Name)
 	}
+	mistakes, err := t.mistakesFor(cmd.Context(), of)
+	if err != nil {
+		return err
+	}
 	diffs := []tenantDiff{}
 	for _, tenant := range of {
 		if d := t.compare(tenant); len(d.Changes)+len(d.Problems) > 0 {
@@ -90,11 +101,23 @@ func (t *tenantTry) diff(cmd *cobra.Command, args, uids []string, summary bool, 
 		t.writeDiffs(diffs, summary)
 		t.news("%d of %s would change.", len(diffs), count(len(of), "tenant"))
 	}
-	return diffResult(diffs)
+	return diffResult(diffs, mistakes)
+}
+
+// mistakesFor tells what is wrong with the template, with the row of one of its tenants.
+func (t *tenantTry) mistakesFor(ctx context.Context, of []*tenantv1.Tenant) (int, error) {
+	subject := check.Subject{Template: t.template, Row: check.SampleOf(t.template, t.registry), Invented: true}
+	if len(of) > 0 {
+		// A tenant that does not say what its row was is told of where it is compared.
+		if r, err := render.RowOf(of[0]); err == nil {
+			subject.Row, subject.Invented = r, false
+		}
+	}
+	return t.tellMistakes(ctx, subject)
 }
 
 // diffResult is the exit code of a comparison.
-func diffResult(diffs []tenantDiff) error {
+func diffResult(diffs []tenantDiff, mistakes int) error {
 	broken := 0
 	for _, d := range diffs {
 		if len(d.Problems) > 0 {
@@ -104,6 +127,8 @@ func diffResult(diffs []tenantDiff) error {
 	switch {
 	case broken > 0:
 		return exitf(exitDiffFailed, "the template does not render for %s", count(broken, "tenant"))
+	case mistakes > 0:
+		return exitf(exitDiffFailed, "the template has %s, and changes nobody as it is", count(mistakes, "mistake"))
 	case len(diffs) > 0:
 		return &exitErr{exitDifferent, errors.New("")}
 	}
@@ -130,8 +155,20 @@ func (t *tenantTry) compare(tenant *tenantv1.Tenant) tenantDiff {
 	for _, e := range broken {
 		d.Problems = append(d.Problems, e.Error())
 	}
+	if !equality.Semantic.DeepEqual(tenant.Spec.KubeConfig, next.Spec.KubeConfig) {
+		d.Changes = append(d.Changes, diff.Change{Action: diffChanged, Object: tenantv1.TenantKind + "/" + d.Tenant, Fields: []diff.Field{
+			{Path: "/spec/kubeConfig", Before: orNothing(tenant.Spec.KubeConfig), After: orNothing(next.Spec.KubeConfig)}}})
+	}
 	d.Changes = append(d.Changes, changesOf(before, after, broken)...)
 	return d
+}
+
+// orNothing keeps a reference that is not there from being a value.
+func orNothing(ref *meta.KubeConfigReference) any {
+	if ref == nil {
+		return nil
+	}
+	return ref
 }
 
 // tenantObject tells objects apart, whatever the version of their kind.
@@ -163,9 +200,16 @@ func changesOf(before, after []render.Object, broken []render.Error) []diff.Chan
 		switch {
 		case !there:
 			changes = append(changes, diff.Change{Action: diff.Created, Object: key.String()})
-		case o.Resource.CreationPolicy == tenantv1.CreationPolicyOnce:
 		default:
-			if fields := diff.Fields(was.Object, o.Object); len(fields) > 0 {
+			fields := rulesOf(was.Resource, o.Resource)
+			if o.Resource.CreationPolicy != tenantv1.CreationPolicyOnce {
+				is := o.Object
+				if left, err := render.WithIgnored(is, was.Object, o.Resource.IgnoreFields); err == nil {
+					is = left // others have these fields, and keep them
+				}
+				fields = append(fields, diff.Fields(hideChanges(was.Object, is))...)
+			}
+			if len(fields) > 0 {
 				changes = append(changes, diff.Change{Action: diffChanged, Object: key.String(), Fields: fields})
 			}
 		}
@@ -184,6 +228,27 @@ func changesOf(before, after []render.Object, broken []render.Error) []diff.Chan
 	return changes
 }
 
+// rulesOf compares the rules for an object's life. They stand beside its manifest, so that they have no path in the object.
+func rulesOf(was, is *tenantv1.TResource) []diff.Field {
+	var fields []diff.Field
+	for _, rule := range []struct {
+		name  string
+		was   string
+		is    string
+		usual string
+	}{
+		{"creationPolicy", string(was.CreationPolicy), string(is.CreationPolicy), string(tenantv1.CreationPolicyWhenNeeded)},
+		{"deletionPolicy", string(was.DeletionPolicy), string(is.DeletionPolicy), string(tenantv1.DeletionPolicyDelete)},
+		{"conflictPolicy", string(was.ConflictPolicy), string(is.ConflictPolicy), string(tenantv1.ConflictPolicyStuck)},
+		{"patchStrategy", string(was.PatchStrategy), string(is.PatchStrategy), string(tenantv1.PatchStrategyApply)},
+	} {
+		if was, is := cmp.Or(rule.was, rule.usual), cmp.Or(rule.is, rule.usual); was != is {
+			fields = append(fields, diff.Field{Path: rule.name, Before: was, After: is})
+		}
+	}
+	return fields
+}
+
 func (t *tenantTry) writeDiffs(diffs []tenantDiff, summary bool) {
 	colors := map[diff.Action]string{diff.Created: colorGreen, diffChanged: colorYellow, diff.Deleted: colorRed, diffKept: colorYellow}
 	for _, d := range diffs {
@@ -193,10 +258,13 @@ func (t *tenantTry) writeDiffs(diffs []tenantDiff, summary bool) {
 		}
 		fmt.Fprintln(t.out, t.paint(t.out, colorBold, fmt.Sprintf("Tenant/%s (uid %q)", d.Tenant, d.UID)))
 		for _, problem := range d.Problems {
-			fmt.Fprintln(t.out, t.paint(t.out, colorRed, "✗ "+problem))
+			fmt.Fprintln(t.out, t.paint(t.out, colorRed, "✗ "+diagnostic.Printable(problem)))
 		}
 		for _, change := range d.Changes {
-			change.Write(t.out, func(action diff.Action, text string) string { return t.paint(t.out, colors[action], text) })
+			// Rows are written by anybody, and what is shown here must not steer the terminal.
+			change.Write(t.out, func(action diff.Action, text string) string {
+				return t.paint(t.out, colors[action], diagnostic.Printable(text))
+			})
 		}
 	}
 }
@@ -217,7 +285,7 @@ func (d tenantDiff) line() string {
 		}
 	}
 	if len(d.Problems) > 0 {
-		parts = append(parts, "does not render: "+firstLine(d.Problems[0], 200))
+		parts = append(parts, "does not render: "+firstLine(diagnostic.Printable(d.Problems[0]), 200))
 	}
 	return fmt.Sprintf("Tenant/%s  %s", d.Tenant, strings.Join(parts, ", "))
 }

@@ -6,15 +6,19 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/diagnostic"
 	"github.com/yuba-dev/yuba/internal/tenant/allocate"
 	"github.com/yuba-dev/yuba/internal/tenant/check"
 	"github.com/yuba-dev/yuba/internal/tenant/render"
@@ -27,6 +31,8 @@ type tenantTry struct {
 	file  string
 	pairs []string
 	uid   string
+	// reveal is true when sensitive values are wanted.
+	reveal bool
 
 	// session is there unless everything comes from a file.
 	session  *session
@@ -52,14 +58,19 @@ registry in it, too; then the API is not asked, either.
 --row names columns of the registry's table, or variables of templates: uid, hostOrUrl, activate and those of
 extraValueMappings. What is left out is NULL, and the row is active.
 
+Values of Secrets, and of variables that a program declares as sensitive, are only shown with --show-sensitive.
+
 Mistakes in the template are told as the server tells them: what does not render, programs that are no HCL, variables that no
-program declares, keys of Secrets that are no outputs. The exit code is 1 then.`,
+program declares, keys of Secrets that are no outputs. The exit code is 1 then. Whether the API knows the kinds, and takes such
+objects, the server finds out when the template is applied.`,
 		Example: "  yuba tenant render web --row id=acme --row plan=pro\n  yuba tenant render web --tenant acme\n  yuba tenant render -f web.yaml --row uid=acme -o json",
 		Args:    try.arguments, ValidArgsFunction: a.objectNames(tenantTemplates, false),
 	}
 	try.flags(cmd)
 	cmd.Flags().StringArrayVar(&try.pairs, "row", nil, "a column or variable of the row as NAME=VALUE; can be repeated")
 	cmd.Flags().StringVar(&try.uid, "tenant", "", "the uid of a tenant whose row is used")
+	completeUIDs(a, cmd)
+	cmd.Flags().BoolVar(&try.reveal, "show-sensitive", false, "show sensitive values, too")
 	out := addOutputFlag(cmd, "json", "yaml")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := out.check(cmd); err != nil {
@@ -79,7 +90,7 @@ program declares, keys of Secrets that are no outputs. The exit code is 1 then.`
 }
 
 func (t *tenantTry) flags(cmd *cobra.Command) {
-	cmd.Flags().StringVarP(&t.file, "filename", "f", "", "the file with the template, instead of the API's")
+	cmd.Flags().StringVarP(&t.file, "filename", "f", "", "the file with the template, instead of the API's; - is standard input")
 	// The flag is the command's own.
 	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json")
 }
@@ -101,32 +112,55 @@ func (t *tenantTry) render(cmd *cobra.Command, args []string, out *output) error
 	if err != nil {
 		return err
 	}
-	findings, err := check.Template(ctx, subject, nil)
+	mistakes, err := t.tellMistakes(ctx, subject)
 	if err != nil {
 		return err
-	}
-	for _, f := range findings {
-		word := t.paint(t.err, colorYellow, "Warning:")
-		if f.Severity == check.Error {
-			word = t.paint(t.err, colorRed, "Mistake:")
-		}
-		t.news("%s %s", word, f)
 	}
 	tenant, err := check.Tenant(t.template, subject.Row, t.allocator(subject.Row))
 	if err == nil {
 		objects, _ := render.Objects(tenant) // what fails is a finding
 		manifests := make([]*unstructured.Unstructured, 0, len(objects))
 		for _, o := range objects {
+			if !t.reveal {
+				o.Object = hideSecrets(o.Object)
+			}
 			manifests = append(manifests, o.Object)
 		}
 		if err := t.writeObjects(manifests, out.form); err != nil {
 			return err
 		}
 	}
-	if n := len(check.Errors(findings)); n > 0 || err != nil {
-		return exitf(exitError, "render TenantTemplate %s for %s: it has %s", t.template.Name, subject.Row.SafeUID, count(max(n, 1), "mistake"))
+	if mistakes > 0 || err != nil {
+		return exitf(exitError, "render TenantTemplate %s for %s: it has %s", t.template.Name, subject.Row.SafeUID, count(max(mistakes, 1), "mistake"))
 	}
 	return nil
+}
+
+// tellMistakes tells what is wrong with the template, and how much that is. What only the server can find out, such as kinds
+// that the API lacks, is known of the API's template, once the server has looked at it.
+func (t *tenantTry) tellMistakes(ctx context.Context, subject check.Subject) (mistakes int, err error) {
+	findings, err := check.Template(ctx, subject, nil)
+	if err != nil {
+		return 0, err
+	}
+	mistake := t.paint(t.err, colorRed, "Mistake:")
+	for _, f := range findings {
+		word := t.paint(t.err, colorYellow, "Warning:")
+		if f.Severity == check.Error {
+			word = mistake
+		}
+		t.news("%s %s", word, f)
+	}
+	mistakes = len(check.Errors(findings))
+	valid := apimeta.FindStatusCondition(t.template.Status.Conditions, tenantv1.ConditionValid)
+	if mistakes > 0 || valid == nil || valid.Status != metav1.ConditionFalse || valid.ObservedGeneration < t.template.Generation && valid.ObservedGeneration > 0 {
+		return mistakes, nil
+	}
+	for line := range strings.Lines(diagnostic.Printable(valid.Message)) {
+		t.news("%s %s", mistake, strings.TrimSpace(line))
+		mistakes++
+	}
+	return mistakes, nil
 }
 
 // load finds the template and what belongs to it. Tenants are read when they are needed, and otherwise as far as they can be.
@@ -137,24 +171,54 @@ func (t *tenantTry) load(cmd *cobra.Command, args []string, needsAPI bool) error
 		name = args[0]
 	}
 	t.pools = allocate.New()
-	if t.file == "" || needsAPI {
-		if t.session, err = t.connect(); err != nil {
-			return err
-		}
+	if t.session, err = t.connect(); err != nil && (t.file == "" || needsAPI) {
+		return err
 	}
-	if t.file != "" {
-		namespace := t.overrides.Context.Namespace
-		if t.session != nil {
-			namespace = t.session.namespace
-		}
-		t.template, t.registry, err = templateIn(t.file, namespace, name)
-	} else {
+	if t.file == "" {
 		err = t.fetch(cmd, name)
+	} else {
+		err = t.openFile(cmd.Context(), name, needsAPI)
 	}
 	if err != nil || t.session == nil {
 		return err
 	}
-	return t.readTenants(cmd.Context())
+	if err = t.readTenants(cmd.Context()); err != nil && !needsAPI {
+		t.news("%s The tenants that are there are not known, so that numbers that are allocated may be others: %v", t.paint(t.err, colorYellow, "Warning:"), err)
+		return nil
+	}
+	return err
+}
+
+// openFile reads the template from its file. The API is asked for the registry when the file does not have it, for it knows what
+// the columns are called; where it cannot be asked, the template is tried without.
+func (t *tenantTry) openFile(ctx context.Context, name string, needsAPI bool) (err error) {
+	namespace := t.overrides.Context.Namespace
+	if t.session != nil {
+		namespace = t.session.namespace
+	}
+	if t.template, t.registry, err = templateIn(t.file, t.in, namespace, name); err != nil || needsAPI && t.registry != nil {
+		return err
+	}
+	if t.session != nil && t.registry == nil {
+		ctx, cancel := context.WithTimeout(ctx, serverPatience)
+		defer cancel()
+		if err = t.findRegistry(ctx); err == nil || needsAPI {
+			return err
+		}
+		t.unknownColumns(fmt.Sprintf("TenantRegistry %s cannot be asked for (%v)", t.registryKey(), err))
+	} else if t.registry == nil {
+		t.unknownColumns(fmt.Sprintf("TenantRegistry %s is not in %s, and no API is known that could have it", t.registryKey(), t.file))
+	}
+	t.session = nil // everything else is in the file
+	return nil
+}
+
+func (t *tenantTry) unknownColumns(because string) {
+	t.news("%s %s, so that names of columns are not known; use those of variables.", t.paint(t.err, colorYellow, "Warning:"), because)
+}
+
+func (t *tenantTry) registryKey() types.NamespacedName {
+	return types.NamespacedName{Namespace: t.template.Namespace, Name: t.template.Spec.RegistryID}
 }
 
 // fetch gets the template and its registry from the API.
@@ -171,11 +235,15 @@ func (t *tenantTry) fetch(cmd *cobra.Command, name string) error {
 	if err := o.as(t.template); err != nil {
 		return err
 	}
-	key := types.NamespacedName{Namespace: t.template.Namespace, Name: t.template.Spec.RegistryID}
-	o, err = t.session.getObject(cmd.Context(), tenantRegistries, key)
+	return t.findRegistry(cmd.Context())
+}
+
+// findRegistry gets the template's registry from the API. One that is not there is no error.
+func (t *tenantTry) findRegistry(ctx context.Context) error {
+	o, err := t.session.getObject(ctx, tenantRegistries, t.registryKey())
 	var exit *exitErr
 	if errors.As(err, &exit) && exit.code == exitNotFound {
-		t.news("%s There is no TenantRegistry %s, so that names of columns are not known; use those of variables.", t.paint(t.err, colorYellow, "Warning:"), key)
+		t.unknownColumns(fmt.Sprintf("There is no TenantRegistry %s", t.registryKey()))
 		return nil
 	}
 	if err != nil {
@@ -241,7 +309,7 @@ func (t *tenantTry) subject(cmd *cobra.Command) (check.Subject, error) {
 	case len(t.pairs) > 0:
 		s.Row, err = t.rowOfPairs(cmd)
 	default:
-		s.Row, s.Invented = check.Sample(t.registry), true
+		s.Row, s.Invented = check.SampleOf(t.template, t.registry), true
 		t.news("The row is made up. For a real one, use --row or --tenant.")
 	}
 	return s, err
@@ -272,6 +340,9 @@ func (t *tenantTry) rowOfPairs(cmd *cobra.Command) (row.Row, error) {
 				column, extra[name] = name, name
 			}
 		}
+		if columns[column] != nil {
+			return row.Row{}, usageErrorf(cmd, "--row %s: the column %s has a value already", name, column)
+		}
 		if column == "" {
 			return row.Row{}, usageErrorf(cmd, "--row %s: the registry %s maps no such column, and has no such variable; it maps %s", name, t.registry.Name,
 				strings.Join(row.Columns(mappings, extra), ", "))
@@ -287,6 +358,9 @@ func (t *tenantTry) rowOfPairs(cmd *cobra.Command) (row.Row, error) {
 		return r, usageErrorf(cmd, "--row %s=…: the tenant's uid is missing", mappings.UID)
 	}
 	t.tellOfNulls(columns)
+	if err == nil && !r.Active {
+		t.news("%s The row is not active (%s is %q), and has no tenant.", t.paint(t.err, colorYellow, "Warning:"), mappings.Activate, r.Activate)
+	}
 	return r, err
 }
 

@@ -16,7 +16,8 @@ func newTreeCommand(a *app) *cobra.Command {
 		Use:   "tree [STACK]",
 		Short: "Show what came from where",
 		Long: `Show what came from where: which source and which revision a Kustomization was made from, what it applied, and so on down
-to the stacks, their sources and the Secrets with their outputs.
+to the stacks, their sources and the Secrets with their outputs; which templates a registry has, which tenants were made from
+them, and what each of those has.
 
 With the name of a stack the way from the source to it is shown, without one everything in the namespace. A stack that is
 called like one of the commands below is NAMESPACE/NAME.`,
@@ -46,6 +47,15 @@ called like one of the commands below is NAMESPACE/NAME.`,
 	}, func(ctx context.Context, f *forest, args []types.NamespacedName) ([]*treeNode, error) {
 		return f.wayTo(ctx, stacks, args[0])
 	}, stacks))
+	cmd.AddCommand(treeCommand(a, &cobra.Command{
+		Use: "tenant NAME", Aliases: tenants.aliases(),
+		Short:   "Show what a tenant has",
+		Long:    "Show what a tenant has: the objects that its template made of its row, and what came of those.",
+		Example: "  yuba tree tenant acme-web",
+		Args:    arguments(1, 1), ValidArgsFunction: a.objectNames(tenants, false),
+	}, func(ctx context.Context, f *forest, args []types.NamespacedName) ([]*treeNode, error) {
+		return f.below(ctx, tenants, args[0])
+	}, tenants))
 	return cmd
 }
 
@@ -53,7 +63,7 @@ type grow func(ctx context.Context, f *forest, args []types.NamespacedName) ([]*
 
 func treeCommand(a *app, cmd *cobra.Command, roots grow, k kind) *cobra.Command {
 	var compact bool
-	cmd.Flags().BoolVar(&compact, "compact", false, "only sources, Kustomizations, stacks, receivers and alerts")
+	cmd.Flags().BoolVar(&compact, "compact", false, "only sources, Kustomizations, tenants, stacks, receivers and alerts")
 	out := addOutputFlag(cmd, "json", "yaml")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := out.check(cmd); err != nil {
@@ -75,7 +85,7 @@ func treeCommand(a *app, cmd *cobra.Command, roots grow, k kind) *cobra.Command 
 		case out.machine():
 			return out.print(s.out, append([]*treeNode{}, nodes...))
 		case len(nodes) == 0:
-			s.news("There are no sources, Kustomizations or stacks in namespace %s.", s.namespace)
+			s.news("There are no sources, Kustomizations, tenants or stacks in namespace %s.", s.namespace)
 			return nil
 		}
 		p := treePrinter{w: s.out, paint: func(color, text string) string { return s.paint(s.out, color, text) }}

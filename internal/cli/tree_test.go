@@ -41,7 +41,7 @@ func TestTree(t *testing.T) {
 		})
 	}
 	yuba(t, ns, "tree", "nope").want(t, exitNotFound, "", "there is no such stack")
-	yuba(t, apitest.Namespace(t), "tree").want(t, exitOK, "", "There are no sources, Kustomizations or stacks")
+	yuba(t, apitest.Namespace(t), "tree").want(t, exitOK, "", "There are no sources, Kustomizations, tenants or stacks")
 
 	got := yuba(t, ns, "tree", "terraform", "vpc", "-o", "json")
 	var roots []*treeNode

@@ -14,6 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+
+	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 )
 
 // The labels that a Kustomization puts on what it applies.
@@ -107,12 +109,13 @@ func (f *forest) wayTo(ctx context.Context, k kind, key types.NamespacedName) ([
 	}
 }
 
-// owner is the Kustomization that applied an object, or the Tenant that has it; nil when there is none.
+// owner is the Kustomization that applied an object, or the Tenant that has it, or what that was made from; nil when there is
+// none.
 func (f *forest) owner(ctx context.Context, o *object) (*object, error) {
 	key := o.owner()
 	if key.Name == "" {
 		if key = o.tenant(); key.Name == "" {
-			return nil, nil
+			return f.madeFrom(ctx, o)
 		}
 		return f.find(ctx, tenants, key)
 	}
@@ -191,8 +194,8 @@ func (f *forest) grow(ctx context.Context, n *treeNode, o *object, seen map[stri
 		return nil
 	}
 	seen[o.String()] = true
-	if o.kind.gvk == tenants.gvk {
-		return f.growTenant(ctx, n, o, seen)
+	if o.kind.gvk.Group == tenantv1.GroupVersion.Group {
+		return f.growTenants(ctx, n, o, seen)
 	}
 	if o.kind.gvk != kustomizations.gvk || o.Status.Inventory == nil {
 		return nil

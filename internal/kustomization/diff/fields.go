@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
+
+	"github.com/yuba-dev/yuba/internal/diagnostic"
 )
 
 // Field is a place in an object where it differs. A value that is not there is nil.
@@ -112,7 +114,7 @@ func (c Change) Write(w io.Writer, paint func(action Action, text string) string
 	}
 	fmt.Fprintln(w, paint(c.Action, fmt.Sprintf("► %s %s", c.Object, c.Action)))
 	for _, field := range c.Fields {
-		fmt.Fprintf(w, "  %s\n", field.Path)
+		fmt.Fprintf(w, "  %s\n", diagnostic.Printable(field.Path))
 		before, after := lines(field.Before), lines(field.After)
 		first := 0
 		for first < min(len(before), len(after)) && before[first] == after[first] {
