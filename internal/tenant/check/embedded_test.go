@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	"github.com/yuba-dev/yuba/internal/testkit/apitest"
 )
 
@@ -40,8 +41,9 @@ func (w realWorld) DryRun(ctx context.Context, o *unstructured.Unstructured) err
 func TestTheEmbeddedAPIIsAsked(t *testing.T) {
 	w := realWorld{apitest.Client(t)}
 	template := templateOf(t, stackOf("locals {}\n", "retryStrategy: Sometimes")+`configMaps:
-- {id: good, nameTemplate: "{{ .uid }}-good", spec: {data: {x: y}}}
-- {id: bad, nameTemplate: "{{ .uid }}-bad", spec: {data: {"no key": y}}}
+- {id: good, nameTemplate: "{{ .uid }}-good", spec: {data: {x: text}}}
+- {id: bad, nameTemplate: "{{ .uid }}-bad", spec: {data: {"no key": text}}}
+- {id: typed, nameTemplate: "{{ .uid }}-typed", spec: {data: {x: true}, more: 1}}
 `+reader("x", ""))
 	template.Namespace = apitest.Namespace(t)
 	findings, err := Template(t.Context(), Subject{Template: template, Row: acme()}, w)
@@ -51,11 +53,12 @@ func TestTheEmbeddedAPIIsAsked(t *testing.T) {
 	expect(t, findings, []string{
 		"error deployments[app]: this API does not serve the kind Deployment of apps/v1; …",
 		"error configMaps[bad]: the API refuses it: …no key…",
+		"error configMaps[typed]: the API refuses it: .more: field not declared in schema",
 		"error manifests[db]: the API refuses it: …retryStrategy…",
 	})
 	var list unstructured.UnstructuredList
 	list.SetGroupVersionKind(schema.GroupVersionKind{Version: "v1", Kind: "ConfigMapList"})
-	if err := w.List(t.Context(), &list, client.InNamespace(template.Namespace)); err != nil || len(list.Items) > 0 {
+	if err := w.List(t.Context(), &list, client.InNamespace(template.Namespace), client.MatchingLabels{tenantv1.LabelUID: "acme"}); err != nil || len(list.Items) > 0 {
 		t.Errorf("something was made: %d objects, %v", len(list.Items), err)
 	}
 }

@@ -5,6 +5,9 @@ package check
 
 import (
 	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"maps"
 	"path"
 	"slices"
@@ -13,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	"github.com/yuba-dev/yuba/internal/diagnostic"
 	"github.com/yuba-dev/yuba/internal/module"
 	"github.com/yuba-dev/yuba/internal/tenant/render"
@@ -63,10 +67,14 @@ func (c *checker) stack(o render.Object) *stack {
 	err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(o.Object.Object, s.obj, strict)
 	switch {
 	case err != nil && runtime.IsStrictDecodingError(err):
-		// The API would take it, and drop these fields without a word.
-		c.find(Warning, o.ID, "%s", strings.TrimPrefix(err.Error(), "strict decoding error: "))
+		// The API refuses to apply it, and drops these fields without a word when it is written in another way.
+		severity := Error
+		if s := o.Resource.PatchStrategy; s == tenantv1.PatchStrategyMerge || s == tenantv1.PatchStrategyReplace {
+			severity = Warning
+		}
+		c.find(severity, o.ID, "%s", strings.TrimPrefix(err.Error(), "strict decoding error: "))
 	case err != nil:
-		c.find(Error, o.ID, "it is no %s: %s", stackKind, err)
+		c.find(Error, o.ID, "it is no %s: %s", stackKind, misfit(o.Object.Object, err))
 		return nil
 	}
 	files, inline := s.obj.InlineProgram()
@@ -83,6 +91,16 @@ func (c *checker) stack(o render.Object) *stack {
 	}
 	c.program(s)
 	return s
+}
+
+// misfit names the field that is not of its type, which the converter leaves out.
+func misfit(object map[string]any, err error) string {
+	text, failed := json.Marshal(object)
+	var wrong *json.UnmarshalTypeError
+	if failed != nil || !errors.As(json.Unmarshal(text, &infrav1.Terraform{}), &wrong) {
+		return err.Error()
+	}
+	return fmt.Sprintf("%s is a %s, and not a %s", wrong.Field, wrong.Value, wrong.Type)
 }
 
 // program parses the modules of a program, each directory being one.

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -74,10 +75,13 @@ func (c *checker) unserved(o render.Object, gvk schema.GroupVersionKind) {
 func (c *checker) dryRun(ctx context.Context, o render.Object, w World) error {
 	gvk := o.Object.GroupVersionKind()
 	err := w.DryRun(ctx, o.Object.DeepCopy())
+	wrong := mistyped(err)
 	switch {
 	case err == nil, apierrors.IsConflict(err), apierrors.IsAlreadyExists(err):
 		// Somebody else's fields and objects are found when a tenant is made.
 		return nil
+	case wrong != "":
+		c.find(Error, o.ID, "the API refuses it: %s", wrong)
 	case meta.IsNoMatchError(err):
 		c.unserved(o, gvk)
 	case apierrors.IsNotFound(err):
@@ -89,6 +93,38 @@ func (c *checker) dryRun(ctx context.Context, o render.Object, w World) error {
 		return fmt.Errorf("try %s %s: %w", gvk.Kind, o.Object.GetName(), err)
 	}
 	return nil
+}
+
+// mistyped tells which fields of an object that was to be applied are none of its kind, or of other types; empty when the error is
+// another one. An API tells of them as if it had failed itself, and quotes values.
+func mistyped(err error) string {
+	if err == nil {
+		return ""
+	}
+	_, said, found := strings.Cut(err.Error(), "failed to create typed patch object (")
+	if !found {
+		return ""
+	}
+	_, said, _ = strings.Cut(said, "): ")
+	var fields, unknown []string
+	for line := range strings.Lines(strings.TrimPrefix(said, "errors:")) {
+		line, _, _ = strings.Cut(strings.TrimSpace(line), ", got ")
+		switch {
+		case strings.HasSuffix(line, ": field not declared in schema"):
+			unknown = append(unknown, line)
+		case strings.HasPrefix(line, "."):
+			fields = append(fields, line)
+		}
+	}
+	// Where there are fields of both sorts, it is chance whether the API tells of the others, too, and in which order.
+	if len(unknown) > 0 {
+		fields = unknown
+	}
+	if len(fields) == 0 {
+		return "a field has another type than its kind gives it"
+	}
+	slices.Sort(fields)
+	return strings.Join(fields, ", ")
 }
 
 // refusal is what the API says. About a Secret it may say what is in it, so that only the fields are named then.
