@@ -349,9 +349,6 @@ func (p *pass) lookAt(r *Tenants, it *item) {
 	if it.live != nil && !ours(it.live, p.obj) && it.resource.CreationPolicy != tenantv1.CreationPolicyOnce {
 		it.readiness = ready.Readiness{}
 	}
-	if it.resource.CreationPolicy == tenantv1.CreationPolicyOnce && it.exists() {
-		it.readiness = ready.Readiness{Ready: true}
-	}
 }
 
 // result takes over what came of writing an object.
@@ -380,7 +377,7 @@ func (r *Tenants) result(p *pass, it *item, o outcome, now time.Time) {
 	}
 	it.changed = !it.exists() || it.live != nil && it.live.ResourceVersion != u.GetResourceVersion()
 	it.readiness = ready.Readiness{Ready: true}
-	if !plainKinds[it.ref.GroupKind] && it.resource.CreationPolicy != tenantv1.CreationPolicyOnce {
+	if !plainKinds[it.ref.GroupKind] {
 		it.readiness = it.cluster.readiness(u)
 	}
 	it.known = &left{at: it.place(), digest: it.digest, print: owned.PrintOf(u), readiness: it.readiness, needs: p.graphNeeds(it.id)}
