@@ -45,6 +45,8 @@ type account struct {
 	// told is what the templates are to say, held what waits for a confirmation.
 	told map[string]told
 	held *decide.Hold
+	// heldTold is how many tenants that was about when an event told of it last.
+	heldTold int
 }
 
 // told is what a template is to say of its tenants.

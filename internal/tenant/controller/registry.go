@@ -250,7 +250,12 @@ func (r *Tenants) describeHold(p *registryPass) {
 	}
 	message := fmt.Sprintf("%s. They stay until this is confirmed:\n    yuba tenant confirm %s -n %s", h.Message, p.obj.Name, p.obj.Namespace)
 	setCondition(list, p.obj.Generation, tenantv1.ConditionHeld, metav1.ConditionTrue, tenantv1.ReasonDeletionHeld, message)
-	if before == nil || before.ID != h.ID {
+	// Rows may vanish one by one, and each makes the hold another one: it is told again when it is twice as large.
+	if before != nil && before.ID == h.ID && p.account.heldTold == 0 {
+		p.account.heldTold = int(h.Count) // before the server was started anew
+	}
+	if before == nil || before.Confirmed || int(h.Count) >= 2*p.account.heldTold {
+		p.account.heldTold = int(h.Count)
 		r.event(p.obj, corev1.EventTypeWarning, tenantv1.EventDeletionHeld, message)
 	}
 }
