@@ -41,7 +41,9 @@ type TenantList struct {
 	Items           []Tenant `json:"items"`
 }
 
-// TenantSpec is one row with one template.
+// TenantSpec is one row with one template. To server-side apply it is one value, as the status is: nobody but the server writes it,
+// and a list of who owns which field of all its manifests would be as large as they are.
+// +structType=atomic
 type TenantSpec struct {
 	// What the registry calls the tenant, as the row has it.
 	// +kubebuilder:validation:Required
@@ -65,6 +67,7 @@ type TenantSpec struct {
 }
 
 // TenantStatus is what was last seen of a tenant's objects.
+// +structType=atomic
 type TenantStatus struct {
 	// The generation that was last brought about.
 	// +optional

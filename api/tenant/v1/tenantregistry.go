@@ -298,6 +298,7 @@ type Protection struct {
 }
 
 // TenantRegistryStatus is what was last seen of a registry.
+// +structType=atomic
 type TenantRegistryStatus struct {
 	// The generation that was last looked at.
 	// +optional

@@ -123,6 +123,7 @@ type RolloutStatus struct {
 }
 
 // TenantTemplateStatus is what was last seen of a template.
+// +structType=atomic
 type TenantTemplateStatus struct {
 	// The generation that was last looked at.
 	// +optional
