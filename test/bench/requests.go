@@ -52,7 +52,10 @@ var writing = []string{"POST", "PUT", "PATCH", "APPLY", "DELETE", "DELETECOLLECT
 
 // parseWrites takes the writes from the API's metrics. Questions that are put as a POST, such as about somebody's rights,
 // change nothing.
-func parseWrites(text []byte) (writes, error) {
+func parseWrites(text []byte) (writes, error) { return parseVerbs(text, writing) }
+
+// parseVerbs counts the requests with some verbs in the API's metrics.
+func parseVerbs(text []byte, verbs []string) (writes, error) {
 	w := writes{}
 	for _, match := range requestLine.FindAllSubmatch(text, -1) {
 		labels := map[string]string{}
@@ -60,7 +63,7 @@ func parseWrites(text []byte) (writes, error) {
 			labels[string(l[1])] = string(l[2])
 		}
 		verb, resource := labels["verb"], labels["resource"]
-		if !slices.Contains(writing, verb) || strings.HasSuffix(resource, "reviews") {
+		if !slices.Contains(verbs, verb) || strings.HasSuffix(resource, "reviews") {
 			continue
 		}
 		n, err := strconv.ParseFloat(string(bytes.TrimSpace(match[2])), 64)

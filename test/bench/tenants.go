@@ -359,6 +359,11 @@ func (t *tenants) create(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	began := time.Now()
+	before, err := t.requests(ctx)
+	if err != nil {
+		return err
+	}
 	there := map[types.UID]bool{}
 	took, err := t.follow(ctx, lists, func() error { return t.apply(ctx, tenantTemplate) }, func(e watch.Event) bool {
 		if o, ok := e.Object.(*metav1.PartialObjectMetadata); ok && e.Type == watch.Added {
@@ -378,6 +383,38 @@ func (t *tenants) create(ctx context.Context) error {
 		t.results = append(t.results, result{Name: rowTenantsCreate, Unit: "ms", Trials: want, Value: took.Seconds() * 1000 / float64(want),
 			What: fmt.Sprintf("%d tenants of %d objects each, from the template to the last object: for each object (%.0f in a second, CPU %.1f ms)",
 				t.tenants, objectsOfTenant(), float64(want)/took.Seconds(), (spent-spentBefore).Seconds()*1000/float64(want))})
+		return t.addCreateRequests(ctx, before, began)
+	}
+	return nil
+}
+
+// requests are those that the API has served: reads, and writes.
+func (t *tenants) requests(ctx context.Context) ([2]writes, error) {
+	text, err := t.raw.Get().AbsPath("/metrics").DoRaw(ctx)
+	if err != nil {
+		return [2]writes{}, fmt.Errorf("read the API's metrics: %w", err)
+	}
+	read, err := parseVerbs(text, []string{"GET", "LIST"})
+	if err != nil {
+		return [2]writes{}, err
+	}
+	written, err := parseWrites(text)
+	return [2]writes{read, written}, err
+}
+
+// addCreateRequests says what was read and written for all tenants, what came late included.
+func (t *tenants) addCreateRequests(ctx context.Context, before [2]writes, began time.Time) error {
+	if err := pause(ctx, 2*time.Second); err != nil {
+		return err
+	}
+	after, err := t.requests(ctx)
+	if err != nil {
+		return err
+	}
+	for i, what := range []string{"reads", "writes"} {
+		n := after[i].since(before[i]).withoutRenewals(time.Since(began))
+		t.results = append(t.results, result{Name: rowTenantsCreate + "-" + what, Unit: what, Trials: t.tenants, Value: float64(n.total()) / float64(t.tenants),
+			What: fmt.Sprintf("… %s of the API for each tenant (all: %s)", what, n)})
 	}
 	return nil
 }
