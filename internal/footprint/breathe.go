@@ -13,11 +13,13 @@ import (
 
 const (
 	// garbageAtWork is how much may gather at most while there is work: collecting it took a fifth of the server's time.
-	// garbageAtLeast is how much may always gather.
-	garbageAtWork, garbageAtLeast = 160, 40
+	garbageAtWork = 160
 	// roomAtWork and roomAtRest are how many bytes that may come to. A server of many stacks has more in use, and gathers the
 	// less.
-	roomAtWork, roomAtRest = 128 << 20, 64 << 20
+	roomAtWork, roomAtRest = 176 << 20, 64 << 20
+	// leastAtWork and leastAtRest are how much may always gather. What a stack costs grows with how many there are below
+	// that: each collection looks at all that is in use, and there are the more of them the less may gather.
+	leastAtWork, leastAtRest = 60, 40
 	// rest is how long nothing is done before memory is given back, and measured how long what is in use counts.
 	rest     = 5 * time.Second
 	measured = time.Second
@@ -51,21 +53,21 @@ func (b *Breath) Work(some bool) {
 		return
 	}
 	b.at = time.Now()
-	if percent := percentFor(inUse(), roomAtWork, garbageAtWork); percent != b.percent {
+	if percent := percentFor(inUse(), roomAtWork, leastAtWork, garbageAtWork); percent != b.percent {
 		b.percent = percent
 		debug.SetGCPercent(percent)
 	}
 }
 
-// percentFor is how much garbage may gather beside so many bytes in use, at most. It moves in steps, since each change stops
+// percentFor is how much garbage may gather beside so many bytes in use. It moves in steps, since each change stops
 // everything for a moment.
-func percentFor(live, room uint64, most int) int {
+func percentFor(live, room uint64, least, most int) int {
 	const step = 10
 	if live == 0 {
 		return most
 	}
 	percent := int(room * 100 / live) //nolint:gosec // far below the largest number
-	return min(max(percent/step*step, garbageAtLeast), most)
+	return min(max(percent/step*step, least), most)
 }
 
 // inUse is what the last collection left of the heap.
@@ -100,6 +102,6 @@ func (b *Breath) settle() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.percent == 0 {
-		debug.SetGCPercent(percentFor(inUse(), roomAtRest, garbage))
+		debug.SetGCPercent(percentFor(inUse(), roomAtRest, leastAtRest, garbage))
 	}
 }

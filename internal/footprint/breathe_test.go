@@ -42,9 +42,9 @@ func TestGarbageGathersWhileThereIsWork(t *testing.T) {
 
 func TestMuchInUseLeavesLittleRoomForGarbage(t *testing.T) {
 	const mib = 1 << 20
-	for live, want := range map[uint64]struct{ work, rest int }{0: {garbageAtWork, garbage}, mib: {garbageAtWork, garbage}, 80 * mib: {garbageAtWork, garbage}, 100 * mib: {120, 60},
-		200 * mib: {60, garbageAtLeast}, 1000 * mib: {garbageAtLeast, garbageAtLeast}} {
-		work, rest := percentFor(live, roomAtWork, garbageAtWork), percentFor(live, roomAtRest, garbage)
+	for live, want := range map[uint64]struct{ work, rest int }{0: {garbageAtWork, garbage}, mib: {garbageAtWork, garbage}, 80 * mib: {garbageAtWork, garbage}, 100 * mib: {garbageAtWork, 60},
+		200 * mib: {80, leastAtRest}, 1000 * mib: {leastAtWork, leastAtRest}} {
+		work, rest := percentFor(live, roomAtWork, leastAtWork, garbageAtWork), percentFor(live, roomAtRest, leastAtRest, garbage)
 		if work != want.work || rest != want.rest {
 			t.Errorf("%d MiB in use: %d%% at work and %d%% at rest, want %+v", live/mib, work, rest, want)
 		}
