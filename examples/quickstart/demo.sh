@@ -35,9 +35,20 @@ fi
 
 say() { printf '\n%s%s%s\n' "$bold" "$*" "$plain"; }
 
+# quoted WORD...: the words as a shell takes them.
+quoted() {
+	for word; do
+		case $word in
+		*\'*) printf ' "%s"' "$word" ;;
+		*[!A-Za-z0-9_./:=,@-]*) printf " '%s'" "$word" ;;
+		*) printf ' %s' "$word" ;;
+		esac
+	done
+}
+
 # try COMMAND...: shows a command and runs it.
 try() {
-	printf '\n%s$ %s%s\n' "$bold" "$*" "$plain"
+	printf '\n%s$%s%s\n' "$bold" "$(quoted "$@")" "$plain"
 	"$@" 2>&1
 }
 
