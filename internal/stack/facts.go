@@ -29,6 +29,9 @@ func (r *Reconciler) gather(ctx context.Context, p *pass) error {
 	if err := r.gatherRuns(ctx, p); err != nil {
 		return err
 	}
+	if p.untouched() {
+		return nil
+	}
 	if err := r.gatherRelations(ctx, p); err != nil {
 		return err
 	}
@@ -48,6 +51,14 @@ func (r *Reconciler) gather(ctx context.Context, p *pass) error {
 		return err
 	}
 	return r.gatherState(ctx, p)
+}
+
+// untouched tells whether a stack is suspended of which nothing was ever said: no program is fetched or packed for it, and no
+// input read. Of a thousand stacks that are made to wait that would be a thousand of each.
+func (p *pass) untouched() bool {
+	s := &p.obj.Status
+	return p.obj.Spec.Suspend && p.obj.DeletionTimestamp.IsZero() && p.inHand == nil && p.over == nil && s.CurrentRun == nil && s.LastRun == nil &&
+		s.LastAppliedRevision == "" && s.Plan.Pending == "" && len(s.Conditions) == 0
 }
 
 func stackFacts(obj *infrav1.Terraform) decide.Stack {

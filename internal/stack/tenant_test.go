@@ -316,3 +316,32 @@ func TestWhoseItIsIsAReasonToLook(t *testing.T) {
 		}
 	}
 }
+
+// A template may make a thousand stacks that are suspended; whoever is looked at later is looked at in full.
+func TestWhichStacksNeedNoLook(t *testing.T) {
+	suspended := func(t *infrav1.Terraform) { t.Spec.Suspend = true }
+	for sentence, test := range map[string]struct {
+		change []func(*infrav1.Terraform)
+		run    *run.Record
+		want   bool
+	}{
+		"one that is new and suspended": {[]func(*infrav1.Terraform){suspended}, nil, true},
+		"not one that may go on":        {nil, nil, false},
+		"not one with a pending plan":   {[]func(*infrav1.Terraform){suspended, planPending}, nil, false},
+		"not one of which Ready tells":  {[]func(*infrav1.Terraform){suspended, applying}, nil, false},
+		"not one that was applied":      {[]func(*infrav1.Terraform){suspended, func(t *infrav1.Terraform) { t.Status.LastAppliedRevision = "r" }}, nil, false},
+		"not one with a run in hand":    {[]func(*infrav1.Terraform){suspended}, &run.Record{}, false},
+		"not one that is to be let go":  {[]func(*infrav1.Terraform){suspended, func(t *infrav1.Terraform) { t.DeletionTimestamp = &metav1.Time{Time: finished} }}, nil, false},
+	} {
+		p := &pass{obj: stackObject(test.change...), inHand: test.run}
+		if got := p.untouched(); got != test.want {
+			t.Errorf("%s: %v", sentence, got)
+		}
+	}
+	// Nothing of what is not known then is asked for by the decision.
+	p := &pass{obj: stackObject(suspended), now: finished}
+	p.facts = decide.Facts{Now: p.now, Stack: stackFacts(p.obj)}
+	if d := decide.Decide(p.facts); d.Verb != decide.VerbRest || d.Reason != decide.ReasonSuspended || outputsMatter(p, d) {
+		t.Errorf("decided %v", d)
+	}
+}
