@@ -143,10 +143,11 @@ func (s *session) deleteObject(cmd *cobra.Command, k kind, key types.NamespacedN
 			return err
 		}
 	}
+	waiting := ctx
 	if k.gvk == tenantTemplates.gvk && wait {
 		held, cancel := s.whileNotHeld(ctx, o)
 		defer cancel()
-		ctx = held
+		waiting = held
 	}
 	if err := s.deleteThis(ctx, o); err != nil {
 		return err
@@ -156,7 +157,7 @@ func (s *session) deleteObject(cmd *cobra.Command, k kind, key types.NamespacedN
 		return nil
 	}
 	told := ""
-	gone, err := s.awaitObject(ctx, k, key, func(now *object) verdict {
+	gone, err := s.awaitObject(waiting, k, key, func(now *object) verdict {
 		if now.GetUID() != o.GetUID() {
 			return done
 		}
@@ -167,7 +168,7 @@ func (s *session) deleteObject(cmd *cobra.Command, k kind, key types.NamespacedN
 		return notYet
 	})
 	if err != nil && gone == nil {
-		return heldBack(ctx, err)
+		return heldBack(waiting, err)
 	}
 	s.news("%s is deleted.", o)
 	return nil

@@ -7,7 +7,9 @@ import (
 	"context"
 	"errors"
 
+	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	"github.com/yuba-dev/yuba/internal/diagnostic"
@@ -22,7 +24,8 @@ func (o *object) registry() types.NamespacedName {
 // template's tenants back, for nobody knows how long, and heldBack then says so. It is called before the template is
 // deleted: what is held already is about others, unless the template was deleted before.
 func (s *session) whileNotHeld(ctx context.Context, template *object) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancelCause(ctx)
+	// A request that is given up is nothing that Kubernetes' client would have to tell of.
+	ctx, cancel := context.WithCancelCause(klog.NewContext(ctx, logr.Discard()))
 	key := template.registry()
 	before := ""
 	if registry, err := s.getObject(ctx, tenantRegistries, key); err == nil && template.GetDeletionTimestamp() == nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	"github.com/yuba-dev/yuba/internal/diagnostic"
@@ -81,7 +82,11 @@ func (t *tenantTry) diff(cmd *cobra.Command, args, uids []string, summary bool, 
 			len(uids) > 0 && !slices.Contains(uids, tenant.Spec.UID) && !slices.Contains(uids, tenant.Labels[tenantv1.LabelUID])
 	})
 	if len(of) == 0 {
-		t.news("TenantTemplate %s/%s has no such tenants. What it would make of a row is told by:\n    yuba tenant render", t.template.Namespace, t.template.Name)
+		command := t.session.call(types.NamespacedName{Namespace: t.template.Namespace, Name: t.template.Name})
+		if t.file != "" {
+			command = "-f " + t.file
+		}
+		t.news("TenantTemplate %s/%s has no such tenants. What it would make of a row is told by:\n    yuba tenant render %s", t.template.Namespace, t.template.Name, command)
 	}
 	mistakes, err := t.mistakesFor(cmd.Context(), of)
 	if err != nil {

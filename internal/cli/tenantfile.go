@@ -44,7 +44,11 @@ func templateIn(file string, stdin io.Reader, namespace, name string) (*tenantv1
 	}
 	switch {
 	case len(names) == 0:
-		return nil, nil, exitf(exitNotFound, "%s has no TenantTemplate %s", file, strings.TrimPrefix(namespace+"/"+name, "/"))
+		what := "has no TenantTemplate"
+		if name != "" {
+			what += " " + strings.TrimPrefix(namespace+"/"+name, "/")
+		}
+		return nil, nil, exitf(exitNotFound, "%s %s", file, what)
 	case len(names) > 1:
 		return nil, nil, exitf(exitUsage, "%s has several templates: %s; name the one that is meant", file, strings.Join(names, ", "))
 	}
