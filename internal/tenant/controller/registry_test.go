@@ -181,7 +181,9 @@ deployments:
 	w.eventually("the template says what is wrong and what to do", func() bool {
 		tpl, _ := get(w, &tenantv1.TenantTemplate{}, "web")
 		c := apimeta.FindStatusCondition(tpl.Status.Conditions, tenantv1.ConditionValid)
-		return c != nil && c.Status == metav1.ConditionFalse && strings.Contains(c.Message, "Deployment") && strings.Contains(c.Message, "kubeConfig")
+		applied := apimeta.FindStatusCondition(tpl.Status.Conditions, tenantv1.ConditionApplied)
+		return c != nil && c.Status == metav1.ConditionFalse && strings.Contains(c.Message, "Deployment") && strings.Contains(c.Message, "kubeConfig") &&
+			applied != nil && applied.Status == metav1.ConditionFalse && applied.Reason == tenantv1.ReasonValidationFailed && strings.Contains(applied.Message, c.Message)
 	})
 	if w.count() != 0 {
 		t.Errorf("there are %s", w.names())

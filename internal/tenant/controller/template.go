@@ -128,6 +128,14 @@ func validated(t *tenantv1.TenantTemplate) bool {
 	return c != nil && c.Status == metav1.ConditionTrue && c.ObservedGeneration == t.Generation
 }
 
+// invalidity is why a template does not count as well.
+func invalidity(t *tenantv1.TenantTemplate) string {
+	if c := apimeta.FindStatusCondition(t.Status.Conditions, tenantv1.ConditionValid); c != nil && c.ObservedGeneration == t.Generation {
+		return c.Message
+	}
+	return "it has not been checked yet"
+}
+
 // validate checks a template that has changed, or that had mistakes when it was checked last.
 func (r *Tenants) validate(ctx context.Context, p *templatePass) error {
 	if validated(p.obj) {
@@ -256,6 +264,9 @@ func applied(p *templatePass, rollout *tenantv1.RolloutStatus) (metav1.Condition
 		return metav1.ConditionFalse, tenantv1.ReasonTemplateDeleting, going(p)
 	case p.registry == nil:
 		return metav1.ConditionFalse, tenantv1.ReasonRegistryNotFound, fmt.Sprintf("there is no TenantRegistry %s in the namespace %s; %s", p.obj.Spec.RegistryID, p.obj.Namespace, count)
+	case !validated(p.obj):
+		// Readers look here first, and must not find that all is well.
+		return metav1.ConditionFalse, tenantv1.ReasonValidationFailed, "no tenant is made or changed before the template is valid: " + invalidity(p.obj) + "; " + count
 	case rollout != nil && rollout.TargetGeneration == p.obj.Generation && rollout.Phase == tenantv1.RolloutFailed:
 		return metav1.ConditionFalse, tenantv1.ReasonRolloutPaused, rollout.Message
 	case rollout != nil && rollout.TargetGeneration == p.obj.Generation && rollout.Phase == tenantv1.RolloutInProgress:
