@@ -33,15 +33,38 @@ type Breath struct {
 	// percent is how much garbage may gather, at is when that was found out. Both are zero while there is no work.
 	percent int
 	at      time.Time
+	// voices is how many there are, and working which of them have work.
+	voices  int
+	working map[int]bool
 }
 
 // Work says whether there is work now. An environment that says how much garbage may gather is obeyed instead.
-func (b *Breath) Work(some bool) {
+func (b *Breath) Work(some bool) { b.hear(0, some) }
+
+// Voice returns a Work for those who know nothing of each other: there is work as long as any of them has some.
+func (b *Breath) Voice() func(some bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.voices++
+	voice := b.voices
+	return func(some bool) { b.hear(voice, some) }
+}
+
+func (b *Breath) hear(voice int, some bool) {
 	if os.Getenv("GOGC") != "" {
 		return
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.working == nil {
+		b.working = map[int]bool{}
+	}
+	if some {
+		b.working[voice] = true
+	} else {
+		delete(b.working, voice)
+		some = len(b.working) > 0
+	}
 	switch {
 	case some && b.resting != nil:
 		b.resting.Stop()

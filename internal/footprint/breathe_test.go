@@ -40,6 +40,30 @@ func TestGarbageGathersWhileThereIsWork(t *testing.T) {
 	}
 }
 
+func TestThereIsWorkAsLongAsAnybodyHasSome(t *testing.T) {
+	t.Setenv("GOGC", "")
+	defer debug.SetGCPercent(debug.SetGCPercent(garbage))
+	var b Breath
+	one, other := b.Voice(), b.Voice()
+	one(true)
+	other(true)
+	one(false)
+	if b.resting != nil {
+		t.Error("it rests while somebody works")
+	}
+	other(false)
+	if b.resting == nil {
+		t.Fatal("it does not rest when nobody works")
+	}
+	one(true)
+	other(false)
+	if b.resting != nil {
+		t.Error("it rests because somebody has no work who had none before")
+	}
+	one(false)
+	b.resting.Stop()
+}
+
 func TestMuchInUseLeavesLittleRoomForGarbage(t *testing.T) {
 	const mib = 1 << 20
 	for live, want := range map[uint64]struct{ work, rest int }{0: {garbageAtWork, garbage}, mib: {garbageAtWork, garbage}, 80 * mib: {garbageAtWork, garbage}, 100 * mib: {garbageAtWork, 60},

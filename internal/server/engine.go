@@ -136,6 +136,8 @@ type engine struct {
 	// dispatcher tells of events and receivers takes webhooks; nil where Flux does.
 	dispatcher *notify.Dispatcher
 	receivers  *receive.Receivers
+	// breath is how much garbage may gather; it asks who has work.
+	breath footprint.Breath
 	// circuits sees outages; nil where the API does not serve their kind.
 	circuits *breakers.Keeper
 	// tenants is true when this server looks after tenants: the API serves their kinds.
@@ -256,7 +258,7 @@ func (e *engine) addControllers(ctx context.Context, direct client.Client) error
 	e.keeper = newKeeper(&keeper{keep: e.opts.Retention, states: e.states, names: e.blobs, stacks: e.manager.GetClient(), now: time.Now, log: e.opts.Log})
 	e.executor, err = executor.New(executor.Options{
 		Blobs: e.blobs, States: e.states, LiveDir: filepath.Join(e.dir.Runner(), "live"), ShellDir: e.shellDir(), Credential: credential,
-		Holder: holder(), Version: e.opts.Version, Log: e.opts.Log, Ended: e.announce, NamespaceLimit: e.namespaceLimit, Busy: new(footprint.Breath).Work,
+		Holder: holder(), Version: e.opts.Version, Log: e.opts.Log, Ended: e.announce, NamespaceLimit: e.namespaceLimit, Busy: e.breath.Voice(),
 		Observe: func(rec run.Record) {
 			e.observeRun(rec)
 			e.keeper.observe(rec)

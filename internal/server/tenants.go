@@ -32,7 +32,7 @@ func (e *engine) addTenants(ctx context.Context, direct client.Client) error {
 	}
 	r := &controller.Tenants{
 		Client: direct, Reader: direct, Events: e.events, Config: e.manager.GetConfig(), Rows: rows.Options{SQLiteDirs: e.opts.SQLiteSources},
-		Observe: e.metrics, Now: time.Now, Log: e.opts.Log.With("component", "tenants"),
+		Observe: e.metrics, Busy: e.breath.Voice(), Now: time.Now, Log: e.opts.Log.With("component", "tenants"),
 	}
 	if err := r.SetupWithManager(ctx, e.manager); err != nil {
 		return fmt.Errorf("set up the controllers of tenants: %w", err)

@@ -70,9 +70,12 @@ type Tenants struct {
 	Check Check
 	// Observe hears of passes and writes; nil for nobody. It must not block.
 	Observe Observer
-	Now     func() time.Time
+	// Busy is told whether anything is written now, again and again; nil for nobody. It must not block.
+	Busy func(bool)
+	Now  func() time.Time
 	Log     *slog.Logger
 
+	effort effort
 	base context.Context
 	// cached reads from the cache alone, metadata of ConfigMaps and Secrets included; fresh reads what was written here, too.
 	cached client.Reader
