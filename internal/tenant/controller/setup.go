@@ -73,10 +73,10 @@ type Tenants struct {
 	// Busy is told whether anything is written now, again and again; nil for nobody. It must not block.
 	Busy func(bool)
 	Now  func() time.Time
-	Log     *slog.Logger
+	Log  *slog.Logger
 
 	effort effort
-	base context.Context
+	base   context.Context
 	// cached reads from the cache alone, metadata of ConfigMaps and Secrets included; fresh reads what was written here, too.
 	cached client.Reader
 	fresh  *fresh.Reader
