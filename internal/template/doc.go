@@ -14,7 +14,9 @@
 //     types, stay numbers and truths where they are all that a text says.
 //   - The budget is what a rendering may cost. A turn of a loop, a call of a
 //     template and a call of a function cost what they could take of time and
-//     memory, before they take it.
+//     memory, before they take it. A purse is what several renderings that
+//     belong together may cost.
+//   - A field is what a template asks its data for, as its text tells.
 //
 // Invariants:
 //

@@ -19,7 +19,7 @@
 //   - An edge of a reference demands readiness only where being there is not enough: a stack's outputs, a Namespace. A volume
 //     claim may be bound by its first Pod alone, so that who waited for more would wait forever.
 //   - The order is that of the template as far as the edges allow, and the same each time.
-//   - References that are marked optional make no edges.
+//   - References that are marked optional make no edges. Those of custom kinds are known by their usual names.
 //
 // The package does not know what is there and what is ready.
 package graph

@@ -14,7 +14,9 @@
 // Invariants:
 //
 //   - The same Tenant gives the same objects, in the order of its lists.
-//   - What a row says is text: it is never taken for a template, nor for structure.
+//   - What a row says is text: it is never taken for a template, nor for structure, and not by stacks either, which render some of
+//     their fields themselves.
+//   - All objects of a tenant together cost no more than a few texts may.
 //   - One resource that cannot be rendered keeps no other one from it.
 //   - A value that is not there is an error of its field. Errors show no values, except for names of objects and namespaces.
 //   - Every object bears the tenant's safe uid as a label, whatever its template says.
