@@ -216,6 +216,8 @@ func (p *pass) tellObject(it *item, od decide.ObjectDecision) {
 		reason = tenantv1.EventTemplateRenderError
 	case decide.VerbSkip:
 		reason = tenantv1.EventDependencySkipped
+	case decide.VerbFailed:
+		reason = tenantv1.EventTemplateAppliedPartial
 	}
 	if reason == "" {
 		delete(p.memory.told, it.id)

@@ -175,9 +175,9 @@ func TestHowATenantStands(t *testing.T) {
 				Conflict:    alone, Degraded: healthy}},
 		"one has failed, and another is left out": {
 			TenantFacts{Objects: []Object{object("a", broken), object("b", absent, needs("a"))}}, TenantDecision{Desired: 2, Failed: 1, Skipped: 1,
-				Ready:       Condition{Reason: ReasonResourcesFailed, Message: "0 of 2 objects are ready; failed: a; left out: b"},
+				Ready:       Condition{Reason: ReasonResourcesFailed, Message: "0 of 2 objects are ready; failed: a (no such variable); left out: b"},
 				Progressing: still, Conflict: alone,
-				Degraded: Condition{True: true, Reason: ReasonResourceFailures, Message: "0 of 2 objects are ready; failed: a; left out: b"}}},
+				Degraded: Condition{True: true, Reason: ReasonResourceFailures, Message: "0 of 2 objects are ready; failed: a (no such variable); left out: b"}}},
 		"one belongs to somebody else": {
 			TenantFacts{Objects: []Object{object("a", foreign), object("b")}}, TenantDecision{Desired: 2, ReadyCount: 1, Failed: 1, Conflicted: 1,
 				Ready:       Condition{Reason: ReasonResourcesConflicted, Message: "1 of 2 objects are ready; of somebody else: a (Tenant b/other)"},
@@ -186,10 +186,10 @@ func TestHowATenantStands(t *testing.T) {
 				Degraded:    Condition{True: true, Reason: ReasonResourceConflicts, Message: "1 of 2 objects are ready; of somebody else: a (Tenant b/other)"}}},
 		"one has failed, and one belongs to somebody else": {
 			TenantFacts{Objects: []Object{object("a", foreign), object("b", broken)}}, TenantDecision{Desired: 2, Failed: 2, Conflicted: 1,
-				Ready:       Condition{Reason: ReasonResourcesFailedAndConflicted, Message: "0 of 2 objects are ready; failed: b; of somebody else: a (Tenant b/other)"},
+				Ready:       Condition{Reason: ReasonResourcesFailedAndConflicted, Message: "0 of 2 objects are ready; failed: b (no such variable); of somebody else: a (Tenant b/other)"},
 				Progressing: still,
 				Conflict:    Condition{True: true, Reason: ReasonResourceConflict, Message: "these belong to somebody else: a (Tenant b/other)"},
-				Degraded:    Condition{True: true, Reason: ReasonResourceFailuresAndConflicts, Message: "0 of 2 objects are ready; failed: b; of somebody else: a (Tenant b/other)"}}},
+				Degraded:    Condition{True: true, Reason: ReasonResourceFailuresAndConflicts, Message: "0 of 2 objects are ready; failed: b (no such variable); of somebody else: a (Tenant b/other)"}}},
 		"its registry is gone": {
 			TenantFacts{Objects: []Object{object("a")}, RegistryGone: "shop"}, TenantDecision{Desired: 1, ReadyCount: 1,
 				Ready: Condition{Reason: ReasonRegistryGone, Message: "its object is ready; the registry shop is gone, so the tenant stays as it is, whatever its row says. " +

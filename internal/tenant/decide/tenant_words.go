@@ -48,7 +48,7 @@ func (d *tally) add(o Object, od ObjectDecision) {
 		d.conflicted = append(d.conflicted, fmt.Sprintf("%s (%s)", o.ID, od.Owner))
 	case od.Verb.Fails():
 		d.Failed++
-		d.failed = append(d.failed, o.ID)
+		d.failed = append(d.failed, because(o.ID, od.Message))
 	case od.Verb == VerbSkip:
 		d.Skipped++
 		d.skipped = append(d.skipped, o.ID)
@@ -117,4 +117,19 @@ func (d *tally) message() string {
 		}
 	}
 	return strings.Join(parts, "; ")
+}
+
+// longestBecause is how much of a reason stands beside a name: all of it is told with the object itself.
+const longestBecause = 120
+
+// because says a reason in short beside a name.
+func because(id, message string) string {
+	message, _, _ = strings.Cut(strings.TrimSpace(message), "\n")
+	if message == "" {
+		return id
+	}
+	if runes := []rune(message); len(runes) > longestBecause {
+		message = string(runes[:longestBecause]) + "…"
+	}
+	return fmt.Sprintf("%s (%s)", id, message)
 }

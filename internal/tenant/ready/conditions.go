@@ -54,7 +54,16 @@ func ofCustom(o *unstructured.Unstructured, statusless bool) Readiness {
 	case there && c.status == statusTrue:
 		return isReady
 	case stalled.status == statusTrue && observed(o, stalled.generation, stalled.generation != 0):
-		return failed(or(stalled.reason, c.reason), or(stalled.message, c.message))
+		return ofStalled(stalled, c)
 	}
 	return ofFalse("Ready", c, there)
+}
+
+// ofStalled: that there is no use in trying again says Stalled, what went wrong says Ready, as a rule.
+func ofStalled(stalled, c condition) Readiness {
+	message := stalled.message
+	if c.status == "False" && c.message != "" {
+		message = c.message
+	}
+	return failed(or(stalled.reason, c.reason), or(message, c.message))
 }

@@ -29,7 +29,7 @@ func ofStack(o *unstructured.Unstructured) Readiness {
 	case suspended:
 		return ofSuspended(o)
 	case stalled.status == statusTrue:
-		return failed(or(stalled.reason, c.reason), or(stalled.message, c.message))
+		return ofStalled(stalled, c)
 	case c.status != statusTrue:
 		return ofFalse(infrav1.ConditionReady, c, told)
 	case applied(o, all[infrav1.ConditionPlan]) || truth(o.Object, "spec", "destroy"):

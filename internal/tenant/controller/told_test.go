@@ -1,0 +1,37 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"testing"
+
+	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/tenant/decide"
+)
+
+// Whoever follows a tenant's events hears of an object that has failed by itself, once, and again when it fails otherwise.
+func TestAnObjectThatHasFailedIsTold(t *testing.T) {
+	p := &pass{memory: newMemory(""), before: &tenantv1.Tenant{}}
+	tell := func(verb decide.Verb, message string) int {
+		p.news = nil
+		p.tellObject(&item{id: "db"}, decide.ObjectDecision{ID: "db", Verb: verb, Message: message})
+		return len(p.news)
+	}
+	for _, step := range []struct {
+		verb    decide.Verb
+		message string
+		want    int
+	}{
+		{decide.VerbLeave, "", 0},
+		{decide.VerbFailed, "no quota", 1},
+		{decide.VerbFailed, "no quota", 0},
+		{decide.VerbFailed, "no route", 1},
+		{decide.VerbLeave, "", 0},
+		{decide.VerbFailed, "no route", 1},
+	} {
+		if got := tell(step.verb, step.message); got != step.want {
+			t.Errorf("%s %q: %d events, want %d", step.verb, step.message, got, step.want)
+		}
+	}
+}
