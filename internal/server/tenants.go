@@ -31,7 +31,7 @@ func (e *engine) addTenants(ctx context.Context, direct client.Client) error {
 		}
 	}
 	r := &controller.Tenants{
-		Client: direct, Reader: direct, Events: e.events, Config: e.manager.GetConfig(), Rows: rows.Options{SQLiteDirs: e.opts.SQLiteSources},
+		Client: direct, Reader: direct, Events: e.events, Config: e.manager.GetConfig(), Rows: rows.Options{SQLiteDirs: e.opts.SQLiteSources}, EnvPrefixes: e.opts.TenantEnvPrefixes,
 		Observe: e.metrics, Busy: e.breath.Voice(), Now: time.Now, Log: e.opts.Log.With("component", "tenants"),
 	}
 	if err := r.SetupWithManager(ctx, e.manager); err != nil {

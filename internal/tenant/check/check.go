@@ -28,6 +28,9 @@ type Subject struct {
 	Row row.Row
 	// Invented is true when the row is made up.
 	Invented bool
+	// EnvPrefixes begin the keys of varsFrom that become environment where a program declares no variable; nil when that is
+	// not known.
+	EnvPrefixes []string
 }
 
 // Sample makes up a row of a registry, for templates whose registry has none: every value is 1, which is a text, a number and

@@ -111,6 +111,16 @@ func TestVariables(t *testing.T) {
 	}
 }
 
+// Which keys become environment is known where the server asks.
+func TestKeysForTheEnvironment(t *testing.T) {
+	template := templateOf(t, stackOf(sized, `varsFrom: [{kind: Secret, name: s, varsKeys: [size, AWS_REGION, DATABASE_URL]}]`))
+	findings, err := Template(t.Context(), Subject{Template: template, Row: acme(), EnvPrefixes: []string{"AWS_", "PG"}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect(t, findings, []string{`warning manifests[db]: spec.varsFrom[0]: the program declares no variable "DATABASE_URL"; it declares size; nor does its name begin as …`})
+}
+
 func TestOutputs(t *testing.T) {
 	db := stackOf(twoOutputs, toSecret)
 	const second = `- id: app-db

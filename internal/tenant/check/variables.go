@@ -108,13 +108,24 @@ func (c *checker) undeclared(s *stack, name, field string) {
 	if names := s.module.VariableNames(); len(names) > 0 {
 		declared = "it declares " + strings.Join(names, ", ")
 	}
+	if c.subject.EnvPrefixes != nil && name == strings.ToUpper(name) {
+		declared += "; nor does its name begin as those that the server hands to programs as environment"
+	}
 	switch {
-	case strings.HasPrefix(field, "spec.varsFrom") && name == strings.ToUpper(name):
+	case strings.HasPrefix(field, "spec.varsFrom") && c.lent(name):
 	case strings.HasPrefix(field, "spec.varsFrom"), field == "spec.values":
 		c.find(Warning, s.id, "%s: the program declares no variable %q; %s", field, name, declared)
 	default:
 		c.find(Error, s.id, "%s: the program declares no variable %q; %s", field, name, declared)
 	}
+}
+
+// lent tells whether a key of varsFrom may be meant for the environment. Which ones get there is the server's to say.
+func (c *checker) lent(name string) bool {
+	if c.subject.EnvPrefixes == nil {
+		return name == strings.ToUpper(name)
+	}
+	return slices.ContainsFunc(c.subject.EnvPrefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 
 func (c *checker) setting(s *stack, known given) *setting {

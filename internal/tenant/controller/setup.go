@@ -66,6 +66,8 @@ type Tenants struct {
 	Rows rows.Options
 	// Limits bound a reading.
 	Limits rows.Limits
+	// EnvPrefixes begin the keys of varsFrom that stacks of tenants get as environment; only checks of templates ask.
+	EnvPrefixes []string
 	// Check is asked about templates instead of package check; nil for that.
 	Check Check
 	// Observe hears of passes and writes; nil for nobody. It must not block.

@@ -50,13 +50,13 @@ func (r *Tenants) samples(template *tenantv1.TenantTemplate, registry *tenantv1.
 		if good := r.ledger.goodReading(client.ObjectKeyFromObject(registry)); good != nil {
 			for i := range good.rows {
 				if good.rows[i].Active && len(list) < maxSamples {
-					list = append(list, check.Subject{Template: template, Row: good.rows[i]})
+					list = append(list, check.Subject{Template: template, Row: good.rows[i], EnvPrefixes: r.EnvPrefixes})
 				}
 			}
 		}
 	}
 	if len(list) == 0 {
-		list = append(list, check.Subject{Template: template, Row: check.SampleOf(template, registry), Invented: true})
+		list = append(list, check.Subject{Template: template, Row: check.SampleOf(template, registry), Invented: true, EnvPrefixes: r.EnvPrefixes})
 	}
 	return list
 }
