@@ -200,7 +200,7 @@ spec:
 `
 
 // tenantTemplate is what tenants have: who they are, what they are allowed, and a stack that reads it. That is
-// suspended: tofu is not what is measured.
+// suspended: tofu is not what is measured. It is never ready for that reason, and is not to be told so in the middle of it.
 const tenantTemplate = `
 apiVersion: operator.kubernetes-tenants.org/v1
 kind: TenantTemplate
@@ -225,6 +225,7 @@ spec:
   manifests:
   - id: stack
     nameTemplate: "{{ .uid }}"
+    timeoutSeconds: 3600
     spec:
       apiVersion: infra.contrib.fluxcd.io/v1alpha2
       kind: Terraform
