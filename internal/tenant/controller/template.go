@@ -198,7 +198,7 @@ func (r *Tenants) describeTemplate(p *templatePass) {
 	if rollout := p.told.rollout; rollout != nil && rollout.TargetGeneration == p.obj.Generation {
 		if was := s.Rollout; rollout.Phase == tenantv1.RolloutFailed && (was == nil || was.Phase != tenantv1.RolloutFailed) {
 			r.event(p.obj, corev1.EventTypeWarning, tenantv1.EventRolloutPaused, rollout.Message)
-		} else if was != nil && rollout.Phase == tenantv1.RolloutComplete && was.Phase == tenantv1.RolloutInProgress {
+		} else if was != nil && rollout.Phase == tenantv1.RolloutComplete && (was.Phase == tenantv1.RolloutInProgress || was.Phase == tenantv1.RolloutFailed) {
 			r.event(p.obj, corev1.EventTypeNormal, tenantv1.EventRolloutComplete, rollout.Message)
 		}
 		s.Rollout = rollout.DeepCopy()
