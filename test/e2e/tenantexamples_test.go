@@ -8,8 +8,10 @@ import (
 	"net"
 	"net/url"
 	"strconv"
+	"strings"
 	"testing"
 
+	"github.com/yuba-dev/yuba/internal/tenant/row"
 	"github.com/yuba-dev/yuba/internal/testkit/tenanttest"
 	"github.com/yuba-dev/yuba/test/cloud"
 )
@@ -17,6 +19,8 @@ import (
 // tenantExample is a file of examples/tenants: what its tenant "acme" has when all is done.
 type tenantExample struct {
 	file, template string
+	// long makes it a tenant with the longest uid instead: names of buckets and the like must have room for it.
+	long bool
 	// vars are variables of its stacks whose value says where a service is: here, the cloud of the test.
 	vars func(host, port string) map[string]any
 	// outputs are patterns of what the keys of Secrets say.
@@ -44,13 +48,13 @@ var tenantExamples = []tenantExample{
 		cloud:       map[string]int{"aws_security_group": 1, "aws_db_instance": 1},
 		deployments: []string{"acme-rds-app"}, kept: []string{"acme-rds"},
 	}, {
-		file: "cdn.yaml", template: "tenant-with-cdn",
+		file: "cdn.yaml", template: "tenant-with-cdn", long: true,
 		outputs: map[string]map[string]string{"acme-cdn-outputs": {"cdn_domain_name": `[a-z0-9]+\.cloudfront\.net`, "cdn_distribution_id": "e[a-z0-9]+",
 			"cdn_arn": "arn:aws:cloudfront::.*"}},
 		cloud:    map[string]int{"aws_s3_bucket": 1, "aws_s3_bucket_ownership_controls": 1, "aws_cloudfront_distribution": 1},
 		settings: []string{"acme-cdn-config"}, stacks: []string{"acme-cdn"},
 	}, {
-		file: "git.yaml", template: "tenant-with-git-modules",
+		file: "git.yaml", template: "tenant-with-git-modules", long: true,
 		outputs: map[string]map[string]string{"acme-infra-outputs": {"bucket_name": "example-com-acme-production", "db_host": `tenant-acme-production\..*`,
 			"db_name": "tenant_acme", "db_password": aPassword, "cdn_domain_name": `[a-z0-9]+\.cloudfront\.net`}},
 		cloud:    map[string]int{"aws_s3_bucket": 1, "aws_s3_bucket_versioning": 1, "aws_db_instance": 1, "aws_cloudfront_distribution": 1},
@@ -90,7 +94,7 @@ var tenantExamples = []tenantExample{
 		cloud:    map[string]int{},
 		settings: []string{"acme-redis-settings"}, stacks: []string{"acme-redis"},
 	}, {
-		file: "enterprise.yaml", template: "enterprise-tenant-stack",
+		file: "enterprise.yaml", template: "enterprise-tenant-stack", long: true,
 		outputs: map[string]map[string]string{
 			"acme-infrastructure": {"s3_data_bucket": "example-com-acme-data", "s3_static_bucket": "example-com-acme-static",
 				"s3_data_bucket_arn": "arn:aws:s3:::example-com-acme-data", "db_host": `tenant-acme-enterprise\..*`, "db_port": "5432", "db_name": "tenant_acme",
@@ -119,9 +123,34 @@ func TestExamplesOfTenantsRunFromRowToNothing(t *testing.T) {
 	}
 }
 
+// longestUID is as long as uids are before they are cut.
+const longestUID = "abcdefghijabcdefghijabcdefghijabcdefghij"
+
+// of is the example with another tenant than acme.
+func (e tenantExample) of(uid string) tenantExample {
+	named := func(s string) string { return strings.ReplaceAll(s, "acme", uid) }
+	all := func(names []string) (out []string) {
+		for _, name := range names {
+			out = append(out, named(name))
+		}
+		return out
+	}
+	outputs := map[string]map[string]string{}
+	for secret, patterns := range e.outputs {
+		outputs[named(secret)] = map[string]string{}
+		for key, pattern := range patterns {
+			outputs[named(secret)][key] = named(pattern)
+		}
+	}
+	e.outputs, e.settings, e.deployments, e.stacks, e.kept = outputs, all(e.settings), all(e.deployments), all(e.stacks), all(e.kept)
+	return e
+}
+
 // trial is an example on its way.
 type trial struct {
 	tenantExample
+	// uid is the row's, tenant the name of its Tenant.
+	uid, tenant string
 	*tenanttest.Home
 	cloud  *cloud.Cloud
 	target *targetCluster
@@ -129,7 +158,11 @@ type trial struct {
 
 func tryExample(t *testing.T, e tenantExample, target *targetCluster) {
 	y, ns := common(t)
-	x := &trial{tenantExample: e, Home: &tenanttest.Home{Client: y.client, Namespace: ns, Log: y.logTail}, cloud: cloud.Start(), target: target}
+	uid := "acme"
+	if e.long {
+		uid = longestUID
+	}
+	x := &trial{tenantExample: e.of(uid), uid: uid, tenant: row.TenantName(uid, e.template), Home: &tenanttest.Home{Client: y.client, Namespace: ns, Log: y.logTail}, cloud: cloud.Start(), target: target}
 	t.Cleanup(func() {
 		y.suspendAll(t, ns)
 		x.cloud.Close()

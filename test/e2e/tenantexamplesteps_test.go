@@ -170,8 +170,8 @@ func (x *trial) setRows(t *testing.T, rows string) {
 // appears has the row of the tenant, and checks what it gets of it.
 func (x *trial) appears(t *testing.T) {
 	t.Helper()
-	x.setRows(t, `[{id: acme, url: "https://acme.example.com/shop", is_active: "1", plan: enterprise}]`)
-	x.AwaitReady(t, "acme-"+x.template)
+	x.setRows(t, fmt.Sprintf(`[{id: %s, url: "https://acme.example.com/shop", is_active: "1", plan: enterprise}]`, x.uid))
+	x.AwaitReady(t, x.tenant)
 	x.hasAll(t)
 }
 
@@ -181,7 +181,7 @@ func (x *trial) hasAll(t *testing.T) {
 	for name, patterns := range x.outputs {
 		var secret corev1.Secret
 		x.Get(t, name, &secret)
-		if got := secret.Labels[tenantv1.LabelUID]; got != "acme" {
+		if got := secret.Labels[tenantv1.LabelUID]; got != x.uid {
 			t.Errorf("the Secret %s is of tenant %q", name, got)
 		}
 		for key, pattern := range patterns {
@@ -204,7 +204,7 @@ func (x *trial) hasAll(t *testing.T) {
 	for _, name := range x.settings {
 		var settings corev1.ConfigMap
 		x.Get(t, name, &settings)
-		if settings.Data["tenant_id"] != "acme" || settings.Labels[tenantv1.LabelUID] != "acme" {
+		if settings.Data["tenant_id"] != x.uid || settings.Labels[tenantv1.LabelUID] != x.uid {
 			t.Errorf("the ConfigMap %s has %v and %v", name, settings.Data, settings.Labels)
 		}
 	}
@@ -236,7 +236,7 @@ func (x *trial) kinds() map[string]int {
 func (x *trial) goes(t *testing.T) {
 	t.Helper()
 	x.setRows(t, "[]")
-	x.AwaitGone(t, "acme-"+x.template, &tenantv1.Tenant{})
+	x.AwaitGone(t, x.tenant, &tenantv1.Tenant{})
 	for _, name := range x.stacks {
 		if !x.Missing(t, name, &infrav1.Terraform{}) {
 			t.Errorf("the tenant is gone, and its stack %s is not", name)
@@ -333,7 +333,7 @@ func (x *trial) noSecrets(t *testing.T, where string, of client.Client) {
 	t.Helper()
 	x.Eventually(t, "the tenant has no Secrets "+where, func() string {
 		var secrets corev1.SecretList
-		if err := of.List(t.Context(), &secrets, client.InNamespace(x.Namespace), client.MatchingLabels{tenantv1.LabelUID: "acme"}); err != nil {
+		if err := of.List(t.Context(), &secrets, client.InNamespace(x.Namespace), client.MatchingLabels{tenantv1.LabelUID: x.uid}); err != nil {
 			t.Fatal(err)
 		}
 		names := []string{}
