@@ -81,6 +81,7 @@ func (r *Tenants) carryOut(ctx context.Context, p *registryPass) error {
 	if len(changes) == 0 {
 		return nil
 	}
+	defer r.atWork()()
 	g := errgroup.Group{}
 	g.SetLimit(tenantWrites)
 	errs := make([]error, len(changes))
@@ -220,6 +221,9 @@ func (r *Tenants) updates(p *registryPass, changes []change) []change {
 		of := p.rowOf(now.Spec.UID)
 		if of == nil {
 			continue
+		}
+		if now.Status.ObservedGeneration == 0 && !u.ValuesOnly {
+			continue // its spec is all that tells what its first pass has made; when that is on record, it is its turn
 		}
 		if u.ValuesOnly {
 			values := map[string]any{}

@@ -246,6 +246,14 @@ func (r *Tenants) finalize(ctx context.Context, p *pass) (ctrl.Result, error) {
 	if !slices.Contains(p.obj.Finalizers, tenantv1.Finalizer) {
 		return ctrl.Result{}, nil
 	}
+	if p.unrecorded() && p.plan.graph != nil {
+		// Its first pass may have made something, and have come to no end.
+		if err := p.gatherItems(ctx, r); err != nil {
+			return ctrl.Result{}, err
+		}
+		p.obj.Status.Inventory = p.inventory(true)
+		p.items = nil
+	}
 	if !p.saidDeleting() {
 		p.news = append(p.news, news{"", tenantv1.EventTenantDeleting, fmt.Sprintf("%d objects go or are let go, what depends on others first", len(p.obj.Status.Inventory))})
 	}

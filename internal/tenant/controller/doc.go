@@ -21,7 +21,8 @@
 //
 // # Invariants
 //
-//   - An object stands in its Tenant's inventory before it is made, and until it is known to be gone.
+//   - An object stands in its Tenant's inventory before it is made, and until it is known to be gone. Before there is an inventory,
+//     the Tenant's spec is it, and does not change.
 //   - A pass that finds nothing new asks the API nothing and writes nothing: all that it looks at is watched.
 //   - Rows that could not be read change nothing. Deletions of many Tenants wait for somebody to confirm them.
 //   - What is made once is never written again; what is to stay is never deleted.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -23,8 +24,10 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/yaml"
 
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	"github.com/yuba-dev/yuba/internal/testkit/apitest"
 )
@@ -112,6 +115,9 @@ func sharedControllers(t testing.TB) *Tenants {
 			if err := r.SetupWithManager(context.Background(), mgr); err != nil {
 				return err
 			}
+			if err := ctrl.NewControllerManagedBy(mgr).Named("stacks-that-go").For(&infrav1.Terraform{}).Complete(releasing(direct)); err != nil {
+				return err
+			}
 			running.r = r
 			go func() {
 				if err := mgr.Start(context.Background()); err != nil {
@@ -125,6 +131,19 @@ func sharedControllers(t testing.TB) *Tenants {
 		t.Fatalf("start the controllers: %v", running.err)
 	}
 	return running.r
+}
+
+// releasing lets deleted stacks go, as their controller does when there is nothing to destroy.
+func releasing(c client.Client) reconcile.Reconciler {
+	return reconcile.Func(func(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+		stack := &infrav1.Terraform{}
+		if err := c.Get(ctx, req.NamespacedName, stack); err != nil || stack.DeletionTimestamp == nil {
+			return ctrl.Result{}, client.IgnoreNotFound(err)
+		}
+		before := stack.DeepCopy()
+		stack.Finalizers = slices.DeleteFunc(stack.Finalizers, func(f string) bool { return f == infrav1.Finalizer })
+		return ctrl.Result{}, client.IgnoreNotFound(c.Patch(ctx, stack, client.MergeFrom(before)))
+	})
 }
 
 // world is a test's namespace.

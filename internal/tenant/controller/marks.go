@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	"github.com/yuba-dev/yuba/internal/owned"
 )
@@ -45,6 +46,10 @@ func mark(u *unstructured.Unstructured, t *tenantv1.Tenant, resource *tenantv1.T
 		labels[tenantv1.LabelTenant], labels[tenantv1.LabelTenantNamespace] = t.Name, t.Namespace
 	}
 	u.SetLabels(labels)
+	if gvk := u.GroupVersionKind(); !away && gvk.Group == infrav1.GroupVersion.Group && gvk.Kind == infrav1.Kind && !slices.Contains(u.GetFinalizers(), infrav1.Finalizer) {
+		// Every stack gets it from its controller: one that has it is written once less.
+		u.SetFinalizers(append(u.GetFinalizers(), infrav1.Finalizer))
+	}
 }
 
 func ownerReference(t *tenantv1.Tenant) metav1.OwnerReference {

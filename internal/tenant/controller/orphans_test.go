@@ -8,7 +8,9 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
@@ -249,4 +251,30 @@ func (w *testWorld) configMaps() []string {
 		names = append(names, cm.Name)
 	}
 	return names
+}
+
+// The server may end between the first objects and the first record of them.
+func TestATenantWithoutARecordLeavesNothing(t *testing.T) {
+	w := newWorld(t)
+	w.rows("acme,a,1,pro")
+	w.registry(nil)
+	w.template("web", oneConfigMap)
+	tenant := w.ready("acme-web")
+	w.quiet()
+	// As it was then: the object is there, and nothing is on record.
+	old := tenant.DeepCopy()
+	old.Status = tenantv1.TenantStatus{}
+	p := &pass{obj: old, plan: makePlan(old)}
+	if !p.begins() || !p.unrecorded() {
+		t.Fatal("it is not the first pass")
+	}
+	old.DeletionTimestamp = ptr.To(metav1.Now())
+	p = &pass{obj: old, before: old.DeepCopy(), owner: client.ObjectKeyFromObject(old), now: w.r.Now(), home: w.r.clusters.home, memory: newMemory(old.UID)}
+	p.before.Finalizers, p.obj.Finalizers = []string{tenantv1.Finalizer}, []string{tenantv1.Finalizer}
+	if _, err := w.r.passOver(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	if len(p.going) != 1 || p.going[0].Name != "acme-settings" {
+		t.Errorf("these are told to go: %+v", p.going)
+	}
 }

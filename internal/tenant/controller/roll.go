@@ -377,12 +377,14 @@ func isCanary(template *tenantv1.TenantTemplate, t *tenantv1.Tenant) bool {
 // standing is how a tenant stands, for those above it.
 type standing struct {
 	ready, failed, deleting bool
-	generation              string
+	// recorded is true when anything is on record of what it has.
+	recorded   bool
+	generation string
 }
 
 // standingOf says how a tenant stands as it is now: what was seen of an earlier generation does not count.
 func standingOf(t *tenantv1.Tenant) standing {
-	s := standing{deleting: t.DeletionTimestamp != nil, generation: t.Annotations[tenantv1.AnnotationTemplateGeneration]}
+	s := standing{deleting: t.DeletionTimestamp != nil, recorded: t.Status.ObservedGeneration > 0, generation: t.Annotations[tenantv1.AnnotationTemplateGeneration]}
 	for _, c := range t.Status.Conditions {
 		if c.Type != tenantv1.ConditionReady || c.ObservedGeneration != t.Generation || t.Status.ObservedGeneration != t.Generation {
 			continue

@@ -241,14 +241,8 @@ func (p *pass) tellObject(it *item, od decide.ObjectDecision) {
 // a thousand tenants that are on their way need none.
 func (p *pass) tellApplied() {
 	d := &p.decision
-	n := 0
-	for _, it := range p.items {
-		if it.changed {
-			n++
-		}
-	}
-	text := fmt.Sprintf("TenantTemplate %s (generation %s): %d objects written; %d of %d ready", p.obj.Spec.TemplateRef,
-		p.obj.Annotations[tenantv1.AnnotationTemplateGeneration], n, d.ReadyCount, d.Desired)
+	text := fmt.Sprintf("TenantTemplate %s (generation %s) is in place: %d of %d objects are ready", p.obj.Spec.TemplateRef,
+		p.obj.Annotations[tenantv1.AnnotationTemplateGeneration], d.ReadyCount, d.Desired)
 	switch {
 	case d.Failed > 0:
 		p.news = append(p.news, news{corev1.EventTypeWarning, tenantv1.EventTemplateAppliedPartial, fmt.Sprintf("%s, %d failed", text, d.Failed)})
@@ -266,10 +260,31 @@ func (p *pass) conditions() {
 		if c.True {
 			status = metav1.ConditionTrue
 		}
+		if kind == tenantv1.ConditionReady && !c.True {
+			c.Message += p.firstTrouble()
+		}
 		setCondition(&p.obj.Status.Conditions, p.obj.Generation, kind, status, c.Reason, c.Message)
 	}
 	// A map has no order, a status should have one.
 	slices.SortStableFunc(p.obj.Status.Conditions, func(a, b metav1.Condition) int { return conditionOrder[a.Type] - conditionOrder[b.Type] })
+}
+
+// maxTrouble is how much of an object's own message the tenant repeats.
+const maxTrouble = 200
+
+// firstTrouble is what the first object says that keeps the tenant from being ready, so that nobody has to look for it.
+func (p *pass) firstTrouble() string {
+	for _, w := range p.obj.Status.Waiting {
+		if w.Message == "" || w.Reason == WaitDependency || w.Reason == WaitSkipped || w.Reason == WaitLeaving || w.Reason == WaitConflict {
+			continue
+		}
+		message := w.Message
+		if runes := []rune(message); len(runes) > maxTrouble {
+			message = string(runes[:maxTrouble]) + "…"
+		}
+		return fmt.Sprintf(". %s: %s", w.ID, message)
+	}
+	return ""
 }
 
 var conditionOrder = map[string]int{tenantv1.ConditionReady: 0, tenantv1.ConditionProgressing: 1, tenantv1.ConditionConflicted: 2, tenantv1.ConditionDegraded: 3}

@@ -161,7 +161,7 @@ func (r *Tenants) bringAbout(ctx context.Context, p *pass) error {
 			return r.refreshCopies(ctx, p)
 		}
 		// An object stands in the inventory before it is made: a crash must not leave objects that nobody knows of.
-		if !noted {
+		if !noted && !p.begins() {
 			if err := r.note(ctx, p); err != nil {
 				return err
 			}
@@ -180,6 +180,23 @@ func (r *Tenants) bringAbout(ctx context.Context, p *pass) error {
 	p.decision = decide.Tenant(p.facts(r))
 	p.next = earliest(p.next, p.now)
 	return nil
+}
+
+// mostUnnoted is how many objects a tenant may have whose first pass writes no inventory before it makes them: more of them
+// might not fit into a status, which is found out too late then.
+const mostUnnoted = 100
+
+// begins tells whether this is the first pass over a tenant, which has no status. Its spec is its inventory then: the registry
+// does not change it before there is a status. That is a write less for each tenant. Where objects go to a target, what cannot
+// be reached later would be missing.
+func (p *pass) begins() bool {
+	return p.unrecorded() && p.obj.Spec.KubeConfig == nil && len(p.items) <= mostUnnoted
+}
+
+// unrecorded tells whether nothing is on record of what a tenant has.
+func (p *pass) unrecorded() bool {
+	s := &p.obj.Status
+	return s.ObservedGeneration == 0 && len(s.Inventory)+len(s.AppliedResources) == 0
 }
 
 // note writes into the inventory what may be made on this pass.
@@ -245,6 +262,7 @@ type outcome struct {
 
 // writeAll writes objects, some at a time.
 func (r *Tenants) writeAll(ctx context.Context, p *pass, todo []*item) error {
+	defer r.atWork()()
 	g := errgroup.Group{}
 	g.SetLimit(homeConcurrency)
 	outcomes := make([]outcome, len(todo))
@@ -295,9 +313,6 @@ func (r *Tenants) write(ctx context.Context, p *pass, it *item) outcome {
 		}
 	}
 	w := &writing{cluster: it.cluster, tenant: p.obj, resource: it.resource, manifest: it.manifest, lives: r.lives(ctx), was: it.was()}
-	if it.cluster == p.home {
-		w.cached = r.cached
-	}
 	if it.live != nil {
 		w.exists, w.mine = true, ours(it.live, p.obj)
 		w.made = it.live.Annotations[tenantv1.AnnotationCreatedOnce] == tenantv1.ValueTrue

@@ -47,27 +47,21 @@ type writing struct {
 	// adopt says that nothing but the marks of an object is to be written.
 	adopt bool
 	lives func(owned.Owner) bool
-	// cached reads metadata of Secrets and ConfigMaps from memory; nil for nowhere.
-	cached client.Reader
-	// marks are those of the object when they have to be changed before it is written.
-	marks *metav1.PartialObjectMetadata
 }
 
 // do writes the object and returns it as the API answered. The error is a *conflictError when somebody else has it.
 func (w *writing) do(ctx context.Context) (*unstructured.Unstructured, error) {
-	if !w.mine || w.adopt {
+	if w.exists && !w.mine || w.adopt {
 		if err := w.look(ctx); err != nil {
 			return nil, w.explain(err)
 		}
 	}
-	if w.marks != nil {
-		// An object has one controller: as long as another tenant is that, nothing can be written.
-		if err := mergePatch(ctx, w.cluster, w.marks, adopting(w.marks, w.manifest)); err != nil {
-			return nil, w.explain(fmt.Errorf("take it over: %w", err))
-		}
-		w.mine = true
-	}
 	written, err := w.send(ctx)
+	if !w.exists && isThere(err) {
+		if err = w.look(ctx); err == nil {
+			written, err = w.send(ctx)
+		}
+	}
 	if err != nil && !w.mine && fieldsOf(err) != nil {
 		return nil, &conflictError{owner: managers(err)}
 	}
@@ -80,23 +74,11 @@ func (w *writing) do(ctx context.Context) (*unstructured.Unstructured, error) {
 	return written, nil
 }
 
-// look finds out whose the object is. Objects whose kind is in memory anyway cost no request, unless there is one.
+// look finds out whose the object is, and takes it from another tenant when that is to be.
 func (w *writing) look(ctx context.Context) error {
-	gvk := w.manifest.GroupVersionKind()
 	m := &metav1.PartialObjectMetadata{}
-	m.SetGroupVersionKind(gvk)
-	key := client.ObjectKeyFromObject(w.manifest)
-	// What was told to go a moment ago may be in memory still: that costs a request more. What was made a moment ago may be
-	// missing; its fields are somebody's then.
-	if w.cached != nil && (gvk.GroupKind() == secretKind || gvk.GroupKind() == configMapKind) && w.strategy() == tenantv1.PatchStrategyApply {
-		if err := w.cached.Get(ctx, key, m); apierrors.IsNotFound(err) {
-			w.exists, w.mine, w.made = false, false, false
-			return nil
-		}
-		m = &metav1.PartialObjectMetadata{}
-		m.SetGroupVersionKind(gvk)
-	}
-	err := w.cluster.client.Get(ctx, key, m)
+	m.SetGroupVersionKind(w.manifest.GroupVersionKind())
+	err := w.cluster.client.Get(ctx, client.ObjectKeyFromObject(w.manifest), m)
 	if apierrors.IsNotFound(err) {
 		w.exists, w.mine, w.made = false, false, false
 		return nil
@@ -109,7 +91,18 @@ func (w *writing) look(ctx context.Context) error {
 	if w.mine {
 		return nil
 	}
-	return w.mayTake(m)
+	if err := w.mayTake(m); err != nil {
+		return err
+	}
+	if !ofOthers(m, w.tenant) {
+		return nil
+	}
+	// An object has one controller: as long as another tenant is that, nothing can be written.
+	if err := mergePatch(ctx, w.cluster, m, adopting(m, w.manifest)); err != nil {
+		return fmt.Errorf("take it over: %w", err)
+	}
+	w.mine = true
+	return nil
 }
 
 // mayTake says whether an object that is not the tenant's may become so.
@@ -127,9 +120,6 @@ func (w *writing) mayTake(m *metav1.PartialObjectMetadata) error {
 	}
 	// What was the tenant's, and is nobody else's, has only lost its marks.
 	w.mine = owner == "" && w.was != "" && w.was == m.UID
-	if ofOthers(m, w.tenant) {
-		w.marks = m
-	}
 	return nil
 }
 
@@ -163,11 +153,22 @@ func (w *writing) send(ctx context.Context) (*unstructured.Unstructured, error) 
 	}
 	u := manifest.DeepCopy()
 	options := []client.ApplyOption{client.FieldOwner(tenantv1.FieldManager)}
-	if w.mine || w.resource.ConflictPolicy == tenantv1.ConflictPolicyForce {
+	switch {
+	case !w.exists:
+		// What is not there has no version: if somebody has made it, the API refuses this, and nothing is mixed with what is
+		// theirs. That saves a look for each new object.
+		u.SetResourceVersion(noVersion)
+	case w.mine || w.resource.ConflictPolicy == tenantv1.ConflictPolicyForce:
 		options = append(options, client.ForceOwnership)
 	}
 	return u, w.cluster.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), options...)
 }
+
+// noVersion is the version that no object has: it was that of the store when there was nothing in it.
+const noVersion = "1"
+
+// isThere tells whether an object could not be made because there is one.
+func isThere(err error) bool { return apierrors.IsAlreadyExists(err) || apierrors.IsConflict(err) }
 
 func (w *writing) read(ctx context.Context) (*unstructured.Unstructured, error) {
 	live := &unstructured.Unstructured{}
@@ -194,6 +195,7 @@ func (w *writing) merge(ctx context.Context, manifest *unstructured.Unstructured
 	} else if refs := references(live, manifest); len(refs) > 0 {
 		u.SetOwnerReferences(refs) // such a patch replaces lists
 	}
+	u.SetFinalizers(nil)
 	content, err := json.Marshal(u.Object)
 	if err != nil {
 		return nil, err
