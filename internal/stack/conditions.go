@@ -155,7 +155,11 @@ func confirm(p *pass, d decide.Decision) {
 	if d.Verb.StartsRun() || d.Verb == decide.VerbAwaitRun || d.Verb == decide.VerbCancel {
 		return
 	}
-	if ready := conditionOf(p.obj, infrav1.ConditionReady); ready.Type != "" && ready.ObservedGeneration != p.obj.Generation {
+	ready := conditionOf(p.obj, infrav1.ConditionReady)
+	if p.facts.Stack.Suspended && ready.Status == metav1.ConditionTrue && !p.planned() {
+		return // what it was changed to is not applied before somebody resumes it, and whoever builds on it waits for that
+	}
+	if ready.Type != "" && ready.ObservedGeneration != p.obj.Generation {
 		setReady(p.obj, ready.Status, ready.Reason, ready.Message)
 	}
 }

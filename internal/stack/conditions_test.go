@@ -122,8 +122,8 @@ func TestWhatADecisionMeansForTheConditions(t *testing.T) {
 			decision: decide.Decision{Verb: decide.VerbRest, Reason: decide.ReasonSuspended, Message: "Suspended by spec.suspend"},
 			want:     []string{"Ready=Unknown Suspended: Suspended by spec.suspend"}},
 		"suspended when all was well": {
-			change:   []func(*infrav1.Terraform){noDrift},
-			facts:    decide.Facts{Stack: decide.Stack{Suspended: true}},
+			change:   []func(*infrav1.Terraform){noDrift, func(t *infrav1.Terraform) { t.Status.ConfigDigest = "sha256:c" }},
+			facts:    decide.Facts{Stack: decide.Stack{Suspended: true}, Config: "sha256:c"},
 			decision: decide.Decision{Verb: decide.VerbRest, Reason: decide.ReasonSuspended, Message: "Suspended by spec.suspend"},
 			want:     []string{"Ready=True NoDrift: No drift: " + revision}},
 		"a missing variable came back as it was": {
@@ -183,6 +183,18 @@ func TestConditionsStandStillWithTheStack(t *testing.T) {
 		describe(p, d)
 		if diff := cmp.Diff(before.Status, p.obj.Status); diff != "" {
 			t.Errorf("%s (-before +after):\n%s", d, diff)
+		}
+	}
+}
+
+// A stack that is suspended and was changed is not ready as it is now. One that was only suspended is.
+func TestSuspendedStacksAreReadyAsFarAsTheyWerePlanned(t *testing.T) {
+	for config, want := range map[string]int64{"sha256:c": 2, "sha256:other": 1, "": 1} {
+		p := &pass{obj: stackObject(saying(metav1.ConditionTrue, infrav1.ReasonApplied, "applied"), func(t *infrav1.Terraform) { t.Status.ConfigDigest = "sha256:c" }), now: finished}
+		p.facts.Stack.Suspended, p.facts.Config = true, config
+		describe(p, decide.Decision{Verb: decide.VerbRest, Reason: decide.ReasonSuspended})
+		if ready := conditionOf(p.obj, infrav1.ConditionReady); ready.ObservedGeneration != want || ready.Status != metav1.ConditionTrue {
+			t.Errorf("with the configuration %q Ready is %s of generation %d", config, ready.Status, ready.ObservedGeneration)
 		}
 	}
 }
