@@ -35,8 +35,8 @@ const exitCodesText = `Every command of yuba ends with one of these codes:
   3    What was named does not exist: a stack, plan, run or version, a source or Kustomization, an artifact.
   4    A run of the stack failed. What it did before it failed is in the state; "yuba logs NAME" tells what.
   5    Nothing failed, and it is not done: a plan waits for approval, a Kustomization for another or for a word that it may
-       remove so much, the deletion of tenants for such a word, something is suspended, or --timeout has passed; or
-       "yuba adopt" found something that has to be done before.
+       remove so much, something is suspended, or --timeout has passed; or "yuba adopt" found something that has to be
+       done before.
   130  It was interrupted, by Ctrl-C for instance. A run that has begun goes on.
 
 "yuba kubectl" ends with the codes of kubectl. "yuba diff" and "yuba tenant diff" end with 1 when there is a difference, and with

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/types"
 
+	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	"github.com/yuba-dev/yuba/internal/diagnostic"
 )
 
@@ -103,7 +104,7 @@ func newDeleteKindCommand(a *app, k kind) *cobra.Command {
 	case k.gvk == tenantRegistries.gvk:
 		cmd.Long = "Delete a TenantRegistry. Its tenants stay as they are, follow no row any more, and say so."
 	case k.gvk == tenantTemplates.gvk:
-		cmd.Long = "Delete a TenantTemplate, and the tenants that were made from it. What they have goes with them, unless its deletionPolicy is\nRetain. More than one tenant is held back until that is confirmed: see \"yuba tenant confirm\"."
+		cmd.Long = "Delete a TenantTemplate, and the tenants that were made from it. What they have goes with them, unless its deletionPolicy is\nRetain. You are asked before that. Where the template is deleted by other means, such as \"yuba kubectl delete\", more than one\ntenant is held back until somebody confirms it: see \"yuba tenant confirm\"."
 	case k.source:
 		cmd.Long = "Delete a " + k.gvk.Kind + ". What was made from it stays, and follows nothing any more."
 	}
@@ -135,19 +136,14 @@ func (s *session) deleteObject(cmd *cobra.Command, k kind, key types.NamespacedN
 		}
 	}
 	if n := o.tenants(); n > 0 {
-		question := fmt.Sprintf("Deleting %s deletes its %s, with what they have and is not to be retained.", o, count(n, "tenant"))
-		if n > 1 {
-			question += fmt.Sprintf(" So many are held back until a second word is said:\n    yuba tenant confirm %s", s.call(o.registry()))
-		}
-		if err := s.mustConfirm(yes, question); err != nil {
+		if err := s.mustConfirm(yes, fmt.Sprintf("Deleting %s deletes its %s, with what they have and is not to be retained. There is no undo.", o, count(n, "tenant"))); err != nil {
 			return err
 		}
-	}
-	waiting := ctx
-	if k.gvk == tenantTemplates.gvk && wait {
-		held, cancel := s.whileNotHeld(ctx, o)
-		defer cancel()
-		waiting = held
+		// Who has just said so need not say so again when the tenants are held back.
+		said := change{}.annotate(map[string]any{tenantv1.AnnotationConfirmDeletion: string(o.GetUID())})
+		if _, err := s.patchObject(ctx, "confirm the deletion of", k, key, said); err != nil {
+			return err
+		}
 	}
 	if err := s.deleteThis(ctx, o); err != nil {
 		return err
@@ -157,7 +153,7 @@ func (s *session) deleteObject(cmd *cobra.Command, k kind, key types.NamespacedN
 		return nil
 	}
 	told := ""
-	gone, err := s.awaitObject(waiting, k, key, func(now *object) verdict {
+	gone, err := s.awaitObject(ctx, k, key, func(now *object) verdict {
 		if now.GetUID() != o.GetUID() {
 			return done
 		}
@@ -168,7 +164,7 @@ func (s *session) deleteObject(cmd *cobra.Command, k kind, key types.NamespacedN
 		return notYet
 	})
 	if err != nil && gone == nil {
-		return heldBack(waiting, err)
+		return err
 	}
 	s.news("%s is deleted.", o)
 	return nil

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -177,8 +176,8 @@ func TestATreeHasWhatTenantsHave(t *testing.T) {
 	yuba(t, ns, "tree", "tenant", "nope").want(t, exitNotFound, "", "there is no such Tenant")
 }
 
-// Whoever deletes a template is told when that waits for a word, and is not kept waiting.
-func TestADeletionThatIsHeldIsNotWaitedFor(t *testing.T) {
+// Whoever says yes to the question has confirmed the deletion of this very template.
+func TestADeletionOfATemplateIsConfirmedByTheAnswer(t *testing.T) {
 	ns := company(t)
 	api := apitest.Client(t)
 	web := tenantTemplates.empty()
@@ -190,40 +189,22 @@ func TestADeletionThatIsHeldIsNotWaitedFor(t *testing.T) {
 	if err := api.Update(t.Context(), web); err != nil {
 		t.Fatal(err)
 	}
-	// The registry finds out when the template goes.
-	holds := make(chan error, 1)
-	go func() {
-		for {
-			if err := api.Get(t.Context(), key, web); err != nil {
-				holds <- err
-				return
-			}
-			if web.GetDeletionTimestamp() != nil {
-				break
-			}
-			time.Sleep(20 * time.Millisecond)
-		}
-		registry := tenantRegistries.empty()
-		err := api.Get(t.Context(), client.ObjectKey{Namespace: ns, Name: "customers"}, registry)
-		if err == nil {
-			registry.Object["status"].(map[string]any)["held"] = map[string]any{"id": "5f2a91c0", "count": int64(2), "message": "2 of 2 rows would lose their tenants"}
-			err = api.Status().Update(t.Context(), registry)
-		}
-		holds <- err
-	}()
-	for _, when := range []string{"at once", "again"} {
-		got := yuba(t, ns, "delete", "tenanttemplate", "web", "--yes")
-		if got.want(t, exitWaiting, "", "that is held back: 2 of 2 rows would lose their tenants. Let it go on:\n    yuba tenant confirm "+ns+"/customers"); t.Failed() {
-			t.Fatal(when)
-		}
+	yuba(t, ns, "delete", "tenanttemplate", "web", "--wait=false").want(t, exitUsage, "", "deletes its 2 tenants", "say yes with --yes")
+	if err := api.Get(t.Context(), key, web); err != nil || web.GetAnnotations()[tenantv1.AnnotationConfirmDeletion] != "" {
+		t.Fatalf("%v: nobody has said yes: %v", err, web.GetAnnotations())
 	}
-	if err := <-holds; err != nil {
+	yuba(t, ns, "delete", "tenanttemplate", "web", "--yes", "--wait=false").want(t, exitOK, "", "is being deleted")
+	if err := api.Get(t.Context(), key, web); err != nil {
 		t.Fatal(err)
+	}
+	if web.GetAnnotations()[tenantv1.AnnotationConfirmDeletion] != string(web.GetUID()) || web.GetDeletionTimestamp() == nil {
+		t.Errorf("the template is %v", web.Object["metadata"])
 	}
 	web.SetFinalizers(nil)
 	if err := api.Update(t.Context(), web); err != nil {
 		t.Fatal(err)
 	}
+	yuba(t, ns, "delete", "tenanttemplate", "web", "--yes").want(t, exitNotFound, "", "there is no such TenantTemplate")
 }
 
 func TestWhatKeepsTenantsFromTheirTemplateIsTold(t *testing.T) {
