@@ -156,7 +156,11 @@ func (r *Tenants) validate(ctx context.Context, p *templatePass) error {
 	if len(problems) == 0 {
 		message := "the template renders, and fits what it makes"
 		if n := len(check.Warnings(findings)); n > 0 {
-			message = fmt.Sprintf("the template renders; %d things are worth a look:\n    yuba tenant render %s -n %s", n, p.obj.Name, p.obj.Namespace)
+			things := "one thing is"
+			if n > 1 {
+				things = fmt.Sprintf("%d things are", n)
+			}
+			message = fmt.Sprintf("the template renders; %s worth a look:\n    yuba tenant render %s -n %s", things, p.obj.Name, p.obj.Namespace)
 		}
 		setCondition(list, p.obj.Generation, tenantv1.ConditionValid, metav1.ConditionTrue, tenantv1.ReasonValidationPassed, message)
 		if was != nil && was.Status == metav1.ConditionFalse {

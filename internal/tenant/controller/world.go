@@ -84,12 +84,12 @@ func (w *world) of(gvk schema.GroupVersionKind) (*cluster, error) {
 	case served:
 		return w.home, nil
 	case w.unreachable != nil:
-		return nil, fmt.Errorf("use the cluster of spec.kubeConfig: %w", w.unreachable)
+		return nil, fmt.Errorf("use the cluster of spec.kubeConfig: %w", said(w.unreachable))
 	case w.target == nil:
 		return nil, nil
 	}
 	if served, _, err = w.target.serves(gvk, w.now()); err != nil || !served {
-		return nil, err
+		return nil, w.target.said(err)
 	}
 	return w.target, nil
 }
@@ -104,5 +104,6 @@ func (w *world) DryRun(ctx context.Context, o *unstructured.Unstructured) error 
 	if _, root, err := c.serves(gvk, w.now()); err == nil && root {
 		o.SetNamespace("")
 	}
-	return c.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(o), client.DryRunAll, client.ForceOwnership, client.FieldOwner(tenantv1.FieldManager))
+	err = c.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(o), client.DryRunAll, client.ForceOwnership, client.FieldOwner(tenantv1.FieldManager))
+	return c.said(err)
 }
