@@ -5,6 +5,7 @@ package tenanttest
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -76,7 +77,7 @@ func (w *workflow) emptyTableHasNone(t *testing.T) {
 
 // rowBecomesTenant is the guide's steps 1 to 6.
 func (w *workflow) rowBecomesTenant(t *testing.T) {
-	gate := w.cloud.Hold("PUT", "acme-database")
+	gate := w.cloud.Hold(http.MethodPut, "acme-database")
 	defer gate.Release()
 	w.table.Exec(t, "INSERT INTO tenants (id, url, active, plan) VALUES ('acme', 'https://acme.example.com/start', 1, 'pro'), ('globex', 'globex.example.com', 0, 'free')")
 
@@ -199,7 +200,7 @@ func (w *workflow) rowIsActivated(t *testing.T) {
 }
 
 func (w *workflow) rowChanges(t *testing.T) {
-	others := w.cloud.Count("PUT", "globex-database") + w.cloud.Count("PUT", "globex-app")
+	others := w.cloud.Count(http.MethodPut, "globex-database") + w.cloud.Count(http.MethodPut, "globex-app")
 	w.table.Exec(t, "UPDATE tenants SET plan = 'enterprise' WHERE id = 'acme'")
 	w.has(t, "acme-database", "plan enterprise")
 	w.Eventually(t, "the settings follow", func() string {
@@ -211,7 +212,7 @@ func (w *workflow) rowChanges(t *testing.T) {
 		return ""
 	})
 	w.AwaitReady(t, "acme-web")
-	if got := w.cloud.Count("PUT", "globex-database") + w.cloud.Count("PUT", "globex-app"); got != others {
+	if got := w.cloud.Count(http.MethodPut, "globex-database") + w.cloud.Count(http.MethodPut, "globex-app"); got != others {
 		t.Errorf("%d changes were made for a tenant whose row has not changed", got-others)
 	}
 }
@@ -275,7 +276,7 @@ func (w *workflow) gone(t *testing.T, uid string) {
 	}
 	var deleted []string
 	for _, change := range w.cloud.Journal() {
-		if change.Method == "DELETE" && strings.HasPrefix(change.Name, uid+"-") {
+		if change.Method == http.MethodDelete && strings.HasPrefix(change.Name, uid+"-") {
 			deleted = append(deleted, change.Name)
 		}
 	}
