@@ -16,10 +16,10 @@ const (
 	garbageAtWork = 160
 	// roomAtWork and roomAtRest are how many bytes that may come to. A server of many stacks has more in use, and gathers the
 	// less.
-	roomAtWork, roomAtRest = 176 << 20, 64 << 20
+	roomAtWork, roomAtRest = 176 << 20, 48 << 20
 	// leastAtWork and leastAtRest are how much may always gather. What a stack costs grows with how many there are below
 	// that: each collection looks at all that is in use, and there are the more of them the less may gather.
-	leastAtWork, leastAtRest = 60, 40
+	leastAtWork, leastAtRest = 60, 20
 	// rest is how long nothing is done before memory is given back, and measured how long what is in use counts.
 	rest     = 5 * time.Second
 	measured = time.Second

@@ -66,7 +66,7 @@ func TestThereIsWorkAsLongAsAnybodyHasSome(t *testing.T) {
 
 func TestMuchInUseLeavesLittleRoomForGarbage(t *testing.T) {
 	const mib = 1 << 20
-	for live, want := range map[uint64]struct{ work, rest int }{0: {garbageAtWork, garbage}, mib: {garbageAtWork, garbage}, 80 * mib: {garbageAtWork, garbage}, 100 * mib: {garbageAtWork, 60},
+	for live, want := range map[uint64]struct{ work, rest int }{0: {garbageAtWork, garbage}, mib: {garbageAtWork, garbage}, 50 * mib: {garbageAtWork, garbage}, 100 * mib: {garbageAtWork, 40},
 		200 * mib: {80, leastAtRest}, 1000 * mib: {leastAtWork, leastAtRest}} {
 		work, rest := percentFor(live, roomAtWork, leastAtWork, garbageAtWork), percentFor(live, roomAtRest, leastAtRest, garbage)
 		if work != want.work || rest != want.rest {
