@@ -28,7 +28,7 @@ func TestFieldsOfManifests(t *testing.T) {
 		"nothing": {`{apiVersion: v1, kind: ConfigMap, data: {a: x}}`, `{kind: ConfigMap, apiVersion: v1, data: {a: x}}`, nil},
 		"what the server sets is no difference": {`{apiVersion: v1, kind: ConfigMap, metadata: {uid: "1", resourceVersion: "2"}, status: {a: b}}`,
 			`{apiVersion: v1, kind: ConfigMap, metadata: {}}`, nil},
-		"a field that is new, one that is gone, one that differs": {`{apiVersion: v1, kind: ConfigMap, data: {a: x, b: x}}`, `{apiVersion: v1, kind: ConfigMap, data: {b: y, c: z}}`,
+		"a field that is new, one that is gone, one that differs": {`{apiVersion: v1, kind: ConfigMap, data: {a: x, b: x}}`, `{apiVersion: v1, kind: ConfigMap, data: {b: "y", c: z}}`,
 			[]Field{{Path: "/data/a", Before: "x"}, {Path: "/data/b", Before: "x", After: "y"}, {Path: "/data/c", After: "z"}}},
 		"values of Secrets are masked": {`{apiVersion: v1, kind: Secret, stringData: {a: s3cr3t, b: s3cr3t, same: s3cr3t}}`, `{apiVersion: v1, kind: Secret, stringData: {b: n3w, c: n3w, same: s3cr3t}}`,
 			[]Field{{Path: "/stringData/a", Before: "***"}, {Path: "/stringData/b", Before: "*** (before)", After: "*** (after)"}, {Path: "/stringData/c", After: "***"}}},

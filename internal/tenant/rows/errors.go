@@ -76,13 +76,15 @@ const narrow = "Conditions in spec.source.where, or a view, can leave rows out"
 // finish turns the error of a reading into what users see. The reading's own context has the deadline of its limits.
 func finish(outer, own context.Context, err error, doing string, limits Limits, explain func(error) *Error) *Error {
 	var known *Error
+	errors.As(err, &known)
+	// Whoever hangs up because the time is over finds the connection broken.
+	open := known == nil || known.Class == Unreachable
 	switch {
-	case errors.As(err, &known):
-	case outer.Err() != nil:
+	case open && outer.Err() != nil:
 		known = &Error{Class: Failed, Why: "it was stopped", cause: outer.Err()}
-	case own.Err() != nil:
+	case open && own.Err() != nil:
 		known = tooLong(limits)
-	default:
+	case known == nil:
 		known = explain(err)
 	}
 	if known.Doing == "" {
