@@ -135,6 +135,9 @@ func (f *fleet) applied(uid string) {
 	f.t.Helper()
 	stack := &infrav1.Terraform{ObjectMeta: f.named(uid + "-infra")}
 	f.must(f.y.client.Get(f.t.Context(), client.ObjectKeyFromObject(stack), stack))
+	if c := apimeta.FindStatusCondition(stack.Status.Conditions, "Ready"); c != nil && c.Status == metav1.ConditionTrue && c.ObservedGeneration == stack.Generation {
+		return
+	}
 	before := stack.DeepCopy()
 	stack.Status.ObservedGeneration, stack.Status.LastAppliedRevision = stack.Generation, "inline@1"
 	apimeta.SetStatusCondition(&stack.Status.Conditions, metav1.Condition{Type: "Ready", Status: metav1.ConditionTrue, Reason: "TerraformAppliedSucceed",
@@ -194,9 +197,16 @@ func TestARolloutSurvivesPowerCuts(t *testing.T) {
 		}
 	}
 	f.eventually("the rollout is complete", func() bool {
+		// A tenant that counted as not ready may have had its stack changed only after that one was said to be applied.
+		unready, have := f.unready("2")
+		if len(unready) > skew {
+			t.Fatalf("%v are not ready at a time, and %d tenants have the change", unready, have)
+		}
+		for _, uid := range unready {
+			f.applied(uid)
+		}
 		o := &tenantv1.TenantTemplate{ObjectMeta: f.named("web")}
 		f.must(f.y.client.Get(t.Context(), client.ObjectKeyFromObject(o), o))
-		unready, have := f.unready("2")
 		return len(unready) == 0 && have == n && o.Status.Rollout != nil && o.Status.Rollout.Phase == tenantv1.RolloutComplete
 	})
 }
