@@ -86,8 +86,10 @@ func serverOptions(k *keys, etcdEndpoint string, listener net.Listener, getter *
 	o.Etcd.StorageConfig.Transport.KeyFile = k.etcdClient.KeyFile()
 	o.Etcd.StorageConfig.CountMetricPollPeriod = 10 * time.Minute
 	o.Etcd.EncryptionProviderConfigFilepath = k.encryption()
-	// Secrets hold whole states and events come and go: both are read from etcd, not kept in memory.
-	o.Etcd.WatchCacheSizes = []string{"secrets#0", "events#0", "events.events.k8s.io#0"}
+	// A watch cache keeps every object decoded, and for a minute or more what each was before: for thousands of objects that
+	// is more memory than all else together. etcd is in this process, and those who watch are few and have caches of their
+	// own.
+	o.Etcd.EnableWatchCache = false
 
 	o.Admission.GenericAdmission.DefaultOffPlugins = admissionOff()
 	// Flow control shares a server among thousands of clients; a fixed number of requests in flight is enough here.

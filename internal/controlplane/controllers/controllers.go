@@ -45,7 +45,7 @@ type environment struct {
 	client   *kubernetes.Clientset
 	metadata metadata.Interface
 	mapper   *restmapper.DeferredDiscoveryRESTMapper
-	// objects caches whole objects of small kinds; metas caches only metadata.
+	// objects caches whole objects of small kinds; metas caches of all kinds who an object is and whose.
 	objects informers.SharedInformerFactory
 	metas   metaInformers
 	// tokenSecrets and rootCAs cache those few Secrets and ConfigMaps that their names say.
@@ -121,11 +121,21 @@ func newEnvironment(options Options) (*environment, error) {
 		metadata:     metadataClient,
 		mapper:       restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(client.Discovery())),
 		objects:      informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(withoutManagedFields)),
-		metas:        metaInformers{metadatainformer.NewSharedInformerFactoryWithOptions(metadataClient, 0, metadatainformer.WithTransform(withoutManagedFields))},
+		metas:        metaInformers{metadatainformer.NewSharedInformerFactoryWithOptions(metadataClient, 0, metadatainformer.WithTransform(onlyIdentity))},
 		tokenSecrets: only("type=kubernetes.io/service-account-token"),
 		rootCAs:      only("metadata.name=kube-root-ca.crt"),
 		started:      make(chan struct{}),
 	}, nil
+}
+
+// onlyIdentity leaves out what neither garbage collection nor the counting of quotas asks of the objects of any kind.
+func onlyIdentity(object any) (any, error) {
+	if accessor, err := meta.Accessor(object); err == nil {
+		accessor.SetManagedFields(nil)
+		accessor.SetLabels(nil)
+		accessor.SetAnnotations(nil)
+	}
+	return object, nil
 }
 
 func withoutManagedFields(object any) (any, error) {
