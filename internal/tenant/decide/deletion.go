@@ -24,19 +24,6 @@ type Made struct {
 	Refused string
 }
 
-// Orphans are the objects of an inventory that the template does not have any more. wanted are the keys of the objects that it has, and
-// broken the ids of those that could not be rendered: what they were before stays.
-func Orphans(inventory []Made, wanted, broken []string) []Made {
-	keep, unknown := map[string]bool{}, map[string]bool{}
-	for _, key := range wanted {
-		keep[key] = true
-	}
-	for _, id := range broken {
-		unknown[id] = true
-	}
-	return slices.DeleteFunc(slices.Clone(inventory), func(m Made) bool { return keep[m.Key] || unknown[m.ID] })
-}
-
 // GoingVerb is what to do about an object that goes.
 type GoingVerb string
 
@@ -103,7 +90,7 @@ func Deletion(objects []Made) DeletionDecision {
 		}
 	}
 	if len(left) > 0 {
-		d.Message = fmt.Sprintf("%s to go: %s", count(len(left), "object has", "objects have"), list(left))
+		d.Message = fmt.Sprintf("%s to go: %s", Count(len(left), "object has", "objects have"), list(left))
 	}
 	return d
 }

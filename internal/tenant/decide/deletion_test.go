@@ -82,35 +82,6 @@ func TestWordsOfADeletion(t *testing.T) {
 	}
 }
 
-func TestOrphans(t *testing.T) {
-	inventory := []Made{made("a"), made("b"), made("c")}
-	for sentence, c := range map[string]struct {
-		wanted, broken []string
-		want           []string
-	}{
-		"all are wanted":                          {[]string{"v1/ConfigMap/a/a", "v1/ConfigMap/a/b", "v1/ConfigMap/a/c"}, nil, nil},
-		"one has lost its place":                  {[]string{"v1/ConfigMap/a/a", "v1/ConfigMap/a/c"}, nil, []string{"b"}},
-		"one has another name now":                {[]string{"v1/ConfigMap/a/a", "v1/ConfigMap/a/b2", "v1/ConfigMap/a/c"}, nil, []string{"b"}},
-		"one cannot be rendered: it stays":        {[]string{"v1/ConfigMap/a/a", "v1/ConfigMap/a/c"}, []string{"b"}, nil},
-		"nothing is wanted":                       {nil, nil, []string{"a", "b", "c"}},
-		"nothing can be rendered":                 {nil, []string{"a", "b", "c"}, nil},
-		"it is wanted under another id: it stays": {[]string{"v1/ConfigMap/a/a", "v1/ConfigMap/a/b", "v1/ConfigMap/a/c"}, []string{"x"}, nil},
-	} {
-		t.Run(sentence, func(t *testing.T) {
-			var got []string
-			for _, m := range Orphans(inventory, c.wanted, c.broken) {
-				got = append(got, m.ID)
-			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Errorf("-want +got:\n%s", diff)
-			}
-			if len(inventory) != 3 || inventory[1].ID != "b" {
-				t.Error("the inventory has changed")
-			}
-		})
-	}
-}
-
 func TestLawsOfDeletion(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var objects []Made

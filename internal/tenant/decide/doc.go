@@ -10,7 +10,7 @@
 //   - [Registry]: rows, templates and tenants: which tenants are to be made, changed and deleted.
 //   - [Rollout]: which tenants get a change of their template now.
 //   - [Tenant]: the objects of one tenant: which are to be written now, and how the tenant stands.
-//   - [Orphans] and [Deletion]: which objects a tenant must lose, and in which order.
+//   - [Deletion]: in which order a tenant loses objects.
 //
 // # Words
 //
@@ -26,6 +26,7 @@
 // Whatever the facts, these hold (and are tested on random facts):
 //
 //   - When the rows could not be read, nothing is made, changed or deleted, but for tenants whose template is deleted.
+//   - Nobody goes because of rows that were read before it was known that they may go.
 //   - What is held is not deleted. A rejected row deletes nobody. No wanted tenant is deleted. Rows that vanish one by one within
 //     a moment are held as those that vanish at once.
 //   - A change of a template never brings more tenants on their way than maxSkew says, and reaches nobody but the canaries

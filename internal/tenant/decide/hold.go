@@ -37,7 +37,7 @@ func hold(f RegistryFacts, living []Existing, due []Going) ([]Going, *Hold) {
 		names[i] = g.Tenant
 	}
 	h := &Hold{Since: f.Now, Tenants: names, Count: len(names), Message: message}
-	if f.Held != nil && !f.Held.Confirmed && f.Held.ID == identify(living, names, f.Held.Since) {
+	if f.Held != nil && f.Held.ID == identify(living, names, f.Held.Since) {
 		h.Since = f.Held.Since
 	}
 	h.ID = identify(living, names, h.Since)
@@ -58,10 +58,10 @@ func hold(f RegistryFacts, living []Existing, due []Going) ([]Going, *Hold) {
 }
 
 // covers tells whether tenants are among those of a hold. Where it is not known any more who these are, after a restart in the
-// middle of it, they must not be more.
+// middle of it, nobody is.
 func (h *Hold) covers(names []string) bool {
 	if len(h.Tenants) < h.Count {
-		return len(names) <= h.Count
+		return false
 	}
 	known := map[string]bool{}
 	for _, name := range h.Tenants {
@@ -102,7 +102,7 @@ func doubtful(f RegistryFacts, living []Existing, due []Going) ([]Going, string)
 		return nil, ""
 	}
 	return missing, fmt.Sprintf("the rows of %s are gone, and %s no uid: it may be theirs. Give it one, remove it, or leave it out with source.where",
-		count(len(missing), "tenant", "tenants"), count(f.Nameless, "row has", "rows have"))
+		Count(len(missing), "tenant", "tenants"), Count(f.Nameless, "row has", "rows have"))
 }
 
 // reasons says why tenants are not wanted, with how many there are for each.
@@ -116,7 +116,7 @@ func reasons(due []Going) string {
 			}
 		}
 		if n > 0 {
-			parts = append(parts, fmt.Sprintf("%s because %s", count(n, "tenant", "tenants"), because))
+			parts = append(parts, fmt.Sprintf("%s because %s", Count(n, "tenant", "tenants"), because))
 		}
 	}
 	return strings.Join(parts, "; ")

@@ -25,6 +25,8 @@ const (
 type RegistryFacts struct {
 	Now     time.Time
 	Reading Reading
+	// Fresh is true when nobody has decided on this reading before.
+	Fresh bool
 	// Rows are those that a tenant can be made of.
 	Rows []Row
 	// Rejected are the uids of the other rows, and Nameless is how many of those have none.
@@ -88,8 +90,8 @@ type Existing struct {
 	Since time.Time
 	// Canary is true when it gets changes first.
 	Canary bool
-	// Broken is true when it cannot be rendered from its row and template as they are now.
-	Broken bool
+	// Broken is true when it cannot be rendered from its row and template as they are now, Refused when it can be, and was not taken.
+	Broken, Refused bool
 }
 
 // RegistryDecision is what to do next.
@@ -137,6 +139,9 @@ type Going struct {
 	Tenant, Because string
 	// At is when, for those that have time left.
 	At time.Time
+	// Reread is true when the rows have to be read before: they were read long before its time was over, or before somebody has
+	// confirmed that it goes, and its row may be back.
+	Reread bool
 }
 
 // Registry says what to do about the tenants of a registry. When the rows could not be read, nothing is decided but on the
@@ -153,6 +158,9 @@ func Registry(f RegistryFacts) RegistryDecision {
 		due, d.Held = hold(f, r.living(), due)
 	}
 	d.Delete = slices.SortedFunc(slices.Values(append(sure, due...)), func(a, b Going) int { return cmp.Compare(a.Tenant, b.Tenant) })
+	for i := range d.Delete {
+		d.Delete[i].Reread = !f.Fresh && d.Delete[i].Because != TemplateDeleted
+	}
 	r.changes(&d)
 	return d
 }
@@ -347,7 +355,7 @@ func (r reading) rollout(template Template) RolloutFacts {
 	for _, t := range r.f.Tenants {
 		if t.Template == template.Name && !t.Deleting {
 			f.Tenants = append(f.Tenants, Bringing{Name: t.Name, Current: t.TemplateCurrent, Ready: t.Ready, Failed: t.Failed, Since: t.Since,
-				Canary: t.Canary, Broken: t.Broken, Frozen: r.frozen(t)})
+				Canary: t.Canary, Broken: t.Broken, Refused: t.Refused, Frozen: r.frozen(t)})
 		}
 	}
 	return f

@@ -16,6 +16,7 @@ import (
 func drawRegistry(t *rapid.T) RegistryFacts {
 	f := RegistryFacts{
 		Now: now, MaxDelete: rapid.SampledFrom([]int{0, 10, 50, 100}).Draw(t, "percent"),
+		Fresh:     rapid.Bool().Draw(t, "fresh"),
 		Reading:   rapid.SampledFrom([]Reading{ReadingGood, ReadingGood, ReadingGood, ReadingFailed, ReadingGone}).Draw(t, "reading"),
 		Nameless:  rapid.SampledFrom([]int{0, 0, 1}).Draw(t, "nameless"),
 		Grace:     rapid.SampledFrom([]time.Duration{0, time.Hour}).Draw(t, "grace"),
@@ -52,6 +53,14 @@ func drawRegistry(t *rapid.T) RegistryFacts {
 	}
 	if rapid.IntRange(0, 3).Draw(t, "held") == 0 {
 		f.Held = &Hold{ID: "x", Since: ago(time.Minute), Count: rapid.IntRange(1, 12).Draw(t, "held tenants"), Confirmed: rapid.Bool().Draw(t, "held confirmed")}
+		for _, tenant := range f.Tenants {
+			if len(f.Held.Tenants) < f.Held.Count && rapid.IntRange(0, 4).Draw(t, "is held") > 0 {
+				f.Held.Tenants = append(f.Held.Tenants, tenant.Name)
+			}
+		}
+		if rapid.Bool().Draw(t, "all are known") {
+			f.Held.Count = len(f.Held.Tenants)
+		}
 	}
 	return f
 }
@@ -123,6 +132,8 @@ func goingLaw(f RegistryFacts, d RegistryDecision) string {
 		switch {
 		case t.Deleting:
 			return g.Tenant + " is going already"
+		case !orphan && !f.Fresh && !g.Reread:
+			return g.Tenant + " goes because of rows that were read before"
 		case !orphan && f.active(t.UID):
 			return g.Tenant + " is wanted"
 		case !orphan && f.Reading == ReadingGone:
@@ -160,8 +171,13 @@ func heldLaw(f RegistryFacts, d RegistryDecision) string {
 				return name + " is held and goes, or is confirmed and does not"
 			}
 		}
-		if d.Held.Confirmed && (f.Held == nil || !f.Held.Confirmed || f.Confirmed != f.Held.ID || d.Held.Count > f.Held.Count) {
+		if d.Held.Confirmed && (f.Held == nil || !f.Held.Confirmed || f.Confirmed != f.Held.ID || len(f.Held.Tenants) < f.Held.Count) {
 			return "nobody has confirmed this"
+		}
+		for _, name := range d.Held.Tenants {
+			if d.Held.Confirmed && !slices.Contains(f.Held.Tenants, name) {
+				return "nobody has confirmed that " + name + " goes"
+			}
 		}
 	}
 	if most := max(1, len(all)*f.MaxDelete/100); len(uids) > most && (d.Held == nil || !d.Held.Confirmed) {

@@ -14,7 +14,7 @@ import (
 
 // settled are the facts of a registry with so many active rows, one template, and a tenant for each that is as it should be.
 func settled(n int, changes ...func(*RegistryFacts)) RegistryFacts {
-	f := RegistryFacts{Now: now, Reading: ReadingGood, MaxDelete: 10, Templates: []Template{{Name: "web", Deadline: 10 * time.Minute}}}
+	f := RegistryFacts{Now: now, Reading: ReadingGood, Fresh: true, MaxDelete: 10, Templates: []Template{{Name: "web", Deadline: 10 * time.Minute}}}
 	for i := range n {
 		uid := fmt.Sprintf("t%02d", i)
 		f.Rows = append(f.Rows, Row{UID: uid, Active: true})
@@ -89,15 +89,18 @@ func TestRegistry(t *testing.T) {
 			RegistryDecision{Desired: 2, Delete: goings(RowMissing, "t02-web")}},
 		"a tenant that goes is not changed": {
 			settled(1, func(f *RegistryFacts) { f.Rows, f.Grace, f.Tenants[0].ValuesCurrent = nil, time.Hour, false }),
-			RegistryDecision{Mark: names(1), Grace: []Going{{"t00-web", RowMissing, now.Add(time.Hour)}}, NextCheck: now.Add(time.Hour)}},
+			RegistryDecision{Mark: names(1), Grace: []Going{{Tenant: "t00-web", Because: RowMissing, At: now.Add(time.Hour)}}, NextCheck: now.Add(time.Hour)}},
+		"a row was gone when the rows were read a while ago: read them again, and delete its tenant then": {
+			settled(3, func(f *RegistryFacts) { f.Rows, f.Fresh = f.Rows[:2], false }),
+			RegistryDecision{Desired: 2, Delete: []Going{{Tenant: "t02-web", Because: RowMissing, Reread: true}}}},
 		"with time of grace: mark it": {
 			settled(3, func(f *RegistryFacts) { f.Rows[0].Active, f.Grace = false, time.Hour }),
-			RegistryDecision{Desired: 2, Mark: []string{"t00-web"}, Grace: []Going{{"t00-web", RowInactive, now.Add(time.Hour)}}, NextCheck: now.Add(time.Hour)}},
+			RegistryDecision{Desired: 2, Mark: []string{"t00-web"}, Grace: []Going{{Tenant: "t00-web", Because: RowInactive, At: now.Add(time.Hour)}}, NextCheck: now.Add(time.Hour)}},
 		"the time of grace is not over": {
 			settled(3, func(f *RegistryFacts) {
 				f.Rows[0].Active, f.Grace, f.Tenants[0].InactiveSince = false, time.Hour, ago(time.Minute)
 			}),
-			RegistryDecision{Desired: 2, Grace: []Going{{"t00-web", RowInactive, now.Add(59 * time.Minute)}}, NextCheck: now.Add(59 * time.Minute)}},
+			RegistryDecision{Desired: 2, Grace: []Going{{Tenant: "t00-web", Because: RowInactive, At: now.Add(59 * time.Minute)}}, NextCheck: now.Add(59 * time.Minute)}},
 		"the time of grace is over": {
 			settled(3, func(f *RegistryFacts) {
 				f.Rows[0].Active, f.Grace, f.Tenants[0].InactiveSince = false, time.Hour, ago(time.Hour)
@@ -107,7 +110,7 @@ func TestRegistry(t *testing.T) {
 			settled(3, func(f *RegistryFacts) {
 				f.Rows[0].Active, f.Grace, f.Tenants[0].InactiveSince = false, time.Hour, now.Add(1000*time.Hour)
 			}),
-			RegistryDecision{Desired: 2, Grace: []Going{{"t00-web", RowInactive, now.Add(time.Hour)}}, NextCheck: now.Add(time.Hour)}},
+			RegistryDecision{Desired: 2, Grace: []Going{{Tenant: "t00-web", Because: RowInactive, At: now.Add(time.Hour)}}, NextCheck: now.Add(time.Hour)}},
 		"a row that is back in time: its tenant stays": {
 			settled(3, func(f *RegistryFacts) { f.Grace, f.Tenants[0].InactiveSince = time.Hour, ago(time.Minute) }),
 			RegistryDecision{Desired: 3, Unmark: []string{"t00-web"}}},
@@ -117,7 +120,7 @@ func TestRegistry(t *testing.T) {
 				f.Tenants[2].ValuesCurrent, f.Tenants[2].TemplateCurrent = false, false
 			}), RegistryDecision{Desired: 2, Left: []string{"t02-web"}}},
 		"a template that is deleted takes its tenants along, without grace": {
-			settled(1, func(f *RegistryFacts) { f.Templates[0].Deleting, f.Grace = true, time.Hour }),
+			settled(1, func(f *RegistryFacts) { f.Templates[0].Deleting, f.Grace, f.Fresh = true, time.Hour, false }),
 			RegistryDecision{Delete: goings(TemplateDeleted, "t00-web")}},
 		"the rows could not be read: nothing, whatever there is": {
 			settled(3, func(f *RegistryFacts) {
@@ -223,7 +226,11 @@ func TestConfirmation(t *testing.T) {
 	later := func(f *RegistryFacts) { f.Now = now.Add(time.Hour) }
 	recorded := func(f *RegistryFacts) { f.Held = &Hold{ID: first.ID, Since: first.Since, Count: first.Count} }
 	confirmed := func(f *RegistryFacts) { f.Confirmed = first.ID }
-	agreed := func(f *RegistryFacts) { f.Held = &Hold{ID: first.ID, Since: first.Since, Count: 5, Confirmed: true} }
+	agreed := func(f *RegistryFacts) {
+		f.Held = &Hold{ID: first.ID, Since: first.Since, Count: 5, Tenants: names(5), Confirmed: true}
+	}
+	// The status does not name all of many tenants.
+	restarted := func(f *RegistryFacts) { f.Held.Tenants = f.Held.Tenants[:2] }
 
 	t.Run("the same tenants stay the same hold", func(t *testing.T) {
 		d := Registry(settled(5, empty, later, recorded))
@@ -260,6 +267,18 @@ func TestConfirmation(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, d.Held, cmpopts.IgnoreFields(Hold{}, "Message")); diff != "" {
 			t.Errorf("hold (-want +got):\n%s", diff)
+		}
+	})
+	t.Run("a restart after the confirmation: they go", func(t *testing.T) {
+		d := Registry(settled(5, empty, later, agreed, restarted, confirmed))
+		if len(d.Delete) != 5 || d.Held == nil || !d.Held.Confirmed || d.Held.ID != first.ID {
+			t.Errorf("%v go; the hold is %+v", d.Delete, d.Held)
+		}
+	})
+	t.Run("a restart in the middle of it: nobody knows who else was confirmed", func(t *testing.T) {
+		d := Registry(settled(6, empty, later, agreed, restarted, confirmed, func(f *RegistryFacts) { f.Tenants[0].Deleting, f.Tenants[1].Deleting = true, true }))
+		if len(d.Delete) != 0 || d.Held.Confirmed || d.Held.ID == first.ID || d.Held.Count != 4 {
+			t.Errorf("%v go; the hold is %+v", d.Delete, d.Held)
 		}
 	})
 	t.Run("as many others would go, and it is known who was confirmed: nobody goes", func(t *testing.T) {

@@ -46,8 +46,9 @@ type Bringing struct {
 	Since time.Time
 	// Canary is true when it gets changes first.
 	Canary bool
-	// Broken is true when it cannot be rendered with this generation: there is no use in trying.
-	Broken bool
+	// Broken is true when it cannot be rendered with this generation: there is no use in trying. Refused is true when the API did
+	// not take it with this generation: it is tried again, and takes no place of another.
+	Broken, Refused bool
 	// Frozen is true when nothing is changed about it now.
 	Frozen bool
 }
@@ -188,6 +189,8 @@ func canaries(f RolloutFacts, tenants, waiting []Bringing) ([]Bringing, string) 
 func pick(f RolloutFacts, began time.Time, way int, waiting []Bringing) []Update {
 	urgency := func(t Bringing) int {
 		switch {
+		case t.Refused:
+			return 3
 		case t.onItsWay(began):
 			// With an older change. It takes no place of another, and needs help most.
 			return 0

@@ -115,6 +115,14 @@ func TestRollout(t *testing.T) {
 			rolling(1, Bringing{Name: "a", Ready: true, Broken: true}, outdated("b")),
 			RolloutDecision{Update: starts("b"), Phase: PhaseInProgress, Began: began, Total: 2,
 				Message: "0 of 2 tenants have the change, and 0 of those are ready; these cannot be rendered: a"}},
+		"whom the API did not take takes nobody's place": {
+			rolling(1, Bringing{Name: "a", Ready: true, Refused: true}, outdated("b")),
+			RolloutDecision{Update: starts("b"), Phase: PhaseInProgress, Began: began, Total: 2,
+				Message: "0 of 2 tenants have the change, and 0 of those are ready"}},
+		"whom the API did not take is tried again when it is alone": {
+			rolling(1, Bringing{Name: "a", Ready: true, Refused: true}, current("b")),
+			RolloutDecision{Update: starts("a"), Phase: PhaseInProgress, Began: began, Total: 2, Updated: 1, ReadyUpdated: 1,
+				Message: "1 of 2 tenants have the change, and 1 of those are ready"}},
 		"all have it, but for one that cannot be rendered: complete": {
 			rolling(1, Bringing{Name: "a", Ready: true, Broken: true}, current("b")),
 			RolloutDecision{Phase: PhaseComplete, Began: began, Total: 2, Updated: 1, ReadyUpdated: 1,

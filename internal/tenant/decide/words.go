@@ -49,8 +49,8 @@ func list(names []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:named], ", "), len(names)-named)
 }
 
-// count says how many there are of something.
-func count(n int, one, many string) string {
+// Count says how many there are of something.
+func Count(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}
