@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -29,16 +30,26 @@ const (
 	maxAnswer = 32 << 20
 )
 
-// bounded limits what is read of every answer.
-type bounded struct{ inner http.RoundTripper }
+// bounded sends requests to one server only, and limits what is read of every answer.
+type bounded struct {
+	server *url.URL
+	inner  http.RoundTripper
+}
 
 func (b bounded) RoundTrip(request *http.Request) (*http.Response, error) {
+	if request.URL.Scheme != b.server.Scheme || request.URL.Host != b.server.Host {
+		// The credentials are put onto every request, those after a redirection too.
+		return nil, ErrRedirected
+	}
 	response, err := b.inner.RoundTrip(request)
 	if err == nil && response.Body != nil {
 		response.Body = &boundedBody{response.Body, maxAnswer}
 	}
 	return response, err
 }
+
+// ErrRedirected is the error of a request that the remote cluster sent elsewhere. It does not say where.
+var ErrRedirected = errors.New("the remote cluster redirects to another server, and credentials go to none but the one that the kubeconfig names")
 
 type boundedBody struct {
 	io.ReadCloser
@@ -84,9 +95,17 @@ func Config(content []byte) (*rest.Config, error) {
 	if err != nil {
 		return nil, errors.New("the kubeconfig has no current context with a cluster and a user")
 	}
+	server, _, err := rest.DefaultServerUrlFor(config)
+	if err != nil {
+		return nil, errors.New("the kubeconfig's server is no URL that begins with https://")
+	}
+	if server.Scheme != "https" {
+		return nil, errors.New("the kubeconfig's server is not spoken to over TLS, and credentials go to nobody in clear text: " +
+			"write https:// before it, and put its certificate authority into certificate-authority-data")
+	}
 	config.Timeout, config.QPS = timeout, -1
 	config.Dial = outbound.Dialer(dialTimeout).DialContext
-	config.Wrap(func(inner http.RoundTripper) http.RoundTripper { return bounded{inner} })
+	config.Wrap(func(inner http.RoundTripper) http.RoundTripper { return bounded{server, inner} })
 	return config, nil
 }
 
