@@ -57,6 +57,7 @@ type Watch struct {
 
 // followed is a kind with its informer.
 type followed struct {
+	version  string
 	informer cache.SharedIndexInformer
 	stop     context.CancelFunc
 	users    map[Owner]bool
@@ -69,6 +70,12 @@ type followed struct {
 func (f *followed) refused() bool {
 	at := f.trouble.Load()
 	return at != nil && (apierrors.IsForbidden(*at) || apierrors.IsMethodNotSupported(*at))
+}
+
+// outdated tells whether a kind is followed in a version that the API has no more, and there is another one.
+func (f *followed) outdated(version string) bool {
+	at := f.trouble.Load()
+	return f.version != version && at != nil && apierrors.IsNotFound(*at)
 }
 
 // UnwatchedError says which kinds could not be watched, and why.
@@ -143,9 +150,13 @@ func (f *followed) await(ctx context.Context) error {
 func (w *Watch) follow(owner Owner, kind schema.GroupKind, version string) (*followed, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	users := map[Owner]bool{owner: true}
 	if f := w.kinds[kind]; f != nil {
 		f.users[owner] = true
-		return f, nil
+		if !f.outdated(version) {
+			return f, nil
+		}
+		users = f.users
 	}
 	mapping, err := w.opts.Mapper.RESTMapping(kind, version)
 	if err != nil {
@@ -159,7 +170,7 @@ func (w *Watch) follow(owner Owner, kind schema.GroupKind, version string) (*fol
 		return nil, fmt.Errorf("prepare for changes: %w", err)
 	}
 	ctx, stop := context.WithCancel(w.base)
-	f := &followed{informer: informer, stop: stop, users: map[Owner]bool{owner: true}}
+	f := &followed{version: version, informer: informer, stop: stop, users: users}
 	err = informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, r *cache.Reflector, err error) {
 		f.trouble.Store(&err)
 		cache.DefaultWatchErrorHandler(ctx, r, err)
@@ -167,6 +178,9 @@ func (w *Watch) follow(owner Owner, kind schema.GroupKind, version string) (*fol
 	if err != nil {
 		stop()
 		return nil, fmt.Errorf("prepare for errors: %w", err)
+	}
+	if old := w.kinds[kind]; old != nil {
+		old.stop()
 	}
 	w.kinds[kind] = f
 	go informer.RunWithContext(ctx)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -155,4 +156,29 @@ func TestAWatchTellsOfOwnedObjectsAndKeepsLooks(t *testing.T) {
 	if _, known := w.Get(settings); known == "" {
 		t.Error("a kind that somebody has is not watched")
 	}
+}
+
+// A kind may be followed in a version that its API drops one day; whoever follows it in another one must not follow that.
+func TestAVersionThatIsGoneIsFollowedNoLonger(t *testing.T) {
+	w, namespace := watching(t, &heard{}), apitest.Namespace(t)
+	kind := schema.GroupKind{Kind: "ConfigMap"}
+	me, you := Owner{Namespace: namespace, Name: "me"}, Owner{Namespace: namespace, Name: "you"}
+	if err := w.Follow(t.Context(), me, map[schema.GroupKind]string{kind: "v1"}); err != nil {
+		t.Fatal(err)
+	}
+	before := w.kinds[kind]
+	gone := error(apierrors.NewNotFound(schema.GroupResource{Resource: "configmaps"}, ""))
+	before.version = "v1beta1"
+	if f, err := w.follow(me, kind, "v1"); err != nil || f != before {
+		t.Errorf("without a reason it is followed anew: %v", err)
+	}
+	before.trouble.Store(&gone)
+	if err := w.Follow(t.Context(), you, map[schema.GroupKind]string{kind: "v1"}); err != nil {
+		t.Fatal(err)
+	}
+	after := w.kinds[kind]
+	if after == before || after.version != "v1" || !after.users[me] || !after.users[you] {
+		t.Errorf("it is followed in %s by %v", after.version, after.users)
+	}
+	eventually(t, "the old one ends", before.informer.IsStopped)
 }
