@@ -162,7 +162,7 @@ func sourceOf(t *infrav1.Terraform) string {
 // missingOutputs names the outputs Secret of a stack when it is not there although there are outputs to write.
 func (r *Reconciler) missingOutputs(ctx context.Context, t *infrav1.Terraform) (string, error) {
 	out := t.Spec.WriteOutputsToSecret
-	if out == nil || t.Status.LastAppliedRevision != "" && len(t.Status.AvailableOutputs) == 0 {
+	if known := t.Status.LastAppliedRevision != "" || t.Status.OutputsDigest != ""; out == nil || known && len(t.Status.AvailableOutputs) == 0 {
 		return "", nil
 	}
 	secret := &metav1.PartialObjectMetadata{}

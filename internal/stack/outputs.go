@@ -5,6 +5,7 @@ package stack
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -47,7 +48,7 @@ func (r *Reconciler) ensureOutputs(ctx context.Context, p *pass, d decide.Decisi
 	want := obj.Spec.WriteOutputsToSecret
 	if want == nil || obj.Spec.Destroy {
 		if outputsHadFailed(obj) {
-			setReady(obj, metav1.ConditionTrue, infrav1.ReasonOutputsAvailable, at(infrav1.MessageOutputsAvailable, obj.Status.LastAppliedRevision))
+			setReady(obj, metav1.ConditionTrue, infrav1.ReasonOutputsAvailable, at(infrav1.MessageOutputsAvailable, revisionOfOutputs(obj)))
 		}
 		r.outputsAvailable(p)
 		return nil
@@ -102,10 +103,17 @@ func outputsDigest(obj *infrav1.Terraform, outputs map[string]state.PrintedOutpu
 	return "sha256:" + hex.EncodeToString(h.Sum(nil))
 }
 
+// hasOutputs tells whether there may be outputs: something was applied, or a plan found nothing to do, as where a state was there
+// before the object.
+func hasOutputs(obj *infrav1.Terraform) bool {
+	plan := conditionOf(obj, infrav1.ConditionPlan)
+	return obj.Status.LastAppliedRevision != "" || plan.Status == metav1.ConditionFalse && plan.Reason == infrav1.ReasonPlannedNoChanges
+}
+
 // outputsMatter: outputs change with an apply only; otherwise the Secret is looked at when it should be there.
 func outputsMatter(p *pass, d decide.Decision) bool {
 	obj := p.obj
-	if p.facts.Stack.Deleting || obj.Status.LastAppliedRevision == "" || d.Verb == decide.VerbAwaitRun || p.facts.StateProblem != "" || p.foreign != nil {
+	if p.facts.Stack.Deleting || !hasOutputs(obj) || d.Verb == decide.VerbAwaitRun || p.facts.StateProblem != "" || p.foreign != nil {
 		return false
 	}
 	missing := p.ended != nil && (obj.Status.AvailableOutputs == nil || obj.Status.OutputsDigest == "")
@@ -262,6 +270,11 @@ func (r *Reconciler) outputsAvailable(p *pass) {
 	setCondition(p.obj, infrav1.ConditionOutput, metav1.ConditionTrue, infrav1.ReasonOutputsAvailable, infrav1.MessageOutputsAvailable)
 }
 
+// revisionOfOutputs is what the outputs are of: what was applied, or what there was nothing to apply of.
+func revisionOfOutputs(obj *infrav1.Terraform) string {
+	return cmp.Or(obj.Status.LastAppliedRevision, obj.Status.LastPlannedRevision)
+}
+
 func (r *Reconciler) outputsWritten(p *pass, changed bool) {
 	obj := p.obj
 	message := infrav1.MessageOutputsWritten
@@ -270,7 +283,7 @@ func (r *Reconciler) outputsWritten(p *pass, changed bool) {
 	}
 	setCondition(obj, infrav1.ConditionOutput, metav1.ConditionTrue, infrav1.ReasonOutputsWritten, message)
 	if conditionOf(obj, infrav1.ConditionReady).Status == metav1.ConditionTrue || outputsHadFailed(obj) {
-		setReady(obj, metav1.ConditionTrue, infrav1.ReasonOutputsWritten, at(message, obj.Status.LastAppliedRevision))
+		setReady(obj, metav1.ConditionTrue, infrav1.ReasonOutputsWritten, at(message, revisionOfOutputs(obj)))
 	}
 }
 

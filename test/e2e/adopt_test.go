@@ -63,7 +63,7 @@ func TestStateOfPlainTofuIsAdoptedAndReadBack(t *testing.T) {
 		ids[workspace] = plain.greetingID()
 	}
 	for _, workspace := range []string{"default", "prod"} {
-		obj := inline(ns, "adopted-"+workspace, greeting, variable("name", "world"), auto, func(o *infrav1.Terraform) {
+		obj := inline(ns, "adopted-"+workspace, greeting, variable("name", "world"), auto, outputsTo("of-"+workspace), func(o *infrav1.Terraform) {
 			o.Spec.Workspace = workspace
 			o.Spec.BackendConfig = &infrav1.BackendConfigSpec{SecretSuffix: "adopted", InClusterConfig: true}
 		})
@@ -72,6 +72,10 @@ func TestStateOfPlainTofuIsAdoptedAndReadBack(t *testing.T) {
 		seen := y.await(t, obj, "it is ready", ready)
 		if seen.Status.Plan.Summary != "+0 ~0 -0" || seen.Status.LastAppliedRevision != "" {
 			t.Errorf("%s: the adoption planned %s and applied %q", workspace, seen.Status.Plan.Summary, seen.Status.LastAppliedRevision)
+		}
+		// Whoever waits for outputs need not wait for a change.
+		if got := string(y.secret(t, ns, "of-"+workspace)["greeting"]); got != "hello world" {
+			t.Errorf("%s: the outputs Secret says %q", workspace, got)
 		}
 		if diff := cmp.Diff(before, y.secret(t, ns, "tfstate-"+workspace+"-adopted")); diff != "" {
 			t.Errorf("%s: adopting changed the state:\n%s", workspace, diff)

@@ -45,10 +45,12 @@ func ofSuspended(o *unstructured.Unstructured) Readiness {
 }
 
 // applied tells whether what the stack manages was made: something was applied (controllers before ours wrote one of the two),
-// or a plan found that there was nothing to, and nobody waits for outputs.
+// or a plan found that there was nothing to, as where a state was there before the stack, and its outputs were read and written if
+// they are to be.
 func applied(o *unstructured.Unstructured, plan condition) bool {
 	if text(o.Object, "status", "lastAppliedRevision") != "" || some(o.Object, "status", "inventory", "entries") {
 		return true
 	}
-	return plan.status == "False" && plan.reason == infrav1.ReasonPlannedNoChanges && field(o.Object, "spec", "writeOutputsToSecret") == nil
+	return plan.status == "False" && plan.reason == infrav1.ReasonPlannedNoChanges &&
+		(field(o.Object, "spec", "writeOutputsToSecret") == nil || text(o.Object, "status", "outputsDigest") != "")
 }

@@ -42,6 +42,11 @@ func TestFieldsOfStacks(t *testing.T) {
 			s.Spec.WriteOutputsToSecret = &infrav1.WriteOutputsToSecretSpec{Name: "outputs"}
 			s.Status.Conditions = append(s.Status.Conditions, metav1.Condition{Type: infrav1.ConditionPlan, Status: metav1.ConditionFalse, Reason: infrav1.ReasonPlannedNoChanges})
 		}, "NotApplied: the stack is planned, and was not applied yet"},
+		"nothing to do, and outputs that were there": {func(s *infrav1.Terraform) {
+			s.Status.LastAppliedRevision, s.Status.OutputsDigest = "", "sha256:o"
+			s.Spec.WriteOutputsToSecret = &infrav1.WriteOutputsToSecretSpec{Name: "outputs"}
+			s.Status.Conditions = append(s.Status.Conditions, metav1.Condition{Type: infrav1.ConditionPlan, Status: metav1.ConditionFalse, Reason: infrav1.ReasonPlannedNoChanges})
+		}, "ready"},
 		"given up": {func(s *infrav1.Terraform) {
 			s.Status.Conditions[0].Status, s.Status.Conditions[0].Reason = metav1.ConditionFalse, infrav1.ReasonPlanFailed
 			s.Status.Conditions = append(s.Status.Conditions, metav1.Condition{Type: infrav1.ConditionStalled, Status: metav1.ConditionTrue, Reason: infrav1.ReasonRetryLimitReached, Message: "three times"})
