@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -19,7 +20,8 @@ import (
 )
 
 // letGo takes Yuba's finalizers off a deleted stack. Its state, its versions and the records of its runs stay: they are
-// what a mistake is repaired with.
+// what a mistake is repaired with. Only the empty state of a tenant's stack goes, of which there would be one for every tenant
+// that ever was.
 func (r *Reconciler) letGo(ctx context.Context, p *pass) error {
 	before := p.obj.DeepCopy()
 	p.obj.Finalizers = slices.DeleteFunc(p.obj.Finalizers, func(f string) bool {
@@ -31,6 +33,9 @@ func (r *Reconciler) letGo(ctx context.Context, p *pass) error {
 	if err := r.deleteOwned(ctx, before); err != nil {
 		return err
 	}
+	if err := r.discardState(ctx, p); err != nil {
+		return err
+	}
 	if err := r.Client.Patch(ctx, p.obj, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
 		return client.IgnoreNotFound(fmt.Errorf("let %s go: %w", p.stack, err))
 	}
@@ -40,6 +45,19 @@ func (r *Reconciler) letGo(ctx context.Context, p *pass) error {
 		r.Circuits.Forget(breaker.Stack(p.stack))
 	}
 	return nil
+}
+
+// discardState deletes the state of a tenant's stack that was destroyed. Who may not is not kept from letting the stack go.
+func (r *Reconciler) discardState(ctx context.Context, p *pass) error {
+	if tenantOf(p.obj) == "" || !p.obj.Spec.DestroyResourcesOnDeletion || p.obj.KeepsOwnState() || p.foreign != nil {
+		return nil
+	}
+	err := r.States.Discard(ctx, stateKeyOf(p.obj))
+	if apierrors.IsForbidden(err) {
+		r.Log.Warn("the empty state of a stack that is gone stays", "stack", p.stack.String(), "error", err)
+		return nil
+	}
+	return err
 }
 
 // deleteOwned deletes outputs and plans that the stack owns. A garbage collector would do so later, where there is one;

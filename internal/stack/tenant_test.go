@@ -5,6 +5,7 @@ package stack
 
 import (
 	"context"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -23,6 +25,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/inputs"
 	"github.com/yuba-dev/yuba/internal/run"
 	"github.com/yuba-dev/yuba/internal/stack/decide"
+	"github.com/yuba-dev/yuba/internal/state"
 )
 
 // ofAcme makes a stack one that the Tenant acme-web has.
@@ -182,7 +185,7 @@ func TestWhatATenantsStackWritesHasItsLabel(t *testing.T) {
 // worldOfStates has the states of two tenants and of nobody.
 func worldOfStates(t *testing.T) client.Reader {
 	t.Helper()
-	state := func(name, tenant string) client.Object {
+	secretOf := func(name, tenant string) client.Object {
 		s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "tfstate-default-" + name}}
 		if tenant != "" {
 			s.Labels = map[string]string{tenantv1.LabelUID: tenant}
@@ -194,7 +197,7 @@ func worldOfStates(t *testing.T) client.Reader {
 		t.Fatal(err)
 	}
 	return fake.NewClientBuilder().WithScheme(scheme).
-		WithObjects(state("beta-db", "beta"), state("acme-db", "acme"), state("old-db", "")).Build()
+		WithObjects(secretOf("beta-db", "beta"), secretOf("acme-db", "acme"), secretOf("old-db", "")).Build()
 }
 
 func TestAnotherTenantsStateIsRefused(t *testing.T) {
@@ -343,5 +346,67 @@ func TestWhichStacksNeedNoLook(t *testing.T) {
 	p.facts = decide.Facts{Now: p.now, Stack: stackFacts(p.obj)}
 	if d := decide.Decide(p.facts); d.Verb != decide.VerbRest || d.Reason != decide.ReasonSuspended || outputsMatter(p, d) {
 		t.Errorf("decided %v", d)
+	}
+}
+
+// discarded notes which states were.
+type discarded struct {
+	States
+	keys []state.Key
+}
+
+func (d *discarded) Discard(_ context.Context, key state.Key) error {
+	d.keys = append(d.keys, key)
+	return apierrors.NewForbidden(corev1.Resource("secrets"), key.SecretName(), nil)
+}
+
+// A stack of nobody keeps its state for whoever makes one of its name again; so does one whose resources stay.
+func TestWhoseStatesAreDiscarded(t *testing.T) {
+	destroyed := func(t *infrav1.Terraform) { t.Spec.DestroyResourcesOnDeletion = true }
+	for sentence, test := range map[string]struct {
+		change  []func(*infrav1.Terraform)
+		foreign *configProblem
+		want    int
+	}{
+		"a tenant's that was destroyed": {[]func(*infrav1.Terraform){ofAcme, destroyed}, nil, 1},
+		"nobody's":                      {[]func(*infrav1.Terraform){destroyed}, nil, 0},
+		"one whose resources are kept":  {[]func(*infrav1.Terraform){ofAcme}, nil, 0},
+		"one that is another tenant's":  {[]func(*infrav1.Terraform){ofAcme, destroyed}, &configProblem{}, 0},
+		"one that is not kept by Yuba":  {[]func(*infrav1.Terraform){ofAcme, destroyed, func(t *infrav1.Terraform) { t.Spec.Cloud = &infrav1.CloudSpec{} }}, nil, 0},
+	} {
+		states := &discarded{}
+		r := &Reconciler{States: states, Log: slog.New(slog.DiscardHandler)}
+		// Who may not delete Secrets lets stacks go all the same.
+		if err := r.discardState(t.Context(), &pass{obj: stackObject(test.change...), foreign: test.foreign}); err != nil || len(states.keys) != test.want {
+			t.Errorf("%s: discarded %v, %v", sentence, states.keys, err)
+		}
+	}
+}
+
+// A state may have been there before the stack: its outputs are written although there was nothing to apply.
+func TestWhenThereAreOutputs(t *testing.T) {
+	for sentence, test := range map[string]struct {
+		change func(*infrav1.Terraform)
+		want   bool
+	}{
+		"something was applied": {func(t *infrav1.Terraform) { t.Status.LastAppliedRevision = revision }, true},
+		"nothing was to be applied": {func(t *infrav1.Terraform) {
+			setCondition(t, infrav1.ConditionPlan, metav1.ConditionFalse, infrav1.ReasonPlannedNoChanges, "nothing")
+		}, true},
+		"a plan waits": {func(t *infrav1.Terraform) {
+			setCondition(t, infrav1.ConditionPlan, metav1.ConditionTrue, infrav1.ReasonPlannedWithChanges, "something")
+		}, false},
+		"nothing is known": {func(*infrav1.Terraform) {}, false},
+	} {
+		p := &pass{obj: stackObject(outputsIn("out"), test.change), now: finished}
+		if got := outputsMatter(p, decide.Decision{Verb: decide.VerbRest}); got != test.want {
+			t.Errorf("%s: %v", sentence, got)
+		}
+	}
+}
+
+func outputsIn(name string) func(*infrav1.Terraform) {
+	return func(t *infrav1.Terraform) {
+		t.Spec.WriteOutputsToSecret = &infrav1.WriteOutputsToSecretSpec{Name: name}
 	}
 }

@@ -78,21 +78,27 @@ func (e *ConflictError) Error() string {
 // OwnedError reports a state that is another tenant's. It is neither read nor written.
 type OwnedError struct {
 	Key Key
+	// Where it is: the Secret, or a version.
+	Where string
 	// Tenant is whose it is.
 	Tenant string
 }
 
 func (e *OwnedError) Error() string {
-	return fmt.Sprintf("use the state of %s: Secret %s/%s belongs to tenant %q, and the stack to tenant %q. Nothing was read or changed. "+
+	return fmt.Sprintf("use the state of %s: %s belongs to tenant %q, and the stack to tenant %q. Nothing was read or changed. "+
 		"Choose another workspace or spec.backendConfig.secretSuffix, or, if the state is the stack's, mend the label %s of that Secret",
-		e.Key, e.Key.Namespace, e.Key.SecretName(), e.Tenant, e.Key.Tenant, tenantv1.LabelUID)
+		e.Key, e.Where, e.Tenant, e.Key.Tenant, tenantv1.LabelUID)
 }
 
 // Owned says whether a tenant's label on a state's Secret is another one than the key's. A Secret without one, and a
 // stack that is nobody's, are no matter of tenants.
 func (k Key) Owned(labels map[string]string) error {
-	if tenant := labels[tenantv1.LabelUID]; k.Tenant != "" && tenant != "" && tenant != k.Tenant {
-		return &OwnedError{Key: k, Tenant: tenant}
+	return k.owned("Secret "+k.Namespace+"/"+k.SecretName(), labels[tenantv1.LabelUID])
+}
+
+func (k Key) owned(where, tenant string) error {
+	if k.Tenant != "" && tenant != "" && tenant != k.Tenant {
+		return &OwnedError{Key: k, Where: where, Tenant: tenant}
 	}
 	return nil
 }

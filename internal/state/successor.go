@@ -28,10 +28,16 @@ func (s *Store) inDyingNamespace(ctx context.Context, key Key) (bool, error) {
 
 // successor returns the newest version in place of a Secret that is gone, where that can do no harm: in a namespace that
 // is being deleted, and when the version holds no resources, so that nothing could be created a second time. It is nil
-// otherwise.
+// otherwise. Of another tenant's only one that says nothing at all is taken: what is left of a stack that was destroyed.
 func (s *Store) successor(ctx context.Context, key Key, newest Version) (*Snapshot, error) {
-	_, data, err := s.ReadVersion(ctx, key, newest.ID)
+	version, data, err := s.readVersion(ctx, key, newest.ID)
 	if err != nil {
+		return nil, err
+	}
+	if isEmpty(data) {
+		return newSnapshot(data)
+	}
+	if err := key.owned("version "+version.ID, version.Tenant); err != nil {
 		return nil, err
 	}
 	if file, err := Parse(data); err != nil || file.Encrypted || len(file.Resources) > 0 {
@@ -44,6 +50,12 @@ func (s *Store) successor(ctx context.Context, key Key, newest Version) (*Snapsh
 		}
 	}
 	return newSnapshot(data)
+}
+
+// isEmpty says that a state manages nothing and puts nothing out.
+func isEmpty(data []byte) bool {
+	file, err := Parse(data)
+	return err == nil && !file.Encrypted && len(file.Resources) == 0 && len(file.Outputs) == 0
 }
 
 // refusedByDying says that an object was not created because its namespace is being deleted.

@@ -82,6 +82,10 @@ func TestAnotherTenantsStateIsNeitherReadNorWritten(t *testing.T) {
 			_, err := f.Read(t.Context(), key)
 			return err
 		},
+		"read a version": func() error {
+			_, _, err := f.ReadVersion(t.Context(), key, first.ID)
+			return err
+		},
 		"write": func() error {
 			_, err := f.Write(t.Context(), key, WriteRequest{Data: aState(2, "x"), RunID: "run-2",
 				Previous: Mark{Serial: first.Serial, Lineage: first.Lineage, Digest: first.Digest}})
@@ -117,4 +121,102 @@ func TestAnotherTenantsStateIsNeitherReadNorWritten(t *testing.T) {
 	if now, err := f.Read(t.Context(), key); err != nil || now.Digest != first.Digest {
 		t.Errorf("the state is %v, %v", now, err)
 	}
+}
+
+// A version says whose it is when nothing else does any more.
+func TestVersionsSayWhoseTheyAre(t *testing.T) {
+	f := newFixture(t)
+	f.key.Tenant = "beta"
+	first := f.write("run-1", Mark{}, aState(1, "s3cr3t"))
+	f.deleteSecret()
+	for version, err := range f.Versions(t.Context(), f.key) {
+		if err != nil || version.Tenant != "beta" {
+			t.Errorf("version %s is %q's, %v", version.ID, version.Tenant, err)
+		}
+	}
+	acme := f.key
+	acme.Tenant, acme.Stack = "acme", "acme-db"
+	_, read := f.Read(t.Context(), acme)
+	_, _, readVersion := f.ReadVersion(t.Context(), acme, first.ID)
+	_, rollback := f.Rollback(t.Context(), acme, first.ID, By{Holder: aLock})
+	for way, err := range map[string]error{"read": read, "read a version": readVersion, "roll back": rollback} {
+		var owned *OwnedError
+		if !errors.As(err, &owned) || !strings.Contains(err.Error(), "version "+first.ID+` belongs to tenant "beta"`) || strings.Contains(err.Error(), "s3cr3t") {
+			t.Errorf("%s: got %v", way, err)
+		}
+	}
+	if now, err := f.Read(t.Context(), f.key); err != nil || now.Digest != first.Digest {
+		t.Errorf("its own state is %v, %v", now, err)
+	}
+}
+
+func TestOnlyWhatSaysNothingIsDiscarded(t *testing.T) {
+	nothing := []byte(`{"version": 4, "serial": 2, "lineage": "line", "outputs": {}, "resources": []}`)
+	for sentence, test := range map[string]struct {
+		state []byte
+		locks bool
+		key   func(*Key)
+		goes  bool
+	}{
+		"nothing is left of it":     {state: nothing, goes: true},
+		"it manages something":      {state: []byte(`{"version": 4, "serial": 2, "lineage": "line", "resources": [{"mode": "managed", "type": "a", "name": "b", "provider": "p", "instances": [{"attributes": {}}]}]}`)},
+		"it puts something out":     {state: aState(2, "x")},
+		"tofu encrypted it":         {state: []byte(`{"serial": 2, "lineage": "line", "meta": {}, "encrypted_data": "x", "encryption_version": "v0"}`)},
+		"somebody holds its lock":   {state: nothing, locks: true},
+		"it is another tenant's":    {state: nothing, key: func(k *Key) { k.Tenant = "beta" }},
+		"another workspace's stays": {state: nothing, key: func(k *Key) { k.Workspace = "prod" }},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			f := newFixture(t)
+			f.key.Tenant = "acme"
+			f.lock(aLock)
+			f.write("run-1", Mark{}, test.state)
+			if !test.locks {
+				if err := f.Unlock(t.Context(), f.key, aLock.ID); err != nil {
+					t.Fatal(err)
+				}
+			}
+			key := f.key
+			if test.key != nil {
+				test.key(&key)
+			}
+			if err := f.Discard(t.Context(), key); err != nil {
+				t.Fatal(err)
+			}
+			want := 1
+			if test.goes {
+				want = 0
+			}
+			if secrets, leases := f.found(&corev1.SecretList{}, "acme"), f.found(&coordinationv1.LeaseList{}, "acme"); secrets != want || leases != want {
+				t.Errorf("%d Secrets and %d Leases are there, want %d of each", secrets, leases, want)
+			}
+			f.wantHistory("2 run-1")
+		})
+	}
+}
+
+// What plain tofu wrote last is in no history yet; and whoever comes after, of whatever tenant, goes on where the state ended.
+func TestWhatIsDiscardedIsNotLost(t *testing.T) {
+	f := newFixture(t)
+	f.key.Tenant = "acme"
+	f.write("run-1", Mark{}, aState(1, "x"))
+	nothing := []byte(`{"version": 4, "serial": 7, "lineage": "line", "outputs": {}, "resources": []}`)
+	packed, err := compress(nothing)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.meddle(map[string][]byte{dataKey: packed})
+	for range 2 { // a pass may be made again
+		if err := f.Discard(t.Context(), f.key); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.wantHistory("7 found in the Secret, written by other means than Yuba", "1 run-1")
+	f.key.Tenant = "beta"
+	snapshot, err := f.Read(t.Context(), f.key, ExpectExisting())
+	if err != nil || snapshot.Serial != 7 {
+		t.Fatalf("%v %v", snapshot, err)
+	}
+	f.write("run-2", snapshot.Mark(), aState(8, "of beta"))
+	f.wantState(aState(8, "of beta"))
 }

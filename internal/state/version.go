@@ -36,6 +36,8 @@ type Version struct {
 	RunID string `json:"runID,omitempty"`
 	// Reason says in words why it was written.
 	Reason string `json:"reason,omitempty"`
+	// Tenant is whose stack it was written for, empty when it was nobody's.
+	Tenant string `json:"tenant,omitempty"`
 }
 
 // Mark identifies the version's content for a later Write.
@@ -50,6 +52,7 @@ type note struct {
 	Encrypted bool   `json:"encrypted,omitempty"`
 	RunID     string `json:"run,omitempty"`
 	Reason    string `json:"reason,omitempty"`
+	Tenant    string `json:"tenant,omitempty"`
 }
 
 const (
@@ -89,11 +92,29 @@ func damaged(err error) bool {
 	return errors.As(err, &corrupt)
 }
 
-// ReadVersion returns a stored version and its content; ErrNoVersion when there is none with that id.
+// ReadVersion returns a stored version and its content; ErrNoVersion when there is none with that id, and an *OwnedError when
+// the state is another tenant's now, or was when the version was written.
 func (s *Store) ReadVersion(ctx context.Context, key Key, id string) (Version, []byte, error) {
 	if err := key.Validate(); err != nil {
 		return Version{}, nil, err
 	}
+	if key.Tenant != "" { // a version from before the stack was a tenant's does not say whose it is
+		if _, err := s.getSecret(ctx, key); err != nil {
+			return Version{}, nil, fmt.Errorf("read version %s of the state of %s: %w", id, key, err)
+		}
+	}
+	version, data, err := s.readVersion(ctx, key, id)
+	if err == nil {
+		err = key.owned("version "+id, version.Tenant)
+	}
+	if err != nil {
+		return Version{}, nil, err
+	}
+	return version, data, nil
+}
+
+// readVersion is ReadVersion whoever's it is.
+func (s *Store) readVersion(ctx context.Context, key Key, id string) (Version, []byte, error) {
 	version, content, err := s.openVersion(ctx, key, id)
 	if errors.Is(err, blob.ErrNotFound) {
 		err = fmt.Errorf("%w.\nSee which ones there are:\n    yuba state history %s", ErrNoVersion, key)
@@ -194,7 +215,7 @@ func (s *Store) storeVersion(ctx context.Context, key Key, snapshot *Snapshot, r
 	version := Version{
 		ID: formatID(at, snapshot.Serial), Time: time.Unix(0, at.UnixNano()).UTC(), Serial: snapshot.Serial,
 		Lineage: snapshot.Lineage, Digest: snapshot.Digest, Size: int64(len(snapshot.Data)),
-		Encrypted: snapshot.Encrypted, RunID: runID, Reason: reason,
+		Encrypted: snapshot.Encrypted, RunID: runID, Reason: reason, Tenant: key.Tenant,
 	}
 	packed, err := packVersion(version, snapshot.Data)
 	if err != nil {
@@ -205,7 +226,7 @@ func (s *Store) storeVersion(ctx context.Context, key Key, snapshot *Snapshot, r
 
 func packVersion(v Version, data []byte) ([]byte, error) {
 	text, err := json.Marshal(note{
-		Lineage: v.Lineage, Digest: v.Digest, Size: v.Size, Encrypted: v.Encrypted, RunID: v.RunID, Reason: v.Reason,
+		Lineage: v.Lineage, Digest: v.Digest, Size: v.Size, Encrypted: v.Encrypted, RunID: v.RunID, Reason: v.Reason, Tenant: v.Tenant,
 	})
 	if err != nil {
 		return nil, err
@@ -250,7 +271,7 @@ func (s *Store) openVersion(ctx context.Context, key Key, id string) (Version, *
 		return version, nil, errors.Join(&CorruptError{Key: key, Where: "version " + id, Err: err}, sealed.Close())
 	}
 	version.Lineage, version.Digest, version.Size = n.Lineage, n.Digest, n.Size
-	version.Encrypted, version.RunID, version.Reason = n.Encrypted, n.RunID, n.Reason
+	version.Encrypted, version.RunID, version.Reason, version.Tenant = n.Encrypted, n.RunID, n.Reason, n.Tenant
 	return version, &storedState{Reader: content, Closer: sealed}, nil
 }
 

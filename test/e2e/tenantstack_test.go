@@ -67,6 +67,12 @@ func TestATenantsStackKeepsToItself(t *testing.T) {
 	y.delete(t, acme)
 	y.awaitGone(t, acme)
 	has(t, c, "acme-db", "")
+	// Of a tenant that is gone nothing is left that says nothing.
+	for _, o := range []client.Object{secretOf(ns, stateSecret(acme), nil), &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "lock-" + stateSecret(acme)}}} {
+		if y.there(t, o) {
+			t.Errorf("%T %s is left", o, o.GetName())
+		}
+	}
 }
 
 // Stacks that no tenant has are lent nothing: what their programs do not declare is not used.
