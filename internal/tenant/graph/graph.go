@@ -36,7 +36,6 @@ type Graph struct {
 	ids     []string
 	place   map[string]int
 	needs   map[string][]Edge
-	needed  map[string][]string
 	missing map[string][]string
 	// joined are the edges by their ends.
 	joined  map[[2]string]bool
@@ -47,7 +46,7 @@ type Graph struct {
 // Of makes the graph of objects. It fails when two have one id, and when dependIds form a cycle. An id in dependIds that no
 // object has is no failure: its object may be one that cannot be made.
 func Of(objects []render.Object) (*Graph, error) {
-	g := &Graph{place: map[string]int{}, needs: map[string][]Edge{}, needed: map[string][]string{}, missing: map[string][]string{}, joined: map[[2]string]bool{}}
+	g := &Graph{place: map[string]int{}, needs: map[string][]Edge{}, missing: map[string][]string{}, joined: map[[2]string]bool{}}
 	for i, o := range objects {
 		if _, twice := g.place[o.ID]; twice {
 			return nil, fmt.Errorf("two objects have the id %s; in a template each has its own", o.ID)
@@ -60,11 +59,6 @@ func Of(objects []render.Object) (*Graph, error) {
 		return nil, &CycleError{IDs: cycle}
 	}
 	g.infer(objects)
-	for _, id := range g.ids {
-		for _, e := range g.needs[id] {
-			g.needed[e.To] = append(g.needed[e.To], id)
-		}
-	}
 	return g, nil
 }
 
@@ -207,18 +201,8 @@ func (g *Graph) sort() (cycle []string) {
 // Order is all ids, each behind those that it waits for.
 func (g *Graph) Order() []string { return slices.Clone(g.order) }
 
-// Reverse is all ids, each before those that it waits for: the order of deletion.
-func (g *Graph) Reverse() []string {
-	reverse := g.Order()
-	slices.Reverse(reverse)
-	return reverse
-}
-
 // Needs are the edges to what an object waits for itself: declared ones first.
 func (g *Graph) Needs(id string) []Edge { return slices.Clone(g.needs[id]) }
-
-// Dependants are the ids of the objects that wait for one themselves, in the order of the template.
-func (g *Graph) Dependants(id string) []string { return slices.Clone(g.needed[id]) }
 
 // Missing are the ids in an object's dependIds that no object has.
 func (g *Graph) Missing(id string) []string { return slices.Clone(g.missing[id]) }

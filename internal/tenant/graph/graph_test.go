@@ -51,9 +51,7 @@ func TestOrder(t *testing.T) {
 			if test.order == nil {
 				test.order = []string{}
 			}
-			reverse := slices.Clone(test.order)
-			slices.Reverse(reverse)
-			if diff := cmp.Diff(test.order, g.Order()) + cmp.Diff(reverse, g.Reverse()) + cmp.Diff(test.edges, edges(g)) + cmp.Diff(test.left, left); diff != "" {
+			if diff := cmp.Diff(test.order, g.Order()) + cmp.Diff(test.edges, edges(g)) + cmp.Diff(test.left, left); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -89,7 +87,7 @@ func TestIDs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"gone", "lost"}, g.Missing("a")) + cmp.Diff([]string(nil), g.Missing("b")) + cmp.Diff([]string{"a", "c"}, g.Dependants("b")); diff != "" {
+	if diff := cmp.Diff([]string{"gone", "lost"}, g.Missing("a")) + cmp.Diff([]string(nil), g.Missing("b")); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -152,9 +150,6 @@ func TestLaws(t *testing.T) {
 			for _, e := range g.Needs(o.ID) {
 				if place[e.To] >= place[o.ID] {
 					t.Fatalf("%s: %s before %s, which it waits for: %v", in, o.ID, e.To, g.Order())
-				}
-				if !slices.Contains(g.Dependants(e.To), o.ID) {
-					t.Fatalf("%s: %s waits for %s and is none of its dependants %v", in, o.ID, e.To, g.Dependants(e.To))
 				}
 			}
 		}
