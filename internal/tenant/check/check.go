@@ -98,6 +98,7 @@ func Template(ctx context.Context, s Subject, w World) ([]Finding, error) {
 	objects, whole := c.objects(s.Row, true)
 	c.graph(objects, whole)
 	c.identities(objects)
+	c.homes(objects)
 	c.stacks(objects)
 	c.keys(objects)
 	if err := c.world(ctx, objects, w); err != nil {

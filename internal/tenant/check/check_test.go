@@ -133,6 +133,13 @@ secrets: [{id: a, nameTemplate: "{{ .uid }}-b", spec: {stringData: {}}}]`, []str
 			[]string{"error …one…two…"}},
 		"a name that all tenants would share": {`configMaps: [{id: a, nameTemplate: settings, spec: {data: {}}}]`,
 			[]string{"warning configMaps[a]: every tenant would have the same ConfigMap default/settings, …put {{ .uid }} into its name or namespace"}},
+		"a namespace that would take along what is to stay": {
+			`namespaces: [{id: ns, nameTemplate: "t-{{ .uid }}", spec: {metadata: {labels: {team: a}}}}]
+configMaps: [{id: a, nameTemplate: a, targetNamespace: "t-{{ .uid }}", deletionPolicy: Retain, spec: {data: {}}}]`,
+			[]string{`warning namespaces[ns]: the namespace stays when the tenant goes, because "a" is in it and has deletionPolicy: Retain…`}},
+		"a namespace that stays with what is in it": {
+			`namespaces: [{id: ns, nameTemplate: "t-{{ .uid }}", deletionPolicy: Retain, spec: {metadata: {labels: {team: a}}}}]
+configMaps: [{id: a, nameTemplate: a, targetNamespace: "t-{{ .uid }}", deletionPolicy: Retain, spec: {data: {}}}]`, nil},
 		"the same name in namespaces of their own": {`configMaps: [{id: a, nameTemplate: settings, targetNamespace: "t-{{ .uid }}", spec: {data: {}}}]`, nil},
 	} {
 		t.Run(sentence, func(t *testing.T) {

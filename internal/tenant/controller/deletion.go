@@ -27,6 +27,7 @@ const unseenPause = 2 * time.Second
 
 // made says how the objects of an inventory are, for the decision on what goes.
 func (r *Tenants) made(ctx context.Context, p *pass, entries []tenantv1.AppliedResource) ([]decide.Made, error) {
+	p.keepAsDeclared(entries)
 	list := make([]decide.Made, 0, len(entries))
 	for i := range entries {
 		e := &entries[i]
@@ -70,6 +71,7 @@ func (r *Tenants) made(ctx context.Context, p *pass, entries []tenantv1.AppliedR
 		}
 		list = append(list, m)
 	}
+	p.keepHolders(entries, list)
 	return list, nil
 }
 
@@ -178,10 +180,13 @@ func (r *Tenants) clear(ctx context.Context, p *pass) error {
 	}
 	var held []tenantv1.AppliedResource
 	entries = slices.DeleteFunc(entries, func(e tenantv1.AppliedResource) bool {
-		user := p.stillUsing(&e)
+		user, why := p.stillUsing(&e), "%s goes when %s is as the template has it now"
+		if object := p.livesIn(&e); object != "" {
+			user, why = object, "%s stays as long as the template has %s in it"
+		}
 		if user != "" {
 			held = append(held, e)
-			p.leave(e.ID, fmt.Sprintf("%s goes when %s is as the template has it now", owned.Name(refOf(&e).ID), user))
+			p.leave(e.ID, fmt.Sprintf(why, owned.Name(refOf(&e).ID), user))
 		}
 		return user != ""
 	})

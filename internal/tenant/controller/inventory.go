@@ -168,7 +168,7 @@ func (r *Tenants) let(ctx context.Context, p *pass, e *tenantv1.AppliedResource,
 		return fateAway, err
 	case live == nil:
 		return fateGone, nil
-	case !ours(live, p.obj):
+	case !ours(live, p.obj), p.hasElsewhere(e, live.UID):
 		return fateNotOurs, nil
 	}
 	u := &metav1.PartialObjectMetadata{}

@@ -1,0 +1,49 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+)
+
+func TestATenantStaysForItsTimeOfGrace(t *testing.T) {
+	w := newWorld(t)
+	w.rows("acme,a,1,pro", "beta,b,1,pro")
+	w.registry(func(s *tenantv1.TenantRegistrySpec) {
+		s.Protection = &tenantv1.Protection{GracePeriod: &metav1.Duration{Duration: time.Hour}}
+	})
+	w.template("web", oneConfigMap)
+	w.ready("acme-web")
+	w.ready("beta-web")
+	marked := func() bool { return w.tenant("acme-web").Annotations[tenantv1.AnnotationInactiveSince] != "" }
+	w.rows("acme,a,0,pro", "beta,b,1,pro")
+	w.eventually("it is written down since when the row is inactive", marked)
+	w.quiet()
+	if cm, _ := w.configMap("acme-settings"); w.names() != "acme-web beta-web" || w.tenant("acme-web").DeletionTimestamp != nil || cm.Data["plan"] != "pro" {
+		t.Fatalf("there are %s", w.names())
+	}
+	// Back in time: nothing has happened.
+	w.rows("acme,a,1,gold", "beta,b,1,pro")
+	w.eventually("the row counts again", func() bool {
+		cm, _ := w.configMap("acme-settings")
+		return !marked() && cm.Data["plan"] == "gold"
+	})
+	// Gone, and nobody reads the rows again for an hour: the end of its time is reason enough.
+	w.rows("beta,b,1,pro")
+	w.eventually("it is written down since when the row is gone", marked)
+	since := timeIn(w.tenant("acme-web"), tenantv1.AnnotationInactiveSince)
+	const grace = 4 * time.Second
+	update(w, &tenantv1.TenantRegistry{}, "customers", func(reg *tenantv1.TenantRegistry) {
+		reg.Spec.Protection.GracePeriod = &metav1.Duration{Duration: grace}
+	})
+	w.eventually("the tenant is gone", func() bool { return w.names() == "beta-web" })
+	if stayed := time.Since(since); stayed < grace {
+		t.Errorf("it went after %s", stayed)
+	}
+}
