@@ -142,13 +142,30 @@ var replaced = map[string]any{
 	"dateInZone":     formatTime,
 	"date_in_zone":   formatTime,
 	"htmlDateInZone": func(at any, zone string) (string, error) { return formatTime("2006-01-02", at, zone) },
-	"print":          fmt.Sprint,
-	"println":        fmt.Sprintln,
-	"printf":         fmt.Sprintf,
-	"html":           template.HTMLEscaper,
-	"js":             template.JSEscaper,
-	"urlquery":       template.URLQueryEscaper,
-	"fail":           func(message string) (string, error) { return "", &failure{message} },
+	"print":          writes("print", fmt.Sprint),
+	"println":        writes("println", fmt.Sprintln),
+	"html":           writes("html", template.HTMLEscaper),
+	"js":             writes("js", template.JSEscaper),
+	"urlquery":       writes("urlquery", template.URLQueryEscaper),
+	"printf": func(format string, args ...any) (string, error) {
+		return writes("printf", func(args ...any) string { return fmt.Sprintf(format, args...) })(args...)
+	},
+	"toString": func(value any) (string, error) {
+		return writes("toString", func(...any) string { return sprigFunctions()["toString"].(func(any) string)(value) })(value)
+	},
+	"fail": func(message string) (string, error) { return "", &failure{message} },
+}
+
+// writes is a function that makes a text of anything. Of what is not there it would make Go's own words for nothing.
+func writes(name string, function func(...any) string) func(...any) (string, error) {
+	return func(args ...any) (string, error) {
+		for _, arg := range args {
+			if arg == nil {
+				return "", &refusal{name + " is given what has no value; say what to write instead, as in (.x | default \"\")"}
+			}
+		}
+		return function(args...), nil
+	}
 }
 
 // failure is a message that a template composed itself.

@@ -54,15 +54,17 @@ func TestFile(t *testing.T) {
 
 func TestFileSaysWhatIsWrongAndWhere(t *testing.T) {
 	for sentence, test := range map[string]struct{ in, want string }{
-		"a value that is not there":       {"\n  {{ .Values.missing }}", "main.tf.tpl:2:5: .Values.missing has no value"},
-		"a field of nothing":              {"{{ .nope.id }}", "main.tf.tpl:1:3: .nope.id has no value"},
-		"a field of a text":               {"{{ .Values.name.x }}", "main.tf.tpl:1:10: at <.Values.name.x>: can't evaluate field x in type interface {}"},
-		"a mistake of the template's":     {"a\n{{ if }}", "main.tf.tpl:2: missing value for if"},
-		"an unknown function":             {"{{ nope }}", `main.tf.tpl:1: function "nope" not defined`},
-		"a function that is left out":     {"{{ now }}", "main.tf.tpl:1:3: now is not available in templates: its result depends on the time, and each rendering would be another change"},
-		"the server's environment":        {`{{ env "HOME" }}`, "main.tf.tpl:1:3: env is not available in templates: templates see nothing of the server they are rendered on"},
-		"a time that is not given":        {`{{ date "2006" "x" }}`, "main.tf.tpl:1:3: what it formats must be a time or a number of seconds; anything else would mean now"},
-		"a message of the template's own": {`{{ fail "set a name" }}`, "main.tf.tpl:1:3: set a name"},
+		"printed, a value that is not there":  {`{{ printf "%s-x" .Values.missing }}`, "main.tf.tpl:1:3: printf is given what has no value; say what to write instead, as in (.x | default \"\")"},
+		"a text of a value that is not there": {`{{ .Values.missing | toString }}`, "main.tf.tpl:1:21: toString is given what has no value; say what to write instead, as in (.x | default \"\")"},
+		"a value that is not there":           {"\n  {{ .Values.missing }}", "main.tf.tpl:2:5: .Values.missing has no value"},
+		"a field of nothing":                  {"{{ .nope.id }}", "main.tf.tpl:1:3: .nope.id has no value"},
+		"a field of a text":                   {"{{ .Values.name.x }}", "main.tf.tpl:1:10: at <.Values.name.x>: can't evaluate field x in type interface {}"},
+		"a mistake of the template's":         {"a\n{{ if }}", "main.tf.tpl:2: missing value for if"},
+		"an unknown function":                 {"{{ nope }}", `main.tf.tpl:1: function "nope" not defined`},
+		"a function that is left out":         {"{{ now }}", "main.tf.tpl:1:3: now is not available in templates: its result depends on the time, and each rendering would be another change"},
+		"the server's environment":            {`{{ env "HOME" }}`, "main.tf.tpl:1:3: env is not available in templates: templates see nothing of the server they are rendered on"},
+		"a time that is not given":            {`{{ date "2006" "x" }}`, "main.tf.tpl:1:3: what it formats must be a time or a number of seconds; anything else would mean now"},
+		"a message of the template's own":     {`{{ fail "set a name" }}`, "main.tf.tpl:1:3: set a name"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			_, err := File("main.tf.tpl", []byte(test.in), data())

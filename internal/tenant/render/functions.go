@@ -34,6 +34,10 @@ func dialect(allocate allocation) template.Dialect {
 		"trunc63":  trunc63,
 		"fromJson": fromJSON,
 		"hcl":      toHCL,
+		"quote":    func(values ...any) (string, error) { return inQuotes("quote", strconv.Quote, values) },
+		"squote": func(values ...any) (string, error) {
+			return inQuotes("squote", func(s string) string { return "'" + s + "'" }, values)
+		},
 		"int":      toInt,
 		"float":    toFloat,
 		"bool":     toBool,
@@ -95,8 +99,27 @@ func numbered(value any) any {
 	return value
 }
 
+// inQuotes puts values in quotes. Sprig's own functions leave out what is not there.
+func inQuotes(function string, quote func(string) string, values []any) (string, error) {
+	texts := make([]string, len(values))
+	for i, value := range values {
+		if value == nil {
+			return "", noValue(function)
+		}
+		texts[i] = quote(fmt.Sprint(value))
+	}
+	return strings.Join(texts, " "), nil
+}
+
+func noValue(function string) error {
+	return refuse(function, fmt.Sprintf("there is no value; say what to write instead, as in {{ .x | default \"\" | %s }}", function))
+}
+
 // toHCL writes a value as a program has it: a text in quotes, in which nothing is a template of the program's.
 func toHCL(value any) (string, error) {
+	if value == nil {
+		return "", noValue("hcl")
+	}
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)

@@ -48,6 +48,10 @@ func stackManifest(d template.Dialect, data map[string]any, where string, object
 	if !ok {
 		return value, nil
 	}
+	if isProgram(valuesOf(rendered)) && !isProgram(valuesOf(object)) {
+		return nil, &template.Error{Where: where + ".spec." + fieldValues, Data: true,
+			Reason: "it would become a program: an object with the one key hcl is one, and what a row says must not be; write values.hcl in the template, or give the values other names"}
+	}
 	return inOwn(rendered, func(text string) string { return show(strings.ReplaceAll(text, ownLeft, ownText)) }, show), nil
 }
 
@@ -80,6 +84,12 @@ func inOwn(object map[string]any, change, program func(string) string) map[strin
 	object = maps.Clone(object)
 	object["spec"] = spec
 	return object
+}
+
+// valuesOf is what a stack has as spec.values; nil when it has none.
+func valuesOf(object map[string]any) any {
+	spec, _ := object["spec"].(map[string]any)
+	return spec[fieldValues]
 }
 
 // isProgram tells whether values are a program: an object with the one key hcl, which is text.

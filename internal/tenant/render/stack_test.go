@@ -66,9 +66,28 @@ func TestNamesAndListsOfStacksAreNoTemplatesEither(t *testing.T) {
 func TestAProgramIsAsItIs(t *testing.T) {
 	const note = "${{ .x }}"
 	same(t, rendered(t, stackWith(`values: {hcl: "a = \"$${{ .note }}\""}`), "values", map[string]string{"note": note}), `{hcl: 'a = "$$${{ .x }}"'}`)
-	same(t, rendered(t, stackWith(`values: {"{{ .name }}": "a = \"${{ .y }} {{ .note }}\""}`), "values", map[string]string{"note": note, "name": "hcl"}),
-		`{hcl: 'a = "${{ .y }} ${{ .x }}"'}`)
 	same(t, rendered(t, stackWith(`values: {hcl: "{{ list .note }}"}`), "values", map[string]string{"note": note}), `{hcl: ['${{ "${{" }} .x }}']}`)
+}
+
+// Values with the one key hcl are a program, which comes before any source: only who writes the template may write one.
+func TestRowsWriteNoPrograms(t *testing.T) {
+	for sentence, test := range map[string]struct {
+		in, json, want string
+	}{
+		"values that a row gives as a whole":     {"'{{ fromJson .json }}'", `{"hcl": "locals {}"}`, "become a program"},
+		"values that get their one name of it":   {"{'{{ .json }}': 'locals {}'}", "hcl", "become a program"},
+		"values like any":                        {"'{{ fromJson .json }}'", `{"size": 3, "hcl": "x"}`, ""},
+		"a program of the template":              {"{hcl: 'locals {}'}", "", ""},
+		"one name that is none of a program":     {"'{{ fromJson .json }}'", `{"hcl": ["x"]}`, ""},
+		"a row that is no object, and no values": {"'{{ fromJson .json }}'", `"hcl"`, ""},
+	} {
+		r := acme()
+		r.Extra = map[string]string{"json": test.json}
+		_, errs := Objects(tenantOf(t, templateOf(t, stackWith("values: "+test.in)), r, nil))
+		if (len(errs) > 0) != (test.want != "") || len(errs) > 0 && !strings.Contains(errs[0].Error(), test.want) {
+			t.Errorf("%s: %v", sentence, errs)
+		}
+	}
 }
 
 func TestMistakesOfStacksShowTheirOwnText(t *testing.T) {
