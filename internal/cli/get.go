@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fluxcd/pkg/apis/meta"
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -132,6 +133,10 @@ func statusSelector(cmd *cobra.Command, wanted string) (func(*object) bool, erro
 		return nil, usageErrorf(cmd, "--status-selector %q: want CONDITION=STATUS, such as ready=false", wanted)
 	}
 	return func(o *object) bool {
+		if o.kind.reports && strings.EqualFold(condition, meta.ReadyCondition) {
+			// What the column says: templates of tenants have no condition of that name.
+			return strings.EqualFold(string(o.ready().Status), status)
+		}
 		return slices.ContainsFunc(o.Status.Conditions, func(c metav1.Condition) bool {
 			return strings.EqualFold(c.Type, condition) && strings.EqualFold(string(c.Status), status)
 		})
@@ -184,7 +189,7 @@ func (v *getView) show(objects []*object) error {
 	case v.answer.machine():
 		items := make([]any, 0, len(objects))
 		for _, o := range objects {
-			items = append(items, o.Object)
+			items = append(items, withoutRow(o).Object)
 		}
 		return v.answer.print(v.out, map[string]any{"apiVersion": "v1", "kind": "List", "items": items})
 	case len(objects) == 0:

@@ -4,6 +4,8 @@
 package cli
 
 import (
+	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -135,18 +137,27 @@ func (s *session) deleteObject(cmd *cobra.Command, k kind, key types.NamespacedN
 			return err
 		}
 	}
+	takeBack := func() error { return nil }
 	if n := o.tenants(); n > 0 {
 		if err := s.mustConfirm(yes, fmt.Sprintf("Deleting %s deletes its %s, with what they have and is not to be retained. There is no undo.", o, count(n, "tenant"))); err != nil {
 			return err
 		}
 		// Who has just said so need not say so again when the tenants are held back.
-		said := change{}.annotate(map[string]any{tenantv1.AnnotationConfirmDeletion: string(o.GetUID())})
-		if _, err := s.patchObject(ctx, "confirm the deletion of", k, key, said); err != nil {
+		say := func(ctx context.Context, what any) error {
+			_, err := s.patchObject(ctx, "confirm the deletion of", k, key, change{}.annotate(map[string]any{tenantv1.AnnotationConfirmDeletion: what}))
 			return err
+		}
+		if err := say(ctx, string(o.GetUID())); err != nil {
+			return err
+		}
+		takeBack = func() error {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), serverPatience)
+			defer cancel()
+			return say(ctx, nil)
 		}
 	}
 	if err := s.deleteThis(ctx, o); err != nil {
-		return err
+		return errors.Join(err, takeBack()) // what comes another day was not what was asked about
 	}
 	if !wait {
 		s.news("%s is being deleted.", o)

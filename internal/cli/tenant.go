@@ -48,8 +48,11 @@ func newTenantListCommand(a *app) *cobra.Command {
 		Use:     "list",
 		Aliases: []string{"ls"},
 		Short:   "List tenants",
-		Long: `List the tenants of a namespace, or of all: which row each is, how many of its objects are ready, and what it says. Registries
-that cannot be read, and deletions that wait to be confirmed, are told beside.`,
+		Long: `List the tenants of a namespace, or of all: which row each is, how many of its objects are ready, and what it says. Told beside
+are registries that cannot be read, rows that cannot be tenants, templates with mistakes, and deletions that wait to be confirmed.
+
+With -o json and -o yaml, as with those of "yuba get tenants", the values of extra columns are hidden: nobody says which of them
+are secret. "yuba kubectl get tenants -o yaml" shows them.`,
 		Example: "  yuba tenant list\n  yuba tenant list -A --status-selector ready=false\n  yuba tenant list --registry customers --template web -o json",
 		Args:    arguments(0, 0), ValidArgsFunction: noNames,
 	}
@@ -101,9 +104,9 @@ func completeObjects(a *app, cmd *cobra.Command, flag string, k kind) {
 	completeFlag(cmd, flag, a.objectNames(k, true))
 }
 
-// completeUIDs completes the flag --tenant.
+// completeUIDs completes the flag --tenant with uids as they are in names: what a row has could be a command to a shell.
 func completeUIDs(a *app, cmd *cobra.Command) {
-	completeFlag(cmd, "tenant", a.objectWords(tenants, true, func(o *object) string { return o.text("spec", "uid") }))
+	completeFlag(cmd, "tenant", a.objectWords(tenants, true, func(o *object) string { return o.GetLabels()[tenantv1.LabelUID] }))
 }
 
 func completeFlag(cmd *cobra.Command, flag string, with cobra.CompletionFunc) {
@@ -141,9 +144,12 @@ func (v *getView) tellOfRegistries(ctx context.Context, only string) error {
 		if ready := o.ready(); ready.Status == metav1.ConditionFalse {
 			v.news("%s could not be read, and its tenants stay as they are: %s", o, firstLine(diagnostic.Printable(ready.Message), 300))
 		}
+		if last := registry.Status.LastSync; last != nil && last.RejectedRows > 0 {
+			v.news("%s of %s cannot be tenants: %s", count(int(last.RejectedRows), "row"), o, diagnostic.Printable(firstOf(last.Rejected, int(last.RejectedRows), "; ")))
+		}
 		if held := registry.Status.Held; held != nil && !held.Confirmed {
 			v.news("%s holds back the deletion of %s: %s. Let it go on:\n    yuba tenant confirm %s", o, count(int(held.Count), "tenant"),
-				namedTenants(held.Tenants, int(held.Count)), v.call(o.key()))
+				firstOf(held.Tenants, int(held.Count), ", "), v.call(o.key()))
 		}
 	}
 	return nil
@@ -159,6 +165,10 @@ func (v *getView) tellOfTemplates(ctx context.Context, registry, only string) er
 		valid, applied := o.condition(tenantv1.ConditionValid), o.condition(tenantv1.ConditionApplied)
 		switch {
 		case registry != "" && o.text("spec", "registryId") != registry || only != "" && o.GetName() != only:
+		case o.GetDeletionTimestamp() != nil:
+			v.news("%s is being deleted: %s", o, diagnostic.Printable(applied.Message)) // with the command that it may wait for
+		case applied.Reason == tenantv1.ReasonRegistryNotFound:
+			v.news("%s has no rows: %s", o, firstLine(diagnostic.Printable(applied.Message), 300))
 		case valid.Status == metav1.ConditionFalse:
 			v.news("%s has mistakes, and makes and changes no tenants: %s", o, firstLine(diagnostic.Printable(valid.Message), 300))
 		case applied.Reason == tenantv1.ReasonRolloutPaused:
@@ -168,10 +178,10 @@ func (v *getView) tellOfTemplates(ctx context.Context, registry, only string) er
 	return nil
 }
 
-// namedTenants names the first of many.
-func namedTenants(names []string, all int) string {
+// firstOf tells the first of many, of which not all need be known.
+func firstOf(names []string, all int, between string) string {
 	const shown = 5
-	text := strings.Join(names[:min(len(names), shown)], ", ")
+	text := strings.Join(names[:min(len(names), shown)], between)
 	switch more := all - min(len(names), shown); {
 	case text == "":
 		return fmt.Sprint(all)

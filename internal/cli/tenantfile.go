@@ -6,6 +6,7 @@ package cli
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -30,13 +31,13 @@ func templateIn(file string, stdin io.Reader, namespace, name string) (*tenantv1
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the template: %w", err)
 	}
-	templates, registries, err := tenantKindsIn(file, data)
+	in, err := tenantKindsIn(file, data)
 	if err != nil {
 		return nil, nil, err
 	}
 	var found *tenantv1.TenantTemplate
 	var names []string
-	for _, t := range templates {
+	for _, t := range in.templates {
 		if name != "" && (t.Name != name || namespace != "" && t.Namespace != "" && t.Namespace != namespace) {
 			continue
 		}
@@ -53,7 +54,8 @@ func templateIn(file string, stdin io.Reader, namespace, name string) (*tenantv1
 		return nil, nil, exitf(exitUsage, "%s has several templates: %s; name the one that is meant", file, strings.Join(names, ", "))
 	}
 	found.Namespace = cmp.Or(found.Namespace, namespace, metav1.NamespaceDefault)
-	for _, r := range registries {
+	found.Status = tenantv1.TenantTemplateStatus{} // of whoever served it when the file was written
+	for _, r := range in.registries {
 		if r.Name == found.Spec.RegistryID && cmp.Or(r.Namespace, found.Namespace) == found.Namespace {
 			return found, r, nil
 		}
@@ -81,42 +83,67 @@ func readTemplates(file string, stdin io.Reader) ([]byte, error) {
 	return data, err
 }
 
+// tenantKinds are the templates and registries of a file.
+type tenantKinds struct {
+	file       string
+	templates  []*tenantv1.TenantTemplate
+	registries []*tenantv1.TenantRegistry
+}
+
 // tenantKindsIn reads the templates and registries of a file, whatever else it has.
-func tenantKindsIn(file string, data []byte) (templates []*tenantv1.TenantTemplate, registries []*tenantv1.TenantRegistry, err error) {
+func tenantKindsIn(file string, data []byte) (*tenantKinds, error) {
+	found := &tenantKinds{file: file}
 	decoder := k8syaml.NewYAMLOrJSONDecoder(bytes.NewReader(data), len(data)+1)
 	for {
 		var raw runtime.RawExtension
 		if err := decoder.Decode(&raw); errors.Is(err, io.EOF) {
-			return templates, registries, nil
+			return found, nil
 		} else if err != nil {
-			return nil, nil, fmt.Errorf("read %s: %w", file, err)
+			return nil, fmt.Errorf("read %s: %w", file, err)
 		}
 		if len(raw.Raw) == 0 {
 			continue
 		}
-		var head struct {
-			metav1.TypeMeta   `json:",inline"`
-			metav1.ObjectMeta `json:"metadata"`
-		}
-		if err := yaml.Unmarshal(raw.Raw, &head); err != nil {
-			return nil, nil, fmt.Errorf("read %s: %w", file, err)
-		}
-		if head.GroupVersionKind().Group != tenantv1.GroupVersion.Group {
-			continue
-		}
-		var into any
-		switch head.Kind {
-		case tenantv1.TenantTemplateKind:
-			t := &tenantv1.TenantTemplate{}
-			templates, into = append(templates, t), t
-		case tenantv1.TenantRegistryKind:
-			r := &tenantv1.TenantRegistry{}
-			registries, into = append(registries, r), r
-		default:
-			continue
-		}
-		if err := yaml.UnmarshalStrict(raw.Raw, into); err != nil {
-			return nil, nil, fmt.Errorf("read %s %s of %s: %w", head.Kind, head.Name, file, err)
+		if err := found.add(raw.Raw); err != nil {
+			return nil, err
 		}
 	}
+}
+
+// add reads one object, or those of a list, as "kubectl get -o yaml" writes them.
+func (k *tenantKinds) add(raw []byte) error {
+	var head struct {
+		metav1.TypeMeta   `json:",inline"`
+		metav1.ObjectMeta `json:"metadata"`
+		Items             []json.RawMessage `json:"items"`
+	}
+	if err := yaml.Unmarshal(raw, &head); err != nil {
+		return fmt.Errorf("read %s: %w", k.file, err)
+	}
+	if strings.HasSuffix(head.Kind, "List") {
+		for _, item := range head.Items {
+			if err := k.add(item); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if head.GroupVersionKind().Group != tenantv1.GroupVersion.Group {
+		return nil
+	}
+	var into any
+	switch head.Kind {
+	case tenantv1.TenantTemplateKind:
+		t := &tenantv1.TenantTemplate{}
+		k.templates, into = append(k.templates, t), t
+	case tenantv1.TenantRegistryKind:
+		r := &tenantv1.TenantRegistry{}
+		k.registries, into = append(k.registries, r), r
+	default:
+		return nil
+	}
+	if err := yaml.UnmarshalStrict(raw, into); err != nil {
+		return fmt.Errorf("read %s %s of %s: %w", head.Kind, head.Name, k.file, err)
+	}
+	return nil
 }

@@ -4,18 +4,22 @@
 package cli
 
 import (
+	"encoding/json"
 	"path"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	"github.com/yuba-dev/yuba/internal/module"
 )
 
 // What a template makes of a row may hold the row's passwords. They are hidden where Kubernetes and plans hide them: in the
-// data of Secrets, and in what a stack gives to variables that its program declares as sensitive.
+// data of Secrets, and in what a stack gives to variables that its program declares as sensitive. What a Tenant knows of its row
+// is hidden, too: it says nothing about which of it is secret.
 
 // hideSecrets returns the object with such values hidden.
 func hideSecrets(u *unstructured.Unstructured) *unstructured.Unstructured {
@@ -35,6 +39,31 @@ func hideSecrets(u *unstructured.Unstructured) *unstructured.Unstructured {
 			v["value"] = hiddenValue
 		}
 	}
+	return hidden
+}
+
+// withoutRow is an object as it is answered to programs: as the API has it, but for what a Tenant has of the extra columns of its
+// row. Their names stay.
+func withoutRow(o *object) *unstructured.Unstructured {
+	extra := o.GetAnnotations()[tenantv1.AnnotationExtra]
+	if o.kind.gvk != tenants.gvk || extra == "" {
+		return o.Unstructured
+	}
+	var values map[string]any // none of something else
+	_ = json.Unmarshal([]byte(extra), &values)
+	for name := range values {
+		values[name] = hiddenValue
+	}
+	var shown strings.Builder
+	encoder := json.NewEncoder(&shown)
+	encoder.SetEscapeHTML(false)
+	if values == nil || encoder.Encode(values) != nil {
+		shown.WriteString(hiddenValue)
+	}
+	hidden := o.DeepCopy()
+	annotations := hidden.GetAnnotations()
+	annotations[tenantv1.AnnotationExtra] = strings.TrimSpace(shown.String())
+	hidden.SetAnnotations(annotations)
 	return hidden
 }
 
