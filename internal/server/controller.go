@@ -71,6 +71,9 @@ func RunController(ctx context.Context, opts ControllerOptions) (err error) {
 	if err := refuseOldKind(ctx, direct, opts.Log); err != nil {
 		return err
 	}
+	if opts.leaveTenants, err = tenantsOfOthers(ctx, direct, time.Now()); err != nil {
+		return err
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	asked := ctx
@@ -132,12 +135,26 @@ const tofuControllerLease = "1953de50.contrib.fluxcd.io"
 // refuseCompany finds out whether a tofu-controller is alive on this API. Two controllers on the same objects would
 // plan and apply against each other.
 func refuseCompany(ctx context.Context, c client.Client, now time.Time) error {
-	var leases coordinationv1.LeaseList
-	if err := c.List(ctx, &leases); err != nil {
+	l, err := livingLeader(ctx, c, tofuControllerLease, now)
+	if err != nil {
 		return fmt.Errorf("look for a living tofu-controller: %w", err)
 	}
-	for _, l := range leases.Items {
-		if !strings.HasSuffix(l.Name, tofuControllerLease) || l.Spec.RenewTime == nil || l.Spec.HolderIdentity == nil || *l.Spec.HolderIdentity == "" {
+	if l == nil {
+		return nil
+	}
+	return fmt.Errorf("a tofu-controller is alive on this API (%s). Both would work on the same stacks. Stop it first:\n"+
+		"    kubectl -n %s scale deployment tofu-controller --replicas=0", leaderInWords(l, now), l.Namespace)
+}
+
+// livingLeader finds the Lease of a controller that is alive, by the end of its name; nil when there is none.
+func livingLeader(ctx context.Context, c client.Client, suffix string, now time.Time) (*coordinationv1.Lease, error) {
+	var leases coordinationv1.LeaseList
+	if err := c.List(ctx, &leases); err != nil {
+		return nil, err
+	}
+	for i := range leases.Items {
+		l := &leases.Items[i]
+		if !strings.HasSuffix(l.Name, suffix) || l.Spec.RenewTime == nil || l.Spec.HolderIdentity == nil || *l.Spec.HolderIdentity == "" {
 			continue
 		}
 		life := 35 * time.Second
@@ -145,12 +162,15 @@ func refuseCompany(ctx context.Context, c client.Client, now time.Time) error {
 			life = time.Duration(*s) * time.Second
 		}
 		if now.Before(l.Spec.RenewTime.Add(life)) {
-			return fmt.Errorf("a tofu-controller is alive on this API (%s, Lease %s/%s renewed %s ago). Both would work on the same stacks. Stop it first:\n"+
-				"    kubectl -n %s scale deployment tofu-controller --replicas=0",
-				*l.Spec.HolderIdentity, l.Namespace, l.Name, now.Sub(l.Spec.RenewTime.Time).Round(time.Second), l.Namespace)
+			return l, nil
 		}
 	}
-	return nil
+	return nil, nil
+}
+
+// leaderInWords says who a living leader is.
+func leaderInWords(l *coordinationv1.Lease, now time.Time) string {
+	return fmt.Sprintf("%s, Lease %s/%s renewed %s ago", *l.Spec.HolderIdentity, l.Namespace, l.Name, now.Sub(l.Spec.RenewTime.Time).Round(time.Second))
 }
 
 // certificates are this server's own authority and the certificate it serves with.

@@ -96,6 +96,8 @@ type Common struct {
 	// TenantEnvPrefixes begin the keys of varsFrom that go into the environment of tenants' stacks when their programs
 	// declare no such variable.
 	TenantEnvPrefixes []string
+	// leaveTenants says why somebody else looks after tenants; empty means that this server does.
+	leaveTenants string
 	// FileSources are the directories below which git repositories are read by file:// URLs; none by default.
 	FileSources []string
 	// Retention says what of runs and states is kept.

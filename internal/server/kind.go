@@ -24,13 +24,20 @@ const (
 	statusOfYuba = "currentRun"
 )
 
+// install tells how an API gets Yuba's version of the kinds.
+const install = "Install Yuba's, which has all of its fields, from a clone of the repository:\n    kubectl apply --server-side --force-conflicts -f config/crd"
+
+// definitionOf reads the definition of a kind.
+func definitionOf(ctx context.Context, c client.Client, name string) (*unstructured.Unstructured, error) {
+	definition := &unstructured.Unstructured{}
+	definition.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
+	return definition, c.Get(ctx, client.ObjectKey{Name: name}, definition)
+}
+
 // refuseOldKind finds out whether the API serves the kind with all that Yuba writes. Who may not look goes on: the right to
 // read definitions is not otherwise needed.
 func refuseOldKind(ctx context.Context, c client.Client, log *slog.Logger) error {
-	definition := &unstructured.Unstructured{}
-	definition.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
-	err := c.Get(ctx, client.ObjectKey{Name: stackDefinition}, definition)
-	const install = "Install Yuba's, which has all of its fields, from a clone of the repository:\n    kubectl apply --server-side --force-conflicts -f config/crd"
+	definition, err := definitionOf(ctx, c, stackDefinition)
 	switch {
 	case apierrors.IsForbidden(err):
 		log.Warn("the definition of the kind may not be read, so that its version is not known", "definition", stackDefinition, "error", err)
@@ -39,24 +46,28 @@ func refuseOldKind(ctx context.Context, c client.Client, log *slog.Logger) error
 		return errors.New("the API does not serve the kind Terraform. " + install)
 	case err != nil:
 		return fmt.Errorf("look at the definition of the kind: %w", err)
-	case !keepsStatus(definition):
+	case !hasField(definition, infrav1.GroupVersion.Version, "status", statusOfYuba):
 		return errors.New("the API serves tofu-controller's version of the kind Terraform, which would drop what Yuba writes into the status. " + install)
 	}
 	return nil
 }
 
-// keepsStatus says whether a definition has the fields of Yuba's status.
-func keepsStatus(definition *unstructured.Unstructured) bool {
+// hasField says whether a version of a kind has a field, by the definition of the kind.
+func hasField(definition *unstructured.Unstructured, version string, field ...string) bool {
 	versions, _, err := unstructured.NestedSlice(definition.Object, "spec", "versions")
 	if err != nil {
 		return false
 	}
+	path := []string{"schema", "openAPIV3Schema"}
+	for _, name := range field {
+		path = append(path, "properties", name)
+	}
 	for _, v := range versions {
-		version, ok := v.(map[string]any)
-		if !ok || version["name"] != infrav1.GroupVersion.Version {
+		known, ok := v.(map[string]any)
+		if !ok || known["name"] != version {
 			continue
 		}
-		_, has, err := unstructured.NestedMap(version, "schema", "openAPIV3Schema", "properties", "status", "properties", statusOfYuba)
+		_, has, err := unstructured.NestedMap(known, path...)
 		return has && err == nil
 	}
 	return false

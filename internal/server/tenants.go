@@ -19,6 +19,10 @@ import (
 
 // addTenants adds the controllers that make tenants of the rows of databases.
 func (e *engine) addTenants(ctx context.Context, direct client.Client) error {
+	if e.opts.leaveTenants != "" {
+		e.opts.Log.Warn("tenants are left alone: " + e.opts.leaveTenants)
+		return nil
+	}
 	for _, kind := range []string{tenantv1.TenantRegistryKind, tenantv1.TenantTemplateKind, tenantv1.TenantKind} {
 		_, err := e.manager.GetRESTMapper().RESTMapping(tenantv1.GroupVersion.WithKind(kind).GroupKind(), tenantv1.GroupVersion.Version)
 		if isNoMatch(err) {
