@@ -4,7 +4,6 @@
 package e2e
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"fmt"
@@ -80,9 +79,7 @@ type yuba struct {
 	args           []string
 	cmd            *exec.Cmd
 	client         client.WithWatch
-
-	mu  sync.Mutex
-	log bytes.Buffer
+	log            proctest.Log
 }
 
 // shared is the Yuba of all tests that break nothing.
@@ -155,33 +152,8 @@ func launch(dir string, args ...string) (*yuba, error) {
 func (y *yuba) start() error {
 	y.cmd = exec.Command(filepath.Join(programs, "yuba"), append([]string{"up", "--data-dir", y.dir, "--api-address", y.api, "--http-address", y.http,
 		"--provider-mirror", providerMirror(), "-v"}, y.args...)...)
-	y.cmd.Stderr = y
-	out, err := y.cmd.StdoutPipe()
-	if err != nil {
+	if err := proctest.Start(y.cmd, "Yuba is ready", &y.log, patience); err != nil {
 		return err
-	}
-	if err := y.cmd.Start(); err != nil {
-		return err
-	}
-	ready := make(chan bool, 1)
-	go func() {
-		lines := bufio.NewScanner(out)
-		for lines.Scan() {
-			if strings.HasPrefix(lines.Text(), "Yuba is ready") {
-				ready <- true
-			}
-		}
-		close(ready)
-	}()
-	select {
-	case ok := <-ready:
-		if !ok {
-			y.cmd.Wait() //nolint:errcheck // its log says why
-			return fmt.Errorf("yuba up ended:\n%s", y.logTail())
-		}
-	case <-time.After(patience):
-		y.cmd.Process.Kill() //nolint:errcheck // it is given up
-		return fmt.Errorf("yuba up is not ready after %s:\n%s", patience, y.logTail())
 	}
 	config, err := clientcmd.BuildConfigFromFlags("", y.kubeconfig())
 	if err != nil {
@@ -207,23 +179,9 @@ func scheme() *runtime.Scheme {
 
 func (y *yuba) kubeconfig() string { return filepath.Join(y.dir, "kubeconfig") }
 
-// Write collects the server's log.
-func (y *yuba) Write(p []byte) (int, error) {
-	y.mu.Lock()
-	defer y.mu.Unlock()
-	return y.log.Write(p)
-}
+func (y *yuba) logText() string { return y.log.Text() }
 
-func (y *yuba) logText() string {
-	y.mu.Lock()
-	defer y.mu.Unlock()
-	return y.log.String()
-}
-
-func (y *yuba) logTail() string {
-	text := y.logText()
-	return text[max(0, len(text)-8000):]
-}
+func (y *yuba) logTail() string { return y.log.Tail() }
 
 // kill ends the server as a power cut would; its runner lives on.
 func (y *yuba) kill() {

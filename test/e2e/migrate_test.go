@@ -8,7 +8,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -35,6 +34,7 @@ import (
 	kinds "github.com/yuba-dev/yuba/internal/controlplane/install"
 	"github.com/yuba-dev/yuba/internal/source"
 	"github.com/yuba-dev/yuba/internal/state"
+	"github.com/yuba-dev/yuba/internal/testkit/proctest"
 	"github.com/yuba-dev/yuba/internal/testkit/tofutest"
 )
 
@@ -83,28 +83,10 @@ func (y *yuba) control(t *testing.T) {
 	t.Helper()
 	y.cmd = exec.Command(filepath.Join(programs, "yuba"), "controller", "--kubeconfig", y.kubeconfig(), "--data-dir", y.dir+"-controller",
 		"--content-address", "127.0.0.1:0", "--tofu", tofutest.Tofu(t), "--provider-mirror", providerMirror())
-	y.cmd.Stderr = y
-	words, told := io.Pipe()
-	y.cmd.Stdout = told
-	if err := y.cmd.Start(); err != nil {
+	if err := proctest.Start(y.cmd, "Yuba's controllers are ready", &y.log, patience); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(y.end)
-	ready := make(chan bool, 1)
-	go func() {
-		data := make([]byte, 4096)
-		n, _ := words.Read(data) //nolint:errcheck // what it said is what counts
-		ready <- bytes.HasPrefix(data[:n], []byte("Yuba's controllers are ready"))
-		io.Copy(io.Discard, words) //nolint:errcheck // so that it can go on talking
-	}()
-	select {
-	case ok := <-ready:
-		if !ok {
-			t.Fatalf("yuba controller is not ready:\n%s", y.logTail())
-		}
-	case <-time.After(patience):
-		t.Fatalf("yuba controller does not become ready:\n%s", y.logTail())
-	}
 }
 
 // repository makes a GitRepository with an artifact, as source-controller would.

@@ -9,10 +9,12 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/yuba-dev/yuba/test/provider/remote"
 )
 
 // objectData is the data source yubatest_object.
-type objectData struct{ cloud *client }
+type objectData struct{ cloud *remote.Cloud }
 
 // found is what it tells.
 type found struct {
@@ -34,7 +36,7 @@ func (*objectData) Schema(_ context.Context, _ datasource.SchemaRequest, r *data
 }
 
 func (d *objectData) Configure(_ context.Context, q datasource.ConfigureRequest, _ *datasource.ConfigureResponse) {
-	d.cloud, _ = q.ProviderData.(*client) // nil before the provider is configured
+	d.cloud, _ = q.ProviderData.(*remote.Cloud) // nil before the provider is configured
 }
 
 func (d *objectData) Read(ctx context.Context, q datasource.ReadRequest, r *datasource.ReadResponse) {
@@ -42,7 +44,7 @@ func (d *objectData) Read(ctx context.Context, q datasource.ReadRequest, r *data
 	if r.Diagnostics.Append(q.Config.Get(ctx, &f)...); r.Diagnostics.HasError() {
 		return
 	}
-	o, err := d.cloud.get(ctx, f.Name.ValueString())
+	o, err := d.cloud.Get(ctx, f.Name.ValueString())
 	if err != nil {
 		r.Diagnostics.AddError("Read object "+f.Name.ValueString(), err.Error())
 		return

@@ -5,15 +5,15 @@ package main
 
 import (
 	"context"
-	"net/http"
 	"os"
-	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/provider"
 	"github.com/hashicorp/terraform-plugin-framework/provider/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/yuba-dev/yuba/test/provider/remote"
 )
 
 type yubatest struct{}
@@ -48,7 +48,7 @@ func (yubatest) Configure(ctx context.Context, q provider.ConfigureRequest, r *p
 	if r.Diagnostics.Append(q.Config.Get(ctx, &c)...); r.Diagnostics.HasError() {
 		return
 	}
-	cloud := &client{endpoint: orEnv(c.Endpoint, envEndpoint), token: orEnv(c.Token, envToken), http: http.Client{Timeout: 10 * time.Minute}}
+	cloud := remote.New(orEnv(c.Endpoint, envEndpoint), orEnv(c.Token, envToken))
 	r.ResourceData, r.DataSourceData = cloud, cloud
 }
 

@@ -13,10 +13,12 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringplanmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/yuba-dev/yuba/test/provider/remote"
 )
 
 // objectResource is yubatest_object.
-type objectResource struct{ cloud *client }
+type objectResource struct{ cloud *remote.Cloud }
 
 var _ resource.ResourceWithImportState = &objectResource{}
 
@@ -30,7 +32,7 @@ type object struct {
 }
 
 // take takes over what the cloud says. It never tells a secret: that of the state stays.
-func (o *object) take(name string, from remote) {
+func (o *object) take(name string, from remote.Object) {
 	o.ID, o.Name = types.StringValue(name), types.StringValue(name)
 	o.Content, o.Revision = types.StringValue(from.Content), types.Int64Value(from.Revision)
 }
@@ -50,7 +52,7 @@ func (*objectResource) Schema(_ context.Context, _ resource.SchemaRequest, r *re
 }
 
 func (o *objectResource) Configure(_ context.Context, q resource.ConfigureRequest, _ *resource.ConfigureResponse) {
-	o.cloud, _ = q.ProviderData.(*client) // nil before the provider is configured
+	o.cloud, _ = q.ProviderData.(*remote.Cloud) // nil before the provider is configured
 }
 
 func (o *objectResource) Create(ctx context.Context, q resource.CreateRequest, r *resource.CreateResponse) {
@@ -58,7 +60,7 @@ func (o *objectResource) Create(ctx context.Context, q resource.CreateRequest, r
 	if r.Diagnostics.Append(q.Plan.Get(ctx, &planned)...); r.Diagnostics.HasError() {
 		return
 	}
-	if err := put(ctx, &planned, o.cloud.create); err != nil {
+	if err := put(ctx, &planned, o.cloud.Create); err != nil {
 		r.Diagnostics.AddError("Create object "+planned.Name.ValueString(), err.Error())
 		return
 	}
@@ -70,16 +72,16 @@ func (o *objectResource) Update(ctx context.Context, q resource.UpdateRequest, r
 	if r.Diagnostics.Append(q.Plan.Get(ctx, &planned)...); r.Diagnostics.HasError() {
 		return
 	}
-	if err := put(ctx, &planned, o.cloud.update); err != nil {
+	if err := put(ctx, &planned, o.cloud.Update); err != nil {
 		r.Diagnostics.AddError("Update object "+planned.Name.ValueString(), err.Error())
 		return
 	}
 	r.Diagnostics.Append(r.State.Set(ctx, planned)...)
 }
 
-func put(ctx context.Context, planned *object, by func(context.Context, string, remote) (remote, error)) error {
+func put(ctx context.Context, planned *object, by func(context.Context, string, remote.Object) (remote.Object, error)) error {
 	name := planned.Name.ValueString()
-	made, err := by(ctx, name, remote{Content: planned.Content.ValueString(), Secret: planned.Secret.ValueString()})
+	made, err := by(ctx, name, remote.Object{Content: planned.Content.ValueString(), Secret: planned.Secret.ValueString()})
 	if err == nil {
 		planned.take(name, made)
 	}
@@ -92,9 +94,9 @@ func (o *objectResource) Read(ctx context.Context, q resource.ReadRequest, r *re
 		return
 	}
 	name := known.ID.ValueString()
-	found, err := o.cloud.get(ctx, name)
+	found, err := o.cloud.Get(ctx, name)
 	switch {
-	case errors.Is(err, errNotFound):
+	case errors.Is(err, remote.ErrNotFound):
 		r.State.RemoveResource(ctx)
 	case err != nil:
 		r.Diagnostics.AddError("Read object "+name, err.Error())
@@ -109,7 +111,7 @@ func (o *objectResource) Delete(ctx context.Context, q resource.DeleteRequest, r
 	if r.Diagnostics.Append(q.State.Get(ctx, &known)...); r.Diagnostics.HasError() {
 		return
 	}
-	if err := o.cloud.delete(ctx, known.Name.ValueString()); err != nil {
+	if err := o.cloud.Delete(ctx, known.Name.ValueString()); err != nil {
 		r.Diagnostics.AddError("Delete object "+known.Name.ValueString(), err.Error())
 	}
 }

@@ -5,7 +5,10 @@ go 1.26.0
 require (
 	github.com/hashicorp/terraform-plugin-framework v1.19.0
 	github.com/hashicorp/terraform-plugin-go v0.31.0
+	github.com/yuba-dev/yuba/test/provider v0.0.0
 )
+
+replace github.com/yuba-dev/yuba/test/provider => ../provider
 
 require (
 	github.com/fatih/color v1.18.0 // indirect

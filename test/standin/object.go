@@ -12,6 +12,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
+
+	"github.com/yuba-dev/yuba/test/provider/remote"
 )
 
 // object is a type of resource. Its objects are in the cloud as TYPE:ID.
@@ -75,11 +77,11 @@ func (o *object) write(ctx context.Context, plan tfsdk.Plan, create bool) (tftyp
 func (o *object) put(ctx context.Context, f fields, create bool) error {
 	name := o.nameOf(f)
 	if create {
-		_, err := o.session.cloud.get(ctx, name)
+		_, err := o.session.cloud.Get(ctx, name)
 		if err == nil {
 			return fmt.Errorf("%s exists already", name)
 		}
-		if !errors.Is(err, errNotFound) {
+		if !errors.Is(err, remote.ErrNotFound) {
 			return err
 		}
 	}
@@ -87,7 +89,8 @@ func (o *object) put(ctx context.Context, f fields, create bool) error {
 	if err != nil {
 		return err
 	}
-	return o.session.cloud.put(ctx, name, content, secret)
+	_, err = o.session.cloud.Update(ctx, name, remote.Object{Content: content, Secret: secret})
+	return err
 }
 
 func (o *object) nameOf(f fields) string { return o.name + ":" + textOf(plain(f["id"])) }
@@ -99,10 +102,10 @@ func (o *object) Read(ctx context.Context, q resource.ReadRequest, r *resource.R
 	}
 	known, err := fieldsOf(q.State.Raw)
 	if err == nil {
-		_, err = o.session.cloud.get(ctx, o.nameOf(known))
+		_, err = o.session.cloud.Get(ctx, o.nameOf(known))
 	}
 	switch {
-	case errors.Is(err, errNotFound):
+	case errors.Is(err, remote.ErrNotFound):
 		r.State.RemoveResource(ctx)
 	case err != nil:
 		r.Diagnostics.AddError("Read "+o.name, err.Error())
@@ -115,9 +118,9 @@ func (o *object) Delete(ctx context.Context, q resource.DeleteRequest, r *resour
 	}
 	known, err := fieldsOf(q.State.Raw)
 	if err == nil {
-		err = o.session.cloud.delete(ctx, o.nameOf(known))
+		err = o.session.cloud.Delete(ctx, o.nameOf(known))
 	}
-	if err != nil && !errors.Is(err, errNotFound) {
+	if err != nil {
 		r.Diagnostics.AddError("Delete "+o.name, err.Error())
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/provider"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
+
+	"github.com/yuba-dev/yuba/test/provider/remote"
 )
 
 // standin is a provider by its table.
@@ -22,7 +24,7 @@ type standin struct {
 // session is a configured provider: what its block says, and the cloud, when it has one.
 type session struct {
 	arguments texts
-	cloud     *client
+	cloud     *remote.Cloud
 }
 
 func (s *standin) Metadata(_ context.Context, _ provider.MetadataRequest, r *provider.MetadataResponse) {
@@ -46,7 +48,7 @@ func (s *standin) Configure(_ context.Context, q provider.ConfigureRequest, r *p
 			r.Diagnostics.AddError("Configure the provider "+s.name, err.Error())
 			return
 		}
-		configured.cloud = newClient(endpoint, token)
+		configured.cloud = remote.New(endpoint, token)
 	}
 	r.ResourceData = configured
 }

@@ -4,17 +4,10 @@
 package tenanttest
 
 import (
-	"bufio"
-	"bytes"
-	"io"
-	"net"
 	"os/exec"
 	"path/filepath"
-	"strings"
-	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -38,27 +31,22 @@ func Launch(t *testing.T, programs string, args ...string) *Home {
 	if err := tofutest.BuildProvider(mirror); err != nil {
 		t.Fatal(err)
 	}
-	y := &server{}
-	all := append([]string{"up", "--data-dir", dir, "--api-address", freeAddress(t), "--http-address", freeAddress(t), "--tofu", tofutest.Tofu(t),
+	all := append([]string{"up", "--data-dir", dir, "--api-address", "127.0.0.1:0", "--http-address", "127.0.0.1:0", "--tofu", tofutest.Tofu(t),
 		"--provider-mirror", mirror, "--tenant-env-prefixes", EnvPrefix, "-v"}, args...)
-	cmd := exec.Command(filepath.Join(programs, "yuba"), all...)
-	cmd.Stderr = y
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatalf("start Yuba: %v. Build it:\n    make build", err)
-	}
+	cmd, log := exec.Command(filepath.Join(programs, "yuba"), all...), &proctest.Log{}
 	t.Cleanup(func() {
-		cmd.Process.Signal(syscall.SIGTERM) //nolint:errcheck // it may have ended; its log says why
-		cmd.Wait()                          //nolint:errcheck // so does this
+		if cmd.Process != nil {
+			cmd.Process.Signal(syscall.SIGTERM) //nolint:errcheck // it may have ended; its log says why
+			cmd.Wait()                          //nolint:errcheck // so does this
+		}
 		for _, left := range proctest.About(dir) {
 			syscall.Kill(left.PID, syscall.SIGKILL) //nolint:errcheck // it may be gone already
 		}
 	})
-	y.awaitReady(t, out)
-	return newHome(t, filepath.Join(dir, "kubeconfig"), y.tail)
+	if err := proctest.Start(cmd, "Yuba is ready", log, Patience); err != nil {
+		t.Fatal(err)
+	}
+	return newHome(t, filepath.Join(dir, "kubeconfig"), log.Tail)
 }
 
 // newHome makes a namespace on a Yuba.
@@ -83,55 +71,4 @@ func newHome(t *testing.T, kubeconfig string, log func() string) *Home {
 	}
 	h.Namespace = ns.Name
 	return h
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close() //nolint:errcheck // only its number is wanted
-	return l.Addr().String()
-}
-
-// server is what is known of a Yuba that runs: what it logs.
-type server struct {
-	mu  sync.Mutex
-	log bytes.Buffer
-}
-
-func (y *server) Write(p []byte) (int, error) {
-	y.mu.Lock()
-	defer y.mu.Unlock()
-	return y.log.Write(p)
-}
-
-func (y *server) tail() string {
-	y.mu.Lock()
-	defer y.mu.Unlock()
-	text := y.log.String()
-	return text[max(0, len(text)-8000):]
-}
-
-// awaitReady waits until it says that it is ready.
-func (y *server) awaitReady(t *testing.T, out io.Reader) {
-	t.Helper()
-	ready := make(chan bool, 1)
-	go func() {
-		defer close(ready)
-		for lines := bufio.NewScanner(out); lines.Scan(); {
-			if strings.HasPrefix(lines.Text(), "Yuba is ready") {
-				ready <- true
-			}
-		}
-	}()
-	select {
-	case ok := <-ready:
-		if !ok {
-			t.Fatalf("yuba up ended:\n%s", y.tail())
-		}
-	case <-time.After(Patience):
-		t.Fatalf("yuba up is not ready after %s:\n%s", Patience, y.tail())
-	}
 }

@@ -1,7 +1,9 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+// Package remote speaks to the cloud of package test/cloud, as providers speak to theirs. The providers of tests share it:
+// that of test/provider, and those that test/standin stands in for.
+package remote
 
 import (
 	"bytes"
@@ -14,49 +16,60 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 )
 
-// client talks to the cloud.
-type client struct {
+// Cloud is one that somebody was let into.
+type Cloud struct {
 	endpoint, token string
 	http            http.Client
 }
 
-// remote is an object as the cloud knows it.
-type remote struct {
+// New is the cloud at an address, for who has its token.
+func New(endpoint, token string) *Cloud {
+	return &Cloud{endpoint: strings.TrimRight(endpoint, "/"), token: token, http: http.Client{Timeout: 10 * time.Minute}}
+}
+
+// Object is an object as the cloud knows it.
+type Object struct {
 	Content  string `json:"content"`
 	Secret   string `json:"secret,omitempty"`
 	Revision int64  `json:"revision"`
 }
 
-var errNotFound = errors.New("there is no such object")
+// ErrNotFound says that there is no such object.
+var ErrNotFound = errors.New("there is no such object")
 
-func (c *client) get(ctx context.Context, name string) (remote, error) {
+// Get reads an object.
+func (c *Cloud) Get(ctx context.Context, name string) (Object, error) {
 	return c.do(ctx, http.MethodGet, name, nil, nil)
 }
 
 // headerCreate tells the cloud that there is to be no such object yet. It serves the request all the same, and remembers.
 const headerCreate = "Yubatest-Create"
 
-func (c *client) create(ctx context.Context, name string, o remote) (remote, error) {
+// Create makes an object.
+func (c *Cloud) Create(ctx context.Context, name string, o Object) (Object, error) {
 	return c.do(ctx, http.MethodPut, name, &o, http.Header{headerCreate: {"yes"}})
 }
 
-func (c *client) update(ctx context.Context, name string, o remote) (remote, error) {
+// Update changes an object.
+func (c *Cloud) Update(ctx context.Context, name string, o Object) (Object, error) {
 	return c.do(ctx, http.MethodPut, name, &o, nil)
 }
 
-func (c *client) delete(ctx context.Context, name string) error {
+// Delete deletes an object. One that is not there is deleted already.
+func (c *Cloud) Delete(ctx context.Context, name string) error {
 	_, err := c.do(ctx, http.MethodDelete, name, nil, nil)
-	if errors.Is(err, errNotFound) {
+	if errors.Is(err, ErrNotFound) {
 		return nil
 	}
 	return err
 }
 
 // do makes a request. An error carries what the cloud says, whatever that is: providers do that.
-func (c *client) do(ctx context.Context, method, name string, given *remote, header http.Header) (remote, error) {
-	var o remote
+func (c *Cloud) do(ctx context.Context, method, name string, given *Object, header http.Header) (Object, error) {
+	var o Object
 	body, err := json.Marshal(given)
 	if err != nil {
 		return o, err
@@ -77,7 +90,7 @@ func (c *client) do(ctx context.Context, method, name string, given *remote, hea
 	case err != nil:
 		return o, err
 	case response.StatusCode == http.StatusNotFound:
-		return o, errNotFound
+		return o, ErrNotFound
 	case response.StatusCode != http.StatusOK:
 		return o, fmt.Errorf("%s: %s", response.Status, strings.TrimSpace(string(text)))
 	case len(text) == 0:
