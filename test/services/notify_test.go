@@ -6,6 +6,7 @@ package services
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -94,6 +95,34 @@ func TestPostgreSQLTellsOfChanges(t *testing.T) {
 			}
 			return fmt.Errorf("%d connections are left", count)
 		})
+	})
+}
+
+// Whoever may have one connection alone can be read, and is not listened to. The reading says so.
+func TestAChannelThatNobodyMayListenTo(t *testing.T) {
+	s := postgres(t)
+	s.table(t, "hermits", "id text", "('a')")
+	s.Exec(t, "CREATE ROLE hermit LOGIN PASSWORD 'some-password' CONNECTION LIMIT 1", "GRANT SELECT ON hermits TO hermit")
+	t.Cleanup(func() { s.Exec(t, "DROP OWNED BY hermit", "DROP ROLE hermit") })
+	source := s.open(t, "hermits", place{user: "hermit", password: "some-password", channel: "tenants"})
+	defer source.Close()
+	query := rows.Query{Columns: []string{"id"}}
+	if got := read(t, source, query); got.Deaf != "" {
+		t.Errorf("before anybody has tried to listen it is told that %s", got.Deaf)
+	}
+	source.Changes(t.Context())
+	eventually(t, func() error {
+		if got := read(t, source, query); !strings.Contains(got.Deaf, `"tenants"`) || !strings.Contains(got.Deaf, "too many connections") {
+			return fmt.Errorf("that nobody listens is told as %q", got.Deaf)
+		}
+		return nil
+	})
+	s.Exec(t, "ALTER ROLE hermit CONNECTION LIMIT 5")
+	eventually(t, func() error {
+		if got := read(t, source, query); got.Deaf != "" {
+			return fmt.Errorf("it is told that %s", got.Deaf)
+		}
+		return nil
 	})
 }
 

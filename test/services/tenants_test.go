@@ -38,7 +38,7 @@ func tellingTable(t *testing.T, s server) {
 	t.Helper()
 	s.table(t, "tenants", tenanttest.Columns)
 	s.Exec(t, "CREATE OR REPLACE FUNCTION tell_of_tenants() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NOTIFY tenants_changed; RETURN NULL; END'",
-		"CREATE TRIGGER tell_of_tenants AFTER INSERT OR UPDATE OR DELETE ON tenants FOR EACH STATEMENT EXECUTE FUNCTION tell_of_tenants()")
+		"CREATE TRIGGER tell_of_tenants AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON tenants FOR EACH STATEMENT EXECUTE FUNCTION tell_of_tenants()")
 }
 
 // A server that dies and comes back has cost nobody anything, and is listened to again.

@@ -8,6 +8,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
+	"net/netip"
 	"net/url"
 	"strings"
 	"unicode"
@@ -72,8 +73,13 @@ func newAccess(ctx context.Context, doing, host string, password *tenantv1.Secre
 	return a, err
 }
 
-// nameable tells whether a host can be one. Drivers take a path for a socket and commas for a list.
+// nameable tells whether a host can be one. Drivers take a path for a socket and commas for a list; only addresses of IPv6 have
+// colons.
 func nameable(host string) bool {
+	if strings.Contains(host, ":") {
+		_, err := netip.ParseAddr(host)
+		return err == nil
+	}
 	return host != "" && !strings.ContainsFunc(host, func(r rune) bool {
 		return unicode.IsSpace(r) || unicode.IsControl(r) || strings.ContainsRune(`/\,@?#"'`, r)
 	})

@@ -210,7 +210,7 @@ func TestHowConnectionsAreSecured(t *testing.T) {
 			}
 		})
 	}
-	for _, host := range []string{"", "/var/run/postgresql", "a,b", "a b", "user@host", `C:\pipe`, "a\x00b"} {
+	for _, host := range []string{"", "/var/run/postgresql", "a,b", "a b", "user@host", `C:\pipe`, "a\x00b", "db.example:3306", "[::1]", "::1]:5432"} {
 		if _, err := newAccess(context.Background(), "read rows", host, nil, nil, secrets); ClassOf(err) != Invalid {
 			t.Errorf("host %q: %v", host, err)
 		}
@@ -273,4 +273,21 @@ func TestAPasswordIsNotToldToAnybody(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Servers of former times encrypt as nobody does any more. What to do about that must be said.
+func TestEncryptionThatIsTooOld(t *testing.T) {
+	host, port := tcp(t, func(conn net.Conn) {
+		// A greeting of MySQL 5.7 that offers TLS, and the alert that it knows no version of it that is asked for.
+		greeting := "\x0a5.7.0\x00\x01\x00\x00\x00abcdefgh\x00\x00\x8a\x21\x02\x00\x08\x00\x15" + strings.Repeat("\x00", 10) + "ijklmnopqrst\x00mysql_native_password\x00"
+		io.WriteString(conn, string([]byte{byte(len(greeting)), 0, 0, 0})+greeting)
+		conn.Read(make([]byte, 4096))
+		conn.Write([]byte{0x15, 3, 1, 0, 2, 2, 70})
+		io.Copy(io.Discard, conn)
+	})
+	source := mustOpen(t, tenantv1.DataSource{Type: tenantv1.SourceMySQL, MySQL: &tenantv1.MySQLSource{
+		Host: host, Port: port, Username: "reader", Database: "shop", Table: "tenants",
+	}}, things{}, Options{})
+	_, err := source.Read(context.Background(), Query{Columns: []string{"id"}})
+	wantError(t, err, Unreachable, "tls.mode disable")
 }

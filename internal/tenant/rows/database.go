@@ -121,7 +121,9 @@ func (d *database) Read(ctx context.Context, q Query) (*Reading, error) {
 	}
 	d.one.Lock()
 	defer d.one.Unlock()
-	own, cancel := context.WithTimeout(ctx, q.Limits.Time)
+	living, end := d.life.bind(ctx)
+	defer end()
+	own, cancel := context.WithTimeout(living, q.Limits.Time)
 	defer cancel()
 	if d.wire != nil {
 		d.wire.allow(q.Limits)
@@ -129,13 +131,14 @@ func (d *database) Read(ctx context.Context, q Query) (*Reading, error) {
 	}
 	reading, err := d.read(own, q)
 	if err == nil {
+		reading.Deaf = d.life.deafness()
 		return reading, nil
 	}
 	// Drivers hide why a connection ended.
 	if d.wire != nil && d.wire.spent() {
 		err = tooManyBytes(q.Limits)
 	}
-	return nil, finish(ctx, own, err, doing, q.Limits, d.table.explain)
+	return nil, finish(living, own, err, doing, q.Limits, d.table.explain)
 }
 
 func (d *database) read(ctx context.Context, q Query) (*Reading, error) {

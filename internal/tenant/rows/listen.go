@@ -7,6 +7,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -23,13 +24,17 @@ type listener struct {
 	config  *pgx.ConnConfig
 	channel string
 	wire    *meter
+	// explain is the table's; deaf is told why nobody listens.
+	explain func(error) *Error
+	deaf    *atomic.Pointer[string]
 }
 
 // listenedTo is what may come over one connection: more than a million notifications. The driver keeps some of what a server
 // says for as long as the connection lasts.
 const listenedTo = 64 << 20
 
-// watch listens until the context ends. Why a connection ended is not told: readings tell the same about the same server.
+// watch listens until the context ends. Why a connection ended is not told: readings tell the same about the same server. That
+// it does not let anybody listen is another matter.
 func (l *listener) watch(ctx context.Context, changed chan<- struct{}) {
 	for next := shortestPause; ; next = min(2*next, longestPause) {
 		if l.listen(ctx, changed) {
@@ -43,13 +48,19 @@ func (l *listener) watch(ctx context.Context, changed chan<- struct{}) {
 }
 
 // listen listens over one connection until it ends; it tells whether it was able to.
-func (l *listener) listen(ctx context.Context, changed chan<- struct{}) bool {
+func (l *listener) listen(ctx context.Context, changed chan<- struct{}) (able bool) {
+	defer func() {
+		// What a server, or whoever says to be one, makes the driver stumble over must not end this one.
+		if stumbled := recover(); stumbled != nil {
+			able = l.failed("the driver cannot cope with what the server says")
+		}
+	}()
 	l.wire.left.Store(listenedTo)
 	soon, cancel := context.WithTimeout(ctx, 2*connectTimeout)
 	defer cancel()
 	conn, err := pgx.ConnectConfig(soon, l.config)
 	if err != nil {
-		return false
+		return l.failed(l.explain(err).Why)
 	}
 	defer func() {
 		// The outer context is over, as a rule.
@@ -58,8 +69,9 @@ func (l *listener) listen(ctx context.Context, changed chan<- struct{}) bool {
 		conn.Close(bye) //nolint:errcheck // it is over either way
 	}()
 	if _, err := conn.Exec(soon, `LISTEN "`+strings.ReplaceAll(l.channel, `"`, `""`)+`"`); err != nil {
-		return false
+		return l.failed(l.explain(err).Why)
 	}
+	l.deaf.Store(nil)
 	// What was said before this connection listened, nobody heard.
 	signal(changed)
 	for {
@@ -68,4 +80,11 @@ func (l *listener) listen(ctx context.Context, changed chan<- struct{}) bool {
 		}
 		signal(changed)
 	}
+}
+
+// failed takes note of why nobody listens.
+func (l *listener) failed(why string) bool {
+	why = "channel " + quoted(l.channel) + " is not listened to: " + why
+	l.deaf.Store(&why)
+	return false
 }

@@ -125,7 +125,11 @@ func (t *mysqlTable) explain(err error) *Error {
 	case errors.Is(err, mysql.ErrCleartextPassword):
 		return &Error{Class: AccessDenied, Why: "the server wants the password in plain text, which is not done"}
 	}
-	return unreachable(err)
+	gone := unreachable(err)
+	if t.access.plain && strings.Contains(err.Error(), "tls: ") {
+		gone.Then = "If its encryption is too old, tls.mode disable does without"
+	}
+	return gone
 }
 
 // mysqlClass sorts the numbers of errors that readings meet, those of both servers.

@@ -45,6 +45,8 @@ type Limits struct {
 type Reading struct {
 	// Rows have every column of the query each; nil is NULL.
 	Rows []map[string]*string
+	// Deaf is why the source does not tell of changes although it should; empty when it does, or never could.
+	Deaf string
 }
 
 // Source is a place with rows. Its methods may be called at the same time; readings wait for each other.
@@ -54,7 +56,7 @@ type Source interface {
 	// Changes returns a channel that has something when the rows may have changed, a few times a second at most, and that is
 	// closed when the context or the source ends. It is nil when the source cannot tell: then only readings find changes.
 	Changes(ctx context.Context) <-chan struct{}
-	// Close ends connections and channels. It can be called again.
+	// Close ends connections, channels and readings. It can be called again.
 	Close() error
 }
 

@@ -55,9 +55,10 @@ type located struct {
 // locate looks where the file is. No link is followed below a directory that is allowed: what a path means must not change
 // between this look and SQLite's own, and what lies elsewhere is nobody's to read.
 func (f *sqliteFile) locate() (*located, error) {
-	outside := true
+	outside, nowhere := true, true
 	for _, dir := range f.dirs {
 		rel, real, err := inside(dir, f.table.spec.Path)
+		nowhere = nowhere && errors.Is(err, fs.ErrNotExist)
 		if err != nil {
 			continue
 		}
@@ -70,6 +71,9 @@ func (f *sqliteFile) locate() (*located, error) {
 			return nil, &Error{Class: AccessDenied, Doing: f.table.reading(), Why: err.Error()}
 		}
 		return found, nil
+	}
+	if nowhere {
+		return nil, &Error{Class: NotFound, Doing: f.table.reading(), Why: "none of the directories that --sqlite-sources allows is there"}
 	}
 	if outside {
 		return nil, &Error{Class: AccessDenied, Doing: f.table.reading(), Why: "it is not below the directories that --sqlite-sources allows"}
@@ -123,8 +127,13 @@ func plainFile(dir, rel string) (*located, error) {
 }
 
 func (f *sqliteFile) Read(ctx context.Context, q Query) (*Reading, error) {
+	ctx, end := f.life.bind(ctx)
+	defer end()
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.life.ctx.Err() != nil {
+		return nil, &Error{Class: Failed, Doing: f.table.reading(), Why: "it was stopped", cause: context.Canceled}
+	}
 	found, err := f.locate()
 	if err != nil {
 		f.forget()
@@ -150,6 +159,7 @@ func (f *sqliteFile) Read(ctx context.Context, q Query) (*Reading, error) {
 		f.forget()
 		return nil, &Error{Class: Unreachable, Doing: f.table.reading(), Why: "the file was replaced while it was read"}
 	}
+	reading.Deaf = f.life.deafness()
 	return reading, nil
 }
 

@@ -184,6 +184,7 @@ func TestWhichFilesAreRead(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) { wantError(t, read(test.path, allowed), AccessDenied, test.want) })
 	}
 	wantError(t, read(filepath.Join(allowed, "team", "t.db")), AccessDenied, "--sqlite-sources")
+	wantError(t, read("t.db", filepath.Join(base, "nowhere"), filepath.Join(base, "later")), NotFound, "none of the directories")
 }
 
 // The rows are those of one moment, and nothing is written beside what SQLite keeps for readers.
@@ -292,6 +293,11 @@ func TestADirectoryThatIsMadeLater(t *testing.T) {
 	base := t.TempDir()
 	source := mustOpen(t, sqliteSpec("shop/tenants.db", "tenants"), things{}, Options{SQLiteDirs: []string{base}})
 	changes := source.Changes(t.Context())
+	for deadline := time.Now().Add(time.Minute); !strings.Contains(deafness(source), "cannot be watched"); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("that nobody watches is told as %q", deafness(source))
+		}
+	}
 	if err := os.Mkdir(filepath.Join(base, "shop"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -303,9 +309,23 @@ func TestADirectoryThatIsMadeLater(t *testing.T) {
 			t.Fatal("nobody told of the file")
 		}
 		if got, err := source.Read(context.Background(), Query{Columns: []string{"id"}}); err == nil && len(got.Rows) == 1 {
+			if got.Deaf != "" {
+				t.Errorf("it tells of changes, and says %q", got.Deaf)
+			}
 			return
 		}
 	}
+}
+
+// deafness is what the next reading of a source says of what it hears.
+func deafness(source Source) string {
+	switch s := source.(type) {
+	case *sqliteFile:
+		return s.life.deafness()
+	case *database:
+		return s.life.deafness()
+	}
+	return "no source that could hear"
 }
 
 // A reading that told of a change would be followed by the next one for ever.

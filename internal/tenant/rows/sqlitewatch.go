@@ -36,16 +36,17 @@ func (f *sqliteFile) Changes(ctx context.Context) <-chan struct{} {
 func (f *sqliteFile) follow(ctx context.Context, changed chan<- struct{}) bool {
 	dir, err := f.directory()
 	if err != nil {
-		return false
+		return f.deaf(err)
 	}
 	watcher, err := fsnotify.NewWatcher()
 	if err != nil {
-		return false
+		return f.deaf(err)
 	}
 	defer watcher.Close() //nolint:errcheck // nobody listens any more
 	if err := watcher.Add(dir); err != nil {
-		return false
+		return f.deaf(err)
 	}
+	f.life.deaf.Store(nil)
 	// What was written before, nobody saw.
 	signal(changed)
 	name := filepath.Base(f.table.spec.Path)
@@ -67,6 +68,13 @@ func (f *sqliteFile) follow(ctx context.Context, changed chan<- struct{}) bool {
 			signal(changed) // some events are lost
 		}
 	}
+}
+
+// deaf takes note of why nothing is heard of the file.
+func (f *sqliteFile) deaf(err error) bool {
+	why := "the file's directory cannot be watched: " + said(err.Error())
+	f.life.deaf.Store(&why)
+	return false
 }
 
 // directory is the one that the file is in, or will be.

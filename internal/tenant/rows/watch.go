@@ -6,6 +6,7 @@ package rows
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -20,6 +21,8 @@ type life struct {
 	mu      sync.Mutex
 	ended   bool
 	watches sync.WaitGroup
+	// deaf is why nobody can watch; nil when somebody does, or has not tried yet.
+	deaf atomic.Pointer[string]
 }
 
 func newLife() *life {
@@ -36,6 +39,27 @@ func (l *life) end() {
 	l.watches.Wait()
 }
 
+// bind makes a context end with the life. The function ends it in any case.
+func (l *life) bind(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	unlink := context.AfterFunc(l.ctx, cancel)
+	if l.ctx.Err() != nil {
+		cancel() // at once, and not a moment later
+	}
+	return ctx, func() {
+		unlink()
+		cancel()
+	}
+}
+
+// deafness is why nobody can watch, if so.
+func (l *life) deafness() string {
+	if why := l.deaf.Load(); why != nil {
+		return *why
+	}
+	return ""
+}
+
 // watch runs a watcher until the context or the life ends, and hands on what it tells, not too often. The last change is
 // never lost: a signal that nobody has taken yet stands for all later ones.
 func (l *life) watch(ctx context.Context, watcher func(ctx context.Context, changed chan<- struct{})) <-chan struct{} {
@@ -47,8 +71,7 @@ func (l *life) watch(ctx context.Context, watcher func(ctx context.Context, chan
 		close(told)
 		return told
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	unlink := context.AfterFunc(l.ctx, cancel)
+	ctx, cancel := l.bind(ctx)
 	changed := make(chan struct{}, 1)
 	l.watches.Add(2)
 	go func() {
@@ -58,7 +81,6 @@ func (l *life) watch(ctx context.Context, watcher func(ctx context.Context, chan
 	go func() {
 		defer l.watches.Done()
 		defer cancel()
-		defer unlink()
 		defer close(told)
 		for {
 			select {

@@ -1,0 +1,45 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rows
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"path/filepath"
+	"testing"
+)
+
+// Whoever closes a source waits for no statement, and no statement outlives the registry that asked for it.
+func TestReadingsEndWithTheirSource(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "tenants.db")
+	writer(t, path, "CREATE VIEW endless AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i AS id FROM n WHERE i < 0")
+	host, port := tcp(t, func(conn net.Conn) { io.Copy(io.Discard, conn) })
+	sources := servers(t, host, port)
+	sources["sqlite"] = file(t, path, "endless")
+	for engine, source := range sources {
+		t.Run(engine, func(t *testing.T) {
+			came := make(chan error, 1)
+			begun := make(chan struct{})
+			go func() {
+				close(begun)
+				_, err := source.Read(context.Background(), Query{Columns: []string{"id"}})
+				came <- err
+			}()
+			<-begun
+			if err := source.Close(); err != nil {
+				t.Error(err)
+			}
+			// The reading itself may take a minute.
+			err := <-came
+			wantError(t, err, Failed, "stopped")
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("%v does not tell that somebody stopped it", err)
+			}
+			_, err = source.Read(context.Background(), Query{Columns: []string{"id"}})
+			wantError(t, err, Failed, "stopped")
+		})
+	}
+}
