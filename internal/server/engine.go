@@ -342,19 +342,6 @@ func (e *engine) resume(ctx context.Context, direct client.Reader) error {
 	}
 }
 
-// quieter passes on what is worth a warning: the libraries' own progress tells users nothing.
-type quieter struct{ slog.Handler }
-
-func (q quieter) Enabled(ctx context.Context, level slog.Level) bool {
-	return level >= slog.LevelWarn && q.Handler.Enabled(ctx, level)
-}
-
-func (q quieter) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return quieter{q.Handler.WithAttrs(attrs)}
-}
-
-func (q quieter) WithGroup(name string) slog.Handler { return quieter{q.Handler.WithGroup(name)} }
-
 // announce tells the stack controller that a run ended. The executor must not wait, so a full channel is emptied by a
 // goroutine of its own.
 func (e *engine) announce(s run.Stack) {

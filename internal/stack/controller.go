@@ -11,7 +11,6 @@ import (
 	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -109,21 +108,8 @@ type Reconciler struct {
 	stacks client.Reader
 }
 
-// Reconcile makes one pass over a stack. That nothing can be made in a namespace which is being deleted is no failure: the stack is
-// about to be deleted with it.
+// Reconcile makes one pass over a stack.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	result, err := r.reconcile(ctx, req)
-	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
-		r.Log.Debug("the namespace is being deleted", "stack", req.String(), "error", err)
-		return ctrl.Result{RequeueAfter: dyingPause}, nil
-	}
-	return result, err
-}
-
-// dyingPause is how soon a stack is looked at again whose namespace is being deleted, if nothing is heard of its own deletion.
-const dyingPause = 5 * time.Second
-
-func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	var obj infrav1.Terraform
 	if err := r.Stacks.Get(ctx, req.NamespacedName, &obj); err != nil {
 		if apierrors.IsNotFound(err) {
