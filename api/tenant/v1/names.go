@@ -11,6 +11,9 @@ const (
 	// LabelTenant and LabelTenantNamespace are on objects that no owner reference can lead to their tenant.
 	LabelTenant          = "kubernetes-tenants.org/tenant"
 	LabelTenantNamespace = "kubernetes-tenants.org/tenant-namespace"
+	// LabelHome is on objects in another cluster than their tenant's: which API the tenant is at, as the uid of its namespace "default".
+	// Two servers may have tenants of one name. Addition of Yuba.
+	LabelHome = "operator.kubernetes-tenants.org/home"
 	// LabelOrphaned is on objects that were kept when their tenant or their place in its template went.
 	LabelOrphaned = "kubernetes-tenants.org/orphaned"
 
@@ -27,6 +30,9 @@ const (
 	AnnotationOrphanedAt     = "kubernetes-tenants.org/orphaned-at"
 	AnnotationOrphanedReason = "kubernetes-tenants.org/orphaned-reason"
 
+	// AnnotationRegistry is on a tenant whose registry has a name that is too long for LabelRegistry: it has the whole name.
+	// Addition of Yuba.
+	AnnotationRegistry = "operator.kubernetes-tenants.org/registry"
 	// AnnotationInactiveSince is on a tenant whose row is inactive or gone, while it has its time of grace (RFC 3339).
 	// Addition of Yuba.
 	AnnotationInactiveSince = "operator.kubernetes-tenants.org/inactive-since"
@@ -97,6 +103,7 @@ const (
 
 	// Additions of Yuba.
 	ReasonRegistryNotFound  = "RegistryNotFound"
+	ReasonRegistryNotRead   = "RegistryNotRead"
 	ReasonRolloutInProgress = "RolloutInProgress"
 	ReasonRolloutPaused     = "RolloutPaused"
 	ReasonTemplateDeleting  = "TemplateDeleting"

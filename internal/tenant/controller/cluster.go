@@ -5,12 +5,12 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -45,15 +45,17 @@ type cluster struct {
 	// name tells a tenant's clusters apart: it is empty for the API that this server belongs to, and for others what names their
 	// kubeconfig. key tells the clusters of all tenants apart.
 	name, key string
-	client    client.Client
-	mapper    meta.RESTMapper
-	watch     *owned.Watch
-	// concurrency is how many requests of one tenant are on their way at a time.
-	concurrency int
+	// seal is a label's value that the objects of this server's tenants have in other clusters; empty for the API that it belongs to.
+	seal        string
+	client      client.Client
+	mapper      meta.RESTMapper
+	watch       *owned.Watch
+	definitions *definitions
+	now         func() time.Time
 
 	mu sync.Mutex
 	// unserved are kinds that the API did not have when it was asked last.
-	unserved map[schema.GroupKind]time.Time
+	unserved map[schema.GroupVersionKind]missing
 	// statusless are kinds whose objects never have a status; known are those of which that was found out.
 	statusless, known map[schema.GroupKind]bool
 	// silence is why nobody asks the API for a while: it has not answered. deaf says the same of kinds.
@@ -103,14 +105,14 @@ func (c *cluster) cannotWatch(kind schema.GroupKind, until time.Time, why error)
 }
 
 const (
-	homeConcurrency   = 8
-	targetConcurrency = 4
+	// homeConcurrency is how many requests of one tenant are on their way at a time.
+	homeConcurrency = 8
 	// unservedFor is how long an answer counts that there is no such kind: asking costs requests.
 	unservedFor = 30 * time.Second
 )
 
 // newCluster makes the way to an API. changed hears of every change of a tenant's object there.
-func newCluster(ctx context.Context, name string, config *rest.Config, c client.Client, mapper meta.RESTMapper,
+func (r *Tenants) newCluster(ctx context.Context, name string, config *rest.Config, c client.Client, mapper meta.RESTMapper,
 	owners func(owned.ID, metav1.Object) []owned.Owner, changed func(owned.Owner, owned.ID, *metav1.PartialObjectMetadata)) (*cluster, error) {
 	// A watch is one answer without an end.
 	config = rest.CopyConfig(config)
@@ -123,11 +125,9 @@ func newCluster(ctx context.Context, name string, config *rest.Config, c client.
 	if err != nil {
 		return nil, fmt.Errorf("make a client for objects: %w", err)
 	}
-	k := &cluster{name: name, client: c, mapper: mapper, concurrency: homeConcurrency, unserved: map[schema.GroupKind]time.Time{},
+	k := &cluster{name: name, client: c, mapper: mapper, now: r.Now,
 		statusless: map[schema.GroupKind]bool{}, known: map[schema.GroupKind]bool{}, deaf: map[schema.GroupKind]pause{}}
-	if name != "" {
-		k.concurrency = targetConcurrency
-	}
+	k.definitions = &definitions{base: ctx, metadata: objects, changed: func(group string) { r.defined(k, group) }}
 	k.watch = owned.NewWatch(ctx, owned.Options{Metadata: objects, Objects: whole, Mapper: mapper, Selector: tenantv1.LabelUID,
 		Owners: owners, Changed: changed, Look: k.look, WithOwnerReferences: true})
 	return k, nil
@@ -150,82 +150,27 @@ func (c *cluster) readiness(u *unstructured.Unstructured) ready.Readiness {
 	return ready.OfKind(u, statusless)
 }
 
-// serves tells whether the API has a kind, and whether its objects have no namespaces.
-func (c *cluster) serves(gvk schema.GroupVersionKind, now time.Time) (served, root bool, err error) {
-	c.mu.Lock()
-	asked, none := c.unserved[gvk.GroupKind()]
-	c.mu.Unlock()
-	if none && now.Sub(asked) < unservedFor {
-		return false, false, nil
-	}
-	mapping, err := c.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if meta.IsNoMatchError(err) {
-		c.unserved[gvk.GroupKind()] = now
-		return false, false, nil
-	}
-	if err != nil {
-		return false, false, fmt.Errorf("ask the API for the kind %s: %w", gvk.Kind, err)
-	}
-	delete(c.unserved, gvk.GroupKind())
-	return true, mapping.Scope.Name() == meta.RESTScopeNameRoot, nil
-}
-
-// learn finds out whether objects of kinds have a status, before anything is waited for.
-func (c *cluster) learn(ctx context.Context, kinds map[schema.GroupKind]string) {
-	for kind, version := range kinds {
-		c.mu.Lock()
-		known := c.known[kind]
-		c.mu.Unlock()
-		if known || plainKinds[kind] || kind.Group == "" {
-			continue
-		}
-		mapping, err := c.mapper.RESTMapping(kind, version)
-		if err != nil {
-			continue
-		}
-		definition := &unstructured.Unstructured{}
-		definition.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
-		err = c.client.Get(ctx, client.ObjectKey{Name: mapping.Resource.Resource + "." + kind.Group}, definition)
-		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) && !meta.IsNoMatchError(err) {
-			continue // it is asked again
-		}
-		// Who may not look, or finds none, takes the kind for one with a status.
-		none := err == nil && !definesStatus(definition, version)
-		c.mu.Lock()
-		c.known[kind], c.statusless[kind] = true, none
-		c.mu.Unlock()
-	}
-}
-
-// definesStatus tells whether a definition's objects have a status.
-func definesStatus(definition *unstructured.Unstructured, version string) bool {
-	versions, _, err := unstructured.NestedSlice(definition.Object, "spec", "versions")
-	if err != nil {
-		return true
-	}
-	for _, v := range versions {
-		v, ok := v.(map[string]any)
-		if !ok || v["name"] != version {
-			continue
-		}
-		if _, has, _ := unstructured.NestedMap(v, "subresources", "status"); has { //nolint:errcheck // what is malformed has none
-			return true
-		}
-		if _, has, _ := unstructured.NestedMap(v, "schema", "openAPIV3Schema", "properties", "status"); has { //nolint:errcheck // what is malformed has none
-			return true
-		}
-		open, _, _ := unstructured.NestedBool(v, "schema", "openAPIV3Schema", "x-kubernetes-preserve-unknown-fields") //nolint:errcheck // what is malformed is closed
-		return open
-	}
-	return true
-}
-
 // follow makes sure that the kinds of a tenant's objects are watched.
 func (c *cluster) follow(ctx context.Context, owner owned.Owner, kinds map[schema.GroupKind]string) error {
 	c.learn(ctx, kinds)
+	if why := c.silent(c.now()); why != nil {
+		unwatched := &owned.UnwatchedError{Kinds: map[schema.GroupKind]error{}}
+		for kind := range kinds {
+			unwatched.Kinds[kind] = why
+		}
+		return unwatched
+	}
 	return c.watch.Follow(ctx, owner, kinds)
+}
+
+// awayPause is how soon it is looked again at what cannot be used: a kind or a cluster, as err says. Definitions of kinds and Secrets
+// with kubeconfigs are watched; that a cluster answers again nobody tells.
+func awayPause(err error) time.Duration {
+	var lost *targetError
+	if err == nil || errors.As(err, &lost) && lost.gone {
+		return unservedPause
+	}
+	return targetRetryPause
 }
 
 // secretVersion stands for the Secret as it is now; empty when there is none.

@@ -5,6 +5,8 @@ package controller
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
@@ -31,10 +33,15 @@ var serviceAccountKind = schema.GroupKind{Kind: "ServiceAccount"}
 var copiedKinds = []schema.GroupKind{namespaceKind, serviceAccountKind, configMapKind, secretKind}
 
 // copyEntry is how a copy stands in the inventory.
-func copyEntry(c *cluster, ref owned.Ref) tenantv1.AppliedResource {
+func (p *pass) copyEntry(c *cluster, ref owned.Ref) tenantv1.AppliedResource {
 	e := tenantv1.AppliedResource{ID: copiesID, APIVersion: "v1", Kind: ref.GroupKind.Kind, Namespace: ref.Namespace, Name: ref.Name,
 		DeletionPolicy: tenantv1.DeletionPolicyDelete}
 	setCluster(&e, c)
+	if d := p.memory.copies[placeOf(&e)]; d.print != nil {
+		e.UID, e.Hash, e.Print = string(d.print.UID), versionText(d.version), printText(*d.print)
+	} else if before := p.entries[placeOf(&e)]; before != nil {
+		e.UID, e.Hash, e.Print = before.UID, before.Hash, before.Print
+	}
 	return e
 }
 
@@ -42,12 +49,16 @@ func copyEntry(c *cluster, ref owned.Ref) tenantv1.AppliedResource {
 // stacks write.
 func (p *pass) linkCopies() {
 	here := map[owned.ID]bool{}
+	accounts := map[owned.ID]*unstructured.Unstructured{}
 	for _, it := range p.items {
 		if it.broken != "" || it.cluster != p.home {
 			continue
 		}
 		if slices.Contains(copiedKinds, it.ref.GroupKind) {
 			here[it.ref.ID] = true
+		}
+		if it.ref.GroupKind == serviceAccountKind {
+			accounts[it.ref.ID] = it.manifest
 		}
 		if name := outputsOf(it.manifest); name != "" {
 			here[owned.ID{GroupKind: secretKind, Namespace: it.ref.Namespace, Name: name}] = true
@@ -57,8 +68,14 @@ func (p *pass) linkCopies() {
 		if it.broken != "" || it.cluster == p.home {
 			continue
 		}
-		for _, id := range refersTo(it.manifest) {
-			if here[id] {
+		ids := refersTo(it.manifest)
+		for _, id := range slices.Clone(ids) {
+			if account := accounts[id]; account != nil {
+				ids = append(ids, refersTo(account)...) // the Secrets that images are pulled with
+			}
+		}
+		for _, id := range ids {
+			if here[id] && !slices.ContainsFunc(it.copies, func(ref owned.Ref) bool { return ref.ID == id }) {
 				it.copies = append(it.copies, owned.Ref{ID: id, Version: "v1"})
 			}
 		}
@@ -178,6 +195,29 @@ func (r *Tenants) copyAll(ctx context.Context, p *pass, it *item) (map[place]dup
 	return copied, nil
 }
 
+// versionText is a version of an object of ours as it stands in the inventory beside its copy.
+func versionText(version string) string {
+	sum := sha256.Sum256([]byte(version))
+	return hex.EncodeToString(sum[:])[:textLength]
+}
+
+// recallCopies finds out after a restart which copies are as they were left: the status tells.
+func (p *pass) recallCopies() {
+	for _, it := range p.items {
+		for _, ref := range it.copies {
+			at := place{it.cluster.name, ref.ID}
+			e, now := p.entries[at], p.versionHere(ref)
+			if _, was := p.memory.copies[at]; was || e == nil || now == "" || e.Hash != versionText(now) {
+				continue
+			}
+			if live, _ := it.cluster.watch.Get(ref.ID); live != nil && e.Print == printText(owned.PrintOf(live)) {
+				left := owned.PrintOf(live)
+				p.memory.copies[at] = duplicate{version: now, print: &left}
+			}
+		}
+	}
+}
+
 // isCopied tells whether an object of ours was copied as it is now, and the copy is as it was left.
 func (p *pass) isCopied(to *cluster, ref owned.Ref) bool {
 	d, was := p.memory.copies[place{to.name, ref.ID}]
@@ -191,8 +231,38 @@ func (p *pass) isCopied(to *cluster, ref owned.Ref) bool {
 	return followed == "" || to.watch.AsLeft(ref.ID, *d.print)
 }
 
+// ownAnnotations are about an object itself, and not about its copies.
+var ownAnnotations = map[string]bool{corev1.LastAppliedConfigAnnotation: true, tenantv1.AnnotationCreatedOnce: true, tenantv1.AnnotationDeletionPolicy: true,
+	tenantv1.AnnotationOrphanedAt: true, tenantv1.AnnotationOrphanedReason: true}
+
 // sharedKinds need not be copied where somebody else has made them.
 var sharedKinds = map[schema.GroupKind]bool{namespaceKind: true, serviceAccountKind: true}
+
+// copyOf is what the copy of an object is to be.
+func copyOf(from *unstructured.Unstructured, uid string) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{Object: map[string]any{}}
+	u.SetGroupVersionKind(from.GroupVersionKind())
+	u.SetNamespace(from.GetNamespace())
+	u.SetName(from.GetName())
+	labels := maps.Clone(from.GetLabels())
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	labels[tenantv1.LabelUID] = uid
+	delete(labels, corev1.LabelMetadataName)
+	delete(labels, tenantv1.LabelOrphaned)
+	u.SetLabels(labels)
+	// A ServiceAccount's annotations say which role of a cloud it has.
+	annotations := maps.Clone(from.GetAnnotations())
+	maps.DeleteFunc(annotations, func(name, _ string) bool { return ownAnnotations[name] })
+	u.SetAnnotations(annotations)
+	for _, field := range []string{"type", "data", "binaryData", "immutable", "imagePullSecrets", "automountServiceAccountToken"} {
+		if value, there := from.Object[field]; there {
+			u.Object[field] = value
+		}
+	}
+	return u
+}
 
 // copyOne copies an object of ours.
 func (r *Tenants) copyOne(ctx context.Context, p *pass, to *cluster, ref owned.Ref) (*duplicate, error) {
@@ -206,31 +276,15 @@ func (r *Tenants) copyOne(ctx context.Context, p *pass, to *cluster, ref owned.R
 		return nil, err
 	}
 	uid := p.obj.Labels[tenantv1.LabelUID]
-	if !ours(from, p.obj) && (uid == "" || from.GetLabels()[tenantv1.LabelUID] != uid) {
+	if !p.home.ours(from, p.obj) && (uid == "" || from.GetLabels()[tenantv1.LabelUID] != uid) {
 		// A name may come from a row, and must not carry away what is another one's.
 		return nil, fmt.Errorf("it is not the tenant's: it has not the label %s=%s", tenantv1.LabelUID, uid)
 	}
-	u := &unstructured.Unstructured{Object: map[string]any{}}
-	u.SetGroupVersionKind(from.GroupVersionKind())
-	u.SetNamespace(ref.Namespace)
-	u.SetName(ref.Name)
-	labels := map[string]string{}
-	for name, value := range from.GetLabels() {
-		labels[name] = value
-	}
-	labels[tenantv1.LabelUID] = uid
-	delete(labels, corev1.LabelMetadataName)
-	delete(labels, tenantv1.LabelOrphaned)
-	u.SetLabels(labels)
-	for _, field := range []string{"type", "data", "binaryData", "immutable"} {
-		if value, there := from.Object[field]; there {
-			u.Object[field] = value
-		}
-	}
-	mark(u, p.obj, &tenantv1.TResource{}, true)
+	u := copyOf(from, uid)
+	to.mark(u, p.obj, &tenantv1.TResource{})
 	w := &writing{cluster: to, tenant: p.obj, resource: &tenantv1.TResource{}, manifest: u, lives: r.lives(ctx)}
 	if live, _ := to.watch.Get(ref.ID); live != nil {
-		w.exists, w.mine = true, ours(live, p.obj)
+		w.exists, w.mine = true, to.ours(live, p.obj)
 	}
 	d := &duplicate{version: string(from.GetUID()) + "/" + from.GetResourceVersion()}
 	written, err := w.do(ctx)

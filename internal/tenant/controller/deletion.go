@@ -31,7 +31,7 @@ func (r *Tenants) made(ctx context.Context, p *pass, entries []tenantv1.AppliedR
 	list := make([]decide.Made, 0, len(entries))
 	for i := range entries {
 		e := &entries[i]
-		m := decide.Made{Key: keyOf(e), ID: e.ID, Name: e.Kind + " " + e.Name, Retain: e.DeletionPolicy == tenantv1.DeletionPolicyRetain, Needs: p.needsOf(e)}
+		m := decide.Made{Key: keyOf(e), ID: goingID(e), Name: e.Kind + " " + e.Name, Retain: e.DeletionPolicy == tenantv1.DeletionPolicyRetain, Needs: p.needsOf(e)}
 		c, away := p.clusterOf(e)
 		if away != nil && r.givesUp(ctx, p, e, away) {
 			p.news = append(p.news, news{corev1.EventTypeWarning, tenantv1.EventApplyFailed, fmt.Sprintf("%s (%s) is left where it is: %v", owned.Name(refOf(e).ID), e.ID, away)})
@@ -41,11 +41,8 @@ func (r *Tenants) made(ctx context.Context, p *pass, entries []tenantv1.AppliedR
 		if away != nil {
 			// What cannot be looked at is taken to be there.
 			m.Exists, m.Ours = true, true
-			m.Refused = fmt.Sprintf("%s is in the cluster of the kubeconfig in %s, which cannot be used: %v", m.Name, e.KubeConfig, away)
-			if p.obj.DeletionTimestamp != nil {
-				m.Refused += fmt.Sprintf(". If that cluster is gone for good, take the finalizer %s off the Tenant", tenantv1.Finalizer)
-			}
-			p.next = earliest(p.next, r.Now().Add(targetRetryPause))
+			m.Refused = p.stuck(e, m.Name, away.Error())
+			p.next = earliest(p.next, r.Now().Add(awayPause(away)))
 			list = append(list, m)
 			continue
 		}
@@ -54,25 +51,38 @@ func (r *Tenants) made(ctx context.Context, p *pass, entries []tenantv1.AppliedR
 			return nil, ctx.Err()
 		}
 		if err != nil {
-			m.Exists, m.Ours, m.Refused = true, true, oneLine(err.Error())
+			m.Exists, m.Ours, m.Refused = true, true, p.stuck(e, m.Name, err.Error())
 			p.next = earliest(p.next, r.Now().Add(targetRetryPause))
 			list = append(list, m)
 			continue
 		}
 		if live != nil {
-			m.Exists, m.Deleting, m.Ours = true, live.DeletionTimestamp != nil, ours(live, p.obj)
+			m.Exists, m.Deleting, m.Ours = true, live.DeletionTimestamp != nil, c.ours(live, p.obj)
 			if seen, _ := c.watch.Get(refOf(e).ID); seen == nil && m.Ours {
 				p.next = earliest(p.next, r.Now().Add(unseenPause))
 			}
 		}
 		if f := p.memory.refused[m.Key]; f != nil && r.Now().Before(f.due()) {
-			m.Refused = f.message
+			m.Refused = p.stuck(e, m.Name, f.message)
 			p.next = earliest(p.next, f.due())
 		}
 		list = append(list, m)
 	}
 	p.keepHolders(entries, list)
 	return list, nil
+}
+
+// stuck says why an object does not go, and what can be done when it never will.
+func (p *pass) stuck(e *tenantv1.AppliedResource, name, why string) string {
+	if e.KubeConfig == "" {
+		return oneLine(why)
+	}
+	text := fmt.Sprintf("%s is in the cluster of the kubeconfig in %s, and cannot be removed there: %s", name, e.KubeConfig, why)
+	if p.obj.DeletionTimestamp != nil {
+		text += fmt.Sprintf(". If that cluster is gone for good, let the tenant go without what is there: "+
+			"kubectl patch tenant %s -n %s --type merge -p '{\"metadata\":{\"finalizers\":null}}'", p.obj.Name, p.obj.Namespace)
+	}
+	return text
 }
 
 // givesUp tells whether nobody will ever be able to remove an object, because the Secret with its cluster's kubeconfig is gone: when
@@ -94,6 +104,16 @@ func (r *Tenants) givesUp(ctx context.Context, p *pass, e *tenantv1.AppliedResou
 	return err == nil && namespace.DeletionTimestamp != nil
 }
 
+// goingID is what an entry is called when it goes. Copies in one cluster do not wait for what is in another one.
+func goingID(e *tenantv1.AppliedResource) string {
+	if e.ID == copiesID {
+		return copiesOf(e)
+	}
+	return e.ID
+}
+
+func copiesOf(e *tenantv1.AppliedResource) string { return copiesID + " " + e.KubeConfig }
+
 // keyOf stands for an object of the inventory.
 func keyOf(e *tenantv1.AppliedResource) string {
 	return fmt.Sprintf("%s %s %s/%s", e.KubeConfig, refOf(e).GroupKind, e.Namespace, e.Name)
@@ -109,7 +129,7 @@ func (p *pass) needsOf(e *tenantv1.AppliedResource) []string {
 		needs = append(needs, p.resourceOf(e.ID).DependIds...)
 	}
 	if e.Cluster != "" && e.ID != copiesID {
-		needs = append(needs, copiesID)
+		needs = append(needs, copiesOf(e))
 	}
 	slices.Sort(needs)
 	return slices.Compact(needs)
@@ -213,7 +233,9 @@ func (p *pass) leave(id, message string) {
 }
 
 // inPlace tells whether an object is there, and the tenant's.
-func (p *pass) inPlace(it *item) bool { return it.exists() && (it.live == nil || ours(it.live, p.obj)) }
+func (p *pass) inPlace(it *item) bool {
+	return it.exists() && (it.live == nil || it.cluster.ours(it.live, p.obj))
+}
 
 // stillUsing names an object that needs what the template has lost, because it could not be brought to the template yet, or
 // that takes its place and is not there yet; empty when there is none.
@@ -293,9 +315,13 @@ func (r *Tenants) finalize(ctx context.Context, p *pass) (ctrl.Result, error) {
 			p.obj.Status.Waiting = append(p.obj.Status.Waiting, w)
 		}
 	}
+	message := d.Message
+	if i := slices.IndexFunc(d.Objects, func(o decide.ObjectGoing) bool { return o.Verb == decide.GoingRefused }); i >= 0 {
+		message += ". " + oneLine(d.Objects[i].Message)
+	}
 	list := &p.obj.Status.Conditions
-	setCondition(list, p.obj.Generation, tenantv1.ConditionReady, metav1.ConditionFalse, tenantv1.ReasonDeleting, d.Message)
-	setCondition(list, p.obj.Generation, tenantv1.ConditionProgressing, metav1.ConditionTrue, tenantv1.ReasonDeleting, d.Message)
+	setCondition(list, p.obj.Generation, tenantv1.ConditionReady, metav1.ConditionFalse, tenantv1.ReasonDeleting, message)
+	setCondition(list, p.obj.Generation, tenantv1.ConditionProgressing, metav1.ConditionTrue, tenantv1.ReasonDeleting, message)
 	return r.record(ctx, p)
 }
 

@@ -94,6 +94,10 @@ func (it *item) sameManifest() bool {
 
 // gatherItems says of each of the plan's objects what is known.
 func (p *pass) gatherItems(ctx context.Context, r *Tenants) error {
+	p.entries = make(map[place]*tenantv1.AppliedResource, len(p.obj.Status.Inventory))
+	for i := range p.obj.Status.Inventory {
+		p.entries[placeOf(&p.obj.Status.Inventory[i])] = &p.obj.Status.Inventory[i]
+	}
 	for _, id := range p.plan.brokenIDs {
 		p.items = append(p.items, &item{id: id, resource: p.resourceOf(id), broken: p.plan.broken[id], cluster: p.home})
 	}
@@ -102,10 +106,12 @@ func (p *pass) gatherItems(ctx context.Context, r *Tenants) error {
 		p.settle(it, r.Now())
 		p.items = append(p.items, it)
 	}
+	r.book.lack(p.owner, p.lacks)
 	p.linkCopies()
 	if err := p.follow(ctx); err != nil {
 		return err
 	}
+	p.recallCopies()
 	for _, it := range p.items {
 		p.lookAt(r, it)
 	}
@@ -128,16 +134,19 @@ func (p *pass) resourceOf(id string) *tenantv1.TResource {
 func (p *pass) settle(it *item, now time.Time) {
 	gvk := it.manifest.GroupVersionKind()
 	served, root, err := p.home.serves(gvk, now)
+	var other *otherVersionError
 	switch {
+	case errors.As(err, &other):
+		it.broken = other.Error()
 	case err != nil:
 		it.broken = fmt.Sprintf("this API does not say whether it serves the kind %s of %s: %v", gvk.Kind, gvk.GroupVersion(), err)
-	case !served:
+	case !served || p.isAway(it):
 		root = p.settleAway(it, now)
 	}
 	if root {
 		it.manifest.SetNamespace("")
 	}
-	mark(it.manifest, p.obj, it.resource, it.cluster != p.home)
+	it.cluster.mark(it.manifest, p.obj, it.resource)
 	it.ref = owned.Ref{ID: owned.IDOf(it.manifest), Version: gvk.Version}
 	if it.broken != "" {
 		return
@@ -154,19 +163,39 @@ func (p *pass) settle(it *item, now time.Time) {
 // breakUnwatched says that an object cannot be made because nobody would hear what becomes of it.
 func (it *item) breakUnwatched(why error) {
 	it.broken = fmt.Sprintf("objects of the kind %s of %s cannot be followed, so none is made: %v", it.manifest.GetKind(), it.manifest.GetAPIVersion(), why)
+	if it.cluster.name != "" && apierrors.IsForbidden(why) {
+		it.broken += ". The user of the kubeconfig needs the right to list and watch them in all namespaces (a ClusterRole)"
+	}
+}
+
+// isAway tells whether an object was made at the target. It stays there when this API comes to have its kind, too.
+func (p *pass) isAway(it *item) bool {
+	called := nameOf(p.obj.Spec.KubeConfig)
+	id := owned.IDOf(it.manifest)
+	e := p.entries[place{called, id}]
+	if e == nil {
+		id.Namespace = ""
+		e = p.entries[place{called, id}]
+	}
+	return called != "" && e != nil && e.ID == it.id && e.UID != ""
 }
 
 // settleAway sends an object to the target, if that has its kind. It tells whether the kind has no namespaces.
 func (p *pass) settleAway(it *item, now time.Time) (root bool) {
 	gvk := it.manifest.GroupVersionKind()
-	unserved := fmt.Sprintf("this API does not serve the kind %s of %s", gvk.Kind, gvk.GroupVersion())
 	if p.obj.Spec.KubeConfig == nil {
-		it.broken = fmt.Sprintf("%s. Install its definition, or name a cluster that has it: spec.kubeConfig of TenantTemplate %s", unserved, p.obj.Spec.TemplateRef)
+		p.lack(gvk)
+		it.broken = fmt.Sprintf("this API does not serve the kind %s of %s. Install its definition, or name a cluster that has it: spec.kubeConfig of TenantTemplate %s",
+			gvk.Kind, gvk.GroupVersion(), p.obj.Spec.TemplateRef)
 		return false
 	}
 	if p.targetErr == nil {
 		served, root, err := p.target.serves(gvk, now)
+		var other *otherVersionError
 		switch {
+		case errors.As(err, &other):
+			it.broken = "at the cluster of spec.kubeConfig " + other.Error()
+			return false
 		case err != nil:
 			p.target.hush(now.Add(targetRetryPause), said(err))
 			p.targetErr = said(err)
@@ -174,6 +203,7 @@ func (p *pass) settleAway(it *item, now time.Time) (root bool) {
 			it.cluster = p.target
 			return root
 		default:
+			p.lack(gvk)
 			it.broken = fmt.Sprintf("neither this API nor the cluster of spec.kubeConfig serves the kind %s of %s", gvk.Kind, gvk.GroupVersion())
 			return false
 		}
@@ -182,9 +212,17 @@ func (p *pass) settleAway(it *item, now time.Time) (root bool) {
 	return false
 }
 
+// lack takes note of a kind that nobody serves.
+func (p *pass) lack(gvk schema.GroupVersionKind) {
+	if p.lacks == nil {
+		p.lacks = map[string]bool{}
+	}
+	p.lacks[gvk.Group] = true
+}
+
 // unreachable says why an object cannot be made that belongs to the target. It says the same as long as the reason is the same.
 func (p *pass) unreachable(gvk schema.GroupVersionKind) string {
-	return fmt.Sprintf("this API does not serve the kind %s of %s, and the cluster of spec.kubeConfig cannot be used: %v", gvk.Kind, gvk.GroupVersion(), p.targetErr)
+	return fmt.Sprintf("objects of the kind %s of %s go to the cluster of spec.kubeConfig, which cannot be used: %v", gvk.Kind, gvk.GroupVersion(), p.targetErr)
 }
 
 // follow has the kinds of all objects watched that the tenant has or is to have.
@@ -238,7 +276,9 @@ func (p *pass) cannotFollow(c *cluster, list map[schema.GroupKind]string, unwatc
 		var status apierrors.APIStatus
 		if c != p.home && !errors.As(why, &status) {
 			c.hush(p.now.Add(targetRetryPause), said(why))
-			p.loseTarget(said(why))
+			if c == p.target {
+				p.loseTarget(said(why))
+			}
 			continue
 		}
 		if c != p.home {
@@ -262,7 +302,12 @@ func (p *pass) inventoryKinds(add func(*cluster, schema.GroupKind, string)) {
 			continue
 		}
 		gvk := schema.FromAPIVersionAndKind(e.APIVersion, e.Kind)
-		if served, _, err := c.serves(gvk, p.now); err == nil && served {
+		served, _, err := c.serves(gvk, p.now)
+		var other *otherVersionError
+		if errors.As(err, &other) {
+			served, err, gvk.Version = true, nil, other.instead
+		}
+		if err == nil && served {
 			add(c, gvk.GroupKind(), gvk.Version)
 		}
 	}
@@ -311,8 +356,13 @@ func (p *pass) clusterOf(e *tenantv1.AppliedResource) (*cluster, error) {
 	if !other {
 		to = reached{p.target, p.targetErr}
 	}
-	if to.err == nil && to.cluster == nil {
+	switch {
+	case to.err != nil:
+	case to.cluster == nil:
 		to.err = &targetError{message: "nothing tells which cluster it is in"}
+	default:
+		// It may have come to be silent on this pass.
+		to.err = to.cluster.silent(p.now)
 	}
 	return to.cluster, to.err
 }
@@ -329,11 +379,7 @@ func (p *pass) lookAt(r *Tenants, it *item) {
 	if f := p.memory.refused[it.id]; f != nil && f.digest == it.digest && !(f.claimed && r.book.free(p.owner, p.claimOf(it))) {
 		it.refused = f
 	}
-	for i := range p.obj.Status.Inventory {
-		if e := &p.obj.Status.Inventory[i]; placeOf(e) == it.place() {
-			it.entry = e
-		}
-	}
+	it.entry = p.entries[it.place()]
 	live, look := it.cluster.watch.Look(it.ref.ID)
 	switch readiness, looked := look.(ready.Readiness); {
 	case it.known != nil && (live == nil || owned.Older(live.ResourceVersion, it.known.print.Version)):
@@ -346,7 +392,7 @@ func (p *pass) lookAt(r *Tenants, it *item) {
 		it.live, it.readiness = live, ready.Readiness{Ready: true}
 	}
 	// What somebody else has says nothing of how ours is.
-	if it.live != nil && !ours(it.live, p.obj) && it.resource.CreationPolicy != tenantv1.CreationPolicyOnce {
+	if it.live != nil && !it.cluster.ours(it.live, p.obj) && it.resource.CreationPolicy != tenantv1.CreationPolicyOnce {
 		it.readiness = ready.Readiness{}
 	}
 }

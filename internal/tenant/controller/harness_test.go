@@ -6,6 +6,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -49,6 +50,35 @@ var running struct {
 type requestLog struct {
 	mu   sync.Mutex
 	list []string
+	// refused are the requests that the API does not get: they are too large.
+	refused map[*testing.T]func(*http.Request) bool
+}
+
+// refuse has the API refuse requests as long as a test lasts.
+func (l *requestLog) refuse(t *testing.T, which func(*http.Request) bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.refused == nil {
+		l.refused = map[*testing.T]func(*http.Request) bool{}
+	}
+	l.refused[t] = which
+	t.Cleanup(func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		delete(l.refused, t)
+	})
+}
+
+// isRefused tells whether a request is refused.
+func (l *requestLog) isRefused(req *http.Request) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, which := range l.refused {
+		if which(req) {
+			return true
+		}
+	}
+	return false
 }
 
 func (l *requestLog) wrap(next http.RoundTripper) http.RoundTripper {
@@ -57,6 +87,11 @@ func (l *requestLog) wrap(next http.RoundTripper) http.RoundTripper {
 			l.mu.Lock()
 			l.list = append(l.list, req.Method+" "+req.URL.Path)
 			l.mu.Unlock()
+		}
+		if l.isRefused(req) {
+			answer := `{"kind":"Status","apiVersion":"v1","status":"Failure","code":413,"reason":"RequestEntityTooLarge","message":"it is too large"}`
+			return &http.Response{StatusCode: http.StatusRequestEntityTooLarge, Header: http.Header{"Content-Type": {"application/json"}},
+				Body: io.NopCloser(strings.NewReader(answer)), Request: req}, nil
 		}
 		return next.RoundTrip(req)
 	})

@@ -168,11 +168,18 @@ func (r *Tenants) let(ctx context.Context, p *pass, e *tenantv1.AppliedResource,
 		return fateAway, err
 	case live == nil:
 		return fateGone, nil
-	case !ours(live, p.obj), p.hasElsewhere(e, live.UID):
+	case !c.ours(live, p.obj), p.hasElsewhere(e, live.UID):
 		return fateNotOurs, nil
 	}
 	u := &metav1.PartialObjectMetadata{}
-	u.SetGroupVersionKind(schema.FromAPIVersionAndKind(e.APIVersion, e.Kind))
+	gvk, err := c.servedAs(e)
+	switch {
+	case meta.IsNoMatchError(err):
+		return fateGone, nil
+	case err != nil:
+		return fateGoing, fmt.Errorf("ask for the kind of %s: %w", owned.Name(refOf(e).ID), c.said(err))
+	}
+	u.SetGroupVersionKind(gvk)
 	u.Namespace, u.Name = e.Namespace, e.Name
 	if e.DeletionPolicy == tenantv1.DeletionPolicyRetain {
 		if err := mergePatch(ctx, c, u, orphaning(live, p.obj, reason, r.Now())); client.IgnoreNotFound(err) != nil {
@@ -201,8 +208,11 @@ func (p *pass) find(ctx context.Context, c *cluster, e *tenantv1.AppliedResource
 		return live, nil
 	}
 	m := &metav1.PartialObjectMetadata{}
-	m.SetGroupVersionKind(ref.GroupKind.WithVersion(ref.Version))
-	err := c.client.Get(ctx, client.ObjectKey{Namespace: ref.Namespace, Name: ref.Name}, m)
+	gvk, err := c.servedAs(e)
+	if err == nil {
+		m.SetGroupVersionKind(gvk)
+		err = c.client.Get(ctx, client.ObjectKey{Namespace: ref.Namespace, Name: ref.Name}, m)
+	}
 	switch {
 	case apierrors.IsNotFound(err), meta.IsNoMatchError(err):
 		return nil, nil

@@ -24,7 +24,8 @@ import (
 
 // mark writes into a manifest whose it is. What is in the tenant's namespace and goes with it has an owner reference;
 // what stays, or is elsewhere, has labels, since no owner reference reaches it.
-func mark(u *unstructured.Unstructured, t *tenantv1.Tenant, resource *tenantv1.TResource, away bool) {
+func (c *cluster) mark(u *unstructured.Unstructured, t *tenantv1.Tenant, resource *tenantv1.TResource) {
+	away := c.name != ""
 	annotations := u.GetAnnotations()
 	if annotations == nil {
 		annotations = map[string]string{}
@@ -38,8 +39,12 @@ func mark(u *unstructured.Unstructured, t *tenantv1.Tenant, resource *tenantv1.T
 	if labels == nil {
 		labels = map[string]string{}
 	}
-	delete(labels, tenantv1.LabelTenant)
-	delete(labels, tenantv1.LabelTenantNamespace)
+	for _, name := range []string{tenantv1.LabelTenant, tenantv1.LabelTenantNamespace, tenantv1.LabelHome} {
+		delete(labels, name)
+	}
+	if c.seal != "" {
+		labels[tenantv1.LabelHome] = c.seal
+	}
 	if !away && u.GetNamespace() == t.Namespace && policyOf(resource) == tenantv1.DeletionPolicyDelete {
 		u.SetOwnerReferences(append(u.GetOwnerReferences(), ownerReference(t)))
 	} else {
@@ -72,13 +77,17 @@ func isTenant(ref metav1.OwnerReference) bool {
 }
 
 // ours tells whether an object says that it is a tenant's.
-func ours(o metav1.Object, t *tenantv1.Tenant) bool {
+func (c *cluster) ours(o metav1.Object, t *tenantv1.Tenant) bool {
 	if refersToTenant(o, t) {
 		return true
 	}
 	owner, ok := labelledOwner(o)
-	return ok && owner == types.NamespacedName{Namespace: t.Namespace, Name: t.Name}
+	return ok && c.sealed(o) && owner == types.NamespacedName{Namespace: t.Namespace, Name: t.Name}
 }
+
+// sealed tells whether the tenant that an object's labels name is one of this server's. Another one may have tenants of the same
+// names, and objects in the same cluster.
+func (c *cluster) sealed(o metav1.Object) bool { return o.GetLabels()[tenantv1.LabelHome] == c.seal }
 
 func labelledOwner(o metav1.Object) (owned.Owner, bool) {
 	labels := o.GetLabels()
@@ -102,16 +111,17 @@ func ownersOf(o metav1.Object) []owned.Owner {
 }
 
 // holder names who else has an object; empty for nobody. lives says whether a tenant is still there.
-func holder(o metav1.Object, t *tenantv1.Tenant, lives func(owned.Owner) bool) string {
+func (c *cluster) holder(o metav1.Object, t *tenantv1.Tenant, lives func(owned.Owner) bool) string {
 	own := owned.Owner{Namespace: t.Namespace, Name: t.Name}
+	if owner, ok := labelledOwner(o); ok && !c.sealed(o) {
+		return fmt.Sprintf("Tenant %s of another server", owner)
+	}
+	if by := c.controlled(o); by != "" {
+		return by
+	}
 	for _, owner := range ownersOf(o) {
 		if owner != own && lives(owner) {
 			return fmt.Sprintf("Tenant %s", owner)
-		}
-	}
-	for _, ref := range o.GetOwnerReferences() {
-		if ptr.Deref(ref.Controller, false) && ref.UID != t.UID && !isTenant(ref) {
-			return fmt.Sprintf("%s %s", ref.Kind, ref.Name)
 		}
 	}
 	return ""
@@ -120,11 +130,14 @@ func holder(o metav1.Object, t *tenantv1.Tenant, lives func(owned.Owner) bool) s
 // foreign says who had an object before the tenant came; empty when the tenant may have it, because a tenant that is gone made
 // it or left it behind. What nobody has marked belongs to whoever made it, even if no field of it stands in the way: it would
 // go with the tenant.
-func foreign(o, manifest metav1.Object, t *tenantv1.Tenant, lives func(owned.Owner) bool) string {
-	if owner := holder(o, t, lives); owner != "" {
+func (c *cluster) foreign(o, manifest metav1.Object, t *tenantv1.Tenant, lives func(owned.Owner) bool) string {
+	if owner := c.holder(o, t, lives); owner != "" {
 		return owner
 	}
 	if isOrphan(o) {
+		if !c.sealed(o) {
+			return "nobody, since a tenant of another server has left it behind"
+		}
 		if uid := o.GetLabels()[tenantv1.LabelUID]; uid != "" && uid != manifest.GetLabels()[tenantv1.LabelUID] {
 			return fmt.Sprintf("nobody, since the tenant %s has left it behind", uid)
 		}
@@ -153,11 +166,15 @@ func makers(o metav1.Object) string {
 	return fmt.Sprintf("%s, who made it before the tenant was there", strings.Join(names, ", "))
 }
 
-// controlled names whoever controls an object, tenants aside; an object has one controller at most. Empty for nobody.
-func controlled(o metav1.Object) string {
+// controlled names whoever controls an object, tenants of this API aside; an object has one controller at most. Empty for nobody.
+func (c *cluster) controlled(o metav1.Object) string {
 	for _, ref := range o.GetOwnerReferences() {
-		if ptr.Deref(ref.Controller, false) && !isTenant(ref) {
+		switch {
+		case !ptr.Deref(ref.Controller, false):
+		case !isTenant(ref):
 			return fmt.Sprintf("%s %s", ref.Kind, ref.Name)
+		case c.name != "":
+			return fmt.Sprintf("Tenant %s of that cluster", ref.Name)
 		}
 	}
 	return ""
@@ -169,8 +186,8 @@ func ofOthers(o metav1.Object, t *tenantv1.Tenant) bool {
 }
 
 // marked tells whether an object says of itself what its manifest says of whose it is.
-func marked(o, manifest metav1.Object, t *tenantv1.Tenant) bool {
-	if !ours(o, t) || isOrphan(o) || refersToTenant(o, t) != refersToTenant(manifest, t) {
+func (c *cluster) marked(o, manifest metav1.Object, t *tenantv1.Tenant) bool {
+	if !c.ours(o, t) || isOrphan(o) || refersToTenant(o, t) != refersToTenant(manifest, t) {
 		return false
 	}
 	for _, name := range ownLabels {
@@ -182,7 +199,7 @@ func marked(o, manifest metav1.Object, t *tenantv1.Tenant) bool {
 }
 
 // ownLabels say whose an object is.
-var ownLabels = []string{tenantv1.LabelUID, tenantv1.LabelTenant, tenantv1.LabelTenantNamespace}
+var ownLabels = []string{tenantv1.LabelUID, tenantv1.LabelTenant, tenantv1.LabelTenantNamespace, tenantv1.LabelHome}
 
 func refersToTenant(o metav1.Object, t *tenantv1.Tenant) bool {
 	return slices.ContainsFunc(o.GetOwnerReferences(), func(ref metav1.OwnerReference) bool { return ref.UID == t.UID })

@@ -45,12 +45,16 @@ func TestObjectsSayWhoseTheyAre(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			u := inNamespace(c.namespace)
 			u.SetLabels(map[string]string{tenantv1.LabelTenant: "somebody", tenantv1.LabelTenantNamespace: "else"})
-			mark(u, acme(), &tenantv1.TResource{DeletionPolicy: c.policy}, c.away)
+			at := &cluster{}
+			if c.away {
+				at = &cluster{name: "production", seal: "h1"}
+			}
+			at.mark(u, acme(), &tenantv1.TResource{DeletionPolicy: c.policy})
 			_, labelled := labelledOwner(u)
 			if got := len(u.GetOwnerReferences()) == 1; got != c.reference || labelled == c.reference {
 				t.Errorf("owner references %v, labels %v", u.GetOwnerReferences(), u.GetLabels())
 			}
-			if !ours(u, acme()) {
+			if !at.ours(u, acme()) {
 				t.Error("it is not ours")
 			}
 			if diff := cmp.Diff([]owned.Owner{{Namespace: "shop", Name: "acme-web"}}, ownersOf(u)); diff != "" {
@@ -62,7 +66,7 @@ func TestObjectsSayWhoseTheyAre(t *testing.T) {
 		})
 	}
 	once := inNamespace("shop")
-	mark(once, acme(), &tenantv1.TResource{CreationPolicy: tenantv1.CreationPolicyOnce}, false)
+	(&cluster{}).mark(once, acme(), &tenantv1.TResource{CreationPolicy: tenantv1.CreationPolicyOnce})
 	if once.GetAnnotations()[tenantv1.AnnotationCreatedOnce] != "true" {
 		t.Error("it does not say that it is made once")
 	}
@@ -92,7 +96,7 @@ func TestWhoElseHasAnObject(t *testing.T) {
 			u := inNamespace("shop")
 			u.SetOwnerReferences(c.refs)
 			u.SetLabels(c.labels)
-			if got := holder(u, acme(), lives); got != c.want {
+			if got := (&cluster{}).holder(u, acme(), lives); got != c.want {
 				t.Errorf("%q", got)
 			}
 		})
@@ -121,12 +125,12 @@ func TestWhatIsTakenBackSaysWhoseItIs(t *testing.T) {
 	u.SetLabels(map[string]string{tenantv1.LabelOrphaned: "true"})
 	manifest := inNamespace("shop")
 	manifest.SetLabels(map[string]string{tenantv1.LabelUID: "acme", "app": "web"})
-	mark(manifest, acme(), &tenantv1.TResource{}, false)
+	(&cluster{}).mark(manifest, acme(), &tenantv1.TResource{})
 	got, _ := adopting(u, manifest)["metadata"].(map[string]any)
 	if diff := cmp.Diff([]metav1.OwnerReference{ownerReference(acme())}, got["ownerReferences"]); diff != "" {
 		t.Error(diff)
 	}
-	want := map[string]any{tenantv1.LabelOrphaned: nil, tenantv1.LabelUID: "acme", tenantv1.LabelTenant: nil, tenantv1.LabelTenantNamespace: nil}
+	want := map[string]any{tenantv1.LabelOrphaned: nil, tenantv1.LabelUID: "acme", tenantv1.LabelTenant: nil, tenantv1.LabelTenantNamespace: nil, tenantv1.LabelHome: nil}
 	if diff := cmp.Diff(want, got["labels"]); diff != "" {
 		t.Error(diff)
 	}
@@ -167,7 +171,7 @@ func TestWhoHadAnObjectBefore(t *testing.T) {
 				fields = append(fields, metav1.ManagedFieldsEntry{Manager: m}, metav1.ManagedFieldsEntry{Manager: "a-controller", Subresource: "status"})
 			}
 			u.SetManagedFields(fields)
-			if got := foreign(u, manifest, acme(), lives); got != c.want {
+			if got := (&cluster{}).foreign(u, manifest, acme(), lives); got != c.want {
 				t.Errorf("%q", got)
 			}
 		})
@@ -177,14 +181,15 @@ func TestWhoHadAnObjectBefore(t *testing.T) {
 func TestMarks(t *testing.T) {
 	manifest := inNamespace("shop")
 	manifest.SetLabels(map[string]string{tenantv1.LabelUID: "acme"})
-	mark(manifest, acme(), &tenantv1.TResource{DeletionPolicy: tenantv1.DeletionPolicyRetain}, false)
+	home := &cluster{}
+	home.mark(manifest, acme(), &tenantv1.TResource{DeletionPolicy: tenantv1.DeletionPolicyRetain})
 	o := manifest.DeepCopy()
-	if !marked(o, manifest, acme()) {
+	if !home.marked(o, manifest, acme()) {
 		t.Error("what says whose it is does not")
 	}
 	// The garbage collector would take what is to stay.
 	o.SetOwnerReferences([]metav1.OwnerReference{ownerReference(acme())})
-	if marked(o, manifest, acme()) {
+	if home.marked(o, manifest, acme()) {
 		t.Error("what is to stay may have an owner reference")
 	}
 }
@@ -206,4 +211,55 @@ func TestPrintsInStatuses(t *testing.T) {
 	if printText(uncounted) == printText(later) {
 		t.Error("without generations the version counts")
 	}
+}
+
+// Two servers may have tenants of one name and objects in one cluster: neither may take what is the other one's, nor delete it.
+func TestTenantsOfAnotherServerAreOthers(t *testing.T) {
+	lives := func(owned.Owner) bool { return true }
+	manifest := inNamespace("shop")
+	manifest.SetLabels(map[string]string{tenantv1.LabelUID: "acme"})
+	home, target, others := &cluster{}, &cluster{name: "production", seal: "h1"}, &cluster{name: "production", seal: "h2"}
+	for sentence, c := range map[string]struct {
+		by, at *cluster
+		change func(*unstructured.Unstructured)
+		want   string
+	}{
+		"our own":                               {by: target, at: target},
+		"one that another server has made":      {by: others, at: target, want: "Tenant shop/acme-web of another server"},
+		"one of the cluster's own server":       {by: home, at: target, want: "Tenant acme-web of that cluster", change: ofThatCluster},
+		"one of a server whose target we are":   {by: target, at: home, want: "Tenant shop/acme-web of another server"},
+		"one that another server left behind":   {by: others, at: target, want: "nobody, since a tenant of another server has left it behind", change: leftBehind},
+		"one that we left behind":               {by: target, at: target, change: leftBehind},
+		"one of the cluster's own, in labels":   {by: home, at: target, want: "Tenant shop/acme-web of another server", change: inLabels},
+		"one of ours that lost what tells ours": {by: target, at: target, change: func(u *unstructured.Unstructured) { u.SetLabels(nil) }, want: "whoever made it before the tenant was there"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			u := manifest.DeepCopy()
+			c.by.mark(u, acme(), &tenantv1.TResource{})
+			if c.change != nil {
+				c.change(u)
+			}
+			if got := c.at.foreign(u, manifest, acme(), lives); got != c.want {
+				t.Errorf("it is of %q", got)
+			}
+			if c.want != "" && c.at.ours(u, acme()) {
+				t.Error("it counts as ours")
+			}
+		})
+	}
+}
+
+func leftBehind(u *unstructured.Unstructured) {
+	u.SetLabels(map[string]string{tenantv1.LabelUID: "acme", tenantv1.LabelOrphaned: "true", tenantv1.LabelHome: u.GetLabels()[tenantv1.LabelHome]})
+}
+
+func ofThatCluster(u *unstructured.Unstructured) {
+	ref := u.GetOwnerReferences()[0]
+	ref.UID = "u9"
+	u.SetOwnerReferences([]metav1.OwnerReference{ref})
+}
+
+func inLabels(u *unstructured.Unstructured) {
+	u.SetOwnerReferences(nil)
+	u.SetLabels(map[string]string{tenantv1.LabelUID: "acme", tenantv1.LabelTenant: "acme-web", tenantv1.LabelTenantNamespace: "shop"})
 }

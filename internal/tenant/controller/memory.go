@@ -106,11 +106,22 @@ type memory struct {
 	targets map[string]string
 	// told are the last events about each object, so that none is told twice.
 	told map[string]string
+	// far are the objects that no owner reference leads to.
+	far []place
+	// unsettled is true from when objects were written until they have all been ready.
+	unsettled bool
 }
 
 func newMemory(uid types.UID) *memory {
 	return &memory{uid: uid, objects: map[string]*left{}, refused: map[string]*refusal{}, quarrels: map[string]*quarrel{},
-		copies: map[place]duplicate{}, told: map[string]string{}, targets: map[string]string{}}
+		copies: map[place]duplicate{}, told: map[string]string{}, targets: map[string]string{}, unsettled: true}
+}
+
+// leave forgets what is remembered of a cluster.
+func (m *memory) leave(cluster string) {
+	maps.DeleteFunc(m.objects, func(_ string, l *left) bool { return l.at.cluster == cluster })
+	maps.DeleteFunc(m.copies, func(at place, _ duplicate) bool { return at.cluster == cluster })
+	clear(m.refused)
 }
 
 // book holds the memories of all tenants.
@@ -128,6 +139,11 @@ type book struct {
 	held   map[owned.Owner]map[place]bool
 	// waits are the tenants that would have an object if another one gave it up.
 	waits map[place]map[owned.Owner]bool
+	// lacks are the API groups of kinds that a tenant wants and nobody serves.
+	lacks map[owned.Owner]map[string]bool
+	// unclaimed are objects of tenants that nobody has looked at yet: there may be no such tenants. toldStrays is what was told of them.
+	unclaimed  map[owned.Owner]map[place]bool
+	toldStrays map[owned.Owner]string
 }
 
 // sight is an object as a pass saw it.
@@ -139,7 +155,8 @@ type sight struct {
 func newBook() *book {
 	return &book{memories: map[owned.Owner]*memory{}, seen: map[owned.Owner]map[place]sight{}, readers: map[owned.ID]map[owned.Owner]bool{},
 		reads: map[owned.Owner][]owned.ID{}, claims: map[place]owned.Owner{}, held: map[owned.Owner]map[place]bool{},
-		waits: map[place]map[owned.Owner]bool{}}
+		waits: map[place]map[owned.Owner]bool{}, lacks: map[owned.Owner]map[string]bool{},
+		unclaimed: map[owned.Owner]map[place]bool{}, toldStrays: map[owned.Owner]string{}}
 }
 
 // claim gives an object to a tenant, unless another one that is still there has it and it is not taken by force.
@@ -199,6 +216,8 @@ func (b *book) of(owner owned.Owner, uid types.UID) *memory {
 	if m == nil || m.uid != uid {
 		m = newMemory(uid)
 		b.memories[owner] = m
+		delete(b.unclaimed, owner)
+		delete(b.toldStrays, owner)
 	}
 	return m
 }
@@ -251,6 +270,37 @@ func (b *book) sightOf(owner owned.Owner, at place) (sight, bool) {
 	return s, ok
 }
 
+// unsee forgets what was seen of a cluster.
+func (b *book) unsee(owner owned.Owner, cluster string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	maps.DeleteFunc(b.seen[owner], func(at place, _ sight) bool { return at.cluster == cluster })
+}
+
+// lack keeps which API groups a tenant wants a kind of that nobody serves.
+func (b *book) lack(owner owned.Owner, groups map[string]bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(groups) == 0 {
+		delete(b.lacks, owner)
+		return
+	}
+	b.lacks[owner] = groups
+}
+
+// lacking are the tenants that want a kind of a group which nobody serves.
+func (b *book) lacking(group string) []owned.Owner {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var list []owned.Owner
+	for owner, groups := range b.lacks {
+		if groups[group] {
+			list = append(list, owner)
+		}
+	}
+	return list
+}
+
 func (b *book) readersOf(id owned.ID) []owned.Owner {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -268,6 +318,7 @@ func (b *book) forget(owner owned.Owner) (freed []owned.Owner) {
 	defer b.mu.Unlock()
 	delete(b.memories, owner)
 	delete(b.seen, owner)
+	delete(b.lacks, owner)
 	for at, waiting := range b.waits {
 		if delete(waiting, owner); len(waiting) == 0 {
 			delete(b.waits, at)

@@ -87,6 +87,7 @@ type Tenants struct {
 	slots    chan struct{}
 	book     *book
 	ledger   *ledger
+	verdicts *verdicts
 	clusters *clusters
 	// The controllers' queues, once they have started.
 	tenantQueue, registryQueue, templateQueue queue
@@ -137,6 +138,7 @@ func (r *Tenants) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error 
 func (r *Tenants) prepare(ctx context.Context, mgr ctrl.Manager) (err error) {
 	r.base, r.cached, r.fresh = ctx, mgr.GetCache(), fresh.New(mgr.GetCache(), r.Reader)
 	r.book, r.ledger, r.pool, r.slots = newBook(), newLedger(), rows.NewPool(r.Rows), make(chan struct{}, readingSlots)
+	r.verdicts = newVerdicts()
 	context.AfterFunc(ctx, r.pool.Close)
 	r.clusters, err = newClusters(ctx, r, mgr)
 	return err
@@ -157,11 +159,17 @@ func (r *Tenants) index(ctx context.Context, mgr ctrl.Manager) error {
 			}
 			return nil
 		}},
+		{&tenantv1.TenantTemplate{}, indexReferences, func(o client.Object) []string {
+			if k := o.(*tenantv1.TenantTemplate).Spec.KubeConfig; k != nil && k.SecretRef != nil {
+				return referenceNames(o.GetNamespace(), []reference{{"Secret", k.SecretRef.Name}})
+			}
+			return nil
+		}},
 		{&tenantv1.TenantTemplate{}, indexRegistry, func(o client.Object) []string {
 			return []string{o.GetNamespace() + "/" + o.(*tenantv1.TenantTemplate).Spec.RegistryID}
 		}},
 		{&tenantv1.Tenant{}, indexRegistry, func(o client.Object) []string {
-			return []string{o.GetNamespace() + "/" + o.GetLabels()[tenantv1.LabelRegistry]}
+			return []string{o.GetNamespace() + "/" + o.(*tenantv1.Tenant).Registry()}
 		}},
 		{&tenantv1.Tenant{}, indexTemplate, func(o client.Object) []string {
 			return []string{o.GetNamespace() + "/" + o.(*tenantv1.Tenant).Spec.TemplateRef}
@@ -202,6 +210,7 @@ func (r *Tenants) setupTemplates(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).Named("tenanttemplate").
 		For(&tenantv1.TenantTemplate{}, builder.WithPredicates(worthALook())).
 		Watches(&tenantv1.TenantRegistry{}, r.templatesOfRegistry(), builder.WithPredicates(comesAndGoes())).
+		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.templatesReading)).
 		WatchesRawSource(r.templateQueue.source()).
 		WithOptions(options(templateWorkers)).Complete(reconcile.Func(r.reconcileTemplate))
 }
@@ -253,7 +262,7 @@ func registryOfTemplate(o client.Object) types.NamespacedName {
 }
 
 func registryOf(t *tenantv1.Tenant) types.NamespacedName {
-	return types.NamespacedName{Namespace: t.Namespace, Name: t.Labels[tenantv1.LabelRegistry]}
+	return types.NamespacedName{Namespace: t.Namespace, Name: t.Registry()}
 }
 
 // settle is how long a registry waits for more of its tenants to change: many do at a time.
@@ -309,6 +318,16 @@ func (r *Tenants) readers(kind string) handler.EventHandler {
 func (r *Tenants) tenantsReading(ctx context.Context, o client.Object) []reconcile.Request {
 	var list tenantv1.TenantList
 	return r.find(ctx, &list, indexReferences, "Secret/"+o.GetNamespace()+"/"+o.GetName())
+}
+
+// templatesReading finds the templates whose objects go to a cluster that a Secret names, and has those checked again that are not well.
+func (r *Tenants) templatesReading(ctx context.Context, o client.Object) []reconcile.Request {
+	var list tenantv1.TenantTemplateList
+	requests := r.find(ctx, &list, indexReferences, "Secret/"+o.GetNamespace()+"/"+o.GetName())
+	for _, q := range requests {
+		r.verdicts.forget(q.NamespacedName)
+	}
+	return requests
 }
 
 func (r *Tenants) templatesOfRegistry() handler.EventHandler {

@@ -53,13 +53,13 @@ func (p *pass) objectFacts(r *Tenants, it *item, now time.Time) decide.Object {
 	l.SameManifest = it.sameManifest()
 	l.OnceDone = l.Exists && it.known != nil
 	if it.live != nil {
-		l.Deleting, l.Ours, l.Marked = it.live.DeletionTimestamp != nil, ours(it.live, p.obj), marked(it.live, it.manifest, p.obj)
+		l.Deleting, l.Ours, l.Marked = it.live.DeletionTimestamp != nil, it.cluster.ours(it.live, p.obj), it.cluster.marked(it.live, it.manifest, p.obj)
 		l.OnceDone = it.live.Annotations[tenantv1.AnnotationCreatedOnce] == tenantv1.ValueTrue
 		if !l.Ours && it.took() {
-			l.Owner = holder(it.live, p.obj, r.lives(r.base))
+			l.Owner = it.cluster.holder(it.live, p.obj, r.lives(r.base))
 			l.Lost = l.Owner != ""
 		} else if !l.Ours {
-			l.Owner = foreign(it.live, it.manifest, p.obj, r.lives(r.base))
+			l.Owner = it.cluster.foreign(it.live, it.manifest, p.obj, r.lives(r.base))
 		}
 	}
 	p.calm(it, l, now)
@@ -177,15 +177,13 @@ func (p *pass) describe() {
 	s.Waiting = append(waiting, p.leaving...)
 	p.next = earliest(p.next, d.NextCheck)
 	if slices.ContainsFunc(p.items, func(it *item) bool { return it.broken != "" && it.manifest != nil }) {
-		pause := unservedPause
-		if p.targetErr != nil {
-			pause = targetRetryPause
-		}
-		p.next = earliest(p.next, p.now.Add(pause))
+		p.next = earliest(p.next, p.now.Add(awayPause(p.targetErr)))
 	}
 	was := apimeta.IsStatusConditionTrue(p.before.Status.Conditions, tenantv1.ConditionReady)
 	p.conditions()
-	if changed || !was && d.Ready.True {
+	// A tenant that gets ready again by itself is no news of its template.
+	p.memory.unsettled = changed || p.memory.unsettled && !was
+	if p.memory.unsettled && (changed || d.Ready.True) {
 		p.tellApplied()
 	}
 }
@@ -247,6 +245,7 @@ func (p *pass) tellApplied() {
 	case d.Failed > 0:
 		p.news = append(p.news, news{corev1.EventTypeWarning, tenantv1.EventTemplateAppliedPartial, fmt.Sprintf("%s, %d failed", text, d.Failed)})
 	case d.ReadyCount == d.Desired:
+		p.memory.unsettled = false
 		p.news = append(p.news, news{"", tenantv1.EventTemplateAppliedSuccess, text})
 	}
 }
@@ -360,7 +359,8 @@ func (r *Tenants) tellRefused(ctx context.Context, p *pass, err error) error {
 	return fmt.Errorf("write the status of Tenant %s: %w", p.owner, err)
 }
 
-// patchStatus writes what of a status differs from what it was; written gets the answer.
+// patchStatus writes what of a status differs from what it was; written gets the answer. The error is a conflict when another object
+// has the name by now.
 func (r *Tenants) patchStatus(ctx context.Context, written, before, now client.Object) error {
 	data, err := client.MergeFrom(before).Data(now)
 	if err != nil {
@@ -377,11 +377,7 @@ func (r *Tenants) patchStatus(ctx context.Context, written, before, now client.O
 	if err != nil {
 		return err
 	}
-	err = r.Client.Status().Patch(ctx, written, client.RawPatch(types.MergePatchType, data))
-	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-		return nil // It is gone; who comes after it is looked at anew.
-	}
-	if err != nil {
+	if err := r.Client.Status().Patch(ctx, written, client.RawPatch(types.MergePatchType, data)); err != nil {
 		return err
 	}
 	r.fresh.Wrote(written)

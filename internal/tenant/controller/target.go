@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"slices"
 	"strings"
 	"sync"
@@ -36,6 +37,8 @@ type clusters struct {
 	tenants *Tenants
 	scheme  *runtime.Scheme
 	home    *cluster
+	// seal tells the API that this server belongs to from all others.
+	seal string
 
 	mu      sync.Mutex
 	targets map[string]*target
@@ -99,11 +102,17 @@ type target struct {
 
 func newClusters(ctx context.Context, r *Tenants, mgr ctrl.Manager) (*clusters, error) {
 	c := &clusters{tenants: r, scheme: mgr.GetScheme(), targets: map[string]*target{}}
+	origin := &metav1.PartialObjectMetadata{}
+	origin.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(namespaceKind.Kind))
+	if err := r.Reader.Get(ctx, client.ObjectKey{Name: metav1.NamespaceDefault}, origin); err != nil {
+		return nil, fmt.Errorf("read the namespace %s, whose uid tells this API from others: %w", metav1.NamespaceDefault, err)
+	}
+	c.seal = string(origin.UID)
 	direct, err := client.New(r.Config, client.Options{Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper()})
 	if err != nil {
 		return nil, fmt.Errorf("make the API's client: %w", err)
 	}
-	c.home, err = newCluster(ctx, "", r.Config, direct, mgr.GetRESTMapper(), r.concerned, r.noticed(""))
+	c.home, err = r.newCluster(ctx, "", r.Config, direct, mgr.GetRESTMapper(), r.concerned, r.noticed(""))
 	return c, err
 }
 
@@ -116,6 +125,9 @@ func (r *Tenants) concerned(id owned.ID, o metav1.Object) []owned.Owner {
 func (r *Tenants) noticed(cluster string) func(owned.Owner, owned.ID, *metav1.PartialObjectMetadata) {
 	return func(owner owned.Owner, id owned.ID, now *metav1.PartialObjectMetadata) {
 		before, known := r.book.sightOf(owner, place{cluster, id})
+		if !known && now != nil && isStray(now, owner, r.clusters.sealOf(cluster)) {
+			r.book.stray(owner, place{cluster, id})
+		}
 		if known && now != nil {
 			// What a pass has written comes back to it here.
 			if owned.Older(now.ResourceVersion, before.print.Version) {
@@ -128,6 +140,14 @@ func (r *Tenants) noticed(cluster string) func(owned.Owner, owned.ID, *metav1.Pa
 		}
 		r.tenantQueue.add(owner, 0)
 	}
+}
+
+// sealOf is what this server's objects carry in a cluster.
+func (c *clusters) sealOf(name string) string {
+	if name == "" {
+		return ""
+	}
+	return c.seal
 }
 
 // targetError says why there is no way to a target. gone says that nothing tells how to reach it any more.
@@ -146,6 +166,8 @@ func said(err error) error {
 	switch {
 	case err == nil || errors.As(err, &mine) || meta.IsNoMatchError(err):
 		return err
+	case errors.Is(err, remote.ErrRedirected):
+		return &targetError{message: remote.ErrRedirected.Error()}
 	case !errors.As(err, &status):
 		return &targetError{message: outbound.Explain(err)}
 	}
@@ -161,7 +183,17 @@ func (c *cluster) said(err error) error {
 	if c.name == "" {
 		return err
 	}
+	c.hear(err)
 	return said(err)
+}
+
+// hear takes note when an error says that a target does not answer: to find that out takes long, and not every object and every tenant
+// has to.
+func (c *cluster) hear(err error) {
+	var network net.Error
+	if c.name != "" && errors.As(err, &network) && network.Timeout() {
+		c.hush(c.now().Add(targetRetryPause), said(err))
+	}
 }
 
 // nameOf is how a tenant calls the cluster of a kubeconfig: by the Secret and, where it is named, the key in it.
@@ -199,8 +231,11 @@ func (c *clusters) reach(ctx context.Context, owner owned.Owner, called string, 
 		return nil, &targetError{fmt.Sprintf("there is no Secret %s with its kubeconfig", name), true}
 	}
 	key := name.String() + " " + version + " " + field
-	if m.targets[called] != key {
+	if before := m.targets[called]; before != "" && before != key {
+		// It may be another cluster by now, whose versions say nothing about those on record.
 		c.leave(owner, m, called)
+		m.leave(called)
+		c.tenants.book.unsee(owner, called)
 	}
 	used := c.use(key, owner, nil)
 	if used == nil {
@@ -262,12 +297,12 @@ func (c *clusters) open(ctx context.Context, name types.NamespacedName, called, 
 		return nil, fmt.Errorf("reach the cluster of the Secret %s: %w", name, said(err))
 	}
 	base, stop := context.WithCancel(r.base)
-	made, err := newCluster(base, called, config, direct, mapper, func(_ owned.ID, o metav1.Object) []owned.Owner { return ownersOf(o) }, r.noticed(called))
+	made, err := r.newCluster(base, called, config, direct, mapper, func(_ owned.ID, o metav1.Object) []owned.Owner { return ownersOf(o) }, r.noticed(called))
 	if err != nil {
 		stop()
 		return nil, fmt.Errorf("reach the cluster of the Secret %s: %w", name, said(err))
 	}
-	made.key = key
+	made.key, made.seal = key, c.seal
 	return &target{cluster: made, stop: stop, users: map[owned.Owner]bool{}}, nil
 }
 

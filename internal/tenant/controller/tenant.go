@@ -5,6 +5,7 @@ package controller
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -40,8 +41,11 @@ type pass struct {
 	others    map[string]reached
 	// registryGone is the registry's name when there is none of it any more.
 	registryGone string
-	// items are in an order in which what is needed comes first.
+	// entries is the inventory by where its objects are.
+	entries map[place]*tenantv1.AppliedResource
+	// items are in an order in which what is needed comes first. lacks are the API groups of kinds that nobody serves.
 	items []*item
+	lacks map[string]bool
 	// going are entries of the inventory whose objects are to go and still there, leaving says why those are still there that
 	// are not on their way.
 	going    []tenantv1.AppliedResource
@@ -69,6 +73,7 @@ func (r *Tenants) reconcileTenant(ctx context.Context, req ctrl.Request) (ctrl.R
 	obj := &tenantv1.Tenant{}
 	err := r.fresh.Get(ctx, req.NamespacedName, obj)
 	if apierrors.IsNotFound(err) {
+		r.tellStrays(req.NamespacedName)
 		r.forgetTenant(req.NamespacedName)
 		return ctrl.Result{}, nil
 	}
@@ -125,7 +130,7 @@ func (r *Tenants) passOver(ctx context.Context, p *pass) (ctrl.Result, error) {
 	}
 	// 3. Decide and act, until nothing is left to write: what is ready at once lets the next ones go on.
 	if err := r.bringAbout(ctx, p); err != nil {
-		return ctrl.Result{}, err
+		return again(err)
 	}
 	// 4. What the template does not have any more goes.
 	if err := r.clear(ctx, p); err != nil {
@@ -190,7 +195,23 @@ const mostUnnoted = 100
 // does not change it before there is a status. That is a write less for each tenant. Where objects go to a target, what cannot
 // be reached later would be missing.
 func (p *pass) begins() bool {
-	return p.unrecorded() && p.obj.Spec.KubeConfig == nil && len(p.items) <= mostUnnoted
+	return p.unrecorded() && specIsInventory(&p.obj.Spec)
+}
+
+// largestUnnoted is how large, in bytes, the spec of such a tenant may be, for the same reason.
+const largestUnnoted = 256 << 10
+
+// specIsInventory tells whether a tenant's spec says what its first pass makes.
+func specIsInventory(s *tenantv1.TenantSpec) bool {
+	objects := 0
+	for _, list := range s.Lists() {
+		objects += len(list.Items)
+	}
+	if s.KubeConfig != nil || objects > mostUnnoted {
+		return false
+	}
+	text, err := json.Marshal(s)
+	return err == nil && len(text) <= largestUnnoted
 }
 
 // unrecorded tells whether nothing is on record of what a tenant has.
@@ -227,13 +248,15 @@ func (p *pass) inventory(planned bool) []tenantv1.AppliedResource {
 			continue
 		}
 		for _, ref := range it.copies {
-			if c := copyEntry(it.cluster, ref); (planned || p.memory.copies[placeOf(&c)].print != nil) && !copied[placeOf(&c)] {
-				copied[placeOf(&c)] = true
+			c := p.copyEntry(it.cluster, ref)
+			at := placeOf(&c)
+			if (planned || p.memory.copies[at].print != nil || p.entries[at] != nil) && !copied[at] {
+				copied[at] = true
 				add(c)
 			}
 		}
 		// What somebody has taken stays on record, so that it is not taken back.
-		if planned || it.took() || it.exists() && (it.live == nil || ours(it.live, p.obj)) {
+		if planned || it.took() || it.exists() && (it.live == nil || it.cluster.ours(it.live, p.obj)) {
 			add(p.entryOf(it))
 		}
 	}
@@ -302,7 +325,7 @@ func conflictPolicyOf(resource *tenantv1.TResource) tenantv1.ConflictPolicy {
 // write writes one object. It runs beside others of the same tenant, and changes nothing but the outcome.
 func (r *Tenants) write(ctx context.Context, p *pass, it *item) outcome {
 	o := outcome{}
-	force := it.resource.ConflictPolicy == tenantv1.ConflictPolicyForce || it.live != nil && ours(it.live, p.obj)
+	force := it.resource.ConflictPolicy == tenantv1.ConflictPolicyForce || it.live != nil && it.cluster.ours(it.live, p.obj)
 	if other, ok := r.book.claim(p.owner, p.claimOf(it), force, r.lives(ctx)); !ok {
 		o.err = &conflictError{owner: fmt.Sprintf("Tenant %s", other), claimed: true}
 		return o
@@ -314,7 +337,7 @@ func (r *Tenants) write(ctx context.Context, p *pass, it *item) outcome {
 	}
 	w := &writing{cluster: it.cluster, tenant: p.obj, resource: it.resource, manifest: it.manifest, lives: r.lives(ctx), was: it.was()}
 	if it.live != nil {
-		w.exists, w.mine = true, ours(it.live, p.obj)
+		w.exists, w.mine = true, it.cluster.ours(it.live, p.obj)
 		w.made = it.live.Annotations[tenantv1.AnnotationCreatedOnce] == tenantv1.ValueTrue
 		w.adopt = it.resource.CreationPolicy == tenantv1.CreationPolicyOnce && (w.mine || w.made)
 	} else if it.known != nil && it.exists() {
@@ -357,6 +380,7 @@ func (r *Tenants) record(ctx context.Context, p *pass) (ctrl.Result, error) {
 		return again(err)
 	}
 	r.book.look(p.owner, p.sights(), p.reads())
+	p.memory.far = p.far()
 	if len(p.items) > 0 {
 		r.wake(r.book.keepClaims(p.owner, p.claimed()))
 		p.prune()
@@ -377,10 +401,20 @@ func (p *pass) prune() {
 	for i := range p.obj.Status.Inventory {
 		has[keyOf(&p.obj.Status.Inventory[i])] = true
 	}
+	needed := map[place]bool{}
+	for _, it := range p.items {
+		for _, ref := range it.copies {
+			needed[place{it.cluster.name, ref.ID}] = true
+		}
+	}
+	for i := range p.obj.Status.Inventory {
+		needed[placeOf(&p.obj.Status.Inventory[i])] = true
+	}
 	m := p.memory
 	maps.DeleteFunc(m.objects, func(id string, _ *left) bool { return !has[id] })
 	maps.DeleteFunc(m.refused, func(id string, _ *refusal) bool { return !has[id] })
 	maps.DeleteFunc(m.quarrels, func(id string, _ *quarrel) bool { return !has[id] })
+	maps.DeleteFunc(m.copies, func(at place, _ duplicate) bool { return !needed[at] })
 	maps.DeleteFunc(m.told, func(about, _ string) bool {
 		id, _, _ := strings.Cut(about, " ")
 		return !has[id]

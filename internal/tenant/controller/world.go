@@ -5,6 +5,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	"github.com/yuba-dev/yuba/internal/tenant/check"
+	"github.com/yuba-dev/yuba/internal/tenant/row"
 )
 
 // examine checks a template.
@@ -43,15 +45,24 @@ func (r *Tenants) examine(ctx context.Context, template *tenantv1.TenantTemplate
 // maxSamples is how many rows a template is checked with, as long as it fits none of them.
 const maxSamples = 5
 
+// samples are the first active rows.
+func (r *reading) samples() []row.Row {
+	var list []row.Row
+	for i := range r.rows {
+		if r.rows[i].Active && len(list) < maxSamples {
+			list = append(list, r.rows[i])
+		}
+	}
+	return list
+}
+
 // samples are rows to check a template with: some of its registry's, or one that is made up.
 func (r *Tenants) samples(template *tenantv1.TenantTemplate, registry *tenantv1.TenantRegistry) []check.Subject {
 	var list []check.Subject
 	if registry != nil {
 		if good := r.ledger.goodReading(client.ObjectKeyFromObject(registry)); good != nil {
-			for i := range good.rows {
-				if good.rows[i].Active && len(list) < maxSamples {
-					list = append(list, check.Subject{Template: template, Row: good.rows[i], EnvPrefixes: r.EnvPrefixes})
-				}
+			for _, of := range good.samples() {
+				list = append(list, check.Subject{Template: template, Row: of, EnvPrefixes: r.EnvPrefixes})
 			}
 		}
 	}
@@ -78,7 +89,10 @@ func (w *world) Serves(_ context.Context, gvk schema.GroupVersionKind) (bool, er
 // of finds who serves a kind.
 func (w *world) of(gvk schema.GroupVersionKind) (*cluster, error) {
 	served, _, err := w.home.serves(gvk, w.now())
+	var other *otherVersionError
 	switch {
+	case errors.As(err, &other):
+		return nil, nil
 	case err != nil:
 		return nil, err
 	case served:
@@ -88,7 +102,10 @@ func (w *world) of(gvk schema.GroupVersionKind) (*cluster, error) {
 	case w.target == nil:
 		return nil, nil
 	}
-	if served, _, err = w.target.serves(gvk, w.now()); err != nil || !served {
+	if served, _, err = w.target.serves(gvk, w.now()); errors.As(err, &other) {
+		return nil, nil
+	}
+	if err != nil || !served {
 		return nil, w.target.said(err)
 	}
 	return w.target, nil

@@ -25,8 +25,8 @@ func (chatty) RESTMapping(schema.GroupKind, ...string) (*meta.RESTMapping, error
 // Whoever writes the kubeconfig that a template names must not read in its condition what other servers say to this one.
 func TestWhatATargetAnswersIsNotQuotedAboutATemplate(t *testing.T) {
 	now := func() time.Time { return time.Unix(1, 0) }
-	home := &cluster{mapper: meta.NewDefaultRESTMapper(nil), unserved: map[schema.GroupKind]time.Time{}}
-	target := &cluster{name: tenantv1.ClusterTarget, mapper: chatty{}, unserved: map[schema.GroupKind]time.Time{}}
+	home := &cluster{mapper: meta.NewDefaultRESTMapper(nil)}
+	target := &cluster{name: tenantv1.ClusterTarget, mapper: chatty{}}
 	_, reason := chatty{}.RESTMapping(schema.GroupKind{})
 	for sentence, w := range map[string]*world{
 		"it is asked for a kind":  {home: home, target: target, now: now},

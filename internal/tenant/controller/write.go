@@ -68,7 +68,7 @@ func (w *writing) do(ctx context.Context) (*unstructured.Unstructured, error) {
 	if err != nil {
 		return nil, w.explain(err)
 	}
-	if !marked(written, w.manifest, w.tenant) {
+	if !w.cluster.marked(written, w.manifest, w.tenant) {
 		return w.takeBack(ctx, written)
 	}
 	return written, nil
@@ -86,7 +86,7 @@ func (w *writing) look(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("look for it: %w", err)
 	}
-	w.exists, w.mine = true, ours(m, w.tenant)
+	w.exists, w.mine = true, w.cluster.ours(m, w.tenant)
 	w.made = m.Annotations[tenantv1.AnnotationCreatedOnce] == tenantv1.ValueTrue
 	if w.mine {
 		return nil
@@ -107,11 +107,11 @@ func (w *writing) look(ctx context.Context) error {
 
 // mayTake says whether an object that is not the tenant's may become so.
 func (w *writing) mayTake(m *metav1.PartialObjectMetadata) error {
-	owner := holder(m, w.tenant, w.lives)
+	owner := w.cluster.holder(m, w.tenant, w.lives)
 	if owner == "" && (w.was == "" || w.was != m.UID) {
-		owner = foreign(m, w.manifest, w.tenant, w.lives)
+		owner = w.cluster.foreign(m, w.manifest, w.tenant, w.lives)
 	}
-	if by := controlled(m); by != "" {
+	if by := w.cluster.controlled(m); by != "" {
 		// Not even by force: its controller would make it what it was, or another one.
 		return &conflictError{owner: by}
 	}
