@@ -168,7 +168,7 @@ func (s *session) deleteObject(cmd *cobra.Command, k kind, key types.NamespacedN
 		if now.GetUID() != o.GetUID() {
 			return done
 		}
-		if text := now.message(); text != told && now.ready().Status == "False" {
+		if text := now.message(); text != told && now.ready().Status == "False" && !now.saysOfBefore() {
 			told = text
 			s.news("Waiting: %s", firstLine(diagnostic.Printable(text), 300))
 		}

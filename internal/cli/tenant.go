@@ -170,12 +170,20 @@ func (v *getView) tellOfTemplates(ctx context.Context, registry, only string) er
 		case applied.Reason == tenantv1.ReasonRegistryNotFound:
 			v.news("%s has no rows: %s", o, firstLine(diagnostic.Printable(applied.Message), 300))
 		case valid.Status == metav1.ConditionFalse:
-			v.news("%s has mistakes, and makes and changes no tenants: %s", o, firstLine(diagnostic.Printable(valid.Message), 300))
+			v.news("%s has mistakes, and makes and changes no tenants: %s", o, firstLine(diagnostic.Printable(valid.Message), 300)+andMore(valid.Message))
 		case applied.Reason == tenantv1.ReasonRolloutPaused:
 			v.news("%s does not go on to other tenants: %s", o, firstLine(diagnostic.Printable(applied.Message), 300))
 		}
 	}
 	return nil
+}
+
+// andMore says how much there is behind the first line.
+func andMore(text string) string {
+	if n := strings.Count(strings.TrimSpace(text), "\n"); n > 0 {
+		return fmt.Sprintf(" (and %d more)", n)
+	}
+	return ""
 }
 
 // firstOf tells the first of many, of which not all need be known.
@@ -239,6 +247,11 @@ func (o *object) templateReady() metav1.Condition {
 		return valid
 	}
 	return o.condition(tenantv1.ConditionApplied)
+}
+
+// saysOfBefore says that an object of a tenant's kind speaks of what it was before it was deleted.
+func (o *object) saysOfBefore() bool {
+	return o.kind.gvk.Group == tenantv1.GroupVersion.Group && o.ready().ObservedGeneration < o.GetGeneration()
 }
 
 // tenants is how many tenants go with the object.

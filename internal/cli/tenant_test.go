@@ -210,13 +210,13 @@ func TestADeletionOfATemplateIsConfirmedByTheAnswer(t *testing.T) {
 func TestWhatKeepsTenantsFromTheirTemplateIsTold(t *testing.T) {
 	ns := company(t)
 	for name, conditions := range map[string]string{
-		"broken": `{type: Valid, status: "False", reason: ValidationFailed, message: "db: it does not render"`,
+		"broken": `{type: Valid, status: "False", reason: ValidationFailed, message: "db: it does not render\nweb: nor does it"`,
 		"paused": `{type: Applied, status: "False", reason: RolloutPaused, message: "acme-paused has failed"`,
 	} {
 		applyText(t, ns, strings.Replace(webTemplate, "{name: web}", "{name: "+name+"}", 1)+"status:\n  conditions: ["+conditions+`, lastTransitionTime: "2026-01-02T15:04:05Z"}]`+"\n")
 	}
 	got := yuba(t, ns, "tenant", "list", "--registry", "customers")
-	for _, want := range []string{"TenantTemplate/" + ns + "/broken has mistakes, and makes and changes no tenants: db: it does not render",
+	for _, want := range []string{"TenantTemplate/" + ns + "/broken has mistakes, and makes and changes no tenants: db: it does not render (and 1 more)",
 		"TenantTemplate/" + ns + "/paused does not go on to other tenants: acme-paused has failed"} {
 		if !strings.Contains(got.news, want) {
 			t.Errorf("%s lacks %s", got.news, want)

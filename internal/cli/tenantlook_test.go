@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/client-go/tools/clientcmd"
@@ -130,6 +131,14 @@ func TestATemplateThatGoesSaysWhatItWaitsFor(t *testing.T) {
 	}
 	if err := api.Delete(t.Context(), web); err != nil {
 		t.Fatal(err)
+	}
+	// What it said before it was deleted is no reason to wait.
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	defer cancel()
+	var out, news bytes.Buffer
+	Execute(ctx, []string{"--kubeconfig", apitest.API(t).Kubeconfig(), "-n", ns, "delete", "tenanttemplate", "web", "--yes"}, strings.NewReader(""), &out, &news)
+	if strings.Contains(news.String(), "Waiting") {
+		t.Errorf("it waits for what is over: %s", news.String())
 	}
 	if got := yuba(t, ns, "tenant", "list"); !strings.Contains(got.news, "TenantTemplate/"+ns+"/web is being deleted: it goes when its 2 tenants are gone:\n    kubectl annotate this\n") {
 		t.Errorf("got %s", got.news)
