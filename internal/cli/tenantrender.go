@@ -275,7 +275,7 @@ func (t *tenantTry) readTenants(ctx context.Context) error {
 
 // tenantsOf are the tenants of a registry.
 func (s *session) tenantsOf(ctx context.Context, namespace, registry string) ([]*tenantv1.Tenant, error) {
-	objects, _, err := s.listObjects(ctx, tenants, namespace, client.MatchingLabels{tenantv1.LabelRegistry: registry})
+	objects, _, err := s.listObjects(ctx, tenants, namespace, client.MatchingLabels{tenantv1.LabelRegistry: row.RegistryLabel(registry)})
 	if err != nil {
 		return nil, err
 	}

@@ -74,6 +74,14 @@ func (r *TResource) Timeout() time.Duration {
 	return time.Duration(r.TimeoutSeconds) * time.Second
 }
 
+// Registry is the name of the tenant's registry, which is in its namespace.
+func (t *Tenant) Registry() string {
+	if name := t.Annotations[AnnotationRegistry]; name != "" {
+		return name
+	}
+	return t.Labels[LabelRegistry]
+}
+
 // GetConditions returns the conditions.
 func (r *TenantRegistry) GetConditions() []metav1.Condition { return r.Status.Conditions }
 

@@ -115,13 +115,14 @@ func Tenant(t *tenantv1.TenantTemplate, r row.Row, a render.Allocator) (*tenantv
 	}
 	annotations := render.Annotations(r)
 	annotations[tenantv1.AnnotationTemplateGeneration] = strconv.FormatInt(t.Generation, 10)
-	return &tenantv1.Tenant{
+	tenant := &tenantv1.Tenant{
 		TypeMeta: metav1.TypeMeta{APIVersion: tenantv1.GroupVersion.String(), Kind: tenantv1.TenantKind},
 		ObjectMeta: metav1.ObjectMeta{Namespace: t.Namespace, Name: row.TenantName(r.SafeUID, t.Name),
-			Labels:      map[string]string{tenantv1.LabelRegistry: t.Spec.RegistryID, tenantv1.LabelUID: r.SafeUID},
-			Annotations: annotations},
+			Labels: map[string]string{tenantv1.LabelUID: r.SafeUID}, Annotations: annotations},
 		Spec: *spec,
-	}, nil
+	}
+	row.SetRegistry(tenant, t.Spec.RegistryID)
+	return tenant, nil
 }
 
 // place is where a template has an object.

@@ -175,11 +175,12 @@ func (l *ledger) nextLook(a *account, obj *tenantv1.TenantRegistry, now time.Tim
 	return now
 }
 
-// arrive takes note of what came of a reading; nil when nothing did.
+// arrive takes note of what came of a reading; nil when nothing did, so that what it was begun for is still to be read.
 func (l *ledger) arrive(a *account, got *reading) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a.underway, a.arrived = false, got
+	a.news = a.news || got == nil
 }
 
 // take takes over what has arrived, and tells whether something has.

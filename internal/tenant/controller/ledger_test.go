@@ -38,6 +38,9 @@ func TestWhenTheNextReadingBegins(t *testing.T) {
 		"news: at once, as far as reading is quick":             {was(time.Millisecond), func(a *account, _ *tenantv1.TenantRegistry) { a.news = true }, at.Add(3 * time.Millisecond)},
 		"news of a large table: not all the time":               {was(20 * time.Second), func(a *account, _ *tenantv1.TenantRegistry) { a.news = true }, at.Add(time.Minute)},
 		"news of a table that takes very long: at the interval": {was(time.Hour), func(a *account, _ *tenantv1.TenantRegistry) { a.news = true }, at.Add(time.Hour)},
+		"news after the first failure: it may be mended":        {was(time.Millisecond), func(a *account, _ *tenantv1.TenantRegistry) { a.news, a.failures = true, 1 }, at.Add(3 * time.Millisecond)},
+		"news after more failures: a little later":              {was(time.Millisecond), func(a *account, _ *tenantv1.TenantRegistry) { a.news, a.failures = true, 3 }, at.Add(2 * time.Second)},
+		"news after many failures: not at each":                 {was(time.Millisecond), func(a *account, _ *tenantv1.TenantRegistry) { a.news, a.failures = true, 100 }, at.Add(5 * time.Second)},
 		"somebody has asked for it: now": {was(time.Second), func(_ *account, o *tenantv1.TenantRegistry) {
 			o.Annotations = map[string]string{"reconcile.fluxcd.io/requestedAt": "x"}
 		}, time.Time{}},
@@ -88,8 +91,8 @@ func TestAReadingBesideThePasses(t *testing.T) {
 		t.Fatal("it is not tried again")
 	}
 	l.arrive(a, nil)
-	if l.take(a) || a.underway || a.failures != 1 {
-		t.Errorf("after nothing: %+v", a)
+	if l.take(a) || a.underway || a.failures != 1 || !a.news {
+		t.Errorf("after nothing, of which it is forgotten that it was to be read: %+v", a)
 	}
 }
 

@@ -11,11 +11,12 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/fluxcd/pkg/apis/meta"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/validation"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	"github.com/yuba-dev/yuba/internal/tenant/row"
@@ -33,10 +34,14 @@ type reading struct {
 	took time.Duration
 	// err is why there are no rows.
 	err error
+	// deaf is why the source does not tell of changes, if it should.
+	deaf string
 
 	total    int
 	rows     []row.Row
 	rejected []row.Rejected
+	// told says which rows were left out, and why.
+	told []string
 	// digest stands for all of it, digests for the rows, by safe uid.
 	digest  string
 	digests map[string]string
@@ -52,28 +57,31 @@ func (r *reading) active() int {
 	return n
 }
 
-// longestPause is the longest time between two attempts to read what could not be read.
-const longestPause = 5 * time.Minute
+// The pauses after failures double from the first one, or from the interval where that is shorter, to the longest one.
+const (
+	firstPause   = 5 * time.Second
+	longestPause = 5 * time.Minute
+)
 
-// nextReading is when the rows are to be read again, if nothing happens before.
+// nextReading is when the rows are to be read again, if nothing happens before. Databases restart within seconds, so that failures
+// are tried again soon at first, however long the interval is. One that stays away is asked ever less often, however short it
+// is: that it is back is found out after no more time than it was away.
 func (a *account) nextReading(interval time.Duration) time.Time {
-	if a.last == nil {
+	switch {
+	case a.last == nil:
 		return time.Time{}
+	case a.failures == 0:
+		return a.last.at.Add(interval)
 	}
-	pause := interval
-	if a.failures > 0 {
-		// The first failures are tried again at the interval, or earlier when that is long: databases restart within seconds.
-		pause = min(interval, 5*time.Second<<min(a.failures-1, 10))
-		if pause > longestPause {
-			pause = longestPause
-		}
-	}
-	return a.last.at.Add(pause)
+	return a.last.at.Add(min(min(interval, firstPause)<<min(a.failures-1, doublings), longestPause))
 }
 
 // newsPause is how many times as long as a reading takes nothing is read after it, whatever is said to have changed: a busy table
 // must not keep its database, and this server, busy with reading.
 const newsPause = 3
+
+// mostCalm is how many seconds the same is so, at the least, after many failures.
+const mostCalm = 5
 
 // dueReading is when the rows are to be read: the zero time for now.
 func (a *account) dueReading(obj *tenantv1.TenantRegistry) time.Time {
@@ -84,7 +92,10 @@ func (a *account) dueReading(obj *tenantv1.TenantRegistry) time.Time {
 	}
 	next := a.nextReading(interval)
 	if a.news {
-		return earliest(next, a.last.at.Add(min(newsPause*a.last.took, interval)))
+		// News may be that somebody has mended what is wrong. A source that tells of changes and cannot be read must not be
+		// asked at each of them.
+		calm := time.Duration(max(min(a.failures-1, mostCalm), 0)) * time.Second
+		return earliest(next, a.last.at.Add(max(min(newsPause*a.last.took, interval), calm)))
 	}
 	return next
 }
@@ -123,34 +134,34 @@ func (r *Tenants) read(ctx context.Context, obj *tenantv1.TenantRegistry) *readi
 	got.asked, _ = meta.ReconcileAnnotationValue(obj.Annotations)
 	began := r.Now()
 	raw, err := r.readRaw(ctx, name, obj)
-	if len(obj.Name) > validation.LabelValueMaxLength {
-		err = &rows.Error{Class: rows.Invalid, Doing: "make tenants", Why: fmt.Sprintf("the registry's name has %d characters, and tenants have it as a label, which has room for %d",
-			len(obj.Name), validation.LabelValueMaxLength), Then: "Give the registry a shorter name"}
-	}
 	got.at = r.Now()
 	got.took = got.at.Sub(began)
 	if err != nil {
 		got.err = err
 		return got
 	}
-	got.total = len(raw)
-	got.rows, got.rejected = row.Rows(raw, obj.Spec.ValueMappings, obj.Spec.ExtraValueMappings)
+	got.total, got.deaf = len(raw.Rows), raw.Deaf
+	got.rows, got.rejected = row.Rows(raw.Rows, obj.Spec.ValueMappings, obj.Spec.ExtraValueMappings)
+	got.told = row.Told(got.rejected, tenantv1.MaxNamed)
 	got.digests = make(map[string]string, len(got.rows))
-	all := sha256.New()
+	all := make([]string, 0, got.total)
 	for i := range got.rows {
 		d := rowDigest(&got.rows[i])
 		got.digests[got.rows[i].SafeUID] = d
-		fmt.Fprintln(all, d)
+		all = append(all, d)
 	}
 	for _, rejected := range got.rejected {
-		fmt.Fprintln(all, rejected)
+		all = append(all, rejected.String())
 	}
-	got.digest = hex.EncodeToString(all.Sum(nil))
+	// Documents may have their rows in another order each time.
+	slices.Sort(all)
+	sum := sha256.Sum256([]byte(strings.Join(all, "\n")))
+	got.digest = hex.EncodeToString(sum[:])
 	return got
 }
 
 // readRaw asks the registry's source. What a database, or whoever says to be one, makes a driver stumble over must not end the server.
-func (r *Tenants) readRaw(ctx context.Context, name types.NamespacedName, obj *tenantv1.TenantRegistry) (raw []map[string]*string, err error) {
+func (r *Tenants) readRaw(ctx context.Context, name types.NamespacedName, obj *tenantv1.TenantRegistry) (raw *rows.Reading, err error) {
 	defer func() {
 		if stumbled := recover(); stumbled != nil {
 			r.Log.Error("reading the rows of a registry stumbled", "registry", name.String(), "error", fmt.Sprint(stumbled), "stack", string(debug.Stack()))
@@ -167,16 +178,7 @@ func (r *Tenants) readRaw(ctx context.Context, name types.NamespacedName, obj *t
 			go r.heed(name, changes)
 		}
 	}
-	mappings := obj.Spec.ValueMappings
-	got, err := source.Read(ctx, rows.Query{Columns: columns(obj), Where: obj.Spec.Source.Where, Limits: r.Limits})
-	if err != nil {
-		return nil, err
-	}
-	if missing := row.Missing(got.Rows, mappings, obj.Spec.ExtraValueMappings); len(missing) > 0 {
-		return nil, &rows.Error{Class: rows.NotFound, Doing: "read the rows", Why: (&row.MissingColumnError{Columns: missing}).Error(),
-			Then: "spec.valueMappings and spec.extraValueMappings name columns"}
-	}
-	return got.Rows, nil
+	return source.Read(ctx, rows.Query{Columns: columns(obj), Where: obj.Spec.Source.Where, Limits: r.Limits})
 }
 
 // columns are what is read of each row, the uid first: rows come in its order.

@@ -4,12 +4,16 @@
 package controller
 
 import (
+	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	"github.com/yuba-dev/yuba/internal/tenant/allocate"
@@ -30,7 +34,8 @@ func TestWhenRowsAreReadAgain(t *testing.T) {
 		"after more failures: later":                               {3, time.Hour, 20 * time.Second},
 		"after many failures: not too late":                        {50, 24 * time.Hour, longestPause},
 		"after a failure with a short interval: at the interval":   {1, time.Second, time.Second},
-		"after many failures with a short interval: the same time": {50, 30 * time.Second, 30 * time.Second},
+		"after more failures with a short interval: beyond it":     {5, time.Second, 16 * time.Second},
+		"after many failures with an interval of half a minute":    {50, 30 * time.Second, longestPause},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			a := &account{last: &reading{at: at}, failures: c.failures}
@@ -135,5 +140,42 @@ func TestNoTenantIsItsRegistrys(t *testing.T) {
 	}
 	if len(now.OwnerReferences) != 2 || now.Labels != nil {
 		t.Error("what the cache has was changed")
+	}
+}
+
+// table is all that a registry may look up: one ConfigMap.
+type table string
+
+func (t table) Get(_ context.Context, _ client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+	if cm, is := o.(*corev1.ConfigMap); is {
+		cm.Data = map[string]string{"rows.csv": string(t)}
+		return nil
+	}
+	return errors.New("there is nothing else")
+}
+
+func (table) List(context.Context, client.ObjectList, ...client.ListOption) error {
+	return errors.New("nothing is listed")
+}
+
+// Documents may have their rows in another order each time they are asked for; that is nothing new.
+func TestTheOrderOfRowsIsNoChange(t *testing.T) {
+	obj := hourly()
+	obj.Spec.Source = tenantv1.DataSource{Type: tenantv1.SourceConfigMap, ConfigMap: &tenantv1.ConfigMapSource{Name: "table", Key: "rows.csv"}}
+	obj.Spec.ValueMappings = tenantv1.ValueMappings{UID: "id", Activate: "active"}
+	digest := func(text string) (string, string) {
+		r := &Tenants{Reader: table(text), Now: time.Now, pool: rows.NewPool(rows.Options{})}
+		got := r.read(t.Context(), obj)
+		if got.err != nil {
+			t.Fatal(got.err)
+		}
+		return got.digest, strings.Join(got.told, "\n")
+	}
+	one, told := digest("id,active\na,1\nb,1\nx,1\nx,1\n,1\ny,1\ny,1\n")
+	if other, again := digest("id,active\n,1\ny,1\nx,1\nb,1\ny,1\na,1\nx,1\n"); other != one || again != told {
+		t.Errorf("it is told as\n%s\nand before as\n%s", again, told)
+	}
+	if other, _ := digest("id,active\na,1\nb,0\nx,1\nx,1\n,1\ny,1\ny,1\n"); other == one {
+		t.Error("another row is nothing new")
 	}
 }

@@ -182,18 +182,33 @@ func (r *Tenants) describeRegistry(p *registryPass) {
 	r.tellRejected(p)
 	message := fmt.Sprintf("%d rows, %d of them active; %d templates", last.total, last.active(), len(p.templates))
 	if n := len(last.rejected); n > 0 {
-		message += fmt.Sprintf("; %d rows were left out (status.lastSync.rejected)", n)
+		message += fmt.Sprintf("; %s left out (status.lastSync.rejected)", decide.Count(n, "row was", "rows were"))
+	}
+	if last.deaf != "" {
+		message += "; changes are seen on the interval alone: " + last.deaf
 	}
 	setCondition(&s.Conditions, p.obj.Generation, tenantv1.ConditionReady, metav1.ConditionTrue, tenantv1.ReasonDatabaseConnected, message)
 }
 
-// describeFailure says why the rows could not be read. It names a moment and no length of time, so that it is written once.
+// unread is why the rows of a registry are not known; empty when they are.
+func (p *registryPass) unread() string {
+	switch {
+	case p.obj != nil && p.reading == nil:
+		return "they have not been read since it was declared, or since this server was started"
+	case p.obj != nil && p.reading.err != nil:
+		return oneLine(p.reading.err.Error())
+	}
+	return ""
+}
+
+// describeFailure says why the rows could not be read. It names moments and no lengths of time, so that it is written once for each attempt.
 func (r *Tenants) describeFailure(p *registryPass, last *reading) {
 	since := "They have not been read since this server was started"
 	if p.account.good != nil && p.account.good.uid == p.obj.UID {
 		since = "They were read last at " + p.account.good.at.UTC().Format(time.RFC3339)
 	}
-	message := fmt.Sprintf("%s. %s, and nothing changes until they can be read again", oneLine(last.err.Error()), since)
+	message := fmt.Sprintf("%s. %s, and nothing changes until they can be read again. The next attempt is at %s, or now with \"yuba reconcile tenantregistry %s -n %s\"",
+		oneLine(last.err.Error()), since, p.account.nextReading(p.obj.Spec.Source.Interval()).UTC().Format(time.RFC3339), p.obj.Name, p.obj.Namespace)
 	reason := failureReason(last.err)
 	before := slices.IndexFunc(p.before.Status.Conditions, func(c metav1.Condition) bool { return c.Type == tenantv1.ConditionReady })
 	if before < 0 || p.before.Status.Conditions[before].Reason != reason {
@@ -205,11 +220,8 @@ func (r *Tenants) describeFailure(p *registryPass, last *reading) {
 // syncOf is what was read last.
 func syncOf(a *account) *tenantv1.SyncStatus {
 	at := metav1.NewTime(a.sameSince.Truncate(time.Second))
-	s := &tenantv1.SyncStatus{ChangedAt: &at, Rows: int32(a.good.total), Active: int32(a.good.active()), RejectedRows: int32(len(a.good.rejected))} //nolint:gosec // rows are bounded
-	for _, rejected := range a.good.rejected[:min(len(a.good.rejected), tenantv1.MaxNamed)] {
-		s.Rejected = append(s.Rejected, rejected.String())
-	}
-	return s
+	return &tenantv1.SyncStatus{ChangedAt: &at, Rows: int32(a.good.total), Active: int32(a.good.active()), //nolint:gosec // rows are bounded
+		Rejected: a.good.told, RejectedRows: int32(len(a.good.rejected))} //nolint:gosec // rows are bounded
 }
 
 // tellRejected tells of rows that were left out, when those are others than before. After a restart the moment of the last

@@ -318,10 +318,8 @@ func (r *Tenants) want(p *registryPass, template *tenantv1.TenantTemplate, of *r
 	spec.Allocations = asking.Numbers()
 	want := now.DeepCopy()
 	want.Spec = *spec
-	if want.Labels == nil {
-		want.Labels = map[string]string{}
-	}
-	want.Labels[tenantv1.LabelRegistry], want.Labels[tenantv1.LabelUID] = p.name.Name, of.SafeUID
+	row.SetRegistry(want, p.name.Name)
+	want.Labels[tenantv1.LabelUID] = of.SafeUID
 	setAnnotations(want, render.Annotations(*of))
 	setAnnotations(want, map[string]string{tenantv1.AnnotationTemplateGeneration: strconv.FormatInt(template.Generation, 10)})
 	if want.DeletionTimestamp == nil && !slices.Contains(want.Finalizers, tenantv1.Finalizer) {

@@ -34,7 +34,7 @@ func Objects(tenant *tenantv1.Tenant) ([]Object, []Error) {
 	if err != nil {
 		return nil, []Error{{Where: "metadata.annotations", Reason: err.Error()}}
 	}
-	m := &objects{tenant: tenant, uid: r.SafeUID, data: values(r, tenant.Labels[tenantv1.LabelRegistry], tenant.Spec.TemplateRef),
+	m := &objects{tenant: tenant, uid: r.SafeUID, data: values(r, tenant.Registry(), tenant.Spec.TemplateRef),
 		ids: map[string]string{}, taken: map[identity]string{}}
 	m.dialect = dialect(m.allocated)
 	for _, list := range tenant.Spec.Lists() {

@@ -152,7 +152,7 @@ func TestUIDsInTemplatesAreSafe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if spec.UID != raw || spec.Secrets[0].NameTemplate != "acme-corp-2c074cd3" || spec.Secrets[0].AnnotationsTemplate["raw"] != raw {
+	if spec.UID != raw || spec.Secrets[0].NameTemplate != "acme-corp-x2c074cd39d72c02d" || spec.Secrets[0].AnnotationsTemplate["raw"] != raw {
 		t.Errorf("%+v", spec)
 	}
 }

@@ -14,8 +14,7 @@
 // Invariants:
 //
 //   - The same rows give the same result, in the order of the rows.
-//   - A raw uid has one safe uid for ever. Different raw uids have different safe uids; where a hash of 32 bits should fail at
-//     that, both rows are rejected.
+//   - A raw uid has one safe uid for ever. Different raw uids have different safe uids, whoever chooses them.
 //   - A rejected row says nothing about its tenant. Whoever has one must not conclude that the tenant is gone.
 //   - NULL is the empty text. An empty address is no reason to leave a row out.
 //

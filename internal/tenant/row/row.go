@@ -4,6 +4,7 @@
 package row
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -27,7 +28,7 @@ type Row struct {
 }
 
 // ErrNoUID is the error of a row that does not say whose it is.
-var ErrNoUID = errors.New("it has no uid")
+var ErrNoUID = errors.New("no uid")
 
 // MissingColumnError is the error of a row without a column that the registry maps.
 type MissingColumnError struct {
@@ -57,13 +58,21 @@ func (e *TooLongError) Error() string {
 	return fmt.Sprintf("its values have %d bytes together, and a tenant has room for %d", e.Bytes, maxValues)
 }
 
-// length is how long the values of a row are together, and the names of its extra ones.
+// length is how long the values of a row are together, the extra ones with their names as the JSON that they become.
 func (r *Row) length() int {
-	n := len(r.UID) + len(r.HostOrURL) + len(r.Activate)
+	n, extra := len(r.UID)+len(r.HostOrURL)+len(r.Activate), 0
 	for name, value := range r.Extra {
-		n += len(name) + len(value)
+		extra += len(name) + len(value)
 	}
-	return n
+	// JSON takes six bytes for one at most. Few rows are so long that it has to be known how many it takes.
+	if n+6*extra <= maxValues {
+		return n + extra
+	}
+	text, err := json.Marshal(r.Extra)
+	if err != nil {
+		return n + extra // texts can be written
+	}
+	return n + len(text)
 }
 
 // quote keeps names of columns, which anybody may have written, from looking like more than names.
@@ -121,20 +130,6 @@ func Columns(m tenantv1.ValueMappings, extra map[string]string) []string {
 	}
 	slices.Sort(columns)
 	return slices.Compact(columns)
-}
-
-// Missing lists the mapped columns that no row has. They are names that are written wrong: the whole reading is of no use.
-// Without rows nothing is known to be missing.
-func Missing(raw []map[string]*string, m tenantv1.ValueMappings, extra map[string]string) []string {
-	if len(raw) == 0 {
-		return nil
-	}
-	return slices.DeleteFunc(Columns(m, extra), func(column string) bool {
-		return slices.ContainsFunc(raw, func(r map[string]*string) bool {
-			_, there := r[column]
-			return there
-		})
-	})
 }
 
 // Truthy tells whether a value of the column activate means that the tenant is active.

@@ -5,10 +5,10 @@ package row
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 	"k8s.io/utils/ptr"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
@@ -140,19 +140,23 @@ func TestColumns(t *testing.T) {
 	if diff := cmp.Diff([]string{"id", "is_active", "plan", "url"}, Columns(mappings, extra)); diff != "" {
 		t.Errorf("columns (-want +got):\n%s", diff)
 	}
+}
+
+// What templates and values of rows are made of is often JSON already, whose quotes take two bytes each in an annotation.
+func TestHowLongTheValuesOfARowMayBe(t *testing.T) {
 	for sentence, c := range map[string]struct {
-		rows []map[string]*string
-		want []string
+		value string
+		long  bool
 	}{
-		"no rows: nobody knows":           {nil, nil},
-		"all are there":                   {[]map[string]*string{raw("id", "a", "is_active", "1", "plan", "NULL", "url", "NULL")}, nil},
-		"some row has each":               {[]map[string]*string{raw("id", "a", "is_active", "1", "plan", "x"), raw("id", "b", "url", "x")}, nil},
-		"no row has two of them":          {[]map[string]*string{raw("id", "a", "is_active", "1"), raw("id", "b")}, []string{"plan", "url"}},
-		"names of columns are not folded": {[]map[string]*string{raw("ID", "a", "is_active", "1", "plan", "", "url", "")}, []string{"id"}},
+		"as long as may be":         {strings.Repeat("x", maxValues-len(`{"v":""}`)-1), false},
+		"a byte more":               {strings.Repeat("x", maxValues-len(`{"v":""}`)), true},
+		"half of it, but of quotes": {strings.Repeat(`"`, maxValues/2), true},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, Missing(c.rows, mappings, extra), cmpopts.EquateEmpty()); diff != "" {
-				t.Errorf("missing (-want +got):\n%s", diff)
+			_, err := Map(raw("id", "a", "on", "", "v", c.value), tenantv1.ValueMappings{UID: "id", Activate: "on"}, map[string]string{"v": "v"})
+			var long *TooLongError
+			if errors.As(err, &long) != c.long {
+				t.Errorf("error is %v", err)
 			}
 		})
 	}
