@@ -23,7 +23,6 @@ import (
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	"github.com/yuba-dev/yuba/internal/diagnostic"
-	"github.com/yuba-dev/yuba/internal/tenant/row"
 )
 
 func newTenantCommand(a *app) *cobra.Command {
@@ -75,7 +74,7 @@ are secret. "yuba kubectl get tenants -o yaml" shows them.`,
 			return usageErrorf(cmd, "-l %s: %w", selector, err)
 		}
 		if registry != "" {
-			of, err := labels.NewRequirement(tenantv1.LabelRegistry, selection.Equals, []string{row.RegistryLabel(registry)})
+			of, err := labels.NewRequirement(tenantv1.LabelRegistry, selection.Equals, []string{registry})
 			if err != nil {
 				return usageErrorf(cmd, "--registry %s: %w", registry, err)
 			}
@@ -146,11 +145,11 @@ func (v *getView) tellOfRegistries(ctx context.Context, only string) error {
 			v.news("%s could not be read, and its tenants stay as they are: %s", o, firstLine(diagnostic.Printable(ready.Message), 300))
 		}
 		if last := registry.Status.LastSync; last != nil && last.RejectedRows > 0 {
-			v.news("%s of %s cannot be tenants: %s", count(int(last.RejectedRows), "row"), o, diagnostic.Printable(firstOf(last.Rejected, int(last.RejectedRows), "; ")))
+			v.news("%s of %s cannot be tenants: %s", count(int(last.RejectedRows), "row"), o, diagnostic.Printable(reasons(last.Rejected)))
 		}
 		if held := registry.Status.Held; held != nil && !held.Confirmed {
 			v.news("%s holds back the deletion of %s: %s. Let it go on:\n    yuba tenant confirm %s", o, count(int(held.Count), "tenant"),
-				firstOf(held.Tenants, int(held.Count), ", "), v.call(o.key()))
+				namedTenants(held.Tenants, int(held.Count)), v.call(o.key()))
 		}
 	}
 	return nil
@@ -187,10 +186,20 @@ func andMore(text string) string {
 	return ""
 }
 
-// firstOf tells the first of many, of which not all need be known.
-func firstOf(names []string, all int, between string) string {
+// reasons tells why some rows were left out. One of them may be of many rows.
+func reasons(rejected []string) string {
 	const shown = 5
-	text := strings.Join(names[:min(len(names), shown)], between)
+	text := strings.Join(rejected[:min(len(rejected), shown)], "; ")
+	if len(rejected) > shown {
+		text += "; and others"
+	}
+	return text
+}
+
+// namedTenants names the first of many.
+func namedTenants(names []string, all int) string {
+	const shown = 5
+	text := strings.Join(names[:min(len(names), shown)], ", ")
 	switch more := all - min(len(names), shown); {
 	case text == "":
 		return fmt.Sprint(all)

@@ -70,13 +70,13 @@ func (s *session) confirmDeletion(ctx context.Context, key types.NamespacedName,
 		return nil, exitf(exitError, "confirm a deletion of %s: it holds none back now. See how it stands:\n    yuba get tenantregistries %s", o, s.call(key))
 	case id != "" && held.ID != id:
 		return nil, exitf(exitError, "confirm the deletion %s of %s: it holds back %s by now, which is about %s. Look at it before you confirm it:\n    yuba tenant list --registry %s",
-			id, o, held.ID, firstOf(held.Tenants, int(held.Count), ", "), key.Name)
+			id, o, held.ID, namedTenants(held.Tenants, int(held.Count)), key.Name)
 	case held.Confirmed:
 		s.news("It is confirmed already; %s to go.", isOrAre(int(held.Count), "tenant"))
 		return o, nil
 	}
 	question := fmt.Sprintf("%s of %s will be deleted: %s. What they have goes with them, unless its deletionPolicy is Retain. There is no undo.",
-		count(int(held.Count), "tenant"), o, firstOf(held.Tenants, int(held.Count), ", "))
+		count(int(held.Count), "tenant"), o, namedTenants(held.Tenants, int(held.Count)))
 	if held.Message != "" {
 		question = diagnostic.Printable(held.Message) + "\n" + question
 	}

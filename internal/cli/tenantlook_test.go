@@ -100,7 +100,7 @@ func TestRowsAndTemplatesWithoutTenantsAreTold(t *testing.T) {
 	}
 	got := yuba(t, ns, "tenant", "list")
 	for _, want := range []string{
-		"7 rows of TenantRegistry/" + ns + `/messy cannot be tenants: row 1 has no uid; rows 2 and 3 have the same uid a`, "; c; d; e and 2 more",
+		"7 rows of TenantRegistry/" + ns + `/messy cannot be tenants: row 1 has no uid; rows 2 and 3 have the same uid a`, "; c; d; e; and others\n",
 		"TenantTemplate/" + ns + "/lonely has no rows: there is no TenantRegistry gone",
 	} {
 		if !strings.Contains(got.news, want) {
