@@ -121,6 +121,7 @@ func newServerConfig(o options.CompletedOptions) (*serverConfig, error) {
 	if err != nil {
 		return nil, err
 	}
+	generic.RESTOptionsGetter = bookmarked{generic.RESTOptionsGetter}
 	generic.LongRunningFunc = longRunning(generic.LongRunningFunc)
 	services := webhook.NewDefaultServiceResolver()
 	controlPlane, initializers, err := controlplaneapiserver.CreateConfig(o, generic, shared, storage, services, nil)
@@ -134,11 +135,14 @@ func newServerConfig(o options.CompletedOptions) (*serverConfig, error) {
 	if err != nil {
 		return nil, err
 	}
+	extensions.ExtraConfig.CRDRESTOptionsGetter = bookmarked{extensions.ExtraConfig.CRDRESTOptionsGetter}
+	extensions.GenericConfig.RESTOptionsGetter = bookmarked{extensions.GenericConfig.RESTOptionsGetter}
 	aggregator, err := controlplaneapiserver.CreateAggregatorConfig(*controlPlane.Generic, o, controlPlane.VersionedInformers,
 		services, controlPlane.ProxyTransport, controlPlane.Extra.PeerProxy, initializers)
 	if err != nil {
 		return nil, err
 	}
+	aggregator.GenericConfig.RESTOptionsGetter = bookmarked{aggregator.GenericConfig.RESTOptionsGetter}
 	aggregator.ExtraConfig.DisableRemoteAvailableConditionController = true
 	return &serverConfig{
 		controlPlane: controlPlane.Complete(), extensions: extensions.Complete(), aggregator: aggregator.Complete(),

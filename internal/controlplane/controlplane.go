@@ -113,7 +113,7 @@ func (p *ControlPlane) startEtcd(ctx context.Context) (err error) {
 	}
 	p.etcd, err = etcd.Start(ctx, etcd.Options{
 		Dir: p.dir.Etcd(), TLS: p.keys.etcdTLS(), Log: p.options.Log,
-		Quota: p.options.etcdQuota, UpkeepEvery: p.options.etcdUpkeep,
+		Quota: p.options.etcdQuota, UpkeepEvery: p.options.etcdUpkeep, ProgressEvery: p.options.etcdProgress,
 	})
 	return err
 }

@@ -38,7 +38,7 @@ func run(m *testing.M) int {
 	defer os.RemoveAll(dir)
 	start := time.Now()
 	options := testOptions(dir)
-	options.Mount = mountWho
+	options.Mount, options.etcdProgress = mountWho, 200*time.Millisecond
 	shared, err = Start(context.Background(), options)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "start the API for tests:", err)

@@ -34,9 +34,9 @@ type Options struct {
 	Mount func(*rest.Config) (map[string]http.Handler, error)
 
 	// Tests make certificates short-lived and the store small.
-	life       lifetimes
-	etcdQuota  int64
-	etcdUpkeep time.Duration
+	life                     lifetimes
+	etcdQuota                int64
+	etcdUpkeep, etcdProgress time.Duration
 }
 
 func (o *Options) complete() {

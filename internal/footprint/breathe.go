@@ -16,7 +16,7 @@ const (
 	garbageAtWork = 160
 	// roomAtWork and roomAtRest are how many bytes that may come to. A server of many stacks has more in use, and gathers the
 	// less.
-	roomAtWork, roomAtRest = 176 << 20, 48 << 20
+	roomAtWork, roomAtRest = 96 << 20, 48 << 20
 	// leastAtWork and leastAtRest are how much may always gather. What a stack costs grows with how many there are below
 	// that: each collection looks at all that is in use, and there are the more of them the less may gather.
 	leastAtWork, leastAtRest = 60, 20

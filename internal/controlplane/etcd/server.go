@@ -4,6 +4,7 @@
 package etcd
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"fmt"
@@ -46,7 +47,10 @@ type Options struct {
 	Quota int64
 	// UpkeepEvery is how often the size is looked at, every ten seconds when zero.
 	UpkeepEvery time.Duration
-	Log         *slog.Logger
+	// ProgressEvery is how often who watches what rests is told how far it has come, every minute when zero. What was
+	// before is forgotten after five.
+	ProgressEvery time.Duration
+	Log           *slog.Logger
 }
 
 // Server is a running member.
@@ -124,6 +128,7 @@ func configuration(options Options) *embed.Config {
 	config.AutoCompactionRetention = "0"
 	// Few entries are kept in memory for followers that do not exist.
 	config.SnapshotCount, config.SnapshotCatchUpEntries = 5000, 100
+	config.WatchProgressNotifyInterval = cmp.Or(options.ProgressEvery, time.Minute)
 	config.MaxSnapFiles, config.MaxWalFiles = 2, 2
 	config.MaxRequestBytes = 4 << 20
 	config.EnableGRPCGateway = false
