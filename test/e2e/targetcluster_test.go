@@ -62,8 +62,9 @@ spec:
 type targetCluster struct {
 	control *controlplane.ControlPlane
 	client  client.WithWatch
-	// kubeconfig is what the door is entered with.
+	// kubeconfig is what the door is entered with. shut closes it for good.
 	kubeconfig []byte
+	shut       func()
 
 	mu     sync.Mutex
 	seen   map[types.UID]bool
@@ -112,10 +113,11 @@ func (c *targetCluster) openDoor(t *testing.T, config *rest.Config) {
 	}
 	token := rand.Text()
 	server := httptest.NewTLSServer(door(behind, transport, token))
-	t.Cleanup(func() {
+	c.shut = sync.OnceFunc(func() {
 		server.CloseClientConnections()
 		server.Close()
 	})
+	t.Cleanup(c.shut)
 	made := clientcmdapi.NewConfig()
 	made.Clusters["target"] = &clientcmdapi.Cluster{Server: server.URL,
 		CertificateAuthorityData: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})}

@@ -29,7 +29,13 @@ type fleet struct {
 func newFleet(t *testing.T, rows int, template string) *fleet {
 	t.Helper()
 	y := alone(t)
-	f := &fleet{t: t, y: y, namespace: y.namespace(t)}
+	return fleetIn(t, y, y.namespace(t), rows, template)
+}
+
+// fleetIn is the same in a namespace of a server.
+func fleetIn(t *testing.T, y *yuba, namespace string, rows int, template string) *fleet {
+	t.Helper()
+	f := &fleet{t: t, y: y, namespace: namespace}
 	f.must(y.client.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: f.named("table"), Data: f.table(rows)}))
 	f.must(y.client.Create(t.Context(), &tenantv1.TenantRegistry{ObjectMeta: f.named("customers"), Spec: tenantv1.TenantRegistrySpec{
 		Source:        tenantv1.DataSource{Type: tenantv1.SourceConfigMap, SyncInterval: "1s", ConfigMap: &tenantv1.ConfigMapSource{Name: "table", Key: "rows.csv"}},
