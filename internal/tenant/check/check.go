@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -70,7 +69,7 @@ func SampleOf(t *tenantv1.TenantTemplate, registry *tenantv1.TenantRegistry) row
 	}
 	for _, list := range t.Spec.Lists() {
 		for i := range list.Items {
-			for _, name := range render.Asked(textsOf(&list.Items[i])) {
+			for _, name := range render.Asked(list, &list.Items[i]) {
 				if !known[name] {
 					r.Extra[name] = sampleValue
 				}
@@ -80,22 +79,13 @@ func SampleOf(t *tenantv1.TenantTemplate, registry *tenantv1.TenantRegistry) row
 	return r
 }
 
-// textsOf is what of a resource is made of templates.
-func textsOf(res *tenantv1.TResource) any {
-	all := []any{res.NameTemplate, res.TargetNamespace, res.Spec.Object}
-	for _, texts := range []map[string]string{res.LabelsTemplate, res.AnnotationsTemplate} {
-		for _, name := range slices.Sorted(maps.Keys(texts)) {
-			all = append(all, texts[name])
-		}
-	}
-	return all
-}
-
 // Template checks a template. The error is the world's, which did not answer; what it says of the template is a finding.
 func Template(ctx context.Context, s Subject, w World) ([]Finding, error) {
-	c := &checker{subject: s, places: map[string]place{}}
+	c := &checker{subject: s, places: map[string]place{}, unknown: map[string][]string{}}
 	c.ids()
+	c.asked()
 	objects, whole := c.objects(s.Row, true)
+	c.unasked()
 	c.graph(objects, whole)
 	c.identities(objects)
 	c.homes(objects)
@@ -136,6 +126,8 @@ type checker struct {
 	subject  Subject
 	places   map[string]place
 	findings []Finding
+	// unknown are the variables that an object asks for and no row has, by its id.
+	unknown map[string][]string
 	// outputs are the Secrets that stacks of the template write.
 	outputs map[secretName]*written
 }
@@ -198,18 +190,34 @@ func (c *checker) objects(r row.Row, tell bool) (objects []render.Object, whole 
 // weight tells whether what does not render is a mistake. With a row that is made up it may be the row's, unless what is asked
 // for is nothing that any row has.
 func (c *checker) weight(e render.Error) Severity {
-	if !c.subject.Invented || !e.Data {
+	if !c.subject.Invented || !e.Data || len(c.unknown[e.ID]) > 0 {
 		return Error
 	}
+	return Warning
+}
+
+// asked notes, by id, what is asked for that no row has, whatever its values.
+func (c *checker) asked() {
 	known := render.Variables(c.subject.Row)
 	for _, list := range c.subject.Template.Spec.Lists() {
 		for i := range list.Items {
-			if res := &list.Items[i]; res.ID == e.ID && slices.ContainsFunc(render.Asked(textsOf(res)), func(name string) bool { return !slices.Contains(known, name) }) {
-				return Error
+			res := &list.Items[i]
+			c.unknown[res.ID] = slices.DeleteFunc(render.Asked(list, res), func(name string) bool { return slices.Contains(known, name) })
+		}
+	}
+}
+
+// unasked tells of variables that no row has where that keeps nothing from being rendered: a condition or a default may ask for one.
+func (c *checker) unasked() {
+	for _, list := range c.subject.Template.Spec.Lists() {
+		for i := range list.Items {
+			if id := list.Items[i].ID; !c.failed(id) {
+				for _, name := range c.unknown[id] {
+					c.find(Warning, id, "the registry maps no column to .%s, so that it never has a value; there are %s", name, strings.Join(render.Variables(c.subject.Row), ", "))
+				}
 			}
 		}
 	}
-	return Warning
 }
 
 // graph looks at what waits for what.

@@ -121,6 +121,19 @@ func TestTemplate(t *testing.T) {
 		"a manifest that the row has no value of, and one that is well": {
 			`configMaps: [{id: a, nameTemplate: "{{ .uid }}-a", spec: {data: {x: "{{ .nope }}"}}}, {id: b, nameTemplate: "{{ .uid }}-b", spec: {data: {x: "{{ .plan }}"}}}]`,
 			[]string{"error configMaps[a]: spec.data.x…nope…"}},
+		"names that no column gives, where nothing fails for it": {
+			`configMaps: [{id: a, nameTemplate: "{{ .uid }}", spec: {data: {x: '{{ if .nope }}a{{ end }}{{ .other | default "b" }}{{ .plan }}'}}}]`,
+			[]string{"warning configMaps[a]: the registry maps no column to .nope, so that it never has a value; there are activate, host, hostOrUrl, plan, rawUid, registryId, size, templateRef, uid, zones",
+				"warning configMaps[a]: the registry maps no column to .other…"}},
+		"a key of outputs in another namespace": {
+			stackOf(twoOutputs, toSecret) + `- id: claim
+  nameTemplate: "{{ .uid }}-claim"
+  targetNamespace: elsewhere
+  spec: {apiVersion: example.com/v1, kind: Claim, spec: {secretRef: {namespace: default, name: "{{ .uid }}-db-outputs", key: nope}}}
+- id: other
+  nameTemplate: "{{ .uid }}-other"
+  spec: {apiVersion: example.com/v1, kind: Claim, spec: {secretRef: {namespace: elsewhere, name: "{{ .uid }}-db-outputs", key: nope}}}
+`, []string{"error manifests[claim]: spec.secretRef: the Secret acme-db-outputs will have no key \"nope\"…"}},
 		"two objects with one id": {`configMaps: [{id: a, nameTemplate: "{{ .uid }}-a", spec: {data: {}}}]
 secrets: [{id: a, nameTemplate: "{{ .uid }}-b", spec: {stringData: {}}}]`, []string{"error …the id is that of configMaps[a]…"}},
 		"two objects that are one":          {`configMaps: [{id: a, nameTemplate: "{{ .uid }}", spec: {data: {}}}, {id: b, nameTemplate: "{{ .uid }}", spec: {data: {}}}]`, []string{"error configMaps[b]: …same object…"}},

@@ -4,6 +4,7 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -108,7 +109,7 @@ func (c *checker) keys(objects []render.Object) {
 			c.find(Error, o.ID, "the stack %q writes its outputs to a Secret of this name, and does not overwrite one that is not its own", out.id)
 		}
 		for _, ref := range references(o.Object.Object) {
-			out := c.outputs[secretName{id.namespace, ref.name}]
+			out := c.outputs[secretName{cmp.Or(ref.namespace, id.namespace), ref.name}]
 			if out == nil || out.keys == nil || ref.optional || out.has(ref.key) {
 				continue
 			}
@@ -122,6 +123,8 @@ func (c *checker) keys(objects []render.Object) {
 type reference struct {
 	path, name, key string
 	optional        bool
+	// namespace is the Secret's; empty when it is the object's own.
+	namespace string
 }
 
 // references finds the keys of Secrets that an object reads, by the shapes that Kubernetes' own kinds and stacks have, and
@@ -165,7 +168,7 @@ func listed(at string, v map[string]any) []reference {
 	name, _ := v["name"].(string)
 	optional, _ := v["optional"].(bool)
 	if key, _ := v["valuesKey"].(string); key != "" && name != "" {
-		refs = append(refs, reference{at + ".valuesKey", name, key, optional})
+		refs = append(refs, reference{path: at + ".valuesKey", name: name, key: key, optional: optional})
 	}
 	for _, field := range []string{"varsKeys", "keys"} {
 		list, _ := v[field].([]any)
@@ -177,7 +180,7 @@ func listed(at string, v map[string]any) []reference {
 			if key == "" || name == "" {
 				continue
 			}
-			refs = append(refs, reference{fmt.Sprintf("%s.%s[%d]", at, field, i), name, key, optional})
+			refs = append(refs, reference{path: fmt.Sprintf("%s.%s[%d]", at, field, i), name: name, key: key, optional: optional})
 		}
 	}
 	return refs
@@ -190,7 +193,8 @@ func fielded(at, field string, v map[string]any) []reference {
 	switch field {
 	case "secretKeyRef", "secretRef":
 		if key, _ := v["key"].(string); key != "" && name != "" {
-			return []reference{{at, name, key, optional}}
+			namespace, _ := v["namespace"].(string)
+			return []reference{{at, name, key, optional, namespace}}
 		}
 	case "secret":
 		if volume, _ := v["secretName"].(string); volume != "" {
@@ -201,7 +205,7 @@ func fielded(at, field string, v map[string]any) []reference {
 		for i, item := range items {
 			entry, _ := item.(map[string]any)
 			if key, _ := entry["key"].(string); key != "" && name != "" {
-				refs = append(refs, reference{fmt.Sprintf("%s.items[%d]", at, i), name, key, optional})
+				refs = append(refs, reference{path: fmt.Sprintf("%s.items[%d]", at, i), name: name, key: key, optional: optional})
 			}
 		}
 		return refs

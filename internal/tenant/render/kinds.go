@@ -19,12 +19,17 @@ import (
 
 // manifest renders the manifest of a resource. It is an object, as what it is made of.
 func manifest(d template.Dialect, data map[string]any, list tenantv1.List, res *tenantv1.TResource) (any, error) {
-	apiVersion, kind := cmp.Or(res.Spec.GetAPIVersion(), list.APIVersion), cmp.Or(res.Spec.GetKind(), list.Kind)
+	apiVersion, kind := kindOf(list, res)
 	where := place(list.Field, res.ID) + ".spec"
 	if isStack(apiVersion, kind) {
 		return stackManifest(d, data, where, res.Spec.Object, textOnly(apiVersion, kind))
 	}
 	return d.Value(where, res.Spec.Object, data, textOnly(apiVersion, kind))
+}
+
+// kindOf is what a manifest says that it is, or its list does.
+func kindOf(list tenantv1.List, res *tenantv1.TResource) (apiVersion, kind string) {
+	return cmp.Or(res.Spec.GetAPIVersion(), list.APIVersion), cmp.Or(res.Spec.GetKind(), list.Kind)
 }
 
 func isStack(apiVersion, kind string) bool {

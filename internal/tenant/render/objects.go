@@ -110,7 +110,7 @@ func (i identity) String() string {
 }
 
 func (m *objects) object(list tenantv1.List, res *tenantv1.TResource, where string) (*unstructured.Unstructured, *Error) {
-	if len(res.Spec.Object) == 0 {
+	if len(res.Spec.Object) == 0 && list.Kind == "" { // there is nothing to say of a Namespace but its name
 		return nil, &Error{Where: where + ".spec", Reason: "it has no manifest"}
 	}
 	value, err := manifest(m.dialect, m.data, list, res)

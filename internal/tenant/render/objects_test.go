@@ -55,6 +55,10 @@ func TestObjects(t *testing.T) {
 			`{namespaces: [{id: space, nameTemplate: "{{ .ns }}", targetNamespace: elsewhere, spec: {metadata: {namespace: elsewhere, labels: null}}}]}`,
 			`[{apiVersion: v1, kind: Namespace, metadata: {name: acme-apps, labels: {kubernetes-tenants.org/uid: acme}}}]`,
 		},
+		"a kind that needs no manifest": {
+			`{serviceAccounts: [{id: a, nameTemplate: "{{ .uid }}", spec: {}}]}`,
+			`[{apiVersion: v1, kind: ServiceAccount, metadata: {name: acme, namespace: shops, labels: {kubernetes-tenants.org/uid: acme}}}]`,
+		},
 		"a manifest's own version of the kind": {
 			`{horizontalPodAutoscalers: [{id: h, nameTemplate: h, spec: {apiVersion: autoscaling/v1, metadata: null}}]}`,
 			`[{apiVersion: autoscaling/v1, kind: HorizontalPodAutoscaler, metadata: {name: h, namespace: shops, labels: {kubernetes-tenants.org/uid: acme}}}]`,

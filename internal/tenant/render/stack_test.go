@@ -8,6 +8,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/yuba-dev/yuba/internal/template"
 )
 
@@ -119,4 +121,16 @@ func FuzzRowsInStacks(f *testing.F) {
 			t.Errorf("%q gives %q, want %q, %v", text, got, want, err)
 		}
 	})
+}
+
+// What a stack's own templates ask for is nothing that a row has to have.
+func TestWhatStacksAskForIsNotAskedOfRows(t *testing.T) {
+	template := templateOf(t, stackWith(`values: {a: "${{ .vpc.id }}-{{ .note }}"}, path: "{{ .uid }}"`))
+	for _, list := range template.Spec.Lists() {
+		for i := range list.Items {
+			if diff := cmp.Diff([]string{"uid", "note"}, Asked(list, &list.Items[i])); diff != "" {
+				t.Error(diff)
+			}
+		}
+	}
 }

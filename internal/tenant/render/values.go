@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	"github.com/yuba-dev/yuba/internal/tenant/row"
@@ -41,8 +42,20 @@ func values(r row.Row, registry, template string) map[string]any {
 // Variables are the names that templates know of a row.
 func Variables(r row.Row) []string { return sorted(values(r, "", "")) }
 
-// Asked are the names of variables that templates in a value ask for, each once, as far as that can be told without a row.
-func Asked(value any) []string { return dialect(nil).Names(value) }
+// Asked are the names of variables that the templates of a resource ask for, each once, as far as that can be told without a row.
+func Asked(list tenantv1.List, res *tenantv1.TResource) []string {
+	object := res.Spec.Object
+	if isStack(kindOf(list, res)) { // what a stack's own templates ask for is not the row's
+		object = inOwn(object, func(text string) string { return strings.ReplaceAll(text, ownLeft, "") }, nil)
+	}
+	all := []any{res.NameTemplate, res.TargetNamespace, object}
+	for _, texts := range []map[string]string{res.LabelsTemplate, res.AnnotationsTemplate} {
+		for _, name := range slices.Sorted(maps.Keys(texts)) {
+			all = append(all, texts[name])
+		}
+	}
+	return dialect(nil).Names(all)
+}
 
 // harmless are the functions whose results are the same kind of text whatever they are given.
 var harmless = map[string]bool{"hcl": true, "int": true, "float": true, "bool": true, "allocate": true, "int64": true, "float64": true,
