@@ -114,10 +114,34 @@ func (r report) writeTable(w io.Writer) error {
 		if x.MachineRatio > 0 {
 			cpu += fmt.Sprintf(" (%.2f)", x.MachineRatio)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d\n", x.What, number(x.Value, x.Unit), target, x.Limit.verdict(x.Value),
+		lines := wrapped(x.What, widest)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d\n", lines[0], number(x.Value, x.Unit), target, x.Limit.verdict(x.Value),
 			x.Yuba, x.ByHand, cpu, x.Trials)
+		for _, line := range lines[1:] {
+			fmt.Fprintln(t, "  "+line+"\t\t\t\t\t\t\t")
+		}
 	}
 	return t.Flush()
+}
+
+// widest is how many characters of what was measured are on a line, so that terminals show the figures beside it.
+const widest = 100
+
+// wrapped breaks a text between words into lines of at most so many bytes, but for words that are longer.
+func wrapped(text string, width int) []string {
+	lines := []string{""}
+	for word := range strings.FieldsSeq(text) {
+		last := &lines[len(lines)-1]
+		switch {
+		case *last == "":
+			*last = word
+		case len(*last)+1+len(word) > width:
+			lines = append(lines, word)
+		default:
+			*last += " " + word
+		}
+	}
+	return lines
 }
 
 func number(v float64, unit string) string {

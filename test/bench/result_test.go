@@ -4,6 +4,7 @@
 package main
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -69,6 +70,20 @@ func TestEveryLimitIsComplete(t *testing.T) {
 			t.Errorf("%s has neither a target nor a measurement", name)
 		case !unmeasured && (l.Measured == nil || l.Trials <= 0 || l.Slack < 1):
 			t.Errorf("%s lacks a measurement, its trials or its slack: %+v", name, *l)
+		}
+	}
+}
+
+func TestWhatWasMeasuredIsBrokenIntoLines(t *testing.T) {
+	for text, want := range map[string][]string{
+		"":                 {""},
+		"one":              {"one"},
+		"one two":          {"one two"},
+		"one two three":    {"one two", "three"},
+		"onetwothree four": {"onetwothree", "four"},
+	} {
+		if got := wrapped(text, 8); !slices.Equal(got, want) {
+			t.Errorf("%q is broken into %q, want %q", text, got, want)
 		}
 	}
 }
