@@ -23,6 +23,7 @@ import (
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	"github.com/yuba-dev/yuba/internal/diagnostic"
+	"github.com/yuba-dev/yuba/internal/tenant/row"
 )
 
 func newTenantCommand(a *app) *cobra.Command {
@@ -74,7 +75,7 @@ are secret. "yuba kubectl get tenants -o yaml" shows them.`,
 			return usageErrorf(cmd, "-l %s: %w", selector, err)
 		}
 		if registry != "" {
-			of, err := labels.NewRequirement(tenantv1.LabelRegistry, selection.Equals, []string{registry})
+			of, err := labels.NewRequirement(tenantv1.LabelRegistry, selection.Equals, []string{row.RegistryLabel(registry)})
 			if err != nil {
 				return usageErrorf(cmd, "--registry %s: %w", registry, err)
 			}
