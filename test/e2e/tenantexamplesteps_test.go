@@ -328,7 +328,7 @@ func (x *trial) ends(t *testing.T) {
 	x.noSecrets(t, "at home", x.Client)
 }
 
-// noSecrets waits until an API has no Secrets of the tenant but its stacks' states, which are kept.
+// noSecrets waits until an API has no Secrets of the tenant: neither outputs nor states of stacks that are destroyed.
 func (x *trial) noSecrets(t *testing.T, where string, of client.Client) {
 	t.Helper()
 	x.Eventually(t, "the tenant has no Secrets "+where, func() string {
@@ -338,9 +338,7 @@ func (x *trial) noSecrets(t *testing.T, where string, of client.Client) {
 		}
 		names := []string{}
 		for _, s := range secrets.Items {
-			if !strings.HasPrefix(s.Name, "tfstate-") {
-				names = append(names, s.Name)
-			}
+			names = append(names, s.Name)
 		}
 		if len(names) > 0 {
 			return fmt.Sprintf("there are %v", names)
