@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/tenant/rows"
 )
 
 // lookups are what a registry's source may look up: Secrets and ConfigMaps of its namespace.
@@ -43,32 +44,10 @@ type reference struct{ kind, name string }
 // referencesOf lists what a registry's source looks up.
 func referencesOf(s *tenantv1.DataSource) []reference {
 	var refs []reference
-	secret := func(name string) {
-		if name != "" {
-			refs = append(refs, reference{"Secret", name})
-		}
+	for _, name := range rows.SecretNames(*s) {
+		refs = append(refs, reference{"Secret", name})
 	}
-	keyed := func(ref *tenantv1.SecretRef) {
-		if ref != nil {
-			secret(ref.Name)
-		}
-	}
-	secured := func(t *tenantv1.TLS) {
-		if t != nil {
-			keyed(t.CARef)
-			secret(t.ClientSecretName)
-		}
-	}
-	switch {
-	case s.Type == tenantv1.SourceMySQL && s.MySQL != nil:
-		keyed(s.MySQL.PasswordRef)
-		secured(s.MySQL.TLS)
-	case s.Type == tenantv1.SourcePostgres && s.Postgres != nil:
-		keyed(s.Postgres.PasswordRef)
-		secured(s.Postgres.TLS)
-	case s.Type == tenantv1.SourceHTTP && s.HTTP != nil:
-		secret(s.HTTP.SecretName)
-	case s.Type == tenantv1.SourceConfigMap && s.ConfigMap != nil:
+	if s.Type == tenantv1.SourceConfigMap && s.ConfigMap != nil {
 		refs = append(refs, reference{"ConfigMap", s.ConfigMap.Name})
 	}
 	return refs

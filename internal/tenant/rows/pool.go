@@ -94,7 +94,7 @@ func digest(ctx context.Context, spec tenantv1.DataSource, secrets Secrets) (sum
 	}
 	all := sha256.New()
 	part(all, text)
-	for _, name := range secretNames(spec) {
+	for _, name := range SecretNames(spec) {
 		data, err := secret(ctx, doing, secrets, name)
 		if err != nil {
 			return sum, err
@@ -115,8 +115,8 @@ func part(to hash.Hash, bytes []byte) {
 	to.Write(bytes)                                                  //nolint:errcheck // hashes take everything
 }
 
-// secretNames are the Secrets that a source is opened with.
-func secretNames(spec tenantv1.DataSource) []string {
+// SecretNames are the Secrets that a source is opened with, each once.
+func SecretNames(spec tenantv1.DataSource) []string {
 	var names []string
 	add := func(name string) {
 		if name != "" && !slices.Contains(names, name) {
