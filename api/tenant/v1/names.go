@@ -33,9 +33,6 @@ const (
 	// AnnotationRegistry is on a tenant whose registry has a name that is too long for LabelRegistry: it has the whole name.
 	// Addition of Yuba.
 	AnnotationRegistry = "operator.kubernetes-tenants.org/registry"
-	// AnnotationRegistry is on a tenant whose registry has a name that is too long for LabelRegistry: it has the whole name.
-	// Addition of Yuba.
-	AnnotationRegistry = "operator.kubernetes-tenants.org/registry"
 	// AnnotationInactiveSince is on a tenant whose row is inactive or gone, while it has its time of grace (RFC 3339).
 	// Addition of Yuba.
 	AnnotationInactiveSince = "operator.kubernetes-tenants.org/inactive-since"

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -56,15 +57,21 @@ func (p *registryPass) refuse(c change, f *refusal) {
 	}
 }
 
-// The kinds of changes that people hear of.
+// The kinds of changes. People hear of the first three.
 const (
-	kindMade    = "made"
-	kindChanged = "changed"
-	kindDeleted = "deleted"
+	kindMade     = "made"
+	kindChanged  = "changed"
+	kindDeleted  = "deleted"
+	kindDisowned = "disowned"
 )
 
 // carryOut makes, changes and deletes tenants. One that cannot be written keeps no other one from it.
 func (r *Tenants) carryOut(ctx context.Context, p *registryPass) error {
+	if changes := r.disownings(p); len(changes) > 0 {
+		err := r.carry(ctx, p, changes)
+		p.more = !p.stale
+		return err
+	}
 	changes := r.updates(p, r.creations(p))
 	for _, name := range p.decision.Mark {
 		changes = p.admit(changes, r.annotating(p, name, map[string]any{tenantv1.AnnotationInactiveSince: p.now.UTC().Format(time.RFC3339)}))
@@ -73,11 +80,21 @@ func (r *Tenants) carryOut(ctx context.Context, p *registryPass) error {
 		changes = p.admit(changes, r.annotating(p, name, map[string]any{tenantv1.AnnotationInactiveSince: nil}))
 	}
 	for _, going := range p.decision.Delete {
-		changes = p.admit(changes, r.deleting(p, going))
+		with := p.admit(changes, r.deleting(p, going))
+		if going.Reread && len(with) > len(changes) {
+			r.ledger.want(p.account)
+			continue
+		}
+		changes = with
 	}
 	if !p.more {
 		maps.DeleteFunc(p.account.refused, func(name string, _ *refusal) bool { return !p.tried[name] })
 	}
+	return r.carry(ctx, p, changes)
+}
+
+// carry makes changes, some at a time.
+func (r *Tenants) carry(ctx context.Context, p *registryPass, changes []change) error {
 	if len(changes) == 0 {
 		return nil
 	}
@@ -222,8 +239,8 @@ func (r *Tenants) updates(p *registryPass, changes []change) []change {
 		if of == nil {
 			continue
 		}
-		if now.Status.ObservedGeneration == 0 && !u.ValuesOnly {
-			continue // its spec is all that tells what its first pass has made; when that is on record, it is its turn
+		if now.Status.ObservedGeneration == 0 && specIsInventory(&now.Spec) {
+			continue // what its first pass makes is named by its spec and its values; when that is on record, it is its turn
 		}
 		if u.ValuesOnly {
 			values := map[string]any{}
@@ -244,7 +261,7 @@ func (r *Tenants) updates(p *registryPass, changes []change) []change {
 			p.unmake(template.Name, of.SafeUID, err.Error())
 			continue
 		}
-		if !p.templateCurrent(now) {
+		if u.Starts || !p.templateCurrent(now) {
 			delete(want.Annotations, tenantv1.AnnotationRolloutStart)
 			if u.Starts {
 				want.Annotations[tenantv1.AnnotationRolloutStart] = p.now.UTC().Format(time.RFC3339)
@@ -262,9 +279,9 @@ func (r *Tenants) updates(p *registryPass, changes []change) []change {
 }
 
 // changing is the patch that makes one tenant of another. Nobody but the registry's passes writes what it has, so that a status written
-// meanwhile, of which the cache has not heard, is no reason to try again. Lists that others write, too, are another matter.
+// meanwhile, of which the cache has not heard, is no reason to try again. A list that others write, too, is another matter.
 func changing(now, want *tenantv1.Tenant) client.Patch {
-	if equality.Semantic.DeepEqual(now.Finalizers, want.Finalizers) && len(now.OwnerReferences) == len(want.OwnerReferences) {
+	if equality.Semantic.DeepEqual(now.Finalizers, want.Finalizers) {
 		return client.MergeFrom(now)
 	}
 	return client.MergeFromWithOptions(now, client.MergeFromWithOptimisticLock{})
@@ -290,6 +307,35 @@ func (r *Tenants) annotating(p *registryPass, name string, values map[string]any
 		r.wroteTenant(p, patched, false)
 		return nil
 	}}
+}
+
+// disownings take the registry off the owners of its tenants. The published operator made it one: when it is deleted, all of them would
+// be, with all that they have.
+func (r *Tenants) disownings(p *registryPass) []change {
+	var changes []change
+	for _, name := range slices.Sorted(maps.Keys(p.tenants)) {
+		now := p.tenants[name]
+		if !ownedByRegistry(now) {
+			continue
+		}
+		changes = p.admit(changes, change{tenant: name, kind: kindDisowned, do: func(ctx context.Context) error {
+			free := now.DeepCopy()
+			free.OwnerReferences = slices.DeleteFunc(free.OwnerReferences, isRegistry)
+			if err := r.Client.Patch(ctx, free, client.MergeFromWithOptions(now, client.MergeFromWithOptimisticLock{})); err != nil {
+				return fmt.Errorf("take the registry off the owners of Tenant %s/%s: %w", now.Namespace, name, err)
+			}
+			r.wroteTenant(p, free, false)
+			return nil
+		}})
+	}
+	return changes
+}
+
+func isRegistry(ref metav1.OwnerReference) bool { return ref.Kind == tenantv1.TenantRegistryKind }
+
+// ownedByRegistry tells whether a tenant that is to stay would go with its registry.
+func ownedByRegistry(t *tenantv1.Tenant) bool {
+	return t.DeletionTimestamp == nil && slices.ContainsFunc(t.OwnerReferences, isRegistry)
 }
 
 func (r *Tenants) deleting(p *registryPass, going decide.Going) change {
@@ -332,7 +378,7 @@ func (r *Tenants) tellTemplates(p *registryPass) {
 	r.ledger.untell(p.account, p.templates)
 	for name, template := range p.templates {
 		before := r.ledger.toldOf(p.name, template)
-		now := told{uid: template.UID, rollout: before.rollout, unmade: p.unmade[name]}
+		now := told{uid: template.UID, rollout: before.rollout, unmade: p.unmade[name], unread: p.unread()}
 		if d, decided := p.decision.Rollouts[name]; decided {
 			now.rollout = rolloutOf(template, r.rolloutBefore(p, template), d, p.now)
 		} else if p.reading == nil || p.reading.err != nil {
@@ -340,7 +386,7 @@ func (r *Tenants) tellTemplates(p *registryPass) {
 		}
 		// What is wrong for a row that was made up may be right for one that is there.
 		samples := p.fresh && !validated(template)
-		same := before.uid == now.uid && equality.Semantic.DeepEqual(before.rollout, now.rollout) && maps.Equal(before.unmade, now.unmade)
+		same := before.uid == now.uid && before.unread == now.unread && equality.Semantic.DeepEqual(before.rollout, now.rollout) && maps.Equal(before.unmade, now.unmade)
 		if same && !samples && (!held || template.DeletionTimestamp == nil) {
 			continue
 		}

@@ -7,7 +7,7 @@
 //	registry.go   a pass over a registry: read the rows, decide, write Tenants, record
 //	reading.go    when and how rows are read; ledger.go  what is remembered of registries between passes
 //	roll.go       what Tenants should be; carry.go  making, changing and deleting them
-//	template.go   a pass over a template: check it, record; world.go  what it is checked against
+//	template.go   a pass over a template: check it, record; recheck.go  when again; world.go  what it is checked against
 //	tenant.go     a pass over a Tenant: gather, decide, write objects, record
 //	plan.go       what a Tenant's objects should be
 //	facts.go      what its objects are; status.go  what the status says of them

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -134,10 +135,14 @@ func TestTenantsOfTwoRegistriesMayHaveOneName(t *testing.T) {
 // A row that a Tenant has no room for is the API's to refuse: the template says so, and the others go on.
 func TestATenantThatTheAPIRefusesIsTold(t *testing.T) {
 	w := newWorld(t)
-	// JSON makes six characters of each.
-	w.rows("acme,a,1,pro", "large,b,1,"+strings.Repeat("<", 60<<10))
+	w.rows("acme,a,1,pro", "large,b,1,"+strings.Repeat("p", 100<<10))
 	w.registry(nil)
-	w.template("web", oneConfigMap)
+	// Together they are more than the API's store takes.
+	many := "  annotationsTemplate:\n"
+	for i := range 40 {
+		many += fmt.Sprintf("    example.com/a%d: '{{ .plan }}'\n", i)
+	}
+	w.template("web", oneConfigMap+many)
 	w.ready("acme-web")
 	w.eventually("it is told", func() bool {
 		c := w.appliedOf("web")
@@ -165,7 +170,7 @@ func TestATemplateWithoutARegistryIsConfirmedByItself(t *testing.T) {
 	w.eventually("it says how it is confirmed", func() bool {
 		tpl, _ = get(w, &tenantv1.TenantTemplate{}, "web")
 		c := w.appliedOf("web")
-		return c.Reason == tenantv1.ReasonTemplateDeleting && strings.Contains(c.Message, tenantv1.AnnotationConfirmDeletion+"="+string(tpl.UID))
+		return c.Reason == tenantv1.ReasonTemplateDeleting && strings.Contains(c.Message, "yuba delete tenanttemplate web -n "+w.namespace)
 	})
 	w.quiet()
 	if w.count() != 4 {
@@ -195,6 +200,71 @@ func TestRowsThatVanishOneByOneAreHeld(t *testing.T) {
 		return reg.Status.Held != nil && reg.Status.Held.Count == 3 && strings.Contains(reg.Status.Held.Message, "after 1 a moment ago")
 	})
 	if w.count() != 5 {
+		t.Errorf("there are %s", w.names())
+	}
+}
+
+// blinking makes a registry of four rows, which is read once a day, and when somebody asks for it. The next reading after it is told to
+// blink gives one row, or three.
+func (w *testWorld) blinking(protection *tenantv1.Protection) (blink func(left int32)) {
+	w.t.Helper()
+	var rows atomic.Int32
+	source := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, _ *http.Request) {
+		n := rows.Swap(4)
+		all := []string{`{"id":"t00","active":"1"}`, `{"id":"t01","active":"1"}`, `{"id":"t02","active":"1"}`, `{"id":"t03","active":"1"}`}
+		fmt.Fprintf(out, "[%s]", strings.Join(all[:n], ",")) //nolint:errcheck // the test would tell
+	}))
+	w.t.Cleanup(source.Close)
+	rows.Store(4)
+	w.registry(func(s *tenantv1.TenantRegistrySpec) {
+		s.Source = tenantv1.DataSource{Type: tenantv1.SourceHTTP, SyncInterval: "24h", HTTP: &tenantv1.HTTPSource{URL: source.URL}}
+		s.ValueMappings, s.ExtraValueMappings, s.Protection = tenantv1.ValueMappings{UID: "id", Activate: "active"}, nil, protection
+	})
+	w.template("web", "configMaps: [{id: settings, nameTemplate: '{{ .uid }}-settings', spec: {data: {a: b}}}]")
+	w.eventually("all are there", func() bool { return w.count() == 4 })
+	return func(left int32) {
+		rows.Store(left)
+		update(w, &tenantv1.TenantRegistry{}, "customers", func(reg *tenantv1.TenantRegistry) {
+			reg.Annotations = map[string]string{"reconcile.fluxcd.io/requestedAt": "now"}
+		})
+	}
+}
+
+// Between the last reading and the confirmation of a deletion there may be a day. Rows may be back long since.
+func TestWhoseRowIsBackStaysAlthoughSomebodyHasConfirmedThatItGoes(t *testing.T) {
+	w := newWorld(t)
+	w.blinking(nil)(1)
+	var held *tenantv1.HeldDeletion
+	w.eventually("the deletion is held", func() bool {
+		reg, _ := get(w, &tenantv1.TenantRegistry{}, "customers")
+		held = reg.Status.Held
+		return held != nil && held.Count == 3
+	})
+	update(w, &tenantv1.TenantRegistry{}, "customers", func(reg *tenantv1.TenantRegistry) {
+		reg.Annotations[tenantv1.AnnotationConfirmDeletion] = held.ID
+	})
+	w.eventually("nothing is held any more", func() bool {
+		reg, _ := get(w, &tenantv1.TenantRegistry{}, "customers")
+		return reg.Status.Held == nil
+	})
+	w.quiet()
+	if w.names() != "t00-web t01-web t02-web t03-web" {
+		t.Errorf("there are %s", w.names())
+	}
+}
+
+// The same with the end of a time of grace.
+func TestWhoseRowIsBackInTimeStaysEvenIfNobodyHasReadThat(t *testing.T) {
+	w := newWorld(t)
+	blink := w.blinking(&tenantv1.Protection{GracePeriod: &metav1.Duration{Duration: 5 * time.Second}})
+	uid := w.tenant("t03-web").UID
+	blink(3)
+	w.eventually("its time of grace begins", func() bool { return w.tenant("t03-web").Annotations[tenantv1.AnnotationInactiveSince] != "" })
+	w.eventually("it is wanted again", func() bool {
+		now := w.tenant("t03-web")
+		return now.Name == "" || now.Annotations[tenantv1.AnnotationInactiveSince] == ""
+	})
+	if now := w.tenant("t03-web"); now.UID != uid || now.DeletionTimestamp != nil {
 		t.Errorf("there are %s", w.names())
 	}
 }

@@ -24,8 +24,8 @@ type account struct {
 	// underway is true while the rows are read; arrived is what came of that, until the next pass takes it over.
 	underway bool
 	arrived  *reading
-	// news is true when something said that the rows may have changed.
-	news bool
+	// news is true when something said that the rows may have changed, wanted when they have to be read now.
+	news, wanted bool
 	// sameSince is when the rows were first read as they are now, firstGood when this server read them first.
 	sameSince, firstGood time.Time
 	// failures is how many readings in a row have failed.
@@ -57,6 +57,8 @@ type told struct {
 	rollout *tenantv1.RolloutStatus
 	// unmade says, by tenant, why one could not be made or changed.
 	unmade map[string]string
+	// unread is why the rows are not known; empty when they are.
+	unread string
 }
 
 // ledger holds the accounts of all registries.
@@ -92,6 +94,13 @@ func (l *ledger) news(name types.NamespacedName) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a.news = true
+}
+
+// want says that the rows have to be read now.
+func (l *ledger) want(a *account) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	a.wanted = true
 }
 
 // tell keeps what a template is to say.
@@ -158,7 +167,7 @@ func (l *ledger) begin(a *account, obj *tenantv1.TenantRegistry, now time.Time) 
 	if a.underway || now.Before(a.dueReading(obj)) {
 		return false
 	}
-	a.underway, a.news = true, false
+	a.underway, a.news, a.wanted = true, false, false
 	return true
 }
 

@@ -41,6 +41,7 @@ func TestWhenTheNextReadingBegins(t *testing.T) {
 		"news after the first failure: it may be mended":        {was(time.Millisecond), func(a *account, _ *tenantv1.TenantRegistry) { a.news, a.failures = true, 1 }, at.Add(3 * time.Millisecond)},
 		"news after more failures: a little later":              {was(time.Millisecond), func(a *account, _ *tenantv1.TenantRegistry) { a.news, a.failures = true, 3 }, at.Add(2 * time.Second)},
 		"news after many failures: not at each":                 {was(time.Millisecond), func(a *account, _ *tenantv1.TenantRegistry) { a.news, a.failures = true, 100 }, at.Add(5 * time.Second)},
+		"tenants may go if their rows are not back: now":        {was(time.Second), func(a *account, _ *tenantv1.TenantRegistry) { a.wanted = true }, time.Time{}},
 		"somebody has asked for it: now": {was(time.Second), func(_ *account, o *tenantv1.TenantRegistry) {
 			o.Annotations = map[string]string{"reconcile.fluxcd.io/requestedAt": "x"}
 		}, time.Time{}},

@@ -87,7 +87,7 @@ const mostCalm = 5
 func (a *account) dueReading(obj *tenantv1.TenantRegistry) time.Time {
 	interval := obj.Spec.Source.Interval()
 	asked, _ := meta.ReconcileAnnotationValue(obj.Annotations)
-	if a.last == nil || a.last.uid != obj.UID || a.last.generation != obj.Generation || a.last.asked != asked {
+	if a.wanted || a.last == nil || a.last.uid != obj.UID || a.last.generation != obj.Generation || a.last.asked != asked {
 		return time.Time{}
 	}
 	next := a.nextReading(interval)

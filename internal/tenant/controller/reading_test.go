@@ -16,9 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
-	"github.com/yuba-dev/yuba/internal/tenant/allocate"
 	"github.com/yuba-dev/yuba/internal/tenant/decide"
-	"github.com/yuba-dev/yuba/internal/tenant/row"
 	"github.com/yuba-dev/yuba/internal/tenant/rows"
 )
 
@@ -29,13 +27,13 @@ func TestWhenRowsAreReadAgain(t *testing.T) {
 		interval time.Duration
 		want     time.Duration
 	}{
-		"after a good reading: at the interval":                    {0, time.Hour, time.Hour},
-		"after a failure: soon":                                    {1, time.Hour, 5 * time.Second},
-		"after more failures: later":                               {3, time.Hour, 20 * time.Second},
-		"after many failures: not too late":                        {50, 24 * time.Hour, longestPause},
-		"after a failure with a short interval: at the interval":   {1, time.Second, time.Second},
-		"after more failures with a short interval: beyond it":     {5, time.Second, 16 * time.Second},
-		"after many failures with an interval of half a minute":    {50, 30 * time.Second, longestPause},
+		"after a good reading: at the interval":                  {0, time.Hour, time.Hour},
+		"after a failure: soon":                                  {1, time.Hour, 5 * time.Second},
+		"after more failures: later":                             {3, time.Hour, 20 * time.Second},
+		"after many failures: not too late":                      {50, 24 * time.Hour, longestPause},
+		"after a failure with a short interval: at the interval": {1, time.Second, time.Second},
+		"after more failures with a short interval: beyond it":   {5, time.Second, 16 * time.Second},
+		"after many failures with an interval of half a minute":  {50, 30 * time.Second, longestPause},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			a := &account{last: &reading{at: at}, failures: c.failures}
@@ -116,30 +114,6 @@ func TestTheRolloutsTimesAreKept(t *testing.T) {
 	template.Generation = 3
 	if s = rolloutOf(template, template.Status.Rollout, decide.RolloutDecision{Phase: decide.PhaseInProgress, Began: time.Unix(400, 0)}, time.Unix(400, 0)); !s.StartTime.Time.Equal(time.Unix(400, 0)) {
 		t.Errorf("the next one began at %s", s.StartTime)
-	}
-}
-
-// The published operator made the registry a tenant's owner: the garbage collector would take all tenants along with it.
-func TestNoTenantIsItsRegistrys(t *testing.T) {
-	now := &tenantv1.Tenant{ObjectMeta: objectMeta("acme-web", "1", "u")}
-	now.OwnerReferences = []metav1.OwnerReference{
-		{APIVersion: tenantv1.GroupVersion.String(), Kind: tenantv1.TenantRegistryKind, Name: "customers", UID: "r"},
-		{APIVersion: "v1", Kind: "ConfigMap", Name: "of-somebody", UID: "c"}}
-	template := &tenantv1.TenantTemplate{ObjectMeta: metav1.ObjectMeta{Name: "web", Generation: 3}}
-	p := &registryPass{name: types.NamespacedName{Namespace: "shop", Name: "customers"}, pools: allocate.New()}
-	want, err := (&Tenants{}).want(p, template, &row.Row{UID: "acme", SafeUID: "acme", HostOrURL: "a", Activate: "1", Active: true}, now)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(want.OwnerReferences) != 1 || want.OwnerReferences[0].Kind != "ConfigMap" || asWanted(now, want) {
-		t.Errorf("its owners are %v", want.OwnerReferences)
-	}
-	if want.Spec.UID != "acme" || want.Spec.TemplateRef != "web" || want.Labels[tenantv1.LabelUID] != "acme" || want.Labels[tenantv1.LabelRegistry] != "customers" ||
-		want.Annotations[tenantv1.AnnotationTemplateGeneration] != "3" || want.Annotations[tenantv1.AnnotationHostOrURL] != "a" {
-		t.Errorf("it would be %+v", want)
-	}
-	if len(now.OwnerReferences) != 2 || now.Labels != nil {
-		t.Error("what the cache has was changed")
 	}
 }
 

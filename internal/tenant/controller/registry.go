@@ -34,9 +34,7 @@ func (r *Tenants) reconcileRegistry(ctx context.Context, req ctrl.Request) (ctrl
 		return ctrl.Result{}, fmt.Errorf("read TenantRegistry %s: %w", p.name, err)
 	case !obj.DeletionTimestamp.IsZero():
 		r.pool.Drop(p.name.String())
-		if err := r.releaseRegistry(ctx, obj); err != nil {
-			return again(err)
-		}
+		p.leaving = obj
 	default:
 		p.obj, p.before = obj.DeepCopy(), obj.DeepCopy()
 		// 1. Take over what was read, and have the rows read if it is time.
@@ -45,6 +43,9 @@ func (r *Tenants) reconcileRegistry(ctx context.Context, req ctrl.Request) (ctrl
 	// 2. Gather and decide.
 	if err := r.gatherRegistry(ctx, p); err != nil {
 		return ctrl.Result{}, err
+	}
+	if err := r.releaseRegistry(ctx, p); err != nil {
+		return again(err)
 	}
 	if p.obj == nil && len(p.tenants) == 0 {
 		r.ledger.forget(p.name)
@@ -63,10 +64,17 @@ func (r *Tenants) reconcileRegistry(ctx context.Context, req ctrl.Request) (ctrl
 	return r.recordRegistry(ctx, p)
 }
 
-// releaseRegistry takes off what the published operator has put on: nobody else does.
-func (r *Tenants) releaseRegistry(ctx context.Context, obj *tenantv1.TenantRegistry) error {
-	if !slices.Contains(obj.Finalizers, tenantv1.PublishedRegistryFinalizer) {
+// releaseRegistry takes off what the published operator has put on: nobody else does. As long as tenants would go with the registry,
+// it stays.
+func (r *Tenants) releaseRegistry(ctx context.Context, p *registryPass) error {
+	obj := p.leaving
+	if obj == nil || !slices.Contains(obj.Finalizers, tenantv1.PublishedRegistryFinalizer) {
 		return nil
+	}
+	for _, t := range p.tenants {
+		if ownedByRegistry(t) {
+			return nil
+		}
 	}
 	patched := obj.DeepCopy()
 	patched.Finalizers = slices.DeleteFunc(patched.Finalizers, func(f string) bool { return f == tenantv1.PublishedRegistryFinalizer })
@@ -180,7 +188,7 @@ func (r *Tenants) describeRegistry(p *registryPass) {
 	s.Desired = int32(p.decision.Desired) //nolint:gosec // rows are bounded
 	s.LastSync = syncOf(p.account)
 	r.tellRejected(p)
-	message := fmt.Sprintf("%d rows, %d of them active; %d templates", last.total, last.active(), len(p.templates))
+	message := fmt.Sprintf("%s, %d of them active; %s", decide.Count(last.total, "row", "rows"), last.active(), decide.Count(len(p.templates), "template", "templates"))
 	if n := len(last.rejected); n > 0 {
 		message += fmt.Sprintf("; %s left out (status.lastSync.rejected)", decide.Count(n, "row was", "rows were"))
 	}
@@ -233,7 +241,7 @@ func (r *Tenants) tellRejected(p *registryPass) {
 		now.ChangedAt = before.ChangedAt
 	}
 	if now.RejectedRows > 0 && (before == nil || !slices.Equal(before.Rejected, now.Rejected)) {
-		r.event(p.obj, corev1.EventTypeWarning, tenantv1.EventRowsRejected, fmt.Sprintf("%d rows were left out: %s", now.RejectedRows, firstOf(now.Rejected)))
+		r.event(p.obj, corev1.EventTypeWarning, tenantv1.EventRowsRejected, fmt.Sprintf("%s left out: %s", decide.Count(int(now.RejectedRows), "row was", "rows were"), firstOf(now.Rejected)))
 	}
 }
 
@@ -256,7 +264,7 @@ func (r *Tenants) describeHold(p *registryPass) {
 	if h == nil || h.Confirmed {
 		setCondition(list, p.obj.Generation, tenantv1.ConditionHeld, metav1.ConditionFalse, tenantv1.ReasonNothingHeld, "no deletion waits")
 		if h != nil && (before == nil || !before.Confirmed) {
-			r.event(p.obj, corev1.EventTypeNormal, tenantv1.EventDeletionConfirmed, fmt.Sprintf("the deletion %s of %d tenants goes on: somebody has confirmed it", h.ID, h.Count))
+			r.event(p.obj, corev1.EventTypeNormal, tenantv1.EventDeletionConfirmed, fmt.Sprintf("the deletion %s of %s goes on: somebody has confirmed it", h.ID, decide.Count(int(h.Count), "tenant", "tenants")))
 		}
 		return
 	}

@@ -54,6 +54,8 @@ type registryPass struct {
 	stale        bool
 	// unheard is when to look for tenants that the cache has not heard of.
 	unheard time.Time
+	// leaving is the registry while it is being deleted.
+	leaving *tenantv1.TenantRegistry
 	// more is true when there is more to do than one pass may.
 	more bool
 	// recentUntil is when the first of those who were told to go a moment ago counts no more.
@@ -204,7 +206,7 @@ func (r *Tenants) registryFacts(p *registryPass) decide.RegistryFacts {
 			f.Held.Tenants = h.Tenants
 		}
 		if last := p.reading; last != nil && last.err == nil {
-			f.Reading = decide.ReadingGood
+			f.Reading, f.Fresh = decide.ReadingGood, p.fresh
 			for i := range last.rows {
 				f.Rows = append(f.Rows, decide.Row{UID: last.rows[i].UID, Active: last.rows[i].Active})
 			}
@@ -285,6 +287,9 @@ func (r *Tenants) existing(p *registryPass, t *tenantv1.Tenant, rowsKnown bool) 
 		e.TemplateCurrent, e.ValuesCurrent = true, true
 		return e
 	}
+	if f := p.account.refused[kindChanged+" "+t.Name]; f != nil && f.digest == p.keyOf(template, of) {
+		e.Refused = true
+	}
 	e.ValuesCurrent = hasAnnotations(t, render.Annotations(*of))
 	if !e.TemplateCurrent && p.account.renders[t.Name] == settlementOf(t, template, digest) {
 		// It waits for its turn; what it will be then is made then.
@@ -297,11 +302,15 @@ func (r *Tenants) existing(p *registryPass, t *tenantv1.Tenant, rowsKnown bool) 
 		return e
 	}
 	p.account.renders[t.Name] = settlementOf(t, template, digest)
-	if e.TemplateCurrent && e.ValuesCurrent {
-		e.ValuesCurrent = asWanted(t, want)
-	}
-	if e.TemplateCurrent && e.ValuesCurrent {
+	switch {
+	case !e.TemplateCurrent || !e.ValuesCurrent:
+	case asWanted(t, want):
 		p.account.settled[t.Name] = settlementOf(t, template, digest)
+	case sameSpec(&t.Spec, &want.Spec):
+		e.ValuesCurrent = false
+	default:
+		// With the same values: another template of its name counts its generations anew, or this server makes something else of it.
+		e.TemplateCurrent = false
 	}
 	// What it should be is made again when it is written: all of a large registry at once would take much memory.
 	return e
@@ -325,16 +334,42 @@ func (r *Tenants) want(p *registryPass, template *tenantv1.TenantTemplate, of *r
 	if want.DeletionTimestamp == nil && !slices.Contains(want.Finalizers, tenantv1.Finalizer) {
 		want.Finalizers = append(want.Finalizers, tenantv1.Finalizer)
 	}
-	// The published operator made the registry its owner: whoever deleted that one deleted all tenants.
-	want.OwnerReferences = slices.DeleteFunc(want.OwnerReferences, func(ref metav1.OwnerReference) bool { return ref.Kind == tenantv1.TenantRegistryKind })
 	return want, nil
 }
 
 // asWanted tells whether a tenant is what it should be.
 func asWanted(t, want *tenantv1.Tenant) bool {
-	return equality.Semantic.DeepEqual(t.Spec, want.Spec) && equality.Semantic.DeepEqual(t.Labels, want.Labels) &&
-		equality.Semantic.DeepEqual(t.Annotations, want.Annotations) && equality.Semantic.DeepEqual(t.Finalizers, want.Finalizers) &&
-		len(t.OwnerReferences) == len(want.OwnerReferences)
+	return sameSpec(&t.Spec, &want.Spec) && equality.Semantic.DeepEqual(t.Labels, want.Labels) &&
+		equality.Semantic.DeepEqual(t.Annotations, want.Annotations) && equality.Semantic.DeepEqual(t.Finalizers, want.Finalizers)
+}
+
+// sameSpec compares specs. Fields that are null make no difference: a patch takes them away.
+func sameSpec(a, b *tenantv1.TenantSpec) bool {
+	return equality.Semantic.DeepEqual(a, b) || equality.Semantic.DeepEqual(withoutNulls(a), withoutNulls(b))
+}
+
+func withoutNulls(s *tenantv1.TenantSpec) *tenantv1.TenantSpec {
+	s = s.DeepCopy()
+	for _, list := range s.Lists() {
+		for i := range list.Items {
+			dropNulls(list.Items[i].Spec.Object)
+		}
+	}
+	return s
+}
+
+func dropNulls(value any) {
+	switch v := value.(type) {
+	case map[string]any:
+		maps.DeleteFunc(v, func(_ string, field any) bool { return field == nil })
+		for _, field := range v {
+			dropNulls(field)
+		}
+	case []any:
+		for _, item := range v {
+			dropNulls(item)
+		}
+	}
 }
 
 func hasAnnotations(t *tenantv1.Tenant, wanted map[string]string) bool {

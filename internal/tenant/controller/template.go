@@ -25,9 +25,6 @@ import (
 	"github.com/yuba-dev/yuba/internal/tenant/decide"
 )
 
-// recheck is how soon a template is checked again that has mistakes: a kind that is not served may be, a moment later.
-const recheck = time.Minute
-
 // templatePass is what one pass over a template knows.
 type templatePass struct {
 	obj, before *tenantv1.TenantTemplate
@@ -45,6 +42,7 @@ func (r *Tenants) reconcileTemplate(ctx context.Context, req ctrl.Request) (ctrl
 	obj := &tenantv1.TenantTemplate{}
 	if err := r.fresh.Get(ctx, req.NamespacedName, obj); err != nil {
 		if apierrors.IsNotFound(err) {
+			r.verdicts.forget(req.NamespacedName)
 			return ctrl.Result{}, nil
 		}
 		return ctrl.Result{}, fmt.Errorf("read TenantTemplate %s: %w", req.NamespacedName, err)
@@ -138,7 +136,14 @@ func invalidity(t *tenantv1.TenantTemplate) string {
 
 // validate checks a template that has changed, or that had mistakes when it was checked last.
 func (r *Tenants) validate(ctx context.Context, p *templatePass) error {
+	name := client.ObjectKeyFromObject(p.obj)
 	if validated(p.obj) {
+		r.verdicts.forget(name)
+		return nil
+	}
+	of := r.checkedOf(ctx, p)
+	if due := r.verdicts.due(name, of); known(p.obj) && r.Now().Before(due) {
+		p.next = due
 		return nil
 	}
 	findings, err := r.examined(ctx, p)
@@ -148,12 +153,13 @@ func (r *Tenants) validate(ctx context.Context, p *templatePass) error {
 	list, was := &p.obj.Status.Conditions, apimeta.FindStatusCondition(p.before.Status.Conditions, tenantv1.ConditionValid)
 	if err != nil {
 		// Whoever has to be asked does not answer.
-		p.next = r.Now().Add(targetRetryPause)
+		p.next = r.verdicts.unanswered(name, of, r.Now())
 		setCondition(list, p.obj.Generation, tenantv1.ConditionValid, metav1.ConditionUnknown, tenantv1.ReasonValidationFailed, "it cannot be checked now: "+oneLine(err.Error()))
 		return nil
 	}
 	problems := check.Errors(findings)
 	if len(problems) == 0 {
+		r.verdicts.forget(name)
 		message := "the template renders, and fits what it makes"
 		if n := len(check.Warnings(findings)); n > 0 {
 			things := "one thing is"
@@ -168,7 +174,7 @@ func (r *Tenants) validate(ctx context.Context, p *templatePass) error {
 		}
 		return nil
 	}
-	p.next = r.Now().Add(recheck)
+	p.next = r.verdicts.mistaken(name, of, r.Now())
 	message := check.Summary(findings)
 	setCondition(list, p.obj.Generation, tenantv1.ConditionValid, metav1.ConditionFalse, tenantv1.ReasonValidationFailed, message)
 	if was == nil || was.Message != message {
@@ -236,10 +242,7 @@ func unmadeText(unmade map[string]string) string {
 		return ""
 	}
 	names := slices.Sorted(maps.Keys(unmade))
-	parts := []string{fmt.Sprintf("%d tenants %s", len(names), notMade)}
-	if len(names) == 1 {
-		parts[0] = "1 tenant " + notMade
-	}
+	parts := []string{decide.Count(len(names), "tenant", "tenants") + " " + notMade}
 	for _, name := range names[:min(len(names), maxNamed)] {
 		parts = append(parts, name+": "+unmade[name])
 	}
@@ -248,21 +251,23 @@ func unmadeText(unmade map[string]string) string {
 
 // going says what a deleted template waits for.
 func going(p *templatePass) string {
-	message := fmt.Sprintf("the template goes when its %d tenants are gone", p.total)
+	message := fmt.Sprintf("the template goes when %s gone", decide.Count(p.total, "tenant is", "tenants are"))
 	h := p.held
-	switch {
-	case p.total == 0 || h == nil || h.Confirmed || p.obj.Annotations[tenantv1.AnnotationConfirmDeletion] == string(p.obj.UID):
+	if p.total == 0 || h == nil || h.Confirmed || p.obj.Annotations[tenantv1.AnnotationConfirmDeletion] == string(p.obj.UID) {
 		return message
-	case p.registry == nil:
-		return fmt.Sprintf("%s. They stay until somebody confirms that they go: %s. There is no TenantRegistry %s any more, so that it is confirmed here:\n    kubectl annotate tenanttemplate %s -n %s %s=%s",
-			message, h.Message, p.obj.Spec.RegistryID, p.obj.Name, p.obj.Namespace, tenantv1.AnnotationConfirmDeletion, p.obj.UID)
 	}
-	return fmt.Sprintf("%s. They stay until somebody confirms that they go: %s:\n    yuba tenant confirm %s -n %s", message, h.Message, p.obj.Spec.RegistryID, p.obj.Namespace)
+	how := fmt.Sprintf("    yuba tenant confirm %s -n %s", p.obj.Spec.RegistryID, p.obj.Namespace)
+	if p.registry == nil {
+		how = fmt.Sprintf("    yuba delete tenanttemplate %s -n %s", p.obj.Name, p.obj.Namespace)
+	}
+	return fmt.Sprintf("%s. They stay until somebody confirms that they go: %s:\n%s\nTo keep them, let the template go alone and apply it again under its name:\n"+
+		"    kubectl patch tenanttemplate %s -n %s --type merge -p '{\"metadata\":{\"finalizers\":null}}'", message, h.Message, how, p.obj.Name, p.obj.Namespace)
 }
 
 // applied says whether all tenants are as the template says.
 func applied(p *templatePass, rollout *tenantv1.RolloutStatus) (metav1.ConditionStatus, string, string) {
 	count := fmt.Sprintf("%d of %d tenants are ready", p.ready, p.total)
+	decided := rollout != nil && rollout.TargetGeneration == p.obj.Generation
 	switch {
 	case !p.obj.DeletionTimestamp.IsZero():
 		return metav1.ConditionFalse, tenantv1.ReasonTemplateDeleting, going(p)
@@ -271,9 +276,14 @@ func applied(p *templatePass, rollout *tenantv1.RolloutStatus) (metav1.Condition
 	case !validated(p.obj):
 		// Readers look here first, and must not find that all is well.
 		return metav1.ConditionFalse, tenantv1.ReasonValidationFailed, "no tenant is made or changed before the template is valid: " + invalidity(p.obj) + "; " + count
-	case rollout != nil && rollout.TargetGeneration == p.obj.Generation && rollout.Phase == tenantv1.RolloutFailed:
+	case !decided && p.told.unread != "":
+		return metav1.ConditionFalse, tenantv1.ReasonRegistryNotRead, fmt.Sprintf("no tenant has the template as it is now, for the rows of TenantRegistry %s are not known: %s; %s",
+			p.obj.Spec.RegistryID, p.told.unread, count)
+	case !decided:
+		return metav1.ConditionFalse, tenantv1.ReasonRolloutInProgress, "the tenants are about to get the template as it is now; " + count
+	case rollout.Phase == tenantv1.RolloutFailed:
 		return metav1.ConditionFalse, tenantv1.ReasonRolloutPaused, rollout.Message
-	case rollout != nil && rollout.TargetGeneration == p.obj.Generation && rollout.Phase == tenantv1.RolloutInProgress:
+	case rollout.Phase == tenantv1.RolloutInProgress:
 		return metav1.ConditionFalse, tenantv1.ReasonRolloutInProgress, rollout.Message
 	case p.total == 0:
 		return metav1.ConditionTrue, tenantv1.ReasonNoTenants, "no row is active"
