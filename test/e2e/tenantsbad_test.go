@@ -82,7 +82,7 @@ func TestRowsThatAreNoTenantsAreToldAndTheOthersGoOn(t *testing.T) {
 	if diff := cmp.Diff([]string{"Acme Corp", "acme-corp", "acme_corp", "nulls", "ok"}, found); diff != "" {
 		t.Errorf("the rows that are tenants (-want +got):\n%s", diff)
 	}
-	mapped := regexp.MustCompile(`^acme-corp-[0-9a-f]{8}-web$`)
+	mapped := regexp.MustCompile(`^acme-corp-x[0-9a-f]{16}-web$`)
 	for _, uid := range []string{"Acme Corp", "acme_corp"} {
 		if !mapped.MatchString(names[uid]) || len(validation.IsDNS1123Label(names[uid])) > 0 {
 			t.Errorf("the tenant of %q is called %q", uid, names[uid])
