@@ -8,9 +8,13 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
+	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	"github.com/yuba-dev/yuba/internal/owned"
 )
 
@@ -99,5 +103,43 @@ func TestWhatACopyNeedsIsCopied(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"ServiceAccount/shop/account", "Secret/shop/pull"}, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// After a restart nothing is remembered. What the status says spares each tenant a request for each of its copies.
+func TestCopiesAreRecalledFromTheStatus(t *testing.T) {
+	w := newWorld(t)
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "outputs", Labels: map[string]string{tenantv1.LabelUID: "acme"}}}
+	w.must(w.c.Create(t.Context(), secret))
+	home := w.r.clusters.home
+	owner := owned.Owner{Namespace: w.namespace, Name: "acme-web"}
+	w.must(home.watch.Follow(t.Context(), owner, map[schema.GroupKind]string{secretKind: "v1"}))
+	t.Cleanup(func() { home.watch.Keep(owner, nil) })
+	// The copy is in an API that is this one by another name.
+	target := &cluster{name: "production", watch: home.watch}
+	ref := owned.Ref{ID: owned.ID{GroupKind: secretKind, Namespace: w.namespace, Name: "outputs"}, Version: "v1"}
+	at := place{"production", ref.ID}
+	w.eventually("the watch has it", func() bool { m, _ := home.watch.Get(ref.ID); return m != nil })
+	p := &pass{home: home, memory: newMemory("u"), items: []*item{{cluster: target, copies: []owned.Ref{ref}}}}
+	left := owned.PrintOf(secret)
+	p.memory.copies[at] = duplicate{version: p.versionHere(ref), print: &left}
+	e := p.copyEntry(target, ref)
+	for sentence, c := range map[string]struct {
+		change func(*tenantv1.AppliedResource)
+		want   bool
+	}{
+		"as it was left":           {func(*tenantv1.AppliedResource) {}, true},
+		"ours has changed since":   {func(e *tenantv1.AppliedResource) { e.Hash = "another" }, false},
+		"theirs has changed since": {func(e *tenantv1.AppliedResource) { e.Print = "another" }, false},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			entry := e
+			c.change(&entry)
+			p.memory, p.entries = newMemory("u"), map[place]*tenantv1.AppliedResource{at: &entry}
+			p.recallCopies()
+			if got := p.isCopied(target, ref); got != c.want {
+				t.Errorf("it counts as copied: %v", got)
+			}
+		})
 	}
 }

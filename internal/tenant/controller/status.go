@@ -260,7 +260,7 @@ func (p *pass) conditions() {
 			status = metav1.ConditionTrue
 		}
 		if kind == tenantv1.ConditionReady && !c.True {
-			c.Message += p.firstTrouble()
+			c.Message += p.firstTrouble(c.Message)
 		}
 		setCondition(&p.obj.Status.Conditions, p.obj.Generation, kind, status, c.Reason, c.Message)
 	}
@@ -271,10 +271,11 @@ func (p *pass) conditions() {
 // maxTrouble is how much of an object's own message the tenant repeats.
 const maxTrouble = 200
 
-// firstTrouble is what the first object says that keeps the tenant from being ready, so that nobody has to look for it.
-func (p *pass) firstTrouble() string {
+// firstTrouble is what the first object says that keeps the tenant from being ready, so that nobody has to look for it. said is what the
+// condition says already.
+func (p *pass) firstTrouble(said string) string {
 	for _, w := range p.obj.Status.Waiting {
-		if w.Message == "" || w.Reason == WaitDependency || w.Reason == WaitSkipped || w.Reason == WaitLeaving || w.Reason == WaitConflict {
+		if w.Message == "" || strings.Contains(said, w.Message) || w.Reason == WaitDependency || w.Reason == WaitSkipped || w.Reason == WaitLeaving || w.Reason == WaitConflict {
 			continue
 		}
 		message := w.Message

@@ -35,3 +35,14 @@ func TestAnObjectThatHasFailedIsTold(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatIsInTheWayIsSaidOnce(t *testing.T) {
+	p := &pass{obj: &tenantv1.Tenant{}}
+	p.obj.Status.Waiting = []tenantv1.WaitingResource{{ID: "db", Reason: WaitFailed, Message: "no source"}, {ID: "app", Reason: WaitDependency, Message: "waits for db"}}
+	if got := p.firstTrouble("0 of 2 objects are ready; failed: db (no source)"); got != "" {
+		t.Errorf("it says again%s", got)
+	}
+	if got := p.firstTrouble("0 of 2 objects are ready"); got != ". db: no source" {
+		t.Errorf("it says%s", got)
+	}
+}
