@@ -37,5 +37,5 @@ func askFor(s *run.Spec, obj *infrav1.Terraform, announced bool) {
 	// ReadOutputs stands for a state that only the tool can read.
 	s.ReadResources = s.ReadOutputs && obj.Spec.EnableInventory
 	s.ReadUnchanged = s.ReadOutputs && (s.ReadResources && obj.Status.Inventory == nil ||
-		announced && obj.Status.OutputsDigest == "" && obj.Status.LastAppliedRevision != "")
+		announced && obj.Status.OutputsDigest == "")
 }

@@ -37,14 +37,14 @@ func TestWhatARunIsAskedToBring(t *testing.T) {
 		quiet  bool
 		want   run.Spec
 	}{
-		"nothing":                                {},
-		"the plan's text":                        {change: []func(*infrav1.Terraform){form("human")}, want: run.Spec{PlanText: true, Describe: true}},
-		"the plan's document":                    {change: []func(*infrav1.Terraform){form("json")}, want: run.Spec{PlanDocument: true, Describe: true}},
-		"a review":                               {change: []func(*infrav1.Terraform){webhooks(off, hook)}, want: run.Spec{Review: true, PlanDocument: true, Describe: true}},
-		"no review by those who are not asked":   {change: []func(*infrav1.Terraform){webhooks(off)}},
-		"no inventory that the server can read":  {change: []func(*infrav1.Terraform){inventory}},
-		"outputs":                                {opaque: true, want: run.Spec{ReadOutputs: true}},
-		"outputs of what another controller has": {change: []func(*infrav1.Terraform){adopted}, opaque: true, want: run.Spec{ReadOutputs: true, ReadUnchanged: true}},
+		"nothing":                                     {},
+		"the plan's text":                             {change: []func(*infrav1.Terraform){form("human")}, want: run.Spec{PlanText: true, Describe: true}},
+		"the plan's document":                         {change: []func(*infrav1.Terraform){form("json")}, want: run.Spec{PlanDocument: true, Describe: true}},
+		"a review":                                    {change: []func(*infrav1.Terraform){webhooks(off, hook)}, want: run.Spec{Review: true, PlanDocument: true, Describe: true}},
+		"no review by those who are not asked":        {change: []func(*infrav1.Terraform){webhooks(off)}},
+		"no inventory that the server can read":       {change: []func(*infrav1.Terraform){inventory}},
+		"outputs, also when nothing is to be applied": {opaque: true, want: run.Spec{ReadOutputs: true, ReadUnchanged: true}},
+		"outputs of what another controller has":      {change: []func(*infrav1.Terraform){adopted}, opaque: true, want: run.Spec{ReadOutputs: true, ReadUnchanged: true}},
 		"that not in a pass that leaves no trace": {change: []func(*infrav1.Terraform){adopted}, opaque: true, quiet: true,
 			want: run.Spec{ReadOutputs: true}},
 		"outputs once more only after an apply": {change: []func(*infrav1.Terraform){known}, opaque: true, want: run.Spec{ReadOutputs: true}},

@@ -133,8 +133,10 @@ func recordNoChanges(obj *infrav1.Terraform, o outcome) {
 	clearPending(obj)
 	neverApplied(obj)
 	succeeded(obj, o)
-	// A stack that was applied by another controller is known from now on: its inputs are kept, and its outputs were read.
-	if obj.Status.LastAppliedRun == "" && obj.Status.LastAppliedRevision != "" && !o.rec.Spec.Destroy && !o.rec.Quiet {
+	// A stack that was applied by another controller, or by a stack before this one, is known from now on: its inputs are kept, and
+	// its outputs were read.
+	found := o.rec.StateMark != nil && o.rec.StateMark.Digest != "" || len(o.rec.Result.Outputs) > 0
+	if obj.Status.LastAppliedRun == "" && (found || obj.Status.LastAppliedRevision != "") && !o.rec.Spec.Destroy && !o.rec.Quiet {
 		obj.Status.LastAppliedRun = o.rec.Spec.ID
 	}
 	revision := o.rec.Spec.Artifact.Revision

@@ -233,11 +233,17 @@ func TestWhatAnApplyLeavesForTheNextOne(t *testing.T) {
 func TestAPlanWithoutChangesIsWhatIsKnownOfAnAdoptedStack(t *testing.T) {
 	adopted := func(t *infrav1.Terraform) { t.Status.LastAppliedRevision = revision }
 	quiet := func(r *run.Record) { r.Quiet = true }
+	state := func(r *run.Record) { r.StateMark = &run.StateMark{Serial: 7, Digest: "sha256:s"} }
+	none := func(r *run.Record) { r.StateMark = &run.StateMark{} }
+	printed := func(r *run.Record) { r.Result.Outputs = []byte("{}") }
 	for sentence, test := range map[string]struct {
 		obj     *infrav1.Terraform
 		outcome outcome
 		want    string
 	}{
+		"made over a state":            {stackObject(), ran(run.OperationPlan, noChanges, state), "r1"},
+		"made where there is no state": {stackObject(), ran(run.OperationPlan, noChanges, none), ""},
+		"with a backend of its own":    {stackObject(), ran(run.OperationPlan, noChanges, printed), "r1"},
 		"adopted":                      {stackObject(adopted), ran(run.OperationPlan, noChanges), "r1"},
 		"never applied":                {stackObject(), ran(run.OperationPlan, noChanges), ""},
 		"destroyed":                    {stackObject(adopted), ran(run.OperationPlan, noChanges, destroy), ""},

@@ -239,4 +239,13 @@ func TestOutputsOfAnAdoptedStackWithABackendOfItsOwn(t *testing.T) {
 	if got := string(y.secret(t, ns, "out")["last"]); got != "last" || seen.Status.Plan.LastApplied != "" || len(names(seen)) != 3 {
 		t.Errorf("the output is %q, applied %q, resources %v", got, seen.Status.Plan.LastApplied, names(seen))
 	}
+	y.delete(t, obj)
+	y.awaitGone(t, obj)
+	// So it is of one that comes after a stack whose resources stayed, of which no object tells any more.
+	again := inline(ns, "again", chain, access, auto, backend, outputsTo("again"))
+	y.create(t, again)
+	y.await(t, again, "its outputs are known", func(o *infrav1.Terraform) bool { return ready(o) && o.Status.OutputsDigest != "" })
+	if got := string(y.secret(t, ns, "again")["last"]); got != "last" {
+		t.Errorf("the output is %q", got)
+	}
 }
