@@ -9,7 +9,9 @@ import (
 	"io"
 	"net"
 	"path/filepath"
+	"strconv"
 	"testing"
+	"time"
 )
 
 // Whoever closes a source waits for no statement, and no statement outlives the registry that asked for it.
@@ -41,5 +43,24 @@ func TestReadingsEndWithTheirSource(t *testing.T) {
 			_, err = source.Read(context.Background(), Query{Columns: []string{"id"}})
 			wantError(t, err, Failed, "stopped")
 		})
+	}
+}
+
+// A reading that takes too long has its connection closed, and not that of the next one.
+func TestConnectionsAreClosedInTime(t *testing.T) {
+	host, port := tcp(t, func(conn net.Conn) { io.Copy(io.Discard, conn) })
+	m := &meter{}
+	for range 100 {
+		conn, err := m.dial(t.Context(), "tcp", net.JoinHostPort(host, strconv.Itoa(int(port))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		stop := m.hangUpAfter(ctx)
+		cancel()
+		stop()
+		if err := conn.SetDeadline(time.Time{}); !errors.Is(err, net.ErrClosed) {
+			t.Fatalf("it is still to be closed (%v)", err)
+		}
 	}
 }

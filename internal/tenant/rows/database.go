@@ -127,7 +127,7 @@ func (d *database) Read(ctx context.Context, q Query) (*Reading, error) {
 	defer cancel()
 	if d.wire != nil {
 		d.wire.allow(q.Limits)
-		defer context.AfterFunc(own, d.wire.hangUp)()
+		defer d.wire.hangUpAfter(own)()
 	}
 	reading, err := d.read(own, q)
 	if err == nil {

@@ -37,10 +37,20 @@ const longestLasting = 64 << 20
 // as the settings that it reports, for as long as a connection lasts.
 func (m *meter) worn() bool { return m.came.Load() > longestLasting }
 
-// hangUp closes the last connection: not all that drivers do on it ends with a context.
-func (m *meter) hangUp() {
-	if conn := m.conn.Load(); conn != nil {
-		conn.Close() //nolint:errcheck // it may be closed already
+// hangUpAfter closes the last connection when a context ends: not all that drivers do on it ends with one. Once the function that it
+// returns is over, nothing is closed any more; the next reading's connection may be another one.
+func (m *meter) hangUpAfter(ctx context.Context) (stop func()) {
+	closed := make(chan struct{})
+	forget := context.AfterFunc(ctx, func() {
+		defer close(closed)
+		if conn := m.conn.Load(); conn != nil {
+			conn.Close() //nolint:errcheck // it may be closed already
+		}
+	})
+	return func() {
+		if !forget() {
+			<-closed
+		}
 	}
 }
 
