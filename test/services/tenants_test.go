@@ -88,6 +88,21 @@ spec:
 		}
 		return ""
 	})
+
+	// Whoever takes a registry away has its database left in peace: nobody reads or listens any more.
+	if err := h.Client.Delete(t.Context(), registry); err != nil {
+		t.Fatal(err)
+	}
+	h.Eventually(t, "its connections are gone", func() string {
+		var count int
+		if err := s.DB.QueryRow("SELECT COUNT(*) FROM pg_stat_activity WHERE usename = $1", s.Username).Scan(&count); err != nil {
+			return err.Error()
+		}
+		if count > 0 {
+			return fmt.Sprintf("there are %d", count)
+		}
+		return ""
+	})
 }
 
 // homeWith starts Yuba with the password of a database in a Secret.
