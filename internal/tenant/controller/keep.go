@@ -11,6 +11,7 @@ import (
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	"github.com/yuba-dev/yuba/internal/owned"
 	"github.com/yuba-dev/yuba/internal/tenant/decide"
+	"github.com/yuba-dev/yuba/internal/tenant/render"
 )
 
 // What stays must not be lost because something else goes.
@@ -19,10 +20,22 @@ import (
 // at last, which may be a while ago.
 func (p *pass) keepAsDeclared(entries []tenantv1.AppliedResource) {
 	for i := range entries {
-		if policyOf(p.resourceOf(entries[i].ID)) == tenantv1.DeletionPolicyRetain {
+		if policyOf(p.resourceOf(entries[i].ID)) == tenantv1.DeletionPolicyRetain && !p.succeeded(&entries[i]) {
 			entries[i].DeletionPolicy = tenantv1.DeletionPolicyRetain
 		}
 	}
+}
+
+// succeeded tells whether the resource of an entry makes another object by now: what it says is about that one.
+func (p *pass) succeeded(e *tenantv1.AppliedResource) bool {
+	ref := refOf(e)
+	return slices.ContainsFunc(p.plan.objects, func(o render.Object) bool {
+		id := owned.IDOf(o.Object)
+		if ref.Namespace == "" {
+			id.Namespace = "" // the kind may have none
+		}
+		return o.ID == e.ID && id != ref.ID
+	})
 }
 
 // keepHolders makes those entries stay, too, without which others that stay would not: a namespace takes along what is in it, and
