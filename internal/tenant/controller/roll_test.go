@@ -92,8 +92,10 @@ func TestATenantThatTheAPIDidNotTakeIsKnown(t *testing.T) {
 	w := newRolling(t, 1)
 	w.template.Generation = 4
 	w.p.account.refused["changed acme-web"] = &refusal{digest: w.p.keyOf(w.template, w.p.rows["acme"])}
-	if !w.existing().Refused || !w.existing().Refused {
-		t.Error("it is not")
+	for range 2 { // what is known of the first look is used at the second
+		if !w.existing().Refused {
+			t.Error("it is not")
+		}
 	}
 	if w.template.Generation = 5; w.existing().Refused {
 		t.Error("another template was not refused")

@@ -46,3 +46,36 @@ func TestWhatIsInTheWayIsSaidOnce(t *testing.T) {
 		t.Errorf("it says%s", got)
 	}
 }
+
+// Whoever follows a tenant's events hears of its template when that is in place, and not each time that an object is ready again.
+func TestATemplateIsSaidToBeInPlaceOnce(t *testing.T) {
+	m, status := newMemory(""), tenantv1.TenantStatus{}
+	look := func(changed, ready bool) (told int) {
+		p := &pass{memory: m, obj: &tenantv1.Tenant{Status: status}, before: &tenantv1.Tenant{Status: status}, plan: &plan{}}
+		p.items = []*item{{id: "db", changed: changed, broken: "what it is does not matter here"}}
+		p.decision = decide.TenantDecision{Desired: 1, Objects: []decide.ObjectDecision{{ID: "db", Verb: decide.VerbLeave, Ready: ready}}}
+		if p.decision.Ready = (decide.Condition{True: ready, Reason: "Any"}); ready {
+			p.decision.ReadyCount = 1
+		}
+		p.describe()
+		status = p.obj.Status
+		return len(p.news)
+	}
+	for i, step := range []struct {
+		changed, ready bool
+		want           int
+	}{
+		{true, false, 0},  // it is written,
+		{false, false, 0}, // on its way,
+		{false, true, 1},  // and in place.
+		{false, false, 0}, // It runs again by itself,
+		{false, true, 0},  // which is no news.
+		{true, false, 0},  // It is changed
+		{false, true, 1},  // and in place again.
+		{true, true, 1},   // It is ready at once.
+	} {
+		if got := look(step.changed, step.ready); got != step.want {
+			t.Errorf("step %d: %d events, want %d", i+1, got, step.want)
+		}
+	}
+}
