@@ -4,6 +4,7 @@
 package controller
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -24,6 +25,10 @@ func TestATenantStaysForItsTimeOfGrace(t *testing.T) {
 	marked := func() bool { return w.tenant("acme-web").Annotations[tenantv1.AnnotationInactiveSince] != "" }
 	w.rows("acme,a,0,pro", "beta,b,1,pro")
 	w.eventually("it is written down since when the row is inactive", marked)
+	due := timeIn(w.tenant("acme-web"), tenantv1.AnnotationInactiveSince).Add(time.Hour).UTC().Format(time.RFC3339)
+	w.eventually("the registry says when it goes", func() bool {
+		return strings.HasSuffix(w.registryCondition(tenantv1.ConditionReady).Message, "; 1 tenant has no active row: acme-web goes at "+due)
+	})
 	w.quiet()
 	if cm, _ := w.configMap("acme-settings"); w.names() != "acme-web beta-web" || w.tenant("acme-web").DeletionTimestamp != nil || cm.Data["plan"] != "pro" {
 		t.Fatalf("there are %s", w.names())
@@ -32,7 +37,7 @@ func TestATenantStaysForItsTimeOfGrace(t *testing.T) {
 	w.rows("acme,a,1,gold", "beta,b,1,pro")
 	w.eventually("the row counts again", func() bool {
 		cm, _ := w.configMap("acme-settings")
-		return !marked() && cm.Data["plan"] == "gold"
+		return !marked() && cm.Data["plan"] == "gold" && !strings.Contains(w.registryCondition(tenantv1.ConditionReady).Message, "no active row")
 	})
 	// Gone, and nobody reads the rows again for an hour: the end of its time is reason enough.
 	w.rows("beta,b,1,pro")

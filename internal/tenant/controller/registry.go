@@ -4,6 +4,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -192,6 +193,7 @@ func (r *Tenants) describeRegistry(p *registryPass) {
 	if n := len(last.rejected); n > 0 {
 		message += fmt.Sprintf("; %s left out (status.lastSync.rejected)", decide.Count(n, "row was", "rows were"))
 	}
+	message += graceText(p.decision.Grace)
 	if last.deaf != "" {
 		message += "; changes are seen on the interval alone: " + last.deaf
 	}
@@ -207,6 +209,15 @@ func (p *registryPass) unread() string {
 		return oneLine(p.reading.err.Error())
 	}
 	return ""
+}
+
+// graceText says how many tenants stay for a while without an active row, and which one goes first.
+func graceText(waiting []decide.Going) string {
+	if len(waiting) == 0 {
+		return ""
+	}
+	first := slices.MinFunc(waiting, func(a, b decide.Going) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Tenant, b.Tenant)) })
+	return fmt.Sprintf("; %s no active row: %s goes at %s", decide.Count(len(waiting), "tenant has", "tenants have"), first.Tenant, first.At.UTC().Format(time.RFC3339))
 }
 
 // describeFailure says why the rows could not be read. It names moments and no lengths of time, so that it is written once for each attempt.
