@@ -22,7 +22,7 @@ func newControllerCommand(a *app) *cobra.Command {
 		Short: "Run Yuba's controllers on the API of a cluster",
 		Long: `Run Yuba's controllers, and the runs of stacks, on this machine, with the objects in the API that the kubeconfig names.
 That API must serve the kinds (see config/crd). A tofu-controller that is alive there keeps the command from starting:
-two controllers must not work on the same objects.`,
+two controllers must not work on the same objects. Tenants of a Tenant Operator that is alive are left to it.`,
 		Example: "  yuba controller --kubeconfig cluster.kubeconfig --data-dir /var/lib/yuba",
 		Args:    arguments(0, 0), ValidArgsFunction: noNames,
 	}
