@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -22,6 +24,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
@@ -74,6 +77,37 @@ func TestVersionsOnRecordGrowOld(t *testing.T) {
 	e.Kind = "Widget"
 	if _, err := withVersion("v2").servedAs(e); !meta.IsNoMatchError(err) {
 		t.Errorf("of a kind that nobody has it says %v", err)
+	}
+}
+
+// That an API does not serve a kind now says nothing of its objects, as long as the kind is defined: they must not be forgotten.
+func TestWhatIsNotServedForAMomentIsNotGone(t *testing.T) {
+	var defined atomic.Bool
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasSuffix(r.URL.Path, "/gadgets.example.com") || !defined.Load() {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"apiVersion":"meta.k8s.io/v1","kind":"PartialObjectMetadata","metadata":{"name":"gadgets.example.com"}}`) //nolint:errcheck // the test would tell
+	}))
+	t.Cleanup(server.Close)
+	c := withVersion("v1")
+	mapper, _ := c.mapper.(*meta.DefaultRESTMapper)
+	mapper.Add(definitionKind, meta.RESTScopeRoot)
+	var err error
+	if c.client, err = client.New(&rest.Config{Host: server.URL}, client.Options{Mapper: mapper}); err != nil {
+		t.Fatal(err)
+	}
+	c.watch = owned.NewWatch(t.Context(), owned.Options{})
+	p := &pass{obj: acme(), home: c}
+	e := &tenantv1.AppliedResource{ID: "x", APIVersion: "example.com/v1", Kind: "Gadget", Namespace: "shop", Name: "acme", UID: "u"}
+	if live, err := p.find(t.Context(), c, e); live != nil || err != nil {
+		t.Errorf("without its definition it is %v, %v", live, err)
+	}
+	defined.Store(true)
+	if live, err := p.find(t.Context(), c, e); live != nil || err == nil {
+		t.Errorf("with it, it is %v, %v", live, err)
 	}
 }
 

@@ -5,8 +5,10 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -180,6 +182,28 @@ func (c *cluster) servedAs(e *tenantv1.AppliedResource) (schema.GroupVersionKind
 		return gvk, err
 	}
 	return mapping.GroupVersionKind, nil
+}
+
+// kindNotFound tells whether it is not an object that an API has not found, but its kind: the path of it.
+func kindNotFound(err error) bool {
+	var status apierrors.APIStatus
+	if !apierrors.IsNotFound(err) || !errors.As(err, &status) || status.Status().Details == nil {
+		return false
+	}
+	return slices.ContainsFunc(status.Status().Details.Causes, func(c metav1.StatusCause) bool { return c.Type == metav1.CauseTypeUnexpectedServerResponse })
+}
+
+// defines tells whether an API has a custom kind, although it may not serve it in a version, or for a moment: its objects are there.
+func (c *cluster) defines(ctx context.Context, gvk schema.GroupVersionKind) bool {
+	mapping, err := c.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	if err != nil {
+		return false
+	}
+	definition := &metav1.PartialObjectMetadata{}
+	definition.SetGroupVersionKind(definitionKind)
+	err = c.client.Get(ctx, client.ObjectKey{Name: mapping.Resource.Resource + "." + gvk.Group}, definition)
+	// Who may not look takes it to be gone, as nobody serves it.
+	return err == nil || !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) && !meta.IsNoMatchError(err)
 }
 
 // learn finds out whether objects of kinds have a status, before anything is waited for.

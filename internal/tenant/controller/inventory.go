@@ -193,7 +193,7 @@ func (r *Tenants) let(ctx context.Context, p *pass, e *tenantv1.AppliedResource,
 	uid := live.UID
 	err = c.client.Delete(ctx, u, client.PropagationPolicy(metav1.DeletePropagationBackground), client.Preconditions{UID: &uid})
 	switch {
-	case apierrors.IsNotFound(err):
+	case apierrors.IsNotFound(err) && !kindNotFound(err):
 		return fateGone, nil // no watch will tell of it: its kind may be gone as well
 	case err != nil:
 		return fateGoing, fmt.Errorf("%s cannot be deleted: %w", owned.Name(refOf(e).ID), c.said(err))
@@ -214,6 +214,8 @@ func (p *pass) find(ctx context.Context, c *cluster, e *tenantv1.AppliedResource
 		err = c.client.Get(ctx, client.ObjectKey{Namespace: ref.Namespace, Name: ref.Name}, m)
 	}
 	switch {
+	case kindNotFound(err) && c.defines(ctx, gvk):
+		return nil, fmt.Errorf("look for %s: the API does not serve its kind in the version %s now", owned.Name(ref.ID), gvk.Version)
 	case apierrors.IsNotFound(err), meta.IsNoMatchError(err):
 		return nil, nil
 	case err != nil:
