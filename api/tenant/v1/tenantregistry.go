@@ -376,4 +376,7 @@ type HeldDeletion struct {
 	// Whether somebody has confirmed it; count is then how many of the tenants are still to go.
 	// +optional
 	Confirmed bool `json:"confirmed,omitempty"`
+	// Which tenants were confirmed, eight bytes for each: no others go with them after a restart.
+	// +optional
+	Covered []byte `json:"covered,omitempty"`
 }

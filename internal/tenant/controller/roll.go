@@ -201,10 +201,6 @@ func (r *Tenants) registryFacts(p *registryPass) decide.RegistryFacts {
 		f.MaxDelete, f.Grace = p.obj.Spec.Protection.MaxDelete(), p.obj.Spec.Protection.Grace()
 		f.Confirmed = p.obj.Annotations[tenantv1.AnnotationConfirmDeletion]
 		f.Held = holdOf(p.obj.Status.Held)
-		// The status does not name all of them.
-		if h := r.ledger.heldOf(p.name); h != nil && f.Held != nil && h.ID == f.Held.ID && h.Count == f.Held.Count {
-			f.Held.Tenants = h.Tenants
-		}
 		if last := p.reading; last != nil && last.err == nil {
 			f.Reading, f.Fresh = decide.ReadingGood, p.fresh
 			for i := range last.rows {
@@ -438,7 +434,7 @@ func holdOf(h *tenantv1.HeldDeletion) *decide.Hold {
 	if h == nil {
 		return nil
 	}
-	hold := &decide.Hold{ID: h.ID, Tenants: h.Tenants, Count: int(h.Count), Message: h.Message, Confirmed: h.Confirmed}
+	hold := &decide.Hold{ID: h.ID, Tenants: h.Tenants, Count: int(h.Count), Message: h.Message, Confirmed: h.Confirmed, Covered: h.Covered}
 	if h.Since != nil {
 		hold.Since = h.Since.Time
 	}
@@ -449,7 +445,7 @@ func heldOf(h *decide.Hold) *tenantv1.HeldDeletion {
 	if h == nil {
 		return nil
 	}
-	held := &tenantv1.HeldDeletion{ID: h.ID, Count: int32(h.Count), Message: h.Message, Confirmed: h.Confirmed, Since: &metav1.Time{Time: h.Since}} //nolint:gosec // rows are bounded
+	held := &tenantv1.HeldDeletion{ID: h.ID, Count: int32(h.Count), Message: h.Message, Confirmed: h.Confirmed, Since: &metav1.Time{Time: h.Since}, Covered: h.Covered} //nolint:gosec // rows are bounded
 	held.Tenants = slices.Clone(h.Tenants[:min(len(h.Tenants), tenantv1.MaxNamed)])
 	return held
 }

@@ -17,14 +17,23 @@ type Hold struct {
 	// ID is what has to be confirmed. It stands for exactly these tenants, and for this time that they are held.
 	ID    string
 	Since time.Time
-	// Tenants would go, Count of them. Those who remember a hold may leave the names out.
+	// Tenants would go, Count of them. Those who remember a hold may leave names out.
 	Tenants []string
 	Count   int
 	// Message says why they are held.
 	Message string
 	// Confirmed is true when somebody has confirmed it. Count is how many of the tenants are still to go.
 	Confirmed bool
+	// Covered stands for the tenants that were confirmed, whether or not they have gone: markSize bytes for each. It is empty
+	// before, and where there are more than can be kept.
+	Covered []byte
 }
+
+const (
+	// markSize is how many bytes stand for a tenant, mostCovered for how many tenants they are kept.
+	markSize    = 8
+	mostCovered = 20000
+)
 
 // hold says which of the due tenants go, and which are held.
 func hold(f RegistryFacts, living []Existing, due []Going) ([]Going, *Hold) {
@@ -43,11 +52,11 @@ func hold(f RegistryFacts, living []Existing, due []Going) ([]Going, *Hold) {
 	h.ID = identify(living, names, h.Since)
 	switch {
 	case f.Confirmed != "" && f.Confirmed == h.ID:
-		h.Confirmed = true
+		h.Confirmed, h.Covered = true, cover(living, names)
 		return due, h
-	case f.Held != nil && f.Held.Confirmed && f.Confirmed == f.Held.ID && f.Held.covers(names):
+	case f.Held != nil && f.Held.Confirmed && f.Confirmed == f.Held.ID && f.Held.covers(living, names):
 		// It was confirmed, and something came between: no more than was confirmed goes on.
-		h.ID, h.Since, h.Confirmed = f.Held.ID, f.Held.Since, true
+		h.ID, h.Since, h.Confirmed, h.Covered = f.Held.ID, f.Held.Since, true, f.Held.Covered
 		return due, h
 	}
 	stay := map[string]bool{}
@@ -57,17 +66,45 @@ func hold(f RegistryFacts, living []Existing, due []Going) ([]Going, *Hold) {
 	return slices.DeleteFunc(slices.Clone(due), func(g Going) bool { return stay[g.Tenant] }), h
 }
 
-// covers tells whether tenants are among those of a hold. Where it is not known any more who these are, after a restart in the
-// middle of it, nobody is.
-func (h *Hold) covers(names []string) bool {
-	if len(h.Tenants) < h.Count {
-		return false
+// covers tells whether tenants are among those that were confirmed. Tenants that were made anew are others.
+func (h *Hold) covers(living []Existing, names []string) bool {
+	covered := map[string]bool{}
+	for mark := range slices.Chunk(h.Covered, markSize) {
+		covered[string(mark)] = true
 	}
-	known := map[string]bool{}
-	for _, name := range h.Tenants {
-		known[name] = true
+	for mark := range slices.Chunk(marks(living, names), markSize) {
+		if !covered[string(mark)] {
+			return false
+		}
 	}
-	return !slices.ContainsFunc(names, func(name string) bool { return !known[name] })
+	return true
+}
+
+// cover stands for tenants; it is empty when they are too many to be kept.
+func cover(living []Existing, names []string) []byte {
+	if len(names) > mostCovered {
+		return nil
+	}
+	return marks(living, names)
+}
+
+// marks are markSize bytes for each tenant, in the order of the names.
+func marks(living []Existing, names []string) []byte {
+	identities := identitiesOf(living)
+	all := make([]byte, 0, markSize*len(names))
+	for _, name := range names {
+		sum := sha256.Sum256(fmt.Appendf(nil, "%q %q", name, identities[name]))
+		all = append(all, sum[:markSize]...)
+	}
+	return all
+}
+
+func identitiesOf(living []Existing) map[string]string {
+	identities := map[string]string{}
+	for _, t := range living {
+		identities[t.Name] = t.Identity
+	}
+	return identities
 }
 
 // doubtful are the due tenants that must not go before somebody has confirmed it, and why.
@@ -131,10 +168,7 @@ func atMost(most, percent int) string {
 
 // identify stands for exactly these tenants that are held since then. Tenants that come again later are others.
 func identify(living []Existing, names []string, since time.Time) string {
-	identities := map[string]string{}
-	for _, t := range living {
-		identities[t.Name] = t.Identity
-	}
+	identities := identitiesOf(living)
 	var all []string
 	for _, name := range names {
 		all = append(all, fmt.Sprintf("%q %q", name, identities[name]))

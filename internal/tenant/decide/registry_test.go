@@ -227,7 +227,7 @@ func TestConfirmation(t *testing.T) {
 	recorded := func(f *RegistryFacts) { f.Held = &Hold{ID: first.ID, Since: first.Since, Count: first.Count} }
 	confirmed := func(f *RegistryFacts) { f.Confirmed = first.ID }
 	agreed := func(f *RegistryFacts) {
-		f.Held = &Hold{ID: first.ID, Since: first.Since, Count: 5, Tenants: names(5), Confirmed: true}
+		f.Held = &Hold{ID: first.ID, Since: first.Since, Count: 5, Tenants: names(5), Confirmed: true, Covered: cover(f.Tenants, names(5))}
 	}
 	// The status does not name all of many tenants.
 	restarted := func(f *RegistryFacts) { f.Held.Tenants = f.Held.Tenants[:2] }
@@ -265,7 +265,7 @@ func TestConfirmation(t *testing.T) {
 		if len(d.Delete) != 3 {
 			t.Errorf("%v go", d.Delete)
 		}
-		if diff := cmp.Diff(want, d.Held, cmpopts.IgnoreFields(Hold{}, "Message")); diff != "" {
+		if diff := cmp.Diff(want, d.Held, cmpopts.IgnoreFields(Hold{}, "Message", "Covered")); diff != "" {
 			t.Errorf("hold (-want +got):\n%s", diff)
 		}
 	})
@@ -275,15 +275,35 @@ func TestConfirmation(t *testing.T) {
 			t.Errorf("%v go; the hold is %+v", d.Delete, d.Held)
 		}
 	})
-	t.Run("a restart in the middle of it: nobody knows who else was confirmed", func(t *testing.T) {
+	t.Run("a restart in the middle of it: the others go", func(t *testing.T) {
+		d := Registry(settled(5, empty, later, agreed, restarted, confirmed, func(f *RegistryFacts) { f.Tenants[0].Deleting, f.Tenants[1].Deleting = true, true }))
+		if len(d.Delete) != 3 || !d.Held.Confirmed || d.Held.ID != first.ID || d.Held.Count != 3 {
+			t.Errorf("%v go; the hold is %+v", d.Delete, d.Held)
+		}
+	})
+	t.Run("a restart in the middle of it, and one more would go: nobody goes", func(t *testing.T) {
 		d := Registry(settled(6, empty, later, agreed, restarted, confirmed, func(f *RegistryFacts) { f.Tenants[0].Deleting, f.Tenants[1].Deleting = true, true }))
 		if len(d.Delete) != 0 || d.Held.Confirmed || d.Held.ID == first.ID || d.Held.Count != 4 {
 			t.Errorf("%v go; the hold is %+v", d.Delete, d.Held)
 		}
 	})
+	t.Run("a restart, and nobody knows who was confirmed: nobody goes", func(t *testing.T) {
+		d := Registry(settled(5, empty, later, agreed, restarted, confirmed, func(f *RegistryFacts) { f.Held.Covered, f.Tenants[0].Deleting = nil, true }))
+		if len(d.Delete) != 0 || d.Held.Confirmed || d.Held.ID == first.ID || d.Held.Count != 4 {
+			t.Errorf("%v go; the hold is %+v", d.Delete, d.Held)
+		}
+	})
+	t.Run("one was made anew: nobody goes", func(t *testing.T) {
+		d := Registry(settled(5, empty, later, agreed, confirmed, func(f *RegistryFacts) {
+			f.Tenants[0].Deleting, f.Tenants[1].Identity = true, "another"
+		}))
+		if len(d.Delete) != 0 || d.Held.Confirmed {
+			t.Errorf("%v go; the hold is %+v", d.Delete, d.Held)
+		}
+	})
 	t.Run("as many others would go, and it is known who was confirmed: nobody goes", func(t *testing.T) {
 		d := Registry(settled(6, empty, later, confirmed, func(f *RegistryFacts) {
-			f.Held = &Hold{ID: first.ID, Since: first.Since, Count: 5, Tenants: names(6)[:5], Confirmed: true}
+			f.Held = &Hold{ID: first.ID, Since: first.Since, Count: 5, Tenants: names(6)[:5], Confirmed: true, Covered: cover(f.Tenants, names(6)[:5])}
 			f.Tenants[0].Deleting, f.Tenants[1].Deleting = true, true
 		}))
 		if len(d.Delete) != 0 || d.Held.Confirmed {
