@@ -137,24 +137,9 @@ func (s *session) deleteObject(cmd *cobra.Command, k kind, key types.NamespacedN
 			return err
 		}
 	}
-	takeBack := func() error { return nil }
-	if n := o.tenants(); n > 0 {
-		if err := s.mustConfirm(yes, fmt.Sprintf("Deleting %s deletes its %s, with what they have and is not to be retained. There is no undo.", o, count(n, "tenant"))); err != nil {
-			return err
-		}
-		// Who has just said so need not say so again when the tenants are held back.
-		say := func(ctx context.Context, what any) error {
-			_, err := s.patchObject(ctx, "confirm the deletion of", k, key, change{}.annotate(map[string]any{tenantv1.AnnotationConfirmDeletion: what}))
-			return err
-		}
-		if err := say(ctx, string(o.GetUID())); err != nil {
-			return err
-		}
-		takeBack = func() error {
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), serverPatience)
-			defer cancel()
-			return say(ctx, nil)
-		}
+	takeBack, err := s.confirmTenants(ctx, o, yes)
+	if err != nil {
+		return err
 	}
 	if err := s.deleteThis(ctx, o); err != nil {
 		return errors.Join(err, takeBack()) // what comes another day was not what was asked about
@@ -179,4 +164,28 @@ func (s *session) deleteObject(cmd *cobra.Command, k kind, key types.NamespacedN
 	}
 	s.news("%s is deleted.", o)
 	return nil
+}
+
+// confirmTenants asks whether an object's tenants may go with it, and writes down that they may: who has just said so need not say so
+// again when the tenants are held back. What it returns takes that back.
+func (s *session) confirmTenants(ctx context.Context, o *object, yes bool) (takeBack func() error, err error) {
+	n, err := s.tenantsWith(ctx, o)
+	if err != nil || n == 0 {
+		return func() error { return nil }, err
+	}
+	if err := s.mustConfirm(yes, fmt.Sprintf("Deleting %s deletes its %s, with what they have and is not to be retained. There is no undo.", o, count(n, "tenant"))); err != nil {
+		return nil, err
+	}
+	say := func(ctx context.Context, what any) error {
+		_, err := s.patchObject(ctx, "confirm the deletion of", o.kind, o.key(), change{}.annotate(map[string]any{tenantv1.AnnotationConfirmDeletion: what}))
+		return err
+	}
+	if err := say(ctx, string(o.GetUID())); err != nil {
+		return nil, err
+	}
+	return func() error {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), serverPatience)
+		defer cancel()
+		return say(ctx, nil)
+	}, nil
 }

@@ -265,12 +265,18 @@ func (o *object) saysOfBefore() bool {
 	return o.kind.gvk.Group == tenantv1.GroupVersion.Group && o.ready().ObservedGeneration < o.GetGeneration()
 }
 
-// tenants is how many tenants go with the object.
-func (o *object) tenants() int {
+// tenantsWith is how many tenants go with an object. They are counted: a template's status may not know of the latest yet.
+func (s *session) tenantsWith(ctx context.Context, o *object) (n int, err error) {
 	if o.kind.gvk != tenantTemplates.gvk {
-		return 0
+		return 0, nil
 	}
-	return int(o.number("status", "totalTenants"))
+	all, err := s.tenantsOf(ctx, o.GetNamespace(), o.text("spec", "registryId"))
+	for _, t := range all {
+		if t.Spec.TemplateRef == o.GetName() {
+			n++
+		}
+	}
+	return n, err
 }
 
 // tenantHead names the columns of a kind beside its names; tenantCells are what is in them.
