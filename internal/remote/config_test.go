@@ -54,14 +54,7 @@ func TestCredentialsAreNotRedirected(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	config, err := Config(kubeconfig(server))
-	if err != nil {
-		t.Fatal(err)
-	}
-	client, err := rest.HTTPClientFor(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := clientOf(t, server)
 	for path, want := range map[string]error{"/near": nil, "/away": ErrRedirected} {
 		response, err := client.Get(server.URL + path)
 		if err == nil {
@@ -87,14 +80,7 @@ func TestAnswersOfRemoteClustersAreBounded(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	config, err := Config(kubeconfig(server))
-	if err != nil {
-		t.Fatal(err)
-	}
-	client, err := rest.HTTPClientFor(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := clientOf(t, server)
 	for path, fails := range map[string]bool{"/small": false, "/large": true} {
 		response, err := client.Get(server.URL + path)
 		if err != nil {
@@ -106,4 +92,18 @@ func TestAnswersOfRemoteClustersAreBounded(t *testing.T) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
+}
+
+// clientOf speaks to a server as its kubeconfig says.
+func clientOf(t *testing.T, server *httptest.Server) *http.Client {
+	t.Helper()
+	config, err := Config(kubeconfig(server))
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
 }
