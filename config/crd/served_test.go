@@ -9,10 +9,12 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/client-go/discovery"
 	"k8s.io/kubectl/pkg/cmd"
 	cmdutil "k8s.io/kubectl/pkg/cmd/util"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -87,15 +89,44 @@ func TestTheAPIKeepsEveryField(t *testing.T) {
 	}
 
 	// Ages differ; everything else of the line does not.
-	printed := regexp.MustCompile(` +`).ReplaceAllString(kubectl(t, namespace, "get", "tf"), " ")
-	shape := regexp.MustCompile(`\d+m?s`).ReplaceAllString(printed, "AGE")
-	if diff := cmp.Diff("NAME READY STATUS AGE PLAN REVISION\n"+
-		"network True Outputs written: main@sha1:1a2b3c4d5e AGE +2 ~1 -0 main@sha1:1a2b3c4d5e\n", shape); diff != "" {
-		t.Errorf("kubectl get tf (-want +got):\n%s", diff)
+	for wide, want := range map[string]string{
+		"": "NAME READY STATUS AGE\nnetwork True Applied AGE\n",
+		"-owide": "NAME READY STATUS AGE PLAN REVISION PLANNED MESSAGE\n" +
+			"network True Applied AGE +2 ~1 -0 main@sha1:1a2b3c4d5e main@sha1:1a2b3c4d5e Outputs written: main@sha1:1a2b3c4d5e\n",
+	} {
+		printed := regexp.MustCompile(` +`).ReplaceAllString(kubectl(t, namespace, append([]string{"get", "tf"}, strings.Fields(wide)...)...), " ")
+		shape := regexp.MustCompile(`\d+m?s`).ReplaceAllString(printed, "AGE")
+		if diff := cmp.Diff(want, shape); diff != "" {
+			t.Errorf("kubectl get tf %s (-want +got):\n%s", wide, diff)
+		}
+	}
+}
+
+// awaitSchema waits until the API has published the schema of a resource, which it does some time after it serves it.
+func awaitSchema(t *testing.T, group, resource string) {
+	t.Helper()
+	api, err := discovery.NewDiscoveryClientForConfig(apitest.API(t).RESTConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	published := func() bool {
+		paths, err := api.OpenAPIV3().Paths()
+		if err != nil || paths[group] == nil {
+			return false
+		}
+		document, err := paths[group].Schema("application/json")
+		return err == nil && bytes.Contains(document, []byte("/"+resource+"/{name}"))
+	}
+	for deadline := time.Now().Add(time.Minute); !published(); time.Sleep(100 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("the schema of %s in %s is not published", resource, group)
+		}
 	}
 }
 
 func TestKubectlExplains(t *testing.T) {
+	awaitSchema(t, "apis/"+infrav1.GroupVersion.String(), "terraforms")
+	awaitSchema(t, "apis/source.toolkit.fluxcd.io/v1", "externalartifacts")
 	for path, want := range map[string]string{
 		"tf":                       "Terraform is a stack",
 		"tf.spec":                  "interval\t<string> -required-",

@@ -72,7 +72,7 @@ func TestTheAPIKeepsEveryFieldOfTenants(t *testing.T) {
 	for kind, want := range map[string]string{
 		"tenantregistry": "NAME DESIRED READY FAILED STATUS AGE\nshop 4 3 1 True AGE\n",
 		"tenanttemplate": "NAME REGISTRY TOTAL READY APPLIED AGE\nweb shop 4 3 False AGE\n",
-		"tenant":         "NAME UID TEMPLATE READY DESIRED CONFLICTED CONDITIONS AGE\nacme-web acme web 1 1 NotAllResourcesReady AGE\n",
+		"tenant":         "NAME TEMPLATE READY DESIRED CONFLICTED CONDITIONS AGE\nacme-web web 1 1 NotAllResourcesReady AGE\n",
 	} {
 		printed := regexp.MustCompile(` +`).ReplaceAllString(kubectl(t, namespace, "get", kind), " ")
 		if diff := cmp.Diff(want, regexp.MustCompile(`\d+m?s`).ReplaceAllString(printed, "AGE")); diff != "" {

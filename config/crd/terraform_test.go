@@ -29,17 +29,19 @@ func TestTerraformHasTheNamesAndColumnsPeopleKnow(t *testing.T) {
 		HasStatus: version.Subresources != nil && version.Subresources.Status != nil,
 	}
 	for _, c := range version.AdditionalPrinterColumns {
-		got.Columns = append(got.Columns, c.Name+" "+c.Type+" "+c.JSONPath)
+		got.Columns = append(got.Columns, strings.Repeat("wide ", int(c.Priority))+c.Name+" "+c.Type+" "+c.JSONPath)
 	}
 	want := facts{
 		Group: "infra.contrib.fluxcd.io", Kind: "Terraform", Version: "v1alpha2", Scope: apiextensionsv1.NamespaceScoped,
 		ShortNames: []string{"tf"}, Served: true, Storage: true, HasStatus: true,
 		Columns: []string{
 			`Ready string .status.conditions[?(@.type=="Ready")].status`,
-			`Status string .status.conditions[?(@.type=="Ready")].message`,
+			`Status string .status.summary`,
 			`Age date .metadata.creationTimestamp`,
-			`Plan string .status.plan.summary`,
-			`Revision string .status.lastAttemptedRevision`,
+			`wide Plan string .status.plan.summary`,
+			`wide Revision string .status.lastAppliedRevision`,
+			`wide Planned string .status.lastPlannedRevision`,
+			`wide Message string .status.conditions[?(@.type=="Ready")].message`,
 		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

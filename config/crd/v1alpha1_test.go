@@ -21,6 +21,7 @@ import (
 	oldv1 "github.com/yuba-dev/yuba/api/infra/v1alpha1"
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/testkit/apitest"
+	"github.com/yuba-dev/yuba/internal/testkit/kubetest"
 )
 
 // heard collects the warnings that come with a client's answers.
@@ -50,7 +51,7 @@ func (h *heard) take() []string {
 // bothVersions is a client that knows the kind in both versions.
 func bothVersions(t *testing.T) (client.Client, *heard) {
 	t.Helper()
-	scheme := apitest.Scheme()
+	scheme := kubetest.Scheme()
 	if err := oldv1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}

@@ -32,14 +32,16 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 // This version of the kind is deprecated; write v1alpha2, which has the same fields.
 //
 // +kubebuilder:object:root=true
-// +kubebuilder:resource:shortName=tf
+// +kubebuilder:resource:shortName=tf,categories=all
 // +kubebuilder:deprecatedversion:warning="v1alpha1 Terraform is deprecated, upgrade to v1alpha2"
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="Ready",type="string",JSONPath=".status.conditions[?(@.type==\"Ready\")].status",description="Whether the stack is as its object says."
-// +kubebuilder:printcolumn:name="Status",type="string",JSONPath=".status.conditions[?(@.type==\"Ready\")].message",description="What is going on, in words."
+// +kubebuilder:printcolumn:name="Status",type="string",JSONPath=".status.summary",description="How the stack stands, in a few words."
 // +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp",description="Time since the object was created."
-// +kubebuilder:printcolumn:name="Plan",type="string",JSONPath=".status.plan.summary",description="The last plan's changes: resources to add, change and destroy."
-// +kubebuilder:printcolumn:name="Revision",type="string",JSONPath=".status.lastAttemptedRevision",description="The source's revision that was used last."
+// +kubebuilder:printcolumn:name="Plan",type="string",priority=1,JSONPath=".status.plan.summary",description="The last plan's changes: resources to add, change and destroy."
+// +kubebuilder:printcolumn:name="Revision",type="string",priority=1,JSONPath=".status.lastAppliedRevision",description="The source's revision that was applied last."
+// +kubebuilder:printcolumn:name="Planned",type="string",priority=1,JSONPath=".status.lastPlannedRevision",description="The source's revision that was planned last."
+// +kubebuilder:printcolumn:name="Message",type="string",priority=1,JSONPath=".status.conditions[?(@.type==\"Ready\")].message",description="What is going on, in words."
 type Terraform struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`

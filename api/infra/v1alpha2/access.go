@@ -5,6 +5,7 @@ package v1alpha2
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/fluxcd/pkg/apis/meta"
@@ -74,8 +75,14 @@ func (t *Terraform) DriftOnly() bool { return t.Spec.ApprovePlan == ApprovePlanD
 func (t *Terraform) AwaitsApproval() bool {
 	p := t.Status.Plan
 	return p.Pending != "" && !p.Approved && !t.Spec.PlanOnly && !t.Spec.Suspend && !t.DriftOnly() &&
-		(!t.AutoApproves() || p.HeldBy != "" && t.Annotations[AnnotationApproved] != p.Pending) &&
+		(!t.AutoApproves() || t.HoldsPlans() && t.Annotations[AnnotationApproved] != p.Pending) &&
 		t.Spec.ApprovePlan != p.Pending && t.Annotations[AnnotationRejected] != p.Pending
+}
+
+// HoldsPlans is true when the pending plan waits for a person although plans are applied automatically: a circuit breaker
+// holds it, or the state is that of a deleted stack.
+func (t *Terraform) HoldsPlans() bool {
+	return t.Status.Plan.HeldBy != "" || t.Status.TakenOver != nil
 }
 
 // GetRetryInterval is the wait after a failure, 15 seconds when the stack does not say.
@@ -176,4 +183,28 @@ func boolOr(b *bool, otherwise bool) bool {
 		return otherwise
 	}
 	return *b
+}
+
+// Entry is the index of the entry that stands for a run: its own, or the first one, which counts older runs, too.
+func (u *UnprovenStatus) Entry(run string) int {
+	return max(0, slices.IndexFunc(u.Runs, func(r UnprovenRun) bool { return r.ID == run }))
+}
+
+// UpTo says of which runs an acknowledgement takes off what they left: of the one that it names and of those that were
+// listed before it. Ids do not tell which those are, for clocks are set back. Only a run without an entry is compared by
+// its id.
+func (u *UnprovenStatus) UpTo(named string) func(run string) bool {
+	last := slices.IndexFunc(u.Runs, func(r UnprovenRun) bool { return r.ID == named })
+	return func(run string) bool {
+		if last < 0 {
+			return run <= named
+		}
+		return u.Entry(run) <= last
+	}
+}
+
+// Called says whether a person means this resource: by its address, or by the digest that tells it from others whose
+// addresses look the same.
+func (r *UnprovenResource) Called(name string) bool {
+	return name != "" && (name == r.Address || name == r.Match)
 }

@@ -18,6 +18,8 @@ import (
 //	Reconciling          (present only while True) work is under way or will be tried again
 //	Stalled              (present only while True) nothing happens before a person changes something
 //	Paused               (present only while True) many stacks fail alike; a circuit breaker tells when it is over
+//	ResourcesUnproven    (present only while True) an apply was cut off: resources may exist, or be gone, without any state
+//	                     proving it; stays until a state does, or a person acknowledges it
 //
 // Ready is Unknown while a plan waits for approval: nothing failed, and nothing is done.
 const (
@@ -30,13 +32,14 @@ const (
 	ConditionHealthCheck = "HealthCheck"
 	ConditionStateLocked = "StateLocked"
 	ConditionPaused      = "Paused"
+	ConditionUnproven    = "ResourcesUnproven"
 )
 
 // OwnedConditions are the conditions that Yuba sets on a stack, the most telling first.
 func OwnedConditions() []string {
 	return []string{
 		ConditionReady, ConditionReconciling, ConditionStalled, ConditionStateLocked,
-		ConditionPlan, ConditionApply, ConditionOutput, ConditionHealthCheck, ConditionPaused,
+		ConditionPlan, ConditionApply, ConditionOutput, ConditionHealthCheck, ConditionPaused, ConditionUnproven,
 	}
 }
 
@@ -131,6 +134,8 @@ const (
 	ReasonFieldNotSupported = "FieldNotSupported"
 	// ReasonPlanRejected: somebody rejected the pending plan.
 	ReasonPlanRejected = "PlanRejected"
+	// ReasonRunCanceled: a person ended the run. Another follows a change, or a request.
+	ReasonRunCanceled = "RunCanceled"
 	// ReasonRunInterrupted: the tool or its runner died in the middle of an apply. Nothing is applied before a fresh plan.
 	ReasonRunInterrupted = "RunInterrupted"
 	// ReasonDependencyCycle: the stack depends, by way of others, on itself.
@@ -148,6 +153,16 @@ const (
 	// ReasonCircuitOpen: many stacks fail alike, so that a circuit breaker pauses this one; the reason of the condition
 	// Paused.
 	ReasonCircuitOpen = "CircuitOpen"
+	// ReasonStateTakenOver: the state is that of a deleted stack, and nobody has approved a plan on it.
+	ReasonStateTakenOver = "StateTakenOver"
+	// ReasonInvalidName: a name that the object uses cannot exist in Kubernetes. Nothing happens before it is changed.
+	ReasonInvalidName = "InvalidName"
+	// ReasonApplyCutOff: an apply was cut off, and no state proves what it did; the reason of the condition
+	// ResourcesUnproven.
+	ReasonApplyCutOff = "ApplyCutOff"
+	// ReasonResourcesProven: states now prove what an interrupted apply did, or a person acknowledged it. Only events
+	// have it.
+	ReasonResourcesProven = "ResourcesProven"
 	// ReasonStateMoved: somebody else wrote the state after the plan was made.
 	ReasonStateMoved = "StateMoved"
 )

@@ -46,12 +46,14 @@ const (
 	MessageUnlocked = "Terraform Force Unlock with Lock Identifier: %s"
 	// MessageSourceNotFound takes why.
 	MessageSourceNotFound = "could not get Source object: %s"
+	// MessageCrossNamespace ends each message about a reference to another namespace that is refused.
+	MessageCrossNamespace = "cross-namespace references have been disabled"
 	// MessageAccessDenied takes kind, namespace and name of the source that may not be used.
-	MessageAccessDenied = "cannot access %s/%s/%s, cross-namespace references have been disabled"
+	MessageAccessDenied = "cannot access %s/%s/%s, " + MessageCrossNamespace
 	// MessageDependencyDenied takes namespace and name of the stack in dependsOn that may not be used.
-	MessageDependencyDenied = "cannot access %s/%s, cross-namespace references have been disabled"
+	MessageDependencyDenied = "cannot access %s/%s, " + MessageCrossNamespace
 	// MessageSecretDenied takes namespace and name of the Secret that may not be used.
-	MessageSecretDenied = "cannot access secret %s/%s, cross-namespace references have been disabled"
+	MessageSecretDenied = "cannot access secret %s/%s, " + MessageCrossNamespace
 	// MessageDependencyNotReady takes the wait until the next look, such as 15s.
 	MessageDependencyNotReady = "Dependencies do not meet ready condition, retrying in %s"
 	// MessageDeletionBlocked takes the names of the stacks that are in the way, separated by ", ".

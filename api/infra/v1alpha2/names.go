@@ -18,9 +18,21 @@ const (
 	// AnnotationApproved names the plan that somebody approved of a stack that applies its plans by itself, and which a
 	// circuit breaker holds.
 	AnnotationApproved = "yuba.dev/approved"
+	// AnnotationAdoptState says that the stack is to go on with the state of a deleted stack, whose UID it names, without
+	// anybody approving that; AdoptAnyState instead of a UID means the state of any.
+	AnnotationAdoptState = "yuba.dev/adopt-state"
+	// AnnotationAcknowledged says that somebody has checked the resources in status.unproven. The first line is the id of a
+	// run: it covers that run and earlier ones. Addresses on further lines limit it to these resources.
+	AnnotationAcknowledged = "yuba.dev/acknowledged"
 	// AnnotationReplan asks for a fresh plan whenever its value changes.
 	AnnotationReplan = "yuba.dev/replan"
 )
+
+// OpenOutputsAnnotation is on the Secrets that outputs are written to: which of their keys are not sensitive.
+const OpenOutputsAnnotation = "yuba.dev/open-outputs"
+
+// AdoptAnyState is the value of AnnotationAdoptState for the state of any deleted stack.
+const AdoptAnyState = "any"
 
 // Finalizers of stacks.
 const (

@@ -90,7 +90,8 @@ type TerraformSpec struct {
 	// +optional
 	RetryStrategy RetryStrategy `json:"retryStrategy,omitempty"`
 
-	// The longest wait between attempts with ExponentialBackoff. Defaults to "24h".
+	// The longest wait between attempts with ExponentialBackoff, also when it is shorter than retryInterval. Defaults to
+	// "24h".
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:validation:Pattern=`^(([0-9]{1,6}(\.[0-9]+)?h)|([0-9]{1,7}(\.[0-9]+)?m)|([0-9]{1,9}(\.[0-9]+)?(s|ms|us|µs|ns)))+$|^0$`
@@ -289,8 +290,9 @@ const (
 
 // Remediation says when to give up after failures.
 type Remediation struct {
-	// How many times to try again after the first failure. When these are used up, the stack is stalled until the object
-	// or its source changes or somebody asks for a pass. A negative number never gives up. Defaults to 0.
+	// How many attempts to make in a row, the first one included; 0 makes one, too. When all of them failed, the stack is
+	// stalled until the object or its source changes or somebody requests a reconciliation. A negative number never gives
+	// up. Defaults to 0.
 	// +optional
 	Retries int64 `json:"retries,omitempty"`
 }

@@ -38,7 +38,8 @@ type VarsReference struct {
 	// +required
 	Name string `json:"name"`
 
-	// The keys to use; "old:new" uses the key old as the variable new. Defaults to all keys.
+	// The keys to use; "old:new" uses the key old as the variable new. A key that a ConfigMap lacks is left out; one that a
+	// Secret lacks, or an optional Secret that does not exist, sets the variable to the empty string. Defaults to all keys.
 	// +optional
 	VarsKeys []string `json:"varsKeys,omitempty"`
 

@@ -10,14 +10,16 @@ import (
 // Terraform is a stack: a root module of OpenTofu or Terraform that is kept planned, reviewed, applied and free of drift.
 //
 // +kubebuilder:object:root=true
-// +kubebuilder:resource:shortName=tf
+// +kubebuilder:resource:shortName=tf,categories=all
 // +kubebuilder:storageversion
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="Ready",type="string",JSONPath=".status.conditions[?(@.type==\"Ready\")].status",description="Whether the stack is as its object says."
-// +kubebuilder:printcolumn:name="Status",type="string",JSONPath=".status.conditions[?(@.type==\"Ready\")].message",description="What is going on, in words."
+// +kubebuilder:printcolumn:name="Status",type="string",JSONPath=".status.summary",description="How the stack stands, in a few words."
 // +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp",description="Time since the object was created."
-// +kubebuilder:printcolumn:name="Plan",type="string",JSONPath=".status.plan.summary",description="The last plan's changes: resources to add, change and destroy."
-// +kubebuilder:printcolumn:name="Revision",type="string",JSONPath=".status.lastAttemptedRevision",description="The source's revision that was used last."
+// +kubebuilder:printcolumn:name="Plan",type="string",priority=1,JSONPath=".status.plan.summary",description="The last plan's changes: resources to add, change and destroy."
+// +kubebuilder:printcolumn:name="Revision",type="string",priority=1,JSONPath=".status.lastAppliedRevision",description="The source's revision that was applied last."
+// +kubebuilder:printcolumn:name="Planned",type="string",priority=1,JSONPath=".status.lastPlannedRevision",description="The source's revision that was planned last."
+// +kubebuilder:printcolumn:name="Message",type="string",priority=1,JSONPath=".status.conditions[?(@.type==\"Ready\")].message",description="What is going on, in words."
 type Terraform struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`

@@ -15,9 +15,10 @@ const TenantKind = "Tenant"
 // names, labels and annotations filled in.
 //
 // +kubebuilder:object:root=true
+// +kubebuilder:resource:categories=all
 // +kubebuilder:storageversion
 // +kubebuilder:subresource:status
-// +kubebuilder:printcolumn:name="UID",type="string",JSONPath=".spec.uid",description="What the registry calls the tenant."
+// +kubebuilder:printcolumn:name="UID",type="string",priority=1,JSONPath=".spec.uid",description="What the registry calls the tenant."
 // +kubebuilder:printcolumn:name="Template",type="string",JSONPath=".spec.templateRef",description="The template that it is made from."
 // +kubebuilder:printcolumn:name="Ready",type="integer",JSONPath=".status.readyResources",description="How many of its objects are ready."
 // +kubebuilder:printcolumn:name="Desired",type="integer",JSONPath=".status.desiredResources",description="How many objects it has."

@@ -14,6 +14,7 @@ const TenantRegistryKind = "TenantRegistry"
 // TenantTemplate that names the registry.
 //
 // +kubebuilder:object:root=true
+// +kubebuilder:resource:categories=all
 // +kubebuilder:storageversion
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="Desired",type="integer",JSONPath=".status.desired",description="How many tenants there should be."

@@ -14,6 +14,7 @@ const TenantTemplateKind = "TenantTemplate"
 // TenantTemplate is what each active row of a registry gets.
 //
 // +kubebuilder:object:root=true
+// +kubebuilder:resource:categories=all
 // +kubebuilder:storageversion
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="Registry",type="string",JSONPath=".spec.registryId",description="The registry whose rows it is for."
