@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"path"
 
 	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
 	"golang.org/x/sys/unix"
@@ -15,8 +16,6 @@ import (
 // The system calls are used one by one, on the thread that then becomes the program. The library's own Restrict is for
 // processes that stay: it has all threads of the Go runtime restrict themselves, which costs more than all the rest of
 // this program.
-
-var errNoLandlock = errors.New("this kernel has no Landlock (it needs Linux 5.13 or newer with landlock among its security modules)")
 
 const (
 	readFile  = ll.AccessFSReadFile
@@ -32,7 +31,7 @@ const (
 )
 
 // handled is what the kernel of an ABI version can restrict, among what is to be.
-func handled(abi int) (files, scopes uint64) {
+func handled(abi int) (files, network, scopes uint64) {
 	const first = readFile | ll.AccessFSWriteFile | execFile | readDir | ll.AccessFSMakeChar | ll.AccessFSMakeBlock | writeDir&^ll.AccessFSRefer
 	files = first
 	if abi >= 2 { // before, no rule can allow moving files between directories
@@ -40,6 +39,9 @@ func handled(abi int) (files, scopes uint64) {
 	}
 	if abi >= 3 {
 		files |= ll.AccessFSTruncate
+	}
+	if abi >= 4 {
+		network = ll.AccessNetBindTCP
 	}
 	if abi >= 5 {
 		files |= ll.AccessFSIoctlDev
@@ -50,53 +52,91 @@ func handled(abi int) (files, scopes uint64) {
 	if abi >= 9 {
 		files |= connect
 	}
-	return files, scopes
+	return files, network, scopes
 }
 
-// probe says what the kernel supports.
-func probe() (int, error) {
-	abi, err := ll.LandlockGetABIVersion()
+// confine restricts this thread, and what it becomes, to the paths. It returns the version of what the kernel has for that,
+// 0 for nothing.
+func confine(o options) (abi int, err error) {
+	abi, err = ll.LandlockGetABIVersion()
 	if err != nil || abi < 1 {
-		return exitNoLandlock, errNoLandlock
+		return 0, nil //nolint:nilerr // the kernel has none, or it is switched off
 	}
-	fmt.Printf("landlock %d\n", abi)
-	return 0, nil
-}
-
-// confine restricts this thread, and what it becomes, to the paths.
-func confine(o options) error {
-	abi, err := ll.LandlockGetABIVersion()
-	if err != nil || abi < 1 {
-		return errNoLandlock
-	}
-	rights, scopes := handled(abi)
-	ruleset, err := ll.LandlockCreateRuleset(&ll.RulesetAttr{HandledAccessFS: rights, Scoped: scopes}, 0)
+	rights, network, scopes := handled(abi)
+	ruleset, err := ll.LandlockCreateRuleset(&ll.RulesetAttr{HandledAccessFS: rights, HandledAccessNet: network, Scoped: scopes}, 0)
 	if err != nil {
-		return fmt.Errorf("confine: make the rules: %w", err)
+		return 0, fmt.Errorf("confine: make the rules: %w", err)
+	}
+	writable, readable, ofFiles := o.rw, o.ro, []string(nil)
+	if o.root {
+		writable = append([]string{}, o.rw...)
+		for _, p := range o.placed {
+			writable = append(writable, p.path)
+		}
+		ofFiles, readable = together(o.ro)
 	}
 	for _, list := range []struct {
 		paths  []string
 		access uint64
 	}{
-		{o.rw, readFile | writeFile | execFile | readDir | writeDir | connect},
+		{writable, readFile | writeFile | execFile | readDir | writeDir | connect},
 		{o.rx, readFile | execFile | readDir},
-		{o.ro, readFile | readDir | connect},
+		{readable, readFile | readDir | connect},
+		{ofFiles, readFile},
 	} {
-		for _, path := range list.paths {
-			if err := allow(ruleset, path, list.access&rights); err != nil {
-				return fmt.Errorf("confine: allow %s: %w", path, err)
+		for _, name := range list.paths {
+			if err := allow(ruleset, name, list.access&rights); err != nil {
+				return 0, fmt.Errorf("confine: allow %s: %w", name, err)
 			}
 		}
 	}
+	if err := allowPorts(ruleset, network, o.listen); err != nil {
+		return 0, err
+	}
 	if err := ll.LandlockRestrictSelf(ruleset, 0); err != nil {
-		return fmt.Errorf("confine: %w", err)
+		return 0, fmt.Errorf("confine: %w", err)
+	}
+	return abi, nil
+}
+
+// together names /etc once for all files that are listed in it: in a root of its own nothing else is there, and each rule costs
+// time. Directories keep their rules, by which they can be listed, and so do links, whose rules are about the files that they
+// lead to: often ones below /run.
+func together(paths []string) (dirs, rest []string) {
+	const dir = "/etc"
+	for _, p := range paths {
+		switch {
+		case path.Dir(p) != dir || !isFile(p):
+			rest = append(rest, p)
+		case len(dirs) == 0:
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs, rest
+}
+
+func isFile(name string) bool {
+	var info unix.Stat_t
+	return unix.Lstat(name, &info) == nil && info.Mode&unix.S_IFMT == unix.S_IFREG
+}
+
+// allowPorts lets the program listen on ports that the kernel chooses, and on those listed: any other may be one of a
+// server that is being restarted.
+func allowPorts(ruleset int, access uint64, ports []uint16) error {
+	if access == 0 {
+		return nil
+	}
+	for _, port := range append([]uint16{0}, ports...) {
+		if err := ll.LandlockAddNetPortRule(ruleset, &ll.NetPortAttr{AllowedAccess: access, Port: uint64(port)}, 0); err != nil {
+			return fmt.Errorf("confine: allow listening on port %d: %w", port, err)
+		}
 	}
 	return nil
 }
 
 // allow adds a rule for a path if it exists; the kernel refuses rights of directories on files.
-func allow(ruleset int, path string, access uint64) error {
-	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
+func allow(ruleset int, name string, access uint64) error {
+	fd, err := unix.Open(name, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil //nolint:nilerr // what is not there needs no rule, and what cannot be found stays closed
 	}
@@ -115,11 +155,6 @@ func allow(ruleset int, path string, access uint64) error {
 func harden() error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("give up gaining privileges: %w", err)
-	}
-	if atTerminal() {
-		if err := refuseTyping(); err != nil {
-			return err
-		}
 	}
 	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}); err != nil {
 		return fmt.Errorf("switch off core dumps: %w", err)

@@ -3,18 +3,40 @@
 
 // Command yuba-sandbox confines a program and becomes it.
 //
-//	yuba-sandbox [-rw PATH]... [-ro PATH]... [-rx PATH]... [-require] [-background] -- PROGRAM [ARG]...
-//	yuba-sandbox -probe
+//	yuba-sandbox [-rw PATH]... [-ro PATH]... [-rx PATH]... [FLAG]... -- PROGRAM [ARG]...
+//	yuba-sandbox -probe [FLAG]...
 //
 // The program, and everything it starts, can write below the -rw paths (and execute there, because tofu runs the
-// providers it downloads), read below the -ro paths, read and execute below the -rx paths, and open nothing else.
-// Where the kernel can, it cannot signal processes outside either, nor connect to their Unix sockets: to abstract ones
-// since Linux 6.12, to those elsewhere than below -rw and -ro since Landlock's version 9. Paths that do not exist are
-// left out. It gains no privileges by executing set-uid files, dumps no core, inherits no files
-// but the standard three, and cannot type at a terminal that is among them.
+// providers it downloads), read below the -ro paths, read and execute below the -rx paths, and open nothing else. Paths
+// that do not exist are left out. It gains no rights by executing set-uid files, makes no such files and no devices, dumps
+// no core, inherits no files but the standard three, cannot type at a terminal, and lacks the system calls that
+// refusals.go lists.
 //
-// A kernel without Landlock confines nothing: then a line on standard error says so and the program runs all the
-// same, unless -require is given. With -background the program gives way to others that want the processor. -probe prints what the kernel can do: exit code 0 with Landlock, 3 without.
+// The walls are two. Landlock, where the kernel has it, refuses to open what is not listed. With -root nothing else is even
+// there: the program gets a file tree, processes and shared memory of its own. Whoever starts yuba-sandbox then has to
+// start it in new mount, process and IPC namespaces (see package confinement), so that it is the first of its processes
+// and all others end with it.
+//
+// The flags:
+//
+//	-root                make a root of its own of the paths
+//	-at SOURCE PATH      show the directory SOURCE, for writing, at PATH; needs -root
+//	-map USER:GROUP      in a new user namespace: be this user there, as outside
+//	-user N              become this user, with a group of the same number
+//	-mapped              in a new user namespace, by root: that user is known there, and nobody else; needs -user and -root
+//	-group N             stay in this group, by which the user may pass directories on the way; needs -user
+//	-loopback            in a new network namespace: have a loopback interface
+//	-listen PORT         may listen on this port; on others that it chooses itself it may not, where the kernel can refuse it
+//	-limit NAME=N        set a limit of a process: nproc, nofile, fsize, data
+//	-mark N              mark the processes of the run by this number
+//	-background          give way to others that want the processor
+//	-require             refuse to start the program where Landlock or the filter for system calls is missing
+//	-probe               do all of this and say what stands, instead of starting a program
+//	-follow              end when the process ends that started this one
+//	-spawn KIND          be the parent of a second yuba-sandbox in new namespaces, KIND "plain" or "user": for a person's shell
+//
+// A flag that cannot be honoured is an error, and the program does not start. A kernel without Landlock confines less: then
+// a line on standard error says so, unless -require is given.
 //
 // This is a program of its own, and small, because it starts before every tofu process.
 package main
@@ -24,14 +46,13 @@ import (
 	"fmt"
 	"os"
 	"runtime"
-	"strings"
 	"syscall"
 )
 
 const (
-	exitUsage      = 2
-	exitNoLandlock = 3
-	exitNoProgram  = 127
+	exitUsage     = 2
+	exitNoWall    = 3
+	exitNoProgram = 127
 )
 
 func main() {
@@ -48,67 +69,121 @@ func run(args []string) (int, error) {
 	if err != nil {
 		return exitUsage, err
 	}
-	if o.probe {
-		return probe()
-	}
-	if o.background {
-		giveWay()
+	if o.spawn != "" {
+		return spawn(o, args)
 	}
 	runtime.LockOSThread() // restrictions are a thread's own until it becomes the program
-	if err := harden(); err != nil {
+	walls, err := o.build()
+	if err != nil {
 		return 1, err
 	}
-	switch err := confine(o); {
-	case err == nil:
-	case errors.Is(err, errNoLandlock) && !o.require:
-		fmt.Fprintln(os.Stderr, "yuba-sandbox: not confined: "+err.Error())
-	case errors.Is(err, errNoLandlock):
-		return exitNoLandlock, err
-	default:
-		return 1, err
+	missing := walls.missing()
+	switch {
+	case o.probe:
+		walls.print(os.Stdout)
+		return 0, nil
+	case missing != nil && o.require:
+		return exitNoWall, missing
+	case missing != nil:
+		fmt.Fprintln(os.Stderr, "yuba-sandbox: not confined: "+missing.Error())
 	}
-	err = syscall.Exec(o.program[0], o.program, os.Environ())
+	err = syscall.Exec(o.program[0], o.program, programEnvironment(os.Environ()))
 	return exitNoProgram, fmt.Errorf("start %s: %w", o.program[0], err)
 }
 
-type options struct {
-	rw, ro, rx     []string
-	require, probe bool
-	background     bool
-	program        []string
-}
-
-// parse reads the command line; package flag would be the larger part of the binary.
-func parse(args []string) (options, error) {
-	var o options
-	lists := map[string]*[]string{"-rw": &o.rw, "-ro": &o.ro, "-rx": &o.rx}
-	for i := 0; i < len(args); i++ {
-		switch arg := args[i]; arg {
-		case "--":
-			o.program = args[i+1:]
-			i = len(args)
-		case "-require":
-			o.require = true
-		case "-background":
-			o.background = true
-		case "-probe":
-			o.probe = true
-		default:
-			list, ok := lists[arg]
-			if !ok {
-				return o, fmt.Errorf("unknown argument %q", arg)
-			}
-			if i++; i == len(args) {
-				return o, fmt.Errorf("%s needs a path", arg)
-			}
-			*list = append(*list, args[i])
+// build puts the walls up, in the only order that works: each takes away what the ones before needed.
+func (o *options) build() (walls, error) {
+	w := walls{user: os.Getuid(), group: os.Getgid()}
+	if o.background {
+		giveWay()
+	}
+	if o.mapped {
+		if err := mapUser(o.mapUser, o.mapGroup); err != nil {
+			return w, err
+		}
+		w.user, w.group = o.mapUser, o.mapGroup
+	}
+	if o.user != 0 {
+		w.user, w.group = o.user, o.user
+	}
+	if err := o.limit(); err != nil {
+		return w, err
+	}
+	if o.loopback {
+		if err := startLoopback(); err != nil {
+			return w, err
 		}
 	}
-	if o.probe {
-		return o, nil
+	if o.root {
+		if err := o.makeRoot(w.user); err != nil {
+			return w, fmt.Errorf("make a root of its own: %w", err)
+		}
 	}
-	if len(o.program) == 0 || !strings.HasPrefix(o.program[0], "/") {
-		return o, errors.New("no absolute path of a program after --")
+	err := harden()
+	if err != nil {
+		return w, err
 	}
-	return o, nil
+	if w.landlock, err = confine(*o); err != nil {
+		return w, err
+	}
+	if o.user != 0 && !o.userMapped {
+		if err := become(o.user, o.group); err != nil {
+			return w, err
+		}
+	}
+	if err := giveUpRights(); err != nil {
+		return w, err
+	}
+	if o.follow { // a change of user would undo it
+		if err := follow(); err != nil {
+			return w, err
+		}
+	}
+	w.filter, err = refuse(refusals(w.user, w.group, o.root))
+	return w, err
+}
+
+// limit sets what the program may take.
+func (o *options) limit() error {
+	goFirst()
+	for _, l := range o.limits {
+		if err := l.set(); err != nil {
+			return err
+		}
+	}
+	if o.mark != 0 {
+		return setMark(o.mark)
+	}
+	return nil
+}
+
+// walls are what stands.
+type walls struct {
+	landlock    int
+	filter      bool
+	user, group int
+}
+
+var (
+	errNoLandlock = errors.New("this kernel has no Landlock (it needs Linux 5.13 or newer with landlock among its security modules)")
+	errNoFilter   = errors.New("this kernel has no filter for system calls (it needs seccomp), or nobody has written one for this machine")
+)
+
+func (w walls) missing() error {
+	switch {
+	case w.landlock == 0:
+		return errNoLandlock
+	case !w.filter:
+		return errNoFilter
+	}
+	return nil
+}
+
+// print says what stands, a wall a line; package confinement reads it.
+func (w walls) print(to *os.File) {
+	filter := 0
+	if w.filter {
+		filter = 1
+	}
+	fmt.Fprintf(to, "landlock %d\nfilter %d\n", w.landlock, filter) //nolint:errcheck // nobody listens any more
 }

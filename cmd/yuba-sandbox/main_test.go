@@ -16,6 +16,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/creack/pty"
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 )
@@ -67,20 +68,26 @@ func sandbox(t *testing.T, args ...string) (string, int) {
 // confined skips no test: without Landlock it checks that the program says so, and reports false.
 func confined(t *testing.T) bool {
 	t.Helper()
-	out, code := sandbox(t, "-probe")
-	if code == 0 && strings.HasPrefix(out, "landlock ") {
+	if landlock(t) > 0 {
 		return true
 	}
-	if code != exitNoLandlock || !strings.Contains(out, "no Landlock") {
-		t.Fatalf("-probe: %d %s", code, out)
-	}
-	if out, code := sandbox(t, "--", "/bin/true"); code != 0 || !strings.Contains(out, "not confined") {
+	if out, code := sandbox(t, "--", "/bin/true"); code != 0 || !strings.Contains(out, "not confined: this kernel has no Landlock") {
 		t.Errorf("unconfined: %d %s", code, out)
 	}
-	if _, code := sandbox(t, "-require", "--", "/bin/true"); code != exitNoLandlock {
+	if _, code := sandbox(t, "-require", "--", "/bin/true"); code != exitNoWall {
 		t.Errorf("-require: %d", code)
 	}
 	return false
+}
+
+// landlock is the version that the sandbox finds.
+func landlock(t *testing.T) (version int) {
+	t.Helper()
+	out, code := sandbox(t, "-probe")
+	if _, err := fmt.Sscanf(out, "landlock %d\nfilter 1\n", &version); code != 0 || err != nil {
+		t.Fatalf("-probe: %d %s", code, out)
+	}
+	return version
 }
 
 var system = []string{"-rx", "/usr", "-rx", "/lib", "-rx", "/lib64", "-rx", "/bin", "-rw", "/dev/null"}
@@ -136,25 +143,19 @@ func TestConfinedProgram(t *testing.T) {
 }
 
 func TestSignalsStayInside(t *testing.T) {
-	out, code := sandbox(t, "-probe")
-	var abi int
-	if _, err := fmt.Sscanf(out, "landlock %d", &abi); code != 0 || err != nil || abi < 6 {
+	if landlock(t) < 6 {
 		return // older kernels cannot confine signals; -probe told
 	}
-	out, _ = sandbox(t, shell(nil, "kill -0 $PPID 2>/dev/null || echo denied; sleep 10 & kill $! && echo own")...)
+	out, _ := sandbox(t, shell(nil, "kill -0 $PPID 2>/dev/null || echo denied; sleep 10 & kill $! && echo own")...)
 	if out != "denied\nown\n" {
 		t.Errorf("%q", out)
 	}
 }
 
 func TestSocketsOfProgramsOutside(t *testing.T) {
-	out, code := sandbox(t, "-probe")
-	var abi int
-	if code != 0 {
+	abi := landlock(t)
+	if abi == 0 {
 		return // nothing is confined; other tests see to it that this is said
-	}
-	if _, err := fmt.Sscanf(out, "landlock %d", &abi); err != nil {
-		t.Fatalf("%q: %v", out, err)
 	}
 	elsewhere := "connected" // docs/how-to/confinement.md says so
 	if abi >= 9 {
@@ -182,7 +183,7 @@ func TestSocketsOfProgramsOutside(t *testing.T) {
 
 func TestWhatIsAskedOfAKernelIsWhatItKnows(t *testing.T) {
 	for abi, known := range map[int]int{1: 13, 2: 14, 3: 15, 4: 15, 5: 16, 8: 16, 9: 17, 12: 17} {
-		rights, _ := handled(abi)
+		rights, _, _ := handled(abi)
 		if rights>>known != 0 || rights>>(known-1) != 1 {
 			t.Errorf("version %d knows %d rights, asked for %b", abi, known, rights)
 		}
@@ -219,23 +220,11 @@ func typeHere() {
 // terminal makes a terminal of its own.
 func terminal(t *testing.T) *os.File {
 	t.Helper()
-	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	master, slave, err := pty.Open()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { master.Close() })
-	if err := unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0); err != nil {
-		t.Fatal(err)
-	}
-	number, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
-	if err != nil {
-		t.Fatal(err)
-	}
-	slave, err := os.OpenFile(fmt.Sprint("/dev/pts/", number), os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { slave.Close() })
+	t.Cleanup(func() { slave.Close(); master.Close() })
 	return slave
 }
 
@@ -299,11 +288,15 @@ func TestBadUseIsAnError(t *testing.T) {
 		code int
 		text string
 	}{
-		"no program":               {nil, exitUsage, "no absolute path of a program"},
-		"a relative program":       {[]string{"--", "true"}, exitUsage, "no absolute path of a program"},
-		"an unknown argument":      {[]string{"-x", "/", "--", "/bin/true"}, exitUsage, `unknown argument "-x"`},
-		"a path is missing":        {[]string{"-rw"}, exitUsage, "-rw needs a path"},
-		"the program is not there": {append(append([]string{}, system...), "--", "/bin/nowhere"), exitNoProgram, "start /bin/nowhere"},
+		"no program":                {nil, exitUsage, "no absolute path of a program"},
+		"a relative program":        {[]string{"--", "true"}, exitUsage, "no absolute path of a program"},
+		"an unknown argument":       {[]string{"-x", "/", "--", "/bin/true"}, exitUsage, `unknown argument "-x"`},
+		"a path is missing":         {[]string{"-rw"}, exitUsage, "-rw needs a value"},
+		"a path with no place":      {[]string{"-at", "/a", "b", "--", "/bin/true"}, exitUsage, "-at needs two absolute paths"},
+		"a place without a root":    {[]string{"-at", "/a", "/b", "--", "/bin/true"}, exitUsage, "-at needs -root"},
+		"a user who is root":        {[]string{"-user", "0", "--", "/bin/true"}, exitUsage, "want a number above 0"},
+		"a limit that nobody knows": {[]string{"-limit", "patience=1", "--", "/bin/true"}, exitUsage, "want NAME=N"},
+		"the program is not there":  {append(append([]string{}, system...), "--", "/bin/nowhere"), exitNoProgram, "start /bin/nowhere"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -4,7 +4,6 @@
 package main
 
 import (
-	"os"
 	"strconv"
 
 	"golang.org/x/sys/unix"
@@ -24,5 +23,5 @@ func giveWay() {
 		return
 	}
 	_ = unix.Setpriority(unix.PRIO_PROCESS, 0, background)
-	_ = os.WriteFile("/proc/self/autogroup", []byte(strconv.Itoa(background)), 0)
+	_ = setOwn("autogroup", strconv.Itoa(background))
 }

@@ -1,0 +1,124 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package confinement
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Held identifies one process even after the kernel has given its number to another. It uses a descriptor of the process. Linux
+// before 5.3 and some containers have none, and this process may have too many open: then the start time identifies it.
+type Held struct {
+	pid, fd int
+	started uint64
+}
+
+// Hold takes hold of a process that has not ended. Callers that need a property of the process check it again after Hold: the
+// number may have changed its meaning before.
+func Hold(pid int) (h Held, alive bool) {
+	fd, err := unix.PidfdOpen(pid, 0)
+	if errors.Is(err, unix.ESRCH) {
+		return Held{}, false
+	}
+	if err != nil {
+		fd = -1
+	}
+	_, started := originOf(pid)
+	h = Held{pid, fd, started}
+	if h.Ended() {
+		h.Release()
+		return Held{}, false
+	}
+	return h, true
+}
+
+// Release lets go of it.
+func (h Held) Release() {
+	if h.fd >= 0 {
+		unix.Close(h.fd) //nolint:errcheck // it was only signalled through
+	}
+}
+
+// Ended says whether it has ended, even when nobody has asked for its end yet.
+func (h Held) Ended() bool {
+	if h.fd >= 0 {
+		return h.poll(0)
+	}
+	_, started := originOf(h.pid)
+	return started == math.MaxUint64 || started != h.started || isDead(h.pid)
+}
+
+// Signal signals it; it may have ended.
+func (h Held) Signal(s unix.Signal) {
+	if h.fd >= 0 {
+		err := unix.PidfdSendSignal(h.fd, s, nil, 0)
+		if err == nil || errors.Is(err, unix.ESRCH) {
+			return
+		}
+	}
+	if !h.Ended() {
+		_ = unix.Kill(h.pid, s)
+	}
+}
+
+// lookAgain is how often it is asked for what comes without a notice.
+const lookAgain = 10 * time.Millisecond
+
+// Await waits for its end, for so long.
+func (h Held) Await(patience time.Duration) {
+	if h.fd >= 0 {
+		h.poll(patience)
+		return
+	}
+	for deadline := time.Now().Add(patience); !h.Ended() && time.Now().Before(deadline); {
+		time.Sleep(lookAgain)
+	}
+}
+
+// poll says whether it ends in time: its descriptor can be read from then on.
+func (h Held) poll(patience time.Duration) bool {
+	for deadline := time.Now().Add(patience); ; {
+		left := max(0, time.Until(deadline))
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(h.fd), Events: unix.POLLIN}}, int(left.Milliseconds())) //nolint:gosec // descriptors are small
+		if !errors.Is(err, unix.EINTR) {
+			return err == nil && n > 0
+		}
+	}
+}
+
+// isDead says of a number whether its process waits for its parent to ask for its end, or is gone. Its first thread alone may
+// have ended.
+func isDead(pid int) bool {
+	state, fields, found := statOf(pid)
+	const atThreads = 16
+	ended := state == "Z" || state == "X"
+	return !found || ended && (len(fields) <= atThreads || fields[atThreads] == "0" || fields[atThreads] == "1")
+}
+
+// statOf reads what the kernel says of a process: its state, and the fields after it.
+func statOf(pid int) (state string, fields []string, found bool) {
+	text, err := patiently(func() ([]byte, error) { return os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)) })
+	if err != nil {
+		return "", nil, false
+	}
+	return parseStat(string(text))
+}
+
+// patiently repeats what fails because too many files are open, until some are closed. An answer such as that nothing of a run is
+// left would be a wrong one.
+func patiently[T any](do func() (T, error)) (T, error) {
+	for {
+		answer, err := do()
+		if !errors.Is(err, unix.EMFILE) && !errors.Is(err, unix.ENFILE) {
+			return answer, err
+		}
+		time.Sleep(lookAgain)
+	}
+}

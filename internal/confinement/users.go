@@ -1,0 +1,188 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package confinement
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/gofrs/flock"
+	"golang.org/x/sys/unix"
+)
+
+// The users that are given out: a range that neither distributions nor systemd give to anybody.
+const (
+	// PassingGroup is the group of programs that have a user of their own and nothing else of it: by it, and by nothing
+	// else, they may pass the directories on the way to theirs.
+	PassingGroup = 1879048192
+	probeUser    = PassingGroup + 1
+	firstUser    = PassingGroup + 2
+	// lastUser is before those that systemd has for foreign file systems.
+	lastUser = 2147352575
+)
+
+// block is how many numbers a process takes at a time, so that it need not wait for the disk for each.
+const block = 256
+
+// Users gives out users, each once in the life of a data directory: nobody gets one that had files of somebody else.
+type Users struct {
+	// File remembers the first that was not given out. Highest says which was, when that file is lost.
+	File    string
+	Highest func() (int, error)
+
+	mu         sync.Mutex
+	next, last int
+}
+
+// Next is a user that nobody had before. Several processes may ask at once.
+func (u *Users) Next() (int, error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.next == u.last {
+		first, err := u.reserve()
+		if err != nil {
+			return 0, fmt.Errorf("find a user for a working directory: %w", err)
+		}
+		u.next, u.last = first, first+block
+	}
+	u.next++
+	return u.next - 1, nil
+}
+
+// MayBeGivenOut says whether a user is one of those that [Users] gives out.
+func MayBeGivenOut(user int) bool { return user >= firstUser && user <= lastUser }
+
+// reserve takes a block for this process.
+func (u *Users) reserve() (int, error) {
+	if err := os.MkdirAll(filepath.Dir(u.File), 0o700); err != nil {
+		return 0, err
+	}
+	lock := flock.New(u.File + ".lock")
+	if err := lock.Lock(); err != nil {
+		return 0, err
+	}
+	defer lock.Unlock() //nolint:errcheck // the end of the process unlocks, too
+	first, err := u.read()
+	if err != nil {
+		return 0, err
+	}
+	if first+block > lastUser {
+		return 0, fmt.Errorf("all of %d users were given out; %s says so", lastUser-firstUser, u.File)
+	}
+	return first, u.write(first + block)
+}
+
+func (u *Users) read() (int, error) {
+	text, err := os.ReadFile(u.File)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return 0, err
+	}
+	if n, err := strconv.Atoi(strings.TrimSpace(string(text))); err == nil && n >= firstUser {
+		return n, nil
+	}
+	highest := 0
+	if u.Highest != nil {
+		if highest, err = u.Highest(); err != nil {
+			return 0, err
+		}
+	}
+	if highest == 0 {
+		return firstOfAll(), nil
+	}
+	return max(firstUser, highest+1), nil
+}
+
+// firstOfAll is where a new data directory begins: somewhere in the first half of the range, so that two of them on one machine
+// hardly ever give out the same users, and each has half of the range left. The kernel counts processes by users, and without
+// Landlock programs of the same user read each other's files.
+func firstOfAll() int {
+	const blocks = (lastUser - firstUser) / block / 2
+	return firstUser + block*rand.IntN(blocks) //nolint:gosec // not a secret
+}
+
+// write replaces the file for good before anybody uses what it says.
+func (u *Users) write(next int) error {
+	file, err := os.CreateTemp(filepath.Dir(u.File), ".users-")
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString(strconv.Itoa(next) + "\n")
+	if err = errors.Join(err, file.Sync(), file.Close()); err == nil {
+		err = os.Rename(file.Name(), u.File)
+	}
+	if err != nil {
+		_ = os.Remove(file.Name()) // it counts for nothing
+	}
+	return err
+}
+
+// pass lets users of their own pass directories, which are the server's. Nothing is changed when they could not come to these:
+// others may have made the directories above so that nobody can.
+func pass(dirs []string) error {
+	if err := passable(dirs); err != nil {
+		return err
+	}
+	for i, dir := range dirs {
+		if err := open(dir); err != nil {
+			for _, opened := range dirs[:i] {
+				_ = shut(opened) // what was wrong with the other one is what counts
+			}
+			return fmt.Errorf("let users of their own pass %s: %w", dir, err)
+		}
+	}
+	return nil
+}
+
+// open lets users of their own pass a directory: they need not be able to list it. A directory that everybody may pass is
+// left as it is.
+func open(dir string) error {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return err
+	}
+	if info.Mode().Perm()&0o001 != 0 {
+		return nil
+	}
+	if err := os.Chown(dir, -1, PassingGroup); err != nil {
+		return err
+	}
+	return os.Chmod(dir, info.Mode().Perm()|0o010)
+}
+
+// shut undoes what open has done.
+func shut(dir string) error {
+	var info unix.Stat_t
+	if err := unix.Stat(dir, &info); err != nil || info.Gid != PassingGroup {
+		return err
+	}
+	return errors.Join(os.Chmod(dir, fs.FileMode(info.Mode&0o767)), os.Chown(dir, -1, os.Getegid()))
+}
+
+// passable says why users of their own could not come to directories, when these themselves are opened.
+func passable(dirs []string) error {
+	for _, dir := range dirs {
+		for ; ; dir = filepath.Dir(dir) {
+			var info unix.Stat_t
+			if err := unix.Stat(dir, &info); err != nil {
+				return fmt.Errorf("look at %s: %w", dir, err)
+			}
+			open := info.Mode&0o001 != 0 || info.Mode&0o010 != 0 && info.Gid == PassingGroup
+			if !open && !slices.Contains(dirs, dir) {
+				return fmt.Errorf("nobody but its owner may pass %s; keep the data directory elsewhere, such as in /var/lib/yuba", dir)
+			}
+			if dir == "/" || dir == "." {
+				break
+			}
+		}
+	}
+	return nil
+}
