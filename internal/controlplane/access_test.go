@@ -8,13 +8,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/endpoints/request"
@@ -26,86 +24,41 @@ import (
 	"go.uber.org/zap"
 )
 
-func TestRolesKnowYubasKinds(t *testing.T) {
-	namespace := newNamespace(t, shared)
-	client := clientOf(t, shared)
-	for _, role := range []string{"view", "edit", "admin"} {
-		binding := &rbacv1.RoleBinding{
-			ObjectMeta: metav1.ObjectMeta{Name: role},
-			Subjects:   []rbacv1.Subject{{Kind: "User", APIGroup: rbacv1.GroupName, Name: role}},
-			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
-		}
-		if _, err := client.RbacV1().RoleBindings(namespace).Create(t.Context(), binding, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	everybody, editors, nobody := []string{"view", "edit", "admin"}, []string{"edit", "admin"}, []string{}
-	for sentence, test := range map[string]struct {
-		verb, group, resource string
-		may                   []string
-	}{
-		"everybody lists stacks":                    {"list", "infra.contrib.fluxcd.io", "terraforms", everybody},
-		"editors create stacks":                     {"create", "infra.contrib.fluxcd.io", "terraforms", editors},
-		"editors delete stacks":                     {"delete", "infra.contrib.fluxcd.io", "terraforms", editors},
-		"everybody gets a stack's status":           {"get", "infra.contrib.fluxcd.io", "terraforms/status", everybody},
-		"nobody writes a stack's status":            {"update", "infra.contrib.fluxcd.io", "terraforms/status", nobody},
-		"everybody watches artifacts":               {"watch", "source.toolkit.fluxcd.io", "externalartifacts", everybody},
-		"editors patch artifacts":                   {"patch", "source.toolkit.fluxcd.io", "externalartifacts", editors},
-		"everybody reads logs":                      {"get", "content.yuba.dev", "terraforms/log", everybody},
-		"everybody reads plans":                     {"get", "content.yuba.dev", "terraforms/plan", everybody},
-		"everybody reads runs":                      {"get", "content.yuba.dev", "terraforms/runs", everybody},
-		"everybody reads explanations":              {"get", "content.yuba.dev", "terraforms/why", everybody},
-		"editors read states, which hold secrets":   {"get", "content.yuba.dev", "terraforms/state", editors},
-		"editors read outputs, which may be secret": {"get", "content.yuba.dev", "terraforms/outputs", editors},
-		"editors list a state's versions":           {"get", "content.yuba.dev", "terraforms/versions", editors},
-		"editors go back to an older state":         {"create", "content.yuba.dev", "terraforms/rollback", editors},
-		"editors release locks":                     {"create", "content.yuba.dev", "terraforms/unlock", editors},
-		"only administrators of all take backups":   {"get", "content.yuba.dev", "backup", nobody},
-		"editors upload archives":                   {"create", "content.yuba.dev", "externalartifacts/archive", editors},
-		"editors lock states":                       {"create", "coordination.k8s.io", "leases", editors},
-	} {
-		t.Run(sentence, func(t *testing.T) {
-			eventually(t, "the roles are aggregated", func() error {
-				var may []string
-				for _, user := range everybody {
-					if allowed(t, client, user, namespace, test.verb, test.group, test.resource) {
-						may = append(may, user)
-					}
-				}
-				if !slices.Equal(may, test.may) {
-					return fmt.Errorf("%v may, want %v", may, test.may)
-				}
-				return nil
-			})
-		})
-	}
-}
-
 func allowed(t *testing.T, client *kubernetes.Clientset, user, namespace, verb, group, resource string) bool {
 	t.Helper()
 	resource, sub, _ := strings.Cut(resource, "/")
-	review, err := client.AuthorizationV1().SubjectAccessReviews().Create(t.Context(), &authorizationv1.SubjectAccessReview{
-		Spec: authorizationv1.SubjectAccessReviewSpec{User: user, ResourceAttributes: &authorizationv1.ResourceAttributes{
-			Namespace: namespace, Verb: verb, Group: group, Resource: resource, Subresource: sub}},
-	}, metav1.CreateOptions{})
+	request := reviewOf(user, namespace, verb, resource)
+	request.Spec.ResourceAttributes.Group, request.Spec.ResourceAttributes.Subresource = group, sub
+	review, err := client.AuthorizationV1().SubjectAccessReviews().Create(t.Context(), request, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return review.Status.Allowed
 }
 
+func reviewOf(user, namespace, verb, resource string) *authorizationv1.SubjectAccessReview {
+	return &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{User: user,
+		ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: namespace, Verb: verb, Resource: resource}}}
+}
+
 func TestStrangersSeeHealthOnly(t *testing.T) {
-	client, err := rest.HTTPClientFor(rest.AnonymousClientConfig(shared.RESTConfig()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for path, want := range map[string]int{
+	seenByStrangers(t, shared, map[string]int{
 		"/livez": http.StatusOK, "/readyz": http.StatusOK, "/healthz": http.StatusOK,
 		"/version": http.StatusUnauthorized, "/api": http.StatusUnauthorized, "/metrics": http.StatusUnauthorized,
 		"/api/v1/namespaces/default/secrets": http.StatusUnauthorized, "/openid/v1/jwks": http.StatusUnauthorized,
 		"/debug/pprof/": http.StatusUnauthorized, mounted + "who": http.StatusUnauthorized,
-	} {
-		response, err := client.Get("https://" + shared.Address() + path)
+	})
+}
+
+// seenByStrangers asks for paths without credentials.
+func seenByStrangers(t *testing.T, p *ControlPlane, paths map[string]int) {
+	t.Helper()
+	client, err := rest.HTTPClientFor(rest.AnonymousClientConfig(p.RESTConfig()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range paths {
+		response, err := client.Get("https://" + p.Address() + path)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,7 +31,10 @@ import (
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 	controlplaneapiserver "k8s.io/kubernetes/pkg/controlplane/apiserver"
 	"k8s.io/kubernetes/pkg/controlplane/apiserver/options"
+	kubeoptions "k8s.io/kubernetes/pkg/kubeapiserver/options"
 	"k8s.io/kubernetes/pkg/serviceaccount"
+
+	"github.com/yuba-dev/yuba/internal/controlplane/schemas"
 )
 
 // issuer of service account tokens, the name that in-cluster clients expect.
@@ -43,19 +47,26 @@ type apiServer struct {
 }
 
 // newAPIServer puts the API server together: CRDs, built-in kinds and the aggregator that presents both as one.
-func newAPIServer(ctx context.Context, k *keys, etcdEndpoint string, listener net.Listener, mount mountFunc) (*apiServer, error) {
+func newAPIServer(ctx context.Context, k *keys, etcdEndpoint string, d door, o Options) (*apiServer, error) {
 	if err := setFeatures(); err != nil {
 		return nil, fmt.Errorf("set the API server's features: %w", err)
 	}
-	getter := &tokenGetter{}
-	completed, err := serverOptions(k, etcdEndpoint, listener, getter).Complete(ctx, nil, nil)
+	getter, guard := &tokenGetter{}, &actAs{}
+	chosen := serverOptions(k, etcdEndpoint, d.connections, getter)
+	chosen.Authentication.AuthenticationConfigFile = o.AuthenticationConfig
+	guard.register(chosen.Admission.GenericAdmission.Plugins)
+	chosen.Admission.GenericAdmission.RecommendedPluginOrder = append(slices.Clone(kubeoptions.AllOrderedPlugins), tokenSecretsPlugin)
+	if err := o.audit(k, chosen.Audit); err != nil {
+		return nil, err
+	}
+	completed, err := chosen.Complete(ctx, nil, nil)
 	if err != nil {
 		return nil, fmt.Errorf("complete the API server's options: %w", err)
 	}
 	if err := errors.Join(completed.Validate()...); err != nil {
 		return nil, fmt.Errorf("check the API server's options: %w", err)
 	}
-	config, err := newServerConfig(completed)
+	config, err := newServerConfig(completed, d, guard, o.anonymousByFile)
 	if err != nil {
 		return nil, fmt.Errorf("configure the API server: %w", err)
 	}
@@ -67,7 +78,7 @@ func newAPIServer(ctx context.Context, k *keys, etcdEndpoint string, listener ne
 	if s.aggregator, err = config.newChain(); err != nil {
 		return nil, err
 	}
-	return s, s.mount(mount)
+	return s, s.mount(o.Mount)
 }
 
 // serverOptions are the options that Kubernetes' own API server takes from flags.
@@ -96,7 +107,8 @@ func serverOptions(k *keys, etcdEndpoint string, listener net.Listener, getter *
 	o.Features.EnablePriorityAndFairness = false
 	o.Features.EnableProfiling = false
 
-	o.Authentication.AuthenticationConfigFile = k.authentication()
+	// See admitProbes.
+	o.Authentication.Anonymous.Allow = false
 	o.Authentication.ClientCert.ClientCA = k.api.File()
 	o.Authentication.ServiceAccounts.Issuers = []string{issuer}
 	o.Authentication.ServiceAccounts.KeyFiles = []string{k.serviceAccountKey()}
@@ -115,12 +127,17 @@ type serverConfig struct {
 	aggregator   aggregatorapiserver.CompletedConfig
 }
 
-func newServerConfig(o options.CompletedOptions) (*serverConfig, error) {
+func newServerConfig(o options.CompletedOptions, d door, guard *actAs, anonymousByFile bool) (*serverConfig, error) {
 	schemes := []*runtime.Scheme{legacyscheme.Scheme, apiextensionsapiserver.Scheme, aggregatorscheme.Scheme}
-	generic, shared, storage, err := controlplaneapiserver.BuildGenericConfig(o, schemes, servedGroups(), definitions)
+	generic, shared, storage, err := controlplaneapiserver.BuildGenericConfig(o, schemes, servedGroups(), schemas.Definitions)
 	if err != nil {
 		return nil, err
 	}
+	if !anonymousByFile {
+		admitProbes(&generic.Authentication)
+	}
+	guard.use(generic.Authorization.Authorizer, shared)
+	generic.Authorization.Authorizer = guard
 	generic.RESTOptionsGetter = bookmarked{generic.RESTOptionsGetter}
 	generic.LongRunningFunc = longRunning(generic.LongRunningFunc)
 	services := webhook.NewDefaultServiceResolver()
@@ -144,6 +161,7 @@ func newServerConfig(o options.CompletedOptions) (*serverConfig, error) {
 	}
 	aggregator.GenericConfig.RESTOptionsGetter = bookmarked{aggregator.GenericConfig.RESTOptionsGetter}
 	aggregator.ExtraConfig.DisableRemoteAvailableConditionController = true
+	aggregator.GenericConfig.BuildHandlerChainFunc = d.chain(aggregator.GenericConfig.BuildHandlerChainFunc)
 	return &serverConfig{
 		controlPlane: controlPlane.Complete(), extensions: extensions.Complete(), aggregator: aggregator.Complete(),
 	}, nil

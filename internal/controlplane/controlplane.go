@@ -5,6 +5,7 @@ package controlplane
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -20,6 +21,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/controlplane/datadir"
 	"github.com/yuba-dev/yuba/internal/controlplane/etcd"
 	"github.com/yuba-dev/yuba/internal/controlplane/install"
+	"github.com/yuba-dev/yuba/internal/controlplane/integrity"
+	"github.com/yuba-dev/yuba/internal/listener"
 	"k8s.io/client-go/rest"
 )
 
@@ -28,9 +31,11 @@ type ControlPlane struct {
 	options Options
 	dir     datadir.Dir
 	// lock is held when Start took it.
-	lock        *datadir.Lock
-	listener    *tracked
-	keys        *keys
+	lock     *datadir.Lock
+	listener *listener.Listener
+	keys     *keys
+	// store is what was found of it.
+	store       etcd.Facts
 	etcd        *etcd.Server
 	api         *apiServer
 	controllers *controllers.Set
@@ -47,7 +52,9 @@ type ControlPlane struct {
 
 // Start starts the API in the data directory and returns when it is complete. The context bounds the start only.
 func Start(ctx context.Context, options Options) (_ *ControlPlane, err error) {
-	options.complete()
+	if err := options.complete(); err != nil {
+		return nil, err
+	}
 	logKubernetesTo(options.Log)
 	p := &ControlPlane{options: options, done: make(chan struct{})}
 	defer func() {
@@ -60,6 +67,7 @@ func Start(ctx context.Context, options Options) (_ *ControlPlane, err error) {
 		do   func(context.Context) error
 	}{
 		{"open the data directory", p.openDirectory},
+		{"check the data directory", p.checkDirectory},
 		{"listen", p.listen},
 		{"start etcd", p.startEtcd},
 		{"start the API server", p.startAPI},
@@ -93,12 +101,21 @@ func (p *ControlPlane) openDirectory(context.Context) (err error) {
 	return backup.ApplyPending(p.dir, p.options.Log)
 }
 
+// checkDirectory refuses a home that has lost something, unless that loss is accepted.
+func (p *ControlPlane) checkDirectory(context.Context) (err error) {
+	if err := integrity.Accept(p.dir, p.options.BlobsHere, p.options.AcceptLoss, p.options.Log); err != nil {
+		return err
+	}
+	p.store, err = integrity.Check(p.dir, p.options.BlobsHere)
+	return err
+}
+
 func (p *ControlPlane) listen(context.Context) error {
-	listener, err := listen(p.options.APIAddress)
+	inner, err := listen(p.options.APIAddress)
 	if err != nil {
 		return err
 	}
-	p.listener = track(listener)
+	p.listener = listener.New(inner, p.options.Connections)
 	lock := p.options.Lock
 	if lock == nil {
 		lock = p.lock
@@ -112,7 +129,7 @@ func (p *ControlPlane) startEtcd(ctx context.Context) (err error) {
 		return err
 	}
 	p.etcd, err = etcd.Start(ctx, etcd.Options{
-		Dir: p.dir.Etcd(), TLS: p.keys.etcdTLS(), Log: p.options.Log,
+		Dir: p.dir.Etcd(), Facts: p.store, Token: rand.Text(), TLS: p.keys.etcdTLS(), Log: p.options.Log,
 		Quota: p.options.etcdQuota, UpkeepEvery: p.options.etcdUpkeep, ProgressEvery: p.options.etcdProgress,
 	})
 	return err
@@ -122,7 +139,7 @@ func (p *ControlPlane) startAPI(ctx context.Context) (err error) {
 	// The server belongs to Stop, not to the context of the start.
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	p.stopAPI, p.apiStopped = stop, make(chan struct{})
-	p.api, err = newAPIServer(running, p.keys, p.etcd.Endpoint(), p.listener, p.options.Mount)
+	p.api, err = newAPIServer(running, p.keys, p.etcd.Endpoint(), door{p.listener, p.options.bodyTime}, p.options)
 	if err != nil {
 		close(p.apiStopped)
 		return err
@@ -160,6 +177,7 @@ func (p *ControlPlane) install(ctx context.Context) error {
 func (p *ControlPlane) startControllers(ctx context.Context) (err error) {
 	p.controllers, err = controllers.Start(ctx, controllers.Options{
 		Config: p.RESTConfig(), TokenKey: p.keys.serviceAccountKey(), CA: p.keys.api.PEM(),
+		TenantQuota: p.options.TenantQuota,
 	})
 	return err
 }
@@ -173,10 +191,19 @@ func (p *ControlPlane) openDoor(ctx context.Context) error {
 	if err := p.keys.writeKubeconfig(p.url()); err != nil {
 		return err
 	}
+	if err := p.Record(); err != nil {
+		return err
+	}
 	renewing, stop := context.WithCancel(context.WithoutCancel(ctx))
 	p.stopKeys = stop
 	p.background.Go(func() { p.keys.keepRenewing(renewing, p.url(), p.options.Log) })
 	return nil
+}
+
+// Record writes down which parts of the home belong together, so that the next start knows when one is missing. A part that
+// others make below the data directory, such as the blobs and their key, counts once it is called again.
+func (p *ControlPlane) Record() error {
+	return integrity.Write(p.dir, p.etcd.Cluster(), p.options.BlobsHere)
 }
 
 // whileRunning does a part of the start and gives up when the API ends meanwhile.
@@ -257,7 +284,7 @@ func (p *ControlPlane) waitForAPI(ctx context.Context) error {
 	case <-time.After(grace):
 	case <-ctx.Done():
 	}
-	p.listener.hangUp()
+	p.listener.HangUp()
 	select {
 	case <-p.apiStopped:
 		return nil

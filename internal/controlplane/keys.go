@@ -85,7 +85,13 @@ func openKeys(dir datadir.Dir, hosts []string, life lifetimes) (*keys, error) {
 		return nil, err
 	}
 	if k.etcd, err = pki.OpenAuthority(k.path("etcd", "ca"), "yuba-etcd", now); err != nil {
-		return nil, err
+		// Only this process trusts it: a damaged one is made anew.
+		if err := errors.Join(os.RemoveAll(k.path("etcd", "ca.crt")), os.RemoveAll(k.path("etcd", "ca.key"))); err != nil {
+			return nil, fmt.Errorf("replace etcd's damaged authority: %w", err)
+		}
+		if k.etcd, err = pki.OpenAuthority(k.path("etcd", "ca"), "yuba-etcd", now); err != nil {
+			return nil, err
+		}
 	}
 	k.serving = pki.Leaf{Base: k.path("serving"), CommonName: "yuba", Hosts: hosts, Life: life.certificate}
 	k.admin = pki.Leaf{Base: k.path("admin"), CommonName: "yuba-admin", Groups: []string{"system:masters"}, Life: life.certificate}
@@ -98,10 +104,7 @@ func openKeys(dir datadir.Dir, hosts []string, life lifetimes) (*keys, error) {
 	if err := pki.MakeKey(k.serviceAccountKey()); err != nil {
 		return nil, fmt.Errorf("read the key that signs service account tokens: %w", err)
 	}
-	if err := k.writeEncryption(); err != nil {
-		return nil, err
-	}
-	return k, datadir.WriteFile(k.authentication(), []byte(authentication), 0o600)
+	return k, k.writeEncryption()
 }
 
 func (k *keys) path(elements ...string) string {
@@ -110,7 +113,6 @@ func (k *keys) path(elements ...string) string {
 
 func (k *keys) serviceAccountKey() string { return k.path("service-account.key") }
 func (k *keys) encryption() string        { return k.path("encryption.yaml") }
-func (k *keys) authentication() string    { return k.path("authentication.yaml") }
 
 // renew renews every certificate whose time has come and says whether the administrator's was among them.
 func (k *keys) renew(now time.Time) (adminRenewed bool, err error) {
@@ -175,17 +177,6 @@ func (k *keys) etcdTLS() *tls.Config {
 		MinVersion:     tls.VersionTLS13,
 	}
 }
-
-// authentication lets strangers ask about health and nothing else.
-const authentication = `apiVersion: apiserver.config.k8s.io/v1
-kind: AuthenticationConfiguration
-anonymous:
-  enabled: true
-  conditions:
-  - path: /livez
-  - path: /readyz
-  - path: /healthz
-`
 
 // writeEncryption makes the key that encrypts Secrets at rest. Without it they are lost, so it is written once, before the
 // first Secret, and never again.

@@ -4,6 +4,8 @@
 package controlplane
 
 import (
+	"crypto/tls"
+	"crypto/x509"
 	"slices"
 	"testing"
 
@@ -39,4 +41,34 @@ func TestServingHosts(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestTheCertificateHoldsForHostsOfALaterStart(t *testing.T) {
+	options := testOptions(t.TempDir())
+	first, err := Start(t.Context(), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := greet(first, "yuba.example.com"); err == nil {
+		t.Error("the certificate holds for a host that nobody named")
+	}
+	stop(t, first)
+	options.AdvertiseHosts = []string{"yuba.example.com", "192.0.2.7"}
+	second := startIn(t, options)
+	for _, host := range append(options.AdvertiseHosts, "localhost", "127.0.0.1") {
+		if err := greet(second, host); err != nil {
+			t.Errorf("as %s: %v", host, err)
+		}
+	}
+}
+
+// greet opens a connection to the API as a client does that knows it by a name or address.
+func greet(p *ControlPlane, host string) error {
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(p.CA())
+	connection, err := tls.Dial("tcp", p.Address(), &tls.Config{RootCAs: roots, ServerName: host, MinVersion: tls.VersionTLS12})
+	if err != nil {
+		return err
+	}
+	return connection.Close()
 }

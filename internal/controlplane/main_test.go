@@ -19,6 +19,9 @@ import (
 // childDirectory, in the environment, makes this test binary run one API there until it is killed.
 const childDirectory = "YUBA_TEST_CONTROLPLANE_DIR"
 
+// childOnce lets it stop once it is ready.
+const childOnce = "YUBA_TEST_CONTROLPLANE_ONCE"
+
 // shared is the API that most tests use.
 var shared *ControlPlane
 
@@ -38,7 +41,7 @@ func run(m *testing.M) int {
 	defer os.RemoveAll(dir)
 	start := time.Now()
 	options := testOptions(dir)
-	options.Mount, options.etcdProgress = mountWho, 200*time.Millisecond
+	options.Mount = mountWho
 	shared, err = Start(context.Background(), options)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "start the API for tests:", err)
@@ -63,6 +66,8 @@ func testOptions(dir string) Options {
 	return Options{
 		DataDir: dir, APIAddress: "127.0.0.1:0", Version: "test",
 		Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level})),
+		// etcd keeps it for the whole process: an API of a test's own would slow the shared one's bookmarks down to its pace.
+		etcdProgress: 200 * time.Millisecond,
 	}
 }
 
@@ -123,12 +128,18 @@ func eventually(t *testing.T, what string, ask func() error) {
 }
 
 func runChild(dir string) {
-	p, err := Start(context.Background(), testOptions(dir))
+	p, err := Start(context.Background(), homeOptions(dir))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 	fmt.Println("ready")
+	if os.Getenv(childOnce) != "" {
+		if err := p.Stop(context.Background()); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
+		os.Exit(0)
+	}
 	<-p.Done()
 	os.Exit(1)
 }

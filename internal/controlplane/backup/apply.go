@@ -4,6 +4,7 @@
 package backup
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -43,11 +44,18 @@ func ApplyPending(dir datadir.Dir, log *slog.Logger) error {
 	if !Pending(dir) {
 		return nil
 	}
+	if _, err := os.ReadDir(pending(dir)); err != nil { // another user's: trying again does not help
+		return dir.Unusable(fmt.Errorf("restore the backup: %w", err))
+	}
 	if err := makeEtcd(dir, log); err != nil {
 		return err
 	}
 	old, err := journal(dir)
 	if err != nil {
+		return fmt.Errorf("restore the backup: %w", err)
+	}
+	// The parts of a backup belong together. The next start writes a new record of that.
+	if err := setAside(dir, old, filepath.Base(dir.Record())); err != nil {
 		return fmt.Errorf("restore the backup: %w", err)
 	}
 	for _, name := range []string{etcdName, keysName, blobsName} {
@@ -58,7 +66,7 @@ func ApplyPending(dir datadir.Dir, log *slog.Logger) error {
 	if err := os.RemoveAll(pending(dir)); err != nil {
 		return fmt.Errorf("finish the restoration: %w", err)
 	}
-	log.Info("restored the backup", "previous", filepath.Join(string(dir), old))
+	log.Info("put the restored data in place", "previous", filepath.Join(string(dir), old))
 	return datadir.SyncDir(string(dir))
 }
 
@@ -88,7 +96,7 @@ func makeEtcd(dir datadir.Dir, log *slog.Logger) error {
 	if err := os.RemoveAll(store); err != nil {
 		return fmt.Errorf("restore the API's store: %w", err)
 	}
-	if err := etcd.Restore(snapshot, store, log); err != nil {
+	if err := etcd.Restore(snapshot, store, rand.Text(), log); err != nil {
 		return err
 	}
 	if err := syncTree(store); err != nil {
@@ -123,11 +131,20 @@ func swap(dir datadir.Dir, old, name string) error {
 	if _, err := os.Stat(replacement); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if err := os.Rename(current, filepath.Join(string(dir), old, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := setAside(dir, old, name); err != nil {
 		return err
 	}
 	if err := os.Rename(replacement, current); err != nil {
 		return err
 	}
 	return datadir.SyncDir(string(dir))
+}
+
+// setAside moves a part of the home into the directory for the old data, when it is there.
+func setAside(dir datadir.Dir, old, name string) error {
+	err := os.Rename(filepath.Join(string(dir), name), filepath.Join(string(dir), old, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }

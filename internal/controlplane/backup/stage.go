@@ -26,6 +26,10 @@ var ErrPending = errors.New("another restoration waits for the next start")
 
 // Stage reads an archive, verifies all of it and leaves it in the data directory for ApplyPending. Nothing in use changes.
 func Stage(dir datadir.Dir, from io.Reader) (Origin, error) {
+	return stage(dir, from, datadir.SyncDir)
+}
+
+func stage(dir datadir.Dir, from io.Reader, syncDir func(path string) error) (Origin, error) {
 	if _, err := os.Stat(pending(dir)); err == nil {
 		return Origin{}, fmt.Errorf("restore the backup: %w. Restart Yuba first", ErrPending)
 	}
@@ -48,7 +52,15 @@ func Stage(dir datadir.Dir, from io.Reader) (Origin, error) {
 	if err := os.Rename(staging, pending(dir)); err != nil {
 		return Origin{}, fmt.Errorf("restore the backup: %w. Nothing was changed", err)
 	}
-	return origin, datadir.SyncDir(string(dir))
+	if err := syncDir(string(dir)); err != nil {
+		// A restoration that is reported as failed must not happen at the next start.
+		if back := os.Rename(pending(dir), staging); back != nil {
+			return Origin{}, fmt.Errorf("restore the backup: %w. It takes place at the next start all the same: %w. Delete %s if that is not wanted",
+				err, back, pending(dir))
+		}
+		return Origin{}, fmt.Errorf("restore the backup: %w. Nothing was changed", err)
+	}
+	return origin, nil
 }
 
 // extract writes the archive's members below root and checks them against its manifest.

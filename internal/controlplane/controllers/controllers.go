@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/discovery/cached/memory"
@@ -31,6 +32,8 @@ type Options struct {
 	TokenKey string
 	// CA is the certificate that clients trust, in PEM.
 	CA []byte
+	// TenantQuota is what a namespace that a Tenant made may hold when it has no quota; no limits when empty.
+	TenantQuota corev1.ResourceList
 }
 
 // Set is the running controllers.
@@ -65,6 +68,7 @@ var table = []struct {
 	{"garbage collector", newGarbageCollector},
 	{"namespace", newNamespace},
 	{"resource quota", newResourceQuota},
+	{"tenants' quota", newTenantQuota},
 	{"service account", newServiceAccount},
 	{"service account token", newServiceAccountToken},
 	{"root certificate", newRootCertificate},

@@ -51,6 +51,9 @@ func (d Dir) Notifications() string { return d.path("notifications") }
 // Kubeconfig is the administrator's way in.
 func (d Dir) Kubeconfig() string { return d.path("kubeconfig") }
 
+// Record says which parts of the directory belong together.
+func (d Dir) Record() string { return d.path("home.json") }
+
 // BlobKey is the age identity that opens every blob.
 func (d Dir) BlobKey() string { return d.path("keys", "blob.agekey") }
 
@@ -61,15 +64,15 @@ func Open(path string) (Dir, error) {
 	if err != nil {
 		return "", fmt.Errorf("find the data directory %s: %w", path, err)
 	}
-	if err := os.MkdirAll(absolute, 0o700); err != nil {
-		return "", fmt.Errorf("make the data directory: %w", err)
-	}
 	d := Dir(absolute)
+	if err := os.MkdirAll(absolute, 0o700); err != nil {
+		return "", d.Unusable(fmt.Errorf("make the data directory: %w", err))
+	}
 	if err := d.checkFormat(); err != nil {
-		return "", err
+		return "", d.Unusable(err)
 	}
 	if err := os.Chmod(absolute, 0o700); err != nil {
-		return "", fmt.Errorf("make the data directory private: %w", err)
+		return "", d.Unusable(fmt.Errorf("make the data directory private: %w", err))
 	}
 	return d, nil
 }

@@ -105,6 +105,23 @@ func TestFormat(t *testing.T) {
 	}
 }
 
+func TestAFormatThatIsGoneIsNamed(t *testing.T) {
+	path := t.TempDir()
+	for _, name := range []string{"keys", "etcd"} {
+		if err := os.Mkdir(filepath.Join(path, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := Open(path)
+	var refused *RefusedError
+	if !errors.As(err, &refused) || !strings.Contains(err.Error(), "version, which tells its format, is missing") || !strings.Contains(err.Error(), "\n    echo 1 >"+path) {
+		t.Errorf("error %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(path, "version")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a refused directory was given a format, %v", err)
+	}
+}
+
 func TestSecondLockSaysWhoHoldsTheFirst(t *testing.T) {
 	dir, err := Open(t.TempDir())
 	if err != nil {

@@ -42,12 +42,18 @@ func (d Dir) checkFormat() error {
 	}
 	found, err := strconv.Atoi(strings.TrimSpace(string(data)))
 	if err != nil {
-		return fmt.Errorf("read the data directory's format: %s holds %.20q instead of a number", path, data)
+		return &RefusedError{Dir: d, Problem: fmt.Sprintf("its format is not known: %s holds %.20q instead of a number", path, data), Ways: d.repairFormat()}
 	}
 	if found > Format {
 		return &NewerFormatError{What: "the data directory " + string(d), Found: found}
 	}
 	return nil
+}
+
+// repairFormat says how to write the format anew.
+func (d Dir) repairFormat() []Way {
+	return []Way{{fmt.Sprintf("If it was this version of Yuba that used it last, write the format anew (it is %d)", Format),
+		[]string{fmt.Sprintf("echo %d >%s", Format, Quoted(d.path("version")))}}}
 }
 
 // checkEmpty refuses a directory that somebody uses for something else. What file systems and a first start that was killed
@@ -56,6 +62,11 @@ func (d Dir) checkEmpty() error {
 	entries, err := os.ReadDir(string(d))
 	if err != nil {
 		return fmt.Errorf("read the data directory: %w", err)
+	}
+	if _, err := os.Stat(d.Keys()); err == nil {
+		if _, err := os.Stat(d.Etcd()); err == nil {
+			return &RefusedError{Dir: d, Problem: "its file version, which tells its format, is missing", Ways: d.repairFormat()}
+		}
 	}
 	for _, entry := range entries {
 		if name := entry.Name(); name != "lost+found" && !strings.HasPrefix(name, ".version-") {

@@ -5,6 +5,7 @@ package datadir
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -44,13 +45,33 @@ type Lock struct {
 	holder Holder
 }
 
+// lookPatience is how long a lock is tried again: who only looks whether it is taken has it for a moment.
+const lookPatience = 200 * time.Millisecond
+
+// Held says whether somebody uses the directory.
+func (d Dir) Held() (bool, error) {
+	path := d.path("lock")
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	file := flock.New(path, flock.SetFlag(os.O_RDONLY))
+	free, err := file.TryRLock()
+	if err != nil {
+		return false, d.Unusable(fmt.Errorf("look whether the data directory %s is in use: %w", d, err))
+	}
+	return !free, file.Close()
+}
+
 // Lock takes the directory for this process, or says with a LockedError who has it.
 func (d Dir) Lock() (*Lock, error) {
 	path := d.path("lock")
 	file := flock.New(path, flock.SetPermissions(0o600))
 	taken, err := file.TryLock()
+	for end := time.Now().Add(lookPatience); err == nil && !taken && time.Now().Before(end); taken, err = file.TryLock() {
+		time.Sleep(lookPatience / 20)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("lock the data directory %s: %w", d, err)
+		return nil, d.Unusable(fmt.Errorf("lock the data directory %s: %w", d, err))
 	}
 	if !taken {
 		return nil, &LockedError{Dir: d, Holder: readHolder(path)}

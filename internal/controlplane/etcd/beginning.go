@@ -21,6 +21,16 @@ const (
 	memberDir     = "member"
 )
 
+// startingName is a file that is there while the member starts. At every start etcd cuts off its log behind what it has written,
+// and lengthens it again: a kill between the two leaves a short one, and nothing is lost.
+const startingName = "starting"
+
+// starting says whether the last start was cut short.
+func starting(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, startingName))
+	return err == nil
+}
+
 // begin prepares the directory for a start: it clears away a beginning that was cut short and marks a new one.
 func begin(dir string) error {
 	mark, member := filepath.Join(dir, beginningName), filepath.Join(dir, memberDir)
@@ -31,6 +41,9 @@ func begin(dir string) error {
 		if err := os.RemoveAll(member); err != nil {
 			return fmt.Errorf("clear away etcd's first start, which was cut short: %w", err)
 		}
+	}
+	if err := datadir.WriteFile(filepath.Join(dir, startingName), nil, 0o600); err != nil {
+		return fmt.Errorf("mark etcd's start: %w", err)
 	}
 	_, err := os.Stat(member)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -44,15 +57,13 @@ func begin(dir string) error {
 
 // begun says that the member has answered: from now on what it holds is kept.
 func begun(dir string) error {
-	err := os.Remove(filepath.Join(dir, beginningName))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+	for _, name := range []string{beginningName, startingName} {
+		if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("unmark etcd's start: %w", err)
+		}
 	}
-	if err == nil {
-		err = datadir.SyncDir(dir)
-	}
-	if err != nil {
-		return fmt.Errorf("unmark etcd's first start: %w", err)
+	if err := datadir.SyncDir(dir); err != nil {
+		return fmt.Errorf("unmark etcd's start: %w", err)
 	}
 	return nil
 }

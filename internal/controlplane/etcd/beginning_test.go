@@ -4,14 +4,18 @@
 package etcd
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"go.uber.org/zap"
 
 	"go.etcd.io/etcd/server/v3/storage/wal"
 	"go.etcd.io/raft/v3/raftpb"
+
+	"github.com/yuba-dev/yuba/internal/testkit/damagetest"
 )
 
 // cutShort leaves what a member leaves that is killed after it made its log and before it wrote to it: started as it is,
@@ -57,5 +61,44 @@ func TestFirstStartThatWasCutShortIsBegunAnew(t *testing.T) {
 	defer again.Stop()
 	if got := get(t, connect(t, again, f.client), "key"); got != "kept" {
 		t.Errorf("a later start holds %q", got)
+	}
+}
+
+// Each start cuts off the log behind what is written and lengthens it again. A kill between the two loses nothing.
+func TestAStartThatIsKilledLosesNothing(t *testing.T) {
+	s := makeStores(t)
+	cut := func(t *testing.T, dir string) {
+		t.Helper()
+		log, err := readChanges(filepath.Join(dir, "store/member/wal"), true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		damagetest.Cut(t, newest(t, dir, "wal/*.wal"), func(int64) int64 { return log.used })
+	}
+	dir := damagetest.Copy(t, s.killed)
+	cut(t, dir)
+	if got := try(t, dir); !strings.Contains(got, ".wal is cut off") {
+		t.Errorf("without a start it says %q", got)
+	}
+	dir = damagetest.Copy(t, s.killed)
+	store := filepath.Join(dir, "store")
+	if err := begin(store); err != nil {
+		t.Fatal(err)
+	}
+	cut(t, dir)
+	if got := try(t, dir); got != fmt.Sprint("started with ", keys) {
+		t.Errorf("it says %q", got)
+	}
+	if starting(store) {
+		t.Error("the mark of a start is still there after it")
+	}
+	// A log that lost its end is found even then.
+	dir = damagetest.Copy(t, s.killed)
+	if err := begin(filepath.Join(dir, "store")); err != nil {
+		t.Fatal(err)
+	}
+	damagetest.Cut(t, newest(t, dir, "wal/*.wal"), func(int64) int64 { return 100_000 })
+	if got := try(t, dir); !strings.Contains(got, "member/wal ends with change") {
+		t.Errorf("a log that is cut off passes: %q", got)
 	}
 }

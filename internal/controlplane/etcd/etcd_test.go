@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/yuba-dev/yuba/internal/controlplane/pki"
+	"github.com/yuba-dev/yuba/internal/testkit/proctest"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 )
@@ -33,30 +34,39 @@ type fixture struct {
 
 func newFixture(t *testing.T) fixture {
 	t.Helper()
-	dir := t.TempDir()
-	authority, err := pki.OpenAuthority(filepath.Join(dir, "ca"), "etcd", time.Now())
-	if err != nil {
+	f := fixture{dir: t.TempDir()}
+	if err := f.load(); err != nil {
 		t.Fatal(err)
 	}
+	return f
+}
+
+// load reads or makes the certificates in the directory.
+func (f *fixture) load() error {
+	authority, err := pki.OpenAuthority(filepath.Join(f.dir, "ca"), "etcd", time.Now())
+	if err != nil {
+		return err
+	}
 	load := func(leaf pki.Leaf) tls.Certificate {
-		if _, err := authority.Keep(leaf, time.Now()); err != nil {
-			t.Fatal(err)
-		}
-		pair, err := leaf.Load()
 		if err != nil {
-			t.Fatal(err)
+			return tls.Certificate{}
+		}
+		if _, err = authority.Keep(leaf, time.Now()); err != nil {
+			return tls.Certificate{}
+		}
+		var pair *tls.Certificate
+		if pair, err = leaf.Load(); err != nil {
+			return tls.Certificate{}
 		}
 		return *pair
 	}
-	server := load(pki.Leaf{Base: filepath.Join(dir, "server"), CommonName: "etcd", Hosts: []string{"127.0.0.1"}, Life: time.Hour})
-	client := load(pki.Leaf{Base: filepath.Join(dir, "client"), CommonName: "client", Life: time.Hour})
-	return fixture{
-		dir: dir,
-		server: &tls.Config{Certificates: []tls.Certificate{server}, ClientCAs: authority.Pool(),
-			ClientAuth: tls.RequireAndVerifyClientCert, MinVersion: tls.VersionTLS13},
-		client:        &tls.Config{Certificates: []tls.Certificate{client}, RootCAs: authority.Pool(), MinVersion: tls.VersionTLS13},
-		withoutClient: &tls.Config{RootCAs: authority.Pool(), MinVersion: tls.VersionTLS13},
-	}
+	server := load(pki.Leaf{Base: filepath.Join(f.dir, "server"), CommonName: "etcd", Hosts: []string{"127.0.0.1"}, Life: time.Hour})
+	client := load(pki.Leaf{Base: filepath.Join(f.dir, "client"), CommonName: "client", Life: time.Hour})
+	f.server = &tls.Config{Certificates: []tls.Certificate{server}, ClientCAs: authority.Pool(),
+		ClientAuth: tls.RequireAndVerifyClientCert, MinVersion: tls.VersionTLS13}
+	f.client = &tls.Config{Certificates: []tls.Certificate{client}, RootCAs: authority.Pool(), MinVersion: tls.VersionTLS13}
+	f.withoutClient = &tls.Config{RootCAs: authority.Pool(), MinVersion: tls.VersionTLS13}
+	return err
 }
 
 func (f fixture) start(t *testing.T, dir string, change func(*Options)) *Server {
@@ -148,27 +158,9 @@ func TestRestartKeepsEverything(t *testing.T) {
 	}
 }
 
-// lockedBuffer collects a log that several goroutines write.
-type lockedBuffer struct {
-	mu     sync.Mutex
-	buffer bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buffer.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buffer.String()
-}
-
 func TestFullStoreMakesSpaceByItself(t *testing.T) {
 	f := newFixture(t)
-	log := &lockedBuffer{}
+	log := &proctest.Log{}
 	server := f.start(t, filepath.Join(f.dir, "data"), func(o *Options) {
 		o.Quota, o.UpkeepEvery, o.Log = 4<<20, 20*time.Millisecond, slog.New(slog.NewTextHandler(log, nil))
 	})
@@ -188,11 +180,11 @@ func TestFullStoreMakesSpaceByItself(t *testing.T) {
 	deadline := time.Now().Add(20 * time.Second)
 	for {
 		_, err := client.Put(t.Context(), "after", "1")
-		if err == nil && strings.Contains(log.String(), "takes changes again") {
+		if err == nil && strings.Contains(log.Text(), "takes changes again") {
 			break
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("no space after 20 s: put says %v, log:\n%s", err, log)
+			t.Fatalf("no space after 20 s: put says %v, log:\n%s", err, log.Text())
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
@@ -203,7 +195,7 @@ func TestFullStoreMakesSpaceByItself(t *testing.T) {
 
 func TestStoreFullOfObjectsSaysSoAndRecoversWhenSomeGo(t *testing.T) {
 	f := newFixture(t)
-	log := &lockedBuffer{}
+	log := &proctest.Log{}
 	server := f.start(t, filepath.Join(f.dir, "data"), func(o *Options) {
 		o.Quota, o.UpkeepEvery, o.Log = 4<<20, 20*time.Millisecond, slog.New(slog.NewTextHandler(log, nil))
 	})
@@ -216,7 +208,7 @@ func TestStoreFullOfObjectsSaysSoAndRecoversWhenSomeGo(t *testing.T) {
 		if _, err := client.Put(t.Context(), fmt.Sprintf("object-%d", number), value); err == nil {
 			number++
 		}
-		return strings.Contains(log.String(), "Delete objects that are no longer needed")
+		return strings.Contains(log.Text(), "Delete objects that are no longer needed")
 	})
 	waitUntil(t, "it says what is in the way", func() bool {
 		return strings.HasPrefix(server.Trouble(), "the API's store is full and takes no changes: make space")
@@ -332,7 +324,7 @@ func TestSnapshotIsRestoredWithHigherRevisions(t *testing.T) {
 	server.Stop()
 
 	restored := filepath.Join(f.dir, "restored")
-	if err := Restore(path, restored, slog.New(slog.DiscardHandler)); err != nil {
+	if err := Restore(path, restored, "", slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
 	server = f.start(t, restored, nil)
@@ -351,7 +343,7 @@ func TestDamagedSnapshotIsRefused(t *testing.T) {
 	if err := os.WriteFile(path, bytes.Repeat([]byte("x"), 4096+32), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := Restore(path, filepath.Join(f.dir, "restored"), slog.New(slog.DiscardHandler)); err == nil {
+	if err := Restore(path, filepath.Join(f.dir, "restored"), "", slog.New(slog.DiscardHandler)); err == nil {
 		t.Error("a file that is no snapshot was restored")
 	}
 }

@@ -10,10 +10,12 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/yuba-dev/yuba/internal/listener"
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.etcd.io/etcd/server/v3/etcdserver/api/v3rpc"
 	"google.golang.org/grpc"
@@ -27,6 +29,8 @@ const (
 	// so it must be the same on every start and in a restored directory.
 	memberName = "yuba"
 	peerURL    = "http://localhost:2380"
+	// defaultToken is that of stores whose home has no identity of its own.
+	defaultToken = "yuba"
 	// tick and election are short because a member that is alone waits for one election at every start and competes with
 	// nobody afterwards.
 	tick     = 50 * time.Millisecond
@@ -35,20 +39,28 @@ const (
 	slow = 5 * time.Second
 	// bufferSize of a client's connection; the API server opens one for each resource it stores.
 	bufferSize = 8 << 10
+	// maxConnections is twice what the API server has, for strangers to knock until handshakeTime has passed.
+	maxConnections = 128
+	handshakeTime  = 5 * time.Second
 )
 
 // Options say how the member runs.
 type Options struct {
-	// Dir is where it keeps its data.
-	Dir string
+	// Dir is where it keeps its data, and Facts what Check found there.
+	Dir   string
+	Facts Facts
+	// Token sets a new store apart from those of others.
+	Token string
 	// TLS is how it serves; it must demand client certificates.
 	TLS *tls.Config
 	// Quota in bytes, DefaultQuota when zero.
 	Quota int64
 	// UpkeepEvery is how often the size is looked at, every ten seconds when zero.
 	UpkeepEvery time.Duration
+	// SnapshotEvery is after how many changes the log begins anew, 5000 when zero.
+	SnapshotEvery uint64
 	// ProgressEvery is how often who watches what rests is told how far it has come, every minute when zero. What was
-	// before is forgotten after five.
+	// before is forgotten after five. All members of a process have that of the last one that was started.
 	ProgressEvery time.Duration
 	Log           *slog.Logger
 }
@@ -79,6 +91,9 @@ func Start(ctx context.Context, options Options) (*Server, error) {
 	if err := begin(options.Dir); err != nil {
 		return nil, err
 	}
+	if err := unseal(options); err != nil {
+		return nil, err
+	}
 	member, err := embed.StartEtcd(configuration(options))
 	if err != nil {
 		return nil, fmt.Errorf("start etcd in %s: %w", options.Dir, err)
@@ -96,13 +111,14 @@ func Start(ctx context.Context, options Options) (*Server, error) {
 		member.Close()
 		return nil, err
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	inner, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		member.Close()
 		return nil, fmt.Errorf("listen for etcd's clients: %w", err)
 	}
-	s := &Server{options: options, member: member, listener: listener}
-	s.clients = v3rpc.Server(member.Server, options.TLS, nil,
+	connections := listener.New(inner, listener.Limits{Total: maxConnections})
+	s := &Server{options: options, member: member, listener: connections}
+	s.clients = v3rpc.Server(member.Server, knowing(options.TLS, connections), nil, grpc.ConnectionTimeout(handshakeTime),
 		grpc.ReadBufferSize(bufferSize), grpc.WriteBufferSize(bufferSize),
 		// Only this process's API server may connect. By default its pings, one in 30 s, are taken for abuse, and the
 		// connections that its watches share are cut off for that.
@@ -115,11 +131,28 @@ func Start(ctx context.Context, options Options) (*Server, error) {
 	return s, nil
 }
 
+// knowing tells the listener which connections have shown a certificate.
+func knowing(config *tls.Config, connections *listener.Listener) *tls.Config {
+	outer := config.Clone()
+	outer.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+		remote := hello.Conn.RemoteAddr().String()
+		inner := config.Clone()
+		inner.NextProtos = []string{"h2"}
+		inner.VerifyConnection = func(tls.ConnectionState) error {
+			connections.Know(remote)
+			return nil
+		}
+		return inner, nil
+	}
+	return outer
+}
+
 func configuration(options Options) *embed.Config {
 	config := embed.NewConfig()
 	config.Name = memberName
 	config.Dir = options.Dir
 	config.InitialCluster = memberName + "=" + peerURL
+	config.InitialClusterToken = cmp.Or(options.Token, defaultToken)
 	config.ListenPeerUrls, config.ListenClientUrls = nil, nil
 	config.TickMs, config.ElectionMs = uint(tick.Milliseconds()), uint(election.Milliseconds())
 	config.QuotaBackendBytes = options.Quota
@@ -127,7 +160,7 @@ func configuration(options Options) *embed.Config {
 	// The API server compacts every five minutes; etcd need not do it as well.
 	config.AutoCompactionRetention = "0"
 	// Few entries are kept in memory for followers that do not exist.
-	config.SnapshotCount, config.SnapshotCatchUpEntries = 5000, 100
+	config.SnapshotCount, config.SnapshotCatchUpEntries = cmp.Or(options.SnapshotEvery, 5000), 100
 	config.WatchProgressNotifyInterval = cmp.Or(options.ProgressEvery, time.Minute)
 	config.MaxSnapFiles, config.MaxWalFiles = 2, 2
 	config.MaxRequestBytes = 4 << 20
@@ -148,10 +181,18 @@ func (s *Server) Endpoint() string { return "https://" + s.listener.Addr().Strin
 // Done is closed when the member has stopped, wanted or not.
 func (s *Server) Done() <-chan struct{} { return s.member.Server.StopNotify() }
 
-// Stop ends the member. Its clients should be gone before.
+// Stop ends the member, whose clients should be gone by then, and seals its files: the next start accepts no other content.
 func (s *Server) Stop() {
 	s.stop()
 	s.clients.Stop()
 	s.done.Wait()
 	s.member.Close()
+	if err := writeSeal(s.options.Dir); err != nil {
+		s.options.Log.Warn("the API's store could not be sealed; the next start reads all of it", "error", err)
+	}
+}
+
+// Cluster identifies the store, as Facts do.
+func (s *Server) Cluster() string {
+	return strconv.FormatUint(uint64(s.member.Server.Cluster().ID()), 16)
 }

@@ -4,6 +4,7 @@
 package etcd
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"io"
@@ -50,15 +51,20 @@ func (s *Snapshot) WriteTo(w io.Writer) (int64, error) {
 // Close lets go of the moment.
 func (s *Snapshot) Close() error { return s.source.Close() }
 
-// Restore makes the data directory dir, which must not exist, from a snapshot file.
-func Restore(file, dir string, log *slog.Logger) error {
+// Restore makes the data directory dir, which must not exist, from a snapshot file. The token is as in Options.
+func Restore(file, dir, token string, log *slog.Logger) error {
+	return restore(file, dir, token, false, log)
+}
+
+func restore(file, dir, token string, withoutSum bool, log *slog.Logger) error {
 	err := snapshot.NewV3(zapTo(log)).Restore(snapshot.RestoreConfig{
 		SnapshotPath:        file,
 		Name:                memberName,
 		OutputDataDir:       dir,
 		PeerURLs:            []string{peerURL},
 		InitialCluster:      memberName + "=" + peerURL,
-		InitialClusterToken: "yuba",
+		InitialClusterToken: cmp.Or(token, defaultToken),
+		SkipHashCheck:       withoutSum,
 		RevisionBump:        revisionBump,
 		MarkCompacted:       true,
 	})

@@ -1,0 +1,110 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package datadir
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"unicode"
+	"unicode/utf8"
+)
+
+// RefusedError says that Yuba does not start in a data directory, and that it has left it as it was.
+type RefusedError struct {
+	Dir Dir
+	// Problem is one sentence without a full stop: which part is not as it must be, and why that matters.
+	Problem string
+	Ways    []Way
+	Err     error
+}
+
+// Way is one of the ways on from a refusal.
+type Way struct {
+	// To says what it leads to and what it costs.
+	To       string
+	Commands []string
+}
+
+func (e *RefusedError) Error() string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "use the data directory %s: %s. Nothing was changed", e.Dir, e.Problem)
+	for _, way := range e.Ways {
+		text.WriteString("\n" + way.To + ":")
+		for _, command := range way.Commands {
+			text.WriteString("\n    " + command)
+		}
+	}
+	return text.String()
+}
+
+func (e *RefusedError) Unwrap() error { return e.Err }
+
+// Quoted writes a path as the shell takes it.
+func Quoted(path string) string {
+	plain := func(r rune) bool {
+		return r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r)) || strings.ContainsRune("/._-+=:@%,", r)
+	}
+	if strings.IndexFunc(path, func(r rune) bool { return !plain(r) }) < 0 {
+		return path
+	}
+	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+}
+
+// Quoted is the directory's path as the shell takes it.
+func (d Dir) Quoted() string { return Quoted(string(d)) }
+
+// Unusable turns what a file system that takes no changes, or lets this user read nothing, says into a refusal. Other errors
+// stay what they are.
+func (d Dir) Unusable(err error) error {
+	switch {
+	case errors.Is(err, syscall.EROFS):
+		return &RefusedError{Dir: d, Err: err, Problem: "its file system is read-only",
+			Ways: []Way{{"Mount it writable, then start again", []string{"mount -o remount,rw MOUNT_POINT"}}}}
+	case errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EPERM):
+		return &RefusedError{Dir: d, Err: err, Problem: fmt.Sprintf("this user may not read and write all of it (%v)", err),
+			Ways: []Way{{"Start Yuba as the user who owns the directory. To see who that is", []string{"stat -c %U " + d.Quoted()}},
+				{"To give that user what another one has left there, as when a backup was restored as root", []string{"chown -R USER: " + d.Quoted()}}}}
+	}
+	return err
+}
+
+// CheckOwner refuses a directory of another user: what is written there the owner could not read, when root writes it.
+func (d Dir) CheckOwner() error {
+	info, err := os.Stat(string(d))
+	if err != nil {
+		return fmt.Errorf("look whose data directory %s is: %w", d, err)
+	}
+	is, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || int(is.Uid) == os.Geteuid() {
+		return nil
+	}
+	return &RefusedError{Dir: d, Problem: fmt.Sprintf("it is user %d's, who could not read what this user (%d) writes there", is.Uid, os.Geteuid()),
+		Ways: []Way{{"Do the same as that user, with a FILE that it may read", []string{fmt.Sprintf("sudo -u '#%d' yuba restore FILE --data-dir %s", is.Uid, d.Quoted())}}}}
+}
+
+// The room that a start needs: etcd reserves 64 MiB for its log at once.
+const (
+	roomToBegin = 160 << 20
+	roomToGoOn  = 16 << 20
+)
+
+// CheckRoom refuses a full file system: etcd would panic at its first change.
+func (d Dir) CheckRoom(begin bool) error {
+	var system syscall.Statfs_t
+	if err := syscall.Statfs(string(d), &system); err != nil {
+		return fmt.Errorf("ask for the room in %s: %w", d, err)
+	}
+	need := uint64(roomToGoOn)
+	if begin {
+		need = roomToBegin
+	}
+	if free := system.Bavail * uint64(system.Bsize); free < need {
+		return fmt.Errorf("start in %s: its file system has %d MiB left and a start needs %d. Make room, then start again. To see what takes the room:\n    du -xh -d 1 %[4]s",
+			d, free>>20, need>>20, d.Quoted())
+	}
+	return nil
+}
