@@ -125,8 +125,8 @@ const retryPause = 2 * time.Second
 func (e *Executor) carryOut(ctx context.Context, en *entry, change *run.StateChange) (run.Record, error) {
 	now := time.Now().UTC()
 	en.mu.Lock()
-	en.rec.Started, en.rec.Runner = &now, e.opts.Holder
-	rec := en.rec
+	en.change(func(rec *run.Record) { rec.Started, rec.Runner = &now, e.opts.Holder })
+	rec := en.record()
 	en.mu.Unlock()
 	result := e.replaceState(ctx, rec, change)
 	level := "info"
@@ -170,7 +170,7 @@ func (e *Executor) replaceState(ctx context.Context, rec run.Record, change *run
 	// From here on the lock may be held, whatever else goes wrong: finish releases it by the run's own id.
 	en := e.inHand(rec.Spec.Stack)
 	en.mu.Lock()
-	en.rec.LockHeld = true
+	en.change(func(rec *run.Record) { rec.LockHeld = true })
 	en.mu.Unlock()
 	by := state.By{Holder: holder, RunID: rec.Spec.ID}
 	var version state.Version
@@ -192,8 +192,10 @@ func (e *Executor) replaceState(ctx context.Context, rec run.Record, change *run
 		return fail(err)
 	}
 	en.mu.Lock()
-	en.rec.StateMark = &run.StateMark{Serial: version.Serial, Lineage: version.Lineage, Digest: version.Digest}
-	en.rec.StatesStored++
+	en.change(func(rec *run.Record) {
+		rec.StateMark = &run.StateMark{Serial: version.Serial, Lineage: version.Lineage, Digest: version.Digest}
+		rec.StatesStored++
+	})
 	en.mu.Unlock()
 	return run.Result{Outcome: run.OutcomeSucceeded, ApplyStarted: true, Text: result.Text, Confined: true,
 		StateDigest: version.Digest, Finished: time.Now().UTC()}

@@ -102,6 +102,9 @@ func (e *Executor) LastQuiet(ctx context.Context, stack run.Stack) (time.Time, e
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if newer, known := e.passes.last[stack]; known { // a pass ended while the one before it was read
+		return newer.ended, nil
+	}
 	e.passes.last[stack] = last
 	return last.ended, nil
 }
@@ -159,10 +162,12 @@ func (e *Executor) List(ctx context.Context, stack run.Stack, limit int) ([]run.
 	}
 	for i := len(ids) - 1; i >= 0 && len(records) <= limit; i-- {
 		rec, err := e.Record(ctx, stack, ids[i])
-		if errors.Is(err, run.ErrNotFound) {
+		switch {
+		case errors.Is(err, run.ErrNotFound):
 			continue
-		}
-		if err != nil {
+		case errors.Is(err, run.ErrDamaged): // the others are there to be read all the same
+			rec = run.Record{Spec: run.Spec{ID: ids[i], Stack: stack}, Result: &run.Result{Outcome: run.OutcomeInterrupted, Error: err.Error()}}
+		case err != nil:
 			return nil, err
 		}
 		records = append(records, rec)

@@ -12,6 +12,7 @@ import (
 	"iter"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/yuba-dev/yuba/internal/blob"
@@ -39,6 +40,8 @@ type States interface {
 	Unlock(ctx context.Context, key state.Key, id string) error
 	Push(ctx context.Context, key state.Key, request state.PushRequest) (state.Version, error)
 	Rollback(ctx context.Context, key state.Key, versionID string, by state.By) (state.Rollback, error)
+	Room(ctx context.Context, key state.Key, now *state.Snapshot, labels map[string]string) error
+	Find(ctx context.Context, key state.Key, digest string) (state.Version, []byte, error)
 }
 
 // Permission is the answer to whether a run may begin its apply.
@@ -57,11 +60,16 @@ type Options struct {
 	// one may take to come, 0 means 30 seconds.
 	ShellDir      string
 	ShellPatience time.Duration
+	// ReadPatience is how long the end of an apply waits for evidence that cannot be read; 0 means 5 minutes.
+	ReadPatience time.Duration
 	// Permit is asked before an apply begins and may veto it; an error is answered with "try again".
 	Permit func(ctx context.Context, rec run.Record, plan *run.PlanResult) (Permission, error)
 	// Review is asked about each plan of a run that wants it (run.Spec.Review), and a plan it refuses is neither kept nor
 	// applied. It may take its time. An error is answered with "try again".
 	Review func(ctx context.Context, rec run.Record, plan *run.PlanResult) (Permission, error)
+	// Changing is told that a run which plans and applies with one process has begun to change something; nil for nobody.
+	// It must not block.
+	Changing func(run.Record)
 	// Ended is told that a run of the stack ended, or that what it waits for is another now. It must not block.
 	Ended func(run.Stack)
 	// Observe gets the record of each run that ended under this server, once, before Ended hears of it; nil for nobody. It
@@ -108,9 +116,12 @@ type Executor struct {
 	storing  sync.WaitGroup
 	// done are runs that ended and that nobody recorded yet; they need not be read from the store.
 	done map[run.Stack]run.Record
+	// unread is since when the evidence of a run cannot be read, by the run's id.
+	unread map[string]time.Time
 }
 
-// entry is a run in hand. Its record is guarded by its own lock, which is never taken under the executor's.
+// entry is a run in hand. Its own lock is held for as long as a request about it takes, uploads to slow stores included. It
+// is never taken under the executor's, and nobody needs it to read the record.
 type entry struct {
 	id    string
 	stack run.Stack
@@ -121,22 +132,32 @@ type entry struct {
 	since time.Time
 
 	// Guarded by Executor.mu: the runner it was given to, whether that has fetched it, whether it should stop, and
-	// whether it is past being stopped.
+	// whether it is past being stopped but by a person, whose wish stopped has in words.
 	runner                       string
 	started, canceled, permitted bool
+	stopped                      string
+	// hindered says why a state of the run cannot be stored, while trying again does not help.
+	hindered string
 	// held runs are given to no runner: they have not begun, or somebody else carries them out.
 	held bool
 
+	// now is the record as it is. It is replaced as a whole, nearly always by who holds mu.
+	now atomic.Pointer[run.Record]
+
 	mu   sync.Mutex
-	rec  run.Record
 	log  *liveLog
 	over bool
 	// resumed runs were begun under an earlier server: what they did last may be missing from the record.
 	resumed bool
 	// shipped are the digests of the states this server stored, by their sequence numbers.
 	shipped map[int]string
+	// told is true once the log says what the run may have left behind.
+	told bool
 	// review is the review of the run's plan, once somebody asked for it.
 	review *reviewing
+
+	// plan is the digest of the run's plan, nil before anything of it came.
+	plan atomic.Pointer[string]
 }
 
 // New returns an Executor with nothing in hand.
@@ -152,6 +173,7 @@ func New(opts Options) (*Executor, error) {
 	}
 	return &Executor{opts: opts, log: opts.Log, hand: map[string]*entry{}, byStack: map[run.Stack]*entry{},
 		queue: queue.New(0, opts.NamespaceLimit), costs: map[run.Stack]time.Duration{}, changed: make(chan struct{}), told: make(chan struct{}), done: map[run.Stack]run.Record{}, unstored: map[run.Stack]*unstoredPass{},
+		unread: map[string]time.Time{},
 		passes: quietPasses{ended: map[run.Stack]run.Record{}, last: map[run.Stack]quietPass{}}}, nil
 }
 
@@ -207,9 +229,16 @@ func (e *Executor) Resume(ctx context.Context, stack run.Stack, id string) (run.
 }
 
 func (e *Executor) take(rec run.Record, resumed bool) error {
-	en := &entry{id: rec.Spec.ID, stack: rec.Spec.Stack, token: rec.Token, spec: &rec.Spec, rec: rec, runner: rec.Runner,
+	en := &entry{id: rec.Spec.ID, stack: rec.Spec.Stack, token: rec.Token, spec: &rec.Spec, runner: rec.Runner,
 		started: rec.Started != nil, permitted: rec.Permitted, resumed: resumed, held: held(rec, resumed),
 		class: classOf(rec), since: rec.Created}
+	if rec.StoppedBy != "" {
+		en.stopped, en.canceled = stoppedBy(rec.StoppedBy), true
+	}
+	if rec.PlanDigest != "" {
+		en.plan.Store(&rec.PlanDigest)
+	}
+	en.now.Store(&rec)
 	live, err := openLiveLog(e.opts.LiveDir, rec.Spec.ID, rec.Spec.Limits.LogBytes)
 	if err != nil {
 		return err
@@ -271,18 +300,28 @@ func (e *Executor) InHand(stack run.Stack) (rec run.Record, canceled, ok bool) {
 	return rec, canceled, true
 }
 
-func (en *entry) record() run.Record {
-	en.mu.Lock()
-	defer en.mu.Unlock()
-	return en.rec
+// record is the run's record as it is now. It waits for nobody: stack workers ask while a run's state is on its way to a
+// store that may be slow.
+func (en *entry) record() run.Record { return *en.now.Load() }
+
+// change replaces the record by a changed one. What the record points to is never changed, only replaced.
+func (en *entry) change(do func(rec *run.Record)) {
+	for {
+		now := en.now.Load()
+		rec := *now
+		do(&rec)
+		if en.now.CompareAndSwap(now, &rec) {
+			return
+		}
+	}
 }
 
-// Cancel asks a run to stop: at once when no runner has it, otherwise as soon as its runner finds it safe. A run whose
-// apply has begun goes on.
+// Cancel asks a run to stop: at once when no runner has it, otherwise as soon as its runner finds it safe. A run that has
+// begun to change something goes on.
 func (e *Executor) Cancel(ctx context.Context, id string) error {
 	e.mu.Lock()
 	en := e.hand[id]
-	if en == nil || en.permitted {
+	if en == nil || !en.revocable() {
 		e.mu.Unlock()
 		return nil
 	}
@@ -293,12 +332,21 @@ func (e *Executor) Cancel(ctx context.Context, id string) error {
 	if !waiting {
 		return nil
 	}
-	err := e.finish(ctx, en, run.Result{Outcome: run.OutcomeCanceled, Error: "canceled before it began", Finished: time.Now()})
+	return e.endWaiting(ctx, en, run.Result{Outcome: run.OutcomeCanceled, Error: "canceled before it began", Finished: time.Now()})
+}
+
+// revocable says whether the run can be called back. The executor's lock is held.
+func (en *entry) revocable() bool { return !en.permitted || en.record().Planning }
+
+// endWaiting ends a run that was taken out of the queue.
+func (e *Executor) endWaiting(ctx context.Context, en *entry, result run.Result) error {
+	err := e.finish(ctx, en, result)
 	if err != nil {
 		// Nobody would end it otherwise: a runner that is told of it ends it, or the next call.
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		en.canceled = false
+		en.canceled, en.stopped = false, ""
+		en.change(func(rec *run.Record) { rec.StoppedBy = "" })
 		e.wait(en)
 		e.announce()
 	}

@@ -22,14 +22,13 @@ func (e *Executor) finish(ctx context.Context, en *entry, result run.Result) err
 	if en.over {
 		return nil
 	}
-	rec := en.rec
+	rec := en.record()
 	if rec.Result == nil {
-		// A runner that lost its own journal does not know how far the run had come.
-		result.ApplyStarted = result.ApplyStarted || rec.Permitted && result.Outcome == run.OutcomeInterrupted
-		if err := e.vouch(ctx, en, rec, &result); err != nil {
+		if err := e.judge(ctx, en, rec, &result); err != nil {
 			return err
 		}
-		rec.Result = &result
+		rec.Result, rec.Planning = &result, false
+		rec.Planned = nil // the result says what came of it
 	}
 	// A pass that found something is kept under its own name.
 	if rec.Quiet && !quiet(rec.Result) {
@@ -39,8 +38,29 @@ func (e *Executor) finish(ctx context.Context, en *entry, result run.Result) err
 		rec.Passes = e.quietSoFar(en.stack) + 1
 	}
 	later := rec.Quiet && !rec.LockHeld && !en.resumed
+	if err := e.putOnRecord(ctx, en, &rec, later); err != nil {
+		return err
+	}
+	e.leave(en, rec, later)
+	return nil
+}
+
+// judge makes sure that the result a runner gives is the whole truth.
+func (e *Executor) judge(ctx context.Context, en *entry, rec run.Record, result *run.Result) error {
+	// A runner that lost its own journal does not know how far the run had come.
+	result.ApplyStarted = result.ApplyStarted || rec.Permitted && result.Outcome == run.OutcomeInterrupted
+	if err := e.vouch(ctx, en, rec, result); err != nil {
+		return err
+	}
+	e.sayWhoStopped(en, result)
+	en.onePlan(result)
+	return e.account(ctx, en, rec, result)
+}
+
+// putOnRecord stores what the run has left. The record of a quiet pass is stored later.
+func (e *Executor) putOnRecord(ctx context.Context, en *entry, rec *run.Record, later bool) error {
 	if !later {
-		if err := e.wrapUp(ctx, en, &rec); err != nil {
+		if err := e.wrapUp(ctx, en, rec); err != nil {
 			return err
 		}
 	}
@@ -49,14 +69,17 @@ func (e *Executor) finish(ctx context.Context, en *entry, result run.Result) err
 			return fmt.Errorf("keep the dependency lock file of %s: %w", en.stack, err)
 		}
 	}
-	if !later {
-		if err := e.store(ctx, rec); err != nil {
-			return err
-		}
+	if later {
+		return nil
 	}
-	en.rec = rec
+	return e.store(ctx, *rec)
+}
+
+// leave takes a run that is over out of the hand and tells those who wait for its end.
+func (e *Executor) leave(en *entry, rec run.Record, later bool) {
+	en.now.Store(&rec)
 	en.over = true
-	e.noteEnded(en.stack, en.rec)
+	e.noteEnded(en.stack, rec)
 	en.log.finish()
 	if later {
 		e.storeLater(en)
@@ -68,7 +91,6 @@ func (e *Executor) finish(ctx context.Context, en *entry, result run.Result) err
 	if e.opts.Ended != nil {
 		e.opts.Ended(en.stack)
 	}
-	return nil
 }
 
 // wrapUp does what comes before a result is stored. The log: who reads a result may read its log. The lock: all states
@@ -104,9 +126,10 @@ func (e *Executor) drop(en *entry) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	delete(e.hand, en.id)
+	delete(e.unread, en.id)
 	e.queue.Remove(en.id)
 	e.queue.Done(en.id)
-	e.learn(en.rec)
+	e.learn(en.record())
 	if e.byStack[en.stack] == en {
 		delete(e.byStack, en.stack)
 	}
@@ -127,7 +150,17 @@ func (e *Executor) unlock(ctx context.Context, rec run.Record) error {
 }
 
 func stateKey(rec run.Record) state.Key {
-	return state.Key{Namespace: rec.State.Namespace, Workspace: rec.State.Workspace, Suffix: rec.State.Suffix, Stack: rec.State.Stack, Tenant: rec.State.Tenant}
+	return state.Key{Namespace: rec.State.Namespace, Workspace: rec.State.Workspace, Suffix: rec.State.Suffix, Stack: rec.State.Stack, UID: claimant(rec),
+		Tenant: rec.State.Tenant}
+}
+
+// claimant is the UID of the stack that owns what the run writes; empty when the run makes nobody an owner: work by hand
+// says nothing about what is to be applied later, and a run with targets nothing about the rest.
+func claimant(rec run.Record) string {
+	if rec.Spec.Operation.ByHand() || len(rec.Spec.Targets) > 0 {
+		return ""
+	}
+	return rec.Spec.Stack.UID
 }
 
 func expectations(rec run.Record) []state.ReadOption {
@@ -142,7 +175,10 @@ func expectations(rec run.Record) []state.ReadOption {
 func (e *Executor) proceed(ctx context.Context, en *entry, req run.ContinueRequest) (run.ContinueResponse, error) {
 	en.mu.Lock()
 	defer en.mu.Unlock()
-	if en.rec.Permitted {
+	if en.over {
+		return run.ContinueResponse{}, errOver
+	}
+	if en.record().Permitted {
 		return run.ContinueResponse{Go: true}, nil
 	}
 	for _, step := range []func(context.Context, *entry, run.ContinueRequest) (*run.ContinueResponse, error){
@@ -153,10 +189,14 @@ func (e *Executor) proceed(ctx context.Context, en *entry, req run.ContinueReque
 		}
 	}
 	if !e.permit(en) {
-		return *refuse(run.OutcomeCanceled, "", "the run was told to stop"), nil
+		return *refuse(run.OutcomeCanceled, "", "the run was told to stop"), nil // by whom goes on record with the result
 	}
-	rec := en.rec
-	rec.Permitted = true
+	rec := en.record()
+	rec.Permitted, rec.Planning = true, rec.Spec.Direct && rec.Spec.Operation == run.OperationPlanAndApply && req.Plan == nil
+	rec.Began = rec.StateMark
+	if p := req.Plan; tellsFates(p) {
+		rec.Planned, rec.PlannedTotal, rec.PlannedNone = p.Fates, p.FatesTotal, p.FatesTotal == 0
+	}
 	if err := e.keep(ctx, en, rec); err != nil {
 		return run.ContinueResponse{}, err
 	}
@@ -169,7 +209,7 @@ func (e *Executor) keep(ctx context.Context, en *entry, rec run.Record) error {
 	if err := e.store(ctx, rec); err != nil {
 		return err
 	}
-	en.rec = rec
+	en.now.Store(&rec)
 	return nil
 }
 
@@ -177,17 +217,17 @@ func (e *Executor) keep(ctx context.Context, en *entry, rec run.Record) error {
 // sees to. That comes before the lock: a server that starts anew finds the lock's owner by the status. The entry's lock
 // is held.
 func (e *Executor) comeForward(ctx context.Context, en *entry, req run.ContinueRequest) (*run.ContinueResponse, error) {
-	if en.rec.Announced {
+	rec := en.record()
+	if rec.Announced {
 		return nil, nil
 	}
-	rec := en.rec
 	rec.Announced, rec.Quiet = true, false
 	if err := e.keep(ctx, en, rec); err != nil {
 		return nil, err
 	}
 	no, err := e.ask(ctx, en, req)
-	if no != nil || err != nil {
-		en.rec.Announced = false // the status does not name it, as far as is known here: the next attempt asks again
+	if no != nil || err != nil { // the status may not name it: the next attempt asks again
+		en.change(func(rec *run.Record) { rec.Announced = false })
 	}
 	return no, err
 }
@@ -197,7 +237,7 @@ func (e *Executor) ask(ctx context.Context, en *entry, req run.ContinueRequest) 
 	if e.opts.Permit == nil {
 		return nil, nil
 	}
-	p, err := e.opts.Permit(ctx, en.rec, req.Plan)
+	p, err := e.opts.Permit(ctx, en.record(), req.Plan)
 	if err != nil || p.Go {
 		return nil, err
 	}
@@ -210,6 +250,15 @@ func (e *Executor) permit(en *entry) bool {
 	defer e.mu.Unlock()
 	en.permitted = !en.canceled
 	return en.permitted
+}
+
+// ownersOf are the owners of a state in the words of the protocol.
+func ownersOf(s *state.Snapshot) run.StateOwners {
+	owners := run.StateOwners{Tenant: s.Ownership.Tenant}
+	for _, owner := range s.Ownership.Owners {
+		owners.Stacks = append(owners.Stacks, run.StateOwner(owner))
+	}
+	return owners
 }
 
 func refuse(o run.Outcome, c run.Failure, reason string) *run.ContinueResponse {
@@ -226,31 +275,38 @@ func deref(r *run.ContinueResponse) run.ContinueResponse {
 // lock takes the lock of a managed state for the run and makes sure that the state is still the one the run was given.
 // The entry's lock is held.
 func (e *Executor) lock(ctx context.Context, en *entry, req run.ContinueRequest) (*run.ContinueResponse, error) {
-	if en.rec.Spec.Backend.Kind != run.BackendManaged {
+	if en.spec.Backend.Kind != run.BackendManaged {
 		return nil, nil
 	}
-	key := stateKey(en.rec)
 	// This goes on record with the permission. Until then, after a crash, any run without a result may have its lock.
-	en.rec.LockHeld = true
-	err := e.opts.States.Lock(ctx, key, e.lockInfo(en.rec))
+	en.change(func(rec *run.Record) { rec.LockHeld = true })
+	rec := en.record()
+	key := stateKey(rec)
+	err := e.opts.States.Lock(ctx, key, e.lockInfo(rec))
 	if held, ok := asLocked(err); ok {
 		return refuse(run.OutcomeFailed, run.FailureLocked, held.Error()), nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	now, err := e.opts.States.Read(ctx, key, expectations(en.rec)...)
+	now, err := e.opts.States.Read(ctx, key, expectations(rec)...)
 	if err != nil {
 		return nil, err
 	}
+	if no, err := e.room(ctx, en, now); no != nil || err != nil {
+		return no, err
+	}
 	current := mark(now)
+	en.change(func(rec *run.Record) { rec.StateOwners = ownersOf(now) })
 	same := req.State == cmp.Or(current.Digest, run.NoState)
 	// Which state it was goes on record with the permission, too. After a crash the runner knows.
-	if en.rec.StateMark == nil && same {
-		en.rec.StateMark = &current
+	given := rec.StateMark
+	if given == nil && same {
+		given = &current
+		en.change(func(rec *run.Record) { rec.StateMark = given })
 	}
 	// The runner's word counts beside ours: of two answers to its question it may have the other one.
-	if given := en.rec.StateMark; given == nil || *given != current || req.State != "" && !same {
+	if given == nil || *given != current || req.State != "" && !same {
 		return refuse(run.OutcomeFailed, run.FailureStalePlan, "the state moved since the plan was made; a fresh plan is needed"), nil
 	}
 	return nil, nil

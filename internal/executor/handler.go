@@ -100,7 +100,7 @@ func (e *Executor) forRun(serve func(*entry, http.ResponseWriter, *http.Request)
 		begun := en != nil && en.started
 		e.mu.Unlock()
 		if en == nil {
-			problem(w, http.StatusGone, run.Problem{Message: "the run is over"})
+			problem(w, http.StatusGone, run.Problem{Message: errOver.Error()})
 			return
 		}
 		if !same(bearer(r), en.token) {
@@ -116,19 +116,28 @@ func (e *Executor) forRun(serve func(*entry, http.ResponseWriter, *http.Request)
 	})
 }
 
+// errOver answers a request that was on its way when its run ended. Nothing may come of it: an answer to "may I apply"
+// would take a lock that nobody gives back.
+var errOver = errors.New("the run is over")
+
 // fail answers an error: for good when trying again cannot help, "try again" otherwise.
 func (e *Executor) fail(en *entry, w http.ResponseWriter, r *http.Request, err error) {
 	var (
 		conflict *state.ConflictError
-		corrupt  *state.CorruptError
-		vanished *state.VanishedError
-		owned    *state.OwnedError
 		tooLarge *http.MaxBytesError
+		other    *otherPlanError
 	)
 	status, class := http.StatusServiceUnavailable, run.Failure("")
 	switch {
-	case errors.As(err, &conflict), errors.As(err, &corrupt), errors.As(err, &vanished), errors.As(err, &owned):
+	case state.Denied(err):
+		class = run.FailureState // tried again all the same, and less often
+	case errors.Is(err, errOver):
+		problem(w, http.StatusGone, run.Problem{Message: err.Error()})
+		return
+	case errors.As(err, &conflict), state.Lasting(err):
 		status, class = http.StatusConflict, run.FailureState
+	case errors.As(err, &other):
+		status, class = http.StatusConflict, run.FailureStalePlan
 	case errors.As(err, &tooLarge):
 		status, class = http.StatusRequestEntityTooLarge, run.FailureLimit
 	case errors.Is(err, errReviewing): // every 20 seconds, and nobody's mistake
@@ -145,7 +154,7 @@ func (e *Executor) fail(en *entry, w http.ResponseWriter, r *http.Request, err e
 func (e *Executor) begin(en *entry) {
 	en.mu.Lock()
 	defer en.mu.Unlock()
-	if en.rec.Started != nil {
+	if en.record().Started != nil {
 		return
 	}
 	now := time.Now().UTC()
@@ -153,7 +162,8 @@ func (e *Executor) begin(en *entry) {
 	defer e.mu.Unlock()
 	e.stopWaiting(en)
 	// This goes on record with what the run does next: a server that starts anew asks the runners for any run.
-	en.started, en.rec.Started, en.rec.Runner = true, &now, en.runner
+	en.started = true
+	en.change(func(rec *run.Record) { rec.Started, rec.Runner = &now, en.runner })
 }
 
 // serveSpec is for runners that were not given the spec with the run.
@@ -229,19 +239,6 @@ func (e *Executor) takeState(en *entry, w http.ResponseWriter, r *http.Request) 
 	return nil
 }
 
-// takePlan stores a plan below the run's own id: only plans that may be needed later are shipped.
-func (e *Executor) takePlan(part string) func(*entry, http.ResponseWriter, *http.Request) error {
-	return func(en *entry, w http.ResponseWriter, r *http.Request) error {
-		rec := en.record()
-		body := http.MaxBytesReader(w, r.Body, rec.Spec.Limits.PlanBytes)
-		if err := e.opts.Blobs.Put(r.Context(), rec.Spec.Stack.Key(en.id, part), body); err != nil {
-			return err
-		}
-		w.WriteHeader(http.StatusNoContent)
-		return nil
-	}
-}
-
 func (e *Executor) serveLogPosition(en *entry, w http.ResponseWriter, _ *http.Request) error {
 	reply(w, en.log.position())
 	return nil
@@ -257,6 +254,9 @@ func (e *Executor) takeLog(en *entry, w http.ResponseWriter, r *http.Request) er
 	if err != nil {
 		return err
 	}
+	if r.Header.Get(run.HeaderChanging) != "" {
+		e.changes(en)
+	}
 	pos, err := en.log.write(offset, data)
 	if err != nil {
 		return err
@@ -265,10 +265,31 @@ func (e *Executor) takeLog(en *entry, w http.ResponseWriter, r *http.Request) er
 	return nil
 }
 
+// changes takes note that a run which plans and applies with one process has begun to change something.
+func (e *Executor) changes(en *entry) {
+	if !en.record().Planning {
+		return
+	}
+	en.change(func(rec *run.Record) { rec.Planning = false })
+	e.mu.Lock()
+	e.announce() // a wish to call it back is void
+	e.mu.Unlock()
+	if e.opts.Changing != nil {
+		e.opts.Changing(en.record())
+	}
+}
+
+// maxContinue bounds a question: it names what a plan makes and destroys, ten thousand objects at most.
+const maxContinue = 16 << 20
+
 func (e *Executor) serveContinue(en *entry, w http.ResponseWriter, r *http.Request) error {
 	var req run.ContinueRequest
-	if err := readJSON(w, r, 1<<20, &req); err != nil {
+	if err := readJSON(w, r, maxContinue, &req); err != nil {
 		problem(w, http.StatusBadRequest, run.Problem{Message: err.Error()})
+		return nil
+	}
+	if no := en.refuseOther(req); no != nil {
+		reply(w, no)
 		return nil
 	}
 	decide := e.proceed

@@ -20,6 +20,9 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"github.com/yuba-dev/yuba/internal/blob"
 	"github.com/yuba-dev/yuba/internal/executor"
 	"github.com/yuba-dev/yuba/internal/run"
@@ -44,13 +47,33 @@ type faults struct {
 	mu      sync.Mutex
 	failing map[string]bool
 	held    map[string]chan struct{}
+	// waiting counts who waits, or has waited, for a held operation.
+	waiting map[string]int
 }
 
 // hold makes an operation wait.
 func (f *faults) hold(operation string, until chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.held = map[string]chan struct{}{operation: until}
+	f.held, f.waiting = map[string]chan struct{}{operation: until}, map[string]int{}
+}
+
+// await returns when so many have come to a held operation.
+func (f *faults) await(t *testing.T, operation string, count int) {
+	t.Helper()
+	deadline := time.Now().Add(time.Minute)
+	for {
+		f.mu.Lock()
+		there := f.waiting[operation]
+		f.mu.Unlock()
+		if there >= count {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%d came to %q, want %d", there, operation, count)
+		}
+		time.Sleep(time.Millisecond)
+	}
 }
 
 func (f *faults) set(operation string, failing bool) {
@@ -65,6 +88,9 @@ func (f *faults) set(operation string, failing bool) {
 func (f *faults) of(operation string) error {
 	f.mu.Lock()
 	held := f.held[operation]
+	if held != nil {
+		f.waiting[operation]++
+	}
 	f.mu.Unlock()
 	if held != nil {
 		<-held
@@ -90,6 +116,14 @@ func (b faultyBlobs) PutBytes(ctx context.Context, key string, data []byte) erro
 	return b.Store.PutBytes(ctx, key, data)
 }
 
+func (b faultyBlobs) Get(ctx context.Context, key string, limit int64) ([]byte, error) {
+	data, err := b.Store.Get(ctx, key, limit)
+	if err := b.faults.of("get " + filepath.Base(key)); err != nil {
+		return nil, err
+	}
+	return data, err
+}
+
 func (b faultyBlobs) Put(ctx context.Context, key string, r io.Reader) error {
 	if err := b.faults.of("put " + filepath.Base(key)); err != nil {
 		return err
@@ -97,10 +131,21 @@ func (b faultyBlobs) Put(ctx context.Context, key string, r io.Reader) error {
 	return b.Store.Put(ctx, key, r)
 }
 
-// faultyStates is a real store that fails on demand: "unlock", and "answer write" once the write is done.
+// faultyStates is a real store that fails on demand: "unlock", "read", "forbid read" as the API does who may not read, and
+// "answer write" once the write is done.
 type faultyStates struct {
 	*state.Store
 	faults *faults
+}
+
+func (s faultyStates) Read(ctx context.Context, key state.Key, options ...state.ReadOption) (*state.Snapshot, error) {
+	if err := s.faults.of("read"); err != nil {
+		return nil, err
+	}
+	if err := s.faults.of("forbid read"); err != nil {
+		return nil, fmt.Errorf("read the state of %s: %w", key, apierrors.NewForbidden(corev1.Resource("secrets"), key.SecretName(), err))
+	}
+	return s.Store.Read(ctx, key, options...)
 }
 
 func (s faultyStates) Unlock(ctx context.Context, key state.Key, id string) error {
@@ -122,13 +167,16 @@ func (s faultyStates) Write(ctx context.Context, key state.Key, w state.WriteReq
 type home struct {
 	t      *testing.T
 	faults *faults
-	blobs  *blob.Store
-	states *state.Store
-	live   string
-	stack  run.Stack
+	// dir is the directory of blobs, live that of live logs.
+	dir, live string
+	blobs     *blob.Store
+	states    *state.Store
+	stack     run.Stack
 	// shells is where people's processes hold their locks, patience how long one may take to come.
 	shells   string
 	patience time.Duration
+	// readPatience is how long the end of an apply waits for evidence.
+	readPatience time.Duration
 	// limit is how many runs of a namespace may be with runners.
 	limit int
 	// ended gets what the listener was told.
@@ -152,12 +200,13 @@ func newHome(t *testing.T) *home {
 	if err != nil {
 		t.Fatal(err)
 	}
-	blobs, err := blob.Open(t.Context(), "file://"+t.TempDir(), key)
+	dir := t.TempDir()
+	blobs, err := blob.Open(t.Context(), "file://"+dir, key)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { blobs.Close() })
-	h := &home{t: t, faults: &faults{}, blobs: blobs, states: state.New(apitest.Client(t), blobs), live: t.TempDir(), shells: t.TempDir(),
+	h := &home{t: t, dir: dir, faults: &faults{}, blobs: blobs, states: state.New(apitest.Client(t), blobs), live: t.TempDir(), shells: t.TempDir(),
 		stack: run.Stack{Namespace: apitest.Namespace(t), Name: "vpc", UID: "uid-1"}, ended: make(chan run.Stack, 100),
 		permit: func(run.Record) (executor.Permission, error) { return executor.Permission{Go: true}, nil }}
 	h.start()
@@ -179,7 +228,7 @@ func (h *home) start() {
 		}
 	}
 	h.exec, err = executor.New(executor.Options{
-		Blobs: faultyBlobs{h.blobs, h.faults}, States: faultyStates{h.states, h.faults}, LiveDir: h.live, ShellDir: h.shells, ShellPatience: h.patience,
+		Blobs: faultyBlobs{h.blobs, h.faults}, States: faultyStates{h.states, h.faults}, LiveDir: h.live, ShellDir: h.shells, ShellPatience: h.patience, ReadPatience: h.readPatience,
 		Permit: func(_ context.Context, rec run.Record, _ *run.PlanResult) (executor.Permission, error) {
 			return h.permit(rec)
 		},

@@ -40,9 +40,12 @@ func (e *Executor) tell(stack run.Stack) {
 // namedStacks is how many stacks are named to those who wait for them.
 const namedStacks = 3
 
-// waitsFor says in words why a run has no runner although there is one, "" when it has one or there is none. The
-// executor's lock is held.
+// waitsFor says in words why a run cannot end, or has no runner although there is one; "" otherwise. The executor's lock
+// is held.
 func (e *Executor) waitsFor(en *entry) string {
+	if en.hindered != "" {
+		return run.WaitsForState + en.hindered
+	}
 	if len(e.leaving) == 0 || !e.waits(en) {
 		return ""
 	}

@@ -14,7 +14,6 @@ import (
 	"path/filepath"
 	"sync"
 
-	"github.com/yuba-dev/yuba/internal/blob"
 	"github.com/yuba-dev/yuba/internal/run"
 )
 
@@ -173,42 +172,4 @@ func flush(w io.Writer) {
 	if f, ok := w.(interface{ Flush() }); ok {
 		f.Flush()
 	}
-}
-
-func (e *Executor) keepLog(ctx context.Context, en *entry, rec run.Record) error {
-	log, err := en.log.reader()
-	if err == nil {
-		err = e.opts.Blobs.Put(ctx, rec.Key(run.BlobLog), log)
-	}
-	if err != nil {
-		return fmt.Errorf("keep the log of run %s of %s: %w", en.id, en.stack, err)
-	}
-	return nil
-}
-
-// WriteLog copies a run's log, JSON lines as internal/run describes them, to w; with follow it stays until the run is
-// over.
-func (e *Executor) WriteLog(ctx context.Context, stack run.Stack, id string, follow bool, w io.Writer) error {
-	if en := e.inHand(stack); en != nil && en.id == id {
-		return en.log.follow(ctx, w, follow)
-	}
-	if en := e.unstoredPass(stack); en != nil && en.id == id {
-		return en.log.follow(ctx, w, false)
-	}
-	rec, err := e.Record(ctx, stack, id)
-	if err != nil {
-		return err
-	}
-	r, err := e.opts.Blobs.Open(ctx, rec.Key(run.BlobLog))
-	if errors.Is(err, blob.ErrNotFound) {
-		return &NotFoundError{Stack: stack, RunID: id}
-	}
-	if err != nil {
-		return fmt.Errorf("read the log of run %s of %s: %w", id, stack, err)
-	}
-	defer r.Close() //nolint:errcheck // read only
-	if _, err := io.Copy(w, r); err != nil {
-		return fmt.Errorf("read the log of run %s of %s: %w", id, stack, err)
-	}
-	return nil
 }

@@ -6,6 +6,7 @@ package executor_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strconv"
@@ -102,5 +103,42 @@ func TestAFollowerMayLeave(t *testing.T) {
 	}
 	if err := h.exec.WriteLog(t.Context(), h.stack, "never", true, io.Discard); !errors.Is(err, run.ErrNotFound) {
 		t.Error(err)
+	}
+}
+
+// A program that prints 5 MB has a log six times as large, for each line comes with what the tool says about it. What is
+// kept of it is not.
+func TestALogIsKeptCompressed(t *testing.T) {
+	h := newHome(t)
+	rec := h.record("r1")
+	rec.Spec.Limits.LogBytes = run.DefaultLimits().LogBytes
+	h.started(rec)
+	var log strings.Builder
+	printed := 0
+	for i := 0; printed < 5_000_000; i++ {
+		text := fmt.Sprintf("%08d: %s", i, strings.Repeat("x", 40))
+		printed += len(text) + 1
+		fmt.Fprintf(&log, `{"@level":"info","@message":"terraform_data.a: (local-exec): %[1]s","@module":"tofu.ui","@timestamp":"2026-11-22T21:%02[2]d:%02[3]d.%06[4]dZ","hook":{"resource":{"addr":"terraform_data.a","module":"","resource":"terraform_data.a","implied_provider":"terraform","resource_type":"terraform_data","resource_name":"a","resource_key":null},"provisioner":"local-exec","output":"%[1]s"},"type":"provision_progress"}`+"\n",
+			text, i/10000%60, i/100%60, i%1000000)
+	}
+	whole := log.String()
+	for at := 0; at < len(whole); {
+		at = int(h.sendLog("r1", at, whole[at:min(len(whole), at+1<<20)]).Offset)
+	}
+	h.finish("r1", succeeded())
+	if got := h.log("r1", false); got != whole {
+		t.Errorf("what is read has %d bytes, %d were written", len(got), len(whole))
+	}
+	for info, err := range h.blobs.List(t.Context(), h.stack.Key("r1", run.BlobLog)) {
+		if err != nil || info.Size > int64(printed)/4 {
+			t.Errorf("%d bytes printed, %d logged, %d kept, %v", printed, len(whole), info.Size, err)
+		}
+	}
+	// Earlier versions kept logs as they were.
+	if err := h.blobs.PutBytes(t.Context(), h.stack.Key("r1", run.BlobLog), []byte(whole)); err != nil {
+		t.Fatal(err)
+	}
+	if got := h.log("r1", false); got != whole {
+		t.Errorf("of an earlier version %d bytes are read", len(got))
 	}
 }

@@ -48,8 +48,16 @@ const maxRemove = 500
 func (e *Executor) answer(req run.PollRequest) run.PollResponse {
 	resp := run.PollResponse{Drain: e.draining || e.dismiss(req), Remove: slices.Clone(e.remove[:min(len(e.remove), maxRemove)])}
 	for _, id := range req.Active {
-		if en := e.hand[id]; en != nil && en.canceled {
-			resp.Cancel = append(resp.Cancel, id)
+		en := e.hand[id]
+		if en == nil || en.stopped == "" && !(en.canceled && en.revocable()) {
+			continue
+		}
+		resp.Cancel = append(resp.Cancel, id)
+		if en.stopped != "" {
+			if resp.Stop == nil {
+				resp.Stop = map[string]string{}
+			}
+			resp.Stop[id] = en.stopped
 		}
 	}
 	if resp.Drain {
@@ -137,7 +145,7 @@ func (e *Executor) interrupted(en *entry) run.Result {
 	r := run.Result{Outcome: run.OutcomeInterrupted, Class: run.FailureKilled, Finished: time.Now(), ApplyStarted: rec.Permitted}
 	r.Error = fmt.Sprintf("The runner that carried out run %s is gone and left nothing behind.", en.id)
 	if r.ApplyStarted {
-		r.Error += " What it changed after its last stored state is not in the state: compare `yuba logs` with `yuba state list`."
+		r.Error += " Changes after its last stored state are not in the state."
 	}
 	return r
 }

@@ -30,7 +30,7 @@ func (e *Executor) review(ctx context.Context, en *entry, req run.ContinueReques
 		return *refuse(run.OutcomeFailed, run.FailureRefused, "this server reviews no plans"), nil
 	}
 	en.mu.Lock()
-	rec, r := en.rec, en.review
+	rec, r := en.record(), en.review
 	if r == nil {
 		r = &reviewing{done: make(chan struct{})}
 		en.review = r

@@ -29,14 +29,18 @@ func asLocked(err error) (*state.LockedError, bool) {
 func (e *Executor) readState(ctx context.Context, en *entry) (*state.Snapshot, error) {
 	en.mu.Lock()
 	defer en.mu.Unlock()
-	snapshot, err := e.opts.States.Read(ctx, stateKey(en.rec), expectations(en.rec)...)
+	if en.over {
+		return nil, errOver
+	}
+	rec := en.record()
+	snapshot, err := e.opts.States.Read(ctx, stateKey(rec), expectations(rec)...)
 	if err != nil {
 		return nil, err
 	}
 	// Once states were shipped the mark is that of the last one, whoever asks.
-	if en.rec.StatesStored == 0 {
+	if rec.StatesStored == 0 {
 		m := mark(snapshot)
-		en.rec.StateMark = &m
+		en.change(func(rec *run.Record) { rec.StateMark = &m })
 	}
 	return snapshot, nil
 }
@@ -48,23 +52,30 @@ func (e *Executor) readState(ctx context.Context, en *entry) (*state.Snapshot, e
 func (e *Executor) writeState(ctx context.Context, en *entry, sequence int, data []byte) error {
 	en.mu.Lock()
 	defer en.mu.Unlock()
-	digest := state.Digest(data)
-	if known, seen := en.shipped[sequence]; sequence <= en.rec.StatesStored && (!seen || known == digest) {
+	if en.over {
+		return errOver
+	}
+	digest, rec := state.Digest(data), en.record()
+	if known, seen := en.shipped[sequence]; sequence <= rec.StatesStored && (!seen || known == digest) {
 		return nil
 	}
 	previous := run.StateMark{}
-	if en.rec.StateMark != nil {
-		previous = *en.rec.StateMark
+	if rec.StateMark != nil {
+		previous = *rec.StateMark
 	}
-	version, err := e.opts.States.Write(ctx, stateKey(en.rec), state.WriteRequest{
-		Data: data, Labels: en.rec.State.Labels, RunID: en.id,
+	version, err := e.opts.States.Write(ctx, stateKey(rec), state.WriteRequest{
+		Data: data, Labels: rec.State.Labels, RunID: en.id,
 		Previous: state.Mark{Serial: previous.Serial, Lineage: previous.Lineage, Digest: previous.Digest},
 	})
+	e.hinder(en, err)
 	if err != nil {
 		return err
 	}
-	en.rec.StateMark = &run.StateMark{Serial: version.Serial, Lineage: version.Lineage, Digest: version.Digest}
-	en.rec.StatesStored = max(sequence, en.rec.StatesStored)
+	en.change(func(rec *run.Record) {
+		rec.StateMark = &run.StateMark{Serial: version.Serial, Lineage: version.Lineage, Digest: version.Digest}
+		rec.StatesStored = max(sequence, rec.StatesStored)
+	})
+	e.changes(en)
 	if en.shipped == nil {
 		en.shipped = map[int]string{}
 	}
@@ -82,26 +93,49 @@ func (e *Executor) vouch(ctx context.Context, en *entry, rec run.Record, result 
 	if rec.StateMark != nil {
 		stored = rec.StateMark.Digest
 	}
+	var unread error
 	// What an earlier server stored it may not have put on record.
 	if stored != result.StateDigest && en.resumed {
-		now, err := e.opts.States.Read(ctx, stateKey(rec))
-		var corrupt *state.CorruptError
-		if err != nil && !errors.As(err, &corrupt) {
-			return err
-		}
-		if err == nil {
+		var now *state.Snapshot
+		if now, unread = e.opts.States.Read(ctx, stateKey(rec)); unread == nil {
 			stored = mark(now).Digest
+		}
+		if unread != nil && !state.Unreadable(unread) && !e.outwaited(en) {
+			return unread
 		}
 	}
 	if stored == result.StateDigest {
 		return nil
 	}
-	e.log.Error("a run's last state is not stored", "stack", en.stack.String(), "run", en.id, "state", result.StateDigest, "stored", stored)
+	version, _, err := e.opts.States.Find(ctx, stateKey(rec), result.StateDigest)
+	if err != nil && !errors.Is(err, state.ErrNoVersion) && !state.Unreadable(err) && !e.outwaited(en) {
+		return err
+	}
+	what := whatBecame(version.ID, err, unread)
+	e.log.Error("a run's last state is not the stack's state", "stack", en.stack.String(), "run", en.id, "state", result.StateDigest, "stored", stored, "why", what)
 	result.Outcome, result.Class, result.FailedStep = run.OutcomeFailed, run.FailureState, run.StepApply
-	why := fmt.Sprintf("The run's last state (%.19s) is not stored; what it did may be missing from the state. Compare `yuba logs` with `yuba state list`.", result.StateDigest)
+	call := en.stack.Name + " -n " + en.stack.Namespace
+	why := fmt.Sprintf("The run's last state (%.19s) %s. Changes that the run made may be missing from the state: see `yuba status %s`, and compare `yuba logs %s` with `yuba state list %s`.",
+		result.StateDigest, what, call, call, call)
 	if result.Error != "" {
 		why = result.Error + "\n" + why
 	}
 	result.Error = why
 	return nil
+}
+
+// whatBecame says what is known of a state that a run shipped and that is not known to be the stack's: the version that it is
+// stored as, or why none was found, and why the present state cannot be read.
+func whatBecame(version string, notFound, unread error) string {
+	switch {
+	case notFound == nil && unread == nil:
+		return "is stored as version " + version + ", but it is not what the stack's state is now"
+	case notFound == nil:
+		return fmt.Sprintf("is stored as version %s, but whether it is the stack's state cannot be verified: %s", version, unread)
+	case errors.Is(notFound, state.ErrNoVersion) && (unread == nil || state.Lasting(unread)):
+		return "is not stored"
+	case unread == nil:
+		unread = notFound
+	}
+	return fmt.Sprintf("cannot be verified: %s", unread)
 }

@@ -48,7 +48,7 @@ func classOf(rec run.Record) queue.Class {
 // learn takes what a run took into account for what the stack's next one is expected to take. The executor's lock is
 // held.
 func (e *Executor) learn(rec run.Record) {
-	if rec.Started == nil || rec.Result == nil || rec.Result.Outcome != run.OutcomeSucceeded || rec.Spec.Operation.ByHand() {
+	if rec.Started == nil || rec.Result == nil || rec.Result.Outcome != run.OutcomeSucceeded || rec.Result.SameModules || rec.Spec.Operation.ByHand() {
 		return
 	}
 	took := max(rec.Result.Finished.Sub(*rec.Started)-rec.Result.Unplaced(), 0)

@@ -41,6 +41,11 @@ const (
 	HeaderSequence = "Yuba-State-Sequence"
 	// HeaderOffset is the place of a piece of log, in bytes from the start.
 	HeaderOffset = "Yuba-Log-Offset"
+	// HeaderPlanDigest names the plan that a saved plan, or what is shown of one, is: the digest of its file.
+	HeaderPlanDigest = "Yuba-Plan-Digest"
+	// HeaderChanging comes with a piece of log once a run that plans and applies with one process has begun to change
+	// something.
+	HeaderChanging = "Yuba-Run-Changing"
 )
 
 // Connection is how a runner finds its server. The server writes it as JSON (0600) to the runner's directory at every
@@ -94,8 +99,11 @@ const PollWait = 20 * time.Second
 // PollResponse hands out work.
 type PollResponse struct {
 	Runs []Assignment `json:"runs,omitempty"`
-	// Cancel lists runs in hand that should stop as soon as it is safe.
+	// Cancel lists runs in hand that should stop, unless they have begun to change something.
 	Cancel []string `json:"cancel,omitempty"`
+	// Stop has the runs that a person wants to end, whatever they are doing, and says in words whose wish that is. They are
+	// in Cancel, too, for runners that know nothing of Stop.
+	Stop map[string]string `json:"stop,omitempty"`
 	// Forget lists runs in hand that the server does not know (any more): let plans go, finish applies and spool.
 	Forget []string `json:"forget,omitempty"`
 	// Remove lists stacks that are gone: their working directories are wanted no longer.
@@ -142,7 +150,8 @@ type LogPosition struct {
 	Full bool `json:"full,omitempty"`
 }
 
-// Problem is the body of an error answer.
+// Problem is the body of an error answer. With FailureState, an answer that calls for another attempt says that only a
+// person can help: the next one may take its time.
 type Problem struct {
 	Message string  `json:"message"`
 	Class   Failure `json:"class,omitempty"`

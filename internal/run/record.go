@@ -22,14 +22,29 @@ type Record struct {
 	Started *time.Time `json:"started,omitempty"`
 	// LockHeld is true from when the run's apply may begin until its state's lock was released.
 	LockHeld bool `json:"lockHeld,omitempty"`
-	// Permitted is true once the run's apply was allowed to begin: from then on it cannot be called back.
-	Permitted bool    `json:"permitted,omitempty"`
+	// Permitted is true once the run's apply was allowed to begin. From then on only a person ends it, or, while it is
+	// Planning, whoever calls it back.
+	Permitted bool `json:"permitted,omitempty"`
+	// Planning is true for a run that was permitted to plan and apply with one process, until the runner tells that the
+	// process has begun to change something. Until then it can be called back.
+	Planning bool `json:"planning,omitempty"`
+	// StoppedBy is the person who ended the run.
+	StoppedBy string  `json:"stoppedBy,omitempty"`
 	Result    *Result `json:"result,omitempty"`
+	// PlanDigest is the digest of the run's plan once anything of it came: what else comes must be of the same plan.
+	PlanDigest string `json:"planDigest,omitempty"`
 	// State names the managed state; the server's business, a runner only ever sees its bytes.
 	State StateRef `json:"state,omitzero"`
 	// StateMark is the state the run was given, then the last one it shipped; StatesStored the last one's sequence.
 	StateMark    *StateMark `json:"stateMark,omitempty"`
 	StatesStored int        `json:"statesStored,omitempty"`
+	// Began is the state with which the apply began; nil before it was permitted. Planned are the changes that the runner
+	// announced when it asked, PlannedTotal their number.
+	Began        *StateMark `json:"began,omitempty"`
+	Planned      []Fate     `json:"planned,omitempty"`
+	PlannedTotal int        `json:"plannedTotal,omitempty"`
+	// PlannedNone is true when the runner announced that there is no change.
+	PlannedNone bool `json:"plannedNone,omitempty"`
 	// Generation is the object's when the run was asked for.
 	Generation int64 `json:"generation,omitempty"`
 	// Config is the digest of the configuration the run works on, UsedKept that it is the one kept from the last apply.
@@ -37,6 +52,9 @@ type Record struct {
 	UsedKept bool   `json:"usedKept,omitempty"`
 	// WholeConfig is that digest over the whole archive where Config covers the part that the stack reads; else empty.
 	WholeConfig string `json:"wholeConfig,omitempty"`
+	// SettledConfig is the digest for a program that calls modules from elsewhere if these cannot change and read nothing else
+	// of the source, which the run finds out; else empty.
+	SettledConfig string `json:"settledConfig,omitempty"`
 	// Inputs say of the configuration what the spec does not.
 	Inputs *Inputs `json:"inputs,omitempty"`
 	// Announced runs are named by the stack's status, which is how a server that starts anew finds them.
@@ -56,7 +74,18 @@ type Record struct {
 	Passes int `json:"passes,omitempty"`
 	// Waits says in words what a run in hand waits for, when that is more than its turn. It is not on record.
 	Waits string `json:"-"`
+	// StateOwners are those of the state when the run took its lock. They are not on record.
+	StateOwners StateOwners `json:"-"`
 }
+
+// StateOwners are the stacks, of a tenant or of nobody, whose resources a state holds.
+type StateOwners struct {
+	Stacks []StateOwner
+	Tenant string
+}
+
+// StateOwner is a stack whose resources a state holds.
+type StateOwner struct{ Name, UID string }
 
 // Urgency says who waits for a run: it is what the queue orders by first.
 type Urgency string
@@ -72,6 +101,9 @@ const (
 
 // WaitsForRunner and the names of stacks are what a run says that waits for a runner of an earlier server to leave.
 const WaitsForRunner = "Waiting for the runner of an earlier server to finish "
+
+// WaitsForState and the reason are what a run says whose state the API refuses.
+const WaitsForState = "The run's state cannot be stored, so it keeps its lock and tries again. Nothing is lost: the state is kept as a version. "
 
 // StateRef names a managed state and the labels its Secret gets.
 type StateRef struct {
@@ -92,6 +124,11 @@ type StateMark struct {
 	Serial  uint64 `json:"serial"`
 	Lineage string `json:"lineage"`
 	Digest  string `json:"digest"`
+}
+
+// Changing says whether the run may be changing something: it is awaited then.
+func (r Record) Changing() bool {
+	return r.Spec.Operation == OperationApply || r.Permitted && !r.Planning
 }
 
 // ErrNotFound says that there is no such run on record.
@@ -121,8 +158,17 @@ func NewID(now time.Time) string {
 	return now.UTC().Format("20060102-150405.000") + "-" + randomHex(5)
 }
 
+// tokenBytes are the random bytes of a token.
+const tokenBytes = 32
+
 // NewToken makes a bearer token of 256 random bits.
-func NewToken() string { return randomHex(32) }
+func NewToken() string { return randomHex(tokenBytes) }
+
+// IsToken reports whether text has the shape of a token: damaged ones rarely have.
+func IsToken(text string) bool {
+	_, err := hex.DecodeString(text)
+	return err == nil && len(text) == hex.EncodedLen(tokenBytes)
+}
 
 func randomHex(n int) string {
 	b := make([]byte, n)

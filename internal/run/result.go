@@ -88,14 +88,28 @@ type Result struct {
 	StateDigest string `json:"stateDigest,omitempty"`
 	// LockFile is the dependency lock file after init, when the module brings none of its own.
 	LockFile []byte `json:"lockFile,omitempty"`
-	// Lost lists resources that the log says were created but the state lacks, "address (id)".
-	Lost []string `json:"lost,omitempty"`
-	// InDoubt lists the addresses of resources that were being created when the tool ended without a word on them: they
-	// may exist.
+	// Trace is what the log says of an apply that failed or was cut off; nil for other runs, and without a log.
+	Trace *Trace `json:"trace,omitempty"`
+	// StateListed is true when the tool was asked which resource instances a state has that the server cannot read; StateHas
+	// are digests of their addresses, as in Fate.Match.
+	StateListed bool     `json:"stateListed,omitempty"`
+	StateHas    []string `json:"stateHas,omitempty"`
+	// Unproven is what the apply may have done without any state proving it, UnprovenMore counts further objects that are not
+	// named, and UnprovenNote is a note on the list. The server writes them.
+	Unproven     []Unproven `json:"unproven,omitempty"`
+	UnprovenMore int        `json:"unprovenMore,omitempty"`
+	UnprovenNote string     `json:"unprovenNote,omitempty"`
+	// Lost ("address (id)") and InDoubt (addresses) are what runners without Trace report.
+	Lost    []string `json:"lost,omitempty"`
 	InDoubt []string `json:"inDoubt,omitempty"`
 	// Warnings are the tool's warnings and the runner's own, masked, bounded.
 	Warnings []string `json:"warnings,omitempty"`
 
+	// Modules is what is known of the modules from elsewhere that the program calls; nil when it calls none, or when init got
+	// them.
+	Modules *Modules `json:"modules,omitempty"`
+	// SameModules is true when the run ended without a plan because of Spec.Unless.
+	SameModules bool `json:"sameModules,omitempty"`
 	// Providers is what the runner's store of providers did for the run; nil when init asked it for nothing.
 	Providers *ProviderUse `json:"providers,omitempty"`
 	// Init is what the run's init came to; empty when the run did not get so far.
@@ -108,6 +122,21 @@ type Result struct {
 	Confined bool         `json:"confined"`
 	Steps    []StepReport `json:"steps,omitempty"`
 	Finished time.Time    `json:"finished"`
+}
+
+// Modules says of the modules from elsewhere that a program calls, and of those that they call, what they read beside their
+// own files.
+type Modules struct {
+	// Moves is the first of them that may be another one the next time, by its place in the program; empty when each is a
+	// commit, or one version of a module in a registry.
+	Moves string `json:"moves,omitempty"`
+	// Whole says why they may read any file of the source; empty when they read none beside those of the root module's own
+	// directory.
+	Whole string `json:"whole,omitempty"`
+	// World names what they read of the world while planning.
+	World []string `json:"world,omitempty"`
+	// Placed is a digest of which package each call led to.
+	Placed string `json:"placed,omitempty"`
 }
 
 // Diagnosis is what the tool says is wrong, masked and cut.
@@ -144,6 +173,8 @@ const (
 	FailureDisk Failure = "disk"
 	// FailureKilled: a process was killed by a signal that Yuba did not send.
 	FailureKilled Failure = "killed"
+	// FailureCanceled: a person ended the run.
+	FailureCanceled Failure = "canceled"
 )
 
 // Resource is one resource that a state holds.
@@ -191,4 +222,8 @@ type PlanResult struct {
 	ChangesDigest string `json:"changesDigest,omitempty"`
 	// Drift lists addresses that changed outside of the stack, bounded.
 	Drift []string `json:"drift,omitempty"`
+	// Fates are those of the objects that the plan makes or destroys, FatesTotal how many there are: very large plans do
+	// not name them all.
+	Fates      []Fate `json:"fates,omitempty"`
+	FatesTotal int    `json:"fatesTotal,omitempty"`
 }

@@ -67,6 +67,9 @@ type Spec struct {
 	LockFile []byte `json:"lockFile,omitempty"`
 	// Upgrade runs init with -upgrade.
 	Upgrade bool `json:"upgrade,omitempty"`
+	// Unless ends the run before it plans when the modules from elsewhere that the program calls are those of this digest, as
+	// in Modules.Placed; empty for a run that plans in any case.
+	Unless string `json:"unless,omitempty"`
 
 	// Workspace is what terraform.workspace evaluates to.
 	Workspace string  `json:"workspace"`
@@ -125,6 +128,9 @@ type Spec struct {
 	ReadResources bool `json:"readResources,omitempty"`
 	// ReadUnchanged asks for the two above also after a plan that found nothing to do: the server does not know them yet.
 	ReadUnchanged bool `json:"readUnchanged,omitempty"`
+	// ListState asks the tool which resource instances the state has, when the server cannot read it: the list proves what
+	// earlier interrupted applies created.
+	ListState bool `json:"listState,omitempty"`
 
 	Tool   Tool   `json:"tool"`
 	Limits Limits `json:"limits"`
@@ -143,6 +149,8 @@ type Variable struct {
 	// Secret is true for values that came from a Secret or belong to a sensitive variable: they are masked wherever
 	// text leaves the run.
 	Secret bool `json:"secret,omitempty"`
+	// Open is true for outputs of another stack that are not sensitive. They are shown, unless another input with that value is secret.
+	Open bool `json:"open,omitempty"`
 }
 
 // EnvVar is one name of tofu's environment.
@@ -150,6 +158,8 @@ type EnvVar struct {
 	Name   string `json:"name"`
 	Value  string `json:"value"`
 	Secret bool   `json:"secret,omitempty"`
+	// Open is as in a [Variable].
+	Open bool `json:"open,omitempty"`
 }
 
 // FileLocation is a directory that files of a run are written to.
@@ -260,7 +270,39 @@ type Limits struct {
 	// UnpackedBytes and Entries bound what an archive may expand to.
 	UnpackedBytes int64 `json:"unpackedBytes"`
 	Entries       int   `json:"entries"`
+	// Run is what a run may take at one moment with all that it starts, Namespace what all runs of its namespace may together.
+	// Zero means no limit, except for the memory of a run, where it means half of what the machine or the service has; use
+	// Unlimited for none.
+	Run       Resources `json:"run,omitzero"`
+	Namespace Resources `json:"namespace,omitzero"`
+	// OpenFiles counts open files and connections of each process.
+	OpenFiles int64 `json:"openFiles,omitempty"`
+	// Network is NoNetwork for a run that connects to nobody; empty means the machine's network. Listen are the ports that
+	// its programs may listen on, beside those that the kernel chooses.
+	Network string   `json:"network,omitempty"`
+	Listen  []uint16 `json:"listen,omitempty"`
 }
+
+// Unlimited is a limit that nobody meets.
+const Unlimited = 1 << 60
+
+// Resources are what programs share with everybody else on the machine.
+type Resources struct {
+	// Processes counts processes and their threads.
+	Processes int64 `json:"processes,omitempty"`
+	// MemoryBytes is what processes have in memory, without what is of files on disks; DiskBytes what is in the run's
+	// directories.
+	MemoryBytes int64 `json:"memoryBytes,omitempty"`
+	DiskBytes   int64 `json:"diskBytes,omitempty"`
+	// Files counts files, links and directories in the run's directories.
+	Files int64 `json:"files,omitempty"`
+}
+
+// The networks that runs can have.
+const (
+	HostNetwork = "host"
+	NoNetwork   = "none"
+)
 
 // DefaultLimits are generous for honest stacks and finite for others.
 func DefaultLimits() Limits {
@@ -270,6 +312,7 @@ func DefaultLimits() Limits {
 		LogBytes: 64 * mib, PlanBytes: 256 * mib, StateBytes: 256 * mib,
 		// As internal/source has them, so that what is pushed is what is unpacked.
 		ArchiveBytes: 1024 * mib, UnpackedBytes: 4 * 1024 * mib, Entries: 200_000,
+		Run: Resources{Processes: 1024, DiskBytes: 16 * 1024 * mib, Files: 1_000_000}, OpenFiles: 16384,
 	}
 }
 

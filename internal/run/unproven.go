@@ -1,0 +1,207 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"fmt"
+	"strings"
+)
+
+// The actions of a plan that create or destroy an object.
+const (
+	ActionCreate  = "create"
+	ActionReplace = "replace"
+	ActionDelete  = "delete"
+)
+
+// Fate is what becomes of one object that a plan makes or destroys.
+type Fate struct {
+	// Address is the resource instance, masked. Match is a digest that stands for the true one where they differ.
+	Address string `json:"address"`
+	Match   string `json:"match,omitempty"`
+	// Action is one of the Action constants.
+	Action string `json:"action"`
+	// Identity is a name of the object, such as `name "web"`, masked.
+	Identity string `json:"identity,omitempty"`
+}
+
+// Trace is what the log of a failed or interrupted apply says.
+type Trace struct {
+	// Whole is true when every line of the log was read: a step that it does not mention was not begun. Otherwise Why says
+	// what may be missing.
+	Whole bool   `json:"whole,omitempty"`
+	Why   string `json:"why,omitempty"`
+	// Orderly is true when the tool came to its end by itself, and has written its last state.
+	Orderly bool `json:"orderly,omitempty"`
+	// Steps are what was begun, by resource instance.
+	Steps []TraceStep `json:"steps,omitempty"`
+}
+
+// TraceStep is what the log says about making or destroying one object.
+type TraceStep struct {
+	Address string `json:"address"`
+	Match   string `json:"match,omitempty"`
+	// Action is ActionCreate or ActionDelete: a replacement has one of each.
+	Action string `json:"action"`
+	// Ended is empty while it was under way, else TraceDone or TraceFailed.
+	Ended string `json:"ended,omitempty"`
+	// ID is the object's id at the provider, when the log has it.
+	ID string `json:"id,omitempty"`
+}
+
+// How a step of an apply ended.
+const (
+	TraceDone   = "done"
+	TraceFailed = "failed"
+)
+
+// Unproven is an object that an interrupted apply may have created or destroyed without any state proving it.
+type Unproven struct {
+	Address string `json:"address"`
+	Match   string `json:"match,omitempty"`
+	// Action is what was planned, one of the Action constants; empty when the plan is lost.
+	Action string `json:"action,omitempty"`
+	// MayExist: it may have been created, and no state has it. MayBeGone: it may have been destroyed, though the state has it.
+	// Both may be true for a replacement.
+	MayExist  bool `json:"mayExist,omitempty"`
+	MayBeGone bool `json:"mayBeGone,omitempty"`
+	// Certain is true when the log says that it was done.
+	Certain bool `json:"certain,omitempty"`
+	// Many is true for a resource of which any number of instances may exist: the plan is lost, and the program declares it.
+	Many bool `json:"many,omitempty"`
+	// ID is what the provider calls it, Identity what else is known of it; both may be empty.
+	ID       string `json:"id,omitempty"`
+	Identity string `json:"identity,omitempty"`
+	// Replaces is true when the state has, or may have, an earlier object at this address. Then only an object whose id
+	// differs from ReplacedID proves that the state has the new one; without a ReplacedID none does.
+	Replaces   bool   `json:"replaces,omitempty"`
+	ReplacedID string `json:"replacedID,omitempty"`
+	// StateUnread is true when the state could not be read: then nobody knows whether it has the object.
+	StateUnread bool `json:"stateUnread,omitempty"`
+}
+
+// CutOff says whether an apply began and did not come to a good end, so that it may have left what no state proves. One after
+// which only the outputs could not be read was carried out, and its state stored.
+func (r *Result) CutOff() bool {
+	return r.ApplyStarted && r.Outcome != OutcomeSucceeded && (r.FailedStep != StepOutput || r.Class == FailureState)
+}
+
+// UnprovenSentence says how many resources are unproven.
+func UnprovenSentence(n int) string {
+	if n == 1 {
+		return "1 resource may exist, or be gone, without any state proving it"
+	}
+	return fmt.Sprintf("%d resources may exist, or be gone, without any state proving it", n)
+}
+
+// UnprovenAdvice says what to do about unproven resources. importable tells whether any of them may exist at an address that
+// no state has, replaced whether any may have replaced an object that the state has.
+func UnprovenAdvice(importable, replaced bool) string {
+	const compare = "the state has an object at its address: compare the id there with what exists"
+	switch {
+	case importable && replaced:
+		return "Check whether they exist. Import or remove those that do. Of a replacement " + compare
+	case importable:
+		return "Check whether they exist. Import or remove those that do"
+	case replaced:
+		return "Check which of them exist. Of a replacement " + compare
+	}
+	return "Check whether they still exist. The next plan of the whole stack finds out"
+}
+
+// Type is the resource type in an address, such as aws_instance.
+func (u Unproven) Type() string { return ResourceType(u.Address) }
+
+// String names the object and says what may have become of it, in one line.
+func (u Unproven) String() string {
+	text := u.Address
+	if what := u.Called(); what != "" {
+		text += " (" + what + ")"
+	}
+	return text + ": " + u.Doubt()
+}
+
+// Called returns the object's id and name, as far as known.
+func (u Unproven) Called() string {
+	switch {
+	case u.ID == "" || strings.Contains(u.Identity, `"`+u.ID+`"`):
+		return u.Identity
+	case u.Identity == "":
+		return u.ID
+	}
+	return u.ID + ", " + u.Identity
+}
+
+// Doubt says what may have become of the object.
+func (u Unproven) Doubt() string {
+	switch {
+	case u.MayExist && u.MayBeGone && u.Certain:
+		return "was replaced, and " + u.stateHas("the state has the object before")
+	case u.MayExist && u.MayBeGone:
+		return "may be gone, and its replacement may exist"
+	case u.MayBeGone && u.Certain:
+		return "was destroyed, and " + u.stateHas("the state still has it")
+	case u.MayBeGone && u.StateUnread:
+		return "may be gone, and " + u.stateHas("")
+	case u.MayBeGone:
+		return "may be gone, though the state has it"
+	case u.Many:
+		return "any number of it may exist"
+	case u.Certain:
+		return "was created, and " + u.stateHas("no state has it")
+	}
+	return "may exist, and " + u.stateHas("no state has it")
+}
+
+// stateHas is what is known of the state, or that nothing is.
+func (u Unproven) stateHas(words string) string {
+	if u.StateUnread {
+		return "its state could not be read"
+	}
+	return words
+}
+
+// OverAnother says whether it may exist beside an object that the state has, or may have, at its address: then nothing can be
+// imported there.
+func (u Unproven) OverAnother() bool { return u.MayExist && u.Replaces && !u.Many }
+
+// ResourceType is the resource type in the address of a resource instance, empty when it has none.
+func ResourceType(address string) string {
+	parts := splitAddress(address)
+	for len(parts) >= 2 && parts[0] == "module" {
+		parts = parts[2:]
+	}
+	if len(parts) < 2 {
+		return ""
+	}
+	return parts[0]
+}
+
+// splitAddress splits an address at its dots, but not at those in keys, and leaves keys out.
+func splitAddress(address string) []string {
+	var parts []string
+	var part strings.Builder
+	inKey, quoted, escaped := false, false, false
+	for _, c := range address {
+		switch {
+		case escaped:
+			escaped = false
+		case quoted && c == '\\':
+			escaped = true
+		case inKey && c == '"':
+			quoted = !quoted
+		case inKey && !quoted && c == ']':
+			inKey = false
+		case inKey:
+		case c == '[':
+			inKey = true
+		case c == '.':
+			parts = append(parts, part.String())
+			part.Reset()
+		default:
+			part.WriteRune(c)
+		}
+	}
+	return append(parts, part.String())
+}
