@@ -43,7 +43,10 @@ func (j *job) applyPlan(ctx context.Context) error {
 		}
 		c.args = append(c.args, varFiles...)
 	}
-	c.args = append(c.args, j.space.planPath())
+	c.args = append(c.args, j.heldPath(j.held))
+	if err := j.confirmPlan(j.held, j.decided()); err != nil {
+		return err
+	}
 	if err := j.beginApply(); err != nil {
 		return err
 	}
@@ -55,20 +58,26 @@ func (j *job) applyPlan(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := j.unchangedPlan(j.held); err != nil {
+		j.warn("What was applied may not be what was approved: %v", err)
+	}
 	j.apply = stream
 	j.takeWarnings(stream)
 	return j.judgeApply(c, stream, e)
 }
 
 // beginApply writes down for certain that an apply begins: not even a power cut may make the next runner take the state
-// in the working directory for an old one.
+// in the working directory for an old one, or the output that it does not find for a tool that never ran.
 func (j *job) beginApply() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	next := j.journal
 	next.ApplyStarted, next.Direct, next.Steps = true, j.direct, j.result.Steps
-	next.Process = &processRecord{Step: run.StepApply, LogStart: j.log.length()}
-	err := errors.Join(j.spool.writeJSON(applyFile, next), j.spool.writeJSON(journalFile, next))
+	next.Process = &processRecord{Step: run.StepApply, LogStart: j.log.length(), Boot: bootID(), Mount: mountID(j.spool.dir), Secured: outputReserve}
+	err := errors.Join(j.spool.writeJSON(applyFile, applyRecord{next, &j.spec, j.token}), j.spool.writeJSON(journalFile, next))
+	for _, end := range []string{outEnd, errEnd} {
+		err = errors.Join(err, os.WriteFile(j.spool.path(string(run.StepApply)+end), nil, 0o600))
+	}
 	if err == nil {
 		err = j.spool.sync(specFile, tokenFile, applyFile, journalFile, "", "..")
 	}
@@ -79,7 +88,7 @@ func (j *job) beginApply() error {
 	return nil
 }
 
-// fetchPlan places the exact plan that was approved.
+// fetchPlan takes the exact plan that was approved into custody.
 func (j *job) fetchPlan(ctx context.Context) error {
 	if j.spec.Plan == nil {
 		return failed("", "apply a saved plan: the run names none. This is a bug in Yuba")
@@ -89,14 +98,26 @@ func (j *job) fetchPlan(ctx context.Context) error {
 		return err
 	}
 	defer os.Remove(name)
-	data, err := os.ReadFile(name)
+	file, err := os.Open(name)
 	if err != nil {
 		return fmt.Errorf("read plan %s: %w", j.spec.Plan.ID, err)
 	}
-	if got := digestOf(data); got != j.spec.Plan.Digest {
-		return failed(run.FailureStalePlan, "apply plan %s: its bytes are not those that were approved (%s instead of %s)", j.spec.Plan.ID, got, j.spec.Plan.Digest)
+	defer file.Close()
+	if j.held, err = j.hold(file, givenPlan); err != nil {
+		return err
 	}
-	return j.space.write(planDir+"/"+planName, data)
+	if j.held.digest != j.spec.Plan.Digest {
+		return failed(run.FailureStalePlan, "apply plan %s: its bytes are not those that were approved (%s instead of %s)", j.spec.Plan.ID, j.held.digest, j.spec.Plan.Digest)
+	}
+	return nil
+}
+
+// decided is the digest of the plan that was decided about: the saved one that the run names, else the one that it made.
+func (j *job) decided() string {
+	if j.spec.Plan != nil {
+		return j.spec.Plan.Digest
+	}
+	return j.result.Plan.Digest
 }
 
 func (j *job) stateSize() int64 {
@@ -119,13 +140,14 @@ func (j *job) judgeApply(c command, stream *plan.Stream, e exit) error {
 		succeeded = stream.ApplyDone && len(stream.Errors()) == 0
 	}
 	j.result.Applied = succeeded || len(stream.Errors()) > 0 && e.signal == 0
+	j.result.Trace = j.trace(stream, j.doubt)
 	if size, limit := j.stateSize(), j.spec.Limits.StateBytes; limit > 0 && size > limit {
 		return failed(run.FailureLimit, "keep the state: it has %d bytes, the limit is %d. The apply itself was done; split the stack, or raise the limit", size, limit)
 	}
 	if succeeded {
+		j.result.Trace = nil
 		return nil
 	}
-	j.result.Lost, j.result.InDoubt = j.lost(stream), inDoubt(stream)
 	err := j.applyError(c, stream, e)
 	var f *failure
 	if len(j.rescuedState) > 0 && errors.As(err, &f) {
@@ -148,13 +170,28 @@ func (j *job) applyError(c command, stream *plan.Stream, e exit) error {
 		err: fmt.Errorf("%s apply ended without a word on what it did, as when it is killed or the machine goes down", j.space.tool.name)}
 }
 
-// offerState ships the state file if it holds a complete state that is new.
+// offerState ships the state file if it holds a complete state that is new. One over the run's limit has to wait for the end
+// of the process: it fails the run in any case, and only the last one is worth its memory.
 func (j *job) offerState() {
-	state, err := j.space.read(j.space.inModule(j.space.stateIn()), maxState)
-	if err != nil || len(state) == 0 {
-		return // not there yet, or being written
+	j.offerStateUpTo(orDefault(j.spec.Limits.StateBytes, run.DefaultLimits().StateBytes))
+}
+
+func (j *job) offerStateUpTo(limit int64) {
+	file, err := j.space.open(j.space.inModule(j.space.stateIn()))
+	if err != nil {
+		return // not there yet
 	}
-	j.states.offer(state)
+	defer file.Close()
+	stamp, err := stampFile(file)
+	if err != nil || stamp.size == 0 || stamp.size > limit || stamp == j.offered {
+		return // being written, or known
+	}
+	state, err := readUpTo(file, limit)
+	if err != nil {
+		return
+	}
+	j.offered = stamp
+	j.states.offer(state) // one that is half written makes another event when it is whole
 }
 
 // rescueStates ships what is there when the process has ended: the state file, and the file tofu writes when it
@@ -163,7 +200,8 @@ func (j *job) rescueStates() {
 	if len(j.rescuedState) > 0 {
 		return
 	}
-	j.offerState()
+	j.offered = fileStamp{} // clocks of file systems are coarse: the last one is read in any case
+	j.offerStateUpTo(maxState)
 	state, err := j.space.read(j.space.inModule(erroredName), maxState)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

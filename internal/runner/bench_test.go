@@ -4,7 +4,9 @@
 package runner
 
 import (
+	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -119,21 +121,35 @@ func BenchmarkFirstApply(b *testing.B) {
 // BenchmarkSandbox measures the CPU time that confinement adds to a process.
 func BenchmarkSandbox(b *testing.B) {
 	rig := newBench(b)
-	space := &workspace{base: rig.data, temp: b.TempDir(), tool: tool{path: rig.opts.Tofu}}
-	j := &job{runner: &runner{opts: rig.opts}}
-	confined := append(space.sandboxArgs(j), "--", "/bin/true")
-	cpu := func(path string, args ...string) time.Duration {
-		cmd := exec.Command(path, args...)
-		cmd.Env = []string{}
-		if err := cmd.Run(); err != nil {
+	rig.opts.Log = slog.New(slog.DiscardHandler)
+	r := newRunner(rig.opts)
+	if err := errors.Join(os.MkdirAll(rig.opts.WorkRoot, 0o700), r.buildWalls(b.Context())); err != nil {
+		b.Fatal(err)
+	}
+	space := &workspace{base: rig.data, dir: filepath.Join(rig.data, sourceDir), temp: b.TempDir(), tool: tool{path: rig.opts.Tofu}}
+	for _, name := range []string{sourceDir, homeDir, planDir} {
+		if err := os.Mkdir(filepath.Join(rig.data, name), 0o700); err != nil {
 			b.Fatal(err)
 		}
-		return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	}
-	var with, without time.Duration
+	if r.walls.Users {
+		space.record.User, _ = r.users.Next()
+	}
+	cell := space.cell(r.newJob("x", ""))
+	var with, without cost
 	for b.Loop() {
-		with += cpu(rig.opts.Sandbox, confined...)
-		without += cpu("/bin/true")
+		with.of(func() {
+			if out, err := r.walls.Command(b.Context(), cell, "/bin/true").CombinedOutput(); err != nil {
+				b.Fatalf("%v: %s", err, out)
+			}
+		})
+		without.of(func() {
+			if err := exec.Command("/bin/true").Run(); err != nil {
+				b.Fatal(err)
+			}
+		})
 	}
-	b.ReportMetric(float64((with-without).Microseconds())/float64(b.N)/1000, "ms-CPU/added")
+	perOp := func(d time.Duration) float64 { return float64(d.Microseconds()) / float64(b.N) / 1000 }
+	b.ReportMetric(perOp(with.cpu-without.cpu), "ms-CPU/added")
+	b.ReportMetric(perOp(with.wall-without.wall), "ms/added")
 }

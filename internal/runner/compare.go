@@ -5,7 +5,6 @@ package runner
 
 import (
 	"context"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"time"
@@ -20,8 +19,7 @@ func (j *job) compareWithWorld(ctx context.Context) error {
 	if err := j.fetchPlan(ctx); err != nil {
 		return err
 	}
-	second := filepath.Join(j.space.base, planDir, "now")
-	c, err := j.planCommand(second)
+	c, err := j.planCommand(j.space.planPath())
 	if err != nil {
 		return err
 	}
@@ -32,7 +30,11 @@ func (j *job) compareWithWorld(ctx context.Context) error {
 	if err := j.verdict(c, stream, e, 0, 2); err != nil {
 		return err
 	}
-	approved, err := j.meaning(ctx, j.space.planPath())
+	second, err := j.takePlan(planDir+"/"+planName, givenNow)
+	if err != nil {
+		return err
+	}
+	approved, err := j.meaning(ctx, j.held)
 	if err != nil {
 		return err
 	}
@@ -47,16 +49,16 @@ func (j *job) compareWithWorld(ctx context.Context) error {
 }
 
 // meaning is the digest of what a plan changes.
-func (j *job) meaning(ctx context.Context, path string) (string, error) {
-	text, err := j.showPlan(ctx, path)
+func (j *job) meaning(ctx context.Context, p heldPlan) (string, error) {
+	text, err := j.showPlan(ctx, p, 0)
 	if err != nil {
 		return "", err
 	}
-	_, digest, err := plan.Describe(text)
+	described, err := plan.Describe(text)
 	if err != nil {
 		return "", failed("", "read the plan: %w", err)
 	}
-	return digest, nil
+	return described.ChangesDigest, nil
 }
 
 // staleSummary is the summary of the diagnostic that tofu and terraform give for a plan whose state has moved.
@@ -68,45 +70,56 @@ const lockSummary = "Error acquiring the state lock"
 // lockField finds the lines of a lock that the tool describes.
 var lockField = regexp.MustCompile(`(?m)^\s+(ID|Operation|Who|Created): +(.*\S)`)
 
-// lockIn reads the lock that was in the way; nil when no error tells of one.
+// lockIn reads the lock that was in the way; nil when no error tells of one. Backends tell of it in errors of their own as
+// well, such as when init or another workspace needs a first state, which commands without -json print as text.
 func lockIn(stream *plan.Stream) *run.Lock {
-	for _, d := range stream.Errors() {
-		_, info, found := strings.Cut(d.Detail, "Lock Info:")
-		if d.Summary != lockSummary || !found {
-			continue
-		}
-		lock := &run.Lock{}
-		for _, field := range lockField.FindAllStringSubmatch(info, -1) {
-			switch field[1] {
-			case "ID":
-				lock.ID = field[2]
-			case "Operation":
-				lock.Operation = field[2]
-			case "Who":
-				lock.Who = field[2]
-			case "Created":
-				lock.Created, _ = time.Parse("2006-01-02 15:04:05.999999999 -0700 MST", field[2]) // a tool may write it otherwise
-			}
-		}
-		if lock.ID != "" {
+	errs := stream.Errors()
+	for _, d := range errs {
+		if lock := lockInText(d.Detail); lock != nil && d.File == "" && d.Address == "" {
 			return lock
 		}
+	}
+	if len(errs) == 0 {
+		return lockInText(strings.Join(stream.Raw, "\n"))
 	}
 	return nil
 }
 
+func lockInText(text string) *run.Lock {
+	_, info, found := strings.Cut(text, "Lock Info:")
+	if !found {
+		return nil
+	}
+	lock := &run.Lock{}
+	for _, field := range lockField.FindAllStringSubmatch(info, -1) {
+		switch field[1] {
+		case "ID":
+			lock.ID = field[2]
+		case "Operation":
+			lock.Operation = field[2]
+		case "Who":
+			lock.Who = field[2]
+		case "Created":
+			lock.Created, _ = time.Parse("2006-01-02 15:04:05.999999999 -0700 MST", field[2]) // a tool may write it otherwise
+		}
+	}
+	if lock.ID == "" {
+		return nil
+	}
+	return lock
+}
+
 // classify tells kinds of failures apart, by what the diagnostics carry and not by their prose.
 func classify(stream *plan.Stream) run.Failure {
+	if lockIn(stream) != nil {
+		return run.FailureLocked
+	}
 	configuration := true
 	for _, d := range stream.Errors() {
 		switch d.Summary {
 		case staleSummary:
 			return run.FailureStalePlan
-		case lockSummary:
-			// A lock that cannot be taken for another reason, such as a directory that cannot be written, is nobody's.
-			if lockIn(stream) != nil {
-				return run.FailureLocked
-			}
+		case lockSummary: // a lock that cannot be taken, for a directory cannot be written, is nobody's
 			configuration = false
 		}
 		// An error of a provider names the resource it is about; one of the language only a place.

@@ -4,13 +4,16 @@
 package runner
 
 import (
-	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/yuba-dev/yuba/internal/run"
 )
@@ -60,12 +63,8 @@ func eventually(t testing.TB, what string, condition func() bool) {
 func (b *bench) journal(r *fakeRun) journal {
 	b.t.Helper()
 	var j journal
-	text, err := os.ReadFile(filepath.Join(b.opts.Dir, "runs", r.spec.ID, journalFile))
-	if err == nil {
-		err = json.Unmarshal(text, &j)
-	}
-	if err != nil {
-		b.t.Fatal(err)
+	if known, err := (spool{b.spooled(r, "")}).readJSON(journalFile, &j); err != nil || !known {
+		b.t.Fatal(known, err)
 	}
 	return j
 }
@@ -99,16 +98,23 @@ func TestServerThatDiesDuringAnApplyGetsEverythingLater(t *testing.T) {
 	}
 }
 
+// pipe makes a pipe that programs can read, and that no run removes.
+func (b *bench) pipe(name string) string {
+	b.t.Helper()
+	gate := filepath.Join(b.opts.ProviderMirror, name)
+	if err := errors.Join(os.MkdirAll(b.opts.ProviderMirror, 0o755), syscall.Mkfifo(gate, 0o644), os.Chmod(gate, 0o644)); err != nil {
+		b.t.Fatal(err)
+	}
+	return gate
+}
+
 // planning starts a run whose plan stands at a gate, and returns what opens it.
 func (b *bench) planning(name string, change ...func(*fakeRun)) (*fakeRun, func()) {
 	b.t.Helper()
 	before := b.stack(name, run.OperationPlan, program(""))
 	b.succeed(before)
-	gate := filepath.Join(b.opts.WorkRoot, "team", name, homeDir, "gate")
-	if err := syscall.Mkfifo(gate, 0o600); err != nil {
-		b.t.Fatal(err)
-	}
-	r := b.stack(name, run.OperationPlanAndApply, program(`resource "terraform_data" "a" { input = file("../home/gate") }`))
+	gate := b.pipe(name)
+	r := b.stack(name, run.OperationPlanAndApply, program(fmt.Sprintf(`resource "terraform_data" "a" { input = file(%q) }`, gate)))
 	r.spec.Limits.Grace = run.Duration(500 * time.Millisecond) // who reads a pipe hears no signal
 	for _, c := range change {
 		c(r)
@@ -122,7 +128,7 @@ func (b *bench) planning(name string, change ...func(*fakeRun)) (*fakeRun, func(
 		return err == nil
 	})
 	return r, func() {
-		if err := os.WriteFile(gate+".open", nil, 0o600); err != nil {
+		if err := os.WriteFile(gate+".open", nil, 0o644); err != nil {
 			b.t.Fatal(err)
 		}
 		if err := os.Rename(gate+".open", gate); err != nil {
@@ -172,7 +178,7 @@ func TestRunnerKilledDuringAnApply(t *testing.T) {
 				open()
 			}
 			result := b.server.finished(r)
-			if result.Outcome != run.OutcomeSucceeded || !result.Applied || result.AppliedCounts.Add != 2 || len(result.Lost) > 0 {
+			if result.Outcome != run.OutcomeSucceeded || !result.Applied || result.AppliedCounts.Add != 2 || result.Trace != nil {
 				t.Errorf("%+v\n%s", result, r.log)
 			}
 			if len(r.states) != 1 || !strings.Contains(string(r.states[0]), `"name": "b"`) {
@@ -215,8 +221,9 @@ func TestTofuKilledDuringAnApply(t *testing.T) {
 	if result.Outcome != run.OutcomeInterrupted || result.Class != run.FailureKilled || result.Applied {
 		t.Errorf("%+v", result)
 	}
-	if len(result.Lost) != 1 || !strings.HasPrefix(result.Lost[0], "terraform_data.a (") {
-		t.Errorf("lost %q", result.Lost)
+	want := []string{"terraform_data.a (ID): was created, and no state has it", "terraform_data.b: may exist, and no state has it"}
+	if diff := cmp.Diff(want, r.unproven()); diff != "" || !result.Trace.Whole {
+		t.Errorf("whole: %v\n%s", result.Trace.Whole, diff)
 	}
 	if !strings.Contains(result.Error, "signal 9") {
 		t.Errorf("error %q", result.Error)
@@ -236,8 +243,12 @@ func TestRunnerAndTofuKilledDuringAnApply(t *testing.T) {
 	eventually(t, "the end of tofu", func() bool { return startTime(pid) == "" })
 	b.process()
 	result := b.server.finished(r)
-	if result.Outcome != run.OutcomeInterrupted || len(result.Lost) != 1 || !result.ApplyStarted {
+	if result.Outcome != run.OutcomeInterrupted || !result.ApplyStarted {
 		t.Errorf("%+v", result)
+	}
+	want := []string{"terraform_data.a (ID): was created, and no state has it", "terraform_data.b: may exist, and no state has it"}
+	if diff := cmp.Diff(want, r.unproven()); diff != "" || !result.Trace.Whole {
+		t.Errorf("%+v\n%s", result.Trace, diff)
 	}
 }
 
@@ -315,7 +326,8 @@ func TestTimeoutSendsOneInterrupt(t *testing.T) {
 func TestProcessThatDoesNotStopIsKilled(t *testing.T) {
 	b := newBench(t).start()
 	r := b.server.submit(b.stack("stubborn", run.OperationPlanAndApply, program(gated)))
-	r.spec.Limits.Timeout, r.spec.Limits.Grace = run.Duration(time.Second), run.Duration(time.Nanosecond)
+	// Enough for the processes before the one that waits, on a busy machine, too.
+	r.spec.Limits.Timeout, r.spec.Limits.Grace = run.Duration(8*time.Second), run.Duration(time.Nanosecond)
 	result := b.server.finished(r)
 	if result.Class != run.FailureLimit || result.Outcome != run.OutcomeInterrupted || !strings.Contains(string(r.log), "SIGKILL") {
 		t.Errorf("%+v\n%s", result, r.log)
@@ -325,16 +337,16 @@ func TestProcessThatDoesNotStopIsKilled(t *testing.T) {
 func TestCancelStopsAnApplyGracefully(t *testing.T) {
 	b := newBench(t).start()
 	r, _ := b.applying("cancelled")
-	b.server.mu.Lock()
-	b.server.cancel = []string{r.spec.ID}
-	b.server.mu.Unlock()
-	b.server.notify()
+	b.server.stopRun(r, "alice")
 	result := b.server.finished(r)
-	if result.Outcome != run.OutcomeFailed || !strings.Contains(result.Error, "the server asked for it") || len(result.Lost) > 0 {
+	if result.Outcome != run.OutcomeFailed || !strings.Contains(result.Error, "canceled by alice") || len(r.unproven()) > 0 {
 		t.Errorf("%+v", result)
 	}
-	if b.server.polls > 50 {
-		t.Errorf("%d polls", b.server.polls)
+	b.server.mu.Lock()
+	polls := b.server.polls
+	b.server.mu.Unlock()
+	if polls > 50 {
+		t.Errorf("%d polls", polls)
 	}
 }
 

@@ -5,6 +5,7 @@ package runner
 
 import (
 	"log/slog"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -132,7 +133,7 @@ resource "terraform_data" "b" {
   provisioner "local-exec" { command = "false" }
 }`)
 	result := b.do(r)
-	if result.FailedStep != run.StepApply || !result.ApplyStarted || !result.Applied || result.Outcome != run.OutcomeFailed || len(result.Lost) > 0 {
+	if result.FailedStep != run.StepApply || !result.ApplyStarted || !result.Applied || result.Outcome != run.OutcomeFailed || len(r.unproven()) > 0 {
 		t.Errorf("%+v", result)
 	}
 	if len(r.states) == 0 || !strings.Contains(string(r.lastState()), `"name": "a"`) {
@@ -181,11 +182,12 @@ func TestTofuKilledInOneGo(t *testing.T) {
 			t.Fatal(err)
 		}
 		result := b.server.finished(r)
-		if result.Outcome != run.OutcomeInterrupted || result.Class != run.FailureKilled || !result.ApplyStarted || len(result.Lost) != 1 {
+		if result.Outcome != run.OutcomeInterrupted || result.Class != run.FailureKilled || !result.ApplyStarted {
 			t.Errorf("%+v", result)
 		}
-		if diff := cmp.Diff([]string{"terraform_data.b"}, result.InDoubt); diff != "" {
-			t.Error(diff)
+		want := []string{"terraform_data.a (ID): was created, and no state has it", "terraform_data.b: may exist, and no state has it"}
+		if diff := cmp.Diff(want, r.unproven()); diff != "" || len(result.Plan.Fates) != 2 {
+			t.Errorf("%+v\n%s", result.Plan, diff)
 		}
 	})
 }
@@ -229,7 +231,7 @@ func TestRunnerKilledInOneGo(t *testing.T) {
 		r, open := b.planning("wrong", direct, func(r *fakeRun) {
 			r.artifact, r.spec.Artifact = b.other(`
 resource "terraform_data" "a" {
-  input = file("../home/gate")
+  input = file("` + filepath.Join(b.opts.ProviderMirror, "wrong") + `")
   lifecycle {
     postcondition {
       condition     = self.input == "never"
@@ -253,7 +255,7 @@ resource "terraform_data" "a" {
 
 func TestTimeoutOfAnApplyInOneGoThatStillPlans(t *testing.T) {
 	b := newBench(t).start()
-	r, open := b.planning("slow", direct, func(r *fakeRun) { r.spec.Limits.Timeout = run.Duration(time.Second) })
+	r, open := b.planning("slow", direct, func(r *fakeRun) { r.spec.Limits.Timeout = run.Duration(5 * time.Second) })
 	defer open()
 	result := b.server.finished(r)
 	if result.Class != run.FailureLimit || result.FailedStep != run.StepPlan || result.ApplyStarted {

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/yuba-dev/yuba/internal/plan"
 	"github.com/yuba-dev/yuba/internal/run"
@@ -88,7 +89,7 @@ func (j *job) applyDirect(ctx context.Context) error {
 func (j *job) beganNothing(stream *plan.Stream) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return stream.AppliedTotal == 0 && !stream.ApplyDone && len(stream.InFlight()) == 0 && j.journal.States == 0 && len(j.rescuedState) == 0
+	return !stream.Begun && !stream.ApplyDone && j.journal.States == 0 && len(j.rescuedState) == 0
 }
 
 // foundNothing tells whether the plan, of which all was heard, has nothing to do. Who takes over a process that said a lot
@@ -101,14 +102,14 @@ func foundNothing(stream *plan.Stream) bool {
 // count.
 func (j *job) judgeDirect(c command, stream *plan.Stream, e exit) error {
 	if stream.PlanDone {
-		j.setPlan(&run.PlanResult{Changes: stream.HasChanges(), Counts: run.Counts(stream.Planned)})
+		j.setPlan(plannedSoFar(stream))
 	}
 	explained := len(stream.Errors()) > 0
 	switch {
 	case stream.ApplyDone && foundNothing(stream) && !explained && (e.code == 0 || !e.known):
 		j.takeBackApply()
 		return nil
-	case j.beganNothing(stream) && (explained && e.signal == 0 || e.known && !stream.PlanDone):
+	case j.beganNothing(stream) && (explained && e.signal == 0 || e.known && (!stream.PlanDone || e.interrupted != "")):
 		j.takeBackApply()
 		if !e.known {
 			e.code, e.known = 1, true
@@ -122,6 +123,50 @@ func (j *job) judgeDirect(c command, stream *plan.Stream, e exit) error {
 	}
 	j.apply = stream
 	return j.judgeApply(c, stream, e)
+}
+
+// beginning says of the run's apply whether it has begun to change anything; nil for one that has, as soon as it runs.
+func (j *job) beginning() *atomic.Bool {
+	if j.direct {
+		return &j.begun
+	}
+	return nil
+}
+
+// hadBegun says of a process that a runner before has started whether it has begun to change anything by now.
+func (j *job) hadBegun() bool {
+	if j.journal.States > 0 {
+		return true
+	}
+	var stream plan.Stream
+	out := &tail{path: j.spool.path(string(run.StepApply) + ".out"), limit: plan.MaxLine}
+	defer out.close()
+	out.lines(false, func(line []byte, _ bool) { stream.Feed(line) })
+	return stream.Begun
+}
+
+// whoseWish is the class of a failure that comes of a wish to stop.
+func (j *job) whoseWish() run.Failure {
+	if j.stop.byPerson() {
+		return run.FailureCanceled
+	}
+	return ""
+}
+
+// plannedSoFar is what the stream of an apply that plans says of its plan.
+func plannedSoFar(stream *plan.Stream) *run.PlanResult {
+	p := &run.PlanResult{Changes: stream.HasChanges(), Counts: run.Counts(stream.Planned)}
+	p.Fates, p.FatesTotal = heardFates(stream)
+	return p
+}
+
+// keepPlanned makes what an apply that plans is about to do known beyond this process, as soon as it says so. The tool does
+// not wait for that: what it did before is to be guessed from the program, if all else is lost.
+func (j *job) keepPlanned(stream *plan.Stream) {
+	if err := errors.Join(j.spool.writeJSON(plannedFile, plannedSoFar(stream)), j.spool.sync(plannedFile, "")); err != nil {
+		j.opts.Log.Warn("what an apply is to do could not be written down", "run", j.id, "error", err)
+	}
+	j.logs.hurry()
 }
 
 // takeBackApply is for an apply that is over and did nothing.

@@ -24,6 +24,23 @@ func diskClass(err error) run.Failure {
 	return ""
 }
 
+// checkReserve fails when a disk has less left than is kept for the server. Runs that have begun go on; another one would
+// only make it worse.
+func (j *job) checkReserve() error {
+	if j.spec.Operation == run.OperationShell { // a person may be here to make room
+		return nil
+	}
+	const message = "start the run of %s: only %s in %s, and %s are kept for the server. Nothing was changed. Make room; the next attempt goes on by itself"
+	m := j.machine()
+	switch {
+	case m.disk.lacking() > 0:
+		return failed(run.FailureDisk, message, j.spec.Stack, inMiB(m.disk.free)+" are free", m.disk.dir, inMiB(m.disk.reserve))
+	case m.files.lacking() > 0:
+		return failed(run.FailureDisk, message, j.spec.Stack, inFiles(m.files.free)+" can still be made", m.files.dir, inFiles(m.files.reserve))
+	}
+	return nil
+}
+
 // checkFree fails when too little is free to begin an apply: one that fails for want of space may lose its state.
 func (j *job) checkFree() error {
 	for _, dir := range []string{j.opts.WorkRoot, j.opts.Dir} {

@@ -4,10 +4,14 @@
 package runner
 
 import (
+	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/yuba-dev/yuba/internal/run"
 )
@@ -50,7 +54,7 @@ func TestFullDiskDuringAnApplyLosesNoState(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			b.opts.MinFree = 1 << 20
+			b.opts.MinFree, b.opts.Reserve = 1<<20, -1
 			if same {
 				b.server.stop()
 				small(t, "24m", b.data)
@@ -76,10 +80,81 @@ func TestFullDiskDuringAnApplyLosesNoState(t *testing.T) {
 			if !strings.Contains(state, `"serial":1`) {
 				t.Errorf("the rescued state has the serial of the one before:\n%.100s", state)
 			}
-			if strings.Contains(string(r.log), "number 999\",") || len(result.Lost) > 0 {
-				t.Errorf("lost %v, or the state is in the log", result.Lost)
+			if strings.Contains(string(r.log), "number 999\",") || len(r.unproven()) > 0 {
+				t.Errorf("unproven %v, or the state is in the log", r.unproven())
 			}
 		})
+	}
+}
+
+// awaitMeasured waits until the meter has read a directory so many times. Reading a directory that has changed since sets its
+// access time.
+func awaitMeasured(t *testing.T, dir string, times int) {
+	t.Helper()
+	for i := range times {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprint("change-", i)), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "the meter to read "+dir, func() bool {
+			var stat unix.Stat_t
+			if err := unix.Stat(dir, &stat); err != nil {
+				t.Fatal(err)
+			}
+			return unix.TimespecToNsec(stat.Atim) > unix.TimespecToNsec(stat.Mtim)
+		})
+	}
+}
+
+// A disk that others fill ends no run that has begun, however little is left, and no other begins.
+func TestADiskThatOthersFillEndsNoRun(t *testing.T) {
+	b := newBench(t)
+	b.opts.MinFree, b.opts.Reserve = 1<<20, 40<<20
+	small(t, "128m", b.opts.WorkRoot)
+	b.start()
+	r := b.server.submit(b.stack("honest", run.OperationPlanAndApply, program(`
+resource "terraform_data" "a" {
+  provisioner "local-exec" { command = "touch begun; until [ -e go ]; do sleep 0.1; done" }
+}`)))
+	src := filepath.Join(b.opts.WorkRoot, "team", "honest", sourceDir)
+	eventually(t, "the apply begins", func() bool {
+		_, err := os.Stat(filepath.Join(src, "begun"))
+		return err == nil
+	})
+	filler := filepath.Join(b.opts.WorkRoot, "filler")
+	if err := os.WriteFile(filler, make([]byte, 110<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	awaitMeasured(t, src, 2)
+	other := b.do(b.stack("other", run.OperationPlan, program(twoThings)))
+	if other.Class != run.FailureDisk || !strings.Contains(other.Error, "are kept for the server") {
+		t.Errorf("another run: %s %s: %s", other.Outcome, other.Class, other.Error)
+	}
+	if err := os.WriteFile(filepath.Join(src, "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if result := b.server.finished(r); result.Outcome != run.OutcomeSucceeded {
+		t.Errorf("the honest run: %s %s: %s", result.Outcome, result.Class, result.Error)
+	}
+	if err := os.Remove(filler); err != nil {
+		t.Fatal(err)
+	}
+	if other := b.do(b.stack("later", run.OperationPlan, program(twoThings))); other.Outcome != run.OutcomeSucceeded {
+		t.Errorf("with room again: %s: %s", other.Class, other.Error)
+	}
+}
+
+// A program that fills the disk by a file without a name is the one that is ended.
+func TestWhoFillsTheDiskUnseenIsEnded(t *testing.T) {
+	b := newBench(t)
+	b.opts.MinFree, b.opts.Reserve = 1<<20, 60<<20
+	small(t, "128m", b.opts.WorkRoot)
+	b.start()
+	result := b.do(b.stack("unseen", run.OperationPlanAndApply, program(`
+resource "terraform_data" "a" {
+  provisioner "local-exec" { command = "exec 3>hole; rm hole; for i in $(seq 600); do head -c 1000000 /dev/zero >&3 || exit 1; sleep 0.05; done" }
+}`)))
+	if result.Class != run.FailureLimit || !strings.Contains(result.Error, "has added the most") {
+		t.Errorf("%s %s: %s", result.Outcome, result.Class, result.Error)
 	}
 }
 

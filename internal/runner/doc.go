@@ -31,13 +31,17 @@
 //   - tofu never depends on this process: it has its own session and writes to files, which are read here as they grow.
 //     When the runner dies, tofu goes on, and the next runner adopts it.
 //   - Every complete state that tofu writes goes to the spool first and from there to the server, in order, until the
-//     server acknowledges it or refuses it for good. A state the server never took is kept below DIR/orphans.
+//     server acknowledges it or refuses it for good. A newer state of the same lineage replaces those that still wait.
+//     A state the server never took is kept below DIR/orphans.
 //   - A process is asked to stop by exactly one SIGINT to its own id; only after the grace period is its group killed.
 //   - tofu gets a built environment and, where the kernel can, sees its own working directory and the system's
 //     libraries only. Whatever tofu can write to is read through an os.Root: no link leads out of what is the stack's own.
 //   - A kept init comes from a directory that nobody else can have written to, and holds nothing but links to providers of
 //     the mirror or the store, the list of modules of the same source, and the lock file. When a plan after it fails in a
 //     way that init may have told, init runs and the plan is made again.
+//   - A run uses what init left for an earlier one only if a list that programs cannot reach says that nothing has changed
+//     since. A new revision takes over providers only, and none after an init that may have started programs of the stack.
+//     Files that planning made wait, on a list of their own, for the apply of that plan. HOME and TMPDIR are new for each run.
 //   - What other stacks may use of modules and providers was downloaded in a directory of its own, with nothing of a stack but
 //     the credentials that its scope is named by.
 //   - Plan and apply are one process only where there is no state and nobody looks at the plan, and after the server

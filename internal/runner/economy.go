@@ -4,14 +4,10 @@
 package runner
 
 import (
-	"os"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
-
-	"golang.org/x/sys/unix"
 )
 
 // tofu and its providers are Go programs that live for a moment. By themselves they collect their garbage as if they
@@ -53,20 +49,3 @@ func (j *job) economic(env []string) []string {
 	}
 	return env
 }
-
-// machineMemory is what the machine has, or this process's control group may take; zero when it is not known.
-var machineMemory = sync.OnceValue(func() uint64 {
-	var info unix.Sysinfo_t
-	if unix.Sysinfo(&info) != nil {
-		return 0
-	}
-	total := info.Totalram * uint64(info.Unit)
-	text, err := os.ReadFile("/sys/fs/cgroup/memory.max")
-	if err != nil {
-		return total
-	}
-	if limit, err := strconv.ParseUint(strings.TrimSpace(string(text)), 10, 64); err == nil {
-		return min(total, limit)
-	}
-	return total
-})

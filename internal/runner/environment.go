@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/yuba-dev/yuba/internal/run"
 )
 
 const (
@@ -22,12 +20,16 @@ const (
 
 // environment is everything tofu finds in its environment. It is built from nothing: what the runner was started with
 // does not reach it. A name of the runner's own cannot be replaced by the spec.
-func (w *workspace) environment(spec *run.Spec) []string {
+func (w *workspace) environment(j *job) []string {
+	spec, cell := &j.spec, w.cell(j)
 	own := map[string]string{
 		"PATH": systemPath,
-		"HOME": filepath.Join(w.base, homeDir), "TMPDIR": w.temp, "LANG": "C.UTF-8",
+		"HOME": j.walls.HomeOf(cell), "TMPDIR": j.walls.TempOf(cell), "LANG": "C.UTF-8",
 		"TF_IN_AUTOMATION": "1", "TF_INPUT": "0", "CHECKPOINT_DISABLE": "1",
 		"TF_CLI_CONFIG_FILE": filepath.Join(w.base, cliConfigName),
+	}
+	if account := j.walls.Account(); account != "" { // there may be no list of users that has it
+		own["USER"], own["LOGNAME"] = account, account
 	}
 	// A backend of the stack's own may have no workspace "default", as a cloud whose block names another.
 	if !w.own || w.named != "default" {

@@ -4,6 +4,7 @@
 package runner
 
 import (
+	"bytes"
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -33,6 +35,8 @@ type fakeServer struct {
 	runs       map[string]*fakeRun
 	queue      []run.Assignment
 	cancel     []string
+	stops      map[string]string
+	seen       int
 	forget     []string
 	polls      int
 	last       run.PollRequest
@@ -51,6 +55,7 @@ type fakeRun struct {
 	state    []byte
 
 	states    [][]byte
+	sequence  int // of the last state
 	log       []byte
 	savedPlan []byte
 	planJSON  []byte
@@ -63,12 +68,14 @@ type fakeRun struct {
 	reviewing bool                 // for as long as this is true
 	refuse    int                  // status for states
 	busy      bool                 // for as long as this is true no result is taken
+	plans     map[string]string    // by what was shipped of it, the plan's digest
+	changing  bool                 // once the runner has said so
 	result    *run.Result
 	changed   chan struct{} // closed and replaced with every change
 }
 
 func newFakeServer(t testing.TB, dir string) *fakeServer {
-	s := &fakeServer{t: t, dir: dir, runs: map[string]*fakeRun{}, wake: make(chan struct{})}
+	s := &fakeServer{t: t, dir: dir, runs: map[string]*fakeRun{}, stops: map[string]string{}, wake: make(chan struct{})}
 	s.start()
 	t.Cleanup(s.stop)
 	return s
@@ -102,10 +109,15 @@ func (s *fakeServer) stop() {
 
 // drainNow tells the runner to finish and leave.
 func (s *fakeServer) drainNow() {
-	s.mu.Lock()
-	s.drain = true
-	s.mu.Unlock()
+	s.setDrain(true)
 	s.notify()
+}
+
+// setDrain says whether a runner that asks is told to leave.
+func (s *fakeServer) setDrain(drain bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.drain = drain
 }
 
 // notify wakes the long polls.
@@ -207,6 +219,11 @@ func (s *fakeServer) poll(w http.ResponseWriter, req *http.Request, token string
 			return
 		}
 		response := run.PollResponse{Drain: s.drain, Cancel: both(s.cancel, p.Active), Forget: both(s.forget, p.Active)}
+		for _, id := range response.Cancel {
+			if why := s.stops[id]; why != "" {
+				response.Stop = map[string]string{id: why}
+			}
+		}
 		n := min(len(s.queue), p.Capacity)
 		response.Runs, s.queue = s.queue[:n], s.queue[n:]
 		wake := s.wake
@@ -224,6 +241,16 @@ func (s *fakeServer) poll(w http.ResponseWriter, req *http.Request, token string
 			return
 		}
 	}
+}
+
+// pollsAfter reports whether there were so many polls since it was first asked.
+func (s *fakeServer) pollsAfter(count int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.seen == 0 {
+		s.seen = s.polls
+	}
+	return s.polls >= s.seen+count
 }
 
 // saw reports whether the last poll was one that f looks for.
@@ -245,6 +272,12 @@ func both(a, b []string) []string {
 }
 
 func (r *fakeRun) serve(w http.ResponseWriter, req *http.Request, part string, body []byte) {
+	if digest := req.Header.Get(run.HeaderPlanDigest); digest != "" {
+		if r.plans == nil {
+			r.plans = map[string]string{}
+		}
+		r.plans[part] = digest
+	}
 	switch req.Method + " " + part {
 	case "GET ":
 		answer(w, r.spec)
@@ -259,17 +292,7 @@ func (r *fakeRun) serve(w http.ResponseWriter, req *http.Request, part string, b
 		}
 		w.Write(r.state)
 	case "PUT state":
-		if got, want := req.Header.Get(run.HeaderSequence), fmt.Sprint(len(r.states)+1); got != want {
-			w.WriteHeader(http.StatusInternalServerError)
-			return
-		}
-		r.states = append(r.states, body)
-		if r.refuse != 0 {
-			w.WriteHeader(r.refuse)
-			answer(w, run.Problem{Message: "another writer has moved the state", Class: run.FailureState})
-			return
-		}
-		w.WriteHeader(http.StatusNoContent)
+		r.putState(w, req, body)
 	case "PUT plan":
 		r.savedPlan = body
 	case "PUT plan.json":
@@ -281,25 +304,9 @@ func (r *fakeRun) serve(w http.ResponseWriter, req *http.Request, part string, b
 	case "GET log":
 		answer(w, run.LogPosition{Offset: int64(len(r.log))})
 	case "PUT log":
-		var offset int64
-		fmt.Sscan(req.Header.Get(run.HeaderOffset), &offset)
-		if offset == int64(len(r.log)) {
-			r.log = append(r.log, body...)
-		}
-		answer(w, run.LogPosition{Offset: int64(len(r.log))})
+		r.putLog(w, req, body)
 	case "POST continue":
-		var asked run.ContinueRequest
-		json.Unmarshal(body, &asked)
-		r.asked = append(r.asked, asked)
-		if asked.Step == run.StepPlan && r.reviewing {
-			w.WriteHeader(http.StatusServiceUnavailable) // it takes its time: ask again
-			return
-		}
-		if asked.Step == run.StepPlan {
-			answer(w, r.review)
-			return
-		}
-		answer(w, r.answer)
+		r.permit(w, body)
 	case "POST result":
 		if r.busy {
 			w.WriteHeader(http.StatusServiceUnavailable)
@@ -311,6 +318,52 @@ func (r *fakeRun) serve(w http.ResponseWriter, req *http.Request, part string, b
 	default:
 		http.NotFound(w, req)
 	}
+}
+
+func (r *fakeRun) putState(w http.ResponseWriter, req *http.Request, body []byte) {
+	sequence, err := strconv.Atoi(req.Header.Get(run.HeaderSequence))
+	if err == nil && sequence == r.sequence && bytes.Equal(body, r.lastState()) { // the runner was killed before it read the answer
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	if err != nil || sequence <= r.sequence {
+		w.WriteHeader(http.StatusInternalServerError)
+		return
+	}
+	r.sequence = sequence
+	r.states = append(r.states, body)
+	if r.refuse != 0 {
+		w.WriteHeader(r.refuse)
+		answer(w, run.Problem{Message: "another writer has moved the state", Class: run.FailureState})
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func (r *fakeRun) putLog(w http.ResponseWriter, req *http.Request, body []byte) {
+	r.changing = r.changing || req.Header.Get(run.HeaderChanging) != ""
+	var offset int64
+	fmt.Sscan(req.Header.Get(run.HeaderOffset), &offset)
+	if offset == int64(len(r.log)) {
+		r.log = append(r.log, body...)
+	}
+	answer(w, run.LogPosition{Offset: int64(len(r.log))})
+}
+
+// permit answers a runner that asks whether it may go on.
+func (r *fakeRun) permit(w http.ResponseWriter, body []byte) {
+	var asked run.ContinueRequest
+	json.Unmarshal(body, &asked)
+	r.asked = append(r.asked, asked)
+	if asked.Step == run.StepPlan && r.reviewing {
+		w.WriteHeader(http.StatusServiceUnavailable) // it takes its time: ask again
+		return
+	}
+	if asked.Step == run.StepPlan {
+		answer(w, r.review)
+		return
+	}
+	answer(w, r.answer)
 }
 
 func answer(w http.ResponseWriter, value any) { json.NewEncoder(w).Encode(value) }

@@ -16,7 +16,7 @@ import (
 )
 
 // settingsName is the file that completes the backend's configuration, for as long as init runs.
-const settingsName = planDir + "/settings.tfbackend"
+const settingsName = givenDir + "/settings.tfbackend"
 
 // placeMapped writes the files that come with the run. Which they are is written down first, so that those of a run
 // whose end nobody saw are removed by the next one.
@@ -32,12 +32,18 @@ func (j *job) placeMapped() error {
 		if err := j.checkFile(f); err != nil {
 			return err
 		}
+		if isLockFile(f) { // init starts from it, and leaves another
+			continue
+		}
 		w.record.Placed = append(w.record.Placed, path.Join(w.location(f), f.Path))
 	}
 	if err := w.save(); err != nil {
 		return err
 	}
 	for _, f := range j.spec.Files {
+		if isLockFile(f) {
+			continue
+		}
 		if err := w.place(w.location(f), f.Path, f.Content); err != nil {
 			return err
 		}
@@ -101,7 +107,7 @@ func (w *workspace) place(location, name string, content []byte) error {
 	return nil
 }
 
-func makeDir(root *os.Root, name string) error {
+func makeDir(root *stackRoot, name string) error {
 	info, err := root.Lstat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/yuba-dev/yuba/internal/confinement"
 	"github.com/yuba-dev/yuba/internal/run"
 )
 
@@ -52,7 +53,8 @@ resource "terraform_data" "a" {
 		{Location: run.FileInModule, Path: "extra.tf", Content: []byte("output \"joined\" { value = \"by-a-file\" }\n")},
 	}
 	b.succeed(r)
-	for _, part := range []string{"600 certs/deep/ca.pem", "/home/.ssh/key"} {
+	home := b.walls().HomeOf(confinement.Cell{Home: filepath.Join(b.opts.WorkRoot, "team", "files", homeDir)})
+	for _, part := range []string{"600 certs/deep/ca.pem", "600 " + home + "/.ssh/key"} {
 		if !strings.Contains(string(r.log), part) {
 			t.Errorf("no %q in\n%s", part, r.log)
 		}
@@ -167,17 +169,14 @@ func TestFilesOfALostRunAreRemoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	record = bytes.Replace(record, []byte(`{`), []byte(`{"placed":["home/key","src/gone/key"],`), 1)
-	for name, content := range map[string][]byte{recordName: record, "home/key": []byte("s3cr3t"), "home/other": []byte("stays")} {
-		if err := os.WriteFile(filepath.Join(base, name), content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+	for name, content := range map[string][]byte{recordName: record, "home/key": []byte("s3cr3t"), "home/other": []byte("of the program")} {
+		b.put(filepath.Join(base, name), content)
 	}
 	b.succeed(first.again(run.OperationPlan))
-	if _, err := os.Stat(filepath.Join(base, "home/key")); err == nil {
-		t.Error("the file is still there")
-	}
-	if _, err := os.Stat(filepath.Join(base, "home/other")); err != nil {
-		t.Error(err)
+	for _, name := range []string{"home/key", "home/other"} {
+		if _, err := os.Stat(filepath.Join(base, name)); err == nil {
+			t.Errorf("%s is still there", name)
+		}
 	}
 }
 
@@ -186,12 +185,12 @@ func TestRemovingFilesFollowsNoLinks(t *testing.T) {
 	b := newBench(t).start()
 	r := b.stack("replaced", run.OperationPlanAndApply, program(`
 resource "terraform_data" "a" {
-  provisioner "local-exec" { command = "rm -r ~/d && ln -s ../home/mine ~/d && mkdir ~/mine && echo x > ~/mine/key" }
+  provisioner "local-exec" { command = "rm -r d && ln -s mine d && mkdir mine && echo x > mine/key" }
 }`))
-	r.spec.Files = []run.File{{Location: run.FileInHome, Path: "d/key", Content: []byte("s3cr3t-content"), Secret: true}}
+	r.spec.Files = []run.File{{Location: run.FileInModule, Path: "d/key", Content: []byte("s3cr3t-content"), Secret: true}}
 	b.succeed(r)
 	b.drain()
-	if _, err := os.Stat(filepath.Join(b.opts.WorkRoot, "team", "replaced", homeDir, "mine", "key")); err != nil {
+	if _, err := os.Stat(filepath.Join(b.opts.WorkRoot, "team", "replaced", sourceDir, "mine", "key")); err != nil {
 		t.Errorf("what the link leads to was removed: %v", err)
 	}
 }

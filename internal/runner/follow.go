@@ -28,10 +28,12 @@ type follower struct {
 	stream *plan.Stream
 	out    *tail
 	errs   *tail
-	// watcher is nil without states.
+	// watcher is nil without states, and where the kernel gives none.
 	watcher *fsnotify.Watcher
 	ended   chan struct{}
 	done    chan struct{}
+	// doubt says why lines of the output may be missing; empty when it was read whole.
+	doubt string
 }
 
 // follow starts reading the output files of a step. Fresh is false for a process of a runner before: then the lines
@@ -40,8 +42,9 @@ func (j *job) follow(step run.Step, states, fresh bool) (*follower, error) {
 	f := &follower{job: j, stream: &plan.Stream{}, ended: make(chan struct{}), done: make(chan struct{})}
 	// A line may be a whole state, when tofu could write it nowhere else; encoded it can be some larger than its file.
 	limit := max(64<<20, 2*int(j.spec.Limits.StateBytes))
-	f.out = &tail{path: j.spool.path(string(step) + ".out"), limit: limit}
-	f.errs = &tail{path: j.spool.path(string(step) + ".err"), limit: limit}
+	f.out = &tail{path: j.spool.path(string(step) + outEnd), limit: limit}
+	f.errs = &tail{path: j.spool.path(string(step) + errEnd), limit: limit}
+	f.out.cut, f.errs.cut = f.noteCut, f.noteCut
 	if fresh {
 		j.logStart = j.log.length()
 	} else {
@@ -49,11 +52,12 @@ func (j *job) follow(step run.Step, states, fresh bool) (*follower, error) {
 		if f.out.known, f.errs.known, err = j.linesInLog(); err != nil {
 			return nil, err
 		}
+		f.doubt = j.journal.Process.doubt(f.out.path)
 	}
 	loop := f.look
 	if states {
-		if err := f.watch(); err != nil {
-			return nil, err
+		if err := f.watch(); err != nil { // watches are counted for each user, and a program may have used up all
+			j.opts.Log.Warn("states are looked for now and then", "run", j.id, "error", err)
 		}
 		loop = f.loop
 	}
@@ -88,6 +92,7 @@ func (f *follower) end() *plan.Stream {
 	}
 	f.out.close()
 	f.errs.close()
+	f.job.doubt = f.doubt
 	return f.stream
 }
 
@@ -112,22 +117,53 @@ func (f *follower) look() {
 // loop reads states and output as they are written.
 func (f *follower) loop() {
 	f.read(false)
+	var events chan fsnotify.Event
+	var problems chan error
+	var ticks <-chan time.Time
+	if f.watcher != nil {
+		events, problems = f.watcher.Events, f.watcher.Errors
+	} else {
+		ticker := time.NewTicker(lookInterval)
+		defer ticker.Stop()
+		ticks = ticker.C
+	}
+	var offered, taken time.Time
+	var due <-chan time.Time
+	take := func() { // a program may write the state without end
+		if wait := lookInterval - time.Since(taken); wait > 0 {
+			if due == nil {
+				due = time.After(wait)
+			}
+			return
+		}
+		f.offerState()
+		taken = time.Now()
+	}
 	for {
 		select {
-		case event, ok := <-f.watcher.Events:
+		case <-ticks:
+			f.read(false)
+			if info, err := f.job.space.root.Lstat(f.job.space.inModule(f.job.space.stateIn())); err == nil && info.ModTime() != offered {
+				offered = info.ModTime()
+				take()
+			}
+		case <-due:
+			due, taken = nil, time.Time{}
+			take()
+		case event, ok := <-events:
 			if !ok {
 				return
 			}
 			if event.Name == f.job.space.statePath() {
-				f.offerState()
+				take()
 			} else if event.Name == f.out.path || event.Name == f.errs.path {
 				f.read(false)
 			}
-		case _, ok := <-f.watcher.Errors: // an overflow: reading everything makes up for it
+		case _, ok := <-problems: // an overflow: reading everything makes up for it
 			if !ok {
 				return
 			}
-			f.offerState()
+			take()
 		case <-f.ended:
 			f.read(true)
 			if !f.withholds() {
@@ -151,10 +187,21 @@ func (f *follower) offerState() {
 // withholds tells whether a state is none of the stack's: of a plan that found nothing to do there is to be none.
 func (f *follower) withholds() bool { return f.job.direct && foundNothing(f.stream) }
 
+// noteCut says that the output became shorter: a program got hold of tofu's descriptors, or the file was damaged. The log
+// has what was read before.
+func (f *follower) noteCut() {
+	f.doubts("the output was cut off while it was read")
+	f.job.warn("The output of %s was cut off while it was read, by a program of the stack or by damage; the log keeps the lines from before", f.job.space.tool.name)
+}
+
+// doubts remembers why lines of the output may be missing, the first reason.
+func (f *follower) doubts(why string) { f.doubt = orText(f.doubt, why) }
+
 // read takes in what was written since the last time.
 func (f *follower) read(last bool) {
 	f.out.lines(last, func(line []byte, known bool) { f.take(line, moduleStdout, known) })
 	f.errs.lines(last, func(line []byte, known bool) { f.take(line, moduleStderr, known) })
+	f.secure(last)
 	f.out.release(f.job.spec.Limits.LogBytes)
 	f.errs.release(f.job.spec.Limits.LogBytes)
 }
@@ -165,12 +212,20 @@ func (f *follower) take(line []byte, module string, known bool) {
 	if len(state) > 0 {
 		f.job.rescued(state, "tofu could write it nowhere but in its output")
 	}
-	line = f.job.mask.line(line)
+	raw := line
+	line = f.job.mask.Line(line)
 	event := plan.Event{Type: plan.Raw, Message: string(line)}
 	if module == moduleStdout {
-		event = f.stream.Feed(line)
-	} else {
-		f.stream.Add(event)
+		if event = matched(plan.ParseEvent(line), line, raw); event.Type == plan.Raw {
+			f.doubts("it has lines that cannot be read")
+		}
+	}
+	f.stream.Add(event)
+	if module == moduleStdout {
+		f.job.begun.Store(f.job.direct && f.stream.Begun)
+	}
+	if event.Type == plan.ChangeSummary && f.job.direct && !f.stream.ApplyDone {
+		f.job.keepPlanned(f.stream)
 	}
 	if known {
 		return
@@ -221,6 +276,10 @@ type tail struct {
 	offset   int64
 	released int64
 	rest     []byte
+	// cut is called once when the file has become shorter than what was read of it.
+	cut func()
+	// holes is true when there were zeros where lines should be, torn when the last line was not whole.
+	holes, torn bool
 }
 
 func (t *tail) close() {
@@ -229,18 +288,16 @@ func (t *tail) close() {
 	}
 }
 
-// lines calls f for each line that is complete by now; the last one need not be.
+// lines calls f for each line that is complete by now; the last one need not be. It reads as far as the file goes at the
+// beginning of the call: a program that survived tofu and writes without end must not keep the run from ending.
 func (t *tail) lines(last bool, f func(line []byte, known bool)) {
-	if t.file == nil {
-		file, err := os.OpenFile(t.path, os.O_RDWR, 0)
-		if err != nil {
-			return // the next call tries again
-		}
-		t.file = file
+	size, err := t.size()
+	if err != nil {
+		return // the next call tries again
 	}
 	chunk := make([]byte, 32<<10)
-	for {
-		n, err := t.file.ReadAt(chunk, t.offset)
+	for t.offset < size {
+		n, err := t.file.ReadAt(chunk[:min(int64(len(chunk)), size-t.offset)], t.offset)
 		t.offset += int64(n)
 		t.rest = append(t.rest, chunk[:n]...)
 		t.split(f)
@@ -249,9 +306,34 @@ func (t *tail) lines(last bool, f func(line []byte, known bool)) {
 		}
 	}
 	if last && len(t.rest) > 0 {
+		t.torn = true
 		t.emit(t.rest, f)
 		t.rest = nil
 	}
+}
+
+// size is the size of the file, which is opened first if need be. A file that was cut off is read from its beginning: what
+// was written since then may be there.
+func (t *tail) size() (int64, error) {
+	if t.file == nil {
+		file, err := os.OpenFile(t.path, os.O_RDWR, 0)
+		if err != nil {
+			return 0, err
+		}
+		t.file = file
+	}
+	info, err := t.file.Stat()
+	if err != nil {
+		return 0, err
+	}
+	if info.Size() < t.offset {
+		t.offset, t.released, t.rest = 0, 0, nil
+		if t.cut != nil {
+			t.cut()
+			t.cut = nil
+		}
+	}
+	return info.Size(), nil
 }
 
 func (t *tail) split(f func([]byte, bool)) {
@@ -270,6 +352,7 @@ func (t *tail) split(f func([]byte, bool)) {
 }
 
 func (t *tail) emit(line []byte, f func([]byte, bool)) {
+	t.holes = t.holes || len(line) > 0 && line[0] == 0
 	line = bytes.TrimRight(bytes.TrimLeft(line, "\x00"), "\r") // zeros: what a runner before has released
 	if len(line) == 0 {
 		return

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/yuba-dev/yuba/internal/confinement"
 	"github.com/yuba-dev/yuba/internal/run"
 	"github.com/yuba-dev/yuba/internal/source"
 	"github.com/yuba-dev/yuba/internal/testkit/tofutest"
@@ -28,6 +29,17 @@ var sandboxPath string
 func TestMain(m *testing.M) { os.Exit(testMain(m)) }
 
 func testMain(m *testing.M) int {
+	if os.Getenv(envWaits) != "" {
+		time.Sleep(time.Minute) // the signal ends it much earlier, or the test fails
+		return 0
+	}
+	if dir := os.Getenv(envClears); dir != "" {
+		if err := clears(dir); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		return 0
+	}
 	if text := os.Getenv(envShell); text != "" {
 		return playPerson(text)
 	}
@@ -73,13 +85,40 @@ type bench struct {
 func newBench(t testing.TB) *bench {
 	data := t.TempDir()
 	opts := Options{
-		Dir: filepath.Join(data, "runner"), WorkRoot: filepath.Join(data, "work"), Sandbox: sandboxPath, Tofu: tofutest.Tofu(t),
+		Dir: filepath.Join(data, "runner"), WorkRoot: filepath.Join(data, "work"), Sandbox: sandboxPath, Tofu: tofutest.Tofu(t), ProviderMirror: filepath.Join(data, "providers"),
 		Capacity: 4, Version: "test", ServerGone: 3 * time.Second,
 	}
 	if err := os.MkdirAll(opts.Dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	return &bench{t: t, data: data, opts: opts, server: newFakeServer(t, opts.Dir)}
+}
+
+// walls are those that the bench's runners have.
+func (b *bench) walls() confinement.Walls { return b.runner().walls }
+
+// needsUsers is for tests of programs that have users of their own, which only root can give them.
+func (b *bench) needsUsers() {
+	b.t.Helper()
+	switch {
+	case b.walls().Users:
+	case os.Geteuid() == 0:
+		b.t.Fatal("programs have no users of their own here, although this is root")
+	default:
+		b.t.Skip("only root can give programs users of their own")
+	}
+}
+
+// runner is one that has nothing in hand.
+func (b *bench) runner() *runner {
+	b.t.Helper()
+	opts := b.opts
+	opts.Log = slog.New(slog.DiscardHandler)
+	r := newRunner(opts)
+	if err := r.buildWalls(b.t.Context()); err != nil {
+		b.t.Fatal(err)
+	}
+	return r
 }
 
 // start runs a runner in this process until the test ends.

@@ -5,6 +5,7 @@ package runner
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -27,9 +28,14 @@ const maxLockFile = 1 << 20
 func (j *job) init(ctx context.Context) error {
 	w := j.space
 	want := j.initDigest(j.spec.LockFile)
-	if !j.spec.Upgrade && w.record.Init == want && (w.record.Unproven == "" || j.planComes()) && w.initialised() && j.keepProviders() {
+	intact, err := j.checkInit()
+	if err != nil {
+		return err
+	}
+	if intact && !j.spec.Upgrade && w.record.Init == want && (w.record.Unproven == "" || j.planComes()) && w.initialised() && j.keepProviders() {
 		j.log.note("Init: nothing has changed since the last one")
 		j.result.Init, j.replayed = run.InitUnchanged, w.record.Unproven
+		j.tellModules()
 		return j.reportLockFile()
 	}
 	if w.record.Init != "" {
@@ -43,6 +49,11 @@ func (j *job) init(ctx context.Context) error {
 	}
 	if err := j.placeModules(ctx); err != nil {
 		return err
+	}
+	if j.sameModules() {
+		j.log.note("Modules: the same as with the last plan, and nothing else has changed. There is nothing to plan")
+		j.result.SameModules = true
+		return cmp.Or(w.save(), errFinished)
 	}
 	if err := j.provide(ctx); err != nil {
 		return err
@@ -59,6 +70,7 @@ func (j *job) init(ctx context.Context) error {
 	if replayed {
 		j.log.note("Init: as for the same requirements before")
 		j.result.Init, j.replayed, w.record.Unproven = run.InitReplayed, key, key
+		w.listInit()
 		return j.recordInit()
 	}
 	if w.unpacked { // from nothing, so that what is there afterwards is of this init alone
@@ -95,7 +107,7 @@ func (j *job) proveInit(e exit) error {
 // instead.
 func (j *job) initAfterAll(ctx context.Context) error {
 	w := j.space
-	j.log.note("Init: it was left out; to be sure it runs now, and then the same again")
+	j.log.note("Plan failed with cached init; re-running init and retrying")
 	j.inits.drop(j.replayed)
 	j.replayed, w.record.Init = "", ""
 	state, err := w.read(w.inModule(w.stateIn()), maxState)
@@ -129,6 +141,15 @@ func (j *job) initAfterAll(ctx context.Context) error {
 func (j *job) runInit(ctx context.Context) error {
 	w := j.space
 	j.result.Init, w.record.Unproven = run.InitRan, ""
+	// Key providers, backends, git and ssh may run commands of the stack. That counts even if this init fails.
+	programs := w.own || len(j.spec.CLIConfig) > 0 || startsPrograms(j.spec.Env, j.homeFiles()) != "" || j.mayEncrypt()
+	if programs != w.record.Programs {
+		if w.record.Programs = programs; programs {
+			if err := w.save(); err != nil {
+				return err
+			}
+		}
+	}
 	args := []string{"init", "-input=false", "-no-color"}
 	if w.tool.jsonInit() {
 		args = append(args, "-json")
@@ -146,6 +167,7 @@ func (j *job) runInit(ctx context.Context) error {
 	defer removeSettings()
 	args = append(args, settings...)
 	j.log.note("Init: %s %s", w.tool.name, w.tool.version)
+	defer w.listInit()
 	switch {
 	case !w.own: // where the state was kept before is nothing to ask about: it is here
 		err = w.forgetBackend()
@@ -296,9 +318,34 @@ func (w *workspace) lockFileDigest() string {
 	return digestOf(text)
 }
 
-// freshLockFile puts the lock file in place that init is to start from: the source's own, else the recorded one.
+// mappedLockFile is the dependency lock file that came with the run's files.
+func (j *job) mappedLockFile() ([]byte, bool) {
+	for _, f := range j.spec.Files {
+		if isLockFile(f) {
+			return f.Content, true
+		}
+	}
+	return nil, false
+}
+
+func isLockFile(f run.File) bool { return f.Location == run.FileInModule && f.Path == lockFileTF }
+
+// bringsLockFile says whether the stack has a lock file of its own: then none is recorded.
+func (j *job) bringsLockFile() bool {
+	_, mapped := j.mappedLockFile()
+	return mapped || j.space.record.HasLockFile
+}
+
+// freshLockFile puts the lock file in place that init is to start from: the one that came with the run's files, else the
+// source's own, else the recorded one.
 func (j *job) freshLockFile() error {
 	w := j.space
+	if text, mapped := j.mappedLockFile(); mapped {
+		if j.spec.Upgrade {
+			j.log.note("Init: upgradeOnInit chooses the newest versions that the constraints allow, also where the mapped %s has others. Set it to false to keep those", lockFileTF)
+		}
+		return w.write(w.inModule(lockFileTF), text)
+	}
 	if w.record.HasLockFile {
 		text, err := w.read(lockName, maxLockFile)
 		if err != nil {
@@ -320,7 +367,7 @@ func (j *job) freshLockFile() error {
 func (j *job) recordInit() error {
 	w := j.space
 	lockFile := j.spec.LockFile
-	if !w.record.HasLockFile {
+	if !j.bringsLockFile() {
 		text, err := w.read(w.inModule(lockFileTF), maxLockFile)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return failed("", "read the dependency lock file: %w", err)
@@ -334,15 +381,16 @@ func (j *job) recordInit() error {
 	if w.own {
 		w.record.Selected = w.selected()
 	}
+	j.tellModules()
 	if err := w.save(); err != nil {
 		return err
 	}
 	return j.reportLockFile()
 }
 
-// reportLockFile gives a lock file that the source does not bring to the server, when it is new.
+// reportLockFile gives a lock file that the stack does not bring to the server, when it is new.
 func (j *job) reportLockFile() error {
-	if j.space.record.HasLockFile {
+	if j.bringsLockFile() {
 		return nil
 	}
 	text, err := j.space.read(j.space.inModule(lockFileTF), maxLockFile)

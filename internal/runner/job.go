@@ -10,9 +10,11 @@ import (
 	"net/http"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/yuba-dev/yuba/internal/diagnostic"
+	"github.com/yuba-dev/yuba/internal/mask"
 	"github.com/yuba-dev/yuba/internal/plan"
 	"github.com/yuba-dev/yuba/internal/run"
 )
@@ -24,12 +26,14 @@ type job struct {
 	token string
 	spool spool
 	spec  run.Spec
+	// offered is the state file that was read last.
+	offered fileStamp
 	// given is the spec that came with the run, nil from a server that waits to be asked.
 	given *run.Spec
 	// ahead brings the state that was asked for before it is needed; nil when none was.
 	ahead chan fetchedState
 
-	mask   *masker
+	mask   *mask.Masker
 	log    *runLog
 	logs   *logShipper
 	states *stateShipper
@@ -40,18 +44,28 @@ type job struct {
 	// placed is true while the job has one of the runner's places, since placedAt; ending once it needs none any more.
 	placed, ending bool
 	placedAt       time.Time
+	// stuck is true while its state waits for a person. The runner's lock guards it and ending.
+	stuck bool
 	// unplaced is true for a job that the server gave until it has had a place. The runner's lock guards it.
 	unplaced bool
 	// replayed names what was put in place instead of an init, empty when init ran or was not needed.
 	replayed string
-	// direct is true once the run plans and applies with one process, nothingDone when that came to nothing.
+	// direct is true once the run plans and applies with one process, nothingDone when that came to nothing; begun once
+	// that process has begun to change something.
 	direct, nothingDone bool
+	begun               atomic.Bool
+	// diskFirst is what was on disk when it was measured first; the meter's.
+	diskFirst *diskUse
+	// overflowed is true once the run was ended for what it wrote.
+	overflowed atomic.Bool
 	// alone is true for a finished run of a runner before that is the only one of its stack in the spool.
 	alone bool
 	// orderly are the steps whose last process ended in good order.
 	orderly map[run.Step]bool
 	// stateFetched is the status with which the server answered the question for the state.
 	stateFetched int
+	// scoped is which part of that store is its own.
+	scoped scoped
 	// providing is what the job has from the store of providers.
 	providing providing
 	// used is what it has from the store of modules.
@@ -64,6 +78,8 @@ type job struct {
 	diskProblem error
 
 	result run.Result
+	// held is the plan that is shown and applied.
+	held heldPlan
 	// apply is what the apply process said; its counts and creations go to the result.
 	apply *plan.Stream
 	// givenState is the digest of the state that the server gave, see run.ContinueRequest.
@@ -72,13 +88,17 @@ type job struct {
 	rescuedState []byte
 	// logStart is how long the log was when the running process was started.
 	logStart int64
+	// doubt says why lines of the last process's output may be missing; empty when it was read whole. reserve is how much
+	// disk space is set aside ahead of the running process's output, secured up to where there is some.
+	doubt            string
+	reserve, secured int64
 	// terminal is the person's whose shell this is, nil for all other runs.
 	terminal *Terminal
 }
 
 func (r *runner) newJob(id, token string) *job {
 	j := &job{runner: r, id: id, token: token, spool: spool{r.spoolDir(id)}, orderly: map[run.Step]bool{}}
-	j.result.Confined = r.confined
+	j.result.Confined = r.walls.Complete()
 	return j
 }
 
@@ -111,6 +131,7 @@ func (j *job) execute(ctx context.Context) {
 	} else {
 		j.runSteps(ctx, j.steps())
 	}
+	j.lookAround(ctx)
 	j.conclude(ctx)
 }
 
@@ -135,17 +156,15 @@ func (j *job) accept(ctx, needed context.Context) error {
 
 // open starts logging and shipping.
 func (j *job) open(ctx context.Context, fresh bool) error {
-	j.mask = newMasker(&j.spec)
+	j.mask = j.spec.KnownSecrets().Masker(mask.Mark)
 	log, err := openLog(j.spool.path(logFile), j.spec.Limits.LogBytes, j.mask)
 	if err != nil {
 		return err
 	}
 	j.log = log
-	j.logs = startLogShipper(ctx, log, fresh, j.persist)
+	j.logs = startLogShipper(ctx, log, fresh, j.begun.Load, j.persist)
 	j.states = startStateShipper(ctx, j)
-	if j.unconfinedWhy != "" {
-		j.warn("tofu runs unconfined: %s", j.unconfinedWhy)
-	}
+	j.sayConfinement()
 	return nil
 }
 
@@ -160,11 +179,12 @@ const maxWarnings = 32
 
 func (j *job) addWarning(text string) {
 	if len(j.result.Warnings) < maxWarnings {
-		j.result.Warnings = append(j.result.Warnings, j.mask.text(text))
+		j.result.Warnings = append(j.result.Warnings, j.mask.Text(text))
 	}
 }
 
-// conclude ends the run: states first, then the log, then the result, and the directory is gone.
+// conclude ends the run: states first, then the log, then the result, and the directory is gone. The workspace is held until
+// then: a server that lost its record of the run may begin the next one, which must find a state that nobody took.
 func (j *job) conclude(ctx context.Context) {
 	j.end()
 	if j.logs != nil {
@@ -175,34 +195,49 @@ func (j *job) conclude(ctx context.Context) {
 	if err := j.spool.writeJSON(resultFile, j.result); err != nil {
 		j.opts.Log.Error("a result could not be spooled; it is sent from memory", "run", j.id, "error", err)
 	}
-	if j.states == nil || j.stored() {
-		j.leaveWorkspace()
+	tidy := j.states == nil || j.stored()
+	if tidy {
+		j.tidyWorkspace()
+	}
+	j.shipRest()
+	// States that fit on no disk were with this process only until now: the files tofu wrote were the second copy.
+	if !tidy && !j.states.inMemory() {
+		j.tidyWorkspace()
 	}
 	j.deliver(ctx)
-	// States that fit on no disk were with this process only until now: the files tofu wrote were the second copy.
-	j.leaveWorkspace()
+	if j.space != nil {
+		j.space.close()
+		j.space = nil
+	}
 }
 
-func (j *job) leaveWorkspace() {
+// tidyWorkspace removes what the run leaves in the working directory.
+func (j *job) tidyWorkspace() {
 	if j.space == nil {
 		return
 	}
-	if j.states == nil || !j.states.inMemory() {
-		j.space.cleanUp(j.journal.TempDir)
+	if j.overflowed.Load() {
+		if err := j.space.discardTree(); err != nil {
+			j.opts.Log.Warn("clear what a run wrote", "run", j.id, "error", err)
+		}
 	}
-	j.space.close()
-	j.space = nil
+	j.space.cleanUp(j.journal.TempDir)
 }
 
-// deliver sends what the server does not have yet. When ctx ends first everything stays in the spool.
-func (j *job) deliver(ctx context.Context) {
-	if j.states != nil {
-		var both sync.WaitGroup
-		both.Go(j.states.close)
-		both.Go(j.logs.close)
-		both.Wait()
-		j.log.close()
+// shipRest waits until the server has all states and the log, or has refused them.
+func (j *job) shipRest() {
+	if j.states == nil {
+		return
 	}
+	var both sync.WaitGroup
+	both.Go(j.states.close)
+	both.Go(j.logs.close)
+	both.Wait()
+	j.log.close()
+}
+
+// deliver sends the result, when everything else is with the server. When ctx ends first everything stays in the spool.
+func (j *job) deliver(ctx context.Context) {
 	if ctx.Err() != nil {
 		return
 	}
@@ -253,25 +288,40 @@ type stopper struct {
 	mu      sync.Mutex
 	reason  string
 	process *process
-	// spare keeps an apply from being stopped by the wish.
+	// spare keeps a process that changes something from being stopped by the wish.
 	spare bool
+	// person is true when the wish is a person's.
+	person bool
 }
 
-// ask wishes the job to stop. With spareApply a running apply goes on to its end.
+// ask wishes the job to stop. With spareApply an apply that has begun to change something goes on to its end.
 func (s *stopper) ask(reason string, spareApply bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.askLocked(reason, spareApply)
+}
+
+// insist is a person's wish to stop, whatever is going on. It takes the place of a wish before it.
+func (s *stopper) insist(reason string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.person {
+		return
+	}
+	s.person = true
+	s.askLocked(reason, false)
+}
+
+func (s *stopper) askLocked(reason string, spareApply bool) {
 	if s.reason != "" && (spareApply || !s.spare) {
 		return
 	}
-	if s.reason == "" {
-		s.reason = reason
-		if s.wished != nil {
-			s.wished()
-		}
+	first := s.reason == ""
+	s.reason, s.spare = reason, spareApply
+	if first && s.wished != nil {
+		s.wished()
 	}
-	s.spare = spareApply
-	if s.process != nil && !(s.spare && s.process.step == run.StepApply) {
+	if s.process != nil && !(s.spare && s.process.changes()) {
 		s.process.interrupt(reason)
 	}
 }
@@ -281,7 +331,7 @@ func (s *stopper) attach(p *process) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.process = p
-	if p != nil && s.reason != "" && !(s.spare && p.step == run.StepApply) {
+	if p != nil && s.reason != "" && !(s.spare && p.changes()) {
 		p.interrupt(s.reason)
 	}
 }
@@ -309,6 +359,13 @@ func (s *stopper) asked() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.reason
+}
+
+// byPerson says whether the wish is a person's.
+func (s *stopper) byPerson() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.person
 }
 
 func (j *job) now() time.Time { return time.Now().UTC() }

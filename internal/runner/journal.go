@@ -4,6 +4,7 @@
 package runner
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,6 +38,10 @@ type journal struct {
 	States       int    `json:"states,omitempty"`
 	Acknowledged int    `json:"acknowledged,omitempty"`
 	StateDigest  string `json:"stateDigest,omitempty"`
+	// LostDigest is that of the last state when its file is gone or damaged and none has come in its place. The server may
+	// have it all the same. Damaged is true when the file of any state is, so that it is kept for people to look at.
+	LostDigest string `json:"lostDigest,omitempty"`
+	Damaged    bool   `json:"damaged,omitempty"`
 	// StatesRefused is the server's word on why it takes no more states.
 	StatesRefused string `json:"statesRefused,omitempty"`
 }
@@ -50,6 +55,17 @@ type processRecord struct {
 	Boot  string `json:"boot"`
 	// LogStart is how long the log was when the process was started.
 	LogStart int64 `json:"logStart"`
+	// Mount is the mount that its output is on, Secured how much of it surely had space; 0 for unknown.
+	Mount   uint64 `json:"mount,omitempty"`
+	Secured int64  `json:"secured,omitempty"`
+}
+
+// applyRecord is the journal as it was right before the apply, and all else that is needed to take the job over: one file
+// that is damaged must not cost what the others say.
+type applyRecord struct {
+	journal
+	Spec  *run.Spec `json:"spec,omitempty"`
+	Token string    `json:"token,omitempty"`
 }
 
 // Names in a job's directory.
@@ -58,10 +74,15 @@ const (
 	tokenFile   = "token"
 	logFile     = "log.jsonl"
 	journalFile = "journal.json"
-	// applyFile is the journal as it was right before the apply. It is on disk for certain and never written again.
-	applyFile  = "apply.json"
-	resultFile = "result.json"
-	statesDir  = "states"
+	// applyFile is an applyRecord. It is on disk for certain and never written again.
+	applyFile = "apply.json"
+	// plannedFile has what an apply that plans said that it would do. It is on disk for certain as soon as that was read.
+	plannedFile = "planned.json"
+	resultFile  = "result.json"
+	statesDir   = "states"
+	// outEnd and errEnd end the names of the files that a step's process writes to.
+	outEnd = ".out"
+	errEnd = ".err"
 )
 
 // spool is a job's directory.
@@ -81,7 +102,21 @@ func (s spool) writeState(sequence int, state []byte) error {
 	if err := os.Mkdir(s.path(statesDir), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("write state %d: %w", sequence, err)
 	}
-	return s.write(statePath(sequence), state)
+	return s.write(newStatePath(sequence, state), state)
+}
+
+// readState reads a spooled state and verifies that it is the one that was written.
+func (s spool) readState(sequence int) ([]byte, error) {
+	name := s.statePath(sequence)
+	state, err := os.ReadFile(s.path(name))
+	if err != nil {
+		return nil, err
+	}
+	_, want, named := strings.Cut(filepath.Base(name), "-")
+	if !completeState(state) || named && newStatePath(sequence, state) != name {
+		return nil, fmt.Errorf("%s is damaged (want digest %s)", name, want)
+	}
+	return state, nil
 }
 
 // write replaces a file as a whole. It does not wait for the disk: the spool survives the death of this process, and
@@ -99,12 +134,13 @@ func (s spool) write(name string, data []byte) error {
 	return nil
 }
 
+// writeJSON writes a value and, on a line of its own, the digest by which damage to it is noticed.
 func (s spool) writeJSON(name string, value any) error {
 	data, err := json.Marshal(value)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
-	return s.write(name, data)
+	return s.write(name, fmt.Appendf(data, "\n%s\n", digestOf(data)))
 }
 
 // sync returns when files and directories of the spool, "" for itself, are on disk.
@@ -123,50 +159,91 @@ func (s spool) sync(names ...string) error {
 	return nil
 }
 
-// readJournal reads the journal. One that is lost or older than the apply, as after a power cut, gives way to the one
-// of before the apply. States that it does not know of are counted.
+// readJournal reads the journal. One that is lost, cannot be read or is older than the apply, as after a power cut, gives way
+// to the one of before the apply. States that it does not know of are counted. The error says which files cannot be read; the
+// rest counts.
 func (s spool) readJournal() (journal, error) {
-	var now, before journal
-	if _, err := s.readJSON(journalFile, &now); err != nil {
-		return now, err
-	}
-	began, err := s.readJSON(applyFile, &before)
-	if err != nil {
-		return now, err
-	}
+	var now journal
+	var before applyRecord
+	_, err := s.readJSON(journalFile, &now)
+	began, beforeErr := s.readJSON(applyFile, &before)
 	if began && !now.ApplyStarted {
-		now = before
+		now = before.journal
+	}
+	if now.Plan == nil {
+		var planned run.PlanResult
+		said, plannedErr := s.readJSON(plannedFile, &planned)
+		if said {
+			now.Plan = &planned
+		}
+		err = errors.Join(err, plannedErr)
 	}
 	now.States = max(now.States, s.lastState())
-	return now, nil
+	return now, errors.Join(err, beforeErr)
 }
 
 // lastState is the highest number of a state in the spool, 0 without one.
 func (s spool) lastState() int {
-	entries, _ := os.ReadDir(s.path(statesDir)) // in the order of their names; without the directory there is none
-	for _, entry := range slices.Backward(entries) {
-		if n, err := strconv.Atoi(entry.Name()); err == nil {
-			return n
-		}
+	if all := s.sequences(); len(all) > 0 {
+		return all[len(all)-1]
 	}
 	return 0
 }
 
-// readJSON returns false when there is no such file, or none that was written whole.
+// sequences are the numbers of the states in the spool, in order.
+func (s spool) sequences() []int {
+	var all []int
+	entries, _ := os.ReadDir(s.path(statesDir)) // without the directory there is none
+	for _, entry := range entries {
+		number, _, _ := strings.Cut(entry.Name(), "-")
+		if n, err := strconv.Atoi(number); err == nil && !strings.HasSuffix(entry.Name(), ".tmp") {
+			all = append(all, n)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// readJSON returns false when there is no such file, or one that is damaged or was not written whole. One without a digest is
+// of an older runner.
 func (s spool) readJSON(name string, into any) (bool, error) {
-	data, err := os.ReadFile(s.path(name))
+	text, err := os.ReadFile(s.path(name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
 	if err != nil {
 		return false, fmt.Errorf("read %s: %w", name, err)
 	}
+	data, digest, sealed := bytes.Cut(text, []byte("\n"))
+	if sealed && digestOf(data) != strings.TrimSpace(string(digest)) {
+		return false, nil
+	}
 	return json.Unmarshal(data, into) == nil, nil
 }
 
+// token is the run's token, empty when it is lost or damaged. Without any the server's 401 ends the job.
 func (s spool) token() string {
-	text, _ := os.ReadFile(s.path(tokenFile)) // without a token the server's 401 ends the job
-	return strings.TrimSpace(string(text))
+	text, err := os.ReadFile(s.path(tokenFile))
+	token := strings.TrimSpace(string(text))
+	if err != nil || !run.IsToken(token) {
+		return ""
+	}
+	return token
 }
 
-func statePath(sequence int) string { return fmt.Sprintf("%s/%06d", statesDir, sequence) }
+// newStatePath is where a state is spooled: its number, and a part of its digest, by which damage is noticed.
+func newStatePath(sequence int, state []byte) string {
+	return fmt.Sprintf("%s/%06d-%.16s", statesDir, sequence, strings.TrimPrefix(digestOf(state), "sha256:"))
+}
+
+// statePath is where the state of that number is.
+func (s spool) statePath(sequence int) string {
+	number := fmt.Sprintf("%06d", sequence)
+	entries, _ := os.ReadDir(s.path(statesDir)) // without the directory it is nowhere
+	for _, entry := range entries {
+		if name := entry.Name(); name == number || strings.HasPrefix(name, number+"-") && !strings.HasSuffix(name, ".tmp") {
+			return statesDir + "/" + name
+		}
+	}
+	return statesDir + "/" + number
+}

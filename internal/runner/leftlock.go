@@ -91,7 +91,7 @@ func (j *job) noteLock() {
 	var left *leftLock
 	if j.result.Outcome != run.OutcomeSucceeded {
 		for _, step := range j.mayHold() {
-			if l := readLeftLock(j.spool.path(string(step) + ".out")); l != nil {
+			if l := readLeftLock(j.spool.path(string(step)+outEnd), j.holderName()); l != nil {
 				left, l.Operation = l, lockOperations[step]
 			}
 		}
@@ -106,13 +106,13 @@ func (j *job) noteLock() {
 }
 
 // readLeftLock finds out from a process's words when it took its lock; nil when it did not come so far, or did not tell.
-func readLeftLock(path string) *leftLock {
+func readLeftLock(path, holder string) *leftLock {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil
 	}
 	defer file.Close()
-	left := &leftLock{Who: holderName()}
+	left := &leftLock{Who: holder}
 	lines := bufio.NewScanner(io.LimitReader(file, maxLockWords))
 	lines.Buffer(nil, maxLockWords)
 	for lines.Scan() {
@@ -135,12 +135,15 @@ func readLeftLock(path string) *leftLock {
 }
 
 // holderName is how the tool names itself in locks.
-func holderName() string {
-	who, err := user.Current()
+func (r *runner) holderName() string {
+	host, err := os.Hostname()
 	if err != nil {
 		return ""
 	}
-	host, err := os.Hostname()
+	if account := r.walls.Account(); account != "" {
+		return account + "@" + host
+	}
+	who, err := user.Current()
 	if err != nil {
 		return ""
 	}

@@ -66,7 +66,7 @@ func TestLockOfSomebodyElseIsNotTakenForOneThatWasLeft(t *testing.T) {
 	}
 	b.server.finished(r)
 	// A person breaks the lock and takes it, on the same machine as the same user.
-	theirs := strings.ReplaceAll(strings.ReplaceAll(otherLock, "ci@build7", holderName()), "2026-11-21T21:28:21.5Z", time.Now().UTC().Format(time.RFC3339Nano))
+	theirs := strings.ReplaceAll(strings.ReplaceAll(otherLock, "ci@build7", b.runner().holderName()), "2026-11-21T21:28:21.5Z", time.Now().UTC().Format(time.RFC3339Nano))
 	server.mu.Lock()
 	server.lock = []byte(theirs)
 	server.mu.Unlock()
@@ -106,7 +106,8 @@ func TestWordsTellWhenALockWasTaken(t *testing.T) {
 		created = `{"@level":"info","@message":"a: Creating...","@timestamp":"2026-11-22T10:00:02Z","type":"apply_start"}`
 		raw     = `not of tofu's making`
 	)
-	known := &leftLock{Who: holderName(), From: time.Date(2026, 11, 22, 10, 0, 0, 1000, time.UTC), To: time.Date(2026, 11, 22, 10, 0, 2, 0, time.UTC)}
+	const holder = "runner@here"
+	known := &leftLock{Who: holder, From: time.Date(2026, 11, 22, 10, 0, 0, 1000, time.UTC), To: time.Date(2026, 11, 22, 10, 0, 2, 0, time.UTC)}
 	for name, c := range map[string]struct {
 		words []string
 		want  *leftLock
@@ -120,7 +121,7 @@ func TestWordsTellWhenALockWasTaken(t *testing.T) {
 		if err := os.WriteFile(path, []byte(strings.Join(c.words, "\n")), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(c.want, readLeftLock(path)); diff != "" {
+		if diff := cmp.Diff(c.want, readLeftLock(path, holder)); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
@@ -158,7 +159,7 @@ resource "terraform_data" "a" {
 	if locked == "" {
 		t.Fatalf("nothing tells of a lock:\n%s", r.log)
 	}
-	theirs := strings.ReplaceAll(strings.ReplaceAll(otherLock, "ci@build7", holderName()), "2026-11-21T21:28:21.5Z", locked)
+	theirs := strings.ReplaceAll(strings.ReplaceAll(otherLock, "ci@build7", b.runner().holderName()), "2026-11-21T21:28:21.5Z", locked)
 	server.mu.Lock()
 	server.lock = []byte(theirs)
 	server.mu.Unlock()

@@ -7,10 +7,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 
 	"github.com/yuba-dev/yuba/internal/run"
 )
@@ -34,21 +36,18 @@ func (j *job) keepLeftState(context.Context) error {
 		}
 		dir := j.orphanDir(j.id + "-left")
 		kept := filepath.Join(dir, filepath.Base(name))
-		if err := keepFile(kept, state); err != nil {
+		if err := errors.Join(keepFile(kept, state), keepFile(filepath.Join(dir, specFile), mustJSON(run.Spec{Stack: j.spec.Stack, Workspace: j.spec.Workspace}))); err != nil {
 			return failed(run.FailureDisk, "keep %s, which an earlier run has left: %w", name, err)
 		}
 		j.warn("A run before has left a state in the working directory. It is kept, unencrypted, in %s: compare it with `yuba state pull`", kept)
-		if err := j.noteLeftState(kept, state); err != nil {
-			return err
-		}
 		j.opts.Log.Warn("kept a state that was left in a working directory", "stack", j.spec.Stack.String(), "file", kept)
 	}
 	return nil
 }
 
-// leftState is a state that was found in the working directory, and kept.
+// leftState is a state that is kept below DIR/orphans: it was found in the working directory, or no server took it.
 type leftState struct {
-	File    string `json:"file"`
+	File    string `json:"-"`
 	Lineage string `json:"lineage"`
 	Serial  uint64 `json:"serial"`
 }
@@ -59,35 +58,65 @@ func readLeftState(file string, state []byte) leftState {
 	return l
 }
 
-// noteLeftState has the runs that follow heed the newest of the states that were left.
-func (j *job) noteLeftState(file string, state []byte) error {
-	w, left := j.space, readLeftState(file, state)
-	if known := w.record.LeftState; known != nil && known.Serial > left.Serial {
-		return nil
+// leftStates are the states of the stack that are kept, the newest of each run. The directory is the only record of them:
+// whatever dies in between, a state that was moved there is found.
+func (j *job) leftStates() ([]leftState, error) {
+	entries, err := os.ReadDir(j.orphanDir(""))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("look for states that earlier runs have left: %w", err)
 	}
-	w.record.LeftState = &left
-	return w.save()
+	var left []leftState
+	for _, entry := range entries {
+		if !entry.IsDir() { // a person's
+			continue
+		}
+		o := j.newJob(entry.Name(), "")
+		o.spool = spool{j.orphanDir(entry.Name())}
+		known, err := o.readSpec()
+		if err != nil { // it may be another stack's, and must not stop everybody's applies
+			j.warn("It is not known whose states are kept in %s: %v. Look into it, then delete it", o.spool.dir, err)
+		}
+		if !known || o.spec.Stack != j.spec.Stack || o.spec.Workspace != j.spec.Workspace {
+			continue
+		}
+		for _, name := range []string{stateName, erroredName} { // of a working directory
+			if state, err := os.ReadFile(o.spool.path(name)); err == nil {
+				left = append(left, readLeftState(o.spool.path(name), state))
+			}
+		}
+		for _, sequence := range slices.Backward(o.spool.sequences()) {
+			if state, err := o.spool.readState(sequence); err == nil {
+				left = append(left, readLeftState(o.spool.path(o.spool.statePath(sequence)), state))
+				break
+			}
+		}
+	}
+	return left, nil
 }
 
 // heedLeftState lets nothing be applied while a state is kept that follows the one given, empty for none: it has changes
 // that the given one lacks, and they would be made a second time. A person says which of them counts.
 func (j *job) heedLeftState(given []byte) error {
-	w, left := j.space, j.space.record.LeftState
-	if left == nil || len(given) > 0 && !completeState(given) {
-		return nil
-	}
-	now := readLeftState("", given)
-	_, err := os.Lstat(left.File)
-	if errors.Is(err, fs.ErrNotExist) || left.Lineage != now.Lineage && len(given) > 0 || left.Serial <= now.Serial {
-		w.record.LeftState = nil
-		return w.save()
-	}
 	switch j.spec.Operation {
 	case run.OperationPlan, run.OperationState, run.OperationShell:
 		return nil
 	}
-	return failed(run.FailureState, "apply: a run before has left a newer state than the stack's own in %s (serial %d, not %d): what it has made would be made again. "+
-		"Compare it with `yuba state pull %[4]s`. If it is the right one, `yuba state push %[4]s %[1]s`; if it is not, delete the file", left.File, left.Serial, now.Serial, j.spec.Stack.Name)
+	if len(given) > 0 && !completeState(given) {
+		return nil
+	}
+	all, err := j.leftStates()
+	if err != nil {
+		return failed(run.FailureDisk, "apply: %w", err)
+	}
+	now := readLeftState("", given)
+	for _, left := range all {
+		if left.Lineage != now.Lineage && len(given) > 0 || left.Serial <= now.Serial {
+			continue
+		}
+		return failed(run.FailureState, "apply: a run before has left a newer state than the stack's own in %s (serial %d, not %d): what it has made would be made again. "+
+			"Compare it with `yuba state pull %[4]s`. If it is the right one, `yuba state push %[4]s %[1]s`; if it is not, delete the file", left.File, left.Serial, now.Serial, j.spec.Stack.Name)
+	}
+	return nil
 }
 
 // keepFile writes a new file and returns when it is on disk.

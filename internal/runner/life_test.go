@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/yuba-dev/yuba/internal/confinement"
 	"github.com/yuba-dev/yuba/internal/run"
 )
 
@@ -152,16 +153,11 @@ func TestToolThatIsNotInstalledIsSaid(t *testing.T) {
 }
 
 func TestKernelWithoutLandlockIsSaid(t *testing.T) {
-	b := newBench(t)
-	b.opts.Sandbox = filepath.Join(t.TempDir(), "sandbox")
-	script := "#!/bin/sh\n[ \"$1\" = -probe ] && { echo 'yuba-sandbox: this kernel has no Landlock' >&2; exit 3; }\nwhile [ \"$1\" != -- ]; do shift; done\nshift\nexec \"$@\"\n"
-	if err := os.WriteFile(b.opts.Sandbox, []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	b.start()
+	b := newBench(t).unconfined().start()
 	r := b.stack("open", run.OperationPlan, program(twoThings))
 	result := b.succeed(r)
-	if result.Confined || len(result.Warnings) != 1 || !strings.Contains(result.Warnings[0], "tofu runs unconfined: this kernel has no Landlock") {
+	warned := strings.Join(result.Warnings, "\n")
+	if result.Confined || !strings.Contains(warned, "tofu runs unconfined: Landlock: this kernel has no Landlock") || !strings.Contains(warned, "namespaces: this kernel has no namespaces") {
 		t.Errorf("%+v", result)
 	}
 }
@@ -184,8 +180,9 @@ resource "terraform_data" "a" {
 	r.spec.Env = []run.EnvVar{{Name: "MINE", Value: "given"}, {Name: "HOME", Value: "/root"}, {Name: "TF_DATA_DIR", Value: "/tmp"}}
 	b.succeed(r)
 	log := string(r.log)
-	home := filepath.Join(b.opts.WorkRoot, "team", "env", "home")
-	for _, part := range []string{"MINE=given", "HOME=" + home + `"`, "TMPDIR=" + tempPrefix, "TF_IN_AUTOMATION=1", "PATH=" + systemPath} {
+	cell := confinement.Cell{Home: filepath.Join(b.opts.WorkRoot, "team", "env", homeDir), Temp: tempPrefix}
+	walls := b.walls()
+	for _, part := range []string{"MINE=given", "HOME=" + walls.HomeOf(cell) + `"`, "TMPDIR=" + walls.TempOf(cell), "TF_IN_AUTOMATION=1", "PATH=" + systemPath} {
 		if !strings.Contains(log, part) {
 			t.Errorf("no %s in the environment", part)
 		}
@@ -258,9 +255,7 @@ func TestRunnerThatAServerLetGoIsKeptByTheNext(t *testing.T) {
 		return b.server.saw(func(p run.PollRequest) bool { return p.Draining && p.Capacity == 0 })
 	})
 	b.server.stop()
-	b.server.mu.Lock()
-	b.server.drain = false
-	b.server.mu.Unlock()
+	b.server.setDrain(false)
 	b.server.start()
 	b.succeed(b.stack("other", run.OperationPlan, program(twoThings)))
 	if long.result != nil {

@@ -22,7 +22,10 @@ const (
 
 // logShipper sends a run's log to the server as it grows.
 type logShipper struct {
-	log      *runLog
+	log *runLog
+	// changing says whether a run that plans and applies at once has begun to change something. The server is told with
+	// the log, which speaks of it.
+	changing func() bool
 	exchange func(context.Context, request) (int, error)
 
 	position int64
@@ -33,8 +36,8 @@ type logShipper struct {
 	done     chan struct{}
 }
 
-func startLogShipper(ctx context.Context, log *runLog, fresh bool, exchange func(context.Context, request) (int, error)) *logShipper {
-	s := &logShipper{log: log, exchange: exchange, known: fresh, now: make(chan struct{}, 1), finish: make(chan struct{}), done: make(chan struct{})}
+func startLogShipper(ctx context.Context, log *runLog, fresh bool, changing func() bool, exchange func(context.Context, request) (int, error)) *logShipper {
+	s := &logShipper{log: log, changing: changing, exchange: exchange, known: fresh, now: make(chan struct{}, 1), finish: make(chan struct{}), done: make(chan struct{})}
 	go func() {
 		defer close(s.done)
 		s.loop(ctx)
@@ -114,9 +117,12 @@ func (s *logShipper) ship(ctx context.Context) {
 		if n == 0 && err != nil {
 			return
 		}
+		header := map[string]string{run.HeaderOffset: fmt.Sprint(s.position)}
+		if s.changing() {
+			header[run.HeaderChanging] = "true"
+		}
 		var position run.LogPosition
-		_, err = s.exchange(ctx, request{method: http.MethodPut, path: "/log", body: chunk[:n], into: &position,
-			header: map[string]string{run.HeaderOffset: fmt.Sprint(s.position)}})
+		_, err = s.exchange(ctx, request{method: http.MethodPut, path: "/log", body: chunk[:n], into: &position, header: header})
 		if err != nil {
 			s.unwanted = refused(err) != 0
 			return

@@ -98,27 +98,33 @@ type moduleWalk struct {
 	j      *job
 	scope  *modulestore.Scope
 	reader *module.CallReader
-	fetch  func(modulestore.Call) modulestore.Fetcher
+	fetch  *fetcher
 	// root is the root module, relative to the source.
 	root string
 	// after is when the stack got its modules the last time: what it asks for now is to be newer.
 	after time.Time
+	// had is what the stack got before and keeps, got what it gets, by calls.
+	had, got map[string]modulestore.Answer
 
-	list             []installedModule
+	list []installedModule
+	// packages says which package is in which place.
+	packages         []string
 	calls            int
 	bytes            int64
 	hits, downloaded int
+	// looks looks into the modules from elsewhere.
+	looks *foreignReader
 	// elsewhere is true once a module from elsewhere was called, why says what is left to init.
 	elsewhere bool
 	why       string
 }
 
-// placeModules puts the modules that the program calls in place. A stack that has some already keeps them until newer ones
-// are to be looked for.
+// placeModules puts the modules that the program calls in place. A stack that has some already keeps them, and gets the same
+// ones again after a commit, until newer ones are to be looked for.
 func (j *job) placeModules(ctx context.Context) error {
 	j.used = moduleUse{}
-	scope, env := j.moduleScope()
-	if scope == nil || !j.spec.Upgrade && j.listsModules() {
+	scope, fetch, why := j.moduleScope()
+	if scope == nil && why == "" || !j.spec.Upgrade && j.listsModules() {
 		return nil
 	}
 	source, err := os.OpenRoot(filepath.Join(j.space.base, sourceDir))
@@ -128,15 +134,22 @@ func (j *job) placeModules(ctx context.Context) error {
 	defer source.Close()
 	ctx, cancel := j.stop.until(ctx)
 	defer cancel()
-	walk := &moduleWalk{j: j, scope: scope, fetch: j.moduleFetcher(env), root: path.Clean("./" + strings.TrimPrefix(j.space.module, sourceDir)),
+	j.space.record.Known = nil
+	root := path.Clean("./" + strings.TrimPrefix(j.space.module, sourceDir))
+	walk := &moduleWalk{j: j, scope: scope, fetch: fetch, had: j.space.record.Modules, got: map[string]modulestore.Answer{}, root: root,
+		looks:  &foreignReader{files: source.FS(), root: root},
 		reader: module.NewCallReader(source.FS(), module.ReadOptions{Terraform: j.space.tool.name == "terraform"})}
 	if j.spec.Upgrade {
-		walk.after = j.space.record.ModulesAsked
+		walk.after, walk.had = j.space.record.ModulesAsked, nil
 	}
 	if err := walk.visit(ctx, walk.root, ".", "", 0); err != nil {
 		return j.moduleFailure(err)
 	}
 	if !walk.elsewhere {
+		return nil
+	}
+	if scope == nil {
+		j.log.note("Modules: init downloads them in the run, because %s", why)
 		return nil
 	}
 	j.space.record.ModulesAsked = time.Now()
@@ -159,6 +172,11 @@ func (j *job) listsModules() bool {
 
 // visit takes in what the module in dir calls. The package is the directory that it came in, the key its place in the tree.
 func (m *moduleWalk) visit(ctx context.Context, dir, pkg, key string, depth int) error {
+	if pkg != "." {
+		if err := m.looks.module(ctx, dir); err != nil {
+			return err
+		}
+	}
 	calls, err := m.reader.Calls(dir, depth == 0)
 	if err != nil {
 		m.leave("%v", err)
@@ -207,7 +225,7 @@ func (m *moduleWalk) local(ctx context.Context, dir, pkg, place string, call mod
 func (m *moduleWalk) remote(ctx context.Context, place string, written module.Call, depth int) error {
 	if !m.elsewhere {
 		m.elsewhere = true
-		if !m.clear() {
+		if m.scope == nil || !m.clear() {
 			return nil
 		}
 	}
@@ -232,9 +250,17 @@ func (m *moduleWalk) remote(ctx context.Context, place string, written module.Ca
 	} else {
 		m.hits++
 	}
+	if !got.Fixed && m.looks.found.Moves == "" {
+		m.looks.found.Moves = place
+	}
+	pkg := path.Join(m.root, modulesTF, place)
+	if err := m.looks.source(ctx, pkg); err != nil {
+		return err
+	}
 	dir := path.Join(modulesTF, place, got.Dir)
 	m.list = append(m.list, installedModule{Key: place, Source: got.Source, Version: got.Version, Dir: dir})
-	return m.visit(ctx, path.Join(m.root, dir), path.Join(m.root, modulesTF, place), place, depth+1)
+	m.packages = append(m.packages, fmt.Sprintf("%q %q %q", place, got.Package, got.Dir))
+	return m.visit(ctx, path.Join(m.root, dir), pkg, place, depth+1)
 }
 
 // clear makes room for modules, and tells whether that is where they belong: a source may have a link there.
@@ -256,11 +282,17 @@ func (m *moduleWalk) place(ctx context.Context, call modulestore.Call, dir strin
 	const attempts = 2
 	var problem error
 	for range attempts {
-		got, err := m.scope.Get(ctx, call, m.after, m.fetch(call))
+		wish := modulestore.Wish{Call: call, After: m.after, Fetch: m.j.moduleFetcher(m.fetch, call), Resolve: m.j.moduleResolver(m.fetch)}
+		key := m.scope.Key(call)
+		if last, had := m.had[key]; had {
+			wish.Last = &last
+		}
+		got, err := m.scope.Get(ctx, wish)
 		if err != nil {
 			return nil, err
 		}
-		bytes, err := got.CopyTo(ctx, m.j.space.root, m.j.space.inModule(dir), maxModuleBytes-m.bytes)
+		m.got[key] = got.Answer
+		bytes, err := got.CopyTo(ctx, m.j.space.root.Root, m.j.space.inModule(dir), maxModuleBytes-m.bytes)
 		m.bytes += bytes
 		if !errors.Is(err, modulestore.ErrDamaged) {
 			return got, err
@@ -278,7 +310,7 @@ func (m *moduleWalk) place(ctx context.Context, call modulestore.Call, dir strin
 func (m *moduleWalk) finish() error {
 	j, w := m.j, m.j.space
 	if m.why != "" {
-		j.opts.Log.Debug("modules are left to init", "run", j.id, "why", j.mask.text(m.why))
+		j.opts.Log.Debug("modules are left to init", "run", j.id, "why", j.mask.Text(m.why))
 	}
 	if m.hits+m.downloaded == 0 || m.why != "" && j.spec.Upgrade {
 		return w.remove(modulesTF)
@@ -291,7 +323,16 @@ func (m *moduleWalk) finish() error {
 	if err := w.write(w.inModule(manifestTF), text); err != nil {
 		return err
 	}
-	j.used = moduleUse{placed: true, complete: m.why == ""}
+	if w.root.user != 0 {
+		if err := w.root.giveAll(w.inModule(modulesTF), w.root.user); err != nil {
+			return failed(diskClass(err), "give the modules to their user: %w", err)
+		}
+	}
+	j.used, w.record.Modules = moduleUse{placed: true, complete: m.why == ""}, m.got
+	if j.used.complete {
+		m.looks.found.Placed = digestOf([]byte(strings.Join(m.packages, "\n")))
+		w.record.Known = &knownModules{m.looks.found, list.digest()}
+	}
 	var words []string
 	if m.hits > 0 {
 		words = append(words, fmt.Sprintf("%d from the store", m.hits))
@@ -306,6 +347,14 @@ func (m *moduleWalk) finish() error {
 	return nil
 }
 
+// sameModules tells whether a run that plans only if modules have moved found them where they were. Nothing else ends without
+// a plan, least of all what is to destroy something.
+func (j *job) sameModules() bool {
+	s, known := &j.spec, j.space.record.Known
+	plans := s.Operation == run.OperationPlan || s.Operation == run.OperationPlanAndApply
+	return s.Unless != "" && plans && !s.Destroy && s.Purpose == run.PurposeDeploy && j.used.complete && known != nil && known.Placed == s.Unless
+}
+
 // misses are what the tool says of a list of modules that is not as the program needs it.
 var misses = []string{"odule not installed", "odule source has changed", "odule version requirements have changed"}
 
@@ -316,7 +365,7 @@ func (j *job) withdrawModules(failed error) (bool, error) {
 		!slices.ContainsFunc(misses, func(what string) bool { return strings.Contains(failed.Error(), what) }) {
 		return false, nil
 	}
-	j.used = moduleUse{}
+	j.used, j.space.record.Known = moduleUse{}, nil
 	j.log.note("Init: again, without the modules that the store has")
 	return true, j.space.remove(modulesTF)
 }

@@ -234,6 +234,71 @@ func TestTagsAreAskedAgain(t *testing.T) {
 	}
 }
 
+// A branch that has not moved costs one question, also when each commit of the stack's own repository asks for it.
+func TestABranchThatHasNotMovedIsNotClonedAgain(t *testing.T) {
+	for ref, name := range map[string]string{"main": "a branch", "v1": "a tag", "": "the default branch"} {
+		t.Run(name, func(t *testing.T) {
+			b := newModuleBench(t)
+			if ref == "v1" {
+				b.repository.Git(t, "tag", "-f", "-a", "-m", "with a message", "v1")
+				b.repository.Push(t)
+				b.repository.Git(t, "push", "-f", "origin", "v1")
+			}
+			b.start()
+			source := strings.TrimSuffix(b.gitSource(ref), "?ref=")
+			b.succeed(b.calls("s", call("base", source, "")))
+			first := b.git.Counts("modules")
+			for i := range 3 {
+				other := b.stack("s", run.OperationPlan, program(fmt.Sprintf("# %d\n", i)+call("base", source, "")))
+				next := b.calls("s", call("base", source, ""))
+				next.artifact, next.spec.Artifact = other.artifact, other.spec.Artifact
+				b.succeed(next)
+				planned(t, next, 2)
+				logged(t, next, "Modules: 1 from the store")
+			}
+			got := b.git.Counts("modules")
+			if got.Clones != first.Clones || got.Fetches != first.Fetches || got.Lookups != first.Lookups+3 {
+				t.Errorf("at first %+v, after three commits %+v", first, got)
+			}
+			b.repository.Commit(t, "more", gittest.Files{"base/more.tf": strings.ReplaceAll(oneThing, `"a"`, `"more"`)})
+			if ref == "v1" {
+				b.repository.Tag(t, "v1")
+			}
+			b.succeed(b.calls("s", call("base", source, "")))
+			if now := b.git.Counts("modules"); now.Clones != first.Clones+1 {
+				t.Errorf("after it moved: %+v", now)
+			}
+		})
+	}
+}
+
+func TestWhichCommitARepositoryNames(t *testing.T) {
+	const one, two = "1111111111111111111111111111111111111111", "2222222222222222222222222222222222222222"
+	for source, c := range map[string]struct{ answer, url, commit string }{
+		"git::https://example.com/a.git?ref=main":            {one + "\trefs/heads/main\n", "https://example.com/a.git", one},
+		"git::https://example.com/a.git//sub/dir?ref=v1":     {one + "\trefs/tags/v1\n" + two + "\trefs/tags/v1^{}\n", "https://example.com/a.git", two},
+		"git::ssh://git@example.com/a.git//sub":              {one + "\tHEAD\n" + two + "\trefs/heads/HEAD\n", "ssh://git@example.com/a.git", one},
+		"git::https://example.com/a.git?ref=both":            {one + "\trefs/heads/both\n" + two + "\trefs/tags/both\n", "https://example.com/a.git", ""},
+		"git::https://example.com/a.git?ref=x":               {one + "\trefs/heads/refs/heads/x\n", "https://example.com/a.git", ""},
+		"git::https://example.com/a.git?depth=1&ref=x":       {one + "\trefs/heads/x\n", "https://example.com/a.git", one},
+		"git::https://example.com/a.git?ref=x&sshkey=secret": {},
+		"git::https://example.com/a.git?ref=x&ref=y":         {},
+		"git::ext::sh -c evil?ref=x":                         {},
+		"git::file:///etc?ref=x":                             {},
+		"git::ssh:///-oProxyCommand=evil":                    {},
+		"https://example.com/a.zip":                          {},
+	} {
+		at, err := parseGitSource(source)
+		if (err != nil) != (c.url == "") || at.url != c.url {
+			t.Errorf("%s: %+v, %v", source, at, err)
+			continue
+		}
+		if commit, _ := at.commit([]byte(c.answer)); err == nil && commit != c.commit {
+			t.Errorf("%s: %s, want %s", source, commit, c.commit)
+		}
+	}
+}
+
 func TestADamagedModuleIsFetchedAgain(t *testing.T) {
 	b := newModuleBench(t)
 	b.start()

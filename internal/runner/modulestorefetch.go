@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path"
@@ -33,43 +34,45 @@ const (
 	maxModuleList  = 4 << 20
 )
 
-// moduleNames begin the names of the environment that have to do with where modules come from, beside fetchNames.
-var moduleNames = []string{"GIT_", "SSH_", "NETRC"}
-
-// moduleScope is the part of the store of modules that a run's come from and go to, and what of the stack's environment
-// their download needs; nil without a store, or when the stack has the tool look in places of its own. Whatever a download
-// can see of a stack is in the scope's name.
-func (j *job) moduleScope() (*modulestore.Scope, []run.EnvVar) {
+// moduleScope is the part of the store of modules that a run's come from and go to, and what of the stack's environment and
+// certificates their download needs; nil without a store, or when the stack has the tool look in places of its own or may have
+// it run programs; then why says what is in the way. Whatever a download can see of a stack is in the scope's name.
+func (j *job) moduleScope() (scope *modulestore.Scope, f *fetcher, why string) {
 	if j.modules == nil || len(j.spec.CLIConfig) > maxUnderstood {
-		return nil, nil
+		return nil, nil, ""
+	}
+	files := j.homeFiles()
+	if why := startsPrograms(j.spec.Env, files); why != "" {
+		return nil, nil, why
 	}
 	env := fetchEnvironment(&j.spec)
 	for _, e := range j.spec.Env {
 		if hasPrefix(e.Name, []string{"XDG_", "TF_REATTACH_PROVIDERS"}) || e.Name == "TF_CLI_ARGS" || e.Name == "TF_CLI_ARGS_init" || e.Name == "TF_CLI_ARGS_get" {
-			return nil, nil
+			return nil, nil, ""
 		}
-		if hasPrefix(strings.ToUpper(e.Name), moduleNames) && !strings.ContainsAny(e.Name, "=\x00") && !strings.Contains(e.Value, "\x00") {
+		if isHarmless(e.Name) && !strings.ContainsAny(e.Name, "=\x00") && !strings.Contains(e.Value, "\x00") {
 			env = append(env, e)
 		}
 	}
-	for _, e := range env {
-		// A file of the stack's own directory is nowhere else.
-		if strings.Contains(e.Value, j.opts.WorkRoot) || strings.HasPrefix(e.Name, "SSL_CERT_") && !filepath.IsAbs(e.Value) {
-			return nil, nil
-		}
+	env, authorities, unreadable := j.takeAuthorities(env)
+	if unreadable != "" {
+		return nil, nil, ""
 	}
-	files := j.homeFiles()
-	for _, f := range files {
-		if hasPrefix(f.Path, ownFiles) {
-			return nil, nil
-		}
+	// A file of the stack's own directory is nowhere else.
+	if slices.ContainsFunc(env, func(e run.EnvVar) bool { return strings.Contains(e.Value, j.opts.WorkRoot) }) {
+		return nil, nil, ""
 	}
-	if len(j.spec.CLIConfig) == 0 && len(env) == 0 && len(files) == 0 {
-		return j.modules.Scope(""), nil
+	f = &fetcher{tool: j.space.tool, opts: &j.opts, walls: j.walls, users: j.users, limits: j.processLimits(j), config: j.spec.CLIConfig, env: env, authorities: authorities, mask: j.mask}
+	if len(j.spec.CLIConfig) == 0 && len(env) == 0 && len(authorities) == 0 && len(files) == 0 {
+		return j.modules.Scope(""), f, ""
 	}
 	slices.SortStableFunc(env, func(a, b run.EnvVar) int { return strings.Compare(a.Name, b.Name) })
-	sum := sha256.Sum256(mustJSON([]any{j.spec.CLIConfig, env, files}))
-	return j.modules.Scope(hex.EncodeToString(sum[:])), env
+	identity := []any{j.spec.CLIConfig, env, files}
+	if len(authorities) > 0 {
+		identity = append(identity, authorities)
+	}
+	sum := sha256.Sum256(mustJSON(identity))
+	return j.modules.Scope(hex.EncodeToString(sum[:])), f, ""
 }
 
 // homeFiles are the files that come with the run for its home directory, where git and others look for credentials.
@@ -86,13 +89,10 @@ func (j *job) homeFiles() []run.File {
 
 // moduleFetcher has the tool fetch a module. It goes on for other runs that wait for the same when the one that began it
 // has ended, so that it has nothing of that one's working directory.
-func (j *job) moduleFetcher(env []run.EnvVar) func(call modulestore.Call) modulestore.Fetcher {
-	f := &fetcher{tool: j.space.tool, opts: &j.opts, config: j.spec.CLIConfig, env: env, mask: j.mask}
+func (j *job) moduleFetcher(f *fetcher, call modulestore.Call) modulestore.Fetcher {
 	files := j.homeFiles()
-	return func(call modulestore.Call) modulestore.Fetcher {
-		return func(ctx context.Context, dir string) ([]modulestore.Found, error) {
-			return f.fetchModule(ctx, dir, call, files)
-		}
+	return func(ctx context.Context, dir string) ([]modulestore.Found, error) {
+		return f.fetchModule(ctx, dir, call, files)
 	}
 }
 
@@ -100,14 +100,22 @@ func (j *job) moduleFetcher(env []run.EnvVar) func(call modulestore.Call) module
 func (f *fetcher) fetchModule(ctx context.Context, dir string, call modulestore.Call, files []run.File) ([]modulestore.Found, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, maxModuleFetch, fmt.Errorf("the download took longer than %s", maxModuleFetch))
 	defer cancel()
-	if err := f.furnish(dir, call, files); err != nil {
+	if err := errors.Join(f.furnish(dir, files), f.writeCall(dir, call)); err != nil {
 		return nil, err
 	}
-	cmd, out, errs := f.command(ctx, dir, "", "get", "-no-color")
-	err := cmd.Run()
-	if cmd.Process != nil {
-		_ = unix.Kill(-cmd.Process.Pid, unix.SIGKILL) // whoever is left of its group has nothing more to write
+	if _, err := f.run(ctx, dir, f.tool.path, "get", "-no-color"); err != nil {
+		return nil, err
 	}
+	return f.fetchedModules(dir)
+}
+
+// run runs a program that downloads, and returns what it printed.
+func (f *fetcher) run(ctx context.Context, dir, program string, call ...string) ([]byte, error) {
+	cmd, out, errs, err := f.command(ctx, dir, "", program, call...)
+	if err != nil {
+		return nil, err
+	}
+	err = f.runToEnd(cmd, dir)
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -116,13 +124,13 @@ func (f *fetcher) fetchModule(ctx context.Context, dir string, call modulestore.
 		return nil, fmt.Errorf("start %s: %w", f.opts.Sandbox, err)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s get: %s", f.tool.name, f.problem(out, errs, err))
+		return nil, fmt.Errorf("%s %s: %s", filepath.Base(program), call[0], f.problem(out, errs, err))
 	}
-	return f.fetchedModules(dir)
+	return out.Bytes(), nil
 }
 
-// furnish makes a directory in which one module is called.
-func (f *fetcher) furnish(dir string, call modulestore.Call, files []run.File) error {
+// furnish makes the directory of a download, with the stack's credentials.
+func (f *fetcher) furnish(dir string, files []run.File) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return err
@@ -146,14 +154,16 @@ func (f *fetcher) furnish(dir string, call modulestore.Call, files []run.File) e
 	if len(config) == 0 {
 		config = []byte("disable_checkpoint = true\n")
 	}
-	if err := root.WriteFile(cliConfigName, config, 0o600); err != nil {
-		return err
-	}
+	return errors.Join(root.WriteFile(cliConfigName, config, 0o600), f.placeAuthorities(dir))
+}
+
+// writeCall writes a program that calls one module.
+func (f *fetcher) writeCall(dir string, call modulestore.Call) error {
 	program := fmt.Sprintf("module %q {\n  source = %s\n", fetchedKey, hclString(call.Source))
 	if call.Version != "" {
 		program += fmt.Sprintf("  version = %s\n", hclString(call.Version))
 	}
-	return root.WriteFile("main.tf", []byte(program+"}\n"), 0o600)
+	return os.WriteFile(filepath.Join(dir, "main.tf"), []byte(program+"}\n"), 0o600)
 }
 
 // fetchedKey is what the module is called by that is fetched.
@@ -175,7 +185,7 @@ func (f *fetcher) fetchedModules(dir string) ([]modulestore.Found, error) {
 	if err := json.NewDecoder(io.LimitReader(file, maxModuleList)).Decode(&list); err != nil {
 		return nil, fmt.Errorf("read the list of modules: %w", err)
 	}
-	r := &fetchedReader{tool: f.tool.name, installed: map[string]installedModule{},
+	r := &fetchedReader{tool: f.tool.name, files: root.FS(), installed: map[string]installedModule{},
 		reader: module.NewCallReader(root.FS(), module.ReadOptions{Terraform: f.tool.name == "terraform"})}
 	for _, m := range list.Modules {
 		r.installed[m.Key] = m
@@ -191,6 +201,7 @@ func (f *fetcher) fetchedModules(dir string) ([]modulestore.Found, error) {
 type fetchedReader struct {
 	reader    *module.CallReader
 	tool      string
+	files     fs.FS
 	installed map[string]installedModule
 	calls     int
 	found     []modulestore.Found
@@ -214,7 +225,7 @@ func (r *fetchedReader) read(dir, key string, depth int) {
 				continue
 			}
 			r.found = append(r.found, modulestore.Found{Call: modulestore.Call{Tool: r.tool, Source: call.Source, Version: call.Version},
-				FoundSource: m.Source, FoundVersion: m.Version, Package: pkg, Dir: path.Clean("./" + inside)})
+				FoundSource: m.Source, FoundVersion: m.Version, Package: pkg, Dir: path.Clean("./" + inside), Commit: commitOf(r.files, pkg)})
 		}
 		r.read(path.Clean(m.Dir), place, depth+1)
 	}

@@ -36,8 +36,10 @@ type Options struct {
 	Tools string
 	// Capacity is how many runs are executed at once; 0 means 2.
 	Capacity int
-	Log      *slog.Logger
-	Version  string
+	// RequireConfinement refuses to work where a wall around programs is missing.
+	RequireConfinement bool
+	Log                *slog.Logger
+	Version            string
 	// Build is the server's mark of what it started: it is named with every poll.
 	Build string
 
@@ -45,6 +47,9 @@ type Options struct {
 	ServerGone time.Duration
 	// MinFree is how many bytes must be free in Dir and WorkRoot before an apply begins; 0 means 64 MiB.
 	MinFree int64
+	// Reserve is how many bytes of the disks of Dir and WorkRoot runs leave to the server. Below that no run begins, and a run
+	// that filled the disk is ended. 0 means 2 % of the disk, at most 1 GiB; below 0 there is none.
+	Reserve int64
 }
 
 // AddFlags makes the options flags of a program.
@@ -58,6 +63,7 @@ func (o *Options) AddFlags(flags *flag.FlagSet) {
 	flags.StringVar(&o.Tofu, "tofu", "", "the tofu that runs use")
 	flags.StringVar(&o.Tools, "tools", "", "a directory with other versions of the tool, side by side")
 	flags.StringVar(&o.Sandbox, "sandbox", "", "the yuba-sandbox that confines it")
+	flags.BoolVar(&o.RequireConfinement, "require-confinement", false, "refuse to work where a wall around programs is missing")
 	flags.IntVar(&o.Capacity, "capacity", 0, "how many runs are carried out at a time")
 	flags.StringVar(&o.Build, "build", "", "the server's mark of what it starts")
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 
 	"github.com/yuba-dev/yuba/internal/run"
 )
@@ -60,6 +61,8 @@ func (j *job) resources(ctx context.Context) error {
 // shownModule is a module in what `show -json` says of a state.
 type shownModule struct {
 	Resources []struct {
+		Address   string         `json:"address"`
+		Deposed   string         `json:"deposed_key"`
 		Mode      string         `json:"mode"`
 		Type      string         `json:"type"`
 		Name      string         `json:"name"`
@@ -71,13 +74,9 @@ type shownModule struct {
 
 // readResources lists the managed resources of a shown state, the root module's first.
 func readResources(text []byte) ([]run.Resource, error) {
-	var state struct {
-		Values struct {
-			Root shownModule `json:"root_module"`
-		} `json:"values"`
-	}
-	if err := json.Unmarshal(text, &state); err != nil {
-		return nil, errors.New("what the tool shows of the state has an unknown form")
+	root, err := shownRoot(text)
+	if err != nil {
+		return nil, err
 	}
 	list := []run.Resource{}
 	var walk func(shownModule)
@@ -91,7 +90,45 @@ func readResources(text []byte) ([]run.Resource, error) {
 			walk(inner)
 		}
 	}
-	walk(state.Values.Root)
+	walk(root)
+	return list, nil
+}
+
+func shownRoot(text []byte) (shownModule, error) {
+	var state struct {
+		Values struct {
+			Root shownModule `json:"root_module"`
+		} `json:"values"`
+	}
+	if err := json.Unmarshal(text, &state); err != nil {
+		return shownModule{}, errors.New("what the tool shows of the state has an unknown form")
+	}
+	return state.Values.Root, nil
+}
+
+// shownAddresses are the managed resource instances of a shown state that have a present object: all of them, for those that
+// a list leaves out would pass for gone.
+func shownAddresses(text []byte) ([]string, error) {
+	root, err := shownRoot(text)
+	if err != nil {
+		return nil, err
+	}
+	var list []string
+	var walk func(shownModule)
+	walk = func(m shownModule) {
+		for _, r := range m.Resources {
+			if r.Mode == "managed" && r.Deposed == "" {
+				list = append(list, r.Address)
+			}
+		}
+		for _, inner := range m.Modules {
+			walk(inner)
+		}
+	}
+	walk(root)
+	if len(list) > maxResources {
+		return nil, fmt.Errorf("the state has %d resource instances, and a result names %d at most", len(list), maxResources)
+	}
 	return list, nil
 }
 

@@ -200,6 +200,20 @@ func TestLockOfTheLocalBackend(t *testing.T) {
 	}
 }
 
+// A local backend keeps its state in the working directory, and nobody has another copy.
+func TestADamagedRecordCostsNoLocalState(t *testing.T) {
+	b := newBench(t).start()
+	first := b.stack("local-damaged", run.OperationPlanAndApply, program(twoThings))
+	first.spec.Backend.Kind = run.BackendOwn
+	b.succeed(first)
+	for what, text := range map[string]string{"half of it": `{"uid":"u`, "nothing": ""} {
+		b.put(filepath.Join(b.opts.WorkRoot, "team", "local-damaged", recordName), []byte(text))
+		if result := b.succeed(first.again(run.OperationPlan)); result.Plan.Changes {
+			t.Errorf("with %s of its record the stack is planned from nothing: %+v", what, result.Plan)
+		}
+	}
+}
+
 func TestWorkspaceThatCannotBeSelected(t *testing.T) {
 	b, server := newBench(t).start(), newStateServer(t)
 	r := server.on(b.stack("unselectable", run.OperationPlan, program(twoThings)))
@@ -246,6 +260,18 @@ func TestWorkspaceThatSomebodySelectedIsNotUsed(t *testing.T) {
 	}
 	if diff := cmp.Diff([]run.Step{run.StepPlan}, processes(b.succeed(r.again(run.OperationPlan)))); diff != "" {
 		t.Errorf("the pass after it: %s", diff)
+	}
+	// With several workspaces init would ask whether to move them, if it did not know where they are.
+	changed := b.stack("selected", run.OperationPlan, program("# changed\n"+`output "w" { value = terraform.workspace }`))
+	changed.spec.Backend.Kind = run.BackendOwn
+	if result := b.succeed(changed); result.Plan.Changes {
+		t.Errorf("after a commit: %+v", result.Plan)
+	}
+	if err := os.Remove(filepath.Join(dir, "../"+initListName)); err != nil { // as after an upgrade
+		t.Fatal(err)
+	}
+	if result := b.succeed(changed.again(run.OperationPlan)); result.Plan.Changes {
+		t.Errorf("without a list of what init left: %+v", result.Plan)
 	}
 }
 

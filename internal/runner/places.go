@@ -22,6 +22,8 @@ const (
 	maxAside = 64
 	// maxAhead is how many jobs may be prepared while all places are taken: each may have a large state in memory.
 	maxAhead = 8
+	// maxStuck is how many jobs may wait for a person, with their states in the spool, before they count as work.
+	maxStuck = 512
 	// brisk is how long a place is held at most, on average, for the next job to be worth preparing ahead. What is
 	// prepared cannot be overtaken any more by what is more urgent, and beside long runs nothing is won.
 	brisk = 10 * time.Second
@@ -30,7 +32,9 @@ const (
 // tally counts jobs by where they are; the runner's lock guards it.
 type tally struct {
 	// aside wait for a review of their plan, ending have done their work and ship what came of it.
-	aside, ending int
+	// stuck are those of the ending whose state the server cannot store before a person does something. Other people's jobs
+	// do not wait for that.
+	aside, ending, stuck int
 	// held is for how long places were held lately.
 	held time.Duration
 }
@@ -83,9 +87,24 @@ func (j *job) leavePlace() {
 func (j *job) end() {
 	j.leavePlace()
 	if !j.ending {
-		j.ending = true
-		j.count(func(t *tally) { t.ending++ })
+		j.count(func(t *tally) {
+			j.ending = true
+			t.ending++
+			if j.stuck {
+				t.stuck++
+			}
+		})
 	}
+}
+
+// stall says whether the job's state waits for a person.
+func (j *job) stall(stuck bool) {
+	j.count(func(t *tally) {
+		if j.ending && stuck != j.stuck {
+			t.stuck += map[bool]int{true: 1, false: -1}[stuck]
+		}
+		j.stuck = stuck
+	})
 }
 
 // gone takes an ended job off the count; the runner's lock is held.
@@ -93,6 +112,9 @@ func (j *job) gone() {
 	if j.ending {
 		j.ending = false
 		j.tally.ending--
+		if j.stuck {
+			j.tally.stuck--
+		}
 	}
 }
 
@@ -124,7 +146,7 @@ func (r *runner) count(change func(*tally)) {
 
 // capacity is how many more jobs the runner takes; r.mu is held.
 func (r *runner) capacity() int {
-	room := r.opts.Capacity + min(r.tally.aside, maxAside) + min(r.tally.ending, r.opts.Capacity+maxAhead)
+	room := r.opts.Capacity + min(r.tally.aside, maxAside) + min(r.tally.ending-r.tally.stuck, r.opts.Capacity+maxAhead) + min(r.tally.stuck, maxStuck)
 	if r.tally.held <= brisk {
 		room += min(r.opts.Capacity, maxAhead)
 	}

@@ -27,6 +27,8 @@ func TestCapacity(t *testing.T) {
 		"one waits for a review":             {active: 4, tally: tally{aside: 1}, want: 1},
 		"two ship their results":             {active: 4, tally: tally{ending: 2}, want: 2},
 		"many results are not shipped":       {active: 40, tally: tally{ending: 36}, want: 0},
+		"states that wait for a person":      {active: 40, tally: tally{ending: 40, stuck: 40}, want: 4},
+		"they are bounded, too":              {active: 600, tally: tally{ending: 600, stuck: 600}, want: 0},
 		"runs take long: none ahead":         {active: 1, tally: tally{held: brisk + 1}, want: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -163,5 +165,37 @@ func TestAnApplyThatWasTakenOverHasAPlace(t *testing.T) {
 	}
 	if began := startOf(second, run.StepInit); began.Before(opened) {
 		t.Errorf("the next began to work at %s, the one before it could not end before %s", began, opened)
+	}
+}
+
+func TestAStateThatWaitsForAPersonTakesNoPlace(t *testing.T) {
+	r := newRunner(Options{Capacity: 1})
+	j := r.newJob("first", "")
+	count := func(what string, ending, stuck int) {
+		t.Helper()
+		if r.tally.ending != ending || r.tally.stuck != stuck {
+			t.Errorf("%s: %+v", what, r.tally)
+		}
+	}
+	j.stall(true)
+	count("the apply goes on", 0, 0)
+	j.end()
+	count("the apply is over", 1, 1)
+	j.stall(true)
+	count("it was tried again", 1, 1)
+	j.stall(false)
+	count("somebody helped", 1, 0)
+	j.stall(true)
+	j.gone()
+	count("it is gone", 0, 0)
+}
+
+func TestAStateIsOfferedUntilSomebodyHasHelped(t *testing.T) {
+	b := newBench(t)
+	b.start()
+	r := b.stack("vpc", run.OperationPlanAndApply, program(twoThings))
+	r.refuse = 503
+	if result := b.server.finished(b.server.submit(r)); result.Outcome != run.OutcomeSucceeded {
+		t.Errorf("%+v", result)
 	}
 }

@@ -5,12 +5,9 @@ package runner
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -74,18 +71,24 @@ func (j *job) plan(ctx context.Context) error {
 		return err
 	}
 	result := &run.PlanResult{Changes: e.code == 2, Counts: run.Counts(stream.Planned)}
+	result.Fates, result.FatesTotal = heardFates(stream)
 	for _, change := range stream.Drift[:min(len(stream.Drift), maxDrift)] {
 		result.Drift = append(result.Drift, change.Address)
 	}
-	if result.Digest, result.Size, err = j.digestPlan(); err != nil {
+	if !result.Changes && (!j.spec.Describe || j.spec.Purpose == run.PurposeDrift) {
+		// A look at the world that finds nothing leaves nothing to be read.
+		j.setPlan(result)
+		return j.unchanged(ctx)
+	}
+	if j.held, err = j.takePlan(planDir+"/"+planName, givenPlan); err != nil {
 		return err
 	}
+	result.Digest, result.Size = j.held.digest, j.held.size
 	j.setPlan(result)
-	switch {
-	case !result.Changes && (!j.spec.Describe || j.spec.Purpose == run.PurposeDrift):
-		// A look at the world that finds nothing leaves nothing to be read.
-		return j.unchanged(ctx)
-	case result.Changes && j.spec.Operation == run.OperationPlan && !j.spec.Review:
+	if result.Changes && j.spec.Operation == run.OperationPlan {
+		j.space.listMade(result.Digest)
+	}
+	if result.Changes && j.spec.Operation == run.OperationPlan && !j.spec.Review {
 		return j.shipPlan(ctx)
 	}
 	return nil
@@ -119,35 +122,18 @@ func (j *job) setPlan(result *run.PlanResult) {
 	}
 }
 
-// digestPlan reads the plan file; it is of tofu's making.
-func (j *job) digestPlan() (string, int64, error) {
-	file, err := j.space.open(planDir + "/" + planName)
-	if err != nil {
-		return "", 0, failed(run.FailureTool, "read the saved plan: %w", err)
-	}
-	defer file.Close()
-	hash := sha256.New()
-	size, err := io.Copy(hash, file)
-	if err != nil {
-		return "", 0, fmt.Errorf("read the saved plan: %w", err)
-	}
-	if limit := j.spec.Limits.PlanBytes; limit > 0 && size > limit {
-		return "", 0, failed(run.FailureLimit, "keep the plan: it has %d bytes, the limit is %d", size, limit)
-	}
-	return "sha256:" + hex.EncodeToString(hash.Sum(nil)), size, nil
-}
-
 // shipPlan gives the saved plan to the server.
 func (j *job) shipPlan(ctx context.Context) error {
-	data, err := j.space.read(planDir+"/"+planName, orDefault(j.spec.Limits.PlanBytes, run.DefaultLimits().PlanBytes))
+	data, err := j.readHeld(j.held)
 	if err != nil {
-		return fmt.Errorf("read the saved plan: %w", err)
+		return err
 	}
 	return j.ship(ctx, "the saved plan", "/plan", data)
 }
 
+// ship gives the plan, or what is shown of it, to the server, and says which plan it is.
 func (j *job) ship(ctx context.Context, what, path string, data []byte) error {
-	_, err := j.persist(ctx, request{method: http.MethodPut, path: path, body: data})
+	_, err := j.persist(ctx, request{method: http.MethodPut, path: path, body: data, header: map[string]string{run.HeaderPlanDigest: j.held.digest}})
 	var r *refusal
 	if errors.As(err, &r) {
 		return failed(r.problem.Class, "store %s: %w", what, err)
@@ -158,10 +144,19 @@ func (j *job) ship(ctx context.Context, what, path string, data []byte) error {
 	return nil
 }
 
-// showPlan returns tofu's own description of a plan. It holds sensitive values and is kept in memory only.
-func (j *job) showPlan(ctx context.Context, path string) ([]byte, error) {
-	c := command{step: run.StepShow, args: []string{"show", "-json", "-no-color", path}}
-	return j.document(ctx, c, 4*orDefault(j.spec.Limits.PlanBytes, run.DefaultLimits().PlanBytes))
+// showPlan returns tofu's own description of a plan. It holds sensitive values and is kept in memory only. Without a
+// timeout the run's own limits it.
+func (j *job) showPlan(ctx context.Context, p heldPlan, timeout time.Duration) ([]byte, error) {
+	c := command{step: run.StepShow, args: []string{"show", "-json", "-no-color", j.heldPath(p)}, timeout: timeout}
+	var shown []byte
+	err := j.byInitsProviders(func() (err error) {
+		shown, err = j.document(ctx, c, 4*orDefault(j.spec.Limits.PlanBytes, run.DefaultLimits().PlanBytes))
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return shown, j.unchangedPlan(p)
 }
 
 // document runs a command whose output is data, not news.

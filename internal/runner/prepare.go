@@ -25,6 +25,9 @@ func (j *job) prepare(ctx context.Context) error {
 	if j.spec.Protocol > run.ProtocolVersion {
 		return failed("", "carry out the run: it is of version %d, this runner understands %d", j.spec.Protocol, run.ProtocolVersion)
 	}
+	if err := j.checkReserve(); err != nil {
+		return err
+	}
 	found, err := j.tools.find(ctx, j.spec.Tool)
 	j.result.ToolVersion, j.result.ToolName = found.version, found.name
 	if err != nil {
@@ -39,7 +42,7 @@ func (j *job) prepare(ctx context.Context) error {
 			return err
 		}
 	}
-	j.space.env = j.space.environment(&j.spec)
+	j.space.env = j.space.environment(j)
 	return nil
 }
 
@@ -47,12 +50,18 @@ func (j *job) prepare(ctx context.Context) error {
 func (j *job) placeSource(ctx context.Context) error {
 	w := j.space
 	if w.record.UID != j.spec.Stack.UID { // a stack of the same name that is gone
-		for _, name := range []string{sourceDir, homeDir, planDir, recordName, lockName} {
+		for _, name := range []string{sourceDir, homeDir, tempDir, planDir, givenDir, recordName, lockName, initListName, madeName} {
 			if err := w.root.RemoveAll(name); err != nil {
 				return failed(diskClass(err), "clear the working directory of an earlier %s: %w", j.spec.Stack, err)
 			}
 		}
 		w.record = workspaceRecord{UID: j.spec.Stack.UID}
+		if err := w.settle(j, 0); err != nil {
+			return err
+		}
+	}
+	if err := w.root.RemoveAll(homeDir); err != nil { // nothing of an earlier run speaks to this one
+		return failed(diskClass(err), "clear the home directory of %s: %w", j.spec.Stack, err)
 	}
 	if err := j.syncTree(ctx); err != nil {
 		return err
@@ -61,7 +70,12 @@ func (j *job) placeSource(ctx context.Context) error {
 	if err != nil || !info.IsDir() {
 		return failed(run.FailureSource, "find the root module: revision %s of the source has no directory %q", j.spec.Artifact.Revision, j.spec.Path)
 	}
-	for _, name := range []string{homeDir, planDir} {
+	for _, name := range []string{planDir, givenDir} { // what is there is of a run whose end nobody saw
+		if err := w.root.RemoveAll(name); err != nil {
+			return failed(diskClass(err), "remove %s: %w", name, err)
+		}
+	}
+	for _, name := range []string{homeDir, planDir, givenDir} {
 		if err := w.root.MkdirAll(name, 0o700); err != nil {
 			return failed(diskClass(err), "make %s: %w", name, err)
 		}
@@ -223,16 +237,36 @@ func (j *job) mayEncrypt() bool {
 	return false
 }
 
-// makeTemp makes the private directory for sockets and temporary files.
+// makeTemp makes the private directory for sockets and temporary files. With a file tree of its own a program finds it at /tmp
+// wherever it is; then it is on the disk that is measured, and not in memory, as /tmp is on some machines.
 func (j *job) makeTemp(context.Context) error {
+	if err := j.space.root.RemoveAll(tempDir); err != nil {
+		return failed(diskClass(err), "clear the directory for temporary files of %s: %w", j.spec.Stack, err)
+	}
+	if j.walls.Alone() {
+		if err := j.space.root.MkdirAll(tempDir, 0o700); err != nil {
+			return failed(diskClass(err), "make a directory for temporary files: %w", err)
+		}
+		j.useTemp(filepath.Join(j.space.base, tempDir))
+		return nil
+	}
 	temp, err := os.MkdirTemp(filepath.Dir(tempPrefix), filepath.Base(tempPrefix))
 	if err != nil {
 		return failed(diskClass(err), "make a directory for temporary files: %w", err)
 	}
+	if j.space.record.User != 0 {
+		if err := os.Chown(temp, j.space.record.User, j.space.record.User); err != nil {
+			return failed("", "make a directory for temporary files: %w", err)
+		}
+	}
+	j.useTemp(temp)
+	return nil
+}
+
+func (j *job) useTemp(temp string) {
 	j.space.temp = temp
 	j.mu.Lock()
 	j.journal.TempDir = temp
 	j.saveJournal()
 	j.mu.Unlock()
-	return nil
 }

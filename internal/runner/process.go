@@ -11,40 +11,64 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/yuba-dev/yuba/internal/confinement"
 	"github.com/yuba-dev/yuba/internal/run"
 )
 
 // process is a tofu process, our child or one adopted from a runner before.
 type process struct {
-	step   run.Step
-	pid    int
-	cmd    *exec.Cmd // nil for an adopted one
-	fd     int       // of an adopted one: it means this process for ever, unlike the number; -1 without
-	limits run.Limits
-	note   func(format string, args ...any)
+	step run.Step
+	pid  int
+	cmd  *exec.Cmd // nil for an adopted one
+	// running is the same with what reads its output; captured says that this is a document, not a log.
+	running  *confinement.Running
+	captured bool
+	fd       int            // of an adopted one: it means this process for ever, unlike the number; -1 without
+	record   *processRecord // of an adopted one
+	limits   run.Limits
+	note     func(format string, args ...any)
+	// begun says of a process that plans and applies in one go whether it has begun to change anything; nil for all others.
+	begun *atomic.Bool
+	// endLeft ends what the process left running and says how many that were; nil where the kernel does that.
+	endLeft func() int
 
 	mu          sync.Mutex
 	interrupted string
 	timedOut    bool
+	exceeded    string
 	killed      bool
 	ended       bool
 	timers      []*time.Timer
 }
 
+// outputPatience is how long the socket that the process wrote to is read after its end. What it wrote itself is in there by
+// then; only a program that it started can still hold it.
+const outputPatience = 2 * time.Second
+
 // exit is how a process ended. An adopted one has no code: only a parent is told.
 type exit struct {
-	known       bool
+	known bool
+	// held is true when something that outlived the process kept the socket that it wrote to.
+	held        bool
 	code        int
 	signal      syscall.Signal
 	cpu         time.Duration
 	interrupted string
 	timedOut    bool
-	killed      bool
+	// exceeded says which limit the run was over, if it was ended for that.
+	exceeded string
+	killed   bool
+}
+
+// changes says whether stopping the process may leave a change half done.
+func (p *process) changes() bool {
+	return p.step == run.StepApply && (p.begun == nil || p.begun.Load())
 }
 
 // watchTime asks the process to stop when its time is over.
@@ -71,7 +95,11 @@ func (p *process) interrupt(reason string) {
 	}
 	p.interrupted = reason
 	p.note("Asking tofu to stop (SIGINT): %s", reason)
-	p.signal(unix.SIGINT)
+	if heeds(p.pid, unix.SIGINT) {
+		p.signal(unix.SIGINT)
+	} else {
+		go p.signalOnceHeeded(unix.SIGINT)
+	}
 	p.afterLocked(time.Duration(p.limits.Grace), func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -84,14 +112,91 @@ func (p *process) interrupt(reason string) {
 	})
 }
 
+// exceed asks a process to stop that takes too much, and kills it when it does not do so soon.
+func (p *process) exceed(reason string) {
+	p.mu.Lock()
+	if p.exceeded != "" || p.ended {
+		p.mu.Unlock()
+		return
+	}
+	p.exceeded = reason
+	p.afterLocked(overPatience, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if !p.ended {
+			p.killed = true
+			p.note("Killing tofu (SIGKILL): it did not stop within %s", overPatience)
+			p.killGroup()
+		}
+	})
+	p.mu.Unlock()
+	p.interrupt(reason)
+}
+
+// kill kills the process with its group, once.
+func (p *process) kill(reason string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ended || p.killed {
+		return
+	}
+	p.killed = true
+	p.note("Killing tofu (SIGKILL): %s", reason)
+	p.killGroup()
+}
+
 // signal reaches the process itself; it may have ended. Until a child is waited for, its number is nobody else's.
 func (p *process) signal(s unix.Signal) {
 	if p.cmd == nil && p.fd >= 0 {
 		_ = unix.PidfdSendSignal(p.fd, s, nil, 0)
 		return
 	}
+	if p.cmd == nil && !p.record.alive() {
+		return
+	}
 	_ = unix.Kill(p.pid, s)
 }
+
+// startsWithin is how long a program may take from its start until it heeds signals, and again this how often it is looked.
+const (
+	startsWithin = 10 * time.Second
+	startsLook   = 2 * time.Millisecond
+)
+
+// signalOnceHeeded signals a process that has just been started as soon as it heeds that, and at the latest when it should.
+func (p *process) signalOnceHeeded(s unix.Signal) {
+	for deadline := time.Now().Add(startsWithin); !heeds(p.pid, s) && time.Now().Before(deadline); {
+		time.Sleep(startsLook)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.ended {
+		p.signal(s)
+	}
+}
+
+// heeds says whether a signal is more than lost on a process. The kernel keeps from the first process of a namespace every
+// signal that it has no handler for: of tofu those that come before it has begun, and while the sandbox becomes tofu.
+func heeds(pid int, s unix.Signal) bool {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return true
+	}
+	status := map[string]string{}
+	for line := range strings.Lines(string(text)) {
+		name, value, _ := strings.Cut(line, ":")
+		status[name] = strings.TrimSpace(value)
+	}
+	numbers := strings.Fields(status["NSpid"]) // in this namespace first, in its own last
+	if len(numbers) < 2 || numbers[len(numbers)-1] != "1" {
+		return true
+	}
+	caught, err := strconv.ParseUint(status["SigCgt"], 16, 64)
+	return err != nil || caught&(1<<(s-1)) != 0 && status["Name"] != sandboxName
+}
+
+// sandboxName is what the kernel calls the sandbox's process.
+const sandboxName = "yuba-sandbox"
 
 // killGroup kills what is in the process' group, if the process is still there to hold the group's number.
 func (p *process) killGroup() {
@@ -102,6 +207,9 @@ func (p *process) killGroup() {
 			return
 		}
 	}
+	if p.cmd == nil && !p.record.alive() {
+		return
+	}
 	_ = unix.Kill(-p.pid, unix.SIGKILL)
 }
 
@@ -109,7 +217,7 @@ func (p *process) killGroup() {
 func adopted(record *processRecord, limits run.Limits, note func(string, ...any)) *process {
 	fd, err := unix.PidfdOpen(record.PID, 0)
 	if err != nil {
-		fd = -1 // the kernel is older than tofu's own Go runtime supports, or the process has ended
+		fd = -1 // the process has ended, the kernel is older than Linux 5.3, or this process has too many descriptors
 	}
 	if !record.alive() { // asked when the number can no longer change its meaning
 		if fd >= 0 {
@@ -117,7 +225,7 @@ func adopted(record *processRecord, limits run.Limits, note func(string, ...any)
 		}
 		return nil
 	}
-	return &process{step: record.Step, pid: record.PID, fd: fd, limits: limits, note: note}
+	return &process{step: record.Step, pid: record.PID, fd: fd, record: record, limits: limits, note: note}
 }
 
 func (p *process) after(d time.Duration, f func()) {
@@ -134,31 +242,30 @@ func (p *process) afterLocked(d time.Duration, f func()) {
 // holds the group's number, so that nobody else's group can be hit.
 func (p *process) wait() exit {
 	if p.cmd == nil {
-		waitPidfd(p.fd)
+		p.awaitAdopted()
 	} else {
-		for {
-			err := unix.Waitid(unix.P_PID, p.pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
-			if !errors.Is(err, unix.EINTR) {
-				break
-			}
-		}
+		awaitChild(p.pid)
 	}
 	p.mu.Lock()
 	p.ended = true
 	for _, timer := range p.timers {
 		timer.Stop()
 	}
-	e := exit{interrupted: p.interrupted, timedOut: p.timedOut, killed: p.killed}
+	e := exit{interrupted: p.interrupted, timedOut: p.timedOut, exceeded: p.exceeded, killed: p.killed}
 	if p.cmd == nil && p.fd >= 0 {
 		unix.Close(p.fd)
 		p.fd = -1
 	}
 	p.mu.Unlock()
+	left := 0
+	if p.endLeft != nil {
+		left = p.endLeft()
+	}
 	if p.cmd == nil {
 		return e
 	}
 	_ = unix.Kill(-p.pid, unix.SIGKILL)
-	_ = p.cmd.Wait() // an exit code is not an error here
+	e.held = errors.Is(p.running.Wait(outputPatience), exec.ErrWaitDelay) || left > 0 && p.captured // an exit code is not an error here
 	e.known = true
 	if state := p.cmd.ProcessState; state != nil {
 		e.code = state.ExitCode()
@@ -170,13 +277,22 @@ func (p *process) wait() exit {
 	return e
 }
 
-// waitPidfd waits for a process that is not our child.
-func waitPidfd(fd int) {
-	if fd < 0 {
-		return
+// awaitChild waits for the end of a child, whose number stays its own until it is waited for.
+func awaitChild(pid int) {
+	for errors.Is(unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil), unix.EINTR) {
 	}
-	for {
-		_, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, -1)
+}
+
+// adoptedLook is how often it is asked whether a process has ended that is neither a child nor held by a descriptor.
+const adoptedLook = 100 * time.Millisecond
+
+// awaitAdopted waits for a process that is not our child.
+func (p *process) awaitAdopted() {
+	for p.fd < 0 && p.record.alive() {
+		time.Sleep(adoptedLook)
+	}
+	for p.fd >= 0 {
+		_, err := unix.Poll([]unix.PollFd{{Fd: int32(p.fd), Events: unix.POLLIN}}, -1)
 		if !errors.Is(err, unix.EINTR) {
 			return
 		}
@@ -208,6 +324,10 @@ func (r *processRecord) age() time.Duration {
 // parent has not asked for its end yet counts as gone.
 func startTime(pid int) string {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	for errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) { // until files are closed: it may well be running
+		time.Sleep(startsLook)
+		text, err = os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	}
 	if err != nil {
 		return ""
 	}

@@ -12,6 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
+	"github.com/yuba-dev/yuba/internal/confinement"
 	"github.com/yuba-dev/yuba/internal/run"
 )
 
@@ -20,14 +23,15 @@ func lasting(t *testing.T, limits run.Limits) (*exec.Cmd, *process) {
 	t.Helper()
 	cmd := exec.Command("/bin/sleep", "1000")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if err := cmd.Start(); err != nil {
+	running, err := confinement.Start(cmd)
+	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		cmd.Process.Kill()
 		cmd.Wait()
 	})
-	return cmd, &process{step: run.StepApply, pid: cmd.Process.Pid, cmd: cmd, limits: limits, note: func(string, ...any) {}}
+	return cmd, &process{step: run.StepApply, pid: cmd.Process.Pid, cmd: cmd, running: running, limits: limits, note: func(string, ...any) {}}
 }
 
 func TestPanicOfAJobStopsItsToolBeforeTheJobIsOver(t *testing.T) {
@@ -79,6 +83,29 @@ func TestAdoptedProcessIsTheOneThatWasRecorded(t *testing.T) {
 	}
 }
 
+// Where the kernel gives no descriptor of a process, it is still waited for until its end, and signalled.
+func TestAnAdoptedProcessWithoutADescriptor(t *testing.T) {
+	cmd, _ := lasting(t, run.Limits{})
+	recorded := record(run.StepApply, cmd.Process.Pid, 0)
+	p := adopted(recorded, run.Limits{Grace: run.Duration(time.Minute)}, func(string, ...any) {})
+	if p == nil {
+		t.Fatal("not adopted")
+	}
+	unix.Close(p.fd)
+	p.fd = -1
+	ended := make(chan exit, 1)
+	go func() { ended <- p.wait() }()
+	select {
+	case <-ended:
+		t.Fatal("a process that still runs was taken for ended")
+	case <-time.After(3 * adoptedLook):
+	}
+	p.interrupt("the test says so")
+	if e := <-ended; e.interrupted == "" || recorded.alive() {
+		t.Errorf("%+v", e)
+	}
+}
+
 // A process that the journal does not name is known by where it works, and by what the runner gave it. A person's login
 // shell may be in the same directory.
 func TestOnlyWhatTheRunnerStartedIsFoundInAWorkingDirectory(t *testing.T) {
@@ -103,5 +130,37 @@ func TestOnlyWhatTheRunnerStartedIsFoundInAWorkingDirectory(t *testing.T) {
 	ours := begin("HOME=/", "TF_CLI_CONFIG_FILE="+filepath.Join(base, cliConfigName))
 	if pid := sessionIn(w); pid != ours {
 		t.Errorf("found %d, want %d", pid, ours)
+	}
+}
+
+// envWaits makes the test binary a program that does nothing until it is interrupted, which Go's runtime ends it for.
+const envWaits = "YUBA_TEST_WAITS"
+
+// The kernel drops signals for the first process of a namespace that has no handler yet. A wish to stop that comes in
+// tofu's first moments must reach it all the same, once.
+func TestAWishToStopReachesAProgramThatHasJustBegun(t *testing.T) {
+	b := newBench(t)
+	r := b.runner()
+	cell := confinement.Cell{Dir: t.TempDir(), Executable: append([]string{os.Args[0]}, systemExecutable...)}
+	cell.Writable = []string{cell.Dir}
+	if r.walls.Users {
+		var err error
+		if cell.User, err = r.users.Next(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 40 {
+		cmd := r.walls.Command(t.Context(), cell, os.Args[0])
+		cmd.Env = []string{envWaits + "=1"}
+		running, err := confinement.Start(cmd)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := &process{step: run.StepPlan, pid: cmd.Process.Pid, cmd: cmd, running: running, limits: run.Limits{Grace: run.Duration(time.Minute)}, note: func(string, ...any) {}}
+		time.Sleep(time.Duration(i) * 250 * time.Microsecond) // at any time between the first instruction and the last
+		p.interrupt("the test says so")
+		if e := p.wait(); e.killed || e.code == 0 && e.signal == 0 {
+			t.Fatalf("after %d: %+v", i, e)
+		}
 	}
 }

@@ -4,6 +4,7 @@
 package runner
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -13,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/yuba-dev/yuba/internal/run"
+	"github.com/yuba-dev/yuba/internal/source"
 )
 
 // mirrorWith puts a program where a provider would be. init installs it without starting it.
@@ -109,9 +111,7 @@ func TestStackOfTheSameNameStartsAfresh(t *testing.T) {
 	first := b.stack("reborn", run.OperationPlan, program(twoThings))
 	b.succeed(first)
 	leftover := filepath.Join(b.opts.WorkRoot, "team", "reborn", homeDir, "token")
-	if err := os.WriteFile(leftover, []byte("of the one before"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	b.put(leftover, []byte("of the one before"))
 	second := first.again(run.OperationPlan)
 	second.spec.Stack.UID = "another"
 	b.succeed(second)
@@ -133,4 +133,71 @@ func TestHostileArchiveIsRefused(t *testing.T) {
 	if result := b.do(large); result.Class != run.FailureLimit {
 		t.Errorf("%+v", result)
 	}
+}
+
+// The documented way to pin providers in tofu-controller: a lock file by fileMappings, and upgradeOnInit: false.
+func TestLockFileThatComesWithTheRunPins(t *testing.T) {
+	lock := []byte("provider \"registry.example.com/yuba/dummy\" {\n  version = \"1.2.3\"\n}\n")
+	for name, c := range map[string]struct {
+		change  func(*fakeRun)
+		version string
+	}{
+		"without it the newest is chosen":           {func(r *fakeRun) { r.spec.Files = nil }, "1.3.0"},
+		"it pins":                                   {func(*fakeRun) {}, "1.2.3"},
+		"it wins over the one that was recorded":    {func(r *fakeRun) { r.spec.LockFile = bytes.ReplaceAll(lock, []byte("1.2.3"), []byte("1.3.0")) }, "1.2.3"},
+		"an upgrade goes beyond it, as init does":   {func(r *fakeRun) { r.spec.Upgrade = true }, "1.3.0"},
+		"a stack that had another one before it":    {func(r *fakeRun) { r.spec.Stack.Name = "before" }, "1.2.3"},
+		"one of the source gives way, as any other": {func(r *fakeRun) { r.artifact, r.spec.Artifact = withLock(r, "1.3.0") }, "1.2.3"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.opts.ProviderMirror = mirrorWith(t, "dummy", "1.2.3")
+			newer := mirrorWith(t, "dummy", "1.3.0")
+			const at = "registry.example.com/yuba/dummy/1.3.0"
+			if err := os.Rename(filepath.Join(newer, at), filepath.Join(b.opts.ProviderMirror, at)); err != nil {
+				t.Fatal(err)
+			}
+			b.start()
+			before := b.stack("before", run.OperationPlan, program(needsProvider))
+			b.do(before)
+			r := b.stack("pinned", run.OperationPlan, program(needsProvider))
+			r.spec.Files = []run.File{{Location: run.FileInModule, Path: lockFileTF, Content: lock}}
+			c.change(r)
+			result := b.do(r)
+			if result.FailedStep != run.StepPlan { // the program in the mirror is no provider: only init can succeed
+				t.Fatalf("%+v\n%s", result, r.log)
+			}
+			src := filepath.Join(b.opts.WorkRoot, "team", r.spec.Stack.Name, "src")
+			now, err := os.ReadFile(filepath.Join(src, lockFileTF))
+			if _, linked := os.Lstat(filepath.Join(src, providersTF, "registry.example.com/yuba/dummy", c.version)); err != nil || linked != nil || !strings.Contains(string(now), `"`+c.version+`"`) {
+				t.Errorf("%v, %v, the lock file is\n%s", err, linked, now)
+			}
+			if len(r.spec.Files) > 0 && result.LockFile != nil {
+				t.Errorf("the server is to keep\n%s", result.LockFile)
+			}
+			if len(r.spec.Files) > 0 && r.spec.Upgrade != strings.Contains(string(r.log), "also where the mapped") {
+				t.Errorf("the log says\n%s", r.log)
+			}
+			next := r.again(run.OperationPlan)
+			next.spec.Upgrade = false
+			if result.LockFile != nil {
+				next.spec.LockFile = result.LockFile
+			}
+			if diff := cmp.Diff([]run.Step{run.StepPlan}, processes(b.do(next))); diff != "" {
+				t.Errorf("second pass: %s", diff)
+			}
+		})
+	}
+}
+
+// withLock packs the program with a lock file of its own.
+func withLock(r *fakeRun, version string) ([]byte, run.Artifact) {
+	files := program(needsProvider)
+	files[lockFileTF] = "provider \"registry.example.com/yuba/dummy\" {\n  version = \"" + version + "\"\n}\n"
+	var packed bytes.Buffer
+	digest, err := source.PackInline(files, &packed)
+	if err != nil {
+		panic(err)
+	}
+	return packed.Bytes(), run.Artifact{Digest: digest, Revision: r.spec.Artifact.Revision, Size: int64(packed.Len())}
 }

@@ -8,7 +8,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -48,41 +47,70 @@ func hasPrefix(s string, prefixes []string) bool {
 	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(s, p) })
 }
 
+// scoped is what was chosen for a run's downloads of providers, once: what the program does to its files counts no more.
+type scoped struct {
+	chosen bool
+	scope  *provider.Scope
+	// why says why the stack does without the store; empty when it does not.
+	why string
+	// env and authorities are what of the stack's environment a download gets.
+	env         []run.EnvVar
+	authorities []authority
+}
+
 // providerScope is the part of the store that the run's providers come from and go to; nil without a store, or when the
 // stack has the tool look in places of its own.
 func (j *job) providerScope() *provider.Scope {
 	if j.store == nil {
 		return nil
 	}
+	if !j.scoped.chosen {
+		j.scoped = j.chooseScope()
+	}
+	return j.scoped.scope
+}
+
+func (j *job) chooseScope() scoped {
+	s := scoped{chosen: true}
+	if s.why = j.installsElsewhere(); s.why != "" {
+		return s
+	}
+	if s.env, s.authorities, s.why = j.takeAuthorities(fetchEnvironment(&j.spec)); s.why != "" {
+		return s
+	}
+	if len(j.spec.CLIConfig) == 0 && len(s.env) == 0 && len(s.authorities) == 0 {
+		s.scope = j.store.Scope("")
+		return s
+	}
+	if !understood(j.spec.CLIConfig) {
+		s.why = "the stack's own configuration of the tool says where providers are installed from"
+		return s
+	}
+	hash := sha256.New()
+	fmt.Fprintf(hash, "%d:%s", len(j.spec.CLIConfig), j.spec.CLIConfig)
+	for _, e := range s.env {
+		fmt.Fprintf(hash, "%d:%s=%d:%s", len(e.Name), e.Name, len(e.Value), e.Value)
+	}
+	if len(s.authorities) > 0 {
+		hash.Write(mustJSON(s.authorities))
+	}
+	s.scope = j.store.Scope(hex.EncodeToString(hash.Sum(nil)))
+	return s
+}
+
+// installsElsewhere says what has the tool look for providers in places of the stack's own; empty for nothing.
+func (j *job) installsElsewhere() string {
 	for _, e := range j.spec.Env {
 		if hasPrefix(e.Name, ownNames) || e.Name == "TF_CLI_ARGS" || e.Name == "TF_CLI_ARGS_init" {
-			return nil
+			return "the environment has " + e.Name
 		}
 	}
 	for _, f := range j.spec.Files {
 		if f.Location == run.FileInHome && hasPrefix(f.Path, ownFiles) {
-			return nil
+			return "the home directory has " + f.Path
 		}
 	}
-	env := fetchEnvironment(&j.spec)
-	for _, e := range env {
-		// A file of the stack's own directory is nowhere else.
-		if strings.HasPrefix(e.Name, "SSL_CERT_") && (!filepath.IsAbs(e.Value) || strings.Contains(e.Value, j.opts.WorkRoot)) {
-			return nil
-		}
-	}
-	if len(j.spec.CLIConfig) == 0 && len(env) == 0 {
-		return j.store.Scope("")
-	}
-	if !understood(j.spec.CLIConfig) {
-		return nil
-	}
-	hash := sha256.New()
-	fmt.Fprintf(hash, "%d:%s", len(j.spec.CLIConfig), j.spec.CLIConfig)
-	for _, e := range env {
-		fmt.Fprintf(hash, "%d:%s=%d:%s", len(e.Name), e.Name, len(e.Value), e.Value)
-	}
-	return j.store.Scope(hex.EncodeToString(hash.Sum(nil)))
+	return ""
 }
 
 // maxUnderstood keeps the parser, which calls itself for every level of what it reads, within its stack.

@@ -42,6 +42,7 @@ func TestWhichStacksShareProviders(t *testing.T) {
 		"other authorities":                       {env("SSL_CERT_FILE", "/etc/ssl/corp.pem"), alike},
 		"authorities in its own directory":        {env("SSL_CERT_FILE", "/data/work/team/x/home/ca.pem"), alone},
 		"authorities somewhere":                   {env("SSL_CERT_DIR", "certs"), alone},
+		"authorities in its home":                 {env("SSL_CERT_FILE", "/home/runner/ca.pem"), alone}, // there is none here
 		"how strict the tool is":                  {env("OPENTOFU_ENFORCE_GPG_VALIDATION", "true"), alike},
 		"a cache of its own":                      {env("TF_PLUGIN_CACHE_DIR", "/tmp/x"), alone},
 		"arguments for init":                      {env("TF_CLI_ARGS_init", "-plugin-dir=x"), alone},

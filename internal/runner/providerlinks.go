@@ -119,7 +119,7 @@ func providerLinks(root *os.Root, module string) []string {
 // gone: then init has to run again.
 func (j *job) keepProviders() bool {
 	scope := j.providerScope()
-	for _, target := range providerLinks(j.space.root, j.space.module) {
+	for _, target := range providerLinks(j.space.root.Root, j.space.module) {
 		if _, err := os.Stat(target); err != nil {
 			return false
 		}

@@ -22,7 +22,7 @@ func TestARealProviderWorksFromTheStore(t *testing.T) {
 	b := newStoreBench(t)
 	program := filepath.Join(t.TempDir(), "provider")
 	build := exec.Command("go", "build", "-C", filepath.Join(tofutest.RepositoryRoot(t), "test", "provider"), "-buildvcs=false", "-ldflags=-s -w", "-o", program, ".")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=") //nolint:forbidigo // go needs its caches
+	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-trimpath") //nolint:forbidigo // go needs its caches
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build the test provider: %v\n%s", err, out)
 	}
@@ -49,6 +49,7 @@ resource "yubatest_object" "x" {
 `, b.registry.Source(name), stackName)}))
 		r.spec.Env = []run.EnvVar{{Name: "SSL_CERT_FILE", Value: b.ca}} // with settings of the tool's own nothing would be left out
 		r.spec.Env = append(r.spec.Env, run.EnvVar{Name: "YUBATEST_ENDPOINT", Value: c.URL()}, run.EnvVar{Name: "YUBATEST_TOKEN", Value: c.Token(), Secret: true})
+		r.spec.Describe, r.spec.PlanText = true, true // by a provider that init left
 		r.spec.Upgrade = true
 		return r
 	}

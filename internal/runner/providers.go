@@ -40,6 +40,7 @@ type providing struct {
 func (j *job) provide(ctx context.Context) error {
 	scope := j.providerScope()
 	if scope == nil {
+		j.sayWithoutStore()
 		return nil
 	}
 	lock, before, ok := j.readLockFile()
@@ -67,6 +68,13 @@ func (j *job) provide(ctx context.Context) error {
 	j.providing.before, j.providing.complete = before, complete
 	j.providing.chosen = slices.ContainsFunc(wants, func(w wish) bool { return w.Version == "" })
 	return j.offerProviders(scope, &lock, got)
+}
+
+// sayWithoutStore says why what the stack needs is downloaded for it alone.
+func (j *job) sayWithoutStore() {
+	if j.scoped.why != "" {
+		j.log.note("Providers and modules that are not here yet are downloaded for this stack alone: %s", j.scoped.why)
+	}
 }
 
 // maxWants is how many providers a program can have that are asked for one by one. No honest one has as many.
@@ -144,7 +152,9 @@ func (j *job) providerWants(needs module.ProviderNeeds, lock *provider.LockFile)
 	needed := maps.Clone(constraints)
 	if needs.Unclear != "" { // what the last init found out counts as well
 		for _, l := range lock.Locks {
-			constraints[l.Address] = append(constraints[l.Address], []string{}...)
+			if _, known := constraints[l.Address]; !known {
+				constraints[l.Address] = nil // any version
+			}
 		}
 	}
 	for _, a := range slices.SortedFunc(maps.Keys(constraints), func(a, b provider.Address) int { return strings.Compare(a.String(), b.String()) }) {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/yuba-dev/yuba/internal/mask"
 	"github.com/yuba-dev/yuba/internal/provider"
 	"github.com/yuba-dev/yuba/internal/run"
 	"github.com/yuba-dev/yuba/internal/testkit/registrytest"
@@ -293,7 +294,7 @@ func TestCopiesBecomeLinks(t *testing.T) {
 		t.Fatal("there is a store")
 	}
 	b.drain()
-	b.server.drain = false
+	b.server.setDrain(false)
 	b.opts.ProviderStore = dir
 	b.start()
 	second := first.again(run.OperationPlan)
@@ -408,7 +409,7 @@ func TestAStoppedRunDoesNotWaitForItsDownload(t *testing.T) {
 func TestADownloadNeedsNothingOfTheRunThatBeganIt(t *testing.T) {
 	r := newRunner(Options{Sandbox: "/bin/false", Capacity: 1})
 	j := r.newJob("one", "")
-	j.mask, j.space = newMasker(&j.spec), &workspace{tool: tool{name: "tofu", path: "/bin/tofu", version: "1.12.6"}}
+	j.mask, j.space = j.spec.KnownSecrets().Masker(mask.Mark), &workspace{tool: tool{name: "tofu", path: "/bin/tofu", version: "1.12.6"}}
 	fetch := j.fetcher().fetch
 	j.space = nil
 	err := fetch(t.Context(), t.TempDir(), "", provider.Address{Host: "example.com", Namespace: "acme", Type: "thing"})

@@ -5,6 +5,7 @@ package runner
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -33,7 +34,7 @@ func (b *bench) abandoned(name string) *fakeRun {
 
 func (b *bench) put(path string, data []byte) {
 	b.t.Helper()
-	if err := os.WriteFile(path, data, 0o600); err != nil {
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, data, 0o600)); err != nil {
 		b.t.Fatal(err)
 	}
 }
@@ -88,15 +89,17 @@ func TestStateOfAnApplyWhoseJournalWasLostIsShipped(t *testing.T) {
 func TestStatesOfARunThatNobodyKnowsAreKept(t *testing.T) {
 	b := newBench(t)
 	r := b.abandoned("lostspec")
-	b.put(b.spooled(r, specFile), nil)
+	for _, name := range []string{specFile, applyFile} {
+		b.put(b.spooled(r, name), nil)
+	}
 	if err := os.MkdirAll(b.spooled(r, statesDir), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	b.put(b.spooled(r, statePath(1)), []byte(`{"serial":1}`))
+	b.put(b.spooled(r, statesDir+"/000001"), []byte(`{"serial":1}`))
 	b.start()
 	next := b.stack("lostspec", run.OperationPlan, program(gated))
 	result := b.succeed(next)
-	if text, err := os.ReadFile(filepath.Join(b.opts.Dir, "orphans", r.spec.ID, statePath(1))); err != nil || string(text) != `{"serial":1}` {
+	if text, err := os.ReadFile(filepath.Join(b.opts.Dir, "orphans", r.spec.ID, statesDir, "000001")); err != nil || string(text) != `{"serial":1}` {
 		t.Errorf("of the spool: %s, %v", text, err)
 	}
 	text, err := os.ReadFile(filepath.Join(b.opts.Dir, "orphans", next.spec.ID+"-left", stateName))
@@ -159,9 +162,9 @@ func TestJournalIsNotOlderThanTheApply(t *testing.T) {
 		t.Errorf("%+v, %v", now, err)
 	}
 	var before journal
-	text, err := os.ReadFile(b.spooled(r, applyFile))
-	if err != nil || json.Unmarshal(text, &before) != nil || !before.ApplyStarted || before.Initial == "" || before.Process.LogStart == 0 {
-		t.Errorf("%s, %v", text, err)
+	known, err := spool{b.spooled(r, "")}.readJSON(applyFile, &before)
+	if err != nil || !known || !before.ApplyStarted || before.Initial == "" || before.Process.LogStart == 0 {
+		t.Errorf("%+v, %v", before, err)
 	}
 }
 
@@ -210,7 +213,7 @@ func TestRunnerKilledBeforeItCleanedUp(t *testing.T) {
 func TestWhatAFinishedRunLeftStaysForWhoMayNeedIt(t *testing.T) {
 	for name, tamper := range map[string]func(b *bench, r *fakeRun){
 		"the spool lacks a state": func(b *bench, r *fakeRun) {
-			if err := os.Remove(b.spooled(r, statePath(1))); err != nil {
+			if err := os.Remove(filepath.Join(b.spooled(r, ""), spool{b.spooled(r, "")}.statePath(1))); err != nil {
 				b.t.Fatal(err)
 			}
 		},

@@ -39,7 +39,7 @@ func removeWorkspace(base, uid string) error {
 	if err := json.Unmarshal(data, &record); err != nil || record.UID != uid {
 		return err
 	}
-	if err := os.RemoveAll(base); err != nil {
+	if err := removeTree(base); err != nil {
 		return err
 	}
 	_ = os.Remove(filepath.Dir(base)) // the namespace's, which stays while it holds other stacks

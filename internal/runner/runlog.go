@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/yuba-dev/yuba/internal/mask"
 	"github.com/yuba-dev/yuba/internal/run"
 )
 
@@ -26,7 +27,7 @@ const (
 
 // runLog is a run's log file: tofu's lines and the runner's own, masked, one JSON object a line.
 type runLog struct {
-	mask  *masker
+	mask  *mask.Masker
 	limit int64
 
 	mu   sync.Mutex
@@ -38,7 +39,7 @@ type runLog struct {
 	grown chan struct{}
 }
 
-func openLog(path string, limit int64, mask *masker) (*runLog, error) {
+func openLog(path string, limit int64, mask *mask.Masker) (*runLog, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open the run's log: %w", err)
@@ -85,7 +86,7 @@ func (l *runLog) note(format string, args ...any) { l.own("info", fmt.Sprintf(fo
 func (l *runLog) warn(format string, args ...any) { l.own("warn", fmt.Sprintf(format, args...)) }
 
 func (l *runLog) own(level, message string) {
-	l.append(l.mask.line(wrap(level, moduleYuba, "yuba_step", message)))
+	l.append(l.mask.Line(wrap(level, moduleYuba, "yuba_step", message)))
 }
 
 // wrap gives text the shape of tofu's own lines.

@@ -20,6 +20,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"github.com/yuba-dev/yuba/internal/confinement"
 	"github.com/yuba-dev/yuba/internal/footprint"
 	"github.com/yuba-dev/yuba/internal/modulestore"
 	"github.com/yuba-dev/yuba/internal/provider"
@@ -41,9 +42,12 @@ type runner struct {
 	// modules keeps modules from elsewhere for all stacks; nil without a store of providers.
 	modules *modulestore.Store
 	// places are taken by the jobs that work.
-	places        chan struct{}
-	confined      bool
-	unconfinedWhy string
+	places chan struct{}
+	// walls are what confines programs here, users those that they get.
+	walls confinement.Walls
+	users *confinement.Users
+	// meter measures what runs take.
+	meter *meter
 	// processes counts the tofu processes that are running.
 	processes atomic.Int32
 
@@ -91,11 +95,11 @@ func Run(ctx context.Context, opts Options) error {
 	if err := r.openStore(); err != nil {
 		return err
 	}
-	if r.confined, r.unconfinedWhy, err = probeSandbox(opts.Sandbox); err != nil {
+	if err := r.buildWalls(ctx); err != nil {
 		return err
 	}
-	if !r.confined {
-		opts.Log.Warn("tofu runs unconfined", "why", r.unconfinedWhy)
+	for _, m := range r.walls.Missing {
+		opts.Log.Warn("a wall around programs is missing", "wall", m.Wall, "why", m.Why, "means", m.Means)
 	}
 	return r.work(ctx)
 }
@@ -305,9 +309,14 @@ func (r *runner) obey(ctx context.Context, response run.PollResponse) {
 		byID[id] = j
 	}
 	r.mu.Unlock()
+	for id, why := range response.Stop {
+		if j := byID[id]; j != nil {
+			j.stop.insist(why)
+		}
+	}
 	for _, id := range response.Cancel {
 		if j := byID[id]; j != nil {
-			j.stop.ask("the server asked for it", false)
+			j.stop.ask("the server asked for it", true)
 		}
 	}
 	for _, id := range response.Forget {
@@ -347,7 +356,7 @@ func (r *runner) begin(j *job, do func()) {
 		before := r.capacity()
 		delete(r.active, j.id)
 		j.gone()
-		// Whoever waits for the end of the last one, or of those that the server wants to stop, is told, too.
+		// Also wake the poller when the last job, or a cancelled one, ends.
 		tell := r.capacity() > before || r.drain || len(r.active) == 0 || j.stop.asked() != ""
 		r.mu.Unlock()
 		if tell {

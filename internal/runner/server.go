@@ -117,7 +117,12 @@ type request struct {
 	stream io.Writer
 	limit  int64
 	into   any
+	// stuck, when set, hears after each attempt whether only a person can help.
+	stuck func(bool)
 }
+
+// errStuck is in an error that is tried again although it lasts until a person does something.
+var errStuck = errors.New("this lasts until somebody helps")
 
 // do carries out one attempt and returns the status. An answer the protocol calls final comes back as *refusal; any
 // other error is to be tried again.
@@ -166,7 +171,11 @@ func (r request) read(response *http.Response) error {
 				return &refusal{response.StatusCode, problem}
 			}
 		}
-		return fmt.Errorf("%s %s: the server answered %s: %s", r.method, r.path, response.Status, problem.Message)
+		err := fmt.Errorf("%s %s: the server answered %s: %s", r.method, r.path, response.Status, problem.Message)
+		if problem.Class == run.FailureState {
+			err = fmt.Errorf("%w; %w", err, errStuck)
+		}
+		return err
 	}
 	switch {
 	case response.StatusCode == http.StatusNoContent:

@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/yuba-dev/yuba/internal/confinement"
 	"github.com/yuba-dev/yuba/internal/run"
 )
 
@@ -50,10 +51,9 @@ func (j *job) takeOverShell() error {
 // Everything gets SIGTERM, which tofu takes as a wish to stop in good order, and SIGKILL after the grace period.
 func (j *job) endLeftovers() {
 	left := startedFrom(j.id)
-	if len(left) == 0 {
-		return
+	if len(left) > 0 {
+		j.log.warn("What was started from the shell still runs and is asked to stop")
 	}
-	j.log.warn("What was started from the shell still runs and is asked to stop")
 	deadline := time.Now().Add(time.Duration(j.spec.Limits.Grace))
 	asked := map[int]bool{} // once: tofu takes a second wish for an order to drop everything
 	for ; len(left) > 0; left = startedFrom(j.id) {
@@ -68,11 +68,15 @@ func (j *job) endLeftovers() {
 			p.await(deadline)
 		}
 	}
+	if end := j.endLeft(); end != nil { // what has taken the shell's mark off has the run's
+		end()
+	}
 }
 
 // leftover is a process that was started from a shell.
 type leftover struct {
-	fd, parent int
+	process confinement.Held
+	parent  int
 }
 
 // startedFrom finds the processes whose environment has the shell's mark, this one and the dead left out.
@@ -85,17 +89,17 @@ func startedFrom(id string) map[int]leftover {
 		if err != nil || pid == os.Getpid() {
 			continue
 		}
-		fd, err := unix.PidfdOpen(pid, 0)
-		if err != nil {
+		process, alive := confinement.Hold(pid)
+		if !alive {
 			continue
 		}
 		env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 		whole := append(append([]byte{0}, env...), 0)
-		if err != nil || !bytes.Contains(whole, append(mark, 0)) || startTime(pid) == "" {
-			unix.Close(fd)
+		if err != nil || !bytes.Contains(whole, append(mark, 0)) {
+			process.Release()
 			continue
 		}
-		found[pid] = leftover{fd: fd, parent: parentOf(pid)}
+		found[pid] = leftover{process: process, parent: parentOf(pid)}
 	}
 	return found
 }
@@ -119,7 +123,7 @@ func (p leftover) end(kill bool) {
 	if kill {
 		signal = unix.SIGKILL
 	}
-	_ = unix.PidfdSendSignal(p.fd, signal, nil, 0) // it may have ended
+	p.process.Signal(signal)
 }
 
 // lookEvery is how often it is looked for what those that end have started meanwhile.
@@ -127,7 +131,6 @@ const lookEvery = time.Second
 
 // await waits for the end of the process, for a while.
 func (p leftover) await(deadline time.Time) {
-	defer unix.Close(p.fd)
-	wait := min(lookEvery, max(time.Until(deadline), 10*time.Millisecond))
-	_, _ = unix.Poll([]unix.PollFd{{Fd: int32(p.fd), Events: unix.POLLIN}}, int(wait.Milliseconds()))
+	defer p.process.Release()
+	p.process.Await(min(lookEvery, max(time.Until(deadline), 10*time.Millisecond)))
 }

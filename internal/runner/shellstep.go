@@ -90,6 +90,9 @@ func (j *job) runTerminal() error {
 	if len(args) == 0 {
 		args = shellCommand(t)
 	}
+	if err := j.checkNetwork(); err != nil {
+		return err
+	}
 	path, err := j.lookPath(args[0])
 	if err != nil {
 		return failed(run.FailureConfiguration, "run %s in the shell: %w", args[0], err)
@@ -208,7 +211,7 @@ func (j *job) wrapper() string {
 		}
 	}
 	b.WriteString("exec")
-	for _, word := range append(append([]string{j.opts.Sandbox}, j.space.sandboxArgs(j)...), "--", j.space.tool.path) {
+	for _, word := range j.walls.Line(j.space.cell(j), j.space.tool.path) {
 		b.WriteString(" " + shellQuote(word))
 	}
 	b.WriteString(" \"$@\"\n")

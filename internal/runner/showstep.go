@@ -6,8 +6,10 @@ package runner
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 
+	"github.com/yuba-dev/yuba/internal/mask"
 	"github.com/yuba-dev/yuba/internal/plan"
 	"github.com/yuba-dev/yuba/internal/run"
 )
@@ -21,17 +23,18 @@ const (
 
 // show makes the plan readable: redacted and masked before it leaves this process.
 func (j *job) show(ctx context.Context) error {
-	shown, err := j.showPlan(ctx, j.space.planPath())
+	shown, err := j.showPlan(ctx, j.held, 0)
 	if err != nil {
 		return err
 	}
-	described, digest, err := plan.Describe(shown)
+	described, err := plan.Describe(shown)
 	if err != nil {
 		return failed("", "read the plan: %w", err)
 	}
-	j.result.Plan.ChangesDigest = digest
+	j.result.Plan.ChangesDigest = described.ChangesDigest
+	j.result.Plan.Fates, j.result.Plan.FatesTotal = j.maskedFates(described), described.FatesTotal
 	j.setPlan(j.result.Plan)
-	if err := j.ship(ctx, "the readable plan", "/plan.json", j.mask.line(described)); err != nil {
+	if err := j.ship(ctx, "the readable plan", "/plan.json", j.mask.Line(described.Document)); err != nil {
 		return err
 	}
 	if err := j.showMore(ctx, shown); err != nil {
@@ -48,7 +51,7 @@ func (j *job) showMore(ctx context.Context, shown []byte) error {
 	if !j.spec.PlanDocument && !j.spec.PlanText {
 		return nil
 	}
-	document, sensitive, err := plan.Redact(shown, j.mask.secrets())
+	document, sensitive, err := plan.Redact(shown, j.mask)
 	if err != nil {
 		return failed("", "read the plan: %w", err)
 	}
@@ -69,17 +72,20 @@ func (j *job) showMore(ctx context.Context, shown []byte) error {
 
 // showText ships the plan as the tool prints it. The tool hides what is marked as sensitive; what providers copied from
 // there, and secrets of the run, are masked here.
-func (j *job) showText(ctx context.Context, sensitive []string) error {
-	c := command{step: run.StepShow, args: []string{"show", "-no-color", j.space.planPath()},
+func (j *job) showText(ctx context.Context, sensitive *mask.Masker) error {
+	c := command{step: run.StepShow, args: []string{"show", "-no-color", j.heldPath(j.held)},
 		capture: &bounded{limit: maxPlanText}}
-	stream, e, err := j.tofu(ctx, c)
+	err := j.byInitsProviders(func() error {
+		stream, e, err := j.tofu(ctx, c)
+		if err != nil {
+			return err
+		}
+		return errors.Join(j.verdict(c, stream, e, 0), j.unchangedPlan(j.held))
+	})
 	if err != nil {
 		return err
 	}
-	if err := j.verdict(c, stream, e, 0); err != nil {
-		return err
-	}
-	text := []byte(maskTexts(sensitive).text(j.mask.text(string(c.capture.Bytes()))))
+	text := []byte(sensitive.Text(j.mask.Text(string(c.capture.Bytes()))))
 	if c.capture.over || len(text) > maxPlanText {
 		// The last line may be half of a secret, and masks may be longer than what they hide.
 		text = text[:min(len(text), maxPlanText)]

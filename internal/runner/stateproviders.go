@@ -96,6 +96,7 @@ func (j *job) initForState(ctx context.Context, state []byte) error {
 	}
 	// What init knows of the backend stays: it is the same, and so there is no state to move.
 	err := j.initCommand(ctx, false, args...)
+	w.listInit()
 	if err == nil {
 		lockFile, _ = w.read(w.inModule(lockFileTF), maxLockFile)
 		err = j.recordInit()

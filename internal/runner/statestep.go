@@ -16,9 +16,9 @@ import (
 )
 
 // pushedName is where a state lies that is to be pushed to a backend of the stack's own, backupName where tofu puts the
-// copy of the state that it insists on. Both go with the plan's directory.
+// copy of the state that it insists on. Both go with their directories.
 const (
-	pushedName = planDir + "/pushed.tfstate"
+	pushedName = givenDir + "/pushed.tfstate"
 	backupName = planDir + "/before.tfstate"
 )
 
@@ -123,7 +123,7 @@ func (j *job) said(stream *plan.Stream) string {
 	if len(text) > maxText {
 		text = strings.ToValidUTF8(text[:maxText], "") + "\n…"
 	}
-	return j.mask.text(text)
+	return j.mask.Text(text)
 }
 
 // previewChange says what the change would do. An import is tried on the copy of the state that lies here and goes no
@@ -132,7 +132,7 @@ func (j *job) previewChange(ctx context.Context) error {
 	change := j.spec.StateChange
 	managed := j.spec.Backend.Kind == run.BackendManaged
 	if change.Verb == run.StateImport && !managed {
-		j.result.Text = j.mask.text(fmt.Sprintf("Would import %q as %s. In a backend of the stack's own that cannot be tried beforehand.", change.Args[1], change.Args[0]))
+		j.result.Text = j.mask.Text(fmt.Sprintf("Would import %q as %s. In a backend of the stack's own that cannot be tried beforehand.", change.Args[1], change.Args[0]))
 		return nil
 	}
 	c, err := j.changeCommand(run.StepPlan)
@@ -149,7 +149,7 @@ func (j *job) previewChange(ctx context.Context) error {
 		return err
 	}
 	if change.Verb == run.StateImport {
-		j.result.Text = j.mask.text(imported(before, j.lastState(), change.Args))
+		j.result.Text = j.mask.Text(imported(before, j.lastState(), change.Args))
 	}
 	return nil
 }

@@ -46,6 +46,9 @@ type failure struct {
 func (f *failure) Error() string { return f.err.Error() }
 func (f *failure) Unwrap() error { return f.err }
 
+// inLog tells whether the log has it already, because the tool said exactly that: nobody should read it twice.
+func (f *failure) inLog() bool { return len(f.said) > 0 && f.err.Error() == f.said.Error() }
+
 func failed(class run.Failure, format string, args ...any) error {
 	return &failure{class: class, err: fmt.Errorf(format, args...)}
 }
@@ -135,16 +138,20 @@ func (j *job) report(name run.Step, started time.Time, before int) {
 	j.result.Steps = append(j.result.Steps, run.StepReport{Step: name, Started: started, Wall: wall})
 }
 
-// fail writes a failure into the result.
+// fail writes a failure into the result. A run that a person has ended is one that failed: it was wanted, and is not tried
+// again by itself.
 func (j *job) fail(f *failure) {
+	if f.outcome == run.OutcomeCanceled && j.stop.byPerson() {
+		f.outcome, f.class = run.OutcomeFailed, run.FailureCanceled
+	}
 	j.result.Outcome = f.outcome
 	if f.outcome == "" {
 		j.result.Outcome = run.OutcomeFailed
 	}
 	j.result.FailedStep, j.result.Class = f.step, f.class
 	j.result.Diagnosis = j.diagnosis(f.said)
-	j.result.Error = orText(j.mask.text(f.Error()), "no reason is known. This is a bug in Yuba")
-	if j.log != nil {
+	j.result.Error = orText(j.mask.Text(f.Error()), "no reason is known. This is a bug in Yuba")
+	if j.log != nil && !f.inLog() {
 		j.log.own("error", strings.ToUpper(j.result.Error[:1])+j.result.Error[1:])
 	}
 }
@@ -161,8 +168,8 @@ func (j *job) diagnosis(said diagnostic.List) *run.Diagnosis {
 		return nil
 	}
 	first := said[0]
-	return &run.Diagnosis{Summary: cutText(j.mask.text(first.Summary), maxDiagnosed), Detail: cutText(j.mask.text(first.Detail), maxDetail),
-		Address: cutText(j.mask.text(first.Address), maxDiagnosed)}
+	return &run.Diagnosis{Summary: cutText(j.mask.Text(first.Summary), maxDiagnosed), Detail: cutText(j.mask.Text(first.Detail), maxDetail),
+		Address: cutText(j.mask.Text(first.Address), maxDiagnosed)}
 }
 
 func cutText(text string, most int) string {
@@ -182,7 +189,7 @@ func (j *job) complete() {
 	j.result.Finished = j.now()
 	j.result.ApplyStarted = j.journal.ApplyStarted
 	if j.journal.States > 0 {
-		j.result.StateDigest = j.journal.StateDigest
+		j.result.StateDigest = orText(j.journal.StateDigest, j.journal.LostDigest)
 	}
 	if j.log != nil && j.log.problem() != nil && j.diskProblem == nil {
 		j.diskProblem = j.log.problem()

@@ -18,6 +18,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"github.com/yuba-dev/yuba/internal/confinement"
 	"github.com/yuba-dev/yuba/internal/run"
 )
 
@@ -78,7 +79,7 @@ func OpenShell(ctx context.Context, grant run.ShellGrant, version string, t *Ter
 	if err := r.openStore(); err != nil {
 		return 0, run.Result{}, err
 	}
-	if r.confined, r.unconfinedWhy, err = probeSandbox(opts.Sandbox); err != nil {
+	if err := r.buildWalls(ctx); err != nil {
 		return 0, run.Result{}, err
 	}
 	j := r.newJob(grant.ID, grant.Token)
@@ -168,8 +169,10 @@ func (j *job) heed(s os.Signal, wishes int) int {
 
 // newRunner makes a runner that has nothing in hand.
 func newRunner(opts Options) *runner {
-	return &runner{
+	r := &runner{
 		opts: opts, id: run.NewID(time.Now()), server: newServer(opts.Dir, opts.Version), workspaces: newLocks(), inits: newKeptInits(), artifacts: newArtifacts(filepath.Join(opts.Dir, "artifacts")), trees: newTrees(filepath.Join(opts.Dir, "trees")), places: make(chan struct{}, opts.Capacity),
-		tools: newToolbox(opts), active: map[string]*job{}, finished: make(chan struct{}, 1), leaving: make(chan struct{}),
+		tools: newToolbox(opts), users: newUsers(opts), walls: confinement.Walls{Sandbox: opts.Sandbox}, active: map[string]*job{}, finished: make(chan struct{}, 1), leaving: make(chan struct{}),
 	}
+	r.meter = &meter{r: r, accounts: map[*account]bool{}}
+	return r
 }

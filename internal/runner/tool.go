@@ -49,6 +49,7 @@ func askVersion(ctx context.Context, path string) (tool, error) {
 	cmd := exec.CommandContext(ctx, path, "version", "-json")
 	cmd.Env = []string{"PATH=" + systemPath, "HOME=/nonexistent", "CHECKPOINT_DISABLE=1", "TF_CLI_CONFIG_FILE=" + os.DevNull}
 	cmd.Dir = "/"
+	cmd.WaitDelay = outputPatience
 	out, err := cmd.Output()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {

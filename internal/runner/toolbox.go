@@ -61,9 +61,18 @@ func (b *toolbox) find(ctx context.Context, want run.Tool) (tool, error) {
 		if err != nil {
 			return found, err
 		}
-		return found, found.check(want)
+		return found.itself(), found.check(want)
 	}
-	return b.newest(ctx, name, want.Version)
+	found, err := b.newest(ctx, name, want.Version)
+	return found.itself(), err
+}
+
+// itself is the tool by the file that its path leads to: where a program has a file tree of its own, links lead nowhere.
+func (t tool) itself() tool {
+	if real, err := filepath.EvalSymlinks(t.path); err == nil {
+		t.path = real
+	}
+	return t
 }
 
 // newest is the newest of the tools of a name that satisfies a constraint.

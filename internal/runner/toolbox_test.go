@@ -116,3 +116,17 @@ func TestAToolThatComesLaterIsFound(t *testing.T) {
 		t.Errorf("%+v", result)
 	}
 }
+
+// Tools in a directory are often links to where a version manager or a package has them.
+func TestAToolBehindALinkIsRunByItsOwnName(t *testing.T) {
+	b := newBench(t)
+	dir := t.TempDir()
+	if err := os.Symlink(b.opts.Tofu, filepath.Join(dir, "tofu-9")); err != nil {
+		t.Fatal(err)
+	}
+	b.opts.Tools = dir
+	b.start()
+	r := b.stack("linked", run.OperationPlanAndApply, program(`resource "terraform_data" "a" {}`))
+	r.spec.Tool = run.Tool{Name: "tofu", Version: ">= 1.8"}
+	b.succeed(r)
+}

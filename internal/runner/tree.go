@@ -89,6 +89,7 @@ func (w *workspace) sameTree(j *job) bool {
 	if err != nil || manifest.Digest != w.record.Artifact {
 		return false
 	}
+	w.expectMade(j, &manifest)
 	differences, err := source.Compare(filepath.Join(w.base, sourceDir), manifest, w.keep)
 	if err != nil || len(differences.Changed)+len(differences.Removed) > 0 {
 		j.log.note("Unpacking the source again, because the working directory is not as it was: %s", differences)
@@ -120,16 +121,24 @@ func (j *job) extract(ctx context.Context, archive io.Reader) (source.Manifest, 
 	return manifest, nil
 }
 
-// replaceTree puts the new tree in the place of the old one. The providers and modules of the old one go with it, so
-// that init has little to do.
+// replaceTree puts the new tree in the place of the old one. The providers of the old one go with it if they are as init
+// left them. Modules and what init knows of the backend do not: a program of the old one may have had a hand in them.
 func (w *workspace) replaceTree(manifest source.Manifest) error {
-	w.record.Artifact = ""
+	w.record.Artifact, w.record.Known = "", nil
 	if err := w.save(); err != nil { // until the new tree is complete none is
 		return err
 	}
+	if w.root.user != 0 {
+		if err := errors.Join(w.root.giveAll(newSourceDir, w.root.user), manifest.Rescan(filepath.Join(w.base, newSourceDir))); err != nil {
+			return failed(diskClass(err), "give the source to its user: %w", err)
+		}
+	}
 	fresh := path.Join(newSourceDir, path.Clean("/"+w.module[len(sourceDir):]))
 	if info, err := w.root.Stat(fresh); err == nil && info.IsDir() {
-		_ = w.root.Rename(w.inModule(dataDirTF), path.Join(fresh, dataDirTF)) // without them init fetches anew
+		w.moveProviders(fresh)
+		if err := w.rememberBackend(path.Join(fresh, dataDirTF), w.localBackend()); err != nil {
+			return err
+		}
 		if err := w.moveOwnStates(fresh); err != nil {
 			return err
 		}
@@ -155,6 +164,23 @@ func (w *workspace) replaceTree(manifest source.Manifest) error {
 	return w.save()
 }
 
+// discardTree removes the working directory with all that was written there, but for the states that the stack's own backend
+// keeps. The next run unpacks the source anew.
+func (w *workspace) discardTree() error {
+	fresh := path.Join(newSourceDir, path.Clean("/"+w.module[len(sourceDir):]))
+	if err := errors.Join(w.root.RemoveAll(newSourceDir), w.root.MkdirAll(fresh, 0o700), w.moveOwnStates(fresh)); err != nil {
+		return err
+	}
+	if err := w.root.RemoveAll(sourceDir); err != nil {
+		return err
+	}
+	if err := w.root.Rename(newSourceDir, sourceDir); err != nil {
+		return err
+	}
+	w.record.Artifact, w.record.Init = "", ""
+	return w.save()
+}
+
 // moveOwnStates takes the states of a stack whose own backend keeps them beside its root module to the new tree.
 func (w *workspace) moveOwnStates(fresh string) error {
 	if !w.own || w.record.Module == "" {
@@ -169,7 +195,7 @@ func (w *workspace) moveOwnStates(fresh string) error {
 	return nil
 }
 
-func orDefault(value, standard int64) int64 {
+func orDefault[T ~int64](value, standard T) T {
 	if value > 0 {
 		return value
 	}

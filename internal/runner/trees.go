@@ -127,7 +127,7 @@ func (j *job) sharedTree(ctx context.Context) (path string, leave func(), err er
 // shares tells whether the working directory gets its part from a tree that is unpacked for all. Where tofu is not
 // confined nothing keeps it from that tree.
 func (j *job) shares(p *run.Part) bool {
-	return p != nil && j.confined && j.spec.Artifact.Size > smallArchive && hexDigest.MatchString(j.spec.Artifact.Digest) && bootID() != ""
+	return p != nil && j.walls.Hides() && j.spec.Artifact.Size > smallArchive && hexDigest.MatchString(j.spec.Artifact.Digest) && bootID() != ""
 }
 
 // unpackPart brings the run's part of the source into the new tree.

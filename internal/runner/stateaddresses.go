@@ -7,42 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
-
-	"github.com/yuba-dev/yuba/internal/plan"
-	"github.com/yuba-dev/yuba/internal/run"
 )
-
-// lost lists what the log says was created but the last state lacks.
-func (j *job) lost(stream *plan.Stream) []string {
-	if j.spec.Backend.Kind != run.BackendManaged {
-		return nil
-	}
-	known, readable := addresses(j.lastState())
-	if !readable {
-		if len(stream.Created()) > 0 {
-			j.warn("The state is encrypted: what was created without reaching the state cannot be listed")
-		}
-		return nil
-	}
-	var out []string
-	for _, created := range stream.Created() {
-		if !known[created.Address] {
-			out = append(out, fmt.Sprintf("%s (%s)", created.Address, created.ID))
-		}
-	}
-	return out
-}
-
-// inDoubt lists what was being created when tofu ended: only the world knows whether it exists.
-func inDoubt(stream *plan.Stream) []string {
-	var out []string
-	for _, f := range stream.InFlight() {
-		if f.Action == plan.Create {
-			out = append(out, f.Address)
-		}
-	}
-	return out
-}
 
 // lastState is the last state that tofu has written anywhere.
 func (j *job) lastState() []byte {

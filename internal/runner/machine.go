@@ -1,0 +1,153 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"math"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// maxReserve is how much of a disk is kept free for the server at most, maxReserveFiles how many files it can still make.
+	maxReserve      = 1 << 30
+	maxReserveFiles = 100_000
+)
+
+// machine is what all runs share.
+type machine struct {
+	// memory and tasks are what they may have together in memory and processes; the rest is the server's and the machine's.
+	memory, tasks int64
+	// disk and files are what is left of the disk that lacks most.
+	disk, files room
+}
+
+// room is what is free on a disk.
+type room struct {
+	// free is how much is free, and reserve how much has to be.
+	free, reserve int64
+	// dir is the directory on that disk.
+	dir string
+}
+
+func (r room) lacking() int64 { return r.reserve - r.free }
+
+// disks are directories on all disks that runs write to.
+func (r *runner) disks() []string {
+	if r.walls.Alone() {
+		return []string{r.opts.WorkRoot, r.opts.Dir}
+	}
+	return []string{r.opts.WorkRoot, r.opts.Dir, filepath.Dir(tempPrefix)}
+}
+
+func (r *runner) machine() machine {
+	m := machine{memory: int64(machineMemory() / 4 * 3), tasks: machineTasks() / 4 * 3} //nolint:gosec // no machine has 2^63 bytes
+	for _, dir := range r.disks() {
+		var stat unix.Statfs_t
+		if unix.Statfs(dir, &stat) != nil {
+			continue
+		}
+		disk := room{int64(stat.Bavail) * stat.Bsize, r.opts.Reserve, dir} //nolint:gosec // disks are smaller
+		if disk.reserve == 0 {
+			disk.reserve = min(maxReserve, int64(stat.Blocks)*stat.Bsize/50) //nolint:gosec // disks are smaller
+		}
+		files := room{int64(stat.Ffree), min(maxReserveFiles, int64(stat.Files)/50), dir} //nolint:gosec // disks are smaller
+		if r.opts.Reserve < 0 || stat.Files == 0 {                                        // some count none
+			files.reserve = 0
+		}
+		m.disk, m.files = scarcer(m.disk, disk), scarcer(m.files, files)
+	}
+	return m
+}
+
+func scarcer(a, b room) room {
+	if a.dir == "" || b.lacking() > a.lacking() {
+		return b
+	}
+	return a
+}
+
+// machineMemory is what the machine has, or the control groups of this process may take; zero when it is not known.
+var machineMemory = sync.OnceValue(func() uint64 {
+	var info unix.Sysinfo_t
+	if unix.Sysinfo(&info) != nil {
+		return 0
+	}
+	return memoryBy(info.Totalram*uint64(info.Unit), readSetting)
+})
+
+// memoryBy is machineMemory of a machine that has so much, by what files say. Above memory.high the kernel slows a group down
+// until it hardly works.
+func memoryBy(total uint64, read func(name string) string) uint64 {
+	names := controlGroups(read, "memory", "memory.limit_in_bytes")
+	names = append(names, controlGroups(read, "", "memory.max", "memory.high")...)
+	if least := leastOf(read, names); least > 0 {
+		return min(total, uint64(least))
+	}
+	return total
+}
+
+// machineTasks is how many processes and threads the machine, the control groups of this process, and its user can have.
+var machineTasks = sync.OnceValue(func() int64 {
+	var own unix.Rlimit
+	if os.Geteuid() == 0 || unix.Getrlimit(unix.RLIMIT_NPROC, &own) != nil {
+		own.Cur = unix.RLIM_INFINITY // root's are not counted
+	}
+	return tasksBy(own.Cur, readSetting)
+})
+
+// tasksBy is machineTasks by what the user may have, and by what files say; 0 when none says anything.
+func tasksBy(own uint64, read func(name string) string) int64 {
+	names := []string{"/proc/sys/kernel/pid_max", "/proc/sys/kernel/threads-max"}
+	names = append(names, controlGroups(read, "pids", "pids.max")...)
+	names = append(names, controlGroups(read, "", "pids.max")...)
+	least := leastOf(read, names)
+	if own < math.MaxInt64 && (least == 0 || int64(own) < least) {
+		return int64(own)
+	}
+	return least
+}
+
+func readSetting(name string) string {
+	text, _ := os.ReadFile(name) // what is not there limits nothing
+	return strings.TrimSpace(string(text))
+}
+
+// controlGroups names files of the control group of this process and of each one above, which bounds it, too: the group that a
+// controller of version 1 has it in, or, without one, that of version 2.
+func controlGroups(read func(name string) string, controller string, files ...string) (names []string) {
+	for line := range strings.Lines(read("/proc/self/cgroup")) {
+		_, rest, _ := strings.Cut(strings.TrimSpace(line), ":")
+		controllers, group, _ := strings.Cut(rest, ":")
+		if !slices.Contains(strings.Split(controllers, ","), controller) {
+			continue
+		}
+		for group = path.Join("/", group); ; group = path.Dir(group) {
+			for _, file := range files {
+				names = append(names, path.Join("/sys/fs/cgroup", controller, group, file))
+			}
+			if group == "/" {
+				break
+			}
+		}
+	}
+	return names
+}
+
+// leastOf is the least that files say; 0 when none says anything. "max" is nothing.
+func leastOf(read func(name string) string, names []string) (least int64) {
+	for _, name := range names {
+		if n, err := strconv.ParseInt(read(name), 10, 64); err == nil && n > 0 && (least == 0 || n < least) {
+			least = n
+		}
+	}
+	return least
+}

@@ -1,0 +1,73 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"golang.org/x/sys/unix"
+)
+
+// The output of an apply is evidence: what it does not mention was not begun. That holds only while no line of it can get
+// lost, so space on disk is set aside ahead of the writer.
+
+// setAside reserves disk space for output that is still to be written. It returns up to where there is some for certain, and
+// 0 where the file system cannot tell.
+func setAside(fd int, from, reserve int64) int64 {
+	if unix.Fallocate(fd, unix.FALLOC_FL_KEEP_SIZE, from, reserve) != nil {
+		return 0
+	}
+	return from + reserve
+}
+
+// secure keeps the reserve ahead of the writer, and says when lines may be missing.
+func (f *follower) secure(last bool) {
+	t := f.out
+	if t.file == nil {
+		if last {
+			f.doubts("its output cannot be read")
+		}
+		return
+	}
+	if reserve := f.job.reserve; reserve > 0 && f.job.secured > 0 {
+		if t.offset > f.job.secured {
+			f.doubts("the disk may have been full while it was written")
+		} else if t.offset > f.job.secured-reserve/2 {
+			if more := setAside(int(t.file.Fd()), f.job.secured, reserve); more > 0 {
+				f.job.secured = more
+			}
+		}
+	}
+	switch {
+	case !last:
+	case t.holes:
+		f.doubts("parts of it are gone")
+	case t.torn:
+		f.doubts("its last line is not whole")
+	case t.known > 0:
+		f.doubts("lines are gone that were read before")
+	case f.job.secured == 0 && f.job.fullDisk():
+		f.doubts("the disk was full while it was written")
+	}
+}
+
+// fullDisk reports whether the job has met a full disk.
+func (j *job) fullDisk() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return isDiskFull(j.diskProblem) || j.log != nil && isDiskFull(j.log.problem())
+}
+
+// doubt says why what the recorded process has written may be lost, although the file is there: the machine was down, the
+// file system away, or the process wrote more than there was space for at its start.
+func (r *processRecord) doubt(output string) string {
+	var stat unix.Stat_t
+	switch {
+	case r.Boot == "" || r.Boot != bootID():
+		return "the machine went down"
+	case r.Mount != mountID(output):
+		return "its disk went away"
+	case r.Secured > 0 && (unix.Stat(output, &stat) != nil || stat.Size > r.Secured):
+		return "the disk may have been full while nobody looked"
+	}
+	return ""
+}
