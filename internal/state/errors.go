@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 )
 
@@ -30,7 +32,7 @@ func (e *CorruptError) Error() string {
 		return fmt.Sprintf("write the state of %s: %s is not a state: %v. Nothing was changed", e.Key, e.Where, e.Err)
 	}
 	return fmt.Sprintf("read the state of %s: %s is not a state: %v.\n"+
-		"Nothing was changed. Look for an intact version and go back to it:\n"+
+		"Nothing was changed. Look for an intact version and go back to it, or restore a backup of Yuba when there is none:\n"+
 		"    yuba state history %s\n    yuba state rollback %s VERSION", e.Key, e.Where, e.Err, e.Key, e.Key)
 }
 
@@ -46,18 +48,37 @@ type VanishedError struct {
 }
 
 func (e *VanishedError) Error() string {
-	what := "is gone"
-	if e.Emptied {
-		what = "holds no state any more"
-	}
-	text := fmt.Sprintf("read the state of %s: Secret %s/%s %s", e.Key, e.Key.Namespace, e.Key.SecretName(), what)
+	text := fmt.Sprintf("read the state of %s: %s", e.Key, e.what())
 	if e.Newest == nil {
 		return text + ", but the stack has been applied before, and no version of its state is stored.\n" +
 			"Without it everything would be created a second time. Restore the Secret from a backup."
 	}
 	return text + fmt.Sprintf(", the newest stored version is %s of %s.\n"+
-		"Without it everything would be created a second time. Bring it back:\n    yuba state rollback %s %s",
-		e.Newest.ID, e.Newest.Time.Format(time.RFC3339), e.Key, e.Newest.ID)
+		"Without it everything would be created a second time. Bring it back:\n    yuba state rollback %s %s\n"+
+		"Or, if nothing of it exists any more, start with an empty one:\n    yuba state drop %s",
+		e.Newest.ID, e.Newest.Time.Format(time.RFC3339), e.Key, e.Newest.ID, e.Key)
+}
+
+// what says what is missing.
+func (e *VanishedError) what() string {
+	what := "is gone"
+	if e.Emptied {
+		what = "holds no state any more"
+	}
+	return fmt.Sprintf("Secret %s/%s %s", e.Key.Namespace, e.Key.SecretName(), what)
+}
+
+// Destroying explains to somebody who destroys the stack that its resources are unknown. keep is the command that deletes
+// the stack and keeps its resources.
+func (e *VanishedError) Destroying(keep string) string {
+	text := fmt.Sprintf("destroy what %s manages: %s, and with it the list of what there is to destroy", e.Key, e.what())
+	if e.Newest == nil {
+		text += ". No version of it is stored: restore the Secret from a backup."
+	} else {
+		text += fmt.Sprintf(". The newest stored version is %s of %s. To destroy what that lists:\n    yuba state rollback %s %s",
+			e.Newest.ID, e.Newest.Time.Format(time.RFC3339), e.Key, e.Newest.ID)
+	}
+	return text + "\nTo let the stack go and keep its resources:\n    " + keep
 }
 
 // ConflictError reports that somebody else wrote the state since the writer read it. What the writer wrote is kept.
@@ -102,6 +123,19 @@ func (k Key) owned(where, tenant string) error {
 	}
 	return nil
 }
+
+// Lasting says whether a state cannot be read, and reading it again will not help: it is damaged, gone or another
+// tenant's.
+func Lasting(err error) bool {
+	var corrupt *CorruptError
+	var vanished *VanishedError
+	var owned *OwnedError
+	return errors.As(err, &corrupt) || errors.As(err, &vanished) || errors.As(err, &owned)
+}
+
+// Unreadable is Lasting, or the API does not let us read the state. Callers that want the state only as evidence go on
+// without it.
+func Unreadable(err error) bool { return Lasting(err) || apierrors.IsForbidden(err) }
 
 // LockedError reports a lock in other hands.
 type LockedError struct {

@@ -10,6 +10,8 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+
+	"github.com/yuba-dev/yuba/internal/diagnostic"
 )
 
 // formatVersion is the version of the state format; OpenTofu 1.x writes no other.
@@ -78,7 +80,7 @@ func withoutContent(err error) error {
 	case errors.As(err, &syntax):
 		return fmt.Errorf("syntax error at byte %d", syntax.Offset)
 	case errors.As(err, &kind):
-		return fmt.Errorf("field %q at byte %d is not a %s", kind.Field, kind.Offset, kind.Type)
+		return fmt.Errorf("field %q at byte %d is not %s", kind.Field, kind.Offset, diagnostic.WithArticle(kind.Type.String()))
 	}
 	return errors.New("unexpected content")
 }

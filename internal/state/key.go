@@ -34,6 +34,9 @@ type Key struct {
 	Suffix string
 	// Stack is the stack's name in messages and in the commands they suggest; Suffix when empty. It identifies nothing.
 	Stack string
+	// UID is the stack's. A write records it as an owner of the state; empty leaves the owners as they are. It identifies
+	// nothing.
+	UID string
 	// Tenant is whose stack it is; empty for nobody's. The Secret and the Lease have it as a label, so that they are found
 	// by it, and a Secret with another tenant's is refused. It identifies nothing.
 	Tenant string

@@ -79,8 +79,12 @@ func (s *Store) Push(ctx context.Context, key Key, request PushRequest) (Version
 	if !request.Force || !forceable(err) {
 		return Version{}, err
 	}
+	draft := Version{RunID: request.By.RunID, Reason: reason + " with force"}
+	if vanished := (*VanishedError)(nil); errors.As(err, &vanished) && vanished.Newest != nil {
+		draft.Owners = vanished.Newest.Owners
+	}
 	for attempt := 1; ; attempt++ {
-		version, _, err := s.putAbove(ctx, key, request.Data, request.By.RunID, reason+" with force", request.Labels)
+		version, _, err := s.putAbove(ctx, key, request.Data, draft, request.Labels)
 		if lostRace(err) && attempt < attempts {
 			continue
 		}

@@ -58,14 +58,15 @@ func (s *Store) Rollback(ctx context.Context, key Key, versionID string, by By) 
 
 func (s *Store) rollBack(ctx context.Context, key Key, from Version, data []byte, by By) (Rollback, error) {
 	reason := fmt.Sprintf("rollback to version %s by %s", from.ID, by.Holder.who())
-	to, kept, err := s.putAbove(ctx, key, data, by.RunID, reason, nil)
+	to, kept, err := s.putAbove(ctx, key, data, Version{RunID: by.RunID, Reason: reason, Owners: from.Owners}, nil)
 	return Rollback{From: from, To: to, SerialKept: kept}, err
 }
 
-// putAbove makes data the state, with a serial above that of every state so far, whatever the Secret holds. serialKept is
-// true when the serial could not be raised.
+// putAbove makes data the state, with a serial above that of every state so far, whatever the Secret holds. The draft says
+// who writes it and why, and its owners count when the Secret names none. serialKept is true when the serial could not be
+// raised.
 func (s *Store) putAbove(
-	ctx context.Context, key Key, data []byte, runID, reason string, labels map[string]string,
+	ctx context.Context, key Key, data []byte, draft Version, labels map[string]string,
 ) (version Version, serialKept bool, err error) {
 	secret, err := s.getSecret(ctx, key)
 	if err != nil {
@@ -83,7 +84,10 @@ func (s *Store) putAbove(
 	if err != nil {
 		return version, serialKept, err
 	}
-	if version, err = s.storeVersion(ctx, key, next, runID, reason); err != nil {
+	if owners := ownersOf(key, secret, data); len(owners) > 0 || holdsNothing(data) {
+		draft.Owners = owners
+	}
+	if version, err = s.storeVersion(ctx, key, next, draft); err != nil {
 		return version, serialKept, err
 	}
 	return version, serialKept, s.replace(ctx, key, secret, raised, version, labels)

@@ -59,7 +59,7 @@ func TestARollbackReplacesWhatIsNotAStateAndKeepsACopy(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if data, err := f.blobs.Get(t.Context(), info.Key, 100); err != nil || string(data) != "garbage" {
+		if data, err := f.stored.Get(t.Context(), info.Key, 100); err != nil || string(data) != "garbage" {
 			t.Errorf("the copy: %q, %v", data, err)
 		}
 		copies++

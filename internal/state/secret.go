@@ -15,6 +15,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/yuba-dev/yuba/internal/blob"
 )
 
 // A state too large for a Secret lies in the blob store, and these annotations of the Secret say where.
@@ -62,11 +64,12 @@ func (s *Store) decode(ctx context.Context, key Key, secret *corev1.Secret) (*Sn
 	if err == nil {
 		var snapshot *Snapshot
 		if snapshot, err = newSnapshot(data); err == nil {
-			snapshot.ResourceVersion = secret.ResourceVersion
+			snapshot.ResourceVersion, snapshot.Ownership = secret.ResourceVersion, OwnershipOf(secret)
+			snapshot.Immutable = secret.Immutable != nil && *secret.Immutable
 			return snapshot, nil
 		}
 	}
-	return nil, &CorruptError{Key: key, Where: fmt.Sprintf("Secret %s/%s", secret.Namespace, secret.Name), Err: err}
+	return nil, unreadable(key, fmt.Sprintf("Secret %s/%s", secret.Namespace, secret.Name), err)
 }
 
 func newSnapshot(data []byte) (*Snapshot, error) {
@@ -83,7 +86,11 @@ func (s *Store) unpack(ctx context.Context, secret *corev1.Secret, packed []byte
 	if string(packed) != pointerNote {
 		return decompress(bytes.NewReader(packed))
 	}
-	stored, err := s.blobs.Open(ctx, secret.Annotations[AnnotationStateBlob])
+	place := secret.Annotations[AnnotationStateBlob]
+	if err := blob.ValidateKey(place); err != nil {
+		return nil, err
+	}
+	stored, err := s.openBlob(ctx, place)
 	if err != nil {
 		return nil, err
 	}
@@ -110,6 +117,7 @@ func encode(key Key, secret *corev1.Secret, data []byte, version Version, config
 			metav1.SetMetaDataLabel(&secret.ObjectMeta, name, value)
 		}
 	}
+	setOwners(&secret.ObjectMeta, version.Owners)
 	if secret.Data == nil {
 		secret.Data = map[string][]byte{}
 	}

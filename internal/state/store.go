@@ -6,6 +6,8 @@ package state
 import (
 	"context"
 	"fmt"
+	"io"
+	"iter"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -20,10 +22,18 @@ const MaxSize = 256 << 20
 // attempts bounds how often a write that met another one is tried again, each time after looking what is there now.
 const attempts = 5
 
+// blobs is what a Store needs of the blob store.
+type blobs interface {
+	Open(ctx context.Context, key string) (io.ReadCloser, error)
+	PutBytes(ctx context.Context, key string, data []byte) error
+	List(ctx context.Context, prefix string) iter.Seq2[blob.Info, error]
+	Delete(ctx context.Context, key string) error
+}
+
 // Store reads and writes states. Its methods may be called at the same time from anywhere.
 type Store struct {
 	client client.Client
-	blobs  *blob.Store
+	blobs  blobs
 	// leases are read from a cache; nil without one.
 	leases *fresh.Reader
 }
@@ -48,6 +58,10 @@ type Snapshot struct {
 	Digest    string
 	// ResourceVersion is the Secret's, empty when there is none.
 	ResourceVersion string
+	// Immutable is true when somebody has made the Secret so: no other state can take this one's place.
+	Immutable bool
+	// Ownership says whose resources it holds.
+	Ownership Ownership
 }
 
 // Mark identifies the snapshot for a later Write.

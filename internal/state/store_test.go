@@ -30,6 +30,7 @@ type fixture struct {
 	t testing.TB
 	*Store
 	key     Key
+	stored  *blob.Store
 	blobDir string
 	keyFile string
 }
@@ -48,7 +49,7 @@ func newFixture(t testing.TB) *fixture {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = blobs.Close() })
-	f.Store = New(apitest.Client(t), blobs)
+	f.stored, f.Store = blobs, New(apitest.Client(t), blobs)
 	f.key = Key{Namespace: apitest.Namespace(t), Suffix: "vpc"}
 	return f
 }

@@ -38,6 +38,8 @@ type Version struct {
 	Reason string `json:"reason,omitempty"`
 	// Tenant is whose stack it was written for, empty when it was nobody's.
 	Tenant string `json:"tenant,omitempty"`
+	// Owners are the stacks whose resources it holds, oldest first; empty when that was not recorded.
+	Owners []Owner `json:"owners,omitempty"`
 }
 
 // Mark identifies the version's content for a later Write.
@@ -46,13 +48,14 @@ func (v Version) Mark() Mark { return Mark{Serial: v.Serial, Lineage: v.Lineage,
 // note is what a version says beside its id and content. It travels in the gzip header of the blob ("extra field"),
 // which gunzip skips: so a version is one blob, whole or absent, and still a plain compressed file.
 type note struct {
-	Lineage   string `json:"lineage"`
-	Digest    string `json:"digest"`
-	Size      int64  `json:"size"`
-	Encrypted bool   `json:"encrypted,omitempty"`
-	RunID     string `json:"run,omitempty"`
-	Reason    string `json:"reason,omitempty"`
-	Tenant    string `json:"tenant,omitempty"`
+	Lineage   string  `json:"lineage"`
+	Digest    string  `json:"digest"`
+	Size      int64   `json:"size"`
+	Encrypted bool    `json:"encrypted,omitempty"`
+	RunID     string  `json:"run,omitempty"`
+	Reason    string  `json:"reason,omitempty"`
+	Tenant    string  `json:"tenant,omitempty"`
+	Owners    []Owner `json:"owners,omitempty"`
 }
 
 const (
@@ -128,7 +131,7 @@ func (s *Store) readVersion(ctx context.Context, key Key, id string) (Version, [
 		err = fmt.Errorf("its digest is %s, want %s", Digest(data), version.Digest)
 	}
 	if err != nil {
-		return Version{}, nil, &CorruptError{Key: key, Where: "version " + id, Err: err}
+		return Version{}, nil, unreadable(key, "version "+id, err)
 	}
 	return version, data, nil
 }
@@ -195,9 +198,9 @@ func (s *Store) left(ctx context.Context, key Key) (ids []string, gone time.Time
 	return ids, gone, nil
 }
 
-// storeVersion keeps data as the newest version. When the newest one has the same content already (a write is tried
-// again) it is returned as it is.
-func (s *Store) storeVersion(ctx context.Context, key Key, snapshot *Snapshot, runID, reason string) (Version, error) {
+// storeVersion keeps the snapshot as the newest version, with the draft's run, reason and owners. When the newest one has
+// the same content already (a write is tried again) it is returned as it is.
+func (s *Store) storeVersion(ctx context.Context, key Key, snapshot *Snapshot, draft Version) (Version, error) {
 	newest, err := s.newest(ctx, key)
 	if err != nil {
 		return Version{}, err
@@ -209,13 +212,14 @@ func (s *Store) storeVersion(ctx context.Context, key Key, snapshot *Snapshot, r
 	if newest != nil && !at.After(newest.Time) {
 		at = newest.Time.Add(1) // the clock went back; the order of versions must not
 	}
-	if len(reason) > maxReason {
-		reason = strings.ToValidUTF8(reason[:maxReason], "")
+	if len(draft.Reason) > maxReason {
+		draft.Reason = strings.ToValidUTF8(draft.Reason[:maxReason], "")
 	}
 	version := Version{
 		ID: formatID(at, snapshot.Serial), Time: time.Unix(0, at.UnixNano()).UTC(), Serial: snapshot.Serial,
 		Lineage: snapshot.Lineage, Digest: snapshot.Digest, Size: int64(len(snapshot.Data)),
-		Encrypted: snapshot.Encrypted, RunID: runID, Reason: reason, Tenant: key.Tenant,
+		Encrypted: snapshot.Encrypted, RunID: draft.RunID, Reason: draft.Reason, Tenant: key.Tenant,
+		Owners: draft.Owners,
 	}
 	packed, err := packVersion(version, snapshot.Data)
 	if err != nil {
@@ -227,6 +231,7 @@ func (s *Store) storeVersion(ctx context.Context, key Key, snapshot *Snapshot, r
 func packVersion(v Version, data []byte) ([]byte, error) {
 	text, err := json.Marshal(note{
 		Lineage: v.Lineage, Digest: v.Digest, Size: v.Size, Encrypted: v.Encrypted, RunID: v.RunID, Reason: v.Reason, Tenant: v.Tenant,
+		Owners: v.Owners,
 	})
 	if err != nil {
 		return nil, err
@@ -258,20 +263,21 @@ func (s *Store) openVersion(ctx context.Context, key Key, id string) (Version, *
 		return Version{}, nil, fmt.Errorf("%w: %w", ErrNoVersion, err)
 	}
 	version := Version{ID: id, Time: at, Serial: serial}
-	sealed, err := s.blobs.Open(ctx, key.versionsPrefix()+id)
+	sealed, err := s.openBlob(ctx, key.versionsPrefix()+id)
 	var broken *blob.SealError
 	if errors.As(err, &broken) {
-		return version, nil, &CorruptError{Key: key, Where: "version " + id, Err: err}
+		return version, nil, unreadable(key, "version "+id, err)
 	}
 	if err != nil {
 		return Version{}, nil, err
 	}
 	content, n, err := readNote(sealed)
 	if err != nil {
-		return version, nil, errors.Join(&CorruptError{Key: key, Where: "version " + id, Err: err}, sealed.Close())
+		return version, nil, errors.Join(unreadable(key, "version "+id, err), sealed.Close())
 	}
 	version.Lineage, version.Digest, version.Size = n.Lineage, n.Digest, n.Size
 	version.Encrypted, version.RunID, version.Reason, version.Tenant = n.Encrypted, n.RunID, n.Reason, n.Tenant
+	version.Owners = n.Owners
 	return version, &storedState{Reader: content, Closer: sealed}, nil
 }
 
@@ -306,4 +312,17 @@ func parseID(id string) (time.Time, uint64, error) {
 		return time.Time{}, 0, fmt.Errorf("%q is not a version's id", id)
 	}
 	return time.Unix(0, n).UTC(), count, nil
+}
+
+// Find returns the newest stored version with that digest and its content; ErrNoVersion when there is none.
+func (s *Store) Find(ctx context.Context, key Key, digest string) (Version, []byte, error) {
+	for version, err := range s.Versions(ctx, key) {
+		if err != nil && !damaged(err) {
+			return Version{}, nil, err
+		}
+		if err == nil && version.Digest == digest {
+			return s.ReadVersion(ctx, key, version.ID)
+		}
+	}
+	return Version{}, nil, fmt.Errorf("find the version of the state of %s with digest %.19s: %w", key, digest, ErrNoVersion)
 }

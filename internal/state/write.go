@@ -46,7 +46,8 @@ func (s *Store) Write(ctx context.Context, key Key, request WriteRequest) (Versi
 	}
 	var version Version
 	if err == nil {
-		version, err = s.storeVersion(ctx, key, next, request.RunID, request.Reason)
+		draft := Version{RunID: request.RunID, Reason: request.Reason, Owners: ownersOf(key, secret, request.Data)}
+		version, err = s.storeVersion(ctx, key, next, draft)
 	}
 	if err != nil {
 		return Version{}, fmt.Errorf("write the state of %s: store its version: %w", key, err)
@@ -143,6 +144,6 @@ func (s *Store) keepUnrecorded(ctx context.Context, key Key, secret *corev1.Secr
 	if err != nil || recorded {
 		return err
 	}
-	_, err = s.storeVersion(ctx, key, current, "", "found in the Secret, written by other means than Yuba")
+	_, err = s.storeVersion(ctx, key, current, Version{Reason: "found in the Secret, written by other means than Yuba", Owners: current.Ownership.Owners})
 	return err
 }

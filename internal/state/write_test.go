@@ -4,7 +4,6 @@
 package state
 
 import (
-	"bytes"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -261,7 +260,7 @@ func TestAPointerToOtherContentIsNotFollowed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := f.blobs.Put(t.Context(), f.key.versionsPrefix()+version.ID, bytes.NewReader(exchanged)); err != nil {
+	if err := f.blobs.PutBytes(t.Context(), f.key.versionsPrefix()+version.ID, exchanged); err != nil {
 		t.Fatal(err)
 	}
 	_, err = f.Read(t.Context(), f.key)
