@@ -27,6 +27,8 @@ func (r *Reconciler) collect(ctx context.Context, p *pass) error {
 	if ref := p.obj.Status.CurrentRun; ref != nil {
 		rec, err := r.Runs.Resume(ctx, p.stack, ref.ID)
 		switch {
+		case errors.Is(err, run.ErrNotFound) && ref.Status == "applying":
+			return r.takeDamaged(ctx, p, ref, err)
 		case errors.Is(err, run.ErrNotFound):
 			// The server ended between naming the run and putting it on record.
 			p.obj.Status.CurrentRun = nil
@@ -47,23 +49,32 @@ func (r *Reconciler) collect(ctx context.Context, p *pass) error {
 	}
 	if worthRecording(p.obj, rec) {
 		r.take(ctx, p, rec)
+	} else {
+		leaveTrace(p.obj, rec)
 	}
 	p.taken, p.over = rec.Spec.ID, &rec
 	return nil
 }
 
-// takeDamaged gives up a run whose record cannot be read: what it did is in the state, and a fresh plan will tell. Its
-// lock is its own id's, so nobody else's is released.
+// takeDamaged gives up a run whose record is lost: what it did is in the state, and a fresh plan will tell. Its lock is its
+// own id's, so nobody else's is released, and held until what the run may have left is on record.
 func (r *Reconciler) takeDamaged(ctx context.Context, p *pass, ref *infrav1.RunReference, cause error) error {
+	known := p.known(ref)
+	known.Result = &run.Result{Outcome: run.OutcomeInterrupted, Class: run.FailureKilled, Finished: p.now, Error: fmt.Sprintf(
+		"The outcome of run %s is unknown: %s. A fresh plan comes before anything is applied.", ref.ID, cause),
+		ApplyStarted: known.Spec.Operation == run.OperationApply || known.Spec.Operation == run.OperationPlanAndApply}
+	rec, err := r.Runs.Salvage(ctx, known)
+	if err != nil {
+		return err
+	}
 	if !p.obj.KeepsOwnState() {
 		var others *state.LockedError
 		if err := r.States.Unlock(ctx, stateKeyOf(p.obj), ref.ID); err != nil && !errors.As(err, &others) {
 			return err
 		}
 	}
-	r.take(ctx, p, run.Record{Created: timeOf(ref.StartedAt), Spec: run.Spec{ID: ref.ID, Stack: p.stack, Operation: run.Operation(ref.Operation)},
-		Result: &run.Result{Outcome: run.OutcomeInterrupted, Class: run.FailureKilled, Finished: p.now, Error: fmt.Sprintf(
-			"What became of run %s is not known: %s. A fresh plan comes before anything is applied.", ref.ID, cause)}})
+	r.take(ctx, p, rec)
+	p.taken = ref.ID
 	return nil
 }
 
@@ -98,10 +109,15 @@ func (r *Reconciler) take(ctx context.Context, p *pass, rec run.Record) {
 		o.planText = r.planText(ctx, p, rec)
 	}
 	record(p.obj, o)
-	if drifted(o) && rec.Result.Applied {
+	if listsUnproven(rec.Result) {
+		p.notes = append(p.notes, note{warning: true, reason: infrav1.ReasonApplyCutOff, action: "Apply", message: unprovenMessage(p.obj)})
+	}
+	if drifted(rec) && rec.Result.Applied {
 		p.notes = append(p.notes, note{warning: true, reason: infrav1.ReasonDriftDetected, action: "Repair", message: repaired(rec.Result.Plan)})
 	}
-	p.ended = &rec
+	if !rec.Result.SameModules { // which changed nothing that is told
+		p.ended = &rec
+	}
 }
 
 // repaired tells of drift that was repaired without anybody being asked: no condition ever says so.
@@ -133,6 +149,7 @@ func (r *Reconciler) prepare(ctx context.Context, p *pass, d decide.Decision) (f
 	case decide.VerbCancel:
 		return func(ctx context.Context) error { return r.Runs.Cancel(ctx, d.Subject) }, nil
 	case decide.VerbRelease:
+		p.tellWhatStays()
 		return func(ctx context.Context) error { return r.letGo(ctx, p) }, nil
 	case decide.VerbUnlock:
 		if err := r.unlock(ctx, p, d); err != nil {
@@ -173,7 +190,7 @@ func (r *Reconciler) prepareRun(ctx context.Context, p *pass, d decide.Decision)
 func (r *Reconciler) newRecord(ctx context.Context, p *pass, d decide.Decision) (*run.Record, error) {
 	rec := &run.Record{Created: p.now.UTC(), Trigger: d.Message, Token: run.NewToken(), UsedKept: d.UseKept, Config: p.facts.Config, Generation: p.obj.Generation}
 	if p.config != nil {
-		rec.WholeConfig = p.config.whole
+		rec.WholeConfig, rec.SettledConfig = p.config.whole, p.config.settled
 		rec.Inputs = p.inputsOnRecord()
 	}
 	if d.UseKept {
@@ -182,7 +199,7 @@ func (r *Reconciler) newRecord(ctx context.Context, p *pass, d decide.Decision) 
 			return nil, fmt.Errorf("read what was applied last: %w", err)
 		}
 		rec.Spec, rec.State = kept.Spec, kept.State
-		rec.Spec.Plan = nil
+		rec.Spec.Plan, rec.Spec.Unless = nil, ""
 	} else {
 		rec.Spec = r.spec(p)
 		rec.State = run.StateRef{Namespace: p.obj.Namespace, Workspace: p.obj.WorkspaceName(), Suffix: p.obj.StateSuffix(),
@@ -206,14 +223,14 @@ func (r *Reconciler) newRecord(ctx context.Context, p *pass, d decide.Decision) 
 			return nil, err
 		}
 	}
-	if d.Purpose == decide.PurposeDelete {
-		s.Targets = nil // nothing is left behind
-	}
 	// A look on the interval leaves no trace unless it finds something.
 	rec.Quiet, rec.HeldBy = d.Reason == decide.ReasonDriftDue, d.Hold
 	rec.Announced = !rec.Quiet
 	rec.Urgency = urgencyOf(d)
 	s.Upgrade = s.Upgrade && rec.Announced
+	if d.Reason == decide.ReasonModulesMayMove {
+		s.Unless = p.obj.Status.Modules.Placed
+	}
 	askFor(s, p.obj, rec.Announced)
 	s.Direct = direct(p.obj, s)
 	// What was planned is applied without a second look at the lock.
@@ -247,7 +264,7 @@ func urgencyOf(d decide.Decision) run.Urgency {
 func (r *Reconciler) spec(p *pass) run.Spec {
 	obj, c := p.obj, p.config
 	limits := r.Limits
-	limits.Grace = run.Duration(max(time.Duration(limits.Grace), obj.GetGracePeriod()))
+	limits.Grace = run.Duration(obj.GetGracePeriod())
 	s := run.Spec{Stack: p.stack, Path: cleanDir(obj.Spec.Path), Workspace: obj.WorkspaceName(),
 		Targets: obj.Spec.Targets, Parallelism: obj.Spec.Parallelism, RefreshOnApply: obj.Spec.RefreshBeforeApply,
 		Limits: limits,
@@ -284,7 +301,7 @@ func stateLabels(obj *infrav1.Terraform) map[string]string {
 
 // Permit is asked before an apply begins, while the run holds the state's lock: is this still wanted? It answers from
 // the object as it is in the API now, and puts the run on the object's status if it was not there.
-func (r *Reconciler) Permit(ctx context.Context, rec run.Record, _ *run.PlanResult) (bool, string, error) {
+func (r *Reconciler) Permit(ctx context.Context, rec run.Record, planned *run.PlanResult) (bool, string, error) {
 	var obj infrav1.Terraform
 	key := types.NamespacedName{Namespace: rec.Spec.Stack.Namespace, Name: rec.Spec.Stack.Name}
 	if err := r.Reader.Get(ctx, key, &obj); err != nil {
@@ -293,15 +310,24 @@ func (r *Reconciler) Permit(ctx context.Context, rec run.Record, _ *run.PlanResu
 		}
 		return false, "", err
 	}
-	if no := cmp.Or(objection(&obj, rec), r.outageObjection(&obj, rec)); no != "" {
+	takeover, err := r.takeoverObjection(ctx, &obj, rec)
+	if err != nil {
+		return false, "", err
+	}
+	if no := cmp.Or(objection(&obj, rec), r.outageObjection(&obj, rec), takeover); no != "" {
 		return false, no, nil
 	}
-	if ref := obj.Status.CurrentRun; ref != nil && ref.ID == rec.Spec.ID && !rec.Spec.Operation.ByHand() {
-		r.tellOfApply(rec)
+	// A run that looked where modules are, and found that some have moved, has left Ready alone until now.
+	told := rec.Spec.Unless == "" || conditionOf(&obj, infrav1.ConditionReady).Status != metav1.ConditionTrue
+	if ref := obj.Status.CurrentRun; ref != nil && ref.ID == rec.Spec.ID && !rec.Spec.Operation.ByHand() && told {
+		if planned != nil || !rec.Spec.Direct { // else it plans first, and tells when it begins to change something
+			r.Changing(rec)
+		}
 		return true, "", nil
 	}
 	before := obj.DeepCopy()
 	describeApply(&obj, rec)
+	obj.Status.Summary = summarize(situation{obj: &obj})
 	if err := r.patchStatus(ctx, &obj, before); err != nil {
 		return false, "", err
 	}
@@ -311,8 +337,9 @@ func (r *Reconciler) Permit(ctx context.Context, rec run.Record, _ *run.PlanResu
 // applyTakes is how long an apply goes on before the status says so: most are over by then, and their end says more.
 const applyTakes = time.Second
 
-// tellOfApply has the stack looked at when the apply of a run that its status names already takes its time.
-func (r *Reconciler) tellOfApply(rec run.Record) {
+// Changing is told that a run which the stack's status names begins to change something. It has the stack looked at when
+// that takes its time.
+func (r *Reconciler) Changing(rec run.Record) {
 	time.AfterFunc(applyTakes, func() {
 		if !r.Runs.Working(rec.Spec.ID) {
 			return

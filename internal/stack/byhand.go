@@ -206,7 +206,7 @@ func (r *Reconciler) specByHand(ctx context.Context, p *pass, req run.Request) (
 		return spec, err
 	}
 	spec.LockFile, spec.Operation, spec.StateChange = lockFile, req.Operation, req.Change
-	spec.Plan, spec.Destroy, spec.Upgrade, spec.ForceUnlock = nil, false, false, ""
+	spec.Plan, spec.Unless, spec.Destroy, spec.Upgrade, spec.ForceUnlock = nil, "", false, false, ""
 	spec.Describe, spec.Review, spec.PlanText, spec.ReadOutputs, spec.ReadResources = false, false, false, false, false
 	return spec, nil
 }

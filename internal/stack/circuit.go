@@ -69,8 +69,9 @@ func (r *Reconciler) gatherCircuit(ctx context.Context, p *pass) error {
 // observe tells of a run's end. One that was stopped or interrupted says nothing about the world; if it was a probe, another
 // stack's turn has come.
 func (r *Reconciler) observe(p *pass, rec run.Record, justEnded bool) {
-	switch rec.Result.Outcome {
-	case run.OutcomeSucceeded, run.OutcomeFailed:
+	outcome := rec.Result.Outcome
+	switch {
+	case (outcome == run.OutcomeSucceeded || outcome == run.OutcomeFailed) && !rec.Result.SameModules: // such a run asks no provider
 		r.Circuits.Observe(ended(p, rec))
 	default:
 		if justEnded {
@@ -82,9 +83,10 @@ func (r *Reconciler) observe(p *pass, rec run.Record, justEnded bool) {
 // ended is a run's end as the circuit breakers see it.
 func ended(p *pass, rec run.Record) breaker.Ended {
 	result, status := rec.Result, &p.obj.Status
+	concluded := status.ConfigDigest == rec.Config || rec.SettledConfig != "" && status.ConfigDigest == rec.SettledConfig
 	e := breaker.Ended{Stack: breaker.Stack(p.stack), Run: rec.Spec.ID, At: result.Finished, Program: rec.Spec.Artifact.Digest,
 		Providers: withRequired(p, recordedProviders(rec)), Succeeded: result.Outcome == run.OutcomeSucceeded,
-		Proven: status.Plan.Pending == "" && status.LastSuccessfulReconcileAt != nil && (status.ConfigDigest == rec.Config || p.facts.Stack.PlannedConfig == rec.Config)}
+		Proven: status.Plan.Pending == "" && status.LastSuccessfulReconcileAt != nil && (concluded || p.facts.Stack.PlannedConfig == rec.Config)}
 	for _, s := range result.Steps {
 		e.Cost += time.Duration(s.Wall)
 	}

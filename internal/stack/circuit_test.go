@@ -243,7 +243,7 @@ func (nothing) Get(_ context.Context, key client.ObjectKey, _ client.Object, _ .
 // A stack whose finalizer was taken off by hand goes without a word.
 func TestAStackThatIsGoneFailsNoMore(t *testing.T) {
 	c := &circuits{}
-	r := &Reconciler{Circuits: c, Stacks: fresh.New(nothing{}, nothing{})}
+	r := &Reconciler{Circuits: c, Stacks: fresh.New(nothing{}, nothing{}), Now: time.Now}
 	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Namespace: "team", Name: "vpc"}}); err != nil {
 		t.Fatal(err)
 	}

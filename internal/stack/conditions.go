@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -43,13 +42,17 @@ func describe(p *pass, d decide.Decision) {
 	obj := p.obj
 	obj.Status.ObservedGeneration = obj.Generation
 	confirm(p, d)
+	forgive(p)
 	describeWarnings(p)
 	describeLock(p, d)
 	describeCircuit(p, d)
+	describeTakeover(p)
+	describeUnproven(p)
 	switch d.Verb {
 	case decide.VerbFail:
 		setReady(obj, metav1.ConditionFalse, d.Reason, d.Message)
 		removeCondition(obj, infrav1.ConditionReconciling)
+		describeAttempt(p, d)
 		answerRequest(p)
 	case decide.VerbWait:
 		describeWait(p, d)
@@ -61,10 +64,12 @@ func describe(p *pass, d decide.Decision) {
 	case decide.VerbAwaitApproval:
 		describeApproval(obj, d)
 		sameAtRevision(p)
+		sameAtGeneration(p)
 	case decide.VerbRest:
 		removeCondition(obj, infrav1.ConditionReconciling)
 		describeRest(p, d)
 		sameAtRevision(p)
+		sameAtGeneration(p)
 	case decide.VerbRelease:
 		answerRequest(p)
 	}
@@ -81,13 +86,15 @@ func describeWait(p *pass, d decide.Decision) {
 	case decide.ReasonRetryPending, decide.ReasonRetryLimit, decide.ReasonCircuitOpen:
 		// A Secret that went and came back has left its word; what is waited for is still the failure before it.
 		if p.lastFailure != nil && isOver(conditionOf(obj, infrav1.ConditionReady)) {
-			setReady(obj, metav1.ConditionFalse, failureReason(p.lastFailure), failureMessage(p.lastFailure))
+			setReady(obj, metav1.ConditionFalse, failureReason(p.lastFailure, p.failedPurpose()), failureMessage(p.lastFailure))
 		}
 	case decide.ReasonLockHeld:
 		setReady(obj, metav1.ConditionFalse, d.Reason, lockMessage(p))
 	case decide.ReasonDependencyNotReady:
 		setReady(obj, metav1.ConditionFalse, d.Reason, d.Message)
 		setCondition(obj, infrav1.ConditionReconciling, metav1.ConditionTrue, d.Reason, d.Detail)
+	case decide.ReasonSuspended, decide.ReasonStateTakenOver:
+		setReady(obj, metav1.ConditionFalse, d.Reason, d.Message)
 	case decide.ReasonBreakTheGlass:
 		// What is done by hand is not seen here, so nothing that was known counts any more.
 		setReady(obj, metav1.ConditionUnknown, d.Reason, d.Message)
@@ -95,11 +102,21 @@ func describeWait(p *pass, d decide.Decision) {
 	}
 }
 
+// failedPurpose is what the last run was for that failed.
+func (p *pass) failedPurpose() run.Purpose {
+	if p.failing == nil {
+		return run.PurposeDeploy
+	}
+	return p.failing.Spec.Purpose
+}
+
 // describeStall says that nothing happens before somebody changes something. A suspended or held stack stalls not: it was
 // told to stand still, and its own conditions say so.
 func describeStall(obj *infrav1.Terraform, d decide.Decision) {
 	switch {
-	case d.Verb == decide.VerbFail && d.NextCheck.IsZero(),
+	case d.Spent:
+		setCondition(obj, infrav1.ConditionStalled, metav1.ConditionTrue, infrav1.ReasonRetryLimitReached, infrav1.MessageRetryLimit)
+	case d.Verb == decide.VerbFail && d.NextCheck.IsZero(), d.Reason == decide.ReasonStateTakenOver,
 		d.Verb == decide.VerbWait && d.NextCheck.IsZero() && (d.Reason == decide.ReasonRetryLimit || d.Reason == decide.ReasonRetryPending):
 		reason := d.Reason
 		if reason == decide.ReasonRetryPending {
@@ -108,6 +125,25 @@ func describeStall(obj *infrav1.Terraform, d decide.Decision) {
 		setCondition(obj, infrav1.ConditionStalled, metav1.ConditionTrue, reason, d.Message)
 	default:
 		removeCondition(obj, infrav1.ConditionStalled)
+	}
+}
+
+// describeAttempt says which revision was tried and counts the failure, where a limit or a growing wait depends on that.
+func describeAttempt(p *pass, d decide.Decision) {
+	status := &p.obj.Status
+	if revision := p.facts.Source.Revision; revision != "" && p.obj.DeletionTimestamp.IsZero() {
+		status.LastAttemptedRevision = revision
+	}
+	if d.Failures > 0 {
+		now := metav1.NewTime(p.now)
+		status.LastFailedAttemptAt, status.ReconciliationFailures = &now, int64(d.Failures)
+	}
+}
+
+// forgive begins the count of failures anew once source and inputs are usable again.
+func forgive(p *pass) {
+	if p.facts.Config != "" && p.obj.Status.LastFailedAttemptAt != nil {
+		p.obj.Status.LastFailedAttemptAt, p.obj.Status.ReconciliationFailures = nil, 0
 	}
 }
 
@@ -139,7 +175,27 @@ func sameAtRevision(p *pass) {
 		return
 	}
 	if status.LastPlannedRevision != revision {
-		status.LastPlannedRevision, status.LastAttemptedRevision = revision, revision
+		status.LastAttemptedRevision = revision
+		followRevision(p.obj, revision)
+	}
+}
+
+// followRevision says that what was planned is the same at another revision. Ready names it, unless it tells of an apply.
+func followRevision(obj *infrav1.Terraform, revision string) {
+	obj.Status.LastPlannedRevision = revision
+	ready := conditionOf(obj, infrav1.ConditionReady)
+	for _, message := range []string{infrav1.MessagePlanNoChanges, infrav1.MessageNoDrift, infrav1.MessageNothingToDestroy} {
+		if ready.Status == metav1.ConditionTrue && strings.HasPrefix(ready.Message, at(message, "")) {
+			setReady(obj, ready.Status, ready.Reason, at(message, revision))
+		}
+	}
+}
+
+// sameAtGeneration: a change of the object that leaves the configuration as it was planned needs no other plan. Whoever
+// compares the generations sees that the plan is not stale.
+func sameAtGeneration(p *pass) {
+	if !p.facts.Stack.Suspended && p.planned() {
+		p.obj.Status.LastPlannedGeneration = p.obj.Generation
 	}
 }
 
@@ -167,7 +223,11 @@ func confirm(p *pass, d decide.Decision) {
 // describeStart says that a run begins. A pass on the interval says nothing: what was true stays true until it finds otherwise.
 func describeStart(obj *infrav1.Terraform, d decide.Decision) {
 	obj.Status.LastHandledReconcileAt = obj.ReconcileRequest()
-	if d.Reason == decide.ReasonDriftDue || d.Reason == decide.ReasonCircuitProbe {
+	switch d.Reason {
+	case decide.ReasonDriftDue, decide.ReasonCircuitProbe:
+		return
+	case decide.ReasonModulesMayMove: // most come to nothing, and Ready is true until then
+		setCondition(obj, infrav1.ConditionReconciling, metav1.ConditionTrue, infrav1.ReasonProgressing, d.Message)
 		return
 	}
 	if !d.Again {
@@ -186,10 +246,17 @@ func describeStart(obj *infrav1.Terraform, d decide.Decision) {
 	setCondition(obj, infrav1.ConditionReconciling, metav1.ConditionTrue, infrav1.ReasonProgressing, d.Message)
 }
 
-// describeAwaited says what a run waits for that has not begun, and takes that back when it does not any more.
+// describeAwaited says what a run waits for that has not begun or cannot end, and takes that back when it does not any more.
 func describeAwaited(p *pass) {
-	if rec := p.inHand; rec != nil && rec.Permitted && p.obj.Status.CurrentRun != nil && p.obj.Status.CurrentRun.ID == rec.Spec.ID {
+	if rec := p.inHand; rec != nil && rec.Permitted && rec.Changing() && p.obj.Status.CurrentRun != nil && p.obj.Status.CurrentRun.ID == rec.Spec.ID {
 		describeApply(p.obj, *rec)
+	}
+	if p.inHand != nil && strings.HasPrefix(p.inHand.Waits, run.WaitsForState) { // a person has to do something
+		if !p.inHand.Spec.Operation.ByHand() { // which says nothing of Ready, then or when it is over
+			setReady(p.obj, metav1.ConditionUnknown, infrav1.ReasonProgressing, p.inHand.Waits)
+		}
+		setCondition(p.obj, infrav1.ConditionReconciling, metav1.ConditionTrue, infrav1.ReasonProgressing, p.inHand.Waits)
+		return
 	}
 	now := conditionOf(p.obj, infrav1.ConditionReconciling)
 	if p.inHand == nil || now.Status != metav1.ConditionTrue {
@@ -198,7 +265,7 @@ func describeAwaited(p *pass) {
 	switch {
 	case p.inHand.Waits != "":
 		setCondition(p.obj, infrav1.ConditionReconciling, now.Status, now.Reason, p.inHand.Waits)
-	case strings.HasPrefix(now.Message, run.WaitsForRunner):
+	case strings.HasPrefix(now.Message, run.WaitsForRunner), strings.HasPrefix(now.Message, run.WaitsForState):
 		setCondition(p.obj, infrav1.ConditionReconciling, now.Status, now.Reason, p.inHand.Trigger)
 	}
 }
@@ -241,7 +308,8 @@ func isOver(ready metav1.Condition) bool {
 	switch ready.Reason {
 	case infrav1.ReasonArtifactFailed, infrav1.ReasonVarsGenerationFailed, infrav1.ReasonLockHeld, infrav1.ReasonAccessDenied,
 		infrav1.ReasonFieldNotSupported, infrav1.ReasonStateUnreadable, infrav1.ReasonStateMissing, infrav1.ReasonProgressing,
-		infrav1.ReasonSuspended, infrav1.ReasonDependencyNotReady, infrav1.ReasonDependencyCycle, infrav1.ReasonBreakTheGlass:
+		infrav1.ReasonSuspended, infrav1.ReasonDependencyNotReady, infrav1.ReasonDependencyCycle, infrav1.ReasonBreakTheGlass,
+		infrav1.ReasonInvalidName, infrav1.ReasonStateTakenOver, infrav1.ReasonReconciliationFailed:
 		return !heldByHealth(ready)
 	}
 	return false
@@ -275,51 +343,4 @@ func keptWarnings(obj *infrav1.Terraform) []string {
 	return slices.DeleteFunc(slices.Clone(obj.Status.Warnings), func(w string) bool {
 		return slices.Contains(ignored, w) || strings.HasPrefix(w, inventoryWarning)
 	})
-}
-
-// announce sends the events: one for each condition that took another reason or status, and the pass's notes.
-func (r *Reconciler) announce(p *pass, before *infrav1.Terraform) {
-	for _, kind := range []string{infrav1.ConditionReady, infrav1.ConditionStateLocked, infrav1.ConditionOutput} {
-		is, was := conditionOf(p.obj, kind), conditionOf(before, kind)
-		if is.Type == "" || is.Status == was.Status && is.Reason == was.Reason && is.Message == was.Message {
-			continue
-		}
-		if kind == infrav1.ConditionOutput && is.Reason == infrav1.ReasonOutputsWritten {
-			continue // the write itself is told, with the names
-		}
-		severity := corev1.EventTypeNormal
-		if is.Status == metav1.ConditionFalse && kind != infrav1.ConditionStateLocked || kind == infrav1.ConditionStateLocked && is.Status == metav1.ConditionTrue {
-			severity = corev1.EventTypeWarning
-		}
-		r.event(p, severity, is.Reason, kind, is.Message)
-	}
-	for _, n := range p.notes {
-		severity := corev1.EventTypeNormal
-		if n.warning {
-			severity = corev1.EventTypeWarning
-		}
-		r.event(p, severity, n.reason, n.action, n.message)
-	}
-}
-
-// maxEvent is the API's limit for an event's note.
-const maxEvent = 1000
-
-func (r *Reconciler) event(p *pass, severity, reason, action, message string) {
-	if runes := []rune(message); len(runes) > maxEvent {
-		message = string(runes[:maxEvent]) + "…"
-	}
-	r.Events.Eventf(subject(p), nil, severity, reason, action, "%s", message)
-}
-
-// subject is the object as those see it who are told of events: the revision that it is about is the one that this pass is
-// about, unless a run of an earlier one has just ended.
-func subject(p *pass) *infrav1.Terraform {
-	revision := p.facts.Source.Revision
-	if p.ended != nil || revision == "" || revision == p.obj.Status.LastAttemptedRevision {
-		return p.obj
-	}
-	obj := p.obj.DeepCopy()
-	obj.Status.LastAttemptedRevision = revision
-	return obj
 }

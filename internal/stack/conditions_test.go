@@ -67,11 +67,14 @@ func TestWhatADecisionMeansForTheConditions(t *testing.T) {
 			change:   []func(*infrav1.Terraform){saying(metav1.ConditionFalse, infrav1.ReasonPlanFailed, "boom")},
 			decision: decide.Decision{Verb: decide.VerbWait, Reason: decide.ReasonRetryLimit, Message: infrav1.MessageRetryLimit},
 			want:     []string{"Ready=False TFExecPlanFailed: boom", "Stalled=True RetryLimitReached: Resource reached maximum number of retries."}},
+		"all attempts at a bad archive are used up": {
+			decision: decide.Decision{Verb: decide.VerbFail, Reason: decide.ReasonArtifactFailed, Message: "damaged", Failures: 3, Spent: true},
+			want:     []string{"Ready=False ArtifactFailed: damaged", "Stalled=True RetryLimitReached: Resource reached maximum number of retries."}},
 		"a dependency is not ready": {
-			decision: decide.Decision{Verb: decide.VerbWait, Reason: decide.ReasonDependencyNotReady, Message: "Dependencies do not meet ready condition, retrying in 15s",
-				Detail: "dependency vpc is not ready", NextCheck: later},
-			want: []string{"Ready=False DependencyNotReady: Dependencies do not meet ready condition, retrying in 15s",
-				"Reconciling=True DependencyNotReady: dependency vpc is not ready"}},
+			decision: decide.Decision{Verb: decide.VerbWait, Reason: decide.ReasonDependencyNotReady, Message: "dependency 'team/vpc' is not ready",
+				Detail: "Dependencies do not meet ready condition, retrying in 15s", NextCheck: later},
+			want: []string{"Ready=False DependencyNotReady: dependency 'team/vpc' is not ready",
+				"Reconciling=True DependencyNotReady: Dependencies do not meet ready condition, retrying in 15s"}},
 		"a dependency is ready again, and there is nothing to do": {
 			change:   []func(*infrav1.Terraform){saying(metav1.ConditionFalse, infrav1.ReasonDependencyNotReady, "waiting")},
 			facts:    decide.Facts{Source: decide.Source{Revision: revision}},
@@ -238,6 +241,51 @@ func TestFailuresAreCountedForOneThing(t *testing.T) {
 	}
 }
 
+// Attempts that fail before a run could begin are counted until source and inputs are usable again.
+func TestRefusedAttemptsAreOnTheStatus(t *testing.T) {
+	p := &pass{obj: stackObject(), now: finished, facts: decide.Facts{Source: decide.Source{Revision: revision}}}
+	describe(p, decide.Decision{Verb: decide.VerbFail, Reason: decide.ReasonArtifactFailed, Message: "damaged", Failures: 2, NextCheck: finished})
+	if s := p.obj.Status; s.ReconciliationFailures != 2 || !s.LastFailedAttemptAt.Time.Equal(finished) || s.LastAttemptedRevision != revision {
+		t.Errorf("%d failures, the last at %s of %q", s.ReconciliationFailures, s.LastFailedAttemptAt, s.LastAttemptedRevision)
+	}
+	want := decide.Refusal{At: finished, Failures: 2, Generation: 2, Revision: revision}
+	if diff := cmp.Diff(want, refusalFacts(p.obj)); diff != "" {
+		t.Errorf("as the next pass sees it (-want +got):\n%s", diff)
+	}
+	describe(p, decide.Decision{Verb: decide.VerbFail, Reason: decide.ReasonArtifactFailed, Message: "damaged", NextCheck: finished})
+	if diff := cmp.Diff(want, refusalFacts(p.obj)); diff != "" {
+		t.Errorf("after a look between two attempts (-want +got):\n%s", diff)
+	}
+	p.facts.Config = "sha256:c"
+	describe(p, decide.Decision{Verb: decide.VerbRest})
+	if s := p.obj.Status; s.ReconciliationFailures != 0 || s.LastFailedAttemptAt != nil {
+		t.Errorf("once the archive is there: %d failures, the last at %s", s.ReconciliationFailures, s.LastFailedAttemptAt)
+	}
+}
+
+// A change of the object that keeps the plan leaves no plan that looks stale.
+func TestAGenerationWithTheSameConfigurationIsPlanned(t *testing.T) {
+	for sentence, test := range map[string]struct {
+		config    string
+		suspended bool
+		verb      decide.Verb
+		want      int64
+	}{
+		"a stack at rest":                            {"sha256:c", false, decide.VerbRest, 2},
+		"a plan that waits":                          {"sha256:c", false, decide.VerbAwaitApproval, 2},
+		"a changed configuration, which waits first": {"sha256:d", false, decide.VerbWait, 1},
+		"a changed configuration of a suspended one": {"sha256:d", true, decide.VerbRest, 1},
+		"a suspended one, which nobody looks at":     {"sha256:c", true, decide.VerbRest, 1},
+	} {
+		p := &pass{obj: stackObject(func(t *infrav1.Terraform) { t.Status.ConfigDigest, t.Status.LastPlannedGeneration = "sha256:c", 1 }), now: finished}
+		p.facts = decide.Facts{Config: test.config, Stack: decide.Stack{Suspended: test.suspended}}
+		describe(p, decide.Decision{Verb: test.verb})
+		if got := p.obj.Status.LastPlannedGeneration; got != test.want {
+			t.Errorf("%s: generation %d is planned, want %d", sentence, got, test.want)
+		}
+	}
+}
+
 // A commit that changes nothing for a stack counts as planned: who depends on it waits to hear that.
 func TestRevisionsThatAreTheSameArePlanned(t *testing.T) {
 	for sentence, test := range map[string]struct {
@@ -251,11 +299,15 @@ func TestRevisionsThatAreTheSameArePlanned(t *testing.T) {
 	} {
 		p := &pass{obj: stackObject(func(t *infrav1.Terraform) {
 			t.Status.ConfigDigest, t.Status.LastPlannedRevision, t.Status.LastAppliedRevision = "sha256:c", "old", "old"
+			setReady(t, metav1.ConditionTrue, infrav1.ReasonNoDrift, "No drift: old")
 		}), now: finished}
 		p.facts = decide.Facts{Config: test.config, Source: decide.Source{Ready: true, Revision: revision}, Stack: decide.Stack{Suspended: test.suspended}}
 		describe(p, decide.Decision{Verb: decide.VerbRest})
 		if s := p.obj.Status; s.LastPlannedRevision != test.want || s.LastAppliedRevision != "old" {
 			t.Errorf("%s: planned %q, applied %q", sentence, s.LastPlannedRevision, s.LastAppliedRevision)
+		}
+		if got := says(p.obj, infrav1.ConditionReady); got != "True NoDrift: No drift: "+test.want {
+			t.Errorf("%s: Ready is %s", sentence, got)
 		}
 	}
 }

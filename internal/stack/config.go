@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -32,6 +33,9 @@ type configuration struct {
 	cliConfig    []byte
 	// secrets are texts to mask beside the values marked as secret.
 	secrets []string
+	// open are the variables, and "env " with the names of the environment, that come from Secrets and are known to be no secrets.
+	// For the digest they are secrets as ever, so that nothing is planned anew when that becomes known.
+	open map[string]bool
 	// planLock and lockTimeout say how the tool treats the lock of an own backend. They change no plan.
 	planLock    bool
 	lockTimeout time.Duration
@@ -46,29 +50,56 @@ type configuration struct {
 	// digest covers all of this; whole is the same with the whole archive instead of its part, as earlier versions have
 	// it, and empty when there is no difference.
 	digest, whole string
+	// settled is what the digest is, or would be, if the modules from elsewhere that the program calls are settled; empty
+	// when it calls none, or the whole archive counts in any case.
+	settled string
 }
 
 // into writes the configuration into a run's spec.
 func (c *configuration) into(s *run.Spec) {
-	s.Artifact, s.Backend, s.Variables, s.Env = c.program.artifact, c.backend, c.variables, c.env
+	s.Artifact, s.Backend = c.program.artifact, c.backend
+	s.Variables, s.Env = c.opened()
 	s.VarFiles, s.Files, s.CLIConfig, s.Secrets = c.varFiles, c.files, c.cliConfig, c.secrets
 	s.NoPlanLock, s.LockTimeout = !c.planLock, run.Duration(c.lockTimeout)
-	if s.Part = nil; c.part.digest != "" {
+	// Modules that stay as long as the working directory may read more of the source once it is lost.
+	if s.Part = nil; c.part.digest != "" && !c.part.loose {
 		s.Part = &run.Part{Paths: slices.Concat(c.part.dirs, c.part.files), Digest: c.part.digest}
 	}
 }
 
-// configProblem says what is wrong with a stack's inputs or program, for people.
-type configProblem struct{ reason, message string }
+// opened are variables and environment as runs get them: what is known to be no secret is not marked as one.
+func (c *configuration) opened() (map[string]run.Variable, []run.EnvVar) {
+	if len(c.open) == 0 {
+		return c.variables, c.env
+	}
+	variables, env := maps.Clone(c.variables), slices.Clone(c.env)
+	for name, v := range variables {
+		v.Open = v.Secret && c.open[name]
+		v.Secret = v.Secret && !v.Open
+		variables[name] = v
+	}
+	for i := range env {
+		env[i].Open = env[i].Secret && c.open["env "+env[i].Name]
+		env[i].Secret = env[i].Secret && !env[i].Open
+	}
+	return variables, env
+}
+
+// configProblem says what is wrong with a stack's inputs or program, for people. It is passing when a controller may mend it: that of an
+// object which the inputs come from. Otherwise a person must change something.
+type configProblem struct {
+	reason, message string
+	passing         bool
+}
 
 func (p *configProblem) Error() string { return p.message }
 
 // configure puts program and inputs together and checks that they fit. A *configProblem is the user's to solve.
 func configure(obj *infrav1.Terraform, prog *program, in *inputs.Inputs) (*configuration, error) {
 	if refused := refusedFields(&obj.Spec); refused != "" {
-		return nil, &configProblem{infrav1.ReasonFieldNotSupported, refused}
+		return nil, &configProblem{reason: infrav1.ReasonFieldNotSupported, message: refused}
 	}
-	c := &configuration{program: prog, variables: map[string]run.Variable{}, warnings: in.Warnings, origins: in.Origins}
+	c := &configuration{program: prog, variables: map[string]run.Variable{}, open: map[string]bool{}, warnings: in.Warnings, origins: in.Origins}
 	for _, part := range []func(*infrav1.Terraform, *inputs.Inputs) error{
 		c.setBackend, c.setLocking, c.setFiles, c.setModule, c.setLent, c.setVariables, c.setPart,
 	} {
@@ -86,7 +117,7 @@ func configure(obj *infrav1.Terraform, prog *program, in *inputs.Inputs) (*confi
 func (c *configuration) setBackend(obj *infrav1.Terraform, in *inputs.Inputs) error {
 	backend, err := inputs.Backend(obj, in)
 	if err != nil {
-		return &configProblem{infrav1.ReasonInitFailed, err.Error()}
+		return &configProblem{infrav1.ReasonInitFailed, err.Error(), in.MayChange}
 	}
 	c.backend = run.Backend{Kind: run.BackendKind(backend.Kind), Override: backend.HCL}
 	for _, s := range in.Settings {
@@ -100,6 +131,7 @@ func (c *configuration) setBackend(obj *infrav1.Terraform, in *inputs.Inputs) er
 	}
 	for _, e := range append(slices.Clone(in.Env), backend.Env...) {
 		env := run.EnvVar{Name: e.Name, Value: e.Value.Reveal(), Secret: e.Secret}
+		c.open["env "+e.Name] = e.Open
 		// What the backend needs wins over a name that the stack sets itself.
 		c.env = append(slices.DeleteFunc(c.env, func(have run.EnvVar) bool { return have.Name == env.Name }), env)
 	}
@@ -112,7 +144,7 @@ func (c *configuration) setLocking(obj *infrav1.Terraform, _ *inputs.Inputs) err
 	if t := obj.Spec.TFState; t != nil && t.LockTimeout != "" {
 		timeout, err := time.ParseDuration(t.LockTimeout)
 		if err != nil || timeout < 0 {
-			return &configProblem{infrav1.ReasonPlanFailed, fmt.Sprintf("spec.tfstate.lockTimeout: %q is no time to wait, such as 30s", t.LockTimeout)}
+			return &configProblem{reason: infrav1.ReasonPlanFailed, message: fmt.Sprintf("spec.tfstate.lockTimeout: %q is not a duration such as 30s", t.LockTimeout)}
 		}
 		c.lockTimeout = timeout
 	}
@@ -131,13 +163,19 @@ func (c *configuration) setVariables(_ *infrav1.Terraform, in *inputs.Inputs) er
 		delete(values, name)
 	}
 	m := c.program.module.WithAssigned(c.fromVarFiles)
+	for name, v := range in.Variables {
+		if declared := m.Variables[name]; v.Absent && declared != nil && !declared.TakesEmpty() {
+			delete(values, name)
+		}
+	}
 	converted, problems, warnings := module.CheckVariables(m, values, append(in.EnvNames(), c.lent...)...)
 	if len(problems) > 0 {
-		return &configProblem{infrav1.ReasonVarsGenerationFailed, problems.Error()}
+		return &configProblem{infrav1.ReasonVarsGenerationFailed, problems.Error(), othersMayMend(problems, values, in)}
 	}
 	for name, value := range converted {
-		declared := m.Variables[name]
-		c.variables[name] = run.Variable{Value: value, Secret: in.Variables[name].Secret || declared != nil && declared.Sensitive}
+		sensitive := m.Variables[name] != nil && m.Variables[name].Sensitive
+		c.variables[name] = run.Variable{Value: value, Secret: in.Variables[name].Secret || sensitive}
+		c.open[name] = in.Variables[name].Open && !sensitive
 	}
 	if c.program.template == nil { // a template may use what the module does not declare
 		c.warnings = append(c.warnings, warnings...)
@@ -146,6 +184,16 @@ func (c *configuration) setVariables(_ *infrav1.Terraform, in *inputs.Inputs) er
 		c.secrets = append(c.secrets, text.Reveal())
 	}
 	return nil
+}
+
+// othersMayMend tells whether another controller can mend all that is wrong with the values of variables.
+func othersMayMend(problems module.Problems, values map[string]json.RawMessage, in *inputs.Inputs) bool {
+	return !slices.ContainsFunc(problems, func(p module.Problem) bool {
+		if _, given := values[p.Variable]; given {
+			return !in.Variables[p.Variable].Kept
+		}
+		return !in.MayGrow
+	})
 }
 
 // sum is the configuration's digest. Values go in as they are: the digest is kept in the status, so it is salted with

@@ -55,8 +55,11 @@ type Runs interface {
 	TakeEnded(stack run.Stack) (run.Record, bool)
 	Recorded(stack run.Stack, id string)
 	LastQuiet(ctx context.Context, stack run.Stack) (time.Time, error)
+	// Salvage puts on record what is known of a run whose record is damaged, and what it may have done.
+	Salvage(ctx context.Context, rec run.Record) (run.Record, error)
 	// LockFile reads the stack's recorded dependency lock file; nil when there is none.
 	LockFile(ctx context.Context, stack run.Stack) ([]byte, error)
+	// Cancel calls a run back that has not begun to change anything.
 	Cancel(ctx context.Context, id string) error
 	// Forget drops what is remembered of a stack that is gone.
 	Forget(stack run.Stack)
@@ -71,6 +74,9 @@ type States interface {
 	Unlock(ctx context.Context, key state.Key, id string) error
 	// Discard deletes a state that says nothing any more; its versions stay.
 	Discard(ctx context.Context, key state.Key) error
+	// Claim makes the stack an owner of the state, Leave records that the stack was deleted and leaves the state behind.
+	Claim(ctx context.Context, key state.Key) error
+	Leave(ctx context.Context, key state.Key, at time.Time, emptied bool) error
 }
 
 // Reconciler keeps stacks as their objects say.
@@ -100,6 +106,7 @@ type Reconciler struct {
 	Log     *slog.Logger
 
 	health healthBook
+	stuck  stuckBook
 	// looks are what was decided last.
 	looks lookBook
 	// applying are stacks whose apply takes its time.
@@ -108,8 +115,14 @@ type Reconciler struct {
 	stacks client.Reader
 }
 
-// Reconcile makes one pass over a stack.
+// Reconcile makes one pass over a stack. An error that lasts is told by the stack itself.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	result, err := r.reconcile(ctx, req)
+	r.tellStuck(ctx, req.NamespacedName, err)
+	return result, err
+}
+
+func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	var obj infrav1.Terraform
 	if err := r.Stacks.Get(ctx, req.NamespacedName, &obj); err != nil {
 		if apierrors.IsNotFound(err) {
@@ -124,7 +137,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	before := obj.DeepCopy()
 
 	// 1. Take over what ended since the last pass.
-	p := &pass{obj: &obj, stack: stackOf(&obj), now: r.Now()}
+	p := &pass{obj: &obj, before: before, stack: stackOf(&obj), now: r.Now()}
 	if err := r.collect(ctx, p); errors.Is(err, run.ErrBusy) {
 		return ctrl.Result{RequeueAfter: busyPause}, nil
 	} else if err != nil {
@@ -150,7 +163,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	// 4. Outputs and all else that follows plans and states, whatever happens next.
 	if err := r.follow(ctx, p, d); err != nil {
-		return ctrl.Result{}, err
+		return again(err)
 	}
 	// 5. Act.
 	act, err := r.prepare(ctx, p, d)
@@ -160,6 +173,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	// 6. Record, then let the run begin: the status names it first.
 	describe(p, d)
 	p.gate()
+	obj.Status.Summary = p.summary(d)
 	sameTransition(&obj, before)
 	if err := r.patchStatus(ctx, &obj, before); err != nil {
 		return again(err)
@@ -179,14 +193,18 @@ const busyPause = 100 * time.Millisecond
 
 // pass is what one call of Reconcile knows.
 type pass struct {
-	obj   *infrav1.Terraform
-	stack run.Stack
-	now   time.Time
-	facts decide.Facts
+	obj *infrav1.Terraform
+	// before is the object as the API has it.
+	before *infrav1.Terraform
+	stack  run.Stack
+	now    time.Time
+	facts  decide.Facts
 	// inputs and source as gathered; nil when they are not usable.
 	config *configuration
-	// foreign says that the state which the stack names is another tenant's; nil when it is not.
-	foreign *configProblem
+	// noState says why the stack cannot have the state that it names; nil when it can.
+	noState *configProblem
+	// takeover is the deleted stack whose state this one found; nil when there is none, or its state is this one's by now.
+	takeover *infrav1.StateTakeover
 	// inHand is the run in hand, if there is one.
 	inHand *run.Record
 	// ended is the run that was recorded in this pass, taken the id of the one that was taken over, worth recording or not.

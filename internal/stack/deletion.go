@@ -20,8 +20,8 @@ import (
 )
 
 // letGo takes Yuba's finalizers off a deleted stack. Its state, its versions and the records of its runs stay: they are
-// what a mistake is repaired with. Only the empty state of a tenant's stack goes, of which there would be one for every tenant
-// that ever was.
+// what a mistake is repaired with. Only the empty state of a tenant's stack is deleted: otherwise there would be one for every
+// tenant that ever was.
 func (r *Reconciler) letGo(ctx context.Context, p *pass) error {
 	before := p.obj.DeepCopy()
 	p.obj.Finalizers = slices.DeleteFunc(p.obj.Finalizers, func(f string) bool {
@@ -36,8 +36,14 @@ func (r *Reconciler) letGo(ctx context.Context, p *pass) error {
 	if err := r.discardState(ctx, p); err != nil {
 		return err
 	}
+	if err := r.leaveState(ctx, p); err != nil {
+		return err
+	}
 	if err := r.Client.Patch(ctx, p.obj, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
 		return client.IgnoreNotFound(fmt.Errorf("let %s go: %w", p.stack, err))
+	}
+	if before.Status.Unproven != nil { // told once it is true: what comes before is tried again after a conflict
+		r.event(p, note{warning: true, reason: infrav1.ReasonApplyCutOff, action: "Delete", message: "The stack goes. " + unprovenMessage(before)})
 	}
 	r.Stacks.Wrote(p.obj)
 	r.Runs.Forget(p.stack)
@@ -47,9 +53,27 @@ func (r *Reconciler) letGo(ctx context.Context, p *pass) error {
 	return nil
 }
 
+// tellWhatStays says that a deletion with targets destroyed nothing else.
+func (p *pass) tellWhatStays() {
+	if !p.obj.Spec.DestroyResourcesOnDeletion || len(p.obj.Spec.Targets) == 0 || p.obj.Status.LastRun == nil {
+		return
+	}
+	p.notes = append(p.notes, note{reason: infrav1.ReasonDestroyed, action: "Delete", message: fmt.Sprintf(
+		"Destroyed spec.targets only: %s. Other resources stay, and so does the state that lists them: %s",
+		strings.Join(p.obj.Spec.Targets, ", "), stateOf(p.obj))})
+}
+
+// stateOf says where the state is.
+func stateOf(obj *infrav1.Terraform) string {
+	if obj.KeepsOwnState() {
+		return "the stack's own backend"
+	}
+	return "Secret " + obj.StateSecretName()
+}
+
 // discardState deletes the state of a tenant's stack that was destroyed. Who may not is not kept from letting the stack go.
 func (r *Reconciler) discardState(ctx context.Context, p *pass) error {
-	if tenantOf(p.obj) == "" || !p.obj.Spec.DestroyResourcesOnDeletion || p.obj.KeepsOwnState() || p.foreign != nil {
+	if tenantOf(p.obj) == "" || !p.obj.Spec.DestroyResourcesOnDeletion || p.obj.KeepsOwnState() || p.noState != nil {
 		return nil
 	}
 	err := r.States.Discard(ctx, stateKeyOf(p.obj))

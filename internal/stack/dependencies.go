@@ -132,7 +132,7 @@ func (r *Reconciler) dependencyFacts(ctx context.Context, p *pass, name types.Na
 	if !r.usable(p.obj.Namespace, name) {
 		return decide.Dependency{Name: name.String(), Denied: true}, nil
 	}
-	d := decide.Dependency{Name: called(name, p.obj.Namespace)}
+	d := decide.Dependency{Name: name.String()}
 	t, err := r.cached(ctx, name)
 	if err != nil {
 		return d, err
@@ -159,7 +159,7 @@ func sourceOf(t *infrav1.Terraform) string {
 	return t.Spec.SourceRef.Kind + "/" + t.SourceNamespace() + "/" + t.Spec.SourceRef.Name
 }
 
-// missingOutputs names the outputs Secret of a stack when it is not there although there are outputs to write.
+// missingOutputs names, with its namespace, the outputs Secret of a stack when it is not there although there are outputs to write.
 func (r *Reconciler) missingOutputs(ctx context.Context, t *infrav1.Terraform) (string, error) {
 	out := t.Spec.WriteOutputsToSecret
 	if known := t.Status.LastAppliedRevision != "" || t.Status.OutputsDigest != ""; out == nil || known && len(t.Status.AvailableOutputs) == 0 {
@@ -170,7 +170,7 @@ func (r *Reconciler) missingOutputs(ctx context.Context, t *infrav1.Terraform) (
 	name := types.NamespacedName{Namespace: t.Namespace, Name: out.Name}
 	err := r.stacks.Get(ctx, name, secret)
 	if apierrors.IsNotFound(err) {
-		return out.Name, nil
+		return name.String(), nil
 	}
 	if err != nil {
 		return "", fmt.Errorf("look for the outputs Secret %s: %w", name, err)

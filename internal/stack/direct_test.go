@@ -82,3 +82,19 @@ func TestRunsAreToldWhichPartTheyRead(t *testing.T) {
 		t.Errorf("%+v", spec.Part)
 	}
 }
+
+// What plans and applies in one go is planning until it has begun to change something.
+func TestApplyInOneGoIsToldOnceItHasBegun(t *testing.T) {
+	obj := stackObject(func(t *infrav1.Terraform) { t.Status.CurrentRun = &infrav1.RunReference{ID: "run-1", Status: "queued"} })
+	rec := run.Record{Permitted: true, Planning: true, Spec: run.Spec{ID: "run-1", Operation: run.OperationPlanAndApply, Direct: true}}
+	p := &pass{obj: obj, inHand: &rec}
+	describeAwaited(p)
+	if c := conditionOf(obj, infrav1.ConditionApply); c.Type != "" || obj.Status.CurrentRun.Status != "queued" || currentFacts(rec, false).Apply {
+		t.Errorf("while it plans: %+v, %+v", c, obj.Status.CurrentRun)
+	}
+	rec.Planning = false
+	describeAwaited(p)
+	if c := conditionOf(obj, infrav1.ConditionApply); c.Status != metav1.ConditionUnknown || obj.Status.CurrentRun.Status != "applying" || !currentFacts(rec, false).Apply {
+		t.Errorf("once it has begun: %+v, %+v", c, obj.Status.CurrentRun)
+	}
+}

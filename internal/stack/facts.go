@@ -25,7 +25,7 @@ import (
 // gather reads everything that a decision depends on into p.facts.
 func (r *Reconciler) gather(ctx context.Context, p *pass) error {
 	obj := p.obj
-	p.facts = decide.Facts{Now: p.now, Stack: stackFacts(obj), Kept: obj.Status.LastAppliedRun != ""}
+	p.facts = decide.Facts{Now: p.now, Stack: stackFacts(obj), Refused: refusalFacts(obj), Kept: obj.Status.LastAppliedRun != ""}
 	if err := r.gatherRuns(ctx, p); err != nil {
 		return err
 	}
@@ -44,13 +44,18 @@ func (r *Reconciler) gather(ctx context.Context, p *pass) error {
 	p.facts.Pending = pendingFacts(obj)
 	p.recognize()
 	// Of another tenant's state nothing is looked at, not even who locks it.
-	if obj.KeepsOwnState() || p.foreign != nil {
+	if obj.KeepsOwnState() || p.noState != nil {
 		return nil
 	}
-	if err := r.gatherLock(ctx, p, r.States.Holder); err != nil {
-		return err
+	for _, part := range []func(context.Context, *pass) error{
+		func(ctx context.Context, p *pass) error { return r.gatherLock(ctx, p, r.States.Holder) },
+		r.gatherTakeover, r.settleTakeover, r.gatherState,
+	} {
+		if err := part(ctx, p); err != nil {
+			return err
+		}
 	}
-	return r.gatherState(ctx, p)
+	return nil
 }
 
 // untouched tells whether a stack is suspended of which nothing was ever said: no program is fetched or packed for it, and no
@@ -70,17 +75,17 @@ func stackFacts(obj *infrav1.Terraform) decide.Stack {
 		DestroyOnDeletion: spec.DestroyResourcesOnDeletion, DetectDrift: !spec.DisableDriftDetection,
 		Interval: obj.GetDriftDetectionInterval(), WorldInterval: obj.Spec.Interval.Duration, RetryInterval: obj.GetRetryInterval(),
 		Requested: obj.ReconcileRequest(), Handled: status.LastHandledReconcileAt,
-		PlannedConfig: status.ConfigDigest, AppliedOnce: status.LastAppliedRevision != "",
-		LastAppliedPlan: status.Plan.LastApplied, OwnBackend: obj.KeepsOwnState(),
+		PlannedConfig: status.ConfigDigest, PlannedGeneration: status.LastPlannedGeneration, AppliedOnce: status.LastAppliedRevision != "",
+		LastAppliedPlan: status.Plan.LastApplied, ApplyFailed: status.LastFailedApply != nil, OwnBackend: obj.KeepsOwnState(),
 		Held: heldByHand(obj), Call: obj.Name + " -n " + obj.Namespace, PlannedRevision: status.LastPlannedRevision,
 	}
 	s.Allowed = approvedByName(obj)
 	if spec.RetryStrategy == infrav1.ExponentialBackoff {
 		s.MaxRetryInterval = obj.GetMaxRetryInterval()
 	}
-	// No retries leave the first attempt.
+	// As tofu-controller counts, the first attempt is one of the retries. Without any there is still that attempt.
 	if rem := spec.Remediation; rem != nil && rem.Retries >= 0 {
-		s.MaxFailures = int(min(rem.Retries, math.MaxInt32)) + 1
+		s.MaxFailures = max(int(min(rem.Retries, math.MaxInt32)), 1)
 	}
 	if lock := spec.TFState; lock != nil {
 		s.BreakAnyLock = lock.ForceUnlock == infrav1.ForceUnlockAuto
@@ -99,6 +104,16 @@ func stackFacts(obj *infrav1.Terraform) decide.Stack {
 		s.Approved = spec.ApprovePlan
 	}
 	return s
+}
+
+// refusalFacts: the status speaks of the generation and the revision that were tried last.
+func refusalFacts(obj *infrav1.Terraform) decide.Refusal {
+	status := &obj.Status
+	if status.LastFailedAttemptAt == nil {
+		return decide.Refusal{}
+	}
+	return decide.Refusal{At: status.LastFailedAttemptAt.Time, Failures: int(status.ReconciliationFailures),
+		Generation: status.ObservedGeneration, Revision: status.LastAttemptedRevision}
 }
 
 // heldByHand: the annotation is what tofu-controller's CLI sets for as long as somebody works by hand.
@@ -146,8 +161,7 @@ func (r *Reconciler) gatherRuns(ctx context.Context, p *pass) error {
 
 func currentFacts(rec run.Record, canceled bool) *decide.Run {
 	return &decide.Run{ID: rec.Spec.ID, Purpose: string(rec.Spec.Purpose), Config: rec.Config, Destroy: rec.Spec.Destroy,
-		// A run may be given up until its apply was permitted.
-		Apply:    rec.Spec.Operation == run.OperationApply || rec.Permitted || rec.Spec.Operation.ByHand(),
+		Apply:    rec.Changing() || rec.Spec.Operation.ByHand(),
 		Canceled: canceled, UsedKept: rec.UsedKept}
 }
 
@@ -181,30 +195,30 @@ func (r *Reconciler) lastFacts(ctx context.Context, p *pass, ref *infrav1.RunRef
 			last.Lock = result.Lock.ID
 		}
 		last.ApplyStarted = result.ApplyStarted
-		last.Waits = result.Class == run.FailureConfiguration
+		last.Waits, last.Stopped = result.Class == run.FailureConfiguration, result.Class == run.FailureCanceled
 	}
 	return last, nil
 }
 
 func (r *Reconciler) gatherConfiguration(ctx context.Context, p *pass) error {
 	var err error
-	if p.foreign, err = r.foreignState(ctx, p.obj); err != nil {
+	if p.noState, err = r.refusedState(ctx, p.obj); err != nil {
 		return err
 	}
 	prog, err := r.Source.Find(ctx, p.obj, r.AllowCrossNamespace)
 	var missing *sourceError
 	if errors.As(err, &missing) {
-		p.facts.Source = decide.Source{Problem: missing.message, Denied: missing.denied, Lasting: missing.lasting}
+		p.facts.Source = decide.Source{Problem: missing.message, Denied: missing.denied, Lasting: missing.lasting, Revision: missing.revision}
 		return nil
 	}
 	if err != nil {
 		return err
 	}
 	p.facts.Source = decide.Source{Ready: true, Revision: prog.artifact.Revision}
-	in, err := inputs.Resolve(ctx, getter{r.Reader}, p.obj.Namespace, &p.obj.Spec, r.inputOptions(p.obj)...)
+	in, err := inputs.Resolve(ctx, getter{r.Reader, r.Stacks}, p.obj.Namespace, &p.obj.Spec, r.inputOptions(p.obj)...)
 	var config *configuration
-	if err == nil && p.foreign != nil {
-		err = p.foreign
+	if err == nil && p.noState != nil {
+		err = p.noState
 	}
 	if err == nil {
 		config, err = configure(p.obj, prog, in)
@@ -218,9 +232,9 @@ func (p *pass) conclude(prog *program, config *configuration, err error) error {
 	var problem *configProblem
 	switch {
 	case errors.As(err, &missing):
-		p.facts.Inputs = decide.Inputs{Problem: missing.Error(), Reason: inputReasons[missing.Part()]}
+		p.facts.Inputs = decide.Inputs{Problem: missing.Error(), Reason: inputReasons[missing.Part()], Lasting: missing.Lasting()}
 	case errors.As(err, &problem):
-		p.facts.Inputs = decide.Inputs{Problem: problem.message, Reason: problem.reason}
+		p.facts.Inputs = decide.Inputs{Problem: problem.message, Reason: problem.reason, Lasting: !problem.passing}
 	case err != nil:
 		return fmt.Errorf("resolve the inputs of %s: %w", p.stack, err)
 	default:
@@ -229,7 +243,8 @@ func (p *pass) conclude(prog *program, config *configuration, err error) error {
 		if config.whole != "" {
 			config.whole = p.withDependencies(config.whole)
 		}
-		p.facts.Config, p.facts.ReadsWorld = config.digest, config.reading()
+		config.settle(p.obj)
+		p.facts.Config, p.facts.ReadsWorld, p.facts.OnlyModules = config.digest, config.reading(), config.onlyModules(p.obj)
 		p.config = config
 	}
 	return nil
@@ -253,6 +268,10 @@ func (r *Reconciler) gatherState(ctx context.Context, p *pass) error {
 		return nil
 	case errors.As(err, &vanished):
 		p.facts.StateProblem, p.facts.StateReason = err.Error(), infrav1.ReasonStateMissing
+		if p.facts.Stack.Deleting {
+			p.facts.StateProblem = vanished.Destroying(fmt.Sprintf(
+				`yuba kubectl -n %s patch tf %s --type=merge -p '{"spec":{"destroyResourcesOnDeletion":false}}'`, p.obj.Namespace, p.obj.Name))
+		}
 		return nil
 	case err != nil:
 		return err
@@ -264,7 +283,8 @@ func (r *Reconciler) gatherState(ctx context.Context, p *pass) error {
 }
 
 func stateKeyOf(obj *infrav1.Terraform) state.Key {
-	return state.Key{Namespace: obj.Namespace, Workspace: obj.WorkspaceName(), Suffix: obj.StateSuffix(), Stack: obj.Name, Tenant: tenantOf(obj)}
+	return state.Key{Namespace: obj.Namespace, Workspace: obj.WorkspaceName(), Suffix: obj.StateSuffix(), Stack: obj.Name,
+		UID: string(obj.UID), Tenant: tenantOf(obj)}
 }
 
 // expectState: a stack that was applied once has a state, and finding none must not be mistaken for a fresh start.
@@ -276,7 +296,13 @@ func expectState(obj *infrav1.Terraform) []state.ReadOption {
 }
 
 // getter reads the ConfigMaps and Secrets that a stack names, past the cache, which holds only their metadata.
-type getter struct{ reader client.Reader }
+type getter struct {
+	reader client.Reader
+	// stacks reads stacks, up to what was written here.
+	stacks interface {
+		Get(ctx context.Context, key types.NamespacedName, obj client.Object) error
+	}
+}
 
 func (g getter) ConfigMap(ctx context.Context, namespace, name string) (*corev1.ConfigMap, error) {
 	var cm corev1.ConfigMap
@@ -285,7 +311,10 @@ func (g getter) ConfigMap(ctx context.Context, namespace, name string) (*corev1.
 
 func (g getter) Secret(ctx context.Context, namespace, name string) (*corev1.Secret, error) {
 	var secret corev1.Secret
-	return &secret, g.reader.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, &secret)
+	if err := g.reader.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, &secret); err != nil {
+		return nil, err
+	}
+	return &secret, g.distrust(ctx, &secret)
 }
 
 func sinceText(t time.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -18,6 +18,7 @@ func (r *Reconciler) follow(ctx context.Context, p *pass, d decide.Decision) err
 		r.ensureOutputs,
 		func(ctx context.Context, p *pass, _ decide.Decision) error { return r.ensureReadable(ctx, p) },
 		r.ensureInventory,
+		func(ctx context.Context, p *pass, _ decide.Decision) error { return r.weighUnproven(ctx, p) },
 		r.ensureHealth,
 	} {
 		if err := step(ctx, p, d); err != nil {
@@ -36,6 +37,7 @@ func askFor(s *run.Spec, obj *infrav1.Terraform, announced bool) {
 	s.Describe = s.Describe || s.PlanText || s.PlanDocument
 	// ReadOutputs stands for a state that only the tool can read.
 	s.ReadResources = s.ReadOutputs && obj.Spec.EnableInventory
+	s.ListState = s.ReadOutputs && obj.Status.Unproven != nil
 	s.ReadUnchanged = s.ReadOutputs && (s.ReadResources && obj.Status.Inventory == nil ||
 		announced && obj.Status.OutputsDigest == "")
 }

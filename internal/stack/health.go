@@ -258,10 +258,10 @@ func tellHealth(obj *infrav1.Terraform, last healthEntry, key string) {
 
 // gate holds Ready back. What was applied is told all the same, for no condition says so before everything answers.
 func (p *pass) gate() {
-	applied := conditionOf(p.obj, infrav1.ConditionReady)
+	was := conditionOf(p.obj, infrav1.ConditionReady)
 	gateOnHealth(p.obj)
-	if p.ended != nil && p.ended.Result.Applied && applied.Status == metav1.ConditionTrue && heldByHealth(conditionOf(p.obj, infrav1.ConditionReady)) {
-		p.notes = append(p.notes, note{reason: applied.Reason, action: infrav1.ConditionApply, message: applied.Message})
+	if p.applied() && was.Status == metav1.ConditionTrue && heldByHealth(conditionOf(p.obj, infrav1.ConditionReady)) {
+		p.notes = append(p.notes, p.tellOfSuccess())
 	}
 }
 

@@ -167,7 +167,10 @@ func TestIntervalsOfZero(t *testing.T) {
 func TestAnApplyThatHealthHoldsBackIsTold(t *testing.T) {
 	result := applied
 	p := &pass{obj: stackObject(readySays(metav1.ConditionTrue, infrav1.ReasonApplied, "Applied successfully: r"),
-		checkSays(metav1.ConditionUnknown, infrav1.ReasonProgressing, infrav1.MessageCheckingHealth)), ended: &run.Record{Result: &result}}
+		checkSays(metav1.ConditionUnknown, infrav1.ReasonProgressing, infrav1.MessageCheckingHealth), func(t *infrav1.Terraform) {
+			t.Status.LastAppliedRevision = "r"
+			setCondition(t, infrav1.ConditionApply, metav1.ConditionTrue, infrav1.ReasonApplied, infrav1.MessageApplied)
+		}), ended: &run.Record{Result: &result}}
 	p.gate()
 	if len(p.notes) != 1 || p.notes[0].reason != infrav1.ReasonApplied || p.notes[0].message != "Applied successfully: r" || p.notes[0].warning {
 		t.Errorf("%+v", p.notes)

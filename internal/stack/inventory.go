@@ -5,7 +5,6 @@ package stack
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -31,15 +30,12 @@ func (r *Reconciler) ensureInventory(ctx context.Context, p *pass, d decide.Deci
 		return nil
 	}
 	moved := movedState(p)
-	if obj.KeepsOwnState() || p.facts.Stack.Deleting || p.facts.StateProblem != "" || p.foreign != nil || d.Verb == decide.VerbAwaitRun ||
+	if obj.KeepsOwnState() || p.facts.Stack.Deleting || p.facts.StateProblem != "" || p.noState != nil || d.Verb == decide.VerbAwaitRun ||
 		obj.Status.LastAppliedRevision == "" || !moved && obj.Status.Inventory != nil {
 		return nil
 	}
 	snapshot, err := r.States.Read(ctx, stateKeyOf(obj))
-	var corrupt *state.CorruptError
-	var vanished *state.VanishedError
-	var owned *state.OwnedError
-	if errors.As(err, &corrupt) || errors.As(err, &vanished) || errors.As(err, &owned) {
+	if state.Lasting(err) {
 		// The outputs tell of it, and the next run; what was listed before is all that is known.
 		return nil
 	}

@@ -28,7 +28,7 @@ const indexState = "yuba.state"
 // told yet, or never will: a Lease that another program made may lack the labels that are watched for.
 func (r *Reconciler) decide(ctx context.Context, p *pass) (decide.Decision, error) {
 	d := decide.Decide(p.facts)
-	if !d.Verb.StartsRun() || p.obj.KeepsOwnState() || p.foreign != nil {
+	if !d.Verb.StartsRun() || p.obj.KeepsOwnState() || p.noState != nil {
 		return d, nil
 	}
 	if err := r.gatherLock(ctx, p, r.States.HolderNow); err != nil || p.facts.Lock == nil {
@@ -157,6 +157,10 @@ func recordLock(obj *infrav1.Terraform, rec run.Record) {
 func lockAdvice(r *run.Result) string {
 	if r.Class != run.FailureLocked || r.Lock == nil {
 		return ""
+	}
+	if r.FailedStep == run.StepInit {
+		return "\nThe tool cannot break this lock, for it takes the lock itself to make the first state. If its holder is gone, remove the lock " +
+			"where the backend keeps it, such as the Lease of the kubernetes backend."
 	}
 	return fmt.Sprintf("\nIf its holder is gone, have the lock broken with spec.tfstate: {forceUnlock: \"yes\", lockIdentifier: %q}.", r.Lock.ID)
 }

@@ -76,12 +76,18 @@ func TestWhatTheToolSaysAboutTheLockOfAnOwnBackend(t *testing.T) {
 }
 
 func TestALockOfAnOwnBackendIsToldWithItsWayOut(t *testing.T) {
-	obj := stackObject(ownBackend)
-	record(obj, ran(run.OperationPlan, run.Result{Outcome: run.OutcomeFailed, Class: run.FailureLocked, Error: "Error acquiring the state lock", Lock: &run.Lock{ID: "lock-1"}}))
-	ready := conditionOf(obj, infrav1.ConditionReady)
-	const want = "Error acquiring the state lock\nIf its holder is gone, have the lock broken with spec.tfstate: {forceUnlock: \"yes\", lockIdentifier: \"lock-1\"}."
-	if ready.Reason != infrav1.ReasonLockHeld || ready.Message != want {
-		t.Errorf("Ready says %s: %s", ready.Reason, ready.Message)
+	for step, want := range map[run.Step]string{
+		run.StepPlan: "Error acquiring the state lock\nIf its holder is gone, have the lock broken with spec.tfstate: {forceUnlock: \"yes\", lockIdentifier: \"lock-1\"}.",
+		run.StepInit: "Error acquiring the state lock\nThe tool cannot break this lock, for it takes the lock itself to make the first state. " +
+			"If its holder is gone, remove the lock where the backend keeps it, such as the Lease of the kubernetes backend.",
+	} {
+		obj := stackObject(ownBackend)
+		record(obj, ran(run.OperationPlan, run.Result{Outcome: run.OutcomeFailed, FailedStep: step, Class: run.FailureLocked, Error: "Error acquiring the state lock",
+			Lock: &run.Lock{ID: "lock-1"}}))
+		ready := conditionOf(obj, infrav1.ConditionReady)
+		if ready.Reason != infrav1.ReasonLockHeld || ready.Message != want {
+			t.Errorf("%s: Ready says %s: %s", step, ready.Reason, ready.Message)
+		}
 	}
 }
 

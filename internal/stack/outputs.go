@@ -54,21 +54,25 @@ func (r *Reconciler) ensureOutputs(ctx context.Context, p *pass, d decide.Decisi
 		return nil
 	}
 	data, err := outputData(want.Outputs, outputs)
+	if err == nil {
+		err = fitsIntoSecret(obj, data)
+	}
 	if err != nil {
 		return r.outputsFailed(p, infrav1.ReasonOutputsWritingFailed, err)
 	}
-	changed, err := r.writeOutputs(ctx, obj, want, data)
-	var foreign *foreignSecretError
-	if errors.As(err, &foreign) {
-		return r.outputsFailed(p, infrav1.ReasonOutputsWritingFailed, err)
-	}
-	if err != nil {
+	changed, err := r.writeOutputs(ctx, p, data, openCandidates(want.Outputs, outputs))
+	if err != nil && mayPass(err) {
 		return err
+	}
+	if err != nil {
+		return r.outputsFailed(p, infrav1.ReasonOutputsWritingFailed, err)
 	}
 	if len(data) > 0 {
 		obj.Status.OutputsSecret = want.Name
 	}
-	if changed || p.ended != nil || outputsHadFailed(obj) {
+	// Nobody wrote anything when there was no drift, and NoDrift is what Ready tells then.
+	drift := conditionOf(obj, infrav1.ConditionReady).Reason != infrav1.ReasonNoDrift
+	if changed || p.ended != nil && drift || outputsHadFailed(obj) {
 		r.outputsWritten(p, changed)
 	}
 	if changed {
@@ -81,6 +85,9 @@ func (r *Reconciler) ensureOutputs(ctx context.Context, p *pass, d decide.Decisi
 // retireOutputs deletes the Secret that outputs were written to when another one, or none, is wanted by now.
 func (r *Reconciler) retireOutputs(ctx context.Context, obj *infrav1.Terraform) error {
 	had := obj.Status.OutputsSecret
+	if obj.Spec.WriteOutputsToSecret == nil {
+		obj.Status.OpenOutputsDigest = ""
+	}
 	if want := obj.Spec.WriteOutputsToSecret; had == "" || want != nil && want.Name == had {
 		return nil
 	}
@@ -113,7 +120,7 @@ func hasOutputs(obj *infrav1.Terraform) bool {
 // outputsMatter: outputs change with an apply only; otherwise the Secret is looked at when it should be there.
 func outputsMatter(p *pass, d decide.Decision) bool {
 	obj := p.obj
-	if p.facts.Stack.Deleting || !hasOutputs(obj) || d.Verb == decide.VerbAwaitRun || p.facts.StateProblem != "" || p.foreign != nil {
+	if p.facts.Stack.Deleting || !hasOutputs(obj) || d.Verb == decide.VerbAwaitRun || p.facts.StateProblem != "" || p.noState != nil {
 		return false
 	}
 	missing := p.ended != nil && (obj.Status.AvailableOutputs == nil || obj.Status.OutputsDigest == "")
@@ -198,8 +205,10 @@ func (e *foreignSecretError) Error() string {
 		"Nothing was overwritten. Choose another name in spec.writeOutputsToSecret, or delete that Secret", e.namespace, e.name, e.owner)
 }
 
-// writeOutputs makes the Secret's data exactly what it should be and tells whether it had to be changed.
-func (r *Reconciler) writeOutputs(ctx context.Context, obj *infrav1.Terraform, want *infrav1.WriteOutputsToSecretSpec, data map[string][]byte) (bool, error) {
+// writeOutputs makes the Secret exactly what it should be and tells whether its data had to be changed. Candidates are the keys that
+// may be noted as open.
+func (r *Reconciler) writeOutputs(ctx context.Context, p *pass, data map[string][]byte, candidates []string) (bool, error) {
+	obj, want := p.obj, p.obj.Spec.WriteOutputsToSecret
 	secret, labels := &corev1.Secret{}, merged(want.Labels, tenantLabels(obj))
 	name := types.NamespacedName{Namespace: obj.Namespace, Name: want.Name}
 	err := r.Reader.Get(ctx, name, secret)
@@ -207,8 +216,14 @@ func (r *Reconciler) writeOutputs(ctx context.Context, obj *infrav1.Terraform, w
 		if len(data) == 0 {
 			return false, nil
 		}
-		secret = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: obj.Namespace, Name: want.Name,
-			Labels: labels, Annotations: want.Annotations}, Data: data}
+		annotations, err := r.outputAnnotations(ctx, p, secret, data, candidates)
+		if err != nil {
+			return false, err
+		}
+		if err := r.seal(ctx, p, annotations[infrav1.OpenOutputsAnnotation], true); err != nil {
+			return false, err
+		}
+		secret = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: obj.Namespace, Name: want.Name, Labels: labels, Annotations: annotations}, Data: data}
 		if err := controllerutil.SetControllerReference(obj, secret, r.Client.Scheme()); err != nil {
 			return false, fmt.Errorf("write outputs to Secret %s: %w", name, err)
 		}
@@ -223,15 +238,21 @@ func (r *Reconciler) writeOutputs(ctx context.Context, obj *infrav1.Terraform, w
 	if !metav1.IsControlledBy(secret, obj) {
 		return false, &foreignSecretError{obj.Namespace, want.Name, ownerOf(secret)}
 	}
-	if maps.EqualFunc(secret.Data, data, bytes.Equal) && contains(secret.Labels, labels) && contains(secret.Annotations, want.Annotations) {
-		return false, nil
+	annotations, err := r.outputAnnotations(ctx, p, secret, data, candidates)
+	if err != nil {
+		return false, err
+	}
+	same := maps.EqualFunc(secret.Data, data, bytes.Equal) && contains(secret.Labels, labels) && contains(secret.Annotations, want.Annotations)
+	written := same && contains(secret.Annotations, annotations)
+	if err := r.seal(ctx, p, annotations[infrav1.OpenOutputsAnnotation], !written); err != nil || written {
+		return false, err
 	}
 	secret.Data = data
-	secret.Labels, secret.Annotations = merged(secret.Labels, labels), merged(secret.Annotations, want.Annotations)
+	secret.Labels, secret.Annotations = merged(secret.Labels, labels), merged(secret.Annotations, annotations)
 	if err := r.Client.Update(ctx, secret); err != nil {
 		return false, fmt.Errorf("write outputs to Secret %s: %w", name, err)
 	}
-	return true, nil
+	return !same, nil
 }
 
 func ownerOf(secret *corev1.Secret) string {

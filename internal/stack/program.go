@@ -82,7 +82,7 @@ func (c *configuration) setModule(obj *infrav1.Terraform, in *inputs.Inputs) err
 		}
 	}
 	if err := c.program.diags.AsError(); err != nil {
-		return &configProblem{infrav1.ReasonInitFailed, shown(c.program.diags, secret, in)}
+		return &configProblem{infrav1.ReasonInitFailed, shown(c.program.diags, secret, in), in.MayChange}
 	}
 	return c.setVarFiles(obj, in)
 }
@@ -114,12 +114,12 @@ func shown(diags diagnostic.List, secret map[string]bool, in *inputs.Inputs) str
 func render(text []byte, in *inputs.Inputs) ([]byte, error) {
 	data, err := in.TemplateData()
 	if err != nil {
-		return nil, &configProblem{infrav1.ReasonVarsGenerationFailed, err.Error()}
+		return nil, &configProblem{infrav1.ReasonVarsGenerationFailed, err.Error(), in.MayChange}
 	}
 	rendered, err := template.File(templateName, text, data)
 	var wrong *template.Error
 	if errors.As(err, &wrong) {
-		return nil, &configProblem{infrav1.ReasonTemplateGenerationFailed, in.Hide(err.Error())}
+		return nil, &configProblem{infrav1.ReasonTemplateGenerationFailed, in.Hide(err.Error()), in.MayChange}
 	}
 	return rendered, err
 }
@@ -128,7 +128,7 @@ func render(text []byte, in *inputs.Inputs) ([]byte, error) {
 func secretTexts(in *inputs.Inputs) []string {
 	var texts []string
 	for _, v := range in.Variables {
-		if !v.Secret {
+		if !v.Secret || v.Open {
 			continue
 		}
 		var value any
@@ -162,23 +162,23 @@ func (c *configuration) setVarFiles(obj *infrav1.Terraform, in *inputs.Inputs) e
 	for i, name := range varFilesOf(&obj.Spec) {
 		given := obj.Spec.TfVarsFiles[i]
 		if name == ".." || strings.HasPrefix(name, "../") {
-			return &configProblem{infrav1.ReasonPlanFailed, fmt.Sprintf(
+			return &configProblem{reason: infrav1.ReasonPlanFailed, message: fmt.Sprintf(
 				"spec.tfVarsFiles[%d]: %q leaves the source. Paths count from the source's root", i, given)}
 		}
 		file, ok := c.program.varFiles[name]
 		if content, placed := c.placed(name, cleanDir(obj.Spec.Path)); placed {
 			assigned, diags := module.Assignments(name, content)
 			if err := diags.AsError(); err != nil {
-				return &configProblem{infrav1.ReasonPlanFailed, shown(diags, map[string]bool{name: true}, in)}
+				return &configProblem{infrav1.ReasonPlanFailed, shown(diags, map[string]bool{name: true}, in), in.MayChange}
 			}
 			file, ok = varFile{assigned: assigned}, true
 		}
 		if !ok {
-			return &configProblem{infrav1.ReasonPlanFailed, fmt.Sprintf(
+			return &configProblem{reason: infrav1.ReasonPlanFailed, message: fmt.Sprintf(
 				"tfvars file's path does not exist: %s (spec.tfVarsFiles[%d]; paths count from the source's root, not from spec.path)", given, i)}
 		}
 		if err := file.diags.AsError(); err != nil {
-			return &configProblem{infrav1.ReasonPlanFailed, in.Hide(err.Error())}
+			return &configProblem{infrav1.ReasonPlanFailed, in.Hide(err.Error()), in.MayChange}
 		}
 		maps.Copy(c.fromVarFiles, file.assigned)
 		c.varFiles = append(c.varFiles, name)

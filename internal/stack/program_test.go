@@ -31,7 +31,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/stack/decide"
 )
 
-// secretsOf answers for the Secrets of one namespace.
+// secretsOf answers for the Secrets of one namespace. The one called outputs is written by another stack.
 type secretsOf map[string]map[string]string
 
 func (s secretsOf) Secret(_ context.Context, _, name string) (*corev1.Secret, error) {
@@ -40,6 +40,9 @@ func (s secretsOf) Secret(_ context.Context, _, name string) (*corev1.Secret, er
 		return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "secrets"}, name)
 	}
 	secret := &corev1.Secret{Data: map[string][]byte{}}
+	if name == "outputs" {
+		secret.OwnerReferences = []metav1.OwnerReference{{Kind: infrav1.Kind, Name: "other", Controller: ptr.To(true)}}
+	}
 	for key, value := range data {
 		secret.Data[key] = []byte(value)
 	}
@@ -207,7 +210,7 @@ func TestFilesOfTheRootModuleJoinIt(t *testing.T) {
 }
 
 func TestLockingOfAnOwnBackend(t *testing.T) {
-	for timeout, want := range map[string]string{"30s": "", "": "", "soon": `TFExecPlanFailed spec.tfstate.lockTimeout: "soon" is no time to wait, such as 30s`, "-1s": "TFExecPlanFailed"} {
+	for timeout, want := range map[string]string{"30s": "", "": "", "soon": `TFExecPlanFailed spec.tfstate.lockTimeout: "soon" is not a duration such as 30s`, "-1s": "TFExecPlanFailed"} {
 		c, err := configured(t, nil, map[string]string{"main.tf": ""}, func(s *infrav1.TerraformSpec) {
 			s.TFState, s.Plan = &infrav1.TFStateSpec{LockTimeout: timeout}, &infrav1.PlanSpec{Lock: ptr.To(false)}
 		})

@@ -13,7 +13,6 @@ import (
 	"fmt"
 	"hash"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -39,6 +38,12 @@ type part struct {
 	world []string
 	// variables are those that paths are made of.
 	variables []string
+	// elsewhere are the calls of modules from elsewhere, whose files are not the source's.
+	elsewhere []module.RemoteCall
+	// unsettled is what the digest would be if these were known to be settled; loose is true when they may change all the
+	// same, though nobody looks for newer ones.
+	unsettled string
+	loose     bool
 }
 
 // Marks of text files.
@@ -52,24 +57,18 @@ const (
 	markOpaque
 )
 
-var (
-	readingCall = regexp.MustCompile(`\b(file\w*|templatefile|templatestring|abspath|dirname|pathexpand)\s*\(`)
-	worldCall   = regexp.MustCompile(`\b(timestamp|plantimestamp|uuid|bcrypt|provider::\w+::\w+)\s*\(`)
-)
-
 // mark looks at a text for what it would do as a template, or as a document that a provider understands.
 func mark(text []byte) uint8 {
 	var m uint8
-	if module.LeavesDirectory(string(text)) {
+	reads := module.ReadText(text)
+	if reads.Leaves {
 		m |= markLeaves
 	}
-	if strings.Contains(string(text), "{") { // neither an interpolation nor a directive goes without
-		if readingCall.Match(text) {
-			m |= markReads
-		}
-		if worldCall.Match(text) {
-			m |= markWorld
-		}
+	if reads.Files {
+		m |= markReads
+	}
+	if reads.World {
+		m |= markWorld
 	}
 	return m
 }
@@ -103,7 +102,7 @@ func (t *tree) part(dir string, varFiles []string) part {
 		return part{why: t.why}
 	}
 	reads := t.reader.Of(cmp.Or(dir, "."))
-	p := part{why: reads.Whole, dirs: reads.Dirs, files: varFiles, world: reads.World, variables: reads.Variables}
+	p := part{why: reads.Whole, dirs: reads.Dirs, files: varFiles, world: reads.World, variables: reads.Variables, elsewhere: reads.Elsewhere}
 	c := &counting{part: &p, hash: sha256.New(), anyTemplate: reads.AnyTemplate, templates: setOf(reads.Templates), modules: setOf(reads.Modules)}
 	h := c.hash
 	hashDirs(h, reads.Dirs)
@@ -179,7 +178,7 @@ func (c *counting) count(f *source.IndexedFile) {
 		if f.Marked&(markWorld|markOpaque) != 0 {
 			p.world = append(p.world, "the template "+f.Name)
 		}
-	case configures || forPeople(f.Name):
+	case configures || module.ForPeople(f.Name):
 	case f.Marked&(markLeaves|markOpaque) != 0:
 		p.whole("%s may name files elsewhere", f.Name)
 	}
@@ -193,23 +192,13 @@ func setOf(names []string) map[string]bool {
 	return set
 }
 
-// forPeople: texts that no program follows the paths in, and configuration of modules that are not called.
-func forPeople(name string) bool {
-	switch path.Ext(name) {
-	case ".md", ".markdown", ".adoc", ".rst", ".tf", ".tofu":
-		return true
-	}
-	return strings.HasPrefix(path.Base(name), "LICENSE") || strings.HasSuffix(name, ".tf.json") || strings.HasSuffix(name, ".tofu.json")
-}
-
 // setPart says which part of the source counts for this very stack: what it is given may lead elsewhere, too.
 func (c *configuration) setPart(_ *infrav1.Terraform, _ *inputs.Inputs) error {
 	c.part = c.program.part
-	if c.part.digest == "" {
-		return nil
-	}
-	if elsewhere := c.leadsElsewhere(); elsewhere != "" {
-		c.part.digest, c.part.why = "", elsewhere
+	if c.part.digest != "" {
+		if elsewhere := c.leadsElsewhere(); elsewhere != "" {
+			c.part.digest, c.part.why = "", elsewhere
+		}
 	}
 	return nil
 }
@@ -314,14 +303,15 @@ func (r *Reconciler) asPlanned(ctx context.Context, p *pass, s *run.Spec) error 
 	case err != nil:
 		return fmt.Errorf("read the run that made plan %s of %s: %w", s.Plan.ID, p.stack, err)
 	}
-	s.Artifact = rec.Spec.Artifact
+	s.Artifact, s.Part = rec.Spec.Artifact, rec.Spec.Part
 	return nil
 }
 
 // inputsOnRecord is what a run's record says of the configuration beside the run's spec.
 func (p *pass) inputsOnRecord() *run.Inputs {
-	in := &run.Inputs{Part: p.config.part.digest, Dirs: p.config.part.dirs, Whole: p.config.part.why}
-	if in.Part == "" {
+	part := p.config.part
+	in := &run.Inputs{Part: part.digest, Dirs: part.dirs, Whole: part.why, Unsettled: part.unsettled}
+	if in.MayBe() == "" {
 		in.Dirs = nil
 	}
 	for _, outputs := range p.dependencyOutputs {

@@ -55,10 +55,12 @@ func (s *Sources) tree(ctx context.Context, digest string) (*tree, error) {
 	s.trees.mu.Unlock()
 	shared.once.Do(func() {
 		// Others wait for the answer: it is not given up with whoever asked first, but some time it is.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), fetchTimeout)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), FetchTimeout)
 		defer cancel()
+		// A panic must not leave an empty answer for everybody who comes later.
+		shared.err = fmt.Errorf("look into the source archive %s: it ended in a panic. This is a bug in Yuba", digest)
+		defer s.trees.settle(digest, shared)
 		shared.tree, shared.err = s.readTree(ctx, digest)
-		s.trees.settle(digest, shared)
 	})
 	return shared.tree, shared.err
 }

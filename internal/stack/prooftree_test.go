@@ -80,3 +80,26 @@ func TestAStoreThatNeverAnswersKeepsNobodyForEver(t *testing.T) {
 		}
 	})
 }
+
+// panicking is a store that brings the reading of an archive to an end of the worst kind.
+type panicking struct{ ArtifactStore }
+
+func (panicking) OpenArtifact(context.Context, string) (io.ReadCloser, error) { panic("a bug") }
+
+func TestAPanicWhileAnArchiveIsLookedIntoLeavesNoEmptyAnswer(t *testing.T) {
+	s := &Sources{Store: panicking{}}
+	for range 2 { // whoever comes later runs into the same, not into an answer without a tree
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Error("the panic is hidden")
+				}
+			}()
+			found, err := s.tree(t.Context(), "sha256:x")
+			t.Errorf("an answer: %v, %v", found, err)
+		}()
+	}
+	if len(s.trees.order) > 0 || len(s.trees.known) > 0 {
+		t.Errorf("kept: %v", s.trees.order)
+	}
+}

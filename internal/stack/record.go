@@ -31,6 +31,10 @@ func record(obj *infrav1.Terraform, o outcome) {
 	status.LastRun = &infrav1.RunReference{ID: o.rec.Spec.ID, Operation: string(o.rec.Spec.Operation),
 		Status: string(result.Outcome), StartedAt: startedAt(o.rec), FinishedAt: &finished}
 	status.LastAttemptedRevision = o.rec.Spec.Artifact.Revision
+	if result.SameModules {
+		recordSameModules(obj, o)
+		return
+	}
 	switch {
 	case result.Outcome == run.OutcomeCanceled:
 		recordCanceled(obj)
@@ -44,6 +48,7 @@ func record(obj *infrav1.Terraform, o outcome) {
 		recordNoChanges(obj, o)
 	}
 	recordLock(obj, o.rec)
+	recordUnproven(obj, o.rec)
 }
 
 func startedAt(rec run.Record) *metav1.Time {
@@ -54,7 +59,8 @@ func startedAt(rec run.Record) *metav1.Time {
 	return &t
 }
 
-func drifted(o outcome) bool { return o.rec.Spec.Purpose == run.PurposeDrift }
+// drifted says that nothing on this side had changed: what the run found is drift.
+func drifted(rec run.Record) bool { return rec.Spec.Purpose == run.PurposeDrift }
 
 // planned remembers what a plan that came to a conclusion was made for.
 func planned(obj *infrav1.Terraform, o outcome) {
@@ -66,6 +72,7 @@ func planned(obj *infrav1.Terraform, o outcome) {
 	// The object may have been changed since the run was asked for.
 	status.LastPlannedGeneration = cmp.Or(o.rec.Generation, obj.Generation)
 	status.ConfigDigest = o.rec.Config
+	learnModules(obj, o.rec)
 	status.ReconciliationFailures = 0
 	if p := o.rec.Result.Plan; p != nil {
 		status.Plan.Summary = summary(p.Counts)
@@ -80,11 +87,18 @@ func summary(c run.Counts) string {
 	return plan.Counts{Add: c.Add, Change: c.Change, Destroy: c.Destroy, Import: c.Import, Forget: c.Forget}.Summary()
 }
 
+// recordSameModules: the program at another revision is, modules included, the one that was planned before.
+func recordSameModules(obj *infrav1.Terraform, o outcome) {
+	obj.Status.ConfigDigest = o.rec.Config
+	followRevision(obj, o.rec.Spec.Artifact.Revision)
+	removeCondition(obj, infrav1.ConditionReconciling)
+}
+
 // recordPlan: a plan with changes was made and not applied.
 func recordPlan(obj *infrav1.Terraform, o outcome) {
 	status, p := &obj.Status, o.rec.Result.Plan
 	planned(obj, o)
-	if drifted(o) {
+	if drifted(o.rec) {
 		at := metav1.NewTime(o.rec.Result.Finished)
 		status.LastDriftDetectedAt = &at
 	}
@@ -104,17 +118,15 @@ func recordPlan(obj *infrav1.Terraform, o outcome) {
 	status.Plan.Pending, status.Plan.ChangesDigest = id, p.ChangesDigest
 	status.Plan.Digest, status.Plan.RunID = p.Digest, o.rec.Spec.ID
 	status.Plan.IsDestroyPlan, status.Plan.HeldBy = o.rec.Spec.Destroy, o.rec.HeldBy
-	status.Plan.IsDriftDetectionPlan = drifted(o) && !carried || status.Plan.IsDriftDetectionPlan && carried
+	status.Plan.IsDriftDetectionPlan = drifted(o.rec) && !carried || status.Plan.IsDriftDetectionPlan && carried
 	message := fmt.Sprintf(infrav1.MessageAwaitApproval, id)
 	switch {
 	case o.rec.HeldBy != "":
 		message = decide.HeldMessage(id, o.rec.HeldBy, obj.Name+" -n "+obj.Namespace)
 	case obj.Spec.PlanOnly:
 		message = infrav1.MessagePlanOnly
-	case obj.DriftOnly():
-		message = infrav1.MessagePlanGenerated
 	}
-	setCondition(obj, infrav1.ConditionPlan, metav1.ConditionTrue, infrav1.ReasonPlannedWithChanges, message)
+	setCondition(obj, infrav1.ConditionPlan, metav1.ConditionTrue, infrav1.ReasonPlannedWithChanges, infrav1.MessagePlanGenerated)
 	if obj.DriftOnly() {
 		setReady(obj, metav1.ConditionFalse, infrav1.ReasonDriftDetected, fmt.Sprintf(infrav1.MessageDriftDetected, o.planText))
 		return
@@ -144,7 +156,7 @@ func recordNoChanges(obj *infrav1.Terraform, o outcome) {
 	case o.rec.Spec.Destroy:
 		setCondition(obj, infrav1.ConditionPlan, metav1.ConditionFalse, infrav1.ReasonPlannedNoChanges, infrav1.MessageNothingToDestroy)
 		setReady(obj, metav1.ConditionTrue, infrav1.ReasonPlannedNoChanges, at(infrav1.MessageNothingToDestroy, revision))
-	case drifted(o):
+	case drifted(o.rec):
 		setCondition(obj, infrav1.ConditionPlan, metav1.ConditionFalse, infrav1.ReasonPlannedNoChanges, infrav1.MessagePlanNoChanges)
 		setReady(obj, metav1.ConditionTrue, infrav1.ReasonNoDrift, at(infrav1.MessageNoDrift, revision))
 	default:
@@ -170,11 +182,11 @@ func recordApplied(obj *infrav1.Terraform, o outcome) {
 	clearPending(obj)
 	status.Plan.LastApplied = id
 	status.Plan.IsDestroyPlan = spec.Destroy
-	status.Plan.IsDriftDetectionPlan = drifted(o)
+	status.Plan.IsDriftDetectionPlan = drifted(o.rec)
 	status.LastAppliedRevision = spec.Artifact.Revision
 	status.LastAppliedArtifact = &infrav1.ArtifactReference{Digest: spec.Artifact.Digest, Revision: spec.Artifact.Revision, Path: spec.Path}
 	status.LastAppliedRun = spec.ID
-	if drifted(o) {
+	if drifted(o.rec) {
 		finished := metav1.NewTime(o.rec.Result.Finished)
 		status.LastAppliedByDriftDetectionAt, status.LastDriftDetectedAt = &finished, &finished
 	}
@@ -191,7 +203,7 @@ func recordApplied(obj *infrav1.Terraform, o outcome) {
 func succeeded(obj *infrav1.Terraform, o outcome) {
 	finished := metav1.NewTime(o.rec.Result.Finished)
 	obj.Status.LastSuccessfulReconcileAt = &finished
-	obj.Status.ReconciliationFailures = 0
+	obj.Status.ReconciliationFailures, obj.Status.LastFailedApply = 0, nil
 	removeCondition(obj, infrav1.ConditionReconciling)
 	removeCondition(obj, infrav1.ConditionStalled)
 }
@@ -229,13 +241,14 @@ func recordFailure(obj *infrav1.Terraform, o outcome) {
 		neverApplied(obj)
 	}
 	if result.ApplyStarted {
+		status.LastFailedApply = status.LastRun.DeepCopy()
 		setCondition(obj, infrav1.ConditionApply, metav1.ConditionFalse, infrav1.ReasonApplyConditionFailed, result.Error)
 		// What was applied in part is worth keeping for a deletion, if nothing better is.
 		if status.LastAppliedRun == "" {
 			status.LastAppliedRun = o.rec.Spec.ID
 		}
 	}
-	setReady(obj, metav1.ConditionFalse, failureReason(result), failureMessage(result))
+	setReady(obj, metav1.ConditionFalse, failureReason(result, o.rec.Spec.Purpose), failureMessage(result))
 }
 
 // recordRefusal: a plan that a webhook refused was made, and is not offered for approval, nor is one before it.
@@ -248,10 +261,12 @@ func recordRefusal(obj *infrav1.Terraform, o outcome) {
 	setCondition(obj, infrav1.ConditionPlan, metav1.ConditionFalse, infrav1.ReasonPostPlanningWebhookFailed, o.rec.Result.Error)
 }
 
-func failureReason(r *run.Result) string {
+func failureReason(r *run.Result, purpose run.Purpose) string {
 	switch {
 	case r.Outcome == run.OutcomeInterrupted:
 		return infrav1.ReasonRunInterrupted
+	case r.Class == run.FailureCanceled:
+		return infrav1.ReasonRunCanceled
 	case r.Class == run.FailureTool:
 		return infrav1.ReasonNewFailed
 	case r.Class == run.FailureSource:
@@ -273,21 +288,14 @@ func failureReason(r *run.Result) string {
 	case run.StepOutput:
 		return infrav1.ReasonOutputFailed
 	}
+	if purpose == run.PurposeDrift {
+		return infrav1.ReasonDriftDetectionFailed
+	}
 	return infrav1.ReasonPlanFailed
 }
 
 func failureMessage(r *run.Result) string {
-	message := r.Error
-	if len(r.Lost) > 0 {
-		message += "\nCreated but missing from the state, so that nothing manages it:\n  " + strings.Join(r.Lost, "\n  ")
-	}
-	if len(r.InDoubt) > 0 {
-		message += "\nWas being created and may exist, without being in the state:\n  " + strings.Join(r.InDoubt, "\n  ")
-	}
-	if message != r.Error {
-		message += "\nImport or remove it by hand."
-	}
-	return message + lockAdvice(r)
+	return r.Error + unprovenAdvice(r) + lockAdvice(r)
 }
 
 func clearPending(obj *infrav1.Terraform) {

@@ -102,7 +102,7 @@ func failed(step run.Step, class run.Failure, started bool) run.Result {
 }
 
 func TestWhatARunMeansForTheStatus(t *testing.T) {
-	const noPlan = "False TerraformPlannedNoChanges: Plan no changes"
+	const noPlan, planned = "False TerraformPlannedNoChanges: Plan no changes", "True TerraformPlannedWithChanges: Plan generated"
 	for sentence, test := range map[string]struct {
 		obj     *infrav1.Terraform
 		outcome outcome
@@ -110,23 +110,23 @@ func TestWhatARunMeansForTheStatus(t *testing.T) {
 	}{
 		"a plan with changes waits for approval": {
 			stackObject(), ran(run.OperationPlan, changes),
-			told{Ready: "Unknown TerraformPlannedWithChanges: " + approve, Plan: "True TerraformPlannedWithChanges: " + approve, Pending: planID}},
+			told{Ready: "Unknown TerraformPlannedWithChanges: " + approve, Plan: planned, Pending: planID}},
 		"a plan to destroy waits for approval": {
 			stackObject(), ran(run.OperationPlan, changes, destroy),
-			told{Ready: "Unknown TerraformPlannedWithChanges: " + approve, Plan: "True TerraformPlannedWithChanges: " + approve, Pending: planID, Flags: "destroy"}},
+			told{Ready: "Unknown TerraformPlannedWithChanges: " + approve, Plan: planned, Pending: planID, Flags: "destroy"}},
 		"a plan of a stack that is only planned waits for nobody": {
 			stackObject(func(t *infrav1.Terraform) { t.Spec.PlanOnly = true }), ran(run.OperationPlan, changes),
 			told{Ready: "Unknown TerraformPlannedWithChanges: Plan generated: This object is in the plan only mode.",
-				Plan: "True TerraformPlannedWithChanges: Plan generated: This object is in the plan only mode.", Pending: planID}},
+				Plan: planned, Pending: planID}},
 		"drift is told with what it is and how to approve its repair": {
 			stackObject(), ran(run.OperationPlan, changes, drift),
-			told{Ready: "False DriftDetected: Drift detected.\n" + planText + "\n" + approve, Plan: "True TerraformPlannedWithChanges: " + approve, Pending: planID, Flags: "drift"}},
+			told{Ready: "False DriftDetected: Drift detected.\n" + planText + "\n" + approve, Plan: planned, Pending: planID, Flags: "drift"}},
 		"drift in mode disable has nothing to approve": {
 			stackObject(func(t *infrav1.Terraform) { t.Spec.ApprovePlan = infrav1.ApprovePlanDisable }), ran(run.OperationPlan, changes, drift),
-			told{Ready: "False DriftDetected: Drift detected.\n" + planText, Plan: "True TerraformPlannedWithChanges: Plan generated", Pending: planID, Flags: "drift"}},
+			told{Ready: "False DriftDetected: Drift detected.\n" + planText, Plan: planned, Pending: planID, Flags: "drift"}},
 		"a drift check that finds what is pending already leaves it what it is": {
 			stackObject(planPending), ran(run.OperationPlan, changes, drift),
-			told{Ready: "Unknown TerraformPlannedWithChanges: " + approve, Plan: "True TerraformPlannedWithChanges: " + approve, Pending: planID}},
+			told{Ready: "Unknown TerraformPlannedWithChanges: " + approve, Plan: planned, Pending: planID}},
 		"a plan with no changes": {
 			stackObject(planPending), ran(run.OperationPlan, noChanges),
 			told{Ready: "True TerraformPlannedNoChanges: Plan no changes: " + revision, Plan: noPlan}},
@@ -142,19 +142,19 @@ func TestWhatARunMeansForTheStatus(t *testing.T) {
 				Plan: "False TerraformPlannedNoChanges: No objects need to be destroyed"}},
 		"an approved plan was applied": {
 			stackObject(applying), ran(run.OperationApply, applied),
-			told{Ready: "True TerraformAppliedSucceed: Applied successfully: " + revision, Plan: "True TerraformPlannedWithChanges: Plan generated",
+			told{Ready: "True TerraformAppliedSucceed: Applied successfully: " + revision, Plan: planned,
 				Apply: "True TerraformAppliedSucceed: Applied successfully", Applied: planID}},
 		"an automatic apply names its plan": {
 			stackObject(), ran(run.OperationPlanAndApply, applied),
-			told{Ready: "True TerraformAppliedSucceed: Applied successfully: " + revision, Plan: "True TerraformPlannedWithChanges: Plan generated",
+			told{Ready: "True TerraformAppliedSucceed: Applied successfully: " + revision, Plan: planned,
 				Apply: "True TerraformAppliedSucceed: Applied successfully", Applied: planID}},
 		"everything was destroyed": {
 			stackObject(), ran(run.OperationPlanAndApply, applied, destroy),
-			told{Ready: "True TerraformAppliedSucceed: Destroy applied successfully: " + revision, Plan: "True TerraformPlannedWithChanges: Plan generated",
+			told{Ready: "True TerraformAppliedSucceed: Destroy applied successfully: " + revision, Plan: planned,
 				Apply: "True TerraformAppliedSucceed: Destroy applied successfully", Applied: planID, Flags: "destroy"}},
 		"drift was repaired": {
 			stackObject(), ran(run.OperationPlanAndApply, applied, drift),
-			told{Ready: "True TerraformAppliedSucceed: Applied successfully: " + revision, Plan: "True TerraformPlannedWithChanges: Plan generated",
+			told{Ready: "True TerraformAppliedSucceed: Applied successfully: " + revision, Plan: planned,
 				Apply: "True TerraformAppliedSucceed: Applied successfully", Applied: planID, Flags: "drift"}},
 		"init failed": {
 			stackObject(), ran(run.OperationPlan, failed(run.StepInit, "", false)), told{Ready: "False TFExecInitFailed: boom", Failures: 1}},
@@ -164,6 +164,13 @@ func TestWhatARunMeansForTheStatus(t *testing.T) {
 			stackObject(), ran(run.OperationPlan, failed(run.StepPrepare, run.FailureTool, false)), told{Ready: "False TFExecNewFailed: boom", Failures: 1}},
 		"the plan failed": {
 			stackObject(), ran(run.OperationPlan, failed(run.StepPlan, run.FailureConfiguration, false)), told{Ready: "False TFExecPlanFailed: boom", Failures: 1}},
+		"drift could not be looked for": {
+			stackObject(), ran(run.OperationPlan, failed(run.StepPlan, "", false), drift), told{Ready: "False DriftDetectionFailed: boom", Failures: 1}},
+		"init failed before drift could be looked for": {
+			stackObject(), ran(run.OperationPlan, failed(run.StepInit, "", false), drift), told{Ready: "False TFExecInitFailed: boom", Failures: 1}},
+		"the repair of drift failed": {
+			stackObject(), ran(run.OperationPlanAndApply, failed(run.StepApply, "", true), drift),
+			told{Ready: "False TFExecApplyFailed: boom", Apply: "False TerraformAppliedFail: boom", Failures: 1}},
 		"the outputs could not be read": {
 			stackObject(), ran(run.OperationPlanAndApply, failed(run.StepOutput, "", true)),
 			told{Ready: "False TFExecOutputFailed: boom", Apply: "False TerraformAppliedFail: boom", Failures: 1}},
@@ -177,8 +184,9 @@ func TestWhatARunMeansForTheStatus(t *testing.T) {
 			stackObject(applying), ran(run.OperationApply, failed(run.StepApply, run.FailureStalePlan, false)),
 			told{Ready: "False StateMoved: boom", Pending: planID, Failures: 1}},
 		"interrupted in the middle of an apply": {
-			stackObject(applying), ran(run.OperationApply, run.Result{Outcome: run.OutcomeInterrupted, Error: "gone", ApplyStarted: true, Lost: []string{"x.a (i-1)"}}),
-			told{Ready: "False RunInterrupted: gone\nCreated but missing from the state, so that nothing manages it:\n  x.a (i-1)\nImport or remove it by hand.",
+			stackObject(applying), ran(run.OperationApply, run.Result{Outcome: run.OutcomeInterrupted, Error: "gone", ApplyStarted: true, UnprovenMore: 1,
+				Unproven: []run.Unproven{{Address: "x.a", ID: "i-1", MayExist: true, Certain: true}}}),
+			told{Ready: "False RunInterrupted: gone\nNo state proves what became of:\n  x.a (i-1): was created, and no state has it\n  and 1 more\nCheck whether they exist. Import or remove those that do.",
 				Apply: "False TerraformAppliedFail: gone", Failures: 1}},
 		"a webhook refused the plan, which nobody is asked to approve, nor the one before": {
 			stackObject(planPending), ran(run.OperationPlan, failed(run.StepPlan, run.FailureRefused, false)),

@@ -6,6 +6,7 @@ package stack
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -115,6 +116,8 @@ type sourceError struct {
 	denied  bool
 	// lasting is true when the stack or its source must change first, and both are watched.
 	lasting bool
+	// revision is that of the artifact that cannot be used; empty when there is none.
+	revision string
 }
 
 func (e *sourceError) Error() string { return e.message }
@@ -123,7 +126,7 @@ func (e *sourceError) Error() string { return e.message }
 func (s *Sources) Find(ctx context.Context, obj *infrav1.Terraform, crossNamespace bool) (*program, error) {
 	a, err := s.artifact(ctx, obj, crossNamespace)
 	if err != nil {
-		return nil, err
+		return nil, ofRevision(err, a.Revision)
 	}
 	key := moduleKey{digest: a.Digest, dir: cleanDir(obj.Spec.Path), varFiles: strings.Join(varFilesOf(&obj.Spec), "\n"), files: joinsModule(&obj.Spec)}
 	m, err := s.readModule(ctx, key)
@@ -135,9 +138,20 @@ func (s *Sources) Find(ctx context.Context, obj *infrav1.Terraform, crossNamespa
 		m, err = s.readModule(ctx, key)
 	}
 	if err != nil {
-		return nil, err
+		return nil, ofRevision(err, a.Revision)
 	}
 	return &program{artifact: a, readModule: m}, nil
+}
+
+// ofRevision says of which artifact the error tells.
+func ofRevision(err error, revision string) error {
+	var missing *sourceError
+	if !errors.As(err, &missing) {
+		return err
+	}
+	told := *missing
+	told.revision = revision
+	return &told
 }
 
 // joinsModule says whether files that are not the source's join the root module.
@@ -290,11 +304,11 @@ func (s *Sources) stored(ctx context.Context, kind string, name types.Namespaced
 	return out, nil
 }
 
-// fetchTimeout bounds one download. A source that needs longer than this is out of order.
-const fetchTimeout = 5 * time.Minute
+// FetchTimeout bounds one download. A source that needs longer than this is out of order.
+const FetchTimeout = 5 * time.Minute
 
 func (s *Sources) fetch(ctx context.Context, a *meta.Artifact) (int64, error) {
-	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
+	ctx, cancel := context.WithTimeout(ctx, FetchTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, a.URL, nil)
 	if err != nil {

@@ -5,14 +5,11 @@ package stack
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
@@ -60,6 +57,7 @@ func (c *configuration) setLent(_ *infrav1.Terraform, in *inputs.Inputs) error {
 	}
 	for _, e := range lent {
 		c.env = append(c.env, run.EnvVar{Name: e.Name, Value: e.Value.Reveal(), Secret: e.Secret})
+		c.open["env "+e.Name] = e.Open
 		c.lent = append(c.lent, e.Name, inputs.TypeOf(e.Name))
 		c.origins["env "+e.Name] = c.origins[e.Name]
 	}
@@ -76,29 +74,37 @@ func tenantLabels(obj *infrav1.Terraform) map[string]string {
 	return map[string]string{tenantv1.LabelUID: tenant}
 }
 
-// foreignState says why a stack may not have the state that it names: it is another tenant's. Workspace and suffix are the
+// readsStacks is the cache, where there is one.
+func (r *Reconciler) readsStacks() client.Reader {
+	if r.stacks == nil {
+		return r.Reader
+	}
+	return r.stacks
+}
+
+// refusedState says why a stack may not have the state that it names. It may be another tenant's: workspace and suffix are the
 // stack's to choose, and even its name may be one that another tenant's stack had. A state without a label is the stack's,
 // for it was there before. What the watch has not told yet, the store refuses.
-func (r *Reconciler) foreignState(ctx context.Context, obj *infrav1.Terraform) (*configProblem, error) {
-	key := stateKeyOf(obj)
-	if key.Tenant == "" || obj.KeepsOwnState() {
+func (r *Reconciler) refusedState(ctx context.Context, obj *infrav1.Terraform) (*configProblem, error) {
+	if obj.KeepsOwnState() {
 		return nil, nil
 	}
-	reader := r.stacks
-	if reader == nil {
-		reader = r.Reader
+	key := stateKeyOf(obj)
+	if err := key.Validate(); err != nil {
+		return &configProblem{reason: infrav1.ReasonInvalidName, message: nameProblem(obj, err)}, nil
 	}
-	name := types.NamespacedName{Namespace: obj.Namespace, Name: obj.StateSecretName()}
-	secret := &metav1.PartialObjectMetadata{}
-	secret.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
-	if err := reader.Get(ctx, name, secret); err != nil {
-		if client.IgnoreNotFound(err) == nil {
-			return nil, nil
-		}
-		return nil, fmt.Errorf("look whose the state in Secret %s is: %w", name, err)
+	if problem := labelProblem(obj); problem != "" {
+		return &configProblem{reason: infrav1.ReasonInvalidName, message: problem}, nil
+	}
+	if key.Tenant == "" {
+		return nil, nil
+	}
+	secret, err := stateMetadata(ctx, r.readsStacks(), obj)
+	if secret == nil || err != nil {
+		return nil, err
 	}
 	if err := key.Owned(secret.Labels); err != nil {
-		return &configProblem{infrav1.ReasonAccessDenied, err.Error()}, nil
+		return &configProblem{infrav1.ReasonAccessDenied, err.Error(), true}, nil
 	}
 	return nil, nil
 }

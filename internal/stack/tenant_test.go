@@ -219,7 +219,7 @@ func TestAnotherTenantsStateIsRefused(t *testing.T) {
 		obj := stackObject(test.change)
 		obj.Name, obj.Spec.Workspace = test.name, test.workspace
 		obj.Spec.BackendConfig = &infrav1.BackendConfigSpec{SecretSuffix: test.suffix}
-		problem, err := r.foreignState(t.Context(), obj)
+		problem, err := r.refusedState(t.Context(), obj)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -376,8 +376,8 @@ func TestWhoseStatesAreDiscarded(t *testing.T) {
 	} {
 		states := &discarded{}
 		r := &Reconciler{States: states, Log: slog.New(slog.DiscardHandler)}
-		// Who may not delete Secrets lets stacks go all the same.
-		if err := r.discardState(t.Context(), &pass{obj: stackObject(test.change...), foreign: test.foreign}); err != nil || len(states.keys) != test.want {
+		// A stack is deleted even when Yuba may not delete its Secrets.
+		if err := r.discardState(t.Context(), &pass{obj: stackObject(test.change...), noState: test.foreign}); err != nil || len(states.keys) != test.want {
 			t.Errorf("%s: discarded %v, %v", sentence, states.keys, err)
 		}
 	}

@@ -5,7 +5,6 @@ package stack
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -191,10 +190,8 @@ func (r *Reconciler) now(ctx context.Context, p *pass) known {
 		return is
 	}
 	snapshot, err := r.States.Read(ctx, stateKeyOf(p.obj))
-	var corrupt *state.CorruptError
-	var vanished *state.VanishedError
 	switch {
-	case errors.As(err, &corrupt), errors.As(err, &vanished):
+	case state.Lasting(err):
 	case err != nil:
 		r.Log.Warn("the state's serial cannot be told", "stack", p.stack.String(), "error", err)
 	case snapshot.Data != nil && snapshot.Serial > 0:
@@ -230,7 +227,7 @@ func (r *Reconciler) changedSince(ctx context.Context, why *run.Why, was, is kno
 
 // countsIn says which files of a source count for a stack at one moment or the other.
 func countsIn(was, is known) func(name string) bool {
-	if was.inputs.Part == "" || is.inputs.Part == "" {
+	if was.inputs.MayBe() == "" || is.inputs.Part == "" {
 		return func(string) bool { return true }
 	}
 	dirs := slices.Concat(was.inputs.Dirs, is.inputs.Dirs, was.spec.VarFiles, is.spec.VarFiles)

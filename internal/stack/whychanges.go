@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/yuba-dev/yuba/internal/inputs"
+	"github.com/yuba-dev/yuba/internal/mask"
 	"github.com/yuba-dev/yuba/internal/run"
 	"github.com/yuba-dev/yuba/internal/source"
 )
@@ -49,7 +50,8 @@ func ofRecord(rec *run.Record) known {
 
 // changedInputs tells what of the inputs is not what it was. Values of secrets are not told.
 func changedInputs(was, is known) []run.InputChange {
-	masks := inputs.WaysToWrite(append(secretValues(was.spec), secretValues(is.spec)...))
+	secrets := [2]*mask.Masker{knownSecrets(was.spec).Masker(inputs.Mask), knownSecrets(is.spec).Masker(inputs.Mask)}
+	hidden := func(text string) bool { return secrets[0].Hides(text) || secrets[1].Hides(text) }
 	var list []run.InputChange
 	add := func(part, name, from, to string) {
 		if from != to {
@@ -58,12 +60,12 @@ func changedInputs(was, is known) []run.InputChange {
 	}
 	if was.artifact.Digest != is.artifact.Digest || was.artifact.Revision != is.artifact.Revision {
 		list = append(list, run.InputChange{Part: "source", From: was.artifact.Revision, To: is.artifact.Revision,
-			Untouched: was.artifact.Digest == is.artifact.Digest || was.inputs.Part != "" && was.inputs.Part == is.inputs.Part})
+			Untouched: was.artifact.Digest == is.artifact.Digest || is.inputs.Part != "" && was.inputs.MayBe() == is.inputs.Part})
 	}
 	add("path", "", was.path, is.path)
 	add("workspace", "", was.spec.Workspace, is.spec.Workspace)
-	list = append(list, changedVariables(was, is, masks)...)
-	list = append(list, changedEnv(was, is, masks)...)
+	list = append(list, changedVariables(was, is, hidden)...)
+	list = append(list, changedEnv(was, is, hidden)...)
 	list = append(list, changedFiles(was.spec, is.spec)...)
 	add("values", "files", strings.Join(was.spec.VarFiles, " "), strings.Join(is.spec.VarFiles, " "))
 	if !bytes.Equal(was.spec.CLIConfig, is.spec.CLIConfig) {
@@ -101,7 +103,7 @@ func union[V any](a, b map[string]V) []string {
 	return slices.Compact(names)
 }
 
-func changedVariables(was, is known, masks []string) []run.InputChange {
+func changedVariables(was, is known, hidden func(string) bool) []run.InputChange {
 	var list []run.InputChange
 	for _, name := range union(was.spec.Variables, is.spec.Variables) {
 		before, had := was.spec.Variables[name]
@@ -111,7 +113,7 @@ func changedVariables(was, is known, masks []string) []run.InputChange {
 		}
 		c := run.InputChange{Part: "variable", Name: name, Origin: is.origins[name], Secret: before.Secret || after.Secret}
 		if !c.Secret {
-			c.From, c.To = valueInShort(before.Value, masks), valueInShort(after.Value, masks)
+			c.From, c.To = valueInShort(before.Value, hidden), valueInShort(after.Value, hidden)
 		}
 		list = append(list, c)
 	}
@@ -127,14 +129,14 @@ func sameJSON(a, b json.RawMessage) bool {
 	return bytes.Equal(x.Bytes(), y.Bytes())
 }
 
-func changedEnv(was, is known, masks []string) []run.InputChange {
+func changedEnv(was, is known, hidden func(string) bool) []run.InputChange {
 	before, after := envOf(was.spec), envOf(is.spec)
 	var list []run.InputChange
 	for _, name := range union(before, after) {
 		if b, a := before[name], after[name]; b != a {
 			c := run.InputChange{Part: "environment", Name: name, Origin: is.origins["env "+name], Secret: b.Secret || a.Secret}
 			if !c.Secret {
-				c.From, c.To = inShort(b.Value, masks), inShort(a.Value, masks)
+				c.From, c.To = inShort(b.Value, hidden), inShort(a.Value, hidden)
 			}
 			list = append(list, c)
 		}
@@ -190,11 +192,9 @@ func changedBackend(was, is run.Backend) []run.InputChange {
 const maxShown = 60
 
 // inShort is a value for people: short, and without what is secret elsewhere.
-func inShort(value string, masks []string) string {
-	for _, mask := range masks {
-		if strings.Contains(value, mask) {
-			return inputs.Mask
-		}
+func inShort(value string, hidden func(string) bool) string {
+	if hidden(value) {
+		return inputs.Mask
 	}
 	if runes := []rune(value); len(runes) > maxShown {
 		sum := sha256.Sum256([]byte(value))
@@ -204,42 +204,25 @@ func inShort(value string, masks []string) string {
 }
 
 // valueInShort is inShort for JSON, in which a secret may be written in more ways than one.
-func valueInShort(value json.RawMessage, masks []string) string {
+func valueInShort(value json.RawMessage, hidden func(string) bool) string {
 	var decoded any
 	if json.Unmarshal(value, &decoded) == nil {
 		for _, text := range stringsIn(decoded) {
-			if inShort(text, masks) == inputs.Mask {
+			if hidden(text) {
 				return inputs.Mask
 			}
 		}
 	}
-	return inShort(string(value), masks)
+	return inShort(string(value), hidden)
 }
 
-// secretValues are the texts in a run's secrets.
-func secretValues(s *run.Spec) []string {
-	var texts []string
-	add := func(text string) { texts = append(texts, text) }
-	for _, v := range s.Variables {
-		var value any
-		if v.Secret && json.Unmarshal(v.Value, &value) == nil {
-			for _, text := range stringsIn(value) {
-				add(text)
-			}
-		}
-	}
-	for _, e := range s.Env {
-		if e.Secret {
-			add(e.Value)
-		}
-	}
+// knownSecrets are a run's secrets. Any setting of a backend may be one.
+func knownSecrets(s *run.Spec) *mask.Secrets {
+	secrets := s.KnownSecrets()
 	for _, value := range s.Backend.Settings {
-		add(value)
+		secrets.Add(value)
 	}
-	for _, text := range s.Secrets {
-		add(text)
-	}
-	return texts
+	return secrets
 }
 
 // maxChangedFiles is how many files of a source are named.

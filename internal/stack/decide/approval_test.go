@@ -19,6 +19,9 @@ var approvalScenarios = scenarios{
 	"a plan waits for approval, and drift is looked for meanwhile": {
 		awaiting("plan-main-1"), awaitsApproval("plan-main-1", setApprove, nextDriftCheck),
 	},
+	"a plan after an apply that failed says so until one succeeds": {
+		awaiting("plan-main-1").with(func(f *Facts) { f.Stack.ApplyFailed = true }), awaitsApproval("plan-main-1", setApprove+" The last apply failed.", nextDriftCheck),
+	},
 	"a plan waits without end when nobody looks for drift": {
 		awaiting("plan-main-1").ignoringDrift(), awaitsApproval("plan-main-1", setApprove, time.Time{}),
 	},

@@ -53,6 +53,15 @@ var attemptScenarios = scenarios{
 	"a plan that still fits can be approved": {
 		awaiting("plan-main-1").allowing(1).failed(time.Hour), awaitsApproval("plan-main-1", setApprove, time.Time{}),
 	},
+	"what time does not mend is tried as often as the stack says": {
+		settled().allowing(3).failed(time.Hour, times(2), pointless), plans(ReasonRetry, lastFailed).again(),
+	},
+	"and then no more": {
+		settled().allowing(3).failed(time.Hour, times(3), pointless), standsStill,
+	},
+	"inputs that were missing since and came back begin them anew": {
+		settled().allowing(1).failed(time.Hour).refused(2, time.Minute), plans(ReasonRetry, lastFailed).again(),
+	},
 	"a deletion never gives up": {
 		settled().deleted().allowing(1).failed(time.Hour, destroying, applyBegan), destroys().again(),
 	},

@@ -27,7 +27,7 @@ func fresh() *given {
 	return &given{Facts{
 		Now: noon,
 		Stack: Stack{
-			Generation: 1, Mode: ModeManual, DetectDrift: true,
+			Generation: 1, PlannedGeneration: 1, Mode: ModeManual, DetectDrift: true,
 			Interval: everyTenMinutes, RetryInterval: afterFifteen,
 		},
 		Source: Source{Ready: true, Revision: newRevision},
@@ -65,13 +65,19 @@ func (g *given) planOnly() *given           { g.facts.Stack.PlanOnly = true; ret
 func (g *given) approving(id string) *given { g.facts.Stack.Approved = id; return g }
 func (g *given) rejecting(id string) *given { g.facts.Stack.Rejected = id; return g }
 func (g *given) toDestroy() *given          { g.facts.Stack.Destroy = true; return g }
-func (g *given) suspended() *given          { g.facts.Stack.Suspended = true; return g }
-func (g *given) ownBackend() *given         { g.facts.Stack.OwnBackend = true; return g }
-func (g *given) ignoringDrift() *given      { g.facts.Stack.DetectDrift = false; return g }
+func (g *given) suspended() *given {
+	g.facts.Stack.Suspended, g.facts.Stack.Call = true, "vpc -n team"
+	return g
+}
+func (g *given) ownBackend() *given    { g.facts.Stack.OwnBackend = true; return g }
+func (g *given) ignoringDrift() *given { g.facts.Stack.DetectDrift = false; return g }
 func (g *given) config(digest string) *given {
 	g.facts.Config = digest
 	return g
 }
+
+// movable: if the configuration is another one, it is because of modules that may have moved.
+func (g *given) movable() *given { g.facts.OnlyModules = true; return g }
 
 // dependsOn adds a dependency that is ready, but for what is said of it.
 func (g *given) dependsOn(name string, but ...func(*Dependency)) *given {
@@ -161,6 +167,7 @@ func (g *given) failed(ago time.Duration, changes ...func(*Run)) *given {
 func interrupted(r *Run) { r.Failed, r.Interrupted = false, true }
 func stopped(r *Run)     { r.Failed, r.Canceled, r.Failures = false, true, 0 }
 func pointless(r *Run)   { r.Waits = true }
+func byPerson(r *Run)    { r.Stopped = true }
 func applying(r *Run)    { r.Apply = true }
 func applyBegan(r *Run)  { r.Apply, r.ApplyStarted = true, true }
 func ofOther(r *Run)     { r.Config = other }

@@ -29,7 +29,7 @@ func circuitOpen(f Facts) bool { return f.Circuit != nil && f.Circuit.Open }
 // and so is a configuration that has not failed yet.
 func circuitRests(f Facts) (Decision, bool) {
 	c := f.Circuit
-	if c == nil || !c.Failed || requested(f) || appliesAsApproved(f) {
+	if c == nil || !c.Failed || requested(f) || appliesAsApproved(f) || canceled(f) {
 		return Decision{}, false
 	}
 	if c.Open && c.Probe && dependenciesReady(f) {
@@ -68,8 +68,11 @@ func unsuccessfulLast(f Facts) bool {
 // resumes: the outage that the last run failed in is over.
 func resumes(f Facts) bool {
 	c := f.Circuit
-	return c != nil && !c.Open && c.Failed && lastFailedSameConfig(f) && !f.Last.Finished.After(c.ClosedAt)
+	return c != nil && !c.Open && c.Failed && lastFailedSameConfig(f) && !canceled(f) && !f.Last.Finished.After(c.ClosedAt)
 }
+
+// canceled: a person ended the last run, which an outage has nothing to do with, and nothing has changed since.
+func canceled(f Facts) bool { return lastFailedSameConfig(f) && f.Last.Stopped }
 
 func resumesLater(f Facts) bool { return resumes(f) && f.Now.Before(f.Circuit.ResumeAt) }
 

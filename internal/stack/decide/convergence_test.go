@@ -45,7 +45,7 @@ func TestDecisionsComeToRest(t *testing.T) {
 		if w.changes == "" && d.Verb != VerbRest {
 			t.Fatalf("nothing to change, but %s", d)
 		}
-		if w.changes != "" && (d.Verb != VerbAwaitApproval || appliesByItself(w.facts.Stack) && !pendingRejected(w.facts) && w.facts.Pending.HeldBy == "") {
+		if w.changes != "" && (d.Verb != VerbAwaitApproval || appliesByItself(w.facts.Stack) && !pendingRejected(w.facts) && w.facts.Pending.HeldBy == "" && w.facts.Takeover == nil) {
 			t.Fatalf("%s is to do, but %s", w.changes, d)
 		}
 	})
@@ -100,8 +100,8 @@ func TestRetriesKeepTheirPace(t *testing.T) {
 // undisturbed: nothing keeps the stack from being planned, and it has to be.
 func undisturbed(f Facts) Facts {
 	f.Stack.Deleting, f.Stack.Suspended, f.Stack.Held = false, false, false
-	f.Current, f.Lock, f.StateProblem, f.Dependencies, f.Cycle = nil, nil, "", nil, ""
-	f.Source.Ready, f.Inputs.Ready, f.Config, f.Circuit = true, true, present, nil
+	f.Current, f.Lock, f.StateProblem, f.Takeover, f.Dependencies, f.Cycle = nil, nil, "", nil, nil, ""
+	f.Source, f.Inputs.Ready, f.Config, f.Circuit = Source{Ready: true, Revision: newRevision}, true, present, nil
 	f.Stack.PlannedConfig = other
 	return f
 }
@@ -147,7 +147,7 @@ func TestAttemptsAreCounted(t *testing.T) {
 
 // mayWait: the facts began with a failure that only a change mends.
 func (r *Run) mayWait(f Facts) bool {
-	return r != nil && r.Config == f.Config && r.Failed && r.Waits
+	return r != nil && r.Config == f.Config && (r.Failed && r.Waits || r.Stopped)
 }
 
 // A new plan with unchanged facts is not planned again until the drift interval is over.

@@ -19,7 +19,7 @@ var liveRules = []rule{
 	{"suspended", suspended},
 	// So does a person who works on it by hand.
 	{"held for work by hand", held},
-	// What only a change of somebody's spec mends is said whatever else is to do.
+	// Report errors that only a spec change can fix first.
 	{"it depends on itself", dependencyCycle},
 	{"a dependency may not be used", dependencyDenied},
 	// Without a source there is nothing to plan; what was planned from an older one must not be applied either, for
@@ -50,14 +50,16 @@ var liveRules = []rule{
 // deletionRules are evaluated in order for a stack that is being deleted.
 var deletionRules = []rule{
 	{"a run is in hand", deletionAwaitsRun},
+	// Suspension holds every deletion, but for the object of what is destroyed already.
+	{"suspended", deletionSuspended},
 	// Its outputs and what they stand for are in use as long as others depend on it.
 	{"others depend on it", deletionBlocked},
 	// Nothing to destroy: no source, lock or person is needed to let the object go.
 	{"resources are kept", deletionKeepsResources},
 	{"nothing was ever applied", deletionOfNothing},
 	{"destroy is done", deletionDone},
-	{"suspended", deletionSuspended},
 	{"held for work by hand", held},
+	{"the state is a deleted stack's", deletionOfTakeover},
 	{"state cannot be used", stateUnusable},
 	{"somebody else holds the lock", locked},
 	// Said before the wait for another attempt, for there will be none.
@@ -86,17 +88,33 @@ func runInHand(f Facts) (Decision, bool) {
 		return Decision{}, false
 	}
 	// Only what changes nothing can be given up; an apply is always awaited.
-	superseded := c.Config != f.Config || c.Destroy != f.Stack.Destroy
-	if !c.Apply && !c.Canceled && f.Config != "" && superseded {
-		return Decision{Verb: VerbCancel, Subject: c.ID, Reason: ReasonSuperseded,
-			Message: "The configuration changed while it was being planned"}, true
+	if !c.Apply && !c.Canceled {
+		if d, ok := givesUp(f); ok {
+			return d, true
+		}
 	}
 	return Decision{Verb: VerbAwaitRun, Subject: c.ID, Reason: ReasonProgressing, Message: progress(c)}, true
 }
 
+// givesUp says why the plan in hand is not wanted any more.
+func givesUp(f Facts) (Decision, bool) {
+	d := Decision{Verb: VerbCancel, Subject: f.Current.ID}
+	switch {
+	case f.Stack.Suspended:
+		d.Reason, d.Message = ReasonSuspended, "The stack was suspended while it was being planned"
+	case f.Stack.Held:
+		d.Reason, d.Message = ReasonBreakTheGlass, "The stack was held for work by hand while it was being planned"
+	case f.Config != "" && (f.Current.Config != f.Config || f.Current.Destroy != f.Stack.Destroy):
+		d.Reason, d.Message = ReasonSuperseded, "The configuration changed while it was being planned"
+	default:
+		return Decision{}, false
+	}
+	return d, true
+}
+
 func progress(c *Run) string {
 	switch {
-	case c.Canceled:
+	case c.Canceled && !c.Apply:
 		return "Stopping a plan that is no longer wanted"
 	case c.Purpose == PurposeDelete:
 		return "Deletion in progress"
@@ -128,19 +146,22 @@ func sourceNotReady(f Facts) (Decision, bool) {
 	case f.Source.Denied:
 		return Decision{Verb: VerbFail, Reason: ReasonAccessDenied, Message: f.Source.Problem}, true
 	case f.Source.Lasting:
-		return Decision{Verb: VerbFail, Reason: ReasonArtifactFailed, Message: f.Source.Problem}, true
+		return refuse(f, Decision{Verb: VerbFail, Reason: ReasonArtifactFailed, Message: f.Source.Problem}), true
 	}
 	// What is not there yet may come without an event: an archive that could not be fetched, a kind that is installed later.
-	return Decision{Verb: VerbFail, Reason: ReasonArtifactFailed, Message: f.Source.Problem,
-		NextCheck: lookAgain(f)}, true
+	return refuse(f, Decision{Verb: VerbFail, Reason: ReasonArtifactFailed, Message: f.Source.Problem,
+		NextCheck: lookAgain(f)}), true
 }
 
 func inputsNotReady(f Facts) (Decision, bool) {
 	if f.Inputs.Ready {
 		return Decision{}, false
 	}
-	return Decision{Verb: VerbFail, Reason: orDefault(f.Inputs.Reason, ReasonVarsGeneration), Message: f.Inputs.Problem,
-		NextCheck: lookAgain(f)}, true
+	d := Decision{Verb: VerbFail, Reason: orDefault(f.Inputs.Reason, ReasonVarsGeneration), Message: f.Inputs.Problem}
+	if !f.Inputs.Lasting {
+		d.NextCheck = lookAgain(f)
+	}
+	return refuse(f, d), true
 }
 
 func stateUnusable(f Facts) (Decision, bool) {
@@ -223,7 +244,7 @@ func named(f Facts) bool {
 
 // unasked: the pending plan needs nobody's approval.
 func unasked(f Facts) bool {
-	return (f.Stack.Mode == ModeAuto || f.Stack.Force) && !circuitOpen(f) && f.Pending.HeldBy == "" && !(f.Pending.Drift && recovering(f))
+	return (f.Stack.Mode == ModeAuto || f.Stack.Force) && f.Takeover == nil && !circuitOpen(f) && f.Pending.HeldBy == "" && !(f.Pending.Drift && recovering(f))
 }
 
 // appliesByItself says whether plans of this stack are applied without a person.
@@ -246,6 +267,8 @@ func pendingWaits(f Facts) (Decision, bool) {
 		d.Message = `Plan generated: nothing is applied while approvePlan is "disable".`
 	case f.Pending.HeldBy != "":
 		d.Message = HeldMessage(f.Pending.ID, f.Pending.HeldBy, f.Stack.Call)
+	case f.Takeover != nil && appliesByItself(f.Stack):
+		d.Message = takeoverMessage(f)
 	case !unasked(f) && appliesByItself(f.Stack):
 		d.Message = HeldMessage(f.Pending.ID, f.Circuit.Name, f.Stack.Call)
 	default:
@@ -254,6 +277,12 @@ func pendingWaits(f Facts) (Decision, bool) {
 			d.Message += fmt.Sprintf(" (approvePlan names %q, which is not pending.)", a)
 		}
 	}
+	if f.Takeover != nil && d.Reason == ReasonAwaitingApproval && !appliesByItself(f.Stack) {
+		d.Message += fmt.Sprintf(" The stack took over %s.", f.Takeover)
+	}
+	if f.Stack.ApplyFailed && d.Reason == ReasonAwaitingApproval {
+		d.Message += " The last apply failed."
+	}
 	return d, true
 }
 
@@ -261,8 +290,10 @@ func rest(f Facts) (Decision, bool) {
 	d := Decision{Verb: VerbRest, Reason: ReasonUpToDate, NextCheck: nextLook(f)}
 	if lastFailedSameConfig(f) {
 		d.Verb, d.Reason = VerbWait, ReasonRetryPending
-		d.Message = "Trying again is pointless until something changes"
+		d.Message = "Configuration error; retrying after the next change to source or spec"
 		switch {
+		case f.Last.Stopped:
+			d.Message = StoppedMessage
 		case usedUp(f):
 			d.Reason, d.Message = ReasonRetryLimit, "Resource reached maximum number of retries."
 		case retries(f):
@@ -271,6 +302,9 @@ func rest(f Facts) (Decision, bool) {
 	}
 	return d, true
 }
+
+// StoppedMessage says what follows when a person has canceled a run.
+const StoppedMessage = "The last run was canceled; another follows a change, or `yuba replan`"
 
 func orDefault(s, def string) string {
 	if s == "" {

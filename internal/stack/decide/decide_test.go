@@ -30,10 +30,12 @@ func TestDecide(t *testing.T) {
 		"failed deletion":     failedDeletionScenarios,
 		"dependencies":        dependencyScenarios,
 		"attempts":            attemptScenarios,
+		"refused attempts":    refusalScenarios,
 		"unlocking":           unlockScenarios,
 		"work by hand":        heldScenarios,
 		"replan":              replanScenarios,
 		"circuit breakers":    circuitScenarios,
+		"takeover":            takeoverScenarios,
 	} {
 		t.Run(group, func(t *testing.T) {
 			for sentence, c := range cases {

@@ -51,7 +51,7 @@ const (
 // Decision is one step for one stack. It is what conditions, logs, `yuba status` and dry runs print.
 type Decision struct {
 	Verb Verb
-	// Subject is the plan to apply or the run to wait for or cancel.
+	// Subject is the plan to apply, the run to wait for or cancel, or the first stack to wait for.
 	Subject string
 	// Reason is a word for machines, Message a sentence for people.
 	Reason  string
@@ -70,6 +70,10 @@ type Decision struct {
 	Describe bool
 	// Again is true for another attempt at what failed: a failure of it is one more in the row.
 	Again bool
+	// Failures is how many attempts in a row ended before a run could begin, this one included; zero when this is not one.
+	Failures int
+	// Spent is true when the attempts that the stack allows are used up.
+	Spent bool
 	// Hold is the circuit breaker because of which the plan is kept for a person although the stack applies by itself.
 	Hold string
 }
@@ -121,6 +125,7 @@ const (
 	ReasonRequested           = "ReconcileRequested"
 	ReasonFirstPlan           = "FirstPlan"
 	ReasonConfigChanged       = "ConfigurationChanged"
+	ReasonModulesMayMove      = "ModulesMayHaveMoved"
 	ReasonPlanStale           = "PlanStale"
 	ReasonRetry               = "Retry"
 	ReasonInterrupted         = "Interrupted"
@@ -131,4 +136,5 @@ const (
 	ReasonCircuitOpen         = "CircuitOpen"
 	ReasonCircuitProbe        = "CircuitProbe"
 	ReasonCircuitClosed       = "CircuitClosed"
+	ReasonStateTakenOver      = "StateTakenOver"
 )

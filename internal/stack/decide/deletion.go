@@ -13,8 +13,12 @@ func deletionAwaitsRun(f Facts) (Decision, bool) {
 	if c == nil {
 		return Decision{}, false
 	}
-	if !c.Apply && !c.Canceled && c.Purpose != PurposeDelete {
+	switch {
+	case c.Apply || c.Canceled:
+	case c.Purpose != PurposeDelete:
 		return Decision{Verb: VerbCancel, Subject: c.ID, Reason: ReasonDeleting, Message: "The stack is being deleted"}, true
+	case f.Stack.Suspended:
+		return Decision{Verb: VerbCancel, Subject: c.ID, Reason: ReasonSuspended, Message: "The stack was suspended while its destruction was being planned"}, true
 	}
 	return Decision{Verb: VerbAwaitRun, Subject: c.ID, Reason: ReasonProgressing, Message: "Deletion in progress"}, true
 }
@@ -42,25 +46,31 @@ func deletionOfNothing(f Facts) (Decision, bool) {
 }
 
 func deletionDone(f Facts) (Decision, bool) {
+	return Decision{Verb: VerbRelease, Reason: ReasonDeleted, Message: "Destroy applied successfully"}, destroyed(f)
+}
+
+func destroyed(f Facts) bool {
 	l := f.Last
-	done := l != nil && l.Purpose == PurposeDelete && !unsuccessful(l) && !l.Canceled
-	return Decision{Verb: VerbRelease, Reason: ReasonDeleted, Message: "Destroy applied successfully"}, done
+	return l != nil && l.Purpose == PurposeDelete && !unsuccessful(l) && !l.Canceled
 }
 
 func deletionSuspended(f Facts) (Decision, bool) {
-	return Decision{Verb: VerbWait, Reason: ReasonSuspended,
-		Message: "Suspended by spec.suspend; destroying its resources waits for that"}, f.Stack.Suspended
+	return Decision{Verb: VerbWait, Reason: ReasonSuspended, Message: fmt.Sprintf(
+		"Deletion is suspended by spec.suspend. To go on: yuba resume %s", f.Stack.Call)}, f.Stack.Suspended && !destroyed(f)
 }
 
 // deletionBackoff: neither a person's request nor a changed configuration waits for the interval; one attempt with the
 // kept artifact follows a failure with the present one at once.
 func deletionBackoff(f Facts) (Decision, bool) {
 	l := f.Last
-	if l == nil || l.Purpose != PurposeDelete || !unsuccessful(l) || retryDue(f) || requested(f) || triesKept(f) {
+	if l == nil || l.Purpose != PurposeDelete || !unsuccessful(l) || requested(f) || !l.Stopped && (retryDue(f) || triesKept(f)) {
 		return Decision{}, false
 	}
 	if !l.UsedKept && f.Config != "" && l.Config != f.Config {
 		return Decision{}, false
+	}
+	if l.Stopped {
+		return Decision{Verb: VerbWait, Reason: ReasonRetryPending, Message: StoppedMessage}, true
 	}
 	return Decision{Verb: VerbWait, Reason: ReasonRetryPending, Message: "Destroying failed and is tried again",
 		NextCheck: retryAt(f)}, true

@@ -8,7 +8,10 @@ import "time"
 var (
 	keepsResources = Decision{Verb: VerbRelease, Reason: ReasonDeleted, Message: "Resources are kept"}
 	neverApplied   = Decision{Verb: VerbRelease, Reason: ReasonNothingLeftToDelete, Message: "Nothing was ever applied"}
-	destroyed      = Decision{Verb: VerbRelease, Reason: ReasonDeleted, Message: "Destroy applied successfully"}
+	destroyedAll   = Decision{Verb: VerbRelease, Reason: ReasonDeleted, Message: "Destroy applied successfully"}
+
+	deletionIsSuspended = Decision{Verb: VerbWait, Reason: ReasonSuspended,
+		Message: "Deletion is suspended by spec.suspend. To go on: yuba resume vpc -n team"}
 )
 
 func cannotDestroy(reason, problem string) Decision {
@@ -32,10 +35,13 @@ var deletionScenarios = scenarios{
 	"without destroy the object goes and its resources are kept": {
 		settled().keepingResources(), keepsResources,
 	},
-	"without destroy neither source, inputs, state, lock nor suspension hold the object": {
+	"without destroy neither source, inputs, state nor lock hold the object": {
 		settled().keepingResources().sourceGone().inputsGone().nothingKept().stateProblem("The state vanished").
-			lockedBy("lock-1").suspended(),
+			lockedBy("lock-1"),
 		keepsResources,
+	},
+	"without destroy suspension holds the object": {
+		settled().keepingResources().suspended(), deletionIsSuspended,
 	},
 	"without destroy an apply in hand is awaited": {
 		settled().keepingResources().running(applying), awaitsRun("Deletion in progress"),
@@ -43,8 +49,14 @@ var deletionScenarios = scenarios{
 	"a stack that was never applied goes at once": {
 		fresh().deleted(), neverApplied,
 	},
-	"a stack that was never applied goes although its source is gone and it is suspended": {
-		fresh().deleted().sourceGone().suspended(), neverApplied,
+	"a stack that was never applied goes although its source is gone": {
+		fresh().deleted().sourceGone(), neverApplied,
+	},
+	"a suspended stack that was never applied does not go": {
+		fresh().deleted().suspended(), deletionIsSuspended,
+	},
+	"a suspended stack that others depend on tells of the suspension first": {
+		settled().deleted().suspended().with(func(f *Facts) { f.Dependants = []string{"app"} }), deletionIsSuspended,
 	},
 	"a stack with a plan that was never approved goes at once": {
 		fresh().deleted().with(func(f *Facts) { f.Pending = &Plan{ID: "plan-main-1", Config: present, Usable: true} }), neverApplied,
@@ -105,7 +117,7 @@ var deletionScenarios = scenarios{
 	},
 	"a suspended stack is not destroyed": {
 		settled().deleted().suspended(),
-		Decision{Verb: VerbWait, Reason: ReasonSuspended, Message: "Suspended by spec.suspend; destroying its resources waits for that"},
+		deletionIsSuspended,
 	},
 	"a plan in hand is stopped": {
 		settled().deleted().running(lookingForDrift),
@@ -121,11 +133,11 @@ var deletionScenarios = scenarios{
 		settled().deleted().running(destroying).config(other), awaitsRun("Deletion in progress"),
 	},
 	"after the destroy the object goes": {
-		settled().deleted().failed(0, destroying, func(r *Run) { r.Failed = false }), destroyed,
+		settled().deleted().failed(0, destroying, func(r *Run) { r.Failed = false }), destroyedAll,
 	},
 	"after the destroy the object goes although its source is gone, it is suspended and locked": {
 		settled().deleted().sourceGone().suspended().lockedBy("lock-1").failed(0, destroying, func(r *Run) { r.Failed = false }),
-		destroyed,
+		destroyedAll,
 	},
 	"a destroy that was stopped before it began is none": {
 		settled().deleted().failed(0, stopped, destroying), destroys(),
@@ -200,7 +212,7 @@ var failedDeletionScenarios = scenarios{
 	},
 	"a failed destroy of a suspended stack waits for it to be resumed": {
 		settled().deleted().suspended().failed(time.Hour, destroying),
-		Decision{Verb: VerbWait, Reason: ReasonSuspended, Message: "Suspended by spec.suspend; destroying its resources waits for that"},
+		deletionIsSuspended,
 	},
 	"a failed destroy is followed by the object's going when its resources may stay after all": {
 		settled().keepingResources().failed(time.Second, destroying), keepsResources,

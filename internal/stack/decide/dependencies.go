@@ -41,20 +41,24 @@ func dependencyBeforeRun(f Facts) (Decision, bool) {
 	return dependencyNotReady(f)
 }
 
-// dependencyNotReady has the words that tofu-controller's users know as its message, and says in the detail which
-// dependency lacks what. Dependencies are watched; the interval only guards against a lost event.
+// dependencyNotReady names the first dependency that is not ready, in the words that tofu-controller's users know; the
+// detail names the others, too. Dependencies are watched; the interval only guards against a lost event.
 func dependencyNotReady(f Facts) (Decision, bool) {
 	var lacks []string
+	first := ""
 	for _, d := range f.Dependencies {
 		if problem := lacking(d, f.Source.Revision); problem != "" {
-			lacks = append(lacks, problem)
+			lacks, first = append(lacks, problem), orDefault(first, d.Name)
 		}
 	}
 	if len(lacks) == 0 {
 		return Decision{}, false
 	}
-	return Decision{Verb: VerbWait, Reason: ReasonDependencyNotReady, NextCheck: lookAgain(f), Detail: strings.Join(lacks, "; "),
-		Message: fmt.Sprintf("Dependencies do not meet ready condition, retrying in %s", retryInterval(f.Stack))}, true
+	detail := fmt.Sprintf("Dependencies do not meet ready condition, retrying in %s", retryInterval(f.Stack))
+	if len(lacks) > 1 {
+		detail += ": " + strings.Join(lacks, "; ")
+	}
+	return Decision{Verb: VerbWait, Subject: first, Reason: ReasonDependencyNotReady, Message: lacks[0], Detail: detail, NextCheck: lookAgain(f)}, true
 }
 
 // wantsRun says whether there is something to do.
@@ -70,15 +74,15 @@ func wantsRun(f Facts) bool {
 func lacking(d Dependency, revision string) string {
 	switch {
 	case d.Missing:
-		return fmt.Sprintf("dependency %s does not exist", d.Name)
+		return fmt.Sprintf("unable to get '%s' dependency: Terraform.infra.contrib.fluxcd.io %q not found", d.Name, d.Name[strings.Index(d.Name, "/")+1:])
 	case d.Deleting:
-		return fmt.Sprintf("dependency %s is being deleted", d.Name)
+		return fmt.Sprintf("dependency '%s' is being deleted", d.Name)
 	case !d.Observed, !d.Ready:
-		return fmt.Sprintf("dependency %s is not ready", d.Name)
+		return fmt.Sprintf("dependency '%s' is not ready", d.Name)
 	case d.SameSource && !slices.Contains(d.Revisions, revision):
-		return fmt.Sprintf("dependency %s has not been planned with revision %s of the source yet", d.Name, revision)
+		return fmt.Sprintf("dependency '%s' is not updated yet", d.Name)
 	case d.OutputsMissing != "":
-		return fmt.Sprintf("the Secret %s with the outputs of dependency %s is not there yet", d.OutputsMissing, d.Name)
+		return fmt.Sprintf("dependency output secret: '%s' of '%s' is not ready yet", d.OutputsMissing, d.Name)
 	}
 	return ""
 }

@@ -33,5 +33,8 @@
 //   - What was rejected is not applied, also not by mode auto or force.
 //   - While a circuit breaker that concerns the stack is open, nothing is applied but what a person approved by its id or a
 //     declared deletion. After it, drift is not repaired before the stack was looked at and a person approved.
+//   - While the state is that of a deleted stack, nothing is applied or destroyed but a plan that a person approved.
+//   - Suspension holds every deletion.
+//   - After a person has canceled a run, no other run of the same configuration follows by itself.
 //   - A decision that waits for time says until when.
 package decide

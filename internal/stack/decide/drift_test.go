@@ -5,7 +5,10 @@ package decide
 
 import "time"
 
-const comparing = "Comparing the stack with the world"
+const (
+	comparing = "Comparing the stack with the world"
+	byForce   = "Planning and applying on the interval, as spec.force says"
+)
 
 // When the world is looked at, and what follows in each mode.
 var driftScenarios = scenarios{
@@ -25,7 +28,7 @@ var driftScenarios = scenarios{
 		settled().auto().checkedForDrift(time.Hour), plansAndApplies(ReasonDriftDue, comparing).forDrift(),
 	},
 	"drift of a forced stack is repaired": {
-		settled().forced().checkedForDrift(time.Hour), plansAndApplies(ReasonDriftDue, comparing).forDrift(),
+		settled().forced().checkedForDrift(time.Hour), plansAndApplies(ReasonDriftDue, byForce).forDrift(),
 	},
 	"disable looks for drift and repairs nothing": {
 		settled().disabled().checkedForDrift(time.Hour), plans(ReasonDriftDue, comparing).forDrift(),
@@ -40,7 +43,7 @@ var driftScenarios = scenarios{
 		settled().ignoringDrift().checkedForDrift(time.Hour), rests(time.Time{}),
 	},
 	"a forced stack is planned on its interval even without drift detection": {
-		settled().forced().ignoringDrift().checkedForDrift(time.Hour), plansAndApplies(ReasonDriftDue, comparing).forDrift(),
+		settled().forced().ignoringDrift().checkedForDrift(time.Hour), plansAndApplies(ReasonDriftDue, byForce),
 	},
 	"a forced stack in mode disable is not planned without drift detection": {
 		settled().forced().disabled().ignoringDrift().checkedForDrift(time.Hour), rests(time.Time{}),
@@ -74,8 +77,14 @@ var driftScenarios = scenarios{
 		Decision{Verb: VerbWait, Reason: ReasonRetryPending, Message: "Trying again at 12:00:14 UTC",
 			NextCheck: noon.Add(14 * time.Second)},
 	},
+	"a failed look for drift is made up for by another": {
+		settled().checkedForDrift(time.Hour).failed(afterFifteen, lookingForDrift), plans(ReasonRetry, lastFailed).forDrift().again(),
+	},
+	"a repair that failed half-way is deployed anew": {
+		settled().auto().checkedForDrift(time.Hour).failed(afterFifteen, lookingForDrift, applyBegan), plansAndApplies(ReasonRetry, lastFailed).again(),
+	},
 	"no drift check is made while retrying is pointless": {
 		settled().checkedForDrift(time.Hour).failed(time.Hour, pointless),
-		Decision{Verb: VerbWait, Reason: ReasonRetryPending, Message: "Trying again is pointless until something changes"},
+		Decision{Verb: VerbWait, Reason: ReasonRetryPending, Message: "Configuration error; retrying after the next change to source or spec"},
 	},
 }

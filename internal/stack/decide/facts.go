@@ -28,6 +28,9 @@ type Facts struct {
 	// Config is the digest of the configuration as it is now, spec.destroy included; empty when Source or Inputs are not
 	// usable.
 	Config string
+	// OnlyModules is true when Config is another one than was planned for no other reason than that modules are named by
+	// branch, tag or range, and the stack was in order with what was planned.
+	OnlyModules bool
 	// ReadsWorld says what the program reads of the world while planning, beside what providers know of their resources;
 	// empty for nothing.
 	ReadsWorld string
@@ -42,15 +45,19 @@ type Facts struct {
 	// StateProblem is set when the state cannot be used (corrupt, vanished): nothing may run on it. StateReason is the
 	// condition's reason for it.
 	StateProblem, StateReason string
+	// Takeover is set while the state is that of a deleted stack and nobody has approved a plan on it; nil otherwise.
+	Takeover *Takeover
 	// Lock is set when somebody else holds the state's lock.
 	Lock *Lock
 	// Pending is the plan with changes that was made last and not applied by itself, so that it waits for approval (or,
 	// with plan-only and disable, is only shown). It is dropped when an apply of it starts or another conclusive plan
 	// takes its place, not when one fails.
 	Pending *Plan
-	// Current is the run in hand, Last the one that ended last, runs of PurposeDrift that found nothing left out.
+	// Current is the run in hand, Last the one that ended last, passes on the interval that found nothing left out.
 	Current *Run
 	Last    *Run
+	// Refused is the last attempt that ended before a run could begin.
+	Refused Refusal
 	// LastDriftCheck is when a plan last compared the stack with the world.
 	LastDriftCheck time.Time
 	// Circuit is the circuit breaker that concerns the stack; nil when there is none.
@@ -84,8 +91,8 @@ type Stack struct {
 	Interval          time.Duration
 	// WorldInterval is the object's own interval, where Interval says how often drift is looked for.
 	WorldInterval time.Duration
-	// RetryInterval is the wait after a failure. With a MaxRetryInterval it doubles with each failure in a row up to that;
-	// zero means that it never grows.
+	// RetryInterval is the wait after a failure. With a MaxRetryInterval it doubles with each failure in a row and is never
+	// longer than that; zero means that it never grows.
 	RetryInterval    time.Duration
 	MaxRetryInterval time.Duration
 	// Requested and Handled are the values of the reconcile request as made and as last served; starting a run serves it,
@@ -94,11 +101,15 @@ type Stack struct {
 	// PlannedConfig is the configuration of the last conclusive pass; AppliedOnce whether anything was ever applied.
 	PlannedConfig string
 	AppliedOnce   bool
+	// PlannedGeneration is the generation of the object at the last conclusive pass.
+	PlannedGeneration int64
 	// LastAppliedPlan is the id of the plan that was applied last.
 	LastAppliedPlan string
+	// ApplyFailed is true when an apply failed and none succeeded since.
+	ApplyFailed bool
 	// OwnBackend is true when the stack names its own backend: Yuba neither sees its state nor its lock.
 	OwnBackend bool
-	// MaxFailures is how many runs in a row may fail before nothing is tried any more; zero for any number.
+	// MaxFailures is how many attempts in a row may fail before nothing is tried any more; zero for any number.
 	MaxFailures int
 	// BreakLock is the id of a lock that may be broken, BreakAnyLock says that every one may, as spec.tfstate has it.
 	BreakLock    string
@@ -114,7 +125,8 @@ type Stack struct {
 
 // Source is the state of the stack's source.
 type Source struct {
-	Ready    bool
+	Ready bool
+	// Revision is that of the artifact, also of one that cannot be used; empty when there is none.
 	Revision string
 	// Problem says why it is not ready; Denied that it never will be without a change of the stack, Lasting that a change
 	// of the stack or of its source must come first, which is watched.
@@ -126,9 +138,22 @@ type Source struct {
 // Inputs is the state of the stack's inputs.
 type Inputs struct {
 	Ready bool
-	// Problem says what is missing or wrong, for people; Reason is the condition's reason for it.
+	// Problem says what is missing or wrong, for people; Reason is the condition's reason for it. Lasting is true when only a
+	// change of the stack mends it.
 	Problem string
 	Reason  string
+	Lasting bool
+}
+
+// Refusal is an attempt that ended before a run could begin: the artifact or the inputs were not usable.
+type Refusal struct {
+	// At is zero when no attempt was refused since the last run.
+	At time.Time
+	// Failures counts such attempts in a row, this one included.
+	Failures int
+	// Generation and Revision are the object's and the source's then.
+	Generation int64
+	Revision   string
 }
 
 // Plan is a pending plan.
@@ -151,7 +176,7 @@ type Plan struct {
 type Run struct {
 	ID      string
 	Purpose string // deploy, drift, delete
-	// Apply is true for runs that may change the world.
+	// Apply is true for runs that may change the world. One that plans and applies at once may only once it has begun to.
 	Apply bool
 	// Canceled is true when the run in hand was already told to stop, or when the one that ended was stopped before it
 	// changed anything.
@@ -173,9 +198,10 @@ type Run struct {
 	Revision   string
 	// Lock is the id of the lock of an own backend that was in its way.
 	Lock string
-	// Waits is true when trying again before something changes is pointless.
-	Waits    bool
-	Finished time.Time
+	// Waits is true when trying again before something changes is pointless, Stopped when a person ended the run, after which
+	// nothing is tried again before that either.
+	Waits, Stopped bool
+	Finished       time.Time
 }
 
 // Lock is somebody's hold on the state.
@@ -188,7 +214,7 @@ type Lock struct {
 
 // Dependency is a stack that must be ready before this one.
 type Dependency struct {
-	// Name is how messages call it.
+	// Name is its namespace and name, as messages call it.
 	Name string
 	// Denied is true when it is in another namespace and the server does not allow that.
 	Denied  bool
@@ -199,6 +225,6 @@ type Dependency struct {
 	SameSource bool
 	// Revisions are those it was last planned and applied with.
 	Revisions []string
-	// OutputsMissing is the Secret with its outputs when that is not there although it should be.
+	// OutputsMissing is the namespace and name of the Secret with its outputs when that is not there although it should be.
 	OutputsMissing string
 }

@@ -9,7 +9,7 @@ const (
 	lastFailed      = "The last run failed"
 	lastInterrupted = "The last run was interrupted; a fresh plan comes before anything else"
 	lastStopped     = "The last run was stopped before it changed anything"
-	neverAgain      = "Trying again is pointless until something changes"
+	neverAgain      = "Configuration error; retrying after the next change to source or spec"
 )
 
 // waitsForRetry is the wait for an attempt at a time written as 15:04:05.
@@ -48,13 +48,29 @@ var failureScenarios = scenarios{
 		settled().failed(0, func(r *Run) { r.Failures = 1000 }).with(func(f *Facts) { f.Stack.MaxRetryInterval = time.Hour }),
 		waitsForRetry("13:00:00", noon.Add(time.Hour)),
 	},
-	"a maximum below the interval does not shorten it": {
-		settled().failed(0, asIs).with(func(f *Facts) { f.Stack.MaxRetryInterval = time.Second }),
-		waitsForRetry("12:00:15", noon.Add(afterFifteen)),
+	"a maximum below the interval shortens it": {
+		settled().failed(0, asIs).with(func(f *Facts) { f.Stack.MaxRetryInterval = 4 * time.Second }),
+		waitsForRetry("12:00:04", noon.Add(4*time.Second)),
+	},
+	"a maximum next to nothing still waits a second": {
+		settled().failed(0, asIs).with(func(f *Facts) { f.Stack.MaxRetryInterval = 1 }),
+		waitsForRetry("12:00:01", noon.Add(time.Second)),
 	},
 	"a retry interval of zero still waits a second": {
 		settled().failed(0).with(func(f *Facts) { f.Stack.RetryInterval = 0 }),
 		waitsForRetry("12:00:01", noon.Add(time.Second)),
+	},
+	"a run that a person canceled is not tried again by itself": {
+		settled().failed(24*time.Hour, byPerson), Decision{Verb: VerbWait, Reason: ReasonRetryPending, Message: StoppedMessage},
+	},
+	"an apply that a person canceled is not tried again by itself, however it ended": {
+		settled().auto().failed(24*time.Hour, applyBegan, interrupted, byPerson), Decision{Verb: VerbWait, Reason: ReasonRetryPending, Message: StoppedMessage},
+	},
+	"a request begins again what a person canceled": {
+		settled().failed(time.Second, byPerson).requested(), plans(ReasonRequested, "Reconciliation was requested"),
+	},
+	"another configuration is planned although a person canceled the one before": {
+		settled().failed(time.Second, byPerson, ofOther), plans(ReasonConfigChanged, "The configuration changed"),
 	},
 	"a failure that time does not mend waits for a change": {
 		settled().failed(24*time.Hour, pointless), Decision{Verb: VerbWait, Reason: ReasonRetryPending, Message: neverAgain},

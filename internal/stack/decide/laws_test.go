@@ -26,6 +26,7 @@ func TestLaws(t *testing.T) {
 		"an object is let go only when nothing of it is left":                releaseLaw,
 		"only a plan is canceled, and once":                                  cancelLaw,
 		"a run destroys what it was told to":                                 destroyLaw,
+		"what a person canceled does not begin again by itself":              stoppedLaw,
 		"who waits for time says until when":                                 untilWhenLaw,
 		"the next check is in the future":                                    futureLaw,
 		"until the next check time changes nothing":                          patienceLaw,
@@ -38,10 +39,14 @@ func TestLaws(t *testing.T) {
 		"nothing runs while a person works by hand":                          heldLaw,
 		"a lock in use is not broken, nor one that nobody named":             unlockLaw,
 		"who has used up the attempts waits for a change":                    attemptsLaw,
+		"attempts are counted only where they fail, and up to the limit":     refusalLaw,
 		"while a circuit is open only people apply":                          circuitLaw,
 		"who failed in an outage rests until it is over":                     outageLaw,
 		"drift after an outage is not repaired unasked":                      recoveryLaw,
 		"what is held for a person stays held":                               holdLaw,
+		"what a deleted stack left is changed only when a person approves":   takeoverLaw,
+		"who looks where modules lead has nothing else to plan for":          modulesLaw,
+		"suspension holds every deletion":                                    suspensionLaw,
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
@@ -112,6 +117,14 @@ func standstillLaw(f Facts, d Decision) string {
 	return ""
 }
 
+// suspensionLaw: only what is destroyed already goes.
+func suspensionLaw(f Facts, d Decision) string {
+	if f.Stack.Suspended && d.Verb == VerbRelease && !destroyed(f) {
+		return "lets it go"
+	}
+	return ""
+}
+
 func usableLaw(f Facts, d Decision) string {
 	if d.Verb.StartsRun() && (f.Config == "" && !d.UseKept || f.StateProblem != "") {
 		return "starts a run"
@@ -173,6 +186,21 @@ func cancelLaw(f Facts, d Decision) string {
 	return ""
 }
 
+// stoppedLaw: what a person canceled does not begin again by itself.
+func stoppedLaw(f Facts, d Decision) string {
+	s, l := f.Stack, f.Last
+	again := d.Verb == VerbPlan || d.Verb == VerbPlanAndApply
+	asked := s.Requested != "" && s.Requested != s.Handled
+	if !again || asked || l == nil || !l.Stopped || l.Config != f.Config {
+		return ""
+	}
+	moved := l.Generation != 0 && l.Generation != s.Generation || l.Revision != "" && l.Revision != f.Source.Revision
+	if moved || s.Deleting && l.Purpose != PurposeDelete {
+		return ""
+	}
+	return "begins again"
+}
+
 func destroyLaw(f Facts, d Decision) string {
 	if d.Verb.StartsRun() && d.Destroy != (f.Stack.Destroy || f.Stack.Deleting) {
 		return "destroys, or does not, against the stack"
@@ -183,14 +211,15 @@ func destroyLaw(f Facts, d Decision) string {
 // untilWhenLaw: the only waits without a time are for a person (who resumes the stack) and for a change.
 func untilWhenLaw(f Facts, d Decision) string {
 	forPerson := d.Reason == ReasonSuspended
-	forPerson = forPerson || d.Reason == ReasonBreakTheGlass
-	forChange := d.Reason == ReasonRetryPending && f.Last.Waits && !f.Last.Interrupted || d.Reason == ReasonRetryLimit ||
+	forPerson = forPerson || d.Reason == ReasonBreakTheGlass || d.Reason == ReasonStateTakenOver
+	forChange := d.Reason == ReasonRetryPending && (f.Last.Waits && !f.Last.Interrupted || f.Last.Stopped) || d.Reason == ReasonRetryLimit ||
 		d.Reason == ReasonCircuitOpen && f.Circuit.Open
 	if d.Verb == VerbWait && d.NextCheck.IsZero() && !forPerson && !forChange {
 		return "does not say until when"
 	}
-	lasting := d.Reason == ReasonAccessDenied || d.Reason == ReasonDependencyCycle || d.Reason == ReasonArtifactFailed && f.Source.Lasting && !f.Stack.Deleting
-	if d.Verb == VerbFail && d.NextCheck.IsZero() && !lasting {
+	lasting := d.Reason == ReasonAccessDenied || d.Reason == ReasonDependencyCycle || d.Reason == ReasonArtifactFailed && f.Source.Lasting && !f.Stack.Deleting ||
+		f.Inputs.Lasting && d.Message == f.Inputs.Problem
+	if d.Verb == VerbFail && d.NextCheck.IsZero() && !lasting && !d.Spent {
 		return "fails without looking again"
 	}
 	return ""
@@ -300,12 +329,42 @@ func unlockLaw(f Facts, d Decision) string {
 
 func attemptsLaw(f Facts, d Decision) string {
 	l := f.Last
-	spent := l != nil && unsuccessful(l) && l.Config == f.Config && f.Stack.MaxFailures > 0 && l.Failures >= f.Stack.MaxFailures
+	spent := l != nil && unsuccessful(l) && l.Config == f.Config && f.Refused.At.IsZero() && f.Stack.MaxFailures > 0 && l.Failures >= f.Stack.MaxFailures
 	changed := l != nil && (l.Generation != 0 && l.Generation != f.Stack.Generation || l.Revision != f.Source.Revision)
 	plans := d.Verb == VerbPlan || d.Verb == VerbPlanAndApply
 	outage := d.Reason == ReasonCircuitProbe || d.Reason == ReasonCircuitClosed
 	if spent && !changed && plans && !f.Stack.Deleting && !requested(f) && !outage {
 		return "tries again"
+	}
+	return ""
+}
+
+func refusalLaw(f Facts, d Decision) string {
+	most := f.Stack.MaxFailures
+	switch {
+	case d.Failures == 0 && !d.Spent:
+		return ""
+	case d.Verb != VerbFail || f.Source.Revision == "" || f.Stack.Deleting:
+		return "counts what is not an attempt"
+	case d.Spent != d.NextCheck.IsZero():
+		return "gives up, and goes on all the same"
+	case d.Spent && (most == 0 || d.Failures != 0 && d.Failures < most):
+		return "gives up early"
+	case most > 0 && d.Failures > most:
+		return "goes on after the last attempt"
+	case d.Failures > 1 && d.Failures != f.Refused.Failures+1:
+		return "counts wrong"
+	}
+	return ""
+}
+
+func modulesLaw(f Facts, d Decision) string {
+	if d.Reason != ReasonModulesMayMove {
+		return ""
+	}
+	f.Config, f.OnlyModules = f.Stack.PlannedConfig, false
+	if then := Decide(f); then.Verb != VerbRest && then.Reason != ReasonRetry {
+		return "had they not moved, it would be " + then.String()
 	}
 	return ""
 }

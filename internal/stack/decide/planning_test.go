@@ -6,9 +6,11 @@ package decide
 import "time"
 
 const (
-	firstPlan     = "The stack has not been planned yet"
-	configChanged = "The configuration changed"
-	wasRequested  = "Reconciliation was requested"
+	firstPlan           = "The stack has not been planned yet"
+	configChanged       = "The configuration changed"
+	modulesMayHaveMoved = "The source has a new revision, and modules that are named by branch, tag or range may have moved"
+	wasRequested        = "Reconciliation was requested"
+	forcedNow           = "The stack was changed, and spec.force applies it"
 )
 
 // Reasons to plan, and what each mode makes of them.
@@ -49,6 +51,24 @@ var planningScenarios = scenarios{
 	"a new generation with the same configuration is no reason to plan": {
 		settled().with(func(f *Facts) { f.Stack.Generation = 9 }), rests(nextDriftCheck),
 	},
+	"force that is switched on applies at once": {
+		settled().forced().with(func(f *Facts) { f.Stack.Generation = 2 }), plansAndApplies(ReasonForced, forcedNow).forDrift(),
+	},
+	"force without drift detection applies at once, too, and that is not about drift": {
+		settled().forced().ignoringDrift().with(func(f *Facts) { f.Stack.Generation = 2 }), plansAndApplies(ReasonForced, forcedNow),
+	},
+	"a forced stack that was planned as it is rests": {
+		settled().forced(), rests(nextDriftCheck),
+	},
+	"force does not shorten the wait after a failure": {
+		settled().forced().failed(time.Second).with(func(f *Facts) { f.Stack.Generation = 2 }), waitsForRetry("12:00:14", noon.Add(14*time.Second)),
+	},
+	"force switched on in mode disable changes nothing": {
+		settled().forced().disabled().with(func(f *Facts) { f.Stack.Generation = 2 }), rests(nextDriftCheck),
+	},
+	"nor does it for a stack that is only planned": {
+		settled().forced().planOnly().with(func(f *Facts) { f.Stack.Generation = 2 }), rests(nextDriftCheck),
+	},
 	"a changed configuration is planned in manual mode": {
 		settled().config(other), plans(ReasonConfigChanged, configChanged),
 	},
@@ -57,6 +77,27 @@ var planningScenarios = scenarios{
 	},
 	"a changed configuration replaces a plan that waits": {
 		awaiting("plan-main-1").config(other), plans(ReasonConfigChanged, configChanged),
+	},
+	"a commit beside modules that may move looks whether they have": {
+		settled().config(other).movable(), plans(ReasonModulesMayMove, modulesMayHaveMoved),
+	},
+	"and applies what that brings in mode auto": {
+		settled().auto().config(other).movable(), plansAndApplies(ReasonModulesMayMove, modulesMayHaveMoved),
+	},
+	"a changed object is planned whether they have moved or not": {
+		settled().config(other).movable().with(func(f *Facts) { f.Stack.Generation = 2 }), plans(ReasonConfigChanged, configChanged),
+	},
+	"so is one with a plan that waits": {
+		awaiting("plan-main-1").config(other).movable(), plans(ReasonConfigChanged, configChanged),
+	},
+	"so is one whose last run failed": {
+		settled().failed(time.Second, ofOther).movable(), plans(ReasonConfigChanged, configChanged),
+	},
+	"so is one that is to be looked at in any case": {
+		settled().config(other).movable().checkedForDrift(time.Hour), plans(ReasonConfigChanged, configChanged),
+	},
+	"a request plans whether modules have moved or not": {
+		settled().config(other).movable().requested(), plans(ReasonRequested, wasRequested),
 	},
 	"destroy makes another configuration, whose plan destroys": {
 		settled().toDestroy().config(other), plans(ReasonConfigChanged, configChanged).ofDestroy(),
@@ -70,11 +111,17 @@ var planningScenarios = scenarios{
 	"a stack without any run on record rests when its configuration was planned": {
 		settled().with(func(f *Facts) { f.Last = nil }), rests(nextDriftCheck),
 	},
-	"a request plans although nothing changed": {
-		settled().requested(), plans(ReasonRequested, wasRequested),
+	"a request looks for drift when nothing changed": {
+		settled().requested(), plans(ReasonRequested, wasRequested).forDrift(),
 	},
-	"a request in mode auto plans and applies": {
-		settled().auto().requested(), plansAndApplies(ReasonRequested, wasRequested),
+	"a request in mode auto repairs it": {
+		settled().auto().requested(), plansAndApplies(ReasonRequested, wasRequested).forDrift(),
+	},
+	"a request of a stack that looks for no drift plans": {
+		settled().ignoringDrift().requested(), plans(ReasonRequested, wasRequested),
+	},
+	"a request of a stack whose last plan counts no more plans": {
+		settled().requested().with(func(f *Facts) { f.Stack.PlannedConfig = "" }), plans(ReasonRequested, wasRequested),
 	},
 	"a request that was served is over": {
 		settled().with(func(f *Facts) { f.Stack.Requested, f.Stack.Handled = "first", "first" }), rests(nextDriftCheck),
@@ -87,6 +134,12 @@ var planningScenarios = scenarios{
 	},
 	"a request is named before a changed configuration": {
 		settled().requested().config(other), plans(ReasonRequested, wasRequested),
+	},
+	"a request looks again where a look for drift failed": {
+		settled().failed(time.Second, lookingForDrift).requested(), plans(ReasonRequested, wasRequested).forDrift(),
+	},
+	"a request after a repair that failed half-way deploys": {
+		settled().failed(time.Second, lookingForDrift, applyBegan).requested(), plans(ReasonRequested, wasRequested),
 	},
 	"a request does not wait for the retry interval": {
 		settled().failed(time.Second).requested(), plans(ReasonRequested, wasRequested),

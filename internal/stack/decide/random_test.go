@@ -16,6 +16,7 @@ func drawFacts(t *rapid.T) Facts {
 		Now:         noon,
 		Stack:       drawStack(t),
 		Source:      Source{Ready: usually(t, "source ready"), Revision: "main@sha1:1a2b3c4d5e6f"},
+		Refused:     drawRefusal(t),
 		Inputs:      Inputs{Ready: usually(t, "inputs ready")},
 		Kept:        rapid.Bool().Draw(t, "kept"),
 		StateExists: rapid.Bool().Draw(t, "state exists"),
@@ -27,11 +28,14 @@ func drawFacts(t *rapid.T) Facts {
 	if f.Source.Ready && f.Inputs.Ready {
 		f.ReadsWorld = rapid.SampledFrom([]string{"", "", clock}).Draw(t, "reads the world")
 		f.Config = drawConfig(t, "config")
+		f.OnlyModules = f.Config != f.Stack.PlannedConfig && rapid.Bool().Draw(t, "only modules may have moved")
 	}
 	if !f.Source.Ready {
+		f.Source.Revision = rapid.SampledFrom([]string{"", f.Source.Revision}).Draw(t, "revision of the unusable artifact")
 		f.Source.Problem, f.Source.Denied, f.Source.Lasting = "gone", rapid.Bool().Draw(t, "denied"), rapid.Bool().Draw(t, "lasting")
 	}
 	if !f.Inputs.Ready {
+		f.Inputs.Lasting = rarely(t, "inputs lasting")
 		f.Inputs.Problem, f.Inputs.Reason = "missing", rapid.SampledFrom([]string{"", "InputsMissing"}).Draw(t, "inputs reason")
 	}
 	if !f.Stack.OwnBackend {
@@ -54,6 +58,9 @@ func drawFacts(t *rapid.T) Facts {
 	}
 	if rarely(t, "circuit") {
 		f.Circuit = drawCircuit(t)
+	}
+	if rarely(t, "takeover") {
+		f.Takeover = &Takeover{From: "team/vpc"}
 	}
 	if rarely(t, "run in hand") {
 		f.Current = drawRun(t, "current")
@@ -86,6 +93,7 @@ func drawStack(t *rapid.T) Stack {
 		LastAppliedPlan:   drawID(t, "applied plan"),
 		OwnBackend:        rarely(t, "own backend"),
 		Generation:        drawGeneration(t, "generation"),
+		PlannedGeneration: drawGeneration(t, "planned generation"),
 		MaxFailures:       rapid.SampledFrom([]int{0, 0, 1, 3}).Draw(t, "most failures"),
 		BreakLock:         rapid.SampledFrom([]string{"", "", "lock-1"}).Draw(t, "lock to break"),
 		BreakAnyLock:      rarely(t, "break any lock"),
@@ -103,6 +111,14 @@ func drawDependency(t *rapid.T) Dependency {
 		SameSource: rarely(t, "same source"), Revisions: []string{drawRevision(t, "dependency revision")},
 		OutputsMissing: rapid.SampledFrom([]string{"", "", "", "vpc-outputs"}).Draw(t, "outputs missing"),
 	}
+}
+
+func drawRefusal(t *rapid.T) Refusal {
+	if usually(t, "nothing refused") {
+		return Refusal{}
+	}
+	return Refusal{At: drawPast(t, "refused"), Failures: rapid.IntRange(1, 4).Draw(t, "refusals"),
+		Generation: drawGeneration(t, "refused generation"), Revision: drawRevision(t, "refused revision")}
 }
 
 func drawCircuit(t *rapid.T) *Circuit {
@@ -180,6 +196,7 @@ func drawRun(t *rapid.T, label string) *Run {
 	case 3:
 		r.Canceled, r.ApplyStarted = true, false
 	}
+	r.Stopped = (r.Failed || r.Interrupted) && rarely(t, label+" stopped by a person")
 	return r
 }
 
@@ -219,6 +236,10 @@ func clone(f Facts) Facts {
 	if f.Last != nil {
 		l := *f.Last
 		f.Last = &l
+	}
+	if f.Takeover != nil {
+		t := *f.Takeover
+		f.Takeover = &t
 	}
 	if f.Circuit != nil {
 		c := *f.Circuit

@@ -20,5 +20,8 @@ func lookMessage(f Facts) string {
 	if f.Now.Before(f.LastDriftCheck.Add(f.Stack.Interval)) {
 		return "Planning again, because it reads the world: " + f.ReadsWorld
 	}
+	if f.Stack.Force && appliesByItself(f.Stack) {
+		return "Planning and applying on the interval, as spec.force says"
+	}
 	return "Comparing the stack with the world"
 }

@@ -112,6 +112,20 @@ var runInHandScenarios = scenarios{
 	"an apply in hand is awaited": {
 		settled().running(applying), awaitsRun("Applying"),
 	},
+	"a plan in hand is stopped when the stack is suspended": {
+		settled().running(asIs).suspended(),
+		Decision{Verb: VerbCancel, Subject: "run-2", Reason: ReasonSuspended, Message: "The stack was suspended while it was being planned"},
+	},
+	"a plan in hand is stopped when somebody works on the stack by hand": {
+		settled().running(asIs).held(),
+		Decision{Verb: VerbCancel, Subject: "run-2", Reason: ReasonBreakTheGlass, Message: "The stack was held for work by hand while it was being planned"},
+	},
+	"an apply in hand goes on while the stack is suspended": {
+		settled().running(applying).suspended(), awaitsRun("Applying"),
+	},
+	"an apply that was to be called back too late goes on": {
+		settled().running(func(r *Run) { r.Apply, r.Canceled = true, true }), awaitsRun("Applying"),
+	},
 	"a plan in hand is stopped when the configuration moves on": {
 		settled().running(asIs).config(other),
 		Decision{Verb: VerbCancel, Subject: "run-2", Reason: ReasonSuperseded,

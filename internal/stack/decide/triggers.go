@@ -46,6 +46,9 @@ var triggers = []trigger{
 		}
 		return message, f.Stack.PlannedConfig == "" && !lastFailedSameConfig(f)
 	}},
+	{ReasonModulesMayMove, func(f Facts) (string, bool) {
+		return "The source has a new revision, and modules that are named by branch, tag or range may have moved", modulesMayMove(f)
+	}},
 	{ReasonConfigChanged, func(f Facts) (string, bool) {
 		return "The configuration changed", configMoved(f) && !lastFailedSameConfig(f)
 	}},
@@ -60,6 +63,11 @@ var triggers = []trigger{
 	{ReasonReplan, func(f Facts) (string, bool) {
 		return "The source has a new revision, and approvePlan says replan",
 			f.Stack.ReplanOnRevision && f.Pending != nil && f.Source.Revision != f.Stack.PlannedRevision && !lastFailedSameConfig(f)
+	}},
+	// Whoever switches force on, or changes a forced stack, wants it applied now and not on the interval.
+	{ReasonForced, func(f Facts) (string, bool) {
+		return "The stack was changed, and spec.force applies it", f.Stack.Force && appliesByItself(f.Stack) &&
+			f.Stack.Generation != f.Stack.PlannedGeneration && !lastFailedSameConfig(f)
 	}},
 	{ReasonDriftDue, driftDue},
 }
@@ -76,18 +84,38 @@ func configMoved(f Facts) bool {
 	return f.Stack.PlannedConfig != f.Config || left
 }
 
+// modulesMayMove says whether a plan is due only if modules have moved. Whatever else calls for one makes it in any case.
+func modulesMayMove(f Facts) bool {
+	if !f.OnlyModules || !configMoved(f) || f.Stack.PlannedConfig == "" || f.Pending != nil || f.Takeover != nil ||
+		f.Stack.Generation != f.Stack.PlannedGeneration || f.Last != nil && unsuccessful(f.Last) {
+		return false
+	}
+	_, due := driftDue(f)
+	return !due
+}
+
 func unsuccessful(r *Run) bool { return r.Failed || r.Interrupted }
 
 func lastFailedSameConfig(f Facts) bool { return sameConfig(f) && unsuccessful(f.Last) }
 
-// retries says whether time alone brings another attempt after the last run; an interruption says nothing about the
-// configuration.
-func retries(f Facts) bool { return !usedUp(f) && (f.Last.Interrupted || !f.Last.Waits) }
+// retries says whether time alone brings another attempt after the last run. An interruption says nothing about the
+// configuration, a stack that says how often to try gets its attempts, and what a person canceled gets none.
+func retries(f Facts) bool {
+	return !usedUp(f) && !f.Last.Stopped && (f.Last.Interrupted || !f.Last.Waits || f.Stack.MaxFailures > 0)
+}
 
 // attemptsSpent says whether as many runs in a row failed as the stack allows, usedUp that nothing changed since then that
 // would begin the count anew.
 func attemptsSpent(f Facts) bool {
-	return f.Stack.MaxFailures > 0 && f.Last.Failures >= f.Stack.MaxFailures
+	return outOfAttempts(f, failures(f))
+}
+
+// failures counts the runs that failed in a row. Inputs that were missing since and came back are a change.
+func failures(f Facts) int {
+	if !f.Refused.At.IsZero() {
+		return 0
+	}
+	return f.Last.Failures
 }
 
 func usedUp(f Facts) bool { return attemptsSpent(f) && !changedSinceLast(f) }
@@ -101,15 +129,21 @@ func changedSinceLast(f Facts) bool {
 
 func retryDue(f Facts) bool { return !f.Now.Before(retryAt(f)) }
 
-func retryAt(f Facts) time.Time {
-	wait := retryInterval(f.Stack)
-	for range f.Last.Failures {
-		if wait >= f.Stack.MaxRetryInterval {
+func retryAt(f Facts) time.Time { return f.Last.Finished.Add(retryWait(f.Stack, failures(f))) }
+
+// retryWait is how long the next attempt waits after so many failures in a row.
+func retryWait(s Stack, failures int) time.Duration {
+	wait, longest := retryInterval(s), s.MaxRetryInterval
+	if longest <= 0 {
+		return wait
+	}
+	for range failures {
+		if wait >= longest {
 			break
 		}
-		wait = min(2*wait, f.Stack.MaxRetryInterval)
+		wait *= 2
 	}
-	return f.Last.Finished.Add(wait)
+	return max(min(wait, longest), minRetryInterval)
 }
 
 // lookAgain is when to look at something that is watched, in case its event was lost.
@@ -144,18 +178,36 @@ func reasonToPlan(f Facts) (Decision, bool) {
 		}
 		d := Decision{Verb: VerbPlan, Reason: t.reason, Message: message, Purpose: PurposeDeploy,
 			Destroy: f.Stack.Destroy, Describe: true, Again: isRetry(f, t.reason)}
-		// Looking again at a plan that waits is not drift detection, unless drift is what that plan is about.
-		if t.reason == ReasonDriftDue && (f.Pending == nil || f.Pending.Drift) {
+		if looksForDrift(f, t.reason) {
 			d.Purpose = PurposeDrift
 		}
 		if d.Hold = holdsBack(f); d.Hold != "" {
 			d.Purpose = lookOrDeploy(f)
-		} else if appliesByItself(f.Stack) && !pendingRejected(f) {
+		} else if appliesByItself(f.Stack) && !pendingRejected(f) && f.Takeover == nil {
 			d.Verb, d.Describe = VerbPlanAndApply, false
 		}
 		return d, true
 	}
 	return Decision{}, false
+}
+
+// looksForDrift says whether a plan made for the reason compares a stack with the world of which nothing on this side has
+// changed, so that what it finds is drift. Looking again at a plan that waits is not drift detection, unless drift is what
+// that plan is about. Nor is another attempt at what failed, unless that was a look for drift which changed nothing.
+func looksForDrift(f Facts, reason string) bool {
+	if !f.Stack.DetectDrift || f.Stack.Destroy || f.Stack.PlannedConfig != f.Config || f.Pending != nil && !f.Pending.Drift {
+		return false
+	}
+	again := f.Last != nil && f.Last.Purpose == PurposeDrift && !f.Last.ApplyStarted
+	switch reason {
+	case ReasonDriftDue:
+		return true
+	case ReasonRequested, ReasonForced:
+		return again || !lastFailedSameConfig(f)
+	case ReasonRetry, ReasonInterrupted, ReasonCircuitClosed:
+		return again
+	}
+	return false
 }
 
 // isRetry: what failed before another change is not held against what is tried now.

@@ -55,6 +55,7 @@ func newWorld(f Facts) *world {
 // step carries one decision out and tells whether there was anything to do.
 func (w *world) step() (Decision, bool) {
 	d := Decide(w.facts)
+	w.forgive()
 	switch {
 	case d.Verb.StartsRun():
 		w.run(d)
@@ -70,6 +71,19 @@ func (w *world) step() (Decision, bool) {
 		return d, false
 	}
 	return d, true
+}
+
+// forgive is what becomes of refused attempts once source and inputs are usable: the count begins anew.
+func (w *world) forgive() {
+	if w.facts.Refused.At.IsZero() || w.facts.Config == "" {
+		return
+	}
+	w.facts.Refused = Refusal{}
+	if w.facts.Last != nil {
+		last := *w.facts.Last
+		last.Failures = 0
+		w.facts.Last = &last
+	}
 }
 
 func (w *world) endCanceled() {
@@ -157,10 +171,11 @@ func (w *world) succeed(d Decision, r *Run) (quiet bool) {
 	f := &w.facts
 	if d.Verb != VerbApply {
 		f.Stack.PlannedConfig, f.LastDriftCheck = f.Config, f.Now
-		f.Stack.PlannedRevision = f.Source.Revision
+		f.Stack.PlannedRevision, f.Stack.PlannedGeneration = f.Source.Revision, f.Stack.Generation
 		if w.changes == "" {
 			w.drop()
-			return d.Purpose == PurposeDrift && d.Reason == ReasonDriftDue
+			f.Takeover = nil
+			return d.Reason == ReasonDriftDue
 		}
 	}
 	if d.Verb == VerbPlan {
@@ -173,7 +188,7 @@ func (w *world) succeed(d Decision, r *Run) (quiet bool) {
 	}
 	w.begin(d, r)
 	f.Stack.AppliedOnce, f.Stack.LastAppliedPlan, w.history.Applied = true, id, id
-	w.changes = ""
+	w.changes, f.Takeover = "", nil
 	return false
 }
 
