@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/yuba-dev/yuba/internal/filetree"
 )
 
 // prefix is what the names of staged directories begin with.
@@ -51,7 +53,7 @@ func (s Staging) New() (*Staged, error) {
 
 // Remove removes the directory.
 func (s *Staged) Remove() {
-	_ = os.RemoveAll(s.Dir) // what is left Clean removes
+	_ = filetree.RemovePath(s.Dir) // what is left Clean removes
 	if s.held != nil {
 		s.held.Close() //nolint:errcheck // it was only read
 	}
@@ -78,5 +80,5 @@ func removeAbandoned(path string) error {
 	if unix.Flock(int(dir.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil { //nolint:gosec // descriptors are small
 		return nil // somebody is at work there
 	}
-	return os.RemoveAll(path)
+	return filetree.RemovePath(path)
 }

@@ -140,6 +140,9 @@ func (v *Variable) check(raw json.RawMessage) (json.RawMessage, error) {
 	return compact.Bytes(), nil
 }
 
+// TakesEmpty says whether the empty string is a value for the variable.
+func (v *Variable) TakesEmpty() bool { return v.accepts(cty.StringVal("")) == nil }
+
 // accepts applies the rules that tofu applies to a root module's variable.
 func (v *Variable) accepts(value cty.Value) error {
 	if value.IsNull() {

@@ -136,6 +136,24 @@ func TestParseDiagnoses(t *testing.T) {
 	}
 }
 
+// Comments and the lines of a text are not nested, however many there are.
+func TestLongFilesAreNotDeep(t *testing.T) {
+	for name, text := range map[string]string{
+		"comments":                    strings.Repeat("# one of many lines\n", 40_000),
+		"comments behind blocks":      strings.Repeat("locals {} # one of many blocks\n", 10_000),
+		"comments behind values":      "locals {\n" + strings.Repeat("  a = 1 // one of many\n", 10_000) + "}\n",
+		"comments inside of a list":   "locals {\n  a = [\n" + strings.Repeat("    # one of many\n", 40_000) + "  ]\n}\n",
+		"a text of many lines":        "locals {\n  a = <<EOT\n" + strings.Repeat("one of many lines\n", 40_000) + "EOT\n}\n",
+		"a string with many newlines": "locals {\n  a = \"" + strings.Repeat(`x\n`, 40_000) + "\"\n}\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			if d := tooWild([]byte(text), "main.tf"); d != nil {
+				t.Errorf("%s: %s", d.Subject, d.Summary)
+			}
+		})
+	}
+}
+
 func TestOnlyLiteralsAreEvaluated(t *testing.T) {
 	// Each list has a million elements if anybody evaluates it.
 	million := "[for a in range(1000): [for b in range(1000): b]]"

@@ -5,6 +5,7 @@ package module
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -82,10 +83,24 @@ type parser struct {
 const maxKept = 1 << 20
 
 func (p *parser) file(name string, src []byte, override bool) {
+	before := len(p.diags)
 	file := p.parse(name, src)
 	if file == nil || file.Body == nil {
 		return
 	}
+	if first := p.diags[before:]; first.HasErrors() && !strings.HasSuffix(name, ".json") {
+		diags, sound := mistakes(name, src, slices.Clone(first))
+		p.diags = append(p.diags[:before], diags...)
+		for _, f := range sound {
+			p.blocks(f, override)
+		}
+		return
+	}
+	p.blocks(file, override)
+}
+
+// blocks reads what a file declares.
+func (p *parser) blocks(file *hcl.File, override bool) {
 	content, _, diags := file.Body.PartialContent(fileSchema)
 	p.diags = append(p.diags, diags...)
 	for _, block := range content.Blocks {

@@ -27,12 +27,27 @@ type Reads struct {
 	World []string
 	// Variables are the root module's variables that paths are made of: they decide which files are read.
 	Variables []string
-	// Modules are the directories of the modules themselves, the root's first. What their configuration says about other
-	// files is accounted for.
+	// Modules are the directories of the modules, the root's first. The other fields already cover the files that their
+	// configuration names.
 	Modules []string
 	// Templates are the files that are rendered as templates, AnyTemplate says that any file may be.
 	Templates   []string
 	AnyTemplate bool
+	// Elsewhere are the calls of modules from elsewhere. The other fields do not cover what those modules read.
+	Elsewhere []RemoteCall
+}
+
+// RemoteCall is a call of a module from elsewhere, whose source and version are written out.
+type RemoteCall struct {
+	Call
+	// Name is what the module is called by, Pos where.
+	Name string
+	Pos  Position
+}
+
+// String says that nobody has looked into what is called.
+func (c RemoteCall) String() string {
+	return fmt.Sprintf("module.%s, which comes from elsewhere, at %s", c.Name, c.Pos)
 }
 
 // maxWorld is how much of what a program reads of the world is named.
@@ -66,6 +81,9 @@ func (r *Reader) With(dir string, files map[string][]byte) Reads {
 	reads := r.follow(path.Clean(dir), readDir(path.Clean(dir), files))
 	if reads.Whole == "" {
 		reads.Whole = "files that are not the source's are put into its directory"
+	}
+	for _, call := range reads.Elsewhere {
+		reads.world(call.String())
 	}
 	return reads
 }
@@ -118,14 +136,13 @@ func (s *Reads) take(root, at string, d *dirReads) {
 	if d.whole != "" {
 		s.whole("%s", d.whole)
 	}
-	if d.blind && at != root && len(s.World) < maxWorld { // behind a link perhaps
-		s.World = append(s.World, fmt.Sprintf("the module in %s, which cannot be looked into", at))
+	if d.blind && at != root { // behind a link perhaps
+		s.world(fmt.Sprintf("the module in %s, which cannot be looked into", at))
 	}
 	for _, w := range d.world {
-		if len(s.World) < maxWorld {
-			s.World = append(s.World, w)
-		}
+		s.world(w)
 	}
+	s.Elsewhere = append(s.Elsewhere, d.elsewhere...)
 	names := slices.Sorted(maps.Keys(d.variables))
 	switch {
 	case len(names) == 0:
@@ -142,6 +159,12 @@ func (s *Reads) take(root, at string, d *dirReads) {
 		s.Templates = append(s.Templates, path.Join(base, t.name))
 	}
 	s.AnyTemplate = s.AnyTemplate || d.anyTemplate
+}
+
+func (s *Reads) world(what string) {
+	if len(s.World) < maxWorld {
+		s.World = append(s.World, what)
+	}
 }
 
 func (s *Reads) whole(format string, args ...any) {

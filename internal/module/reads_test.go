@@ -128,8 +128,6 @@ func TestWaysToReadAFileElsewhere(t *testing.T) {
 		"the name of a for outside":         "output \"o\" {\n  value = [for f in data.x.y.names : [for f in fileset(path.module, f) : file(\"${path.module}/${f}\")]]\n}",
 		"a program in a check":              "check \"c\" {\n  data \"external\" \"x\" {}\n}",
 		"encryption by a program":           "terraform {\n  encryption {\n    key_provider \"external\" \"x\" {\n      command = [\"./x\"]\n    }\n  }\n}",
-		"a module of a registry":            "module \"m\" {\n  source  = \"a/b/c\"\n  version = \"1.0.0\"\n}",
-		"a module of git":                   "module \"m\" {\n  source = \"git::https://example.com/m.git\"\n}",
 		"a module of an archive":            "module \"m\" {\n  source = \"./m.zip//x\"\n}",
 		"a module that is computed":         "module \"m\" {\n  source = \"../../modules/${var.x}\"\n}",
 		"a module without a source":         "module \"m\" {}",
@@ -183,7 +181,7 @@ func TestWhatIsReadOfTheWorldWhilePlanning(t *testing.T) {
 		"a parameter":                 {main: "data \"aws_ssm_parameter\" \"n\" {}", want: []string{"data.aws_ssm_parameter.n at stacks/a/main.tf:1"}},
 		"what a provider knows":       {main: "data \"aws_ami\" \"n\" {}"},
 		"an absolute path":            {main: "locals { a = file(\"/etc/hostname\") }", want: []string{"file() of /etc/hostname at stacks/a/main.tf:1"}},
-		"a module from elsewhere":     {main: "module \"m\" { source = \"a/b/c\" }", want: []string{"module.m, which comes from elsewhere, at stacks/a/main.tf:1"}},
+		"a computed module":           {main: "module \"m\" { source = \"a/${local.b}/c\" }", want: []string{"module.m, which comes from elsewhere, at stacks/a/main.tf:1"}},
 		"an ephemeral secret":         {main: "ephemeral \"vault_kv_secret_v2\" \"s\" {}", want: []string{"ephemeral.vault_kv_secret_v2.s at stacks/a/main.tf:1"}},
 		"in a local module": {main: "module \"m\" { source = \"../b\" }", more: []string{"stacks/b/b.tf", "check \"c\" {\n data \"http\" \"ip\" {}\n}"},
 			want: []string{"data.http.ip at stacks/b/b.tf:2"}},
@@ -255,6 +253,60 @@ func TestFilesFromElsewhereMakeTheWholeSourceCount(t *testing.T) {
 	reads := NewReader(configOf(map[string]string{"a/main.tf": ""})).With("a", map[string][]byte{"main.tf": []byte("locals { a = timestamp() }")})
 	if reads.Whole == "" || len(reads.World) != 1 {
 		t.Errorf("%+v", reads)
+	}
+}
+
+func TestModulesFromElsewhereAreTold(t *testing.T) {
+	reads := readsOf("module \"m\" { source = \"a/b/c\" }\nmodule \"own\" { source = \"../b\" }",
+		"stacks/b/main.tf", "module \"g\" {\n source = \"git::https://example.com/g.git?ref=v1\"\n version = \"1.0.0\"\n}")
+	want := []RemoteCall{
+		{Call{Source: "a/b/c"}, "m", Position{File: "stacks/a/main.tf", Line: 1}},
+		{Call{Source: "git::https://example.com/g.git?ref=v1", Version: "1.0.0"}, "g", Position{File: "stacks/b/main.tf", Line: 1}},
+	}
+	if diff := cmp.Diff(want, reads.Elsewhere); diff != "" || reads.Whole != "" || len(reads.World) > 0 || !slices.Equal(reads.Dirs, []string{"stacks/a", "stacks/b"}) {
+		t.Errorf("%+v, (-want +got):\n%s", reads, diff)
+	}
+	// These may be directories of the machine, or anything.
+	for _, source := range []string{"", "/srv/m", "~/m", "./m?x", "./m//n", "../m\\\\n", "a\\\\b", "${var.m}"} {
+		for _, reads := range []Reads{readsOf("module \"m\" { source = \"" + source + "\" }"), readsOf("module \"m\" {\n source = \"a/b/c\"\n version = \"${local.v}\"\n}")} {
+			if len(reads.Elsewhere) > 0 || reads.Whole == "" {
+				t.Errorf("%q: %+v", source, reads)
+			}
+		}
+	}
+	joined := NewReader(configOf(nil)).With("a", map[string][]byte{"main.tf": []byte("module \"m\" { source = \"a/b/c\" }")})
+	if !slices.Equal(joined.World, []string{"module.m, which comes from elsewhere, at a/main.tf:1"}) {
+		t.Errorf("%+v", joined)
+	}
+}
+
+func TestWhatModulesFromElsewhereRead(t *testing.T) {
+	for sentence, test := range map[string]struct {
+		main string
+		want Foreign
+	}{
+		"nothing":                      {"resource \"terraform_data\" \"a\" {}\nmodule \"x\" { source = \"../x\" }", Foreign{}},
+		"a file of its own":            {"locals { a = file(\"${path.module}/x.json\") }", Foreign{Files: true}},
+		"a path for a provider":        {"resource \"x\" \"a\" { dir = path.module }", Foreign{Files: true}},
+		"a path that is written out":   {"resource \"x\" \"a\" { dir = \".terraform/modules/m\" }", Foreign{Files: true}},
+		"a file of the root module":    {"locals { a = file(\"${path.root}/x.json\") }", Foreign{Files: true}},
+		"a template of its own":        {"locals { a = templatefile(\"${path.module}/x.tftpl\", {}) }", Foreign{Files: true, Templates: []string{"x.tftpl"}}},
+		"the clock":                    {"locals { a = timestamp() }", Foreign{World: []string{"timestamp() at m/main.tf:1"}}},
+		"a file beside the root":       {"locals { a = file(\"${path.root}/../x.json\") }", Foreign{Files: true, Whole: "m/main.tf:1: which file file() reads is not plain to see"}},
+		"a file named by a variable":   {"locals { a = file(\"${path.module}/${var.f}\") }", Foreign{Files: true, Whole: "m/main.tf:1: which file is read depends on var.f, a module's variable"}},
+		"a template of the root":       {"locals { a = templatefile(\"${path.root}/x.tftpl\", {}) }", Foreign{Files: true, Templates: []string{"x.tftpl"}, Whole: "m renders the template x.tftpl of the root module"}},
+		"a template of some name":      {"locals { a = templatefile(\"${path.module}/${terraform.workspace}\", {}) }", Foreign{Files: true, Whole: "m renders templates that are not plain to see"}},
+		"the output of a program":      {"data \"external\" \"x\" {}", Foreign{World: []string{"data.external.x at m/main.tf:1"}, Whole: "m/main.tf:1: data.external.x runs a program, which can read anything"}},
+		"the tool's current directory": {"locals { a = path.cwd }", Foreign{Files: true, Whole: "m/main.tf:1: path.cwd is no path inside of the source"}},
+	} {
+		if diff := cmp.Diff(test.want, ReadForeign("m", map[string][]byte{"main.tf": []byte(test.main)})); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", sentence, diff)
+		}
+	}
+	for name, files := range map[string]map[string][]byte{"nothing to look into": nil, "JSON": {"x.tf.json": []byte("{}")}, "mistakes": {"main.tf": []byte("{")}} {
+		if f := ReadForeign("m", files); f.Whole == "" {
+			t.Errorf("%s: %+v", name, f)
+		}
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 // dirReads is what the configuration in one directory reads, whoever calls it.
 type dirReads struct {
 	calls       []moduleCall
+	elsewhere   []RemoteCall
 	whole       string
 	world       []string
 	variables   map[string]Position
@@ -26,6 +27,8 @@ type dirReads struct {
 	anyTemplate bool
 	// blind is true when there was nothing to look into.
 	blind bool
+	// files is true when it may name files, be it for a provider.
+	files bool
 }
 
 // moduleCall is a call of a module of the same source.
@@ -228,9 +231,15 @@ func (v *visitor) module(block *hclsyntax.Block) {
 	if source != nil {
 		text, literal = literalString(source.Expr)
 	}
+	version, plain := "", true
+	if attr := block.Body.Attributes["version"]; attr != nil {
+		version, plain = literalString(attr.Expr)
+	}
 	switch {
 	case source != nil && literal && isLocal(text) && block.Body.Attributes["version"] == nil:
 		v.calls(moduleCall{name, text, at})
+	case literal && plain && isRemote(text) && len(v.reads.elsewhere) < maxCalls:
+		v.reads.elsewhere = append(v.reads.elsewhere, RemoteCall{Call{text, version}, name, at})
 	default:
 		v.whole("%s: the module %q comes from elsewhere, where it cannot be looked into", at, name)
 		v.world(fmt.Sprintf("module.%s, which comes from elsewhere,", name), at)
@@ -242,6 +251,11 @@ func (v *visitor) module(block *hclsyntax.Block) {
 func isLocal(source string) bool {
 	local := strings.HasPrefix(source, "./") || strings.HasPrefix(source, "../") || source == "." || source == ".."
 	return local && !strings.ContainsAny(source, "?\\\x00") && !strings.Contains(source, "//")
+}
+
+// isRemote reports whether a module's source is plainly in no directory of this machine.
+func isRemote(source string) bool {
+	return source != "" && !strings.ContainsAny(source[:1], "./~") && !strings.ContainsAny(source, "\\\x00")
 }
 
 // data takes in a data source, or an ephemeral resource, which is read like one.

@@ -108,13 +108,17 @@ func (w *expressionWalker) Enter(node hclsyntax.Node) hcl.Diagnostics {
 		}
 		w.names = append(w.names, names)
 	case *hclsyntax.LiteralValueExpr:
-		if text, ok := stringOf(e); ok && LeavesDirectory(text) {
+		text, ok := stringOf(e)
+		if ok && LeavesDirectory(text) {
 			v.whole("%s: %q may lead out of its directory", v.at(e.SrcRange), shortText(text))
 		}
+		v.reads.files = v.reads.files || strings.Contains(text, ".terraform")
 	case *hclsyntax.TemplateExpr:
 		v.template(e)
 	case *hclsyntax.ScopeTraversalExpr:
-		if a := pathAttribute(e); a != "" && a != "module" && a != "root" {
+		a := pathAttribute(e)
+		v.reads.files = v.reads.files || a != ""
+		if a != "" && a != "module" && a != "root" {
 			v.whole("%s: path.%s is no path inside of the source", v.at(e.SrcRange), a)
 		}
 	case *hclsyntax.FunctionCallExpr:
@@ -205,6 +209,7 @@ func (v *visitor) call(e *hclsyntax.FunctionCallExpr, names *scope) {
 // fileCall looks at the path of a function that reads files.
 func (v *visitor) fileCall(name string, e *hclsyntax.FunctionCallExpr, names *scope) {
 	at := v.at(e.NameRange)
+	v.reads.files = true
 	if len(e.Args) == 0 || e.ExpandFinal {
 		v.whole("%s: which file %s() reads is not plain to see", at, name)
 		return

@@ -4,6 +4,7 @@
 package module
 
 import (
+	"bytes"
 	"fmt"
 	"strconv"
 	"strings"
@@ -30,8 +31,10 @@ func tooWild(src []byte, name string) *hcl.Diagnostic {
 	current := level{kind: hclsyntax.TokenOBrace}
 	pending := 0
 	for _, token := range tokens {
-		pending++
-		current.pending++
+		if !leaf(token) {
+			pending++
+			current.pending++
+		}
 		switch token.Type {
 		case hclsyntax.TokenOBrace, hclsyntax.TokenOBrack, hclsyntax.TokenOParen, hclsyntax.TokenOQuote,
 			hclsyntax.TokenOHeredoc, hclsyntax.TokenTemplateInterp, hclsyntax.TokenTemplateControl:
@@ -46,8 +49,9 @@ func tooWild(src []byte, name string) *hcl.Diagnostic {
 		case hclsyntax.TokenComma:
 			pending -= current.pending
 			current.pending = 0
-		case hclsyntax.TokenNewline:
-			if current.kind == hclsyntax.TokenOBrace {
+		case hclsyntax.TokenNewline, hclsyntax.TokenComment:
+			// A comment up to the end of its line takes the line's end along.
+			if current.kind == hclsyntax.TokenOBrace && bytes.HasSuffix(token.Bytes, []byte("\n")) {
 				pending -= current.pending
 				current.pending = 0
 			}
@@ -62,6 +66,16 @@ func tooWild(src []byte, name string) *hcl.Diagnostic {
 		}
 	}
 	return nil
+}
+
+// leaf tells whether the parsers never call themselves for a token: comments, and the lines of a text.
+func leaf(token hclsyntax.Token) bool {
+	switch token.Type {
+	case hclsyntax.TokenComment, hclsyntax.TokenStringLit, hclsyntax.TokenQuotedLit:
+		return true
+	default:
+		return false
+	}
 }
 
 // level is an open bracket, quote or template and what stands in it since the

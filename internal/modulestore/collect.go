@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/yuba-dev/yuba/internal/filetree"
 )
 
 // Limits say what is kept.
@@ -86,7 +88,7 @@ func (s *Store) Collect(limits Limits) (Collected, error) {
 		if s.Now().Sub(p.used) <= limits.Unused && total <= limits.Bytes && len(all)-i <= limits.Packages {
 			break
 		}
-		problems = append(problems, os.Remove(p.scope.recordPath(p.name)), os.RemoveAll(p.scope.packagePath(p.name)))
+		problems = append(problems, os.Remove(p.scope.recordPath(p.name)), filetree.RemovePath(p.scope.packagePath(p.name)))
 		total -= p.bytes
 		done.Packages, done.Bytes = done.Packages+1, done.Bytes+p.bytes
 	}
@@ -125,7 +127,7 @@ func (c *Scope) list() (all []stored, err error) {
 			}
 			all = append(all, p)
 		} else if _, missing := os.Lstat(at + ".json"); missing != nil && old {
-			err = errors.Join(err, os.RemoveAll(at))
+			err = errors.Join(err, filetree.RemovePath(at))
 		}
 	}
 	return all, err
@@ -142,7 +144,7 @@ func (s *Store) collectAnswers(scopes []*Scope, limit int) error {
 	for _, c := range scopes {
 		paths, _ := filepath.Glob(filepath.Join(globQuoted(c.path(answersName)), "*")) // the pattern is good
 		for _, path := range paths {
-			var a answer
+			var a Answer
 			readErr := readJSON(path, &a)
 			_, gone := os.Lstat(c.recordPath(a.Package))
 			if readErr != nil || gone != nil || !a.Fixed && s.Now().Sub(a.Fetched) > 2*Recent {

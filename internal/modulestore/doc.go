@@ -9,6 +9,7 @@
 //   - A call is a source and a constraint on versions as a module writes them, and the tool that understands them.
 //   - An answer says what the tool found for a call: the source and version in its own words, and which package. What a
 //     call names for good (one version, one commit) stays; any other answer is good for [Recent].
+//     One that led to a commit of a git repository becomes a new one when the repository still names that commit.
 //   - A package is the directory that the tool made for a download, repository and all, named by its content.
 //   - A record lists what a package holds, with hashes. A package counts when its record is there.
 //   - A scope is what was fetched with the same credentials, by their digest. Scopes share nothing.

@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/yuba-dev/yuba/internal/filetree"
 )
 
 // ErrDamaged says that a package was not as it had been. It is gone now.
@@ -159,7 +161,7 @@ func (c *Scope) place(fresh, name string, list *record) error {
 	}
 	// What is there without a record somebody did not finish. Another process may place the same at this moment: either copy
 	// does, and both are compared with the record before they are used.
-	if err := os.RemoveAll(c.packagePath(name)); err != nil {
+	if err := filetree.RemovePath(c.packagePath(name)); err != nil {
 		return err
 	}
 	if err := os.Rename(fresh, c.packagePath(name)); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -264,6 +266,6 @@ func (c *Scope) copyEntry(from, to *os.Root, name, dest string, e entry) error {
 
 // drop removes a package. Its record goes first.
 func (c *Scope) drop(name string, why error) error {
-	_ = errors.Join(os.Remove(c.recordPath(name)), os.RemoveAll(c.packagePath(name))) // without the record it does not count
+	_ = errors.Join(os.Remove(c.recordPath(name)), filetree.RemovePath(c.packagePath(name))) // without the record it does not count
 	return fmt.Errorf("%w: %w", ErrDamaged, why)
 }

@@ -129,14 +129,14 @@ func (c Call) fixed(source, version string) bool {
 
 // Module is what a call leads to.
 type Module struct {
-	answer
+	Answer
 	// Downloaded is true when it was fetched for whoever asked.
 	Downloaded bool
 	scope      *Scope
 }
 
-// answer is what is kept of a call.
-type answer struct {
+// Answer is what is kept of a call.
+type Answer struct {
 	// Source and Version are the tool's own words, for its list of modules.
 	Source  string `json:"source"`
 	Version string `json:"version,omitempty"`
@@ -144,6 +144,8 @@ type answer struct {
 	Dir string `json:"dir"`
 	// Package names the package.
 	Package string `json:"package"`
+	// Commit is the one that a git repository had for the call; empty for everything else.
+	Commit string `json:"commit,omitempty"`
 	// Fixed is true for what never changes, Fetched is when the tool was asked.
 	Fixed   bool      `json:"fixed,omitempty"`
 	Fetched time.Time `json:"fetched"`
@@ -157,18 +159,40 @@ type Found struct {
 	// Package is the directory that the tool made for the download, Dir that of the module in it. Both have slashes; the
 	// first is below the directory of the fetch.
 	Package, Dir string
+	// Commit is the one that a git repository had, when that is known.
+	Commit string
 }
+
+// Wish is what is asked for.
+type Wish struct {
+	Call
+	// After is what an answer that may change with time has to be younger than.
+	After time.Time
+	// Last is an answer of before that does, however old it is, as long as its package is there; nil when none does.
+	Last *Answer
+	// Fetch has the tool fetch the module. Resolve asks the repository of an older answer for the commit, which costs less: when
+	// it is the same one, nothing is fetched. Resolve may be nil.
+	Fetch   Fetcher
+	Resolve Resolver
+}
+
+// Resolver says which commit a git repository has now for what an answer came from. The directory is empty and its own.
+type Resolver func(ctx context.Context, dir string, answer Answer) (commit string, err error)
 
 // Fetcher has the tool fetch the module that a call names, and those it calls, into an empty directory, and says what is
 // there.
 type Fetcher func(ctx context.Context, dir string) ([]Found, error)
 
-// Get returns what a call leads to. Where that may change with time the answer is recent, and younger than the time after.
-func (c *Scope) Get(ctx context.Context, call Call, after time.Time, fetch Fetcher) (*Module, error) {
+// Get returns what a call leads to. Where that may change with time the answer is recent, and younger than the time that is
+// wished, unless the last one does.
+func (c *Scope) Get(ctx context.Context, w Wish) (*Module, error) {
+	if w.Last != nil && c.holds(*w.Last) {
+		return &Module{Answer: *w.Last, scope: c}, nil
+	}
 	const attempts = 3 // somebody else's fetch may have begun too early, or what it brought may be gone
-	key, downloaded := c.key(call), false
+	key, downloaded := c.Key(w.Call), false
 	for range attempts {
-		if m := c.have(call, after); m != nil {
+		if m := c.have(w.Call, w.After); m != nil {
 			m.Downloaded = downloaded
 			return m, nil
 		}
@@ -177,11 +201,11 @@ func (c *Scope) Get(ctx context.Context, call Call, after time.Time, fetch Fetch
 		}
 		took := false // written before the work is over, and by the one who leads only
 		err := c.store.once(ctx, key, func(ctx context.Context) error {
-			if c.have(call, after) != nil {
+			if c.have(w.Call, w.After) != nil || c.renew(ctx, w) {
 				return nil
 			}
 			took = true
-			return c.fetch(ctx, fetch)
+			return c.fetch(ctx, w.Fetch)
 		})
 		if err != nil {
 			return nil, err
@@ -194,17 +218,43 @@ func (c *Scope) Get(ctx context.Context, call Call, after time.Time, fetch Fetch
 // have is what is known of a call, nil when that is nothing, or too old.
 func (c *Scope) have(call Call, after time.Time) *Module {
 	m := &Module{scope: c}
-	if err := readJSON(c.path(answersName, c.key(call)), &m.answer); err != nil || !plainName.MatchString(m.Package) || !filepath.IsLocal(m.Dir) {
+	if err := readJSON(c.path(answersName, c.Key(call)), &m.Answer); err != nil || !c.holds(m.Answer) {
 		return nil
 	}
 	age := c.store.Now().Sub(m.Fetched)
 	if !m.Fixed && (age > Recent || age < -Recent || !m.Fetched.After(after)) {
 		return nil
 	}
-	if _, err := os.Lstat(c.recordPath(m.Package)); err != nil {
-		return nil
-	}
 	return m
+}
+
+// holds says whether the package of an answer is here.
+func (c *Scope) holds(a Answer) bool {
+	if !plainName.MatchString(a.Package) || !filepath.IsLocal(a.Dir) {
+		return false
+	}
+	_, err := os.Lstat(c.recordPath(a.Package))
+	return err == nil
+}
+
+// renew makes an answer a new one when the repository still has the commit that it led to. Whatever is in the way of that,
+// the module is fetched.
+func (c *Scope) renew(ctx context.Context, w Wish) bool {
+	var a Answer
+	if err := readJSON(c.path(answersName, c.Key(w.Call)), &a); err != nil || w.Resolve == nil || !commitName.MatchString(a.Commit) || !c.holds(a) {
+		return false
+	}
+	asked := c.store.Now()
+	s, err := c.store.staging().New()
+	if err != nil {
+		return false
+	}
+	defer s.Remove()
+	if commit, err := w.Resolve(ctx, s.Dir, a); err != nil || commit != a.Commit {
+		return false
+	}
+	a.Fetched = asked
+	return writeJSON(c.path(answersName, c.Key(w.Call)), a) == nil
 }
 
 // fetch has the tool fetch a module, and keeps all that came.
@@ -235,16 +285,16 @@ func (c *Scope) fetch(ctx context.Context, fetch Fetcher) error {
 				return fmt.Errorf("keep the module: %w", err)
 			}
 		}
-		a := answer{Source: f.FoundSource, Version: f.FoundVersion, Dir: f.Dir, Package: taken[f.Package], Fetched: asked, Fixed: f.fixed(f.FoundSource, f.FoundVersion)}
-		if err := writeJSON(c.path(answersName, c.key(f.Call)), a); err != nil {
+		a := Answer{Source: f.FoundSource, Version: f.FoundVersion, Dir: f.Dir, Package: taken[f.Package], Commit: f.Commit, Fetched: asked, Fixed: f.fixed(f.FoundSource, f.FoundVersion)}
+		if err := writeJSON(c.path(answersName, c.Key(f.Call)), a); err != nil {
 			return fmt.Errorf("keep the module: %w", err)
 		}
 	}
 	return nil
 }
 
-// key names a call in this scope.
-func (c *Scope) key(call Call) string {
+// Key names a call in this scope.
+func (c *Scope) Key(call Call) string {
 	return digest(c.name, call.Tool, call.Source, call.Version)
 }
 

@@ -60,7 +60,7 @@ func gitCall(ref string) Call {
 
 func (b *bench) get(c *Scope, call Call, version string, after time.Time) *Module {
 	b.t.Helper()
-	m, err := c.Get(b.t.Context(), call, after, b.fetcher(call, version))
+	m, err := c.Get(b.t.Context(), Wish{Call: call, After: after, Fetch: b.fetcher(call, version)})
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -202,13 +202,13 @@ func TestWhatIsNotKept(t *testing.T) {
 			b := newBench(t)
 			b.make = make
 			call := gitCall(commit)
-			if m, err := b.Scope("").Get(t.Context(), call, time.Time{}, b.fetcher(call, "")); err == nil {
+			if m, err := b.Scope("").Get(t.Context(), Wish{Call: call, Fetch: b.fetcher(call, "")}); err == nil {
 				t.Fatalf("%+v", m)
 			}
 			if left, err := filepath.Glob(filepath.Join(b.dir, "*", "*", "*")); err != nil || len(left) > 0 {
 				t.Errorf("left %v, %v", left, err)
 			}
-			_, err := b.Scope("").Get(t.Context(), call, time.Time{}, b.fetcher(call, ""))
+			_, err := b.Scope("").Get(t.Context(), Wish{Call: call, Fetch: b.fetcher(call, "")})
 			if !errors.Is(err, ErrFailed) || b.fetched.Load() != 1 {
 				t.Errorf("tried again at once: %v", err)
 			}
@@ -243,7 +243,7 @@ func TestWhatIsDamagedIsNeverUsed(t *testing.T) {
 			b := newBench(t)
 			scope, call := b.Scope(""), gitCall(commit)
 			m := b.get(scope, call, "", time.Time{})
-			if err := damage(scope.packagePath(m.Package), scope.recordPath(m.Package), scope.path(answersName, scope.key(call))); err != nil {
+			if err := damage(scope.packagePath(m.Package), scope.recordPath(m.Package), scope.path(answersName, scope.Key(call))); err != nil {
 				t.Fatal(err)
 			}
 			again := b.get(scope, call, "", time.Time{})
@@ -278,7 +278,7 @@ func TestOneFetchesForAllWhoAsk(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	first := make(chan error, 1)
 	go func() {
-		_, err := scope.Get(ctx, call, time.Time{}, slow)
+		_, err := scope.Get(ctx, Wish{Call: call, Fetch: slow})
 		first <- err
 	}()
 	<-begun
@@ -286,7 +286,7 @@ func TestOneFetchesForAllWhoAsk(t *testing.T) {
 	var downloads atomic.Int32
 	for range 9 {
 		group.Go(func() {
-			m, err := scope.Get(t.Context(), call, time.Time{}, slow)
+			m, err := scope.Get(t.Context(), Wish{Call: call, Fetch: slow})
 			if err != nil {
 				t.Error(err)
 			} else if m.Downloaded {

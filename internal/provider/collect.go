@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/yuba-dev/yuba/internal/filetree"
 )
 
 // Limits say what is kept of what nobody uses.
@@ -163,17 +165,17 @@ const leftAfter = 24 * time.Hour
 
 // sweep removes what those left who died, and answers that nobody has asked for in a long time.
 func (s *Store) sweep() error {
-	var problems []error
+	problems := []error{s.Clean()}
 	old := func(pattern string, age time.Duration) {
 		paths, _ := filepath.Glob(filepath.Join(globQuoted(s.dir), pattern))
 		for _, path := range paths {
 			if info, err := os.Lstat(path); err == nil && s.Now().Sub(info.ModTime()) > age {
-				problems = append(problems, os.RemoveAll(path))
+				problems = append(problems, filetree.RemovePath(path))
 			}
 		}
 	}
 	old(trashName+"/*", leftAfter)
-	old(stagingName+"/*", leftAfter)
+	old(stagingName+"/*.lock", leftAfter) // of those who fetch one provider at a time
 	old("*/"+answersName+"/*", 90*24*time.Hour)
 	for _, c := range s.scopes() {
 		problems = append(problems, c.sweepRests())

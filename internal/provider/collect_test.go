@@ -4,6 +4,7 @@
 package provider
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -125,6 +126,20 @@ func TestTheRestsOfTheDead(t *testing.T) {
 	}
 	if _, err := os.Stat(busy); err != nil {
 		t.Errorf("somebody's download: %v", err)
+	}
+	// A collection does the same: what counts is whether somebody works there, not for how long.
+	long := time.Now().Add(-2 * leftAfter)
+	if err := errors.Join(os.Mkdir(abandoned, 0o755), os.Chtimes(busy, long, long)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.store.Collect(Limits{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(abandoned); !os.IsNotExist(err) {
+		t.Errorf("an abandoned download after a collection: %v", err)
+	}
+	if _, err := os.Stat(busy); err != nil {
+		t.Errorf("somebody's download after a collection: %v", err)
 	}
 	// tofu links to the rest when it is asked to choose: that is noticed, and it is downloaded after all.
 	if got := b.must(Want{Constraints: "< 2"}); got.Version != "1.0.0" || !got.Downloaded {

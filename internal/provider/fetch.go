@@ -18,6 +18,7 @@ import (
 	"golang.org/x/mod/sumdb/dirhash"
 
 	"github.com/yuba-dev/yuba/internal/download"
+	"github.com/yuba-dev/yuba/internal/filetree"
 )
 
 // Want is what a stack needs of one provider.
@@ -387,7 +388,7 @@ func (s *Store) discard(dir string) error {
 		return err
 	}
 	err = os.Rename(dir, filepath.Join(trash, "package"))
-	_ = os.RemoveAll(trash) // what is left the next collection removes
+	_ = filetree.RemovePath(trash) // what is left the next collection removes
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

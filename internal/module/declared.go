@@ -1,0 +1,127 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package module
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+)
+
+// maxDeclared bounds what Declared lists.
+const maxDeclared = 1000
+
+var declaredSchema = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
+	{Type: "resource", LabelNames: []string{"type", "name"}},
+	{Type: "module", LabelNames: []string{"name"}},
+}}
+
+// Declared lists the resources that the root module in dir and the modules of the same source that it calls declare, as
+// addresses without keys, such as module.net.aws_vpc.main. For a module from elsewhere it lists the call. files are the
+// configuration files of the source, by path. It skips files that it cannot parse.
+func Declared(files map[string][]byte, dir string) (addresses []string) {
+	d := declarer{dirs: map[string]map[string][]byte{}}
+	for name, content := range files {
+		of := path.Dir(path.Clean(name))
+		if d.dirs[of] == nil {
+			d.dirs[of] = map[string][]byte{}
+		}
+		d.dirs[of][path.Base(name)] = content
+	}
+	d.walk(path.Clean(orDot(dir)), "", 0)
+	slices.Sort(d.found)
+	return slices.Compact(d.found)
+}
+
+func orDot(dir string) string {
+	if dir = strings.Trim(dir, "/"); dir == "" {
+		return "."
+	}
+	return dir
+}
+
+// declarer walks a tree of modules.
+type declarer struct {
+	dirs  map[string]map[string][]byte
+	found []string
+	calls int
+}
+
+func (d *declarer) add(address string) {
+	if len(d.found) < maxDeclared {
+		d.found = append(d.found, address)
+	}
+}
+
+func (d *declarer) walk(dir, prefix string, depth int) {
+	if d.calls++; d.calls > maxCalls || depth > maxCallDepth {
+		return
+	}
+	for _, block := range blocksOf(d.dirs[dir]) {
+		if block.Type == "resource" {
+			d.add(prefix + block.Labels[0] + "." + block.Labels[1])
+			continue
+		}
+		place := prefix + "module." + block.Labels[0]
+		from := ""
+		if a := attribute(block, "source"); a != nil {
+			from, _ = literalString(a.Expr) // a computed one is like one from elsewhere
+		}
+		inner := path.Join(dir, from)
+		if !isLocal(from) || d.dirs[inner] == nil {
+			d.add(place)
+			continue
+		}
+		d.walk(inner, place+".", depth+1)
+	}
+}
+
+// blocksOf are the resources and calls of one directory. A file that cannot be parsed has none.
+func blocksOf(files map[string][]byte) (blocks hcl.Blocks) {
+	defer func() {
+		if r := recover(); r != nil { // configuration is hostile, and this is read when all else is lost
+			blocks = nil
+		}
+	}()
+	primary, override := selectFiles(files)
+	for _, name := range slices.Concat(primary, override) {
+		p := &parser{module: empty(), files: map[string]*hcl.File{}, variables: map[string]*draft{}}
+		file := p.parse(name, files[name])
+		if file == nil || file.Body == nil {
+			continue
+		}
+		content, _, _ := file.Body.PartialContent(declaredSchema)
+		for _, block := range content.Blocks {
+			if labelled(block) {
+				blocks = append(blocks, block)
+			}
+		}
+	}
+	return blocks
+}
+
+// labelled says whether a block's labels are names: we show them to people.
+func labelled(block *hcl.Block) bool {
+	for _, label := range block.Labels {
+		if !isIdentifier(label) {
+			return false
+		}
+	}
+	return true
+}
+
+func isIdentifier(text string) bool {
+	if text == "" || len(text) > 255 {
+		return false
+	}
+	for i, c := range text {
+		letter := c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+		if !letter && (i == 0 || c != '-' && (c < '0' || c > '9')) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,23 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package module
+
+import (
+	"testing"
+	"testing/fstest"
+)
+
+func TestWhichVariablesTakeTheEmptyString(t *testing.T) {
+	for declared, want := range map[string]bool{
+		"string": true, "any": true, "number": false, "bool": false, "list(string)": false, "object({a=string})": false,
+	} {
+		m, diags := Read(fstest.MapFS{"main.tf": {Data: []byte(`variable "v" { type = ` + declared + ` }`)}}, ".")
+		if len(diags) > 0 {
+			t.Fatal(diags)
+		}
+		if got := m.Variables["v"].TakesEmpty(); got != want {
+			t.Errorf("%s: %v, want %v", declared, got, want)
+		}
+	}
+}
