@@ -6,9 +6,11 @@
 // The server may reach what its authors may not. Most of that asks for credentials, but clouds hand out those of a
 // machine to whatever connects from it. So:
 //
-//   - No connection goes to a metadata service: link-local addresses and the few others that clouds use for it. What a
-//     name resolves to counts, at the very moment of connecting.
-//   - Who redirects is not followed to anything but http and https, and only a few times, if at all.
+//   - No connection goes to a metadata service: link-local addresses, the few others that clouds use for it, and addresses
+//     of IPv6 that lead there. What a name resolves to counts, at the very moment of connecting. A network that translates
+//     with a prefix of its own cannot be recognised: its translator must refuse these addresses itself. So must a proxy, which
+//     resolves names on its own.
+//   - A redirection is followed to http and https only, never from https to http, and only a few times, if at all.
 //   - Everything has a deadline, and no more is read than asked for.
 //
 // The package does not know what is being asked, nor what the answers mean.

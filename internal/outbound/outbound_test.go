@@ -4,25 +4,42 @@
 package outbound
 
 import (
+	"crypto/x509"
 	"errors"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
 	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 )
 
 func TestWhatIsNotConnectedTo(t *testing.T) {
-	for address, want := range map[string]bool{
-		"169.254.169.254": true, "::ffff:169.254.169.254": true, "fe80::1%eth0": true, "fd00:ec2::254": true, "168.63.129.16": true,
-		"100.100.100.200": true, "192.0.0.192": true, "224.0.0.1": true, "64:ff9b::a9fe:a9fe": true,
-		"127.0.0.1": false, "::1": false, "10.0.0.1": false, "192.168.1.1": false, "fd00::1": false, "1.1.1.1": false, "64:ff9b::101:101": false,
+	for want, addresses := range map[bool][]string{
+		true: {
+			"169.254.169.254", "169.254.170.2", "169.254.170.23", "169.254.42.42", "::ffff:169.254.169.254", "fe80::1%eth0", "fe80::a9fe:a9fe",
+			"168.63.129.16", "100.100.100.200", "192.0.0.192", "224.0.0.1", "ff02::1",
+			"fd00:ec2::254", "fd00:ec2::23", "fd00:ec2::123", "fd20:ce::254", "fd00:c1::a9fe:a9fe", "fd00:42::42", "fd00:100::100:200", "fd00:a9fe:a9fe::1",
+			// Ways around by an address of IPv6 that leads to one of IPv4.
+			"64:ff9b::a9fe:a9fe", "64:ff9b::6464:64c8", "64:ff9b:1::a9fe:a9fe", "64:ff9b:1:a9fe:a9:fe00::", "64:ff9b:1:ffff:ffff:ffff:ffff:ffff",
+			"2002:a9fe:a9fe::", "2002:a9fe:a9fe::1", "2001:0:a9fe:a9fe::", "2001::5601:5601", "::169.254.169.254", "::ffff:0:169.254.169.254",
+			"fec0::1", "2001:db8::5efe:169.254.169.254", "2001:db8::200:5efe:169.254.169.254", "fd12:3456::5efe:168.63.129.16",
+		},
+		false: {
+			"127.0.0.1", "127.1.2.3", "::1", "0.0.0.0", "::", "10.0.0.1", "192.168.1.1", "172.16.0.1", "100.64.0.1", "fd00::1", "fd12:3456::1",
+			"1.1.1.1", "2606:4700::1111", "2001:db8::1", "2001:470::1", "64:ff9b::101:101", "fd00:ec3::1", "fd20:ce::253", "fd00:42::43",
+			"2001:db8::5efe:10.0.0.1", "168.63.129.17", "100.100.100.201",
+		},
 	} {
-		if got := Forbidden(netip.MustParseAddr(address)); got != want {
-			t.Errorf("%s is forbidden: %v", address, got)
+		for _, address := range addresses {
+			if got := Forbidden(netip.MustParseAddr(address)); got != want {
+				t.Errorf("%s is forbidden: %v", address, got)
+			}
 		}
 	}
 }
@@ -41,7 +58,7 @@ func TestMetadataServicesAreNotReached(t *testing.T) {
 
 // A proxy connects in the server's place, where no dialer of ours sees the address.
 func TestNoProxyIsAskedForAMetadataService(t *testing.T) {
-	for host, want := range map[string]bool{"169.254.169.254": true, "[fd00:ec2::254]:80": true, "10.0.0.1:80": false, "opa.example": false} {
+	for host, want := range map[string]bool{"169.254.169.254": true, "[fd00:ec2::254]:80": true, "[2002:a9fe:a9fe::]": true, "10.0.0.1:80": false, "opa.example": false} {
 		_, err := proxy(httptest.NewRequest(http.MethodGet, "http://"+host+"/", nil))
 		var forbidden *ForbiddenError
 		if errors.As(err, &forbidden) != want {
@@ -83,6 +100,41 @@ func TestWhatAServerSaysIsNotQuoted(t *testing.T) {
 				t.Errorf("%v is explained as %q", err, Explain(err))
 			}
 		})
+	}
+}
+
+// What was asked for over TLS is not fetched without it.
+func TestARedirectionOutOfTLSIsNotFollowed(t *testing.T) {
+	plain := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("it was asked without TLS") }))
+	defer plain.Close()
+	var encrypted *httptest.Server
+	encrypted = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/down":
+			http.Redirect(w, r, plain.URL, http.StatusFound)
+		case "/on-and-down":
+			http.Redirect(w, r, encrypted.URL+"/down", http.StatusFound)
+		case "/on":
+			http.Redirect(w, r, encrypted.URL+"/end", http.StatusFound)
+		}
+	}))
+	defer encrypted.Close()
+	up := httptest.NewServer(http.RedirectHandler(encrypted.URL+"/end", http.StatusFound))
+	defer up.Close()
+	roots := x509.NewCertPool()
+	roots.AddCert(encrypted.Certificate())
+	for address, problem := range map[string]string{
+		encrypted.URL + "/on": "", up.URL: "",
+		encrypted.URL + "/down":        "it redirects from https:// to http://",
+		encrypted.URL + "/on-and-down": "it redirects from https:// to http://",
+	} {
+		response, err := Client(Options{Timeout: 5 * time.Second, Redirects: 3, Roots: roots}).Get(address) //nolint:noctx // the client has a timeout
+		if err == nil {
+			response.Body.Close()
+		}
+		if (err != nil) != (problem != "") || err != nil && Explain(err) != problem {
+			t.Errorf("%s: error %v, want %q", address, err, problem)
+		}
 	}
 }
 
@@ -168,5 +220,22 @@ func TestANamedProxyIsAskedForWhatIsAllowedOnly(t *testing.T) {
 	through.Host = "169.254.169.254:3128"
 	if _, err := client.Get("http://service.example/"); !errors.As(err, &forbidden) { //nolint:bodyclose,noctx // there is none
 		t.Errorf("a proxy that is a metadata service is asked: %v", err)
+	}
+}
+
+// People who make firewalls read which addresses are left alone.
+func TestThePageNamesEveryAddress(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "how-to", "confinement.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, network := range slices.Concat(metadata, opaque, embedding) {
+		name := network.String()
+		if network.IsSingleIP() {
+			name = network.Addr().String()
+		}
+		if !strings.Contains(string(page), "`"+name+"`") {
+			t.Errorf("docs/how-to/confinement.md does not name %s", name)
+		}
 	}
 }

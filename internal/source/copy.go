@@ -51,7 +51,7 @@ func copyInto(ctx context.Context, tree, fresh string, names []string) (Manifest
 			return Manifest{}, err
 		}
 	}
-	return scan(fresh, nil)
+	return Scan(fresh, nil, 0)
 }
 
 // outermost leaves out names that are below others.

@@ -86,7 +86,7 @@ func extractInto(ctx context.Context, r io.Reader, tree string, limits Limits, d
 	if err := read(ctx, r, limits, digest, w.write); err != nil {
 		return Manifest{}, err
 	}
-	return scan(tree, nil)
+	return Scan(tree, nil, 0)
 }
 
 // writer puts entries below a root that cannot be left.

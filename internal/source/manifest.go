@@ -5,14 +5,15 @@ package source
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
-	"path/filepath"
 	"sort"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/yuba-dev/yuba/internal/filetree"
 )
 
 // Manifest is what a tree consisted of right after it was extracted. It is
@@ -54,14 +55,22 @@ func (d Differences) String() string {
 	return text
 }
 
+// maxAdded is how many names a tree may have that its manifest does not: more are not looked at.
+const maxAdded = 200_000
+
 // Compare finds what has changed in the tree at dir since its manifest was
 // made, by looking at the files and not into them. Names for which keep
 // reports true are not looked at, nor is anything below them: what the runner
-// and tofu themselves put beside a module.
+// and tofu themselves put beside a module. A tree with far more names than
+// the manifest is an error.
 func Compare(dir string, m Manifest, keep func(name string) bool) (Differences, error) {
-	now, err := scan(dir, keep)
+	return compare(dir, m, keep, maxAdded)
+}
+
+func compare(dir string, m Manifest, keep func(name string) bool, most int) (Differences, error) {
+	now, err := Scan(dir, keep, len(m.Files)+most)
 	if err != nil {
-		return Differences{}, fmt.Errorf("compare %s with what was extracted: %w", dir, err)
+		return Differences{}, fmt.Errorf("compare with what was extracted: %w", err)
 	}
 	var d Differences
 	for name, stat := range now.Files {
@@ -93,43 +102,41 @@ func kept(name string, keep func(string) bool) bool {
 	return false
 }
 
-// scan looks at every file, link and directory of a tree.
-func scan(dir string, keep func(name string) bool) (Manifest, error) {
+// Scan lists what is in a tree now, except for names for which keep reports
+// true and what is below them. A tree with more than most entries, unless most
+// is 0, or with directories too deep in each other is refused: a program may
+// have made them.
+func Scan(dir string, keep func(name string) bool, most int) (Manifest, error) {
 	m := Manifest{Files: map[string]Stat{}}
-	return m, scanDir(dir, "", keep, m.Files)
-}
-
-func scanDir(dir, below string, keep func(string) bool, out map[string]Stat) error {
-	f, err := os.Open(filepath.Join(dir, below))
-	if err != nil {
-		return err
-	}
-	names, err := f.Readdirnames(-1)
-	if err := errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	for _, base := range names {
-		name := path.Join(below, base)
+	err := filetree.Walk(dir, filetree.Bounds{Entries: int64(most)}, func(name string, st *unix.Stat_t) error {
 		if keep != nil && keep(name) {
-			continue
-		}
-		var st unix.Stat_t
-		if err := unix.Lstat(filepath.Join(dir, name), &st); err != nil {
-			return &os.PathError{Op: "lstat", Path: name, Err: err}
+			return fs.SkipDir
 		}
 		if st.Mode&unix.S_IFMT == unix.S_IFDIR {
 			// A directory's times change with every file that tofu puts there.
-			out[name] = Stat{Mode: uint32(st.Mode), IsDir: true} //nolint:unconvert // 16 bits on some systems
-			if err := scanDir(dir, name, keep, out); err != nil {
-				return err
-			}
-			continue
+			m.Files[name] = Stat{Mode: uint32(st.Mode), IsDir: true} //nolint:unconvert // 16 bits on some systems
+			return nil
 		}
-		out[name] = Stat{
+		m.Files[name] = Stat{
 			Size: st.Size, Mode: uint32(st.Mode), Inode: st.Ino, //nolint:unconvert // 16 bits on some systems
 			Mtime: unix.TimespecToNsec(st.Mtim), Ctime: unix.TimespecToNsec(st.Ctim),
 		}
+		return nil
+	})
+	if err != nil {
+		return Manifest{}, fmt.Errorf("list %s: %w", dir, err)
 	}
+	return m, nil
+}
+
+// Rescan makes the manifest of the same tree anew, after its files were given
+// to another user, which changes their times.
+func (m *Manifest) Rescan(dir string) error {
+	now, err := Scan(dir, nil, 0)
+	if err != nil {
+		return fmt.Errorf("look at %s: %w", dir, err)
+	}
+	m.Files = now.Files
 	return nil
 }
 

@@ -5,6 +5,7 @@ package source
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/yuba-dev/yuba/internal/filetree"
 )
 
 func TestCompareFindsWhatChanged(t *testing.T) {
@@ -77,7 +80,7 @@ func BenchmarkCompare(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
-			manifest, err := scan(dir, nil)
+			manifest, err := Scan(dir, nil, 0)
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -87,5 +90,38 @@ func BenchmarkCompare(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+func TestScanEndsAtItsLimit(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 11 {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprint(i)), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if m, err := Scan(dir, nil, 11); err != nil || len(m.Files) != 11 {
+		t.Errorf("%v, %v", m, err)
+	}
+	if m, err := Scan(dir, nil, 10); err == nil {
+		t.Errorf("%v", m)
+	}
+}
+
+// A program that fills the tree with names costs no more than a bound.
+func TestCompareIsBounded(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 10 {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprint(i)), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m := Manifest{Files: map[string]Stat{"0": {}, "1": {}}}
+	if d, err := compare(dir, m, nil, 8); err != nil || len(d.Added) != 8 {
+		t.Errorf("%v %v", d, err)
+	}
+	var over *filetree.OverError
+	if d, err := compare(dir, m, nil, 7); !errors.As(err, &over) {
+		t.Errorf("%v %v", d, err)
 	}
 }

@@ -45,7 +45,7 @@ func TestAGitRepositoryIsWhatFluxMakesOfIt(t *testing.T) {
 	o.Status.Conditions = nil
 	want := sourcev1.GitRepositoryStatus{ObservedGeneration: 1, ObservedIgnore: ptr.To("/docs\n!*.zip\n"),
 		Artifact: &meta.Artifact{Digest: digest, Revision: revision, Path: "gitrepository/" + s.namespace + "/central/" + digest + ".tar.gz",
-			URL: "https://yuba.test/gitrepositories/central?digest=" + digest}}
+			URL: "https://yuba.test/gitrepositories/central?digest=" + digest + "&store=mine"}}
 	if diff := cmp.Diff(want, o.Status); diff != "" {
 		t.Error(diff)
 	}

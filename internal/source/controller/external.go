@@ -50,17 +50,26 @@ func (e *externals) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 	if err := e.Cache.Get(ctx, req.NamespacedName, &o); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	if a := o.Status.Artifact; !o.DeletionTimestamp.IsZero() || a == nil || !e.isOurs(&o) {
+	a := o.Status.Artifact
+	if !o.DeletionTimestamp.IsZero() || a == nil {
 		return ctrl.Result{}, nil
 	}
-	present, err := e.packs.present(ctx, o.Status.Artifact.Digest, false)
+	// The server may have another address than when it was pushed.
+	url := e.ArchiveURL("externalartifacts", req.NamespacedName, a.Digest)
+	whose := originOf(a.URL, url)
+	if whose == foreign {
+		return ctrl.Result{}, nil
+	}
+	present, err := e.packs.present(ctx, a.Digest, false)
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("read the archive of ExternalArtifact %s: %w", req.NamespacedName, err)
 	}
+	if whose == unsaid && !present {
+		return ctrl.Result{}, nil
+	}
 	before := o.DeepCopy()
 	tell(&o, present)
-	// The server may have another address than when it was pushed.
-	o.Status.Artifact.URL = e.ArchiveURL("externalartifacts", req.NamespacedName, o.Status.Artifact.Digest)
+	o.Status.Artifact.URL = url
 	if equality.Semantic.DeepEqual(&o, before) {
 		return ctrl.Result{RequeueAfter: externalEvery}, nil
 	}
@@ -79,17 +88,34 @@ func (e *externals) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 	return ctrl.Result{RequeueAfter: externalEvery}, nil
 }
 
-// isOurs tells whether the archive is served from here: the path of its URL is the object's own, whatever the server's
-// address was then.
-func (e *externals) isOurs(o *sourcev1.ExternalArtifact) bool {
-	a := o.Status.Artifact
-	path := func(url string) string {
+// origin says whose an archive is.
+type origin int
+
+const (
+	// foreign archives are somebody else's to serve.
+	foreign origin = iota
+	// own archives are served from here.
+	own
+	// unsaid is one of an earlier Yuba, whose URLs did not say which store they are of. It is own when the store has it.
+	unsaid
+)
+
+// originOf compares the URL of an archive with the one that this server would give the object: all of it but the address,
+// which may have been another one then.
+func originOf(url, want string) origin {
+	behindAddress := func(url string) string {
 		_, rest, _ := strings.Cut(url, "://")
 		_, rest, _ = strings.Cut(rest, "/")
-		rest, _, _ = strings.Cut(rest, "?")
 		return rest
 	}
-	return path(a.URL) == path(e.ArchiveURL("externalartifacts", client.ObjectKeyFromObject(o), a.Digest))
+	url, want = behindAddress(url), behindAddress(want)
+	if url == want {
+		return own
+	}
+	if earlier, _, ok := strings.Cut(want, "&store="); ok && url == earlier {
+		return unsaid
+	}
+	return foreign
 }
 
 // tell sets Ready as the archive is, and leaves alone what somebody else said about it.

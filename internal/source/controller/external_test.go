@@ -36,24 +36,53 @@ func TestAPushedArchiveThatIsGoneIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The server had another address when it was pushed.
-	o := s.pushed("live", digest, "https://old.test:7443/externalartifacts/live?digest="+digest)
+	o := s.pushed("live", digest, "https://old.test:7443/externalartifacts/live?digest="+digest+"&store=mine")
+	// Nor did it say then which store is meant: without the archive nobody knows whose it is.
+	unsaid := s.pushed("unsaid", digest, "https://old.test:7443/externalartifacts/unsaid?digest="+digest)
 	foreign := s.pushed("foreign", digest, "http://generator.test/artifact.tar.gz")
+	anothers := s.pushed("anothers", digest, "https://another.test:7443/externalartifacts/anothers?digest="+digest+"&store=another")
 	s.awaitFailure(o, ReasonArchiveMissing)
 	want := []string{"Ready=False ArchiveMissing: the archive of 'latest@" + digest + "' is missing from the store or damaged. Push the directory again:\n    yuba push live DIR -n " + s.namespace}
 	if diff := cmp.Diff(want, conditions(o)); diff != "" {
 		t.Error(diff)
 	}
-	if want := "https://yuba.test/externalartifacts/live?digest=" + digest; o.Status.Artifact.URL != want {
+	if want := "https://yuba.test/externalartifacts/live?digest=" + digest + "&store=mine"; o.Status.Artifact.URL != want {
 		t.Errorf("its URL is %s, want %s", o.Status.Artifact.URL, want)
 	}
 	// What others serve is theirs.
 	s.await(foreign, "it stays as it is", func() bool { return conditionOf(foreign, meta.ReadyCondition).Status == metav1.ConditionTrue })
-	if foreign.Status.Artifact.URL != "http://generator.test/artifact.tar.gz" {
-		t.Error(foreign.Status.Artifact.URL)
+	s.await(anothers, "it stays as it is", func() bool { return conditionOf(anothers, meta.ReadyCondition).Status == metav1.ConditionTrue })
+	if unsaid.Status.Artifact.URL != "https://old.test:7443/externalartifacts/unsaid?digest="+digest {
+		t.Error(unsaid.Status.Artifact.URL)
+	}
+	if foreign.Status.Artifact.URL != "http://generator.test/artifact.tar.gz" || !strings.HasPrefix(anothers.Status.Artifact.URL, "https://another.test") {
+		t.Error(foreign.Status.Artifact.URL, anothers.Status.Artifact.URL)
 	}
 	if _, _, err := s.blobs.PutArtifact(t.Context(), strings.NewReader(content.String()), 1000); err != nil {
 		t.Fatal(err)
 	}
 	s.change(o, func() { o.Labels = map[string]string{"touched": "yes"} })
+	s.change(unsaid, func() { unsaid.Labels = map[string]string{"touched": "yes"} })
+	s.await(unsaid, "its URL says which store has it", func() bool {
+		return unsaid.Status.Artifact.URL == "https://yuba.test/externalartifacts/unsaid?digest="+digest+"&store=mine"
+	})
 	s.await(o, "it is ready again", func() bool { return conditionOf(o, meta.ReadyCondition).Status == metav1.ConditionTrue })
+}
+
+func TestWhoseAnArchiveIs(t *testing.T) {
+	const want = "https://yuba.test/archives/live?digest=sha256:0&store=mine"
+	for url, is := range map[string]origin{
+		want: own,
+		"http://old.test:1/archives/live?digest=sha256:0&store=mine":    own,
+		"http://old.test:1/archives/live?digest=sha256:0":               unsaid,
+		"http://old.test:1/archives/live?digest=sha256:1":               foreign,
+		"http://old.test:1/archives/another?digest=sha256:0":            foreign,
+		"https://yuba.test/archives/live?digest=sha256:0&store=another": foreign,
+		"https://yuba.test/archives/live":                               foreign,
+		"":                                                              foreign,
+	} {
+		if got := originOf(url, want); got != is {
+			t.Errorf("%q: %d, want %d", url, got, is)
+		}
+	}
 }

@@ -36,6 +36,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/source"
 	"github.com/yuba-dev/yuba/internal/source/git"
 	"github.com/yuba-dev/yuba/internal/testkit/apitest"
+	"github.com/yuba-dev/yuba/internal/testkit/kubetest"
 )
 
 func TestMain(m *testing.M) {
@@ -78,7 +79,7 @@ func (s *site) start(change ...func(*Sources)) {
 	s.t.Helper()
 	s.events = &heard{}
 	config := rest.CopyConfig(apitest.API(s.t).RESTConfig())
-	mgr, err := ctrl.NewManager(config, ctrl.Options{Scheme: apitest.Scheme(), Metrics: metricsserver.Options{BindAddress: "0"},
+	mgr, err := ctrl.NewManager(config, ctrl.Options{Scheme: kubetest.Scheme(), Metrics: metricsserver.Options{BindAddress: "0"},
 		Cache: cache.Options{DefaultNamespaces: map[string]cache.Config{s.namespace: {}}}})
 	if err != nil {
 		s.t.Fatal(err)
@@ -90,13 +91,13 @@ func (s *site) start(change ...func(*Sources)) {
 			return next.RoundTrip(r)
 		})
 	})
-	counted, err := client.New(config, client.Options{Scheme: apitest.Scheme()})
+	counted, err := client.New(config, client.Options{Scheme: kubetest.Scheme()})
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	s.sources = &Sources{Client: counted, Reader: counted, Events: s.events, Store: s.blobs, Dir: filepath.Join(s.dir, "trees"), Log: slog.New(slog.DiscardHandler),
 		ArchiveURL: func(plural string, name types.NamespacedName, digest string) string {
-			return fmt.Sprintf("https://yuba.test/%s/%s?digest=%s", plural, name.Name, digest)
+			return fmt.Sprintf("https://yuba.test/%s/%s?digest=%s&store=mine", plural, name.Name, digest)
 		}}
 	mirrors, err := git.Open(filepath.Join(s.dir, "git"), git.Options{News: s.sources.GitNews})
 	if err != nil {

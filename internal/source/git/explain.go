@@ -54,6 +54,8 @@ func classify(err error) (reason, text string, stalled bool) {
 	switch {
 	case errors.As(err, &ref):
 		return ReasonOperation, strings.ReplaceAll(err.Error(), "\n", "; "), ref.wrong
+	case errors.Is(err, errGoesOn):
+		return ReasonOperation, errGoesOn.Error(), false
 	case errors.Is(err, errEmpty):
 		return ReasonEmpty, "the repository is empty: nothing was pushed to it yet", false
 	case errors.Is(err, errNoAccess):

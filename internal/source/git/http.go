@@ -4,6 +4,7 @@
 package git
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"crypto/tls"
@@ -147,7 +148,12 @@ func (h *httpRemote) list(ctx context.Context) (*advert, error) {
 	h.mu.Lock()
 	h.base = &base
 	h.mu.Unlock()
-	return readAdvert(response.Body)
+	body := bufio.NewReader(response.Body)
+	given, err := readAdvert(body)
+	if errors.Is(err, errEmpty) {
+		return nil, errors.Join(ended(body), err)
+	}
+	return given, err
 }
 
 func (h *httpRemote) upload(ctx context.Context, given *advert, ask func(*advert) ([]byte, error)) (io.ReadCloser, error) {

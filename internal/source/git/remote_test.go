@@ -6,6 +6,7 @@ package git
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -150,12 +151,20 @@ func TestServersThatFail(t *testing.T) {
 		"it ends connections":    {gittest.Unreachable, "closed without an answer"},
 		"it is out of order":     {gittest.Answer(http.StatusBadGateway), "status 502"},
 		"it knows no repository": {gittest.Answer(http.StatusNotFound), "no such repository"},
-		"it is no git server":    {gittest.Answer(http.StatusOK), "no git server"},
+		"it is no git server":    {gittest.Answer(http.StatusOK), "not a git server"},
 		"it redirects to itself": {func(w http.ResponseWriter, r *http.Request) bool {
 			http.Redirect(w, r, r.URL.String(), http.StatusFound)
 			return true
 		}, "redirects"},
-		"it sends endless garbage": {garbage("application/x-git-upload-pack-advertisement"), "no git server"},
+		"it sends endless garbage":    {garbage("application/x-git-upload-pack-advertisement"), "not a git server"},
+		"it sends endless ends":       {endless("", "0000"), "sends on and on"},
+		"an end, and it does not end": {endless("001e# service=git-upload-pack\n00000000", "x"), "sends on and on"},
+		"nothing, and it does not end": {endless("001e# service=git-upload-pack\n0000"+
+			"00400000000000000000000000000000000000000000 capabilities^{}\x00x=y0000", "0000"), "sends on and on"},
+		"it sends endless services": {endless("", "001e# service=git-upload-pack\n"), "not a git server"},
+		"it sends endless shallow commits": {endless("001e# service=git-upload-pack\n0000"+
+			"00400000000000000000000000000000000000000000 capabilities^{}\x00x=y", "0035shallow 1111111111111111111111111111111111111111\n"), "too big"},
+		"it sends an endless line": {endless("fff0", "x"), "not a git server"},
 		"it redirects to a machine": {func(w http.ResponseWriter, r *http.Request) bool {
 			http.Redirect(w, r, "http://169.254.169.254/info/refs?service=git-upload-pack", http.StatusFound)
 			return true
@@ -183,6 +192,37 @@ func TestServersThatFail(t *testing.T) {
 	wantFailure(t, found.Fetch(patient(t), t.TempDir()), ReasonOperation)
 	server.SetFault(nil)
 	wantOne(t, found)
+}
+
+// endless says something, and then something else until it is hung up on.
+func endless(begin, more string) gittest.Fault {
+	return func(w http.ResponseWriter, _ *http.Request) bool {
+		w.Header().Set("Content-Type", "application/x-git-upload-pack-advertisement")
+		sendForever(w, begin, more)
+		return true
+	}
+}
+
+func sendForever(w io.Writer, begin, more string) {
+	more = strings.Repeat(more, 1+(32<<10)/len(more))
+	for text, err := begin, error(nil); err == nil; text = more {
+		_, err = io.WriteString(w, text)
+	}
+}
+
+// Over ssh, too, a server that goes on has no empty repository. An empty one ends when it is told that nothing is wanted.
+func TestServersThatGoOnOverSSH(t *testing.T) {
+	server := gittest.New(t, gittest.SSH())
+	server.Repository(t, "central")
+	m := open(t, Options{})
+	up := Upstream{URL: server.SSHURL("central"), Secret: map[string][]byte{"identity": server.Authorize(t), "known_hosts": server.KnownHosts()}}
+	_, err := m.Look(patient(t), up, main)
+	wantFailure(t, err, ReasonEmpty)
+	for begin, word := range map[string]string{"0000": "sends on and on", "001e# service=git-upload-pack\n": "not a git server"} {
+		server.SetTalk(func(channel io.ReadWriter) { sendForever(channel, begin, begin) })
+		_, err := m.Look(patient(t), up, main)
+		wantFailure(t, err, ReasonOperation, word)
+	}
 }
 
 func garbage(kind string) gittest.Fault {

@@ -4,6 +4,7 @@
 package git
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -97,12 +98,14 @@ func (r *sshRemote) list(ctx context.Context) (*advert, error) {
 	}
 	defer s.Close()
 	given, err := readAdvert(s.out)
-	if err != nil {
+	if err != nil && !errors.Is(err, errEmpty) {
 		return nil, s.explain(err)
 	}
 	// Nothing is wanted: that ends the conversation as git ends it.
-	_, err = io.WriteString(s.in, "0000")
-	return given, s.explain(err)
+	if _, gone := io.WriteString(s.in, "0000"); given != nil {
+		return given, s.explain(gone)
+	}
+	return nil, errors.Join(ended(s.out), err)
 }
 
 func (r *sshRemote) upload(ctx context.Context, _ *advert, ask func(*advert) ([]byte, error)) (io.ReadCloser, error) {
@@ -194,7 +197,9 @@ func (r *sshRemote) open(ctx context.Context) (*sshSession, error) {
 	s.close = append([]func() error{session.Close}, s.close...)
 	session.Stderr, s.ended = s.said, session.Wait
 	if s.in, err = session.StdinPipe(); err == nil {
-		s.out, err = session.StdoutPipe()
+		var out io.Reader
+		out, err = session.StdoutPipe()
+		s.out = bufio.NewReader(out)
 	}
 	if err == nil {
 		err = session.Start("git-upload-pack " + quote(home(r.endpoint.url.Path)))

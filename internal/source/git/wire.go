@@ -15,64 +15,18 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/format/pktline"
-	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
 )
-
-// maxAdvert is how many bytes references may have together: some 600 000 references.
-const maxAdvert = 64 << 20
-
-// advert is what a server says at first: its references and what it can do.
-type advert struct {
-	refs   map[string]plumbing.Hash
-	peeled map[string]plumbing.Hash
-	caps   *capability.List
-}
 
 var (
 	errEmpty   = errors.New("the repository is empty")
 	errSHA256  = errors.New("the repository uses SHA-256, which is not supported")
-	errNotGit  = errors.New("what answers there is no git server")
+	errNotGit  = errors.New("what answers there is not a git server")
+	errGoesOn  = errors.New("the server sends on and on, and no references")
 	errRefused = errors.New("the server does not give out the commit")
 	errHistory = errors.New("the server cannot leave out history")
 	errTooBig  = errors.New("it is too big")
 )
-
-// readAdvert reads references. A repository without any is errEmpty.
-func readAdvert(r io.Reader) (*advert, error) {
-	limited := &limitedReader{r: r, left: maxAdvert, err: fmt.Errorf("%w: its references have more than %d bytes", errTooBig, maxAdvert)}
-	read := packp.NewAdvRefs()
-	err := read.Decode(limited)
-	switch {
-	case limited.left < 0:
-		return nil, limited.err
-	case errors.Is(err, packp.ErrEmptyAdvRefs):
-		return nil, errEmpty
-	case errors.Is(err, packp.ErrEmptyInput):
-		return nil, fmt.Errorf("the server ended before it said anything: %w", io.ErrUnexpectedEOF)
-	case err != nil && strings.Contains(err.Error(), "no space after hash"):
-		// A hash of 64 digits is cut after 40 of them. The decoder has no better word for it.
-		return nil, errSHA256
-	case err != nil:
-		var said *pktline.ErrorLine
-		if errors.As(err, &said) {
-			return nil, said
-		}
-		return nil, fmt.Errorf("%w: %w", errNotGit, err)
-	}
-	for _, format := range read.Capabilities.Get("object-format") {
-		if format != "sha1" {
-			return nil, errSHA256
-		}
-	}
-	if read.Head != nil {
-		read.References["HEAD"] = *read.Head
-	}
-	if len(read.References) == 0 {
-		return nil, errEmpty
-	}
-	return &advert{refs: read.References, peeled: read.Peeled, caps: read.Capabilities}, nil
-}
 
 // equal tells whether two adverts have the same references.
 func (a *advert) equal(b *advert) bool {
@@ -168,12 +122,29 @@ func (q ask) capabilities(offered *capability.List) string {
 	return strings.Join(used, " ")
 }
 
+// maxTalk is how many bytes a server may say beside a pack: what it has in common, and its progress, which nobody asked for.
+const maxTalk = 4 << 20
+
+// talk is what a server may still say beside a pack.
+type talk int
+
+func (t *talk) hear(bytes int) error {
+	if *t -= talk(bytes + 4); *t < 0 {
+		return fmt.Errorf("%w: the server says more than %d bytes beside the pack", errTooBig, maxTalk)
+	}
+	return nil
+}
+
 // openPack reads what comes before a pack and returns the pack.
 func openPack(r io.Reader, shallow bool) (io.Reader, error) {
 	buffered := bufio.NewReaderSize(r, 70_000)
+	left := talk(maxTalk)
 	if shallow {
 		for {
 			line, err := readLine(buffered)
+			if err == nil {
+				err = left.hear(len(line))
+			}
 			if err != nil {
 				return nil, err
 			}
@@ -190,9 +161,12 @@ func openPack(r io.Reader, shallow bool) (io.Reader, error) {
 		case string(start[:4]) == "PACK":
 			return buffered, nil
 		case start[4] >= 1 && start[4] <= 3:
-			return &demux{r: buffered}, nil
+			return &demux{r: buffered, talk: left}, nil
 		}
 		line, err := readLine(buffered)
+		if err == nil {
+			err = left.hear(len(line))
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -206,6 +180,7 @@ func openPack(r io.Reader, shallow bool) (io.Reader, error) {
 type demux struct {
 	r    *bufio.Reader
 	left int
+	talk talk
 }
 
 func (d *demux) Read(b []byte) (int, error) {
@@ -226,6 +201,12 @@ func (d *demux) Read(b []byte) (int, error) {
 			return 0, fmt.Errorf("the server ended in the middle of a pack: %w", io.ErrUnexpectedEOF)
 		}
 		size := int(n) - 5
+		if size == 0 || channel == 2 {
+			// Pieces of nothing are no more of a pack than progress is.
+			if err := d.talk.hear(size); err != nil {
+				return 0, err
+			}
+		}
 		switch channel {
 		case 1:
 			d.left = size
@@ -247,7 +228,7 @@ func (d *demux) Read(b []byte) (int, error) {
 }
 
 // readLine reads one line of git's protocol; the one that ends a list is empty.
-func readLine(r *bufio.Reader) ([]byte, error) {
+func readLine(r io.Reader) ([]byte, error) {
 	length := make([]byte, 4)
 	if _, err := io.ReadFull(r, length); err != nil {
 		return nil, fmt.Errorf("the server ended too early: %w", err)

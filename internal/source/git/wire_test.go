@@ -4,6 +4,7 @@
 package git
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"io"
@@ -59,6 +60,10 @@ func TestAnswers(t *testing.T) {
 		"an end in the middle of a piece":   {"0008NAK\n0020\x01PACK", false, "EOF", true},
 		"something else":                    {"0009hello", false, "something else", true},
 		"nothing":                           {"", true, "too early", true},
+		"endless agreement":                 {strings.Repeat("0008NAK\n", 1<<20), false, "beside the pack", true},
+		"endless shallow commits":           {strings.Repeat("0035shallow 1111111111111111111111111111111111111111\n", 1<<18), true, "beside the pack", true},
+		"endless progress":                  {"0008NAK\n" + strings.Repeat("000b\x02count!", 1<<20), false, "beside the pack", true},
+		"endless pieces of nothing":         {"0008NAK\n" + strings.Repeat("0005\x01", 1<<21), false, "beside the pack", true},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -83,7 +88,7 @@ func TestAnswers(t *testing.T) {
 func TestAdvertsAreBounded(t *testing.T) {
 	line := "0043" + hash("1").String() + " refs/heads/0123456789\n"
 	endless := io.MultiReader(strings.NewReader("0043"+hash("1").String()+" refs/heads/012345678\x00\n"), repeat(line))
-	if _, err := readAdvert(endless); err == nil || !strings.Contains(err.Error(), "too big") {
+	if _, err := readAdvert(bufio.NewReader(endless)); err == nil || !strings.Contains(err.Error(), "too big") {
 		t.Errorf("the error is %v", err)
 	}
 	long := strings.Repeat("1", 64)

@@ -144,6 +144,60 @@ func TestCertificatesAreNotTalkedAway(t *testing.T) {
 	look(t, New(), r, false)
 }
 
+// Registries keep their blobs elsewhere. Who is asked over TLS may not send on to somebody who is not.
+func TestARedirectionOutOfTLSIsNotFollowed(t *testing.T) {
+	registry := ocitest.New(t, ocitest.TLS())
+	registry.Push(t, app, "latest", ocitest.Files{"a": "a"})
+	inner := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+	var asked atomic.Int32
+	serve := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		response, err := inner.Get("https://" + registry.Host() + strings.TrimPrefix(r.URL.Path, "/moved"))
+		if err != nil {
+			w.WriteHeader(http.StatusBadGateway)
+			return
+		}
+		defer response.Body.Close()
+		w.WriteHeader(response.StatusCode)
+		_, _ = io.Copy(w, response.Body)
+	})
+	plain, encrypted := httptest.NewServer(serve), httptest.NewTLSServer(serve)
+	t.Cleanup(plain.Close)
+	t.Cleanup(encrypted.Close)
+	for sentence, test := range map[string]struct {
+		to      string
+		problem string
+	}{
+		"to https": {encrypted.URL, ""},
+		"to http":  {plain.URL, "it redirects from https:// to http://"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			asked.Store(0)
+			registry.SetFault(func(w http.ResponseWriter, r *http.Request) bool {
+				if !strings.Contains(r.URL.Path, "/blobs/") || strings.HasPrefix(r.UserAgent(), "Go-http-client") {
+					return false
+				}
+				http.Redirect(w, r, test.to+"/moved"+r.URL.Path, http.StatusTemporaryRedirect)
+				return true
+			})
+			r := wanted(registry, func(r *Repository) { r.Access.SkipVerify = true })
+			artifact, err := New().Look(t.Context(), r, true)
+			if err == nil {
+				err = artifact.Fetch(t.Context(), t.TempDir())
+			}
+			if test.problem == "" {
+				if err != nil || asked.Load() == 0 {
+					t.Errorf("error %v, asked %d times", err, asked.Load())
+				}
+				return
+			}
+			if err == nil || !strings.Contains(err.Error(), test.problem) || asked.Load() != 0 {
+				t.Errorf("error %v, want %q; asked %d times", err, test.problem, asked.Load())
+			}
+		})
+	}
+}
+
 // proxy passes connections and requests on, and counts them.
 func proxy(t *testing.T, target string) (*url.URL, *atomic.Int32) {
 	t.Helper()

@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
 	"github.com/google/go-containerregistry/pkg/v1/types"
 
+	"github.com/yuba-dev/yuba/internal/outbound"
 	"github.com/yuba-dev/yuba/internal/source"
 	"github.com/yuba-dev/yuba/internal/source/upstream"
 )
@@ -32,6 +33,8 @@ const (
 	// maxPages and maxTags bound a list of tags; a page has up to a thousand of them.
 	maxPages, maxTags = 200, 200_000
 	userAgent         = "yuba"
+	// redirects is how many are followed: registries keep their blobs elsewhere.
+	redirects = 10
 )
 
 var manifestTypes = strings.Join([]string{
@@ -64,7 +67,7 @@ func (r *Repository) connect(ctx context.Context, repository name.Repository) (*
 	if err != nil {
 		return nil, err
 	}
-	return &registry{repository, &http.Client{Transport: authenticated}}, nil
+	return &registry{repository, &http.Client{Transport: authenticated, CheckRedirect: outbound.Follow(redirects)}}, nil
 }
 
 // tlsOnly refuses to speak plainly with a registry. Those at private addresses are taken for ones that may do so; who names

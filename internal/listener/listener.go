@@ -1,0 +1,260 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package listener
+
+import (
+	"errors"
+	"io"
+	"net"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// Limits are how many connections may be open at a time: all together, and from one address. An IPv6 network of 64 bits
+// counts as one address.
+type Limits struct{ Total, PerAddress int }
+
+// Listener is a listener with limits. It knows its open connections.
+type Listener struct {
+	net.Listener
+	limits Limits
+	// grace is how long each connection may have at least to show credentials.
+	grace time.Duration
+
+	mu    sync.Mutex
+	open  map[string]*conn // by remote address
+	count map[netip.Prefix]int
+}
+
+const grace = 500 * time.Millisecond
+
+// New bounds the connections of another listener.
+func New(inner net.Listener, limits Limits) *Listener {
+	return &Listener{Listener: inner, limits: limits, grace: grace, open: map[string]*conn{}, count: map[netip.Prefix]int{}}
+}
+
+type conn struct {
+	net.Conn
+	listener *Listener
+	key      string
+	group    netip.Prefix
+	known    atomic.Bool
+	evicted  atomic.Bool
+	began    int64        // in Unix nanoseconds
+	heard    atomic.Int64 // when something last came
+	closed   sync.Once
+}
+
+// Accept implements net.Listener.
+func (l *Listener) Accept() (net.Conn, error) {
+	for {
+		inner, err := l.Listener.Accept()
+		if err != nil {
+			if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
+				// Somebody else took the files. The server tries again in a moment.
+				l.makeRoom()
+			}
+			return nil, err
+		}
+		c := &conn{Conn: inner, listener: l, key: inner.RemoteAddr().String(), group: groupOf(inner.RemoteAddr())}
+		c.began = time.Now().UnixNano()
+		c.heard.Store(c.began)
+		if l.admit(c) {
+			return c, nil
+		}
+		c.drop()
+	}
+}
+
+// admit takes a connection among the open ones, perhaps in the place of another one. Without a place it says no. All who
+// come later wait for it, in the kernel's queue: a flood that replaced connections as fast as it comes would leave nobody the
+// time to show credentials.
+func (l *Listener) admit(c *conn) bool {
+	for {
+		evicted, ok := l.place(c)
+		switch {
+		case !ok:
+			return false
+		case evicted == nil:
+			return true
+		}
+		if wait := time.Until(time.Unix(0, evicted.began).Add(l.grace)); wait > 0 {
+			time.Sleep(min(wait, l.grace/10))
+			continue
+		}
+		l.mu.Lock()
+		l.forget(evicted)
+		l.mu.Unlock()
+		evicted.drop()
+	}
+}
+
+// place gives a connection a place. When there is none it names the one that has to give way; when none does it says no.
+func (l *Listener) place(c *conn) (evicted *conn, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.count[c.group] >= l.perAddress(c.group):
+		evicted = l.stalest(c.group)
+	case len(l.open) >= l.limits.Total:
+		evicted = l.stalest(l.largest())
+		if evicted == nil {
+			evicted = l.stalest(netip.Prefix{})
+		}
+	default:
+		l.add(c)
+		return nil, true
+	}
+	return evicted, evicted != nil
+}
+
+// perAddress is the limit of an address. This machine may have as many as there are places: most who connect live here.
+func (l *Listener) perAddress(group netip.Prefix) int {
+	if group == thisMachine {
+		return l.limits.Total
+	}
+	return l.limits.PerAddress
+}
+
+func (l *Listener) add(c *conn) {
+	l.open[c.key] = c
+	l.count[c.group]++
+}
+
+func (l *Listener) forget(c *conn) {
+	if l.open[c.key] != c {
+		return
+	}
+	delete(l.open, c.key)
+	if l.count[c.group]--; l.count[c.group] == 0 {
+		delete(l.count, c.group)
+	}
+}
+
+// stalest is the unknown connection of a group that was silent for longest, or of all groups; nil when all are known.
+func (l *Listener) stalest(group netip.Prefix) *conn {
+	var found *conn
+	for _, c := range l.open {
+		if c.known.Load() || group.IsValid() && c.group != group {
+			continue
+		}
+		if found == nil || c.heard.Load() < found.heard.Load() {
+			found = c
+		}
+	}
+	return found
+}
+
+// largest is the group with the most connections.
+func (l *Listener) largest() netip.Prefix {
+	var group netip.Prefix
+	most := 0
+	for one, count := range l.count {
+		if count > most {
+			group, most = one, count
+		}
+	}
+	return group
+}
+
+// makeRoom ends half of the unknown connections, those that were silent for longest.
+func (l *Listener) makeRoom() {
+	l.mu.Lock()
+	unknown := 0
+	for _, c := range l.open {
+		if !c.known.Load() {
+			unknown++
+		}
+	}
+	var dropped []*conn
+	for range (unknown + 1) / 2 {
+		c := l.stalest(netip.Prefix{})
+		if c == nil {
+			break
+		}
+		l.forget(c)
+		dropped = append(dropped, c)
+	}
+	l.mu.Unlock()
+	for _, c := range dropped {
+		c.drop()
+	}
+}
+
+// Know says that the connection from an address, as in http.Request.RemoteAddr, is of somebody with credentials.
+func (l *Listener) Know(remoteAddress string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if c := l.open[remoteAddress]; c != nil {
+		c.known.Store(true)
+	}
+}
+
+// HangUp ends all connections.
+func (l *Listener) HangUp() {
+	l.mu.Lock()
+	open := l.open
+	l.open, l.count = map[string]*conn{}, map[netip.Prefix]int{}
+	l.mu.Unlock()
+	for _, c := range open {
+		c.drop()
+	}
+}
+
+// drop ends a connection; nil is none. Its server takes it for one that the client has ended, of which nothing is logged.
+func (c *conn) drop() {
+	if c != nil {
+		c.evicted.Store(true)
+		_ = c.Close() // it may have ended meanwhile
+	}
+}
+
+// Read implements net.Conn.
+func (c *conn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	switch {
+	case n > 0:
+		c.heard.Store(time.Now().UnixNano())
+	case err != nil && c.evicted.Load():
+		return 0, io.EOF
+	}
+	return n, err
+}
+
+// Close implements net.Conn.
+func (c *conn) Close() error {
+	err := net.ErrClosed
+	c.closed.Do(func() {
+		c.listener.mu.Lock()
+		c.listener.forget(c)
+		c.listener.mu.Unlock()
+		err = c.Conn.Close()
+	})
+	return err
+}
+
+// thisMachine stands for all addresses of the loopback interface: who is here can choose any of them.
+var thisMachine = netip.MustParsePrefix("127.0.0.0/8")
+
+func groupOf(remote net.Addr) netip.Prefix {
+	address, err := netip.ParseAddrPort(remote.String())
+	if err != nil {
+		return thisMachine // a socket with a path
+	}
+	ip, bits := address.Addr().Unmap().WithZone(""), 32
+	if ip.Is6() {
+		bits = 64
+	}
+	if ip.IsLoopback() {
+		return thisMachine
+	}
+	group, err := ip.Prefix(bits)
+	if err != nil {
+		return thisMachine
+	}
+	return group
+}

@@ -1,0 +1,110 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package git
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
+)
+
+// maxAdvert is how many bytes references may have together: some 600 000 references.
+const maxAdvert = 64 << 20
+
+// advert is what a server says at first: its references and what it can do.
+type advert struct {
+	refs   map[string]plumbing.Hash
+	peeled map[string]plumbing.Hash
+	caps   *capability.List
+}
+
+// noRefs is what a repository without references says in the place of the first one.
+const noRefs = "capabilities^{}"
+
+// readAdvert reads references. A repository without any is errEmpty; whether the server has nothing else to say is left to
+// the caller, see ended.
+func readAdvert(r io.Reader) (*advert, error) {
+	limited := &limitedReader{r: r, left: maxAdvert, err: fmt.Errorf("%w: its references have more than %d bytes", errTooBig, maxAdvert)}
+	given := &advert{refs: map[string]plumbing.Hash{}, peeled: map[string]plumbing.Hash{}, caps: capability.NewList()}
+	line, err := readLine(limited)
+	if errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("the server ended before it said anything: %w", io.ErrUnexpectedEOF)
+	}
+	if err == nil && strings.HasPrefix(string(line), "# ") {
+		// Over HTTP a line comes first, and an end.
+		if line, err = readLine(limited); err == nil && len(line) == 0 {
+			line, err = readLine(limited)
+		}
+	}
+	for first := true; err == nil && len(line) > 0; first = false {
+		if err = given.add(strings.TrimSuffix(string(line), "\n"), first); err == nil {
+			line, err = readLine(limited)
+		}
+	}
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil, fmt.Errorf("the server ended in the middle of its references: %w", io.ErrUnexpectedEOF)
+	case err != nil:
+		return nil, err
+	case len(given.refs) == 0:
+		return nil, errEmpty
+	}
+	return given, nil
+}
+
+// add takes a line. The first one has what the server can do as well.
+func (a *advert) add(line string, first bool) error {
+	if first {
+		rest, caps, found := strings.Cut(line, "\x00")
+		if sha256 := strings.IndexByte(rest, ' ') == 64; sha256 {
+			return errSHA256
+		}
+		if !found {
+			return fmt.Errorf("%w: its first reference comes without what it can do", errNotGit)
+		}
+		if err := a.caps.Decode([]byte(caps)); err != nil {
+			return fmt.Errorf("%w: what it can do: %w", errNotGit, err)
+		}
+		for _, format := range a.caps.Get("object-format") {
+			if format != "sha1" {
+				return errSHA256
+			}
+		}
+		line = rest
+	}
+	id, name, _ := strings.Cut(line, " ")
+	if id == "shallow" {
+		return nil // where its own history ends does not matter
+	}
+	var hash plumbing.Hash
+	if n, err := hex.Decode(hash[:], []byte(id[:min(len(id), 40)])); err != nil || n != len(hash) || len(id) != 40 || name == "" || strings.Contains(name, " ") {
+		return fmt.Errorf("%w: a line is no reference", errNotGit)
+	}
+	switch tag, isPeeled := strings.CutSuffix(name, "^{}"); {
+	case first && name == noRefs && hash.IsZero():
+	case isPeeled:
+		a.peeled[tag] = hash
+	default:
+		a.refs[name] = hash
+	}
+	return nil
+}
+
+// ended makes sure that a server has nothing more to say. Only then its repository is empty: a server that sends and sends
+// has not come to its references yet.
+func ended(r io.Reader) error {
+	switch _, err := io.ReadFull(r, make([]byte, 1)); {
+	case err == nil:
+		return errGoesOn
+	case errors.Is(err, io.EOF):
+		return nil
+	default:
+		return err
+	}
+}
