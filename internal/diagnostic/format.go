@@ -55,7 +55,7 @@ func (d Diagnostic) Format(o Options) string {
 		b.WriteString("\n" + place)
 	}
 	if d.Snippet != nil {
-		b.WriteString(d.Snippet.format(o))
+		b.WriteString(d.Snippet.Format(o))
 	}
 	if detail := strings.TrimSpace(Printable(d.Detail)); detail != "" {
 		b.WriteString("\n" + detail + "\n")
@@ -82,9 +82,9 @@ func (d Diagnostic) place() string {
 	return b.String()
 }
 
-// format numbers the lines and puts carets below what is highlighted; a
+// Format numbers the lines and puts carets below what is highlighted; a
 // highlight that covers several lines is marked on each of them.
-func (s *Snippet) format(o Options) string {
+func (s *Snippet) Format(o Options) string {
 	var b strings.Builder
 	offset := 0
 	for i, line := range strings.Split(strings.TrimRight(s.Code, "\n"), "\n") {

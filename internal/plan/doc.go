@@ -21,6 +21,6 @@
 //   - Everything kept is bounded; what is left out is counted.
 //   - Foreign bytes never cause a panic.
 //
-// The package starts no process, reads no file and masks no text: the runner
-// masks secret inputs in lines before it ships them.
+// The package starts no process and reads no file. It knows the values that a plan marks as sensitive; the runner masks the run's
+// own secrets before it ships anything.
 package plan

@@ -8,47 +8,35 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
+
+	"github.com/yuba-dev/yuba/internal/mask"
 )
 
-// Redact takes the sensitive values out of what `tofu show -json` says about a
-// saved plan and keeps that document's own schema, for programs that know it:
-// policies, webhooks. Where a sensitive value was, whatever its type, stands
-// the string [SensitiveMark]. secrets are texts that are sensitive although
-// the plan does not know, such as the values of variables that came from a
-// Secret. It also returns the texts of all sensitive values, secrets included,
-// so that whoever writes the plan as text can mask them there.
-func Redact(show []byte, secrets []string) (document []byte, sensitive []string, err error) {
+// Redact takes the sensitive values out of what `tofu show -json` says about a saved plan and keeps that document's own schema, for
+// programs that know it: policies, webhooks. Where a sensitive value was, whatever its type, stands the string [SensitiveMark].
+// Given hides texts that are sensitive although the plan does not know, such as the values of variables that came from a Secret. What
+// hides the values that the plan itself marks is returned, for whoever writes the plan as text.
+func Redact(show []byte, given *mask.Masker) (document []byte, own *mask.Masker, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(show))
 	decoder.UseNumber()
 	var plan map[string]any
 	if err := decoder.Decode(&plan); err != nil || plan == nil {
 		return nil, nil, errors.New("redact the plan: what the tool says about it is not a JSON object")
 	}
-	found := map[string]bool{}
-	for _, text := range secrets {
-		if text = strings.TrimSpace(text); len(text) >= minSecret {
-			found[text] = true
-		}
-	}
+	found := mask.New()
 	sensitiveVariable := declaredSensitive(plan)
 	for name, v := range field(plan, "variables") {
 		collect(v, sensitiveVariable(name), found)
 	}
 	collectMarked(plan, found)
-	sensitive = keys(found)
-	pairs := make([]string, 0, 2*len(sensitive))
-	for _, text := range sensitive {
-		pairs = append(pairs, text, "")
-	}
-	r := &redactor{strings.NewReplacer(pairs...)}
+	r := &redactor{own: found.Masker(SensitiveMark), given: given}
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(r.whole(plan, sensitiveVariable)); err != nil {
 		return nil, nil, fmt.Errorf("redact the plan: %w", err)
 	}
-	return bytes.TrimRight(out.Bytes(), "\n"), sensitive, nil
+	return bytes.TrimRight(out.Bytes(), "\n"), r.own, nil
 }
 
 // declaredSensitive tells which variables are declared as sensitive, which the
@@ -78,7 +66,7 @@ func markOf(object map[string]any, name string) any {
 }
 
 // collectMarked gathers the texts of the sensitive values of a whole document.
-func collectMarked(value any, found map[string]bool) {
+func collectMarked(value any, found *mask.Secrets) {
 	switch v := value.(type) {
 	case []any:
 		for _, element := range v {
@@ -174,7 +162,7 @@ func (r *redactor) part(value, mark any) any {
 				inner = own
 			}
 			shown := name
-			if r.hides(name) {
+			if r.hidesName(name) {
 				shown = SensitiveMark
 			}
 			out[shown] = r.part(element, inner)

@@ -7,10 +7,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
-	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/yuba-dev/yuba/internal/mask"
 )
 
 // shape replaces every leaf of a document by its place, so that only names and nesting are compared.
@@ -110,12 +111,18 @@ func TestWhatIsRedacted(t *testing.T) {
 		"the default of a sensitive variable, of a module's too": {
 			`{"configuration":{"root_module":{"variables":{"a":{"default":"one","sensitive":true},"b":{"default":"two"}},"module_calls":{"m":{"module":{"variables":{"c":{"default":{"x":"three"},"sensitive":true}}}}}}}}`,
 			`{"configuration":{"root_module":{"variables":{"a":{"default":"(sensitive value)","sensitive":true},"b":{"default":"two"}},"module_calls":{"m":{"module":{"variables":{"c":{"default":"(sensitive value)","sensitive":true}}}}}}}}`},
+		"encoded values, as a provider makes them of marked ones": {
+			`{"resource_changes":[{"change":{"after":{"p":"hunter2+x","url":"amqp://u:hunter2%2Bx@mq","auth":"Basic dTpodW50ZXIyK3g=","hex":"68756e746572322b78","user":"hunter"},"after_sensitive":{"p":true}}}]}`,
+			`{"resource_changes":[{"change":{"after":{"p":"(sensitive value)","url":"(sensitive value)","auth":"(sensitive value)","hex":"(sensitive value)","user":"hunter"},"after_sensitive":{"p":true}}}]}`},
+		"a common word that is marked, and is a value elsewhere": {
+			`{"resource_changes":[{"address":"role.app","name":"app","change":{"after":{"p":"app","copy":"app","app":1,"text":"the app of app-1"},"after_sensitive":{"p":true}}}]}`,
+			`{"resource_changes":[{"address":"role.app","name":"app","change":{"after":{"p":"(sensitive value)","copy":"(sensitive value)","app":1,"text":"the app of app-1"},"after_sensitive":{"p":true}}}]}`},
 		"what the tool says it does is not, also when a secret has that word": {
 			`{"resource_changes":[{"address":"update.from-a-secret","type":"update","change":{"actions":["update"],"after":{"p":"update"},"after_sensitive":{"p":true}}}]}`,
 			`{"resource_changes":[{"address":"update.from-a-secret","type":"update","change":{"actions":["update"],"after":{"p":"(sensitive value)"},"after_sensitive":{"p":true}}}]}`},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			got, _, err := Redact([]byte(test.show), []string{"from-a-secret"})
+			got, _, err := Redact([]byte(test.show), maskerOf("from-a-secret"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -133,15 +140,22 @@ func TestWhatIsRedacted(t *testing.T) {
 	}
 }
 
-func TestTheTextsOfSensitiveValuesAreTold(t *testing.T) {
-	_, texts, err := Redact([]byte(`{"variables":{"v":{"value":"of-a-variable"}},"configuration":{"root_module":{"variables":{"v":{"sensitive":true}}}},
-		"output_changes":{"o":{"after":{"a":"of-an-output","b":12},"after_sensitive":true}}}`), []string{"given", " ", "abc"})
+func TestWhatHidesThePlansOwnValuesIsReturned(t *testing.T) {
+	_, own, err := Redact([]byte(`{"variables":{"v":{"value":"of-a-variable"}},"configuration":{"root_module":{"variables":{"v":{"sensitive":true}}}},
+		"output_changes":{"o":{"after":{"a":"of-an-output","b":12},"after_sensitive":true}}}`), maskerOf("given"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"given", "of-a-variable", "of-an-output"}, slices.Sorted(slices.Values(texts))); diff != "" {
+	if diff := cmp.Diff("12 given (sensitive value) (sensitive value)", own.Text("12 given of-a-variable b2YtYW4tb3V0cHV0")); diff != "" {
 		t.Error(diff)
 	}
+}
+
+// maskerOf hides one text.
+func maskerOf(text string) *mask.Masker {
+	secrets := mask.New()
+	secrets.Add(text)
+	return secrets.Masker(mask.Mark)
 }
 
 func TestNothingIsWhatThePlanWithoutChangesSays(t *testing.T) {
@@ -149,11 +163,11 @@ func TestNothingIsWhatThePlanWithoutChangesSays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	described, _, err := Describe(show)
+	described, err := Describe(show)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := Decode(described)
+	want, err := Decode(described.Document)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +193,7 @@ func FuzzRedact(f *testing.F) {
 		f.Add(show)
 	}
 	f.Fuzz(func(t *testing.T, show []byte) {
-		document, _, err := Redact(show, []string{"hunter2"})
+		document, _, err := Redact(show, maskerOf("hunter2"))
 		if err == nil && !json.Valid(document) {
 			t.Errorf("not JSON: %s", document)
 		}

@@ -70,6 +70,7 @@ type Event struct {
 
 	Tool       string                 // Version: tofu's version
 	Resource   string                 // address, for changes, drift and progress
+	Match      string                 // what the address is known by when it is masked; set by whoever masks
 	Previous   string                 // address before a move
 	Action     Action                 // for changes, drift and progress
 	Reason     string                 // why it is replaced, deleted or read

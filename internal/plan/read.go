@@ -27,6 +27,8 @@ type Plan struct {
 	Outputs []OutputValueChange `json:"outputs,omitempty"`
 	// Omitted counts changes and drift that are too many to be kept here.
 	Omitted int `json:"omitted,omitempty"`
+	// Standing is in answers of the server; nil in the document that is kept.
+	Standing *Standing `json:"standing,omitempty"`
 }
 
 // ResourceChange is what happens to one object.
@@ -63,20 +65,37 @@ type OutputValueChange struct {
 
 const documentVersion = 1
 
+// maxShown is how many changes the document has, with all their values.
+const maxShown = 1000
+
 // HasChanges reports whether applying the plan would do anything.
 func (p *Plan) HasChanges() bool { return len(p.Changes)+len(p.Outputs) > 0 || p.Omitted > 0 }
 
-// Describe turns what `tofu show -json` says about a saved plan into the
-// document to keep and the digest of its changes.
-func Describe(show []byte) (document []byte, changesDigest string, err error) {
-	p, err := ReadPlan(show)
+// Described is what is kept of a saved plan.
+type Described struct {
+	// Document is the readable plan, a [Plan] in JSON.
+	Document []byte
+	// ChangesDigest is equal for two plans that mean the same.
+	ChangesDigest string
+	// Fates are those of the objects that the plan makes or destroys, with their true addresses; FatesTotal counts those,
+	// too, that are too many to be named.
+	Fates      []Fate
+	FatesTotal int
+}
+
+// Describe reads what `tofu show -json` says about a saved plan.
+func Describe(show []byte) (*Described, error) {
+	s, err := readShown(show)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
-	if document, err = json.Marshal(p); err != nil {
-		return nil, "", fmt.Errorf("write the readable plan: %w", err)
+	p := s.plan()
+	d := &Described{ChangesDigest: p.ChangesDigest}
+	d.Fates, d.FatesTotal = s.fates()
+	if d.Document, err = json.Marshal(p); err != nil {
+		return nil, fmt.Errorf("write the readable plan: %w", err)
 	}
-	return document, p.ChangesDigest, nil
+	return d, nil
 }
 
 // Nothing is the document of a plan that has nothing to do, for plans that
@@ -147,6 +166,14 @@ type shownChange struct {
 // ReadPlan reads what `tofu show -json` says about a saved plan. Sensitive
 // values are not in what it returns.
 func ReadPlan(show []byte) (*Plan, error) {
+	s, err := readShown(show)
+	if err != nil {
+		return nil, err
+	}
+	return s.plan(), nil
+}
+
+func readShown(show []byte) (*shown, error) {
 	decoder := json.NewDecoder(bytes.NewReader(show))
 	decoder.UseNumber()
 	var s shown
@@ -156,6 +183,10 @@ func ReadPlan(show []byte) (*Plan, error) {
 	if major, _, _ := strings.Cut(s.FormatVersion, "."); major != "1" {
 		return nil, fmt.Errorf("read the plan: its format is %q, this Yuba reads 1.x", s.FormatVersion)
 	}
+	return &s, nil
+}
+
+func (s *shown) plan() *Plan {
 	p := &Plan{Version: documentVersion, Tool: s.TerraformVersion, ChangesDigest: s.digest()}
 	r := s.redactor()
 	for i := range s.ResourceDrift {
@@ -177,11 +208,11 @@ func ReadPlan(show []byte) (*Plan, error) {
 		}
 	}
 	sort.Slice(p.Outputs, func(i, j int) bool { return p.Outputs[i].Name < p.Outputs[j].Name })
-	return p, nil
+	return p
 }
 
 func (p *Plan) keep(list []ResourceChange, c *shownResource, r *redactor) []ResourceChange {
-	if len(list) >= maxChanges {
+	if len(list) >= maxShown {
 		p.Omitted++
 		return list
 	}

@@ -39,10 +39,11 @@ func TestRender(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			document, _, err := Describe(show)
+			described, err := Describe(show)
 			if err != nil {
 				t.Fatal(err)
 			}
+			document := described.Document
 			p, err := Decode(document)
 			if err != nil {
 				t.Fatal(err)
@@ -186,11 +187,11 @@ func FuzzReadPlan(f *testing.F) {
 	}
 	f.Add([]byte(`{"format_version":"1.0","resource_changes":[{"change":{"actions":["update"],"before":{"a":[1]},"after":{"a":"x"},"after_sensitive":{"a":[true]},"replace_paths":[["a",0]]}}]}`))
 	f.Fuzz(func(t *testing.T, show []byte) {
-		document, _, err := Describe(show)
+		described, err := Describe(show)
 		if err != nil {
 			return
 		}
-		p, err := Decode(document)
+		p, err := Decode(described.Document)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -206,7 +207,7 @@ func BenchmarkDescribe(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		if _, _, err := Describe(show); err != nil {
+		if _, err := Describe(show); err != nil {
 			b.Fatal(err)
 		}
 	}

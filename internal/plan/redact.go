@@ -6,23 +6,28 @@ package plan
 import (
 	"encoding/json"
 	"sort"
-	"strings"
+
+	"github.com/yuba-dev/yuba/internal/mask"
 )
 
-// minSecret is the length from which a sensitive text is also looked for in
-// values that are not marked. Shorter ones are everywhere.
-const minSecret = 4
-
-// redactor replaces sensitive values. Marks alone do not suffice: a provider
-// that copies its input to a computed attribute, as terraform_data does, loses
-// them. So whatever contains the text of a sensitive value is sensitive too.
+// redactor replaces sensitive values. Marks alone are not enough: a provider that copies its input to a computed attribute, as
+// terraform_data does, loses them. So a text with a sensitive value in it, in any encoding, is sensitive, too.
 type redactor struct {
-	secrets *strings.Replacer
+	// own hides the values that the plan marks, given those that its owner knows to be secret.
+	own, given *mask.Masker
+}
+
+// hides tells whether a text contains a sensitive one.
+func (r *redactor) hides(text string) bool { return r.own.Hides(text) || r.given.Hides(text) }
+
+// hidesName is the same for the name of an attribute, in which common words stay.
+func (r *redactor) hidesName(name string) bool {
+	return r.own.HidesName(name) || r.given.HidesName(name)
 }
 
 // redactor collects the texts of all sensitive values of the plan.
 func (s *shown) redactor() *redactor {
-	found := map[string]bool{}
+	found := mask.New()
 	for name, v := range s.Variables {
 		if s.Configuration.RootModule.Variables[name].Sensitive {
 			collect(v.Value, true, found)
@@ -41,28 +46,23 @@ func (s *shown) redactor() *redactor {
 	for _, c := range s.OutputChanges {
 		change(&c)
 	}
-	pairs := make([]string, 0, 2*len(found))
-	for _, text := range keys(found) {
-		pairs = append(pairs, text, "")
-	}
-	return &redactor{strings.NewReplacer(pairs...)}
+	return &redactor{own: found.Masker(SensitiveMark)}
 }
 
-// collect gathers the texts below a mark: true for everything, or an object or
-// list with marks for its parts.
-func collect(value, mark any, found map[string]bool) {
+// collect gathers the texts below a mark: true for everything, or an object or list with marks for its parts.
+func collect(value, mark any, found *mask.Secrets) {
 	if mark == nil || mark == false {
 		return
 	}
 	everything := mark == true
 	switch v := value.(type) {
 	case string:
-		if text := strings.TrimSpace(v); everything && len(text) >= minSecret && text != "true" && text != "false" {
-			found[text] = true
+		if everything {
+			found.Add(v)
 		}
 	case json.Number:
-		if everything && len(v) > minSecret {
-			found[v.String()] = true
+		if everything {
+			found.Add(v.String())
 		}
 	case []any:
 		for i, element := range v {
@@ -169,7 +169,7 @@ func (r *redactor) object(object map[string]any, sensitive, unknown any, n *numb
 	v := Value{kind: Object, object: make(map[string]Value, len(object))}
 	for _, key := range keys(object) {
 		shown := key
-		if r.hides(key) {
+		if r.hidesName(key) {
 			shown = SensitiveMark
 		}
 		v.object[shown] = r.value(object[key], attribute(sensitive, key), attribute(unknown, key), n)
@@ -182,12 +182,6 @@ func (r *redactor) object(object map[string]any, sensitive, unknown any, n *numb
 		}
 	}
 	return v
-}
-
-// hides reports whether a text contains a sensitive one. A replacer looks for
-// all of them at once.
-func (r *redactor) hides(text string) bool {
-	return len(text) >= minSecret && r.secrets.Replace(text) != text
 }
 
 // keys returns an object's keys in order, so that numbers do not depend on it.

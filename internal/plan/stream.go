@@ -12,7 +12,10 @@ import (
 
 // What a stream keeps at most. The totals count on.
 const (
-	maxChanges     = 1000
+	// maxChanges is how many objects of a plan or an apply are named. An interrupted apply needs each of them; few plans are
+	// larger, and a name takes some hundred bytes.
+	maxChanges     = 10_000
+	maxDrift       = 1000
 	maxDiagnostics = 100
 	maxRaw         = 100
 	maxRawBytes    = 16 << 10
@@ -20,7 +23,9 @@ const (
 
 // Change is one resource instance that is planned to change or has drifted.
 type Change struct {
-	Address  string `json:"address"`
+	Address string `json:"address"`
+	// Match stands for the address where that is masked, see [Event].
+	Match    string `json:"match,omitempty"`
 	Previous string `json:"previous,omitempty"`
 	Action   Action `json:"action"`
 	Reason   string `json:"reason,omitempty"`
@@ -36,6 +41,7 @@ type OutputChange struct {
 // Applied is something that was really done to one object.
 type Applied struct {
 	Address string `json:"address"`
+	Match   string `json:"match,omitempty"`
 	Action  Action `json:"action"`
 	ID      string `json:"id,omitempty"`
 	Failed  bool   `json:"failed,omitempty"`
@@ -44,6 +50,7 @@ type Applied struct {
 // InFlight is something that was begun and has not ended.
 type InFlight struct {
 	Address string        `json:"address"`
+	Match   string        `json:"match,omitempty"`
 	Action  Action        `json:"action"`
 	ID      string        `json:"id,omitempty"`
 	Started time.Time     `json:"started"`
@@ -63,6 +70,8 @@ type Stream struct {
 	// counts when an apply fails: then Progress has them.
 	Done      Counts `json:"done"`
 	ApplyDone bool   `json:"applyDone,omitempty"`
+	// Begun is true once the process has begun to change an object. Reading data sources, which plans do, is no change.
+	Begun bool `json:"begun,omitempty"`
 
 	Changes      []Change `json:"changes,omitempty"`
 	ChangesTotal int      `json:"changesTotal,omitempty"`
@@ -100,7 +109,7 @@ func (s *Stream) Add(e Event) {
 		s.Changes = appendBounded(s.Changes, change(e), maxChanges)
 	case ResourceDrift:
 		s.DriftTotal++
-		s.Drift = appendBounded(s.Drift, change(e), maxChanges)
+		s.Drift = appendBounded(s.Drift, change(e), maxDrift)
 	case ChangeSummary:
 		if e.Operation == "plan" {
 			s.Planned, s.PlanDone = e.Counts, true
@@ -122,7 +131,7 @@ func (s *Stream) Add(e Event) {
 }
 
 func change(e Event) Change {
-	return Change{Address: e.Resource, Previous: e.Previous, Action: e.Action, Reason: e.Reason}
+	return Change{Address: e.Resource, Match: e.Match, Previous: e.Previous, Action: e.Action, Reason: e.Reason}
 }
 
 func appendBounded[T any](list []T, item T, limit int) []T {
@@ -150,13 +159,14 @@ func (s *Stream) outputs(e Event) {
 // apply follows one object. The key has the action in it, because the two
 // halves of a replacement have one address and may overlap.
 func (s *Stream) apply(e Event) {
-	key := string(e.Action) + " " + e.Resource
+	key := string(e.Action) + " " + e.Resource + " " + e.Match
+	s.Begun = s.Begun || e.Action != Read && e.Action != NoOp
 	switch e.Type {
 	case ApplyStart:
 		if s.inFlight == nil {
 			s.inFlight = map[string]InFlight{}
 		}
-		s.inFlight[key] = InFlight{Address: e.Resource, Action: e.Action, ID: e.ID, Started: e.Time}
+		s.inFlight[key] = InFlight{Address: e.Resource, Match: e.Match, Action: e.Action, ID: e.ID, Started: e.Time}
 	case ApplyProgress:
 		if f, ok := s.inFlight[key]; ok {
 			f.Elapsed = e.Elapsed
@@ -173,7 +183,7 @@ func (s *Stream) apply(e Event) {
 			return
 		}
 		s.AppliedTotal++
-		s.Applied = appendBounded(s.Applied, Applied{Address: e.Resource, Action: e.Action, ID: id, Failed: failed}, maxChanges)
+		s.Applied = appendBounded(s.Applied, Applied{Address: e.Resource, Match: e.Match, Action: e.Action, ID: id, Failed: failed}, maxChanges)
 		if !failed {
 			s.count(e.Action)
 		}
@@ -226,20 +236,11 @@ func (s *Stream) InFlight() []InFlight {
 		if list[i].Address != list[j].Address {
 			return list[i].Address < list[j].Address
 		}
+		if list[i].Match != list[j].Match {
+			return list[i].Match < list[j].Match
+		}
 		return list[i].Action < list[j].Action
 	})
-	return list
-}
-
-// Created lists the objects that were created, in order: after an interruption
-// those the state must know.
-func (s *Stream) Created() []Applied {
-	var list []Applied
-	for _, a := range s.Applied {
-		if a.Action == Create && !a.Failed {
-			list = append(list, a)
-		}
-	}
 	return list
 }
 

@@ -94,12 +94,12 @@ func TestStreamOfRealTofu(t *testing.T) {
 		t.Error(diff)
 	}
 	s = w.stream("apply", "-json", "p")
-	if !s.ApplyDone || s.Done != (Counts{Add: 3}) || s.Progress() != s.Done || len(s.Created()) != 3 || len(s.InFlight()) != 0 {
+	if !s.ApplyDone || s.Done != (Counts{Add: 3}) || s.Progress() != s.Done || len(s.Applied) != 3 || len(s.InFlight()) != 0 {
 		t.Errorf("first apply: %+v", s)
 	}
-	for _, a := range s.Created() {
-		if a.ID == "" {
-			t.Errorf("no id of %s", a.Address)
+	for _, a := range s.Applied {
+		if a.Action != Create || a.Failed || a.ID == "" {
+			t.Errorf("it was created: %+v", a)
 		}
 	}
 	if s = w.stream("plan", "-json"); s.HasChanges() || !s.PlanDone || !s.Planned.Zero() {
@@ -108,9 +108,9 @@ func TestStreamOfRealTofu(t *testing.T) {
 	w.write(strings.Replace(twoResources, "one", "two", 1))
 	s = w.stream("plan", "-json", "-out=p", "-var=n=1")
 	want := []Change{
-		{"terraform_data.a[0]", "", Replace, "cannot_update"},
-		{"terraform_data.a[1]", "", Delete, "delete_because_count_index"},
-		{"terraform_data.b", "", Update, ""},
+		{Address: "terraform_data.a[0]", Action: Replace, Reason: "cannot_update"},
+		{Address: "terraform_data.a[1]", Action: Delete, Reason: "delete_because_count_index"},
+		{Address: "terraform_data.b", Action: Update, Reason: ""},
 	}
 	byAddress := cmp.Transformer("byAddress", func(in []Change) map[string]Change {
 		out := map[string]Change{}

@@ -1,0 +1,111 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package mask
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// Line returns a line of a log, or a document, with the mark in the place of each secret. One that is JSON stays JSON: its strings
+// and numbers are masked each for itself.
+func (m *Masker) Line(line []byte) []byte {
+	if m.idle() || !m.suspects(line) {
+		return line
+	}
+	decoder := json.NewDecoder(bytes.NewReader(line))
+	decoder.UseNumber()
+	var value any
+	if !json.Valid(line) || decoder.Decode(&value) != nil { // a decoder stops where a value ends, whatever is behind it
+		return []byte(m.Text(string(line)))
+	}
+	masked, changed := m.outermost(value)
+	if !changed {
+		return line
+	}
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if encoder.Encode(masked) != nil {
+		return []byte(m.Text(string(line)))
+	}
+	return bytes.TrimRight(out.Bytes(), "\n")
+}
+
+// kind is what a string in a document is.
+type kind int
+
+const (
+	// prose: a message, or a line of a program.
+	prose kind = iota
+	// naming: the name of a resource, a type, an action. Common words stay there, since nobody could tell what a line is about.
+	naming
+	// data: a value of the stack, whatever its field is called.
+	data
+)
+
+// names are the fields of tofu's documents, and of ours, that have names; values those that have values.
+var (
+	names = set(`addr address resource_addr module module_address resource_type resource_name resource_key implied_provider provider
+		provider_name provider_config_key mode type name action actions reason action_reason id_key key severity filename previous
+		previous_address deposed format_version terraform_version version replaces replace_paths relevant_attributes attribute context`)
+	values = set(`before after values value outputs default constant_value identity`)
+)
+
+// of is the kind of what a field of an object has.
+func (k kind) of(field string) kind {
+	switch {
+	case k == data || values[field]:
+		return data
+	case names[field]:
+		return naming
+	}
+	return prose
+}
+
+// outermost masks a decoded line. Some fields of the outermost object are the format itself: a secret that happens to be called
+// "diagnostic" must not make the line unreadable.
+func (m *Masker) outermost(value any) (any, bool) {
+	object, ok := value.(map[string]any)
+	if !ok {
+		return m.value(value, prose)
+	}
+	changed := false
+	for field, item := range object {
+		switch field {
+		case "type", "@level", "@module", "@timestamp":
+			continue
+		}
+		masked, did := m.value(item, prose.of(field))
+		object[field], changed = masked, changed || did
+	}
+	return object, changed
+}
+
+func (m *Masker) value(value any, k kind) (any, bool) {
+	changed := false
+	switch v := value.(type) {
+	case string:
+		masked := m.text(v, k)
+		return masked, masked != v
+	case json.Number:
+		if masked := m.text(v.String(), k); masked != v.String() {
+			return masked, true
+		}
+	case []any:
+		for i, item := range v {
+			masked, did := m.value(item, k)
+			v[i], changed = masked, changed || did
+		}
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for field, item := range v {
+			masked, did := m.value(item, k.of(field))
+			shown := m.text(field, naming)
+			out[shown], changed = masked, changed || did || shown != field
+		}
+		return out, changed
+	}
+	return value, changed
+}

@@ -1,0 +1,158 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package mask
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+)
+
+const (
+	// Mark stands in logs where a secret was.
+	Mark = "(sensitive)"
+	// MaxDepth is how many encodings around a form of a secret are undone.
+	MaxDepth = 6
+	// maxViews bounds the mixes of encodings that are tried for one piece of text.
+	maxViews = 24
+	// maxPiece is how much text is decoded at once. Pieces of a longer text overlap, by enough for any secret that is not itself as
+	// long as a file.
+	maxPiece, overlap = 1 << 20, 256 << 10
+)
+
+// Masker hides secrets. The nil Masker hides nothing.
+type Masker struct {
+	finder   *finder
+	decoders []decoder
+	mark     string
+}
+
+// Masker returns what hides the secrets that were added until now, and puts the mark in their place.
+func (s *Secrets) Masker(mark string) *Masker {
+	patterns := s.patterns()
+	return &Masker{finder: newFinder(patterns), decoders: decodersFor(patterns), mark: mark}
+}
+
+// Text returns the text with the mark in the place of each secret.
+func (m *Masker) Text(text string) string { return m.text(text, prose) }
+
+func (m *Masker) text(text string, k kind) string {
+	if m.idle() {
+		return text
+	}
+	parts := m.secret([]byte(text), k)
+	if len(parts) == 0 {
+		return text
+	}
+	var out strings.Builder
+	at := 0
+	for _, p := range parts {
+		out.WriteString(text[at:p.begin])
+		out.WriteString(m.mark)
+		at = p.end
+	}
+	out.WriteString(text[at:])
+	return out.String()
+}
+
+// Hides tells whether there is a secret in the text.
+func (m *Masker) Hides(text string) bool {
+	return !m.idle() && len(m.secret([]byte(text), prose)) > 0
+}
+
+// HidesName is the same for a name, such as that of an attribute, in which common words stay.
+func (m *Masker) HidesName(name string) bool {
+	return !m.idle() && len(m.secret([]byte(name), naming)) > 0
+}
+
+func (m *Masker) idle() bool { return m == nil || len(m.finder.patterns) == 0 }
+
+// pieces calls look for each piece of a text, with where it begins, until that returns false.
+func pieces(text []byte, look func(piece []byte, begin int) bool) {
+	for begin := 0; ; begin += maxPiece - overlap {
+		end := min(begin+maxPiece, len(text))
+		if !look(text[begin:end], begin) || end == len(text) {
+			return
+		}
+	}
+}
+
+// secret are the parts of a text that are to be hidden, in order, none over another.
+func (m *Masker) secret(text []byte, k kind) []span {
+	var parts []span
+	pieces(text, func(piece []byte, begin int) bool {
+		m.views(piece, func(v *view) bool {
+			m.finder.each(v.text, func(p *pattern, at span) bool {
+				if p.standsIn(v.text, at, k) {
+					hidden := v.origin(p.rim(v.text, at))
+					parts = append(parts, span{begin + hidden.begin, begin + hidden.end})
+				}
+				return true
+			})
+			return true
+		})
+		return true
+	})
+	slices.SortFunc(parts, span.compare)
+	merged := parts[:0]
+	for _, p := range parts {
+		if last := len(merged) - 1; last >= 0 && p.begin < merged[last].end {
+			merged[last].end = max(merged[last].end, p.end)
+		} else {
+			merged = append(merged, p)
+		}
+	}
+	return merged
+}
+
+// suspects tells whether any secret may be in the text, wherever it is looked for.
+func (m *Masker) suspects(text []byte) bool {
+	found := false
+	pieces(text, func(piece []byte, _ int) bool {
+		m.views(piece, func(v *view) bool {
+			m.finder.each(v.text, func(*pattern, span) bool {
+				found = true
+				return false
+			})
+			return !found
+		})
+		return !found
+	})
+	return found
+}
+
+// views calls look for a text and everything that it decodes to, the shallow ones first, until that returns false.
+func (m *Masker) views(text []byte, look func(v *view) bool) {
+	known := make([]*view, 1, 4)
+	known[0] = &view{text: text}
+	for i := 0; i < len(known); i++ {
+		if !look(known[i]) {
+			return
+		}
+		for _, decode := range m.decoders {
+			if known[i].depth == MaxDepth || len(known) == maxViews {
+				break
+			}
+			decoded := decode(known[i])
+			if decoded == nil || slices.ContainsFunc(known, func(v *view) bool { return bytes.Equal(v.text, decoded.text) }) {
+				continue
+			}
+			known = append(known, decoded)
+		}
+	}
+}
+
+// rim adds the characters of base64 beside a form that have bits of the secret in them, and the padding.
+func (p *pattern) rim(text []byte, at span) span {
+	if p.left && at.begin > 0 && base64Values[text[at.begin-1]] >= 0 {
+		at.begin--
+	}
+	if p.right && at.end < len(text) && base64Values[text[at.end]] >= 0 {
+		at.end++
+	}
+	for (p.left || p.right) && at.end < len(text) && text[at.end] == '=' {
+		at.end++
+	}
+	return at
+}

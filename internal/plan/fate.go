@@ -1,0 +1,165 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// Fate is what becomes of one object that a plan makes or destroys.
+type Fate struct {
+	Address string `json:"address"`
+	// Match stands for the address where that is masked, see [Match].
+	Match string `json:"match,omitempty"`
+	// Action is Create, Replace or Delete.
+	Action Action `json:"action"`
+	// Identity is a name of the object from the plan, such as `name "web"`: the present name when the object is replaced or
+	// destroyed. It has no sensitive value.
+	Identity string `json:"identity,omitempty"`
+}
+
+// makesOrDestroys says whether an action creates or destroys an object.
+func makesOrDestroys(a Action) bool { return a == Create || a == Replace || a == Delete }
+
+// OneStep tells whether an apply makes or destroys an object with this action. A replacement takes one step of each.
+func (a Action) OneStep() bool { return a == Create || a == Delete }
+
+// Match is what an address is known by where the address itself may not be told: a digest.
+func Match(address string) string {
+	sum := sha256.Sum256([]byte("address " + address))
+	return hex.EncodeToString(sum[:16])
+}
+
+// Fates are those of the objects that the plan makes or destroys, as far as they are kept, and how many there are.
+func (s *Stream) Fates() ([]Fate, int) {
+	var list []Fate
+	for _, c := range s.Changes {
+		if makesOrDestroys(c.Action) {
+			list = append(list, Fate{Address: c.Address, Match: c.Match, Action: c.Action})
+		}
+	}
+	return list, len(list) + s.ChangesTotal - len(s.Changes)
+}
+
+// fates are those of a plan that the tool described.
+func (s *shown) fates() (list []Fate, total int) {
+	r := s.redactor()
+	for i := range s.ResourceChanges {
+		c := &s.ResourceChanges[i]
+		action, _ := c.Change.action()
+		// A deposed object stays in the state until it is destroyed.
+		if c.Mode != "managed" || c.Deposed != "" || !makesOrDestroys(action) {
+			continue
+		}
+		if total++; total > maxChanges {
+			continue
+		}
+		value, mark := c.Change.Before, c.Change.BeforeSensitive
+		if action == Create {
+			value, mark = c.Change.After, c.Change.AfterSensitive
+		}
+		list = append(list, Fate{Address: c.Address, Action: action, Identity: identity(value, func(v, m any) (string, bool) {
+			text, ok := v.(string)
+			return text, ok && m != true && text != "" && !r.hides(text)
+		}, mark)})
+	}
+	return list, total
+}
+
+// Fates are those of a plan as it may be shown, without identities.
+func (p *Plan) Fates() []Fate {
+	var list []Fate
+	for _, c := range p.Changes {
+		if c.Mode == "managed" && c.Deposed == "" && makesOrDestroys(c.Action) {
+			list = append(list, Fate{Address: c.Address, Action: c.Action})
+		}
+	}
+	return list
+}
+
+// identifying are the attributes by which providers find objects, and people, too.
+var identifying = []string{
+	"arn", "id", "name", "self_link", "bucket", "identifier", "hostname", "fqdn", "domain_name", "domain", "username", "email",
+	"path", "filename", "metadata.0.namespace", "metadata.0.name", "tags.Name",
+}
+
+const (
+	// maxNamed is how many attributes an identity has, maxIdentity how many bytes of each.
+	maxNamed    = 3
+	maxIdentity = 200
+)
+
+// identity names an object by its attributes. text says what a value is as text, and whether it may be told.
+func identity(value any, text func(value, mark any) (string, bool), mark any) string {
+	var parts []string
+	for _, name := range identifying {
+		v, m := at(value, mark, strings.Split(name, "."))
+		told, ok := text(v, m)
+		if !ok {
+			continue
+		}
+		if len(told) > maxIdentity {
+			told = strings.ToValidUTF8(told[:maxIdentity], "") + "…"
+		}
+		if parts = append(parts, fmt.Sprintf("%s %q", name, told)); len(parts) == maxNamed {
+			break
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// at follows a path into a value and its marks.
+func at(value, mark any, path []string) (any, any) {
+	for _, name := range path {
+		switch v := value.(type) {
+		case map[string]any:
+			value, mark = v[name], attribute(mark, name)
+		case []any:
+			if name != "0" || len(v) == 0 {
+				return nil, nil
+			}
+			if object, ok := mark.(map[string]any); ok { // marks made of paths
+				value, mark = v[0], object["0"]
+			} else {
+				value, mark = v[0], part(mark, 0)
+			}
+		default:
+			return nil, nil
+		}
+	}
+	return value, mark
+}
+
+// IdentityOf names an object by its attributes in a state, but for those that are sensitive by their path.
+func IdentityOf(attributes json.RawMessage, sensitive [][]string) string {
+	var value any
+	if json.Unmarshal(attributes, &value) != nil {
+		return ""
+	}
+	var mark any
+	for _, path := range sensitive {
+		mark = marked(mark, path)
+	}
+	return identity(value, func(v, m any) (string, bool) {
+		text, ok := v.(string)
+		return text, ok && m != true && text != ""
+	}, mark)
+}
+
+// marked adds a path to marks.
+func marked(mark any, path []string) any {
+	if len(path) == 0 || mark == true {
+		return true
+	}
+	object, ok := mark.(map[string]any)
+	if !ok {
+		object = map[string]any{}
+	}
+	object[path[0]] = marked(object[path[0]], path[1:])
+	return object
+}
