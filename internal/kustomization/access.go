@@ -80,7 +80,7 @@ func (r *Reconciler) cluster(ctx context.Context, obj *kustomizev1.Kustomization
 	if obj.Spec.KubeConfig != nil {
 		return r.remote(ctx, obj, account)
 	}
-	c := &apply.Cluster{Client: r.clusters.own, Mapper: r.clusters.mapper, Watch: r.clusters.watch}
+	c := &apply.Cluster{Client: r.clusters.own, Own: r.clusters.own, Mapper: r.clusters.mapper, Watch: r.clusters.watch}
 	if account.Name == "" {
 		return c, func() {}, nil
 	}

@@ -174,7 +174,7 @@ func (r *Reconciler) carryOut(ctx context.Context, t *try) error {
 	changes := report.Changed()
 	if err != nil {
 		t.remember(report, false)
-		setInventory(t.obj, union(planned, t.old))
+		setInventory(t.obj, union(report.Present(), t.old))
 		return failed(meta.ReconciliationFailedReason, errors.Join(append([]error{err}, lines(changes)...)...))
 	}
 	t.remember(report, true)
@@ -309,7 +309,7 @@ func (r *Reconciler) prune(ctx context.Context, t *try, report *apply.Report) er
 		t.memory.settled = len(now)
 		return nil
 	}
-	// What earlier attempts added before they ended stands in the inventory beside what is stale: it makes no part smaller.
+	// Failed attempts also add inventory entries. Ignore them, or the pruned share looks too small.
 	before := len(t.old)
 	if t.memory.settled >= 0 {
 		before = min(before, t.memory.settled)
@@ -394,7 +394,7 @@ func (r *Reconciler) conclude(t *try, h *health) {
 		if stalled {
 			what = "failed early due to stalled resources: " + names
 		}
-		if !h.failed {
+		if !h.failed || stalled && !strings.HasSuffix(conditionOf(t.obj, meta.HealthyCondition).Message, what) {
 			what = fmt.Sprintf("health check failed after %s: %s", took.Round(time.Millisecond), what)
 			setCondition(t.obj, meta.HealthyCondition, metav1.ConditionFalse, meta.HealthCheckFailedReason, what)
 			setFailed(t.obj, meta.HealthCheckFailedReason, what)

@@ -76,8 +76,11 @@ func (r *Reconciler) removeAll(ctx context.Context, p *pass, refs []apply.Ref) (
 		r.event(p, corev1.EventTypeWarning, fmt.Sprintf("unable to prune objects: %s: %s", missing, strings.Join(namesOf(refs), ", ")))
 		return false, nil
 	}
-	if err != nil {
+	if errors.As(err, &busyError{}) {
 		return false, err
+	}
+	if err != nil {
+		return false, r.tellKept(ctx, p, err)
 	}
 	defer done()
 	removal, err := r.engine.Delete(ctx, cluster, p.owner, refs)
@@ -85,17 +88,23 @@ func (r *Reconciler) removeAll(ctx context.Context, p *pass, refs []apply.Ref) (
 		r.tell(p, meta.ProgressingReason, strings.Join(gone, "\n"))
 	}
 	if err != nil {
-		setFailed(p.obj, meta.PruneFailedReason, "pruning for deleted resource failed: "+err.Error())
-		if err := r.patchStatus(ctx, p); err != nil {
-			return false, err
-		}
-		r.announceChange(p)
-		return false, fmt.Errorf("prune the objects of Kustomization %s: %w", p.owner, err)
+		return false, r.tellKept(ctx, p, err)
 	}
 	if p.obj.GetDeletionPolicy() != kustomizev1.DeletionPolicyWaitForTermination {
 		return false, nil
 	}
 	return r.awaitTermination(ctx, p, cluster, append(removal.Deleted, removal.Going...))
+}
+
+// tellKept says in the conditions why objects cannot be removed, and how to let the Kustomization go all the same.
+func (r *Reconciler) tellKept(ctx context.Context, p *pass, cause error) error {
+	setFailed(p.obj, meta.PruneFailedReason, fmt.Sprintf("pruning for deleted resource failed: %s\nTo let the Kustomization go and keep its objects:\n"+
+		"    yuba kubectl patch kustomization %s -n %s --type=merge -p '{\"spec\":{\"deletionPolicy\":\"Orphan\"}}'", cause, p.obj.Name, p.obj.Namespace))
+	if err := r.patchStatus(ctx, p); err != nil {
+		return err
+	}
+	r.announceChange(p)
+	return fmt.Errorf("prune the objects of Kustomization %s: %w", p.owner, cause)
 }
 
 // awaitTermination says whether objects are still there for which the Kustomization waits.

@@ -4,6 +4,7 @@
 package kustomization
 
 import (
+	"encoding/base64"
 	"strings"
 	"testing"
 
@@ -11,13 +12,26 @@ import (
 	"github.com/fluxcd/pkg/apis/meta"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 )
 
 func TestWhatComesFromSecretsIsHidden(t *testing.T) {
-	text := `Invalid value: "a \"b\" c": want 12 of prod, not hunter2 or hunter22`
-	want := `Invalid value: "(sensitive)": want 12 of prod, not (sensitive) or (sensitive)`
-	if got := hidden(text, []string{"hunter2", `a "b" c`, "12", "", "hunter22"}); got != want {
-		t.Errorf("%s\nwant %s", got, want)
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "vars"}, Data: map[string][]byte{
+		"one": []byte("hunter2"), "two": []byte(`a "b" c`), "short": []byte("12"), "three": []byte("q7z"), "none": nil, "more": []byte("hunter22"), "lines": []byte("first-half\nsecond-half\n")}}
+	r := &Reconciler{Reader: fake.NewClientBuilder().WithObjects(secret).Build()}
+	obj := &kustomizev1.Kustomization{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "app"}}
+	obj.Spec.PostBuild = &kustomizev1.PostBuild{SubstituteFrom: []kustomizev1.SubstituteReference{{Kind: "Secret", Name: "vars"}, {Kind: "Secret", Name: "gone"}}}
+	for text, want := range map[string]string{
+		`Invalid value: "a \"b\" c": want 12 of prod, not hunter2 or hunter22`:  `Invalid value: "(sensitive)": want 12 of prod, not (sensitive) or (sensitive)`,
+		`illegal data: ` + base64.StdEncoding.EncodeToString([]byte("hunter2")): `illegal data: (sensitive)`,
+		`cannot parse "postgres://app:hunter%32@db/a"`:                          `cannot parse "postgres://app:(sensitive)@db/a"`,
+		`Invalid value: "q7z"`:                     `Invalid value: "(sensitive)"`,
+		`Invalid value: "first-halfsecond-half"`:   `Invalid value: "(sensitive)"`,
+		`Invalid value: "first-half\nsecond-half"`: `Invalid value: "(sensitive)"`,
+	} {
+		if got := r.discreet(t.Context(), obj, text); got != want {
+			t.Errorf("%s\nwant %s", got, want)
+		}
 	}
 }
 

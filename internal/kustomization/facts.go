@@ -12,7 +12,6 @@ import (
 
 	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
 	"github.com/fluxcd/pkg/apis/meta"
-	"github.com/fluxcd/pkg/runtime/cel"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -137,18 +136,4 @@ func references(obj *kustomizev1.Kustomization) []reference {
 		add("Secret", k.SecretRef.Name)
 	}
 	return refs
-}
-
-// evaluators compiles the health expressions of a Kustomization, by kind.
-func evaluators(obj *kustomizev1.Kustomization) (map[string]*cel.StatusEvaluator, error) {
-	out := map[string]*cel.StatusEvaluator{}
-	for i := range obj.Spec.HealthCheckExprs {
-		e := &obj.Spec.HealthCheckExprs[i]
-		compiled, err := cel.NewStatusEvaluator(&e.HealthCheckExpressions)
-		if err != nil {
-			return nil, fmt.Errorf("failed to create status evaluator for custom resource %s %s: healthCheckExprs[%d]: %w", e.APIVersion, e.Kind, i, err)
-		}
-		out[e.APIVersion+" "+e.Kind] = compiled
-	}
-	return out, nil
 }

@@ -33,6 +33,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/kustomization/build"
 	"github.com/yuba-dev/yuba/internal/source"
 	"github.com/yuba-dev/yuba/internal/testkit/apitest"
+	"github.com/yuba-dev/yuba/internal/testkit/kubetest"
 )
 
 func TestMain(m *testing.M) { apitest.Main(m) }
@@ -120,11 +121,11 @@ func sharedController(t testing.TB) *Reconciler {
 			}
 			ctrl.SetLogger(logr.Discard())
 			config.Wrap(running.requests.wrap)
-			mgr, err := ctrl.NewManager(config, ctrl.Options{Scheme: apitest.Scheme(), Metrics: metricsserver.Options{BindAddress: "0"}})
+			mgr, err := ctrl.NewManager(config, ctrl.Options{Scheme: kubetest.Scheme(), Metrics: metricsserver.Options{BindAddress: "0"}})
 			if err != nil {
 				return err
 			}
-			direct, err := client.NewWithWatch(config, client.Options{Scheme: apitest.Scheme()})
+			direct, err := client.NewWithWatch(config, client.Options{Scheme: kubetest.Scheme()})
 			if err != nil {
 				return err
 			}
@@ -306,9 +307,10 @@ func configMaps(n int) string {
 	return out.String()
 }
 
-// pass makes a pass by hand and returns the requests that it made.
+// pass makes a pass by hand, once the controller has nothing to do, and returns the requests that it made.
 func (w *world) pass(name string) []string {
 	w.t.Helper()
+	w.quiet()
 	mark := running.requests.mark()
 	_, err := w.r.Reconcile(w.t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Namespace: w.namespace, Name: name}})
 	w.must(err)

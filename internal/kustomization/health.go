@@ -11,7 +11,6 @@ import (
 
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
 	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
-	"github.com/fluxcd/pkg/runtime/cel"
 	"github.com/fluxcd/pkg/runtime/statusreaders"
 	"github.com/fluxcd/pkg/ssa"
 	"golang.org/x/sync/errgroup"
@@ -108,7 +107,7 @@ func (r *Reconciler) examine(ctx context.Context, p *pass, c *apply.Cluster, h *
 	g.SetLimit(looking)
 	for i, t := range h.targets {
 		before, known := h.looks[t.ID]
-		if now := followed(c, t.ID); known && now != nil && before.version == now.ResourceVersion && before.version != "" {
+		if known && before.version != "" && before.version == versionNow(c, t.ID, lives[t.ID]) {
 			looks[i] = before
 			continue
 		}
@@ -129,16 +128,23 @@ func (r *Reconciler) examine(ctx context.Context, p *pass, c *apply.Cluster, h *
 	return nil
 }
 
-// followed is the metadata of an object whose changes are heard of; nil when they are not.
-func followed(c *apply.Cluster, id apply.ID) *metav1.PartialObjectMetadata {
+// versionNow is the version of an object as far as it is known without asking for it; empty when it is not. What was just applied is
+// newer than what was heard of it: a look at it from before would tell how it was.
+func versionNow(c *apply.Cluster, id apply.ID, live *unstructured.Unstructured) string {
+	if live != nil {
+		return live.GetResourceVersion()
+	}
 	if c.Watch == nil {
-		return nil
+		return ""
 	}
 	now, _ := c.Watch.Get(id)
-	return now
+	if now == nil {
+		return ""
+	}
+	return now.ResourceVersion
 }
 
-func lookAt(ctx context.Context, c *apply.Cluster, t apply.Ref, live *unstructured.Unstructured, compiled map[string]*cel.StatusEvaluator) (look, error) {
+func lookAt(ctx context.Context, c *apply.Cluster, t apply.Ref, live *unstructured.Unstructured, compiled map[string]*evaluator) (look, error) {
 	if live == nil {
 		live = &unstructured.Unstructured{}
 		live.SetGroupVersionKind(t.GroupKind.WithVersion(t.Version))
@@ -157,7 +163,7 @@ func lookAt(ctx context.Context, c *apply.Cluster, t apply.Ref, live *unstructur
 }
 
 // statusOf says how an object is: by the Kustomization's expression for its kind, else by what the API's kinds agree on.
-func statusOf(ctx context.Context, u *unstructured.Unstructured, compiled map[string]*cel.StatusEvaluator) (status.Status, string) {
+func statusOf(ctx context.Context, u *unstructured.Unstructured, compiled map[string]*evaluator) (status.Status, string) {
 	var result *status.Result
 	var err error
 	switch e := compiled[u.GetAPIVersion()+" "+u.GetKind()]; {
@@ -166,7 +172,7 @@ func statusOf(ctx context.Context, u *unstructured.Unstructured, compiled map[st
 	case e != nil:
 		ctx, cancel := context.WithTimeout(ctx, expressionTimeout)
 		defer cancel()
-		result, err = e.Evaluate(ctx, u)
+		result, err = e.evaluate(ctx, u)
 	case u.GroupVersionKind().GroupKind() == schema.GroupKind{Group: "batch", Kind: "Job"}:
 		job := statusreaders.ComputeJobStatus(u)
 		result = &job

@@ -14,9 +14,11 @@ import (
 	"github.com/fluxcd/pkg/apis/meta"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/kustomization/apply"
 )
 
 // terraform is a manifest of a stack, which no controller in these tests runs.
@@ -123,4 +125,61 @@ func TestATimeoutOfAHealthCheck(t *testing.T) {
 	}
 	w.setTerraform("net", metav1.ConditionTrue)
 	w.ready("app", "main@sha1:1")
+}
+
+// stall says of a stack what its controller would when only a person can mend it.
+func (w *world) stall(name, why string) {
+	w.t.Helper()
+	w.stack(name)
+	var s infrav1.Terraform
+	w.must(w.c.Get(w.t.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, &s))
+	before := s.DeepCopy()
+	s.Status.ObservedGeneration = s.Generation
+	for kind, status := range map[string]metav1.ConditionStatus{"Ready": metav1.ConditionFalse, "Stalled": metav1.ConditionTrue} {
+		apimeta.SetStatusCondition(&s.Status.Conditions, metav1.Condition{Type: kind, Status: status, Reason: "Test", Message: why, ObservedGeneration: s.Generation})
+	}
+	w.must(w.c.Status().Patch(w.t.Context(), &s, client.MergeFrom(before)))
+}
+
+func (w *world) unstall(name string) {
+	w.t.Helper()
+	var s infrav1.Terraform
+	w.must(w.c.Get(w.t.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, &s))
+	before := s.DeepCopy()
+	apimeta.RemoveStatusCondition(&s.Status.Conditions, "Stalled")
+	w.must(w.c.Status().Patch(w.t.Context(), &s, client.MergeFrom(before)))
+	w.setTerraform(name, metav1.ConditionTrue)
+	w.ready("app", "main@sha1:1")
+}
+
+func TestAFailedHealthCheckSaysWhatIsWrongNow(t *testing.T) {
+	w := newWorld(t)
+	w.publish("src", "main@sha1:1", map[string]string{"a.yaml": terraform("net")})
+	w.kustomization("app", func(s *kustomizev1.KustomizationSpec) { s.Wait = true })
+	for _, why := range []string{"a number is required", "no value is set"} {
+		w.stall("net", why)
+		w.eventually("it says "+why, func() bool {
+			ready := conditionOf(w.get("app"), meta.ReadyCondition)
+			return ready.Reason == meta.HealthCheckFailedReason && strings.Contains(ready.Message, "failed early due to stalled resources: [Terraform/") &&
+				strings.Contains(ready.Message, why)
+		})
+	}
+	w.unstall("net")
+	// Another revision of the stack is not judged by what was said of the one before.
+	w.publish("src", "main@sha1:2", map[string]string{"a.yaml": strings.Replace(terraform("net"), "interval: 1h", "interval: 2h", 1)})
+	w.eventually("it waits for the stack to be looked at", func() bool {
+		k := w.get("app")
+		return k.Status.LastAttemptedRevision == "main@sha1:2" && strings.Contains(conditionOf(k, meta.ReconcilingCondition).Message, "latest observed generation is 1")
+	})
+}
+
+func TestWhatWasAppliedIsNewerThanWhatWasHeardOfIt(t *testing.T) {
+	live := &unstructured.Unstructured{}
+	live.SetResourceVersion("7")
+	if got := versionNow(&apply.Cluster{}, apply.ID{}, live); got != "7" {
+		t.Errorf("its version is %q", got)
+	}
+	if got := versionNow(&apply.Cluster{}, apply.ID{}, nil); got != "" {
+		t.Errorf("of what nothing is heard the version is %q", got)
+	}
 }

@@ -100,7 +100,7 @@ func Config(content []byte) (*rest.Config, error) {
 		return nil, errors.New("the kubeconfig's server is no URL that begins with https://")
 	}
 	if server.Scheme != "https" {
-		return nil, errors.New("the kubeconfig's server is not spoken to over TLS, and credentials go to nobody in clear text: " +
+		return nil, errors.New("the kubeconfig's server is not https; refusing to send credentials in clear text: " +
 			"write https:// before it, and put its certificate authority into certificate-authority-data")
 	}
 	config.Timeout, config.QPS = timeout, -1

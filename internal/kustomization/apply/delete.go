@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Removal is what became of objects that were to go.
@@ -102,13 +103,18 @@ func (e *Engine) deleteOne(ctx context.Context, c *Cluster, owner Owner, ref Ref
 		return fateKept, nil
 	}
 	live, err := getMetadata(ctx, c.Client, ref.ID, ref.Version)
+	if apierrors.IsForbidden(err) && c.Own != nil {
+		if own, lookErr := getMetadata(ctx, c.Own, ref.ID, ref.Version); apierrors.IsNotFound(lookErr) || lookErr == nil && !ownedBy(own, owner) {
+			return fateGone, nil // it was never applied: who may not even look at an object has not made it
+		}
+	}
 	switch {
 	case apierrors.IsNotFound(err), meta.IsNoMatchError(err):
 		return fateGone, nil
 	case err != nil:
 		return fateGone, fmt.Errorf("%s query failed: %w", Name(ref.ID), err)
 	}
-	if labelled, ok := OwnerOf(live); !ok || labelled != owner {
+	if !ownedBy(live, owner) {
 		return fateKept, nil
 	}
 	if says(live, keyPrune, valueDisabled) || excluded(live) {
@@ -126,6 +132,11 @@ func (e *Engine) deleteOne(ctx context.Context, c *Cluster, owner Owner, ref Ref
 	return fateDeleted, nil
 }
 
+func ownedBy(o metav1.Object, owner Owner) bool {
+	labelled, ok := OwnerOf(o)
+	return ok && labelled == owner
+}
+
 // Remaining lists which of the objects are still there and an owner's, for who waits for their end.
 func (e *Engine) Remaining(ctx context.Context, c *Cluster, owner Owner, refs []Ref) ([]Ref, error) {
 	var left []Ref
@@ -136,7 +147,7 @@ func (e *Engine) Remaining(ctx context.Context, c *Cluster, owner Owner, refs []
 		case err != nil:
 			return nil, fmt.Errorf("%s query failed: %w", Name(ref.ID), err)
 		default:
-			if labelled, ok := OwnerOf(live); ok && labelled == owner && !says(live, keyPrune, valueDisabled) && !excluded(live) {
+			if ownedBy(live, owner) && !says(live, keyPrune, valueDisabled) && !excluded(live) {
 				left = append(left, ref)
 			}
 		}

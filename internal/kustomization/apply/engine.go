@@ -29,6 +29,8 @@ type Cluster struct {
 	// Client has the rights of whom the objects are applied for.
 	Client client.Client
 	Mapper meta.RESTMapper
+	// Own reads with all rights; nil when the server has none there.
+	Own client.Reader
 	// Watch follows the owned objects; nil when the cluster is not watched.
 	Watch *Watch
 }
@@ -98,6 +100,17 @@ type Conflict struct {
 type Report struct {
 	Outcomes  []Outcome
 	Conflicts []Conflict
+	// Maybe are objects that may have been written: the API did not answer.
+	Maybe []Ref
+}
+
+// Present are the objects that are there after the request, or may be.
+func (r *Report) Present() []Ref {
+	refs := slices.Clone(r.Maybe)
+	for _, o := range r.Outcomes {
+		refs = append(refs, o.Ref)
+	}
+	return refs
 }
 
 // Installed lists what was left alone because the server itself brings it along.
@@ -260,6 +273,10 @@ func (s *stage) run(ctx context.Context, objects []*unstructured.Unstructured) e
 		err = s.each(ctx, filter(todo, true), s.change)
 	}
 	for _, it := range s.items {
+		if it.maybe {
+			s.report.Maybe = append(s.report.Maybe, Ref{ID: it.id, Version: it.manifest.GroupVersionKind().Version})
+			continue
+		}
 		if it.action == "" {
 			s.giveUp(it)
 			continue

@@ -16,6 +16,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/yuba-dev/yuba/internal/yamltext"
 )
 
 // item is an object on its way.
@@ -37,6 +39,8 @@ type item struct {
 	installed bool
 	// action is what was done; empty until then.
 	action ssa.Action
+	// maybe is true when a write of it failed in a way that does not tell whether the API has carried it out.
+	maybe  bool
 	result *unstructured.Unstructured
 	print  Print
 }
@@ -116,7 +120,7 @@ func (s *stage) isAsLeft(it *item) bool {
 	if s.req.Full || it.left == nil || it.left.Digest != it.digest || s.cluster.Watch == nil {
 		return false
 	}
-	// Of what was left alone and bears no owner's label nothing is heard.
+	// Skipped objects without our label are not watched.
 	if it.left.Skipped && it.left.Print.UID == "" {
 		return true
 	}
@@ -151,7 +155,7 @@ func (s *stage) holder(ctx context.Context, it *item) (*Owner, error) {
 	owners := s.engine.owners
 	var labelled *Owner
 	if it.live != nil {
-		// Of a cluster that is not ours, who is named may live there.
+		// On a remote cluster the labelled owner may exist there; we cannot check.
 		if o, ok := OwnerOf(it.live); ok && o != s.req.Owner && (s.cluster.Name != "" || owners.Exists(o) && owners.Counts(o, it.id)) {
 			labelled = &o
 		}
@@ -187,6 +191,9 @@ func (s *stage) forced(it *item) bool {
 
 // try is the dry run.
 func (s *stage) try(ctx context.Context, it *item) error {
+	if err := s.keepApproval(ctx, it); err != nil {
+		return err
+	}
 	if it.absent {
 		it.tried = &unstructured.Unstructured{}
 		return nil
@@ -224,9 +231,9 @@ func (s *stage) try(ctx context.Context, it *item) error {
 	return nil
 }
 
-func (s *stage) send(ctx context.Context, u *unstructured.Unstructured, options ...client.ApplyOption) error {
+func (s *stage) send(ctx context.Context, u *unstructured.Unstructured, options ...client.PatchOption) error {
 	options = append(options, client.ForceOwnership, client.FieldOwner(Manager))
-	return s.cluster.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), options...)
+	return s.cluster.Client.Patch(ctx, u, yamltext.Apply, options...)
 }
 
 // noChange tells whether an apply would change nothing. Only kinds that count generations show it in a dry run.
@@ -235,10 +242,13 @@ func (s *stage) noChange(it *item) bool {
 		it.live.GetGeneration() == it.tried.GetGeneration() && marks(it.live) == marks(it.tried) && !needsCleanup(it)
 }
 
+// kubectl is how the names of kubectl's field managers begin.
+const kubectl = "kubectl"
+
 // takenOver are the field managers whose fields become ours, as with Flux: what they left behind is undone.
 var takenOver = []ssa.FieldManager{
-	{Name: "kubectl", OperationType: metav1.ManagedFieldsOperationApply},
-	{Name: "kubectl", OperationType: metav1.ManagedFieldsOperationUpdate},
+	{Name: kubectl, OperationType: metav1.ManagedFieldsOperationApply},
+	{Name: kubectl, OperationType: metav1.ManagedFieldsOperationUpdate},
 	{Name: "before-first-apply", OperationType: metav1.ManagedFieldsOperationUpdate},
 	{Name: Manager, OperationType: metav1.ManagedFieldsOperationUpdate},
 }
@@ -267,7 +277,7 @@ func (s *stage) change(ctx context.Context, it *item) error {
 	before := it.tried.GetResourceVersion()
 	it.result = it.manifest.DeepCopy()
 	if err := s.send(ctx, it.result); err != nil {
-		it.result = nil
+		it.result, it.maybe = nil, !definite(err)
 		return refused(it, "apply failed", err)
 	}
 	it.print = PrintOf(it.result)
@@ -297,6 +307,7 @@ func (s *stage) changeThoroughly(ctx context.Context, it *item) error {
 	o.IfNotPresentSelector = map[string]string{keySSA: valueIfNotPresent}
 	entry, err := m.Apply(ctx, it.manifest, o)
 	if err != nil {
+		it.maybe = !definite(err)
 		return refused(it, "apply failed", err)
 	}
 	it.action = entry.Action

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"time"
 
@@ -38,6 +39,16 @@ func refused(it *item, what string, err error) error {
 		fields = " its content"
 	}
 	return fmt.Errorf("%s %s: the API does not accept%s; what exactly it says is not shown, for it may quote the Secret", Name(it.id), what, fields)
+}
+
+// definite tells whether the API has said that it did not carry a write out. After a time-out or a lost connection it may have.
+func definite(err error) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return false
+	}
+	code := status.Status().Code
+	return code >= http.StatusBadRequest && code < http.StatusInternalServerError && code != http.StatusRequestTimeout
 }
 
 // recreatable tells whether the object can only be what its manifest says when it is made anew, and whether that is wanted.

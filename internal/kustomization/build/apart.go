@@ -11,6 +11,7 @@ import (
 
 	kustypes "sigs.k8s.io/kustomize/api/types"
 
+	"github.com/yuba-dev/yuba/internal/kustomization/apart"
 	"github.com/yuba-dev/yuba/internal/kustomization/kustomize"
 )
 
@@ -71,18 +72,14 @@ func takePlace(ctx context.Context, namespace string) (leave func(), err error) 
 // apart lets kustomize build the directory in a process of its own, which ends when it takes too much or the time is up.
 // This process answers its questions about the tree.
 func (l *look) apart(ctx context.Context, in Input, file string, text []byte, kus *kustypes.Kustomization) ([]made, error) {
-	programs, err := in.Programs()
-	if err != nil {
-		return nil, fmt.Errorf("build directory %s in a process of its own, as it could grow while it is built: %w", l.t.name(l.t.dir), err)
-	}
 	leave, err := takePlace(ctx, in.Object.Namespace)
 	if err != nil {
 		return nil, fmt.Errorf("wait for other builds to end: %w", err)
 	}
 	defer leave()
-	process, err := programs.Start(ctx)
+	process, err := kustomize.Start(ctx, in.Programs)
 	if err != nil {
-		return nil, fmt.Errorf("build directory %s: %w", l.t.name(l.t.dir), err)
+		return nil, fmt.Errorf("build directory %s in a process of its own, as it could grow while it is built: %w", l.t.name(l.t.dir), err)
 	}
 	defer process.Close()
 	all, err := l.whole(ctx, file, text, kus, func() ([]made, error) {
@@ -93,7 +90,7 @@ func (l *look) apart(ctx context.Context, in Input, file string, text []byte, ku
 		}
 		return all, err
 	})
-	var exceeded *kustomize.ExceededError
+	var exceeded *apart.ExceededError
 	switch {
 	case errors.As(err, &exceeded):
 		return nil, &LimitError{Subject: "the directory " + l.t.name(l.t.dir), Grown: exceeded.Limit}

@@ -16,7 +16,7 @@ import (
 
 	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
 
-	"github.com/yuba-dev/yuba/internal/kustomization/kustomize"
+	"github.com/yuba-dev/yuba/internal/kustomization/apart"
 )
 
 var builtPrograms struct {
@@ -34,13 +34,13 @@ func TestMain(m *testing.M) {
 }
 
 // programs builds what builds apart.
-func programs(t testing.TB) func() (kustomize.Programs, error) {
+func programs(t testing.TB) apart.Finder {
 	t.Helper()
 	builtPrograms.Do(func() {
 		if builtPrograms.dir, builtPrograms.err = os.MkdirTemp("", "yuba-programs-"); builtPrograms.err != nil {
 			return
 		}
-		cmd := exec.Command("go", "build", "-o", builtPrograms.dir, "../../../cmd/yuba-kustomize", "../../../cmd/yuba-sandbox")
+		cmd := exec.Command("go", "build", "-o", builtPrograms.dir, "../../../cmd/yuba-kustomize", "../../../cmd/yuba-sandbox", "../../../cmd/yuba-sops")
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			builtPrograms.err = fmt.Errorf("%w: %s", err, out)
@@ -49,9 +49,7 @@ func programs(t testing.TB) func() (kustomize.Programs, error) {
 	if builtPrograms.err != nil {
 		t.Fatal(builtPrograms.err)
 	}
-	return func() (kustomize.Programs, error) {
-		return kustomize.Programs{Kustomize: filepath.Join(builtPrograms.dir, "yuba-kustomize"), Sandbox: filepath.Join(builtPrograms.dir, "yuba-sandbox")}, nil
-	}
+	return func(name string) (string, error) { return filepath.Join(builtPrograms.dir, name), nil }
 }
 
 // doubling is a tree whose replacements double a text so many times.
@@ -132,9 +130,11 @@ func TestAProcessEndsWithItsTime(t *testing.T) {
 	in := Input{Object: spec(nil), Dir: files(t, doubling(40)), Programs: programs(t)}
 	started := make(chan struct{})
 	find := in.Programs
-	in.Programs = func() (kustomize.Programs, error) {
-		close(started)
-		return find()
+	in.Programs = func(program string) (string, error) {
+		if program == "yuba-sandbox" {
+			close(started)
+		}
+		return find(program)
 	}
 	go func() {
 		<-started
@@ -146,8 +146,8 @@ func TestAProcessEndsWithItsTime(t *testing.T) {
 }
 
 func TestProgramsThatAreMissingAreNamed(t *testing.T) {
-	in := Input{Object: spec(nil), Dir: files(t, doubling(1)), Programs: func() (kustomize.Programs, error) {
-		return kustomize.Programs{}, errors.New("find yuba-kustomize: it is nowhere")
+	in := Input{Object: spec(nil), Dir: files(t, doubling(1)), Programs: func(string) (string, error) {
+		return "", errors.New("find yuba-kustomize: it is nowhere")
 	}}
 	_, err := Build(t.Context(), in)
 	if err == nil || !strings.Contains(err.Error(), "build directory . in a process of its own, as it could grow while it is built: find yuba-kustomize") {

@@ -19,8 +19,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
+	"github.com/yuba-dev/yuba/internal/kustomization/apart"
 	"github.com/yuba-dev/yuba/internal/kustomization/decrypt"
-	"github.com/yuba-dev/yuba/internal/kustomization/kustomize"
 )
 
 // Input is what a build is made from.
@@ -35,9 +35,9 @@ type Input struct {
 	// Strict fails the build when a variable without a default has no value. That is Flux's default
 	// (its feature gate StrictPostBuildSubstitutions); without it such a variable is an empty text.
 	Strict bool
-	// Programs finds what builds in a process of its own where a tree could grow without bounds while it is built. Without
-	// it everything is built in this process: that is for people and trees of their own.
-	Programs func() (kustomize.Programs, error)
+	// Programs finds the programs that decrypt, and that build where a tree could grow without bounds while it is built.
+	// Without it everything is built in this process and nothing is decrypted: that is for people and trees of their own.
+	Programs apart.Finder
 	// KeepEncrypted leaves what is encrypted as it is, and reads no keys: for those who only show a build.
 	KeepEncrypted bool
 	// apart builds all that kustomize builds in a process of its own, for tests.
@@ -55,7 +55,9 @@ type Result struct {
 // Build makes the objects. A *PathError says that spec.path is not in the artifact, a *LimitError that the tree is larger
 // than trees may be. When the context ends, Build returns although kustomize may still be at work.
 func Build(ctx context.Context, in Input) (*Result, error) {
-	keys, err := in.keys(ctx)
+	sops := decrypt.NewProgram(ctx, in.Programs)
+	defer sops.Close()
+	keys, err := in.keys(ctx, sops.Open)
 	if err != nil {
 		return nil, err
 	}

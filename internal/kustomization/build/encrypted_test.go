@@ -57,7 +57,7 @@ func keySecret(identity *age.X25519Identity) Reader {
 func TestWhatIsEncryptedIsOpened(t *testing.T) {
 	identity := sopstest.Identity(t)
 	tree := encryptedTree(t, identity)
-	in := Input{Object: spec(encryptedSpec), Dir: files(t, tree), Values: keySecret(identity), Strict: true}
+	in := Input{Object: spec(encryptedSpec), Dir: files(t, tree), Values: keySecret(identity), Strict: true, Programs: programs(t)}
 	built, err := Build(t.Context(), in)
 	if err != nil {
 		t.Fatal(err)
@@ -126,7 +126,7 @@ func TestWhatCannotBeOpenedIsNamed(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			_, err := Build(t.Context(), Input{Object: spec(encryptedSpec), Dir: files(t, c.files), Values: c.values, Strict: true})
+			_, err := Build(t.Context(), Input{Object: spec(encryptedSpec), Dir: files(t, c.files), Values: c.values, Strict: true, Programs: programs(t)})
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("error: %v\nwant in it: %s", err, c.want)
 			}

@@ -7,13 +7,16 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/yuba-dev/yuba/internal/diagnostic"
 )
 
 // explain says what is wrong with a tree that kustomize cannot build. kustomize names no lines and quotes whole objects,
-// Secrets among them: its own words are the last resort, and only their beginning.
+// Secrets among them: its own words are the last resort, without the quotes.
 func (l *look) explain(err error) error {
 	if err == nil {
 		return nil
@@ -38,20 +41,53 @@ func (l *look) explain(err error) error {
 			first[object.id()] = object.at()
 		}
 	}
-	return errors.New("kustomize build failed: " + l.beginning(err))
+	return errors.New("kustomize build failed: " + l.cause(err))
 }
 
-// beginning is what kustomize says before it quotes.
-func (l *look) beginning(err error) string {
-	text, _, _ := strings.Cut(l.t.clean(err.Error()), "\n")
-	for _, quote := range []string{" in object", "map[", "{", "with config", "&"} {
-		text, _, _ = strings.Cut(text, quote)
-	}
+// cause is what kustomize says is wrong, without what it quotes.
+func (l *look) cause(err error) string {
+	text := withoutQuotes(l.t.clean(err.Error()))
 	const most = 500
 	if len(text) > most {
 		text = strings.ToValidUTF8(text[:most], "") + "…"
 	}
 	return strings.TrimRight(text, " :'")
+}
+
+var (
+	// configured is the error of a transformer or generator that could not be set up: the configuration that it quotes stands
+	// between the name and the cause.
+	configured = regexp.MustCompile("(?s)^(trouble configuring builtin \\S+) with config: `\n.*\n`(: .*)$")
+	// literal is the error about a literal of a generator, which may be a password.
+	literal = regexp.MustCompile(`(?s)literal sources? \[.*$`)
+	// yamlErrors are the lines of the YAML parser's list of errors; what it quotes of values is in backquotes.
+	yamlErrors = regexp.MustCompile(`(?m)^  (line \d+: .*)$`)
+	backquoted = regexp.MustCompile("`[^`]*`")
+)
+
+// withoutQuotes removes from an error of kustomize what it quotes of objects and configurations. Objects are printed whole: what
+// follows the last bracket is not part of one, and an object that does not end takes the rest of the text along.
+func withoutQuotes(text string) string {
+	if m := configured.FindStringSubmatch(text); m != nil {
+		text = m[1] + m[2]
+	}
+	text = literal.ReplaceAllString(text, "a literal is not KEY=VALUE")
+	first, rest, _ := strings.Cut(text, "\n")
+	for _, line := range yamlErrors.FindAllStringSubmatch(rest, -1) {
+		first += " " + backquoted.ReplaceAllString(line[1], "…")
+	}
+	text, _, _ = strings.Cut(first, " in object")
+	text, _, _ = strings.Cut(text, " from [patch:")
+	for _, brackets := range []struct{ open, closed string }{{"&{", "}"}, {"map[", "]"}, {"{", "}"}} {
+		begin, end := strings.Index(text, brackets.open), strings.LastIndex(text, brackets.closed)
+		switch {
+		case begin >= 0 && end > begin:
+			text = text[:begin] + "…" + text[end+len(brackets.closed):]
+		case begin >= 0:
+			text = text[:begin]
+		}
+	}
+	return text
 }
 
 // explainFile says what is wrong with a file of objects.
@@ -63,7 +99,7 @@ func (l *look) explainFile(file string, err error) error {
 	if _, invalid := l.objectsIn(file, data); invalid != nil {
 		return invalid
 	}
-	return &positioned{file: l.t.name(file), err: errors.New(l.beginning(err))}
+	return &positioned{file: l.t.name(file), err: errors.New(l.cause(err))}
 }
 
 // place is where an object stands.
@@ -135,9 +171,9 @@ func placeOf(file string, object *yaml.Node) (place, error) {
 	case p.kind == "":
 		return p, &positioned{file, p.line, errors.New("an object without kind")}
 	case p.apiVersion == "" && !isList:
-		return p, &positioned{file, p.line, fmt.Errorf("a %s without apiVersion", p.kind)}
+		return p, &positioned{file, p.line, fmt.Errorf("%s without apiVersion", diagnostic.WithArticle(p.kind))}
 	case p.name == "" && !isList:
-		return p, &positioned{file, p.line, fmt.Errorf("a %s without metadata.name", p.kind)}
+		return p, &positioned{file, p.line, fmt.Errorf("%s without metadata.name", diagnostic.WithArticle(p.kind))}
 	}
 	return p, nil
 }

@@ -12,7 +12,7 @@ import (
 	kustypes "sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/yaml"
 
-	"github.com/yuba-dev/yuba/internal/kustomization/kustomize"
+	"github.com/yuba-dev/yuba/internal/kustomization/apart"
 )
 
 // partFiles is how many files kustomize builds at a time where it may build them apart. It takes 20 ms for so many, and
@@ -40,7 +40,7 @@ func (l *look) parts(ctx context.Context, file string, kus *kustypes.Kustomizati
 		}
 		l.t.made[file] = made
 		part, err := run()
-		if exceeded := (*kustomize.ExceededError)(nil); errors.As(err, &exceeded) {
+		if exceeded := (*apart.ExceededError)(nil); errors.As(err, &exceeded) {
 			return nil, false, err
 		}
 		if err != nil {

@@ -14,6 +14,8 @@ import (
 	"github.com/fluxcd/pkg/envsubst/parse"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
+
+	"github.com/yuba-dev/yuba/internal/yamltext"
 )
 
 const (
@@ -74,7 +76,7 @@ func unreadable(text string) string {
 
 // substitute replaces the variables in an object. It works on the object's YAML, so that ${replicas} becomes a number.
 func substitute(object map[string]any, vars map[string]string, strict bool) (map[string]any, error) {
-	data, err := yaml.Marshal(object)
+	data, err := yamltext.Marshal(object)
 	if err != nil {
 		return nil, fmt.Errorf("write it as YAML: %w", err)
 	}

@@ -109,7 +109,7 @@ func (in Input) referenced(ctx context.Context, ref kustomizev1.SubstituteRefere
 }
 
 // keys are those of spec.decryption; nil when nothing is to be decrypted.
-func (in Input) keys(ctx context.Context) (*decrypt.Keys, error) {
+func (in Input) keys(ctx context.Context, opener decrypt.Opener) (*decrypt.Keys, error) {
 	spec := in.Object.Spec.Decryption
 	if spec == nil || in.Values == nil || in.KeepEncrypted {
 		return nil, nil
@@ -118,12 +118,12 @@ func (in Input) keys(ctx context.Context) (*decrypt.Keys, error) {
 		return nil, fmt.Errorf("spec.decryption.provider %q is not known; %q is", spec.Provider, decrypt.Provider)
 	}
 	if spec.SecretRef == nil {
-		return decrypt.NewKeys("", nil)
+		return decrypt.NewKeys("", nil, opener)
 	}
 	name := spec.SecretRef.Name
 	data, err := in.Values.Secret(ctx, in.Object.Namespace, name)
 	if err != nil {
 		return nil, fmt.Errorf("keys of spec.decryption: read Secret %s/%s: %w", in.Object.Namespace, name, err)
 	}
-	return decrypt.NewKeys("Secret "+in.Object.Namespace+"/"+name, data)
+	return decrypt.NewKeys("Secret "+in.Object.Namespace+"/"+name, data, opener)
 }

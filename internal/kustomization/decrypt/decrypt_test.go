@@ -19,12 +19,13 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/yuba-dev/yuba/internal/kustomization/decrypt"
+	"github.com/yuba-dev/yuba/internal/kustomization/decrypt/sopsfile"
 	"github.com/yuba-dev/yuba/internal/testkit/sopstest"
 )
 
 func keysOf(t *testing.T, data map[string][]byte) *decrypt.Keys {
 	t.Helper()
-	keys, err := decrypt.NewKeys("Secret team/sops-age", data)
+	keys, err := decrypt.NewKeys("Secret team/sops-age", data, sopsfile.Open)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -224,7 +225,7 @@ func TestWhoeverHasNoKeyIsToldWhichIsWanted(t *testing.T) {
 		}
 	})
 	t.Run("an entry that is no key", func(t *testing.T) {
-		_, err := decrypt.NewKeys("Secret team/sops-age", map[string][]byte{"a.agekey": []byte("AGE-SECRET-KEY-1HUNTER2")})
+		_, err := decrypt.NewKeys("Secret team/sops-age", map[string][]byte{"a.agekey": []byte("AGE-SECRET-KEY-1HUNTER2")}, sopsfile.Open)
 		if err == nil || !strings.Contains(err.Error(), `entry "a.agekey" of Secret team/sops-age is not a list of age identities`) || strings.Contains(err.Error(), "HUNTER2") {
 			t.Errorf("error: %v", err)
 		}
@@ -257,7 +258,7 @@ func TestKeysOfThisMachineAreNotUsed(t *testing.T) {
 func FuzzVerify(f *testing.F) {
 	f.Add([]byte("a: ENC[x]\nsops:\n  mac: ENC[y]\n  age: []\n"))
 	f.Add([]byte(`{"a": "ENC[x]", "sops": {"mac": "ENC[y]"}}`))
-	keys, err := decrypt.NewKeys("x", nil)
+	keys, err := decrypt.NewKeys("x", nil, sopsfile.Open)
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -10,16 +10,7 @@ import (
 	"io"
 	"path"
 	"strings"
-	"time"
 
-	"github.com/getsops/sops/v3"
-	"github.com/getsops/sops/v3/aes"
-	"github.com/getsops/sops/v3/config"
-	"github.com/getsops/sops/v3/logging"
-	"github.com/getsops/sops/v3/stores/dotenv"
-	"github.com/getsops/sops/v3/stores/ini"
-	"github.com/getsops/sops/v3/stores/json"
-	sopsyaml "github.com/getsops/sops/v3/stores/yaml"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -35,13 +26,6 @@ const (
 	YAML
 )
 
-// sops logs values that it takes for comments; nothing of it is to be in our log.
-func init() {
-	for _, logger := range logging.Loggers {
-		logger.SetOutput(io.Discard)
-	}
-}
-
 // String names a format for errors.
 func (f Format) String() string {
 	return [...]string{"binary", "dotenv", "INI", "JSON", "YAML"}[f]
@@ -50,23 +34,6 @@ func (f Format) String() string {
 // marker is what every file of a format has once sops has encrypted it.
 func (f Format) marker() []byte {
 	return []byte([...]string{`"mac": "ENC[`, "sops_mac=ENC[", "[sops]", `"mac": "ENC[`, "mac: ENC["}[f])
-}
-
-// store reads and writes a format. sops' own configuration files are not read.
-func (f Format) store() sops.Store {
-	c := config.NewStoresConfig()
-	switch f {
-	case Dotenv:
-		return dotenv.NewStore(&c.Dotenv)
-	case INI:
-		return ini.NewStore(&c.INI)
-	case JSON:
-		return json.NewStore(&c.JSON)
-	case YAML:
-		return sopsyaml.NewStore(&c.YAML)
-	default:
-		return json.NewBinaryStore(&c.JSONBinary)
-	}
 }
 
 // FormatOf is the format that a file's name, or an entry's, says it has.
@@ -110,7 +77,7 @@ func (k *Keys) Verify(data []byte) error {
 		_, err := k.open(data, JSON, JSON)
 		return err
 	}
-	files, err := apart(data)
+	files, err := split(data)
 	if err != nil {
 		// kustomize, or who explains its failure, says it better.
 		return nil
@@ -123,9 +90,9 @@ func (k *Keys) Verify(data []byte) error {
 	return nil
 }
 
-// apart takes a stream of documents apart into what sops encrypted at a time: documents that share a code. Documents
+// split takes a stream of documents apart into what sops encrypted at a time: documents that share a code. Documents
 // that are not encrypted, or are to stay so, are left out.
-func apart(data []byte) ([][]byte, error) {
+func split(data []byte) ([][]byte, error) {
 	var codes []string
 	groups := map[string][]*yaml.Node{}
 	all := 0
@@ -197,56 +164,10 @@ func (k *Keys) open(data []byte, from, to Format) ([]byte, error) {
 	return k.decrypted(data, from, to, true)
 }
 
-// decrypted decrypts a file. What sops makes of hostile files may be a panic.
-func (k *Keys) decrypted(data []byte, from, to Format, verify bool) (plain []byte, err error) {
-	defer func() {
-		if recover() != nil {
-			plain, err = nil, fmt.Errorf("what is encrypted is not a %s file as sops writes it", from)
-		}
-	}()
+// decrypted decrypts a file.
+func (k *Keys) decrypted(data []byte, from, to Format, verify bool) ([]byte, error) {
 	if len(data) > maxFile {
 		return nil, fmt.Errorf("it has %d bytes; at most %d are decrypted", len(data), maxFile)
 	}
-	tree, err := from.store().LoadEncryptedFile(data)
-	if err != nil {
-		// sops' words may quote the file.
-		return nil, fmt.Errorf("what is encrypted is not a %s file as sops writes it: its section \"sops\" cannot be read", from)
-	}
-	key, err := k.dataKey(&tree.Metadata)
-	if err != nil {
-		return nil, err
-	}
-	cipher := aes.NewCipher()
-	code, err := tree.Decrypt(key, cipher)
-	if err != nil {
-		return nil, explainValue(err)
-	}
-	if verify {
-		if err := verified(tree.Metadata, key, code); err != nil {
-			return nil, err
-		}
-	}
-	plain, err = to.store().EmitPlainFile(tree.Branches)
-	if err != nil {
-		return nil, fmt.Errorf("what was encrypted as %s cannot be written as %s", from, to)
-	}
-	return plain, nil
-}
-
-// explainValue says why values could not be decrypted. sops' own words quote values that are not encrypted.
-func explainValue(err error) error {
-	if strings.Contains(err.Error(), "does not match sops' data format") {
-		return errors.New("a value that should be encrypted is not; edit such files with \"sops edit\" only")
-	}
-	return errors.New("a value was changed or moved after it was encrypted; edit such files with \"sops edit\" only")
-}
-
-// verified compares the code that a file has with that of its content.
-func verified(metadata sops.Metadata, key []byte, code string) error {
-	stored, err := aes.NewCipher().Decrypt(metadata.MessageAuthenticationCode, key, metadata.LastModified.Format(time.RFC3339))
-	if err != nil || stored != code {
-		return errors.New("its message authentication code is not that of its content: it was changed after it was encrypted, " +
-			"and \"sops decrypt\" refuses it, too; edit such files with \"sops edit\", or encrypt them with --mac-only-encrypted so that the rest may be edited by hand")
-	}
-	return nil
+	return k.opener(Request{Data: data, From: from, To: to, Verify: verify, Keys: k.texts})
 }

@@ -12,9 +12,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/yaml"
 
 	"github.com/yuba-dev/yuba/internal/diagnostic"
+	"github.com/yuba-dev/yuba/internal/yamltext"
 )
 
 // Field is a place in an object where it differs. A value that is not there is nil.
@@ -141,7 +141,7 @@ func lines(value any) []string {
 	if text, ok := value.(string); ok && text != "" {
 		return strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	}
-	text, err := yaml.Marshal(value)
+	text, err := yamltext.Marshal(value)
 	if err != nil {
 		return []string{fmt.Sprint(value)}
 	}

@@ -13,9 +13,7 @@
 // Invariants:
 //
 //   - Objects that a process makes are those that this process would make, in the same order and byte for byte.
-//   - A process has at most [MaxMemory] and [MaxProcessor]. Who goes beyond is ended, and nobody else suffers.
-//   - Frames between the two are bounded, and so is what a process may answer.
-//   - A process ends when its context does, and when the one that started it is gone.
+//   - What a process may answer is bounded; package apart bounds the rest.
 //
 // The package knows nothing of Kustomizations, of limits of trees, of encryption: whoever serves the tree sees to that.
 // It imports little, because the program is started often.

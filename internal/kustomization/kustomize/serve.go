@@ -12,13 +12,16 @@ import (
 	"path/filepath"
 
 	"sigs.k8s.io/kustomize/kyaml/filesys"
+
+	"github.com/yuba-dev/yuba/internal/kustomization/apart"
 )
 
 // Serve is what the program does: it builds the directories that it is told to, and asks for their files, until in ends.
 func Serve(in io.Reader, out io.Writer) error {
 	t := &asking{in: bufio.NewReader(in), out: out}
 	for {
-		m, err := receive(t.in)
+		var m message
+		err := apart.Receive(t.in, &m)
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
@@ -37,7 +40,7 @@ func (t *asking) build(dir string) error {
 		return t.broken
 	}
 	if err != nil {
-		return send(t.out, message{End: &end{Error: shortened(err.Error())}})
+		return apart.Send(t.out, message{End: &end{Error: shortened(err.Error())}})
 	}
 	for _, r := range resources {
 		o := made{APIVersion: r.GetApiVersion(), Kind: r.GetKind(), Namespace: r.GetNamespace(), Name: r.GetName(), ID: IDOf(r)}
@@ -45,11 +48,11 @@ func (t *asking) build(dir string) error {
 		if data, err := r.MarshalJSON(); err == nil {
 			o.JSON = data
 		}
-		if err := send(t.out, message{Object: &o}); err != nil {
+		if err := apart.Send(t.out, message{Object: &o}); err != nil {
 			return err
 		}
 	}
-	return send(t.out, message{End: &end{}})
+	return apart.Send(t.out, message{End: &end{}})
 }
 
 // shortened keeps errors that quote whole objects from being larger than a message.
@@ -64,11 +67,11 @@ type asking struct {
 
 func (t *asking) ask(call, path string) answer {
 	if t.broken == nil {
-		t.broken = send(t.out, message{Ask: &question{Call: call, Path: path}})
+		t.broken = apart.Send(t.out, message{Ask: &question{Call: call, Path: path}})
 	}
 	if t.broken == nil {
 		var m message
-		if m, t.broken = receive(t.in); t.broken == nil && m.Answer != nil {
+		if t.broken = apart.Receive(t.in, &m); t.broken == nil && m.Answer != nil {
 			return *m.Answer
 		}
 	}

@@ -1,0 +1,45 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package apart
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+)
+
+// MaxMessage is how many bytes one message may have: a file of 8 MiB in base64 fits, and so does every object that an
+// API takes.
+const MaxMessage = 16 << 20
+
+// Send writes a message.
+func Send(w io.Writer, message any) error {
+	data, err := json.Marshal(message)
+	if err != nil {
+		return err
+	}
+	if len(data) > MaxMessage {
+		return fmt.Errorf("a message of %d MiB is larger than messages may be", len(data)>>20)
+	}
+	_, err = w.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(data))), data...)) //nolint:gosec // bounded above
+	return err
+}
+
+// Receive reads a message into a value. io.EOF says that the other side has closed the pipe.
+func Receive(r io.Reader, into any) error {
+	var head [4]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil {
+		return err
+	}
+	n := binary.BigEndian.Uint32(head[:])
+	if n > MaxMessage {
+		return fmt.Errorf("a message of %d MiB is larger than messages may be", n>>20)
+	}
+	data := make([]byte, n)
+	if _, err := io.ReadFull(r, data); err != nil {
+		return err
+	}
+	return json.Unmarshal(data, into)
+}
