@@ -22,8 +22,41 @@ type Expression struct {
 // interruptEvery is after how many rounds of a loop the context is looked at, as in Kubernetes.
 const interruptEvery = 100
 
+// maxText is how long an expression may be.
+const maxText = 16 << 10
+
 // New compiles an expression whose value is of a type. Its variables are objects.
 func New(text string, output *cel.Type, variables ...string) (*Expression, error) {
+	env, parsed, err := parse(text, variables...)
+	if err != nil {
+		return nil, err
+	}
+	if tooDeep(env, parsed) {
+		return nil, fmt.Errorf("failed to parse the CEL expression '%s': its types are nested more than %d deep; dyn() around an inner one hides its type", text, maxType)
+	}
+	checked, issues := env.Check(parsed)
+	if issues.Err() != nil {
+		return nil, fmt.Errorf("failed to parse the CEL expression '%s': %s", text, issues.String())
+	}
+	if got := checked.OutputType(); got != output {
+		return nil, fmt.Errorf("CEL expression output type mismatch: expected %s, got %s", output, got)
+	}
+	return plan(env, checked, text)
+}
+
+// Parse compiles an expression without a look at its types and at which variables there are.
+func Parse(text string) (*Expression, error) {
+	env, parsed, err := parse(text)
+	if err != nil {
+		return nil, err
+	}
+	return plan(env, parsed, text)
+}
+
+func parse(text string, variables ...string) (*cel.Env, *cel.Ast, error) {
+	if len(text) > maxText {
+		return nil, nil, fmt.Errorf("the expression has %d bytes: at most %d are allowed", len(text), maxText)
+	}
 	options := []cel.EnvOption{
 		cel.HomogeneousAggregateLiterals(), cel.EagerlyValidateDeclarations(true), cel.DefaultUTCTimeZone(true),
 		cel.CrossTypeNumericComparisons(true), cel.OptionalTypes(), ext.Strings(), ext.Sets(), ext.Encoders(),
@@ -33,17 +66,18 @@ func New(text string, output *cel.Type, variables ...string) (*Expression, error
 	}
 	env, err := cel.NewEnv(options...)
 	if err != nil {
-		return nil, fmt.Errorf("failed to create CEL environment: %w", err)
+		return nil, nil, fmt.Errorf("failed to create CEL environment: %w", err)
 	}
-	compiled, issues := env.Compile(text)
-	if issues != nil {
-		return nil, fmt.Errorf("failed to parse the CEL expression '%s': %s", text, issues.String())
+	parsed, issues := env.Parse(text)
+	if issues.Err() != nil {
+		return nil, nil, fmt.Errorf("failed to parse the CEL expression '%s': %s", text, issues.String())
 	}
-	if got := compiled.OutputType(); got != output {
-		return nil, fmt.Errorf("CEL expression output type mismatch: expected %s, got %s", output, got)
-	}
-	// Constants are not folded: that would happen here, where nothing ends it.
-	program, err := env.Program(compiled, cel.InterruptCheckFrequency(interruptEvery), cel.CustomDecoratorV2(watched))
+	return env, parsed, nil
+}
+
+// plan makes a program that pays for what it does. Constants are not folded: that would happen here, where nothing ends it.
+func plan(env *cel.Env, from *cel.Ast, text string) (*Expression, error) {
+	program, err := env.Program(from, cel.InterruptCheckFrequency(interruptEvery), cel.CustomDecoratorV2(watched))
 	if err != nil {
 		return nil, fmt.Errorf("failed to create CEL program: %w", err)
 	}
@@ -77,7 +111,7 @@ func (e *Expression) Text(ctx context.Context, values map[string]any) (string, e
 }
 
 func (e *Expression) evaluate(ctx context.Context, values map[string]any) (ref.Val, error) {
-	all := map[string]any{purseName: &purse{left: maxBytes}}
+	all := map[string]any{purseName: newPurse(ctx)}
 	for name, value := range values {
 		all[name] = value
 	}

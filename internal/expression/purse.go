@@ -4,136 +4,135 @@
 package expression
 
 import (
-	"math"
-	"strings"
+	"context"
+	"errors"
 
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
-	"github.com/google/cel-go/common/types/traits"
 	"github.com/google/cel-go/interpreter"
 )
 
-const (
-	// maxBytes is what all texts may have together that one evaluation makes. The largest that one is asked about, the
-	// body of a hook, has three million.
-	maxBytes = 64 << 20
-	// callBytes is what a call costs beside its text, elementBytes an element of a list.
-	callBytes, elementBytes = 64, 32
-)
+// maxBytes is what one evaluation may make and compare. The largest text it gets, the body of a webhook, has three million
+// bytes; copying or comparing all of maxBytes takes some 100 ms, which nothing can interrupt.
+const maxBytes = 64 << 20
 
-// purseName is the variable by which calls find their evaluation's purse. No expression can name it.
+// purseName is the variable by which nodes find their evaluation's purse. No expression can name it.
 const purseName = "@purse"
 
-// purse is what an evaluation may still spend.
-type purse struct{ left int }
+// purse is what an evaluation may still spend and for how long, and the values that calls have paid for and not yet used.
+type purse struct {
+	ctx    context.Context
+	left   int
+	handed map[interpreter.InterpretableV2]ref.Val
+}
 
+func newPurse(ctx context.Context) *purse {
+	return &purse{ctx: ctx, left: maxBytes, handed: map[interpreter.InterpretableV2]ref.Val{}}
+}
+
+// spend says whether the purse had that much.
 func (p *purse) spend(bytes int) bool {
 	p.left -= min(bytes, maxBytes+1)
 	return p.left >= 0
 }
 
-func tooLarge() ref.Val {
-	return types.NewErr("it makes texts of more than %d bytes together", maxBytes)
+func (p *purse) take(of interpreter.InterpretableV2) (ref.Val, bool) {
+	value, ok := p.handed[of]
+	delete(p.handed, of)
+	return value, ok
 }
 
-// watched has calls pay.
+var errTooDear = errors.New("it makes or compares more than 64 MiB of text and elements")
+
+// interrupted ends the evaluation as an interrupted loop does.
+func interrupted() ref.Val { return types.WrapErr(interpreter.InterruptError{}) }
+
+// watched makes the nodes of a program pay. Constants cost nothing.
 func watched(i interpreter.InterpretableV2) (interpreter.InterpretableV2, error) {
-	if call, ok := i.(interpreter.InterpretableCall); ok {
-		return &payer{call}, nil
+	switch inner := i.(type) {
+	case *node, *attribute, interpreter.InterpretableConst:
+		return i, nil
+	case interpreter.InterpretableAttribute:
+		return &attribute{inner}, nil
 	}
-	return i, nil
+	return &node{i}, nil
 }
 
-// payer is a call that pays for what it makes.
-type payer struct{ interpreter.InterpretableCall }
+// attribute is a variable or a field, which may have expressions inside.
+type attribute struct {
+	interpreter.InterpretableAttribute
+}
 
 // Eval implements interpreter.Interpretable.
-func (p *payer) Eval(values interpreter.Activation) ref.Val {
-	return p.Exec(interpreter.AsFrame(values))
+func (a *attribute) Eval(values interpreter.Activation) ref.Val {
+	return a.Exec(interpreter.AsFrame(values))
 }
 
 // Exec implements interpreter.InterpretableV2.
-func (p *payer) Exec(frame *interpreter.ExecutionFrame) ref.Val {
-	found, _ := frame.ResolveName(purseName)
-	purse, ok := found.(*purse)
-	if !ok {
-		return tooLarge() // never: evaluations bring one
+func (a *attribute) Exec(frame *interpreter.ExecutionFrame) ref.Val {
+	if value, ok := purseOf(frame).take(a); ok {
+		return value
 	}
-	if !purse.spend(callBytes) || !purse.spend(p.ahead(frame)) {
-		return tooLarge()
+	return a.InterpretableAttribute.Exec(frame)
+}
+
+// node is everything else: calls, lists, maps and loops.
+type node struct{ interpreter.InterpretableV2 }
+
+// Eval implements interpreter.Interpretable.
+func (n *node) Eval(values interpreter.Activation) ref.Val {
+	return n.Exec(interpreter.AsFrame(values))
+}
+
+// Exec implements interpreter.InterpretableV2.
+func (n *node) Exec(frame *interpreter.ExecutionFrame) ref.Val {
+	p := purseOf(frame)
+	if value, ok := p.take(n); ok {
+		return value
 	}
-	value := p.InterpretableCall.Exec(frame)
-	if !purse.spend(sizeOf(value)) {
-		return tooLarge()
+	if p.ctx.Err() != nil {
+		return interrupted()
+	}
+	if call, ok := n.InterpretableV2.(interpreter.InterpretableCall); ok {
+		return p.call(frame, call)
+	}
+	value := n.InterpretableV2.Exec(frame)
+	if _, ok := n.InterpretableV2.(interpreter.InterpretableConstructor); ok && !p.spend(weigh(value, p.left)) {
+		return types.WrapErr(errTooDear)
 	}
 	return value
 }
 
-func sizeOf(value ref.Val) int {
-	switch value := value.(type) {
-	case types.String:
-		return len(value)
-	case types.Bytes:
-		return len(value)
+// call evaluates the arguments once, pays for what the call is going to do with them, makes it, and pays for its value.
+func (p *purse) call(frame *interpreter.ExecutionFrame, call interpreter.InterpretableCall) ref.Val {
+	nodes := call.Args()
+	args := make([]ref.Val, len(nodes))
+	for i, arg := range nodes {
+		args[i] = arg.Exec(frame)
 	}
-	return 0
-}
-
-// ahead is what calls pay before they are made: those whose value may be many times as large as what they are made of.
-// Their arguments are evaluated for that, and paid for, another time.
-func (p *payer) ahead(frame *interpreter.ExecutionFrame) int {
-	function := p.Function()
-	if function != "replace" && function != "join" && function != "format" && function != "split" {
-		return 0
+	if !p.spend(callBytes + before(call.Function(), args, p.left)) {
+		return types.WrapErr(errTooDear)
 	}
-	var args []ref.Val
-	for _, arg := range p.Args() {
-		args = append(args, arg.Exec(frame))
-	}
-	if len(args) == 0 {
-		return 0
-	}
-	text, isText := args[0].(types.String)
-	list, isList := args[0].(traits.Lister)
-	switch {
-	case function == "replace" && isText && len(args) >= 3:
-		from, _ := args[1].(types.String)
-		to, _ := args[2].(types.String)
-		return product(strings.Count(string(text), string(from)), len(to)) + len(text)
-	case function == "split" && isText && len(args) >= 2:
-		by, _ := args[1].(types.String)
-		return product(strings.Count(string(text), string(by))+1, elementBytes)
-	case function == "join" && isList:
-		between := 0
-		if len(args) > 1 {
-			between = sizeOf(args[1])
-		}
-		return elements(list, between)
-	case function == "format" && isText && len(args) > 1:
-		if list, isList = args[1].(traits.Lister); isList {
-			return elements(list, maxFormatted) + len(text)
+	for i, arg := range nodes {
+		if _, constant := arg.(interpreter.InterpretableConst); !constant {
+			p.handed[arg] = args[i]
 		}
 	}
-	return 0
+	value := call.Exec(frame)
+	for _, arg := range nodes {
+		delete(p.handed, arg)
+	}
+	if !p.spend(after(call.Function(), value, p.left)) {
+		return types.WrapErr(errTooDear)
+	}
+	return value
 }
 
-// maxFormatted is more than a number has in any format.
-const maxFormatted = 2048
-
-// elements is how large the elements of a list are, each with something beside it.
-func elements(list traits.Lister, beside int) int {
-	total := 0
-	for i := list.Iterator(); i.HasNext() == types.True; {
-		if total += sizeOf(i.Next()) + beside; total > maxBytes {
-			return total
-		}
+// purseOf finds the evaluation's purse. Without one nothing can be spent.
+func purseOf(frame *interpreter.ExecutionFrame) *purse {
+	found, _ := frame.ResolveName(purseName)
+	if p, ok := found.(*purse); ok {
+		return p
 	}
-	return total
-}
-
-func product(a, b int) int {
-	if b > 0 && a > math.MaxInt32/b {
-		return math.MaxInt32
-	}
-	return a * b
+	return &purse{ctx: context.Background(), left: -1}
 }

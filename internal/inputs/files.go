@@ -96,7 +96,7 @@ func (r *resolver) settingsFrom(field string, from *infrav1.BackendConfigsRefere
 			continue
 		}
 		if text, ok := r.text(field, o, key, from.Optional); ok {
-			r.settings[key] = Setting{Name: key, Value: NewValue(text), Secret: from.Kind == kindSecret}
+			r.settings[key] = Setting{Name: key, Value: NewValue(text), Secret: from.Kind == kindSecret && !o.isOpen(key)}
 		}
 	}
 }

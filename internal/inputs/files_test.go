@@ -38,6 +38,9 @@ func TestResolveFilesAndSettings(t *testing.T) {
 		"paths are cleaned": {
 			`fileMappings: [{secretRef: {name: files, key: text}, location: home, path: /a/../b//c}]`, map[string]string{"home b/c": "line\n"},
 		},
+		"a lock file, named as people name it": {
+			`fileMappings: [{secretRef: {name: files, key: text}, location: workspace, path: ./.terraform.lock.hcl}]`, map[string]string{"module .terraform.lock.hcl": "line\n"},
+		},
 		"the tool's configuration":                  {`cliConfigSecretRef: {name: tfrc}`, map[string]string{"config": "credentials \"x\" {}\n"}},
 		"the tool's configuration, with namespace":  {`cliConfigSecretRef: {name: tfrc, namespace: team-a}`, map[string]string{"config": "credentials \"x\" {}\n"}},
 		"all settings, and the last object wins":    {`backendConfigsFrom: [{kind: ConfigMap, name: backend}, {kind: Secret, name: backend}]`, map[string]string{"setting access_key": "AKIA*", "setting bucket": "states", "setting region": "us*"}},

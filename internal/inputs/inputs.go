@@ -6,14 +6,10 @@ package inputs
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"sort"
-	"strings"
 )
 
 // Inputs are what a stack gives to tofu beside its program.
@@ -39,6 +35,9 @@ type Inputs struct {
 	References []Reference
 	// Warnings are worth showing and stop nothing.
 	Warnings []string
+	// MayChange is true when an object that was read has a controller, which may change it, or is not there yet. MayGrow is true when
+	// such an object may bring further variables.
+	MayChange, MayGrow bool
 
 	// prefixes begin the names that Lent gives to the environment.
 	prefixes []string
@@ -47,10 +46,14 @@ type Inputs struct {
 // Variable is the value of one variable.
 type Variable struct {
 	JSON json.RawMessage
-	// Secret is true when the value comes from a Secret.
-	Secret bool
+	// Secret is true when the value comes from a Secret, Open when it is known to be no secret nevertheless.
+	Secret, Open bool
 	// Listed is true when varsFrom names it, by its key or with all keys of an object. Its value is a string then.
 	Listed bool
+	// Absent is true for the empty string that stands for a key of a Secret that is not there.
+	Absent bool
+	// Kept is true when the object that the value comes from has a controller, such as another stack, which may change it.
+	Kept bool
 }
 
 // String hides the value.
@@ -61,15 +64,17 @@ func (v Variable) GoString() string { return Mask }
 
 // EnvVar is one variable of the environment.
 type EnvVar struct {
-	Name   string
-	Value  Value
-	Secret bool
+	Name  string
+	Value Value
+	// Secret and Open are as those of a [Variable].
+	Secret, Open bool
 }
 
 // Setting is one attribute of the backend's configuration.
 type Setting struct {
-	Name   string
-	Value  Value
+	Name  string
+	Value Value
+	// Secret is true when the value came from a Secret, and is not known to be open.
 	Secret bool
 }
 
@@ -163,131 +168,4 @@ func canonical(raw json.RawMessage) []byte {
 		return raw
 	}
 	return out
-}
-
-const (
-	// Shorter texts are in every line of a log; hiding them would only hide
-	// the log.
-	minMask = 4
-	// A line of a longer text hides the whole, as in a private key.
-	minLineMask = 12
-	// Base64 of a shorter text may be anything.
-	minEncodedMask = 8
-)
-
-// Masks returns the texts that must not appear where people read, longest
-// first: the secret values, the strings inside of structured ones, the lines of
-// long ones, each also as it looks inside a JSON string, and the whole in base64.
-func (in *Inputs) Masks() []string {
-	found := map[string]bool{}
-	for _, v := range in.Variables {
-		if v.Secret {
-			maskJSON(found, v.JSON, true)
-		}
-	}
-	for _, e := range in.Env {
-		if e.Secret {
-			maskText(found, e.Value.Reveal())
-			maskJSON(found, json.RawMessage(e.Value.Reveal()), false)
-		}
-	}
-	for _, s := range in.Settings {
-		if s.Secret {
-			maskText(found, s.Value.Reveal())
-		}
-	}
-	for _, f := range in.Files {
-		maskText(found, f.Content.Reveal())
-		maskJSON(found, json.RawMessage(f.Content.Reveal()), false)
-	}
-	for _, v := range append(in.Inserted, in.CLIConfig) {
-		maskText(found, v.Reveal())
-	}
-	return longestFirst(found)
-}
-
-// WaysToWrite returns texts in the forms in which they may be written elsewhere: as they are, line by line, inside of a
-// JSON string, and in base64. What is too short to be told from anything else is left out.
-func WaysToWrite(texts []string) []string {
-	found := map[string]bool{}
-	for _, text := range texts {
-		maskText(found, text)
-	}
-	return longestFirst(found)
-}
-
-// longestFirst keeps a part from spoiling its whole.
-func longestFirst(found map[string]bool) []string {
-	masks := slices.Collect(maps.Keys(found))
-	sort.Slice(masks, func(i, j int) bool {
-		if len(masks[i]) != len(masks[j]) {
-			return len(masks[i]) > len(masks[j])
-		}
-		return masks[i] < masks[j]
-	})
-	return masks
-}
-
-// Hide puts a mark in the place of all masks in a text for people.
-func (in *Inputs) Hide(text string) string { return hide(in.Masks(), text) }
-
-func hide(masks []string, text string) string {
-	var pairs []string
-	for _, mask := range masks {
-		pairs = append(pairs, mask, Mask)
-	}
-	return strings.NewReplacer(pairs...).Replace(text)
-}
-
-// maskJSON masks the strings and long numbers in a document, and in documents
-// that are strings themselves, as values of Secrets are.
-func maskJSON(found map[string]bool, raw json.RawMessage, nested bool) {
-	decoder := json.NewDecoder(bytes.NewReader(raw))
-	decoder.UseNumber()
-	for {
-		token, err := decoder.Token()
-		if err != nil {
-			return
-		}
-		switch t := token.(type) {
-		case string:
-			maskText(found, t)
-			if nested && json.Valid([]byte(t)) {
-				maskJSON(found, json.RawMessage(t), false)
-			}
-		case json.Number:
-			maskText(found, t.String())
-		}
-	}
-}
-
-func maskText(found map[string]bool, text string) {
-	add := func(text string, least int) {
-		if text = strings.TrimSpace(text); len(text) < least || text == "true" || text == "false" || text == "null" {
-			return
-		}
-		found[text] = true
-		if quoted, err := json.Marshal(text); err == nil {
-			found[string(quoted[1:len(quoted)-1])] = true
-		}
-		var plain bytes.Buffer
-		encoder := json.NewEncoder(&plain)
-		encoder.SetEscapeHTML(false) // as tofu writes its log
-		if encoder.Encode(text) == nil {
-			found[strings.Trim(plain.String(), "\n")[1:plain.Len()-2]] = true
-		}
-	}
-	add(text, minMask)
-	for _, whole := range []string{text, strings.TrimSpace(text)} {
-		if len(whole) >= minEncodedMask {
-			found[base64.RawStdEncoding.EncodeToString([]byte(whole))] = true
-			found[base64.StdEncoding.EncodeToString([]byte(whole))] = true
-			found[base64.RawURLEncoding.EncodeToString([]byte(whole))] = true
-		}
-	}
-	if strings.Contains(text, "\n") {
-		for line := range strings.Lines(text) {
-			add(line, minLineMask)
-		}
-	}
 }

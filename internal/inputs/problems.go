@@ -5,6 +5,7 @@ package inputs
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -39,6 +40,8 @@ type Problem struct {
 	Key string
 	// Reason says what is wrong, without any value.
 	Reason string
+	// Lasting is true when only a change of the stack mends it.
+	Lasting bool
 }
 
 // String returns `spec.vars[0]: Secret ns/name: does not exist`.
@@ -64,6 +67,11 @@ func (e *Error) Part() Part {
 		first = min(first, p.Part)
 	}
 	return first
+}
+
+// Lasting is true when only a change of the stack mends one of the problems.
+func (e *Error) Lasting() bool {
+	return slices.ContainsFunc(e.Problems, func(p Problem) bool { return p.Lasting })
 }
 
 // Error puts one problem on a line. That something must not be read stands

@@ -13,13 +13,15 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 )
 
-// Getter reads the objects that stacks name. For an object that does not exist
-// it returns an error that [apierrors.IsNotFound] recognises.
+// Getter reads the objects that stacks name. For an object that does not exist it returns an error that [apierrors.IsNotFound]
+// recognises. A Secret whose annotation of [OpenOutputs] is not to be trusted comes without it.
 type Getter interface {
 	ConfigMap(ctx context.Context, namespace, name string) (*corev1.ConfigMap, error)
 	Secret(ctx context.Context, namespace, name string) (*corev1.Secret, error)
@@ -115,6 +117,8 @@ type resolver struct {
 	warnings  []string
 	failed    error
 	origins   map[string]string
+	// mayChange and mayGrow are what [Inputs] calls so.
+	mayChange, mayGrow bool
 }
 
 // object is a Secret or ConfigMap as both look from here; data is nil when it
@@ -124,6 +128,10 @@ type object struct {
 	data map[string][]byte
 	// tenant is whose it is by its label; empty for nobody's.
 	tenant string
+	// open are the keys of a Secret that hold no secret; nil when nothing is known about that.
+	open map[string]bool
+	// kept is true when the object has a controller.
+	kept bool
 }
 
 // keys are the keys of an object, sorted.
@@ -138,7 +146,7 @@ func (o *object) keys() []string {
 
 func (r *resolver) inputs() *Inputs {
 	in := &Inputs{Variables: r.variables, Warnings: r.warnings, Files: r.files, CLIConfig: r.config, Inserted: r.inserted, Origins: r.origins,
-		prefixes: r.prefixes}
+		MayChange: r.mayChange, MayGrow: r.mayGrow, prefixes: r.prefixes}
 	for _, s := range r.settings {
 		in.Settings = append(in.Settings, s)
 	}
@@ -156,8 +164,11 @@ func (r *resolver) inputs() *Inputs {
 }
 
 func (r *resolver) problem(field string, ref Reference, key, format string, args ...any) {
-	r.problems = append(r.problems, Problem{Part: r.part, Field: field, Reference: ref, Key: key, Reason: fmt.Sprintf(format, args...)})
+	r.problems = append(r.problems, Problem{Part: r.part, Field: field, Reference: ref, Key: key, Reason: fmt.Sprintf(format, args...), Lasting: ref.Name == ""})
 }
+
+// passing says of the last problem that another value in an object can mend it.
+func (r *resolver) passing() { r.problems[len(r.problems)-1].Lasting = false }
 
 // get reads an object. It returns nil when that cannot be known.
 func (r *resolver) get(kind, namespace, name string) *object {
@@ -185,8 +196,15 @@ func (o *object) fromSecret(s *corev1.Secret, err error) error {
 		return err
 	}
 	o.ref.ResourceVersion, o.data, o.tenant = s.ResourceVersion, map[string][]byte{}, s.Labels[tenantv1.LabelUID]
+	o.kept = metav1.GetControllerOfNoCopy(s) != nil
 	for key, value := range s.Data {
 		o.data[key] = value
+	}
+	if known, ok := OpenOutputsOf(s); ok {
+		o.open = map[string]bool{}
+		for _, key := range known.Open {
+			o.open[key] = true
+		}
 	}
 	return nil
 }
@@ -196,6 +214,7 @@ func (o *object) fromConfigMap(c *corev1.ConfigMap, err error) error {
 		return err
 	}
 	o.ref.ResourceVersion, o.data, o.tenant = c.ResourceVersion, map[string][]byte{}, c.Labels[tenantv1.LabelUID]
+	o.kept = metav1.GetControllerOfNoCopy(c) != nil
 	for key, value := range c.BinaryData {
 		o.data[key] = value
 	}
@@ -220,10 +239,15 @@ func (r *resolver) requireIn(field, kind, namespace, name string, optional bool)
 		r.problem(field, Reference{}, "", "the name of the %s is missing", kind)
 		return nil
 	}
+	if len(validation.IsDNS1123Subdomain(name)) > 0 && !optional {
+		r.problem(field, Reference{}, "", "no %s can have the name %q: names consist of lower-case letters, digits, \"-\" and \".\"", kind, cut(name))
+		return nil
+	}
 	o := r.get(kind, namespace, name)
 	if o == nil {
 		return nil
 	}
+	r.mayChange = r.mayChange || o.kept || o.data == nil
 	if o.data == nil {
 		if !optional {
 			r.problem(field, o.ref, "", "does not exist")
@@ -235,6 +259,16 @@ func (r *resolver) requireIn(field, kind, namespace, name string, optional bool)
 		return nil
 	}
 	return o
+}
+
+// maxShown is how much of a name is shown that is too long.
+const maxShown = 80
+
+func cut(name string) string {
+	if len(name) <= maxShown {
+		return name
+	}
+	return strings.ToValidUTF8(name[:maxShown], "") + "…"
 }
 
 // text returns a key's value as text; a key that is missing or not text is a
@@ -254,8 +288,17 @@ func (r *resolver) text(field string, o *object, key string, optional bool) (str
 	return string(value), true
 }
 
+// picked is the value of one key.
+type picked struct {
+	text string
+	// secret is true for one of a Secret, open when it is known to be none nevertheless.
+	secret, open bool
+	// kept is true when the object has a controller.
+	kept bool
+}
+
 // keyOf reads the one key that a valueFrom names.
-func (r *resolver) keyOf(field string, from *corev1.EnvVarSource) (text string, secret, ok bool) {
+func (r *resolver) keyOf(field string, from *corev1.EnvVarSource) (value picked, ok bool) {
 	var kind, name, key string
 	var optional *bool
 	switch {
@@ -265,27 +308,24 @@ func (r *resolver) keyOf(field string, from *corev1.EnvVarSource) (text string, 
 		kind, name, key, optional = kindConfigMap, from.ConfigMapKeyRef.Name, from.ConfigMapKeyRef.Key, from.ConfigMapKeyRef.Optional
 	default:
 		r.problem(field, Reference{}, "", "valueFrom needs secretKeyRef or configMapKeyRef; a stack has no Pod whose fields could be read")
-		return "", false, false
+		return picked{}, false
 	}
 	may := optional != nil && *optional
 	o := r.require(field, kind, name, may)
 	if o == nil {
-		return "", false, false
+		r.mayGrow = true
+		return picked{}, false
 	}
-	text, ok = r.text(field, o, key, may)
-	return text, kind == kindSecret, ok
+	text, ok := r.text(field, o, key, may)
+	r.mayGrow = r.mayGrow || !ok && o.kept
+	return o.pick(key, text), ok
+}
+
+func (o *object) pick(key, text string) picked {
+	return picked{text: text, secret: o.ref.Kind == kindSecret, open: o.isOpen(key), kept: o.kept}
 }
 
 func quoted(text string) json.RawMessage {
 	out, _ := json.Marshal(text) //nolint:errchkjson // a string always has a JSON form
 	return out
-}
-
-// rename splits "old:new".
-func rename(key string) (from, to string) {
-	from, to, ok := strings.Cut(key, ":")
-	if !ok {
-		return key, key
-	}
-	return from, to
 }

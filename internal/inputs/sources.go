@@ -38,7 +38,8 @@ func (r *resolver) values(spec *infrav1.TerraformSpec) {
 	}
 	r.variables["values"] = Variable{JSON: rendered.JSON}
 	r.origins["values"] = "spec.values"
-	r.inserted = inserted(rendered.Strings, inputs)
+	closed := r.closed(spec.ReadInputsFromSecrets, inputs)
+	r.inserted = inserted(rendered.Strings, secretTextsOf(spec.Values.Raw, rendered.Strings, inputs, closed), closed)
 }
 
 // literal sets a variable to JSON that stands in the object.
@@ -61,8 +62,8 @@ func (r *resolver) variable(field string, v *infrav1.Variable) {
 	case v.Value != nil:
 		r.literal(field, v.Name, v.Value.Raw)
 	case v.ValueFrom != nil:
-		if text, secret, ok := r.keyOf(field, v.ValueFrom); ok {
-			r.variables[v.Name] = Variable{JSON: quoted(text), Secret: secret}
+		if value, ok := r.keyOf(field, v.ValueFrom); ok {
+			r.variables[v.Name] = Variable{JSON: quoted(value.text), Secret: value.secret, Open: value.open, Kept: value.kept}
 			r.origins[v.Name] = r.originOf(v.ValueFrom)
 		}
 	default:
@@ -71,24 +72,33 @@ func (r *resolver) variable(field string, v *infrav1.Variable) {
 	}
 }
 
-// variablesFrom takes the named keys of an object, or all of them, as strings.
+// variablesFrom sets variables from the keys of an object: from those that varsKeys names, else from all. Keys that are
+// absent do what they do in tofu-controller: see [resolver.absentKey].
 func (r *resolver) variablesFrom(field string, from *infrav1.VarsReference) {
+	keys, ok := r.varsKeys(field, from.VarsKeys)
 	o := r.require(field, from.Kind, from.Name, from.Optional)
-	if o == nil {
+	if !ok {
 		return
 	}
-	keys := from.VarsKeys
-	if len(keys) == 0 {
-		keys = o.keys()
+	r.mayGrow = r.mayGrow || o == nil || o.kept && len(keys) == 0
+	if o == nil {
+		r.absentObject(from, keys)
+		return
+	}
+	if len(from.VarsKeys) == 0 {
+		for _, key := range o.keys() {
+			keys = append(keys, varsKey{key, key})
+		}
 	}
 	for _, key := range keys {
-		source, name := key, key
-		if len(from.VarsKeys) > 0 {
-			source, name = rename(key)
+		if _, there := o.data[key.from]; !there {
+			r.mayGrow = r.mayGrow || o.kept
+			r.absentKey(field, o, key, from.Optional)
+			continue
 		}
-		if text, ok := r.text(field, o, source, from.Optional); ok {
-			r.variables[name] = Variable{JSON: quoted(text), Secret: from.Kind == kindSecret, Listed: true}
-			r.origins[name] = o.origin(source)
+		if text, ok := r.text(field, o, key.from, false); ok {
+			r.variables[key.to] = Variable{JSON: quoted(text), Secret: from.Kind == kindSecret, Open: o.isOpen(key.from), Kept: o.kept, Listed: true}
+			r.origins[key.to] = o.origin(key.from)
 		}
 	}
 }
@@ -105,6 +115,7 @@ func (r *resolver) environmentFrom(field string, from *corev1.EnvFromSource) {
 	default:
 		r.problem(field, Reference{}, "", "secretRef or configMapRef is missing")
 	}
+	r.mayGrow = r.mayGrow || o == nil || o.kept
 	if o == nil {
 		return
 	}
@@ -115,7 +126,7 @@ func (r *resolver) environmentFrom(field string, from *corev1.EnvFromSource) {
 			continue
 		}
 		if text, ok := r.text(field, o, key, false); ok {
-			r.setEnv(field, o.origin(key), EnvVar{Name: name, Value: NewValue(text), Secret: o.ref.Kind == kindSecret})
+			r.setEnv(field, o.origin(key), EnvVar{Name: name, Value: NewValue(text), Secret: o.ref.Kind == kindSecret, Open: o.isOpen(key)})
 		}
 	}
 }
@@ -146,8 +157,8 @@ func (r *resolver) environment(field string, e *corev1.EnvVar) {
 	case e.ValueFrom != nil && r.lenient && e.ValueFrom.SecretKeyRef == nil && e.ValueFrom.ConfigMapKeyRef == nil:
 		r.warnings = append(r.warnings, fmt.Sprintf("%s: %s is about a Pod, and there is none", field, e.Name))
 	case e.ValueFrom != nil:
-		if text, secret, ok := r.keyOf(field, e.ValueFrom); ok {
-			r.setEnv(field, r.originOf(e.ValueFrom), EnvVar{Name: e.Name, Value: NewValue(text), Secret: secret})
+		if value, ok := r.keyOf(field, e.ValueFrom); ok {
+			r.setEnv(field, r.originOf(e.ValueFrom), EnvVar{Name: e.Name, Value: NewValue(value.text), Secret: value.secret, Open: value.open})
 		}
 	default:
 		r.setEnv(field, field, EnvVar{Name: e.Name, Value: NewValue(e.Value)})
@@ -178,6 +189,7 @@ func (r *resolver) setEnv(field, origin string, e EnvVar) {
 	}
 	if bytes.IndexByte([]byte(e.Value.Reveal()), 0) >= 0 {
 		r.problem(field, Reference{}, "", "the value of %s has a null byte, which an environment cannot hold", e.Name)
+		r.passing()
 		return
 	}
 	r.env[e.Name] = e

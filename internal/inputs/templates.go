@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/mask"
 )
 
 // typeSuffix ends the key that says of which type the value beside it is, in
@@ -61,11 +62,11 @@ func (r *resolver) typed(field string, o *object, key string, value []byte) any 
 // templateProblem says what is wrong with a template. A message that the
 // template composed itself may hold what it was given.
 func (r *resolver) templateProblem(err error, data map[string]any) {
-	found := map[string]bool{}
+	secrets := mask.New()
 	for _, secret := range texts(data, nil) {
-		maskText(found, secret)
+		secrets.Add(secret)
 	}
-	text := hide(longestFirst(found), err.Error())
+	text := secrets.Masker(Mask).Text(err.Error())
 	part := r.part
 	r.part = PartTemplate
 	field, reason, ok := strings.Cut(text, ": ")
@@ -73,26 +74,52 @@ func (r *resolver) templateProblem(err error, data map[string]any) {
 		field, reason = "spec.values", text
 	}
 	r.problem(field, Reference{}, "", "%s", reason)
+	if len(data) > 0 {
+		r.passing()
+	}
 	r.part = part
 }
 
-// inserted are the texts that templates made, and the parts of them that came
-// from the data.
-func inserted(rendered []string, data map[string]any) []Value {
-	if len(data) == 0 {
+// closed is the data of templates without what is known to be no secret.
+func (r *resolver) closed(specs []infrav1.ReadInputsFromSecretSpec, data map[string]any) map[string]any {
+	out := map[string]any{}
+	for _, spec := range specs {
+		o := r.objects[Reference{Kind: kindSecret, Namespace: r.namespace, Name: spec.Name}]
+		keys, _ := data[spec.As].(map[string]any)
+		some := map[string]any{}
+		for key, value := range keys {
+			if o == nil || !o.isOpen(key) {
+				some[key] = value
+			}
+		}
+		if len(some) > 0 {
+			out[spec.As] = some
+		}
+	}
+	return out
+}
+
+// shortestInserted is for texts that tell whether something came from a Secret.
+const shortestInserted = 4
+
+// inserted are the secret ones among the texts that templates made, and the parts of any of them that came from the closed data.
+func inserted(rendered, secret []string, closed map[string]any) []Value {
+	if len(closed) == 0 {
 		return nil // nothing came from a Secret
 	}
 	var out []Value
 	seen := map[string]bool{}
 	add := func(text string) {
-		if len(text) >= minMask && !seen[text] {
+		if len(text) >= shortestInserted && !seen[text] {
 			seen[text] = true
 			out = append(out, NewValue(text))
 		}
 	}
-	candidates := texts(data, nil)
-	for _, text := range rendered {
+	for _, text := range secret {
 		add(text)
+	}
+	candidates := texts(closed, nil)
+	for _, text := range rendered {
 		for _, secret := range candidates {
 			if strings.Contains(text, secret) {
 				add(secret)

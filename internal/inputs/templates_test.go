@@ -83,12 +83,12 @@ func TestWhatIsWrongWithTemplates(t *testing.T) {
 
 func TestWhatTemplatesTookFromSecretsIsMasked(t *testing.T) {
 	in, err := Resolve(t.Context(), outputs(), "team-a", spec(t,
-		`{readInputsFromSecrets: [{name: net, as: vpc}, {name: db, as: db}], values: {open: text, url: "https://${{ .vpc.id }}/", up: "${{ .db.password | upper }}"}}`))
+		`{readInputsFromSecrets: [{name: net, as: vpc}, {name: db, as: db}], values: {open: text, url: "https://${{ .vpc.id }}.example/", up: "${{ .db.password | upper }}"}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	const text = "open text https://vpc-1/ vpc-1 HUNTER2! 5432"
-	if got, want := in.Hide(text), "open text "+Mask+" "+Mask+" "+Mask+" 5432"; got != want {
+	const text = "open text https://vpc-1.example/ id=vpc-1 vpc-1a HUNTER2! 5432"
+	if got, want := in.Hide(text), "open text "+Mask+" id="+Mask+" vpc-1a "+Mask+" 5432"; got != want {
 		t.Errorf("shown as %s", got)
 	}
 }

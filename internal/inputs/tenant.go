@@ -54,7 +54,7 @@ func (in *Inputs) Lent(keeps func(name string) bool) []EnvVar {
 		if json.Unmarshal(v.JSON, &text) != nil || strings.Contains(text, "\x00") {
 			continue // no environment can hold it
 		}
-		lent = append(lent, EnvVar{Name: name, Value: NewValue(text), Secret: v.Secret})
+		lent = append(lent, EnvVar{Name: name, Value: NewValue(text), Secret: v.Secret, Open: v.Open})
 	}
 	sort.Slice(lent, func(i, j int) bool { return lent[i].Name < lent[j].Name })
 	return lent

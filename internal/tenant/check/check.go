@@ -27,6 +27,8 @@ type Subject struct {
 	Row row.Row
 	// Invented is true when the row is made up.
 	Invented bool
+	// Private is true when the row's values are not for those who read the findings: they see the template, and not the table.
+	Private bool
 	// EnvPrefixes begin the keys of varsFrom that become environment where a program declares no variable; nil when that is
 	// not known.
 	EnvPrefixes []string
@@ -171,12 +173,17 @@ func (c *checker) objects(r row.Row, tell bool) (objects []render.Object, whole 
 	// Which number a pool gives makes no difference to what is checked.
 	tenant, err := Tenant(c.subject.Template, r, allocate.New().For(r.UID, nil))
 	var broken render.Errors
-	switch {
-	case errors.As(err, &broken):
-	case err != nil:
+	if errors.As(err, &broken) { // one name that does not render keeps no other object from being checked
+		tenant, err = Tenant(without(c.subject.Template, broken), r, allocate.New().For(r.UID, nil))
+	}
+	if err != nil && len(broken) == 0 {
 		broken = render.Errors{{Reason: err.Error()}}
-	default:
-		objects, broken = render.Objects(tenant)
+	}
+	if err == nil {
+		known := ids(broken)
+		made, failed := render.Objects(tenant)
+		objects = slices.DeleteFunc(made, func(o render.Object) bool { return known[o.ID] })
+		broken = append(broken, slices.DeleteFunc(failed, func(e render.Error) bool { return known[e.ID] })...)
 	}
 	for _, e := range broken {
 		if tell {
@@ -185,6 +192,28 @@ func (c *checker) objects(r row.Row, tell bool) (objects []render.Object, whole 
 		}
 	}
 	return objects, len(broken) == 0
+}
+
+// without is a template in which the objects that errors are about have no templates.
+func without(t *tenantv1.TenantTemplate, broken render.Errors) *tenantv1.TenantTemplate {
+	rest, known := t.DeepCopy(), ids(broken)
+	for _, list := range rest.Spec.Lists() {
+		for i := range list.Items {
+			if id := list.Items[i].ID; known[id] {
+				list.Items[i] = tenantv1.TResource{ID: id, NameTemplate: "left-out"}
+			}
+		}
+	}
+	return rest
+}
+
+// ids are the objects that errors are about.
+func ids(broken render.Errors) map[string]bool {
+	known := map[string]bool{}
+	for _, e := range broken {
+		known[e.ID] = true
+	}
+	return known
 }
 
 // weight tells whether what does not render is a mistake. With a row that is made up it may be the row's, unless what is asked

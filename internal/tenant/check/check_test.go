@@ -113,10 +113,13 @@ func TestTemplate(t *testing.T) {
 	}{
 		"a stack, and what reads its outputs": {
 			stackOf(sized+twoOutputs, "vars: [{name: size, value: \"{{ .size }}\"}]\n"+toSecret) + reader("host", ""), nil},
-		"a number by its function":            {stackOf(sized, `vars: [{name: size, value: "{{ int .size }}"}]`), nil},
-		"a list in a text":                    {stackOf("variable \"zones\" {\n  type = list(string)\n}\n", `vars: [{name: zones, value: "{{ .zones }}"}]`), nil},
-		"a number from a pool":                {stackOf(sized, `vars: [{name: size, value: '{{ int (allocate "redis" 1 15) }}'}]`), nil},
-		"a pool without numbers":              {stackOf(sized, `vars: [{name: size, value: '{{ int (allocate "redis" 9 1) }}'}]`), []string{"error manifests[db]: …no number from 9 to 1"}},
+		"a number by its function": {stackOf(sized, `vars: [{name: size, value: "{{ int .size }}"}]`), nil},
+		"a list in a text":         {stackOf("variable \"zones\" {\n  type = list(string)\n}\n", `vars: [{name: zones, value: "{{ .zones }}"}]`), nil},
+		"a number from a pool":     {stackOf(sized, `vars: [{name: size, value: '{{ int (allocate "redis" 1 15) }}'}]`), nil},
+		"a pool without numbers":   {stackOf(sized, `vars: [{name: size, value: '{{ int (allocate "redis" 9 1) }}'}]`), []string{"error manifests[db]: …no number from 9 to 1"}},
+		"a name that does not render, and a program with two mistakes": {
+			`configMaps: [{id: a, nameTemplate: "{{ .uid }}-{{ .nope }}", spec: {data: {}}}, {id: b, nameTemplate: "{{ .also }}", spec: {data: {}}}]` + "\n" + stackOf("variable \"a\" {\n  type = strin\n}\nlocals {\n  x = \n}\n", ""),
+			[]string{"error configMaps[a]: nameTemplate…nope…", "error configMaps[b]: nameTemplate…also…", "error manifests[db]: main.tf:2:10: …", "error manifests[db]: main.tf:5:7: …"}},
 		"a name that the row has no value of": {`configMaps: [{id: a, nameTemplate: "{{ .uid }}-{{ .nope }}", spec: {data: {}}}]`, []string{"error configMaps[a]: nameTemplate…nope…"}},
 		"a manifest that the row has no value of, and one that is well": {
 			`configMaps: [{id: a, nameTemplate: "{{ .uid }}-a", spec: {data: {x: "{{ .nope }}"}}}, {id: b, nameTemplate: "{{ .uid }}-b", spec: {data: {x: "{{ .plan }}"}}}]`,

@@ -34,6 +34,8 @@ type Finding struct {
 	Column int    `json:"column,omitempty"`
 	// Message is one line, without a final stop.
 	Message string `json:"message"`
+	// Snippet are the lines of the program that it is about; nil when there are none to show.
+	Snippet *diagnostic.Snippet `json:"snippet,omitempty"`
 
 	// order is where its object stands in the template.
 	order int
@@ -78,9 +80,14 @@ const (
 	// A condition is read at a glance, and an object has no room for a thousand mistakes.
 	maxTold = 10
 	maxLine = 500
+	maxCode = 120
 )
 
-// Summary tells the first mistakes, one on a line, as a condition has them; empty when there are none.
+// codeIndent begins the lines of a summary that show the program, below the mistake that they belong to.
+const codeIndent = "    "
+
+// Summary tells the first mistakes, one on a line, and below each the line of the program that it is about, as a condition has them;
+// empty when there are none.
 func Summary(findings []Finding) string {
 	errs := Errors(findings)
 	lines := make([]string, 0, min(len(errs), maxTold)+1)
@@ -90,10 +97,35 @@ func Summary(findings []Finding) string {
 			line = append(line[:maxLine:maxLine], '…')
 		}
 		lines = append(lines, string(line))
+		if code := f.code(); code != "" {
+			lines = append(lines, codeIndent+code)
+		}
 	}
 	if more := len(errs) - maxTold; more > 0 {
 		lines = append(lines, fmt.Sprintf("and %d more", more))
 	}
+	return strings.Join(lines, "\n")
+}
+
+// code is the first line of the program that a finding is about, with its number.
+func (f Finding) code() string {
+	if f.Snippet == nil {
+		return ""
+	}
+	first, _, _ := strings.Cut(f.Snippet.Code, "\n")
+	line := []rune(diagnostic.Printable(strings.TrimSpace(first)))
+	if len(line) > maxCode {
+		line = append(line[:maxCode:maxCode], '…')
+	}
+	if len(line) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d: %s", f.Snippet.StartLine, string(line))
+}
+
+// WithoutCode is a summary without the lines that show programs: a mistake each.
+func WithoutCode(summary string) string {
+	lines := slices.DeleteFunc(strings.Split(summary, "\n"), func(line string) bool { return strings.HasPrefix(line, codeIndent) })
 	return strings.Join(lines, "\n")
 }
 
@@ -104,5 +136,8 @@ func inOrder(findings []Finding) []Finding {
 		return cmp.Or(cmp.Compare(a.order, b.order), cmp.Compare(rank[a.Severity], rank[b.Severity]), cmp.Compare(a.File, b.File),
 			cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Message, b.Message))
 	})
-	return slices.CompactFunc(findings, func(a, b Finding) bool { return a == b })
+	return slices.CompactFunc(findings, func(a, b Finding) bool {
+		a.Snippet, b.Snippet = nil, nil
+		return a == b
+	})
 }

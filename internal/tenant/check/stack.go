@@ -18,6 +18,7 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	"github.com/yuba-dev/yuba/internal/diagnostic"
+	"github.com/yuba-dev/yuba/internal/mask"
 	"github.com/yuba-dev/yuba/internal/module"
 	"github.com/yuba-dev/yuba/internal/tenant/render"
 )
@@ -100,7 +101,7 @@ func misfit(object map[string]any, err error) string {
 	if failed != nil || !errors.As(json.Unmarshal(text, &infrav1.Terraform{}), &wrong) {
 		return err.Error()
 	}
-	return fmt.Sprintf("%s is a %s, and not a %s", wrong.Field, wrong.Value, wrong.Type)
+	return fmt.Sprintf("%s is %s, and not %s", wrong.Field, diagnostic.WithArticle(wrong.Value), diagnostic.WithArticle(wrong.Type.String()))
 }
 
 // program parses the modules of a program, each directory being one.
@@ -184,7 +185,23 @@ func (c *checker) diagnosed(id, dir string, d diagnostic.Diagnostic) {
 	f := c.find(severity, id, "%s", message)
 	if d.File != "" {
 		f.File, f.Line, f.Column = path.Join(dir, d.File), d.Line, d.Column
+		f.Snippet = c.showable(d.Snippet)
 	}
+}
+
+// showable is a snippet without what the row says, if that is not for everybody to read.
+func (c *checker) showable(s *diagnostic.Snippet) *diagnostic.Snippet {
+	if s == nil || !c.subject.Private {
+		return s
+	}
+	values := mask.New()
+	for _, value := range c.subject.Row.Extra {
+		values.Add(value)
+	}
+	if code := values.Masker("…").Text(s.Code); code != s.Code {
+		return &diagnostic.Snippet{Context: s.Context, Code: code, StartLine: s.StartLine}
+	}
+	return s
 }
 
 // backend tells of a block that does not do what it says.

@@ -202,7 +202,7 @@ func (c *cluster) defines(ctx context.Context, gvk schema.GroupVersionKind) bool
 	definition := &metav1.PartialObjectMetadata{}
 	definition.SetGroupVersionKind(definitionKind)
 	err = c.client.Get(ctx, client.ObjectKey{Name: mapping.Resource.Resource + "." + gvk.Group}, definition)
-	// Who may not look takes it to be gone, as nobody serves it.
+	// If we may not read CRDs, treat the kind as not served.
 	return err == nil || !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) && !meta.IsNoMatchError(err)
 }
 

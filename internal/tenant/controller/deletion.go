@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -28,7 +29,7 @@ const unseenPause = 2 * time.Second
 // made says how the objects of an inventory are, for the decision on what goes.
 func (r *Tenants) made(ctx context.Context, p *pass, entries []tenantv1.AppliedResource) ([]decide.Made, error) {
 	p.keepAsDeclared(entries)
-	list := make([]decide.Made, 0, len(entries))
+	list, asked := make([]decide.Made, 0, len(entries)), 0
 	for i := range entries {
 		e := &entries[i]
 		m := decide.Made{Key: keyOf(e), ID: goingID(e), Name: e.Kind + " " + e.Name, Retain: e.DeletionPolicy == tenantv1.DeletionPolicyRetain, Needs: p.needsOf(e)}
@@ -61,6 +62,10 @@ func (r *Tenants) made(ctx context.Context, p *pass, entries []tenantv1.AppliedR
 			if seen, _ := c.watch.Get(refOf(e).ID); seen == nil && m.Ours {
 				p.next = earliest(p.next, r.Now().Add(unseenPause))
 			}
+			if m.Deleting && m.Ours && asked < maxAsked {
+				asked++
+				m.Stays, m.Finalizers = whyItStays(ctx, c, e)
+			}
 		}
 		if f := p.memory.refused[m.Key]; f != nil && r.Now().Before(f.due()) {
 			m.Refused = p.stuck(e, m.Name, f.message)
@@ -70,6 +75,41 @@ func (r *Tenants) made(ctx context.Context, p *pass, entries []tenantv1.AppliedR
 	}
 	p.keepHolders(entries, list)
 	return list, nil
+}
+
+// maxAsked is how many objects on their way out a pass asks why they stay.
+const maxAsked = 5
+
+// whyItStays returns the Ready message of an object that is being deleted, and the finalizers that it waits for.
+func whyItStays(ctx context.Context, c *cluster, e *tenantv1.AppliedResource) (says string, finalizers []string) {
+	live := &unstructured.Unstructured{}
+	gvk, err := c.servedAs(e)
+	if err == nil {
+		live.SetGroupVersionKind(gvk)
+		err = c.client.Get(ctx, client.ObjectKey{Namespace: e.Namespace, Name: e.Name}, live)
+	}
+	if err != nil {
+		return "", nil // it is gone by now, or cannot be asked
+	}
+	conditions, _, _ := unstructured.NestedSlice(live.Object, "status", "conditions") //nolint:errcheck // who has none says nothing
+	for _, entry := range conditions {
+		condition, _ := entry.(map[string]any)      //nolint:errcheck // as above
+		message, _ := condition["message"].(string) //nolint:errcheck // as above
+		if condition["type"] == "Ready" && condition["status"] == string(metav1.ConditionFalse) && message != "" {
+			return oneLine(message), live.GetFinalizers()
+		}
+	}
+	return "", live.GetFinalizers()
+}
+
+// causeOf is why the first object that does not go stays, as far as is known after an attempt to delete it.
+func (p *pass) causeOf(left []tenantv1.AppliedResource, d decide.DeletionDecision) string {
+	for i := range left {
+		if f := p.memory.refused[keyOf(&left[i])]; f != nil {
+			return p.stuck(&left[i], left[i].Kind+" "+left[i].Name, f.message)
+		}
+	}
+	return oneLine(d.Cause)
 }
 
 // stuck says why an object does not go, and what can be done when it never will.
@@ -316,8 +356,8 @@ func (r *Tenants) finalize(ctx context.Context, p *pass) (ctrl.Result, error) {
 		}
 	}
 	message := d.Message
-	if i := slices.IndexFunc(d.Objects, func(o decide.ObjectGoing) bool { return o.Verb == decide.GoingRefused }); i >= 0 {
-		message += ". " + oneLine(d.Objects[i].Message)
+	if cause := p.causeOf(left, d); cause != "" {
+		message += ". " + cause
 	}
 	list := &p.obj.Status.Conditions
 	setCondition(list, p.obj.Generation, tenantv1.ConditionReady, metav1.ConditionFalse, tenantv1.ReasonDeleting, message)

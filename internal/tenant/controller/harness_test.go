@@ -31,6 +31,7 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	"github.com/yuba-dev/yuba/internal/testkit/apitest"
+	"github.com/yuba-dev/yuba/internal/testkit/kubetest"
 )
 
 func TestMain(m *testing.M) { apitest.Main(m) }
@@ -122,7 +123,7 @@ func (l *requestLog) of(namespace string, since int) []string {
 
 func scheme(t testing.TB) *runtime.Scheme {
 	t.Helper()
-	s := apitest.Scheme()
+	s := kubetest.Scheme()
 	if err := tenantv1.AddToScheme(s); err != nil {
 		t.Fatal(err)
 	}

@@ -60,7 +60,7 @@ func (p *pass) entryOf(it *item) tenantv1.AppliedResource {
 	case it.entry != nil:
 		e.UID, e.Hash, e.Print, e.Needs = it.entry.UID, it.entry.Hash, it.entry.Print, it.entry.Needs
 	}
-	// What is as it is to be depends on what the template says now. What is not depends on what it needed when it was written.
+	// Current objects use the template's dependencies; stale ones use those recorded at write time.
 	if it.sameManifest() || e.Hash == "" {
 		e.Needs = p.graphNeeds(it.id)
 	}

@@ -4,6 +4,8 @@
 package controller
 
 import (
+	"fmt"
+	"math/rand"
 	"slices"
 	"testing"
 	"time"
@@ -97,6 +99,71 @@ func TestWhoWaitsForATargetGetsItsTurn(t *testing.T) {
 	if !c.enter(name("b")) || c.enter(name("d")) {
 		t.Error("the wrong one has got in")
 	}
+}
+
+// Between the moment when a tenant is called and its pass, others ask: they must not take its place, nor send it back to the end.
+func TestNobodyTakesThePlaceOfATenantThatWasCalled(t *testing.T) {
+	c := &clusters{}
+	name := func(n string) owned.Owner { return owned.Owner{Namespace: "shop", Name: n} }
+	for range maxAway {
+		c.enter(name("slow"))
+	}
+	c.enter(name("first"))
+	c.enter(name("second"))
+	if next := c.exit(); len(next) != 1 || next[0] != name("first") {
+		t.Fatalf("it is the turn of %v", next)
+	}
+	if c.enter(name("newcomer")) {
+		t.Error("a newcomer has got in before those that wait")
+	}
+	if !c.enter(name("first")) {
+		t.Error("the one that was called does not get in")
+	}
+}
+
+// TestLawTargetsAreAskedInTurn: whatever tenants do, they get in in the order in which they began to wait, and no place stays empty.
+func TestLawTargetsAreAskedInTurn(t *testing.T) {
+	for seed := range int64(200) {
+		random := rand.New(rand.NewSource(seed))
+		c, inside := &clusters{}, map[owned.Owner]int{}
+		var waiting, woken []owned.Owner
+		gone := func(o owned.Owner) {
+			waiting = slices.DeleteFunc(waiting, func(w owned.Owner) bool { return w == o })
+		}
+		for range 400 {
+			o := owned.Owner{Namespace: "shop", Name: fmt.Sprint(random.Intn(20))}
+			if len(woken) > 0 && random.Intn(2) == 0 { // who was called comes sooner or later
+				o, woken = woken[0], woken[1:]
+			}
+			switch {
+			case inside[o] > 0: // a pass over the same tenant is not made twice at a time
+				delete(inside, o)
+				woken = append(woken, c.exit()...)
+			case random.Intn(8) == 0:
+				woken = append(woken, c.yield(o)...)
+				gone(o)
+			case c.enter(o):
+				if at := slices.Index(waiting, o); at > 0 && !c.haveCalled(waiting[:at]) || at < 0 && len(waiting) > 0 && !c.haveCalled(waiting) {
+					t.Fatalf("seed %d: %s got in before %v", seed, o.Name, waiting)
+				}
+				gone(o)
+				inside[o]++
+			case !slices.Contains(waiting, o):
+				waiting = append(waiting, o)
+			}
+			if len(inside) > maxAway {
+				t.Fatalf("seed %d: %d are inside", seed, len(inside))
+			}
+			if len(c.queue) > 0 && len(inside)+len(c.called) < maxAway {
+				t.Fatalf("seed %d: %d wait, and there are places", seed, len(c.queue))
+			}
+		}
+	}
+}
+
+// haveCalled tells whether all of these have been called, so that their places are kept.
+func (c *clusters) haveCalled(owners []owned.Owner) bool {
+	return !slices.ContainsFunc(owners, func(o owned.Owner) bool { return !c.called[o] })
 }
 
 func TestRefusedWritesAreTriedLessAndLessOften(t *testing.T) {

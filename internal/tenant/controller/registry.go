@@ -195,7 +195,7 @@ func (r *Tenants) describeRegistry(p *registryPass) {
 	}
 	message += graceText(p.decision.Grace)
 	if last.deaf != "" {
-		message += "; changes are seen on the interval alone: " + last.deaf
+		message += "; until the database can tell of changes, they are seen at the next interval only: " + last.deaf
 	}
 	setCondition(&s.Conditions, p.obj.Generation, tenantv1.ConditionReady, metav1.ConditionTrue, tenantv1.ReasonDatabaseConnected, message)
 }

@@ -42,19 +42,20 @@ type clusters struct {
 
 	mu      sync.Mutex
 	targets map[string]*target
-	// away is how many passes ask targets now: those that answer slowly must not keep all other tenants waiting. queue are the
-	// tenants that wait for their turn.
-	away  int
-	queue []owned.Owner
+	// away is how many passes ask targets now: targets that answer slowly must not hold up all tenants. queue are the tenants that wait
+	// for a place, called those that have one as soon as their pass begins.
+	away   int
+	queue  []owned.Owner
+	called map[owned.Owner]bool
 }
 
-// enter asks for the right to ask a target. Who does not get it is told when it is its turn.
+// enter asks for a place among the passes that ask targets. A tenant that gets none waits in the queue, and is called when one is free.
 func (c *clusters) enter(owner owned.Owner) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.away < maxAway {
+	if c.called[owner] || c.free() > 0 {
+		delete(c.called, owner)
 		c.away++
-		c.queue = slices.DeleteFunc(c.queue, func(o owned.Owner) bool { return o == owner })
 		return true
 	}
 	if !slices.Contains(c.queue, owner) {
@@ -63,30 +64,40 @@ func (c *clusters) enter(owner owned.Owner) bool {
 	return false
 }
 
-// exit gives the right back, and returns whose turn it is.
+// free is how many places nobody has or was called to. While tenants wait there is none: see call.
+func (c *clusters) free() int { return maxAway - c.away - len(c.called) }
+
+// exit gives a place back, and returns the tenants to call.
 func (c *clusters) exit() []owned.Owner {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.away--
-	return c.turns()
+	return c.call()
 }
 
-// yield says that a tenant asks no target, and returns whose turn it is instead.
+// yield says that a tenant asks no target any more, and returns the tenants to call instead.
 func (c *clusters) yield(owner owned.Owner) []owned.Owner {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.queue) == 0 {
-		return nil
-	}
+	delete(c.called, owner)
 	c.queue = slices.DeleteFunc(c.queue, func(o owned.Owner) bool { return o == owner })
-	return c.turns()
+	return c.call()
 }
 
-// turns takes from the queue as many as may go on.
-func (c *clusters) turns() []owned.Owner {
-	n := min(len(c.queue), maxAway-c.away)
+// call gives the free places to the tenants that have waited longest.
+func (c *clusters) call() []owned.Owner {
+	n := min(len(c.queue), c.free())
+	if n == 0 {
+		return nil
+	}
 	next := slices.Clone(c.queue[:n])
 	c.queue = slices.Delete(c.queue, 0, n)
+	if c.called == nil {
+		c.called = map[owned.Owner]bool{}
+	}
+	for _, owner := range next {
+		c.called[owner] = true
+	}
 	return next
 }
 

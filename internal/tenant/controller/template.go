@@ -129,7 +129,7 @@ func validated(t *tenantv1.TenantTemplate) bool {
 // invalidity is why a template does not count as well.
 func invalidity(t *tenantv1.TenantTemplate) string {
 	if c := apimeta.FindStatusCondition(t.Status.Conditions, tenantv1.ConditionValid); c != nil && c.ObservedGeneration == t.Generation {
-		return c.Message
+		return check.WithoutCode(c.Message)
 	}
 	return "it has not been checked yet"
 }

@@ -17,6 +17,7 @@ import (
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	"github.com/yuba-dev/yuba/internal/tenant/check"
 	"github.com/yuba-dev/yuba/internal/tenant/row"
+	"github.com/yuba-dev/yuba/internal/yamltext"
 )
 
 // examine checks a template.
@@ -62,7 +63,7 @@ func (r *Tenants) samples(template *tenantv1.TenantTemplate, registry *tenantv1.
 	if registry != nil {
 		if good := r.ledger.goodReading(client.ObjectKeyFromObject(registry)); good != nil {
 			for _, of := range good.samples() {
-				list = append(list, check.Subject{Template: template, Row: of, EnvPrefixes: r.EnvPrefixes})
+				list = append(list, check.Subject{Template: template, Row: of, Private: true, EnvPrefixes: r.EnvPrefixes})
 			}
 		}
 	}
@@ -121,6 +122,6 @@ func (w *world) DryRun(ctx context.Context, o *unstructured.Unstructured) error 
 	if _, root, err := c.serves(gvk, w.now()); err == nil && root {
 		o.SetNamespace("")
 	}
-	err = c.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(o), client.DryRunAll, client.ForceOwnership, client.FieldOwner(tenantv1.FieldManager))
+	err = c.client.Patch(ctx, o, yamltext.Apply, client.DryRunAll, client.ForceOwnership, client.FieldOwner(tenantv1.FieldManager))
 	return c.said(err)
 }

@@ -20,8 +20,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/approval"
 	"github.com/yuba-dev/yuba/internal/owned"
 	"github.com/yuba-dev/yuba/internal/tenant/render"
+	"github.com/yuba-dev/yuba/internal/yamltext"
 )
 
 // conflictError says that somebody else has an object. claimed says that it is a tenant which is just about to write it.
@@ -135,15 +137,9 @@ func (w *writing) send(ctx context.Context) (*unstructured.Unstructured, error) 
 	if once && w.exists && (w.mine || w.made) {
 		return w.read(ctx)
 	}
-	manifest := w.manifest
-	if w.exists && len(w.resource.IgnoreFields) > 0 && !once {
-		live, err := w.read(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if manifest, err = render.WithIgnored(manifest, live, w.resource.IgnoreFields); err != nil {
-			return nil, err
-		}
+	manifest, err := w.wanted(ctx, once)
+	if err != nil {
+		return nil, err
 	}
 	switch w.strategy() {
 	case tenantv1.PatchStrategyMerge:
@@ -152,7 +148,7 @@ func (w *writing) send(ctx context.Context) (*unstructured.Unstructured, error) 
 		return w.replace(ctx, manifest)
 	}
 	u := manifest.DeepCopy()
-	options := []client.ApplyOption{client.FieldOwner(tenantv1.FieldManager)}
+	options := []client.PatchOption{client.FieldOwner(tenantv1.FieldManager)}
 	switch {
 	case !w.exists:
 		// What is not there has no version: if somebody has made it, the API refuses this, and nothing is mixed with what is
@@ -161,7 +157,30 @@ func (w *writing) send(ctx context.Context) (*unstructured.Unstructured, error) 
 	case w.mine || w.resource.ConflictPolicy == tenantv1.ConflictPolicyForce:
 		options = append(options, client.ForceOwnership)
 	}
-	return u, w.cluster.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), options...)
+	return u, w.cluster.client.Patch(ctx, u, yamltext.Apply, options...)
+}
+
+// wanted is the manifest without what others may say of the object: fields to ignore, and approvals of plans.
+func (w *writing) wanted(ctx context.Context, once bool) (*unstructured.Unstructured, error) {
+	manifest, ignored := w.manifest, len(w.resource.IgnoreFields) > 0 && !once
+	concerns := approval.Concerns(manifest) && w.strategy() != tenantv1.PatchStrategyReplace
+	var live *unstructured.Unstructured
+	if w.exists && (ignored || concerns) {
+		var err error
+		if live, err = w.read(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if live != nil && ignored {
+		var err error
+		if manifest, err = render.WithIgnored(manifest, live, w.resource.IgnoreFields); err != nil {
+			return nil, err
+		}
+	}
+	if concerns {
+		manifest = approval.Omit(manifest, live)
+	}
+	return manifest, nil
 }
 
 // noVersion is the version that no object has: it was that of the store when there was nothing in it.
@@ -214,6 +233,7 @@ func (w *writing) replace(ctx context.Context, manifest *unstructured.Unstructur
 	if err != nil {
 		return nil, err
 	}
+	u = approval.CarryOver(u, live)
 	u.SetResourceVersion(live.GetResourceVersion())
 	u.SetUID(live.GetUID())
 	u.SetFinalizers(live.GetFinalizers())

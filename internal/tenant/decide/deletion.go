@@ -4,6 +4,7 @@
 package decide
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 )
@@ -22,6 +23,10 @@ type Made struct {
 	Exists, Deleting, Ours bool
 	// Refused is the answer to the last attempt, while it is too early for another one; empty for none.
 	Refused string
+	// Stays is what it says of itself when it is still there although it is being deleted; empty where it says nothing.
+	// Finalizers are then those that it waits for.
+	Stays      string
+	Finalizers []string
 }
 
 // GoingVerb is what to do about an object that goes.
@@ -58,12 +63,15 @@ type DeletionDecision struct {
 	Done bool
 	// Message says what is left, for people.
 	Message string
+	// Cause is why the first object that does not go stays; empty where nothing is known to be wrong.
+	Cause string
 }
 
 // Deletion says what to do about objects that go: all of a tenant, or those that it has lost. What depends on an object goes before it.
 func Deletion(objects []Made) DeletionDecision {
 	d := DeletionDecision{Done: true}
 	var left []string
+	waits := ""
 	users := usersOf(objects)
 	for _, m := range objects {
 		o := ObjectGoing{Key: m.Key, ID: m.ID, Verb: GoingForget}
@@ -72,8 +80,17 @@ func Deletion(objects []Made) DeletionDecision {
 		case m.Deleting:
 			// Somebody has deleted it, whatever its policy says.
 			o.Verb, o.Message = GoingWait, m.Name+" is being deleted"
+			switch {
+			case m.Stays != "":
+				o.Message += ": " + m.Stays
+				d.Cause = cmp.Or(d.Cause, o.Message)
+			case len(m.Finalizers) > 0:
+				o.Message += ": it waits for its finalizers " + list(m.Finalizers)
+				waits = cmp.Or(waits, o.Message)
+			}
 		case m.Refused != "":
 			o.Verb, o.Message = GoingRefused, m.Refused
+			d.Cause = cmp.Or(d.Cause, m.Refused)
 		case m.Retain:
 			o.Verb = GoingRetain
 		default:
@@ -89,6 +106,7 @@ func Deletion(objects []Made) DeletionDecision {
 			d.Done = false
 		}
 	}
+	d.Cause = cmp.Or(d.Cause, waits)
 	if len(left) > 0 {
 		d.Message = fmt.Sprintf("%s to go: %s", Count(len(left), "object has", "objects have"), list(left))
 	}

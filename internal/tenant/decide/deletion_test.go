@@ -77,6 +77,21 @@ func TestWordsOfADeletion(t *testing.T) {
 	if diff := cmp.Diff(want, d, cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
+	d = Deletion([]Made{made("a", func(m *Made) { m.Deleting, m.Finalizers = true, []string{"x/y"} }),
+		made("b", func(m *Made) { m.Deleting, m.Stays, m.Finalizers = true, "Plan error", []string{"x/y"} }),
+		made("c", func(m *Made) { m.Refused = "forbidden" })})
+	if want := "ConfigMap a/a is being deleted: it waits for its finalizers x/y"; d.Objects[0].Message != want {
+		t.Errorf("a says %q, want %q", d.Objects[0].Message, want)
+	}
+	if d.Objects[1].Message != "ConfigMap a/b is being deleted: Plan error" || d.Cause != d.Objects[1].Message {
+		t.Errorf("the cause is %q, and b says %q", d.Cause, d.Objects[1].Message)
+	}
+	if d := Deletion([]Made{made("a", func(m *Made) { m.Deleting, m.Finalizers = true, []string{"x/y"} })}); d.Cause != d.Objects[0].Message {
+		t.Errorf("the cause is %q", d.Cause)
+	}
+	if d := Deletion([]Made{made("c", func(m *Made) { m.Refused = "forbidden" })}); d.Cause != "forbidden" {
+		t.Errorf("the cause is %q", d.Cause)
+	}
 	if d := Deletion([]Made{made("c", gone), made("d", robbed)}); !d.Done || d.Message != "" {
 		t.Errorf("with nothing left: %+v", d)
 	}

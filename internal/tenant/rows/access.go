@@ -9,13 +9,13 @@ import (
 	"crypto/x509"
 	"fmt"
 	"net/netip"
-	"net/url"
 	"strings"
 	"unicode"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/mask"
 )
 
 // The modes of a connection's security.
@@ -37,17 +37,21 @@ type access struct {
 // anybody tells whether the server may be anybody at all, so that it must not be told the password itself.
 func (a *access) anybody() bool { return a.plain || a.tls == nil }
 
-// hide takes the password out of what a server says: one that was told it may say it back.
+// hide takes the password out of what a server says, in all encodings that logs are searched for: a server that was told the
+// password may say it back.
 func (a *access) hide(text string) string {
-	const least = 4 // what is shorter is in every other word
-	if len(a.password) < least {
-		return text
-	}
-	for _, written := range []string{a.password, url.QueryEscape(a.password), url.PathEscape(a.password)} {
-		text = strings.ReplaceAll(text, written, "(sensitive)")
+	secrets := mask.New()
+	secrets.Add(a.password)
+	text = secrets.Masker(mask.Mark).Text(text)
+	// Masks take a short number for a port or a count. Here it is known to be a password.
+	if len(a.password) >= shortestNumber && strings.Trim(a.password, "0123456789") == "" {
+		text = strings.ReplaceAll(text, a.password, mask.Mark)
 	}
 	return text
 }
+
+// shortestNumber is how many digits a password must have to be hidden wherever they stand.
+const shortestNumber = 4
 
 func newAccess(ctx context.Context, doing, host string, password *tenantv1.SecretRef, security *tenantv1.TLS, secrets Secrets) (*access, error) {
 	if !nameable(host) {

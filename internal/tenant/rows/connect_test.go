@@ -6,6 +6,7 @@ package rows
 import (
 	"context"
 	"crypto/tls"
+	"encoding/base64"
 	"io"
 	"net"
 	"strings"
@@ -227,12 +228,17 @@ func TestThePasswordIsTakenOutOfMessages(t *testing.T) {
 	a := &access{password: `p@ss/w"rd`}
 	for said, want := range map[string]string{
 		`user x with password p@ss/w"rd`: "user x with password (sensitive)", "p%40ss%2Fw%22rd": "(sensitive)", "p@ss": "p@ss",
+		"login " + base64.StdEncoding.EncodeToString([]byte(`p@ss/w"rd`)) + " refused": "login (sensitive) refused",
+		`could not parse "p@ss/w\"rd"`: `could not parse "(sensitive)"`,
 	} {
 		if got := a.hide(said); got != want {
 			t.Errorf("%s is shown as %s", said, got)
 		}
 	}
 	if got := (&access{password: "a"}).hide("a table"); got != "a table" {
+		t.Error(got)
+	}
+	if got := (&access{password: "48291"}).hide("x48291@db:5432 refused"); got != "x(sensitive)@db:5432 refused" {
 		t.Error(got)
 	}
 }

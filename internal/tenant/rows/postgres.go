@@ -49,7 +49,7 @@ func openPostgres(ctx context.Context, spec *tenantv1.PostgresSource, secrets Se
 	d := newDatabase(stdlib.OpenDB(*config), t, wire)
 	if spec.Channel != "" {
 		// It waits for months: its own connection, which no reading's limits are for.
-		l := &listener{config: config.Copy(), channel: spec.Channel, wire: &meter{}, explain: t.explain, deaf: &d.life.deaf}
+		l := &listener{config: config.Copy(), channel: spec.Channel, wire: &meter{}, explain: t.explain, deaf: &d.life.deaf, quiet: quietTime}
 		l.config.DialFunc = l.wire.dial
 		d.watch = l.watch
 	}

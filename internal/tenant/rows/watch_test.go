@@ -6,42 +6,45 @@ package rows
 import (
 	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
 // Who tells of a thousand changes causes a few signals, and the last change is always followed by one.
 func TestSignalsAreFew(t *testing.T) {
-	l := newLife()
-	all := make(chan struct{})
-	told := l.watch(t.Context(), func(ctx context.Context, changed chan<- struct{}) {
-		for range 1000 {
-			signal(changed)
+	synctest.Test(t, func(t *testing.T) {
+		l := newLife()
+		all := make(chan struct{})
+		told := l.watch(t.Context(), func(ctx context.Context, changed chan<- struct{}) {
+			for range 1000 {
+				signal(changed)
+			}
+			close(all)
+			<-ctx.Done()
+		})
+		<-all
+		<-told
+		signals := 1
+		for quiet := false; !quiet; {
+			select {
+			case <-told:
+				signals++
+			case <-time.After(3 * leastPause):
+				quiet = true
+			}
 		}
-		close(all)
-		<-ctx.Done()
+		// One at once and one for the rest; a machine that is slow to change needs some more.
+		if signals > 10 {
+			t.Errorf("%d signals for changes at one moment", signals)
+		}
+		l.end()
+		if _, open := <-told; open {
+			t.Error("the channel outlives its source")
+		}
+		if _, open := <-l.watch(t.Context(), func(ctx context.Context, _ chan<- struct{}) { <-ctx.Done() }); open {
+			t.Error("who asks after the end gets a channel that lives")
+		}
 	})
-	<-all
-	<-told
-	signals := 1
-	for quiet := false; !quiet; {
-		select {
-		case <-told:
-			signals++
-		case <-time.After(3 * leastPause):
-			quiet = true
-		}
-	}
-	// One at once and one for the rest; a machine that is slow to change needs some more.
-	if signals > 10 {
-		t.Errorf("%d signals for changes at one moment", signals)
-	}
-	l.end()
-	if _, open := <-told; open {
-		t.Error("the channel outlives its source")
-	}
-	if _, open := <-l.watch(t.Context(), func(ctx context.Context, _ chan<- struct{}) { <-ctx.Done() }); open {
-		t.Error("who asks after the end gets a channel that lives")
-	}
 }
 
 func TestChannelsEndWithTheirContext(t *testing.T) {
