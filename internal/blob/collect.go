@@ -31,11 +31,11 @@ func (u *uses) use(digest string, now time.Time) {
 	u.at[digest] = now
 }
 
-// removeUnused calls remove unless the artifact was used after a time; nobody can begin to use it meanwhile.
-func (u *uses) removeUnused(digest string, after time.Time, remove func() error) (bool, error) {
+// removeUnused calls remove unless the artifact was used since a time; nobody can begin to use it meanwhile.
+func (u *uses) removeUnused(digest string, since time.Time, remove func() error) (bool, error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.at[digest].After(after) {
+	if !u.at[digest].Before(since) {
 		return false, nil
 	}
 	delete(u.at, digest)
@@ -62,11 +62,10 @@ type Collected struct {
 }
 
 // CollectArtifacts deletes the artifacts that are in nobody's hand: not referred to, and neither written nor, by this
-// process, stored again, looked for or opened within grace. referred is asked about each digest; it answers from a list
+// process, stored again, looked for or opened since before. referred is asked about each digest; it answers from a list
 // that was complete when the collection began. Whatever is stored while the collection goes on is safe.
-func (s *Store) CollectArtifacts(ctx context.Context, referred func(digest string) bool, grace time.Duration) (Collected, error) {
+func (s *Store) CollectArtifacts(ctx context.Context, referred func(digest string) bool, before time.Time) (Collected, error) {
 	var done Collected
-	before := time.Now().Add(-grace)
 	defer s.uses.forget(before)
 	for info, err := range s.List(ctx, artifactPrefix) {
 		if err != nil {
@@ -76,7 +75,7 @@ func (s *Store) CollectArtifacts(ctx context.Context, referred func(digest strin
 		if key, err := ArtifactKey(digest); err != nil || key != info.Key {
 			continue // not ours
 		}
-		if info.Modified.After(before) || referred(digest) {
+		if !info.Modified.Before(before) || referred(digest) {
 			done.Kept++
 			continue
 		}

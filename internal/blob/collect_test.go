@@ -5,6 +5,8 @@ package blob
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -24,8 +26,26 @@ func putArtifact(t *testing.T, store *Store, content string) string {
 // forgetUses makes the store one that was opened just now.
 func forgetUses(store *Store) { store.uses.forget(time.Now().Add(time.Hour)) }
 
-// waitUntilOld returns when the clock, that of files included, has gone on.
-func waitUntilOld() { time.Sleep(50 * time.Millisecond) }
+// waitUntilOld returns when a file that is written is newer than all before. The clock of files is behind the other one.
+func waitUntilOld(t *testing.T) {
+	t.Helper()
+	probe, began := filepath.Join(t.TempDir(), "probe"), time.Now()
+	for deadline := began.Add(time.Minute); ; {
+		if err := os.WriteFile(probe, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(probe)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.ModTime().After(began) {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("files are written at %s, after %s", info.ModTime(), began)
+		}
+	}
+}
 
 func TestCollectingKeepsWhatIsReferredToOrWasUsedLately(t *testing.T) {
 	stores(t, func(t *testing.T, store *Store) {
@@ -34,12 +54,12 @@ func TestCollectingKeepsWhatIsReferredToOrWasUsedLately(t *testing.T) {
 			t.Fatal(err)
 		}
 		isReferred := func(digest string) bool { return digest == referred }
-		done, err := store.CollectArtifacts(t.Context(), isReferred, time.Hour)
+		done, err := store.CollectArtifacts(t.Context(), isReferred, time.Now().Add(-time.Hour))
 		if diff := cmp.Diff(Collected{Kept: 5}, done); diff != "" || err != nil {
 			t.Fatal("what was written just now is kept", diff, err)
 		}
 		// From here on what was written is old, and uses are not.
-		waitUntilOld()
+		waitUntilOld(t)
 		forgetUses(store)
 		before := time.Now()
 		if r, err := store.OpenArtifact(t.Context(), opened); err != nil || r.Close() != nil {
@@ -49,7 +69,7 @@ func TestCollectingKeepsWhatIsReferredToOrWasUsedLately(t *testing.T) {
 			t.Fatal(ok, err)
 		}
 		putArtifact(t, store, "again")
-		done, err = store.CollectArtifacts(t.Context(), isReferred, time.Since(before))
+		done, err = store.CollectArtifacts(t.Context(), isReferred, before)
 		done.Bytes = 0
 		if diff := cmp.Diff(Collected{Kept: 4, Deleted: 1}, done); diff != "" || err != nil {
 			t.Fatal(diff, err)
@@ -69,7 +89,7 @@ func TestCollectingKeepsWhatIsReferredToOrWasUsedLately(t *testing.T) {
 func TestNoArtifactGoesBetweenBeingStoredAndBeingReferredTo(t *testing.T) {
 	stores(t, func(t *testing.T, store *Store) {
 		putArtifact(t, store, "content")
-		waitUntilOld()
+		waitUntilOld(t)
 		forgetUses(store)
 		// It is stored again when the collection has already looked who refers to it.
 		asked := false
@@ -77,7 +97,7 @@ func TestNoArtifactGoesBetweenBeingStoredAndBeingReferredTo(t *testing.T) {
 			putArtifact(t, store, "content")
 			asked = true
 			return false
-		}, 0)
+		}, time.Now())
 		if diff := cmp.Diff(Collected{Kept: 1}, done); diff != "" || err != nil || !asked {
 			t.Fatal(diff, err, asked)
 		}

@@ -7,6 +7,8 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -106,6 +108,12 @@ func (s *Store) checkRecipient(ctx context.Context) error {
 		return fmt.Errorf("it is sealed for %s, the given key opens %s.\nRestore the key file that belongs to this store", its, mine)
 	}
 	return nil
+}
+
+// ID names the store for as long as it lives: no other store is sealed for the same recipient, but copies of this one.
+func (s *Store) ID() string {
+	sum := sha256.Sum256([]byte(s.identity.Recipient().String()))
+	return hex.EncodeToString(sum[:8])
 }
 
 // Close releases the store; blobs being read stay readable.

@@ -100,6 +100,12 @@ func TestWhoMaySeeAndDoWhat(t *testing.T) {
 			}
 			return err
 		}, false, false, true},
+		"canceling runs": {func(ctx context.Context, c *content.Client) error {
+			if _, err := c.Cancel(ctx, s.namespace, "vpc", "none"); !apierrors.IsNotFound(err) {
+				return err
+			}
+			return nil
+		}, false, true, false},
 		"releasing locks": {func(ctx context.Context, c *content.Client) error {
 			if err := c.Unlock(ctx, s.namespace, "vpc", "nobody's"); !apierrors.IsNotFound(err) {
 				return err

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
+	"strings"
 
 	"github.com/fluxcd/pkg/apis/meta"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
@@ -75,7 +77,7 @@ func (h *Handler) pointAt(ctx context.Context, name types.NamespacedName, digest
 	before := obj.DeepCopy()
 	obj.Status.Artifact = &meta.Artifact{Digest: digest, Revision: pushedRevision + digest, Size: &size, LastUpdateTime: metav1.Now(),
 		Path: fmt.Sprintf("externalartifact/%s/%s/%s.tar.gz", name.Namespace, name.Name, digest),
-		URL:  ArchiveURL(h.ArchiveURL, "externalartifacts", name, digest)}
+		URL:  ArchiveURL(h.ArchiveURL, "externalartifacts", name, digest, h.StoreID)}
 	apimeta.SetStatusCondition(&obj.Status.Conditions, metav1.Condition{Type: meta.ReadyCondition, Status: metav1.ConditionTrue,
 		Reason: meta.SucceededReason, Message: "stored artifact for revision " + pushedRevision + digest, ObservedGeneration: obj.Generation})
 	return true, h.Client.Status().Patch(ctx, &obj, client.MergeFrom(before))
@@ -95,9 +97,20 @@ var archivedKinds = map[string]func() archived{
 	"buckets":           func() archived { return &sourcev1.Bucket{} },
 }
 
-// ArchiveURL is where the archive of a source is served; base is the API server's address, plural the resource.
-func ArchiveURL(base, plural string, name types.NamespacedName, digest string) string {
-	return fmt.Sprintf("%s%s/namespaces/%s/%s/%s/archive?digest=%s", base, PathPrefix, name.Namespace, plural, name.Name, digest)
+// storeParameter names the blob store in the URL of an archive. Servers move, and their addresses with them; their stores
+// stay the same.
+const storeParameter = "store"
+
+// ArchiveURL is where the archive of a source is served; base is the API server's address, plural the resource, store the
+// blob store's id.
+func ArchiveURL(base, plural string, name types.NamespacedName, digest, store string) string {
+	return fmt.Sprintf("%s%s/namespaces/%s/%s/%s/archive?digest=%s&%s=%s", base, PathPrefix, name.Namespace, plural, name.Name, digest, storeParameter, store)
+}
+
+// OwnArchive tells whether a URL is one that a server with this blob store gave an archive, wherever it listened then.
+func OwnArchive(archive, store string) bool {
+	u, err := url.Parse(archive)
+	return err == nil && strings.HasPrefix(u.Path, PathPrefix+"/namespaces/") && u.Query().Get(storeParameter) == store
 }
 
 // serveArchive gives out the archive of a source, which must still be the one that is asked for.

@@ -77,7 +77,7 @@ func TestArchivesOfAllKindsOfSourcesAreServed(t *testing.T) {
 				t.Fatal(err)
 			}
 			url := func(digest string) string {
-				return content.ArchiveURL("", plural, types.NamespacedName{Namespace: s.namespace, Name: "src"}, digest)
+				return content.ArchiveURL("", plural, types.NamespacedName{Namespace: s.namespace, Name: "src"}, digest, "")
 			}
 			if code, _ := s.download("", url(digest)); code != http.StatusNotFound {
 				t.Errorf("without an artifact: %d", code)

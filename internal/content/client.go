@@ -145,6 +145,14 @@ func (c *Client) Run(ctx context.Context, namespace, name, id string) (run.Recor
 	return list.Items[0], nil
 }
 
+// Cancel ends a run, the one in hand without an id, and returns its record, which has a result when it is over already.
+func (c *Client) Cancel(ctx context.Context, namespace, name, runID string) (run.Record, error) {
+	query := url.Values{}
+	setUnlessEmpty(query, "run", runID)
+	var rec run.Record
+	return rec, c.readJSON(ctx, http.MethodPost, stackPath(namespace, name, "cancel"), query, &rec)
+}
+
 // Unlock releases the state's lock that has exactly this id.
 func (c *Client) Unlock(ctx context.Context, namespace, name, id string) error {
 	return c.do(ctx, stackPath(namespace, name, "unlock"), url.Values{"id": {id}}, nil)

@@ -32,6 +32,9 @@ type Runs interface {
 	Record(ctx context.Context, stack run.Stack, id string) (run.Record, error)
 	List(ctx context.Context, stack run.Stack, limit int) ([]run.Record, error)
 	InHand(stack run.Stack) (rec run.Record, canceled, ok bool)
+	// Stop ends the stack's run because a person wants that; without an id the one in hand. run.ErrNotFound says that there
+	// is none.
+	Stop(ctx context.Context, stack run.Stack, id, by string) (run.Record, error)
 }
 
 // States is what is served of states.
@@ -60,6 +63,8 @@ type Handler struct {
 	MaxArchive int64
 	// ArchiveURL is what the artifacts' URLs start with: the API server's address.
 	ArchiveURL string
+	// StoreID is the blob store's.
+	StoreID string
 	// Backup and Restore are nil where the home is not ours to back up.
 	Backup  func(ctx context.Context, w io.Writer) error
 	Restore func(ctx context.Context, r io.Reader) error
@@ -102,6 +107,7 @@ func (h *Handler) ServeMux() *http.ServeMux {
 		"POST " + stack + "/change":           h.stack(h.change),
 		"POST " + stack + "/shell":            h.stack(h.shell),
 		"POST " + stack + "/unlock":           h.stack(h.unlock),
+		"POST " + stack + "/cancel":           h.stack(h.cancel),
 		"POST " + artifact + "/archive":       h.takeArchive,
 		"GET " + PathPrefix + "/backup":       h.backup,
 		"POST " + PathPrefix + "/restore":     h.restore,

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -53,7 +54,7 @@ func TestWhatIsPushedBecomesAnArtifact(t *testing.T) {
 	size := first.Size()
 	want := &meta.Artifact{Digest: pushed.Digest, Revision: "latest@" + pushed.Digest, Size: &size,
 		Path: "externalartifact/" + s.namespace + "/live/" + pushed.Digest + ".tar.gz",
-		URL:  "https://yuba.test/apis/content.yuba.dev/v1alpha1/namespaces/" + s.namespace + "/externalartifacts/live/archive?digest=" + pushed.Digest}
+		URL:  "https://yuba.test/apis/content.yuba.dev/v1alpha1/namespaces/" + s.namespace + "/externalartifacts/live/archive?digest=" + pushed.Digest + "&store=this"}
 	got := obj.Status.Artifact.DeepCopy()
 	got.LastUpdateTime = metav1.Time{}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -232,8 +233,13 @@ func TestWhichPlanIsShown(t *testing.T) {
 	}
 	show := func(id, want string) {
 		t.Helper()
-		if got, err := c.Plan(t.Context(), s.namespace, "vpc", id); err != nil || string(got) != `{"run":"`+want+`"}` {
-			t.Errorf("plan of %q: %s, %v", id, got, err)
+		var got struct {
+			Run      string
+			Standing plan.Standing
+		}
+		document, err := c.Plan(t.Context(), s.namespace, "vpc", id)
+		if err != nil || json.Unmarshal(document, &got) != nil || got.Run != want || got.Standing.Run != want {
+			t.Errorf("plan of %q: %s, %v", id, document, err)
 		}
 	}
 	show("", "r2")
@@ -241,7 +247,66 @@ func TestWhichPlanIsShown(t *testing.T) {
 	show("", "r1")
 	show("r2", "r2")
 	_, err = c.Plan(t.Context(), s.namespace, "vpc", "never")
+	checkStatus(t, err, http.StatusNotFound, "has no run never")
+	s.begin("r3")
+	s.end("r3", run.Result{Outcome: run.OutcomeSucceeded, Plan: &run.PlanResult{Changes: true}})
+	_, err = c.Plan(t.Context(), s.namespace, "vpc", "r3")
 	checkStatus(t, err, http.StatusNotFound, "only plans that wait for a person")
+	// An apply is later than the drift checks that made plans of the same.
+	s.status(func(st *infrav1.TerraformStatus) { st.Plan.RunID = "" })
+	s.begin("r4", func(r *run.Record) {
+		r.Spec.Operation, r.Spec.Plan = run.OperationApply, &run.PlanRef{ID: "plan-main-1", RunID: "r1"}
+	})
+	show("", "r1")
+	// The newest plan that is still kept is shown.
+	s.end("r4", run.Result{Outcome: run.OutcomeSucceeded, ApplyStarted: true, Applied: true})
+	s.begin("r5", func(r *run.Record) {
+		r.Spec.Operation, r.Spec.Plan = run.OperationApply, &run.PlanRef{ID: "plan-main-0", RunID: "r0"}
+	})
+	show("", "r1")
+}
+
+func TestAPlanThatIsNoLongerKeptIsNamed(t *testing.T) {
+	s := newSite(t)
+	s.begin("r5", func(r *run.Record) {
+		r.Spec.Operation, r.Spec.Plan = run.OperationApply, &run.PlanRef{ID: "plan-main-0", RunID: "r0"}
+	})
+	_, err := s.as("").Plan(t.Context(), s.namespace, "vpc", "")
+	checkStatus(t, err, http.StatusNotFound, "the plan of run r0 of "+s.namespace+"/vpc is no longer kept")
+}
+
+// keptRuns has records whose plans are gone, and counts how often it is asked for each.
+type keptRuns struct {
+	content.Runs
+	records []run.Record
+	asked   map[string]int
+}
+
+func (k keptRuns) List(context.Context, run.Stack, int) ([]run.Record, error) {
+	return k.records, nil
+}
+
+func (k keptRuns) ReadPlan(_ context.Context, _ run.Stack, id string) ([]byte, error) {
+	k.asked[id]++
+	return nil, run.ErrNotFound
+}
+
+func TestAPlanThatIsNoLongerKeptIsAskedForOnce(t *testing.T) {
+	s := newSite(t)
+	runs := keptRuns{Runs: stores.runs, asked: map[string]int{}}
+	for _, id := range []string{"r2", "r1", "r2", "r1", "r1", "r0", "r1"} {
+		runs.records = append(runs.records, run.Record{Spec: run.Spec{Plan: &run.PlanRef{RunID: id}}})
+	}
+	mux := (&content.Handler{Reader: apitest.Client(t), Runs: runs, Log: slog.New(slog.DiscardHandler)}).ServeMux()
+	answer := httptest.NewRecorder()
+	path := content.PathPrefix + "/namespaces/" + s.namespace + "/terraforms/vpc/plan"
+	mux.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
+	if answer.Code != http.StatusNotFound || !strings.Contains(answer.Body.String(), "the plan of run r2 of") {
+		t.Errorf("%d %s", answer.Code, answer.Body)
+	}
+	if want := map[string]int{"r0": 1, "r1": 1, "r2": 1}; !maps.Equal(runs.asked, want) {
+		t.Errorf("asked for %v, want %v", runs.asked, want)
+	}
 }
 
 func TestStatesAndTheirVersions(t *testing.T) {

@@ -51,8 +51,11 @@ type ServerInfo struct {
 	// Tool is the program that runs use by default, and its version.
 	Tool        string `json:"tool"`
 	ToolVersion string `json:"toolVersion"`
-	// Confined is false when the kernel lacks what confining tofu needs.
-	Confined bool `json:"confined"`
+	// Confined is true when all walls around programs stand, Walls names those that do, MissingWalls say of each other one
+	// why it does not, and what that means.
+	Confined     bool     `json:"confined"`
+	Walls        string   `json:"walls,omitempty"`
+	MissingWalls []string `json:"missingWalls,omitempty"`
 	// Started is when this start of the server began: it tells one from another.
 	Started time.Time `json:"started"`
 	// Waiting and Running count runs.

@@ -4,6 +4,7 @@
 package content
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -102,31 +103,44 @@ func (l *lateHeader) Flush() {
 	http.NewResponseController(l.ResponseWriter).Flush() //nolint:errcheck // the next write tells
 }
 
-// plan serves a readable plan: of the run named, else the pending one, else that of the last run that has one.
+// plan serves a readable plan: of the run named, else the pending one, else the one that was applied or made last.
 func (h *Handler) plan(w http.ResponseWriter, r *http.Request, obj *infrav1.Terraform) error {
 	stack, id := stackOf(obj), r.URL.Query().Get("run")
 	if id == "" {
 		id = obj.Status.Plan.RunID
 	}
+	var data []byte
+	var err error
 	if id == "" {
-		var err error
-		if id, err = h.lastPlanned(r, stack); err != nil {
+		if id, data, err = h.lastPlan(r, stack); err != nil {
 			return err
 		}
-	}
-	data, err := h.Runs.ReadPlan(r.Context(), stack, id)
-	if errors.Is(err, run.ErrNotFound) {
-		data, err = h.unchanged(r, stack, id, err)
+	} else {
+		data, err = h.readPlan(r, stack, id)
 	}
 	if err != nil {
 		if errors.Is(err, run.ErrNotFound) {
+			if _, err := h.Runs.Record(r.Context(), stack, id); errors.Is(err, run.ErrNotFound) {
+				return notFound(fmt.Sprintf("%s has no run %s", stack, id))
+			}
 			return notFound(fmt.Sprintf("run %s of %s has no readable plan: only plans that wait for a person are described; its log tells what was planned", id, stack))
 		}
+		return err
+	}
+	if data, err = h.withStanding(r.Context(), obj, id, data); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Write(data) //nolint:errcheck // the client is gone
 	return nil
+}
+
+func (h *Handler) readPlan(r *http.Request, stack run.Stack, id string) ([]byte, error) {
+	data, err := h.Runs.ReadPlan(r.Context(), stack, id)
+	if errors.Is(err, run.ErrNotFound) {
+		return h.unchanged(r, stack, id, err)
+	}
+	return data, err
 }
 
 // unchanged describes the plan of a run that found nothing to do: the tool was not asked to. Of any other run the error
@@ -142,17 +156,57 @@ func (h *Handler) unchanged(r *http.Request, stack run.Stack, id string, missing
 // planSearch is how many runs are looked at for one with a readable plan.
 const planSearch = 50
 
-func (h *Handler) lastPlanned(r *http.Request, stack run.Stack) (string, error) {
+// lastPlan reads the plan that was applied or made last, of those that are still kept, and returns the run that made it.
+func (h *Handler) lastPlan(r *http.Request, stack run.Stack) (string, []byte, error) {
 	records, err := h.Runs.List(r.Context(), stack, planSearch)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
+	gone, seen := "", map[string]bool{}
 	for _, rec := range records {
-		if rec.Spec.Describe && rec.Result != nil && rec.Result.Plan != nil {
-			return rec.Spec.ID, nil
+		id := plannedBy(rec)
+		if id == "" || seen[id] {
+			continue
 		}
+		seen[id] = true
+		data, err := h.readPlan(r, stack, id)
+		if !errors.Is(err, run.ErrNotFound) {
+			return id, data, err
+		}
+		gone = cmp.Or(gone, id)
 	}
-	return "", notFound(fmt.Sprintf("%s has no readable plan: only plans that wait for a person are described; `yuba logs` tells what was planned", stack))
+	if gone != "" {
+		return "", nil, notFound(fmt.Sprintf("the plan of run %s of %s is no longer kept; `yuba logs` tells what was planned", gone, stack))
+	}
+	return "", nil, notFound(fmt.Sprintf("%s has no readable plan: only plans that wait for a person are described; `yuba logs` tells what was planned", stack))
+}
+
+// plannedBy is the run whose plan a run applied or, for a person, made; empty when there is none.
+func plannedBy(rec run.Record) string {
+	switch result := rec.Result; {
+	case rec.Spec.Plan != nil && (result == nil || result.ApplyStarted):
+		return rec.Spec.Plan.RunID // drift checks since then made plans of the same
+	case rec.Spec.Describe && result != nil && result.Plan != nil:
+		return rec.Spec.ID
+	}
+	return ""
+}
+
+// cancel ends the run in hand, and answers with its record, which has a result when it is over already. With an id it ends
+// that run only.
+func (h *Handler) cancel(w http.ResponseWriter, r *http.Request, obj *infrav1.Terraform) error {
+	id := r.URL.Query().Get("run")
+	rec, err := h.Runs.Stop(r.Context(), stackOf(obj), id, user(r))
+	switch {
+	case errors.Is(err, run.ErrNotFound) && id == "":
+		return notFound(fmt.Sprintf("no run of %s/%s is waiting or running", obj.Namespace, obj.Name))
+	case errors.Is(err, run.ErrNotFound):
+		return notFound(fmt.Sprintf("run %s of %s/%s is neither waiting nor running", id, obj.Namespace, obj.Name))
+	case err != nil:
+		return err
+	}
+	h.Log.Info("canceled", "stack", stackOf(obj).String(), "run", rec.Spec.ID, "by", user(r))
+	return writeJSON(w, rec.Public())
 }
 
 const defaultRuns, maxRuns = 20, 500

@@ -111,7 +111,7 @@ func openStores(t *testing.T) error {
 		return err
 	}
 	h := &content.Handler{Client: apitest.Client(t), Reader: apitest.Client(t), Runs: stores.runs, States: stores.states, Artifacts: stores.blobs,
-		MaxArchive: maxArchive, ArchiveURL: "https://yuba.test", Log: slog.New(slog.DiscardHandler), Version: "test"}
+		MaxArchive: maxArchive, ArchiveURL: "https://yuba.test", StoreID: "this", Log: slog.New(slog.DiscardHandler), Version: "test"}
 	h.Operate = operate
 	h.Why = func(_ context.Context, name types.NamespacedName) (run.Why, error) {
 		return run.Why{Namespace: name.Namespace, Name: name.Name}, nil
@@ -153,11 +153,14 @@ func (s *site) key() state.Key {
 }
 
 // begin puts a run in hand.
-func (s *site) begin(id string) run.Record {
+func (s *site) begin(id string, change ...func(*run.Record)) run.Record {
 	s.t.Helper()
 	rec := run.Record{Token: "token", Created: time.Now(), Announced: true,
 		Spec: run.Spec{ID: id, Stack: s.id(), Operation: run.OperationPlan, Describe: true, Limits: run.DefaultLimits(), LockFile: []byte("lock-file"),
 			Variables: map[string]run.Variable{"password": {Value: json.RawMessage(`"s3cret"`)}}, Env: []run.EnvVar{{Name: "KEY", Value: "s3cret"}}}}
+	for _, c := range change {
+		c(&rec)
+	}
 	if err := s.runs.Prepare(s.t.Context(), rec); err != nil {
 		s.t.Fatal(err)
 	}

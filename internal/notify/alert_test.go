@@ -67,7 +67,7 @@ func TestAlertsTellOfStacks(t *testing.T) {
 
 	stack := stackIn(namespace, "vpc", newCommit)
 	stack.Status.Plan.Pending = "plan-main-1"
-	w.recorder.Eventf(stack, nil, "Normal", infrav1.ReasonPlannedWithChanges, "Plan", "Plan generated: set approvePlan")
+	w.recorder.Eventf(stack, nil, "Normal", infrav1.ReasonPlanSucceeded, "Ready", "Plan generated: set approvePlan")
 	eventually(t, "the news of the plan", told(s, "Plan generated: set approvePlan"))
 	s.mu.Lock()
 	e := s.got[len(s.got)-1]
@@ -76,7 +76,7 @@ func TestAlertsTellOfStacks(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 	// The same again is no news, and that a run began is news for nobody here.
-	w.recorder.Eventf(stack, nil, "Normal", infrav1.ReasonPlannedWithChanges, "Plan", "Plan generated: set approvePlan")
+	w.recorder.Eventf(stack, nil, "Normal", infrav1.ReasonPlanSucceeded, "Ready", "Plan generated: set approvePlan")
 	w.recorder.Eventf(stack, nil, "Normal", infrav1.ReasonProgressing, "Plan", "Terraform Planning")
 	w.recorder.Eventf(stack, nil, "Warning", infrav1.ReasonDriftDetected, "Drift", "drift")
 	eventually(t, "the news of drift", told(s, "drift"))

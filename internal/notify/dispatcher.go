@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"log/slog"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -53,6 +54,8 @@ const (
 	offered = 1024
 	// sendings is how many attempts are made at a time.
 	sendings = 8
+	// rereadEvery is how often files of deliveries are tried again that could not be read.
+	rereadEvery = time.Minute
 	// eventsTimeout is for one attempt to tell another dispatcher.
 	eventsTimeout = 15 * time.Second
 )
@@ -82,12 +85,17 @@ func (d *Dispatcher) Offer(e Event) {
 func (d *Dispatcher) Start(ctx context.Context) error {
 	d.started.Store(true)
 	defer close(d.stopped)
-	d.restore(ctx)
+	files := os.DirFS(d.Dir)
+	unread := d.restore(ctx, files)
+	again := time.NewTicker(rereadEvery)
+	defer again.Stop()
 	for ctx.Err() == nil {
 		select {
 		case <-ctx.Done():
 		case e := <-d.in:
 			d.dispatch(ctx, e)
+		case <-again.C:
+			unread = d.takeUp(ctx, files, unread)
 		}
 	}
 	d.finish(context.WithoutCancel(ctx))

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
-	"github.com/yuba-dev/yuba/internal/testkit/apitest"
+	"github.com/yuba-dev/yuba/internal/testkit/kubetest"
 
 	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
 	notificationv1 "github.com/fluxcd/notification-controller/api/v1"
@@ -66,7 +66,7 @@ func TestWhatEventsTellOfObjects(t *testing.T) {
 			map[string]string{k + "revision": newCommit}},
 		"one whose source is gone": {&kustomizev1.Kustomization{ObjectMeta: metaOf("apps", "app"), Status: kustomizev1.KustomizationStatus{
 			LastAppliedRevision: oldCommit}}, "Warning", "ArtifactFailed", "m", nil},
-		"a stack's plan that waits": {stack("plan-main-1"), "Normal", infrav1.ReasonPlannedWithChanges, "m",
+		"a stack's plan that waits": {stack("plan-main-1"), "Normal", infrav1.ReasonPlanSucceeded, "m",
 			map[string]string{i + "revision": newCommit, i + "plan": "plan-main-1", i + "changes": "Plan: 1 to add"}},
 		"a stack that was applied": {stack(""), "Normal", infrav1.ReasonApplied, "m", map[string]string{i + "revision": newCommit}},
 		"a stack's run that begins": {stack(""), "Normal", infrav1.ReasonProgressing, "m",
@@ -74,7 +74,7 @@ func TestWhatEventsTellOfObjects(t *testing.T) {
 		"an object that has no revision": {&notificationv1.Receiver{ObjectMeta: metaOf("apps", "hook")}, "Warning", "Failed", "m", nil},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			e, err := newEvent(apitest.Scheme(), test.object, test.eventType, test.reason, test.message, "host", time.Date(2026, 11, 22, 7, 26, 19, 5, time.UTC))
+			e, err := newEvent(kubetest.Scheme(), test.object, test.eventType, test.reason, test.message, "host", time.Date(2026, 11, 22, 7, 26, 19, 5, time.UTC))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -103,7 +103,7 @@ func (r *recorded) Eventf(_, _ runtime.Object, eventType, reason, _, note string
 func TestRecorder(t *testing.T) {
 	var api recorded
 	var offered []Event
-	r := NewRecorder(&api, apitest.Scheme(), func(e Event) { offered = append(offered, e) })
+	r := NewRecorder(&api, kubetest.Scheme(), func(e Event) { offered = append(offered, e) })
 	object := &kustomizev1.Kustomization{ObjectMeta: metaOf("apps", "app")}
 	long := strings.Repeat("é", 1000)
 	r.Eventf(object, nil, "Warning", "BuildFailed", "Build", "%s", long)

@@ -61,50 +61,79 @@ func (d *Dispatcher) forget(one *delivery) {
 	one.file = ""
 }
 
-// restore takes up what waited when the server ended.
-func (d *Dispatcher) restore(ctx context.Context) {
-	entries, err := os.ReadDir(d.Dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return
+// restore resumes the deliveries that waited when the server ended, and returns the files that it could not read.
+func (d *Dispatcher) restore(ctx context.Context, dir fs.FS) (unread []string) {
+	entries, err := fs.ReadDir(dir, ".")
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		d.Log.Warn("read the notifications that wait; the others are read after the next start", "error", err)
 	}
-	if err != nil {
-		d.Log.Warn("reading the notifications that wait", "error", err)
+	names := make([]string, len(entries))
+	for i, entry := range entries {
+		names[i] = entry.Name()
 	}
-	taken := 0
-	for _, entry := range entries {
-		path := filepath.Join(d.Dir, entry.Name())
-		one, err := readDelivery(path)
-		if err != nil || taken == maxKept {
-			d.Log.Warn("a notification that waited is dropped", "file", entry.Name(), "error", err)
-			if err := os.Remove(path); err != nil {
-				d.Log.Warn("deleting a notification", "error", err)
-			}
-			continue
+	if len(names) > maxKept {
+		for _, name := range names[maxKept:] {
+			d.drop(name, fmt.Errorf("more than %d wait", maxKept))
 		}
-		taken++
-		d.queues.get(d, one.Provider).add(ctx, one)
+		names = names[:maxKept]
+	}
+	return d.takeUp(ctx, dir, names)
+}
+
+// takeUp reads deliveries and sends them. It deletes files that hold none. It keeps a file that it cannot read, and returns
+// its name: the disk may be in trouble, or too many files open.
+func (d *Dispatcher) takeUp(ctx context.Context, dir fs.FS, names []string) (unread []string) {
+	for _, name := range names {
+		one, err := readDelivery(dir, name)
+		var useless *uselessFileError
+		switch {
+		case errors.As(err, &useless):
+			d.drop(name, err)
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			unread = append(unread, name)
+			if d.told.may("read", time.Now()) {
+				d.Log.Warn("a notification that waited cannot be read; this is tried again", "file", name, "error", err)
+			}
+		default:
+			one.file = filepath.Join(d.Dir, name)
+			d.queues.get(d, one.Provider).add(ctx, one)
+		}
+	}
+	return unread
+}
+
+// drop deletes a file that is of no use.
+func (d *Dispatcher) drop(name string, why error) {
+	d.Log.Warn("a notification that waited is dropped", "file", name, "error", why)
+	if err := os.Remove(filepath.Join(d.Dir, name)); err != nil {
+		d.Log.Warn("deleting a notification", "error", err)
 	}
 }
 
-func readDelivery(path string) (*delivery, error) {
-	if !strings.HasSuffix(path, deliveryFile) {
-		return nil, errors.New("it was not written to its end")
+// uselessFileError says that a file holds no delivery, now or later.
+type uselessFileError struct{ why string }
+
+func (e *uselessFileError) Error() string { return e.why }
+
+func readDelivery(dir fs.FS, name string) (*delivery, error) {
+	if !strings.HasSuffix(name, deliveryFile) {
+		return nil, &uselessFileError{"it was not written to its end"}
 	}
-	info, err := os.Lstat(path)
+	info, err := fs.Lstat(dir, name)
 	if err != nil {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() || info.Size() > maxFile {
-		return nil, errors.New("it is no file that Yuba writes")
+		return nil, &uselessFileError{"Yuba writes no such file"}
 	}
-	data, err := os.ReadFile(path)
+	data, err := fs.ReadFile(dir, name)
 	if err != nil {
 		return nil, err
 	}
 	one := &delivery{}
 	if err := json.Unmarshal(data, one); err != nil {
-		return nil, err
+		return nil, &uselessFileError{err.Error()}
 	}
-	one.file = path
 	return one, nil
 }

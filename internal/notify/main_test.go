@@ -14,6 +14,8 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/notify/receive"
 	"github.com/yuba-dev/yuba/internal/testkit/apitest"
+	"github.com/yuba-dev/yuba/internal/testkit/kubetest"
+	"github.com/yuba-dev/yuba/internal/testkit/proctest"
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
@@ -30,7 +32,7 @@ type world struct {
 	client   client.WithWatch
 	recorder *Recorder
 	hooks    *httptest.Server
-	log      *syncWriter
+	log      *proctest.Log
 }
 
 var shared struct {
@@ -44,7 +46,7 @@ func start(t *testing.T) *world {
 	t.Helper()
 	config := apitest.API(t).RESTConfig()
 	shared.once.Do(func() {
-		log := &syncWriter{}
+		log := &proctest.Log{}
 		logger := slog.New(slog.NewTextHandler(log, nil))
 		ctrl.SetLogger(logr.FromSlogHandler(logger.Handler()))
 		mgr, err := newManager(config)
@@ -80,7 +82,7 @@ func start(t *testing.T) *world {
 
 // newManager returns a manager as the server makes one: no Secret is in its cache.
 func newManager(config *rest.Config) (ctrl.Manager, error) {
-	return ctrl.NewManager(config, ctrl.Options{Scheme: apitest.Scheme(), Metrics: metricsserver.Options{BindAddress: "0"},
+	return ctrl.NewManager(config, ctrl.Options{Scheme: kubetest.Scheme(), Metrics: metricsserver.Options{BindAddress: "0"},
 		Client: client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}}}}})
 }
 

@@ -17,6 +17,7 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
 	"github.com/yuba-dev/yuba/internal/testkit/apitest"
+	"github.com/yuba-dev/yuba/internal/testkit/kubetest"
 )
 
 func outageOf(concerns string) *yubav1.CircuitBreaker {
@@ -25,7 +26,7 @@ func outageOf(concerns string) *yubav1.CircuitBreaker {
 
 // An outage is in no namespace: those are told whose stacks suffer from it, and those who look after all.
 func TestWhoIsToldOfAnOutage(t *testing.T) {
-	e, err := newEvent(apitest.Scheme(), outageOf("blue,green"), corev1.EventTypeWarning, "CircuitOpen", "It is out", "yuba", time.Now())
+	e, err := newEvent(kubetest.Scheme(), outageOf("blue,green"), corev1.EventTypeWarning, "CircuitOpen", "It is out", "yuba", time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +41,7 @@ func TestWhoIsToldOfAnOutage(t *testing.T) {
 			t.Errorf("in %s, who asked for stacks is told", namespace)
 		}
 	}
-	more, err := newEvent(apitest.Scheme(), outageOf("yellow"), corev1.EventTypeWarning, "CircuitOpen", "It is out", "yuba", time.Now())
+	more, err := newEvent(kubetest.Scheme(), outageOf("yellow"), corev1.EventTypeWarning, "CircuitOpen", "It is out", "yuba", time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +75,7 @@ func TestPausedStacksAreSilent(t *testing.T) {
 				stack.Status.Conditions = []metav1.Condition{{Type: infrav1.ConditionPaused, Status: metav1.ConditionTrue}}
 			}
 			told := false
-			r := NewRecorder(silent{}, apitest.Scheme(), func(Event) { told = true })
+			r := NewRecorder(silent{}, kubetest.Scheme(), func(Event) { told = true })
 			r.Eventf(stack, nil, c.severity, "TFExecPlanFailed", "Ready", "it is out")
 			if told != c.told {
 				t.Errorf("told is %v, want %v", told, c.told)

@@ -22,6 +22,7 @@ import (
 	eventv1 "github.com/fluxcd/pkg/apis/event/v1beta1"
 
 	"github.com/yuba-dev/yuba/internal/notify/send"
+	"github.com/yuba-dev/yuba/internal/testkit/proctest"
 )
 
 // patience is how long tests wait for what happens soon on a machine that has time.
@@ -97,27 +98,9 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// syncWriter is a log that tests read while it is written.
-type syncWriter struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (w *syncWriter) Write(p []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.text.Write(p)
-}
-
-func (w *syncWriter) count(text string) int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return strings.Count(w.text.String(), text)
-}
-
 // forwarder starts a dispatcher that has one service to tell everything, and no API. stop ends it as the server does.
-func forwarder(t *testing.T, dir, address string) (d *Dispatcher, log *syncWriter, stop func()) {
-	log = &syncWriter{}
+func forwarder(t *testing.T, dir, address string) (d *Dispatcher, log *proctest.Log, stop func()) {
+	log = &proctest.Log{}
 	d = &Dispatcher{Dir: dir, EventsAddr: address, Events: &recorded{}, Pause: 10 * time.Millisecond, Log: slog.New(slog.NewTextHandler(log, nil))}
 	d.Prepare()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -183,8 +166,8 @@ func TestDeliveriesOutliveAnOutage(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	eventually(t, "the files' end", func() bool { return files(t, dir) == 0 })
-	eventually(t, "the outage's end in the log", func() bool { return log.count("takes notifications again") == 1 })
-	if n := log.count("does not take notifications"); n != 1 {
+	eventually(t, "the outage's end in the log", func() bool { return log.Count("takes notifications again") == 1 })
+	if n := log.Count("does not take notifications"); n != 1 {
 		t.Errorf("the outage is told %d times", n)
 	}
 }
@@ -205,7 +188,7 @@ func TestWhatWaitsIsBounded(t *testing.T) {
 	})
 	eventually(t, "the files' following", func() bool { q.mu.Lock(); n := len(q.waiting); q.mu.Unlock(); return files(t, dir) == n })
 	s.set(0, nil)
-	eventually(t, "the outage's end in the log", func() bool { return log.count("takes notifications again") == 1 })
+	eventually(t, "the outage's end in the log", func() bool { return log.Count("takes notifications again") == 1 })
 	// The first one was under way, and is not the one that goes.
 	if got := s.messages(); got[0] != "message 0" {
 		t.Errorf("the first is %.20q", got[0])
@@ -239,7 +222,7 @@ func TestDeliveriesOutliveTheServer(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	eventually(t, "the files' end", func() bool { return files(t, dir) == 0 })
-	if n := log.count("is dropped"); n != 3 {
+	if n := log.Count("is dropped"); n != 3 {
 		t.Errorf("%d files are told to be dropped, want 3", n)
 	}
 }
@@ -253,7 +236,7 @@ func TestWhatIsRefusedIsNotSentAgain(t *testing.T) {
 	s.set(0, nil)
 	offer(d, "three")
 	eventually(t, "the third", func() bool { return slices.Equal(s.messages(), []string{"three"}) })
-	if log.count("404") == 0 || log.count("s3cret") != 0 {
+	if log.Count("404") == 0 || log.Count("s3cret") != 0 {
 		t.Error("the log does not tell of it, or tells the address")
 	}
 }

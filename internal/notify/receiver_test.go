@@ -149,7 +149,7 @@ func TestHooksAskTheObjectsTheyAreAbout(t *testing.T) {
 	eventually(t, "the refusal's being told", func() bool {
 		return slices.ContainsFunc(w.events(t, "Receiver", receiver), func(e string) bool { return strings.HasPrefix(e, "Warning WebhookRefused ") })
 	})
-	if w.log.count("t0ken") > 0 {
+	if w.log.Count("t0ken") > 0 {
 		t.Error("the log tells the token")
 	}
 

@@ -27,6 +27,7 @@ import (
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
 	"github.com/yuba-dev/yuba/internal/breaker"
 	"github.com/yuba-dev/yuba/internal/testkit/apitest"
+	"github.com/yuba-dev/yuba/internal/testkit/kubetest"
 )
 
 func TestMain(m *testing.M) {
@@ -79,7 +80,7 @@ func start(t *testing.T, provider string, change ...func(*breaker.Options)) *wor
 // begin starts a keeper, as a server does.
 func (w *world) begin(t *testing.T, change ...func(*breaker.Options)) {
 	t.Helper()
-	mgr, err := ctrl.NewManager(apitest.API(t).RESTConfig(), ctrl.Options{Scheme: apitest.Scheme(), Metrics: metricsserver.Options{BindAddress: "0"}})
+	mgr, err := ctrl.NewManager(apitest.API(t).RESTConfig(), ctrl.Options{Scheme: kubetest.Scheme(), Metrics: metricsserver.Options{BindAddress: "0"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,9 +41,11 @@ type Receivers struct {
 	AllowCrossNamespace bool
 	Log                 *slog.Logger
 
-	table   *table
-	asker   *asker
-	reading chan struct{}
+	table *table
+	asker *asker
+	// reading has a place for each body in memory; bodies and deciding share these, and expressions, among namespaces.
+	reading          chan struct{}
+	bodies, deciding *turns
 	// ready is true once hooks of every receiver there was at the start are taken.
 	ready atomic.Bool
 }
@@ -57,6 +59,7 @@ const workers = 4
 // SetupWithManager starts the controller with the manager.
 func (r *Receivers) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error {
 	r.table, r.reading = newTable(), make(chan struct{}, bodies)
+	r.bodies, r.deciding = newTurns(namespaceBodies), newTurns(1)
 	r.asker = &asker{writer: r.Client, pause: askPause, log: r.Log}
 	err := mgr.GetFieldIndexer().IndexField(ctx, &notificationv1.Receiver{}, indexSecret, func(o client.Object) []string {
 		ref := o.(*notificationv1.Receiver).Spec.SecretRef

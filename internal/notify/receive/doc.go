@@ -16,7 +16,8 @@
 //     not depend on the paths there are.
 //   - Nothing is done for a hook that does not verify, and signatures and tokens are compared in constant time. An empty
 //     token is no token.
-//   - Bodies, their reading time and the number that are read at a time are bounded. Hooks that come faster than an object
+//   - Bodies, their reading time, the number that are read at a time and the time that expressions take are bounded, and a
+//     namespace gets no more than its share of each. Expressions end with their receiver. Hooks that come faster than an object
 //     can be asked are answered together: after a hook the object is asked at least once more, whatever comes between.
 //   - Objects in other namespaces are asked only when the server allows it.
 //   - No token and no body is logged or told to anybody.

@@ -7,22 +7,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"mime"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/yuba-dev/yuba/internal/expression"
 
 	"github.com/google/cel-go/cel"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-)
-
-const (
-	// maxFilter bounds an expression, filterTime one evaluation.
-	maxFilter  = 16 << 10
-	filterTime = time.Second
 )
 
 // filter decides by an object's metadata, res, and a hook's body, req.
@@ -32,9 +24,6 @@ type filter struct{ expression *expression.Expression }
 func newFilter(text string) (filter, error) {
 	if text == "" {
 		return filter{}, nil
-	}
-	if len(text) > maxFilter {
-		return filter{}, fmt.Errorf("the expression has %d bytes: at most %d are allowed", len(text), maxFilter)
 	}
 	e, err := expression.New(text, cel.BoolType, "res", "req")
 	return filter{e}, err
@@ -52,8 +41,6 @@ func (f filter) passes(ctx context.Context, object client.Object, body map[strin
 	if err := json.Unmarshal(raw, &res); err != nil {
 		return false, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, filterTime)
-	defer cancel()
 	return f.expression.Bool(ctx, map[string]any{"res": res, "req": body})
 }
 

@@ -20,12 +20,15 @@ import (
 )
 
 const (
-	// maxBody bounds a hook's body, bodyTime how long reading it may take, bodies how many are in memory at a time, and
-	// bodyWait how long one waits for its turn.
-	maxBody  = 3 << 20
-	bodyTime = 30 * time.Second
-	bodies   = 16
-	bodyWait = 10 * time.Second
+	// maxBody bounds a hook's body and bodyTime how long reading it may take. So many bodies are in memory at a time, and so
+	// many of one namespace; bodyWait is how long one waits for its turn.
+	maxBody         = 3 << 20
+	bodyTime        = 30 * time.Second
+	bodies          = 16
+	namespaceBodies = bodies / 2
+	bodyWait        = 10 * time.Second
+	// chooseTime is what finding a hook's objects may take, the wait for other hooks of the namespace included.
+	chooseTime = 2 * time.Second
 )
 
 // askPause is how often one object is asked at most. A controller that looks at its upstream anew takes about as long.
@@ -37,6 +40,12 @@ const (
 	reasonRefused = "WebhookRefused"
 	// reasonFailed: a hook verified, and an object could not be asked.
 	reasonFailed = "WebhookFailed"
+)
+
+var (
+	errTooMany = errors.New("too many hooks come at a time")
+	errTooLong = fmt.Errorf("finding the objects that the hook is about took longer than %s: simplify the receiver's expressions", chooseTime)
+	errGone    = errors.New("the receiver was changed or deleted meanwhile")
 )
 
 // refusal is the answer to a hook that is not carried out.
@@ -83,11 +92,15 @@ func (r *Receivers) take(w http.ResponseWriter, request *http.Request, e *entry)
 	if !e.limit.Allow() {
 		return &refusal{http.StatusTooManyRequests, reasonRefused, fmt.Errorf("more than %d hooks came in a second", hooksPerSecond)}
 	}
-	body, refused := r.readHook(w, request)
+	done, refused := r.waitToRead(request.Context(), e)
 	if refused != nil {
 		return refused
 	}
-	defer func() { <-r.reading }()
+	defer done()
+	body, refused := readHook(w, request)
+	if refused != nil {
+		return refused
+	}
 	if err := Verify(spec, e.token, request.Header, body); err != nil {
 		return &refusal{http.StatusBadRequest, reasonRefused, err}
 	}
@@ -109,29 +122,34 @@ func (r *Receivers) take(w http.ResponseWriter, request *http.Request, e *entry)
 	return nil
 }
 
-// readHook reads a body when it is its turn. Whoever calls it gives the turn back when there is no refusal.
-func (r *Receivers) readHook(w http.ResponseWriter, request *http.Request) ([]byte, *refusal) {
-	wait := time.NewTimer(bodyWait)
-	defer wait.Stop()
+// waitToRead waits until a body may be read. Without a refusal the caller says when it is done with it.
+func (r *Receivers) waitToRead(ctx context.Context, e *entry) (done func(), refused *refusal) {
+	ctx, cancel := context.WithTimeout(ctx, bodyWait)
+	defer cancel()
+	leave, err := r.bodies.take(ctx, e.receiver.Namespace)
+	if err != nil {
+		return nil, &refusal{http.StatusServiceUnavailable, reasonRefused, errTooMany}
+	}
 	select {
 	case r.reading <- struct{}{}:
-	case <-request.Context().Done():
-		return nil, &refusal{status: http.StatusServiceUnavailable}
-	case <-wait.C:
-		return nil, &refusal{http.StatusServiceUnavailable, reasonRefused, errors.New("too many hooks come at a time")}
+		return func() { <-r.reading; leave() }, nil
+	case <-ctx.Done():
+		leave()
+		return nil, &refusal{http.StatusServiceUnavailable, reasonRefused, errTooMany}
 	}
+}
+
+// readHook reads a body.
+func readHook(w http.ResponseWriter, request *http.Request) ([]byte, *refusal) {
 	// Without a deadline of its own a body that never ends would keep its turn. Recorders of tests have none.
 	if err := http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTime)); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		<-r.reading
 		return nil, &refusal{http.StatusBadRequest, reasonRefused, errors.New("the connection was closed")}
 	}
 	body, err := io.ReadAll(io.LimitReader(request.Body, maxBody+1))
 	switch {
 	case err != nil:
-		<-r.reading
 		return nil, &refusal{http.StatusBadRequest, reasonRefused, errors.New("the body did not come as a whole")}
 	case len(body) > maxBody:
-		<-r.reading
 		return nil, &refusal{http.StatusRequestEntityTooLarge, reasonRefused, fmt.Errorf("the body has more than %d bytes", maxBody)}
 	}
 	return body, nil
@@ -146,10 +164,20 @@ func (r *Receivers) choose(ctx context.Context, e *entry, header http.Header, bo
 			return nil, &refusal{http.StatusBadRequest, reasonRefused, err}
 		}
 	}
+	ctx, cancel := context.WithTimeoutCause(ctx, chooseTime, errTooLong)
+	defer cancel()
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	defer context.AfterFunc(e.life, func() { end(errGone) })()
 	var chosen []object
 	for _, t := range e.targets {
 		objects, err := r.match(ctx, e, t, content)
-		if err != nil {
+		switch cause := context.Cause(ctx); {
+		case errors.Is(cause, errGone):
+			return nil, &refusal{status: http.StatusNotFound}
+		case err != nil && cause != nil:
+			return nil, &refusal{http.StatusInternalServerError, reasonFailed, cause}
+		case err != nil:
 			return nil, &refusal{http.StatusInternalServerError, reasonFailed, err}
 		}
 		chosen = append(chosen, objects...)
@@ -186,20 +214,33 @@ func (r *Receivers) match(ctx context.Context, e *entry, t target, body map[stri
 		}
 		found = []metav1.PartialObjectMetadata{*one}
 	}
+	return r.sift(ctx, e, t, found, body)
+}
+
+// sift keeps the objects that the expressions let pass. One hook of a namespace at a time evaluates them.
+func (r *Receivers) sift(ctx context.Context, e *entry, t target, found []metav1.PartialObjectMetadata, body map[string]any) ([]object, error) {
+	if e.filters() {
+		done, err := r.deciding.take(ctx, e.receiver.Namespace)
+		if err != nil {
+			return nil, err
+		}
+		defer done()
+	}
 	var objects []object
 	for i := range found {
 		found[i].SetGroupVersionKind(t.gvk)
+		pass := true
 		for _, f := range []filter{e.filter, t.filter} {
 			ok, err := f.passes(ctx, &found[i], body)
 			if err != nil {
 				return nil, fmt.Errorf("decide about %s %s/%s: %w", t.gvk.Kind, found[i].Namespace, found[i].Name, err)
 			}
-			if !ok {
-				found[i].Name = ""
+			pass = pass && ok
+			if !pass {
 				break
 			}
 		}
-		if found[i].Name != "" {
+		if pass {
 			objects = append(objects, object{t.gvk, client.ObjectKeyFromObject(&found[i])})
 		}
 	}

@@ -4,6 +4,8 @@
 package receive
 
 import (
+	"context"
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -143,7 +145,9 @@ func TestFilters(t *testing.T) {
 			body, err := readBody(test.header, []byte(test.body))
 			got := false
 			if err == nil {
-				got, err = f.passes(t.Context(), object, body)
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				got, err = f.passes(ctx, object, body)
 			}
 			if got != test.want || (err != nil) != test.problem {
 				t.Errorf("%v, %v", got, err)
@@ -160,30 +164,83 @@ func TestFiltersThatGrowAreStopped(t *testing.T) {
 		t.Fatal(err)
 	}
 	ok, err := f.passes(t.Context(), &metav1.PartialObjectMetadata{}, map[string]any{"a": "a"})
-	if ok || err == nil || !strings.Contains(err.Error(), "it makes texts of more than") {
+	if ok || err == nil || !strings.Contains(err.Error(), "it makes or compares more than") {
 		t.Error(ok, err)
 	}
 }
 
 func TestTable(t *testing.T) {
+	entryAt := func(path string, generation int64) *entry {
+		return &entry{path: path, receiver: &notificationv1.Receiver{ObjectMeta: metav1.ObjectMeta{Generation: generation}}}
+	}
 	table, one, two := newTable(), types.NamespacedName{Name: "one"}, types.NamespacedName{Name: "two"}
-	a := &entry{path: "/hook/a"}
+	a := entryAt("/hook/a", 1)
 	table.set(one, a)
-	table.set(two, &entry{path: "/hook/b"})
+	table.set(two, entryAt("/hook/b", 1))
 	now := time.Now()
 	if !a.mayTell("x", now) || a.mayTell("x", now.Add(tellPause/2)) || !a.mayTell("y", now) {
 		t.Error("the same is told twice, or other things are not told")
 	}
-	table.set(one, &entry{path: "/hook/c"})
+	table.set(one, entryAt("/hook/c", 1))
 	if table.find("/hook/a") != nil || table.find("/hook/b") == nil || table.find("/hook/c") == nil {
 		t.Error("the path did not move")
 	}
-	if c := table.find("/hook/c"); c.mayTell("x", now.Add(tellPause/2)) || c.limit != a.limit {
+	c := table.find("/hook/c")
+	if c.mayTell("x", now.Add(tellPause/2)) || c.limit != a.limit {
 		t.Error("a change makes it forget what was told")
 	}
+	if a.life.Err() == nil || c.life.Err() != nil {
+		t.Error("what hooks at the old path wait for goes on, or that at the new one does not")
+	}
+	table.set(one, entryAt("/hook/c", 1))
+	if c.life.Err() != nil {
+		t.Error("a look that finds no change ends what hooks wait for")
+	}
+	table.set(one, entryAt("/hook/c", 2))
+	if d := table.find("/hook/c"); c.life.Err() == nil || d.life.Err() != nil {
+		t.Error("a change of the receiver does not end what its hooks wait for")
+	}
+	last := table.find("/hook/c")
 	table.set(one, nil)
 	table.set(one, nil)
 	if table.find("/hook/c") != nil || table.find("/hook/b") == nil {
 		t.Error("what is gone is found")
+	}
+	if last.life.Err() == nil {
+		t.Error("what a deleted receiver's hooks wait for goes on")
+	}
+}
+
+func TestTurnsAreEachNamespacesOwn(t *testing.T) {
+	turns := newTurns(2)
+	soon, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	var back []func()
+	for i, namespace := range []string{"a", "a", "b"} {
+		done, err := turns.take(soon, namespace)
+		if err != nil {
+			t.Fatalf("%d: %v", i, err)
+		}
+		back = append(back, done)
+	}
+	if _, err := turns.take(soon, "a"); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a third at a time: %v", err)
+	}
+	waits := make(chan error, 1)
+	go func() {
+		done, err := turns.take(t.Context(), "a")
+		if err == nil {
+			done()
+		}
+		waits <- err
+	}()
+	for _, done := range back {
+		done()
+	}
+	if err := <-waits; err != nil {
+		t.Error(err)
+	}
+	if len(turns.of) != 0 {
+		t.Errorf("%d namespaces are remembered for nothing", len(turns.of))
 	}
 }

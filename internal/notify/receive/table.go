@@ -4,6 +4,7 @@
 package receive
 
 import (
+	"context"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
@@ -24,6 +25,9 @@ type entry struct {
 	targets  []target
 	filter   filter
 	limit    *rate.Limiter
+	// life ends when the receiver is changed or deleted, and with it what is being found out for its hooks.
+	life context.Context
+	end  context.CancelFunc
 
 	mu   sync.Mutex
 	told map[string]time.Time
@@ -107,9 +111,15 @@ func (t *table) set(name types.NamespacedName, e *entry) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if old, ok := t.paths[name]; ok {
-		if was := t.byPath[old]; e != nil && was != nil {
+		was := t.byPath[old]
+		if e != nil {
 			// What was told, and how many hooks came, outlives a change.
 			e.told, e.limit = was.told, was.limit
+		}
+		if e != nil && e.isStill(was) {
+			e.life, e.end = was.life, was.end
+		} else {
+			was.end()
 		}
 		delete(t.byPath, old)
 		delete(t.paths, name)
@@ -120,6 +130,14 @@ func (t *table) set(name types.NamespacedName, e *entry) {
 	if e.limit == nil {
 		e.limit = rate.NewLimiter(hooksPerSecond, hooksAtOnce)
 	}
+	if e.life == nil {
+		e.life, e.end = context.WithCancel(context.Background())
+	}
 	key := t.key(e.path)
 	t.byPath[key], t.paths[name] = e, key
+}
+
+// isStill tells whether nothing of a receiver has changed that its hooks depend on.
+func (e *entry) isStill(was *entry) bool {
+	return e.path == was.path && e.token == was.token && e.receiver.UID == was.receiver.UID && e.receiver.Generation == was.receiver.Generation
 }

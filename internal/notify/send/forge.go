@@ -32,6 +32,7 @@ var undecided = map[string]bool{
 	meta.ProgressingReason:           true,
 	meta.DependencyNotReadyReason:    true,
 	infrav1.ReasonPlannedWithChanges: true,
+	infrav1.ReasonPlanSucceeded:      true,
 }
 
 func stateOf(e eventv1.Event) state {

@@ -90,7 +90,7 @@ func TestForgesGetCommitStatuses(t *testing.T) {
 			step("ReconciliationSucceeded", eventv1.EventSeverityInfo, "success", "reconciliation succeeded", 3)
 			// What is said already is not said again.
 			step("ReconciliationSucceeded", eventv1.EventSeverityInfo, "success", "reconciliation succeeded", 3)
-			step(infrav1.ReasonPlannedWithChanges, eventv1.EventSeverityInfo, "pending", "terraform planned with changes", 4)
+			step(infrav1.ReasonPlanSucceeded, eventv1.EventSeverityInfo, "pending", "terraform plan succeed", 4)
 
 			wrong := target(kind, s.URL+"/org/app")
 			wrong.Token = "wrong"
