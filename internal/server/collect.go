@@ -52,7 +52,7 @@ func (c *collector) collect(ctx context.Context, grace time.Duration) (blob.Coll
 	if err := controller.Referred(ctx, c.reader, c.scheme, c.kinds, func(digest string) { referred[digest] = true }); err != nil {
 		return blob.Collected{}, err
 	}
-	return c.blobs.CollectArtifacts(ctx, func(digest string) bool { return referred[digest] }, grace)
+	return c.blobs.CollectArtifacts(ctx, func(digest string) bool { return referred[digest] }, time.Now().Add(-grace))
 }
 
 func (c *collector) stacks(ctx context.Context, referred map[string]bool) error {

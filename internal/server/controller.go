@@ -8,7 +8,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"path/filepath"
 	"strings"
@@ -21,7 +20,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/yuba-dev/yuba/internal/controlplane/datadir"
+	"github.com/yuba-dev/yuba/internal/controlplane/integrity"
 	"github.com/yuba-dev/yuba/internal/controlplane/pki"
+	"github.com/yuba-dev/yuba/internal/listener"
 )
 
 // ControllerOptions configure the controllers against somebody else's API.
@@ -31,7 +32,6 @@ type ControllerOptions struct {
 	// ContentAddress is host:port where logs, plans and states are served; port 0 chooses one.
 	ContentAddress   string
 	AllowNonLoopback bool
-	Out              io.Writer
 	// Ready is called when the controllers work; may be nil.
 	Ready func(contentURL string)
 }
@@ -39,17 +39,21 @@ type ControllerOptions struct {
 // LogKubernetes has Kubernetes' packages log where the controllers do. That is a setting of the whole process, which the
 // embedded home makes for itself.
 func LogKubernetes(log *slog.Logger) {
-	klog.SetLogger(logr.FromSlogHandler(quieter{log.With("component", "kubernetes").Handler()}))
+	klog.SetLogger(logr.FromSlogHandler(quieter{Handler: log.With("component", "kubernetes").Handler()}))
 }
 
 // RunController runs the controllers and the local executor against an API until ctx ends. The API must serve the kind
 // already; a tofu-controller that is alive there is not disturbed: RunController refuses to start.
-func RunController(ctx context.Context, opts ControllerOptions) (err error) {
+func RunController(ctx context.Context, opts ControllerOptions) error {
 	if err := checkAddress("--content-address", opts.ContentAddress, opts.AllowNonLoopback, opts.Log); err != nil {
 		return err
 	}
+	newNarrator(&opts.Common).say("Starting Yuba's controllers on %s", opts.DataDir)
 	dir, err := datadir.Open(opts.DataDir)
 	if err != nil {
+		return err
+	}
+	if opts.Connections, err = listener.NewBudget(); err != nil {
 		return err
 	}
 	lock, err := dir.Lock()
@@ -57,51 +61,52 @@ func RunController(ctx context.Context, opts ControllerOptions) (err error) {
 		return err
 	}
 	defer lock.Release() //nolint:errcheck // the end of the process releases, too
-	t, err := findTool(ctx, opts.Tofu, opts.toolDir(dir.Tools()))
+	if err := integrity.CheckBlobs(dir, opts.BlobURL == ""); err != nil {
+		return err
+	}
+	t, err := findTool(ctx, &opts.Common, opts.toolDir(dir.Tools()))
 	if err != nil {
+		return err
+	}
+	if err := t.findWalls(ctx, dir.Work(), &opts.Common); err != nil {
 		return err
 	}
 	direct, err := client.New(opts.Config, client.Options{Scheme: newScheme()})
 	if err != nil {
 		return fmt.Errorf("make the API's client: %w", err)
 	}
+	if err := opts.checkCompany(ctx, direct); err != nil {
+		return err
+	}
+	return opts.control(ctx, dir, t, direct)
+}
+
+// checkCompany finds out who else works on this API: with some this server cannot, and to others it leaves the tenants.
+func (opts *ControllerOptions) checkCompany(ctx context.Context, direct client.Client) (err error) {
 	if err := refuseCompany(ctx, direct, time.Now()); err != nil {
 		return err
 	}
 	if err := refuseOldKind(ctx, direct, opts.Log); err != nil {
 		return err
 	}
-	if opts.leaveTenants, err = tenantsOfOthers(ctx, direct, time.Now()); err != nil {
-		return err
-	}
+	opts.leaveTenants, err = tenantsOfOthers(ctx, direct, time.Now())
+	return err
+}
+
+// control takes the API for this server and works on it until ctx ends, or the API is lost.
+func (opts *ControllerOptions) control(ctx context.Context, dir datadir.Dir, t tool, direct client.Client) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	asked := ctx
 	if ctx, err = takeAPI(ctx, opts.Config, direct, holder()+":"+string(dir)); err != nil {
 		return err
 	}
-	e, err := newEngine(ctx, opts.Common, dir, opts.Config, t)
+	e, certs, err := opts.startEngine(ctx, dir, t)
 	if err != nil {
 		return err
 	}
-	if err := e.serveMetrics(ctx, opts.AllowNonLoopback); err != nil {
-		return err
-	}
-	certs, err := openCertificates(dir, opts.ContentAddress)
-	if err != nil {
-		return err
-	}
-	if err := e.startRunner(ctx, certs.get, certs.authority.PEM()); err != nil {
-		return err
-	}
-	defer func() {
-		e.drain()
-		cancel()
-		e.keepNotifications(context.WithoutCancel(ctx))
-		err = errors.Join(err, e.stopEndpoint(context.WithoutCancel(ctx)), e.blobs.Close())
-		e.stopTelemetry(context.WithoutCancel(ctx))
-	}()
-	url, stop, err := e.serveContent(ctx, opts, certs)
+	defer func() { err = errors.Join(err, e.stop(ctx, cancel)) }()
+	url, stop, err := e.serveContent(ctx, *opts, certs)
 	if err != nil {
 		return err
 	}
@@ -109,7 +114,7 @@ func RunController(ctx context.Context, opts ControllerOptions) (err error) {
 	if err := publishContent(ctx, direct, url, certs.authority.PEM(), opts.Log); err != nil {
 		return err
 	}
-	go e.sayWorking(ctx, opts, url)
+	go e.sayWorking(ctx, *opts, url)
 	if err := e.manager.Start(ctx); err != nil && ctx.Err() == nil {
 		return fmt.Errorf("the controllers ended: %w", err)
 	}
@@ -119,11 +124,55 @@ func RunController(ctx context.Context, opts ControllerOptions) (err error) {
 	return nil
 }
 
+// startEngine makes the engine and starts its runner. On an error there is no engine: its blobs, endpoint and
+// tracer are closed; the rest ends with ctx.
+func (opts *ControllerOptions) startEngine(ctx context.Context, dir datadir.Dir, t tool) (_ *engine, certs *certificates, err error) {
+	e, err := newEngine(ctx, opts.Common, dir, opts.Config, t)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, e.release(context.WithoutCancel(ctx)))
+		}
+	}()
+	if err := integrity.WriteBlobs(dir, opts.BlobURL == ""); err != nil {
+		return nil, nil, err
+	}
+	if err := e.serveMetrics(ctx, opts.AllowNonLoopback); err != nil {
+		return nil, nil, err
+	}
+	if certs, err = openCertificates(dir, opts.ContentAddress); err != nil {
+		return nil, nil, err
+	}
+	if err := e.startRunner(ctx, certs.get, certs.authority.PEM()); err != nil {
+		return nil, nil, err
+	}
+	return e, certs, nil
+}
+
+// release closes what the engine has open.
+func (e *engine) release(ctx context.Context) error {
+	err := errors.Join(e.stopEndpoint(ctx), e.blobs.Close())
+	e.stopTelemetry(ctx)
+	return err
+}
+
+// stop lets runs end, then ends the controllers, and keeps what was not delivered for the next server.
+func (e *engine) stop(ctx context.Context, endControllers context.CancelFunc) error {
+	e.narrator.stopping(e.queue(ctx))
+	e.drain()
+	endControllers()
+	rest := context.WithoutCancel(ctx)
+	e.keepNotifications(rest)
+	return e.release(rest)
+}
+
 func (e *engine) sayWorking(ctx context.Context, opts ControllerOptions, url string) {
 	if !e.manager.GetCache().WaitForCacheSync(ctx) {
 		return
 	}
-	fmt.Fprintf(opts.Out, "Yuba's controllers are ready\n  API:     %s\n  Content: %s\n  Tool:    %s (%s)\n", opts.Config.Host, url, e.tool.path, e.tool.version)
+	fmt.Fprintf(opts.Out, "Yuba's controllers are ready\n  API:     %s\n  Content: %s\n  Tool:    %s (%s)\n%s", opts.Config.Host, url, e.tool.path, e.tool.version, e.tool.wallLines("  %-8s %s\n"))
 	if opts.Ready != nil {
 		opts.Ready(url)
 	}

@@ -26,6 +26,7 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/content"
 	"github.com/yuba-dev/yuba/internal/testkit/apitest"
+	"github.com/yuba-dev/yuba/internal/testkit/proctest"
 	"github.com/yuba-dev/yuba/internal/testkit/tofutest"
 )
 
@@ -72,8 +73,8 @@ func TestALivingTofuControllerIsNotDisturbed(t *testing.T) {
 
 func controllerOptions(t *testing.T) ControllerOptions {
 	t.Helper()
-	return ControllerOptions{Common: Common{DataDir: t.TempDir(), Tofu: tofutest.Tofu(t), Log: quiet(), Version: "test"},
-		Config: apitest.API(t).RESTConfig(), ContentAddress: "127.0.0.1:0", Out: new(bytes.Buffer)}
+	return ControllerOptions{Common: Common{DataDir: t.TempDir(), Tofu: tofutest.Tofu(t), Log: quiet(), Version: "test", Out: new(bytes.Buffer)},
+		Config: apitest.API(t).RESTConfig(), ContentAddress: "127.0.0.1:0"}
 }
 
 func TestTheControllersDoNotStartBesideATofuController(t *testing.T) {
@@ -105,6 +106,10 @@ func running(t *testing.T, change ...func(*ControllerOptions)) string {
 		cancel()
 		if err := <-ended; err != nil {
 			t.Errorf("the controllers ended: %v", err)
+		}
+		// A runner outlives its server, longest when it had not asked for work yet.
+		if err := proctest.End(opts.DataDir); err != nil {
+			t.Error(err)
 		}
 	})
 	select {

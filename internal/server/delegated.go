@@ -8,7 +8,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -25,31 +24,32 @@ import (
 	genericoptions "k8s.io/apiserver/pkg/server/options"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+
+	"github.com/yuba-dev/yuba/internal/listener"
 )
 
 // serveContent serves the content at an address of its own. Who asks is found out by the API server: by its client
 // authority or by a token review; what they may do by a review of their access to the same resources that the embedded
 // home's API server would check.
 func (e *engine) serveContent(ctx context.Context, opts ControllerOptions, certs *certificates) (url string, stop func(), err error) {
-	secured, err := delegate(ctx, opts.Config, e.content.ServeMux())
-	if err != nil {
-		return "", nil, err
-	}
-	listener, err := net.Listen("tcp", opts.ContentAddress)
+	inner, err := net.Listen("tcp", opts.ContentAddress)
 	if err != nil {
 		return "", nil, fmt.Errorf("cannot listen on %s: %w. Choose another with --content-address", opts.ContentAddress, err)
 	}
-	server := &http.Server{Handler: secured, ReadHeaderTimeout: 10 * time.Second,
-		ErrorLog: slog.NewLogLogger(opts.Log.Handler(), slog.LevelDebug),
-		// Any client certificate may be presented; the handler verifies it against the API's client authority.
-		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: certs.get, ClientAuth: tls.RequestClientCert}}
-	_, port, err := net.SplitHostPort(listener.Addr().String())
+	connections := listener.New(inner, opts.Connections.Share(50))
+	secured, err := delegate(ctx, opts.Config, listener.Knowing(connections, e.content.ServeMux()))
 	if err != nil {
-		return "", nil, fmt.Errorf("read the address %q: %w", listener.Addr(), err)
+		return "", nil, errors.Join(err, connections.Close())
+	}
+	// Any client certificate may be presented; the handler verifies it against the API's client authority.
+	server := listener.NewServer(secured, 0, &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: certs.get, ClientAuth: tls.RequestClientCert}, opts.Log)
+	_, port, err := net.SplitHostPort(connections.Addr().String())
+	if err != nil {
+		return "", nil, fmt.Errorf("read the address %q: %w", connections.Addr(), err)
 	}
 	e.content.ArchiveURL = "https://" + net.JoinHostPort(reachableHost(opts.ContentAddress), port)
 	go func() {
-		if err := server.ServeTLS(listener, "", ""); err != nil && !errors.Is(err, http.ErrServerClosed) {
+		if err := server.ServeTLS(connections, "", ""); err != nil && !errors.Is(err, http.ErrServerClosed) {
 			opts.Log.Error("serving content", "error", err)
 		}
 	}()

@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/yuba-dev/yuba/internal/listener"
 	"github.com/yuba-dev/yuba/internal/run"
 )
 
@@ -29,18 +30,16 @@ type endpoint struct {
 // endpointHost is what the endpoint's certificate is issued for.
 const endpointHost = "127.0.0.1"
 
-func serveEndpoint(h http.Handler, cert certificate, log *slog.Logger) (*endpoint, error) {
-	listener, err := net.Listen("tcp", net.JoinHostPort(endpointHost, "0"))
+func serveEndpoint(h http.Handler, limits listener.Limits, cert certificate, log *slog.Logger) (*endpoint, error) {
+	inner, err := net.Listen("tcp", net.JoinHostPort(endpointHost, "0"))
 	if err != nil {
 		return nil, fmt.Errorf("listen for runners: %w", err)
 	}
-	e := &endpoint{listener: listener, server: &http.Server{
-		Handler: h, ReadHeaderTimeout: 10 * time.Second,
-		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS13, GetCertificate: cert},
-		ErrorLog:  slog.NewLogLogger(log.Handler(), slog.LevelDebug),
-	}}
+	connections := listener.New(inner, limits)
+	config := &tls.Config{MinVersion: tls.VersionTLS13, GetCertificate: cert}
+	e := &endpoint{listener: connections, server: listener.NewServer(listener.Knowing(connections, h), 0, config, log)}
 	go func() {
-		if err := e.server.ServeTLS(listener, "", ""); err != nil && !errors.Is(err, http.ErrServerClosed) {
+		if err := e.server.ServeTLS(connections, "", ""); err != nil && !errors.Is(err, http.ErrServerClosed) {
 			log.Error("serving runners", "error", err)
 		}
 	}()
@@ -55,7 +54,7 @@ func (e *engine) startRunner(ctx context.Context, cert certificate, ca []byte) e
 	if err := e.chooseRunner(); err != nil {
 		return err
 	}
-	if e.endpoint, err = serveEndpoint(e.executor.Handler(), cert, e.opts.Log); err != nil {
+	if e.endpoint, err = serveEndpoint(e.executor.Handler(), e.opts.Connections.Share(25), cert, e.opts.Log); err != nil {
 		return err
 	}
 	if err := e.local.WriteConnection(run.Connection{URL: e.endpoint.url(), CA: string(ca), Credential: e.executor.Credential()}); err != nil {
@@ -71,6 +70,9 @@ func (e *engine) chooseRunner() error {
 	e.local.Command = []string{e.tool.runner, "--dir", e.dir.Runner(), "--work", e.dir.Work(), "--provider-mirror", e.providerMirror(), "--tools", e.toolDir(),
 		"--tofu", e.tool.path, "--sandbox", e.tool.sandbox, "--capacity", strconv.Itoa(e.concurrency())}
 	e.local.Command = append(e.local.Command, e.providerStoreFlags()...)
+	if e.opts.RequireConfinement {
+		e.local.Command = append(e.local.Command, "--require-confinement")
+	}
 	e.local.Env = runnerEnvironment()
 	build, err := e.local.Build(e.opts.Version)
 	if err != nil {

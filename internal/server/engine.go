@@ -8,6 +8,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"os"
@@ -46,8 +47,12 @@ import (
 	"github.com/yuba-dev/yuba/internal/executor"
 	"github.com/yuba-dev/yuba/internal/footprint"
 	"github.com/yuba-dev/yuba/internal/fresh"
+	"github.com/yuba-dev/yuba/internal/listener"
+	"github.com/yuba-dev/yuba/internal/names"
 	"github.com/yuba-dev/yuba/internal/notify"
 	"github.com/yuba-dev/yuba/internal/notify/receive"
+	"github.com/yuba-dev/yuba/internal/opentofu"
+	"github.com/yuba-dev/yuba/internal/outbound"
 	"github.com/yuba-dev/yuba/internal/run"
 	"github.com/yuba-dev/yuba/internal/runner"
 	"github.com/yuba-dev/yuba/internal/stack"
@@ -62,7 +67,8 @@ type Common struct {
 	DataDir string
 	// BlobURL is where blobs are kept, such as s3://bucket; empty means in DataDir.
 	BlobURL string
-	// Tofu is the program that runs use by default; empty means the first tofu (else terraform) on PATH or beside yuba.
+	// Tofu is the program that runs use by default; empty means the first tofu (else terraform) beside yuba or on
+	// PATH, else the newest of Tools.
 	Tofu string
 	// ProviderMirror is a filesystem mirror that providers are taken from before the network is asked; empty means
 	// DataDir/providers.
@@ -74,6 +80,9 @@ type Common struct {
 	ProviderStoreBytes  int64
 	// Tools is a directory with other versions of tofu and terraform, side by side; empty means DataDir/tools.
 	Tools string
+	// FetchTofu has a server that finds no tofu fetch one from ToolSource into that directory.
+	FetchTofu  bool
+	ToolSource opentofu.Source
 	// AllowBreakTheGlass lets administrators open shells in working directories. The embedded home always does.
 	AllowBreakTheGlass bool
 	// Concurrency is how many runs are carried out at a time; 0 means one for each core, at least two.
@@ -86,6 +95,17 @@ type Common struct {
 	MaxArchive int64
 	// SQLiteSources are the directories below which registries of tenants may read SQLite files; none by default.
 	SQLiteSources []string
+	// RequireConfinement refuses to start where a wall around programs is missing.
+	RequireConfinement bool
+	// RunNetwork is run.NoNetwork for runs that connect to nobody; empty means the machine's network. RunListen are the
+	// ports that programs may listen on, beside those that the kernel chooses.
+	RunNetwork string
+	RunListen  []uint16
+	// RunResources are what a run may take at one moment with all that it starts, NamespaceResources what all runs of a
+	// namespace may together, and RunOpenFiles how many files and connections each process may have open. Nil means what
+	// package run says.
+	RunResources, NamespaceResources *run.Resources
+	RunOpenFiles                     *int64
 	// WebhookCerts has a directory for each host of a webhook that wants a client certificate (tls.crt, tls.key) or whose
 	// authority is not one of the system's (ca.crt); empty means none.
 	WebhookCerts string
@@ -114,6 +134,11 @@ type Common struct {
 	// empty means nowhere. MetricsPerObject adds those that name objects.
 	MetricsAddress   string
 	MetricsPerObject bool
+	// Connections are how many all listeners may have together; NewBudget() says how many there can be.
+	Connections listener.Budget
+	// Out is told that the server is ready, and where. News is told what it does, unless Quiet; nil for nobody.
+	Out, News io.Writer
+	Quiet     bool
 	// LogFormat is "text" or "json".
 	LogFormat string
 	Verbose   bool
@@ -155,6 +180,8 @@ type engine struct {
 	tool    tool
 	tools   *runner.Tools
 	started time.Time
+	// narrator tells the person who started the server what it does.
+	narrator *narrator
 }
 
 func newScheme() *runtime.Scheme {
@@ -175,16 +202,18 @@ type certificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error)
 
 // newEngine builds the engine on an API. kinds are the kinds of sources that the API serves.
 func newEngine(ctx context.Context, opts Common, dir datadir.Dir, config *rest.Config, t tool) (_ *engine, err error) {
-	e := &engine{opts: opts, dir: dir, tool: t, ended: make(chan run.Stack, 4096), started: time.Now().UTC()}
+	e := &engine{opts: opts, dir: dir, tool: t, ended: make(chan run.Stack, 4096), started: time.Now().UTC(), narrator: newNarrator(&opts)}
+	go e.narrator.tell(ctx)
 	if e.blobs, err = openBlobs(ctx, opts, dir); err != nil {
 		return nil, err
 	}
 	defer func() {
 		if err != nil {
+			e.stopTelemetry(context.WithoutCancel(ctx))
 			err = errors.Join(err, e.blobs.Close())
 		}
 	}()
-	ctrl.SetLogger(logr.FromSlogHandler(quieter{opts.Log.With("component", "controller").Handler()}))
+	ctrl.SetLogger(logr.FromSlogHandler(quieter{opts.Log.With("component", "controller").Handler(), ctx.Done()}))
 	if config, err = e.addTelemetry(ctx, config); err != nil {
 		return nil, err
 	}
@@ -200,15 +229,19 @@ func newEngine(ctx context.Context, opts Common, dir datadir.Dir, config *rest.C
 	if err != nil {
 		return nil, fmt.Errorf("make the API's client: %w", err)
 	}
+	direct = names.Client{Client: direct}
 	e.states = state.New(direct, e.blobs).Watching(e.manager.GetCache())
-	return e, e.addControllers(ctx, direct)
+	if err := e.addControllers(ctx, direct); err != nil {
+		return nil, err
+	}
+	return e, nil
 }
 
 // managerOptions keep what nobody needs out of memory: of Secrets and ConfigMaps only metadata is watched, and no
 // cache is ever asked for their contents.
 func managerOptions() ctrl.Options {
 	return ctrl.Options{
-		Scheme:  newScheme(),
+		Scheme: newScheme(), NewClient: names.New,
 		Metrics: metricsserver.Options{BindAddress: "0"},
 		Cache: cache.Options{DefaultTransform: cache.TransformStripManagedFields(),
 			// Of Leases only those that lock states are of interest; a cluster's nodes renew theirs all the time.
@@ -239,42 +272,27 @@ func (o Common) limits() run.Limits {
 	if o.MaxArchive > 0 {
 		l.ArchiveBytes = o.MaxArchive
 	}
+	if o.RunResources != nil {
+		l.Run = *o.RunResources
+	}
+	if o.NamespaceResources != nil {
+		l.Namespace = *o.NamespaceResources
+	}
+	if o.RunOpenFiles != nil {
+		l.OpenFiles = *o.RunOpenFiles
+	}
+	l.Listen = o.RunListen
+	if o.RunNetwork == run.NoNetwork {
+		l.Network = run.NoNetwork
+	}
 	return l
 }
 
+// addControllers has the manager run all controllers, and all that they work with.
 func (e *engine) addControllers(ctx context.Context, direct client.Client) error {
-	e.local = &executor.Local{Dir: e.dir.Runner(), Log: e.opts.Log}
-	credential, err := e.local.ReadCredential()
-	if err != nil {
-		return err
-	}
-	if credential == "" {
-		credential = run.NewToken()
-	}
-	r := &stack.Reconciler{
-		Client: e.manager.GetClient(), Reader: direct, Stacks: fresh.New(e.manager.GetCache(), direct), Events: e.events, States: e.states,
-		Source:              &stack.Sources{Reader: direct, Store: e.blobs, MaxArchive: e.opts.limits().ArchiveBytes, HTTP: &http.Client{Timeout: 10 * time.Minute}, Ours: ownArchive},
-		AllowCrossNamespace: e.opts.AllowCrossNamespace, Limits: e.opts.limits(), Now: time.Now, Log: e.opts.Log,
-		Webhooks: &webhook.Client{Certs: e.opts.WebhookCerts}, TenantEnvPrefixes: e.opts.TenantEnvPrefixes,
-	}
+	r := e.stackReconciler(direct)
 	e.keeper = newKeeper(&keeper{keep: e.opts.Retention, states: e.states, names: e.blobs, stacks: e.manager.GetClient(), now: time.Now, log: e.opts.Log})
-	e.executor, err = executor.New(executor.Options{
-		Blobs: e.blobs, States: e.states, LiveDir: filepath.Join(e.dir.Runner(), "live"), ShellDir: e.shellDir(), Credential: credential,
-		Holder: holder(), Version: e.opts.Version, Log: e.opts.Log, Ended: e.announce, NamespaceLimit: e.namespaceLimit, Busy: e.breath.Voice(),
-		Observe: func(rec run.Record) {
-			e.observeRun(rec)
-			e.keeper.observe(rec)
-		},
-		Permit: func(ctx context.Context, rec run.Record, p *run.PlanResult) (executor.Permission, error) {
-			ok, reason, err := r.Permit(ctx, rec, p)
-			return executor.Permission{Go: ok, Reason: reason}, err
-		},
-		Review: func(ctx context.Context, rec run.Record, p *run.PlanResult) (executor.Permission, error) {
-			ok, reason, err := r.Review(ctx, rec, p)
-			return executor.Permission{Go: ok, Reason: reason}, err
-		},
-	})
-	if err != nil {
+	if err := e.makeExecutor(r); err != nil {
 		return err
 	}
 	e.keeper.runs = e.executor
@@ -300,21 +318,77 @@ func (e *engine) addControllers(ctx context.Context, direct client.Client) error
 			return err
 		}
 	}
-	e.content = &content.Handler{Client: direct, Reader: direct, Runs: e.executor, States: e.states, Artifacts: e.blobs,
-		MaxArchive: e.opts.limits().ArchiveBytes, Holder: holder(), Version: e.opts.Version, Log: e.opts.Log, Server: e.info, Providers: e.storedProviders, RemoveProvider: e.removeProvider, Queue: e.queue,
-		Figures: e.figures, Metrics: e.metrics.Handler()}
-	garbage := &collector{reader: direct, scheme: e.manager.GetScheme(), blobs: e.blobs, runs: e.executor, kinds: kinds}
-	err = e.manager.Add(manager.RunnableFunc(func(ctx context.Context) error { return e.collectGarbage(ctx, garbage) }))
-	if err != nil {
-		return err
-	}
-	if err := e.manager.Add(manager.RunnableFunc(e.keeper.throwAway)); err != nil {
+	e.content = e.contentHandler(direct)
+	if err := e.addCollectors(direct, kinds); err != nil {
 		return err
 	}
 	e.tools = runner.NewTools(e.tool.path, e.toolDir())
 	e.serveByHand(r)
 	e.serveWhy(r)
 	return nil
+}
+
+// archiveClient downloads the archives of sources that others fetched.
+func archiveClient() *http.Client {
+	const redirects = 10
+	return outbound.Client(outbound.Options{Timeout: stack.FetchTimeout, Connect: 30 * time.Second, Redirects: redirects})
+}
+
+// stackReconciler is the stack controller's. It lacks the executor, which asks it for permissions.
+func (e *engine) stackReconciler(direct client.Client) *stack.Reconciler {
+	return &stack.Reconciler{
+		Client: e.manager.GetClient(), Reader: direct, Stacks: fresh.New(e.manager.GetCache(), direct), Events: e.events, States: e.states,
+		Source:              &stack.Sources{Reader: direct, Store: e.blobs, MaxArchive: e.opts.limits().ArchiveBytes, HTTP: archiveClient(), Ours: e.ownArchive},
+		AllowCrossNamespace: e.opts.AllowCrossNamespace, Limits: e.opts.limits(), Now: time.Now, Log: e.opts.Log,
+		Webhooks: &webhook.Client{Certs: e.opts.WebhookCerts}, TenantEnvPrefixes: e.opts.TenantEnvPrefixes,
+	}
+}
+
+// makeExecutor makes what carries out runs. The stack controller says how far each of them may go.
+func (e *engine) makeExecutor(r *stack.Reconciler) error {
+	e.local = &executor.Local{Dir: e.dir.Runner(), Log: e.opts.Log}
+	credential, err := e.local.ReadCredential()
+	if err != nil {
+		return err
+	}
+	if credential == "" {
+		credential = run.NewToken()
+	}
+	type ask = func(context.Context, run.Record, *run.PlanResult) (bool, string, error)
+	permission := func(ask ask) func(context.Context, run.Record, *run.PlanResult) (executor.Permission, error) {
+		return func(ctx context.Context, rec run.Record, p *run.PlanResult) (executor.Permission, error) {
+			ok, reason, err := ask(ctx, rec, p)
+			return executor.Permission{Go: ok, Reason: reason}, err
+		}
+	}
+	e.executor, err = executor.New(executor.Options{
+		Blobs: e.blobs, States: e.states, LiveDir: filepath.Join(e.dir.Runner(), "live"), ShellDir: e.shellDir(), Credential: credential,
+		Holder: holder(), Version: e.opts.Version, Log: e.opts.Log, Ended: e.announce, NamespaceLimit: e.namespaceLimit, Busy: e.breath.Voice(),
+		Observe: func(rec run.Record) {
+			e.observeRun(rec)
+			e.narrator.run(rec)
+			e.keeper.observe(rec)
+		},
+		Permit: permission(r.Permit), Review: permission(r.Review), Changing: r.Changing,
+	})
+	return err
+}
+
+// contentHandler serves what objects have no room for.
+func (e *engine) contentHandler(direct client.Client) *content.Handler {
+	return &content.Handler{StoreID: e.blobs.ID(), Client: direct, Reader: direct, Runs: e.executor, States: e.states, Artifacts: e.blobs,
+		MaxArchive: e.opts.limits().ArchiveBytes, Holder: holder(), Version: e.opts.Version, Log: e.opts.Log, Server: e.info,
+		Providers: e.storedProviders, RemoveProvider: e.removeProvider, Queue: e.queue, Figures: e.figures, Metrics: e.metrics.Handler()}
+}
+
+// addCollectors has what nobody needs any more thrown away.
+func (e *engine) addCollectors(direct client.Client, kinds []string) error {
+	garbage := &collector{reader: direct, scheme: e.manager.GetScheme(), blobs: e.blobs, runs: e.executor, kinds: kinds}
+	err := e.manager.Add(manager.RunnableFunc(func(ctx context.Context) error { return e.collectGarbage(ctx, garbage) }))
+	if err != nil {
+		return err
+	}
+	return e.manager.Add(manager.RunnableFunc(e.keeper.throwAway))
 }
 
 // resume takes up the runs that an earlier server left, before any runner is heard: only then is it true that a run
@@ -359,7 +433,7 @@ func (e *engine) info(ctx context.Context) content.ServerInfo {
 		tools[i].Runner = hostname()
 	}
 	return content.ServerInfo{Version: e.opts.Version, Tool: e.tool.path, ToolVersion: e.tool.version,
-		Confined: e.tool.confined, Started: e.started, Waiting: waiting, Running: inHand - waiting, Tools: tools}
+		Confined: e.tool.walls.Complete(), Walls: e.tool.walls.Summary(), MissingWalls: e.tool.missingWalls(), Started: e.started, Waiting: waiting, Running: inHand - waiting, Tools: tools}
 }
 
 // servedSources says which of the kinds a stack's source can have this API serves.

@@ -14,16 +14,12 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/kustomization"
 	"github.com/yuba-dev/yuba/internal/kustomization/build"
-	"github.com/yuba-dev/yuba/internal/kustomization/kustomize"
 	"github.com/yuba-dev/yuba/internal/source"
 )
 
 // buildKustomization builds what could grow without bounds in a process of its own.
 func (e *engine) buildKustomization(ctx context.Context, in build.Input) (*build.Result, error) {
-	in.Programs = func() (kustomize.Programs, error) {
-		path, err := beside("yuba-kustomize")
-		return kustomize.Programs{Kustomize: path, Sandbox: e.tool.sandbox}, err
-	}
+	in.Programs = beside
 	return build.Build(ctx, in)
 }
 

@@ -39,13 +39,16 @@ func queueEntry(rec run.Record) content.QueueEntry {
 		Urgency: string(cmp.Or(rec.Urgency, run.UrgencyChange)), Trigger: rec.Trigger, By: rec.By, Since: rec.Created, Started: rec.Started, Waits: rec.Waits}
 }
 
+// phaseByHand is that of what a person does.
+const phaseByHand = "by hand"
+
 // phaseOf tells how far a run has come that is carried out.
 func phaseOf(rec run.Record) string {
 	switch {
 	case rec.Started == nil:
 		return "starting"
 	case rec.Spec.Operation.ByHand():
-		return "by hand"
+		return phaseByHand
 	case rec.Permitted || rec.Spec.Operation == run.OperationApply:
 		return "applying"
 	}

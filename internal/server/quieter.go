@@ -12,17 +12,22 @@ import (
 )
 
 // quieter passes on what is worth a warning: the libraries' own progress tells users nothing.
-type quieter struct{ slog.Handler }
+type quieter struct {
+	slog.Handler
+	// stopping is closed when the server stops; may be nil.
+	stopping <-chan struct{}
+}
 
 func (q quieter) Enabled(ctx context.Context, level slog.Level) bool {
 	return level >= slog.LevelWarn && q.Handler.Enabled(ctx, level)
 }
 
 // Handle calls it no error that nothing can be made in a namespace which is being deleted: events of what goes with it, for the
-// most part.
+// most part. Nor is it one that a server which is stopped at once after its start does not fill its caches any more.
 func (q quieter) Handle(ctx context.Context, record slog.Record) error {
 	record.Attrs(func(a slog.Attr) bool {
-		if err, is := a.Value.Any().(error); is && apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
+		err, is := a.Value.Any().(error)
+		if is && (apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) || apierrors.IsTimeout(err) && record.Message == noInformer && q.stops()) {
 			record.Level = slog.LevelDebug
 		}
 		return true
@@ -33,8 +38,22 @@ func (q quieter) Handle(ctx context.Context, record slog.Record) error {
 	return q.Handler.Handle(ctx, record)
 }
 
-func (q quieter) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return quieter{q.Handler.WithAttrs(attrs)}
+// noInformer is what controller-runtime says of each cache that is not filled when its context ends.
+const noInformer = "failed to get informer from cache"
+
+func (q quieter) stops() bool {
+	select {
+	case <-q.stopping:
+		return true
+	default:
+		return false
+	}
 }
 
-func (q quieter) WithGroup(name string) slog.Handler { return quieter{q.Handler.WithGroup(name)} }
+func (q quieter) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return quieter{q.Handler.WithAttrs(attrs), q.stopping}
+}
+
+func (q quieter) WithGroup(name string) slog.Handler {
+	return quieter{q.Handler.WithGroup(name), q.stopping}
+}

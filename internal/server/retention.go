@@ -237,6 +237,11 @@ func (k *keeper) ofStack(ctx context.Context, stack run.Stack) error {
 	}
 	status := &obj.Status
 	named := []string{status.LastAppliedRun, status.Plan.RunID}
+	if status.Unproven != nil {
+		for _, r := range status.Unproven.Runs {
+			named = append(named, r.ID)
+		}
+	}
 	for _, ref := range []*infrav1.RunReference{status.CurrentRun, status.LastRun} {
 		if ref != nil {
 			named = append(named, ref.ID)

@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -27,7 +26,7 @@ const (
 )
 
 // ownArchive tells whether a URL is one that this server, wherever it listened then, gave an archive.
-func ownArchive(url string) bool { return strings.Contains(url, content.PathPrefix+"/namespaces/") }
+func (e *engine) ownArchive(url string) bool { return content.OwnArchive(url, e.blobs.ID()) }
 
 // addSources adds the controllers that keep the artifacts of sources.
 func (e *engine) addSources(ctx context.Context, direct client.Client) error {
@@ -36,7 +35,7 @@ func (e *engine) addSources(ctx context.Context, direct client.Client) error {
 		Client: direct, Reader: direct, Events: e.events, Store: e.blobs, Limits: limits, Log: e.opts.Log, Observe: e.observeLook,
 		Dir: filepath.Join(e.dir.Sources(), "trees"),
 		ArchiveURL: func(plural string, name types.NamespacedName, digest string) string {
-			return content.ArchiveURL(e.content.ArchiveURL, plural, name, digest)
+			return content.ArchiveURL(e.content.ArchiveURL, plural, name, digest, e.blobs.ID())
 		},
 	}
 	mirrors, err := git.Open(filepath.Join(e.dir.Sources(), "git"), git.Options{FileDirs: e.opts.FileSources, MaxPack: limits.MaxPacked,

@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/http"
 	"sync"
@@ -31,6 +30,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/executor"
 	"github.com/yuba-dev/yuba/internal/footprint"
 	"github.com/yuba-dev/yuba/internal/kustomization"
+	"github.com/yuba-dev/yuba/internal/listener"
 	"github.com/yuba-dev/yuba/internal/provider"
 	"github.com/yuba-dev/yuba/internal/run"
 	"github.com/yuba-dev/yuba/internal/source/controller"
@@ -138,7 +138,7 @@ func (e *engine) serveMetrics(ctx context.Context, allowNonLoopback bool) error 
 	if err := checkAddress("--metrics-address", address, allowNonLoopback, e.opts.Log); err != nil {
 		return err
 	}
-	listener, err := net.Listen("tcp", address)
+	inner, err := net.Listen("tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return fmt.Errorf("cannot listen on %s: address already in use. Choose another with --metrics-address", address)
 	}
@@ -147,10 +147,11 @@ func (e *engine) serveMetrics(ctx context.Context, allowNonLoopback bool) error 
 	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", e.metrics.Handler())
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
-		ErrorLog: slog.NewLogLogger(e.opts.Log.Handler(), slog.LevelDebug)}
+	connections := listener.New(inner, e.opts.Connections.Share(5))
+	server := listener.NewServer(mux, listener.ShortBody, nil, e.opts.Log)
+	server.WriteTimeout = answerTime
 	go func() {
-		if err := server.Serve(listener); err != nil && !errors.Is(err, http.ErrServerClosed) {
+		if err := server.Serve(connections); err != nil && !errors.Is(err, http.ErrServerClosed) {
 			e.opts.Log.Error("serving metrics", "error", err)
 		}
 	}()
@@ -160,7 +161,7 @@ func (e *engine) serveMetrics(ctx context.Context, allowNonLoopback bool) error 
 		server.Shutdown(ctx) //nolint:errcheck // whoever still reads is cut off
 		server.Close()       //nolint:errcheck // whoever still reads is cut off
 	})
-	e.opts.Log.Info("serving metrics", "url", "http://"+listener.Addr().String()+"/metrics")
+	e.opts.Log.Info("serving metrics", "url", "http://"+connections.Addr().String()+"/metrics")
 	return nil
 }
 
@@ -215,6 +216,7 @@ func describeObject(o client.Object, conditions []metav1.Condition, suspended bo
 	d := telemetry.Object{Namespace: o.GetNamespace(), Name: o.GetName(), Suspended: suspended}
 	if ready := apimeta.FindStatusCondition(conditions, meta.ReadyCondition); ready != nil {
 		d.Ready, d.Reason = string(ready.Status), ready.Reason
+		d.Blocked = ready.Reason == meta.DependencyNotReadyReason
 	}
 	return d
 }

@@ -4,11 +4,9 @@
 package server
 
 import (
-	"bytes"
 	"context"
 	"log/slog"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -18,6 +16,7 @@ import (
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	"github.com/yuba-dev/yuba/internal/testkit/apitest"
+	"github.com/yuba-dev/yuba/internal/testkit/proctest"
 )
 
 // Two who work on the same tenants would undo what the other does, and one of them deletes what a query does not give.
@@ -92,24 +91,6 @@ func withoutField(t *testing.T, definition string, field []string) {
 	})
 }
 
-// lockedBuffer is read while a server writes to it.
-type lockedBuffer struct {
-	mu  sync.Mutex
-	all bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.all.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.all.String()
-}
-
 // Stacks are looked after all the same.
 func TestTheControllersStartWithoutTenants(t *testing.T) {
 	l := lease(apitest.Namespace(t), "f2130106"+tenantOperatorLease, "pod-1", time.Now(), ptr.To(int32(600)))
@@ -118,9 +99,9 @@ func TestTheControllersStartWithoutTenants(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Delete(context.Background(), l) //nolint:errcheck // goes with the API
-	var log lockedBuffer
+	var log proctest.Log
 	running(t, func(o *ControllerOptions) { o.Log = slog.New(slog.NewTextHandler(&log, nil)) })
-	if !strings.Contains(log.String(), "tenants are left alone: a Tenant Operator is alive on this API (pod-1") {
-		t.Errorf("the log does not say so:\n%s", log.String())
+	if !strings.Contains(log.Text(), "tenants are left alone: a Tenant Operator is alive on this API (pod-1") {
+		t.Errorf("the log does not say so:\n%s", log.Text())
 	}
 }

@@ -16,6 +16,8 @@ import (
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 
+	"github.com/yuba-dev/yuba/internal/confinement"
+	"github.com/yuba-dev/yuba/internal/run"
 	"github.com/yuba-dev/yuba/internal/runner"
 )
 
@@ -23,19 +25,15 @@ import (
 type tool struct {
 	path, version   string
 	sandbox, runner string
-	confined        bool
+	// walls are what confines programs here.
+	walls confinement.Walls
 }
 
-// findTool looks for tofu: where it was told to, beside this program, on PATH; terraform on PATH comes after that, and
-// the newest of the directory of tools last.
-func findTool(ctx context.Context, wanted, tools string) (tool, error) {
+// findTool looks for tofu: where it was told to, beside this program, on PATH; terraform on PATH comes after that, then the
+// newest of the directory of tools. Where there is none, it is fetched.
+func findTool(ctx context.Context, o *Common, tools string) (tool, error) {
 	var t tool
-	path, err := locate(wanted)
-	if err != nil && wanted == "" {
-		if newest := runner.NewestTool(ctx, tools); newest != "" {
-			path, err = newest, nil
-		}
-	}
+	path, err := o.locate(ctx, tools)
 	if err != nil {
 		return t, err
 	}
@@ -51,13 +49,34 @@ func findTool(ctx context.Context, wanted, tools string) (tool, error) {
 	if t.runner, err = beside("yuba-runner"); err != nil {
 		return t, err
 	}
-	t.confined = exec.CommandContext(ctx, t.sandbox, "-probe").Run() == nil
 	return t, nil
 }
 
-func locate(wanted string) (string, error) {
-	if wanted != "" {
-		path, err := exec.LookPath(wanted)
+// findWalls finds out what confines the tool's programs on this machine. Where --require-confinement is given, all walls
+// must stand.
+func (t *tool) findWalls(ctx context.Context, work string, o *Common) error {
+	var err error
+	if t.walls, err = runner.FindWalls(ctx, t.sandbox, work, o.RequireConfinement); err != nil {
+		return err
+	}
+	if o.RunNetwork == run.NoNetwork && !t.walls.Alone() {
+		return fmt.Errorf("start runs without a network: that takes namespaces, and this machine makes none: %s", t.walls.Missing[0].Why)
+	}
+	return nil
+}
+
+// wallLines say what confines programs, a line for all that stands and one for each wall that is missing.
+func (t *tool) wallLines(format string) string {
+	lines := fmt.Sprintf(format, "Walls:", t.walls.Summary())
+	for _, m := range t.walls.Missing {
+		lines += fmt.Sprintf(format, "Missing:", m)
+	}
+	return lines
+}
+
+func (o *Common) locate(ctx context.Context, tools string) (string, error) {
+	if o.Tofu != "" {
+		path, err := exec.LookPath(o.Tofu)
 		if err != nil {
 			return "", fmt.Errorf("find tofu: %w. --tofu names the program that runs use", err)
 		}
@@ -71,7 +90,10 @@ func locate(wanted string) (string, error) {
 			return path, nil
 		}
 	}
-	return "", errors.New("find tofu: it is neither on PATH nor beside yuba. Install OpenTofu (https://opentofu.org), or name it:\n    yuba up --tofu PATH")
+	if newest := runner.NewestTool(ctx, tools); newest != "" {
+		return newest, nil
+	}
+	return o.fetchTofu(ctx, tools)
 }
 
 // beside finds a program that is installed with this one.
@@ -86,17 +108,24 @@ func beside(name string) (string, error) {
 	}
 	path, err = exec.LookPath(name)
 	if err != nil {
-		return "", fmt.Errorf("find %s: it is neither beside %s nor on PATH; yuba, yuba-runner, yuba-sandbox and yuba-kustomize are installed together", name, self)
+		return "", fmt.Errorf("find %s: it is neither beside %s nor on PATH; yuba, yuba-runner, yuba-sandbox, yuba-kustomize and yuba-sops are installed together", name, self)
 	}
 	return path, nil
 }
+
+// outputPatience is how long a child that the tool left may hold its output after the tool has ended.
+const outputPatience = 2 * time.Second
 
 func toolVersion(ctx context.Context, path string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, "version", "-json")
 	cmd.Env = []string{"CHECKPOINT_DISABLE=1", "HOME=/nonexistent"}
+	cmd.WaitDelay = outputPatience
 	out, err := cmd.Output()
+	if errors.Is(err, exec.ErrWaitDelay) {
+		return "", fmt.Errorf("ask %s for its version: it ended and left a process that holds its output. If it is a script, start tofu in it with exec, and other programs with their output elsewhere", path)
+	}
 	if err != nil {
 		return "", fmt.Errorf("ask %s for its version: %w", path, err)
 	}
@@ -117,3 +146,12 @@ func (e *engine) concurrency() int {
 }
 
 func isNoMatch(err error) bool { return apimeta.IsNoMatchError(err) }
+
+// missingWalls are those that do not stand, for people.
+func (t *tool) missingWalls() []string {
+	var missing []string
+	for _, m := range t.walls.Missing {
+		missing = append(missing, m.String())
+	}
+	return missing
+}

@@ -4,9 +4,13 @@
 package server
 
 import (
+	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 )
 
 func TestWhichToolIsTaken(t *testing.T) {
@@ -16,22 +20,20 @@ func TestWhichToolIsTaken(t *testing.T) {
 		programs map[string]string
 		wanted   string
 		version  string
-		confined bool
 		problem  string
 	}{
-		"tofu on PATH":                           {map[string]string{"tofu": version("1.12.6"), "terraform": version("1.14.0"), "yuba-sandbox": "", "yuba-runner": ""}, "", "1.12.6", true, ""},
-		"terraform when there is no tofu":        {map[string]string{"terraform": version("1.14.0"), "yuba-sandbox": "", "yuba-runner": ""}, "", "1.14.0", true, ""},
-		"the one that was named":                 {map[string]string{"tofu": version("1.12.6"), "other": version("1.13.0"), "yuba-sandbox": "", "yuba-runner": ""}, "other", "1.13.0", true, ""},
-		"a candidate of the oldest":              {map[string]string{"tofu": version("1.5.0-rc1"), "yuba-sandbox": "", "yuba-runner": ""}, "", "1.5.0-rc1", true, ""},
-		"one of the directory of tools":          {map[string]string{"tools/tofu-1.11.0": version("1.11.0"), "tools/tofu/1.12.1/tofu": version("1.12.1"), "yuba-sandbox": "", "yuba-runner": ""}, "", "1.12.1", true, ""},
-		"a kernel that cannot confine":           {map[string]string{"tofu": version("1.12.6"), "yuba-sandbox": "exit 1", "yuba-runner": ""}, "", "1.12.6", false, ""},
-		"none at all: how to get one":            {map[string]string{"yuba-sandbox": "", "yuba-runner": ""}, "", "", false, "yuba up --tofu PATH"},
-		"one was named that is not there":        {map[string]string{"tofu": version("1.12.6"), "yuba-sandbox": "", "yuba-runner": ""}, "other", "", false, "--tofu names the program that runs use"},
-		"too old":                                {map[string]string{"tofu": version("1.4.7"), "yuba-sandbox": "", "yuba-runner": ""}, "", "", false, "is version 1.4.7, which is too old: Yuba needs 1.5 or newer"},
-		"something that answers no version":      {map[string]string{"tofu": "echo hello", "yuba-sandbox": "", "yuba-runner": ""}, "", "", false, "for its version"},
-		"something that answers a wrong one":     {map[string]string{"tofu": version("new"), "yuba-sandbox": "", "yuba-runner": ""}, "", "", false, `it says "new"`},
-		"something that fails":                   {map[string]string{"tofu": "exit 3", "yuba-sandbox": "", "yuba-runner": ""}, "", "", false, "exit status 3"},
-		"without the program that comes with us": {map[string]string{"tofu": version("1.12.6")}, "", "", false, "are installed together"},
+		"tofu on PATH":                           {map[string]string{"tofu": version("1.12.6"), "terraform": version("1.14.0"), "yuba-sandbox": "", "yuba-runner": ""}, "", "1.12.6", ""},
+		"terraform when there is no tofu":        {map[string]string{"terraform": version("1.14.0"), "yuba-sandbox": "", "yuba-runner": ""}, "", "1.14.0", ""},
+		"the one that was named":                 {map[string]string{"tofu": version("1.12.6"), "other": version("1.13.0"), "yuba-sandbox": "", "yuba-runner": ""}, "other", "1.13.0", ""},
+		"a candidate of the oldest":              {map[string]string{"tofu": version("1.5.0-rc1"), "yuba-sandbox": "", "yuba-runner": ""}, "", "1.5.0-rc1", ""},
+		"one of the directory of tools":          {map[string]string{"tools/tofu-1.11.0": version("1.11.0"), "tools/tofu/1.12.1/tofu": version("1.12.1"), "yuba-sandbox": "", "yuba-runner": ""}, "", "1.12.1", ""},
+		"none at all: how to get one":            {map[string]string{"yuba-sandbox": "", "yuba-runner": ""}, "", "", "make tofu\n    yuba up --tofu PATH"},
+		"one was named that is not there":        {map[string]string{"tofu": version("1.12.6"), "yuba-sandbox": "", "yuba-runner": ""}, "other", "", "--tofu names the program that runs use"},
+		"too old":                                {map[string]string{"tofu": version("1.4.7"), "yuba-sandbox": "", "yuba-runner": ""}, "", "", "is version 1.4.7, which is too old: Yuba needs 1.5 or newer"},
+		"something that answers no version":      {map[string]string{"tofu": "echo hello", "yuba-sandbox": "", "yuba-runner": ""}, "", "", "for its version"},
+		"something that answers a wrong one":     {map[string]string{"tofu": version("new"), "yuba-sandbox": "", "yuba-runner": ""}, "", "", `it says "new"`},
+		"something that fails":                   {map[string]string{"tofu": "exit 3", "yuba-sandbox": "", "yuba-runner": ""}, "", "", "exit status 3"},
+		"without the program that comes with us": {map[string]string{"tofu": version("1.12.6")}, "", "", "are installed together"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			dir := t.TempDir()
@@ -39,7 +41,7 @@ func TestWhichToolIsTaken(t *testing.T) {
 				program(t, dir, name, script)
 			}
 			t.Setenv("PATH", dir)
-			got, err := findTool(t.Context(), test.wanted, filepath.Join(dir, "tools"))
+			got, err := findTool(t.Context(), &Common{Tofu: test.wanted}, filepath.Join(dir, "tools"))
 			if test.problem != "" {
 				if err == nil || !strings.Contains(err.Error(), test.problem) {
 					t.Errorf("got %v, want %q", err, test.problem)
@@ -49,10 +51,42 @@ func TestWhichToolIsTaken(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got.version != test.version || got.confined != test.confined || !filepath.IsAbs(got.path) {
+			if got.version != test.version || !filepath.IsAbs(got.path) {
 				t.Errorf("got %+v", got)
 			}
 		})
+	}
+}
+
+// A wrapper may leave a child, such as an agent, that holds what the wrapper wrote to.
+func TestAWrapperThatLeavesAChildDoesNotHoldTheStart(t *testing.T) {
+	dir := t.TempDir()
+	path := program(t, dir, "wrapper", `/bin/sleep 600 & echo $! >`+filepath.Join(dir, "child")+"\n"+`echo '{"terraform_version": "1.12.6"}'`)
+	t.Cleanup(func() {
+		text, err := os.ReadFile(filepath.Join(dir, "child"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		child, err := strconv.Atoi(strings.TrimSpace(string(text)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := syscall.Kill(child, syscall.SIGKILL); err != nil {
+			t.Error(err)
+		}
+	})
+	ended := make(chan error, 1)
+	go func() {
+		_, err := toolVersion(t.Context(), path)
+		ended <- err
+	}()
+	select {
+	case err := <-ended:
+		if err == nil || !strings.Contains(err.Error(), "left a process that holds its output") {
+			t.Errorf("error %v", err)
+		}
+	case <-time.After(45 * time.Second):
+		t.Error("no answer after the 30 seconds that a tool is given")
 	}
 }
 

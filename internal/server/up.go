@@ -11,9 +11,11 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"sync/atomic"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/yuba-dev/yuba/config/crd"
@@ -21,7 +23,9 @@ import (
 	"github.com/yuba-dev/yuba/internal/controlplane"
 	"github.com/yuba-dev/yuba/internal/controlplane/backup"
 	"github.com/yuba-dev/yuba/internal/controlplane/datadir"
+	"github.com/yuba-dev/yuba/internal/controlplane/integrity"
 	"github.com/yuba-dev/yuba/internal/footprint"
+	"github.com/yuba-dev/yuba/internal/listener"
 )
 
 // UpOptions configure the embedded home.
@@ -30,10 +34,18 @@ type UpOptions struct {
 	// APIAddress and HTTPAddress are host:port to listen on.
 	APIAddress  string
 	HTTPAddress string
+	// APIHosts are further names and addresses that the API's certificate holds for.
+	APIHosts []string
 	// AllowNonLoopback permits addresses that other machines reach.
 	AllowNonLoopback bool
-	// Out gets what the user is told: that Yuba is ready and where.
-	Out io.Writer
+	// AcceptLoss names what may be given up when the data directory has lost it.
+	AcceptLoss []integrity.Loss
+	// AuditLog and AuditPolicy are as in controlplane.Options.
+	AuditLog, AuditPolicy string
+	// AuthenticationConfig is as in controlplane.Options.
+	AuthenticationConfig string
+	// TenantQuota is what a namespace that a Tenant made may hold when it has no quota.
+	TenantQuota corev1.ResourceList
 	// Ready is called each time Yuba has become ready; may be nil.
 	Ready func(Addresses)
 }
@@ -50,8 +62,15 @@ func Up(ctx context.Context, opts UpOptions) error {
 			return err
 		}
 	}
+	if err := controlplane.CheckAuthenticationConfig(opts.AuthenticationConfig); err != nil {
+		return err
+	}
+	newNarrator(&opts.Common).say("Starting Yuba on %s. Ctrl-C stops it", opts.DataDir)
 	dir, err := datadir.Open(opts.DataDir)
 	if err != nil {
+		return err
+	}
+	if opts.Connections, err = listener.NewBudget(); err != nil {
 		return err
 	}
 	footprint.KeepSmall()
@@ -61,8 +80,11 @@ func Up(ctx context.Context, opts UpOptions) error {
 	}
 	defer lock.Release() //nolint:errcheck // the end of the process releases, too
 	opts.AllowBreakTheGlass, opts.GitOps = true, true
-	t, err := findTool(ctx, opts.Tofu, opts.toolDir(dir.Tools()))
+	t, err := findTool(ctx, &opts.Common, opts.toolDir(dir.Tools()))
 	if err != nil {
+		return err
+	}
+	if err := t.findWalls(ctx, dir.Work(), &opts.Common); err != nil {
 		return err
 	}
 	for {
@@ -91,7 +113,7 @@ func upOnce(ctx context.Context, opts UpOptions, dir datadir.Dir, lock *datadir.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	h := &home{opts: opts, restored: make(chan struct{})}
-	web, webListener, err := serveWeb(opts.HTTPAddress, h.unready, &h.hooks, opts.Log)
+	web, webListener, err := serveWeb(opts.HTTPAddress, opts.Connections.Share(25), h.unready, &h.hooks, opts.Log)
 	if err != nil {
 		return false, err
 	}
@@ -145,12 +167,19 @@ func shrink(log *slog.Logger) {
 func (h *home) start(ctx context.Context, dir datadir.Dir, lock *datadir.Lock, t tool) (err error) {
 	h.plane, err = controlplane.Start(ctx, controlplane.Options{
 		DataDir: string(dir), Lock: lock, APIAddress: h.opts.APIAddress, Log: h.opts.Log.With("component", "api"),
-		Version: h.opts.Version, CRDs: crd.All, Mount: h.mount,
+		Version: h.opts.Version, CRDs: crd.All, Mount: h.mount, Connections: h.opts.Connections.Share(45),
+		BlobsHere: h.opts.BlobURL == "", AcceptLoss: h.opts.AcceptLoss,
+		AuditLog: h.opts.AuditLog, AuditPolicy: h.opts.AuditPolicy, TenantQuota: h.opts.TenantQuota,
+		AuthenticationConfig: h.opts.AuthenticationConfig, AdvertiseHosts: h.opts.APIHosts,
 	})
 	if err != nil {
 		return err
 	}
 	if h.engine, err = newEngine(ctx, h.opts.Common, dir, h.plane.RESTConfig(), t); err != nil {
+		return err
+	}
+	// The blobs and their key are there now.
+	if err := h.plane.Record(); err != nil {
 		return err
 	}
 	if err := h.engine.serveMetrics(ctx, h.opts.AllowNonLoopback); err != nil {
@@ -198,14 +227,20 @@ func (h *home) mount(*rest.Config) (map[string]http.Handler, error) {
 
 func (h *home) sayReady(httpAddress string) {
 	a := Addresses{API: h.plane.URL(), HTTP: "http://" + httpAddress, Kubeconfig: h.plane.Kubeconfig()}
-	confined := ""
-	if !h.engine.tool.confined {
-		confined = "\n  Warning:    this kernel has no Landlock: tofu can read what this user can. Run only programs you trust."
-	}
-	fmt.Fprintf(h.opts.Out, "Yuba is ready\n  API:        %s\n  Web:        %s\n  Kubeconfig: %s\n  Tool:       %s (%s)%s\n",
-		a.API, a.HTTP, a.Kubeconfig, h.engine.tool.path, h.engine.tool.version, confined)
+	fmt.Fprintf(h.opts.Out, "Yuba is ready\n  API:        %s\n  Webhooks:   %s\n  Kubeconfig: %s\n  Tool:       %s (%s)\n%s",
+		a.API, a.HTTP, a.Kubeconfig, h.engine.tool.path, h.engine.tool.version, h.engine.tool.wallLines("  %-11s %s\n"))
 	if h.opts.Ready != nil {
 		h.opts.Ready(a)
+	}
+}
+
+// startsOver tells whether a restored backup waits to be taken over.
+func (h *home) startsOver() bool {
+	select {
+	case <-h.restored:
+		return true
+	default:
+		return false
 	}
 }
 
@@ -219,6 +254,9 @@ func (h *home) stop(ctx context.Context, cancel context.CancelFunc) error {
 	h.ready.Store(false)
 	var errs []error
 	if h.engine != nil {
+		if !h.startsOver() {
+			h.engine.narrator.stopping(h.engine.queue(ctx))
+		}
 		h.engine.drain()
 	}
 	cancel()
@@ -235,6 +273,32 @@ func (h *home) stop(ctx context.Context, cancel context.CancelFunc) error {
 	}
 	errs = append(errs, h.web.Close())
 	return errors.Join(errs...)
+}
+
+// Runs says whether a Yuba uses the data directory. It changes nothing.
+func Runs(dataDir string) (bool, error) {
+	if _, err := os.Stat(dataDir); err != nil {
+		return false, fmt.Errorf("look whether a Yuba runs on %s: %w", dataDir, err)
+	}
+	return datadir.Dir(dataDir).Held()
+}
+
+// StageRestore verifies a backup and leaves it in a data directory that no Yuba uses, for the next start.
+func StageRestore(dataDir string, archive io.Reader) (err error) {
+	if err := datadir.Dir(dataDir).CheckOwner(); err != nil {
+		return err
+	}
+	dir, err := datadir.Open(dataDir)
+	if err != nil {
+		return err
+	}
+	lock, err := dir.Lock()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Release()) }()
+	_, err = backup.Stage(dir, archive)
+	return err
 }
 
 // checkAddress refuses addresses that other machines reach unless that is wanted.

@@ -49,7 +49,7 @@ var (
 	changedTotal = family{"yuba_resources_changed_total", counter, "Resources that applies changed, by action: add, change, destroy, import or forget.", []string{"action"}}
 	driftFound   = family{"yuba_drift_found_total", counter, "Looks for drift that found some.", nil}
 	driftMended  = family{"yuba_drift_repaired_total", counter, "Drift that was repaired without anybody being asked.", nil}
-	lostTotal    = family{"yuba_resources_lost_total", counter, "Resources that a log says were created, or may have been, and no state knows: nothing manages them.", nil}
+	lostTotal    = family{"yuba_resources_lost_total", counter, "Resources that applies which were cut off may have made or destroyed without any state proving it.", nil}
 	decisions    = family{"yuba_stack_decisions_total", counter, "Passes over stacks, by what was decided. verb rest is a pass that was proven to need no process; await-run, await-approval and wait go on when something happens.",
 		[]string{"verb", "reason"}}
 	skipped       = family{"yuba_stack_passes_skipped_total", counter, "Passes over stacks that started no process because it was proven that there is nothing to do.", nil}
@@ -94,7 +94,7 @@ var (
 	runnerCPU     = family{"yuba_runner_cpu_seconds_total", counter, "CPU time of the runner itself (runner) and of the processes that it started and that have ended, providers included (tools).", []string{"process"}}
 	objectsReady  = family{"yuba_objects", gauge, "Objects by how they stand: the status (True, False, Unknown) and the reason of their condition Ready. Suspended ones are among them.", []string{"kind", "namespace", "ready", "reason"}}
 	objectsHeld   = family{"yuba_objects_suspended", gauge, "Objects that are suspended.", []string{"kind", "namespace"}}
-	objectsFail   = family{"yuba_objects_failing", gauge, "Objects that fail and that somebody has to look after: Ready is False, and they are neither suspended nor paused by a circuit breaker. Drift counts in yuba_stacks_drifted.", []string{"kind", "namespace"}}
+	objectsFail   = family{"yuba_objects_failing", gauge, "Objects that fail and that somebody has to look after: Ready is False, and they are neither suspended, nor paused by a circuit breaker, nor waiting for an object that they depend on. Drift counts in yuba_stacks_drifted.", []string{"kind", "namespace"}}
 	stacksWaiting = family{"yuba_stacks_awaiting_approval", gauge, "Stacks whose plan waits for a person.", []string{"namespace"}}
 	stacksDrifted = family{"yuba_stacks_drifted", gauge, "Stacks that were found to differ from the world and were not repaired yet.", []string{"namespace"}}
 	stacksLocked  = family{"yuba_stacks_locked_out", gauge, "Stacks whose state is locked by somebody else.", []string{"namespace"}}

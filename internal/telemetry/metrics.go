@@ -152,7 +152,7 @@ func (m *Metrics) ObserveRun(rec run.Record) {
 			m.changed.WithLabelValues(action).Add(float64(max(n, 0)))
 		}
 	}
-	m.lost.WithLabelValues().Add(float64(len(result.Lost) + len(result.InDoubt)))
+	m.lost.WithLabelValues().Add(float64(len(result.Unproven) + result.UnprovenMore))
 }
 
 // observeSteps counts each step once, however many parts it had.

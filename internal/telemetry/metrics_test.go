@@ -164,7 +164,7 @@ func TestWhatIsCountedOfRuns(t *testing.T) {
 			map[string]map[string]float64{"yuba_plans_total": {"purpose=drift,result=none": 1}, "yuba_drift_found_total": {"": 0}, "yuba_drift_repaired_total": {"": 0}}},
 		"drift that waits for a person is not repaired": {func(r *run.Record) { r.Result.Applied = false },
 			map[string]map[string]float64{"yuba_drift_found_total": {"": 1}, "yuba_drift_repaired_total": {"": 0}}},
-		"what nothing manages": {func(r *run.Record) { r.Result.Lost, r.Result.InDoubt = []string{"a", "b"}, []string{"c"} },
+		"what no state proves": {func(r *run.Record) { r.Result.Unproven, r.Result.UnprovenMore = make([]run.Unproven, 2), 1 },
 			map[string]map[string]float64{"yuba_resources_lost_total": {"": 3}}},
 		"what people do by hand takes as long as they like": {func(r *run.Record) { r.Spec.Operation = run.OperationShell },
 			map[string]map[string]float64{"yuba_run_duration_seconds": {}, "yuba_run_step_duration_seconds": {}, "yuba_plans_total": {},

@@ -17,6 +17,8 @@ type Object struct {
 	Suspended     bool
 	// Paused is true for a stack that a circuit breaker keeps from being tried.
 	Paused bool
+	// Blocked is true for an object that waits for one that it depends on.
+	Blocked bool
 	// Revision is what it is at, Source the name of what it is made from.
 	Revision, Source string
 	// Waits, Drifted and LockedOut are about stacks: the plan waits for a person, drift was found and is still there,
@@ -98,7 +100,7 @@ func (c *census) count(o *Object) {
 	if o.Suspended {
 		c.suspended[place{kind, namespace}]++
 	}
-	if readyOf(o) == "False" && !o.Suspended && !o.Paused && !o.Drifted {
+	if readyOf(o) == "False" && !o.Suspended && !o.Paused && !o.Blocked && !o.Drifted {
 		c.failing[place{kind, namespace}]++
 	}
 	if o.Waits {

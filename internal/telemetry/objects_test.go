@@ -31,12 +31,13 @@ func TestObjectsAreCountedByHowTheyStand(t *testing.T) {
 			yield(&Object{Kind: "Terraform", Namespace: "c", Name: "7", Ready: "False", Reason: "Failed"})
 			yield(&Object{Kind: "Terraform", Namespace: "c", Name: "8", Ready: "False", Reason: "Failed", Paused: true})
 			yield(&Object{Kind: "Terraform", Namespace: "c", Name: "9", Ready: "False", Reason: "Failed", Suspended: true})
+			yield(&Object{Kind: "Terraform", Namespace: "c", Name: "10", Ready: "False", Reason: "Failed", Blocked: true})
 		}
 	})
 	wantValues(t, scrape(t, m), map[string]map[string]float64{
 		"yuba_objects": {"kind=Terraform,namespace=a,ready=True,reason=Applied": 2, "kind=Terraform,namespace=a,ready=False,reason=Drift": 1,
 			"kind=Terraform,namespace=b,ready=Unknown,reason=": 1, "kind=GitRepository,namespace=b,ready=Unknown,reason=": 1,
-			"kind=CircuitBreaker,namespace=,ready=True,reason=": 1, "kind=Terraform,namespace=c,ready=False,reason=Failed": 3},
+			"kind=CircuitBreaker,namespace=,ready=True,reason=": 1, "kind=Terraform,namespace=c,ready=False,reason=Failed": 4},
 		"yuba_objects_suspended":        {"kind=Terraform,namespace=a": 1, "kind=Terraform,namespace=c": 1},
 		"yuba_objects_failing":          {"kind=Terraform,namespace=c": 1},
 		"yuba_stacks_awaiting_approval": {"namespace=a": 1},
