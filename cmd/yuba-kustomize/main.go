@@ -11,11 +11,12 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/yuba-dev/yuba/internal/kustomization/apart"
 	"github.com/yuba-dev/yuba/internal/kustomization/kustomize"
 )
 
 func main() {
-	err := kustomize.LimitSelf()
+	err := apart.LimitSelf()
 	if err == nil {
 		err = kustomize.Serve(os.Stdin, os.Stdout)
 	}

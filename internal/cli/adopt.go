@@ -90,7 +90,7 @@ func (a *app) showAdoption(report adopt.Report, out *output) error {
 	rest := len(report.Stacks) - stacks
 	a.news("%d stacks: %d go on as they are, %d need a hand.", len(report.Stacks), rest, stacks)
 	if stacks > 0 || api {
-		return exitf(exitWaiting, "What is marked with ! is to be done by somebody. Nothing was changed.")
+		return exitf(exitWaiting, "Items marked ! need action. Nothing was changed.")
 	}
 	a.news("Nothing has to be converted, and nothing was changed. Start Yuba:\n    yuba controller --kubeconfig FILE")
 	return nil

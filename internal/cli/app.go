@@ -15,17 +15,22 @@ import (
 	"golang.org/x/term"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/yuba-dev/yuba/internal/version"
 )
 
 // app is one call of the program.
 type app struct {
 	in       io.Reader
 	out, err io.Writer
+	// interrupted is closed when the person presses Ctrl-C.
+	interrupted <-chan struct{}
 
 	// The flags that all commands share.
 	kubeconfig string
 	dataDir    string
 	color      string
+	tokenFile  string
 	overrides  clientcmd.ConfigOverrides
 }
 
@@ -40,7 +45,7 @@ func Main() int {
 
 // Execute runs a command line and returns its exit code.
 func Execute(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
-	a := &app{in: in, out: out, err: errOut}
+	a := &app{in: in, out: out, err: errOut, interrupted: ctx.Done()}
 	root := newRoot(a)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
@@ -77,15 +82,17 @@ func newRoot(a *app) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "yuba",
 		Short: "Yuba is the control plane for OpenTofu",
-		Long: "Yuba keeps OpenTofu root modules (stacks) planned, reviewed, applied and free of drift.\n\n" +
+		Long: "Plan, review, apply and drift-check any number of OpenTofu root modules (stacks) from one server.\n\n" +
 			"Start it with \"yuba up\", then deploy a directory with \"yuba deploy DIR --name NAME\".\n" +
 			"A stack is named NAME, in the namespace of -n, or NAMESPACE/NAME.",
 		Example:       "  yuba up\n  yuba deploy ./network --name vpc\n  yuba status vpc",
+		Version:       version.String(),
 		SilenceErrors: true, SilenceUsage: true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 		Args:              noSuchCommand,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 	root.SetIn(a.in)
 	root.SetOut(a.out)
 	root.SetErr(a.err)
@@ -100,9 +107,9 @@ func newRoot(a *app) *cobra.Command {
 		&cobra.Group{ID: groupServer, Title: "The server and its API:"},
 	)
 	addTo(root, groupRun, newUpCommand(a), newControllerCommand(a))
-	addTo(root, groupChange, newDeployCommand(a), newCreateCommand(a), newPushCommand(a), newApproveCommand(a), newRejectCommand(a),
-		newReplanCommand(a), newReconcileCommand(a), newDestroyCommand(a), newDeleteCommand(a), newSuspendCommand(a), newResumeCommand(a))
-	addTo(root, groupLook, newListCommand(a), newStatusCommand(a), newPlanCommand(a), newShowCommand(a), newLogsCommand(a), newRunsCommand(a),
+	addTo(root, groupChange, newDeployCommand(a), newCreateCommand(a), newPushCommand(a), newApproveCommand(a), newRejectCommand(a), newAcknowledgeCommand(a),
+		newReplanCommand(a), newReconcileCommand(a), newCancelCommand(a), newDestroyCommand(a), newDeleteCommand(a), newSuspendCommand(a), newResumeCommand(a))
+	addTo(root, groupLook, newListCommand(a), newStatusCommand(a), newPendingCommand(a), newPlanCommand(a), newShowCommand(a), newLogsCommand(a), newRunsCommand(a),
 		newWhyCommand(a), newOutputsCommand(a), newQueueCommand(a), newTopCommand(a))
 	addTo(root, groupGitOps, newGetCommand(a), newTreeCommand(a), newEventsCommand(a), newTenantCommand(a), newPullCommand(a), newTagCommand(a),
 		newBuildCommand(a), newDiffCommand(a))
@@ -158,10 +165,11 @@ func (a *app) addGlobalFlags(root *cobra.Command) {
 			APIServer: clientcmd.FlagInfo{LongName: "server", Description: "the API server's address"},
 		},
 		AuthOverrideFlags: clientcmd.AuthOverrideFlags{
-			Token:       clientcmd.FlagInfo{LongName: "token", Description: "a bearer token to be known by"},
+			Token:       clientcmd.FlagInfo{LongName: "token", Description: "a bearer token to authenticate with; other users of this machine can see it, so prefer --token-file or $YUBA_TOKEN"},
 			Impersonate: clientcmd.FlagInfo{LongName: "as", Description: "act as this user"},
 		},
 	}
+	flags.StringVar(&a.tokenFile, "token-file", "", "a file with a bearer token to authenticate with (default $YUBA_TOKEN, else the kubeconfig's credentials)")
 	a.overrides.ClusterDefaults = api.Cluster{}
 	clientcmd.BindOverrideFlags(&a.overrides, flags, bind)
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
@@ -172,6 +180,7 @@ func (a *app) addGlobalFlags(root *cobra.Command) {
 		return usageErrorf(cmd, "--color %q: want auto, always or never", a.color)
 	}
 	complete(root, "color", "auto", "always", "never")
+	a.completeGlobalFlags(root)
 }
 
 // complete offers fixed values for a flag.

@@ -12,34 +12,44 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	keep "github.com/yuba-dev/yuba/internal/approval"
+	"github.com/yuba-dev/yuba/internal/diagnostic"
 )
 
 func newApproveCommand(a *app) *cobra.Command {
 	var wait bool
 	var file string
 	var timeout time.Duration
+	var b bulk
 	cmd := &cobra.Command{
 		Use:   "approve NAME [PLAN-ID]",
 		Short: "Approve the plan that waits, so that it is applied",
 		Long: `Approve the plan that waits. Exactly that plan is applied, without planning again. With PLAN-ID the command refuses
 when another plan waits by now; without it, it approves whichever plan waits, so look at it first.
 
+Several names approve the plan of each stack; --all and -l approve the plans that wait in the namespace, or with -A in all of
+them. They are listed first, and the command asks, or wants --yes.
+
 With -f the approval is written into the stack's manifest on disk, for you to commit; the stack itself is not changed.
 Of the file only the one value changes.`,
-		Example: "  yuba plan vpc && yuba approve vpc\n  yuba approve vpc plan-main-1a2b3c4d5e --wait\n  yuba approve vpc -f clusters/prod/vpc.yaml",
-		Args:    arguments(1, 2), ValidArgsFunction: a.stackNames(false),
+		Example: "  yuba plan vpc && yuba approve vpc\n  yuba approve vpc plan-main-1a2b3c4d5e --wait\n  yuba approve vpc -f clusters/prod/vpc.yaml\n" +
+			"  yuba approve vpc dns db\n  yuba pending -n staging && yuba approve -n staging --all",
+		Args: arguments(0, -1), ValidArgsFunction: a.stackNames(true),
 	}
 	cmd.Flags().BoolVarP(&wait, "wait", "w", false, "show the apply and wait for its end")
 	cmd.Flags().StringVarP(&file, "filename", "f", "", "write the approval into this manifest instead")
 	cmd.Flags().DurationVar(&timeout, "timeout", 0, "how long to wait at most")
+	cmd.Flags().BoolVar(&b.all, "all", false, "approve all plans that wait")
+	cmd.Flags().BoolVar(&b.yes, "yes", false, "approve without asking")
+	b.add(cmd, "approve plans")
 	out := addOutputFlag(cmd, "json", "yaml", "name")
-	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
+	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
 		if file != "" && wait {
 			return usageErrorf(cmd, "use --filename or --wait, not both: what is committed is applied later")
 		}
-		return nil
+		return b.check(cmd, args, file != "" || wait)
 	}
-	cmd.RunE = a.onStack(out, func(ctx context.Context, s *session, key types.NamespacedName, rest []string) error {
+	one := a.onStack(out, func(ctx context.Context, s *session, key types.NamespacedName, rest []string) error {
 		id := ""
 		if len(rest) == 1 {
 			id = rest[0]
@@ -51,6 +61,19 @@ Of the file only the one value changes.`,
 		}
 		return s.approve(ctx, key, id, wait, out)
 	})
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if !b.wanted(args) {
+			return one(cmd, args)
+		}
+		if err := out.check(cmd); err != nil {
+			return err
+		}
+		s, err := a.connect()
+		if err != nil {
+			return err
+		}
+		return s.approveMany(cmd, &b, args, out)
+	}
 	return cmd
 }
 
@@ -64,8 +87,8 @@ func (s *session) approveInFile(ctx context.Context, key types.NamespacedName, i
 		return err
 	}
 	if t.AutoApproves() {
-		return exitf(exitError, "approve %s: the manifest says \"auto\" and is to go on saying so; only this one plan is held, by circuit breaker %s. Approve it on the server:\n    yuba approve %s",
-			key, t.Status.Plan.HeldBy, s.call(key))
+		return exitf(exitError, "approve %s: the manifest says \"auto\" and should go on saying so; only this one plan is held %s. Approve it on the server:\n    yuba approve %s",
+			key, heldBecause(t), s.call(key))
 	}
 	changed, err := approveInFile(file, key, id)
 	switch {
@@ -87,6 +110,7 @@ func (s *session) approve(ctx context.Context, key types.NamespacedName, id stri
 	if id, err = s.approvable(t, id); err != nil {
 		return err
 	}
+	s.warnOfEnforcer(t)
 	change, request := approval(t, id)
 	approved, err := s.patch(ctx, "approve the plan of", key, change)
 	if err != nil {
@@ -104,6 +128,14 @@ func (s *session) approve(ctx context.Context, key types.NamespacedName, id stri
 	return r.run(ctx)
 }
 
+// warnOfEnforcer says that a manifest sets the field back, as far as the object tells.
+func (s *session) warnOfEnforcer(t *infrav1.Terraform) {
+	if by := keep.Enforcer(t); by != "" && !t.AutoApproves() {
+		s.news("%s applies approvePlan from a manifest, and may set it back before the plan is applied. Approve in that manifest instead:\n"+
+			"    yuba approve %s -f FILE\nor leave approvePlan out of it.", diagnostic.Printable(by), s.call(keyOf(t)))
+	}
+}
+
 // approvable says which plan an approval would be for, or why there can be none.
 func (s *session) approvable(t *infrav1.Terraform, id string) (string, error) {
 	key, pending, call := keyOf(t), t.Status.Plan.Pending, s.call(keyOf(t))
@@ -111,17 +143,25 @@ func (s *session) approvable(t *infrav1.Terraform, id string) (string, error) {
 	case pending == "":
 		return "", exitf(exitNotFound, "approve %s: no plan waits for approval. See:\n    yuba status %s", key, call)
 	case id != "" && id != pending:
-		return "", exitf(exitError, "approve %s: plan %s does not wait (any more); plan %s does. Look at it:\n    yuba plan %s", key, id, pending, call)
+		return "", exitf(exitNotFound, "approve %s: plan %s is not pending; the pending plan is %s. Show it with:\n    yuba plan %s", key, id, pending, call)
 	case t.Spec.PlanOnly:
 		return "", exitf(exitError, "approve %s: the stack may only be planned (spec.planOnly)", key)
 	case t.DriftOnly():
 		return "", exitf(exitError, "approve %s: the stack only looks for drift (spec.approvePlan is \"disable\")", key)
 	case t.Spec.Suspend:
 		return "", exitf(exitError, "approve %s: the stack is suspended. Let it go on first:\n    yuba resume %s", key, call)
-	case t.AutoApproves() && t.Status.Plan.HeldBy == "":
+	case t.AutoApproves() && !t.HoldsPlans():
 		return "", exitf(exitError, "approve %s: the stack applies its plans by itself (spec.approvePlan is \"auto\"). See:\n    yuba status %s", key, call)
 	}
 	return pending, nil
+}
+
+// heldBecause says why a plan is held although the stack applies its plans automatically.
+func heldBecause(t *infrav1.Terraform) string {
+	if by := t.Status.Plan.HeldBy; by != "" {
+		return "for approval by circuit breaker " + by
+	}
+	return "for approval because the state is that of " + formerName(t, t.Status.TakenOver) + ", which was deleted"
 }
 
 func newRejectCommand(a *app) *cobra.Command {
@@ -131,7 +171,7 @@ func newRejectCommand(a *app) *cobra.Command {
 		Long: `Reject the plan that waits. It is not applied, also not where plans are applied without approval. A change of the
 source or the stack makes a new plan, and so does "yuba replan".`,
 		Example: "  yuba reject vpc\n  yuba reject vpc plan-main-1a2b3c4d5e",
-		Args:    arguments(1, 2), ValidArgsFunction: a.stackNames(false),
+		Args:    arguments(1, 2), ValidArgsFunction: a.stackAnd(pendingPlan, false),
 	}
 	out := addOutputFlag(cmd, "json", "yaml", "name")
 	cmd.RunE = a.onStack(out, func(ctx context.Context, s *session, key types.NamespacedName, rest []string) error {
@@ -144,7 +184,7 @@ source or the stack makes a new plan, and so does "yuba replan".`,
 		case pending == "":
 			return exitf(exitNotFound, "reject: no plan of %s waits", key)
 		case len(rest) == 1 && rest[0] != pending:
-			return exitf(exitError, "reject: plan %s of %s does not wait (any more); plan %s does", rest[0], key, pending)
+			return exitf(exitNotFound, "reject: plan %s of %s is not pending; the pending plan is %s", rest[0], key, pending)
 		}
 		change := change{}.annotate(map[string]any{infrav1.AnnotationRejected: pending})
 		rejected, err := s.patch(ctx, "reject the plan of", key, change)

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -79,6 +80,9 @@ func artifactError(err error) error {
 		return &exitErr{exitUsage, err}
 	case publish.IsNotFound(err):
 		return &exitErr{exitNotFound, err}
+	}
+	if errors.Is(err, syscall.ECONNREFUSED) { // of a registry: the next step is not to start Yuba
+		return &exitErr{exitError, err}
 	}
 	return err
 }

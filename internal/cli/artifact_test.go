@@ -43,7 +43,7 @@ func TestArtifactsArePublished(t *testing.T) {
 		t.Errorf("got %s, %v", again.out, err)
 	}
 	plain(t, "tag", "artifact", ref, "--tag", "stable,1").want(t, exitOK, registry.URL("iac/network")+":stable\n"+registry.URL("iac/network")+":1\n")
-	list := plain(t, "list", "artifacts", registry.URL("iac/network"), "--semver-filter", ">=1.1.0")
+	list := plain(t, "list", "artifacts", registry.URL("iac/network"), "--semver-filter", ">=1.1.0", "-o", "wide")
 	list.out = columnsOf(list.out, answer.Digest)
 	list.want(t, exitOK, "ARTIFACT  DIGEST  SOURCE  REVISION\n"+ref+"  NS  https://example.com  1.4.0@sha1:0123\n")
 	plain(t, "list", "artifacts", registry.URL("iac/network"), "--filter-regex", "^9$").want(t, exitOK, "", "There are no such artifacts")

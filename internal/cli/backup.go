@@ -4,15 +4,20 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/yuba-dev/yuba/internal/controlplane/datadir"
+	"github.com/yuba-dev/yuba/internal/server"
 )
 
 func newBackupCommand(a *app) *cobra.Command {
@@ -71,8 +76,11 @@ func newRestoreCommand(a *app) *cobra.Command {
 		Use:   "restore FILE",
 		Short: "Replace everything that Yuba keeps by a backup",
 		Long: `Give a backup to a running "yuba up", which verifies it, starts over with it, and keeps what it had in its data
-directory. Without a Yuba that runs, start one with an empty data directory first.`,
-		Example: "  yuba restore yuba-2026-01-02.tar",
+directory.
+
+When no Yuba runs on the data directory that --data-dir or $YUBA_DATA_DIR names, the backup is verified and left there, and the next "yuba up"
+starts with it. So a data directory that "yuba up" refuses can be restored, too.`,
+		Example: "  yuba restore yuba-2026-01-02.tar\n  yuba restore yuba-2026-01-02.tar --data-dir /var/lib/yuba",
 		Args:    arguments(1, 1),
 	}
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "restore without a question")
@@ -84,6 +92,9 @@ directory. Without a Yuba that runs, start one with an empty data directory firs
 		defer archive.Close() //nolint:errcheck // read only
 		if info, err := archive.Stat(); err == nil && info.IsDir() {
 			return exitf(exitError, "restore: %s is a directory", args[0])
+		}
+		if done, err := a.restoreStopped(yes, args[0], archive); done || err != nil {
+			return err
 		}
 		s, err := a.connect()
 		if err != nil {
@@ -103,6 +114,34 @@ directory. Without a Yuba that runs, start one with an empty data directory firs
 		return a.awaitRestart(cmd.Context(), before.Started)
 	}
 	return cmd
+}
+
+// restoreStopped leaves the backup for the next start, unless a Yuba runs on the data directory, or none is named. One that
+// is not there may be a mistake in its name, and gets no keys.
+func (a *app) restoreStopped(yes bool, name string, archive io.Reader) (done bool, err error) {
+	named := cmp.Or(a.dataDir, os.Getenv(dataDirVariable))
+	if named == "" {
+		return false, nil
+	}
+	running, err := server.Runs(named)
+	if a.dataDir == "" && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)) {
+		return false, nil // the variable is of no use here, and another way to a Yuba may be
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, fmt.Errorf("restore %s: there is no directory %s. If that is where the backup is to go, make it first:\n    mkdir -m 700 %s",
+			name, named, datadir.Quoted(named))
+	}
+	if err != nil || running {
+		return false, err
+	}
+	if err := a.mustConfirm(yes, "Everything that "+named+" keeps is replaced by "+name+" at the next start."); err != nil {
+		return false, err
+	}
+	if err := server.StageRestore(named, archive); err != nil {
+		return false, fmt.Errorf("restore %s: %w", name, err)
+	}
+	a.news("The backup is whole. The next start puts it in place and keeps what was there:\n    yuba up --data-dir %s", datadir.Quoted(named))
+	return true, nil
 }
 
 // A server that starts over is away for some seconds; nothing can be watched meanwhile.

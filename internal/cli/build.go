@@ -25,6 +25,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/kustomization/build"
 	"github.com/yuba-dev/yuba/internal/kustomization/decrypt"
+	"github.com/yuba-dev/yuba/internal/yamltext"
 )
 
 func newBuildCommand(a *app) *cobra.Command {
@@ -260,7 +261,7 @@ func (a *app) writeObjects(objects []*unstructured.Unstructured, form string) er
 		return (&output{form: "json"}).print(a.out, map[string]any{"apiVersion": "v1", "kind": "List", "items": items})
 	}
 	for i, u := range objects {
-		data, err := yaml.Marshal(u.Object)
+		data, err := yamltext.Marshal(u.Object)
 		if err != nil {
 			return fmt.Errorf("write %s %s: %w", u.GetKind(), u.GetName(), err)
 		}

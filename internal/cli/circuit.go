@@ -62,7 +62,7 @@ nothing is probed. To make one for maintenance:
 		if !out.machine() {
 			return nil
 		}
-		return (&getView{session: s, answer: out}).show(turned)
+		return (&getView{session: s, answer: out, told: map[string]string{}}).show(turned)
 	}
 	return cmd
 }

@@ -10,15 +10,15 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func each(cmd *cobra.Command, visit func(*cobra.Command)) {
+func eachCommand(cmd *cobra.Command, visit func(*cobra.Command)) {
 	visit(cmd)
 	for _, child := range cmd.Commands() {
-		each(child, visit)
+		eachCommand(child, visit)
 	}
 }
 
 func TestEveryCommandIsDescribed(t *testing.T) {
-	each(Command(), func(cmd *cobra.Command) {
+	eachCommand(Command(), func(cmd *cobra.Command) {
 		t.Run(cmd.CommandPath(), func(t *testing.T) {
 			switch {
 			case cmd.Short == "" || cmd.Long == "":
@@ -46,7 +46,7 @@ func TestEveryCommandIsDescribed(t *testing.T) {
 
 func TestEveryCommandHasAPage(t *testing.T) {
 	pages := Reference()
-	each(Command(), func(cmd *cobra.Command) {
+	eachCommand(Command(), func(cmd *cobra.Command) {
 		if !cmd.HasParent() || cmd.Hidden {
 			return
 		}

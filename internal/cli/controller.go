@@ -43,7 +43,7 @@ two controllers must not work on the same objects. Tenants of a Tenant Operator 
 		if err != nil {
 			return err
 		}
-		o.Config, o.Out = config, a.out
+		o.Config = config
 		server.LogKubernetes(o.Log)
 		return server.RunController(cmd.Context(), o)
 	}
@@ -67,7 +67,7 @@ func (a *app) controllerConfig() (*rest.Config, error) {
 func (a *app) clusterLoader() clientcmd.ClientConfig {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = a.kubeconfig
-	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &a.overrides)
+	return withToken{clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &a.overrides), a}
 }
 
 // explainCluster says where a kubeconfig was looked for when there is none.

@@ -36,7 +36,7 @@ var sourceKinds = []string{infrav1.SourceKindGitRepository, infrav1.SourceKindOC
 func newCreateCommand(a *app) *cobra.Command {
 	var b blueprint
 	cmd := &cobra.Command{
-		Use:   "create NAME --source KIND/NAME",
+		Use: "create NAME --source KIND/NAME", SuggestFor: []string{"new", "add"},
 		Short: "Create a stack whose program is in a source",
 		Long: `Create a stack whose program is in a source: a GitRepository, OCIRepository, Bucket or ExternalArtifact. With --export the
 manifest is written to standard output instead, for git. "yuba deploy" is for a directory of this machine.

@@ -32,8 +32,8 @@ func newCreateKindCommand(a *app, k kind) *cobra.Command {
 	var export bool
 	cmd := &cobra.Command{
 		Use: k.word + " NAME", Aliases: k.aliases(),
-		Short: "Create a " + k.gvk.Kind,
-		Long: "Create a " + k.gvk.Kind + `. With --export the manifest is written to standard output instead, for git. What the flags cannot say goes
+		Short: "Create " + k.one(),
+		Long: "Create " + k.one() + `. With --export the manifest is written to standard output instead, for git. What the flags cannot say goes
 into the manifest, with "yuba kubectl apply -f".`,
 		Args: arguments(1, 1), ValidArgsFunction: noNames,
 	}
@@ -102,7 +102,7 @@ func (s *session) createObject(ctx context.Context, k kind, raw *unstructured.Un
 		return err
 	}
 	if out.machine() {
-		return (&getView{session: s, answer: out}).show([]*object{o})
+		return (&getView{session: s, answer: out, told: map[string]string{}}).show([]*object{o})
 	}
 	if !k.fetched {
 		s.news("%s is created.", o)

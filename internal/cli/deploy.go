@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/yamltext"
 )
 
 // deployment is what the flags of "yuba deploy" say.
@@ -31,11 +32,11 @@ type deployment struct {
 func newDeployCommand(a *app) *cobra.Command {
 	var d deployment
 	cmd := &cobra.Command{
-		Use:   "deploy DIR --name NAME",
+		Use: "deploy DIR --name NAME", SuggestFor: []string{"apply", "run"},
 		Short: "Push a directory, plan it as a stack, ask, and apply",
 		Long: `Push a directory, make or update the stack that runs it, show the plan, ask, and apply what was shown.
 
-The flags are all that the stack is told: a variable that is not given again is not set any more. With --auto the server
+Flags replace the stack's configuration; variables that you omit are unset. With --auto the server
 applies this plan, and every later one, by itself. Without a terminal and without --yes the command ends with code 5
 after the plan and says how to approve it.`,
 		Example: "  yuba deploy . --name vpc\n  yuba deploy ./modules --path network --name vpc --var cidr=10.0.0.0/16\n  yuba deploy . --name vpc --auto --interval 1h",
@@ -153,6 +154,6 @@ func (d deployment) object(key types.NamespacedName, request string) *unstructur
 
 // applyStack makes or updates a stack by server-side apply.
 func (s *session) applyStack(ctx context.Context, u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	err := s.objects.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), fieldOwner, client.ForceOwnership)
+	err := s.objects.Patch(ctx, u, yamltext.Apply, fieldOwner, client.ForceOwnership)
 	return u, err
 }

@@ -113,6 +113,9 @@ func seenAt(e corev1.Event) time.Time {
 	return last
 }
 
+// everything is the form of a table that is a log: its messages are what it is read for.
+var everything = &output{form: wideForm}
+
 func (s *session) showEvents(events []corev1.Event, namespace string, out *output) error {
 	if out.machine() {
 		list := corev1.EventList{Items: events}
@@ -137,5 +140,5 @@ func (s *session) showEvents(events []corev1.Event, namespace string, out *outpu
 			rows[i+1] = append([]string{e.Namespace}, rows[i+1]...)
 		}
 	}
-	return table(s.out, rows)
+	return s.table(rows, everything)
 }

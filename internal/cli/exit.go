@@ -8,12 +8,15 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/yuba-dev/yuba/internal/controlplane/datadir"
 )
 
 // The exit codes; their words are in exitCodesText.
@@ -24,6 +27,7 @@ const (
 	exitNotFound    = 3
 	exitRunFailed   = 4
 	exitWaiting     = 5
+	exitRefused     = 6
 	exitInterrupted = 130
 )
 
@@ -34,9 +38,10 @@ const exitCodesText = `Every command of yuba ends with one of these codes:
   2    The command line was wrong: an unknown command or flag, a missing argument.
   3    What was named does not exist: a stack, plan, run or version, a source or Kustomization, an artifact.
   4    A run of the stack failed. What it did before it failed is in the state; "yuba logs NAME" tells what.
-  5    Nothing failed, and it is not done: a plan waits for approval, a Kustomization for another or for a word that it may
-       remove so much, something is suspended, or --timeout has passed; or "yuba adopt" found something that has to be
-       done before.
+  5    Not finished: a plan waits for approval, a Kustomization is blocked by a dependency or its pruning needs confirmation,
+       something is suspended, or --timeout has passed; or "yuba adopt" found something that has to be done before.
+  6    "yuba up" refused its data directory: a part of it is missing, damaged or of a newer Yuba. Nothing was changed, and
+       starting again changes nothing; the message names the ways back.
   130  It was interrupted, by Ctrl-C for instance. A run that has begun goes on.
 
 "yuba kubectl" ends with the codes of kubectl. "yuba diff" and "yuba tenant diff" end with 1 when there is a difference, and with
@@ -94,20 +99,38 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	if cmd.SuggestionsMinimumDistance <= 0 {
 		cmd.SuggestionsMinimumDistance = 2
 	}
-	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+	if near := suggestions(cmd, args[0]); len(near) > 0 {
 		message += ". Did you mean " + strings.Join(near, " or ") + "?"
 	}
 	return usageErrorf(cmd, "%s", message)
+}
+
+// suggestions are the commands that a word may mean: those that other programs call so, else those that are spelt like it.
+func suggestions(cmd *cobra.Command, word string) []string {
+	var named []string
+	for _, c := range cmd.Commands() {
+		if slices.Contains(c.SuggestFor, strings.ToLower(word)) {
+			named = append(named, c.Name())
+		}
+	}
+	if len(named) > 0 {
+		return named
+	}
+	return cmd.SuggestionsFor(word)
 }
 
 // explain turns what ended a command into words and an exit code.
 func explain(err error) (string, int) {
 	var exit *exitErr
 	var address *url.Error
+	var refused *datadir.RefusedError
+	var newer *datadir.NewerFormatError
 	text := strings.TrimRight(err.Error(), "\n")
 	switch {
 	case errors.As(err, &exit):
 		return text, exit.code
+	case errors.As(err, &refused), errors.As(err, &newer):
+		return text, exitRefused
 	case errors.Is(err, context.Canceled):
 		return "interrupted", exitInterrupted
 	case errors.Is(err, context.DeadlineExceeded):

@@ -15,6 +15,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/yuba-dev/yuba/internal/controlplane/datadir"
 )
 
 func TestExplain(t *testing.T) {
@@ -33,6 +35,8 @@ func TestExplain(t *testing.T) {
 		"nobody answers: the address and what to do": {fmt.Errorf("list: %w", refused), "nobody answers at https://127.0.0.1:7443. Is Yuba", 1},
 		"nothing is configured: what to do":          {clientcmd.ErrEmptyConfig, "yuba up", 1},
 		"credentials are not known: how to look":     {apierrors.NewUnauthorized("no"), "config view", 1},
+		"a refused data directory has its own code":  {fmt.Errorf("start: %w", &datadir.RefusedError{Dir: "/d", Problem: "etcd/ has no store"}), "Nothing was changed", 6},
+		"a newer data directory has it, too":         {&datadir.NewerFormatError{What: "/d", Found: 9}, "A newer Yuba wrote it", 6},
 		"final newlines of other people's errors go": {errors.New("x\n\n"), "x", 1},
 	}
 	for name, c := range cases {

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 func newGetCommand(a *app) *cobra.Command {
@@ -80,26 +79,35 @@ type getting struct {
 	// some is true when not all objects are wanted.
 	some  bool
 	kinds []kind
+	// typed answers programs with a TerraformList, not with a List of anything.
+	typed bool
 }
 
 func getCommand(a *app, cmd *cobra.Command, kinds ...kind) *cobra.Command {
-	g := getting{kinds: kinds}
+	return gettingCommand(a, cmd, getting{kinds: kinds})
+}
+
+func gettingCommand(a *app, cmd *cobra.Command, g getting) *cobra.Command {
 	var selector, status string
 	flags := cmd.Flags()
 	flags.BoolVarP(&g.all, "all-namespaces", "A", false, "list those of all namespaces")
 	flags.StringVarP(&selector, "selector", "l", "", "list only those with these labels, such as team=network")
 	flags.StringVar(&status, "status-selector", "", "list only those with this condition, such as ready=false")
 	flags.BoolVar(&g.noHeader, "no-header", false, "leave out the line with the names of the columns")
-	if len(kinds) == 1 {
-		flags.BoolVarP(&g.watch, "watch", "w", false, "go on and tell of each change")
+	if len(g.kinds) == 1 {
+		flags.BoolVarP(&g.watch, "watch", "w", false, "go on and print each row that changes, until Ctrl-C")
 	}
-	out := addOutputFlag(cmd, "json", "yaml", "name")
+	out := addTableFlag(cmd, "json", "yaml", "name")
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
 		if err := out.check(cmd); err != nil {
 			return err
 		}
 		if g.some = selector != "" || status != ""; len(args) > 0 && (g.all || selector != "") {
-			return usageErrorf(cmd, "name objects or use -A or -l, not both")
+			noun := "objects"
+			if g.kinds[0].gvk == stackKind {
+				noun = "stacks"
+			}
+			return usageErrorf(cmd, "name %s or use -A or -l, not both", noun)
 		}
 		if g.selector, err = labels.Parse(selector); err != nil {
 			return usageErrorf(cmd, "-l %s: %w", selector, err)
@@ -108,14 +116,14 @@ func getCommand(a *app, cmd *cobra.Command, kinds ...kind) *cobra.Command {
 			return err
 		}
 		if g.watch && out.machine() {
-			return usageErrorf(cmd, "--watch is for people; programs may use:\n    yuba kubectl get %s --watch -o json", kinds[0].plural)
+			return usageErrorf(cmd, "--watch is for people; programs may use:\n    yuba kubectl get %s --watch -o json", g.kinds[0].plural)
 		}
 		s, err := a.connect()
 		if err != nil {
 			return err
 		}
-		v := &getView{session: s, getting: g, answer: out, namespace: s.namespace}
-		if g.all || kinds[0].clusterWide {
+		v := &getView{session: s, getting: g, answer: out, namespace: s.namespace, told: map[string]string{}}
+		if g.all || g.kinds[0].clusterWide {
 			v.namespace = ""
 		}
 		return v.run(cmd, args)
@@ -149,6 +157,8 @@ type getView struct {
 	getting
 	answer    *output
 	namespace string
+	// served is the API's own table; nil for kinds whose table is made here.
+	served *servedTable
 	// columns keep their widths while objects are watched; told is what was said last of each object.
 	columns columns
 	told    map[string]string
@@ -159,13 +169,18 @@ func (v *getView) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	if len(v.kinds) == 1 && v.kinds[0].gvk == stackKind && !v.answer.machine() {
+		if v.served, err = v.servedTable(stacks); err != nil {
+			return err
+		}
+	}
 	ctx := cmd.Context()
 	var objects []*object
 	switch {
 	case len(keys) > 0:
-		objects, err = v.getAll(ctx, v.kinds[0], keys)
+		objects, err = v.getAll(ctx, keys)
 	case len(v.kinds) == 1:
-		objects, _, err = v.listObjects(ctx, v.kinds[0], v.namespace, client.MatchingLabelsSelector{Selector: v.selector})
+		objects, _, err = v.list(ctx, v.namespace)
 	default:
 		objects, err = v.listKinds(ctx)
 	}
@@ -186,6 +201,8 @@ func (v *getView) show(objects []*object) error {
 		for _, o := range objects {
 			fmt.Fprintln(v.out, o.fullName())
 		}
+	case v.answer.machine() && v.typed:
+		return v.showStacks(objects)
 	case v.answer.machine():
 		items := make([]any, 0, len(objects))
 		for _, o := range objects {

@@ -7,12 +7,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,6 +21,14 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/diagnostic"
 )
+
+// list lists the objects of the only kind.
+func (v *getView) list(ctx context.Context, namespace string) ([]*object, string, error) {
+	if v.served != nil {
+		return v.served.list(ctx, namespace, v.selector.String())
+	}
+	return v.listObjects(ctx, v.kinds[0], namespace, client.MatchingLabelsSelector{Selector: v.selector})
+}
 
 // listKinds lists all kinds that this API has and the user may see.
 func (v *getView) listKinds(ctx context.Context) ([]*object, error) {
@@ -48,10 +54,10 @@ func (v *getView) listKinds(ctx context.Context) ([]*object, error) {
 }
 
 // getAll gets the objects that are named.
-func (s *session) getAll(ctx context.Context, k kind, keys []types.NamespacedName) ([]*object, error) {
+func (v *getView) getAll(ctx context.Context, keys []types.NamespacedName) ([]*object, error) {
 	objects := make([]*object, 0, len(keys))
 	for _, key := range keys {
-		o, err := s.getObject(ctx, k, key)
+		o, err := v.getOne(ctx, key)
 		if err != nil {
 			return nil, err
 		}
@@ -60,25 +66,33 @@ func (s *session) getAll(ctx context.Context, k kind, keys []types.NamespacedNam
 	return objects, nil
 }
 
+func (v *getView) getOne(ctx context.Context, key types.NamespacedName) (*object, error) {
+	k := v.kinds[0]
+	if v.served == nil {
+		return v.getObject(ctx, k, key)
+	}
+	o, err := v.served.get(ctx, key)
+	if err != nil {
+		return nil, v.objectError("get", k, key, err)
+	}
+	return o, nil
+}
+
 // table writes the objects as people read them.
 func (v *getView) table(objects []*object) {
 	elsewhere := func(o *object) bool { return o.GetNamespace() != v.namespace }
-	head := v.head(v.namespace == "" || slices.ContainsFunc(objects, elsewhere))
-	rows := [][]string{head}
+	v.columns.names = v.head(v.namespace == "" || slices.ContainsFunc(objects, elsewhere))
+	rows := [][]string{v.columns.names}
 	for _, o := range objects {
 		rows = append(rows, v.row(o))
 	}
-	v.columns = fit(rows)
-	if v.told == nil {
-		v.told = map[string]string{}
-	}
+	v.columns = fit(rows, v.room(v.out, v.answer))
 	for i, row := range rows {
-		if i == 0 && v.noHeader {
-			continue
-		}
-		text := v.columns.write(v.out, row)
 		if i > 0 {
-			v.told[objects[i-1].String()] = text
+			v.told[objects[i-1].String()] = v.timeless(row)
+		}
+		if i > 0 || !v.noHeader {
+			fmt.Fprintln(v.out, v.columns.line(row))
 		}
 	}
 }
@@ -86,94 +100,79 @@ func (v *getView) table(objects []*object) {
 // head names the columns; whether the namespace is one of them stays so for all rows.
 func (v *getView) head(namespaces bool) []string {
 	if v.any(func(k kind) bool { return k.clusterWide }) {
-		v.columns.namespaces, v.columns.names = false, append([]string{"NAME"}, circuitHead...)
-		return v.columns.names
+		return append([]string{"NAME"}, circuitHead...)
 	}
-	v.columns.namespaces = namespaces
 	var head []string
 	if namespaces {
 		head = append(head, "NAMESPACE")
 	}
+	if v.served != nil {
+		return append(head, v.served.heads(v.answer.wide())...)
+	}
 	head = append(head, "NAME")
 	if more := tenantHead(v.kinds[0]); more != nil && len(v.kinds) == 1 {
-		v.columns.names = append(head, more...)
-		return v.columns.names
+		return append(head, more...)
 	}
 	if v.any(func(k kind) bool { return k.source || k.reports && k.gvk != receivers.gvk }) {
 		head = append(head, "REVISION")
 	}
-	if v.any(func(k kind) bool { return k.suspends }) {
+	reports := v.any(func(k kind) bool { return k.reports })
+	if v.any(func(k kind) bool { return k.suspends }) && (v.answer.wide() || !reports) {
 		head = append(head, "SUSPENDED")
 	}
-	if v.any(func(k kind) bool { return k.reports }) {
+	if reports {
 		head = append(head, "READY", "MESSAGE")
 	}
-	v.columns.names = head
 	return head
 }
 
 func (v *getView) any(has func(kind) bool) bool { return slices.ContainsFunc(v.kinds, has) }
 
 func (v *getView) row(o *object) []string {
-	name := o.GetName()
+	row := make([]string, 0, len(v.columns.names))
+	if v.served != nil {
+		for _, name := range v.columns.names {
+			cell := o.cells[name]
+			if name == "NAMESPACE" {
+				cell = o.GetNamespace()
+			}
+			row = append(row, diagnostic.Printable(cell))
+		}
+		return row
+	}
+	cells := v.cells(o)
+	for _, name := range v.columns.names {
+		row = append(row, oneLine(cells[name]))
+	}
+	return row
+}
+
+// cells are what is in the columns of objects whose table is not the API's.
+func (v *getView) cells(o *object) map[string]string {
+	if o.kind.clusterWide {
+		return circuitCells(o, time.Now())
+	}
+	name, revision, message := o.GetName(), o.revision(), o.message()
 	if len(v.kinds) > 1 {
 		name = o.kind.singular() + "/" + name
 	}
-	ready := o.ready()
-	cells := map[string]string{"NAMESPACE": o.GetNamespace(), "NAME": name, "REVISION": shortRevision(o.revision()), "READY": string(ready.Status), "MESSAGE": o.message()}
+	if !v.answer.wide() {
+		revision, message = shortRevision(revision), o.shortMessage()
+	}
+	cells := map[string]string{"NAMESPACE": o.GetNamespace(), "NAME": name, "REVISION": revision, "READY": string(o.ready().Status), "MESSAGE": message}
 	if o.kind.suspends {
 		cells["SUSPENDED"] = "False"
 		if o.Spec.Suspend {
 			cells["SUSPENDED"] = "True"
 		}
 	}
-	if o.kind.clusterWide {
-		cells = circuitCells(o, time.Now())
-	}
 	maps.Copy(cells, tenantCells(o))
-	row := make([]string, 0, len(v.columns.names))
-	for _, name := range v.columns.names {
-		row = append(row, strings.Join(strings.Fields(diagnostic.Printable(cells[name])), " "))
-	}
-	return row
-}
-
-// columns are what stands below each other.
-type columns struct {
-	names      []string
-	namespaces bool
-	widths     []int
-}
-
-// fit makes columns as wide as what is in them.
-func fit(rows [][]string) columns {
-	c := columns{names: rows[0], widths: make([]int, len(rows[0]))}
-	for _, row := range rows {
-		for i, cell := range row {
-			c.widths[i] = max(c.widths[i], utf8.RuneCountInString(cell))
-		}
-	}
-	return c
-}
-
-// write writes a row, and returns it.
-func (c columns) write(w io.Writer, row []string) string {
-	var b strings.Builder
-	for i, cell := range row {
-		b.WriteString(cell)
-		if i < len(row)-1 {
-			b.WriteString(strings.Repeat(" ", max(c.widths[i]-utf8.RuneCountInString(cell), 0)+3))
-		}
-	}
-	text := strings.TrimRight(b.String(), " ")
-	fmt.Fprintln(w, text)
-	return text
+	return cells
 }
 
 // follow tells of every change until the command is interrupted. A watch ends sooner or later; what happened before the
 // next one begins is found by listing anew.
 func (v *getView) follow(ctx context.Context, keys []types.NamespacedName) error {
-	k := v.kinds[0]
 	wanted := func(o *object) bool { return v.keep(o) && (len(keys) == 0 || slices.Contains(keys, o.key())) }
 	namespace := v.namespace
 	if len(keys) > 0 {
@@ -184,7 +183,7 @@ func (v *getView) follow(ctx context.Context, keys []types.NamespacedName) error
 	}
 	for {
 		err := v.patient(ctx, func(ctx context.Context) error {
-			objects, version, err := v.listObjects(ctx, k, namespace, client.MatchingLabelsSelector{Selector: v.selector})
+			objects, version, err := v.list(ctx, namespace)
 			if err != nil {
 				return err
 			}
@@ -193,7 +192,16 @@ func (v *getView) follow(ctx context.Context, keys []types.NamespacedName) error
 					v.tell(o)
 				}
 			}
-			return v.watchFrom(ctx, k, namespace, version, wanted)
+			return v.watchFrom(ctx, namespace, version, func(event watch.EventType, o *object) {
+				switch {
+				case !wanted(o):
+				case event == watch.Deleted:
+					delete(v.told, o.String())
+					fmt.Fprintln(v.out, v.columns.line(append(v.row(o)[:len(v.columns.names)-1], "deleted")))
+				default:
+					v.tell(o)
+				}
+			})
 		})
 		if err != nil {
 			return err
@@ -205,7 +213,11 @@ func (v *getView) follow(ctx context.Context, keys []types.NamespacedName) error
 }
 
 // watchFrom tells of changes until the watch ends.
-func (v *getView) watchFrom(ctx context.Context, k kind, namespace, version string, wanted func(*object) bool) error {
+func (v *getView) watchFrom(ctx context.Context, namespace, version string, tell func(watch.EventType, *object)) error {
+	k := v.kinds[0]
+	if v.served != nil {
+		return v.served.watch(ctx, namespace, v.selector.String(), version, tell)
+	}
 	events, err := v.objects.Watch(ctx, k.emptyList(), client.InNamespace(namespace), client.MatchingLabelsSelector{Selector: v.selector},
 		&client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: version}})
 	if err != nil {
@@ -218,16 +230,10 @@ func (v *getView) watchFrom(ctx context.Context, k kind, namespace, version stri
 			return ctx.Err()
 		}
 		o, err := k.object(raw)
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case !wanted(o):
-		case event.Type == watch.Deleted:
-			delete(v.told, o.String())
-			v.columns.write(v.out, append(v.row(o)[:len(v.columns.names)-1], "deleted"))
-		default:
-			v.tell(o)
 		}
+		tell(event.Type, o)
 	}
 	return ctx.Err()
 }
@@ -235,7 +241,19 @@ func (v *getView) watchFrom(ctx context.Context, k kind, namespace, version stri
 // tell writes the row of an object unless it says nothing new.
 func (v *getView) tell(o *object) {
 	row := v.row(o)
-	if text := v.columns.write(io.Discard, row); v.told[o.String()] != text {
-		v.told[o.String()] = v.columns.write(v.out, row)
+	if says := v.timeless(row); v.told[o.String()] != says {
+		v.told[o.String()] = says
+		fmt.Fprintln(v.out, v.columns.line(row))
 	}
+}
+
+// timeless is what a row says beside how old things are, which is no news.
+func (v *getView) timeless(row []string) string {
+	var kept []string
+	for i, cell := range row {
+		if name := v.columns.names[i]; name != "AGE" && name != "OPENED" {
+			kept = append(kept, cell)
+		}
+	}
+	return strings.Join(kept, "\t")
 }

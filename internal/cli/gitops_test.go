@@ -131,6 +131,7 @@ func landscape(t *testing.T) string {
 		SourceRef:            &infrav1.CrossNamespaceSourceReference{Kind: "OCIRepository", Name: "network"},
 		WriteOutputsToSecret: &infrav1.WriteOutputsToSecretSpec{Name: "vpc-outputs"}}}
 	vpc.Status.LastAppliedRevision, vpc.Status.LastAttemptedRevision, vpc.Status.ObservedGeneration = digest, digest, 1
+	vpc.Status.Summary = "Plan failed"
 	vpc.Status.Conditions = condition(metav1.ConditionFalse, infrav1.ReasonPlanFailed, "no such region\nat main.tf")
 	hook := &notificationv1.Receiver{ObjectMeta: named(ns, "push"), Spec: notificationv1.ReceiverSpec{Type: "github", SecretRef: &meta.LocalObjectReference{Name: "token"},
 		Resources: []notificationv1.ReceiverResource{{CrossNamespaceObjectReference: notificationv1.CrossNamespaceObjectReference{Kind: "GitRepository", Name: "infra"}}}}}
@@ -149,25 +150,36 @@ func columnsOf(text, namespace string) string {
 
 func TestGet(t *testing.T) {
 	ns := landscape(t)
-	all := `NAME  REVISION  SUSPENDED  READY  MESSAGE
-gitrepository/infra  main@sha1:0123456789  False  True  stored artifact for revision 'main@sha1:0123456789abcdef0123456789abcdef01234567'
-ocirepository/network  1.4.0@sha256:fedcba9876  False  False  no route to host
-kustomization/root  main@sha1:0123456789  False  True  Applied revision: main@sha1:0123456789abcdef0123456789abcdef01234567
-kustomization/team  main@sha1:0123456789  True  True  Applied revision: main@sha1:0123456789abcdef0123456789abcdef01234567
-terraform/vpc  1.4.0@sha256:fedcba9876  False  False  no such region at main.tf
+	all := `NAME  REVISION  READY  MESSAGE
+gitrepository/infra  main@sha1:0123456789  True  stored artifact for revision 'main@sha1:0123…
+ocirepository/network  1.4.0@sha256:fedcba9876  False  no route to host
+kustomization/root  main@sha1:0123456789  True  Applied revision: main@sha1:0123456789abcdef…
+kustomization/team  main@sha1:0123456789  True  Suspended; Applied revision: main@sha1:01234…
+terraform/vpc  1.4.0@sha256:fedcba9876  False  Plan failed
+receiver/push  True  Receiver initialized for path: /hook/0123
+provider/chat
+alert/loud
+`
+	wide := strings.NewReplacer("HEAD", "NAME  REVISION  SUSPENDED  READY  MESSAGE", "GIT", commit, "OCI", digest).Replace(`HEAD
+gitrepository/infra  GIT  False  True  stored artifact for revision 'GIT'
+ocirepository/network  OCI  False  False  no route to host
+kustomization/root  GIT  False  True  Applied revision: GIT
+kustomization/team  GIT  True  True  Applied revision: GIT
+terraform/vpc  OCI  False  False  no such region at main.tf
 receiver/push  False  True  Receiver initialized for path: /hook/0123
 provider/chat  False
 alert/loud  False
-`
+`)
 	for line, want := range map[string]string{
-		"get all": all,
-		"get all --no-header --status-selector ready=false": "ocirepository/network  1.4.0@sha256:fedcba9876  False  False  no route to host\n" +
-			"terraform/vpc  1.4.0@sha256:fedcba9876  False  False  no such region at main.tf\n",
+		"get all":         all,
+		"get all -o wide": wide,
+		"get all --no-header --status-selector ready=false": "ocirepository/network  1.4.0@sha256:fedcba9876  False  no route to host\n" +
+			"terraform/vpc  1.4.0@sha256:fedcba9876  False  Plan failed\n",
 		"get sources -o name":                  "gitrepository.source.toolkit.fluxcd.io/infra\nocirepository.source.toolkit.fluxcd.io/network\n",
-		"get sources oci":                      "NAME  REVISION  SUSPENDED  READY  MESSAGE\nnetwork  1.4.0@sha256:fedcba9876  False  False  no route to host\n",
-		"get gitrepo infra --no-header":        "infra  main@sha1:0123456789  False  True  stored artifact for revision 'main@sha1:0123456789abcdef0123456789abcdef01234567'\n",
+		"get sources oci":                      "NAME  REVISION  READY  MESSAGE\nnetwork  1.4.0@sha256:fedcba9876  False  no route to host\n",
+		"get gitrepo infra --no-header":        "infra  main@sha1:0123456789  True  stored artifact for revision 'main@sha1:0123456789abcdef0123456…\n",
 		"get ks team NS/root -o name":          "kustomization.kustomize.toolkit.fluxcd.io/team\nkustomization.kustomize.toolkit.fluxcd.io/root\n",
-		"get receivers":                        "NAME  SUSPENDED  READY  MESSAGE\npush  False  True  Receiver initialized for path: /hook/0123\n",
+		"get receivers":                        "NAME  READY  MESSAGE\npush  True  Receiver initialized for path: /hook/0123\n",
 		"get alert-providers":                  "NAME  SUSPENDED\nchat  False\n",
 		"get alerts":                           "NAME  SUSPENDED\nloud  False\n",
 		"get stacks -o name":                   "terraform.infra.contrib.fluxcd.io/vpc\n",
@@ -185,9 +197,9 @@ alert/loud  False
 	if !strings.HasPrefix(list.out, "apiVersion: v1\nitems:\n- apiVersion: kustomize.toolkit.fluxcd.io/v1\n  kind: Kustomization\n") || !strings.Contains(list.out, "prune: true") {
 		t.Errorf("got %s", list.out)
 	}
-	everywhere := yuba(t, "default", "get", "kustomizations", "-A", "-l", labelOwnerNamespace+"="+ns)
+	everywhere := yuba(t, "default", "get", "kustomizations", "-A", "-l", labelOwnerNamespace+"="+ns, "-o", "wide")
 	everywhere.out = columnsOf(everywhere.out, ns)
-	everywhere.want(t, exitOK, "NAMESPACE  NAME  REVISION  SUSPENDED  READY  MESSAGE\nNS  team  main@sha1:0123456789  True  True  Applied revision: main@sha1:0123456789abcdef0123456789abcdef01234567\n")
+	everywhere.want(t, exitOK, "NAMESPACE  NAME  REVISION  SUSPENDED  READY  MESSAGE\nNS  team  "+commit+"  True  True  Applied revision: "+commit+"\n")
 }
 
 func TestGetOfWhatIsNotThere(t *testing.T) {
@@ -233,10 +245,10 @@ func TestGetGoesOn(t *testing.T) {
 	go func() {
 		ended <- Execute(ctx, []string{"--kubeconfig", apitest.API(t).Kubeconfig(), "-n", ns, "get", "sources", "git", "--watch", "--status-selector", "ready=true"}, strings.NewReader(""), shown, news)
 	}()
-	if got := shown.next(t); got != "NAME  REVISION  SUSPENDED  READY  MESSAGE" {
+	if got := shown.next(t); got != "NAME  REVISION  READY  MESSAGE" {
 		t.Errorf("got %q", got)
 	}
-	if got := shown.next(t); !strings.HasPrefix(got, "infra  main@sha1:0123456789  False  True") {
+	if got := shown.next(t); !strings.HasPrefix(got, "infra  main@sha1:0123456789  True") {
 		t.Errorf("got %q", got)
 	}
 	c := apitest.Client(t)
@@ -252,7 +264,7 @@ func TestGetGoesOn(t *testing.T) {
 	if err := c.Status().Update(ctx, &git); err != nil {
 		t.Fatal(err)
 	}
-	if got := shown.next(t); !strings.HasPrefix(got, "infra  main@sha1:ffffffffff  False  True") {
+	if got := shown.next(t); !strings.HasPrefix(got, "infra  main@sha1:ffffffffff  True") {
 		t.Errorf("got %q", got)
 	}
 	if err := c.Delete(ctx, &git); err != nil {

@@ -18,6 +18,7 @@ import (
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
+	"github.com/yuba-dev/yuba/internal/diagnostic"
 )
 
 // kind is a kind of objects that commands name by a word. The stack is the noun that goes without one.
@@ -42,6 +43,9 @@ type kind struct {
 	// clusterWide says that its objects belong to no namespace.
 	clusterWide bool
 }
+
+// one is the kind with its article, for sentences.
+func (k kind) one() string { return diagnostic.WithArticle(k.gvk.Kind) }
 
 var (
 	gitRepositories = kind{gvk: sourcev1.GroupVersion.WithKind("GitRepository"), plural: "gitrepositories", word: "git",
@@ -105,6 +109,7 @@ func addKinds(mapper *meta.DefaultRESTMapper) {
 	breakers := circuitBreakers.gvk.GroupVersion().WithResource(circuitBreakers.plural)
 	mapper.AddSpecific(circuitBreakers.gvk, breakers, breakers, meta.RESTScopeRoot)
 	core := corev1.SchemeGroupVersion
+	mapper.AddSpecific(core.WithKind("Namespace"), core.WithResource("namespaces"), core.WithResource("namespaces"), meta.RESTScopeRoot)
 	mapper.AddSpecific(core.WithKind("Event"), core.WithResource("events"), core.WithResource("events"), meta.RESTScopeNamespace)
 }
 
@@ -145,10 +150,11 @@ func (k kind) call(verb, name string) string {
 
 // addKindCommands gives a verb a command for each kind that it is about, those of sources below the word source.
 func addKindCommands(verb *cobra.Command, wanted func(kind) bool, command func(kind) *cobra.Command) {
+	short := strings.ToUpper(verb.Name()[:1]) + verb.Name()[1:] + " a Git, OCI or bucket source"
 	sources := &cobra.Command{
 		Use: "source COMMAND", Aliases: []string{"sources"},
-		Short: "The same for a source of stacks and Kustomizations",
-		Long:  "The same for a source of stacks and Kustomizations: what a GitRepository, OCIRepository or Bucket names.",
+		Short: short,
+		Long:  short + " of stacks and Kustomizations: a GitRepository, OCIRepository or Bucket.",
 		Args:  noSuchCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}

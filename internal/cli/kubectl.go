@@ -4,14 +4,19 @@
 package cli
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	kubectl "k8s.io/kubectl/pkg/cmd"
@@ -27,6 +32,7 @@ func newKubectlCommand(a *app) *cobra.Command {
 "kubectl" is kubectl's own.`,
 		Example:            "  yuba kubectl get terraforms -A\n  yuba kubectl explain terraform.spec\n  yuba kubectl apply -f stack.yaml",
 		DisableFlagParsing: true,
+		ValidArgsFunction:  a.completeKubectl,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args, err := a.takeOwnFlags(cmd, args)
 			if err != nil {
@@ -76,10 +82,17 @@ func (a *app) kubectl(cmd *cobra.Command, args []string) error {
 		// Without it kubectl takes no configuration to mean localhost:8080, where there is nobody.
 		clientcmd.ClusterDefaults = clientcmdapi.Cluster{}
 	}
+	flags := genericclioptions.NewConfigFlags(true).WithDeprecatedPasswordFlag().WithDiscoveryBurst(300).WithDiscoveryQPS(50)
+	flags.WithWrapConfigFn(func(config *rest.Config) *rest.Config {
+		if *flags.BearerToken == "" {
+			useToken(config, strings.TrimSpace(os.Getenv(tokenVariable)), "")
+		}
+		return config
+	})
 	inner := kubectl.NewDefaultKubectlCommandWithArgs(kubectl.KubectlOptions{
 		PluginHandler: kubectl.NewDefaultPluginHandler(plugin.ValidPluginFilenamePrefixes),
 		Arguments:     append([]string{"kubectl"}, args...),
-		ConfigFlags:   genericclioptions.NewConfigFlags(true).WithDeprecatedPasswordFlag().WithDiscoveryBurst(300).WithDiscoveryQPS(50),
+		ConfigFlags:   flags,
 		IOStreams:     genericiooptions.IOStreams{In: a.in, Out: a.out, ErrOut: a.err},
 	})
 	if inner.Annotations == nil {
@@ -87,6 +100,8 @@ func (a *app) kubectl(cmd *cobra.Command, args []string) error {
 	}
 	inner.Annotations[cobra.CommandDisplayNameAnnotation] = "yuba kubectl"
 	inner.SetArgs(args)
+	inner.SetOut(a.out)
+	inner.SetErr(a.err)
 	inner.SilenceErrors, inner.SilenceUsage = true, true
 	// kubectl ends the process itself when a command fails; here its words and its code are handed on.
 	var ended error
@@ -106,6 +121,27 @@ func (a *app) kubectl(cmd *cobra.Command, args []string) error {
 		return ended
 	}
 	return err
+}
+
+// completeKubectl asks kubectl what a shell would ask it.
+func (a *app) completeKubectl(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	args, err := a.takeOwnFlags(cmd, args)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	var answer bytes.Buffer
+	asking := *a
+	asking.out, asking.err = &answer, io.Discard
+	if err := asking.kubectl(cmd, slices.Concat([]string{cobra.ShellCompRequestCmd}, args, []string{word})); err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	lines := strings.Split(strings.TrimSpace(answer.String()), "\n")
+	last := len(lines) - 1
+	directive, err := strconv.Atoi(strings.TrimPrefix(lines[last], ":"))
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	return lines[:last], cobra.ShellCompDirective(directive)
 }
 
 // kubectlEnded unwinds kubectl's stack.

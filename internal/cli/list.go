@@ -5,26 +5,25 @@ package cli
 
 import (
 	"fmt"
-	"slices"
-	"time"
 
 	"github.com/spf13/cobra"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 )
 
 func newListCommand(a *app) *cobra.Command {
 	cmd := listCommand(a, &cobra.Command{
-		Use:     "list [NAME]...",
+		Use: "list [NAME]...", SuggestFor: []string{"ps", "stacks"},
 		Aliases: []string{"ls"},
 		Short:   "List the stacks of a namespace",
-		Long: `List the stacks of a namespace, of all, or those that are named: whether each is ready, what it says, and what its last
-plan changes. "yuba get" lists the other kinds, too. A stack that is called artifacts is NAMESPACE/artifacts here.`,
-		Example: "  yuba list\n  yuba list -A -o json\n  yuba list -l team=network\n  yuba list vpc dns",
+		Long: `List the stacks of a namespace, of all, or those that are named: whether each is ready, and how it stands in a few words. It is
+the table of "kubectl get terraforms". With -o wide it also has the changes of the last plan, the revisions that were
+applied and planned last, and what Ready says in full.
+
+"yuba get" lists the other kinds, too. A stack that is called artifacts is NAMESPACE/artifacts here.`,
+		Example: "  yuba list\n  yuba list -A -o wide\n  yuba list -l team=network --watch\n  yuba list vpc dns -o json",
 	})
 	cmd.AddCommand(newListArtifactsCommand(a))
 	return cmd
@@ -32,44 +31,8 @@ plan changes. "yuba get" lists the other kinds, too. A stack that is called arti
 
 // listCommand lists stacks.
 func listCommand(a *app, cmd *cobra.Command) *cobra.Command {
-	var all bool
-	var selector string
 	cmd.Args, cmd.ValidArgsFunction = arguments(0, -1), a.stackNames(true)
-	cmd.Flags().BoolVarP(&all, "all-namespaces", "A", false, "list the stacks of all namespaces")
-	cmd.Flags().StringVarP(&selector, "selector", "l", "", "list only stacks with these labels, such as team=network")
-	out := addOutputFlag(cmd, "json", "yaml", "name")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := out.check(cmd); err != nil {
-			return err
-		}
-		if len(args) > 0 && (all || selector != "") {
-			return usageErrorf(cmd, "name stacks or use -A or -l, not both")
-		}
-		match, err := labels.Parse(selector)
-		if err != nil {
-			return usageErrorf(cmd, "-l %s: %w", selector, err)
-		}
-		s, err := a.connect()
-		if err != nil {
-			return err
-		}
-		namespace := s.namespace
-		if all {
-			namespace = ""
-		}
-		stacks := infrav1.TerraformList{TypeMeta: metav1.TypeMeta{APIVersion: infrav1.GroupVersion.String(), Kind: stackKind.Kind + "List"}}
-		if len(args) > 0 {
-			if err := s.listNamed(cmd, args, &stacks); err != nil {
-				return err
-			}
-			return s.showList(&stacks, namespace, out)
-		}
-		if err := s.objects.List(cmd.Context(), &stacks, client.InNamespace(namespace), client.MatchingLabelsSelector{Selector: match}); err != nil {
-			return fmt.Errorf("list stacks: %w", err)
-		}
-		return s.showList(&stacks, namespace, out)
-	}
-	return cmd
+	return gettingCommand(a, cmd, getting{kinds: []kind{stacks}, typed: true})
 }
 
 // listNamed gets the stacks that the arguments name.
@@ -88,46 +51,35 @@ func (s *session) listNamed(cmd *cobra.Command, args []string, stacks *infrav1.T
 	return nil
 }
 
-func (s *session) showList(stacks *infrav1.TerraformList, namespace string, out *output) error {
-	switch {
-	case out.form == "name":
-		for i := range stacks.Items {
-			fmt.Fprintln(s.out, objectName(&stacks.Items[i]))
+// showStacks answers programs with stacks.
+func (v *getView) showStacks(objects []*object) error {
+	list := stackList()
+	for _, o := range objects {
+		var t infrav1.Terraform
+		if err := o.as(&t); err != nil {
+			return err
 		}
-		return nil
-	case out.machine():
-		for i := range stacks.Items {
-			stacks.Items[i].SetGroupVersionKind(stackKind)
-		}
-		return out.print(s.out, stacks)
-	case len(stacks.Items) == 0 && namespace == "":
-		s.news("There are no stacks.")
-		return nil
-	case len(stacks.Items) == 0:
-		s.news("There are no stacks in namespace %s.", namespace)
-		return nil
+		list.Items = append(list.Items, t)
 	}
-	rows := [][]string{{"NAME", "READY", "STATUS", "PLAN", "REVISION", "AGE"}}
-	for i := range stacks.Items {
-		rows = append(rows, listRow(&stacks.Items[i], time.Now()))
-	}
-	elsewhere := func(t infrav1.Terraform) bool { return t.Namespace != namespace }
-	if namespace == "" || slices.ContainsFunc(stacks.Items, elsewhere) {
-		rows[0] = append([]string{"NAMESPACE"}, rows[0]...)
-		for i := range stacks.Items {
-			rows[i+1] = append([]string{stacks.Items[i].Namespace}, rows[i+1]...)
-		}
-	}
-	return table(s.out, rows)
+	return v.printStacks(list, v.answer)
 }
 
-// listWidth is how much of a stack's message fits into a line beside the rest.
-const listWidth = 60
+func stackList(items ...infrav1.Terraform) *infrav1.TerraformList {
+	return &infrav1.TerraformList{TypeMeta: metav1.TypeMeta{APIVersion: infrav1.GroupVersion.String(), Kind: stackKind.Kind + "List"}, Items: items}
+}
 
-func listRow(t *infrav1.Terraform, now time.Time) []string {
-	ready := conditionOf(t, infrav1.ConditionReady)
-	return []string{t.Name, string(ready.Status), firstLine(stateInWords(t), listWidth), t.Status.Plan.Summary,
-		shortRevision(t.Status.LastAttemptedRevision), age(now, t.CreationTimestamp.Time)}
+// printStacks answers programs, or with -o name.
+func (s *session) printStacks(list *infrav1.TerraformList, out *output) error {
+	for i := range list.Items {
+		list.Items[i].SetGroupVersionKind(stackKind)
+		if out.form == "name" {
+			fmt.Fprintln(s.out, objectName(&list.Items[i]))
+		}
+	}
+	if out.form == "name" {
+		return nil
+	}
+	return out.print(s.out, list)
 }
 
 // objectName is what -o name prints, as kubectl does.

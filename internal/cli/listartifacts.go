@@ -19,7 +19,7 @@ func newListArtifactsCommand(a *app) *cobra.Command {
 		Use:   "artifacts oci://HOST/REPOSITORY",
 		Short: "List the artifacts of a repository in an OCI registry",
 		Long: `List the artifacts of a repository in an OCI registry: the highest version first, then the other tags. Signatures are left
-out.
+out. With -o wide also their digests.
 
 ` + registryText,
 		Example: "  yuba list artifacts oci://registry.example.com/iac/network\n" +
@@ -40,7 +40,7 @@ out.
 		return pflag.NormalizedName(name)
 	})
 	registry.add(cmd)
-	out := addOutputFlag(cmd, "json", "yaml")
+	out := addTableFlag(cmd, "json", "yaml")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := out.check(cmd); err != nil {
 			return err
@@ -60,6 +60,9 @@ out.
 	return cmd
 }
 
+// artifactsWide are the columns of artifacts that only -o wide shows.
+var artifactsWide = []string{"DIGEST"}
+
 func (a *app) showArtifacts(repository string, artifacts []publish.Artifact, out *output) error {
 	if out.machine() {
 		return out.print(a.out, append([]publish.Artifact{}, artifacts...))
@@ -72,7 +75,7 @@ func (a *app) showArtifacts(repository string, artifacts []publish.Artifact, out
 	for _, artifact := range artifacts {
 		rows = append(rows, []string{artifact.URL, artifact.Digest, artifact.Source, artifact.Revision})
 	}
-	if err := table(a.out, rows); err != nil {
+	if err := a.table(rows, out, artifactsWide...); err != nil {
 		return fmt.Errorf("list artifacts: %w", err)
 	}
 	return nil

@@ -23,7 +23,7 @@ type listed struct {
 // listing makes a command of one that asks the server for a list of its own, which is no list of objects.
 func (a *app) listing(cmd *cobra.Command, ask func(ctx context.Context, s *session) (*listed, error)) *cobra.Command {
 	cmd.Args, cmd.ValidArgsFunction = arguments(0, 0), noNames
-	out := addOutputFlag(cmd, "json", "yaml", "name")
+	out := addTableFlag(cmd, "json", "yaml", "name")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := out.check(cmd); err != nil {
 			return err
@@ -54,7 +54,7 @@ func (l *listed) show(s *session, out *output) error {
 		fmt.Fprintln(s.err, l.none)
 		return nil
 	}
-	if err := table(s.out, l.rows); err != nil {
+	if err := s.table(l.rows, out); err != nil {
 		return err
 	}
 	if l.sum != "" {

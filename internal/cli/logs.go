@@ -30,6 +30,7 @@ ends, and waits for a run when there has been none. With -o json each line is wh
 		Args:    arguments(1, 1), ValidArgsFunction: a.stackNames(false),
 	}
 	cmd.Flags().StringVar(&o.Run, "run", "", "the run whose log to show; \"yuba runs\" lists them")
+	completeFlag(cmd, "run", a.aboutStack(runIDs))
 	cmd.Flags().BoolVarP(&o.Follow, "follow", "f", false, "go on until the run ends")
 	wanted.add(cmd)
 	out := addOutputFlag(cmd, "json")
@@ -77,7 +78,7 @@ func (s *session) logs(ctx context.Context, key types.NamespacedName, o content.
 		err = log.run(ctx)
 	}
 	if apierrors.IsNotFound(err) {
-		return exitf(exitNotFound, "show the log of %s: %w", key, err)
+		return exitf(exitNotFound, "%w", err)
 	}
 	return err
 }

@@ -156,11 +156,11 @@ func TestSuspendAndResume(t *testing.T) {
 	yuba(t, ns, "suspend", "source", "git", "infra", "-o", "name").want(t, exitOK, "gitrepository.source.toolkit.fluxcd.io/infra\n", "GitRepository/"+ns+"/infra is suspended.")
 	yuba(t, ns, "suspend", "kustomization", "--all").want(t, exitOK, "", "Kustomization/"+ns+"/root is suspended.", "Kustomization/"+ns+"/team is suspended.")
 	yuba(t, ns, "suspend", "alert", "loud").want(t, exitOK, "", "Alert/"+ns+"/loud is suspended.")
-	if all := suspended(); !strings.Contains(all, "gitrepository/infra  main@sha1:0123456789  True") || !strings.Contains(all, "alert/loud  True") {
+	if all := suspended(); !strings.Contains(all, "gitrepository/infra  main@sha1:0123456789  True  Suspended; stored") || !strings.Contains(all, "alert/loud  Suspended") {
 		t.Errorf("got %s", all)
 	}
 	yuba(t, ns, "resume", "ks", "root", "team").want(t, exitOK, "", "Kustomization/"+ns+"/root is resumed.", "Kustomization/"+ns+"/team is resumed.")
-	if all := suspended(); !strings.Contains(all, "kustomization/team  main@sha1:0123456789  False") {
+	if all := suspended(); !strings.Contains(all, "kustomization/team  main@sha1:0123456789  True  Applied") {
 		t.Errorf("got %s", all)
 	}
 	yuba(t, ns, "suspend", "ks").want(t, exitUsage, "", "an argument is missing")

@@ -31,6 +31,8 @@ type object struct {
 	kind   kind
 	Spec   objectSpec
 	Status objectStatus
+	// cells is the object's row in the API's table, by the names of the columns; nil when that was not asked for.
+	cells map[string]string
 }
 
 // objectSpec is what the specs of the kinds have in common, as far as commands show it.
@@ -155,6 +157,20 @@ func (o *object) message() string {
 	return c.Message
 }
 
+// shortMessage is what a table has room for.
+func (o *object) shortMessage() string {
+	message := o.message()
+	switch {
+	case o.kind.gvk == stackKind:
+		return cmp.Or(o.text("status", "summary"), message)
+	case o.Spec.Suspend && message != "":
+		return "Suspended; " + message
+	case o.Spec.Suspend:
+		return "Suspended"
+	}
+	return message
+}
+
 // fullName is what -o name prints, as kubectl does.
 func (o *object) fullName() string {
 	return o.kind.singular() + "." + o.kind.gvk.Group + "/" + o.GetName()
@@ -276,7 +292,7 @@ func (s *session) keys(cmd *cobra.Command, k kind, args []string) ([]types.Names
 	for _, argument := range args {
 		key, err := s.stack(cmd, argument)
 		if err != nil {
-			return nil, usageErrorf(cmd, "%q is not the name of a %s: want NAME or NAMESPACE/NAME", argument, k.gvk.Kind)
+			return nil, usageErrorf(cmd, "%q is not the name of %s: want NAME or NAMESPACE/NAME", argument, k.one())
 		}
 		if k.clusterWide {
 			key.Namespace = ""

@@ -69,7 +69,7 @@ func appliedFrom(owner *object) string {
 	case owner.Spec.Suspend:
 		text += ", suspended"
 	case owner.ready().Status == metav1.ConditionFalse:
-		text += ", not ready: " + firstLine(owner.message(), listWidth*2)
+		text += ", not ready: " + firstLine(owner.message(), 120)
 	}
 	return text
 }

@@ -4,18 +4,15 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
-	"sigs.k8s.io/yaml"
 
-	"github.com/yuba-dev/yuba/internal/diagnostic"
+	"github.com/yuba-dev/yuba/internal/yamltext"
 )
 
 // output is the form that an answer takes.
@@ -27,10 +24,21 @@ type output struct {
 // addOutputFlag gives a command the flag -o with the given forms beside the readable one.
 func addOutputFlag(cmd *cobra.Command, forms ...string) *output {
 	o := &output{allowed: forms}
-	cmd.Flags().StringVarP(&o.form, "output", "o", "", "the answer's form: "+strings.Join(forms, ", "))
+	cmd.Flags().StringVarP(&o.form, "output", "o", "", "output format: "+strings.Join(forms, ", "))
 	complete(cmd, "output", forms...)
 	return o
 }
+
+// wideForm is the form of tables with all columns, and nothing cut.
+const wideForm = "wide"
+
+// addTableFlag gives a command that shows a table the flag -o.
+func addTableFlag(cmd *cobra.Command, forms ...string) *output {
+	return addOutputFlag(cmd, append([]string{wideForm}, forms...)...)
+}
+
+// wide says whether all columns are wanted, with all that is in them.
+func (o *output) wide() bool { return o != nil && o.form == wideForm }
 
 // check refuses forms that the command does not have. A command without the flag has nothing to refuse.
 func (o *output) check(cmd *cobra.Command) error {
@@ -41,7 +49,7 @@ func (o *output) check(cmd *cobra.Command) error {
 }
 
 // machine says whether the answer is for a program.
-func (o *output) machine() bool { return o != nil && o.form != "" }
+func (o *output) machine() bool { return o != nil && o.form != "" && o.form != wideForm }
 
 // print writes a value as json or yaml.
 func (o *output) print(w io.Writer, value any) error {
@@ -49,28 +57,15 @@ func (o *output) print(w io.Writer, value any) error {
 	var err error
 	switch o.form {
 	case "yaml":
-		data, err = yaml.Marshal(value)
+		data, err = yamltext.Marshal(value)
 	default:
-		data, err = json.MarshalIndent(value, "", "  ")
-		data = append(data, '\n')
+		data, err = plainJSON(value)
 	}
 	if err != nil {
 		return fmt.Errorf("write the answer as %s: %w", o.form, err)
 	}
 	_, err = w.Write(data)
 	return err
-}
-
-// table writes rows in columns, the first row being the heads.
-func table(w io.Writer, rows [][]string) error {
-	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
-	for _, row := range rows {
-		for i, cell := range row {
-			row[i] = strings.Join(strings.Fields(diagnostic.Printable(cell)), " ")
-		}
-		fmt.Fprintln(t, strings.TrimRight(strings.Join(row, "\t"), "\t"))
-	}
-	return t.Flush()
 }
 
 // age tells how long ago something was, as kubectl does.
@@ -116,8 +111,8 @@ const shortDigest = 10
 // firstLine cuts text to its first line and to a width.
 func firstLine(text string, width int) string {
 	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
-	if runes := []rune(text); len(runes) > width {
-		return string(runes[:width-1]) + "…"
+	if length(text) > width {
+		return cutAt(text, width-1) + "…"
 	}
 	return text
 }

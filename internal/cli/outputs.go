@@ -4,13 +4,13 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/types"
@@ -25,18 +25,21 @@ const hiddenValue = "<sensitive>"
 func newOutputsCommand(a *app) *cobra.Command {
 	var reveal bool
 	cmd := &cobra.Command{
-		Use:   "outputs NAME [OUTPUT]",
+		Use: "outputs NAME [OUTPUT]", SuggestFor: []string{"output"},
 		Short: "Show the outputs of a stack",
 		Long: `Show the outputs of a stack as its state has them, or the value of one of them: a string as it is, everything else as
 JSON. Sensitive values are only shown with --show-sensitive.`,
 		Example: "  yuba outputs vpc\n  yuba outputs vpc subnet_ids | jq .[0]\n  yuba outputs vpc -o json --show-sensitive",
-		Args:    arguments(1, 2), ValidArgsFunction: a.stackNames(false),
+		Args:    arguments(1, 2), ValidArgsFunction: a.stackAnd(outputNames, false),
 	}
 	cmd.Flags().BoolVar(&reveal, "show-sensitive", false, "show the values of sensitive outputs, too")
 	out := addOutputFlag(cmd, "json", "yaml", "name")
 	cmd.RunE = a.onStack(out, func(ctx context.Context, s *session, key types.NamespacedName, rest []string) error {
 		outputs, err := s.content.Outputs(ctx, key.Namespace, key.Name)
 		if err != nil {
+			if noStack(err) {
+				return s.stackError("read the outputs of", key, err)
+			}
 			return fmt.Errorf("read the outputs of %s: %w", key, err)
 		}
 		if len(rest) == 1 {
@@ -99,11 +102,11 @@ func printOutputs(w io.Writer, outputs map[string]content.Output, reveal bool) e
 	for _, name := range slices.Sorted(maps.Keys(outputs)) {
 		value := hiddenValue
 		if o := outputs[name]; !o.Sensitive || reveal {
-			var indented bytes.Buffer
-			if err := json.Indent(&indented, o.Value, "", "  "); err != nil {
+			indented, err := plainJSON(o.Value)
+			if err != nil {
 				return fmt.Errorf("read output %q: %w", name, err)
 			}
-			value = diagnostic.Printable(indented.String())
+			value = diagnostic.Printable(strings.TrimSuffix(string(indented), "\n"))
 		}
 		if _, err := fmt.Fprintf(w, "%s = %s\n", diagnostic.Printable(name), value); err != nil {
 			return err

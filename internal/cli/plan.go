@@ -6,22 +6,23 @@ package cli
 import (
 	"context"
 	"fmt"
-	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 
-	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/plan"
 )
 
 func newPlanCommand(a *app) *cobra.Command {
 	return planCommand(a, &cobra.Command{
-		Use:   "plan NAME",
+		Use: "plan NAME", SuggestFor: []string{"preview"},
 		Short: "Show the plan that waits, or the last one",
-		Long: `Show what a plan does, object by object: the plan that waits for approval, else the last one, or that of a run.
-Sensitive values are not in it. Nothing is planned anew; see "yuba replan" for that.`,
+		Long: `Show what a plan does, object by object: the plan that waits for approval, else the last one that Yuba kept, or that of a run.
+The first line says which plan it is and whether it waits, was applied or was superseded. Yuba keeps the plans that wait for
+approval; of those that it applies without approval, "yuba logs" shows what they did.
+
+Sensitive values are not shown. Nothing is planned anew; see "yuba replan" for that.`,
 		Example: "  yuba plan vpc\n  yuba plan vpc --run 20260102-150405.000-1a2b3c4d5e\n  yuba plan vpc -o json",
 	})
 }
@@ -47,6 +48,7 @@ func planCommand(a *app, cmd *cobra.Command) *cobra.Command {
 	var runID string
 	cmd.Args, cmd.ValidArgsFunction = arguments(1, 1), a.stackNames(false)
 	cmd.Flags().StringVar(&runID, "run", "", "the run whose plan to show")
+	completeFlag(cmd, "run", a.aboutStack(runIDs))
 	out := addOutputFlag(cmd, "json", "yaml")
 	cmd.RunE = a.onStack(out, func(ctx context.Context, s *session, key types.NamespacedName, _ []string) error {
 		return s.plan(ctx, key, runID, out)
@@ -60,10 +62,10 @@ func (s *session) plan(ctx context.Context, key types.NamespacedName, runID stri
 		return err
 	}
 	document, err := s.content.Plan(ctx, key.Namespace, key.Name, runID)
-	ready := conditionOf(t, infrav1.ConditionReady)
-	if r := t.Status.LastRun; apierrors.IsNotFound(err) && runID == "" && r != nil && failed(r) && ready.Reason != infrav1.ReasonApplyFailed {
-		return exitf(exitNotFound, "show the plan of %s: there is none, because run %s %s:\n%s\nIts log says more:\n    yuba logs %s --run %s",
-			key, r.ID, r.Status, strings.TrimSpace(ready.Message), s.call(key), r.ID)
+	if err != nil && runID == "" {
+		if none := s.noPlan(ctx, t, err); none != nil {
+			return none
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("show the plan of %s: %w", key, err)
@@ -74,6 +76,9 @@ func (s *session) plan(ctx context.Context, key types.NamespacedName, runID stri
 	}
 	if out.machine() {
 		return out.print(s.out, p)
+	}
+	if heading := planHeading(t, p.Standing, time.Now()); heading != "" {
+		fmt.Fprintf(s.out, "%s\n\n", s.paint(s.out, colorBold, heading))
 	}
 	fmt.Fprint(s.out, plan.Render(p, plan.RenderOptions{Color: s.colors(s.out)}))
 	if t.AwaitsApproval() && (runID == "" || runID == t.Status.Plan.RunID) {

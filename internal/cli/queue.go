@@ -17,10 +17,10 @@ import (
 
 func newQueueCommand(a *app) *cobra.Command {
 	return a.listing(&cobra.Command{
-		Use:   "queue",
-		Short: "List the runs at work and those that wait, in the order in which they begin",
-		Long: `List the runs at work and those that wait, in the order in which they begin if nothing else comes. With -n only those of
-that namespace; their places count all.
+		Use: "queue", SuggestFor: []string{"jobs"},
+		Short: "List running and queued runs in execution order",
+		Long: `List running and queued runs in the order in which they execute if nothing else comes. With -n, list only those of
+that namespace; places count all namespaces.
 
 What somebody waits for begins first: what a person asked for or approved, and the end of stacks that are deleted. What an
 input changed comes next, looks for drift come last. Among equals namespaces take turns, by what their runs took so far, and

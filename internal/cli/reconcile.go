@@ -17,7 +17,7 @@ func newReplanCommand(a *app) *cobra.Command {
 	var wait bool
 	var timeout time.Duration
 	cmd := &cobra.Command{
-		Use:   "replan NAME",
+		Use: "replan NAME", SuggestFor: []string{"refresh", "sync"},
 		Short: "Look at a stack now and make a fresh plan",
 		Long: `Look at a stack now, whatever its interval, and make a fresh plan; also one that takes the place of a plan that was
 rejected. A stack that applies its plans by itself applies it.`,
@@ -77,7 +77,7 @@ func (s *session) lookAgain(ctx context.Context, key types.NamespacedName, annot
 	case !wait && r.out.machine():
 		return s.showStatus(ctx, changed, r.out)
 	case !wait:
-		s.news("A look at %s is asked for. Follow it:\n    yuba logs %s -f", key, s.call(key))
+		s.news("Reconciliation of %s requested. Follow it with:\n    yuba logs %s -f", key, s.call(key))
 		return nil
 	}
 	r.follower = follower{session: s, key: key, before: lastRunOf(before), request: request, generation: changed.Generation}

@@ -5,6 +5,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -39,9 +40,9 @@ func newReconcileKindCommand(a *app, k kind) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     k.word + " NAME",
 		Aliases: k.aliases(),
-		Short:   "Look at a " + k.gvk.Kind + " now and wait for what comes of it",
-		Long: "Look at a " + k.gvk.Kind + ` now, whatever its interval, and wait until that is done. The answer is its revision. When it fails,
-what it says and its latest events are shown.`,
+		Short:   "Reconcile " + k.one() + " now and wait for the result",
+		Long: "Reconcile " + k.one() + ` now, whatever its interval, and wait for the result. The answer is its revision. When it fails,
+its message and its latest events are shown.`,
 		Example: "  " + k.call("reconcile", "infra") + "\n  " + k.call("reconcile", "team-a/infra") + " --timeout 1m -o json",
 		Args:    arguments(1, 1), ValidArgsFunction: a.objectNames(k, false),
 	}
@@ -98,7 +99,7 @@ func (s *session) reconcile(ctx context.Context, k kind, key types.NamespacedNam
 	case out.machine():
 		return out.print(s.out, now.Object)
 	case !f.wait:
-		s.news("A look at %s is asked for. See what comes of it:\n    yuba get %s %s", now, k.plural, s.call(key))
+		s.news("Reconciliation of %s requested. Check with:\n    yuba get %s %s", now, k.plural, s.call(key))
 	case now.revision() != "":
 		fmt.Fprintln(s.out, now.revision())
 	}
@@ -147,6 +148,8 @@ func (s *session) look(ctx context.Context, o *object, annotations map[string]an
 	s.news("Looking at %s …", o)
 	now, err := s.awaitObject(ctx, o.kind, o.key(), l.judge)
 	switch {
+	case err != nil && errors.Is(ctx.Err(), context.Canceled):
+		return nil, ctx.Err()
 	case err != nil && ctx.Err() != nil && l.told != "":
 		return nil, exitf(exitWaiting, "reconcile %s: it takes longer than --timeout. Last it said: %s", o, l.told)
 	case err != nil && ctx.Err() != nil:

@@ -59,7 +59,11 @@ func (r *review) approve(ctx context.Context, t *infrav1.Terraform) error {
 		return err
 	}
 	id := t.Status.Plan.Pending
-	if !r.yes {
+	// --yes answers for what the program does, and not for what a deleted stack left behind.
+	if from := t.Status.TakenOver; !r.yes || from != nil {
+		if from != nil {
+			r.news("The stack took over the state of %s, which was deleted%s.", formerName(t, from), deletedAt(from))
+		}
 		if !r.interactive() {
 			return exitf(exitWaiting, "Plan %s of %s waits for approval. Approve it:\n    yuba approve %s %s", id, r.key, r.call(r.key), id)
 		}
@@ -120,15 +124,37 @@ func (r *review) showPlan(ctx context.Context, runID string) error {
 // confirm asks a question that only "yes" answers in the affirmative.
 func (a *app) confirm(question string) error {
 	fmt.Fprintf(a.err, "\n%s\n  Only 'yes' will be accepted.\n\n  %s ", a.paint(a.err, colorBold, question), a.paint(a.err, colorBold, "Enter a value:"))
-	answer, err := bufio.NewReader(a.in).ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
-		return fmt.Errorf("read the answer: %w", err)
-	}
+	answer, err := a.readLine()
 	fmt.Fprintln(a.err)
+	if err != nil {
+		return err
+	}
 	if strings.TrimSpace(answer) != "yes" {
 		return exitf(exitWaiting, "not confirmed; nothing was changed")
 	}
 	return nil
+}
+
+// readLine reads a line, unless the person interrupts first.
+func (a *app) readLine() (string, error) {
+	type line struct {
+		text string
+		err  error
+	}
+	typed := make(chan line, 1)
+	go func() {
+		text, err := bufio.NewReader(a.in).ReadString('\n')
+		typed <- line{text, err}
+	}()
+	select {
+	case l := <-typed:
+		if l.err != nil && !errors.Is(l.err, io.EOF) {
+			return "", fmt.Errorf("read the answer: %w", l.err)
+		}
+		return l.text, nil
+	case <-a.interrupted:
+		return "", context.Canceled
+	}
 }
 
 // mustConfirm asks, unless the answer was given by flag; without a terminal the flag is the only way.

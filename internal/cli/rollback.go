@@ -25,7 +25,7 @@ func newStateRollbackCommand(a *app) *cobra.Command {
 		Long: `Make a stored version the state again, as a new version with a higher serial. What is in the world does not change:
 the next plan tells how it differs from the state. Shows first what the state would lose and gain, and asks.`,
 		Example: "  yuba state history vpc\n  yuba state rollback vpc 01767225600000000000-4",
-		Args:    arguments(2, 2), ValidArgsFunction: a.stackNames(false),
+		Args:    arguments(2, 2), ValidArgsFunction: a.stackAnd(stateVersions, false),
 	}
 	flags := addChangeFlags(cmd)
 	cmd.RunE = a.onStack(flags.out, func(ctx context.Context, s *session, key types.NamespacedName, rest []string) error {
@@ -49,7 +49,7 @@ func (s *session) rollback(ctx context.Context, key types.NamespacedName, versio
 	}
 	result, err := s.content.Rollback(ctx, key.Namespace, key.Name, version)
 	if err != nil {
-		return fmt.Errorf("roll back the state of %s: %w", key, err)
+		return once("roll back the state of", key, err)
 	}
 	if flags.out.machine() {
 		return flags.out.print(s.out, result)
@@ -67,7 +67,7 @@ func (s *session) rollback(ctx context.Context, key types.NamespacedName, versio
 func (s *session) previewRollback(ctx context.Context, key types.NamespacedName, version string, w io.Writer) error {
 	target, err := s.content.State(ctx, key.Namespace, key.Name, version)
 	if err != nil {
-		return fmt.Errorf("roll back the state of %s: %w", key, err)
+		return once("roll back the state of", key, err)
 	}
 	current, err := s.content.State(ctx, key.Namespace, key.Name, "")
 	if err != nil {

@@ -20,14 +20,14 @@ import (
 func newRunsCommand(a *app) *cobra.Command {
 	var limit int
 	cmd := &cobra.Command{
-		Use:     "runs NAME",
+		Use: "runs NAME", SuggestFor: []string{"history"},
 		Short:   "List the runs of a stack",
-		Long:    "List the runs of a stack, newest first: what each did, why, and what came of it.",
+		Long:    "List the runs of a stack, newest first: what each did, why, and what came of it. With -o wide also by which tool.",
 		Example: "  yuba runs vpc\n  yuba runs vpc --limit 100 -o json",
 		Args:    arguments(1, 1), ValidArgsFunction: a.stackNames(false),
 	}
 	cmd.Flags().IntVar(&limit, "limit", 20, "how many runs to list")
-	out := addOutputFlag(cmd, "json", "yaml", "name")
+	out := addTableFlag(cmd, "json", "yaml", "name")
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
 		if limit < 1 {
 			return usageErrorf(cmd, "--limit %d: want a number above 0", limit)
@@ -61,8 +61,11 @@ func (s *session) showRuns(list content.RunList, out *output) error {
 	for _, r := range list.Items {
 		rows = append(rows, runRow(r, time.Now()))
 	}
-	return table(s.out, rows)
+	return s.table(rows, out, runsWide...)
 }
+
+// runsWide are the columns of runs that only -o wide shows.
+var runsWide = []string{"TOOL"}
 
 func runRow(r run.Record, now time.Time) []string {
 	outcome, changes, took, tool := "waiting", "", "", ""
@@ -85,7 +88,7 @@ func runRow(r run.Record, now time.Time) []string {
 	if r.Passes > 1 {
 		why = fmt.Sprintf("%s (%d times)", why, r.Passes)
 	}
-	return []string{r.Spec.ID, r.Spec.Title(), outcome, changes, age(now, r.Created), took, tool, firstLine(why, listWidth)}
+	return []string{r.Spec.ID, r.Spec.Title(), outcome, changes, age(now, r.Created), took, tool, why}
 }
 
 func counts(c run.Counts) string {

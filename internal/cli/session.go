@@ -29,6 +29,7 @@ import (
 // session is a way into one API.
 type session struct {
 	*app
+	config    *rest.Config
 	objects   client.WithWatch
 	content   *content.Client
 	namespace string
@@ -77,7 +78,7 @@ func (a *app) connectTo(config *rest.Config, namespace string) (*session, error)
 	if err != nil {
 		return nil, err
 	}
-	return &session{app: a, objects: objects, content: bytes, namespace: namespace}, nil
+	return &session{app: a, config: config, objects: objects, content: bytes, namespace: namespace}, nil
 }
 
 // loader finds the kubeconfig: the flag's, that of the data directory that a flag names, $KUBECONFIG's, that of the usual
@@ -92,7 +93,7 @@ func (a *app) loader() clientcmd.ClientConfig {
 		// The usual files stay behind it, so that their contexts can still be named.
 		rules.Precedence = append([]string{path}, rules.Precedence...)
 	}
-	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &a.overrides)
+	return withToken{clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &a.overrides), a}
 }
 
 // homeKubeconfig is the kubeconfig that "yuba up" wrote, if it is the one to use.
@@ -108,12 +109,15 @@ func (a *app) homeKubeconfig() (string, bool) {
 	return path, err == nil
 }
 
+// dataDirVariable names it in the environment.
+const dataDirVariable = "YUBA_DATA_DIR"
+
 // dataDirectory is where "yuba up" keeps everything.
 func (a *app) dataDirectory() string {
 	if a.dataDir != "" {
 		return a.dataDir
 	}
-	if dir := os.Getenv("YUBA_DATA_DIR"); dir != "" {
+	if dir := os.Getenv(dataDirVariable); dir != "" {
 		return dir
 	}
 	if dir := os.Getenv("XDG_DATA_HOME"); dir != "" {

@@ -19,7 +19,7 @@ import (
 
 func newShellCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "shell NAME [-- COMMAND [ARGUMENT]...]",
+		Use: "shell NAME [-- COMMAND [ARGUMENT]...]", SuggestFor: []string{"exec", "console", "ssh"},
 		// What tfctl calls it.
 		Aliases: []string{"break-glass", "break-the-glass"},
 		Short:   "Work by hand in a stack's prepared working directory",

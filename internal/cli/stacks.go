@@ -6,6 +6,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -24,6 +25,20 @@ func (s *session) get(ctx context.Context, key types.NamespacedName) (*infrav1.T
 	}
 	t.SetGroupVersionKind(stackKind)
 	return &t, nil
+}
+
+// once wraps an error of the server, unless it names what was looked for in vain: then it says all that there is to say.
+func once(action string, key types.NamespacedName, err error) error {
+	if apierrors.IsNotFound(err) {
+		return exitf(exitNotFound, "%w", err)
+	}
+	return fmt.Errorf("%s %s: %w", action, key, err)
+}
+
+// noStack tells whether it is the stack itself that was not found, and not something of it.
+func noStack(err error) bool {
+	var status apierrors.APIStatus
+	return apierrors.IsNotFound(err) && errors.As(err, &status) && status.Status().Details != nil && status.Status().Details.Kind == stacks.plural
 }
 
 // stackError says what was tried on which stack, and where its name may be found.

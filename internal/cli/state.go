@@ -25,7 +25,8 @@ func newStateCommand(a *app) *cobra.Command {
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newStatePullCommand(a), newStateListCommand(a), newStateShowCommand(a), newStateHistoryCommand(a),
-		newStateMoveCommand(a), newStateRemoveCommand(a), newStateImportCommand(a), newStatePushCommand(a), newStateRollbackCommand(a))
+		newStateMoveCommand(a), newStateRemoveCommand(a), newStateImportCommand(a), newStatePushCommand(a), newStateRollbackCommand(a),
+		newStateAdoptCommand(a), newStateDropCommand(a))
 	return cmd
 }
 
@@ -39,6 +40,7 @@ func newStatePullCommand(a *app) *cobra.Command {
 		Args:    arguments(1, 1), ValidArgsFunction: a.stackNames(false),
 	}
 	cmd.Flags().StringVar(&version, "version", "", "the version to write; \"yuba state history\" lists them")
+	completeFlag(cmd, "version", a.aboutStack(stateVersions))
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		s, key, err := a.open(cmd, args[0])
 		if err != nil {
@@ -76,7 +78,7 @@ func newStateListCommand(a *app) *cobra.Command {
 		Short:   "List the resources in the state",
 		Long:    "List the addresses of the resources in the state, or of those at or below the addresses given.",
 		Example: "  yuba state list vpc\n  yuba state list vpc module.subnets",
-		Args:    arguments(1, -1), ValidArgsFunction: a.stackNames(false),
+		Args:    arguments(1, -1), ValidArgsFunction: a.stackAnd(stateAddresses, true),
 	}
 	out := addOutputFlag(cmd, "json", "yaml", "name")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -154,7 +156,7 @@ func newStateShowCommand(a *app) *cobra.Command {
 		Short:   "Show the attributes of one resource in the state",
 		Long:    "Show the attributes of one resource in the state. Sensitive values are not shown.",
 		Example: "  yuba state show vpc 'module.subnets.aws_subnet.private[\"a\"]'",
-		Args:    arguments(2, 2), ValidArgsFunction: a.stackNames(false),
+		Args:    arguments(2, 2), ValidArgsFunction: a.stackAnd(stateAddresses, false),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, key, err := a.open(cmd, args[0])
 			if err != nil {
@@ -181,7 +183,7 @@ func newStateHistoryCommand(a *app) *cobra.Command {
 		Example: "  yuba state history vpc\n  yuba state history vpc -o json",
 		Args:    arguments(1, 1), ValidArgsFunction: a.stackNames(false),
 	}
-	out := addOutputFlag(cmd, "json", "yaml", "name")
+	out := addTableFlag(cmd, "json", "yaml", "name")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := out.check(cmd); err != nil {
 			return err
@@ -231,7 +233,7 @@ func (s *session) showHistory(key types.NamespacedName, versions []state.Version
 	}
 	rows := [][]string{{"VERSION", "SERIAL", "SIZE", "AGE", "RUN", "WHY"}}
 	for _, v := range versions {
-		rows = append(rows, []string{v.ID, fmt.Sprint(v.Serial), size(v.Size), age(time.Now(), v.Time), v.RunID, firstLine(v.Reason, listWidth)})
+		rows = append(rows, []string{v.ID, fmt.Sprint(v.Serial), size(v.Size), age(time.Now(), v.Time), v.RunID, v.Reason})
 	}
-	return table(s.out, rows)
+	return s.table(rows, out)
 }

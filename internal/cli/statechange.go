@@ -41,7 +41,7 @@ func newStateMoveCommand(a *app) *cobra.Command {
 calls it by another name. Shows first what would be done, and asks. It is a run of its own, under the state's lock; a
 stack that is suspended is no obstacle. Suspend it before, when the program has not been changed yet.`,
 		Example: "  yuba state mv vpc aws_vpc.main aws_vpc.this\n  yuba state mv vpc module.subnets 'module.subnets[\"a\"]' --dry-run",
-		Args:    arguments(3, 3), ValidArgsFunction: a.stackNames(false),
+		Args:    arguments(3, 3), ValidArgsFunction: a.stackAnd(stateAddresses, false),
 	}
 	return a.completeChange(cmd, run.StateMove)
 }
@@ -54,7 +54,7 @@ func newStateRemoveCommand(a *app) *cobra.Command {
 first what would be done, and asks. While the program still declares them, the next plan creates them anew: take them
 out of the program first, or suspend the stack.`,
 		Example: "  yuba state rm vpc aws_vpc.main\n  yuba state rm vpc module.old --yes -o json",
-		Args:    arguments(2, -1), ValidArgsFunction: a.stackNames(false),
+		Args:    arguments(2, -1), ValidArgsFunction: a.stackAnd(stateAddresses, true),
 	}
 	return a.completeChange(cmd, run.StateRemove)
 }
@@ -214,16 +214,18 @@ stays in the history. Shows first what the state would lose and gain, and asks.`
 		if err != nil {
 			return fmt.Errorf("push a state of %s: %w", key, err)
 		}
-		return s.pushState(ctx, key, run.StateChange{Verb: run.StatePush, State: data, Force: force}, flags)
+		next, err := state.NewSnapshot(data)
+		if err != nil {
+			return exitf(exitError, "push a state of %s: the file is not a state: %w", key, err)
+		}
+		question := fmt.Sprintf("The file, of serial %d, becomes the state of %s.", next.Serial, key)
+		return s.pushState(ctx, key, run.StateChange{Verb: run.StatePush, State: data, Force: force}, next, question, flags)
 	})
 	return cmd
 }
 
-func (s *session) pushState(ctx context.Context, key types.NamespacedName, change run.StateChange, flags *changeFlags) error {
-	next, err := state.NewSnapshot(change.State)
-	if err != nil {
-		return exitf(exitError, "push a state of %s: the file is not a state: %w", key, err)
-	}
+// pushState shows what the change does, asks the question and does it. next is the state that the change pushes.
+func (s *session) pushState(ctx context.Context, key types.NamespacedName, change run.StateChange, next *state.Snapshot, question string, flags *changeFlags) error {
 	expect, err := s.previewPush(ctx, key, change, next, s.previews(flags.out))
 	if err != nil {
 		return err
@@ -237,7 +239,7 @@ func (s *session) pushState(ctx context.Context, key types.NamespacedName, chang
 	if !flags.yes {
 		s.warnOfNextPass(ctx, key)
 	}
-	if err := s.mustConfirm(flags.yes, fmt.Sprintf("The file, of serial %d, becomes the state of %s.", next.Serial, key)); err != nil {
+	if err := s.mustConfirm(flags.yes, question); err != nil {
 		return err
 	}
 	return s.doChange(ctx, key, change, expect, flags)
@@ -281,7 +283,7 @@ func (s *session) previewPush(ctx context.Context, key types.NamespacedName, cha
 		s.news("The states are encrypted or cannot be read, so that they cannot be compared.")
 		return now.Digest, nil
 	}
-	fmt.Fprintf(w, "The state of serial %d gives way to the file of serial %d:\n", from.Serial, to.Serial)
+	fmt.Fprintf(w, "The state with serial %d is replaced by one with serial %d:\n", from.Serial, to.Serial)
 	compareResources(w, from, to)
 	return now.Digest, nil
 }

@@ -20,7 +20,7 @@ import (
 
 func newStatusCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "status NAME",
+		Use: "status NAME", SuggestFor: []string{"describe", "inspect"},
 		Short:   "Tell how a stack stands and what to do next",
 		Long:    "Tell how a stack stands: whether it is ready and why not, its plan, its runs, its source, warnings, and what to do next.",
 		Example: "  yuba status vpc\n  yuba status team-a/vpc -o yaml",
@@ -107,9 +107,13 @@ func (v *statusView) show() {
 	v.line("Tool", "%s", v.tool)
 	v.source()
 	v.line("Outputs", "%s", strings.Join(t.Status.AvailableOutputs, ", "))
+	if from := t.Status.TakenOver; from != nil {
+		v.line("State", "taken over from %s, deleted%s; its own once a plan is approved or finds nothing to change", formerName(t, from), deletedAt(from))
+	}
 	if lock := t.Status.Lock.Pending; lock != "" {
 		v.line("Lock", "held by somebody else, lock id %s", lock)
 	}
+	v.unproven()
 	for _, warning := range t.Status.Warnings {
 		fmt.Fprintf(v.w, "%s%s\n", v.paint(colorYellow, fmt.Sprintf("%-*s", labelWidth, "Warning")), diagnostic.Printable(warning))
 	}
@@ -125,7 +129,9 @@ func (v *statusView) ready() {
 	case metav1.ConditionTrue:
 		word, color = "yes", colorGreen
 	case metav1.ConditionFalse:
-		word, color = "no", colorRed
+		if c.Reason != infrav1.ReasonDependencyNotReady { // nothing is wrong with this one
+			word, color = "no", colorRed
+		}
 	}
 	since := ""
 	if !c.LastTransitionTime.IsZero() {
@@ -155,21 +161,7 @@ func (v *statusView) plan() {
 	}
 	switch {
 	case p.Pending != "":
-		standing := "waits for approval"
-		if p.HeldBy != "" {
-			standing = "is held for approval by circuit breaker " + p.HeldBy
-		}
-		switch {
-		case p.Approved:
-			standing = "is approved"
-		case v.t.Annotations[infrav1.AnnotationRejected] == p.Pending:
-			standing = "is rejected"
-		case v.t.Spec.PlanOnly:
-			standing = "is not to be applied (planOnly)"
-		case v.t.DriftOnly():
-			standing = "is not to be applied (approvePlan: disable)"
-		}
-		v.line("Plan", "%s %s: %s%s%s", p.Pending, standing, p.Summary, kind, v.ago(v.t.Status.LastPlanAt))
+		v.line("Plan", "%s %s: %s%s%s", p.Pending, pendingIs(v.t), p.Summary, kind, v.ago(v.t.Status.LastPlanAt))
 	case p.LastApplied != "":
 		v.line("Plan", "none waits; %s was applied last", p.LastApplied)
 	case v.t.Status.LastPlannedRevision != "":
@@ -191,6 +183,9 @@ func (v *statusView) runs() {
 			started = " since " + age(v.now, r.StartedAt.Time)
 		}
 		v.line("Run", "%s (%s) is %s%s", r.ID, r.Operation, r.Status, started)
+	}
+	if r := v.t.Status.LastFailedApply; r != nil {
+		v.line("Last apply", "%s%s; see yuba logs %s --run %s", r.Status, v.ago(r.FinishedAt), v.call, r.ID)
 	}
 	if r := v.t.Status.LastRun; r != nil {
 		v.line("Last run", "%s (%s) %s%s", r.ID, r.Operation, r.Status, v.ago(r.FinishedAt))

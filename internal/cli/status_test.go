@@ -5,6 +5,7 @@ package cli
 
 import (
 	"bytes"
+	"fmt"
 	"testing"
 	"time"
 
@@ -46,6 +47,8 @@ func lastRun(id, outcome string) func(*infrav1.Terraform) {
 	}
 }
 
+var allowCrossNamespace = []string{"yuba up --allow-cross-namespace    (restart the server, or yuba controller, with this flag; yuba up --dev has it)"}
+
 func TestNextSteps(t *testing.T) {
 	waits := ready(metav1.ConditionUnknown, infrav1.ReasonPlannedWithChanges, "Plan generated")
 	cases := map[string]struct {
@@ -84,7 +87,12 @@ func TestNextSteps(t *testing.T) {
 			[]string{"yuba state history vpc", "yuba state rollback vpc VERSION"}},
 		"a run failed: its log, then another try": {stackThat(ready(metav1.ConditionFalse, infrav1.ReasonApplyFailed, ""), lastRun("r1", runFailed)),
 			[]string{"yuba logs vpc --run r1", "yuba replan vpc"}},
-		"an input is missing: the user knows": {stackThat(ready(metav1.ConditionFalse, infrav1.ReasonVarsGenerationFailed, ""), lastRun("r1", "succeeded")), nil},
+		"a reference to another namespace is refused: the flag that allows it": {stackThat(lastRun("r1", runFailed),
+			ready(metav1.ConditionFalse, infrav1.ReasonAccessDenied, fmt.Sprintf(infrav1.MessageAccessDenied, "GitRepository", "platform", "iac"))), allowCrossNamespace},
+		"so is one to a dependency": {stackThat(ready(metav1.ConditionFalse, infrav1.ReasonAccessDenied, fmt.Sprintf(infrav1.MessageDependencyDenied, "platform", "vpc"))), allowCrossNamespace},
+		"so is one to a Secret":     {stackThat(ready(metav1.ConditionFalse, infrav1.ReasonAccessDenied, fmt.Sprintf(infrav1.MessageSecretDenied, "platform", "tfrc"))), allowCrossNamespace},
+		"no flag allows what belongs to another tenant: the user knows": {stackThat(ready(metav1.ConditionFalse, infrav1.ReasonAccessDenied, `Secret team/x belongs to tenant "beta"`)), nil},
+		"an input is missing: the user knows":                           {stackThat(ready(metav1.ConditionFalse, infrav1.ReasonVarsGenerationFailed, ""), lastRun("r1", "succeeded")), nil},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -119,11 +127,22 @@ func TestStatusTellsWhatKeepsAStack(t *testing.T) {
 	}
 }
 
+// A stack that waits for another one has not failed.
+func TestAStackThatWaitsIsNotCalledWrong(t *testing.T) {
+	var b bytes.Buffer
+	stack := stackThat(ready(metav1.ConditionFalse, infrav1.ReasonDependencyNotReady, "dependency 'team/net' is not ready"))
+	(&statusView{w: &b, t: stack, now: noon, paint: func(color, text string) string { return color + text }}).ready()
+	if want := "Ready       " + colorYellow + "not yet, since 3m\n            dependency 'team/net' is not ready\n"; b.String() != want {
+		t.Errorf("got %q", b.String())
+	}
+}
+
 func TestStatusIsOneScreen(t *testing.T) {
 	stack := stackThat(ready(metav1.ConditionFalse, infrav1.ReasonDriftDetected, "Drift detected.\n\n  ~ a\x1b[31m"), pending("p1"), lastRun("r1", "succeeded"))
 	stack.Spec.SourceRef = &infrav1.CrossNamespaceSourceReference{Kind: "ExternalArtifact", Name: "vpc"}
 	stack.Spec.Path, stack.Spec.Workspace = "./infra", "prod"
 	stack.Status.Plan.IsDriftDetectionPlan = true
+	stack.Status.LastFailedApply = &infrav1.RunReference{ID: "r0", Status: "failed"}
 	stack.Status.LastAttemptedRevision = "latest@sha256:0123456789abcdef"
 	stack.Status.LastAppliedRevision = "latest@sha256:fedcba9876543210"
 	stack.Status.AvailableOutputs = []string{"id", "name"}
@@ -136,6 +155,7 @@ Ready       no, since 3m
 
               ~ a\u001b[31m
 Plan        p1 waits for approval: +1 ~2 -0, repairs drift, 2h ago
+Last apply  failed; see yuba logs team/vpc --run r0
 Last run    r1 (apply) succeeded
 Source      ExternalArtifact/vpc, directory ./infra
 Revision    latest@sha256:0123456789 (applied is latest@sha256:fedcba9876)
@@ -149,24 +169,5 @@ Next:
 `
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Error(diff)
-	}
-}
-
-func TestListRow(t *testing.T) {
-	cases := map[string]struct {
-		stack *infrav1.Terraform
-		want  string
-	}{
-		"a new stack":         {stackThat(func(t *infrav1.Terraform) { t.Status.ObservedGeneration = -1 }), "No server has looked at it yet."},
-		"a plan that waits":   {stackThat(ready(metav1.ConditionUnknown, "X", "Plan generated: set approvePlan"), pending("p")), "The plan waits for approval."},
-		"only the first line": {stackThat(ready(metav1.ConditionFalse, "X", "\nInvalid expression\n  on main.tf")), "Invalid expression"},
-		"not more than fits":  {stackThat(ready(metav1.ConditionFalse, "X", string(bytes.Repeat([]byte("x"), 100)))), string(bytes.Repeat([]byte("x"), 59)) + "…"},
-	}
-	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			if got := listRow(c.stack, noon)[2]; got != c.want {
-				t.Errorf("got %q, want %q", got, c.want)
-			}
-		})
 	}
 }

@@ -18,8 +18,8 @@ func newSuspendCommand(a *app) *cobra.Command {
 	cmd := suspendCommand(a, true, &cobra.Command{
 		Use:   "suspend NAME...",
 		Short: "Stop all work on stacks until they are resumed",
-		Long: `Stop all work on stacks: no plans, no applies, no look for drift, no deletion, until they are resumed. A run that has
-begun goes on to its end.
+		Long: `Stop all work on stacks: no plans, no applies, no look for drift, no deletion, until they are resumed. A plan that is
+being made is canceled. An apply goes on to its end; "yuba cancel" stops one.
 
 The commands below are about sources, Kustomizations, receivers and alerts; a stack that is called like one of them is
 NAMESPACE/NAME.`,
@@ -88,7 +88,7 @@ func suspendCommand(a *app, suspend bool, cmd *cobra.Command) *cobra.Command {
 			list.Items = append(list.Items, *changed)
 		}
 		if out.machine() {
-			return s.showList(&list, s.namespace, out)
+			return s.printStacks(&list, out)
 		}
 		return nil
 	}

@@ -69,7 +69,7 @@ func newSuspendKindCommand(a *app, k kind, suspend bool) *cobra.Command {
 		if !out.machine() {
 			return nil
 		}
-		return (&getView{session: s, answer: out}).show(changed)
+		return (&getView{session: s, answer: out, told: map[string]string{}}).show(changed)
 	}
 	return cmd
 }
@@ -95,8 +95,8 @@ func newDeleteKindCommand(a *app, k kind) *cobra.Command {
 	var yes, wait bool
 	cmd := &cobra.Command{
 		Use: k.word + " NAME", Aliases: k.aliases(),
-		Short:   "Delete a " + k.gvk.Kind,
-		Long:    "Delete a " + k.gvk.Kind + ".",
+		Short:   "Delete " + k.one(),
+		Long:    "Delete " + k.one() + ".",
 		Example: "  " + k.call("delete", "infra"),
 		Args:    arguments(1, 1), ValidArgsFunction: a.objectNames(k, false),
 	}
@@ -104,11 +104,11 @@ func newDeleteKindCommand(a *app, k kind) *cobra.Command {
 	case k.gvk == kustomizations.gvk:
 		cmd.Long = "Delete a Kustomization. With spec.prune the objects that it applied are deleted as well, unless its spec.deletionPolicy says\notherwise; a stack among them destroys what it manages if it says so."
 	case k.gvk == tenantRegistries.gvk:
-		cmd.Long = "Delete a TenantRegistry. Its tenants stay as they are, follow no row any more, and say so."
+		cmd.Long = "Delete a TenantRegistry. Its tenants stay as they are and no longer follow its rows; their conditions say so."
 	case k.gvk == tenantTemplates.gvk:
 		cmd.Long = "Delete a TenantTemplate, and the tenants that were made from it. What they have goes with them, unless its deletionPolicy is\nRetain. You are asked before that. Where the template is deleted by other means, such as \"yuba kubectl delete\", more than one\ntenant is held back until somebody confirms it: see \"yuba tenant confirm\"."
 	case k.source:
-		cmd.Long = "Delete a " + k.gvk.Kind + ". What was made from it stays, and follows nothing any more."
+		cmd.Long = "Delete " + k.one() + ". Whatever uses it keeps its resources and gets no new revisions."
 	}
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "ask no question")
 	cmd.Flags().BoolVar(&wait, "wait", true, "wait until it is gone")

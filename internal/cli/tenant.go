@@ -23,6 +23,7 @@ import (
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	"github.com/yuba-dev/yuba/internal/diagnostic"
+	"github.com/yuba-dev/yuba/internal/tenant/check"
 	"github.com/yuba-dev/yuba/internal/tenant/row"
 )
 
@@ -65,7 +66,7 @@ are secret. "yuba kubectl get tenants -o yaml" shows them.`,
 	flags.StringVar(&template, "template", "", "list only those of this template")
 	completeObjects(a, cmd, "registry", tenantRegistries)
 	completeObjects(a, cmd, "template", tenantTemplates)
-	out := addOutputFlag(cmd, "json", "yaml", "name")
+	out := addTableFlag(cmd, "json", "yaml", "name")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := out.check(cmd); err != nil {
 			return err
@@ -89,7 +90,7 @@ are secret. "yuba kubectl get tenants -o yaml" shows them.`,
 		if err != nil {
 			return err
 		}
-		v := &getView{session: s, answer: out, namespace: s.namespace, getting: getting{
+		v := &getView{session: s, answer: out, namespace: s.namespace, told: map[string]string{}, getting: getting{
 			kinds: []kind{tenants}, selector: match, some: selector+status+registry+template != "",
 			keep: func(o *object) bool { return keep(o) && (template == "" || o.text("spec", "templateRef") == template) }}}
 		if all {
@@ -107,7 +108,7 @@ func completeObjects(a *app, cmd *cobra.Command, flag string, k kind) {
 
 // completeUIDs completes the flag --tenant with uids as they are in names: what a row has could be a command to a shell.
 func completeUIDs(a *app, cmd *cobra.Command) {
-	completeFlag(cmd, "tenant", a.objectWords(tenants, true, func(o *object) string { return o.GetLabels()[tenantv1.LabelUID] }))
+	completeFlag(cmd, "tenant", a.objectWords(tenants, func(o *object) string { return o.GetLabels()[tenantv1.LabelUID] }))
 }
 
 func completeFlag(cmd *cobra.Command, flag string, with cobra.CompletionFunc) {
@@ -171,7 +172,7 @@ func (v *getView) tellOfTemplates(ctx context.Context, registry, only string) er
 		case applied.Reason == tenantv1.ReasonRegistryNotFound:
 			v.news("%s has no rows: %s", o, firstLine(diagnostic.Printable(applied.Message), 300))
 		case valid.Status == metav1.ConditionFalse:
-			v.news("%s has mistakes, and makes and changes no tenants: %s", o, firstLine(diagnostic.Printable(valid.Message), 300)+andMore(valid.Message))
+			v.news("%s has mistakes, and makes and changes no tenants: %s", o, firstLine(diagnostic.Printable(valid.Message), 300)+andMore(check.WithoutCode(valid.Message)))
 		case applied.Reason == tenantv1.ReasonRolloutPaused:
 			v.news("%s does not go on to other tenants: %s", o, firstLine(diagnostic.Printable(applied.Message), 300))
 		}
@@ -292,6 +293,9 @@ func tenantHead(k kind) []string {
 	return nil
 }
 
+// maxUID is how much of a uid stands in a table. A row may call a tenant anything; -o json has all of it.
+const maxUID = 40
+
 func tenantCells(o *object) map[string]string {
 	part := func(some, all string) string {
 		return fmt.Sprintf("%d/%d", o.number("status", some), o.number("status", all))
@@ -302,7 +306,7 @@ func tenantCells(o *object) map[string]string {
 	case tenantTemplates.gvk:
 		return map[string]string{"REGISTRY": o.text("spec", "registryId"), "TENANTS": part("readyTenants", "totalTenants")}
 	case tenants.gvk:
-		return map[string]string{"UID": o.text("spec", "uid"), "TEMPLATE": o.text("spec", "templateRef"), "OBJECTS": part("readyResources", "desiredResources")}
+		return map[string]string{"UID": firstLine(o.text("spec", "uid"), maxUID), "TEMPLATE": o.text("spec", "templateRef"), "OBJECTS": part("readyResources", "desiredResources")}
 	}
 	return nil
 }

@@ -127,7 +127,7 @@ func TestTenantsAreListed(t *testing.T) {
 		"get tenantregistries":               "NAME  TENANTS  FAILED  READY  MESSAGE\ncustomers  1/2  0  True  2 rows\n",
 		"get tr -o name":                     "tenantregistry.operator.kubernetes-tenants.org/customers\n",
 		"get tenanttemplates":                "NAME  REGISTRY  TENANTS  READY  MESSAGE\nweb  customers  1/2  False  1 of 2 tenants is ready\n",
-		"get all": "NAME  REVISION  SUSPENDED  READY  MESSAGE\ntenantregistry/customers  True  2 rows\ntenanttemplate/web  False  1 of 2 tenants is ready\n" +
+		"get all": "NAME  REVISION  READY  MESSAGE\ntenantregistry/customers  True  2 rows\ntenanttemplate/web  False  1 of 2 tenants is ready\n" +
 			"tenant/acme-web  True  All 2 objects are ready\ntenant/beta-web  False  settings: waits\n",
 		"__complete tenant render ":              "web\n:4\n",
 		"__complete tenant confirm ":             "customers\n:4\n",
@@ -325,6 +325,12 @@ func TestATemplateIsRendered(t *testing.T) {
 	if !strings.Contains(sample.out, `"name": "sample-settings"`) || !strings.Contains(sample.news, "The row is made up.") || sample.code != exitOK {
 		t.Errorf("%+v", sample)
 	}
+	// A control character that a row has is escaped, and breaks nothing.
+	got = yuba(t, ns, "tenant", "render", "web", "--row", "id=acme", "--row", "plan=Kim\u0092s\u007f")
+	var first struct{ Data map[string]string }
+	if err := yaml.Unmarshal([]byte(strings.SplitN(got.out, "---", 2)[0]), &first); err != nil || first.Data["plan"] != "Kim\u0092s\u007f" {
+		t.Errorf("%v: %q\n%s\n%s", err, first.Data, got.out, got.news)
+	}
 	yuba(t, ns, "tenant", "render", "nope").want(t, exitNotFound, "", "there is no such TenantTemplate")
 	yuba(t, ns, "tenant", "render", "web", "--tenant", "nope").want(t, exitNotFound, "", "registry "+ns+"/customers has no such tenant")
 	yuba(t, ns, "tenant", "render", "web", "--row", "plan=pro").want(t, exitUsage, "", "--row id=…: the tenant's uid is missing")
@@ -362,7 +368,17 @@ spec:
 		t.Errorf("code %d: %s", got.code, got.news)
 	}
 	if !strings.Contains(got.out, "kind: ConfigMap") {
-		t.Errorf("what is well is not shown:\n%s", got.out)
+		t.Errorf("objects without mistakes are not shown:\n%s", got.out)
+	}
+	// The command reports all mistakes at once, each with its lines.
+	if err := os.WriteFile(file, []byte(strings.Replace(broken, "locals {}\\n", "locals {\\n  x = \\n}\\n", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got = yuba(t, ns, "tenant", "render", "-f", file, "--row", "uid=acme")
+	for _, want := range []string{"main.tf:2:7: Invalid expression", "   2:   x = \n", "main.tf:4:31: Invalid single-argument", "\n   4: variable \"a\" { type = string  default", "^^^^^^^", "it has 2 mistakes"} {
+		if got.code != exitError || !strings.Contains(got.news, want) {
+			t.Errorf("code %d, and it lacks %q:\n%s", got.code, want, got.news)
+		}
 	}
 	if err := os.WriteFile(file, []byte(broken+"---\n"+strings.Replace(broken, "name: broken", "name: second", 1)), 0o600); err != nil {
 		t.Fatal(err)

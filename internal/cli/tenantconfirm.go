@@ -46,7 +46,7 @@ table, or in a query, must not cost all tenants. What is confirmed is this one d
 			return err
 		}
 		if out.machine() {
-			return (&getView{session: s, answer: out}).show([]*object{o})
+			return (&getView{session: s, answer: out, told: map[string]string{}}).show([]*object{o})
 		}
 		return nil
 	}

@@ -150,6 +150,9 @@ func (t *tenantTry) tellMistakes(ctx context.Context, subject check.Subject) (mi
 			word = mistake
 		}
 		t.news("%s %s", word, f)
+		if f.Snippet != nil {
+			t.news("%s", strings.TrimRight(f.Snippet.Format(diagnostic.Options{Color: t.colors(t.err)}), "\n"))
+		}
 	}
 	mistakes = len(check.Errors(findings))
 	valid := apimeta.FindStatusCondition(t.template.Status.Conditions, tenantv1.ConditionValid)
@@ -157,6 +160,10 @@ func (t *tenantTry) tellMistakes(ctx context.Context, subject check.Subject) (mi
 		return mistakes, nil
 	}
 	for line := range strings.Lines(diagnostic.Printable(valid.Message)) {
+		if check.WithoutCode(strings.TrimSuffix(line, "\n")) == "" { // it belongs to the mistake above
+			t.news("%s", strings.TrimRight(line, "\n"))
+			continue
+		}
 		t.news("%s %s", mistake, strings.TrimSpace(line))
 		mistakes++
 	}

@@ -17,7 +17,7 @@ type otherCall struct{ other, yuba, note string }
 var tfctlCalls = []otherCall{
 	{"create NAME --source KIND/NAME --path DIR --interval 15m", "yuba create NAME --source KIND/NAME --path DIR --interval 15m", "The interval may be left out."},
 	{"create NAME --source KIND/NAME --export", "yuba create NAME --source KIND/NAME --export", ""},
-	{"get", "yuba list", "With -A all namespaces, with -l labels, with -o json, yaml or name."},
+	{"get", "yuba list", "With -A all namespaces, with -l labels, with -o wide, json, yaml or name."},
 	{"get NAME", "yuba list NAME", "\"yuba get NAME\" does the same. \"yuba status NAME\" tells more, and what to do next."},
 	{"show plan NAME", "yuba plan NAME", "\"yuba show plan NAME\" does the same. Sensitive values are not shown."},
 	{"approve NAME -f FILE", "yuba approve NAME -f FILE", "The file keeps its layout and comments. Without -f the stack itself is changed."},
@@ -42,7 +42,7 @@ var tfctlCalls = []otherCall{
 	{"install --export", "", "The kinds and roles for such an API are in config/crd and internal/controlplane/install of the repository."},
 	{"uninstall", "", "Stop the program. Stacks, states and what they manage stay."},
 	{"--kubeconfig FILE --context NAME --namespace NAME", "yuba --kubeconfig FILE --context NAME --namespace NAME", "The namespace is that of the context, not flux-system, unless -n says otherwise."},
-	{"--server URL --token TOKEN --as USER --cluster NAME --user NAME", "yuba --server URL --token TOKEN --as USER --cluster NAME --user NAME", ""},
+	{"--server URL --token TOKEN --as USER --cluster NAME --user NAME", "yuba --server URL --token-file FILE --as USER --cluster NAME --user NAME", "--token TOKEN works as well, but every user of the machine sees it."},
 	{"--terraform PATH", "yuba up --tofu PATH", "The server needs it, the commands do not."},
 }
 

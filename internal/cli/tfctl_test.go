@@ -76,6 +76,9 @@ func TestEveryCallOfFluxIsMapped(t *testing.T) {
 
 func TestHelpAboutWhatIsNotThere(t *testing.T) {
 	plain(t, "help", "depoly").want(t, exitUsage, "", `there is no command "yuba depoly". Did you mean deploy?`)
+	for word, want := range map[string]string{"apply": "deploy", "describe": "status", "server": "up", "rm": "delete", "history": "runs"} {
+		plain(t, word).want(t, exitUsage, "", `there is no command "yuba `+word+`". Did you mean `+want)
+	}
 	plain(t, "help", "state", "nope").want(t, exitUsage, "", `there is no command "yuba state nope"`)
 	if got := plain(t, "help", "reconcile", "source", "git"); got.code != exitOK || !strings.Contains(got.out, "yuba reconcile source git NAME") {
 		t.Errorf("got %d: %s%s", got.code, got.out, got.news)

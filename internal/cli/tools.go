@@ -13,12 +13,20 @@ import (
 )
 
 func newToolsCommand(a *app) *cobra.Command {
+	cmd := newToolListCommand(a, "tools")
+	list := newToolListCommand(a, "list")
+	list.Long, list.Example = `List the versions of tofu and terraform that runs can use, as "yuba tools" does.`, "  yuba tools list"
+	cmd.AddCommand(list, newToolInstallCommand(a))
+	return cmd
+}
+
+func newToolListCommand(a *app, use string) *cobra.Command {
 	return a.listing(&cobra.Command{
-		Use:   "tools",
+		Use:   use,
 		Short: "List the versions of tofu and terraform that runs can use",
 		Long: `List the versions of tofu and terraform that runs can use, where they are, and what of it cannot be used. A stack asks for
 one with spec.tool; the newest that fits is taken. Other versions are put side by side into the server's directory of
-tools (DATA-DIR/tools, or what --tools names), as tofu-1.9.1 or tofu/1.9.1/tofu.`,
+tools (DATA-DIR/tools, or what --tools names), as tofu-1.9.1 or tofu/1.9.1/tofu; "yuba tools install" does so.`,
 		Example: "  yuba tools\n  yuba tools -o json",
 	}, func(ctx context.Context, s *session) (*listed, error) {
 		info, err := s.content.Server(ctx)

@@ -22,7 +22,8 @@ func newTopCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "top",
 		Short: "Show live how all stacks and runs stand",
-		Long: `Show live how all stacks stand, which runs are at work and which wait, how many ended in the last minute, what the server and
+		Long: `Show live how all stacks stand: how many are ready, wait for approval or for the stacks they depend on, fail, have drifted, are
+suspended, or are paused by a circuit breaker; which runs are at work and which wait, how many ended in the last minute, what the server and
 its runner take, and which stacks took longest lately. With -n only the stacks and runs of that namespace.
 
 "q" or Ctrl-C ends it. Off a terminal, with --once or with -o, it is shown once.`,
@@ -82,8 +83,9 @@ func (t *top) once(ctx context.Context, out *output) error {
 		}
 		return out.print(t.out, answer)
 	}
-	for _, line := range t.view.lines(screenSize{}) {
-		fmt.Fprintln(t.out, line.text(t.colors(t.out)))
+	width := t.room(t.out, out)
+	for _, line := range t.view.lines(screenSize{width: width}) {
+		fmt.Fprintln(t.out, line.cut(width).text(t.colors(t.out)))
 	}
 	return nil
 }

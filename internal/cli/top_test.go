@@ -8,16 +8,16 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
-	"unsafe"
 
+	"github.com/creack/pty"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
@@ -89,7 +89,8 @@ func TestTopOnce(t *testing.T) {
 	ns := serveAFleet(t)
 	want := `yuba v9  up 3h   server 200 MiB   runner 20 MiB
 Stacks 4   2 ready   0 running   0 waiting for approval   1 failing   1 drifted
-Runs   1 of 2 at work   1 waiting   12 in the last minute (1 failed)   since the start 120, 3 failed, 400 passes skipped
+Runs   1 of 2 at work   1 waiting   12 in the last minute (1 failed)
+       since the start 120, 3 failed, 400 passes skipped
 
 AT WORK    RUN             PHASE     ELAPSED  WHY
 NS/vpc  plan-and-apply  applying  30s      generation 3
@@ -130,24 +131,10 @@ type console struct {
 	shown strings.Builder
 }
 
-func ioctl(t *testing.T, f *os.File, request uintptr, argument unsafe.Pointer) {
-	t.Helper()
-	if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, f.Fd(), request, uintptr(argument)); errno != 0 {
-		t.Fatal(errno)
-	}
-}
-
 // newConsole opens a terminal of its own.
 func newConsole(t *testing.T, columns, rows uint16) *console {
 	t.Helper()
-	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var number, unlock int32
-	ioctl(t, master, syscall.TIOCGPTN, unsafe.Pointer(&number))
-	ioctl(t, master, syscall.TIOCSPTLCK, unsafe.Pointer(&unlock))
-	slave, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)
+	master, slave, err := pty.Open()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +158,9 @@ func newConsole(t *testing.T, columns, rows uint16) *console {
 
 func (c *console) resize(columns, rows uint16) {
 	c.t.Helper()
-	ioctl(c.t, c.master, syscall.TIOCSWINSZ, unsafe.Pointer(&[4]uint16{rows, columns}))
+	if err := pty.Setsize(c.master, &pty.Winsize{Rows: rows, Cols: columns}); err != nil {
+		c.t.Fatal(err)
+	}
 }
 
 // screens are what was shown, one for each time it was drawn.
@@ -255,6 +244,9 @@ func TestHowAStackStands(t *testing.T) {
 			t.Status.Conditions = []metav1.Condition{{Type: infrav1.ConditionReady, Status: status, Reason: reason}}
 		}
 	}
+	paused := func(t *infrav1.Terraform) {
+		t.Status.Conditions = append(t.Status.Conditions, metav1.Condition{Type: infrav1.ConditionPaused, Status: metav1.ConditionTrue})
+	}
 	for sentence, c := range map[string]struct {
 		change []func(*infrav1.Terraform)
 		want   standing
@@ -262,9 +254,11 @@ func TestHowAStackStands(t *testing.T) {
 		"nobody has looked at it":         {nil, standsOther},
 		"it is ready":                     {[]func(*infrav1.Terraform){ready(metav1.ConditionTrue, "")}, standsReady},
 		"it failed":                       {[]func(*infrav1.Terraform){ready(metav1.ConditionFalse, infrav1.ReasonPlanFailed)}, standsFailing},
+		"it waits for another":            {[]func(*infrav1.Terraform){ready(metav1.ConditionFalse, infrav1.ReasonDependencyNotReady)}, standsForDependencies},
+		"it is paused by an outage":       {[]func(*infrav1.Terraform){ready(metav1.ConditionFalse, infrav1.ReasonPlanFailed), paused}, standsPaused},
 		"it has drifted":                  {[]func(*infrav1.Terraform){ready(metav1.ConditionFalse, infrav1.ReasonDriftDetected)}, standsDrifted},
 		"it failed and is tried again":    {[]func(*infrav1.Terraform){ready(metav1.ConditionFalse, ""), func(t *infrav1.Terraform) { t.Status.CurrentRun = &infrav1.RunReference{} }}, standsRunning},
-		"its plan waits":                  {[]func(*infrav1.Terraform){ready(metav1.ConditionUnknown, ""), func(t *infrav1.Terraform) { t.Status.Plan.Pending = "plan-main-1" }}, standsWaiting},
+		"its plan waits":                  {[]func(*infrav1.Terraform){ready(metav1.ConditionUnknown, ""), func(t *infrav1.Terraform) { t.Status.Plan.Pending = "plan-main-1" }}, standsForApproval},
 		"it is suspended, whatever it is": {[]func(*infrav1.Terraform){ready(metav1.ConditionFalse, ""), func(t *infrav1.Terraform) { t.Spec.Suspend = true }}, standsSuspended},
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -276,6 +270,17 @@ func TestHowAStackStands(t *testing.T) {
 				t.Errorf("got %s, want %s", standingNames[got], standingNames[c.want])
 			}
 		})
+	}
+}
+
+// The words of -o json are published: their names in the code are not.
+func TestTheWordsForHowStacksStand(t *testing.T) {
+	c := census{standsReady: 1, standsRunning: 2, standsForApproval: 3, standsForDependencies: 4, standsFailing: 5, standsDrifted: 6, standsPaused: 7, standsSuspended: 8, standsOther: 9}
+	want := map[string]int{
+		"total": 45, "ready": 1, "running": 2, "awaitingApproval": 3, "waiting": 4, "failing": 5, "drifted": 6, "paused": 7, "suspended": 8, "other": 9,
+	}
+	if got := c.byName(); !maps.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }
 

@@ -22,9 +22,13 @@ type standing int
 const (
 	standsReady standing = iota
 	standsRunning
-	standsWaiting
+	standsForApproval
+	// standsForDependencies waits for the stacks that it depends on.
+	standsForDependencies
 	standsFailing
 	standsDrifted
+	// standsPaused failed in an outage that many stacks suffer from.
+	standsPaused
 	standsSuspended
 	// standsOther is for stacks that wait for something else, or that nobody has looked at.
 	standsOther
@@ -33,7 +37,7 @@ const (
 )
 
 // standingNames are the words, for people and in -o json.
-var standingNames = [standings]string{"ready", "running", "awaitingApproval", "failing", "drifted", "suspended", "other"}
+var standingNames = [standings]string{"ready", "running", "awaitingApproval", "waiting", "failing", "drifted", "paused", "suspended", "other"}
 
 // standingOf says how a stack stands. A run in hand says more than how the last one ended.
 func standingOf(t *infrav1.Terraform) standing {
@@ -44,7 +48,11 @@ func standingOf(t *infrav1.Terraform) standing {
 	case t.Status.CurrentRun != nil:
 		return standsRunning
 	case t.AwaitsApproval():
-		return standsWaiting
+		return standsForApproval
+	case ready.Reason == infrav1.ReasonDependencyNotReady:
+		return standsForDependencies
+	case conditionOf(t, infrav1.ConditionPaused).Status == metav1.ConditionTrue:
+		return standsPaused
 	case ready.Reason == infrav1.ReasonDriftDetected && ready.Status == metav1.ConditionFalse:
 		return standsDrifted
 	case ready.Status == metav1.ConditionFalse:

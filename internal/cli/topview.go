@@ -44,14 +44,41 @@ func (l screenLine) text(colors bool) string {
 func (l screenLine) cut(width int) screenLine {
 	var short screenLine
 	for _, s := range l {
-		runes := []rune(s.words)
-		if len(runes) > width {
-			return append(short, span{string(runes[:width]), s.color})
+		if length(s.words) > width {
+			return append(short, span{cutAt(s.words, width), s.color})
 		}
-		width -= len(runes)
+		width -= length(s.words)
 		short = append(short, s)
 	}
 	return short
+}
+
+// leastFlow is the width below which lines are cut: a screen that is as narrow has no lines to spare.
+const leastFlow = 80
+
+// flow puts parts beside each other, on as many lines as they need.
+func flow(label string, parts []screenLine, width int) []screenLine {
+	line, lines := textLine("%s", label), []screenLine(nil)
+	for i, part := range parts {
+		switch {
+		case i > 0 && width >= leastFlow && line.length()+len(flowGap)+part.length() > width:
+			lines, line = append(lines, line), textLine("%*s", len(label), "")
+		case i > 0:
+			line = append(line, span{flowGap, ""})
+		}
+		line = append(line, part...)
+	}
+	return append(lines, line)
+}
+
+const flowGap = "   "
+
+func (l screenLine) length() int {
+	n := 0
+	for _, s := range l {
+		n += length(s.words)
+	}
+	return n
 }
 
 // topView is what is shown.
@@ -98,7 +125,7 @@ func load(was run.Usage, is *run.Usage, from, to time.Time, unknown float64) (ow
 
 // lines are the whole screen; without a size each list has its first rows.
 func (v *topView) lines(size screenSize) []screenLine {
-	lines := []screenLine{v.head(), v.counts(), v.throughput()}
+	lines := slices.Concat([]screenLine{v.head()}, flow("Stacks ", v.counts(), size.width), flow("Runs   ", v.throughput(), size.width))
 	if v.trouble != nil {
 		lines = append(lines, screenLine{{"The server cannot be reached; what runs goes on. Trying again … " + firstLine(diagnostic.Printable(v.trouble.Error()), 200), colorYellow}})
 	}
@@ -177,14 +204,14 @@ func inColumns(rows [][]string) []string {
 			if i == len(widths) {
 				widths = append(widths, 0)
 			}
-			widths[i] = max(widths[i], len([]rune(row[i])))
+			widths[i] = max(widths[i], length(row[i]))
 		}
 	}
 	lines := make([]string, 0, len(rows))
 	for _, row := range rows {
 		var b strings.Builder
 		for i, cell := range row {
-			b.WriteString(cell + strings.Repeat(" ", widths[i]-len([]rune(cell))+2))
+			b.WriteString(cell + strings.Repeat(" ", widths[i]-length(cell)+2))
 		}
 		lines = append(lines, strings.TrimRight(b.String(), " "))
 	}
@@ -215,38 +242,41 @@ func percent(cores float64) string {
 	return fmt.Sprintf(" %.0f%%", 100*cores)
 }
 
-func (v *topView) counts() screenLine {
-	line := textLine("Stacks %d", v.stacks.total())
+// counts are how many stacks stand how.
+func (v *topView) counts() []screenLine {
+	parts := []screenLine{textLine("%d", v.stacks.total())}
 	for _, part := range []struct {
 		standing standing
 		words    string
 		color    string
-	}{{standsReady, "ready", colorGreen}, {standsRunning, "running", ""}, {standsWaiting, "waiting for approval", colorYellow}, {standsFailing, "failing", colorRed},
-		{standsDrifted, "drifted", colorYellow}, {standsSuspended, "suspended", ""}, {standsOther, "other", ""}} {
-		n := v.stacks[part.standing]
-		if n == 0 && (part.standing == standsSuspended || part.standing == standsOther) {
-			continue
-		}
-		color := part.color
+		// rare ones are shown when there are any.
+		rare bool
+	}{{standsReady, "ready", colorGreen, false}, {standsRunning, "running", "", false}, {standsForApproval, "waiting for approval", colorYellow, false},
+		{standsForDependencies, "waiting for dependencies", "", true}, {standsFailing, "failing", colorRed, false}, {standsDrifted, "drifted", colorYellow, false},
+		{standsPaused, "paused", colorYellow, true}, {standsSuspended, "suspended", "", true}, {standsOther, "other", "", true}} {
+		n, color := v.stacks[part.standing], part.color
 		if n == 0 {
 			color = ""
 		}
-		line = append(line, span{"   ", ""}, span{fmt.Sprintf("%d %s", n, part.words), color})
+		if n > 0 || !part.rare {
+			parts = append(parts, screenLine{{fmt.Sprintf("%d %s", n, part.words), color}})
+		}
 	}
-	return line
+	return parts
 }
 
-func (v *topView) throughput() screenLine {
+func (v *topView) throughput() []screenLine {
 	f := v.figures
-	prepared := ""
+	parts := []screenLine{textLine("%d of %d at work", f.AtWork, f.Places)}
 	if f.Prepared > 0 {
-		prepared = fmt.Sprintf("   %d prepared", f.Prepared)
+		parts = append(parts, textLine("%d prepared", f.Prepared))
 	}
-	line := textLine("Runs   %d of %d at work%s   %d waiting   %d in the last minute", f.AtWork, f.Places, prepared, f.Waiting, f.LastMinute)
+	minute := textLine("%d in the last minute", f.LastMinute)
 	if f.FailedLastMinute > 0 {
-		line = append(line, span{fmt.Sprintf(" (%d failed)", f.FailedLastMinute), colorRed})
+		minute = append(minute, span{fmt.Sprintf(" (%d failed)", f.FailedLastMinute), colorRed})
 	}
-	return append(line, textLine("   since the start %d, %d failed, %d passes skipped", f.Ended, f.Failed, f.Skipped)...)
+	return append(parts, textLine("%d waiting", f.Waiting), minute,
+		textLine("since the start %d, %d failed, %d passes skipped", f.Ended, f.Failed, f.Skipped))
 }
 
 func (v *topView) split() (working, waiting []content.QueueEntry) {

@@ -5,7 +5,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/types"
@@ -19,7 +18,7 @@ func newForceUnlockCommand(a *app) *cobra.Command {
 		Long: `Release the lock of a stack's state. "yuba status" tells the lock's id and who holds it. Be sure that the holder is
 gone: two writers damage a state. The locks of Yuba's own runs are released by Yuba.`,
 		Example: "  yuba force-unlock vpc 3f2a6c1e-8f1d-4c7e-9d55-0a0b1c2d3e4f",
-		Args:    arguments(1, 2), ValidArgsFunction: a.stackNames(false),
+		Args:    arguments(1, 2), ValidArgsFunction: a.stackAnd(foreignLock, false),
 	}
 	cmd.Flags().StringVar(&id, "lock-id", "", "the lock's id, instead of the second argument")
 	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
@@ -35,7 +34,7 @@ gone: two writers damage a state. The locks of Yuba's own runs are released by Y
 	}
 	cmd.RunE = a.onStack(nil, func(ctx context.Context, s *session, key types.NamespacedName, _ []string) error {
 		if err := s.content.Unlock(ctx, key.Namespace, key.Name, id); err != nil {
-			return fmt.Errorf("unlock the state of %s: %w", key, err)
+			return once("unlock the state of", key, err)
 		}
 		s.news("The state of %s is unlocked.", key)
 		return nil

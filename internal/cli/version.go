@@ -69,8 +69,11 @@ func newVersionCommand(a *app) *cobra.Command {
 			if s.Trouble != "" {
 				a.news("Something is wrong: %s.", s.Trouble)
 			}
-			if !s.Confined {
-				a.news("The server's kernel has no Landlock: programs of stacks are not confined there.")
+			if s.Walls != "" {
+				fmt.Fprintf(a.out, "Walls:  %s\n", s.Walls)
+			}
+			for _, missing := range s.MissingWalls {
+				a.news("A wall around programs of stacks is missing: %s.", missing)
 			}
 		}
 		return nil

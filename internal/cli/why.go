@@ -83,7 +83,7 @@ func (v *whyView) decision(why *run.Why) {
 	v.line("", "%s", d.Message)
 	v.line("", "%s", d.Detail)
 	if l := why.Looked; l != nil {
-		v.line("", "decided so for %s, last looked at %s ago", age(v.now, l.Since), age(v.now, l.At))
+		v.line("", "unchanged for %s, last reconciled %s ago", age(v.now, l.Since), age(v.now, l.At))
 	}
 	if q := why.Queue; q != nil {
 		v.line("Queue", "its run has place %d; see `yuba queue`", q.Place)
@@ -109,7 +109,7 @@ func (v *whyView) planned(why *run.Why) {
 	v.line("Planned", "%s: %s%s", p.ID, cmp.Or(p.Plan, "no plan"), v.ago(p.Finished))
 	switch {
 	case len(why.Changes) > 0:
-		v.changes("since then", why.Changes)
+		v.changes("then", why.Changes)
 	case why.Proof != nil && why.Proof.Unchanged:
 		v.line("", "no input changed since then")
 	}
@@ -137,13 +137,13 @@ func (v *whyView) last(why *run.Why) {
 	}
 	v.line("", "why: %s", because)
 	if len(r.Changes) > 0 {
-		v.changes("unlike "+r.Before, r.Changes)
+		v.changes(r.Before, r.Changes)
 	}
 }
 
 // changes lists inputs, one a line.
 func (v *whyView) changes(since string, list []run.InputChange) {
-	v.line("", "changed %s:", since)
+	v.line("", "inputs changed since %s:", since)
 	for i := range list {
 		c := &list[i]
 		v.line("", "  %s", changeInWords(c))

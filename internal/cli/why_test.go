@@ -18,8 +18,8 @@ func TestAnExplanationIsOneScreen(t *testing.T) {
 	next := noon.Add(7 * time.Minute).Local()
 	why := run.Why{
 		Namespace: "team", Name: "vpc",
-		Decision: run.Decided{Verb: "wait", Reason: "DependencyNotReady", Message: "Dependencies do not meet ready condition, retrying in 15s",
-			Detail: "dependency net is not ready", NextLook: &next},
+		Decision: run.Decided{Verb: "wait", Reason: "DependencyNotReady", Message: "dependency 'team/net' is not ready",
+			Detail: "Dependencies do not meet ready condition, retrying in 15s", NextLook: &next},
 		Looked:  &run.Looked{At: *ago(time.Second), Since: *ago(3 * time.Minute)},
 		Queue:   &run.QueuePlace{Place: 3, Waits: "its namespace has 2 runs at work, as many as it may"},
 		Planned: &run.RunInShort{ID: "run-7", Plan: "no changes", Finished: ago(time.Hour)},
@@ -36,14 +36,14 @@ func TestAnExplanationIsOneScreen(t *testing.T) {
 	}
 	want := `Stack       team/vpc
 Now         it waits (DependencyNotReady)
+            dependency 'team/net' is not ready
             Dependencies do not meet ready condition, retrying in 15s
-            dependency net is not ready
-            decided so for 3m, last looked at 1s ago
+            unchanged for 3m, last reconciled 1s ago
 Queue       its run has place 3; see ` + "`yuba queue`" + `
             its namespace has 2 runs at work, as many as it may
 Next look   ` + next.Format("2006-01-02 15:04:05") + `, in 7m, or when something changes
 Planned     run-7: no changes, 60m ago
-            changed since then:
+            inputs changed since then:
               source: main@sha1:aaa -> main@sha1:bbb
                 changed live/main.tf
                 and 2 more files
@@ -53,7 +53,7 @@ Planned     run-7: no changes, 60m ago
               variable zone: gone, was "a"
 Last run    run-8 (plan) failed, 60s ago
             why: The configuration changed, asked for by jane (3 times in a row)
-            changed unlike run-7:
+            inputs changed since run-7:
               source: a -> b (touches nothing that the stack reads)
 Reads       live
             modules/net

@@ -5,6 +5,7 @@ package cli
 
 import (
 	"fmt"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -41,8 +42,17 @@ func nextSteps(t *infrav1.Terraform, call string) []string {
 			t.Namespace, t.Name, s.Lock.Pending)}
 	case s.Lock.Pending != "":
 		return []string{"yuba force-unlock " + call + " " + s.Lock.Pending + "    (only when its holder is gone)"}
+	case ready.Reason == infrav1.ReasonStateTakenOver:
+		return []string{"yuba state list " + call, "yuba state adopt " + call + "    (destroys what it lists)"}
+	case ready.Reason == infrav1.ReasonAccessDenied && strings.HasSuffix(ready.Message, infrav1.MessageCrossNamespace):
+		// tofu-controller's message has that reason for other refusals as well, and does not name the flag.
+		return []string{"yuba up --allow-cross-namespace    (restart the server, or yuba controller, with this flag; yuba up --dev has it)"}
 	case t.AwaitsApproval():
-		return []string{"yuba plan " + call, "yuba approve " + call + " " + s.Plan.Pending}
+		steps := []string{"yuba plan " + call, "yuba approve " + call + " " + s.Plan.Pending}
+		if s.TakenOver != nil {
+			steps = append(steps, "yuba state drop "+call+"    (to start with an empty state instead)")
+		}
+		return steps
 	case s.Plan.Pending != "" && t.Annotations[infrav1.AnnotationRejected] == s.Plan.Pending:
 		return []string{"yuba replan " + call}
 	case ready.Reason == infrav1.ReasonStateMissing || ready.Reason == infrav1.ReasonStateUnreadable:

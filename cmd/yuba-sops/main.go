@@ -1,0 +1,25 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Command yuba-sops decrypts files of SOPS for a server. It is a program of its own because sops links the libraries of
+// every cloud whose keys it knows, and because what a hostile file makes it do ends this program and not the server.
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/yuba-dev/yuba/internal/kustomization/apart"
+	"github.com/yuba-dev/yuba/internal/kustomization/decrypt/sopsfile"
+)
+
+func main() {
+	err := apart.LimitSelf()
+	if err == nil {
+		err = sopsfile.Serve(os.Stdin, os.Stdout)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "yuba-sops: "+err.Error())
+		os.Exit(1)
+	}
+}

@@ -1,0 +1,189 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"golang.org/x/term"
+
+	"github.com/yuba-dev/yuba/internal/diagnostic"
+)
+
+// plainWidth is how wide lines may be that go to no terminal: what fits into a ticket and half a screen.
+const plainWidth = 100
+
+// elastic are the columns that are cut when a line is too wide, and what is left of each at least. Names, ids and
+// addresses are never cut: they are what the next command needs.
+var elastic = map[string]int{"STATUS": 10, "MESSAGE": 7, "WHY": 12, "NOTE": 12, "PATH": 12, "SOURCE": 12, "REVISION": 8, "UID": 5, "TEMPLATE": 8, "REGISTRY": 8}
+
+// spared are the columns that are left out when they stand last and there is no room for what is left of them at least.
+var spared = []string{"WHY", "NOTE"}
+
+// room is how wide a line may be that goes to w; zero when everything is wanted.
+func (a *app) room(w io.Writer, out *output) int {
+	if out != nil && out.wide() {
+		return 0
+	}
+	if screen, ok := w.(*os.File); ok && isTerminal(screen) {
+		if width, _, err := term.GetSize(int(screen.Fd())); err == nil && width > 0 {
+			return width
+		}
+	}
+	return plainWidth
+}
+
+// table writes rows in columns, the first row being the heads. Columns named in wide are there with -o wide only.
+func (a *app) table(rows [][]string, out *output, wide ...string) error {
+	if out.wide() {
+		wide = nil
+	}
+	for _, line := range tableLines(rows, a.room(a.out, out), wide) {
+		if _, err := fmt.Fprintln(a.out, line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tableLines puts rows into columns, but for those that are to be left out.
+func tableLines(rows [][]string, room int, leftOut []string) []string {
+	rows = without(rows, leftOut)
+	for _, row := range rows {
+		for i, cell := range row {
+			row[i] = oneLine(cell)
+		}
+	}
+	columns, lines := fit(rows, room), make([]string, 0, len(rows))
+	if last := rows[0][len(rows[0])-1]; room > 0 && columns.width() > room && slices.Contains(spared, last) {
+		rows = without(rows, []string{last})
+		columns = fit(rows, room)
+	}
+	for _, row := range rows {
+		lines = append(lines, columns.line(row))
+	}
+	return lines
+}
+
+// without leaves columns out.
+func without(rows [][]string, heads []string) [][]string {
+	kept := make([][]string, len(rows))
+	for i, row := range rows {
+		for j, cell := range row {
+			if !slices.Contains(heads, rows[0][j]) {
+				kept[i] = append(kept[i], cell)
+			}
+		}
+	}
+	return kept
+}
+
+// oneLine makes a cell of any text.
+func oneLine(text string) string {
+	return strings.Join(strings.Fields(diagnostic.Printable(text)), " ")
+}
+
+// columns are what stands below each other.
+type columns struct {
+	names  []string
+	widths []int
+	// narrowed are the columns that are narrower than what is in them.
+	narrowed []bool
+	// gap is how much is between two columns, room how wide a line may be; zero for any.
+	gap, room int
+}
+
+const (
+	// usualGap is kubectl's, smallGap what it is where lines would be too wide.
+	usualGap = 3
+	smallGap = 2
+)
+
+// fit makes columns as wide as what is in them, as far as there is room. The first row has their names.
+func fit(rows [][]string, room int) columns {
+	n := len(rows[0])
+	c := columns{names: rows[0], widths: make([]int, n), narrowed: make([]bool, n), gap: usualGap, room: room}
+	for _, row := range rows {
+		for i, cell := range row {
+			c.widths[i] = max(c.widths[i], length(cell))
+		}
+	}
+	if room > 0 && c.width() > room {
+		c.gap = smallGap
+		for c.width() > room && c.narrow() {
+			continue
+		}
+	}
+	return c
+}
+
+func (c *columns) width() int {
+	sum := c.gap * (len(c.widths) - 1)
+	for _, w := range c.widths {
+		sum += w
+	}
+	return sum
+}
+
+// least is how narrow a column may become; false when it is never cut.
+func (c *columns) least(i int) (int, bool) {
+	least, gives := elastic[c.names[i]]
+	return max(least, len(c.names[i])), gives
+}
+
+// narrow takes a character from the widest column that can give one.
+func (c *columns) narrow() bool {
+	widest := -1
+	for i, w := range c.widths {
+		if least, gives := c.least(i); gives && w > least && (widest < 0 || w > c.widths[widest]) {
+			widest = i
+		}
+	}
+	if widest < 0 {
+		return false
+	}
+	c.widths[widest]--
+	c.narrowed[widest] = true
+	return true
+}
+
+// line puts a row's cells into the columns. The cells of a row that comes later may be longer than those that the columns
+// were made for: they take the room that there is.
+func (c *columns) line(row []string) string {
+	var b strings.Builder
+	left := c.room
+	for i, cell := range row {
+		last := i == len(row)-1
+		if least, gives := c.least(i); gives && c.room > 0 {
+			switch {
+			case last:
+				cell = firstLine(cell, max(left, least))
+			case c.narrowed[i]:
+				cell = firstLine(cell, c.widths[i])
+			default:
+				cell = firstLine(cell, max(left-c.behind(row, i), c.widths[i]))
+			}
+		}
+		b.WriteString(cell)
+		if !last {
+			pad := max(c.widths[i]-length(cell), 0) + c.gap
+			b.WriteString(strings.Repeat(" ", pad))
+			left -= length(cell) + pad
+		}
+	}
+	return strings.TrimRight(b.String(), " ")
+}
+
+// behind is how much of a line the columns behind one take.
+func (c *columns) behind(row []string, i int) int {
+	sum := 0
+	for j := i + 1; j < len(row); j++ {
+		sum += c.gap + max(length(row[j]), c.widths[j])
+	}
+	return sum
+}
