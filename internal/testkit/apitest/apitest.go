@@ -17,26 +17,18 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
-	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
-	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
 	"github.com/yuba-dev/yuba/config/crd"
 	"github.com/yuba-dev/yuba/internal/controlplane"
+	"github.com/yuba-dev/yuba/internal/testkit/kubetest"
 
-	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
-	notificationv1 "github.com/fluxcd/notification-controller/api/v1"
-	notificationv1beta3 "github.com/fluxcd/notification-controller/api/v1beta3"
-	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	corev1 "k8s.io/api/core/v1"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -108,25 +100,10 @@ func start() (*controlplane.ControlPlane, error) {
 	return controlplane.Start(ctx, options)
 }
 
-// Scheme returns a scheme that knows every kind of the API.
-func Scheme() *runtime.Scheme {
-	scheme := runtime.NewScheme()
-	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
-	utilruntime.Must(apiextensionsv1.AddToScheme(scheme))
-	utilruntime.Must(infrav1.AddToScheme(scheme))
-	utilruntime.Must(yubav1.AddToScheme(scheme))
-	utilruntime.Must(tenantv1.AddToScheme(scheme))
-	utilruntime.Must(sourcev1.AddToScheme(scheme))
-	utilruntime.Must(kustomizev1.AddToScheme(scheme))
-	utilruntime.Must(notificationv1.AddToScheme(scheme))
-	utilruntime.Must(notificationv1beta3.AddToScheme(scheme))
-	return scheme
-}
-
 // Client returns an administrator's client without a cache. It can watch.
 func Client(t testing.TB) client.WithWatch {
 	t.Helper()
-	c, err := client.NewWithWatch(API(t).RESTConfig(), client.Options{Scheme: Scheme()})
+	c, err := client.NewWithWatch(API(t).RESTConfig(), client.Options{Scheme: kubetest.Scheme()})
 	if err != nil {
 		t.Fatalf("make a client for the API: %v", err)
 	}
@@ -141,4 +118,36 @@ func Namespace(t testing.TB) string {
 		t.Fatalf("make a namespace: %v", err)
 	}
 	return namespace.Name
+}
+
+// FullOfSecrets gives a namespace a quota that lets no Secret be made, and returns when it holds. The function it returns
+// takes the quota away again.
+func FullOfSecrets(t testing.TB, namespace string) (lift func()) {
+	t.Helper()
+	c := Client(t)
+	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, GenerateName: "full-"},
+		Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{"count/secrets": resource.MustParse("0")}}}
+	if err := c.Create(context.Background(), quota); err != nil {
+		t.Fatalf("make a quota: %v", err)
+	}
+	until := func(what string, reached func(error) bool) {
+		t.Helper()
+		for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+			err := c.Create(context.Background(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, GenerateName: "probe-"}}, client.DryRunAll)
+			if reached(err) {
+				return
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("wait until %s: a new Secret gets %v", what, err)
+			}
+		}
+	}
+	until("the quota holds", func(err error) bool { return err != nil && strings.Contains(err.Error(), "exceeded quota") })
+	return func() {
+		t.Helper()
+		if err := c.Delete(context.Background(), quota); err != nil {
+			t.Fatalf("take the quota away: %v", err)
+		}
+		until("the quota is gone", func(err error) bool { return err == nil })
+	}
 }

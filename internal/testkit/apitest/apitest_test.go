@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/testkit/kubetest"
 
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -36,7 +37,7 @@ func TestAPIServesTheKinds(t *testing.T) {
 
 func TestSchemeKnowsTheKinds(t *testing.T) {
 	for _, object := range []client.Object{&infrav1.Terraform{}, &sourcev1.ExternalArtifact{}} {
-		if _, _, err := Scheme().ObjectKinds(object); err != nil {
+		if _, _, err := kubetest.Scheme().ObjectKinds(object); err != nil {
 			t.Error(err)
 		}
 	}

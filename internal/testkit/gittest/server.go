@@ -5,6 +5,7 @@ package gittest
 
 import (
 	"encoding/pem"
+	"io"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -58,6 +59,7 @@ type Server struct {
 	dir, username, password, token string
 	tls                            bool
 	http                           *httptest.Server
+	talk                           func(io.ReadWriter)
 	ssh                            *sshServer
 
 	mu      sync.Mutex

@@ -162,6 +162,13 @@ func (h *sshServer) session(s *Server, channel ssh.Channel, requests <-chan *ssh
 	}
 }
 
+// SetTalk has the server over ssh talk in git's place, until the function returns; nil repairs it.
+func (s *Server) SetTalk(talk func(io.ReadWriter)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.talk = talk
+}
+
 func (s *Server) uploadPack(line, protocol string, channel ssh.Channel) uint32 {
 	program, argument, _ := strings.Cut(line, " ")
 	repository := strings.TrimSuffix(strings.Trim(argument, "'/ "), ".git")
@@ -170,6 +177,13 @@ func (s *Server) uploadPack(line, protocol string, channel ssh.Channel) uint32 {
 		return 1
 	}
 	s.count(repository, func(c *Counts) { c.Lookups++ })
+	s.mu.Lock()
+	talk := s.talk
+	s.mu.Unlock()
+	if talk != nil {
+		talk(channel)
+		return 0
+	}
 	c := &conversation{server: s, repository: repository}
 	command := exec.Command("git", "-c", "safe.directory=*", "upload-pack", s.bare(repository))
 	command.Env = s.environment()

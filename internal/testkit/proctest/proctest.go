@@ -4,12 +4,13 @@
 package proctest
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
+	"time"
 )
 
 // Process is a process as it was a moment ago.
@@ -25,6 +26,36 @@ func (p Process) String() string {
 
 // About finds the processes that work in a directory, or below it, or name it; never the one that asks.
 func About(dir string) []Process {
+	return Matching(func(p Process) bool {
+		return strings.HasPrefix(p.Dir+"/", dir+"/") || strings.Contains(p.Line, dir)
+	})
+}
+
+// endPatience is how long killed processes may take to be gone: what waits for a disk is not interrupted.
+const endPatience = 30 * time.Second
+
+// End kills what is about a directory and returns when nothing of it is left, so that the directory can be removed: a
+// process that dies may write until it is gone.
+func End(dir string) error {
+	if !filepath.IsAbs(dir) || len(dir) < len("/tmp/x") {
+		return fmt.Errorf("end the processes about %q: that may be everybody's", dir)
+	}
+	for deadline := time.Now().Add(endPatience); ; time.Sleep(10 * time.Millisecond) {
+		left := About(dir)
+		if len(left) == 0 {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("processes in %s live on %v after they were killed: %v", dir, endPatience, left)
+		}
+		for _, p := range left {
+			syscall.Kill(p.PID, syscall.SIGKILL) //nolint:errcheck // it may be gone already
+		}
+	}
+}
+
+// Matching finds processes; never the one that asks.
+func Matching(match func(Process) bool) []Process {
 	names, _ := filepath.Glob("/proc/[0-9]*") //nolint:errcheck // the pattern is good
 	var found []Process
 	for _, name := range names {
@@ -38,12 +69,11 @@ func About(dir string) []Process {
 		}
 		p := Process{PID: pid, Line: string(line)}
 		p.Dir, _ = os.Readlink(filepath.Join(name, "cwd")) //nolint:errcheck // gone by now: found by its line or not at all
-		if !strings.HasPrefix(p.Dir+"/", dir+"/") && !bytes.Contains(line, []byte(dir)) {
-			continue
-		}
 		program, _, _ := strings.Cut(p.Line, "\x00")
 		p.Program = filepath.Base(program)
-		found = append(found, p)
+		if match(p) {
+			found = append(found, p)
+		}
 	}
 	return found
 }

@@ -7,13 +7,14 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
+	"net"
 	"os/exec"
 	"strings"
 	"sync"
 	"time"
 )
 
-// Log is what a server has written to its standard error, also while it runs.
+// Log is what a server writes to its standard error or its logger. It can be read while the server runs.
 type Log struct {
 	mu  sync.Mutex
 	all bytes.Buffer
@@ -33,10 +34,23 @@ func (l *Log) Text() string {
 	return l.all.String()
 }
 
+// Count is how often a text is in it.
+func (l *Log) Count(text string) int { return strings.Count(l.Text(), text) }
+
 // Tail is its end, for failures.
 func (l *Log) Tail() string {
 	text := l.Text()
 	return text[max(0, len(text)-8000):]
+}
+
+// FreeAddress finds an address of loopback at which nobody listens, for servers that are started there again.
+func FreeAddress() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer l.Close() //nolint:errcheck // only its number is wanted
+	return l.Addr().String(), nil
 }
 
 // Start starts a server and waits until a line of its standard output begins with some words. One that does not say them in

@@ -11,14 +11,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/client-go/tools/clientcmd"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
-	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/testkit/kubetest"
 	"github.com/yuba-dev/yuba/internal/testkit/proctest"
 	"github.com/yuba-dev/yuba/internal/testkit/tofutest"
 )
@@ -39,8 +33,8 @@ func Launch(t *testing.T, programs string, args ...string) *Home {
 			cmd.Process.Signal(syscall.SIGTERM) //nolint:errcheck // it may have ended; its log says why
 			cmd.Wait()                          //nolint:errcheck // so does this
 		}
-		for _, left := range proctest.About(dir) {
-			syscall.Kill(left.PID, syscall.SIGKILL) //nolint:errcheck // it may be gone already
+		if err := proctest.End(dir); err != nil {
+			t.Error(err)
 		}
 	})
 	if err := proctest.Start(cmd, "Yuba is ready", log, Patience); err != nil {
@@ -52,19 +46,11 @@ func Launch(t *testing.T, programs string, args ...string) *Home {
 // newHome makes a namespace on a Yuba.
 func newHome(t *testing.T, kubeconfig string, log func() string) *Home {
 	t.Helper()
-	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	c, err := kubetest.Client(kubeconfig)
 	if err != nil {
 		t.Fatal(err)
 	}
-	config.QPS = -1
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, infrav1.AddToScheme, tenantv1.AddToScheme} {
-		utilruntime.Must(add(scheme))
-	}
-	h := &Home{Log: log}
-	if h.Client, err = client.New(config, client.Options{Scheme: scheme}); err != nil {
-		t.Fatal(err)
-	}
+	h := &Home{Client: c, Log: log}
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "tenants-"}}
 	if err := h.Client.Create(t.Context(), ns); err != nil {
 		t.Fatal(err)

@@ -17,15 +17,15 @@ const ProviderVersion = "0.1.0"
 // BuildProvider builds the provider of test/provider into a mirror of providers, as yuba-dev/yubatest of the registry of
 // OpenTofu. Runs that look meanwhile find all of it or nothing.
 func BuildProvider(mirror string) error {
-	_, file, _, ok := runtime.Caller(0)
-	if !ok {
-		return fmt.Errorf("build the test provider: the test binary does not know its source files")
+	root, err := repositoryRoot()
+	if err != nil {
+		return fmt.Errorf("build the test provider: %w", err)
 	}
-	source := filepath.Join(filepath.Dir(file), "..", "..", "..", "test", "provider")
+	source := filepath.Join(root, "test", "provider")
 	building := mirror + ".building"
 	program := filepath.Join(building, ProviderVersion, runtime.GOOS+"_"+runtime.GOARCH, "terraform-provider-yubatest_v"+ProviderVersion)
 	build := exec.Command("go", "build", "-C", source, "-buildvcs=false", "-o", program, ".")
-	build.Env = append(build.Environ(), "CGO_ENABLED=0", "GOFLAGS=")
+	build.Env = append(build.Environ(), "CGO_ENABLED=0", "GOFLAGS=-trimpath")
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("build the test provider: %w\n%s", err, out)
 	}

@@ -9,10 +9,11 @@
 package tofutest
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
+	"strings"
 	"testing"
 )
 
@@ -39,11 +40,29 @@ func Tofu(t testing.TB) string {
 // RepositoryRoot returns the directory that holds this repository's go.mod.
 func RepositoryRoot(t testing.TB) string {
 	t.Helper()
-	_, file, _, ok := runtime.Caller(0)
-	if !ok {
-		t.Fatal("find the repository's root: the test binary does not know its source files")
+	root, err := repositoryRoot()
+	if err != nil {
+		t.Fatal(err)
 	}
-	return filepath.Join(filepath.Dir(file), "..", "..", "..")
+	return root
+}
+
+// started is the directory that the process was started in: for tests, that of their package.
+var started, startedErr = os.Getwd()
+
+func repositoryRoot() (string, error) {
+	if startedErr != nil {
+		return "", fmt.Errorf("find the repository's root: %w", startedErr)
+	}
+	for dir := started; ; dir = filepath.Dir(dir) {
+		text, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+		if err == nil && strings.HasPrefix(string(text), "module github.com/yuba-dev/yuba\n") {
+			return dir, nil
+		}
+		if dir == filepath.Dir(dir) {
+			return "", fmt.Errorf("find the repository's root: no go.mod of Yuba in or above %s", started)
+		}
+	}
 }
 
 func mustBeProgram(t testing.TB, path string) string {
