@@ -17,6 +17,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/yuba-dev/yuba/internal/testkit/gittest"
+	"github.com/yuba-dev/yuba/internal/testkit/tofutest"
 	"github.com/yuba-dev/yuba/test/cloud"
 )
 
@@ -108,22 +109,11 @@ func (p programs) place(directory string) (programs, error) {
 		return p, err
 	}
 	for _, path := range append(beside, p.tofu) {
-		if err := linkOrCopy(path, filepath.Join(directory, filepath.Base(path))); err != nil {
+		if err := tofutest.Link(path, filepath.Join(directory, filepath.Base(path))); err != nil {
 			return p, err
 		}
 	}
 	return findPrograms(directory)
-}
-
-func linkOrCopy(from, to string) error {
-	if os.Link(from, to) == nil {
-		return nil
-	}
-	text, err := os.ReadFile(from)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(to, text, 0o700)
 }
 
 // each says what a fleet is made of.

@@ -16,15 +16,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/testkit/kubetest"
 )
 
 // The names of what all stacks of a fleet read.
@@ -54,16 +51,7 @@ func (t *fleetTrial) start(ctx context.Context) error {
 		return err
 	}
 	t.connection = &connection{yuba: y}
-	config, err := clientcmd.BuildConfigFromFlags("", y.kubeconfig())
-	if err != nil {
-		return err
-	}
-	config.QPS = -1 // the client is not what is measured
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, sourcev1.AddToScheme, infrav1.AddToScheme} {
-		utilruntime.Must(add(scheme))
-	}
-	if t.client, err = client.NewWithWatch(config, client.Options{Scheme: scheme}); err != nil {
+	if t.client, err = kubetest.Client(y.kubeconfig()); err != nil {
 		return err
 	}
 	t.raw, err = newRaw(y.kubeconfig())

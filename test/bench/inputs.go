@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/testkit/kubetest"
 )
 
 // readers is how many stacks read what is changed.
@@ -39,7 +40,7 @@ func (b *bench) measureInputs(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, y.stop()) }()
-	c, err := newClient(y.kubeconfig())
+	c, err := kubetest.Client(y.kubeconfig())
 	if err != nil {
 		return err
 	}

@@ -21,13 +21,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/watch"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/yuba-dev/yuba/internal/testkit/kubetest"
 )
 
 const (
@@ -78,19 +76,11 @@ func (b *bench) measureKustomization(ctx context.Context) (err error) {
 }
 
 func (m *manifested) prepare(ctx context.Context) error {
-	config, err := clientcmd.BuildConfigFromFlags("", m.yuba.kubeconfig())
-	if err != nil {
+	var err error
+	if m.client, err = kubetest.Client(m.yuba.kubeconfig()); err != nil {
 		return err
 	}
-	config.QPS = -1
-	scheme := runtime.NewScheme()
-	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
-	utilruntime.Must(kustomizev1.AddToScheme(scheme))
-	if m.client, err = client.NewWithWatch(config, client.Options{Scheme: scheme}); err != nil {
-		return err
-	}
-	config.GroupVersion, config.NegotiatedSerializer = &corev1.SchemeGroupVersion, clientgoscheme.Codecs
-	if m.raw, err = rest.RESTClientFor(config); err != nil {
+	if m.raw, err = newRaw(m.yuba.kubeconfig()); err != nil {
 		return err
 	}
 	if err := m.client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}); err != nil {
@@ -235,14 +225,14 @@ func (m *manifested) measureQuiet(ctx context.Context) error {
 		return err
 	}
 	// What the watches make of the last writes is over after some passes.
-	if err := wait(ctx, 10*unchangedInterval); err != nil {
+	if err := pause(ctx, 10*unchangedInterval); err != nil {
 		return err
 	}
 	before, err := m.requests(ctx)
 	if err != nil {
 		return err
 	}
-	if err := wait(ctx, unchangedPasses*unchangedInterval); err != nil {
+	if err := pause(ctx, unchangedPasses*unchangedInterval); err != nil {
 		return err
 	}
 	after, err := m.requests(ctx)
@@ -252,15 +242,6 @@ func (m *manifested) measureQuiet(ctx context.Context) error {
 	m.results = append(m.results, result{Name: "kustomization-quiet", Unit: "requests", Value: after - before, Trials: unchangedPasses,
 		What: fmt.Sprintf("requests of %d passes over an unchanged Kustomization of %d objects", unchangedPasses, manifests)})
 	return nil
-}
-
-func wait(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(d):
-		return nil
-	}
 }
 
 // counted are the requests that count: about what the Kustomization has to do with. Watches that are taken up again count not.

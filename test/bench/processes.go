@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -78,27 +77,6 @@ func memoryOf(pid int) (memory, error) {
 		}
 	}
 	return m, nil
-}
-
-// findProcess finds the process whose command line holds all the words.
-func findProcess(words ...string) (int, bool) {
-	names, _ := filepath.Glob("/proc/[0-9]*/cmdline") //nolint:errcheck // the pattern is good
-next:
-	for _, name := range names {
-		line, err := os.ReadFile(name)
-		if err != nil {
-			continue
-		}
-		for _, word := range words {
-			if !bytes.Contains(line, []byte(word)) {
-				continue next
-			}
-		}
-		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(name))); err == nil && pid != os.Getpid() {
-			return pid, true
-		}
-	}
-	return 0, false
 }
 
 // peakOf is the most memory that processes have had, together.

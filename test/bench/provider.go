@@ -26,7 +26,7 @@ func (b *bench) buildProvider(ctx context.Context) (mirror string, err error) {
 	mirror = b.directory("providers")
 	program := providerIn(mirror)
 	build := exec.CommandContext(ctx, "go", "build", "-C", filepath.Join("test", "provider"), "-buildvcs=false", "-o", program, ".")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=") //nolint:forbidigo // go needs its caches
+	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-trimpath") //nolint:forbidigo // go needs its caches
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build the test provider: %w\n%s", err, out)
 	}

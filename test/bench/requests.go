@@ -17,12 +17,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/yuba-dev/yuba/internal/testkit/kubetest"
 )
 
 // newRaw asks the API for what is no object.
 func newRaw(kubeconfig string) (rest.Interface, error) {
-	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	config, err := kubetest.Config(kubeconfig)
 	if err != nil {
 		return nil, err
 	}

@@ -5,54 +5,84 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"time"
+
+	"github.com/yuba-dev/yuba/internal/confinement"
 )
 
-// confined is how the runner confines tofu, with directories of this system in the place of a stack's.
-func (b *bench) confined() []string {
-	var args []string
-	for flag, paths := range map[string][]string{
-		"-rw": {b.scratch, "/dev/null", "/dev/full"},
-		"-rx": {b.programs.tofu, "/usr", "/lib", "/lib64", "/bin", "/sbin"},
-		"-ro": {"/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/gai.conf", "/etc/services", "/etc/protocols",
+// cell is what the runner gives tofu, with directories of this system in the place of a stack's.
+func (b *bench) cell() (confinement.Cell, error) {
+	c := confinement.Cell{
+		Dir: b.scratch, Mark: confinement.Mark("bench"), Background: true,
+		Writable:   []string{b.scratch, "/dev/null", "/dev/full"},
+		Executable: []string{b.programs.tofu, "/usr", "/lib", "/lib64", "/bin", "/sbin"},
+		Readable: []string{"/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/gai.conf", "/etc/services", "/etc/protocols",
 			"/etc/passwd", "/etc/group", "/etc/ssl", "/etc/pki", "/etc/ca-certificates", "/etc/localtime", "/etc/timezone",
 			"/etc/ld.so.cache", "/etc/alternatives", "/dev/zero", "/dev/random", "/dev/urandom"},
-	} {
-		for _, path := range paths {
-			args = append(args, flag, path)
+	}
+	for _, dir := range []*string{&c.Home, &c.Temp} {
+		var err error
+		if *dir, err = os.MkdirTemp(b.scratch, "cell-"); err != nil {
+			return c, err
 		}
 	}
-	return args
+	var err error
+	c.User, err = (&confinement.Users{File: filepath.Join(b.scratch, "users")}).Next()
+	return c, err
 }
 
-// measureSandbox measures what confinement adds to the CPU time of one process.
+// measureSandbox measures what confinement adds to the CPU time of one process, with all walls that this machine supports, and
+// how much of that is the start of the sandbox itself.
 func (b *bench) measureSandbox(ctx context.Context) error {
-	confined := append(b.confined(), "--", "/bin/true")
-	var with, without []time.Duration
+	walls, err := confinement.Probe(ctx, b.programs.sandbox, b.scratch)
+	if err != nil {
+		return err
+	}
+	cell, err := b.cell()
+	if err != nil {
+		return err
+	}
+	const usage = 2 // the exit code of the sandbox without arguments: it starts, complains and exits
+	var with, without, starts []time.Duration
 	for range 20 * b.trials {
-		w, err := processCPU(ctx, b.programs.sandbox, confined...)
-		if err != nil {
-			return err
+		for _, m := range []struct {
+			cmd   *exec.Cmd
+			code  int
+			times *[]time.Duration
+		}{
+			{walls.Command(ctx, cell, "/bin/true"), 0, &with},
+			{exec.CommandContext(ctx, "/bin/true"), 0, &without},
+			{exec.CommandContext(ctx, b.programs.sandbox), usage, &starts},
+		} {
+			cpu, err := processCPU(m.cmd, m.code)
+			if err != nil {
+				return err
+			}
+			*m.times = append(*m.times, cpu)
 		}
-		wo, err := processCPU(ctx, "/bin/true")
-		if err != nil {
-			return err
-		}
-		with, without = append(with, w), append(without, wo)
 	}
 	// The kernel may count such short processes in whole ticks: then only the mean says something.
-	added := mean(with) - mean(without)
-	b.results = append(b.results, result{Name: "sandbox-cpu", What: "CPU that confinement adds to a process", Unit: "ms",
-		Value: float64(added.Microseconds()) / 1000, Trials: len(with)})
+	row := func(name, what string, value time.Duration) {
+		b.results = append(b.results, result{Name: name, What: what, Unit: "ms", Value: float64(value.Microseconds()) / 1000, Trials: len(with)})
+	}
+	row("sandbox-cpu", "CPU that confinement adds to a process", mean(with)-mean(without))
+	row("sandbox-start", "CPU of a sandbox that only starts and exits", mean(starts))
+	row("sandbox-scale", "CPU of /bin/true, without walls", mean(without))
 	return nil
 }
 
-func processCPU(ctx context.Context, path string, args ...string) (time.Duration, error) {
-	cmd := exec.CommandContext(ctx, path, args...)
-	cmd.Env = []string{}
-	if err := cmd.Run(); err != nil {
-		return 0, err
+// processCPU runs a program that has to exit with the code.
+func processCPU(cmd *exec.Cmd, code int) (time.Duration, error) {
+	if cmd.Env == nil {
+		cmd.Env = []string{}
+	}
+	if err := cmd.Run(); cmd.ProcessState == nil || cmd.ProcessState.ExitCode() != code {
+		return 0, errors.Join(err, fmt.Errorf("%s has not exited with code %d", cmd.Path, code))
 	}
 	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), nil
 }

@@ -17,14 +17,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/testkit/gittest"
+	"github.com/yuba-dev/yuba/internal/testkit/kubetest"
+	"github.com/yuba-dev/yuba/internal/testkit/proctest"
 )
 
 const (
@@ -51,7 +49,7 @@ type sourced struct {
 func (b *bench) measureSources(ctx context.Context) (err error) {
 	outside := &outside{}
 	defer func() { err = errors.Join(err, outside.end()) }()
-	address, err := freeAddress()
+	address, err := proctest.FreeAddress()
 	if err != nil {
 		return err
 	}
@@ -77,16 +75,8 @@ func (b *bench) measureSources(ctx context.Context) (err error) {
 }
 
 func (s *sourced) prepare(ctx context.Context, y *yuba, address string) error {
-	config, err := clientcmd.BuildConfigFromFlags("", y.kubeconfig())
-	if err != nil {
-		return err
-	}
-	config.QPS = -1
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, sourcev1.AddToScheme, notificationv1.AddToScheme, infrav1.AddToScheme} {
-		utilruntime.Must(add(scheme))
-	}
-	if s.client, err = client.NewWithWatch(config, client.Options{Scheme: scheme}); err != nil {
+	var err error
+	if s.client, err = kubetest.Client(y.kubeconfig()); err != nil {
 		return err
 	}
 	objects := []client.Object{&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}},

@@ -12,14 +12,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/watch"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/testkit/kubetest"
 )
 
 const namespace = "bench"
@@ -39,7 +36,7 @@ func (b *bench) measureStacks(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, y.stop()) }()
 	s := &stacks{bench: b, yuba: y}
-	if s.client, err = newClient(y.kubeconfig()); err != nil {
+	if s.client, err = kubetest.Client(y.kubeconfig()); err != nil {
 		return err
 	}
 	if err := s.client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}); err != nil {
@@ -56,18 +53,6 @@ func (b *bench) measureStacks(ctx context.Context) (err error) {
 		}
 	}
 	return nil
-}
-
-func newClient(kubeconfig string) (client.WithWatch, error) {
-	scheme := runtime.NewScheme()
-	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
-	utilruntime.Must(infrav1.AddToScheme(scheme))
-	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
-	if err != nil {
-		return nil, err
-	}
-	config.QPS = -1 // the client is not what is measured
-	return client.NewWithWatch(config, client.Options{Scheme: scheme})
 }
 
 func newStack(name string, resources int) *infrav1.Terraform {

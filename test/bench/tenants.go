@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/testkit/kubetest"
 )
 
 // The rows of tenants, as -only names them. "tenants" names all.
@@ -123,7 +124,7 @@ func (b *bench) newTenants(ctx context.Context) (_ *tenants, err error) {
 	if t.yuba, err = b.start(ctx, b.directory("tenants"), "--sqlite-sources", directory); err != nil {
 		return nil, err
 	}
-	if t.client, err = newClient(t.yuba.kubeconfig()); err != nil {
+	if t.client, err = kubetest.Client(t.yuba.kubeconfig()); err != nil {
 		return nil, err
 	}
 	if t.raw, err = newRaw(t.yuba.kubeconfig()); err != nil {

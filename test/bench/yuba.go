@@ -8,13 +8,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/yuba-dev/yuba/internal/testkit/proctest"
 )
 
 // patience is how long anything may take before the benchmark is given up.
@@ -31,11 +32,11 @@ type yuba struct {
 
 // start starts Yuba on a data directory and returns when it says that it is ready.
 func (b *bench) start(ctx context.Context, dir string, args ...string) (*yuba, error) {
-	api, err := freeAddress()
+	api, err := proctest.FreeAddress()
 	if err != nil {
 		return nil, err
 	}
-	web, err := freeAddress()
+	web, err := proctest.FreeAddress()
 	if err != nil {
 		return nil, err
 	}
@@ -75,8 +76,9 @@ func (y *yuba) findRunner(ctx context.Context) error {
 	ticker := time.NewTicker(20 * time.Millisecond)
 	defer ticker.Stop()
 	for {
-		if pid, ok := findProcess("yuba-runner\x00", y.dir); ok {
-			y.runner = pid
+		runners := proctest.Matching(func(p proctest.Process) bool { return p.Program == "yuba-runner" && strings.Contains(p.Line, y.dir) })
+		if len(runners) > 0 {
+			y.runner = runners[0].PID
 			return nil
 		}
 		select {
@@ -85,14 +87,6 @@ func (y *yuba) findRunner(ctx context.Context) error {
 			return fmt.Errorf("find the runner: %w", deadline.Err())
 		}
 	}
-}
-
-func freeAddress() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return l.Addr().String(), l.Close()
 }
 
 func (y *yuba) kubeconfig() string { return filepath.Join(y.dir, "kubeconfig") }

@@ -12,20 +12,6 @@ import (
 	"time"
 )
 
-// small gives the server's directory a disk of its own. Mounting needs privileges, as CI and developers' machines have
-// them in containers; the test fails rather than pretends without.
-func (y *yuba) small(size string) {
-	y.t.Helper()
-	if err := syscall.Mount("tmpfs", y.dir, "tmpfs", 0, "size="+size+",mode=700"); err != nil {
-		y.t.Fatalf("mount a small file system at %s (this test needs the right to mount): %v", y.dir, err)
-	}
-	y.t.Cleanup(func() {
-		if err := syscall.Unmount(y.dir, syscall.MNT_DETACH); err != nil {
-			y.t.Errorf("unmount %s: %v", y.dir, err)
-		}
-	})
-}
-
 // fill takes all that is left of the disk, to the last byte, and returns what gives it back.
 func (y *yuba) fill() (release func()) {
 	y.t.Helper()
@@ -53,7 +39,7 @@ func (y *yuba) fill() (release func()) {
 // space again.
 func TestFullDisk(t *testing.T) {
 	y := newYuba(t)
-	y.small("400m")
+	y.onDevice(400 << 20)
 	y.up()
 	s := gather(t, newSeed(t), y, "full")
 	if err := s.grow(t.Context(), max(6, *stacksFlag/2)); err != nil {

@@ -63,6 +63,8 @@ type stack struct {
 	objects map[string]string
 	// changes counts what was changed of it, and names its contents.
 	changes int
+	// asked are the contents that were ever asked for, by object.
+	asked map[string]map[string]bool
 }
 
 // wants are the objects that the cloud should have of a stack.
@@ -79,6 +81,16 @@ func (s *stack) wants() map[string]string {
 		want[s.name+".copy"] = string(all)
 	}
 	return want
+}
+
+// note keeps in mind what is asked for now.
+func (s *stack) note() {
+	for name, content := range s.wants() {
+		if s.asked[name] == nil {
+			s.asked[name] = map[string]bool{}
+		}
+		s.asked[name][content] = true
+	}
 }
 
 // fleet is what all stacks should be. Only one goroutine changes it.
@@ -130,7 +142,7 @@ func ignoreExisting(err error) error {
 func (f *fleet) add(ctx context.Context) error {
 	f.mu.Lock()
 	f.made++
-	s := &stack{name: fmt.Sprintf("s%03d", f.made), own: f.made%5 == 0, objects: map[string]string{}}
+	s := &stack{name: fmt.Sprintf("s%03d", f.made), own: f.made%5 == 0, objects: map[string]string{}, asked: map[string]map[string]bool{}}
 	if f.made%4 == 0 && len(f.stacks) > 0 {
 		if below := f.stacks[len(f.stacks)-1]; !below.own {
 			s.below = below
@@ -139,6 +151,7 @@ func (f *fleet) add(ctx context.Context) error {
 	for range 2 + f.rng.IntN(3) {
 		f.give(s)
 	}
+	s.note()
 	f.stacks = append(f.stacks, s)
 	f.mu.Unlock()
 	return insist(ctx, "make stack "+s.name, func(ctx context.Context) error {
@@ -221,6 +234,11 @@ func (f *fleet) change(ctx context.Context) error {
 	if what >= 14 && len(keys) >= 2 {
 		f.changes["resources removed"]++
 		delete(s.objects, keys[f.rng.IntN(len(keys))])
+	}
+	for _, other := range f.stacks {
+		if other == s || other.below == s {
+			other.note()
+		}
 	}
 	variables := f.variables(s)
 	f.mu.Unlock()

@@ -8,9 +8,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
 	"testing"
 	"time"
 
@@ -25,6 +23,9 @@ var (
 	killsFlag   = flag.Int("kills", 10, "how many kills of server or runner")
 	appliesFlag = flag.Int("applies", 15, "how many changes to the fleet are applied at least")
 	fellsFlag   = flag.Int("fells", 4, "how many kills of tofu or of everything at once")
+	cutsFlag    = flag.Int("cuts", 3, "how many power cuts")
+	damagesFlag = flag.Int("damages", 4, "how many times files are damaged")
+	fsFlag      = flag.String("fs", "ext4", "the file system of disks that lose power or fill up: ext4 or xfs")
 	keepFlag    = flag.Bool("keep", false, "keep the directories, also of storms that did no harm")
 	settleFlag  = flag.Duration("settle", 4*time.Minute, "how long everything may take to settle after a storm")
 )
@@ -33,51 +34,17 @@ var (
 var programs string
 
 func TestMain(m *testing.M) {
-	// The test binary is the program when it is called by its name.
-	if filepath.Base(os.Args[0]) == "yuba" {
-		os.Exit(cli.Main())
-	}
-	flag.Parse()
-	os.Exit(testMain(m))
-}
-
-func testMain(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "yuba-chaos-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(dir) //nolint:errcheck // a temporary directory
-	programs = dir
-	if err := install(dir); err != nil {
-		fmt.Fprintln(os.Stderr, "install the programs:", err)
-		return 1
-	}
-	return m.Run()
-}
-
-func install(dir string) error {
-	if err := tofutest.Install(dir); err != nil {
-		return err
-	}
-	return buildProvider()
+	os.Exit(tofutest.Main(cli.Main, func(dir string) int {
+		programs = dir
+		if err := tofutest.BuildProvider(providerMirror()); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		return m.Run()
+	}))
 }
 
 func providerMirror() string { return filepath.Join(programs, "providers") }
-
-// buildProvider puts the provider of test/provider into the mirror.
-func buildProvider() error {
-	const version = "0.1.0"
-	_, file, _, _ := runtime.Caller(0)
-	program := filepath.Join(providerMirror(), "registry.opentofu.org", "yuba-dev", "yubatest", version,
-		runtime.GOOS+"_"+runtime.GOARCH, "terraform-provider-yubatest_v"+version)
-	build := exec.Command("go", "build", "-C", filepath.Join(filepath.Dir(file), "..", "provider"), "-buildvcs=false", "-o", program, ".")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=") //nolint:forbidigo // go needs its caches
-	if out, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("build the test provider: %w\n%s", err, out)
-	}
-	return nil
-}
 
 // newSeed is the seed that was asked for, or any.
 func newSeed(t *testing.T) uint64 {
@@ -85,7 +52,7 @@ func newSeed(t *testing.T) uint64 {
 	for seed == 0 {
 		seed = rand.Uint64() >> 33
 	}
-	t.Logf("the storm's seed is %d; to have it again:\n    make chaos CHAOSFLAGS='-run %s$ -args -seed %d -stacks %d -kills %d -applies %d -fells %d'",
-		seed, t.Name(), seed, *stacksFlag, *killsFlag, *appliesFlag, *fellsFlag)
+	t.Logf("the storm's seed is %d; to have it again:\n    make chaos CHAOSFLAGS='-run %s$ -args -seed %d -stacks %d -kills %d -applies %d -fells %d -cuts %d -damages %d -fs %s'",
+		seed, t.Name(), seed, *stacksFlag, *killsFlag, *appliesFlag, *fellsFlag, *cutsFlag, *damagesFlag, *fsFlag)
 	return seed
 }

@@ -7,7 +7,6 @@ import (
 	"bufio"
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,14 +17,10 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/testkit/kubetest"
 	"github.com/yuba-dev/yuba/internal/testkit/proctest"
 	"github.com/yuba-dev/yuba/internal/testkit/tofutest"
 )
@@ -41,6 +36,9 @@ type yuba struct {
 	kubeconfig string
 	// ended is closed when the server is started no more.
 	ended chan struct{}
+
+	// power is held for writing while the machine is down: nothing is started then.
+	power sync.RWMutex
 
 	mu       sync.Mutex
 	stopping bool
@@ -73,7 +71,7 @@ func newYuba(t *testing.T) *yuba {
 // up keeps a `yuba up` running.
 func (y *yuba) up() {
 	y.t.Helper()
-	api, err := freeAddress()
+	api, err := proctest.FreeAddress()
 	if err != nil {
 		y.t.Fatal(err)
 	}
@@ -88,15 +86,6 @@ func (y *yuba) keep(args ...string) {
 	y.t.Cleanup(y.leave)
 	go y.supervise()
 	y.awaitReady()
-}
-
-func freeAddress() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	defer l.Close() //nolint:errcheck // only its number is wanted
-	return l.Addr().String(), nil
 }
 
 // supervise starts the server again and again.
@@ -129,6 +118,8 @@ func (y *yuba) isReady() chan struct{} {
 
 // start starts a server, unless no more are wanted: then ended is nil.
 func (y *yuba) start() (ended chan struct{}, err error) {
+	y.power.RLock()
+	defer y.power.RUnlock()
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	if y.stopping {
@@ -225,8 +216,8 @@ func (y *yuba) stop() {
 // leave leaves nothing running.
 func (y *yuba) leave() {
 	y.stop()
-	for _, p := range y.processes() {
-		kill(p.PID)
+	if err := proctest.End(y.dir); err != nil {
+		y.t.Error(err)
 	}
 }
 
@@ -255,21 +246,12 @@ func (y *yuba) runners() []proctest.Process {
 	return found
 }
 
-// scheme knows the kinds of the tests.
-func scheme() *runtime.Scheme {
-	s := runtime.NewScheme()
-	utilruntime.Must(clientgoscheme.AddToScheme(s))
-	utilruntime.Must(infrav1.AddToScheme(s))
-	return s
-}
-
 func (y *yuba) config() *rest.Config {
 	y.t.Helper()
-	config, err := clientcmd.BuildConfigFromFlags("", y.kubeconfig)
+	config, err := kubetest.Config(y.kubeconfig)
 	if err != nil {
 		y.t.Fatal(err)
 	}
-	config.QPS = -1
 	config.Timeout = 20 * time.Second
 	return config
 }
@@ -279,7 +261,7 @@ func (y *yuba) client() client.WithWatch {
 	y.t.Helper()
 	config := y.config()
 	config.Timeout = 0 // watches last
-	c, err := client.NewWithWatch(config, client.Options{Scheme: scheme()})
+	c, err := client.NewWithWatch(config, client.Options{Scheme: kubetest.Scheme()})
 	if err != nil {
 		y.t.Fatal(err)
 	}

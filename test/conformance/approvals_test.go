@@ -9,19 +9,19 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 )
 
-// awaitingApproval is what Ready and Plan say while a plan waits.
+// awaitingApproval is what Ready says while a plan waits.
 func awaitingApproval(id string) string {
 	return `TerraformPlannedWithChanges: Plan generated: set approvePlan: "` + id + `" to approve this plan.`
 }
 
 var approvals = []behaviour{
-	// Upstream: without approval a plan waits, and says how to approve it.
+	// Upstream: without approval a plan waits, and Ready says how to approve it.
 	{"000030_plan_only_no_outputs", func(w *world) {
 		w.git(first, greeter)
 		w.stack("hello", "{}")
 		s := w.await("hello", "its plan waits", pending(firstPlan))
 		same(w, "Ready", "Unknown "+awaitingApproval(firstPlan), told(s, "Ready"))
-		same(w, "Plan", "True "+awaitingApproval(firstPlan), told(s, "Plan"))
+		same(w, "Plan", "True TerraformPlannedWithChanges: Plan generated", told(s, "Plan"))
 		same(w, "last applied", "", s.Status.Plan.LastApplied+s.Status.LastAppliedRevision)
 		same(w, "Apply", "", told(s, "Apply"))
 	}},
@@ -32,6 +32,7 @@ var approvals = []behaviour{
 		s := w.await("hello", "its plan waits", pending(firstPlan))
 		const message = "TerraformPlannedWithChanges: Plan generated: This object is in the plan only mode."
 		same(w, "Ready", "Unknown "+message, told(s, "Ready"))
+		same(w, "Plan", "True TerraformPlannedWithChanges: Plan generated", told(s, "Plan"))
 		// Another pass has had its time, and still nothing is applied.
 		s = w.await("hello", "it was looked at again", handled(w.request("hello")))
 		same(w, "last applied", "", s.Status.Plan.LastApplied+s.Status.LastAppliedRevision)
@@ -100,6 +101,20 @@ var approvals = []behaviour{
 		same(w, "planned generation", before.Generation+1, s.Status.LastPlannedGeneration)
 		w.edit("hello", "approvePlan: %s-2", firstPlan)
 		w.await("hello", "it is applied", applied(firstPlan+"-2"))
+	}},
+	// Upstream: a change of the object that leaves the plan as it is plans again all the same, under the same id. Here there
+	// is nothing to plan, and the generation counts as planned.
+	{"000054_spec_change_that_keeps_the_plan", func(w *world) {
+		w.git(first, greeter)
+		w.stack("hello", "{}")
+		before := w.await("hello", "its plan waits", pending(firstPlan))
+		w.edit("hello", "interval: 2h")
+		s := w.await("hello", "the generation is planned", func(o *infrav1.Terraform) bool {
+			return pending(firstPlan)(o) && o.Status.LastPlannedGeneration == before.Generation+1
+		})
+		same(w, "Ready", "Unknown "+awaitingApproval(firstPlan), told(s, "Ready"))
+		w.edit("hello", "approvePlan: %s", firstPlan)
+		w.await("hello", "it is applied", applied(firstPlan))
 	}},
 	// Upstream: an approval that comes with a new revision applies the plan that it names, and the new revision is planned
 	// afterwards. Yuba plans the new revision first; its plan says the same, so that id and approval carry over.

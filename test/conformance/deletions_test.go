@@ -4,6 +4,8 @@
 package conformance
 
 import (
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
@@ -43,6 +45,7 @@ var deletions = []behaviour{
 			return ready(o) && o.Status.Plan.IsDestroyPlan && o.Status.Plan.LastApplied == firstPlan+"-2"
 		})
 		same(w, "Apply", "True TerraformAppliedSucceed: Destroy applied successfully", told(s, "Apply"))
+		w.awaitEvent("hello", "TerraformDestroySucceed: Destroy applied successfully")
 		same(w, "resources", 0, len(w.state("tfstate-default-hello").addresses()))
 		w.deleteStack("hello")
 		w.awaitGone("hello")
@@ -80,6 +83,20 @@ var deletions = []behaviour{
 		w.stack("later", "approvePlan: auto")
 		w.await("later", "it is applied", applied(firstPlan))
 		same(w, "resources", []string{"terraform_data.greeting"}, w.state("tfstate-default-hello").addresses())
+		w.edit("hello", "suspend: false")
+		w.awaitGone("hello")
+	}},
+	// Upstream: suspension also stops a deletion that keeps the resources.
+	{"suspension_stops_deletion_that_keeps", func(w *world) {
+		w.git(first, greeter)
+		w.stack("hello", "{approvePlan: auto, writeOutputsToSecret: {name: out}}")
+		w.await("hello", "it is applied", applied(firstPlan))
+		w.edit("hello", "suspend: true")
+		w.deleteStack("hello")
+		s := w.await("hello", "it says why it stays", func(o *infrav1.Terraform) bool {
+			return !o.DeletionTimestamp.IsZero() && strings.HasPrefix(told(o, "Ready"), "False Suspended: ")
+		})
+		same(w, "finalizers", []string{infrav1.Finalizer}, s.Finalizers)
 		w.edit("hello", "suspend: false")
 		w.awaitGone("hello")
 	}},

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fluxcd/pkg/apis/meta"
+
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 )
 
@@ -32,7 +34,10 @@ values: {greeting: '${{ .upstream.greeting }}'}
 writeOutputsToSecret: {name: downstream-out}`)
 }
 
-const dependencyNotReady = "False DependencyNotReady: Dependencies do not meet ready condition, retrying in 1s"
+// notReady is what Ready says while a dependency is not.
+func (w *world) notReady(dependency string) string {
+	return "False DependencyNotReady: dependency '" + w.namespace + "/" + dependency + "' is not ready"
+}
 
 var dependencies = []behaviour{
 	// Upstream: a stack waits for the one that it depends on, then reads its outputs. Cured: it goes on at once, not at the
@@ -40,7 +45,8 @@ var dependencies = []behaviour{
 	{"000350_depends_on", func(w *world) {
 		w.chain("writeOutputsToSecret: {name: upstream-out}")
 		w.await("upstream", "its plan waits", pending(firstPlan))
-		w.await("downstream", "it waits for its dependency", tells("Ready", dependencyNotReady))
+		w.await("downstream", "it waits for its dependency", tells("Ready", w.notReady("upstream")))
+		w.awaitEvent("downstream", "DependencyNotReady: Dependencies do not meet ready condition, retrying in 1s")
 		w.edit("upstream", "approvePlan: %s", firstPlan)
 		s := w.await("downstream", "it is applied", applied(firstPlan))
 		same(w, "Ready", "True TerraformOutputsWritten: Outputs written: "+first, told(s, "Ready"))
@@ -90,7 +96,8 @@ var dependencies = []behaviour{
 	{"deletion_without_dependency", func(w *world) {
 		w.git(first, hello)
 		w.stack("hello", "{approvePlan: auto, dependsOn: [{name: missing}]}")
-		w.await("hello", "it waits for its dependency", tells("Ready", dependencyNotReady))
+		w.await("hello", "it waits for its dependency", tells("Ready",
+			"False DependencyNotReady: unable to get '"+w.namespace+"/missing' dependency: Terraform.infra.contrib.fluxcd.io \"missing\" not found"))
 		w.deleteStack("hello")
 		w.awaitGone("hello")
 	}},
@@ -114,21 +121,64 @@ var remediations = []behaviour{
 		w.stack("hello", "{approvePlan: auto, remediation: {retries: 3}, vars: [{name: command, value: 'exit 1'}]}")
 		const stalled = "True RetryLimitReached: Resource reached maximum number of retries."
 		s := w.await("hello", "it has given up", tells("Stalled", stalled))
-		failures := s.Status.ReconciliationFailures
+		same(w, "failures", 3, s.Status.ReconciliationFailures)
 		same(w, "attempted revision", first, s.Status.LastAttemptedRevision)
 		// It counts anew, and comes to fewer: from what it had counted it could not.
 		w.edit("hello", "remediation: {retries: 2}")
 		w.await("hello", "it has given up again", func(o *infrav1.Terraform) bool {
-			return tells("Stalled", stalled)(o) && o.Status.ReconciliationFailures == failures-1
+			return tells("Stalled", stalled)(o) && o.Status.ReconciliationFailures == 2
 		})
 		w.git(second, fragile)
 		w.await("hello", "it tries the new revision, and gives up again", func(o *infrav1.Terraform) bool {
-			return tells("Stalled", stalled)(o) && o.Status.LastAttemptedRevision == second && o.Status.ReconciliationFailures == failures-1
+			return tells("Stalled", stalled)(o) && o.Status.LastAttemptedRevision == second && o.Status.ReconciliationFailures == 2
 		})
 		w.edit("hello", "vars: [{name: command, value: 'true'}]")
 		s = w.await("hello", "it is mended", ready)
 		same(w, "Stalled", "", told(s, "Stalled"))
 		same(w, "failures", 0, s.Status.ReconciliationFailures)
+	}},
+	// Upstream: the case itself is a bad archive, which no run ever sees. So it is with missing inputs.
+	{"000243_remediation_retry_of_a_bad_archive", func(w *world) {
+		bad := func(revision string) {
+			url, digest := w.outside.archive([]byte("this is no archive " + revision))
+			w.publishArtifact(infrav1.SourceKindGitRepository, "program", &meta.Artifact{URL: url, Digest: digest, Revision: revision})
+		}
+		bad(first)
+		w.stack("hello", "{approvePlan: auto, remediation: {retries: 3}}")
+		givenUp := func(failures int64, revision string) func(*infrav1.Terraform) bool {
+			return func(o *infrav1.Terraform) bool {
+				return tells("Stalled", "True RetryLimitReached: Resource reached maximum number of retries.")(o) &&
+					o.Status.ReconciliationFailures == failures && o.Status.LastAttemptedRevision == revision
+			}
+		}
+		s := w.await("hello", "it has given up", givenUp(3, first))
+		mentions(w, "Ready", told(s, "Ready"), "False ArtifactFailed: ")
+		w.edit("hello", "remediation: {retries: 2}")
+		w.await("hello", "it has given up again", givenUp(2, first))
+		bad(second)
+		w.await("hello", "it tries the new revision, and gives up again", givenUp(2, second))
+		w.git(third, hello)
+		s = w.await("hello", "it is applied", applied(thirdPlan))
+		same(w, "Stalled", "", told(s, "Stalled"))
+		same(w, "failures", 0, s.Status.ReconciliationFailures)
+	}},
+	{"000243_remediation_retry_of_missing_inputs", func(w *world) {
+		w.git(first, hello)
+		w.stack("hello", "{approvePlan: auto, remediation: {retries: 2}, varsFrom: [{kind: Secret, name: names}]}")
+		s := w.await("hello", "it has given up", tells("Stalled", "True RetryLimitReached: Resource reached maximum number of retries."))
+		same(w, "failures", 2, s.Status.ReconciliationFailures)
+		same(w, "attempted revision", first, s.Status.LastAttemptedRevision)
+		mentions(w, "Ready", told(s, "Ready"), "False VarsGenerationFailed: ", "names")
+		// Cured: the Secret is watched, so that nobody has to touch the object.
+		w.create(secretOf("names", map[string]string{"subject": "Mars"}))
+		w.await("hello", "it is applied", applied(firstPlan))
+	}},
+	// Upstream: what no retry mends, such as HCL that does not parse, uses up its attempts like anything else.
+	{"000243_remediation_retry_of_a_bad_program", func(w *world) {
+		w.git(first, program{"main.tf": `output "x" { value = nothing.here }`})
+		w.stack("hello", "{approvePlan: auto, remediation: {retries: 2}}")
+		s := w.await("hello", "it has given up", tells("Stalled", "True RetryLimitReached: Resource reached maximum number of retries."))
+		same(w, "failures", 2, s.Status.ReconciliationFailures)
 	}},
 	// Upstream: with retries of 0 a stack is never reconciled. Cured: it is tried once.
 	{"000243_no_retries", func(w *world) {
@@ -151,5 +201,16 @@ vars: [{name: command, value: 'exit 1'}]`)
 		w.await("hello", "it has failed four times", func(o *infrav1.Terraform) bool { return o.Status.ReconciliationFailures >= 4 })
 		w.edit("hello", "vars: [{name: command, value: 'true'}]")
 		w.await("hello", "it is mended", ready)
+	}},
+	// Upstream: that limit holds from the first failure on, also when it is below the interval.
+	{"retry_strategy_with_a_limit_below_the_interval", func(w *world) {
+		w.git(first, fragile)
+		w.stack("hello", `
+approvePlan: auto
+retryStrategy: ExponentialBackoff
+retryInterval: 1h
+maxRetryInterval: 1s
+vars: [{name: command, value: 'exit 1'}]`)
+		w.await("hello", "it has failed three times", func(o *infrav1.Terraform) bool { return o.Status.ReconciliationFailures >= 3 })
 	}},
 }

@@ -4,6 +4,8 @@
 package conformance
 
 import (
+	"fmt"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
@@ -91,6 +93,51 @@ var drifts = []behaviour{
 		same(w, "outputs", map[string]string{"copy": "before"}, w.secret("out"))
 		v.set("before")
 		w.await("hello", "the drift is gone", ready)
+	}},
+	// Upstream: a pass that somebody asks for looks for drift like any other, and says when it found some.
+	{"000140_a_request_finds_drift", func(w *world) {
+		v := w.thing("thing", "before")
+		w.git(first, follower)
+		w.stack("hello", "{approvePlan: auto, vars: [{name: thing, value: '%s'}], writeOutputsToSecret: {name: out}}", v.url)
+		w.await("hello", "it is applied", applied(firstPlan))
+		v.set("after")
+		s := w.await("hello", "the request is served", handled(w.request("hello")))
+		w.awaitSecret("out", map[string]string{"copy": "after"})
+		if s.Status.LastDriftDetectedAt == nil || s.Status.LastAppliedByDriftDetectionAt == nil {
+			w.Errorf("the status does not say that drift was found and repaired:\n%s", statusOf(s))
+		}
+		w.awaitEvent("hello", "DriftDetected: Drift was repaired")
+	}},
+	// Upstream: each time that drift is found, its time is written, with "disable", too.
+	{"000230_a_request_finds_drift", func(w *world) {
+		v := w.thing("thing", "before")
+		w.git(first, follower)
+		w.stack("hello", "{approvePlan: auto, vars: [{name: thing, value: '%s'}]}", v.url)
+		w.await("hello", "it is applied", applied(firstPlan))
+		w.edit("hello", "approvePlan: disable")
+		v.set("after")
+		s := w.await("hello", "drift is reported", both(handled(w.request("hello")), both(failed("DriftDetected"), drifted(nil))))
+		// Times are seconds. Another request finds the same drift, until it is of another second.
+		before := s.Status.LastDriftDetectedAt
+		eventually(w.T, "another request writes its time", func() error {
+			if s := w.await("hello", "the request is served", handled(w.request("hello"))); !s.Status.LastDriftDetectedAt.After(before.Time) {
+				return fmt.Errorf("it is %s, as before", before)
+			}
+			return nil
+		}, w.log)
+	}},
+	// Upstream: a clean look says NoDrift and writes its time, each time. Here the first one after an apply does; after
+	// that the times are written once an hour, so that nothing is written for nothing.
+	{"no_drift_leaves_a_trace", func(w *world) {
+		v := w.thing("thing", "before")
+		w.git(first, follower)
+		w.stack("hello", "{approvePlan: auto, interval: 1s, vars: [{name: thing, value: '%s'}], writeOutputsToSecret: {name: out}}", v.url)
+		s := w.await("hello", "a clean look is told", tells("Ready", "True NoDrift: No drift: "+first))
+		if s.Status.LastDriftCheckAt.Before(s.Status.LastPlanAt) || !s.Status.LastSuccessfulReconcileAt.Equal(s.Status.LastDriftCheckAt) {
+			w.Errorf("the status does not say when that was:\n%s", statusOf(s))
+		}
+		w.looked(v, 4)
+		same(w, "version of the object", s.ResourceVersion, w.get("hello").ResourceVersion)
 	}},
 	// Upstream, e2e: looking again at a stack without drift changes nothing about it.
 	{"no_drift_changes_nothing", func(w *world) {

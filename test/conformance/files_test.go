@@ -3,6 +3,12 @@
 
 package conformance
 
+import (
+	"path/filepath"
+
+	"github.com/yuba-dev/yuba/internal/confinement"
+)
+
 var files = []behaviour{
 	// Upstream: a template main.tf.tpl becomes main.tf; it sees the values and all variables, and has sprig's functions.
 	{"000064_main_tf_tpl", func(w *world) {
@@ -73,16 +79,18 @@ writeOutputsToSecret: {name: out}`)
 	// Upstream: keys of a Secret are written as files; one that ends in .tf is part of the program. A file in the home
 	// directory is there for the tool.
 	{"000330_file_mapping", func(w *world) {
-		w.git(first, hello.and(program{"home.tf": `output "from_home" { value = fileexists(pathexpand("~/note.txt")) ? "there" : "missing" }`}))
+		w.git(first, hello.and(program{"home.tf": `
+output "from_home" { value = fileexists(pathexpand("~/note.txt")) ? "there" : "missing" }
+output "by_path" { value = try(file("/home/runner/note.txt"), "only below another HOME") }`}))
 		w.create(secretOf("content", map[string]string{"tf": `output "from_file_mapping" { value = "Hello, File mapping!" }`, "note": "a note"}))
 		w.stack("hello", `
 approvePlan: auto
 fileMappings:
 - {location: workspace, path: output_from_file_mapping.tf, secretRef: {name: content, key: tf}}
 - {location: home, path: note.txt, secretRef: {name: content, key: note}}
-writeOutputsToSecret: {name: out, outputs: [from_file_mapping, from_home]}`)
+writeOutputsToSecret: {name: out, outputs: [from_file_mapping, from_home, by_path]}`)
 		w.await("hello", "it is applied", applied(firstPlan))
-		w.awaitSecret("out", map[string]string{"from_file_mapping": "Hello, File mapping!", "from_home": "there"})
+		w.awaitSecret("out", map[string]string{"from_file_mapping": "Hello, File mapping!", "from_home": "there", "by_path": byPath(w)})
 	}},
 	// Upstream: files of variables are named relative to the root of the source, not to path.
 	{"000360_tfvars_files", func(w *world) {
@@ -106,4 +114,21 @@ writeOutputsToSecret: {name: out, outputs: [from_file_mapping, from_home]}`)
 		s := w.await("hello", "it misses the file", failed("TFExecPlanFailed"))
 		mentions(w, "Ready", told(s, "Ready"), "tfvars file's path does not exist", "does-not-exist.tfvars")
 	}},
+}
+
+// byPath is what a program reads that names the home directory by tofu-controller's path: the file, except on machines where Yuba
+// cannot make the namespaces in which HOME has that path.
+func byPath(w *world) string {
+	w.Helper()
+	if givenKubeconfig() != "" {
+		return "a note"
+	}
+	walls, err := confinement.Probe(w.Context(), filepath.Join(programs, "yuba-sandbox"))
+	if err != nil {
+		w.Fatal(err)
+	}
+	if walls.Alone() {
+		return "a note"
+	}
+	return "only below another HOME"
 }

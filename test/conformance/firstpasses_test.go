@@ -104,14 +104,16 @@ var firstPasses = []behaviour{
 		same(w, "resources", []string{"terraform_data.greeting", "terraform_data.more"}, after.addresses())
 	}},
 	// Upstream: 000180, a table of when drift is looked for, and 000190, 000361, unit tests. What a table cannot show is
-	// how the object is printed: `kubectl get tf` has the columns Ready, Status and Age first.
+	// how the object is printed: `kubectl get tf` has the columns Ready, Status and Age, and `-o wide` the message that was
+	// Status there, behind Yuba's own columns.
 	{"print_columns", func(w *world) {
 		w.git(first, hello)
 		w.stack("hello", "approvePlan: auto")
 		w.await("hello", "it is applied", applied(firstPlan))
 		columns, cells := w.table("hello")
-		same(w, "columns", "Name Ready Status Age", strings.Join(columns[:4], " "))
-		same(w, "cells", []any{"hello", "True", "Applied successfully: " + first}, cells[:3])
+		same(w, "columns", "Name Ready Status Age Plan Revision Planned Message", strings.Join(columns, " "))
+		same(w, "cells", []any{"hello", "True", "Applied"}, cells[:3])
+		same(w, "message", any("Applied successfully: "+first), cells[7])
 	}},
 }
 

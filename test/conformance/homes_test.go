@@ -7,16 +7,10 @@ import (
 	"path/filepath"
 	"testing"
 
-	sourcev1 "github.com/fluxcd/source-controller/api/v1"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/testkit/kubetest"
 	"github.com/yuba-dev/yuba/internal/testkit/tofutest"
 )
 
@@ -88,23 +82,13 @@ func givenHome(t *testing.T) *home {
 // open makes a client for an API.
 func open(t *testing.T, kubeconfig string) *home {
 	t.Helper()
-	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	config, err := kubetest.Config(kubeconfig)
 	if err != nil {
 		t.Fatal(err)
 	}
-	config.QPS = -1
-	c, err := client.NewWithWatch(config, client.Options{Scheme: scheme()})
+	c, err := client.NewWithWatch(config, client.Options{Scheme: kubetest.Scheme()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return &home{client: c, config: config, kubeconfig: kubeconfig, outside: openOutside(t)}
-}
-
-func scheme() *runtime.Scheme {
-	s := runtime.NewScheme()
-	utilruntime.Must(clientgoscheme.AddToScheme(s))
-	utilruntime.Must(apiextensionsv1.AddToScheme(s))
-	utilruntime.Must(infrav1.AddToScheme(s))
-	utilruntime.Must(sourcev1.AddToScheme(s))
-	return s
 }

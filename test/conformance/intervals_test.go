@@ -62,6 +62,17 @@ writeOutputsToSecret: {name: out}`, v.url)
 		v.set("after")
 		w.awaitSecret("out", map[string]string{"copy": "after"})
 	}},
+	// Upstream: force that is switched on for an applied stack applies at once, whatever the interval.
+	{"interval_force_is_switched_on", func(w *world) {
+		v := w.thing("thing", "before")
+		w.git(first, follower)
+		w.stack("hello", "{approvePlan: auto, interval: 1h, disableDriftDetection: true, vars: [{name: thing, value: '%s'}], writeOutputsToSecret: {name: out}}", v.url)
+		w.await("hello", "it is applied", applied(firstPlan))
+		v.set("after")
+		w.edit("hello", "{approvePlan: '', force: true}")
+		w.awaitSecret("out", map[string]string{"copy": "after"})
+		w.await("hello", "it is applied", ready)
+	}},
 	// A suspended stack rests, whatever changes, and goes on where it was.
 	{"interval_suspended", func(w *world) {
 		w.git(first, hello)

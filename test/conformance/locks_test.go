@@ -7,6 +7,9 @@ import (
 	"fmt"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
@@ -27,6 +30,23 @@ func (w *world) hold(lease string) {
 		l.Annotations = map[string]string{"app.terraform.io/lock-info": fmt.Sprintf(`{"ID":%q,"Operation":"OperationTypeApply","Info":"",`+
 			`"Who":"somebody@elsewhere","Version":"1.9.0","Created":"2022-08-17T15:44:07.0Z","Path":""}`, id)}
 	})
+}
+
+// access is a kubeconfig for the home's API that names no files.
+func (w *world) access() string {
+	w.Helper()
+	config, err := clientcmd.LoadFromFile(w.kubeconfig)
+	if err != nil {
+		w.Fatal(err)
+	}
+	if err := clientcmdapi.FlattenConfig(config); err != nil {
+		w.Fatal(err)
+	}
+	text, err := clientcmd.Write(*config)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return string(text)
 }
 
 // release gives the lock back.
@@ -71,6 +91,30 @@ var locks = []behaviour{
 		mentions(w, "Ready", told(s, "Ready"), somebodysLock, "somebody@elsewhere")
 		w.release("lock-tfstate-default-hello")
 		s = w.await("hello", "it goes on", applied(secondPlan))
+		same(w, "pending lock", "", s.Status.Lock.Pending)
+	}},
+	// Upstream: a lock that init meets is reported like any other. Here it is one of the kubernetes backend of the stack's
+	// own, which takes the lock to make the first state.
+	{"000290_lock_at_the_first_init", func(w *world) {
+		const lease = "lock-tfstate-default-own"
+		w.create(secretOf("access", map[string]string{"config": w.access()}), &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: lease}})
+		w.hold(lease)
+		w.git(first, greeter)
+		w.stack("hello", `
+approvePlan: auto
+fileMappings: [{location: home, path: kubeconfig, secretRef: {name: access, key: config}}]
+backendConfig:
+  customConfiguration: |
+    backend "kubernetes" {
+      secret_suffix = "own"
+      namespace     = "%s"
+      config_path   = "~/kubeconfig"
+    }`, w.namespace)
+		s := w.await("hello", "it says that its state is locked", tells("StateLocked", lockedByID))
+		same(w, "pending lock", somebodysLock, s.Status.Lock.Pending)
+		mentions(w, "Ready", told(s, "Ready"), "False LockHeld: ", somebodysLock, "somebody@elsewhere")
+		w.release(lease)
+		s = w.await("hello", "it goes on", applied(firstPlan))
 		same(w, "pending lock", "", s.Status.Lock.Pending)
 	}},
 	// Upstream: "yes" breaks the lock with the id, and no other one.

@@ -220,14 +220,9 @@ var pains = []behaviour{
 		w.await("hello", "its plan waits", pending(firstPlan))
 		w.edit("hello", "approvePlan: %s", firstPlan)
 		w.await("hello", "it is applied", applied(firstPlan))
-		for _, begins := range []string{"TerraformPlannedWithChanges: Plan generated", "TerraformOutputsWritten: Outputs written"} {
-			eventually(w.T, "an event tells "+begins, func() error {
-				told := w.sentences("hello")
-				if slices.ContainsFunc(told, func(s string) bool { return strings.HasPrefix(s, begins) }) {
-					return nil
-				}
-				return fmt.Errorf("the events are:\n%s", strings.Join(told, "\n"))
-			})
+		for _, begins := range []string{"TerraformPlanSucceed: Planned.\nPlan generated: set approvePlan: \"" + firstPlan + "\"",
+			"TerraformAppliedSucceed: Applied successfully", "TerraformOutputsWritten: Outputs written"} {
+			w.awaitEvent("hello", begins)
 		}
 		for _, s := range w.sentences("hello") {
 			if strings.Contains(s, "Failed") {
@@ -274,6 +269,18 @@ var pains = []behaviour{
 		w.edit("bad", "tool: null")
 		w.await("bad", "it is applied", applied(firstPlan))
 	}},
+}
+
+// awaitEvent waits for an event of a stack, "REASON: message", that begins with the words.
+func (w *world) awaitEvent(name, begins string) {
+	w.Helper()
+	eventually(w.T, "an event tells "+begins, func() error {
+		told := w.sentences(name)
+		if slices.ContainsFunc(told, func(s string) bool { return strings.HasPrefix(s, begins) }) {
+			return nil
+		}
+		return fmt.Errorf("the events are:\n%s", strings.Join(told, "\n"))
+	}, w.log)
 }
 
 // tellsNowhere reports where a stack, its events or its readable plans tell a secret.

@@ -5,7 +5,6 @@ package conformance
 
 import (
 	"bufio"
-	"bytes"
 	"errors"
 	"io"
 	"net"
@@ -14,11 +13,11 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/yuba-dev/yuba/internal/testkit/proctest"
 	"github.com/yuba-dev/yuba/internal/testkit/tofutest"
 )
 
@@ -58,30 +57,19 @@ type process struct {
 	done  chan struct{}
 	ended error
 
-	mu  sync.Mutex
-	log bytes.Buffer
-}
-
-// Write collects the log.
-func (p *process) Write(b []byte) (int, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.log.Write(b)
+	log proctest.Log
 }
 
 // tail is the end of the log.
 func (p *process) tail() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	text := p.log.String()
-	return p.name + ":\n" + text[max(0, len(text)-6000):]
+	return p.name + ":\n" + p.log.Tail()
 }
 
 // start starts a program. It is stopped when the test ends.
 func start(t *testing.T, program string, args ...string) *process {
 	t.Helper()
 	p := &process{name: program, done: make(chan struct{}), cmd: exec.Command(installed(t, program), args...)}
-	p.cmd.Stderr = p
+	p.cmd.Stderr = &p.log
 	out, err := p.cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -91,7 +79,7 @@ func start(t *testing.T, program string, args ...string) *process {
 	}
 	go func() {
 		// Reading to the end comes before waiting, which closes the pipe.
-		_, _ = io.Copy(p, bufio.NewReader(out)) //nolint:errcheck // its end is told by Wait
+		_, _ = io.Copy(&p.log, bufio.NewReader(out)) //nolint:errcheck // its end is told by Wait
 		p.ended = p.cmd.Wait()
 		close(p.done)
 	}()
@@ -118,9 +106,7 @@ func (p *process) stop(t *testing.T) {
 func (p *process) said(t *testing.T, words string) {
 	t.Helper()
 	p.until(t, "says "+strconv.Quote(words), func() error {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		if strings.Contains("\n"+p.log.String(), "\n"+words) {
+		if strings.Contains("\n"+p.log.Text(), "\n"+words) {
 			return nil
 		}
 		return errors.New("it has not said it")

@@ -8,12 +8,13 @@ import (
 	"k8s.io/client-go/rest"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/testkit/kubetest"
 )
 
 // restClient speaks to the API without decoding what it answers.
 func restClient(config *rest.Config) (*rest.RESTClient, error) {
 	c := rest.CopyConfig(config)
 	c.GroupVersion, c.APIPath = &infrav1.GroupVersion, "/apis"
-	c.NegotiatedSerializer = serializer.NewCodecFactory(scheme()).WithoutConversion()
+	c.NegotiatedSerializer = serializer.NewCodecFactory(kubetest.Scheme()).WithoutConversion()
 	return rest.RESTClientFor(c)
 }

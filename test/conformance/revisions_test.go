@@ -100,6 +100,17 @@ var newRevisions = []behaviour{
 		})
 		same(w, "resources", []string{"terraform_data.greeting"}, w.state("tfstate-default-hello").addresses())
 	}},
+	// Upstream: targets restrict what a deletion destroys, too.
+	{"000300_targets_of_a_deletion", func(w *world) {
+		w.git(first, greeter.and(more))
+		w.stack("hello", "{approvePlan: auto, destroyResourcesOnDeletion: true}")
+		w.await("hello", "it is applied", applied(firstPlan))
+		w.edit("hello", "targets: [terraform_data.more]")
+		w.await("hello", "its target is as it should be", ready)
+		w.deleteStack("hello")
+		w.awaitGone("hello")
+		same(w, "resources", []string{"terraform_data.greeting"}, w.state("tfstate-default-hello").addresses())
+	}},
 	// Upstream: plans without a lock (000362), few operations at a time, a comparison with the world before the apply.
 	{"000362_options_of_plan_and_apply", func(w *world) {
 		w.git(first, greeter)

@@ -4,6 +4,8 @@
 package conformance
 
 import (
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -132,6 +134,33 @@ var varsFromSecrets = []behaviour{
 		w.await("hello", "it is applied", applied(firstPlan))
 		w.awaitSecret("out", map[string]string{"hello_world": "Hello, Venus!"})
 	}},
+	// Upstream: a key that the Secret lacks makes the variable an empty string, and so does each key of an optional Secret
+	// that does not exist. Yuba says so among the warnings.
+	{"000071_varskeys_that_a_secret_lacks", func(w *world) {
+		w.git(first, program{"main.tf": `
+			variable "subject" { default = "World" }
+			variable "greeting" { default = "Hello" }
+			output "hello_world" { value = "${var.greeting}, ${var.subject}!" }`})
+		w.create(secretOf("names", map[string]string{"planet": "Mars"}))
+		w.stack("hello", "{approvePlan: auto, varsFrom: [{kind: Secret, name: names, varsKeys: [subject]}], writeOutputsToSecret: {name: out}}")
+		w.stack("optional", "{approvePlan: auto, varsFrom: [{kind: Secret, name: nowhere, optional: true, varsKeys: ['old:greeting']}], writeOutputsToSecret: {name: optional}}")
+		s := w.await("hello", "it is applied", applied(firstPlan))
+		w.awaitSecret("out", map[string]string{"hello_world": "Hello, !"})
+		mentions(w, "the warnings", strings.Join(s.Status.Warnings, "\n"), `has no key "subject"`, "the empty string")
+		w.await("optional", "it is applied", applied(firstPlan))
+		w.awaitSecret("optional", map[string]string{"hello_world": ", World!"})
+	}},
+	// Upstream: entries of varsKeys that are not KEY or OLD:NEW fail.
+	{"000075_invalid_rename_patterns", func(w *world) {
+		w.git(first, hello)
+		w.create(secretOf("names", map[string]string{"a": "Mars"}), configMapOf("names", map[string]string{"a": "Mars"}))
+		for name, from := range map[string]string{"two-colons": "{kind: Secret, name: names, varsKeys: ['a:b:c']}",
+			"no-new-name": "{kind: ConfigMap, name: names, varsKeys: ['a:']}", "no-old-name": "{kind: Secret, name: gone, optional: true, varsKeys: [':a']}"} {
+			w.stack(name, "{approvePlan: auto, varsFrom: [%s]}", from)
+			s := w.await(name, "it names the pattern", failed("VarsGenerationFailed"))
+			mentions(w, "Ready of "+name, told(s, "Ready"), "invalid rename pattern")
+		}
+	}},
 	// Upstream: "old:new" gives a key another name.
 	{"000075_varsfrom_secret_with_varskeys_rename", func(w *world) {
 		w.git(first, hello)
@@ -150,6 +179,15 @@ var varsFromConfigMaps = []behaviour{
 		w.stack("hello", "{approvePlan: auto, varsFrom: [{kind: ConfigMap, name: names}], writeOutputsToSecret: {name: out}}")
 		w.await("hello", "it is applied", applied(firstPlan))
 		w.awaitSecret("out", map[string]string{"hello_world": "Hello, Mars!"})
+	}},
+	// Upstream: a key that the ConfigMap lacks is left out, so that the variable has its default.
+	{"000080_varskeys_that_a_configmap_lacks", func(w *world) {
+		w.git(first, hello)
+		w.create(configMapOf("names", map[string]string{"planet": "Mars"}))
+		w.stack("hello", "{approvePlan: auto, varsFrom: [{kind: ConfigMap, name: names, varsKeys: [subject]}], writeOutputsToSecret: {name: out}}")
+		s := w.await("hello", "it is applied", applied(firstPlan))
+		w.awaitSecret("out", map[string]string{"hello_world": "Hello, World!"})
+		mentions(w, "the warnings", strings.Join(s.Status.Warnings, "\n"), `has no key "subject"`, "is not set")
 	}},
 	// Upstream: several ConfigMaps.
 	{"000081_varsfrom_many_configmaps", func(w *world) {

@@ -97,8 +97,16 @@ func TestFailedApplyKeepsWhatItMadeAndTheNextOneFinishes(t *testing.T) {
 	if p := replanned.Status.Plan; p.Pending == first || p.Summary != "+2 ~0 -0" {
 		t.Errorf("plan %s makes %s", p.Pending, p.Summary)
 	}
+	// Who decides about the plan knows what became of the last one.
+	says := condition(replanned, infrav1.ConditionReady).Message
+	if s := replanned.Status; s.Summary != "Failed; pending +2 ~0 -0" || s.LastFailedApply == nil || s.LastFailedApply.ID != failed.Status.LastRun.ID ||
+		!strings.HasPrefix(says, `Plan generated: set approvePlan: "`+s.Plan.Pending+`" to approve this plan.`) || !strings.HasSuffix(says, " The last apply failed.") {
+		t.Errorf("the failed apply is forgotten: %q, %+v, Ready says %q", s.Summary, s.LastFailedApply, says)
+	}
 	approve(t, y, obj)
-	y.await(t, obj, "it is ready", ready)
+	if done := y.await(t, obj, "it is ready", ready); done.Status.LastFailedApply != nil || done.Status.Summary != "Applied" {
+		t.Errorf("the failed apply is still told: %q, %+v", done.Status.Summary, done.Status.LastFailedApply)
+	}
 	whole(t, y, obj)
 	if diff := cmp.Diff(map[string]int{"first": 1, "second": 2, "last": 1}, puts(c)); diff != "" {
 		t.Errorf("writes (-want +got):\n%s", diff)
@@ -221,8 +229,8 @@ func TestObjectsThatACrashLeavesBehindAreNamed(t *testing.T) {
 	awaitCount(t, c, http.MethodPut, "second", 1)
 	y.restart(t)
 	interrupted := y.await(t, obj, "it says that the run was interrupted", failedWith(infrav1.ReasonRunInterrupted))
-	m := condition(interrupted, infrav1.ConditionReady).Message
-	if !containsAll(m, "missing from the state", "yubatest_object.first (first)", "may exist", "yubatest_object.second", "Import or remove") {
+	m := condition(interrupted, infrav1.ConditionUnproven).Message
+	if !containsAll(m, "yubatest_object.first", "may exist", "yubatest_object.second") {
 		t.Errorf("the message does not name what was made and what may have been: %s", m)
 	}
 	unlocked(t, y, obj)

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"strings"
 	"testing"
 	"time"
 
@@ -68,6 +69,10 @@ func TestStateIsRecoveredFromTheBlobStoreWhenEtcdIsLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	removeAll(t, y.dir+"/etcd")
+	if err := y.start(); err == nil || !strings.Contains(err.Error(), "--accept-loss objects") {
+		t.Fatalf("without its objects it started, or did not say what to do: %v", err)
+	}
+	y.args = append(y.args, "--accept-loss", "objects")
 	y.restart(t)
 
 	again := inline(ns, "survivor", greeting, variable("name", "x"), auto)

@@ -4,6 +4,7 @@
 package e2e
 
 import (
+	"os"
 	"strings"
 	"syscall"
 	"testing"
@@ -123,7 +124,13 @@ func TestEverythingKilledDuringAnApply(t *testing.T) {
 	}
 	// The provisioner's shell names no directory of ours; the open gate ends it.
 	touch(t, open)
+	reached, _ := y.gate(obj)
+	if err := os.Remove(reached); err != nil {
+		t.Fatal(err)
+	}
 	y.restart(t)
+	awaitFile(t, reached) // in the new run's home, which is a new directory
+	touch(t, open)
 	applied := y.await(t, obj, "it is ready", ready)
 	whole(t, y, obj)
 	if applied.Status.LastAppliedRun == interrupted {
@@ -182,5 +189,38 @@ func TestKilledServerStartsAgainAtAnyMoment(t *testing.T) {
 	unlocked(t, y, obj)
 	if strings.Contains(y.logText(), "panic") {
 		t.Error(y.logTail())
+	}
+}
+
+// An apply that was cut off may have changed an object already. The next plan finds nothing to do, and tofu writes no state
+// then: it has the object as it was, until something is applied.
+func TestAnObjectThatIsAsItShouldBeIsNotAppliedAgain(t *testing.T) {
+	t.Parallel()
+	y, ns := common(t)
+	c, access := cloudy(t, y, ns)
+	obj := inline(ns, "done", providerHCL+objectHCL("done", "before"), access, auto)
+	y.create(t, obj)
+	y.await(t, obj, "it is ready", ready)
+	writes := c.Count("PUT", "done")
+	c.Put("done", "after")
+	change(t, y, obj, func(o *infrav1.Terraform) { o.Spec.Inline["main.tf"] = providerHCL + objectHCL("done", "after") })
+	y.await(t, obj, "the change is looked at", func(o *infrav1.Terraform) bool {
+		return ready(o) && o.Status.ObservedGeneration == o.Generation && o.Status.CurrentRun == nil
+	})
+	if n := c.Count("PUT", "done"); n != writes {
+		t.Errorf("the object was written %d times, %d before", n, writes)
+	}
+	if text := string(y.state(t, obj)); !strings.Contains(text, `"before"`) || strings.Contains(text, `"after"`) {
+		t.Errorf("the state has not the former content:\n%s", text)
+	}
+	// What is applied later writes all of the state.
+	change(t, y, obj, func(o *infrav1.Terraform) {
+		o.Spec.Inline["main.tf"] = providerHCL + objectHCL("done", "after") + objectHCL("more", "more")
+	})
+	y.await(t, obj, "more is applied", func(o *infrav1.Terraform) bool {
+		return ready(o) && o.Status.ObservedGeneration == o.Generation && o.Status.CurrentRun == nil
+	})
+	if text := string(y.state(t, obj)); !strings.Contains(text, `"after"`) || strings.Contains(text, `"before"`) {
+		t.Errorf("the state has not the present content:\n%s", text)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -137,4 +138,51 @@ func TestDestroyedStackMayComeBackWithoutItsStateSecret(t *testing.T) {
 	if n := y.resources(t, again); n != 1 {
 		t.Errorf("%d resources are in the state, want 1", n)
 	}
+}
+
+// A state that somebody deleted says no more what there is to destroy. That is for a person to settle, either way.
+func TestDeletionOfAStackWhoseStateIsGoneSaysWhatToDo(t *testing.T) {
+	t.Parallel()
+	y, ns := common(t)
+	c, in := cloudy(t, y, ns)
+	stateless := func(name string) (*infrav1.Terraform, string) {
+		obj := inline(ns, name, providerHCL+objectHCL(name, "1"), in, auto, destroying)
+		y.create(t, obj)
+		y.await(t, obj, "it is ready", ready)
+		y.delete(t, secretOf(ns, stateSecret(obj), nil))
+		y.delete(t, obj)
+		seen := y.await(t, obj, "it waits for a person", func(o *infrav1.Terraform) bool {
+			return condition(o, infrav1.ConditionReady).Reason == infrav1.ReasonStateMissing && settled(o)
+		})
+		message := condition(seen, infrav1.ConditionReady).Message
+		if strings.Contains(message, "created a second time") || !strings.HasPrefix(message, "destroy what "+ns+"/"+name+" manages: Secret "+ns+"/"+stateSecret(obj)+" is gone") {
+			t.Errorf("%s: %s", name, message)
+		}
+		return obj, message
+	}
+	t.Run("bring the state back, and all of it is destroyed", func(t *testing.T) {
+		t.Parallel()
+		obj, message := stateless("back")
+		_, rest, _ := strings.Cut(message, "    yuba state rollback ")
+		words, _, _ := strings.Cut(rest, "\n")
+		if out, news, code := y.run(t, append(append([]string{"state", "rollback"}, strings.Fields(words)...), "--yes")...); code != 0 {
+			t.Fatalf("%d %s %s", code, out, news)
+		}
+		y.awaitGone(t, obj)
+		if names := c.Names("back"); len(names) != 0 {
+			t.Errorf("left in the cloud: %v", names)
+		}
+	})
+	t.Run("let it go, and its resources stay", func(t *testing.T) {
+		t.Parallel()
+		obj, message := stateless("go")
+		if !strings.Contains(message, `yuba kubectl -n `+ns+` patch tf go --type=merge -p '{"spec":{"destroyResourcesOnDeletion":false}}'`) {
+			t.Errorf("no way to let it go: %s", message)
+		}
+		change(t, y, obj, func(o *infrav1.Terraform) { o.Spec.DestroyResourcesOnDeletion = false })
+		y.awaitGone(t, obj)
+		if names := c.Names("go"); len(names) != 1 {
+			t.Errorf("in the cloud: %v", names)
+		}
+	})
 }

@@ -4,6 +4,7 @@
 package e2e
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -69,11 +70,14 @@ func TestDependantsWaitThenFollow(t *testing.T) {
 	web := inline(ns, "web", nothingHCL, auto, retryingHourly, dependsOn("vpc", "app"))
 	y.create(t, app, web)
 	waits := y.await(t, app, "it waits for what is not there", failedWith(infrav1.ReasonDependencyNotReady))
-	if got := condition(waits, infrav1.ConditionReady).Message; got != "Dependencies do not meet ready condition, retrying in 1h0m0s" {
+	if got, want := condition(waits, infrav1.ConditionReady).Message, fmt.Sprintf(`unable to get '%s/vpc' dependency: Terraform.infra.contrib.fluxcd.io "vpc" not found`, ns); got != want {
 		t.Errorf("Ready says %q", got)
 	}
-	if got := condition(waits, infrav1.ConditionReconciling).Message; got != "dependency vpc does not exist" {
+	if got := condition(waits, infrav1.ConditionReconciling).Message; got != "Dependencies do not meet ready condition, retrying in 1h0m0s" {
 		t.Errorf("Reconciling says %q", got)
+	}
+	if got := waits.Status.Summary; got != "Waiting for vpc" && got != "Waiting for "+ns+"/vpc" {
+		t.Errorf("in short: %q", got)
 	}
 
 	vpc := inline(ns, "vpc", vpcHCL, auto, outputsTo("vpc-out"))
@@ -117,8 +121,8 @@ func TestDependantsOfAFailureStandByUntilItIsMended(t *testing.T) {
 	}
 	change(t, y, app, func(o *infrav1.Terraform) { o.Spec.Vars = nil; variable("cidr", "second")(o) })
 	waits := y.await(t, app, "it waits", failedWith(infrav1.ReasonDependencyNotReady))
-	if got := condition(waits, infrav1.ConditionReconciling).Message; got != "dependency vpc is not ready" {
-		t.Errorf("Reconciling says %q", got)
+	if got, want := condition(waits, infrav1.ConditionReady).Message, fmt.Sprintf("dependency '%s/vpc' is not ready", ns); got != want {
+		t.Errorf("Ready says %q", got)
 	}
 	change(t, y, vpc, func(o *infrav1.Terraform) { variable("cidr", "mended")(o) })
 	y.await(t, app, "it goes on", ready)

@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,22 +16,12 @@ import (
 	"testing"
 	"time"
 
-	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
-	notificationv1 "github.com/fluxcd/notification-controller/api/v1"
-	notificationv1beta3 "github.com/fluxcd/notification-controller/api/v1beta3"
-	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
-	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
-	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
 	"github.com/yuba-dev/yuba/internal/cli"
+	"github.com/yuba-dev/yuba/internal/testkit/kubetest"
 	"github.com/yuba-dev/yuba/internal/testkit/proctest"
 	"github.com/yuba-dev/yuba/internal/testkit/tenanttest"
 	"github.com/yuba-dev/yuba/internal/testkit/tofutest"
@@ -42,32 +31,15 @@ import (
 var programs string
 
 func TestMain(m *testing.M) {
-	// The test binary is the program when it is called by its name.
-	if filepath.Base(os.Args[0]) == "yuba" {
-		os.Exit(cli.Main())
-	}
-	os.Exit(testMain(m))
-}
-
-func testMain(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "yuba-e2e-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(dir) //nolint:errcheck // a temporary directory
-	programs = dir
-	if err := tofutest.Install(dir); err != nil {
-		fmt.Fprintln(os.Stderr, "install the programs:", err)
-		return 1
-	}
-	if err := os.Mkdir(tables(), 0o755); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	code := m.Run()
-	shared.stop()
-	return code
+	os.Exit(tofutest.Main(cli.Main, func(dir string) int {
+		programs = dir
+		if err := os.Mkdir(tables(), 0o755); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		defer shared.stop()
+		return m.Run()
+	}))
 }
 
 // patience is how long anything may take that should take a second or two: the machine may be busy.
@@ -77,9 +49,11 @@ const patience = 60 * time.Second
 type yuba struct {
 	dir, api, http string
 	args           []string
-	cmd            *exec.Cmd
-	client         client.WithWatch
-	log            proctest.Log
+	// files is how many files the server may open; 0 is as many as the test.
+	files  int
+	cmd    *exec.Cmd
+	client client.WithWatch
+	log    proctest.Log
 }
 
 // shared is the Yuba of all tests that break nothing.
@@ -93,7 +67,7 @@ type sharedYuba struct {
 
 func (s *sharedYuba) stop() {
 	if s.y != nil {
-		s.y.end()
+		s.y.end()             //nolint:errcheck // the process ends, and no test is left to tell
 		os.RemoveAll(s.y.dir) //nolint:errcheck // a temporary directory
 	}
 }
@@ -123,27 +97,25 @@ func alone(t *testing.T, args ...string) *yuba {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(y.end)
+	y.endsWith(t)
 	return y
 }
 
-func freeAddress() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
+// newYuba makes a Yuba that listens at the same addresses each time it is started.
+func newYuba(dir string, args ...string) (*yuba, error) {
+	y := &yuba{dir: dir, args: args}
+	var err error
+	if y.api, err = proctest.FreeAddress(); err != nil {
+		return nil, err
 	}
-	defer l.Close() //nolint:errcheck // only its number is wanted
-	return l.Addr().String(), nil
+	y.http, err = proctest.FreeAddress()
+	return y, err
 }
 
 // launch starts Yuba on a data directory and waits until it is ready.
 func launch(dir string, args ...string) (*yuba, error) {
-	y := &yuba{dir: dir, args: args}
-	var err error
-	if y.api, err = freeAddress(); err != nil {
-		return nil, err
-	}
-	if y.http, err = freeAddress(); err != nil {
+	y, err := newYuba(dir, args...)
+	if err != nil {
 		return nil, err
 	}
 	return y, y.start()
@@ -152,29 +124,15 @@ func launch(dir string, args ...string) (*yuba, error) {
 func (y *yuba) start() error {
 	y.cmd = exec.Command(filepath.Join(programs, "yuba"), append([]string{"up", "--data-dir", y.dir, "--api-address", y.api, "--http-address", y.http,
 		"--provider-mirror", providerMirror(), "-v"}, y.args...)...)
+	if y.files > 0 {
+		y.cmd = exec.Command("/bin/sh", append([]string{"-c", fmt.Sprintf(`ulimit -n %d && exec "$0" "$@"`, y.files)}, y.cmd.Args...)...)
+	}
 	if err := proctest.Start(y.cmd, "Yuba is ready", &y.log, patience); err != nil {
 		return err
 	}
-	config, err := clientcmd.BuildConfigFromFlags("", y.kubeconfig())
-	if err != nil {
-		return err
-	}
-	config.QPS = -1
-	y.client, err = client.NewWithWatch(config, client.Options{Scheme: scheme()})
+	var err error
+	y.client, err = kubetest.Client(y.kubeconfig())
 	return err
-}
-
-func scheme() *runtime.Scheme {
-	s := runtime.NewScheme()
-	utilruntime.Must(clientgoscheme.AddToScheme(s))
-	utilruntime.Must(infrav1.AddToScheme(s))
-	utilruntime.Must(tenantv1.AddToScheme(s))
-	utilruntime.Must(yubav1.AddToScheme(s))
-	utilruntime.Must(sourcev1.AddToScheme(s))
-	utilruntime.Must(kustomizev1.AddToScheme(s))
-	utilruntime.Must(notificationv1.AddToScheme(s))
-	utilruntime.Must(notificationv1beta3.AddToScheme(s))
-	return s
 }
 
 func (y *yuba) kubeconfig() string { return filepath.Join(y.dir, "kubeconfig") }
@@ -197,14 +155,21 @@ func (y *yuba) terminate() error {
 	return y.cmd.Wait()
 }
 
+// endsWith ends it with the test.
+func (y *yuba) endsWith(t *testing.T) {
+	t.Cleanup(func() {
+		if err := y.end(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // end leaves nothing running: neither the server nor its runner nor what that started.
-func (y *yuba) end() {
+func (y *yuba) end() error {
 	if y.cmd.ProcessState == nil {
-		y.terminate() //nolint:errcheck // the kills below get what is left
+		y.terminate() //nolint:errcheck // what is left is killed
 	}
-	for _, pid := range y.processes("") {
-		syscall.Kill(pid, syscall.SIGKILL) //nolint:errcheck // it may be gone already
-	}
+	return proctest.End(y.dir)
 }
 
 // processes finds the processes whose command line names the data directory, or that work in it, and whose command line

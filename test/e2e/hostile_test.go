@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -21,7 +22,7 @@ import (
 )
 
 // hostile tries every way that a program has to reach the paths in paths.txt, which are not its own but for the list
-// itself; that one shows that the trying works. What it gets is said by an output and by the file loot in its HOME.
+// itself; that one shows that the trying works. What it gets is said by an output and by the file loot in its directory.
 const hostile = `
 locals {
   paths = split("\n", trimspace(file("${path.module}/paths.txt")))
@@ -40,7 +41,7 @@ variable "ports" { type = list(number) }
 resource "terraform_data" "shell" {
   provisioner "local-exec" {
     command = <<-EOT
-      exec >"$HOME/loot" 2>/dev/null
+      exec >loot 2>/dev/null
       while read -r p; do
         head -c 1 "$p" >/dev/null && echo "read $p"
         (: >>"$p") && echo "write $p"
@@ -54,8 +55,8 @@ resource "terraform_data" "shell" {
       done
       for port in ${join(" ", var.ports)}; do
         for path in / /run/v1/poll /v2/keys /api/v1/secrets; do
-          timeout 2 bash -c "exec 3<>/dev/tcp/127.0.0.1/$port; printf 'GET $path HTTP/1.0\r\n\r\n' >&3; head -c 4000 <&3" >>"$HOME/talk"
-          curl -sk -m 2 "https://127.0.0.1:$port$path" >>"$HOME/talk"
+          timeout 2 bash -c "exec 3<>/dev/tcp/127.0.0.1/$port; printf 'GET $path HTTP/1.0\r\n\r\n' >&3; head -c 4000 <&3" >>talk
+          curl -sk -m 2 "https://127.0.0.1:$port$path" >>talk
         done
       done
       true
@@ -79,7 +80,7 @@ func TestHostileProgramGetsNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !info.Confined {
+	if !strings.Contains(info.Walls, "namespaces") && !strings.Contains(info.Walls, "Landlock") {
 		unconfinedIsSaid(t, y)
 		return
 	}
@@ -105,12 +106,17 @@ func TestHostileProgramGetsNothing(t *testing.T) {
 	if diff := cmp.Diff([]string{"file paths.txt", "hash paths.txt", "template paths.txt", "list paths.txt"}, got); diff != "" {
 		t.Errorf("functions got (-want +got):\n%s", diff)
 	}
-	home := filepath.Dir(filepath.Join(y.dir, "work", ns, "hostile", "home", "loot"))
-	want := "read paths.txt\nwrite paths.txt\nlink paths.txt\nplant paths.txt\n"
-	if diff := cmp.Diff(want, readFile(t, filepath.Join(home, "loot"))); diff != "" {
+	own := filepath.Join(y.dir, "work", ns, "hostile")
+	source := filepath.Join(own, "src")
+	want := []string{"read paths.txt", "write paths.txt", "link paths.txt", "plant paths.txt"}
+	// In a file tree of its own it can list what is on the way to its files, which are all that is there.
+	listed := slices.DeleteFunc(strings.Split(strings.TrimSpace(readFile(t, filepath.Join(source, "loot"))), "\n"), func(line string) bool {
+		return strings.HasPrefix(line, own+"/") || strings.HasPrefix(line, "../src/") || line == "../tofu.rc"
+	})
+	if diff := cmp.Diff(want, listed); diff != "" {
 		t.Errorf("the shell got (-want +got):\n%s", diff)
 	}
-	talk := readFile(t, filepath.Join(home, "talk"))
+	talk := readFile(t, filepath.Join(source, "talk"))
 	if talk == "" {
 		t.Error("the shell talked to nobody")
 	}

@@ -51,6 +51,19 @@ func TestPlanIsApprovedAppliedAndItsOutputsWritten(t *testing.T) {
 	}
 }
 
+// Whoever tries Yuba for the first time reads every warning.
+func TestAFreshStartAndAFirstStackWarnOfNothing(t *testing.T) {
+	y := alone(t)
+	obj := inline(y.namespace(t), "first", greeting, variable("name", "world"), auto)
+	y.create(t, obj)
+	y.await(t, obj, "it is applied", settled)
+	for line := range strings.Lines(y.logText()) {
+		if strings.Contains(line, "level=WARN") || strings.Contains(line, "level=ERROR") {
+			t.Error(line)
+		}
+	}
+}
+
 func TestAPlanIdThatIsNotPendingAppliesNothing(t *testing.T) {
 	y, ns := common(t)
 	obj := inline(ns, "stale", greeting, variable("name", "world"))

@@ -34,6 +34,7 @@ import (
 	kinds "github.com/yuba-dev/yuba/internal/controlplane/install"
 	"github.com/yuba-dev/yuba/internal/source"
 	"github.com/yuba-dev/yuba/internal/state"
+	"github.com/yuba-dev/yuba/internal/testkit/kubetest"
 	"github.com/yuba-dev/yuba/internal/testkit/proctest"
 	"github.com/yuba-dev/yuba/internal/testkit/tofutest"
 )
@@ -71,7 +72,7 @@ func startLegacy(t *testing.T, ns string) *yuba {
 		t.Fatal(err)
 	}
 	y := &yuba{dir: filepath.Dir(api.Kubeconfig())}
-	if y.client, err = client.NewWithWatch(api.RESTConfig(), client.Options{Scheme: scheme()}); err != nil {
+	if y.client, err = client.NewWithWatch(api.RESTConfig(), client.Options{Scheme: kubetest.Scheme()}); err != nil {
 		t.Fatal(err)
 	}
 	y.create(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}})
@@ -86,7 +87,7 @@ func (y *yuba) control(t *testing.T) {
 	if err := proctest.Start(y.cmd, "Yuba's controllers are ready", &y.log, patience); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(y.end)
+	y.endsWith(t)
 }
 
 // repository makes a GitRepository with an artifact, as source-controller would.

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
@@ -186,8 +187,8 @@ func TestAStackWithABackendOfItsOwnIsListedAndRead(t *testing.T) {
 	}
 }
 
-// Targets narrow what is applied; a deletion destroys everything.
-func TestADeletionDestroysMoreThanTheTargets(t *testing.T) {
+// Targets narrow a deletion, too. The state keeps what they do not name, and the stack's end says so.
+func TestADeletionDestroysItsTargetsOnly(t *testing.T) {
 	t.Parallel()
 	y, ns := common(t)
 	c, access := cloudy(t, y, ns)
@@ -198,9 +199,20 @@ func TestADeletionDestroysMoreThanTheTargets(t *testing.T) {
 	y.await(t, obj, "it is ready again", ready)
 	y.delete(t, obj)
 	y.awaitGone(t, obj)
-	if left := c.Names(""); len(left) != 0 {
-		t.Errorf("%v is left", left)
+	if left := c.Names(""); !slices.Equal(left, []string{"two"}) {
+		t.Errorf("%v is left, want two", left)
 	}
+	if now := y.addresses(t, obj); !strings.HasPrefix(now, "yubatest_object.two ") || strings.Contains(now, ",") {
+		t.Errorf("the state holds %s", now)
+	}
+	said := y.must(t, "kubectl", "get", "events", "-n", ns, "-o", "jsonpath={.items[*].message}")
+	if want := "Destroyed spec.targets only: yubatest_object.one. Other resources stay, and so does the state that lists them: Secret tfstate-default-targeted"; !strings.Contains(said, want) {
+		t.Errorf("nobody says %q:\n%s", want, said)
+	}
+	// What is left is not forgotten by who comes next.
+	next := inline(ns, "targeted", providerHCL, access, auto)
+	y.create(t, next)
+	y.await(t, next, "its plan waits", heldBack)
 }
 
 // A stack that tofu-controller left, with a backend of its own: what it puts out is only known once tofu was asked, and

@@ -15,6 +15,7 @@ import (
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/run"
+	"github.com/yuba-dev/yuba/internal/testkit/gittest"
 )
 
 // why is what `yuba why` explains.
@@ -142,4 +143,90 @@ func TestWhyNamesTheInputThatChanged(t *testing.T) {
 	if !containsAll(out, "Suspended by spec.suspend", "variable password: changed (secret), from Secret "+ns+"/s, key password") || strings.Contains(out, "s3cr3t") {
 		t.Errorf("yuba why printed:\n%s", out)
 	}
+}
+
+// A module that is named by a commit is as good as one of the source: what does not touch the stack runs nothing.
+func TestACommitBesideAModuleFromElsewhereRunsNothing(t *testing.T) {
+	t.Parallel()
+	y, ns := common(t)
+	server := gittest.New(t)
+	modules := server.Repository(t, "modules")
+	commit := modules.Commit(t, "first", gittest.Files{
+		"m/main.tf": "resource \"terraform_data\" \"m\" {\n  input = file(\"${path.module}/m.txt\")\n}\n", "m/m.txt": "one",
+		"reads/main.tf": "resource \"terraform_data\" \"m\" {\n  input = file(\"${path.root}/../b/b.txt\")\n}\n"})
+	calling := func(dir, ref string) string {
+		return "module \"far\" {\n  source = \"git::" + modules.URL() + "//" + dir + "?ref=" + ref + "\"\n}\n"
+	}
+	files := map[string]string{
+		"stacks/fixed/main.tf": calling("m", commit), "stacks/waits/main.tf": calling("m", commit), "stacks/branch/main.tf": calling("m", "main"),
+		"stacks/reads/main.tf": calling("reads", commit), "stacks/b/main.tf": "", "stacks/b/b.txt": "one",
+	}
+	y.push(t, ns, "live", files)
+	at := func(name string, change ...func(*infrav1.Terraform)) *infrav1.Terraform {
+		return pushed(ns, name, "live", append(change, func(o *infrav1.Terraform) { o.Spec.Path = "./stacks/" + name })...)
+	}
+	fixed, waits, branch, reads := at("fixed", auto), at("waits"), at("branch", auto), at("reads", auto)
+	y.create(t, fixed, waits, branch, reads)
+	fixed, branch, reads = y.await(t, fixed, "it is ready", ready), y.await(t, branch, "it is ready", ready), y.await(t, reads, "it is ready", ready)
+	waits = y.await(t, waits, "it has a plan", func(o *infrav1.Terraform) bool { return o.Status.Plan.Pending != "" && o.Status.CurrentRun == nil })
+	if m := fixed.Status.Modules; m == nil || m.Moves != "" || m.Whole != "" {
+		t.Fatalf("%+v", m)
+	}
+
+	// A commit of the source beside it: only those run that may read something else now.
+	before, pushedAt := server.Counts("modules"), time.Now()
+	old := fixed.Status.LastAppliedRevision
+	files["stacks/b/b.txt"] = "two"
+	y.push(t, ns, "live", files)
+	moved := func(o *infrav1.Terraform) bool {
+		return ready(o) && o.Status.LastPlannedRevision != old && o.Status.CurrentRun == nil
+	}
+	branch = y.await(t, branch, "the new revision is known", moved)
+	reads = y.await(t, reads, "the new revision is applied", func(o *infrav1.Terraform) bool { return moved(o) && o.Status.LastAppliedRevision != old })
+	why := y.lookedAt(t, fixed, pushedAt)
+	if !why.Proof.Unchanged || strings.Join(why.Proof.Dirs, " ") != "stacks/fixed" || why.Proof.World != "" || len(why.Changes) != 1 || !why.Changes[0].Untouched {
+		t.Errorf("why fixed: %+v, %+v", why.Changes, why.Proof)
+	}
+	is := y.await(t, fixed, "it is there", func(*infrav1.Terraform) bool { return true })
+	if is.ResourceVersion != fixed.ResourceVersion || why.LastRun.ID != fixed.Status.LastRun.ID || why.LastRun.Passes != 0 {
+		t.Errorf("a commit beside it changed it from %s to %s, and ran %+v", fixed.ResourceVersion, is.ResourceVersion, why.LastRun)
+	}
+	if now := server.Counts("modules"); now.Clones != before.Clones {
+		t.Errorf("cloned again: %+v, %+v", before, now)
+	}
+	if why := y.why(t, branch); !strings.Contains(why.Proof.Whole, "far is named by no commit and no single version") {
+		t.Errorf("why branch: %+v", why.Proof)
+	}
+	if log, _ := y.do(t, "logs", name(branch)); !strings.Contains(log, "There is nothing to plan") || branch.Status.LastAppliedRevision != old {
+		t.Errorf("branch was planned, applied %s:\n%s", branch.Status.LastAppliedRevision, log)
+	}
+	if why := y.why(t, reads); !strings.Contains(why.Proof.Whole, ".terraform/modules/far/reads/main.tf:2") {
+		t.Errorf("why reads: %+v", why.Proof)
+	}
+
+	// A plan that waits is good all the same, and is applied with the tree that it was made in.
+	y.lookedAt(t, waits, pushedAt)
+	y.do(t, "approve", name(waits), waits.Status.Plan.Pending)
+	waits = y.await(t, waits, "its plan is applied", func(o *infrav1.Terraform) bool { return ready(o) && o.Status.LastAppliedRevision != "" })
+	if waits.Status.LastAppliedRevision != old {
+		t.Errorf("it was applied at %s, its plan was made at %s", waits.Status.LastAppliedRevision, old)
+	}
+	if log, _ := y.do(t, "logs", name(waits), "--run", waits.Status.LastAppliedRun); !strings.Contains(log, "Init: nothing has changed since the last one") {
+		t.Errorf("its apply logged:\n%s", log)
+	}
+
+	// A branch that moved is planned and applied with the next commit, whatever that touches.
+	modules.Commit(t, "second", gittest.Files{"m/m.txt": "two"})
+	files["stacks/b/b.txt"] = "three"
+	y.push(t, ns, "live", files)
+	y.await(t, branch, "the branch's module is applied", func(o *infrav1.Terraform) bool {
+		return ready(o) && o.Status.LastAppliedRevision != old && o.Status.CurrentRun == nil
+	})
+
+	// A file of its own runs it.
+	files["stacks/fixed/more.tf"] = "resource \"terraform_data\" \"more\" {}\n"
+	y.push(t, ns, "live", maps.Clone(files))
+	y.await(t, fixed, "its own change is applied", func(o *infrav1.Terraform) bool {
+		return ready(o) && o.Status.LastAppliedRevision != old && o.Status.Modules != nil && o.Status.Modules.ConfigDigest == o.Status.ConfigDigest
+	})
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/content"
 	"github.com/yuba-dev/yuba/internal/source"
 	"github.com/yuba-dev/yuba/internal/state"
+	"github.com/yuba-dev/yuba/internal/testkit/kubetest"
 	"io"
-	"k8s.io/client-go/tools/clientcmd"
 	"os"
 	"path/filepath"
 	"strings"
@@ -340,7 +340,7 @@ func awaitExit(t *testing.T, pid int) {
 
 func (y *yuba) content(t *testing.T) *content.Client {
 	t.Helper()
-	config, err := clientcmd.BuildConfigFromFlags("", y.kubeconfig())
+	config, err := kubetest.Config(y.kubeconfig())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -46,7 +46,7 @@ func buildStandinsInto(source, mirror string) error {
 	building := mirror + ".standins"
 	program := filepath.Join(building, "standin")
 	build := exec.Command("go", "build", "-C", source, "-buildvcs=false", "-o", program, ".")
-	build.Env = append(build.Environ(), "CGO_ENABLED=0", "GOFLAGS=")
+	build.Env = append(build.Environ(), "CGO_ENABLED=0", "GOFLAGS=-trimpath")
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("build the stand-in for providers: %w\n%s", err, out)
 	}

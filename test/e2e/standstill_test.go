@@ -40,8 +40,8 @@ func TestAttemptsAreUsedUpAndBegunAnew(t *testing.T) {
 	obj := inline(ns, "hopeless", alwaysFails, auto, retries(0))
 	y.create(t, obj)
 	seen := y.await(t, obj, "no retries leave one attempt", gaveUp(1, ""))
-	change(t, y, obj, retries(1))
-	seen = y.await(t, obj, "another generation is tried anew: once more, then once again", gaveUp(2, seen.Status.LastRun.ID))
+	change(t, y, obj, retries(2))
+	seen = y.await(t, obj, "another generation is tried anew: as often as it says", gaveUp(2, seen.Status.LastRun.ID))
 	change(t, y, obj, func(o *infrav1.Terraform) {
 		o.Annotations = map[string]string{infrav1.AnnotationReconcile: "now"}
 	})

@@ -98,14 +98,21 @@ func TestPostgreSQLTellsOfChanges(t *testing.T) {
 	})
 }
 
-// Whoever may have one connection alone can be read, and is not listened to. The reading says so.
+// limited opens a table of one row, with a channel, as a user who may have only so many connections.
+func limited(t *testing.T, s server, table, user string, connections int) rows.Source {
+	t.Helper()
+	s.table(t, table, "id text", "('a')")
+	s.Exec(t, fmt.Sprintf("CREATE ROLE %s LOGIN PASSWORD 'some-password' CONNECTION LIMIT %d", user, connections), "GRANT SELECT ON "+table+" TO "+user)
+	t.Cleanup(func() { s.Exec(t, "DROP OWNED BY "+user, "DROP ROLE "+user) })
+	source := s.open(t, table, place{user: user, password: "some-password", channel: "tenants"})
+	t.Cleanup(func() { source.Close() }) //nolint:errcheck // as its users do
+	return source
+}
+
+// A user with one connection can read, and not listen. The reading says so.
 func TestAChannelThatNobodyMayListenTo(t *testing.T) {
 	s := postgres(t)
-	s.table(t, "hermits", "id text", "('a')")
-	s.Exec(t, "CREATE ROLE hermit LOGIN PASSWORD 'some-password' CONNECTION LIMIT 1", "GRANT SELECT ON hermits TO hermit")
-	t.Cleanup(func() { s.Exec(t, "DROP OWNED BY hermit", "DROP ROLE hermit") })
-	source := s.open(t, "hermits", place{user: "hermit", password: "some-password", channel: "tenants"})
-	defer source.Close()
+	source := limited(t, s, "hermits", "hermit", 1)
 	query := rows.Query{Columns: []string{"id"}}
 	if got := read(t, source, query); got.Deaf != "" {
 		t.Errorf("before anybody has tried to listen it is told that %s", got.Deaf)
@@ -124,6 +131,52 @@ func TestAChannelThatNobodyMayListenTo(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// Connections end: somebody terminates them, or a pooler does. A reading follows at once and says so, since changes may be missed from
+// now on; and as soon as there is a connection again, another one finds them.
+func TestALostConnectionIsShownAndReplaced(t *testing.T) {
+	s := postgres(t)
+	source := limited(t, s, "missed", "fickle", 2)
+	query := rows.Query{Columns: []string{"id"}}
+	read(t, source, query) // which keeps its connection
+	changes := source.Changes(t.Context())
+	told(t, changes, "that it listens")
+
+	s.Exec(t, "ALTER ROLE fickle CONNECTION LIMIT 1",
+		"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'fickle' AND query LIKE 'LISTEN%'")
+	began := time.Now()
+	told(t, changes, "that nobody listens any more")
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("that is told after %s", took)
+	}
+	got := read(t, source, query)
+	_, since, _ := strings.Cut(got.Deaf, `LISTEN on channel "tenants" has failed since `)
+	since, _, _ = strings.Cut(since, ": ")
+	if at, err := time.Parse(time.RFC3339, since); err != nil || time.Since(at) > time.Minute {
+		t.Errorf("it is shown as %q: %v", got.Deaf, err)
+	}
+	s.Exec(t, "INSERT INTO missed VALUES ('b')", "NOTIFY tenants")
+	eventually(t, func() error { // of all the attempts in between the moment stays that of the loss
+		got := read(t, source, query)
+		if !strings.Contains(got.Deaf, since) {
+			t.Fatalf("since %s it is shown as %q", since, got.Deaf)
+		}
+		if !strings.Contains(got.Deaf, "too many connections") {
+			return fmt.Errorf("it is shown as %q", got.Deaf)
+		}
+		return nil
+	})
+
+	s.Exec(t, "ALTER ROLE fickle CONNECTION LIMIT 2")
+	began = time.Now()
+	told(t, changes, "that it listens again")
+	if took := time.Since(began); took > 30*time.Second {
+		t.Errorf("it listens again after %s", took)
+	}
+	if got := read(t, source, query); got.Deaf != "" || len(got.Rows) != 2 {
+		t.Errorf("%d rows, and %q", len(got.Rows), got.Deaf)
+	}
 }
 
 func TestWhoCannotTell(t *testing.T) {

@@ -105,6 +105,36 @@ spec:
 	})
 }
 
+// The interval is an hour: that nobody listens is shown at once, and what happened meanwhile is seen when somebody listens again.
+func TestALostListenerCostsNoHour(t *testing.T) {
+	s := postgres(t)
+	tellingTable(t, s)
+	s.Exec(t, "CREATE ROLE listener LOGIN PASSWORD 'some-password'", "GRANT SELECT ON tenants TO listener")
+	t.Cleanup(func() { s.Exec(t, "DROP OWNED BY listener", "DROP ROLE listener") })
+	listener := *s.Server
+	listener.Username, listener.Password = "listener", "some-password"
+	as := server{&listener, s.kind}
+	h := homeWith(t, as)
+	h.Apply(t, tenanttest.Registry("customers", sourceOf(as, "1h", "channel: tenants_changed")))
+	ready := func(sentence string, is func(message string) bool) {
+		h.Eventually(t, sentence, func() string {
+			registry := h.AwaitRegistry(t, "customers", tenantv1.ConditionReady, metav1.ConditionTrue, tenantv1.ReasonDatabaseConnected)
+			if m := tenanttest.Message(registry.Status.Conditions, tenantv1.ConditionReady); !is(m) {
+				return m
+			}
+			return ""
+		})
+	}
+	ready("there is no row yet", func(m string) bool { return strings.HasPrefix(m, "0 rows") && !strings.Contains(m, "LISTEN") })
+	s.Exec(t, "ALTER ROLE listener CONNECTION LIMIT 1",
+		"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'listener' AND query LIKE 'LISTEN%'")
+	ready("the condition says since when nobody listens", func(m string) bool {
+		return strings.Contains(m, `LISTEN on channel "tenants_changed" has failed since 2`)
+	})
+	s.Exec(t, "INSERT INTO tenants (id, url, active, plan) VALUES ('acme', 'acme.example.com', 1, 'pro')", "ALTER ROLE listener CONNECTION LIMIT -1")
+	ready("the row is seen, and somebody listens", func(m string) bool { return strings.HasPrefix(m, "1 row") && !strings.Contains(m, "LISTEN") })
+}
+
 // homeWith starts Yuba with the password of a database in a Secret.
 func homeWith(t *testing.T, s server) *tenanttest.Home {
 	t.Helper()
