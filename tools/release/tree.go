@@ -1,0 +1,158 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// file is a file of the release: its name in the archive, its mode, and its content or where that is.
+type file struct {
+	name    string
+	mode    int64
+	content []byte
+	source  string
+}
+
+// shells are those that complete commands, and how the files of their scripts are called.
+var shells = map[string]string{"bash": "yuba.bash", "zsh": "_yuba", "fish": "yuba.fish"}
+
+// tree is what an archive has, in the order of the names.
+func (r *release) tree(ctx context.Context, p platform, dir string) ([]file, error) {
+	var tree []file
+	for _, name := range programs {
+		tree = append(tree, file{name: "bin/" + name, mode: 0o755, source: filepath.Join(dir, name)})
+	}
+	for name, source := range map[string]string{
+		"LICENSE": "LICENSE", "README.md": "README.md", "systemd/yuba.service": "examples/systemd/yuba.service",
+	} {
+		tree = append(tree, file{name: name, mode: 0o644, source: filepath.Join(r.root, source)})
+	}
+	yuba, err := r.startable(ctx, p, dir)
+	if err != nil {
+		return nil, err
+	}
+	for shell, name := range shells {
+		script, err := start(ctx, yuba, "completion", shell)
+		if err != nil {
+			return nil, err
+		}
+		tree = append(tree, file{name: "completions/" + name, mode: 0o644, content: script})
+	}
+	slices.SortFunc(tree, func(a, b file) int { return strings.Compare(a.name, b.name) })
+	return tree, nil
+}
+
+// startable is a yuba of this version that starts on this machine, to write what is the same for all platforms: the one that is
+// released, or for other platforms that of bin/, if it is of the same version.
+func (r *release) startable(ctx context.Context, p platform, dir string) (string, error) {
+	if p == thisPlatform {
+		return filepath.Join(dir, "yuba"), nil
+	}
+	yuba := filepath.Join(r.root, "bin", "yuba")
+	const hint = "\nBuild it first:\n    make build"
+	says, err := start(ctx, yuba, "version", "--client")
+	if err != nil {
+		return "", fmt.Errorf("write the completions for %s: %w%s", p, err, hint)
+	}
+	first, _, _ := strings.Cut(strings.TrimPrefix(string(says), "Client: "), "\n")
+	if found, _, _ := strings.Cut(first, " "); found != r.version.name {
+		return "", fmt.Errorf("write the completions for %s: bin/yuba is version %q, and %q is released%s", p, found, r.version.name, hint)
+	}
+	return yuba, nil
+}
+
+// start runs a program without anything of our environment, and returns what it prints.
+func start(ctx context.Context, program string, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Env = []string{"HOME=/nonexistent"}
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w", program, strings.Join(args, " "), err)
+	}
+	return out, nil
+}
+
+// open reads a file's content, and says how large it is.
+func (f file) open() (io.ReadCloser, int64, error) {
+	if f.source == "" {
+		return io.NopCloser(strings.NewReader(string(f.content))), int64(len(f.content)), nil
+	}
+	source, err := os.Open(f.source)
+	if err != nil {
+		return nil, 0, err
+	}
+	info, err := source.Stat()
+	if err != nil {
+		return nil, 0, errors.Join(err, source.Close())
+	}
+	return source, info.Size(), nil
+}
+
+// writeArchive packs files below a directory of their own. Times, owners and the order are fixed.
+func writeArchive(path, top string, tree []file, date time.Time) (err error) {
+	out, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, out.Close()) }()
+	zipped := gzip.NewWriter(out)
+	packed := tar.NewWriter(zipped)
+	for _, f := range tree {
+		if err := pack(packed, top, f, date); err != nil {
+			return fmt.Errorf("pack %s: %w", f.name, err)
+		}
+	}
+	return errors.Join(packed.Close(), zipped.Close())
+}
+
+func pack(to *tar.Writer, top string, f file, date time.Time) error {
+	content, size, err := f.open()
+	if err != nil {
+		return err
+	}
+	defer content.Close()
+	header := &tar.Header{Name: top + "/" + f.name, Mode: f.mode, Size: size, ModTime: date, Typeflag: tar.TypeReg, Format: tar.FormatUSTAR, Uname: "root", Gname: "root"}
+	if err := to.WriteHeader(header); err != nil {
+		return err
+	}
+	_, err = io.Copy(to, content)
+	return err
+}
+
+// checksums lists the files with their sums, as sha256sum does.
+func checksums(dir string, names []string) ([]byte, error) {
+	var list []byte
+	for _, name := range names {
+		sum, err := fileSum(filepath.Join(dir, name))
+		if err != nil {
+			return nil, err
+		}
+		list = fmt.Appendf(list, "%x  %s\n", sum, name)
+	}
+	return list, nil
+}
+
+func fileSum(path string) ([]byte, error) {
+	content, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer content.Close()
+	hash := sha256.New()
+	_, err = io.Copy(hash, content)
+	return hash.Sum(nil), err
+}
