@@ -67,9 +67,9 @@ finish() {
 trap finish EXIT
 trap 'exit 0' INT TERM HUP
 
-# start FLAG...: starts Yuba and waits until it is ready.
+# start FLAG...: starts Yuba and waits until it is ready. It may read the table of tenants, which is below this directory.
 start() {
-	yuba up --data-dir "$data" --sqlite-sources "$tables" "$@" >"$work/demo.out" 2>"$work/demo.log" &
+	yuba up --data-dir "$data" --dev "$@" >"$work/demo.out" 2>"$work/demo.log" &
 	yuba_pid=$!
 	echo "$yuba_pid" >"$work/demo.pid"
 	until grep -q '^Yuba is ready' "$work/demo.out"; do

@@ -68,12 +68,17 @@ publish() {
 		--source "https://git.example.com/$1" --revision "$2"
 }
 
-# approve NAMESPACE/NAME: approves plans of a stack until one is applied. What it reads may change while its plan waits, and
-# then another plan takes its place.
+# is NAMESPACE/NAME JSONPATH: what the status of a stack says.
+is() { yuba kubectl -n "${1%/*}" get tf "${1#*/}" -o jsonpath="{.status.$2}" 2>/dev/null; }
+
+# approve NAMESPACE/NAME: approves plans of a stack until it is ready. What it reads may change while its plan waits, and then
+# another plan takes its place. Without a terminal the command does not ask about that one: it ends, and is called again.
 approve() {
-	ns=${1%/*} name=${1#*/}
-	until [ -n "$(yuba kubectl -n "$ns" get tf "$name" -o jsonpath='{.status.plan.pending}' 2>/dev/null)" ]; do sleep 0.2; done
-	until try yuba approve "$1" --wait; do sleep 0.5; done
+	until [ -n "$(is "$1" plan.pending)" ]; do sleep 0.2; done
+	until try yuba approve "$1" --wait </dev/null; do
+		[ -n "$(is "$1" plan.pending)" ] || [ "$(is "$1" 'conditions[?(@.type=="Ready")].status')" != True ] || break
+		sleep 0.5
+	done
 }
 
 # ring NAMESPACE: what a git server or a registry does after a push: it calls the receiver.
@@ -92,7 +97,7 @@ export CENTRAL CENTRAL_TREE REGISTRY REGISTRY_INSECURE STATES STATES_USERNAME ST
 say 'Yuba: a Kubernetes API of its own, and the controllers.'
 background yuba '^Yuba is ready' yuba up --data-dir "$data" --api-address 127.0.0.1:0 --http-address 127.0.0.1:0
 cat "$work/yuba.out"
-web=$(sed -n 's/^ *Web: *//p' "$work/yuba.out")
+web=$(sed -n 's/^ *Webhooks: *//p' "$work/yuba.out")
 
 code=$work/iac
 cp -R examples/reasonable-scale/iac "$code"
@@ -148,6 +153,9 @@ ${bold}That was the tour; everything goes on until Ctrl-C. In another terminal:$
     yuba get all -A                                   everything, and how it stands
     yuba tree kustomization environment -n tenant-a-stage   what came from where
     yuba reconcile source git central -n tenant-a-stage     do not wait for the interval
+
+    set -a; . $work/world.out; set +a                 another environment:
+    $root/examples/reasonable-scale/bootstrap.sh tenant-b stage | yuba kubectl apply -f -
 
 TEXT
 wait
