@@ -1,11 +1,6 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package docs_test runs what the documentation tells people to type.
-//
-// Blocks fenced as "sh" are run, those of one page in order and in one shell, as a reader with one terminal would. Each
-// page has a namespace of its own on one Yuba, and works in a copy of examples/. Blocks fenced as anything else, such as
-// "console" or "yaml", are not run.
 package docs_test
 
 import (
@@ -153,7 +148,7 @@ func startYuba(t *testing.T) yuba {
 		// What it says after that is where it is, ended by the tool.
 		word, value, _ := strings.Cut(strings.TrimSpace(lines.Text()), ":")
 		switch word {
-		case "Web":
+		case "Webhooks":
 			y.web = strings.TrimSpace(value)
 		case "Tool":
 			go io.Copy(io.Discard, out) //nolint:errcheck // ends with the process
