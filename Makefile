@@ -24,7 +24,7 @@ TEST  = env GOGC=400 $(GO) test -exec 'env -u GOGC'
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 # Kubernetes' own packages say which version they are only when they are told: "kubectl version" asks.
 KUBERNETES = $(shell awk '$$1 == "k8s.io/kubernetes" { print $$2 }' go.mod)
-LDFLAGS  = -s -w -X github.com/yuba-dev/yuba/internal/version.Version=$(VERSION) \
+LDFLAGS  = -s -w -X github.com/yuba-dev/yuba/internal/kit/version.Version=$(VERSION) \
 	-X k8s.io/component-base/version.gitVersion=$(KUBERNETES) -X k8s.io/component-base/version.gitCommit= \
 	-X k8s.io/component-base/version.gitTreeState=clean
 # Which packages "make test" and "make lint" look at, and what else "go test" is told.
@@ -83,7 +83,7 @@ release-check: build ## Build this platform's release twice, in two directories,
 # The conformance suite has a target of its own, and so has what needs servers of others. What stands in for
 # providers in these tests is a module of its own, as providers are.
 .PHONY: test
-test: build tofu sqlite3 ## Run all tests (PACKAGES=./internal/plan TESTFLAGS='-run X -v' for some)
+test: build tofu sqlite3 ## Run all tests (PACKAGES=./internal/tofu/plan TESTFLAGS='-run X -v' for some)
 	$(TEST) -timeout 40m $(TESTFLAGS) $(if $(filter ./...,$(PACKAGES)),$$($(GO) list ./... | grep -v -e '/test/conformance$$' -e '/test/services'),$(PACKAGES))
 	$(if $(filter ./...,$(PACKAGES)),cd test/standin && $(TEST) ./...)
 	$(if $(filter ./...,$(PACKAGES)),cd tools/release && $(TEST) ./...)

@@ -22,7 +22,7 @@ import (
 	"github.com/creack/pty"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/yuba-dev/yuba/internal/confinement"
+	"github.com/yuba-dev/yuba/internal/runs/confinement"
 )
 
 var record = flag.Bool("record", false, "write the recorded terminal sessions instead of comparing with them")

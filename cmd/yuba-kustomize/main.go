@@ -11,8 +11,8 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/yuba-dev/yuba/internal/kustomization/apart"
-	"github.com/yuba-dev/yuba/internal/kustomization/kustomize"
+	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/apart"
+	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/kustomize"
 )
 
 func main() {

@@ -14,9 +14,9 @@ import (
 	"log/slog"
 	"os"
 
-	"github.com/yuba-dev/yuba/internal/footprint"
-	"github.com/yuba-dev/yuba/internal/runner"
-	"github.com/yuba-dev/yuba/internal/version"
+	"github.com/yuba-dev/yuba/internal/kit/footprint"
+	"github.com/yuba-dev/yuba/internal/kit/version"
+	"github.com/yuba-dev/yuba/internal/runs/runner"
 )
 
 func main() {

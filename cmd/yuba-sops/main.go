@@ -9,8 +9,8 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/yuba-dev/yuba/internal/kustomization/apart"
-	"github.com/yuba-dev/yuba/internal/kustomization/decrypt/sopsfile"
+	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/apart"
+	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/decrypt/sopsfile"
 )
 
 func main() {

@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/yuba-dev/yuba/config/crd"
-	"github.com/yuba-dev/yuba/internal/controlplane/install"
+	"github.com/yuba-dev/yuba/internal/home/install"
 	"github.com/yuba-dev/yuba/internal/testkit/apitest"
 )
 

@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/yuba-dev/yuba/internal/cli/adopt"
-	"github.com/yuba-dev/yuba/internal/diagnostic"
-	"github.com/yuba-dev/yuba/internal/version"
+	"github.com/yuba-dev/yuba/internal/kit/version"
+	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 )
 
 func newAdoptCommand(a *app) *cobra.Command {

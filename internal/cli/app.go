@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
 
-	"github.com/yuba-dev/yuba/internal/version"
+	"github.com/yuba-dev/yuba/internal/kit/version"
 )
 
 // app is one call of the program.

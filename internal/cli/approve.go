@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
-	keep "github.com/yuba-dev/yuba/internal/approval"
-	"github.com/yuba-dev/yuba/internal/diagnostic"
+	keep "github.com/yuba-dev/yuba/internal/objects/approval"
+	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 )
 
 func newApproveCommand(a *app) *cobra.Command {

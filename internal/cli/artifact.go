@@ -14,8 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/yuba-dev/yuba/internal/publish"
-	"github.com/yuba-dev/yuba/internal/version"
+	"github.com/yuba-dev/yuba/internal/gitops/publish"
+	"github.com/yuba-dev/yuba/internal/kit/version"
 )
 
 // registryFlags are how the commands about artifacts speak to a registry.

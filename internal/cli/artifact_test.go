@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/yuba-dev/yuba/internal/publish"
+	"github.com/yuba-dev/yuba/internal/gitops/publish"
 	"github.com/yuba-dev/yuba/internal/testkit/ocitest"
 )
 

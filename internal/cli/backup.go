@@ -16,8 +16,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/yuba-dev/yuba/internal/controlplane/datadir"
-	"github.com/yuba-dev/yuba/internal/server"
+	server "github.com/yuba-dev/yuba/internal/app"
+	"github.com/yuba-dev/yuba/internal/home/datadir"
 )
 
 func newBackupCommand(a *app) *cobra.Command {

@@ -23,9 +23,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
-	"github.com/yuba-dev/yuba/internal/kustomization/build"
-	"github.com/yuba-dev/yuba/internal/kustomization/decrypt"
-	"github.com/yuba-dev/yuba/internal/yamltext"
+	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/build"
+	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/decrypt"
+	"github.com/yuba-dev/yuba/internal/kit/yamltext"
 )
 
 func newBuildCommand(a *app) *cobra.Command {

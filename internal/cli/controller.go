@@ -11,8 +11,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/yuba-dev/yuba/internal/server"
-	"github.com/yuba-dev/yuba/internal/version"
+	server "github.com/yuba-dev/yuba/internal/app"
+	"github.com/yuba-dev/yuba/internal/kit/version"
 )
 
 func newControllerCommand(a *app) *cobra.Command {

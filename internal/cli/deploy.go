@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
-	"github.com/yuba-dev/yuba/internal/yamltext"
+	"github.com/yuba-dev/yuba/internal/kit/yamltext"
 )
 
 // deployment is what the flags of "yuba deploy" say.

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/yuba-dev/yuba/internal/kustomization/diff"
+	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/diff"
 )
 
 // The exit codes of "yuba diff" are those of diff, of kubectl diff and of flux.

@@ -18,7 +18,7 @@ import (
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
-	"github.com/yuba-dev/yuba/internal/diagnostic"
+	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 )
 
 // kind is a kind of objects that commands name by a word. The stack is the noun that goes without one.

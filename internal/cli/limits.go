@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/yuba-dev/yuba/internal/run"
-	"github.com/yuba-dev/yuba/internal/server"
+	server "github.com/yuba-dev/yuba/internal/app"
+	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
 // halfTheMemory is how --run-memory says that a run may have half of what the machine or the service has.

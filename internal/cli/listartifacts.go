@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/yuba-dev/yuba/internal/publish"
+	"github.com/yuba-dev/yuba/internal/gitops/publish"
 )
 
 func newListArtifactsCommand(a *app) *cobra.Command {

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/yuba-dev/yuba/internal/content"
+	"github.com/yuba-dev/yuba/internal/gateway/content"
 )
 
 func TestWhichLinesOfALogAreShown(t *testing.T) {

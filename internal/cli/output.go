@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/yuba-dev/yuba/internal/yamltext"
+	"github.com/yuba-dev/yuba/internal/kit/yamltext"
 )
 
 // output is the form that an answer takes.

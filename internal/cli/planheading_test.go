@@ -8,7 +8,7 @@ import (
 	"time"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
-	"github.com/yuba-dev/yuba/internal/plan"
+	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
 
 func TestPlansSayWhichTheyAre(t *testing.T) {

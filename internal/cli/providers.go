@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/yuba-dev/yuba/internal/content"
+	"github.com/yuba-dev/yuba/internal/gateway/content"
 )
 
 func newProvidersCommand(a *app) *cobra.Command {

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/yuba-dev/yuba/internal/diagnostic"
-	"github.com/yuba-dev/yuba/internal/publish"
+	"github.com/yuba-dev/yuba/internal/gitops/publish"
+	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 )
 
 func newPullCommand(a *app) *cobra.Command {

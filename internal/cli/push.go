@@ -13,8 +13,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/yuba-dev/yuba/internal/content"
-	"github.com/yuba-dev/yuba/internal/source"
+	"github.com/yuba-dev/yuba/internal/archive"
+	"github.com/yuba-dev/yuba/internal/gateway/content"
 )
 
 func newPushCommand(a *app) *cobra.Command {
@@ -68,19 +68,19 @@ func (s *session) showPushed(key types.NamespacedName, pushed content.Pushed, ou
 
 // push packs a directory into a temporary file, so that it is known to be whole and within limits before it is sent.
 func (s *session) push(ctx context.Context, dir string, key types.NamespacedName) (_ content.Pushed, err error) {
-	archive, err := os.CreateTemp("", "yuba-push-*.tar.gz")
+	packed, err := os.CreateTemp("", "yuba-push-*.tar.gz")
 	if err != nil {
 		return content.Pushed{}, fmt.Errorf("push %s: %w", dir, err)
 	}
-	defer func() { err = errors.Join(err, archive.Close(), os.Remove(archive.Name())) }()
-	_, stats, err := source.Pack(ctx, dir, archive, source.PackOptions{MaxPacked: maxPushed})
+	defer func() { err = errors.Join(err, packed.Close(), os.Remove(packed.Name())) }()
+	_, stats, err := archive.Pack(ctx, dir, packed, archive.PackOptions{MaxPacked: maxPushed})
 	if err != nil {
 		return content.Pushed{}, err
 	}
 	if stats.Files == 0 {
 		return content.Pushed{}, fmt.Errorf("push %s: there is no file in it that is not ignored", dir)
 	}
-	pushed, err := s.content.Push(ctx, key.Namespace, key.Name, archive)
+	pushed, err := s.content.Push(ctx, key.Namespace, key.Name, packed)
 	if apierrors.IsNotFound(err) {
 		return pushed, exitf(exitNotFound, "push %s to %s: %w\nIf the namespace is missing, make it:\n    yuba kubectl create namespace %s", dir, key, err, key.Namespace)
 	}

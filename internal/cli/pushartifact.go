@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/yuba-dev/yuba/internal/publish"
+	"github.com/yuba-dev/yuba/internal/gitops/publish"
 )
 
 // artifactPush is what the flags of "yuba push artifact" say.

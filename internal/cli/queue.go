@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/yuba-dev/yuba/internal/content"
+	"github.com/yuba-dev/yuba/internal/gateway/content"
 )
 
 func newQueueCommand(a *app) *cobra.Command {

@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/yuba-dev/yuba/internal/run"
-	"github.com/yuba-dev/yuba/internal/state"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
 
 func newStateRollbackCommand(a *app) *cobra.Command {

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
-	"github.com/yuba-dev/yuba/internal/run"
+	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
 // completedRuns is how many of the last runs a shell offers.

@@ -14,9 +14,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/yuba-dev/yuba/internal/content"
-	"github.com/yuba-dev/yuba/internal/diagnostic"
-	"github.com/yuba-dev/yuba/internal/plan"
+	"github.com/yuba-dev/yuba/internal/gateway/content"
+	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
+	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
 
 // logReader reads a run's log as it grows. When the server goes away it takes up where it was.

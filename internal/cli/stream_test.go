@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
-	"github.com/yuba-dev/yuba/internal/content"
+	"github.com/yuba-dev/yuba/internal/gateway/content"
 )
 
 // sessionWith is a session whose content a handler serves.

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/yuba-dev/yuba/internal/diagnostic"
+	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 )
 
 // plainWidth is how wide lines may be that go to no terminal: what fits into a ticket and half a screen.

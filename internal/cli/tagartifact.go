@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/yuba-dev/yuba/internal/publish"
+	"github.com/yuba-dev/yuba/internal/gitops/publish"
 )
 
 func newTagCommand(a *app) *cobra.Command {

@@ -22,9 +22,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
-	"github.com/yuba-dev/yuba/internal/diagnostic"
-	"github.com/yuba-dev/yuba/internal/tenant/check"
-	"github.com/yuba-dev/yuba/internal/tenant/row"
+	"github.com/yuba-dev/yuba/internal/tenants/check"
+	"github.com/yuba-dev/yuba/internal/tenants/row"
+	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 )
 
 func newTenantCommand(a *app) *cobra.Command {

@@ -18,10 +18,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
-	"github.com/yuba-dev/yuba/internal/diagnostic"
-	"github.com/yuba-dev/yuba/internal/kustomization/diff"
-	"github.com/yuba-dev/yuba/internal/tenant/check"
-	"github.com/yuba-dev/yuba/internal/tenant/render"
+	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/diff"
+	"github.com/yuba-dev/yuba/internal/tenants/check"
+	"github.com/yuba-dev/yuba/internal/tenants/render"
+	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 )
 
 const (

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/yuba-dev/yuba/internal/tenant/row"
+	"github.com/yuba-dev/yuba/internal/tenants/row"
 	"github.com/yuba-dev/yuba/internal/testkit/apitest"
 )
 

@@ -14,7 +14,7 @@ import (
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
-	"github.com/yuba-dev/yuba/internal/module"
+	"github.com/yuba-dev/yuba/internal/tofu/module"
 )
 
 // What a template makes of a row may hold the row's passwords. They are hidden where Kubernetes and plans hide them: in the

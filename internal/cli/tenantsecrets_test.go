@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
-	"github.com/yuba-dev/yuba/internal/kustomization/diff"
+	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/diff"
 )
 
 func parsed(t *testing.T, text string) *unstructured.Unstructured {

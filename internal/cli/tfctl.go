@@ -39,7 +39,7 @@ var tfctlCalls = []otherCall{
 	{"delete NAME", "yuba delete NAME", "It waits until the stack is gone; --wait=false does not."},
 	{"version", "yuba version", ""},
 	{"install --version VERSION", "", "There is nothing to install: start \"yuba up\", or \"yuba controller\" for an API that is there already."},
-	{"install --export", "", "The kinds and roles for such an API are in config/crd and internal/controlplane/install of the repository."},
+	{"install --export", "", "The kinds and roles for such an API are in config/crd and internal/home/install of the repository."},
 	{"uninstall", "", "Stop the program. Stacks, states and what they manage stay."},
 	{"--kubeconfig FILE --context NAME --namespace NAME", "yuba --kubeconfig FILE --context NAME --namespace NAME", "The namespace is that of the context, not flux-system, unless -n says otherwise."},
 	{"--server URL --token TOKEN --as USER --cluster NAME --user NAME", "yuba --server URL --token-file FILE --as USER --cluster NAME --user NAME", "--token TOKEN works as well, but every user of the machine sees it."},

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/yuba-dev/yuba/internal/opentofu"
-	"github.com/yuba-dev/yuba/internal/server"
+	server "github.com/yuba-dev/yuba/internal/app"
+	"github.com/yuba-dev/yuba/internal/registry/opentofu"
 )
 
 // The variables that say where releases of OpenTofu come from, when no flag does.

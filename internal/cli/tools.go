@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/yuba-dev/yuba/internal/run"
+	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
 func newToolsCommand(a *app) *cobra.Command {

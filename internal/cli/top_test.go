@@ -22,9 +22,9 @@ import (
 	"k8s.io/client-go/rest"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
-	"github.com/yuba-dev/yuba/internal/content"
-	"github.com/yuba-dev/yuba/internal/controlplane"
-	"github.com/yuba-dev/yuba/internal/run"
+	"github.com/yuba-dev/yuba/internal/gateway/content"
+	"github.com/yuba-dev/yuba/internal/home"
+	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/testkit/apitest"
 )
 
@@ -34,7 +34,7 @@ var served struct {
 	queue   atomic.Pointer[content.Queue]
 }
 
-func serveFigures(o *controlplane.Options) {
+func serveFigures(o *home.Options) {
 	h := &content.Handler{Log: slog.New(slog.DiscardHandler),
 		Figures: func(context.Context) content.Figures { return *served.figures.Load() },
 		Queue:   func(context.Context) content.Queue { return *served.queue.Load() }}

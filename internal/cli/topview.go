@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/yuba-dev/yuba/internal/content"
-	"github.com/yuba-dev/yuba/internal/diagnostic"
-	"github.com/yuba-dev/yuba/internal/run"
+	"github.com/yuba-dev/yuba/internal/gateway/content"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 )
 
 // span is text of one colour.

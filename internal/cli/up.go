@@ -18,14 +18,14 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/yuba-dev/yuba/internal/breaker"
-	"github.com/yuba-dev/yuba/internal/controlplane/integrity"
-	"github.com/yuba-dev/yuba/internal/inputs"
-	"github.com/yuba-dev/yuba/internal/opentofu"
-	"github.com/yuba-dev/yuba/internal/provider"
-	"github.com/yuba-dev/yuba/internal/run"
-	"github.com/yuba-dev/yuba/internal/server"
-	"github.com/yuba-dev/yuba/internal/version"
+	server "github.com/yuba-dev/yuba/internal/app"
+	"github.com/yuba-dev/yuba/internal/home/integrity"
+	"github.com/yuba-dev/yuba/internal/kit/version"
+	"github.com/yuba-dev/yuba/internal/outages/book"
+	"github.com/yuba-dev/yuba/internal/registry/opentofu"
+	providerstore "github.com/yuba-dev/yuba/internal/registry/providers"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/tofu/inputs"
 )
 
 func newUpCommand(a *app) *cobra.Command {
@@ -161,12 +161,12 @@ func addServerFlags(cmd *cobra.Command, o *server.Common) {
 	flags.StringVar(&o.ProviderMirror, "provider-mirror", "", "a filesystem mirror of providers (default DATA-DIR/providers)")
 	flags.StringVar(&o.ProviderStore, "provider-store", "", "where downloaded providers are kept for all stacks, or \"off\" (default DATA-DIR/provider-store)")
 	flags.String("provider-store-size", "16Gi", "how large that may be before what no stack uses goes")
-	flags.DurationVar(&o.ProviderStoreUnused, "provider-store-unused", provider.DefaultLimits().Unused, "how long a provider is kept there that no stack uses")
+	flags.DurationVar(&o.ProviderStoreUnused, "provider-store-unused", providerstore.DefaultLimits().Unused, "how long a provider is kept there that no stack uses")
 	flags.StringVar(&o.BlobURL, "blob-url", "", "where to keep archives, logs, plans and states, such as s3://BUCKET (default in the data directory)")
 	flags.IntVar(&o.Concurrency, "concurrency", 0, "how many runs are carried out at a time (default one for each core)")
 	flags.IntVar(&o.NamespaceConcurrency, "namespace-concurrency", 0, "how many runs of one namespace are carried out at a time (default any number)")
 	flags.StringSliceVar(&o.SQLiteSources, "sqlite-sources", nil, "a directory whose SQLite files registries of tenants may read (default none); can be repeated")
-	o.Circuits = breaker.DefaultOptions()
+	o.Circuits = book.DefaultOptions()
 	flags.IntVar(&o.Circuits.Stacks, "outage-stacks", o.Circuits.Stacks, "how many stacks that fail alike are an outage, which pauses them; 0 for no number")
 	flags.DurationVar(&o.Circuits.Window, "outage-window", o.Circuits.Window, "within which time they must have begun to fail")
 	flags.Float64Var(&o.Circuits.Share, "outage-share", o.Circuits.Share, "which share of those with the same provider must fail, from 0 to 1")

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/yuba-dev/yuba/internal/server"
+	server "github.com/yuba-dev/yuba/internal/app"
 )
 
 func TestDevAllowsTheWorkingDirectory(t *testing.T) {

@@ -21,5 +21,5 @@
 //     a dead one costs a bounded queue and a line in the log now and then.
 //   - Spans are made from records that are masked already, and say which kind of failure it was and not its text.
 //
-// The package decides nothing and imports neither controllers nor the API: internal/server feeds it.
+// The package decides nothing and imports neither controllers nor the API: internal/app feeds it.
 package telemetry

@@ -226,7 +226,7 @@ func TestTheScrapeConfigurationIsYAML(t *testing.T) {
 	if err := yaml.Unmarshal(data, &config); err != nil {
 		t.Fatal(err)
 	}
-	// As internal/content has it, which this package does not know.
+	// As internal/gateway/content has it, which this package does not know.
 	if len(config.ScrapeConfigs) != 1 || config.ScrapeConfigs[0].MetricsPath != "/apis/content.yuba.dev/v1alpha1/metrics" {
 		t.Errorf("%+v", config)
 	}

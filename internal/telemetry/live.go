@@ -11,8 +11,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sys/unix"
 
-	"github.com/yuba-dev/yuba/internal/executor"
-	"github.com/yuba-dev/yuba/internal/queue"
+	"github.com/yuba-dev/yuba/internal/runs/executor"
+	"github.com/yuba-dev/yuba/internal/runs/queue"
 )
 
 // live are the metrics that are found out when somebody scrapes.

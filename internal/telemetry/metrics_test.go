@@ -21,9 +21,9 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
-	"github.com/yuba-dev/yuba/internal/executor"
-	"github.com/yuba-dev/yuba/internal/queue"
-	"github.com/yuba-dev/yuba/internal/run"
+	"github.com/yuba-dev/yuba/internal/runs/executor"
+	"github.com/yuba-dev/yuba/internal/runs/queue"
+	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
 // scrape asks for all metrics, as Prometheus does.

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/yuba-dev/yuba/internal/run"
+	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
 const (

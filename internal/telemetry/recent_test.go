@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/yuba-dev/yuba/internal/run"
+	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
 func TestTheSlowestStacksAreNamedByTheirLastRuns(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/yuba-dev/yuba/internal/run"
+	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
 // Run sends the trace of a run that ended: what it waited for, its steps, and until when its result was on record. It is

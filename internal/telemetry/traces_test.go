@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	tracev1 "go.opentelemetry.io/proto/otlp/trace/v1"
 
-	"github.com/yuba-dev/yuba/internal/run"
+	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/testkit/tracetest"
 )
 

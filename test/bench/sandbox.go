@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/yuba-dev/yuba/internal/confinement"
+	"github.com/yuba-dev/yuba/internal/runs/confinement"
 )
 
 // cell is what the runner gives tofu, with directories of this system in the place of a stack's.

@@ -24,7 +24,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/yuba-dev/yuba/config/crd"
-	"github.com/yuba-dev/yuba/internal/controlplane"
+	"github.com/yuba-dev/yuba/internal/home"
 )
 
 // startAPI starts an API without controllers, as a cluster's, and returns its kubeconfig.
@@ -33,7 +33,7 @@ func startAPI(t *testing.T) string {
 	dir := t.TempDir()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	api, err := controlplane.Start(ctx, controlplane.Options{DataDir: dir, APIAddress: "127.0.0.1:0", Version: "test", CRDs: crd.All,
+	api, err := home.Start(ctx, home.Options{DataDir: dir, APIAddress: "127.0.0.1:0", Version: "test", CRDs: crd.All,
 		Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))})
 	if err != nil {
 		t.Fatal(err)

@@ -16,8 +16,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
-	"github.com/yuba-dev/yuba/internal/controlplane/etcd"
-	"github.com/yuba-dev/yuba/internal/controlplane/pki"
+	"github.com/yuba-dev/yuba/internal/home/etcd"
+	"github.com/yuba-dev/yuba/internal/home/pki"
 )
 
 // startCluster starts what a cluster's control plane is made of, etcd and kube-apiserver with their usual flags, and

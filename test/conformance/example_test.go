@@ -25,7 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/yuba-dev/yuba/config/crd"
-	"github.com/yuba-dev/yuba/internal/kustomization/build"
+	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/build"
 	"github.com/yuba-dev/yuba/internal/testkit/fluxtest"
 )
 

@@ -6,7 +6,7 @@ package conformance
 import (
 	"path/filepath"
 
-	"github.com/yuba-dev/yuba/internal/confinement"
+	"github.com/yuba-dev/yuba/internal/runs/confinement"
 )
 
 var files = []behaviour{

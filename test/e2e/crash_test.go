@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
-	"github.com/yuba-dev/yuba/internal/run"
+	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
 // inTheMiddle starts a Yuba and stops the apply of a stack in its middle.

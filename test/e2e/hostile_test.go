@@ -17,8 +17,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
-	"github.com/yuba-dev/yuba/internal/content"
-	"github.com/yuba-dev/yuba/internal/run"
+	"github.com/yuba-dev/yuba/internal/gateway/content"
+	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
 // hostile tries every way that a program has to reach the paths in paths.txt, which are not its own but for the list

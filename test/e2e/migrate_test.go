@@ -29,14 +29,14 @@ import (
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/config/crd"
+	"github.com/yuba-dev/yuba/internal/archive"
 	"github.com/yuba-dev/yuba/internal/cli/adopt"
-	"github.com/yuba-dev/yuba/internal/controlplane"
-	kinds "github.com/yuba-dev/yuba/internal/controlplane/install"
-	"github.com/yuba-dev/yuba/internal/source"
-	"github.com/yuba-dev/yuba/internal/state"
+	"github.com/yuba-dev/yuba/internal/home"
+	kinds "github.com/yuba-dev/yuba/internal/home/install"
 	"github.com/yuba-dev/yuba/internal/testkit/kubetest"
 	"github.com/yuba-dev/yuba/internal/testkit/proctest"
 	"github.com/yuba-dev/yuba/internal/testkit/tofutest"
+	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
 
 const (
@@ -56,7 +56,7 @@ func startLegacy(t *testing.T, ns string) *yuba {
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	api, err := controlplane.Start(ctx, controlplane.Options{DataDir: filepath.Join(dir, "api"), APIAddress: "127.0.0.1:0", Version: "test", CRDs: crd.FS,
+	api, err := home.Start(ctx, home.Options{DataDir: filepath.Join(dir, "api"), APIAddress: "127.0.0.1:0", Version: "test", CRDs: crd.FS,
 		Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))})
 	if err != nil {
 		t.Fatal(err)
@@ -93,12 +93,12 @@ func (y *yuba) control(t *testing.T) {
 // repository makes a GitRepository with an artifact, as source-controller would.
 func (y *yuba) repository(t *testing.T, ns, name, hcl string) {
 	t.Helper()
-	var archive bytes.Buffer
-	digest, err := source.PackInline(map[string]string{"app/main.tf": hcl}, &archive)
+	var packed bytes.Buffer
+	digest, err := archive.PackInline(map[string]string{"app/main.tf": hcl}, &packed)
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write(archive.Bytes()) })) //nolint:errcheck // who asks sees it
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write(packed.Bytes()) })) //nolint:errcheck // who asks sees it
 	t.Cleanup(server.Close)
 	obj := &sourcev1.GitRepository{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name},
 		Spec: sourcev1.GitRepositorySpec{URL: "https://git.example.org/infra", Interval: metav1.Duration{Duration: time.Minute}, Suspend: true}}

@@ -14,7 +14,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
-	"github.com/yuba-dev/yuba/internal/inputs"
+	"github.com/yuba-dev/yuba/internal/tofu/inputs"
 )
 
 // openNetwork puts out what other stacks build on, and a token.

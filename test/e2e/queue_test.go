@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
-	"github.com/yuba-dev/yuba/internal/content"
+	"github.com/yuba-dev/yuba/internal/gateway/content"
 )
 
 // queue is what "yuba queue" shows, "stack urgency" in its order.

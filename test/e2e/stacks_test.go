@@ -10,11 +10,11 @@ import (
 	"encoding/json"
 	"fmt"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	"github.com/yuba-dev/yuba/internal/archive"
 	"github.com/yuba-dev/yuba/internal/blob"
-	"github.com/yuba-dev/yuba/internal/content"
-	"github.com/yuba-dev/yuba/internal/source"
-	"github.com/yuba-dev/yuba/internal/state"
+	"github.com/yuba-dev/yuba/internal/gateway/content"
 	"github.com/yuba-dev/yuba/internal/testkit/kubetest"
+	"github.com/yuba-dev/yuba/internal/tofu/state"
 	"io"
 	"os"
 	"path/filepath"
@@ -305,11 +305,11 @@ func (y *yuba) push(t *testing.T, namespace, name string, files map[string]strin
 			t.Fatal(err)
 		}
 	}
-	var archive bytes.Buffer
-	if _, _, err := source.Pack(t.Context(), dir, &archive, source.PackOptions{}); err != nil {
+	var packed bytes.Buffer
+	if _, _, err := archive.Pack(t.Context(), dir, &packed, archive.PackOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := y.content(t).Push(t.Context(), namespace, name, bytes.NewReader(archive.Bytes())); err != nil {
+	if _, err := y.content(t).Push(t.Context(), namespace, name, bytes.NewReader(packed.Bytes())); err != nil {
 		t.Fatal(err)
 	}
 	return &sourcev1.ExternalArtifact{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}

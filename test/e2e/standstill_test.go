@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
-	"github.com/yuba-dev/yuba/internal/stack/decide"
+	"github.com/yuba-dev/yuba/internal/stacks/decide"
 )
 
 const alwaysFails = `

@@ -28,7 +28,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/yuba-dev/yuba/internal/controlplane"
+	"github.com/yuba-dev/yuba/internal/home"
 )
 
 // hiddenGroup is what Deployments are called behind the door of a target cluster: a definition's group must have a dot.
@@ -60,7 +60,7 @@ spec:
 // targetCluster is a cluster that has Deployments: a second API with a door that calls them by their name, and somebody who
 // makes them ready. It is as strict as a cluster: a Deployment that comes before a Secret that it needs is told of.
 type targetCluster struct {
-	control *controlplane.ControlPlane
+	control *home.ControlPlane
 	client  client.WithWatch
 	// kubeconfig is what the door is entered with. shut closes it for good.
 	kubeconfig []byte
@@ -78,7 +78,7 @@ func startTargetCluster(t *testing.T) *targetCluster {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	var err error
-	if c.control, err = controlplane.Start(ctx, controlplane.Options{DataDir: dir, APIAddress: "127.0.0.1:0", Version: "test",
+	if c.control, err = home.Start(ctx, home.Options{DataDir: dir, APIAddress: "127.0.0.1:0", Version: "test",
 		CRDs: fstest.MapFS{"deployments.yaml": &fstest.MapFile{Data: []byte(hiddenDeployments)}},
 		Log:  slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))}); err != nil {
 		t.Fatalf("start a target cluster: %v", err)

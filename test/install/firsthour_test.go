@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/yuba-dev/yuba/internal/opentofu"
+	"github.com/yuba-dev/yuba/internal/registry/opentofu"
 	"github.com/yuba-dev/yuba/internal/testkit/releasetest"
 	"github.com/yuba-dev/yuba/internal/testkit/tofutest"
 )

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/yuba-dev/yuba/config/crd"
-	"github.com/yuba-dev/yuba/internal/controlplane"
+	"github.com/yuba-dev/yuba/internal/home"
 	"github.com/yuba-dev/yuba/internal/testkit/tofutest"
 )
 
@@ -47,7 +47,7 @@ func startController(t *testing.T) *server {
 	ctx, cancel := context.WithTimeout(context.Background(), startPatience)
 	defer cancel()
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
-	api, err := controlplane.Start(ctx, controlplane.Options{
+	api, err := home.Start(ctx, home.Options{
 		DataDir: filepath.Join(dir, "api"), APIAddress: "127.0.0.1:0", Version: "test", CRDs: crd.FS, Log: log})
 	if err != nil {
 		t.Fatal(err)

@@ -8,5 +8,5 @@
 //
 // What is tested here is what only a real server can show: how it writes values, what it says about names that do not exist
 // and users who may not, how TLS begins and ends, what becomes of a reading whose server dies, and how soon NOTIFY is heard.
-// How statements are written and documents are read is tested beside the code, in internal/tenant/rows.
+// How statements are written and documents are read is tested beside the code, in internal/tenants/rows.
 package services

@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
-	"github.com/yuba-dev/yuba/internal/tenant/rows"
+	"github.com/yuba-dev/yuba/internal/tenants/rows"
 )
 
 // A database that keeps its texts in another encoding gives them out as others do.

@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
-	"github.com/yuba-dev/yuba/internal/tenant/rows"
+	"github.com/yuba-dev/yuba/internal/tenants/rows"
 )
 
 // tricky is what engines like to take for something else; nil is NULL.

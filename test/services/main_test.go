@@ -15,7 +15,7 @@ import (
 	"time"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
-	"github.com/yuba-dev/yuba/internal/tenant/rows"
+	"github.com/yuba-dev/yuba/internal/tenants/rows"
 	"github.com/yuba-dev/yuba/internal/testkit/dbtest"
 )
 

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/yuba-dev/yuba/internal/tenant/rows"
+	"github.com/yuba-dev/yuba/internal/tenants/rows"
 )
 
 // told waits for a signal.

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
-	"github.com/yuba-dev/yuba/internal/tenant/rows"
+	"github.com/yuba-dev/yuba/internal/tenants/rows"
 	"github.com/yuba-dev/yuba/internal/testkit/dbtest"
 )
 

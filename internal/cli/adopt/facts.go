@@ -7,7 +7,7 @@ import (
 	"time"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
-	"github.com/yuba-dev/yuba/internal/state"
+	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
 
 // Facts are what is known of one stack.

@@ -23,7 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
-	"github.com/yuba-dev/yuba/internal/state"
+	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
 
 // gatherer reads the facts of one report.

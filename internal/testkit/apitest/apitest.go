@@ -23,7 +23,7 @@ import (
 	"time"
 
 	"github.com/yuba-dev/yuba/config/crd"
-	"github.com/yuba-dev/yuba/internal/controlplane"
+	"github.com/yuba-dev/yuba/internal/home"
 	"github.com/yuba-dev/yuba/internal/testkit/kubetest"
 
 	corev1 "k8s.io/api/core/v1"
@@ -36,15 +36,15 @@ import (
 var shared struct {
 	once    sync.Once
 	usable  bool
-	change  []func(*controlplane.Options)
+	change  []func(*home.Options)
 	dir     string
-	control *controlplane.ControlPlane
+	control *home.ControlPlane
 	err     error
 }
 
 // Main runs the tests, stops the API if one was started and ends the process. Changes adapt the API's options, to mount
 // handlers for instance.
-func Main(m *testing.M, change ...func(*controlplane.Options)) {
+func Main(m *testing.M, change ...func(*home.Options)) {
 	shared.usable, shared.change = true, change
 	code := m.Run()
 	if err := stopShared(); err != nil {
@@ -67,7 +67,7 @@ func stopShared() error {
 }
 
 // API returns the test binary's API.
-func API(t testing.TB) *controlplane.ControlPlane {
+func API(t testing.TB) *home.ControlPlane {
 	t.Helper()
 	if !shared.usable {
 		t.Fatal("this package has no TestMain that calls apitest.Main, so nobody would stop the API")
@@ -79,13 +79,13 @@ func API(t testing.TB) *controlplane.ControlPlane {
 	return shared.control
 }
 
-func start() (*controlplane.ControlPlane, error) {
+func start() (*home.ControlPlane, error) {
 	dir, err := os.MkdirTemp("", "yuba-apitest-")
 	if err != nil {
 		return nil, err
 	}
 	shared.dir = dir
-	options := controlplane.Options{
+	options := home.Options{
 		DataDir:    dir,
 		APIAddress: "127.0.0.1:0",
 		Version:    "test",
@@ -97,7 +97,7 @@ func start() (*controlplane.ControlPlane, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	return controlplane.Start(ctx, options)
+	return home.Start(ctx, options)
 }
 
 // Client returns an administrator's client without a cache. It can watch.

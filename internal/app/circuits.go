@@ -1,0 +1,39 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
+	"github.com/yuba-dev/yuba/internal/outages/book"
+	breakers "github.com/yuba-dev/yuba/internal/outages/controller"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	stacks "github.com/yuba-dev/yuba/internal/stacks/controller"
+)
+
+// addCircuits has outages seen that many stacks suffer from alike. It comes before the controller of stacks, whose first
+// passes must know what is open.
+func (e *engine) addCircuits(ctx context.Context, direct client.Reader, r *stacks.Reconciler) error {
+	_, err := e.manager.GetRESTMapper().RESTMapping(yubav1.GroupVersion.WithKind(yubav1.CircuitBreakerKind).GroupKind(), yubav1.GroupVersion.Version)
+	if isNoMatch(err) {
+		e.opts.Log.Warn("this API does not serve the kind CircuitBreaker: nobody looks for outages that many stacks suffer from. Install it from a clone of the repository:\n" +
+			"    kubectl apply --server-side -f config/crd")
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("ask the API for the kind %s: %w", yubav1.CircuitBreakerKind, err)
+	}
+	e.circuits = &breakers.Keeper{Client: e.manager.GetClient(), Reader: direct, Events: e.events, Options: e.opts.Circuits, Now: time.Now, Log: e.opts.Log,
+		Wake: func(s book.Stack) { e.announce(run.Stack(s)) }}
+	if err := e.circuits.SetupWithManager(ctx, e.manager); err != nil {
+		return fmt.Errorf("set up the circuit breakers: %w", err)
+	}
+	r.Circuits = e.circuits
+	return nil
+}

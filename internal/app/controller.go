@@ -1,0 +1,253 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/go-logr/logr"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/yuba-dev/yuba/internal/home/datadir"
+	"github.com/yuba-dev/yuba/internal/home/integrity"
+	"github.com/yuba-dev/yuba/internal/home/pki"
+	"github.com/yuba-dev/yuba/internal/kit/listener"
+)
+
+// ControllerOptions configure the controllers against somebody else's API.
+type ControllerOptions struct {
+	Common
+	Config *rest.Config
+	// ContentAddress is host:port where logs, plans and states are served; port 0 chooses one.
+	ContentAddress   string
+	AllowNonLoopback bool
+	// Ready is called when the controllers work; may be nil.
+	Ready func(contentURL string)
+}
+
+// LogKubernetes has Kubernetes' packages log where the controllers do. That is a setting of the whole process, which the
+// embedded home makes for itself.
+func LogKubernetes(log *slog.Logger) {
+	klog.SetLogger(logr.FromSlogHandler(quieter{Handler: log.With("component", "kubernetes").Handler()}))
+}
+
+// RunController runs the controllers and the local executor against an API until ctx ends. The API must serve the kind
+// already; a tofu-controller that is alive there is not disturbed: RunController refuses to start.
+func RunController(ctx context.Context, opts ControllerOptions) error {
+	if err := checkAddress("--content-address", opts.ContentAddress, opts.AllowNonLoopback, opts.Log); err != nil {
+		return err
+	}
+	newNarrator(&opts.Common).say("Starting Yuba's controllers on %s", opts.DataDir)
+	dir, err := datadir.Open(opts.DataDir)
+	if err != nil {
+		return err
+	}
+	if opts.Connections, err = listener.NewBudget(); err != nil {
+		return err
+	}
+	lock, err := dir.Lock()
+	if err != nil {
+		return err
+	}
+	defer lock.Release() //nolint:errcheck // the end of the process releases, too
+	if err := integrity.CheckBlobs(dir, opts.BlobURL == ""); err != nil {
+		return err
+	}
+	t, err := findTool(ctx, &opts.Common, opts.toolDir(dir.Tools()))
+	if err != nil {
+		return err
+	}
+	if err := t.findWalls(ctx, dir.Work(), &opts.Common); err != nil {
+		return err
+	}
+	direct, err := client.New(opts.Config, client.Options{Scheme: newScheme()})
+	if err != nil {
+		return fmt.Errorf("make the API's client: %w", err)
+	}
+	if err := opts.checkCompany(ctx, direct); err != nil {
+		return err
+	}
+	return opts.control(ctx, dir, t, direct)
+}
+
+// checkCompany finds out who else works on this API: with some this server cannot, and to others it leaves the tenants.
+func (opts *ControllerOptions) checkCompany(ctx context.Context, direct client.Client) (err error) {
+	if err := refuseCompany(ctx, direct, time.Now()); err != nil {
+		return err
+	}
+	if err := refuseOldKind(ctx, direct, opts.Log); err != nil {
+		return err
+	}
+	opts.leaveTenants, err = tenantsOfOthers(ctx, direct, time.Now())
+	return err
+}
+
+// control takes the API for this server and works on it until ctx ends, or the API is lost.
+func (opts *ControllerOptions) control(ctx context.Context, dir datadir.Dir, t tool, direct client.Client) (err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	asked := ctx
+	if ctx, err = takeAPI(ctx, opts.Config, direct, holder()+":"+string(dir)); err != nil {
+		return err
+	}
+	e, certs, err := opts.startEngine(ctx, dir, t)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, e.stop(ctx, cancel)) }()
+	url, stop, err := e.serveContent(ctx, *opts, certs)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	if err := publishContent(ctx, direct, url, certs.authority.PEM(), opts.Log); err != nil {
+		return err
+	}
+	go e.sayWorking(ctx, *opts, url)
+	if err := e.manager.Start(ctx); err != nil && ctx.Err() == nil {
+		return fmt.Errorf("the controllers ended: %w", err)
+	}
+	if asked.Err() == nil {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// startEngine makes the engine and starts its runner. On an error there is no engine: its blobs, endpoint and
+// tracer are closed; the rest ends with ctx.
+func (opts *ControllerOptions) startEngine(ctx context.Context, dir datadir.Dir, t tool) (_ *engine, certs *certificates, err error) {
+	e, err := newEngine(ctx, opts.Common, dir, opts.Config, t)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, e.release(context.WithoutCancel(ctx)))
+		}
+	}()
+	if err := integrity.WriteBlobs(dir, opts.BlobURL == ""); err != nil {
+		return nil, nil, err
+	}
+	if err := e.serveMetrics(ctx, opts.AllowNonLoopback); err != nil {
+		return nil, nil, err
+	}
+	if certs, err = openCertificates(dir, opts.ContentAddress); err != nil {
+		return nil, nil, err
+	}
+	if err := e.startRunner(ctx, certs.get, certs.authority.PEM()); err != nil {
+		return nil, nil, err
+	}
+	return e, certs, nil
+}
+
+// release closes what the engine has open.
+func (e *engine) release(ctx context.Context) error {
+	err := errors.Join(e.stopEndpoint(ctx), e.blobs.Close())
+	e.stopTelemetry(ctx)
+	return err
+}
+
+// stop lets runs end, then ends the controllers, and keeps what was not delivered for the next server.
+func (e *engine) stop(ctx context.Context, endControllers context.CancelFunc) error {
+	e.narrator.stopping(e.queue(ctx))
+	e.drain()
+	endControllers()
+	rest := context.WithoutCancel(ctx)
+	e.keepNotifications(rest)
+	return e.release(rest)
+}
+
+func (e *engine) sayWorking(ctx context.Context, opts ControllerOptions, url string) {
+	if !e.manager.GetCache().WaitForCacheSync(ctx) {
+		return
+	}
+	fmt.Fprintf(opts.Out, "Yuba's controllers are ready\n  API:     %s\n  Content: %s\n  Tool:    %s (%s)\n%s", opts.Config.Host, url, e.tool.path, e.tool.version, e.tool.wallLines("  %-8s %s\n"))
+	if opts.Ready != nil {
+		opts.Ready(url)
+	}
+}
+
+// tofuControllerLease is the suffix of the Lease by which tofu-controller elects its leader.
+const tofuControllerLease = "1953de50.contrib.fluxcd.io"
+
+// refuseCompany finds out whether a tofu-controller is alive on this API. Two controllers on the same objects would
+// plan and apply against each other.
+func refuseCompany(ctx context.Context, c client.Client, now time.Time) error {
+	l, err := livingLeader(ctx, c, tofuControllerLease, now)
+	if err != nil {
+		return fmt.Errorf("look for a living tofu-controller: %w", err)
+	}
+	if l == nil {
+		return nil
+	}
+	return fmt.Errorf("a tofu-controller is alive on this API (%s). Both would work on the same stacks. Stop it first:\n"+
+		"    kubectl -n %s scale deployment tofu-controller --replicas=0", leaderInWords(l, now), l.Namespace)
+}
+
+// livingLeader finds the Lease of a controller that is alive, by the end of its name; nil when there is none.
+func livingLeader(ctx context.Context, c client.Client, suffix string, now time.Time) (*coordinationv1.Lease, error) {
+	var leases coordinationv1.LeaseList
+	if err := c.List(ctx, &leases); err != nil {
+		return nil, err
+	}
+	for i := range leases.Items {
+		l := &leases.Items[i]
+		if !strings.HasSuffix(l.Name, suffix) || l.Spec.RenewTime == nil || l.Spec.HolderIdentity == nil || *l.Spec.HolderIdentity == "" {
+			continue
+		}
+		life := 35 * time.Second
+		if s := l.Spec.LeaseDurationSeconds; s != nil {
+			life = time.Duration(*s) * time.Second
+		}
+		if now.Before(l.Spec.RenewTime.Add(life)) {
+			return l, nil
+		}
+	}
+	return nil, nil
+}
+
+// leaderInWords says who a living leader is.
+func leaderInWords(l *coordinationv1.Lease, now time.Time) string {
+	return fmt.Sprintf("%s, Lease %s/%s renewed %s ago", *l.Spec.HolderIdentity, l.Namespace, l.Name, now.Sub(l.Spec.RenewTime.Time).Round(time.Second))
+}
+
+// certificates are this server's own authority and the certificate it serves with.
+type certificates struct {
+	authority *pki.Authority
+	leaf      pki.Leaf
+}
+
+// certificateLife is long because the process renews its certificate whenever a connection finds it two thirds old.
+const certificateLife = 90 * 24 * time.Hour
+
+func openCertificates(dir datadir.Dir, address string) (*certificates, error) {
+	hosts := []string{"localhost", endpointHost}
+	if host := reachableHost(address); host != "localhost" && host != endpointHost {
+		hosts = append(hosts, host)
+	}
+	authority, err := pki.OpenAuthority(filepath.Join(dir.Keys(), "server-ca"), "yuba server", time.Now())
+	if err != nil {
+		return nil, err
+	}
+	c := &certificates{authority: authority, leaf: pki.Leaf{Base: filepath.Join(dir.Keys(), "server"), CommonName: "yuba", Hosts: hosts, Life: certificateLife}}
+	_, err = c.get(nil)
+	return c, err
+}
+
+func (c *certificates) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	if _, err := c.authority.Keep(c.leaf, time.Now()); err != nil {
+		return nil, err
+	}
+	return c.leaf.Load()
+}

@@ -1,0 +1,122 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/yuba-dev/yuba/internal/kit/listener"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+)
+
+// endpoint is where runners reach the server: TLS on a free port of the loopback interface. Runners learn the address
+// from a file and trust no certificate but this server's, so that a program that takes the port after a crash learns
+// nothing.
+type endpoint struct {
+	listener net.Listener
+	server   *http.Server
+}
+
+// endpointHost is what the endpoint's certificate is issued for.
+const endpointHost = "127.0.0.1"
+
+func serveEndpoint(h http.Handler, limits listener.Limits, cert certificate, log *slog.Logger) (*endpoint, error) {
+	inner, err := net.Listen("tcp", net.JoinHostPort(endpointHost, "0"))
+	if err != nil {
+		return nil, fmt.Errorf("listen for runners: %w", err)
+	}
+	connections := listener.New(inner, limits)
+	config := &tls.Config{MinVersion: tls.VersionTLS13, GetCertificate: cert}
+	e := &endpoint{listener: connections, server: listener.NewServer(listener.Knowing(connections, h), 0, config, log)}
+	go func() {
+		if err := e.server.ServeTLS(connections, "", ""); err != nil && !errors.Is(err, http.ErrServerClosed) {
+			log.Error("serving runners", "error", err)
+		}
+	}()
+	return e, nil
+}
+
+func (e *endpoint) url() string { return "https://" + e.listener.Addr().String() }
+
+// startRunner tells runners where the server is and sees to it that one lives.
+func (e *engine) startRunner(ctx context.Context, cert certificate, ca []byte) error {
+	var err error
+	if err := e.chooseRunner(); err != nil {
+		return err
+	}
+	if e.endpoint, err = serveEndpoint(e.executor.Handler(), e.opts.Connections.Share(25), cert, e.opts.Log); err != nil {
+		return err
+	}
+	if err := e.local.WriteConnection(run.Connection{URL: e.endpoint.url(), CA: string(ca), Credential: e.executor.Credential()}); err != nil {
+		return err
+	}
+	go e.local.Run(ctx) //nolint:errcheck // logs what goes wrong and goes on
+	return nil
+}
+
+// chooseRunner says which program, with which options, carries out the runs. A runner that an earlier server left is
+// kept when it is the same.
+func (e *engine) chooseRunner() error {
+	e.local.Command = []string{e.tool.runner, "--dir", e.dir.Runner(), "--work", e.dir.Work(), "--provider-mirror", e.providerMirror(), "--tools", e.toolDir(),
+		"--tofu", e.tool.path, "--sandbox", e.tool.sandbox, "--capacity", strconv.Itoa(e.concurrency())}
+	e.local.Command = append(e.local.Command, e.providerStoreFlags()...)
+	if e.opts.RequireConfinement {
+		e.local.Command = append(e.local.Command, "--require-confinement")
+	}
+	e.local.Env = runnerEnvironment()
+	build, err := e.local.Build(e.opts.Version)
+	if err != nil {
+		return err
+	}
+	e.local.Command = append(e.local.Command, "--build", build)
+	e.executor.Expect(build)
+	return nil
+}
+
+// runnerEnvironment is what the runner itself needs; tofu gets none of it.
+func runnerEnvironment() []string {
+	env := []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "GOMEMLIMIT=512MiB"}
+	for _, name := range []string{"HOME", "TMPDIR", "GOCOVERDIR"} {
+		if v, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+v)
+		}
+	}
+	return env
+}
+
+// drainTimeout is how long the runner is given to hear that no more runs will come. A runner that does not hear it
+// notices that the server is gone.
+const drainTimeout = 2 * time.Second
+
+// drain hands out no more runs and tells the runner: an idle one exits at once, a busy one finishes what it has.
+func (e *engine) drain() {
+	select {
+	case <-e.executor.Drain():
+	case <-time.After(drainTimeout):
+	}
+}
+
+// stopEndpoint lets what is being answered finish for a moment.
+func (e *engine) stopEndpoint(ctx context.Context) error {
+	if e.endpoint == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	err := e.endpoint.server.Shutdown(ctx)
+	if err != nil {
+		err = e.endpoint.server.Close()
+	}
+	e.executor.Flush(ctx)
+	return err
+}

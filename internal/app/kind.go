@@ -1,0 +1,74 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+)
+
+const (
+	stackDefinition = "terraforms.infra.contrib.fluxcd.io"
+	// statusOfYuba is a field of the status that tofu-controller's definition of the kind lacks. Without it an API drops,
+	// without a word, what tells which run a stack has in hand.
+	statusOfYuba = "currentRun"
+)
+
+// install tells how an API gets Yuba's version of the kinds.
+const install = "Install Yuba's, which has all of its fields, from a clone of the repository:\n    kubectl apply --server-side --force-conflicts -f config/crd"
+
+// definitionOf reads the definition of a kind.
+func definitionOf(ctx context.Context, c client.Client, name string) (*unstructured.Unstructured, error) {
+	definition := &unstructured.Unstructured{}
+	definition.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
+	return definition, c.Get(ctx, client.ObjectKey{Name: name}, definition)
+}
+
+// refuseOldKind finds out whether the API serves the kind with all that Yuba writes. Who may not look goes on: the right to
+// read definitions is not otherwise needed.
+func refuseOldKind(ctx context.Context, c client.Client, log *slog.Logger) error {
+	definition, err := definitionOf(ctx, c, stackDefinition)
+	switch {
+	case apierrors.IsForbidden(err):
+		log.Warn("the definition of the kind may not be read, so that its version is not known", "definition", stackDefinition, "error", err)
+		return nil
+	case apierrors.IsNotFound(err):
+		return errors.New("the API does not serve the kind Terraform. " + install)
+	case err != nil:
+		return fmt.Errorf("look at the definition of the kind: %w", err)
+	case !hasField(definition, infrav1.GroupVersion.Version, "status", statusOfYuba):
+		return errors.New("the API serves tofu-controller's version of the kind Terraform, which would drop what Yuba writes into the status. " + install)
+	}
+	return nil
+}
+
+// hasField says whether a version of a kind has a field, by the definition of the kind.
+func hasField(definition *unstructured.Unstructured, version string, field ...string) bool {
+	versions, _, err := unstructured.NestedSlice(definition.Object, "spec", "versions")
+	if err != nil {
+		return false
+	}
+	path := []string{"schema", "openAPIV3Schema"}
+	for _, name := range field {
+		path = append(path, "properties", name)
+	}
+	for _, v := range versions {
+		known, ok := v.(map[string]any)
+		if !ok || known["name"] != version {
+			continue
+		}
+		_, has, err := unstructured.NestedMap(known, path...)
+		return has && err == nil
+	}
+	return false
+}

@@ -1,0 +1,179 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/yuba-dev/yuba/internal/gateway/content"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
+	"github.com/yuba-dev/yuba/internal/tofu/plan"
+)
+
+// narrator tells the person who started the server what it does: that it starts, each run that ends, and what it waits
+// for when it stops. The log is for those who look for the cause of something.
+//
+// If nobody reads that, as when it goes to a program that was stopped, neither a run nor the end of the server waits.
+type narrator struct {
+	mu  sync.Mutex
+	out io.Writer
+	// quiet tells nothing.
+	quiet bool
+	// lines are about runs. Further ones are dropped.
+	lines chan string
+}
+
+const (
+	// maxLines is how many lines about runs wait for a reader.
+	maxLines = 1000
+	// sayPatience is how long the start and the end of the server wait for one.
+	sayPatience = time.Second
+)
+
+func newNarrator(o *Common) *narrator {
+	return &narrator{out: o.News, quiet: o.Quiet, lines: make(chan string, maxLines)}
+}
+
+// say tells a line, unless nobody reads it.
+func (n *narrator) say(format string, args ...any) {
+	if n.quiet {
+		return
+	}
+	said := make(chan struct{})
+	go func() {
+		n.write(fmt.Sprintf(format, args...))
+		close(said)
+	}()
+	select {
+	case <-said:
+	case <-time.After(sayPatience):
+	}
+}
+
+func (n *narrator) write(line string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.out != nil {
+		fmt.Fprintln(n.out, line)
+	}
+}
+
+// run notes a run that ended. Drift checks that found nothing are not worth a line.
+func (n *narrator) run(rec run.Record) {
+	if n.quiet || rec.Quiet || rec.Result == nil {
+		return
+	}
+	select {
+	case n.lines <- runLine(rec):
+	default:
+	}
+}
+
+// tell tells of the runs that end until ctx does.
+func (n *narrator) tell(ctx context.Context) {
+	for {
+		select {
+		case line := <-n.lines:
+			n.write(line)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// maxRunLine is how much of an error goes into the line of a run; `yuba status` has all of it.
+const maxRunLine = 200
+
+// runLine is one line about a run that ended, such as "15:04:05 default/vpc: applied +3 ~0 -0 (2.1s)".
+func runLine(rec run.Record) string {
+	line := fmt.Sprintf("%s %s: %s", rec.Result.Finished.Local().Format(time.TimeOnly), rec.Spec.Stack, runInWords(rec))
+	if rec.Started != nil {
+		line += fmt.Sprintf(" (%s)", rec.Result.Finished.Sub(*rec.Started).Round(100*time.Millisecond))
+	}
+	return diagnostic.Printable(line)
+}
+
+func runInWords(rec run.Record) string {
+	result := rec.Result
+	switch {
+	case result.Outcome == run.OutcomeCanceled:
+		return rec.Spec.Title() + " canceled"
+	case result.Outcome != run.OutcomeSucceeded:
+		why, _, _ := strings.Cut(strings.TrimSpace(result.Error), "\n")
+		if len(why) > maxRunLine {
+			why = strings.ToValidUTF8(why[:maxRunLine], "") + "…"
+		}
+		return fmt.Sprintf("%s %s: %s", rec.Spec.Title(), result.Outcome, why)
+	case rec.Spec.Operation.ByHand():
+		return rec.Spec.Title() + " done"
+	case result.SameModules:
+		return "not planned, its modules have not moved"
+	case result.Applied && result.AppliedCounts != nil:
+		return appliedWord(rec) + " " + summaryOf(*result.AppliedCounts)
+	case result.Applied:
+		return appliedWord(rec)
+	case result.Plan != nil && result.Plan.Changes:
+		return "planned " + summaryOf(result.Plan.Counts)
+	}
+	return "planned, no changes"
+}
+
+func appliedWord(rec run.Record) string {
+	if rec.Spec.Destroy {
+		return "destroyed"
+	}
+	return "applied"
+}
+
+func summaryOf(c run.Counts) string {
+	return plan.Counts{Add: c.Add, Change: c.Change, Destroy: c.Destroy, Import: c.Import, Forget: c.Forget}.Summary()
+}
+
+// stopping says that the server stops, and which runs go on without it.
+func (n *narrator) stopping(q content.Queue) {
+	var working []string
+	waiting := 0
+	for _, entry := range q.Items {
+		switch {
+		case entry.Phase == phaseByHand: // a person's shell, who knows
+			continue
+		case entry.Place > 0, entry.Phase == content.PhasePrepared:
+			waiting++
+			continue
+		}
+		working = append(working, fmt.Sprintf("%s/%s (%s)", entry.Namespace, entry.Name, entry.Phase))
+	}
+	n.say("%s", stopWords(working, waiting))
+}
+
+// maxNamed is how many runs are named when the server stops.
+const maxNamed = 10
+
+func stopWords(working []string, waiting int) string {
+	words := "Stopping Yuba"
+	if len(working) > 0 {
+		named := working[:min(len(working), maxNamed)]
+		words += fmt.Sprintf(". Without it, the runner finishes %s, recorded at the next start: %s", countOf(len(working), "run"), strings.Join(named, ", "))
+		if more := len(working) - len(named); more > 0 {
+			words += fmt.Sprintf(" and %d more", more)
+		}
+	}
+	if waiting > 0 {
+		words += fmt.Sprintf(". The next start resumes %s", countOf(waiting, "queued run"))
+	}
+	return words
+}
+
+func countOf(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

@@ -1,0 +1,59 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/yuba-dev/yuba/internal/gateway/content"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+)
+
+// queue tells which runs are in hand.
+func (e *engine) queue(context.Context) content.Queue {
+	q := content.Queue{Items: []content.QueueEntry{}}
+	for _, u := range e.executor.AtWork() {
+		entry := queueEntry(u.Run)
+		if entry.Phase = phaseOf(u.Run); u.Prepared {
+			entry.Phase = content.PhasePrepared
+		}
+		q.Items = append(q.Items, entry)
+	}
+	for at, p := range e.executor.Queue() {
+		entry := queueEntry(p.Run)
+		entry.Place = at + 1
+		if p.Full {
+			entry.Waits = fmt.Sprintf("its namespace has %d runs at work, as many as it may", e.opts.NamespaceConcurrency)
+		}
+		q.Items = append(q.Items, entry)
+	}
+	return q
+}
+
+func queueEntry(rec run.Record) content.QueueEntry {
+	s := rec.Spec
+	return content.QueueEntry{Namespace: s.Stack.Namespace, Name: s.Stack.Name, Run: s.ID, Operation: string(s.Operation), Purpose: string(s.Purpose),
+		Urgency: string(cmp.Or(rec.Urgency, run.UrgencyChange)), Trigger: rec.Trigger, By: rec.By, Since: rec.Created, Started: rec.Started, Waits: rec.Waits}
+}
+
+// phaseByHand is that of what a person does.
+const phaseByHand = "by hand"
+
+// phaseOf tells how far a run has come that is carried out.
+func phaseOf(rec run.Record) string {
+	switch {
+	case rec.Started == nil:
+		return "starting"
+	case rec.Spec.Operation.ByHand():
+		return phaseByHand
+	case rec.Permitted || rec.Spec.Operation == run.OperationApply:
+		return "applying"
+	}
+	return "planning"
+}
+
+// namespaceLimit is how many runs of one namespace are carried out at a time.
+func (e *engine) namespaceLimit(string) int { return e.opts.NamespaceConcurrency }

@@ -1,0 +1,59 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+	"log/slog"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// quieter passes on what is worth a warning: the libraries' own progress tells users nothing.
+type quieter struct {
+	slog.Handler
+	// stopping is closed when the server stops; may be nil.
+	stopping <-chan struct{}
+}
+
+func (q quieter) Enabled(ctx context.Context, level slog.Level) bool {
+	return level >= slog.LevelWarn && q.Handler.Enabled(ctx, level)
+}
+
+// Handle calls it no error that nothing can be made in a namespace which is being deleted: events of what goes with it, for the
+// most part. Nor is it one that a server which is stopped at once after its start does not fill its caches any more.
+func (q quieter) Handle(ctx context.Context, record slog.Record) error {
+	record.Attrs(func(a slog.Attr) bool {
+		err, is := a.Value.Any().(error)
+		if is && (apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) || apierrors.IsTimeout(err) && record.Message == noInformer && q.stops()) {
+			record.Level = slog.LevelDebug
+		}
+		return true
+	})
+	if !q.Handler.Enabled(ctx, record.Level) {
+		return nil
+	}
+	return q.Handler.Handle(ctx, record)
+}
+
+// noInformer is what controller-runtime says of each cache that is not filled when its context ends.
+const noInformer = "failed to get informer from cache"
+
+func (q quieter) stops() bool {
+	select {
+	case <-q.stopping:
+		return true
+	default:
+		return false
+	}
+}
+
+func (q quieter) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return quieter{q.Handler.WithAttrs(attrs), q.stopping}
+}
+
+func (q quieter) WithGroup(name string) slog.Handler {
+	return quieter{q.Handler.WithGroup(name), q.stopping}
+}

@@ -1,0 +1,56 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/yuba-dev/yuba/internal/archive"
+	"github.com/yuba-dev/yuba/internal/gateway/content"
+	sources "github.com/yuba-dev/yuba/internal/gitops/sources/controller"
+	"github.com/yuba-dev/yuba/internal/gitops/sources/git"
+)
+
+const (
+	// mirrorIdle is how long a mirror is kept that no object names: as long as somebody may want a branch back.
+	mirrorIdle = 7 * 24 * time.Hour
+	// mirrorBytes is how much all mirrors may take on disk.
+	mirrorBytes = 50 << 30
+)
+
+// ownArchive tells whether a URL is one that this server, wherever it listened then, gave an archive.
+func (e *engine) ownArchive(url string) bool { return content.OwnArchive(url, e.blobs.ID()) }
+
+// addSources adds the controllers that keep the artifacts of sources.
+func (e *engine) addSources(ctx context.Context, direct client.Client) error {
+	limits := archive.Limits{MaxPacked: e.opts.limits().ArchiveBytes}.WithDefaults()
+	s := &sources.Sources{
+		Client: direct, Reader: direct, Events: e.events, Store: e.blobs, Limits: limits, Log: e.opts.Log, Observe: e.observeLook,
+		Dir: filepath.Join(e.dir.Sources(), "trees"),
+		ArchiveURL: func(plural string, name types.NamespacedName, digest string) string {
+			return content.ArchiveURL(e.content.ArchiveURL, plural, name, digest, e.blobs.ID())
+		},
+	}
+	mirrors, err := git.Open(filepath.Join(e.dir.Sources(), "git"), git.Options{FileDirs: e.opts.FileSources, MaxPack: limits.MaxPacked,
+		MaxTree: limits.MaxUnpacked, MaxEntries: limits.MaxEntries, News: s.GitNews})
+	if err != nil {
+		return err
+	}
+	e.collects = append(e.collects, func(ctx context.Context) error {
+		_, err := mirrors.Collect(ctx, mirrorIdle, mirrorBytes)
+		return err
+	})
+	s.Git, s.OCI = sources.NewGit(direct, mirrors), sources.NewOCI(direct, limits)
+	s.Bucket = sources.NewBucket(direct, limits)
+	if err := s.SetupWithManager(ctx, e.manager); err != nil {
+		return fmt.Errorf("set up the sources: %w", err)
+	}
+	return nil
+}

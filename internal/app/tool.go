@@ -1,0 +1,157 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/yuba-dev/yuba/internal/runs/confinement"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner"
+)
+
+// tool is the program that runs use by default, the launcher that confines it and the program that carries out runs.
+type tool struct {
+	path, version   string
+	sandbox, runner string
+	// walls are what confines programs here.
+	walls confinement.Walls
+}
+
+// findTool looks for tofu: where it was told to, beside this program, on PATH; terraform on PATH comes after that, then the
+// newest of the directory of tools. Where there is none, it is fetched.
+func findTool(ctx context.Context, o *Common, tools string) (tool, error) {
+	var t tool
+	path, err := o.locate(ctx, tools)
+	if err != nil {
+		return t, err
+	}
+	if t.path, err = filepath.Abs(path); err != nil {
+		return t, fmt.Errorf("find tofu: %w", err)
+	}
+	if t.version, err = toolVersion(ctx, t.path); err != nil {
+		return t, err
+	}
+	if t.sandbox, err = beside("yuba-sandbox"); err != nil {
+		return t, err
+	}
+	if t.runner, err = beside("yuba-runner"); err != nil {
+		return t, err
+	}
+	return t, nil
+}
+
+// findWalls finds out what confines the tool's programs on this machine. Where --require-confinement is given, all walls
+// must stand.
+func (t *tool) findWalls(ctx context.Context, work string, o *Common) error {
+	var err error
+	if t.walls, err = runner.FindWalls(ctx, t.sandbox, work, o.RequireConfinement); err != nil {
+		return err
+	}
+	if o.RunNetwork == run.NoNetwork && !t.walls.Alone() {
+		return fmt.Errorf("start runs without a network: that takes namespaces, and this machine makes none: %s", t.walls.Missing[0].Why)
+	}
+	return nil
+}
+
+// wallLines say what confines programs, a line for all that stands and one for each wall that is missing.
+func (t *tool) wallLines(format string) string {
+	lines := fmt.Sprintf(format, "Walls:", t.walls.Summary())
+	for _, m := range t.walls.Missing {
+		lines += fmt.Sprintf(format, "Missing:", m)
+	}
+	return lines
+}
+
+func (o *Common) locate(ctx context.Context, tools string) (string, error) {
+	if o.Tofu != "" {
+		path, err := exec.LookPath(o.Tofu)
+		if err != nil {
+			return "", fmt.Errorf("find tofu: %w. --tofu names the program that runs use", err)
+		}
+		return path, nil
+	}
+	if path, err := beside("tofu"); err == nil {
+		return path, nil
+	}
+	for _, name := range []string{"tofu", "terraform"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path, nil
+		}
+	}
+	if newest := runner.NewestTool(ctx, tools); newest != "" {
+		return newest, nil
+	}
+	return o.fetchTofu(ctx, tools)
+}
+
+// beside finds a program that is installed with this one.
+func beside(name string) (string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("find this program: %w", err)
+	}
+	path := filepath.Join(filepath.Dir(self), name)
+	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+		return path, nil
+	}
+	path, err = exec.LookPath(name)
+	if err != nil {
+		return "", fmt.Errorf("find %s: it is neither beside %s nor on PATH; yuba, yuba-runner, yuba-sandbox, yuba-kustomize and yuba-sops are installed together", name, self)
+	}
+	return path, nil
+}
+
+// outputPatience is how long a child that the tool left may hold its output after the tool has ended.
+const outputPatience = 2 * time.Second
+
+func toolVersion(ctx context.Context, path string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, path, "version", "-json")
+	cmd.Env = []string{"CHECKPOINT_DISABLE=1", "HOME=/nonexistent"}
+	cmd.WaitDelay = outputPatience
+	out, err := cmd.Output()
+	if errors.Is(err, exec.ErrWaitDelay) {
+		return "", fmt.Errorf("ask %s for its version: it ended and left a process that holds its output. If it is a script, start tofu in it with exec, and other programs with their output elsewhere", path)
+	}
+	if err != nil {
+		return "", fmt.Errorf("ask %s for its version: %w", path, err)
+	}
+	var answer struct {
+		Version string `json:"terraform_version"`
+	}
+	if err := json.Unmarshal(out, &answer); err != nil {
+		return "", fmt.Errorf("ask %s for its version: %w", path, err)
+	}
+	return answer.Version, runner.CheckVersion(path, answer.Version)
+}
+
+func (e *engine) concurrency() int {
+	if e.opts.Concurrency > 0 {
+		return e.opts.Concurrency
+	}
+	return max(2, runtime.NumCPU())
+}
+
+func isNoMatch(err error) bool { return apimeta.IsNoMatchError(err) }
+
+// missingWalls are those that do not stand, for people.
+func (t *tool) missingWalls() []string {
+	var missing []string
+	for _, m := range t.walls.Missing {
+		missing = append(missing, m.String())
+	}
+	return missing
+}

@@ -1,0 +1,318 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"sync/atomic"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/yuba-dev/yuba/config/crd"
+	"github.com/yuba-dev/yuba/internal/gateway/content"
+	"github.com/yuba-dev/yuba/internal/home"
+	"github.com/yuba-dev/yuba/internal/home/backup"
+	"github.com/yuba-dev/yuba/internal/home/datadir"
+	"github.com/yuba-dev/yuba/internal/home/integrity"
+	"github.com/yuba-dev/yuba/internal/kit/footprint"
+	"github.com/yuba-dev/yuba/internal/kit/listener"
+)
+
+// UpOptions configure the embedded home.
+type UpOptions struct {
+	Common
+	// APIAddress and HTTPAddress are host:port to listen on.
+	APIAddress  string
+	HTTPAddress string
+	// APIHosts are further names and addresses that the API's certificate holds for.
+	APIHosts []string
+	// AllowNonLoopback permits addresses that other machines reach.
+	AllowNonLoopback bool
+	// AcceptLoss names what may be given up when the data directory has lost it.
+	AcceptLoss []integrity.Loss
+	// AuditLog and AuditPolicy are as in home.Options.
+	AuditLog, AuditPolicy string
+	// AuthenticationConfig is as in home.Options.
+	AuthenticationConfig string
+	// TenantQuota is what a namespace that a Tenant made may hold when it has no quota.
+	TenantQuota corev1.ResourceList
+	// Ready is called each time Yuba has become ready; may be nil.
+	Ready func(Addresses)
+}
+
+// Addresses are where a running Yuba is reached.
+type Addresses struct {
+	API, HTTP, Kubeconfig string
+}
+
+// Up runs Yuba on its embedded control plane until ctx ends. A restored backup makes it start over by itself.
+func Up(ctx context.Context, opts UpOptions) error {
+	for name, address := range map[string]string{"--api-address": opts.APIAddress, "--http-address": opts.HTTPAddress} {
+		if err := checkAddress(name, address, opts.AllowNonLoopback, opts.Log); err != nil {
+			return err
+		}
+	}
+	if err := home.CheckAuthenticationConfig(opts.AuthenticationConfig); err != nil {
+		return err
+	}
+	newNarrator(&opts.Common).say("Starting Yuba on %s. Ctrl-C stops it", opts.DataDir)
+	dir, err := datadir.Open(opts.DataDir)
+	if err != nil {
+		return err
+	}
+	if opts.Connections, err = listener.NewBudget(); err != nil {
+		return err
+	}
+	footprint.KeepSmall()
+	lock, err := dir.Lock()
+	if err != nil {
+		return err
+	}
+	defer lock.Release() //nolint:errcheck // the end of the process releases, too
+	opts.AllowBreakTheGlass, opts.GitOps = true, true
+	t, err := findTool(ctx, &opts.Common, opts.toolDir(dir.Tools()))
+	if err != nil {
+		return err
+	}
+	if err := t.findWalls(ctx, dir.Work(), &opts.Common); err != nil {
+		return err
+	}
+	for {
+		again, err := upOnce(ctx, opts, dir, lock, t)
+		if err != nil || !again {
+			return err
+		}
+		opts.Log.Info("starting over with the restored data")
+	}
+}
+
+// life is that of one embedded home, from its start to its stop or to a restoration.
+type life struct {
+	opts    UpOptions
+	plane   *home.ControlPlane
+	engine  *engine
+	web     *http.Server
+	ready   atomic.Bool
+	content atomic.Pointer[http.ServeMux]
+	hooks   hooks
+	// restored is closed when a backup waits to be taken over.
+	restored chan struct{}
+}
+
+func upOnce(ctx context.Context, opts UpOptions, dir datadir.Dir, lock *datadir.Lock, t tool) (again bool, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	h := &life{opts: opts, restored: make(chan struct{})}
+	web, webListener, err := serveWeb(opts.HTTPAddress, opts.Connections.Share(25), h.unready, &h.hooks, opts.Log)
+	if err != nil {
+		return false, err
+	}
+	h.web = web
+	defer func() { err = errors.Join(err, h.stop(context.WithoutCancel(ctx), cancel)) }()
+	if err := h.start(ctx, dir, lock, t); err != nil {
+		return false, err
+	}
+	managed := make(chan error, 1)
+	go func() { managed <- h.engine.manager.Start(ctx) }()
+	if !h.engine.manager.GetCache().WaitForCacheSync(ctx) && ctx.Err() == nil {
+		return false, errors.New("the controllers' caches did not fill")
+	}
+	h.ready.Store(true)
+	h.sayReady(webListener.Addr().String())
+	settled := time.AfterFunc(settling, func() { shrink(opts.Log) })
+	defer settled.Stop()
+	select {
+	case <-ctx.Done():
+		return false, nil
+	case <-h.restored:
+		return true, nil
+	case <-h.plane.Done():
+		return false, fmt.Errorf("the control plane ended: %w", h.plane.Err())
+	case err := <-managed:
+		if ctx.Err() != nil {
+			return false, nil
+		}
+		return false, fmt.Errorf("the controllers ended: %w", err)
+	}
+}
+
+// unready is why Yuba does not work yet, or not as it should; empty when it does.
+func (h *life) unready() string {
+	if !h.ready.Load() {
+		return "starting"
+	}
+	return h.plane.Trouble()
+}
+
+// settling is how long the parts go on reading and building after Yuba is ready, generously.
+const settling = 5 * time.Second
+
+// shrink gives back the memory that the start took.
+func shrink(log *slog.Logger) {
+	if err := footprint.Shrink(); err != nil {
+		log.Debug("giving memory back", "error", err)
+	}
+}
+
+func (h *life) start(ctx context.Context, dir datadir.Dir, lock *datadir.Lock, t tool) (err error) {
+	h.plane, err = home.Start(ctx, home.Options{
+		DataDir: string(dir), Lock: lock, APIAddress: h.opts.APIAddress, Log: h.opts.Log.With("component", "api"),
+		Version: h.opts.Version, CRDs: crd.All, Mount: h.mount, Connections: h.opts.Connections.Share(45),
+		BlobsHere: h.opts.BlobURL == "", AcceptLoss: h.opts.AcceptLoss,
+		AuditLog: h.opts.AuditLog, AuditPolicy: h.opts.AuditPolicy, TenantQuota: h.opts.TenantQuota,
+		AuthenticationConfig: h.opts.AuthenticationConfig, AdvertiseHosts: h.opts.APIHosts,
+	})
+	if err != nil {
+		return err
+	}
+	if h.engine, err = newEngine(ctx, h.opts.Common, dir, h.plane.RESTConfig(), t); err != nil {
+		return err
+	}
+	// The blobs and their key are there now.
+	if err := h.plane.Record(); err != nil {
+		return err
+	}
+	if err := h.engine.serveMetrics(ctx, h.opts.AllowNonLoopback); err != nil {
+		return err
+	}
+	cert, err := h.plane.IssueServerCert("runs", []string{endpointHost})
+	if err != nil {
+		return err
+	}
+	if err := h.engine.startRunner(ctx, cert, h.plane.CA()); err != nil {
+		return err
+	}
+	c := h.engine.content
+	c.ArchiveURL = h.plane.URL()
+	c.Backup = h.plane.Backup
+	c.Server = func(ctx context.Context) content.ServerInfo {
+		info := h.engine.info(ctx)
+		info.Trouble = h.plane.Trouble()
+		return info
+	}
+	c.Restore = func(_ context.Context, r io.Reader) error {
+		if _, err := backup.Stage(dir, r); err != nil {
+			return err
+		}
+		close(h.restored)
+		return nil
+	}
+	h.content.Store(c.ServeMux())
+	h.hooks.engine.Store(h.engine)
+	return nil
+}
+
+// mount puts the content below the API server; until the engine is there it answers that it is starting.
+func (h *life) mount(*rest.Config) (map[string]http.Handler, error) {
+	return map[string]http.Handler{content.PathPrefix + "/": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mux := h.content.Load()
+		if mux == nil {
+			w.Header().Set("Retry-After", "1")
+			http.Error(w, "Yuba is starting", http.StatusServiceUnavailable)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})}, nil
+}
+
+func (h *life) sayReady(httpAddress string) {
+	a := Addresses{API: h.plane.URL(), HTTP: "http://" + httpAddress, Kubeconfig: h.plane.Kubeconfig()}
+	fmt.Fprintf(h.opts.Out, "Yuba is ready\n  API:        %s\n  Webhooks:   %s\n  Kubeconfig: %s\n  Tool:       %s (%s)\n%s",
+		a.API, a.HTTP, a.Kubeconfig, h.engine.tool.path, h.engine.tool.version, h.engine.tool.wallLines("  %-11s %s\n"))
+	if h.opts.Ready != nil {
+		h.opts.Ready(a)
+	}
+}
+
+// startsOver tells whether a restored backup waits to be taken over.
+func (h *life) startsOver() bool {
+	select {
+	case <-h.restored:
+		return true
+	default:
+		return false
+	}
+}
+
+// stopTimeout is how long the parts may take to stop.
+const stopTimeout = 20 * time.Second
+
+// stop ends the parts in the reverse order: no new runs, controllers, run endpoint, API.
+func (h *life) stop(ctx context.Context, cancel context.CancelFunc) error {
+	ctx, done := context.WithTimeout(ctx, stopTimeout)
+	defer done()
+	h.ready.Store(false)
+	var errs []error
+	if h.engine != nil {
+		if !h.startsOver() {
+			h.engine.narrator.stopping(h.engine.queue(ctx))
+		}
+		h.engine.drain()
+	}
+	cancel()
+	if h.engine != nil {
+		h.engine.keepNotifications(ctx)
+		errs = append(errs, h.engine.stopEndpoint(ctx))
+		h.engine.stopTelemetry(ctx)
+	}
+	if h.plane != nil {
+		errs = append(errs, h.plane.Stop(ctx))
+	}
+	if h.engine != nil {
+		errs = append(errs, h.engine.blobs.Close())
+	}
+	errs = append(errs, h.web.Close())
+	return errors.Join(errs...)
+}
+
+// Runs says whether a Yuba uses the data directory. It changes nothing.
+func Runs(dataDir string) (bool, error) {
+	if _, err := os.Stat(dataDir); err != nil {
+		return false, fmt.Errorf("look whether a Yuba runs on %s: %w", dataDir, err)
+	}
+	return datadir.Dir(dataDir).Held()
+}
+
+// StageRestore verifies a backup and leaves it in a data directory that no Yuba uses, for the next start.
+func StageRestore(dataDir string, archive io.Reader) (err error) {
+	if err := datadir.Dir(dataDir).CheckOwner(); err != nil {
+		return err
+	}
+	dir, err := datadir.Open(dataDir)
+	if err != nil {
+		return err
+	}
+	lock, err := dir.Lock()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Release()) }()
+	_, err = backup.Stage(dir, archive)
+	return err
+}
+
+// checkAddress refuses addresses that other machines reach unless that is wanted.
+func checkAddress(flag, address string, allowed bool, log *slog.Logger) error {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return fmt.Errorf("%s %q: want HOST:PORT: %w", flag, address, err)
+	}
+	if host == "localhost" || net.ParseIP(host) != nil && net.ParseIP(host).IsLoopback() {
+		return nil
+	}
+	if !allowed {
+		return fmt.Errorf("%s %s: other machines could reach this address. If that is wanted, say so with --allow-non-loopback", flag, address)
+	}
+	log.Warn("other machines can reach this address", "flag", flag, "address", address)
+	return nil
+}

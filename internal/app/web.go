@@ -1,0 +1,74 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"syscall"
+	"time"
+
+	"github.com/yuba-dev/yuba/internal/gitops/notify/receive"
+	"github.com/yuba-dev/yuba/internal/kit/listener"
+)
+
+// answerTime is what a request to people's and machines' short pages may take as a whole. A webhook waits for its turn, its
+// body and its expressions.
+const answerTime = 2 * time.Minute
+
+// landingPage is for the person who opens the address in a browser.
+const landingPage = `<!doctype html>
+<html lang="en"><meta charset="utf-8"><title>Yuba</title>
+<h1>Yuba</h1>
+<p>Yuba is running. This address serves webhooks and health probes (<a href="/readyz">/readyz</a>, <a href="/livez">/livez</a>); stacks
+are operated from the command line:</p>
+<pre>
+yuba list -A                     all stacks and their status
+yuba deploy DIR --name NAME      make a stack of a directory
+yuba status NAME                 what a stack says, and what to do next
+yuba plan NAME                   the plan that waits for approval
+yuba approve NAME                apply it
+yuba top                         what happens now
+yuba help                        everything else
+</pre>
+</html>
+`
+
+// serveWeb serves people, probes and webhooks: /livez says that the process answers, /readyz that it works or what is in
+// the way, and below /hook/ are the paths of receivers.
+func serveWeb(address string, limits listener.Limits, unready func() string, hooks http.Handler, log *slog.Logger) (*http.Server, net.Listener, error) {
+	inner, err := net.Listen("tcp", address)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, nil, fmt.Errorf("cannot listen on %s: address already in use. Another Yuba or program uses it: choose another with --http-address", address)
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("cannot listen on %s: %w", address, err)
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+		if why := unready(); why != "" {
+			http.Error(w, why, http.StatusServiceUnavailable)
+			return
+		}
+		fmt.Fprintln(w, "ok")
+	})
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		fmt.Fprint(w, landingPage)
+	})
+	mux.Handle(receive.HookPath, hooks)
+	connections := listener.New(inner, limits)
+	server := listener.NewServer(mux, listener.ShortBody, nil, log)
+	server.WriteTimeout = answerTime
+	go func() {
+		if err := server.Serve(connections); err != nil && !errors.Is(err, http.ErrServerClosed) {
+			log.Error("serving HTTP", "error", err)
+		}
+	}()
+	return server, connections, nil
+}

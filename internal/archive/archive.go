@@ -1,0 +1,244 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package archive
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"path"
+)
+
+// Limits bound what reading an archive may cost. Zero fields have defaults.
+type Limits struct {
+	// MaxPacked bounds the archive's bytes; 1 GiB.
+	MaxPacked int64
+	// MaxUnpacked bounds the bytes of all files together; 4 GiB.
+	MaxUnpacked int64
+	// MaxEntries bounds their number; 200 000.
+	MaxEntries int64
+	// MaxRatio bounds how much larger than the archive its content may be,
+	// once that is more than 32 MiB; 200. Source compresses tenfold; the most
+	// that gzip makes of zeros is a thousandfold.
+	MaxRatio int64
+}
+
+// ratioFloor is the size below which no ratio is suspicious.
+const ratioFloor = 32 << 20
+
+// WithDefaults fills in what is zero.
+func (l Limits) WithDefaults() Limits {
+	set := func(field *int64, value int64) {
+		if *field == 0 {
+			*field = value
+		}
+	}
+	set(&l.MaxPacked, DefaultMaxPacked)
+	set(&l.MaxUnpacked, 4<<30)
+	set(&l.MaxEntries, 200_000)
+	set(&l.MaxRatio, 200)
+	return l
+}
+
+// entryKind is what an entry of an archive is.
+type entryKind int
+
+const (
+	isFile entryKind = iota
+	isDir
+	isLink
+)
+
+// entry is one entry that was found acceptable on its own.
+type entry struct {
+	name       string
+	kind       entryKind
+	executable bool
+	target     string
+	content    io.Reader
+}
+
+// reader reads one archive, counting everything.
+type reader struct {
+	ctx    context.Context
+	limits Limits
+	raw    io.Reader
+	hash   hash.Hash
+
+	packed, inflated, logical, entries int64
+	kinds                              map[string]entryKind
+}
+
+// read hands every entry to visit and verifies the digest when all are read:
+// until it returns nil nothing that visit was given may be relied on. An empty
+// digest is not verified.
+func read(ctx context.Context, r io.Reader, limits Limits, digest string, visit func(entry) error) error {
+	a := &reader{ctx: ctx, limits: limits.WithDefaults(), raw: r, hash: sha256.New(), kinds: map[string]entryKind{}}
+	gz, err := gzip.NewReader(packedReader{a})
+	if err != nil {
+		return a.explain("open archive", err)
+	}
+	inflated := inflatedReader{a, gz}
+	archive := tar.NewReader(inflated)
+	for {
+		header, err := archive.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return a.explain("read archive", err)
+		}
+		if err := a.entry(header, archive, visit); err != nil {
+			return a.explain("read archive", err)
+		}
+	}
+	// What follows the last entry counts for checksum and digest.
+	if _, err := io.Copy(io.Discard, inflated); err != nil {
+		return a.explain("read archive", err)
+	}
+	if _, err := io.Copy(io.Discard, packedReader{a}); err != nil {
+		return a.explain("read archive", err)
+	}
+	if got := "sha256:" + hex.EncodeToString(a.hash.Sum(nil)); digest != "" && got != digest {
+		return &DigestError{Want: digest, Got: got}
+	}
+	return nil
+}
+
+// explain says that an archive is broken where the libraries only say how.
+func (a *reader) explain(action string, err error) error {
+	var entry *EntryError
+	var limit *LimitError
+	if errors.As(err, &entry) || errors.As(err, &limit) || a.ctx.Err() != nil {
+		return fmt.Errorf("%s: %w", action, err)
+	}
+	return fmt.Errorf("%s: not a valid gzipped tar archive: %w", action, err)
+}
+
+func (a *reader) entry(header *tar.Header, content io.Reader, visit func(entry) error) error {
+	if header.Typeflag == tar.TypeXGlobalHeader {
+		return nil // what git archive writes
+	}
+	if a.entries++; a.entries > a.limits.MaxEntries {
+		return &LimitError{"the number of entries", a.limits.MaxEntries}
+	}
+	name, err := cleanName(header.Name)
+	if err != nil {
+		return err
+	}
+	e := entry{name: name}
+	switch header.Typeflag {
+	case tar.TypeDir:
+		e.kind = isDir
+	case tar.TypeReg:
+		e.kind, e.executable = isFile, header.Mode&0o111 != 0
+		e.content = logicalReader{a, content}
+	case tar.TypeSymlink:
+		e.kind, e.target = isLink, header.Linkname
+		if err := checkLink(name, header.Linkname); err != nil {
+			return err
+		}
+	case tar.TypeLink:
+		return &EntryError{name, "hard links are not accepted"}
+	case tar.TypeChar, tar.TypeBlock, tar.TypeFifo:
+		return &EntryError{name, "devices and pipes are not accepted"}
+	default:
+		return &EntryError{name, fmt.Sprintf("entries of type %q are not accepted", header.Typeflag)}
+	}
+	if err := a.place(e); err != nil {
+		return err
+	}
+	return visit(e)
+}
+
+// place checks the entry against those before it: nothing lies below a file or
+// a link, and nothing but a directory comes twice.
+func (a *reader) place(e entry) error {
+	if e.name == "." {
+		if e.kind != isDir {
+			return &EntryError{e.name, "the root must be a directory"}
+		}
+		return nil
+	}
+	for parent := path.Dir(e.name); parent != "."; parent = path.Dir(parent) {
+		kind, known := a.kinds[parent]
+		if known && kind != isDir {
+			return &EntryError{e.name, fmt.Sprintf("it lies below %q, which is not a directory", parent)}
+		}
+		if known {
+			break
+		}
+		if int64(len(a.kinds)) >= 2*a.limits.MaxEntries {
+			return &LimitError{"the number of directories", a.limits.MaxEntries}
+		}
+		a.kinds[parent] = isDir
+	}
+	if kind, known := a.kinds[e.name]; known && (kind != isDir || e.kind != isDir) {
+		return &EntryError{e.name, "the archive has it twice"}
+	}
+	a.kinds[e.name] = e.kind
+	return nil
+}
+
+// grown checks sizes whenever more was read.
+func (a *reader) grown() error {
+	size := max(a.inflated, a.logical)
+	switch {
+	case a.packed > a.limits.MaxPacked:
+		return &LimitError{"the archive's size in bytes", a.limits.MaxPacked}
+	case a.logical > a.limits.MaxUnpacked || a.inflated > a.limits.MaxUnpacked+a.limits.MaxEntries*2048:
+		return &LimitError{"the size of all files in bytes", a.limits.MaxUnpacked}
+	case size > ratioFloor && size/a.limits.MaxRatio > a.packed:
+		return &LimitError{"the expansion of the archive", a.limits.MaxRatio}
+	}
+	return a.ctx.Err()
+}
+
+// The three readers count at the three places where size can hide: the packed
+// bytes, what gzip makes of them, and holes that tar fills with zeros.
+type (
+	packedReader   struct{ a *reader }
+	inflatedReader struct {
+		a  *reader
+		gz io.Reader
+	}
+	logicalReader struct {
+		a   *reader
+		tar io.Reader
+	}
+)
+
+func (r packedReader) Read(b []byte) (int, error) {
+	n, err := r.a.raw.Read(b)
+	r.a.hash.Write(b[:n])
+	r.a.packed += int64(n)
+	if limit := r.a.grown(); limit != nil {
+		return n, limit
+	}
+	return n, err
+}
+
+func (r inflatedReader) Read(b []byte) (int, error) {
+	n, err := r.gz.Read(b)
+	r.a.inflated += int64(n)
+	if limit := r.a.grown(); limit != nil {
+		return n, limit
+	}
+	return n, err
+}
+
+func (r logicalReader) Read(b []byte) (int, error) {
+	n, err := r.tar.Read(b)
+	r.a.logical += int64(n)
+	if limit := r.a.grown(); limit != nil {
+		return n, limit
+	}
+	return n, err
+}

@@ -1,0 +1,170 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package archive
+
+import (
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"sort"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/yuba-dev/yuba/internal/kit/filetree"
+)
+
+// Manifest is what a tree consisted of right after it was extracted. It is
+// kept outside of the tree, out of reach of what runs in it.
+type Manifest struct {
+	// Digest is the archive's.
+	Digest string          `json:"digest"`
+	Files  map[string]Stat `json:"files"`
+}
+
+// Stat is what a file looks like from outside. The time of the last change to
+// the inode is in it because no program can set that back.
+type Stat struct {
+	Size  int64  `json:"size"`
+	Mode  uint32 `json:"mode"`
+	Mtime int64  `json:"mtime"`
+	Ctime int64  `json:"ctime"`
+	Inode uint64 `json:"inode"`
+	IsDir bool   `json:"isDir,omitempty"`
+}
+
+// Differences are the names of files, links and directories that are not as
+// the manifest has them, sorted.
+type Differences struct {
+	Added, Changed, Removed []string
+}
+
+// None reports whether the tree is as it was extracted.
+func (d Differences) None() bool { return len(d.Added)+len(d.Changed)+len(d.Removed) == 0 }
+
+// String tells numbers and some names, for a log.
+func (d Differences) String() string {
+	text := fmt.Sprintf("%d added, %d changed, %d removed", len(d.Added), len(d.Changed), len(d.Removed))
+	for _, names := range [][]string{d.Changed, d.Removed, d.Added} {
+		if len(names) > 0 {
+			return text + ", such as " + names[0]
+		}
+	}
+	return text
+}
+
+// maxAdded is how many names a tree may have that its manifest does not: more are not looked at.
+const maxAdded = 200_000
+
+// Compare finds what has changed in the tree at dir since its manifest was
+// made, by looking at the files and not into them. Names for which keep
+// reports true are not looked at, nor is anything below them: what the runner
+// and tofu themselves put beside a module. A tree with far more names than
+// the manifest is an error.
+func Compare(dir string, m Manifest, keep func(name string) bool) (Differences, error) {
+	return compare(dir, m, keep, maxAdded)
+}
+
+func compare(dir string, m Manifest, keep func(name string) bool, most int) (Differences, error) {
+	now, err := Scan(dir, keep, len(m.Files)+most)
+	if err != nil {
+		return Differences{}, fmt.Errorf("compare with what was extracted: %w", err)
+	}
+	var d Differences
+	for name, stat := range now.Files {
+		was, known := m.Files[name]
+		switch {
+		case !known:
+			d.Added = append(d.Added, name)
+		case was != stat:
+			d.Changed = append(d.Changed, name)
+		}
+	}
+	for name := range m.Files {
+		if _, there := now.Files[name]; !there && !kept(name, keep) {
+			d.Removed = append(d.Removed, name)
+		}
+	}
+	sort.Strings(d.Added)
+	sort.Strings(d.Changed)
+	sort.Strings(d.Removed)
+	return d, nil
+}
+
+func kept(name string, keep func(string) bool) bool {
+	for ; keep != nil && name != "."; name = path.Dir(name) {
+		if keep(name) {
+			return true
+		}
+	}
+	return false
+}
+
+// Scan lists what is in a tree now, except for names for which keep reports
+// true and what is below them. A tree with more than most entries, unless most
+// is 0, or with directories too deep in each other is refused: a program may
+// have made them.
+func Scan(dir string, keep func(name string) bool, most int) (Manifest, error) {
+	m := Manifest{Files: map[string]Stat{}}
+	err := filetree.Walk(dir, filetree.Bounds{Entries: int64(most)}, func(name string, st *unix.Stat_t) error {
+		if keep != nil && keep(name) {
+			return fs.SkipDir
+		}
+		if st.Mode&unix.S_IFMT == unix.S_IFDIR {
+			// A directory's times change with every file that tofu puts there.
+			m.Files[name] = Stat{Mode: uint32(st.Mode), IsDir: true} //nolint:unconvert // 16 bits on some systems
+			return nil
+		}
+		m.Files[name] = Stat{
+			Size: st.Size, Mode: uint32(st.Mode), Inode: st.Ino, //nolint:unconvert // 16 bits on some systems
+			Mtime: unix.TimespecToNsec(st.Mtim), Ctime: unix.TimespecToNsec(st.Ctim),
+		}
+		return nil
+	})
+	if err != nil {
+		return Manifest{}, fmt.Errorf("list %s: %w", dir, err)
+	}
+	return m, nil
+}
+
+// Rescan makes the manifest of the same tree anew, after its files were given
+// to another user, which changes their times.
+func (m *Manifest) Rescan(dir string) error {
+	now, err := Scan(dir, nil, 0)
+	if err != nil {
+		return fmt.Errorf("look at %s: %w", dir, err)
+	}
+	m.Files = now.Files
+	return nil
+}
+
+// Save writes the manifest to a file of its own.
+func (m Manifest) Save(file string) error {
+	content, err := json.Marshal(m)
+	if err != nil {
+		return fmt.Errorf("save manifest: %w", err)
+	}
+	temp := file + ".new"
+	if err := os.WriteFile(temp, content, 0o600); err != nil {
+		return fmt.Errorf("save manifest: %w", err)
+	}
+	if err := os.Rename(temp, file); err != nil {
+		return fmt.Errorf("save manifest: %w", err)
+	}
+	return nil
+}
+
+// LoadManifest reads what Save wrote.
+func LoadManifest(file string) (Manifest, error) {
+	var m Manifest
+	content, err := os.ReadFile(file)
+	if err == nil {
+		err = json.Unmarshal(content, &m)
+	}
+	if err != nil {
+		return Manifest{}, fmt.Errorf("load manifest: %w", err)
+	}
+	return m, nil
+}

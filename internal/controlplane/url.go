@@ -1,7 +1,0 @@
-// Copyright The Yuba Authors
-// SPDX-License-Identifier: Apache-2.0
-
-package controlplane
-
-// URL is where clients reach the API.
-func (p *ControlPlane) URL() string { return p.url() }

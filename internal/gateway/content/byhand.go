@@ -1,0 +1,119 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package content
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/tofu/state"
+)
+
+// change begins a change of the state and answers with its run. What the server does itself is over by then, and its
+// failure is answered as one.
+func (h *Handler) change(w http.ResponseWriter, r *http.Request, obj *infrav1.Terraform) error {
+	query := r.URL.Query()
+	c := &run.StateChange{Verb: run.StateVerb(query.Get("verb")), Args: query["arg"]}
+	c.Force, _ = strconv.ParseBool(query.Get("force"))     //nolint:errcheck // anything else means no
+	c.Preview, _ = strconv.ParseBool(query.Get("preview")) //nolint:errcheck // anything else means no
+	if c.Verb == run.StatePush {
+		var err error
+		if c.State, err = io.ReadAll(http.MaxBytesReader(w, r.Body, state.MaxSize)); err != nil {
+			return err
+		}
+	}
+	rec, err := h.operate(r, obj, run.Request{Operation: run.OperationState, Change: c, Expect: query.Get("expect")})
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, rec.Public())
+}
+
+func (h *Handler) operate(r *http.Request, obj *infrav1.Terraform, req run.Request) (run.Record, error) {
+	if c := req.Change; c != nil {
+		if err := c.Check(); err != nil {
+			return run.Record{}, badRequest(err.Error())
+		}
+	}
+	if h.Operate == nil {
+		return run.Record{}, notFound("this server changes no states")
+	}
+	req.By = user(r)
+	rec, err := h.Operate(r.Context(), types.NamespacedName{Namespace: obj.Namespace, Name: obj.Name}, req)
+	if err != nil {
+		return rec, err
+	}
+	h.Log.Info("begun by hand", "stack", stackOf(obj).String(), "run", rec.Spec.ID, "what", rec.Spec.Title(), "by", req.By)
+	if result := rec.Result; result != nil && result.Outcome != run.OutcomeSucceeded {
+		return rec, &refusal{http.StatusConflict, metav1.StatusReasonConflict, result.Error}
+	}
+	return rec, nil
+}
+
+// rollback goes back to a version at once and answers with what that led to.
+func (h *Handler) rollback(w http.ResponseWriter, r *http.Request, obj *infrav1.Terraform) error {
+	id := r.URL.Query().Get("version")
+	if id == "" {
+		return badRequest("rollback needs ?version=")
+	}
+	from, err := h.version(r.Context(), obj, id)
+	if err != nil {
+		return err
+	}
+	rec, err := h.operate(r, obj, run.Request{Operation: run.OperationState,
+		Change: &run.StateChange{Verb: run.StateRollback, Args: []string{id}}})
+	if err != nil {
+		return err
+	}
+	done := state.Rollback{From: from}
+	for version, err := range h.States.Versions(r.Context(), keyOf(obj)) {
+		var damaged *state.CorruptError
+		if err != nil && !errors.As(err, &damaged) {
+			return err
+		}
+		if version.RunID == rec.Spec.ID {
+			done.To = version
+			break
+		}
+	}
+	done.SerialKept = done.To.Encrypted
+	return writeJSON(w, done)
+}
+
+func (h *Handler) version(ctx context.Context, obj *infrav1.Terraform, id string) (state.Version, error) {
+	if obj.KeepsOwnState() {
+		return state.Version{}, badRequest(fmt.Sprintf("%s/%s keeps its state in a backend of its own, and Yuba keeps no versions of it: "+
+			"go back with the means of that backend", obj.Namespace, obj.Name))
+	}
+	version, _, err := h.States.ReadVersion(ctx, keyOf(obj), id)
+	return version, err
+}
+
+// shell begins a run that the person's own process carries out, and answers with what that needs.
+func (h *Handler) shell(w http.ResponseWriter, r *http.Request, obj *infrav1.Terraform) error {
+	if h.Grant == nil {
+		return &run.RefusedError{Forbidden: true, Message: orText(h.NoShell, "this server opens no shells")}
+	}
+	rec, err := h.operate(r, obj, run.Request{Operation: run.OperationShell})
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, h.Grant(rec))
+}
+
+func orText(text, standard string) string {
+	if text == "" {
+		return standard
+	}
+	return text
+}

@@ -1,0 +1,231 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package content
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"iter"
+	"log/slog"
+	"net/http"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/blob"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/tofu/state"
+)
+
+// Runs is what is served of runs.
+type Runs interface {
+	WriteLog(ctx context.Context, stack run.Stack, id string, follow bool, w io.Writer) error
+	ReadPlan(ctx context.Context, stack run.Stack, id string) ([]byte, error)
+	Record(ctx context.Context, stack run.Stack, id string) (run.Record, error)
+	List(ctx context.Context, stack run.Stack, limit int) ([]run.Record, error)
+	InHand(stack run.Stack) (rec run.Record, canceled, ok bool)
+	// Stop ends the stack's run because a person wants that; without an id the one in hand. run.ErrNotFound says that there
+	// is none.
+	Stop(ctx context.Context, stack run.Stack, id, by string) (run.Record, error)
+}
+
+// States is what is served of states.
+type States interface {
+	Read(ctx context.Context, key state.Key, options ...state.ReadOption) (*state.Snapshot, error)
+	Versions(ctx context.Context, key state.Key) iter.Seq2[state.Version, error]
+	ReadVersion(ctx context.Context, key state.Key, id string) (state.Version, []byte, error)
+	Unlock(ctx context.Context, key state.Key, id string) error
+	HolderNow(ctx context.Context, key state.Key) (*state.LockInfo, error)
+}
+
+// Artifacts stores source archives.
+type Artifacts interface {
+	PutArtifact(ctx context.Context, r io.Reader, limit int64) (digest string, size int64, err error)
+	OpenArtifact(ctx context.Context, digest string) (io.ReadCloser, error)
+}
+
+// Handler serves the content of one server.
+type Handler struct {
+	Client    client.Client
+	Reader    client.Reader
+	Runs      Runs
+	States    States
+	Artifacts Artifacts
+	// MaxArchive bounds a pushed archive, in bytes.
+	MaxArchive int64
+	// ArchiveURL is what the artifacts' URLs start with: the API server's address.
+	ArchiveURL string
+	// StoreID is the blob store's.
+	StoreID string
+	// Backup and Restore are nil where the home is not ours to back up.
+	Backup  func(ctx context.Context, w io.Writer) error
+	Restore func(ctx context.Context, r io.Reader) error
+	Server  func(ctx context.Context) ServerInfo
+	Queue   func(ctx context.Context) Queue
+	// Providers are those that are kept for all stacks. RemoveProvider removes a version of one, of one scope or of all, and
+	// returns what was removed.
+	Providers      func(ctx context.Context) (ProviderList, error)
+	RemoveProvider func(ctx context.Context, source, version, scope string) (ProviderList, error)
+	// Why explains what is done about a stack and why.
+	Why     func(ctx context.Context, name types.NamespacedName) (run.Why, error)
+	Figures func(ctx context.Context) Figures
+	// Metrics serves what Prometheus scrapes.
+	Metrics http.Handler
+	// Operate begins what a person asks for and returns its record; Grant what their own process needs to carry out a shell
+	// that has begun. Grant is nil where shells are not allowed, for the reason NoShell.
+	Operate func(ctx context.Context, name types.NamespacedName, r run.Request) (run.Record, error)
+	Grant   func(rec run.Record) run.ShellGrant
+	NoShell string
+	// Holder names this server in locks.
+	Holder  string
+	Version string
+	Log     *slog.Logger
+}
+
+// ServeMux returns the routes, all below PathPrefix.
+func (h *Handler) ServeMux() *http.ServeMux {
+	mux := http.NewServeMux()
+	const stack = PathPrefix + "/namespaces/{namespace}/terraforms/{name}"
+	const artifact = PathPrefix + "/namespaces/{namespace}/externalartifacts/{name}"
+	for pattern, serve := range map[string]func(http.ResponseWriter, *http.Request) error{
+		"GET " + stack + "/log":               h.stack(h.log),
+		"GET " + stack + "/plan":              h.stack(h.plan),
+		"GET " + stack + "/runs":              h.stack(h.runs),
+		"GET " + stack + "/why":               h.stack(h.why),
+		"GET " + stack + "/state":             h.stack(h.state),
+		"GET " + stack + "/versions":          h.stack(h.versions),
+		"GET " + stack + "/outputs":           h.stack(h.outputs),
+		"POST " + stack + "/rollback":         h.stack(h.rollback),
+		"POST " + stack + "/change":           h.stack(h.change),
+		"POST " + stack + "/shell":            h.stack(h.shell),
+		"POST " + stack + "/unlock":           h.stack(h.unlock),
+		"POST " + stack + "/cancel":           h.stack(h.cancel),
+		"POST " + artifact + "/archive":       h.takeArchive,
+		"GET " + PathPrefix + "/backup":       h.backup,
+		"POST " + PathPrefix + "/restore":     h.restore,
+		"GET " + PathPrefix + "/server":       h.server,
+		"GET " + PathPrefix + "/queue":        h.queue,
+		"GET " + PathPrefix + "/figures":      h.figures,
+		"GET " + PathPrefix + "/providers":    h.providers,
+		"GET " + PathPrefix + "/metrics":      h.metrics,
+		"DELETE " + PathPrefix + "/providers": h.removeProvider,
+	} {
+		mux.HandleFunc(pattern, h.answer(serve))
+	}
+	for plural := range archivedKinds {
+		mux.HandleFunc("GET "+PathPrefix+"/namespaces/{namespace}/"+plural+"/{name}/archive", h.answer(h.serveArchive(plural)))
+	}
+	return mux
+}
+
+// answer turns what a handler returns into an answer.
+func (h *Handler) answer(serve func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if err := serve(w, r); err != nil {
+			h.fail(w, r, err)
+		}
+	}
+}
+
+// fail answers with a metav1.Status. Errors of packages below are told by kind; what nobody foresaw is logged and
+// answered without details.
+func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
+	var (
+		status   apierrors.APIStatus
+		locked   *state.LockedError
+		vanished *state.VanishedError
+		corrupt  *state.CorruptError
+		owned    *state.OwnedError
+		tooLarge *http.MaxBytesError
+		oversize *blob.TooLargeError
+		push     *state.PushError
+		byHand   *run.RefusedError
+		refusal  *refusal
+	)
+	answer := apierrors.NewInternalError(errors.New("see the server's log")).ErrStatus
+	switch {
+	case errors.Is(err, context.Canceled):
+		return
+	case errors.As(err, &status):
+		answer = status.Status()
+	case errors.As(err, &refusal):
+		answer = statusOf(refusal.code, refusal.reason, err)
+	case errors.Is(err, run.ErrNotFound), errors.Is(err, run.ErrNoProvider), errors.Is(err, state.ErrNoVersion):
+		answer = statusOf(http.StatusNotFound, metav1.StatusReasonNotFound, err)
+	case errors.As(err, &byHand) && byHand.Forbidden, errors.As(err, &owned):
+		answer = statusOf(http.StatusForbidden, metav1.StatusReasonForbidden, err)
+	case errors.As(err, &locked), errors.As(err, &vanished), errors.As(err, &corrupt), errors.As(err, &push), errors.As(err, &byHand):
+		answer = statusOf(http.StatusConflict, metav1.StatusReasonConflict, err)
+	case errors.As(err, &tooLarge), errors.As(err, &oversize):
+		answer = statusOf(http.StatusRequestEntityTooLarge, metav1.StatusReasonRequestEntityTooLarge, err)
+	default:
+		h.Log.Error("serving content", "request", r.Method+" "+r.URL.Path, "error", err)
+	}
+	answer.Kind, answer.APIVersion = "Status", "v1"
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(int(answer.Code))
+	json.NewEncoder(w).Encode(answer) //nolint:errcheck // the client is gone
+}
+
+func statusOf(code int32, reason metav1.StatusReason, err error) metav1.Status {
+	return metav1.Status{Status: metav1.StatusFailure, Code: code, Reason: reason, Message: err.Error()}
+}
+
+// refusal is an error that the client is to blame for.
+type refusal struct {
+	code    int32
+	reason  metav1.StatusReason
+	message string
+}
+
+func (e *refusal) Error() string { return e.message }
+
+func badRequest(message string) error {
+	return &refusal{http.StatusBadRequest, metav1.StatusReasonBadRequest, message}
+}
+
+func notFound(message string) error {
+	return &refusal{http.StatusNotFound, metav1.StatusReasonNotFound, message}
+}
+
+// stack hands a handler the stack that the path names.
+func (h *Handler) stack(serve func(http.ResponseWriter, *http.Request, *infrav1.Terraform) error) func(http.ResponseWriter, *http.Request) error {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		var obj infrav1.Terraform
+		key := types.NamespacedName{Namespace: r.PathValue("namespace"), Name: r.PathValue("name")}
+		if err := h.Reader.Get(r.Context(), key, &obj); err != nil {
+			if apierrors.IsNotFound(err) {
+				return apierrors.NewNotFound(schema.GroupResource{Group: infrav1.GroupVersion.Group, Resource: "terraforms"}, key.String())
+			}
+			return err
+		}
+		return serve(w, r, &obj)
+	}
+}
+
+func stackOf(obj *infrav1.Terraform) run.Stack {
+	return run.Stack{Namespace: obj.Namespace, Name: obj.Name, UID: string(obj.UID)}
+}
+
+func keyOf(obj *infrav1.Terraform) state.Key {
+	return state.Key{Namespace: obj.Namespace, Workspace: obj.WorkspaceName(), Suffix: obj.StateSuffix(), Stack: obj.Name,
+		Tenant: obj.Labels[tenantv1.LabelUID]}
+}
+
+func writeJSON(w http.ResponseWriter, v any) error {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Write(data) //nolint:errcheck // the client is gone
+	return nil
+}

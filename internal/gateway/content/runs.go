@@ -1,0 +1,239 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package content
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/tofu/plan"
+)
+
+// log serves a run's log: of the run named, else of the one in hand, else of the last one.
+func (h *Handler) log(w http.ResponseWriter, r *http.Request, obj *infrav1.Terraform) error {
+	id := r.URL.Query().Get("run")
+	if id == "" {
+		var err error
+		if id, err = h.presentRun(r, obj); err != nil {
+			return err
+		}
+	}
+	follow, _ := strconv.ParseBool(r.URL.Query().Get("follow")) //nolint:errcheck // anything else means no
+	body := &lateHeader{ResponseWriter: w}
+	err := h.writeLog(r.Context(), obj, id, follow, body)
+	if err != nil && body.begun {
+		panic(http.ErrAbortHandler) // the client must see that it is not whole
+	}
+	if err == nil {
+		body.begin()
+	}
+	return err
+}
+
+const (
+	// announcedPatience is how long a run may take to be in hand once its stack names it; it takes milliseconds.
+	announcedPatience = 5 * time.Second
+	announcedPause    = 20 * time.Millisecond
+)
+
+// writeLog waits for the run that the stack names, if need be: the status names a run a moment before it is in hand, and
+// whoever watches stacks may ask for its log in that moment.
+func (h *Handler) writeLog(ctx context.Context, obj *infrav1.Terraform, id string, follow bool, w io.Writer) error {
+	patience, again := time.NewTimer(announcedPatience), time.NewTicker(announcedPause)
+	defer patience.Stop()
+	defer again.Stop()
+	for {
+		err := h.Runs.WriteLog(ctx, stackOf(obj), id, follow, w)
+		if !errors.Is(err, run.ErrNotFound) || obj.Status.CurrentRun == nil || obj.Status.CurrentRun.ID != id {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-patience.C:
+			return err
+		case <-again.C:
+		}
+	}
+}
+
+func (h *Handler) presentRun(r *http.Request, obj *infrav1.Terraform) (string, error) {
+	if rec, _, ok := h.Runs.InHand(stackOf(obj)); ok {
+		return rec.Spec.ID, nil
+	}
+	if ref := obj.Status.CurrentRun; ref != nil {
+		return ref.ID, nil
+	}
+	if ref := obj.Status.LastRun; ref != nil {
+		return ref.ID, nil
+	}
+	return "", notFound(fmt.Sprintf("%s/%s has not had a run yet", obj.Namespace, obj.Name))
+}
+
+// lateHeader sends the header with the first byte, so that an error before that can still be answered as one.
+type lateHeader struct {
+	http.ResponseWriter
+	begun bool
+}
+
+func (l *lateHeader) begin() {
+	if !l.begun {
+		l.begun = true
+		l.Header().Set("Content-Type", "application/x-ndjson")
+		l.WriteHeader(http.StatusOK)
+	}
+}
+
+func (l *lateHeader) Write(p []byte) (int, error) {
+	l.begin()
+	return l.ResponseWriter.Write(p)
+}
+
+func (l *lateHeader) Flush() {
+	l.begin()
+	http.NewResponseController(l.ResponseWriter).Flush() //nolint:errcheck // the next write tells
+}
+
+// plan serves a readable plan: of the run named, else the pending one, else the one that was applied or made last.
+func (h *Handler) plan(w http.ResponseWriter, r *http.Request, obj *infrav1.Terraform) error {
+	stack, id := stackOf(obj), r.URL.Query().Get("run")
+	if id == "" {
+		id = obj.Status.Plan.RunID
+	}
+	var data []byte
+	var err error
+	if id == "" {
+		if id, data, err = h.lastPlan(r, stack); err != nil {
+			return err
+		}
+	} else {
+		data, err = h.readPlan(r, stack, id)
+	}
+	if err != nil {
+		if errors.Is(err, run.ErrNotFound) {
+			if _, err := h.Runs.Record(r.Context(), stack, id); errors.Is(err, run.ErrNotFound) {
+				return notFound(fmt.Sprintf("%s has no run %s", stack, id))
+			}
+			return notFound(fmt.Sprintf("run %s of %s has no readable plan: only plans that wait for a person are described; its log tells what was planned", id, stack))
+		}
+		return err
+	}
+	if data, err = h.withStanding(r.Context(), obj, id, data); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Write(data) //nolint:errcheck // the client is gone
+	return nil
+}
+
+func (h *Handler) readPlan(r *http.Request, stack run.Stack, id string) ([]byte, error) {
+	data, err := h.Runs.ReadPlan(r.Context(), stack, id)
+	if errors.Is(err, run.ErrNotFound) {
+		return h.unchanged(r, stack, id, err)
+	}
+	return data, err
+}
+
+// unchanged describes the plan of a run that found nothing to do: the tool was not asked to. Of any other run the error
+// stays what it is.
+func (h *Handler) unchanged(r *http.Request, stack run.Stack, id string, missing error) ([]byte, error) {
+	rec, err := h.Runs.Record(r.Context(), stack, id)
+	if err != nil || rec.Result == nil || rec.Result.Plan == nil || rec.Result.Plan.Changes {
+		return nil, missing
+	}
+	return plan.Nothing(rec.Result.ToolVersion)
+}
+
+// planSearch is how many runs are looked at for one with a readable plan.
+const planSearch = 50
+
+// lastPlan reads the plan that was applied or made last, of those that are still kept, and returns the run that made it.
+func (h *Handler) lastPlan(r *http.Request, stack run.Stack) (string, []byte, error) {
+	records, err := h.Runs.List(r.Context(), stack, planSearch)
+	if err != nil {
+		return "", nil, err
+	}
+	gone, seen := "", map[string]bool{}
+	for _, rec := range records {
+		id := plannedBy(rec)
+		if id == "" || seen[id] {
+			continue
+		}
+		seen[id] = true
+		data, err := h.readPlan(r, stack, id)
+		if !errors.Is(err, run.ErrNotFound) {
+			return id, data, err
+		}
+		gone = cmp.Or(gone, id)
+	}
+	if gone != "" {
+		return "", nil, notFound(fmt.Sprintf("the plan of run %s of %s is no longer kept; `yuba logs` tells what was planned", gone, stack))
+	}
+	return "", nil, notFound(fmt.Sprintf("%s has no readable plan: only plans that wait for a person are described; `yuba logs` tells what was planned", stack))
+}
+
+// plannedBy is the run whose plan a run applied or, for a person, made; empty when there is none.
+func plannedBy(rec run.Record) string {
+	switch result := rec.Result; {
+	case rec.Spec.Plan != nil && (result == nil || result.ApplyStarted):
+		return rec.Spec.Plan.RunID // drift checks since then made plans of the same
+	case rec.Spec.Describe && result != nil && result.Plan != nil:
+		return rec.Spec.ID
+	}
+	return ""
+}
+
+// cancel ends the run in hand, and answers with its record, which has a result when it is over already. With an id it ends
+// that run only.
+func (h *Handler) cancel(w http.ResponseWriter, r *http.Request, obj *infrav1.Terraform) error {
+	id := r.URL.Query().Get("run")
+	rec, err := h.Runs.Stop(r.Context(), stackOf(obj), id, user(r))
+	switch {
+	case errors.Is(err, run.ErrNotFound) && id == "":
+		return notFound(fmt.Sprintf("no run of %s/%s is waiting or running", obj.Namespace, obj.Name))
+	case errors.Is(err, run.ErrNotFound):
+		return notFound(fmt.Sprintf("run %s of %s/%s is neither waiting nor running", id, obj.Namespace, obj.Name))
+	case err != nil:
+		return err
+	}
+	h.Log.Info("canceled", "stack", stackOf(obj).String(), "run", rec.Spec.ID, "by", user(r))
+	return writeJSON(w, rec.Public())
+}
+
+const defaultRuns, maxRuns = 20, 500
+
+func (h *Handler) runs(w http.ResponseWriter, r *http.Request, obj *infrav1.Terraform) error {
+	limit := defaultRuns
+	if text := r.URL.Query().Get("limit"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > maxRuns {
+			return badRequest(fmt.Sprintf("limit %q: want a number from 1 to %d", text, maxRuns))
+		}
+		limit = n
+	}
+	if id := r.URL.Query().Get("run"); id != "" {
+		rec, err := h.Runs.Record(r.Context(), stackOf(obj), id)
+		if err != nil {
+			return err
+		}
+		return writeJSON(w, RunList{Items: []run.Record{rec.Public()}})
+	}
+	records, err := h.Runs.List(r.Context(), stackOf(obj), limit)
+	if err != nil {
+		return err
+	}
+	list := RunList{Items: make([]run.Record, 0, len(records))}
+	for _, rec := range records {
+		list.Items = append(list.Items, rec.Public())
+	}
+	return writeJSON(w, list)
+}

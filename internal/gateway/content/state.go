@@ -1,0 +1,127 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package content
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/endpoints/request"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/tofu/state"
+)
+
+// maxVersions is how many versions one answer lists.
+const maxVersions = 500
+
+func (h *Handler) state(w http.ResponseWriter, r *http.Request, obj *infrav1.Terraform) error {
+	data, err := h.readState(r.Context(), obj, r.URL.Query().Get("version"))
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Write(data) //nolint:errcheck // the client is gone
+	return nil
+}
+
+func (h *Handler) readState(ctx context.Context, obj *infrav1.Terraform, version string) ([]byte, error) {
+	if obj.KeepsOwnState() {
+		return nil, badRequest(fmt.Sprintf("%s/%s keeps its state in a backend of its own; ask tofu for it", obj.Namespace, obj.Name))
+	}
+	if version != "" {
+		_, data, err := h.States.ReadVersion(ctx, keyOf(obj), version)
+		return data, err
+	}
+	snapshot, err := h.States.Read(ctx, keyOf(obj))
+	if err != nil {
+		return nil, err
+	}
+	if snapshot.Data == nil {
+		return nil, notFound(fmt.Sprintf("%s/%s has no state yet", obj.Namespace, obj.Name))
+	}
+	return snapshot.Data, nil
+}
+
+func (h *Handler) versions(w http.ResponseWriter, r *http.Request, obj *infrav1.Terraform) error {
+	list := VersionList{Items: []state.Version{}}
+	for version, err := range h.States.Versions(r.Context(), keyOf(obj)) {
+		// A damaged version is listed as what it is: this list is where people are sent when a state cannot be read.
+		var damaged *state.CorruptError
+		if errors.As(err, &damaged) {
+			version.Reason = "damaged: it cannot be read"
+		} else if err != nil {
+			return err
+		}
+		if list.Items = append(list.Items, version); len(list.Items) == maxVersions {
+			break
+		}
+	}
+	return writeJSON(w, list)
+}
+
+// outputs serves the outputs as `tofu output -json` prints them, values of sensitive ones included.
+func (h *Handler) outputs(w http.ResponseWriter, r *http.Request, obj *infrav1.Terraform) error {
+	if !obj.KeepsOwnState() {
+		data, err := h.readState(r.Context(), obj, "")
+		if err != nil {
+			return err
+		}
+		file, err := state.Parse(data)
+		if err != nil {
+			return err
+		}
+		if !file.Encrypted {
+			return writeJSON(w, file.Outputs)
+		}
+	}
+	if obj.Status.LastAppliedRun == "" {
+		return writeJSON(w, map[string]json.RawMessage{})
+	}
+	// Only tofu can read them; it printed them after the last apply.
+	rec, err := h.Runs.Record(r.Context(), stackOf(obj), obj.Status.LastAppliedRun)
+	if errors.Is(err, run.ErrNotFound) || err == nil && (rec.Result == nil || len(rec.Result.Outputs) == 0) {
+		return writeJSON(w, map[string]json.RawMessage{})
+	}
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, rec.Result.Outputs)
+}
+
+// unlock releases a lock by its exact id. The lock of a run in hand is the run's.
+func (h *Handler) unlock(w http.ResponseWriter, r *http.Request, obj *infrav1.Terraform) error {
+	id := r.URL.Query().Get("id")
+	holder, err := h.States.HolderNow(r.Context(), keyOf(obj))
+	if err != nil {
+		return err
+	}
+	switch {
+	case holder == nil:
+		return notFound(fmt.Sprintf("the state of %s/%s is not locked", obj.Namespace, obj.Name))
+	case holder.ID != id:
+		return &refusal{http.StatusConflict, metav1.StatusReasonConflict, fmt.Sprintf("the state of %s/%s is locked by %s, not by %q", obj.Namespace, obj.Name, holder.ID, id)}
+	}
+	if rec, _, ok := h.Runs.InHand(stackOf(obj)); ok && rec.Spec.ID == id {
+		return &refusal{http.StatusConflict, metav1.StatusReasonConflict, fmt.Sprintf("lock %s belongs to a run that is at work; it gives the lock back when it ends", id)}
+	}
+	if err := h.States.Unlock(r.Context(), keyOf(obj), id); err != nil {
+		return err
+	}
+	h.Log.Info("lock released by hand", "stack", stackOf(obj).String(), "lock", id, "by", user(r))
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+func user(r *http.Request) string {
+	if info, ok := request.UserFrom(r.Context()); ok {
+		return info.GetName()
+	}
+	return "somebody"
+}

@@ -1,0 +1,29 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package content
+
+import (
+	"context"
+	"net/http"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+)
+
+// why explains what is done about a stack. It is computed for whoever asks, and does nothing.
+func (h *Handler) why(w http.ResponseWriter, r *http.Request, obj *infrav1.Terraform) error {
+	why, err := h.Why(r.Context(), types.NamespacedName{Namespace: obj.Namespace, Name: obj.Name})
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, why)
+}
+
+// Why explains what is done about a stack and why.
+func (c *Client) Why(ctx context.Context, namespace, name string) (run.Why, error) {
+	var why run.Why
+	return why, c.readJSON(ctx, http.MethodGet, stackPath(namespace, name, "why"), nil, &why)
+}

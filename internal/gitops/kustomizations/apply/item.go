@@ -1,0 +1,323 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"strings"
+
+	"github.com/fluxcd/pkg/ssa"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/yuba-dev/yuba/internal/kit/yamltext"
+)
+
+// item is an object on its way.
+type item struct {
+	manifest *unstructured.Unstructured
+	id       ID
+	digest   [sha256.Size]byte
+	// left is what is remembered of it, live its metadata as the watch knows them.
+	left *Applied
+	live *metav1.PartialObjectMetadata
+	// tried is what the dry run answered, existed whether the object was there.
+	tried   *unstructured.Unstructured
+	existed bool
+	// absent is true when it is known not to exist without a try.
+	absent bool
+	// thorough asks for Flux's way of applying, which takes over fields from kubectl and minds ignored ones.
+	thorough bool
+	// installed is true when it was left alone because the server itself brings it along.
+	installed bool
+	// action is what was done; empty until then.
+	action ssa.Action
+	// maybe is true when a write of it failed in a way that does not tell whether the API has carried it out.
+	maybe  bool
+	result *unstructured.Unstructured
+	print  Print
+}
+
+func (it *item) outcome() Outcome {
+	return Outcome{
+		Ref:     Ref{ID: it.id, Version: it.manifest.GroupVersionKind().Version},
+		Applied: Applied{Digest: it.digest, Print: it.print, Skipped: it.action == ssa.SkippedAction},
+		Action:  it.action, Live: it.result, Installed: it.installed,
+	}
+}
+
+// classify says what is to be done with an object; nil when another Kustomization has it.
+func (s *stage) classify(ctx context.Context, u *unstructured.Unstructured) (*item, error) {
+	if err := s.scope(u); err != nil {
+		return nil, err
+	}
+	it := &item{manifest: u, id: idOf(u)}
+	var err error
+	if it.digest, err = digestOf(u); err != nil {
+		return nil, err
+	}
+	if left, ok := s.req.Known[it.id]; ok {
+		it.left = &left
+	}
+	if excluded(u) {
+		it.action = ssa.SkippedAction
+		return it, nil
+	}
+	if s.isAsLeft(it) {
+		it.action, it.print = ssa.UnchangedAction, it.left.Print
+		if it.left.Skipped {
+			it.action = ssa.SkippedAction
+		}
+		return it, nil
+	}
+	if err := s.look(ctx, it); err != nil {
+		return nil, err
+	}
+	if it.live != nil && excluded(it.live) {
+		it.action, it.print = ssa.SkippedAction, PrintOf(it.live)
+		return it, nil
+	}
+	holder, err := s.holder(ctx, it)
+	if err != nil {
+		return nil, err
+	}
+	if holder != nil {
+		s.report.Conflicts = append(s.report.Conflicts, Conflict{ID: it.id, Holder: *holder})
+		return nil, nil
+	}
+	it.thorough = s.cluster.Watch == nil || len(s.req.Ignore) > 0
+	return it, nil
+}
+
+// scope makes sure that an object has a namespace if its kind wants one, and only then.
+func (s *stage) scope(u *unstructured.Unstructured) error {
+	gvk := u.GroupVersionKind()
+	mapping, err := s.cluster.Mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	if err != nil {
+		return fmt.Errorf("%s: %w", Name(idOf(u)), err)
+	}
+	if isRoot(mapping) {
+		u.SetNamespace("")
+		return nil
+	}
+	if u.GetNamespace() == "" {
+		return fmt.Errorf("%s namespace not specified: set its metadata.namespace or spec.targetNamespace of the Kustomization", Name(idOf(u)))
+	}
+	return nil
+}
+
+// isRoot tells whether objects of a kind belong to no namespace.
+func isRoot(mapping *meta.RESTMapping) bool { return mapping.Scope.Name() == meta.RESTScopeNameRoot }
+
+func (s *stage) isAsLeft(it *item) bool {
+	if s.req.Full || it.left == nil || it.left.Digest != it.digest || s.cluster.Watch == nil {
+		return false
+	}
+	// Skipped objects without our label are not watched.
+	if it.left.Skipped && it.left.Print.UID == "" {
+		return true
+	}
+	return s.cluster.Watch.AsLeft(it.id, it.left.Print)
+}
+
+// look finds the object's metadata: in the watch, which knows all that some Kustomization owns, or in the cluster.
+func (s *stage) look(ctx context.Context, it *item) error {
+	if s.cluster.Watch != nil {
+		it.live, _ = s.cluster.Watch.Get(it.id)
+		return nil
+	}
+	live, err := getMetadata(ctx, s.cluster.Client, it.id, it.manifest.GroupVersionKind().Version)
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("%s query failed: %w", Name(it.id), err)
+	}
+	it.live = live
+	return nil
+}
+
+func getMetadata(ctx context.Context, c client.Reader, id ID, version string) (*metav1.PartialObjectMetadata, error) {
+	m := &metav1.PartialObjectMetadata{}
+	m.SetGroupVersionKind(id.GroupKind.WithVersion(version))
+	if err := c.Get(ctx, client.ObjectKey{Namespace: id.Namespace, Name: id.Name}, m); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// holder claims the object, and returns who has it when that fails.
+func (s *stage) holder(ctx context.Context, it *item) (*Owner, error) {
+	owners := s.engine.owners
+	var labelled *Owner
+	if it.live != nil {
+		// On a remote cluster the labelled owner may exist there; we cannot check.
+		if o, ok := OwnerOf(it.live); ok && o != s.req.Owner && (s.cluster.Name != "" || owners.Exists(o) && owners.Counts(o, it.id)) {
+			labelled = &o
+		}
+	}
+	at := place{s.cluster.Name, it.id}
+	if labelled != nil {
+		if err := s.mayWrite(ctx, it); err != nil {
+			return nil, err
+		}
+	}
+	holder := s.engine.claims.take(at, s.req.Owner, labelled, s.forced(it), owners.Exists)
+	if holder != nil && labelled == nil {
+		if err := s.mayWrite(ctx, it); err != nil {
+			s.engine.claims.release(at, s.req.Owner)
+			return nil, err
+		}
+	}
+	return holder, nil
+}
+
+// mayWrite asks the API whether an object that another one has may be written at all. Who may not does not take it, and
+// does not wait for it either: it would not be pruned, for the sake of somebody who can do nothing with it.
+func (s *stage) mayWrite(ctx context.Context, it *item) error {
+	if err := s.send(ctx, it.manifest.DeepCopy(), client.DryRunAll); apierrors.IsForbidden(err) {
+		return refused(it, "dry-run failed", err)
+	}
+	return nil
+}
+
+func (s *stage) forced(it *item) bool {
+	return s.req.Force || says(it.manifest, keyForce, valueEnabled)
+}
+
+// try is the dry run.
+func (s *stage) try(ctx context.Context, it *item) error {
+	if err := s.keepApproval(ctx, it); err != nil {
+		return err
+	}
+	if it.absent {
+		it.tried = &unstructured.Unstructured{}
+		return nil
+	}
+	it.tried = it.manifest.DeepCopy()
+	err := s.send(ctx, it.tried, client.DryRunAll)
+	it.existed = it.live != nil
+	if err != nil && s.recreatable(ctx, it, err) {
+		live, lookErr := getMetadata(ctx, s.cluster.Client, it.id, it.manifest.GroupVersionKind().Version)
+		if lookErr == nil && excluded(live) {
+			it.action, it.existed, it.installed, it.print = ssa.SkippedAction, true, installed(live), PrintOf(live)
+			return nil
+		}
+		if err = s.remove(ctx, it); err == nil {
+			it.tried, it.live, it.existed = it.manifest.DeepCopy(), nil, false
+			err = s.send(ctx, it.tried, client.DryRunAll)
+		}
+	}
+	if err != nil {
+		return refused(it, "dry-run failed", err)
+	}
+	it.existed = it.tried.GetResourceVersion() != ""
+	switch {
+	case it.existed && excluded(it.tried), it.existed && says(it.manifest, keySSA, valueIfNotPresent):
+		it.action, it.installed = ssa.SkippedAction, installed(it.tried)
+		if it.live != nil {
+			it.print = PrintOf(it.live)
+		}
+	case it.existed && s.noChange(it):
+		it.action, it.print = ssa.UnchangedAction, PrintOf(it.live)
+		it.result = it.tried
+	case it.existed && needsCleanup(it):
+		it.thorough = true
+	}
+	return nil
+}
+
+func (s *stage) send(ctx context.Context, u *unstructured.Unstructured, options ...client.PatchOption) error {
+	options = append(options, client.ForceOwnership, client.FieldOwner(Manager))
+	return s.cluster.Client.Patch(ctx, u, yamltext.Apply, options...)
+}
+
+// noChange tells whether an apply would change nothing. Only kinds that count generations show it in a dry run.
+func (s *stage) noChange(it *item) bool {
+	return it.live != nil && !it.thorough && it.tried.GetGeneration() > 0 && it.live.GetResourceVersion() == it.tried.GetResourceVersion() &&
+		it.live.GetGeneration() == it.tried.GetGeneration() && marks(it.live) == marks(it.tried) && !needsCleanup(it)
+}
+
+// kubectl is how the names of kubectl's field managers begin.
+const kubectl = "kubectl"
+
+// takenOver are the field managers whose fields become ours, as with Flux: what they left behind is undone.
+var takenOver = []ssa.FieldManager{
+	{Name: kubectl, OperationType: metav1.ManagedFieldsOperationApply},
+	{Name: kubectl, OperationType: metav1.ManagedFieldsOperationUpdate},
+	{Name: "before-first-apply", OperationType: metav1.ManagedFieldsOperationUpdate},
+	{Name: Manager, OperationType: metav1.ManagedFieldsOperationUpdate},
+}
+
+// needsCleanup tells whether kubectl's hands or old Flux's marks are on the object.
+func needsCleanup(it *item) bool {
+	if says(it.manifest, keySSA, valueMerge) || says(it.tried, keySSA, valueMerge) {
+		return false
+	}
+	for _, m := range it.tried.GetManagedFields() {
+		for _, t := range takenOver {
+			if m.Subresource == "" && m.Operation == t.OperationType && strings.HasPrefix(m.Manager, t.Name) {
+				return true
+			}
+		}
+	}
+	_, annotated := it.tried.GetAnnotations()[corev1.LastAppliedConfigAnnotation]
+	return annotated
+}
+
+// change applies the object.
+func (s *stage) change(ctx context.Context, it *item) error {
+	if it.thorough {
+		return s.changeThoroughly(ctx, it)
+	}
+	before := it.tried.GetResourceVersion()
+	it.result = it.manifest.DeepCopy()
+	if err := s.send(ctx, it.result); err != nil {
+		it.result, it.maybe = nil, !definite(err)
+		return refused(it, "apply failed", err)
+	}
+	it.print = PrintOf(it.result)
+	switch it.result.GetResourceVersion() {
+	case before:
+		it.action = ssa.UnchangedAction
+	default:
+		it.action = ssa.ConfiguredAction
+	}
+	if before == "" {
+		it.action = ssa.CreatedAction
+	}
+	return nil
+}
+
+// changeThoroughly applies the object with Flux's own library.
+func (s *stage) changeThoroughly(ctx context.Context, it *item) error {
+	m := ssa.NewResourceManager(s.cluster.Client, nil, ssa.Owner{Field: Manager, Group: group})
+	o := ssa.DefaultApplyOptions()
+	o.DriftIgnoreRules = s.req.Ignore
+	o.Cleanup = ssa.ApplyCleanupOptions{
+		Annotations:   []string{corev1.LastAppliedConfigAnnotation, group + "/checksum", "fluxcd.io/sync-checksum"},
+		Labels:        []string{"fluxcd.io/sync-gc-mark"},
+		FieldManagers: takenOver, Exclusions: map[string]string{keySSA: valueMerge},
+	}
+	o.ExclusionSelector = map[string]string{keyReconcile: valueDisabled, keySSA: valueIgnore}
+	o.IfNotPresentSelector = map[string]string{keySSA: valueIfNotPresent}
+	entry, err := m.Apply(ctx, it.manifest, o)
+	if err != nil {
+		it.maybe = !definite(err)
+		return refused(it, "apply failed", err)
+	}
+	it.action = entry.Action
+	if s.cluster.Watch == nil {
+		return nil
+	}
+	live, err := getMetadata(ctx, s.cluster.Client, it.id, it.manifest.GroupVersionKind().Version)
+	if err != nil {
+		return fmt.Errorf("%s query failed: %w", Name(it.id), err)
+	}
+	it.print = PrintOf(live)
+	return nil
+}

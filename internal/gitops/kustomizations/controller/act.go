@@ -1,0 +1,450 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"strconv"
+	"strings"
+	"time"
+
+	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
+	"github.com/fluxcd/pkg/apis/meta"
+	"github.com/fluxcd/pkg/ssa/jsondiff"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/apply"
+	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/build"
+	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/decide"
+)
+
+// reasonOwnershipConflict is the reason of a Kustomization whose build has objects that another one owns.
+const reasonOwnershipConflict = "OwnershipConflict"
+
+// reasonLeftAlone is the reason of the event about objects that the server itself brings along. It is one of its own: the API
+// shows the last text of a reason.
+const reasonLeftAlone = "LeftAlone"
+
+// failure is an attempt's end that the status tells.
+type failure struct {
+	reason string
+	err    error
+	// lasting is true when another attempt is of no use before something changes.
+	lasting bool
+}
+
+func (f *failure) Error() string { return f.err.Error() }
+
+func (f *failure) Unwrap() error { return f.err }
+
+func failed(reason string, err error) error { return &failure{reason: reason, err: err} }
+
+// try is one attempt.
+type try struct {
+	*pass
+	decision decide.Decision
+	cluster  *apply.Cluster
+	memory   *memory
+	digest   string
+	// old is the inventory before.
+	old []apply.Ref
+}
+
+// attempt builds, applies and prunes, and says when to look again.
+func (r *Reconciler) attempt(ctx context.Context, p *pass, d decide.Decision) (time.Time, error) {
+	r.book.takeFreed(p.owner)
+	t := &try{pass: p, decision: d, old: inventoryOf(p.obj),
+		memory: &memory{uid: p.obj.UID, key: p.facts.Applied.WantedKey, objects: map[apply.ID]apply.Applied{}, settled: settledOf(p.obj)}}
+	if p.memory != nil {
+		maps.Copy(t.memory.objects, p.memory.objects)
+		t.memory.settled = p.memory.settled
+		t.memory.health = p.memory.health
+		t.memory.drifts, t.memory.drifted = p.memory.drifts, p.memory.drifted
+	}
+	if d.Reason == decide.ReasonDrift {
+		t.memory.countDrift(p.now)
+	}
+	if tells(d) {
+		setProgress(p.obj, fmt.Sprintf("Building manifests for revision %s with a timeout of %s", p.artifact.revision, p.obj.GetTimeout()))
+	}
+	p.obj.Status.LastAttemptedRevision = p.artifact.revision
+	bounded, cancel := context.WithTimeout(ctx, p.obj.GetTimeout())
+	defer cancel()
+	err := r.carryOut(bounded, t)
+	var f *failure
+	switch {
+	case errors.As(err, &busyError{}):
+		// The object is as it was; nothing was attempted.
+		p.obj.Status = *p.before.Status.DeepCopy()
+		return r.Now().Add(busyPause), nil
+	case ctx.Err() != nil:
+		return time.Time{}, ctx.Err()
+	case err == nil:
+	case errors.As(err, &f):
+		t.memory.failed, t.memory.lasting = true, f.lasting
+		f.err = errors.New(r.discreet(ctx, t.obj, f.Error()))
+		r.tellFailure(t, f)
+	default:
+		return time.Time{}, err
+	}
+	answerRequest(p.obj)
+	t.memory.at = r.Now()
+	r.book.keep(p.owner, t.memory)
+	return r.nextLook(ctx, p)
+}
+
+// tells says whether an attempt is one that the status should tell of while it is under way. What only makes sure that
+// all is as it was leaves Ready as it is: others depend on it.
+func tells(d decide.Decision) bool {
+	return d.Reason != decide.ReasonDrift && d.Reason != decide.ReasonRestarted && d.Reason != decide.ReasonIntervalOver
+}
+
+// nextLook decides anew on what is known after the act: only the moment of the next check counts.
+func (r *Reconciler) nextLook(ctx context.Context, p *pass) (time.Time, error) {
+	after := &pass{obj: p.obj, owner: p.owner, now: r.Now(), artifact: p.artifact, memory: r.book.read(p.owner)}
+	if err := r.gather(ctx, after); err != nil {
+		return time.Time{}, err
+	}
+	d := decide.Decide(after.facts)
+	if d.Verb == decide.VerbApply || d.Verb == decide.VerbCheckHealth {
+		return r.Now(), nil
+	}
+	return d.NextCheck, nil
+}
+
+func (r *Reconciler) tellFailure(t *try, f *failure) {
+	if f.lasting {
+		setStalled(t.obj, f.reason, f.Error())
+	} else {
+		setFailed(t.obj, f.reason, f.Error())
+	}
+	r.recordHistory(t, f.reason)
+}
+
+func (r *Reconciler) recordHistory(t *try, reason string) {
+	if t.digest == "" {
+		return
+	}
+	about := map[string]string{"revision": t.artifact.revision}
+	if t.artifact.origin != "" {
+		about["originRevision"] = t.artifact.origin
+	}
+	if t.memory.settled >= 0 {
+		about[historyObjects] = strconv.Itoa(t.memory.settled)
+	}
+	t.obj.Status.History.Upsert(t.digest, r.Now(), r.Now().Sub(t.now), reason, about)
+}
+
+// carryOut is the attempt itself, phase by phase.
+func (r *Reconciler) carryOut(ctx context.Context, t *try) error {
+	// 1. On whose behalf, and where.
+	cluster, done, err := r.cluster(ctx, t.obj)
+	if errors.As(err, &busyError{}) {
+		return err
+	}
+	if err != nil {
+		return failed(meta.ReconciliationFailedReason, fmt.Errorf("failed to build kube client: %w", err))
+	}
+	defer done()
+	t.cluster = cluster
+	// 2. Build.
+	objects, err := r.build(ctx, t)
+	if err != nil {
+		return err
+	}
+	// 3. What is about to be applied stands in the inventory first: a crash must not leave objects that nobody knows of.
+	planned := apply.RefsOf(objects)
+	setInventory(t.obj, union(planned, t.old))
+	if tells(t.decision) || len(without(planned, t.old)) > 0 {
+		if err := r.patchStatus(ctx, t.pass); err != nil {
+			return err
+		}
+	} else {
+		t.obj.Status.Inventory = t.before.Status.Inventory.DeepCopy()
+	}
+	// 4. Apply.
+	report, err := r.engine.Apply(ctx, cluster, apply.Request{Owner: t.owner, Objects: objects, Known: t.memory.objects,
+		Full: t.decision.Full, Force: t.obj.Spec.Force, Ignore: ignoreRules(t.obj)})
+	changes := report.Changed()
+	if err != nil {
+		t.remember(report, false)
+		setInventory(t.obj, union(report.Present(), t.old))
+		return failed(meta.ReconciliationFailedReason, errors.Join(append([]error{err}, lines(changes)...)...))
+	}
+	t.remember(report, true)
+	r.tellChanges(t, changes)
+	if names := report.Installed(); len(names) > 0 && tells(t.decision) {
+		r.tell(t.pass, reasonLeftAlone, "left as this server has them, for they are its own: "+strings.Join(names, ", "))
+	}
+	// 5. Prune.
+	if err := r.prune(ctx, t, report); err != nil {
+		return err
+	}
+	if err := conflicts(report); err != nil {
+		return err
+	}
+	// 6. Health.
+	return r.startHealth(ctx, t, report)
+}
+
+// lines are the first of what was changed before an attempt failed: the failure is what people look for.
+func lines(texts []string) []error {
+	more := len(texts) - listed
+	var out []error
+	for _, text := range texts[:min(len(texts), listed)] {
+		out = append(out, errors.New(text))
+	}
+	if more > 0 {
+		out = append(out, fmt.Errorf("and %d more objects created or configured", more))
+	}
+	return out
+}
+
+// build makes the objects of the artifact.
+func (r *Reconciler) build(ctx context.Context, t *try) ([]*unstructured.Unstructured, error) {
+	ok, err := r.Archives.HasArtifact(ctx, t.artifact.digest)
+	if err == nil && !ok {
+		err = errors.New("it is not in the store, and the source will have to fetch it again")
+	}
+	if err != nil {
+		return nil, failed(meta.ArtifactFailedReason, fmt.Errorf("Source is not ready, artifact %s not found: %w", t.artifact.digest, err)) //nolint:staticcheck // ST1005: Flux's words
+	}
+	tree, done, err := r.unpack(ctx, t.pass)
+	if err != nil {
+		return nil, failed(meta.ArtifactFailedReason, err)
+	}
+	defer done()
+	result, err := r.Build(ctx, build.Input{Object: t.obj, Dir: tree, Values: build.FromAPI(r.Reader), Strict: true})
+	if missing := (*build.PathError)(nil); errors.As(err, &missing) {
+		return nil, failed(meta.ArtifactFailedReason, err)
+	}
+	if err != nil {
+		return nil, failed(meta.BuildFailedReason, err)
+	}
+	if err := apply.Prepare(result.Objects, t.owner, t.cluster.Mapper); err != nil {
+		return nil, failed(meta.BuildFailedReason, err)
+	}
+	t.digest = result.Digest
+	return result.Objects, nil
+}
+
+func ignoreRules(obj *kustomizev1.Kustomization) []jsondiff.IgnoreRule {
+	var rules []jsondiff.IgnoreRule
+	for _, rule := range obj.Spec.Ignore {
+		made := jsondiff.IgnoreRule{Paths: rule.Paths}
+		if s := rule.Target; s != nil {
+			made.Selector = &jsondiff.Selector{Group: s.Group, Version: s.Version, Kind: s.Kind, Name: s.Name, Namespace: s.Namespace,
+				AnnotationSelector: s.AnnotationSelector, LabelSelector: s.LabelSelector}
+		}
+		rules = append(rules, made)
+	}
+	return rules
+}
+
+// remember takes over what became of the objects; after a whole apply nothing else is remembered.
+func (t *try) remember(report *apply.Report, whole bool) {
+	if whole {
+		t.memory.objects = make(map[apply.ID]apply.Applied, len(report.Outcomes))
+	}
+	for _, o := range report.Outcomes {
+		t.memory.objects[o.ID] = o.Applied
+	}
+	for _, c := range report.Conflicts {
+		delete(t.memory.objects, c.ID)
+	}
+}
+
+func (r *Reconciler) tellChanges(t *try, changes []string) {
+	if len(changes) == 0 {
+		return
+	}
+	r.tell(t.pass, meta.ProgressingReason, strings.Join(changes, "\n"))
+}
+
+// tell records an event about something under way.
+func (r *Reconciler) tell(p *pass, reason, message string) {
+	if runes := []rune(message); len(runes) > maxEvent {
+		message = string(runes[:maxEvent]) + "…"
+	}
+	r.Events.Eventf(p.obj, nil, corev1.EventTypeNormal, reason, "Reconcile", "%s", message)
+}
+
+// conflicts names the objects that other Kustomizations own.
+func conflicts(report *apply.Report) error {
+	if len(report.Conflicts) == 0 {
+		return nil
+	}
+	var list []string
+	for i, c := range report.Conflicts {
+		if i == listed {
+			list = append(list, fmt.Sprintf("and %d more", len(report.Conflicts)-listed))
+			break
+		}
+		list = append(list, fmt.Sprintf("%s belongs to Kustomization %s", apply.Name(c.ID), c.Holder))
+	}
+	return failed(reasonOwnershipConflict, fmt.Errorf("objects of other Kustomizations were left alone: %s. Remove each from one of the two; "+
+		"it is taken over as soon as the other has it no longer. To take an object at once, give its manifest the annotation "+
+		"kustomize.toolkit.fluxcd.io/force: enabled", strings.Join(list, ", ")))
+}
+
+// prune removes what the build does not have any more, and makes the inventory what there is then.
+func (r *Reconciler) prune(ctx context.Context, t *try, report *apply.Report) error {
+	now := make([]apply.Ref, 0, len(report.Outcomes))
+	for _, o := range report.Outcomes {
+		now = append(now, o.Ref)
+	}
+	stale := without(t.old, now)
+	keep := func(more []apply.Ref) {
+		setInventory(t.obj, union(now, more))
+		t.cluster.Keep(t.owner, union(now, more))
+	}
+	if !t.obj.Spec.Prune || len(stale) == 0 {
+		keep(nil)
+		t.memory.settled = len(now)
+		return nil
+	}
+	// Failed attempts also add inventory entries. Ignore them, or the pruned share looks too small.
+	before := len(t.old)
+	if t.memory.settled >= 0 {
+		before = min(before, t.memory.settled)
+	}
+	held := decide.HoldPrune(decide.Prune{Call: t.obj.Name + " -n " + t.obj.Namespace, Revision: t.artifact.revision,
+		Confirmed: t.obj.Annotations[AnnotationConfirmPrune], Inventory: before, Stale: namesOf(stale)})
+	if held != "" {
+		keep(stale)
+		return &failure{reason: decide.ReasonPruneHeld, err: errors.New(held), lasting: true}
+	}
+	removal, err := r.engine.Delete(ctx, t.cluster, t.owner, stale)
+	keep(removal.Failed)
+	if gone := deletedLines(removal); len(gone) > 0 {
+		r.tell(t.pass, meta.ProgressingReason, strings.Join(gone, "\n"))
+	}
+	if err != nil {
+		return failed(meta.PruneFailedReason, err)
+	}
+	t.memory.settled = len(now)
+	return nil
+}
+
+func deletedLines(removal *apply.Removal) []string {
+	var out []string
+	for _, name := range namesOf(removal.Deleted) {
+		out = append(out, name+" deleted")
+	}
+	return out
+}
+
+// startHealth begins to wait for the objects to be well, or ends the attempt when nothing is checked.
+func (r *Reconciler) startHealth(ctx context.Context, t *try, report *apply.Report) error {
+	h := health{targets: targetsOf(t.obj, report.Outcomes), looks: t.memory.health.looks, since: r.Now()}
+	// What was waited for goes on being waited for, unless this is an attempt that begins anew.
+	if was := t.memory.health; was.waiting && !was.failed && !tells(t.decision) {
+		h.since = was.since
+	}
+	if len(h.targets) == 0 {
+		removeCondition(t.obj, meta.HealthyCondition)
+		t.memory.health = health{}
+		r.succeed(t)
+		return nil
+	}
+	lives := map[apply.ID]*unstructured.Unstructured{}
+	for _, o := range report.Outcomes {
+		if o.Live != nil {
+			lives[o.ID] = o.Live
+		}
+	}
+	if err := r.examine(ctx, t.pass, t.cluster, &h, lives); err != nil {
+		return failed(meta.HealthCheckFailedReason, err)
+	}
+	r.conclude(t, &h)
+	t.memory.health = h
+	return nil
+}
+
+// succeed says that all that is wanted is in place.
+func (r *Reconciler) succeed(t *try) {
+	if !isReady(t.obj) || t.obj.Status.LastAppliedRevision != t.artifact.revision || settledOf(t.obj) != t.memory.settled {
+		r.recordHistory(t, meta.ReconciliationSucceededReason)
+	}
+	t.obj.Status.LastAppliedRevision, t.obj.Status.LastAppliedOriginRevision = t.artifact.revision, t.artifact.origin
+	setReady(t.obj, t.artifact.revision)
+}
+
+// conclude writes what was seen of the objects' health into the status.
+func (r *Reconciler) conclude(t *try, h *health) {
+	names, some, stalled := h.unwell()
+	took := r.Now().Sub(h.since)
+	switch {
+	case !some:
+		if conditionOf(t.obj, meta.HealthyCondition).Status != metav1.ConditionTrue {
+			message := fmt.Sprintf("Health check passed in %s", took.Round(time.Millisecond))
+			setCondition(t.obj, meta.HealthyCondition, metav1.ConditionTrue, meta.SucceededReason, message)
+			r.tell(t.pass, meta.ProgressingReason, message)
+		}
+		h.waiting, h.failed = false, false
+		r.succeed(t)
+	case stalled, took >= t.obj.GetTimeout():
+		what := "timeout waiting for: " + names
+		if stalled {
+			what = "failed early due to stalled resources: " + names
+		}
+		if !h.failed || stalled && !strings.HasSuffix(conditionOf(t.obj, meta.HealthyCondition).Message, what) {
+			what = fmt.Sprintf("health check failed after %s: %s", took.Round(time.Millisecond), what)
+			setCondition(t.obj, meta.HealthyCondition, metav1.ConditionFalse, meta.HealthCheckFailedReason, what)
+			setFailed(t.obj, meta.HealthCheckFailedReason, what)
+			r.recordHistory(t, meta.HealthCheckFailedReason)
+		}
+		h.waiting, h.failed = true, true
+	case h.failed:
+		// They may be on their way to get well; until they are, what failed has failed.
+	default:
+		h.waiting = true
+		message := fmt.Sprintf("Running health checks for revision %s with a timeout of %s: waiting for %s", t.artifact.revision, t.obj.GetTimeout(), names)
+		setCondition(t.obj, meta.HealthyCondition, metav1.ConditionUnknown, meta.ProgressingReason, message)
+		if !isReady(t.obj) {
+			setProgress(t.obj, message)
+		}
+		setCondition(t.obj, meta.ReconcilingCondition, metav1.ConditionTrue, meta.ProgressingReason, message)
+	}
+}
+
+// recheck looks at the health of what was applied.
+func (r *Reconciler) recheck(ctx context.Context, p *pass) (time.Time, error) {
+	m := *p.memory
+	t := &try{pass: p, memory: &m}
+	if latest := p.obj.Status.History.Latest(); latest != nil {
+		t.digest = latest.Digest
+	}
+	cluster, done, err := r.cluster(ctx, p.obj)
+	if errors.As(err, &busyError{}) {
+		return r.Now().Add(busyPause), nil
+	}
+	h := m.health
+	if !h.waiting {
+		h.since = r.Now()
+	}
+	if err == nil {
+		defer done()
+		t.cluster = cluster
+		err = r.examine(ctx, p, cluster, &h, nil)
+	}
+	if ctx.Err() != nil {
+		return time.Time{}, ctx.Err()
+	}
+	if err != nil {
+		h.looked, h.waiting, h.failed = r.Now(), true, true
+		setFailed(p.obj, meta.HealthCheckFailedReason, err.Error())
+		setCondition(p.obj, meta.HealthyCondition, metav1.ConditionFalse, meta.HealthCheckFailedReason, err.Error())
+	} else {
+		r.conclude(t, &h)
+	}
+	m.health = h
+	r.book.keep(p.owner, &m)
+	return r.nextLook(ctx, p)
+}

@@ -1,0 +1,113 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"fmt"
+
+	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
+	"github.com/fluxcd/pkg/apis/meta"
+	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/decide"
+)
+
+func setCondition(obj *kustomizev1.Kustomization, kind string, status metav1.ConditionStatus, reason, message string) {
+	if runes := []rune(message); len(runes) > kustomizev1.MaxConditionMessageLength {
+		message = string(runes[:kustomizev1.MaxConditionMessageLength-3]) + "..."
+	}
+	apimeta.SetStatusCondition(&obj.Status.Conditions, metav1.Condition{Type: kind, Status: status, Reason: reason,
+		Message: message, ObservedGeneration: obj.Generation})
+}
+
+func removeCondition(obj *kustomizev1.Kustomization, kind string) {
+	apimeta.RemoveStatusCondition(&obj.Status.Conditions, kind)
+}
+
+func conditionOf(obj *kustomizev1.Kustomization, kind string) metav1.Condition {
+	if c := apimeta.FindStatusCondition(obj.Status.Conditions, kind); c != nil {
+		return *c
+	}
+	return metav1.Condition{}
+}
+
+func isReady(obj *kustomizev1.Kustomization) bool {
+	return conditionOf(obj, meta.ReadyCondition).Status == metav1.ConditionTrue
+}
+
+// setProgress says what an attempt is doing.
+func setProgress(obj *kustomizev1.Kustomization, message string) {
+	setCondition(obj, meta.ReadyCondition, metav1.ConditionUnknown, meta.ProgressingReason, "Reconciliation in progress")
+	setCondition(obj, meta.ReconcilingCondition, metav1.ConditionTrue, meta.ProgressingReason, message)
+	removeCondition(obj, meta.StalledCondition)
+}
+
+// setReady says that all that is wanted is in place.
+func setReady(obj *kustomizev1.Kustomization, revision string) {
+	setCondition(obj, meta.ReadyCondition, metav1.ConditionTrue, meta.ReconciliationSucceededReason, "Applied revision: "+revision)
+	removeCondition(obj, meta.ReconcilingCondition)
+	removeCondition(obj, meta.StalledCondition)
+	obj.Status.ObservedGeneration = obj.Generation
+}
+
+// setFailed says that an attempt failed and is made again.
+func setFailed(obj *kustomizev1.Kustomization, reason, message string) {
+	setCondition(obj, meta.ReadyCondition, metav1.ConditionFalse, reason, message)
+	removeCondition(obj, meta.StalledCondition)
+	if c := conditionOf(obj, meta.ReconcilingCondition); c.Type != "" {
+		setCondition(obj, meta.ReconcilingCondition, c.Status, meta.ProgressingWithRetryReason, c.Message)
+	}
+}
+
+// setStalled says that nothing happens before somebody acts.
+func setStalled(obj *kustomizev1.Kustomization, reason, message string) {
+	setCondition(obj, meta.ReadyCondition, metav1.ConditionFalse, reason, message)
+	setCondition(obj, meta.StalledCondition, metav1.ConditionTrue, reason, message)
+	removeCondition(obj, meta.ReconcilingCondition)
+	obj.Status.ObservedGeneration = obj.Generation
+}
+
+// describe writes a decision that attempts nothing into the status.
+func describe(obj *kustomizev1.Kustomization, d decide.Decision) {
+	switch d.Verb {
+	case decide.VerbFail:
+		setStalled(obj, d.Reason, d.Message)
+	case decide.VerbWait:
+		setFailed(obj, d.Reason, d.Message)
+	}
+}
+
+// announceChange sends an event when Ready has come to say something else that is worth one.
+func (r *Reconciler) announceChange(p *pass) {
+	is, was := conditionOf(p.obj, meta.ReadyCondition), conditionOf(p.first, meta.ReadyCondition)
+	if is.Type == "" || is.Status == metav1.ConditionUnknown || is.Status == was.Status && is.Reason == was.Reason && is.Message == was.Message {
+		return
+	}
+	switch {
+	case is.Status == metav1.ConditionTrue:
+		r.event(p, corev1.EventTypeNormal, fmt.Sprintf("Reconciliation finished in %s, next run in %s",
+			r.Now().Sub(p.now).String(), p.obj.Spec.Interval.Duration))
+	case is.Reason == meta.DependencyNotReadyReason:
+		r.event(p, corev1.EventTypeNormal, is.Message)
+	default:
+		r.event(p, corev1.EventTypeWarning, is.Message)
+	}
+}
+
+// maxEvent is the API's limit for an event's note.
+const maxEvent = 1000
+
+// event records an event with the reason of the condition Ready, as Flux does.
+func (r *Reconciler) event(p *pass, severity, message string) {
+	reason := conditionOf(p.obj, meta.ReadyCondition).Reason
+	if reason == "" {
+		reason = meta.ProgressingReason
+	}
+	if runes := []rune(message); len(runes) > maxEvent {
+		message = string(runes[:maxEvent]) + "…"
+	}
+	r.Events.Eventf(p.obj, nil, severity, reason, "Reconcile", "%s", message)
+}

@@ -1,0 +1,127 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
+	"github.com/fluxcd/pkg/apis/meta"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/apply"
+)
+
+// terminationPause is how soon objects are looked at again whose end is waited for.
+const terminationPause = 2 * time.Second
+
+// removesObjects says whether the objects go with the Kustomization. As with Flux, one that is suspended leaves them.
+func removesObjects(obj *kustomizev1.Kustomization) bool {
+	if obj.Spec.Suspend {
+		return false
+	}
+	switch obj.GetDeletionPolicy() {
+	case kustomizev1.DeletionPolicyMirrorPrune:
+		return obj.Spec.Prune
+	case kustomizev1.DeletionPolicyDelete, kustomizev1.DeletionPolicyWaitForTermination:
+		return true
+	}
+	return false
+}
+
+// finalize removes what the deletion policy says and lets the object go. It does not wait: while objects have finalizers
+// to run, it is called again.
+func (r *Reconciler) finalize(ctx context.Context, p *pass) (ctrl.Result, error) {
+	if !slices.Contains(p.obj.Finalizers, kustomizev1.KustomizationFinalizer) {
+		r.forget(p.owner)
+		return ctrl.Result{}, nil
+	}
+	if refs := inventoryOf(p.obj); removesObjects(p.obj) && len(refs) > 0 {
+		wait, err := r.removeAll(ctx, p, refs)
+		if errors.As(err, &busyError{}) {
+			return ctrl.Result{RequeueAfter: busyPause}, nil
+		}
+		if err != nil {
+			return ctrl.Result{}, err
+		}
+		if wait {
+			return ctrl.Result{RequeueAfter: terminationPause}, nil
+		}
+	}
+	finalizers := slices.DeleteFunc(slices.Clone(p.obj.Finalizers), func(f string) bool { return f == kustomizev1.KustomizationFinalizer })
+	if err := r.setFinalizers(ctx, p, finalizers); err != nil && !apierrors.IsNotFound(err) {
+		return again(err)
+	}
+	r.forget(p.owner)
+	return ctrl.Result{}, nil
+}
+
+// removeAll deletes the objects of a Kustomization that goes, and says whether their end has to be waited for.
+func (r *Reconciler) removeAll(ctx context.Context, p *pass, refs []apply.Ref) (wait bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, p.obj.GetTimeout())
+	defer cancel()
+	cluster, done, err := r.cluster(ctx, p.obj)
+	var missing *missingError
+	if errors.As(err, &missing) {
+		// As with Flux: with nobody to act for nothing can be removed, and the Kustomization must not stay for ever.
+		r.event(p, corev1.EventTypeWarning, fmt.Sprintf("unable to prune objects: %s: %s", missing, strings.Join(namesOf(refs), ", ")))
+		return false, nil
+	}
+	if errors.As(err, &busyError{}) {
+		return false, err
+	}
+	if err != nil {
+		return false, r.tellKept(ctx, p, err)
+	}
+	defer done()
+	removal, err := r.engine.Delete(ctx, cluster, p.owner, refs)
+	if gone := deletedLines(removal); len(gone) > 0 {
+		r.tell(p, meta.ProgressingReason, strings.Join(gone, "\n"))
+	}
+	if err != nil {
+		return false, r.tellKept(ctx, p, err)
+	}
+	if p.obj.GetDeletionPolicy() != kustomizev1.DeletionPolicyWaitForTermination {
+		return false, nil
+	}
+	return r.awaitTermination(ctx, p, cluster, append(removal.Deleted, removal.Going...))
+}
+
+// tellKept says in the conditions why objects cannot be removed, and how to let the Kustomization go all the same.
+func (r *Reconciler) tellKept(ctx context.Context, p *pass, cause error) error {
+	setFailed(p.obj, meta.PruneFailedReason, fmt.Sprintf("pruning for deleted resource failed: %s\nTo let the Kustomization go and keep its objects:\n"+
+		"    yuba kubectl patch kustomization %s -n %s --type=merge -p '{\"spec\":{\"deletionPolicy\":\"Orphan\"}}'", cause, p.obj.Name, p.obj.Namespace))
+	if err := r.patchStatus(ctx, p); err != nil {
+		return err
+	}
+	r.announceChange(p)
+	return fmt.Errorf("prune the objects of Kustomization %s: %w", p.owner, cause)
+}
+
+// awaitTermination says whether objects are still there for which the Kustomization waits.
+func (r *Reconciler) awaitTermination(ctx context.Context, p *pass, cluster *apply.Cluster, refs []apply.Ref) (bool, error) {
+	left, err := r.engine.Remaining(ctx, cluster, p.owner, refs)
+	if err != nil || len(left) == 0 {
+		return false, err
+	}
+	names := namesOf(left)
+	if more := len(names) - listed; more > 0 {
+		names = append(names[:listed], fmt.Sprintf("and %d more", more))
+	}
+	message := "waiting for the termination of " + strings.Join(names, ", ")
+	if r.Now().After(p.obj.DeletionTimestamp.Add(p.obj.GetTimeout())) {
+		r.event(p, corev1.EventTypeWarning, "failed to wait for resources termination: "+message)
+		return false, nil
+	}
+	setCondition(p.obj, meta.ReconcilingCondition, metav1.ConditionTrue, meta.ProgressingReason, message)
+	return true, r.patchStatus(ctx, p)
+}

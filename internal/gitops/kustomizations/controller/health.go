@@ -1,0 +1,220 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
+	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
+	"github.com/fluxcd/pkg/runtime/statusreaders"
+	"github.com/fluxcd/pkg/ssa"
+	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/apply"
+	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/decide"
+)
+
+// health is what is known of the health of what was applied.
+type health struct {
+	// targets are checked; none when nothing is.
+	targets []apply.Ref
+	looks   map[apply.ID]look
+	// waiting is true while not all are well, since when, and failed when that is an answer.
+	waiting, failed bool
+	since, looked   time.Time
+}
+
+// look is what was seen of an object.
+type look struct {
+	// version is the object's then; empty when it was not there.
+	version string
+	status  status.Status
+	message string
+	// polled is true when nothing is heard of its changes.
+	polled bool
+}
+
+// concerns tells whether an object is checked and has changed since it was looked at.
+func (h *health) concerns(id apply.ID, now *metav1.PartialObjectMetadata) bool {
+	l, ok := h.looks[id]
+	return ok && now != nil && l.version != now.ResourceVersion && !apply.Older(now.ResourceVersion, l.version)
+}
+
+func (r *Reconciler) healthFacts(p *pass) decide.Health {
+	h := &p.memory.health
+	f := decide.Health{Checked: len(h.targets) > 0, Waiting: h.waiting, Since: h.since, Looked: h.looked, Failed: h.failed}
+	for _, t := range h.targets {
+		l := h.looks[t.ID]
+		f.Polled = f.Polled || l.polled
+		if now, _ := r.clusters.watch.Get(t.ID); !l.polled && h.concerns(t.ID, now) {
+			f.Changed = true
+		}
+	}
+	return f
+}
+
+// targetsOf lists what is to be checked: everything that was applied, or what is named. Flux's rule: a Kustomization does
+// not wait for itself, nor for what was left alone.
+func targetsOf(obj *kustomizev1.Kustomization, outcomes []apply.Outcome) []apply.Ref {
+	var targets []apply.Ref
+	add := func(ref apply.Ref) {
+		own := ref.GroupKind == (schema.GroupKind{Group: kustomizev1.GroupVersion.Group, Kind: kustomizev1.KustomizationKind}) &&
+			ref.Namespace == obj.Namespace && ref.Name == obj.Name
+		if !own {
+			targets = append(targets, ref)
+		}
+	}
+	if obj.Spec.Wait {
+		for _, o := range outcomes {
+			if o.Action != ssa.SkippedAction {
+				add(o.Ref)
+			}
+		}
+		return targets
+	}
+	for _, c := range obj.Spec.HealthChecks {
+		gv, err := schema.ParseGroupVersion(c.APIVersion)
+		if err != nil || c.APIVersion == "" {
+			gv = schema.GroupVersion{Group: "apps", Version: "v1"} // as with Flux, for the sake of its first versions
+		}
+		add(apply.Ref{ID: apply.ID{GroupKind: gv.WithKind(c.Kind).GroupKind(), Namespace: c.Namespace, Name: c.Name}, Version: gv.Version})
+	}
+	return targets
+}
+
+// looking is how many objects are read at a time to see how they are.
+const looking = 4
+
+// examine looks at all targets that have changed since they were looked at. lives are objects as the API has just answered.
+func (r *Reconciler) examine(ctx context.Context, p *pass, c *apply.Cluster, h *health, lives map[apply.ID]*unstructured.Unstructured) error {
+	compiled, err := evaluators(p.obj)
+	if err != nil {
+		return err
+	}
+	looks := make([]look, len(h.targets))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(looking)
+	for i, t := range h.targets {
+		before, known := h.looks[t.ID]
+		if known && before.version != "" && before.version == versionNow(c, t.ID, lives[t.ID]) {
+			looks[i] = before
+			continue
+		}
+		g.Go(func() error {
+			var err error
+			looks[i], err = lookAt(ctx, c, t, lives[t.ID], compiled)
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	h.looks = make(map[apply.ID]look, len(looks))
+	for i, t := range h.targets {
+		h.looks[t.ID] = looks[i]
+	}
+	h.looked = r.Now()
+	return nil
+}
+
+// versionNow is the version of an object as far as it is known without asking for it; empty when it is not. What was just applied is
+// newer than what was heard of it: a look at it from before would tell how it was.
+func versionNow(c *apply.Cluster, id apply.ID, live *unstructured.Unstructured) string {
+	if live != nil {
+		return live.GetResourceVersion()
+	}
+	if c.Watch == nil {
+		return ""
+	}
+	now, _ := c.Watch.Get(id)
+	if now == nil {
+		return ""
+	}
+	return now.ResourceVersion
+}
+
+func lookAt(ctx context.Context, c *apply.Cluster, t apply.Ref, live *unstructured.Unstructured, compiled map[string]*evaluator) (look, error) {
+	if live == nil {
+		live = &unstructured.Unstructured{}
+		live.SetGroupVersionKind(t.GroupKind.WithVersion(t.Version))
+		err := c.Client.Get(ctx, client.ObjectKey{Namespace: t.Namespace, Name: t.Name}, live)
+		switch {
+		case apierrors.IsNotFound(err), apimeta.IsNoMatchError(err):
+			return look{status: status.NotFoundStatus, polled: true}, nil
+		case err != nil:
+			return look{}, fmt.Errorf("look how %s is: %w", apply.Name(t.ID), err)
+		}
+	}
+	_, owned := apply.OwnerOf(live)
+	l := look{version: live.GetResourceVersion(), polled: c.Watch == nil || !owned}
+	l.status, l.message = statusOf(ctx, live, compiled)
+	return l, nil
+}
+
+// statusOf says how an object is: by the Kustomization's expression for its kind, else by what the API's kinds agree on.
+func statusOf(ctx context.Context, u *unstructured.Unstructured, compiled map[string]*evaluator) (status.Status, string) {
+	var result *status.Result
+	var err error
+	switch e := compiled[u.GetAPIVersion()+" "+u.GetKind()]; {
+	case u.GetDeletionTimestamp() != nil:
+		return status.TerminatingStatus, ""
+	case e != nil:
+		ctx, cancel := context.WithTimeout(ctx, expressionTimeout)
+		defer cancel()
+		result, err = e.evaluate(ctx, u)
+	case u.GroupVersionKind().GroupKind() == schema.GroupKind{Group: "batch", Kind: "Job"}:
+		job := statusreaders.ComputeJobStatus(u)
+		result = &job
+	default:
+		result, err = status.Compute(u)
+	}
+	if err != nil {
+		return status.InProgressStatus, err.Error()
+	}
+	return result.Status, result.Message
+}
+
+// listed is how many objects a message names.
+const listed = 5
+
+// unwell lists the targets that are not well, and says whether one of them will not get well by itself.
+func (h *health) unwell() (names string, some, stalled bool) {
+	var list []string
+	for _, t := range h.targets {
+		l := h.looks[t.ID]
+		if l.status == status.CurrentStatus {
+			continue
+		}
+		stalled = stalled || l.status == status.FailedStatus
+		text := fmt.Sprintf("%s status: '%s'", apply.Name(t.ID), l.status)
+		if l.message != "" {
+			text += ": " + shorten(l.message)
+		}
+		list = append(list, text)
+	}
+	if more := len(list) - listed; more > 0 {
+		list = append(list[:listed], fmt.Sprintf("and %d more", more))
+	}
+	return "[" + strings.Join(list, ", ") + "]", len(list) > 0, stalled
+}
+
+// maxQuoted is how much is quoted of what an object says of itself.
+const maxQuoted = 200
+
+func shorten(s string) string {
+	if runes := []rune(s); len(runes) > maxQuoted {
+		return string(runes[:maxQuoted]) + "…"
+	}
+	return s
+}

@@ -1,0 +1,82 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"strconv"
+
+	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
+
+	"github.com/fluxcd/cli-utils/pkg/object"
+
+	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/apply"
+)
+
+// inventoryOf reads the inventory of a status. Entries that name nothing are left out: nobody but this controller writes
+// it, and there is nothing that could be done about them.
+func inventoryOf(obj *kustomizev1.Kustomization) []apply.Ref {
+	if obj.Status.Inventory == nil {
+		return nil
+	}
+	refs := make([]apply.Ref, 0, len(obj.Status.Inventory.Entries))
+	for _, e := range obj.Status.Inventory.Entries {
+		if id, err := object.ParseObjMetadata(e.ID); err == nil {
+			refs = append(refs, apply.Ref{ID: id, Version: e.Version})
+		}
+	}
+	return refs
+}
+
+func setInventory(obj *kustomizev1.Kustomization, refs []apply.Ref) {
+	inventory := &kustomizev1.ResourceInventory{Entries: make([]kustomizev1.ResourceRef, 0, len(refs))}
+	for _, r := range refs {
+		inventory.Entries = append(inventory.Entries, kustomizev1.ResourceRef{ID: r.ID.String(), Version: r.Version})
+	}
+	obj.Status.Inventory = inventory
+}
+
+// historyObjects is where the history of a status says how many objects there were when an attempt last came through
+// pruning. The inventory does not tell: until it does, it has the old objects and the new ones.
+const historyObjects = "objects"
+
+// settledOf reads that number; below zero when it is not there.
+func settledOf(obj *kustomizev1.Kustomization) int {
+	latest := obj.Status.History.Latest()
+	if latest == nil {
+		return -1
+	}
+	n, err := strconv.Atoi(latest.Metadata[historyObjects])
+	if err != nil {
+		return -1
+	}
+	return n
+}
+
+// union is all of a and what of b is not among them.
+func union(a, b []apply.Ref) []apply.Ref {
+	return append(append([]apply.Ref(nil), a...), without(b, a)...)
+}
+
+// without is what of a is not in b.
+func without(a, b []apply.Ref) []apply.Ref {
+	in := make(map[apply.ID]bool, len(b))
+	for _, r := range b {
+		in[r.ID] = true
+	}
+	var out []apply.Ref
+	for _, r := range a {
+		if !in[r.ID] {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+func namesOf(refs []apply.Ref) []string {
+	names := make([]string, 0, len(refs))
+	for _, r := range refs {
+		names = append(names, apply.Name(r.ID))
+	}
+	return names
+}

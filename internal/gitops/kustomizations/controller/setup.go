@@ -1,0 +1,208 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"fmt"
+
+	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/apply"
+	"github.com/yuba-dev/yuba/internal/kit/retry"
+)
+
+const (
+	// indexReferences finds the Kustomizations that read an object: "kind/namespace/name".
+	indexReferences = "yuba.kustomization.references"
+	// indexDependencies finds the Kustomizations that depend on one: "namespace/name".
+	indexDependencies = "yuba.kustomization.dependencies"
+)
+
+// workers is how many passes are made at a time. A pass waits for requests, but never for health.
+const workers = 8
+
+// SetupWithManager starts the controller with the manager. The API has to serve all kinds of sources.
+func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error {
+	if err := r.prepare(ctx, mgr); err != nil {
+		return err
+	}
+	for index, names := range map[string]func(*kustomizev1.Kustomization) []string{indexReferences: referenceNames, indexDependencies: dependencyNames} {
+		err := mgr.GetFieldIndexer().IndexField(ctx, &kustomizev1.Kustomization{}, index, func(o client.Object) []string {
+			return names(o.(*kustomizev1.Kustomization))
+		})
+		if err != nil {
+			return fmt.Errorf("index Kustomizations: %w", err)
+		}
+	}
+	b := ctrl.NewControllerManagedBy(mgr).Named("kustomization").
+		For(&kustomizev1.Kustomization{}, builder.WithPredicates(worthALook())).
+		Watches(&kustomizev1.Kustomization{}, r.dependants()).
+		WatchesMetadata(&corev1.Secret{}, r.readers("Secret")).
+		WatchesMetadata(&corev1.ConfigMap{}, r.readers("ConfigMap")).
+		WatchesRawSource(source.Func(func(_ context.Context, q workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+			r.queue.Store(&q)
+			return nil
+		})).
+		// One process may set up the controller again, after a restored backup.
+		WithOptions(controller.Options{MaxConcurrentReconciles: workers, SkipNameValidation: ptr.To(true), RateLimiter: retry.Limiter()})
+	for _, kind := range []string{sourcev1.GitRepositoryKind, sourcev1.OCIRepositoryKind, sourcev1.BucketKind, sourcev1.ExternalArtifactKind} {
+		b = b.Watches(newSource(kind), r.readers(kind), builder.WithPredicates(newArtifact()))
+	}
+	return b.Complete(r)
+}
+
+// prepare makes what the controller needs beside the manager.
+func (r *Reconciler) prepare(ctx context.Context, mgr ctrl.Manager) error {
+	r.book, r.cached = newBook(), mgr.GetCache()
+	r.engine = apply.New(owners{r})
+	objects, err := metadata.NewForConfig(r.Config)
+	if err != nil {
+		return fmt.Errorf("make a client for metadata: %w", err)
+	}
+	r.clusters, err = newWays(r.Config, mgr.GetScheme(), mgr.GetRESTMapper())
+	if err != nil {
+		return err
+	}
+	r.clusters.watch = apply.NewWatch(ctx, objects, mgr.GetRESTMapper(), r.noticed)
+	return nil
+}
+
+// enqueue asks for a pass.
+func (r *Reconciler) enqueue(owner apply.Owner) {
+	// Before the controller has started there is none: it begins with a pass over each.
+	if q := r.queue.Load(); q != nil {
+		(*q).Add(reconcile.Request{NamespacedName: owner})
+	}
+}
+
+// noticed hears of every change of an owned object, and asks for a pass when it matters.
+func (r *Reconciler) noticed(owner apply.Owner, id apply.ID, now *metav1.PartialObjectMetadata) {
+	m := r.book.read(owner)
+	if m == nil {
+		return
+	}
+	o, ours := m.objects[id]
+	if ours && r.dirty(id, o) || m.health.concerns(id, now) {
+		r.enqueue(owner)
+	}
+}
+
+// owners tells the engine about Kustomizations.
+type owners struct{ r *Reconciler }
+
+// Exists implements apply.Owners.
+func (o owners) Exists(owner apply.Owner) bool {
+	obj, err := o.r.fromCache(context.Background(), owner)
+	// Who cannot be looked for is taken to be there: nothing is taken away by mistake.
+	return obj != nil || err != nil
+}
+
+// Counts implements apply.Owners.
+func (o owners) Counts(owner apply.Owner, id apply.ID) bool {
+	obj, err := o.r.fromCache(context.Background(), owner)
+	if err != nil {
+		return true
+	}
+	if obj == nil || obj.Status.Inventory == nil {
+		return false
+	}
+	name := id.String()
+	for _, e := range obj.Status.Inventory.Entries {
+		if e.ID == name {
+			return true
+		}
+	}
+	return false
+}
+
+// Freed implements apply.Owners.
+func (o owners) Freed(list []apply.Owner) {
+	for _, owner := range list {
+		o.r.book.markFreed(owner)
+		o.r.enqueue(owner)
+	}
+}
+
+// worthALook leaves out what this controller writes itself: changes of the status only.
+func worthALook() predicate.Predicate {
+	return predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{},
+		predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+			return e.ObjectNew.GetDeletionTimestamp() != nil && e.ObjectOld.GetDeletionTimestamp() == nil
+		}})
+}
+
+// newArtifact leaves out what a source says besides its artifact.
+func newArtifact() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		old, okOld := e.ObjectOld.(sourceObject)
+		now, okNow := e.ObjectNew.(sourceObject)
+		if !okOld || !okNow {
+			return true
+		}
+		a, b := old.GetArtifact(), now.GetArtifact()
+		if a == nil || b == nil {
+			return a != b
+		}
+		return a.Digest != b.Digest || a.Revision != b.Revision
+	}}
+}
+
+func referenceNames(obj *kustomizev1.Kustomization) []string {
+	names := []string{obj.Spec.SourceRef.Kind + "/" + sourceName(obj).String()}
+	for _, ref := range references(obj) {
+		names = append(names, ref.kind+"/"+obj.Namespace+"/"+ref.name)
+	}
+	return names
+}
+
+func dependencyNames(obj *kustomizev1.Kustomization) []string {
+	names := make([]string, 0, len(obj.Spec.DependsOn))
+	for _, ref := range obj.Spec.DependsOn {
+		names = append(names, dependencyOf(obj, ref).String())
+	}
+	return names
+}
+
+// readers enqueues the Kustomizations that read an object of the kind.
+func (r *Reconciler) readers(kind string) handler.EventHandler {
+	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
+		return r.find(ctx, indexReferences, kind+"/"+o.GetNamespace()+"/"+o.GetName())
+	})
+}
+
+// dependants enqueues the Kustomizations that depend on one.
+func (r *Reconciler) dependants() handler.EventHandler {
+	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
+		return r.find(ctx, indexDependencies, o.GetNamespace()+"/"+o.GetName())
+	})
+}
+
+func (r *Reconciler) find(ctx context.Context, index, key string) []reconcile.Request {
+	var list kustomizev1.KustomizationList
+	if err := r.cached.List(ctx, &list, client.MatchingFields{index: key}, client.UnsafeDisableDeepCopy); err != nil {
+		r.Log.Error("finding the Kustomizations that read an object", "object", key, "error", err)
+		return nil
+	}
+	requests := make([]reconcile.Request, 0, len(list.Items))
+	for i := range list.Items {
+		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
+	}
+	return requests
+}

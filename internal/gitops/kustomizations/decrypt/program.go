@@ -1,0 +1,85 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package decrypt
+
+import (
+	"context"
+	"errors"
+
+	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/apart"
+)
+
+// Opener decrypts one file.
+type Opener func(Request) ([]byte, error)
+
+// Request is a file to decrypt.
+type Request struct {
+	Data []byte `json:"data"`
+	// From is how the file is written, To how its plain text is wanted.
+	From Format `json:"from"`
+	To   Format `json:"to"`
+	// Verify says that the file is as sops wrote it, so that its message authentication code must be right.
+	Verify bool     `json:"verify,omitempty"`
+	Keys   KeyTexts `json:"keys"`
+}
+
+// KeyTexts are the keys of a Secret.
+type KeyTexts struct {
+	// From names the Secret in errors; empty when there is none.
+	From string `json:"from,omitempty"`
+	// Age are entries with age identities.
+	Age [][]byte `json:"age,omitempty"`
+	// Foreign are the names of entries that are keys of another sort.
+	Foreign []string `json:"foreign,omitempty"`
+}
+
+// Answer is a decrypted file, or why there is none.
+type Answer struct {
+	Plain []byte `json:"plain,omitempty"`
+	Error string `json:"error,omitempty"`
+}
+
+// Program opens files in a process of yuba-sops, which starts with the first file. It is used by one goroutine.
+type Program struct {
+	ctx     context.Context
+	find    apart.Finder
+	process *apart.Process
+}
+
+// NewProgram prepares the opening of files. find finds the programs yuba-sops and yuba-sandbox.
+func NewProgram(ctx context.Context, find apart.Finder) *Program {
+	return &Program{ctx: ctx, find: find}
+}
+
+// Open implements Opener.
+func (p *Program) Open(r Request) ([]byte, error) {
+	if p.process == nil && p.find == nil {
+		return nil, errors.New("nothing is decrypted here")
+	}
+	if p.process == nil {
+		process, err := apart.Start(p.ctx, p.find, "sops")
+		if err != nil {
+			return nil, err
+		}
+		p.process = process
+	}
+	if err := p.process.Send(r); err != nil {
+		return nil, err
+	}
+	var a Answer
+	if err := p.process.Receive(&a); err != nil {
+		return nil, err
+	}
+	if a.Error != "" {
+		return nil, errors.New(a.Error)
+	}
+	return a.Plain, nil
+}
+
+// Close ends the process.
+func (p *Program) Close() {
+	if p.process != nil {
+		p.process.Close()
+	}
+}

@@ -1,0 +1,61 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kustomize
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+
+	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/apart"
+)
+
+// MaxBuilt is what all objects of a build may have as JSON.
+const MaxBuilt = 128 << 20
+
+// program is what errors call the process.
+const program = "kustomize"
+
+// Process is a program that builds. It is used by one goroutine.
+type Process struct{ *apart.Process }
+
+// Start starts yuba-kustomize behind yuba-sandbox. The process lives until Close or until the context ends.
+func Start(ctx context.Context, find apart.Finder) (*Process, error) {
+	p, err := apart.Start(ctx, find, program)
+	return &Process{p}, err
+}
+
+// Run builds a directory of the tree. Errors of kustomize come as they are; an *apart.ExceededError says that the process
+// was ended because of its limits.
+func (p *Process) Run(tree filesys.FileSystem, dir string) ([]*Object, error) {
+	if err := p.Send(message{Dir: dir}); err != nil {
+		return nil, err
+	}
+	var objects []*Object
+	size := 0
+	for {
+		var m message
+		if err := p.Receive(&m); err != nil {
+			return nil, err
+		}
+		switch {
+		case m.Ask != nil:
+			a := answered(tree, *m.Ask)
+			if err := p.Send(message{Answer: &a}); err != nil {
+				return nil, err
+			}
+		case m.Object != nil:
+			if size += len(m.Object.JSON); size > MaxBuilt {
+				return nil, &apart.ExceededError{Program: program, Limit: fmt.Sprintf("%d MiB for what it makes", MaxBuilt>>20)}
+			}
+			objects = append(objects, (*Object)(m.Object))
+		case m.End != nil && m.End.Error != "":
+			return nil, errors.New(m.End.Error)
+		case m.End != nil:
+			return objects, nil
+		}
+	}
+}

@@ -1,0 +1,124 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	notificationv1 "github.com/fluxcd/notification-controller/api/v1"
+	notificationv1beta3 "github.com/fluxcd/notification-controller/api/v1beta3"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/yuba-dev/yuba/internal/gitops/notify/send"
+	"github.com/yuba-dev/yuba/internal/kit/retry"
+)
+
+// SetupWithManager has the dispatcher work with the manager. Where the kinds Alert and Provider are its own, it tells what
+// is wrong with them, as events: these kinds have no status.
+func (d *Dispatcher) SetupWithManager(mgr ctrl.Manager) error {
+	if err := mgr.Add(d); err != nil {
+		return err
+	}
+	if d.Client == nil {
+		return nil
+	}
+	// One process may set up the controllers again, after a restored backup.
+	options := controller.Options{SkipNameValidation: ptr.To(true), RateLimiter: retry.Limiter()}
+	changed := builder.WithPredicates(predicate.GenerationChangedPredicate{})
+	err := ctrl.NewControllerManagedBy(mgr).Named("provider").For(&notificationv1beta3.Provider{}, changed).WithOptions(options).
+		Complete(checker(d, func() *notificationv1beta3.Provider { return &notificationv1beta3.Provider{} }, checkProvider))
+	if err != nil {
+		return err
+	}
+	return ctrl.NewControllerManagedBy(mgr).Named("alert").For(&notificationv1beta3.Alert{}, changed).WithOptions(options).
+		Complete(checker(d, func() *notificationv1beta3.Alert { return &notificationv1beta3.Alert{} }, func(a *notificationv1beta3.Alert) []string {
+			return checkAlert(a, d.AllowCrossNamespace)
+		}))
+}
+
+// checker tells what is wrong with an object, and lets it go when another controller put a finalizer on it.
+func checker[O client.Object](d *Dispatcher, empty func() O, check func(O) []string) reconcile.Func {
+	return func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+		obj := empty()
+		if err := d.Client.Get(ctx, req.NamespacedName, obj); err != nil {
+			return reconcile.Result{}, client.IgnoreNotFound(err)
+		}
+		if obj.GetDeletionTimestamp() != nil {
+			before := obj.DeepCopyObject().(client.Object)
+			if !controllerutil.RemoveFinalizer(obj, notificationv1.NotificationFinalizer) {
+				return reconcile.Result{}, nil
+			}
+			patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+			return reconcile.Result{}, client.IgnoreNotFound(d.Client.Patch(ctx, obj, patch))
+		}
+		// The API shows one text for each reason, so that all problems go into one.
+		if problem := strings.Join(check(obj), "; "); problem != "" {
+			d.Log.Warn("a notification's object does not do all that it says", "object", req.String(), "problem", problem)
+			d.Events.Eventf(obj, nil, corev1.EventTypeWarning, reasonInvalidConfig, actionCheck, "%s", clip(problem, maxNote))
+		}
+		return reconcile.Result{}, nil
+	}
+}
+
+// checkProvider says what is wrong with a provider.
+func checkProvider(p *notificationv1beta3.Provider) (problems []string) {
+	if !send.Supported(p.Spec.Type) {
+		problems = append(problems, fmt.Sprintf("spec.type: providers of type %s are not supported here, so that nothing is sent. Those that are: %s",
+			p.Spec.Type, strings.Join(send.Types(), ", ")))
+	}
+	if p.Spec.Address == "" && p.Spec.SecretRef == nil {
+		problems = append(problems, "spec.address is empty and spec.secretRef names no Secret with an address, so that nothing is sent")
+	}
+	if send.KeepsStatuses(p.Spec.Type) && p.Spec.SecretRef == nil {
+		problems = append(problems, "spec.secretRef names no Secret with a token, without which no commit status is set")
+	}
+	if p.Spec.ServiceAccountName != "" {
+		problems = append(problems, "spec.serviceAccountName: identities of clouds are not supported here; credentials come from spec.secretRef")
+	}
+	if p.Spec.CommitStatusExpr != "" {
+		if _, err := statusExpression(p.Spec.CommitStatusExpr); err != nil {
+			problems = append(problems, err.Error())
+		}
+	}
+	return problems
+}
+
+// checkAlert says what is wrong with an alert.
+func checkAlert(a *notificationv1beta3.Alert, crossNamespace bool) (problems []string) {
+	for i, source := range a.Spec.EventSources {
+		if source.Namespace != "" && source.Namespace != a.Namespace && !crossNamespace {
+			problems = append(problems, fmt.Sprintf("spec.eventSources[%d]: can't access '%s/%s/%s', cross-namespace references have been blocked; --allow-cross-namespace of the server allows them",
+				i, source.Kind, source.Namespace, source.Name))
+		}
+	}
+	if kinds := unserved(a); len(kinds) > 0 {
+		problems = append(problems, "spec.eventSources: these kinds are not served here, so that nothing is told of them: "+strings.Join(kinds, ", "))
+	}
+	problems = append(problems, checkExpressions("spec.inclusionList", a.Spec.InclusionList)...)
+	return append(problems, checkExpressions("spec.exclusionList", a.Spec.ExclusionList)...)
+}
+
+// unserved are the kinds that an alert names and no server of ours has, though Flux has them.
+func unserved(a *notificationv1beta3.Alert) (kinds []string) {
+	for _, source := range a.Spec.EventSources {
+		switch source.Kind {
+		case "HelmRelease", "HelmChart", "HelmRepository", "ImageRepository", "ImagePolicy", "ImageUpdateAutomation", "ArtifactGenerator":
+			if !slices.Contains(kinds, source.Kind) {
+				kinds = append(kinds, source.Kind)
+			}
+		}
+	}
+	return kinds
+}

@@ -1,0 +1,148 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	notificationv1beta3 "github.com/fluxcd/notification-controller/api/v1beta3"
+	eventv1 "github.com/fluxcd/pkg/apis/event/v1beta1"
+)
+
+// Expressions of alerts are bounded: so many in a list, so many bytes each.
+const (
+	maxExpressions = 100
+	maxExpression  = 1000
+)
+
+// wants tells whether an alert is about an event.
+func wants(alert *notificationv1beta3.Alert, e *Event, crossNamespace bool) bool {
+	if alert.Spec.Suspend || !alert.DeletionTimestamp.IsZero() {
+		return false
+	}
+	if alert.Spec.EventSeverity == eventv1.EventSeverityError && e.Severity != eventv1.EventSeverityError {
+		return false
+	}
+	inside := e.InvolvedObject.Namespace == alert.Namespace || e.InvolvedObject.Namespace == "" && slices.Contains(e.Concerns, alert.Namespace)
+	if !inside && !crossNamespace {
+		return false
+	}
+	return named(alert, e) &&
+		(len(alert.Spec.InclusionList) == 0 || matches(alert.Spec.InclusionList, e.Message)) &&
+		!matches(alert.Spec.ExclusionList, e.Message)
+}
+
+// named tells whether one of an alert's sources is the event's object.
+func named(alert *notificationv1beta3.Alert, e *Event) bool {
+	for _, source := range alert.Spec.EventSources {
+		namespace := source.Namespace
+		if namespace == "" {
+			namespace = alert.Namespace
+		}
+		elsewhere := namespace != e.InvolvedObject.Namespace && e.InvolvedObject.Namespace != ""
+		if source.Kind != e.InvolvedObject.Kind || elsewhere ||
+			source.Name != "*" && source.Name != e.InvolvedObject.Name || !labeled(e.Labels, source.MatchLabels) {
+			continue
+		}
+		return true
+	}
+	return false
+}
+
+func labeled(has, wanted map[string]string) bool {
+	for name, value := range wanted {
+		if is, ok := has[name]; !ok || is != value {
+			return false
+		}
+	}
+	return true
+}
+
+// matches tells whether one of the expressions matches. Those that are none match nothing; the alert's owner was told.
+func matches(expressions []string, message string) bool {
+	if len(expressions) > maxExpressions {
+		expressions = expressions[:maxExpressions]
+	}
+	for _, text := range expressions {
+		if len(text) > maxExpression {
+			continue
+		}
+		if e, err := regexp.Compile(text); err == nil && e.MatchString(message) {
+			return true
+		}
+	}
+	return false
+}
+
+// checkExpressions says what is wrong with a list.
+func checkExpressions(field string, expressions []string) (problems []string) {
+	if len(expressions) > maxExpressions {
+		problems = append(problems, fmt.Sprintf("%s has %d expressions: those after the first %d are not used", field, len(expressions), maxExpressions))
+		expressions = expressions[:maxExpressions]
+	}
+	for i, text := range expressions {
+		if len(text) > maxExpression {
+			problems = append(problems, fmt.Sprintf("%s[%d] has %d bytes: it is not used, at most %d are allowed", field, i, len(text), maxExpression))
+		} else if _, err := regexp.Compile(text); err != nil {
+			problems = append(problems, fmt.Sprintf("%s[%d] is no regular expression and matches nothing: %v", field, i, err))
+		}
+	}
+	return problems
+}
+
+// enrich returns the event with the metadata that an alert's receivers see: annotations of the object, what the alert adds,
+// and above all what the object's controller gave.
+func enrich(e eventv1.Event, alert *notificationv1beta3.Alert) eventv1.Event {
+	all := map[string]string{}
+	take := func(prefix string) {
+		for name, value := range e.Metadata {
+			if key, ok := strings.CutPrefix(name, prefix); ok && key != "" {
+				all[key] = value
+			}
+		}
+	}
+	take(eventv1.Group + "/")
+	for name, value := range alert.Spec.EventMetadata {
+		all[name] = value
+	}
+	if alert.Spec.Summary != "" {
+		all["summary"] = alert.Spec.Summary
+	}
+	take(e.InvolvedObject.GroupVersionKind().Group + "/")
+	delete(all, eventv1.MetaTokenKey)
+	delete(all, eventv1.MetaCommitStatusKey)
+	e.Metadata = bounded(all)
+	return e
+}
+
+// bounded is of the entries those that come first, in the order of their names, and not more of each than is useful. An
+// object may hold a million bytes, and a queue many of its events.
+func bounded(all map[string]string) map[string]string {
+	names := slices.Sorted(maps.Keys(all))
+	if len(names) > maxMetadata {
+		for _, name := range names[maxMetadata:] {
+			delete(all, name)
+		}
+	}
+	for name, value := range all {
+		all[name] = clip(value, maxValue)
+	}
+	return all
+}
+
+// eventKey is the same for events that say the same about the same.
+func eventKey(e eventv1.Event) string {
+	sum := sha256.New()
+	for _, part := range []string{e.InvolvedObject.Kind, e.InvolvedObject.Namespace, e.InvolvedObject.Name, e.Reason, e.Message,
+		metadata(e, eventv1.MetaOriginRevisionKey), metadata(e, eventv1.MetaRevisionKey), metadata(e, eventv1.MetaTokenKey)} {
+		fmt.Fprintf(sum, "%d:%s", len(part), part)
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}

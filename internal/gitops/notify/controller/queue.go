@@ -1,0 +1,211 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/yuba-dev/yuba/internal/gitops/notify/send"
+)
+
+const (
+	// maxWaiting and maxWaitingBytes bound a queue, of which the oldest deliveries go first.
+	maxWaiting      = 200
+	maxWaitingBytes = 1 << 20
+	// longestPause is the most that is between two attempts, unless the service asks for more, and maxAge how long a
+	// delivery is tried. What is older is no news.
+	longestPause = 5 * time.Minute
+	maxAge       = 24 * time.Hour
+)
+
+// delivery is one message for one provider.
+type delivery struct {
+	Provider types.NamespacedName `json:"provider"`
+	Alert    types.NamespacedName `json:"alert"`
+	At       time.Time            `json:"at"`
+	Message  send.Message         `json:"message"`
+
+	// file holds the delivery while it waits; empty when none does.
+	file string
+}
+
+// size is about what a delivery takes.
+func (d *delivery) size() int {
+	n := 500 + len(d.Message.Event.Message)
+	for name, value := range d.Message.Event.Metadata {
+		n += len(name) + len(value)
+	}
+	return n
+}
+
+// queue is the deliveries of a provider, which are sent in their order.
+type queue struct {
+	d        *Dispatcher
+	provider types.NamespacedName
+
+	mu      sync.Mutex
+	waiting []*delivery
+	bytes   int
+	working bool
+	// since is when the outage began; zero when there is none. lost counts what had to go meanwhile.
+	since time.Time
+	lost  int
+}
+
+// add puts a delivery at the end and sees that somebody works on the queue.
+func (q *queue) add(ctx context.Context, one *delivery) {
+	q.mu.Lock()
+	q.waiting, q.bytes = append(q.waiting, one), q.bytes+one.size()
+	// The first one may be under way.
+	for len(q.waiting) > 2 && (len(q.waiting) > maxWaiting || q.bytes > maxWaitingBytes) {
+		gone := q.waiting[1]
+		q.waiting = append(q.waiting[:1], q.waiting[2:]...)
+		q.bytes -= gone.size()
+		q.lost++
+		q.d.forget(gone)
+	}
+	outage := !q.since.IsZero()
+	begin := !q.working
+	q.working = true
+	q.mu.Unlock()
+	if outage {
+		q.keep()
+	}
+	if begin && !q.d.queues.begin(func() { q.work(ctx) }) {
+		q.mu.Lock()
+		q.working = false
+		q.mu.Unlock()
+	}
+}
+
+// first is the delivery to send next. Without any, the worker ends.
+func (q *queue) first() *delivery {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.waiting) == 0 {
+		q.working = false
+		return nil
+	}
+	return q.waiting[0]
+}
+
+// done takes the first delivery out.
+func (q *queue) done(one *delivery) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.waiting, q.bytes = q.waiting[1:], q.bytes-one.size()
+	q.d.forget(one)
+}
+
+// keep stores what waits and is not stored.
+func (q *queue) keep() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, one := range q.waiting {
+		q.d.store(one)
+	}
+}
+
+// work sends until nothing waits or ctx ends.
+func (q *queue) work(ctx context.Context) {
+	pause := q.d.Pause
+	for ctx.Err() == nil {
+		one := q.first()
+		if one == nil {
+			return
+		}
+		err := q.attempt(ctx, one)
+		if ctx.Err() != nil {
+			return
+		}
+		var wrong *send.Error
+		switch {
+		case err == nil:
+			q.done(one)
+			q.recovered()
+			pause = q.d.Pause
+		case errors.Is(err, errNobody):
+			q.done(one)
+		case errors.As(err, &wrong) && !wrong.Again:
+			q.done(one)
+			q.d.refused(one, wrong)
+		case time.Since(one.At) > maxAge:
+			q.done(one)
+			q.d.refused(one, fmt.Errorf("%w. It was given up after %s", err, maxAge))
+		default:
+			q.failed(one, err)
+			q.keep()
+			after := jitter(pause)
+			if wrong != nil {
+				after = max(after, wrong.After)
+			}
+			pause = min(2*pause, longestPause)
+			if !sleep(ctx, after) {
+				return
+			}
+		}
+	}
+}
+
+// attempt makes one attempt, together with not too many others.
+func (q *queue) attempt(ctx context.Context, one *delivery) error {
+	target, err := q.d.target(ctx, one)
+	if err != nil {
+		return err
+	}
+	select {
+	case q.d.sending <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-q.d.sending }()
+	return send.Send(ctx, target, one.Message)
+}
+
+// failed begins an outage, or finds that it goes on.
+func (q *queue) failed(one *delivery, err error) {
+	q.mu.Lock()
+	begins := q.since.IsZero()
+	if begins {
+		q.since = time.Now()
+	}
+	q.mu.Unlock()
+	if begins {
+		q.d.outage(one, err)
+	}
+}
+
+// recovered ends an outage.
+func (q *queue) recovered() {
+	q.mu.Lock()
+	since, lost := q.since, q.lost
+	q.since, q.lost = time.Time{}, 0
+	q.mu.Unlock()
+	if !since.IsZero() {
+		q.d.recovered(q.provider, time.Since(since), lost)
+	}
+}
+
+// jitter spreads attempts, so that providers on one host are not asked all at once.
+func jitter(pause time.Duration) time.Duration {
+	return time.Duration(float64(pause) * (0.8 + 0.4*rand.Float64())) //nolint:gosec // no secret
+}
+
+func sleep(ctx context.Context, pause time.Duration) bool {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,55 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	eventv1 "github.com/fluxcd/pkg/apis/event/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// maxNote is the API's limit for the text of an event, in bytes.
+const maxNote = 1024
+
+// Recorder records events in the API, and offers them to whoever tells of them.
+type Recorder struct {
+	api      events.EventRecorder
+	scheme   *runtime.Scheme
+	offer    func(Event)
+	instance string
+}
+
+// NewRecorder returns a recorder in front of the API's. offer must not wait.
+func NewRecorder(api events.EventRecorder, scheme *runtime.Scheme, offer func(Event)) *Recorder {
+	instance, err := os.Hostname()
+	if err != nil {
+		instance = reportingController
+	}
+	return &Recorder{api: api, scheme: scheme, offer: offer, instance: instance}
+}
+
+// Eventf records an event about an object as it is now. It never waits. Events of Flux's type Trace are recorded as normal
+// ones and told nobody.
+func (r *Recorder) Eventf(regarding, related runtime.Object, eventType, reason, action, note string, args ...any) {
+	message := fmt.Sprintf(note, args...)
+	trace := eventType == eventv1.EventTypeTrace
+	if trace {
+		eventType = corev1.EventTypeNormal
+	}
+	r.api.Eventf(regarding, related, eventType, reason, action, "%s", clip(message, maxNote))
+	object, ok := regarding.(client.Object)
+	if trace || !ok || eventType == corev1.EventTypeWarning && paused(object) {
+		return
+	}
+	// An object of a kind that the scheme does not know is none that an alert can name.
+	if e, err := newEvent(r.scheme, object, eventType, reason, message, r.instance, time.Now()); err == nil {
+		r.offer(e)
+	}
+}

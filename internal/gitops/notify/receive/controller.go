@@ -1,0 +1,249 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package receive
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+
+	notificationv1 "github.com/fluxcd/notification-controller/api/v1"
+	"github.com/fluxcd/pkg/apis/meta"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/yuba-dev/yuba/internal/kit/retry"
+)
+
+// Receivers keeps the kind Receiver and takes hooks.
+type Receivers struct {
+	// Client reads objects from the cache, and Secrets past it.
+	Client client.Client
+	Events events.EventRecorder
+	// AllowCrossNamespace lets receivers name objects of other namespaces.
+	AllowCrossNamespace bool
+	Log                 *slog.Logger
+
+	table *table
+	asker *asker
+	// reading has a place for each body in memory; bodies and deciding share these, and expressions, among namespaces.
+	reading          chan struct{}
+	bodies, deciding *turns
+	// ready is true once hooks of every receiver there was at the start are taken.
+	ready atomic.Bool
+}
+
+// indexSecret finds the receivers whose token a Secret holds.
+const indexSecret = "yuba.receiver.secret"
+
+// workers is how many receivers are looked at a time.
+const workers = 4
+
+// SetupWithManager starts the controller with the manager.
+func (r *Receivers) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error {
+	r.table, r.reading = newTable(), make(chan struct{}, bodies)
+	r.bodies, r.deciding = newTurns(namespaceBodies), newTurns(1)
+	r.asker = &asker{writer: r.Client, pause: askPause, log: r.Log}
+	err := mgr.GetFieldIndexer().IndexField(ctx, &notificationv1.Receiver{}, indexSecret, func(o client.Object) []string {
+		ref := o.(*notificationv1.Receiver).Spec.SecretRef
+		if ref == nil {
+			return nil
+		}
+		return []string{o.GetNamespace() + "/" + ref.Name}
+	})
+	if err != nil {
+		return err
+	}
+	if err := mgr.Add(manager.RunnableFunc(r.open)); err != nil {
+		return err
+	}
+	requested := predicate.AnnotationChangedPredicate{}
+	return ctrl.NewControllerManagedBy(mgr).Named("receiver").
+		For(&notificationv1.Receiver{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, requested, deleted()))).
+		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.readers)).
+		// One process may set up the controller again, after a restored backup.
+		WithOptions(controller.Options{MaxConcurrentReconciles: workers, SkipNameValidation: ptr.To(true), RateLimiter: retry.Limiter()}).
+		Complete(r)
+}
+
+// deleted lets the update pass by which an object begins to go.
+func deleted() predicate.Predicate {
+	return predicate.NewPredicateFuncs(func(o client.Object) bool { return o.GetDeletionTimestamp() != nil })
+}
+
+// open fills the table before the first hook: what a sender is told is not found, it does not send again.
+func (r *Receivers) open(ctx context.Context) error {
+	var list notificationv1.ReceiverList
+	if err := r.Client.List(ctx, &list); err != nil {
+		return fmt.Errorf("list the receivers: %w", err)
+	}
+	for i := range list.Items {
+		if r.table.has(client.ObjectKeyFromObject(&list.Items[i])) {
+			continue // the controller was faster, and may have seen a newer one
+		}
+		// What cannot be read now is the controller's to report and to try again.
+		if _, err := r.look(ctx, &list.Items[i]); err != nil {
+			r.Log.Warn("a receiver takes no hooks yet", "receiver", client.ObjectKeyFromObject(&list.Items[i]).String(), "error", err)
+		}
+	}
+	r.ready.Store(true)
+	<-ctx.Done()
+	r.ready.Store(false)
+	r.asker.close()
+	return nil
+}
+
+func (r *Receivers) readers(ctx context.Context, secret client.Object) []reconcile.Request {
+	var list notificationv1.ReceiverList
+	key := secret.GetNamespace() + "/" + secret.GetName()
+	if err := r.Client.List(ctx, &list, client.MatchingFields{indexSecret: key}); err != nil {
+		r.Log.Error("finding the receivers of a Secret", "secret", key, "error", err)
+		return nil
+	}
+	requests := make([]reconcile.Request, 0, len(list.Items))
+	for i := range list.Items {
+		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
+	}
+	return requests
+}
+
+// Reconcile makes a receiver's path what its object and its Secret say.
+func (r *Receivers) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	var obj notificationv1.Receiver
+	if err := r.Client.Get(ctx, req.NamespacedName, &obj); err != nil {
+		r.table.set(req.NamespacedName, nil)
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if !obj.DeletionTimestamp.IsZero() {
+		return ctrl.Result{}, r.release(ctx, &obj)
+	}
+	v, err := r.look(ctx, &obj)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if obj.Spec.Suspend {
+		return ctrl.Result{}, nil
+	}
+	if err := r.report(ctx, &obj, v); err != nil {
+		return ctrl.Result{}, err
+	}
+	if v.stalled {
+		return ctrl.Result{}, nil
+	}
+	return ctrl.Result{RequeueAfter: obj.GetInterval()}, nil
+}
+
+// look judges a receiver and puts it into the table, or takes it out.
+func (r *Receivers) look(ctx context.Context, obj *notificationv1.Receiver) (verdict, error) {
+	key := client.ObjectKeyFromObject(obj)
+	secret, err := r.secret(ctx, obj)
+	if err != nil {
+		return verdict{}, err
+	}
+	v, err := judge(obj, secret, r.Client.RESTMapper(), r.AllowCrossNamespace)
+	if err != nil {
+		return verdict{}, err
+	}
+	if v.reason != meta.SucceededReason {
+		r.table.set(key, nil)
+		return v, nil
+	}
+	r.table.set(key, &entry{receiver: obj.DeepCopy(), path: v.path, token: v.token, targets: v.targets, filter: v.filter})
+	return v, nil
+}
+
+// secret reads a receiver's Secret; nil when there is none.
+func (r *Receivers) secret(ctx context.Context, obj *notificationv1.Receiver) (*corev1.Secret, error) {
+	if obj.Spec.SecretRef == nil {
+		return nil, nil
+	}
+	var secret corev1.Secret
+	err := r.Client.Get(ctx, types.NamespacedName{Namespace: obj.Namespace, Name: obj.Spec.SecretRef.Name}, &secret)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the Secret %s/%s: %w", obj.Namespace, obj.Spec.SecretRef.Name, err)
+	}
+	return &secret, nil
+}
+
+// release lets a receiver go that another controller put a finalizer on. Yuba needs none.
+func (r *Receivers) release(ctx context.Context, obj *notificationv1.Receiver) error {
+	r.table.set(client.ObjectKeyFromObject(obj), nil)
+	before := obj.DeepCopy()
+	if !controllerutil.RemoveFinalizer(obj, notificationv1.NotificationFinalizer) {
+		return nil
+	}
+	return client.IgnoreNotFound(r.Client.Patch(ctx, obj, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})))
+}
+
+// report writes the status and tells what changed.
+func (r *Receivers) report(ctx context.Context, obj *notificationv1.Receiver, v verdict) error {
+	before := obj.DeepCopy()
+	describe(obj, v)
+	if equality.Semantic.DeepEqual(before.Status, obj.Status) {
+		return nil
+	}
+	patch := client.MergeFrom(before)
+	if err := r.Client.Status().Patch(ctx, obj, patch); err != nil {
+		return client.IgnoreNotFound(fmt.Errorf("write the status of receiver %s/%s: %w", obj.Namespace, obj.Name, err))
+	}
+	was, is := apimeta.FindStatusCondition(before.Status.Conditions, meta.ReadyCondition), apimeta.FindStatusCondition(obj.Status.Conditions, meta.ReadyCondition)
+	switch {
+	case is.Status == metav1.ConditionTrue:
+		r.Events.Eventf(obj, nil, corev1.EventTypeNormal, meta.SucceededReason, "Reconcile", "Reconciliation finished, next run in %s", obj.GetInterval())
+	case was == nil || was.Status != is.Status || was.Reason != is.Reason || was.Message != is.Message:
+		reason := is.Reason
+		if reason == notificationv1.TokenNotFoundReason {
+			reason = meta.FailedReason
+		}
+		r.Log.Warn("a receiver takes no hooks", "receiver", client.ObjectKeyFromObject(obj).String(), "reason", is.Reason, "problem", is.Message)
+		r.Events.Eventf(obj, nil, corev1.EventTypeWarning, reason, "Reconcile", "%s", is.Message)
+	}
+	return nil
+}
+
+// describe puts a verdict into the status, in the words of the published kind.
+func describe(obj *notificationv1.Receiver, v verdict) {
+	status := &obj.Status
+	if at, ok := meta.ReconcileAnnotationValue(obj.Annotations); ok {
+		status.LastHandledReconcileAt = at
+	}
+	status.WebhookPath = v.path
+	ready := metav1.Condition{Type: meta.ReadyCondition, Status: metav1.ConditionFalse, Reason: v.reason, Message: v.message, ObservedGeneration: obj.Generation}
+	for _, gone := range []string{meta.StalledCondition, meta.ReconcilingCondition} {
+		apimeta.RemoveStatusCondition(&status.Conditions, gone)
+	}
+	switch {
+	case v.reason == meta.SucceededReason:
+		ready.Status = metav1.ConditionTrue
+		status.ObservedGeneration = obj.Generation
+	case v.stalled:
+		stalled := ready
+		stalled.Type, stalled.Status = meta.StalledCondition, metav1.ConditionTrue
+		apimeta.SetStatusCondition(&status.Conditions, stalled)
+		status.ObservedGeneration = obj.Generation
+	default:
+		apimeta.SetStatusCondition(&status.Conditions, metav1.Condition{Type: meta.ReconcilingCondition, Status: metav1.ConditionTrue,
+			Reason: meta.ProgressingWithRetryReason, Message: "Reconciliation in progress", ObservedGeneration: obj.Generation})
+	}
+	apimeta.SetStatusCondition(&status.Conditions, ready)
+}

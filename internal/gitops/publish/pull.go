@@ -1,0 +1,120 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package publish
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/fluxcd/pkg/oci"
+	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+
+	"github.com/yuba-dev/yuba/internal/archive"
+)
+
+// Artifact is what a registry tells about one.
+type Artifact struct {
+	URL      string `json:"url"`
+	Digest   string `json:"digest"`
+	Source   string `json:"source,omitempty"`
+	Revision string `json:"revision,omitempty"`
+	Created  string `json:"created,omitempty"`
+}
+
+func describe(url, digest string, annotations map[string]string) Artifact {
+	return Artifact{URL: url, Digest: digest, Source: annotations[oci.SourceAnnotation], Revision: annotations[oci.RevisionAnnotation],
+		Created: annotations[oci.CreatedAnnotation]}
+}
+
+// Pull puts the files of an artifact into dir, which is made if it does not exist and must be empty if it does.
+func Pull(ctx context.Context, ref, dir string, a Access) (Artifact, error) {
+	from, err := a.parse(ref)
+	if err != nil {
+		return Artifact{}, fmt.Errorf("pull artifact: %w", err)
+	}
+	target, err := emptyDirectory(dir)
+	if err != nil {
+		return Artifact{}, fmt.Errorf("pull %s: %w", from.Name(), err)
+	}
+	options, err := a.remote(ctx)
+	if err != nil {
+		return Artifact{}, fmt.Errorf("pull %s: %w", from.Name(), err)
+	}
+	descriptor, err := remote.Get(from, options...)
+	if err != nil {
+		return Artifact{}, explain("pull", from, err)
+	}
+	image, err := descriptor.Image()
+	if err != nil {
+		return Artifact{}, explain("pull", from, err)
+	}
+	manifest, err := image.Manifest()
+	if err != nil {
+		return Artifact{}, explain("pull", from, err)
+	}
+	digest, err := image.Digest()
+	if err != nil {
+		return Artifact{}, explain("pull", from, err)
+	}
+	if err := extract(ctx, from, image, target); err != nil {
+		return Artifact{}, err
+	}
+	return describe(oci.OCIRepositoryPrefix+from.Name(), digest.String(), manifest.Annotations), nil
+}
+
+// extract unpacks the first layer. Its digest is verified before anything can be seen in the directory.
+func extract(ctx context.Context, from name.Reference, image v1.Image, target string) error {
+	layers, err := image.Layers()
+	if err != nil {
+		return explain("pull", from, err)
+	}
+	if len(layers) == 0 {
+		return fmt.Errorf("pull %s: the artifact has no layer, so there is nothing to unpack", from.Name())
+	}
+	digest, err := layers[0].Digest()
+	if err != nil {
+		return explain("pull", from, err)
+	}
+	content, err := layers[0].Compressed()
+	if err != nil {
+		return explain("pull", from, err)
+	}
+	defer content.Close()
+	if _, err := archive.Extract(ctx, content, target, archive.Limits{}, digest.String()); err != nil {
+		return fmt.Errorf("pull %s: %w", from.Name(), err)
+	}
+	return nil
+}
+
+// emptyDirectory refuses a directory that has something in it: what is pulled takes its place.
+func emptyDirectory(dir string) (string, error) {
+	target, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	if resolved, err := filepath.EvalSymlinks(target); err == nil {
+		target = resolved
+	}
+	f, err := os.Open(target)
+	if errors.Is(err, os.ErrNotExist) {
+		return target, os.MkdirAll(filepath.Dir(target), 0o755)
+	}
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	switch _, err := f.Readdirnames(1); {
+	case errors.Is(err, io.EOF):
+		return target, nil
+	case err != nil:
+		return "", fmt.Errorf("%s is not a directory", dir)
+	}
+	return "", fmt.Errorf("%s is not empty; name a directory that is, or one that does not exist yet", dir)
+}

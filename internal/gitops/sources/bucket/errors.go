@@ -1,0 +1,92 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package bucket
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+	"golang.org/x/oauth2"
+
+	"github.com/yuba-dev/yuba/internal/archive"
+	"github.com/yuba-dev/yuba/internal/kit/outbound"
+)
+
+var errMalformed = errors.New("the store's answer makes no sense")
+
+// shown is the endpoint as errors name it: people put passwords into URLs.
+func (b *Bucket) shown() string {
+	if u, err := url.Parse(b.Endpoint); err == nil && u.Host != "" {
+		return outbound.Show(b.Endpoint)
+	}
+	return b.Endpoint
+}
+
+// statusOf is the status that a store answered with; 0 if it did not.
+func statusOf(err error) int {
+	var (
+		amazon *smithyhttp.ResponseError
+		azure  *azcore.ResponseError
+		google statusError
+	)
+	switch {
+	case errors.As(err, &amazon):
+		return amazon.HTTPStatusCode()
+	case errors.As(err, &azure):
+		return azure.StatusCode
+	case errors.As(err, &google):
+		return int(google)
+	}
+	return 0
+}
+
+// explain says why a store did not give what it was asked for, in words of our own.
+func explain(err error) string {
+	var (
+		limit  *archive.LimitError
+		entry  *archive.EntryError
+		token  *oauth2.RetrieveError
+		signIn *azidentity.AuthenticationFailedError
+	)
+	switch {
+	case errors.Is(err, errChanged):
+		return errChanged.Error()
+	case errors.As(err, &limit):
+		return limit.Error()
+	case errors.As(err, &entry):
+		return fmt.Sprintf("the object %q cannot be a file: %s", entry.Name, entry.Reason)
+	case errors.As(err, &token), errors.As(err, &signIn):
+		return "who gives out tokens does not accept the credentials in the Secret of spec.secretRef"
+	case statusOf(err) != 0:
+		return explainStatus(statusOf(err))
+	case errors.Is(err, context.DeadlineExceeded):
+		return "no answer in time; spec.timeout says how long to wait"
+	case errors.Is(err, context.Canceled):
+		return "it was interrupted"
+	case errors.Is(err, errMalformed):
+		return errMalformed.Error()
+	}
+	return outbound.Explain(err)
+}
+
+func explainStatus(status int) string {
+	answer := fmt.Sprintf("the store answers %d %s", status, http.StatusText(status))
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return answer + ": the credentials of spec.secretRef are not accepted, or may not list and read the bucket"
+	case http.StatusNotFound:
+		return answer + ": there is no such bucket"
+	case http.StatusMovedPermanently, http.StatusTemporaryRedirect, http.StatusPermanentRedirect, http.StatusBadRequest:
+		return answer + ": spec.region or spec.endpoint may be another's"
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		return answer + ": it is asked too often, or is not there for a while"
+	}
+	return answer
+}

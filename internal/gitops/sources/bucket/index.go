@@ -1,0 +1,158 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package bucket
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/fluxcd/pkg/sourceignore"
+	"github.com/fluxcd/pkg/sourceignore/gitignore"
+
+	"github.com/yuba-dev/yuba/internal/archive"
+)
+
+// maxIgnoreFile bounds what is read of .sourceignore. maxName and maxPart are what directories take.
+const (
+	maxIgnoreFile    = 1 << 20
+	maxName, maxPart = 1024, 255
+	// seenPerCounted is how many objects may be listed for each that may count.
+	seenPerCounted = 10
+)
+
+// index is the objects that count, sorted by name.
+type index struct{ objects []object }
+
+// read lists the bucket.
+func (b *Bucket) read(ctx context.Context, s store) (*index, error) {
+	matcher, err := b.ignored(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	limits := b.Limits.WithDefaults()
+	x, seen, size := &index{}, int64(0), int64(0)
+	err = s.list(ctx, b.Prefix, func(o object) error {
+		if seen++; seen > seenPerCounted*limits.MaxEntries {
+			return &archive.LimitError{What: "the number of objects, those that are left out included,", Limit: seenPerCounted * limits.MaxEntries}
+		}
+		if strings.HasSuffix(o.key, "/") || o.key == sourceignore.IgnoreFile || matcher.Match(strings.Split(o.key, "/"), false) {
+			return nil
+		}
+		if err := checkObject(o); err != nil {
+			return err
+		}
+		if size += o.size; size > limits.MaxUnpacked {
+			return &archive.LimitError{What: "the size of all objects in bytes", Limit: limits.MaxUnpacked}
+		}
+		if x.objects = append(x.objects, o); int64(len(x.objects)) > limits.MaxEntries {
+			return &archive.LimitError{What: "the number of objects", Limit: limits.MaxEntries}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(x.objects, func(a, b object) int { return strings.Compare(a.key, b.key) })
+	return x, x.check()
+}
+
+// ignored reads the patterns of what does not count. Unlike with repositories there are none by default.
+func (b *Bucket) ignored(ctx context.Context, s store) (gitignore.Matcher, error) {
+	var patterns []gitignore.Pattern
+	file, err := s.peek(ctx, sourceignore.IgnoreFile)
+	switch {
+	case err == nil:
+		defer file.body.Close() //nolint:errcheck // read only
+		text, err := io.ReadAll(io.LimitReader(file.body, maxIgnoreFile+1))
+		if err != nil {
+			return nil, err
+		}
+		if len(text) > maxIgnoreFile {
+			return nil, &archive.LimitError{What: "the size of " + sourceignore.IgnoreFile + " in bytes", Limit: maxIgnoreFile}
+		}
+		patterns = sourceignore.ReadPatterns(bytes.NewReader(text), nil)
+	case !errors.Is(err, errGone):
+		return nil, err
+	}
+	patterns = append(patterns, sourceignore.ReadPatterns(strings.NewReader(b.Ignore), nil)...)
+	return sourceignore.NewMatcher(patterns), nil
+}
+
+// checkObject says why an object cannot be a file.
+func checkObject(o object) error {
+	reason := ""
+	switch {
+	case !utf8.ValidString(o.key), strings.ContainsFunc(o.key, unicode.IsControl), strings.Contains(o.key, `\`):
+		reason = "the name has a backslash or characters that cannot be printed"
+	case strings.HasPrefix(o.key, "/"):
+		reason = "the name begins with a slash"
+	case path.Clean(o.key) != o.key, o.key == ".", o.key == "..", strings.HasPrefix(o.key, "../"):
+		reason = "the name has parts that are empty, '.' or '..'"
+	case len(o.key) > maxName, slices.ContainsFunc(strings.Split(o.key, "/"), func(part string) bool { return len(part) > maxPart }):
+		reason = fmt.Sprintf("the name has more than %d bytes, or a part of it more than %d", maxName, maxPart)
+	case o.etag == "":
+		reason = "the store names no ETag, without which nobody can see that it changes"
+	case o.size < 0:
+		reason = "the store names no size"
+	}
+	if reason == "" {
+		return nil
+	}
+	return &archive.EntryError{Name: shorten(o.key), Reason: reason + "; rename it, or leave it out with spec.ignore or .sourceignore"}
+}
+
+func shorten(key string) string {
+	if len(key) > 100 {
+		return key[:100] + "…"
+	}
+	return key
+}
+
+// check says which objects cannot be files of one tree.
+func (x *index) check() error {
+	files := make(map[string]bool, len(x.objects))
+	for _, o := range x.objects {
+		if files[o.key] {
+			return &archive.EntryError{Name: shorten(o.key), Reason: "the store lists it twice"}
+		}
+		files[o.key] = true
+	}
+	for _, o := range x.objects {
+		for dir := path.Dir(o.key); dir != "."; dir = path.Dir(dir) {
+			if files[dir] {
+				return &archive.EntryError{Name: shorten(o.key), Reason: fmt.Sprintf("there is an object %q, too, and nothing is a file and a directory; "+
+					"rename one of them, or leave it out with spec.ignore or .sourceignore", shorten(dir))}
+			}
+		}
+	}
+	return nil
+}
+
+// revision is computed as by Flux: a digest over lines of a name and an ETag each.
+func (x *index) revision() string {
+	sum := sha256.New()
+	for _, o := range x.objects {
+		fmt.Fprintf(sum, "%s %s\n", o.key, o.etag)
+	}
+	return "sha256:" + hex.EncodeToString(sum.Sum(nil))
+}
+
+// contentKey is a digest that no names or ETags make ambiguous.
+func (x *index) contentKey() string {
+	sum := sha256.New()
+	for _, o := range x.objects {
+		fmt.Fprintf(sum, "%d:%s%d:%s%d:%s%d\n", len(o.key), o.key, len(o.etag), o.etag, len(o.generation), o.generation, o.size)
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}

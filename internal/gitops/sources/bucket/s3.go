@@ -1,0 +1,132 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package bucket
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"regexp"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/smithy-go"
+
+	"github.com/yuba-dev/yuba/internal/gitops/sources/upstream"
+)
+
+// s3Store speaks S3.
+type s3Store struct {
+	client *s3.Client
+	bucket string
+}
+
+func (b *Bucket) openS3() (store, error) {
+	if strings.ContainsAny(b.Endpoint, "/@?# ") || b.Endpoint == "" {
+		return nil, stalled(reasonURLInvalid, "spec.endpoint must be a host, and a port if need be, such as s3.amazonaws.com or minio.example.com:9000")
+	}
+	client, err := b.httpClient()
+	if err != nil {
+		return nil, err
+	}
+	var who aws.CredentialsProvider = aws.AnonymousCredentials{}
+	if b.Credentials != nil {
+		if b.credential(accessKey) == "" || b.credential(secretKey) == "" {
+			return nil, badCredentials("the Secret of spec.secretRef needs the entries accesskey and secretkey", nil)
+		}
+		who = credentials.NewStaticCredentialsProvider(b.credential(accessKey), b.credential(secretKey), "")
+	}
+	scheme := "https://"
+	if b.Insecure {
+		scheme = "http://"
+	}
+	return &s3Store{bucket: b.Name, client: s3.New(s3.Options{
+		BaseEndpoint: aws.String(scheme + b.Endpoint), Region: b.region(), Credentials: who, HTTPClient: client,
+		// Only the large clouds give each bucket a name of its own.
+		UsePathStyle: !strings.HasSuffix(b.Endpoint, ".amazonaws.com") && !strings.HasSuffix(b.Endpoint, ".amazonaws.com.cn") && !strings.HasSuffix(b.Endpoint, ".aliyuncs.com"),
+		Retryer:      retry.NewStandard(func(o *retry.StandardOptions) { o.MaxAttempts = 2 }),
+		// What other stores than Amazon's do not know.
+		RequestChecksumCalculation: aws.RequestChecksumCalculationWhenRequired,
+		ResponseChecksumValidation: aws.ResponseChecksumValidationWhenRequired,
+	})}, nil
+}
+
+// amazonHost has the region in it, unless it is the one of all regions.
+var amazonHost = regexp.MustCompile(`^s3[.-](?:dualstack\.)?([a-z]{2}-[a-z-]+-[0-9]+)\.amazonaws\.com(?:\.cn)?$`)
+
+// region is what requests are signed for.
+func (b *Bucket) region() string {
+	if found := amazonHost.FindStringSubmatch(b.Endpoint); found != nil && b.Region == "" {
+		return found[1]
+	}
+	return cmp.Or(b.Region, "us-east-1")
+}
+
+// httpClient follows nobody: a store that redirects is one with another endpoint or region.
+func (b *Bucket) httpClient() (*http.Client, error) {
+	transport, err := b.Access.Transport()
+	if err != nil {
+		return nil, badCredentials("use the certificates of spec.certSecretRef: "+err.Error(), err)
+	}
+	return &http.Client{
+		Transport:     upstream.Bounded(transport, maxAnswer),
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}, nil
+}
+
+func (s *s3Store) list(ctx context.Context, prefix string, visit func(object) error) error {
+	in := &s3.ListObjectsV2Input{Bucket: &s.bucket, Prefix: aws.String(prefix)}
+	for {
+		page, err := s.client.ListObjectsV2(ctx, in)
+		if err != nil {
+			return err
+		}
+		for _, item := range page.Contents {
+			o := object{key: aws.ToString(item.Key), etag: trimETag(aws.ToString(item.ETag)), size: -1}
+			if item.Size != nil {
+				o.size = *item.Size
+			}
+			if err := visit(o); err != nil {
+				return err
+			}
+		}
+		next := aws.ToString(page.NextContinuationToken)
+		if !aws.ToBool(page.IsTruncated) {
+			return nil
+		}
+		if next == "" || next == aws.ToString(in.ContinuationToken) {
+			return errMalformed // half a list must not pass for all of it
+		}
+		in.ContinuationToken = &next
+	}
+}
+
+func (s *s3Store) open(ctx context.Context, o object) (content, error) {
+	c, err := s.get(ctx, &s3.GetObjectInput{Bucket: &s.bucket, Key: &o.key, IfMatch: aws.String(`"` + o.etag + `"`)})
+	if status := statusOf(err); status == http.StatusPreconditionFailed || status == http.StatusNotFound {
+		return content{}, errors.Join(errChanged, err)
+	}
+	return c, err
+}
+
+func (s *s3Store) peek(ctx context.Context, key string) (content, error) {
+	c, err := s.get(ctx, &s3.GetObjectInput{Bucket: &s.bucket, Key: &key})
+	var code smithy.APIError
+	if errors.As(err, &code) && code.ErrorCode() == "NoSuchKey" {
+		return content{}, errGone
+	}
+	return c, err
+}
+
+func (s *s3Store) get(ctx context.Context, in *s3.GetObjectInput) (content, error) {
+	out, err := s.client.GetObject(upstream.Content(ctx), in)
+	if err != nil {
+		return content{}, err
+	}
+	return content{out.Body, trimETag(aws.ToString(out.ETag))}, nil
+}

@@ -1,0 +1,80 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"fmt"
+
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/yuba-dev/yuba/internal/archive"
+	"github.com/yuba-dev/yuba/internal/gitops/sources/bucket"
+)
+
+// bucketUpstream asks object stores for Buckets.
+type bucketUpstream struct {
+	reader client.Reader
+	limits archive.Limits
+	client *bucket.Client
+}
+
+// NewBucket returns the upstream of Buckets. Secrets are read with reader; limits bound what is in a bucket.
+func NewBucket(reader client.Reader, limits archive.Limits) Upstream[*sourcev1.Bucket] {
+	return &bucketUpstream{reader: reader, limits: limits, client: bucket.New()}
+}
+
+// Look implements Upstream.
+func (u *bucketUpstream) Look(ctx context.Context, obj *sourcev1.Bucket, fresh bool) (*Found, error) {
+	wanted, err := u.wanted(ctx, obj)
+	if err != nil {
+		return nil, err
+	}
+	tree, err := u.client.Look(ctx, wanted, fresh)
+	if err != nil {
+		return nil, err
+	}
+	return &Found{Revision: tree.Revision, ContentKey: tree.ContentKey, Upstream: tree.Upstream, Fetch: tree.Fetch,
+		News: fmt.Sprintf("stored artifact with %d fetched files from '%s' bucket", tree.Files, obj.Spec.BucketName)}, nil
+}
+
+func (u *bucketUpstream) wanted(ctx context.Context, obj *sourcev1.Bucket) (*bucket.Bucket, error) {
+	provider := obj.Spec.Provider
+	if provider == "" {
+		provider = sourcev1.BucketProviderGeneric
+	}
+	if obj.Spec.STS != nil {
+		return nil, unsupported(sourcev1.InvalidSTSConfigurationReason, "spec.sts is not supported: let spec.secretRef name a Secret with accesskey and secretkey")
+	}
+	if obj.Spec.ServiceAccountName != "" {
+		return nil, noIdentity(provider, "leave spec.serviceAccountName out, and let spec.secretRef name a Secret with credentials")
+	}
+	wanted := &bucket.Bucket{
+		Provider: provider, Endpoint: obj.Spec.Endpoint, Name: obj.Spec.BucketName, Region: obj.Spec.Region, Insecure: obj.Spec.Insecure,
+		Prefix: obj.Spec.Prefix, Timeout: timeoutOf(obj.Spec.Timeout), MaxAge: maxAge(obj), Limits: u.limits,
+	}
+	if obj.Spec.Ignore != nil {
+		wanted.Ignore = *obj.Spec.Ignore
+	}
+	var err error
+	if wanted.Access, err = accessOf(ctx, u.reader, obj.Namespace, obj.Spec.CertSecretRef, obj.Spec.ProxySecretRef); err != nil {
+		return nil, err
+	}
+	switch {
+	case obj.Spec.SecretRef != nil:
+		secret, err := readSecret(ctx, u.reader, obj.Namespace, obj.Spec.SecretRef.Name)
+		if err != nil {
+			return nil, authenticationFailed(err)
+		}
+		if wanted.Credentials = secret.Data; wanted.Credentials == nil {
+			wanted.Credentials = map[string][]byte{} // an empty Secret is no wish to be nobody
+		}
+	case provider == sourcev1.BucketProviderAmazon:
+		return nil, noIdentity(provider, "let spec.secretRef name a Secret with accesskey and secretkey, or read a public bucket with spec.provider generic")
+	case provider == sourcev1.BucketProviderGoogle:
+		return nil, noIdentity(provider, "let spec.secretRef name a Secret with serviceaccount, the key of a service account, or read a public bucket with spec.provider generic")
+	}
+	return wanted, nil
+}

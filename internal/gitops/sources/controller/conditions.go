@@ -1,0 +1,178 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"time"
+
+	"github.com/fluxcd/pkg/apis/meta"
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/yuba-dev/yuba/internal/archive"
+)
+
+// The conditions, as Flux has them. Those of a failure are there only while it lasts.
+//
+//	Ready
+//	├── StorageOperationFailed  what was fetched could not be stored
+//	├── FetchFailed             the upstream could not be asked, or does not have what is wanted
+//	├── IncludeUnavailable      a GitRepository that is to be copied into this one has no artifact
+//	├── ArtifactOutdated        there is something newer than the artifact
+//	├── ArtifactInStorage       the artifact can be used
+//	├── SourceVerified          the signature is the one that is wanted, or not
+//	├── Stalled                 nothing changes before somebody changes the source
+//	└── Reconciling             it is worked on, or will be tried again
+
+// settle writes what a look came to into the status of the object. It changes nothing else and asks nobody.
+func (k *kind) settle(o Object, out *outcome, archiveURL string, now time.Time) {
+	v := k.view(o)
+	if out.requested != "" {
+		*v.handled = out.requested
+	}
+	if out.err != nil {
+		k.settleFailure(o, v, out)
+		return
+	}
+	for _, over := range []string{sourcev1.StorageOperationFailedCondition, sourcev1.FetchFailedCondition, sourcev1.IncludeUnavailableCondition,
+		sourcev1.ArtifactOutdatedCondition, meta.StalledCondition, meta.ReconcilingCondition} {
+		drop(o, over)
+	}
+	k.settleArtifact(o, v, out, archiveURL, now)
+	if out.found.Verified != "" {
+		set(o, sourcev1.SourceVerifiedCondition, metav1.ConditionTrue, meta.SucceededReason, out.found.Verified)
+	} else {
+		drop(o, sourcev1.SourceVerifiedCondition)
+	}
+	message := k.storedMessage(out.found.Revision)
+	set(o, sourcev1.ArtifactInStorageCondition, metav1.ConditionTrue, meta.SucceededReason, message)
+	set(o, meta.ReadyCondition, metav1.ConditionTrue, meta.SucceededReason, message)
+	*v.generation = o.GetGeneration()
+	k.observe(o)
+}
+
+func (k *kind) settleArtifact(o Object, v view, out *outcome, archiveURL string, now time.Time) {
+	if made := out.made; made != nil {
+		*v.artifact = &meta.Artifact{Digest: made.digest, Revision: out.found.Revision, Size: &made.size, Metadata: out.found.Metadata,
+			LastUpdateTime: metav1.NewTime(now.UTC().Truncate(time.Second)),
+			Path:           fmt.Sprintf("%s/%s/%s/%s.tar.gz", kindPath(k.name), o.GetNamespace(), o.GetName(), made.digest)}
+		if v.includes != nil {
+			*v.includes = out.includes
+		}
+	}
+	// The server may have another address than when the artifact was made.
+	(*v.artifact).URL = archiveURL
+	if v.archive != nil {
+		*v.archive = archiveURL
+	}
+}
+
+// settleFailure tells what failed. What was stored before goes on serving, and Ready says so.
+func (k *kind) settleFailure(o Object, v view, out *outcome) {
+	condition, reason, message := k.failure(out.err)
+	for _, other := range []string{sourcev1.StorageOperationFailedCondition, sourcev1.FetchFailedCondition, sourcev1.IncludeUnavailableCondition} {
+		if other != condition {
+			drop(o, other)
+		}
+	}
+	if out.gone {
+		*v.artifact = nil
+		drop(o, sourcev1.ArtifactInStorageCondition)
+	}
+	if a := *v.artifact; a != nil && out.found != nil && a.Revision != out.found.Revision {
+		set(o, sourcev1.ArtifactOutdatedCondition, metav1.ConditionTrue, "NewRevision", fmt.Sprintf("new upstream revision '%s'", out.found.Revision))
+	}
+	if condition == sourcev1.SourceVerifiedCondition {
+		set(o, condition, metav1.ConditionFalse, reason, message)
+	} else {
+		set(o, condition, metav1.ConditionTrue, reason, message)
+	}
+	set(o, meta.ReadyCondition, metav1.ConditionFalse, reason, message)
+	if a := *v.artifact; a != nil {
+		// An absolute time: the status is not to change with every retry.
+		since := conditionOf(o, meta.ReadyCondition).LastTransitionTime.UTC().Format(time.RFC3339)
+		set(o, meta.ReadyCondition, metav1.ConditionFalse, reason,
+			fmt.Sprintf("%s (since %s nothing newer could be had; the artifact of '%s' is still served)", message, since, a.Revision))
+	}
+	if stalls(out.err) {
+		drop(o, meta.ReconcilingCondition)
+		set(o, meta.StalledCondition, metav1.ConditionTrue, reason, message)
+		*v.generation = o.GetGeneration()
+		return
+	}
+	drop(o, meta.StalledCondition)
+	set(o, meta.ReconcilingCondition, metav1.ConditionTrue, meta.ProgressingWithRetryReason, message)
+}
+
+// failure says which condition tells of an error, and how.
+func (k *kind) failure(err error) (condition, reason, message string) {
+	var fetch *archive.FetchError
+	var include *includeError
+	var store *storeError
+	switch {
+	case errors.As(err, &include):
+		return sourcev1.IncludeUnavailableCondition, include.reason, clean(include.message)
+	case errors.As(err, &store):
+		return sourcev1.StorageOperationFailedCondition, sourcev1.ArchiveOperationFailedReason, clean(store.message)
+	case errors.As(err, &fetch):
+		condition, reason = sourcev1.FetchFailedCondition, fetch.Reason
+		if isVerification(reason) {
+			condition = sourcev1.SourceVerifiedCondition
+		}
+		return condition, reason, clean(fetch.Message)
+	}
+	return sourcev1.FetchFailedCondition, k.failed, clean(err.Error())
+}
+
+// stalls tells whether somebody has to change something before it is of use to try again.
+func stalls(err error) bool {
+	var fetch *archive.FetchError
+	var include *includeError
+	return errors.As(err, &fetch) && fetch.Stalled || errors.As(err, &include) && include.stalled
+}
+
+// progress tells that the object is worked on.
+func progress(o Object, message string) {
+	set(o, meta.ReconcilingCondition, metav1.ConditionTrue, meta.ProgressingReason, message)
+	if ready := conditionOf(o, meta.ReadyCondition); ready.Type == "" || ready.Status == metav1.ConditionUnknown {
+		set(o, meta.ReadyCondition, metav1.ConditionUnknown, meta.ProgressingReason, message)
+	}
+}
+
+// maxMessage bounds a condition's message; the API takes eight times as much.
+const maxMessage = 4096
+
+// passwords are in URLs that the libraries quote in their errors.
+var passwords = regexp.MustCompile(`(://)[^/@\s"']*@`)
+
+func clean(message string) string {
+	message = passwords.ReplaceAllString(message, "$1")
+	if runes := []rune(message); len(runes) > maxMessage {
+		message = string(runes[:maxMessage]) + "…"
+	}
+	return message
+}
+
+func set(o Object, condition string, status metav1.ConditionStatus, reason, message string) {
+	conditions := o.GetConditions()
+	apimeta.SetStatusCondition(&conditions, metav1.Condition{Type: condition, Status: status, Reason: reason, Message: message, ObservedGeneration: o.GetGeneration()})
+	o.SetConditions(conditions)
+}
+
+func drop(o Object, condition string) {
+	conditions := o.GetConditions()
+	apimeta.RemoveStatusCondition(&conditions, condition)
+	o.SetConditions(conditions)
+}
+
+func conditionOf(o Object, condition string) metav1.Condition {
+	if c := apimeta.FindStatusCondition(o.GetConditions(), condition); c != nil {
+		return *c
+	}
+	return metav1.Condition{}
+}

@@ -1,0 +1,131 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/fluxcd/pkg/apis/meta"
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+
+	"github.com/yuba-dev/yuba/internal/kit/retry"
+)
+
+// externals looks after the ExternalArtifacts that were pushed: their archive is nowhere but in the store, and nobody
+// can bring it back. Those that other controllers make and serve are theirs.
+type externals struct {
+	*Sources
+}
+
+// externalEvery is how often the archives of ExternalArtifacts are looked at.
+const externalEvery = 10 * time.Minute
+
+// ReasonArchiveMissing says that the archive of an ExternalArtifact is missing or damaged.
+const ReasonArchiveMissing = "ArchiveMissing"
+
+func (s *Sources) setupExternal(mgr ctrl.Manager) error {
+	err := ctrl.NewControllerManagedBy(mgr).Named("source-externalartifact").For(&sourcev1.ExternalArtifact{}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: 1, SkipNameValidation: ptr.To(true), RateLimiter: retry.Limiter()}).
+		Complete(&externals{s})
+	if err != nil {
+		return fmt.Errorf("set up the controller of ExternalArtifacts: %w", err)
+	}
+	return nil
+}
+
+// Reconcile says on an ExternalArtifact whether its archive can be used.
+func (e *externals) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	var o sourcev1.ExternalArtifact
+	if err := e.Cache.Get(ctx, req.NamespacedName, &o); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	a := o.Status.Artifact
+	if !o.DeletionTimestamp.IsZero() || a == nil {
+		return ctrl.Result{}, nil
+	}
+	// The server may have another address than when it was pushed.
+	url := e.ArchiveURL("externalartifacts", req.NamespacedName, a.Digest)
+	whose := originOf(a.URL, url)
+	if whose == foreign {
+		return ctrl.Result{}, nil
+	}
+	present, err := e.packs.present(ctx, a.Digest, false)
+	if err != nil {
+		return ctrl.Result{}, fmt.Errorf("read the archive of ExternalArtifact %s: %w", req.NamespacedName, err)
+	}
+	if whose == unsaid && !present {
+		return ctrl.Result{}, nil
+	}
+	before := o.DeepCopy()
+	tell(&o, present)
+	o.Status.Artifact.URL = url
+	if equality.Semantic.DeepEqual(&o, before) {
+		return ctrl.Result{RequeueAfter: externalEvery}, nil
+	}
+	if err := e.Client.Status().Patch(ctx, o.DeepCopy(), client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
+		return again(fmt.Errorf("write the status of ExternalArtifact %s: %w", req.NamespacedName, err))
+	}
+	is := conditionOf(&o, meta.ReadyCondition)
+	if is == conditionOf(before, meta.ReadyCondition) {
+		return ctrl.Result{RequeueAfter: externalEvery}, nil
+	}
+	severity := corev1.EventTypeNormal
+	if !present {
+		severity = corev1.EventTypeWarning
+	}
+	e.Events.Eventf(&o, nil, severity, is.Reason, "Verify", "%s", is.Message)
+	return ctrl.Result{RequeueAfter: externalEvery}, nil
+}
+
+// origin says whose an archive is.
+type origin int
+
+const (
+	// foreign archives are somebody else's to serve.
+	foreign origin = iota
+	// own archives are served from here.
+	own
+	// unsaid is one of an earlier Yuba, whose URLs did not say which store they are of. It is own when the store has it.
+	unsaid
+)
+
+// originOf compares the URL of an archive with the one that this server would give the object: all of it but the address,
+// which may have been another one then.
+func originOf(url, want string) origin {
+	behindAddress := func(url string) string {
+		_, rest, _ := strings.Cut(url, "://")
+		_, rest, _ = strings.Cut(rest, "/")
+		return rest
+	}
+	url, want = behindAddress(url), behindAddress(want)
+	if url == want {
+		return own
+	}
+	if earlier, _, ok := strings.Cut(want, "&store="); ok && url == earlier {
+		return unsaid
+	}
+	return foreign
+}
+
+// tell sets Ready as the archive is, and leaves alone what somebody else said about it.
+func tell(o *sourcev1.ExternalArtifact, present bool) {
+	ready, a := conditionOf(o, meta.ReadyCondition), o.Status.Artifact
+	switch {
+	case !present:
+		message := fmt.Sprintf("the archive of '%s' is missing from the store or damaged. Push the directory again:\n    yuba push %s DIR -n %s", a.Revision, o.Name, o.Namespace)
+		set(o, meta.ReadyCondition, metav1.ConditionFalse, ReasonArchiveMissing, message)
+	case ready.Reason == ReasonArchiveMissing:
+		set(o, meta.ReadyCondition, metav1.ConditionTrue, meta.SucceededReason, "stored artifact for revision "+a.Revision)
+	}
+}

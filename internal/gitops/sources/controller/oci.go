@@ -1,0 +1,151 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	fluxoci "github.com/fluxcd/pkg/oci"
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/yuba-dev/yuba/internal/archive"
+	"github.com/yuba-dev/yuba/internal/gitops/sources/oci"
+)
+
+// ociUpstream asks registries for OCIRepositories.
+type ociUpstream struct {
+	reader client.Reader
+	limits archive.Limits
+	client *oci.Client
+}
+
+// NewOCI returns the upstream of OCIRepositories. Secrets and ServiceAccounts are read with reader; limits bound layers
+// and what is in them.
+func NewOCI(reader client.Reader, limits archive.Limits) Upstream[*sourcev1.OCIRepository] {
+	return &ociUpstream{reader: reader, limits: limits, client: oci.New()}
+}
+
+// Look implements Upstream.
+func (u *ociUpstream) Look(ctx context.Context, obj *sourcev1.OCIRepository, fresh bool) (*Found, error) {
+	wanted, err := u.wanted(ctx, obj)
+	if err != nil {
+		return nil, err
+	}
+	artifact, err := u.client.Look(ctx, wanted, fresh)
+	if err != nil {
+		return nil, err
+	}
+	found := &Found{Revision: artifact.Revision, Metadata: artifact.Metadata, ContentKey: artifact.ContentKey, Upstream: artifact.Upstream, News: ociNews(obj, artifact)}
+	if artifact.Verified != "" {
+		found.Verified = fmt.Sprintf("verified signature of revision %s with the key %s", artifact.Revision, artifact.Verified)
+	}
+	if wanted.Copy {
+		found.Archive = artifact.Archive
+	} else {
+		found.Fetch = artifact.Fetch
+	}
+	return found, nil
+}
+
+// ociNews is Flux's message.
+func ociNews(obj *sourcev1.OCIRepository, artifact *oci.Artifact) string {
+	news := fmt.Sprintf("stored artifact with revision '%s' from '%s'", artifact.Revision, obj.Spec.URL)
+	origin, revision := artifact.Metadata[fluxoci.SourceAnnotation], artifact.Metadata[fluxoci.RevisionAnnotation]
+	if origin != "" && revision != "" {
+		news += fmt.Sprintf(", origin source '%s', origin revision '%s'", origin, revision)
+	}
+	return news
+}
+
+func (u *ociUpstream) wanted(ctx context.Context, obj *sourcev1.OCIRepository) (*oci.Repository, error) {
+	wanted := &oci.Repository{
+		URL: obj.Spec.URL, Insecure: obj.Spec.Insecure, MediaType: obj.GetLayerMediaType(), Copy: obj.GetLayerOperation() == sourcev1.OCILayerCopy,
+		Timeout: timeoutOf(obj.Spec.Timeout), MaxAge: maxAge(obj), Limits: u.limits,
+	}
+	if ref := obj.Spec.Reference; ref != nil {
+		wanted.Digest, wanted.SemVer, wanted.SemverFilter, wanted.Tag = ref.Digest, ref.SemVer, ref.SemverFilter, ref.Tag
+	}
+	var err error
+	if wanted.Access, err = accessOf(ctx, u.reader, obj.Namespace, obj.Spec.CertSecretRef, obj.Spec.ProxySecretRef); err != nil {
+		return nil, err
+	}
+	// As with Flux: who names certificates wants them to be verified.
+	wanted.Access.SkipVerify = obj.Spec.Insecure && obj.Spec.CertSecretRef == nil
+	known, err := u.credentials(ctx, obj, &wanted.Credentials)
+	if err != nil {
+		return nil, err
+	}
+	if provider := obj.Spec.Provider; known == 0 && provider != "" && provider != sourcev1.GenericOCIProvider {
+		return nil, noIdentity(provider, "let spec.secretRef name a Secret of the type kubernetes.io/dockerconfigjson, or set spec.provider to generic")
+	}
+	wanted.Verify, err = u.verification(ctx, obj)
+	return wanted, err
+}
+
+// credentials reads the Secrets that hold credentials, and counts them.
+func (u *ociUpstream) credentials(ctx context.Context, obj *sourcev1.OCIRepository, into *oci.Credentials) (int, error) {
+	var names []string
+	if ref := obj.Spec.SecretRef; ref != nil {
+		names = append(names, ref.Name)
+	}
+	if name := obj.Spec.ServiceAccountName; name != "" {
+		account := &corev1.ServiceAccount{}
+		if err := u.reader.Get(ctx, types.NamespacedName{Namespace: obj.Namespace, Name: name}, account); err != nil {
+			return 0, authenticationFailed(fmt.Errorf("read the ServiceAccount %s/%s, which spec.serviceAccountName names: %w", obj.Namespace, name, err))
+		}
+		for _, ref := range account.ImagePullSecrets {
+			names = append(names, ref.Name)
+		}
+	}
+	for _, name := range names {
+		secret, err := readSecret(ctx, u.reader, obj.Namespace, name)
+		if err != nil {
+			return 0, authenticationFailed(err)
+		}
+		document := entry(secret, corev1.DockerConfigJsonKey, corev1.DockerConfigKey)
+		if document == nil {
+			return 0, authenticationFailed(fmt.Errorf("the Secret %s/%s has no %s; its type must be %s",
+				obj.Namespace, name, corev1.DockerConfigJsonKey, corev1.SecretTypeDockerConfigJson))
+		}
+		if err := into.AddDockerConfig(document); err != nil {
+			return 0, authenticationFailed(fmt.Errorf("read the credentials in the Secret %s/%s: %w", obj.Namespace, name, err))
+		}
+	}
+	return len(names), nil
+}
+
+// verification reads the keys whose signatures count.
+func (u *ociUpstream) verification(ctx context.Context, obj *sourcev1.OCIRepository) (*oci.Verification, error) {
+	verify := obj.Spec.Verify
+	switch {
+	case verify == nil:
+		return nil, nil
+	case verify.Provider != "cosign" && verify.Provider != "":
+		return nil, unsupported(sourcev1.VerificationError, "spec.verify.provider "+verify.Provider+" is not supported: signatures are verified by cosign, with public keys")
+	case verify.SecretRef == nil:
+		return nil, unsupported(sourcev1.VerificationError, "spec.verify without secretRef asks for a keyless signature, which is not supported: "+
+			"let spec.verify.secretRef name a Secret with the public key, in an entry whose name ends in .pub")
+	}
+	secret, err := readSecret(ctx, u.reader, obj.Namespace, verify.SecretRef.Name)
+	if err != nil {
+		return nil, &archive.FetchError{Reason: sourcev1.VerificationError, Message: err.Error(), Err: err}
+	}
+	keys := map[string][]byte{}
+	for name, content := range secret.Data {
+		if strings.HasSuffix(name, ".pub") {
+			keys[name] = content
+		}
+	}
+	verification, err := oci.NewVerification(keys)
+	if err != nil {
+		return nil, &archive.FetchError{Reason: sourcev1.VerificationError, Err: err,
+			Message: fmt.Sprintf("read the keys in the Secret %s/%s, which spec.verify.secretRef names: %s", obj.Namespace, secret.Name, err)}
+	}
+	return verification, nil
+}

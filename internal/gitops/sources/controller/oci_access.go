@@ -1,0 +1,61 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/fluxcd/pkg/apis/meta"
+	"github.com/fluxcd/pkg/runtime/secrets"
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/yuba-dev/yuba/internal/archive"
+	"github.com/yuba-dev/yuba/internal/gitops/sources/upstream"
+)
+
+// unsupported says that a source asks for what is not there.
+func unsupported(reason, message string) error {
+	return &archive.FetchError{Reason: reason, Message: message, Stalled: true}
+}
+
+// entry is the first of some entries that a Secret has; later names are of older days.
+func entry(secret *corev1.Secret, names ...string) []byte {
+	for _, name := range names {
+		if content := secret.Data[name]; len(content) > 0 {
+			return content
+		}
+	}
+	return nil
+}
+
+// accessOf reads certificates and the proxy.
+func accessOf(ctx context.Context, reader client.Reader, namespace string, certificates, proxy *meta.LocalObjectReference) (upstream.Access, error) {
+	var a upstream.Access
+	if certificates != nil {
+		secret, err := readSecret(ctx, reader, namespace, certificates.Name)
+		if err != nil {
+			return a, authenticationFailed(err)
+		}
+		a.CA = entry(secret, secrets.KeyCACert, secrets.LegacyKeyCACert)
+		a.Certificate = entry(secret, secrets.KeyTLSCert, secrets.LegacyKeyTLSCert)
+		a.Key = entry(secret, secrets.KeyTLSPrivateKey, secrets.LegacyKeyTLSPrivateKey)
+		if (a.Certificate == nil) != (a.Key == nil) || a.CA == nil && a.Certificate == nil {
+			return a, authenticationFailed(fmt.Errorf("the Secret %s/%s, which spec.certSecretRef names, needs ca.crt, or tls.crt and tls.key, or all of them",
+				namespace, certificates.Name))
+		}
+	}
+	var err error
+	a.Proxy, err = proxyOf(ctx, reader, namespace, proxy)
+	return a, err
+}
+
+// noIdentity says that a source asks for an identity that a cloud gives to its own machines. What this server has of that
+// is nothing to lend to whoever may write a source.
+func noIdentity(provider, instead string) error {
+	return unsupported(sourcev1.InvalidProviderConfigurationReason, fmt.Sprintf(
+		"spec.provider %q without credentials asks for the cloud's identity of this server, which it lends to nobody: %s", provider, instead))
+}

@@ -1,0 +1,194 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/yuba-dev/yuba/internal/archive"
+	"github.com/yuba-dev/yuba/internal/blob"
+)
+
+// Store is what sources need of the blob store.
+type Store interface {
+	PutArtifact(ctx context.Context, r io.Reader, limit int64) (digest string, size int64, err error)
+	OpenArtifact(ctx context.Context, digest string) (io.ReadCloser, error)
+	HasArtifact(ctx context.Context, digest string) (bool, error)
+	VerifyArtifact(ctx context.Context, digest string) error
+}
+
+// packed is a tree that is in the store.
+type packed struct {
+	digest  string
+	size    int64
+	leftOut []string
+}
+
+// packs makes archives of trees and remembers which tree became which archive.
+type packs struct {
+	store  Store
+	limits archive.Limits
+	// turns bounds how many trees are packed at a time: it is work for processor and disk.
+	turns chan struct{}
+
+	mu       sync.Mutex
+	known    map[string]packed
+	order    []string
+	busy     map[string]chan struct{}
+	verified map[string]time.Time
+}
+
+const (
+	// packing is how many trees are packed at a time.
+	packing = 2
+	// maxKnown is how many archives are remembered; one takes a few hundred bytes.
+	maxKnown = 4096
+	// verifyEvery is how often what is stored is read to its end. In between it is enough that it is there: whoever uses
+	// an archive verifies it in any case.
+	verifyEvery = time.Hour
+)
+
+func newPacks(store Store, limits archive.Limits) *packs {
+	return &packs{store: store, limits: limits, turns: make(chan struct{}, packing), known: map[string]packed{}, busy: map[string]chan struct{}{}, verified: map[string]time.Time{}}
+}
+
+// get returns the archive of the tree with a key, which make puts into the store if that was not done yet. Of all who
+// ask for one at a time, one makes it. Nothing is known of a tree with an empty key.
+func (p *packs) get(ctx context.Context, key string, make func() (packed, error)) (packed, error) {
+	if key == "" {
+		return make()
+	}
+	release, err := p.lock(ctx, key)
+	if err != nil {
+		return packed{}, err
+	}
+	defer release()
+	p.mu.Lock()
+	have, ok := p.known[key]
+	p.mu.Unlock()
+	if ok {
+		if ok, err = p.present(ctx, have.digest, false); err != nil || ok {
+			return have, err
+		}
+	}
+	made, err := make()
+	if err == nil {
+		p.remember(key, made)
+	}
+	return made, err
+}
+
+// lock waits until nobody else makes the tree with a key.
+func (p *packs) lock(ctx context.Context, key string) (release func(), err error) {
+	for {
+		p.mu.Lock()
+		wait, taken := p.busy[key]
+		if !taken {
+			done := make(chan struct{})
+			p.busy[key] = done
+			p.mu.Unlock()
+			return func() {
+				p.mu.Lock()
+				delete(p.busy, key)
+				p.mu.Unlock()
+				close(done)
+			}, nil
+		}
+		p.mu.Unlock()
+		select {
+		case <-wait:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+func (p *packs) remember(key string, made packed) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if _, ok := p.known[key]; !ok {
+		p.order = append(p.order, key)
+	}
+	p.known[key] = made
+	for len(p.order) > maxKnown {
+		delete(p.known, p.order[0])
+		p.order = p.order[1:]
+	}
+}
+
+// pack puts the tree in dir into the store.
+func (p *packs) pack(ctx context.Context, dir string, rules *archive.UpstreamRules) (packed, error) {
+	select {
+	case p.turns <- struct{}{}:
+		defer func() { <-p.turns }()
+	case <-ctx.Done():
+		return packed{}, context.Cause(ctx)
+	}
+	r, w := io.Pipe()
+	defer r.Close() //nolint:errcheck // it unblocks the packing, should storing fail
+	statistics := make(chan archive.Stats, 1)
+	go func() {
+		_, stats, err := archive.Pack(ctx, dir, w, archive.PackOptions{MaxPacked: p.limits.MaxPacked, MaxUnpacked: p.limits.MaxUnpacked,
+			MaxEntries: int(p.limits.MaxEntries), Upstream: rules})
+		statistics <- stats
+		w.CloseWithError(err) //nolint:errcheck // never fails, see its documentation
+	}()
+	made, err := p.put(ctx, r)
+	if err != nil {
+		return packed{}, err
+	}
+	made.leftOut = (<-statistics).LeftOut
+	return made, nil
+}
+
+// put stores an archive.
+func (p *packs) put(ctx context.Context, r io.Reader) (packed, error) {
+	digest, size, err := p.store.PutArtifact(ctx, r, p.limits.MaxPacked)
+	if err != nil {
+		return packed{}, err
+	}
+	p.noteVerified(digest)
+	return packed{digest: digest, size: size}, nil
+}
+
+func (p *packs) noteVerified(digest string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	p.verified[digest] = now
+	for d, at := range p.verified {
+		if now.Sub(at) > verifyEvery {
+			delete(p.verified, d)
+		}
+	}
+}
+
+// present tells whether an archive is in the store and what its digest promises. The latter is looked at every now and
+// then, and always for the thorough.
+func (p *packs) present(ctx context.Context, digest string, thorough bool) (bool, error) {
+	p.mu.Lock()
+	at, known := p.verified[digest]
+	p.mu.Unlock()
+	if known && !thorough && time.Since(at) < verifyEvery {
+		return p.store.HasArtifact(ctx, digest)
+	}
+	err := p.store.VerifyArtifact(ctx, digest)
+	var wrong *blob.DigestError
+	var damaged *blob.SealError
+	switch {
+	case err == nil:
+		p.noteVerified(digest)
+		return true, nil
+	case errors.Is(err, blob.ErrNotFound), errors.As(err, &wrong), errors.As(err, &damaged):
+		p.mu.Lock()
+		delete(p.verified, digest)
+		p.mu.Unlock()
+		return false, nil
+	}
+	return false, err
+}

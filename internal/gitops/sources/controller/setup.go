@@ -1,0 +1,234 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/fluxcd/pkg/apis/meta"
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	ctrlsource "sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/yuba-dev/yuba/internal/archive"
+	"github.com/yuba-dev/yuba/internal/kit/retry"
+)
+
+// Sources keeps the artifacts of all kinds of sources.
+type Sources struct {
+	// Client writes; Reader reads past the cache.
+	Client client.Client
+	Reader client.Reader
+	Events events.EventRecorder
+	Store  Store
+	// Dir is a directory of its own for trees on their way into the store. What an earlier process left there is removed.
+	Dir string
+	// Limits bound archives and what is in them.
+	Limits archive.Limits
+	// ArchiveURL is where the archive of an object is served; plural is its kind's.
+	ArchiveURL func(plural string, name types.NamespacedName, digest string) string
+	// Observe gets each look at an upstream that ended; nil for nobody. It must not block.
+	Observe func(Look)
+	Log     *slog.Logger
+
+	// Git, OCI and Bucket are where content comes from. A kind without one is left alone.
+	Git    Upstream[*sourcev1.GitRepository]
+	OCI    Upstream[*sourcev1.OCIRepository]
+	Bucket Upstream[*sourcev1.Bucket]
+
+	// Cache is the manager's; set by SetupWithManager.
+	Cache client.Reader
+	now   func() time.Time
+	ctx   context.Context
+	packs *packs
+	hosts hosts
+	kinds map[string]*reconciler
+}
+
+// workers is how many passes of a kind are made at a time. A pass never waits for an upstream.
+const workers = 4
+
+// indexSecrets finds the sources that name a Secret, indexIncludes those that include a GitRepository: "namespace/name".
+const (
+	indexSecrets  = "yuba.secrets"
+	indexIncludes = "yuba.includes"
+)
+
+// SetupWithManager starts the controllers with the manager; looks end with ctx.
+func (s *Sources) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error {
+	if err := clearAway(s.Dir); err != nil {
+		return err
+	}
+	s.Cache, s.now, s.ctx = mgr.GetCache(), time.Now, ctx
+	s.packs = newPacks(s.Store, s.Limits.WithDefaults())
+	s.kinds = map[string]*reconciler{}
+	var kinds []*kind
+	if s.Git != nil {
+		kinds = append(kinds, gitRepositories(s.Git))
+	}
+	if s.OCI != nil {
+		kinds = append(kinds, ociRepositories(s.OCI))
+	}
+	if s.Bucket != nil {
+		kinds = append(kinds, buckets(s.Bucket))
+	}
+	for _, k := range kinds {
+		r := &reconciler{Sources: s, kind: k, ended: make(chan event.GenericEvent)}
+		s.kinds[k.name] = r
+		if err := r.setup(ctx, mgr); err != nil {
+			return fmt.Errorf("set up the controller of %s: %w", k.name, err)
+		}
+	}
+	return s.setupExternal(mgr)
+}
+
+// clearAway makes the directory and removes the trees that an earlier process left.
+func clearAway(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("make the directory for sources: %w", err)
+	}
+	left, err := filepath.Glob(filepath.Join(dir, workPrefix+"*"))
+	if err != nil {
+		return fmt.Errorf("look for trees that an earlier server left: %w", err)
+	}
+	for _, tree := range left {
+		if err := os.RemoveAll(tree); err != nil {
+			return fmt.Errorf("remove a tree that an earlier server left: %w", err)
+		}
+	}
+	return nil
+}
+
+func (r *reconciler) setup(ctx context.Context, mgr ctrl.Manager) error {
+	index := func(name string, values func(Object) []string) error {
+		return mgr.GetFieldIndexer().IndexField(ctx, r.kind.new(), name, func(o client.Object) []string {
+			var keys []string
+			for _, value := range values(o.(Object)) {
+				keys = append(keys, o.GetNamespace()+"/"+value)
+			}
+			return keys
+		})
+	}
+	if err := index(indexSecrets, r.kind.references); err != nil {
+		return err
+	}
+	b := ctrl.NewControllerManagedBy(mgr).Named("source-"+strings.ToLower(r.kind.name)).
+		For(r.kind.new(), builder.WithPredicates(worthALook())).
+		WatchesRawSource(ctrlsource.Channel(r.ended, &handler.EnqueueRequestForObject{})).
+		WatchesMetadata(&corev1.Secret{}, r.those(indexSecrets), builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})).
+		// One process may set up the controllers again, after a restored backup.
+		WithOptions(controller.Options{MaxConcurrentReconciles: workers, SkipNameValidation: ptr.To(true), RateLimiter: retry.Limiter()})
+	if r.kind.name == sourcev1.GitRepositoryKind {
+		if err := index(indexIncludes, r.included); err != nil {
+			return err
+		}
+		b = b.Watches(&sourcev1.GitRepository{}, r.those(indexIncludes), builder.WithPredicates(artifactChanged()))
+	}
+	return b.Complete(r)
+}
+
+func (r *reconciler) included(o Object) []string {
+	var names []string
+	for _, in := range r.kind.view(o).include {
+		names = append(names, in.GitRepositoryRef.Name)
+	}
+	return names
+}
+
+// those tells the sources that an index finds for an object to look.
+func (r *reconciler) those(index string) handler.EventHandler {
+	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, changed client.Object) []reconcile.Request {
+		list, err := r.list(ctx, client.MatchingFields{index: changed.GetNamespace() + "/" + changed.GetName()})
+		if err != nil {
+			r.Log.Error("finding the sources that hang on an object", "object", client.ObjectKeyFromObject(changed).String(), "error", err)
+			return nil
+		}
+		var requests []reconcile.Request
+		for _, name := range list {
+			r.memories.mark(name)
+			requests = append(requests, reconcile.Request{NamespacedName: name})
+		}
+		return requests
+	})
+}
+
+func (r *reconciler) list(ctx context.Context, opts ...client.ListOption) ([]types.NamespacedName, error) {
+	gvk := sourcev1.GroupVersion.WithKind(r.kind.name + "List")
+	o, err := r.Client.Scheme().New(gvk)
+	if err != nil {
+		return nil, err
+	}
+	list := o.(client.ObjectList)
+	if err := r.Cache.List(ctx, list, opts...); err != nil {
+		return nil, err
+	}
+	var names []types.NamespacedName
+	err = apimeta.EachListItem(list, func(item runtime.Object) error {
+		names = append(names, client.ObjectKeyFromObject(item.(client.Object)))
+		return nil
+	})
+	return names, err
+}
+
+// worthALook leaves out what these controllers write themselves: changes of the status only.
+func worthALook() predicate.Predicate {
+	return predicate.Or(predicate.GenerationChangedPredicate{}, predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		was, _ := meta.ReconcileAnnotationValue(e.ObjectOld.GetAnnotations())
+		is, _ := meta.ReconcileAnnotationValue(e.ObjectNew.GetAnnotations())
+		return was != is || e.ObjectNew.GetDeletionTimestamp() != nil
+	}})
+}
+
+// artifactChanged passes on when a source's artifact comes to be or changes.
+func artifactChanged() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc: func(event.CreateEvent) bool { return true },
+		DeleteFunc: func(event.DeleteEvent) bool { return true },
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			was, is := e.ObjectOld.(Object).GetArtifact(), e.ObjectNew.(Object).GetArtifact()
+			return (was == nil) != (is == nil) || was != nil && (was.Digest != is.Digest || was.Revision != is.Revision)
+		},
+	}
+}
+
+// GitNews makes all GitRepositories of an upstream look at once. It is for those who look at upstreams and find that
+// something has changed there; it returns at once.
+func (s *Sources) GitNews(upstream string) {
+	if r := s.kinds[sourcev1.GitRepositoryKind]; r != nil {
+		go r.tell(upstream, types.NamespacedName{})
+	}
+}
+
+func (r *reconciler) archiveURL(o Object, out *outcome) string {
+	digest := ""
+	if a := o.GetArtifact(); a != nil {
+		digest = a.Digest
+	}
+	if out.made != nil {
+		digest = out.made.digest
+	}
+	return r.ArchiveURL(r.kind.plural, client.ObjectKeyFromObject(o), digest)
+}
+
+// kindPath begins the paths of a kind's artifacts.
+func kindPath(kind string) string { return strings.ToLower(kind) }

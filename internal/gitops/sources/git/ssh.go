@@ -1,0 +1,243 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package git
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/fluxcd/pkg/ssh/knownhosts"
+	"golang.org/x/crypto/ssh"
+	"golang.org/x/net/proxy"
+
+	"github.com/yuba-dev/yuba/internal/archive"
+	"github.com/yuba-dev/yuba/internal/kit/outbound"
+)
+
+// hostKeyError says that a server is not the one that known_hosts names.
+type hostKeyError struct {
+	host, fingerprint string
+	err               error
+}
+
+func (e *hostKeyError) Error() string {
+	return fmt.Sprintf("the key of %s (%s) is not one that known_hosts has for it", e.host, e.fingerprint)
+}
+
+func (e *hostKeyError) Unwrap() error { return e.err }
+
+// saidError is what a server said before it ended the connection.
+type saidError struct{ text string }
+
+func (e *saidError) Error() string { return fmt.Sprintf("the server says %q", e.text) }
+
+// sshRemote is a server that speaks the protocol over SSH.
+type sshRemote struct {
+	endpoint *endpoint
+	config   ssh.ClientConfig
+	dial     func(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+func newSSH(e *endpoint) (*sshRemote, error) {
+	fail := func(reason string) error {
+		return &archive.FetchError{Reason: ReasonAuthentication, Message: fmt.Sprintf("connect to %s: %s", show(e.url.String()), reason)}
+	}
+	key, err := signer(e.auth)
+	if err != nil {
+		return nil, fail("the private key (identity) cannot be read")
+	}
+	known, algorithms, err := knownhosts.New(e.auth.KnownHosts)
+	if err != nil {
+		return nil, fail("known_hosts cannot be read; it has lines as ssh-keyscan writes them")
+	}
+	if len(algorithms) == 1 && algorithms[0] == ssh.KeyAlgoRSA {
+		algorithms = []string{ssh.KeyAlgoRSASHA512, ssh.KeyAlgoRSASHA256, ssh.KeyAlgoRSA}
+	}
+	r := &sshRemote{endpoint: e, dial: outbound.Dialer(dialTimeout).DialContext, config: ssh.ClientConfig{
+		User:              e.auth.Username,
+		Auth:              []ssh.AuthMethod{ssh.PublicKeys(key)},
+		HostKeyAlgorithms: algorithms,
+		HostKeyCallback: func(host string, address net.Addr, key ssh.PublicKey) error {
+			if err := known(host, address, key); err != nil {
+				return &hostKeyError{host, ssh.FingerprintSHA256(key), err}
+			}
+			return nil
+		},
+	}}
+	if e.proxy == nil {
+		return r, nil
+	}
+	if e.proxy.Scheme != "socks5" {
+		return nil, fail("repositories by ssh:// take proxies whose address begins with socks5:// only")
+	}
+	through, err := proxy.FromURL(e.proxy, outbound.Dialer(dialTimeout))
+	if err != nil {
+		return nil, fail("the proxy's address cannot be used")
+	}
+	dialer, ends := through.(proxy.ContextDialer)
+	if !ends {
+		return nil, fail("the proxy's address cannot be used")
+	}
+	r.dial = dialer.DialContext
+	return r, nil
+}
+
+func (r *sshRemote) list(ctx context.Context) (*advert, error) {
+	s, err := r.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	given, err := readAdvert(s.out)
+	if err != nil && !errors.Is(err, errEmpty) {
+		return nil, s.explain(err)
+	}
+	// Nothing is wanted: that ends the conversation as git ends it.
+	if _, gone := io.WriteString(s.in, "0000"); given != nil {
+		return given, s.explain(gone)
+	}
+	return nil, errors.Join(ended(s.out), err)
+}
+
+func (r *sshRemote) upload(ctx context.Context, _ *advert, ask func(*advert) ([]byte, error)) (io.ReadCloser, error) {
+	s, err := r.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	given, err := readAdvert(s.out)
+	if err == nil {
+		var body []byte
+		if body, err = ask(given); err == nil {
+			_, err = s.in.Write(body)
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(s.explain(err), s.Close())
+	}
+	return s, nil
+}
+
+// sshSession is one command on a server.
+type sshSession struct {
+	in     io.WriteCloser
+	out    io.Reader
+	said   *tail
+	ended  func() error
+	close  []func() error
+	closed sync.Once
+}
+
+func (s *sshSession) Read(b []byte) (int, error) {
+	n, err := s.out.Read(b)
+	return n, err
+}
+
+func (s *sshSession) Close() error {
+	s.closed.Do(func() {
+		for _, one := range s.close {
+			_ = one() // What was asked for is read; how the connection ends does not matter.
+		}
+	})
+	return nil
+}
+
+// explain prefers what the server said about an end that came too early.
+func (s *sshSession) explain(err error) error {
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		_ = s.ended() // It waits for what is said beside; why there is an end is said there.
+	}
+	if text := s.said.String(); text != "" {
+		return errors.Join(&saidError{text}, err)
+	}
+	return err
+}
+
+// open connects, shakes hands and starts the command. All of it ends with ctx.
+func (r *sshRemote) open(ctx context.Context) (*sshSession, error) {
+	address := r.endpoint.url.Host
+	if r.endpoint.url.Port() == "" {
+		address = net.JoinHostPort(r.endpoint.url.Hostname(), "22")
+	}
+	conn, err := r.dial(ctx, "tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	end := func() error { stop(); return conn.Close() }
+	if err := conn.SetDeadline(time.Now().Add(dialTimeout)); err != nil {
+		return nil, errors.Join(err, end())
+	}
+	config := r.config
+	shaken, channels, requests, err := ssh.NewClientConn(conn, address, &config)
+	if err != nil {
+		_ = end() // Why the handshake failed is what matters.
+		return nil, err
+	}
+	client := ssh.NewClient(shaken, channels, requests)
+	s := &sshSession{said: &tail{}, close: []func() error{client.Close, end}}
+	if err := conn.SetDeadline(time.Time{}); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	session, err := client.NewSession()
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	s.close = append([]func() error{session.Close}, s.close...)
+	session.Stderr, s.ended = s.said, session.Wait
+	if s.in, err = session.StdinPipe(); err == nil {
+		var out io.Reader
+		out, err = session.StdoutPipe()
+		s.out = bufio.NewReader(out)
+	}
+	if err == nil {
+		err = session.Start("git-upload-pack " + quote(home(r.endpoint.url.Path)))
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// home is how git reads paths below somebody's home: ssh://host/~/x is ~/x there.
+func home(path string) string {
+	if strings.HasPrefix(path, "/~") {
+		return path[1:]
+	}
+	return path
+}
+
+// quote makes one word of a path for the server's shell.
+func quote(path string) string { return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'" }
+
+// tail keeps the beginning of what a server says beside.
+type tail struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (t *tail) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if left := 300 - t.text.Len(); left > 0 {
+		t.text.Write(b[:min(left, len(b))])
+	}
+	return len(b), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return strings.Join(strings.Fields(t.text.String()), " ")
+}

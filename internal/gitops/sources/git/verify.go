@@ -1,0 +1,208 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package git
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/fluxcd/pkg/git/signature"
+
+	"github.com/yuba-dev/yuba/internal/archive"
+)
+
+// Reasons of failed verification, as Flux has them.
+const (
+	// ReasonVerification: the keys cannot be used.
+	ReasonVerification = "VerificationError"
+	// ReasonVerificationMode: a tag is to be verified and none leads to the commit.
+	ReasonVerificationMode = "InvalidVerificationMode"
+	// ReasonNotSigned: the tag is not signed at all.
+	ReasonNotSigned = "InvalidGitObject"
+	// ReasonTagSignature: the tag's signature is not by one of the keys.
+	ReasonTagSignature = "InvalidTagSignature"
+	// ReasonCommitSignature: the commit's signature is missing or not by one of the keys.
+	ReasonCommitSignature = "InvalidCommitSignature"
+)
+
+// signed is an object taken apart: what was signed, and the signature.
+type signed struct{ payload, signature []byte }
+
+// verify checks the signatures that are asked for and says what is signed with which key.
+func (m *mirror) verify(ctx context.Context, t target, v Verify) (string, error) {
+	tag, head := v.Mode == "Tag" || v.Mode == "TagAndHEAD", v.Mode == "HEAD" || v.Mode == "head" || v.Mode == "TagAndHEAD"
+	switch {
+	case !tag && !head:
+		return "", failed(ReasonVerificationMode, true, nil, "the mode %q of verify is unknown; it is HEAD, Tag or TagAndHEAD", v.Mode)
+	case tag && t.tag == "":
+		return "", failed(ReasonVerificationMode, true, nil, "verify asks for a tag's signature, and ref does not lead to a tag; use mode HEAD, or name a tag in ref")
+	case tag && t.want == t.commit:
+		return "", failed(ReasonNotSigned, false, nil, "tag %s is not signed: it is a lightweight tag; sign it with git tag --sign", t.tag)
+	}
+	var tagObject, commitObject signed
+	err := m.with(ctx, t, func(o *objects) error {
+		if tag {
+			_, content, err := o.read(t.want, maxText)
+			if err != nil {
+				return err
+			}
+			tagObject = splitTag(content)
+			if at, err := o.peel(t.want); err != nil || at != t.commit {
+				return errors.Join(err, &refError{text: fmt.Sprintf("tag %s does not lead to the commit that its server says", t.tag)})
+			}
+		}
+		_, content, err := o.read(t.commit, maxText)
+		if err == nil {
+			commitObject, err = splitCommit(content)
+		}
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	var said []string
+	if tag {
+		what := fmt.Sprintf("tag %s (%s)", t.tag, t.want)
+		if len(tagObject.signature) == 0 {
+			return "", failed(ReasonNotSigned, false, nil, "%s is not signed; sign it with git tag --sign", what)
+		}
+		by, err := tagObject.check(v.Keys)
+		if err != nil {
+			return "", failed(ReasonTagSignature, false, err, "the signature of %s is not accepted: %s", what, why(err))
+		}
+		said = append(said, fmt.Sprintf("%s is signed with key %s", what, by))
+	}
+	if head {
+		what := fmt.Sprintf("commit %s", t.commit)
+		by, err := commitObject.check(v.Keys)
+		if err != nil {
+			return "", failed(ReasonCommitSignature, false, err, "the signature of %s is not accepted: %s", what, why(err))
+		}
+		said = append(said, fmt.Sprintf("%s is signed with key %s", what, by))
+	}
+	return strings.Join(said, "; "), nil
+}
+
+func failed(reason string, stalled bool, err error, format string, args ...any) error {
+	return &archive.FetchError{Reason: reason, Stalled: stalled, Err: err, Message: fmt.Sprintf(format, args...)}
+}
+
+var (
+	errUnsigned   = errors.New("it has none")
+	errForeignSig = errors.New("it is neither one of PGP nor one of SSH")
+	errNoKeys     = errors.New("the Secret of verify has no key of its kind: keyrings of PGP in *.asc, public keys of SSH in *.sshpub")
+)
+
+// check returns which of the keys signed.
+func (s signed) check(keys map[string][]byte) (string, error) {
+	names := make([]string, 0, len(keys))
+	for name := range keys {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	var rings, authorized []string
+	for _, name := range names {
+		// Flux takes whatever else there is for keyrings.
+		if strings.HasSuffix(name, ".sshpub") {
+			authorized = append(authorized, string(keys[name]))
+		} else {
+			rings = append(rings, string(keys[name]))
+		}
+	}
+	text := string(s.signature)
+	switch {
+	case len(s.signature) == 0:
+		return "", errUnsigned
+	case signature.IsPGPSignature(text) && len(rings) > 0:
+		return signature.VerifyPGPSignature(text, s.payload, rings...)
+	case signature.IsSSHSignature(text) && len(authorized) > 0:
+		return signature.VerifySSHSignature(text, s.payload, authorized...)
+	case signature.IsPGPSignature(text) || signature.IsSSHSignature(text):
+		return "", errNoKeys
+	}
+	return "", errForeignSig
+}
+
+// why says it in a few words.
+func why(err error) string {
+	switch {
+	case errors.Is(err, errUnsigned), errors.Is(err, errForeignSig), errors.Is(err, errNoKeys):
+		return err.Error()
+	case errors.Is(err, signature.ErrNoMatchingKey):
+		return "it is by none of the keys in the Secret of verify, or what was signed was changed"
+	}
+	return "the keys in the Secret of verify, or the signature, cannot be read"
+}
+
+// splitCommit takes the signature out of a commit's first lines. What was signed is the rest, byte by byte.
+func splitCommit(content []byte) (signed, error) {
+	var payload, found bytes.Buffer
+	inHeader, inSignature, kept := true, false, false
+	for line := range bytes.Lines(content) {
+		text := string(line)
+		switch {
+		case !inHeader:
+			payload.Write(line)
+			continue
+		case text == "\n":
+			inHeader = false
+		case inSignature && strings.HasPrefix(text, " "):
+			if kept {
+				found.WriteString(text[1:])
+			}
+			continue
+		case strings.HasPrefix(text, "gpgsig ") || strings.HasPrefix(text, "gpgsig-sha256 "):
+			first, is := strings.CutPrefix(text, "gpgsig ")
+			if is && found.Len() > 0 {
+				return signed{}, &treeError{"commit", "it has two signatures"}
+			}
+			if inSignature, kept = true, is; is {
+				found.WriteString(first)
+			}
+			continue
+		}
+		inSignature = false
+		payload.Write(line)
+	}
+	return signed{payload.Bytes(), found.Bytes()}, nil
+}
+
+// splitTag cuts a tag where its signature begins: the last line that looks like a beginning, as git does it.
+func splitTag(content []byte) signed {
+	cut, at := len(content), 0
+	for line := range bytes.Lines(content) {
+		for _, begin := range []string{"-----BEGIN PGP SIGNATURE-----", "-----BEGIN SSH SIGNATURE-----", "-----BEGIN SIGNED MESSAGE-----"} {
+			if bytes.HasPrefix(line, []byte(begin)) {
+				cut = at
+			}
+		}
+		at += len(line)
+	}
+	return signed{content[:cut], content[cut:]}
+}
+
+// committed reads when a commit was made.
+func committed(content []byte) (time.Time, error) {
+	for line := range bytes.Lines(content) {
+		text := strings.TrimSuffix(string(line), "\n")
+		if text == "" {
+			break
+		}
+		if strings.HasPrefix(text, "committer ") {
+			fields := strings.Fields(text[strings.LastIndex(text, ">")+1:])
+			if len(fields) > 0 {
+				if seconds, err := strconv.ParseInt(fields[0], 10, 64); err == nil {
+					return time.Unix(seconds, 0), nil
+				}
+			}
+		}
+	}
+	return time.Time{}, fmt.Errorf("%w: a commit does not say when it was made", errNotGit)
+}

@@ -1,0 +1,265 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package oci
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+
+	"github.com/yuba-dev/yuba/internal/archive"
+	"github.com/yuba-dev/yuba/internal/gitops/sources/upstream"
+	"github.com/yuba-dev/yuba/internal/kit/outbound"
+)
+
+const (
+	// maxManifest is what the specification wants registries to accept.
+	maxManifest = 4 << 20
+	// maxAnswer bounds whatever is no layer: pages of tags, tokens, errors.
+	maxAnswer = 16 << 20
+	// maxPages and maxTags bound a list of tags; a page has up to a thousand of them.
+	maxPages, maxTags = 200, 200_000
+	userAgent         = "yuba"
+	// redirects is how many are followed: registries keep their blobs elsewhere.
+	redirects = 10
+)
+
+var manifestTypes = strings.Join([]string{
+	string(types.OCIManifestSchema1), string(types.OCIImageIndex),
+	string(types.DockerManifestSchema2), string(types.DockerManifestList),
+}, ",")
+
+// registry speaks for one repository, authenticated.
+type registry struct {
+	repository name.Repository
+	client     *http.Client
+}
+
+// connect says who asks, and learns how the registry wants to hear it.
+func (r *Repository) connect(ctx context.Context, repository name.Repository) (*registry, error) {
+	plain, err := r.Access.Transport()
+	if err != nil {
+		return nil, failure(reasonAuthentication, "use the certificates of spec.certSecretRef: %s", err, err)
+	}
+	var way http.RoundTripper = plain
+	if !r.Insecure && len(r.Access.CA)+len(r.Access.Certificate) > 0 {
+		way = tlsOnly{plain, repository.RegistryStr()}
+	}
+	polite := transport.NewUserAgent(upstream.Bounded(transport.NewRetry(way,
+		transport.WithRetryBackoff(transport.Backoff{Duration: 200 * time.Millisecond, Factor: 3, Jitter: 0.1, Steps: 2}),
+		transport.WithRetryStatusCodes(http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout),
+	), maxAnswer), userAgent)
+	known := r.Credentials.authenticator(repository)
+	authenticated, err := transport.NewWithContext(ctx, repository.Registry, known, polite, []string{repository.Scope(transport.PullScope)})
+	if err != nil {
+		return nil, err
+	}
+	return &registry{repository, &http.Client{Transport: authenticated, CheckRedirect: outbound.Follow(redirects)}}, nil
+}
+
+// tlsOnly refuses to speak plainly with a registry. Those at private addresses are taken for ones that may do so; who names
+// certificates does not think so, and must not be talked out of it by whoever sits between.
+type tlsOnly struct {
+	inner    http.RoundTripper
+	registry string
+}
+
+var errPlain = errors.New("it speaks http, and spec.certSecretRef names certificates; spec.insecure allows for http")
+
+func (o tlsOnly) RoundTrip(request *http.Request) (*http.Response, error) {
+	if request.URL.Scheme == "http" && request.URL.Host == o.registry {
+		return nil, errPlain
+	}
+	return o.inner.RoundTrip(request)
+}
+
+// do asks for something below the repository. Every status but 200 is an error.
+func (g *registry) do(ctx context.Context, method, path, accept string) (*http.Response, error) {
+	address := url.URL{Scheme: g.repository.Scheme(), Host: g.repository.RegistryStr(), Path: "/v2/" + g.repository.RepositoryStr() + "/" + path}
+	return g.get(ctx, method, address.String(), accept)
+}
+
+func (g *registry) get(ctx context.Context, method, address, accept string) (*http.Response, error) {
+	request, err := http.NewRequestWithContext(ctx, method, address, nil)
+	if err != nil {
+		return nil, err
+	}
+	if accept != "" {
+		request.Header.Set("Accept", accept)
+	}
+	response, err := g.client.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	if err := transport.CheckError(response, http.StatusOK); err != nil {
+		return nil, errors.Join(err, response.Body.Close())
+	}
+	return response, nil
+}
+
+// digestOf asks which digest a tag names. Some registries do not answer that, and so the manifest itself has to do.
+func (g *registry) digestOf(ctx context.Context, tag string) (v1.Hash, error) {
+	response, err := g.do(ctx, http.MethodHead, "manifests/"+tag, manifestTypes)
+	if err == nil {
+		digest, parse := v1.NewHash(response.Header.Get("Docker-Content-Digest"))
+		if err := response.Body.Close(); err == nil && parse == nil {
+			return digest, nil
+		}
+	}
+	if ctx.Err() != nil {
+		return v1.Hash{}, context.Cause(ctx)
+	}
+	content, err := g.manifestBytes(ctx, tag)
+	if err != nil {
+		return v1.Hash{}, err
+	}
+	digest, _, err := v1.SHA256(bytes.NewReader(content))
+	return digest, err
+}
+
+// manifest reads the manifest with a digest, and verifies that it is that one.
+func (g *registry) manifest(ctx context.Context, digest v1.Hash) ([]byte, error) {
+	content, err := g.manifestBytes(ctx, digest.String())
+	if err != nil {
+		return nil, err
+	}
+	return content, verifyDigest(content, digest)
+}
+
+func (g *registry) manifestBytes(ctx context.Context, reference string) ([]byte, error) {
+	response, err := g.do(ctx, http.MethodGet, "manifests/"+reference, manifestTypes)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	return readAll(response.Body, "the size of the manifest in bytes", maxManifest)
+}
+
+// tags lists all tags. Pages that lead to another server are not followed.
+func (g *registry) tags(ctx context.Context) ([]string, error) {
+	address := url.URL{Scheme: g.repository.Scheme(), Host: g.repository.RegistryStr(), Path: "/v2/" + g.repository.RepositoryStr() + "/tags/list", RawQuery: "n=1000"}
+	next, all := &address, []string(nil)
+	for range maxPages {
+		tags, link, err := g.tagPage(ctx, next)
+		if err != nil {
+			return nil, err
+		}
+		if all = append(all, tags...); len(all) > maxTags {
+			return nil, &archive.LimitError{What: "the number of tags", Limit: maxTags}
+		}
+		if link == nil {
+			return all, nil
+		}
+		if link.Host != address.Host || link.User != nil || link.Scheme != "http" && link.Scheme != "https" {
+			return nil, errForeignPage
+		}
+		link.Scheme, next = address.Scheme, link
+	}
+	return nil, &archive.LimitError{What: "the number of pages of tags", Limit: maxPages}
+}
+
+var errForeignPage = errors.New("the next page of tags is said to be on another server")
+
+func (g *registry) tagPage(ctx context.Context, address *url.URL) ([]string, *url.URL, error) {
+	response, err := g.get(ctx, http.MethodGet, address.String(), "application/json")
+	if err != nil {
+		return nil, nil, err
+	}
+	defer response.Body.Close()
+	var page struct {
+		Tags []string `json:"tags"`
+	}
+	if err := json.NewDecoder(response.Body).Decode(&page); err != nil {
+		return nil, nil, malformed("the list of tags", err)
+	}
+	link, _, found := strings.Cut(strings.TrimPrefix(response.Header.Get("Link"), "<"), ">")
+	if !found || link == "" {
+		return page.Tags, nil, nil
+	}
+	next, err := address.Parse(link)
+	if err != nil {
+		return nil, nil, malformed("the address of the next page of tags", err)
+	}
+	return page.Tags, next, nil
+}
+
+// blob opens a blob. What is read has the digest, and the size if it is known, or ends in an error.
+func (g *registry) blob(ctx context.Context, digest v1.Hash, size int64) (io.ReadCloser, error) {
+	hasher, err := v1.Hasher(digest.Algorithm)
+	if err != nil {
+		return nil, err
+	}
+	response, err := g.do(upstream.Content(ctx), http.MethodGet, "blobs/"+digest.String(), "")
+	if err != nil {
+		return nil, err
+	}
+	return &verifiedBlob{body: response.Body, hash: hasher, want: digest, left: size}, nil
+}
+
+// smallBlob reads a blob of at most limit bytes.
+func (g *registry) smallBlob(ctx context.Context, of v1.Descriptor, limit int64) ([]byte, error) {
+	if of.Size > limit || of.Size < 0 {
+		return nil, &archive.LimitError{What: "the size of a signature in bytes", Limit: limit}
+	}
+	r, err := g.blob(ctx, of.Digest, of.Size)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close() //nolint:errcheck // it was read to its end, which says whether it is whole
+	return io.ReadAll(r)
+}
+
+// referrers lists the manifests that refer to a digest, by the API or by the tag that stands in for it.
+func (g *registry) referrers(ctx context.Context, digest v1.Hash) ([]v1.Descriptor, error) {
+	content, err := g.referrersIndex(ctx, digest)
+	if err != nil || content == nil {
+		return nil, err
+	}
+	index, err := v1.ParseIndexManifest(bytes.NewReader(content))
+	if err != nil {
+		return nil, malformed("the list of what refers to the artifact", err)
+	}
+	return index.Manifests, nil
+}
+
+func (g *registry) referrersIndex(ctx context.Context, digest v1.Hash) ([]byte, error) {
+	response, err := g.do(ctx, http.MethodGet, "referrers/"+digest.String(), string(types.OCIImageIndex))
+	if err == nil {
+		defer response.Body.Close()
+		if strings.HasPrefix(response.Header.Get("Content-Type"), string(types.OCIImageIndex)) {
+			return readAll(response.Body, "the size of the list of referrers in bytes", maxManifest)
+		}
+	} else if status := statusOf(err); status != http.StatusNotFound && status != http.StatusBadRequest && status != http.StatusNotAcceptable && status != http.StatusMethodNotAllowed {
+		return nil, err
+	}
+	content, err := g.manifestBytes(ctx, digest.Algorithm+"-"+digest.Hex)
+	if statusOf(err) == http.StatusNotFound {
+		return nil, nil
+	}
+	return content, err
+}
+
+func readAll(r io.Reader, what string, limit int64) ([]byte, error) {
+	content, err := io.ReadAll(io.LimitReader(r, limit+1))
+	if err == nil && int64(len(content)) > limit {
+		err = &archive.LimitError{What: what, Limit: limit}
+	}
+	return content, err
+}
+
+func malformed(what string, err error) error {
+	return fmt.Errorf("%s: %w: %w", what, errMalformed, err)
+}

@@ -1,0 +1,38 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package backup
+
+import (
+	"crypto/rand"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/yuba-dev/yuba/internal/home/datadir"
+	"github.com/yuba-dev/yuba/internal/home/etcd"
+)
+
+// Rebuild makes a store of the database of the one that is there, whose log is lost, and puts it in place as a backup is
+// put. What it replaces goes to the directory aside. Nothing may use the data directory.
+func Rebuild(dir datadir.Dir, aside string, log *slog.Logger) error {
+	staging, err := os.MkdirTemp(string(dir), stagingPrefix)
+	if err != nil {
+		return fmt.Errorf("rebuild the API's store: %w", err)
+	}
+	defer os.RemoveAll(staging)
+	if err := etcd.Rebuild(dir.Etcd(), filepath.Join(staging, etcdName), rand.Text(), log); err != nil {
+		return err
+	}
+	if err := datadir.WriteFile(filepath.Join(staging, journalName), []byte(aside), 0o600); err != nil {
+		return fmt.Errorf("rebuild the API's store: %w", err)
+	}
+	if err := syncTree(staging); err != nil {
+		return fmt.Errorf("rebuild the API's store: %w", err)
+	}
+	if err := os.Rename(staging, pending(dir)); err != nil {
+		return fmt.Errorf("rebuild the API's store: %w", err)
+	}
+	return ApplyPending(dir, log)
+}

@@ -1,0 +1,172 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package backup
+
+import (
+	"archive/tar"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"time"
+
+	"github.com/yuba-dev/yuba/internal/home/datadir"
+)
+
+// Format is the archive's layout.
+const Format = 1
+
+const (
+	headerName   = "yuba-backup.json"
+	snapshotName = "etcd.db"
+	keysName     = "keys"
+	blobsName    = "blobs"
+	manifestName = "manifest.json"
+)
+
+// Origin says where an archive comes from.
+type Origin struct {
+	Version string    `json:"version"`
+	Created time.Time `json:"created"`
+}
+
+// header is the archive's first member.
+type header struct {
+	Format int `json:"format"`
+	// DataFormat is the data directory's.
+	DataFormat int `json:"dataFormat"`
+	Origin
+}
+
+// manifest is the archive's last member.
+type manifest struct {
+	Members []member `json:"members"`
+}
+
+type member struct {
+	Name   string `json:"name"`
+	Size   int64  `json:"size"`
+	SHA256 string `json:"sha256"`
+}
+
+// Snapshot is a moment of the API's store whose size is known.
+type Snapshot interface {
+	Size() int64
+	io.WriterTo
+}
+
+// writer writes members and remembers them for the manifest.
+type writer struct {
+	tar     *tar.Writer
+	created time.Time
+	done    manifest
+}
+
+// Write writes the archive of the data directory, whose store is at the moment of the snapshot.
+func Write(ctx context.Context, to io.Writer, dir datadir.Dir, snapshot Snapshot, origin Origin) error {
+	w := &writer{tar: tar.NewWriter(to), created: origin.Created}
+	head, err := json.Marshal(header{Format: Format, DataFormat: datadir.Format, Origin: origin})
+	if err != nil {
+		return fmt.Errorf("write the backup: %w", err)
+	}
+	if err := w.bytes(headerName, head); err != nil {
+		return err
+	}
+	err = w.add(snapshotName, snapshot.Size(), func(to io.Writer) error {
+		_, err := snapshot.WriteTo(to)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if err := w.tree(ctx, keysName, dir.Keys()); err != nil {
+		return err
+	}
+	if err := w.tree(ctx, blobsName, dir.Blobs()); err != nil {
+		return err
+	}
+	end, err := json.Marshal(w.done)
+	if err != nil {
+		return fmt.Errorf("write the backup: %w", err)
+	}
+	if err := w.bytes(manifestName, end); err != nil {
+		return err
+	}
+	if err := w.tar.Close(); err != nil {
+		return fmt.Errorf("write the backup: %w", err)
+	}
+	return nil
+}
+
+func (w *writer) bytes(name string, data []byte) error {
+	return w.add(name, int64(len(data)), func(to io.Writer) error {
+		_, err := to.Write(data)
+		return err
+	})
+}
+
+func (w *writer) add(name string, size int64, content func(io.Writer) error) error {
+	err := w.tar.WriteHeader(&tar.Header{Name: name, Size: size, Mode: 0o600, ModTime: w.created, Format: tar.FormatPAX})
+	if err != nil {
+		return fmt.Errorf("write %s into the backup: %w", name, err)
+	}
+	sum := sha256.New()
+	if err := content(io.MultiWriter(w.tar, sum)); err != nil {
+		return fmt.Errorf("write %s into the backup: %w", name, err)
+	}
+	w.done.Members = append(w.done.Members, member{Name: name, Size: size, SHA256: hexOf(sum)})
+	return nil
+}
+
+func hexOf(sum hash.Hash) string { return hex.EncodeToString(sum.Sum(nil)) }
+
+// tree adds the regular files below root. A file that vanishes meanwhile was deleted and is not missed.
+func (w *writer) tree(ctx context.Context, name, root string) error {
+	return filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil
+		case err != nil:
+			return fmt.Errorf("write %s into the backup: %w", name, err)
+		case ctx.Err() != nil:
+			return fmt.Errorf("write %s into the backup: %w", name, ctx.Err())
+		case !entry.Type().IsRegular():
+			return nil
+		}
+		relative, err := filepath.Rel(root, file)
+		if err != nil {
+			return fmt.Errorf("write %s into the backup: %w", name, err)
+		}
+		return w.file(path.Join(name, filepath.ToSlash(relative)), file)
+	})
+}
+
+// file adds one file with the size it has when it is opened. Blobs and keys are replaced by renames, so an open one does not
+// change.
+func (w *writer) file(name, path string) error {
+	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("write %s into the backup: %w", name, err)
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return fmt.Errorf("write %s into the backup: %w", name, err)
+	}
+	return w.add(name, info.Size(), func(to io.Writer) error {
+		_, err := io.CopyN(to, file, info.Size())
+		return err
+	})
+}

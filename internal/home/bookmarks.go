@@ -1,0 +1,49 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package home
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/apiserver/pkg/registry/generic"
+	"k8s.io/apiserver/pkg/storage"
+	"k8s.io/apiserver/pkg/storage/storagebackend"
+	"k8s.io/apiserver/pkg/storage/storagebackend/factory"
+	"k8s.io/client-go/tools/cache"
+)
+
+// bookmarked has those who watch told from time to time how far they have come, when they ask for it. Usually a watch cache
+// tells them. Without bookmarks, who watches a kind that rests would have to read all of it again whenever the connection
+// is made anew: etcd forgets after minutes what was before.
+type bookmarked struct{ generic.RESTOptionsGetter }
+
+// GetRESTOptions implements generic.RESTOptionsGetter.
+func (b bookmarked) GetRESTOptions(resource schema.GroupResource, example runtime.Object) (generic.RESTOptions, error) {
+	o, err := b.RESTOptionsGetter.GetRESTOptions(resource, example)
+	if err != nil {
+		return o, err
+	}
+	decorate := o.Decorator
+	o.Decorator = func(config *storagebackend.ConfigForResource, prefix string, key func(runtime.Object) (string, error),
+		newObject, newList func() runtime.Object, attributes storage.AttrFunc, triggers storage.IndexerFuncs, indexers *cache.Indexers,
+	) (storage.Interface, factory.DestroyFunc, error) {
+		s, destroy, err := decorate(config, prefix, key, newObject, newList, attributes, triggers, indexers)
+		if err != nil {
+			return nil, nil, err
+		}
+		return bookmarkedStorage{s}, destroy, nil
+	}
+	return o, nil
+}
+
+type bookmarkedStorage struct{ storage.Interface }
+
+// Watch implements storage.Interface.
+func (s bookmarkedStorage) Watch(ctx context.Context, key string, opts storage.ListOptions) (watch.Interface, error) {
+	opts.ProgressNotify = opts.ProgressNotify || opts.Predicate.AllowWatchBookmarks
+	return s.Interface.Watch(ctx, key, opts)
+}

@@ -1,0 +1,198 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package etcd
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"fmt"
+	"log/slog"
+	"net"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/yuba-dev/yuba/internal/kit/listener"
+	"go.etcd.io/etcd/server/v3/embed"
+	"go.etcd.io/etcd/server/v3/etcdserver/api/v3rpc"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/keepalive"
+)
+
+const (
+	// DefaultQuota is far above what objects without their bytes need: 100 000 stacks of 10 kB fill a quarter of it.
+	DefaultQuota = 4 << 30
+	// memberName and peerURL identify the only member. Nothing listens on the URL; etcd derives the member's id from it,
+	// so it must be the same on every start and in a restored directory.
+	memberName = "yuba"
+	peerURL    = "http://localhost:2380"
+	// defaultToken is that of stores whose home has no identity of its own.
+	defaultToken = "yuba"
+	// tick and election are short because a member that is alone waits for one election at every start and competes with
+	// nobody afterwards.
+	tick     = 50 * time.Millisecond
+	election = 5 * tick
+	// slow is what deserves to be called a slow request on a laptop's disk.
+	slow = 5 * time.Second
+	// bufferSize of a client's connection; the API server opens one for each resource it stores.
+	bufferSize = 8 << 10
+	// maxConnections is twice what the API server has, for strangers to knock until handshakeTime has passed.
+	maxConnections = 128
+	handshakeTime  = 5 * time.Second
+)
+
+// Options say how the member runs.
+type Options struct {
+	// Dir is where it keeps its data, and Facts what Check found there.
+	Dir   string
+	Facts Facts
+	// Token sets a new store apart from those of others.
+	Token string
+	// TLS is how it serves; it must demand client certificates.
+	TLS *tls.Config
+	// Quota in bytes, DefaultQuota when zero.
+	Quota int64
+	// UpkeepEvery is how often the size is looked at, every ten seconds when zero.
+	UpkeepEvery time.Duration
+	// SnapshotEvery is after how many changes the log begins anew, 5000 when zero.
+	SnapshotEvery uint64
+	// ProgressEvery is how often who watches what rests is told how far it has come, every minute when zero. What was
+	// before is forgotten after five. All members of a process have that of the last one that was started.
+	ProgressEvery time.Duration
+	Log           *slog.Logger
+}
+
+// Server is a running member.
+type Server struct {
+	options  Options
+	member   *embed.Etcd
+	listener net.Listener
+	clients  *grpc.Server
+	stop     context.CancelFunc
+	done     sync.WaitGroup
+	// trouble is why it takes no changes; nil while it does.
+	trouble atomic.Pointer[string]
+}
+
+// Start starts the member and returns when it answers.
+func Start(ctx context.Context, options Options) (*Server, error) {
+	if options.Quota == 0 {
+		options.Quota = DefaultQuota
+	}
+	if options.UpkeepEvery == 0 {
+		options.UpkeepEvery = 10 * time.Second
+	}
+	if options.TLS.ClientAuth != tls.RequireAndVerifyClientCert {
+		return nil, fmt.Errorf("start etcd: its TLS configuration admits clients without a certificate. This is a bug in Yuba")
+	}
+	if err := begin(options.Dir); err != nil {
+		return nil, err
+	}
+	if err := unseal(options); err != nil {
+		return nil, err
+	}
+	member, err := embed.StartEtcd(configuration(options))
+	if err != nil {
+		return nil, fmt.Errorf("start etcd in %s: %w", options.Dir, err)
+	}
+	select {
+	case <-member.Server.ReadyNotify():
+	case <-member.Server.StopNotify():
+		member.Close()
+		return nil, fmt.Errorf("start etcd in %s: it stopped at once", options.Dir)
+	case <-ctx.Done():
+		member.Close()
+		return nil, fmt.Errorf("start etcd in %s: %w", options.Dir, ctx.Err())
+	}
+	if err := begun(options.Dir); err != nil {
+		member.Close()
+		return nil, err
+	}
+	inner, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		member.Close()
+		return nil, fmt.Errorf("listen for etcd's clients: %w", err)
+	}
+	connections := listener.New(inner, listener.Limits{Total: maxConnections})
+	s := &Server{options: options, member: member, listener: connections}
+	s.clients = v3rpc.Server(member.Server, knowing(options.TLS, connections), nil, grpc.ConnectionTimeout(handshakeTime),
+		grpc.ReadBufferSize(bufferSize), grpc.WriteBufferSize(bufferSize),
+		// Only this process's API server may connect. By default its pings, one in 30 s, are taken for abuse, and the
+		// connections that its watches share are cut off for that.
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: time.Millisecond, PermitWithoutStream: true}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: embed.DefaultGRPCKeepAliveInterval, Timeout: embed.DefaultGRPCKeepAliveTimeout}))
+	upkeep, stop := context.WithCancel(context.Background())
+	s.stop = stop
+	s.done.Go(func() { s.serve() })
+	s.done.Go(func() { s.keepUp(upkeep) })
+	return s, nil
+}
+
+// knowing tells the listener which connections have shown a certificate.
+func knowing(config *tls.Config, connections *listener.Listener) *tls.Config {
+	outer := config.Clone()
+	outer.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+		remote := hello.Conn.RemoteAddr().String()
+		inner := config.Clone()
+		inner.NextProtos = []string{"h2"}
+		inner.VerifyConnection = func(tls.ConnectionState) error {
+			connections.Know(remote)
+			return nil
+		}
+		return inner, nil
+	}
+	return outer
+}
+
+func configuration(options Options) *embed.Config {
+	config := embed.NewConfig()
+	config.Name = memberName
+	config.Dir = options.Dir
+	config.InitialCluster = memberName + "=" + peerURL
+	config.InitialClusterToken = cmp.Or(options.Token, defaultToken)
+	config.ListenPeerUrls, config.ListenClientUrls = nil, nil
+	config.TickMs, config.ElectionMs = uint(tick.Milliseconds()), uint(election.Milliseconds())
+	config.QuotaBackendBytes = options.Quota
+	config.WarningApplyDuration, config.WarningUnaryRequestDuration = slow, slow
+	// The API server compacts every five minutes; etcd need not do it as well.
+	config.AutoCompactionRetention = "0"
+	// Few entries are kept in memory for followers that do not exist.
+	config.SnapshotCount, config.SnapshotCatchUpEntries = cmp.Or(options.SnapshotEvery, 5000), 100
+	config.WatchProgressNotifyInterval = cmp.Or(options.ProgressEvery, time.Minute)
+	config.MaxSnapFiles, config.MaxWalFiles = 2, 2
+	config.MaxRequestBytes = 4 << 20
+	config.EnableGRPCGateway = false
+	config.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zapTo(options.Log))
+	return config
+}
+
+func (s *Server) serve() {
+	if err := s.clients.Serve(s.listener); err != nil {
+		s.options.Log.Error("etcd stopped serving", "error", err)
+	}
+}
+
+// Endpoint is the URL for clients.
+func (s *Server) Endpoint() string { return "https://" + s.listener.Addr().String() }
+
+// Done is closed when the member has stopped, wanted or not.
+func (s *Server) Done() <-chan struct{} { return s.member.Server.StopNotify() }
+
+// Stop ends the member, whose clients should be gone by then, and seals its files: the next start accepts no other content.
+func (s *Server) Stop() {
+	s.stop()
+	s.clients.Stop()
+	s.done.Wait()
+	s.member.Close()
+	if err := writeSeal(s.options.Dir); err != nil {
+		s.options.Log.Warn("the API's store could not be sealed; the next start reads all of it", "error", err)
+	}
+}
+
+// Cluster identifies the store, as Facts do.
+func (s *Server) Cluster() string {
+	return strconv.FormatUint(uint64(s.member.Server.Cluster().ID()), 16)
+}

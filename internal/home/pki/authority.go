@@ -1,0 +1,165 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pki
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"math/big"
+	"os"
+	"time"
+
+	"github.com/yuba-dev/yuba/internal/home/datadir"
+)
+
+// authorityLife is longer than a data directory is expected to live, because replacing an authority would break every
+// kubeconfig that was handed out.
+const authorityLife = 100 * 365 * 24 * time.Hour
+
+// clockSkew is how long before now a certificate starts to be valid, for clients whose clock is late.
+const clockSkew = 5 * time.Minute
+
+// Authority signs certificates.
+type Authority struct {
+	certificate *x509.Certificate
+	key         crypto.Signer
+	pem         []byte
+	file        string
+}
+
+// OpenAuthority reads the authority from BASE.crt and BASE.key, or makes it when neither is there.
+func OpenAuthority(base, commonName string, now time.Time) (*Authority, error) {
+	certificatePEM, err := os.ReadFile(base + ".crt")
+	if errors.Is(err, os.ErrNotExist) {
+		return makeAuthority(base, commonName, now)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the certificate authority: %w", err)
+	}
+	certificate, err := parseCertificate(certificatePEM)
+	if err != nil {
+		return nil, fmt.Errorf("read the certificate authority %s.crt: %w", base, err)
+	}
+	key, err := readKey(base + ".key")
+	if err != nil {
+		return nil, fmt.Errorf("read the certificate authority's key: %w", err)
+	}
+	if !certificate.PublicKey.(*ecdsa.PublicKey).Equal(key.Public()) {
+		return nil, fmt.Errorf("read the certificate authority %s: certificate and key do not belong together. "+
+			"Restore both from one backup", base)
+	}
+	return &Authority{certificate: certificate, key: key, pem: certificatePEM, file: base + ".crt"}, nil
+}
+
+func makeAuthority(base, commonName string, now time.Time) (*Authority, error) {
+	// The key goes first: after a crash in between there is no certificate and the pair is simply made again.
+	key, err := makeKey(base + ".key")
+	if err != nil {
+		return nil, err
+	}
+	serial, err := newSerial()
+	if err != nil {
+		return nil, err
+	}
+	template := &x509.Certificate{
+		SerialNumber:          serial,
+		Subject:               pkix.Name{CommonName: commonName, Organization: []string{"Yuba"}},
+		NotBefore:             now.Add(-clockSkew),
+		NotAfter:              now.Add(authorityLife),
+		KeyUsage:              x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
+		BasicConstraintsValid: true,
+		IsCA:                  true,
+		MaxPathLenZero:        true,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		return nil, fmt.Errorf("make the certificate authority: %w", err)
+	}
+	certificate, err := x509.ParseCertificate(der)
+	if err != nil {
+		return nil, fmt.Errorf("make the certificate authority: %w", err)
+	}
+	encoded := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+	if err := datadir.WriteFile(base+".crt", encoded, 0o600); err != nil {
+		return nil, err
+	}
+	return &Authority{certificate: certificate, key: key, pem: encoded, file: base + ".crt"}, nil
+}
+
+// PEM returns the authority's certificate.
+func (a *Authority) PEM() []byte { return a.pem }
+
+// File returns the path of the authority's certificate.
+func (a *Authority) File() string { return a.file }
+
+// Pool returns a pool that trusts only this authority.
+func (a *Authority) Pool() *x509.CertPool {
+	pool := x509.NewCertPool()
+	pool.AddCert(a.certificate)
+	return pool
+}
+
+func newSerial() (*big.Int, error) {
+	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
+	if err != nil {
+		return nil, fmt.Errorf("make a serial number: %w", err)
+	}
+	return serial.Add(serial, big.NewInt(1)), nil
+}
+
+func makeKey(path string) (crypto.Signer, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, fmt.Errorf("make a private key: %w", err)
+	}
+	der, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		return nil, fmt.Errorf("make a private key: %w", err)
+	}
+	encoded := pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der})
+	if err := datadir.WriteFile(path, encoded, 0o600); err != nil {
+		return nil, err
+	}
+	return key, nil
+}
+
+func readKey(path string) (crypto.Signer, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	block, _ := pem.Decode(data)
+	if block == nil || block.Type != "EC PRIVATE KEY" {
+		return nil, fmt.Errorf("%s holds no EC private key", path)
+	}
+	key, err := x509.ParseECPrivateKey(block.Bytes)
+	if err != nil {
+		return nil, fmt.Errorf("parse the private key %s: %w", path, err)
+	}
+	return key, nil
+}
+
+func parseCertificate(data []byte) (*x509.Certificate, error) {
+	block, _ := pem.Decode(data)
+	if block == nil || block.Type != "CERTIFICATE" {
+		return nil, errors.New("it holds no certificate")
+	}
+	return x509.ParseCertificate(block.Bytes)
+}
+
+// MakeKey makes a private key in the file at path unless one is there.
+func MakeKey(path string) error {
+	_, err := readKey(path)
+	if errors.Is(err, os.ErrNotExist) {
+		_, err = makeKey(path)
+	}
+	return err
+}

@@ -1,0 +1,190 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package home
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// right is what the three roles may do with a resource. Each role may also do what the roles before it may; whatever is not named,
+// nobody may.
+type right struct{ resource, view, edit, admin string }
+
+const (
+	read  = "get list watch"
+	write = "create update patch delete deletecollection"
+)
+
+// verbs are all that are asked about.
+const verbs = read + " " + write + " impersonate escalate bind"
+
+// inNamespaces is what a RoleBinding gives in its namespace, and a ClusterRoleBinding in all of them.
+var inNamespaces = []right{
+	// Stacks. Their status belongs to the server.
+	{"infra.contrib.fluxcd.io/terraforms", read, write, ""},
+	{"infra.contrib.fluxcd.io/terraforms/status", read, "", ""},
+	{"infra.contrib.fluxcd.io/terraforms/finalizers", "", "", ""},
+
+	// What stacks did: secrets are masked in it.
+	{"content.yuba.dev/terraforms/log", "get", "", ""},
+	{"content.yuba.dev/terraforms/plan", "get", "", ""},
+	{"content.yuba.dev/terraforms/runs", "get", "", ""},
+	{"content.yuba.dev/terraforms/why", "get", "", ""},
+	// States and archives, which hold secrets.
+	{"content.yuba.dev/terraforms/state", "", "get create update", ""},
+	{"content.yuba.dev/terraforms/versions", "", "get create update", ""},
+	{"content.yuba.dev/terraforms/outputs", "", "get create update", ""},
+	{"content.yuba.dev/externalartifacts/archive", "", "get create update", ""},
+	{"content.yuba.dev/gitrepositories/archive", "", "get create update", ""},
+	{"content.yuba.dev/ocirepositories/archive", "", "get create update", ""},
+	{"content.yuba.dev/buckets/archive", "", "get create update", ""},
+	// Work by hand. A shell is not confined.
+	{"content.yuba.dev/terraforms/change", "", "create", ""},
+	{"content.yuba.dev/terraforms/rollback", "", "create", ""},
+	{"content.yuba.dev/terraforms/unlock", "", "create", ""},
+	{"content.yuba.dev/terraforms/cancel", "", "create", ""},
+	{"content.yuba.dev/terraforms/shell", "", "", "create"},
+
+	// Sources and notifications.
+	{"source.toolkit.fluxcd.io/externalartifacts", read, write, ""},
+	{"source.toolkit.fluxcd.io/externalartifacts/status", read, "", ""},
+	{"source.toolkit.fluxcd.io/gitrepositories", read, write, ""},
+	{"source.toolkit.fluxcd.io/gitrepositories/status", read, "", ""},
+	{"source.toolkit.fluxcd.io/ocirepositories", read, write, ""},
+	{"source.toolkit.fluxcd.io/ocirepositories/status", read, "", ""},
+	{"source.toolkit.fluxcd.io/buckets", read, write, ""},
+	{"source.toolkit.fluxcd.io/buckets/status", read, "", ""},
+	{"notification.toolkit.fluxcd.io/receivers", read, write, ""},
+	{"notification.toolkit.fluxcd.io/receivers/status", read, "", ""},
+	{"notification.toolkit.fluxcd.io/providers", read, write, ""},
+	{"notification.toolkit.fluxcd.io/providers/status", read, "", ""},
+	{"notification.toolkit.fluxcd.io/alerts", read, write, ""},
+	{"notification.toolkit.fluxcd.io/alerts/status", read, "", ""},
+
+	// Kustomizations and tenants act with the rights of the server: no role may write them. Tenants and templates show values.
+	{"kustomize.toolkit.fluxcd.io/kustomizations", read, "", ""},
+	{"kustomize.toolkit.fluxcd.io/kustomizations/status", read, "", ""},
+	{"operator.kubernetes-tenants.org/tenantregistries", read, "", ""},
+	{"operator.kubernetes-tenants.org/tenantregistries/status", read, "", ""},
+	{"operator.kubernetes-tenants.org/tenanttemplates", "", read, ""},
+	{"operator.kubernetes-tenants.org/tenanttemplates/status", "", read, ""},
+	{"operator.kubernetes-tenants.org/tenants", "", read, ""},
+	{"operator.kubernetes-tenants.org/tenants/status", "", read, ""},
+
+	// What Kubernetes' own roles say. Which account one may become is looked at again: see actAs.
+	{"/secrets", "", read + " " + write, ""},
+	{"/configmaps", read, write, ""},
+	{"/serviceaccounts", read, write + " impersonate", ""},
+	{"/serviceaccounts/token", "", "create", ""},
+	{"coordination.k8s.io/leases", "", read + " " + write, ""},
+	{"/resourcequotas", read, "", ""},
+	{"rbac.authorization.k8s.io/roles", "", "", read + " " + write},
+	{"rbac.authorization.k8s.io/rolebindings", "", "", read + " " + write},
+}
+
+// everywhere is what belongs to no namespace: a ClusterRoleBinding gives it, and a RoleBinding does not.
+var everywhere = []right{
+	{"content.yuba.dev/server", "get list", "", ""},
+	{"content.yuba.dev/queue", "get list", "", ""},
+	{"content.yuba.dev/figures", "get list", "", ""},
+	{"content.yuba.dev/providers", "get list", "", "delete deletecollection"},
+	{"yuba.dev/circuitbreakers", read, "", write},
+	{"yuba.dev/circuitbreakers/status", read, "", ""},
+	// For a role of their own, and for administrators of all.
+	{"content.yuba.dev/metrics", "", "", ""},
+	{"content.yuba.dev/backup", "", "", ""},
+	{"content.yuba.dev/restore", "", "", ""},
+	{"/users", "", "", ""},
+	{"/groups", "", "", ""},
+	{"rbac.authorization.k8s.io/clusterroles", "", "", ""},
+	{"rbac.authorization.k8s.io/clusterrolebindings", "", "", ""},
+	{"apiextensions.k8s.io/customresourcedefinitions", "", "", ""},
+}
+
+// of are the verbs that each of the roles has, in the order of verbs.
+func (r right) of() map[string][]string {
+	has := map[string][]string{}
+	for role, more := range map[string]string{"view": r.view, "edit": r.view + " " + r.edit, "admin": r.view + " " + r.edit + " " + r.admin} {
+		all := " " + more + " "
+		for verb := range strings.FieldsSeq(verbs) {
+			if strings.Contains(all, " "+verb+" ") {
+				has[role] = append(has[role], verb)
+			}
+		}
+	}
+	return has
+}
+
+// The whole table: what whoever has a role may do, and nothing beside it.
+func TestWhatTheRolesMayDo(t *testing.T) {
+	namespace := newNamespace(t, shared)
+	for _, role := range []string{"view", "edit", "admin"} {
+		bind(t, namespace, role, userNamed(role))
+		bind(t, "", role, userNamed(role+"-everywhere"))
+	}
+	check := func(r right, suffix, namespace string, want map[string][]string) {
+		t.Helper()
+		client := clientOf(t, shared)
+		group, resource, _ := strings.Cut(r.resource, "/")
+		for _, role := range []string{"view", "edit", "admin"} {
+			t.Run(strings.TrimPrefix(r.resource, "/")+" "+role+suffix, func(t *testing.T) {
+				eventually(t, "the roles are aggregated", func() error {
+					var may []string
+					for verb := range strings.FieldsSeq(verbs) {
+						if allowed(t, client, role+suffix, namespace, verb, group, resource) {
+							may = append(may, verb)
+						}
+					}
+					if !slices.Equal(may, want[role]) {
+						return fmt.Errorf("may %v, want %v", may, want[role])
+					}
+					return nil
+				})
+			})
+		}
+	}
+	for _, r := range inNamespaces {
+		check(r, "", namespace, r.of())
+		check(r, "-everywhere", namespace, r.of())
+		check(r, "", "default", nil)
+	}
+	for _, r := range everywhere {
+		check(r, "", "", nil)
+		check(r, "-everywhere", "", r.of())
+	}
+}
+
+// Every resource that a role of Yuba's names has a row above.
+func TestTheTableOfRightsIsComplete(t *testing.T) {
+	known := map[string]bool{}
+	for _, r := range slices.Concat(inNamespaces, everywhere) {
+		known[r.resource] = true
+	}
+	roles, err := clientOf(t, shared).RbacV1().ClusterRoles().List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, role := range roles.Items {
+		if !strings.HasPrefix(role.Name, "yuba:") {
+			continue
+		}
+		for _, rule := range role.Rules {
+			for _, resource := range rule.Resources {
+				found++
+				if name := rule.APIGroups[0] + "/" + resource; len(rule.APIGroups) != 1 || !known[name] {
+					t.Errorf("%s names %v %s, which has no row", role.Name, rule.APIGroups, resource)
+				}
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("there are no roles of Yuba's")
+	}
+}

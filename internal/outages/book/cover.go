@@ -1,0 +1,74 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package book
+
+import "time"
+
+// Cover is what a circuit means for a stack.
+type Cover struct {
+	Name string
+	// Open: nothing of the stack is applied without a person.
+	Open bool
+	// Failed: the stack failed alike, and rests until Probe tells it to be planned, or until ResumeAt once it has closed.
+	Failed   bool
+	Probe    bool
+	ResumeAt time.Time
+	// ClosedAt is when it was closed; zero while it is open.
+	ClosedAt time.Time
+	// What is common, in words.
+	What string
+}
+
+// Cover says which circuit concerns a stack that uses these providers: an open one before a closed one, one that it is a
+// member of before others, the last one otherwise.
+func (b *Book) Cover(s Stack, providers []string) (Cover, bool) {
+	if l := b.stacks[s]; providers == nil && l != nil {
+		providers = l.providers
+	}
+	var best *Circuit
+	for _, c := range b.circuits {
+		if (c.IsOpen() || !c.OpenedAt.IsZero()) && c.concerns(s, providers) && (best == nil || c.before(best, s)) {
+			best = c
+		}
+	}
+	if best == nil {
+		return Cover{}, false
+	}
+	cover := Cover{Name: best.Name, Open: best.IsOpen(), Failed: best.members[s] != nil, Probe: best.probing && best.probe == s, What: best.What()}
+	if !cover.Open {
+		cover.ClosedAt = best.ClosedAt
+		if cover.Failed {
+			cover.ResumeAt = best.resumeAt(s, b.Options)
+		}
+	}
+	return cover, true
+}
+
+// before says whether a circuit matters more to a stack than another.
+func (c *Circuit) before(other *Circuit, s Stack) bool {
+	if c.IsOpen() != other.IsOpen() {
+		return c.IsOpen()
+	}
+	if mine, its := c.members[s] != nil, other.members[s] != nil; mine != its {
+		return mine
+	}
+	if c.IsOpen() {
+		return c.OpenedAt.Before(other.OpenedAt)
+	}
+	return c.ClosedAt.After(other.ClosedAt)
+}
+
+// What says what is common to the failures, as part of a sentence.
+func (c *Circuit) What() string {
+	switch k := c.Kind; {
+	case k.Provider != "" && k.Cause == "" && k.Summary == "":
+		// Nothing was seen to fail: it is, or was, a person who kept it open.
+		return "provider " + k.Provider + " is under maintenance"
+	case k == Kind{} && len(c.Namespaces) > 0:
+		return "a person paused these namespaces"
+	case k == Kind{}:
+		return "a person paused these stacks"
+	}
+	return c.Kind.String()
+}

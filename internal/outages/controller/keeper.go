@@ -1,0 +1,331 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
+	"github.com/yuba-dev/yuba/internal/kit/retry"
+	"github.com/yuba-dev/yuba/internal/outages/book"
+)
+
+// Keeper keeps the circuit breakers.
+type Keeper struct {
+	// Client writes, and reads from the cache; Reader reads past it.
+	Client client.Client
+	Reader client.Reader
+	Events events.EventRecorder
+	// Wake has a stack looked at. It must not wait.
+	Wake func(book.Stack)
+	// Options say what an outage is.
+	Options book.Options
+	Now     func() time.Time
+	Log     *slog.Logger
+
+	mu   sync.Mutex
+	book book.Book
+	news chan struct{}
+	// objects are those that are known to be there, as last written or read. Only the loop and what runs before it use them
+	// with objectsMu held.
+	objectsMu sync.Mutex
+	objects   map[string]*yubav1.CircuitBreaker
+	// told is what was told of each: whether it is open, and to which namespaces.
+	told map[string]*telling
+}
+
+// telling is what people were told of a circuit breaker.
+type telling struct {
+	open       bool
+	namespaces map[string]bool
+}
+
+// pace is the time between two rounds of writes.
+const pace = 500 * time.Millisecond
+
+// SetupWithManager takes over the objects that are there, and starts keeping them with the manager.
+func (k *Keeper) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error {
+	k.news = make(chan struct{}, 1)
+	k.objects, k.told = map[string]*yubav1.CircuitBreaker{}, map[string]*telling{}
+	k.book.Options = k.Options
+	if err := k.load(ctx); err != nil {
+		return err
+	}
+	if err := mgr.Add(k); err != nil {
+		return err
+	}
+	return ctrl.NewControllerManagedBy(mgr).Named("circuitbreaker").
+		For(&yubav1.CircuitBreaker{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		// One process may set up the controllers again, after a restored backup.
+		WithOptions(controller.Options{SkipNameValidation: ptr.To(true), RateLimiter: retry.Limiter()}).Complete(k)
+}
+
+// load takes over what an earlier server has left.
+func (k *Keeper) load(ctx context.Context) error {
+	var list yubav1.CircuitBreakerList
+	if err := k.Reader.List(ctx, &list); err != nil {
+		return fmt.Errorf("list the circuit breakers: %w", err)
+	}
+	now := k.Now()
+	for i := range list.Items {
+		obj := &list.Items[i]
+		k.objects[obj.Name] = obj
+		if obj.Status.State != "" {
+			k.book.Load(circuitOf(obj), now)
+			k.told[obj.Name] = toldOf(obj)
+		}
+		k.direct(obj, now)
+	}
+	return nil
+}
+
+// direct does what an object's spec says.
+func (k *Keeper) direct(obj *yubav1.CircuitBreaker, now time.Time) bool {
+	mode := book.Mode(obj.Spec.Mode)
+	if mode == "" {
+		mode = book.Automatic
+	}
+	return k.book.Direct(obj.Name, mode, obj.Spec.Provider, obj.Spec.Namespaces, now)
+}
+
+// Reconcile takes in what people want of an object.
+func (k *Keeper) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	var obj yubav1.CircuitBreaker
+	err := k.Client.Get(ctx, req.NamespacedName, &obj)
+	if client.IgnoreNotFound(err) != nil {
+		return ctrl.Result{}, err
+	}
+	k.objectsMu.Lock()
+	defer k.objectsMu.Unlock()
+	known := k.objects[req.Name]
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	switch {
+	case err == nil && obj.DeletionTimestamp.IsZero():
+		if known == nil || known.UID != obj.UID {
+			k.objects[req.Name] = obj.DeepCopy()
+		} else {
+			known.Spec, known.Generation = obj.Spec, obj.Generation
+		}
+		if k.direct(&obj, k.Now()) {
+			k.Log.Info("a person changed a circuit breaker", "circuitbreaker", req.Name, "mode", string(obj.Spec.Mode))
+		}
+	case known != nil:
+		delete(k.objects, req.Name)
+		if k.book.Release(req.Name, k.Now()) {
+			k.Log.Info("a circuit breaker was deleted", "circuitbreaker", req.Name)
+		}
+	}
+	k.poke()
+	return ctrl.Result{}, nil
+}
+
+// Observe takes in the end of a run.
+func (k *Keeper) Observe(e book.Ended) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	changed := k.book.Observe(e, k.Now())
+	// Runs that succeed may show that an outage is smaller than it was taken for.
+	if changed || len(k.book.Circuits()) > 0 {
+		k.poke()
+	}
+}
+
+// Any says whether there are any circuit breakers.
+func (k *Keeper) Any() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return len(k.book.Circuits()) > 0
+}
+
+// Knows says whether a stack's providers are known.
+func (k *Keeper) Knows(s book.Stack) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.book.Knows(s)
+}
+
+// Learn takes note of a stack's providers.
+func (k *Keeper) Learn(s book.Stack, providers []string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.book.Learn(s, providers)
+}
+
+// Cover says which circuit breaker concerns a stack.
+func (k *Keeper) Cover(s book.Stack, providers []string) (book.Cover, bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.book.Cover(s, providers)
+}
+
+// Decline says that a stack cannot be probed now.
+func (k *Keeper) Decline(s book.Stack) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.book.Decline(s, k.Now()) {
+		k.poke()
+	}
+}
+
+// Forget drops a stack that is gone; without a UID, whatever stacks had its name.
+func (k *Keeper) Forget(s book.Stack) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.book.Forget(s, k.Now()) {
+		k.poke()
+	}
+}
+
+// Counts are how many circuit breakers were opened because of what was seen, how many people keep open, and how many
+// stacks fail because of what those stand for.
+type Counts struct{ Open, Kept, Failing int }
+
+// Counts counts the circuit breakers that are open.
+func (k *Keeper) Counts() Counts {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	var n Counts
+	for _, c := range k.book.Circuits() {
+		switch {
+		case !c.IsOpen():
+			continue
+		case c.Mode == book.HeldOpen:
+			n.Kept++
+		default:
+			n.Open++
+		}
+		n.Failing += c.Failing()
+	}
+	return n
+}
+
+func (k *Keeper) poke() {
+	select {
+	case k.news <- struct{}{}:
+	default:
+	}
+}
+
+// Start keeps the objects until ctx ends.
+func (k *Keeper) Start(ctx context.Context) error {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-timer.C:
+		case <-k.news:
+		}
+		k.round(ctx)
+		// What comes in bursts is written in rounds.
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(pace):
+		}
+		timer.Reset(k.untilNext())
+	}
+}
+
+// retryWrites is how soon writes are tried again that the API did not take.
+const retryWrites = 5 * time.Second
+
+func (k *Keeper) untilNext() time.Duration {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if next := k.book.Next(); !next.IsZero() {
+		return max(next.Sub(k.Now()), time.Millisecond)
+	}
+	return time.Hour
+}
+
+// round does what is due, and brings objects, events and stacks in step.
+func (k *Keeper) round(ctx context.Context) {
+	// Before the circuits are looked at: the object of one that a person closes meanwhile, by deleting it, is not made anew.
+	k.objectsMu.Lock()
+	defer k.objectsMu.Unlock()
+	k.mu.Lock()
+	_, probes, free := k.book.Tick(k.Now())
+	var seen []view
+	for _, c := range k.book.Circuits() {
+		seen = append(seen, viewOf(c))
+	}
+	k.mu.Unlock()
+	for _, s := range slices.Concat(probes, free) {
+		k.Wake(s)
+	}
+	failed := false
+	for _, v := range seen {
+		if err := k.keep(ctx, v); err != nil && ctx.Err() == nil {
+			k.Log.Error("keeping a circuit breaker", "circuitbreaker", v.name, "error", err)
+			failed = true
+		}
+	}
+	k.drop(ctx, seen)
+	if failed {
+		time.AfterFunc(retryWrites, k.poke)
+	}
+}
+
+// drop deletes the objects of circuits that are forgotten.
+func (k *Keeper) drop(ctx context.Context, seen []view) {
+	kept := map[string]bool{}
+	for _, v := range seen {
+		kept[v.name] = true
+	}
+	for name, obj := range k.objects {
+		if kept[name] || obj.Status.State == "" {
+			continue
+		}
+		if err := k.Client.Delete(ctx, obj, client.Preconditions{UID: &obj.UID}); client.IgnoreNotFound(err) != nil {
+			k.Log.Error("deleting a circuit breaker that has been closed for long", "circuitbreaker", name, "error", err)
+			continue
+		}
+		delete(k.objects, name)
+	}
+	maps.DeleteFunc(k.told, func(name string, _ *telling) bool { return !kept[name] })
+}
+
+// wakePaused has those looked at again whom a circuit breaker that has closed, or opened, concerns: the paused ones and those
+// whose plans wait. All others find out when they have something to do.
+func (k *Keeper) wakePaused(ctx context.Context) error {
+	var stacks infrav1.TerraformList
+	if err := k.Client.List(ctx, &stacks); err != nil {
+		return fmt.Errorf("list the stacks that are paused: %w", err)
+	}
+	for i := range stacks.Items {
+		s := &stacks.Items[i]
+		paused := apimeta.IsStatusConditionTrue(s.Status.Conditions, infrav1.ConditionPaused)
+		if paused || s.Status.Plan.Pending != "" {
+			k.Wake(book.Stack{Namespace: s.Namespace, Name: s.Name, UID: string(s.UID)})
+		}
+	}
+	return nil
+}
+
+func timeOf(t *metav1.Time) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return t.Time
+}

@@ -1,0 +1,247 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
+	"github.com/yuba-dev/yuba/internal/outages/book"
+)
+
+// What a status names at most.
+const (
+	maxStacks     = 20
+	maxNamespaces = 1000
+)
+
+// view is a circuit at one moment.
+type view struct {
+	name    string
+	mode    book.Mode
+	open    bool
+	what    string
+	status  yubav1.CircuitBreakerStatus
+	members []book.Stack
+}
+
+func viewOf(c *book.Circuit) view {
+	v := view{name: c.Name, mode: c.Mode, open: c.IsOpen(), what: c.What(), members: c.Members(c.Failing())}
+	v.status = yubav1.CircuitBreakerStatus{State: yubav1.CircuitBreakerState(c.State), OpenedAt: stamp(c.OpenedAt), ClosedAt: stamp(c.ClosedAt),
+		NextProbeAt: stamp(c.ProbeAt), Provider: c.Kind.Provider, Host: c.Kind.Host, Cause: c.Kind.Cause, Summary: c.Kind.Summary,
+		Namespaces: slices.Clone(c.Namespaces), Sample: c.Sample, Affected: int32(min(c.Affected, 1<<30)), Openings: int32(min(c.Openings, 1<<30))} //nolint:gosec // bounded
+	if c.Kind != (book.Kind{}) {
+		v.status.Fingerprint = c.Kind.Key()
+	}
+	if c.OpenedAt.IsZero() || c.ClosedAt.Before(c.OpenedAt) {
+		v.status.ClosedAt = nil
+	}
+	if v.open {
+		for _, s := range v.members[:min(maxStacks, len(v.members))] {
+			v.status.Stacks = append(v.status.Stacks, s.String())
+		}
+	}
+	return v
+}
+
+// stamp is a time as the API keeps it, so that what was read back is equal.
+func stamp(t time.Time) *metav1.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &metav1.Time{Time: t.Truncate(time.Second).Local()}
+}
+
+// circuitOf is what an object remembers.
+func circuitOf(obj *yubav1.CircuitBreaker) book.Circuit {
+	s := &obj.Status
+	return book.Circuit{Name: obj.Name, Mode: book.Automatic, Namespaces: s.Namespaces, State: book.State(s.State), OpenedAt: timeOf(s.OpenedAt),
+		ClosedAt: timeOf(s.ClosedAt), Affected: int(s.Affected), Openings: int(s.Openings), Sample: s.Sample,
+		Kind: book.Kind{Provider: s.Provider, Host: s.Host, Cause: s.Cause, Summary: s.Summary}}
+}
+
+func toldOf(obj *yubav1.CircuitBreaker) *telling {
+	t := &telling{open: obj.Status.State != yubav1.StateClosed, namespaces: map[string]bool{}}
+	for _, n := range obj.Status.AffectedNamespaces {
+		t.namespaces[n] = true
+	}
+	return t
+}
+
+// keep brings an object in step with its circuit, tells of what has changed and wakes whom it concerns.
+func (k *Keeper) keep(ctx context.Context, v view) error {
+	obj := k.objects[v.name]
+	if obj == nil && !v.open {
+		// It was deleted by a person, and is over. Who rests because of it goes on.
+		before := k.told[v.name]
+		if before == nil || !before.open {
+			return nil
+		}
+		k.told[v.name] = k.telling(v)
+		return k.wakeConcerned(ctx, v)
+	}
+	if obj == nil {
+		var err error
+		if obj, err = k.create(ctx, v.name); err != nil {
+			return err
+		}
+		k.objects[v.name] = obj
+	}
+	before, now := k.told[v.name], k.telling(v)
+	narrower := v.open && len(v.status.Namespaces) > 0 && !slices.Equal(v.status.Namespaces, obj.Status.Namespaces)
+	v.status.AffectedNamespaces = slices.Sorted(maps.Keys(now.namespaces))
+	v.status.AffectedNamespaces = v.status.AffectedNamespaces[:min(maxNamespaces, len(v.status.AffectedNamespaces))]
+	if err := k.write(ctx, obj, v); err != nil {
+		return err
+	}
+	k.told[v.name] = now
+	k.tell(obj, v, before, now)
+	switch {
+	case before == nil && v.open || before != nil && before.open != v.open:
+		return k.wakeConcerned(ctx, v)
+	case before != nil && narrower:
+		return k.wakePaused(ctx)
+	}
+	return nil
+}
+
+// wakeConcerned: when it opens, members learn that they rest; when it closes, all that wait go on.
+func (k *Keeper) wakeConcerned(ctx context.Context, v view) error {
+	for _, s := range v.members {
+		k.Wake(s)
+	}
+	if v.open {
+		return nil
+	}
+	return k.wakePaused(ctx)
+}
+
+func (k *Keeper) create(ctx context.Context, name string) (*yubav1.CircuitBreaker, error) {
+	obj := &yubav1.CircuitBreaker{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: yubav1.CircuitBreakerSpec{Mode: yubav1.ModeAutomatic}}
+	err := k.Client.Create(ctx, obj)
+	if apierrors.IsAlreadyExists(err) {
+		err = k.Reader.Get(ctx, client.ObjectKeyFromObject(obj), obj)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("make the circuit breaker %s: %w", name, err)
+	}
+	return obj, nil
+}
+
+// write brings the status up to date, when it is not.
+func (k *Keeper) write(ctx context.Context, obj *yubav1.CircuitBreaker, v view) error {
+	status := v.status
+	status.ObservedGeneration, status.Conditions = obj.Generation, slices.Clone(obj.Status.Conditions)
+	reason, message := describe(v)
+	is := metav1.ConditionFalse
+	if !v.open {
+		is = metav1.ConditionTrue
+	}
+	apimeta.SetStatusCondition(&status.Conditions, metav1.Condition{Type: "Ready", Status: is, Reason: reason, Message: message, ObservedGeneration: obj.Generation})
+	if equality.Semantic.DeepEqual(obj.Status, status) {
+		return nil
+	}
+	before := obj.DeepCopy()
+	patched := obj.DeepCopy()
+	patched.Status = status
+	if err := k.Client.Status().Patch(ctx, patched, client.MergeFrom(before)); err != nil {
+		if apierrors.IsNotFound(err) {
+			return nil // a person deletes it just now, of which the watch tells
+		}
+		return fmt.Errorf("write the status of circuit breaker %s: %w", obj.Name, err)
+	}
+	*obj = *patched
+	// As it was written, whatever the API's clock or rounding makes of it.
+	obj.Status = status
+	return nil
+}
+
+// describe says in words how a circuit breaker stands. It names no stack.
+func describe(v view) (reason, message string) {
+	affected := count(int(v.status.Affected))
+	switch {
+	case v.open && v.mode == book.HeldOpen:
+		return yubav1.ReasonMaintenance, fmt.Sprintf("A person keeps it open: %s. Nothing that it concerns is applied by itself", v.what)
+	case v.status.State == yubav1.StateHalfOpen:
+		return yubav1.ReasonProbing, fmt.Sprintf("%s: a probe has succeeded, and another must before it closes; %s failed alike", sentence(v.what), affected)
+	case v.open:
+		return yubav1.ReasonOpened, fmt.Sprintf("%s: %s failed alike. They are paused but for probes, and nothing that it concerns is applied by itself", sentence(v.what), affected)
+	case v.mode == book.HeldClosed:
+		return yubav1.ReasonClosed, "A person keeps it closed"
+	}
+	return yubav1.ReasonClosed, fmt.Sprintf("It is over that %s. What was paused is tried again, and drift that is found now waits for approval", v.what)
+}
+
+func sentence(text string) string {
+	if text == "" {
+		return ""
+	}
+	return strings.ToUpper(text[:1]) + text[1:]
+}
+
+func count(n int) string {
+	if n == 1 {
+		return "1 stack"
+	}
+	return fmt.Sprintf("%d stacks", n)
+}
+
+// telling is what people are to know of a circuit by now.
+func (k *Keeper) telling(v view) *telling {
+	now := &telling{open: v.open, namespaces: map[string]bool{}}
+	if before := k.told[v.name]; before != nil && (before.open || !v.open) {
+		maps.Copy(now.namespaces, before.namespaces)
+	}
+	if v.open {
+		for _, s := range v.members {
+			now.namespaces[s.Namespace] = true
+		}
+		for _, n := range v.status.Namespaces {
+			now.namespaces[n] = true
+		}
+	}
+	return now
+}
+
+// tell records the events of what has changed.
+func (k *Keeper) tell(obj *yubav1.CircuitBreaker, v view, before, now *telling) {
+	_, message := describe(v)
+	switch {
+	case v.open && (before == nil || !before.open):
+		k.Log.Warn("a circuit breaker opened", "circuitbreaker", v.name, "what", v.what, "stacks", v.status.Affected)
+		k.event(obj, now.namespaces, corev1.EventTypeWarning, yubav1.ReasonOpened, "Open", message)
+	case v.open:
+		more := map[string]bool{}
+		for n := range now.namespaces {
+			if !before.namespaces[n] {
+				more[n] = true
+			}
+		}
+		if len(more) > 0 {
+			k.event(obj, more, corev1.EventTypeWarning, yubav1.ReasonOpened, "Widen", message)
+		}
+	case before != nil && before.open:
+		k.Log.Info("a circuit breaker closed", "circuitbreaker", v.name, "what", v.what, "stacks", v.status.Affected)
+		k.event(obj, now.namespaces, corev1.EventTypeNormal, yubav1.ReasonClosed, "Close", message)
+	}
+}
+
+// event records an event that alerts of these namespaces are told.
+func (k *Keeper) event(obj *yubav1.CircuitBreaker, namespaces map[string]bool, severity, reason, action, message string) {
+	about := obj.DeepCopy()
+	metav1.SetMetaDataAnnotation(&about.ObjectMeta, yubav1.AnnotationConcerns, strings.Join(slices.Sorted(maps.Keys(namespaces)), ","))
+	k.Events.Eventf(about, nil, severity, reason, action, "%s", message)
+}

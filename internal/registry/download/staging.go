@@ -1,0 +1,84 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package download
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/yuba-dev/yuba/internal/kit/filetree"
+)
+
+// prefix is what the names of staged directories begin with.
+const prefix = "fetch-"
+
+// Staging is the directory in which others are made to fetch something into. Several processes may share one.
+type Staging string
+
+// Staged is a directory that somebody works in, locked as long as they do.
+type Staged struct {
+	// Dir is its path.
+	Dir  string
+	held *os.File
+}
+
+// New makes a directory to work in, and locks it. Whoever made it removes it.
+func (s Staging) New() (*Staged, error) {
+	for {
+		dir, err := os.MkdirTemp(string(s), prefix)
+		if err != nil {
+			return nil, err
+		}
+		made := &Staged{Dir: dir}
+		if made.held, err = os.Open(dir); err == nil {
+			err = unix.Flock(int(made.held.Fd()), unix.LOCK_EX) //nolint:gosec // descriptors are small
+		}
+		if err == nil {
+			if _, err = os.Lstat(dir); err == nil {
+				return made, nil
+			}
+		}
+		made.Remove()
+		if !errors.Is(err, fs.ErrNotExist) { // who cleans up may have taken it for abandoned before it was locked
+			return nil, err
+		}
+	}
+}
+
+// Remove removes the directory.
+func (s *Staged) Remove() {
+	_ = filetree.RemovePath(s.Dir) // what is left Clean removes
+	if s.held != nil {
+		s.held.Close() //nolint:errcheck // it was only read
+	}
+}
+
+// Clean removes what those left behind who were at work when their processes ended.
+func (s Staging) Clean() error {
+	entries, err := os.ReadDir(string(s))
+	problems := []error{err}
+	for _, entry := range entries {
+		if strings.HasPrefix(entry.Name(), prefix) {
+			problems = append(problems, removeAbandoned(filepath.Join(string(s), entry.Name())))
+		}
+	}
+	return errors.Join(problems...)
+}
+
+func removeAbandoned(path string) error {
+	dir, err := os.Open(path)
+	if err != nil {
+		return nil //nolint:nilerr // whoever made it has removed it
+	}
+	defer dir.Close()                                                //nolint:errcheck // it was only read
+	if unix.Flock(int(dir.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil { //nolint:gosec // descriptors are small
+		return nil // somebody is at work there
+	}
+	return filetree.RemovePath(path)
+}

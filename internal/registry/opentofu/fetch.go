@@ -1,0 +1,141 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package opentofu
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/yuba-dev/yuba/internal/kit/outbound"
+)
+
+const (
+	// connectPatience is for the connection and the answer's header: where a network drops what it does not allow, nobody
+	// wants to wait for minutes to be told so.
+	connectPatience = 10 * time.Second
+	// downloadPatience is for one file. 35 MB take eight minutes at 600 kbit/s.
+	downloadPatience = 20 * time.Minute
+	// silence is how long a server may send nothing.
+	silence = 30 * time.Second
+	// redirects is how many are followed: GitHub's releases take one.
+	redirects = 5
+)
+
+// errAbsent says that the source has no such file.
+var errAbsent = errors.New("there is no such file")
+
+// open begins to read a release's file, and says how large it is, or -1.
+func (s Source) open(ctx context.Context, u *url.URL) (io.ReadCloser, int64, error) {
+	if u.Scheme == "file" {
+		return openFile(filepath.FromSlash(u.Path))
+	}
+	client := outbound.Client(outbound.Options{Timeout: downloadPatience, Connect: connectPatience, Redirects: redirects})
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return nil, 0, err
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return nil, 0, explained(ctx, err)
+	}
+	if response.StatusCode == http.StatusOK {
+		return response.Body, response.ContentLength, nil
+	}
+	response.Body.Close() //nolint:errcheck // nothing of it is read
+	if response.StatusCode == http.StatusNotFound {
+		return nil, 0, errAbsent
+	}
+	return nil, 0, fmt.Errorf("the answer is %s", response.Status)
+}
+
+func openFile(path string) (io.ReadCloser, int64, error) {
+	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, 0, errAbsent
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	info, err := file.Stat()
+	if err != nil {
+		return nil, 0, errors.Join(err, file.Close())
+	}
+	return file, info.Size(), nil
+}
+
+// fetch copies a release's file of at most so many bytes. What is told gets how much has come, of how much.
+func (s Source) fetch(ctx context.Context, version, file string, most int64, to io.Writer, tell func(done, total int64)) (err error) {
+	u, err := s.at(version, file)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("fetch %s: %w", outbound.Show(u.String()), err)
+		}
+	}()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	body, total, err := s.open(ctx, u)
+	if err != nil {
+		return err
+	}
+	defer body.Close() //nolint:errcheck // it was only read
+	if total > most {
+		return fmt.Errorf("it has %d MB, which no release has", total/1e6)
+	}
+	watched := &watched{from: body, timer: time.AfterFunc(silence, func() { cancel(errSilent) }), tell: tell, total: total}
+	defer watched.timer.Stop()
+	n, err := io.Copy(to, io.LimitReader(watched, most+1))
+	switch {
+	case errors.Is(context.Cause(ctx), errSilent):
+		return errSilent
+	case errors.Is(err, io.ErrUnexpectedEOF) || err == nil && total >= 0 && n < total:
+		return fmt.Errorf("it ended after %d of %d bytes. Try again", n, total)
+	case err != nil:
+		return explained(ctx, err)
+	case n > most:
+		return fmt.Errorf("it has more than %d MB, which no release has", most/1e6)
+	}
+	return nil
+}
+
+// explained says in our words why the network gave up; what concerns this machine stays as it is.
+func explained(ctx context.Context, err error) error {
+	var local *fs.PathError
+	if ctx.Err() != nil || errors.As(err, &local) {
+		return err
+	}
+	return errors.New(outbound.Explain(err))
+}
+
+var errSilent = fmt.Errorf("the server sent nothing for %s. Try again", silence)
+
+// watched is a stream that may not fall silent.
+type watched struct {
+	from        io.Reader
+	timer       *time.Timer
+	tell        func(done, total int64)
+	done, total int64
+}
+
+func (w *watched) Read(p []byte) (int, error) {
+	n, err := w.from.Read(p)
+	if n > 0 {
+		w.timer.Reset(silence)
+		w.done += int64(n)
+		if w.tell != nil {
+			w.tell(w.done, w.total)
+		}
+	}
+	return n, err
+}

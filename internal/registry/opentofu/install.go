@@ -1,0 +1,182 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package opentofu
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"github.com/yuba-dev/yuba/internal/registry/download"
+)
+
+// What a release may have. The archives of 1.12 have 35 MB, and the program some 110.
+const (
+	maxSums      = 1 << 20
+	maxSignature = 64 << 10
+	maxArchive   = 512 << 20
+	maxProgram   = 2 << 30
+)
+
+// Installed is a program in the directory of tools.
+type Installed struct {
+	Path, Version string
+	// Already is true when it was there before, and nothing was fetched.
+	Already bool
+	// Signer is the fingerprint of the key that signed what was fetched.
+	Signer string
+}
+
+// Path is where a version lies in a directory of tools.
+func Path(dir, version string) string { return filepath.Join(dir, "tofu-"+version) }
+
+// Install fetches a version for this platform, verifies it and puts it into a directory of tools. One that is there stays as
+// it is. What is told, unless it is nil, gets how much of the archive has come, of how much.
+//
+// Several may install the same at a time, in this process and in others.
+func Install(ctx context.Context, s Source, dir, version string, tell func(done, total int64)) (Installed, error) {
+	installed := Installed{Path: Path(dir, version), Version: version}
+	if info, err := os.Stat(installed.Path); err == nil {
+		if !info.Mode().IsRegular() || info.Mode()&0o111 == 0 {
+			return Installed{}, fmt.Errorf("install OpenTofu %s: %s is there and is not a program. Remove it and try again", version, installed.Path)
+		}
+		installed.Already = true
+		return installed, nil
+	}
+	var err error
+	if installed.Signer, err = s.install(ctx, dir, version, tell); err != nil {
+		return Installed{}, fmt.Errorf("install OpenTofu %s: %w", version, err)
+	}
+	return installed, nil
+}
+
+func (s Source) install(ctx context.Context, dir, version string, tell func(done, total int64)) (signer string, err error) {
+	archive := fmt.Sprintf("tofu_%s_%s_%s.tar.gz", version, runtime.GOOS, runtime.GOARCH)
+	sum, signer, err := s.signedSum(ctx, version, archive)
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	staging := download.Staging(dir)
+	if err := staging.Clean(); err != nil {
+		return "", err
+	}
+	work, err := staging.New()
+	if err != nil {
+		return "", err
+	}
+	defer work.Remove()
+	packed := filepath.Join(work.Dir, "archive")
+	if err := s.fetchArchive(ctx, version, archive, sum, packed, tell); err != nil {
+		return "", err
+	}
+	program := filepath.Join(work.Dir, "tofu")
+	if err := unpack(packed, program); err != nil {
+		return "", fmt.Errorf("unpack %s: %w", archive, err)
+	}
+	if err := ctx.Err(); err != nil {
+		return "", err
+	}
+	if err := os.Rename(program, Path(dir, version)); err != nil {
+		return "", err
+	}
+	return signer, syncDir(dir)
+}
+
+// signedSum is the checksum of an archive, as somebody has signed it.
+func (s Source) signedSum(ctx context.Context, version, archive string) (sum, signer string, err error) {
+	var sums, signature bytes.Buffer
+	list := "tofu_" + version + "_SHA256SUMS"
+	err = s.fetch(ctx, version, list, maxSums, &sums, nil)
+	if errors.Is(err, errAbsent) {
+		return "", "", fmt.Errorf("%w: there may be no such version", err)
+	}
+	if err != nil {
+		return "", "", err
+	}
+	if err := s.fetch(ctx, version, list+".gpgsig", maxSignature, &signature, nil); err != nil {
+		return "", "", err
+	}
+	if signer, err = s.signer(sums.Bytes(), signature.Bytes()); err != nil {
+		return "", "", fmt.Errorf("verify %s: %w. Nothing was installed", list, err)
+	}
+	sum, ok := sumOf(sums.Bytes(), archive)
+	if !ok {
+		return "", "", fmt.Errorf("%s lists no %s: this release has no program for %s/%s", list, archive, runtime.GOOS, runtime.GOARCH)
+	}
+	return sum, signer, nil
+}
+
+// fetchArchive writes an archive to a file, and compares it with its checksum.
+func (s Source) fetchArchive(ctx context.Context, version, archive, sum, path string, tell func(done, total int64)) error {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	hash := sha256.New()
+	err = s.fetch(ctx, version, archive, maxArchive, io.MultiWriter(file, hash), tell)
+	if err := errors.Join(err, file.Close()); err != nil {
+		return err
+	}
+	if got := fmt.Sprintf("%x", hash.Sum(nil)); got != sum {
+		return fmt.Errorf("verify %s: its checksum is %s, and the signed one is %s. It was damaged or replaced on its way. Nothing was installed", archive, got, sum)
+	}
+	return nil
+}
+
+// unpack writes the program of an archive to a file, and to the disk.
+func unpack(archive, path string) error {
+	packed, err := os.Open(archive)
+	if err != nil {
+		return err
+	}
+	defer packed.Close() //nolint:errcheck // it was only read
+	unzipped, err := gzip.NewReader(packed)
+	if err != nil {
+		return err
+	}
+	for entries := tar.NewReader(unzipped); ; {
+		entry, err := entries.Next()
+		if errors.Is(err, io.EOF) {
+			return errors.New("it has no program tofu")
+		}
+		if err != nil {
+			return err
+		}
+		if entry.Name == "tofu" || entry.Name == "./tofu" {
+			return unpackProgram(entry, entries, path)
+		}
+	}
+}
+
+func unpackProgram(entry *tar.Header, from io.Reader, path string) error {
+	if entry.Typeflag != tar.TypeReg || entry.Size > maxProgram {
+		return fmt.Errorf("what is called tofu there is not a program: %s with %d bytes", fs.FileMode(entry.Mode), entry.Size)
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o700)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(file, from) // the archive's reader ends after the size that it names
+	return errors.Join(err, file.Chmod(0o755), file.Sync(), file.Close())
+}
+
+func syncDir(path string) error {
+	dir, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}

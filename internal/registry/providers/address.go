@@ -1,0 +1,114 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package providers
+
+import (
+	"fmt"
+	"regexp"
+	"runtime"
+	"strings"
+)
+
+// Address is where a provider is registered.
+type Address struct {
+	Host, Namespace, Type string
+}
+
+// String is the address in full: "registry.opentofu.org/hashicorp/time".
+func (a Address) String() string { return a.Host + "/" + a.Namespace + "/" + a.Type }
+
+// Short leaves the host out when it is one of the two that need not be said.
+func (a Address) Short() string {
+	if a.Host == hostTofu || a.Host == hostTerraform {
+		return a.Namespace + "/" + a.Type
+	}
+	return a.String()
+}
+
+const (
+	hostTofu      = "registry.opentofu.org"
+	hostTerraform = "registry.terraform.io"
+)
+
+// DefaultHost is where a tool, "tofu" or "terraform", looks for providers whose source names no host.
+func DefaultHost(tool string) string {
+	if tool == "terraform" {
+		return hostTerraform
+	}
+	return hostTofu
+}
+
+// Addresses become paths, so only what is plain is taken: names in other scripts are left to the tool.
+var (
+	plainHost = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*(:[1-9][0-9]{0,4})?$`)
+	plainName = regexp.MustCompile(`^[a-z0-9]([a-z0-9_-]{0,62}[a-z0-9])?$`)
+)
+
+// ParseAddress reads a source as programs and lock files have it. An error says that it is none, or none that this
+// package deals with.
+func ParseAddress(source, defaultHost string) (Address, error) {
+	parts := strings.Split(strings.ToLower(source), "/")
+	a := Address{Host: defaultHost, Namespace: "hashicorp"}
+	switch len(parts) {
+	case 1:
+		a.Type = parts[0]
+	case 2:
+		a.Namespace, a.Type = parts[0], parts[1]
+	case 3:
+		a.Host, a.Namespace, a.Type = parts[0], parts[1], parts[2]
+	}
+	if len(source) > 300 || !plainHost.MatchString(a.Host) || strings.Contains(a.Host, "xn--") || !plainName.MatchString(a.Namespace) || !plainName.MatchString(a.Type) {
+		return Address{}, fmt.Errorf("read the source %q of a provider: it is not of the form HOST/NAMESPACE/TYPE", shortened(source))
+	}
+	return a, nil
+}
+
+func shortened(s string) string {
+	if len(s) > 100 {
+		return s[:100] + "…"
+	}
+	return s
+}
+
+var (
+	plainVersion    = regexp.MustCompile(`^[0-9]{1,9}\.[0-9]{1,9}\.[0-9]{1,9}(-[0-9A-Za-z.-]{1,64})?(\+[0-9A-Za-z.-]{1,64})?$`)
+	plainConstraint = regexp.MustCompile(`^\s*(=|!=|>=|<=|>|<|~>)?\s*v?[0-9]{1,9}(\.[0-9]{1,9}){0,2}(-[0-9A-Za-z.-]{1,64})?(\+[0-9A-Za-z.-]{1,64})?\s*$`)
+	exactConstraint = regexp.MustCompile(`^\s*=?\s*((?:0|[1-9][0-9]{0,8})\.(?:0|[1-9][0-9]{0,8})\.(?:0|[1-9][0-9]{0,8})(-[0-9A-Za-z.-]{1,64})?)\s*$`)
+)
+
+// maxConstraints bounds what comes together from a tree of modules.
+const maxConstraints = 100
+
+// Constraints are conditions on versions in one text, in the order in which they were given.
+type Constraints string
+
+// ParseConstraints puts constraints together. An error says that one is not plain.
+func ParseConstraints(list []string) (Constraints, error) {
+	var all []string
+	for _, text := range list {
+		for part := range strings.SplitSeq(text, ",") {
+			if !plainConstraint.MatchString(part) || len(all) == maxConstraints {
+				return "", fmt.Errorf("read the constraint %q on versions of a provider: it is not of the form \"~> 1.2\"", shortened(text))
+			}
+			all = append(all, strings.Join(strings.Fields(part), " "))
+		}
+	}
+	return Constraints(strings.Join(all, ", ")), nil
+}
+
+// Exact is the only version that fits, when the constraints say so in so many words; else empty.
+func (c Constraints) Exact() string {
+	exact := ""
+	for part := range strings.SplitSeq(string(c), ", ") {
+		m := exactConstraint.FindStringSubmatch(part)
+		if m == nil || exact != "" && exact != m[1] {
+			return ""
+		}
+		exact = m[1]
+	}
+	return exact
+}
+
+// platform is the name of this machine's kind in paths.
+func platform() string { return runtime.GOOS + "_" + runtime.GOARCH }

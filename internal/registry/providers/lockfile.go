@@ -1,0 +1,268 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package providers
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/hashicorp/hcl/v2/hclwrite"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// LockFile is a dependency lock file, .terraform.lock.hcl.
+type LockFile struct {
+	Locks []Lock
+}
+
+// Lock is what a lock file says of one provider.
+type Lock struct {
+	Address
+	Version     string
+	Constraints string
+	// Hashes are those of packages that may be used, "h1:" of contents, "zh:" of archives; sorted.
+	Hashes []string
+}
+
+// What a lock file may be. One of a large program has some dozen providers with some dozen hashes each.
+const (
+	maxLockFile  = 1 << 20
+	maxLockDepth = 16
+)
+
+// errLockFile says that a lock file is not as tools write it. They say it better.
+var errLockFile = errors.New("read the dependency lock file: it is not as tools write it")
+
+var plainHash = regexp.MustCompile(`^[a-z0-9]{1,8}:[A-Za-z0-9+/=]{16,128}$`)
+
+// plainLine is what a line of a lock file can be. Nothing else reaches the parser, which calls itself for every level of
+// what it reads.
+var plainLine = regexp.MustCompile(`^(#.*|//.*|provider "[^"\\$%]*" \{|(version|constraints)\s*=\s*"[^"\\$%]*"|hashes\s*=\s*\[(\s*"[^"\\$%]*"\s*,?)*\s*\]?|("[^"\\$%]*"\s*,?\s*)+\]?|\]|\}|)$`)
+
+// ParseLockFile reads a lock file. An error says that it is not plain, and better left to the tool.
+func ParseLockFile(text []byte) (f LockFile, err error) {
+	if len(text) > maxLockFile || nested(text) > maxLockDepth {
+		return f, errLockFile
+	}
+	for line := range bytes.Lines(text) {
+		if !plainLine.Match(bytes.TrimSpace(line)) {
+			return f, errLockFile
+		}
+	}
+	parsed, diags := hclsyntax.ParseConfig(text, ".terraform.lock.hcl", hcl.InitialPos)
+	if diags.HasErrors() {
+		return f, errLockFile
+	}
+	body, ok := parsed.Body.(*hclsyntax.Body)
+	if !ok || len(body.Attributes) > 0 {
+		return f, errLockFile
+	}
+	for _, block := range body.Blocks {
+		if block.Type != "provider" || len(block.Labels) != 1 {
+			return f, errLockFile
+		}
+		lock, err := readLock(block)
+		if err != nil || f.Find(lock.Address) != nil {
+			return LockFile{}, errLockFile
+		}
+		f.Locks = append(f.Locks, lock)
+	}
+	return f, nil
+}
+
+// nested is how deep brackets of any kind are nested, in texts and comments, too.
+func nested(text []byte) int {
+	depth, most := 0, 0
+	for _, c := range text {
+		switch c {
+		case '{', '[', '(':
+			depth++
+			most = max(most, depth)
+		case '}', ']', ')':
+			depth--
+		}
+	}
+	return most
+}
+
+func readLock(block *hclsyntax.Block) (Lock, error) {
+	address, err := ParseAddress(block.Labels[0], "")
+	if err != nil || len(block.Body.Blocks) > 0 {
+		return Lock{}, errLockFile
+	}
+	lock := Lock{Address: address}
+	for name, attribute := range block.Body.Attributes {
+		switch name {
+		case "version":
+			lock.Version, err = literal(attribute.Expr)
+		case "constraints":
+			lock.Constraints, err = literal(attribute.Expr)
+		case "hashes":
+			lock.Hashes, err = literals(attribute.Expr)
+		default:
+			err = errLockFile
+		}
+		if err != nil {
+			return Lock{}, err
+		}
+	}
+	if !plainVersion.MatchString(lock.Version) || slices.ContainsFunc(lock.Hashes, func(h string) bool { return !plainHash.MatchString(h) }) {
+		return Lock{}, errLockFile
+	}
+	return lock, nil
+}
+
+// literal is a text without anything computed in it.
+func literal(expr hclsyntax.Expression) (string, error) {
+	template, ok := expr.(*hclsyntax.TemplateExpr)
+	if !ok || !template.IsStringLiteral() {
+		return "", errLockFile
+	}
+	value, diags := template.Value(nil)
+	if diags.HasErrors() || value.IsNull() || value.Type() != cty.String {
+		return "", errLockFile
+	}
+	return value.AsString(), nil
+}
+
+func literals(expr hclsyntax.Expression) ([]string, error) {
+	tuple, ok := expr.(*hclsyntax.TupleConsExpr)
+	if !ok {
+		return nil, errLockFile
+	}
+	var all []string
+	for _, item := range tuple.Exprs {
+		text, err := literal(item)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, text)
+	}
+	slices.Sort(all)
+	return slices.Compact(all), nil
+}
+
+// Find returns what the file says of a provider, nil when it says nothing.
+func (f *LockFile) Find(a Address) *Lock {
+	for i := range f.Locks {
+		if f.Locks[i].Address == a {
+			return &f.Locks[i]
+		}
+	}
+	return nil
+}
+
+// Complete makes the file say what is to be used of a provider, and reports whether that changed it. Hashes of the same
+// version stay; those of another go with it, as the tool has it.
+func (f *LockFile) Complete(p *Package) bool {
+	lock := f.Find(p.Address)
+	if lock == nil {
+		f.Locks = append(f.Locks, Lock{Address: p.Address})
+		lock = &f.Locks[len(f.Locks)-1]
+	}
+	if lock.Version != p.Version {
+		lock.Version, lock.Hashes = p.Version, nil
+	}
+	before := len(lock.Hashes)
+	lock.Hashes = append(slices.Clone(lock.Hashes), p.Hashes...)
+	slices.Sort(lock.Hashes)
+	lock.Hashes = slices.Compact(lock.Hashes)
+	return len(lock.Hashes) != before
+}
+
+// Bytes writes the file as tools do.
+func (f *LockFile) Bytes() []byte {
+	locks := slices.Clone(f.Locks)
+	slices.SortFunc(locks, func(a, b Lock) int { return cmp.Compare(a.Address.String(), b.Address.String()) })
+	var out strings.Builder
+	out.WriteString("# This file is maintained automatically by \"tofu init\".\n# Manual edits may be lost in future updates.\n")
+	for _, lock := range locks {
+		file := hclwrite.NewEmptyFile()
+		body := file.Body().AppendNewBlock("provider", []string{lock.Address.String()}).Body()
+		body.SetAttributeValue("version", cty.StringVal(lock.Version))
+		if lock.Constraints != "" {
+			body.SetAttributeValue("constraints", cty.StringVal(lock.Constraints))
+		}
+		if len(lock.Hashes) > 0 {
+			body.SetAttributeRaw("hashes", hashTokens(lock.Hashes))
+		}
+		out.WriteString("\n")
+		out.Write(hclwrite.Format(file.Bytes()))
+	}
+	return []byte(out.String())
+}
+
+// hashTokens writes a hash a line.
+func hashTokens(hashes []string) hclwrite.Tokens {
+	tokens := hclwrite.Tokens{{Type: hclsyntax.TokenOBrack, Bytes: []byte("[")}, {Type: hclsyntax.TokenNewline, Bytes: []byte("\n")}}
+	for _, h := range hashes {
+		tokens = append(tokens, hclwrite.TokensForValue(cty.StringVal(h))...)
+		tokens = append(tokens, &hclwrite.Token{Type: hclsyntax.TokenComma, Bytes: []byte(",")}, &hclwrite.Token{Type: hclsyntax.TokenNewline, Bytes: []byte("\n")})
+	}
+	return append(tokens, &hclwrite.Token{Type: hclsyntax.TokenCBrack, Bytes: []byte("]")})
+}
+
+// Verdict is what a lock file means for a package.
+type Verdict int
+
+// What comparing can find.
+const (
+	// Fits: the lock file names the package, or nothing at all.
+	Fits Verdict = iota
+	// Doubtful: it names archives of the same release, and whether this platform's is among them is not known here.
+	Doubtful
+	// Refused: it names other packages only.
+	Refused
+)
+
+// Compare says whether a package of this version may be used where these hashes are locked. The tool would accept it for
+// its content's hash or for that of its archive. The latter is one of the release's archives; which of them, nobody wrote
+// down, so that only a lock file with all of them is sure to have it.
+func (p *Package) Compare(hashes []string) Verdict {
+	if len(hashes) == 0 || slices.Contains(hashes, p.H1) {
+		return Fits
+	}
+	archives, named := 0, 0
+	for _, h := range p.Hashes {
+		if !strings.HasPrefix(h, "zh:") {
+			continue
+		}
+		archives++
+		if slices.Contains(hashes, h) {
+			named++
+		}
+	}
+	switch {
+	case archives > 0 && named == archives:
+		return Fits
+	case named > 0 || archives == 0 && slices.ContainsFunc(hashes, func(h string) bool { return strings.HasPrefix(h, "zh:") }):
+		return Doubtful
+	}
+	return Refused
+}
+
+// MismatchError says that a lock file allows other packages than the one that is there.
+type MismatchError struct {
+	Package  *Package
+	Expected []string
+}
+
+func (e *MismatchError) Error() string {
+	expected := e.Expected
+	more := ""
+	if len(expected) > 4 {
+		expected, more = expected[:4], fmt.Sprintf(" and %d more", len(e.Expected)-4)
+	}
+	return fmt.Sprintf("install %s %s: the dependency lock file allows other packages of it than the one that was downloaded and verified. "+
+		"It has %s%s; the package for %s is %s. If the lock file is right, somebody has changed what is published, and nobody should use it. "+
+		"If it was made for other platforms, or by hand, add this one's and commit the file:\n    tofu providers lock -platform=%s %s",
+		e.Package.Address.Short(), e.Package.Version, strings.Join(expected, ", "), more, platform(), e.Package.H1, platform(), e.Package.Address)
+}

@@ -1,0 +1,165 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package executor
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/yuba-dev/yuba/internal/runs/run"
+)
+
+// Local keeps one runner process beside the server: it starts one when none is alive and otherwise lets the one that
+// an earlier server left go on. The runner has a session of its own, so that neither Ctrl-C nor the server's end
+// reaches it.
+type Local struct {
+	// Dir is the runner's directory; the runner holds the lock RunnerLock in it while it lives.
+	Dir string
+	// Command starts the runner; its environment is empty but for Env.
+	Command []string
+	Env     []string
+	Log     *slog.Logger
+}
+
+// Build is the mark of the runner that Command starts: of its version, its program and its arguments. A runner with
+// another mark is of another program or was started with other options.
+func (l *Local) Build(version string) (string, error) {
+	program, err := os.Stat(l.Command[0])
+	if err != nil {
+		return "", fmt.Errorf("look at the runner's program: %w", err)
+	}
+	sum := sha256.New()
+	fmt.Fprintf(sum, "%q %q %d %d", version, l.Command, program.Size(), program.ModTime().UnixNano())
+	return hex.EncodeToString(sum.Sum(nil)[:8]), nil
+}
+
+// RunnerLock is the name of the file that a living runner holds locked.
+const RunnerLock = "lock"
+
+// WriteConnection tells the runner where its server is, atomically.
+func (l *Local) WriteConnection(c run.Connection) error {
+	if err := os.MkdirAll(l.Dir, 0o700); err != nil {
+		return fmt.Errorf("write the runner's connection: %w", err)
+	}
+	data, err := json.Marshal(c)
+	if err != nil {
+		return fmt.Errorf("write the runner's connection: %w", err)
+	}
+	name := filepath.Join(l.Dir, run.ConnectionFile)
+	if err := os.WriteFile(name+".new", data, 0o600); err != nil {
+		return fmt.Errorf("write the runner's connection: %w", err)
+	}
+	if err := os.Rename(name+".new", name); err != nil {
+		return fmt.Errorf("write the runner's connection: %w", err)
+	}
+	return nil
+}
+
+// ReadCredential returns the credential of the last connection, empty when there was none: a server that starts anew
+// keeps it, so that the runner of the one before is let in at once.
+func (l *Local) ReadCredential() (string, error) {
+	data, err := os.ReadFile(filepath.Join(l.Dir, run.ConnectionFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("read the runner's connection: %w", err)
+	}
+	var c run.Connection
+	if err := json.Unmarshal(data, &c); err != nil {
+		return "", nil //nolint:nilerr // a broken file is replaced
+	}
+	return c.Credential, nil
+}
+
+// Run sees to it that a runner lives until ctx ends. A runner that keeps dying is started again ever more slowly, up
+// to every 30 seconds.
+func (l *Local) Run(ctx context.Context) error {
+	pause := 100 * time.Millisecond
+	for ctx.Err() == nil {
+		began := time.Now()
+		if err := l.runOnce(ctx); err != nil {
+			l.Log.Error("the runner ended", "error", err)
+		}
+		if time.Since(began) > time.Minute {
+			pause = 100 * time.Millisecond
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause):
+		}
+		pause = min(2*pause, 30*time.Second)
+	}
+	return nil
+}
+
+// runOnce waits for the runner that lives, if one does, or starts one and waits for that.
+func (l *Local) runOnce(ctx context.Context) error {
+	lock := flock.New(filepath.Join(l.Dir, RunnerLock))
+	free, err := lock.TryLock()
+	if err != nil {
+		return fmt.Errorf("look for a living runner: %w", err)
+	}
+	if !free {
+		return l.awaitLock(ctx, lock)
+	}
+	if err := lock.Unlock(); err != nil {
+		return fmt.Errorf("look for a living runner: %w", err)
+	}
+	return l.start(ctx)
+}
+
+// awaitLock waits for the end of a runner that is not our child: the kernel wakes the blocked lock call.
+func (l *Local) awaitLock(ctx context.Context, lock *flock.Flock) error {
+	ended := make(chan error, 1)
+	go func() {
+		err := lock.Lock()
+		ended <- errors.Join(err, lock.Unlock())
+	}()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+		return nil
+	}
+}
+
+func (l *Local) start(ctx context.Context) error {
+	out, err := os.OpenFile(filepath.Join(l.Dir, "runner.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("start the runner: %w", err)
+	}
+	defer out.Close() //nolint:errcheck // the child has its own
+	cmd := exec.Command(l.Command[0], l.Command[1:]...)
+	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = l.Env, l.Dir, out, out
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("start the runner (%s): %w", strings.Join(l.Command, " "), err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	select {
+	case err := <-ended:
+		if err != nil {
+			return fmt.Errorf("runner: %w; see %s", err, out.Name())
+		}
+		return nil
+	case <-ctx.Done():
+		return nil
+	}
+}

@@ -1,0 +1,83 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package executor
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/yuba-dev/yuba/internal/runs/run"
+)
+
+// A run has one plan. What is kept of it, what is shown to people, what services judged and what is applied must be that
+// one: each comes with the digest of the plan's file, and the first that comes is the run's.
+
+// otherPlanError says that something came of another plan than what came before.
+type otherPlanError struct{ id, is, want string }
+
+func (e *otherPlanError) Error() string {
+	return fmt.Sprintf("run %s: this is of plan %s, and what came before is of plan %s. A fresh plan is needed", e.id, e.is, e.want)
+}
+
+// isOf makes sure that something is of the run's plan. An older runner does not tell.
+func (en *entry) isOf(digest string) error {
+	if digest == "" {
+		return nil
+	}
+	if en.plan.CompareAndSwap(nil, &digest) {
+		en.change(func(rec *run.Record) { rec.PlanDigest = digest })
+		return nil
+	}
+	if want := *en.plan.Load(); want != digest {
+		return &otherPlanError{id: en.id, is: digest, want: want}
+	}
+	return nil
+}
+
+// takePlan stores a plan, or what is shown of it, below the run's own id: only plans that may be needed later are shipped.
+func (e *Executor) takePlan(part string) func(*entry, http.ResponseWriter, *http.Request) error {
+	return func(en *entry, w http.ResponseWriter, r *http.Request) error {
+		digest := r.Header.Get(run.HeaderPlanDigest)
+		if err := en.isOf(digest); err != nil {
+			return err
+		}
+		hash := sha256.New()
+		body := io.TeeReader(http.MaxBytesReader(w, r.Body, en.spec.Limits.PlanBytes), hash)
+		if err := e.opts.Blobs.Put(r.Context(), en.stack.Key(en.id, part), body); err != nil {
+			return err
+		}
+		if part == run.BlobPlan {
+			if err := en.isOf("sha256:" + hex.EncodeToString(hash.Sum(nil))); err != nil {
+				return errors.Join(err, e.opts.Blobs.Delete(r.Context(), en.stack.Key(en.id, part)))
+			}
+		}
+		w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+}
+
+// onePlan makes a result that speaks of another plan a failure. Nothing of it is applied.
+func (en *entry) onePlan(result *run.Result) {
+	if result.Plan == nil || result.Outcome != run.OutcomeSucceeded {
+		return
+	}
+	if err := en.isOf(result.Plan.Digest); err != nil {
+		result.Outcome, result.Class, result.Error = run.OutcomeFailed, run.FailureStalePlan, err.Error()
+	}
+}
+
+// refuseOther answers a question about another plan than the one that came before.
+func (en *entry) refuseOther(req run.ContinueRequest) *run.ContinueResponse {
+	if req.Plan == nil {
+		return nil
+	}
+	if err := en.isOf(req.Plan.Digest); err != nil {
+		return refuse(run.OutcomeFailed, run.FailureStalePlan, err.Error())
+	}
+	return nil
+}

@@ -1,0 +1,96 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package executor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/yuba-dev/yuba/internal/blob"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+)
+
+func TestSuperfluous(t *testing.T) {
+	now := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
+	const day = 24 * time.Hour
+	all := []string{run.BlobLog, run.BlobPlan, run.BlobPlanJSON, run.BlobPlanText, run.BlobRecord, run.BlobPlanShow}
+	left := func(id string, age time.Duration, parts ...string) leftRun {
+		r := leftRun{id: id, at: now.Add(-age)}
+		for _, part := range parts {
+			r.parts = append(r.parts, blob.Info{Key: "runs/n/s/u/" + id + "/" + part, Size: 1})
+		}
+		return r
+	}
+	five := []leftRun{left("1", 5*day, all...), left("2", 4*day, all...), left("3", 3*day, all...), left("4", 2*day, all...), left("5", time.Minute, all...)}
+	plans := func(ids ...string) []string {
+		var keys []string
+		for _, id := range ids {
+			keys = append(keys, id+"/"+run.BlobPlan, id+"/"+run.BlobPlanShow)
+		}
+		return keys
+	}
+	whole := func(ids ...string) []string {
+		var keys []string
+		for _, id := range ids {
+			for _, part := range runParts {
+				keys = append(keys, id+"/"+part)
+			}
+		}
+		return keys
+	}
+	cases := map[string]struct {
+		runs     []leftRun
+		named    []string
+		repeated []string
+		keep     Keep
+		want     []string
+		waits    []string
+	}{
+		"nothing is ever removed but plans that cannot be applied any more": {runs: five, want: plans("4", "3", "2", "1")},
+		"the pending plan's run keeps all it left":                          {runs: five, named: []string{"4"}, want: plans("3", "2", "1")},
+		"beyond the number, the oldest go":                                  {runs: five, keep: Keep{Runs: 3}, want: slices.Concat(plans("4", "3"), whole("2", "1"))},
+		"beyond the age, the oldest go":                                     {runs: five, keep: Keep{Age: 3*day + time.Hour}, want: slices.Concat(plans("4", "3"), whole("2", "1"))},
+		"a named run stays however old it is":                               {runs: five, named: []string{"1"}, keep: Keep{Runs: 1, Age: day}, want: whole("4", "3", "2")},
+		"what has just changed stays":                                       {runs: []leftRun{left("1", 50*time.Minute, all...), left("2", time.Minute, all...)}, keep: Keep{Runs: 1, Age: time.Second}},
+		"a look that was repeated goes before its time": {runs: []leftRun{left("1", 3*time.Hour, all...), left("2", 30*time.Minute, all...), left("3", 20*time.Minute, all...)},
+			repeated: []string{"2"}, want: slices.Concat(whole("2"), plans("1"))},
+		"looks that were repeated do not count":    {runs: five, repeated: []string{"3", "4"}, keep: Keep{Runs: 2}, want: slices.Concat(whole("4", "3"), plans("2"), whole("1"))},
+		"a look that has just been repeated waits": {runs: []leftRun{left("1", 5*time.Minute, all...)}, repeated: []string{"1"}, waits: []string{"1"}},
+		"so does one that the status still names":  {runs: []leftRun{left("1", 50*time.Minute, all...)}, repeated: []string{"1"}, named: []string{"1"}, waits: []string{"1"}},
+		"a log without a record goes with its time": {runs: []leftRun{left("1", 100*day, run.BlobLog), left("2", day, run.BlobRecord)}, keep: Keep{Age: 90 * day},
+			want: []string{"1/" + run.BlobLog}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			done, goes := superfluous(c.runs, c.named, PruneRequest{Repeated: c.repeated, Keep: c.keep, Now: now})
+			var got []string
+			for _, info := range goes {
+				got = append(got, strings.TrimPrefix(info.Key, "runs/n/s/u/"))
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("goes (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(c.waits, done.Left); diff != "" {
+				t.Errorf("waits (-want +got):\n%s", diff)
+			}
+		})
+	}
+	t.Run("what is kept is never more than the number, and the newest", func(t *testing.T) {
+		for n := range 30 {
+			var runs []leftRun
+			for i := range n {
+				runs = append(runs, left(fmt.Sprintf("%02d", i), time.Duration(n-i)*day, run.BlobRecord))
+			}
+			done, _ := superfluous(runs, nil, PruneRequest{Keep: Keep{Runs: 7}, Now: now})
+			if done.Runs != max(0, n-7) {
+				t.Errorf("of %d runs %d go", n, done.Runs)
+			}
+		}
+	})
+}

@@ -1,0 +1,55 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/yuba-dev/yuba/internal/kit/mask"
+)
+
+// KnownSecrets are the texts that must not be in what people see of the run.
+func (s *Spec) KnownSecrets() *mask.Secrets {
+	secrets := mask.New(s.publicTexts()...)
+	for _, v := range s.Variables {
+		if v.Secret {
+			secrets.AddJSON(v.Value)
+		}
+	}
+	for _, e := range s.Env {
+		if e.Secret {
+			secrets.Add(e.Value)
+		}
+	}
+	for _, f := range s.Files {
+		if f.Secret {
+			secrets.AddFile(f.Content)
+		}
+	}
+	secrets.AddSettings(string(s.CLIConfig))
+	for _, text := range s.Secrets {
+		secrets.Add(text)
+	}
+	return secrets
+}
+
+// publicTexts are what the stack is called, and what it is given openly: these are words that its secrets may be called by chance. An
+// output of another stack is not such a word, and nobody has looked at it.
+func (s *Spec) publicTexts() []string {
+	texts := append(strings.Split(s.Path, "/"), s.Stack.Namespace, s.Stack.Name, s.Workspace)
+	for name, v := range s.Variables {
+		texts = append(texts, name)
+		var text string
+		if !v.Secret && !v.Open && json.Unmarshal(v.Value, &text) == nil {
+			texts = append(texts, text)
+		}
+	}
+	for _, e := range s.Env {
+		if !e.Secret && !e.Open {
+			texts = append(texts, e.Value)
+		}
+	}
+	return texts
+}

@@ -1,0 +1,56 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/yuba-dev/yuba/internal/runs/run"
+)
+
+// freshState is for how long a state that was fetched ahead is as good as one that is fetched when it is needed. It
+// only saves a plan of a state that has just moved: before an apply the server makes sure that it has not.
+const freshState = 5 * time.Second
+
+// fetchedState is the server's answer to the question for the state.
+type fetchedState struct {
+	status int
+	data   []byte
+	err    error
+	at     time.Time
+}
+
+// fetchAhead asks for the state while the working directory is being prepared.
+func (j *job) fetchAhead(ctx context.Context) {
+	if j.spec.Backend.Kind != run.BackendManaged {
+		return
+	}
+	ahead := make(chan fetchedState, 1)
+	j.ahead = ahead
+	go func() { ahead <- j.fetchState(ctx) }()
+}
+
+// currentState is the state that was fetched ahead, or another one when that has become old.
+func (j *job) currentState(ctx context.Context) fetchedState {
+	ahead := j.ahead
+	j.ahead = nil
+	if ahead != nil {
+		if f := <-ahead; time.Since(f.at) < freshState {
+			return f
+		}
+	}
+	return j.fetchState(ctx)
+}
+
+func (j *job) fetchState(ctx context.Context) fetchedState {
+	var state bytes.Buffer
+	f := fetchedState{at: time.Now()}
+	f.status, f.err = j.persist(ctx, request{method: http.MethodGet, path: "/state", stream: &state,
+		limit: orDefault(j.spec.Limits.StateBytes, run.DefaultLimits().StateBytes)})
+	f.data = state.Bytes()
+	return f
+}

@@ -1,0 +1,143 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/yuba-dev/yuba/internal/runs/run"
+)
+
+// A registry or a mirror may have a certificate of an authority of its own, which the stack brings as a file: by
+// fileMappings, or in its source. Downloads for the stores happen elsewhere, so that such files go with them, and stacks
+// share what was downloaded with others that bring the same.
+
+// authority is a variable of the environment that names certificates in the stack's own directories.
+type authority struct {
+	Name string `json:"name"`
+	// Files are the certificates by their names, Dir says that the variable names a directory.
+	Files map[string][]byte `json:"files"`
+	Dir   bool              `json:"dir,omitempty"`
+}
+
+const (
+	// authorityPrefix begins the names of the variables that name certificates: SSL_CERT_FILE and SSL_CERT_DIR.
+	authorityPrefix = "SSL_CERT_"
+	// What is taken of a stack's certificates: more than any authority has.
+	maxCertificates     = 500
+	maxCertificateBytes = 4 << 20
+	// authoritiesDir is where they are in the directory of a download.
+	authoritiesDir = "authorities"
+)
+
+// takeAuthorities splits an environment into what a download gets as it is and the certificates of the stack's own. Why
+// says why a download cannot have them; empty when it can.
+func (j *job) takeAuthorities(env []run.EnvVar) (rest []run.EnvVar, own []authority, why string) {
+	for _, e := range env {
+		name, inside := j.ownPath(e)
+		if !inside {
+			rest = append(rest, e)
+			continue
+		}
+		if j.space == nil {
+			return nil, nil, e.Name + " names a file of the stack's own"
+		}
+		a, err := j.readAuthority(e.Name, name)
+		if err != nil {
+			return nil, nil, fmt.Sprintf("%s=%s cannot be read: %v", e.Name, e.Value, err)
+		}
+		own = append(own, a)
+	}
+	return rest, own, ""
+}
+
+// ownPath says whether a variable names certificates in the stack's own directories, and where, relative to its base.
+func (j *job) ownPath(e run.EnvVar) (string, bool) {
+	if !strings.HasPrefix(e.Name, authorityPrefix) || e.Value == "" {
+		return "", false
+	}
+	if !filepath.IsAbs(e.Value) {
+		if j.space == nil {
+			return "", true
+		}
+		return path.Join(j.space.module, filepath.ToSlash(e.Value)), true
+	}
+	at := filepath.Clean(e.Value)
+	if name, inHome := strings.CutPrefix(at, runnerHome+"/"); inHome {
+		return path.Join(homeDir, filepath.ToSlash(name)), true
+	}
+	if !strings.HasPrefix(at, filepath.Clean(j.opts.WorkRoot)+"/") {
+		return "", false
+	}
+	if j.space == nil {
+		return "", true
+	}
+	relative, err := filepath.Rel(j.space.base, at)
+	if err != nil {
+		return "..", true
+	}
+	return filepath.ToSlash(relative), true
+}
+
+// runnerHome is where a program finds its home directory, as in tofu-controller's runners.
+const runnerHome = "/home/runner"
+
+// readAuthority reads certificates below the source or the home directory. No link leads out of the stack's directory.
+func (j *job) readAuthority(variable, name string) (authority, error) {
+	a := authority{Name: variable, Files: map[string][]byte{}}
+	if first, _, _ := strings.Cut(name, "/"); first != sourceDir && first != homeDir {
+		return a, fmt.Errorf("it is neither in the source nor in the home directory")
+	}
+	w := j.space
+	info, err := w.root.Stat(name)
+	if err != nil {
+		return a, err
+	}
+	if !info.IsDir() {
+		a.Files["ca.pem"], err = w.read(name, maxCertificateBytes)
+		return a, err
+	}
+	a.Dir = true
+	entries, err := fs.ReadDir(w.root.FS(), name)
+	if err != nil {
+		return a, err
+	}
+	size := 0
+	for _, entry := range entries {
+		if entry.IsDir() {
+			continue
+		}
+		text, err := w.read(path.Join(name, entry.Name()), maxCertificateBytes)
+		if err != nil {
+			return a, err
+		}
+		a.Files[entry.Name()] = text
+		if size += len(text); size > maxCertificateBytes || len(a.Files) > maxCertificates {
+			return a, fmt.Errorf("it has more than %d files, or %d bytes", maxCertificates, maxCertificateBytes)
+		}
+	}
+	return a, nil
+}
+
+// files are the certificates as files of a download's directory.
+func (a authority) files() map[string][]byte {
+	files := make(map[string][]byte, len(a.Files))
+	for name, text := range a.Files {
+		files[path.Join(authoritiesDir, a.Name, name)] = text
+	}
+	return files
+}
+
+// variable is the one that names them there.
+func (a authority) variable(dir string) string {
+	name := path.Join(authoritiesDir, a.Name)
+	if !a.Dir {
+		name = path.Join(name, "ca.pem")
+	}
+	return a.Name + "=" + filepath.Join(dir, filepath.FromSlash(name))
+}

@@ -1,0 +1,169 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/yuba-dev/yuba/internal/runs/run"
+)
+
+// envClears names a directory that the test binary is to make and remove as somebody who is not root.
+const envClears = "YUBA_TEST_CLEARS"
+
+// nobody is a user whom the permission bits of his files concern.
+const nobody = 65534
+
+// abyss makes directories in each other, deeper than paths and descriptors reach, and takes all rights from each.
+func abyss(dir string, depth int) error {
+	at, err := unix.Open(dir, unix.O_DIRECTORY|unix.O_RDONLY, 0)
+	for range depth {
+		if err != nil {
+			return err
+		}
+		var inner int
+		if err = unix.Mkdirat(at, "d", 0o700); err == nil {
+			inner, err = unix.Openat(at, "d", unix.O_DIRECTORY|unix.O_RDONLY, 0)
+		}
+		err = errors.Join(err, unix.Fchmod(at, 0), unix.Close(at))
+		at = inner
+	}
+	return errors.Join(err, unix.Fchmod(at, 0), unix.Close(at))
+}
+
+// clears makes the working directory of a stack whose program took all rights from what it left, and removes it. It can open
+// few files.
+func clears(dir string) error {
+	few := unix.Rlimit{Cur: 100, Max: 100}
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &few); err != nil {
+		return err
+	}
+	base := filepath.Join(dir, "team", "locked")
+	deep := filepath.Join(base, "src", "a", "b")
+	outside := filepath.Join(dir, "outside")
+	err := errors.Join(os.MkdirAll(deep, 0o700), os.Mkdir(outside, 0o700), os.WriteFile(filepath.Join(outside, "stays"), nil, 0o600),
+		os.WriteFile(filepath.Join(base, recordName), mustJSON(workspaceRecord{UID: "uid"}), 0o600),
+		os.WriteFile(filepath.Join(deep, "file"), nil, 0o000), os.Symlink(outside, filepath.Join(deep, "link")),
+		os.Chmod(outside, 0o500), os.Mkdir(filepath.Join(base, "home"), 0o700), abyss(filepath.Join(base, "home"), 20_000))
+	for at := deep; at != base; at = filepath.Dir(at) {
+		err = errors.Join(err, os.Chmod(at, 0o000))
+	}
+	if err != nil {
+		return err
+	}
+	if os.RemoveAll(base) == nil {
+		return errors.New("the permission bits are in nobody's way: nothing was tried")
+	}
+	if err := os.WriteFile(filepath.Join(base, recordName), mustJSON(workspaceRecord{UID: "uid"}), 0o600); err != nil {
+		return err
+	}
+	if err := removeWorkspace(base, "uid"); err != nil {
+		return err
+	}
+	if _, err := os.Lstat(base); err == nil {
+		return fmt.Errorf("%s is still there", base)
+	}
+	if info, err := os.Stat(filepath.Join(outside, "stays")); err != nil || info.Size() != 0 {
+		return fmt.Errorf("what a link led to: %w", err)
+	}
+	if info, err := os.Stat(outside); err != nil || info.Mode().Perm() != 0o500 {
+		return fmt.Errorf("what a link led to has another mode: %v, %w", info, err)
+	}
+	return nil
+}
+
+// A program takes all rights from its directory, so that the name of its stack could never be used again.
+func TestWhatAProgramLockedIsCleared(t *testing.T) {
+	dir := t.TempDir()
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Env, cmd.Dir = []string{envClears + "=" + dir}, "/"
+	if os.Geteuid() == 0 { // root is stopped by no bits: somebody else has to do it
+		if err := errors.Join(os.Chmod(filepath.Dir(dir), 0o711), os.Chown(dir, nobody, nobody)); err != nil {
+			t.Fatal(err)
+		}
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	}
+	t.Cleanup(func() { // the test's own directory cannot be removed otherwise
+		if err := removeTree(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// descendants are the processes that came of one.
+func descendants(t *testing.T, of int) []int {
+	t.Helper()
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	parents := map[int]int{}
+	for _, entry := range entries {
+		pid, err := strconv.Atoi(entry.Name())
+		text, readErr := os.ReadFile(filepath.Join("/proc", entry.Name(), "stat"))
+		if err != nil || readErr != nil {
+			continue
+		}
+		fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
+		parents[pid], _ = strconv.Atoi(fields[1])
+	}
+	var all []int
+	for pid := range parents {
+		for at := pid; at > 1; at = parents[at] {
+			if parents[at] == of {
+				all = append(all, pid)
+				break
+			}
+		}
+	}
+	return all
+}
+
+// When runner and tofu are killed, what tofu has started lives on where it has no namespace of its own. The next runner ends it.
+func TestNothingOfAKilledRunStays(t *testing.T) {
+	for name, tool := range map[string]func(*bench, string) (*fakeRun, func()){
+		"an apply":           func(b *bench, name string) (*fakeRun, func()) { return b.applying(name) },
+		"an apply in one go": func(b *bench, name string) (*fakeRun, func()) { return b.applying(name, direct) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			first := b.process()
+			r, _ := tool(b, "stays")
+			pid := b.journal(r).Process.PID
+			started := map[int]string{}
+			for _, child := range descendants(t, pid) {
+				started[child] = startTime(child)
+			}
+			if len(started) == 0 {
+				t.Fatal("tofu has started nothing")
+			}
+			if err := errors.Join(first.Process.Kill(), syscall.Kill(pid, syscall.SIGKILL)); err != nil {
+				t.Fatal(err)
+			}
+			_ = first.Wait() // killed, of course
+			b.process()
+			if result := b.server.finished(r); result.Outcome != run.OutcomeInterrupted {
+				t.Errorf("%+v", result)
+			}
+			for child, since := range started {
+				if startTime(child) == since && since != "" {
+					t.Errorf("process %d still runs", child)
+				}
+			}
+		})
+	}
+}

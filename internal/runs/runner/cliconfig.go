@@ -1,0 +1,105 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/hashicorp/hcl/v2/hclwrite"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/yuba-dev/yuba/internal/runs/run"
+)
+
+// cliConfigName is beside, not in, what tofu can write.
+const cliConfigName = "tofu.rc"
+
+// cliConfig makes tofu look for providers in the mirror first. A provider that is there is looked for nowhere else, so
+// that it installs without a network. A stack's own file is kept as it is; where it says how providers are installed,
+// that counts and the mirror is left out.
+func cliConfig(mirror string, own []byte) ([]byte, error) {
+	providers, err := mirrored(mirror)
+	if err != nil {
+		return nil, err
+	}
+	places := []origin{{mirror, providers}}
+	switch {
+	case isJSON(own):
+		return mergeJSON(bytes.TrimSpace(own), places)
+	case len(own) == 0 && len(providers) == 0:
+		return []byte("disable_checkpoint = true\n"), nil
+	case len(providers) == 0 || installsProviders(own):
+		return own, nil
+	}
+	blocks, all := filesystemMirrors(places)
+	block := fmt.Sprintf("provider_installation {\n%s  direct {\n    exclude = [%s]\n  }\n}\n", blocks, quotedList(all))
+	if len(own) == 0 {
+		return []byte("disable_checkpoint = true\n" + block), nil
+	}
+	return slices.Concat(own, []byte("\n"+block)), nil
+}
+
+// mergeJSON is for files in JSON, which the tool takes, too.
+func mergeJSON(own []byte, places []origin) ([]byte, error) {
+	_, all := filesystemMirrors(places)
+	return mergeInstallation(own, places, map[string]any{"exclude": all})
+}
+
+// mergeFetchJSON is mergeJSON where others are to be asked for the same providers.
+func mergeFetchJSON(own []byte, places []origin) ([]byte, error) {
+	return mergeInstallation(own, places, map[string]any{})
+}
+
+func mergeInstallation(own []byte, places []origin, direct map[string]any) ([]byte, error) {
+	var object map[string]any
+	if err := json.Unmarshal(own, &object); err != nil {
+		return nil, failed(run.FailureConfiguration, "read the tool's configuration file: it begins as JSON and is none")
+	}
+	// The tool takes a block for one only as the item of a list.
+	var mirrors []any
+	for _, p := range places {
+		if len(p.providers) > 0 {
+			mirrors = append(mirrors, map[string]any{"path": p.dir, "include": p.providers})
+		}
+	}
+	if object["provider_installation"] != nil || len(mirrors) == 0 {
+		return own, nil
+	}
+	object["provider_installation"] = []any{map[string]any{"filesystem_mirror": mirrors, "direct": []any{direct}}}
+	return json.Marshal(object)
+}
+
+// installsProviders looks for a block provider_installation outside of all others. Comments and texts do not count.
+func installsProviders(config []byte) bool {
+	tokens, _ := hclsyntax.LexConfig(config, cliConfigName, hcl.InitialPos) // what cannot be read the tool complains about
+	depth := 0
+	for _, token := range tokens {
+		switch token.Type {
+		case hclsyntax.TokenOBrace, hclsyntax.TokenOBrack:
+			depth++
+		case hclsyntax.TokenCBrace, hclsyntax.TokenCBrack:
+			depth--
+		case hclsyntax.TokenIdent, hclsyntax.TokenQuotedLit:
+			if depth == 0 && string(token.Bytes) == "provider_installation" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// settingsHCL writes settings of the backend as a file that init takes.
+func settingsHCL(settings map[string]string) []byte {
+	file := hclwrite.NewEmptyFile()
+	for _, name := range slices.Sorted(maps.Keys(settings)) {
+		file.Body().SetAttributeValue(name, cty.StringVal(settings[name]))
+	}
+	return file.Bytes()
+}

@@ -1,0 +1,132 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"context"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/tofu/plan"
+)
+
+// compareWithWorld plans once more and refuses the saved plan when a plan made now would mean something else. The
+// saved plan itself is what is applied.
+func (j *job) compareWithWorld(ctx context.Context) error {
+	if err := j.fetchPlan(ctx); err != nil {
+		return err
+	}
+	c, err := j.planCommand(j.space.planPath())
+	if err != nil {
+		return err
+	}
+	stream, e, err := j.tofu(ctx, c)
+	if err != nil {
+		return err
+	}
+	if err := j.verdict(c, stream, e, 0, 2); err != nil {
+		return err
+	}
+	second, err := j.takePlan(planDir+"/"+planName, givenNow)
+	if err != nil {
+		return err
+	}
+	approved, err := j.meaning(ctx, j.held)
+	if err != nil {
+		return err
+	}
+	now, err := j.meaning(ctx, second)
+	if err != nil {
+		return err
+	}
+	if approved != now {
+		return failed(run.FailureStalePlan, "apply plan %s: the world has changed since it was made, and a plan made now would do something else. A new plan is needed", j.spec.Plan.ID)
+	}
+	return nil
+}
+
+// meaning is the digest of what a plan changes.
+func (j *job) meaning(ctx context.Context, p heldPlan) (string, error) {
+	text, err := j.showPlan(ctx, p, 0)
+	if err != nil {
+		return "", err
+	}
+	described, err := plan.Describe(text)
+	if err != nil {
+		return "", failed("", "read the plan: %w", err)
+	}
+	return described.ChangesDigest, nil
+}
+
+// staleSummary is the summary of the diagnostic that tofu and terraform give for a plan whose state has moved.
+const staleSummary = "Saved plan is stale"
+
+// lockSummary is theirs for a state that somebody else has locked.
+const lockSummary = "Error acquiring the state lock"
+
+// lockField finds the lines of a lock that the tool describes.
+var lockField = regexp.MustCompile(`(?m)^\s+(ID|Operation|Who|Created): +(.*\S)`)
+
+// lockIn reads the lock that was in the way; nil when no error tells of one. Backends tell of it in errors of their own as
+// well, such as when init or another workspace needs a first state, which commands without -json print as text.
+func lockIn(stream *plan.Stream) *run.Lock {
+	errs := stream.Errors()
+	for _, d := range errs {
+		if lock := lockInText(d.Detail); lock != nil && d.File == "" && d.Address == "" {
+			return lock
+		}
+	}
+	if len(errs) == 0 {
+		return lockInText(strings.Join(stream.Raw, "\n"))
+	}
+	return nil
+}
+
+func lockInText(text string) *run.Lock {
+	_, info, found := strings.Cut(text, "Lock Info:")
+	if !found {
+		return nil
+	}
+	lock := &run.Lock{}
+	for _, field := range lockField.FindAllStringSubmatch(info, -1) {
+		switch field[1] {
+		case "ID":
+			lock.ID = field[2]
+		case "Operation":
+			lock.Operation = field[2]
+		case "Who":
+			lock.Who = field[2]
+		case "Created":
+			lock.Created, _ = time.Parse("2006-01-02 15:04:05.999999999 -0700 MST", field[2]) // a tool may write it otherwise
+		}
+	}
+	if lock.ID == "" {
+		return nil
+	}
+	return lock
+}
+
+// classify tells kinds of failures apart, by what the diagnostics carry and not by their prose.
+func classify(stream *plan.Stream) run.Failure {
+	if lockIn(stream) != nil {
+		return run.FailureLocked
+	}
+	configuration := true
+	for _, d := range stream.Errors() {
+		switch d.Summary {
+		case staleSummary:
+			return run.FailureStalePlan
+		case lockSummary: // a lock that cannot be taken, for a directory cannot be written, is nobody's
+			configuration = false
+		}
+		// An error of a provider names the resource it is about; one of the language only a place.
+		configuration = configuration && d.File != "" && d.Address == ""
+	}
+	if configuration && !stream.ApplyDone && stream.AppliedTotal == 0 {
+		return run.FailureConfiguration
+	}
+	return ""
+}

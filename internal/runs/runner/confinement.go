@@ -1,0 +1,157 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/yuba-dev/yuba/internal/runs/confinement"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+)
+
+// What every tofu may read, and read and execute. Paths that do not exist are left out by the sandbox. /proc is not
+// here: it would show every process' environment.
+var (
+	systemExecutable = []string{"/usr", "/lib", "/lib64", "/bin", "/sbin", "/nix/store", "/run/current-system"}
+	systemReadable   = []string{
+		"/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/gai.conf", "/etc/services", "/etc/protocols",
+		"/etc/passwd", "/etc/group", "/etc/ssl", "/etc/pki", "/etc/ca-certificates", "/etc/localtime", "/etc/timezone",
+		"/etc/ld.so.cache", "/etc/alternatives", "/etc/gitconfig", "/etc/ssh/ssh_config", "/etc/ssh/ssh_config.d",
+		"/etc/ssh/ssh_known_hosts", "/dev/zero", "/dev/random", "/dev/urandom", "/run/systemd/resolve",
+		"/sys/kernel/mm/transparent_hugepage/hpage_pmd_size",
+	}
+	systemWritable = []string{"/dev/null", "/dev/full"}
+)
+
+// FindWalls finds out what this machine can confine programs with that work below a directory, and prepares for it. Where
+// all walls are required, a missing one is an error.
+func FindWalls(ctx context.Context, sandbox, workRoot string, required bool) (confinement.Walls, error) {
+	if err := os.MkdirAll(workRoot, 0o700); err != nil {
+		return confinement.Walls{}, fmt.Errorf("make the directory of working directories: %w", err)
+	}
+	walls, err := confinement.Probe(ctx, sandbox, filepath.Dir(workRoot), workRoot)
+	if err == nil && required && !walls.Complete() {
+		err = &UnconfinedError{Missing: walls.Missing}
+	}
+	return walls, err
+}
+
+// buildWalls finds out what confines this runner's programs.
+func (r *runner) buildWalls(ctx context.Context) error {
+	var err error
+	if r.walls, err = FindWalls(ctx, r.opts.Sandbox, r.opts.WorkRoot, r.opts.RequireConfinement); err != nil {
+		return err
+	}
+	if r.walls.Users {
+		unix.Umask(0o022) // what all runs share must be readable for all; what must not be has its mode from its maker
+	}
+	return nil
+}
+
+// UnconfinedError says that walls are missing that were required.
+type UnconfinedError struct{ Missing []confinement.Missing }
+
+func (e *UnconfinedError) Error() string {
+	lines := []string{"confine programs: --require-confinement was given, and not all walls stand on this machine:"}
+	for _, m := range e.Missing {
+		lines = append(lines, "    "+m.String())
+	}
+	return strings.Join(append(lines, "docs/how-to/confinement.md tells what each needs"), "\n")
+}
+
+// users are those that this runner gives to working directories and downloads.
+func newUsers(opts Options) *confinement.Users {
+	return &confinement.Users{File: filepath.Join(opts.Dir, "users"), Highest: func() (int, error) { return highestUser(opts.WorkRoot) }}
+}
+
+// highestUser is the highest that a working directory has.
+func highestUser(workRoot string) (int, error) {
+	records, err := filepath.Glob(filepath.Join(escapeGlob(workRoot), "*", "*", recordName))
+	if err != nil {
+		return 0, err
+	}
+	highest := 0
+	for _, path := range records {
+		text, err := os.ReadFile(path)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return 0, err
+		}
+		var record workspaceRecord
+		if json.Unmarshal(text, &record) == nil {
+			highest = max(highest, record.User)
+		}
+	}
+	return highest, nil
+}
+
+// cell is what tofu may touch.
+func (w *workspace) cell(j *job) confinement.Cell {
+	executable := append([]string{w.tool.path}, systemExecutable...)
+	if j.opts.ProviderMirror != "" {
+		executable = append(executable, j.opts.ProviderMirror)
+	}
+	if scope := j.providerScope(); scope != nil {
+		executable = append(executable, scope.Mirror())
+	}
+	home := filepath.Join(w.base, homeDir) // at its own path, too, which programs may reach from their working directory
+	return confinement.Cell{
+		User: w.record.User, Dir: w.dir, Home: home, Temp: w.temp, Mark: confinement.Mark(j.id),
+		Writable:   append([]string{filepath.Join(w.base, sourceDir), filepath.Join(w.base, planDir), home}, systemWritable...),
+		Executable: executable,
+		Readable:   append([]string{filepath.Join(w.base, cliConfigName), filepath.Join(w.base, givenDir)}, systemReadable...),
+		NoNetwork:  j.spec.Limits.Network == run.NoNetwork, Listen: j.spec.Limits.Listen,
+		Limits: j.processLimits(j), Background: true,
+	}
+}
+
+// checkNetwork fails where programs would have the machine's network and must not.
+func (j *job) checkNetwork() error {
+	if j.spec.Limits.Network == run.NoNetwork && !j.walls.Alone() {
+		return failed(run.FailureConfiguration, "start a program without a network: this machine makes no namespaces. Start Yuba without --run-network none, or where yuba version names namespaces")
+	}
+	return nil
+}
+
+// sayConfinement warns where nothing keeps the program from files of others, and notes which other walls are missing.
+func (j *job) sayConfinement() {
+	if !j.walls.Hides() {
+		for _, m := range j.walls.Missing {
+			j.warn("tofu runs unconfined: %s", m)
+		}
+		return
+	}
+	for _, m := range j.walls.Missing {
+		j.log.note("A wall around the program is missing: %s", m)
+	}
+}
+
+// leftPatience is how long it is tried to end what a program left running.
+const leftPatience = 10 * time.Second
+
+// endLeft returns what ends the processes that a program has left running, and says how many there were; nil where it had
+// namespaces of its own, with which the kernel has ended them.
+func (j *job) endLeft() func() int {
+	if j.walls.Alone() {
+		return nil
+	}
+	return func() int {
+		ended, err := confinement.EndLeft(confinement.Mark(j.id), leftPatience)
+		if ended > 0 {
+			j.log.note("The program left %d processes running, which were ended", ended)
+		}
+		if err != nil {
+			j.warn("what the program left running still runs: %v", err)
+		}
+		return ended
+	}
+}

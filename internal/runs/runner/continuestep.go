@@ -1,0 +1,65 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/yuba-dev/yuba/internal/runs/run"
+)
+
+// review asks the server for its word on a plan with changes; only one that passed is kept or applied.
+func (j *job) review(ctx context.Context) error {
+	if !j.result.Plan.Changes {
+		return nil
+	}
+	reviewed := func(ctx context.Context) error { return j.ask(ctx, run.StepPlan, "review the plan") }
+	if err := j.aside(ctx, reviewed); err != nil {
+		return err
+	}
+	if j.spec.Operation == run.OperationPlan {
+		return j.shipPlan(ctx)
+	}
+	return nil
+}
+
+// mayApply asks the server, which takes the state's lock. While the server is away the plan waits.
+func (j *job) mayApply(ctx context.Context) error {
+	if err := j.checkFree(); err != nil {
+		return err
+	}
+	return j.ask(ctx, run.StepApply, "ask whether to apply")
+}
+
+// ask waits for the server's word on whether a step may begin.
+func (j *job) ask(ctx context.Context, about run.Step, attempt string) error {
+	var answer run.ContinueResponse
+	waiting, cancel := j.stop.until(ctx)
+	defer cancel()
+	_, err := j.persist(waiting, request{method: http.MethodPost, path: "/continue", into: &answer,
+		body: mustJSON(run.ContinueRequest{Step: about, Plan: j.result.Plan, State: j.givenState})})
+	var r *refusal
+	switch {
+	case errors.As(err, &r):
+		return &failure{step: about, class: r.problem.Class, outcome: run.OutcomeCanceled, err: fmt.Errorf("%s: %w", attempt, err)}
+	case err != nil && ctx.Err() == nil:
+		return &failure{step: about, outcome: run.OutcomeCanceled, err: errors.New("stopped before the apply: " + j.stop.asked())}
+	case err != nil:
+		return &failure{step: about, outcome: run.OutcomeInterrupted, err: fmt.Errorf("%s: %w", attempt, err)}
+	case answer.Go:
+		return nil
+	}
+	outcome := answer.Outcome
+	if outcome == "" {
+		outcome = run.OutcomeCanceled
+	}
+	if outcome == run.OutcomeSucceeded {
+		j.log.note("Not applied: %s", answer.Reason)
+		return errFinished
+	}
+	return &failure{step: about, outcome: outcome, class: answer.Class, err: errors.New(orText(answer.Reason, "the server said not to go on"))}
+}

@@ -1,0 +1,179 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/tofu/plan"
+)
+
+// A first apply that nobody looks at before need not be two processes: where nothing exists, a plan can only create, or
+// take over what the program says it should, and what comes of it is what the program says. So plan and apply are one call of the tool. The server is asked before it
+// begins, not in its middle; whatever goes wrong before the first resource is a plan that failed, as if it had been one.
+
+// mayBeDirect tells whether the spec allows for it. Whether there is really no state is seen when it was asked for.
+func (j *job) mayBeDirect() bool {
+	s := &j.spec
+	return s.Direct && !j.ownArguments() && s.Operation == run.OperationPlanAndApply && s.Purpose == run.PurposeDeploy && !s.Destroy &&
+		s.Backend.Kind == run.BackendManaged && !s.Review && !s.Describe && !s.RefreshOnApply && !s.ReadOutputs && !s.ReadResources
+}
+
+// ownArguments tells whether the stack's environment gives the tool's commands arguments of their own, a plan perhaps
+// others than an apply.
+func (j *job) ownArguments() bool {
+	return slices.ContainsFunc(j.spec.Env, func(e run.EnvVar) bool { return strings.HasPrefix(e.Name, "TF_CLI_ARGS") })
+}
+
+// beginDirect asks whether to apply, when the run is one that plans and applies in one go.
+func (j *job) beginDirect(ctx context.Context) error {
+	// With an empty state in place tofu writes each state as it grows; without one, as with encryption, it may not.
+	if !j.mayBeDirect() || j.stateFetched != http.StatusNoContent || j.journal.Initial == "" {
+		return errNotThisStep
+	}
+	if err := j.mayApply(ctx); err != nil {
+		return err
+	}
+	j.direct = true
+	return nil
+}
+
+// applyDirect plans and applies with one process. It is the end of the run.
+func (j *job) applyDirect(ctx context.Context) error {
+	if !j.direct {
+		return errNotThisStep
+	}
+	varFiles, err := j.checkedVarFiles()
+	if err != nil {
+		return err
+	}
+	c := command{step: run.StepApply, states: true, reserve: outputReserve + 3*j.stateSize()}
+	c.args = []string{"apply", "-auto-approve", "-json", "-input=false", "-no-color"}
+	for _, target := range j.spec.Targets {
+		c.args = append(c.args, "-target="+target)
+	}
+	c.args = slices.Concat(c.args, j.parallelism(), varFiles)
+	if err := j.beginApply(); err != nil {
+		return err
+	}
+	j.log.note("Plan and apply in one go: nothing exists yet")
+	stream, e, err := j.tofu(ctx, c)
+	if err == nil && j.beganNothing(stream) && j.blamesInit(stream, e) {
+		if err := j.initAfterAll(ctx); err != nil {
+			j.takeBackApply()
+			return err
+		}
+		stream, e, err = j.tofu(ctx, c)
+	}
+	if err != nil {
+		return err
+	}
+	j.takeWarnings(stream)
+	if err := j.judgeDirect(c, stream, e); err != nil {
+		return err
+	}
+	if err := j.proveInit(e); err != nil { // what was applied was applied: init runs once more than it had to
+		j.warn("%v", err)
+	}
+	return errFinished
+}
+
+// beganNothing tells whether the process, as far as it says, has not touched anything, and has written no state.
+func (j *job) beganNothing(stream *plan.Stream) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return !stream.Begun && !stream.ApplyDone && j.journal.States == 0 && len(j.rescuedState) == 0
+}
+
+// foundNothing tells whether the plan, of which all was heard, has nothing to do. Who takes over a process that said a lot
+// may have missed its beginning.
+func foundNothing(stream *plan.Stream) bool {
+	return stream.PlanDone && stream.Planned.Zero() && !stream.HasChanges() && stream.AppliedTotal == 0
+}
+
+// judgeDirect says how a plan and apply in one go ended. The end of an adopted process is unknown; then its own words
+// count.
+func (j *job) judgeDirect(c command, stream *plan.Stream, e exit) error {
+	if stream.PlanDone {
+		j.setPlan(plannedSoFar(stream))
+	}
+	explained := len(stream.Errors()) > 0
+	switch {
+	case stream.ApplyDone && foundNothing(stream) && !explained && (e.code == 0 || !e.known):
+		j.takeBackApply()
+		return nil
+	case j.beganNothing(stream) && (explained && e.signal == 0 || e.known && (!stream.PlanDone || e.interrupted != "")):
+		j.takeBackApply()
+		if !e.known {
+			e.code, e.known = 1, true
+		}
+		err := j.verdict(command{step: run.StepPlan}, stream, e)
+		var f *failure
+		if errors.As(err, &f) {
+			f.step = run.StepPlan
+		}
+		return err
+	}
+	j.apply = stream
+	return j.judgeApply(c, stream, e)
+}
+
+// beginning says of the run's apply whether it has begun to change anything; nil for one that has, as soon as it runs.
+func (j *job) beginning() *atomic.Bool {
+	if j.direct {
+		return &j.begun
+	}
+	return nil
+}
+
+// hadBegun says of a process that a runner before has started whether it has begun to change anything by now.
+func (j *job) hadBegun() bool {
+	if j.journal.States > 0 {
+		return true
+	}
+	var stream plan.Stream
+	out := &tail{path: j.spool.path(string(run.StepApply) + ".out"), limit: plan.MaxLine}
+	defer out.close()
+	out.lines(false, func(line []byte, _ bool) { stream.Feed(line) })
+	return stream.Begun
+}
+
+// whoseWish is the class of a failure that comes of a wish to stop.
+func (j *job) whoseWish() run.Failure {
+	if j.stop.byPerson() {
+		return run.FailureCanceled
+	}
+	return ""
+}
+
+// plannedSoFar is what the stream of an apply that plans says of its plan.
+func plannedSoFar(stream *plan.Stream) *run.PlanResult {
+	p := &run.PlanResult{Changes: stream.HasChanges(), Counts: run.Counts(stream.Planned)}
+	p.Fates, p.FatesTotal = heardFates(stream)
+	return p
+}
+
+// keepPlanned makes what an apply that plans is about to do known beyond this process, as soon as it says so. The tool does
+// not wait for that: what it did before is to be guessed from the program, if all else is lost.
+func (j *job) keepPlanned(stream *plan.Stream) {
+	if err := errors.Join(j.spool.writeJSON(plannedFile, plannedSoFar(stream)), j.spool.sync(plannedFile, "")); err != nil {
+		j.opts.Log.Warn("what an apply is to do could not be written down", "run", j.id, "error", err)
+	}
+	j.logs.hurry()
+}
+
+// takeBackApply is for an apply that is over and did nothing.
+func (j *job) takeBackApply() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.journal.ApplyStarted, j.result.ApplyStarted = false, false
+	j.nothingDone = true
+	j.saveJournal()
+}

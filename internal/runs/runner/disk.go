@@ -1,0 +1,57 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"errors"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/yuba-dev/yuba/internal/runs/run"
+)
+
+// isDiskFull reports whether err says that nothing more can be stored.
+func isDiskFull(err error) bool {
+	return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT)
+}
+
+// diskClass is the class of a failure to write.
+func diskClass(err error) run.Failure {
+	if isDiskFull(err) {
+		return run.FailureDisk
+	}
+	return ""
+}
+
+// checkReserve fails when a disk has less left than is kept for the server. Runs that have begun go on; another one would
+// only make it worse.
+func (j *job) checkReserve() error {
+	if j.spec.Operation == run.OperationShell { // a person may be here to make room
+		return nil
+	}
+	const message = "start the run of %s: only %s in %s, and %s are kept for the server. Nothing was changed. Make room; the next attempt goes on by itself"
+	m := j.machine()
+	switch {
+	case m.disk.lacking() > 0:
+		return failed(run.FailureDisk, message, j.spec.Stack, inMiB(m.disk.free)+" are free", m.disk.dir, inMiB(m.disk.reserve))
+	case m.files.lacking() > 0:
+		return failed(run.FailureDisk, message, j.spec.Stack, inFiles(m.files.free)+" can still be made", m.files.dir, inFiles(m.files.reserve))
+	}
+	return nil
+}
+
+// checkFree fails when too little is free to begin an apply: one that fails for want of space may lose its state.
+func (j *job) checkFree() error {
+	for _, dir := range []string{j.opts.WorkRoot, j.opts.Dir} {
+		var stat unix.Statfs_t
+		if err := unix.Statfs(dir, &stat); err != nil {
+			return failed("", "ask for the free space of %s: %w", dir, err)
+		}
+		if free := int64(stat.Bavail) * stat.Bsize; free < j.opts.MinFree {
+			return failed(run.FailureDisk, "apply %s: only %d MiB are free in %s, and an apply that cannot store its state loses it (at least %d MiB are wanted). Nothing was changed. Make room; the next attempt goes on by itself",
+				j.spec.Stack, free>>20, dir, j.opts.MinFree>>20)
+		}
+	}
+	return nil
+}

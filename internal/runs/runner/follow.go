@@ -1,0 +1,376 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+	"golang.org/x/sys/unix"
+
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/tofu/plan"
+)
+
+// follower reads what a process writes as it is written: its output into the log and the stream, and its states into
+// the spool. A state is taken the moment it is written, so its directory is watched. Output alone is looked for now and
+// then: a watch costs more than a short process takes to plan, and people see lines some time later anyway.
+type follower struct {
+	job    *job
+	stream *plan.Stream
+	out    *tail
+	errs   *tail
+	// watcher is nil without states, and where the kernel gives none.
+	watcher *fsnotify.Watcher
+	ended   chan struct{}
+	done    chan struct{}
+	// doubt says why lines of the output may be missing; empty when it was read whole.
+	doubt string
+}
+
+// follow starts reading the output files of a step. Fresh is false for a process of a runner before: then the lines
+// that are in the log already only go to the stream.
+func (j *job) follow(step run.Step, states, fresh bool) (*follower, error) {
+	f := &follower{job: j, stream: &plan.Stream{}, ended: make(chan struct{}), done: make(chan struct{})}
+	// A line may be a whole state, when tofu could write it nowhere else; encoded it can be some larger than its file.
+	limit := max(64<<20, 2*int(j.spec.Limits.StateBytes))
+	f.out = &tail{path: j.spool.path(string(step) + outEnd), limit: limit}
+	f.errs = &tail{path: j.spool.path(string(step) + errEnd), limit: limit}
+	f.out.cut, f.errs.cut = f.noteCut, f.noteCut
+	if fresh {
+		j.logStart = j.log.length()
+	} else {
+		var err error
+		if f.out.known, f.errs.known, err = j.linesInLog(); err != nil {
+			return nil, err
+		}
+		f.doubt = j.journal.Process.doubt(f.out.path)
+	}
+	loop := f.look
+	if states {
+		if err := f.watch(); err != nil { // watches are counted for each user, and a program may have used up all
+			j.opts.Log.Warn("states are looked for now and then", "run", j.id, "error", err)
+		}
+		loop = f.loop
+	}
+	go func() {
+		defer close(f.done)
+		loop()
+	}()
+	return f, nil
+}
+
+func (f *follower) watch() error {
+	watcher, err := fsnotify.NewWatcher()
+	if err != nil {
+		return fmt.Errorf("watch the output of tofu: %w", err)
+	}
+	for _, path := range []string{f.out.path, f.errs.path, filepath.Dir(f.job.space.statePath())} {
+		if err := watcher.Add(path); err != nil {
+			watcher.Close()
+			return fmt.Errorf("watch the output of tofu: %w", err)
+		}
+	}
+	f.watcher = watcher
+	return nil
+}
+
+// end is called when the process has ended: it reads the rest and returns what the process said.
+func (f *follower) end() *plan.Stream {
+	close(f.ended)
+	<-f.done
+	if f.watcher != nil {
+		go f.watcher.Close() // the kernel takes some 20 ms to give up an inotify instance, as long as a tofu process takes
+	}
+	f.out.close()
+	f.errs.close()
+	f.job.doubt = f.doubt
+	return f.stream
+}
+
+// lookInterval is short beside the time that lines are gathered before they are shipped.
+const lookInterval = 100 * time.Millisecond
+
+// look reads the output now and then until the process has ended.
+func (f *follower) look() {
+	ticker := time.NewTicker(lookInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			f.read(false)
+		case <-f.ended:
+			f.read(true)
+			return
+		}
+	}
+}
+
+// loop reads states and output as they are written.
+func (f *follower) loop() {
+	f.read(false)
+	var events chan fsnotify.Event
+	var problems chan error
+	var ticks <-chan time.Time
+	if f.watcher != nil {
+		events, problems = f.watcher.Events, f.watcher.Errors
+	} else {
+		ticker := time.NewTicker(lookInterval)
+		defer ticker.Stop()
+		ticks = ticker.C
+	}
+	var offered, taken time.Time
+	var due <-chan time.Time
+	take := func() { // a program may write the state without end
+		if wait := lookInterval - time.Since(taken); wait > 0 {
+			if due == nil {
+				due = time.After(wait)
+			}
+			return
+		}
+		f.offerState()
+		taken = time.Now()
+	}
+	for {
+		select {
+		case <-ticks:
+			f.read(false)
+			if info, err := f.job.space.root.Lstat(f.job.space.inModule(f.job.space.stateIn())); err == nil && info.ModTime() != offered {
+				offered = info.ModTime()
+				take()
+			}
+		case <-due:
+			due, taken = nil, time.Time{}
+			take()
+		case event, ok := <-events:
+			if !ok {
+				return
+			}
+			if event.Name == f.job.space.statePath() {
+				take()
+			} else if event.Name == f.out.path || event.Name == f.errs.path {
+				f.read(false)
+			}
+		case _, ok := <-problems: // an overflow: reading everything makes up for it
+			if !ok {
+				return
+			}
+			take()
+		case <-f.ended:
+			f.read(true)
+			if !f.withholds() {
+				f.job.rescueStates()
+			}
+			return
+		}
+	}
+}
+
+// offerState takes the state, in an apply that plans, too, after what the plan says.
+func (f *follower) offerState() {
+	if f.job.direct {
+		f.read(false)
+	}
+	if !f.withholds() {
+		f.job.offerState()
+	}
+}
+
+// withholds tells whether a state is none of the stack's: of a plan that found nothing to do there is to be none.
+func (f *follower) withholds() bool { return f.job.direct && foundNothing(f.stream) }
+
+// noteCut says that the output became shorter: a program got hold of tofu's descriptors, or the file was damaged. The log
+// has what was read before.
+func (f *follower) noteCut() {
+	f.doubts("the output was cut off while it was read")
+	f.job.warn("The output of %s was cut off while it was read, by a program of the stack or by damage; the log keeps the lines from before", f.job.space.tool.name)
+}
+
+// doubts remembers why lines of the output may be missing, the first reason.
+func (f *follower) doubts(why string) { f.doubt = orText(f.doubt, why) }
+
+// read takes in what was written since the last time.
+func (f *follower) read(last bool) {
+	f.out.lines(last, func(line []byte, known bool) { f.take(line, moduleStdout, known) })
+	f.errs.lines(last, func(line []byte, known bool) { f.take(line, moduleStderr, known) })
+	f.secure(last)
+	f.out.release(f.job.spec.Limits.LogBytes)
+	f.errs.release(f.job.spec.Limits.LogBytes)
+}
+
+// take handles one line: a dump of the state goes to the states, everything else masked to log and stream.
+func (f *follower) take(line []byte, module string, known bool) {
+	line, state := plan.TakeState(line)
+	if len(state) > 0 {
+		f.job.rescued(state, "tofu could write it nowhere but in its output")
+	}
+	raw := line
+	line = f.job.mask.Line(line)
+	event := plan.Event{Type: plan.Raw, Message: string(line)}
+	if module == moduleStdout {
+		if event = matched(plan.ParseEvent(line), line, raw); event.Type == plan.Raw {
+			f.doubts("it has lines that cannot be read")
+		}
+	}
+	f.stream.Add(event)
+	if module == moduleStdout {
+		f.job.begun.Store(f.job.direct && f.stream.Begun)
+	}
+	if event.Type == plan.ChangeSummary && f.job.direct && !f.stream.ApplyDone {
+		f.job.keepPlanned(f.stream)
+	}
+	if known {
+		return
+	}
+	if event.Type == plan.Raw {
+		level := "info"
+		if module == moduleStderr {
+			level = "error"
+		}
+		line = wrap(level, module, "", string(line))
+	}
+	f.job.log.append(line)
+}
+
+// linesInLog counts the lines of the recorded process that the log has, by where they came from.
+func (j *job) linesInLog() (out, errs int, err error) {
+	j.logStart = j.journal.Process.LogStart
+	file, err := os.Open(j.spool.path(logFile))
+	if err != nil {
+		return 0, 0, fmt.Errorf("read the run's log: %w", err)
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.NewSectionReader(file, j.logStart, j.log.length()-j.logStart))
+	if err != nil {
+		return 0, 0, fmt.Errorf("read the run's log: %w", err)
+	}
+	for line := range bytes.Lines(text) {
+		var m struct {
+			Module string `json:"@module"`
+		}
+		switch _ = json.Unmarshal(line, &m); m.Module { // what is no JSON has no module and is not from us
+		case moduleYuba:
+		case moduleStderr:
+			errs++
+		default:
+			out++
+		}
+	}
+	return out, errs, nil
+}
+
+// tail reads the lines of a growing file.
+type tail struct {
+	path     string
+	limit    int
+	known    int // so many lines were seen by the runner before
+	file     *os.File
+	offset   int64
+	released int64
+	rest     []byte
+	// cut is called once when the file has become shorter than what was read of it.
+	cut func()
+	// holes is true when there were zeros where lines should be, torn when the last line was not whole.
+	holes, torn bool
+}
+
+func (t *tail) close() {
+	if t.file != nil {
+		t.file.Close()
+	}
+}
+
+// lines calls f for each line that is complete by now; the last one need not be. It reads as far as the file goes at the
+// beginning of the call: a program that survived tofu and writes without end must not keep the run from ending.
+func (t *tail) lines(last bool, f func(line []byte, known bool)) {
+	size, err := t.size()
+	if err != nil {
+		return // the next call tries again
+	}
+	chunk := make([]byte, 32<<10)
+	for t.offset < size {
+		n, err := t.file.ReadAt(chunk[:min(int64(len(chunk)), size-t.offset)], t.offset)
+		t.offset += int64(n)
+		t.rest = append(t.rest, chunk[:n]...)
+		t.split(f)
+		if n == 0 || (err != nil && !errors.Is(err, io.EOF)) {
+			break
+		}
+	}
+	if last && len(t.rest) > 0 {
+		t.torn = true
+		t.emit(t.rest, f)
+		t.rest = nil
+	}
+}
+
+// size is the size of the file, which is opened first if need be. A file that was cut off is read from its beginning: what
+// was written since then may be there.
+func (t *tail) size() (int64, error) {
+	if t.file == nil {
+		file, err := os.OpenFile(t.path, os.O_RDWR, 0)
+		if err != nil {
+			return 0, err
+		}
+		t.file = file
+	}
+	info, err := t.file.Stat()
+	if err != nil {
+		return 0, err
+	}
+	if info.Size() < t.offset {
+		t.offset, t.released, t.rest = 0, 0, nil
+		if t.cut != nil {
+			t.cut()
+			t.cut = nil
+		}
+	}
+	return info.Size(), nil
+}
+
+func (t *tail) split(f func([]byte, bool)) {
+	for {
+		i := bytes.IndexByte(t.rest, '\n')
+		if i < 0 {
+			break
+		}
+		t.emit(t.rest[:i], f)
+		t.rest = t.rest[i+1:]
+	}
+	if len(t.rest) > t.limit { // not a line of tofu's; it goes on as several
+		t.emit(t.rest, f)
+		t.rest = nil
+	}
+}
+
+func (t *tail) emit(line []byte, f func([]byte, bool)) {
+	t.holes = t.holes || len(line) > 0 && line[0] == 0
+	line = bytes.TrimRight(bytes.TrimLeft(line, "\x00"), "\r") // zeros: what a runner before has released
+	if len(line) == 0 {
+		return
+	}
+	t.known--
+	f(bytes.Clone(line), t.known >= 0)
+}
+
+// release gives the disk space of what was read back once it is more than the log may hold anyway, so that endless
+// output fills no disk.
+func (t *tail) release(limit int64) {
+	const step = 4 << 20
+	if limit <= 0 || t.offset < limit || t.offset-t.released < step || t.file == nil {
+		return
+	}
+	upTo := t.offset - int64(len(t.rest))
+	upTo -= upTo % 4096
+	if upTo > t.released && unix.Fallocate(int(t.file.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, t.released, upTo-t.released) == nil {
+		t.released = upTo
+	}
+}

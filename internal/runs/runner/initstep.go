@@ -1,0 +1,410 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
+	"github.com/yuba-dev/yuba/internal/tofu/plan"
+)
+
+const maxLockFile = 1 << 20
+
+// init runs tofu init unless everything it depends on is as it was when it last succeeded here, or what it would leave
+// is known.
+func (j *job) init(ctx context.Context) error {
+	w := j.space
+	want := j.initDigest(j.spec.LockFile)
+	intact, err := j.checkInit()
+	if err != nil {
+		return err
+	}
+	if intact && !j.spec.Upgrade && w.record.Init == want && (w.record.Unproven == "" || j.planComes()) && w.initialised() && j.keepProviders() {
+		j.log.note("Init: nothing has changed since the last one")
+		j.result.Init, j.replayed = run.InitUnchanged, w.record.Unproven
+		j.tellModules()
+		return j.reportLockFile()
+	}
+	if w.record.Init != "" {
+		w.record.Init = ""
+		if err := w.save(); err != nil {
+			return err
+		}
+	}
+	if err := j.freshLockFile(); err != nil {
+		return err
+	}
+	if err := j.placeModules(ctx); err != nil {
+		return err
+	}
+	if j.sameModules() {
+		j.log.note("Modules: the same as with the last plan, and nothing else has changed. There is nothing to plan")
+		j.result.SameModules = true
+		return cmp.Or(w.save(), errFinished)
+	}
+	if err := j.provide(ctx); err != nil {
+		return err
+	}
+	key, why := j.keepKey()
+	if key == "" {
+		j.opts.Log.Debug("init is for this run alone", "run", j.id, "why", why)
+		return j.initFromStore(ctx)
+	}
+	replayed, err := j.replay(key)
+	if err != nil {
+		return err
+	}
+	if replayed {
+		j.log.note("Init: as for the same requirements before")
+		j.result.Init, j.replayed, w.record.Unproven = run.InitReplayed, key, key
+		w.listInit()
+		return j.recordInit()
+	}
+	if w.unpacked { // from nothing, so that what is there afterwards is of this init alone
+		if err := w.remove(dataDirTF); err != nil {
+			return err
+		}
+	}
+	if err := j.initFromStore(ctx); err != nil {
+		return err
+	}
+	j.keep(key)
+	return nil
+}
+
+// blamesInit tells whether the process, the first one after an init that was left out, failed in a way that init may have
+// told, or prevented: with an error that is not a resource's.
+func (j *job) blamesInit(stream *plan.Stream, e exit) bool {
+	if j.replayed == "" || e.signal != 0 || e.interrupted != "" || e.code != 1 {
+		return false
+	}
+	return slices.ContainsFunc(stream.Errors(), func(d diagnostic.Diagnostic) bool { return d.Address == "" })
+}
+
+// proveInit takes note that a process went well with what was put in place instead of an init.
+func (j *job) proveInit(e exit) error {
+	if j.replayed == "" || !e.known || e.signal != 0 || e.code == 1 {
+		return nil
+	}
+	j.space.record.Unproven = ""
+	return j.space.save()
+}
+
+// initAfterAll runs the init that was left out, without the state in its sight (see steps), and forgets what was kept
+// instead.
+func (j *job) initAfterAll(ctx context.Context) error {
+	w := j.space
+	j.log.note("Plan failed with cached init; re-running init and retrying")
+	j.inits.drop(j.replayed)
+	j.replayed, w.record.Init = "", ""
+	state, err := w.read(w.inModule(w.stateIn()), maxState)
+	there := err == nil
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return failed(run.FailureState, "run init after all: read the state: %w", err)
+	}
+	if err := errors.Join(w.save(), w.remove(dataDirTF, stateName, statesName), j.freshLockFile()); err != nil {
+		return err
+	}
+	if err := j.provide(ctx); err != nil {
+		return err
+	}
+	if err := j.initFromStore(ctx); err != nil {
+		var f *failure
+		if errors.As(err, &f) && f.step == "" {
+			f.step = run.StepInit
+		}
+		return err
+	}
+	if !there {
+		return nil
+	}
+	if err := w.root.MkdirAll(path.Dir(w.inModule(w.stateIn())), 0o700); err != nil {
+		return failed(diskClass(err), "place the state: %w", err)
+	}
+	return w.write(w.inModule(w.stateIn()), state)
+}
+
+// runInit runs the processes of init.
+func (j *job) runInit(ctx context.Context) error {
+	w := j.space
+	j.result.Init, w.record.Unproven = run.InitRan, ""
+	// Key providers, backends, git and ssh may run commands of the stack. That counts even if this init fails.
+	programs := w.own || len(j.spec.CLIConfig) > 0 || startsPrograms(j.spec.Env, j.homeFiles()) != "" || j.mayEncrypt()
+	if programs != w.record.Programs {
+		if w.record.Programs = programs; programs {
+			if err := w.save(); err != nil {
+				return err
+			}
+		}
+	}
+	args := []string{"init", "-input=false", "-no-color"}
+	if w.tool.jsonInit() {
+		args = append(args, "-json")
+	}
+	if j.spec.Upgrade && !j.providing.complete { // else the newest are known, and in the lock file
+		args = append(args, "-upgrade")
+		if j.used.complete { // else it downloads modules anew that were resolved a moment ago
+			args = append(args, "-get=false")
+		}
+	}
+	settings, removeSettings, err := j.placeSettings()
+	if err != nil {
+		return err
+	}
+	defer removeSettings()
+	args = append(args, settings...)
+	j.log.note("Init: %s %s", w.tool.name, w.tool.version)
+	defer w.listInit()
+	switch {
+	case !w.own: // where the state was kept before is nothing to ask about: it is here
+		err = w.forgetBackend()
+	case w.named == "default": // an earlier run may have selected another one
+		err = w.remove(selectedName)
+	}
+	if err != nil {
+		return err
+	}
+	// init refuses a selected workspace that does not exist yet, unless it is the local backend's or the only one.
+	unselected := w.own && w.named != "default"
+	err = j.initCommand(ctx, unselected, args...)
+	if errors.Is(err, errOtherBackend) {
+		j.log.note("Init: again, with the new backend alone")
+		if err := w.forgetBackend(); err != nil {
+			return err
+		}
+		err = j.initCommand(ctx, unselected, args...)
+	}
+	if err != nil {
+		return err
+	}
+	if unselected {
+		if err := j.selectWorkspace(ctx); err != nil {
+			return err
+		}
+	}
+	return j.recordInit()
+}
+
+func (j *job) selectWorkspace(ctx context.Context) error {
+	err := j.initCommand(ctx, true, "workspace", "select", "-or-create", "-no-color", j.space.named)
+	var f *failure
+	if errors.As(err, &f) && f.outcome == "" && (f.class == "" || f.class == run.FailureTool || f.class == run.FailureConfiguration) {
+		return failed(run.FailureWorkspace, "select the workspace %s: %w", j.space.named, err)
+	}
+	return err
+}
+
+// forceUnlock breaks the lock of an own backend. One that is gone or another's by now is for the plan to find.
+func (j *job) forceUnlock(ctx context.Context) error {
+	if !j.space.own {
+		return nil
+	}
+	c := command{step: run.StepInit, args: []string{"force-unlock", "-force", "-no-color", j.spec.ForceUnlock}}
+	stream, e, err := j.tofu(ctx, c)
+	if err != nil {
+		return err
+	}
+	err = j.verdict(c, stream, e, 0)
+	var f *failure
+	if errors.As(err, &f) && (f.outcome != "" || f.class == run.FailureLimit || f.class == run.FailureKilled) {
+		return err
+	}
+	if err != nil {
+		j.warn("the lock %s was not broken: %v", j.spec.ForceUnlock, err)
+		return nil
+	}
+	j.log.note("Broke the lock %s", j.spec.ForceUnlock)
+	return nil
+}
+
+// initCommand runs one process of the init step, without a workspace in its environment when unselected.
+func (j *job) initCommand(ctx context.Context, unselected bool, args ...string) error {
+	c := command{step: run.StepInit, args: args, unselected: unselected}
+	stream, e, err := j.tofu(ctx, c)
+	if err != nil {
+		return err
+	}
+	j.takeWarnings(stream)
+	j.initSaid = append(j.initSaid, stream.Diagnostics.Warnings()...)
+	for _, d := range stream.Errors() {
+		if d.Summary == backendSummary {
+			return &failure{class: run.FailureConfiguration, err: fmt.Errorf("%w: %w", errOtherBackend, stream.Errors())}
+		}
+	}
+	return j.verdict(c, stream, e, 0)
+}
+
+// backendSummary is the summary of the diagnostic that tofu and terraform give when the backend is not the one they
+// remember.
+const backendSummary = "Backend configuration changed"
+
+var errOtherBackend = errors.New("the backend is another one than before")
+
+// forgetBackend makes init take the backend as it finds it, as in a fresh checkout. Moving states between backends is
+// nobody's wish here.
+func (w *workspace) forgetBackend() error {
+	return w.remove(dataDirTF+"/"+stateName, selectedName)
+}
+
+// initDigest covers what init reads, the recorded lock file that it starts from among it. Variables are in it because
+// modules and providers may be named by them.
+func (j *job) initDigest(lockFile []byte) string {
+	w := j.space
+	config, _ := w.root.ReadFile(cliConfigName) // written a moment ago
+	if j.providing.plainConfig != nil {
+		config = j.providing.plainConfig
+	}
+	scope := ""
+	if s := j.providerScope(); s != nil {
+		scope = s.Name
+	}
+	env := j.spec.Env
+	if j.spec.Backend.Kind == run.BackendManaged {
+		env = nil
+	}
+	hash := sha256.New()
+	for _, part := range []any{j.treeDigest(), w.module, j.spec.Backend, lockFile, w.tool.identity, w.named, j.spec.Variables, env, config, scope} {
+		text, _ := json.Marshal(part) // plain values; a variable that is no JSON failed before
+		fmt.Fprintf(hash, "%d:%s", len(text), text)
+	}
+	if len(j.spec.Files) > 0 {
+		text := mustJSON(j.spec.Files)
+		fmt.Fprintf(hash, "%d:%s", len(text), text)
+	}
+	return hex.EncodeToString(hash.Sum(nil))
+}
+
+// initialised reports whether the products of the last init are still there, the lock file unchanged.
+func (w *workspace) initialised() bool {
+	info, err := w.root.Lstat(w.inModule(dataDirTF))
+	if err != nil || !info.IsDir() {
+		return false
+	}
+	return w.lockFileDigest() == w.record.LockFile && (!w.own || w.selected() == w.record.Selected)
+}
+
+// selectedName is where the tool remembers which workspace is selected. A person's shell may have selected another one.
+const selectedName = dataDirTF + "/environment"
+
+func (w *workspace) selected() string {
+	text, err := w.read(w.inModule(selectedName), 1<<10)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "unreadable"
+	}
+	return string(text)
+}
+
+func (w *workspace) lockFileDigest() string {
+	text, err := w.read(w.inModule(lockFileTF), maxLockFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return ""
+	}
+	if err != nil {
+		return "unreadable"
+	}
+	return digestOf(text)
+}
+
+// mappedLockFile is the dependency lock file that came with the run's files.
+func (j *job) mappedLockFile() ([]byte, bool) {
+	for _, f := range j.spec.Files {
+		if isLockFile(f) {
+			return f.Content, true
+		}
+	}
+	return nil, false
+}
+
+func isLockFile(f run.File) bool { return f.Location == run.FileInModule && f.Path == lockFileTF }
+
+// bringsLockFile says whether the stack has a lock file of its own: then none is recorded.
+func (j *job) bringsLockFile() bool {
+	_, mapped := j.mappedLockFile()
+	return mapped || j.space.record.HasLockFile
+}
+
+// freshLockFile puts the lock file in place that init is to start from: the one that came with the run's files, else the
+// source's own, else the recorded one.
+func (j *job) freshLockFile() error {
+	w := j.space
+	if text, mapped := j.mappedLockFile(); mapped {
+		if j.spec.Upgrade {
+			j.log.note("Init: upgradeOnInit chooses the newest versions that the constraints allow, also where the mapped %s has others. Set it to false to keep those", lockFileTF)
+		}
+		return w.write(w.inModule(lockFileTF), text)
+	}
+	if w.record.HasLockFile {
+		text, err := w.read(lockName, maxLockFile)
+		if err != nil {
+			return failed("", "read the source's dependency lock file: %w", err)
+		}
+		return w.write(w.inModule(lockFileTF), text)
+	}
+	if err := w.remove(lockFileTF); err != nil {
+		return err
+	}
+	if len(j.spec.LockFile) == 0 {
+		return nil
+	}
+	return w.write(w.inModule(lockFileTF), j.spec.LockFile)
+}
+
+// recordInit remembers what init was for, so that the next run can go without. That one will bring the lock file that
+// this one leaves.
+func (j *job) recordInit() error {
+	w := j.space
+	lockFile := j.spec.LockFile
+	if !j.bringsLockFile() {
+		text, err := w.read(w.inModule(lockFileTF), maxLockFile)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return failed("", "read the dependency lock file: %w", err)
+		}
+		if len(text) > 0 { // a module without providers has none, and what was recorded before goes on being brought
+			lockFile = text
+		}
+	}
+	w.record.Init, w.record.LockFile, w.record.Selected = j.initDigest(lockFile), w.lockFileDigest(), ""
+	w.record.NotNeeded = nil
+	if w.own {
+		w.record.Selected = w.selected()
+	}
+	j.tellModules()
+	if err := w.save(); err != nil {
+		return err
+	}
+	return j.reportLockFile()
+}
+
+// reportLockFile gives a lock file that the stack does not bring to the server, when it is new.
+func (j *job) reportLockFile() error {
+	if j.bringsLockFile() {
+		return nil
+	}
+	text, err := j.space.read(j.space.inModule(lockFileTF), maxLockFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // a module without providers has none
+	}
+	if err != nil {
+		return failed("", "read the dependency lock file: %w", err)
+	}
+	if !bytes.Equal(text, j.spec.LockFile) {
+		j.result.LockFile = text
+		j.mu.Lock()
+		j.journal.LockFile = text
+		j.mu.Unlock()
+	}
+	return nil
+}

@@ -1,0 +1,249 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/yuba-dev/yuba/internal/runs/run"
+)
+
+// journal is what the next runner must know to take a job over.
+type journal struct {
+	// Process is the tofu process last started, nil before the first.
+	Process *processRecord `json:"process,omitempty"`
+	// ApplyStarted is set before tofu apply is started.
+	ApplyStarted bool `json:"applyStarted,omitempty"`
+	// Direct is true when that apply plans, too.
+	Direct   bool             `json:"direct,omitempty"`
+	Plan     *run.PlanResult  `json:"plan,omitempty"`
+	LockFile []byte           `json:"lockFile,omitempty"`
+	Steps    []run.StepReport `json:"steps,omitempty"`
+	TempDir  string           `json:"tempDir,omitempty"`
+
+	// Initial is the digest of the state put in place before the run, Serial the serial of the last one known.
+	Initial string `json:"initial,omitempty"`
+	Serial  uint64 `json:"serial,omitempty"`
+	// States is how many states were spooled, Acknowledged how many of them the server has.
+	States       int    `json:"states,omitempty"`
+	Acknowledged int    `json:"acknowledged,omitempty"`
+	StateDigest  string `json:"stateDigest,omitempty"`
+	// LostDigest is that of the last state when its file is gone or damaged and none has come in its place. The server may
+	// have it all the same. Damaged is true when the file of any state is, so that it is kept for people to look at.
+	LostDigest string `json:"lostDigest,omitempty"`
+	Damaged    bool   `json:"damaged,omitempty"`
+	// StatesRefused is the server's word on why it takes no more states.
+	StatesRefused string `json:"statesRefused,omitempty"`
+}
+
+// processRecord identifies a process for as long as the machine is up.
+type processRecord struct {
+	Step run.Step `json:"step"`
+	PID  int      `json:"pid"`
+	// Start is the process's start time in clock ticks since boot, Boot the boot's id.
+	Start string `json:"start"`
+	Boot  string `json:"boot"`
+	// LogStart is how long the log was when the process was started.
+	LogStart int64 `json:"logStart"`
+	// Mount is the mount that its output is on, Secured how much of it surely had space; 0 for unknown.
+	Mount   uint64 `json:"mount,omitempty"`
+	Secured int64  `json:"secured,omitempty"`
+}
+
+// applyRecord is the journal as it was right before the apply, and all else that is needed to take the job over: one file
+// that is damaged must not cost what the others say.
+type applyRecord struct {
+	journal
+	Spec  *run.Spec `json:"spec,omitempty"`
+	Token string    `json:"token,omitempty"`
+}
+
+// Names in a job's directory.
+const (
+	specFile    = "spec.json"
+	tokenFile   = "token"
+	logFile     = "log.jsonl"
+	journalFile = "journal.json"
+	// applyFile is an applyRecord. It is on disk for certain and never written again.
+	applyFile = "apply.json"
+	// plannedFile has what an apply that plans said that it would do. It is on disk for certain as soon as that was read.
+	plannedFile = "planned.json"
+	resultFile  = "result.json"
+	statesDir   = "states"
+	// outEnd and errEnd end the names of the files that a step's process writes to.
+	outEnd = ".out"
+	errEnd = ".err"
+)
+
+// spool is a job's directory.
+type spool struct{ dir string }
+
+func (s spool) path(name string) string { return filepath.Join(s.dir, name) }
+
+func (s spool) create() error {
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return fmt.Errorf("make the run's directory: %w", err)
+	}
+	return nil
+}
+
+// writeState spools a state. Most runs have none, and then no directory for them.
+func (s spool) writeState(sequence int, state []byte) error {
+	if err := os.Mkdir(s.path(statesDir), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("write state %d: %w", sequence, err)
+	}
+	return s.write(newStatePath(sequence, state), state)
+}
+
+// readState reads a spooled state and verifies that it is the one that was written.
+func (s spool) readState(sequence int) ([]byte, error) {
+	name := s.statePath(sequence)
+	state, err := os.ReadFile(s.path(name))
+	if err != nil {
+		return nil, err
+	}
+	_, want, named := strings.Cut(filepath.Base(name), "-")
+	if !completeState(state) || named && newStatePath(sequence, state) != name {
+		return nil, fmt.Errorf("%s is damaged (want digest %s)", name, want)
+	}
+	return state, nil
+}
+
+// write replaces a file as a whole. It does not wait for the disk: the spool survives the death of this process, and
+// after the death of the machine the state is where tofu itself synced it, in the working directory. That an apply
+// began, and of which run, is what sync takes care of.
+func (s spool) write(name string, data []byte) error {
+	temporary := s.path(name + ".tmp")
+	if err := os.WriteFile(temporary, data, 0o600); err != nil {
+		_ = os.Remove(temporary) // half a file helps nobody
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	if err := os.Rename(temporary, s.path(name)); err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	return nil
+}
+
+// writeJSON writes a value and, on a line of its own, the digest by which damage to it is noticed.
+func (s spool) writeJSON(name string, value any) error {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	return s.write(name, fmt.Appendf(data, "\n%s\n", digestOf(data)))
+}
+
+// sync returns when files and directories of the spool, "" for itself, are on disk.
+func (s spool) sync(names ...string) error {
+	for _, name := range names {
+		file, err := os.Open(s.path(name))
+		if err != nil {
+			return fmt.Errorf("store %s for certain: %w", name, err)
+		}
+		err = file.Sync()
+		file.Close()
+		if err != nil {
+			return fmt.Errorf("store %s for certain: %w", file.Name(), err)
+		}
+	}
+	return nil
+}
+
+// readJournal reads the journal. One that is lost, cannot be read or is older than the apply, as after a power cut, gives way
+// to the one of before the apply. States that it does not know of are counted. The error says which files cannot be read; the
+// rest counts.
+func (s spool) readJournal() (journal, error) {
+	var now journal
+	var before applyRecord
+	_, err := s.readJSON(journalFile, &now)
+	began, beforeErr := s.readJSON(applyFile, &before)
+	if began && !now.ApplyStarted {
+		now = before.journal
+	}
+	if now.Plan == nil {
+		var planned run.PlanResult
+		said, plannedErr := s.readJSON(plannedFile, &planned)
+		if said {
+			now.Plan = &planned
+		}
+		err = errors.Join(err, plannedErr)
+	}
+	now.States = max(now.States, s.lastState())
+	return now, errors.Join(err, beforeErr)
+}
+
+// lastState is the highest number of a state in the spool, 0 without one.
+func (s spool) lastState() int {
+	if all := s.sequences(); len(all) > 0 {
+		return all[len(all)-1]
+	}
+	return 0
+}
+
+// sequences are the numbers of the states in the spool, in order.
+func (s spool) sequences() []int {
+	var all []int
+	entries, _ := os.ReadDir(s.path(statesDir)) // without the directory there is none
+	for _, entry := range entries {
+		number, _, _ := strings.Cut(entry.Name(), "-")
+		if n, err := strconv.Atoi(number); err == nil && !strings.HasSuffix(entry.Name(), ".tmp") {
+			all = append(all, n)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// readJSON returns false when there is no such file, or one that is damaged or was not written whole. One without a digest is
+// of an older runner.
+func (s spool) readJSON(name string, into any) (bool, error) {
+	text, err := os.ReadFile(s.path(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("read %s: %w", name, err)
+	}
+	data, digest, sealed := bytes.Cut(text, []byte("\n"))
+	if sealed && digestOf(data) != strings.TrimSpace(string(digest)) {
+		return false, nil
+	}
+	return json.Unmarshal(data, into) == nil, nil
+}
+
+// token is the run's token, empty when it is lost or damaged. Without any the server's 401 ends the job.
+func (s spool) token() string {
+	text, err := os.ReadFile(s.path(tokenFile))
+	token := strings.TrimSpace(string(text))
+	if err != nil || !run.IsToken(token) {
+		return ""
+	}
+	return token
+}
+
+// newStatePath is where a state is spooled: its number, and a part of its digest, by which damage is noticed.
+func newStatePath(sequence int, state []byte) string {
+	return fmt.Sprintf("%s/%06d-%.16s", statesDir, sequence, strings.TrimPrefix(digestOf(state), "sha256:"))
+}
+
+// statePath is where the state of that number is.
+func (s spool) statePath(sequence int) string {
+	number := fmt.Sprintf("%06d", sequence)
+	entries, _ := os.ReadDir(s.path(statesDir)) // without the directory it is nowhere
+	for _, entry := range entries {
+		if name := entry.Name(); name == number || strings.HasPrefix(name, number+"-") && !strings.HasSuffix(name, ".tmp") {
+			return statesDir + "/" + name
+		}
+	}
+	return statesDir + "/" + number
+}

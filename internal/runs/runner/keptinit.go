@@ -1,0 +1,328 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/tofu/module"
+)
+
+// What init leaves follows from little: the tool, how it is configured, the lock file, which providers there are to
+// choose from, and what the modules say they need. Stacks by the hundred agree in all of that. So what one init left is
+// kept, in memory, and put into the working directories of the others, which saves them the process.
+//
+// Kept is only what is known to be all there is: a module whose requirements are plain to see, modules of its own source
+// alone, and providers that are links into the mirror. Where anything else is found init runs as ever.
+
+// keptInit is what init left, relative to the root module.
+type keptInit struct {
+	lockFile    []byte
+	hasLockFile bool
+	files       map[string][]byte
+	// links are the providers: where they are, by their place below the root module.
+	links map[string]string
+	// stamps are what the mirror held of those providers then.
+	stamps map[string]string
+	// warnings are what there was to say about the lock file.
+	warnings []string
+	size     int
+}
+
+// lockFileSummary is the summary of the warning that tofu gives when it makes a lock file from a mirror.
+const lockFileSummary = "Incomplete lock file information for providers"
+
+const providersTF = dataDirTF + "/providers/"
+
+// How much is kept: an init of a large program leaves some 20 KiB.
+const (
+	maxKeptInits   = 512
+	maxKeptBytes   = 16 << 20
+	maxKeptOne     = 1 << 20
+	maxKeptEntries = 1000
+)
+
+// keptInits are the latest ones by what they depend on.
+type keptInits struct {
+	mu    sync.Mutex
+	byKey map[string]*keptInit
+	order []string // the oldest first
+	size  int
+}
+
+func newKeptInits() *keptInits { return &keptInits{byKey: map[string]*keptInit{}} }
+
+func (k *keptInits) get(key string) *keptInit {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.byKey[key]
+}
+
+func (k *keptInits) put(key string, kept *keptInit) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.dropLocked(key)
+	k.byKey[key], k.size, k.order = kept, k.size+kept.size, append(k.order, key)
+	for len(k.order) > maxKeptInits || k.size > maxKeptBytes {
+		k.dropLocked(k.order[0])
+	}
+}
+
+func (k *keptInits) drop(key string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.dropLocked(key)
+}
+
+func (k *keptInits) dropLocked(key string) {
+	kept := k.byKey[key]
+	if kept == nil {
+		return
+	}
+	delete(k.byKey, key)
+	k.size -= kept.size
+	for i, other := range k.order {
+		if other == key {
+			k.order = append(k.order[:i], k.order[i+1:]...)
+			return
+		}
+	}
+}
+
+// planComes tells whether the run makes a plan, which tells if something is missing of what init would have left.
+func (j *job) planComes() bool {
+	return j.spec.Operation == run.OperationPlan || j.spec.Operation == run.OperationPlanAndApply
+}
+
+// keepKey names everything that init depends on in this run but the content of the mirror; empty when that cannot be
+// told, and why.
+func (j *job) keepKey() (key, why string) {
+	w := j.space
+	switch {
+	case !j.planComes():
+		return "", "no plan comes next"
+	case j.spec.Backend.Kind != run.BackendManaged:
+		return "", "the backend is the stack's own"
+	case len(j.spec.CLIConfig) > 0 || len(j.spec.Backend.Settings) > 0:
+		return "", "the tool is configured by the stack"
+	}
+	for _, e := range j.spec.Env {
+		// Any other setting may be one of init's.
+		if strings.HasPrefix(e.Name, "TF_") && !strings.HasPrefix(e.Name, "TF_VAR_") && !strings.HasPrefix(e.Name, "TF_LOG") {
+			return "", "the environment has " + e.Name
+		}
+	}
+	source, err := os.OpenRoot(filepath.Join(w.base, sourceDir))
+	if err != nil {
+		return "", err.Error()
+	}
+	defer source.Close()
+	dir := strings.TrimPrefix(strings.TrimPrefix(w.module, sourceDir), "/")
+	required, err := module.ReadRequirements(source.FS(), orText(dir, "."), module.ReadOptions{Skip: overrideTF, Terraform: w.tool.name == "terraform"})
+	if err != nil {
+		return "", err.Error()
+	}
+	config, err := w.root.ReadFile(cliConfigName)
+	if err != nil {
+		return "", err.Error()
+	}
+	lockFile, err := w.read(w.inModule(lockFileTF), maxLockFile)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err.Error()
+	}
+	hash := sha256.New()
+	for _, part := range []any{required.Digest, w.tool.identity, j.spec.Backend.Override, w.named, lockFile, j.spec.Upgrade && len(lockFile) > 0, config} {
+		text := mustJSON(part)
+		fmt.Fprintf(hash, "%d:%s", len(text), text)
+	}
+	return hex.EncodeToString(hash.Sum(nil)), ""
+}
+
+// replay puts what an init of the same things left in place; false when there is none, or the mirror has changed since.
+func (j *job) replay(key string) (bool, error) {
+	w := j.space
+	kept := j.inits.get(key)
+	if kept == nil {
+		return false, nil
+	}
+	for dir, stamp := range kept.stamps {
+		if now, err := stampOf(dir); err != nil || now != stamp {
+			j.inits.drop(key)
+			return false, nil
+		}
+	}
+	if err := w.remove(dataDirTF); err != nil {
+		return false, err
+	}
+	for name, content := range kept.files {
+		if err := w.root.MkdirAll(path.Dir(w.inModule(name)), 0o755); err != nil {
+			return false, failed(diskClass(err), "prepare the working directory: %w", err)
+		}
+		if err := w.write(w.inModule(name), content); err != nil {
+			return false, err
+		}
+	}
+	for name, target := range kept.links {
+		if err := w.root.MkdirAll(path.Dir(w.inModule(name)), 0o755); err != nil {
+			return false, failed(diskClass(err), "prepare the working directory: %w", err)
+		}
+		if err := w.root.Symlink(target, w.inModule(name)); err != nil {
+			return false, failed(diskClass(err), "link the provider %s: %w", name, err)
+		}
+	}
+	if len(kept.files)+len(kept.links) == 0 { // its being there says that init was done
+		if err := w.root.MkdirAll(w.inModule(dataDirTF), 0o755); err != nil {
+			return false, failed(diskClass(err), "prepare the working directory: %w", err)
+		}
+	}
+	for _, warning := range kept.warnings {
+		j.addWarning(warning)
+	}
+	if kept.hasLockFile {
+		return true, w.write(w.inModule(lockFileTF), kept.lockFile)
+	}
+	return true, w.remove(lockFileTF)
+}
+
+// keep takes what init has just left for others. Only a tree that this run unpacked counts, and of a directory that was
+// empty before: a process that an earlier run left behind could write into any other, and what is kept is for stacks of
+// everybody.
+func (j *job) keep(key string) {
+	if !j.space.unpacked {
+		return
+	}
+	var warnings []string
+	for _, d := range j.initSaid {
+		if d.Summary != lockFileSummary { // whatever else init has to say, each stack is to hear from init itself
+			return
+		}
+		warnings = append(warnings, d.String())
+	}
+	if kept := j.space.leftByInit(j.mirrors()); kept != nil {
+		kept.warnings = warnings
+		j.inits.put(key, kept)
+	}
+}
+
+// mirrors are the directories that providers are linked from.
+func (j *job) mirrors() []string {
+	var dirs []string
+	if j.opts.ProviderMirror != "" {
+		dirs = append(dirs, j.opts.ProviderMirror)
+	}
+	if scope := j.providerScope(); scope != nil {
+		dirs = append(dirs, scope.Mirror())
+	}
+	return dirs
+}
+
+// leftByInit reads what init left; nil when that is more than is understood here.
+func (w *workspace) leftByInit(mirrors []string) *keptInit {
+	kept := &keptInit{files: map[string][]byte{}, links: map[string]string{}, stamps: map[string]string{}}
+	entries := 0
+	err := fs.WalkDir(w.root.FS(), w.inModule(dataDirTF), func(name string, entry fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // nothing was needed
+		}
+		if entries++; err != nil || entries > maxKeptEntries {
+			return errors.Join(err, errors.New("too much"))
+		}
+		inside := strings.TrimPrefix(name, w.module+"/")
+		switch {
+		case entry.IsDir():
+			return nil
+		case entry.Type()&fs.ModeSymlink != 0:
+			return kept.takeLink(w, inside, mirrors)
+		case inside == dataDirTF+"/"+stateName || inside == dataDirTF+"/modules/modules.json":
+			content, err := w.read(name, maxKeptOne)
+			kept.files[inside], kept.size = content, kept.size+len(content)
+			return err
+		case strings.HasPrefix(inside, providersTF) && strings.HasSuffix(inside, ".lock"): // beside each link; it is empty
+			content, err := w.read(name, 0)
+			kept.files[inside] = content
+			return err
+		}
+		return fmt.Errorf("%s is there, too", inside)
+	})
+	if err != nil {
+		return nil
+	}
+	lockFile, err := w.read(w.inModule(lockFileTF), maxLockFile)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	kept.lockFile, kept.hasLockFile, kept.size = lockFile, err == nil, kept.size+len(lockFile)
+	if kept.size > maxKeptOne {
+		return nil
+	}
+	return kept
+}
+
+// takeLink keeps the link to a provider, .terraform/providers/HOST/NAMESPACE/TYPE/VERSION/PLATFORM, which must be of a
+// mirror.
+func (k *keptInit) takeLink(w *workspace, name string, mirrors []string) error {
+	target, err := w.root.Readlink(w.inModule(name))
+	if err != nil {
+		return err
+	}
+	provider, found := strings.CutPrefix(name, providersTF)
+	if !found || strings.Count(provider, "/") != 4 {
+		return fmt.Errorf("%s is a link", name)
+	}
+	for _, mirror := range mirrors {
+		if target != filepath.Join(mirror, filepath.FromSlash(provider)) {
+			continue
+		}
+		stamp, err := stampOf(target)
+		k.links[name], k.stamps[target], k.size = target, stamp, k.size+4*len(target)
+		return err
+	}
+	return fmt.Errorf("%s is not from a mirror", name)
+}
+
+// stampOf changes when the mirror offers something else of a provider than before: the versions that there are to choose
+// from, and the files of the one that was chosen.
+func stampOf(target string) (string, error) {
+	hash := sha256.New()
+	version := filepath.Dir(target)
+	for _, dir := range []string{filepath.Dir(version), version} {
+		entries, err := os.ReadDir(dir)
+		if err != nil || len(entries) > maxKeptEntries {
+			return "", errors.Join(err, fmt.Errorf("list %s", dir))
+		}
+		for _, entry := range entries {
+			fmt.Fprintf(hash, "%q\n", entry.Name())
+		}
+		hash.Write([]byte{0})
+	}
+	real, err := filepath.EvalSymlinks(target)
+	if err != nil {
+		return "", err
+	}
+	entries := 0
+	err = filepath.WalkDir(real, func(name string, entry fs.DirEntry, err error) error {
+		if entries++; err != nil || entries > maxKeptEntries {
+			return errors.Join(err, fmt.Errorf("list %s", name))
+		}
+		info, err := entry.Info()
+		if err != nil {
+			return err
+		}
+		text, err := json.Marshal([]any{name, info.Mode(), info.Size(), info.ModTime().UnixNano()})
+		hash.Write(text)
+		return err
+	})
+	return hex.EncodeToString(hash.Sum(nil)), err
+}

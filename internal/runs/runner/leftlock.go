@@ -1,0 +1,170 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"io"
+	"os"
+	"os/user"
+	"slices"
+	"time"
+
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
+	"github.com/yuba-dev/yuba/internal/tofu/plan"
+)
+
+// leftLock is the lock that a process of ours took in a backend of the stack's own, and did not give back because it was
+// killed. The process's own words tell when it took it: after it was started, and before it did what only the holder may
+// do. Who waited for it meanwhile may have a lock of the same age by now, for a lock is as old as the first attempt to get
+// it: so a process that ended in good order left none, whatever is there.
+type leftLock struct {
+	// Who is how the tool names the holder, Operation what it does, From and To when it took the lock.
+	Who       string    `json:"who"`
+	Operation string    `json:"operation"`
+	From      time.Time `json:"from"`
+	To        time.Time `json:"to"`
+}
+
+// is reports whether a lock is the one that was left. Both times are the tool's own, and so is the clock, as the holder
+// is of this machine.
+func (l *leftLock) is(lock *run.Lock) bool {
+	return l != nil && lock != nil && l.Who != "" && lock.Who == l.Who && lock.Operation == l.Operation &&
+		!lock.Created.Before(l.From) && !lock.Created.After(l.To)
+}
+
+// lockOperations are how the tool names in locks what its commands do.
+var lockOperations = map[run.Step]string{run.StepPlan: "OperationTypePlan", run.StepApply: "OperationTypeApply"}
+
+// releaseSummary is the summary of the tool's diagnostic when it could not give its lock back.
+const releaseSummary = "Error releasing the state lock"
+
+// gaveBack tells whether a process ended in good order, and so without a lock in its hand. A tool that breaks down ends
+// with a code of its own; one that was told to say whether there are changes says so with 2. Of an end that nobody saw
+// the process's last words tell.
+func gaveBack(step run.Step, stream *plan.Stream, e exit) bool {
+	said := stream.Errors()
+	switch {
+	case e.signal != 0 || e.killed || slices.ContainsFunc(said, func(d diagnostic.Diagnostic) bool { return d.Summary == releaseSummary }):
+		return false
+	case !e.known:
+		return len(said) > 0 || stream.ApplyDone
+	}
+	return e.code == 0 || e.code == 1 && len(said) > 0 || e.code == 2 && step == run.StepPlan && stream.PlanDone
+}
+
+// mayHold are the steps whose processes may have died with a lock. An apply begins when its plan is over. With arguments of
+// the stack's own, such as -lock=false, nobody knows.
+func (j *job) mayHold() []run.Step {
+	var steps []run.Step
+	if j.ownArguments() {
+		return nil
+	}
+	if !j.orderly[run.StepPlan] && !j.spec.NoPlanLock && !j.journal.ApplyStarted {
+		steps = append(steps, run.StepPlan)
+	}
+	if !j.orderly[run.StepApply] {
+		steps = append(steps, run.StepApply)
+	}
+	return steps
+}
+
+// lockedWords are the messages of the tool that come when it has the lock.
+var lockedWords = []string{
+	"refresh_start", "refresh_complete", "resource_drift", "planned_change", "change_summary",
+	"apply_start", "apply_progress", "apply_complete", "apply_errored", "provision_start", "ephemeral_op_start",
+}
+
+// maxLockWords bounds what is read of a process's words to find the first that counts.
+const maxLockWords = 1 << 20
+
+// noteLock writes down which lock the run may have left, for the stack's next run here. One that came to its end has
+// given it back.
+func (j *job) noteLock() {
+	if j.space == nil || !j.space.own {
+		return
+	}
+	var left *leftLock
+	if j.result.Outcome != run.OutcomeSucceeded {
+		for _, step := range j.mayHold() {
+			if l := readLeftLock(j.spool.path(string(step)+outEnd), j.holderName()); l != nil {
+				left, l.Operation = l, lockOperations[step]
+			}
+		}
+	}
+	if left == nil && (j.space.record.LeftLock == nil || j.result.Outcome != run.OutcomeSucceeded) {
+		return
+	}
+	j.space.record.LeftLock = left
+	if err := j.space.save(); err != nil {
+		j.opts.Log.Warn("which lock a run may have left was not written down", "run", j.id, "error", err)
+	}
+}
+
+// readLeftLock finds out from a process's words when it took its lock; nil when it did not come so far, or did not tell.
+func readLeftLock(path, holder string) *leftLock {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer file.Close()
+	left := &leftLock{Who: holder}
+	lines := bufio.NewScanner(io.LimitReader(file, maxLockWords))
+	lines.Buffer(nil, maxLockWords)
+	for lines.Scan() {
+		var m struct {
+			Type string    `json:"type"`
+			Time time.Time `json:"@timestamp"`
+		}
+		switch err := json.Unmarshal(lines.Bytes(), &m); {
+		case err != nil || m.Time.IsZero(): // not of the tool's making
+		case left.From.IsZero() && m.Type != "version": // its first words are missing
+			return nil
+		case left.From.IsZero():
+			left.From = m.Time
+		case slices.Contains(lockedWords, m.Type):
+			left.To = m.Time
+			return left
+		}
+	}
+	return nil
+}
+
+// holderName is how the tool names itself in locks.
+func (r *runner) holderName() string {
+	host, err := os.Hostname()
+	if err != nil {
+		return ""
+	}
+	if account := r.walls.Account(); account != "" {
+		return account + "@" + host
+	}
+	who, err := user.Current()
+	if err != nil {
+		return ""
+	}
+	return who.Username + "@" + host
+}
+
+// pastLeftLock breaks the lock that was in a process's way when an earlier run of ours has left it, and runs the process
+// again.
+func (j *job) pastLeftLock(ctx context.Context, c command, stream *plan.Stream, e exit) (*plan.Stream, exit, error) {
+	left := j.space.record.LeftLock
+	if left == nil || !j.space.own || e.signal != 0 {
+		return stream, e, nil
+	}
+	lock := lockIn(stream)
+	if !left.is(lock) {
+		return stream, e, nil
+	}
+	j.log.note("The lock %s is of an earlier run, whose process was killed", lock.ID)
+	j.spec.ForceUnlock = lock.ID
+	if err := j.forceUnlock(ctx); err != nil {
+		return nil, exit{}, err
+	}
+	return j.tofu(ctx, c)
+}

@@ -1,0 +1,132 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/yuba-dev/yuba/internal/runs/run"
+)
+
+const (
+	// shipDelay is how long lines are gathered: people see them at once, the server is asked four times a second.
+	shipDelay = 250 * time.Millisecond
+	shipBytes = 64 << 10
+	// shipChunk is the most that one request carries.
+	shipChunk = 1 << 20
+)
+
+// logShipper sends a run's log to the server as it grows.
+type logShipper struct {
+	log *runLog
+	// changing says whether a run that plans and applies at once has begun to change something. The server is told with
+	// the log, which speaks of it.
+	changing func() bool
+	exchange func(context.Context, request) (int, error)
+
+	position int64
+	known    bool
+	unwanted bool
+	now      chan struct{}
+	finish   chan struct{}
+	done     chan struct{}
+}
+
+func startLogShipper(ctx context.Context, log *runLog, fresh bool, changing func() bool, exchange func(context.Context, request) (int, error)) *logShipper {
+	s := &logShipper{log: log, changing: changing, exchange: exchange, known: fresh, now: make(chan struct{}, 1), finish: make(chan struct{}), done: make(chan struct{})}
+	go func() {
+		defer close(s.done)
+		s.loop(ctx)
+	}()
+	return s
+}
+
+// hurry sends what is there by now without waiting for more.
+func (s *logShipper) hurry() {
+	select {
+	case s.now <- struct{}{}:
+	default:
+	}
+}
+
+// close sends what is left and returns when the server has it, or ctx of the start ended.
+func (s *logShipper) close() {
+	close(s.finish)
+	<-s.done
+}
+
+func (s *logShipper) loop(ctx context.Context) {
+	for {
+		select {
+		case <-s.log.grown:
+			s.gather(ctx)
+		case <-s.now:
+		case <-s.finish:
+			s.ship(ctx)
+			return
+		case <-ctx.Done():
+			return
+		}
+		s.ship(ctx)
+	}
+}
+
+// gather waits a moment for more lines.
+func (s *logShipper) gather(ctx context.Context) {
+	timer := time.NewTimer(shipDelay)
+	defer timer.Stop()
+	for s.log.length()-s.position < shipBytes {
+		select {
+		case <-s.log.grown:
+		case <-timer.C:
+			return
+		case <-s.now:
+			return
+		case <-s.finish:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// ship sends everything that is in the log by now.
+func (s *logShipper) ship(ctx context.Context) {
+	if !s.known && !s.unwanted {
+		var position run.LogPosition
+		if _, err := s.exchange(ctx, request{method: http.MethodGet, path: "/log", into: &position}); err != nil {
+			s.unwanted = refused(err) != 0
+			return
+		}
+		s.position, s.unwanted, s.known = position.Offset, position.Full, true
+	}
+	for !s.unwanted && ctx.Err() == nil {
+		size := s.log.length()
+		if s.position > size { // the server has a log that is not ours; what it has cannot be taken back
+			s.position = size
+		}
+		if s.position == size {
+			return
+		}
+		chunk := make([]byte, min(size-s.position, shipChunk))
+		n, err := s.log.file.ReadAt(chunk, s.position)
+		if n == 0 && err != nil {
+			return
+		}
+		header := map[string]string{run.HeaderOffset: fmt.Sprint(s.position)}
+		if s.changing() {
+			header[run.HeaderChanging] = "true"
+		}
+		var position run.LogPosition
+		_, err = s.exchange(ctx, request{method: http.MethodPut, path: "/log", body: chunk[:n], into: &position, header: header})
+		if err != nil {
+			s.unwanted = refused(err) != 0
+			return
+		}
+		s.position, s.unwanted = position.Offset, position.Full
+	}
+}

@@ -1,0 +1,172 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"sync"
+	"time"
+
+	"github.com/yuba-dev/yuba/internal/runs/confinement"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+)
+
+// The kernel limits what one process may take. What a run takes with all that it starts, and what the runs of a namespace
+// take together, is measured while they work: who takes too much is ended before others notice.
+
+const (
+	// meterInterval is how often it is measured. Runs that are shorter cost nothing.
+	meterInterval = 250 * time.Millisecond
+	// overPatience is how long tofu may take to save what it has.
+	overPatience = 30 * time.Second
+)
+
+// meter measures what runs take: processes and memory in one goroutine, disks, which take longer, in another.
+type meter struct {
+	r        *runner
+	mu       sync.Mutex
+	accounts map[*account]bool
+	// working and workingOnDisks say whether the goroutines run.
+	working, workingOnDisks bool
+}
+
+// account is what is known of a process at work.
+type account struct {
+	j *job
+	p *process
+	// program is how its processes are found.
+	program confinement.Program
+	// dirs are what is measured of disks. The job may have left its working directory while they still are.
+	dirs []string
+	// over is what it was told to stop for; the first goroutine's.
+	over *overrun
+	// disk is what it takes of disks, since it began more than grown; meter.mu guards them. diskDue is the second goroutine's.
+	disk, grown diskUse
+	diskDue     time.Time
+}
+
+// watch measures a process until the function that it returns is called.
+func (m *meter) watch(j *job, p *process) (done func()) {
+	a := &account{j: j, p: p, program: confinement.Program{PID: p.pid, Mark: confinement.Mark(j.id)}, dirs: j.measured()}
+	m.mu.Lock()
+	m.accounts[a] = true
+	m.begin(&m.working, m.measure)
+	m.begin(&m.workingOnDisks, m.measureDisks)
+	m.mu.Unlock()
+	return func() {
+		m.mu.Lock()
+		delete(m.accounts, a)
+		m.mu.Unlock()
+	}
+}
+
+// begin starts a goroutine, unless it is at work, that measures as long as there is something to measure. m.mu is held.
+func (m *meter) begin(working *bool, measure func([]*account)) {
+	if *working {
+		return
+	}
+	*working = true
+	go func() {
+		ticker := time.NewTicker(meterInterval)
+		defer ticker.Stop()
+		for range ticker.C {
+			m.mu.Lock()
+			all := make([]*account, 0, len(m.accounts))
+			for a := range m.accounts {
+				all = append(all, a)
+			}
+			*working = len(all) > 0
+			m.mu.Unlock()
+			if len(all) == 0 {
+				return
+			}
+			measure(all)
+		}
+	}()
+}
+
+// measure measures everybody, and ends those who take too much.
+func (m *meter) measure(all []*account) {
+	now := time.Now()
+	loads := m.loads(all)
+	rest := m.r.machine()
+	for _, s := range judge(loads, rest) {
+		a := all[s.at]
+		a.over = &overrun{of: s.of, since: now, then: s.of.of(loads[s.at].taken), most: s.most}
+		if s.disk {
+			a.j.overflowed.Store(true)
+		}
+		a.p.exceed(s.reason)
+	}
+	memory := int64(0)
+	for _, l := range loads {
+		memory += l.taken.MemoryBytes
+	}
+	for i, a := range all {
+		if a.over == nil {
+			continue
+		}
+		switch a.over.next(now, loads[i].taken, rest.memory > 0 && memory > rest.memory) {
+		case endEverything:
+			a.p.kill("what it takes endangers the machine")
+		case endOthers: // until it has ended: what was ended may have started others meanwhile
+			m.r.walls.EndOthers(a.program)
+		case letSave:
+		}
+	}
+}
+
+// loads asks the kernel what the processes, and all that they started, take.
+func (m *meter) loads(all []*account) []load {
+	programs := make([]confinement.Program, len(all))
+	for i, a := range all {
+		programs[i] = a.program
+	}
+	loads := make([]load, len(all))
+	usages := m.r.walls.Measure(programs, maxTasks)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for i, a := range all {
+		taken := run.Resources{Processes: usages[i].Processes, MemoryBytes: usages[i].Memory, DiskBytes: a.disk.bytes, Files: a.disk.files}
+		loads[i] = load{
+			namespace: a.j.spec.Stack.Namespace, limits: m.r.limitsOf(a.j), taken: taken, grown: a.grown, deep: a.disk.deep, opened: a.disk.opened,
+			condemned: a.over != nil,
+		}
+	}
+	return loads
+}
+
+// maxTasks is where counting ends: nobody may have as many.
+const maxTasks = 1 << 16
+
+// limitsOf are the limits of a run, with what is known of the machine only here.
+func (r *runner) limitsOf(j *job) run.Limits {
+	l := j.spec.Limits
+	if l.Run.MemoryBytes == 0 {
+		l.Run.MemoryBytes = int64(machineMemory() / 2) //nolint:gosec // no machine has 2^63 bytes
+	}
+	return l
+}
+
+// roomForTasks is how many processes more than it may have a run can start before the kernel refuses: few enough to bound what
+// it takes, and enough for the meter to see that it was too many.
+const roomForTasks = 64
+
+// roomForData is what a Go program has mapped beside what it has in memory: below that the kernel would end a small one before
+// the meter can say why.
+const roomForData = 256 << 20
+
+// processLimits are those that the kernel keeps for each process. They leave room above those that are measured, which
+// say what was wrong.
+func (r *runner) processLimits(j *job) confinement.Limits {
+	l := r.limitsOf(j)
+	memory, disk := uint64(max(0, l.Run.MemoryBytes)), uint64(max(0, l.Run.DiskBytes))    //nolint:gosec // above zero
+	limits := confinement.Limits{Files: uint64(max(0, l.OpenFiles)), FileBytes: 2 * disk} //nolint:gosec // above zero
+	if memory > 0 {
+		limits.DataBytes = memory + memory/4 + roomForData
+	}
+	if most := l.Run.Processes; most > 0 && (r.walls.Users || r.walls.Alone()) { // elsewhere the server and everybody's runs would be counted, too
+		limits.Processes = uint64(most) + roomForTasks //nolint:gosec // above zero
+	}
+	return limits
+}

@@ -1,0 +1,95 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"errors"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/yuba-dev/yuba/internal/kit/filetree"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+)
+
+// A directory is measured so often, and never for more than a share of the time.
+const (
+	diskInterval = 2 * time.Second
+	diskShare    = 40
+)
+
+// maxDescriptors is how many open files of a run are looked at, so that nobody's disk waits long to be measured. Honest runs have
+// some hundred.
+const maxDescriptors = 100_000
+
+// diskUse is what a run takes of disks.
+type diskUse struct {
+	bytes, files int64
+	// deep says that directories are deeper in each other than is measured.
+	deep bool
+	// opened says that more files are open than are looked at.
+	opened bool
+}
+
+// measureDisks measures the directories that are due. No run can take longer than its number of files, and of open ones,
+// allows.
+func (m *meter) measureDisks(all []*account) {
+	for _, a := range all {
+		now := time.Now()
+		if now.Before(a.diskDue) {
+			continue
+		}
+		use := a.j.diskUse(a.dirs)
+		unnamed := m.r.walls.MeasureUnnamed(a.program, maxDescriptors)
+		use.bytes += unnamed.Bytes
+		use.opened = unnamed.Over
+		a.diskDue = now.Add(max(diskInterval, diskShare*time.Since(now)))
+		m.mu.Lock()
+		if a.j.diskFirst == nil { // a run has several processes, one after the other
+			a.j.diskFirst = &use
+		}
+		a.disk, a.grown = use, diskUse{bytes: use.bytes - a.j.diskFirst.bytes, files: use.files - a.j.diskFirst.files}
+		m.mu.Unlock()
+	}
+}
+
+// measured are the directories that count as the run's: where its programs write, and the spool.
+func (j *job) measured() []string { return append(j.space.places(), j.spool.dir) }
+
+// diskUse is what the run has in these directories, as the disk counts it, and in states that wait in memory. What is over a
+// limit is not measured to its end. A directory that the program has locked is opened.
+func (j *job) diskUse(dirs []string) (use diskUse) {
+	if j.states != nil {
+		use.bytes = j.states.held()
+	}
+	for _, dir := range dirs {
+		bounds := filetree.Bounds{Lenient: true}
+		if most := j.spec.Limits.Run.Files; most > 0 {
+			bounds.Entries = max(1, most-use.files+1)
+		}
+		err := filetree.Walk(dir, bounds, func(_ string, stat *unix.Stat_t) error {
+			use.bytes += stat.Blocks * 512
+			use.files++
+			return nil
+		})
+		var over *filetree.OverError
+		use.deep = use.deep || errors.As(err, &over) && over.Depth > 0
+	}
+	return use
+}
+
+// overDisk says whether the run's directories hold more than they may. The kernel ends writing before it is measured when
+// a file has twice as much.
+func (j *job) overDisk() string {
+	use := j.diskUse(j.measured())
+	most := j.spec.Limits.Run
+	l := load{taken: run.Resources{DiskBytes: use.bytes, Files: use.files}, deep: use.deep}
+	l.limits.Run = run.Resources{DiskBytes: most.DiskBytes, Files: most.Files}
+	over := judge([]load{l}, machine{})
+	if len(over) == 0 {
+		return ""
+	}
+	j.overflowed.Store(true)
+	return over[0].reason
+}

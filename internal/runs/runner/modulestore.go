@@ -1,0 +1,371 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/yuba-dev/yuba/internal/registry/modules"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/tofu/module"
+)
+
+// Modules from elsewhere are downloaded once by source and version, for all stacks that have the same credentials. Before
+// init they are put where the tool would put them, and listed as it lists them: then it has nothing to download, and asks
+// nobody. Whatever is not plain to see, or cannot be fetched, is left to init.
+
+const (
+	modulesTF  = dataDirTF + "/modules"
+	manifestTF = modulesTF + "/modules.json"
+)
+
+// What a tree of modules may consist of that is put together from the store.
+const (
+	maxModuleCalls = 500
+	maxModuleDepth = 32
+	maxModuleBytes = 1 << 30
+)
+
+// moduleUse is what a job has from the store of modules.
+type moduleUse struct {
+	// placed is true when modules were put in place, complete when these are all that the program calls.
+	placed, complete bool
+}
+
+// installedModule is an entry of the tool's list of modules.
+type installedModule struct {
+	Key     string `json:"Key"`
+	Source  string `json:"Source"`
+	Version string `json:"Version,omitempty"`
+	Dir     string `json:"Dir"`
+}
+
+// moduleList is that list.
+type moduleList struct {
+	Modules []installedModule `json:"Modules"`
+}
+
+// openModules makes the store of modules ready. It is there when there is one of providers.
+func (r *runner) openModules() (err error) {
+	r.modules, err = modules.Open(filepath.Join(r.opts.Dir, "modules"))
+	return err
+}
+
+// tidyModules removes what an earlier runner left half done in the store, and from time to time what is not used.
+func (r *runner) tidyModules(ctx context.Context) {
+	if r.modules == nil {
+		return
+	}
+	if err := r.modules.Clean(); err != nil {
+		r.opts.Log.Warn("downloads of modules that were given up are left", "error", err)
+	}
+	ticker := time.NewTicker(collectInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			r.collectModules()
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (r *runner) collectModules() {
+	done, err := r.modules.Collect(modules.DefaultLimits())
+	if err != nil {
+		r.opts.Log.Warn("collect modules that nobody uses", "error", err)
+	}
+	if done.Packages > 0 {
+		r.opts.Log.Info("removed modules that nobody uses", "packages", done.Packages, "bytes", done.Bytes)
+	}
+}
+
+// moduleWalk puts together what a program calls.
+type moduleWalk struct {
+	j      *job
+	scope  *modules.Scope
+	reader *module.CallReader
+	fetch  *fetcher
+	// root is the root module, relative to the source.
+	root string
+	// after is when the stack got its modules the last time: what it asks for now is to be newer.
+	after time.Time
+	// had is what the stack got before and keeps, got what it gets, by calls.
+	had, got map[string]modules.Answer
+
+	list []installedModule
+	// packages says which package is in which place.
+	packages         []string
+	calls            int
+	bytes            int64
+	hits, downloaded int
+	// looks looks into the modules from elsewhere.
+	looks *foreignReader
+	// elsewhere is true once a module from elsewhere was called, why says what is left to init.
+	elsewhere bool
+	why       string
+}
+
+// placeModules puts the modules that the program calls in place. A stack that has some already keeps them, and gets the same
+// ones again after a commit, until newer ones are to be looked for.
+func (j *job) placeModules(ctx context.Context) error {
+	j.used = moduleUse{}
+	scope, fetch, why := j.moduleScope()
+	if scope == nil && why == "" || !j.spec.Upgrade && j.listsModules() {
+		return nil
+	}
+	source, err := os.OpenRoot(filepath.Join(j.space.base, sourceDir))
+	if err != nil {
+		return fmt.Errorf("read which modules are called: %w", err)
+	}
+	defer source.Close()
+	ctx, cancel := j.stop.until(ctx)
+	defer cancel()
+	j.space.record.Known = nil
+	root := path.Clean("./" + strings.TrimPrefix(j.space.module, sourceDir))
+	walk := &moduleWalk{j: j, scope: scope, fetch: fetch, had: j.space.record.Modules, got: map[string]modules.Answer{}, root: root,
+		looks:  &foreignReader{files: source.FS(), root: root},
+		reader: module.NewCallReader(source.FS(), module.ReadOptions{Terraform: j.space.tool.name == "terraform"})}
+	if j.spec.Upgrade {
+		walk.after, walk.had = j.space.record.ModulesAsked, nil
+	}
+	if err := walk.visit(ctx, walk.root, ".", "", 0); err != nil {
+		return j.moduleFailure(err)
+	}
+	if !walk.elsewhere {
+		return nil
+	}
+	if scope == nil {
+		j.log.note("Modules: init downloads them in the run, because %s", why)
+		return nil
+	}
+	j.space.record.ModulesAsked = time.Now()
+	return walk.finish()
+}
+
+// moduleFailure says what kept modules from being put in place: the end of the run, or the disk.
+func (j *job) moduleFailure(err error) error {
+	if reason := j.stop.asked(); reason != "" && errors.Is(err, context.Canceled) {
+		return &failure{outcome: run.OutcomeCanceled, err: fmt.Errorf("stopped: %s", reason)}
+	}
+	return failed(diskClass(err), "put the modules in place: %w", err)
+}
+
+// listsModules tells whether the tool has made a list of modules before.
+func (j *job) listsModules() bool {
+	_, err := j.space.root.Lstat(j.space.inModule(manifestTF))
+	return err == nil
+}
+
+// visit takes in what the module in dir calls. The package is the directory that it came in, the key its place in the tree.
+func (m *moduleWalk) visit(ctx context.Context, dir, pkg, key string, depth int) error {
+	if pkg != "." {
+		if err := m.looks.module(ctx, dir); err != nil {
+			return err
+		}
+	}
+	calls, err := m.reader.Calls(dir, depth == 0)
+	if err != nil {
+		m.leave("%v", err)
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(calls)) {
+		place := strings.TrimPrefix(key+"."+name, ".")
+		if m.calls++; m.calls > maxModuleCalls || depth >= maxModuleDepth {
+			m.leave("there are more than %d calls of modules, or more than %d on top of each other", maxModuleCalls, maxModuleDepth)
+			return nil
+		}
+		if calls[name].Local() {
+			err = m.local(ctx, dir, pkg, place, calls[name], depth)
+		} else {
+			err = m.remote(ctx, place, calls[name], depth)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *moduleWalk) leave(format string, args ...any) {
+	if m.why == "" {
+		m.why = fmt.Sprintf(format, args...)
+	}
+}
+
+// local takes in a module of the same package as the one that calls it.
+func (m *moduleWalk) local(ctx context.Context, dir, pkg, place string, call module.Call, depth int) error {
+	inner := path.Join(dir, call.Source)
+	if !fs.ValidPath(inner) || strings.ContainsAny(call.Source, "?\\\x00") || pkg != "." && inner != pkg && !strings.HasPrefix(inner, pkg+"/") {
+		m.leave("the module %q is outside of its source", place)
+		return nil
+	}
+	relative, err := filepath.Rel(m.root, inner)
+	if err != nil {
+		return err
+	}
+	m.list = append(m.list, installedModule{Key: place, Source: module.LocalSource(call.Source), Dir: filepath.ToSlash(relative)})
+	return m.visit(ctx, inner, pkg, place, depth+1)
+}
+
+// remote takes in a module from elsewhere.
+func (m *moduleWalk) remote(ctx context.Context, place string, written module.Call, depth int) error {
+	if !m.elsewhere {
+		m.elsewhere = true
+		if m.scope == nil || !m.clear() {
+			return nil
+		}
+	}
+	call := modules.Call{Tool: m.j.space.tool.name, Source: written.Source, Version: written.Version}
+	if !call.Suits() {
+		m.leave("the module %q comes from where the store does not go", place)
+		return nil
+	}
+	got, err := m.place(ctx, call, modulesTF+"/"+place)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if isDiskFull(err) {
+		return err
+	}
+	if err != nil {
+		m.leave("the module %q: %v", place, err)
+		return m.j.space.remove(modulesTF + "/" + place)
+	}
+	if got.Downloaded {
+		m.downloaded++
+	} else {
+		m.hits++
+	}
+	if !got.Fixed && m.looks.found.Moves == "" {
+		m.looks.found.Moves = place
+	}
+	pkg := path.Join(m.root, modulesTF, place)
+	if err := m.looks.source(ctx, pkg); err != nil {
+		return err
+	}
+	dir := path.Join(modulesTF, place, got.Dir)
+	m.list = append(m.list, installedModule{Key: place, Source: got.Source, Version: got.Version, Dir: dir})
+	m.packages = append(m.packages, fmt.Sprintf("%q %q %q", place, got.Package, got.Dir))
+	return m.visit(ctx, path.Join(m.root, dir), pkg, place, depth+1)
+}
+
+// clear makes room for modules, and tells whether that is where they belong: a source may have a link there.
+func (m *moduleWalk) clear() bool {
+	w := m.j.space
+	if info, err := w.root.Lstat(w.inModule(dataDirTF)); err == nil && !info.IsDir() {
+		m.leave("%s is no directory", dataDirTF)
+		return false
+	}
+	if err := errors.Join(w.remove(modulesTF), w.root.MkdirAll(w.inModule(modulesTF), 0o755)); err != nil {
+		m.leave("%v", err)
+		return false
+	}
+	return true
+}
+
+// place gets a module and puts it in its place. One that was damaged in the store is fetched again.
+func (m *moduleWalk) place(ctx context.Context, call modules.Call, dir string) (*modules.Module, error) {
+	const attempts = 2
+	var problem error
+	for range attempts {
+		wish := modules.Wish{Call: call, After: m.after, Fetch: m.j.moduleFetcher(m.fetch, call), Resolve: m.j.moduleResolver(m.fetch)}
+		key := m.scope.Key(call)
+		if last, had := m.had[key]; had {
+			wish.Last = &last
+		}
+		got, err := m.scope.Get(ctx, wish)
+		if err != nil {
+			return nil, err
+		}
+		m.got[key] = got.Answer
+		bytes, err := got.CopyTo(ctx, m.j.space.root.Root, m.j.space.inModule(dir), maxModuleBytes-m.bytes)
+		m.bytes += bytes
+		if !errors.Is(err, modules.ErrDamaged) {
+			return got, err
+		}
+		problem = err
+		m.j.opts.Log.Warn("a module is fetched again", "error", err)
+		if err := m.j.space.remove(dir); err != nil {
+			return nil, err
+		}
+	}
+	return nil, problem
+}
+
+// finish writes the list, for as much as there is. When newer modules are wanted init looks for all of them or for none.
+func (m *moduleWalk) finish() error {
+	j, w := m.j, m.j.space
+	if m.why != "" {
+		j.opts.Log.Debug("modules are left to init", "run", j.id, "why", j.mask.Text(m.why))
+	}
+	if m.hits+m.downloaded == 0 || m.why != "" && j.spec.Upgrade {
+		return w.remove(modulesTF)
+	}
+	list := moduleList{Modules: append([]installedModule{{Dir: "."}}, m.list...)}
+	text, err := json.Marshal(list)
+	if err != nil {
+		return fmt.Errorf("list the modules: %w", err)
+	}
+	if err := w.write(w.inModule(manifestTF), text); err != nil {
+		return err
+	}
+	if w.root.user != 0 {
+		if err := w.root.giveAll(w.inModule(modulesTF), w.root.user); err != nil {
+			return failed(diskClass(err), "give the modules to their user: %w", err)
+		}
+	}
+	j.used, w.record.Modules = moduleUse{placed: true, complete: m.why == ""}, m.got
+	if j.used.complete {
+		m.looks.found.Placed = digestOf([]byte(strings.Join(m.packages, "\n")))
+		w.record.Known = &knownModules{m.looks.found, list.digest()}
+	}
+	var words []string
+	if m.hits > 0 {
+		words = append(words, fmt.Sprintf("%d from the store", m.hits))
+	}
+	if m.downloaded > 0 {
+		words = append(words, fmt.Sprintf("%d downloaded", m.downloaded))
+	}
+	j.log.note("Modules: %s", strings.Join(words, ", "))
+	if j.modules.Crowded() {
+		go j.collectModules()
+	}
+	return nil
+}
+
+// sameModules tells whether a run that plans only if modules have moved found them where they were. Nothing else ends without
+// a plan, least of all what is to destroy something.
+func (j *job) sameModules() bool {
+	s, known := &j.spec, j.space.record.Known
+	plans := s.Operation == run.OperationPlan || s.Operation == run.OperationPlanAndApply
+	return s.Unless != "" && plans && !s.Destroy && s.Purpose == run.PurposeDeploy && j.used.complete && known != nil && known.Placed == s.Unless
+}
+
+// misses are what the tool says of a list of modules that is not as the program needs it.
+var misses = []string{"odule not installed", "odule source has changed", "odule version requirements have changed"}
+
+// withdrawModules undoes what placeModules did when init does not take it. It says whether there was anything to undo.
+func (j *job) withdrawModules(failed error) (bool, error) {
+	var f *failure
+	if !j.used.complete || !errors.As(failed, &f) || f.outcome != "" ||
+		!slices.ContainsFunc(misses, func(what string) bool { return strings.Contains(failed.Error(), what) }) {
+		return false, nil
+	}
+	j.used, j.space.record.Known = moduleUse{}, nil
+	j.log.note("Init: again, without the modules that the store has")
+	return true, j.space.remove(modulesTF)
+}

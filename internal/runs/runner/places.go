@@ -1,0 +1,154 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/yuba-dev/yuba/internal/runs/run"
+)
+
+// As many jobs work at once as the runner's capacity says; each of them has a place, from its init to the end of its
+// last process. What comes before and after, fetching and unpacking the source or shipping states, log and result, is
+// done beside the work of others, so that the places are never empty while there is something to do. A job whose plan is
+// being reviewed gives its place up, too: the services that are asked may take minutes, or hang, and nobody else's runs
+// wait for them.
+
+const (
+	// maxAside is how many jobs may be without a place for a review: each has its plan in memory at the server.
+	maxAside = 64
+	// maxAhead is how many jobs may be prepared while all places are taken: each may have a large state in memory.
+	maxAhead = 8
+	// maxStuck is how many jobs may wait for a person, with their states in the spool, before they count as work.
+	maxStuck = 512
+	// brisk is how long a place is held at most, on average, for the next job to be worth preparing ahead. What is
+	// prepared cannot be overtaken any more by what is more urgent, and beside long runs nothing is won.
+	brisk = 10 * time.Second
+)
+
+// tally counts jobs by where they are; the runner's lock guards it.
+type tally struct {
+	// aside wait for a review of their plan, ending have done their work and ship what came of it.
+	// stuck are those of the ending whose state the server cannot store before a person does something. Other people's jobs
+	// do not wait for that.
+	aside, ending, stuck int
+	// held is for how long places were held lately.
+	held time.Duration
+}
+
+// takePlace waits for a place, unless the job is to stop.
+func (j *job) takePlace(ctx context.Context) {
+	if j.placed {
+		return
+	}
+	waiting, cancel := j.stop.until(ctx)
+	defer cancel()
+	select {
+	case j.places <- struct{}{}:
+		j.placed, j.placedAt = true, time.Now()
+		j.runner.mu.Lock()
+		j.unplaced = false
+		j.runner.mu.Unlock()
+	case <-waiting.Done():
+	}
+}
+
+// keepPlace takes a place for what works already, if one is left.
+func (j *job) keepPlace() {
+	select {
+	case j.places <- struct{}{}:
+		j.placed, j.placedAt = true, time.Now()
+	default:
+	}
+}
+
+// awaitPlace is takePlace as a step. When the runner leaves meanwhile, nothing more is begun.
+func (j *job) awaitPlace(ctx context.Context) error {
+	j.takePlace(ctx)
+	if !j.placed && ctx.Err() != nil {
+		return &failure{step: run.StepInit, outcome: run.OutcomeInterrupted, err: errors.New("the runner left before anything was begun")}
+	}
+	return errNotThisStep
+}
+
+func (j *job) leavePlace() {
+	if !j.placed {
+		return
+	}
+	j.placed = false
+	<-j.places
+	j.count(func(t *tally) { t.held += (time.Since(j.placedAt) - t.held) / 4 })
+}
+
+// end says that the job starts nothing more: another one may come.
+func (j *job) end() {
+	j.leavePlace()
+	if !j.ending {
+		j.count(func(t *tally) {
+			j.ending = true
+			t.ending++
+			if j.stuck {
+				t.stuck++
+			}
+		})
+	}
+}
+
+// stall says whether the job's state waits for a person.
+func (j *job) stall(stuck bool) {
+	j.count(func(t *tally) {
+		if j.ending && stuck != j.stuck {
+			t.stuck += map[bool]int{true: 1, false: -1}[stuck]
+		}
+		j.stuck = stuck
+	})
+}
+
+// gone takes an ended job off the count; the runner's lock is held.
+func (j *job) gone() {
+	if j.ending {
+		j.ending = false
+		j.tally.ending--
+		if j.stuck {
+			j.tally.stuck--
+		}
+	}
+}
+
+// aside does what waits for others, and lets another job work meanwhile.
+func (j *job) aside(ctx context.Context, wait func(context.Context) error) error {
+	if !j.placed {
+		return wait(ctx)
+	}
+	j.leavePlace()
+	j.count(func(t *tally) { t.aside++ })
+	defer func() {
+		j.count(func(t *tally) { t.aside-- })
+		j.takePlace(ctx)
+	}()
+	return wait(ctx)
+}
+
+// count changes the tally, and has the server asked for more when there is room now.
+func (r *runner) count(change func(*tally)) {
+	r.mu.Lock()
+	before := r.capacity()
+	change(&r.tally)
+	more := r.capacity() > before
+	r.mu.Unlock()
+	if more {
+		r.wake()
+	}
+}
+
+// capacity is how many more jobs the runner takes; r.mu is held.
+func (r *runner) capacity() int {
+	room := r.opts.Capacity + min(r.tally.aside, maxAside) + min(r.tally.ending-r.tally.stuck, r.opts.Capacity+maxAhead) + min(r.tally.stuck, maxStuck)
+	if r.tally.held <= brisk {
+		room += min(r.opts.Capacity, maxAhead)
+	}
+	return max(0, room-len(r.active))
+}

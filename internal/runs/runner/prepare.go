@@ -1,0 +1,272 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/yuba-dev/yuba/internal/runs/run"
+)
+
+// prepare makes the working directory what the spec says, and nothing else.
+func (j *job) prepare(ctx context.Context) error {
+	if j.spec.Protocol > run.ProtocolVersion {
+		return failed("", "carry out the run: it is of version %d, this runner understands %d", j.spec.Protocol, run.ProtocolVersion)
+	}
+	if err := j.checkReserve(); err != nil {
+		return err
+	}
+	found, err := j.tools.find(ctx, j.spec.Tool)
+	j.result.ToolVersion, j.result.ToolName = found.version, found.name
+	if err != nil {
+		return err
+	}
+	if j.space, err = j.openWorkspace(); err != nil {
+		return err
+	}
+	j.space.tool = found
+	for _, part := range []func(context.Context) error{j.keepLeftState, j.placeSource, j.placeFiles, j.makeTemp} {
+		if err := part(ctx); err != nil {
+			return err
+		}
+	}
+	j.space.env = j.space.environment(j)
+	return nil
+}
+
+// placeSource makes the source tree equal to the artifact. The tree of the run before is used again when it is.
+func (j *job) placeSource(ctx context.Context) error {
+	w := j.space
+	if w.record.UID != j.spec.Stack.UID { // a stack of the same name that is gone
+		for _, name := range []string{sourceDir, homeDir, tempDir, planDir, givenDir, recordName, lockName, initListName, madeName} {
+			if err := w.root.RemoveAll(name); err != nil {
+				return failed(diskClass(err), "clear the working directory of an earlier %s: %w", j.spec.Stack, err)
+			}
+		}
+		w.record = workspaceRecord{UID: j.spec.Stack.UID}
+		if err := w.settle(j, 0); err != nil {
+			return err
+		}
+	}
+	if err := w.root.RemoveAll(homeDir); err != nil { // nothing of an earlier run speaks to this one
+		return failed(diskClass(err), "clear the home directory of %s: %w", j.spec.Stack, err)
+	}
+	if err := j.syncTree(ctx); err != nil {
+		return err
+	}
+	info, err := w.root.Stat(w.module)
+	if err != nil || !info.IsDir() {
+		return failed(run.FailureSource, "find the root module: revision %s of the source has no directory %q", j.spec.Artifact.Revision, j.spec.Path)
+	}
+	for _, name := range []string{planDir, givenDir} { // what is there is of a run whose end nobody saw
+		if err := w.root.RemoveAll(name); err != nil {
+			return failed(diskClass(err), "remove %s: %w", name, err)
+		}
+	}
+	for _, name := range []string{homeDir, planDir, givenDir} {
+		if err := w.root.MkdirAll(name, 0o700); err != nil {
+			return failed(diskClass(err), "make %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// fetch stores what the server has at a path in a file of the spool.
+func (j *job) fetch(ctx context.Context, what, name string, limit int64) (string, error) {
+	target := j.spool.path(name)
+	file, err := os.OpenFile(target, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return "", failed(diskClass(err), "fetch the %s: %w", what, err)
+	}
+	defer file.Close()
+	_, err = j.persist(ctx, request{method: http.MethodGet, path: "/" + name, stream: rewindable{file}, limit: limit})
+	var r *refusal
+	if errors.As(err, &r) {
+		return "", failed(r.problem.Class, "fetch the %s: %w", what, err)
+	}
+	if err != nil {
+		return "", fmt.Errorf("fetch the %s: %w", what, err)
+	}
+	return target, nil
+}
+
+// rewindable is a file that starts anew when a transfer does.
+type rewindable struct{ *os.File }
+
+// Reset drops what was written.
+func (r rewindable) Reset() {
+	_ = r.Truncate(0) // a wrong content is found by its digest
+	_, _ = r.Seek(0, 0)
+}
+
+// placeFiles writes what is not part of the source: backend, variables, lock file, configuration of tofu.
+func (j *job) placeFiles(context.Context) error {
+	w := j.space
+	if err := w.clearSecrets(); err != nil {
+		return err
+	}
+	if err := w.remove(overrideTF); err != nil {
+		return err
+	}
+	if j.spec.Backend.Override != "" {
+		if err := w.write(w.inModule(overrideTF), []byte(j.spec.Backend.Override)); err != nil {
+			return err
+		}
+	}
+	if len(j.spec.Variables) > 0 {
+		values := make(map[string]json.RawMessage, len(j.spec.Variables))
+		for name, v := range j.spec.Variables {
+			values[name] = v.Value
+		}
+		text, err := json.Marshal(values)
+		if err != nil {
+			return failed(run.FailureConfiguration, "write the variables: one of their values is not JSON")
+		}
+		if err := w.write(w.inModule(tfvarsName), text); err != nil {
+			return err
+		}
+	}
+	config, err := cliConfig(j.opts.ProviderMirror, j.spec.CLIConfig)
+	if err != nil {
+		return err
+	}
+	if err := w.write(cliConfigName, config); err != nil {
+		return err
+	}
+	return j.placeMapped()
+}
+
+// placeState puts the current state where the local backend looks for it. A stack with a backend of its own has none.
+func (j *job) placeState(ctx context.Context) error {
+	if j.spec.Backend.Kind != run.BackendManaged {
+		return nil
+	}
+	fetched := j.currentState(ctx)
+	state, err := fetched.data, fetched.err
+	var r *refusal
+	if errors.As(err, &r) {
+		class := r.problem.Class
+		if class == "" {
+			class = run.FailureState
+		}
+		return failed(class, "get the state: %w", err)
+	}
+	if err != nil {
+		return fmt.Errorf("get the state: %w", err)
+	}
+	if err := j.heedLeftState(state); err != nil {
+		return err
+	}
+	w := j.space
+	if err := w.root.MkdirAll(path.Dir(w.inModule(w.stateIn())), 0o700); err != nil {
+		return failed(diskClass(err), "place the state: %w", err)
+	}
+	if j.stateFetched = fetched.status; fetched.status == http.StatusNoContent {
+		j.givenState = run.NoState
+		return j.placeEmptyState()
+	}
+	if !completeState(state) {
+		return failed(run.FailureState, "place the state: what the server sent is not a state")
+	}
+	j.givenState = digestOf(state)
+	j.mu.Lock()
+	j.journal.Initial, j.journal.Serial = j.givenState, serialOf(state)
+	j.mu.Unlock()
+	if err := w.write(w.inModule(w.stateIn()), state); err != nil {
+		return err
+	}
+	return j.initForState(ctx, state)
+}
+
+// placeEmptyState gives a stack without a state an empty one. As long as tofu has an empty file instead, it reads that
+// again before each change, and the states it writes during the apply lack what was created before. The lineage is the
+// stack's own, so that a plan and its apply see the same. With encryption a plain state could not be read; then, and
+// when in doubt, there is none.
+func (j *job) placeEmptyState() error {
+	if j.mayEncrypt() {
+		return nil
+	}
+	sum := sha256.Sum256([]byte(j.spec.Stack.UID + "/" + j.space.named))
+	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80 // a UUID of version 8: made by a rule of one's own
+	state := fmt.Appendf(nil, `{"version":4,"terraform_version":%q,"serial":0,"lineage":"%x-%x-%x-%x-%x","outputs":{},"resources":[],"check_results":null}`,
+		j.space.tool.version, sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])
+	j.mu.Lock()
+	j.journal.Initial = digestOf(state)
+	j.mu.Unlock()
+	return j.space.write(j.space.inModule(j.space.stateIn()), state)
+}
+
+// mayEncrypt reports whether the stack could have its state encrypted: by the environment, or by a block whose name
+// must then be in one of the root module's files.
+func (j *job) mayEncrypt() bool {
+	for _, e := range j.spec.Env {
+		if e.Name == "TF_ENCRYPTION" {
+			return true
+		}
+	}
+	directory, err := j.space.root.Open(j.space.module)
+	if err != nil {
+		return true
+	}
+	defer directory.Close()
+	names, err := directory.Readdirnames(-1)
+	if err != nil {
+		return true
+	}
+	for _, name := range names {
+		if !strings.Contains(name, ".tf") && !strings.Contains(name, ".tofu") || name == dataDirTF {
+			continue
+		}
+		text, err := j.space.read(j.space.inModule(name), 16<<20)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) || bytes.Contains(text, []byte("encryption")) {
+			return true
+		}
+	}
+	return false
+}
+
+// makeTemp makes the private directory for sockets and temporary files. With a file tree of its own a program finds it at /tmp
+// wherever it is; then it is on the disk that is measured, and not in memory, as /tmp is on some machines.
+func (j *job) makeTemp(context.Context) error {
+	if err := j.space.root.RemoveAll(tempDir); err != nil {
+		return failed(diskClass(err), "clear the directory for temporary files of %s: %w", j.spec.Stack, err)
+	}
+	if j.walls.Alone() {
+		if err := j.space.root.MkdirAll(tempDir, 0o700); err != nil {
+			return failed(diskClass(err), "make a directory for temporary files: %w", err)
+		}
+		j.useTemp(filepath.Join(j.space.base, tempDir))
+		return nil
+	}
+	temp, err := os.MkdirTemp(filepath.Dir(tempPrefix), filepath.Base(tempPrefix))
+	if err != nil {
+		return failed(diskClass(err), "make a directory for temporary files: %w", err)
+	}
+	if j.space.record.User != 0 {
+		if err := os.Chown(temp, j.space.record.User, j.space.record.User); err != nil {
+			return failed("", "make a directory for temporary files: %w", err)
+		}
+	}
+	j.useTemp(temp)
+	return nil
+}
+
+func (j *job) useTemp(temp string) {
+	j.space.temp = temp
+	j.mu.Lock()
+	j.journal.TempDir = temp
+	j.saveJournal()
+	j.mu.Unlock()
+}

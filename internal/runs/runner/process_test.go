@@ -1,0 +1,166 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/yuba-dev/yuba/internal/runs/confinement"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+)
+
+// lasting starts a program that ends when it is told to only.
+func lasting(t *testing.T, limits run.Limits) (*exec.Cmd, *process) {
+	t.Helper()
+	cmd := exec.Command("/bin/sleep", "1000")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	running, err := confinement.Start(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+	})
+	return cmd, &process{step: run.StepApply, pid: cmd.Process.Pid, cmd: cmd, running: running, limits: limits, note: func(string, ...any) {}}
+}
+
+func TestPanicOfAJobStopsItsToolBeforeTheJobIsOver(t *testing.T) {
+	r := &runner{opts: Options{Log: slog.New(slog.DiscardHandler), Dir: t.TempDir()}, active: map[string]*job{}, finished: make(chan struct{}, 1)}
+	j := r.newJob("r1", "")
+	_, p := lasting(t, run.Limits{Grace: run.Duration(time.Minute)})
+	activeAtTheEnd := make(chan bool, 1)
+	p.note = func(string, ...any) { // it is about to be asked to stop
+		r.mu.Lock()
+		activeAtTheEnd <- r.active["r1"] != nil
+		r.mu.Unlock()
+	}
+	r.begin(j, func() {
+		j.stop.attach(p)
+		panic("a mistake")
+	})
+	r.group.Wait()
+	if startTime(p.pid) != "" {
+		t.Error("the tool still runs")
+	}
+	if len(activeAtTheEnd) != 1 || !<-activeAtTheEnd || r.active["r1"] != nil {
+		t.Error("the job was over before its tool, or never")
+	}
+}
+
+func TestAdoptedProcessIsTheOneThatWasRecorded(t *testing.T) {
+	note := func(string, ...any) {}
+	for name, grace := range map[string]time.Duration{"it stops when it is asked": time.Minute, "it is killed with its group": time.Nanosecond} {
+		t.Run(name, func(t *testing.T) {
+			cmd, _ := lasting(t, run.Limits{})
+			recorded := record(run.StepApply, cmd.Process.Pid, 0)
+			other := *recorded
+			other.Start = "1"
+			if p := adopted(&other, run.Limits{}, note); p != nil {
+				t.Fatal("another process of the same number was adopted")
+			}
+			p := adopted(recorded, run.Limits{Grace: run.Duration(grace)}, note)
+			if p == nil || p.fd < 0 {
+				t.Fatalf("not adopted: %+v", p)
+			}
+			p.interrupt("the test says so")
+			if e := p.wait(); e.known || e.interrupted == "" {
+				t.Errorf("%+v", e)
+			}
+			if p.signal(syscall.SIGINT); adopted(recorded, run.Limits{}, note) != nil {
+				t.Error("it was adopted after its end")
+			}
+		})
+	}
+}
+
+// Where the kernel gives no descriptor of a process, it is still waited for until its end, and signalled.
+func TestAnAdoptedProcessWithoutADescriptor(t *testing.T) {
+	cmd, _ := lasting(t, run.Limits{})
+	recorded := record(run.StepApply, cmd.Process.Pid, 0)
+	p := adopted(recorded, run.Limits{Grace: run.Duration(time.Minute)}, func(string, ...any) {})
+	if p == nil {
+		t.Fatal("not adopted")
+	}
+	unix.Close(p.fd)
+	p.fd = -1
+	ended := make(chan exit, 1)
+	go func() { ended <- p.wait() }()
+	select {
+	case <-ended:
+		t.Fatal("a process that still runs was taken for ended")
+	case <-time.After(3 * adoptedLook):
+	}
+	p.interrupt("the test says so")
+	if e := <-ended; e.interrupted == "" || recorded.alive() {
+		t.Errorf("%+v", e)
+	}
+}
+
+// A process that the journal does not name is known by where it works, and by what the runner gave it. A person's login
+// shell may be in the same directory.
+func TestOnlyWhatTheRunnerStartedIsFoundInAWorkingDirectory(t *testing.T) {
+	base := t.TempDir()
+	w := &workspace{base: base, dir: filepath.Join(base, sourceDir)}
+	if err := os.Mkdir(w.dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	begin := func(env ...string) int {
+		cmd := exec.Command("sleep", "60")
+		cmd.Dir, cmd.Env, cmd.SysProcAttr = w.dir, env, &syscall.SysProcAttr{Setsid: true}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+		return cmd.Process.Pid
+	}
+	begin("HOME=/")
+	if pid := sessionIn(w); pid != 0 {
+		t.Errorf("found %d, which nobody here has started", pid)
+	}
+	ours := begin("HOME=/", "TF_CLI_CONFIG_FILE="+filepath.Join(base, cliConfigName))
+	if pid := sessionIn(w); pid != ours {
+		t.Errorf("found %d, want %d", pid, ours)
+	}
+}
+
+// envWaits makes the test binary a program that does nothing until it is interrupted, which Go's runtime ends it for.
+const envWaits = "YUBA_TEST_WAITS"
+
+// The kernel drops signals for the first process of a namespace that has no handler yet. A wish to stop that comes in
+// tofu's first moments must reach it all the same, once.
+func TestAWishToStopReachesAProgramThatHasJustBegun(t *testing.T) {
+	b := newBench(t)
+	r := b.runner()
+	cell := confinement.Cell{Dir: t.TempDir(), Executable: append([]string{os.Args[0]}, systemExecutable...)}
+	cell.Writable = []string{cell.Dir}
+	if r.walls.Users {
+		var err error
+		if cell.User, err = r.users.Next(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 40 {
+		cmd := r.walls.Command(t.Context(), cell, os.Args[0])
+		cmd.Env = []string{envWaits + "=1"}
+		running, err := confinement.Start(cmd)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := &process{step: run.StepPlan, pid: cmd.Process.Pid, cmd: cmd, running: running, limits: run.Limits{Grace: run.Duration(time.Minute)}, note: func(string, ...any) {}}
+		time.Sleep(time.Duration(i) * 250 * time.Microsecond) // at any time between the first instruction and the last
+		p.interrupt("the test says so")
+		if e := p.wait(); e.killed || e.code == 0 && e.signal == 0 {
+			t.Fatalf("after %d: %+v", i, e)
+		}
+	}
+}

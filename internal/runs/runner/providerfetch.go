@@ -1,0 +1,176 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/yuba-dev/yuba/internal/kit/mask"
+	"github.com/yuba-dev/yuba/internal/registry/providers"
+	"github.com/yuba-dev/yuba/internal/runs/confinement"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/tofu/plan"
+)
+
+// maxFetch is how long the download of one provider may take; maxFetchOutput is how much of what the tool says is kept.
+const (
+	maxFetch       = 30 * time.Minute
+	maxFetchOutput = 1 << 20
+)
+
+// fetcher has the tool install a provider. It goes on for other runs that wait for the same when the one that began it
+// has ended, so that it has nothing of that one's working directory.
+type fetcher struct {
+	tool   tool
+	opts   *Options
+	walls  confinement.Walls
+	users  *confinement.Users
+	limits confinement.Limits
+	config []byte
+	env    []run.EnvVar
+	// authorities are certificates of the stack's own.
+	authorities []authority
+	mask        *mask.Masker
+}
+
+func (j *job) fetcher() *fetcher {
+	return &fetcher{tool: j.space.tool, opts: &j.opts, walls: j.walls, users: j.users, limits: j.processLimits(j), config: j.spec.CLIConfig, env: j.scoped.env, authorities: j.scoped.authorities, mask: j.mask}
+}
+
+// fetch has the tool install one provider where nothing of the stack is: no code of the stack's runs, and no provider is
+// started.
+func (f *fetcher) fetch(ctx context.Context, dir, mirror string, a providers.Address) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, maxFetch, fmt.Errorf("the download took longer than %s", maxFetch))
+	defer cancel()
+	config, err := fetchConfig(f.config, mirror, a)
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{"home", "tmp"} {
+		if err := os.Mkdir(filepath.Join(dir, name), 0o700); err != nil {
+			return err
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, cliConfigName), config, 0o600); err != nil {
+		return err
+	}
+	if err := f.placeAuthorities(dir); err != nil {
+		return err
+	}
+	args := []string{"init", "-backend=false", "-input=false", "-no-color"}
+	if f.tool.jsonInit() {
+		args = append(args, "-json")
+	}
+	cmd, out, errs, err := f.command(ctx, dir, mirror, f.tool.path, args...)
+	if err != nil {
+		return err
+	}
+	err = f.runToEnd(cmd, dir)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		return fmt.Errorf("start %s: %w", f.opts.Sandbox, err)
+	}
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s init: %s", f.tool.name, f.problem(out, errs, err))
+}
+
+// downloadPatience is how long is waited for the end of a download that was stopped, and for the end of its output.
+const downloadPatience = 10 * time.Second
+
+// runToEnd runs a download to its end, and ends what it left running.
+func (f *fetcher) runToEnd(cmd *exec.Cmd, dir string) error {
+	running, err := confinement.Start(cmd)
+	if err != nil {
+		return err
+	}
+	awaitChild(cmd.Process.Pid)
+	_ = unix.Kill(-cmd.Process.Pid, unix.SIGKILL) // the dead leader still holds the number of its group
+	var left error
+	if !f.walls.Alone() { // elsewhere the kernel has ended all
+		_, left = confinement.EndLeft(confinement.Mark(dir), leftPatience)
+	}
+	return errors.Join(running.Wait(downloadPatience), left)
+}
+
+// placeAuthorities puts certificates of the stack's own where the download finds them.
+func (f *fetcher) placeAuthorities(dir string) error {
+	for _, a := range f.authorities {
+		for name, text := range a.files() {
+			at := filepath.Join(dir, filepath.FromSlash(name))
+			if err := os.MkdirAll(filepath.Dir(at), 0o700); err != nil {
+				return err
+			}
+			if err := os.WriteFile(at, text, 0o600); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// command is a call of the tool, or of another program, in the sandbox.
+func (f *fetcher) command(ctx context.Context, dir, mirror, program string, call ...string) (cmd *exec.Cmd, out, errs *bounded, err error) {
+	user := 0
+	if f.walls.Users {
+		if user, err = f.users.Next(); err != nil {
+			return nil, nil, nil, err
+		}
+		if err := giveTree(dir, user); err != nil {
+			return nil, nil, nil, fmt.Errorf("give %s to its user: %w", dir, err)
+		}
+	}
+	out, errs = &bounded{limit: maxFetchOutput}, &bounded{limit: maxFetchOutput}
+	executable := append([]string{f.tool.path}, systemExecutable...)
+	for _, path := range []string{f.opts.ProviderMirror, mirror} {
+		if path != "" {
+			executable = append(executable, path)
+		}
+	}
+	cell := confinement.Cell{
+		User: user, Dir: dir, Home: filepath.Join(dir, "home"), Temp: filepath.Join(dir, "tmp"), Background: true,
+		Writable: append([]string{dir}, systemWritable...), Executable: executable, Readable: systemReadable, Limits: f.limits, Mark: confinement.Mark(dir),
+	}
+	cell.Environment = []string{"PATH=" + systemPath, "HOME=" + f.walls.HomeOf(cell), "TMPDIR=" + f.walls.TempOf(cell), "LANG=C.UTF-8", "TF_IN_AUTOMATION=1",
+		"TF_INPUT=0", "CHECKPOINT_DISABLE=1", "TF_CLI_CONFIG_FILE=" + filepath.Join(dir, cliConfigName)}
+	for _, e := range f.env {
+		cell.Environment = append(cell.Environment, e.Name+"="+e.Value)
+	}
+	for _, a := range f.authorities {
+		cell.Environment = append(cell.Environment, a.variable(dir))
+	}
+	cmd = f.walls.Command(ctx, cell, program, call...)
+	cmd.Stdout, cmd.Stderr = out, errs
+	cmd.Cancel = func() error { return unix.Kill(-cmd.Process.Pid, unix.SIGKILL) }
+	cmd.WaitDelay = downloadPatience
+	return cmd, out, errs, nil
+}
+
+// problem is what the tool said, without secrets.
+func (f *fetcher) problem(out, errs *bounded, ended error) string {
+	var stream plan.Stream
+	for line := range bytes.Lines(out.Bytes()) {
+		stream.Feed(bytes.TrimRight(line, "\r\n"))
+	}
+	text := stream.Errors().Error()
+	if text == "" {
+		lines := strings.Split(strings.TrimSpace(string(errs.Bytes())), "\n")
+		text = strings.TrimSpace(strings.Join(lines[max(0, len(lines)-20):], "\n"))
+	}
+	return f.mask.Text(orText(text, ended.Error()))
+}

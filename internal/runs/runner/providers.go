@@ -1,0 +1,470 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/yuba-dev/yuba/internal/registry/providers"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/tofu/module"
+)
+
+// providing is what a job has from the store of providers.
+type providing struct {
+	// plainConfig is the tool's configuration as it is without the store, nil as long as that is what is in place.
+	plainConfig []byte
+	// openConfig is what is in place but for the stack's own ways to install, which are left out there; nil when none are.
+	openConfig []byte
+	// before is the lock file that was in place, when there was one.
+	before   []byte
+	packages []*providers.Package
+	// complete is true when these are all providers that the program needs: init has nothing to look for then.
+	complete bool
+	// chosen is true when the version of one of them was chosen here, and not by a lock file.
+	chosen bool
+}
+
+// provide has the providers that the program needs in the store, and lets init take them from there: the configuration
+// names the store, the lock file says which package of which version. What cannot be told before is left to init.
+func (j *job) provide(ctx context.Context) error {
+	scope := j.providerScope()
+	if scope == nil {
+		j.sayWithoutStore()
+		return nil
+	}
+	lock, before, ok := j.readLockFile()
+	if !ok || j.bringsProviders() {
+		return nil
+	}
+	if j.spec.Upgrade && !j.used.complete { // there may be newer modules, too, and init is not told to look for them when all providers are here
+		if err := j.space.remove(dataDirTF + "/modules"); err != nil {
+			return err
+		}
+	}
+	needs, err := j.providerNeeds(ctx)
+	if err != nil {
+		return err
+	}
+	wants, complete, err := j.providerWants(needs, &lock)
+	if err != nil || len(wants) == 0 || len(wants) > maxWants {
+		return err
+	}
+	got, err := j.getProviders(ctx, scope, wants)
+	if err != nil {
+		return err
+	}
+	complete = complete && len(got) == len(wants)
+	j.providing.before, j.providing.complete = before, complete
+	j.providing.chosen = slices.ContainsFunc(wants, func(w wish) bool { return w.Version == "" })
+	return j.offerProviders(scope, &lock, got)
+}
+
+// sayWithoutStore says why what the stack needs is downloaded for it alone.
+func (j *job) sayWithoutStore() {
+	if j.scoped.why != "" {
+		j.log.note("Providers and modules that are not here yet are downloaded for this stack alone: %s", j.scoped.why)
+	}
+}
+
+// maxWants is how many providers a program can have that are asked for one by one. No honest one has as many.
+const maxWants = 100
+
+// readLockFile reads the lock file that init starts from. One that is not as tools write it is for the tool to judge.
+func (j *job) readLockFile() (lock providers.LockFile, text []byte, ok bool) {
+	text, err := j.space.read(j.space.inModule(lockFileTF), maxLockFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return lock, nil, true
+	}
+	if err == nil {
+		lock, err = providers.ParseLockFile(text)
+	}
+	return lock, text, err == nil
+}
+
+// providerNeeds reads what the program needs. Modules from elsewhere are fetched first: they have needs, too.
+func (j *job) providerNeeds(ctx context.Context) (module.ProviderNeeds, error) {
+	needs, err := j.readProviders()
+	if err != nil || !needs.Remote {
+		return needs, err
+	}
+	args := []string{"get", "-no-color"}
+	if j.spec.Upgrade {
+		args = append(args, "-update")
+	}
+	j.log.note("Fetching modules")
+	err = j.initCommand(ctx, j.space.own && j.space.named != "default", args...)
+	var f *failure
+	if errors.As(err, &f) && (f.outcome != "" || f.class == run.FailureLimit || f.class == run.FailureKilled) {
+		return needs, err
+	}
+	if err != nil { // init says what is wrong
+		return needs, nil
+	}
+	return j.readProviders()
+}
+
+func (j *job) readProviders() (module.ProviderNeeds, error) {
+	w := j.space
+	source, err := os.OpenRoot(filepath.Join(w.base, sourceDir))
+	if err != nil {
+		return module.ProviderNeeds{}, fmt.Errorf("read which providers are needed: %w", err)
+	}
+	defer source.Close()
+	dir := strings.TrimPrefix(strings.TrimPrefix(w.module, sourceDir), "/")
+	return module.ReadProviders(source.FS(), orText(dir, "."), module.ReadOptions{Terraform: w.tool.name == "terraform"}), nil
+}
+
+// wish is what to ask the store for. Without an optional one init does as well.
+type wish struct {
+	providers.Want
+	optional bool
+}
+
+// providerWants says what to ask the store for, and whether that is all there is to be installed.
+func (j *job) providerWants(needs module.ProviderNeeds, lock *providers.LockFile) (wants []wish, complete bool, err error) {
+	mirrors, err := j.machineMirrors()
+	if err != nil {
+		return nil, false, err
+	}
+	mirror := allProviders(mirrors)
+	host := providers.DefaultHost(j.space.tool.name)
+	constraints := map[providers.Address][]string{}
+	complete = needs.Unclear == "" && !needs.Others
+	for source, list := range needs.Providers {
+		a, err := providers.ParseAddress(source, host)
+		if err != nil {
+			complete = false
+			continue
+		}
+		constraints[a] = append(constraints[a], list...)
+	}
+	needed := maps.Clone(constraints)
+	if needs.Unclear != "" { // what the last init found out counts as well
+		for _, l := range lock.Locks {
+			if _, known := constraints[l.Address]; !known {
+				constraints[l.Address] = nil // any version
+			}
+		}
+	}
+	for _, a := range slices.SortedFunc(maps.Keys(constraints), func(a, b providers.Address) int { return strings.Compare(a.String(), b.String()) }) {
+		if slices.Contains(mirror, a.String()) {
+			continue // the mirror has the first word, and which version it is the tool sees there
+		}
+		_, sure := needed[a]
+		want := wish{providers.Want{Address: a}, !sure}
+		locked := lock.Find(a)
+		if locked != nil {
+			want.LockedVersion, want.Locked = locked.Version, locked.Hashes
+		}
+		all, err := providers.ParseConstraints(constraints[a])
+		switch {
+		case err != nil:
+			complete = false
+			continue
+		case locked != nil && !j.spec.Upgrade:
+			want.Version = locked.Version
+		case needs.Unclear != "":
+			continue
+		default:
+			want.Constraints = all
+		}
+		wants = append(wants, want)
+	}
+	return wants, complete && !slices.ContainsFunc(mirror, func(m string) bool { return mirrorServes(constraints, m) }), nil
+}
+
+// mirrorServes says whether a provider of the mirror is one that is needed: then init chooses its version.
+func mirrorServes(needed map[providers.Address][]string, name string) bool {
+	for a := range needed {
+		if a.String() == name {
+			return true
+		}
+	}
+	return false
+}
+
+// systemMirrors are where tools look for providers that the machine's owner has put in place, unless they are told where to
+// look.
+var systemMirrors = []string{"/usr/local/share/terraform/plugins", "/usr/share/terraform/plugins"}
+
+// ownMirrors are where they look in the stack's own directories.
+var ownMirrors = []string{"terraform.d/plugins", homeDir + "/.terraform.d/plugins", homeDir + "/.local/share/terraform", homeDir + "/.local/share/opentofu"}
+
+// bringsProviders says whether the stack has providers in its own directories. They are for the tool to find.
+func (j *job) bringsProviders() bool {
+	if len(j.spec.CLIConfig) > 0 && installsProviders(j.spec.CLIConfig) {
+		return false
+	}
+	for i, name := range ownMirrors {
+		if i == 0 {
+			name = j.space.inModule(name)
+		}
+		if _, err := j.space.root.Lstat(name); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// machineMirrors are the places on the machine that providers come from in any case. As soon as there is a mirror of
+// Yuba's, the tool is told where to look, and the system's count no longer.
+func (j *job) machineMirrors() ([]origin, error) {
+	if len(j.spec.CLIConfig) > 0 && installsProviders(j.spec.CLIConfig) {
+		return nil, nil
+	}
+	own, err := mirrored(j.opts.ProviderMirror)
+	if err != nil || len(own) > 0 {
+		return []origin{{j.opts.ProviderMirror, own}}, err
+	}
+	var all []origin
+	for _, dir := range systemMirrors {
+		found, err := mirrored(dir)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, origin{dir, found})
+	}
+	return all, nil
+}
+
+func allProviders(origins []origin) []string {
+	var all []string
+	for _, o := range origins {
+		all = append(all, o.providers...)
+	}
+	return all
+}
+
+// parallelFetches is how many providers of one program are waited for at a time.
+const parallelFetches = 4
+
+// getProviders has the store get what is wanted. One that the tool has on the machine in another way is left out.
+func (j *job) getProviders(ctx context.Context, scope *providers.Scope, wants []wish) ([]providers.Got, error) {
+	waiting, cancel := j.stop.until(ctx)
+	defer cancel()
+	fetch := j.fetcher().fetch
+	all, problems := make([]providers.Got, len(wants)), make([]error, len(wants))
+	var group sync.WaitGroup
+	places := make(chan struct{}, parallelFetches)
+	for i, want := range wants {
+		group.Go(func() {
+			places <- struct{}{}
+			defer func() { <-places }()
+			all[i], problems[i] = j.getProvider(waiting, scope, want.Want, fetch)
+		})
+	}
+	group.Wait()
+	var got []providers.Got
+	for _, g := range all {
+		if g.Package != nil {
+			got = append(got, g)
+			j.providing.packages = append(j.providing.packages, g.Package) // released with the job, whatever becomes of it
+		}
+	}
+	for i, err := range problems {
+		if err != nil && !errors.Is(err, providers.ErrLinked) && (!wants[i].optional || waiting.Err() != nil) {
+			return nil, j.providerFailure(ctx, wants[i].Want, err)
+		}
+	}
+	j.tellProviders(got)
+	return got, nil
+}
+
+// getProvider gets one. When nobody can be asked which versions there are, the one of the last time must do.
+func (j *job) getProvider(ctx context.Context, scope *providers.Scope, want providers.Want, fetch providers.Fetcher) (providers.Got, error) {
+	got, err := scope.Get(ctx, want, fetch)
+	var mismatch *providers.MismatchError
+	if err == nil || want.Version != "" || ctx.Err() != nil || errors.As(err, &mismatch) {
+		return got, err
+	}
+	last := scope.Last(ctx, want, fetch)
+	if last == nil {
+		return got, err
+	}
+	j.warn("could not ask for newer versions of %s, going on with %s: %v", want.Address.Short(), last.Version, err)
+	return providers.Got{Package: last}, nil
+}
+
+// providerFailure says what went wrong, in terms of runs.
+func (j *job) providerFailure(ctx context.Context, want providers.Want, err error) error {
+	if reason := j.stop.asked(); reason != "" && errors.Is(err, context.Canceled) {
+		return &failure{outcome: run.OutcomeCanceled, err: fmt.Errorf("stopped: %s", reason)}
+	}
+	if ctx.Err() != nil {
+		return &failure{outcome: run.OutcomeInterrupted, err: err}
+	}
+	var mismatch *providers.MismatchError
+	if errors.As(err, &mismatch) {
+		return failed(run.FailureConfiguration, "%w", err)
+	}
+	class := diskClass(err)
+	if strings.Contains(err.Error(), "no space left on device") { // the tool's own words
+		class = run.FailureDisk
+	}
+	what := want.Version
+	if what == "" {
+		what = string(want.Constraints)
+	}
+	return failed(class, "get the provider %s: %w", strings.TrimSpace(want.Address.String()+" "+what), err)
+}
+
+// tellProviders says in log and result where the providers came from.
+func (j *job) tellProviders(got []providers.Got) {
+	if len(got) == 0 {
+		return
+	}
+	use := &run.ProviderUse{}
+	var words []string
+	for _, g := range got {
+		how := "from the store"
+		if g.Downloaded {
+			how = fmt.Sprintf("downloaded (%s unpacked)", megabytes(g.Size))
+			use.Downloads, use.DownloadedBytes = use.Downloads+1, use.DownloadedBytes+g.Size
+		} else {
+			use.Hits++
+		}
+		words = append(words, fmt.Sprintf("%s %s %s", g.Address.Short(), g.Version, how))
+	}
+	j.result.Providers = use
+	j.log.note("Providers: %s", strings.Join(words, ", "))
+}
+
+func megabytes(n int64) string {
+	if n < 1_000_000 {
+		return fmt.Sprintf("%d kB", (n+999)/1000)
+	}
+	return fmt.Sprintf("%d MB", (n+500_000)/1_000_000)
+}
+
+// offerProviders puts lock file and configuration in place.
+func (j *job) offerProviders(scope *providers.Scope, lock *providers.LockFile, got []providers.Got) error {
+	w := j.space
+	if len(got) == 0 {
+		return nil
+	}
+	changed := false
+	var names []string
+	for _, g := range got {
+		changed = lock.Complete(g.Package) || changed
+		names = append(names, g.Address.String())
+		if err := w.forgetCopy(scope, g.Package); err != nil {
+			return err
+		}
+	}
+	if changed {
+		if err := w.write(w.inModule(lockFileTF), lock.Bytes()); err != nil {
+			return err
+		}
+	}
+	plain := j.providing.plainConfig
+	if plain == nil {
+		var err error
+		if plain, err = w.root.ReadFile(cliConfigName); err != nil {
+			return fmt.Errorf("read %s: %w", cliConfigName, err)
+		}
+	}
+	mirrors, err := j.machineMirrors()
+	if err != nil {
+		return err
+	}
+	places := append(mirrors, origin{scope.Mirror(), names})
+	config, err := placedConfig(j.spec.CLIConfig, places, j.providing.complete)
+	if err != nil {
+		return err
+	}
+	j.providing.openConfig = nil
+	if j.providing.complete && len(j.spec.CLIConfig) > 0 {
+		if j.providing.openConfig, err = placedConfig(j.spec.CLIConfig, places, false); err != nil {
+			return err
+		}
+	}
+	j.providing.plainConfig = plain
+	return w.write(cliConfigName, config)
+}
+
+// forgetCopy removes what an earlier init downloaded into the working directory: the tool would go on with it.
+func (w *workspace) forgetCopy(scope *providers.Scope, p *providers.Package) error {
+	relative, err := filepath.Rel(scope.Mirror(), p.Dir)
+	if err != nil {
+		return fmt.Errorf("find %s in the store: %w", p.Address, err)
+	}
+	name := w.inModule(providersTF + filepath.ToSlash(relative))
+	if info, err := w.root.Lstat(name); err != nil || !info.IsDir() {
+		return nil //nolint:nilerr // nothing is there, or nothing that can be reached
+	}
+	return w.remove(providersTF + filepath.ToSlash(relative))
+}
+
+// initFromStore runs init with what the store has. A version that was chosen by less than init knows may be a wrong one, and
+// modules that init fetches may need more than those before them: then init chooses, and installs in the stack's own way.
+func (j *job) initFromStore(ctx context.Context) error {
+	err := j.runInit(ctx)
+	if err == nil {
+		return nil
+	}
+	if again, undone := j.withdrawModules(err); undone != nil {
+		return undone
+	} else if again {
+		if err = j.runInit(ctx); err == nil {
+			return nil
+		}
+	}
+	again, undone := j.withdrawProviders(err)
+	switch {
+	case undone != nil:
+		return undone
+	case !again:
+		return err
+	}
+	return j.runInit(ctx)
+}
+
+// withdrawProviders undoes what offerProviders did: init failed over providers, and may do better on its own. It says
+// whether there was anything to undo.
+func (j *job) withdrawProviders(failed error) (bool, error) {
+	var f *failure
+	if j.providing.plainConfig == nil || !j.providing.chosen && j.providing.openConfig == nil || !errors.As(failed, &f) || f.outcome != "" || !strings.Contains(failed.Error(), "provider") {
+		return false, nil
+	}
+	w := j.space
+	config := j.providing.plainConfig
+	j.providing.plainConfig, j.providing.openConfig, j.providing.complete = nil, nil, false
+	j.log.note("Init: again, without what the store has")
+	if err := errors.Join(w.write(cliConfigName, config), w.remove(lockFileTF)); err != nil {
+		return false, err
+	}
+	if j.providing.before == nil {
+		return true, nil
+	}
+	return true, w.write(w.inModule(lockFileTF), j.providing.before)
+}
+
+// openStore makes the stores of providers and modules ready, if they are to be.
+func (r *runner) openStore() (err error) {
+	if r.opts.ProviderStore == "" {
+		return nil
+	}
+	if r.store, err = providers.Open(r.opts.ProviderStore); err != nil {
+		return err
+	}
+	return r.openModules()
+}
+
+// releaseProviders lets go of what the job held.
+func (j *job) releaseProviders() {
+	for _, p := range j.providing.packages {
+		p.Release()
+	}
+	j.providing.packages = nil
+}

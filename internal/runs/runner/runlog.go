@@ -1,0 +1,145 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/yuba-dev/yuba/internal/kit/mask"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+)
+
+// The modules that name where a line came from; tofu's own lines have another one.
+const (
+	moduleYuba   = "yuba"
+	moduleStdout = "tofu.stdout"
+	moduleStderr = "tofu.stderr"
+)
+
+// runLog is a run's log file: tofu's lines and the runner's own, masked, one JSON object a line.
+type runLog struct {
+	mask  *mask.Masker
+	limit int64
+
+	mu   sync.Mutex
+	file *os.File
+	size int64
+	cut  bool
+	full error
+	// grown gets a token when the log has.
+	grown chan struct{}
+}
+
+func openLog(path string, limit int64, mask *mask.Masker) (*runLog, error) {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open the run's log: %w", err)
+	}
+	size, err := dropPartialLine(file)
+	if err != nil {
+		file.Close()
+		return nil, fmt.Errorf("open the run's log: %w", err)
+	}
+	if limit <= 0 {
+		limit = run.DefaultLimits().LogBytes
+	}
+	return &runLog{mask: mask, limit: limit, file: file, size: size, cut: size >= limit, grown: make(chan struct{}, 1)}, nil
+}
+
+// dropPartialLine cuts what a full disk left of a line, and returns the size.
+func dropPartialLine(file *os.File) (int64, error) {
+	info, err := file.Stat()
+	if err != nil {
+		return 0, err
+	}
+	size, chunk := info.Size(), make([]byte, 64<<10)
+	for end := size; end > 0; {
+		start := max(0, end-int64(len(chunk)))
+		n, err := file.ReadAt(chunk[:end-start], start)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return 0, err
+		}
+		if i := bytes.LastIndexByte(chunk[:n], '\n'); i >= 0 {
+			if keep := start + int64(i) + 1; keep != size {
+				return keep, file.Truncate(keep)
+			}
+			return size, nil
+		}
+		end = start
+	}
+	return 0, file.Truncate(0)
+}
+
+// note adds a line of the runner's own.
+func (l *runLog) note(format string, args ...any) { l.own("info", fmt.Sprintf(format, args...)) }
+
+// warn adds a warning of the runner's own.
+func (l *runLog) warn(format string, args ...any) { l.own("warn", fmt.Sprintf(format, args...)) }
+
+func (l *runLog) own(level, message string) {
+	l.append(l.mask.Line(wrap(level, moduleYuba, "yuba_step", message)))
+}
+
+// wrap gives text the shape of tofu's own lines.
+func wrap(level, module, kind, message string) []byte {
+	line := struct {
+		Level     string `json:"@level"`
+		Message   string `json:"@message"`
+		Module    string `json:"@module"`
+		Timestamp string `json:"@timestamp"`
+		Type      string `json:"type,omitempty"`
+	}{level, strings.ToValidUTF8(message, "\uFFFD"), module, time.Now().UTC().Format("2006-01-02T15:04:05.000000Z"), kind}
+	text, _ := json.Marshal(line) // strings always marshal
+	return text
+}
+
+// append adds one masked line without its newline.
+func (l *runLog) append(line []byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.cut {
+		return
+	}
+	if l.size+int64(len(line))+1 > l.limit {
+		l.cut = true
+		line = wrap("warn", moduleYuba, "yuba_step", fmt.Sprintf("The log was cut here: its limit is %d bytes.", l.limit))
+	}
+	text := append(bytes.ReplaceAll(line, []byte("\n"), []byte(" ")), '\n')
+	n, err := l.file.Write(text)
+	if err != nil { // a full disk: what is written stays whole lines, the run goes on
+		l.full = err
+		if n > 0 {
+			_ = l.file.Truncate(l.size)
+		}
+		return
+	}
+	l.size += int64(n)
+	select {
+	case l.grown <- struct{}{}:
+	default:
+	}
+}
+
+// length is how many bytes are in the log.
+func (l *runLog) length() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.size
+}
+
+func (l *runLog) problem() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.full
+}
+
+func (l *runLog) close() { l.file.Close() }

@@ -1,0 +1,396 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/yuba-dev/yuba/internal/kit/footprint"
+	"github.com/yuba-dev/yuba/internal/registry/modules"
+	"github.com/yuba-dev/yuba/internal/registry/providers"
+	"github.com/yuba-dev/yuba/internal/runs/confinement"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+)
+
+// runner is the process.
+type runner struct {
+	opts       Options
+	id         string
+	server     *server
+	tools      *toolbox
+	workspaces *locks
+	inits      *keptInits
+	artifacts  *artifacts
+	trees      *trees
+	// store keeps providers for all stacks; nil without one.
+	store *providers.Store
+	// modules keeps modules from elsewhere for all stacks; nil without a store of providers.
+	modules *modules.Store
+	// places are taken by the jobs that work.
+	places chan struct{}
+	// walls are what confines programs here, users those that they get.
+	walls confinement.Walls
+	users *confinement.Users
+	// meter measures what runs take.
+	meter *meter
+	// processes counts the tofu processes that are running.
+	processes atomic.Int32
+
+	mu     sync.Mutex
+	active map[string]*job
+	tally  tally
+	drain  bool
+	// terminated is true when the drain is not the server's to take back.
+	terminated bool
+	// removed are the stacks of the last answer whose working directories are wanted no longer.
+	removed []run.Stack
+	group   sync.WaitGroup
+	// finished gets a token when a job has ended, so that a poll made without capacity is made again.
+	finished chan struct{}
+	// leaving is closed when the runner was told to end, and replaced when that is taken back.
+	leaving chan struct{}
+}
+
+// Run executes runs until the server drains it, ctx ends, or it is idle and the server has been gone for a while. A
+// second runner of the same directory returns at once and without an error.
+//
+// The process is the session's leader and outlives terminals and servers: SIGHUP and SIGINT do nothing, SIGTERM stops
+// plans, lets applies finish and then ends it.
+func Run(ctx context.Context, opts Options) error {
+	opts, err := opts.withDefaults()
+	if err != nil {
+		return err
+	}
+	for _, dir := range []string{opts.Dir, filepath.Join(opts.Dir, "runs"), filepath.Join(opts.Dir, "orphans"), opts.WorkRoot} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return fmt.Errorf("make the runner's directory: %w", err)
+		}
+	}
+	lock := flock.New(filepath.Join(opts.Dir, "lock"))
+	locked, err := tryLock(ctx, lock)
+	if err != nil {
+		return fmt.Errorf("lock the runner's directory %s: %w", opts.Dir, err)
+	}
+	if !locked {
+		opts.Log.Info("another runner works in this directory already; this one leaves", "directory", opts.Dir)
+		return nil
+	}
+	defer lock.Unlock() //nolint:errcheck // the end of the process unlocks, too
+	r := newRunner(opts)
+	if err := r.openStore(); err != nil {
+		return err
+	}
+	if err := r.buildWalls(ctx); err != nil {
+		return err
+	}
+	for _, m := range r.walls.Missing {
+		opts.Log.Warn("a wall around programs is missing", "wall", m.Wall, "why", m.Why, "means", m.Means)
+	}
+	return r.work(ctx)
+}
+
+// tryLock tries for a moment: a runner that was killed while it started tofu leaves a child that holds the lock until
+// it has become the program.
+func tryLock(ctx context.Context, lock *flock.Flock) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	locked, err := lock.TryLockContext(ctx, firstDelay)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return false, nil
+	}
+	return locked, err
+}
+
+func (r *runner) work(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer r.group.Wait()
+	defer cancel()
+	signals := make(chan os.Signal, 4)
+	// Notified and dropped rather than ignored: tofu and its provisioners would inherit that.
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
+	defer signal.Stop(signals)
+	go func() {
+		for {
+			select {
+			case s := <-signals:
+				if s == syscall.SIGTERM {
+					r.stopPlans("the runner is shutting down")
+				}
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	if err := r.adoptAll(ctx); err != nil {
+		return err
+	}
+	go func() {
+		_, _ = r.tools.find(ctx, run.Tool{}) // the first run finds the version known, or the error anew
+		if err := footprint.Shrink(); err != nil {
+			r.opts.Log.Debug("giving memory back", "error", err)
+		}
+	}()
+	go r.tidyProviders(ctx)
+	go r.tidyModules(ctx)
+	r.poll(ctx)
+	return nil
+}
+
+// stopPlans begins to drain: no new runs, plans stop, applies finish.
+func (r *runner) stopPlans(reason string) {
+	r.mu.Lock()
+	r.terminated = true
+	r.setDrain(true)
+	jobs := r.jobs()
+	r.mu.Unlock()
+	for _, j := range jobs {
+		j.stop.ask(reason, true)
+	}
+	r.wake()
+}
+
+// setDrain begins to drain or takes that back; r.mu is held.
+func (r *runner) setDrain(drain bool) {
+	switch {
+	case drain && !r.drain:
+		close(r.leaving)
+	case !drain && r.drain:
+		r.leaving = make(chan struct{})
+	}
+	r.drain = drain
+}
+
+func (r *runner) wake() {
+	select {
+	case r.finished <- struct{}{}:
+	default:
+	}
+}
+
+// poll asks for work until there is no reason to go on.
+func (r *runner) poll(ctx context.Context) {
+	var pause backoff
+	for ctx.Err() == nil {
+		request := r.pollRequest()
+		if r.draining() && len(request.Active) == 0 {
+			r.opts.Log.Info("drained: the runner leaves")
+			return
+		}
+		response, err := r.ask(ctx, request)
+		switch {
+		case err == nil:
+			pause = backoff{}
+			r.obey(ctx, response)
+			r.settle(ctx, response)
+			continue
+		case errors.Is(err, errAgain):
+			continue
+		case r.server.silence() > r.opts.ServerGone && r.processes.Load() == 0:
+			r.opts.Log.Info("no server and nothing running: the runner leaves; what is spooled is delivered by the next", "spooled", len(request.Active))
+			return
+		}
+		r.opts.Log.Debug("ask for work", "error", err)
+		pause.wait(ctx)
+	}
+}
+
+// settle waits a moment between polls when the server would answer each at once: it repeats what it wants until the
+// runs concerned are gone.
+func (r *runner) settle(ctx context.Context, response run.PollResponse) {
+	pause := 200 * time.Millisecond
+	switch {
+	case response.Drain:
+		pause = 2 * time.Second
+	case len(response.Cancel)+len(response.Forget) == 0:
+		return
+	}
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-r.finished:
+		r.wake() // for the next poll
+	case <-ctx.Done():
+	}
+}
+
+// errAgain ends a poll that was made without capacity when there is some.
+var errAgain = errors.New("ask again")
+
+// ask makes one long poll.
+func (r *runner) ask(ctx context.Context, p run.PollRequest) (run.PollResponse, error) {
+	ctx, cancel := context.WithTimeout(ctx, run.PollWait+10*time.Second)
+	defer cancel()
+	var again atomic.Bool
+	stop := make(chan struct{})
+	defer close(stop)
+	r.mu.Lock()
+	finished, leaving := r.finished, r.leaving
+	if p.Capacity > 0 { // a poll that may bring work is left alone: an assignment on its way must not be lost
+		finished = nil
+	} else if r.drain {
+		leaving = nil
+	}
+	r.mu.Unlock()
+	go func() {
+		select {
+		case <-finished:
+		case <-leaving: // the server sees from the next poll that an assignment was lost
+		case <-stop:
+			return
+		}
+		again.Store(true)
+		cancel()
+	}()
+	u := footprint.Measure()
+	p.Usage = &run.Usage{MemoryBytes: u.Memory, CPU: run.Duration(u.CPU), ChildCPU: run.Duration(u.Children)}
+	var response run.PollResponse
+	_, err := r.server.do(ctx, request{method: http.MethodPost, path: "/poll", body: mustJSON(p), into: &response})
+	if again.Load() && err != nil {
+		return response, errAgain
+	}
+	return response, err
+}
+
+func (r *runner) pollRequest() run.PollRequest {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p := run.PollRequest{Runner: r.id, Version: r.opts.Version, Active: []string{},
+		Build: r.opts.Build, Draining: r.drain && !r.terminated, Removed: r.removed, Places: r.opts.Capacity}
+	for id, j := range r.active {
+		p.Active = append(p.Active, id)
+		if j.unplaced {
+			p.Ahead = append(p.Ahead, id)
+		}
+	}
+	slices.Sort(p.Active)
+	slices.Sort(p.Ahead)
+	if !r.drain {
+		p.Capacity = r.capacity()
+	}
+	if p.Capacity > 0 { // only a poll without capacity waits for this
+		select {
+		case <-r.finished:
+		default:
+		}
+	}
+	return p
+}
+
+func (r *runner) draining() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.drain
+}
+
+// obey does what the server says.
+func (r *runner) obey(ctx context.Context, response run.PollResponse) {
+	r.mu.Lock()
+	// A server that starts anew keeps the runner that the one before let go.
+	r.setDrain(response.Drain || r.terminated)
+	r.removed = response.Remove
+	byID := map[string]*job{}
+	for id, j := range r.active {
+		byID[id] = j
+	}
+	r.mu.Unlock()
+	for id, why := range response.Stop {
+		if j := byID[id]; j != nil {
+			j.stop.insist(why)
+		}
+	}
+	for _, id := range response.Cancel {
+		if j := byID[id]; j != nil {
+			j.stop.ask("the server asked for it", true)
+		}
+	}
+	for _, id := range response.Forget {
+		if j := byID[id]; j != nil {
+			j.stop.ask("the server does not know the run any more", true)
+		}
+	}
+	if len(response.Remove) > 0 {
+		go r.removeWorkspaces(response.Remove)
+	}
+	for _, a := range response.Runs {
+		if byID[a.ID] == nil && validID(a.ID) && !r.adoptShell(ctx, a.ID) {
+			j := r.newJob(a.ID, a.Token)
+			j.given, j.unplaced = a.Spec, true
+			r.begin(j, func() { j.execute(ctx) })
+		}
+	}
+}
+
+// validID keeps an id, or the name of a stack, from being a path.
+func validID(id string) bool {
+	return id != "" && id == filepath.Base(id) && id[0] != '.'
+}
+
+// begin runs a job on a goroutine of its own.
+func (r *runner) begin(j *job, do func()) {
+	r.mu.Lock()
+	r.active[j.id] = j
+	r.mu.Unlock()
+	r.group.Add(1)
+	go func() {
+		defer r.group.Done()
+		r.guard(j, do)
+		j.releaseProviders()
+		j.leavePlace()
+		r.mu.Lock()
+		before := r.capacity()
+		delete(r.active, j.id)
+		j.gone()
+		// Also wake the poller when the last job, or a cancelled one, ends.
+		tell := r.capacity() > before || r.drain || len(r.active) == 0 || j.stop.asked() != ""
+		r.mu.Unlock()
+		if tell {
+			r.wake()
+		}
+	}()
+}
+
+// guard keeps a mistake in one job from ending the others. Its tofu is stopped first: until that has ended the run is
+// not over, and nobody else may work in its directory. The job's spool stays for whoever looks into it.
+func (r *runner) guard(j *job, do func()) {
+	defer func() {
+		if problem := recover(); problem != nil {
+			r.opts.Log.Error("a run ended in a panic. This is a bug in Yuba.", "run", j.id, "panic", problem, "stack", string(debug.Stack()))
+			if p := j.stop.attached(); p != nil {
+				p.interrupt("its run ended in a panic, which is a bug in Yuba")
+				p.wait()
+			}
+			j.unclaim()
+			if j.space != nil {
+				j.space.close()
+			}
+		}
+	}()
+	do()
+}
+
+func (r *runner) jobs() []*job {
+	out := make([]*job, 0, len(r.active))
+	for _, j := range r.active {
+		out = append(out, j)
+	}
+	return out
+}
+
+func (r *runner) spoolDir(id string) string  { return filepath.Join(r.opts.Dir, "runs", id) }
+func (r *runner) orphanDir(id string) string { return filepath.Join(r.opts.Dir, "orphans", id) }

@@ -1,0 +1,78 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/yuba-dev/yuba/internal/runs/confinement"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+)
+
+// saving stands for tofu and a provider: the first, when it is asked to stop, waits until the second has finished what it is
+// creating.
+const saving = `trap 'wait; echo stored; exit 0' INT
+(trap '' INT; sleep 2; echo created) &
+echo begun; wait; wait`
+
+// What a run has in flight is finished when it is only a little over its limit.
+func TestWhatIsInFlightIsFinishedBeforeARunEnds(t *testing.T) {
+	for name, c := range map[string]struct {
+		size int
+		want string
+	}{
+		"a little over": {66 << 20, "begun\ncreated\nstored\n"},
+		"far over":      {90 << 20, "begun\nstored\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			r := b.runner()
+			if !r.walls.Alone() {
+				t.Fatalf("this machine has no namespaces: %+v", r.walls.Missing)
+			}
+			j := r.newJob(run.NewID(time.Now()), "")
+			j.space = &workspace{base: t.TempDir()}
+			j.spec.Limits = run.DefaultLimits()
+			j.spec.Limits.Run.DiskBytes = 64 << 20
+			var out bytes.Buffer
+			read, write, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			cmd := exec.Command("/bin/sh", "-c", saving)
+			cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+			cmd.Stdout = write
+			running, err := confinement.Start(cmd)
+			if err != nil {
+				t.Fatal(err)
+			}
+			write.Close()
+			begun := make([]byte, len("begun\n"))
+			if _, err := read.Read(begun); err != nil {
+				t.Fatal(err)
+			}
+			out.Write(begun)
+			if err := os.WriteFile(filepath.Join(j.space.base, "fill"), make([]byte, c.size), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			p := &process{step: run.StepApply, pid: cmd.Process.Pid, cmd: cmd, running: running, limits: run.Limits{Grace: run.Duration(time.Minute)}, note: func(string, ...any) {}}
+			done := r.meter.watch(j, p)
+			if _, err := out.ReadFrom(read); err != nil {
+				t.Fatal(err)
+			}
+			e := p.wait()
+			done()
+			if out.String() != c.want || e.killed || !strings.Contains(e.exceeded, "(--run-disk)") {
+				t.Errorf("%q, killed %v, over %q", out.String(), e.killed, e.exceeded)
+			}
+		})
+	}
+}

@@ -1,0 +1,265 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/yuba-dev/yuba/internal/runs/run"
+)
+
+// A shell is the person's, with the rights of the user that carries out the runs; what it runs as tofu is confined like
+// any run's. So nothing that a stack's author may choose reaches the shell itself: its programs and its home are in a
+// directory that tofu cannot write to, and names of the environment that shells and loaders obey go to tofu alone.
+const (
+	shellBin  = "bin"
+	shellHome = "shell"
+)
+
+func (j *job) shellSteps() []step {
+	return []step{{stepContinue, j.mayApply}, {run.StepApply, j.handOver}}
+}
+
+// handOver lets the person work and ships every state that is written meanwhile.
+func (j *job) handOver(context.Context) error {
+	t := j.terminal
+	if t == nil {
+		return &failure{outcome: run.OutcomeCanceled, err: errors.New("nobody is at the shell any more")}
+	}
+	if err := j.furnish(); err != nil {
+		return err
+	}
+	out, errs, err := j.outputFiles(command{step: run.StepApply})
+	if err != nil {
+		return err
+	}
+	out.Close()
+	errs.Close()
+	if err := j.beginApply(); err != nil {
+		return err
+	}
+	f, err := j.follow(run.StepApply, j.spec.Backend.Kind == run.BackendManaged, true)
+	if err != nil {
+		return err
+	}
+	j.log.note("%s", j.described())
+	if t.Ready != nil {
+		t.Ready()
+	}
+	err = j.runTerminal()
+	j.endLeftovers()
+	f.end()
+	if err != nil {
+		return err
+	}
+	j.result.Text = fmt.Sprintf("It ended with exit code %d", t.exitCode)
+	j.log.note("%s", j.result.Text)
+	return nil
+}
+
+// described says for the log what the person runs: the program and its subcommands, but nothing that may be a value.
+func (j *job) described() string {
+	words := j.terminal.Command
+	if len(words) == 0 {
+		return "Shell"
+	}
+	text := filepath.Base(words[0])
+	for _, word := range words[1:min(len(words), 3)] {
+		if strings.IndexFunc(word, func(r rune) bool { return r < 'a' || r > 'z' }) >= 0 {
+			break
+		}
+		text += " " + word
+	}
+	return "Command: " + text
+}
+
+// runTerminal runs the shell, or the command, at the terminal.
+func (j *job) runTerminal() error {
+	t := j.terminal
+	args := t.Command
+	if len(args) == 0 {
+		args = shellCommand(t)
+	}
+	if err := j.checkNetwork(); err != nil {
+		return err
+	}
+	path, err := j.lookPath(args[0])
+	if err != nil {
+		return failed(run.FailureConfiguration, "run %s in the shell: %w", args[0], err)
+	}
+	// The kernel ends the shell with the thread that started it.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	cmd := &exec.Cmd{Path: path, Args: args, Dir: j.space.dir, Env: j.shellEnvironment(), Stdin: t.In, Stdout: t.Out, Stderr: t.Err,
+		SysProcAttr: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}}
+	if err := cmd.Start(); err != nil {
+		return failed(run.FailureConfiguration, "run %s in the shell: %w", args[0], err)
+	}
+	p := &process{step: run.StepApply, pid: cmd.Process.Pid, cmd: cmd, fd: -1, limits: j.spec.Limits, note: j.log.note}
+	j.stop.attach(p)
+	err = cmd.Wait()
+	j.stop.attach(nil)
+	var exit *exec.ExitError
+	switch {
+	case errors.As(err, &exit) && exit.ExitCode() >= 0:
+		t.exitCode = exit.ExitCode()
+	case errors.As(err, &exit):
+		t.exitCode = 128
+		if status, ok := exit.Sys().(syscall.WaitStatus); ok {
+			t.exitCode += int(status.Signal())
+		}
+	case err != nil:
+		return fmt.Errorf("run %s in the shell: %w", args[0], err)
+	}
+	return nil
+}
+
+// shellCommand is the person's shell without the files by which a home directory could change it.
+func shellCommand(t *Terminal) []string {
+	shell := orText(t.Shell, "/bin/sh")
+	if !t.Interactive {
+		return []string{shell}
+	}
+	switch filepath.Base(shell) {
+	case "bash":
+		return []string{shell, "--noprofile", "--norc", "-i"}
+	case "zsh":
+		return []string{shell, "-f", "-i"}
+	}
+	return []string{shell, "-i"}
+}
+
+// lookPath finds a program as the shell would.
+func (j *job) lookPath(name string) (string, error) {
+	if strings.Contains(name, "/") {
+		return name, nil
+	}
+	for _, dir := range filepath.SplitList(j.shellPath()) {
+		path := filepath.Join(dir, name)
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0 {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("there is no such program in %s", j.shellPath())
+}
+
+func (j *job) shellPath() string { return filepath.Join(j.space.base, shellBin) + ":" + systemPath }
+
+// furnish puts in place what the person's shell needs: a home, the tool by its name, and the files of variables where
+// every command of the tool finds them.
+func (j *job) furnish() error {
+	w := j.space
+	// Whatever is changed in the tree, the next run makes it anew.
+	w.record.Artifact, w.record.Init = "", ""
+	if err := w.save(); err != nil {
+		return err
+	}
+	for _, name := range []string{shellBin, shellHome} {
+		if err := w.root.MkdirAll(name, 0o700); err != nil {
+			return failed(diskClass(err), "make a place for the shell: %w", err)
+		}
+	}
+	name := shellBin + "/" + w.tool.name
+	if err := w.write(name, []byte(j.wrapper())); err != nil {
+		return err
+	}
+	if err := w.root.Chmod(name, 0o700); err != nil {
+		return failed("", "make a place for the shell: %w", err)
+	}
+	for i, file := range j.spec.VarFiles {
+		data, err := w.read(sourceDir+"/"+file, maxVarFile)
+		if err != nil {
+			return failed(run.FailureConfiguration, "read the file of variables %s: %w", file, err)
+		}
+		if err := w.write(w.inModule(autoVarFile(i, file)), data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// maxVarFile is more than any file of variables has.
+const maxVarFile = 16 << 20
+
+// autoVarFile names a copy that the tool reads by itself, after all others of the kind.
+func autoVarFile(i int, name string) string {
+	suffix := ".auto.tfvars"
+	if strings.HasSuffix(name, ".json") {
+		suffix += ".json"
+	}
+	return fmt.Sprintf("~yuba-%03d%s", i, suffix)
+}
+
+// wrapper is the script that the shell finds as tofu: the tool, confined and with the stack's environment.
+func (j *job) wrapper() string {
+	var b strings.Builder
+	b.WriteString("#!/bin/sh\n")
+	for _, e := range j.space.env {
+		name, value, _ := strings.Cut(e, "=")
+		if !inShell(name) && !forPeople[name] && isName(name) {
+			fmt.Fprintf(&b, "export %s=%s\n", name, shellQuote(value))
+		}
+	}
+	b.WriteString("exec")
+	for _, word := range j.walls.Line(j.space.cell(j), j.space.tool.path) {
+		b.WriteString(" " + shellQuote(word))
+	}
+	b.WriteString(" \"$@\"\n")
+	return b.String()
+}
+
+// forPeople are names of the runs' environment that keep the tool from asking: a person can answer.
+var forPeople = map[string]bool{"TF_IN_AUTOMATION": true, "TF_INPUT": true}
+
+// shellEnvironment is what the person's shell finds.
+func (j *job) shellEnvironment() []string {
+	stack := j.spec.Stack.String()
+	env := []string{
+		"PATH=" + j.shellPath(), "HOME=" + filepath.Join(j.space.base, shellHome), "LANG=C.UTF-8",
+		"TERM=" + orText(j.terminal.Term, "dumb"), "PS1=(yuba " + stack + ") $ ", "YUBA_STACK=" + stack, shellMark(j.id),
+	}
+	for _, e := range j.space.env {
+		if name, _, _ := strings.Cut(e, "="); inShell(name) && !forPeople[name] {
+			env = append(env, e)
+		}
+	}
+	return env
+}
+
+// shellMark is in the environment of whatever was started from a shell.
+func shellMark(id string) string { return "YUBA_RUN=" + id }
+
+// data are the endings of names whose values are looked at by whoever needs them, such as AWS_SECRET_ACCESS_KEY and
+// ARM_CLIENT_ID. All sorts of programs take orders from other names: PATH, LD_PRELOAD, but also KUBECONFIG, VIMINIT and
+// TAR_OPTIONS, and there is no end to them. So the harmless are listed, not the others.
+var data = []string{"_ID", "_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_USER", "_USERNAME", "_ACCOUNT", "_PROJECT", "_REGION", "_ZONE", "_TENANT"}
+
+// inShell says whether a name of the stack's environment is harmless in the person's shell: one for the tool alone, or
+// one of data.
+func inShell(name string) bool {
+	return isName(name) && !strings.HasPrefix(name, "YUBA") &&
+		(strings.HasPrefix(name, "TF_") || slices.ContainsFunc(data, func(ending string) bool { return strings.HasSuffix(name, ending) }))
+}
+
+// isName says whether a shell can have a variable of the name.
+func isName(name string) bool {
+	for i, r := range name {
+		if r != '_' && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && (i == 0 || r < '0' || r > '9') {
+			return false
+		}
+	}
+	return name != ""
+}
+
+// shellQuote writes a word so that a shell takes it as it is.
+func shellQuote(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }

@@ -1,0 +1,111 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/yuba-dev/yuba/internal/runs/run"
+)
+
+// A state may need providers that the program does not need any more: what is to be destroyed was made by them. init
+// knows that only if it sees the state, which is placed after it (see steps); so where one is missing init runs again.
+
+// stateProviders are the providers of the resources in a state, each once. A resource names its own as
+// "provider[\"HOST/NAMESPACE/TYPE\"].alias", after the module that it was configured in, if any. The text is searched and
+// not parsed: each look for drift comes by here, and states can be large.
+func stateProviders(state []byte) []string {
+	var names []string
+	opening, closing := []byte(`provider[\"`), []byte(`\"]`)
+	for at := 0; ; {
+		next := bytes.Index(state[at:], opening)
+		if next < 0 {
+			return names
+		}
+		begin := at + next
+		at = begin + len(opening)
+		end := bytes.Index(state[at:min(len(state), at+maxAddress)], closing)
+		if end < 0 || !valueOfProvider(state[:begin]) {
+			continue
+		}
+		if name := state[at : at+end]; !slices.Contains(names, string(name)) && bytes.IndexByte(name, '"') < 0 {
+			names = append(names, string(name))
+		}
+	}
+}
+
+// maxAddress is longer than any provider's address.
+const maxAddress = 1 << 10
+
+// valueOfProvider tells whether what comes next is in the value of "provider", and not in any other text.
+func valueOfProvider(before []byte) bool {
+	quote := bytes.LastIndexByte(before, '"')
+	if quote < 0 || bytes.IndexByte(before[quote:], '\\') >= 0 {
+		return false
+	}
+	key, isValue := bytes.CutSuffix(bytes.TrimRight(before[:quote], " \t\r\n"), []byte(":"))
+	return isValue && bytes.HasSuffix(bytes.TrimRight(key, " \t\r\n"), []byte(`"provider"`))
+}
+
+// builtIn is the host of the providers that are part of the tool.
+const builtIn = "terraform.io/builtin/"
+
+// missingProviders are the providers of a state that the lock file does not have. In an encrypted state there are none to
+// be seen. One of terraform's registry is as good in OpenTofu's: tofu takes the one for the other.
+func missingProviders(state, lockFile []byte) []string {
+	var missing []string
+	locked := func(name string) bool { return strings.Contains(string(lockFile), `provider "`+name+`"`) }
+	for _, name := range stateProviders(state) {
+		rest, ofTerraform := strings.CutPrefix(name, "registry.terraform.io/")
+		if strings.HasPrefix(name, builtIn) || locked(name) || ofTerraform && locked("registry.opentofu.org/"+rest) {
+			continue
+		}
+		missing = append(missing, name)
+	}
+	return missing
+}
+
+// initForState runs init with the state in its sight, when that needs providers which nothing else does.
+func (j *job) initForState(ctx context.Context, state []byte) error {
+	w := j.space
+	switch j.spec.Operation {
+	case run.OperationPlan, run.OperationPlanAndApply, run.OperationApply:
+	default: // a provider that is nowhere to be had any more may be why somebody changes the state by hand
+		return nil
+	}
+	lockFile, _ := w.read(w.inModule(lockFileTF), maxLockFile) // without one all are missing
+	missing := missingProviders(state, lockFile)
+	if !slices.ContainsFunc(missing, func(name string) bool { return !slices.Contains(w.record.NotNeeded, name) }) {
+		return nil
+	}
+	j.log.note("Init: again, because resources in the state need providers that the program does not: %s", strings.Join(missing, ", "))
+	j.result.Init, j.replayed, w.record.Unproven = run.InitRan, "", ""
+	if j.providing.openConfig != nil { // these are for the stack's own ways to install, if for any
+		if err := w.write(cliConfigName, j.providing.openConfig); err != nil {
+			return err
+		}
+	}
+	args := []string{"init", "-input=false", "-no-color"}
+	if w.tool.jsonInit() {
+		args = append(args, "-json")
+	}
+	// What init knows of the backend stays: it is the same, and so there is no state to move.
+	err := j.initCommand(ctx, false, args...)
+	w.listInit()
+	if err == nil {
+		lockFile, _ = w.read(w.inModule(lockFileTF), maxLockFile)
+		err = j.recordInit()
+		w.record.NotNeeded = missingProviders(state, lockFile)
+		err = errors.Join(err, w.save())
+	}
+	var f *failure
+	if errors.As(err, &f) && f.step == "" {
+		f.step = run.StepInit
+	}
+	return err
+}

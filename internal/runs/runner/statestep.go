@@ -1,0 +1,171 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/tofu/plan"
+)
+
+// pushedName is where a state lies that is to be pushed to a backend of the stack's own, backupName where tofu puts the
+// copy of the state that it insists on. Both go with their directories.
+const (
+	pushedName = givenDir + "/pushed.tfstate"
+	backupName = planDir + "/before.tfstate"
+)
+
+// maxText is the most of a state operation's words that its result carries.
+const maxText = 16 << 10
+
+// stateSteps are those of a run that changes the state and nothing else.
+func (j *job) stateSteps() []step {
+	if j.spec.StateChange != nil && j.spec.StateChange.Preview {
+		return []step{{run.StepPlan, j.previewChange}}
+	}
+	return []step{{stepContinue, j.mayApply}, {run.StepApply, j.changeState}}
+}
+
+// changeCommand is the tool's own command for the change.
+func (j *job) changeCommand(step run.Step) (command, error) {
+	change := j.spec.StateChange
+	if change == nil {
+		return command{}, failed("", "change the state: the run does not say how. This is a bug in Yuba")
+	}
+	if err := change.Check(); err != nil {
+		return command{}, failed(run.FailureConfiguration, "change the state: %w", err)
+	}
+	managed := j.spec.Backend.Kind == run.BackendManaged
+	c := command{step: step, title: "state " + string(change.Verb)}
+	switch change.Verb {
+	case run.StateMove, run.StateRemove:
+		c.args = []string{"state", string(change.Verb), "-no-color"}
+		if managed {
+			c.args = append(c.args, "-lock=false", "-backup="+filepath.Join(j.space.base, backupName))
+		}
+		if change.Preview {
+			c.args = append(c.args, "-dry-run")
+		}
+	case run.StateImport:
+		c.title = "import"
+		c.args = []string{"import", "-input=false", "-no-color"}
+		if managed {
+			c.args = append(c.args, "-lock=false")
+		}
+		varFiles, err := j.checkedVarFiles()
+		if err != nil {
+			return c, err
+		}
+		c.args = append(c.args, varFiles...)
+	case run.StatePush:
+		if err := j.space.write(pushedName, change.State); err != nil {
+			return c, err
+		}
+		c.args = []string{"state", "push", "-no-color"}
+		if change.Force {
+			c.args = append(c.args, "-force")
+		}
+		c.args = append(c.args, filepath.Join(j.space.base, pushedName))
+	default:
+		return c, failed(run.FailureConfiguration, "change the state: tofu has no command for %q. This is a bug in Yuba", change.Verb)
+	}
+	c.args = append(c.args, change.Args...)
+	if !managed { // flags come before all else
+		first := slices.IndexFunc(c.args, func(a string) bool { return strings.HasPrefix(a, "-") })
+		c.args = slices.Insert(c.args, first, j.lockArgs(false)...)
+	}
+	return c, nil
+}
+
+// changeState runs the command and ships every state that it writes.
+func (j *job) changeState(ctx context.Context) error {
+	c, err := j.changeCommand(run.StepApply)
+	if err != nil {
+		return err
+	}
+	c.states = j.spec.Backend.Kind == run.BackendManaged
+	c.reserve = outputReserve + 3*j.stateSize()
+	if err := j.beginApply(); err != nil {
+		return err
+	}
+	j.log.note("%s %s", j.space.tool.name, c.title)
+	stream, e, err := j.tofu(ctx, c)
+	if err != nil {
+		return err
+	}
+	return j.judgeChange(c, stream, e)
+}
+
+// judgeChange says how a change ended. Of one whose end nobody saw only what it wrote is known.
+func (j *job) judgeChange(c command, stream *plan.Stream, e exit) error {
+	j.result.Text = j.said(stream)
+	if size, limit := j.stateSize(), j.spec.Limits.StateBytes; limit > 0 && size > limit {
+		return failed(run.FailureLimit, "keep the state: it has %d bytes, the limit is %d", size, limit)
+	}
+	if !e.known {
+		return &failure{outcome: run.OutcomeInterrupted, class: run.FailureKilled, err: errors.New(
+			"the runner died in the middle of it, so that its end is not known. What it wrote by then is the state: see `yuba state history` and `yuba state list`")}
+	}
+	return j.verdict(c, stream, e, 0)
+}
+
+// said is what the tool said, masked as the log is, its empty lines left out.
+func (j *job) said(stream *plan.Stream) string {
+	lines := slices.DeleteFunc(slices.Clone(stream.Raw), func(l string) bool { return strings.TrimSpace(l) == "" })
+	text := strings.Join(lines, "\n")
+	if len(text) > maxText {
+		text = strings.ToValidUTF8(text[:maxText], "") + "\n…"
+	}
+	return j.mask.Text(text)
+}
+
+// previewChange says what the change would do. An import is tried on the copy of the state that lies here and goes no
+// further; a backend of the stack's own has no such copy.
+func (j *job) previewChange(ctx context.Context) error {
+	change := j.spec.StateChange
+	managed := j.spec.Backend.Kind == run.BackendManaged
+	if change.Verb == run.StateImport && !managed {
+		j.result.Text = j.mask.Text(fmt.Sprintf("Would import %q as %s. In a backend of the stack's own that cannot be tried beforehand.", change.Args[1], change.Args[0]))
+		return nil
+	}
+	c, err := j.changeCommand(run.StepPlan)
+	if err != nil {
+		return err
+	}
+	before, _ := addresses(j.lastState())
+	stream, e, err := j.tofu(ctx, c)
+	if err != nil {
+		return err
+	}
+	j.result.Text = j.said(stream)
+	if err := j.verdict(c, stream, e, 0); err != nil {
+		return err
+	}
+	if change.Verb == run.StateImport {
+		j.result.Text = j.mask.Text(imported(before, j.lastState(), change.Args))
+	}
+	return nil
+}
+
+// imported says what an import that was tried would add to the state.
+func imported(before map[string]bool, state []byte, args []string) string {
+	after, readable := addresses(state)
+	if !readable {
+		return fmt.Sprintf("Would import %q as %s", args[1], args[0])
+	}
+	var lines []string
+	for address := range after {
+		if !before[address] {
+			lines = append(lines, fmt.Sprintf("Would import %q as %s", args[1], address))
+		}
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,219 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
+)
+
+// stepContinue is the time a run waits for the server's word.
+const stepContinue run.Step = "continue"
+
+// stepPlace is the time a prepared run waits for its turn. It is no step that anybody hears of.
+const stepPlace run.Step = "place"
+
+// step is a named part of a run.
+type step struct {
+	name run.Step
+	do   func(context.Context) error
+}
+
+// errNotThisStep says that a step is not one of this run's: it leaves no trace.
+var errNotThisStep = errors.New("not a step of this run")
+
+// errFinished ends the steps early without a failure: there is nothing (more) to do.
+var errFinished = errors.New("nothing more to do")
+
+// failure is how a step says what went wrong.
+type failure struct {
+	step    run.Step
+	outcome run.Outcome // empty: failed
+	class   run.Failure
+	err     error
+	// said is what the tool gave as the reason.
+	said diagnostic.List
+}
+
+func (f *failure) Error() string { return f.err.Error() }
+func (f *failure) Unwrap() error { return f.err }
+
+// inLog tells whether the log has it already, because the tool said exactly that: nobody should read it twice.
+func (f *failure) inLog() bool { return len(f.said) > 0 && f.err.Error() == f.said.Error() }
+
+func failed(class run.Failure, format string, args ...any) error {
+	return &failure{class: class, err: fmt.Errorf(format, args...)}
+}
+
+// steps are what the operation is made of.
+func (j *job) steps() []step {
+	// The state comes after init, which would offer to move the state of a workspace other than default that it finds
+	// into the backend that it configures.
+	list := []step{{run.StepPrepare, j.prepare}, {stepPlace, j.awaitPlace}, {run.StepInit, j.init}, {run.StepPrepare, j.placeState}}
+	if j.spec.ForceUnlock != "" {
+		list = append(list, step{run.StepInit, j.forceUnlock})
+	}
+	switch {
+	case j.spec.Operation == run.OperationState:
+		return append(list, j.stateSteps()...)
+	case j.spec.Operation == run.OperationShell:
+		return append(list, j.shellSteps()...)
+	case j.spec.Operation != run.OperationApply:
+		list = append(list, step{stepContinue, j.beginDirect}, step{run.StepApply, j.applyDirect}, step{run.StepPlan, j.plan})
+		if j.spec.Describe {
+			list = append(list, step{run.StepShow, j.show})
+		}
+		if j.spec.Review {
+			list = append(list, step{stepContinue, j.review})
+		}
+	case j.spec.RefreshOnApply:
+		list = append(list, step{run.StepPlan, j.compareWithWorld})
+	}
+	if j.spec.Operation != run.OperationPlan {
+		list = append(list, step{stepContinue, j.mayApply}, step{run.StepApply, j.applyPlan})
+		list = append(list, j.stepsAfterApply()...)
+	}
+	return list
+}
+
+func (j *job) stepsAfterApply() []step {
+	if j.spec.ReadOutputs || j.spec.ReadResources {
+		return []step{{run.StepOutput, j.readBack}}
+	}
+	return nil
+}
+
+// runSteps runs the steps until one fails, says that nothing is left to do, or the job is asked to stop.
+func (j *job) runSteps(ctx context.Context, steps []step) {
+	for _, s := range steps {
+		if reason := j.stop.asked(); reason != "" && !j.result.ApplyStarted {
+			j.fail(&failure{step: s.name, outcome: run.OutcomeCanceled, err: errors.New("stopped: " + reason)})
+			return
+		}
+		started := j.now()
+		reports := len(j.result.Steps)
+		err := s.do(ctx)
+		if errors.Is(err, errNotThisStep) {
+			continue
+		}
+		j.report(s.name, started, reports)
+		if errors.Is(err, errFinished) {
+			break
+		}
+		if err != nil {
+			var f *failure
+			if !errors.As(err, &f) {
+				f = &failure{err: err}
+			}
+			if ctx.Err() != nil && f.outcome == "" { // the runner is leaving, not the run at fault
+				f = &failure{step: f.step, outcome: run.OutcomeInterrupted, class: f.class, err: f.err}
+			}
+			if f.step == "" {
+				f.step = s.name
+			}
+			j.fail(f)
+			return
+		}
+	}
+	j.result.Outcome = run.OutcomeSucceeded
+}
+
+// report completes the step's report: the processes it ran have added their CPU time to one of its name.
+func (j *job) report(name run.Step, started time.Time, before int) {
+	wall := run.Duration(time.Since(started))
+	for i := before; i < len(j.result.Steps); i++ {
+		if j.result.Steps[i].Step == name {
+			j.result.Steps[i].Started, j.result.Steps[i].Wall = started, wall
+			return
+		}
+	}
+	j.result.Steps = append(j.result.Steps, run.StepReport{Step: name, Started: started, Wall: wall})
+}
+
+// fail writes a failure into the result. A run that a person has ended is one that failed: it was wanted, and is not tried
+// again by itself.
+func (j *job) fail(f *failure) {
+	if f.outcome == run.OutcomeCanceled && j.stop.byPerson() {
+		f.outcome, f.class = run.OutcomeFailed, run.FailureCanceled
+	}
+	j.result.Outcome = f.outcome
+	if f.outcome == "" {
+		j.result.Outcome = run.OutcomeFailed
+	}
+	j.result.FailedStep, j.result.Class = f.step, f.class
+	j.result.Diagnosis = j.diagnosis(f.said)
+	j.result.Error = orText(j.mask.Text(f.Error()), "no reason is known. This is a bug in Yuba")
+	if j.log != nil && !f.inLog() {
+		j.log.own("error", strings.ToUpper(j.result.Error[:1])+j.result.Error[1:])
+	}
+}
+
+// What is kept of a diagnosis, in bytes.
+const (
+	maxDiagnosed = 500
+	maxDetail    = 4000
+)
+
+// diagnosis is the first of the tool's errors, masked before it is cut.
+func (j *job) diagnosis(said diagnostic.List) *run.Diagnosis {
+	if len(said) == 0 {
+		return nil
+	}
+	first := said[0]
+	return &run.Diagnosis{Summary: cutText(j.mask.Text(first.Summary), maxDiagnosed), Detail: cutText(j.mask.Text(first.Detail), maxDetail),
+		Address: cutText(j.mask.Text(first.Address), maxDiagnosed)}
+}
+
+func cutText(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "")
+}
+
+// complete fills in what is known only at the end.
+func (j *job) complete() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.result.Outcome == "" {
+		j.result.Outcome = run.OutcomeInterrupted
+	}
+	j.result.Finished = j.now()
+	j.result.ApplyStarted = j.journal.ApplyStarted
+	if j.journal.States > 0 {
+		j.result.StateDigest = orText(j.journal.StateDigest, j.journal.LostDigest)
+	}
+	if j.log != nil && j.log.problem() != nil && j.diskProblem == nil {
+		j.diskProblem = j.log.problem()
+	}
+	if j.log != nil && j.log.problem() != nil {
+		j.addWarning("Lines are missing in the log: " + j.log.problem().Error())
+	}
+	if j.diskProblem != nil && isDiskFull(j.diskProblem) && j.result.Outcome != run.OutcomeSucceeded {
+		j.result.Class = run.FailureDisk
+		j.result.Error = joinText(j.result.Error, j.diskProblem.Error())
+	}
+}
+
+func joinText(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a + "\n" + b
+}
+
+func mustJSON(value any) []byte {
+	data, err := json.Marshal(value)
+	if err != nil {
+		panic("encode " + err.Error() + ". This is a bug in Yuba.") // values of package run always encode
+	}
+	return data
+}

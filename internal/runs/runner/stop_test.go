@@ -1,0 +1,189 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/yuba-dev/yuba/internal/runs/run"
+)
+
+// stopRun has the server ask for the end of a run, as a person's wish or as its own.
+func (s *fakeServer) stopRun(r *fakeRun, person string) {
+	s.mu.Lock()
+	s.cancel = append(s.cancel, r.spec.ID)
+	if person != "" {
+		s.stops[r.spec.ID] = "canceled by " + person
+	}
+	s.mu.Unlock()
+	s.notify()
+}
+
+// A first apply is one process from its plan on. As long as it plans it is called back like a plan.
+func TestAnApplyInOneGoThatStillPlansIsCalledBack(t *testing.T) {
+	b := newBench(t).start()
+	r, open := b.planning("hangs", direct)
+	defer open()
+	b.server.stopRun(r, "")
+	result := b.server.finished(r)
+	if result.Outcome != run.OutcomeCanceled || result.FailedStep != run.StepPlan || result.ApplyStarted || len(r.states) != 0 || len(result.InDoubt) > 0 {
+		t.Errorf("%+v, %d states", result, len(r.states))
+	}
+	if r.changing {
+		t.Error("it was said to change something")
+	}
+}
+
+// A data source that is being read is no change either: it is what plans hang on.
+func TestAnApplyInOneGoThatReadsIsCalledBack(t *testing.T) {
+	b := newBench(t).start()
+	b.succeed(b.stack("reads", run.OperationPlan, program("")))
+	r, open := b.planning("reads", direct, func(r *fakeRun) {
+		r.artifact, r.spec.Artifact = b.other(fmt.Sprintf(`
+data "terraform_remote_state" "other" {
+  backend = "local"
+  config  = { path = %q }
+}
+resource "terraform_data" "a" { input = data.terraform_remote_state.other.outputs }`, filepath.Join(b.opts.ProviderMirror, "reads")))
+	})
+	defer open()
+	b.server.wait(r, "the beginning of the read", func() bool { return strings.Contains(string(r.log), `"apply_start"`) })
+	b.server.stopRun(r, "")
+	result := b.server.finished(r)
+	if result.Outcome != run.OutcomeCanceled || result.ApplyStarted || len(r.states) != 0 || r.changing {
+		t.Errorf("%+v, %d states, changing %v", result, len(r.states), r.changing)
+	}
+}
+
+func TestAnApplyInOneGoThatHasBegunGoesOn(t *testing.T) {
+	b := newBench(t).start()
+	r, open := b.applying("begun", direct)
+	b.server.wait(r, "the word that it changes something", func() bool { return r.changing })
+	b.server.stopRun(r, "")
+	eventually(t, "two more polls", func() bool { return b.server.pollsAfter(2) })
+	open()
+	if result := b.server.finished(r); result.Outcome != run.OutcomeSucceeded || !result.Applied {
+		t.Errorf("%+v", result)
+	}
+}
+
+func TestAPersonEndsAnyRun(t *testing.T) {
+	applying := func(b *bench, change ...func(*fakeRun)) (*fakeRun, func()) {
+		r, _ := b.applying("apply", change...) // nobody stands at the gate once the run is over
+		return r, func() {}
+	}
+	for name, c := range map[string]struct {
+		begin   func(*bench) (*fakeRun, func())
+		step    run.Step
+		started bool
+	}{
+		"a plan":                           {func(b *bench) (*fakeRun, func()) { return b.planning("plan") }, run.StepPlan, false},
+		"a first apply that plans":         {func(b *bench) (*fakeRun, func()) { return b.planning("first", direct) }, run.StepPlan, false},
+		"an apply":                         {func(b *bench) (*fakeRun, func()) { return applying(b) }, run.StepApply, true},
+		"a first apply that has begun":     {func(b *bench) (*fakeRun, func()) { return applying(b, direct) }, run.StepApply, true},
+		"an apply that is to finish first": {func(b *bench) (*fakeRun, func()) { return b.callBack(applying(b)) }, run.StepApply, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t).start()
+			r, open := c.begin(b)
+			defer open()
+			b.server.stopRun(r, "alice")
+			result := b.server.finished(r)
+			if result.Outcome != run.OutcomeFailed || result.Class != run.FailureCanceled || result.FailedStep != c.step || result.ApplyStarted != c.started {
+				t.Errorf("%+v", result)
+			}
+			if !strings.Contains(result.Error, "canceled by alice") || strings.Count(string(r.log), "(SIGINT)") != 1 {
+				t.Errorf("%s\n%s", result.Error, r.log)
+			}
+			if c.started && !strings.Contains(string(r.lastState()), `"name": "a"`) {
+				t.Errorf("what was done before is not in the state:\n%s", r.lastState())
+			}
+		})
+	}
+}
+
+// callBack asks for the end of an apply as the server does, and returns when that was heard.
+func (b *bench) callBack(r *fakeRun, open func()) (*fakeRun, func()) {
+	b.t.Helper()
+	b.server.stopRun(r, "")
+	eventually(b.t, "two more polls", func() bool { return b.server.pollsAfter(2) })
+	return r, open
+}
+
+// What does not stop is killed when its grace period is over, not before.
+func TestTheGracePeriodIsTheRunsOwn(t *testing.T) {
+	b := newBench(t).start()
+	const grace = 2 * time.Second
+	r, open := b.planning("grace", func(r *fakeRun) { r.spec.Limits.Grace = run.Duration(grace) })
+	defer open()
+	asked := time.Now()
+	b.server.stopRun(r, "alice")
+	result := b.server.finished(r)
+	if took := time.Since(asked); took < grace || took > grace+20*time.Second {
+		t.Errorf("it took %s", took)
+	}
+	if result.Class != run.FailureCanceled || !strings.Contains(string(r.log), "did not stop within 2s") {
+		t.Errorf("%+v\n%s", result, r.log)
+	}
+}
+
+// A look at what an apply has left is quick, or given up: the grace period of a run, which may be an hour, is not for it.
+func TestALookThatHangsIsGivenUp(t *testing.T) {
+	b := newBench(t)
+	hangs := filepath.Join(t.TempDir(), "tofu")
+	if err := os.WriteFile(hangs, []byte("#!/bin/sh\ntrap '' INT\nwhile :; do sleep 0.05; done\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	b.opts.Tofu = hangs
+	runner := b.runner()
+	const look = 500 * time.Millisecond
+	r := b.stack("looks", run.OperationPlanAndApply, program(twoThings))
+	r.spec.Limits.Timeout, r.spec.Limits.Grace = run.Duration(time.Hour), run.Duration(time.Hour)
+	j := runner.newJob(r.spec.ID, "")
+	j.spec = r.spec
+	began := time.Now()
+	err := b.within(time.Minute, j, func() error {
+		_, err := j.document(t.Context(), command{step: run.StepShow, args: []string{"show"}, timeout: look}, 1000)
+		return err
+	})
+	if took := time.Since(began); took < 2*look {
+		t.Errorf("it was given up after %s", took)
+	}
+	if err == nil || !strings.Contains(err.Error(), "took longer than 500ms") {
+		t.Errorf("%v", err)
+	}
+}
+
+// within has a job with a working directory of its own start programs, and kills what has not ended in time.
+func (b *bench) within(patience time.Duration, j *job, do func() error) error {
+	b.t.Helper()
+	err := errors.Join(j.spool.create(), j.open(b.t.Context(), true))
+	if err == nil {
+		j.space, err = j.openWorkspace()
+	}
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer j.space.close()
+	if err := errors.Join(j.space.root.MkdirAll(j.space.module, 0o700), j.space.root.MkdirAll(homeDir, 0o700), j.makeTemp(b.t.Context())); err != nil {
+		b.t.Fatal(err)
+	}
+	j.space.tool = tool{name: "tofu", path: j.opts.Tofu}
+	j.space.env = j.space.environment(j)
+	late := time.AfterFunc(patience, func() {
+		b.t.Error("it goes on and on")
+		if p := j.stop.attached(); p != nil {
+			p.kill("the test is over")
+		}
+	})
+	defer late.Stop()
+	return do()
+}

@@ -1,0 +1,61 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/yuba-dev/yuba/internal/runs/run"
+)
+
+// Temporary files are on a disk whose reserve is watched, are counted, and are gone after the run.
+func TestTemporaryFilesAreOnADiskThatIsWatched(t *testing.T) {
+	for name, confined := range map[string]bool{"with namespaces": true, "without": false} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			if !confined {
+				b.unconfined()
+			}
+			runner := b.runner()
+			b.process()
+			r := b.stack("temp", run.OperationPlanAndApply, program(`
+resource "terraform_data" "a" {
+  provisioner "local-exec" {
+    command = "head -c 3000000 /dev/zero > $TMPDIR/three; echo x > reached; for i in $(seq 600); do [ -e go ] && break; sleep 0.05; done"
+  }
+}`))
+			b.server.submit(r)
+			source := filepath.Join(b.opts.WorkRoot, "team", "temp", sourceDir)
+			eventually(t, "the temporary file", func() bool {
+				_, err := os.Stat(filepath.Join(source, "reached"))
+				return err == nil
+			})
+			temp := b.journal(r).TempDir
+			if info, err := os.Stat(filepath.Join(temp, "three")); err != nil || info.Size() != 3_000_000 {
+				t.Errorf("%v", err)
+			}
+			if runner.walls.Alone() && filepath.Dir(temp) != filepath.Dir(source) {
+				t.Errorf("temporary files are in %s", temp)
+			}
+			if !runner.walls.Alone() && !slices.Contains(runner.disks(), filepath.Dir(temp)) {
+				t.Errorf("%s is not watched: %v", filepath.Dir(temp), runner.disks())
+			}
+			j := &job{space: &workspace{base: filepath.Dir(source), temp: temp}}
+			if taken := j.diskUse(j.measured()).bytes; taken < 3_000_000 || taken > 6_000_000 {
+				t.Errorf("%d bytes are counted", taken)
+			}
+			b.put(filepath.Join(source, "go"), nil)
+			if result := b.server.finished(r); result.Outcome != run.OutcomeSucceeded {
+				t.Errorf("%+v", result)
+			}
+			eventually(t, "the end of the temporary files", func() bool {
+				_, err := os.Stat(temp)
+				return os.IsNotExist(err)
+			})
+		})
+	}
+}

@@ -1,0 +1,178 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/yuba-dev/yuba/internal/runs/confinement"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+)
+
+// Terminal is where a person is: what their shell reads and writes, and what it runs.
+type Terminal struct {
+	In       io.Reader
+	Out, Err io.Writer
+	// Command is what to run instead of an interactive shell.
+	Command []string
+	// Shell is the person's own, empty for /bin/sh; Interactive says whether somebody types.
+	Shell       string
+	Interactive bool
+	// Term is the kind of the terminal.
+	Term string
+	// News is called with what the person should know meanwhile.
+	News func(format string, args ...any)
+	// Ready is called when the shell is about to begin; may be nil.
+	Ready func()
+
+	exitCode int
+}
+
+// NotHereError says that this process is not where runs are carried out.
+type NotHereError struct {
+	Host, Dir string
+	Err       error
+}
+
+func (e *NotHereError) Error() string {
+	return fmt.Sprintf("open a shell: that is done on the machine where runs are carried out, %s, as the user that Yuba runs as. "+
+		"Here, its directory %s is of no use: %v", e.Host, e.Dir, e.Err)
+}
+
+func (e *NotHereError) Unwrap() error { return e.Err }
+
+// OpenShell carries out one run of run.OperationShell for the person at the terminal, and returns the exit code of what
+// ran there and the run's result. This process is that run's runner until it ends; should it end in any other way, the
+// machine's own runner takes over what it left.
+func OpenShell(ctx context.Context, grant run.ShellGrant, version string, t *Terminal) (int, run.Result, error) {
+	opts, err := Options{Dir: grant.Dir, WorkRoot: grant.WorkRoot, ProviderMirror: grant.ProviderMirror, ProviderStore: grant.ProviderStore, Tofu: grant.Tofu, Tools: grant.Tools,
+		Sandbox: grant.Sandbox, Version: version, Log: slog.New(slog.DiscardHandler)}.withDefaults()
+	if err != nil {
+		return 0, run.Result{}, err
+	}
+	if err := isHere(grant); err != nil {
+		return 0, run.Result{}, &NotHereError{Host: grant.Host, Dir: grant.Dir, Err: err}
+	}
+	dir := filepath.Join(opts.Dir, run.ShellDir)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return 0, run.Result{}, fmt.Errorf("open a shell: %w", err)
+	}
+	lock := flock.New(filepath.Join(dir, run.ShellLock(grant.ID)))
+	if locked, err := lock.TryLock(); err != nil || !locked {
+		return 0, run.Result{}, errors.Join(fmt.Errorf("open a shell: its run has been given up meanwhile. Try again"), err)
+	}
+	defer lock.Unlock() //nolint:errcheck // the end of the process unlocks, too
+	r := newRunner(opts)
+	if err := r.openStore(); err != nil {
+		return 0, run.Result{}, err
+	}
+	if err := r.buildWalls(ctx); err != nil {
+		return 0, run.Result{}, err
+	}
+	j := r.newJob(grant.ID, grant.Token)
+	j.spool, j.terminal = spool{filepath.Join(dir, grant.ID)}, t
+	ctx, stop := j.mindSignals(ctx)
+	defer stop()
+	return j.serveTerminal(ctx)
+}
+
+// isHere says whether the server that granted the shell is the one that this machine's runner knows.
+func isHere(grant run.ShellGrant) error {
+	text, err := os.ReadFile(filepath.Join(grant.Dir, run.ConnectionFile))
+	if err != nil {
+		return err
+	}
+	var conn run.Connection
+	if err := json.Unmarshal(text, &conn); err != nil {
+		return fmt.Errorf("read %s: %w", run.ConnectionFile, err)
+	}
+	if conn.URL != grant.URL {
+		return errors.New("it belongs to another Yuba")
+	}
+	return nil
+}
+
+// serveTerminal carries the run out. What the server does not have when ctx ends stays for the machine's runner.
+func (j *job) serveTerminal(ctx context.Context) (int, run.Result, error) {
+	needed, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if err := j.accept(ctx, needed); err != nil {
+		return 0, j.result, fmt.Errorf("open a shell: %w", err)
+	}
+	if err := j.open(ctx, true); err != nil {
+		j.fail(&failure{step: run.StepPrepare, class: run.FailureDisk, err: err})
+	} else {
+		j.runSteps(ctx, j.steps())
+	}
+	j.conclude(ctx)
+	return j.terminal.exitCode, j.result, nil
+}
+
+// mindSignals keeps this process alive while what runs at the terminal decides what Ctrl-C means, and has it stop, in
+// good order, when the terminal goes or somebody asks. The context ends when somebody insists: twice the same wish
+// before or after the shell, when nothing is left but to wait for the server.
+func (j *job) mindSignals(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGHUP)
+	done := make(chan struct{})
+	go func() {
+		wishes := 0
+		for {
+			select {
+			case <-done:
+				return
+			case s := <-signals:
+				wishes = j.heed(s, wishes)
+				if wishes > 1 {
+					cancel()
+				}
+			}
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(signals)
+		close(done)
+		cancel()
+	}
+}
+
+// heed does what a signal asks for, and counts the wishes to end that nobody but this process could fulfil.
+func (j *job) heed(s os.Signal, wishes int) int {
+	p := j.stop.attached()
+	switch {
+	case p != nil && p.step == run.StepApply && (s == syscall.SIGINT || s == syscall.SIGQUIT):
+		return wishes // the terminal gave it to the shell, too
+	case p != nil && p.step == run.StepApply:
+		p.signal(syscall.SIGHUP)
+		return wishes
+	}
+	j.stop.ask("it was interrupted", true)
+	if wishes == 1 && j.terminal.News != nil {
+		j.terminal.News("What the server does not have yet is left to the runner.")
+	}
+	return wishes + 1
+}
+
+// newRunner makes a runner that has nothing in hand.
+func newRunner(opts Options) *runner {
+	r := &runner{
+		opts: opts, id: run.NewID(time.Now()), server: newServer(opts.Dir, opts.Version), workspaces: newLocks(), inits: newKeptInits(), artifacts: newArtifacts(filepath.Join(opts.Dir, "artifacts")), trees: newTrees(filepath.Join(opts.Dir, "trees")), places: make(chan struct{}, opts.Capacity),
+		tools: newToolbox(opts), users: newUsers(opts), walls: confinement.Walls{Sandbox: opts.Sandbox}, active: map[string]*job{}, finished: make(chan struct{}, 1), leaving: make(chan struct{}),
+	}
+	r.meter = &meter{r: r, accounts: map[*account]bool{}}
+	return r
+}

@@ -1,0 +1,228 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/yuba-dev/yuba/internal/runs/confinement"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/tofu/plan"
+)
+
+// command is one call of tofu.
+type command struct {
+	step run.Step
+	args []string
+	// title is what messages call the command; empty for the step's name.
+	title string
+	// capture receives standard output instead of the log: documents, which hold what no log may.
+	capture *bounded
+	// unselected leaves the workspace out of the environment.
+	unselected bool
+	// states is true when the state file is to be shipped as it is written.
+	states bool
+	// reserve is how many bytes of disk are set aside for the output before the process starts.
+	reserve int64
+	// timeout is less than the run's own; zero for that.
+	timeout time.Duration
+}
+
+// bounded keeps what it is given up to its limit and drops the rest: the process that writes must not die of that. It
+// is no bytes.Buffer, whose other ways to be written to know no limit.
+type bounded struct {
+	text  bytes.Buffer
+	limit int64
+	over  bool
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	keep := min(int64(len(p)), b.limit-int64(b.text.Len()))
+	b.over = b.over || keep < int64(len(p))
+	b.text.Write(p[:keep])
+	return len(p), nil
+}
+
+// Bytes is what was kept.
+func (b *bounded) Bytes() []byte { return b.text.Bytes() }
+
+// tofu runs one process to its end and returns what it said.
+func (j *job) tofu(ctx context.Context, c command) (*plan.Stream, exit, error) {
+	out, errs, err := j.outputFiles(c)
+	if err != nil {
+		return nil, exit{}, err
+	}
+	defer out.Close()
+	defer errs.Close()
+	f, err := j.follow(c.step, c.states, true)
+	if err != nil {
+		return nil, exit{}, err
+	}
+	p, err := j.start(c, out, errs)
+	if err != nil {
+		f.end()
+		return nil, exit{}, err
+	}
+	j.processes.Add(1)
+	done := j.meter.watch(j, p)
+	e := p.wait()
+	done()
+	j.stop.attach(nil)
+	j.processes.Add(-1)
+	planned := c.step == run.StepPlan && e.code == 2 // there are changes
+	if e.exceeded == "" && (e.code != 0 && !planned || e.signal != 0) {
+		e.exceeded = j.overDisk()
+	}
+	stream := f.end()
+	j.orderly[c.step] = gaveBack(c.step, stream, e)
+	j.addCPU(c.step, e.cpu)
+	return stream, e, nil
+}
+
+// outputFiles makes the files that the process writes to. They are opened for appending, so that whoever else holds
+// them cannot overwrite, and before the sandbox, which does not show them to tofu.
+func (j *job) outputFiles(c command) (out, errs *os.File, err error) {
+	flags := os.O_WRONLY | os.O_CREATE | os.O_TRUNC | os.O_APPEND
+	out, err = os.OpenFile(j.spool.path(string(c.step)+outEnd), flags, 0o600)
+	if err != nil {
+		return nil, nil, failed(run.FailureDisk, "open the output of tofu: %w", err)
+	}
+	errs, err = os.OpenFile(j.spool.path(string(c.step)+errEnd), flags, 0o600)
+	if err != nil {
+		out.Close()
+		return nil, nil, failed(run.FailureDisk, "open the output of tofu: %w", err)
+	}
+	j.reserve, j.secured = c.reserve, 0
+	if c.reserve > 0 {
+		// tofu's last resort when it can write the state nowhere is its output: that must not fail on a full disk.
+		j.secured = setAside(int(out.Fd()), 0, c.reserve)
+	}
+	return out, errs, nil
+}
+
+// start starts the process in the sandbox and a session of its own, and writes down which it is.
+func (j *job) start(c command, out, errs *os.File) (*process, error) {
+	if err := j.checkNetwork(); err != nil {
+		return nil, err
+	}
+	cell := j.space.cell(j)
+	cell.Environment = j.economic(slices.Clone(j.space.env))
+	if c.unselected {
+		cell.Environment = slices.DeleteFunc(cell.Environment, func(e string) bool { return strings.HasPrefix(e, "TF_WORKSPACE=") })
+	}
+	cmd := j.walls.Command(context.Background(), cell, j.space.tool.path, c.args...)
+	cmd.Stdout, cmd.Stderr = out, errs
+	if c.capture != nil {
+		cmd.Stdout = io.Writer(c.capture)
+	}
+	running, err := confinement.Start(cmd)
+	if err != nil {
+		return nil, failed(run.FailureTool, "start %s: %w", j.opts.Sandbox, err)
+	}
+	p := &process{step: c.step, pid: cmd.Process.Pid, cmd: cmd, running: running, captured: c.capture != nil, limits: j.spec.Limits, note: j.log.note, begun: j.beginning(), endLeft: j.endLeft()}
+	if c.timeout > 0 {
+		p.limits.Timeout = run.Duration(c.timeout)
+		p.limits.Grace = min(p.limits.Grace, p.limits.Timeout) // nobody waits longer for the end of a look than for the look
+	}
+	j.stop.attach(p) // from here on whoever ends the job ends it, too
+	p.watchTime(0)
+	j.mu.Lock()
+	j.journal.Steps = j.result.Steps
+	j.journal.Process = record(c.step, p.pid, j.logStart)
+	j.journal.Process.Mount, j.journal.Process.Secured = mountID(j.spool.path(string(c.step)+outEnd)), j.secured
+	j.saveJournal()
+	j.mu.Unlock()
+	return p, nil
+}
+
+// addCPU adds a process's time to the report of the running step.
+func (j *job) addCPU(step run.Step, cpu time.Duration) {
+	for i := range j.result.Steps {
+		if j.result.Steps[i].Step == step {
+			j.result.Steps[i].CPU += run.Duration(cpu)
+			return
+		}
+	}
+	j.result.Steps = append(j.result.Steps, run.StepReport{Step: step, CPU: run.Duration(cpu)})
+}
+
+// verdict turns the end of a process into an error, nil when its code is among the good ones.
+func (j *job) verdict(c command, stream *plan.Stream, e exit, good ...int) error {
+	name := j.space.tool.name + " " + orText(c.title, string(c.step))
+	for _, code := range good {
+		if code == 2 && !stream.PlanDone && j.doubt == "" { // a Go program that crashes, for want of memory say, ends with 2, too
+			continue
+		}
+		if e.signal == 0 && e.code == code && !e.held {
+			return nil
+		}
+	}
+	outcome := run.OutcomeFailed
+	if c.step == run.StepApply && (e.signal != 0 || !e.known) {
+		outcome = run.OutcomeInterrupted
+	}
+	switch {
+	case e.held: // it could have written there, too
+		return &failure{class: run.FailureTool, outcome: outcome, err: fmt.Errorf("%s has ended, but a program that it started keeps its output open: "+
+			"what was printed there cannot be trusted. Look for a provider, a key provider or an external program that leaves a process behind", name)}
+	case e.exceeded != "":
+		return &failure{class: run.FailureLimit, outcome: outcome, err: fmt.Errorf("%s was stopped: %s%s", name, e.exceeded, detail(stream))}
+	case e.timedOut:
+		return &failure{class: run.FailureLimit, outcome: outcome, err: fmt.Errorf("%s took longer than %s and was stopped%s", name, orDefault(c.timeout, time.Duration(j.spec.Limits.Timeout)), detail(stream))}
+	case e.interrupted != "" && c.step != run.StepApply:
+		return &failure{outcome: run.OutcomeCanceled, err: fmt.Errorf("%s was stopped: %s", name, e.interrupted)}
+	case e.interrupted != "":
+		return &failure{class: j.whoseWish(), outcome: outcome, err: fmt.Errorf("%s was stopped: %s%s", name, e.interrupted, detail(stream))}
+	case e.signal != 0:
+		return &failure{class: run.FailureKilled, outcome: outcome, err: fmt.Errorf("%s was killed by signal %d (%s), which Yuba did not send%s", name, int(e.signal), e.signal, detail(stream))}
+	case len(stream.Errors()) > 0:
+		j.result.Lock = lockIn(stream)
+		return &failure{class: classify(stream), said: stream.Errors(), err: errors.New(stream.Errors().Error())}
+	case lockIn(stream) != nil:
+		j.result.Lock = lockIn(stream)
+		return &failure{class: run.FailureLocked, err: fmt.Errorf("%s ended with exit code %d%s", name, e.code, detail(stream))}
+	default:
+		return &failure{class: run.FailureTool, err: fmt.Errorf("%s ended with exit code %d%s", name, e.code, detail(stream))}
+	}
+}
+
+func detail(stream *plan.Stream) string {
+	if text := stream.Errors().Error(); text != "" {
+		return ":\n" + text
+	}
+	if lines := lastWords(stream.Raw); len(lines) > 0 {
+		return ":\n" + strings.Join(lines, "\n")
+	}
+	return ""
+}
+
+// aTrace begins the trace of calls that a crashed program prints last, below the cause of the crash.
+var aTrace = regexp.MustCompile(`^goroutine \d+ \[`)
+
+// lastWords are the lines that tell why a program ended.
+func lastWords(raw []string) []string {
+	trace := slices.IndexFunc(raw, aTrace.MatchString)
+	if trace < 0 {
+		return raw[max(0, len(raw)-10):]
+	}
+	var cause []string
+	for _, line := range slices.Backward(raw[:trace]) {
+		if strings.HasPrefix(line, "!!!") || len(cause) == 3 { // what tofu asks of people whom it crashed for ends so
+			break
+		}
+		if strings.TrimSpace(line) != "" {
+			cause = append([]string{line}, cause...)
+		}
+	}
+	return cause
+}

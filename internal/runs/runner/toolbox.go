@@ -1,0 +1,238 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/Masterminds/semver/v3"
+
+	"github.com/yuba-dev/yuba/internal/runs/run"
+)
+
+// toolbox finds the programs that runs can use, and remembers the versions of those it asked. It looks anew each time: a
+// program that is put in place is found by the next run.
+type toolbox struct {
+	// standard is the program that the server was started with.
+	standard string
+	// dir holds other versions side by side: DIR/tofu-1.9.1, DIR/terraform_1.5.7, DIR/tofu/1.12.6/tofu. Empty for none.
+	dir string
+	// search is where other tools are looked for, a list as in PATH.
+	search string
+	mu     sync.Mutex
+	known  map[string]tool // by identity
+}
+
+func newToolbox(o Options) *toolbox {
+	return &toolbox{standard: o.Tofu, dir: o.Tools, search: systemPath, known: map[string]tool{}}
+}
+
+// toolNames are the tools that are known.
+var toolNames = []string{"tofu", "terraform"}
+
+// toolName says by the name of its file which tool a program is.
+func toolName(path string) string {
+	if strings.HasPrefix(filepath.Base(path), "terraform") {
+		return "terraform"
+	}
+	return "tofu"
+}
+
+// find returns the tool that a spec wants, the newest of those that fit, or a failure that says what is wanted and what
+// is there.
+func (b *toolbox) find(ctx context.Context, want run.Tool) (tool, error) {
+	name := want.Name
+	if name == "" || name == filepath.Base(b.standard) {
+		name = toolName(b.standard)
+	}
+	if !slices.Contains(toolNames, name) {
+		return tool{}, failed(run.FailureTool, "find the tool %q: only tofu and terraform are known", name)
+	}
+	if want.Version == "" && name == toolName(b.standard) {
+		found, err := b.ask(ctx, b.standard)
+		if err != nil {
+			return found, err
+		}
+		return found.itself(), found.check(want)
+	}
+	found, err := b.newest(ctx, name, want.Version)
+	return found.itself(), err
+}
+
+// itself is the tool by the file that its path leads to: where a program has a file tree of its own, links lead nowhere.
+func (t tool) itself() tool {
+	if real, err := filepath.EvalSymlinks(t.path); err == nil {
+		t.path = real
+	}
+	return t
+}
+
+// newest is the newest of the tools of a name that satisfies a constraint.
+func (b *toolbox) newest(ctx context.Context, name, wanted string) (tool, error) {
+	var best tool
+	var newest *semver.Version
+	for _, path := range b.candidates(name) {
+		found, err := b.ask(ctx, path)
+		if err != nil || CheckVersion(path, found.version) != nil {
+			continue // it is among those that the message lists
+		}
+		fits, err := found.fits(wanted)
+		if err != nil {
+			return tool{}, err
+		}
+		if v := semver.MustParse(found.version); fits && (newest == nil || v.GreaterThan(newest)) {
+			best, newest = found, v
+		}
+	}
+	if newest == nil {
+		return tool{}, failed(run.FailureTool, "%s", b.missing(ctx, name, wanted))
+	}
+	return best, nil
+}
+
+// missing says what is wanted, what is there, and where to put what is missing.
+func (b *toolbox) missing(ctx context.Context, name, wanted string) string {
+	text := fmt.Sprintf("the stack wants %s", strings.TrimSpace(name+" "+wanted))
+	var there []string
+	for _, t := range b.list(ctx) {
+		if t.Problem != "" {
+			there = append(there, fmt.Sprintf("%s (%s)", t.Path, t.Problem))
+			continue
+		}
+		there = append(there, fmt.Sprintf("%s %s (%s)", t.Name, t.Version, t.Path))
+	}
+	if len(there) == 0 {
+		text += ", and no tool at all is installed"
+	} else {
+		text += ", and what is installed does not fit:\n  " + strings.Join(there, "\n  ")
+	}
+	if b.dir != "" {
+		text += fmt.Sprintf("\nPut one that fits into %s, named %s-VERSION, or change spec.tool; `yuba tools` lists what is there", b.dir, name)
+	} else {
+		text += "\nInstall one that fits, or change spec.tool; `yuba tools` lists what is there"
+	}
+	return text
+}
+
+// candidates are the files that may be a tool of the name: the server's own, the directory's, one beside the server's,
+// those on the path. Each file is there once, whatever links lead to it.
+func (b *toolbox) candidates(name string) []string {
+	var paths []string
+	if b.standard != "" && toolName(b.standard) == name {
+		paths = append(paths, b.standard)
+	}
+	paths = append(paths, b.sideBySide(name)...)
+	if b.standard != "" {
+		paths = append(paths, filepath.Join(filepath.Dir(b.standard), name))
+	}
+	for _, dir := range filepath.SplitList(b.search) {
+		paths = append(paths, filepath.Join(dir, name))
+	}
+	seen := map[string]bool{}
+	return slices.DeleteFunc(paths, func(path string) bool {
+		real, err := filepath.EvalSymlinks(path)
+		if err != nil || seen[real] {
+			return true
+		}
+		info, err := os.Stat(real)
+		seen[real] = true
+		return err != nil || !info.Mode().IsRegular()
+	})
+}
+
+// sideBySide are the directory's own.
+func (b *toolbox) sideBySide(name string) []string {
+	if b.dir == "" {
+		return nil
+	}
+	const sep = `[\-_]`
+	dir := escapeGlob(b.dir)
+	var paths []string
+	for _, pattern := range []string{name, name + sep + "*", name + sep + "*/" + name, name + "/*/" + name, name + "/" + name + sep + "*"} {
+		found, err := filepath.Glob(filepath.Join(dir, pattern))
+		if err == nil { // the patterns are good; a directory that cannot be read has nothing in it
+			paths = append(paths, found...)
+		}
+	}
+	return paths
+}
+
+// ask returns a program's name and version, asking it when it is not known or has changed.
+func (b *toolbox) ask(ctx context.Context, path string) (tool, error) {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o111 == 0 {
+		return tool{}, failed(run.FailureTool, "run %s: no executable file is there. Install OpenTofu (1.12 or newer is preferred), or name another program when starting Yuba:\n    yuba up --tofu PATH", path)
+	}
+	identity := fmt.Sprintf("%s %d %d", path, info.Size(), info.ModTime().UnixNano())
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if found, ok := b.known[identity]; ok {
+		return found, nil
+	}
+	found, err := askVersion(ctx, path)
+	if err != nil {
+		return tool{}, err
+	}
+	found.identity = identity
+	b.known[identity] = found
+	return found, nil
+}
+
+// list says what is installed, and what of it cannot be used.
+func (b *toolbox) list(ctx context.Context) []run.InstalledTool {
+	var all []run.InstalledTool
+	for _, name := range toolNames {
+		for _, path := range b.candidates(name) {
+			t := run.InstalledTool{Name: name, Path: path, Default: path == b.standard}
+			found, err := b.ask(ctx, path)
+			if err == nil {
+				t.Version = found.version
+				err = CheckVersion(path, found.version)
+			}
+			if err != nil {
+				t.Problem = firstLine(err)
+			}
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
+func firstLine(err error) string {
+	var f *failure
+	if errors.As(err, &f) {
+		err = f.err
+	}
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return line
+}
+
+// Tools are the programs that runs can use on this machine.
+type Tools struct{ box *toolbox }
+
+// NewTools looks where a runner with these options does: for its standard program, in its directory of tools, on the path.
+func NewTools(standard, dir string) *Tools {
+	return &Tools{newToolbox(Options{Tofu: standard, Tools: dir})}
+}
+
+// List says what is there now. It may be called by many goroutines.
+func (t *Tools) List(ctx context.Context) []run.InstalledTool { return t.box.list(ctx) }
+
+// NewestTool is the newest tofu in a directory of tools, else the newest terraform; empty when there is none.
+func NewestTool(ctx context.Context, dir string) string {
+	box := &toolbox{dir: dir, known: map[string]tool{}}
+	for _, name := range toolNames {
+		if found, err := box.newest(ctx, name, ""); err == nil {
+			return found.path
+		}
+	}
+	return ""
+}

@@ -1,0 +1,132 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/testkit/tofutest"
+)
+
+// place puts programs that say their version into a directory; one of an empty version says nothing of the kind.
+func place(t *testing.T, dir string, programs map[string]string) {
+	t.Helper()
+	for name, version := range programs {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		script := fmt.Sprintf("#!/bin/sh\necho '{\"terraform_version\":\"%s\"}'\n", version)
+		if err := os.WriteFile(path, []byte(script), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestTheNewestToolThatFitsIsTaken(t *testing.T) {
+	dir := t.TempDir()
+	place(t, dir, map[string]string{"bin/tofu": "1.11.0", "bin/terraform": "1.13.0", "tools/tofu-1.9.1": "1.9.1", "tools/tofu_1.9.3": "1.9.3", "tools/tofu-broken": "",
+		"tools/tofu/1.12.6/tofu": "1.12.6", "tools/terraform_1.5.7": "1.5.7", "tools/terraform-1.14.0/terraform": "1.14.0", "tools/tofu-1.4.0": "1.4.0", "path/terraform": "1.6.0"})
+	box := &toolbox{standard: filepath.Join(dir, "bin/tofu"), dir: filepath.Join(dir, "tools"), search: filepath.Join(dir, "path"), known: map[string]tool{}}
+	for sentence, test := range map[string]struct {
+		want    run.Tool
+		path    string
+		problem string
+	}{
+		"the standard one when nothing is asked":  {run.Tool{}, "bin/tofu", ""},
+		"the standard one by its name":            {run.Tool{Name: "tofu"}, "bin/tofu", ""},
+		"the newest of all":                       {run.Tool{Version: ">= 1.0"}, "tools/tofu/1.12.6/tofu", ""},
+		"the newest of a line":                    {run.Tool{Version: "~> 1.9.0"}, "tools/tofu_1.9.3", ""},
+		"an exact one":                            {run.Tool{Name: "tofu", Version: "1.9.1"}, "tools/tofu-1.9.1", ""},
+		"the standard one when only that fits":    {run.Tool{Version: "~1.11.0"}, "bin/tofu", ""},
+		"another tool: the newest":                {run.Tool{Name: "terraform"}, "tools/terraform-1.14.0/terraform", ""},
+		"another tool beside the standard one":    {run.Tool{Name: "terraform", Version: "1.13.0"}, "bin/terraform", ""},
+		"another tool on the path":                {run.Tool{Name: "terraform", Version: "1.6.0"}, "path/terraform", ""},
+		"one that is not there: what is":          {run.Tool{Version: "~> 1.10.0"}, "", "the stack wants tofu ~> 1.10.0, and what is installed does not fit:\n  tofu 1.11.0 ("},
+		"one that is not there: where to put it":  {run.Tool{Version: "~> 1.10.0"}, "", "tools, named tofu-VERSION"},
+		"one that is too old for Yuba":            {run.Tool{Version: "1.4.0"}, "", "too old"},
+		"a constraint that is none":               {run.Tool{Version: "newest"}, "", `read the version "newest" that spec.tool.version wants`},
+		"a tool that nobody knows":                {run.Tool{Name: "pulumi"}, "", "only tofu and terraform are known"},
+		"a tool whose name would lead elsewhere.": {run.Tool{Name: "../tofu"}, "", "only tofu and terraform are known"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			got, err := box.find(t.Context(), test.want)
+			if (err == nil) != (test.problem == "") || err != nil && !strings.Contains(err.Error(), test.problem) {
+				t.Fatalf("got %v, want %q", err, test.problem)
+			}
+			if want := filepath.Join(dir, test.path); err == nil && got.path != want {
+				t.Errorf("got %s, want %s", got.path, want)
+			}
+		})
+	}
+}
+
+func TestToolsAreListedWithWhatIsWrongWithThem(t *testing.T) {
+	dir := t.TempDir()
+	place(t, dir, map[string]string{"bin/tofu": "1.11.0", "tools/tofu-1.4.0": "1.4.0", "tools/tofu-broken": "", "tools/terraform_1.5.7": "1.5.7"})
+	if err := os.Symlink(filepath.Join(dir, "bin/tofu"), filepath.Join(dir, "tools/tofu-1.11")); err != nil {
+		t.Fatal(err)
+	}
+	tools := &Tools{&toolbox{standard: filepath.Join(dir, "bin/tofu"), dir: filepath.Join(dir, "tools"), search: dir, known: map[string]tool{}}}
+	var got []string
+	for _, tool := range tools.List(t.Context()) {
+		line := fmt.Sprintf("%s %s %v", filepath.Base(tool.Path), tool.Version, tool.Default)
+		if tool.Problem != "" {
+			line += " !"
+		}
+		got = append(got, line)
+	}
+	want := []string{"tofu 1.11.0 true", "tofu-1.4.0 1.4.0 false !", "tofu-broken  false !", "terraform_1.5.7 1.5.7 false"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// A program that is put in place is found without a new start, and a run names what it was carried out with.
+func TestAToolThatComesLaterIsFound(t *testing.T) {
+	b := newBench(t)
+	b.opts.Tools = filepath.Join(b.data, "tools")
+	standard := filepath.Join(b.data, "old", "tofu")
+	place(t, b.data, map[string]string{"old/tofu": "1.7.0"})
+	real := b.opts.Tofu
+	b.opts.Tofu = standard
+	b.start()
+	r := b.stack("later", run.OperationPlan, program(twoNamed))
+	r.spec.Tool = run.Tool{Version: ">= 1.8"}
+	if result := b.do(r); result.Class != run.FailureTool || !strings.Contains(result.Error, "tofu 1.7.0") {
+		t.Fatalf("%+v", result)
+	}
+	if err := os.MkdirAll(b.opts.Tools, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Link(real, filepath.Join(b.opts.Tools, "tofu-new")); err != nil {
+		if err := os.Symlink(tofutest.Tofu(t), filepath.Join(b.opts.Tools, "tofu-new")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	result := b.succeed(r.again(run.OperationPlan))
+	if result.ToolName != "tofu" || result.ToolVersion == "1.7.0" || result.ToolVersion == "" {
+		t.Errorf("%+v", result)
+	}
+}
+
+// Tools in a directory are often links to where a version manager or a package has them.
+func TestAToolBehindALinkIsRunByItsOwnName(t *testing.T) {
+	b := newBench(t)
+	dir := t.TempDir()
+	if err := os.Symlink(b.opts.Tofu, filepath.Join(dir, "tofu-9")); err != nil {
+		t.Fatal(err)
+	}
+	b.opts.Tools = dir
+	b.start()
+	r := b.stack("linked", run.OperationPlanAndApply, program(`resource "terraform_data" "a" {}`))
+	r.spec.Tool = run.Tool{Name: "tofu", Version: ">= 1.8"}
+	b.succeed(r)
+}

@@ -1,0 +1,155 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/tofu/plan"
+)
+
+// trace is what the log of an apply tells that did not come to a good end. doubt says why the log may lack lines.
+func (j *job) trace(stream *plan.Stream, doubt string) *run.Trace {
+	t := &run.Trace{Orderly: j.orderly[run.StepApply] && !j.stateLeft()}
+	if stream.AppliedTotal > len(stream.Applied) {
+		doubt = orText(doubt, "it tells of more objects than are kept")
+	}
+	t.Whole, t.Why = doubt == "", doubt
+	for _, a := range stream.Applied {
+		ended := run.TraceDone
+		if a.Failed {
+			ended = run.TraceFailed
+		}
+		if a.Action.OneStep() {
+			t.Steps = append(t.Steps, run.TraceStep{Address: a.Address, Match: a.Match, Action: string(a.Action), Ended: ended, ID: a.ID})
+		}
+	}
+	for _, f := range stream.InFlight() {
+		if f.Action.OneStep() {
+			t.Steps = append(t.Steps, run.TraceStep{Address: f.Address, Match: f.Match, Action: string(f.Action), ID: f.ID})
+		}
+	}
+	return t
+}
+
+// stateLeft reports whether the tool could not store its state in a backend of the stack's own.
+func (j *job) stateLeft() bool {
+	if j.space == nil || !j.space.own {
+		return false
+	}
+	_, err := j.space.root.Lstat(j.space.inModule(erroredName))
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// maskedFates are the fates of a plan that the tool described, fit to leave the runner.
+func (j *job) maskedFates(described *plan.Described) []run.Fate {
+	fates := make([]run.Fate, len(described.Fates))
+	for i, f := range described.Fates {
+		fates[i] = run.Fate{Address: j.mask.Text(f.Address), Action: string(f.Action), Identity: j.mask.Text(f.Identity)}
+		if fates[i].Address != f.Address {
+			fates[i].Match = plan.Match(f.Address)
+		}
+	}
+	return fates
+}
+
+// heardFates are those that the stream of a plan tells of, which is masked.
+func heardFates(stream *plan.Stream) ([]run.Fate, int) {
+	heard, total := stream.Fates()
+	fates := make([]run.Fate, len(heard))
+	for i, f := range heard {
+		fates[i] = run.Fate{Address: f.Address, Match: f.Match, Action: string(f.Action)}
+	}
+	return fates, total
+}
+
+// matched has an event say what its address is known by, if that was masked in the line.
+func matched(event plan.Event, masked, raw []byte) plan.Event {
+	if event.Resource == "" || bytes.Equal(masked, raw) {
+		return event
+	}
+	if address := plan.ParseEvent(raw).Resource; address != event.Resource {
+		event.Match = plan.Match(address)
+	}
+	return event
+}
+
+// lookTimeout is how long a look may take at what an apply that was cut off has left.
+const lookTimeout = 2 * time.Minute
+
+// lookAround asks the tool what the server cannot know: what a state has that only the tool can read, when that is wanted
+// as proof, and after an apply that was cut off also how the world calls what was to be made. Whatever it cannot find out
+// is not known.
+func (j *job) lookAround(ctx context.Context) {
+	t := j.result.Trace
+	cut := j.result.CutOff() && (t == nil || !t.Orderly || !t.Whole)
+	wanted := j.spec.ListState && (j.result.Outcome == run.OutcomeSucceeded || j.result.ApplyStarted)
+	if !cut && !wanted || j.space == nil || j.space.tool.path == "" || j.stop.asked() != "" || ctx.Err() != nil {
+		return
+	}
+	outcome := j.result
+	if j.spec.ReadOutputs {
+		j.listState(ctx)
+	}
+	if cut {
+		j.identify(ctx)
+	}
+	outcome.Plan, outcome.StateListed, outcome.StateHas = j.result.Plan, j.result.StateListed, j.result.StateHas
+	j.result = outcome
+}
+
+// identify reads the plan once more for what it says of the objects. One that was described has said it. The program can
+// write to the plan that tofu wrote, so only the copy in custody counts; a job that was taken over has none.
+func (j *job) identify(ctx context.Context) {
+	p := j.result.Plan
+	if p == nil || j.spec.Describe || j.direct || j.held.digest == "" || j.held.digest != p.Digest {
+		return
+	}
+	shown, err := j.showPlan(ctx, j.held, lookTimeout)
+	if err != nil {
+		j.opts.Log.Debug("a plan whose apply was cut off cannot be shown", "run", j.id, "error", err)
+		return
+	}
+	if described, err := plan.Describe(shown); err == nil {
+		named := *p
+		named.Fates, named.FatesTotal = j.maskedFates(described), described.FatesTotal
+		j.result.Plan = &named
+	}
+}
+
+// listState asks the tool which resource instances a state has that the server cannot read.
+func (j *job) listState(ctx context.Context) {
+	c := command{step: run.StepShow, args: []string{"show", "-json", "-no-color"}, timeout: lookTimeout}
+	text, err := j.document(ctx, c, 2*orDefault(j.spec.Limits.StateBytes, run.DefaultLimits().StateBytes))
+	var list []string
+	if err == nil {
+		list, err = shownAddresses(text)
+	}
+	if err != nil {
+		j.opts.Log.Debug("the resources of a state cannot be listed", "run", j.id, "error", err)
+		return
+	}
+	j.result.StateListed, j.result.StateHas = true, nil
+	for _, address := range list {
+		j.result.StateHas = append(j.result.StateHas, plan.Match(address))
+	}
+}
+
+// mountID tells one mount of a file system from the next; 0 where the kernel does not say. What was written to a file system
+// that was mounted anew since then may be lost.
+func mountID(path string) uint64 {
+	var s unix.Statx_t
+	// Of Linux 6.8: no mount ever has the number of another.
+	if unix.Statx(unix.AT_FDCWD, path, 0, unix.STATX_MNT_ID_UNIQUE, &s) != nil || s.Mask&unix.STATX_MNT_ID_UNIQUE == 0 {
+		return 0
+	}
+	return s.Mnt_id
+}

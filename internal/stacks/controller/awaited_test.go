@@ -1,0 +1,55 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/stacks/decide"
+)
+
+func TestARunThatWaitsSaysForWhat(t *testing.T) {
+	const trigger, other = "Planning generation 3", "Something else"
+	waits := run.WaitsForRunner + "team/vpc"
+	for sentence, test := range map[string]struct{ before, waits, want string }{
+		"it waits":                    {trigger, waits, waits},
+		"it waits for something else": {run.WaitsForRunner + "team/db", waits, waits},
+		"it waits no longer":          {waits, "", trigger},
+		"it never waited":             {other, "", other},
+		"its state is refused":        {trigger, run.WaitsForState + "exceeded quota", run.WaitsForState + "exceeded quota"},
+		"the state is taken":          {run.WaitsForState + "exceeded quota", "", trigger},
+		"of a pass that nobody announced, the state is refused": {"", run.WaitsForState + "exceeded quota", run.WaitsForState + "exceeded quota"},
+		"a pass that nobody announced":                          {"", waits, ""},
+	} {
+		p := &pass{obj: stackObject(), now: finished, inHand: &run.Record{Trigger: trigger, Waits: test.waits}}
+		if test.before != "" {
+			setCondition(p.obj, infrav1.ConditionReconciling, metav1.ConditionTrue, infrav1.ReasonProgressing, test.before)
+		}
+		describe(p, decide.Decision{Verb: decide.VerbAwaitRun})
+		if got := conditionOf(p.obj, infrav1.ConditionReconciling).Message; got != test.want {
+			t.Errorf("%s: %q, want %q", sentence, got, test.want)
+		}
+		if ready := conditionOf(p.obj, infrav1.ConditionReady).Message; strings.HasPrefix(test.waits, run.WaitsForState) != (ready != "" && ready == test.waits) {
+			t.Errorf("%s: Ready says %q", sentence, ready)
+		}
+	}
+}
+
+// Work by hand says nothing about whether what the stack wants is applied.
+func TestWorkByHandThatWaitsLeavesReadyAlone(t *testing.T) {
+	p := &pass{obj: stackObject(), now: finished, inHand: &run.Record{Waits: run.WaitsForState + "exceeded quota", Spec: run.Spec{Operation: run.OperationState}}}
+	before := conditionOf(p.obj, infrav1.ConditionReady)
+	describeAwaited(p)
+	if got := conditionOf(p.obj, infrav1.ConditionReady); got != before {
+		t.Errorf("Ready says %q", got.Message)
+	}
+	if got := conditionOf(p.obj, infrav1.ConditionReconciling); got.Message != p.inHand.Waits {
+		t.Errorf("Reconciling says %q", got.Message)
+	}
+}

@@ -1,0 +1,276 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/tofu/state"
+)
+
+// What people do by hand with a stack's state is a run like any other: it has a record and a log, the stack's status names
+// it, nothing else of the stack runs beside it, and it holds the state's lock while it changes something. It differs in
+// what it means: neither its end nor its failure says anything about what the stack is declared to be. A suspended stack
+// is no obstacle, for that is when people do such things.
+
+// attemptsByHand bounds how often a request that met another change of the object is looked at anew.
+const attemptsByHand = 5
+
+// recordingPatience is how long a request waits for the end of the run before it to be recorded: people, and programs even
+// more so, ask for one thing after another.
+const (
+	recordingPatience = 10 * time.Second
+	recordingPause    = 20 * time.Millisecond
+)
+
+// errBeingRecorded says that the run before is over and the stack's status does not say so yet.
+var errBeingRecorded = errors.New("the end of the run before is being recorded")
+
+// maxPushed is the most that is pushed to a backend of the stack's own: it travels with the run's record.
+const maxPushed = 16 << 20
+
+// Operate begins what a person asks for, and returns the run's record; what the server does itself is over by then. A
+// *run.RefusedError or a *state.LockedError says why it did not begin.
+func (r *Reconciler) Operate(ctx context.Context, name types.NamespacedName, req run.Request) (run.Record, error) {
+	patience := time.NewTimer(recordingPatience)
+	defer patience.Stop()
+	for attempt := 1; ; attempt++ {
+		var obj infrav1.Terraform
+		if err := r.Reader.Get(ctx, name, &obj); err != nil {
+			return run.Record{}, err
+		}
+		p := &pass{obj: &obj, stack: stackOf(&obj), now: r.Now()}
+		rec, err := r.describeByHand(ctx, p, req)
+		if errors.Is(err, errBeingRecorded) {
+			select {
+			case <-time.After(recordingPause):
+				attempt--
+				continue
+			case <-patience.C:
+				err = busy(p.stack, "before this one", "being recorded")
+			case <-ctx.Done():
+				err = ctx.Err()
+			}
+		}
+		if err != nil {
+			return run.Record{}, err
+		}
+		err = r.holdByHand(ctx, p, *rec)
+		if apierrors.IsConflict(err) && attempt < attemptsByHand {
+			continue
+		}
+		if err != nil {
+			return run.Record{}, err
+		}
+		return r.Runs.Begin(ctx, *rec)
+	}
+}
+
+// describeByHand checks that the request can be met now and says what the run is to do.
+func (r *Reconciler) describeByHand(ctx context.Context, p *pass, req run.Request) (*run.Record, error) {
+	rec := &run.Record{Created: p.now.UTC(), Token: run.NewToken(), Generation: p.obj.Generation, Announced: true, By: req.By, Urgency: run.UrgencyAwaited,
+		Trigger: "asked for by " + orUnknown(req.By),
+		State: run.StateRef{Namespace: p.obj.Namespace, Workspace: p.obj.WorkspaceName(), Suffix: p.obj.StateSuffix(),
+			Labels: stateLabels(p.obj), Stack: p.obj.Name, Existing: p.obj.Status.LastAppliedRevision != "", Tenant: tenantOf(p.obj)}}
+	if err := r.mayOperate(ctx, p, req); err != nil {
+		return nil, err
+	}
+	spec := run.Spec{Operation: req.Operation, StateChange: req.Change, Stack: p.stack, Workspace: p.obj.WorkspaceName(),
+		Backend: run.Backend{Kind: backendKind(p.obj)}, Limits: r.Limits}
+	if !spec.AtServer() {
+		configured, err := r.specByHand(ctx, p, req)
+		if err != nil {
+			return nil, err
+		}
+		spec = configured
+	}
+	spec.Protocol, spec.ID, spec.Purpose = run.ProtocolVersion, run.NewID(p.now), run.PurposePerson
+	rec.Spec = spec
+	return rec, nil
+}
+
+func backendKind(obj *infrav1.Terraform) run.BackendKind {
+	if obj.KeepsOwnState() {
+		return run.BackendOwn
+	}
+	return run.BackendManaged
+}
+
+func orUnknown(name string) string {
+	if name == "" {
+		return "somebody"
+	}
+	return name
+}
+
+// mayOperate says why the request cannot be met now.
+func (r *Reconciler) mayOperate(ctx context.Context, p *pass, req run.Request) error {
+	obj := p.obj
+	own := obj.KeepsOwnState()
+	if c := req.Change; c != nil && own {
+		switch {
+		case c.Verb == run.StateRollback:
+			return &run.RefusedError{Message: fmt.Sprintf("%s keeps its state in a backend of its own, and Yuba keeps no versions of it: "+
+				"go back with the means of that backend", p.stack)}
+		case len(c.State) > maxPushed:
+			return &run.RefusedError{Message: fmt.Sprintf("push a state of %d bytes to the backend of %s: at most %d can be pushed that way. Open a shell and push it there:\n"+
+				"    yuba shell %s -- tofu state push FILE", len(c.State), p.stack, maxPushed, p.stack)}
+		}
+	}
+	if err := r.mayBegin(ctx, p); err != nil {
+		return err
+	}
+	if own {
+		return nil
+	}
+	holder, err := r.States.HolderNow(ctx, stateKeyOf(obj))
+	if err != nil {
+		return err
+	}
+	if holder != nil {
+		return &state.LockedError{Key: stateKeyOf(obj), Info: *holder, Action: "lock"}
+	}
+	return r.checkExpected(ctx, p, req)
+}
+
+// mayBegin says which run keeps another from beginning.
+func (r *Reconciler) mayBegin(ctx context.Context, p *pass) error {
+	rec, _, inHand := r.Runs.InHand(p.stack)
+	switch ref := p.obj.Status.CurrentRun; {
+	case inHand && rec.Result != nil:
+		return errBeingRecorded
+	case inHand:
+		return busy(p.stack, rec.Spec.ID, rec.Spec.Title())
+	case ref != nil:
+		named, err := r.Runs.Record(ctx, p.stack, ref.ID)
+		if err == nil && named.Result != nil {
+			return errBeingRecorded
+		}
+		return busy(p.stack, ref.ID, ref.Operation)
+	}
+	return nil
+}
+
+// checkExpected refuses a request whose state is not the one that the person has looked at.
+func (r *Reconciler) checkExpected(ctx context.Context, p *pass, req run.Request) error {
+	if req.Expect == "" {
+		return nil
+	}
+	now, err := r.States.Read(ctx, stateKeyOf(p.obj))
+	if err != nil {
+		return err
+	}
+	if now.Digest != req.Expect {
+		return &run.RefusedError{Message: fmt.Sprintf("the state of %s has moved since it was looked at, to serial %d. Look again", p.stack, now.Serial)}
+	}
+	return nil
+}
+
+func busy(stack run.Stack, id, operation string) error {
+	return &run.RefusedError{Message: fmt.Sprintf("run %s (%s) of %s is at work, and nothing runs beside it.\n"+
+		"Wait for it, and suspend the stack if another would follow:\n    yuba logs %s -f\n    yuba suspend %s", id, operation, stack, stack, stack)}
+}
+
+// specByHand is the stack's configuration as it is now, or, where no new variable is needed and the present one is not
+// usable, that of the last apply.
+func (r *Reconciler) specByHand(ctx context.Context, p *pass, req run.Request) (run.Spec, error) {
+	if err := r.gatherConfiguration(ctx, p); err != nil {
+		return run.Spec{}, err
+	}
+	var spec run.Spec
+	switch {
+	case p.config != nil:
+		spec = r.spec(p)
+	case p.obj.Status.LastAppliedRun != "":
+		kept, err := r.Runs.Record(ctx, p.stack, p.obj.Status.LastAppliedRun)
+		if err != nil {
+			return spec, fmt.Errorf("read what was applied last: %w", err)
+		}
+		spec = kept.Spec
+	default:
+		return spec, &run.RefusedError{Message: fmt.Sprintf("%s cannot be prepared: %s", p.stack, problemOf(p))}
+	}
+	lockFile, err := r.Runs.LockFile(ctx, p.stack)
+	if err != nil {
+		return spec, err
+	}
+	spec.LockFile, spec.Operation, spec.StateChange = lockFile, req.Operation, req.Change
+	spec.Plan, spec.Unless, spec.Destroy, spec.Upgrade, spec.ForceUnlock = nil, "", false, false, ""
+	spec.Describe, spec.Review, spec.PlanText, spec.ReadOutputs, spec.ReadResources = false, false, false, false, false
+	return spec, nil
+}
+
+func problemOf(p *pass) string {
+	if p.facts.Source.Problem != "" {
+		return p.facts.Source.Problem
+	}
+	return p.facts.Inputs.Problem
+}
+
+// holdByHand takes the stack's place and names the run in its status, on the very version that was looked at.
+func (r *Reconciler) holdByHand(ctx context.Context, p *pass, rec run.Record) error {
+	if err := r.Runs.Hold(rec); err != nil {
+		if errors.Is(err, run.ErrBusy) {
+			return busy(p.stack, "of another kind", "just begun")
+		}
+		return err
+	}
+	before := p.obj.DeepCopy()
+	started := metav1.NewTime(p.now)
+	p.obj.Status.CurrentRun = &infrav1.RunReference{ID: rec.Spec.ID, Operation: string(rec.Spec.Operation), Status: "queued", StartedAt: &started}
+	err := r.patchStatus(ctx, p.obj, before)
+	if err != nil {
+		r.Runs.LetGo(p.stack, rec.Spec.ID)
+	}
+	return err
+}
+
+// takeByHand records the end of a run that a person asked for: it is over, and a pending plan whose state it may have
+// moved is made again.
+func takeByHand(p *pass, rec run.Record) {
+	status, result := &p.obj.Status, rec.Result
+	if ref := status.CurrentRun; ref != nil && ref.ID == rec.Spec.ID {
+		status.CurrentRun = nil
+	}
+	if status.Plan.Pending != "" && mayHaveMoved(rec) {
+		status.Plan.Digest, status.Plan.RunID = "", ""
+	}
+	p.notes = append(p.notes, note{warning: result.Outcome != run.OutcomeSucceeded, reason: infrav1.ReasonDoneByHand, action: "ByHand",
+		message: strings.TrimSuffix(fmt.Sprintf("%s, asked for by %s: %s. %s", rec.Spec.Title(), orUnknown(rec.By), result.Outcome, firstSentence(result)), " ")})
+}
+
+// mayHaveMoved says whether the state may be another one than before the run.
+func mayHaveMoved(rec run.Record) bool {
+	if rec.Spec.Backend.Kind == run.BackendManaged && !rec.Spec.AtServer() && rec.Result.Outcome == run.OutcomeSucceeded {
+		return rec.StatesStored > 0
+	}
+	return rec.Result.ApplyStarted
+}
+
+func firstSentence(r *run.Result) string {
+	text := r.Error
+	if text == "" {
+		text = r.Text
+	}
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return line
+}
+
+// objectionByHand says why what a person asked for must not begin.
+func objectionByHand(obj *infrav1.Terraform, rec run.Record) string {
+	if string(obj.UID) != rec.Spec.Stack.UID {
+		return "the stack was replaced by another of its name"
+	}
+	return ""
+}

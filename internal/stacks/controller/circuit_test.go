@@ -1,0 +1,285 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/kit/fresh"
+	"github.com/yuba-dev/yuba/internal/outages/book"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/stacks/decide"
+	"github.com/yuba-dev/yuba/internal/tofu/module"
+)
+
+// circuits are circuit breakers that say what the test has them say.
+type circuits struct {
+	cover    book.Cover
+	observed []book.Ended
+	declined int
+	// unknown says that nothing is known of any stack; asked are the providers that Cover was asked about.
+	unknown   bool
+	asked     [][]string
+	forgotten []book.Stack
+}
+
+func (c *circuits) Observe(e book.Ended)       { c.observed = append(c.observed, e) }
+func (c *circuits) Any() bool                  { return c.cover.Name != "" }
+func (c *circuits) Knows(book.Stack) bool      { return !c.unknown }
+func (c *circuits) Learn(book.Stack, []string) {}
+func (c *circuits) Decline(book.Stack)         { c.declined++ }
+func (c *circuits) Forget(s book.Stack)        { c.forgotten = append(c.forgotten, s) }
+func (c *circuits) Cover(_ book.Stack, providers []string) (book.Cover, bool) {
+	c.asked = append(c.asked, providers)
+	return c.cover, c.cover.Name != ""
+}
+
+func autoApproved(t *infrav1.Terraform) { t.Spec.ApprovePlan = infrav1.ApprovePlanAuto }
+
+func TestWhatCircuitBreakersAreToldOfARun(t *testing.T) {
+	diagnosed := run.Result{Outcome: run.OutcomeFailed, Error: "Error: reading VPC\n\nno such host",
+		Diagnosis: &run.Diagnosis{Summary: "reading VPC", Detail: "no such host", Address: "aws_vpc.a"}}
+	for sentence, test := range map[string]struct {
+		result    run.Result
+		succeeded bool
+		failure   *book.Failure
+	}{
+		"a success":              {run.Result{Outcome: run.OutcomeSucceeded}, true, nil},
+		"a failure of the world": {diagnosed, false, &book.Failure{Summary: "reading VPC", Detail: "no such host", Address: "aws_vpc.a"}},
+		"a failure that the tool did not explain": {run.Result{Outcome: run.OutcomeFailed, Error: "fetch the provider: no such host\nsee there"}, false,
+			&book.Failure{Summary: "fetch the provider: no such host", Detail: "see there"}},
+		"a mistake in the configuration": {run.Result{Outcome: run.OutcomeFailed, Class: run.FailureConfiguration, Diagnosis: diagnosed.Diagnosis}, false, nil},
+		"a lock":                         {run.Result{Outcome: run.OutcomeFailed, Class: run.FailureLocked, Diagnosis: diagnosed.Diagnosis}, false, nil},
+		"a refusal":                      {run.Result{Outcome: run.OutcomeFailed, Class: run.FailureRefused}, false, nil},
+		"a limit":                        {run.Result{Outcome: run.OutcomeFailed, Class: run.FailureLimit}, false, nil},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			c := &circuits{}
+			p := &pass{obj: stackObject(), stack: run.Stack{Namespace: "team", Name: "vpc", UID: "uid-1"}}
+			rec := ran(run.OperationPlan, test.result).rec
+			p.over = &rec
+			if err := (&Reconciler{Circuits: c}).gatherCircuit(t.Context(), p); err != nil {
+				t.Fatal(err)
+			}
+			want := []book.Ended{{Stack: book.Stack(p.stack), Run: "r1", At: finished, Program: "sha256:a", Succeeded: test.succeeded, Failure: test.failure}}
+			if diff := cmp.Diff(want, c.observed); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestRunsThatSayNothingOfTheWorld(t *testing.T) {
+	for _, outcome := range []run.Outcome{run.OutcomeCanceled, run.OutcomeInterrupted} {
+		c := &circuits{}
+		rec := ran(run.OperationPlan, run.Result{Outcome: outcome}).rec
+		if err := (&Reconciler{Circuits: c}).gatherCircuit(t.Context(), &pass{obj: stackObject(), over: &rec}); err != nil || len(c.observed) != 0 || c.declined != 1 {
+			t.Errorf("%s: %v, %d observed, %d declined", outcome, err, len(c.observed), c.declined)
+		}
+	}
+	c := &circuits{}
+	rec := ran(run.OperationState, run.Result{Outcome: run.OutcomeFailed, Error: "no"}).rec
+	if err := (&Reconciler{Circuits: c}).gatherCircuit(t.Context(), &pass{obj: stackObject(), over: &rec}); err != nil || len(c.observed) != 0 {
+		t.Errorf("work by hand: %v, %d observed", err, len(c.observed))
+	}
+}
+
+// A failure of what worked before is the world's; one of what never did may be the program's.
+func TestWhatHasWorkedBefore(t *testing.T) {
+	succeededOnce := metav1.NewTime(finished.Add(-time.Hour))
+	for sentence, test := range map[string]struct {
+		change func(*infrav1.Terraform)
+		want   bool
+	}{
+		"this very configuration": {func(t *infrav1.Terraform) {
+			t.Status.ConfigDigest, t.Status.LastSuccessfulReconcileAt = "sha256:c", &succeededOnce
+		}, true},
+		"another one": {func(t *infrav1.Terraform) {
+			t.Status.ConfigDigest, t.Status.LastSuccessfulReconcileAt = "sha256:d", &succeededOnce
+		}, false},
+		"nothing yet": {func(t *infrav1.Terraform) { t.Status.ConfigDigest = "sha256:c" }, false},
+		"its plan, not its apply": {func(t *infrav1.Terraform) {
+			planPending(t)
+			t.Status.ConfigDigest, t.Status.LastSuccessfulReconcileAt = "sha256:c", &succeededOnce
+		}, false},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			rec := ran(run.OperationPlan, run.Result{Outcome: run.OutcomeFailed, Error: "x"}).rec
+			if got := ended(&pass{obj: stackObject(test.change)}, rec).Proven; got != test.want {
+				t.Errorf("proven is %v, want %v", got, test.want)
+			}
+		})
+	}
+}
+
+func TestProvidersOfAStack(t *testing.T) {
+	m := &module.Module{RequiredProviders: map[string]module.Provider{"aws": {Source: "hashicorp/aws"}, "null": {}, "box": {Source: "registry.example.com/acme/box"}}}
+	got := withModules([]string{"hashicorp/aws", "hashicorp/random"}, m)
+	if diff := cmp.Diff([]string{"hashicorp/aws", "hashicorp/null", "hashicorp/random", "registry.example.com/acme/box"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// A stack is told once that it is paused, however the outage goes on, and once that it is not.
+func TestPausedIsSaidOnce(t *testing.T) {
+	p := &pass{obj: stackObject(), facts: decide.Facts{Circuit: &decide.Circuit{Name: "aws-down", What: "provider aws is unavailable", Open: true, Failed: true}}}
+	waits := decide.Decision{Verb: decide.VerbWait, Reason: decide.ReasonCircuitOpen}
+	describeCircuit(p, waits)
+	first := conditionOf(p.obj, infrav1.ConditionPaused)
+	if first.Status != metav1.ConditionTrue || first.Reason != infrav1.ReasonCircuitOpen || !strings.Contains(first.Message, "aws-down: provider aws is unavailable") {
+		t.Errorf("%+v", first)
+	}
+	p.facts.Circuit.What = "provider aws takes no more requests"
+	describeCircuit(p, waits)
+	p.facts.Circuit.Open = false
+	describeCircuit(p, waits)
+	if diff := cmp.Diff(first, conditionOf(p.obj, infrav1.ConditionPaused)); diff != "" {
+		t.Errorf("it was said again (-first +then):\n%s", diff)
+	}
+	describeCircuit(p, decide.Decision{Verb: decide.VerbPlan, Reason: decide.ReasonCircuitClosed})
+	if c := conditionOf(p.obj, infrav1.ConditionPaused); c.Type != "" {
+		t.Errorf("it is still there: %+v", c)
+	}
+}
+
+func TestAProbeThatCannotBeIsPassedOn(t *testing.T) {
+	for sentence, test := range map[string]struct {
+		verb    decide.Verb
+		current *decide.Run
+		want    int
+	}{
+		"it is planned":           {decide.VerbPlan, nil, 0},
+		"it is at work":           {decide.VerbAwaitRun, &decide.Run{}, 0},
+		"it is locked, say":       {decide.VerbWait, nil, 1},
+		"it is suspended":         {decide.VerbRest, nil, 1},
+		"its source has vanished": {decide.VerbFail, nil, 1},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			c := &circuits{}
+			p := &pass{facts: decide.Facts{Current: test.current, Circuit: &decide.Circuit{Open: true, Failed: true, Probe: true}}}
+			(&Reconciler{Circuits: c}).decline(p, decide.Decision{Verb: test.verb})
+			if c.declined != test.want {
+				t.Errorf("declined %d times, want %d", c.declined, test.want)
+			}
+		})
+	}
+}
+
+// What was started before an outage was seen is asked before it applies.
+func TestWhatMayApplyInAnOutage(t *testing.T) {
+	open := book.Cover{Name: "aws-down", Open: true, What: "provider aws is unavailable"}
+	closed := book.Cover{Name: "aws-down", ClosedAt: finished}
+	heldDrift := func(t *infrav1.Terraform) {
+		planPending(t)
+		t.Status.Plan.HeldBy, t.Status.Plan.IsDriftDetectionPlan = "aws-down", true
+	}
+	allowed := func(t *infrav1.Terraform) { t.Annotations = map[string]string{infrav1.AnnotationApproved: planID} }
+	for sentence, test := range map[string]struct {
+		cover book.Cover
+		obj   []func(*infrav1.Terraform)
+		op    run.Operation
+		rec   func(*run.Record)
+		want  string
+	}{
+		"no outage":              {book.Cover{}, nil, run.OperationPlanAndApply, nil, ""},
+		"an outage":              {open, nil, run.OperationPlanAndApply, nil, "circuit breaker aws-down is open: provider aws is unavailable"},
+		"a plan by itself":       {open, []func(*infrav1.Terraform){planPending}, run.OperationApply, nil, "circuit breaker aws-down is open: provider aws is unavailable"},
+		"a plan that is allowed": {open, []func(*infrav1.Terraform){planPending, allowed}, run.OperationApply, nil, ""},
+		"a plan that is named":   {open, []func(*infrav1.Terraform){planPending, func(t *infrav1.Terraform) { t.Spec.ApprovePlan = planID }}, run.OperationApply, nil, ""},
+		"a deletion":             {open, nil, run.OperationPlanAndApply, func(r *run.Record) { r.Spec.Purpose = run.PurposeDelete }, ""},
+		"work by hand":           {open, nil, run.OperationState, nil, ""},
+		"drift from before":      {closed, nil, run.OperationPlanAndApply, func(r *run.Record) { r.Spec.Purpose = run.PurposeDrift }, "the world is looked at again after the outage of circuit breaker aws-down"},
+		"a deployment after it":  {closed, nil, run.OperationPlanAndApply, nil, ""},
+		"beside what is held":    {book.Cover{}, []func(*infrav1.Terraform){heldDrift}, run.OperationPlanAndApply, nil, "plan " + planID + " is held for approval by circuit breaker aws-down"},
+		"what is held, allowed":  {book.Cover{}, []func(*infrav1.Terraform){heldDrift, allowed}, run.OperationApply, nil, ""},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			rec := ran(test.op, run.Result{}).rec
+			if test.rec != nil {
+				test.rec(&rec)
+			}
+			obj := stackObject(append([]func(*infrav1.Terraform){autoApproved}, test.obj...)...)
+			if got := (&Reconciler{Circuits: &circuits{cover: test.cover}}).outageObjection(obj, rec); got != test.want {
+				t.Errorf("objection %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// Decisions are made with what is known of a stack. Who permits goes by the same: of different minds, they would have a stack
+// planned and refused again and again.
+func TestWhoPermitsKnowsWhatDecisionsKnow(t *testing.T) {
+	rec := ran(run.OperationPlanAndApply, run.Result{}, func(r *run.Record) {
+		r.Spec.LockFile = []byte("provider \"registry.opentofu.org/hashicorp/aws\" {\n}\n")
+	}).rec
+	for unknown, want := range map[bool][]string{false: nil, true: {"hashicorp/aws"}} {
+		c := &circuits{unknown: unknown}
+		(&Reconciler{Circuits: c}).outageObjection(stackObject(autoApproved), rec)
+		if diff := cmp.Diff([][]string{want}, c.asked); diff != "" {
+			t.Errorf("unknown is %v (-want +got):\n%s", unknown, diff)
+		}
+	}
+}
+
+// nothing is a cache and an API without objects.
+type nothing struct{ client.Reader }
+
+func (nothing) Get(_ context.Context, key client.ObjectKey, _ client.Object, _ ...client.GetOption) error {
+	return apierrors.NewNotFound(schema.GroupResource{Resource: "terraforms"}, key.Name)
+}
+
+// A stack whose finalizer was taken off by hand goes without a word.
+func TestAStackThatIsGoneFailsNoMore(t *testing.T) {
+	c := &circuits{}
+	r := &Reconciler{Circuits: c, Stacks: fresh.New(nothing{}, nothing{}), Now: time.Now}
+	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Namespace: "team", Name: "vpc"}}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]book.Stack{{Namespace: "team", Name: "vpc"}}, c.forgotten); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// A plan that is held says so, and is held no more once it is applied or has nothing to do.
+func TestAHeldPlanInTheStatus(t *testing.T) {
+	obj := stackObject(autoApproved)
+	plan := &run.PlanResult{Changes: true, ChangesDigest: "changes-1", Digest: "sha256:p"}
+	record(obj, ran(run.OperationPlan, run.Result{Outcome: run.OutcomeSucceeded, Plan: plan}, func(r *run.Record) {
+		r.Spec.Purpose, r.HeldBy = run.PurposeDrift, "aws-down"
+	}))
+	ready := conditionOf(obj, infrav1.ConditionReady)
+	if obj.Status.Plan.HeldBy != "aws-down" || ready.Reason != infrav1.ReasonDriftDetected || !strings.Contains(ready.Message, "yuba approve vpc -n team") {
+		t.Errorf("%+v %+v", obj.Status.Plan, ready)
+	}
+	if p := pendingFacts(obj); p.HeldBy != "aws-down" || !p.Drift {
+		t.Errorf("%+v", p)
+	}
+	record(obj, ran(run.OperationPlan, run.Result{Outcome: run.OutcomeSucceeded, Plan: &run.PlanResult{}}))
+	if obj.Status.Plan.HeldBy != "" {
+		t.Error("nothing is pending, and it is held")
+	}
+}
+
+// What kept a stack for a moment and is over leaves its word; a paused stack says again how it failed.
+func TestAPausedStackSaysHowItFailed(t *testing.T) {
+	obj := stackObject(func(t *infrav1.Terraform) {
+		setReady(t, metav1.ConditionFalse, infrav1.ReasonLockHeld, "somebody held the lock")
+	})
+	p := &pass{obj: obj, lastFailure: &run.Result{Outcome: run.OutcomeFailed, FailedStep: run.StepPlan, Error: "no such host"}}
+	describe(p, decide.Decision{Verb: decide.VerbWait, Reason: decide.ReasonCircuitOpen, Message: "paused"})
+	if c := conditionOf(obj, infrav1.ConditionReady); c.Reason != infrav1.ReasonPlanFailed || c.Message != "no such host" {
+		t.Errorf("%+v", c)
+	}
+}

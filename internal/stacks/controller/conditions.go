@@ -1,0 +1,346 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/stacks/decide"
+)
+
+func setCondition(obj *infrav1.Terraform, kind string, status metav1.ConditionStatus, reason, message string) {
+	apimeta.SetStatusCondition(&obj.Status.Conditions, metav1.Condition{Type: kind, Status: status, Reason: reason,
+		Message: infrav1.TrimMessage(message), ObservedGeneration: obj.Generation})
+}
+
+func setReady(obj *infrav1.Terraform, status metav1.ConditionStatus, reason, message string) {
+	setCondition(obj, infrav1.ConditionReady, status, reason, message)
+}
+
+func removeCondition(obj *infrav1.Terraform, kind string) {
+	apimeta.RemoveStatusCondition(&obj.Status.Conditions, kind)
+}
+
+func conditionOf(obj *infrav1.Terraform, kind string) metav1.Condition {
+	if c := apimeta.FindStatusCondition(obj.Status.Conditions, kind); c != nil {
+		return *c
+	}
+	return metav1.Condition{}
+}
+
+// describe writes a decision into the status: what is waited for, what is wrong, what is under way. What a run came to
+// was written by record and stays until something else is true.
+func describe(p *pass, d decide.Decision) {
+	obj := p.obj
+	obj.Status.ObservedGeneration = obj.Generation
+	confirm(p, d)
+	forgive(p)
+	describeWarnings(p)
+	describeLock(p, d)
+	describeCircuit(p, d)
+	describeTakeover(p)
+	describeUnproven(p)
+	switch d.Verb {
+	case decide.VerbFail:
+		setReady(obj, metav1.ConditionFalse, d.Reason, d.Message)
+		removeCondition(obj, infrav1.ConditionReconciling)
+		describeAttempt(p, d)
+		answerRequest(p)
+	case decide.VerbWait:
+		describeWait(p, d)
+		answerRequest(p)
+	case decide.VerbPlan, decide.VerbPlanAndApply, decide.VerbApply:
+		describeStart(obj, d)
+	case decide.VerbAwaitRun:
+		describeAwaited(p)
+	case decide.VerbAwaitApproval:
+		describeApproval(obj, d)
+		sameAtRevision(p)
+		sameAtGeneration(p)
+	case decide.VerbRest:
+		removeCondition(obj, infrav1.ConditionReconciling)
+		describeRest(p, d)
+		sameAtRevision(p)
+		sameAtGeneration(p)
+	case decide.VerbRelease:
+		answerRequest(p)
+	}
+	describeStall(obj, d)
+}
+
+// describeWait says what is waited for, unless Ready tells already what came before the wait.
+func describeWait(p *pass, d decide.Decision) {
+	obj := p.obj
+	if d.Reason != decide.ReasonDependencyNotReady {
+		removeCondition(obj, infrav1.ConditionReconciling)
+	}
+	switch d.Reason {
+	case decide.ReasonRetryPending, decide.ReasonRetryLimit, decide.ReasonCircuitOpen:
+		// A Secret that went and came back has left its word; what is waited for is still the failure before it.
+		if p.lastFailure != nil && isOver(conditionOf(obj, infrav1.ConditionReady)) {
+			setReady(obj, metav1.ConditionFalse, failureReason(p.lastFailure, p.failedPurpose()), failureMessage(p.lastFailure))
+		}
+	case decide.ReasonLockHeld:
+		setReady(obj, metav1.ConditionFalse, d.Reason, lockMessage(p))
+	case decide.ReasonDependencyNotReady:
+		setReady(obj, metav1.ConditionFalse, d.Reason, d.Message)
+		setCondition(obj, infrav1.ConditionReconciling, metav1.ConditionTrue, d.Reason, d.Detail)
+	case decide.ReasonSuspended, decide.ReasonStateTakenOver:
+		setReady(obj, metav1.ConditionFalse, d.Reason, d.Message)
+	case decide.ReasonBreakTheGlass:
+		// What is done by hand is not seen here, so nothing that was known counts any more.
+		setReady(obj, metav1.ConditionUnknown, d.Reason, d.Message)
+		forgetPlanned(obj)
+	}
+}
+
+// failedPurpose is what the last run was for that failed.
+func (p *pass) failedPurpose() run.Purpose {
+	if p.failing == nil {
+		return run.PurposeDeploy
+	}
+	return p.failing.Spec.Purpose
+}
+
+// describeStall says that nothing happens before somebody changes something. A suspended or held stack stalls not: it was
+// told to stand still, and its own conditions say so.
+func describeStall(obj *infrav1.Terraform, d decide.Decision) {
+	switch {
+	case d.Spent:
+		setCondition(obj, infrav1.ConditionStalled, metav1.ConditionTrue, infrav1.ReasonRetryLimitReached, infrav1.MessageRetryLimit)
+	case d.Verb == decide.VerbFail && d.NextCheck.IsZero(), d.Reason == decide.ReasonStateTakenOver,
+		d.Verb == decide.VerbWait && d.NextCheck.IsZero() && (d.Reason == decide.ReasonRetryLimit || d.Reason == decide.ReasonRetryPending):
+		reason := d.Reason
+		if reason == decide.ReasonRetryPending {
+			reason = conditionOf(obj, infrav1.ConditionReady).Reason
+		}
+		setCondition(obj, infrav1.ConditionStalled, metav1.ConditionTrue, reason, d.Message)
+	default:
+		removeCondition(obj, infrav1.ConditionStalled)
+	}
+}
+
+// describeAttempt says which revision was tried and counts the failure, where a limit or a growing wait depends on that.
+func describeAttempt(p *pass, d decide.Decision) {
+	status := &p.obj.Status
+	if revision := p.facts.Source.Revision; revision != "" && p.obj.DeletionTimestamp.IsZero() {
+		status.LastAttemptedRevision = revision
+	}
+	if d.Failures > 0 {
+		now := metav1.NewTime(p.now)
+		status.LastFailedAttemptAt, status.ReconciliationFailures = &now, int64(d.Failures)
+	}
+}
+
+// forgive begins the count of failures anew once source and inputs are usable again.
+func forgive(p *pass) {
+	if p.facts.Config != "" && p.obj.Status.LastFailedAttemptAt != nil {
+		p.obj.Status.LastFailedAttemptAt, p.obj.Status.ReconciliationFailures = nil, 0
+	}
+}
+
+// answerRequest says that a request was seen although no run can begin now, so that nobody waits for an answer. The plan
+// that was asked for is made as soon as one can be.
+func answerRequest(p *pass) {
+	obj := p.obj
+	if obj.ReconcileRequest() == obj.Status.LastHandledReconcileAt {
+		return
+	}
+	obj.Status.LastHandledReconcileAt = obj.ReconcileRequest()
+	if obj.DeletionTimestamp.IsZero() {
+		forgetPlanned(obj)
+	}
+}
+
+// forgetPlanned makes the next pass that can plan do so, and no plan be applied before.
+func forgetPlanned(obj *infrav1.Terraform) { obj.Status.ConfigDigest = "" }
+
+// sameAtRevision: a revision that is the same in all that counts was planned with the one before. Who depends on the stack
+// and has the same source waits to hear that. One that does not touch the stack is not written for anybody else: a commit
+// would cost a write for each of a thousand stacks that have nothing to do with it.
+func sameAtRevision(p *pass) {
+	status, revision := &p.obj.Status, p.facts.Source.Revision
+	if p.facts.Stack.Suspended || revision == "" || !p.planned() {
+		return
+	}
+	if p.config != nil && p.config.part.digest != "" && !p.awaitedAtRevision() {
+		return
+	}
+	if status.LastPlannedRevision != revision {
+		status.LastAttemptedRevision = revision
+		followRevision(p.obj, revision)
+	}
+}
+
+// followRevision says that what was planned is the same at another revision. Ready names it, unless it tells of an apply.
+func followRevision(obj *infrav1.Terraform, revision string) {
+	obj.Status.LastPlannedRevision = revision
+	ready := conditionOf(obj, infrav1.ConditionReady)
+	for _, message := range []string{infrav1.MessagePlanNoChanges, infrav1.MessageNoDrift, infrav1.MessageNothingToDestroy} {
+		if ready.Status == metav1.ConditionTrue && strings.HasPrefix(ready.Message, at(message, "")) {
+			setReady(obj, ready.Status, ready.Reason, at(message, revision))
+		}
+	}
+}
+
+// sameAtGeneration: a change of the object that leaves the configuration as it was planned needs no other plan. Whoever
+// compares the generations sees that the plan is not stale.
+func sameAtGeneration(p *pass) {
+	if !p.facts.Stack.Suspended && p.planned() {
+		p.obj.Status.LastPlannedGeneration = p.obj.Generation
+	}
+}
+
+// awaitedAtRevision: a stack of the same source depends on this one.
+func (p *pass) awaitedAtRevision() bool {
+	source := sourceOf(p.obj)
+	return slices.ContainsFunc(p.dependants, func(t infrav1.Terraform) bool { return sourceOf(&t) == source })
+}
+
+// confirm says of what Ready told already that it is true of the object as it is now: a change of the object that calls
+// for no run, such as spent approval, must not leave those waiting who wait for a condition of the new generation.
+func confirm(p *pass, d decide.Decision) {
+	if d.Verb.StartsRun() || d.Verb == decide.VerbAwaitRun || d.Verb == decide.VerbCancel {
+		return
+	}
+	ready := conditionOf(p.obj, infrav1.ConditionReady)
+	if p.facts.Stack.Suspended && ready.Status == metav1.ConditionTrue && !p.planned() {
+		return // what it was changed to is not applied before somebody resumes it, and whoever builds on it waits for that
+	}
+	if ready.Type != "" && ready.ObservedGeneration != p.obj.Generation {
+		setReady(p.obj, ready.Status, ready.Reason, ready.Message)
+	}
+}
+
+// describeStart says that a run begins. A pass on the interval says nothing: what was true stays true until it finds otherwise.
+func describeStart(obj *infrav1.Terraform, d decide.Decision) {
+	obj.Status.LastHandledReconcileAt = obj.ReconcileRequest()
+	switch d.Reason {
+	case decide.ReasonDriftDue, decide.ReasonCircuitProbe:
+		return
+	case decide.ReasonModulesMayMove: // most come to nothing, and Ready is true until then
+		setCondition(obj, infrav1.ConditionReconciling, metav1.ConditionTrue, infrav1.ReasonProgressing, d.Message)
+		return
+	}
+	if !d.Again {
+		obj.Status.ReconciliationFailures = 0
+	}
+	message := infrav1.MessagePlanning
+	switch {
+	case d.Purpose == decide.PurposeDelete:
+		message = infrav1.MessageDeleting
+	case d.Verb == decide.VerbApply:
+		message = infrav1.MessageApplying
+		obj.Status.Plan.Approved = true
+		setCondition(obj, infrav1.ConditionApply, metav1.ConditionUnknown, infrav1.ReasonProgressing, infrav1.MessageApplyStarted)
+	}
+	setReady(obj, metav1.ConditionUnknown, infrav1.ReasonProgressing, message)
+	setCondition(obj, infrav1.ConditionReconciling, metav1.ConditionTrue, infrav1.ReasonProgressing, d.Message)
+}
+
+// describeAwaited says what a run waits for that has not begun or cannot end, and takes that back when it does not any more.
+func describeAwaited(p *pass) {
+	if rec := p.inHand; rec != nil && rec.Permitted && rec.Changing() && p.obj.Status.CurrentRun != nil && p.obj.Status.CurrentRun.ID == rec.Spec.ID {
+		describeApply(p.obj, *rec)
+	}
+	if p.inHand != nil && strings.HasPrefix(p.inHand.Waits, run.WaitsForState) { // a person has to do something
+		if !p.inHand.Spec.Operation.ByHand() { // which says nothing of Ready, then or when it is over
+			setReady(p.obj, metav1.ConditionUnknown, infrav1.ReasonProgressing, p.inHand.Waits)
+		}
+		setCondition(p.obj, infrav1.ConditionReconciling, metav1.ConditionTrue, infrav1.ReasonProgressing, p.inHand.Waits)
+		return
+	}
+	now := conditionOf(p.obj, infrav1.ConditionReconciling)
+	if p.inHand == nil || now.Status != metav1.ConditionTrue {
+		return
+	}
+	switch {
+	case p.inHand.Waits != "":
+		setCondition(p.obj, infrav1.ConditionReconciling, now.Status, now.Reason, p.inHand.Waits)
+	case strings.HasPrefix(now.Message, run.WaitsForRunner), strings.HasPrefix(now.Message, run.WaitsForState):
+		setCondition(p.obj, infrav1.ConditionReconciling, now.Status, now.Reason, p.inHand.Trigger)
+	}
+}
+
+// describeApproval keeps the words up to date that tell how to approve: which id is named may change without a run.
+func describeApproval(obj *infrav1.Terraform, d decide.Decision) {
+	removeCondition(obj, infrav1.ConditionReconciling)
+	if d.Reason == decide.ReasonRejected {
+		obj.Status.Plan.Rejected = d.Subject
+		setReady(obj, metav1.ConditionFalse, infrav1.ReasonPlanRejected, d.Message)
+		return
+	}
+	if conditionOf(obj, infrav1.ConditionReady).Reason != infrav1.ReasonDriftDetected {
+		setReady(obj, metav1.ConditionUnknown, infrav1.ReasonPlannedWithChanges, d.Message)
+	}
+}
+
+// describeRest mends a Ready condition that told of something that is over: a source or variable that was missing and
+// came back as it was, a lock that was released, before any run had a reason to begin.
+func describeRest(p *pass, d decide.Decision) {
+	obj := p.obj
+	if p.facts.Stack.Suspended {
+		// What was under way was stopped; otherwise what Ready says is still true.
+		if conditionOf(obj, infrav1.ConditionReady).Reason == infrav1.ReasonProgressing {
+			setReady(obj, metav1.ConditionUnknown, infrav1.ReasonSuspended, d.Message)
+		}
+		return
+	}
+	if p.ended != nil {
+		return
+	}
+	if ready := conditionOf(obj, infrav1.ConditionReady); isOver(ready) || toldOfInputs(obj) {
+		setReady(obj, metav1.ConditionTrue, infrav1.ReasonPlannedNoChanges,
+			at(infrav1.MessagePlanNoChanges, p.facts.Source.Revision))
+	}
+}
+
+// isOver tells whether Ready speaks of what cannot be true any more once a stack rests, or only waits for another attempt.
+func isOver(ready metav1.Condition) bool {
+	switch ready.Reason {
+	case infrav1.ReasonArtifactFailed, infrav1.ReasonVarsGenerationFailed, infrav1.ReasonLockHeld, infrav1.ReasonAccessDenied,
+		infrav1.ReasonFieldNotSupported, infrav1.ReasonStateUnreadable, infrav1.ReasonStateMissing, infrav1.ReasonProgressing,
+		infrav1.ReasonSuspended, infrav1.ReasonDependencyNotReady, infrav1.ReasonDependencyCycle, infrav1.ReasonBreakTheGlass,
+		infrav1.ReasonInvalidName, infrav1.ReasonStateTakenOver, infrav1.ReasonReconciliationFailed:
+		return !heldByHealth(ready)
+	}
+	return false
+}
+
+func describeWarnings(p *pass) {
+	warnings := ignoredFields(&p.obj.Spec)
+	if p.config != nil {
+		warnings = append(warnings, p.config.warnings...)
+	} else if p.facts.Source.Ready {
+		// Inputs that do not resolve say nothing about what the module declares.
+		warnings = append(warnings, keptWarnings(p.obj)...)
+	}
+	warnings = append(warnings, p.inventoryWarnings()...)
+	if len(warnings) > infrav1.MaxWarnings {
+		more := len(warnings) - infrav1.MaxWarnings + 1
+		warnings = append(warnings[:infrav1.MaxWarnings-1], fmt.Sprintf("and %d more", more))
+	}
+	if !slices.Equal(warnings, p.obj.Status.Warnings) {
+		for _, w := range warnings {
+			if !slices.Contains(p.obj.Status.Warnings, w) {
+				p.notes = append(p.notes, note{warning: true, reason: "Warning", action: "Check", message: w})
+			}
+		}
+		p.obj.Status.Warnings = warnings
+	}
+}
+
+func keptWarnings(obj *infrav1.Terraform) []string {
+	ignored := ignoredFields(&obj.Spec)
+	return slices.DeleteFunc(slices.Clone(obj.Status.Warnings), func(w string) bool {
+		return slices.Contains(ignored, w) || strings.HasPrefix(w, inventoryWarning)
+	})
+}

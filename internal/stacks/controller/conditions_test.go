@@ -1,0 +1,338 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/stacks/decide"
+)
+
+// saying is a stack whose Ready says something, of the generation before.
+func saying(status metav1.ConditionStatus, reason, message string) func(*infrav1.Terraform) {
+	return func(t *infrav1.Terraform) {
+		t.Generation--
+		setReady(t, status, reason, message)
+		t.Generation++
+	}
+}
+
+func lockPending(t *infrav1.Terraform) {
+	t.Status.Lock.Pending = "lock-1"
+	setCondition(t, infrav1.ConditionStateLocked, metav1.ConditionTrue, infrav1.ReasonLockHeld, "x")
+}
+
+func TestWhatADecisionMeansForTheConditions(t *testing.T) {
+	later := finished.AddDate(0, 0, 1)
+	noDrift := saying(metav1.ConditionTrue, infrav1.ReasonNoDrift, "No drift: "+revision)
+	lock := &decide.Lock{ID: "lock-1", Who: "ci@build7", Since: finished}
+	for sentence, test := range map[string]struct {
+		change   []func(*infrav1.Terraform)
+		facts    decide.Facts
+		decision decide.Decision
+		want     []string
+	}{
+		"a source that is not ready will be looked at again": {
+			decision: decide.Decision{Verb: decide.VerbFail, Reason: decide.ReasonArtifactFailed, Message: "no artifact", NextCheck: later},
+			want:     []string{"Ready=False ArtifactFailed: no artifact"}},
+		"what only a person can change stalls": {
+			decision: decide.Decision{Verb: decide.VerbFail, Reason: decide.ReasonAccessDenied, Message: "denied"},
+			want:     []string{"Ready=False AccessDenied: denied", "Stalled=True AccessDenied: denied"}},
+		"somebody else holds the lock": {
+			facts:    decide.Facts{Lock: lock},
+			decision: decide.Decision{Verb: decide.VerbWait, Reason: decide.ReasonLockHeld, NextCheck: later},
+			want: []string{"StateLocked=True LockHeld: Terraform Locked with Lock Identifier: lock-1",
+				"Ready=False LockHeld: State locked by ci@build7 since 2026-05-04T12:00:00Z (lock lock-1). Another run may be writing it. If that run is gone:\n" +
+					"    yuba force-unlock vpc -n team lock-1"}},
+		"the lock is free again": {
+			change:   []func(*infrav1.Terraform){lockPending, saying(metav1.ConditionFalse, infrav1.ReasonLockHeld, "locked")},
+			facts:    decide.Facts{Source: decide.Source{Revision: revision}},
+			decision: decide.Decision{Verb: decide.VerbRest}, want: []string{"Ready=True TerraformPlannedNoChanges: Plan no changes: " + revision}},
+		"a wait for another attempt leaves the failure told": {
+			change:   []func(*infrav1.Terraform){saying(metav1.ConditionFalse, infrav1.ReasonPlanFailed, "boom")},
+			decision: decide.Decision{Verb: decide.VerbWait, Reason: decide.ReasonRetryPending, NextCheck: later},
+			want:     []string{"Ready=False TFExecPlanFailed: boom"}},
+		"a wait that only a change ends stalls": {
+			change:   []func(*infrav1.Terraform){saying(metav1.ConditionFalse, infrav1.ReasonPlanFailed, "boom")},
+			decision: decide.Decision{Verb: decide.VerbWait, Reason: decide.ReasonRetryPending, Message: "pointless"},
+			want:     []string{"Ready=False TFExecPlanFailed: boom", "Stalled=True TFExecPlanFailed: pointless"}},
+		"all attempts are used up": {
+			change:   []func(*infrav1.Terraform){saying(metav1.ConditionFalse, infrav1.ReasonPlanFailed, "boom")},
+			decision: decide.Decision{Verb: decide.VerbWait, Reason: decide.ReasonRetryLimit, Message: infrav1.MessageRetryLimit},
+			want:     []string{"Ready=False TFExecPlanFailed: boom", "Stalled=True RetryLimitReached: Resource reached maximum number of retries."}},
+		"all attempts at a bad archive are used up": {
+			decision: decide.Decision{Verb: decide.VerbFail, Reason: decide.ReasonArtifactFailed, Message: "damaged", Failures: 3, Spent: true},
+			want:     []string{"Ready=False ArtifactFailed: damaged", "Stalled=True RetryLimitReached: Resource reached maximum number of retries."}},
+		"a dependency is not ready": {
+			decision: decide.Decision{Verb: decide.VerbWait, Reason: decide.ReasonDependencyNotReady, Message: "dependency 'team/vpc' is not ready",
+				Detail: "Dependencies do not meet ready condition, retrying in 15s", NextCheck: later},
+			want: []string{"Ready=False DependencyNotReady: dependency 'team/vpc' is not ready",
+				"Reconciling=True DependencyNotReady: Dependencies do not meet ready condition, retrying in 15s"}},
+		"a dependency is ready again, and there is nothing to do": {
+			change:   []func(*infrav1.Terraform){saying(metav1.ConditionFalse, infrav1.ReasonDependencyNotReady, "waiting")},
+			facts:    decide.Facts{Source: decide.Source{Revision: revision}},
+			decision: decide.Decision{Verb: decide.VerbRest}, want: []string{"Ready=True TerraformPlannedNoChanges: Plan no changes: " + revision}},
+		"stacks that go round in a circle stall": {
+			decision: decide.Decision{Verb: decide.VerbFail, Reason: decide.ReasonDependencyCycle, Message: "a -> b -> a"},
+			want:     []string{"Ready=False DependencyCycle: a -> b -> a", "Stalled=True DependencyCycle: a -> b -> a"}},
+		"a deletion is blocked": {
+			decision: decide.Decision{Verb: decide.VerbFail, Reason: decide.ReasonDeletionBlocked, Message: "blocked", NextCheck: later},
+			want:     []string{"Ready=False DeletionBlockedByDependantsReason: blocked"}},
+		"work by hand leaves nothing certain": {
+			change:   []func(*infrav1.Terraform){noDrift},
+			decision: decide.Decision{Verb: decide.VerbWait, Reason: decide.ReasonBreakTheGlass, Message: "held"},
+			want:     []string{"Ready=Unknown BreakTheGlass: held"}},
+		"a plan begins": {
+			decision: decide.Decision{Verb: decide.VerbPlan, Reason: decide.ReasonFirstPlan, Message: "not planned yet"},
+			want:     []string{"Ready=Unknown Progressing: Terraform Planning", "Reconciling=True Progressing: not planned yet"}},
+		"an approved plan begins to be applied": {
+			change:   []func(*infrav1.Terraform){planPending},
+			decision: decide.Decision{Verb: decide.VerbApply, Reason: decide.ReasonApproved, Message: "Applying"},
+			want: []string{"Apply=Unknown Progressing: Apply started", "Ready=Unknown Progressing: Applying",
+				"Reconciling=True Progressing: Applying"}},
+		"a deletion begins": {
+			decision: decide.Decision{Verb: decide.VerbPlanAndApply, Purpose: decide.PurposeDelete, Message: "Deletion in progress"},
+			want:     []string{"Ready=Unknown Progressing: Deletion in progress", "Reconciling=True Progressing: Deletion in progress"}},
+		"a look on the interval says nothing": {
+			change:   []func(*infrav1.Terraform){noDrift},
+			decision: decide.Decision{Verb: decide.VerbPlan, Reason: decide.ReasonDriftDue, Message: "Comparing"},
+			want:     []string{"Ready=True NoDrift: No drift: " + revision}},
+		"a plan waits for approval": {
+			change:   []func(*infrav1.Terraform){planPending},
+			decision: decide.Decision{Verb: decide.VerbAwaitApproval, Subject: planID, Reason: decide.ReasonAwaitingApproval, Message: approve},
+			want:     []string{"Ready=Unknown TerraformPlannedWithChanges: " + approve}},
+		"drift that waits for approval stays told as drift": {
+			change:   []func(*infrav1.Terraform){planPending, saying(metav1.ConditionFalse, infrav1.ReasonDriftDetected, "Drift detected.")},
+			decision: decide.Decision{Verb: decide.VerbAwaitApproval, Subject: planID, Reason: decide.ReasonAwaitingApproval, Message: approve},
+			want:     []string{"Ready=False DriftDetected: Drift detected."}},
+		"a rejected plan": {
+			change:   []func(*infrav1.Terraform){planPending},
+			decision: decide.Decision{Verb: decide.VerbAwaitApproval, Subject: planID, Reason: decide.ReasonRejected, Message: "rejected"},
+			want:     []string{"Ready=False PlanRejected: rejected"}},
+		"all is as it should be, for the new generation, too": {
+			change:   []func(*infrav1.Terraform){noDrift},
+			decision: decide.Decision{Verb: decide.VerbRest}, want: []string{"Ready=True NoDrift: No drift: " + revision}},
+		"suspended while a plan was made": {
+			change:   []func(*infrav1.Terraform){saying(metav1.ConditionUnknown, infrav1.ReasonProgressing, "Terraform Planning")},
+			facts:    decide.Facts{Stack: decide.Stack{Suspended: true}},
+			decision: decide.Decision{Verb: decide.VerbRest, Reason: decide.ReasonSuspended, Message: "Suspended by spec.suspend"},
+			want:     []string{"Ready=Unknown Suspended: Suspended by spec.suspend"}},
+		"suspended when all was well": {
+			change:   []func(*infrav1.Terraform){noDrift, func(t *infrav1.Terraform) { t.Status.ConfigDigest = "sha256:c" }},
+			facts:    decide.Facts{Stack: decide.Stack{Suspended: true}, Config: "sha256:c"},
+			decision: decide.Decision{Verb: decide.VerbRest, Reason: decide.ReasonSuspended, Message: "Suspended by spec.suspend"},
+			want:     []string{"Ready=True NoDrift: No drift: " + revision}},
+		"a missing variable came back as it was": {
+			change:   []func(*infrav1.Terraform){saying(metav1.ConditionFalse, infrav1.ReasonVarsGenerationFailed, "missing")},
+			facts:    decide.Facts{Source: decide.Source{Revision: revision}},
+			decision: decide.Decision{Verb: decide.VerbRest}, want: []string{"Ready=True TerraformPlannedNoChanges: Plan no changes: " + revision}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			p := &pass{obj: stackObject(test.change...), now: finished, facts: test.facts}
+			describe(p, test.decision)
+			var got []string
+			for _, c := range p.obj.Status.Conditions {
+				got = append(got, fmt.Sprintf("%s=%s %s: %s", c.Type, c.Status, c.Reason, c.Message))
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if p.obj.Status.ObservedGeneration != p.obj.Generation {
+				t.Errorf("observed generation %d of %d", p.obj.Status.ObservedGeneration, p.obj.Generation)
+			}
+			if test.decision.Reason != decide.ReasonDriftDue { // whose run speaks of the new generation
+				lint(t, p.obj)
+			}
+		})
+	}
+}
+
+// A Secret that goes and comes back leaves the failure before it to be told.
+func TestAFailureIsToldAgainOnceWhatCameBetweenIsOver(t *testing.T) {
+	result := failed(run.StepPlan, run.FailureConfiguration, false)
+	for between, want := range map[string]string{
+		infrav1.ReasonVarsGenerationFailed: "False TFExecPlanFailed: boom",
+		infrav1.ReasonLockHeld:             "False TFExecPlanFailed: boom",
+		infrav1.ReasonInitFailed:           "False TFExecInitFailed: between",
+	} {
+		p := &pass{obj: stackObject(saying(metav1.ConditionFalse, between, "between")), now: finished, lastFailure: &result}
+		describe(p, decide.Decision{Verb: decide.VerbWait, Reason: decide.ReasonRetryPending, Message: "pointless"})
+		if got := says(p.obj, infrav1.ConditionReady); got != want {
+			t.Errorf("%s: %s", between, got)
+		}
+	}
+}
+
+// Looking at what stands still changes nothing about it, not even since when it does.
+func TestConditionsStandStillWithTheStack(t *testing.T) {
+	for _, d := range []decide.Decision{
+		{Verb: decide.VerbFail, Reason: decide.ReasonAccessDenied, Message: "denied"},
+		{Verb: decide.VerbWait, Reason: decide.ReasonRetryLimit, Message: infrav1.MessageRetryLimit},
+		{Verb: decide.VerbWait, Reason: decide.ReasonDependencyNotReady, Message: "waiting", Detail: "vpc", NextCheck: finished},
+	} {
+		p := &pass{obj: stackObject(saying(metav1.ConditionFalse, infrav1.ReasonPlanFailed, "boom")), now: finished}
+		describe(p, d)
+		for i := range p.obj.Status.Conditions {
+			p.obj.Status.Conditions[i].LastTransitionTime = metav1.NewTime(finished)
+		}
+		before := p.obj.DeepCopy()
+		describe(p, d)
+		if diff := cmp.Diff(before.Status, p.obj.Status); diff != "" {
+			t.Errorf("%s (-before +after):\n%s", d, diff)
+		}
+	}
+}
+
+// A stack that is suspended and was changed is not ready as it is now. One that was only suspended is.
+func TestSuspendedStacksAreReadyAsFarAsTheyWerePlanned(t *testing.T) {
+	for config, want := range map[string]int64{"sha256:c": 2, "sha256:other": 1, "": 1} {
+		p := &pass{obj: stackObject(saying(metav1.ConditionTrue, infrav1.ReasonApplied, "applied"), func(t *infrav1.Terraform) { t.Status.ConfigDigest = "sha256:c" }), now: finished}
+		p.facts.Stack.Suspended, p.facts.Config = true, config
+		describe(p, decide.Decision{Verb: decide.VerbRest, Reason: decide.ReasonSuspended})
+		if ready := conditionOf(p.obj, infrav1.ConditionReady); ready.ObservedGeneration != want || ready.Status != metav1.ConditionTrue {
+			t.Errorf("with the configuration %q Ready is %s of generation %d", config, ready.Status, ready.ObservedGeneration)
+		}
+	}
+}
+
+func TestRequestsAreAnsweredWhereNothingCanRun(t *testing.T) {
+	deleting := func(t *infrav1.Terraform) { now := metav1.Now(); t.DeletionTimestamp = &now }
+	asked := func(t *infrav1.Terraform) {
+		t.Annotations = map[string]string{infrav1.AnnotationReconcile: "now"}
+		t.Status.ConfigDigest = "sha256:c"
+	}
+	for sentence, test := range map[string]struct {
+		change          []func(*infrav1.Terraform)
+		decision        decide.Decision
+		handled, digest string
+	}{
+		// What was asked for is done as soon as it can be: nothing planned counts any more.
+		"what fails":                 {nil, decide.Decision{Verb: decide.VerbFail, Reason: decide.ReasonArtifactFailed}, "now", ""},
+		"what waits for a lock":      {nil, decide.Decision{Verb: decide.VerbWait, Reason: decide.ReasonLockHeld}, "now", ""},
+		"what waits for a person":    {nil, decide.Decision{Verb: decide.VerbWait, Reason: decide.ReasonBreakTheGlass}, "now", ""},
+		"what begins is the answer":  {nil, decide.Decision{Verb: decide.VerbPlan, Reason: decide.ReasonRequested}, "now", "sha256:c"},
+		"a deletion that is blocked": {[]func(*infrav1.Terraform){deleting}, decide.Decision{Verb: decide.VerbFail, Reason: decide.ReasonDeletionBlocked}, "now", "sha256:c"},
+		"a run in hand is awaited":   {nil, decide.Decision{Verb: decide.VerbAwaitRun}, "", "sha256:c"},
+		"suspension answers nothing": {nil, decide.Decision{Verb: decide.VerbRest, Reason: decide.ReasonSuspended}, "", "sha256:c"},
+	} {
+		p := &pass{obj: stackObject(append(test.change, asked)...), now: finished, facts: decide.Facts{Lock: &decide.Lock{ID: "lock-1"}}}
+		p.facts.Stack.Suspended = test.decision.Reason == decide.ReasonSuspended
+		describe(p, test.decision)
+		if s := p.obj.Status; s.LastHandledReconcileAt != test.handled || s.ConfigDigest != test.digest {
+			t.Errorf("%s: handled %q, configuration %q", sentence, s.LastHandledReconcileAt, s.ConfigDigest)
+		}
+	}
+}
+
+func TestFailuresAreCountedForOneThing(t *testing.T) {
+	for again, want := range map[bool]int64{true: 3, false: 0} {
+		p := &pass{obj: stackObject(func(t *infrav1.Terraform) { t.Status.ReconciliationFailures = 3 }), now: finished}
+		describe(p, decide.Decision{Verb: decide.VerbPlan, Reason: decide.ReasonRetry, Message: "x", Again: again})
+		if got := p.obj.Status.ReconciliationFailures; got != want {
+			t.Errorf("again %v: %d failures", again, got)
+		}
+	}
+}
+
+// Attempts that fail before a run could begin are counted until source and inputs are usable again.
+func TestRefusedAttemptsAreOnTheStatus(t *testing.T) {
+	p := &pass{obj: stackObject(), now: finished, facts: decide.Facts{Source: decide.Source{Revision: revision}}}
+	describe(p, decide.Decision{Verb: decide.VerbFail, Reason: decide.ReasonArtifactFailed, Message: "damaged", Failures: 2, NextCheck: finished})
+	if s := p.obj.Status; s.ReconciliationFailures != 2 || !s.LastFailedAttemptAt.Time.Equal(finished) || s.LastAttemptedRevision != revision {
+		t.Errorf("%d failures, the last at %s of %q", s.ReconciliationFailures, s.LastFailedAttemptAt, s.LastAttemptedRevision)
+	}
+	want := decide.Refusal{At: finished, Failures: 2, Generation: 2, Revision: revision}
+	if diff := cmp.Diff(want, refusalFacts(p.obj)); diff != "" {
+		t.Errorf("as the next pass sees it (-want +got):\n%s", diff)
+	}
+	describe(p, decide.Decision{Verb: decide.VerbFail, Reason: decide.ReasonArtifactFailed, Message: "damaged", NextCheck: finished})
+	if diff := cmp.Diff(want, refusalFacts(p.obj)); diff != "" {
+		t.Errorf("after a look between two attempts (-want +got):\n%s", diff)
+	}
+	p.facts.Config = "sha256:c"
+	describe(p, decide.Decision{Verb: decide.VerbRest})
+	if s := p.obj.Status; s.ReconciliationFailures != 0 || s.LastFailedAttemptAt != nil {
+		t.Errorf("once the archive is there: %d failures, the last at %s", s.ReconciliationFailures, s.LastFailedAttemptAt)
+	}
+}
+
+// A change of the object that keeps the plan leaves no plan that looks stale.
+func TestAGenerationWithTheSameConfigurationIsPlanned(t *testing.T) {
+	for sentence, test := range map[string]struct {
+		config    string
+		suspended bool
+		verb      decide.Verb
+		want      int64
+	}{
+		"a stack at rest":                            {"sha256:c", false, decide.VerbRest, 2},
+		"a plan that waits":                          {"sha256:c", false, decide.VerbAwaitApproval, 2},
+		"a changed configuration, which waits first": {"sha256:d", false, decide.VerbWait, 1},
+		"a changed configuration of a suspended one": {"sha256:d", true, decide.VerbRest, 1},
+		"a suspended one, which nobody looks at":     {"sha256:c", true, decide.VerbRest, 1},
+	} {
+		p := &pass{obj: stackObject(func(t *infrav1.Terraform) { t.Status.ConfigDigest, t.Status.LastPlannedGeneration = "sha256:c", 1 }), now: finished}
+		p.facts = decide.Facts{Config: test.config, Stack: decide.Stack{Suspended: test.suspended}}
+		describe(p, decide.Decision{Verb: test.verb})
+		if got := p.obj.Status.LastPlannedGeneration; got != test.want {
+			t.Errorf("%s: generation %d is planned, want %d", sentence, got, test.want)
+		}
+	}
+}
+
+// A commit that changes nothing for a stack counts as planned: who depends on it waits to hear that.
+func TestRevisionsThatAreTheSameArePlanned(t *testing.T) {
+	for sentence, test := range map[string]struct {
+		config    string
+		suspended bool
+		want      string
+	}{
+		"the same configuration":            {"sha256:c", false, revision},
+		"another configuration":             {"sha256:d", false, "old"},
+		"the same, of a stack that is held": {"sha256:c", true, "old"},
+	} {
+		p := &pass{obj: stackObject(func(t *infrav1.Terraform) {
+			t.Status.ConfigDigest, t.Status.LastPlannedRevision, t.Status.LastAppliedRevision = "sha256:c", "old", "old"
+			setReady(t, metav1.ConditionTrue, infrav1.ReasonNoDrift, "No drift: old")
+		}), now: finished}
+		p.facts = decide.Facts{Config: test.config, Source: decide.Source{Ready: true, Revision: revision}, Stack: decide.Stack{Suspended: test.suspended}}
+		describe(p, decide.Decision{Verb: decide.VerbRest})
+		if s := p.obj.Status; s.LastPlannedRevision != test.want || s.LastAppliedRevision != "old" {
+			t.Errorf("%s: planned %q, applied %q", sentence, s.LastPlannedRevision, s.LastAppliedRevision)
+		}
+		if got := says(p.obj, infrav1.ConditionReady); got != "True NoDrift: No drift: "+test.want {
+			t.Errorf("%s: Ready is %s", sentence, got)
+		}
+	}
+}
+
+func TestWarningsAreToldOnceAndBounded(t *testing.T) {
+	obj := stackObject(func(t *infrav1.Terraform) { t.Spec.BranchPlanner = &infrav1.BranchPlanner{} })
+	p := &pass{obj: obj, config: &configuration{}}
+	describeWarnings(p)
+	if diff := cmp.Diff([]string{"spec.branchPlanner has no effect yet"}, obj.Status.Warnings); diff != "" || len(p.notes) != 1 {
+		t.Errorf("%d events, warnings (-want +got):\n%s", len(p.notes), diff)
+	}
+	p = &pass{obj: obj, config: &configuration{}}
+	if describeWarnings(p); len(p.notes) != 0 {
+		t.Errorf("told again: %+v", p.notes)
+	}
+	for i := range 2 * infrav1.MaxWarnings {
+		p.config.warnings = append(p.config.warnings, fmt.Sprintf("warning %d", i))
+	}
+	if describeWarnings(p); len(obj.Status.Warnings) != infrav1.MaxWarnings {
+		t.Errorf("%d warnings", len(obj.Status.Warnings))
+	}
+	// An input that is missing for a while says nothing about the module.
+	kept := len(obj.Status.Warnings)
+	p = &pass{obj: obj, facts: decide.Facts{Source: decide.Source{Ready: true}}}
+	if describeWarnings(p); len(obj.Status.Warnings) != kept {
+		t.Errorf("%d warnings are left of %d", len(obj.Status.Warnings), kept)
+	}
+}

@@ -1,0 +1,278 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/tofu/inputs"
+	"github.com/yuba-dev/yuba/internal/tofu/module"
+)
+
+// configuration is everything that decides what a plan says, apart from the world.
+type configuration struct {
+	program   *program
+	variables map[string]run.Variable
+	env       []run.EnvVar
+	backend   run.Backend
+	varFiles  []string
+	// fromVarFiles are the variables that those assign.
+	fromVarFiles map[string]module.Position
+	files        []run.File
+	cliConfig    []byte
+	// secrets are texts to mask beside the values marked as secret.
+	secrets []string
+	// open are the variables, and "env " with the names of the environment, that come from Secrets and are known to be no secrets.
+	// For the digest they are secrets as ever, so that nothing is planned anew when that becomes known.
+	open map[string]bool
+	// planLock and lockTimeout say how the tool treats the lock of an own backend. They change no plan.
+	planLock    bool
+	lockTimeout time.Duration
+	warnings    []string
+	// part is what of the source counts, joined what the files that join the root module read of the world.
+	part   part
+	joined []string
+	// origins say where values come from.
+	origins map[string]string
+	// lent are the names that went from varsFrom into the environment, with what says their types.
+	lent []string
+	// digest covers all of this; whole is the same with the whole archive instead of its part, as earlier versions have
+	// it, and empty when there is no difference.
+	digest, whole string
+	// settled is what the digest is, or would be, if the modules from elsewhere that the program calls are settled; empty
+	// when it calls none, or the whole archive counts in any case.
+	settled string
+}
+
+// into writes the configuration into a run's spec.
+func (c *configuration) into(s *run.Spec) {
+	s.Artifact, s.Backend = c.program.artifact, c.backend
+	s.Variables, s.Env = c.opened()
+	s.VarFiles, s.Files, s.CLIConfig, s.Secrets = c.varFiles, c.files, c.cliConfig, c.secrets
+	s.NoPlanLock, s.LockTimeout = !c.planLock, run.Duration(c.lockTimeout)
+	// Modules that stay as long as the working directory may read more of the source once it is lost.
+	if s.Part = nil; c.part.digest != "" && !c.part.loose {
+		s.Part = &run.Part{Paths: slices.Concat(c.part.dirs, c.part.files), Digest: c.part.digest}
+	}
+}
+
+// opened are variables and environment as runs get them: what is known to be no secret is not marked as one.
+func (c *configuration) opened() (map[string]run.Variable, []run.EnvVar) {
+	if len(c.open) == 0 {
+		return c.variables, c.env
+	}
+	variables, env := maps.Clone(c.variables), slices.Clone(c.env)
+	for name, v := range variables {
+		v.Open = v.Secret && c.open[name]
+		v.Secret = v.Secret && !v.Open
+		variables[name] = v
+	}
+	for i := range env {
+		env[i].Open = env[i].Secret && c.open["env "+env[i].Name]
+		env[i].Secret = env[i].Secret && !env[i].Open
+	}
+	return variables, env
+}
+
+// configProblem says what is wrong with a stack's inputs or program, for people. It is passing when a controller may mend it: that of an
+// object which the inputs come from. Otherwise a person must change something.
+type configProblem struct {
+	reason, message string
+	passing         bool
+}
+
+func (p *configProblem) Error() string { return p.message }
+
+// configure puts program and inputs together and checks that they fit. A *configProblem is the user's to solve.
+func configure(obj *infrav1.Terraform, prog *program, in *inputs.Inputs) (*configuration, error) {
+	if refused := refusedFields(&obj.Spec); refused != "" {
+		return nil, &configProblem{reason: infrav1.ReasonFieldNotSupported, message: refused}
+	}
+	c := &configuration{program: prog, variables: map[string]run.Variable{}, open: map[string]bool{}, warnings: in.Warnings, origins: in.Origins}
+	for _, part := range []func(*infrav1.Terraform, *inputs.Inputs) error{
+		c.setBackend, c.setLocking, c.setFiles, c.setModule, c.setLent, c.setVariables, c.setPart,
+	} {
+		if err := part(obj, in); err != nil {
+			return nil, err
+		}
+	}
+	c.digest = c.sum(obj)
+	if c.part.digest != "" {
+		c.whole = c.sumWith(obj, c.program.artifact.Digest)
+	}
+	return c, nil
+}
+
+func (c *configuration) setBackend(obj *infrav1.Terraform, in *inputs.Inputs) error {
+	backend, err := inputs.Backend(obj, in)
+	if err != nil {
+		return &configProblem{infrav1.ReasonInitFailed, err.Error(), in.MayChange}
+	}
+	c.backend = run.Backend{Kind: run.BackendKind(backend.Kind), Override: backend.HCL}
+	for _, s := range in.Settings {
+		if c.backend.Settings == nil {
+			c.backend.Settings = map[string]string{}
+		}
+		c.backend.Settings[s.Name] = s.Value.Reveal()
+		if s.Secret {
+			c.secrets = append(c.secrets, s.Value.Reveal())
+		}
+	}
+	for _, e := range append(slices.Clone(in.Env), backend.Env...) {
+		env := run.EnvVar{Name: e.Name, Value: e.Value.Reveal(), Secret: e.Secret}
+		c.open["env "+e.Name] = e.Open
+		// What the backend needs wins over a name that the stack sets itself.
+		c.env = append(slices.DeleteFunc(c.env, func(have run.EnvVar) bool { return have.Name == env.Name }), env)
+	}
+	return nil
+}
+
+// setLocking reads what the stack says about the lock of a backend of its own. Plans on the managed backend take none.
+func (c *configuration) setLocking(obj *infrav1.Terraform, _ *inputs.Inputs) error {
+	c.planLock = obj.Spec.Plan == nil || obj.Spec.Plan.Lock == nil || *obj.Spec.Plan.Lock
+	if t := obj.Spec.TFState; t != nil && t.LockTimeout != "" {
+		timeout, err := time.ParseDuration(t.LockTimeout)
+		if err != nil || timeout < 0 {
+			return &configProblem{reason: infrav1.ReasonPlanFailed, message: fmt.Sprintf("spec.tfstate.lockTimeout: %q is not a duration such as 30s", t.LockTimeout)}
+		}
+		c.lockTimeout = timeout
+	}
+	return nil
+}
+
+func (c *configuration) setVariables(_ *infrav1.Terraform, in *inputs.Inputs) error {
+	values := in.Values()
+	for name := range values {
+		// The tool takes the value of the last file of values, and the one here with its type does not count.
+		if _, inFile := c.fromVarFiles[name]; inFile {
+			delete(values, name)
+		}
+	}
+	for _, name := range c.lent {
+		delete(values, name)
+	}
+	m := c.program.module.WithAssigned(c.fromVarFiles)
+	for name, v := range in.Variables {
+		if declared := m.Variables[name]; v.Absent && declared != nil && !declared.TakesEmpty() {
+			delete(values, name)
+		}
+	}
+	converted, problems, warnings := module.CheckVariables(m, values, append(in.EnvNames(), c.lent...)...)
+	if len(problems) > 0 {
+		return &configProblem{infrav1.ReasonVarsGenerationFailed, problems.Error(), othersMayMend(problems, values, in)}
+	}
+	for name, value := range converted {
+		sensitive := m.Variables[name] != nil && m.Variables[name].Sensitive
+		c.variables[name] = run.Variable{Value: value, Secret: in.Variables[name].Secret || sensitive}
+		c.open[name] = in.Variables[name].Open && !sensitive
+	}
+	if c.program.template == nil { // a template may use what the module does not declare
+		c.warnings = append(c.warnings, warnings...)
+	}
+	for _, text := range in.Inserted {
+		c.secrets = append(c.secrets, text.Reveal())
+	}
+	return nil
+}
+
+// othersMayMend tells whether another controller can mend all that is wrong with the values of variables.
+func othersMayMend(problems module.Problems, values map[string]json.RawMessage, in *inputs.Inputs) bool {
+	return !slices.ContainsFunc(problems, func(p module.Problem) bool {
+		if _, given := values[p.Variable]; given {
+			return !in.Variables[p.Variable].Kept
+		}
+		return !in.MayGrow
+	})
+}
+
+// sum is the configuration's digest. Values go in as they are: the digest is kept in the status, so it is salted with
+// the object's UID to tell nobody whether two stacks share a password.
+func (c *configuration) sum(obj *infrav1.Terraform) string {
+	return c.sumWith(obj, cmp.Or(c.part.digest, c.program.artifact.Digest))
+}
+
+// sumWith is the digest with what counts of the source: its archive, or the part of it that can be read.
+func (c *configuration) sumWith(obj *infrav1.Terraform, source string) string {
+	h := sha256.New()
+	enc := json.NewEncoder(h)
+	for _, part := range []any{
+		"yuba configuration 1", obj.UID, source, cleanDir(obj.Spec.Path), obj.WorkspaceName(),
+		c.backend, obj.StateSuffix(), c.variables, sortedEnv(c.env), obj.Spec.Targets, obj.Spec.Tool, obj.Spec.Destroy,
+	} {
+		encode(enc, part)
+	}
+	// Only what is there goes in: the digests of stacks without it stay what they were in earlier versions, and so do
+	// their pending plans.
+	if len(c.varFiles)+len(c.files)+len(c.cliConfig) > 0 {
+		encode(enc, []any{c.varFiles, c.files, c.cliConfig})
+	}
+	// Who is to be asked about plans, and in which form they are to be kept, is found out with a plan.
+	if hooks, form := activeWebhooks(obj), readableForm(obj); len(hooks) > 0 || form != "" {
+		encode(enc, []any{"plans", obj.Spec.Webhooks, form})
+	}
+	return "sha256:" + hex.EncodeToString(h.Sum(nil))
+}
+
+func encode(enc *json.Encoder, part any) {
+	if err := enc.Encode(part); err != nil {
+		panic(fmt.Sprintf("encode the configuration: %v. This is a bug in Yuba.", err))
+	}
+}
+
+func sortedEnv(env []run.EnvVar) []run.EnvVar {
+	sorted := slices.Clone(env)
+	slices.SortStableFunc(sorted, func(a, b run.EnvVar) int { return strings.Compare(a.Name, b.Name) })
+	return sorted
+}
+
+// refusedFields names the fields that this version does not honour although ignoring them could do harm: they say where
+// the state is, what goes into the program or what must happen first. [infrav1.SupportOf] knows which these are.
+func refusedFields(s *infrav1.TerraformSpec) string {
+	return refusal(fieldNames(s, infrav1.SupportRefused))
+}
+
+func refusal(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("This version does not honour %s yet, and ignoring that could do harm. Nothing runs", sentence(names))
+}
+
+// ignoredFields says which fields have no effect and do no harm by it.
+func ignoredFields(s *infrav1.TerraformSpec) []string {
+	var warnings []string
+	for _, name := range fieldNames(s, infrav1.SupportIgnored) {
+		warnings = append(warnings, name+" has no effect yet")
+	}
+	if names := fieldNames(s, infrav1.SupportPods); len(names) > 0 {
+		warnings = append(warnings, "Runs are processes here, not Pods. Without effect, because about Pods only: "+sentence(names))
+	}
+	return warnings
+}
+
+func fieldNames(s *infrav1.TerraformSpec, support infrav1.Support) []string {
+	var names []string
+	for _, field := range s.Unsupported(support) {
+		names = append(names, field.Name())
+	}
+	return names
+}
+
+func sentence(names []string) string {
+	last := len(names) - 1
+	if last < 1 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:last], ", ") + " and " + names[last]
+}

@@ -1,0 +1,125 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/outages/book"
+)
+
+// letGo takes Yuba's finalizers off a deleted stack. Its state, its versions and the records of its runs stay: they are
+// what a mistake is repaired with. Only the empty state of a tenant's stack is deleted: otherwise there would be one for every
+// tenant that ever was.
+func (r *Reconciler) letGo(ctx context.Context, p *pass) error {
+	before := p.obj.DeepCopy()
+	p.obj.Finalizers = slices.DeleteFunc(p.obj.Finalizers, func(f string) bool {
+		return f == infrav1.Finalizer || strings.HasPrefix(f, infrav1.DependencyFinalizerPrefix)
+	})
+	if len(p.obj.Finalizers) == len(before.Finalizers) {
+		return nil
+	}
+	if err := r.deleteOwned(ctx, before); err != nil {
+		return err
+	}
+	if err := r.discardState(ctx, p); err != nil {
+		return err
+	}
+	if err := r.leaveState(ctx, p); err != nil {
+		return err
+	}
+	if err := r.Client.Patch(ctx, p.obj, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
+		return client.IgnoreNotFound(fmt.Errorf("let %s go: %w", p.stack, err))
+	}
+	if before.Status.Unproven != nil { // told once it is true: what comes before is tried again after a conflict
+		r.event(p, note{warning: true, reason: infrav1.ReasonApplyCutOff, action: "Delete", message: "The stack goes. " + unprovenMessage(before)})
+	}
+	r.Stacks.Wrote(p.obj)
+	r.Runs.Forget(p.stack)
+	if r.Circuits != nil {
+		r.Circuits.Forget(book.Stack(p.stack))
+	}
+	return nil
+}
+
+// tellWhatStays says that a deletion with targets destroyed nothing else.
+func (p *pass) tellWhatStays() {
+	if !p.obj.Spec.DestroyResourcesOnDeletion || len(p.obj.Spec.Targets) == 0 || p.obj.Status.LastRun == nil {
+		return
+	}
+	p.notes = append(p.notes, note{reason: infrav1.ReasonDestroyed, action: "Delete", message: fmt.Sprintf(
+		"Destroyed spec.targets only: %s. Other resources stay, and so does the state that lists them: %s",
+		strings.Join(p.obj.Spec.Targets, ", "), stateOf(p.obj))})
+}
+
+// stateOf says where the state is.
+func stateOf(obj *infrav1.Terraform) string {
+	if obj.KeepsOwnState() {
+		return "the stack's own backend"
+	}
+	return "Secret " + obj.StateSecretName()
+}
+
+// discardState deletes the state of a tenant's stack that was destroyed. Who may not is not kept from letting the stack go.
+func (r *Reconciler) discardState(ctx context.Context, p *pass) error {
+	if tenantOf(p.obj) == "" || !p.obj.Spec.DestroyResourcesOnDeletion || p.obj.KeepsOwnState() || p.noState != nil {
+		return nil
+	}
+	err := r.States.Discard(ctx, stateKeyOf(p.obj))
+	if apierrors.IsForbidden(err) {
+		r.Log.Warn("the empty state of a stack that is gone stays", "stack", p.stack.String(), "error", err)
+		return nil
+	}
+	return err
+}
+
+// deleteOwned deletes outputs and plans that the stack owns. A garbage collector would do so later, where there is one;
+// whoever waits for the stack to be gone relies on its outputs being gone, too.
+func (r *Reconciler) deleteOwned(ctx context.Context, obj *infrav1.Terraform) error {
+	var names []string
+	if want := obj.Spec.WriteOutputsToSecret; want != nil {
+		names = append(names, want.Name)
+	}
+	if had := obj.Status.OutputsSecret; had != "" && !slices.Contains(names, had) {
+		names = append(names, had)
+	}
+	for _, name := range names {
+		if err := r.deleteOutputs(ctx, obj, name); err != nil {
+			return err
+		}
+	}
+	return r.deletePlans(ctx, obj)
+}
+
+// deleteOutputs deletes an outputs Secret, if it is the stack's.
+func (r *Reconciler) deleteOutputs(ctx context.Context, obj *infrav1.Terraform, secretName string) error {
+	secret := &corev1.Secret{}
+	name := types.NamespacedName{Namespace: obj.Namespace, Name: secretName}
+	if err := r.Reader.Get(ctx, name, secret); err != nil {
+		return wrapUnlessGone("read the outputs Secret %s: %w", name, err)
+	}
+	if !metav1.IsControlledBy(secret, obj) {
+		return nil
+	}
+	exactly := client.Preconditions{UID: &secret.UID}
+	return wrapUnlessGone("delete the outputs Secret %s: %w", name, r.Client.Delete(ctx, secret, exactly))
+}
+
+// wrapUnlessGone says which object an error is about. An object that is not there is no error.
+func wrapUnlessGone(format string, name types.NamespacedName, err error) error {
+	if client.IgnoreNotFound(err) == nil {
+		return nil
+	}
+	return fmt.Errorf(format, name, err)
+}

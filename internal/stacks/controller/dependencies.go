@@ -1,0 +1,283 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/stacks/decide"
+)
+
+// indexDependencies finds the stacks that depend on one: "namespace/name".
+const indexDependencies = "yuba.dependencies"
+
+// dependenciesOf names the stacks that one depends on, each once.
+func dependenciesOf(t *infrav1.Terraform) []types.NamespacedName {
+	var names []types.NamespacedName
+	for _, d := range t.Spec.DependsOn {
+		name := types.NamespacedName{Namespace: d.Namespace, Name: d.Name}
+		if name.Namespace == "" {
+			name.Namespace = t.Namespace
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func dependencyNames(t *infrav1.Terraform) []string {
+	var names []string
+	for _, name := range dependenciesOf(t) {
+		names = append(names, name.String())
+	}
+	return names
+}
+
+// usable says whether one stack may depend on another: those of other namespaces have to be allowed, lest a tenant keep
+// another's stack from being deleted.
+func (r *Reconciler) usable(from string, to types.NamespacedName) bool {
+	return r.AllowCrossNamespace || from == to.Namespace
+}
+
+// dependants lists the stacks that depend on one, from the cache's index. They must not be changed.
+func (r *Reconciler) dependants(ctx context.Context, of types.NamespacedName) ([]infrav1.Terraform, error) {
+	var list infrav1.TerraformList
+	err := r.stacks.List(ctx, &list, client.MatchingFields{indexDependencies: of.String()}, client.UnsafeDisableDeepCopy)
+	if err != nil {
+		return nil, fmt.Errorf("find the stacks that depend on %s: %w", of, err)
+	}
+	return slices.DeleteFunc(list.Items, func(t infrav1.Terraform) bool {
+		return !r.usable(t.Namespace, of) || client.ObjectKeyFromObject(&t) == of
+	}), nil
+}
+
+// cached reads a stack from the cache; nil when there is none. It must not be changed.
+func (r *Reconciler) cached(ctx context.Context, name types.NamespacedName) (*infrav1.Terraform, error) {
+	var t infrav1.Terraform
+	err := r.stacks.Get(ctx, name, &t, client.UnsafeDisableDeepCopy)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read stack %s: %w", name, err)
+	}
+	return &t, nil
+}
+
+// gatherRelations reads what the stack depends on and what depends on it.
+func (r *Reconciler) gatherRelations(ctx context.Context, p *pass) error {
+	own := client.ObjectKeyFromObject(p.obj)
+	for _, name := range dependenciesOf(p.obj) {
+		d, err := r.dependencyFacts(ctx, p, name)
+		if err != nil {
+			return err
+		}
+		p.facts.Dependencies = append(p.facts.Dependencies, d)
+	}
+	if len(p.facts.Dependencies) == 0 {
+		p.facts.Dependants = namesOf(p.dependants, own.Namespace, nil)
+		return nil
+	}
+	// Only who depends and is depended on can be in a circle.
+	ways := ways{}
+	if len(p.dependants) > 0 || slices.Contains(dependenciesOf(p.obj), own) {
+		var err error
+		if ways, err = r.explore(ctx, p.obj); err != nil {
+			return err
+		}
+	}
+	p.facts.Cycle = ways.cycle(own)
+	p.facts.Dependants = namesOf(p.dependants, own.Namespace, ways)
+	return nil
+}
+
+// namesOf names stacks as they are called from a namespace, without those that are depended on themselves: of a circle
+// that is deleted, somebody has to go first.
+func namesOf(stacks []infrav1.Terraform, namespace string, but ways) []string {
+	var names []string
+	for i := range stacks {
+		key := client.ObjectKeyFromObject(&stacks[i])
+		if _, circular := but[key]; !circular {
+			names = append(names, called(key, namespace))
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// called is how a stack is called from a namespace.
+func called(name types.NamespacedName, from string) string {
+	if name.Namespace == from {
+		return name.Name
+	}
+	return name.String()
+}
+
+func (r *Reconciler) dependencyFacts(ctx context.Context, p *pass, name types.NamespacedName) (decide.Dependency, error) {
+	if !r.usable(p.obj.Namespace, name) {
+		return decide.Dependency{Name: name.String(), Denied: true}, nil
+	}
+	d := decide.Dependency{Name: name.String()}
+	t, err := r.cached(ctx, name)
+	if err != nil {
+		return d, err
+	}
+	if d.Missing = t == nil; d.Missing {
+		p.dependencyOutputs = append(p.dependencyOutputs, name.String()+"=")
+		return d, nil
+	}
+	p.dependencyOutputs = append(p.dependencyOutputs, name.String()+"="+t.Status.OutputsDigest)
+	d.Deleting = !t.DeletionTimestamp.IsZero()
+	d.Observed = t.Status.ObservedGeneration == t.Generation
+	d.Ready = conditionOf(t, infrav1.ConditionReady).Status == metav1.ConditionTrue
+	d.SameSource = sourceOf(t) != "" && sourceOf(t) == sourceOf(p.obj)
+	d.Revisions = []string{t.Status.LastPlannedRevision, t.Status.LastAppliedRevision}
+	d.OutputsMissing, err = r.missingOutputs(ctx, t)
+	return d, err
+}
+
+// sourceOf names the source that a stack's program comes from; empty when it comes from none.
+func sourceOf(t *infrav1.Terraform) string {
+	if _, inline := t.InlineProgram(); inline || t.Spec.SourceRef == nil {
+		return ""
+	}
+	return t.Spec.SourceRef.Kind + "/" + t.SourceNamespace() + "/" + t.Spec.SourceRef.Name
+}
+
+// missingOutputs names, with its namespace, the outputs Secret of a stack when it is not there although there are outputs to write.
+func (r *Reconciler) missingOutputs(ctx context.Context, t *infrav1.Terraform) (string, error) {
+	out := t.Spec.WriteOutputsToSecret
+	if known := t.Status.LastAppliedRevision != "" || t.Status.OutputsDigest != ""; out == nil || known && len(t.Status.AvailableOutputs) == 0 {
+		return "", nil
+	}
+	secret := &metav1.PartialObjectMetadata{}
+	secret.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
+	name := types.NamespacedName{Namespace: t.Namespace, Name: out.Name}
+	err := r.stacks.Get(ctx, name, secret)
+	if apierrors.IsNotFound(err) {
+		return name.String(), nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("look for the outputs Secret %s: %w", name, err)
+	}
+	return "", nil
+}
+
+// withDependencies makes what the dependencies put out part of the configuration: who depends on a stack may read its
+// outputs in ways that are not seen here, as from its state.
+func (p *pass) withDependencies(digest string) string {
+	if len(p.dependencyOutputs) == 0 {
+		return digest
+	}
+	h := sha256.New()
+	fmt.Fprintln(h, digest)
+	for _, outputs := range p.dependencyOutputs {
+		fmt.Fprintln(h, outputs)
+	}
+	return "sha256:" + hex.EncodeToString(h.Sum(nil))
+}
+
+// ways say for each stack that is reached along dependsOn by which stack it was reached.
+type ways map[types.NamespacedName]types.NamespacedName
+
+// explore follows dependsOn from a stack, nearest first, until it is back there or at the end.
+func (r *Reconciler) explore(ctx context.Context, obj *infrav1.Terraform) (ways, error) {
+	own := client.ObjectKeyFromObject(obj)
+	reached := ways{}
+	for queue := []*infrav1.Terraform{obj}; len(queue) > 0; queue = queue[1:] {
+		from := client.ObjectKeyFromObject(queue[0])
+		for _, name := range dependenciesOf(queue[0]) {
+			if _, seen := reached[name]; seen || !r.usable(from.Namespace, name) {
+				continue
+			}
+			reached[name] = from
+			if name == own {
+				continue
+			}
+			next, err := r.cached(ctx, name)
+			if err != nil {
+				return nil, err
+			}
+			if next != nil {
+				queue = append(queue, next)
+			}
+		}
+	}
+	return reached, nil
+}
+
+// cycle is the way from a stack back to itself, told alike by all that are on it: "a -> b -> a".
+func (w ways) cycle(own types.NamespacedName) string {
+	if _, ok := w[own]; !ok {
+		return ""
+	}
+	round := []types.NamespacedName{own}
+	for at := w[own]; at != own; at = w[at] {
+		round = append(round, at)
+	}
+	slices.Reverse(round)
+	first, namespace := 0, own.Namespace
+	for i, name := range round {
+		if strings.Compare(name.String(), round[first].String()) < 0 {
+			first = i
+		}
+		if name.Namespace != namespace {
+			namespace = ""
+		}
+	}
+	var names []string
+	for i := range len(round) + 1 {
+		names = append(names, called(round[(first+i)%len(round)], namespace))
+	}
+	return strings.Join(names, " -> ")
+}
+
+// dependencyFinalizer is what a stack carries as long as another depends on it, so that everybody sees it. Of the same
+// namespace it is tofu-controller's. Of another one it has the namespace, too, for names repeat. A name that is too long
+// for a finalizer is hashed. It decides nothing: what keeps a stack from going are the stacks that depend on it now.
+func dependencyFinalizer(dependant types.NamespacedName, namespace string) string {
+	name := infrav1.DependencyFinalizerPrefix + dependant.Name
+	if dependant.Namespace != namespace {
+		name = infrav1.DependencyFinalizerPrefix + dependant.Namespace + "/" + dependant.Name
+	}
+	if len(validation.IsQualifiedName(name)) == 0 {
+		return name
+	}
+	sum := sha256.Sum256([]byte(dependant.String()))
+	return infrav1.DependencyFinalizerPrefix + hex.EncodeToString(sum[:16])
+}
+
+// finalizersFor are the finalizers that a stack should have: those of others as they are, Yuba's own and one for each
+// stack that depends on it.
+func finalizersFor(obj *infrav1.Terraform, dependants []infrav1.Terraform) []string {
+	wanted := []string{infrav1.Finalizer}
+	for i := range dependants {
+		wanted = append(wanted, dependencyFinalizer(client.ObjectKeyFromObject(&dependants[i]), obj.Namespace))
+	}
+	slices.Sort(wanted[1:])
+	// In the order they are in, so that nothing is written where nothing changes.
+	kept := slices.DeleteFunc(slices.Clone(obj.Finalizers), func(f string) bool {
+		return strings.HasPrefix(f, infrav1.DependencyFinalizerPrefix) && !slices.Contains(wanted, f)
+	})
+	for _, f := range wanted {
+		if !slices.Contains(kept, f) {
+			kept = append(kept, f)
+		}
+	}
+	return kept
+}

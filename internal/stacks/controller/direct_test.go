@@ -1,0 +1,100 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+)
+
+func TestWhichRunsPlanAndApplyInOneGo(t *testing.T) {
+	first := run.Spec{Operation: run.OperationPlanAndApply, Purpose: run.PurposeDeploy, Backend: run.Backend{Kind: run.BackendManaged}}
+	for sentence, test := range map[string]struct {
+		obj  func(*infrav1.Terraform)
+		spec func(*run.Spec)
+		want bool
+	}{
+		"the first apply of a stack":          {want: true},
+		"it was applied before":               {obj: func(t *infrav1.Terraform) { t.Status.LastAppliedRevision = revision }},
+		"an apply was begun before":           {obj: func(t *infrav1.Terraform) { t.Status.LastAppliedRun = "earlier" }},
+		"somebody is to look at the plan":     {spec: func(s *run.Spec) { s.Operation = run.OperationPlan }},
+		"the plan is described":               {spec: func(s *run.Spec) { s.Describe = true }},
+		"the plan is reviewed":                {spec: func(s *run.Spec) { s.Review = true }},
+		"everything is to be destroyed":       {spec: func(s *run.Spec) { s.Destroy = true }},
+		"a look for drift":                    {spec: func(s *run.Spec) { s.Purpose = run.PurposeDrift }},
+		"the state is in the stack's backend": {spec: func(s *run.Spec) { s.Backend.Kind = run.BackendOwn }},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			obj, spec := stackObject(), first
+			if test.obj != nil {
+				test.obj(obj)
+			}
+			if test.spec != nil {
+				test.spec(&spec)
+			}
+			if got := direct(obj, &spec); got != test.want {
+				t.Errorf("%v, want %v", got, test.want)
+			}
+		})
+	}
+}
+
+// The server says that an apply begins before there is a plan. What comes to nothing takes that back.
+func TestApplyInOneGoThatDidNotBegin(t *testing.T) {
+	for sentence, result := range map[string]run.Result{
+		"the plan failed":           {Outcome: run.OutcomeFailed, FailedStep: run.StepPlan, Error: "Error: no"},
+		"there was nothing to do":   {Outcome: run.OutcomeSucceeded, Plan: &run.PlanResult{}},
+		"the run was told to leave": {Outcome: run.OutcomeCanceled},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			obj := stackObject()
+			o := ran(run.OperationPlanAndApply, result)
+			o.rec.Spec.Direct = true
+			describeApply(obj, o.rec)
+			if conditionOf(obj, infrav1.ConditionApply).Status != metav1.ConditionUnknown {
+				t.Fatal("it is not said that the apply begins")
+			}
+			record(obj, o)
+			if c := conditionOf(obj, infrav1.ConditionApply); c.Type != "" {
+				t.Errorf("%+v", c)
+			}
+		})
+	}
+}
+
+func TestRunsAreToldWhichPartTheyRead(t *testing.T) {
+	c := &configuration{program: &program{}}
+	c.part = part{digest: "sha256:p", dirs: []string{"app", "modules/m"}, files: []string{"values.tfvars"}}
+	var spec run.Spec
+	c.into(&spec)
+	want := &run.Part{Paths: []string{"app", "modules/m", "values.tfvars"}, Digest: "sha256:p"}
+	if diff := cmp.Diff(want, spec.Part); diff != "" {
+		t.Error(diff)
+	}
+	c.part = part{why: "it reads everything", dirs: []string{"app"}}
+	if c.into(&spec); spec.Part != nil {
+		t.Errorf("%+v", spec.Part)
+	}
+}
+
+// What plans and applies in one go is planning until it has begun to change something.
+func TestApplyInOneGoIsToldOnceItHasBegun(t *testing.T) {
+	obj := stackObject(func(t *infrav1.Terraform) { t.Status.CurrentRun = &infrav1.RunReference{ID: "run-1", Status: "queued"} })
+	rec := run.Record{Permitted: true, Planning: true, Spec: run.Spec{ID: "run-1", Operation: run.OperationPlanAndApply, Direct: true}}
+	p := &pass{obj: obj, inHand: &rec}
+	describeAwaited(p)
+	if c := conditionOf(obj, infrav1.ConditionApply); c.Type != "" || obj.Status.CurrentRun.Status != "queued" || currentFacts(rec, false).Apply {
+		t.Errorf("while it plans: %+v, %+v", c, obj.Status.CurrentRun)
+	}
+	rec.Planning = false
+	describeAwaited(p)
+	if c := conditionOf(obj, infrav1.ConditionApply); c.Status != metav1.ConditionUnknown || obj.Status.CurrentRun.Status != "applying" || !currentFacts(rec, false).Apply {
+		t.Errorf("once it has begun: %+v, %+v", c, obj.Status.CurrentRun)
+	}
+}

@@ -1,0 +1,91 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+)
+
+// announce sends the events: one for each condition that says something else than before, and the pass's notes.
+func (r *Reconciler) announce(p *pass, before *infrav1.Terraform) {
+	for _, kind := range []string{infrav1.ConditionReady, infrav1.ConditionStateLocked, infrav1.ConditionOutput} {
+		if n, ok := p.news(kind, conditionOf(before, kind)); ok {
+			r.event(p, n)
+		}
+	}
+	for _, n := range p.notes {
+		r.event(p, n)
+	}
+}
+
+// news is the event that tells what a condition says now; false when it says nothing new. Reasons and messages are
+// tofu-controller's, which has other words for some events than for the conditions that they come from.
+func (p *pass) news(kind string, was metav1.Condition) (note, bool) {
+	is := conditionOf(p.obj, kind)
+	if is.Type == "" || is.Status == was.Status && is.Reason == was.Reason && is.Message == was.Message {
+		return note{}, false
+	}
+	n := note{warning: is.Status == metav1.ConditionFalse, reason: is.Reason, action: kind, message: is.Message}
+	switch {
+	case kind == infrav1.ConditionStateLocked:
+		n.warning = is.Status == metav1.ConditionTrue
+	case kind == infrav1.ConditionOutput && is.Reason == infrav1.ReasonOutputsWritten:
+		return note{}, false // the write itself is told, with the names
+	case kind != infrav1.ConditionReady:
+	case is.Reason == infrav1.ReasonNoDrift && was.Status == metav1.ConditionTrue:
+		return note{}, false // that all is well is news only to those who were told otherwise
+	case is.Reason == infrav1.ReasonPlannedNoChanges && was.Status == is.Status && was.Reason == is.Reason && p.ended == nil:
+		return note{}, false // nothing was planned: only the revision is another
+	case is.Reason == infrav1.ReasonDependencyNotReady:
+		n.warning, n.message = false, conditionOf(p.obj, infrav1.ConditionReconciling).Message
+	case is.Reason == infrav1.ReasonPlannedWithChanges:
+		n.reason, n.message = infrav1.ReasonPlanSucceeded, "Planned.\n"+is.Message
+	case p.applied() && is.Status == metav1.ConditionTrue:
+		n = p.tellOfSuccess()
+	}
+	return n, true
+}
+
+// applied says that an apply has just succeeded.
+func (p *pass) applied() bool {
+	return p.ended != nil && p.ended.Result != nil && p.ended.Result.Applied
+}
+
+// tellOfSuccess tells of an apply, which Ready does not when it tells of what came after.
+func (p *pass) tellOfSuccess() note {
+	apply, reason := conditionOf(p.obj, infrav1.ConditionApply), infrav1.ReasonApplied
+	if p.ended.Spec.Destroy {
+		reason = infrav1.ReasonDestroyed
+	}
+	return note{reason: reason, action: infrav1.ConditionApply, message: at(apply.Message, p.obj.Status.LastAppliedRevision)}
+}
+
+// maxEvent is the API's limit for an event's note.
+const maxEvent = 1000
+
+func (r *Reconciler) event(p *pass, n note) {
+	severity, message := corev1.EventTypeNormal, n.message
+	if n.warning {
+		severity = corev1.EventTypeWarning
+	}
+	if runes := []rune(message); len(runes) > maxEvent {
+		message = string(runes[:maxEvent]) + "…"
+	}
+	r.Events.Eventf(subject(p), nil, severity, n.reason, n.action, "%s", message)
+}
+
+// subject is the object as those see it who are told of events: the revision that it is about is the one that this pass is
+// about, unless a run of an earlier one has just ended.
+func subject(p *pass) *infrav1.Terraform {
+	revision := p.facts.Source.Revision
+	if p.ended != nil || revision == "" || revision == p.obj.Status.LastAttemptedRevision {
+		return p.obj
+	}
+	obj := p.obj.DeepCopy()
+	obj.Status.LastAttemptedRevision = revision
+	return obj
+}

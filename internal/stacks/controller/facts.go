@@ -1,0 +1,320 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/stacks/decide"
+	"github.com/yuba-dev/yuba/internal/tofu/inputs"
+	"github.com/yuba-dev/yuba/internal/tofu/state"
+)
+
+// gather reads everything that a decision depends on into p.facts.
+func (r *Reconciler) gather(ctx context.Context, p *pass) error {
+	obj := p.obj
+	p.facts = decide.Facts{Now: p.now, Stack: stackFacts(obj), Refused: refusalFacts(obj), Kept: obj.Status.LastAppliedRun != ""}
+	if err := r.gatherRuns(ctx, p); err != nil {
+		return err
+	}
+	if p.untouched() {
+		return nil
+	}
+	if err := r.gatherRelations(ctx, p); err != nil {
+		return err
+	}
+	if err := r.gatherConfiguration(ctx, p); err != nil {
+		return err
+	}
+	if err := r.gatherCircuit(ctx, p); err != nil {
+		return err
+	}
+	p.facts.Pending = pendingFacts(obj)
+	p.recognize()
+	// Of another tenant's state nothing is looked at, not even who locks it.
+	if obj.KeepsOwnState() || p.noState != nil {
+		return nil
+	}
+	for _, part := range []func(context.Context, *pass) error{
+		func(ctx context.Context, p *pass) error { return r.gatherLock(ctx, p, r.States.Holder) },
+		r.gatherTakeover, r.settleTakeover, r.gatherState,
+	} {
+		if err := part(ctx, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// untouched tells whether a stack is suspended of which nothing was ever said: no program is fetched or packed for it, and no
+// input read. Of a thousand stacks that are made to wait that would be a thousand of each.
+func (p *pass) untouched() bool {
+	s := &p.obj.Status
+	return p.obj.Spec.Suspend && p.obj.DeletionTimestamp.IsZero() && p.inHand == nil && p.over == nil && s.CurrentRun == nil && s.LastRun == nil &&
+		s.LastAppliedRevision == "" && s.Plan.Pending == "" && len(s.Conditions) == 0
+}
+
+func stackFacts(obj *infrav1.Terraform) decide.Stack {
+	spec, status := &obj.Spec, &obj.Status
+	s := decide.Stack{
+		Generation: obj.Generation, Deleting: !obj.DeletionTimestamp.IsZero(), Suspended: spec.Suspend,
+		Mode: decide.ModeManual, Rejected: obj.Annotations[infrav1.AnnotationRejected],
+		PlanOnly: spec.PlanOnly, Force: spec.Force, Destroy: spec.Destroy,
+		DestroyOnDeletion: spec.DestroyResourcesOnDeletion, DetectDrift: !spec.DisableDriftDetection,
+		Interval: obj.GetDriftDetectionInterval(), WorldInterval: obj.Spec.Interval.Duration, RetryInterval: obj.GetRetryInterval(),
+		Requested: obj.ReconcileRequest(), Handled: status.LastHandledReconcileAt,
+		PlannedConfig: status.ConfigDigest, PlannedGeneration: status.LastPlannedGeneration, AppliedOnce: status.LastAppliedRevision != "",
+		LastAppliedPlan: status.Plan.LastApplied, ApplyFailed: status.LastFailedApply != nil, OwnBackend: obj.KeepsOwnState(),
+		Held: heldByHand(obj), Call: obj.Name + " -n " + obj.Namespace, PlannedRevision: status.LastPlannedRevision,
+	}
+	s.Allowed = approvedByName(obj)
+	if spec.RetryStrategy == infrav1.ExponentialBackoff {
+		s.MaxRetryInterval = obj.GetMaxRetryInterval()
+	}
+	// As tofu-controller counts, the first attempt is one of the retries. Without any there is still that attempt.
+	if rem := spec.Remediation; rem != nil && rem.Retries >= 0 {
+		s.MaxFailures = max(int(min(rem.Retries, math.MaxInt32)), 1)
+	}
+	if lock := spec.TFState; lock != nil {
+		s.BreakAnyLock = lock.ForceUnlock == infrav1.ForceUnlockAuto
+		if lock.ForceUnlock == infrav1.ForceUnlockYes {
+			s.BreakLock = lock.LockIdentifier
+		}
+	}
+	switch {
+	case obj.AutoApproves():
+		s.Mode = decide.ModeAuto
+	case obj.DriftOnly():
+		s.Mode = decide.ModeDisabled
+	case strings.HasPrefix(spec.ApprovePlan, infrav1.ApprovePlanReplanPrefix):
+		s.ReplanOnRevision = true
+	default:
+		s.Approved = spec.ApprovePlan
+	}
+	return s
+}
+
+// refusalFacts: the status speaks of the generation and the revision that were tried last.
+func refusalFacts(obj *infrav1.Terraform) decide.Refusal {
+	status := &obj.Status
+	if status.LastFailedAttemptAt == nil {
+		return decide.Refusal{}
+	}
+	return decide.Refusal{At: status.LastFailedAttemptAt.Time, Failures: int(status.ReconciliationFailures),
+		Generation: status.ObservedGeneration, Revision: status.LastAttemptedRevision}
+}
+
+// heldByHand: the annotation is what tofu-controller's CLI sets for as long as somebody works by hand.
+func heldByHand(obj *infrav1.Terraform) bool {
+	_, annotated := obj.Annotations[infrav1.AnnotationBreakTheGlass]
+	return obj.Spec.BreakTheGlass || annotated
+}
+
+func pendingFacts(obj *infrav1.Terraform) *decide.Plan {
+	status := &obj.Status
+	if status.Plan.Pending == "" {
+		return nil
+	}
+	plan := &decide.Plan{ID: status.Plan.Pending, Config: status.ConfigDigest, Destroy: status.Plan.IsDestroyPlan, Drift: status.Plan.IsDriftDetectionPlan,
+		// A plan that another controller made left its bytes where Yuba does not look.
+		Usable: status.Plan.RunID != "" && status.Plan.Digest != "", HeldBy: status.Plan.HeldBy}
+	if status.StateSerial != nil {
+		plan.StateSerial = uint64(*status.StateSerial) //nolint:gosec // a serial that was stored as one
+	}
+	return plan
+}
+
+func (r *Reconciler) gatherRuns(ctx context.Context, p *pass) error {
+	if rec, canceled, ok := r.Runs.InHand(p.stack); ok {
+		p.facts.Current = currentFacts(rec, canceled)
+		p.inHand = &rec
+	}
+	if ref := p.obj.Status.LastRun; ref != nil {
+		last, err := r.lastFacts(ctx, p, ref)
+		if err != nil {
+			return err
+		}
+		p.facts.Last = last
+	}
+	p.facts.LastDriftCheck = timeOf(p.obj.Status.LastPlanAt)
+	quiet, err := r.Runs.LastQuiet(ctx, p.stack)
+	if err != nil {
+		return err
+	}
+	if quiet.After(p.facts.LastDriftCheck) {
+		p.facts.LastDriftCheck = quiet
+	}
+	return nil
+}
+
+func currentFacts(rec run.Record, canceled bool) *decide.Run {
+	return &decide.Run{ID: rec.Spec.ID, Purpose: string(rec.Spec.Purpose), Config: rec.Config, Destroy: rec.Spec.Destroy,
+		Apply:    rec.Changing() || rec.Spec.Operation.ByHand(),
+		Canceled: canceled, UsedKept: rec.UsedKept}
+}
+
+// lastFacts looks at the record only of a run that went wrong: for the others the status says enough.
+func (r *Reconciler) lastFacts(ctx context.Context, p *pass, ref *infrav1.RunReference) (*decide.Run, error) {
+	last := &decide.Run{ID: ref.ID, Finished: timeOf(ref.FinishedAt), Failures: int(p.obj.Status.ReconciliationFailures)}
+	deleting := !p.obj.DeletionTimestamp.IsZero()
+	last.Failed, last.Interrupted = ref.Status == string(run.OutcomeFailed), ref.Status == string(run.OutcomeInterrupted)
+	last.Canceled = ref.Status == string(run.OutcomeCanceled)
+	if ref.Status == string(run.OutcomeSucceeded) && !deleting {
+		return last, nil
+	}
+	var rec run.Record
+	if p.ended != nil && p.ended.Spec.ID == ref.ID {
+		rec = *p.ended
+	} else {
+		var err error
+		if rec, err = r.Runs.Record(ctx, p.stack, ref.ID); err != nil {
+			r.Log.Warn("the last run's record cannot be read", "stack", p.stack.String(), "run", ref.ID, "error", err)
+			return last, nil
+		}
+	}
+	last.Purpose, last.Config, last.Destroy, last.UsedKept = string(rec.Spec.Purpose), rec.Config, rec.Spec.Destroy, rec.UsedKept
+	last.Apply = rec.Spec.Operation == run.OperationApply || rec.Permitted
+	last.Generation, last.Revision = rec.Generation, rec.Spec.Artifact.Revision
+	if result := rec.Result; result != nil {
+		if result.Outcome != run.OutcomeSucceeded && result.Outcome != run.OutcomeCanceled {
+			p.lastFailure, p.failing = result, &rec
+		}
+		if result.Lock != nil {
+			last.Lock = result.Lock.ID
+		}
+		last.ApplyStarted = result.ApplyStarted
+		last.Waits, last.Stopped = result.Class == run.FailureConfiguration, result.Class == run.FailureCanceled
+	}
+	return last, nil
+}
+
+func (r *Reconciler) gatherConfiguration(ctx context.Context, p *pass) error {
+	var err error
+	if p.noState, err = r.refusedState(ctx, p.obj); err != nil {
+		return err
+	}
+	prog, err := r.Source.Find(ctx, p.obj, r.AllowCrossNamespace)
+	var missing *sourceError
+	if errors.As(err, &missing) {
+		p.facts.Source = decide.Source{Problem: missing.message, Denied: missing.denied, Lasting: missing.lasting, Revision: missing.revision}
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	p.facts.Source = decide.Source{Ready: true, Revision: prog.artifact.Revision}
+	in, err := inputs.Resolve(ctx, getter{r.Reader, r.Stacks}, p.obj.Namespace, &p.obj.Spec, r.inputOptions(p.obj)...)
+	var config *configuration
+	if err == nil && p.noState != nil {
+		err = p.noState
+	}
+	if err == nil {
+		config, err = configure(p.obj, prog, in)
+	}
+	return p.conclude(prog, config, err)
+}
+
+// conclude tells apart what the user must mend from what may pass.
+func (p *pass) conclude(prog *program, config *configuration, err error) error {
+	var missing *inputs.Error
+	var problem *configProblem
+	switch {
+	case errors.As(err, &missing):
+		p.facts.Inputs = decide.Inputs{Problem: missing.Error(), Reason: inputReasons[missing.Part()], Lasting: missing.Lasting()}
+	case errors.As(err, &problem):
+		p.facts.Inputs = decide.Inputs{Problem: problem.message, Reason: problem.reason, Lasting: !problem.passing}
+	case err != nil:
+		return fmt.Errorf("resolve the inputs of %s: %w", p.stack, err)
+	default:
+		p.facts.Inputs.Ready = true
+		config.digest = p.withDependencies(config.digest)
+		if config.whole != "" {
+			config.whole = p.withDependencies(config.whole)
+		}
+		config.settle(p.obj)
+		p.facts.Config, p.facts.ReadsWorld, p.facts.OnlyModules = config.digest, config.reading(), config.onlyModules(p.obj)
+		p.config = config
+	}
+	return nil
+}
+
+// gatherState reads the state only when a decision hangs on it: the runs themselves meet it later in any case.
+func (r *Reconciler) gatherState(ctx context.Context, p *pass) error {
+	if p.facts.Pending == nil && !p.facts.Stack.Deleting {
+		return nil
+	}
+	snapshot, err := r.States.Read(ctx, stateKeyOf(p.obj), expectState(p.obj)...)
+	var corrupt *state.CorruptError
+	var vanished *state.VanishedError
+	var owned *state.OwnedError
+	switch {
+	case errors.As(err, &owned):
+		p.facts.StateProblem, p.facts.StateReason = err.Error(), infrav1.ReasonAccessDenied
+		return nil
+	case errors.As(err, &corrupt):
+		p.facts.StateProblem, p.facts.StateReason = err.Error(), infrav1.ReasonStateUnreadable
+		return nil
+	case errors.As(err, &vanished):
+		p.facts.StateProblem, p.facts.StateReason = err.Error(), infrav1.ReasonStateMissing
+		if p.facts.Stack.Deleting {
+			p.facts.StateProblem = vanished.Destroying(fmt.Sprintf(
+				`yuba kubectl -n %s patch tf %s --type=merge -p '{"spec":{"destroyResourcesOnDeletion":false}}'`, p.obj.Namespace, p.obj.Name))
+		}
+		return nil
+	case err != nil:
+		return err
+	}
+	p.facts.StateKnown = true
+	p.facts.StateExists = snapshot.Data != nil
+	p.facts.StateSerial = snapshot.Serial
+	return nil
+}
+
+func stateKeyOf(obj *infrav1.Terraform) state.Key {
+	return state.Key{Namespace: obj.Namespace, Workspace: obj.WorkspaceName(), Suffix: obj.StateSuffix(), Stack: obj.Name,
+		UID: string(obj.UID), Tenant: tenantOf(obj)}
+}
+
+// expectState: a stack that was applied once has a state, and finding none must not be mistaken for a fresh start.
+func expectState(obj *infrav1.Terraform) []state.ReadOption {
+	if obj.Status.LastAppliedRevision == "" {
+		return nil
+	}
+	return []state.ReadOption{state.ExpectExisting()}
+}
+
+// getter reads the ConfigMaps and Secrets that a stack names, past the cache, which holds only their metadata.
+type getter struct {
+	reader client.Reader
+	// stacks reads stacks, up to what was written here.
+	stacks interface {
+		Get(ctx context.Context, key types.NamespacedName, obj client.Object) error
+	}
+}
+
+func (g getter) ConfigMap(ctx context.Context, namespace, name string) (*corev1.ConfigMap, error) {
+	var cm corev1.ConfigMap
+	return &cm, g.reader.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, &cm)
+}
+
+func (g getter) Secret(ctx context.Context, namespace, name string) (*corev1.Secret, error) {
+	var secret corev1.Secret
+	if err := g.reader.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, &secret); err != nil {
+		return nil, err
+	}
+	return &secret, g.distrust(ctx, &secret)
+}
+
+func sinceText(t time.Time) string { return t.UTC().Format(time.RFC3339) }

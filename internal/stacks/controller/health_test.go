@@ -1,0 +1,255 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+)
+
+func checkSays(status metav1.ConditionStatus, reason, message string) func(*infrav1.Terraform) {
+	return func(t *infrav1.Terraform) {
+		setCondition(t, infrav1.ConditionHealthCheck, status, reason, message)
+	}
+}
+
+func readySays(status metav1.ConditionStatus, reason, message string) func(*infrav1.Terraform) {
+	return func(t *infrav1.Terraform) { setReady(t, status, reason, message) }
+}
+
+func says(obj *infrav1.Terraform, kind string) string {
+	c := conditionOf(obj, kind)
+	if c.Type == "" {
+		return ""
+	}
+	return string(c.Status) + " " + c.Reason + ": " + c.Message
+}
+
+func TestWhatALookIsToldAs(t *testing.T) {
+	healthy := checkSays(metav1.ConditionTrue, infrav1.ReasonHealthChecksSucceeded, infrav1.MessageHealthy)
+	const progress = "Unknown Progressing: Health checks in progress"
+	for sentence, test := range map[string]struct {
+		said func(*infrav1.Terraform)
+		last healthEntry
+		want string
+	}{
+		"everything answers":                       {nil, healthEntry{key: "k", at: finished}, "True HealthChecksSucceed: Health checks succeeded"},
+		"something does not":                       {healthy, healthEntry{key: "k", at: finished, failure: "boom"}, "False HealthChecksFailed: boom"},
+		"the first look goes on":                   {nil, healthEntry{key: "k", running: true}, progress},
+		"a look after an apply goes on":            {healthy, healthEntry{key: "k", running: true}, progress},
+		"another look goes on":                     {healthy, healthEntry{key: "k", running: true, again: true}, "True HealthChecksSucceed: Health checks succeeded"},
+		"a look goes on at what was there before":  {healthy, healthEntry{key: "old", running: true, again: true}, progress},
+		"what was found is of what was before":     {healthy, healthEntry{key: "old", failure: "boom"}, progress},
+		"what was found before a change is no end": {healthy, healthEntry{key: "old"}, progress},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			obj := stackObject()
+			if test.said != nil {
+				test.said(obj)
+			}
+			tellHealth(obj, test.last, "k")
+			if got := says(obj, infrav1.ConditionHealthCheck); got != test.want {
+				t.Errorf("%s", got)
+			}
+		})
+	}
+}
+
+func TestHealthGatesReady(t *testing.T) {
+	appliedOnce := func(t *infrav1.Terraform) {
+		t.Status.LastAppliedRevision = revision
+		setCondition(t, infrav1.ConditionApply, metav1.ConditionTrue, infrav1.ReasonApplied, infrav1.MessageApplied)
+	}
+	wrote := func(t *infrav1.Terraform) {
+		setCondition(t, infrav1.ConditionOutput, metav1.ConditionTrue, infrav1.ReasonOutputsWritten, infrav1.MessageOutputsWritten)
+	}
+	isReady := readySays(metav1.ConditionTrue, infrav1.ReasonApplied, "Applied successfully: "+revision)
+	awaits := readySays(metav1.ConditionUnknown, infrav1.ReasonPlannedWithChanges, approve)
+	progress := readySays(metav1.ConditionUnknown, infrav1.ReasonProgressing, infrav1.MessageCheckingHealth)
+	planning := readySays(metav1.ConditionUnknown, infrav1.ReasonProgressing, infrav1.MessagePlanning)
+	sick := readySays(metav1.ConditionFalse, infrav1.ReasonHealthChecksFailed, "boom")
+	healthy := checkSays(metav1.ConditionTrue, infrav1.ReasonHealthChecksSucceeded, infrav1.MessageHealthy)
+	looking := checkSays(metav1.ConditionUnknown, infrav1.ReasonProgressing, infrav1.MessageCheckingHealth)
+	failing := checkSays(metav1.ConditionFalse, infrav1.ReasonHealthChecksFailed, "boom")
+	for sentence, test := range map[string]struct {
+		change []func(*infrav1.Terraform)
+		want   string
+	}{
+		"a stack without checks is ready":           {[]func(*infrav1.Terraform){isReady}, "True TerraformAppliedSucceed: Applied successfully: " + revision},
+		"a healthy one is":                          {[]func(*infrav1.Terraform){isReady, healthy}, "True TerraformAppliedSucceed: Applied successfully: " + revision},
+		"one that is being looked at is not yet":    {[]func(*infrav1.Terraform){isReady, looking}, "Unknown Progressing: Health checks in progress"},
+		"one that does not answer is not":           {[]func(*infrav1.Terraform){isReady, failing}, "False HealthChecksFailed: boom"},
+		"after the first look it is":                {[]func(*infrav1.Terraform){progress, healthy}, "True TerraformAppliedSucceed: Applied successfully: " + revision},
+		"after the first look it is, with outputs":  {[]func(*infrav1.Terraform){progress, healthy, wrote}, "True TerraformOutputsWritten: Outputs written: " + revision},
+		"after the first look it is not":            {[]func(*infrav1.Terraform){progress, failing}, "False HealthChecksFailed: boom"},
+		"it answers again":                          {[]func(*infrav1.Terraform){sick, healthy}, "True TerraformAppliedSucceed: Applied successfully: " + revision},
+		"its checks were taken away":                {[]func(*infrav1.Terraform){sick}, "True TerraformAppliedSucceed: Applied successfully: " + revision},
+		"a plan that waits is told":                 {[]func(*infrav1.Terraform){awaits, failing}, "Unknown TerraformPlannedWithChanges: " + approve},
+		"work that goes on is told":                 {[]func(*infrav1.Terraform){planning, failing}, "Unknown Progressing: Terraform Planning"},
+		"a plan that waits is told while it's well": {[]func(*infrav1.Terraform){awaits, healthy}, "Unknown TerraformPlannedWithChanges: " + approve},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			obj := stackObject(append([]func(*infrav1.Terraform){appliedOnce}, test.change...)...)
+			gateOnHealth(obj)
+			if got := says(obj, infrav1.ConditionReady); got != test.want {
+				t.Errorf("%s", got)
+			}
+			lint(t, obj)
+			before := obj.DeepCopy()
+			gateOnHealth(obj)
+			if diff := cmp.Diff(before.Status, obj.Status); diff != "" {
+				t.Errorf("it does not stand still (-before +after):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestConditionsThatComeToTheSameKeepTheirTime(t *testing.T) {
+	obj := stackObject(readySays(metav1.ConditionFalse, infrav1.ReasonHealthChecksFailed, "boom"))
+	obj.Status.Conditions[0].LastTransitionTime = metav1.NewTime(finished)
+	before := obj.DeepCopy()
+	setReady(obj, metav1.ConditionTrue, infrav1.ReasonNoDrift, "No drift")
+	setReady(obj, metav1.ConditionFalse, infrav1.ReasonHealthChecksFailed, "boom")
+	sameTransition(obj, before)
+	if diff := cmp.Diff(before.Status, obj.Status); diff != "" {
+		t.Errorf("(-before +after):\n%s", diff)
+	}
+	setReady(obj, metav1.ConditionTrue, infrav1.ReasonNoDrift, "No drift")
+	sameTransition(obj, before)
+	if obj.Status.Conditions[0].LastTransitionTime.Time.Equal(finished) {
+		t.Error("another status since the time of the one before")
+	}
+}
+
+func TestWhenALookIsDue(t *testing.T) {
+	obj := stackObject(func(t *infrav1.Terraform) {
+		t.Spec.Interval.Duration, t.Spec.RetryInterval = time.Hour, &metav1.Duration{Duration: time.Minute}
+	})
+	for sentence, test := range map[string]struct {
+		last  healthEntry
+		after time.Duration
+		want  bool
+	}{
+		"at once after a change":                  {healthEntry{key: "old", at: finished}, 0, true},
+		"not again while all is well":             {healthEntry{key: "k", at: finished}, time.Hour - 1, false},
+		"with the interval in which drift is":     {healthEntry{key: "k", at: finished}, time.Hour, true},
+		"not before the retry interval":           {healthEntry{key: "k", at: finished, failure: "boom"}, time.Minute - 1, false},
+		"after the retry interval when it is not": {healthEntry{key: "k", at: finished, failure: "boom"}, time.Minute, true},
+	} {
+		if got := lookDue(&pass{obj: obj, now: finished.Add(test.after)}, test.last, "k"); got != test.want {
+			t.Errorf("%s: due: %v", sentence, got)
+		}
+	}
+}
+
+// An interval of 0 looks at nothing without a reason, and a retry interval of 0 is no reason to do nothing else.
+func TestIntervalsOfZero(t *testing.T) {
+	obj := stackObject(func(t *infrav1.Terraform) { t.Spec.RetryInterval = &metav1.Duration{} })
+	later := &pass{obj: obj, now: finished.AddDate(1, 0, 0)}
+	if lookDue(later, healthEntry{key: "k", at: finished}, "k") || !lookDue(later, healthEntry{key: "old", at: finished}, "k") {
+		t.Error("a healthy stack is looked at for a change, and for nothing else")
+	}
+	if next := nextLook(obj, healthEntry{at: finished, failure: "boom"}); !next.Equal(finished.Add(time.Second)) {
+		t.Errorf("the next attempt is at %s", next)
+	}
+}
+
+func TestAnApplyThatHealthHoldsBackIsTold(t *testing.T) {
+	result := applied
+	p := &pass{obj: stackObject(readySays(metav1.ConditionTrue, infrav1.ReasonApplied, "Applied successfully: r"),
+		checkSays(metav1.ConditionUnknown, infrav1.ReasonProgressing, infrav1.MessageCheckingHealth), func(t *infrav1.Terraform) {
+			t.Status.LastAppliedRevision = "r"
+			setCondition(t, infrav1.ConditionApply, metav1.ConditionTrue, infrav1.ReasonApplied, infrav1.MessageApplied)
+		}), ended: &run.Record{Result: &result}}
+	p.gate()
+	if len(p.notes) != 1 || p.notes[0].reason != infrav1.ReasonApplied || p.notes[0].message != "Applied successfully: r" || p.notes[0].warning {
+		t.Errorf("%+v", p.notes)
+	}
+	p = &pass{obj: p.obj}
+	if p.gate(); len(p.notes) != 0 {
+		t.Errorf("told again: %+v", p.notes)
+	}
+}
+
+func TestWhatIsLookedAt(t *testing.T) {
+	key := func(change func(*infrav1.Terraform)) string {
+		obj := stackObject(func(t *infrav1.Terraform) {
+			t.Spec.HealthChecks = []infrav1.HealthCheck{{Name: "a"}}
+			t.Status.LastAppliedRun, t.Status.OutputsDigest = "r1", "sha256:o"
+		})
+		change(obj)
+		return healthKey(obj)
+	}
+	before := key(func(*infrav1.Terraform) {})
+	for sentence, change := range map[string]func(*infrav1.Terraform){
+		"another apply":   func(t *infrav1.Terraform) { t.Status.LastAppliedRun = "r2" },
+		"other outputs":   func(t *infrav1.Terraform) { t.Status.OutputsDigest = "sha256:p" },
+		"another check":   func(t *infrav1.Terraform) { t.Spec.HealthChecks[0].Address = "x:1" },
+		"one check fewer": func(t *infrav1.Terraform) { t.Spec.HealthChecks = nil },
+	} {
+		if key(change) == before {
+			t.Errorf("%s is not looked at", sentence)
+		}
+	}
+	if key(func(t *infrav1.Terraform) { t.Spec.ApprovePlan = "auto" }) != before {
+		t.Error("an approval is looked at")
+	}
+}
+
+func TestALookIsWrittenDownForTheStackItWasOf(t *testing.T) {
+	var book healthBook
+	a, b := run.Stack{Name: "a"}, run.Stack{Name: "b"}
+	open := make(chan struct{})
+	now := func() time.Time { return finished }
+	book.begin(t.Context(), a, &healthEntry{key: "k", running: true}, now, func(context.Context) error { <-open; return errors.New("boom") })
+	began, stopped := make(chan struct{}), make(chan struct{})
+	book.begin(t.Context(), b, &healthEntry{key: "k", running: true}, now, func(ctx context.Context) error {
+		close(began)
+		<-ctx.Done()
+		close(stopped)
+		return ctx.Err()
+	})
+	<-began
+	if e, ok := book.last(a); !ok || !e.running {
+		t.Errorf("%+v %v", e, ok)
+	}
+	book.forget(b)
+	<-stopped // nobody waits for it
+	close(open)
+	if seen := <-book.ended(); seen != a {
+		t.Errorf("told of %v", seen)
+	}
+	if e, _ := book.last(a); e != (healthEntry{key: "k", at: finished, failure: "boom"}) {
+		t.Errorf("%+v", e)
+	}
+	if e, ok := book.last(b); ok {
+		t.Errorf("a stack that is forgotten has %+v", e)
+	}
+}
+
+func TestWhoHasManyStacksThatDoNotAnswerKeepsNobodyElseWaiting(t *testing.T) {
+	var book healthBook
+	now := func() time.Time { return finished }
+	never := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+	for i := range 2 * looks {
+		book.begin(t.Context(), run.Stack{Namespace: "many", Name: strconv.Itoa(i)}, &healthEntry{running: true}, now, never)
+	}
+	other := run.Stack{Namespace: "other", Name: "a"}
+	book.begin(t.Context(), other, &healthEntry{running: true}, now, func(context.Context) error { return nil })
+	if seen := <-book.ended(); seen != other {
+		t.Errorf("told of %v", seen)
+	}
+	for i := range 2 * looks { // those that wait for a place are ended as well
+		book.forget(run.Stack{Namespace: "many", Name: strconv.Itoa(i)})
+	}
+}

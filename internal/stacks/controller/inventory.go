@@ -1,0 +1,112 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/stacks/decide"
+	"github.com/yuba-dev/yuba/internal/tofu/state"
+)
+
+// maxInventory bounds the inventory in the status, in bytes: the API takes objects of 1.5 MiB, and every write of the
+// status carries it.
+const maxInventory = 256 << 10
+
+// ensureInventory keeps the list of resources as the state has them: after whatever changed it, and when there is none.
+func (r *Reconciler) ensureInventory(ctx context.Context, p *pass, d decide.Decision) error {
+	obj := p.obj
+	if !obj.Spec.EnableInventory {
+		obj.Status.Inventory = nil
+		return nil
+	}
+	if p.ended != nil && p.ended.Result.Resources != nil {
+		p.setInventory(p.ended.Result.Resources)
+		return nil
+	}
+	moved := movedState(p)
+	if obj.KeepsOwnState() || p.facts.Stack.Deleting || p.facts.StateProblem != "" || p.noState != nil || d.Verb == decide.VerbAwaitRun ||
+		obj.Status.LastAppliedRevision == "" || !moved && obj.Status.Inventory != nil {
+		return nil
+	}
+	snapshot, err := r.States.Read(ctx, stateKeyOf(obj))
+	if state.Lasting(err) {
+		// The outputs tell of it, and the next run; what was listed before is all that is known.
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if snapshot.Encrypted {
+		return nil
+	}
+	var resources []run.Resource
+	if snapshot.Data != nil {
+		file, err := state.Parse(snapshot.Data)
+		if err != nil {
+			return err
+		}
+		resources = managed(file)
+	}
+	p.setInventory(resources)
+	return nil
+}
+
+// movedState tells whether the run that was recorded in this pass may have changed the state.
+func movedState(p *pass) bool {
+	return p.moved || p.ended != nil && p.ended.Result.ApplyStarted
+}
+
+// managed lists what the state manages, in its order.
+func managed(file *state.File) []run.Resource {
+	var list []run.Resource
+	for _, r := range file.Resources {
+		if r.Mode == "managed" {
+			list = append(list, run.Resource{Name: r.Name, Type: r.Type, ID: r.Identifier()})
+		}
+	}
+	return list
+}
+
+// inventoryWarning begins the warning that the list is not whole.
+const inventoryWarning = "status.inventory lists "
+
+func (p *pass) setInventory(resources []run.Resource) {
+	entries := make([]infrav1.ResourceRef, 0, len(resources))
+	p.inventoryWarning = ""
+	size := 0
+	for _, r := range resources {
+		size += len(`{"n":"","t":"","id":""},`) + len(r.Name) + len(r.Type) + len(r.ID)
+		if size > maxInventory {
+			p.inventoryWarning = fmt.Sprintf(inventoryWarning+"the first %d of %d resources; `yuba state list %s -n %s` lists all",
+				len(entries), len(resources), p.obj.Name, p.obj.Namespace)
+			break
+		}
+		entries = append(entries, infrav1.ResourceRef{Name: r.Name, Type: r.Type, Identifier: r.ID})
+	}
+	p.obj.Status.Inventory = &infrav1.ResourceInventory{Entries: entries}
+	p.inventoryKnown = true
+}
+
+// inventoryWarnings is the warning about a list that is not whole: this pass's, or while it made none, the one before.
+func (p *pass) inventoryWarnings() []string {
+	switch {
+	case p.obj.Status.Inventory == nil:
+		return nil
+	case p.inventoryKnown && p.inventoryWarning == "":
+		return nil
+	case p.inventoryKnown:
+		return []string{p.inventoryWarning}
+	}
+	for _, w := range p.obj.Status.Warnings {
+		if strings.HasPrefix(w, inventoryWarning) {
+			return []string{w}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,223 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/stacks/decide"
+	"github.com/yuba-dev/yuba/internal/tofu/state"
+)
+
+// indexState finds the stacks that keep their state behind a Lease: "namespace/lease".
+const indexState = "yuba.state"
+
+// decide says what to do. Before a run begins it is made sure that nobody has taken the lock of whom the watch has not
+// told yet, or never will: a Lease that another program made may lack the labels that are watched for.
+func (r *Reconciler) decide(ctx context.Context, p *pass) (decide.Decision, error) {
+	d := decide.Decide(p.facts)
+	if !d.Verb.StartsRun() || p.obj.KeepsOwnState() || p.noState != nil {
+		return d, nil
+	}
+	if err := r.gatherLock(ctx, p, r.States.HolderNow); err != nil || p.facts.Lock == nil {
+		return d, err
+	}
+	return decide.Decide(p.facts), nil
+}
+
+func (r *Reconciler) gatherLock(ctx context.Context, p *pass, ask func(context.Context, state.Key) (*state.LockInfo, error)) error {
+	holder, err := ask(ctx, stateKeyOf(p.obj))
+	if err != nil {
+		return err
+	}
+	// Our own run's lock is not in our way; a run that is over gives its lock back before anybody hears of it.
+	if holder == nil || p.facts.Current != nil && holder.ID == p.facts.Current.ID {
+		return nil
+	}
+	lock := &decide.Lock{ID: holder.ID, Who: holder.Who, Operation: holder.Operation, Since: holder.Created}
+	if lock.Alive = r.Runs.Working(holder.ID); !lock.Alive {
+		if lock.Over, err = r.isOver(ctx, p.stack, holder); err != nil {
+			return err
+		}
+	}
+	p.facts.Lock = lock
+	return nil
+}
+
+// infoOfRun is how the lock of a run describes itself.
+const infoOfRun = "yuba run "
+
+// isOver says whether a lock was left by a run of this stack that is not in hand: by its record it has ended, or had not
+// been allowed to change anything. That is how it is when a server died between taking a lock and saying so, and when
+// what the API knows is older than the records, as after a restored backup. Of a run that may have changed something, of
+// which only the record says that it began, nothing is known here: its lock is a person's to break.
+func (r *Reconciler) isOver(ctx context.Context, stack run.Stack, holder *state.LockInfo) (bool, error) {
+	if holder.Info != infoOfRun+holder.ID || strings.Contains(holder.ID, "/") {
+		return false, nil
+	}
+	rec, err := r.Runs.Record(ctx, stack, holder.ID)
+	switch {
+	case errors.Is(err, run.ErrNotFound), errors.Is(err, run.ErrDamaged):
+		return false, nil
+	case err != nil:
+		return false, err
+	}
+	return rec.Result != nil || !rec.Permitted && !rec.Spec.Operation.ByHand(), nil
+}
+
+// unlock breaks exactly the lock that was decided about. When somebody else has it by now, the next look tells.
+func (r *Reconciler) unlock(ctx context.Context, p *pass, d decide.Decision) error {
+	err := r.States.Unlock(ctx, stateKeyOf(p.obj), d.Subject)
+	var others *state.LockedError
+	if errors.As(err, &others) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	p.unlocked = true
+	p.notes = append(p.notes, note{warning: d.Reason == decide.ReasonForceUnlock, reason: d.Reason, action: "Unlock", message: d.Message})
+	return nil
+}
+
+// lockToBreak is the lock of an own backend that was in the way of the last run and may be broken by the next.
+func lockToBreak(obj *infrav1.Terraform) string {
+	spec, pending := obj.Spec.TFState, obj.Status.Lock.Pending
+	if spec == nil || !obj.KeepsOwnState() {
+		return ""
+	}
+	named := spec.ForceUnlock == infrav1.ForceUnlockYes && spec.LockIdentifier == pending
+	if named || spec.ForceUnlock == infrav1.ForceUnlockAuto {
+		return pending
+	}
+	return ""
+}
+
+func describeLock(p *pass, d decide.Decision) {
+	obj := p.obj
+	l := p.facts.Lock
+	switch {
+	case l != nil && d.Verb == decide.VerbUnlock && p.unlocked && d.Reason == decide.ReasonForceUnlock:
+		lockBroken(obj, l.ID)
+	case l != nil && d.Reason == decide.ReasonLockHeld:
+		lockMet(obj, l.ID)
+	case l == nil && obj.Status.Lock.Pending != "" && !obj.KeepsOwnState():
+		lockGone(obj)
+	}
+}
+
+func lockMet(obj *infrav1.Terraform, id string) {
+	obj.Status.Lock.Pending = id
+	setCondition(obj, infrav1.ConditionStateLocked, metav1.ConditionTrue, infrav1.ReasonLockHeld, fmt.Sprintf(infrav1.MessageLocked, id))
+}
+
+func lockBroken(obj *infrav1.Terraform, id string) {
+	obj.Status.Lock.Pending, obj.Status.Lock.LastApplied = "", id
+	setCondition(obj, infrav1.ConditionStateLocked, metav1.ConditionFalse, infrav1.ReasonForceUnlock, fmt.Sprintf(infrav1.MessageUnlocked, id))
+}
+
+func lockGone(obj *infrav1.Terraform) {
+	obj.Status.Lock.Pending = ""
+	removeCondition(obj, infrav1.ConditionStateLocked)
+}
+
+// recordLock writes into the status what a run's end says about the lock of an own backend, which only the tool sees.
+func recordLock(obj *infrav1.Terraform, rec run.Record) {
+	result, broke := rec.Result, rec.Spec.ForceUnlock
+	// The tool breaks the lock before it plans: what got as far as a plan has done so.
+	planned := result.Outcome == run.OutcomeSucceeded || result.Plan != nil
+	if met := result.Lock; met != nil && result.Class == run.FailureLocked {
+		if broke != "" && broke != met.ID {
+			lockBroken(obj, broke)
+		}
+		lockMet(obj, met.ID)
+		return
+	}
+	switch {
+	case broke != "" && planned:
+		lockBroken(obj, broke)
+	case planned && obj.KeepsOwnState() && obj.Status.Lock.Pending != "":
+		lockGone(obj)
+	}
+}
+
+// lockAdvice says how the lock of an own backend is broken that was in the way of a run.
+func lockAdvice(r *run.Result) string {
+	if r.Class != run.FailureLocked || r.Lock == nil {
+		return ""
+	}
+	if r.FailedStep == run.StepInit {
+		return "\nThe tool cannot break this lock, for it takes the lock itself to make the first state. If its holder is gone, remove the lock " +
+			"where the backend keeps it, such as the Lease of the kubernetes backend."
+	}
+	return fmt.Sprintf("\nIf its holder is gone, have the lock broken with spec.tfstate: {forceUnlock: \"yes\", lockIdentifier: %q}.", r.Lock.ID)
+}
+
+// lockMessage says who holds the lock, since when, and how to release it.
+func lockMessage(p *pass) string {
+	l := p.facts.Lock
+	by := l.Who
+	if by == "" {
+		by = "somebody who left no name"
+	}
+	since := ""
+	if !l.Since.IsZero() {
+		since = " since " + sinceText(l.Since)
+	}
+	return fmt.Sprintf("State locked by %s%s (lock %s). Another run may be writing it. If that run is gone:\n    yuba force-unlock %s -n %s %s",
+		by, since, l.ID, p.obj.Name, p.obj.Namespace, l.ID)
+}
+
+// stateLease names the Lease that locks a stack's state, for the index.
+func stateLease(t *infrav1.Terraform) []string {
+	if t.KeepsOwnState() {
+		return nil
+	}
+	return []string{t.Namespace + "/" + t.LeaseName()}
+}
+
+// annotationLock is where OpenTofu's backend and Yuba keep who holds a lock.
+const annotationLock = "app.terraform.io/lock-info"
+
+// released has the stacks looked at whose state was unlocked. The lock that a stack's own run gives back is no news to
+// it: the run's end is.
+func (r *Reconciler) released() handler.EventHandler {
+	enqueueStacks := func(ctx context.Context, lease client.Object, holder string, q requests) {
+		var list infrav1.TerraformList
+		key := client.ObjectKeyFromObject(lease).String()
+		if err := r.stacks.List(ctx, &list, client.MatchingFields{indexState: key}, client.UnsafeDisableDeepCopy); err != nil {
+			r.Log.Error("finding the stacks whose state was unlocked", "lease", key, "error", err)
+		}
+		for i := range list.Items {
+			if ref := list.Items[i].Status.CurrentRun; holder == "" || ref == nil || ref.ID != holder {
+				enqueue(q, client.ObjectKeyFromObject(&list.Items[i]))
+			}
+		}
+	}
+	return handler.Funcs{
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q requests) { enqueueStacks(ctx, e.Object, "", q) },
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q requests) {
+			was, is := e.ObjectOld.GetAnnotations()[annotationLock], e.ObjectNew.GetAnnotations()[annotationLock]
+			if was == is || is != "" {
+				return
+			}
+			var info state.LockInfo
+			if json.Unmarshal([]byte(was), &info) != nil {
+				info.ID = ""
+			}
+			enqueueStacks(ctx, e.ObjectNew, info.ID, q)
+		},
+	}
+}

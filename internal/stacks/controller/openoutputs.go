@@ -1,0 +1,162 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/tofu/inputs"
+	"github.com/yuba-dev/yuba/internal/tofu/state"
+)
+
+// openCandidates are the keys that outputs have in their Secret whose values the program does not declare as sensitive, sorted. A key
+// that several outputs are written to is none of them: the last one wins.
+func openCandidates(wanted []string, outputs map[string]state.PrintedOutput) []string {
+	if len(wanted) == 0 {
+		wanted = slices.Collect(maps.Keys(outputs))
+	}
+	open := map[string]bool{}
+	for _, w := range wanted {
+		name, alias := splitAlias(w)
+		_, twice := open[alias]
+		output, ok := outputs[name]
+		open[alias] = ok && !output.Sensitive && !twice
+	}
+	maps.DeleteFunc(open, func(_ string, is bool) bool { return !is })
+	return slices.Sorted(maps.Keys(open))
+}
+
+// outputAnnotations are those that the Secret with the outputs is to have: what the stack asks for, and which outputs are open. What Yuba
+// noted there about that stays until the next apply, as long as the values do.
+func (r *Reconciler) outputAnnotations(ctx context.Context, p *pass, secret *corev1.Secret, data map[string][]byte, candidates []string) (map[string]string, error) {
+	note := secret.Annotations[infrav1.OpenOutputsAnnotation]
+	known, ok := inputs.OpenOutputsOf(secret)
+	current := ok && p.obj.Status.OpenOutputsDigest == sealOf(p.obj, note) && sameKeys(slices.Concat(known.Open, known.Closed), candidates) && maps.EqualFunc(secret.Data, data, bytes.Equal)
+	if !current || p.ended != nil && p.ended.Spec.ID == p.obj.Status.LastAppliedRun {
+		open, err := r.openOutputs(ctx, p, data, candidates)
+		if err != nil {
+			return nil, err
+		}
+		note = open.Annotation(data)
+	}
+	return merged(p.obj.Spec.WriteOutputsToSecret.Annotations, map[string]string{infrav1.OpenOutputsAnnotation: note}), nil
+}
+
+func sameKeys(a, b []string) bool {
+	slices.Sort(a)
+	return slices.Equal(a, b)
+}
+
+// openOutputs parts the keys that the program does not declare as sensitive: a value with a secret of the stack in it stays closed. A
+// program takes passwords from variables that it does not declare as sensitive, and puts them into a URL. Without a record of the run that
+// made the outputs nothing is open, nor is anything of a state that no run made: somebody else's run may have had other secrets.
+func (r *Reconciler) openOutputs(ctx context.Context, p *pass, data map[string][]byte, candidates []string) (inputs.OpenOutputs, error) {
+	rec, err := r.applied(ctx, p)
+	if errors.Is(err, run.ErrNotFound) || errors.Is(err, run.ErrDamaged) {
+		return inputs.OpenOutputs{Open: []string{}, Closed: candidates}, nil
+	}
+	if err != nil {
+		return inputs.OpenOutputs{}, fmt.Errorf("read the record of the run that made the outputs: %w", err)
+	}
+	if ours, err := r.madeState(ctx, p, &rec); err != nil || !ours {
+		return inputs.OpenOutputs{Open: []string{}, Closed: candidates}, err
+	}
+	secrets, open := knownSecrets(&rec.Spec).Masker(inputs.Mask), inputs.OpenOutputs{Open: []string{}}
+	for _, key := range candidates {
+		if secrets.Hides(string(data[key])) {
+			open.Closed = append(open.Closed, key)
+		} else {
+			open.Open = append(open.Open, key)
+		}
+	}
+	return open, nil
+}
+
+// madeState tells whether the state is the one that a run ended with, as far as Yuba keeps it and the run wrote one.
+func (r *Reconciler) madeState(ctx context.Context, p *pass, rec *run.Record) (bool, error) {
+	if p.obj.KeepsOwnState() || rec.Result == nil || rec.Result.StateDigest == "" {
+		return true, nil
+	}
+	now, err := r.States.Read(ctx, stateKeyOf(p.obj))
+	if err != nil {
+		return false, fmt.Errorf("read the state that the outputs are of: %w", err)
+	}
+	return now.Digest == rec.Result.StateDigest, nil
+}
+
+// applied is the record of the run that applied last.
+func (r *Reconciler) applied(ctx context.Context, p *pass) (run.Record, error) {
+	id := p.obj.Status.LastAppliedRun
+	switch {
+	case id == "":
+		return run.Record{}, run.ErrNotFound
+	case p.ended != nil && p.ended.Spec.ID == id:
+		return *p.ended, nil
+	}
+	return r.Runs.Record(ctx, p.stack, id)
+}
+
+// sealOf is the digest of a note about open outputs, which has a digest of their values, for the status of the stack that writes them.
+func sealOf(obj *infrav1.Terraform, note string) string {
+	h := sha256.Sum256(fmt.Appendf(nil, "yuba open outputs 1 %s\n%s", obj.UID, note))
+	return "sha256:" + hex.EncodeToString(h[:])
+}
+
+// seal puts the digest of a note into the status. When the note is about to be written it is there first: who hears of the Secret reads
+// the status.
+func (r *Reconciler) seal(ctx context.Context, p *pass, note string, writing bool) error {
+	digest := sealOf(p.obj, note)
+	if p.obj.Status.OpenOutputsDigest == digest {
+		return nil
+	}
+	p.obj.Status.OpenOutputsDigest = digest
+	if !writing {
+		return nil // with the rest of the status
+	}
+	sealed := p.before.DeepCopy()
+	sealed.Status.OpenOutputsDigest = digest
+	if err := r.patchStatus(ctx, sealed, p.before); err != nil {
+		return err
+	}
+	p.obj.ResourceVersion, p.before.ResourceVersion = sealed.ResourceVersion, sealed.ResourceVersion
+	p.before.Status.OpenOutputsDigest = digest
+	return nil
+}
+
+// distrust takes the note about open outputs off a Secret, unless it is the one that a stack writes and the note is what the stack's
+// status says: Secrets are written by many, the status of a stack by Yuba.
+func (g getter) distrust(ctx context.Context, secret *corev1.Secret) error {
+	if secret.Annotations[infrav1.OpenOutputsAnnotation] == "" {
+		return nil
+	}
+	owner := metav1.GetControllerOf(secret)
+	if owner != nil && owner.Kind == infrav1.Kind && strings.HasPrefix(owner.APIVersion, infrav1.GroupVersion.Group+"/") {
+		var t infrav1.Terraform
+		err := g.stacks.Get(ctx, types.NamespacedName{Namespace: secret.Namespace, Name: owner.Name}, &t)
+		if client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("look for the stack that writes Secret %s/%s: %w", secret.Namespace, secret.Name, err)
+		}
+		to, note := t.Spec.WriteOutputsToSecret, secret.Annotations[infrav1.OpenOutputsAnnotation]
+		if err == nil && t.UID == owner.UID && to != nil && to.Name == secret.Name && t.Status.OpenOutputsDigest == sealOf(&t, note) {
+			return nil
+		}
+	}
+	delete(secret.Annotations, infrav1.OpenOutputsAnnotation)
+	return nil
+}

@@ -1,0 +1,99 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/tofu/inputs"
+	"github.com/yuba-dev/yuba/internal/tofu/state"
+)
+
+// oneStack answers for a namespace with one stack in it.
+type oneStack struct{ stack *infrav1.Terraform }
+
+func (o oneStack) Get(_ context.Context, key types.NamespacedName, obj client.Object) error {
+	if key != client.ObjectKeyFromObject(o.stack) {
+		return apierrors.NewNotFound(schema.GroupResource{Resource: "terraforms"}, key.Name)
+	}
+	o.stack.DeepCopyInto(obj.(*infrav1.Terraform))
+	return nil
+}
+
+// Whoever may write Secrets must not be able to say which values are shown.
+func TestWhatSecretsSayAboutThemselvesIsTrustedOnlyIfAStackWroteIt(t *testing.T) {
+	data := map[string][]byte{"id": []byte("vpc-1"), "token": []byte("t0ken")}
+	for sentence, test := range map[string]struct {
+		change  func(*infrav1.Terraform, *corev1.Secret)
+		trusted bool
+	}{
+		"as it was written":                      {func(*infrav1.Terraform, *corev1.Secret) {}, true},
+		"without a note":                         {func(_ *infrav1.Terraform, s *corev1.Secret) { s.Annotations = nil }, false},
+		"another note":                           {func(_ *infrav1.Terraform, s *corev1.Secret) { noteOn(s, "id", "token") }, false},
+		"other values, and a note about them":    {func(_ *infrav1.Terraform, s *corev1.Secret) { s.Data["id"] = []byte("vpc-2"); noteOn(s, "id") }, false},
+		"nobody's Secret":                        {func(_ *infrav1.Terraform, s *corev1.Secret) { s.OwnerReferences = nil }, false},
+		"of a stack that was deleted":            {func(_ *infrav1.Terraform, s *corev1.Secret) { s.OwnerReferences[0].UID = "before" }, false},
+		"of another stack":                       {func(_ *infrav1.Terraform, s *corev1.Secret) { s.OwnerReferences[0].Name = "other" }, false},
+		"of something else of that name":         {func(_ *infrav1.Terraform, s *corev1.Secret) { s.OwnerReferences[0].APIVersion = "example.com/v1" }, false},
+		"owned and not controlled":               {func(_ *infrav1.Terraform, s *corev1.Secret) { s.OwnerReferences[0].Controller = nil }, false},
+		"another one that the stack owns":        {func(_ *infrav1.Terraform, s *corev1.Secret) { s.Name = "copy" }, false},
+		"in another namespace":                   {func(_ *infrav1.Terraform, s *corev1.Secret) { s.Namespace = "other" }, false},
+		"the stack writes its outputs elsewhere": {func(t *infrav1.Terraform, _ *corev1.Secret) { t.Spec.WriteOutputsToSecret.Name = "new" }, false},
+		"the stack writes none":                  {func(t *infrav1.Terraform, _ *corev1.Secret) { t.Spec.WriteOutputsToSecret = nil }, false},
+		"nothing is known to the stack":          {func(t *infrav1.Terraform, _ *corev1.Secret) { t.Status.OpenOutputsDigest = "" }, false},
+		"what another stack noted":               {func(t *infrav1.Terraform, _ *corev1.Secret) { t.UID = "uid-2" }, false},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			stack := stackObject(func(t *infrav1.Terraform) {
+				t.Spec.WriteOutputsToSecret = &infrav1.WriteOutputsToSecretSpec{Name: "out"}
+			})
+			secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: stack.Namespace, Name: "out", OwnerReferences: []metav1.OwnerReference{{
+				APIVersion: infrav1.GroupVersion.String(), Kind: infrav1.Kind, Name: stack.Name, UID: stack.UID, Controller: ptr.To(true)}}}, Data: map[string][]byte{}}
+			for key, value := range data {
+				secret.Data[key] = value
+			}
+			noteOn(secret, "id")
+			stack.Status.OpenOutputsDigest = sealOf(stack, secret.Annotations[infrav1.OpenOutputsAnnotation])
+			test.change(stack, secret)
+			if err := (getter{stacks: oneStack{stack}}).distrust(t.Context(), secret); err != nil {
+				t.Fatal(err)
+			}
+			if _, trusted := inputs.OpenOutputsOf(secret); trusted != test.trusted {
+				t.Errorf("trusted: %v", trusted)
+			}
+		})
+	}
+}
+
+func noteOn(s *corev1.Secret, open ...string) {
+	s.Annotations = map[string]string{infrav1.OpenOutputsAnnotation: inputs.OpenOutputs{Open: open}.Annotation(s.Data)}
+}
+
+func TestAKeyOfSeveralOutputsIsNotOpen(t *testing.T) {
+	outputs := map[string]state.PrintedOutput{"host": {}, "port": {}, "password": {Sensitive: true}}
+	for sentence, test := range map[string]struct{ wanted, want []string }{
+		"all":                            {nil, []string{"host", "port"}},
+		"some, by other names":           {[]string{"port:db_port", "password"}, []string{"db_port"}},
+		"a sensitive one takes the key":  {[]string{"host:db", "password:db", "port"}, []string{"port"}},
+		"a sensitive one had the key":    {[]string{"password:db", "host:db", "port"}, []string{"port"}},
+		"three for a key":                {[]string{"password:db", "host:db", "port:db"}, nil},
+		"an output that is not there":    {[]string{"nothing", "host"}, []string{"host"}},
+		"nothing that could ever be one": {[]string{"password"}, nil},
+	} {
+		if diff := cmp.Diff(test.want, openCandidates(test.wanted, outputs)); diff != "" {
+			t.Errorf("%s: %s", sentence, diff)
+		}
+	}
+}

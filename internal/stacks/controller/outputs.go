@@ -1,0 +1,322 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/stacks/decide"
+	"github.com/yuba-dev/yuba/internal/tofu/state"
+)
+
+// ensureOutputs keeps the outputs Secret as the state says: after a run, and when the Secret was changed or removed.
+func (r *Reconciler) ensureOutputs(ctx context.Context, p *pass, d decide.Decision) error {
+	obj := p.obj
+	if err := r.retireOutputs(ctx, obj); err != nil {
+		return err
+	}
+	if !outputsMatter(p, d) {
+		return nil
+	}
+	outputs, known, err := r.readOutputs(ctx, p)
+	if err != nil {
+		return r.outputsFailed(p, infrav1.ReasonOutputFailed, err)
+	}
+	if !known {
+		return nil // a Secret that another controller wrote holds more than nothing
+	}
+	obj.Status.AvailableOutputs = slices.Sorted(maps.Keys(outputs))
+	obj.Status.OutputsDigest = outputsDigest(obj, outputs)
+	want := obj.Spec.WriteOutputsToSecret
+	if want == nil || obj.Spec.Destroy {
+		if outputsHadFailed(obj) {
+			setReady(obj, metav1.ConditionTrue, infrav1.ReasonOutputsAvailable, at(infrav1.MessageOutputsAvailable, revisionOfOutputs(obj)))
+		}
+		r.outputsAvailable(p)
+		return nil
+	}
+	data, err := outputData(want.Outputs, outputs)
+	if err == nil {
+		err = fitsIntoSecret(obj, data)
+	}
+	if err != nil {
+		return r.outputsFailed(p, infrav1.ReasonOutputsWritingFailed, err)
+	}
+	changed, err := r.writeOutputs(ctx, p, data, openCandidates(want.Outputs, outputs))
+	if err != nil && mayPass(err) {
+		return err
+	}
+	if err != nil {
+		return r.outputsFailed(p, infrav1.ReasonOutputsWritingFailed, err)
+	}
+	if len(data) > 0 {
+		obj.Status.OutputsSecret = want.Name
+	}
+	// Nobody wrote anything when there was no drift, and NoDrift is what Ready tells then.
+	drift := conditionOf(obj, infrav1.ConditionReady).Reason != infrav1.ReasonNoDrift
+	if changed || p.ended != nil && drift || outputsHadFailed(obj) {
+		r.outputsWritten(p, changed)
+	}
+	if changed {
+		p.notes = append(p.notes, note{reason: infrav1.ReasonOutputsWritten, action: "WriteOutputs",
+			message: fmt.Sprintf("Outputs written.\n%d output(s): %s", len(data), strings.Join(slices.Sorted(maps.Keys(data)), ", "))})
+	}
+	return nil
+}
+
+// retireOutputs deletes the Secret that outputs were written to when another one, or none, is wanted by now.
+func (r *Reconciler) retireOutputs(ctx context.Context, obj *infrav1.Terraform) error {
+	had := obj.Status.OutputsSecret
+	if obj.Spec.WriteOutputsToSecret == nil {
+		obj.Status.OpenOutputsDigest = ""
+	}
+	if want := obj.Spec.WriteOutputsToSecret; had == "" || want != nil && want.Name == had {
+		return nil
+	}
+	if err := r.deleteOutputs(ctx, obj, had); err != nil {
+		return err
+	}
+	obj.Status.OutputsSecret = ""
+	return nil
+}
+
+// outputsDigest changes with any output. The object's UID salts it, so that it tells nobody whether two stacks put out
+// the same password.
+func outputsDigest(obj *infrav1.Terraform, outputs map[string]state.PrintedOutput) string {
+	h := sha256.New()
+	fmt.Fprintf(h, "yuba outputs 1 %s\n", obj.UID)
+	for _, name := range slices.Sorted(maps.Keys(outputs)) {
+		o := outputs[name]
+		fmt.Fprintf(h, "%q %q %q\n", name, o.Type, o.Value)
+	}
+	return "sha256:" + hex.EncodeToString(h.Sum(nil))
+}
+
+// hasOutputs tells whether there may be outputs: something was applied, or a plan found nothing to do, as where a state was there
+// before the object.
+func hasOutputs(obj *infrav1.Terraform) bool {
+	plan := conditionOf(obj, infrav1.ConditionPlan)
+	return obj.Status.LastAppliedRevision != "" || plan.Status == metav1.ConditionFalse && plan.Reason == infrav1.ReasonPlannedNoChanges
+}
+
+// outputsMatter: outputs change with an apply only; otherwise the Secret is looked at when it should be there.
+func outputsMatter(p *pass, d decide.Decision) bool {
+	obj := p.obj
+	if p.facts.Stack.Deleting || !hasOutputs(obj) || d.Verb == decide.VerbAwaitRun || p.facts.StateProblem != "" || p.noState != nil {
+		return false
+	}
+	missing := p.ended != nil && (obj.Status.AvailableOutputs == nil || obj.Status.OutputsDigest == "")
+	return movedState(p) || missing || obj.Spec.WriteOutputsToSecret != nil && !d.Verb.StartsRun()
+}
+
+// readOutputs reads the outputs of the last apply: from the state, or, when only tofu can read that, from what tofu
+// printed then. They are not known when tofu was not asked yet.
+func (r *Reconciler) readOutputs(ctx context.Context, p *pass) (outputs map[string]state.PrintedOutput, known bool, err error) {
+	if !p.obj.KeepsOwnState() {
+		snapshot, err := r.States.Read(ctx, stateKeyOf(p.obj))
+		if err != nil {
+			return nil, false, err
+		}
+		if snapshot.Data == nil {
+			return nil, true, nil
+		}
+		if !snapshot.Encrypted {
+			file, err := state.Parse(snapshot.Data)
+			if err != nil {
+				return nil, false, err
+			}
+			outputs, err = file.PrintedOutputs()
+			return outputs, err == nil, err
+		}
+	}
+	if p.obj.Status.LastAppliedRun == "" {
+		return nil, false, nil
+	}
+	rec, err := r.Runs.Record(ctx, p.stack, p.obj.Status.LastAppliedRun)
+	if errors.Is(err, run.ErrNotFound) || err == nil && (rec.Result == nil || len(rec.Result.Outputs) == 0) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	outputs, err = state.ParsePrinted(rec.Result.Outputs)
+	return outputs, err == nil, err
+}
+
+// splitAlias takes apart what spec.writeOutputsToSecret.outputs says of one output: `name`, or `name:alias`.
+func splitAlias(wanted string) (name, alias string) {
+	name, alias, _ = strings.Cut(wanted, ":")
+	if alias == "" {
+		alias = name
+	}
+	return name, alias
+}
+
+// outputData chooses outputs as spec.writeOutputsToSecret.outputs says: all when it is empty, otherwise by name, with
+// `name:alias` under another one. Values that are no strings bring their type along, as tofu-controller writes it.
+func outputData(wanted []string, outputs map[string]state.PrintedOutput) (map[string][]byte, error) {
+	if len(wanted) == 0 {
+		wanted = slices.Sorted(maps.Keys(outputs))
+	}
+	data := map[string][]byte{}
+	var unknown []string
+	for _, w := range wanted {
+		name, alias := splitAlias(w)
+		output, ok := outputs[name]
+		if !ok {
+			unknown = append(unknown, name)
+			continue
+		}
+		data[alias] = output.Value
+		if !output.IsString {
+			data[alias+"__type"] = output.Type
+		}
+	}
+	if len(unknown) > 0 {
+		return nil, fmt.Errorf("write outputs: the module has no output named %s; it has %s",
+			strings.Join(unknown, ", "), strings.Join(slices.Sorted(maps.Keys(outputs)), ", "))
+	}
+	return data, nil
+}
+
+// foreignSecretError says that the Secret belongs to somebody else.
+type foreignSecretError struct{ namespace, name, owner string }
+
+func (e *foreignSecretError) Error() string {
+	return fmt.Sprintf("write outputs to Secret %s/%s: it exists and belongs to %s. "+
+		"Nothing was overwritten. Choose another name in spec.writeOutputsToSecret, or delete that Secret", e.namespace, e.name, e.owner)
+}
+
+// writeOutputs makes the Secret exactly what it should be and tells whether its data had to be changed. Candidates are the keys that
+// may be noted as open.
+func (r *Reconciler) writeOutputs(ctx context.Context, p *pass, data map[string][]byte, candidates []string) (bool, error) {
+	obj, want := p.obj, p.obj.Spec.WriteOutputsToSecret
+	secret, labels := &corev1.Secret{}, merged(want.Labels, tenantLabels(obj))
+	name := types.NamespacedName{Namespace: obj.Namespace, Name: want.Name}
+	err := r.Reader.Get(ctx, name, secret)
+	if apierrors.IsNotFound(err) {
+		if len(data) == 0 {
+			return false, nil
+		}
+		annotations, err := r.outputAnnotations(ctx, p, secret, data, candidates)
+		if err != nil {
+			return false, err
+		}
+		if err := r.seal(ctx, p, annotations[infrav1.OpenOutputsAnnotation], true); err != nil {
+			return false, err
+		}
+		secret = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: obj.Namespace, Name: want.Name, Labels: labels, Annotations: annotations}, Data: data}
+		if err := controllerutil.SetControllerReference(obj, secret, r.Client.Scheme()); err != nil {
+			return false, fmt.Errorf("write outputs to Secret %s: %w", name, err)
+		}
+		if err := r.Client.Create(ctx, secret); err != nil {
+			return false, fmt.Errorf("write outputs to Secret %s: %w", name, err)
+		}
+		return true, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("write outputs to Secret %s: %w", name, err)
+	}
+	if !metav1.IsControlledBy(secret, obj) {
+		return false, &foreignSecretError{obj.Namespace, want.Name, ownerOf(secret)}
+	}
+	annotations, err := r.outputAnnotations(ctx, p, secret, data, candidates)
+	if err != nil {
+		return false, err
+	}
+	same := maps.EqualFunc(secret.Data, data, bytes.Equal) && contains(secret.Labels, labels) && contains(secret.Annotations, want.Annotations)
+	written := same && contains(secret.Annotations, annotations)
+	if err := r.seal(ctx, p, annotations[infrav1.OpenOutputsAnnotation], !written); err != nil || written {
+		return false, err
+	}
+	secret.Data = data
+	secret.Labels, secret.Annotations = merged(secret.Labels, labels), merged(secret.Annotations, annotations)
+	if err := r.Client.Update(ctx, secret); err != nil {
+		return false, fmt.Errorf("write outputs to Secret %s: %w", name, err)
+	}
+	return !same, nil
+}
+
+func ownerOf(secret *corev1.Secret) string {
+	if owner := metav1.GetControllerOf(secret); owner != nil {
+		return owner.Kind + " " + owner.Name
+	}
+	return "nobody Yuba knows of"
+}
+
+func contains(have, want map[string]string) bool {
+	for k, v := range want {
+		if have[k] != v {
+			return false
+		}
+	}
+	return true
+}
+
+func merged(have, want map[string]string) map[string]string {
+	if len(want) == 0 {
+		return have
+	}
+	out := maps.Clone(have)
+	if out == nil {
+		out = map[string]string{}
+	}
+	maps.Copy(out, want)
+	return out
+}
+
+func (r *Reconciler) outputsAvailable(p *pass) {
+	if len(p.obj.Status.AvailableOutputs) == 0 {
+		removeCondition(p.obj, infrav1.ConditionOutput)
+		return
+	}
+	setCondition(p.obj, infrav1.ConditionOutput, metav1.ConditionTrue, infrav1.ReasonOutputsAvailable, infrav1.MessageOutputsAvailable)
+}
+
+// revisionOfOutputs is what the outputs are of: what was applied, or what there was nothing to apply of.
+func revisionOfOutputs(obj *infrav1.Terraform) string {
+	return cmp.Or(obj.Status.LastAppliedRevision, obj.Status.LastPlannedRevision)
+}
+
+func (r *Reconciler) outputsWritten(p *pass, changed bool) {
+	obj := p.obj
+	message := infrav1.MessageOutputsWritten
+	if !changed && len(obj.Status.AvailableOutputs) == 0 {
+		message = infrav1.MessageNoOutputsWritten
+	}
+	setCondition(obj, infrav1.ConditionOutput, metav1.ConditionTrue, infrav1.ReasonOutputsWritten, message)
+	if conditionOf(obj, infrav1.ConditionReady).Status == metav1.ConditionTrue || outputsHadFailed(obj) {
+		setReady(obj, metav1.ConditionTrue, infrav1.ReasonOutputsWritten, at(message, revisionOfOutputs(obj)))
+	}
+}
+
+// outputsHadFailed says that the outputs, and nothing else, kept the stack from being ready.
+func outputsHadFailed(obj *infrav1.Terraform) bool {
+	reason := conditionOf(obj, infrav1.ConditionReady).Reason
+	return reason == infrav1.ReasonOutputsWritingFailed || reason == infrav1.ReasonOutputFailed
+}
+
+// outputsFailed says so on the object. The stack itself goes on: what is applied is applied.
+func (r *Reconciler) outputsFailed(p *pass, reason string, err error) error {
+	setCondition(p.obj, infrav1.ConditionOutput, metav1.ConditionFalse, reason, err.Error())
+	setReady(p.obj, metav1.ConditionFalse, reason, err.Error())
+	return nil
+}

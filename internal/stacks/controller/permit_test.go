@@ -1,0 +1,63 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+)
+
+func TestWhetherARunMayStillApply(t *testing.T) {
+	approved := func(t *infrav1.Terraform) { planPending(t); t.Spec.ApprovePlan = planID }
+	auto := func(t *infrav1.Terraform) { t.Spec.ApprovePlan = infrav1.ApprovePlanAuto }
+	suspended := func(t *infrav1.Terraform) { t.Spec.Suspend = true }
+	deleted := func(t *infrav1.Terraform) { now := metav1.Now(); t.DeletionTimestamp = &now }
+	destroying := func(t *infrav1.Terraform) { t.Spec.DestroyResourcesOnDeletion = true }
+	toDelete := func(r *run.Record) { r.Spec.Purpose = run.PurposeDelete }
+	replaced := func(t *infrav1.Terraform) { t.UID = "uid-2" }
+	for sentence, test := range map[string]struct {
+		obj  []func(*infrav1.Terraform)
+		op   run.Operation
+		rec  func(*run.Record)
+		want string
+	}{
+		"approved by its id":                          {[]func(*infrav1.Terraform){approved}, run.OperationApply, nil, ""},
+		"approved by mode auto":                       {[]func(*infrav1.Terraform){auto}, run.OperationPlanAndApply, nil, ""},
+		"forced":                                      {[]func(*infrav1.Terraform){func(t *infrav1.Terraform) { t.Spec.Force = true }}, run.OperationPlanAndApply, nil, ""},
+		"the approval was taken back":                 {[]func(*infrav1.Terraform){planPending}, run.OperationApply, nil, "nobody approves it any more"},
+		"another plan is pending by now":              {[]func(*infrav1.Terraform){approved, func(t *infrav1.Terraform) { t.Status.Plan.Pending = "other" }}, run.OperationApply, nil, "nobody approves it any more"},
+		"mode auto was taken back":                    {nil, run.OperationPlanAndApply, nil, "nobody approves it any more"},
+		"an id approves no run that plans for itself": {[]func(*infrav1.Terraform){approved}, run.OperationPlanAndApply, nil, "nobody approves it any more"},
+		"suspended":                                   {[]func(*infrav1.Terraform){auto, suspended}, run.OperationPlanAndApply, nil, "the stack was suspended"},
+		"held for work by hand, since its run began": {[]func(*infrav1.Terraform){auto, func(t *infrav1.Terraform) {
+			t.Annotations = map[string]string{infrav1.AnnotationBreakTheGlass: "2026-11-21T10:00:00Z"}
+		}}, run.OperationPlanAndApply, nil, "the stack is held for work by hand"},
+		"replaced by another of its name": {[]func(*infrav1.Terraform){auto, replaced}, run.OperationPlanAndApply, nil, "the stack was replaced by another of its name"},
+		"only planned":                    {[]func(*infrav1.Terraform){auto, func(t *infrav1.Terraform) { t.Spec.PlanOnly = true }}, run.OperationPlanAndApply, nil, "the stack may only be planned"},
+		"mode disable beats force": {[]func(*infrav1.Terraform){func(t *infrav1.Terraform) {
+			t.Spec.Force, t.Spec.ApprovePlan = true, infrav1.ApprovePlanDisable
+		}}, run.OperationPlanAndApply, nil, "the stack may only be planned"},
+		"deleted, and the run deploys":                       {[]func(*infrav1.Terraform){auto, deleted}, run.OperationPlanAndApply, nil, "the stack is being deleted"},
+		"deleted, and the run destroys":                      {[]func(*infrav1.Terraform){deleted, destroying}, run.OperationPlanAndApply, toDelete, ""},
+		"deleted, but its resources are to stay":             {[]func(*infrav1.Terraform){deleted}, run.OperationPlanAndApply, toDelete, "the stack is not to be destroyed"},
+		"not deleted, and the run destroys all the same":     {[]func(*infrav1.Terraform){auto, destroying}, run.OperationPlanAndApply, toDelete, "the stack is not to be destroyed"},
+		"suspended while its resources are to be destroyed":  {[]func(*infrav1.Terraform){deleted, destroying, suspended}, run.OperationPlanAndApply, toDelete, "the stack was suspended"},
+		"a stack of the same name is to be destroyed by now": {[]func(*infrav1.Terraform){deleted, destroying, replaced}, run.OperationPlanAndApply, toDelete, "the stack was replaced by another of its name"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			rec := ran(test.op, run.Result{}).rec
+			rec.Spec.Stack.UID = "uid-1"
+			if test.rec != nil {
+				test.rec(&rec)
+			}
+			if got := objection(stackObject(test.obj...), rec); got != test.want {
+				t.Errorf("objection %q, want %q", got, test.want)
+			}
+		})
+	}
+}

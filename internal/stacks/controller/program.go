@@ -1,0 +1,197 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"strings"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
+	"github.com/yuba-dev/yuba/internal/tofu/inputs"
+	"github.com/yuba-dev/yuba/internal/tofu/module"
+	"github.com/yuba-dev/yuba/internal/tofu/template"
+)
+
+// inputReasons are the reasons that tofu-controller gives when one of these is missing or wrong.
+var inputReasons = map[inputs.Part]string{
+	inputs.PartAccess: infrav1.ReasonAccessDenied, inputs.PartTool: infrav1.ReasonNewFailed, inputs.PartFiles: infrav1.ReasonInitFailed,
+	inputs.PartVariables: infrav1.ReasonVarsGenerationFailed, inputs.PartTemplate: infrav1.ReasonTemplateGenerationFailed,
+	inputs.PartBackend: infrav1.ReasonInitFailed,
+}
+
+// toldOfInputs says whether Ready tells that inputs were missing, which some of its reasons do that runs have as well:
+// those count when the last run did not fail.
+func toldOfInputs(obj *infrav1.Terraform) bool {
+	last := obj.Status.LastRun
+	switch conditionOf(obj, infrav1.ConditionReady).Reason {
+	case infrav1.ReasonTemplateGenerationFailed:
+		return true
+	case infrav1.ReasonInitFailed, infrav1.ReasonNewFailed, infrav1.ReasonPlanFailed:
+		return last != nil && last.Status == string(run.OutcomeSucceeded)
+	}
+	return false
+}
+
+// setFiles takes over the files that are written for the tool.
+func (c *configuration) setFiles(_ *infrav1.Terraform, in *inputs.Inputs) error {
+	for _, f := range in.Files {
+		c.files = append(c.files, run.File{Location: run.FileLocation(f.Location), Path: f.Path, Content: []byte(f.Content.Reveal()), Secret: true})
+	}
+	c.cliConfig = []byte(in.CLIConfig.Reveal())
+	return nil
+}
+
+// setModule makes the root module what the tool will find: with files that are not the source's, main.tf rendered, and
+// the files of values that the stack names.
+func (c *configuration) setModule(obj *infrav1.Terraform, in *inputs.Inputs) error {
+	joining, secret := c.joining(), map[string]bool{}
+	for name := range joining {
+		secret[name] = true
+	}
+	if text := c.program.template; text != nil {
+		rendered, err := render(text, in)
+		if err != nil {
+			return err
+		}
+		joining[templateResult] = rendered
+		c.files = append(c.files, run.File{Location: run.FileInModule, Path: templateResult, Content: rendered})
+		c.secrets = append(c.secrets, secretTexts(in)...)
+	}
+	if len(joining) > 0 {
+		files := maps.Clone(c.program.files)
+		if files == nil {
+			files = map[string][]byte{}
+		}
+		maps.Copy(files, joining)
+		with := *c.program.readModule
+		with.module, with.diags = module.Parse(files)
+		c.joined = module.NewReader(func(string) map[string][]byte { return nil }).With(cmp.Or(cleanDir(obj.Spec.Path), "."), files).World
+		c.program = &program{artifact: c.program.artifact, readModule: &with}
+	}
+	for _, f := range c.files {
+		if f.Location == run.FileInModule && module.IsConfigFile(f.Path) && path.Dir(f.Path) != "." {
+			c.joined = append(c.joined, fmt.Sprintf("the file %s, which is put into a module", f.Path))
+		}
+	}
+	if err := c.program.diags.AsError(); err != nil {
+		return &configProblem{infrav1.ReasonInitFailed, shown(c.program.diags, secret, in), in.MayChange}
+	}
+	return c.setVarFiles(obj, in)
+}
+
+// joining are the files that come from Secrets into the root module itself.
+func (c *configuration) joining() map[string][]byte {
+	files := map[string][]byte{}
+	for _, f := range c.files {
+		if f.Location == run.FileInModule && module.IsConfigFile(f.Path) && path.Dir(f.Path) == "." {
+			files[f.Path] = f.Content
+		}
+	}
+	return files
+}
+
+// shown are diagnostics for people: without the lines of files that are secret as a whole, and without secrets that a
+// template has put among others.
+func shown(diags diagnostic.List, secret map[string]bool, in *inputs.Inputs) string {
+	var list diagnostic.List
+	for _, d := range diags {
+		if secret[d.File] {
+			d.Snippet, d.Detail = nil, "The file comes from a Secret and is not shown."
+		}
+		list = append(list, d)
+	}
+	return in.Hide(list.AsError().Error())
+}
+
+func render(text []byte, in *inputs.Inputs) ([]byte, error) {
+	data, err := in.TemplateData()
+	if err != nil {
+		return nil, &configProblem{infrav1.ReasonVarsGenerationFailed, err.Error(), in.MayChange}
+	}
+	rendered, err := template.File(templateName, text, data)
+	var wrong *template.Error
+	if errors.As(err, &wrong) {
+		return nil, &configProblem{infrav1.ReasonTemplateGenerationFailed, in.Hide(err.Error()), in.MayChange}
+	}
+	return rendered, err
+}
+
+// secretTexts are the texts in variables from Secrets, declared or not: a template can use them all.
+func secretTexts(in *inputs.Inputs) []string {
+	var texts []string
+	for _, v := range in.Variables {
+		if !v.Secret || v.Open {
+			continue
+		}
+		var value any
+		if json.Unmarshal(v.JSON, &value) == nil {
+			texts = append(texts, stringsIn(value)...)
+		}
+	}
+	return texts
+}
+
+func stringsIn(value any) []string {
+	var found []string
+	switch v := value.(type) {
+	case string:
+		found = append(found, v)
+	case []any:
+		for _, item := range v {
+			found = append(found, stringsIn(item)...)
+		}
+	case map[string]any:
+		for _, item := range v {
+			found = append(found, stringsIn(item)...)
+		}
+	}
+	return found
+}
+
+// setVarFiles finds the files of values in the source, or among the files that are written into the root module.
+func (c *configuration) setVarFiles(obj *infrav1.Terraform, in *inputs.Inputs) error {
+	c.fromVarFiles = map[string]module.Position{}
+	for i, name := range varFilesOf(&obj.Spec) {
+		given := obj.Spec.TfVarsFiles[i]
+		if name == ".." || strings.HasPrefix(name, "../") {
+			return &configProblem{reason: infrav1.ReasonPlanFailed, message: fmt.Sprintf(
+				"spec.tfVarsFiles[%d]: %q leaves the source. Paths count from the source's root", i, given)}
+		}
+		file, ok := c.program.varFiles[name]
+		if content, placed := c.placed(name, cleanDir(obj.Spec.Path)); placed {
+			assigned, diags := module.Assignments(name, content)
+			if err := diags.AsError(); err != nil {
+				return &configProblem{infrav1.ReasonPlanFailed, shown(diags, map[string]bool{name: true}, in), in.MayChange}
+			}
+			file, ok = varFile{assigned: assigned}, true
+		}
+		if !ok {
+			return &configProblem{reason: infrav1.ReasonPlanFailed, message: fmt.Sprintf(
+				"tfvars file's path does not exist: %s (spec.tfVarsFiles[%d]; paths count from the source's root, not from spec.path)", given, i)}
+		}
+		if err := file.diags.AsError(); err != nil {
+			return &configProblem{infrav1.ReasonPlanFailed, in.Hide(err.Error()), in.MayChange}
+		}
+		maps.Copy(c.fromVarFiles, file.assigned)
+		c.varFiles = append(c.varFiles, name)
+	}
+	return nil
+}
+
+// placed returns the content of a file that is written to that path of the source.
+func (c *configuration) placed(name, dir string) (content []byte, ok bool) {
+	for _, f := range c.files {
+		if f.Location == run.FileInModule && path.Join(dir, f.Path) == name {
+			content, ok = f.Content, true
+		}
+	}
+	return content, ok
+}

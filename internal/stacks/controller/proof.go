@@ -1,0 +1,325 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"path"
+	"slices"
+	"strings"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/archive"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/tofu/inputs"
+	"github.com/yuba-dev/yuba/internal/tofu/module"
+)
+
+// A source with many stacks has a new revision with every commit, and most commits touch few of the stacks. So a stack's
+// configuration does not count the archive but the part of it that the root module can read, where that part is plain to
+// see: its own directory, those of its local modules, and the files of values that the stack names. Where it is not, the
+// whole archive counts. Runs get that part and nothing else, so that what does not count cannot change a plan.
+
+// part is the part of a source that counts for a stack.
+type part struct {
+	// digest changes with every file of the part; empty when the whole source counts, why says why then.
+	digest, why string
+	// dirs and files are what the part consists of.
+	dirs, files []string
+	// world is what the program reads of the world while planning.
+	world []string
+	// variables are those that paths are made of.
+	variables []string
+	// elsewhere are the calls of modules from elsewhere, whose files are not the source's.
+	elsewhere []module.RemoteCall
+	// unsettled is what the digest would be if these were known to be settled; loose is true when they may change all the
+	// same, though nobody looks for newer ones.
+	unsettled string
+	loose     bool
+}
+
+// Marks of text files.
+const (
+	// markLeaves: it has a path that leads up.
+	markLeaves uint8 = 1 << iota
+	// markReads and markWorld: rendered as a template, it would read files, or the world.
+	markReads
+	markWorld
+	// markOpaque: it is too large to be looked at.
+	markOpaque
+)
+
+// mark looks at a text for what it would do as a template, or as a document that a provider understands.
+func mark(text []byte) uint8 {
+	var m uint8
+	reads := module.ReadText(text)
+	if reads.Leaves {
+		m |= markLeaves
+	}
+	if reads.Files {
+		m |= markReads
+	}
+	if reads.World {
+		m |= markWorld
+	}
+	return m
+}
+
+// tree is what is known of a source's archive.
+type tree struct {
+	index  *archive.Index
+	reader *module.Reader
+	// why says why nothing is known of it; empty when it is.
+	why string
+}
+
+func newTree(x *archive.Index) *tree {
+	return &tree{index: x, reader: module.NewReader(func(dir string) map[string][]byte {
+		files := map[string][]byte{}
+		for _, f := range x.Below(dir) {
+			if path.Dir(f.Name) != dir || !module.IsConfigFile(f.Name) {
+				continue
+			}
+			if content, found := x.Content(f.Name); found {
+				files[path.Base(f.Name)] = content
+			}
+		}
+		return files
+	})}
+}
+
+// part says what of the source counts for a root module with the files of values that a stack names.
+func (t *tree) part(dir string, varFiles []string) part {
+	if t.why != "" {
+		return part{why: t.why}
+	}
+	reads := t.reader.Of(cmp.Or(dir, "."))
+	p := part{why: reads.Whole, dirs: reads.Dirs, files: varFiles, world: reads.World, variables: reads.Variables, elsewhere: reads.Elsewhere}
+	c := &counting{part: &p, hash: sha256.New(), anyTemplate: reads.AnyTemplate, templates: setOf(reads.Templates), modules: setOf(reads.Modules)}
+	h := c.hash
+	hashDirs(h, reads.Dirs)
+	for _, dir := range reads.Dirs {
+		below := t.index.Below(dir)
+		if len(below) == 0 {
+			p.whole("the source has nothing in %s", dir)
+		}
+		for i := range below {
+			c.count(&below[i])
+		}
+	}
+	for _, name := range reads.Templates {
+		f, ok := t.index.Get(name)
+		if !ok || f.Dir || f.Link != "" || !p.has(name) {
+			p.whole("the template %s is not plain to see", name)
+		}
+		if ok && !p.has(name) && f.Marked&(markWorld|markOpaque) != 0 {
+			p.world = append(p.world, "the template "+name)
+		}
+	}
+	for _, name := range varFiles {
+		f, ok := t.index.Get(name)
+		if !ok || f.Dir || f.Link != "" || f.Marked&(markLeaves|markOpaque) != 0 {
+			p.whole("the file of values %s is not plain to see", name)
+		}
+		hashValues(h, &f)
+	}
+	if slices.Contains(reads.Dirs, ".") {
+		p.whole("the root module is the source's root")
+	}
+	if p.why == "" {
+		p.digest = "sha256:" + hex.EncodeToString(h.Sum(nil))
+	}
+	return p
+}
+
+func (p *part) whole(format string, args ...any) {
+	if p.why == "" {
+		p.why = fmt.Sprintf(format, args...)
+	}
+}
+
+// has reports whether a file belongs to the part by its directory.
+func (p *part) has(name string) bool {
+	return slices.ContainsFunc(p.dirs, func(dir string) bool { return module.Within(name, dir) })
+}
+
+// counting is a part in the making.
+type counting struct {
+	part               *part
+	hash               hash.Hash
+	templates, modules map[string]bool
+	anyTemplate        bool
+}
+
+// count takes a file of the part into its digest, after a look whether it leads out of the part.
+func (c *counting) count(f *archive.IndexedFile) {
+	p := c.part
+	hashEntry(c.hash, f)
+	template := c.anyTemplate || c.templates[f.Name]
+	configures := module.IsConfigFile(f.Name) && c.modules[path.Dir(f.Name)]
+	switch {
+	case f.Dir:
+	case f.Link != "":
+		if target := path.Join(path.Dir(f.Name), f.Link); configures || !p.has(target) {
+			p.whole("the link %s leads out of what counts", f.Name)
+		}
+	case template:
+		if f.Marked&(markLeaves|markReads|markOpaque) != 0 && !(configures && f.Marked&markReads == 0) {
+			p.whole("the template %s may read any file", f.Name)
+		}
+		if f.Marked&(markWorld|markOpaque) != 0 {
+			p.world = append(p.world, "the template "+f.Name)
+		}
+	case configures || module.ForPeople(f.Name):
+	case f.Marked&(markLeaves|markOpaque) != 0:
+		p.whole("%s may name files elsewhere", f.Name)
+	}
+}
+
+func setOf(names []string) map[string]bool {
+	set := make(map[string]bool, len(names))
+	for _, name := range names {
+		set[name] = true
+	}
+	return set
+}
+
+// setPart says which part of the source counts for this very stack: what it is given may lead elsewhere, too.
+func (c *configuration) setPart(_ *infrav1.Terraform, _ *inputs.Inputs) error {
+	c.part = c.program.part
+	if c.part.digest != "" {
+		if elsewhere := c.leadsElsewhere(); elsewhere != "" {
+			c.part.digest, c.part.why = "", elsewhere
+		}
+	}
+	return nil
+}
+
+// leadsElsewhere says what of the values that a stack gives may be a path out of its part; empty when nothing is.
+func (c *configuration) leadsElsewhere() string {
+	for _, name := range c.part.variables {
+		value, given := c.variables[name]
+		_, inFile := c.fromVarFiles[name]
+		_, beside := c.program.module.Assigned[name]
+		var text string
+		if !given || inFile || beside || json.Unmarshal(value.Value, &text) != nil || !plainName(text) {
+			return fmt.Sprintf("which files are read depends on var.%s", name)
+		}
+	}
+	for name, v := range c.variables {
+		if module.LeavesDirectory(string(v.Value)) {
+			return fmt.Sprintf("the value of var.%s may lead out of its directory", name)
+		}
+	}
+	for _, e := range c.env {
+		if module.LeavesDirectory(e.Value) || strings.HasPrefix(e.Name, "TF_VAR_") && slices.Contains(c.part.variables, strings.TrimPrefix(e.Name, "TF_VAR_")) {
+			return fmt.Sprintf("the value of %s in the environment may lead out of its directory", e.Name)
+		}
+	}
+	for _, f := range c.files {
+		if f.Location == run.FileInModule || module.LeavesDirectory(string(f.Content)) {
+			return fmt.Sprintf("the file %s is put into its directory, or may lead out of it", f.Path)
+		}
+	}
+	for name, value := range c.backend.Settings {
+		if module.LeavesDirectory(value) {
+			return fmt.Sprintf("the backend's setting %s may lead out of its directory", name)
+		}
+	}
+	if module.LeavesDirectory(c.backend.Override) || module.LeavesDirectory(string(c.cliConfig)) {
+		return "the backend, or the tool's own configuration, may lead out of its directory"
+	}
+	return ""
+}
+
+// plainName: a name of one part that neither begins a path nor is one.
+func plainName(text string) bool {
+	return text != "" && text != "." && text != ".." && !strings.ContainsAny(text, "/\\~\x00")
+}
+
+// reading is what a program reads of the world while planning, in words; empty for nothing.
+func (c *configuration) reading() string {
+	world := slices.Concat(c.part.world, c.joined)
+	switch len(world) {
+	case 0:
+		return ""
+	case 1:
+		return world[0]
+	}
+	return fmt.Sprintf("%s and %d more", world[0], len(world)-1)
+}
+
+// recognize takes a digest over the whole archive for what it is, as earlier versions kept it: the archive is the same,
+// and so is the part of it that counts.
+func (p *pass) recognize() {
+	if p.config == nil || p.config.whole == "" {
+		return
+	}
+	same := []*string{&p.facts.Stack.PlannedConfig}
+	if p.facts.Pending != nil {
+		same = append(same, &p.facts.Pending.Config)
+	}
+	if p.facts.Current != nil {
+		same = append(same, &p.facts.Current.Config)
+	}
+	if p.facts.Last != nil {
+		same = append(same, &p.facts.Last.Config)
+	}
+	for _, digest := range same {
+		if *digest == p.config.whole {
+			*digest = p.config.digest
+		}
+	}
+}
+
+// planned says whether the configuration as it is now is that of the last conclusive pass.
+func (p *pass) planned() bool {
+	last := p.obj.Status.ConfigDigest
+	return last != "" && (last == p.facts.Config || p.config != nil && last == p.config.whole)
+}
+
+// about reports whether a run was about the configuration that a digest of the status stands for.
+func about(rec run.Record, digest string) bool {
+	return digest != "" && (rec.Config == digest || rec.WholeConfig == digest)
+}
+
+// asPlanned has a plan applied with the very archive it was made of, which may be an older one than that of now.
+func (r *Reconciler) asPlanned(ctx context.Context, p *pass, s *run.Spec) error {
+	if p.config == nil || p.config.part.digest == "" {
+		return nil // the archive is the same, or the plan would not fit
+	}
+	rec, err := r.Runs.Record(ctx, p.stack, s.Plan.RunID)
+	switch {
+	case errors.Is(err, run.ErrNotFound), errors.Is(err, run.ErrDamaged):
+		return nil // whether the plan itself is there is for the run to find out
+	case err != nil:
+		return fmt.Errorf("read the run that made plan %s of %s: %w", s.Plan.ID, p.stack, err)
+	}
+	s.Artifact, s.Part = rec.Spec.Artifact, rec.Spec.Part
+	return nil
+}
+
+// inputsOnRecord is what a run's record says of the configuration beside the run's spec.
+func (p *pass) inputsOnRecord() *run.Inputs {
+	part := p.config.part
+	in := &run.Inputs{Part: part.digest, Dirs: part.dirs, Whole: part.why, Unsettled: part.unsettled}
+	if in.MayBe() == "" {
+		in.Dirs = nil
+	}
+	for _, outputs := range p.dependencyOutputs {
+		if in.Outputs == nil {
+			in.Outputs = map[string]string{}
+		}
+		name, digest, _ := strings.Cut(outputs, "=")
+		in.Outputs[name] = digest
+	}
+	return in
+}

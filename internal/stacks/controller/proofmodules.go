@@ -1,0 +1,113 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+)
+
+// What a program's modules from elsewhere read is for its runner to see, which has them. Until a run has said that they cannot
+// change, and read nothing else of the source, the whole archive counts. What it said is true of the very configuration that
+// it planned: the calls are in its part of the source, and what decides where they lead is in its digest.
+
+// What is kept of what a run says about modules.
+const (
+	maxModulesWorld = 10
+	maxModulesText  = 300
+)
+
+// settle has the part of the source count for a program with modules from elsewhere if these are settled.
+func (c *configuration) settle(obj *infrav1.Terraform) {
+	calls := c.part.elsewhere
+	if len(calls) == 0 {
+		return
+	}
+	why := ""
+	if c.part.digest != "" {
+		c.settled = c.digest
+		if why = unsettled(obj, obj.Status.Modules, c.settled); why == "" {
+			c.part.world = slices.Concat(c.part.world, obj.Status.Modules.World)
+			c.part.loose = obj.Status.Modules.Moves != ""
+			return
+		}
+		c.digest, c.whole = c.whole, ""
+		c.part.unsettled = c.part.digest
+		c.part.digest, c.part.why = "", fmt.Sprintf("%s: the module %q comes from elsewhere: %s", calls[0].Pos, calls[0].Name, why)
+	}
+	c.part.world = slices.Clone(c.part.world)
+	for _, call := range calls {
+		c.part.world = append(c.part.world, call.String())
+	}
+}
+
+// onlyModules reports whether nothing can be different from what was planned last but where modules from elsewhere lead.
+func (c *configuration) onlyModules(obj *infrav1.Terraform) bool {
+	m := obj.Status.Modules
+	return c.settled != "" && m != nil && m.ConfigDigest == c.settled && m.Whole == "" && m.Moves != "" && m.Placed != "" && inOrder(obj)
+}
+
+// inOrder says that the last run came to its end and nothing has gone wrong since. That a dependency is not ready yet is nothing
+// wrong: after a commit most of a chain of stacks waits so.
+func inOrder(obj *infrav1.Terraform) bool {
+	ready, last := conditionOf(obj, infrav1.ConditionReady), obj.Status.LastRun
+	return ready.Status == metav1.ConditionTrue ||
+		ready.Reason == infrav1.ReasonDependencyNotReady && last != nil && last.Status == string(run.OutcomeSucceeded)
+}
+
+// unsettled says why modules from elsewhere may change what is planned, though the configuration of a digest stays as it is;
+// empty when they may not.
+func unsettled(obj *infrav1.Terraform, m *infrav1.ModulesStatus, config string) string {
+	switch {
+	case m == nil || m.ConfigDigest != config:
+		return "no plan of this configuration had it from the store of modules"
+	case m.Whole != "":
+		return m.Whole
+	case m.Moves != "" && obj.UpgradesOnInit():
+		return fmt.Sprintf("%s is named by no commit and no single version, and upgradeOnInit looks for newer ones", m.Moves)
+	}
+	return ""
+}
+
+// learnModules keeps what a run found out about modules from elsewhere. If they are settled, the configuration that was planned
+// is that of the part: another commit may have come meanwhile, and must not count.
+func learnModules(obj *infrav1.Terraform, rec run.Record) {
+	if rec.UsedKept {
+		return
+	}
+	status := &obj.Status
+	known := status.Modules
+	switch found := rec.Result.Modules; {
+	case rec.SettledConfig == "":
+		status.Modules = nil
+	case found != nil:
+		status.Modules = &infrav1.ModulesStatus{ConfigDigest: rec.SettledConfig, Moves: toldInShort(found.Moves), Whole: toldInShort(found.Whole),
+			Placed: toldInShort(found.Placed)}
+		if known != nil && rec.Spec.Operation == run.OperationApply && found.Placed != known.Placed {
+			// The plan was of those before, and so is what was applied.
+			status.Modules.Placed = ""
+		}
+		for _, what := range found.World[:min(len(found.World), maxModulesWorld)] {
+			status.Modules.World = append(status.Modules.World, toldInShort(what))
+		}
+	case known == nil || known.ConfigDigest != rec.SettledConfig || known.Moves != "":
+		status.Modules = nil
+	}
+	if rec.SettledConfig != "" && status.ConfigDigest == rec.Config && unsettled(obj, status.Modules, rec.SettledConfig) == "" {
+		status.ConfigDigest = rec.SettledConfig
+	}
+}
+
+func toldInShort(text string) string {
+	if len(text) > maxModulesText {
+		return strings.ToValidUTF8(text[:maxModulesText], "") + "…"
+	}
+	return text
+}

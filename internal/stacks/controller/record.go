@@ -1,0 +1,309 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/stacks/decide"
+	"github.com/yuba-dev/yuba/internal/tofu/plan"
+)
+
+// outcome is a run that ended and what is known about it beside its record.
+type outcome struct {
+	rec run.Record
+	// planText is the readable plan, for the message that reports drift.
+	planText string
+}
+
+// record writes what a run's result means into the status. It changes nothing else and asks nobody.
+func record(obj *infrav1.Terraform, o outcome) {
+	status, result := &obj.Status, o.rec.Result
+	finished := metav1.NewTime(result.Finished)
+	status.CurrentRun = nil
+	status.LastRun = &infrav1.RunReference{ID: o.rec.Spec.ID, Operation: string(o.rec.Spec.Operation),
+		Status: string(result.Outcome), StartedAt: startedAt(o.rec), FinishedAt: &finished}
+	status.LastAttemptedRevision = o.rec.Spec.Artifact.Revision
+	if result.SameModules {
+		recordSameModules(obj, o)
+		return
+	}
+	switch {
+	case result.Outcome == run.OutcomeCanceled:
+		recordCanceled(obj)
+	case result.Outcome != run.OutcomeSucceeded:
+		recordFailure(obj, o)
+	case result.Applied:
+		recordApplied(obj, o)
+	case result.Plan != nil && result.Plan.Changes:
+		recordPlan(obj, o)
+	default:
+		recordNoChanges(obj, o)
+	}
+	recordLock(obj, o.rec)
+	recordUnproven(obj, o.rec)
+}
+
+func startedAt(rec run.Record) *metav1.Time {
+	t := metav1.NewTime(rec.Created)
+	if rec.Started != nil {
+		t = metav1.NewTime(*rec.Started)
+	}
+	return &t
+}
+
+// drifted says that nothing on this side had changed: what the run found is drift.
+func drifted(rec run.Record) bool { return rec.Spec.Purpose == run.PurposeDrift }
+
+// planned remembers what a plan that came to a conclusion was made for.
+func planned(obj *infrav1.Terraform, o outcome) {
+	status := &obj.Status
+	finished := metav1.NewTime(o.rec.Result.Finished)
+	status.LastPlanAt = &finished
+	status.LastDriftCheckAt = &finished
+	status.LastPlannedRevision = o.rec.Spec.Artifact.Revision
+	// The object may have been changed since the run was asked for.
+	status.LastPlannedGeneration = cmp.Or(o.rec.Generation, obj.Generation)
+	status.ConfigDigest = o.rec.Config
+	learnModules(obj, o.rec)
+	status.ReconciliationFailures = 0
+	if p := o.rec.Result.Plan; p != nil {
+		status.Plan.Summary = summary(p.Counts)
+	}
+	if m := o.rec.StateMark; m != nil {
+		serial := int64(m.Serial) //nolint:gosec // serials count writes
+		status.StateSerial = &serial
+	}
+}
+
+func summary(c run.Counts) string {
+	return plan.Counts{Add: c.Add, Change: c.Change, Destroy: c.Destroy, Import: c.Import, Forget: c.Forget}.Summary()
+}
+
+// recordSameModules: the program at another revision is, modules included, the one that was planned before.
+func recordSameModules(obj *infrav1.Terraform, o outcome) {
+	obj.Status.ConfigDigest = o.rec.Config
+	followRevision(obj, o.rec.Spec.Artifact.Revision)
+	removeCondition(obj, infrav1.ConditionReconciling)
+}
+
+// recordPlan: a plan with changes was made and not applied.
+func recordPlan(obj *infrav1.Terraform, o outcome) {
+	status, p := &obj.Status, o.rec.Result.Plan
+	planned(obj, o)
+	if drifted(o.rec) {
+		at := metav1.NewTime(o.rec.Result.Finished)
+		status.LastDriftDetectedAt = &at
+	}
+	history := decide.PlanHistory{Base: status.Plan.Base, Sequence: int(status.Plan.Sequence), Applied: status.Plan.LastApplied,
+		Named: cmp.Or(approvedByName(obj), obj.Spec.ApprovePlan), PendingID: status.Plan.Pending, PendingChanges: status.Plan.ChangesDigest}
+	if status.Plan.Rejected == history.PendingID {
+		// Whoever asks for another plan after a rejection wants one to decide about, even if it says the same.
+		history.PendingID = ""
+	}
+	if strings.HasPrefix(obj.Spec.ApprovePlan, infrav1.ApprovePlanReplanPrefix) && history.Base != decide.BasePlanID(o.rec.Spec.Artifact.Revision) {
+		// The pending plan was to go with its revision, and its id with it.
+		history.PendingID = ""
+	}
+	id, history := decide.NamePlan(history, o.rec.Spec.Artifact.Revision, p.ChangesDigest)
+	carried := id == status.Plan.Pending
+	status.Plan.Base, status.Plan.Sequence = history.Base, int32(history.Sequence) //nolint:gosec // small
+	status.Plan.Pending, status.Plan.ChangesDigest = id, p.ChangesDigest
+	status.Plan.Digest, status.Plan.RunID = p.Digest, o.rec.Spec.ID
+	status.Plan.IsDestroyPlan, status.Plan.HeldBy = o.rec.Spec.Destroy, o.rec.HeldBy
+	status.Plan.IsDriftDetectionPlan = drifted(o.rec) && !carried || status.Plan.IsDriftDetectionPlan && carried
+	message := fmt.Sprintf(infrav1.MessageAwaitApproval, id)
+	switch {
+	case o.rec.HeldBy != "":
+		message = decide.HeldMessage(id, o.rec.HeldBy, obj.Name+" -n "+obj.Namespace)
+	case obj.Spec.PlanOnly:
+		message = infrav1.MessagePlanOnly
+	}
+	setCondition(obj, infrav1.ConditionPlan, metav1.ConditionTrue, infrav1.ReasonPlannedWithChanges, infrav1.MessagePlanGenerated)
+	if obj.DriftOnly() {
+		setReady(obj, metav1.ConditionFalse, infrav1.ReasonDriftDetected, fmt.Sprintf(infrav1.MessageDriftDetected, o.planText))
+		return
+	}
+	if status.Plan.IsDriftDetectionPlan {
+		setReady(obj, metav1.ConditionFalse, infrav1.ReasonDriftDetected,
+			fmt.Sprintf(infrav1.MessageDriftDetected, o.planText+"\n"+message))
+		return
+	}
+	setReady(obj, metav1.ConditionUnknown, infrav1.ReasonPlannedWithChanges, message)
+}
+
+// recordNoChanges: a plan found nothing to do.
+func recordNoChanges(obj *infrav1.Terraform, o outcome) {
+	planned(obj, o)
+	clearPending(obj)
+	neverApplied(obj)
+	succeeded(obj, o)
+	// A stack that was applied by another controller, or by a stack before this one, is known from now on: its inputs are kept, and
+	// its outputs were read.
+	found := o.rec.StateMark != nil && o.rec.StateMark.Digest != "" || len(o.rec.Result.Outputs) > 0
+	if obj.Status.LastAppliedRun == "" && (found || obj.Status.LastAppliedRevision != "") && !o.rec.Spec.Destroy && !o.rec.Quiet {
+		obj.Status.LastAppliedRun = o.rec.Spec.ID
+	}
+	revision := o.rec.Spec.Artifact.Revision
+	switch {
+	case o.rec.Spec.Destroy:
+		setCondition(obj, infrav1.ConditionPlan, metav1.ConditionFalse, infrav1.ReasonPlannedNoChanges, infrav1.MessageNothingToDestroy)
+		setReady(obj, metav1.ConditionTrue, infrav1.ReasonPlannedNoChanges, at(infrav1.MessageNothingToDestroy, revision))
+	case drifted(o.rec):
+		setCondition(obj, infrav1.ConditionPlan, metav1.ConditionFalse, infrav1.ReasonPlannedNoChanges, infrav1.MessagePlanNoChanges)
+		setReady(obj, metav1.ConditionTrue, infrav1.ReasonNoDrift, at(infrav1.MessageNoDrift, revision))
+	default:
+		setCondition(obj, infrav1.ConditionPlan, metav1.ConditionFalse, infrav1.ReasonPlannedNoChanges, infrav1.MessagePlanNoChanges)
+		setReady(obj, metav1.ConditionTrue, infrav1.ReasonPlannedNoChanges, at(infrav1.MessagePlanNoChanges, revision))
+	}
+}
+
+func recordApplied(obj *infrav1.Terraform, o outcome) {
+	status, spec := &obj.Status, o.rec.Spec
+	planSummary := status.Plan.Summary
+	planned(obj, o)
+	var id string
+	if spec.Plan != nil {
+		// The summary is that of the plan, which this run did not make.
+		id, status.Plan.Summary = spec.Plan.ID, planSummary
+	} else {
+		// An automatic apply names its plan, too, so that events and history speak of it.
+		var history decide.PlanHistory
+		id, history = decide.NamePlan(decide.PlanHistory{Base: status.Plan.Base, Sequence: int(status.Plan.Sequence), Applied: status.Plan.LastApplied}, spec.Artifact.Revision, "")
+		status.Plan.Base, status.Plan.Sequence = history.Base, int32(history.Sequence) //nolint:gosec // small
+	}
+	clearPending(obj)
+	status.Plan.LastApplied = id
+	status.Plan.IsDestroyPlan = spec.Destroy
+	status.Plan.IsDriftDetectionPlan = drifted(o.rec)
+	status.LastAppliedRevision = spec.Artifact.Revision
+	status.LastAppliedArtifact = &infrav1.ArtifactReference{Digest: spec.Artifact.Digest, Revision: spec.Artifact.Revision, Path: spec.Path}
+	status.LastAppliedRun = spec.ID
+	if drifted(o.rec) {
+		finished := metav1.NewTime(o.rec.Result.Finished)
+		status.LastAppliedByDriftDetectionAt, status.LastDriftDetectedAt = &finished, &finished
+	}
+	succeeded(obj, o)
+	message := infrav1.MessageApplied
+	if spec.Destroy {
+		message = infrav1.MessageDestroyed
+	}
+	setCondition(obj, infrav1.ConditionPlan, metav1.ConditionTrue, infrav1.ReasonPlannedWithChanges, infrav1.MessagePlanGenerated)
+	setCondition(obj, infrav1.ConditionApply, metav1.ConditionTrue, infrav1.ReasonApplied, message)
+	setReady(obj, metav1.ConditionTrue, infrav1.ReasonApplied, at(message, spec.Artifact.Revision))
+}
+
+func succeeded(obj *infrav1.Terraform, o outcome) {
+	finished := metav1.NewTime(o.rec.Result.Finished)
+	obj.Status.LastSuccessfulReconcileAt = &finished
+	obj.Status.ReconciliationFailures, obj.Status.LastFailedApply = 0, nil
+	removeCondition(obj, infrav1.ConditionReconciling)
+	removeCondition(obj, infrav1.ConditionStalled)
+}
+
+// recordCanceled: the run changed nothing and says nothing; what was true before is still true. An approved plan that
+// was not permitted after all stays pending.
+func recordCanceled(obj *infrav1.Terraform) {
+	removeCondition(obj, infrav1.ConditionReconciling)
+	neverApplied(obj)
+}
+
+// neverApplied takes back what was said when a run began that was to apply a plan and did not get there.
+func neverApplied(obj *infrav1.Terraform) {
+	obj.Status.Plan.Approved = false
+	if conditionOf(obj, infrav1.ConditionApply).Reason == infrav1.ReasonProgressing {
+		removeCondition(obj, infrav1.ConditionApply)
+	}
+}
+
+// recordFailure: a plan whose apply began is spent. One whose apply never began keeps its id and approval for the fresh
+// plan that means the same; its bytes are not used again.
+func recordFailure(obj *infrav1.Terraform, o outcome) {
+	status, result := &obj.Status, o.rec.Result
+	status.ReconciliationFailures++
+	removeCondition(obj, infrav1.ConditionReconciling)
+	switch {
+	case result.ApplyStarted:
+		clearPending(obj)
+	case result.Class == run.FailureRefused:
+		recordRefusal(obj, o)
+	case o.rec.Spec.Operation == run.OperationApply:
+		status.Plan.Digest, status.Plan.RunID = "", ""
+		neverApplied(obj)
+	case o.rec.Spec.Direct:
+		neverApplied(obj)
+	}
+	if result.ApplyStarted {
+		status.LastFailedApply = status.LastRun.DeepCopy()
+		setCondition(obj, infrav1.ConditionApply, metav1.ConditionFalse, infrav1.ReasonApplyConditionFailed, result.Error)
+		// What was applied in part is worth keeping for a deletion, if nothing better is.
+		if status.LastAppliedRun == "" {
+			status.LastAppliedRun = o.rec.Spec.ID
+		}
+	}
+	setReady(obj, metav1.ConditionFalse, failureReason(result, o.rec.Spec.Purpose), failureMessage(result))
+}
+
+// recordRefusal: a plan that a webhook refused was made, and is not offered for approval, nor is one before it.
+func recordRefusal(obj *infrav1.Terraform, o outcome) {
+	clearPending(obj)
+	finished := metav1.NewTime(o.rec.Result.Finished)
+	obj.Status.LastPlanAt = &finished
+	obj.Status.LastPlannedRevision = o.rec.Spec.Artifact.Revision
+	obj.Status.Plan.IsDestroyPlan = o.rec.Spec.Destroy
+	setCondition(obj, infrav1.ConditionPlan, metav1.ConditionFalse, infrav1.ReasonPostPlanningWebhookFailed, o.rec.Result.Error)
+}
+
+func failureReason(r *run.Result, purpose run.Purpose) string {
+	switch {
+	case r.Outcome == run.OutcomeInterrupted:
+		return infrav1.ReasonRunInterrupted
+	case r.Class == run.FailureCanceled:
+		return infrav1.ReasonRunCanceled
+	case r.Class == run.FailureTool:
+		return infrav1.ReasonNewFailed
+	case r.Class == run.FailureSource:
+		return infrav1.ReasonArtifactFailed
+	case r.Class == run.FailureWorkspace:
+		return infrav1.ReasonSelectWorkspaceFailed
+	case r.Class == run.FailureRefused:
+		return infrav1.ReasonPostPlanningWebhookFailed
+	case r.Class == run.FailureLocked:
+		return infrav1.ReasonLockHeld
+	case r.Class == run.FailureStalePlan:
+		return infrav1.ReasonStateMoved
+	}
+	switch r.FailedStep {
+	case run.StepInit, run.StepPrepare:
+		return infrav1.ReasonInitFailed
+	case run.StepApply:
+		return infrav1.ReasonApplyFailed
+	case run.StepOutput:
+		return infrav1.ReasonOutputFailed
+	}
+	if purpose == run.PurposeDrift {
+		return infrav1.ReasonDriftDetectionFailed
+	}
+	return infrav1.ReasonPlanFailed
+}
+
+func failureMessage(r *run.Result) string {
+	return r.Error + unprovenAdvice(r) + lockAdvice(r)
+}
+
+func clearPending(obj *infrav1.Terraform) {
+	p := &obj.Status.Plan
+	p.Pending, p.Digest, p.ChangesDigest, p.RunID, p.Approved = "", "", "", "", false
+	p.IsDriftDetectionPlan, p.HeldBy = false, ""
+}
+
+func at(message, revision string) string {
+	return fmt.Sprintf(infrav1.MessageAtRevision, message, revision)
+}

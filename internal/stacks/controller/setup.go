@@ -1,0 +1,187 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/kit/retry"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+)
+
+// indexReferences finds the stacks that read an object: "kind/namespace/name".
+const indexReferences = "yuba.references"
+
+// workers is how many passes are made at a time. A pass is short: it never waits for a run.
+const workers = 8
+
+// SetupWithManager starts the controller with the manager. ended tells which stacks' runs have ended. sourceKinds are
+// the kinds of sources that this API serves.
+func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, ended <-chan run.Stack, sourceKinds []string) error {
+	err := mgr.GetFieldIndexer().IndexField(ctx, &infrav1.Terraform{}, indexReferences, func(o client.Object) []string {
+		return references(o.(*infrav1.Terraform))
+	})
+	if err != nil {
+		return err
+	}
+	for index, names := range map[string]func(*infrav1.Terraform) []string{indexDependencies: dependencyNames, indexState: stateLease} {
+		err := mgr.GetFieldIndexer().IndexField(ctx, &infrav1.Terraform{}, index, func(o client.Object) []string {
+			return names(o.(*infrav1.Terraform))
+		})
+		if err != nil {
+			return err
+		}
+	}
+	r.stacks, r.applying = mgr.GetCache(), make(chan run.Stack, 64)
+	r.Source.Seen, r.Source.Watched = r.stacks, sourceKinds
+	b := ctrl.NewControllerManagedBy(mgr).Named("stack").
+		For(&infrav1.Terraform{}, builder.WithPredicates(worthALook())).
+		Watches(&infrav1.Terraform{}, r.relations()).
+		Watches(&coordinationv1.Lease{}, r.released()).
+		WatchesRawSource(source.Channel(stackEvents(ctx, ended), &handler.EnqueueRequestForObject{})).
+		WatchesRawSource(source.Channel(stackEvents(ctx, r.health.ended()), &handler.EnqueueRequestForObject{})).
+		WatchesRawSource(source.Channel(stackEvents(ctx, r.applying), &handler.EnqueueRequestForObject{})).
+		WatchesMetadata(&corev1.Secret{}, r.readers("Secret")).
+		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &infrav1.Terraform{}, handler.OnlyControllerOwner())).
+		WatchesMetadata(&corev1.ConfigMap{}, r.readers("ConfigMap")).
+		// One process may set up the controller again, after a restored backup.
+		WithOptions(controller.Options{MaxConcurrentReconciles: workers, SkipNameValidation: ptr.To(true), RateLimiter: retry.Limiter()})
+	for _, kind := range sourceKinds {
+		source := &metav1.PartialObjectMetadata{}
+		source.SetGroupVersionKind(schema.GroupVersionKind{Group: sourcev1.GroupVersion.Group, Version: sourcev1.GroupVersion.Version, Kind: kind})
+		b = b.WatchesMetadata(source, r.readers(kind))
+	}
+	return b.Complete(r)
+}
+
+// worthALook leaves out what this controller writes itself: changes of the status only.
+func worthALook() predicate.Predicate {
+	return predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{},
+		predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+			return e.ObjectNew.GetDeletionTimestamp() != nil && e.ObjectOld.GetDeletionTimestamp() == nil ||
+				// Whose it is decides what it may read.
+				e.ObjectNew.GetLabels()[tenantv1.LabelUID] != e.ObjectOld.GetLabels()[tenantv1.LabelUID]
+		}})
+}
+
+// references lists what a stack reads, for the index.
+func references(t *infrav1.Terraform) []string {
+	var refs []string
+	add := func(kind, namespace, name string) {
+		if name != "" {
+			refs = append(refs, kind+"/"+namespace+"/"+name)
+		}
+	}
+	spec := &t.Spec
+	if spec.SourceRef != nil {
+		add(spec.SourceRef.Kind, t.SourceNamespace(), spec.SourceRef.Name)
+	}
+	// The outputs Secret is written and not read, but somebody else's of its name is in the way until it goes.
+	if spec.WriteOutputsToSecret != nil {
+		add("Secret", t.Namespace, spec.WriteOutputsToSecret.Name)
+	}
+	for _, v := range spec.VarsFrom {
+		add(v.Kind, t.Namespace, v.Name)
+	}
+	for _, b := range spec.BackendConfigsFrom {
+		add(b.Kind, t.Namespace, b.Name)
+	}
+	for _, s := range spec.ReadInputsFromSecrets {
+		add("Secret", t.Namespace, s.Name)
+	}
+	for _, f := range spec.FileMappings {
+		add("Secret", t.Namespace, f.SecretRef.Name)
+	}
+	if ref := spec.CliConfigSecretRef; ref != nil {
+		add("Secret", cmp.Or(ref.Namespace, t.Namespace), ref.Name)
+	}
+	for _, v := range spec.Vars {
+		addValueFrom(add, t.Namespace, v.ValueFrom)
+	}
+	env, envFrom := spec.Env, spec.EnvFrom
+	if pod := spec.RunnerPodTemplate; pod != nil {
+		env, envFrom = slices.Concat(pod.Spec.Env, env), slices.Concat(pod.Spec.EnvFrom, envFrom)
+	}
+	for _, e := range env {
+		addValueFrom(add, t.Namespace, e.ValueFrom)
+	}
+	for _, e := range envFrom {
+		if e.SecretRef != nil {
+			add("Secret", t.Namespace, e.SecretRef.Name)
+		}
+		if e.ConfigMapRef != nil {
+			add("ConfigMap", t.Namespace, e.ConfigMapRef.Name)
+		}
+	}
+	return refs
+}
+
+func addValueFrom(add func(kind, namespace, name string), namespace string, from *corev1.EnvVarSource) {
+	switch {
+	case from == nil:
+	case from.SecretKeyRef != nil:
+		add("Secret", namespace, from.SecretKeyRef.Name)
+	case from.ConfigMapKeyRef != nil:
+		add("ConfigMap", namespace, from.ConfigMapKeyRef.Name)
+	}
+}
+
+// readers enqueues the stacks that read an object of the kind.
+func (r *Reconciler) readers(kind string) handler.EventHandler {
+	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
+		var stacks infrav1.TerraformList
+		key := kind + "/" + o.GetNamespace() + "/" + o.GetName()
+		if err := r.Client.List(ctx, &stacks, client.MatchingFields{indexReferences: key}); err != nil {
+			r.Log.Error("finding the stacks that read an object", "object", key, "error", err)
+			return nil
+		}
+		requests := make([]reconcile.Request, 0, len(stacks.Items))
+		for i := range stacks.Items {
+			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&stacks.Items[i])})
+		}
+		return requests
+	})
+}
+
+// stackEvents turns the executor's news into events of the workqueue.
+func stackEvents(ctx context.Context, ended <-chan run.Stack) <-chan event.GenericEvent {
+	out := make(chan event.GenericEvent)
+	go func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case s := <-ended:
+				obj := &infrav1.Terraform{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: s.Name, UID: types.UID(s.UID)}}
+				select {
+				case out <- event.GenericEvent{Object: obj}:
+				case <-ctx.Done():
+					return
+				}
+			}
+		}
+	}()
+	return out
+}

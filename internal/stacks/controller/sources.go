@@ -1,0 +1,334 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"path"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/fluxcd/pkg/apis/meta"
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/archive"
+	"github.com/yuba-dev/yuba/internal/blob"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
+	"github.com/yuba-dev/yuba/internal/tofu/module"
+)
+
+// ArtifactStore is what sources need of the blob store.
+type ArtifactStore interface {
+	PutArtifact(ctx context.Context, r io.Reader, limit int64) (digest string, size int64, err error)
+	OpenArtifact(ctx context.Context, digest string) (io.ReadCloser, error)
+	HasArtifact(ctx context.Context, digest string) (bool, error)
+}
+
+// Sources finds the program of a stack: an archive in the blob store and what its root module declares. Archives that
+// other controllers serve are fetched once and verified.
+type Sources struct {
+	Reader client.Reader
+	Store  ArtifactStore
+	HTTP   *http.Client
+	// MaxArchive bounds what is fetched, in bytes.
+	MaxArchive int64
+	// Ours tells whether a URL is where this server itself gives out what is in the store: what is not there cannot be
+	// fetched from it. Nil when none is.
+	Ours func(url string) bool
+	// Seen is the cache that has the metadata of sources of the kinds Watched; nil when there is none.
+	Seen    client.Reader
+	Watched []string
+
+	seen    seenSources
+	mu      sync.Mutex
+	modules map[moduleKey]*readModule
+	order   []moduleKey
+	// latest says which of the modules was read last at each place, whatever archive it was in.
+	latest map[moduleKey]moduleKey
+	// kept is the size of all modules.
+	kept int
+	// trees are the archives that were looked into last.
+	trees trees
+}
+
+// moduleKey is all that reading a module depends on.
+type moduleKey struct {
+	digest, dir string
+	// varFiles are paths from the source's root, one a line.
+	varFiles string
+	// files asks for the module's files to be kept.
+	files bool
+}
+
+type readModule struct {
+	module *module.Module
+	diags  diagnostic.List
+	// template is the content of main.tf.tpl, from which main.tf is to be rendered; nil when there is none.
+	template []byte
+	// files are the module's own files by name, kept when others are to join them.
+	files map[string][]byte
+	// varFiles are the files of values that the stack names, as far as the source has them.
+	varFiles map[string]varFile
+	// part is what of the source counts.
+	part part
+	// declared is how many bytes its configuration has.
+	declared int
+}
+
+// size is about how many bytes a read module keeps.
+func (m *readModule) size() int {
+	size := len(m.template) + m.declared
+	for _, content := range m.files {
+		size += len(content)
+	}
+	return size
+}
+
+// varFile is a file of values in the source.
+type varFile struct {
+	assigned map[string]module.Position
+	diags    diagnostic.List
+}
+
+// program is a stack's source as it is now.
+type program struct {
+	artifact run.Artifact
+	*readModule
+}
+
+// sourceError says why there is no program, for people.
+type sourceError struct {
+	message string
+	denied  bool
+	// lasting is true when the stack or its source must change first, and both are watched.
+	lasting bool
+	// revision is that of the artifact that cannot be used; empty when there is none.
+	revision string
+}
+
+func (e *sourceError) Error() string { return e.message }
+
+// Find returns the stack's program. A *sourceError is the user's to solve; other errors are transient.
+func (s *Sources) Find(ctx context.Context, obj *infrav1.Terraform, crossNamespace bool) (*program, error) {
+	a, err := s.artifact(ctx, obj, crossNamespace)
+	if err != nil {
+		return nil, ofRevision(err, a.Revision)
+	}
+	key := moduleKey{digest: a.Digest, dir: cleanDir(obj.Spec.Path), varFiles: strings.Join(varFilesOf(&obj.Spec), "\n"), files: joinsModule(&obj.Spec)}
+	m, err := s.readModule(ctx, key)
+	if files, inline := obj.InlineProgram(); err != nil && inline {
+		// What is stored may be damaged, and the program is at hand: storing it again repairs it.
+		if _, err = s.inline(ctx, files, true); err != nil {
+			return nil, err
+		}
+		m, err = s.readModule(ctx, key)
+	}
+	if err != nil {
+		return nil, ofRevision(err, a.Revision)
+	}
+	return &program{artifact: a, readModule: m}, nil
+}
+
+// ofRevision says of which artifact the error tells.
+func ofRevision(err error, revision string) error {
+	var missing *sourceError
+	if !errors.As(err, &missing) {
+		return err
+	}
+	told := *missing
+	told.revision = revision
+	return &told
+}
+
+// joinsModule says whether files that are not the source's join the root module.
+func joinsModule(spec *infrav1.TerraformSpec) bool {
+	for _, m := range spec.FileMappings {
+		if m.Location == infrav1.FileLocationWorkspace {
+			return true
+		}
+	}
+	return false
+}
+
+func cleanDir(dir string) string {
+	return strings.TrimPrefix(path.Clean("/"+dir), "/")
+}
+
+func (s *Sources) artifact(ctx context.Context, obj *infrav1.Terraform, crossNamespace bool) (run.Artifact, error) {
+	if files, ok := obj.InlineProgram(); ok {
+		// A run could not use the archive: it may be damaged.
+		return s.inline(ctx, files, conditionOf(obj, infrav1.ConditionReady).Reason == infrav1.ReasonArtifactFailed)
+	}
+	ref := obj.Spec.SourceRef
+	if ref == nil {
+		return run.Artifact{}, &sourceError{lasting: true, message: "The stack has no program: set spec.sourceRef, spec.inline or spec.values.hcl"}
+	}
+	namespace := obj.SourceNamespace()
+	if namespace != obj.Namespace && !crossNamespace {
+		return run.Artifact{}, &sourceError{denied: true,
+			message: fmt.Sprintf(infrav1.MessageAccessDenied, ref.Kind, namespace, ref.Name)}
+	}
+	name := types.NamespacedName{Namespace: namespace, Name: ref.Name}
+	if atRest(obj) {
+		if a, ok := s.unchanged(ctx, ref.Kind, name); ok {
+			return s.stored(ctx, ref.Kind, name, &a)
+		}
+	}
+	return s.referenced(ctx, ref.Kind, name)
+}
+
+// inline stores a program that stands in the object. One that is there already is only looked at when it is suspect.
+func (s *Sources) inline(ctx context.Context, files map[string]string, suspect bool) (run.Artifact, error) {
+	var packed bytes.Buffer
+	digest, err := archive.PackInline(files, &packed)
+	if err != nil {
+		return run.Artifact{}, &sourceError{lasting: true, message: err.Error()}
+	}
+	size := int64(packed.Len())
+	ok, err := s.Store.HasArtifact(ctx, digest)
+	if err != nil {
+		return run.Artifact{}, err
+	}
+	if !ok || suspect {
+		if _, _, err = s.Store.PutArtifact(ctx, &packed, s.MaxArchive); err != nil {
+			return run.Artifact{}, err
+		}
+	}
+	return run.Artifact{Digest: digest, Revision: "inline@" + digest, Size: size}, nil
+}
+
+// sourceObject is the part that all of Flux's sources have in common.
+type sourceObject interface {
+	client.Object
+	GetArtifact() *meta.Artifact
+	GetConditions() []metav1.Condition
+}
+
+func newSource(kind string) sourceObject {
+	switch kind {
+	case infrav1.SourceKindGitRepository:
+		return &sourcev1.GitRepository{}
+	case infrav1.SourceKindBucket:
+		return &sourcev1.Bucket{}
+	case infrav1.SourceKindOCIRepository:
+		return &sourcev1.OCIRepository{}
+	case infrav1.SourceKindExternalArtifact:
+		return &sourcev1.ExternalArtifact{}
+	}
+	return nil
+}
+
+func (s *Sources) referenced(ctx context.Context, kind string, name types.NamespacedName) (run.Artifact, error) {
+	obj := newSource(kind)
+	if obj == nil {
+		return run.Artifact{}, &sourceError{lasting: true, message: fmt.Sprintf("could not get Source object: source of kind %q is not supported", kind)}
+	}
+	err := s.Reader.Get(ctx, name, obj)
+	switch {
+	case apimeta.IsNoMatchError(err):
+		return run.Artifact{}, &sourceError{message: fmt.Sprintf(
+			"could not get Source object: this API serves no kind %s; `yuba push` makes an ExternalArtifact", kind)}
+	case apierrors.IsNotFound(err):
+		return run.Artifact{}, &sourceError{lasting: true, message: fmt.Sprintf(infrav1.MessageSourceNotFound, err)}
+	case err != nil:
+		return run.Artifact{}, fmt.Errorf("get source %s %s: %w", kind, name, err)
+	}
+	a := obj.GetArtifact()
+	s.seen.note(kind, name, obj, a)
+	if a == nil || a.Digest == "" {
+		return run.Artifact{}, &sourceError{message: notReady(kind, name, obj)}
+	}
+	return s.stored(ctx, kind, name, a)
+}
+
+// maxTold is how much of what a source says is told.
+const maxTold = 1000
+
+// notReady says why a source has no artifact, as far as the source itself does.
+func notReady(kind string, name types.NamespacedName, obj sourceObject) string {
+	ready := apimeta.FindStatusCondition(obj.GetConditions(), meta.ReadyCondition)
+	if ready == nil || ready.Status != metav1.ConditionFalse || ready.Message == "" {
+		return infrav1.MessageSourceNotReady
+	}
+	told := []rune(ready.Message)
+	if len(told) > maxTold {
+		told = append(told[:maxTold], '…')
+	}
+	return fmt.Sprintf("%s: %s %s says %s: %s", infrav1.MessageSourceNotReady, kind, name, ready.Reason, string(told))
+}
+
+// bringBack says how an archive comes back that got lost.
+func bringBack(kind string, name types.NamespacedName) string {
+	word := map[string]string{infrav1.SourceKindGitRepository: "git", infrav1.SourceKindOCIRepository: "oci", infrav1.SourceKindBucket: "bucket"}[kind]
+	if word == "" {
+		return fmt.Sprintf("Push it again:\n    yuba push %s DIR -n %s", name.Name, name.Namespace)
+	}
+	return fmt.Sprintf("It comes back when the source is looked at again, now for instance:\n    yuba reconcile source %s %s -n %s", word, name.Name, name.Namespace)
+}
+
+// stored makes sure that the archive is in the blob store.
+func (s *Sources) stored(ctx context.Context, kind string, name types.NamespacedName, a *meta.Artifact) (run.Artifact, error) {
+	out := run.Artifact{Digest: a.Digest, Revision: a.Revision}
+	if a.Size != nil {
+		out.Size = *a.Size
+	}
+	if _, err := blob.ArtifactKey(a.Digest); err != nil {
+		return out, &sourceError{message: fmt.Sprintf("%s %s: %s", kind, name, err)}
+	}
+	ok, err := s.Store.HasArtifact(ctx, a.Digest)
+	if err != nil {
+		return out, err
+	}
+	if !ok && s.Ours != nil && s.Ours(a.URL) {
+		return out, &sourceError{message: fmt.Sprintf("the archive of %s %s, revision %s, is not in the store. %s", kind, name, a.Revision, bringBack(kind, name))}
+	}
+	if !ok {
+		if out.Size, err = s.fetch(ctx, a); err != nil {
+			return out, &sourceError{message: fmt.Sprintf("fetch the artifact of %s %s from %s: %s", kind, name, a.URL, err)}
+		}
+	}
+	return out, nil
+}
+
+// FetchTimeout bounds one download. A source that needs longer than this is out of order.
+const FetchTimeout = 5 * time.Minute
+
+func (s *Sources) fetch(ctx context.Context, a *meta.Artifact) (int64, error) {
+	ctx, cancel := context.WithTimeout(ctx, FetchTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, a.URL, nil)
+	if err != nil {
+		return 0, err
+	}
+	resp, err := s.HTTP.Do(req)
+	if err != nil {
+		return 0, err
+	}
+	defer resp.Body.Close() //nolint:errcheck // read only
+	if resp.StatusCode != http.StatusOK {
+		return 0, fmt.Errorf("the server answered %s", resp.Status)
+	}
+	digest, size, err := s.Store.PutArtifact(ctx, resp.Body, s.MaxArchive)
+	if err != nil {
+		return 0, err
+	}
+	// What was stored is named by its own digest: a wrong one is never found by the name it pretended to have.
+	if digest != a.Digest {
+		return 0, fmt.Errorf("its digest is %s instead of %s", digest, a.Digest)
+	}
+	return size, nil
+}

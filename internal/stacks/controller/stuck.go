@@ -1,0 +1,64 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+)
+
+// stuckAfter is how long passes over a stack fail before its object says so. An API that is restarted answers again by then.
+const stuckAfter = 10 * time.Second
+
+// stuckBook remembers since when the passes over a stack have failed.
+type stuckBook struct {
+	mu    sync.Mutex
+	since map[types.NamespacedName]time.Time
+}
+
+// note takes the end of a pass, and says whether its failure has lasted.
+func (b *stuckBook) note(name types.NamespacedName, err error, now time.Time) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err == nil {
+		delete(b.since, name)
+		return false
+	}
+	since, failing := b.since[name]
+	if !failing {
+		if b.since == nil {
+			b.since = map[types.NamespacedName]time.Time{}
+		}
+		b.since[name] = now
+		return false
+	}
+	return now.Sub(since) >= stuckAfter
+}
+
+// tellStuck says in the stack's conditions that its passes fail, and why: a pass that ends with an error writes no status of
+// its own, and whoever waits for the stack would never hear of it. When the API does not take it, the next pass tries again.
+func (r *Reconciler) tellStuck(ctx context.Context, name types.NamespacedName, cause error) {
+	if !r.stuck.note(name, cause, r.Now()) || ctx.Err() != nil {
+		return
+	}
+	var obj infrav1.Terraform
+	if r.Reader.Get(ctx, name, &obj) != nil {
+		return
+	}
+	before := obj.DeepCopy()
+	obj.Status.ObservedGeneration = obj.Generation
+	setReady(&obj, metav1.ConditionFalse, infrav1.ReasonReconciliationFailed, fmt.Sprintf("Reconciliation fails and is tried again: %s", cause))
+	obj.Status.Summary = summarize(situation{obj: &obj})
+	sameTransition(&obj, before)
+	if err := r.patchStatus(ctx, &obj, before); err != nil {
+		r.Log.Warn("a stack cannot say why it stands still", "stack", name.String(), "error", err)
+	}
+}

@@ -1,0 +1,39 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"testing"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/stacks/decide"
+)
+
+// Who is told of events reads the revision in the status: a commit that breaks the inputs must not be blamed on the one
+// before it, nor the end of a run on the one after.
+func TestEventsTellOfTheRevisionTheyAreAbout(t *testing.T) {
+	const before, now = "main@sha1:a", "main@sha1:b"
+	for sentence, test := range map[string]struct {
+		source string
+		ended  *run.Record
+		want   string
+	}{
+		"a pass over a new revision":              {now, nil, now},
+		"the end of a run of the revision before": {now, &run.Record{}, before},
+		"a source that is gone":                   {"", nil, before},
+		"nothing new":                             {before, nil, before},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			obj := &infrav1.Terraform{Status: infrav1.TerraformStatus{LastAttemptedRevision: before}}
+			p := &pass{obj: obj, ended: test.ended, facts: decide.Facts{Source: decide.Source{Revision: test.source}}}
+			if got := subject(p).Status.LastAttemptedRevision; got != test.want {
+				t.Errorf("the event is about %s, want %s", got, test.want)
+			}
+			if obj.Status.LastAttemptedRevision != before {
+				t.Error("the object itself was changed")
+			}
+		})
+	}
+}

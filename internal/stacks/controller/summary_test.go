@@ -1,0 +1,149 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/stacks/decide"
+)
+
+type edit = func(*infrav1.Terraform)
+
+// pendingOf is a stack whose plan waits and does this.
+func pendingOf(counts string, more ...edit) []edit {
+	return append([]edit{planPending, saying(metav1.ConditionUnknown, infrav1.ReasonPlannedWithChanges, approve),
+		func(t *infrav1.Terraform) { t.Status.Plan.Summary = counts }}, more...)
+}
+
+func applyFailed(t *infrav1.Terraform) { t.Status.LastFailedApply = &infrav1.RunReference{ID: "r0"} }
+
+func inHand(t *infrav1.Terraform) { t.Status.CurrentRun = &infrav1.RunReference{ID: "r1"} }
+
+func suspended(t *infrav1.Terraform) { t.Spec.Suspend = true }
+
+func beingDeleted(t *infrav1.Terraform) { now := metav1.NewTime(finished); t.DeletionTimestamp = &now }
+
+func TestWhatAStatusIsInAFewWords(t *testing.T) {
+	yes := func(reason, message string) edit { return saying(metav1.ConditionTrue, reason, message) }
+	no := func(reason string) edit { return saying(metav1.ConditionFalse, reason, "Error: no\nmore") }
+	working := func(message string) edit {
+		return saying(metav1.ConditionUnknown, infrav1.ReasonProgressing, message)
+	}
+	noChanges := func(t *infrav1.Terraform) {
+		setCondition(t, infrav1.ConditionPlan, metav1.ConditionFalse, infrav1.ReasonPlannedNoChanges, infrav1.MessagePlanNoChanges)
+	}
+	paused := func(t *infrav1.Terraform) {
+		setCondition(t, infrav1.ConditionPaused, metav1.ConditionTrue, infrav1.ReasonCircuitOpen, "Paused by circuit breaker aws-1: out")
+	}
+	planOnly := func(t *infrav1.Terraform) { t.Spec.PlanOnly = true }
+	heldBack := func(t *infrav1.Terraform) { t.Status.Plan.HeldBy = "aws-1" }
+	destroys := func(t *infrav1.Terraform) { t.Spec.Destroy = true }
+	drifted := []edit{no(infrav1.ReasonDriftDetected), func(t *infrav1.Terraform) { t.Status.Plan.Summary = "+0 ~1 -0" }}
+	for sentence, test := range map[string]struct {
+		change           []edit
+		blocker, circuit string
+		want             string
+	}{
+		"nobody has looked at it":                     {nil, "", "", ""},
+		"applied":                                     {[]edit{yes(infrav1.ReasonApplied, "Applied successfully: "+revision)}, "", "", "Applied"},
+		"applied, with outputs":                       {[]edit{yes(infrav1.ReasonOutputsWritten, "Outputs written: "+revision)}, "", "", "Applied"},
+		"destroyed":                                   {[]edit{destroys, yes(infrav1.ReasonApplied, "Destroy applied successfully: "+revision)}, "", "", "Destroyed"},
+		"nothing to destroy":                          {[]edit{destroys, noChanges, yes(infrav1.ReasonPlannedNoChanges, "No objects need to be destroyed: "+revision)}, "", "", "Nothing to destroy"},
+		"nothing to change":                           {[]edit{noChanges, yes(infrav1.ReasonPlannedNoChanges, "Plan no changes: "+revision)}, "", "", "No changes"},
+		"nothing to change, with outputs":             {[]edit{noChanges, yes(infrav1.ReasonOutputsWritten, "Outputs written: "+revision)}, "", "", "No changes"},
+		"no drift":                                    {[]edit{noChanges, yes(infrav1.ReasonNoDrift, "No drift: "+revision)}, "", "", "No drift"},
+		"a plan is made":                              {[]edit{inHand, working(infrav1.MessagePlanning)}, "", "", "Planning"},
+		"a plan is applied":                           {[]edit{inHand, working(infrav1.MessageApplying)}, "", "", "Applying"},
+		"an apply goes on while suspended":            {[]edit{inHand, suspended, working(infrav1.MessageApplying)}, "", "", "Applying"},
+		"a look for drift says nothing":               {[]edit{inHand, yes(infrav1.ReasonApplied, "Applied successfully: "+revision)}, "", "", "Applied"},
+		"what was applied must answer":                {[]edit{working(infrav1.MessageCheckingHealth)}, "", "", "Checking health"},
+		"the API takes no state":                      {[]edit{inHand, working(run.WaitsForState + "quota")}, "", "", "State cannot be stored"},
+		"suspended":                                   {[]edit{suspended, yes(infrav1.ReasonApplied, "Applied successfully: "+revision)}, "", "", "Suspended"},
+		"suspended from the beginning":                {[]edit{suspended}, "", "", "Suspended"},
+		"held":                                        {[]edit{saying(metav1.ConditionUnknown, infrav1.ReasonBreakTheGlass, "Held")}, "", "", "Held for manual work"},
+		"a plan waits":                                {pendingOf("+1 ~0 -0"), "", "", "Plan pending: +1 ~0 -0"},
+		"a plan waits after an apply that failed":     {pendingOf("+120 ~7 -3", applyFailed), "", "", "Failed; pending +120 ~7 -3"},
+		"a plan is held after an apply that failed":   {pendingOf("+120 ~7 -13", heldBack, applyFailed), "", "", "Failed; held +120 ~7 -13"},
+		"drift after an apply that failed":            {append(slices.Clone(drifted), applyFailed), "", "", "Failed; drifted +0 ~1 -0"},
+		"a plan of a circuit breaker waits":           {pendingOf("+1 ~0 -0", heldBack), "", "", "Plan held: +1 ~0 -0"},
+		"a plan that is only shown":                   {pendingOf("+1 ~0 -0", planOnly), "", "", "Planned: +1 ~0 -0"},
+		"a plan was rejected":                         {append(pendingOf("+1 ~0 -0"), no(infrav1.ReasonPlanRejected)), "", "", "Plan rejected"},
+		"drift":                                       {drifted, "", "", "Drifted: +0 ~1 -0"},
+		"a dependency is not ready":                   {[]edit{no(infrav1.ReasonDependencyNotReady)}, "dev/network", "", "Waiting for dev/network"},
+		"one of the same namespace, with a long name": {[]edit{no(infrav1.ReasonDependencyNotReady)}, "team/network-of-the-region", "", "Waiting for network-of-the-region"},
+		"one of another namespace, with a long name":  {[]edit{no(infrav1.ReasonDependencyNotReady)}, "platform-of-all-teams/network-of-the-region", "", "Waiting for platform-of-all-teams/network-of-th…"},
+		"dependencies that are not known":             {[]edit{no(infrav1.ReasonDependencyNotReady)}, "", "", "Waiting for dependencies"},
+		"an outage":                                   {[]edit{paused, no(infrav1.ReasonPlanFailed)}, "", "aws-1", "Paused: aws-1"},
+		"an apply failed":                             {[]edit{no(infrav1.ReasonApplyFailed), applyFailed}, "", "", "Apply failed"},
+		"a reason without words":                      {[]edit{no("Unheard")}, "", "", "Failed: Error: no"},
+		"deleted":                                     {[]edit{beingDeleted, working(infrav1.MessageDeleting)}, "", "", "Deleting"},
+		"deleted while suspended":                     {[]edit{beingDeleted, suspended}, "", "", "Deletion suspended"},
+		"deleted, and others depend on it":            {[]edit{beingDeleted, no(infrav1.ReasonDeletionBlockedByDependants)}, "", "", "Deletion blocked"},
+		"deleted, and somebody holds the lock":        {[]edit{beingDeleted, no(infrav1.ReasonLockHeld)}, "", "", "Deleting: state locked"},
+		"deleted with drift":                          {append([]edit{beingDeleted}, drifted...), "", "", "Deleting"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			got := summarize(situation{obj: stackObject(test.change...), blocker: test.blocker, circuit: test.circuit})
+			room := maxSummary
+			if strings.HasPrefix(got, "Failed; ") {
+				room = roomForSummary
+			}
+			if got != test.want || utf8.RuneCountInString(got) > room {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// What a table shows of a failure has room in it; words that people know from elsewhere are no substitute for a message.
+func TestEveryFailureHasAWordThatFits(t *testing.T) {
+	for reason, word := range failures {
+		if word == "" || utf8.RuneCountInString(word) > roomForSummary || strings.HasSuffix(word, ".") {
+			t.Errorf("%s: %q", reason, word)
+		}
+	}
+}
+
+// An apply that failed is told until another succeeds, or there is nothing left to apply.
+func TestAFailedApplyIsToldUntilOneSucceeds(t *testing.T) {
+	obj := stackObject(applying)
+	record(obj, ran(run.OperationApply, failed(run.StepApply, "", true)))
+	if ref := obj.Status.LastFailedApply; ref == nil || ref.ID != "r1" || ref.Status != "failed" {
+		t.Fatalf("got %+v", ref)
+	}
+	record(obj, ran(run.OperationPlan, changes))
+	record(obj, ran(run.OperationPlan, failed(run.StepPlan, "", false)))
+	if obj.Status.LastFailedApply == nil {
+		t.Error("a plan made it forgotten")
+	}
+	for sentence, end := range map[string]outcome{"an apply": ran(run.OperationApply, applied), "a plan without changes": ran(run.OperationPlan, noChanges)} {
+		o := obj.DeepCopy()
+		if record(o, end); o.Status.LastFailedApply != nil {
+			t.Errorf("%s leaves it told", sentence)
+		}
+	}
+	never := stackObject(applying)
+	record(never, ran(run.OperationApply, failed(run.StepApply, run.FailureLocked, false)))
+	if never.Status.LastFailedApply != nil {
+		t.Error("an apply that never began counts as failed")
+	}
+}
+
+// The summary names what only the decision knows: whom the stack waits for.
+func TestAPassSumsUp(t *testing.T) {
+	p := &pass{obj: stackObject(), now: finished}
+	d := decide.Decision{Verb: decide.VerbWait, Subject: "dev/network", Reason: decide.ReasonDependencyNotReady, Message: "dependency 'dev/network' is not ready", NextCheck: finished}
+	describe(p, d)
+	if got := p.summary(d); got != "Waiting for dev/network" {
+		t.Errorf("got %q", got)
+	}
+}

@@ -1,0 +1,170 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/stacks/decide"
+	"github.com/yuba-dev/yuba/internal/tofu/state"
+)
+
+// gatherTakeover finds out whether a deleted stack left the state behind. It confirms a hit in the cache with the API, because
+// the state may have become this stack's own a moment ago. Permit finds what the cache misses; after a run that was not
+// permitted we ask the API at once, or runs would follow each other until the watch catches up.
+func (r *Reconciler) gatherTakeover(ctx context.Context, p *pass) error {
+	readers := []client.Reader{r.readsStacks(), r.Reader}
+	if p.over != nil && p.over.Result.Outcome == run.OutcomeCanceled {
+		readers = readers[1:]
+	}
+	for _, reader := range readers {
+		secret, err := stateMetadata(ctx, reader, p.obj)
+		if err != nil {
+			return err
+		}
+		if secret == nil {
+			p.takeover = nil
+			break
+		}
+		if p.takeover, err = r.takeover(ctx, p.obj, state.OwnershipOf(secret)); err != nil {
+			return err
+		}
+		if p.takeover == nil {
+			break
+		}
+	}
+	if t := p.takeover; t != nil {
+		p.facts.Takeover = &decide.Takeover{From: p.obj.Namespace + "/" + t.Name}
+		if t.DeletedAt != nil {
+			p.facts.Takeover.Deleted = t.DeletedAt.Time
+		}
+	}
+	return nil
+}
+
+// stateMetadata reads the metadata of the stack's state Secret; nil when there is none.
+func stateMetadata(ctx context.Context, reader client.Reader, obj *infrav1.Terraform) (*metav1.PartialObjectMetadata, error) {
+	secret := &metav1.PartialObjectMetadata{}
+	secret.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
+	name := types.NamespacedName{Namespace: obj.Namespace, Name: obj.StateSecretName()}
+	if err := reader.Get(ctx, name, secret); err != nil {
+		if client.IgnoreNotFound(err) == nil {
+			return nil, nil
+		}
+		return nil, fmt.Errorf("look whose the state in Secret %s is: %w", name, err)
+	}
+	return secret, nil
+}
+
+// takeover returns the deleted stack whose resources the state holds; nil when the state is the stack's own, nobody's, or
+// meant to go on: shared with a stack that is alive, adopted by name, or of the same stack of the same tenant.
+func (r *Reconciler) takeover(ctx context.Context, obj *infrav1.Terraform, o state.Ownership) (*infrav1.StateTakeover, error) {
+	if len(o.Owners) == 0 || o.Has(string(obj.UID)) {
+		return nil, nil
+	}
+	former := o.Owners[len(o.Owners)-1]
+	if adopts(obj, o) || o.Tenant != "" && o.Tenant == tenantOf(obj) && former.Name == obj.Name {
+		return nil, nil
+	}
+	var sharing infrav1.TerraformList
+	if err := r.readsStacks().List(ctx, &sharing, client.InNamespace(obj.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("look for the stacks that use the state of %s/%s: %w", obj.Namespace, former.Name, err)
+	}
+	for i := range sharing.Items {
+		other := &sharing.Items[i]
+		if o.Has(string(other.UID)) && !other.KeepsOwnState() && other.StateSecretName() == obj.StateSecretName() {
+			return nil, nil
+		}
+	}
+	t := &infrav1.StateTakeover{Name: former.Name, UID: former.UID}
+	if !o.Deleted.IsZero() {
+		at := metav1.NewTime(o.Deleted)
+		t.DeletedAt = &at
+	}
+	return t, nil
+}
+
+// adopts tells whether a person has said that the stack is to go on with the state: of this deleted stack, or of any.
+func adopts(obj *infrav1.Terraform, o state.Ownership) bool {
+	said := obj.Annotations[infrav1.AnnotationAdoptState]
+	return said == infrav1.AdoptAnyState || said != "" && o.Has(said)
+}
+
+// settleTakeover makes the state the stack's own once a plan of all of it has found nothing to change.
+func (r *Reconciler) settleTakeover(ctx context.Context, p *pass) error {
+	if p.takeover == nil || p.over == nil || !foundNothing(*p.over) {
+		return nil
+	}
+	if err := r.States.Claim(ctx, stateKeyOf(p.obj)); err != nil {
+		return err
+	}
+	p.takeover, p.facts.Takeover = nil, nil
+	return nil
+}
+
+// describeTakeover says whose state the stack took over, and once in an event.
+func describeTakeover(p *pass) {
+	if p.takeover != nil && p.obj.Status.TakenOver == nil {
+		p.notes = append(p.notes, note{warning: true, reason: infrav1.ReasonStateTakenOver, action: "TakeOver",
+			message: fmt.Sprintf("Took over %s. Plans that change it wait for approval", p.facts.Takeover)})
+	}
+	p.obj.Status.TakenOver = p.takeover
+}
+
+// leaveState records in the state of a stack that goes that its owner is gone, or that it holds nothing any more. Who may
+// not write it is not kept from letting the stack go.
+func (r *Reconciler) leaveState(ctx context.Context, p *pass) error {
+	if p.obj.KeepsOwnState() || p.noState != nil {
+		return nil
+	}
+	err := r.States.Leave(ctx, stateKeyOf(p.obj), p.now, emptied(p))
+	if apierrors.IsForbidden(err) {
+		r.Log.Warn("the state does not say that its stack is gone", "stack", p.stack.String(), "error", err)
+		return nil
+	}
+	return err
+}
+
+// emptied tells whether everything that the state held was destroyed.
+func emptied(p *pass) bool {
+	last := p.facts.Last
+	deleted := last != nil && last.Purpose == decide.PurposeDelete && !last.Failed && !last.Interrupted && !last.Canceled
+	destroyed := p.obj.Spec.Destroy && conditionOf(p.obj, infrav1.ConditionReady).Status == metav1.ConditionTrue
+	return (deleted || destroyed) && len(p.obj.Spec.Targets) == 0
+}
+
+// foundNothing tells whether a run compared the whole stack with the world and found nothing to do.
+func foundNothing(rec run.Record) bool {
+	result, spec := rec.Result, rec.Spec
+	return result.Outcome == run.OutcomeSucceeded && result.Plan != nil && !result.Plan.Changes && !result.Applied && !spec.Operation.ByHand() &&
+		spec.Backend.Kind == run.BackendManaged && len(spec.Targets) == 0
+}
+
+// takeoverObjection says why a run must not apply to the state that it was given; empty when it may.
+func (r *Reconciler) takeoverObjection(ctx context.Context, obj *infrav1.Terraform, rec run.Record) (string, error) {
+	if rec.Spec.Operation.ByHand() || rec.Spec.Backend.Kind != run.BackendManaged {
+		return "", nil
+	}
+	if plan := rec.Spec.Plan; plan != nil && (obj.Spec.ApprovePlan == plan.ID || approvedByName(obj) == plan.ID) {
+		return "", nil
+	}
+	o := state.Ownership{Tenant: rec.StateOwners.Tenant}
+	for _, owner := range rec.StateOwners.Stacks {
+		o.Owners = append(o.Owners, state.Owner(owner))
+	}
+	t, err := r.takeover(ctx, obj, o)
+	if t == nil || err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("the state is that of %s/%s, which was deleted, and nobody approved a plan on it", obj.Namespace, t.Name), nil
+}

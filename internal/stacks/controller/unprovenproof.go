@@ -1,0 +1,224 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/unproven"
+	"github.com/yuba-dev/yuba/internal/tofu/state"
+)
+
+// proof is what a run that ended tells about what earlier ones may have left.
+type proof struct {
+	// run is its id, on what the state that it worked on.
+	run, on string
+	// state is what the state has; nil when that cannot be read.
+	state *unproven.State
+	// made are the resources that the run has made, by their matches; all is true when nobody knows which.
+	made map[string]bool
+	all  bool
+	// tried are those that a failed run has begun to make: what the provider had made in part is in the state, too.
+	tried map[string]bool
+	// looked is true when the run has compared the whole state with the world.
+	looked bool
+}
+
+// proofOf gathers what the run that ended in this pass proves.
+func (r *Reconciler) proofOf(ctx context.Context, p *pass) (*proof, error) {
+	rec := p.over
+	result := rec.Result
+	pr := &proof{run: rec.Spec.ID, on: workedOn(*rec), made: map[string]bool{}, tried: map[string]bool{}}
+	pr.looked = result.Outcome == run.OutcomeSucceeded && result.Plan != nil && len(rec.Spec.Targets) == 0
+	if result.ApplyStarted && !rec.Spec.Operation.ByHand() {
+		applied, err := r.planOf(ctx, p.stack, rec)
+		if err != nil {
+			return nil, err
+		}
+		pr.takeMade(result, applied)
+	}
+	switch {
+	case result.StateListed:
+		pr.state = unproven.Listed(result.StateHas)
+	case rec.Spec.Backend.Kind == run.BackendManaged:
+		now, err := r.presentState(ctx, rec.State)
+		if err != nil {
+			return nil, err
+		}
+		pr.state = now
+	}
+	return pr, nil
+}
+
+// weighMore counts anew what the status does not name. Only then the records of earlier runs are read, one at a time.
+func (r *Reconciler) weighMore(ctx context.Context, p *pass, pr *proof) error {
+	u := p.obj.Status.Unproven
+	for i := range u.Runs {
+		if !pr.countsAnew(u.Runs[i]) {
+			continue
+		}
+		earlier, err := r.Runs.Record(ctx, p.stack, u.Runs[i].ID)
+		switch {
+		case errors.Is(err, run.ErrNotFound), errors.Is(err, run.ErrDamaged):
+		case err != nil:
+			return err
+		case earlier.Result != nil:
+			pr.weighMore(&u.Runs[i], earlier.Result.Unproven)
+		}
+	}
+	return nil
+}
+
+// planOf is what a run applied: its own plan, or the one that another run had made; nil when nobody knows any more.
+func (r *Reconciler) planOf(ctx context.Context, stack run.Stack, rec *run.Record) (*run.PlanResult, error) {
+	if rec.Spec.Plan == nil {
+		return rec.Result.Plan, nil
+	}
+	planned, err := r.Runs.Record(ctx, stack, rec.Spec.Plan.RunID)
+	switch {
+	case errors.Is(err, run.ErrNotFound), errors.Is(err, run.ErrDamaged):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case planned.Result == nil:
+		return nil, nil
+	}
+	return planned.Result.Plan, nil
+}
+
+// takeMade notes what a run has made: by its plan when it succeeded, by its log when it did not.
+func (pr *proof) takeMade(result *run.Result, applied *run.PlanResult) {
+	if result.Outcome != run.OutcomeSucceeded && result.Trace != nil && result.Trace.Whole {
+		for _, step := range result.Trace.Steps {
+			switch match := unproven.Match(step.Address, step.Match); {
+			case step.Action != run.ActionCreate:
+			case step.Ended == run.TraceDone:
+				pr.made[match] = true
+			default:
+				pr.tried[match] = true
+			}
+		}
+		return
+	}
+	if applied == nil || applied.FatesTotal > len(applied.Fates) || applied.FatesTotal == 0 && applied.Counts.Add > 0 {
+		pr.all = true // nobody knows which
+		return
+	}
+	for _, f := range applied.Fates {
+		if f.Action != run.ActionDelete {
+			pr.made[unproven.Match(f.Address, f.Match)] = true
+		}
+	}
+}
+
+// presentState says what a run's state has as it is now; nil when it cannot be read.
+func (r *Reconciler) presentState(ctx context.Context, of run.StateRef) (*unproven.State, error) {
+	snapshot, err := r.States.Read(ctx, state.Key{Namespace: of.Namespace, Workspace: of.Workspace, Suffix: of.Suffix, Stack: of.Stack, Tenant: of.Tenant})
+	switch {
+	case state.Unreadable(err):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case snapshot.Encrypted:
+		return nil, nil
+	}
+	now, err := unproven.Parse(snapshot.Data)
+	if err != nil {
+		return nil, nil //nolint:nilerr // what cannot be parsed proves nothing
+	}
+	return now, nil
+}
+
+// weigh takes out what is proven, and notes what was made once more.
+func (pr *proof) weigh(u *infrav1.UnprovenStatus) {
+	u.Resources = slices.DeleteFunc(u.Resources, func(one infrav1.UnprovenResource) bool { return pr.about(u, one.Run) && pr.proves(&one) })
+	for i := range u.Resources {
+		one := &u.Resources[i]
+		if !pr.about(u, one.Run) {
+			continue
+		}
+		doubt := doubtOf(one)
+		if one.MayExist && one.RemadeBy == "" && pr.hasMade(matchOf(one)) {
+			one.RemadeBy = pr.run
+		}
+		one.MayBeGone = one.MayBeGone && pr.mayBeGone(matchOf(one))
+		one.StateUnread = one.StateUnread && pr.state == nil
+		if now := doubtOf(one); now != doubt { // older versions have kept no more than the words
+			one.Doubt = now
+		}
+	}
+}
+
+// doubtOf says in words what may have become of a resource.
+func doubtOf(one *infrav1.UnprovenResource) string {
+	doubt := run.Unproven{MayExist: one.MayExist, MayBeGone: one.MayBeGone, Certain: one.Certain, Many: one.Many, StateUnread: one.StateUnread}.Doubt()
+	if one.RemadeBy != "" {
+		doubt += "; run " + one.RemadeBy + " has made it once more"
+	}
+	return doubt
+}
+
+// about says whether the run tells anything of what an earlier one has left: it worked on the same state.
+func (pr *proof) about(u *infrav1.UnprovenStatus, id string) bool {
+	return id != pr.run && pr.sameState(u.Runs[u.Entry(id)])
+}
+
+// sameState says whether the run worked on the state of an earlier one. Statuses of older versions do not name it.
+func (pr *proof) sameState(earlier infrav1.UnprovenRun) bool {
+	return earlier.State == "" || earlier.State == pr.on
+}
+
+// proves says whether nothing is in doubt any more about a resource.
+func (pr *proof) proves(one *infrav1.UnprovenResource) bool {
+	exists := one.MayExist && (one.RemadeBy != "" || !pr.provesIt(matchOf(one), one.Replaces, one.ReplacedID))
+	return !exists && !(one.MayBeGone && pr.mayBeGone(matchOf(one)))
+}
+
+// mayBeGone says whether an object may still be gone though the state has it: no plan has looked at it since, and it was
+// not taken out of the state either.
+func (pr *proof) mayBeGone(match string) bool {
+	return !pr.looked && (pr.state == nil || pr.state.Has(match))
+}
+
+// provesIt says whether the state has the very object that an earlier run may have made.
+func (pr *proof) provesIt(match string, replaces bool, replacedID string) bool {
+	return !pr.hasMade(match) && pr.state.Proves(match, replaces, replacedID)
+}
+
+// hasMade says whether the run has made such an object, too. One that it failed to make counts if the state has it, or may
+// have it.
+func (pr *proof) hasMade(match string) bool {
+	return pr.all || pr.made[match] || pr.tried[match] && (pr.state == nil || pr.state.Has(match))
+}
+
+// matchOf is what the resource's address is known by.
+func matchOf(one *infrav1.UnprovenResource) string { return unproven.Match(one.Address, one.Match) }
+
+// countsAnew says whether the run may prove something of what the status counts of an earlier one.
+func (pr *proof) countsAnew(r infrav1.UnprovenRun) bool {
+	return r.More > 0 && !r.Remade && r.OlderRuns == 0 && r.ID != pr.run && pr.sameState(r)
+}
+
+// weighMore counts anew what the status does not name of a run's list.
+func (pr *proof) weighMore(r *infrav1.UnprovenRun, list []run.Unproven) {
+	if int64(len(list)) <= r.Named {
+		return
+	}
+	rest, left := list[r.Named:], 0
+	for _, one := range rest {
+		match := unproven.Match(one.Address, one.Match)
+		if one.MayExist && pr.hasMade(match) {
+			r.Remade = true // from now on the state proves nothing about those that nobody names
+			return
+		}
+		if one.MayExist && !pr.provesIt(match, one.Replaces, one.ReplacedID) || one.MayBeGone && pr.mayBeGone(match) {
+			left++
+		}
+	}
+	r.More = min(r.More, int64(left)+max(0, r.More-int64(len(rest))))
+}

@@ -1,0 +1,237 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/stacks/decide"
+	"github.com/yuba-dev/yuba/internal/tofu/module"
+	"github.com/yuba-dev/yuba/internal/tofu/state"
+)
+
+// lookBook remembers what was decided about each stack last, for those who ask.
+type lookBook struct {
+	mu   sync.Mutex
+	last map[types.NamespacedName]run.Looked
+}
+
+func (l *lookBook) note(stack run.Stack, d decide.Decision, now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.last == nil {
+		l.last = map[types.NamespacedName]run.Looked{}
+	}
+	name := types.NamespacedName{Namespace: stack.Namespace, Name: stack.Name}
+	look := run.Looked{At: now, Verb: string(d.Verb), Reason: d.Reason, Since: now}
+	if before := l.last[name]; before.Verb == look.Verb && before.Reason == look.Reason {
+		look.Since = before.Since
+	}
+	l.last[name] = look
+}
+
+func (l *lookBook) forget(name types.NamespacedName) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.last, name)
+}
+
+func (l *lookBook) of(name types.NamespacedName) *run.Looked {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if look, ok := l.last[name]; ok {
+		return &look
+	}
+	return nil
+}
+
+// whyRuns is how many runs are looked through for those that an explanation is about.
+const whyRuns = 10
+
+// Why explains what is done about a stack and why. It decides anew, from facts as they are now, and does nothing.
+func (r *Reconciler) Why(ctx context.Context, name types.NamespacedName) (run.Why, error) {
+	why := run.Why{Namespace: name.Namespace, Name: name.Name, Looked: r.looks.of(name)}
+	var obj infrav1.Terraform
+	if err := r.Reader.Get(ctx, name, &obj); err != nil {
+		return why, err
+	}
+	p := &pass{obj: &obj, stack: stackOf(&obj), now: r.Now()}
+	why.OwnTool = obj.Spec.Tool != nil
+	var err error
+	if p.dependants, err = r.dependants(ctx, name); err != nil {
+		return why, err
+	}
+	if err := r.gather(ctx, p); err != nil {
+		return why, fmt.Errorf("find out how %s stands: %w", p.stack, err)
+	}
+	why.Decision = decided(decide.Decide(p.facts), p)
+	records, err := r.Runs.List(ctx, p.stack, whyRuns)
+	if err != nil {
+		return why, err
+	}
+	records = slices.DeleteFunc(records, func(rec run.Record) bool { return rec.Spec.Operation.ByHand() })
+	r.explainRuns(ctx, &why, records, p.config)
+	why.Proof = p.proof()
+	if planned := lastPlan(records); planned != nil {
+		why.Planned = inShortOf(planned)
+		if p.config != nil {
+			is := r.now(ctx, p)
+			why.Changes = r.changedSince(ctx, &why, ofRecord(planned), is, planned.UsedKept)
+		}
+	}
+	if why.Proof != nil {
+		why.Proof.Unchanged = p.facts.Config != "" && p.facts.Config == p.facts.Stack.PlannedConfig
+	}
+	return why, nil
+}
+
+func decided(d decide.Decision, p *pass) run.Decided {
+	out := run.Decided{Verb: string(d.Verb), Subject: d.Subject, Reason: d.Reason, Message: d.Message, Detail: d.Detail}
+	if d.NextCheck.IsZero() {
+		return out
+	}
+	next := d.NextCheck
+	if outputsHadFailed(p.obj) {
+		next = earlier(next, p.now.Add(max(p.obj.GetRetryInterval(), time.Second)))
+	}
+	out.NextLook = &next
+	return out
+}
+
+// proof says what the stack's configuration depends on; nil when there is none.
+func (p *pass) proof() *run.Proof {
+	c := p.config
+	if c == nil {
+		return nil
+	}
+	proof := &run.Proof{Whole: c.part.why, World: c.reading()}
+	if c.part.digest != "" {
+		proof.Dirs, proof.Whole = append(slices.Clone(c.part.dirs), c.part.files...), ""
+	}
+	if s := p.facts.Stack; s.DetectDrift && !s.Destroy && s.Interval > 0 {
+		proof.Drift = s.Interval.String()
+	}
+	return proof
+}
+
+// explainRuns tells of the run in hand, or the one that ended last, and of the one before it. What led to an apply led to
+// the plan that it applies, so the run before that plan counts.
+func (r *Reconciler) explainRuns(ctx context.Context, why *run.Why, records []run.Record, config *configuration) {
+	if len(records) == 0 {
+		return
+	}
+	last := &records[0]
+	why.LastRun = inShortOf(last)
+	for i := range records[1:] {
+		if before := &records[1+i]; before.Config != "" && before.Spec.Artifact.Digest != "" && !applies(last, before) {
+			why.LastRun.Before = before.Spec.ID
+			was, is := ofRecord(before), ofRecord(last)
+			was.serial = nil // what it left is not what it was given
+			if config != nil {
+				is.origins = config.origins
+			}
+			why.LastRun.Changes = r.changedSince(ctx, why, was, is, before.UsedKept || last.UsedKept)
+			return
+		}
+	}
+}
+
+// applies reports whether a run applies the plan of another.
+func applies(rec, of *run.Record) bool {
+	return rec.Spec.Plan != nil && rec.Spec.Plan.RunID == of.Spec.ID
+}
+
+// lastPlan is the newest run that came to a plan.
+func lastPlan(records []run.Record) *run.Record {
+	for i := range records {
+		if result := records[i].Result; result != nil && result.Outcome == run.OutcomeSucceeded && (result.Plan != nil || result.Applied) {
+			return &records[i]
+		}
+	}
+	return nil
+}
+
+func inShortOf(rec *run.Record) *run.RunInShort {
+	s := &run.RunInShort{ID: rec.Spec.ID, Operation: rec.Spec.Operation, Purpose: rec.Spec.Purpose, Created: rec.Created, Revision: rec.Spec.Artifact.Revision,
+		Trigger: rec.Trigger, By: rec.By, Passes: rec.Passes}
+	result := rec.Result
+	if result == nil {
+		return s
+	}
+	s.Outcome, s.Finished = result.Outcome, &result.Finished
+	s.Tool = strings.TrimSpace(result.ToolName + " " + result.ToolVersion)
+	switch {
+	case result.AppliedCounts != nil:
+		s.Plan = "applied " + summary(*result.AppliedCounts)
+	case result.Plan != nil && result.Plan.Changes:
+		s.Plan = summary(result.Plan.Counts)
+	case result.Plan != nil:
+		s.Plan = "no changes"
+	}
+	return s
+}
+
+// now are the inputs as they are now.
+func (r *Reconciler) now(ctx context.Context, p *pass) known {
+	s := r.spec(p)
+	s.Destroy = p.obj.Spec.Destroy
+	is := known{artifact: s.Artifact, path: s.Path, spec: &s, inputs: *p.inputsOnRecord(), origins: p.config.origins}
+	if p.obj.KeepsOwnState() {
+		return is
+	}
+	snapshot, err := r.States.Read(ctx, stateKeyOf(p.obj))
+	switch {
+	case state.Lasting(err):
+	case err != nil:
+		r.Log.Warn("the state's serial cannot be told", "stack", p.stack.String(), "error", err)
+	case snapshot.Data != nil && snapshot.Serial > 0:
+		is.serial = &snapshot.Serial
+	}
+	return is
+}
+
+// changedSince tells what changed, with the files of the source where both archives are still kept.
+func (r *Reconciler) changedSince(ctx context.Context, why *run.Why, was, is known, kept bool) []run.InputChange {
+	if kept {
+		return nil // it worked on what was applied before, whatever the inputs were
+	}
+	list := changedInputs(was, is)
+	for i := range list {
+		c := &list[i]
+		if c.Part != "source" || c.Untouched {
+			continue
+		}
+		old, errOld := r.Source.tree(ctx, was.artifact.Digest)
+		present, errNow := r.Source.tree(ctx, is.artifact.Digest)
+		switch {
+		case errOld != nil || errNow != nil:
+			why.Note("Which files of the source changed is not known any more: the archive of one of the revisions is gone.")
+		case old.index == nil || present.index == nil:
+			why.Note("Which files of the source changed is not known: " + old.why + present.why)
+		default:
+			c.Files, c.MoreFiles = changedIn(old.index, present.index, countsIn(was, is))
+		}
+	}
+	return list
+}
+
+// countsIn says which files of a source count for a stack at one moment or the other.
+func countsIn(was, is known) func(name string) bool {
+	if was.inputs.MayBe() == "" || is.inputs.Part == "" {
+		return func(string) bool { return true }
+	}
+	dirs := slices.Concat(was.inputs.Dirs, is.inputs.Dirs, was.spec.VarFiles, is.spec.VarFiles)
+	return func(name string) bool {
+		return slices.ContainsFunc(dirs, func(dir string) bool { return module.Within(name, dir) })
+	}
+}

@@ -1,0 +1,273 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package check
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/tenants/allocate"
+	"github.com/yuba-dev/yuba/internal/tenants/graph"
+	"github.com/yuba-dev/yuba/internal/tenants/render"
+	"github.com/yuba-dev/yuba/internal/tenants/row"
+)
+
+// Subject is what is checked.
+type Subject struct {
+	Template *tenantv1.TenantTemplate
+	// Row is a tenant's, or that of [Sample].
+	Row row.Row
+	// Invented is true when the row is made up.
+	Invented bool
+	// Private is true when the row's values are not for those who read the findings: they see the template, and not the table.
+	Private bool
+	// EnvPrefixes begin the keys of varsFrom that become environment where a program declares no variable; nil when that is
+	// not known.
+	EnvPrefixes []string
+}
+
+// Sample makes up a row of a registry, for templates whose registry has none: every value is 1, which is a text, a number and
+// true.
+func Sample(registry *tenantv1.TenantRegistry) row.Row {
+	const uid = "sample"
+	r := row.Row{UID: uid, SafeUID: row.SafeUID(uid), Activate: sampleValue, Active: true, Extra: map[string]string{}}
+	if registry == nil {
+		return r
+	}
+	if registry.Spec.ValueMappings.HostOrURL != "" {
+		r.HostOrURL, r.Host = sampleAddress, row.Host(sampleAddress)
+	}
+	for name := range registry.Spec.ExtraValueMappings {
+		r.Extra[name] = sampleValue
+	}
+	return r
+}
+
+// What rows that are made up have.
+const (
+	sampleAddress = "https://sample.example.com"
+	sampleValue   = "1"
+)
+
+// SampleOf makes up a row for a template. Where the registry is not known, it has what the template asks for.
+func SampleOf(t *tenantv1.TenantTemplate, registry *tenantv1.TenantRegistry) row.Row {
+	r := Sample(registry)
+	if registry != nil {
+		return r
+	}
+	r.HostOrURL = sampleAddress
+	r.Host = row.Host(r.HostOrURL)
+	known := map[string]bool{}
+	for _, name := range render.Variables(r) {
+		known[name] = true
+	}
+	for _, list := range t.Spec.Lists() {
+		for i := range list.Items {
+			for _, name := range render.Asked(list, &list.Items[i]) {
+				if !known[name] {
+					r.Extra[name] = sampleValue
+				}
+			}
+		}
+	}
+	return r
+}
+
+// Template checks a template. The error is the world's, which did not answer; what it says of the template is a finding.
+func Template(ctx context.Context, s Subject, w World) ([]Finding, error) {
+	c := &checker{subject: s, places: map[string]place{}, unknown: map[string][]string{}}
+	c.ids()
+	c.asked()
+	objects, whole := c.objects(s.Row, true)
+	c.unasked()
+	c.graph(objects, whole)
+	c.identities(objects)
+	c.homes(objects)
+	c.stacks(objects)
+	c.keys(objects)
+	if err := c.world(ctx, objects, w); err != nil {
+		return nil, err
+	}
+	return inOrder(c.findings), nil
+}
+
+// Tenant is the tenant that a row would have with a template.
+func Tenant(t *tenantv1.TenantTemplate, r row.Row, a render.Allocator) (*tenantv1.Tenant, error) {
+	spec, err := render.Tenant(t, r, a)
+	if err != nil {
+		return nil, err
+	}
+	annotations := render.Annotations(r)
+	annotations[tenantv1.AnnotationTemplateGeneration] = strconv.FormatInt(t.Generation, 10)
+	tenant := &tenantv1.Tenant{
+		TypeMeta: metav1.TypeMeta{APIVersion: tenantv1.GroupVersion.String(), Kind: tenantv1.TenantKind},
+		ObjectMeta: metav1.ObjectMeta{Namespace: t.Namespace, Name: row.TenantName(r.SafeUID, t.Name),
+			Labels: map[string]string{tenantv1.LabelUID: r.SafeUID}, Annotations: annotations},
+		Spec: *spec,
+	}
+	row.SetRegistry(tenant, t.Spec.RegistryID)
+	return tenant, nil
+}
+
+// place is where a template has an object.
+type place struct {
+	field string
+	order int
+}
+
+// checker gathers findings.
+type checker struct {
+	subject  Subject
+	places   map[string]place
+	findings []Finding
+	// unknown are the variables that an object asks for and no row has, by its id.
+	unknown map[string][]string
+	// outputs are the Secrets that stacks of the template write.
+	outputs map[secretName]*written
+}
+
+// find adds a finding about an object, or about the whole template when id is empty.
+func (c *checker) find(s Severity, id, format string, args ...any) *Finding {
+	at := c.places[id]
+	c.findings = append(c.findings, Finding{Severity: s, ID: id, Field: at.field, order: at.order, Message: oneLine(fmt.Sprintf(format, args...))})
+	return &c.findings[len(c.findings)-1]
+}
+
+// failed tells whether an object has a mistake already.
+func (c *checker) failed(id string) bool {
+	for _, f := range c.findings {
+		if f.ID == id && f.Severity == Error {
+			return true
+		}
+	}
+	return false
+}
+
+// ids notes where each object stands, and looks at the rules beside it. Of two with one id the first counts; rendering tells of the other.
+func (c *checker) ids() {
+	for _, list := range c.subject.Template.Spec.Lists() {
+		for i := range list.Items {
+			id := list.Items[i].ID
+			if _, taken := c.places[id]; !taken {
+				c.places[id] = place{fmt.Sprintf("%s[%s]", list.Field, id), len(c.places) + 1}
+			}
+			for _, path := range list.Items[i].IgnoreFields {
+				if err := render.CheckIgnored(path); err != nil {
+					c.find(Error, id, "%s", err)
+				}
+			}
+		}
+	}
+}
+
+// objects renders the template for a row. whole is false when something does not render. Without tell, nobody hears of it.
+func (c *checker) objects(r row.Row, tell bool) (objects []render.Object, whole bool) {
+	// Which number a pool gives makes no difference to what is checked.
+	tenant, err := Tenant(c.subject.Template, r, allocate.New().For(r.UID, nil))
+	var broken render.Errors
+	if errors.As(err, &broken) { // one name that does not render keeps no other object from being checked
+		tenant, err = Tenant(without(c.subject.Template, broken), r, allocate.New().For(r.UID, nil))
+	}
+	if err != nil && len(broken) == 0 {
+		broken = render.Errors{{Reason: err.Error()}}
+	}
+	if err == nil {
+		known := ids(broken)
+		made, failed := render.Objects(tenant)
+		objects = slices.DeleteFunc(made, func(o render.Object) bool { return known[o.ID] })
+		broken = append(broken, slices.DeleteFunc(failed, func(e render.Error) bool { return known[e.ID] })...)
+	}
+	for _, e := range broken {
+		if tell {
+			where := strings.TrimPrefix(strings.TrimPrefix(e.Where, c.places[e.ID].field), ".")
+			c.find(c.weight(e), e.ID, "%s", strings.TrimPrefix(where+": "+e.Reason, ": "))
+		}
+	}
+	return objects, len(broken) == 0
+}
+
+// without is a template in which the objects that errors are about have no templates.
+func without(t *tenantv1.TenantTemplate, broken render.Errors) *tenantv1.TenantTemplate {
+	rest, known := t.DeepCopy(), ids(broken)
+	for _, list := range rest.Spec.Lists() {
+		for i := range list.Items {
+			if id := list.Items[i].ID; known[id] {
+				list.Items[i] = tenantv1.TResource{ID: id, NameTemplate: "left-out"}
+			}
+		}
+	}
+	return rest
+}
+
+// ids are the objects that errors are about.
+func ids(broken render.Errors) map[string]bool {
+	known := map[string]bool{}
+	for _, e := range broken {
+		known[e.ID] = true
+	}
+	return known
+}
+
+// weight tells whether what does not render is a mistake. With a row that is made up it may be the row's, unless what is asked
+// for is nothing that any row has.
+func (c *checker) weight(e render.Error) Severity {
+	if !c.subject.Invented || !e.Data || len(c.unknown[e.ID]) > 0 {
+		return Error
+	}
+	return Warning
+}
+
+// asked notes, by id, what is asked for that no row has, whatever its values.
+func (c *checker) asked() {
+	known := render.Variables(c.subject.Row)
+	for _, list := range c.subject.Template.Spec.Lists() {
+		for i := range list.Items {
+			res := &list.Items[i]
+			c.unknown[res.ID] = slices.DeleteFunc(render.Asked(list, res), func(name string) bool { return slices.Contains(known, name) })
+		}
+	}
+}
+
+// unasked tells of variables that no row has where that keeps nothing from being rendered: a condition or a default may ask for one.
+func (c *checker) unasked() {
+	for _, list := range c.subject.Template.Spec.Lists() {
+		for i := range list.Items {
+			if id := list.Items[i].ID; !c.failed(id) {
+				for _, name := range c.unknown[id] {
+					c.find(Warning, id, "the registry maps no column to .%s, so that it never has a value; there are %s", name, strings.Join(render.Variables(c.subject.Row), ", "))
+				}
+			}
+		}
+	}
+}
+
+// graph looks at what waits for what.
+func (c *checker) graph(objects []render.Object, whole bool) {
+	g, err := graph.Of(objects)
+	if err != nil {
+		c.find(Error, "", "%s", err)
+		return
+	}
+	for _, o := range objects {
+		for _, id := range g.Missing(o.ID) {
+			if _, there := c.places[id]; there && !whole {
+				continue // it is there, and does not render
+			}
+			c.find(Error, o.ID, "dependIds names %q, and the template has no object of that id", id)
+		}
+	}
+	for _, e := range g.LeftOut() {
+		c.find(Warning, e.From, "it refers to the object %q (%s), which waits for it: it is made without waiting in turn", e.To, e.Because)
+	}
+}
+
+// oneLine folds white space: findings are read one below the other.
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

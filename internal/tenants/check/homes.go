@@ -1,0 +1,25 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package check
+
+import (
+	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/tenants/render"
+)
+
+// homes tells of namespaces that stay although they are to go with their tenant: with what is to be retained in them.
+func (c *checker) homes(objects []render.Object) {
+	stays := map[string]string{}
+	for _, o := range objects {
+		if namespace := o.Object.GetNamespace(); o.Resource.DeletionPolicy == tenantv1.DeletionPolicyRetain && stays[namespace] == "" {
+			stays[namespace] = o.ID
+		}
+	}
+	for _, o := range objects {
+		id := identityOf(o)
+		if kept := stays[id.name]; id.Group == "" && id.Kind == "Namespace" && kept != "" && o.Resource.DeletionPolicy != tenantv1.DeletionPolicyRetain {
+			c.find(Warning, o.ID, "the namespace stays when the tenant goes, because %q is in it and has deletionPolicy: Retain; say so here, too", kept)
+		}
+	}
+}

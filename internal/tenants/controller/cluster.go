@@ -1,0 +1,187 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/objects/owned"
+	"github.com/yuba-dev/yuba/internal/objects/ready"
+)
+
+// The kinds of which it is enough to know that they are there.
+var plainKinds = map[schema.GroupKind]bool{
+	secretKind: true, configMapKind: true, {Kind: "ServiceAccount"}: true,
+	{Group: "rbac.authorization.k8s.io", Kind: "Role"}:               true,
+	{Group: "rbac.authorization.k8s.io", Kind: "RoleBinding"}:        true,
+	{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole"}:        true,
+	{Group: "rbac.authorization.k8s.io", Kind: "ClusterRoleBinding"}: true,
+}
+
+var (
+	secretKind    = schema.GroupKind{Kind: "Secret"}
+	configMapKind = schema.GroupKind{Kind: "ConfigMap"}
+	namespaceKind = schema.GroupKind{Kind: "Namespace"}
+)
+
+// cluster is an API that tenants have objects at.
+type cluster struct {
+	// name tells a tenant's clusters apart: it is empty for the API that this server belongs to, and for others what names their
+	// kubeconfig. key tells the clusters of all tenants apart.
+	name, key string
+	// seal is a label's value that the objects of this server's tenants have in other clusters; empty for the API that it belongs to.
+	seal        string
+	client      client.Client
+	mapper      meta.RESTMapper
+	watch       *owned.Watch
+	definitions *definitions
+	now         func() time.Time
+
+	mu sync.Mutex
+	// unserved are kinds that the API did not have when it was asked last.
+	unserved map[schema.GroupVersionKind]missing
+	// statusless are kinds whose objects never have a status; known are those of which that was found out.
+	statusless, known map[schema.GroupKind]bool
+	// silence is why nobody asks the API for a while: it has not answered. deaf says the same of kinds.
+	silence pause
+	deaf    map[schema.GroupKind]pause
+}
+
+// pause is a time in which something is not tried again, and why.
+type pause struct {
+	until time.Time
+	why   error
+}
+
+func (p pause) at(now time.Time) error {
+	if now.Before(p.until) {
+		return p.why
+	}
+	return nil
+}
+
+// silent is why the API is not asked now; nil when it may be.
+func (c *cluster) silent(now time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.silence.at(now)
+}
+
+// hush says that the API has not answered.
+func (c *cluster) hush(until time.Time, why error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.silence = pause{until, why}
+}
+
+// unwatched is why the objects of a kind cannot be watched; nil when they can, as far as is known.
+func (c *cluster) unwatched(kind schema.GroupKind, now time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.deaf[kind].at(now)
+}
+
+// cannotWatch says that the objects of a kind could not be watched. To find that out may take long: not every tenant has to.
+func (c *cluster) cannotWatch(kind schema.GroupKind, until time.Time, why error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.deaf[kind] = pause{until, why}
+}
+
+const (
+	// homeConcurrency is how many requests of one tenant are on their way at a time.
+	homeConcurrency = 8
+	// unservedFor is how long an answer counts that there is no such kind: asking costs requests.
+	unservedFor = 30 * time.Second
+)
+
+// newCluster makes the way to an API. changed hears of every change of a tenant's object there.
+func (r *Tenants) newCluster(ctx context.Context, name string, config *rest.Config, c client.Client, mapper meta.RESTMapper,
+	owners func(owned.ID, metav1.Object) []owned.Owner, changed func(owned.Owner, owned.ID, *metav1.PartialObjectMetadata)) (*cluster, error) {
+	// A watch is one answer without an end.
+	config = rest.CopyConfig(config)
+	config.Timeout = 0
+	objects, err := metadata.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("make a client for metadata: %w", err)
+	}
+	whole, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("make a client for objects: %w", err)
+	}
+	k := &cluster{name: name, client: c, mapper: mapper, now: r.Now,
+		statusless: map[schema.GroupKind]bool{}, known: map[schema.GroupKind]bool{}, deaf: map[schema.GroupKind]pause{}}
+	k.definitions = &definitions{base: ctx, metadata: objects, changed: func(group string) { r.defined(k, group) }}
+	k.watch = owned.NewWatch(ctx, owned.Options{Metadata: objects, Objects: whole, Mapper: mapper, Selector: tenantv1.LabelUID,
+		Owners: owners, Changed: changed, Look: k.look, WithOwnerReferences: true})
+	return k, nil
+}
+
+// look says what is kept of the objects of a kind: whether they are ready.
+func (c *cluster) look(kind schema.GroupKind) func(*unstructured.Unstructured) any {
+	if plainKinds[kind] {
+		return nil
+	}
+	return func(u *unstructured.Unstructured) any { return c.readiness(u) }
+}
+
+// readiness says how an object is.
+func (c *cluster) readiness(u *unstructured.Unstructured) ready.Readiness {
+	kind := u.GroupVersionKind().GroupKind()
+	c.mu.Lock()
+	statusless := c.statusless[kind]
+	c.mu.Unlock()
+	return ready.OfKind(u, statusless)
+}
+
+// follow makes sure that the kinds of a tenant's objects are watched.
+func (c *cluster) follow(ctx context.Context, owner owned.Owner, kinds map[schema.GroupKind]string) error {
+	c.learn(ctx, kinds)
+	if why := c.silent(c.now()); why != nil {
+		unwatched := &owned.UnwatchedError{Kinds: map[schema.GroupKind]error{}}
+		for kind := range kinds {
+			unwatched.Kinds[kind] = why
+		}
+		return unwatched
+	}
+	return c.watch.Follow(ctx, owner, kinds)
+}
+
+// awayPause is how soon it is looked again at what cannot be used: a kind or a cluster, as err says. Definitions of kinds and Secrets
+// with kubeconfigs are watched; that a cluster answers again nobody tells.
+func awayPause(err error) time.Duration {
+	var lost *targetError
+	if err == nil || errors.As(err, &lost) && lost.gone {
+		return unservedPause
+	}
+	return targetRetryPause
+}
+
+// secretVersion stands for the Secret as it is now; empty when there is none.
+func secretVersion(ctx context.Context, cached client.Reader, namespace, name string) (string, error) {
+	m := &metav1.PartialObjectMetadata{}
+	m.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
+	if err := cached.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, m); client.IgnoreNotFound(err) != nil {
+		return "", fmt.Errorf("look for Secret %s/%s: %w", namespace, name, err)
+	}
+	if m.UID == "" {
+		return "", nil
+	}
+	return string(m.UID) + "/" + m.ResourceVersion, nil
+}

@@ -1,0 +1,322 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/objects/owned"
+	"github.com/yuba-dev/yuba/internal/tenants/decide"
+)
+
+// copiesID is what an inventory calls objects of ours that were copied to the target.
+const copiesID = "(copied)"
+
+var serviceAccountKind = schema.GroupKind{Kind: "ServiceAccount"}
+
+// copiedKinds are the kinds that are copied, in the order in which they are needed.
+var copiedKinds = []schema.GroupKind{namespaceKind, serviceAccountKind, configMapKind, secretKind}
+
+// copyEntry is how a copy stands in the inventory.
+func (p *pass) copyEntry(c *cluster, ref owned.Ref) tenantv1.AppliedResource {
+	e := tenantv1.AppliedResource{ID: copiesID, APIVersion: "v1", Kind: ref.GroupKind.Kind, Namespace: ref.Namespace, Name: ref.Name,
+		DeletionPolicy: tenantv1.DeletionPolicyDelete}
+	setCluster(&e, c)
+	if d := p.memory.copies[placeOf(&e)]; d.print != nil {
+		e.UID, e.Hash, e.Print = string(d.print.UID), versionText(d.version), printText(*d.print)
+	} else if before := p.entries[placeOf(&e)]; before != nil {
+		e.UID, e.Hash, e.Print = before.UID, before.Hash, before.Print
+	}
+	return e
+}
+
+// linkCopies finds, for each object at the target, what it refers to that is here: objects of the tenant, and Secrets that its
+// stacks write.
+func (p *pass) linkCopies() {
+	here := map[owned.ID]bool{}
+	accounts := map[owned.ID]*unstructured.Unstructured{}
+	for _, it := range p.items {
+		if it.broken != "" || it.cluster != p.home {
+			continue
+		}
+		if slices.Contains(copiedKinds, it.ref.GroupKind) {
+			here[it.ref.ID] = true
+		}
+		if it.ref.GroupKind == serviceAccountKind {
+			accounts[it.ref.ID] = it.manifest
+		}
+		if name := outputsOf(it.manifest); name != "" {
+			here[owned.ID{GroupKind: secretKind, Namespace: it.ref.Namespace, Name: name}] = true
+		}
+	}
+	for _, it := range p.items {
+		if it.broken != "" || it.cluster == p.home {
+			continue
+		}
+		ids := refersTo(it.manifest)
+		for _, id := range slices.Clone(ids) {
+			if account := accounts[id]; account != nil {
+				ids = append(ids, refersTo(account)...) // the Secrets that images are pulled with
+			}
+		}
+		for _, id := range ids {
+			if here[id] && !slices.ContainsFunc(it.copies, func(ref owned.Ref) bool { return ref.ID == id }) {
+				it.copies = append(it.copies, owned.Ref{ID: id, Version: "v1"})
+			}
+		}
+		slices.SortStableFunc(it.copies, func(a, b owned.Ref) int {
+			return slices.Index(copiedKinds, a.GroupKind) - slices.Index(copiedKinds, b.GroupKind)
+		})
+	}
+}
+
+// outputsOf is the Secret that a stack writes its outputs to; empty for none.
+func outputsOf(u *unstructured.Unstructured) string {
+	if u.GroupVersionKind().Group != infrav1.GroupVersion.Group {
+		return ""
+	}
+	name, _, err := unstructured.NestedString(u.Object, "spec", "writeOutputsToSecret", "name")
+	if err != nil {
+		return ""
+	}
+	return name
+}
+
+// The fields by which manifests refer to others, and what those are.
+var referringFields = map[string]schema.GroupKind{
+	"secretName": secretKind, "secretRef": secretKind, "secretKeyRef": secretKind, "secret": secretKind, "imagePullSecrets": secretKind,
+	"nodePublishSecretRef": secretKind,
+	"configMapRef":         configMapKind, "configMapKeyRef": configMapKind, "configMap": configMapKind,
+	"serviceAccountName": serviceAccountKind, "serviceAccount": serviceAccountKind,
+}
+
+// refersTo lists what a manifest may refer to, in its own namespace, and that namespace. What is none of the tenant's is left
+// out by the caller, so that a field of another meaning does no harm.
+func refersTo(u *unstructured.Unstructured) []owned.ID {
+	var ids []owned.ID
+	add := func(kind schema.GroupKind, namespace, name string) {
+		if id := (owned.ID{GroupKind: kind, Namespace: namespace, Name: name}); name != "" && !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	add(namespaceKind, "", u.GetNamespace())
+	var named func(kind schema.GroupKind, value any)
+	named = func(kind schema.GroupKind, value any) {
+		switch v := value.(type) {
+		case string:
+			add(kind, u.GetNamespace(), v)
+		case []any:
+			for _, entry := range v {
+				named(kind, entry)
+			}
+		case map[string]any:
+			for _, field := range []string{"name", "secretName"} {
+				if name, ok := v[field].(string); ok {
+					add(kind, u.GetNamespace(), name)
+				}
+			}
+		}
+	}
+	var walk func(value any)
+	walk = func(value any) {
+		switch v := value.(type) {
+		case []any:
+			for _, entry := range v {
+				walk(entry)
+			}
+		case map[string]any:
+			for field, entry := range v {
+				if kind, refers := referringFields[field]; refers {
+					named(kind, entry)
+				}
+				walk(entry)
+			}
+		}
+	}
+	walk(u.Object)
+	return ids
+}
+
+// reads are the objects of ours that the tenant has not, and wants to hear of: those that its objects elsewhere need, and
+// those that somebody else has.
+func (p *pass) reads() []owned.ID {
+	var ids []owned.ID
+	for i, it := range p.items {
+		if it.broken == "" && it.cluster == p.home && i < len(p.decision.Objects) && p.decision.Objects[i].Verb == decide.VerbConflict {
+			ids = append(ids, it.ref.ID)
+		}
+		for _, ref := range it.copies {
+			if !slices.Contains(ids, ref.ID) {
+				ids = append(ids, ref.ID)
+			}
+		}
+	}
+	return ids
+}
+
+// versionHere is the version of an object of ours as the watch has it; empty when it has none.
+func (p *pass) versionHere(ref owned.Ref) string {
+	m, _ := p.home.watch.Get(ref.ID)
+	if m == nil {
+		return ""
+	}
+	return string(m.UID) + "/" + m.ResourceVersion
+}
+
+// copyAll copies what an object needs of ours, as far as the copies are not as it is now.
+func (r *Tenants) copyAll(ctx context.Context, p *pass, it *item) (map[place]duplicate, error) {
+	copied := map[place]duplicate{}
+	for _, ref := range it.copies {
+		at := place{it.cluster.name, ref.ID}
+		if p.isCopied(it.cluster, ref) {
+			continue
+		}
+		d, err := r.copyOne(ctx, p, it.cluster, ref)
+		if err != nil {
+			return copied, fmt.Errorf("copy %s, which it needs, to the cluster of spec.kubeConfig: %w", owned.Name(ref.ID), err)
+		}
+		copied[at] = *d
+	}
+	return copied, nil
+}
+
+// versionText is a version of an object of ours as it stands in the inventory beside its copy.
+func versionText(version string) string {
+	sum := sha256.Sum256([]byte(version))
+	return hex.EncodeToString(sum[:])[:textLength]
+}
+
+// recallCopies finds out after a restart which copies are as they were left: the status tells.
+func (p *pass) recallCopies() {
+	for _, it := range p.items {
+		for _, ref := range it.copies {
+			at := place{it.cluster.name, ref.ID}
+			e, now := p.entries[at], p.versionHere(ref)
+			if _, was := p.memory.copies[at]; was || e == nil || now == "" || e.Hash != versionText(now) {
+				continue
+			}
+			if live, _ := it.cluster.watch.Get(ref.ID); live != nil && e.Print == printText(owned.PrintOf(live)) {
+				left := owned.PrintOf(live)
+				p.memory.copies[at] = duplicate{version: now, print: &left}
+			}
+		}
+	}
+}
+
+// isCopied tells whether an object of ours was copied as it is now, and the copy is as it was left.
+func (p *pass) isCopied(to *cluster, ref owned.Ref) bool {
+	d, was := p.memory.copies[place{to.name, ref.ID}]
+	if now := p.versionHere(ref); !was || now == "" || d.version != now {
+		return false
+	}
+	if d.print == nil {
+		return true
+	}
+	_, followed := to.watch.Get(ref.ID)
+	return followed == "" || to.watch.AsLeft(ref.ID, *d.print)
+}
+
+// ownAnnotations are about an object itself, and not about its copies.
+var ownAnnotations = map[string]bool{corev1.LastAppliedConfigAnnotation: true, tenantv1.AnnotationCreatedOnce: true, tenantv1.AnnotationDeletionPolicy: true,
+	tenantv1.AnnotationOrphanedAt: true, tenantv1.AnnotationOrphanedReason: true}
+
+// sharedKinds need not be copied where somebody else has made them.
+var sharedKinds = map[schema.GroupKind]bool{namespaceKind: true, serviceAccountKind: true}
+
+// copyOf is what the copy of an object is to be.
+func copyOf(from *unstructured.Unstructured, uid string) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{Object: map[string]any{}}
+	u.SetGroupVersionKind(from.GroupVersionKind())
+	u.SetNamespace(from.GetNamespace())
+	u.SetName(from.GetName())
+	labels := maps.Clone(from.GetLabels())
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	labels[tenantv1.LabelUID] = uid
+	delete(labels, corev1.LabelMetadataName)
+	delete(labels, tenantv1.LabelOrphaned)
+	u.SetLabels(labels)
+	// A ServiceAccount's annotations say which role of a cloud it has.
+	annotations := maps.Clone(from.GetAnnotations())
+	maps.DeleteFunc(annotations, func(name, _ string) bool { return ownAnnotations[name] })
+	u.SetAnnotations(annotations)
+	for _, field := range []string{"type", "data", "binaryData", "immutable", "imagePullSecrets", "automountServiceAccountToken"} {
+		if value, there := from.Object[field]; there {
+			u.Object[field] = value
+		}
+	}
+	return u
+}
+
+// copyOne copies an object of ours.
+func (r *Tenants) copyOne(ctx context.Context, p *pass, to *cluster, ref owned.Ref) (*duplicate, error) {
+	from := &unstructured.Unstructured{}
+	from.SetGroupVersionKind(ref.GroupKind.WithVersion(ref.Version))
+	err := p.home.client.Get(ctx, client.ObjectKey{Namespace: ref.Namespace, Name: ref.Name}, from)
+	if apierrors.IsNotFound(err) {
+		return nil, errors.New("it is not there yet")
+	}
+	if err != nil {
+		return nil, err
+	}
+	uid := p.obj.Labels[tenantv1.LabelUID]
+	if !p.home.ours(from, p.obj) && (uid == "" || from.GetLabels()[tenantv1.LabelUID] != uid) {
+		// A name may come from a row, and must not carry away what is another one's.
+		return nil, fmt.Errorf("it is not the tenant's: it has not the label %s=%s", tenantv1.LabelUID, uid)
+	}
+	u := copyOf(from, uid)
+	to.mark(u, p.obj, &tenantv1.TResource{})
+	w := &writing{cluster: to, tenant: p.obj, resource: &tenantv1.TResource{}, manifest: u, lives: r.lives(ctx)}
+	if live, _ := to.watch.Get(ref.ID); live != nil {
+		w.exists, w.mine = true, to.ours(live, p.obj)
+	}
+	d := &duplicate{version: string(from.GetUID()) + "/" + from.GetResourceVersion()}
+	written, err := w.do(ctx)
+	if isConflict(err) && sharedKinds[ref.GroupKind] {
+		return d, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	left := owned.PrintOf(written)
+	d.print = &left
+	return d, nil
+}
+
+// refreshCopies brings copies up to date whose originals have changed since.
+func (r *Tenants) refreshCopies(ctx context.Context, p *pass) error {
+	for i, d := range p.decision.Objects {
+		it := p.items[i]
+		if len(it.copies) == 0 || it.broken != "" || !it.exists() || d.Verb.Writes() {
+			continue
+		}
+		copied, err := r.copyAll(ctx, p, it)
+		maps.Copy(p.memory.copies, copied)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			p.tell(it.id+" copies", corev1.EventTypeWarning, tenantv1.EventApplyFailed, fmt.Sprintf("%s: %s", it.id, oneLine(err.Error())))
+			p.next = earliest(p.next, p.now.Add(targetRetryPause))
+		} else {
+			delete(p.memory.told, it.id+" copies")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,385 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/objects/owned"
+	"github.com/yuba-dev/yuba/internal/tenants/decide"
+)
+
+// unseenPause is how soon objects are looked at again whose end no watch tells of.
+const unseenPause = 2 * time.Second
+
+// made says how the objects of an inventory are, for the decision on what goes.
+func (r *Tenants) made(ctx context.Context, p *pass, entries []tenantv1.AppliedResource) ([]decide.Made, error) {
+	p.keepAsDeclared(entries)
+	list, asked := make([]decide.Made, 0, len(entries)), 0
+	for i := range entries {
+		e := &entries[i]
+		m := decide.Made{Key: keyOf(e), ID: goingID(e), Name: e.Kind + " " + e.Name, Retain: e.DeletionPolicy == tenantv1.DeletionPolicyRetain, Needs: p.needsOf(e)}
+		c, away := p.clusterOf(e)
+		if away != nil && r.givesUp(ctx, p, e, away) {
+			p.news = append(p.news, news{corev1.EventTypeWarning, tenantv1.EventApplyFailed, fmt.Sprintf("%s (%s) is left where it is: %v", owned.Name(refOf(e).ID), e.ID, away)})
+			list = append(list, m)
+			continue
+		}
+		if away != nil {
+			// What cannot be looked at is taken to be there.
+			m.Exists, m.Ours = true, true
+			m.Refused = p.stuck(e, m.Name, away.Error())
+			p.next = earliest(p.next, r.Now().Add(awayPause(away)))
+			list = append(list, m)
+			continue
+		}
+		live, err := p.find(ctx, c, e)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err != nil {
+			m.Exists, m.Ours, m.Refused = true, true, p.stuck(e, m.Name, err.Error())
+			p.next = earliest(p.next, r.Now().Add(targetRetryPause))
+			list = append(list, m)
+			continue
+		}
+		if live != nil {
+			m.Exists, m.Deleting, m.Ours = true, live.DeletionTimestamp != nil, c.ours(live, p.obj)
+			if seen, _ := c.watch.Get(refOf(e).ID); seen == nil && m.Ours {
+				p.next = earliest(p.next, r.Now().Add(unseenPause))
+			}
+			if m.Deleting && m.Ours && asked < maxAsked {
+				asked++
+				m.Stays, m.Finalizers = whyItStays(ctx, c, e)
+			}
+		}
+		if f := p.memory.refused[m.Key]; f != nil && r.Now().Before(f.due()) {
+			m.Refused = p.stuck(e, m.Name, f.message)
+			p.next = earliest(p.next, f.due())
+		}
+		list = append(list, m)
+	}
+	p.keepHolders(entries, list)
+	return list, nil
+}
+
+// maxAsked is how many objects on their way out a pass asks why they stay.
+const maxAsked = 5
+
+// whyItStays returns the Ready message of an object that is being deleted, and the finalizers that it waits for.
+func whyItStays(ctx context.Context, c *cluster, e *tenantv1.AppliedResource) (says string, finalizers []string) {
+	live := &unstructured.Unstructured{}
+	gvk, err := c.servedAs(e)
+	if err == nil {
+		live.SetGroupVersionKind(gvk)
+		err = c.client.Get(ctx, client.ObjectKey{Namespace: e.Namespace, Name: e.Name}, live)
+	}
+	if err != nil {
+		return "", nil // it is gone by now, or cannot be asked
+	}
+	conditions, _, _ := unstructured.NestedSlice(live.Object, "status", "conditions") //nolint:errcheck // who has none says nothing
+	for _, entry := range conditions {
+		condition, _ := entry.(map[string]any)      //nolint:errcheck // as above
+		message, _ := condition["message"].(string) //nolint:errcheck // as above
+		if condition["type"] == "Ready" && condition["status"] == string(metav1.ConditionFalse) && message != "" {
+			return oneLine(message), live.GetFinalizers()
+		}
+	}
+	return "", live.GetFinalizers()
+}
+
+// causeOf is why the first object that does not go stays, as far as is known after an attempt to delete it.
+func (p *pass) causeOf(left []tenantv1.AppliedResource, d decide.DeletionDecision) string {
+	for i := range left {
+		if f := p.memory.refused[keyOf(&left[i])]; f != nil {
+			return p.stuck(&left[i], left[i].Kind+" "+left[i].Name, f.message)
+		}
+	}
+	return oneLine(d.Cause)
+}
+
+// stuck says why an object does not go, and what can be done when it never will.
+func (p *pass) stuck(e *tenantv1.AppliedResource, name, why string) string {
+	if e.KubeConfig == "" {
+		return oneLine(why)
+	}
+	text := fmt.Sprintf("%s is in the cluster of the kubeconfig in %s, and cannot be removed there: %s", name, e.KubeConfig, why)
+	if p.obj.DeletionTimestamp != nil {
+		text += fmt.Sprintf(". If that cluster is gone for good, let the tenant go without what is there: "+
+			"kubectl patch tenant %s -n %s --type merge -p '{\"metadata\":{\"finalizers\":null}}'", p.obj.Name, p.obj.Namespace)
+	}
+	return text
+}
+
+// givesUp tells whether nobody will ever be able to remove an object, because the Secret with its cluster's kubeconfig is gone: when
+// the template names another cluster, or when the whole namespace goes, which would wait for the tenant forever.
+func (r *Tenants) givesUp(ctx context.Context, p *pass, e *tenantv1.AppliedResource, why error) bool {
+	var lost *targetError
+	if !errors.As(why, &lost) || !lost.gone {
+		return false
+	}
+	if e.KubeConfig != nameOf(p.obj.Spec.KubeConfig) {
+		return true
+	}
+	if p.obj.DeletionTimestamp == nil {
+		return false
+	}
+	namespace := &metav1.PartialObjectMetadata{}
+	namespace.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
+	err := r.Reader.Get(ctx, client.ObjectKey{Name: p.obj.Namespace}, namespace)
+	return err == nil && namespace.DeletionTimestamp != nil
+}
+
+// goingID is what an entry is called when it goes. Copies in one cluster do not wait for what is in another one.
+func goingID(e *tenantv1.AppliedResource) string {
+	if e.ID == copiesID {
+		return copiesOf(e)
+	}
+	return e.ID
+}
+
+func copiesOf(e *tenantv1.AppliedResource) string { return copiesID + " " + e.KubeConfig }
+
+// keyOf stands for an object of the inventory.
+func keyOf(e *tenantv1.AppliedResource) string {
+	return fmt.Sprintf("%s %s %s/%s", e.KubeConfig, refOf(e).GroupKind, e.Namespace, e.Name)
+}
+
+// needsOf are the ids that an object of the inventory depends on: as the template says now, and as it did when the object was
+// written, which is all that is known of what the template has lost. Those at the target need what was copied for them.
+func (p *pass) needsOf(e *tenantv1.AppliedResource) []string {
+	needs := slices.Clone(e.Needs)
+	if p.plan.graph != nil {
+		needs = append(needs, p.graphNeeds(e.ID)...)
+	} else {
+		needs = append(needs, p.resourceOf(e.ID).DependIds...)
+	}
+	if e.Cluster != "" && e.ID != copiesID {
+		needs = append(needs, copiesOf(e))
+	}
+	slices.Sort(needs)
+	return slices.Compact(needs)
+}
+
+// letGo does what was decided on objects that go. It returns those that are still there.
+func (r *Tenants) letGo(ctx context.Context, p *pass, entries []tenantv1.AppliedResource, d decide.DeletionDecision, reason string) ([]tenantv1.AppliedResource, error) {
+	g := errgroup.Group{}
+	g.SetLimit(homeConcurrency)
+	fates, errs := make([]fate, len(entries)), make([]error, len(entries))
+	for i, o := range d.Objects {
+		if o.Verb != decide.GoingDelete && o.Verb != decide.GoingRetain {
+			continue
+		}
+		g.Go(func() error {
+			fates[i], errs[i] = r.let(ctx, p, &entries[i], reason)
+			return nil
+		})
+	}
+	_ = g.Wait()
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	var there []tenantv1.AppliedResource
+	advanced := false
+	for i, o := range d.Objects {
+		e := entries[i]
+		name := owned.Name(refOf(&e).ID)
+		switch {
+		case o.Verb == decide.GoingForget:
+			delete(p.memory.refused, o.Key)
+			continue
+		case o.Verb == decide.GoingWait || o.Verb == decide.GoingRefused:
+		case errs[i] != nil:
+			f := &refusal{message: oneLine(errs[i].Error()), at: r.Now(), times: 1}
+			if before := p.memory.refused[o.Key]; before != nil {
+				f.times = before.times + 1
+			}
+			p.memory.refused[o.Key] = f
+			p.next = earliest(p.next, f.due())
+			p.news = append(p.news, news{corev1.EventTypeWarning, tenantv1.EventApplyFailed, fmt.Sprintf("%s: %s", e.ID, f.message)})
+		case fates[i] == fateOrphaned:
+			advanced = true
+			p.news = append(p.news, news{"", retainedEvent[reason], fmt.Sprintf("%s (%s) was kept, and is marked as left behind", name, e.ID)})
+			continue
+		case fates[i] == fateGone || fates[i] == fateNotOurs:
+			advanced = true
+			continue
+		case reason == tenantv1.OrphanedRemoved:
+			p.news = append(p.news, news{"", tenantv1.EventOrphanedResourceDeleted, fmt.Sprintf("%s (%s) is deleted: the template has it no longer", name, e.ID)})
+		}
+		there = append(there, e)
+	}
+	if advanced && len(there) > 0 {
+		// What waited for those that are gone may go; no watch tells of what was gone before.
+		p.next = earliest(p.next, r.Now())
+	}
+	return there, nil
+}
+
+var retainedEvent = map[string]string{tenantv1.OrphanedRemoved: tenantv1.EventOrphanedResourceRetained, tenantv1.OrphanedTenantDeleted: tenantv1.EventResourceRetained}
+
+// clear lets go what the template does not have any more.
+func (r *Tenants) clear(ctx context.Context, p *pass) error {
+	entries := p.orphans()
+	if len(entries) == 0 {
+		return nil
+	}
+	var held []tenantv1.AppliedResource
+	entries = slices.DeleteFunc(entries, func(e tenantv1.AppliedResource) bool {
+		user, why := p.stillUsing(&e), "%s goes when %s is as the template has it now"
+		if object := p.livesIn(&e); object != "" {
+			user, why = object, "%s stays as long as the template has %s in it"
+		}
+		if user != "" {
+			held = append(held, e)
+			p.leave(e.ID, fmt.Sprintf(why, owned.Name(refOf(&e).ID), user))
+		}
+		return user != ""
+	})
+	facts, err := r.made(ctx, p, entries)
+	if err != nil {
+		return err
+	}
+	d := decide.Deletion(facts)
+	left, err := r.letGo(ctx, p, entries, d, tenantv1.OrphanedRemoved)
+	for _, o := range d.Objects {
+		if o.Message != "" {
+			p.leave(o.ID, o.Message)
+		}
+	}
+	p.going = append(held, left...)
+	return err
+}
+
+// leave says in the status why an object is still there that the template does not have any more.
+func (p *pass) leave(id, message string) {
+	w := tenantv1.WaitingResource{ID: id, Reason: WaitLeaving, Message: oneLine(message)}
+	w.Since = p.waitingSince(w, nil)
+	p.leaving = append(p.leaving, w)
+}
+
+// inPlace tells whether an object is there, and the tenant's.
+func (p *pass) inPlace(it *item) bool {
+	return it.exists() && (it.live == nil || it.cluster.ours(it.live, p.obj))
+}
+
+// stillUsing names an object that needs what the template has lost, because it could not be brought to the template yet, or
+// that takes its place and is not there yet; empty when there is none.
+func (p *pass) stillUsing(lost *tenantv1.AppliedResource) string {
+	wanted := map[place]*item{}
+	broken := map[string]bool{}
+	for _, it := range p.items {
+		if it.broken != "" {
+			broken[it.id] = true
+			continue
+		}
+		wanted[it.place()] = it
+		if it.id == lost.ID && !p.inPlace(it) {
+			return it.name()
+		}
+	}
+	for i := range p.obj.Status.Inventory {
+		e := &p.obj.Status.Inventory[i]
+		needs := slices.Contains(e.Needs, lost.ID) || lost.ID == copiesID && e.KubeConfig == lost.KubeConfig && e.ID != copiesID
+		if e.UID == "" || !needs || placeOf(e) == placeOf(lost) {
+			continue
+		}
+		it := wanted[placeOf(e)]
+		stale := it != nil && p.inPlace(it) && !it.sameManifest() && it.resource.CreationPolicy != tenantv1.CreationPolicyOnce
+		if stale || it == nil && broken[e.ID] {
+			return owned.Name(refOf(e).ID)
+		}
+	}
+	return ""
+}
+
+// finalize lets the objects of a deleted tenant go, what depends on others first, and then the tenant itself. It does not wait:
+// when an object is gone, it is called again.
+func (r *Tenants) finalize(ctx context.Context, p *pass) (ctrl.Result, error) {
+	if !slices.Contains(p.obj.Finalizers, tenantv1.Finalizer) {
+		return ctrl.Result{}, nil
+	}
+	if p.unrecorded() && p.plan.graph != nil {
+		// Its first pass may have made something, and have come to no end.
+		if err := p.gatherItems(ctx, r); err != nil {
+			return ctrl.Result{}, err
+		}
+		p.obj.Status.Inventory = p.inventory(true)
+		p.items = nil
+	}
+	if !p.saidDeleting() {
+		p.news = append(p.news, news{"", tenantv1.EventTenantDeleting, fmt.Sprintf("%d objects go or are let go, what depends on others first", len(p.obj.Status.Inventory))})
+	}
+	if err := p.follow(ctx); err != nil {
+		return ctrl.Result{}, err
+	}
+	entries := slices.Clone(p.obj.Status.Inventory)
+	facts, err := r.made(ctx, p, entries)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	d := decide.Deletion(facts)
+	left, err := r.letGo(ctx, p, entries, d, tenantv1.OrphanedTenantDeleted)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if len(left) == 0 {
+		return r.release(ctx, p)
+	}
+	p.going, p.obj.Status.Inventory = left, left
+	p.obj.Status.AppliedResources = appliedNames(left)
+	p.obj.Status.Waiting = nil
+	now := metav1.NewTime(p.now.Truncate(time.Second))
+	for _, o := range d.Objects {
+		if o.Message != "" {
+			w := tenantv1.WaitingResource{ID: o.ID, Reason: string(o.Verb), Message: oneLine(o.Message), Since: &now}
+			for _, before := range p.before.Status.Waiting {
+				if before.ID == w.ID && before.Reason == w.Reason && before.Since != nil {
+					w.Since = before.Since
+				}
+			}
+			p.obj.Status.Waiting = append(p.obj.Status.Waiting, w)
+		}
+	}
+	message := d.Message
+	if cause := p.causeOf(left, d); cause != "" {
+		message += ". " + cause
+	}
+	list := &p.obj.Status.Conditions
+	setCondition(list, p.obj.Generation, tenantv1.ConditionReady, metav1.ConditionFalse, tenantv1.ReasonDeleting, message)
+	setCondition(list, p.obj.Generation, tenantv1.ConditionProgressing, metav1.ConditionTrue, tenantv1.ReasonDeleting, message)
+	return r.record(ctx, p)
+}
+
+// saidDeleting tells whether the status says already that the tenant goes.
+func (p *pass) saidDeleting() bool {
+	return slices.ContainsFunc(p.before.Status.Conditions, func(c metav1.Condition) bool {
+		return c.Type == tenantv1.ConditionReady && c.Reason == tenantv1.ReasonDeleting
+	})
+}
+
+// release takes the finalizer off.
+func (r *Tenants) release(ctx context.Context, p *pass) (ctrl.Result, error) {
+	finalizers := slices.DeleteFunc(slices.Clone(p.obj.Finalizers), func(f string) bool { return f == tenantv1.Finalizer })
+	if err := r.setFinalizers(ctx, p, finalizers); err != nil && !apierrors.IsNotFound(err) {
+		return again(err)
+	}
+	p.news = append(p.news, news{"", tenantv1.EventTenantDeleted, "all objects are gone or let go"})
+	r.tellNews(p)
+	r.forgetTenant(p.owner)
+	return ctrl.Result{}, nil
+}

@@ -1,0 +1,471 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/objects/owned"
+	"github.com/yuba-dev/yuba/internal/objects/ready"
+)
+
+// item is one object of a tenant on a pass.
+type item struct {
+	id       string
+	resource *tenantv1.TResource
+	// manifest is what the object is to be, digest what stands for it; there is none when the object is broken.
+	manifest *unstructured.Unstructured
+	digest   string
+	ref      owned.Ref
+	// broken is why there can be no object; missing are ids that it needs and that nothing has.
+	broken  string
+	missing []string
+	// cluster is where the object goes.
+	cluster *cluster
+	// known is what is remembered of it, and what the status tells: written says that it was written as it is to be.
+	known *left
+	entry *tenantv1.AppliedResource
+	// live is its metadata as the watch has it; nil when the watch does not know the object.
+	live      *metav1.PartialObjectMetadata
+	readiness ready.Readiness
+	refused   *refusal
+	// wrote is true when this pass has written it, changed when that made a difference.
+	wrote, changed bool
+	// copies are the objects of ours that it needs at the target.
+	copies []owned.Ref
+}
+
+func (it *item) place() place { return place{it.cluster.name, it.ref.ID} }
+
+// exists tells whether the object is there, as far as is known.
+func (it *item) exists() bool {
+	if it.broken != "" {
+		return false
+	}
+	if it.live != nil {
+		return true
+	}
+	return it.known != nil && it.cluster.watch.AsLeft(it.ref.ID, it.known.print)
+}
+
+// asLeft tells whether the object is as it is to be: written so, and changed by nobody since.
+func (it *item) asLeft() bool {
+	if it.broken != "" {
+		return false
+	}
+	if it.known != nil {
+		return it.known.digest == it.digest && it.cluster.watch.AsLeft(it.ref.ID, it.known.print)
+	}
+	// After a restart the status tells.
+	return it.live != nil && it.entry != nil && it.entry.Hash == it.digest && it.entry.Print == printText(owned.PrintOf(it.live))
+}
+
+// was is the uid of the object that is known to have been the tenant's; empty when none is.
+func (it *item) was() types.UID {
+	switch {
+	case it.known != nil:
+		return it.known.print.UID
+	case it.entry != nil:
+		return types.UID(it.entry.UID)
+	}
+	return ""
+}
+
+// took tells whether the object was the tenant's once, and somebody took it.
+func (it *item) took() bool { return it.live != nil && it.was() != "" && it.was() == it.live.UID }
+
+// sameManifest tells whether the object was written with the manifest that it has now.
+func (it *item) sameManifest() bool {
+	return it.known != nil && it.known.digest == it.digest || it.known == nil && it.entry != nil && it.entry.Hash == it.digest
+}
+
+// gatherItems says of each of the plan's objects what is known.
+func (p *pass) gatherItems(ctx context.Context, r *Tenants) error {
+	p.entries = make(map[place]*tenantv1.AppliedResource, len(p.obj.Status.Inventory))
+	for i := range p.obj.Status.Inventory {
+		p.entries[placeOf(&p.obj.Status.Inventory[i])] = &p.obj.Status.Inventory[i]
+	}
+	for _, id := range p.plan.brokenIDs {
+		p.items = append(p.items, &item{id: id, resource: p.resourceOf(id), broken: p.plan.broken[id], cluster: p.home})
+	}
+	for _, o := range p.plan.ordered() {
+		it := &item{id: o.ID, resource: o.Resource, manifest: o.Object, cluster: p.home, missing: p.plan.graph.Missing(o.ID)}
+		p.settle(it, r.Now())
+		p.items = append(p.items, it)
+	}
+	r.book.lack(p.owner, p.lacks)
+	p.linkCopies()
+	if err := p.follow(ctx); err != nil {
+		return err
+	}
+	p.recallCopies()
+	for _, it := range p.items {
+		p.lookAt(r, it)
+	}
+	return nil
+}
+
+// resourceOf finds what a tenant says of an object that does not render.
+func (p *pass) resourceOf(id string) *tenantv1.TResource {
+	for _, list := range p.obj.Spec.Lists() {
+		for i := range list.Items {
+			if list.Items[i].ID == id {
+				return &list.Items[i]
+			}
+		}
+	}
+	return &tenantv1.TResource{ID: id}
+}
+
+// settle says where an object goes, and makes its manifest what is written there.
+func (p *pass) settle(it *item, now time.Time) {
+	gvk := it.manifest.GroupVersionKind()
+	served, root, err := p.home.serves(gvk, now)
+	var other *otherVersionError
+	switch {
+	case errors.As(err, &other):
+		it.broken = other.Error()
+	case err != nil:
+		it.broken = fmt.Sprintf("this API does not say whether it serves the kind %s of %s: %v", gvk.Kind, gvk.GroupVersion(), err)
+	case !served || p.isAway(it):
+		root = p.settleAway(it, now)
+	}
+	if root {
+		it.manifest.SetNamespace("")
+	}
+	it.cluster.mark(it.manifest, p.obj, it.resource)
+	it.ref = owned.Ref{ID: owned.IDOf(it.manifest), Version: gvk.Version}
+	if it.broken != "" {
+		return
+	}
+	if why := it.cluster.unwatched(gvk.GroupKind(), now); why != nil {
+		it.breakUnwatched(why)
+		return
+	}
+	if it.digest, err = digestText(it.manifest); err != nil {
+		it.broken = err.Error()
+	}
+}
+
+// breakUnwatched says that an object cannot be made because nobody would hear what becomes of it.
+func (it *item) breakUnwatched(why error) {
+	it.broken = fmt.Sprintf("objects of the kind %s of %s cannot be followed, so none is made: %v", it.manifest.GetKind(), it.manifest.GetAPIVersion(), why)
+	if it.cluster.name != "" && apierrors.IsForbidden(why) {
+		it.broken += ". The user of the kubeconfig needs the right to list and watch them in all namespaces (a ClusterRole)"
+	}
+}
+
+// isAway tells whether an object was made at the target. It stays there when this API comes to have its kind, too.
+func (p *pass) isAway(it *item) bool {
+	called := nameOf(p.obj.Spec.KubeConfig)
+	id := owned.IDOf(it.manifest)
+	e := p.entries[place{called, id}]
+	if e == nil {
+		id.Namespace = ""
+		e = p.entries[place{called, id}]
+	}
+	return called != "" && e != nil && e.ID == it.id && e.UID != ""
+}
+
+// settleAway sends an object to the target, if that has its kind. It tells whether the kind has no namespaces.
+func (p *pass) settleAway(it *item, now time.Time) (root bool) {
+	gvk := it.manifest.GroupVersionKind()
+	if p.obj.Spec.KubeConfig == nil {
+		p.lack(gvk)
+		it.broken = fmt.Sprintf("this API does not serve the kind %s of %s. Install its definition, or name a cluster that has it: spec.kubeConfig of TenantTemplate %s",
+			gvk.Kind, gvk.GroupVersion(), p.obj.Spec.TemplateRef)
+		return false
+	}
+	if p.targetErr == nil {
+		served, root, err := p.target.serves(gvk, now)
+		var other *otherVersionError
+		switch {
+		case errors.As(err, &other):
+			it.broken = "at the cluster of spec.kubeConfig " + other.Error()
+			return false
+		case err != nil:
+			p.target.hush(now.Add(targetRetryPause), said(err))
+			p.targetErr = said(err)
+		case served:
+			it.cluster = p.target
+			return root
+		default:
+			p.lack(gvk)
+			it.broken = fmt.Sprintf("neither this API nor the cluster of spec.kubeConfig serves the kind %s of %s", gvk.Kind, gvk.GroupVersion())
+			return false
+		}
+	}
+	it.broken = p.unreachable(gvk)
+	return false
+}
+
+// lack takes note of a kind that nobody serves.
+func (p *pass) lack(gvk schema.GroupVersionKind) {
+	if p.lacks == nil {
+		p.lacks = map[string]bool{}
+	}
+	p.lacks[gvk.Group] = true
+}
+
+// unreachable says why an object cannot be made that belongs to the target. It says the same as long as the reason is the same.
+func (p *pass) unreachable(gvk schema.GroupVersionKind) string {
+	return fmt.Sprintf("objects of the kind %s of %s go to the cluster of spec.kubeConfig, which cannot be used: %v", gvk.Kind, gvk.GroupVersion(), p.targetErr)
+}
+
+// follow has the kinds of all objects watched that the tenant has or is to have.
+func (p *pass) follow(ctx context.Context) error {
+	kinds := map[*cluster]map[schema.GroupKind]string{p.home: {}}
+	add := func(c *cluster, kind schema.GroupKind, version string) {
+		if kinds[c] == nil {
+			kinds[c] = map[schema.GroupKind]string{}
+		}
+		if c.unwatched(kind, p.now) == nil {
+			kinds[c][kind] = version
+		}
+	}
+	for _, it := range p.items {
+		if it.broken == "" {
+			add(it.cluster, it.ref.GroupKind, it.ref.Version)
+		}
+	}
+	p.inventoryKinds(add)
+	if p.target != nil && kinds[p.target] != nil {
+		// What they need of ours is copied when it changes.
+		add(p.home, secretKind, "v1")
+		add(p.home, configMapKind, "v1")
+		for _, kind := range copiedKinds {
+			add(p.target, kind, "v1")
+		}
+	}
+	for c, list := range kinds {
+		err := c.follow(ctx, p.owner, list)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		var unwatched *owned.UnwatchedError
+		if errors.As(err, &unwatched) {
+			p.cannotFollow(c, list, unwatched)
+		} else if err != nil {
+			return err
+		}
+		c.watch.Keep(p.owner, list)
+	}
+	return nil
+}
+
+// unwatchedPause is how long it is not tried again to watch a kind: to find out may take long, and keeps others waiting.
+const unwatchedPause = 2 * time.Minute
+
+// cannotFollow gives up, for a while, the kinds that could not be watched; or the target, when that does not answer at all.
+func (p *pass) cannotFollow(c *cluster, list map[schema.GroupKind]string, unwatched *owned.UnwatchedError) {
+	for kind, why := range unwatched.Kinds {
+		delete(list, kind)
+		var status apierrors.APIStatus
+		if c != p.home && !errors.As(why, &status) {
+			c.hush(p.now.Add(targetRetryPause), said(why))
+			if c == p.target {
+				p.loseTarget(said(why))
+			}
+			continue
+		}
+		if c != p.home {
+			why = said(why)
+		}
+		c.cannotWatch(kind, p.now.Add(unwatchedPause), why)
+		for _, it := range p.items {
+			if it.cluster == c && it.ref.GroupKind == kind && it.broken == "" {
+				it.breakUnwatched(why)
+			}
+		}
+	}
+}
+
+// inventoryKinds names the kinds of the objects that the tenant has.
+func (p *pass) inventoryKinds(add func(*cluster, schema.GroupKind, string)) {
+	for i := range p.obj.Status.Inventory {
+		e := &p.obj.Status.Inventory[i]
+		c, err := p.clusterOf(e)
+		if err != nil {
+			continue
+		}
+		gvk := schema.FromAPIVersionAndKind(e.APIVersion, e.Kind)
+		served, _, err := c.serves(gvk, p.now)
+		var other *otherVersionError
+		if errors.As(err, &other) {
+			served, err, gvk.Version = true, nil, other.instead
+		}
+		if err == nil && served {
+			add(c, gvk.GroupKind(), gvk.Version)
+		}
+	}
+}
+
+// loseTarget gives up, for this pass, what goes to the target.
+func (p *pass) loseTarget(err error) {
+	p.targetErr = err
+	for _, it := range p.items {
+		if it.cluster == p.target && it.broken == "" {
+			it.broken = p.unreachable(it.manifest.GroupVersionKind())
+		}
+	}
+}
+
+// reachTargets finds the ways to the clusters that the tenant has objects at, or is to have.
+func (r *Tenants) reachTargets(ctx context.Context, p *pass) {
+	now := nameOf(p.obj.Spec.KubeConfig)
+	p.target, p.targetErr = r.clusters.target(ctx, p.obj, p.memory)
+	if p.targetErr == nil && p.target != nil {
+		p.targetErr = p.target.silent(p.now)
+	}
+	p.others = map[string]reached{}
+	for _, e := range p.obj.Status.Inventory {
+		if _, known := p.others[e.KubeConfig]; known || e.Cluster == "" || e.KubeConfig == now {
+			continue
+		}
+		var to reached
+		if to.cluster, to.err = r.clusters.reach(ctx, p.owner, e.KubeConfig, p.memory); to.err == nil {
+			to.err = to.silent(p.now)
+		}
+		p.others[e.KubeConfig] = to
+	}
+	r.clusters.keep(p.owner, p.memory, func(called string) bool {
+		_, other := p.others[called]
+		return other || called == now
+	})
+}
+
+// clusterOf is where an object of the inventory is, or why there is no way to it now.
+func (p *pass) clusterOf(e *tenantv1.AppliedResource) (*cluster, error) {
+	if e.Cluster == "" {
+		return p.home, nil
+	}
+	to, other := p.others[e.KubeConfig]
+	if !other {
+		to = reached{p.target, p.targetErr}
+	}
+	switch {
+	case to.err != nil:
+	case to.cluster == nil:
+		to.err = &targetError{message: "nothing tells which cluster it is in"}
+	default:
+		// It may have come to be silent on this pass.
+		to.err = to.cluster.silent(p.now)
+	}
+	return to.cluster, to.err
+}
+
+// lookAt says how an object is.
+func (p *pass) lookAt(r *Tenants, it *item) {
+	if it.broken != "" {
+		return
+	}
+	it.known = p.memory.objects[it.id]
+	if it.known != nil && it.known.at != it.place() {
+		it.known = nil // the resource has got another name since
+	}
+	if f := p.memory.refused[it.id]; f != nil && f.digest == it.digest && !(f.claimed && r.book.free(p.owner, p.claimOf(it))) {
+		it.refused = f
+	}
+	it.entry = p.entries[it.place()]
+	live, look := it.cluster.watch.Look(it.ref.ID)
+	switch readiness, looked := look.(ready.Readiness); {
+	case it.known != nil && (live == nil || owned.Older(live.ResourceVersion, it.known.print.Version)):
+		// The watch has not heard of what was written.
+		it.readiness = it.known.readiness
+	case live == nil:
+	case looked:
+		it.live, it.readiness = live, readiness
+	default:
+		it.live, it.readiness = live, ready.Readiness{Ready: true}
+	}
+	// What somebody else has says nothing of how ours is.
+	if it.live != nil && !it.cluster.ours(it.live, p.obj) && it.resource.CreationPolicy != tenantv1.CreationPolicyOnce {
+		it.readiness = ready.Readiness{}
+	}
+}
+
+// result takes over what came of writing an object.
+func (r *Tenants) result(p *pass, it *item, o outcome, now time.Time) {
+	it.wrote = true
+	maps.Copy(p.memory.copies, o.copied)
+	if o.err != nil {
+		f := &refusal{digest: it.digest, at: now, times: 1}
+		if before := p.memory.refused[it.id]; before != nil && before.digest == it.digest {
+			f.times = before.times + 1
+		}
+		var conflict *conflictError
+		if errors.As(o.err, &conflict) {
+			f.owner, f.claimed = conflict.owner, conflict.claimed
+		}
+		f.message = oneLine(o.err.Error())
+		it.refused, p.memory.refused[it.id] = f, f
+		return
+	}
+	u := o.object
+	if it.exists() && it.sameManifest() {
+		if p.memory.quarrels[it.id] == nil {
+			p.memory.quarrels[it.id] = &quarrel{}
+		}
+		p.memory.quarrels[it.id].again(now)
+	}
+	it.changed = !it.exists() || it.live != nil && it.live.ResourceVersion != u.GetResourceVersion()
+	it.readiness = ready.Readiness{Ready: true}
+	if !plainKinds[it.ref.GroupKind] {
+		it.readiness = it.cluster.readiness(u)
+	}
+	it.known = &left{at: it.place(), digest: it.digest, print: owned.PrintOf(u), readiness: it.readiness, needs: p.graphNeeds(it.id)}
+	it.live = &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
+		Namespace: u.GetNamespace(), Name: u.GetName(), UID: u.GetUID(), ResourceVersion: u.GetResourceVersion(), Generation: u.GetGeneration(),
+		Labels: u.GetLabels(), Annotations: u.GetAnnotations(), OwnerReferences: u.GetOwnerReferences(), DeletionTimestamp: u.GetDeletionTimestamp(),
+	}}
+	it.refused = nil
+	p.memory.objects[it.id] = it.known
+	delete(p.memory.refused, it.id)
+	r.book.saw(p.owner, it.place(), sight{print: it.known.print, ready: it.readiness})
+}
+
+// maxMessage is how long what an API says may be in a status.
+const maxMessage = 500
+
+// oneLine shortens what an API says.
+func oneLine(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if runes := []rune(text); len(runes) > maxMessage {
+		text = string(runes[:maxMessage]) + "…"
+	}
+	return text
+}
+
+// sights are what this pass has seen, so that only what differs from it calls for another.
+func (p *pass) sights() map[place]sight {
+	seen := make(map[place]sight, len(p.items))
+	for _, it := range p.items {
+		if it.broken != "" {
+			continue
+		}
+		s := sight{ready: it.readiness}
+		switch {
+		case it.live != nil:
+			s.print = owned.PrintOf(it.live)
+		case it.known != nil:
+			s.print = it.known.print
+		default:
+			continue
+		}
+		seen[it.place()] = s
+	}
+	return seen
+}

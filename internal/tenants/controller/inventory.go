@@ -1,0 +1,225 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/objects/owned"
+)
+
+// refOf is the object of an entry.
+func refOf(e *tenantv1.AppliedResource) owned.Ref {
+	gvk := schema.FromAPIVersionAndKind(e.APIVersion, e.Kind)
+	return owned.Ref{ID: owned.ID{GroupKind: gvk.GroupKind(), Namespace: e.Namespace, Name: e.Name}, Version: gvk.Version}
+}
+
+// placeOf is where the object of an entry is.
+func placeOf(e *tenantv1.AppliedResource) place { return place{e.KubeConfig, refOf(e).ID} }
+
+// setCluster says in an entry where its object is.
+func setCluster(e *tenantv1.AppliedResource, c *cluster) {
+	if c.name != "" {
+		e.Cluster, e.KubeConfig = tenantv1.ClusterTarget, c.name
+	}
+}
+
+// graphNeeds are the ids that an object depends on as the plan has it.
+func (p *pass) graphNeeds(id string) []string {
+	if p.plan.graph == nil {
+		return nil
+	}
+	var needs []string
+	for _, edge := range p.plan.graph.Needs(id) {
+		needs = append(needs, edge.To)
+	}
+	slices.Sort(needs)
+	return needs
+}
+
+// entryOf is how an object stands in the inventory.
+func (p *pass) entryOf(it *item) tenantv1.AppliedResource {
+	gv := schema.GroupVersion{Group: it.ref.GroupKind.Group, Version: it.ref.Version}
+	e := tenantv1.AppliedResource{ID: it.id, APIVersion: gv.String(), Kind: it.ref.GroupKind.Kind, Namespace: it.ref.Namespace, Name: it.ref.Name,
+		DeletionPolicy: policyOf(it.resource)}
+	setCluster(&e, it.cluster)
+	switch {
+	case it.known != nil:
+		e.UID, e.Hash, e.Print, e.Needs = string(it.known.print.UID), it.known.digest, printText(it.known.print), it.known.needs
+	case it.entry != nil:
+		e.UID, e.Hash, e.Print, e.Needs = it.entry.UID, it.entry.Hash, it.entry.Print, it.entry.Needs
+	}
+	// Current objects use the template's dependencies; stale ones use those recorded at write time.
+	if it.sameManifest() || e.Hash == "" {
+		e.Needs = p.graphNeeds(it.id)
+	}
+	return e
+}
+
+// completeInventory takes over what the published operator has noted of a tenant's objects: it has no groups and versions,
+// which the plan knows.
+func (p *pass) completeInventory() {
+	if len(p.obj.Status.Inventory) > 0 || len(p.obj.Status.AppliedResources) == 0 {
+		return
+	}
+	known := map[string]tenantv1.AppliedResource{}
+	for _, o := range p.plan.objects {
+		known[o.ID] = tenantv1.AppliedResource{ID: o.ID, APIVersion: o.Object.GetAPIVersion(), Kind: o.Object.GetKind(), DeletionPolicy: policyOf(o.Resource)}
+	}
+	lists := (&tenantv1.Resources{}).Lists()
+	for _, text := range p.obj.Status.AppliedResources {
+		name, id, _ := strings.Cut(text, "@")
+		parts := strings.Split(name, "/")
+		if len(parts) != 3 {
+			continue
+		}
+		e := tenantv1.AppliedResource{ID: id, Kind: parts[0], Namespace: parts[1], Name: parts[2]}
+		if k, ok := known[id]; ok && k.Kind == e.Kind {
+			e.APIVersion, e.DeletionPolicy = k.APIVersion, k.DeletionPolicy
+		} else if i := slices.IndexFunc(lists, func(l tenantv1.List) bool { return l.Kind == e.Kind }); i >= 0 {
+			e.APIVersion = lists[i].APIVersion
+		} else {
+			continue // nothing says what it is, nor could the published operator have removed it
+		}
+		if namespaced(p.home, &e) {
+			p.obj.Status.Inventory = append(p.obj.Status.Inventory, e)
+		}
+	}
+}
+
+// namespaced makes an entry's namespace that of its kind; it is false when nobody serves the kind.
+func namespaced(c *cluster, e *tenantv1.AppliedResource) bool {
+	gvk := schema.FromAPIVersionAndKind(e.APIVersion, e.Kind)
+	mapping, err := c.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	if err != nil {
+		return false
+	}
+	if mapping.Scope.Name() == meta.RESTScopeNameRoot {
+		e.Namespace = ""
+	}
+	return true
+}
+
+// appliedNames is the inventory as the published operator shows it.
+func appliedNames(inventory []tenantv1.AppliedResource) []string {
+	var names []string
+	for _, e := range inventory {
+		names = append(names, fmt.Sprintf("%s/%s/%s@%s", e.Kind, e.Namespace, e.Name, e.ID))
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// orphans lists the entries that the plan does not have any more. What does not render now, or has no order, is none.
+func (p *pass) orphans() []tenantv1.AppliedResource {
+	if p.plan.graph == nil {
+		return nil
+	}
+	wanted := map[place]bool{}
+	kept := map[string]bool{}
+	for _, it := range p.items {
+		if it.broken != "" {
+			// What it needed of ours may be needed again.
+			kept[it.id], kept[copiesID] = true, true
+			continue
+		}
+		wanted[it.place()] = true
+		for _, ref := range it.copies {
+			wanted[place{it.cluster.name, ref.ID}] = true
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(p.obj.Status.Inventory), func(e tenantv1.AppliedResource) bool {
+		return wanted[placeOf(&e)] || kept[e.ID]
+	})
+}
+
+// fate is what became of an object that is to go.
+type fate int
+
+const (
+	fateGone fate = iota
+	fateGoing
+	fateOrphaned
+	fateNotOurs
+	// fateAway: there is no way to it now.
+	fateAway
+)
+
+// let lets an object go: it is deleted, or kept and marked as left behind.
+func (r *Tenants) let(ctx context.Context, p *pass, e *tenantv1.AppliedResource, reason string) (fate, error) {
+	c, err := p.clusterOf(e)
+	if err != nil {
+		return fateAway, err
+	}
+	live, err := p.find(ctx, c, e)
+	switch {
+	case err != nil:
+		return fateAway, err
+	case live == nil:
+		return fateGone, nil
+	case !c.ours(live, p.obj), p.hasElsewhere(e, live.UID):
+		return fateNotOurs, nil
+	}
+	u := &metav1.PartialObjectMetadata{}
+	gvk, err := c.servedAs(e)
+	switch {
+	case meta.IsNoMatchError(err):
+		return fateGone, nil
+	case err != nil:
+		return fateGoing, fmt.Errorf("ask for the kind of %s: %w", owned.Name(refOf(e).ID), c.said(err))
+	}
+	u.SetGroupVersionKind(gvk)
+	u.Namespace, u.Name = e.Namespace, e.Name
+	if e.DeletionPolicy == tenantv1.DeletionPolicyRetain {
+		if err := mergePatch(ctx, c, u, orphaning(live, p.obj, reason, r.Now())); client.IgnoreNotFound(err) != nil {
+			return fateOrphaned, fmt.Errorf("%s cannot be let go: %w", owned.Name(refOf(e).ID), c.said(err))
+		}
+		return fateOrphaned, nil
+	}
+	if live.DeletionTimestamp != nil {
+		return fateGoing, nil
+	}
+	uid := live.UID
+	err = c.client.Delete(ctx, u, client.PropagationPolicy(metav1.DeletePropagationBackground), client.Preconditions{UID: &uid})
+	switch {
+	case apierrors.IsNotFound(err) && !kindNotFound(err):
+		return fateGone, nil // no watch will tell of it: its kind may be gone as well
+	case err != nil:
+		return fateGoing, fmt.Errorf("%s cannot be deleted: %w", owned.Name(refOf(e).ID), c.said(err))
+	}
+	return fateGoing, nil
+}
+
+// find returns an object's metadata, from the watch or else from the API; nil when it is not there.
+func (p *pass) find(ctx context.Context, c *cluster, e *tenantv1.AppliedResource) (*metav1.PartialObjectMetadata, error) {
+	ref := refOf(e)
+	if live, _ := c.watch.Get(ref.ID); live != nil {
+		return live, nil
+	}
+	m := &metav1.PartialObjectMetadata{}
+	gvk, err := c.servedAs(e)
+	if err == nil {
+		m.SetGroupVersionKind(gvk)
+		err = c.client.Get(ctx, client.ObjectKey{Namespace: ref.Namespace, Name: ref.Name}, m)
+	}
+	switch {
+	case kindNotFound(err) && c.defines(ctx, gvk):
+		return nil, fmt.Errorf("look for %s: the API does not serve its kind in the version %s now", owned.Name(ref.ID), gvk.Version)
+	case apierrors.IsNotFound(err), meta.IsNoMatchError(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("look for %s: %w", owned.Name(ref.ID), c.said(err))
+	}
+	return m, nil
+}

@@ -1,0 +1,328 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/yuba-dev/yuba/internal/objects/owned"
+	"github.com/yuba-dev/yuba/internal/objects/ready"
+)
+
+// place is an object of a cluster.
+type place struct {
+	cluster string
+	id      owned.ID
+}
+
+// left is what is remembered of an object that was written.
+type left struct {
+	at place
+	// digest stands for the manifest, print for the object as it was left.
+	digest string
+	print  owned.Print
+	// readiness is how the object was then.
+	readiness ready.Readiness
+	// needs are the ids that it depended on as it was written.
+	needs []string
+}
+
+// refusal is a write that failed.
+type refusal struct {
+	// digest stands for the manifest that was refused: another one is tried at once.
+	digest, message string
+	// owner is who has the object, if that is why; claimed says that it is a tenant which is just about to write it.
+	owner   string
+	claimed bool
+	at      time.Time
+	times   int
+}
+
+// The pauses between attempts to write what was refused.
+const (
+	shortestPause    = time.Second
+	longestRefusal   = 2 * time.Minute
+	doublings        = 7
+	unservedPause    = time.Minute
+	targetRetryPause = 15 * time.Second
+)
+
+// due is when the write is tried again.
+func (f *refusal) due() time.Time {
+	return f.at.Add(min(shortestPause<<min(f.times-1, doublings), longestRefusal))
+}
+
+// quarrel counts how often an object was brought back to a manifest that had not changed. Somebody who changes it again each
+// time, such as another controller, would have both write as fast as they can.
+type quarrel struct {
+	last  time.Time
+	times int
+}
+
+// undoneAtOnce is how often a change of somebody is undone at once.
+const undoneAtOnce = 5
+
+// again takes note of one more time.
+func (q *quarrel) again(now time.Time) {
+	if now.Sub(q.last) > 2*longestRefusal {
+		q.times = 0
+	}
+	q.last = now
+	q.times++
+}
+
+// due is when the next change is undone; the zero time is at once.
+func (q *quarrel) due() time.Time {
+	if q == nil || q.times < undoneAtOnce {
+		return time.Time{}
+	}
+	return q.last.Add(min(shortestPause<<min(q.times-undoneAtOnce, doublings), longestRefusal))
+}
+
+// duplicate is what is remembered of an object that was copied to the target.
+type duplicate struct {
+	// version stands for ours, print for the copy as it was left. There is no print when the object was there before.
+	version string
+	print   *owned.Print
+}
+
+// memory is what is remembered of a tenant between passes. Only its own passes change it, one at a time.
+type memory struct {
+	uid types.UID
+	// objects are those that were written, refused those that could not be.
+	objects map[string]*left
+	refused map[string]*refusal
+	// quarrels are about objects that somebody keeps changing.
+	quarrels map[string]*quarrel
+	// copies are the objects that were copied to the target.
+	copies map[place]duplicate
+	// targets are the keys of the targets that the tenant uses, by what names them.
+	targets map[string]string
+	// told are the last events about each object, so that none is told twice.
+	told map[string]string
+	// far are the objects that no owner reference leads to.
+	far []place
+	// unsettled is true from when objects were written until they have all been ready.
+	unsettled bool
+}
+
+func newMemory(uid types.UID) *memory {
+	return &memory{uid: uid, objects: map[string]*left{}, refused: map[string]*refusal{}, quarrels: map[string]*quarrel{},
+		copies: map[place]duplicate{}, told: map[string]string{}, targets: map[string]string{}, unsettled: true}
+}
+
+// leave forgets what is remembered of a cluster.
+func (m *memory) leave(cluster string) {
+	maps.DeleteFunc(m.objects, func(_ string, l *left) bool { return l.at.cluster == cluster })
+	maps.DeleteFunc(m.copies, func(at place, _ duplicate) bool { return at.cluster == cluster })
+	clear(m.refused)
+}
+
+// book holds the memories of all tenants.
+type book struct {
+	mu       sync.Mutex
+	memories map[owned.Owner]*memory
+	// seen is how each object was when its tenant was last looked at: what has not changed wakes nobody.
+	seen map[owned.Owner]map[place]sight
+	// readers are the tenants that read an object of ours which need not be theirs.
+	readers map[owned.ID]map[owned.Owner]bool
+	reads   map[owned.Owner][]owned.ID
+	// claims say which tenant writes an object, from before it is written: of two that begin at the same moment, and neither
+	// sees an object yet, one must not take it from the other.
+	claims map[place]owned.Owner
+	held   map[owned.Owner]map[place]bool
+	// waits are the tenants that would have an object if another one gave it up.
+	waits map[place]map[owned.Owner]bool
+	// lacks are the API groups of kinds that a tenant wants and nobody serves.
+	lacks map[owned.Owner]map[string]bool
+	// unclaimed are objects of tenants that nobody has looked at yet: there may be no such tenants. toldStrays is what was told of them.
+	unclaimed  map[owned.Owner]map[place]bool
+	toldStrays map[owned.Owner]string
+}
+
+// sight is an object as a pass saw it.
+type sight struct {
+	print owned.Print
+	ready ready.Readiness
+}
+
+func newBook() *book {
+	return &book{memories: map[owned.Owner]*memory{}, seen: map[owned.Owner]map[place]sight{}, readers: map[owned.ID]map[owned.Owner]bool{},
+		reads: map[owned.Owner][]owned.ID{}, claims: map[place]owned.Owner{}, held: map[owned.Owner]map[place]bool{},
+		waits: map[place]map[owned.Owner]bool{}, lacks: map[owned.Owner]map[string]bool{},
+		unclaimed: map[owned.Owner]map[place]bool{}, toldStrays: map[owned.Owner]string{}}
+}
+
+// claim gives an object to a tenant, unless another one that is still there has it and it is not taken by force.
+func (b *book) claim(owner owned.Owner, at place, force bool, lives func(owned.Owner) bool) (holder owned.Owner, ok bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	holder, has := b.claims[at]
+	if has && holder != owner && !force && lives(holder) {
+		if b.waits[at] == nil {
+			b.waits[at] = map[owned.Owner]bool{}
+		}
+		b.waits[at][owner] = true
+		return holder, false
+	}
+	if has && holder != owner {
+		delete(b.held[holder], at)
+	}
+	b.claims[at] = owner
+	if b.held[owner] == nil {
+		b.held[owner] = map[place]bool{}
+	}
+	b.held[owner][at] = true
+	return owner, true
+}
+
+// keepClaims gives up all objects that a tenant has but those, and returns who has waited for one of them.
+func (b *book) keepClaims(owner owned.Owner, wanted map[place]bool) (freed []owned.Owner) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for at := range b.held[owner] {
+		if !wanted[at] {
+			delete(b.held[owner], at)
+			delete(b.claims, at)
+			freed = slices.AppendSeq(freed, maps.Keys(b.waits[at]))
+			delete(b.waits, at)
+		}
+	}
+	if len(b.held[owner]) == 0 {
+		delete(b.held, owner)
+	}
+	return freed
+}
+
+// free tells whether no other tenant writes an object.
+func (b *book) free(owner owned.Owner, at place) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	holder, has := b.claims[at]
+	return !has || holder == owner
+}
+
+// of returns the memory of a tenant, a new one when it is another tenant of the name.
+func (b *book) of(owner owned.Owner, uid types.UID) *memory {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	m := b.memories[owner]
+	if m == nil || m.uid != uid {
+		m = newMemory(uid)
+		b.memories[owner] = m
+		delete(b.unclaimed, owner)
+		delete(b.toldStrays, owner)
+	}
+	return m
+}
+
+// read returns the memory of a tenant; nil when there is none.
+func (b *book) read(owner owned.Owner) *memory {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.memories[owner]
+}
+
+// saw keeps how an object was left, so that hearing of that calls for no pass.
+func (b *book) saw(owner owned.Owner, at place, s sight) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.seen[owner] == nil {
+		b.seen[owner] = map[place]sight{}
+	}
+	b.seen[owner][at] = s
+}
+
+// look keeps what a pass saw, and what it reads besides.
+func (b *book) look(owner owned.Owner, seen map[place]sight, reads []owned.ID) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.seen[owner] = seen
+	for _, id := range b.reads[owner] {
+		delete(b.readers[id], owner)
+		if len(b.readers[id]) == 0 {
+			delete(b.readers, id)
+		}
+	}
+	delete(b.reads, owner)
+	if len(reads) > 0 {
+		b.reads[owner] = reads
+	}
+	for _, id := range reads {
+		if b.readers[id] == nil {
+			b.readers[id] = map[owned.Owner]bool{}
+		}
+		b.readers[id][owner] = true
+	}
+}
+
+// sightOf is how an object was at the last pass over a tenant.
+func (b *book) sightOf(owner owned.Owner, at place) (sight, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s, ok := b.seen[owner][at]
+	return s, ok
+}
+
+// unsee forgets what was seen of a cluster.
+func (b *book) unsee(owner owned.Owner, cluster string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	maps.DeleteFunc(b.seen[owner], func(at place, _ sight) bool { return at.cluster == cluster })
+}
+
+// lack keeps which API groups a tenant wants a kind of that nobody serves.
+func (b *book) lack(owner owned.Owner, groups map[string]bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(groups) == 0 {
+		delete(b.lacks, owner)
+		return
+	}
+	b.lacks[owner] = groups
+}
+
+// lacking are the tenants that want a kind of a group which nobody serves.
+func (b *book) lacking(group string) []owned.Owner {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var list []owned.Owner
+	for owner, groups := range b.lacks {
+		if groups[group] {
+			list = append(list, owner)
+		}
+	}
+	return list
+}
+
+func (b *book) readersOf(id owned.ID) []owned.Owner {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var list []owned.Owner
+	for owner := range b.readers[id] {
+		list = append(list, owner)
+	}
+	return list
+}
+
+func (b *book) forget(owner owned.Owner) (freed []owned.Owner) {
+	b.look(owner, nil, nil)
+	freed = b.keepClaims(owner, nil)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.memories, owner)
+	delete(b.seen, owner)
+	delete(b.lacks, owner)
+	for at, waiting := range b.waits {
+		if delete(waiting, owner); len(waiting) == 0 {
+			delete(b.waits, at)
+		}
+	}
+	return freed
+}

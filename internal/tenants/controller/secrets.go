@@ -1,0 +1,54 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/tenants/rows"
+)
+
+// lookups are what a registry's source may look up: Secrets and ConfigMaps of its namespace.
+type lookups struct {
+	reader    client.Reader
+	namespace string
+}
+
+// Secret implements rows.Secrets.
+func (l lookups) Secret(ctx context.Context, name string) (map[string][]byte, error) {
+	var s corev1.Secret
+	if err := l.reader.Get(ctx, client.ObjectKey{Namespace: l.namespace, Name: name}, &s); err != nil {
+		return nil, fmt.Errorf("read Secret %s/%s: %w", l.namespace, name, err)
+	}
+	return s.Data, nil
+}
+
+// ConfigMap implements rows.Secrets.
+func (l lookups) ConfigMap(ctx context.Context, name string) (map[string]string, error) {
+	var c corev1.ConfigMap
+	if err := l.reader.Get(ctx, client.ObjectKey{Namespace: l.namespace, Name: name}, &c); err != nil {
+		return nil, fmt.Errorf("read ConfigMap %s/%s: %w", l.namespace, name, err)
+	}
+	return c.Data, nil
+}
+
+// reference is a Secret or ConfigMap that an object reads.
+type reference struct{ kind, name string }
+
+// referencesOf lists what a registry's source looks up.
+func referencesOf(s *tenantv1.DataSource) []reference {
+	var refs []reference
+	for _, name := range rows.SecretNames(*s) {
+		refs = append(refs, reference{"Secret", name})
+	}
+	if s.Type == tenantv1.SourceConfigMap && s.ConfigMap != nil {
+		refs = append(refs, reference{"ConfigMap", s.ConfigMap.Name})
+	}
+	return refs
+}

@@ -1,0 +1,108 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/objects/owned"
+)
+
+// Whoever takes the finalizer off a tenant lets it go without its objects. Those that no owner reference leads to stay, and are
+// nobody's. They are not removed, for that may be what was wanted; but somebody has to tell of them.
+
+// isStray tells whether an object says that it is a tenant's of this server, in a way that no garbage collector understands.
+func isStray(o metav1.Object, owner owned.Owner, seal string) bool {
+	of, labelled := labelledOwner(o)
+	return labelled && of == owner && o.GetLabels()[tenantv1.LabelHome] == seal && o.GetDeletionTimestamp() == nil
+}
+
+// far lists the objects of the inventory that no owner reference leads to.
+func (p *pass) far() []place {
+	var list []place
+	for i := range p.obj.Status.Inventory {
+		e := &p.obj.Status.Inventory[i]
+		if e.KubeConfig != "" || e.Namespace != p.obj.Namespace || e.DeletionPolicy == tenantv1.DeletionPolicyRetain {
+			list = append(list, placeOf(e))
+		}
+	}
+	return list
+}
+
+// tellStrays tells of what a tenant has left that is not there any more.
+func (r *Tenants) tellStrays(owner owned.Owner) {
+	left := r.book.strays(owner)
+	if m := r.book.read(owner); m != nil {
+		for _, at := range m.far {
+			c := r.clusters.of(at.cluster, owner)
+			if c == nil {
+				continue
+			}
+			if live, _ := c.watch.Get(at.id); live != nil && isStray(live, owner, c.seal) {
+				left[at] = true
+			}
+		}
+	}
+	var names []string
+	for at := range left {
+		name := owned.Name(at.id)
+		if at.cluster != "" {
+			name += fmt.Sprintf(" (in the cluster of the kubeconfig in %s)", at.cluster)
+		}
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	if more := len(names) - maxNamed; more > 0 {
+		names = append(names[:maxNamed], fmt.Sprintf("and %d more", more))
+	}
+	text := "the tenant is gone, and has left what is nobody's now: " + strings.Join(names, ", ") + ". Delete it, or make the tenant again, which takes it back"
+	if len(names) == 0 || !r.book.tellsStrays(owner, text) {
+		return
+	}
+	r.Log.Warn("a tenant is gone without its objects", "tenant", owner.String(), "objects", strings.Join(names, ", "))
+	gone := &tenantv1.Tenant{ObjectMeta: metav1.ObjectMeta{Namespace: owner.Namespace, Name: owner.Name}}
+	r.event(gone, corev1.EventTypeWarning, tenantv1.EventOrphanedResourceRetained, text)
+}
+
+// stray takes note of an object whose tenant nobody has looked at yet, if there is one.
+func (b *book) stray(owner owned.Owner, at place) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.memories[owner] != nil {
+		return
+	}
+	if b.unclaimed[owner] == nil {
+		b.unclaimed[owner] = map[place]bool{}
+	}
+	b.unclaimed[owner][at] = true
+}
+
+// strays returns those objects, and forgets them.
+func (b *book) strays(owner owned.Owner) map[place]bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	left := b.unclaimed[owner]
+	delete(b.unclaimed, owner)
+	if left == nil {
+		left = map[place]bool{}
+	}
+	return left
+}
+
+// tellsStrays tells whether something is to be told of what a tenant has left: it was not told before.
+func (b *book) tellsStrays(owner owned.Owner, text string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.toldStrays[owner] == text {
+		return false
+	}
+	b.toldStrays[owner] = text
+	return true
+}

@@ -1,0 +1,371 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+
+	fluxmeta "github.com/fluxcd/pkg/apis/meta"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/kit/outbound"
+	"github.com/yuba-dev/yuba/internal/objects/clusters"
+	"github.com/yuba-dev/yuba/internal/objects/owned"
+	"github.com/yuba-dev/yuba/internal/objects/ready"
+)
+
+// ways leads to the APIs that objects are at.
+type ways struct {
+	tenants *Tenants
+	scheme  *runtime.Scheme
+	home    *cluster
+	// seal tells the API that this server belongs to from all others.
+	seal string
+
+	mu      sync.Mutex
+	targets map[string]*target
+	// away is how many passes ask targets now: targets that answer slowly must not hold up all tenants. queue are the tenants that wait
+	// for a place, called those that have one as soon as their pass begins.
+	away   int
+	queue  []owned.Owner
+	called map[owned.Owner]bool
+}
+
+// enter asks for a place among the passes that ask targets. A tenant that gets none waits in the queue, and is called when one is free.
+func (c *ways) enter(owner owned.Owner) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.called[owner] || c.free() > 0 {
+		delete(c.called, owner)
+		c.away++
+		return true
+	}
+	if !slices.Contains(c.queue, owner) {
+		c.queue = append(c.queue, owner)
+	}
+	return false
+}
+
+// free is how many places nobody has or was called to. While tenants wait there is none: see call.
+func (c *ways) free() int { return maxAway - c.away - len(c.called) }
+
+// exit gives a place back, and returns the tenants to call.
+func (c *ways) exit() []owned.Owner {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.away--
+	return c.call()
+}
+
+// yield says that a tenant asks no target any more, and returns the tenants to call instead.
+func (c *ways) yield(owner owned.Owner) []owned.Owner {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.called, owner)
+	c.queue = slices.DeleteFunc(c.queue, func(o owned.Owner) bool { return o == owner })
+	return c.call()
+}
+
+// call gives the free places to the tenants that have waited longest.
+func (c *ways) call() []owned.Owner {
+	n := min(len(c.queue), c.free())
+	if n == 0 {
+		return nil
+	}
+	next := slices.Clone(c.queue[:n])
+	c.queue = slices.Delete(c.queue, 0, n)
+	if c.called == nil {
+		c.called = map[owned.Owner]bool{}
+	}
+	for _, owner := range next {
+		c.called[owner] = true
+	}
+	return next
+}
+
+// maxAway is how many passes ask targets at a time.
+const maxAway = tenantWorkers / 2
+
+// target is a cluster that tenants name, with those who use it. It ends when nobody does.
+type target struct {
+	*cluster
+	stop  context.CancelFunc
+	users map[owned.Owner]bool
+}
+
+func newWays(ctx context.Context, r *Tenants, mgr ctrl.Manager) (*ways, error) {
+	c := &ways{tenants: r, scheme: mgr.GetScheme(), targets: map[string]*target{}}
+	origin := &metav1.PartialObjectMetadata{}
+	origin.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(namespaceKind.Kind))
+	if err := r.Reader.Get(ctx, client.ObjectKey{Name: metav1.NamespaceDefault}, origin); err != nil {
+		return nil, fmt.Errorf("read the namespace %s, whose uid tells this API from others: %w", metav1.NamespaceDefault, err)
+	}
+	c.seal = string(origin.UID)
+	direct, err := client.New(r.Config, client.Options{Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper()})
+	if err != nil {
+		return nil, fmt.Errorf("make the API's client: %w", err)
+	}
+	c.home, err = r.newCluster(ctx, "", r.Config, direct, mgr.GetRESTMapper(), r.concerned, r.noticed(""))
+	return c, err
+}
+
+// concerned are the tenants that an object of ours concerns: those that have it, and those that read it.
+func (r *Tenants) concerned(id owned.ID, o metav1.Object) []owned.Owner {
+	return append(ownersOf(o), r.book.readersOf(id)...)
+}
+
+// noticed hears of every change of an object, and asks for a pass when it matters.
+func (r *Tenants) noticed(cluster string) func(owned.Owner, owned.ID, *metav1.PartialObjectMetadata) {
+	return func(owner owned.Owner, id owned.ID, now *metav1.PartialObjectMetadata) {
+		before, known := r.book.sightOf(owner, place{cluster, id})
+		if !known && now != nil && isStray(now, owner, r.clusters.sealOf(cluster)) {
+			r.book.stray(owner, place{cluster, id})
+		}
+		if known && now != nil {
+			// What a pass has written comes back to it here.
+			if owned.Older(now.ResourceVersion, before.print.Version) {
+				return
+			}
+			readiness, looked := r.clusters.readinessOf(cluster, owner, id)
+			if before.print.Same(owned.PrintOf(now)) && (!looked || readiness == before.ready) {
+				return
+			}
+		}
+		r.tenantQueue.add(owner, 0)
+	}
+}
+
+// sealOf is what this server's objects carry in a cluster.
+func (c *ways) sealOf(name string) string {
+	if name == "" {
+		return ""
+	}
+	return c.seal
+}
+
+// targetError says why there is no way to a target. gone says that nothing tells how to reach it any more.
+type targetError struct {
+	message string
+	gone    bool
+}
+
+func (e *targetError) Error() string { return e.message }
+
+// said is an error of a target in words of our own. Whoever wrote the kubeconfig decides where requests go, and must not read
+// what other servers answer to this one.
+func said(err error) error {
+	var mine *targetError
+	var status apierrors.APIStatus
+	switch {
+	case err == nil || errors.As(err, &mine) || meta.IsNoMatchError(err):
+		return err
+	case errors.Is(err, clusters.ErrRedirected):
+		return &targetError{message: clusters.ErrRedirected.Error()}
+	case !errors.As(err, &status):
+		return &targetError{message: outbound.Explain(err)}
+	}
+	s := status.Status()
+	if s.Details != nil && slices.ContainsFunc(s.Details.Causes, func(c metav1.StatusCause) bool { return c.Type == metav1.CauseTypeUnexpectedServerResponse }) {
+		return &targetError{message: fmt.Sprintf("it answers %d (%s), and not as an API does", s.Code, s.Reason)}
+	}
+	return err
+}
+
+// said is an error of the cluster as it may be told.
+func (c *cluster) said(err error) error {
+	if c.name == "" {
+		return err
+	}
+	c.hear(err)
+	return said(err)
+}
+
+// hear takes note when an error says that a target does not answer: to find that out takes long, and not every object and every tenant
+// has to.
+func (c *cluster) hear(err error) {
+	var network net.Error
+	if c.name != "" && errors.As(err, &network) && network.Timeout() {
+		c.hush(c.now().Add(targetRetryPause), said(err))
+	}
+}
+
+// nameOf is how a tenant calls the cluster of a kubeconfig: by the Secret and, where it is named, the key in it.
+func nameOf(ref *fluxmeta.KubeConfigReference) string {
+	switch {
+	case ref == nil || ref.SecretRef == nil:
+		return ""
+	case ref.SecretRef.Key == "":
+		return ref.SecretRef.Name
+	}
+	return ref.SecretRef.Name + "/" + ref.SecretRef.Key
+}
+
+// target returns the cluster that a tenant's spec names; nil when it names none.
+func (c *ways) target(ctx context.Context, t *tenantv1.Tenant, m *memory) (*cluster, error) {
+	ref := t.Spec.KubeConfig
+	switch {
+	case ref == nil:
+		return nil, nil
+	case ref.SecretRef == nil:
+		return nil, &targetError{message: "spec.kubeConfig.configMapRef names credentials of a cloud, which this server has none of: use spec.kubeConfig.secretRef"}
+	}
+	return c.reach(ctx, client.ObjectKeyFromObject(t), nameOf(ref), m)
+}
+
+// reach returns the cluster that a tenant calls so.
+func (c *ways) reach(ctx context.Context, owner owned.Owner, called string, m *memory) (*cluster, error) {
+	secret, field, _ := strings.Cut(called, "/")
+	name := types.NamespacedName{Namespace: owner.Namespace, Name: secret}
+	version, err := secretVersion(ctx, c.tenants.cached, name.Namespace, name.Name)
+	if err != nil {
+		return nil, err
+	}
+	if version == "" {
+		return nil, &targetError{fmt.Sprintf("there is no Secret %s with its kubeconfig", name), true}
+	}
+	key := name.String() + " " + version + " " + field
+	if before := m.targets[called]; before != "" && before != key {
+		// It may be another cluster by now, whose versions say nothing about those on record.
+		c.leave(owner, m, called)
+		m.leave(called)
+		c.tenants.book.unsee(owner, called)
+	}
+	used := c.use(key, owner, nil)
+	if used == nil {
+		opened, err := c.open(ctx, name, called, key)
+		if err != nil {
+			return nil, err
+		}
+		used = c.use(key, owner, opened)
+	}
+	m.targets[called] = key
+	return used, nil
+}
+
+// use says that a tenant uses a target: the one that is there, else the one that was just opened; nil when there is none.
+func (c *ways) use(key string, owner owned.Owner, opened *target) *cluster {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	found := c.targets[key]
+	switch {
+	case found == nil && opened == nil:
+		return nil
+	case found == nil:
+		found, c.targets[key] = opened, opened
+	case opened != nil:
+		opened.stop()
+	}
+	found.users[owner] = true
+	return found.cluster
+}
+
+// open makes the way to the cluster whose kubeconfig is in a Secret.
+func (c *ways) open(ctx context.Context, name types.NamespacedName, called, key string) (*target, error) {
+	r := c.tenants
+	var secret corev1.Secret
+	if err := r.Reader.Get(ctx, name, &secret); apierrors.IsNotFound(err) {
+		return nil, &targetError{fmt.Sprintf("there is no Secret %s with its kubeconfig", name), true}
+	} else if err != nil {
+		return nil, fmt.Errorf("read the Secret %s with its kubeconfig: %w", name, err)
+	}
+	_, field, _ := strings.Cut(called, "/")
+	content, err := clusters.Kubeconfig(&secret, field)
+	if err != nil {
+		return nil, &targetError{message: err.Error()}
+	}
+	config, err := clusters.Config(content)
+	if err != nil {
+		return nil, &targetError{message: fmt.Sprintf("the Secret %s: %v", name, err)}
+	}
+	httpClient, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, &targetError{message: fmt.Sprintf("the kubeconfig in the Secret %s has a certificate or key that cannot be read", name)}
+	}
+	mapper, err := apiutil.NewDynamicRESTMapper(config, httpClient)
+	if err != nil {
+		return nil, fmt.Errorf("reach the cluster of the Secret %s: %w", name, said(err))
+	}
+	direct, err := client.New(config, client.Options{Scheme: c.scheme, Mapper: mapper, HTTPClient: httpClient})
+	if err != nil {
+		return nil, fmt.Errorf("reach the cluster of the Secret %s: %w", name, said(err))
+	}
+	base, stop := context.WithCancel(r.base)
+	made, err := r.newCluster(base, called, config, direct, mapper, func(_ owned.ID, o metav1.Object) []owned.Owner { return ownersOf(o) }, r.noticed(called))
+	if err != nil {
+		stop()
+		return nil, fmt.Errorf("reach the cluster of the Secret %s: %w", name, said(err))
+	}
+	made.key, made.seal = key, c.seal
+	return &target{cluster: made, stop: stop, users: map[owned.Owner]bool{}}, nil
+}
+
+// keep says that a tenant uses these targets only.
+func (c *ways) keep(owner owned.Owner, m *memory, used func(called string) bool) {
+	for called := range maps.Clone(m.targets) {
+		if !used(called) {
+			c.leave(owner, m, called)
+		}
+	}
+}
+
+// leave says that a tenant uses a target no longer.
+func (c *ways) leave(owner owned.Owner, m *memory, called string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	key := m.targets[called]
+	delete(m.targets, called)
+	t := c.targets[key]
+	if t == nil {
+		return
+	}
+	t.watch.Keep(owner, nil)
+	delete(t.users, owner)
+	if len(t.users) == 0 {
+		t.stop()
+		delete(c.targets, key)
+	}
+}
+
+// of finds the cluster of a tenant by its name.
+func (c *ways) of(name string, owner owned.Owner) *cluster {
+	if name == "" {
+		return c.home
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, t := range c.targets {
+		if t.name == name && t.users[owner] {
+			return t.cluster
+		}
+	}
+	return nil
+}
+
+// readinessOf is how a watch last saw an object; looked is false when it does not look at objects of the kind.
+func (c *ways) readinessOf(name string, owner owned.Owner, id owned.ID) (readiness ready.Readiness, looked bool) {
+	k := c.of(name, owner)
+	if k == nil {
+		return ready.Readiness{}, false
+	}
+	_, look := k.watch.Look(id)
+	readiness, looked = look.(ready.Readiness)
+	return readiness, looked
+}

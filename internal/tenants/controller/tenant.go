@@ -1,0 +1,465 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/objects/owned"
+	"github.com/yuba-dev/yuba/internal/tenants/decide"
+)
+
+// pass is what one call of reconcileTenant knows.
+type pass struct {
+	// obj is the tenant on its way to its new status, before as it is in the API.
+	obj, before *tenantv1.Tenant
+	owner       owned.Owner
+	now         time.Time
+	memory      *memory
+	plan        *plan
+	home        *cluster
+	// target is the cluster of what this API does not serve; targetErr is why it cannot be used. others are the clusters that
+	// were the target when objects were made there.
+	target    *cluster
+	targetErr error
+	others    map[string]reached
+	// registryGone is the registry's name when there is none of it any more.
+	registryGone string
+	// entries is the inventory by where its objects are.
+	entries map[place]*tenantv1.AppliedResource
+	// items are in an order in which what is needed comes first. lacks are the API groups of kinds that nobody serves.
+	items []*item
+	lacks map[string]bool
+	// going are entries of the inventory whose objects are to go and still there, leaving says why those are still there that
+	// are not on their way.
+	going    []tenantv1.AppliedResource
+	leaving  []tenantv1.WaitingResource
+	decision decide.TenantDecision
+	news     []news
+	next     time.Time
+}
+
+// reached is a way to a cluster, or why there is none.
+type reached struct {
+	*cluster
+	err error
+}
+
+// news is an event to be told once the pass is over.
+type news struct{ kind, reason, message string }
+
+// passTimeout bounds the requests of one pass.
+const passTimeout = 2 * time.Minute
+
+// reconcileTenant makes one pass over a Tenant.
+func (r *Tenants) reconcileTenant(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	began := r.Now()
+	obj := &tenantv1.Tenant{}
+	err := r.fresh.Get(ctx, req.NamespacedName, obj)
+	if apierrors.IsNotFound(err) {
+		r.tellStrays(req.NamespacedName)
+		r.forgetTenant(req.NamespacedName)
+		return ctrl.Result{}, nil
+	}
+	if err != nil {
+		return ctrl.Result{}, fmt.Errorf("read Tenant %s: %w", req.NamespacedName, err)
+	}
+	if obj.Spec.KubeConfig == nil {
+		r.wake(r.clusters.yield(req.NamespacedName))
+	} else {
+		if !r.clusters.enter(req.NamespacedName) {
+			return ctrl.Result{}, nil // it is asked for again when it is its turn
+		}
+		defer func() { r.wake(r.clusters.exit()) }()
+	}
+	bounded, cancel := context.WithTimeout(ctx, passTimeout)
+	defer cancel()
+	p := &pass{obj: obj, before: obj.DeepCopy(), owner: req.NamespacedName, now: began, home: r.clusters.home,
+		memory: r.book.of(req.NamespacedName, obj.UID)}
+	result, err := r.passOver(bounded, p)
+	if ctx.Err() != nil {
+		return ctrl.Result{}, ctx.Err()
+	}
+	word := passWell
+	switch {
+	case err != nil:
+		word = passFailed
+	case p.decision.Failed > 0:
+		word = passPartly
+	}
+	r.observer().TenantPass(word, r.Now().Sub(began))
+	return result, err
+}
+
+// passOver does what a pass does.
+func (r *Tenants) passOver(ctx context.Context, p *pass) (ctrl.Result, error) {
+	// 1. A Tenant without the finalizer could vanish and leave its objects behind.
+	if p.obj.DeletionTimestamp.IsZero() && !slices.Contains(p.obj.Finalizers, tenantv1.Finalizer) {
+		if err := r.setFinalizers(ctx, p, append(slices.Clone(p.obj.Finalizers), tenantv1.Finalizer)); err != nil {
+			return again(err)
+		}
+	}
+	// 2. Gather.
+	p.plan = makePlan(p.obj)
+	p.completeInventory()
+	r.reachTargets(ctx, p)
+	if !p.obj.DeletionTimestamp.IsZero() {
+		return r.finalize(ctx, p)
+	}
+	if p.plan.invalid != "" || p.plan.graph == nil {
+		return r.cannotBegin(ctx, p)
+	}
+	if err := r.gather(ctx, p); err != nil {
+		return ctrl.Result{}, err
+	}
+	// 3. Decide and act, until nothing is left to write: what is ready at once lets the next ones go on.
+	if err := r.bringAbout(ctx, p); err != nil {
+		return again(err)
+	}
+	// 4. What the template does not have any more goes.
+	if err := r.clear(ctx, p); err != nil {
+		return ctrl.Result{}, err
+	}
+	// 5. Record.
+	p.describe()
+	return r.record(ctx, p)
+}
+
+// gather finds out how the tenant's objects are.
+func (r *Tenants) gather(ctx context.Context, p *pass) error {
+	registry := registryOf(p.obj)
+	err := r.cached.Get(ctx, registry, &tenantv1.TenantRegistry{})
+	switch {
+	case apierrors.IsNotFound(err) && registry.Name != "":
+		p.registryGone = registry.Name
+	case err != nil && !apierrors.IsNotFound(err):
+		return fmt.Errorf("look for TenantRegistry %s: %w", registry, err)
+	}
+	return p.gatherItems(ctx, r)
+}
+
+// maxRounds is how often a pass decides: no template is as deep as its objects are many, and each round writes one at least.
+const maxRounds = 64
+
+// bringAbout writes what may be written, round by round.
+func (r *Tenants) bringAbout(ctx context.Context, p *pass) error {
+	noted := false
+	for range maxRounds {
+		p.decision = decide.Tenant(p.facts(r))
+		if !p.decision.Writes {
+			return r.refreshCopies(ctx, p)
+		}
+		// An object stands in the inventory before it is made: a crash must not leave objects that nobody knows of.
+		if !noted && !p.begins() {
+			if err := r.note(ctx, p); err != nil {
+				return err
+			}
+			noted = true
+		}
+		var todo []*item
+		for i, d := range p.decision.Objects {
+			if d.Verb.Writes() {
+				todo = append(todo, p.items[i])
+			}
+		}
+		if err := r.writeAll(ctx, p, todo); err != nil {
+			return err
+		}
+	}
+	p.decision = decide.Tenant(p.facts(r))
+	p.next = earliest(p.next, p.now)
+	return nil
+}
+
+// mostUnnoted is how many objects a tenant may have whose first pass writes no inventory before it makes them: more of them
+// might not fit into a status, which is found out too late then.
+const mostUnnoted = 100
+
+// begins tells whether this is the first pass over a tenant, which has no status. Its spec is its inventory then: the registry
+// does not change it before there is a status. That is a write less for each tenant. Where objects go to a target, what cannot
+// be reached later would be missing.
+func (p *pass) begins() bool {
+	return p.unrecorded() && specIsInventory(&p.obj.Spec)
+}
+
+// largestUnnoted is how large, in bytes, the spec of such a tenant may be, for the same reason.
+const largestUnnoted = 256 << 10
+
+// specIsInventory tells whether a tenant's spec says what its first pass makes.
+func specIsInventory(s *tenantv1.TenantSpec) bool {
+	objects := 0
+	for _, list := range s.Lists() {
+		objects += len(list.Items)
+	}
+	if s.KubeConfig != nil || objects > mostUnnoted {
+		return false
+	}
+	text, err := json.Marshal(s)
+	return err == nil && len(text) <= largestUnnoted
+}
+
+// unrecorded tells whether nothing is on record of what a tenant has.
+func (p *pass) unrecorded() bool {
+	s := &p.obj.Status
+	return s.ObservedGeneration == 0 && len(s.Inventory)+len(s.AppliedResources) == 0
+}
+
+// note writes into the inventory what may be made on this pass.
+func (r *Tenants) note(ctx context.Context, p *pass) error {
+	p.obj.Status.Inventory = p.inventory(true)
+	if equality.Semantic.DeepEqual(p.obj.Status.Inventory, p.before.Status.Inventory) {
+		return nil
+	}
+	p.obj.Status.AppliedResources = appliedNames(p.obj.Status.Inventory)
+	setProgressing(p.obj)
+	return r.patchTenant(ctx, p)
+}
+
+// inventory is what the tenant has: its objects, those that it needed copied, and what is still to go. planned adds what it
+// does not have yet.
+func (p *pass) inventory(planned bool) []tenantv1.AppliedResource {
+	var list []tenantv1.AppliedResource
+	seen := map[place]bool{}
+	add := func(e tenantv1.AppliedResource) {
+		if at := placeOf(&e); !seen[at] {
+			seen[at] = true
+			list = append(list, e)
+		}
+	}
+	copied := map[place]bool{}
+	for _, it := range p.items {
+		if it.broken != "" {
+			continue
+		}
+		for _, ref := range it.copies {
+			c := p.copyEntry(it.cluster, ref)
+			at := placeOf(&c)
+			if (planned || p.memory.copies[at].print != nil || p.entries[at] != nil) && !copied[at] {
+				copied[at] = true
+				add(c)
+			}
+		}
+		// What somebody has taken stays on record, so that it is not taken back.
+		if planned || it.took() || it.exists() && (it.live == nil || it.cluster.ours(it.live, p.obj)) {
+			add(p.entryOf(it))
+		}
+	}
+	for _, e := range p.obj.Status.Inventory {
+		if planned || p.stays(&e) {
+			add(e)
+		}
+	}
+	return list
+}
+
+// stays tells whether an entry is one of an object that does not render now, or is on its way out.
+func (p *pass) stays(e *tenantv1.AppliedResource) bool {
+	if slices.ContainsFunc(p.going, func(g tenantv1.AppliedResource) bool { return placeOf(&g) == placeOf(e) }) {
+		return true
+	}
+	return slices.ContainsFunc(p.items, func(it *item) bool { return it.broken != "" && (it.id == e.ID || e.ID == copiesID) })
+}
+
+// outcome is what came of writing an object. copied are the objects of ours that were copied for it, and their versions.
+type outcome struct {
+	object *unstructured.Unstructured
+	err    error
+	copied map[place]duplicate
+}
+
+// writeAll writes objects, some at a time.
+func (r *Tenants) writeAll(ctx context.Context, p *pass, todo []*item) error {
+	defer r.atWork()()
+	g := errgroup.Group{}
+	g.SetLimit(homeConcurrency)
+	outcomes := make([]outcome, len(todo))
+	for i, it := range todo {
+		g.Go(func() error {
+			outcomes[i] = r.write(ctx, p, it)
+			return nil
+		})
+	}
+	_ = g.Wait()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	now := r.Now()
+	for i, it := range todo {
+		o := outcomes[i]
+		r.result(p, it, o, now)
+		word := writeWell
+		if o.err != nil {
+			word = writeFailed
+		}
+		r.observer().TenantWrite(it.ref.GroupKind.Kind, word, string(conflictPolicyOf(it.resource)))
+		if isConflict(o.err) {
+			r.observer().TenantConflict(p.obj.Namespace, p.obj.Name, it.ref.GroupKind.Kind, string(conflictPolicyOf(it.resource)))
+		}
+	}
+	return nil
+}
+
+func conflictPolicyOf(resource *tenantv1.TResource) tenantv1.ConflictPolicy {
+	if resource.ConflictPolicy == "" {
+		return tenantv1.ConflictPolicyStuck
+	}
+	return resource.ConflictPolicy
+}
+
+// write writes one object. It runs beside others of the same tenant, and changes nothing but the outcome.
+func (r *Tenants) write(ctx context.Context, p *pass, it *item) outcome {
+	o := outcome{}
+	force := it.resource.ConflictPolicy == tenantv1.ConflictPolicyForce || it.live != nil && it.cluster.ours(it.live, p.obj)
+	if other, ok := r.book.claim(p.owner, p.claimOf(it), force, r.lives(ctx)); !ok {
+		o.err = &conflictError{owner: fmt.Sprintf("Tenant %s", other), claimed: true}
+		return o
+	}
+	if len(it.copies) > 0 {
+		if o.copied, o.err = r.copyAll(ctx, p, it); o.err != nil {
+			return o
+		}
+	}
+	w := &writing{cluster: it.cluster, tenant: p.obj, resource: it.resource, manifest: it.manifest, lives: r.lives(ctx), was: it.was()}
+	if it.live != nil {
+		w.exists, w.mine = true, it.cluster.ours(it.live, p.obj)
+		w.made = it.live.Annotations[tenantv1.AnnotationCreatedOnce] == tenantv1.ValueTrue
+		w.adopt = it.resource.CreationPolicy == tenantv1.CreationPolicyOnce && (w.mine || w.made)
+	} else if it.known != nil && it.exists() {
+		w.exists, w.mine = true, true
+	}
+	o.object, o.err = w.do(ctx)
+	return o
+}
+
+// claimOf is the object as tenants claim it: targets have as many names as there are of them.
+func (p *pass) claimOf(it *item) place {
+	at := it.place()
+	at.cluster = it.cluster.key
+	return at
+}
+
+// claimed are the objects that the tenant is to have.
+func (p *pass) claimed() map[place]bool {
+	wanted := map[place]bool{}
+	for _, it := range p.items {
+		if it.broken == "" {
+			wanted[p.claimOf(it)] = true
+		}
+	}
+	return wanted
+}
+
+// lives tells whether a tenant is still there.
+func (r *Tenants) lives(ctx context.Context) func(owned.Owner) bool {
+	return func(owner owned.Owner) bool {
+		// Who cannot be looked for is taken to be there: nothing is taken away by mistake.
+		return !apierrors.IsNotFound(r.cached.Get(ctx, owner, &tenantv1.Tenant{}))
+	}
+}
+
+// record writes the status, and says when to look again.
+func (r *Tenants) record(ctx context.Context, p *pass) (ctrl.Result, error) {
+	p.obj.Status.ObservedGeneration = p.obj.Generation
+	if err := r.patchTenant(ctx, p); err != nil {
+		return again(err)
+	}
+	r.book.look(p.owner, p.sights(), p.reads())
+	p.memory.far = p.far()
+	if len(p.items) > 0 {
+		r.wake(r.book.keepClaims(p.owner, p.claimed()))
+		p.prune()
+	}
+	r.tellNews(p)
+	if p.next.IsZero() {
+		return ctrl.Result{}, nil
+	}
+	return ctrl.Result{RequeueAfter: max(p.next.Sub(r.Now()), 10*time.Millisecond)}, nil
+}
+
+// prune forgets what the tenant has no longer.
+func (p *pass) prune() {
+	has := map[string]bool{}
+	for _, it := range p.items {
+		has[it.id] = true
+	}
+	for i := range p.obj.Status.Inventory {
+		has[keyOf(&p.obj.Status.Inventory[i])] = true
+	}
+	needed := map[place]bool{}
+	for _, it := range p.items {
+		for _, ref := range it.copies {
+			needed[place{it.cluster.name, ref.ID}] = true
+		}
+	}
+	for i := range p.obj.Status.Inventory {
+		needed[placeOf(&p.obj.Status.Inventory[i])] = true
+	}
+	m := p.memory
+	maps.DeleteFunc(m.objects, func(id string, _ *left) bool { return !has[id] })
+	maps.DeleteFunc(m.refused, func(id string, _ *refusal) bool { return !has[id] })
+	maps.DeleteFunc(m.quarrels, func(id string, _ *quarrel) bool { return !has[id] })
+	maps.DeleteFunc(m.copies, func(at place, _ duplicate) bool { return !needed[at] })
+	maps.DeleteFunc(m.told, func(about, _ string) bool {
+		id, _, _ := strings.Cut(about, " ")
+		return !has[id]
+	})
+}
+
+// again ends a pass whose object changed meanwhile: the next one sees the change. Other errors stay what they are.
+func again(err error) (ctrl.Result, error) {
+	if apierrors.IsConflict(err) {
+		return ctrl.Result{RequeueAfter: 10 * time.Millisecond}, nil
+	}
+	return ctrl.Result{}, client.IgnoreNotFound(err)
+}
+
+// tellNews records the events of a pass, each of them once.
+func (r *Tenants) tellNews(p *pass) {
+	for _, n := range p.news {
+		kind := n.kind
+		if kind == "" {
+			kind = corev1.EventTypeNormal
+		}
+		r.event(p.obj, kind, n.reason, n.message)
+	}
+}
+
+func (r *Tenants) forgetTenant(owner owned.Owner) {
+	if m := r.book.read(owner); m != nil {
+		r.clusters.keep(owner, m, func(string) bool { return false })
+	}
+	r.wake(r.clusters.yield(owner))
+	r.clusters.home.watch.Keep(owner, nil)
+	r.wake(r.book.forget(owner))
+}
+
+// wake asks for passes over tenants that have waited for something.
+func (r *Tenants) wake(owners []owned.Owner) {
+	for _, owner := range owners {
+		r.tenantQueue.add(owner, 0)
+	}
+}
+
+// earliest is the earlier one of two times; a zero time is never.
+func earliest(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,66 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package graph
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/tenants/render"
+)
+
+// described is an object of a test.
+type described struct {
+	ID           string         `json:"id"`
+	DependIds    []string       `json:"dependIds"`
+	WaitForReady *bool          `json:"waitForReady"`
+	Object       map[string]any `json:"object"`
+}
+
+// objectsOf are objects from YAML: a list with id, dependIds, waitForReady and object. Without a namespace they are in shops,
+// without a name they have their id for one.
+func objectsOf(t testing.TB, list string) []render.Object {
+	t.Helper()
+	var all []described
+	if err := yaml.UnmarshalStrict([]byte(list), &all); err != nil {
+		t.Fatalf("%v in\n%s", err, list)
+	}
+	var out []render.Object
+	for _, d := range all {
+		if d.Object == nil {
+			d.Object = map[string]any{"apiVersion": "v1", "kind": "ConfigMap"}
+		}
+		u := &unstructured.Unstructured{Object: d.Object}
+		if u.GetName() == "" {
+			u.SetName(d.ID)
+		}
+		if u.GetNamespace() == "" && u.GetKind() != "Namespace" {
+			u.SetNamespace("shops")
+		}
+		out = append(out, render.Object{ID: d.ID, Where: "manifests[" + d.ID + "]", Object: u,
+			Resource: &tenantv1.TResource{ID: d.ID, DependIds: d.DependIds, WaitForReady: d.WaitForReady}})
+	}
+	return out
+}
+
+// edges are all of a graph as text, in its order.
+func edges(g *Graph) []string {
+	var out []string
+	for _, id := range g.ids {
+		for _, e := range g.Needs(id) {
+			text := e.String()
+			if e.Declared {
+				text += " declared"
+			}
+			if e.Ready {
+				text += " ready"
+			}
+			out = append(out, text)
+		}
+	}
+	return out
+}

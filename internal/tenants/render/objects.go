@@ -1,0 +1,221 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/validate/content"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/tofu/template"
+)
+
+// Object is one that a tenant is to have.
+type Object struct {
+	// ID is what the template calls it, Where its place in the template, as in deployments[app].
+	ID, Where string
+	// Resource has the rules for its life. It is the Tenant's own: it must not be changed.
+	Resource *tenantv1.TResource
+	Object   *unstructured.Unstructured
+}
+
+// Objects makes the objects of a Tenant, in the order of its lists. Those that cannot be made have an error each instead. An
+// error without an id is the Tenant's own, and there are no objects then.
+func Objects(tenant *tenantv1.Tenant) ([]Object, []Error) {
+	r, err := RowOf(tenant)
+	if err != nil {
+		return nil, []Error{{Where: "metadata.annotations", Reason: err.Error()}}
+	}
+	m := &objects{tenant: tenant, uid: r.SafeUID, data: values(r, tenant.Registry(), tenant.Spec.TemplateRef),
+		ids: map[string]string{}, taken: map[identity]string{}}
+	m.dialect = dialect(m.allocated)
+	for _, list := range tenant.Spec.Lists() {
+		for i := range list.Items {
+			m.add(list, &list.Items[i])
+		}
+	}
+	return m.made, m.errs
+}
+
+// objects are those of one Tenant on their way.
+type objects struct {
+	tenant  *tenantv1.Tenant
+	uid     string
+	dialect template.Dialect
+	data    map[string]any
+	// ids are where each id was seen first, and taken which id has an object.
+	ids   map[string]string
+	taken map[identity]string
+	made  []Object
+	errs  []Error
+}
+
+// identity is what tells objects of an API apart, whatever version they are written in.
+type identity struct {
+	schema.GroupKind
+	namespace, name string
+}
+
+func (m *objects) allocated(pool string, _, _ int64) (int64, error) {
+	number, ok := m.tenant.Spec.Allocations[pool]
+	if !ok {
+		return 0, fmt.Errorf("the tenant has no number from the pool %q yet; the next sync of its registry gives it one", pool)
+	}
+	return number, nil
+}
+
+func (m *objects) add(list tenantv1.List, res *tenantv1.TResource) {
+	where := place(list.Field, res.ID)
+	if first, twice := m.ids[res.ID]; twice {
+		m.errs = append(m.errs, Error{ID: res.ID, Where: where, Reason: "the id is that of " + first + ", too; in a template each has its own"})
+		return
+	}
+	m.ids[res.ID] = where
+	u, failure := m.object(list, res, where)
+	if failure == nil {
+		failure = m.take(u, res.ID, where)
+	}
+	if failure != nil {
+		failure.ID = res.ID
+		m.errs = append(m.errs, *failure)
+		return
+	}
+	m.made = append(m.made, Object{ID: res.ID, Where: where, Resource: res, Object: u})
+}
+
+// take makes sure that two resources are not the same object, which they would write in turns.
+func (m *objects) take(u *unstructured.Unstructured, id, where string) *Error {
+	self := identity{u.GroupVersionKind().GroupKind(), u.GetNamespace(), u.GetName()}
+	if other, taken := m.taken[self]; taken {
+		return &Error{Where: where, Data: true, Reason: fmt.Sprintf("it is the same object as the one with the id %s: %s", other, self)}
+	}
+	m.taken[self] = id
+	return nil
+}
+
+// String returns "Secret default/acme".
+func (i identity) String() string {
+	if i.namespace == "" {
+		return i.Kind + " " + i.name
+	}
+	return i.Kind + " " + i.namespace + "/" + i.name
+}
+
+func (m *objects) object(list tenantv1.List, res *tenantv1.TResource, where string) (*unstructured.Unstructured, *Error) {
+	if len(res.Spec.Object) == 0 && list.Kind == "" { // there is nothing to say of a Namespace but its name
+		return nil, &Error{Where: where + ".spec", Reason: "it has no manifest"}
+	}
+	value, err := manifest(m.dialect, m.data, list, res)
+	if err != nil {
+		failure := failed(res.ID, where, err)
+		return nil, &failure
+	}
+	u := &unstructured.Unstructured{Object: value.(map[string]any)}
+	if failure := identify(u, list, res, where); failure != nil {
+		return nil, failure
+	}
+	if failure := m.settle(u, res, where); failure != nil {
+		return nil, failure
+	}
+	for _, field := range []struct {
+		name string
+		more map[string]string
+	}{{"labels", res.LabelsTemplate}, {"annotations", res.AnnotationsTemplate}} {
+		if failure := join(u, field.name, field.more, where); failure != nil {
+			return nil, failure
+		}
+	}
+	labels := u.GetLabels()
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	labels[tenantv1.LabelUID] = m.uid
+	u.SetLabels(labels)
+	if failure := complete(u, res, where); failure != nil {
+		return nil, failure
+	}
+	return u, nil
+}
+
+// identify gives an object its kind and name.
+func identify(u *unstructured.Unstructured, list tenantv1.List, res *tenantv1.TResource, where string) *Error {
+	u.SetAPIVersion(cmp.Or(u.GetAPIVersion(), list.APIVersion))
+	u.SetKind(cmp.Or(u.GetKind(), list.Kind))
+	switch _, err := schema.ParseGroupVersion(u.GetAPIVersion()); {
+	case u.GetAPIVersion() == "" || u.GetKind() == "":
+		return &Error{Where: where + ".spec", Reason: list.Field + " take any kind: the manifest needs apiVersion and kind"}
+	case err != nil:
+		return &Error{Where: where + ".spec.apiVersion", Reason: fmt.Sprintf("%q is no version of an API; it is such as v1 or apps/v1", u.GetAPIVersion())}
+	}
+	if metadata, ok := u.Object["metadata"]; metadata == nil && ok {
+		delete(u.Object, "metadata") // written and left empty
+	} else if _, object := metadata.(map[string]any); ok && !object {
+		return &Error{Where: where + ".spec.metadata", Reason: "it is no object"}
+	}
+	if res.NameTemplate != "" {
+		u.SetName(res.NameTemplate)
+	}
+	switch name := u.GetName(); {
+	case name == "":
+		return &Error{Where: where, Reason: "the object has no name; write nameTemplate, or spec.metadata.name"}
+	case len(name) > validation.DNS1123SubdomainMaxLength:
+		return &Error{Where: where, Data: true, Reason: fmt.Sprintf("the object's name has %d characters; the limit is %d", len(name), validation.DNS1123SubdomainMaxLength)}
+	case len(content.IsPathSegmentName(name)) > 0:
+		return &Error{Where: where, Data: true, Reason: fmt.Sprintf("%q cannot be an object's name: it is one of \".\" and \"..\", or has \"/\" or \"%%\" in it", name)}
+	}
+	return nil
+}
+
+// settle puts an object into its namespace.
+func (m *objects) settle(u *unstructured.Unstructured, res *tenantv1.TResource, where string) *Error {
+	if u.GroupVersionKind().GroupKind() == corev1.SchemeGroupVersion.WithKind("Namespace").GroupKind() {
+		u.SetNamespace("")
+		return nil
+	}
+	namespace := cmp.Or(res.TargetNamespace, m.tenant.Namespace)
+	if own := u.GetNamespace(); own != "" && own != namespace {
+		return &Error{Where: where + ".spec.metadata.namespace", Data: true, Reason: fmt.Sprintf("it says %q, but the object goes to %q; write targetNamespace for another namespace than the tenant's", own, namespace)}
+	}
+	if problems := validation.IsDNS1123Label(namespace); len(problems) > 0 && namespace != "" {
+		return &Error{Where: where + ".targetNamespace", Data: true, Reason: fmt.Sprintf("%q cannot be a namespace: it takes lower case letters, digits and \"-\", at most 63 of them", namespace)}
+	}
+	u.SetNamespace(namespace)
+	return nil
+}
+
+// join puts labels or annotations beside those of the manifest. Labels are text, which YAML makes easy to forget.
+func join(u *unstructured.Unstructured, field string, more map[string]string, where string) *Error {
+	metadata, _ := u.Object["metadata"].(map[string]any)
+	own, there := metadata[field]
+	all := map[string]string{}
+	if named, ok := own.(map[string]any); ok {
+		for _, name := range sorted(named) {
+			text, ok := named[name].(string)
+			if !ok {
+				return &Error{Where: where + ".spec.metadata." + field + "." + name, Reason: "it is no text; put it in quotes"}
+			}
+			all[name] = text
+		}
+	} else if there && own != nil {
+		return &Error{Where: where + ".spec.metadata." + field, Reason: "it is no object of texts"}
+	}
+	maps.Copy(all, more)
+	if len(all) == 0 {
+		unstructured.RemoveNestedField(u.Object, "metadata", field)
+		return nil
+	}
+	if field == "labels" {
+		u.SetLabels(all)
+	} else {
+		u.SetAnnotations(all)
+	}
+	return nil
+}

@@ -1,0 +1,173 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/yuba-dev/yuba/internal/kit/mask"
+)
+
+// Redact takes the sensitive values out of what `tofu show -json` says about a saved plan and keeps that document's own schema, for
+// programs that know it: policies, webhooks. Where a sensitive value was, whatever its type, stands the string [SensitiveMark].
+// Given hides texts that are sensitive although the plan does not know, such as the values of variables that came from a Secret. What
+// hides the values that the plan itself marks is returned, for whoever writes the plan as text.
+func Redact(show []byte, given *mask.Masker) (document []byte, own *mask.Masker, err error) {
+	decoder := json.NewDecoder(bytes.NewReader(show))
+	decoder.UseNumber()
+	var plan map[string]any
+	if err := decoder.Decode(&plan); err != nil || plan == nil {
+		return nil, nil, errors.New("redact the plan: what the tool says about it is not a JSON object")
+	}
+	found := mask.New()
+	sensitiveVariable := declaredSensitive(plan)
+	for name, v := range field(plan, "variables") {
+		collect(v, sensitiveVariable(name), found)
+	}
+	collectMarked(plan, found)
+	r := &redactor{own: found.Masker(SensitiveMark), given: given}
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(r.whole(plan, sensitiveVariable)); err != nil {
+		return nil, nil, fmt.Errorf("redact the plan: %w", err)
+	}
+	return bytes.TrimRight(out.Bytes(), "\n"), r.own, nil
+}
+
+// declaredSensitive tells which variables are declared as sensitive, which the
+// document does not say beside their values.
+func declaredSensitive(plan map[string]any) func(name string) bool {
+	declared := field(field(field(plan, "configuration"), "root_module"), "variables")
+	return func(name string) bool { return field(declared, name)["sensitive"] == true }
+}
+
+func field(object map[string]any, name string) map[string]any {
+	inner, _ := object[name].(map[string]any)
+	return inner
+}
+
+// markOf is what the document says about the sensitivity of one of an object's
+// fields: true for all of it, or an object or list with marks for its parts.
+func markOf(object map[string]any, name string) any {
+	switch name {
+	case "before", "after":
+		return object[name+"_sensitive"]
+	case "values":
+		return object["sensitive_values"]
+	case "value":
+		return object["sensitive"]
+	}
+	return nil
+}
+
+// collectMarked gathers the texts of the sensitive values of a whole document.
+func collectMarked(value any, found *mask.Secrets) {
+	switch v := value.(type) {
+	case []any:
+		for _, element := range v {
+			collectMarked(element, found)
+		}
+	case map[string]any:
+		for name, element := range v {
+			collect(element, markOf(v, name), found)
+			collectMarked(element, found)
+		}
+	}
+}
+
+// holdsValues tells which fields hold values or text out of the stack. All the
+// others are the schema's: a secret that happens to be called "update" must
+// not change what a plan is said to do.
+func holdsValues(name string) bool {
+	switch name {
+	case "before", "after", "values", "value", "constant_value", "default", "importing", "message", "generated_config":
+		return true
+	}
+	return false
+}
+
+// whole redacts a document.
+func (r *redactor) whole(plan map[string]any, sensitiveVariable func(string) bool) any {
+	variables := field(plan, "variables")
+	for name, v := range variables {
+		if variable, ok := v.(map[string]any); ok {
+			variable["value"] = r.part(variable["value"], sensitiveVariable(name))
+		}
+	}
+	delete(plan, "variables")
+	r.document(plan)
+	if variables != nil {
+		plan["variables"] = variables
+	}
+	return plan
+}
+
+// document redacts what is the schema's own, down to the fields with values.
+func (r *redactor) document(value any) any {
+	switch v := value.(type) {
+	case []any:
+		for i, element := range v {
+			v[i] = r.document(element)
+		}
+	case map[string]any:
+		for _, name := range keys(v) {
+			// A state's values are resources and outputs, whose own values lie deeper.
+			whole := name == "values" && v["sensitive_values"] == nil
+			if holdsValues(name) && !whole {
+				mark := markOf(v, name)
+				if name == "default" { // it may not be the value; where it is, that is marked itself
+					mark = v["sensitive"]
+				}
+				v[name] = r.part(v[name], mark)
+			} else {
+				v[name] = r.document(v[name])
+			}
+		}
+	}
+	return value
+}
+
+// part redacts a value and what is in it.
+func (r *redactor) part(value, mark any) any {
+	if value == nil {
+		return nil
+	}
+	if mark == true {
+		return SensitiveMark
+	}
+	switch v := value.(type) {
+	case string:
+		if r.hides(v) {
+			return SensitiveMark
+		}
+	case json.Number:
+		if r.hides(v.String()) {
+			return SensitiveMark
+		}
+	case []any:
+		for i, element := range v {
+			v[i] = r.part(element, part(mark, i))
+		}
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for name, element := range v {
+			// An output or variable may be called as a field is that holds values: its own marks are then in here.
+			inner, own := attribute(mark, name), markOf(v, name)
+			if inner == nil || own == true {
+				inner = own
+			}
+			shown := name
+			if r.hidesName(name) {
+				shown = SensitiveMark
+			}
+			out[shown] = r.part(element, inner)
+		}
+		return out
+	}
+	return value
+}

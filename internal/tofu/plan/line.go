@@ -1,0 +1,109 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"sort"
+	"strings"
+
+	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
+)
+
+// maxOutputText is how much of an output's value a log shows on its line.
+const maxOutputText = 400
+
+// RenderLine turns one line of tofu's machine-readable output into what a
+// person wants to read: mostly one line, several for a diagnostic, and nothing
+// ("") for an event that tells nothing new. The result has no final newline.
+func RenderLine(line []byte, color bool) string { return ParseEvent(line).Render(color) }
+
+// Render turns an event into text, see RenderLine.
+func (e Event) Render(color bool) string {
+	p := painter(color)
+	text := diagnostic.Printable(e.Message)
+	switch e.Type {
+	case Raw:
+		return text
+	case RefreshComplete, ProvisionComplete:
+		return ""
+	case Diagnostic:
+		if e.Diagnostic == nil {
+			return text
+		}
+		return strings.TrimRight(e.Diagnostic.Format(diagnostic.Options{Color: color}), "\n")
+	case PlannedChange:
+		return e.planned(p)
+	case ResourceDrift:
+		return fmt.Sprintf("%s %s: changed outside of the stack (%s)", p.paint("!", cyan), diagnostic.Printable(e.Resource), diagnostic.Printable(string(e.Action)))
+	case ChangeSummary:
+		return p.paint(text, boldCode)
+	case Outputs:
+		return e.outputs(p)
+	case ApplyErrored, ProvisionErrored:
+		return p.paint(text, redCode)
+	case ApplyComplete:
+		return p.paint(text, greenCode)
+	case Log:
+		if e.HasState {
+			return text + " (not shown here: a state holds secrets)"
+		}
+	}
+	switch e.Level {
+	case "error":
+		return p.paint(text, redCode)
+	case "warn":
+		return p.paint(text, yellowCode)
+	}
+	return text
+}
+
+func (e Event) planned(p painter) string {
+	text := p.symbol(e.Action) + " " + diagnostic.Printable(e.Resource)
+	if e.Previous != "" {
+		text += " (moved from " + diagnostic.Printable(e.Previous) + ")"
+	}
+	if e.Reason != "" {
+		text += " (" + strings.ReplaceAll(diagnostic.Printable(e.Reason), "_", " ") + ")"
+	}
+	return text
+}
+
+// outputs lists what a plan changes, or the values after an apply.
+func (e Event) outputs(p painter) string {
+	names := make([]string, 0, len(e.Outputs))
+	for name := range e.Outputs {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	var lines []string
+	for _, name := range names {
+		o, shown := e.Outputs[name], diagnostic.Printable(name)
+		switch {
+		case o.Action == NoOp:
+		case o.Action != "":
+			lines = append(lines, p.symbol(o.Action)+" output "+shown)
+		case o.Sensitive:
+			lines = append(lines, shown+" = "+SensitiveMark)
+		default:
+			lines = append(lines, shown+" = "+shortJSON(o.Value))
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// shortJSON shows a value on one line.
+func shortJSON(raw json.RawMessage) string {
+	var b bytes.Buffer
+	if len(raw) == 0 || json.Compact(&b, raw) != nil {
+		return "null"
+	}
+	text := []rune(b.String())
+	if len(text) > maxOutputText {
+		return diagnostic.Printable(string(text[:maxOutputText])) + "…"
+	}
+	return diagnostic.Printable(string(text))
+}

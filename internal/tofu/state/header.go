@@ -1,0 +1,126 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package state
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
+)
+
+// formatVersion is the version of the state format; OpenTofu 1.x writes no other.
+const formatVersion = 4
+
+// Mark says which state a writer started from, or wrote. The zero Mark stands for "there was none".
+type Mark struct {
+	Serial  uint64
+	Lineage string
+	// Digest is "sha256:" and the hex digest of the state's bytes.
+	Digest string
+}
+
+func (m Mark) String() string {
+	if m.Digest == "" {
+		return "no state"
+	}
+	return fmt.Sprintf("serial %d (%.14s)", m.Serial, m.Digest)
+}
+
+// Digest names the exact bytes of a state.
+func Digest(data []byte) string { return fmt.Sprintf("sha256:%x", sha256.Sum256(data)) }
+
+// header is what can be known of every state, encrypted or not.
+type header struct {
+	Version           *int64  `json:"version"`
+	Serial            *uint64 `json:"serial"`
+	Lineage           string  `json:"lineage"`
+	EncryptionVersion string  `json:"encryption_version"`
+}
+
+func (h header) encrypted() bool { return h.EncryptionVersion != "" }
+
+func (h header) serial() uint64 {
+	if h.Serial == nil {
+		return 0
+	}
+	return *h.Serial
+}
+
+// readHeader says whether data is a state, and whose.
+func readHeader(data []byte) (header, error) {
+	var h header
+	if len(bytes.TrimSpace(data)) == 0 {
+		return h, errors.New("it is empty")
+	}
+	if err := json.Unmarshal(data, &h); err != nil {
+		return h, fmt.Errorf("it is not JSON of a state: %w", withoutContent(err))
+	}
+	switch {
+	case h.encrypted():
+		return h, nil
+	case h.Version == nil:
+		return h, errors.New("it has no format version")
+	case *h.Version != formatVersion:
+		return h, fmt.Errorf("its format version is %d, want %d", *h.Version, formatVersion)
+	}
+	return h, nil
+}
+
+// withoutContent keeps what a JSON error says about the place and drops what it quotes: a state holds secrets.
+func withoutContent(err error) error {
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &syntax):
+		return fmt.Errorf("syntax error at byte %d", syntax.Offset)
+	case errors.As(err, &kind):
+		return fmt.Errorf("field %q at byte %d is not %s", kind.Field, kind.Offset, diagnostic.WithArticle(kind.Type.String()))
+	}
+	return errors.New("unexpected content")
+}
+
+// withSerial returns the state with another serial and otherwise the very same bytes. An encrypted state cannot get
+// one: OpenTofu compares it with the serial inside.
+func withSerial(data []byte, serial uint64) ([]byte, error) {
+	if h, err := readHeader(data); err != nil || h.encrypted() {
+		return nil, errors.Join(err, errors.New("its serial is sealed"))
+	}
+	start, end, err := findField(data, "serial")
+	if err != nil {
+		return nil, err
+	}
+	out := bytes.Join([][]byte{data[:start], strconv.AppendUint(nil, serial, 10), data[end:]}, nil)
+	if h, err := readHeader(out); err != nil || h.serial() != serial {
+		return nil, errors.Join(err, errors.New("its serial is written more than once"))
+	}
+	return out, nil
+}
+
+// findField returns where the value of a field of the outermost object begins and ends.
+func findField(data []byte, name string) (start, end int64, err error) {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	if _, err := decoder.Token(); err != nil {
+		return 0, 0, withoutContent(err)
+	}
+	for decoder.More() {
+		field, err := decoder.Token()
+		if err != nil {
+			return 0, 0, withoutContent(err)
+		}
+		var value json.RawMessage
+		if err := decoder.Decode(&value); err != nil {
+			return 0, 0, withoutContent(err)
+		}
+		if field == name {
+			end := decoder.InputOffset()
+			return end - int64(len(value)), end, nil
+		}
+	}
+	return 0, 0, fmt.Errorf("it has no field %q", name)
+}
