@@ -84,9 +84,9 @@ release-check: build ## Build this platform's release twice, in two directories,
 # providers in these tests is a module of its own, as providers are.
 .PHONY: test
 test: build tofu sqlite3 ## Run all tests (PACKAGES=./internal/tofu/plan TESTFLAGS='-run X -v' for some)
-	$(TEST) -timeout 40m $(TESTFLAGS) $(if $(filter ./...,$(PACKAGES)),$$($(GO) list ./... | grep -v -e '/test/conformance$$' -e '/test/services'),$(PACKAGES))
 	$(if $(filter ./...,$(PACKAGES)),cd test/standin && $(TEST) ./...)
 	$(if $(filter ./...,$(PACKAGES)),cd tools/release && $(TEST) ./...)
+	$(TEST) -timeout 40m $(TESTFLAGS) $(if $(filter ./...,$(PACKAGES)),$$($(GO) list ./... | grep -v -e '/test/conformance$$' -e '/test/services'),$(PACKAGES))
 
 # The race detector needs a C compiler. Packages that link Kubernetes take hours with it, so CI runs the others only. It
 # makes code some ten times slower: tests whose subject is a limit of time, or a size, are left to "make test".
@@ -94,7 +94,7 @@ RACEFLAGS = -race -short -skip '^(TestNothingMakesMaskingSlow|TestHostileExpress
 
 .PHONY: race-light
 race-light: build tofu ## Run the tests that do not link Kubernetes with the race detector
-	CGO_ENABLED=1 $(TEST) $(RACEFLAGS) -timeout 30m $(TESTFLAGS) $$(GO='$(GO)' tools/race-packages light)
+	CGO_ENABLED=1 $(TEST) $(RACEFLAGS) -timeout 30m $(TESTFLAGS) $(if $(filter ./...,$(PACKAGES)),$$(GO='$(GO)' tools/race-packages light),$(PACKAGES))
 
 .PHONY: race
 race: race-light ## Run all tests of packages with the race detector (hours)
