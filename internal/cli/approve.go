@@ -61,18 +61,12 @@ Of the file only the one value changes.`,
 		}
 		return s.approve(ctx, key, id, wait, out)
 	})
+	many := a.inSession(out, func(cmd *cobra.Command, s *session, args []string) error { return s.approveMany(cmd, &b, args, out) })
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if !b.wanted(args) {
-			return one(cmd, args)
+		if b.wanted(args) {
+			return many(cmd, args)
 		}
-		if err := out.check(cmd); err != nil {
-			return err
-		}
-		s, err := a.connect()
-		if err != nil {
-			return err
-		}
-		return s.approveMany(cmd, &b, args, out)
+		return one(cmd, args)
 	}
 	return cmd
 }

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 )
@@ -61,7 +60,7 @@ func (s *session) approveMany(cmd *cobra.Command, b *bulk, args []string, out *o
 			return err
 		}
 	}
-	approved := infrav1.TerraformList{TypeMeta: metav1.TypeMeta{APIVersion: infrav1.GroupVersion.String(), Kind: stackKind.Kind + "List"}}
+	approved := stackList()
 	var problems []error
 	for i := range waiting {
 		t, err := s.approveOne(cmd.Context(), &waiting[i])
@@ -72,7 +71,7 @@ func (s *session) approveMany(cmd *cobra.Command, b *bulk, args []string, out *o
 		approved.Items = append(approved.Items, *t)
 	}
 	if out.machine() {
-		problems = append(problems, s.printStacks(&approved, out))
+		problems = append(problems, s.printStacks(approved, out))
 	}
 	return errors.Join(problems...)
 }

@@ -28,13 +28,7 @@ func newBackupCommand(a *app) *cobra.Command {
 file holds the keys and all secrets: keep it as safe as the data directory. "-" writes to standard output.`,
 		Example: "  yuba backup yuba-2026-01-02.tar\n  yuba backup - | age -r AGE1… > backup.age",
 		Args:    arguments(1, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := a.connect()
-			if err != nil {
-				return err
-			}
-			return s.backup(cmd.Context(), args[0])
-		},
+		RunE:    a.inSession(nil, func(cmd *cobra.Command, s *session, args []string) error { return s.backup(cmd.Context(), args[0]) }),
 	}
 }
 

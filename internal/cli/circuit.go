@@ -39,31 +39,9 @@ nothing is probed. To make one for maintenance:
 		cmd.Example = "  yuba suspend circuitbreaker aws-unavailable-1a2b3c"
 	}
 	out := addOutputFlag(cmd, "json", "yaml", "name")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := out.check(cmd); err != nil {
-			return err
-		}
-		s, err := a.connect()
-		if err != nil {
-			return err
-		}
-		keys, err := s.keys(cmd, circuitBreakers, args)
-		if err != nil {
-			return err
-		}
-		var turned []*object
-		for _, key := range keys {
-			o, err := s.turnCircuit(cmd.Context(), key, open)
-			if err != nil {
-				return err
-			}
-			turned = append(turned, o)
-		}
-		if !out.machine() {
-			return nil
-		}
-		return (&getView{session: s, answer: out, told: map[string]string{}}).show(turned)
-	}
+	cmd.RunE = a.onObjects(circuitBreakers, out, func(ctx context.Context, s *session, keys []types.NamespacedName) error {
+		return s.changeEach(keys, out, func(key types.NamespacedName) (*object, error) { return s.turnCircuit(ctx, key, open) })
+	})
 	return cmd
 }
 

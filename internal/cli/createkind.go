@@ -102,7 +102,7 @@ func (s *session) createObject(ctx context.Context, k kind, raw *unstructured.Un
 		return err
 	}
 	if out.machine() {
-		return (&getView{session: s, answer: out, told: map[string]string{}}).show([]*object{o})
+		return s.showObjects(out, o)
 	}
 	if !k.fetched {
 		s.news("%s is created.", o)

@@ -78,6 +78,11 @@ func (v *getView) getOne(ctx context.Context, key types.NamespacedName) (*object
 	return o, nil
 }
 
+// showObjects shows objects that a command has changed.
+func (s *session) showObjects(out *output, objects ...*object) error {
+	return (&getView{session: s, answer: out, told: map[string]string{}}).show(objects)
+}
+
 // table writes the objects as people read them.
 func (v *getView) table(objects []*object) {
 	elsewhere := func(o *object) bool { return o.GetNamespace() != v.namespace }

@@ -24,20 +24,13 @@ type listed struct {
 func (a *app) listing(cmd *cobra.Command, ask func(ctx context.Context, s *session) (*listed, error)) *cobra.Command {
 	cmd.Args, cmd.ValidArgsFunction = arguments(0, 0), noNames
 	out := addTableFlag(cmd, "json", "yaml", "name")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := out.check(cmd); err != nil {
-			return err
-		}
-		s, err := a.connect()
-		if err != nil {
-			return err
-		}
+	cmd.RunE = a.inSession(out, func(cmd *cobra.Command, s *session, _ []string) error {
 		l, err := ask(cmd.Context(), s)
 		if err != nil {
 			return err
 		}
 		return l.show(s, out)
-	}
+	})
 	return cmd
 }
 

@@ -69,14 +69,7 @@ Sensitive values are not shown. "yuba approve --all" approves them.`,
 	f.add(cmd, "list plans")
 	cmd.Flags().BoolVar(&summary, "summary", false, "leave out what the plans change")
 	out := addOutputFlag(cmd, "json", "yaml", "name")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := out.check(cmd); err != nil {
-			return err
-		}
-		s, err := a.connect()
-		if err != nil {
-			return err
-		}
+	cmd.RunE = a.inSession(out, func(cmd *cobra.Command, s *session, _ []string) error {
 		waiting, err := s.awaiting(cmd, f)
 		if err != nil {
 			return err
@@ -85,7 +78,7 @@ Sensitive values are not shown. "yuba approve --all" approves them.`,
 			return s.printStacks(stackList(waiting...), out)
 		}
 		return s.showPending(cmd.Context(), waiting, summary)
-	}
+	})
 	return cmd
 }
 

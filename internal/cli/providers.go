@@ -68,11 +68,7 @@ this moment stays.`,
 		Args:    arguments(2, 2), ValidArgsFunction: noNames,
 	}
 	cmd.Flags().StringVar(&scope, "scope", "", `only that of this scope, as "yuba providers" lists it; all without it`)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		s, err := a.connect()
-		if err != nil {
-			return err
-		}
+	cmd.RunE = a.inSession(nil, func(cmd *cobra.Command, s *session, args []string) error {
 		source, version := args[0], strings.TrimPrefix(args[1], "v")
 		removed, err := s.content.RemoveProvider(cmd.Context(), source, version, scope)
 		switch {
@@ -85,6 +81,6 @@ this moment stays.`,
 			s.news("%s %s is removed (%s, scope %s).", strings.TrimPrefix(p.Source, hostShown), p.Version, inMegabytes(p.Size), p.Scope)
 		}
 		return nil
-	}
+	})
 	return cmd
 }

@@ -55,22 +55,11 @@ its message and its latest events are shown.`,
 		flags.BoolVar(&f.confirmPrune, "confirm-prune", false, "let it remove the objects that it holds back, for this revision")
 	}
 	out := addOutputFlag(cmd, "json", "yaml", "name")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := out.check(cmd); err != nil {
-			return err
-		}
-		s, err := a.connect()
-		if err != nil {
-			return err
-		}
-		keys, err := s.keys(cmd, k, args)
-		if err != nil {
-			return err
-		}
-		ctx, cancel := withTimeout(cmd.Context(), f.timeout)
+	cmd.RunE = a.onObjects(k, out, func(ctx context.Context, s *session, keys []types.NamespacedName) error {
+		ctx, cancel := withTimeout(ctx, f.timeout)
 		defer cancel()
 		return s.reconcile(ctx, k, keys[0], f, out)
-	}
+	})
 	return cmd
 }
 

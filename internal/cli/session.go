@@ -142,22 +142,59 @@ func (s *session) stack(cmd *cobra.Command, argument string) (types.NamespacedNa
 	return types.NamespacedName{Namespace: namespace, Name: name}, nil
 }
 
-// stackAction is what a command does about one stack; rest are the arguments behind its name.
-type stackAction func(ctx context.Context, s *session, key types.NamespacedName, rest []string) error
-
-// onStack makes a command's action of one about the stack that the first argument names. A command without -o passes no
-// output.
-func (a *app) onStack(out *output, do stackAction) func(*cobra.Command, []string) error {
+// inSession makes a command's action of one that speaks to the API. A command without -o passes no output.
+func (a *app) inSession(out *output, do func(*cobra.Command, *session, []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := out.check(cmd); err != nil {
 			return err
 		}
-		s, key, err := a.open(cmd, args[0])
+		s, err := a.connect()
+		if err != nil {
+			return err
+		}
+		return do(cmd, s, args)
+	}
+}
+
+// stackAction is what a command does about one stack; rest are the arguments behind its name.
+type stackAction func(ctx context.Context, s *session, key types.NamespacedName, rest []string) error
+
+// onStack makes a command's action of one about the stack that the first argument names.
+func (a *app) onStack(out *output, do stackAction) func(*cobra.Command, []string) error {
+	return a.inSession(out, func(cmd *cobra.Command, s *session, args []string) error {
+		key, err := s.stack(cmd, args[0])
 		if err != nil {
 			return err
 		}
 		return do(cmd.Context(), s, key, args[1:])
+	})
+}
+
+// onObjects makes a command's action of one about the objects of a kind that the arguments name.
+func (a *app) onObjects(k kind, out *output, do func(context.Context, *session, []types.NamespacedName) error) func(*cobra.Command, []string) error {
+	return a.inSession(out, func(cmd *cobra.Command, s *session, args []string) error {
+		keys, err := s.keys(cmd, k, args)
+		if err != nil {
+			return err
+		}
+		return do(cmd.Context(), s, keys)
+	})
+}
+
+// changeEach changes one object after the other, up to the first that cannot be, and shows them to programs.
+func (s *session) changeEach(keys []types.NamespacedName, out *output, change func(types.NamespacedName) (*object, error)) error {
+	var changed []*object
+	for _, key := range keys {
+		o, err := change(key)
+		if err != nil {
+			return err
+		}
+		changed = append(changed, o)
 	}
+	if !out.machine() {
+		return nil
+	}
+	return s.showObjects(out, changed...)
 }
 
 // open connects and reads the name of a stack.

@@ -41,18 +41,14 @@ func newStatePullCommand(a *app) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&version, "version", "", "the version to write; \"yuba state history\" lists them")
 	completeFlag(cmd, "version", a.aboutStack(stateVersions))
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		s, key, err := a.open(cmd, args[0])
-		if err != nil {
-			return err
-		}
-		data, err := s.content.State(cmd.Context(), key.Namespace, key.Name, version)
+	cmd.RunE = a.onStack(nil, func(ctx context.Context, s *session, key types.NamespacedName, _ []string) error {
+		data, err := s.content.State(ctx, key.Namespace, key.Name, version)
 		if err != nil {
 			return fmt.Errorf("read the state of %s: %w", key, err)
 		}
 		_, err = s.out.Write(data)
 		return err
-	}
+	})
 	return cmd
 }
 
@@ -81,20 +77,13 @@ func newStateListCommand(a *app) *cobra.Command {
 		Args:    arguments(1, -1), ValidArgsFunction: a.stackAnd(stateAddresses, true),
 	}
 	out := addOutputFlag(cmd, "json", "yaml", "name")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := out.check(cmd); err != nil {
-			return err
-		}
-		s, key, err := a.open(cmd, args[0])
+	cmd.RunE = a.onStack(out, func(ctx context.Context, s *session, key types.NamespacedName, addresses []string) error {
+		file, err := s.stateFile(ctx, key, "")
 		if err != nil {
 			return err
 		}
-		file, err := s.stateFile(cmd.Context(), key, "")
-		if err != nil {
-			return err
-		}
-		return s.listResources(resourcesBelow(file, args[1:]), out)
-	}
+		return s.listResources(resourcesBelow(file, addresses), out)
+	})
 	return cmd
 }
 
@@ -157,21 +146,17 @@ func newStateShowCommand(a *app) *cobra.Command {
 		Long:    "Show the attributes of one resource in the state. Sensitive values are not shown.",
 		Example: "  yuba state show vpc 'module.subnets.aws_subnet.private[\"a\"]'",
 		Args:    arguments(2, 2), ValidArgsFunction: a.stackAnd(stateAddresses, false),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, key, err := a.open(cmd, args[0])
+		RunE: a.onStack(nil, func(ctx context.Context, s *session, key types.NamespacedName, rest []string) error {
+			file, err := s.stateFile(ctx, key, "")
 			if err != nil {
 				return err
 			}
-			file, err := s.stateFile(cmd.Context(), key, "")
-			if err != nil {
-				return err
-			}
-			resource, ok := file.Resource(args[1])
+			resource, ok := file.Resource(rest[0])
 			if !ok {
-				return exitf(exitNotFound, "the state of %s has no resource %s. See which ones there are:\n    yuba state list %s", key, args[1], s.call(key))
+				return exitf(exitNotFound, "the state of %s has no resource %s. See which ones there are:\n    yuba state list %s", key, rest[0], s.call(key))
 			}
 			return resource.Show(s.out)
-		},
+		}),
 	}
 }
 
@@ -184,20 +169,13 @@ func newStateHistoryCommand(a *app) *cobra.Command {
 		Args:    arguments(1, 1), ValidArgsFunction: a.stackNames(false),
 	}
 	out := addTableFlag(cmd, "json", "yaml", "name")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := out.check(cmd); err != nil {
-			return err
-		}
-		s, key, err := a.open(cmd, args[0])
-		if err != nil {
-			return err
-		}
-		list, err := s.content.Versions(cmd.Context(), key.Namespace, key.Name)
+	cmd.RunE = a.onStack(out, func(ctx context.Context, s *session, key types.NamespacedName, _ []string) error {
+		list, err := s.content.Versions(ctx, key.Namespace, key.Name)
 		if err != nil {
 			return s.stackError("list the versions of the state of", key, err)
 		}
 		return s.showHistory(key, list.Items, out)
-	}
+	})
 	return cmd
 }
 

@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -59,14 +58,7 @@ func suspendCommand(a *app, suspend bool, cmd *cobra.Command) *cobra.Command {
 		}
 		return nil
 	}
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := out.check(cmd); err != nil {
-			return err
-		}
-		s, err := a.connect()
-		if err != nil {
-			return err
-		}
+	cmd.RunE = a.inSession(out, func(cmd *cobra.Command, s *session, args []string) error {
 		if everywhere {
 			s.namespace, all = "", true
 		}
@@ -78,7 +70,7 @@ func suspendCommand(a *app, suspend bool, cmd *cobra.Command) *cobra.Command {
 		if !suspend {
 			word = "resumed"
 		}
-		list := infrav1.TerraformList{TypeMeta: metav1.TypeMeta{APIVersion: infrav1.GroupVersion.String(), Kind: stackKind.Kind + "List"}}
+		list := stackList()
 		for _, key := range stacks {
 			changed, err := s.patch(cmd.Context(), action, key, change{Spec: map[string]any{"suspend": suspend}})
 			if err != nil {
@@ -88,10 +80,10 @@ func suspendCommand(a *app, suspend bool, cmd *cobra.Command) *cobra.Command {
 			list.Items = append(list.Items, *changed)
 		}
 		if out.machine() {
-			return s.printStacks(&list, out)
+			return s.printStacks(list, out)
 		}
 		return nil
-	}
+	})
 	return cmd
 }
 

@@ -40,14 +40,7 @@ func newSuspendKindCommand(a *app, k kind, suspend bool) *cobra.Command {
 		}
 		return nil
 	}
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := out.check(cmd); err != nil {
-			return err
-		}
-		s, err := a.connect()
-		if err != nil {
-			return err
-		}
+	cmd.RunE = a.inSession(out, func(cmd *cobra.Command, s *session, args []string) error {
 		keys, err := s.keys(cmd, k, args)
 		if err != nil {
 			return err
@@ -57,20 +50,14 @@ func newSuspendKindCommand(a *app, k kind, suspend bool) *cobra.Command {
 				return err
 			}
 		}
-		var changed []*object
-		for _, key := range keys {
+		return s.changeEach(keys, out, func(key types.NamespacedName) (*object, error) {
 			o, err := s.patchObject(cmd.Context(), verb, k, key, change{Spec: map[string]any{"suspend": suspend}})
-			if err != nil {
-				return err
+			if err == nil {
+				s.news("%s is %s.", o, word)
 			}
-			s.news("%s is %s.", o, word)
-			changed = append(changed, o)
-		}
-		if !out.machine() {
-			return nil
-		}
-		return (&getView{session: s, answer: out, told: map[string]string{}}).show(changed)
-	}
+			return o, err
+		})
+	})
 	return cmd
 }
 
@@ -112,22 +99,13 @@ func newDeleteKindCommand(a *app, k kind) *cobra.Command {
 	}
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "ask no question")
 	cmd.Flags().BoolVar(&wait, "wait", true, "wait until it is gone")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		s, err := a.connect()
-		if err != nil {
-			return err
-		}
-		keys, err := s.keys(cmd, k, args)
-		if err != nil {
-			return err
-		}
-		return s.deleteObject(cmd, k, keys[0], yes, wait)
-	}
+	cmd.RunE = a.onObjects(k, nil, func(ctx context.Context, s *session, keys []types.NamespacedName) error {
+		return s.deleteObject(ctx, k, keys[0], yes, wait)
+	})
 	return cmd
 }
 
-func (s *session) deleteObject(cmd *cobra.Command, k kind, key types.NamespacedName, yes, wait bool) error {
-	ctx := cmd.Context()
+func (s *session) deleteObject(ctx context.Context, k kind, key types.NamespacedName, yes, wait bool) error {
 	o, err := s.getObject(ctx, k, key)
 	if err != nil {
 		return err

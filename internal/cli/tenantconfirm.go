@@ -29,27 +29,9 @@ table, or in a query, must not cost all tenants. What is confirmed is this one d
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "ask no question")
 	cmd.Flags().StringVar(&id, "id", "", "confirm only the deletion with this id, as status.held.id has it")
 	out := addOutputFlag(cmd, "json", "yaml", "name")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := out.check(cmd); err != nil {
-			return err
-		}
-		s, err := a.connect()
-		if err != nil {
-			return err
-		}
-		keys, err := s.keys(cmd, tenantRegistries, args)
-		if err != nil {
-			return err
-		}
-		o, err := s.confirmDeletion(cmd.Context(), keys[0], id, yes)
-		if err != nil {
-			return err
-		}
-		if out.machine() {
-			return (&getView{session: s, answer: out, told: map[string]string{}}).show([]*object{o})
-		}
-		return nil
-	}
+	cmd.RunE = a.onObjects(tenantRegistries, out, func(ctx context.Context, s *session, keys []types.NamespacedName) error {
+		return s.changeEach(keys, out, func(key types.NamespacedName) (*object, error) { return s.confirmDeletion(ctx, key, id, yes) })
+	})
 	return cmd
 }
 

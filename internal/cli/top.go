@@ -32,20 +32,13 @@ its runner take, and which stacks took longest lately. With -n only the stacks a
 	}
 	out := addOutputFlag(cmd, "json", "yaml")
 	once := cmd.Flags().Bool("once", false, "show it once and end")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := out.check(cmd); err != nil {
-			return err
-		}
-		s, err := a.connect()
-		if err != nil {
-			return err
-		}
+	cmd.RunE = a.inSession(out, func(cmd *cobra.Command, s *session, _ []string) error {
 		t := &top{session: s, namespace: a.overrides.Context.Namespace}
 		if screen, ok := a.out.(*os.File); ok && isTerminal(screen) && !*once && !out.machine() {
 			return t.live(cmd.Context(), screen)
 		}
 		return t.once(cmd.Context(), out)
-	}
+	})
 	return cmd
 }
 

@@ -65,20 +65,9 @@ func treeCommand(a *app, cmd *cobra.Command, roots grow, k kind) *cobra.Command 
 	var compact bool
 	cmd.Flags().BoolVar(&compact, "compact", false, "only sources, Kustomizations, tenants, stacks, receivers and alerts")
 	out := addOutputFlag(cmd, "json", "yaml")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := out.check(cmd); err != nil {
-			return err
-		}
-		s, err := a.connect()
-		if err != nil {
-			return err
-		}
-		keys, err := s.keys(cmd, k, args)
-		if err != nil {
-			return err
-		}
+	cmd.RunE = a.onObjects(k, out, func(ctx context.Context, s *session, keys []types.NamespacedName) error {
 		f := &forest{session: s, compact: compact, read: map[listing]map[types.NamespacedName]*object{}}
-		nodes, err := roots(cmd.Context(), f, keys)
+		nodes, err := roots(ctx, f, keys)
 		switch {
 		case err != nil:
 			return err
@@ -93,7 +82,7 @@ func treeCommand(a *app, cmd *cobra.Command, roots grow, k kind) *cobra.Command 
 			p.show(n, "", "")
 		}
 		return nil
-	}
+	})
 	return cmd
 }
 
