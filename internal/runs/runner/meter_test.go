@@ -178,7 +178,7 @@ resource "terraform_data" "greedy" {
 				t.Errorf("it took %s", took)
 			}
 			if !strings.Contains(string(r.lastState()), `"kept"`) {
-				t.Errorf("the state is lost: %s", r.lastState())
+				t.Errorf("the state is lost: %q; the run ended with %s\n%s", r.lastState(), result.Error, r.log)
 			}
 			left, err := filepath.Glob(filepath.Join(b.opts.WorkRoot, "team", "greedy", sourceDir, "fill*"))
 			if err != nil || len(left) > 0 {
