@@ -19,8 +19,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
-	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	"github.com/yuba-dev/yuba/internal/blob"
+	"github.com/yuba-dev/yuba/internal/kit/scope"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
@@ -217,7 +217,7 @@ func stackOf(obj *infrav1.Terraform) run.Stack {
 
 func keyOf(obj *infrav1.Terraform) state.Key {
 	return state.Key{Namespace: obj.Namespace, Workspace: obj.WorkspaceName(), Suffix: obj.StateSuffix(), Stack: obj.Name,
-		Tenant: obj.Labels[tenantv1.LabelUID]}
+		Scope: scope.Of(obj.Labels)}
 }
 
 func writeJSON(w http.ResponseWriter, v any) error {

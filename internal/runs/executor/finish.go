@@ -151,7 +151,7 @@ func (e *Executor) unlock(ctx context.Context, rec run.Record) error {
 
 func stateKey(rec run.Record) state.Key {
 	return state.Key{Namespace: rec.State.Namespace, Workspace: rec.State.Workspace, Suffix: rec.State.Suffix, Stack: rec.State.Stack, UID: claimant(rec),
-		Tenant: rec.State.Tenant}
+		Scope: rec.State.Scope}
 }
 
 // claimant is the UID of the stack that owns what the run writes; empty when the run makes nobody an owner: work by hand
@@ -254,7 +254,7 @@ func (e *Executor) permit(en *entry) bool {
 
 // ownersOf are the owners of a state in the words of the protocol.
 func ownersOf(s *state.Snapshot) run.StateOwners {
-	owners := run.StateOwners{Tenant: s.Ownership.Tenant}
+	owners := run.StateOwners{Scope: s.Ownership.Scope}
 	for _, owner := range s.Ownership.Owners {
 		owners.Stacks = append(owners.Stacks, run.StateOwner(owner))
 	}

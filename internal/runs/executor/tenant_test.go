@@ -15,13 +15,13 @@ import (
 )
 
 func TestARunKnowsWhoseStateItWrites(t *testing.T) {
-	rec := run.Record{State: run.StateRef{Namespace: "shop", Workspace: "default", Suffix: "acme-db", Stack: "acme-db", Tenant: "acme"}}
-	want := state.Key{Namespace: "shop", Workspace: "default", Suffix: "acme-db", Stack: "acme-db", Tenant: "acme"}
+	rec := run.Record{State: run.StateRef{Namespace: "shop", Workspace: "default", Suffix: "acme-db", Stack: "acme-db", Scope: "acme"}}
+	want := state.Key{Namespace: "shop", Workspace: "default", Suffix: "acme-db", Stack: "acme-db", Scope: "acme"}
 	if diff := cmp.Diff(want, stateKey(rec)); diff != "" {
 		t.Error(diff)
 	}
 	// Records of stacks that are nobody's are as they always were.
-	rec.State.Tenant = ""
+	rec.State.Scope = ""
 	if text, err := json.Marshal(rec.State); err != nil || strings.Contains(string(text), "enant") {
 		t.Errorf("%s %v", text, err)
 	}

@@ -9,6 +9,8 @@ import (
 	"errors"
 	"path"
 	"time"
+
+	"github.com/yuba-dev/yuba/internal/kit/scope"
 )
 
 // Record is a run as it is kept: what was asked, by whom it is carried out, what came of it. It holds secrets (the
@@ -81,7 +83,7 @@ type Record struct {
 // StateOwners are the stacks, of a tenant or of nobody, whose resources a state holds.
 type StateOwners struct {
 	Stacks []StateOwner
-	Tenant string
+	Scope  scope.Scope
 }
 
 // StateOwner is a stack whose resources a state holds.
@@ -115,8 +117,8 @@ type StateRef struct {
 	Stack string `json:"stack,omitempty"`
 	// Existing says that a state is known to have existed: finding none is an error then.
 	Existing bool `json:"existing,omitempty"`
-	// Tenant is whose stack it is; empty for nobody's.
-	Tenant string `json:"tenant,omitempty"`
+	// Scope is whose stack it is.
+	Scope scope.Scope `json:"tenant,omitempty"`
 }
 
 // StateMark identifies one state. The zero mark stands for "there has never been one".

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/kit/scope"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/stacks/decide"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
@@ -205,7 +206,7 @@ func (r *Reconciler) newRecord(ctx context.Context, p *pass, d decide.Decision) 
 		rec.State = run.StateRef{Namespace: p.obj.Namespace, Workspace: p.obj.WorkspaceName(), Suffix: p.obj.StateSuffix(),
 			Labels: stateLabels(p.obj), Stack: p.obj.Name}
 	}
-	rec.State.Existing, rec.State.Tenant = p.obj.Status.LastAppliedRevision != "", tenantOf(p.obj)
+	rec.State.Existing, rec.State.Scope = p.obj.Status.LastAppliedRevision != "", scope.Of(p.obj.Labels)
 	s := &rec.Spec
 	s.Protocol, s.ID = run.ProtocolVersion, run.NewID(p.now)
 	s.Purpose, s.Destroy, s.Describe = run.Purpose(d.Purpose), d.Destroy, d.Describe

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/kit/scope"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
@@ -82,7 +83,7 @@ func (r *Reconciler) describeByHand(ctx context.Context, p *pass, req run.Reques
 	rec := &run.Record{Created: p.now.UTC(), Token: run.NewToken(), Generation: p.obj.Generation, Announced: true, By: req.By, Urgency: run.UrgencyAwaited,
 		Trigger: "asked for by " + orUnknown(req.By),
 		State: run.StateRef{Namespace: p.obj.Namespace, Workspace: p.obj.WorkspaceName(), Suffix: p.obj.StateSuffix(),
-			Labels: stateLabels(p.obj), Stack: p.obj.Name, Existing: p.obj.Status.LastAppliedRevision != "", Tenant: tenantOf(p.obj)}}
+			Labels: stateLabels(p.obj), Stack: p.obj.Name, Existing: p.obj.Status.LastAppliedRevision != "", Scope: scope.Of(p.obj.Labels)}}
 	if err := r.mayOperate(ctx, p, req); err != nil {
 		return nil, err
 	}

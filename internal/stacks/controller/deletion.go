@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/kit/scope"
 	"github.com/yuba-dev/yuba/internal/outages/book"
 )
 
@@ -73,7 +74,7 @@ func stateOf(obj *infrav1.Terraform) string {
 
 // discardState deletes the state of a tenant's stack that was destroyed. Who may not is not kept from letting the stack go.
 func (r *Reconciler) discardState(ctx context.Context, p *pass) error {
-	if tenantOf(p.obj) == "" || !p.obj.Spec.DestroyResourcesOnDeletion || p.obj.KeepsOwnState() || p.noState != nil {
+	if scope.Of(p.obj.Labels) == "" || !p.obj.Spec.DestroyResourcesOnDeletion || p.obj.KeepsOwnState() || p.noState != nil {
 		return nil
 	}
 	err := r.States.Discard(ctx, stateKeyOf(p.obj))

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/kit/scope"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/stacks/decide"
 	"github.com/yuba-dev/yuba/internal/tofu/inputs"
@@ -284,7 +285,7 @@ func (r *Reconciler) gatherState(ctx context.Context, p *pass) error {
 
 func stateKeyOf(obj *infrav1.Terraform) state.Key {
 	return state.Key{Namespace: obj.Namespace, Workspace: obj.WorkspaceName(), Suffix: obj.StateSuffix(), Stack: obj.Name,
-		UID: string(obj.UID), Tenant: tenantOf(obj)}
+		UID: string(obj.UID), Scope: scope.Of(obj.Labels)}
 }
 
 // expectState: a stack that was applied once has a state, and finding none must not be mistaken for a fresh start.

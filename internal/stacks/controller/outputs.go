@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/kit/scope"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/stacks/decide"
 	"github.com/yuba-dev/yuba/internal/tofu/state"
@@ -209,7 +210,7 @@ func (e *foreignSecretError) Error() string {
 // may be noted as open.
 func (r *Reconciler) writeOutputs(ctx context.Context, p *pass, data map[string][]byte, candidates []string) (bool, error) {
 	obj, want := p.obj, p.obj.Spec.WriteOutputsToSecret
-	secret, labels := &corev1.Secret{}, merged(want.Labels, tenantLabels(obj))
+	secret, labels := &corev1.Secret{}, merged(want.Labels, scope.Of(obj.Labels).Labels())
 	name := types.NamespacedName{Namespace: obj.Namespace, Name: want.Name}
 	err := r.Reader.Get(ctx, name, secret)
 	if apierrors.IsNotFound(err) {

@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/kit/scope"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/stacks/decide"
 )
@@ -155,7 +156,7 @@ func readableMeta(obj *infrav1.Terraform, form, planID string) metav1.ObjectMeta
 	name, workspace := planName(obj, form), obj.WorkspaceName()
 	return metav1.ObjectMeta{
 		Namespace: obj.Namespace, Name: "tfplan-" + workspace + "-" + name,
-		Labels: merged(map[string]string{labelPlanName: labelValue(name), labelPlanWorkspace: labelValue(workspace)}, tenantLabels(obj)),
+		Labels: merged(map[string]string{labelPlanName: labelValue(name), labelPlanWorkspace: labelValue(workspace)}, scope.Of(obj.Labels).Labels()),
 		Annotations: map[string]string{annotationSavedPlan: planID, annotationPlanName: name,
 			annotationPlanSpace: workspace},
 		OwnerReferences: []metav1.OwnerReference{{APIVersion: infrav1.GroupVersion.String(), Kind: infrav1.Kind, Name: obj.Name, UID: obj.UID}},

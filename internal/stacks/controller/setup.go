@@ -26,8 +26,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
-	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	"github.com/yuba-dev/yuba/internal/kit/retry"
+	"github.com/yuba-dev/yuba/internal/kit/scope"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
@@ -82,7 +82,7 @@ func worthALook() predicate.Predicate {
 		predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 			return e.ObjectNew.GetDeletionTimestamp() != nil && e.ObjectOld.GetDeletionTimestamp() == nil ||
 				// Whose it is decides what it may read.
-				e.ObjectNew.GetLabels()[tenantv1.LabelUID] != e.ObjectOld.GetLabels()[tenantv1.LabelUID]
+				scope.Of(e.ObjectNew.GetLabels()) != scope.Of(e.ObjectOld.GetLabels())
 		}})
 }
 

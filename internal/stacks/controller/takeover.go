@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/kit/scope"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/stacks/decide"
 	"github.com/yuba-dev/yuba/internal/tofu/state"
@@ -73,7 +74,7 @@ func (r *Reconciler) takeover(ctx context.Context, obj *infrav1.Terraform, o sta
 		return nil, nil
 	}
 	former := o.Owners[len(o.Owners)-1]
-	if adopts(obj, o) || o.Tenant != "" && o.Tenant == tenantOf(obj) && former.Name == obj.Name {
+	if adopts(obj, o) || o.Scope != "" && o.Scope == scope.Of(obj.Labels) && former.Name == obj.Name {
 		return nil, nil
 	}
 	var sharing infrav1.TerraformList
@@ -158,7 +159,7 @@ func (r *Reconciler) takeoverObjection(ctx context.Context, obj *infrav1.Terrafo
 	if plan := rec.Spec.Plan; plan != nil && (obj.Spec.ApprovePlan == plan.ID || approvedByName(obj) == plan.ID) {
 		return "", nil
 	}
-	o := state.Ownership{Tenant: rec.StateOwners.Tenant}
+	o := state.Ownership{Scope: rec.StateOwners.Scope}
 	for _, owner := range rec.StateOwners.Stacks {
 		o.Owners = append(o.Owners, state.Owner(owner))
 	}

@@ -16,6 +16,7 @@ import (
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/kit/scope"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
@@ -52,7 +53,7 @@ func adopting(what string) func(*infrav1.Terraform) {
 func TestWhoseStateAStackTakesOver(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	former := state.Ownership{Owners: []state.Owner{{Name: "old", UID: "uid-0"}, {Name: "net", UID: "uid-1"}}, Deleted: at}
-	of := func(tenant string) state.Ownership { o := former; o.Tenant = tenant; return o }
+	of := func(tenant scope.Scope) state.Ownership { o := former; o.Scope = tenant; return o }
 	deleted := metav1.NewTime(at)
 	taken := &infrav1.StateTakeover{Name: "net", UID: "uid-1", DeletedAt: &deleted}
 	for sentence, c := range map[string]struct {
@@ -125,7 +126,7 @@ func TestAnApplyOnADeletedStacksStateIsObjectedTo(t *testing.T) {
 		"an adopted state":              {stackNamed("net", "uid-2", automatic, adopting("any")), managed, foreign, true},
 		"a person's work by hand":       {stackNamed("net", "uid-2", automatic), with(func(s *run.Spec) { s.Operation = run.OperationState }), foreign, true},
 		"a backend of the stack's own":  {stackNamed("net", "uid-2", automatic), with(func(s *run.Spec) { s.Backend.Kind = run.BackendOwn }), foreign, true},
-		"the same stack of its tenant":  {stackNamed("net", "uid-2", automatic, ofTenant("acme")), managed, run.StateOwners{Stacks: foreign.Stacks, Tenant: "acme"}, true},
+		"the same stack of its tenant":  {stackNamed("net", "uid-2", automatic, ofTenant("acme")), managed, run.StateOwners{Stacks: foreign.Stacks, Scope: "acme"}, true},
 		"a tenant's, of nobody's state": {stackNamed("net", "uid-2", automatic, ofTenant("acme")), managed, foreign, false},
 	} {
 		t.Run(sentence, func(t *testing.T) {

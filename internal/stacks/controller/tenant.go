@@ -14,12 +14,10 @@ import (
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/kit/scope"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/tofu/inputs"
 )
-
-// tenantOf is the tenant that a stack is labelled as being of; empty for nobody's.
-func tenantOf(obj *infrav1.Terraform) string { return obj.Labels[tenantv1.LabelUID] }
 
 // madeByTemplate tells whether a Tenant has the stack: it owns it, or a label names it where no owner reference can.
 func madeByTemplate(obj *infrav1.Terraform) bool {
@@ -34,7 +32,7 @@ func madeByTemplate(obj *infrav1.Terraform) bool {
 
 // inputOptions say how a stack's inputs are read.
 func (r *Reconciler) inputOptions(obj *infrav1.Terraform) []inputs.Option {
-	options := []inputs.Option{inputs.AllowCrossNamespace(r.AllowCrossNamespace), inputs.OfTenant(tenantOf(obj))}
+	options := []inputs.Option{inputs.AllowCrossNamespace(r.AllowCrossNamespace), inputs.InScope(scope.Of(obj.Labels))}
 	if _, inline := obj.InlineProgram(); inline && madeByTemplate(obj) {
 		options = append(options, inputs.LendEnvironment(r.TenantEnvPrefixes))
 	}
@@ -64,16 +62,6 @@ func (c *configuration) setLent(_ *infrav1.Terraform, in *inputs.Inputs) error {
 	return nil
 }
 
-// tenantLabels are on what a tenant's stack writes beside its state: outputs and readable plans. They are laid over what
-// the stack asks for, since whose it is is not for the stack to say.
-func tenantLabels(obj *infrav1.Terraform) map[string]string {
-	tenant := tenantOf(obj)
-	if tenant == "" {
-		return nil
-	}
-	return map[string]string{tenantv1.LabelUID: tenant}
-}
-
 // readsStacks is the cache, where there is one.
 func (r *Reconciler) readsStacks() client.Reader {
 	if r.stacks == nil {
@@ -96,7 +84,7 @@ func (r *Reconciler) refusedState(ctx context.Context, obj *infrav1.Terraform) (
 	if problem := labelProblem(obj); problem != "" {
 		return &configProblem{reason: infrav1.ReasonInvalidName, message: problem}, nil
 	}
-	if key.Tenant == "" {
+	if key.Scope == "" {
 		return nil, nil
 	}
 	secret, err := stateMetadata(ctx, r.readsStacks(), obj)

@@ -22,6 +22,7 @@ import (
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/kit/scope"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/stacks/decide"
 	"github.com/yuba-dev/yuba/internal/tofu/inputs"
@@ -164,10 +165,10 @@ func TestTheDigestKnowsWhatIsLent(t *testing.T) {
 
 func TestWhatATenantsStackWritesHasItsLabel(t *testing.T) {
 	want := &infrav1.WriteOutputsToSecretSpec{Name: "outputs", Labels: map[string]string{"team": "a", tenantv1.LabelUID: "beta"}}
-	if diff := cmp.Diff(map[string]string{"team": "a", tenantv1.LabelUID: "acme"}, merged(want.Labels, tenantLabels(stackObject(ofAcme)))); diff != "" {
+	if diff := cmp.Diff(map[string]string{"team": "a", tenantv1.LabelUID: "acme"}, merged(want.Labels, scope.Of(stackObject(ofAcme).Labels).Labels())); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(want.Labels, merged(want.Labels, tenantLabels(stackObject()))); diff != "" {
+	if diff := cmp.Diff(want.Labels, merged(want.Labels, scope.Of(stackObject().Labels).Labels())); diff != "" {
 		t.Errorf("a stack that is nobody's asks for labels as it likes: %s", diff)
 	}
 	for _, form := range []string{readableHuman, readableJSON} {
@@ -177,7 +178,7 @@ func TestWhatATenantsStackWritesHasItsLabel(t *testing.T) {
 			}
 		}
 	}
-	if key := stateKeyOf(stackObject(ofAcme)); key.Tenant != "acme" {
+	if key := stateKeyOf(stackObject(ofAcme)); key.Scope != "acme" {
 		t.Errorf("the state's key is %+v", key)
 	}
 }

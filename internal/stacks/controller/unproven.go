@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/kit/scope"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
@@ -132,7 +133,7 @@ func (p *pass) known(ref *infrav1.RunReference) run.Record {
 	obj := p.obj
 	rec := run.Record{Created: timeOf(ref.StartedAt), Announced: true, Spec: run.Spec{ID: ref.ID, Stack: p.stack, Operation: run.Operation(ref.Operation),
 		Backend: run.Backend{Kind: backendKind(obj)}},
-		State: run.StateRef{Namespace: obj.Namespace, Workspace: obj.WorkspaceName(), Suffix: obj.StateSuffix(), Stack: obj.Name, Tenant: tenantOf(obj)}}
+		State: run.StateRef{Namespace: obj.Namespace, Workspace: obj.WorkspaceName(), Suffix: obj.StateSuffix(), Stack: obj.Name, Scope: scope.Of(obj.Labels)}}
 	if rec.Spec.Operation == run.OperationApply {
 		rec.Spec.Plan = &run.PlanRef{ID: obj.Status.Plan.Pending, RunID: obj.Status.Plan.RunID}
 	}

@@ -118,7 +118,7 @@ func (pr *proof) takeMade(result *run.Result, applied *run.PlanResult) {
 
 // presentState says what a run's state has as it is now; nil when it cannot be read.
 func (r *Reconciler) presentState(ctx context.Context, of run.StateRef) (*unproven.State, error) {
-	snapshot, err := r.States.Read(ctx, state.Key{Namespace: of.Namespace, Workspace: of.Workspace, Suffix: of.Suffix, Stack: of.Stack, Tenant: of.Tenant})
+	snapshot, err := r.States.Read(ctx, state.Key{Namespace: of.Namespace, Workspace: of.Workspace, Suffix: of.Suffix, Stack: of.Stack, Scope: of.Scope})
 	switch {
 	case state.Unreadable(err):
 		return nil, nil

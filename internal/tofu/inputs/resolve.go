@@ -17,7 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
-	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+
+	"github.com/yuba-dev/yuba/internal/kit/scope"
 )
 
 // Getter reads the objects that stacks name. For an object that does not exist it returns an error that [apierrors.IsNotFound]
@@ -99,7 +100,7 @@ type resolver struct {
 	// crossNamespace allows references to other namespaces.
 	crossNamespace bool
 	// tenant is whose stack it is; empty for nobody's. prefixes begin names that varsFrom may give to the environment.
-	tenant   string
+	scope    scope.Scope
 	prefixes []string
 	// part is what problems are about now.
 	part Part
@@ -126,8 +127,8 @@ type resolver struct {
 type object struct {
 	ref  Reference
 	data map[string][]byte
-	// tenant is whose it is by its label; empty for nobody's.
-	tenant string
+	// scope is whose it is by its label.
+	scope scope.Scope
 	// open are the keys of a Secret that hold no secret; nil when nothing is known about that.
 	open map[string]bool
 	// kept is true when the object has a controller.
@@ -195,7 +196,7 @@ func (o *object) fromSecret(s *corev1.Secret, err error) error {
 	if err != nil {
 		return err
 	}
-	o.ref.ResourceVersion, o.data, o.tenant = s.ResourceVersion, map[string][]byte{}, s.Labels[tenantv1.LabelUID]
+	o.ref.ResourceVersion, o.data, o.scope = s.ResourceVersion, map[string][]byte{}, scope.Of(s.Labels)
 	o.kept = metav1.GetControllerOfNoCopy(s) != nil
 	for key, value := range s.Data {
 		o.data[key] = value
@@ -213,7 +214,7 @@ func (o *object) fromConfigMap(c *corev1.ConfigMap, err error) error {
 	if err != nil {
 		return err
 	}
-	o.ref.ResourceVersion, o.data, o.tenant = c.ResourceVersion, map[string][]byte{}, c.Labels[tenantv1.LabelUID]
+	o.ref.ResourceVersion, o.data, o.scope = c.ResourceVersion, map[string][]byte{}, scope.Of(c.Labels)
 	o.kept = metav1.GetControllerOfNoCopy(c) != nil
 	for key, value := range c.BinaryData {
 		o.data[key] = value
@@ -254,7 +255,7 @@ func (r *resolver) requireIn(field, kind, namespace, name string, optional bool)
 		}
 		return nil
 	}
-	if r.tenant != "" && o.tenant != "" && o.tenant != r.tenant {
+	if r.scope.Excludes(o.scope) {
 		r.foreign(field, o)
 		return nil
 	}

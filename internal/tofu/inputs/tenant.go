@@ -10,12 +10,11 @@ import (
 	"sort"
 	"strings"
 
-	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/kit/scope"
 )
 
-// OfTenant names the tenant that the stack belongs to, as the label kubernetes-tenants.org/uid has it. What has another
-// tenant's label is not read. Without a name nothing is asked.
-func OfTenant(uid string) Option { return func(r *resolver) { r.tenant = uid } }
+// InScope says whose the stack is: objects of another scope are not read.
+func InScope(s scope.Scope) Option { return func(r *resolver) { r.scope = s } }
 
 // LendEnvironment lets keys of varsFrom become environment that the program declares no variable for and whose names
 // begin with one of the prefixes: see [Inputs.Lent].
@@ -38,7 +37,7 @@ func DefaultEnvPrefixes() []string {
 func (r *resolver) foreign(field string, o *object) {
 	r.problems = append(r.problems, Problem{Part: PartAccess, Field: field, Reference: o.ref, Reason: fmt.Sprintf(
 		"%s: %s belongs to tenant %q, and this stack to tenant %q. A tenant's stack reads nothing that has another tenant's label %s",
-		field, o.ref, o.tenant, r.tenant, tenantv1.LabelUID)})
+		field, o.ref, o.scope, r.scope, scope.Label)})
 }
 
 // Lent returns, sorted by name, what of varsFrom goes into the environment, because providers look for it there: keys

@@ -155,7 +155,7 @@ func knownPath(path string) bool {
 func TestNoFieldReadsWhatIsAnotherTenants(t *testing.T) {
 	for way, test := range ways {
 		t.Run(way, func(t *testing.T) {
-			in, err := Resolve(t.Context(), twoTenants(), "team-a", spec(t, test.text), AllowCrossNamespace(true), OfTenant("acme"))
+			in, err := Resolve(t.Context(), twoTenants(), "team-a", spec(t, test.text), AllowCrossNamespace(true), InScope("acme"))
 			var problems *Error
 			if !errors.As(err, &problems) || problems.Part() != PartAccess {
 				t.Fatalf("got %v", err)
@@ -183,7 +183,7 @@ func TestNoFieldReadsWhatIsAnotherTenants(t *testing.T) {
 func TestWhatATenantMayRead(t *testing.T) {
 	const text = `varsFrom: [{kind: Secret, name: acme}, {kind: ConfigMap, name: shared, varsKeys: [region]}]`
 	for sentence, options := range map[string][]Option{
-		"its own, and what is nobody's":              {OfTenant("acme")},
+		"its own, and what is nobody's":              {InScope("acme")},
 		"a stack that is nobody's: as it always was": nil,
 	} {
 		in, err := Resolve(t.Context(), twoTenants(), "team-a", spec(t, text), options...)

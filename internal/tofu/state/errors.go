@@ -11,7 +11,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/kit/scope"
 )
 
 // ErrNoVersion reports that a state has no version with the id asked for. Test for it with errors.Is.
@@ -101,25 +101,25 @@ type OwnedError struct {
 	Key Key
 	// Where it is: the Secret, or a version.
 	Where string
-	// Tenant is whose it is.
-	Tenant string
+	// Scope is whose it is.
+	Scope scope.Scope
 }
 
 func (e *OwnedError) Error() string {
 	return fmt.Sprintf("use the state of %s: %s belongs to tenant %q, and the stack to tenant %q. Nothing was read or changed. "+
 		"Choose another workspace or spec.backendConfig.secretSuffix, or, if the state is the stack's, mend the label %s of that Secret",
-		e.Key, e.Where, e.Tenant, e.Key.Tenant, tenantv1.LabelUID)
+		e.Key, e.Where, e.Scope, e.Key.Scope, scope.Label)
 }
 
 // Owned says whether a tenant's label on a state's Secret is another one than the key's. A Secret without one, and a
 // stack that is nobody's, are no matter of tenants.
 func (k Key) Owned(labels map[string]string) error {
-	return k.owned("Secret "+k.Namespace+"/"+k.SecretName(), labels[tenantv1.LabelUID])
+	return k.owned("Secret "+k.Namespace+"/"+k.SecretName(), scope.Of(labels))
 }
 
-func (k Key) owned(where, tenant string) error {
-	if k.Tenant != "" && tenant != "" && tenant != k.Tenant {
-		return &OwnedError{Key: k, Where: where, Tenant: tenant}
+func (k Key) owned(where string, by scope.Scope) error {
+	if k.Scope.Excludes(by) {
+		return &OwnedError{Key: k, Where: where, Scope: by}
 	}
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/kit/scope"
 )
 
 // What OpenTofu's kubernetes backend calls its data key, labels and annotations.
@@ -37,9 +37,9 @@ type Key struct {
 	// UID is the stack's. A write records it as an owner of the state; empty leaves the owners as they are. It identifies
 	// nothing.
 	UID string
-	// Tenant is whose stack it is; empty for nobody's. The Secret and the Lease have it as a label, so that they are found
-	// by it, and a Secret with another tenant's is refused. It identifies nothing.
-	Tenant string
+	// Scope is whose stack it is. The Secret and the Lease have it as a label, so that they are found by it, and a Secret
+	// of another scope is refused. It identifies nothing.
+	Scope scope.Scope
 }
 
 // SecretName is the name of the state Secret.
@@ -80,9 +80,7 @@ func (k Key) labels(configured map[string]string) map[string]string {
 		labelManagedBy: "terraform",
 	}
 	maps.Copy(all, configured)
-	if k.Tenant != "" {
-		all[tenantv1.LabelUID] = k.Tenant
-	}
+	maps.Copy(all, k.Scope.Labels())
 	return all
 }
 

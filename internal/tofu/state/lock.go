@@ -18,7 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/kit/scope"
 )
 
 // LockInfo says who holds a lock. Its JSON is OpenTofu's.
@@ -88,8 +88,8 @@ func (s *Store) takeLease(ctx context.Context, key Key, lease *coordinationv1.Le
 		}}
 	}
 	// A Lease that plain tofu made, or Yuba before the stack was a tenant's, says so from now on. Another tenant's stays so.
-	if key.Tenant != "" && lease.Labels[tenantv1.LabelUID] == "" {
-		metav1.SetMetaDataLabel(&lease.ObjectMeta, tenantv1.LabelUID, key.Tenant)
+	if scope.Of(lease.Labels) == "" && key.Scope != "" {
+		metav1.SetMetaDataLabel(&lease.ObjectMeta, scope.Label, string(key.Scope))
 	}
 	metav1.SetMetaDataAnnotation(&lease.ObjectMeta, annotationLock, string(text))
 	lease.Spec.HolderIdentity = &info.ID

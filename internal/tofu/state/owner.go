@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/kit/scope"
 )
 
 // Annotations of a state Secret that say whose resources it holds. A Secret without them was written by another program,
@@ -41,14 +41,14 @@ type Ownership struct {
 	Owners []Owner
 	// Deleted is when the last of them was deleted; zero when nobody recorded that.
 	Deleted time.Time
-	// Tenant is whose stacks they are; empty for nobody's.
-	Tenant string
+	// Scope is whose stacks they are.
+	Scope scope.Scope
 }
 
 // OwnershipOf reads the metadata of a state Secret. It skips what it cannot read.
 func OwnershipOf(secret metav1.Object) Ownership {
 	annotations := secret.GetAnnotations()
-	o := Ownership{Tenant: secret.GetLabels()[tenantv1.LabelUID]}
+	o := Ownership{Scope: scope.Of(secret.GetLabels())}
 	for _, entry := range strings.Split(annotations[AnnotationOwners], ",") {
 		if name, uid, ok := strings.Cut(entry, "/"); ok && name != "" && uid != "" {
 			o.Owners = append(o.Owners, Owner{Name: name, UID: uid})

@@ -175,7 +175,7 @@ func TestBringingAStateBackKeepsItsOwners(t *testing.T) {
 func TestOwnersThatCannotBeReadAreSkipped(t *testing.T) {
 	got := OwnershipOf(&metav1.ObjectMeta{Labels: map[string]string{tenantv1.LabelUID: "acme"},
 		Annotations: map[string]string{AnnotationOwners: ",,a,/x,b/,vpc/uid-1,vpc/uid/2", AnnotationDeleted: "yesterday"}})
-	want := Ownership{Owners: []Owner{{"vpc", "uid-1"}, {"vpc", "uid/2"}}, Tenant: "acme"}
+	want := Ownership{Owners: []Owner{{"vpc", "uid-1"}, {"vpc", "uid/2"}}, Scope: "acme"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -37,7 +37,7 @@ func (s *Store) successor(ctx context.Context, key Key, newest Version) (*Snapsh
 	if isEmpty(data) {
 		return newSnapshot(data)
 	}
-	if err := key.owned("version "+version.ID, version.Tenant); err != nil {
+	if err := key.owned("version "+version.ID, version.Scope); err != nil {
 		return nil, err
 	}
 	if file, err := Parse(data); err != nil || file.Encrypted || len(file.Resources) > 0 {

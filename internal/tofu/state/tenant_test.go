@@ -41,7 +41,7 @@ func TestATenantsStatesAndLocksAreFoundByItsLabel(t *testing.T) {
 	if n := f.found(&coordinationv1.LeaseList{}, "acme"); n != 0 {
 		t.Fatalf("%d Leases are acme's before the stack is", n)
 	}
-	f.key.Tenant = "acme"
+	f.key.Scope = "acme"
 	f.lock(aLock)
 	// What the stack asks for does not say whose it is.
 	_, err := f.Write(t.Context(), f.key, WriteRequest{Data: aState(1, "a"), RunID: "run-1",
@@ -65,7 +65,7 @@ func TestATenantsStatesAndLocksAreFoundByItsLabel(t *testing.T) {
 
 func TestAnotherTenantsStateIsNeitherReadNorWritten(t *testing.T) {
 	f := newFixture(t)
-	f.key.Tenant = "beta"
+	f.key.Scope = "beta"
 	f.lock(aLock)
 	first, err := f.Write(t.Context(), f.key, WriteRequest{Data: aState(1, "s3cr3t"), RunID: "run-1"})
 	if err != nil {
@@ -75,7 +75,7 @@ func TestAnotherTenantsStateIsNeitherReadNorWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	key := f.key
-	key.Tenant, key.Stack = "acme", "acme-db"
+	key.Scope, key.Stack = "acme", "acme-db"
 	by := By{Holder: NewLockInfo("OperationTypeApply", "somebody")}
 	for way, use := range map[string]func() error{
 		"read": func() error {
@@ -117,7 +117,7 @@ func TestAnotherTenantsStateIsNeitherReadNorWritten(t *testing.T) {
 		t.Errorf("%d Leases are beta's and %d acme's", beta, acme)
 	}
 	// Nobody's stack is no matter of tenants.
-	key.Tenant = ""
+	key.Scope = ""
 	if now, err := f.Read(t.Context(), key); err != nil || now.Digest != first.Digest {
 		t.Errorf("the state is %v, %v", now, err)
 	}
@@ -126,16 +126,16 @@ func TestAnotherTenantsStateIsNeitherReadNorWritten(t *testing.T) {
 // A version says whose it is when nothing else does any more.
 func TestVersionsSayWhoseTheyAre(t *testing.T) {
 	f := newFixture(t)
-	f.key.Tenant = "beta"
+	f.key.Scope = "beta"
 	first := f.write("run-1", Mark{}, aState(1, "s3cr3t"))
 	f.deleteSecret()
 	for version, err := range f.Versions(t.Context(), f.key) {
-		if err != nil || version.Tenant != "beta" {
-			t.Errorf("version %s is %q's, %v", version.ID, version.Tenant, err)
+		if err != nil || version.Scope != "beta" {
+			t.Errorf("version %s is %q's, %v", version.ID, version.Scope, err)
 		}
 	}
 	acme := f.key
-	acme.Tenant, acme.Stack = "acme", "acme-db"
+	acme.Scope, acme.Stack = "acme", "acme-db"
 	_, read := f.Read(t.Context(), acme)
 	_, _, readVersion := f.ReadVersion(t.Context(), acme, first.ID)
 	_, rollback := f.Rollback(t.Context(), acme, first.ID, By{Holder: aLock})
@@ -163,12 +163,12 @@ func TestOnlyWhatSaysNothingIsDiscarded(t *testing.T) {
 		"it puts something out":     {state: aState(2, "x")},
 		"tofu encrypted it":         {state: []byte(`{"serial": 2, "lineage": "line", "meta": {}, "encrypted_data": "x", "encryption_version": "v0"}`)},
 		"somebody holds its lock":   {state: nothing, locks: true},
-		"it is another tenant's":    {state: nothing, key: func(k *Key) { k.Tenant = "beta" }},
+		"it is another tenant's":    {state: nothing, key: func(k *Key) { k.Scope = "beta" }},
 		"another workspace's stays": {state: nothing, key: func(k *Key) { k.Workspace = "prod" }},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			f := newFixture(t)
-			f.key.Tenant = "acme"
+			f.key.Scope = "acme"
 			f.lock(aLock)
 			f.write("run-1", Mark{}, test.state)
 			if !test.locks {
@@ -198,7 +198,7 @@ func TestOnlyWhatSaysNothingIsDiscarded(t *testing.T) {
 // What plain tofu wrote last is in no history yet; and whoever comes after, of whatever tenant, goes on where the state ended.
 func TestWhatIsDiscardedIsNotLost(t *testing.T) {
 	f := newFixture(t)
-	f.key.Tenant = "acme"
+	f.key.Scope = "acme"
 	f.write("run-1", Mark{}, aState(1, "x"))
 	nothing := []byte(`{"version": 4, "serial": 7, "lineage": "line", "outputs": {}, "resources": []}`)
 	packed, err := compress(nothing)
@@ -212,7 +212,7 @@ func TestWhatIsDiscardedIsNotLost(t *testing.T) {
 		}
 	}
 	f.wantHistory("7 found in the Secret, written by other means than Yuba", "1 run-1")
-	f.key.Tenant = "beta"
+	f.key.Scope = "beta"
 	snapshot, err := f.Read(t.Context(), f.key, ExpectExisting())
 	if err != nil || snapshot.Serial != 7 {
 		t.Fatalf("%v %v", snapshot, err)

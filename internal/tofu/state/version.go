@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/yuba-dev/yuba/internal/blob"
+	"github.com/yuba-dev/yuba/internal/kit/scope"
 )
 
 // Version is a stored state.
@@ -36,8 +37,8 @@ type Version struct {
 	RunID string `json:"runID,omitempty"`
 	// Reason says in words why it was written.
 	Reason string `json:"reason,omitempty"`
-	// Tenant is whose stack it was written for, empty when it was nobody's.
-	Tenant string `json:"tenant,omitempty"`
+	// Scope is whose stack it was written for.
+	Scope scope.Scope `json:"tenant,omitempty"`
 	// Owners are the stacks whose resources it holds, oldest first; empty when that was not recorded.
 	Owners []Owner `json:"owners,omitempty"`
 }
@@ -48,14 +49,14 @@ func (v Version) Mark() Mark { return Mark{Serial: v.Serial, Lineage: v.Lineage,
 // note is what a version says beside its id and content. It travels in the gzip header of the blob ("extra field"),
 // which gunzip skips: so a version is one blob, whole or absent, and still a plain compressed file.
 type note struct {
-	Lineage   string  `json:"lineage"`
-	Digest    string  `json:"digest"`
-	Size      int64   `json:"size"`
-	Encrypted bool    `json:"encrypted,omitempty"`
-	RunID     string  `json:"run,omitempty"`
-	Reason    string  `json:"reason,omitempty"`
-	Tenant    string  `json:"tenant,omitempty"`
-	Owners    []Owner `json:"owners,omitempty"`
+	Lineage   string      `json:"lineage"`
+	Digest    string      `json:"digest"`
+	Size      int64       `json:"size"`
+	Encrypted bool        `json:"encrypted,omitempty"`
+	RunID     string      `json:"run,omitempty"`
+	Reason    string      `json:"reason,omitempty"`
+	Scope     scope.Scope `json:"tenant,omitempty"`
+	Owners    []Owner     `json:"owners,omitempty"`
 }
 
 const (
@@ -101,14 +102,14 @@ func (s *Store) ReadVersion(ctx context.Context, key Key, id string) (Version, [
 	if err := key.Validate(); err != nil {
 		return Version{}, nil, err
 	}
-	if key.Tenant != "" { // a version from before the stack was a tenant's does not say whose it is
+	if key.Scope != "" { // a version from before the stack was a tenant's does not say whose it is
 		if _, err := s.getSecret(ctx, key); err != nil {
 			return Version{}, nil, fmt.Errorf("read version %s of the state of %s: %w", id, key, err)
 		}
 	}
 	version, data, err := s.readVersion(ctx, key, id)
 	if err == nil {
-		err = key.owned("version "+id, version.Tenant)
+		err = key.owned("version "+id, version.Scope)
 	}
 	if err != nil {
 		return Version{}, nil, err
@@ -218,7 +219,7 @@ func (s *Store) storeVersion(ctx context.Context, key Key, snapshot *Snapshot, d
 	version := Version{
 		ID: formatID(at, snapshot.Serial), Time: time.Unix(0, at.UnixNano()).UTC(), Serial: snapshot.Serial,
 		Lineage: snapshot.Lineage, Digest: snapshot.Digest, Size: int64(len(snapshot.Data)),
-		Encrypted: snapshot.Encrypted, RunID: draft.RunID, Reason: draft.Reason, Tenant: key.Tenant,
+		Encrypted: snapshot.Encrypted, RunID: draft.RunID, Reason: draft.Reason, Scope: key.Scope,
 		Owners: draft.Owners,
 	}
 	packed, err := packVersion(version, snapshot.Data)
@@ -230,7 +231,7 @@ func (s *Store) storeVersion(ctx context.Context, key Key, snapshot *Snapshot, d
 
 func packVersion(v Version, data []byte) ([]byte, error) {
 	text, err := json.Marshal(note{
-		Lineage: v.Lineage, Digest: v.Digest, Size: v.Size, Encrypted: v.Encrypted, RunID: v.RunID, Reason: v.Reason, Tenant: v.Tenant,
+		Lineage: v.Lineage, Digest: v.Digest, Size: v.Size, Encrypted: v.Encrypted, RunID: v.RunID, Reason: v.Reason, Scope: v.Scope,
 		Owners: v.Owners,
 	})
 	if err != nil {
@@ -276,7 +277,7 @@ func (s *Store) openVersion(ctx context.Context, key Key, id string) (Version, *
 		return version, nil, errors.Join(unreadable(key, "version "+id, err), sealed.Close())
 	}
 	version.Lineage, version.Digest, version.Size = n.Lineage, n.Digest, n.Size
-	version.Encrypted, version.RunID, version.Reason, version.Tenant = n.Encrypted, n.RunID, n.Reason, n.Tenant
+	version.Encrypted, version.RunID, version.Reason, version.Scope = n.Encrypted, n.RunID, n.Reason, n.Scope
 	version.Owners = n.Owners
 	return version, &storedState{Reader: content, Closer: sealed}, nil
 }
