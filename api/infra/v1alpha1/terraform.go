@@ -28,30 +28,30 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 	return nil
 }
 
-// Terraform is a stack: a root module of OpenTofu or Terraform that is kept planned, reviewed, applied and free of drift.
-// This version of the kind is deprecated; write v1alpha2, which has the same fields.
+// Terraform is a stack: a root module of OpenTofu or Terraform that Yuba plans, applies and checks
+// for drift. This version of the kind is deprecated; use v1alpha2, which has the same fields.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:shortName=tf,categories=all
 // +kubebuilder:deprecatedversion:warning="v1alpha1 Terraform is deprecated, upgrade to v1alpha2"
 // +kubebuilder:subresource:status
-// +kubebuilder:printcolumn:name="Ready",type="string",JSONPath=".status.conditions[?(@.type==\"Ready\")].status",description="Whether the stack is as its object says."
-// +kubebuilder:printcolumn:name="Status",type="string",JSONPath=".status.summary",description="How the stack stands, in a few words."
+// +kubebuilder:printcolumn:name="Ready",type="string",JSONPath=".status.conditions[?(@.type==\"Ready\")].status",description="Whether the stack matches its spec."
+// +kubebuilder:printcolumn:name="Status",type="string",JSONPath=".status.summary",description="A summary of the status."
 // +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp",description="Time since the object was created."
 // +kubebuilder:printcolumn:name="Plan",type="string",priority=1,JSONPath=".status.plan.summary",description="The last plan's changes: resources to add, change and destroy."
-// +kubebuilder:printcolumn:name="Revision",type="string",priority=1,JSONPath=".status.lastAppliedRevision",description="The source's revision that was applied last."
-// +kubebuilder:printcolumn:name="Planned",type="string",priority=1,JSONPath=".status.lastPlannedRevision",description="The source's revision that was planned last."
-// +kubebuilder:printcolumn:name="Message",type="string",priority=1,JSONPath=".status.conditions[?(@.type==\"Ready\")].message",description="What is going on, in words."
+// +kubebuilder:printcolumn:name="Revision",type="string",priority=1,JSONPath=".status.lastAppliedRevision",description="The last applied revision of the source."
+// +kubebuilder:printcolumn:name="Planned",type="string",priority=1,JSONPath=".status.lastPlannedRevision",description="The last planned revision of the source."
+// +kubebuilder:printcolumn:name="Message",type="string",priority=1,JSONPath=".status.conditions[?(@.type==\"Ready\")].message",description="The message of the condition Ready."
 type Terraform struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// What the stack is to be.
+	// The desired state of the stack.
 	// +optional
 	Spec infrav1.TerraformSpec `json:"spec,omitempty"`
 
-	// What was last seen of the stack. The server writes it; an observedGeneration of -1 means that nobody has looked at
-	// the object yet.
+	// The observed state of the stack. The server writes it. An observedGeneration of -1 means that
+	// it has not observed the object yet.
 	// +kubebuilder:default:={"observedGeneration":-1}
 	// +optional
 	Status infrav1.TerraformStatus `json:"status,omitempty,omitzero"`

@@ -7,21 +7,23 @@ import (
 	"github.com/fluxcd/pkg/apis/meta"
 )
 
-// The conditions of a stack. Ready sums the others up; kubectl wait --for=condition=Ready is all that most people need.
+// The conditions of a stack. Ready summarizes the others; most users only need kubectl wait
+// --for=condition=Ready.
 //
-//	Ready                what the object says is what the world is
-//	├── StateLocked      (bad when True) somebody else holds the state's lock
-//	├── Plan             the last plan has changes (False: there was nothing to do)
-//	├── Apply            the last apply succeeded (Unknown: it is under way)
-//	├── Output           outputs were read, and written where they are wanted
-//	└── HealthCheck      what must answer after an apply does
-//	Reconciling          (present only while True) work is under way or will be tried again
-//	Stalled              (present only while True) nothing happens before a person changes something
-//	Paused               (present only while True) many stacks fail alike; a circuit breaker tells when it is over
-//	ResourcesUnproven    (present only while True) an apply was cut off: resources may exist, or be gone, without any state
-//	                     proving it; stays until a state does, or a person acknowledges it
+//	Ready                the infrastructure matches the spec
+//	├── StateLocked      (bad when True) another lock holder has the lock of the state
+//	├── Plan             the last plan has changes (False: no changes)
+//	├── Apply            the last apply succeeded (Unknown: in progress)
+//	├── Output           outputs were read, and written to their Secret
+//	└── HealthCheck      the health checks after an apply succeeded
+//	Reconciling          (present only while True) work is in progress or will be retried
+//	Stalled              (present only while True) Yuba does not retry until somebody changes something
+//	Paused               (present only while True) a circuit breaker pauses the stack until an outage is over
+//	ResourcesUnproven    (present only while True) an apply was interrupted: resources may exist, or be gone, without
+//	                     a state that proves it; stays until a state does, or somebody acknowledges it
 //
-// Ready is Unknown while a plan waits for approval: nothing failed, and nothing is done.
+// Ready is Unknown while a plan waits for approval: nothing failed, and the stack is not applied
+// yet.
 const (
 	ConditionReady       = meta.ReadyCondition
 	ConditionReconciling = meta.ReconcilingCondition
@@ -35,7 +37,7 @@ const (
 	ConditionUnproven    = "ResourcesUnproven"
 )
 
-// OwnedConditions are the conditions that Yuba sets on a stack, the most telling first.
+// OwnedConditions are the conditions that Yuba sets on a stack, the most important first.
 func OwnedConditions() []string {
 	return []string{
 		ConditionReady, ConditionReconciling, ConditionStalled, ConditionStateLocked,
@@ -43,32 +45,38 @@ func OwnedConditions() []string {
 	}
 }
 
-// Reasons of conditions and events that tofu-controller has, too. Scripts compare them, so that they never change.
+// Reasons of conditions and events that tofu-controller also has. Scripts compare them, so they
+// never change.
 const (
-	// ReasonProgressing: work is under way.
+	// ReasonProgressing: work is in progress.
 	ReasonProgressing = meta.ProgressingReason
 
-	// ReasonAccessDenied: the object refers to another namespace, and the server does not allow that, or to what is another
-	// tenant's.
+	// ReasonAccessDenied: the object refers to another namespace, which the server does not allow,
+	// or to an object of another tenant.
 	ReasonAccessDenied = "AccessDenied"
-	// ReasonArtifactFailed: the source is missing, has no artifact, or its artifact cannot be fetched or unpacked.
+	// ReasonArtifactFailed: the source does not exist, has no artifact, or its artifact cannot be
+	// fetched or unpacked.
 	ReasonArtifactFailed = "ArtifactFailed"
 	// ReasonDependencyNotReady: a stack in dependsOn is not ready; this one waits.
 	ReasonDependencyNotReady = "DependencyNotReady"
-	// ReasonDeletionBlockedByDependants: other stacks depend on this one, so that it cannot go yet.
+	// ReasonDeletionBlockedByDependants: the stack cannot be deleted yet, because other stacks
+	// depend on it.
 	ReasonDeletionBlockedByDependants = "DeletionBlockedByDependantsReason"
-	// ReasonRetryLimitReached: remediation.retries attempts failed; nothing happens before a change.
+	// ReasonRetryLimitReached: spec.remediation.retries attempts failed. Yuba retries after the
+	// next change.
 	ReasonRetryLimitReached = "RetryLimitReached"
-	// ReasonReconciliationFailed: something failed that has no reason of its own.
+	// ReasonReconciliationFailed: another failure that has no reason of its own.
 	ReasonReconciliationFailed = "ReconciliationFailed"
-	// ReasonReplanRequested: the pending plan was discarded because a new one was asked for.
+	// ReasonReplanRequested: Yuba discarded the pending plan because somebody requested a new one.
 	ReasonReplanRequested = "ReplanRequested"
-	// ReasonRunnerQuotaExhausted: the namespace's quota leaves no room for the run's Pod. Only events have it.
+	// ReasonRunnerQuotaExhausted: the namespace's quota does not allow the run's Pod. Only in
+	// events.
 	ReasonRunnerQuotaExhausted = "RunnerQuotaExhausted"
 
 	// ReasonTemplateGenerationFailed: a template (main.tf.tpl, values) cannot be rendered.
 	ReasonTemplateGenerationFailed = "TemplateGenerationFailed"
-	// ReasonVarsGenerationFailed: a variable is missing, mistyped, or its Secret or ConfigMap is not there.
+	// ReasonVarsGenerationFailed: a variable is missing or has the wrong type, or its Secret or
+	// ConfigMap does not exist.
 	ReasonVarsGenerationFailed = "VarsGenerationFailed"
 	// ReasonSelectWorkspaceFailed: the workspace cannot be created or selected.
 	ReasonSelectWorkspaceFailed = "SelectWorkspaceFailed"
@@ -77,91 +85,97 @@ const (
 	// ReasonInitFailed: init failed.
 	ReasonInitFailed = "TFExecInitFailed"
 
-	// ReasonPlannedWithChanges: there is something to do.
+	// ReasonPlannedWithChanges: the plan has changes.
 	ReasonPlannedWithChanges = "TerraformPlannedWithChanges"
-	// ReasonPlannedNoChanges: there is nothing to do.
+	// ReasonPlannedNoChanges: the plan has no changes.
 	ReasonPlannedNoChanges = "TerraformPlannedNoChanges"
-	// ReasonPlanSucceeded: a plan was made.
+	// ReasonPlanSucceeded: planning succeeded.
 	ReasonPlanSucceeded = "TerraformPlanSucceed"
-	// ReasonPlanFailed: no plan could be made.
+	// ReasonPlanFailed: planning failed.
 	ReasonPlanFailed = "TFExecPlanFailed"
 	// ReasonPostPlanningWebhookFailed: a webhook refused the plan or did not answer.
 	ReasonPostPlanningWebhookFailed = "PostPlanningWebhookFailed"
 
 	// ReasonApplied: the plan was applied.
 	ReasonApplied = "TerraformAppliedSucceed"
-	// ReasonApplyConditionFailed: the plan could not be applied; the reason of the condition Apply.
+	// ReasonApplyConditionFailed: the apply failed; the reason of the condition Apply.
 	ReasonApplyConditionFailed = "TerraformAppliedFail"
-	// ReasonApplyFailed: the plan could not be applied; the reason of the condition Ready.
+	// ReasonApplyFailed: the apply failed; the reason of the condition Ready.
 	ReasonApplyFailed = "TFExecApplyFailed"
 	// ReasonDestroyed: everything was destroyed.
 	ReasonDestroyed = "TerraformDestroySucceed"
 	// ReasonDestroyFailed: not everything could be destroyed.
 	ReasonDestroyFailed = "TFExecDestroyFailed"
 
-	// ReasonNoDrift: the world is what the state says.
+	// ReasonNoDrift: the infrastructure matches the state.
 	ReasonNoDrift = "NoDrift"
-	// ReasonDriftDetected: the world is not what the state says.
+	// ReasonDriftDetected: the infrastructure differs from the state.
 	ReasonDriftDetected = "DriftDetected"
-	// ReasonDriftDetectionFailed: the world and the state could not be compared.
+	// ReasonDriftDetectionFailed: the drift check failed.
 	ReasonDriftDetectionFailed = "DriftDetectionFailed"
 
 	// ReasonOutputsAvailable: the outputs were read.
 	ReasonOutputsAvailable = "TerraformOutputsAvailable"
-	// ReasonOutputsWritten: the outputs were written into their Secret.
+	// ReasonOutputsWritten: the outputs were written to their Secret.
 	ReasonOutputsWritten = "TerraformOutputsWritten"
 	// ReasonOutputsWritingFailed: the outputs could not be written.
 	ReasonOutputsWritingFailed = "OutputsWritingFailed"
 	// ReasonOutputFailed: the outputs could not be read.
 	ReasonOutputFailed = "TFExecOutputFailed"
 
-	// ReasonHealthChecksSucceeded: everything answers that must.
+	// ReasonHealthChecksSucceeded: all health checks succeeded.
 	ReasonHealthChecksSucceeded = "HealthChecksSucceed"
-	// ReasonHealthChecksFailed: something does not answer.
+	// ReasonHealthChecksFailed: a health check failed.
 	ReasonHealthChecksFailed = "HealthChecksFailed"
 
-	// ReasonLockHeld: somebody else holds the state's lock.
+	// ReasonLockHeld: another lock holder has the lock of the state.
 	ReasonLockHeld = "LockHeld"
-	// ReasonForceUnlock: a lock was broken because the object asks for it.
+	// ReasonForceUnlock: Yuba broke a lock because spec.tfstate requests it.
 	ReasonForceUnlock = "ForceUnlock"
 )
 
 // Reasons that only Yuba has.
 const (
-	// ReasonSuspended: spec.suspend holds the stack.
+	// ReasonSuspended: spec.suspend suspends the stack.
 	ReasonSuspended = meta.SuspendedReason
-	// ReasonFieldNotSupported: a field of the object has no effect yet, and ignoring it could do harm: nothing runs.
+	// ReasonFieldNotSupported: a field is not supported yet, and ignoring it could do harm. Yuba
+	// starts no runs.
 	ReasonFieldNotSupported = "FieldNotSupported"
 	// ReasonPlanRejected: somebody rejected the pending plan.
 	ReasonPlanRejected = "PlanRejected"
-	// ReasonRunCanceled: a person ended the run. Another follows a change, or a request.
+	// ReasonRunCanceled: somebody canceled the run. The next run follows a change or a request.
 	ReasonRunCanceled = "RunCanceled"
-	// ReasonRunInterrupted: the tool or its runner died in the middle of an apply. Nothing is applied before a fresh plan.
+	// ReasonRunInterrupted: the tool or its runner died during an apply. Yuba makes a fresh plan
+	// before it applies anything.
 	ReasonRunInterrupted = "RunInterrupted"
-	// ReasonDependencyCycle: the stack depends, by way of others, on itself.
+	// ReasonDependencyCycle: the stack depends on itself through other stacks.
 	ReasonDependencyCycle = "DependencyCycle"
-	// ReasonBreakTheGlass: somebody works on the stack by hand; nothing runs.
+	// ReasonBreakTheGlass: somebody works on the stack manually. Yuba starts no runs.
 	ReasonBreakTheGlass = "BreakTheGlass"
-	// ReasonLockOrphaned: the lock of a run that is over was released. Only events have it.
+	// ReasonLockOrphaned: Yuba released the lock of a run that had ended. Only in events.
 	ReasonLockOrphaned = "LockOrphaned"
-	// ReasonStateMissing: the state is gone although there was one. Nothing is planned before it is back.
+	// ReasonStateMissing: the stack had a state, and it is gone. Yuba does not plan until it is
+	// restored.
 	ReasonStateMissing = "StateMissing"
-	// ReasonStateUnreadable: the state's Secret does not hold a state. It is never overwritten.
+	// ReasonStateUnreadable: the state Secret does not contain a state. Yuba never overwrites it.
 	ReasonStateUnreadable = "StateUnreadable"
-	// ReasonDoneByHand: a person changed the state or opened a shell (`yuba state`, `yuba shell`). Only events have it.
+	// ReasonDoneByHand: somebody changed the state or opened a shell (`yuba state`, `yuba shell`).
+	// Only in events.
 	ReasonDoneByHand = "DoneByHand"
-	// ReasonCircuitOpen: many stacks fail alike, so that a circuit breaker pauses this one; the reason of the condition
-	// Paused.
+	// ReasonCircuitOpen: many stacks fail for the same reason, and a circuit breaker pauses this
+	// one; the reason of the condition Paused.
 	ReasonCircuitOpen = "CircuitOpen"
-	// ReasonStateTakenOver: the state is that of a deleted stack, and nobody has approved a plan on it.
+	// ReasonStateTakenOver: the state belonged to a deleted stack, and nobody has approved a plan
+	// on it yet.
 	ReasonStateTakenOver = "StateTakenOver"
-	// ReasonInvalidName: a name that the object uses cannot exist in Kubernetes. Nothing happens before it is changed.
+	// ReasonInvalidName: the object uses a name that Kubernetes does not allow. Change it to
+	// continue.
 	ReasonInvalidName = "InvalidName"
-	// ReasonApplyCutOff: an apply was cut off, and no state proves what it did; the reason of the condition
-	// ResourcesUnproven.
+	// ReasonApplyCutOff: an apply was interrupted, and no state proves what it did; the reason of
+	// the condition ResourcesUnproven.
 	ReasonApplyCutOff = "ApplyCutOff"
-	// ReasonResourcesProven: states now prove what an interrupted apply did, or a person acknowledged it. Only events
-	// have it.
+	// ReasonResourcesProven: states now prove what an interrupted apply did, or somebody
+	// acknowledged it. Only in events.
 	ReasonResourcesProven = "ResourcesProven"
 	// ReasonStateMoved: somebody else wrote the state after the plan was made.
 	ReasonStateMoved = "StateMoved"

@@ -9,26 +9,28 @@ import (
 
 // Annotations of stacks.
 const (
-	// AnnotationReconcile asks for a pass at once whenever its value changes. Flux's tools set it, too.
+	// AnnotationReconcile requests a reconciliation whenever its value changes. Flux's tools set
+	// it, too.
 	AnnotationReconcile = meta.ReconcileRequestAnnotation
-	// AnnotationBreakTheGlass holds the stack for work by hand while it is set.
+	// AnnotationBreakTheGlass stops runs for manual work while it is set.
 	AnnotationBreakTheGlass = "break-the-glass.tf-controller/requestedAt"
 	// AnnotationRejected names the plan that somebody rejected.
 	AnnotationRejected = "yuba.dev/rejected"
-	// AnnotationApproved names the plan that somebody approved of a stack that applies its plans by itself, and which a
-	// circuit breaker holds.
+	// AnnotationApproved names the approved plan of a stack whose plans are normally applied
+	// automatically, and which a circuit breaker holds.
 	AnnotationApproved = "yuba.dev/approved"
-	// AnnotationAdoptState says that the stack is to go on with the state of a deleted stack, whose UID it names, without
-	// anybody approving that; AdoptAnyState instead of a UID means the state of any.
+	// AnnotationAdoptState lets the stack adopt the state of a deleted stack without approval. The
+	// value is the UID of that stack, or AdoptAnyState for any.
 	AnnotationAdoptState = "yuba.dev/adopt-state"
-	// AnnotationAcknowledged says that somebody has checked the resources in status.unproven. The first line is the id of a
-	// run: it covers that run and earlier ones. Addresses on further lines limit it to these resources.
+	// AnnotationAcknowledged says that somebody has checked the resources in status.unproven. The
+	// first line is the id of a run: it covers that run and earlier ones. Addresses on further
+	// lines limit it to these resources.
 	AnnotationAcknowledged = "yuba.dev/acknowledged"
-	// AnnotationReplan asks for a fresh plan whenever its value changes.
+	// AnnotationReplan requests a fresh plan whenever its value changes.
 	AnnotationReplan = "yuba.dev/replan"
 )
 
-// OpenOutputsAnnotation is on the Secrets that outputs are written to: which of their keys are not sensitive.
+// OpenOutputsAnnotation lists, on a Secret with outputs, the keys that are not sensitive.
 const OpenOutputsAnnotation = "yuba.dev/open-outputs"
 
 // AdoptAnyState is the value of AnnotationAdoptState for the state of any deleted stack.
@@ -36,9 +38,10 @@ const AdoptAnyState = "any"
 
 // Finalizers of stacks.
 const (
-	// Finalizer keeps a stack until what its deletion demands is done.
+	// Finalizer blocks the deletion of a stack until its cleanup is done.
 	Finalizer = "finalizers.tf.contrib.fluxcd.io"
-	// DependencyFinalizerPrefix: with the name of a stack behind it, keeps the stacks that this one depends on.
+	// DependencyFinalizerPrefix: followed by the name of a stack, it blocks the deletion of the
+	// stacks that this one depends on.
 	DependencyFinalizerPrefix = "tf.dependency.of."
 )
 

@@ -3,32 +3,33 @@
 
 package v1alpha2
 
-// BackendConfigSpec says where the state is kept.
+// BackendConfigSpec says where to keep the state.
 type BackendConfigSpec struct {
-	// Leave the backend alone: the module's own configuration counts. Defaults to false.
+	// Use the backend that the module itself configures. Defaults to false.
 	// +optional
 	Disable bool `json:"disable,omitempty"`
 
-	// The end of the state's Secret name, tfstate-WORKSPACE-SUFFIX. Two stacks with the same suffix and workspace share
-	// a state. Defaults to the object's name.
+	// The suffix of the state Secret's name, tfstate-WORKSPACE-SUFFIX. Two stacks with the same
+	// suffix and workspace share a state. Defaults to the object's name.
 	// +optional
 	SecretSuffix string `json:"secretSuffix,omitempty"`
 
-	// Kept for objects that have it; the state is reached without it.
+	// Has no effect, because Yuba does not need it. Kept for compatibility.
 	// +optional
 	InClusterConfig bool `json:"inClusterConfig,omitempty"`
 
-	// A backend of your own: the HCL that stands in the terraform block, such as
-	// backend "s3" { bucket = "states" }. The tool then uses and locks it directly.
+	// A custom backend: HCL for the terraform block, such as backend "s3" { bucket = "states" }.
+	// The tool then uses and locks it directly.
 	// +optional
 	CustomConfiguration string `json:"customConfiguration,omitempty"`
 
-	// Keep the state in another cluster, with OpenTofu's kubernetes backend: the path of the kubeconfig file, which
-	// fileMappings can write. A path below /home/runner is one below the run's home directory.
+	// Keep the state in another cluster, with OpenTofu's kubernetes backend: the path of the
+	// kubeconfig file, which fileMappings can write. A path below /home/runner means the run's home
+	// directory.
 	// +optional
 	ConfigPath string `json:"configPath,omitempty"`
 
-	// More labels for the state's Secret.
+	// Additional labels of the state Secret.
 	// +optional
 	Labels map[string]string `json:"labels,omitempty"`
 }
@@ -46,11 +47,11 @@ type BackendConfigsReference struct {
 	// +required
 	Name string `json:"name"`
 
-	// The keys to use: names of settings of the backend. Defaults to all keys.
+	// The keys to use, which are names of backend settings. Defaults to all keys.
 	// +optional
 	Keys []string `json:"keys,omitempty"`
 
-	// Go on without it when it does not exist. Defaults to false.
+	// Continue if it does not exist. Defaults to false.
 	// +optional
 	Optional bool `json:"optional,omitempty"`
 }
@@ -69,8 +70,9 @@ type CloudSpec struct {
 	// +optional
 	Hostname string `json:"hostname,omitempty"`
 
-	// The token to authenticate with. It stands readable in the object; a Secret is better, in cliConfigSecretRef or as
-	// the environment variable TF_TOKEN_HOST (with "_" for each dot of the host's name).
+	// The token to authenticate with. It is readable in the object. Prefer a Secret: in
+	// cliConfigSecretRef, or as the environment variable TF_TOKEN_HOST (with "_" for each dot in
+	// the host name).
 	// +optional
 	Token string `json:"token,omitempty"`
 }
@@ -86,11 +88,11 @@ type CloudWorkspacesSpec struct {
 	Tags []string `json:"tags,omitempty"`
 }
 
-// TFStateSpec says what to do about a locked state.
+// TFStateSpec says how to handle a locked state.
 type TFStateSpec struct {
-	// Whether to break a lock: "no"; "yes" breaks the lock that lockIdentifier names; "auto" breaks any lock. Only use
-	// "auto" when nothing else writes this state: a lock that is broken too early can damage it. The lock of a run that is
-	// at work is never broken.
+	// Whether to break a lock. "no": never. "yes": the lock that lockIdentifier names. "auto": any
+	// lock; use it only if nothing else writes this state, because breaking a lock too early can
+	// damage the state. Yuba never breaks the lock of an active run.
 	// +kubebuilder:validation:Enum=yes;no;auto
 	// +kubebuilder:default:=no
 	// +optional
@@ -100,8 +102,8 @@ type TFStateSpec struct {
 	// +optional
 	LockIdentifier string `json:"lockIdentifier,omitempty"`
 
-	// How long the tool waits for the lock of a backend of the stack's own, such as "30s". A state that is kept for you
-	// is waited for until its lock is released, whatever this says.
+	// How long the tool waits for the lock of a custom backend, such as "30s". For a state that
+	// Yuba keeps, the stack always waits until the lock is released.
 	// +kubebuilder:default:="0s"
 	// +optional
 	LockTimeout string `json:"lockTimeout,omitempty"`

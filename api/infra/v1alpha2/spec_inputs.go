@@ -15,12 +15,13 @@ type Variable struct {
 	// +required
 	Name string `json:"name"`
 
-	// The value: any JSON. A string that is JSON of the declared type is converted, so "3" will do for a number.
+	// The value, as any JSON. A string that contains JSON of the declared type is converted, so "3"
+	// works for a number.
 	// +optional
 	Value *apiextensionsv1.JSON `json:"value,omitempty"`
 
-	// Take the value from a key of a Secret (secretKeyRef) or ConfigMap (configMapKeyRef) in the object's namespace. The
-	// other kinds of reference need a Pod and are refused.
+	// Take the value from a key of a Secret (secretKeyRef) or ConfigMap (configMapKeyRef) in the
+	// object's namespace. Other kinds of reference need a Pod and are refused.
 	// +optional
 	ValueFrom *corev1.EnvVarSource `json:"valueFrom,omitempty"`
 }
@@ -38,12 +39,13 @@ type VarsReference struct {
 	// +required
 	Name string `json:"name"`
 
-	// The keys to use; "old:new" uses the key old as the variable new. A key that a ConfigMap lacks is left out; one that a
-	// Secret lacks, or an optional Secret that does not exist, sets the variable to the empty string. Defaults to all keys.
+	// The keys to use; "old:new" uses the key old as the variable new. A key missing in a ConfigMap
+	// is skipped. A key missing in a Secret, or in an optional Secret that does not exist, sets the
+	// variable to the empty string. Defaults to all keys.
 	// +optional
 	VarsKeys []string `json:"varsKeys,omitempty"`
 
-	// Go on without it when it does not exist. Defaults to false.
+	// Continue if it does not exist. Defaults to false.
 	// +optional
 	Optional bool `json:"optional,omitempty"`
 }
@@ -54,7 +56,8 @@ type FileMapping struct {
 	// +required
 	SecretRef meta.SecretKeyReference `json:"secretRef"`
 
-	// Where the file is written: "home" is the home directory of the run, "workspace" the directory of the root module.
+	// Where to write the file: "home" is the home directory of the run, "workspace" the directory
+	// of the root module.
 	// +kubebuilder:validation:Enum=home;workspace
 	// +required
 	Location string `json:"location"`
@@ -77,15 +80,15 @@ type ReadInputsFromSecretSpec struct {
 	// +required
 	Name string `json:"name"`
 
-	// The name under which templates find its keys: with "vpc", the key id is "${{ .vpc.id }}".
+	// The name for its keys in templates: with "vpc", the key id is "${{ .vpc.id }}".
 	// +required
 	As string `json:"as"`
 }
 
-// WriteOutputsToSecretSpec says where outputs are written.
+// WriteOutputsToSecretSpec says where to write outputs.
 type WriteOutputsToSecretSpec struct {
-	// The name of the Secret, in the object's namespace. It belongs to the stack: what else it holds is replaced, and it
-	// is deleted with the stack.
+	// The name of the Secret, in the object's namespace. The Secret belongs to the stack: Yuba
+	// replaces its other content, and deletes it with the stack.
 	// +required
 	Name string `json:"name"`
 
@@ -97,7 +100,8 @@ type WriteOutputsToSecretSpec struct {
 	// +optional
 	Annotations map[string]string `json:"annotations,omitempty"`
 
-	// The outputs to write; "output:key" writes it under another key. Defaults to all outputs.
+	// The outputs to write; "output:key" writes an output under another key. Defaults to all
+	// outputs.
 	// +optional
 	Outputs []string `json:"outputs,omitempty"`
 }

@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// RunnerPodTemplate says what the Pods of runs look like.
+// RunnerPodTemplate configures the Pods of runs.
 type RunnerPodTemplate struct {
 	// Labels and annotations of the Pods.
 	// +optional
@@ -18,7 +18,7 @@ type RunnerPodTemplate struct {
 	Spec RunnerPodSpec `json:"spec,omitempty,omitzero"`
 }
 
-// RunnerPodMetadata is what is added to the metadata of runs' Pods.
+// RunnerPodMetadata is added to the metadata of the Pods of runs.
 type RunnerPodMetadata struct {
 	// Labels to add.
 	// +optional
@@ -29,17 +29,18 @@ type RunnerPodMetadata struct {
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
-// RunnerPodSpec overrides parts of runs' Pods.
+// RunnerPodSpec overrides parts of the Pods of runs.
 type RunnerPodSpec struct {
 	// The image of the container, instead of the server's default.
 	// +optional
 	Image string `json:"image,omitempty"`
 
-	// Secrets and ConfigMaps whose keys become environment variables of the container. The last one with a key wins.
+	// Secrets and ConfigMaps whose keys become environment variables of the container. If several
+	// have the same key, the last one wins.
 	// +optional
 	EnvFrom []corev1.EnvFromSource `json:"envFrom,omitempty"`
 
-	// Environment variables of the container. They win over envFrom.
+	// Environment variables of the container. They override envFrom.
 	// +optional
 	// +patchMergeKey=name
 	// +patchStrategy=merge
@@ -49,7 +50,7 @@ type RunnerPodSpec struct {
 	// +optional
 	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
 
-	// Nodes and other Pods that the Pod is drawn to or kept away from.
+	// Scheduling constraints of the Pod: node affinity, Pod affinity and anti-affinity.
 	// +optional
 	Affinity *corev1.Affinity `json:"affinity,omitempty"`
 
@@ -65,11 +66,11 @@ type RunnerPodSpec struct {
 	// +optional
 	Volumes []corev1.Volume `json:"volumes,omitempty"`
 
-	// Containers that run before the run's own.
+	// Containers that run before the container of the run.
 	// +optional
 	InitContainers []corev1.Container `json:"initContainers,omitempty"`
 
-	// Names that the Pod resolves by itself.
+	// Entries for the Pod's hosts file.
 	// +optional
 	HostAliases []corev1.HostAlias `json:"hostAliases,omitempty"`
 
@@ -81,7 +82,7 @@ type RunnerPodSpec struct {
 	// +optional
 	SecurityContext *corev1.SecurityContext `json:"securityContext,omitempty"`
 
-	// CPU and memory that the container asks for and may use.
+	// CPU and memory requests and limits of the container.
 	// +optional
 	Resources *corev1.ResourceRequirements `json:"resources,omitempty"`
 }

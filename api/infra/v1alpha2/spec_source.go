@@ -9,7 +9,7 @@ type CrossNamespaceSourceReference struct {
 	// +optional
 	APIVersion string `json:"apiVersion,omitempty"`
 
-	// The kind of the source. (Yuba) ExternalArtifact is also what "yuba push" makes.
+	// The kind of the source. (Yuba) "yuba push" also creates an ExternalArtifact.
 	// +kubebuilder:validation:Enum=GitRepository;Bucket;OCIRepository;ExternalArtifact
 	// +required
 	Kind string `json:"kind"`
@@ -18,7 +18,7 @@ type CrossNamespaceSourceReference struct {
 	// +required
 	Name string `json:"name"`
 
-	// The namespace of the source. Defaults to the object's own; another one must be allowed by the server.
+	// The namespace of the source. Defaults to the object's own. The server must allow any other.
 	// +optional
 	Namespace string `json:"namespace,omitempty"`
 }

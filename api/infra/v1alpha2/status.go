@@ -11,13 +11,14 @@ import (
 // MaxWarnings bounds status.warnings.
 const MaxWarnings = 32
 
-// TerraformStatus is what was last seen of a stack. To server-side apply it is one value: it has one writer, and keeping a list of who
-// owns which of its fields took more memory and time than all else that the API does for a stack.
+// TerraformStatus is the observed state of a stack. It is one value for server-side apply, because
+// only the server writes it: field ownership cost more memory and time than everything else that
+// the API does for a stack.
 // +structType=atomic
 type TerraformStatus struct {
 	meta.ReconcileRequestStatus `json:",inline"`
 
-	// The generation of the object that the status is about; -1 before anybody looked at it.
+	// The generation of the object that the status describes; -1 before the first observation.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
@@ -28,46 +29,48 @@ type TerraformStatus struct {
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// (Yuba) How the stack stands in a few words, 48 characters at most, such as "Applied", "Waiting for dev/network" or
-	// "Plan pending: +1 ~0 -0". Tables show it. Its words may change: programs read the conditions.
+	// (Yuba) A summary of the status in at most 48 characters, such as "Applied", "Waiting for
+	// dev/network" or "Plan pending: +1 ~0 -0". For tables: the words may change, so programs
+	// should read the conditions.
 	// +optional
 	Summary string `json:"summary,omitempty"`
 
-	// The revision of the source that was applied last, such as main@sha1:1a2b3c4d.
+	// The revision of the source that Yuba last applied, such as main@sha1:1a2b3c4d.
 	// +optional
 	LastAppliedRevision string `json:"lastAppliedRevision,omitempty"`
 
-	// The revision of the source that was last worked on.
+	// The revision of the source that Yuba last attempted to reconcile.
 	// +optional
 	LastAttemptedRevision string `json:"lastAttemptedRevision,omitempty"`
 
-	// The revision of the source that was last planned, with or without changes.
+	// The revision of the source that Yuba last planned, with or without changes.
 	// +optional
 	LastPlannedRevision string `json:"lastPlannedRevision,omitempty"`
 
-	// The generation of the object that was last planned. When it is older than the object, the pending plan is stale.
+	// The generation of the object that Yuba last planned. If it is older than the object, the
+	// pending plan is stale.
 	// +optional
 	LastPlannedGeneration int64 `json:"lastPlannedGeneration,omitempty"`
 
-	// When the last plan was made.
+	// The time of the last plan.
 	// +optional
 	LastPlanAt *metav1.Time `json:"lastPlanAt,omitempty"`
 
-	// When the stack was last found to be, or made to be, as its object says. While nothing changes it is written about
-	// once an hour.
+	// When the stack last matched its spec, with or without an apply. While nothing changes, Yuba
+	// updates it about once an hour.
 	// +optional
 	LastSuccessfulReconcileAt *metav1.Time `json:"lastSuccessfulReconcileAt,omitempty"`
 
-	// When drift was last found.
+	// When Yuba last found drift.
 	// +optional
 	LastDriftDetectedAt *metav1.Time `json:"lastDriftDetectedAt,omitempty"`
 
-	// When a plan that repairs drift was last applied.
+	// When Yuba last applied a plan that repairs drift.
 	// +optional
 	LastAppliedByDriftDetectionAt *metav1.Time `json:"lastAppliedByDriftDetectionAt,omitempty"`
 
-	// (Yuba) When drift was last looked for, whether or not any was found. While nothing changes it is written about once
-	// an hour; "yuba runs" has every drift check.
+	// (Yuba) The time of the last drift check, whether or not it found drift. While nothing
+	// changes, Yuba updates it about once an hour; "yuba runs" lists every drift check.
 	// +optional
 	LastDriftCheckAt *metav1.Time `json:"lastDriftCheckAt,omitempty"`
 
@@ -75,21 +78,22 @@ type TerraformStatus struct {
 	// +optional
 	AvailableOutputs []string `json:"availableOutputs,omitempty"`
 
-	// (Yuba) A digest of all outputs of the last apply, which tells whether one has changed. Stacks that depend on this
-	// one are planned again when it does.
+	// (Yuba) A digest of all outputs of the last apply. When it changes, Yuba plans the stacks that
+	// depend on this one.
 	// +optional
 	OutputsDigest string `json:"outputsDigest,omitempty"`
 
-	// (Yuba) The Secret that the outputs were written to, so that it goes when another one, or none, is wanted.
+	// (Yuba) The Secret with the outputs. Yuba deletes it when spec.writeOutputsToSecret names
+	// another one, or none.
 	// +optional
 	OutputsSecret string `json:"outputsSecret,omitempty"`
 
-	// (Yuba) A digest of the outputs in that Secret that are not sensitive. Logs and plans of other stacks show them only while the
-	// Secret matches it.
+	// (Yuba) A digest of the outputs in that Secret that are not sensitive. Logs and plans of other
+	// stacks show them only while the Secret matches it.
 	// +optional
 	OpenOutputsDigest string `json:"openOutputsDigest,omitempty"`
 
-	// The plan that waits, and the one that was applied last.
+	// The pending plan, and the last applied plan.
 	// +optional
 	Plan PlanStatus `json:"plan,omitempty,omitzero"`
 
@@ -97,21 +101,21 @@ type TerraformStatus struct {
 	// +optional
 	Inventory *ResourceInventory `json:"inventory,omitempty"`
 
-	// The lock that is in the way, and the one that was broken last.
+	// The lock that blocks the stack, and the last lock that was broken.
 	// +optional
 	Lock LockStatus `json:"lock,omitempty,omitzero"`
 
-	// How many attempts failed since the last success or change. Those that failed before a run could begin are counted
-	// with spec.remediation or a growing retry interval only.
+	// How many attempts failed since the last success or change. Attempts that failed before a run
+	// could begin count only with spec.remediation or ExponentialBackoff.
 	// +optional
 	ReconciliationFailures int64 `json:"reconciliationFailures,omitempty"`
 
-	// (Yuba) When an attempt last failed before a run could begin: its artifact or its inputs were not usable. Kept where
-	// spec.remediation or a growing retry interval depends on it.
+	// (Yuba) When an attempt last failed before a run could begin, because of its artifact or
+	// inputs. Set only with spec.remediation or ExponentialBackoff.
 	// +optional
 	LastFailedAttemptAt *metav1.Time `json:"lastFailedAttemptAt,omitempty"`
 
-	// (Yuba) The run that is queued or at work.
+	// (Yuba) The run that is queued or active.
 	// +optional
 	CurrentRun *RunReference `json:"currentRun,omitempty"`
 
@@ -119,48 +123,54 @@ type TerraformStatus struct {
 	// +optional
 	LastRun *RunReference `json:"lastRun,omitempty"`
 
-	// (Yuba) The program that was applied last. It is kept so that the stack can be destroyed when its source is gone.
+	// (Yuba) The last applied program. Yuba keeps it to destroy the stack if the source is gone.
 	// +optional
 	LastAppliedArtifact *ArtifactReference `json:"lastAppliedArtifact,omitempty"`
 
-	// (Yuba) The run whose apply failed or was interrupted last. It goes when an apply succeeds or a plan finds nothing to
-	// change.
+	// (Yuba) The last run whose apply failed or was interrupted. Cleared when an apply succeeds or
+	// a plan finds nothing to change.
 	// +optional
 	LastFailedApply *RunReference `json:"lastFailedApply,omitempty"`
 
-	// (Yuba) The run that was applied last. Its inputs are kept so that the stack can be destroyed when they are gone.
+	// (Yuba) The run that was last applied. Yuba keeps its inputs to destroy the stack if they are
+	// gone.
 	// +optional
 	LastAppliedRun string `json:"lastAppliedRun,omitempty"`
 
-	// (Yuba) The digest of everything that goes into a run (program, tool, variables, environment, backend, state) at the
-	// last pass that came to a conclusion. While it stays the same there is nothing to plan.
+	// (Yuba) The digest of all inputs of a run (program, tool, variables, environment, backend,
+	// state) at the last conclusive reconciliation. While it stays the same, there is nothing to
+	// plan.
 	// +optional
 	ConfigDigest string `json:"configDigest,omitempty"`
 
-	// (Yuba) What is known of the modules from elsewhere that the program calls. It tells whether a commit that touches nothing
-	// else of the stack can change its plan.
+	// (Yuba) Information about modules from outside of the source. It tells whether a commit that
+	// touches nothing else of the stack can change its plan.
 	// +optional
 	Modules *ModulesStatus `json:"modules,omitempty"`
 
-	// (Yuba) The serial of the state as Yuba last knew it. A state with another serial was changed by somebody else.
+	// (Yuba) The serial of the state as Yuba last knew it. If the state has another serial,
+	// somebody else changed it.
 	// +optional
 	StateSerial *int64 `json:"stateSerial,omitempty"`
 
-	// (Yuba) The deleted stack whose state this one took over. While it is there, plans wait for approval, also with
-	// approvePlan: auto. It goes when a plan was approved and applied, or found nothing to change.
+	// (Yuba) The deleted stack whose state this one adopted. While it is set, plans wait for
+	// approval, even with approvePlan: auto. Cleared when an approved plan was applied, or a plan
+	// found nothing to change.
 	// +optional
 	TakenOver *StateTakeover `json:"takenOver,omitempty"`
 
-	// (Yuba) Resources that interrupted applies may have created or destroyed, until a state proves them or somebody
-	// acknowledges them.
+	// (Yuba) Resources that interrupted applies may have created or destroyed, until a state proves
+	// them or somebody acknowledges them.
 	// +optional
 	Unproven *UnprovenStatus `json:"unproven,omitempty"`
 
-	// (Yuba) A digest of the annotation yuba.dev/acknowledged as it was when it was acted on last. A value counts once.
+	// (Yuba) A digest of the last value of the annotation yuba.dev/acknowledged that Yuba acted on.
+	// Each value counts once.
 	// +optional
 	LastHandledAcknowledgement string `json:"lastHandledAcknowledgement,omitempty"`
 
-	// (Yuba) Problems that do not stop a run: variables that the module does not declare, fields without effect.
+	// (Yuba) Problems that do not stop a run, such as variables that the module does not declare,
+	// or fields without effect.
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=atomic
 	// +optional
@@ -204,18 +214,18 @@ type StateTakeover struct {
 	// +required
 	UID string `json:"uid"`
 
-	// When the deleted stack was deleted, if that is known.
+	// When the stack was deleted, if known.
 	// +optional
 	DeletedAt *metav1.Time `json:"deletedAt,omitempty"`
 }
 
-// PlanStatus is about the plan that waits for approval or for its apply, and the one that was applied last.
+// PlanStatus describes the pending plan and the last applied plan.
 type PlanStatus struct {
-	// The id of the plan that was applied last.
+	// The id of the last applied plan.
 	// +optional
 	LastApplied string `json:"lastApplied,omitempty"`
 
-	// The id of the plan that waits. Put it into spec.approvePlan to approve it.
+	// The id of the pending plan. Set spec.approvePlan to it to approve the plan.
 	// +optional
 	Pending string `json:"pending,omitempty"`
 
@@ -227,36 +237,41 @@ type PlanStatus struct {
 	// +optional
 	IsDriftDetectionPlan bool `json:"isDriftDetectionPlan,omitempty"`
 
-	// (Yuba) What the last plan does: how many resources it adds, changes and destroys, such as "+2 ~1 -0".
+	// (Yuba) The changes of the last plan: how many resources it adds, changes and destroys, such
+	// as "+2 ~1 -0".
 	// +optional
 	Summary string `json:"summary,omitempty"`
 
-	// (Yuba) The digest of the pending plan's file, as sha256:HEX. What is applied has exactly this digest.
+	// (Yuba) The digest of the pending plan's file, as sha256:HEX. Yuba applies only a plan with
+	// this digest.
 	// +optional
 	Digest string `json:"digest,omitempty"`
 
-	// (Yuba) The digest of the pending plan's changes to resources and outputs, in a normal form. Two plans with the same
-	// one do the same, so that the approval of one carries over to the other.
+	// (Yuba) The digest of the pending plan's changes to resources and outputs, normalized. Plans
+	// with the same digest make the same changes, so an approval carries over from one to the
+	// other.
 	// +optional
 	ChangesDigest string `json:"changesDigest,omitempty"`
 
-	// (Yuba) The run that made the pending plan; its files are kept there.
+	// (Yuba) The run that made the pending plan and keeps its files.
 	// +optional
 	RunID string `json:"runID,omitempty"`
 
-	// (Yuba) The id that the first plan of the last planned revision got; later ones append -2, -3 and so on.
+	// (Yuba) The id of the first plan of the last planned revision. Later plans append -2, -3 and
+	// so on.
 	// +optional
 	Base string `json:"base,omitempty"`
-	// (Yuba) How many plans of other content the revision has had, for their ids.
+	// (Yuba) How many plans with different content the revision has had; used for plan ids.
 	// +optional
 	Sequence int32 `json:"sequence,omitempty"`
 
-	// (Yuba) The form in which the last plan was stored beside itself, as spec.storeReadablePlan asked: json or human.
+	// (Yuba) The readable form in which the last plan was also stored, as set by
+	// spec.storeReadablePlan: json or human.
 	// +optional
 	Readable string `json:"readable,omitempty"`
 
-	// (Yuba) The circuit breaker because of which the pending plan waits for a person although plans are applied by
-	// themselves. Approve it with "yuba approve".
+	// (Yuba) The circuit breaker that holds the pending plan for approval although approvePlan is
+	// "auto". Approve it with "yuba approve".
 	// +optional
 	HeldBy string `json:"heldBy,omitempty"`
 
@@ -264,18 +279,18 @@ type PlanStatus struct {
 	// +optional
 	Approved bool `json:"approved,omitempty"`
 
-	// (Yuba) The id of the plan that was rejected last. It is not applied, also not with "auto".
+	// (Yuba) The id of the last rejected plan. Yuba does not apply it, even with "auto".
 	// +optional
 	Rejected string `json:"rejected,omitempty"`
 }
 
-// LockStatus is about the lock of the state.
+// LockStatus describes the lock of the state.
 type LockStatus struct {
-	// The id of the lock that was broken last.
+	// The id of the last lock that was broken.
 	// +optional
 	LastApplied string `json:"lastApplied,omitempty"`
 
-	// The id of the lock that somebody else holds.
+	// The id of the lock that another lock holder has.
 	// +optional
 	Pending string `json:"pending,omitempty"`
 }
@@ -297,7 +312,7 @@ type ResourceRef struct {
 	// +required
 	Type string `json:"t"`
 
-	// What the provider calls the resource, such as its ARN.
+	// The identifier of the resource at the provider, such as its ARN.
 	// +required
 	Identifier string `json:"id"`
 }
@@ -310,38 +325,40 @@ const (
 
 // UnprovenStatus lists resources that may exist although no state has them, or may be gone although the state has them.
 type UnprovenStatus struct {
-	// The runs whose applies were cut off, the oldest first, 50 at most. "yuba runs" has the whole list of each.
+	// The runs whose applies were interrupted, oldest first, at most 50. "yuba runs" has the whole
+	// list of each.
 	// +kubebuilder:validation:MaxItems=50
 	// +listType=atomic
 	// +required
 	Runs []UnprovenRun `json:"runs"`
 
-	// The resources, 100 at most.
+	// The resources, at most 100.
 	// +kubebuilder:validation:MaxItems=100
 	// +listType=atomic
 	// +optional
 	Resources []UnprovenResource `json:"resources,omitempty"`
 }
 
-// UnprovenRun is a run whose apply was cut off.
+// UnprovenRun is a run whose apply was interrupted.
 type UnprovenRun struct {
 	// The run's id.
 	// +required
 	ID string `json:"id"`
 
-	// How many resources of its list the status names, from the first on.
+	// How many resources of its list the status names, starting with the first.
 	// +optional
 	Named int64 `json:"named,omitempty"`
 
-	// How many more there are.
+	// How many more resources its list has.
 	// +optional
 	More int64 `json:"more,omitempty"`
 
-	// How many older runs this entry counts, too. Set on the first entry only, once there are more than 50 runs.
+	// How many older runs this entry also counts. Set on the first entry only, if there are more
+	// than 50 runs.
 	// +optional
 	OlderRuns int64 `json:"olderRuns,omitempty"`
 
-	// Stands for the state that the run worked on. No other state proves anything of its list.
+	// An identifier of the state that the run used. No other state proves resources of its list.
 	// +optional
 	State string `json:"state,omitempty"`
 
@@ -354,7 +371,7 @@ type UnprovenRun struct {
 	Note string `json:"note,omitempty"`
 }
 
-// UnprovenResource is a resource that may exist, or be gone, without any state proving it.
+// UnprovenResource is a resource that may exist, or be gone, without a state that proves it.
 type UnprovenResource struct {
 	// The address of the resource instance.
 	// +required
@@ -372,7 +389,7 @@ type UnprovenResource struct {
 	// +optional
 	Object string `json:"object,omitempty"`
 
-	// The run whose apply was cut off.
+	// The run whose apply was interrupted.
 	// +required
 	Run string `json:"run"`
 
@@ -401,11 +418,11 @@ type UnprovenResource struct {
 	// +optional
 	Many bool `json:"many,omitempty"`
 
-	// Whether Yuba has not been able to read a state of the run so far.
+	// Whether Yuba could not yet read a state of the run.
 	// +optional
 	StateUnread bool `json:"stateUnread,omitempty"`
 
-	// What may have happened to the object, as text for people.
+	// What may have happened to the object, in readable form.
 	// +optional
 	Doubt string `json:"doubt,omitempty"`
 
@@ -414,7 +431,8 @@ type UnprovenResource struct {
 	RemadeBy string `json:"remadeBy,omitempty"`
 }
 
-// RunReference names a run and says how it stands. Its record, log and plan are read with "yuba runs" and "yuba logs".
+// RunReference names a run and its status. Use "yuba runs" and "yuba logs" for its record, log and
+// plan.
 type RunReference struct {
 	// The run's id. Ids sort by time.
 	// +required
@@ -424,7 +442,8 @@ type RunReference struct {
 	// +optional
 	Operation string `json:"operation,omitempty"`
 
-	// How the run stands: queued, running, succeeded, failed, interrupted or another final status.
+	// The status of the run: queued, running, succeeded, failed, interrupted or another final
+	// status.
 	// +optional
 	Status string `json:"status,omitempty"`
 
@@ -437,7 +456,7 @@ type RunReference struct {
 	FinishedAt *metav1.Time `json:"finishedAt,omitempty"`
 }
 
-// ArtifactReference names a program's archive.
+// ArtifactReference identifies the archive of a program.
 type ArtifactReference struct {
 	// The digest of the archive, as sha256:HEX.
 	// +required
@@ -447,7 +466,7 @@ type ArtifactReference struct {
 	// +optional
 	Revision string `json:"revision,omitempty"`
 
-	// The directory of the root module in it, as spec.path was then.
+	// The directory of the root module in the archive: the value of spec.path at that time.
 	// +optional
 	Path string `json:"path,omitempty"`
 }

@@ -11,36 +11,37 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// DeletionPolicy says what becomes of an object when its tenant goes, or when the template no longer has it.
+// DeletionPolicy says what happens to an object when its tenant is deleted, or when the template no
+// longer has it.
 // +kubebuilder:validation:Enum=Delete;Retain
 type DeletionPolicy string
 
-// CreationPolicy says whether an object follows its template.
+// CreationPolicy says whether an object follows changes of its template.
 // +kubebuilder:validation:Enum=Once;WhenNeeded
 type CreationPolicy string
 
-// ConflictPolicy says what to do about an object that somebody else owns.
+// ConflictPolicy says what to do about an object that has another owner.
 // +kubebuilder:validation:Enum=Force;Stuck
 type ConflictPolicy string
 
-// PatchStrategy says how an object is written.
+// PatchStrategy says how to write an object.
 // +kubebuilder:validation:Enum=apply;merge;replace
 type PatchStrategy string
 
 const (
-	// DeletionPolicyDelete: the object goes with its tenant.
+	// DeletionPolicyDelete: delete the object with its tenant.
 	DeletionPolicyDelete DeletionPolicy = "Delete"
-	// DeletionPolicyRetain: the object stays, and is marked as orphaned.
+	// DeletionPolicyRetain: keep the object, and mark it as orphaned.
 	DeletionPolicyRetain DeletionPolicy = "Retain"
 
-	// CreationPolicyWhenNeeded: the object is kept as the template says.
+	// CreationPolicyWhenNeeded: keep the object as the template says.
 	CreationPolicyWhenNeeded CreationPolicy = "WhenNeeded"
-	// CreationPolicyOnce: the object is made, and left alone after that.
+	// CreationPolicyOnce: create the object, and never change it afterwards.
 	CreationPolicyOnce CreationPolicy = "Once"
 
-	// ConflictPolicyStuck: the tenant waits until the other owner lets go of the object.
+	// ConflictPolicyStuck: the tenant waits until the other owner releases the object.
 	ConflictPolicyStuck ConflictPolicy = "Stuck"
-	// ConflictPolicyForce: the object is taken over.
+	// ConflictPolicyForce: take over the object.
 	ConflictPolicyForce ConflictPolicy = "Force"
 
 	// PatchStrategyApply is server-side apply.
@@ -54,78 +55,83 @@ const (
 // DefaultTimeoutSeconds is how long an object may take to be ready unless it says otherwise.
 const DefaultTimeoutSeconds = 300
 
-// TResource is one object of each tenant, and the rules for its life. All texts in it are templates: Go's text/template with
-// the values of the row, such as {{ .uid }}.
+// TResource is one object of each tenant, with the rules of its lifecycle. All strings in it are
+// templates: Go's text/template with the values of the row, such as {{ .uid }}.
 type TResource struct {
-	// What other objects of the template call this one. It is unique in the whole template.
+	// The id of the object for references in the template. It is unique in the template.
 	// +kubebuilder:validation:Required
 	ID string `json:"id"`
 
-	// The object's whole manifest. Every text in it is a template. Where a list is for one kind, apiVersion and kind may be
-	// left out.
+	// The complete manifest of the object. Every string in it is a template. In a list for one
+	// kind, apiVersion and kind are optional.
 	// +kubebuilder:validation:Required
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Spec unstructured.Unstructured `json:"spec"`
 
-	// The ids of the objects that must be ready before this one is made. What this one refers to, such as a Secret that
-	// a stack writes its outputs to, is waited for in any case.
+	// The ids of the objects that must be ready before this one is created. Yuba also waits for
+	// objects that this one refers to, such as a Secret with the outputs of a stack.
 	// +optional
 	DependIds []string `json:"dependIds,omitempty"`
 
-	// Whether this one is left out when one that it depends on fails. Addition of Lynq.
+	// Whether to skip this object if one of its dependencies fails. Addition of Lynq.
 	// +kubebuilder:default=true
 	// +optional
 	SkipOnDependencyFailure *bool `json:"skipOnDependencyFailure,omitempty"`
 
-	// WhenNeeded: the object is kept as the template says. Once: it is made, and left alone after that.
+	// WhenNeeded: keep the object as the template says. Once: create it, and never change it
+	// afterwards.
 	// +kubebuilder:default=WhenNeeded
 	// +optional
 	CreationPolicy CreationPolicy `json:"creationPolicy,omitempty"`
 
-	// Delete: the object goes with its tenant, and when the template no longer has it. Retain: it stays.
+	// Delete: delete the object with its tenant, or when the template no longer has it. Retain:
+	// keep it.
 	// +kubebuilder:default=Delete
 	// +optional
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
 
-	// Stuck: an object of this name that somebody else owns is in the way. Force: it is taken over.
+	// What to do if an object of this name has another owner. Stuck: report a conflict. Force: take
+	// it over.
 	// +kubebuilder:default=Stuck
 	// +optional
 	ConflictPolicy ConflictPolicy `json:"conflictPolicy,omitempty"`
 
-	// The object's name. When it is left out, the name in spec.metadata counts.
+	// The name of the object. Defaults to the name in spec.metadata.
 	// +optional
 	NameTemplate string `json:"nameTemplate,omitempty"`
 
-	// The namespace that the object is made in, instead of its tenant's.
+	// The namespace of the object. Defaults to the namespace of its tenant.
 	// +optional
 	TargetNamespace string `json:"targetNamespace,omitempty"`
 
-	// Labels of the object, beside those in spec.metadata.
+	// Labels of the object, in addition to those in spec.metadata.
 	// +optional
 	LabelsTemplate map[string]string `json:"labelsTemplate,omitempty"`
 
-	// Annotations of the object, beside those in spec.metadata.
+	// Annotations of the object, in addition to those in spec.metadata.
 	// +optional
 	AnnotationsTemplate map[string]string `json:"annotationsTemplate,omitempty"`
 
-	// Whether those that depend on this object wait until it is ready, or only until it is there.
+	// Whether objects that depend on this one wait until it is ready, or only until it exists.
 	// +kubebuilder:default=true
 	// +optional
 	WaitForReady *bool `json:"waitForReady,omitempty"`
 
-	// How many seconds the object may take to be ready before it counts as failed.
+	// How many seconds the object may take to become ready before it counts as failed.
 	// +kubebuilder:default=300
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=3600
 	// +optional
 	TimeoutSeconds int32 `json:"timeoutSeconds,omitempty"`
 
-	// apply: server-side apply. merge: a patch. replace: the whole object.
+	// How to write the object. apply: server-side apply. merge: patch. replace: replace the whole
+	// object.
 	// +kubebuilder:default=apply
 	// +optional
 	PatchStrategy PatchStrategy `json:"patchStrategy,omitempty"`
 
-	// Fields that are set when the object is made and left to others after that, as JSONPath: $.spec.replicas.
+	// Fields that Yuba sets when it creates the object and ignores afterwards, as JSONPath:
+	// $.spec.replicas.
 	// +optional
 	IgnoreFields []string `json:"ignoreFields,omitempty"`
 }
@@ -239,7 +245,7 @@ type Resources struct {
 	// +listMapKey=id
 	// +optional
 	Namespaces []TResource `json:"namespaces,omitempty"`
-	// Objects of each tenant of any kind, such as Terraform.
+	// Objects of any kind for each tenant, such as Terraform.
 	// +listType=map
 	// +listMapKey=id
 	// +optional

@@ -11,19 +11,19 @@ import (
 // TenantKind is the name of the kind.
 const TenantKind = "Tenant"
 
-// Tenant is one row of a registry with one of its templates. The server makes and removes it; its spec is the template with
-// names, labels and annotations filled in.
+// Tenant is one row of a registry with one of its templates. The server creates and deletes it. Its
+// spec is the template with names, labels and annotations filled in.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:categories=all
 // +kubebuilder:storageversion
 // +kubebuilder:subresource:status
-// +kubebuilder:printcolumn:name="UID",type="string",priority=1,JSONPath=".spec.uid",description="What the registry calls the tenant."
-// +kubebuilder:printcolumn:name="Template",type="string",JSONPath=".spec.templateRef",description="The template that it is made from."
+// +kubebuilder:printcolumn:name="UID",type="string",priority=1,JSONPath=".spec.uid",description="The uid of the tenant."
+// +kubebuilder:printcolumn:name="Template",type="string",JSONPath=".spec.templateRef",description="The template of the tenant."
 // +kubebuilder:printcolumn:name="Ready",type="integer",JSONPath=".status.readyResources",description="How many of its objects are ready."
-// +kubebuilder:printcolumn:name="Desired",type="integer",JSONPath=".status.desiredResources",description="How many objects it has."
-// +kubebuilder:printcolumn:name="Conflicted",type="string",JSONPath=".status.conditions[?(@.type=='Conflicted')].status",description="Whether somebody else's objects are in the way."
-// +kubebuilder:printcolumn:name="Conditions",type="string",JSONPath=".status.conditions[?(@.type=='Ready')].reason",description="Why it is ready or not."
+// +kubebuilder:printcolumn:name="Desired",type="integer",JSONPath=".status.desiredResources",description="How many objects the tenant should have."
+// +kubebuilder:printcolumn:name="Conflicted",type="string",JSONPath=".status.conditions[?(@.type=='Conflicted')].status",description="Whether objects with another owner are in conflict."
+// +kubebuilder:printcolumn:name="Conditions",type="string",JSONPath=".status.conditions[?(@.type=='Ready')].reason",description="The reason of the condition Ready."
 // +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp"
 type Tenant struct {
 	metav1.TypeMeta   `json:",inline"`
@@ -42,11 +42,11 @@ type TenantList struct {
 	Items           []Tenant `json:"items"`
 }
 
-// TenantSpec is one row with one template. To server-side apply it is one value, as the status is: nobody but the server writes it,
-// and a list of who owns which field of all its manifests would be as large as they are.
+// TenantSpec is one row with one template. It is one value for server-side apply, because only the
+// server writes it: field ownership of all its manifests would be as large as the manifests.
 // +structType=atomic
 type TenantSpec struct {
-	// What the registry calls the tenant, as the row has it.
+	// The uid of the tenant, as in the row.
 	// +kubebuilder:validation:Required
 	UID string `json:"uid"`
 
@@ -56,50 +56,51 @@ type TenantSpec struct {
 
 	Resources `json:",inline"`
 
-	// The small integers that the template has taken from pools with allocate. They are the tenant's as long as it lives.
-	// Addition of Yuba.
+	// The numbers that the template took from pools with allocate. They belong to the tenant while
+	// it exists. Addition of Yuba.
 	// +optional
 	Allocations map[string]int64 `json:"allocations,omitempty"`
 
-	// The cluster of the objects whose kinds this API does not serve, as the template names it: the tenant must still know
-	// it when the template is gone. Addition of Yuba.
+	// The cluster for objects whose kinds this API does not serve, copied from the template,
+	// because the tenant needs it when the template is gone. Addition of Yuba.
 	// +optional
 	KubeConfig *meta.KubeConfigReference `json:"kubeConfig,omitempty"`
 }
 
-// TenantStatus is what was last seen of a tenant's objects.
+// TenantStatus is the observed state of the objects of a tenant.
 // +structType=atomic
 type TenantStatus struct {
-	// The generation that was last brought about.
+	// The generation that was last reconciled.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	// How many objects are ready.
 	// +optional
 	ReadyResources int32 `json:"readyResources,omitempty"`
-	// How many objects there should be.
+	// How many objects the tenant should have.
 	// +optional
 	DesiredResources int32 `json:"desiredResources,omitempty"`
-	// How many objects have failed, those among them that somebody else owns.
+	// How many objects have failed, including those with another owner.
 	// +optional
 	FailedResources int32 `json:"failedResources,omitempty"`
-	// How many objects were left out because one that they depend on has failed. Addition of Lynq.
+	// How many objects were skipped because one of their dependencies failed. Addition of Lynq.
 	// +optional
 	SkippedResources int32 `json:"skippedResources,omitempty"`
-	// The ids of the objects that were left out. Addition of Lynq.
+	// The ids of the skipped objects. Addition of Lynq.
 	// +optional
 	SkippedResourceIds []string `json:"skippedResourceIds,omitempty"`
-	// The objects that were made, as kind/namespace/name@id.
+	// The created objects, as kind/namespace/name@id.
 	// +optional
 	AppliedResources []string `json:"appliedResources,omitempty"`
 
-	// The objects that were made, with group and version, so that none is ever lost sight of. Addition of Yuba.
+	// The created objects, with group and version, so that Yuba can always find them.
+	// Addition of Yuba.
 	// +optional
 	Inventory []AppliedResource `json:"inventory,omitempty"`
-	// What each object is waiting for or has failed with, for those that are not ready. Addition of Yuba.
+	// For each object that is not ready: what it waits for, or why it failed. Addition of Yuba.
 	// +optional
 	Waiting []WaitingResource `json:"waiting,omitempty"`
 
-	// What is known of the tenant, by type: Ready, Progressing, Conflicted, Degraded.
+	// The conditions of the tenant: Ready, Progressing, Conflicted, Degraded.
 	// +listType=map
 	// +listMapKey=type
 	// +optional
@@ -109,55 +110,57 @@ type TenantStatus struct {
 // ClusterTarget is what AppliedResource.Cluster says of objects in the cluster that spec.kubeConfig names.
 const ClusterTarget = "target"
 
-// AppliedResource is an object that a tenant has. Addition of Yuba.
+// AppliedResource is an object of a tenant. Addition of Yuba.
 type AppliedResource struct {
-	// What the template calls it.
+	// The id of the object in the template.
 	ID string `json:"id"`
 	// The object's group and version.
 	APIVersion string `json:"apiVersion"`
 	// The object's own kind.
 	Kind string `json:"kind"`
-	// The object's namespace; none for kinds that have none.
+	// The object's namespace; empty for cluster-scoped kinds.
 	// +optional
 	Namespace string `json:"namespace,omitempty"`
 	// The object's own name.
 	Name string `json:"name"`
-	// The object's uid, so that another one of the same name is not taken for it.
+	// The object's uid, to tell it from another object of the same name.
 	// +optional
 	UID string `json:"uid,omitempty"`
-	// What becomes of it when the tenant goes.
+	// What happens to the object when its tenant is deleted.
 	// +optional
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
-	// What stands for the manifest that it was last written with.
+	// A digest of the manifest that was last written.
 	// +optional
 	Hash string `json:"hash,omitempty"`
-	// What stands for the object as it was left, so that a change of somebody else is seen after a restart, too.
+	// A digest of the object as Yuba last left it, to detect changes by others, even after a
+	// restart.
 	// +optional
 	Print string `json:"print,omitempty"`
-	// The ids of the objects that it depended on as it was last written: it goes before them, even when the template has lost
-	// all of them.
+	// The ids of its dependencies when it was last written. It is deleted before them, even if the
+	// template no longer has any of them.
 	// +optional
 	Needs []string `json:"needs,omitempty"`
-	// Where it is: here, when it is left out, or in the target, which is the cluster that spec.kubeConfig names.
+	// The cluster of the object: empty for this one, or target for the cluster that spec.kubeConfig
+	// names.
 	// +kubebuilder:validation:Enum=target
 	// +optional
 	Cluster string `json:"cluster,omitempty"`
-	// The Secret with the kubeconfig of that cluster, and after a slash the key in it, where one is named: spec.kubeConfig may
-	// name another one later.
+	// The Secret with the kubeconfig of that cluster, and the key after a slash, if one is set:
+	// spec.kubeConfig may name another Secret later.
 	// +optional
 	KubeConfig string `json:"kubeConfig,omitempty"`
 }
 
 // WaitingResource is an object that is not ready. Addition of Yuba.
 type WaitingResource struct {
-	// What the template calls it.
+	// The id of the object in the template.
 	ID string `json:"id"`
-	// A word for machines, such as Dependency, NotReady, Conflict or Timeout.
+	// The reason in one word, such as Dependency, NotReady, Conflict or Timeout.
 	Reason string `json:"reason"`
-	// The same for people.
+	// The reason in readable form.
 	// +optional
 	Message string `json:"message,omitempty"`
-	// Since when it is so, for its timeout.
+	// Since when the object is in this state; its timeout starts then.
 	// +optional
 	Since *metav1.Time `json:"since,omitempty"`
 }

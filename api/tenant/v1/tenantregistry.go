@@ -10,17 +10,17 @@ import (
 // TenantRegistryKind is the name of the kind.
 const TenantRegistryKind = "TenantRegistry"
 
-// TenantRegistry is a table whose rows are tenants. It is read on an interval, and each active row gets a Tenant for every
-// TenantTemplate that names the registry.
+// TenantRegistry is a table whose rows are tenants. Yuba reads it at an interval, and creates a
+// Tenant for each active row and each TenantTemplate that names the registry.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:categories=all
 // +kubebuilder:storageversion
 // +kubebuilder:subresource:status
-// +kubebuilder:printcolumn:name="Desired",type="integer",JSONPath=".status.desired",description="How many tenants there should be."
+// +kubebuilder:printcolumn:name="Desired",type="integer",JSONPath=".status.desired",description="How many tenants the registry should have."
 // +kubebuilder:printcolumn:name="Ready",type="integer",JSONPath=".status.ready",description="How many tenants are ready."
 // +kubebuilder:printcolumn:name="Failed",type="integer",JSONPath=".status.failed",description="How many tenants have failed."
-// +kubebuilder:printcolumn:name="Status",type="string",JSONPath=".status.conditions[?(@.type=='Ready')].status",description="Whether the registry could be read."
+// +kubebuilder:printcolumn:name="Status",type="string",JSONPath=".status.conditions[?(@.type=='Ready')].status",description="Whether the last sync succeeded."
 // +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp"
 type TenantRegistry struct {
 	metav1.TypeMeta   `json:",inline"`
@@ -51,7 +51,7 @@ const (
 	SourceConfigMap SourceType = "configMap"
 )
 
-// TenantRegistrySpec says where rows are and what they mean.
+// TenantRegistrySpec says where the rows are and what their columns mean.
 type TenantRegistrySpec struct {
 	// Where the rows are.
 	// +kubebuilder:validation:Required
@@ -61,12 +61,13 @@ type TenantRegistrySpec struct {
 	// +kubebuilder:validation:Required
 	ValueMappings ValueMappings `json:"valueMappings"`
 
-	// More columns: the name that templates use, and the column.
+	// Additional columns: a map of the name in templates to the column.
 	// +kubebuilder:validation:MaxProperties=200
 	// +optional
 	ExtraValueMappings map[string]string `json:"extraValueMappings,omitempty"`
 
-	// What keeps a mistake in the table from costing tenants. Addition of Yuba.
+	// Limits on deletions, so that a mistake in the table does not delete tenants.
+	// Addition of Yuba.
 	// +optional
 	Protection *Protection `json:"protection,omitempty"`
 }
@@ -79,11 +80,11 @@ type TenantRegistrySpec struct {
 // +kubebuilder:validation:XValidation:rule="self.type != 'http' || has(self.http)",message="source.type http needs source.http"
 // +kubebuilder:validation:XValidation:rule="self.type != 'configMap' || has(self.configMap)",message="source.type configMap needs source.configMap"
 type DataSource struct {
-	// Which of the fields below says where the rows are.
+	// The type of the source, which names one of the fields below.
 	// +kubebuilder:validation:Required
 	Type SourceType `json:"type"`
 
-	// How often the rows are read. PostgreSQL can tell of changes at once.
+	// How often to read the rows. PostgreSQL can also notify Yuba of changes.
 	// +kubebuilder:validation:Required
 	// +kubebuilder:validation:Pattern=`^[0-9]+(s|m|h)$`
 	// +kubebuilder:default="30s"
@@ -97,11 +98,11 @@ type DataSource struct {
 	// +optional
 	Postgres *PostgresSource `json:"postgres,omitempty"`
 
-	// A table of a SQLite file below a directory that the server allows. Addition of Yuba.
+	// A table in a SQLite file, below a directory that the server allows. Addition of Yuba.
 	// +optional
 	SQLite *SQLiteSource `json:"sqlite,omitempty"`
 
-	// A JSON document that a web server gives out. Addition of Yuba.
+	// A JSON document from a web server. Addition of Yuba.
 	// +optional
 	HTTP *HTTPSource `json:"http,omitempty"`
 
@@ -109,7 +110,8 @@ type DataSource struct {
 	// +optional
 	ConfigMap *ConfigMapSource `json:"configMap,omitempty"`
 
-	// Which rows count: all conditions must hold. The values are bound, never written into the query. Addition of Yuba.
+	// Conditions for rows; all must hold. Values are passed as query parameters, never as part of
+	// the query text. Addition of Yuba.
 	// +kubebuilder:validation:MaxItems=20
 	// +optional
 	Where []RowCondition `json:"where,omitempty"`
@@ -131,14 +133,14 @@ const (
 //
 // +kubebuilder:validation:XValidation:rule="self.operator in ['Exists', 'DoesNotExist'] ? !has(self.values) || size(self.values) == 0 : has(self.values) && size(self.values) > 0",message="In and NotIn need values; Exists and DoesNotExist have none"
 type RowCondition struct {
-	// The column that is looked at.
+	// The column to check.
 	// +kubebuilder:validation:MinLength=1
 	Column string `json:"column"`
-	// In: the column has one of the values. NotIn: it has none of them, or is NULL. Exists and DoesNotExist: it is not NULL,
-	// or it is.
+	// In: the column has one of the values. NotIn: it has none of them, or is NULL. Exists: it is
+	// not NULL. DoesNotExist: it is NULL.
 	// +kubebuilder:validation:Enum=In;NotIn;Exists;DoesNotExist
 	Operator string `json:"operator"`
-	// The values that In and NotIn compare with.
+	// The values for In and NotIn.
 	// +kubebuilder:validation:MaxItems=100
 	// +optional
 	Values []string `json:"values,omitempty"`
@@ -148,24 +150,24 @@ type RowCondition struct {
 // +kubebuilder:validation:Enum=disable;require;verify-ca;verify-full
 type TLSMode string
 
-// TLS is how a connection to a database is secured. Addition of Yuba.
+// TLS says how to secure a connection to a database. Addition of Yuba.
 type TLS struct {
-	// disable: not at all. require: encrypted, whoever answers. verify-ca: by somebody whom the authority knows. verify-full: by the
-	// host that is named.
+	// disable: no TLS. require: encrypt, without verifying the server. verify-ca: also verify that
+	// a known authority signed the server's certificate. verify-full: also verify the host name.
 	// +kubebuilder:default=verify-full
 	// +optional
 	Mode TLSMode `json:"mode,omitempty"`
-	// The authority's certificates, PEM. The system's, when there are none.
+	// The authority's certificates, as PEM. Defaults to those of the system.
 	// +optional
 	CARef *SecretRef `json:"caRef,omitempty"`
-	// A Secret with tls.crt and tls.key, to show to the server.
+	// A Secret with the client certificate, as tls.crt and tls.key.
 	// +optional
 	ClientSecretName string `json:"clientSecretName,omitempty"`
 }
 
 // MySQLSource is a table of MySQL or MariaDB.
 type MySQLSource struct {
-	// The server's name or address.
+	// The host name or address of the server.
 	// +kubebuilder:validation:Required
 	Host string `json:"host"`
 	// The server's port, 3306 by default.
@@ -174,26 +176,27 @@ type MySQLSource struct {
 	// +kubebuilder:validation:Maximum=65535
 	// +kubebuilder:default=3306
 	Port int32 `json:"port"`
-	// A user who may read the table.
+	// The user name. The user must be able to read the table.
 	// +kubebuilder:validation:Required
 	Username string `json:"username"`
-	// Where the user's password is. None is sent without it.
+	// The Secret with the password. Without it, Yuba sends no password.
 	// +optional
 	PasswordRef *SecretRef `json:"passwordRef,omitempty"`
-	// The database that has the table.
+	// The database of the table.
 	// +kubebuilder:validation:Required
 	Database string `json:"database"`
 	// The table or view whose rows are tenants.
 	// +kubebuilder:validation:Required
 	Table string `json:"table"`
-	// How the connection is secured. Without it, it is encrypted when the server offers that, as it always was. Addition of Yuba.
+	// How to secure the connection. Without it, the connection is encrypted if the server offers
+	// encryption, as with the Tenant Operator. Addition of Yuba.
 	// +optional
 	TLS *TLS `json:"tls,omitempty"`
 }
 
 // PostgresSource is a table of PostgreSQL. Addition of Yuba.
 type PostgresSource struct {
-	// The server's name or address.
+	// The host name or address of the server.
 	// +kubebuilder:validation:Required
 	Host string `json:"host"`
 	// The server's port, 5432 by default.
@@ -202,33 +205,35 @@ type PostgresSource struct {
 	// +kubebuilder:default=5432
 	// +optional
 	Port int32 `json:"port,omitempty"`
-	// A user who may read the table.
+	// The user name. The user must be able to read the table.
 	// +kubebuilder:validation:Required
 	Username string `json:"username"`
-	// Where the user's password is. None is sent without it.
+	// The Secret with the password. Without it, Yuba sends no password.
 	// +optional
 	PasswordRef *SecretRef `json:"passwordRef,omitempty"`
-	// The database that has the table.
+	// The database of the table.
 	// +kubebuilder:validation:Required
 	Database string `json:"database"`
-	// The schema that has the table, public by default.
+	// The schema of the table, public by default.
 	// +kubebuilder:default=public
 	// +optional
 	Schema string `json:"schema,omitempty"`
 	// The table or view whose rows are tenants.
 	// +kubebuilder:validation:Required
 	Table string `json:"table"`
-	// The channel of NOTIFY that tells of changes. Nobody listens when it is left out.
+	// The NOTIFY channel for changes. Without it, Yuba does not listen.
 	// +optional
 	Channel string `json:"channel,omitempty"`
-	// How the connection is secured. Without it, it is encrypted when the server offers that.
+	// How to secure the connection. Without it, the connection is encrypted if the server offers
+	// encryption.
 	// +optional
 	TLS *TLS `json:"tls,omitempty"`
 }
 
 // SQLiteSource is a table of a SQLite file. Addition of Yuba.
 type SQLiteSource struct {
-	// The file, below a directory that the server allows with --sqlite-sources: its absolute path, or the one from there.
+	// The file: an absolute path, or a path relative to a directory that the server allows with
+	// --sqlite-sources.
 	// +kubebuilder:validation:Required
 	// +kubebuilder:validation:MinLength=1
 	Path string `json:"path"`
@@ -237,43 +242,47 @@ type SQLiteSource struct {
 	Table string `json:"table"`
 }
 
-// HTTPSource is a JSON document that a web server gives out. Addition of Yuba.
+// HTTPSource is a JSON document from a web server. Addition of Yuba.
 type HTTPSource struct {
-	// Where the document is.
+	// The URL of the document.
 	// +kubebuilder:validation:Required
 	// +kubebuilder:validation:Pattern=`^https?://`
 	URL string `json:"url"`
-	// Where the list of rows is in the document, such as .data.tenants. The document itself, when it is left out.
+	// The path of the list of rows in the document, such as .data.tenants. Defaults to the document
+	// itself.
 	// +optional
 	Rows string `json:"rows,omitempty"`
-	// Where the address of the next page is in the document; a header "Link" with rel="next" counts, too.
+	// The path of the next page's address in the document. A "Link" header with rel="next" also
+	// works.
 	// +optional
 	Next string `json:"next,omitempty"`
-	// A Secret with "token", or "username" and "password", and with "ca.crt", "tls.crt" and "tls.key", as far as they are needed.
+	// A Secret with credentials: "token", or "username" and "password"; and "ca.crt", "tls.crt" and
+	// "tls.key" as needed.
 	// +optional
 	SecretName string `json:"secretName,omitempty"`
 }
 
-// ConfigMapSource is a key of a ConfigMap in the registry's namespace: a list in YAML or JSON, or CSV with a line of names.
-// Addition of Yuba.
+// ConfigMapSource is a key of a ConfigMap in the registry's namespace: a list in YAML or JSON, or
+// CSV with a header line. Addition of Yuba.
 type ConfigMapSource struct {
 	// The name of the ConfigMap.
 	// +kubebuilder:validation:Required
 	Name string `json:"name"`
-	// The key in the ConfigMap; .json, .yaml, .yml or .csv at its end says what it has.
+	// The key in the ConfigMap. Its extension sets the format: .json, .yaml, .yml or .csv.
 	// +kubebuilder:validation:Required
 	Key string `json:"key"`
 }
 
 // ValueMappings name the columns that every tenant has.
 type ValueMappings struct {
-	// The column that tells tenants apart. Templates have it as .uid, which is fit for names, and as .rawUid.
+	// The column that identifies a tenant. Templates have it as .uid, in a form valid for names,
+	// and as .rawUid.
 	// +kubebuilder:validation:Required
 	UID string `json:"uid"`
 	// The column with the tenant's address. Templates have it as .hostOrUrl, and its host as .host.
 	// +optional
 	HostOrURL string `json:"hostOrUrl,omitempty"`
-	// The tenant is active when the column is 1, true, TRUE, True, yes, YES or Yes.
+	// The column that activates a tenant. Active values are 1, true, TRUE, True, yes, YES and Yes.
 	// +kubebuilder:validation:Required
 	Activate string `json:"activate"`
 }
@@ -281,15 +290,17 @@ type ValueMappings struct {
 // DefaultMaxDeletePercent is how many tenants may go in one reading unless a registry says otherwise.
 const DefaultMaxDeletePercent = 10
 
-// Protection keeps a mistake in the table from costing tenants. Addition of Yuba.
+// Protection limits deletions, so that a mistake in the table does not delete tenants. Addition of
+// Yuba.
 type Protection struct {
-	// How many of the tenants may go in one reading before that is held until somebody confirms it, in percent. One may always.
+	// How many percent of the tenants one sync may delete. Larger deletions are held until somebody
+	// confirms them. A single tenant is never held.
 	// +kubebuilder:default=10
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100
 	// +optional
 	MaxDeletePercent *int32 `json:"maxDeletePercent,omitempty"`
-	// How long a tenant whose row is inactive or gone stays, such as 72h.
+	// How long to keep a tenant whose row is inactive or gone, such as 72h.
 	// +kubebuilder:default="0s"
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern=`^(([0-9]{1,6}(\.[0-9]+)?h)|([0-9]{1,7}(\.[0-9]+)?m)|([0-9]{1,9}(\.[0-9]+)?(s|ms|us|µs|ns)))+$|^0$`
@@ -298,16 +309,16 @@ type Protection struct {
 	GracePeriod *metav1.Duration `json:"gracePeriod,omitempty"`
 }
 
-// TenantRegistryStatus is what was last seen of a registry.
+// TenantRegistryStatus is the observed state of a registry.
 // +structType=atomic
 type TenantRegistryStatus struct {
-	// The generation that was last looked at.
+	// The generation that was last reconciled.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	// How many templates name the registry.
 	// +optional
 	ReferencingTemplates int32 `json:"referencingTemplates,omitempty"`
-	// How many tenants there should be: active rows times templates.
+	// How many tenants the registry should have: active rows times templates.
 	// +optional
 	Desired int32 `json:"desired,omitempty"`
 	// How many tenants are ready.
@@ -317,40 +328,40 @@ type TenantRegistryStatus struct {
 	// +optional
 	Failed int32 `json:"failed,omitempty"`
 
-	// What was read last. Addition of Yuba.
+	// The last sync. Addition of Yuba.
 	// +optional
 	LastSync *SyncStatus `json:"lastSync,omitempty"`
-	// The deletion that waits for somebody to confirm it. Addition of Yuba.
+	// The deletion that is held until somebody confirms it. Addition of Yuba.
 	// +optional
 	Held *HeldDeletion `json:"held,omitempty"`
-	// The last request to read the rows now that was answered: the value of the annotation
-	// reconcile.fluxcd.io/requestedAt. Addition of Yuba.
+	// The last handled value of the annotation reconcile.fluxcd.io/requestedAt, which requests a
+	// sync. Addition of Yuba.
 	// +optional
 	LastHandledReconcileAt string `json:"lastHandledReconcileAt,omitempty"`
 
-	// What is known of the registry, by type: Ready, Held.
+	// The conditions of the registry: Ready, Held.
 	// +listType=map
 	// +listMapKey=type
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// SyncStatus is about one reading of the rows. Addition of Yuba.
+// SyncStatus describes one sync: reading the rows. Addition of Yuba.
 type SyncStatus struct {
-	// When the rows were found to be as they are now. Readings that find nothing new do not change it.
+	// When the rows last changed. A sync that finds no change does not update it.
 	// +optional
 	ChangedAt *metav1.Time `json:"changedAt,omitempty"`
-	// How many rows there were.
+	// How many rows the source had.
 	// +optional
 	Rows int32 `json:"rows,omitempty"`
 	// How many of them were active.
 	// +optional
 	Active int32 `json:"active,omitempty"`
-	// Rows that were left out, and why, the first few of them.
+	// The first rejected rows, with reasons.
 	// +kubebuilder:validation:MaxItems=20
 	// +optional
 	Rejected []string `json:"rejected,omitempty"`
-	// How many rows were left out.
+	// How many rows were rejected.
 	// +optional
 	RejectedRows int32 `json:"rejectedRows,omitempty"`
 }
@@ -358,26 +369,28 @@ type SyncStatus struct {
 // MaxNamed is how many rows or tenants a status names at most.
 const MaxNamed = 20
 
-// HeldDeletion is a deletion of many tenants that waits. Addition of Yuba.
+// HeldDeletion is a deletion of many tenants that is held. Addition of Yuba.
 type HeldDeletion struct {
-	// What has to be written into the annotation operator.kubernetes-tenants.org/confirm-deletion for it to go on.
+	// The id of the deletion. To confirm it, write the id to the annotation
+	// operator.kubernetes-tenants.org/confirm-deletion.
 	ID string `json:"id"`
-	// How many tenants would go.
+	// How many tenants would be deleted.
 	Count int32 `json:"count"`
-	// The first of the tenants that would go.
+	// The first tenants that would be deleted.
 	// +kubebuilder:validation:MaxItems=20
 	// +optional
 	Tenants []string `json:"tenants,omitempty"`
-	// Why they are held, for people.
+	// Why the deletion is held.
 	// +optional
 	Message string `json:"message,omitempty"`
-	// Since when they are held.
+	// Since when the deletion is held.
 	// +optional
 	Since *metav1.Time `json:"since,omitempty"`
-	// Whether somebody has confirmed it; count is then how many of the tenants are still to go.
+	// Whether somebody has confirmed the deletion. If so, count is how many of the tenants are
+	// still to be deleted.
 	// +optional
 	Confirmed bool `json:"confirmed,omitempty"`
-	// Which tenants were confirmed, eight bytes for each: no others go with them after a restart.
+	// The confirmed tenants, eight bytes for each, so that no others are deleted after a restart.
 	// +optional
 	Covered []byte `json:"covered,omitempty"`
 }

@@ -13,28 +13,28 @@ const CircuitBreakerKind = "CircuitBreaker"
 // AnnotationConcerns names the namespaces that an event is about, with commas between. Only the objects of events have it.
 const AnnotationConcerns = "yuba.dev/concerns"
 
-// CircuitBreaker is one outage that many stacks suffer from alike. The server makes it when it sees one, and removes it
-// some time after the end. While it is open, nothing that it concerns is applied without a person. Whoever wants that for
-// maintenance makes one by hand, with mode Open.
+// CircuitBreaker represents an outage: many stacks that fail for the same reason. The server
+// creates it when it detects an outage, and removes it some time after the end. While it is open,
+// Yuba applies nothing automatically that it concerns. Create one with mode Open for maintenance.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Cluster,shortName=cb
 // +kubebuilder:storageversion
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="State",type="string",JSONPath=".status.state",description="Open, HalfOpen or Closed."
-// +kubebuilder:printcolumn:name="Stacks",type="integer",JSONPath=".status.affected",description="How many stacks failed alike."
-// +kubebuilder:printcolumn:name="Opened",type="date",JSONPath=".status.openedAt",description="Time since it was opened last."
-// +kubebuilder:printcolumn:name="Status",type="string",JSONPath=".status.conditions[?(@.type==\"Ready\")].message",description="What is going on, in words."
+// +kubebuilder:printcolumn:name="Stacks",type="integer",JSONPath=".status.affected",description="How many stacks failed for the same reason."
+// +kubebuilder:printcolumn:name="Opened",type="date",JSONPath=".status.openedAt",description="Time since it last opened."
+// +kubebuilder:printcolumn:name="Status",type="string",JSONPath=".status.conditions[?(@.type==\"Ready\")].message",description="The message of the condition Ready."
 // +kubebuilder:validation:XValidation:rule="!has(self.spec) || !has(self.spec.mode) || self.spec.mode != 'Open' || has(self.spec.provider) || has(self.spec.namespaces) || has(self.status)",message="spec.mode Open wants spec.provider or spec.namespaces, so that it is known what is meant"
 type CircuitBreaker struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// What people want of it.
+	// The desired state of the circuit breaker.
 	// +optional
 	Spec CircuitBreakerSpec `json:"spec,omitempty"`
 
-	// What was last seen of the outage. The server writes it.
+	// The observed state of the outage. The server writes it.
 	// +optional
 	Status CircuitBreakerStatus `json:"status,omitempty,omitzero"`
 }
@@ -52,111 +52,115 @@ const (
 	ModeClosed CircuitBreakerMode = "Closed"
 )
 
-// CircuitBreakerSpec is what people want of a circuit breaker.
+// CircuitBreakerSpec is the desired state of a circuit breaker.
 type CircuitBreakerSpec struct {
-	// Who opens and closes it. Automatic: the server, as it sees the outage and its end. Open: it stays open, whatever is
-	// seen, and nothing is probed. Closed: it stays closed, whatever fails.
+	// Who opens and closes it. Automatic: the server, when it detects an outage and its end. Open:
+	// it stays open regardless of what the server detects, without probes. Closed: it stays closed
+	// regardless of failures.
 	// +kubebuilder:default:=Automatic
 	// +optional
 	Mode CircuitBreakerMode `json:"mode,omitempty"`
 
-	// With mode Open or Closed: the provider whose users it concerns, such as hashicorp/aws. The server leaves it out; the status tells
-	// what it has seen.
+	// With mode Open or Closed: the provider whose stacks it concerns, such as hashicorp/aws. Empty
+	// in circuit breakers that the server creates; see the status for what it detected.
 	// +kubebuilder:validation:MaxLength=255
 	// +optional
 	Provider string `json:"provider,omitempty"`
 
-	// With mode Open: the namespaces whose stacks it concerns. All, when there are none.
+	// With mode Open: the namespaces whose stacks it concerns. Empty means all.
 	// +kubebuilder:validation:MaxItems=100
 	// +listType=set
 	// +optional
 	Namespaces []string `json:"namespaces,omitempty"`
 }
 
-// CircuitBreakerState is how a circuit breaker stands.
+// CircuitBreakerState is the state of a circuit breaker.
 type CircuitBreakerState string
 
 const (
-	// StateOpen: nothing that it concerns is applied without a person.
+	// StateOpen: Yuba applies nothing automatically that it concerns.
 	StateOpen CircuitBreakerState = "Open"
-	// StateHalfOpen: as Open, but a probe has succeeded.
+	// StateHalfOpen: like Open, but a probe has succeeded.
 	StateHalfOpen CircuitBreakerState = "HalfOpen"
 	// StateClosed: the outage is over.
 	StateClosed CircuitBreakerState = "Closed"
 )
 
-// CircuitBreakerStatus is what was last seen of an outage.
+// CircuitBreakerStatus is the observed state of an outage.
 type CircuitBreakerStatus struct {
-	// The generation of the object that the status is about.
+	// The generation of the object that the status describes.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// Open: nothing that it concerns is applied without a person. HalfOpen: the same, but a probe has succeeded. Closed: the
-	// outage is over.
+	// Open: Yuba applies nothing automatically that it concerns. HalfOpen: the same, but a probe
+	// has succeeded. Closed: the outage is over.
 	// +optional
 	State CircuitBreakerState `json:"state,omitempty"`
 
-	// When it was opened last.
+	// When it last opened.
 	// +optional
 	OpenedAt *metav1.Time `json:"openedAt,omitempty"`
 
-	// When it was closed last.
+	// When it last closed.
 	// +optional
 	ClosedAt *metav1.Time `json:"closedAt,omitempty"`
 
-	// When the next stack is planned to see whether the outage is over.
+	// When the server next plans a stack as a probe, to see whether the outage is over.
 	// +optional
 	NextProbeAt *metav1.Time `json:"nextProbeAt,omitempty"`
 
-	// What the failures have in common, boiled down to one word that is the same for the same outage.
+	// An identifier of the outage, computed from what the failures have in common. The same outage
+	// has the same fingerprint.
 	// +optional
 	Fingerprint string `json:"fingerprint,omitempty"`
 
-	// What the failures have in common: the provider that they come from.
+	// The provider that the failures have in common.
 	// +optional
 	Provider string `json:"provider,omitempty"`
 
-	// What the failures have in common: the host that was not reached, where no provider is known.
+	// The host that could not be reached, if the provider is not known.
 	// +optional
 	Host string `json:"host,omitempty"`
 
-	// What the failures have in common: unavailable, throttled, credentials, denied or certificate, where that was recognised.
+	// The cause that the failures have in common, if recognized: unavailable, throttled,
+	// credentials, denied or certificate.
 	// +optional
 	Cause string `json:"cause,omitempty"`
 
-	// What the failures have in common: what the tool says, without names, numbers and addresses.
+	// The error text that the failures have in common, without names, numbers and addresses.
 	// +optional
 	Summary string `json:"summary,omitempty"`
 
-	// The namespaces whose stacks it concerns. All, when there are none.
+	// The namespaces whose stacks it concerns. Empty means all.
 	// +listType=set
 	// +optional
 	Namespaces []string `json:"namespaces,omitempty"`
 
-	// One of the failures, as the tool told of it.
+	// One of the failures, as the tool reported it.
 	// +optional
 	Sample string `json:"sample,omitempty"`
 
-	// How many stacks failed alike since it was opened.
+	// How many stacks failed for this reason since it opened.
 	// +optional
 	Affected int32 `json:"affected,omitempty"`
 
-	// Some of the stacks that failed alike, as NAMESPACE/NAME.
+	// Some of the stacks that failed for this reason, as NAMESPACE/NAME.
 	// +listType=atomic
 	// +optional
 	Stacks []string `json:"stacks,omitempty"`
 
-	// The namespaces of the stacks that failed alike since it was opened.
+	// The namespaces of the stacks that failed for this reason since it opened.
 	// +kubebuilder:validation:MaxItems=1000
 	// +listType=set
 	// +optional
 	AffectedNamespaces []string `json:"affectedNamespaces,omitempty"`
 
-	// How often the same outage was seen since the object was made.
+	// How often the same outage occurred since the object was created.
 	// +optional
 	Openings int32 `json:"openings,omitempty"`
 
-	// The one condition, Ready: False while it is open, with the reason CircuitOpen, Probing or Maintenance.
+	// The condition Ready: False while the circuit breaker is open, with the reason CircuitOpen,
+	// Probing or Maintenance.
 	// +listType=map
 	// +listMapKey=type
 	// +optional
@@ -165,7 +169,8 @@ type CircuitBreakerStatus struct {
 
 // Reasons of the condition Ready, and of events.
 const (
-	// ReasonOpened: many stacks fail alike. Ready has it while the circuit breaker is open.
+	// ReasonOpened: many stacks fail for the same reason. Ready has it while the circuit breaker is
+	// open.
 	ReasonOpened = "CircuitOpen"
 	// ReasonProbing: a probe succeeded, and another must before it closes.
 	ReasonProbing = "Probing"

@@ -1,7 +1,7 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package v1alpha1 holds the kinds of the group yuba.dev: those that no published kind expresses.
+// Package v1alpha1 holds the kinds of the group yuba.dev, for which no published kind exists.
 //
 // Nouns:
 //

@@ -129,7 +129,7 @@ func fallback(props apiextensionsv1.JSONSchemaProps) string {
 
 func writeSpec(page *strings.Builder, kind *apiextensionsv1.JSONSchemaProps) {
 	fields := rows("spec", reflect.TypeFor[infrav1.TerraformSpec](), kind.Properties["spec"])
-	page.WriteString("## spec\n\n" + legend(fields) + "\n| field | type | default | what it says | |\n|---|---|---|---|---|\n")
+	page.WriteString("## spec\n\n" + legend(fields) + "\n| field | type | default | description | support |\n|---|---|---|---|---|\n")
 	for _, r := range fields {
 		fmt.Fprintf(page, "| %s | %s | %s | %s | %s |\n", code(strings.TrimPrefix(r.path, "spec.")), r.typ, r.standard(), cell(r.description), r.mark())
 	}
@@ -137,7 +137,7 @@ func writeSpec(page *strings.Builder, kind *apiextensionsv1.JSONSchemaProps) {
 }
 
 func writeStatus(page *strings.Builder, kind *apiextensionsv1.JSONSchemaProps) {
-	page.WriteString("## status\n\nThe server writes it.\n\n| field | type | what it says |\n|---|---|---|\n")
+	page.WriteString("## status\n\nThe server writes it.\n\n| field | type | description |\n|---|---|---|\n")
 	for _, r := range rows("status", reflect.TypeFor[infrav1.TerraformStatus](), kind.Properties["status"]) {
 		fmt.Fprintf(page, "| %s | %s | %s |\n", code(strings.TrimPrefix(r.path, "status.")), r.typ, cell(r.description))
 	}

@@ -36,11 +36,11 @@ func TestThePageSaysWhatUsersAskFor(t *testing.T) {
 		"a map":                                "| `inline` | map of string |",
 		"any JSON":                             "| `vars[].value` | any |",
 		"a type of Kubernetes, which ends it":  "| `env` | list of `EnvVar` |",
-		"the status":                           "| `plan.pending` | string | The id of the plan that waits.",
+		"the status":                           "| `plan.pending` | string | The id of the pending plan.",
 		"what Flux's libraries add":            "| `lastHandledReconcileAt` | string |",
 		"the tree of conditions":               "├── Apply ",
-		"a reason that a word of Flux is":      "| `Progressing` | work is under way. |",
-		"an annotation that Flux's tools know": "| `reconcile.fluxcd.io/requestedAt` | asks for a pass",
+		"a reason that a word of Flux is":      "| `Progressing` | work is in progress. |",
+		"an annotation that Flux's tools know": "| `reconcile.fluxcd.io/requestedAt` | requests a reconciliation",
 		"a finalizer":                          "| `finalizers.tf.contrib.fluxcd.io` |",
 	} {
 		if !strings.Contains(text, line) {
