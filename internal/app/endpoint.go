@@ -60,27 +60,20 @@ func (e *engine) startRunner(ctx context.Context, cert certificate, ca []byte) e
 	if err := e.local.WriteConnection(run.Connection{URL: e.endpoint.url(), CA: string(ca), Credential: e.executor.Credential()}); err != nil {
 		return err
 	}
-	go e.local.Run(ctx) //nolint:errcheck // logs what goes wrong and goes on
+	go e.executor.Run(ctx) //nolint:errcheck // logs what goes wrong and goes on
 	return nil
 }
 
 // chooseRunner says which program, with which options, carries out the runs. A runner that an earlier server left is
 // kept when it is the same.
 func (e *engine) chooseRunner() error {
-	e.local.Command = []string{e.tool.runner, "--dir", e.dir.Runner(), "--work", e.dir.Work(), "--provider-mirror", e.providerMirror(), "--tools", e.toolDir(),
+	command := []string{e.tool.runner, "--dir", e.dir.Runner(), "--work", e.dir.Work(), "--provider-mirror", e.providerMirror(), "--tools", e.toolDir(),
 		"--tofu", e.tool.path, "--sandbox", e.tool.sandbox, "--capacity", strconv.Itoa(e.concurrency())}
-	e.local.Command = append(e.local.Command, e.providerStoreFlags()...)
+	command = append(command, e.providerStoreFlags()...)
 	if e.opts.RequireConfinement {
-		e.local.Command = append(e.local.Command, "--require-confinement")
+		command = append(command, "--require-confinement")
 	}
-	e.local.Env = runnerEnvironment()
-	build, err := e.local.Build(e.opts.Version)
-	if err != nil {
-		return err
-	}
-	e.local.Command = append(e.local.Command, "--build", build)
-	e.executor.Expect(build)
-	return nil
+	return e.local.Use(e.opts.Version, command, runnerEnvironment())
 }
 
 // runnerEnvironment is what the runner itself needs; tofu gets none of it.

@@ -52,6 +52,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/outages/book"
 	breakers "github.com/yuba-dev/yuba/internal/outages/controller"
 	"github.com/yuba-dev/yuba/internal/registry/opentofu"
+	"github.com/yuba-dev/yuba/internal/runs/backend/local"
 	"github.com/yuba-dev/yuba/internal/runs/executor"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner"
@@ -153,7 +154,7 @@ type engine struct {
 	blobs    *blob.Store
 	states   *state.Store
 	executor *executor.Executor
-	local    *executor.Local
+	local    *local.Local
 	manager  ctrl.Manager
 	content  *content.Handler
 	endpoint *endpoint
@@ -346,7 +347,7 @@ func (e *engine) stackReconciler(direct client.Client) *stacks.Reconciler {
 
 // makeExecutor makes what carries out runs. The stack controller says how far each of them may go.
 func (e *engine) makeExecutor(r *stacks.Reconciler) error {
-	e.local = &executor.Local{Dir: e.dir.Runner(), Log: e.opts.Log}
+	e.local = &local.Local{Dir: e.dir.Runner(), Log: e.opts.Log}
 	credential, err := e.local.ReadCredential()
 	if err != nil {
 		return err
@@ -362,7 +363,8 @@ func (e *engine) makeExecutor(r *stacks.Reconciler) error {
 		}
 	}
 	e.executor, err = executor.New(executor.Options{
-		Blobs: e.blobs, States: e.states, LiveDir: filepath.Join(e.dir.Runner(), "live"), ShellDir: e.shellDir(), Credential: credential,
+		Backend: e.local,
+		Blobs:   e.blobs, States: e.states, LiveDir: filepath.Join(e.dir.Runner(), "live"), ShellDir: e.shellDir(), Credential: credential,
 		Holder: holder(), Version: e.opts.Version, Log: e.opts.Log, Ended: e.announce, NamespaceLimit: e.namespaceLimit, Busy: e.breath.Voice(),
 		Observe: func(rec run.Record) {
 			e.observeRun(rec)

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/yuba-dev/yuba/internal/runs/lease"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
@@ -84,7 +85,7 @@ func (e *Executor) release(en *entry) {
 	if e.byStack[en.stack] != en {
 		return
 	}
-	en.held, en.started, en.runner = false, false, ""
+	en.held, en.started, en.owner = false, false, lease.Owner{}
 	e.wait(en)
 	e.announce()
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/yuba-dev/yuba/internal/blob"
+	"github.com/yuba-dev/yuba/internal/runs/lease"
 	"github.com/yuba-dev/yuba/internal/runs/queue"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/tofu/state"
@@ -54,6 +55,10 @@ type Permission struct {
 type Options struct {
 	Blobs  Blobs
 	States States
+	// Backend starts the runners; without one, whoever polls is welcome. Lease is how long the runs of a runner that is
+	// not heard stay with it where the backend does not know better; 0 means lease.Default.
+	Backend Backend
+	Lease   time.Duration
 	// LiveDir holds the logs of runs in hand.
 	LiveDir string
 	// ShellDir is where the processes that carry out shells hold their locks, see run.ShellDir; ShellPatience how long
@@ -96,17 +101,13 @@ type Executor struct {
 	hand    map[string]*entry
 	byStack map[run.Stack]*entry
 	queue   *queue.Queue
-	// heard is what is known of the runner.
-	heard heard
+	// homes are those where runners work, or have worked lately, by their names.
+	homes map[string]*home
 	// costs are how long the stacks' runs took lately.
 	costs    map[run.Stack]time.Duration
 	remove   []run.Stack // gone, and no runner said yet that it heard
 	changed  chan struct{}
 	draining bool
-	// build marks the runners that this server would start, "" when any will do; dismissed is the last that it let go.
-	build, dismissed string
-	// leaving are the stacks whose runs a runner that was let go finishes.
-	leaving []run.Stack
 	// told is closed when a runner has been told to drain.
 	told     chan struct{}
 	tellOnce sync.Once
@@ -131,9 +132,9 @@ type entry struct {
 	class queue.Class
 	since time.Time
 
-	// Guarded by Executor.mu: the runner it was given to, whether that has fetched it, whether it should stop, and
+	// Guarded by Executor.mu: whom it was handed out to, whether that has fetched it, whether it should stop, and
 	// whether it is past being stopped but by a person, whose wish stopped has in words.
-	runner                       string
+	owner                        lease.Owner
 	started, canceled, permitted bool
 	stopped                      string
 	// hindered says why a state of the run cannot be stored, while trying again does not help.
@@ -171,7 +172,10 @@ func New(opts Options) (*Executor, error) {
 	if err := prepareShellDir(opts.ShellDir); err != nil {
 		return nil, err
 	}
-	return &Executor{opts: opts, log: opts.Log, hand: map[string]*entry{}, byStack: map[run.Stack]*entry{},
+	if opts.Backend == nil {
+		opts.Backend = noBackend{}
+	}
+	return &Executor{opts: opts, log: opts.Log, hand: map[string]*entry{}, byStack: map[run.Stack]*entry{}, homes: map[string]*home{},
 		queue: queue.New(0, opts.NamespaceLimit), costs: map[run.Stack]time.Duration{}, changed: make(chan struct{}), told: make(chan struct{}), done: map[run.Stack]run.Record{}, unstored: map[run.Stack]*unstoredPass{},
 		unread: map[string]time.Time{},
 		passes: quietPasses{ended: map[run.Stack]run.Record{}, last: map[run.Stack]quietPass{}}}, nil
@@ -229,7 +233,7 @@ func (e *Executor) Resume(ctx context.Context, stack run.Stack, id string) (run.
 }
 
 func (e *Executor) take(rec run.Record, resumed bool) error {
-	en := &entry{id: rec.Spec.ID, stack: rec.Spec.Stack, token: rec.Token, spec: &rec.Spec, runner: rec.Runner,
+	en := &entry{id: rec.Spec.ID, stack: rec.Spec.Stack, token: rec.Token, spec: &rec.Spec, owner: ownerOn(rec),
 		started: rec.Started != nil, permitted: rec.Permitted, resumed: resumed, held: held(rec, resumed),
 		class: classOf(rec), since: rec.Created}
 	if rec.StoppedBy != "" {
@@ -255,10 +259,10 @@ func (e *Executor) take(rec run.Record, resumed bool) error {
 	e.hand[en.id], e.byStack[en.stack] = en, en
 	switch {
 	case en.held:
-	case en.started:
+	case en.owner.Home != "":
 		e.isRunning(en)
+		e.homeOf(en.owner.Home)
 	default:
-		en.runner = ""
 		e.wait(en)
 	}
 	if e.waitsFor(en) != "" {
@@ -365,14 +369,6 @@ func (e *Executor) Drain() <-chan struct{} {
 	e.draining = true
 	e.announce()
 	return e.told
-}
-
-// Expect names the mark of the runners that this server starts. Any other is told to finish what it has and leave.
-func (e *Executor) Expect(build string) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.build = build
-	e.announce()
 }
 
 // Busy counts runs in hand and those of them that wait for a runner.

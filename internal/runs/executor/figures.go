@@ -4,6 +4,7 @@
 package executor
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/yuba-dev/yuba/internal/runs/queue"
@@ -32,7 +33,7 @@ type Work struct {
 	Purpose   run.Purpose
 }
 
-// Runner is what is known of the runner.
+// Runner is what is known of the runner that was heard last.
 type Runner struct {
 	// Seen is when it was last heard; zero for never. Asking is true while it waits for an answer.
 	Seen   time.Time
@@ -42,33 +43,37 @@ type Runner struct {
 	Usage   *run.Usage
 }
 
-// heard is what polls tell of the runner.
-type heard struct {
-	seen    time.Time
-	polls   int
-	version string
-	usage   *run.Usage
-	// places is how many runs work at a time, ahead those that had no place yet.
-	places int
-	ahead  []string
-}
-
 // hear takes note that a runner asks; what it returns, that it has its answer.
 func (e *Executor) hear(req run.PollRequest) func() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.heard.polls++
-	e.heard.seen, e.heard.version = time.Now(), req.Version
-	e.heard.places, e.heard.ahead = req.Places, req.Ahead
-	if req.Usage != nil {
-		e.heard.usage = req.Usage
+	h, now := e.homeOf(req.Home), time.Now()
+	h.polls++
+	if !h.lease.Left(req.Runner) {
+		h.lease, h.gone = h.lease.Takes(req.Runner, now), false
+		h.seen, h.version = now, req.Version
+		h.places, h.ahead = req.Places, req.Ahead
+		h.usage = cmp.Or(req.Usage, h.usage)
 	}
 	return func() {
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		e.heard.polls--
-		e.heard.seen = time.Now()
+		h.polls--
+		if h.lease.Runner == req.Runner {
+			h.seen = time.Now()
+			h.lease.Renewed = h.seen
+		}
 	}
+}
+
+// lastRunner is the runner that was heard last. The executor's lock is held.
+func (e *Executor) lastRunner() (last Runner) {
+	for _, h := range e.homes {
+		if h.seen.After(last.Seen) {
+			last = Runner{Seen: h.seen, Asking: h.polls > 0, Version: h.version, Usage: h.usage}
+		}
+	}
+	return last
 }
 
 // Figures tells how much is in hand.
@@ -76,7 +81,7 @@ func (e *Executor) Figures() Figures {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	f := Figures{Lines: e.queue.Lines(), AtWork: map[Work]int{}, Unstored: len(e.unstored),
-		Runner: Runner{Seen: e.heard.seen, Asking: e.heard.polls > 0, Version: e.heard.version, Usage: e.heard.usage}}
+		Runner: e.lastRunner()}
 	prepared := e.prepared()
 	f.Prepared = len(prepared)
 	for _, en := range e.hand {

@@ -97,13 +97,16 @@ func (e *Executor) forRun(serve func(*entry, http.ResponseWriter, *http.Request)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		e.mu.Lock()
 		en := e.hand[r.PathValue("id")]
-		begun := en != nil && en.started
+		begun, ours := en != nil && en.started, en != nil && same(bearer(r), en.token)
+		if ours {
+			e.renew(en.owner.Home)
+		}
 		e.mu.Unlock()
 		if en == nil {
 			problem(w, http.StatusGone, run.Problem{Message: errOver.Error()})
 			return
 		}
-		if !same(bearer(r), en.token) {
+		if !ours {
 			problem(w, http.StatusUnauthorized, run.Problem{Message: "not this run's token"})
 			return
 		}
@@ -161,9 +164,14 @@ func (e *Executor) begin(en *entry) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.stopWaiting(en)
+	if en.owner.Home == "" && !en.held { // an earlier server handed it out, and only to the local home without a record of that
+		en.owner.Home = run.HomeLocal
+	}
 	// This goes on record with what the run does next: a server that starts anew asks the runners for any run.
 	en.started = true
-	en.change(func(rec *run.Record) { rec.Started, rec.Runner = &now, en.runner })
+	en.change(func(rec *run.Record) {
+		rec.Started, rec.Runner, rec.Home = &now, en.owner.Runner, homeOnRecord(en.owner.Home)
+	})
 }
 
 // serveSpec is for runners that were not given the spec with the run.

@@ -13,7 +13,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -31,9 +30,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if dir := os.Getenv(runnerDirectory); dir != "" {
-		playRunner(dir)
-	}
 	apitest.Main(m)
 }
 
@@ -179,6 +175,9 @@ type home struct {
 	readPatience time.Duration
 	// limit is how many runs of a namespace may be with runners.
 	limit int
+	// backend is what the executor knows of runners beside their polls, lease how long it waits to hear of one.
+	backend *fakeBackend
+	lease   time.Duration
 	// ended gets what the listener was told.
 	ended chan run.Stack
 	// observed gets the records of runs that ended; nil for nobody.
@@ -208,7 +207,8 @@ func newHome(t *testing.T) *home {
 	t.Cleanup(func() { blobs.Close() })
 	h := &home{t: t, dir: dir, faults: &faults{}, blobs: blobs, states: state.New(apitest.Client(t), blobs), live: t.TempDir(), shells: t.TempDir(),
 		stack: run.Stack{Namespace: apitest.Namespace(t), Name: "vpc", UID: "uid-1"}, ended: make(chan run.Stack, 100),
-		permit: func(run.Record) (executor.Permission, error) { return executor.Permission{Go: true}, nil }}
+		permit:  func(run.Record) (executor.Permission, error) { return executor.Permission{Go: true}, nil },
+		backend: &fakeBackend{end: make(chan string)}}
 	h.start()
 	return h
 }
@@ -234,7 +234,8 @@ func (h *home) start() {
 		},
 		Review:         review,
 		NamespaceLimit: func(string) int { return h.limit },
-		Ended:          func(s run.Stack) { h.ended <- s }, Observe: h.observed,
+		Backend:        h.backend, Lease: h.lease,
+		Ended: func(s run.Stack) { h.ended <- s }, Observe: h.observed,
 		Credential: credential, Holder: "yuba@test", Version: "test", Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {

@@ -5,6 +5,7 @@ package executor
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -16,14 +17,15 @@ import (
 func (e *Executor) noteLeaving(req run.PollRequest) {
 	var leaving []run.Stack
 	for _, id := range req.Active {
-		if en := e.hand[id]; en != nil && e.build != "" && req.Build != e.build {
+		if en := e.hand[id]; en != nil && !e.opts.Backend.Starts(req.Build) {
 			leaving = append(leaving, en.stack)
 		}
 	}
-	if slices.Equal(leaving, e.leaving) {
+	h := e.homeOf(req.Home)
+	if slices.Equal(leaving, h.leaving) {
 		return
 	}
-	e.leaving = leaving
+	h.leaving = leaving
 	for _, en := range e.hand {
 		if e.waits(en) {
 			e.tell(en.stack)
@@ -46,15 +48,17 @@ func (e *Executor) waitsFor(en *entry) string {
 	if en.hindered != "" {
 		return run.WaitsForState + en.hindered
 	}
-	if len(e.leaving) == 0 || !e.waits(en) {
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(e.homes)) {
+		for _, stack := range e.homes[name].leaving {
+			names = append(names, stack.String())
+		}
+	}
+	if len(names) == 0 || !e.waits(en) {
 		return ""
 	}
-	var names []string
-	for _, stack := range e.leaving[:min(len(e.leaving), namedStacks)] {
-		names = append(names, stack.String())
-	}
-	text := run.WaitsForRunner + strings.Join(names, ", ")
-	if more := len(e.leaving) - namedStacks; more > 0 {
+	text := run.WaitsForRunner + strings.Join(names[:min(len(names), namedStacks)], ", ")
+	if more := len(names) - namedStacks; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
 	return text

@@ -14,7 +14,7 @@ func TestARunThatWaitsForAnEarlierServersRunnerSaysSo(t *testing.T) {
 	h.started(h.record("r1"))
 	first, second := h.stack, h.stack
 	second.Name = "second"
-	h.exec.Expect("new")
+	h.backend.starts("new")
 	old := run.PollRequest{Runner: "one", Build: "old", Active: []string{"r1"}}
 
 	h.stack = second

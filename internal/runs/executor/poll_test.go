@@ -236,7 +236,7 @@ func TestOfManyThatAreGoneSomeAreToldAtATime(t *testing.T) {
 func TestARunnerThatIsNotOfThisServersBuildIsLetGo(t *testing.T) {
 	h := newHome(t)
 	h.begin(h.record("r1"))
-	h.exec.Expect("new")
+	h.backend.starts("new")
 	for sentence, test := range map[string]struct {
 		build       string
 		drain, runs bool

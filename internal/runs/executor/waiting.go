@@ -19,7 +19,7 @@ func (e *Executor) wait(en *entry) {
 
 // waits tells whether a run is queued. The executor's lock is held.
 func (e *Executor) waits(en *entry) bool {
-	return e.hand[en.id] == en && !en.held && !en.started && en.runner == ""
+	return e.hand[en.id] == en && !en.held && en.owner.Home == ""
 }
 
 // isRunning counts a run that a runner has. The executor's lock is held.
@@ -117,30 +117,35 @@ func (e *Executor) AtWork() []Underway {
 	return list
 }
 
-// prepared are the runs that the runner prepares beside those at work. It tells of them with its polls, the last of which
-// may be some seconds old: of those that it named, as many count as at work as places have become free since. The
-// executor's lock is held.
+// prepared are the runs that runners prepare beside those at work. The executor's lock is held.
 func (e *Executor) prepared() map[string]bool {
-	if e.heard.places == 0 || len(e.heard.ahead) == 0 {
-		return nil
-	}
 	ahead := map[string]bool{}
-	for _, id := range e.heard.ahead {
-		if en := e.hand[id]; en != nil && en.runner != "" && !en.permitted {
+	for name, h := range e.homes {
+		if h.places > 0 && len(h.ahead) > 0 {
+			e.addPrepared(ahead, name, h)
+		}
+	}
+	return ahead
+}
+
+// addPrepared adds those of one home. Its runner tells of them with its polls, the last of which may be some seconds old:
+// of those that it named, as many count as at work as places have become free since.
+func (e *Executor) addPrepared(ahead map[string]bool, name string, h *home) {
+	for _, id := range h.ahead {
+		if en := e.hand[id]; en != nil && en.owner.Home == name && !en.permitted {
 			ahead[id] = true
 		}
 	}
-	free := e.heard.places
+	free := h.places
 	for _, en := range e.hand {
-		if !e.waits(en) && !en.held && !ahead[en.id] {
+		if en.owner.Home == name && !en.held && !ahead[en.id] {
 			free--
 		}
 	}
-	for _, id := range e.heard.ahead {
+	for _, id := range h.ahead {
 		if free > 0 && ahead[id] {
 			delete(ahead, id)
 			free--
 		}
 	}
-	return ahead
 }

@@ -20,6 +20,7 @@
 //
 // HTTPS with JSON, below [PathPrefix]; the server's certificate is pinned by the [Connection] file. A runner asks for
 // work with the runner's credential ([PollRequest], a long poll which is also its heartbeat), then speaks about one
-// run with that run's token. Every request names the protocol's version in the header [HeaderProtocol]; a server serves
+// run with that run's token. A poll names the runner, which is one process, and its home, where runners succeed each
+// other: a run belongs to the home that it was handed out to. Every request names the protocol's version in the header [HeaderProtocol]; a server serves
 // its own version and the one before it, so that runners that outlive a server's upgrade finish their work.
 package run

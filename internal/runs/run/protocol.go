@@ -56,7 +56,13 @@ type Connection struct {
 	CA string `json:"ca"`
 	// Credential is the runner's own bearer token, good for polling only.
 	Credential string `json:"credential"`
+	// Home names the place where this runner works, for PollRequest.Home.
+	Home string `json:"home,omitempty"`
 }
+
+// HomeLocal is the home of the runner beside the server. Servers and runners of earlier releases know no other and do
+// not name it: an empty home is this one.
+const HomeLocal = "local"
 
 // ConnectionFile is the name of the Connection in a runner's directory.
 const ConnectionFile = "connection.json"
@@ -64,7 +70,11 @@ const ConnectionFile = "connection.json"
 // PollRequest asks for work. The server holds it until there is some, or for PollWait.
 type PollRequest struct {
 	// Runner is the runner's id, made anew by each process.
-	Runner  string `json:"runner"`
+	Runner string `json:"runner"`
+	// Home is the connection's. Runners work in a home one after the other, never two at a time: a poll proves that
+	// every earlier runner of the same home has ended. The runner that polls has its runs, and Active says which.
+	// Of the runs of other homes a poll says nothing. See package lease.
+	Home    string `json:"home,omitempty"`
 	Version string `json:"version"`
 	// Capacity is how many more runs the runner would take now.
 	Capacity int `json:"capacity"`

@@ -19,8 +19,9 @@ type Record struct {
 	Spec    Spec      `json:"spec"`
 	Token   string    `json:"token,omitempty"`
 	Created time.Time `json:"created"`
-	// Runner and Started are set when a runner took it.
+	// Runner and Started are set when a runner took it. Home is that runner's; empty for HomeLocal.
 	Runner  string     `json:"runner,omitempty"`
+	Home    string     `json:"home,omitempty"`
 	Started *time.Time `json:"started,omitempty"`
 	// LockHeld is true from when the run's apply may begin until its state's lock was released.
 	LockHeld bool `json:"lockHeld,omitempty"`

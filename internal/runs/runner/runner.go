@@ -258,6 +258,7 @@ func (r *runner) ask(ctx context.Context, p run.PollRequest) (run.PollResponse, 
 		cancel()
 	}()
 	u := footprint.Measure()
+	p.Home = r.server.home()
 	p.Usage = &run.Usage{MemoryBytes: u.Memory, CPU: run.Duration(u.CPU), ChildCPU: run.Duration(u.Children)}
 	var response run.PollResponse
 	_, err := r.server.do(ctx, request{method: http.MethodPost, path: "/poll", body: mustJSON(p), into: &response})

@@ -100,6 +100,16 @@ func (s *server) load() error {
 	return nil
 }
 
+// home is what the server calls the place where this runner works; empty when the server cannot be found.
+func (s *server) home() string {
+	if s.load() != nil { // asking for work fails, too, and says why
+		return ""
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.conn.Home
+}
+
 // silence is for how long the server has not answered.
 func (s *server) silence() time.Duration {
 	s.mu.Lock()

@@ -1,7 +1,7 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package executor
+package local
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -30,23 +31,40 @@ import (
 type Local struct {
 	// Dir is the runner's directory; the runner holds the lock RunnerLock in it while it lives.
 	Dir string
-	// Command starts the runner; its environment is empty but for Env.
-	Command []string
-	Env     []string
-	Log     *slog.Logger
+	Log *slog.Logger
+
+	command, env []string
+	mark         string
 }
 
-// Build is the mark of the runner that Command starts: of its version, its program and its arguments. A runner with
-// another mark is of another program or was started with other options.
-func (l *Local) Build(version string) (string, error) {
-	program, err := os.Stat(l.Command[0])
+// Use says which command starts the runner, in an environment that has nothing but env. It is called before Run.
+func (l *Local) Use(version string, command, env []string) error {
+	mark, err := Mark(version, command)
+	if err != nil {
+		return err
+	}
+	l.mark, l.command, l.env = mark, append(slices.Clone(command), "--build", mark), env
+	return nil
+}
+
+// Mark stands for a runner's version, program and arguments. A runner with another mark is of another program or was
+// started with other options.
+func Mark(version string, command []string) (string, error) {
+	program, err := os.Stat(command[0])
 	if err != nil {
 		return "", fmt.Errorf("look at the runner's program: %w", err)
 	}
 	sum := sha256.New()
-	fmt.Fprintf(sum, "%q %q %d %d", version, l.Command, program.Size(), program.ModTime().UnixNano())
+	fmt.Fprintf(sum, "%q %q %d %d", version, command, program.Size(), program.ModTime().UnixNano())
 	return hex.EncodeToString(sum.Sum(nil)[:8]), nil
 }
+
+// Starts says whether a runner has the mark of those that Run starts.
+func (l *Local) Starts(mark string) bool { return mark == l.mark }
+
+// Keeps says that a runner works in the local home, or that another will follow: Run goes on starting one. tofu outlives
+// its runner here, so only the next runner knows what became of the runs, however long it takes to come.
+func (l *Local) Keeps(home string) bool { return home == run.HomeLocal }
 
 // RunnerLock is the name of the file that a living runner holds locked.
 const RunnerLock = "lock"
@@ -56,6 +74,7 @@ func (l *Local) WriteConnection(c run.Connection) error {
 	if err := os.MkdirAll(l.Dir, 0o700); err != nil {
 		return fmt.Errorf("write the runner's connection: %w", err)
 	}
+	c.Home = run.HomeLocal
 	data, err := json.Marshal(c)
 	if err != nil {
 		return fmt.Errorf("write the runner's connection: %w", err)
@@ -89,12 +108,15 @@ func (l *Local) ReadCredential() (string, error) {
 
 // Run sees to it that a runner lives until ctx ends. A runner that keeps dying is started again ever more slowly, up
 // to every 30 seconds.
-func (l *Local) Run(ctx context.Context) error {
+func (l *Local) Run(ctx context.Context, ended func(home string)) error {
 	pause := 100 * time.Millisecond
 	for ctx.Err() == nil {
 		began := time.Now()
 		if err := l.runOnce(ctx); err != nil {
 			l.Log.Error("the runner ended", "error", err)
+		}
+		if ctx.Err() == nil {
+			ended(run.HomeLocal)
 		}
 		if time.Since(began) > time.Minute {
 			pause = 100 * time.Millisecond
@@ -145,11 +167,11 @@ func (l *Local) start(ctx context.Context) error {
 		return fmt.Errorf("start the runner: %w", err)
 	}
 	defer out.Close() //nolint:errcheck // the child has its own
-	cmd := exec.Command(l.Command[0], l.Command[1:]...)
-	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = l.Env, l.Dir, out, out
+	cmd := exec.Command(l.command[0], l.command[1:]...)
+	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = l.env, l.Dir, out, out
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
-		return fmt.Errorf("start the runner (%s): %w", strings.Join(l.Command, " "), err)
+		return fmt.Errorf("start the runner (%s): %w", strings.Join(l.command, " "), err)
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()

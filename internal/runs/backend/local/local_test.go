@@ -1,7 +1,7 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package executor_test
+package local_test
 
 import (
 	"context"
@@ -11,13 +11,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/gofrs/flock"
 
-	"github.com/yuba-dev/yuba/internal/runs/executor"
+	"github.com/yuba-dev/yuba/internal/runs/backend/local"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
@@ -27,10 +28,17 @@ const runnerDirectory = "YUBA_TEST_RUNNER_DIRECTORY"
 // A runner says that it began through one pipe and ends when another is written.
 const begunPipe, endPipe = "begun", "end"
 
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(runnerDirectory); dir != "" {
+		playRunner(dir)
+	}
+	os.Exit(m.Run())
+}
+
 // playRunner takes the lock as a runner does, says its process id, or that another one lives, and waits for its end.
 func playRunner(dir string) {
 	word := strconv.Itoa(os.Getpid())
-	if ok, err := flock.New(filepath.Join(dir, executor.RunnerLock)).TryLock(); err != nil || !ok {
+	if ok, err := flock.New(filepath.Join(dir, local.RunnerLock)).TryLock(); err != nil || !ok {
 		word = "another runner lives"
 	}
 	if err := os.WriteFile(filepath.Join(dir, begunPipe), []byte(word), 0o600); err != nil {
@@ -45,7 +53,12 @@ func playRunner(dir string) {
 // keeper is a keeper of runners and the pipes to those.
 type keeper struct {
 	t *testing.T
-	executor.Local
+	local.Local
+	// command starts a runner in this environment.
+	command string
+	env     []string
+	// ended counts the ends that the keeper told.
+	ended atomic.Int32
 }
 
 func newKeeper(t *testing.T) *keeper {
@@ -56,7 +69,11 @@ func newKeeper(t *testing.T) *keeper {
 			t.Fatal(err)
 		}
 	}
-	return &keeper{t, executor.Local{Dir: dir, Command: []string{os.Args[0]}, Env: []string{runnerDirectory + "=" + dir}, Log: slog.New(slog.DiscardHandler)}}
+	k := &keeper{t: t, Local: local.Local{Dir: dir, Log: slog.New(slog.DiscardHandler)}, command: os.Args[0], env: []string{runnerDirectory + "=" + dir}}
+	if err := k.Use("test", []string{k.command}, k.env); err != nil {
+		t.Fatal(err)
+	}
+	return k
 }
 
 // within does what waits for the other side.
@@ -111,7 +128,14 @@ func (k *keeper) end() {
 func (k *keeper) keep() (stop func()) {
 	ctx, cancel := context.WithCancel(k.t.Context())
 	done := make(chan error, 1)
-	go func() { done <- k.Run(ctx) }()
+	go func() {
+		done <- k.Run(ctx, func(home string) {
+			if !k.Keeps(home) {
+				k.t.Errorf("told of the end of a runner of %q, which is not kept", home)
+			}
+			k.ended.Add(1)
+		})
+	}()
 	return func() {
 		cancel()
 		if err := <-done; err != nil {
@@ -128,14 +152,17 @@ func TestARunnerThatEndedIsStartedAgain(t *testing.T) {
 	if second := k.begun(); second == first {
 		t.Errorf("runner %d twice", first)
 	}
+	if n := k.ended.Load(); n != 1 {
+		t.Errorf("told of %d ends, want 1", n)
+	}
 	stop()
 	k.end() // it outlives the server
 }
 
 func TestARunnerThatLivesIsLeftAlone(t *testing.T) {
 	k := newKeeper(t)
-	earlier := exec.CommandContext(t.Context(), k.Command[0])
-	earlier.Env = k.Env
+	earlier := exec.CommandContext(t.Context(), k.command)
+	earlier.Env = k.env
 	if err := earlier.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +210,7 @@ func TestARunnersMarkChangesWithItsProgramAndItsArguments(t *testing.T) {
 		if err := os.Chtimes(program, time.Unix(1, 0), time.Unix(1, 0)); err != nil {
 			t.Fatal(err)
 		}
-		got, err := (&executor.Local{Command: append([]string{program}, args...)}).Build(version)
+		got, err := local.Mark(version, append([]string{program}, args...))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -202,7 +229,11 @@ func TestARunnersMarkChangesWithItsProgramAndItsArguments(t *testing.T) {
 			t.Errorf("%s has the same mark", sentence)
 		}
 	}
-	if _, err := (&executor.Local{Command: []string{program + ".gone"}}).Build("v1"); err == nil {
-		t.Error("a program that is not there has a mark")
+	var l local.Local
+	if err := l.Use("v1", []string{program + ".gone"}, nil); err == nil {
+		t.Error("a program that is not there can be used")
+	}
+	if err := l.Use("v1", []string{program, "--capacity", "8"}, nil); err != nil || l.Starts("") || l.Starts(first) {
+		t.Errorf("%v: it would start what it was not told to", err)
 	}
 }
