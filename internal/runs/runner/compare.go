@@ -5,7 +5,6 @@ package runner
 
 import (
 	"context"
-	"regexp"
 	"strings"
 	"time"
 
@@ -61,15 +60,6 @@ func (j *job) meaning(ctx context.Context, p heldPlan) (string, error) {
 	return described.ChangesDigest, nil
 }
 
-// staleSummary is the summary of the diagnostic that tofu and terraform give for a plan whose state has moved.
-const staleSummary = "Saved plan is stale"
-
-// lockSummary is theirs for a state that somebody else has locked.
-const lockSummary = "Error acquiring the state lock"
-
-// lockField finds the lines of a lock that the tool describes.
-var lockField = regexp.MustCompile(`(?m)^\s+(ID|Operation|Who|Created): +(.*\S)`)
-
 // lockIn reads the lock that was in the way; nil when no error tells of one. Backends tell of it in errors of their own as
 // well, such as when init or another workspace needs a first state, which commands without -json print as text.
 func lockIn(stream *plan.Stream) *run.Lock {
@@ -86,7 +76,7 @@ func lockIn(stream *plan.Stream) *run.Lock {
 }
 
 func lockInText(text string) *run.Lock {
-	_, info, found := strings.Cut(text, "Lock Info:")
+	_, info, found := strings.Cut(text, lockInfo)
 	if !found {
 		return nil
 	}

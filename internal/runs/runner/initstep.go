@@ -247,10 +247,6 @@ func (j *job) initCommand(ctx context.Context, unselected bool, args ...string) 
 	return j.verdict(c, stream, e, 0)
 }
 
-// backendSummary is the summary of the diagnostic that tofu and terraform give when the backend is not the one they
-// remember.
-const backendSummary = "Backend configuration changed"
-
 var errOtherBackend = errors.New("the backend is another one than before")
 
 // forgetBackend makes init take the backend as it finds it, as in a fresh checkout. Moving states between backends is

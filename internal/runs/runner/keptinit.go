@@ -41,9 +41,6 @@ type keptInit struct {
 	size     int
 }
 
-// lockFileSummary is the summary of the warning that tofu gives when it makes a lock file from a mirror.
-const lockFileSummary = "Incomplete lock file information for providers"
-
 const providersTF = dataDirTF + "/providers/"
 
 // How much is kept: an init of a large program leaves some 20 KiB.

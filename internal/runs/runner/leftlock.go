@@ -37,12 +37,6 @@ func (l *leftLock) is(lock *run.Lock) bool {
 		!lock.Created.Before(l.From) && !lock.Created.After(l.To)
 }
 
-// lockOperations are how the tool names in locks what its commands do.
-var lockOperations = map[run.Step]string{run.StepPlan: "OperationTypePlan", run.StepApply: "OperationTypeApply"}
-
-// releaseSummary is the summary of the tool's diagnostic when it could not give its lock back.
-const releaseSummary = "Error releasing the state lock"
-
 // gaveBack tells whether a process ended in good order, and so without a lock in its hand. A tool that breaks down ends
 // with a code of its own; one that was told to say whether there are changes says so with 2. Of an end that nobody saw
 // the process's last words tell.

@@ -355,14 +355,10 @@ func (j *job) sameModules() bool {
 	return s.Unless != "" && plans && !s.Destroy && s.Purpose == run.PurposeDeploy && j.used.complete && known != nil && known.Placed == s.Unless
 }
 
-// misses are what the tool says of a list of modules that is not as the program needs it.
-var misses = []string{"odule not installed", "odule source has changed", "odule version requirements have changed"}
-
 // withdrawModules undoes what placeModules did when init does not take it. It says whether there was anything to undo.
 func (j *job) withdrawModules(failed error) (bool, error) {
-	var f *failure
-	if !j.used.complete || !errors.As(failed, &f) || f.outcome != "" ||
-		!slices.ContainsFunc(misses, func(what string) bool { return strings.Contains(failed.Error(), what) }) {
+	f := ofTool(failed)
+	if !j.used.complete || f == nil || !f.aboutModules() {
 		return false, nil
 	}
 	j.used, j.space.record.Known = moduleUse{}, nil

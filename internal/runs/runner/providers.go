@@ -309,7 +309,7 @@ func (j *job) providerFailure(ctx context.Context, want providers.Want, err erro
 		return failed(run.FailureConfiguration, "%w", err)
 	}
 	class := diskClass(err)
-	if strings.Contains(err.Error(), "no space left on device") { // the tool's own words
+	if saysDiskFull(err) {
 		class = run.FailureDisk
 	}
 	what := want.Version
@@ -433,8 +433,8 @@ func (j *job) initFromStore(ctx context.Context) error {
 // withdrawProviders undoes what offerProviders did: init failed over providers, and may do better on its own. It says
 // whether there was anything to undo.
 func (j *job) withdrawProviders(failed error) (bool, error) {
-	var f *failure
-	if j.providing.plainConfig == nil || !j.providing.chosen && j.providing.openConfig == nil || !errors.As(failed, &f) || f.outcome != "" || !strings.Contains(failed.Error(), "provider") {
+	f := ofTool(failed)
+	if j.providing.plainConfig == nil || !j.providing.chosen && j.providing.openConfig == nil || f == nil || !aboutProviders(failed) {
 		return false, nil
 	}
 	w := j.space
