@@ -19,6 +19,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/runs/confinement"
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/process"
 )
 
 // adoptAll takes over what a runner before has left in the spool.
@@ -62,7 +63,7 @@ func (r *runner) adoptLeft(ctx context.Context, id string) (bool, error) {
 	if _, err := os.Stat(j.spool.path(resultFile)); err == nil {
 		j.alone = !j.followed() // asked before any of them can have ended
 	}
-	if j.journal.Process.alive() {
+	if j.journal.Process.Alive() {
 		j.keepPlace()
 	}
 	r.opts.Log.Info("taking over a run of the runner before", "run", j.id, "stack", j.spec.Stack.String())
@@ -99,14 +100,14 @@ func (j *job) endUnreached() {
 	say := func(format string, args ...any) {
 		j.opts.Log.Warn(fmt.Sprintf(format, args...), "run", j.id)
 	}
-	var p *process
+	var p *process.Process
 	if pid := confinement.Leader(confinement.Mark(j.id)); pid != 0 {
-		p = adopted(&processRecord{PID: pid, Start: startTime(pid), Boot: bootID()}, limits, say)
+		p = process.Adopt(&process.Record{PID: pid, Start: process.StartTime(pid), Boot: process.BootID()}, limits, say)
 	}
 	if p != nil {
 		j.stop.attach(p)
-		p.interrupt("its run cannot be taken over")
-		p.wait()
+		p.Interrupt("its run cannot be taken over")
+		p.Wait()
 		j.stop.attach(nil)
 	}
 	if j.walls.Alone() {
@@ -264,7 +265,7 @@ func (j *job) takeOver(ctx context.Context) error {
 		return j.takeOverShell()
 	}
 	p := j.survivor()
-	if !j.journal.ApplyStarted || p != nil && p.step != run.StepApply {
+	if !j.journal.ApplyStarted || p != nil && p.Step != run.StepApply {
 		return j.giveUp(p)
 	}
 	if err := j.awaitApply(p); err != nil {
@@ -293,9 +294,9 @@ func (j *job) lostWorkspace(err error) error {
 
 // survivor returns the tofu process of the run if it still runs. One that was started, but not written down before
 // the runner died, is known by its working directory.
-func (j *job) survivor() *process {
+func (j *job) survivor() *process.Process {
 	record := j.journal.Process
-	if !record.alive() {
+	if !record.Alive() {
 		name := run.StepPrepare
 		if j.journal.ApplyStarted {
 			name = run.StepApply
@@ -318,14 +319,14 @@ func (j *job) survivor() *process {
 		if record != nil && record.Step == name { // about to be started, or its number is damaged
 			logStart = record.LogStart
 		}
-		record = &processRecord{Step: name, PID: pid, Start: startTime(pid), Boot: bootID(), LogStart: logStart}
+		record = &process.Record{Step: name, PID: pid, Start: process.StartTime(pid), Boot: process.BootID(), LogStart: logStart}
 		j.mu.Lock()
 		j.journal.Process = record
 		j.mu.Unlock()
 	}
-	p := adopted(record, j.spec.Limits, j.log.note)
+	p := process.Adopt(record, j.spec.Limits, j.log.note)
 	if p != nil {
-		p.endLeft = j.endLeft()
+		p.EndLeft = j.endLeft()
 	}
 	return p
 }
@@ -347,7 +348,7 @@ func sessionIn(w *workspace) int {
 		if err != nil || !bytes.Contains(slices.Concat([]byte{0}, env, []byte{0}), configured) {
 			continue
 		}
-		if session, err := unix.Getsid(pid); err == nil && session == pid && startTime(pid) != "" {
+		if session, err := unix.Getsid(pid); err == nil && session == pid && process.StartTime(pid) != "" {
 			return pid
 		}
 	}
@@ -355,13 +356,13 @@ func sessionIn(w *workspace) int {
 }
 
 // giveUp ends a run in which nothing was changed yet, or whose apply was done with.
-func (j *job) giveUp(p *process) error {
+func (j *job) giveUp(p *process.Process) error {
 	if p != nil {
 		j.stop.attach(p)
-		p.interrupt("its runner died")
-		e := p.wait()
+		p.Interrupt("its runner died")
+		e := p.Wait()
 		j.stop.attach(nil)
-		j.orderly[p.step] = !e.killed
+		j.orderly[p.Step] = !e.Killed
 	}
 	if j.journal.ApplyStarted {
 		return j.awaitApply(nil)
@@ -377,21 +378,21 @@ func (j *job) interruptedStep() run.Step {
 }
 
 // awaitApply follows an apply to its end and judges it by its own words.
-func (j *job) awaitApply(p *process) error {
+func (j *job) awaitApply(p *process.Process) error {
 	if _, err := os.Stat(j.spool.path(string(run.StepApply) + outEnd)); err != nil {
 		return &failure{outcome: run.OutcomeInterrupted, err: errors.New("the runner died before the apply began")}
 	}
 	j.processes.Add(1)
 	defer j.processes.Add(-1)
 	if p != nil && j.direct { // before a wish to stop can reach it
-		p.begun = j.beginning()
+		p.Begun = j.beginning()
 		j.begun.Store(j.hadBegun())
 	}
 	j.stop.attach(p)
 	f, err := j.follow(run.StepApply, j.spec.Backend.Kind == run.BackendManaged, false)
 	if err != nil {
 		if p != nil { // what it leaves is taken when it has ended
-			p.wait()
+			p.Wait()
 			j.stop.attach(nil)
 		}
 		return err
@@ -399,11 +400,11 @@ func (j *job) awaitApply(p *process) error {
 	if j.journal.Process.Step != run.StepApply { // a later step had begun: the log has all of the apply
 		f.out.known, f.errs.known = math.MaxInt, math.MaxInt
 	}
-	var e exit
+	var e process.Exit
 	if p != nil {
-		p.watchTime(j.journal.Process.age())
+		p.WatchTime(j.journal.Process.Age())
 		done := j.meter.watch(j, p)
-		e = p.wait()
+		e = p.Wait()
 		done()
 		j.stop.attach(nil)
 	}

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/process"
 )
 
 // unreadable puts a directory where a file is: every attempt to read it fails.
@@ -62,7 +63,7 @@ func TestAnApplyIsFollowedDespiteOneBadFile(t *testing.T) {
 		"a wrong digit in the number of the process": func(b *bench, r *fakeRun) {
 			j := b.journal(r)
 			wrong := 1
-			for startTime(j.Process.PID^wrong) == j.Process.Start { // another test's tofu, of the same moment
+			for process.StartTime(j.Process.PID^wrong) == j.Process.Start { // another test's tofu, of the same moment
 				wrong <<= 1
 			}
 			j.Process.PID ^= wrong
@@ -80,7 +81,7 @@ func TestAnApplyIsFollowedDespiteOneBadFile(t *testing.T) {
 			tamper(b, r)
 			b.start()
 			b.server.wait(r, "the new runner", func() bool { return strings.Contains(string(r.log), "A new runner took this run over") })
-			if startTime(pid) == "" {
+			if process.StartTime(pid) == "" {
 				t.Error("tofu was ended")
 			}
 			open()
@@ -114,7 +115,7 @@ func TestAnApplyThatCannotBeFollowedIsEndedFirst(t *testing.T) {
 			eventually(t, "a poll without the run", func() bool {
 				return b.server.saw(func(p run.PollRequest) bool { return p.Runner != "" && !slices.Contains(p.Active, r.spec.ID) })
 			})
-			if startTime(pid) != "" {
+			if process.StartTime(pid) != "" {
 				open()
 				t.Error("the run is given up, and tofu applies")
 			}
@@ -138,7 +139,7 @@ func TestAnApplyWhoseWorkingDirectoryCannotBeOpened(t *testing.T) {
 	b.put(base, []byte("not a directory"))
 	b.start()
 	result := b.server.finished(r)
-	if startTime(pid) != "" {
+	if process.StartTime(pid) != "" {
 		open()
 		t.Error("the run is over, and tofu applies")
 	}

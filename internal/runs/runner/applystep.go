@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/process"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
 
@@ -73,7 +74,7 @@ func (j *job) beginApply() error {
 	defer j.mu.Unlock()
 	next := j.journal
 	next.ApplyStarted, next.Direct, next.Steps = true, j.direct, j.result.Steps
-	next.Process = &processRecord{Step: run.StepApply, LogStart: j.log.length(), Boot: bootID(), Mount: mountID(j.spool.dir), Secured: outputReserve}
+	next.Process = &process.Record{Step: run.StepApply, LogStart: j.log.length(), Boot: process.BootID(), Mount: process.MountID(j.spool.dir), Secured: outputReserve}
 	err := errors.Join(j.spool.writeJSON(applyFile, applyRecord{next, &j.spec, j.token}), j.spool.writeJSON(journalFile, next))
 	for _, end := range []string{outEnd, errEnd} {
 		err = errors.Join(err, os.WriteFile(j.spool.path(string(run.StepApply)+end), nil, 0o600))
@@ -129,17 +130,17 @@ func (j *job) stateSize() int64 {
 }
 
 // judgeApply says how an apply ended. The end of an adopted process is unknown; then its own summary counts.
-func (j *job) judgeApply(c command, stream *plan.Stream, e exit) error {
+func (j *job) judgeApply(c command, stream *plan.Stream, e process.Exit) error {
 	counts := run.Counts(stream.Done)
 	if !stream.ApplyDone {
 		counts = run.Counts(stream.Progress())
 	}
 	j.result.AppliedCounts = &counts
-	succeeded := e.known && e.code == 0 && e.signal == 0
-	if !e.known {
+	succeeded := e.Known && e.Code == 0 && e.Signal == 0
+	if !e.Known {
 		succeeded = stream.ApplyDone && len(stream.Errors()) == 0
 	}
-	j.result.Applied = succeeded || len(stream.Errors()) > 0 && e.signal == 0
+	j.result.Applied = succeeded || len(stream.Errors()) > 0 && e.Signal == 0
 	j.result.Trace = j.trace(stream, j.doubt)
 	if size, limit := j.stateSize(), j.spec.Limits.StateBytes; limit > 0 && size > limit {
 		return failed(run.FailureLimit, "keep the state: it has %d bytes, the limit is %d. The apply itself was done; split the stack, or raise the limit", size, limit)
@@ -159,10 +160,10 @@ func (j *job) judgeApply(c command, stream *plan.Stream, e exit) error {
 	return err
 }
 
-func (j *job) applyError(c command, stream *plan.Stream, e exit) error {
-	if e.known || len(stream.Errors()) > 0 {
-		if !e.known {
-			e.code = 1
+func (j *job) applyError(c command, stream *plan.Stream, e process.Exit) error {
+	if e.Known || len(stream.Errors()) > 0 {
+		if !e.Known {
+			e.Code = 1
 		}
 		return j.verdict(c, stream, e, 0)
 	}

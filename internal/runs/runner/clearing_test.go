@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/process"
 )
 
 // envClears names a directory that the test binary is to make and remove as somebody who is not root.
@@ -146,7 +147,7 @@ func TestNothingOfAKilledRunStays(t *testing.T) {
 			pid := b.journal(r).Process.PID
 			started := map[int]string{}
 			for _, child := range descendants(t, pid) {
-				started[child] = startTime(child)
+				started[child] = process.StartTime(child)
 			}
 			if len(started) == 0 {
 				t.Fatal("tofu has started nothing")
@@ -160,7 +161,7 @@ func TestNothingOfAKilledRunStays(t *testing.T) {
 				t.Errorf("%+v", result)
 			}
 			for child, since := range started {
-				if startTime(child) == since && since != "" {
+				if process.StartTime(child) == since && since != "" {
 					t.Errorf("process %d still runs", child)
 				}
 			}

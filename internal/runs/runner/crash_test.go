@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/process"
 )
 
 // gated creates a, then begins b, which waits at a gate, a named pipe that it makes itself.
@@ -165,12 +166,12 @@ func TestRunnerKilledDuringAnApply(t *testing.T) {
 				t.Fatal(err)
 			}
 			first.Wait()
-			if startTime(pid) == "" {
+			if process.StartTime(pid) == "" {
 				t.Fatal("tofu died with its runner")
 			}
 			if before {
 				open()
-				eventually(t, "the end of tofu", func() bool { return startTime(pid) == "" })
+				eventually(t, "the end of tofu", func() bool { return process.StartTime(pid) == "" })
 			}
 			b.process()
 			if !before {
@@ -206,7 +207,7 @@ func TestRunnerKilledDuringAPlan(t *testing.T) {
 	if result.Outcome != run.OutcomeInterrupted || result.ApplyStarted || result.FailedStep != run.StepPlan {
 		t.Errorf("%+v", result)
 	}
-	if startTime(pid) != "" {
+	if process.StartTime(pid) != "" {
 		t.Error("the plan of the dead runner still runs")
 	}
 }
@@ -240,7 +241,7 @@ func TestRunnerAndTofuKilledDuringAnApply(t *testing.T) {
 	if err := syscall.Kill(-pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the end of tofu", func() bool { return startTime(pid) == "" })
+	eventually(t, "the end of tofu", func() bool { return process.StartTime(pid) == "" })
 	b.process()
 	result := b.server.finished(r)
 	if result.Outcome != run.OutcomeInterrupted || !result.ApplyStarted {

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/process"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
 
@@ -217,7 +218,7 @@ func TestRunnerKilledInOneGo(t *testing.T) {
 		first.Process.Kill()
 		first.Wait()
 		open()
-		eventually(t, "the end of tofu", func() bool { return startTime(pid) == "" })
+		eventually(t, "the end of tofu", func() bool { return process.StartTime(pid) == "" })
 		b.process()
 		result := b.server.finished(r)
 		if result.Outcome != run.OutcomeSucceeded || !result.Applied || result.AppliedCounts.Add != 2 || len(r.states) != 1 || !result.Plan.Changes {
@@ -244,7 +245,7 @@ resource "terraform_data" "a" {
 		first.Process.Kill()
 		first.Wait()
 		open()
-		eventually(t, "the end of tofu", func() bool { return startTime(pid) == "" })
+		eventually(t, "the end of tofu", func() bool { return process.StartTime(pid) == "" })
 		b.process()
 		result := b.server.finished(r)
 		if result.Outcome != run.OutcomeFailed || result.FailedStep != run.StepPlan || result.ApplyStarted || len(r.states) != 0 {
@@ -282,7 +283,7 @@ func TestApplyInOneGoWhoseBeginningWasMissed(t *testing.T) {
 	if (&follower{job: j, stream: end}).withholds() {
 		t.Error("its state is withheld")
 	}
-	if err := j.judgeDirect(command{step: run.StepApply}, end, exit{}); err != nil || !j.result.Applied || j.nothingDone {
+	if err := j.judgeDirect(command{step: run.StepApply}, end, process.Exit{}); err != nil || !j.result.Applied || j.nothingDone {
 		t.Errorf("%v: %+v, nothing done: %v", err, j.result, j.nothingDone)
 	}
 	whole := &plan.Stream{}

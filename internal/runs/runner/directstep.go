@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/process"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
 
@@ -100,19 +101,19 @@ func foundNothing(stream *plan.Stream) bool {
 
 // judgeDirect says how a plan and apply in one go ended. The end of an adopted process is unknown; then its own words
 // count.
-func (j *job) judgeDirect(c command, stream *plan.Stream, e exit) error {
+func (j *job) judgeDirect(c command, stream *plan.Stream, e process.Exit) error {
 	if stream.PlanDone {
 		j.setPlan(plannedSoFar(stream))
 	}
 	explained := len(stream.Errors()) > 0
 	switch {
-	case stream.ApplyDone && foundNothing(stream) && !explained && (e.code == 0 || !e.known):
+	case stream.ApplyDone && foundNothing(stream) && !explained && (e.Code == 0 || !e.Known):
 		j.takeBackApply()
 		return nil
-	case j.beganNothing(stream) && (explained && e.signal == 0 || e.known && (!stream.PlanDone || e.interrupted != "")):
+	case j.beganNothing(stream) && (explained && e.Signal == 0 || e.Known && (!stream.PlanDone || e.Interrupted != "")):
 		j.takeBackApply()
-		if !e.known {
-			e.code, e.known = 1, true
+		if !e.Known {
+			e.Code, e.Known = 1, true
 		}
 		err := j.verdict(command{step: run.StepPlan}, stream, e)
 		var f *failure

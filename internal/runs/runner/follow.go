@@ -52,7 +52,7 @@ func (j *job) follow(step run.Step, states, fresh bool) (*follower, error) {
 		if f.out.known, f.errs.known, err = j.linesInLog(); err != nil {
 			return nil, err
 		}
-		f.doubt = j.journal.Process.doubt(f.out.path)
+		f.doubt = j.journal.Process.Doubt(f.out.path)
 	}
 	loop := f.look
 	if states {

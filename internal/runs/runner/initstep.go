@@ -17,6 +17,7 @@ import (
 	"slices"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/process"
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
@@ -87,16 +88,16 @@ func (j *job) init(ctx context.Context) error {
 
 // blamesInit tells whether the process, the first one after an init that was left out, failed in a way that init may have
 // told, or prevented: with an error that is not a resource's.
-func (j *job) blamesInit(stream *plan.Stream, e exit) bool {
-	if j.replayed == "" || e.signal != 0 || e.interrupted != "" || e.code != 1 {
+func (j *job) blamesInit(stream *plan.Stream, e process.Exit) bool {
+	if j.replayed == "" || e.Signal != 0 || e.Interrupted != "" || e.Code != 1 {
 		return false
 	}
 	return slices.ContainsFunc(stream.Errors(), func(d diagnostic.Diagnostic) bool { return d.Address == "" })
 }
 
 // proveInit takes note that a process went well with what was put in place instead of an init.
-func (j *job) proveInit(e exit) error {
-	if j.replayed == "" || !e.known || e.signal != 0 || e.code == 1 {
+func (j *job) proveInit(e process.Exit) error {
+	if j.replayed == "" || !e.Known || e.Signal != 0 || e.Code == 1 {
 		return nil
 	}
 	j.space.record.Unproven = ""

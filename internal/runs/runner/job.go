@@ -15,6 +15,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/kit/mask"
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/process"
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
@@ -287,7 +288,7 @@ type stopper struct {
 	wished  context.CancelFunc
 	mu      sync.Mutex
 	reason  string
-	process *process
+	process *process.Process
 	// spare keeps a process that changes something from being stopped by the wish.
 	spare bool
 	// person is true when the wish is a person's.
@@ -321,23 +322,23 @@ func (s *stopper) askLocked(reason string, spareApply bool) {
 	if first && s.wished != nil {
 		s.wished()
 	}
-	if s.process != nil && !(s.spare && s.process.changes()) {
-		s.process.interrupt(reason)
+	if s.process != nil && !(s.spare && s.process.Changes()) {
+		s.process.Interrupt(reason)
 	}
 }
 
 // attach makes p the process that a wish reaches; a wish that came before reaches it at once.
-func (s *stopper) attach(p *process) {
+func (s *stopper) attach(p *process.Process) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.process = p
-	if p != nil && s.reason != "" && !(s.spare && p.changes()) {
-		p.interrupt(s.reason)
+	if p != nil && s.reason != "" && !(s.spare && p.Changes()) {
+		p.Interrupt(s.reason)
 	}
 }
 
 // attached is the process that a wish would reach, nil without one.
-func (s *stopper) attached() *process {
+func (s *stopper) attached() *process.Process {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.process

@@ -16,12 +16,13 @@ import (
 	"strings"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/process"
 )
 
 // journal is what the next runner must know to take a job over.
 type journal struct {
 	// Process is the tofu process last started, nil before the first.
-	Process *processRecord `json:"process,omitempty"`
+	Process *process.Record `json:"process,omitempty"`
 	// ApplyStarted is set before tofu apply is started.
 	ApplyStarted bool `json:"applyStarted,omitempty"`
 	// Direct is true when that apply plans, too.
@@ -44,20 +45,6 @@ type journal struct {
 	Damaged    bool   `json:"damaged,omitempty"`
 	// StatesRefused is the server's word on why it takes no more states.
 	StatesRefused string `json:"statesRefused,omitempty"`
-}
-
-// processRecord identifies a process for as long as the machine is up.
-type processRecord struct {
-	Step run.Step `json:"step"`
-	PID  int      `json:"pid"`
-	// Start is the process's start time in clock ticks since boot, Boot the boot's id.
-	Start string `json:"start"`
-	Boot  string `json:"boot"`
-	// LogStart is how long the log was when the process was started.
-	LogStart int64 `json:"logStart"`
-	// Mount is the mount that its output is on, Secured how much of it surely had space; 0 for unknown.
-	Mount   uint64 `json:"mount,omitempty"`
-	Secured int64  `json:"secured,omitempty"`
 }
 
 // applyRecord is the journal as it was right before the apply, and all else that is needed to take the job over: one file

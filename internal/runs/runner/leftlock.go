@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/process"
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
@@ -40,15 +41,15 @@ func (l *leftLock) is(lock *run.Lock) bool {
 // gaveBack tells whether a process ended in good order, and so without a lock in its hand. A tool that breaks down ends
 // with a code of its own; one that was told to say whether there are changes says so with 2. Of an end that nobody saw
 // the process's last words tell.
-func gaveBack(step run.Step, stream *plan.Stream, e exit) bool {
+func gaveBack(step run.Step, stream *plan.Stream, e process.Exit) bool {
 	said := stream.Errors()
 	switch {
-	case e.signal != 0 || e.killed || slices.ContainsFunc(said, func(d diagnostic.Diagnostic) bool { return d.Summary == releaseSummary }):
+	case e.Signal != 0 || e.Killed || slices.ContainsFunc(said, func(d diagnostic.Diagnostic) bool { return d.Summary == releaseSummary }):
 		return false
-	case !e.known:
+	case !e.Known:
 		return len(said) > 0 || stream.ApplyDone
 	}
-	return e.code == 0 || e.code == 1 && len(said) > 0 || e.code == 2 && step == run.StepPlan && stream.PlanDone
+	return e.Code == 0 || e.Code == 1 && len(said) > 0 || e.Code == 2 && step == run.StepPlan && stream.PlanDone
 }
 
 // mayHold are the steps whose processes may have died with a lock. An apply begins when its plan is over. With arguments of
@@ -146,9 +147,9 @@ func (r *runner) holderName() string {
 
 // pastLeftLock breaks the lock that was in a process's way when an earlier run of ours has left it, and runs the process
 // again.
-func (j *job) pastLeftLock(ctx context.Context, c command, stream *plan.Stream, e exit) (*plan.Stream, exit, error) {
+func (j *job) pastLeftLock(ctx context.Context, c command, stream *plan.Stream, e process.Exit) (*plan.Stream, process.Exit, error) {
 	left := j.space.record.LeftLock
-	if left == nil || !j.space.own || e.signal != 0 {
+	if left == nil || !j.space.own || e.Signal != 0 {
 		return stream, e, nil
 	}
 	lock := lockIn(stream)
@@ -158,7 +159,7 @@ func (j *job) pastLeftLock(ctx context.Context, c command, stream *plan.Stream, 
 	j.log.note("The lock %s is of an earlier run, whose process was killed", lock.ID)
 	j.spec.ForceUnlock = lock.ID
 	if err := j.forceUnlock(ctx); err != nil {
-		return nil, exit{}, err
+		return nil, process.Exit{}, err
 	}
 	return j.tofu(ctx, c)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/process"
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
@@ -43,7 +44,7 @@ func TestLockThatAKilledApplyLeftIsBroken(t *testing.T) {
 				t.Fatal(err)
 			}
 			if withRunner {
-				eventually(t, "the end of tofu", func() bool { return startTime(pid) == "" })
+				eventually(t, "the end of tofu", func() bool { return process.StartTime(pid) == "" })
 				b.process()
 			}
 			if result := b.server.finished(r); result.Outcome != run.OutcomeInterrupted || server.held() == "" {
@@ -174,20 +175,20 @@ func TestEndsThatMayLeaveALock(t *testing.T) {
 	for name, c := range map[string]struct {
 		step   run.Step
 		stream *plan.Stream
-		e      exit
+		e      process.Exit
 		want   bool
 	}{
-		"it went well":                         {run.StepApply, &plan.Stream{}, exit{known: true}, true},
-		"it failed and said why":               {run.StepApply, failing, exit{known: true, code: 1}, true},
-		"a plan with changes":                  {run.StepPlan, &plan.Stream{PlanDone: true}, exit{known: true, code: 2}, true},
-		"nobody saw its end":                   {run.StepApply, &plan.Stream{}, exit{}, false},
-		"nobody saw the end that it told of":   {run.StepApply, &plan.Stream{ApplyDone: true}, exit{}, true},
-		"it did not stop when it was asked to": {run.StepApply, failing, exit{killed: true}, false},
-		"it was killed":                        {run.StepPlan, &plan.Stream{}, exit{known: true, signal: 9}, false},
-		"it broke down":                        {run.StepApply, &plan.Stream{}, exit{known: true, code: 11}, false},
-		"it broke down, as programs in Go do":  {run.StepPlan, &plan.Stream{}, exit{known: true, code: 2}, false},
-		"it failed without a word":             {run.StepApply, &plan.Stream{}, exit{known: true, code: 1}, false},
-		"it could not give it back":            {run.StepPlan, releasing, exit{known: true, code: 1}, false},
+		"it went well":                         {run.StepApply, &plan.Stream{}, process.Exit{Known: true}, true},
+		"it failed and said why":               {run.StepApply, failing, process.Exit{Known: true, Code: 1}, true},
+		"a plan with changes":                  {run.StepPlan, &plan.Stream{PlanDone: true}, process.Exit{Known: true, Code: 2}, true},
+		"nobody saw its end":                   {run.StepApply, &plan.Stream{}, process.Exit{}, false},
+		"nobody saw the end that it told of":   {run.StepApply, &plan.Stream{ApplyDone: true}, process.Exit{}, true},
+		"it did not stop when it was asked to": {run.StepApply, failing, process.Exit{Killed: true}, false},
+		"it was killed":                        {run.StepPlan, &plan.Stream{}, process.Exit{Known: true, Signal: 9}, false},
+		"it broke down":                        {run.StepApply, &plan.Stream{}, process.Exit{Known: true, Code: 11}, false},
+		"it broke down, as programs in Go do":  {run.StepPlan, &plan.Stream{}, process.Exit{Known: true, Code: 2}, false},
+		"it failed without a word":             {run.StepApply, &plan.Stream{}, process.Exit{Known: true, Code: 1}, false},
+		"it could not give it back":            {run.StepPlan, releasing, process.Exit{Known: true, Code: 1}, false},
 	} {
 		if got := gaveBack(c.step, c.stream, c.e); got != c.want {
 			t.Errorf("%s: %v", name, got)

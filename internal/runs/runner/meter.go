@@ -9,6 +9,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/runs/confinement"
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/process"
 )
 
 // The kernel limits what one process may take. What a run takes with all that it starts, and what the runs of a namespace
@@ -17,8 +18,6 @@ import (
 const (
 	// meterInterval is how often it is measured. Runs that are shorter cost nothing.
 	meterInterval = 250 * time.Millisecond
-	// overPatience is how long tofu may take to save what it has.
-	overPatience = 30 * time.Second
 )
 
 // meter measures what runs take: processes and memory in one goroutine, disks, which take longer, in another.
@@ -33,7 +32,7 @@ type meter struct {
 // account is what is known of a process at work.
 type account struct {
 	j *job
-	p *process
+	p *process.Process
 	// program is how its processes are found.
 	program confinement.Program
 	// dirs are what is measured of disks. The job may have left its working directory while they still are.
@@ -46,8 +45,8 @@ type account struct {
 }
 
 // watch measures a process until the function that it returns is called.
-func (m *meter) watch(j *job, p *process) (done func()) {
-	a := &account{j: j, p: p, program: confinement.Program{PID: p.pid, Mark: confinement.Mark(j.id)}, dirs: j.measured()}
+func (m *meter) watch(j *job, p *process.Process) (done func()) {
+	a := &account{j: j, p: p, program: confinement.Program{PID: p.PID, Mark: confinement.Mark(j.id)}, dirs: j.measured()}
 	m.mu.Lock()
 	m.accounts[a] = true
 	m.begin(&m.working, m.measure)
@@ -96,7 +95,7 @@ func (m *meter) measure(all []*account) {
 		if s.disk {
 			a.j.overflowed.Store(true)
 		}
-		a.p.exceed(s.reason)
+		a.p.Exceed(s.reason)
 	}
 	memory := int64(0)
 	for _, l := range loads {
@@ -108,7 +107,7 @@ func (m *meter) measure(all []*account) {
 		}
 		switch a.over.next(now, loads[i].taken, rest.memory > 0 && memory > rest.memory) {
 		case endEverything:
-			a.p.kill("what it takes endangers the machine")
+			a.p.Kill("what it takes endangers the machine")
 		case endOthers: // until it has ended: what was ended may have started others meanwhile
 			m.r.walls.EndOthers(a.program)
 		case letSave:

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/process"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
 
@@ -70,7 +71,7 @@ func (j *job) plan(ctx context.Context) error {
 	if err := j.verdict(c, stream, e, 0, 2); err != nil {
 		return err
 	}
-	result := &run.PlanResult{Changes: e.code == 2, Counts: run.Counts(stream.Planned)}
+	result := &run.PlanResult{Changes: e.Code == 2, Counts: run.Counts(stream.Planned)}
 	result.Fates, result.FatesTotal = heardFates(stream)
 	for _, change := range stream.Drift[:min(len(stream.Drift), maxDrift)] {
 		result.Drift = append(result.Drift, change.Address)
@@ -95,7 +96,7 @@ func (j *job) plan(ctx context.Context) error {
 }
 
 // afterInit runs the first process that works with what init left. When it fails and init was left out, that may be why.
-func (j *job) afterInit(ctx context.Context, c command) (*plan.Stream, exit, error) {
+func (j *job) afterInit(ctx context.Context, c command) (*plan.Stream, process.Exit, error) {
 	stream, e, err := j.tofu(ctx, c)
 	if err == nil {
 		stream, e, err = j.pastLeftLock(ctx, c, stream, e)
@@ -107,7 +108,7 @@ func (j *job) afterInit(ctx context.Context, c command) (*plan.Stream, exit, err
 		return stream, e, j.proveInit(e)
 	}
 	if err := j.initAfterAll(ctx); err != nil {
-		return nil, exit{}, err
+		return nil, process.Exit{}, err
 	}
 	return j.tofu(ctx, c)
 }

@@ -16,10 +16,11 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/runs/confinement"
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/process"
 )
 
 // lasting starts a program that ends when it is told to only.
-func lasting(t *testing.T, limits run.Limits) (*exec.Cmd, *process) {
+func lasting(t *testing.T, limits run.Limits) (*exec.Cmd, *process.Process) {
 	t.Helper()
 	cmd := exec.Command("/bin/sleep", "1000")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -31,7 +32,7 @@ func lasting(t *testing.T, limits run.Limits) (*exec.Cmd, *process) {
 		cmd.Process.Kill()
 		cmd.Wait()
 	})
-	return cmd, &process{step: run.StepApply, pid: cmd.Process.Pid, cmd: cmd, running: running, limits: limits, note: func(string, ...any) {}}
+	return cmd, &process.Process{Step: run.StepApply, PID: cmd.Process.Pid, Cmd: cmd, Running: running, Limits: limits, Note: func(string, ...any) {}}
 }
 
 func TestPanicOfAJobStopsItsToolBeforeTheJobIsOver(t *testing.T) {
@@ -39,7 +40,7 @@ func TestPanicOfAJobStopsItsToolBeforeTheJobIsOver(t *testing.T) {
 	j := r.newJob("r1", "")
 	_, p := lasting(t, run.Limits{Grace: run.Duration(time.Minute)})
 	activeAtTheEnd := make(chan bool, 1)
-	p.note = func(string, ...any) { // it is about to be asked to stop
+	p.Note = func(string, ...any) { // it is about to be asked to stop
 		r.mu.Lock()
 		activeAtTheEnd <- r.active["r1"] != nil
 		r.mu.Unlock()
@@ -49,7 +50,7 @@ func TestPanicOfAJobStopsItsToolBeforeTheJobIsOver(t *testing.T) {
 		panic("a mistake")
 	})
 	r.group.Wait()
-	if startTime(p.pid) != "" {
+	if process.StartTime(p.PID) != "" {
 		t.Error("the tool still runs")
 	}
 	if len(activeAtTheEnd) != 1 || !<-activeAtTheEnd || r.active["r1"] != nil {
@@ -62,21 +63,21 @@ func TestAdoptedProcessIsTheOneThatWasRecorded(t *testing.T) {
 	for name, grace := range map[string]time.Duration{"it stops when it is asked": time.Minute, "it is killed with its group": time.Nanosecond} {
 		t.Run(name, func(t *testing.T) {
 			cmd, _ := lasting(t, run.Limits{})
-			recorded := record(run.StepApply, cmd.Process.Pid, 0)
+			recorded := process.Identify(run.StepApply, cmd.Process.Pid, 0)
 			other := *recorded
 			other.Start = "1"
-			if p := adopted(&other, run.Limits{}, note); p != nil {
+			if p := process.Adopt(&other, run.Limits{}, note); p != nil {
 				t.Fatal("another process of the same number was adopted")
 			}
-			p := adopted(recorded, run.Limits{Grace: run.Duration(grace)}, note)
-			if p == nil || p.fd < 0 {
+			p := process.Adopt(recorded, run.Limits{Grace: run.Duration(grace)}, note)
+			if p == nil || p.FD < 0 {
 				t.Fatalf("not adopted: %+v", p)
 			}
-			p.interrupt("the test says so")
-			if e := p.wait(); e.known || e.interrupted == "" {
+			p.Interrupt("the test says so")
+			if e := p.Wait(); e.Known || e.Interrupted == "" {
 				t.Errorf("%+v", e)
 			}
-			if p.signal(syscall.SIGINT); adopted(recorded, run.Limits{}, note) != nil {
+			if p.Signal(syscall.SIGINT); process.Adopt(recorded, run.Limits{}, note) != nil {
 				t.Error("it was adopted after its end")
 			}
 		})
@@ -86,22 +87,22 @@ func TestAdoptedProcessIsTheOneThatWasRecorded(t *testing.T) {
 // Where the kernel gives no descriptor of a process, it is still waited for until its end, and signalled.
 func TestAnAdoptedProcessWithoutADescriptor(t *testing.T) {
 	cmd, _ := lasting(t, run.Limits{})
-	recorded := record(run.StepApply, cmd.Process.Pid, 0)
-	p := adopted(recorded, run.Limits{Grace: run.Duration(time.Minute)}, func(string, ...any) {})
+	recorded := process.Identify(run.StepApply, cmd.Process.Pid, 0)
+	p := process.Adopt(recorded, run.Limits{Grace: run.Duration(time.Minute)}, func(string, ...any) {})
 	if p == nil {
 		t.Fatal("not adopted")
 	}
-	unix.Close(p.fd)
-	p.fd = -1
-	ended := make(chan exit, 1)
-	go func() { ended <- p.wait() }()
+	unix.Close(p.FD)
+	p.FD = -1
+	ended := make(chan process.Exit, 1)
+	go func() { ended <- p.Wait() }()
 	select {
 	case <-ended:
 		t.Fatal("a process that still runs was taken for ended")
-	case <-time.After(3 * adoptedLook):
+	case <-time.After(3 * process.AdoptedLook):
 	}
-	p.interrupt("the test says so")
-	if e := <-ended; e.interrupted == "" || recorded.alive() {
+	p.Interrupt("the test says so")
+	if e := <-ended; e.Interrupted == "" || recorded.Alive() {
 		t.Errorf("%+v", e)
 	}
 }
@@ -156,10 +157,10 @@ func TestAWishToStopReachesAProgramThatHasJustBegun(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := &process{step: run.StepPlan, pid: cmd.Process.Pid, cmd: cmd, running: running, limits: run.Limits{Grace: run.Duration(time.Minute)}, note: func(string, ...any) {}}
+		p := &process.Process{Step: run.StepPlan, PID: cmd.Process.Pid, Cmd: cmd, Running: running, Limits: run.Limits{Grace: run.Duration(time.Minute)}, Note: func(string, ...any) {}}
 		time.Sleep(time.Duration(i) * 250 * time.Microsecond) // at any time between the first instruction and the last
-		p.interrupt("the test says so")
-		if e := p.wait(); e.killed || e.code == 0 && e.signal == 0 {
+		p.Interrupt("the test says so")
+		if e := p.Wait(); e.Killed || e.Code == 0 && e.Signal == 0 {
 			t.Fatalf("after %d: %+v", i, e)
 		}
 	}

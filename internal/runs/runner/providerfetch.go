@@ -20,6 +20,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/registry/providers"
 	"github.com/yuba-dev/yuba/internal/runs/confinement"
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/process"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
 
@@ -99,7 +100,7 @@ func (f *fetcher) runToEnd(cmd *exec.Cmd, dir string) error {
 	if err != nil {
 		return err
 	}
-	awaitChild(cmd.Process.Pid)
+	process.AwaitChild(cmd.Process.Pid)
 	_ = unix.Kill(-cmd.Process.Pid, unix.SIGKILL) // the dead leader still holds the number of its group
 	var left error
 	if !f.walls.Alone() { // elsewhere the kernel has ended all

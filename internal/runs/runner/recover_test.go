@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/process"
 )
 
 // spooled is the path of a file in a run's directory.
@@ -28,7 +29,7 @@ func (b *bench) abandoned(name string) *fakeRun {
 	first.Process.Kill()
 	first.Wait()
 	open()
-	eventually(b.t, "the end of tofu", func() bool { return startTime(pid) == "" })
+	eventually(b.t, "the end of tofu", func() bool { return process.StartTime(pid) == "" })
 	return r
 }
 

@@ -373,8 +373,8 @@ func (r *runner) guard(j *job, do func()) {
 		if problem := recover(); problem != nil {
 			r.opts.Log.Error("a run ended in a panic. This is a bug in Yuba.", "run", j.id, "panic", problem, "stack", string(debug.Stack()))
 			if p := j.stop.attached(); p != nil {
-				p.interrupt("its run ended in a panic, which is a bug in Yuba")
-				p.wait()
+				p.Interrupt("its run ended in a panic, which is a bug in Yuba")
+				p.Wait()
 			}
 			j.unclaim()
 			if j.space != nil {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/runs/confinement"
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/process"
 )
 
 // saving stands for tofu and a provider: the first, when it is asked to stop, waits until the second has finished what it is
@@ -63,15 +64,15 @@ func TestWhatIsInFlightIsFinishedBeforeARunEnds(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(j.space.base, "fill"), make([]byte, c.size), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			p := &process{step: run.StepApply, pid: cmd.Process.Pid, cmd: cmd, running: running, limits: run.Limits{Grace: run.Duration(time.Minute)}, note: func(string, ...any) {}}
+			p := &process.Process{Step: run.StepApply, PID: cmd.Process.Pid, Cmd: cmd, Running: running, Limits: run.Limits{Grace: run.Duration(time.Minute)}, Note: func(string, ...any) {}}
 			done := r.meter.watch(j, p)
 			if _, err := out.ReadFrom(read); err != nil {
 				t.Fatal(err)
 			}
-			e := p.wait()
+			e := p.Wait()
 			done()
-			if out.String() != c.want || e.killed || !strings.Contains(e.exceeded, "(--run-disk)") {
-				t.Errorf("%q, killed %v, over %q", out.String(), e.killed, e.exceeded)
+			if out.String() != c.want || e.Killed || !strings.Contains(e.Exceeded, "(--run-disk)") {
+				t.Errorf("%q, killed %v, over %q", out.String(), e.Killed, e.Exceeded)
 			}
 		})
 	}

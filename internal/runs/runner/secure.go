@@ -56,18 +56,3 @@ func (j *job) fullDisk() bool {
 	defer j.mu.Unlock()
 	return isDiskFull(j.diskProblem) || j.log != nil && isDiskFull(j.log.problem())
 }
-
-// doubt says why what the recorded process has written may be lost, although the file is there: the machine was down, the
-// file system away, or the process wrote more than there was space for at its start.
-func (r *processRecord) doubt(output string) string {
-	var stat unix.Stat_t
-	switch {
-	case r.Boot == "" || r.Boot != bootID():
-		return "the machine went down"
-	case r.Mount != mountID(output):
-		return "its disk went away"
-	case r.Secured > 0 && (unix.Stat(output, &stat) != nil || stat.Size > r.Secured):
-		return "the disk may have been full while nobody looked"
-	}
-	return ""
-}

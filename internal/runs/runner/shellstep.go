@@ -16,6 +16,7 @@ import (
 	"syscall"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/process"
 )
 
 // A shell is the person's, with the rights of the user that carries out the runs; what it runs as tofu is confined like
@@ -105,7 +106,7 @@ func (j *job) runTerminal() error {
 	if err := cmd.Start(); err != nil {
 		return failed(run.FailureConfiguration, "run %s in the shell: %w", args[0], err)
 	}
-	p := &process{step: run.StepApply, pid: cmd.Process.Pid, cmd: cmd, fd: -1, limits: j.spec.Limits, note: j.log.note}
+	p := &process.Process{Step: run.StepApply, PID: cmd.Process.Pid, Cmd: cmd, FD: -1, Limits: j.spec.Limits, Note: j.log.note}
 	j.stop.attach(p)
 	err = cmd.Wait()
 	j.stop.attach(nil)

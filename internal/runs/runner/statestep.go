@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/process"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
 
@@ -104,12 +105,12 @@ func (j *job) changeState(ctx context.Context) error {
 }
 
 // judgeChange says how a change ended. Of one whose end nobody saw only what it wrote is known.
-func (j *job) judgeChange(c command, stream *plan.Stream, e exit) error {
+func (j *job) judgeChange(c command, stream *plan.Stream, e process.Exit) error {
 	j.result.Text = j.said(stream)
 	if size, limit := j.stateSize(), j.spec.Limits.StateBytes; limit > 0 && size > limit {
 		return failed(run.FailureLimit, "keep the state: it has %d bytes, the limit is %d", size, limit)
 	}
-	if !e.known {
+	if !e.Known {
 		return &failure{outcome: run.OutcomeInterrupted, class: run.FailureKilled, err: errors.New(
 			"the runner died in the middle of it, so that its end is not known. What it wrote by then is the state: see `yuba state history` and `yuba state list`")}
 	}

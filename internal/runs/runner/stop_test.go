@@ -181,7 +181,7 @@ func (b *bench) within(patience time.Duration, j *job, do func() error) error {
 	late := time.AfterFunc(patience, func() {
 		b.t.Error("it goes on and on")
 		if p := j.stop.attached(); p != nil {
-			p.kill("the test is over")
+			p.Kill("the test is over")
 		}
 	})
 	defer late.Stop()

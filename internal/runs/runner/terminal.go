@@ -154,10 +154,10 @@ func (j *job) mindSignals(ctx context.Context) (context.Context, func()) {
 func (j *job) heed(s os.Signal, wishes int) int {
 	p := j.stop.attached()
 	switch {
-	case p != nil && p.step == run.StepApply && (s == syscall.SIGINT || s == syscall.SIGQUIT):
+	case p != nil && p.Step == run.StepApply && (s == syscall.SIGINT || s == syscall.SIGQUIT):
 		return wishes // the terminal gave it to the shell, too
-	case p != nil && p.step == run.StepApply:
-		p.signal(syscall.SIGHUP)
+	case p != nil && p.Step == run.StepApply:
+		p.Signal(syscall.SIGHUP)
 		return wishes
 	}
 	j.stop.ask("it was interrupted", true)

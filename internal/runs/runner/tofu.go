@@ -17,6 +17,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/runs/confinement"
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/process"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
 
@@ -57,35 +58,35 @@ func (b *bounded) Write(p []byte) (int, error) {
 func (b *bounded) Bytes() []byte { return b.text.Bytes() }
 
 // tofu runs one process to its end and returns what it said.
-func (j *job) tofu(ctx context.Context, c command) (*plan.Stream, exit, error) {
+func (j *job) tofu(ctx context.Context, c command) (*plan.Stream, process.Exit, error) {
 	out, errs, err := j.outputFiles(c)
 	if err != nil {
-		return nil, exit{}, err
+		return nil, process.Exit{}, err
 	}
 	defer out.Close()
 	defer errs.Close()
 	f, err := j.follow(c.step, c.states, true)
 	if err != nil {
-		return nil, exit{}, err
+		return nil, process.Exit{}, err
 	}
 	p, err := j.start(c, out, errs)
 	if err != nil {
 		f.end()
-		return nil, exit{}, err
+		return nil, process.Exit{}, err
 	}
 	j.processes.Add(1)
 	done := j.meter.watch(j, p)
-	e := p.wait()
+	e := p.Wait()
 	done()
 	j.stop.attach(nil)
 	j.processes.Add(-1)
-	planned := c.step == run.StepPlan && e.code == 2 // there are changes
-	if e.exceeded == "" && (e.code != 0 && !planned || e.signal != 0) {
-		e.exceeded = j.overDisk()
+	planned := c.step == run.StepPlan && e.Code == 2 // there are changes
+	if e.Exceeded == "" && (e.Code != 0 && !planned || e.Signal != 0) {
+		e.Exceeded = j.overDisk()
 	}
 	stream := f.end()
 	j.orderly[c.step] = gaveBack(c.step, stream, e)
-	j.addCPU(c.step, e.cpu)
+	j.addCPU(c.step, e.CPU)
 	return stream, e, nil
 }
 
@@ -111,7 +112,7 @@ func (j *job) outputFiles(c command) (out, errs *os.File, err error) {
 }
 
 // start starts the process in the sandbox and a session of its own, and writes down which it is.
-func (j *job) start(c command, out, errs *os.File) (*process, error) {
+func (j *job) start(c command, out, errs *os.File) (*process.Process, error) {
 	if err := j.checkNetwork(); err != nil {
 		return nil, err
 	}
@@ -129,17 +130,17 @@ func (j *job) start(c command, out, errs *os.File) (*process, error) {
 	if err != nil {
 		return nil, failed(run.FailureTool, "start %s: %w", j.opts.Sandbox, err)
 	}
-	p := &process{step: c.step, pid: cmd.Process.Pid, cmd: cmd, running: running, captured: c.capture != nil, limits: j.spec.Limits, note: j.log.note, begun: j.beginning(), endLeft: j.endLeft()}
+	p := &process.Process{Step: c.step, PID: cmd.Process.Pid, Cmd: cmd, Running: running, Captured: c.capture != nil, Limits: j.spec.Limits, Note: j.log.note, Begun: j.beginning(), EndLeft: j.endLeft()}
 	if c.timeout > 0 {
-		p.limits.Timeout = run.Duration(c.timeout)
-		p.limits.Grace = min(p.limits.Grace, p.limits.Timeout) // nobody waits longer for the end of a look than for the look
+		p.Limits.Timeout = run.Duration(c.timeout)
+		p.Limits.Grace = min(p.Limits.Grace, p.Limits.Timeout) // nobody waits longer for the end of a look than for the look
 	}
 	j.stop.attach(p) // from here on whoever ends the job ends it, too
-	p.watchTime(0)
+	p.WatchTime(0)
 	j.mu.Lock()
 	j.journal.Steps = j.result.Steps
-	j.journal.Process = record(c.step, p.pid, j.logStart)
-	j.journal.Process.Mount, j.journal.Process.Secured = mountID(j.spool.path(string(c.step)+outEnd)), j.secured
+	j.journal.Process = process.Identify(c.step, p.PID, j.logStart)
+	j.journal.Process.Mount, j.journal.Process.Secured = process.MountID(j.spool.path(string(c.step)+outEnd)), j.secured
 	j.saveJournal()
 	j.mu.Unlock()
 	return p, nil
@@ -157,42 +158,42 @@ func (j *job) addCPU(step run.Step, cpu time.Duration) {
 }
 
 // verdict turns the end of a process into an error, nil when its code is among the good ones.
-func (j *job) verdict(c command, stream *plan.Stream, e exit, good ...int) error {
+func (j *job) verdict(c command, stream *plan.Stream, e process.Exit, good ...int) error {
 	name := j.space.tool.name + " " + orText(c.title, string(c.step))
 	for _, code := range good {
 		if code == 2 && !stream.PlanDone && j.doubt == "" { // a Go program that crashes, for want of memory say, ends with 2, too
 			continue
 		}
-		if e.signal == 0 && e.code == code && !e.held {
+		if e.Signal == 0 && e.Code == code && !e.Held {
 			return nil
 		}
 	}
 	outcome := run.OutcomeFailed
-	if c.step == run.StepApply && (e.signal != 0 || !e.known) {
+	if c.step == run.StepApply && (e.Signal != 0 || !e.Known) {
 		outcome = run.OutcomeInterrupted
 	}
 	switch {
-	case e.held: // it could have written there, too
+	case e.Held: // it could have written there, too
 		return &failure{class: run.FailureTool, outcome: outcome, err: fmt.Errorf("%s has ended, but a program that it started keeps its output open: "+
 			"what was printed there cannot be trusted. Look for a provider, a key provider or an external program that leaves a process behind", name)}
-	case e.exceeded != "":
-		return &failure{class: run.FailureLimit, outcome: outcome, err: fmt.Errorf("%s was stopped: %s%s", name, e.exceeded, detail(stream))}
-	case e.timedOut:
+	case e.Exceeded != "":
+		return &failure{class: run.FailureLimit, outcome: outcome, err: fmt.Errorf("%s was stopped: %s%s", name, e.Exceeded, detail(stream))}
+	case e.TimedOut:
 		return &failure{class: run.FailureLimit, outcome: outcome, err: fmt.Errorf("%s took longer than %s and was stopped%s", name, orDefault(c.timeout, time.Duration(j.spec.Limits.Timeout)), detail(stream))}
-	case e.interrupted != "" && c.step != run.StepApply:
-		return &failure{outcome: run.OutcomeCanceled, err: fmt.Errorf("%s was stopped: %s", name, e.interrupted)}
-	case e.interrupted != "":
-		return &failure{class: j.whoseWish(), outcome: outcome, err: fmt.Errorf("%s was stopped: %s%s", name, e.interrupted, detail(stream))}
-	case e.signal != 0:
-		return &failure{class: run.FailureKilled, outcome: outcome, err: fmt.Errorf("%s was killed by signal %d (%s), which Yuba did not send%s", name, int(e.signal), e.signal, detail(stream))}
+	case e.Interrupted != "" && c.step != run.StepApply:
+		return &failure{outcome: run.OutcomeCanceled, err: fmt.Errorf("%s was stopped: %s", name, e.Interrupted)}
+	case e.Interrupted != "":
+		return &failure{class: j.whoseWish(), outcome: outcome, err: fmt.Errorf("%s was stopped: %s%s", name, e.Interrupted, detail(stream))}
+	case e.Signal != 0:
+		return &failure{class: run.FailureKilled, outcome: outcome, err: fmt.Errorf("%s was killed by signal %d (%s), which Yuba did not send%s", name, int(e.Signal), e.Signal, detail(stream))}
 	case len(stream.Errors()) > 0:
 		j.result.Lock = lockIn(stream)
 		return &failure{class: classify(stream), said: stream.Errors(), err: errors.New(stream.Errors().Error())}
 	case lockIn(stream) != nil:
 		j.result.Lock = lockIn(stream)
-		return &failure{class: run.FailureLocked, err: fmt.Errorf("%s ended with exit code %d%s", name, e.code, detail(stream))}
+		return &failure{class: run.FailureLocked, err: fmt.Errorf("%s ended with exit code %d%s", name, e.Code, detail(stream))}
 	default:
-		return &failure{class: run.FailureTool, err: fmt.Errorf("%s ended with exit code %d%s", name, e.code, detail(stream))}
+		return &failure{class: run.FailureTool, err: fmt.Errorf("%s ended with exit code %d%s", name, e.Code, detail(stream))}
 	}
 }
 

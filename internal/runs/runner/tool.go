@@ -16,6 +16,7 @@ import (
 	"github.com/Masterminds/semver/v3"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/process"
 )
 
 // OldestTool is the oldest version of tofu or terraform that runs can use: it writes plans and applies for machines and
@@ -49,7 +50,7 @@ func askVersion(ctx context.Context, path string) (tool, error) {
 	cmd := exec.CommandContext(ctx, path, "version", "-json")
 	cmd.Env = []string{"PATH=" + systemPath, "HOME=/nonexistent", "CHECKPOINT_DISABLE=1", "TF_CLI_CONFIG_FILE=" + os.DevNull}
 	cmd.Dir = "/"
-	cmd.WaitDelay = outputPatience
+	cmd.WaitDelay = process.OutputPatience
 	out, err := cmd.Output()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {

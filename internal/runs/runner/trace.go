@@ -10,8 +10,6 @@ import (
 	"io/fs"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
@@ -141,15 +139,4 @@ func (j *job) listState(ctx context.Context) {
 	for _, address := range list {
 		j.result.StateHas = append(j.result.StateHas, plan.Match(address))
 	}
-}
-
-// mountID tells one mount of a file system from the next; 0 where the kernel does not say. What was written to a file system
-// that was mounted anew since then may be lost.
-func mountID(path string) uint64 {
-	var s unix.Statx_t
-	// Of Linux 6.8: no mount ever has the number of another.
-	if unix.Statx(unix.AT_FDCWD, path, 0, unix.STATX_MNT_ID_UNIQUE, &s) != nil || s.Mask&unix.STATX_MNT_ID_UNIQUE == 0 {
-		return 0
-	}
-	return s.Mnt_id
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/archive"
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/process"
 )
 
 // A source with a thousand root modules would be unpacked a thousand times to get at one of them each time. So the latest
@@ -99,7 +100,7 @@ func (t *trees) clear() {
 
 // sharedTree is the whole source, unpacked. The path is good until leave is called.
 func (j *job) sharedTree(ctx context.Context) (path string, leave func(), err error) {
-	name := strings.TrimPrefix(j.spec.Artifact.Digest, "sha256:") + "-" + bootID()
+	name := strings.TrimPrefix(j.spec.Artifact.Digest, "sha256:") + "-" + process.BootID()
 	defer j.trees.unpack.lock(name)()
 	path, leave = j.trees.use(name)
 	if _, err := os.Stat(path); err == nil {
@@ -127,7 +128,7 @@ func (j *job) sharedTree(ctx context.Context) (path string, leave func(), err er
 // shares tells whether the working directory gets its part from a tree that is unpacked for all. Where tofu is not
 // confined nothing keeps it from that tree.
 func (j *job) shares(p *run.Part) bool {
-	return p != nil && j.walls.Hides() && j.spec.Artifact.Size > smallArchive && hexDigest.MatchString(j.spec.Artifact.Digest) && bootID() != ""
+	return p != nil && j.walls.Hides() && j.spec.Artifact.Size > smallArchive && hexDigest.MatchString(j.spec.Artifact.Digest) && process.BootID() != ""
 }
 
 // unpackPart brings the run's part of the source into the new tree.

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/process"
 	"github.com/yuba-dev/yuba/internal/runs/unproven"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
@@ -48,7 +49,7 @@ func (b *bench) cutOff(name string, do func(r *fakeRun), change ...func(*fakeRun
 	first.Process.Kill()
 	first.Wait()
 	killGroup(pid)
-	eventually(b.t, "the end of tofu", func() bool { return startTime(pid) == "" })
+	eventually(b.t, "the end of tofu", func() bool { return process.StartTime(pid) == "" })
 	do(r)
 	b.process()
 	b.server.finished(r)
@@ -157,7 +158,7 @@ func TestADamagedStateIsTakenFromTheWorkingDirectory(t *testing.T) {
 	eventually(t, "a state in the spool", func() bool { return b.journal(r).States == 1 })
 	first.Process.Kill()
 	first.Wait()
-	eventually(t, "the end of tofu", func() bool { return startTime(pid) == "" })
+	eventually(t, "the end of tofu", func() bool { return process.StartTime(pid) == "" })
 	spooled := b.spooled(r, spool{b.spooled(r, "")}.statePath(1))
 	intact, err := os.ReadFile(spooled)
 	if err != nil {
