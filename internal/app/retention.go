@@ -258,7 +258,7 @@ func (k *keeper) ofStack(ctx context.Context, stack run.Stack) error {
 	if obj.KeepsOwnState() {
 		return nil
 	}
-	n, err := k.states.Prune(ctx, stateOf(&obj), status.LastAppliedRun, state.Keep{Versions: k.keep.States, Age: k.keep.StateAge}, k.now())
+	n, err := k.states.Prune(ctx, state.KeyOfStack(&obj), status.LastAppliedRun, state.Keep{Versions: k.keep.States, Age: k.keep.StateAge}, k.now())
 	k.count(Kept{Versions: int64(n)})
 	return err
 }
@@ -334,7 +334,7 @@ func (k *keeper) ownedStates(ctx context.Context, namespace string) ([]string, e
 	}
 	names := make([]string, 0, len(list.Items))
 	for i := range list.Items {
-		names = append(names, stateOf(&list.Items[i]).SecretName())
+		names = append(names, state.KeyOfStack(&list.Items[i]).SecretName())
 	}
 	return names, nil
 }
@@ -356,10 +356,6 @@ func (k *keeper) ofNobody(ctx context.Context, namespace, secret string) error {
 	n, err := k.states.Prune(ctx, key, "", state.Keep{Versions: k.keep.States, Age: k.keep.StateAge}, k.now())
 	k.count(Kept{Versions: int64(n)})
 	return err
-}
-
-func stateOf(obj *infrav1.Terraform) state.Key {
-	return state.Key{Namespace: obj.Namespace, Workspace: obj.WorkspaceName(), Suffix: obj.StateSuffix(), Stack: obj.Name}
 }
 
 func (k *keeper) count(more Kept) {

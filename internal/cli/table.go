@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/yuba-dev/yuba/internal/kit/brief"
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 )
 
@@ -85,7 +86,7 @@ func without(rows [][]string, heads []string) [][]string {
 
 // oneLine makes a cell of any text.
 func oneLine(text string) string {
-	return strings.Join(strings.Fields(diagnostic.Printable(text)), " ")
+	return brief.Line(diagnostic.Printable(text))
 }
 
 // columns are what stands below each other.

@@ -200,7 +200,7 @@ func inColumns(rows [][]string) []string {
 	var widths []int
 	for _, row := range rows {
 		for i, cell := range row {
-			row[i] = strings.Join(strings.Fields(diagnostic.Printable(cell)), " ")
+			row[i] = oneLine(cell)
 			if i == len(widths) {
 				widths = append(widths, 0)
 			}

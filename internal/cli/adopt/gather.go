@@ -133,8 +133,7 @@ func unpack(packed []byte) ([]byte, error) {
 }
 
 func (g *gatherer) lock(ctx context.Context, t *infrav1.Terraform) (*state.LockInfo, string) {
-	key := state.Key{Namespace: t.Namespace, Workspace: t.WorkspaceName(), Suffix: t.StateSuffix(), Stack: t.Name}
-	holder, err := state.New(g.client, nil).Holder(ctx, key)
+	holder, err := state.New(g.client, nil).Holder(ctx, state.KeyOfStack(t))
 	if err != nil {
 		return nil, err.Error()
 	}

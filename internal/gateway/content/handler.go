@@ -216,8 +216,9 @@ func stackOf(obj *infrav1.Terraform) run.Stack {
 }
 
 func keyOf(obj *infrav1.Terraform) state.Key {
-	return state.Key{Namespace: obj.Namespace, Workspace: obj.WorkspaceName(), Suffix: obj.StateSuffix(), Stack: obj.Name,
-		Scope: scope.Of(obj.Labels)}
+	key := state.KeyOfStack(obj)
+	key.Scope = scope.Of(obj.Labels)
+	return key
 }
 
 func writeJSON(w http.ResponseWriter, v any) error {

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
+
+	"github.com/yuba-dev/yuba/internal/kit/brief"
 )
 
 // Address is where a provider is registered.
@@ -91,7 +93,7 @@ func ParseConstraints(list []string) (Constraints, error) {
 			if !plainConstraint.MatchString(part) || len(all) == maxConstraints {
 				return "", fmt.Errorf("read the constraint %q on versions of a provider: it is not of the form \"~> 1.2\"", shortened(text))
 			}
-			all = append(all, strings.Join(strings.Fields(part), " "))
+			all = append(all, brief.Line(part))
 		}
 	}
 	return Constraints(strings.Join(all, ", ")), nil

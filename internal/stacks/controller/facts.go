@@ -284,8 +284,9 @@ func (r *Reconciler) gatherState(ctx context.Context, p *pass) error {
 }
 
 func stateKeyOf(obj *infrav1.Terraform) state.Key {
-	return state.Key{Namespace: obj.Namespace, Workspace: obj.WorkspaceName(), Suffix: obj.StateSuffix(), Stack: obj.Name,
-		UID: string(obj.UID), Scope: scope.Of(obj.Labels)}
+	key := state.KeyOfStack(obj)
+	key.UID, key.Scope = string(obj.UID), scope.Of(obj.Labels)
+	return key
 }
 
 // expectState: a stack that was applied once has a state, and finding none must not be mistaken for a fresh start.

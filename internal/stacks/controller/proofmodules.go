@@ -6,11 +6,11 @@ package controller
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/kit/brief"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
@@ -105,9 +105,4 @@ func learnModules(obj *infrav1.Terraform, rec run.Record) {
 	}
 }
 
-func toldInShort(text string) string {
-	if len(text) > maxModulesText {
-		return strings.ToValidUTF8(text[:maxModulesText], "") + "…"
-	}
-	return text
-}
+func toldInShort(text string) string { return brief.CutBytes(text, maxModulesText) }

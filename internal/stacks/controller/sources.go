@@ -26,6 +26,7 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/archive"
 	"github.com/yuba-dev/yuba/internal/blob"
+	"github.com/yuba-dev/yuba/internal/kit/brief"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 	"github.com/yuba-dev/yuba/internal/tofu/module"
@@ -264,11 +265,7 @@ func notReady(kind string, name types.NamespacedName, obj sourceObject) string {
 	if ready == nil || ready.Status != metav1.ConditionFalse || ready.Message == "" {
 		return infrav1.MessageSourceNotReady
 	}
-	told := []rune(ready.Message)
-	if len(told) > maxTold {
-		told = append(told[:maxTold], '…')
-	}
-	return fmt.Sprintf("%s: %s %s says %s: %s", infrav1.MessageSourceNotReady, kind, name, ready.Reason, string(told))
+	return fmt.Sprintf("%s: %s %s says %s: %s", infrav1.MessageSourceNotReady, kind, name, ready.Reason, brief.Cut(ready.Message, maxTold))
 }
 
 // bringBack says how an archive comes back that got lost.

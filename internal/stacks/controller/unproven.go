@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/kit/brief"
 	"github.com/yuba-dev/yuba/internal/kit/scope"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
@@ -88,12 +89,7 @@ func briefly(one run.Unproven, id string) infrav1.UnprovenResource {
 	return r
 }
 
-func shortened(text string) string {
-	if len(text) <= maxUnprovenText {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxUnprovenText], "") + "…"
-}
+func shortened(text string) string { return brief.CutBytes(text, maxUnprovenText) }
 
 // workedOn stands for the state that a run worked on: what is true of one state says nothing of another.
 func workedOn(rec run.Record) string {

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/kit/brief"
 	"github.com/yuba-dev/yuba/internal/tenants/allocate"
 	"github.com/yuba-dev/yuba/internal/tenants/graph"
 	"github.com/yuba-dev/yuba/internal/tenants/render"
@@ -137,7 +138,7 @@ type checker struct {
 // find adds a finding about an object, or about the whole template when id is empty.
 func (c *checker) find(s Severity, id, format string, args ...any) *Finding {
 	at := c.places[id]
-	c.findings = append(c.findings, Finding{Severity: s, ID: id, Field: at.field, order: at.order, Message: oneLine(fmt.Sprintf(format, args...))})
+	c.findings = append(c.findings, Finding{Severity: s, ID: id, Field: at.field, order: at.order, Message: brief.Line(fmt.Sprintf(format, args...))})
 	return &c.findings[len(c.findings)-1]
 }
 
@@ -268,6 +269,3 @@ func (c *checker) graph(objects []render.Object, whole bool) {
 		c.find(Warning, e.From, "it refers to the object %q (%s), which waits for it: it is made without waiting in turn", e.To, e.Because)
 	}
 }
-
-// oneLine folds white space: findings are read one below the other.
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/yuba-dev/yuba/internal/kit/brief"
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 )
 
@@ -92,11 +93,7 @@ func Summary(findings []Finding) string {
 	errs := Errors(findings)
 	lines := make([]string, 0, min(len(errs), maxTold)+1)
 	for _, f := range errs[:min(len(errs), maxTold)] {
-		line := []rune(f.String())
-		if len(line) > maxLine {
-			line = append(line[:maxLine:maxLine], '…')
-		}
-		lines = append(lines, string(line))
+		lines = append(lines, brief.Cut(f.String(), maxLine))
 		if code := f.code(); code != "" {
 			lines = append(lines, codeIndent+code)
 		}
@@ -113,14 +110,11 @@ func (f Finding) code() string {
 		return ""
 	}
 	first, _, _ := strings.Cut(f.Snippet.Code, "\n")
-	line := []rune(diagnostic.Printable(strings.TrimSpace(first)))
-	if len(line) > maxCode {
-		line = append(line[:maxCode:maxCode], '…')
-	}
-	if len(line) == 0 {
+	line := brief.Cut(diagnostic.Printable(strings.TrimSpace(first)), maxCode)
+	if line == "" {
 		return ""
 	}
-	return fmt.Sprintf("%d: %s", f.Snippet.StartLine, string(line))
+	return fmt.Sprintf("%d: %s", f.Snippet.StartLine, line)
 }
 
 // WithoutCode is a summary without the lines that show programs: a mistake each.

@@ -51,7 +51,7 @@ func (p *registryPass) admit(changes []change, c change) []change {
 
 // refuse takes note of a change that cannot be made now.
 func (p *registryPass) refuse(c change, f *refusal) {
-	p.refusedUntil = earliest(p.refusedUntil, f.due())
+	p.refusedUntil = decide.Earlier(p.refusedUntil, f.due())
 	if c.template != "" {
 		p.unmake(c.template, c.tenant, f.message)
 	}

@@ -313,7 +313,7 @@ func (r *Tenants) refreshCopies(ctx context.Context, p *pass) error {
 		}
 		if err != nil {
 			p.tell(it.id+" copies", corev1.EventTypeWarning, tenantv1.EventApplyFailed, fmt.Sprintf("%s: %s", it.id, oneLine(err.Error())))
-			p.next = earliest(p.next, p.now.Add(targetRetryPause))
+			p.next = decide.Earlier(p.next, p.now.Add(targetRetryPause))
 		} else {
 			delete(p.memory.told, it.id+" copies")
 		}

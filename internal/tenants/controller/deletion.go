@@ -43,7 +43,7 @@ func (r *Tenants) made(ctx context.Context, p *pass, entries []tenantv1.AppliedR
 			// What cannot be looked at is taken to be there.
 			m.Exists, m.Ours = true, true
 			m.Refused = p.stuck(e, m.Name, away.Error())
-			p.next = earliest(p.next, r.Now().Add(awayPause(away)))
+			p.next = decide.Earlier(p.next, r.Now().Add(awayPause(away)))
 			list = append(list, m)
 			continue
 		}
@@ -53,14 +53,14 @@ func (r *Tenants) made(ctx context.Context, p *pass, entries []tenantv1.AppliedR
 		}
 		if err != nil {
 			m.Exists, m.Ours, m.Refused = true, true, p.stuck(e, m.Name, err.Error())
-			p.next = earliest(p.next, r.Now().Add(targetRetryPause))
+			p.next = decide.Earlier(p.next, r.Now().Add(targetRetryPause))
 			list = append(list, m)
 			continue
 		}
 		if live != nil {
 			m.Exists, m.Deleting, m.Ours = true, live.DeletionTimestamp != nil, c.ours(live, p.obj)
 			if seen, _ := c.watch.Get(refOf(e).ID); seen == nil && m.Ours {
-				p.next = earliest(p.next, r.Now().Add(unseenPause))
+				p.next = decide.Earlier(p.next, r.Now().Add(unseenPause))
 			}
 			if m.Deleting && m.Ours && asked < maxAsked {
 				asked++
@@ -69,7 +69,7 @@ func (r *Tenants) made(ctx context.Context, p *pass, entries []tenantv1.AppliedR
 		}
 		if f := p.memory.refused[m.Key]; f != nil && r.Now().Before(f.due()) {
 			m.Refused = p.stuck(e, m.Name, f.message)
-			p.next = earliest(p.next, f.due())
+			p.next = decide.Earlier(p.next, f.due())
 		}
 		list = append(list, m)
 	}
@@ -209,7 +209,7 @@ func (r *Tenants) letGo(ctx context.Context, p *pass, entries []tenantv1.Applied
 				f.times = before.times + 1
 			}
 			p.memory.refused[o.Key] = f
-			p.next = earliest(p.next, f.due())
+			p.next = decide.Earlier(p.next, f.due())
 			p.news = append(p.news, news{corev1.EventTypeWarning, tenantv1.EventApplyFailed, fmt.Sprintf("%s: %s", e.ID, f.message)})
 		case fates[i] == fateOrphaned:
 			advanced = true
@@ -225,7 +225,7 @@ func (r *Tenants) letGo(ctx context.Context, p *pass, entries []tenantv1.Applied
 	}
 	if advanced && len(there) > 0 {
 		// What waited for those that are gone may go; no watch tells of what was gone before.
-		p.next = earliest(p.next, r.Now())
+		p.next = decide.Earlier(p.next, r.Now())
 	}
 	return there, nil
 }

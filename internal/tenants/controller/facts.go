@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -18,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/kit/brief"
 	"github.com/yuba-dev/yuba/internal/objects/owned"
 	"github.com/yuba-dev/yuba/internal/objects/ready"
 )
@@ -441,13 +441,7 @@ func (r *Tenants) result(p *pass, it *item, o outcome, now time.Time) {
 const maxMessage = 500
 
 // oneLine shortens what an API says.
-func oneLine(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
-	if runes := []rune(text); len(runes) > maxMessage {
-		text = string(runes[:maxMessage]) + "…"
-	}
-	return text
-}
+func oneLine(text string) string { return brief.Cut(brief.Line(text), maxMessage) }
 
 // sights are what this pass has seen, so that only what differs from it calls for another.
 func (p *pass) sights() map[place]sight {

@@ -222,7 +222,7 @@ func (a *account) forgetLet(now time.Time, while time.Duration) (uids []string, 
 	maps.DeleteFunc(a.let, func(_ string, at time.Time) bool { return !now.Before(at.Add(while)) })
 	for uid, at := range a.let {
 		uids = append(uids, uid)
-		next = earliest(next, at.Add(while))
+		next = decide.Earlier(next, at.Add(while))
 	}
 	slices.Sort(uids)
 	return uids, next

@@ -121,24 +121,24 @@ func (p *registryPass) retry(now time.Time) time.Time {
 	}
 	pause := min(staleWrite<<min(p.account.stale, doublings), longestStale)
 	p.account.stale++
-	return earliest(p.refusedUntil, now.Add(pause))
+	return decide.Earlier(p.refusedUntil, now.Add(pause))
 }
 
 // recordRegistry writes the registry's status, and says when to look again.
 func (r *Tenants) recordRegistry(ctx context.Context, p *registryPass) (ctrl.Result, error) {
-	next := earliest(earliest(p.decision.NextCheck, p.unheard), p.retry(r.Now()))
+	next := decide.Earlier(decide.Earlier(p.decision.NextCheck, p.unheard), p.retry(r.Now()))
 	if p.more {
 		next = r.Now()
 	}
 	if h := p.decision.Held; h != nil && !h.Confirmed {
-		next = earliest(next, p.recentUntil)
+		next = decide.Earlier(next, p.recentUntil)
 	}
 	if p.obj != nil {
 		r.describeRegistry(p)
 		if err := r.patchRegistry(ctx, p); err != nil {
 			return again(err)
 		}
-		next = earliest(next, r.ledger.nextLook(p.account, p.obj, r.Now()))
+		next = decide.Earlier(next, r.ledger.nextLook(p.account, p.obj, r.Now()))
 	}
 	if next.IsZero() {
 		return ctrl.Result{}, nil

@@ -165,7 +165,7 @@ func (r *Tenants) vanish(ctx context.Context, p *registryPass) (next time.Time) 
 		switch {
 		case w.known || w.deleted:
 		case p.now.Before(due):
-			next = earliest(next, due)
+			next = decide.Earlier(next, due)
 		case asked < tenantWrites:
 			asked++
 			if apierrors.IsNotFound(r.Reader.Get(ctx, client.ObjectKeyFromObject(w.tenant), &tenantv1.Tenant{})) {
@@ -175,7 +175,7 @@ func (r *Tenants) vanish(ctx context.Context, p *registryPass) (next time.Time) 
 			}
 			fallthrough
 		default:
-			next = earliest(next, p.now.Add(cacheLag))
+			next = decide.Earlier(next, p.now.Add(cacheLag))
 		}
 	}
 	return next

@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/kit/brief"
 	"github.com/yuba-dev/yuba/internal/tenants/decide"
 )
 
@@ -85,7 +86,7 @@ func (p *pass) calm(it *item, l *decide.Live, now time.Time) {
 		return
 	}
 	l.AsLeft, l.Marked, l.OnceDone = true, true, l.OnceDone || it.resource.CreationPolicy == tenantv1.CreationPolicyOnce
-	p.next = earliest(p.next, due)
+	p.next = decide.Earlier(p.next, due)
 	p.tell(it.id+" quarrel", corev1.EventTypeWarning, tenantv1.EventResourceConflict, fmt.Sprintf("%s: somebody keeps changing %s. What they change is undone, but less and less often; "+
 		"leave them the fields with ignoreFields, or find out who it is with kubectl get --show-managed-fields", it.id, it.name()))
 }
@@ -160,9 +161,9 @@ func (p *pass) describe() {
 	for i, od := range d.Objects {
 		it := p.items[i]
 		changed = changed || it.changed
-		p.next = earliest(p.next, od.NextCheck)
+		p.next = decide.Earlier(p.next, od.NextCheck)
 		if it.refused != nil && (od.Verb == decide.VerbRefused || od.Verb == decide.VerbConflict) {
-			p.next = earliest(p.next, it.refused.due())
+			p.next = decide.Earlier(p.next, it.refused.due())
 		}
 		if od.Verb == decide.VerbSkip {
 			s.SkippedResourceIds = append(s.SkippedResourceIds, od.ID)
@@ -175,9 +176,9 @@ func (p *pass) describe() {
 		}
 	}
 	s.Waiting = append(waiting, p.leaving...)
-	p.next = earliest(p.next, d.NextCheck)
+	p.next = decide.Earlier(p.next, d.NextCheck)
 	if slices.ContainsFunc(p.items, func(it *item) bool { return it.broken != "" && it.manifest != nil }) {
-		p.next = earliest(p.next, p.now.Add(awayPause(p.targetErr)))
+		p.next = decide.Earlier(p.next, p.now.Add(awayPause(p.targetErr)))
 	}
 	was := apimeta.IsStatusConditionTrue(p.before.Status.Conditions, tenantv1.ConditionReady)
 	p.conditions()
@@ -278,11 +279,7 @@ func (p *pass) firstTrouble(said string) string {
 		if w.Message == "" || strings.Contains(said, w.Message) || w.Reason == WaitDependency || w.Reason == WaitSkipped || w.Reason == WaitLeaving || w.Reason == WaitConflict {
 			continue
 		}
-		message := w.Message
-		if runes := []rune(message); len(runes) > maxTrouble {
-			message = string(runes[:maxTrouble]) + "…"
-		}
-		return fmt.Sprintf(". %s: %s", w.ID, message)
+		return fmt.Sprintf(". %s: %s", w.ID, brief.Cut(w.Message, maxTrouble))
 	}
 	return ""
 }

@@ -183,7 +183,7 @@ func (r *Tenants) bringAbout(ctx context.Context, p *pass) error {
 		}
 	}
 	p.decision = decide.Tenant(p.facts(r))
-	p.next = earliest(p.next, p.now)
+	p.next = decide.Earlier(p.next, p.now)
 	return nil
 }
 
@@ -454,12 +454,4 @@ func (r *Tenants) wake(owners []owned.Owner) {
 	for _, owner := range owners {
 		r.tenantQueue.add(owner, 0)
 	}
-}
-
-// earliest is the earlier one of two times; a zero time is never.
-func earliest(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
-	}
-	return a
 }

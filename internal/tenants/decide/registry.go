@@ -305,7 +305,7 @@ func (r reading) grace(t Existing, because string, d *RegistryDecision) (Going, 
 		return Going{Tenant: t.Name, Because: because}, true
 	}
 	d.Grace = append(d.Grace, Going{Tenant: t.Name, Because: because, At: at})
-	d.NextCheck = earlier(d.NextCheck, at)
+	d.NextCheck = Earlier(d.NextCheck, at)
 	return Going{}, false
 }
 
@@ -326,7 +326,7 @@ func (r reading) changes(d *RegistryDecision) {
 		}
 		rollout := Rollout(r.rollout(template))
 		d.Rollouts[template.Name] = rollout
-		d.NextCheck = earlier(d.NextCheck, rollout.NextCheck)
+		d.NextCheck = Earlier(d.NextCheck, rollout.NextCheck)
 		for _, u := range rollout.Update {
 			updates[u.Tenant] = u
 		}

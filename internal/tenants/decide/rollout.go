@@ -155,7 +155,7 @@ func (d *RolloutDecision) judge(f RolloutFacts, tenants []Bringing) int {
 			}
 			continue
 		}
-		d.NextCheck = earlier(d.NextCheck, deadline)
+		d.NextCheck = Earlier(d.NextCheck, deadline)
 	}
 	return way
 }

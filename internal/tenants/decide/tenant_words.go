@@ -37,7 +37,7 @@ type tally struct {
 
 func (d *tally) add(o Object, od ObjectDecision) {
 	d.Objects = append(d.Objects, od)
-	d.NextCheck = earlier(d.NextCheck, od.NextCheck)
+	d.NextCheck = Earlier(d.NextCheck, od.NextCheck)
 	d.Writes = d.Writes || od.Verb.Writes()
 	switch {
 	case od.Ready:

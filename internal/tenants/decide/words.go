@@ -57,8 +57,8 @@ func Count(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// earlier is the earlier one of two times; a zero time is never.
-func earlier(a, b time.Time) time.Time {
+// Earlier is the earlier one of two times; a zero time is never.
+func Earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
 	}

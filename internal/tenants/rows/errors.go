@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/yuba-dev/yuba/internal/kit/brief"
 	"github.com/yuba-dev/yuba/internal/kit/outbound"
 )
 
@@ -106,10 +107,7 @@ func said(text string) string {
 		}
 		return r
 	}, strings.ToValidUTF8(text, "?"))
-	if runes := []rune(text); len(runes) > 300 {
-		text = string(runes[:300]) + "…"
-	}
-	return strings.TrimRight(text, ". ")
+	return strings.TrimRight(brief.Cut(text, 300), ". ")
 }
 
 // quoted is a name as messages have it.

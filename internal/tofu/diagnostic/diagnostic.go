@@ -6,6 +6,8 @@ package diagnostic
 import (
 	"fmt"
 	"strings"
+
+	"github.com/yuba-dev/yuba/internal/kit/brief"
 )
 
 // Severity says whether a diagnostic stops the work.
@@ -117,5 +119,5 @@ func (l List) AsError() error {
 // oneLine folds white space and takes the first paragraph only.
 func oneLine(s string) string {
 	first, _, _ := strings.Cut(strings.TrimSpace(s), "\n\n")
-	return Printable(strings.Join(strings.Fields(first), " "))
+	return Printable(brief.Line(first))
 }

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"sort"
-	"strings"
 	"unicode/utf8"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
-
+	"github.com/yuba-dev/yuba/internal/kit/brief"
 	"github.com/yuba-dev/yuba/internal/kit/scope"
 )
 
@@ -265,12 +264,7 @@ func (r *resolver) requireIn(field, kind, namespace, name string, optional bool)
 // maxShown is how much of a name is shown that is too long.
 const maxShown = 80
 
-func cut(name string) string {
-	if len(name) <= maxShown {
-		return name
-	}
-	return strings.ToValidUTF8(name[:maxShown], "") + "…"
-}
+func cut(name string) string { return brief.CutBytes(name, maxShown) }
 
 // text returns a key's value as text; a key that is missing or not text is a
 // problem, a missing one only unless it is optional.

@@ -12,6 +12,8 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
+
+	"github.com/yuba-dev/yuba/internal/kit/brief"
 )
 
 // scope is a name that iterates, with what it iterates over, inside of others: "each", a dynamic block's iterator, the
@@ -110,7 +112,7 @@ func (w *expressionWalker) Enter(node hclsyntax.Node) hcl.Diagnostics {
 	case *hclsyntax.LiteralValueExpr:
 		text, ok := stringOf(e)
 		if ok && LeavesDirectory(text) {
-			v.whole("%s: %q may lead out of its directory", v.at(e.SrcRange), shortText(text))
+			v.whole("%s: %q may lead out of its directory", v.at(e.SrcRange), brief.Cut(text, 60))
 		}
 		v.reads.files = v.reads.files || strings.Contains(text, ".terraform")
 	case *hclsyntax.TemplateExpr:
@@ -139,13 +141,6 @@ func (w *expressionWalker) Exit(node hclsyntax.Node) hcl.Diagnostics {
 		}
 	}
 	return nil
-}
-
-func shortText(text string) string {
-	if runes := []rune(text); len(runes) > 60 {
-		return string(runes[:60]) + "…"
-	}
-	return text
 }
 
 // template looks at how the path of a module is used in a text: as the beginning of a path below it, or not plainly.
@@ -215,7 +210,7 @@ func (v *visitor) fileCall(name string, e *hclsyntax.FunctionCallExpr, names *sc
 		return
 	}
 	if text, ok := literalString(e.Args[0]); ok && (strings.HasPrefix(text, "/") || strings.HasPrefix(text, "~")) {
-		v.world(name+"() of "+shortText(text), at)
+		v.world(name+"() of "+brief.Cut(text, 60), at)
 	}
 	if !v.insidePath(e.Args[0], names, 0) {
 		v.whole("%s: which file %s() reads is not plain to see", at, name)

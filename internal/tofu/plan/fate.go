@@ -9,6 +9,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/yuba-dev/yuba/internal/kit/brief"
 )
 
 // Fate is what becomes of one object that a plan makes or destroys.
@@ -103,10 +105,7 @@ func identity(value any, text func(value, mark any) (string, bool), mark any) st
 		if !ok {
 			continue
 		}
-		if len(told) > maxIdentity {
-			told = strings.ToValidUTF8(told[:maxIdentity], "") + "…"
-		}
-		if parts = append(parts, fmt.Sprintf("%s %q", name, told)); len(parts) == maxNamed {
+		if parts = append(parts, fmt.Sprintf("%s %q", name, brief.CutBytes(told, maxIdentity))); len(parts) == maxNamed {
 			break
 		}
 	}

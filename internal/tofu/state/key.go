@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/kit/scope"
 )
 
@@ -40,6 +41,11 @@ type Key struct {
 	// Scope is whose stack it is. The Secret and the Lease have it as a label, so that they are found by it, and a Secret
 	// of another scope is refused. It identifies nothing.
 	Scope scope.Scope
+}
+
+// KeyOfStack is the key of a stack's state, for reading it: without the stack's uid and scope.
+func KeyOfStack(stack *infrav1.Terraform) Key {
+	return Key{Namespace: stack.Namespace, Workspace: stack.WorkspaceName(), Suffix: stack.StateSuffix(), Stack: stack.Name}
 }
 
 // SecretName is the name of the state Secret.

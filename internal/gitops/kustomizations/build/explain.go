@@ -12,6 +12,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/yuba-dev/yuba/internal/kit/brief"
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 )
 
@@ -46,12 +47,7 @@ func (l *look) explain(err error) error {
 
 // cause is what kustomize says is wrong, without what it quotes.
 func (l *look) cause(err error) string {
-	text := withoutQuotes(l.t.clean(err.Error()))
-	const most = 500
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "") + "…"
-	}
-	return strings.TrimRight(text, " :'")
+	return strings.TrimRight(brief.CutBytes(withoutQuotes(l.t.clean(err.Error())), 500), " :'")
 }
 
 var (

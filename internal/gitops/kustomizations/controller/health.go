@@ -23,6 +23,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/apply"
 	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/decide"
+	"github.com/yuba-dev/yuba/internal/kit/brief"
 )
 
 // health is what is known of the health of what was applied.
@@ -199,7 +200,7 @@ func (h *health) unwell() (names string, some, stalled bool) {
 		stalled = stalled || l.status == status.FailedStatus
 		text := fmt.Sprintf("%s status: '%s'", apply.Name(t.ID), l.status)
 		if l.message != "" {
-			text += ": " + shorten(l.message)
+			text += ": " + brief.Cut(l.message, maxQuoted)
 		}
 		list = append(list, text)
 	}
@@ -211,10 +212,3 @@ func (h *health) unwell() (names string, some, stalled bool) {
 
 // maxQuoted is how much is quoted of what an object says of itself.
 const maxQuoted = 200
-
-func shorten(s string) string {
-	if runes := []rune(s); len(runes) > maxQuoted {
-		return string(runes[:maxQuoted]) + "…"
-	}
-	return s
-}

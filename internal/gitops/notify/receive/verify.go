@@ -20,6 +20,8 @@ import (
 	"strings"
 
 	notificationv1 "github.com/fluxcd/notification-controller/api/v1"
+
+	"github.com/yuba-dev/yuba/internal/kit/brief"
 )
 
 // verifiers check hooks by the type of their receiver. They return the name of the event, where the type has such.
@@ -70,13 +72,7 @@ var hasEvents = map[string]bool{
 }
 
 // clip bounds what a sender put into a header and a message repeats.
-func clip(text string) string {
-	const most = 60
-	if runes := []rune(text); len(runes) > most {
-		return string(runes[:most]) + "…"
-	}
-	return text
-}
+func clip(text string) string { return brief.Cut(text, 60) }
 
 // verifyGitHub checks what GitHub signs, and Gitea and Forgejo like it. The better of two signatures counts. Gitea's own
 // header has no name of a hash.

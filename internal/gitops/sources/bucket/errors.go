@@ -4,7 +4,6 @@
 package bucket
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -16,6 +15,7 @@ import (
 	"golang.org/x/oauth2"
 
 	"github.com/yuba-dev/yuba/internal/archive"
+	"github.com/yuba-dev/yuba/internal/gitops/sources/upstream"
 	"github.com/yuba-dev/yuba/internal/kit/outbound"
 )
 
@@ -66,14 +66,8 @@ func explain(err error) string {
 		return "who gives out tokens does not accept the credentials in the Secret of spec.secretRef"
 	case statusOf(err) != 0:
 		return explainStatus(statusOf(err))
-	case errors.Is(err, context.DeadlineExceeded):
-		return "no answer in time; spec.timeout says how long to wait"
-	case errors.Is(err, context.Canceled):
-		return "it was interrupted"
-	case errors.Is(err, errMalformed):
-		return errMalformed.Error()
 	}
-	return outbound.Explain(err)
+	return upstream.Explain(err, errMalformed)
 }
 
 func explainStatus(status int) string {

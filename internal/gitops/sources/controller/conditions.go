@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/yuba-dev/yuba/internal/archive"
+	"github.com/yuba-dev/yuba/internal/kit/brief"
 )
 
 // The conditions, as Flux has them. Those of a failure are there only while it lasts.
@@ -151,11 +152,7 @@ const maxMessage = 4096
 var passwords = regexp.MustCompile(`(://)[^/@\s"']*@`)
 
 func clean(message string) string {
-	message = passwords.ReplaceAllString(message, "$1")
-	if runes := []rune(message); len(runes) > maxMessage {
-		message = string(runes[:maxMessage]) + "…"
-	}
-	return message
+	return brief.Cut(passwords.ReplaceAllString(message, "$1"), maxMessage)
 }
 
 func set(o Object, condition string, status metav1.ConditionStatus, reason, message string) {

@@ -17,6 +17,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/format/pktline"
 
 	"github.com/yuba-dev/yuba/internal/archive"
+	"github.com/yuba-dev/yuba/internal/kit/brief"
 	"github.com/yuba-dev/yuba/internal/kit/outbound"
 )
 
@@ -133,8 +134,5 @@ func printable(text string) string {
 		}
 		return ' '
 	}, strings.ToValidUTF8(text, "?"))
-	if len(text) > 300 {
-		text = strings.ToValidUTF8(text[:300], "") + "…"
-	}
-	return strings.TrimSpace(text)
+	return strings.TrimSpace(brief.CutBytes(text, 300))
 }

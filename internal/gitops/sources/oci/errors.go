@@ -4,7 +4,6 @@
 package oci
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -13,7 +12,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
 
 	"github.com/yuba-dev/yuba/internal/archive"
-	"github.com/yuba-dev/yuba/internal/kit/outbound"
+	"github.com/yuba-dev/yuba/internal/gitops/sources/upstream"
 )
 
 var errMalformed = errors.New("the registry's answer makes no sense")
@@ -30,33 +29,21 @@ func statusOf(err error) int {
 // explain says why a registry did not give what it was asked for, in words of our own.
 func explain(err error) string {
 	var (
-		limit  *archive.LimitError
 		digest *archive.DigestError
 		entry  *archive.EntryError
 	)
 	switch {
 	case statusOf(err) != 0:
 		return explainStatus(statusOf(err))
-	case errors.Is(err, context.DeadlineExceeded):
-		return "no answer in time; spec.timeout says how long to wait"
-	case errors.Is(err, context.Canceled):
-		return "it was interrupted"
-	case errors.As(err, &limit):
-		return limit.Error()
 	case errors.As(err, &digest):
 		return fmt.Sprintf("the registry sent something else: its digest is %s, expected %s", digest.Got, digest.Want)
 	case errors.As(err, &entry):
 		return entry.Error()
 	}
-	for _, known := range []error{errPlain, errSize, errForeignPage, errNoArchive, errMalformed} {
-		if errors.Is(err, known) {
-			return known.Error()
-		}
-	}
 	if strings.Contains(err.Error(), "invalid realm in www-authenticate") {
 		return "the registry wants the credentials to go to another server, at an address of a private network or without TLS, and they do not go there"
 	}
-	return outbound.Explain(err)
+	return upstream.Explain(err, errPlain, errSize, errForeignPage, errNoArchive, errMalformed)
 }
 
 func explainStatus(status int) string {
