@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/kit/conditions"
 	"github.com/yuba-dev/yuba/internal/kit/scope"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/stacks/decide"
@@ -95,7 +96,7 @@ func worthRecording(obj *infrav1.Terraform, rec run.Record) bool {
 	if result.Resources != nil && obj.Status.Inventory == nil {
 		return true
 	}
-	ready := conditionOf(obj, infrav1.ConditionReady)
+	ready := conditions.Of(obj, infrav1.ConditionReady)
 	return status.Plan.Pending != "" || ready.Status != metav1.ConditionTrue && !heldByHealth(ready)
 }
 
@@ -319,7 +320,7 @@ func (r *Reconciler) Permit(ctx context.Context, rec run.Record, planned *run.Pl
 		return false, no, nil
 	}
 	// A run that looked where modules are, and found that some have moved, has left Ready alone until now.
-	told := rec.Spec.Unless == "" || conditionOf(&obj, infrav1.ConditionReady).Status != metav1.ConditionTrue
+	told := rec.Spec.Unless == "" || conditions.Of(&obj, infrav1.ConditionReady).Status != metav1.ConditionTrue
 	if ref := obj.Status.CurrentRun; ref != nil && ref.ID == rec.Spec.ID && !rec.Spec.Operation.ByHand() && told {
 		if planned != nil || !rec.Spec.Direct { // else it plans first, and tells when it begins to change something
 			r.Changing(rec)

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/kit/conditions"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/stacks/decide"
 )
@@ -32,10 +33,10 @@ func TestARunThatWaitsSaysForWhat(t *testing.T) {
 			setCondition(p.obj, infrav1.ConditionReconciling, metav1.ConditionTrue, infrav1.ReasonProgressing, test.before)
 		}
 		describe(p, decide.Decision{Verb: decide.VerbAwaitRun})
-		if got := conditionOf(p.obj, infrav1.ConditionReconciling).Message; got != test.want {
+		if got := conditions.Of(p.obj, infrav1.ConditionReconciling).Message; got != test.want {
 			t.Errorf("%s: %q, want %q", sentence, got, test.want)
 		}
-		if ready := conditionOf(p.obj, infrav1.ConditionReady).Message; strings.HasPrefix(test.waits, run.WaitsForState) != (ready != "" && ready == test.waits) {
+		if ready := conditions.Of(p.obj, infrav1.ConditionReady).Message; strings.HasPrefix(test.waits, run.WaitsForState) != (ready != "" && ready == test.waits) {
 			t.Errorf("%s: Ready says %q", sentence, ready)
 		}
 	}
@@ -44,12 +45,12 @@ func TestARunThatWaitsSaysForWhat(t *testing.T) {
 // Work by hand says nothing about whether what the stack wants is applied.
 func TestWorkByHandThatWaitsLeavesReadyAlone(t *testing.T) {
 	p := &pass{obj: stackObject(), now: finished, inHand: &run.Record{Waits: run.WaitsForState + "exceeded quota", Spec: run.Spec{Operation: run.OperationState}}}
-	before := conditionOf(p.obj, infrav1.ConditionReady)
+	before := conditions.Of(p.obj, infrav1.ConditionReady)
 	describeAwaited(p)
-	if got := conditionOf(p.obj, infrav1.ConditionReady); got != before {
+	if got := conditions.Of(p.obj, infrav1.ConditionReady); got != before {
 		t.Errorf("Ready says %q", got.Message)
 	}
-	if got := conditionOf(p.obj, infrav1.ConditionReconciling); got.Message != p.inHand.Waits {
+	if got := conditions.Of(p.obj, infrav1.ConditionReconciling); got.Message != p.inHand.Waits {
 		t.Errorf("Reconciling says %q", got.Message)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/kit/conditions"
 	"github.com/yuba-dev/yuba/internal/outages/book"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/stacks/decide"
@@ -153,10 +154,10 @@ func describeCircuit(p *pass, d decide.Decision) {
 	c := p.facts.Circuit
 	paused := c != nil && c.Failed && (c.Open || d.Reason == decide.ReasonCircuitOpen)
 	if !paused || !p.obj.DeletionTimestamp.IsZero() {
-		removeCondition(p.obj, infrav1.ConditionPaused)
+		conditions.Remove(p.obj, infrav1.ConditionPaused)
 		return
 	}
-	if now := conditionOf(p.obj, infrav1.ConditionPaused); now.Status == metav1.ConditionTrue && strings.HasPrefix(now.Message, decide.CircuitPrefix(c.Name)) {
+	if now := conditions.Of(p.obj, infrav1.ConditionPaused); now.Status == metav1.ConditionTrue && strings.HasPrefix(now.Message, decide.CircuitPrefix(c.Name)) {
 		return
 	}
 	setCondition(p.obj, infrav1.ConditionPaused, metav1.ConditionTrue, infrav1.ReasonCircuitOpen, decide.CircuitMessage(c.Name, c.What, p.facts.Stack.Call))

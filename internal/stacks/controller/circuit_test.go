@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/kit/conditions"
 	"github.com/yuba-dev/yuba/internal/kit/fresh"
 	"github.com/yuba-dev/yuba/internal/outages/book"
 	"github.com/yuba-dev/yuba/internal/runs/run"
@@ -137,7 +138,7 @@ func TestPausedIsSaidOnce(t *testing.T) {
 	p := &pass{obj: stackObject(), facts: decide.Facts{Circuit: &decide.Circuit{Name: "aws-down", What: "provider aws is unavailable", Open: true, Failed: true}}}
 	waits := decide.Decision{Verb: decide.VerbWait, Reason: decide.ReasonCircuitOpen}
 	describeCircuit(p, waits)
-	first := conditionOf(p.obj, infrav1.ConditionPaused)
+	first := conditions.Of(p.obj, infrav1.ConditionPaused)
 	if first.Status != metav1.ConditionTrue || first.Reason != infrav1.ReasonCircuitOpen || !strings.Contains(first.Message, "aws-down: provider aws is unavailable") {
 		t.Errorf("%+v", first)
 	}
@@ -145,11 +146,11 @@ func TestPausedIsSaidOnce(t *testing.T) {
 	describeCircuit(p, waits)
 	p.facts.Circuit.Open = false
 	describeCircuit(p, waits)
-	if diff := cmp.Diff(first, conditionOf(p.obj, infrav1.ConditionPaused)); diff != "" {
+	if diff := cmp.Diff(first, conditions.Of(p.obj, infrav1.ConditionPaused)); diff != "" {
 		t.Errorf("it was said again (-first +then):\n%s", diff)
 	}
 	describeCircuit(p, decide.Decision{Verb: decide.VerbPlan, Reason: decide.ReasonCircuitClosed})
-	if c := conditionOf(p.obj, infrav1.ConditionPaused); c.Type != "" {
+	if c := conditions.Of(p.obj, infrav1.ConditionPaused); c.Type != "" {
 		t.Errorf("it is still there: %+v", c)
 	}
 }
@@ -259,7 +260,7 @@ func TestAHeldPlanInTheStatus(t *testing.T) {
 	record(obj, ran(run.OperationPlan, run.Result{Outcome: run.OutcomeSucceeded, Plan: plan}, func(r *run.Record) {
 		r.Spec.Purpose, r.HeldBy = run.PurposeDrift, "aws-down"
 	}))
-	ready := conditionOf(obj, infrav1.ConditionReady)
+	ready := conditions.Of(obj, infrav1.ConditionReady)
 	if obj.Status.Plan.HeldBy != "aws-down" || ready.Reason != infrav1.ReasonDriftDetected || !strings.Contains(ready.Message, "yuba approve vpc -n team") {
 		t.Errorf("%+v %+v", obj.Status.Plan, ready)
 	}
@@ -279,7 +280,7 @@ func TestAPausedStackSaysHowItFailed(t *testing.T) {
 	})
 	p := &pass{obj: obj, lastFailure: &run.Result{Outcome: run.OutcomeFailed, FailedStep: run.StepPlan, Error: "no such host"}}
 	describe(p, decide.Decision{Verb: decide.VerbWait, Reason: decide.ReasonCircuitOpen, Message: "paused"})
-	if c := conditionOf(obj, infrav1.ConditionReady); c.Reason != infrav1.ReasonPlanFailed || c.Message != "no such host" {
+	if c := conditions.Of(obj, infrav1.ConditionReady); c.Reason != infrav1.ReasonPlanFailed || c.Message != "no such host" {
 		t.Errorf("%+v", c)
 	}
 }

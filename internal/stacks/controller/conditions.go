@@ -8,32 +8,20 @@ import (
 	"slices"
 	"strings"
 
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/kit/conditions"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/stacks/decide"
 )
 
 func setCondition(obj *infrav1.Terraform, kind string, status metav1.ConditionStatus, reason, message string) {
-	apimeta.SetStatusCondition(&obj.Status.Conditions, metav1.Condition{Type: kind, Status: status, Reason: reason,
-		Message: infrav1.TrimMessage(message), ObservedGeneration: obj.Generation})
+	conditions.Set(obj, kind, status, reason, infrav1.TrimMessage(message))
 }
 
 func setReady(obj *infrav1.Terraform, status metav1.ConditionStatus, reason, message string) {
 	setCondition(obj, infrav1.ConditionReady, status, reason, message)
-}
-
-func removeCondition(obj *infrav1.Terraform, kind string) {
-	apimeta.RemoveStatusCondition(&obj.Status.Conditions, kind)
-}
-
-func conditionOf(obj *infrav1.Terraform, kind string) metav1.Condition {
-	if c := apimeta.FindStatusCondition(obj.Status.Conditions, kind); c != nil {
-		return *c
-	}
-	return metav1.Condition{}
 }
 
 // describe writes a decision into the status: what is waited for, what is wrong, what is under way. What a run came to
@@ -51,7 +39,7 @@ func describe(p *pass, d decide.Decision) {
 	switch d.Verb {
 	case decide.VerbFail:
 		setReady(obj, metav1.ConditionFalse, d.Reason, d.Message)
-		removeCondition(obj, infrav1.ConditionReconciling)
+		conditions.Remove(obj, infrav1.ConditionReconciling)
 		describeAttempt(p, d)
 		answerRequest(p)
 	case decide.VerbWait:
@@ -66,7 +54,7 @@ func describe(p *pass, d decide.Decision) {
 		sameAtRevision(p)
 		sameAtGeneration(p)
 	case decide.VerbRest:
-		removeCondition(obj, infrav1.ConditionReconciling)
+		conditions.Remove(obj, infrav1.ConditionReconciling)
 		describeRest(p, d)
 		sameAtRevision(p)
 		sameAtGeneration(p)
@@ -80,12 +68,12 @@ func describe(p *pass, d decide.Decision) {
 func describeWait(p *pass, d decide.Decision) {
 	obj := p.obj
 	if d.Reason != decide.ReasonDependencyNotReady {
-		removeCondition(obj, infrav1.ConditionReconciling)
+		conditions.Remove(obj, infrav1.ConditionReconciling)
 	}
 	switch d.Reason {
 	case decide.ReasonRetryPending, decide.ReasonRetryLimit, decide.ReasonCircuitOpen:
 		// A Secret that went and came back has left its word; what is waited for is still the failure before it.
-		if p.lastFailure != nil && isOver(conditionOf(obj, infrav1.ConditionReady)) {
+		if p.lastFailure != nil && isOver(conditions.Of(obj, infrav1.ConditionReady)) {
 			setReady(obj, metav1.ConditionFalse, failureReason(p.lastFailure, p.failedPurpose()), failureMessage(p.lastFailure))
 		}
 	case decide.ReasonLockHeld:
@@ -120,11 +108,11 @@ func describeStall(obj *infrav1.Terraform, d decide.Decision) {
 		d.Verb == decide.VerbWait && d.NextCheck.IsZero() && (d.Reason == decide.ReasonRetryLimit || d.Reason == decide.ReasonRetryPending):
 		reason := d.Reason
 		if reason == decide.ReasonRetryPending {
-			reason = conditionOf(obj, infrav1.ConditionReady).Reason
+			reason = conditions.Of(obj, infrav1.ConditionReady).Reason
 		}
 		setCondition(obj, infrav1.ConditionStalled, metav1.ConditionTrue, reason, d.Message)
 	default:
-		removeCondition(obj, infrav1.ConditionStalled)
+		conditions.Remove(obj, infrav1.ConditionStalled)
 	}
 }
 
@@ -183,7 +171,7 @@ func sameAtRevision(p *pass) {
 // followRevision says that what was planned is the same at another revision. Ready names it, unless it tells of an apply.
 func followRevision(obj *infrav1.Terraform, revision string) {
 	obj.Status.LastPlannedRevision = revision
-	ready := conditionOf(obj, infrav1.ConditionReady)
+	ready := conditions.Of(obj, infrav1.ConditionReady)
 	for _, message := range []string{infrav1.MessagePlanNoChanges, infrav1.MessageNoDrift, infrav1.MessageNothingToDestroy} {
 		if ready.Status == metav1.ConditionTrue && strings.HasPrefix(ready.Message, at(message, "")) {
 			setReady(obj, ready.Status, ready.Reason, at(message, revision))
@@ -211,7 +199,7 @@ func confirm(p *pass, d decide.Decision) {
 	if d.Verb.StartsRun() || d.Verb == decide.VerbAwaitRun || d.Verb == decide.VerbCancel {
 		return
 	}
-	ready := conditionOf(p.obj, infrav1.ConditionReady)
+	ready := conditions.Of(p.obj, infrav1.ConditionReady)
 	if p.facts.Stack.Suspended && ready.Status == metav1.ConditionTrue && !p.planned() {
 		return // what it was changed to is not applied before somebody resumes it, and whoever builds on it waits for that
 	}
@@ -258,7 +246,7 @@ func describeAwaited(p *pass) {
 		setCondition(p.obj, infrav1.ConditionReconciling, metav1.ConditionTrue, infrav1.ReasonProgressing, p.inHand.Waits)
 		return
 	}
-	now := conditionOf(p.obj, infrav1.ConditionReconciling)
+	now := conditions.Of(p.obj, infrav1.ConditionReconciling)
 	if p.inHand == nil || now.Status != metav1.ConditionTrue {
 		return
 	}
@@ -272,13 +260,13 @@ func describeAwaited(p *pass) {
 
 // describeApproval keeps the words up to date that tell how to approve: which id is named may change without a run.
 func describeApproval(obj *infrav1.Terraform, d decide.Decision) {
-	removeCondition(obj, infrav1.ConditionReconciling)
+	conditions.Remove(obj, infrav1.ConditionReconciling)
 	if d.Reason == decide.ReasonRejected {
 		obj.Status.Plan.Rejected = d.Subject
 		setReady(obj, metav1.ConditionFalse, infrav1.ReasonPlanRejected, d.Message)
 		return
 	}
-	if conditionOf(obj, infrav1.ConditionReady).Reason != infrav1.ReasonDriftDetected {
+	if conditions.Of(obj, infrav1.ConditionReady).Reason != infrav1.ReasonDriftDetected {
 		setReady(obj, metav1.ConditionUnknown, infrav1.ReasonPlannedWithChanges, d.Message)
 	}
 }
@@ -289,7 +277,7 @@ func describeRest(p *pass, d decide.Decision) {
 	obj := p.obj
 	if p.facts.Stack.Suspended {
 		// What was under way was stopped; otherwise what Ready says is still true.
-		if conditionOf(obj, infrav1.ConditionReady).Reason == infrav1.ReasonProgressing {
+		if conditions.Of(obj, infrav1.ConditionReady).Reason == infrav1.ReasonProgressing {
 			setReady(obj, metav1.ConditionUnknown, infrav1.ReasonSuspended, d.Message)
 		}
 		return
@@ -297,7 +285,7 @@ func describeRest(p *pass, d decide.Decision) {
 	if p.ended != nil {
 		return
 	}
-	if ready := conditionOf(obj, infrav1.ConditionReady); isOver(ready) || toldOfInputs(obj) {
+	if ready := conditions.Of(obj, infrav1.ConditionReady); isOver(ready) || toldOfInputs(obj) {
 		setReady(obj, metav1.ConditionTrue, infrav1.ReasonPlannedNoChanges,
 			at(infrav1.MessagePlanNoChanges, p.facts.Source.Revision))
 	}

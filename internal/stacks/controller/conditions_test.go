@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/kit/conditions"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/stacks/decide"
 )
@@ -196,7 +197,7 @@ func TestSuspendedStacksAreReadyAsFarAsTheyWerePlanned(t *testing.T) {
 		p := &pass{obj: stackObject(saying(metav1.ConditionTrue, infrav1.ReasonApplied, "applied"), func(t *infrav1.Terraform) { t.Status.ConfigDigest = "sha256:c" }), now: finished}
 		p.facts.Stack.Suspended, p.facts.Config = true, config
 		describe(p, decide.Decision{Verb: decide.VerbRest, Reason: decide.ReasonSuspended})
-		if ready := conditionOf(p.obj, infrav1.ConditionReady); ready.ObservedGeneration != want || ready.Status != metav1.ConditionTrue {
+		if ready := conditions.Of(p.obj, infrav1.ConditionReady); ready.ObservedGeneration != want || ready.Status != metav1.ConditionTrue {
 			t.Errorf("with the configuration %q Ready is %s of generation %d", config, ready.Status, ready.ObservedGeneration)
 		}
 	}

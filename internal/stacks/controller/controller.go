@@ -20,6 +20,7 @@ import (
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/kit/fresh"
+	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 	"github.com/yuba-dev/yuba/internal/outages/book"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/stacks/decide"
@@ -145,7 +146,7 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	// 2. A stack without the finalizer could vanish with its resources.
 	if err := r.ensureFinalizers(ctx, p, before); err != nil {
-		return again(err)
+		return reconciling.Again(err)
 	}
 	// 3. Gather and decide.
 	if err := r.gather(ctx, p); err != nil {
@@ -163,7 +164,7 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	// 4. Outputs and all else that follows plans and states, whatever happens next.
 	if err := r.follow(ctx, p, d); err != nil {
-		return again(err)
+		return reconciling.Again(err)
 	}
 	// 5. Act.
 	act, err := r.prepare(ctx, p, d)
@@ -176,7 +177,7 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	obj.Status.Summary = p.summary(d)
 	sameTransition(&obj, before)
 	if err := r.patchStatus(ctx, &obj, before); err != nil {
-		return again(err)
+		return reconciling.Again(err)
 	}
 	r.announce(p, before)
 	if err := act(ctx); errors.Is(err, run.ErrBusy) {
@@ -277,14 +278,6 @@ func (r *Reconciler) patchStatus(ctx context.Context, obj, before *infrav1.Terra
 	}
 	r.Stacks.Wrote(obj)
 	return nil
-}
-
-// again ends a pass whose object changed meanwhile: the next one sees the change. Other errors stay what they are.
-func again(err error) (ctrl.Result, error) {
-	if apierrors.IsConflict(err) {
-		return ctrl.Result{RequeueAfter: time.Millisecond}, nil
-	}
-	return ctrl.Result{}, err
 }
 
 // next says when to look again if nothing happens.

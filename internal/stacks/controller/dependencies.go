@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/kit/conditions"
 	"github.com/yuba-dev/yuba/internal/stacks/decide"
 )
 
@@ -144,7 +145,7 @@ func (r *Reconciler) dependencyFacts(ctx context.Context, p *pass, name types.Na
 	p.dependencyOutputs = append(p.dependencyOutputs, name.String()+"="+t.Status.OutputsDigest)
 	d.Deleting = !t.DeletionTimestamp.IsZero()
 	d.Observed = t.Status.ObservedGeneration == t.Generation
-	d.Ready = conditionOf(t, infrav1.ConditionReady).Status == metav1.ConditionTrue
+	d.Ready = conditions.Of(t, infrav1.ConditionReady).Status == metav1.ConditionTrue
 	d.SameSource = sourceOf(t) != "" && sourceOf(t) == sourceOf(p.obj)
 	d.Revisions = []string{t.Status.LastPlannedRevision, t.Status.LastAppliedRevision}
 	d.OutputsMissing, err = r.missingOutputs(ctx, t)

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/kit/conditions"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
@@ -57,11 +58,11 @@ func TestApplyInOneGoThatDidNotBegin(t *testing.T) {
 			o := ran(run.OperationPlanAndApply, result)
 			o.rec.Spec.Direct = true
 			describeApply(obj, o.rec)
-			if conditionOf(obj, infrav1.ConditionApply).Status != metav1.ConditionUnknown {
+			if conditions.Of(obj, infrav1.ConditionApply).Status != metav1.ConditionUnknown {
 				t.Fatal("it is not said that the apply begins")
 			}
 			record(obj, o)
-			if c := conditionOf(obj, infrav1.ConditionApply); c.Type != "" {
+			if c := conditions.Of(obj, infrav1.ConditionApply); c.Type != "" {
 				t.Errorf("%+v", c)
 			}
 		})
@@ -89,12 +90,12 @@ func TestApplyInOneGoIsToldOnceItHasBegun(t *testing.T) {
 	rec := run.Record{Permitted: true, Planning: true, Spec: run.Spec{ID: "run-1", Operation: run.OperationPlanAndApply, Direct: true}}
 	p := &pass{obj: obj, inHand: &rec}
 	describeAwaited(p)
-	if c := conditionOf(obj, infrav1.ConditionApply); c.Type != "" || obj.Status.CurrentRun.Status != "queued" || currentFacts(rec, false).Apply {
+	if c := conditions.Of(obj, infrav1.ConditionApply); c.Type != "" || obj.Status.CurrentRun.Status != "queued" || currentFacts(rec, false).Apply {
 		t.Errorf("while it plans: %+v, %+v", c, obj.Status.CurrentRun)
 	}
 	rec.Planning = false
 	describeAwaited(p)
-	if c := conditionOf(obj, infrav1.ConditionApply); c.Status != metav1.ConditionUnknown || obj.Status.CurrentRun.Status != "applying" || !currentFacts(rec, false).Apply {
+	if c := conditions.Of(obj, infrav1.ConditionApply); c.Status != metav1.ConditionUnknown || obj.Status.CurrentRun.Status != "applying" || !currentFacts(rec, false).Apply {
 		t.Errorf("once it has begun: %+v, %+v", c, obj.Status.CurrentRun)
 	}
 }

@@ -8,12 +8,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/kit/conditions"
+	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 )
 
 // announce sends the events: one for each condition that says something else than before, and the pass's notes.
 func (r *Reconciler) announce(p *pass, before *infrav1.Terraform) {
 	for _, kind := range []string{infrav1.ConditionReady, infrav1.ConditionStateLocked, infrav1.ConditionOutput} {
-		if n, ok := p.news(kind, conditionOf(before, kind)); ok {
+		if n, ok := p.news(kind, conditions.Of(before, kind)); ok {
 			r.event(p, n)
 		}
 	}
@@ -25,7 +27,7 @@ func (r *Reconciler) announce(p *pass, before *infrav1.Terraform) {
 // news is the event that tells what a condition says now; false when it says nothing new. Reasons and messages are
 // tofu-controller's, which has other words for some events than for the conditions that they come from.
 func (p *pass) news(kind string, was metav1.Condition) (note, bool) {
-	is := conditionOf(p.obj, kind)
+	is := conditions.Of(p.obj, kind)
 	if is.Type == "" || is.Status == was.Status && is.Reason == was.Reason && is.Message == was.Message {
 		return note{}, false
 	}
@@ -41,7 +43,7 @@ func (p *pass) news(kind string, was metav1.Condition) (note, bool) {
 	case is.Reason == infrav1.ReasonPlannedNoChanges && was.Status == is.Status && was.Reason == is.Reason && p.ended == nil:
 		return note{}, false // nothing was planned: only the revision is another
 	case is.Reason == infrav1.ReasonDependencyNotReady:
-		n.warning, n.message = false, conditionOf(p.obj, infrav1.ConditionReconciling).Message
+		n.warning, n.message = false, conditions.Of(p.obj, infrav1.ConditionReconciling).Message
 	case is.Reason == infrav1.ReasonPlannedWithChanges:
 		n.reason, n.message = infrav1.ReasonPlanSucceeded, "Planned.\n"+is.Message
 	case p.applied() && is.Status == metav1.ConditionTrue:
@@ -57,25 +59,19 @@ func (p *pass) applied() bool {
 
 // tellOfSuccess tells of an apply, which Ready does not when it tells of what came after.
 func (p *pass) tellOfSuccess() note {
-	apply, reason := conditionOf(p.obj, infrav1.ConditionApply), infrav1.ReasonApplied
+	apply, reason := conditions.Of(p.obj, infrav1.ConditionApply), infrav1.ReasonApplied
 	if p.ended.Spec.Destroy {
 		reason = infrav1.ReasonDestroyed
 	}
 	return note{reason: reason, action: infrav1.ConditionApply, message: at(apply.Message, p.obj.Status.LastAppliedRevision)}
 }
 
-// maxEvent is the API's limit for an event's note.
-const maxEvent = 1000
-
 func (r *Reconciler) event(p *pass, n note) {
-	severity, message := corev1.EventTypeNormal, n.message
+	severity := corev1.EventTypeNormal
 	if n.warning {
 		severity = corev1.EventTypeWarning
 	}
-	if runes := []rune(message); len(runes) > maxEvent {
-		message = string(runes[:maxEvent]) + "…"
-	}
-	r.Events.Eventf(subject(p), nil, severity, n.reason, n.action, "%s", message)
+	reconciling.Event(r.Events, subject(p), severity, n.reason, n.action, n.message)
 }
 
 // subject is the object as those see it who are told of events: the revision that it is about is the one that this pass is

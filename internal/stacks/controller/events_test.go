@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/kit/conditions"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
@@ -74,7 +75,7 @@ func TestWhatAConditionTellsAsAnEvent(t *testing.T) {
 			}
 			p := &pass{obj: stackObject(test.is), now: finished, ended: test.ended}
 			var got *note
-			if n, ok := p.news(kind, conditionOf(before, kind)); ok {
+			if n, ok := p.news(kind, conditions.Of(before, kind)); ok {
 				got = &n
 			}
 			if diff := cmp.Diff(test.want, got, cmp.AllowUnexported(note{})); diff != "" {

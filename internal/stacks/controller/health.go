@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/kit/conditions"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/stacks/decide"
 	"github.com/yuba-dev/yuba/internal/stacks/health"
@@ -145,7 +146,7 @@ func (b *healthBook) conclude(stack run.Stack, e *healthEntry, at time.Time, err
 func (r *Reconciler) ensureHealth(ctx context.Context, p *pass, d decide.Decision) error {
 	obj := p.obj
 	if len(obj.Spec.HealthChecks) == 0 || obj.Spec.Destroy || p.facts.Stack.Deleting || obj.Status.LastAppliedRevision == "" {
-		removeCondition(obj, infrav1.ConditionHealthCheck)
+		conditions.Remove(obj, infrav1.ConditionHealthCheck)
 		r.health.forget(p.stack)
 		return nil
 	}
@@ -157,7 +158,7 @@ func (r *Reconciler) ensureHealth(ctx context.Context, p *pass, d decide.Decisio
 	last, known := r.health.last(p.stack)
 	if !known || !last.running && lookDue(p, last, key) {
 		// After a start nothing is known, and what the object says still stands, unless it is about an earlier apply.
-		said := conditionOf(obj, infrav1.ConditionHealthCheck).Type != "" && !movedState(p)
+		said := conditions.Of(obj, infrav1.ConditionHealthCheck).Type != "" && !movedState(p)
 		if err := r.look(ctx, p, healthEntry{key: key, again: known && last.key == key || !known && said}); err != nil {
 			return err
 		}
@@ -258,9 +259,9 @@ func tellHealth(obj *infrav1.Terraform, last healthEntry, key string) {
 
 // gate holds Ready back. What was applied is told all the same, for no condition says so before everything answers.
 func (p *pass) gate() {
-	was := conditionOf(p.obj, infrav1.ConditionReady)
+	was := conditions.Of(p.obj, infrav1.ConditionReady)
 	gateOnHealth(p.obj)
-	if p.applied() && was.Status == metav1.ConditionTrue && heldByHealth(conditionOf(p.obj, infrav1.ConditionReady)) {
+	if p.applied() && was.Status == metav1.ConditionTrue && heldByHealth(conditions.Of(p.obj, infrav1.ConditionReady)) {
 		p.notes = append(p.notes, p.tellOfSuccess())
 	}
 }
@@ -268,7 +269,7 @@ func (p *pass) gate() {
 // gateOnHealth keeps a stack from being ready before everything answers that must, and makes it ready again when that
 // alone was missing. A Ready condition that tells of something else stays as it is.
 func gateOnHealth(obj *infrav1.Terraform) {
-	ready, check := conditionOf(obj, infrav1.ConditionReady), conditionOf(obj, infrav1.ConditionHealthCheck)
+	ready, check := conditions.Of(obj, infrav1.ConditionReady), conditions.Of(obj, infrav1.ConditionHealthCheck)
 	held := heldByHealth(ready)
 	switch {
 	case check.Type == "" || check.Status == metav1.ConditionTrue:
@@ -292,12 +293,12 @@ func heldByHealth(ready metav1.Condition) bool {
 // readyAgain says what the last apply came to.
 func readyAgain(obj *infrav1.Terraform) {
 	revision := obj.Status.LastAppliedRevision
-	if output := conditionOf(obj, infrav1.ConditionOutput); output.Reason == infrav1.ReasonOutputsWritten {
+	if output := conditions.Of(obj, infrav1.ConditionOutput); output.Reason == infrav1.ReasonOutputsWritten {
 		setReady(obj, metav1.ConditionTrue, output.Reason, at(output.Message, revision))
 		return
 	}
 	message := infrav1.MessageApplied
-	if apply := conditionOf(obj, infrav1.ConditionApply); apply.Status == metav1.ConditionTrue {
+	if apply := conditions.Of(obj, infrav1.ConditionApply); apply.Status == metav1.ConditionTrue {
 		message = apply.Message
 	}
 	setReady(obj, metav1.ConditionTrue, infrav1.ReasonApplied, at(message, revision))
@@ -308,7 +309,7 @@ func readyAgain(obj *infrav1.Terraform) {
 func sameTransition(obj, before *infrav1.Terraform) {
 	for i := range obj.Status.Conditions {
 		is := &obj.Status.Conditions[i]
-		if was := conditionOf(before, is.Type); was.Type != "" && was.Status == is.Status {
+		if was := conditions.Of(before, is.Type); was.Type != "" && was.Status == is.Status {
 			is.LastTransitionTime = was.LastTransitionTime
 		}
 	}

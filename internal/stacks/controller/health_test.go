@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/kit/conditions"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
@@ -28,7 +29,7 @@ func readySays(status metav1.ConditionStatus, reason, message string) func(*infr
 }
 
 func says(obj *infrav1.Terraform, kind string) string {
-	c := conditionOf(obj, kind)
+	c := conditions.Of(obj, kind)
 	if c.Type == "" {
 		return ""
 	}

@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/kit/conditions"
 	"github.com/yuba-dev/yuba/internal/stacks/decide"
 )
 
@@ -57,7 +58,7 @@ func constants(t *testing.T, file string) []string {
 func lint(t *testing.T, obj *infrav1.Terraform) {
 	t.Helper()
 	reasons := documentedReasons(t)
-	if conditionOf(obj, infrav1.ConditionReady).Type == "" {
+	if conditions.Of(obj, infrav1.ConditionReady).Type == "" {
 		t.Error("the stack has no condition Ready")
 	}
 	for _, c := range obj.Status.Conditions {
@@ -74,7 +75,7 @@ func lint(t *testing.T, obj *infrav1.Terraform) {
 			t.Errorf("condition %s speaks of generation %d of %d", c.Type, c.ObservedGeneration, obj.Generation)
 		}
 	}
-	stalled, reconciling := conditionOf(obj, infrav1.ConditionStalled), conditionOf(obj, infrav1.ConditionReconciling)
+	stalled, reconciling := conditions.Of(obj, infrav1.ConditionStalled), conditions.Of(obj, infrav1.ConditionReconciling)
 	if stalled.Status == metav1.ConditionTrue && reconciling.Status == metav1.ConditionTrue {
 		t.Error("the stack is stalled and reconciling at once")
 	}

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/kit/conditions"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/stacks/decide"
 	"github.com/yuba-dev/yuba/internal/tofu/state"
@@ -130,7 +131,7 @@ func lockBroken(obj *infrav1.Terraform, id string) {
 
 func lockGone(obj *infrav1.Terraform) {
 	obj.Status.Lock.Pending = ""
-	removeCondition(obj, infrav1.ConditionStateLocked)
+	conditions.Remove(obj, infrav1.ConditionStateLocked)
 }
 
 // recordLock writes into the status what a run's end says about the lock of an own backend, which only the tool sees.

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/kit/conditions"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/stacks/decide"
 	"github.com/yuba-dev/yuba/internal/tofu/state"
@@ -32,7 +33,7 @@ type onLock struct{ Pending, Broken, Condition string }
 
 func lockOf(obj *infrav1.Terraform) onLock {
 	says := onLock{Pending: obj.Status.Lock.Pending, Broken: obj.Status.Lock.LastApplied}
-	if c := conditionOf(obj, infrav1.ConditionStateLocked); c.Type != "" {
+	if c := conditions.Of(obj, infrav1.ConditionStateLocked); c.Type != "" {
 		says.Condition = fmt.Sprintf("%s %s: %s", c.Status, c.Reason, c.Message)
 	}
 	return says
@@ -84,7 +85,7 @@ func TestALockOfAnOwnBackendIsToldWithItsWayOut(t *testing.T) {
 		obj := stackObject(ownBackend)
 		record(obj, ran(run.OperationPlan, run.Result{Outcome: run.OutcomeFailed, FailedStep: step, Class: run.FailureLocked, Error: "Error acquiring the state lock",
 			Lock: &run.Lock{ID: "lock-1"}}))
-		ready := conditionOf(obj, infrav1.ConditionReady)
+		ready := conditions.Of(obj, infrav1.ConditionReady)
 		if ready.Reason != infrav1.ReasonLockHeld || ready.Message != want {
 			t.Errorf("%s: Ready says %s: %s", step, ready.Reason, ready.Message)
 		}

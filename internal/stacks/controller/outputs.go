@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/kit/conditions"
 	"github.com/yuba-dev/yuba/internal/kit/scope"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/stacks/decide"
@@ -72,7 +73,7 @@ func (r *Reconciler) ensureOutputs(ctx context.Context, p *pass, d decide.Decisi
 		obj.Status.OutputsSecret = want.Name
 	}
 	// Nobody wrote anything when there was no drift, and NoDrift is what Ready tells then.
-	drift := conditionOf(obj, infrav1.ConditionReady).Reason != infrav1.ReasonNoDrift
+	drift := conditions.Of(obj, infrav1.ConditionReady).Reason != infrav1.ReasonNoDrift
 	if changed || p.ended != nil && drift || outputsHadFailed(obj) {
 		r.outputsWritten(p, changed)
 	}
@@ -114,7 +115,7 @@ func outputsDigest(obj *infrav1.Terraform, outputs map[string]state.PrintedOutpu
 // hasOutputs tells whether there may be outputs: something was applied, or a plan found nothing to do, as where a state was there
 // before the object.
 func hasOutputs(obj *infrav1.Terraform) bool {
-	plan := conditionOf(obj, infrav1.ConditionPlan)
+	plan := conditions.Of(obj, infrav1.ConditionPlan)
 	return obj.Status.LastAppliedRevision != "" || plan.Status == metav1.ConditionFalse && plan.Reason == infrav1.ReasonPlannedNoChanges
 }
 
@@ -286,7 +287,7 @@ func merged(have, want map[string]string) map[string]string {
 
 func (r *Reconciler) outputsAvailable(p *pass) {
 	if len(p.obj.Status.AvailableOutputs) == 0 {
-		removeCondition(p.obj, infrav1.ConditionOutput)
+		conditions.Remove(p.obj, infrav1.ConditionOutput)
 		return
 	}
 	setCondition(p.obj, infrav1.ConditionOutput, metav1.ConditionTrue, infrav1.ReasonOutputsAvailable, infrav1.MessageOutputsAvailable)
@@ -304,14 +305,14 @@ func (r *Reconciler) outputsWritten(p *pass, changed bool) {
 		message = infrav1.MessageNoOutputsWritten
 	}
 	setCondition(obj, infrav1.ConditionOutput, metav1.ConditionTrue, infrav1.ReasonOutputsWritten, message)
-	if conditionOf(obj, infrav1.ConditionReady).Status == metav1.ConditionTrue || outputsHadFailed(obj) {
+	if conditions.Of(obj, infrav1.ConditionReady).Status == metav1.ConditionTrue || outputsHadFailed(obj) {
 		setReady(obj, metav1.ConditionTrue, infrav1.ReasonOutputsWritten, at(message, revisionOfOutputs(obj)))
 	}
 }
 
 // outputsHadFailed says that the outputs, and nothing else, kept the stack from being ready.
 func outputsHadFailed(obj *infrav1.Terraform) bool {
-	reason := conditionOf(obj, infrav1.ConditionReady).Reason
+	reason := conditions.Of(obj, infrav1.ConditionReady).Reason
 	return reason == infrav1.ReasonOutputsWritingFailed || reason == infrav1.ReasonOutputFailed
 }
 

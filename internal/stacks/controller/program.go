@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/kit/conditions"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 	"github.com/yuba-dev/yuba/internal/tofu/inputs"
@@ -31,7 +32,7 @@ var inputReasons = map[inputs.Part]string{
 // those count when the last run did not fail.
 func toldOfInputs(obj *infrav1.Terraform) bool {
 	last := obj.Status.LastRun
-	switch conditionOf(obj, infrav1.ConditionReady).Reason {
+	switch conditions.Of(obj, infrav1.ConditionReady).Reason {
 	case infrav1.ReasonTemplateGenerationFailed:
 		return true
 	case infrav1.ReasonInitFailed, infrav1.ReasonNewFailed, infrav1.ReasonPlanFailed:

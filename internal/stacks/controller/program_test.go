@@ -25,6 +25,7 @@ import (
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/blob"
+	"github.com/yuba-dev/yuba/internal/kit/conditions"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/stacks/decide"
 	"github.com/yuba-dev/yuba/internal/tofu/inputs"
@@ -344,7 +345,7 @@ func TestReadyIsMendedWhenInputsAreBack(t *testing.T) {
 		p := &pass{obj: obj}
 		p.facts.Source.Revision = "main@sha1:1"
 		describeRest(p, decide.Decision{Verb: decide.VerbRest})
-		if mended := conditionOf(obj, infrav1.ConditionReady).Status == metav1.ConditionTrue; mended != c.want {
+		if mended := conditions.Of(obj, infrav1.ConditionReady).Status == metav1.ConditionTrue; mended != c.want {
 			t.Errorf("%s after a run that %s: mended %v", c.reason, c.lastRun, mended)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/kit/brief"
+	"github.com/yuba-dev/yuba/internal/kit/conditions"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
@@ -57,7 +58,7 @@ func (c *configuration) onlyModules(obj *infrav1.Terraform) bool {
 // inOrder says that the last run came to its end and nothing has gone wrong since. That a dependency is not ready yet is nothing
 // wrong: after a commit most of a chain of stacks waits so.
 func inOrder(obj *infrav1.Terraform) bool {
-	ready, last := conditionOf(obj, infrav1.ConditionReady), obj.Status.LastRun
+	ready, last := conditions.Of(obj, infrav1.ConditionReady), obj.Status.LastRun
 	return ready.Status == metav1.ConditionTrue ||
 		ready.Reason == infrav1.ReasonDependencyNotReady && last != nil && last.Status == string(run.OutcomeSucceeded)
 }

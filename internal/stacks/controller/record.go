@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/kit/conditions"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/stacks/decide"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
@@ -91,7 +92,7 @@ func summary(c run.Counts) string {
 func recordSameModules(obj *infrav1.Terraform, o outcome) {
 	obj.Status.ConfigDigest = o.rec.Config
 	followRevision(obj, o.rec.Spec.Artifact.Revision)
-	removeCondition(obj, infrav1.ConditionReconciling)
+	conditions.Remove(obj, infrav1.ConditionReconciling)
 }
 
 // recordPlan: a plan with changes was made and not applied.
@@ -204,22 +205,22 @@ func succeeded(obj *infrav1.Terraform, o outcome) {
 	finished := metav1.NewTime(o.rec.Result.Finished)
 	obj.Status.LastSuccessfulReconcileAt = &finished
 	obj.Status.ReconciliationFailures, obj.Status.LastFailedApply = 0, nil
-	removeCondition(obj, infrav1.ConditionReconciling)
-	removeCondition(obj, infrav1.ConditionStalled)
+	conditions.Remove(obj, infrav1.ConditionReconciling)
+	conditions.Remove(obj, infrav1.ConditionStalled)
 }
 
 // recordCanceled: the run changed nothing and says nothing; what was true before is still true. An approved plan that
 // was not permitted after all stays pending.
 func recordCanceled(obj *infrav1.Terraform) {
-	removeCondition(obj, infrav1.ConditionReconciling)
+	conditions.Remove(obj, infrav1.ConditionReconciling)
 	neverApplied(obj)
 }
 
 // neverApplied takes back what was said when a run began that was to apply a plan and did not get there.
 func neverApplied(obj *infrav1.Terraform) {
 	obj.Status.Plan.Approved = false
-	if conditionOf(obj, infrav1.ConditionApply).Reason == infrav1.ReasonProgressing {
-		removeCondition(obj, infrav1.ConditionApply)
+	if conditions.Of(obj, infrav1.ConditionApply).Reason == infrav1.ReasonProgressing {
+		conditions.Remove(obj, infrav1.ConditionApply)
 	}
 }
 
@@ -228,7 +229,7 @@ func neverApplied(obj *infrav1.Terraform) {
 func recordFailure(obj *infrav1.Terraform, o outcome) {
 	status, result := &obj.Status, o.rec.Result
 	status.ReconciliationFailures++
-	removeCondition(obj, infrav1.ConditionReconciling)
+	conditions.Remove(obj, infrav1.ConditionReconciling)
 	switch {
 	case result.ApplyStarted:
 		clearPending(obj)

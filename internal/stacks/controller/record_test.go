@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/kit/conditions"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
@@ -33,7 +34,7 @@ type told struct {
 
 func tell(obj *infrav1.Terraform) told {
 	say := func(kind string) string {
-		c := conditionOf(obj, kind)
+		c := conditions.Of(obj, kind)
 		if c.Type == "" {
 			return ""
 		}

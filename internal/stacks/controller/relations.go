@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/kit/conditions"
 )
 
 // requests is the controller's workqueue.
@@ -66,7 +67,7 @@ func tellsDependants(was, is *infrav1.Terraform) bool {
 	if was.DeletionTimestamp.IsZero() != is.DeletionTimestamp.IsZero() {
 		return true
 	}
-	before, now := conditionOf(was, infrav1.ConditionReady), conditionOf(is, infrav1.ConditionReady)
+	before, now := conditions.Of(was, infrav1.ConditionReady), conditions.Of(is, infrav1.ConditionReady)
 	circle := infrav1.ReasonDependencyCycle
 	if before.Reason != now.Reason && (before.Reason == circle || now.Reason == circle) {
 		return true
@@ -82,7 +83,7 @@ type appearanceOf struct {
 
 func appearance(t *infrav1.Terraform) appearanceOf {
 	s := &t.Status
-	return appearanceOf{generation: t.Generation, observed: s.ObservedGeneration, ready: string(conditionOf(t, infrav1.ConditionReady).Status),
+	return appearanceOf{generation: t.Generation, observed: s.ObservedGeneration, ready: string(conditions.Of(t, infrav1.ConditionReady).Status),
 		planned: s.LastPlannedRevision, applied: s.LastAppliedRevision, outputs: s.OutputsDigest,
-		written: conditionOf(t, infrav1.ConditionOutput).Reason, source: sourceOf(t)}
+		written: conditions.Of(t, infrav1.ConditionOutput).Reason, source: sourceOf(t)}
 }

@@ -26,6 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 	"github.com/yuba-dev/yuba/internal/kit/retry"
 	"github.com/yuba-dev/yuba/internal/kit/scope"
 	"github.com/yuba-dev/yuba/internal/runs/run"
@@ -57,7 +58,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, end
 	r.stacks, r.applying = mgr.GetCache(), make(chan run.Stack, 64)
 	r.Source.Seen, r.Source.Watched = r.stacks, sourceKinds
 	b := ctrl.NewControllerManagedBy(mgr).Named("stack").
-		For(&infrav1.Terraform{}, builder.WithPredicates(worthALook())).
+		For(&infrav1.Terraform{}, builder.WithPredicates(reconciling.Triggers(otherScope))).
 		Watches(&infrav1.Terraform{}, r.relations()).
 		Watches(&coordinationv1.Lease{}, r.released()).
 		WatchesRawSource(source.Channel(stackEvents(ctx, ended), &handler.EnqueueRequestForObject{})).
@@ -76,15 +77,10 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, end
 	return b.Complete(r)
 }
 
-// worthALook leaves out what this controller writes itself: changes of the status only.
-func worthALook() predicate.Predicate {
-	return predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{},
-		predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-			return e.ObjectNew.GetDeletionTimestamp() != nil && e.ObjectOld.GetDeletionTimestamp() == nil ||
-				// Whose it is decides what it may read.
-				scope.Of(e.ObjectNew.GetLabels()) != scope.Of(e.ObjectOld.GetLabels())
-		}})
-}
+// otherScope passes updates that change whose a stack is, which decides what it may read.
+var otherScope = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+	return scope.Of(e.ObjectNew.GetLabels()) != scope.Of(e.ObjectOld.GetLabels())
+}}
 
 // references lists what a stack reads, for the index.
 func references(t *infrav1.Terraform) []string {

@@ -27,6 +27,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/archive"
 	"github.com/yuba-dev/yuba/internal/blob"
 	"github.com/yuba-dev/yuba/internal/kit/brief"
+	"github.com/yuba-dev/yuba/internal/kit/conditions"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 	"github.com/yuba-dev/yuba/internal/tofu/module"
@@ -172,7 +173,7 @@ func cleanDir(dir string) string {
 func (s *Sources) artifact(ctx context.Context, obj *infrav1.Terraform, crossNamespace bool) (run.Artifact, error) {
 	if files, ok := obj.InlineProgram(); ok {
 		// A run could not use the archive: it may be damaged.
-		return s.inline(ctx, files, conditionOf(obj, infrav1.ConditionReady).Reason == infrav1.ReasonArtifactFailed)
+		return s.inline(ctx, files, conditions.Of(obj, infrav1.ConditionReady).Reason == infrav1.ReasonArtifactFailed)
 	}
 	ref := obj.Spec.SourceRef
 	if ref == nil {

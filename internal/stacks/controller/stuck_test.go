@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/kit/conditions"
 	"github.com/yuba-dev/yuba/internal/kit/fresh"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
@@ -61,7 +62,7 @@ func TestAPassThatFailsForLongIsTold(t *testing.T) {
 		if err := world.Get(t.Context(), client.ObjectKeyFromObject(obj), &live); err != nil {
 			t.Fatal(err)
 		}
-		return conditionOf(&live, infrav1.ConditionReady)
+		return conditions.Of(&live, infrav1.ConditionReady)
 	}
 	fails := func() {
 		t.Helper()

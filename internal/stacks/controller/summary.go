@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/kit/conditions"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/stacks/decide"
 )
@@ -47,7 +48,7 @@ var summaries = []func(situation) string{
 
 // summarize says in a few words how a stack stands.
 func summarize(s situation) string {
-	s.ready = conditionOf(s.obj, infrav1.ConditionReady)
+	s.ready = conditions.Of(s.obj, infrav1.ConditionReady)
 	for _, say := range summaries {
 		if text := say(s); text != "" {
 			return cutTo(text, maxSummary)
@@ -138,7 +139,7 @@ func summaryOfPause(s situation) string {
 		return "Held for manual work"
 	case s.ready.Reason == infrav1.ReasonDependencyNotReady:
 		return "Waiting for " + s.blockerInShort()
-	case conditionOf(s.obj, infrav1.ConditionPaused).Status == metav1.ConditionTrue:
+	case conditions.Of(s.obj, infrav1.ConditionPaused).Status == metav1.ConditionTrue:
 		return "Paused: " + cmp.Or(s.circuit, "outage")
 	}
 	return ""
@@ -161,7 +162,7 @@ func summaryOfSuccess(s situation) string {
 		return "No drift"
 	case strings.HasPrefix(s.ready.Message, infrav1.MessageNothingToDestroy):
 		return "Nothing to destroy"
-	case conditionOf(s.obj, infrav1.ConditionPlan).Status == metav1.ConditionFalse, s.ready.Reason == infrav1.ReasonPlannedNoChanges:
+	case conditions.Of(s.obj, infrav1.ConditionPlan).Status == metav1.ConditionFalse, s.ready.Reason == infrav1.ReasonPlannedNoChanges:
 		return "No changes"
 	case s.obj.Spec.Destroy:
 		return "Destroyed"

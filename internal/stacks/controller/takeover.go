@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/kit/conditions"
 	"github.com/yuba-dev/yuba/internal/kit/scope"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/stacks/decide"
@@ -140,7 +141,7 @@ func (r *Reconciler) leaveState(ctx context.Context, p *pass) error {
 func emptied(p *pass) bool {
 	last := p.facts.Last
 	deleted := last != nil && last.Purpose == decide.PurposeDelete && !last.Failed && !last.Interrupted && !last.Canceled
-	destroyed := p.obj.Spec.Destroy && conditionOf(p.obj, infrav1.ConditionReady).Status == metav1.ConditionTrue
+	destroyed := p.obj.Spec.Destroy && conditions.Of(p.obj, infrav1.ConditionReady).Status == metav1.ConditionTrue
 	return (deleted || destroyed) && len(p.obj.Spec.Targets) == 0
 }
 

@@ -22,6 +22,7 @@ import (
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 	"github.com/yuba-dev/yuba/internal/kit/scope"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/stacks/decide"
@@ -315,7 +316,7 @@ func TestWhoseItIsIsAReasonToLook(t *testing.T) {
 		"it is nobody's any more":  {ofAcme, func(*infrav1.Terraform) {}, true},
 		"another label":            {ofAcme, func(t *infrav1.Terraform) { ofAcme(t); t.Labels["team"] = "a" }, false},
 	} {
-		if got := worthALook().Update(event.UpdateEvent{ObjectOld: stackObject(test.before), ObjectNew: stackObject(test.after)}); got != test.want {
+		if got := reconciling.Triggers(otherScope).Update(event.UpdateEvent{ObjectOld: stackObject(test.before), ObjectNew: stackObject(test.after)}); got != test.want {
 			t.Errorf("%s: %v", sentence, got)
 		}
 	}

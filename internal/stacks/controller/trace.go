@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/kit/conditions"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
@@ -33,7 +34,7 @@ func leaveTrace(obj *infrav1.Terraform, rec run.Record) {
 		}
 		return
 	}
-	ready := conditionOf(obj, infrav1.ConditionReady)
+	ready := conditions.Of(obj, infrav1.ConditionReady)
 	healthy := ready.Status == metav1.ConditionTrue
 	first := drifted(rec) && healthy && ready.Reason != infrav1.ReasonNoDrift
 	if !first && !traceDue(obj, status.LastDriftCheckAt, finished) {

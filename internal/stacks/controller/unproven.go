@@ -17,6 +17,7 @@ import (
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/kit/brief"
+	"github.com/yuba-dev/yuba/internal/kit/conditions"
 	"github.com/yuba-dev/yuba/internal/kit/scope"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
@@ -244,7 +245,7 @@ func countUnproven(u *infrav1.UnprovenStatus) int {
 // describeUnproven says on the stack what is unproven.
 func describeUnproven(p *pass) {
 	if p.obj.Status.Unproven == nil {
-		removeCondition(p.obj, infrav1.ConditionUnproven)
+		conditions.Remove(p.obj, infrav1.ConditionUnproven)
 		return
 	}
 	setCondition(p.obj, infrav1.ConditionUnproven, metav1.ConditionTrue, infrav1.ReasonApplyCutOff, unprovenMessage(p.obj))

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 	"github.com/yuba-dev/yuba/internal/objects/owned"
 	"github.com/yuba-dev/yuba/internal/tenants/decide"
 )
@@ -359,9 +360,8 @@ func (r *Tenants) finalize(ctx context.Context, p *pass) (ctrl.Result, error) {
 	if cause := p.causeOf(left, d); cause != "" {
 		message += ". " + cause
 	}
-	list := &p.obj.Status.Conditions
-	setCondition(list, p.obj.Generation, tenantv1.ConditionReady, metav1.ConditionFalse, tenantv1.ReasonDeleting, message)
-	setCondition(list, p.obj.Generation, tenantv1.ConditionProgressing, metav1.ConditionTrue, tenantv1.ReasonDeleting, message)
+	setCondition(p.obj, tenantv1.ConditionReady, metav1.ConditionFalse, tenantv1.ReasonDeleting, message)
+	setCondition(p.obj, tenantv1.ConditionProgressing, metav1.ConditionTrue, tenantv1.ReasonDeleting, message)
 	return r.record(ctx, p)
 }
 
@@ -376,7 +376,7 @@ func (p *pass) saidDeleting() bool {
 func (r *Tenants) release(ctx context.Context, p *pass) (ctrl.Result, error) {
 	finalizers := slices.DeleteFunc(slices.Clone(p.obj.Finalizers), func(f string) bool { return f == tenantv1.Finalizer })
 	if err := r.setFinalizers(ctx, p, finalizers); err != nil && !apierrors.IsNotFound(err) {
-		return again(err)
+		return reconciling.Again(client.IgnoreNotFound(err))
 	}
 	p.news = append(p.news, news{"", tenantv1.EventTenantDeleted, "all objects are gone or let go"})
 	r.tellNews(p)

@@ -105,7 +105,7 @@ func TestWhatATemplateSaysBeforeItsTenantsHaveIt(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			obj := &tenantv1.TenantTemplate{ObjectMeta: metav1.ObjectMeta{Name: "web", Generation: 2}, Spec: tenantv1.TenantTemplateSpec{RegistryID: "customers"}}
 			obj.Status.Rollout = &tenantv1.RolloutStatus{Phase: tenantv1.RolloutComplete, TargetGeneration: 2}
-			setCondition(&obj.Status.Conditions, 2, tenantv1.ConditionValid, metav1.ConditionTrue, tenantv1.ReasonValidationPassed, "")
+			setCondition(obj, tenantv1.ConditionValid, metav1.ConditionTrue, tenantv1.ReasonValidationPassed, "")
 			p := &templatePass{obj: obj, registry: &tenantv1.TenantRegistry{}, total: 2, ready: 2}
 			c.change(p)
 			status, reason, message := applied(p, p.obj.Status.Rollout)

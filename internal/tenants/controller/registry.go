@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 	"github.com/yuba-dev/yuba/internal/tenants/decide"
 	"github.com/yuba-dev/yuba/internal/tenants/row"
 )
@@ -46,7 +47,7 @@ func (r *Tenants) reconcileRegistry(ctx context.Context, req ctrl.Request) (ctrl
 		return ctrl.Result{}, err
 	}
 	if err := r.releaseRegistry(ctx, p); err != nil {
-		return again(err)
+		return reconciling.Again(client.IgnoreNotFound(err))
 	}
 	if p.obj == nil && len(p.tenants) == 0 {
 		r.ledger.forget(p.name)
@@ -54,7 +55,7 @@ func (r *Tenants) reconcileRegistry(ctx context.Context, req ctrl.Request) (ctrl
 	}
 	p.decision = decide.Registry(r.registryFacts(p))
 	if err := r.noteConfirmation(ctx, p); err != nil {
-		return again(err)
+		return reconciling.Again(client.IgnoreNotFound(err))
 	}
 	// 3. Act.
 	if err := r.carryOut(ctx, p); err != nil {
@@ -136,7 +137,7 @@ func (r *Tenants) recordRegistry(ctx context.Context, p *registryPass) (ctrl.Res
 	if p.obj != nil {
 		r.describeRegistry(p)
 		if err := r.patchRegistry(ctx, p); err != nil {
-			return again(err)
+			return reconciling.Again(client.IgnoreNotFound(err))
 		}
 		next = decide.Earlier(next, r.ledger.nextLook(p.account, p.obj, r.Now()))
 	}
@@ -151,7 +152,7 @@ func (r *Tenants) patchRegistry(ctx context.Context, p *registryPass) error {
 	if equality.Semantic.DeepEqual(p.obj.Status, p.before.Status) {
 		return nil
 	}
-	if err := r.patchStatus(ctx, p.obj.DeepCopy(), p.before, p.obj); err != nil {
+	if err := r.patchStatus(ctx, p.before, p.obj); err != nil {
 		return fmt.Errorf("write the status of TenantRegistry %s: %w", p.name, err)
 	}
 	p.before = p.obj.DeepCopy()
@@ -197,7 +198,7 @@ func (r *Tenants) describeRegistry(p *registryPass) {
 	if last.deaf != "" {
 		message += "; until the database can tell of changes, they are seen at the next interval only: " + last.deaf
 	}
-	setCondition(&s.Conditions, p.obj.Generation, tenantv1.ConditionReady, metav1.ConditionTrue, tenantv1.ReasonDatabaseConnected, message)
+	setCondition(p.obj, tenantv1.ConditionReady, metav1.ConditionTrue, tenantv1.ReasonDatabaseConnected, message)
 }
 
 // unread is why the rows of a registry are not known; empty when they are.
@@ -233,7 +234,7 @@ func (r *Tenants) describeFailure(p *registryPass, last *reading) {
 	if before < 0 || p.before.Status.Conditions[before].Reason != reason {
 		r.event(p.obj, corev1.EventTypeWarning, tenantv1.EventDatabaseQueryFailed, message)
 	}
-	setCondition(&p.obj.Status.Conditions, p.obj.Generation, tenantv1.ConditionReady, metav1.ConditionFalse, reason, message)
+	setCondition(p.obj, tenantv1.ConditionReady, metav1.ConditionFalse, reason, message)
 }
 
 // syncOf is what was read last.
@@ -270,17 +271,16 @@ func firstOf(texts []string) string {
 func (r *Tenants) describeHold(p *registryPass) {
 	s, before := &p.obj.Status, p.before.Status.Held
 	s.Held = heldOf(p.decision.Held)
-	list := &s.Conditions
 	h := s.Held
 	if h == nil || h.Confirmed {
-		setCondition(list, p.obj.Generation, tenantv1.ConditionHeld, metav1.ConditionFalse, tenantv1.ReasonNothingHeld, "no deletion waits")
+		setCondition(p.obj, tenantv1.ConditionHeld, metav1.ConditionFalse, tenantv1.ReasonNothingHeld, "no deletion waits")
 		if h != nil && (before == nil || !before.Confirmed) {
 			r.event(p.obj, corev1.EventTypeNormal, tenantv1.EventDeletionConfirmed, fmt.Sprintf("the deletion %s of %s goes on: somebody has confirmed it", h.ID, decide.Count(int(h.Count), "tenant", "tenants")))
 		}
 		return
 	}
 	message := fmt.Sprintf("%s. They stay until this is confirmed:\n    yuba tenant confirm %s -n %s", h.Message, p.obj.Name, p.obj.Namespace)
-	setCondition(list, p.obj.Generation, tenantv1.ConditionHeld, metav1.ConditionTrue, tenantv1.ReasonDeletionHeld, message)
+	setCondition(p.obj, tenantv1.ConditionHeld, metav1.ConditionTrue, tenantv1.ReasonDeletionHeld, message)
 	// Rows may vanish one by one, and each makes the hold another one: it is told again when it is twice as large.
 	if before != nil && before.ID == h.ID && p.account.heldTold == 0 {
 		p.account.heldTold = int(h.Count) // before the server was started anew

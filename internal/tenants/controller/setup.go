@@ -28,6 +28,7 @@ import (
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	"github.com/yuba-dev/yuba/internal/kit/fresh"
+	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 	"github.com/yuba-dev/yuba/internal/kit/retry"
 	"github.com/yuba-dev/yuba/internal/tenants/check"
 	"github.com/yuba-dev/yuba/internal/tenants/rows"
@@ -197,8 +198,8 @@ func options(workers int) controller.Options {
 
 func (r *Tenants) setupRegistries(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).Named("tenantregistry").
-		For(&tenantv1.TenantRegistry{}, builder.WithPredicates(worthALook())).
-		Watches(&tenantv1.TenantTemplate{}, mapTo(registryOfTemplate), builder.WithPredicates(predicate.Or(worthALook(), getsValid()))).
+		For(&tenantv1.TenantRegistry{}, builder.WithPredicates(reconciling.Triggers(predicate.LabelChangedPredicate{}))).
+		Watches(&tenantv1.TenantTemplate{}, mapTo(registryOfTemplate), builder.WithPredicates(reconciling.Triggers(predicate.LabelChangedPredicate{}, getsValid()))).
 		Watches(&tenantv1.Tenant{}, r.registriesOfTenants()).
 		WatchesMetadata(&corev1.Secret{}, r.readers("Secret")).
 		WatchesMetadata(&corev1.ConfigMap{}, r.readers("ConfigMap")).
@@ -208,7 +209,7 @@ func (r *Tenants) setupRegistries(mgr ctrl.Manager) error {
 
 func (r *Tenants) setupTemplates(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).Named("tenanttemplate").
-		For(&tenantv1.TenantTemplate{}, builder.WithPredicates(worthALook())).
+		For(&tenantv1.TenantTemplate{}, builder.WithPredicates(reconciling.Triggers(predicate.LabelChangedPredicate{}))).
 		Watches(&tenantv1.TenantRegistry{}, r.templatesOfRegistry(), builder.WithPredicates(comesAndGoes())).
 		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.templatesReading)).
 		WatchesRawSource(r.templateQueue.source()).
@@ -217,19 +218,11 @@ func (r *Tenants) setupTemplates(mgr ctrl.Manager) error {
 
 func (r *Tenants) setupTenants(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).Named("tenant").
-		For(&tenantv1.Tenant{}, builder.WithPredicates(worthALook())).
+		For(&tenantv1.Tenant{}, builder.WithPredicates(reconciling.Triggers(predicate.LabelChangedPredicate{}))).
 		Watches(&tenantv1.TenantRegistry{}, r.tenantsOfRegistry(), builder.WithPredicates(comesAndGoes())).
 		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.tenantsReading)).
 		WatchesRawSource(r.tenantQueue.source()).
 		WithOptions(options(tenantWorkers)).Complete(reconcile.Func(r.reconcileTenant))
-}
-
-// worthALook leaves out what these controllers write themselves: changes of the status only.
-func worthALook() predicate.Predicate {
-	return predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, predicate.LabelChangedPredicate{},
-		predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-			return e.ObjectNew.GetDeletionTimestamp() != nil && e.ObjectOld.GetDeletionTimestamp() == nil
-		}})
 }
 
 // getsValid lets through that a template was found to be well, or not to be.

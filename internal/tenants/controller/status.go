@@ -5,7 +5,6 @@ package controller
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,12 +15,13 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	"github.com/yuba-dev/yuba/internal/kit/brief"
+	"github.com/yuba-dev/yuba/internal/kit/conditions"
+	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 	"github.com/yuba-dev/yuba/internal/tenants/decide"
 )
 
@@ -263,7 +263,7 @@ func (p *pass) conditions() {
 		if kind == tenantv1.ConditionReady && !c.True {
 			c.Message += p.firstTrouble(c.Message)
 		}
-		setCondition(&p.obj.Status.Conditions, p.obj.Generation, kind, status, c.Reason, c.Message)
+		setCondition(p.obj, kind, status, c.Reason, c.Message)
 	}
 	// A map has no order, a status should have one.
 	slices.SortStableFunc(p.obj.Status.Conditions, func(a, b metav1.Condition) int { return conditionOrder[a.Type] - conditionOrder[b.Type] })
@@ -289,15 +289,15 @@ var conditionOrder = map[string]int{tenantv1.ConditionReady: 0, tenantv1.Conditi
 // maxCondition is the API's limit for a condition's message.
 const maxCondition = 32 << 10
 
-func setCondition(list *[]metav1.Condition, generation int64, kind string, status metav1.ConditionStatus, reason, message string) {
+func setCondition(obj conditions.Object, kind string, status metav1.ConditionStatus, reason, message string) {
 	if len(message) > maxCondition {
-		message = string([]rune(message)[:maxCondition/4]) + "…"
+		message = brief.Cut(message, maxCondition/4)
 	}
-	apimeta.SetStatusCondition(list, metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message, ObservedGeneration: generation})
+	conditions.Set(obj, kind, status, reason, message)
 }
 
 func setProgressing(obj *tenantv1.Tenant) {
-	setCondition(&obj.Status.Conditions, obj.Generation, tenantv1.ConditionProgressing, metav1.ConditionTrue, tenantv1.ReasonReconciling, "objects are written")
+	setCondition(obj, tenantv1.ConditionProgressing, metav1.ConditionTrue, tenantv1.ReasonReconciling, "objects are written")
 }
 
 // cannotBegin says why nothing can be done for a tenant: what it has stays as it is.
@@ -307,13 +307,12 @@ func (r *Tenants) cannotBegin(ctx context.Context, p *pass) (ctrl.Result, error)
 		reason, message = tenantv1.ReasonVariablesBuildError, p.plan.invalid
 	}
 	p.obj.Status.ReadyResources, p.obj.Status.Waiting = 0, nil
-	list := &p.obj.Status.Conditions
 	if c := apimeta.FindStatusCondition(p.before.Status.Conditions, tenantv1.ConditionReady); c == nil || c.Reason != reason || c.Message != message {
 		p.news = append(p.news, news{corev1.EventTypeWarning, tenantv1.EventTemplateRenderError, message})
 	}
-	setCondition(list, p.obj.Generation, tenantv1.ConditionReady, metav1.ConditionFalse, reason, message)
-	setCondition(list, p.obj.Generation, tenantv1.ConditionProgressing, metav1.ConditionFalse, tenantv1.ReasonReconcileComplete, "nothing is on its way")
-	setCondition(list, p.obj.Generation, tenantv1.ConditionDegraded, metav1.ConditionTrue, tenantv1.ReasonResourceFailures, message)
+	setCondition(p.obj, tenantv1.ConditionReady, metav1.ConditionFalse, reason, message)
+	setCondition(p.obj, tenantv1.ConditionProgressing, metav1.ConditionFalse, tenantv1.ReasonReconcileComplete, "nothing is on its way")
+	setCondition(p.obj, tenantv1.ConditionDegraded, metav1.ConditionTrue, tenantv1.ReasonResourceFailures, message)
 	return r.record(ctx, p)
 }
 
@@ -329,17 +328,14 @@ func (r *Tenants) setFinalizers(ctx context.Context, p *pass, finalizers []strin
 	return nil
 }
 
-// patchTenant writes the status of a tenant when it differs. Nobody else writes it, so that a change of the object meanwhile
-// is no conflict; another object of the same name is.
+// patchTenant writes the status of a tenant when it differs.
 func (r *Tenants) patchTenant(ctx context.Context, p *pass) error {
 	if equality.Semantic.DeepEqual(p.obj.Status, p.before.Status) {
 		return nil
 	}
-	written := p.obj.DeepCopy()
-	if err := r.patchStatus(ctx, written, p.before, p.obj); err != nil {
+	if err := r.patchStatus(ctx, p.before, p.obj); err != nil {
 		return r.tellRefused(ctx, p, err)
 	}
-	p.obj.ResourceVersion = written.ResourceVersion
 	p.before = p.obj.DeepCopy()
 	return nil
 }
@@ -348,47 +344,25 @@ func (r *Tenants) patchTenant(ctx context.Context, p *pass) error {
 func (r *Tenants) tellRefused(ctx context.Context, p *pass, err error) error {
 	if apierrors.IsInvalid(err) || apierrors.IsRequestEntityTooLargeError(err) || strings.Contains(err.Error(), "too large") {
 		short := p.before.DeepCopy()
-		setCondition(&short.Status.Conditions, p.obj.Generation, tenantv1.ConditionReady, metav1.ConditionFalse, tenantv1.ReasonResourcesFailed,
+		setCondition(short, tenantv1.ConditionReady, metav1.ConditionFalse, tenantv1.ReasonResourcesFailed,
 			"the status, with an entry for each object, cannot be written, so that nothing more is made. Split the template: "+oneLine(err.Error()))
-		if shortErr := r.patchStatus(ctx, short.DeepCopy(), p.before, short); shortErr != nil {
+		if shortErr := r.patchStatus(ctx, p.before, short); shortErr != nil {
 			r.Log.Error("telling that a status was refused", "tenant", p.owner.String(), "error", shortErr)
 		}
 	}
 	return fmt.Errorf("write the status of Tenant %s: %w", p.owner, err)
 }
 
-// patchStatus writes what of a status differs from what it was; written gets the answer. The error is a conflict when another object
-// has the name by now.
-func (r *Tenants) patchStatus(ctx context.Context, written, before, now client.Object) error {
-	data, err := client.MergeFrom(before).Data(now)
-	if err != nil {
+// patchStatus writes a status. The error is a conflict when another object has the name by now.
+func (r *Tenants) patchStatus(ctx context.Context, before, now client.Object) error {
+	if err := reconciling.PatchStatus(ctx, r.Client, before, now); err != nil {
 		return err
 	}
-	var patch map[string]any
-	if err := json.Unmarshal(data, &patch); err != nil {
-		return err
-	}
-	if patch["status"] == nil {
-		return nil // what differs cannot be written down, such as parts of seconds; null would take away all of it
-	}
-	data, err = json.Marshal(map[string]any{"metadata": map[string]any{"uid": now.GetUID()}, "status": patch["status"]})
-	if err != nil {
-		return err
-	}
-	if err := r.Client.Status().Patch(ctx, written, client.RawPatch(types.MergePatchType, data)); err != nil {
-		return err
-	}
-	r.fresh.Wrote(written)
+	r.fresh.Wrote(now)
 	return nil
 }
 
-// maxEvent is the API's limit for an event's note.
-const maxEvent = 1000
-
 // event records an event.
 func (r *Tenants) event(obj client.Object, kind, reason, message string) {
-	if runes := []rune(message); len(runes) > maxEvent {
-		message = string(runes[:maxEvent]) + "…"
-	}
-	r.Events.Eventf(obj, nil, kind, reason, "Reconcile", "%s", message)
+	reconciling.Event(r.Events, obj, kind, reason, "Reconcile", message)
 }

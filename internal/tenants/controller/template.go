@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 	"github.com/yuba-dev/yuba/internal/tenants/check"
 	"github.com/yuba-dev/yuba/internal/tenants/decide"
 )
@@ -53,7 +54,7 @@ func (r *Tenants) reconcileTemplate(ctx context.Context, req ctrl.Request) (ctrl
 	}
 	// A template stays until its tenants are gone: what they are made from can be looked up as long as they are there.
 	if done, err := r.keepTemplate(ctx, p); done || err != nil {
-		return again(err)
+		return reconciling.Again(client.IgnoreNotFound(err))
 	}
 	if p.obj.DeletionTimestamp.IsZero() {
 		if err := r.validate(ctx, p); err != nil {
@@ -62,7 +63,7 @@ func (r *Tenants) reconcileTemplate(ctx context.Context, req ctrl.Request) (ctrl
 	}
 	r.describeTemplate(p)
 	if err := r.patchTemplate(ctx, p); err != nil {
-		return again(err)
+		return reconciling.Again(client.IgnoreNotFound(err))
 	}
 	if p.next.IsZero() {
 		return ctrl.Result{}, nil
@@ -150,11 +151,11 @@ func (r *Tenants) validate(ctx context.Context, p *templatePass) error {
 	if canceled(ctx, err) {
 		return err
 	}
-	list, was := &p.obj.Status.Conditions, apimeta.FindStatusCondition(p.before.Status.Conditions, tenantv1.ConditionValid)
+	was := apimeta.FindStatusCondition(p.before.Status.Conditions, tenantv1.ConditionValid)
 	if err != nil {
 		// Whoever has to be asked does not answer.
 		p.next = r.verdicts.unanswered(name, of, r.Now())
-		setCondition(list, p.obj.Generation, tenantv1.ConditionValid, metav1.ConditionUnknown, tenantv1.ReasonValidationFailed, "it cannot be checked now: "+oneLine(err.Error()))
+		setCondition(p.obj, tenantv1.ConditionValid, metav1.ConditionUnknown, tenantv1.ReasonValidationFailed, "it cannot be checked now: "+oneLine(err.Error()))
 		return nil
 	}
 	problems := check.Errors(findings)
@@ -168,7 +169,7 @@ func (r *Tenants) validate(ctx context.Context, p *templatePass) error {
 			}
 			message = fmt.Sprintf("the template renders; %s worth a look:\n    yuba tenant render %s -n %s", things, p.obj.Name, p.obj.Namespace)
 		}
-		setCondition(list, p.obj.Generation, tenantv1.ConditionValid, metav1.ConditionTrue, tenantv1.ReasonValidationPassed, message)
+		setCondition(p.obj, tenantv1.ConditionValid, metav1.ConditionTrue, tenantv1.ReasonValidationPassed, message)
 		if was != nil && was.Status == metav1.ConditionFalse {
 			r.event(p.obj, corev1.EventTypeNormal, tenantv1.EventValidationPassed, message)
 		}
@@ -176,7 +177,7 @@ func (r *Tenants) validate(ctx context.Context, p *templatePass) error {
 	}
 	p.next = r.verdicts.mistaken(name, of, r.Now())
 	message := check.Summary(findings)
-	setCondition(list, p.obj.Generation, tenantv1.ConditionValid, metav1.ConditionFalse, tenantv1.ReasonValidationFailed, message)
+	setCondition(p.obj, tenantv1.ConditionValid, metav1.ConditionFalse, tenantv1.ReasonValidationFailed, message)
 	if was == nil || was.Message != message {
 		r.event(p.obj, corev1.EventTypeWarning, tenantv1.EventValidationFailed, message)
 	}
@@ -230,7 +231,7 @@ func (r *Tenants) describeTemplate(p *templatePass) {
 	case unmade != "" && (was == nil || !strings.Contains(was.Message, unmade)):
 		r.event(p.obj, corev1.EventTypeWarning, tenantv1.EventRenderFailed, unmade)
 	}
-	setCondition(&s.Conditions, p.obj.Generation, tenantv1.ConditionApplied, status, reason, message)
+	setCondition(p.obj, tenantv1.ConditionApplied, status, reason, message)
 }
 
 // notMade is in the message of the condition Applied when some tenants cannot be.
@@ -298,7 +299,7 @@ func (r *Tenants) patchTemplate(ctx context.Context, p *templatePass) error {
 	if equality.Semantic.DeepEqual(p.obj.Status, p.before.Status) {
 		return nil
 	}
-	if err := r.patchStatus(ctx, p.obj.DeepCopy(), p.before, p.obj); err != nil {
+	if err := r.patchStatus(ctx, p.before, p.obj); err != nil {
 		return fmt.Errorf("write the status of TenantTemplate %s/%s: %w", p.obj.Namespace, p.obj.Name, err)
 	}
 	return nil

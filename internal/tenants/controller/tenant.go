@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 	"github.com/yuba-dev/yuba/internal/objects/owned"
 	"github.com/yuba-dev/yuba/internal/tenants/decide"
 )
@@ -112,7 +113,7 @@ func (r *Tenants) passOver(ctx context.Context, p *pass) (ctrl.Result, error) {
 	// 1. A Tenant without the finalizer could vanish and leave its objects behind.
 	if p.obj.DeletionTimestamp.IsZero() && !slices.Contains(p.obj.Finalizers, tenantv1.Finalizer) {
 		if err := r.setFinalizers(ctx, p, append(slices.Clone(p.obj.Finalizers), tenantv1.Finalizer)); err != nil {
-			return again(err)
+			return reconciling.Again(client.IgnoreNotFound(err))
 		}
 	}
 	// 2. Gather.
@@ -130,7 +131,7 @@ func (r *Tenants) passOver(ctx context.Context, p *pass) (ctrl.Result, error) {
 	}
 	// 3. Decide and act, until nothing is left to write: what is ready at once lets the next ones go on.
 	if err := r.bringAbout(ctx, p); err != nil {
-		return again(err)
+		return reconciling.Again(client.IgnoreNotFound(err))
 	}
 	// 4. What the template does not have any more goes.
 	if err := r.clear(ctx, p); err != nil {
@@ -377,7 +378,7 @@ func (r *Tenants) lives(ctx context.Context) func(owned.Owner) bool {
 func (r *Tenants) record(ctx context.Context, p *pass) (ctrl.Result, error) {
 	p.obj.Status.ObservedGeneration = p.obj.Generation
 	if err := r.patchTenant(ctx, p); err != nil {
-		return again(err)
+		return reconciling.Again(client.IgnoreNotFound(err))
 	}
 	r.book.look(p.owner, p.sights(), p.reads())
 	p.memory.far = p.far()
@@ -419,14 +420,6 @@ func (p *pass) prune() {
 		id, _, _ := strings.Cut(about, " ")
 		return !has[id]
 	})
-}
-
-// again ends a pass whose object changed meanwhile: the next one sees the change. Other errors stay what they are.
-func again(err error) (ctrl.Result, error) {
-	if apierrors.IsConflict(err) {
-		return ctrl.Result{RequeueAfter: 10 * time.Millisecond}, nil
-	}
-	return ctrl.Result{}, client.IgnoreNotFound(err)
 }
 
 // tellNews records the events of a pass, each of them once.

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
+	"github.com/yuba-dev/yuba/internal/kit/conditions"
 	"github.com/yuba-dev/yuba/internal/objects/clusters"
 	"github.com/yuba-dev/yuba/internal/testkit/apitest"
 )
@@ -33,7 +34,7 @@ func TestAServiceAccountHasItsOwnRightsOnly(t *testing.T) {
 	}
 	w.must(w.c.Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "deployer"}}))
 	w.eventually("the API refuses", func() bool {
-		c := conditionOf(w.get("app"), meta.ReadyCondition)
+		c := conditions.Of(w.get("app"), meta.ReadyCondition)
 		return strings.Contains(c.Message, "(Forbidden)") && strings.Contains(c.Message, "system:serviceaccount:"+w.namespace+":deployer")
 	})
 	if w.configMap("one") != nil {
@@ -56,7 +57,7 @@ func TestAServiceAccountHasItsOwnRightsOnly(t *testing.T) {
 	// An object of another namespace is out of reach.
 	w.publish("src", "main@sha1:3", map[string]string{"a.yaml": strings.ReplaceAll(configMap("one", "1")+configMap("two", "1"), "NAMESPACE", "default")})
 	w.eventually("the other namespace is refused", func() bool {
-		return strings.Contains(conditionOf(w.get("app"), meta.ReadyCondition).Message, `in the namespace "default"`)
+		return strings.Contains(conditions.Of(w.get("app"), meta.ReadyCondition).Message, `in the namespace "default"`)
 	})
 	// With nobody to act for, a deletion lets go.
 	w.must(w.c.Delete(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "deployer"}}))

@@ -22,6 +22,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/apply"
 	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/build"
 	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/decide"
+	"github.com/yuba-dev/yuba/internal/kit/conditions"
+	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 )
 
 // reasonOwnershipConflict is the reason of a Kustomization whose build has objects that another one owns.
@@ -269,10 +271,7 @@ func (r *Reconciler) tellChanges(t *try, changes []string) {
 
 // tell records an event about something under way.
 func (r *Reconciler) tell(p *pass, reason, message string) {
-	if runes := []rune(message); len(runes) > maxEvent {
-		message = string(runes[:maxEvent]) + "…"
-	}
-	r.Events.Eventf(p.obj, nil, corev1.EventTypeNormal, reason, "Reconcile", "%s", message)
+	reconciling.Event(r.Events, p.obj, corev1.EventTypeNormal, reason, "Reconcile", message)
 }
 
 // conflicts names the objects that other Kustomizations own.
@@ -348,7 +347,7 @@ func (r *Reconciler) startHealth(ctx context.Context, t *try, report *apply.Repo
 		h.since = was.since
 	}
 	if len(h.targets) == 0 {
-		removeCondition(t.obj, meta.HealthyCondition)
+		conditions.Remove(t.obj, meta.HealthyCondition)
 		t.memory.health = health{}
 		r.succeed(t)
 		return nil
@@ -382,7 +381,7 @@ func (r *Reconciler) conclude(t *try, h *health) {
 	took := r.Now().Sub(h.since)
 	switch {
 	case !some:
-		if conditionOf(t.obj, meta.HealthyCondition).Status != metav1.ConditionTrue {
+		if conditions.Of(t.obj, meta.HealthyCondition).Status != metav1.ConditionTrue {
 			message := fmt.Sprintf("Health check passed in %s", took.Round(time.Millisecond))
 			setCondition(t.obj, meta.HealthyCondition, metav1.ConditionTrue, meta.SucceededReason, message)
 			r.tell(t.pass, meta.ProgressingReason, message)
@@ -394,7 +393,7 @@ func (r *Reconciler) conclude(t *try, h *health) {
 		if stalled {
 			what = "failed early due to stalled resources: " + names
 		}
-		if !h.failed || stalled && !strings.HasSuffix(conditionOf(t.obj, meta.HealthyCondition).Message, what) {
+		if !h.failed || stalled && !strings.HasSuffix(conditions.Of(t.obj, meta.HealthyCondition).Message, what) {
 			what = fmt.Sprintf("health check failed after %s: %s", took.Round(time.Millisecond), what)
 			setCondition(t.obj, meta.HealthyCondition, metav1.ConditionFalse, meta.HealthCheckFailedReason, what)
 			setFailed(t.obj, meta.HealthCheckFailedReason, what)

@@ -17,6 +17,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/yuba-dev/yuba/internal/kit/conditions"
 )
 
 func inventory(k *kustomizev1.Kustomization) []string {
@@ -35,13 +37,13 @@ func TestARevisionIsAppliedAndWhatItLacksIsPruned(t *testing.T) {
 	w.publish("src", "main@sha1:1", map[string]string{"a.yaml": configMap("one", "1") + configMap("two", "2")})
 	w.kustomization("app", nil)
 	k := w.ready("app", "main@sha1:1")
-	if got := conditionOf(k, meta.ReadyCondition); got.Reason != "ReconciliationSucceeded" || got.Message != "Applied revision: main@sha1:1" {
+	if got := conditions.Of(k, meta.ReadyCondition); got.Reason != "ReconciliationSucceeded" || got.Message != "Applied revision: main@sha1:1" {
 		t.Errorf("Ready is %s: %s", got.Reason, got.Message)
 	}
 	if diff := cmp.Diff([]string{w.namespace + "_one__ConfigMap v1", w.namespace + "_two__ConfigMap v1"}, inventory(k)); diff != "" {
 		t.Errorf("inventory:\n%s", diff)
 	}
-	if c := conditionOf(k, meta.ReconcilingCondition); c.Type != "" {
+	if c := conditions.Of(k, meta.ReconcilingCondition); c.Type != "" {
 		t.Errorf("it is still reconciling: %s", c.Message)
 	}
 	if len(k.Status.History) != 1 || k.Status.History[0].Metadata["revision"] != "main@sha1:1" {
@@ -165,7 +167,7 @@ func TestARefusedObjectKeepsAllFromBeingApplied(t *testing.T) {
 	if k.Status.LastAppliedRevision != "main@sha1:1" || k.Status.LastAttemptedRevision != "main@sha1:2" {
 		t.Errorf("applied %q, attempted %q", k.Status.LastAppliedRevision, k.Status.LastAttemptedRevision)
 	}
-	if c := conditionOf(k, meta.ReconcilingCondition); c.Reason != "ProgressingWithRetry" {
+	if c := conditions.Of(k, meta.ReconcilingCondition); c.Reason != "ProgressingWithRetry" {
 		t.Errorf("Reconciling is %s", c.Reason)
 	}
 	w.publish("src", "main@sha1:3", map[string]string{"a.yaml": configMap("good", "3")})

@@ -9,55 +9,43 @@ import (
 	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
 	"github.com/fluxcd/pkg/apis/meta"
 	corev1 "k8s.io/api/core/v1"
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/decide"
+	"github.com/yuba-dev/yuba/internal/kit/conditions"
+	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 )
 
 func setCondition(obj *kustomizev1.Kustomization, kind string, status metav1.ConditionStatus, reason, message string) {
 	if runes := []rune(message); len(runes) > kustomizev1.MaxConditionMessageLength {
 		message = string(runes[:kustomizev1.MaxConditionMessageLength-3]) + "..."
 	}
-	apimeta.SetStatusCondition(&obj.Status.Conditions, metav1.Condition{Type: kind, Status: status, Reason: reason,
-		Message: message, ObservedGeneration: obj.Generation})
-}
-
-func removeCondition(obj *kustomizev1.Kustomization, kind string) {
-	apimeta.RemoveStatusCondition(&obj.Status.Conditions, kind)
-}
-
-func conditionOf(obj *kustomizev1.Kustomization, kind string) metav1.Condition {
-	if c := apimeta.FindStatusCondition(obj.Status.Conditions, kind); c != nil {
-		return *c
-	}
-	return metav1.Condition{}
+	conditions.Set(obj, kind, status, reason, message)
 }
 
 func isReady(obj *kustomizev1.Kustomization) bool {
-	return conditionOf(obj, meta.ReadyCondition).Status == metav1.ConditionTrue
+	return conditions.Of(obj, meta.ReadyCondition).Status == metav1.ConditionTrue
 }
 
 // setProgress says what an attempt is doing.
 func setProgress(obj *kustomizev1.Kustomization, message string) {
 	setCondition(obj, meta.ReadyCondition, metav1.ConditionUnknown, meta.ProgressingReason, "Reconciliation in progress")
 	setCondition(obj, meta.ReconcilingCondition, metav1.ConditionTrue, meta.ProgressingReason, message)
-	removeCondition(obj, meta.StalledCondition)
+	conditions.Remove(obj, meta.StalledCondition)
 }
 
 // setReady says that all that is wanted is in place.
 func setReady(obj *kustomizev1.Kustomization, revision string) {
 	setCondition(obj, meta.ReadyCondition, metav1.ConditionTrue, meta.ReconciliationSucceededReason, "Applied revision: "+revision)
-	removeCondition(obj, meta.ReconcilingCondition)
-	removeCondition(obj, meta.StalledCondition)
+	conditions.Remove(obj, meta.ReconcilingCondition, meta.StalledCondition)
 	obj.Status.ObservedGeneration = obj.Generation
 }
 
 // setFailed says that an attempt failed and is made again.
 func setFailed(obj *kustomizev1.Kustomization, reason, message string) {
 	setCondition(obj, meta.ReadyCondition, metav1.ConditionFalse, reason, message)
-	removeCondition(obj, meta.StalledCondition)
-	if c := conditionOf(obj, meta.ReconcilingCondition); c.Type != "" {
+	conditions.Remove(obj, meta.StalledCondition)
+	if c := conditions.Of(obj, meta.ReconcilingCondition); c.Type != "" {
 		setCondition(obj, meta.ReconcilingCondition, c.Status, meta.ProgressingWithRetryReason, c.Message)
 	}
 }
@@ -66,7 +54,7 @@ func setFailed(obj *kustomizev1.Kustomization, reason, message string) {
 func setStalled(obj *kustomizev1.Kustomization, reason, message string) {
 	setCondition(obj, meta.ReadyCondition, metav1.ConditionFalse, reason, message)
 	setCondition(obj, meta.StalledCondition, metav1.ConditionTrue, reason, message)
-	removeCondition(obj, meta.ReconcilingCondition)
+	conditions.Remove(obj, meta.ReconcilingCondition)
 	obj.Status.ObservedGeneration = obj.Generation
 }
 
@@ -82,7 +70,7 @@ func describe(obj *kustomizev1.Kustomization, d decide.Decision) {
 
 // announceChange sends an event when Ready has come to say something else that is worth one.
 func (r *Reconciler) announceChange(p *pass) {
-	is, was := conditionOf(p.obj, meta.ReadyCondition), conditionOf(p.first, meta.ReadyCondition)
+	is, was := conditions.Of(p.obj, meta.ReadyCondition), conditions.Of(p.first, meta.ReadyCondition)
 	if is.Type == "" || is.Status == metav1.ConditionUnknown || is.Status == was.Status && is.Reason == was.Reason && is.Message == was.Message {
 		return
 	}
@@ -97,17 +85,11 @@ func (r *Reconciler) announceChange(p *pass) {
 	}
 }
 
-// maxEvent is the API's limit for an event's note.
-const maxEvent = 1000
-
 // event records an event with the reason of the condition Ready, as Flux does.
 func (r *Reconciler) event(p *pass, severity, message string) {
-	reason := conditionOf(p.obj, meta.ReadyCondition).Reason
+	reason := conditions.Of(p.obj, meta.ReadyCondition).Reason
 	if reason == "" {
 		reason = meta.ProgressingReason
 	}
-	if runes := []rune(message); len(runes) > maxEvent {
-		message = string(runes[:maxEvent]) + "…"
-	}
-	r.Events.Eventf(p.obj, nil, severity, reason, "Reconcile", "%s", message)
+	reconciling.Event(r.Events, p.obj, severity, reason, "Reconcile", message)
 }

@@ -5,7 +5,6 @@ package controller
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
@@ -29,6 +28,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/apply"
 	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/build"
 	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/decide"
+	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 )
 
 // Archives is what the controller needs of the blob store.
@@ -102,7 +102,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	// 1. A Kustomization without the finalizer could vanish and leave its objects behind.
 	if err := r.ensureFinalizer(ctx, p); err != nil {
-		return again(err)
+		return reconciling.Again(client.IgnoreNotFound(err))
 	}
 	// 2. Gather and decide.
 	if err := r.gather(ctx, p); err != nil {
@@ -180,33 +180,18 @@ func (r *Reconciler) setFinalizers(ctx context.Context, p *pass, finalizers []st
 	return nil
 }
 
-// patchStatus writes the status when it differs. Nobody else writes it, so that a change of the object meanwhile is no
-// conflict; another object of the same name is.
+// patchStatus writes the status when it differs.
 func (r *Reconciler) patchStatus(ctx context.Context, p *pass) error {
 	if equality.Semantic.DeepEqual(p.obj.Status, p.before.Status) {
 		return nil
 	}
-	data, err := client.MergeFrom(p.before).Data(p.obj)
-	if err != nil {
-		return fmt.Errorf("write the status of Kustomization %s: %w", p.owner, err)
-	}
-	var patch map[string]any
-	if err := json.Unmarshal(data, &patch); err != nil {
-		return fmt.Errorf("write the status of Kustomization %s: %w", p.owner, err)
-	}
-	data, err = json.Marshal(map[string]any{"metadata": map[string]any{"uid": p.obj.UID}, "status": patch["status"]})
-	if err != nil {
-		return fmt.Errorf("write the status of Kustomization %s: %w", p.owner, err)
-	}
-	written := p.obj.DeepCopy()
-	if err := r.Client.Status().Patch(ctx, written, client.RawPatch(types.MergePatchType, data)); err != nil {
+	if err := reconciling.PatchStatus(ctx, r.Client, p.before, p.obj); err != nil {
 		if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 			return nil // It is gone; who comes after it is looked at anew.
 		}
 		return fmt.Errorf("write the status of Kustomization %s: %w", p.owner, err)
 	}
-	r.book.wrote(p.owner, written.ResourceVersion)
-	p.obj.ResourceVersion = written.ResourceVersion
+	r.book.wrote(p.owner, p.obj.ResourceVersion)
 	p.before = p.obj.DeepCopy()
 	return nil
 }
@@ -216,14 +201,6 @@ func answerRequest(obj *kustomizev1.Kustomization) {
 	if v, ok := meta.ReconcileAnnotationValue(obj.GetAnnotations()); ok {
 		obj.Status.LastHandledReconcileAt = v
 	}
-}
-
-// again ends a pass whose object changed meanwhile: the next one sees the change. Other errors stay what they are.
-func again(err error) (ctrl.Result, error) {
-	if apierrors.IsConflict(err) {
-		return ctrl.Result{RequeueAfter: 10 * time.Millisecond}, nil
-	}
-	return ctrl.Result{}, client.IgnoreNotFound(err)
 }
 
 // forget drops all that is known of a Kustomization that is gone.

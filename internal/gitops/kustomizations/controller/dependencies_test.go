@@ -9,6 +9,8 @@ import (
 
 	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/yuba-dev/yuba/internal/kit/conditions"
 )
 
 func on(names ...string) []kustomizev1.DependencyReference {
@@ -62,7 +64,7 @@ func TestACircleIsNamed(t *testing.T) {
 	}
 	w.update("b", func(k *kustomizev1.Kustomization) { k.Spec.DependsOn = nil })
 	w.eventually("the circle is open", func() bool {
-		c := conditionOf(w.get("a"), "Ready")
+		c := conditions.Of(w.get("a"), "Ready")
 		return c.Reason != "DependencyCycle"
 	})
 }

@@ -32,6 +32,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/archive"
 	"github.com/yuba-dev/yuba/internal/blob"
 	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/build"
+	"github.com/yuba-dev/yuba/internal/kit/conditions"
 	"github.com/yuba-dev/yuba/internal/testkit/apitest"
 	"github.com/yuba-dev/yuba/internal/testkit/kubetest"
 )
@@ -276,7 +277,7 @@ func (w *world) failing(name, reason string) string {
 	w.t.Helper()
 	var c metav1.Condition
 	w.eventually(name+" fails with "+reason, func() bool {
-		c = conditionOf(w.get(name), meta.ReadyCondition)
+		c = conditions.Of(w.get(name), meta.ReadyCondition)
 		return c.Status == metav1.ConditionFalse && c.Reason == reason
 	})
 	return c.Message

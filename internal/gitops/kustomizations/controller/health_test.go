@@ -19,6 +19,7 @@ import (
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/apply"
+	"github.com/yuba-dev/yuba/internal/kit/conditions"
 )
 
 // terraform is a manifest of a stack, which no controller in these tests runs.
@@ -51,25 +52,25 @@ func TestWhatWaitsIsReadyWhenItsObjectsAre(t *testing.T) {
 	w.publish("src", "main@sha1:1", map[string]string{"a.yaml": terraform("net") + configMap("one", "1")})
 	w.kustomization("app", func(s *kustomizev1.KustomizationSpec) { s.Wait = true })
 	w.eventually("it says what it waits for", func() bool {
-		c := conditionOf(w.get("app"), meta.ReconcilingCondition)
+		c := conditions.Of(w.get("app"), meta.ReconcilingCondition)
 		return strings.Contains(c.Message, "Terraform/"+w.namespace+"/net status: 'InProgress'")
 	})
-	if k := w.get("app"); isReady(k) || k.Status.LastAppliedRevision != "" || conditionOf(k, meta.HealthyCondition).Status != metav1.ConditionUnknown {
+	if k := w.get("app"); isReady(k) || k.Status.LastAppliedRevision != "" || conditions.Of(k, meta.HealthyCondition).Status != metav1.ConditionUnknown {
 		t.Errorf("it is ready before its objects are:\n%s", w.describe())
 	}
 	w.setTerraform("net", metav1.ConditionTrue)
 	k := w.ready("app", "main@sha1:1")
-	if c := conditionOf(k, meta.HealthyCondition); c.Status != metav1.ConditionTrue || c.Reason != "Succeeded" {
+	if c := conditions.Of(k, meta.HealthyCondition); c.Status != metav1.ConditionTrue || c.Reason != "Succeeded" {
 		t.Errorf("Healthy is %s %s", c.Status, c.Reason)
 	}
 	// What becomes unwell later is seen, and so is its recovery.
 	w.setTerraform("net", metav1.ConditionFalse)
 	w.eventually("it is seen", func() bool {
-		return conditionOf(w.get("app"), meta.HealthyCondition).Status == metav1.ConditionUnknown
+		return conditions.Of(w.get("app"), meta.HealthyCondition).Status == metav1.ConditionUnknown
 	})
 	w.setTerraform("net", metav1.ConditionTrue)
 	w.eventually("the recovery is seen", func() bool {
-		return conditionOf(w.get("app"), meta.HealthyCondition).Status == metav1.ConditionTrue
+		return conditions.Of(w.get("app"), meta.HealthyCondition).Status == metav1.ConditionTrue
 	})
 	w.ready("app", "main@sha1:1")
 }
@@ -104,7 +105,7 @@ func TestAHealthCheckThatFailsSaysSo(t *testing.T) {
 	if message := w.failing("app", "InvalidCELExpression"); !strings.Contains(message, "healthCheckExprs[0]") {
 		t.Errorf("it says: %s", message)
 	}
-	if conditionOf(w.get("app"), meta.StalledCondition).Status != metav1.ConditionTrue {
+	if conditions.Of(w.get("app"), meta.StalledCondition).Status != metav1.ConditionTrue {
 		t.Error("what can never work is not stalled")
 	}
 }
@@ -159,7 +160,7 @@ func TestAFailedHealthCheckSaysWhatIsWrongNow(t *testing.T) {
 	for _, why := range []string{"a number is required", "no value is set"} {
 		w.stall("net", why)
 		w.eventually("it says "+why, func() bool {
-			ready := conditionOf(w.get("app"), meta.ReadyCondition)
+			ready := conditions.Of(w.get("app"), meta.ReadyCondition)
 			return ready.Reason == meta.HealthCheckFailedReason && strings.Contains(ready.Message, "failed early due to stalled resources: [Terraform/") &&
 				strings.Contains(ready.Message, why)
 		})
@@ -169,7 +170,7 @@ func TestAFailedHealthCheckSaysWhatIsWrongNow(t *testing.T) {
 	w.publish("src", "main@sha1:2", map[string]string{"a.yaml": strings.Replace(terraform("net"), "interval: 1h", "interval: 2h", 1)})
 	w.eventually("it waits for the stack to be looked at", func() bool {
 		k := w.get("app")
-		return k.Status.LastAttemptedRevision == "main@sha1:2" && strings.Contains(conditionOf(k, meta.ReconcilingCondition).Message, "latest observed generation is 1")
+		return k.Status.LastAttemptedRevision == "main@sha1:2" && strings.Contains(conditions.Of(k, meta.ReconcilingCondition).Message, "latest observed generation is 1")
 	})
 }
 

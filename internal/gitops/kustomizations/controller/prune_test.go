@@ -14,6 +14,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/yuba-dev/yuba/internal/kit/conditions"
 )
 
 // configMaps counts those of the namespace that Kustomizations own.
@@ -46,7 +48,7 @@ func TestPruningMostOfManyObjectsIsHeld(t *testing.T) {
 	if n := w.configMaps(); n != 30 {
 		t.Errorf("%d objects are there", n)
 	}
-	if k := w.get("app"); len(inventory(k)) != 30 || conditionOf(k, meta.StalledCondition).Status != metav1.ConditionTrue {
+	if k := w.get("app"); len(inventory(k)) != 30 || conditions.Of(k, meta.StalledCondition).Status != metav1.ConditionTrue {
 		t.Errorf("inventory has %d entries\n%s", len(inventory(k)), w.describe())
 	}
 	// The rest is kept as it should be meanwhile.
@@ -145,7 +147,7 @@ func TestADeletionWaitsForTerminationWithoutBlocking(t *testing.T) {
 	w.ready("app", "main@sha1:1")
 	w.must(w.c.Delete(t.Context(), w.get("app")))
 	w.eventually("it says what it waits for", func() bool {
-		return strings.Contains(conditionOf(w.get("app"), meta.ReconcilingCondition).Message, "ConfigMap/"+w.namespace+"/one")
+		return strings.Contains(conditions.Of(w.get("app"), meta.ReconcilingCondition).Message, "ConfigMap/"+w.namespace+"/one")
 	})
 	one := w.configMap("one")
 	before := one.DeepCopy()

@@ -25,6 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/apply"
+	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 	"github.com/yuba-dev/yuba/internal/kit/retry"
 )
 
@@ -52,7 +53,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 		}
 	}
 	b := ctrl.NewControllerManagedBy(mgr).Named("kustomization").
-		For(&kustomizev1.Kustomization{}, builder.WithPredicates(worthALook())).
+		For(&kustomizev1.Kustomization{}, builder.WithPredicates(reconciling.Triggers())).
 		Watches(&kustomizev1.Kustomization{}, r.dependants()).
 		WatchesMetadata(&corev1.Secret{}, r.readers("Secret")).
 		WatchesMetadata(&corev1.ConfigMap{}, r.readers("ConfigMap")).
@@ -138,14 +139,6 @@ func (o owners) Freed(list []apply.Owner) {
 		o.r.book.markFreed(owner)
 		o.r.enqueue(owner)
 	}
-}
-
-// worthALook leaves out what this controller writes itself: changes of the status only.
-func worthALook() predicate.Predicate {
-	return predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{},
-		predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-			return e.ObjectNew.GetDeletionTimestamp() != nil && e.ObjectOld.GetDeletionTimestamp() == nil
-		}})
 }
 
 // newArtifact leaves out what a source says besides its artifact.

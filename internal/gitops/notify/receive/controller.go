@@ -26,9 +26,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 	"github.com/yuba-dev/yuba/internal/kit/retry"
 )
 
@@ -74,18 +74,12 @@ func (r *Receivers) SetupWithManager(ctx context.Context, mgr ctrl.Manager) erro
 	if err := mgr.Add(manager.RunnableFunc(r.open)); err != nil {
 		return err
 	}
-	requested := predicate.AnnotationChangedPredicate{}
 	return ctrl.NewControllerManagedBy(mgr).Named("receiver").
-		For(&notificationv1.Receiver{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, requested, deleted()))).
+		For(&notificationv1.Receiver{}, builder.WithPredicates(reconciling.Triggers())).
 		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.readers)).
 		// One process may set up the controller again, after a restored backup.
 		WithOptions(controller.Options{MaxConcurrentReconciles: workers, SkipNameValidation: ptr.To(true), RateLimiter: retry.Limiter()}).
 		Complete(r)
-}
-
-// deleted lets the update pass by which an object begins to go.
-func deleted() predicate.Predicate {
-	return predicate.NewPredicateFuncs(func(o client.Object) bool { return o.GetDeletionTimestamp() != nil })
 }
 
 // open fills the table before the first hook: what a sender is told is not found, it does not send again.

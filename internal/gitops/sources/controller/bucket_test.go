@@ -19,6 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/yuba-dev/yuba/internal/archive"
+	"github.com/yuba-dev/yuba/internal/kit/conditions"
 )
 
 // objectStore is an S3 server on loopback.
@@ -79,14 +80,14 @@ func TestABucketIsFollowed(t *testing.T) {
 	o := &sourcev1.Bucket{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "code"}, Spec: sourcev1.BucketSpec{
 		Endpoint: store.Listener.Addr().String(), BucketName: "code", Insecure: true, SecretRef: ref("s3"), Prefix: "infra/", Interval: metav1.Duration{Duration: time.Hour}}}
 	s.create(o)
-	s.await(o, "it is ready", func() bool { return conditionOf(o, meta.ReadyCondition).Status == metav1.ConditionTrue })
+	s.await(o, "it is ready", func() bool { return conditions.Of(o, meta.ReadyCondition).Status == metav1.ConditionTrue })
 	// Unlike with repositories nothing is left out by default.
 	if diff := cmp.Diff(map[string]string{"infra/main.tf": "one", "infra/logo.png": "p"}, s.tree(o)); diff != "" {
 		t.Error(diff)
 	}
 	first := o.Status.Artifact.Revision
 	message := "stored artifact: revision '" + first + "'"
-	if diff := cmp.Diff([]string{"ArtifactInStorage=True Succeeded: " + message, "Ready=True Succeeded: " + message}, conditions(o)); diff != "" {
+	if diff := cmp.Diff([]string{"ArtifactInStorage=True Succeeded: " + message, "Ready=True Succeeded: " + message}, conditionLines(o)); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff([]string{"code Normal NewArtifact: stored artifact with 2 fetched files from 'code' bucket"}, s.told(1)); diff != "" {
@@ -107,7 +108,7 @@ func TestABucketIsFollowed(t *testing.T) {
 	store.setAway(false)
 	s.change(o, func() { ignore := "*.png\n"; o.Spec.Ignore = &ignore })
 	s.await(o, "it leaves out what is ignored", func() bool {
-		return o.Status.ObservedIgnore != nil && conditionOf(o, meta.ReadyCondition).Status == metav1.ConditionTrue
+		return o.Status.ObservedIgnore != nil && conditions.Of(o, meta.ReadyCondition).Status == metav1.ConditionTrue
 	})
 	if diff := cmp.Diff(map[string]string{"infra/main.tf": "two"}, s.tree(o)); diff != "" {
 		t.Error(diff)

@@ -11,11 +11,11 @@ import (
 
 	"github.com/fluxcd/pkg/apis/meta"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/yuba-dev/yuba/internal/archive"
 	"github.com/yuba-dev/yuba/internal/kit/brief"
+	"github.com/yuba-dev/yuba/internal/kit/conditions"
 )
 
 // The conditions, as Flux has them. Those of a failure are there only while it lasts.
@@ -40,19 +40,17 @@ func (k *kind) settle(o Object, out *outcome, archiveURL string, now time.Time) 
 		k.settleFailure(o, v, out)
 		return
 	}
-	for _, over := range []string{sourcev1.StorageOperationFailedCondition, sourcev1.FetchFailedCondition, sourcev1.IncludeUnavailableCondition,
-		sourcev1.ArtifactOutdatedCondition, meta.StalledCondition, meta.ReconcilingCondition} {
-		drop(o, over)
-	}
+	conditions.Remove(o, sourcev1.StorageOperationFailedCondition, sourcev1.FetchFailedCondition, sourcev1.IncludeUnavailableCondition,
+		sourcev1.ArtifactOutdatedCondition, meta.StalledCondition, meta.ReconcilingCondition)
 	k.settleArtifact(o, v, out, archiveURL, now)
 	if out.found.Verified != "" {
-		set(o, sourcev1.SourceVerifiedCondition, metav1.ConditionTrue, meta.SucceededReason, out.found.Verified)
+		conditions.Set(o, sourcev1.SourceVerifiedCondition, metav1.ConditionTrue, meta.SucceededReason, out.found.Verified)
 	} else {
-		drop(o, sourcev1.SourceVerifiedCondition)
+		conditions.Remove(o, sourcev1.SourceVerifiedCondition)
 	}
 	message := k.storedMessage(out.found.Revision)
-	set(o, sourcev1.ArtifactInStorageCondition, metav1.ConditionTrue, meta.SucceededReason, message)
-	set(o, meta.ReadyCondition, metav1.ConditionTrue, meta.SucceededReason, message)
+	conditions.Set(o, sourcev1.ArtifactInStorageCondition, metav1.ConditionTrue, meta.SucceededReason, message)
+	conditions.Set(o, meta.ReadyCondition, metav1.ConditionTrue, meta.SucceededReason, message)
 	*v.generation = o.GetGeneration()
 	k.observe(o)
 }
@@ -78,36 +76,36 @@ func (k *kind) settleFailure(o Object, v view, out *outcome) {
 	condition, reason, message := k.failure(out.err)
 	for _, other := range []string{sourcev1.StorageOperationFailedCondition, sourcev1.FetchFailedCondition, sourcev1.IncludeUnavailableCondition} {
 		if other != condition {
-			drop(o, other)
+			conditions.Remove(o, other)
 		}
 	}
 	if out.gone {
 		*v.artifact = nil
-		drop(o, sourcev1.ArtifactInStorageCondition)
+		conditions.Remove(o, sourcev1.ArtifactInStorageCondition)
 	}
 	if a := *v.artifact; a != nil && out.found != nil && a.Revision != out.found.Revision {
-		set(o, sourcev1.ArtifactOutdatedCondition, metav1.ConditionTrue, "NewRevision", fmt.Sprintf("new upstream revision '%s'", out.found.Revision))
+		conditions.Set(o, sourcev1.ArtifactOutdatedCondition, metav1.ConditionTrue, "NewRevision", fmt.Sprintf("new upstream revision '%s'", out.found.Revision))
 	}
 	if condition == sourcev1.SourceVerifiedCondition {
-		set(o, condition, metav1.ConditionFalse, reason, message)
+		conditions.Set(o, condition, metav1.ConditionFalse, reason, message)
 	} else {
-		set(o, condition, metav1.ConditionTrue, reason, message)
+		conditions.Set(o, condition, metav1.ConditionTrue, reason, message)
 	}
-	set(o, meta.ReadyCondition, metav1.ConditionFalse, reason, message)
+	conditions.Set(o, meta.ReadyCondition, metav1.ConditionFalse, reason, message)
 	if a := *v.artifact; a != nil {
 		// An absolute time: the status is not to change with every retry.
-		since := conditionOf(o, meta.ReadyCondition).LastTransitionTime.UTC().Format(time.RFC3339)
-		set(o, meta.ReadyCondition, metav1.ConditionFalse, reason,
+		since := conditions.Of(o, meta.ReadyCondition).LastTransitionTime.UTC().Format(time.RFC3339)
+		conditions.Set(o, meta.ReadyCondition, metav1.ConditionFalse, reason,
 			fmt.Sprintf("%s (since %s nothing newer could be had; the artifact of '%s' is still served)", message, since, a.Revision))
 	}
 	if stalls(out.err) {
-		drop(o, meta.ReconcilingCondition)
-		set(o, meta.StalledCondition, metav1.ConditionTrue, reason, message)
+		conditions.Remove(o, meta.ReconcilingCondition)
+		conditions.Set(o, meta.StalledCondition, metav1.ConditionTrue, reason, message)
 		*v.generation = o.GetGeneration()
 		return
 	}
-	drop(o, meta.StalledCondition)
-	set(o, meta.ReconcilingCondition, metav1.ConditionTrue, meta.ProgressingWithRetryReason, message)
+	conditions.Remove(o, meta.StalledCondition)
+	conditions.Set(o, meta.ReconcilingCondition, metav1.ConditionTrue, meta.ProgressingWithRetryReason, message)
 }
 
 // failure says which condition tells of an error, and how.
@@ -139,9 +137,9 @@ func stalls(err error) bool {
 
 // progress tells that the object is worked on.
 func progress(o Object, message string) {
-	set(o, meta.ReconcilingCondition, metav1.ConditionTrue, meta.ProgressingReason, message)
-	if ready := conditionOf(o, meta.ReadyCondition); ready.Type == "" || ready.Status == metav1.ConditionUnknown {
-		set(o, meta.ReadyCondition, metav1.ConditionUnknown, meta.ProgressingReason, message)
+	conditions.Set(o, meta.ReconcilingCondition, metav1.ConditionTrue, meta.ProgressingReason, message)
+	if ready := conditions.Of(o, meta.ReadyCondition); ready.Type == "" || ready.Status == metav1.ConditionUnknown {
+		conditions.Set(o, meta.ReadyCondition, metav1.ConditionUnknown, meta.ProgressingReason, message)
 	}
 }
 
@@ -153,23 +151,4 @@ var passwords = regexp.MustCompile(`(://)[^/@\s"']*@`)
 
 func clean(message string) string {
 	return brief.Cut(passwords.ReplaceAllString(message, "$1"), maxMessage)
-}
-
-func set(o Object, condition string, status metav1.ConditionStatus, reason, message string) {
-	conditions := o.GetConditions()
-	apimeta.SetStatusCondition(&conditions, metav1.Condition{Type: condition, Status: status, Reason: reason, Message: message, ObservedGeneration: o.GetGeneration()})
-	o.SetConditions(conditions)
-}
-
-func drop(o Object, condition string) {
-	conditions := o.GetConditions()
-	apimeta.RemoveStatusCondition(&conditions, condition)
-	o.SetConditions(conditions)
-}
-
-func conditionOf(o Object, condition string) metav1.Condition {
-	if c := apimeta.FindStatusCondition(o.GetConditions(), condition); c != nil {
-		return *c
-	}
-	return metav1.Condition{}
 }

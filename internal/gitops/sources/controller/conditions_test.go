@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/yuba-dev/yuba/internal/archive"
+	"github.com/yuba-dev/yuba/internal/kit/conditions"
 )
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -26,8 +27,8 @@ func aRepository(change ...func(*sourcev1.GitRepository)) *sourcev1.GitRepositor
 	o := &sourcev1.GitRepository{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "central", Generation: 2}, Spec: sourcev1.GitRepositorySpec{URL: "https://git.test/central"}}
 	o.Status.ObservedGeneration = 1
 	o.Status.Artifact = &meta.Artifact{Revision: "main@sha1:a", Digest: "sha256:a"}
-	set(o, sourcev1.ArtifactInStorageCondition, metav1.ConditionTrue, meta.SucceededReason, "stored artifact for revision 'main@sha1:a'")
-	set(o, meta.ReadyCondition, metav1.ConditionTrue, meta.SucceededReason, "stored artifact for revision 'main@sha1:a'")
+	conditions.Set(o, sourcev1.ArtifactInStorageCondition, metav1.ConditionTrue, meta.SucceededReason, "stored artifact for revision 'main@sha1:a'")
+	conditions.Set(o, meta.ReadyCondition, metav1.ConditionTrue, meta.SucceededReason, "stored artifact for revision 'main@sha1:a'")
 	for _, c := range change {
 		c(o)
 	}
@@ -45,8 +46,8 @@ func TestSettle(t *testing.T) {
 	bare := func(o *sourcev1.GitRepository) { o.Status = sourcev1.GitRepositoryStatus{ObservedGeneration: -1} }
 	failing := func(o *sourcev1.GitRepository) {
 		gitRepositories(nil).settle(o, fails(sourcev1.GitOperationFailedReason, "no route", false), "", noon)
-		set(o, sourcev1.ArtifactOutdatedCondition, metav1.ConditionTrue, "NewRevision", "old news")
-		set(o, meta.StalledCondition, metav1.ConditionTrue, "Old", "old news")
+		conditions.Set(o, sourcev1.ArtifactOutdatedCondition, metav1.ConditionTrue, "NewRevision", "old news")
+		conditions.Set(o, meta.StalledCondition, metav1.ConditionTrue, "Old", "old news")
 	}
 	const served = " (since T nothing newer could be had; the artifact of 'main@sha1:a' is still served)"
 	const inStorage = "ArtifactInStorage=True Succeeded: stored artifact for revision 'main@sha1:a'"
@@ -89,7 +90,7 @@ func TestSettle(t *testing.T) {
 			test.outcome.requested = "r1"
 			gitRepositories(nil).settle(o, test.outcome, "https://yuba.test/a", noon)
 			var got []string
-			for _, line := range conditions(o) {
+			for _, line := range conditionLines(o) {
 				got = append(got, sinces.ReplaceAllString(line, "since T"))
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {

@@ -19,6 +19,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/yuba-dev/yuba/internal/gitops/sources/decide"
+	"github.com/yuba-dev/yuba/internal/kit/conditions"
+	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 )
 
 // reconciler keeps the artifacts of one kind of source.
@@ -49,7 +51,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	// 2. Record what was found since the last pass.
 	if err := r.record(ctx, o); err != nil {
-		return again(err)
+		return reconciling.Again(client.IgnoreNotFound(err))
 	}
 	// 3. Decide.
 	var d decide.Decision
@@ -184,17 +186,6 @@ func (r *reconciler) patch(ctx context.Context, o, before Object) error {
 // unknownVersion is later than any.
 const unknownVersion = "18446744073709551615"
 
-// again tries again what lost a race, and ends with what vanished meanwhile.
-func again(err error) (ctrl.Result, error) {
-	switch {
-	case apierrors.IsConflict(err):
-		return ctrl.Result{RequeueAfter: 20 * time.Millisecond}, nil
-	case apierrors.IsNotFound(err):
-		return ctrl.Result{}, nil
-	}
-	return ctrl.Result{}, err
-}
-
 // showProgress tells on the object that a look is under way, when it takes long and the object does not say what is now.
 func (r *reconciler) showProgress(ctx context.Context, o Object, v view) error {
 	var since time.Time
@@ -207,10 +198,10 @@ func (r *reconciler) showProgress(ctx context.Context, o Object, v view) error {
 	if *v.generation != o.GetGeneration() {
 		message = fmt.Sprintf("processing object: new generation %d -> %d", *v.generation, o.GetGeneration())
 	}
-	if c := conditionOf(o, meta.ReconcilingCondition); c.Reason == meta.ProgressingWithRetryReason && c.ObservedGeneration == o.GetGeneration() {
+	if c := conditions.Of(o, meta.ReconcilingCondition); c.Reason == meta.ProgressingWithRetryReason && c.ObservedGeneration == o.GetGeneration() {
 		return nil // it tells why it has no artifact, which is more
 	}
 	progress(o, message)
-	_, err := again(r.patch(ctx, o, before))
+	_, err := reconciling.Again(client.IgnoreNotFound(r.patch(ctx, o, before)))
 	return err
 }

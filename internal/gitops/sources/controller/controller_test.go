@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/yuba-dev/yuba/internal/archive"
+	"github.com/yuba-dev/yuba/internal/kit/conditions"
 	"github.com/yuba-dev/yuba/internal/testkit/gittest"
 )
 
@@ -41,7 +42,7 @@ func TestAGitRepositoryIsWhatFluxMakesOfIt(t *testing.T) {
 	}
 	o.Status.Artifact.LastUpdateTime, o.Status.Artifact.Size = metav1.Time{}, nil
 	stored := "stored artifact for revision '" + revision + "'"
-	told := conditions(o)
+	told := conditionLines(o)
 	o.Status.Conditions = nil
 	want := sourcev1.GitRepositoryStatus{ObservedGeneration: 1, ObservedIgnore: ptr.To("/docs\n!*.zip\n"),
 		Artifact: &meta.Artifact{Digest: digest, Revision: revision, Path: "gitrepository/" + s.namespace + "/central/" + digest + ".tar.gz",
@@ -94,7 +95,7 @@ func TestTheLastGoodArtifactServesWhileTheUpstreamIsAway(t *testing.T) {
 		return true
 	})
 	s.awaitFailure(o, sourcev1.GitOperationFailedReason)
-	version, ready := o.ResourceVersion, conditionOf(o, meta.ReadyCondition)
+	version, ready := o.ResourceVersion, conditions.Of(o, meta.ReadyCondition)
 	if o.Status.Artifact == nil || o.Status.Artifact.Digest != digest {
 		t.Fatal("the artifact went", o.Status.Artifact)
 	}
@@ -102,12 +103,12 @@ func TestTheLastGoodArtifactServesWhileTheUpstreamIsAway(t *testing.T) {
 	if want := " (since " + since + " nothing newer could be had; the artifact of '" + revision + "' is still served)"; !strings.HasSuffix(ready.Message, want) {
 		t.Errorf("Ready says %q, want its end to be %q", ready.Message, want)
 	}
-	fetchFailed := conditionOf(o, sourcev1.FetchFailedCondition)
+	fetchFailed := conditions.Of(o, sourcev1.FetchFailedCondition)
 	want := []string{"ArtifactInStorage=True Succeeded: stored artifact for revision '" + revision + "'",
 		"Ready=False GitOperationFailed: " + ready.Message,
 		"FetchFailed=True GitOperationFailed: " + fetchFailed.Message,
 		"Reconciling=True ProgressingWithRetry: " + fetchFailed.Message}
-	if diff := cmp.Diff(want, conditions(o)); diff != "" {
+	if diff := cmp.Diff(want, conditionLines(o)); diff != "" {
 		t.Error(diff)
 	}
 	// It is tried again and again, and the object does not change because of that.
@@ -120,8 +121,8 @@ func TestTheLastGoodArtifactServesWhileTheUpstreamIsAway(t *testing.T) {
 	}
 	server.SetFault(nil)
 	s.awaitRevision(o, revision)
-	if conditionOf(o, sourcev1.FetchFailedCondition).Type != "" || conditionOf(o, meta.ReconcilingCondition).Type != "" {
-		t.Error("what is over is still told:", conditions(o))
+	if conditions.Of(o, sourcev1.FetchFailedCondition).Type != "" || conditions.Of(o, meta.ReconcilingCondition).Type != "" {
+		t.Error("what is over is still told:", conditionLines(o))
 	}
 	eventually(t, func() error {
 		if said := s.events.all(); said[len(said)-1] != "central Normal Succeeded: stored artifact for revision '"+revision+"'" {
@@ -181,11 +182,11 @@ func TestASecretThatIsMendedIsTriedAtOnce(t *testing.T) {
 	s.awaitFailure(o, sourcev1.AuthenticationFailedReason)
 	secret := s.secret("login", map[string]string{"username": "reader", "password": "wrong-pa55"})
 	s.await(o, "it says that the password is wrong", func() bool {
-		return !strings.Contains(conditionOf(o, meta.ReadyCondition).Message, "there is none")
+		return !strings.Contains(conditions.Of(o, meta.ReadyCondition).Message, "there is none")
 	})
 	s.change(secret, func() { secret.StringData = map[string]string{"password": "hunter2"} })
 	s.awaitRevision(o, "main@sha1:"+upstream.Head(t))
-	for _, said := range append(s.events.all(), conditions(o)...) {
+	for _, said := range append(s.events.all(), conditionLines(o)...) {
 		if strings.Contains(said, "hunter2") || strings.Contains(said, "wrong-pa55") {
 			t.Error("a password is told:", said)
 		}
@@ -277,8 +278,8 @@ func TestALostArchiveWithoutUpstreamIsNotAdvertised(t *testing.T) {
 	server.SetFault(gittest.Answer(http.StatusBadGateway))
 	s.request(o, "now")
 	s.awaitFailure(o, sourcev1.GitOperationFailedReason)
-	if o.Status.Artifact != nil || conditionOf(o, sourcev1.ArtifactInStorageCondition).Type != "" {
-		t.Error(o.Status.Artifact, conditions(o))
+	if o.Status.Artifact != nil || conditions.Of(o, sourcev1.ArtifactInStorageCondition).Type != "" {
+		t.Error(o.Status.Artifact, conditionLines(o))
 	}
 }
 
@@ -296,8 +297,8 @@ func TestATreeThatIsTooLargeIsRefusedAndTheLastOneServes(t *testing.T) {
 			"Leave files out with spec.ignore or a .sourceignore file, or start the server with a larger --max-archive",
 		"ArtifactOutdated=True NewRevision: new upstream revision 'main@sha1:" + second + "'"}
 	for _, line := range want {
-		if !slices.Contains(conditions(o), line) {
-			t.Errorf("no %q in %q", line, conditions(o))
+		if !slices.Contains(conditionLines(o), line) {
+			t.Errorf("no %q in %q", line, conditionLines(o))
 		}
 	}
 	if o.Status.Artifact.Revision != "main@sha1:"+first {

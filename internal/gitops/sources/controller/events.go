@@ -10,12 +10,15 @@ import (
 	"github.com/fluxcd/pkg/apis/meta"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/yuba-dev/yuba/internal/kit/conditions"
+	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 )
 
 // announce sends the events of a look that was recorded: what is new, what fails in another way than before, and that it
 // does so no longer.
 func (r *reconciler) announce(o, before Object, out *outcome) {
-	is, was := conditionOf(o, meta.ReadyCondition), conditionOf(before, meta.ReadyCondition)
+	is, was := conditions.Of(o, meta.ReadyCondition), conditions.Of(before, meta.ReadyCondition)
 	if out.err != nil {
 		if _, reason, message := r.kind.failure(out.err); was.Status != metav1.ConditionFalse || was.Reason != reason || !strings.HasPrefix(was.Message, message) {
 			r.event(o, corev1.EventTypeWarning, reason, message)
@@ -54,12 +57,6 @@ func (r *reconciler) announceMove(o Object, old *meta.Artifact) {
 	}
 }
 
-// maxEvent is the API's limit for an event's note.
-const maxEvent = 1000
-
 func (r *reconciler) event(o Object, severity, reason, message string) {
-	if runes := []rune(message); len(runes) > maxEvent {
-		message = string(runes[:maxEvent]) + "…"
-	}
-	r.Events.Eventf(o, nil, severity, reason, "Fetch", "%s", message)
+	reconciling.Event(r.Events, o, severity, reason, "Fetch", message)
 }

@@ -19,6 +19,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 
+	"github.com/yuba-dev/yuba/internal/kit/conditions"
+	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 	"github.com/yuba-dev/yuba/internal/kit/retry"
 )
 
@@ -74,10 +76,10 @@ func (e *externals) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 		return ctrl.Result{RequeueAfter: externalEvery}, nil
 	}
 	if err := e.Client.Status().Patch(ctx, o.DeepCopy(), client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
-		return again(fmt.Errorf("write the status of ExternalArtifact %s: %w", req.NamespacedName, err))
+		return reconciling.Again(client.IgnoreNotFound(fmt.Errorf("write the status of ExternalArtifact %s: %w", req.NamespacedName, err)))
 	}
-	is := conditionOf(&o, meta.ReadyCondition)
-	if is == conditionOf(before, meta.ReadyCondition) {
+	is := conditions.Of(&o, meta.ReadyCondition)
+	if is == conditions.Of(before, meta.ReadyCondition) {
 		return ctrl.Result{RequeueAfter: externalEvery}, nil
 	}
 	severity := corev1.EventTypeNormal
@@ -120,12 +122,12 @@ func originOf(url, want string) origin {
 
 // tell sets Ready as the archive is, and leaves alone what somebody else said about it.
 func tell(o *sourcev1.ExternalArtifact, present bool) {
-	ready, a := conditionOf(o, meta.ReadyCondition), o.Status.Artifact
+	ready, a := conditions.Of(o, meta.ReadyCondition), o.Status.Artifact
 	switch {
 	case !present:
 		message := fmt.Sprintf("the archive of '%s' is missing from the store or damaged. Push the directory again:\n    yuba push %s DIR -n %s", a.Revision, o.Name, o.Namespace)
-		set(o, meta.ReadyCondition, metav1.ConditionFalse, ReasonArchiveMissing, message)
+		conditions.Set(o, meta.ReadyCondition, metav1.ConditionFalse, ReasonArchiveMissing, message)
 	case ready.Reason == ReasonArchiveMissing:
-		set(o, meta.ReadyCondition, metav1.ConditionTrue, meta.SucceededReason, "stored artifact for revision "+a.Revision)
+		conditions.Set(o, meta.ReadyCondition, metav1.ConditionTrue, meta.SucceededReason, "stored artifact for revision "+a.Revision)
 	}
 }

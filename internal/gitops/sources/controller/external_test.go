@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/yuba-dev/yuba/internal/archive"
+	"github.com/yuba-dev/yuba/internal/kit/conditions"
 )
 
 // pushed makes an ExternalArtifact whose archive, if any, is at a URL.
@@ -21,7 +22,7 @@ func (s *site) pushed(name, digest, url string) *sourcev1.ExternalArtifact {
 	o := &sourcev1.ExternalArtifact{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: name}}
 	s.create(o)
 	o.Status.Artifact = &meta.Artifact{Digest: digest, Revision: "latest@" + digest, URL: url, Path: "x", LastUpdateTime: metav1.Now()}
-	set(o, meta.ReadyCondition, metav1.ConditionTrue, meta.SucceededReason, "stored")
+	conditions.Set(o, meta.ReadyCondition, metav1.ConditionTrue, meta.SucceededReason, "stored")
 	if err := s.client.Status().Update(s.t.Context(), o); err != nil {
 		s.t.Fatal(err)
 	}
@@ -43,15 +44,15 @@ func TestAPushedArchiveThatIsGoneIsTold(t *testing.T) {
 	anothers := s.pushed("anothers", digest, "https://another.test:7443/externalartifacts/anothers?digest="+digest+"&store=another")
 	s.awaitFailure(o, ReasonArchiveMissing)
 	want := []string{"Ready=False ArchiveMissing: the archive of 'latest@" + digest + "' is missing from the store or damaged. Push the directory again:\n    yuba push live DIR -n " + s.namespace}
-	if diff := cmp.Diff(want, conditions(o)); diff != "" {
+	if diff := cmp.Diff(want, conditionLines(o)); diff != "" {
 		t.Error(diff)
 	}
 	if want := "https://yuba.test/externalartifacts/live?digest=" + digest + "&store=mine"; o.Status.Artifact.URL != want {
 		t.Errorf("its URL is %s, want %s", o.Status.Artifact.URL, want)
 	}
 	// What others serve is theirs.
-	s.await(foreign, "it stays as it is", func() bool { return conditionOf(foreign, meta.ReadyCondition).Status == metav1.ConditionTrue })
-	s.await(anothers, "it stays as it is", func() bool { return conditionOf(anothers, meta.ReadyCondition).Status == metav1.ConditionTrue })
+	s.await(foreign, "it stays as it is", func() bool { return conditions.Of(foreign, meta.ReadyCondition).Status == metav1.ConditionTrue })
+	s.await(anothers, "it stays as it is", func() bool { return conditions.Of(anothers, meta.ReadyCondition).Status == metav1.ConditionTrue })
 	if unsaid.Status.Artifact.URL != "https://old.test:7443/externalartifacts/unsaid?digest="+digest {
 		t.Error(unsaid.Status.Artifact.URL)
 	}
@@ -66,7 +67,7 @@ func TestAPushedArchiveThatIsGoneIsTold(t *testing.T) {
 	s.await(unsaid, "its URL says which store has it", func() bool {
 		return unsaid.Status.Artifact.URL == "https://yuba.test/externalartifacts/unsaid?digest="+digest+"&store=mine"
 	})
-	s.await(o, "it is ready again", func() bool { return conditionOf(o, meta.ReadyCondition).Status == metav1.ConditionTrue })
+	s.await(o, "it is ready again", func() bool { return conditions.Of(o, meta.ReadyCondition).Status == metav1.ConditionTrue })
 }
 
 func TestWhoseAnArchiveIs(t *testing.T) {

@@ -35,6 +35,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/archive"
 	"github.com/yuba-dev/yuba/internal/blob"
 	"github.com/yuba-dev/yuba/internal/gitops/sources/git"
+	"github.com/yuba-dev/yuba/internal/kit/conditions"
 	"github.com/yuba-dev/yuba/internal/testkit/apitest"
 	"github.com/yuba-dev/yuba/internal/testkit/kubetest"
 )
@@ -199,7 +200,7 @@ func (s *site) await(o Object, what string, ok func() bool) {
 			return err
 		}
 		if !ok() {
-			return fmt.Errorf("waiting until %s: %s has the artifact %v and says\n%s\nevents:\n%s", what, o.GetName(), o.GetArtifact(), strings.Join(conditions(o), "\n"), strings.Join(s.events.all(), "\n"))
+			return fmt.Errorf("waiting until %s: %s has the artifact %v and says\n%s\nevents:\n%s", what, o.GetName(), o.GetArtifact(), strings.Join(conditionLines(o), "\n"), strings.Join(s.events.all(), "\n"))
 		}
 		return nil
 	})
@@ -209,7 +210,7 @@ func (s *site) await(o Object, what string, ok func() bool) {
 func (s *site) awaitRevision(o Object, revision string) {
 	s.t.Helper()
 	s.await(o, "it has "+revision, func() bool {
-		return o.GetArtifact() != nil && o.GetArtifact().Revision == revision && conditionOf(o, meta.ReadyCondition).Status == metav1.ConditionTrue
+		return o.GetArtifact() != nil && o.GetArtifact().Revision == revision && conditions.Of(o, meta.ReadyCondition).Status == metav1.ConditionTrue
 	})
 }
 
@@ -229,13 +230,13 @@ func (s *site) told(n int) []string {
 func (s *site) awaitFailure(o Object, reason string) {
 	s.t.Helper()
 	s.await(o, "it fails with "+reason, func() bool {
-		ready := conditionOf(o, meta.ReadyCondition)
+		ready := conditions.Of(o, meta.ReadyCondition)
 		return ready.Status == metav1.ConditionFalse && ready.Reason == reason
 	})
 }
 
-// conditions are those of an object, one a line.
-func conditions(o Object) []string {
+// conditionLines are those of an object, one a line.
+func conditionLines(o Object) []string {
 	var lines []string
 	for _, c := range o.GetConditions() {
 		lines = append(lines, fmt.Sprintf("%s=%s %s: %s", c.Type, c.Status, c.Reason, c.Message))

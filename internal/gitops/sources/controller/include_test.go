@@ -13,6 +13,7 @@ import (
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/yuba-dev/yuba/internal/kit/conditions"
 	"github.com/yuba-dev/yuba/internal/testkit/gittest"
 )
 
@@ -61,7 +62,7 @@ func TestIncludesThatLeadBackAreRefused(t *testing.T) {
 	b := s.repository("b", upstream.URL(), includes("c", "", ""))
 	c := s.repository("c", upstream.URL(), includes("a", "", ""))
 	for _, o := range []*sourcev1.GitRepository{a, b, c} {
-		s.await(o, "it stalls", func() bool { return conditionOf(o, meta.StalledCondition).Reason == "IncludeCycle" })
+		s.await(o, "it stalls", func() bool { return conditions.Of(o, meta.StalledCondition).Reason == "IncludeCycle" })
 	}
 	s.change(c, func() { c.Spec.Include = nil })
 	for _, o := range []*sourcev1.GitRepository{c, b, a} {

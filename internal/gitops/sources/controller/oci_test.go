@@ -29,6 +29,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/yuba-dev/yuba/internal/archive"
+	"github.com/yuba-dev/yuba/internal/kit/conditions"
 	"github.com/yuba-dev/yuba/internal/testkit/apitest"
 	"github.com/yuba-dev/yuba/internal/testkit/ocitest"
 )
@@ -176,15 +177,15 @@ func TestOnlySignedArtifactsAreTaken(t *testing.T) {
 	s.secret("keys", map[string]string{"cosign.pub": string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}))})
 	o := s.image("app", registry.URL("app"), nil, func(o *sourcev1.OCIRepository) { o.Spec.Verify = verify("cosign", "keys") })
 	s.awaitFailure(o, sourcev1.VerificationError)
-	if verified := conditionOf(o, sourcev1.SourceVerifiedCondition); verified.Status != metav1.ConditionFalse || !strings.Contains(verified.Message, "is not signed") || o.Status.Artifact != nil {
-		t.Errorf("%v", conditions(o))
+	if verified := conditions.Of(o, sourcev1.SourceVerifiedCondition); verified.Status != metav1.ConditionFalse || !strings.Contains(verified.Message, "is not signed") || o.Status.Artifact != nil {
+		t.Errorf("%v", conditionLines(o))
 	}
 	sign(t, registry, first, key)
 	s.request(o, "signed")
 	s.awaitRevision(o, "latest@"+first)
 	want := "verified signature of revision latest@" + first + " with the key cosign.pub"
-	if verified := conditionOf(o, sourcev1.SourceVerifiedCondition); verified.Status != metav1.ConditionTrue || verified.Message != want {
-		t.Errorf("%v", conditions(o))
+	if verified := conditions.Of(o, sourcev1.SourceVerifiedCondition); verified.Status != metav1.ConditionTrue || verified.Message != want {
+		t.Errorf("%v", conditionLines(o))
 	}
 	// One that nobody signed does not replace it.
 	registry.Push(t, "app", "latest", ocitest.Files{"a": "2"})

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/yuba-dev/yuba/internal/archive"
+	"github.com/yuba-dev/yuba/internal/kit/conditions"
 	"github.com/yuba-dev/yuba/internal/testkit/ocitest"
 )
 
@@ -45,7 +46,7 @@ func TestAnOCIRepositoryFollowsItsRange(t *testing.T) {
 		t.Errorf("%+v", o.Status)
 	}
 	want := []string{"ArtifactInStorage=True Succeeded: stored artifact for digest '1.0.0@" + first + "'", "Ready=True Succeeded: stored artifact for digest '1.0.0@" + first + "'"}
-	if diff := cmp.Diff(want, conditions(o)); diff != "" {
+	if diff := cmp.Diff(want, conditionLines(o)); diff != "" {
 		t.Error(diff)
 	}
 	second := registry.Push(t, "vpc", "1.1.0", ocitest.Files{"main.tf": "two"})
@@ -58,9 +59,9 @@ func TestAnOCIRepositoryFollowsItsRange(t *testing.T) {
 	}
 	// What nothing meets is told, and what was there serves on.
 	s.change(o, func() { o.Spec.Reference.SemVer = "9.x" })
-	s.await(o, "it says that there is none", func() bool { return conditionOf(o, meta.ReadyCondition).Status == metav1.ConditionFalse })
-	if o.Status.Artifact.Revision != "1.1.0@"+second || !strings.Contains(conditionOf(o, meta.ReadyCondition).Message, "9.x") {
-		t.Error(conditions(o))
+	s.await(o, "it says that there is none", func() bool { return conditions.Of(o, meta.ReadyCondition).Status == metav1.ConditionFalse })
+	if o.Status.Artifact.Revision != "1.1.0@"+second || !strings.Contains(conditions.Of(o, meta.ReadyCondition).Message, "9.x") {
+		t.Error(conditionLines(o))
 	}
 }
 
@@ -96,7 +97,7 @@ func TestALayerIsCopiedAsItIs(t *testing.T) {
 	}
 	registry.SetFault(ocitest.Answer(http.StatusBadGateway))
 	s.request(o, "now")
-	s.await(o, "it fails", func() bool { return conditionOf(o, sourcev1.FetchFailedCondition).Status == metav1.ConditionTrue })
+	s.await(o, "it fails", func() bool { return conditions.Of(o, sourcev1.FetchFailedCondition).Status == metav1.ConditionTrue })
 	if o.Status.Artifact == nil {
 		t.Error("the artifact went")
 	}

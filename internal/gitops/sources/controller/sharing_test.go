@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/yuba-dev/yuba/internal/kit/conditions"
 	"github.com/yuba-dev/yuba/internal/testkit/gittest"
 )
 
@@ -125,7 +126,7 @@ func TestAHostThatHangsHoldsUpNobodyElse(t *testing.T) {
 	}
 	// It takes long, and the object says that it is worked on.
 	s.await(held[0], "it tells that it is worked on", func() bool {
-		return held[0].Status.ObservedGeneration == -1 && conditionOf(held[0], "Reconciling").Reason == "Progressing"
+		return held[0].Status.ObservedGeneration == -1 && conditions.Of(held[0], "Reconciling").Reason == "Progressing"
 	})
 	close(release)
 }

@@ -1,0 +1,42 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reconciling
+
+import (
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+
+	"github.com/yuba-dev/yuba/internal/kit/brief"
+)
+
+// Triggers leaves out what reconcilers write themselves: updates of the status only. Updates for which one of more holds
+// pass as well.
+func Triggers(more ...predicate.Predicate) predicate.Predicate {
+	deletion := predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		return e.ObjectNew.GetDeletionTimestamp() != nil && e.ObjectOld.GetDeletionTimestamp() == nil
+	}}
+	return predicate.Or(append(more, predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, deletion)...)
+}
+
+// Again ends a reconcile whose object changed meanwhile: the next one sees the change. Other errors stay what they are.
+func Again(err error) (ctrl.Result, error) {
+	if apierrors.IsConflict(err) {
+		return ctrl.Result{RequeueAfter: 10 * time.Millisecond}, nil
+	}
+	return ctrl.Result{}, err
+}
+
+// maxNote is the API's limit for an event's note.
+const maxNote = 1000
+
+// Event records an event about an object.
+func Event(recorder events.EventRecorder, about runtime.Object, severity, reason, action, message string) {
+	recorder.Eventf(about, nil, severity, reason, action, "%s", brief.Cut(message, maxNote))
+}
