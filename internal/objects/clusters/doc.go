@@ -8,5 +8,7 @@
 // to a metadata service (see package outbound), every request has a deadline and every answer an end, and no error quotes what
 // is in the Secret.
 //
+// Turns bound how many owners use such clusters at a time, in the order in which they asked.
+//
 // The package keeps no connections and does not know what is done there.
 package clusters

@@ -376,7 +376,7 @@ func (p *pass) lookAt(r *Tenants, it *item) {
 	if it.known != nil && it.known.at != it.place() {
 		it.known = nil // the resource has got another name since
 	}
-	if f := p.memory.refused[it.id]; f != nil && f.digest == it.digest && !(f.claimed && r.book.free(p.owner, p.claimOf(it))) {
+	if f := p.memory.refused[it.id]; f != nil && f.digest == it.digest && !(f.claimed && r.book.claims.Free(claimOf(it), p.owner)) {
 		it.refused = f
 	}
 	it.entry = p.entries[it.place()]

@@ -5,12 +5,12 @@ package controller
 
 import (
 	"maps"
-	"slices"
 	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/yuba-dev/yuba/internal/objects/claims"
 	"github.com/yuba-dev/yuba/internal/objects/owned"
 	"github.com/yuba-dev/yuba/internal/objects/ready"
 )
@@ -133,12 +133,8 @@ type book struct {
 	// readers are the tenants that read an object of ours which need not be theirs.
 	readers map[owned.ID]map[owned.Owner]bool
 	reads   map[owned.Owner][]owned.ID
-	// claims say which tenant writes an object, from before it is written: of two that begin at the same moment, and neither
-	// sees an object yet, one must not take it from the other.
-	claims map[place]owned.Owner
-	held   map[owned.Owner]map[place]bool
-	// waits are the tenants that would have an object if another one gave it up.
-	waits map[place]map[owned.Owner]bool
+	// claims say which tenant writes an object. They call clusters by their keys: a cluster has many names.
+	claims *claims.Book
 	// lacks are the API groups of kinds that a tenant wants and nobody serves.
 	lacks map[owned.Owner]map[string]bool
 	// unclaimed are objects of tenants that nobody has looked at yet: there may be no such tenants. toldStrays is what was told of them.
@@ -154,58 +150,8 @@ type sight struct {
 
 func newBook() *book {
 	return &book{memories: map[owned.Owner]*memory{}, seen: map[owned.Owner]map[place]sight{}, readers: map[owned.ID]map[owned.Owner]bool{},
-		reads: map[owned.Owner][]owned.ID{}, claims: map[place]owned.Owner{}, held: map[owned.Owner]map[place]bool{},
-		waits: map[place]map[owned.Owner]bool{}, lacks: map[owned.Owner]map[string]bool{},
+		reads: map[owned.Owner][]owned.ID{}, claims: claims.New(), lacks: map[owned.Owner]map[string]bool{},
 		unclaimed: map[owned.Owner]map[place]bool{}, toldStrays: map[owned.Owner]string{}}
-}
-
-// claim gives an object to a tenant, unless another one that is still there has it and it is not taken by force.
-func (b *book) claim(owner owned.Owner, at place, force bool, lives func(owned.Owner) bool) (holder owned.Owner, ok bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	holder, has := b.claims[at]
-	if has && holder != owner && !force && lives(holder) {
-		if b.waits[at] == nil {
-			b.waits[at] = map[owned.Owner]bool{}
-		}
-		b.waits[at][owner] = true
-		return holder, false
-	}
-	if has && holder != owner {
-		delete(b.held[holder], at)
-	}
-	b.claims[at] = owner
-	if b.held[owner] == nil {
-		b.held[owner] = map[place]bool{}
-	}
-	b.held[owner][at] = true
-	return owner, true
-}
-
-// keepClaims gives up all objects that a tenant has but those, and returns who has waited for one of them.
-func (b *book) keepClaims(owner owned.Owner, wanted map[place]bool) (freed []owned.Owner) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for at := range b.held[owner] {
-		if !wanted[at] {
-			delete(b.held[owner], at)
-			delete(b.claims, at)
-			freed = slices.AppendSeq(freed, maps.Keys(b.waits[at]))
-			delete(b.waits, at)
-		}
-	}
-	if len(b.held[owner]) == 0 {
-		delete(b.held, owner)
-	}
-	return freed
-}
-
-// free tells whether no other tenant writes an object.
-func (b *book) free(owner owned.Owner, at place) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	holder, has := b.claims[at]
-	return !has || holder == owner
 }
 
 // of returns the memory of a tenant, a new one when it is another tenant of the name.
@@ -313,16 +259,11 @@ func (b *book) readersOf(id owned.ID) []owned.Owner {
 
 func (b *book) forget(owner owned.Owner) (freed []owned.Owner) {
 	b.look(owner, nil, nil)
-	freed = b.keepClaims(owner, nil)
+	freed = b.claims.Forget(owner)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.memories, owner)
 	delete(b.seen, owner)
 	delete(b.lacks, owner)
-	for at, waiting := range b.waits {
-		if delete(waiting, owner); len(waiting) == 0 {
-			delete(b.waits, at)
-		}
-	}
 	return freed
 }

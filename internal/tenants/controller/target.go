@@ -20,10 +20,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	"github.com/yuba-dev/yuba/internal/kit/outbound"
@@ -39,66 +37,11 @@ type ways struct {
 	home    *cluster
 	// seal tells the API that this server belongs to from all others.
 	seal string
+	// turns are for passes that ask targets.
+	turns *clusters.Turns
 
 	mu      sync.Mutex
 	targets map[string]*target
-	// away is how many passes ask targets now: targets that answer slowly must not hold up all tenants. queue are the tenants that wait
-	// for a place, called those that have one as soon as their pass begins.
-	away   int
-	queue  []owned.Owner
-	called map[owned.Owner]bool
-}
-
-// enter asks for a place among the passes that ask targets. A tenant that gets none waits in the queue, and is called when one is free.
-func (c *ways) enter(owner owned.Owner) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.called[owner] || c.free() > 0 {
-		delete(c.called, owner)
-		c.away++
-		return true
-	}
-	if !slices.Contains(c.queue, owner) {
-		c.queue = append(c.queue, owner)
-	}
-	return false
-}
-
-// free is how many places nobody has or was called to. While tenants wait there is none: see call.
-func (c *ways) free() int { return maxAway - c.away - len(c.called) }
-
-// exit gives a place back, and returns the tenants to call.
-func (c *ways) exit() []owned.Owner {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.away--
-	return c.call()
-}
-
-// yield says that a tenant asks no target any more, and returns the tenants to call instead.
-func (c *ways) yield(owner owned.Owner) []owned.Owner {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.called, owner)
-	c.queue = slices.DeleteFunc(c.queue, func(o owned.Owner) bool { return o == owner })
-	return c.call()
-}
-
-// call gives the free places to the tenants that have waited longest.
-func (c *ways) call() []owned.Owner {
-	n := min(len(c.queue), c.free())
-	if n == 0 {
-		return nil
-	}
-	next := slices.Clone(c.queue[:n])
-	c.queue = slices.Delete(c.queue, 0, n)
-	if c.called == nil {
-		c.called = map[owned.Owner]bool{}
-	}
-	for _, owner := range next {
-		c.called[owner] = true
-	}
-	return next
 }
 
 // maxAway is how many passes ask targets at a time.
@@ -112,7 +55,7 @@ type target struct {
 }
 
 func newWays(ctx context.Context, r *Tenants, mgr ctrl.Manager) (*ways, error) {
-	c := &ways{tenants: r, scheme: mgr.GetScheme(), targets: map[string]*target{}}
+	c := &ways{tenants: r, scheme: mgr.GetScheme(), turns: clusters.NewTurns(maxAway), targets: map[string]*target{}}
 	origin := &metav1.PartialObjectMetadata{}
 	origin.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(namespaceKind.Kind))
 	if err := r.Reader.Get(ctx, client.ObjectKey{Name: metav1.NamespaceDefault}, origin); err != nil {
@@ -295,16 +238,12 @@ func (c *ways) open(ctx context.Context, name types.NamespacedName, called, key 
 	if err != nil {
 		return nil, &targetError{message: fmt.Sprintf("the Secret %s: %v", name, err)}
 	}
-	httpClient, err := rest.HTTPClientFor(config)
-	if err != nil {
+	direct, mapper, err := clusters.Open(config, c.scheme)
+	var unreadable *clusters.CredentialsError
+	switch {
+	case errors.As(err, &unreadable):
 		return nil, &targetError{message: fmt.Sprintf("the kubeconfig in the Secret %s has a certificate or key that cannot be read", name)}
-	}
-	mapper, err := apiutil.NewDynamicRESTMapper(config, httpClient)
-	if err != nil {
-		return nil, fmt.Errorf("reach the cluster of the Secret %s: %w", name, said(err))
-	}
-	direct, err := client.New(config, client.Options{Scheme: c.scheme, Mapper: mapper, HTTPClient: httpClient})
-	if err != nil {
+	case err != nil:
 		return nil, fmt.Errorf("reach the cluster of the Secret %s: %w", name, said(err))
 	}
 	base, stop := context.WithCancel(r.base)

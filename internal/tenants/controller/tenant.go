@@ -22,6 +22,7 @@ import (
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
+	"github.com/yuba-dev/yuba/internal/objects/claims"
 	"github.com/yuba-dev/yuba/internal/objects/owned"
 	"github.com/yuba-dev/yuba/internal/tenants/decide"
 )
@@ -82,12 +83,12 @@ func (r *Tenants) reconcileTenant(ctx context.Context, req ctrl.Request) (ctrl.R
 		return ctrl.Result{}, fmt.Errorf("read Tenant %s: %w", req.NamespacedName, err)
 	}
 	if obj.Spec.KubeConfig == nil {
-		r.wake(r.clusters.yield(req.NamespacedName))
+		r.wake(r.clusters.turns.Yield(req.NamespacedName))
 	} else {
-		if !r.clusters.enter(req.NamespacedName) {
+		if !r.clusters.turns.Enter(req.NamespacedName) {
 			return ctrl.Result{}, nil // it is asked for again when it is its turn
 		}
-		defer func() { r.wake(r.clusters.exit()) }()
+		defer func() { r.wake(r.clusters.turns.Exit()) }()
 	}
 	bounded, cancel := context.WithTimeout(ctx, passTimeout)
 	defer cancel()
@@ -326,8 +327,11 @@ func conflictPolicyOf(resource *tenantv1.TResource) tenantv1.ConflictPolicy {
 // write writes one object. It runs beside others of the same tenant, and changes nothing but the outcome.
 func (r *Tenants) write(ctx context.Context, p *pass, it *item) outcome {
 	o := outcome{}
-	force := it.resource.ConflictPolicy == tenantv1.ConflictPolicyForce || it.live != nil && it.cluster.ours(it.live, p.obj)
-	if other, ok := r.book.claim(p.owner, p.claimOf(it), force, r.lives(ctx)); !ok {
+	bid := claims.Bid{Exists: r.lives(ctx)}
+	if it.resource.ConflictPolicy == tenantv1.ConflictPolicyForce || it.live != nil && it.cluster.ours(it.live, p.obj) {
+		bid.Force = claims.Always
+	}
+	if other := r.book.claims.Take(claimOf(it), p.owner, bid); other != nil {
 		o.err = &conflictError{owner: fmt.Sprintf("Tenant %s", other), claimed: true}
 		return o
 	}
@@ -349,21 +353,17 @@ func (r *Tenants) write(ctx context.Context, p *pass, it *item) outcome {
 }
 
 // claimOf is the object as tenants claim it: targets have as many names as there are of them.
-func (p *pass) claimOf(it *item) place {
-	at := it.place()
-	at.cluster = it.cluster.key
-	return at
-}
+func claimOf(it *item) claims.Place { return claims.Place{Cluster: it.cluster.key, ID: it.ref.ID} }
 
-// claimed are the objects that the tenant is to have.
-func (p *pass) claimed() map[place]bool {
-	wanted := map[place]bool{}
+// claimed tells whether the tenant is to have an object.
+func (p *pass) claimed() func(claims.Place) bool {
+	wanted := map[claims.Place]bool{}
 	for _, it := range p.items {
 		if it.broken == "" {
-			wanted[p.claimOf(it)] = true
+			wanted[claimOf(it)] = true
 		}
 	}
-	return wanted
+	return func(at claims.Place) bool { return wanted[at] }
 }
 
 // lives tells whether a tenant is still there.
@@ -383,7 +383,7 @@ func (r *Tenants) record(ctx context.Context, p *pass) (ctrl.Result, error) {
 	r.book.look(p.owner, p.sights(), p.reads())
 	p.memory.far = p.far()
 	if len(p.items) > 0 {
-		r.wake(r.book.keepClaims(p.owner, p.claimed()))
+		r.wake(r.book.claims.Keep(p.owner, p.claimed()))
 		p.prune()
 	}
 	r.tellNews(p)
@@ -437,7 +437,7 @@ func (r *Tenants) forgetTenant(owner owned.Owner) {
 	if m := r.book.read(owner); m != nil {
 		r.clusters.keep(owner, m, func(string) bool { return false })
 	}
-	r.wake(r.clusters.yield(owner))
+	r.wake(r.clusters.turns.Yield(owner))
 	r.clusters.home.watch.Keep(owner, nil)
 	r.wake(r.book.forget(owner))
 }

@@ -92,7 +92,7 @@ func (e *Engine) deleteKind(ctx context.Context, c *Cluster, owner Owner, refs [
 		case fates[i] == fateHanded:
 			r.Handed = append(r.Handed, ref)
 		}
-		e.owners.Freed(e.claims.release(place{c.Name, ref.ID}, owner))
+		e.owners.Freed(e.claims.Release(c.place(ref.ID), owner))
 	}
 	return slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 }
@@ -120,7 +120,7 @@ func (e *Engine) deleteOne(ctx context.Context, c *Cluster, owner Owner, ref Ref
 	if says(live, keyPrune, valueDisabled) || excluded(live) {
 		return fateKept, nil
 	}
-	if len(e.claims.heirs(place{c.Name, ref.ID}, owner)) > 0 {
+	if len(e.claims.Heirs(c.place(ref.ID), owner)) > 0 {
 		return fateHanded, nil
 	}
 	if live.DeletionTimestamp != nil {

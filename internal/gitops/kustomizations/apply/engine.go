@@ -20,6 +20,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/yuba-dev/yuba/internal/objects/claims"
 )
 
 // Cluster is the API that objects are applied to.
@@ -47,12 +49,12 @@ type Owners interface {
 // Engine applies and deletes objects. It knows which owner has which object.
 type Engine struct {
 	owners Owners
-	claims claims
+	claims *claims.Book
 }
 
 // New makes an engine.
 func New(owners Owners) *Engine {
-	return &Engine{owners: owners, claims: claims{book: map[place]*claim{}}}
+	return &Engine{owners: owners, claims: claims.New()}
 }
 
 // Request asks for objects to be applied.
@@ -150,6 +152,8 @@ func (c *Cluster) concurrency() int {
 	return concurrency
 }
 
+func (c *Cluster) place(id ID) claims.Place { return claims.Place{Cluster: c.Name, ID: id} }
+
 // Prepare makes the objects what is applied: normalized, labelled with their owner, in the order of their kinds. It names
 // what cannot be applied at all.
 func Prepare(objects []*unstructured.Unstructured, owner Owner, mapper meta.RESTMapper) error {
@@ -193,12 +197,12 @@ func RefsOf(objects []*unstructured.Unstructured) []Ref {
 // Apply brings prepared objects to the cluster, in stages: definitions and namespaces, classes, everything else.
 func (e *Engine) Apply(ctx context.Context, c *Cluster, req Request) (*Report, error) {
 	r := &Report{}
-	wanted := map[place]bool{}
+	wanted := map[claims.Place]bool{}
 	for _, u := range req.Objects {
-		wanted[place{c.Name, idOf(u)}] = true
+		wanted[c.place(idOf(u))] = true
 	}
 	// What it waited for and does not want any more is nobody's business.
-	e.claims.forget(req.Owner, false, func(at place) bool { return wanted[at] })
+	e.claims.Want(req.Owner, func(at claims.Place) bool { return wanted[at] })
 	defined := false
 	for _, objects := range stages(req.Objects) {
 		if len(objects) == 0 {
@@ -382,7 +386,7 @@ func (s *stage) giveUp(it *item) {
 		return
 	}
 	if _, had := s.req.Known[it.id]; !had {
-		s.engine.owners.Freed(s.engine.claims.release(place{s.cluster.Name, it.id}, s.req.Owner))
+		s.engine.owners.Freed(s.engine.claims.Release(s.cluster.place(it.id), s.req.Owner))
 	}
 }
 
@@ -400,5 +404,5 @@ func (c *Cluster) Keep(owner Owner, refs []Ref) {
 
 // Forget drops all that is known of an owner that is gone.
 func (e *Engine) Forget(owner Owner) {
-	e.owners.Freed(e.claims.forget(owner, true, nil))
+	e.owners.Freed(e.claims.Forget(owner))
 }

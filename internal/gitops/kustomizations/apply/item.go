@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/yuba-dev/yuba/internal/kit/yamltext"
+	"github.com/yuba-dev/yuba/internal/objects/claims"
 )
 
 // item is an object on its way.
@@ -160,16 +161,16 @@ func (s *stage) holder(ctx context.Context, it *item) (*Owner, error) {
 			labelled = &o
 		}
 	}
-	at := place{s.cluster.Name, it.id}
+	at := s.cluster.place(it.id)
 	if labelled != nil {
 		if err := s.mayWrite(ctx, it); err != nil {
 			return nil, err
 		}
 	}
-	holder := s.engine.claims.take(at, s.req.Owner, labelled, s.forced(it), owners.Exists)
+	holder := s.engine.claims.Take(at, s.req.Owner, claims.Bid{Labelled: labelled, Force: s.force(it), Exists: owners.Exists})
 	if holder != nil && labelled == nil {
 		if err := s.mayWrite(ctx, it); err != nil {
-			s.engine.claims.release(at, s.req.Owner)
+			s.engine.claims.Release(at, s.req.Owner)
 			return nil, err
 		}
 	}
@@ -187,6 +188,13 @@ func (s *stage) mayWrite(ctx context.Context, it *item) error {
 
 func (s *stage) forced(it *item) bool {
 	return s.req.Force || says(it.manifest, keyForce, valueEnabled)
+}
+
+func (s *stage) force(it *item) claims.Force {
+	if s.forced(it) {
+		return claims.Once
+	}
+	return claims.Never
 }
 
 // try is the dry run.

@@ -8,7 +8,6 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"time"
 
 	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -18,7 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/apply"
 	"github.com/yuba-dev/yuba/internal/objects/clusters"
@@ -33,12 +31,11 @@ type ways struct {
 	// own has all rights.
 	own client.Client
 
-	mu sync.Mutex
 	// accounts are clients for service accounts of our own API, remotes those for other clusters.
-	accounts map[types.NamespacedName]client.Client
-	remotes  map[string]*apply.Cluster
-	// away holds a token for each pass over a remote cluster: those that answer slowly must not keep the others waiting.
-	away chan struct{}
+	accounts kept[types.NamespacedName, client.Client]
+	remotes  kept[string, *apply.Cluster]
+	// turns are for passes over remote clusters.
+	turns *clusters.Turns
 }
 
 // maxRemotes is how many passes are made over remote clusters at a time.
@@ -47,22 +44,42 @@ const maxRemotes = workers / 2
 // maxKept is how many clients are kept; they are made anew when they are needed.
 const maxKept = 128
 
+// kept are clients that were made before.
+type kept[K comparable, V any] struct {
+	mu   sync.Mutex
+	made map[K]V
+}
+
+// get returns what is kept, or makes it.
+func (k *kept[K, V]) get(key K, open func() (V, error)) (V, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if v, ok := k.made[key]; ok {
+		return v, nil
+	}
+	v, err := open()
+	if err != nil {
+		return v, err
+	}
+	if k.made == nil || len(k.made) >= maxKept {
+		k.made = map[K]V{}
+	}
+	k.made[key] = v
+	return v, nil
+}
+
 func newWays(config *rest.Config, scheme *runtime.Scheme, mapper apimeta.RESTMapper) (*ways, error) {
 	own, err := client.New(config, client.Options{Scheme: scheme, Mapper: mapper})
 	if err != nil {
 		return nil, fmt.Errorf("make the API's client: %w", err)
 	}
-	return &ways{config: config, scheme: scheme, mapper: mapper, own: own, accounts: map[types.NamespacedName]client.Client{},
-		remotes: map[string]*apply.Cluster{}, away: make(chan struct{}, maxRemotes)}, nil
+	return &ways{config: config, scheme: scheme, mapper: mapper, own: own, turns: clusters.NewTurns(maxRemotes)}, nil
 }
 
-// busyError says that enough passes are under way over remote clusters.
+// busyError says that enough passes are under way over remote clusters. There is another pass when it is the Kustomization's turn.
 type busyError struct{}
 
 func (busyError) Error() string { return "as many remote clusters are asked as may be at a time" }
-
-// busyPause is how soon a pass is tried again that found too many under way.
-const busyPause = time.Second
 
 // missingError says that there is nobody to act for, or no way to the cluster.
 type missingError struct{ message string }
@@ -75,10 +92,11 @@ func (r *Reconciler) accountOf(obj *kustomizev1.Kustomization) string {
 }
 
 // cluster returns the way to the Kustomization's API, and what gives it back.
-func (r *Reconciler) cluster(ctx context.Context, obj *kustomizev1.Kustomization) (*apply.Cluster, func(), error) {
+func (r *Reconciler) cluster(ctx context.Context, p *pass) (*apply.Cluster, func(), error) {
+	obj := p.obj
 	account := types.NamespacedName{Namespace: obj.Namespace, Name: r.accountOf(obj)}
 	if obj.Spec.KubeConfig != nil {
-		return r.remote(ctx, obj, account)
+		return r.remote(ctx, p, account)
 	}
 	c := &apply.Cluster{Client: r.clusters.own, Own: r.clusters.own, Mapper: r.clusters.mapper, Watch: r.clusters.watch}
 	if account.Name == "" {
@@ -99,20 +117,13 @@ func (r *Reconciler) cluster(ctx context.Context, obj *kustomizev1.Kustomization
 
 // as returns a client with the rights of a service account.
 func (c *ways) as(account types.NamespacedName) (client.Client, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if known := c.accounts[account]; known != nil {
-		return known, nil
-	}
-	made, err := client.New(impersonate(c.config, account), client.Options{Scheme: c.scheme, Mapper: c.mapper})
-	if err != nil {
-		return nil, fmt.Errorf("make a client for the service account %s: %w", account, err)
-	}
-	if len(c.accounts) >= maxKept {
-		clear(c.accounts)
-	}
-	c.accounts[account] = made
-	return made, nil
+	return c.accounts.get(account, func() (client.Client, error) {
+		made, err := client.New(impersonate(c.config, account), client.Options{Scheme: c.scheme, Mapper: c.mapper})
+		if err != nil {
+			return nil, fmt.Errorf("make a client for the service account %s: %w", account, err)
+		}
+		return made, nil
+	})
 }
 
 func impersonate(config *rest.Config, account types.NamespacedName) *rest.Config {
@@ -122,13 +133,13 @@ func impersonate(config *rest.Config, account types.NamespacedName) *rest.Config
 }
 
 // remote returns the way to the cluster that the Kustomization's kubeconfig names.
-func (r *Reconciler) remote(ctx context.Context, obj *kustomizev1.Kustomization, account types.NamespacedName) (*apply.Cluster, func(), error) {
-	ref := obj.Spec.KubeConfig.SecretRef
+func (r *Reconciler) remote(ctx context.Context, p *pass, account types.NamespacedName) (*apply.Cluster, func(), error) {
+	ref := p.obj.Spec.KubeConfig.SecretRef
 	if ref == nil {
 		return nil, nil, &missingError{"spec.kubeConfig names no Secret"}
 	}
 	var secret corev1.Secret
-	name := types.NamespacedName{Namespace: obj.Namespace, Name: ref.Name}
+	name := types.NamespacedName{Namespace: p.obj.Namespace, Name: ref.Name}
 	err := r.Reader.Get(ctx, name, &secret)
 	if apierrors.IsNotFound(err) {
 		return nil, nil, &missingError{fmt.Sprintf("the Secret %s does not exist, which spec.kubeConfig names", name)}
@@ -140,12 +151,11 @@ func (r *Reconciler) remote(ctx context.Context, obj *kustomizev1.Kustomization,
 	if err != nil {
 		return nil, nil, &missingError{err.Error()}
 	}
-	select {
-	case r.clusters.away <- struct{}{}:
-	default:
+	p.asked = true
+	if !r.clusters.turns.Enter(p.owner) {
 		return nil, nil, busyError{}
 	}
-	done := func() { <-r.clusters.away }
+	done := func() { r.wake(r.clusters.turns.Exit()) }
 	c, err := r.clusters.to(name, string(secret.UID)+secret.ResourceVersion+ref.Key, content, account)
 	if err != nil {
 		done()
@@ -155,35 +165,25 @@ func (r *Reconciler) remote(ctx context.Context, obj *kustomizev1.Kustomization,
 }
 
 func (c *ways) to(secret types.NamespacedName, version string, content []byte, account types.NamespacedName) (*apply.Cluster, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	key := secret.String() + " " + version + " " + account.Name
-	if known := c.remotes[key]; known != nil {
-		return known, nil
+	return c.remotes.get(secret.String()+" "+version+" "+account.Name, func() (*apply.Cluster, error) {
+		config, err := clusters.Config(content)
+		if err != nil {
+			return nil, err
+		}
+		if account.Name != "" {
+			config = impersonate(config, account)
+		}
+		made, mapper, err := clusters.Open(config, c.scheme)
+		if err != nil {
+			return nil, err
+		}
+		return &apply.Cluster{Name: config.Host, Client: made, Mapper: mapper}, nil
+	})
+}
+
+// wake asks for passes over Kustomizations whose turn it is to use a remote cluster.
+func (r *Reconciler) wake(owners []apply.Owner) {
+	for _, owner := range owners {
+		r.enqueue(owner)
 	}
-	config, err := clusters.Config(content)
-	if err != nil {
-		return nil, err
-	}
-	host := config.Host
-	if account.Name != "" {
-		config = impersonate(config, account)
-	}
-	httpClient, err := rest.HTTPClientFor(config)
-	if err != nil {
-		return nil, err
-	}
-	mapper, err := apiutil.NewDynamicRESTMapper(config, httpClient)
-	if err != nil {
-		return nil, err
-	}
-	made, err := client.New(config, client.Options{Scheme: c.scheme, Mapper: mapper, HTTPClient: httpClient})
-	if err != nil {
-		return nil, err
-	}
-	if len(c.remotes) >= maxKept {
-		clear(c.remotes)
-	}
-	c.remotes[key] = &apply.Cluster{Name: host, Client: made, Mapper: mapper}
-	return c.remotes[key], nil
 }

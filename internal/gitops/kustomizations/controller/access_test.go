@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
+	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/apply"
 	"github.com/yuba-dev/yuba/internal/kit/conditions"
 	"github.com/yuba-dev/yuba/internal/objects/clusters"
 	"github.com/yuba-dev/yuba/internal/testkit/apitest"
@@ -152,6 +153,31 @@ func TestARemoteClusterIsReachedByItsKubeconfig(t *testing.T) {
 	w.must(w.c.Delete(ctx, w.get("app")))
 	w.leaves("app")
 	w.eventually("the object goes", func() bool { return w.configMap("one") == nil })
+}
+
+// While as many remote clusters are used as may be, a Kustomization waits and says nothing; it is called when it is its turn.
+func TestARemoteClusterIsUsedInTurn(t *testing.T) {
+	w := newWorld(t)
+	turns, other := w.r.clusters.turns, apply.Owner{Namespace: w.namespace, Name: "other"}
+	inside := 0
+	for ; turns.Enter(other); inside++ {
+	}
+	w.r.wake(turns.Yield(other))
+	w.publish("src", "main@sha1:1", map[string]string{"a.yaml": configMap("one", "1")})
+	w.must(w.c.Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "remote"},
+		Data: map[string][]byte{"value": kubeconfigOf(t, apitest.API(t).RESTConfig())}}))
+	w.kustomization("app", func(s *kustomizev1.KustomizationSpec) {
+		s.KubeConfig = &meta.KubeConfigReference{SecretRef: &meta.SecretKeyReference{Name: "remote"}}
+	})
+	w.eventually("it has begun", func() bool { return len(w.get("app").Finalizers) > 0 })
+	time.Sleep(300 * time.Millisecond)
+	if c := conditionOf(w.get("app"), meta.ReadyCondition); c.Status == metav1.ConditionFalse || w.configMap("one") != nil {
+		t.Errorf("it does not wait: %v", c)
+	}
+	for range inside {
+		w.r.wake(turns.Exit())
+	}
+	w.ready("app", "main@sha1:1")
 }
 
 func TestKubeconfigsThatAreRefused(t *testing.T) {

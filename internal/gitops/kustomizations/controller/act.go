@@ -84,7 +84,10 @@ func (r *Reconciler) attempt(ctx context.Context, p *pass, d decide.Decision) (t
 	case errors.As(err, &busyError{}):
 		// The object is as it was; nothing was attempted.
 		p.obj.Status = *p.before.Status.DeepCopy()
-		return r.Now().Add(busyPause), nil
+		if p.facts.Applied.Freed {
+			r.book.markFreed(p.owner)
+		}
+		return time.Time{}, nil
 	case ctx.Err() != nil:
 		return time.Time{}, ctx.Err()
 	case err == nil:
@@ -146,7 +149,7 @@ func (r *Reconciler) recordHistory(t *try, reason string) {
 // carryOut is the attempt itself, phase by phase.
 func (r *Reconciler) carryOut(ctx context.Context, t *try) error {
 	// 1. On whose behalf, and where.
-	cluster, done, err := r.cluster(ctx, t.obj)
+	cluster, done, err := r.cluster(ctx, t.pass)
 	if errors.As(err, &busyError{}) {
 		return err
 	}
@@ -420,9 +423,9 @@ func (r *Reconciler) recheck(ctx context.Context, p *pass) (time.Time, error) {
 	if latest := p.obj.Status.History.Latest(); latest != nil {
 		t.digest = latest.Digest
 	}
-	cluster, done, err := r.cluster(ctx, p.obj)
+	cluster, done, err := r.cluster(ctx, p)
 	if errors.As(err, &busyError{}) {
-		return r.Now().Add(busyPause), nil
+		return time.Time{}, nil
 	}
 	h := m.health
 	if !h.waiting {

@@ -82,10 +82,19 @@ type pass struct {
 	facts         decide.Facts
 	artifact      artifact
 	memory        *memory
+	// asked is true when the pass has asked for its turn to use a remote cluster.
+	asked bool
 }
 
 // Reconcile makes one pass over a Kustomization.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	p := &pass{owner: req.NamespacedName, now: r.Now()}
+	defer func() {
+		if !p.asked {
+			// A pass that does not need its turn must not keep it from others.
+			r.wake(r.clusters.turns.Yield(p.owner))
+		}
+	}()
 	obj, err := r.read(ctx, req.NamespacedName)
 	if err != nil {
 		return ctrl.Result{}, err
@@ -94,7 +103,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		r.forget(req.NamespacedName)
 		return ctrl.Result{}, nil
 	}
-	p := &pass{obj: obj, before: obj.DeepCopy(), first: obj.DeepCopy(), owner: req.NamespacedName, now: r.Now()}
+	p.obj, p.before, p.first = obj, obj.DeepCopy(), obj.DeepCopy()
 	if m := r.book.read(p.owner); m != nil && m.uid == obj.UID {
 		p.memory = m
 	} else if m != nil {

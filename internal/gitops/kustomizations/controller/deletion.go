@@ -50,7 +50,7 @@ func (r *Reconciler) finalize(ctx context.Context, p *pass) (ctrl.Result, error)
 	if refs := inventoryOf(p.obj); removesObjects(p.obj) && len(refs) > 0 {
 		wait, err := r.removeAll(ctx, p, refs)
 		if errors.As(err, &busyError{}) {
-			return ctrl.Result{RequeueAfter: busyPause}, nil
+			return ctrl.Result{}, nil
 		}
 		if err != nil {
 			return ctrl.Result{}, err
@@ -71,7 +71,7 @@ func (r *Reconciler) finalize(ctx context.Context, p *pass) (ctrl.Result, error)
 func (r *Reconciler) removeAll(ctx context.Context, p *pass, refs []apply.Ref) (wait bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, p.obj.GetTimeout())
 	defer cancel()
-	cluster, done, err := r.cluster(ctx, p.obj)
+	cluster, done, err := r.cluster(ctx, p)
 	var missing *missingError
 	if errors.As(err, &missing) {
 		// As with Flux: with nobody to act for nothing can be removed, and the Kustomization must not stay for ever.

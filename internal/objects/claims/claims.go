@@ -1,0 +1,182 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package claims
+
+import (
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/yuba-dev/yuba/internal/objects/owned"
+)
+
+// Place is an object of a cluster. Cluster is empty for the API that this server belongs to.
+type Place struct {
+	Cluster string
+	ID      owned.ID
+}
+
+// Force says whether an object is taken from its holder.
+type Force int
+
+// Never waits for the holder, Always takes the object. Once takes it unless the owner lost it to force itself: two owners that
+// both insist must not take it from each other forever.
+const (
+	Never Force = iota
+	Once
+	Always
+)
+
+// Bid is what an owner brings forward when it takes an object.
+type Bid struct {
+	// Labelled is the owner whom the object itself names, if that one still counts on it; else nil.
+	Labelled *owned.Owner
+	Force    Force
+	// Exists tells whether an owner is still there.
+	Exists func(owned.Owner) bool
+}
+
+type set map[owned.Owner]bool
+
+func (s *set) add(owner owned.Owner) {
+	if *s == nil {
+		*s = set{}
+	}
+	(*s)[owner] = true
+}
+
+type claim struct {
+	// holder has the object, released had it and gave it up for those who wait.
+	holder, released owned.Owner
+	// waiting would have it, robbed lost it to force.
+	waiting, robbed set
+}
+
+// Book holds the claims of all owners.
+type Book struct {
+	mu     sync.Mutex
+	claims map[Place]*claim
+	// of are the claims that each owner has to do with: it holds them or waits.
+	of map[owned.Owner]map[Place]*claim
+}
+
+// New makes an empty book.
+func New() *Book {
+	return &Book{claims: map[Place]*claim{}, of: map[owned.Owner]map[Place]*claim{}}
+}
+
+// Take gives an object to an owner. It returns the holder when there is one whom it is not taken from: the owner waits then.
+func (b *Book) Take(at Place, owner owned.Owner, bid Bid) (holder *owned.Owner) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	c := b.claims[at]
+	if c == nil {
+		c = &claim{}
+		b.claims[at] = c
+	}
+	if b.of[owner] == nil {
+		b.of[owner] = map[Place]*claim{}
+	}
+	b.of[owner][at] = c
+	nobody, held := owned.Owner{}, c.holder
+	if held == nobody && bid.Labelled != nil && *bid.Labelled != c.released {
+		held = *bid.Labelled
+	}
+	switch {
+	case held == owner || held == nobody || held == c.holder && !bid.Exists(held):
+	case bid.Force == Always:
+	case bid.Force == Once && !c.robbed[owner]:
+		c.robbed.add(held)
+	default:
+		c.waiting.add(owner)
+		return &held
+	}
+	if c.holder != owner {
+		b.leave(at, c.holder)
+	}
+	c.holder, c.released = owner, nobody
+	delete(c.waiting, owner)
+	return nil
+}
+
+// Release gives an object up, or stops waiting for it. It returns those who wait for an object that the owner held.
+func (b *Book) Release(at Place, owner owned.Owner) (heirs []owned.Owner) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.release(at, owner)
+}
+
+func (b *Book) release(at Place, owner owned.Owner) (heirs []owned.Owner) {
+	c := b.of[owner][at]
+	if c == nil {
+		return nil
+	}
+	delete(c.waiting, owner)
+	if c.holder == owner {
+		heirs = slices.Collect(maps.Keys(c.waiting))
+		c.holder, c.released, c.robbed = owned.Owner{}, owner, nil
+	}
+	b.leave(at, owner)
+	if c.holder == (owned.Owner{}) && len(c.waiting) == 0 {
+		delete(b.claims, at)
+	}
+	return heirs
+}
+
+// leave forgets that an owner has to do with a claim.
+func (b *Book) leave(at Place, owner owned.Owner) {
+	if delete(b.of[owner], at); len(b.of[owner]) == 0 {
+		delete(b.of, owner)
+	}
+}
+
+// Heirs are those who wait for an object that the owner, or nobody, holds.
+func (b *Book) Heirs(at Place, owner owned.Owner) []owned.Owner {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	c := b.claims[at]
+	if c == nil || c.holder != owner && c.holder != (owned.Owner{}) {
+		return nil
+	}
+	return slices.Collect(maps.Keys(c.waiting))
+}
+
+// Free tells whether no other owner holds an object.
+func (b *Book) Free(at Place, owner owned.Owner) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	c := b.claims[at]
+	return c == nil || c.holder == owner || c.holder == (owned.Owner{})
+}
+
+// Want stops waiting for all other objects. Those that the owner holds it keeps.
+func (b *Book) Want(owner owned.Owner, wanted func(Place) bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for at, c := range b.of[owner] {
+		if c.holder != owner && !wanted(at) {
+			b.release(at, owner)
+		}
+	}
+}
+
+// Keep releases all other objects, and returns those who wait for one of them.
+func (b *Book) Keep(owner owned.Owner, wanted func(Place) bool) []owned.Owner {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	heirs := set{}
+	for at := range b.of[owner] {
+		if !wanted(at) {
+			for _, heir := range b.release(at, owner) {
+				heirs[heir] = true
+			}
+		}
+	}
+	return slices.Collect(maps.Keys(heirs))
+}
+
+// Forget releases all that an owner holds or waits for, and returns those who wait for one of its objects.
+func (b *Book) Forget(owner owned.Owner) []owned.Owner {
+	return b.Keep(owner, func(Place) bool { return false })
+}

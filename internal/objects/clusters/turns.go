@@ -1,0 +1,74 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package clusters
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/yuba-dev/yuba/internal/objects/owned"
+)
+
+// Turns limit how many owners use remote clusters at a time: slow clusters must not hold up everybody else. An owner that gets
+// no place waits in a queue and is called when one is free. The place of a called owner is kept until it enters or yields.
+type Turns struct {
+	limit int
+
+	mu     sync.Mutex
+	inside int
+	queue  []owned.Owner
+	called map[owned.Owner]bool
+}
+
+// NewTurns lets so many in at a time.
+func NewTurns(limit int) *Turns { return &Turns{limit: limit, called: map[owned.Owner]bool{}} }
+
+// Enter asks for a place, to be given back with Exit. An owner that gets none waits in the queue.
+func (t *Turns) Enter(owner owned.Owner) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.called[owner] || t.free() > 0 {
+		delete(t.called, owner)
+		t.inside++
+		return true
+	}
+	if !slices.Contains(t.queue, owner) {
+		t.queue = append(t.queue, owner)
+	}
+	return false
+}
+
+// free counts the places that nobody has or was called to. While owners wait there is none: see call.
+func (t *Turns) free() int { return t.limit - t.inside - len(t.called) }
+
+// Exit gives a place back, and returns the owners to call.
+func (t *Turns) Exit() []owned.Owner {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.inside--
+	return t.call()
+}
+
+// Yield says that an owner needs no place any more, and returns the owners to call instead.
+func (t *Turns) Yield(owner owned.Owner) []owned.Owner {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.called, owner)
+	t.queue = slices.DeleteFunc(t.queue, func(o owned.Owner) bool { return o == owner })
+	return t.call()
+}
+
+// call gives the free places to the owners that have waited longest.
+func (t *Turns) call() []owned.Owner {
+	n := min(len(t.queue), t.free())
+	if n == 0 {
+		return nil
+	}
+	next := slices.Clone(t.queue[:n])
+	t.queue = slices.Delete(t.queue, 0, n)
+	for _, owner := range next {
+		t.called[owner] = true
+	}
+	return next
+}
