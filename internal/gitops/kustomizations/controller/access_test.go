@@ -170,8 +170,7 @@ func TestARemoteClusterIsUsedInTurn(t *testing.T) {
 		s.KubeConfig = &meta.KubeConfigReference{SecretRef: &meta.SecretKeyReference{Name: "remote"}}
 	})
 	w.eventually("it has begun", func() bool { return len(w.get("app").Finalizers) > 0 })
-	time.Sleep(300 * time.Millisecond)
-	if c := conditionOf(w.get("app"), meta.ReadyCondition); c.Status == metav1.ConditionFalse || w.configMap("one") != nil {
+	if c := conditions.Of(w.get("app"), meta.ReadyCondition); c.Status == metav1.ConditionFalse || w.configMap("one") != nil {
 		t.Errorf("it does not wait: %v", c)
 	}
 	for range inside {
