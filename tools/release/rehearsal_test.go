@@ -62,7 +62,7 @@ func TestWhichCommandsRehearse(t *testing.T) {
 	root, fakes := t.TempDir(), t.TempDir()
 	write(t, filepath.Join(fakes, "go"), []byte(fakeGo), 0o755)
 	write(t, filepath.Join(fakes, "make"), []byte("#!/bin/sh\n[ \"$1\" != release ] || exec "+realMake+" \"$@\"\n"), 0o755)
-	for _, name := range []string{"Makefile", "go.mod", "tools/make-release", ".ci/run"} {
+	for _, name := range []string{"Makefile", "go.mod", "tools/make-release", "tools/once-more", ".ci/run"} {
 		content, err := os.ReadFile(filepath.Join("..", "..", name))
 		if err != nil {
 			t.Fatal(err)
