@@ -26,10 +26,10 @@ output "ids" {
 `, resources)
 }
 
-// byHand runs tofu as a person would, in a directory of its own.
+// byHand runs plain tofu in a directory of its own.
 type byHand struct {
 	tofu, dir string
-	// env is what it needs beside what every process has.
+	// env is added to the environment that every process has.
 	env []string
 	cpu time.Duration
 }
@@ -49,13 +49,13 @@ func (h *byHand) run(ctx context.Context, args ...string) error {
 	cmd.Env = append(cmd.Env, h.env...)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		return fmt.Errorf("tofu %s by hand: %w\n%s", args[0], err, out)
+		return fmt.Errorf("plain tofu %s: %w\n%s", args[0], err, out)
 	}
 	h.cpu += cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	return nil
 }
 
-// firstApply is what a person does with a new directory.
+// firstApply runs the commands that a person runs in a new directory.
 func (h *byHand) firstApply(ctx context.Context) (time.Duration, error) {
 	began := time.Now()
 	for _, args := range [][]string{{"init"}, {"plan", "-out", "tfplan"}, {"apply", "tfplan"}} {
@@ -66,7 +66,7 @@ func (h *byHand) firstApply(ctx context.Context) (time.Duration, error) {
 	return time.Since(began), nil
 }
 
-// plan looks whether anything has to be done.
+// plan checks for changes.
 func (h *byHand) plan(ctx context.Context) (time.Duration, error) {
 	began := time.Now()
 	err := h.run(ctx, "plan")

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// decision is a line of the server's log that says what it decided about a stack.
+// decision is a line of the server's log with a decision on a stack.
 type decision struct {
 	Time     time.Time `json:"time"`
 	Message  string    `json:"msg"`
@@ -21,8 +21,8 @@ type decision struct {
 	Decision string    `json:"decision"`
 }
 
-// decisionLog reads the server's log as it is written. Passes that change nothing leave no trace in the API, so the log
-// is where they are seen.
+// decisionLog reads the server's log while it is written. Drift checks without drift leave no trace
+// in the API; only the log shows them.
 type decisionLog struct {
 	mu        sync.Mutex
 	rest      []byte
@@ -32,7 +32,7 @@ type decisionLog struct {
 
 func newDecisionLog() *decisionLog { return &decisionLog{grown: make(chan struct{})} }
 
-// Write takes a piece of the log.
+// Write receives a part of the log.
 func (l *decisionLog) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -52,8 +52,8 @@ func (l *decisionLog) Write(p []byte) (int, error) {
 	}
 }
 
-// quietPasses waits until n passes over the stack for the sake of drift have come to rest and returns what they took,
-// from the decision to look until the decision that knew what was found.
+// quietPasses waits for the end of n drift checks of the stack and returns their durations, from
+// the decision to check until the decision that knows the result.
 func (l *decisionLog) quietPasses(ctx context.Context, stack string, n int) ([]time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -72,36 +72,38 @@ func (l *decisionLog) quietPasses(ctx context.Context, stack string, n int) ([]t
 	}
 }
 
-// mark is a place in the log.
+// mark is the current position in the log.
 func (l *decisionLog) mark() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.decisions)
 }
 
-// lookedAtAll waits until so many stacks have come to rest after a look for drift that began after a place in the log.
+// lookedAtAll waits until this many stacks have completed a drift check that began after a position
+// in the log.
 func (l *decisionLog) lookedAtAll(ctx context.Context, at, stacks int) error {
 	seen := newLooks(at)
 	return l.follow(ctx, seen, func() bool { return len(seen.since) >= stacks },
-		func() string { return fmt.Sprintf("%d of %d stacks were looked at", len(seen.since), stacks) })
+		func() string { return fmt.Sprintf("%d of %d stacks were checked for drift", len(seen.since), stacks) })
 }
 
-// looks waits until so many looks for drift have ended after a place in the log, also such as began before it, and says
-// how many stacks they were at.
+// looks waits until n drift checks have ended after a position in the log, including those that
+// began before it, and returns the number of different stacks.
 func (l *decisionLog) looks(ctx context.Context, at, n int) (stacks int, err error) {
 	seen := newLooks(at)
 	err = l.follow(ctx, seen, func() bool { return seen.ended >= n },
-		func() string { return fmt.Sprintf("%d of %d looks have ended", seen.ended, n) })
+		func() string { return fmt.Sprintf("%d of %d drift checks have ended", seen.ended, n) })
 	return len(seen.stacks), err
 }
 
-// looks are the looks for drift of a log.
+// looks tracks the drift checks in a log.
 type looks struct {
-	// next is the decision that was not looked at yet, at the place from which on looks count that end.
+	// next is the index of the next decision to read; checks that end from index at on count.
 	next, at int
-	// begun has the stacks that are being looked at, and since which decision.
+	// begun maps each stack with an active drift check to the index of the decision that began it.
 	begun map[string]int
-	// ended is how many looks have ended, at these stacks, and since at those whose look began after the place, too.
+	// ended counts the checks that have ended. stacks are their stacks; since are those of checks that
+	// also began at or after index at.
 	ended         int
 	stacks, since map[string]bool
 }
@@ -110,7 +112,7 @@ func newLooks(at int) *looks {
 	return &looks{at: at, begun: map[string]int{}, stacks: map[string]bool{}, since: map[string]bool{}}
 }
 
-// see takes the next decision into account.
+// see processes the next decision.
 func (k *looks) see(d decision) {
 	began, looking := k.begun[d.Stack]
 	switch {
@@ -129,7 +131,8 @@ func (k *looks) see(d decision) {
 	k.next++
 }
 
-// follow shows all decisions to looks, from the first, and waits for more of them until it is enough.
+// follow passes all decisions to seen, beginning with the first, and waits for more until enough is
+// true.
 func (l *decisionLog) follow(ctx context.Context, seen *looks, enough func() bool, far func() string) error {
 	for {
 		l.mu.Lock()
@@ -148,16 +151,17 @@ func (l *decisionLog) follow(ctx context.Context, seen *looks, enough func() boo
 	}
 }
 
-// settled is what became of a change once all is at rest again.
+// settled is the outcome of a change, once all stacks are idle again.
 type settled struct {
-	// last is when the last decision was made, decided how many stacks one was made on.
+	// last is the time of the last decision, decided the number of stacks with a decision.
 	last    time.Time
 	decided int
-	// ran are the stacks of which a run was begun.
+	// ran are the stacks that began a run.
 	ran map[string]bool
 }
 
-// settled waits until every one of so many stacks was decided on after a place in the log, and all of them are at rest.
+// settled waits until this many stacks have had a decision after a position in the log and all of
+// them are idle.
 func (l *decisionLog) settled(ctx context.Context, at, stacks int) (settled, error) {
 	s, resting := settled{ran: map[string]bool{}}, map[string]bool{}
 	restless := 0
@@ -186,13 +190,13 @@ func (l *decisionLog) settled(ctx context.Context, at, stacks int) (settled, err
 		select {
 		case <-grown:
 		case <-ctx.Done():
-			return s, fmt.Errorf("%d of %d stacks were decided on, and %d of these are not at rest: %w", s.decided, stacks, restless, ctx.Err())
+			return s, fmt.Errorf("%d of %d stacks were decided on, and %d of these are not idle: %w", s.decided, stacks, restless, ctx.Err())
 		}
 	}
 }
 
-// quietened waits like settled, and until nothing was decided for a while after that: what comes of a change may begin with
-// something that moves nobody.
+// quietened waits like settled, and then until no decision was made for a while: the first effects
+// of a change may move no stack.
 func (l *decisionLog) quietened(ctx context.Context, at, stacks int, quiet time.Duration) (settled, error) {
 	for {
 		s, err := l.settled(ctx, at, stacks)

@@ -1,20 +1,21 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command bench measures what Yuba costs, on this machine and in one go, and prints a table: how soon it is ready, what
-// it takes while nothing happens, and what a stack takes next to the same commands of tofu by hand. It is run by
-// "make bench".
+// Command bench measures the resources that Yuba needs on this machine, and prints a table: the
+// time until it is ready, its idle load, and the cost of a stack compared with plain tofu. "make
+// bench" runs it.
 //
-// Where Yuba is compared with tofu by hand, both do the same work in turns, so that whatever else the machine does
-// befalls both; the ratio of their medians is the number that counts. The ratio of CPU time holds on a busy machine, too.
+// Comparisons alternate between Yuba and plain tofu, so that other load on the machine affects
+// both. The result is the ratio of the medians. The ratio of CPU times is valid on a busy machine,
+// too.
 //
-// A fleet is many stacks of one repository that the benchmark makes: "make bench-fleet". Beside time, CPU and memory it
-// counts what is started, as the kernel tells of it, what is written to the API, as that tells of it, and what is downloaded.
-// It is measured in rows that -only names; -h says how long they take.
+// A fleet ("make bench-fleet") is many stacks of one generated repository. In addition to time, CPU
+// and memory, the benchmark counts started processes (as reported by the kernel), writes to the API
+// (from its metrics), and downloads. -only selects rows; -h lists their durations.
 //
-// Tenants are rows of a table and the objects that a template makes of them; the benchmark fills the table, and is the
-// controller of a kind whose objects take their time.
+// Tenants are the rows of a table and the objects that a template creates for them. The benchmark
+// fills the table, and acts as the controller of a kind whose objects become ready with a delay.
 //
-// limits.yaml says what each number should be at most and what it was when it was last looked at. A number over its
-// limit is marked and changes nothing else: this is no test.
+// limits.yaml contains the target and the last recorded value of each number. A number over its
+// target is marked, but does not fail the benchmark.
 package main

@@ -14,13 +14,15 @@ import (
 )
 
 const (
-	// downloadingByHand is for how many stacks a tofu by hand downloads the provider. It does so for each.
+	// downloadingByHand is the number of stacks for which plain tofu downloads the provider, once for
+	// each.
 	downloadingByHand = 3
-	// configSecret has the configuration of tofu that leads it to the registry.
+	// configSecret contains the tofu configuration that names the registry.
 	configSecret = "tofu-configuration"
 )
 
-// measureDownloads counts the bytes of a provider that leave a registry on loopback for a fleet without a mirror.
+// measureDownloads counts the bytes of a provider that a registry on loopback sends to a fleet
+// without a mirror.
 func (f *fleet) measureDownloads(ctx context.Context) error {
 	if !f.wants(rowDownload) {
 		return nil
@@ -46,12 +48,12 @@ func (f *fleet) measureDownloads(ctx context.Context) error {
 	byHand, total := r.counts()
 	each := float64(total-sent) / downloadingByHand / float64(len(r.archive))
 	f.results = append(f.results, result{Name: rowDownload, Unit: "x", Trials: g.size, Value: float64(sent) / float64(len(r.archive)),
-		What: fmt.Sprintf("bytes downloaded for %d stacks with one provider of %.1f MB, in sizes of it (%d downloads; by hand %d for %d stacks, %.2f sizes each)",
+		What: fmt.Sprintf("bytes downloaded for %d stacks with one provider of %.1f MB, in multiples of its size (%d downloads; plain tofu %d for %d stacks, %.2f times its size each)",
 			g.size, float64(len(r.archive))/1e6, yubas, byHand-yubas, downloadingByHand, each)})
 	return nil
 }
 
-// downloadByHand prepares some directories as a person does, without a cache of plugins.
+// downloadByHand initialises some directories as a person does, without a plugin cache.
 func (t *fleetTrial) downloadByHand(ctx context.Context) error {
 	c := cloud.Start()
 	defer c.Close()
@@ -67,7 +69,7 @@ func (t *fleetTrial) downloadByHand(ctx context.Context) error {
 	return nil
 }
 
-// writeConfig tells tofu by hand where the registry is.
+// writeConfig writes a configuration with which plain tofu finds the registry.
 func (r *registry) writeConfig(dir string) (string, error) {
 	name := filepath.Join(dir, "tofu.rc")
 	return name, os.WriteFile(name, r.config(), 0o600)

@@ -16,8 +16,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// executions counts the programs that are started from below a directory, whoever starts them: the kernel tells of each
-// (fanotify), so that Yuba's are counted the way those by hand are, and none is missed because it was short.
+// executions counts the programs started from below a directory, by any process. The kernel reports
+// each (fanotify), so Yuba's processes and those of plain tofu are counted the same way, and short
+// ones are not missed.
 type executions struct {
 	root string
 
@@ -25,20 +26,20 @@ type executions struct {
 	groups []group
 	names  map[string]int
 	err    error
-	// stop ends the reader when it is closed, which waits for events on the other end.
+	// Closing stop ends the reader, which polls the other end.
 	stop, stopped *os.File
 	ended         chan struct{}
 }
 
-// group is what the kernel fills with events. All of them are of the program of that name, when it has one; else each
-// says of which.
+// group is a source of the kernel's events. If it has a name, all events are of that program;
+// otherwise each event names its own.
 type group struct {
 	fd   int
 	name string
 }
 
-// watchExecutions counts what is started from below a directory. Who may not watch a whole file system, as only root
-// may, watches the given programs.
+// watchExecutions counts programs started from below a directory. Only root may watch a whole file
+// system; other users watch the given programs.
 func watchExecutions(directory string, programs ...string) (*executions, error) {
 	e := &executions{root: directory, names: map[string]int{}, ended: make(chan struct{})}
 	err := e.watchAll()
@@ -49,13 +50,13 @@ func watchExecutions(directory string, programs ...string) (*executions, error) 
 		e.stopped, e.stop, err = os.Pipe()
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("count what is started: %w", err), e.closeGroups())
+		return nil, errors.Join(fmt.Errorf("count started programs: %w", err), e.closeGroups())
 	}
 	go e.read()
 	return e, nil
 }
 
-// watchAll watches the file system that the directory is on. Only root may.
+// watchAll watches the file system of the directory. Only root may.
 func (e *executions) watchAll() error {
 	fd, err := unix.FanotifyInit(unix.FAN_CLASS_NOTIF|unix.FAN_CLOEXEC|unix.FAN_NONBLOCK|unix.FAN_UNLIMITED_QUEUE, unix.O_RDONLY|unix.O_LARGEFILE|unix.O_CLOEXEC)
 	if err != nil {
@@ -65,7 +66,7 @@ func (e *executions) watchAll() error {
 	return unix.FanotifyMark(fd, unix.FAN_MARK_ADD|unix.FAN_MARK_MOUNT, unix.FAN_OPEN_EXEC, unix.AT_FDCWD, e.root)
 }
 
-// watchPrograms watches each program on its own: without more rights the kernel does not say which one an event is of.
+// watchPrograms watches each program separately: without root, events do not name the program.
 func (e *executions) watchPrograms(programs []string) error {
 	for _, program := range programs {
 		fd, err := unix.FanotifyInit(unix.FAN_CLASS_NOTIF|unix.FAN_CLOEXEC|unix.FAN_NONBLOCK|unix.FAN_REPORT_FID, unix.O_RDONLY|unix.O_LARGEFILE|unix.O_CLOEXEC)
@@ -80,7 +81,7 @@ func (e *executions) watchPrograms(programs []string) error {
 	return nil
 }
 
-// read takes events as they come, so that the kernel's queue stays short.
+// read takes events immediately, so that the kernel's queue stays short.
 func (e *executions) read() {
 	defer close(e.ended)
 	for {
@@ -100,8 +101,8 @@ func (e *executions) read() {
 	}
 }
 
-// counts says how often each program was started so far. The kernel queues an event before the program runs, so nothing
-// that has ended is missing.
+// counts returns how often each program was started. The kernel queues an event before the program
+// runs, so it includes every program that has ended.
 func (e *executions) counts() (map[string]int, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -109,7 +110,7 @@ func (e *executions) counts() (map[string]int, error) {
 	return maps.Clone(e.names), e.err
 }
 
-// drain takes all events that are there. The lock is held.
+// drain reads all queued events. The caller holds the lock.
 func (e *executions) drain() {
 	buffer := make([]byte, 64<<10)
 	for _, g := range e.groups {
@@ -128,7 +129,7 @@ func (e *executions) note(g group, events []byte) {
 	for len(events) >= size {
 		event := (*unix.FanotifyEventMetadata)(unsafe.Pointer(&events[0])) //nolint:gosec // the kernel's layout, and the size is checked
 		if event.Mask&unix.FAN_Q_OVERFLOW != 0 {
-			e.err = errors.New("count what is started: more programs were started than the kernel remembers")
+			e.err = errors.New("count started programs: the kernel's queue of events overflowed")
 		}
 		name := g.name
 		if event.Fd >= 0 {
@@ -144,7 +145,7 @@ func (e *executions) note(g group, events []byte) {
 	}
 }
 
-// nameOf is the program that an event is of, empty for one that is none of ours.
+// nameOf is the name of the event's program; empty for programs outside of the directory.
 func (e *executions) nameOf(fd int) string {
 	defer unix.Close(fd) //nolint:errcheck // opened to be looked at
 	path, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", fd))
@@ -162,14 +163,14 @@ func (e *executions) closeGroups() error {
 	return err
 }
 
-// close ends the counting.
+// close stops counting.
 func (e *executions) close() error {
 	err := e.stop.Close() // the other end sees that
 	<-e.ended
 	return errors.Join(err, e.stopped.Close(), e.closeGroups())
 }
 
-// started is what of each program was started between two counts.
+// started is the number of starts of each program between two counts.
 func started(before, after map[string]int) processes {
 	var p processes
 	for name, n := range after {

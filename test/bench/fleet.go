@@ -21,10 +21,10 @@ import (
 	"github.com/yuba-dev/yuba/test/cloud"
 )
 
-// fleetResources is how many resources each stack of a fleet has.
+// fleetResources is the number of resources of each stack.
 const fleetResources = 10
 
-// fleetTrials is how many fleets of each kind are made at most.
+// fleetTrials is the maximum number of trials with fleets of each kind.
 const fleetTrials = 3
 
 // The rows of a fleet, as -only names them. "fleet" names all but the last.
@@ -41,8 +41,8 @@ const (
 	rowGrowth   = "fleet-growth"
 )
 
-// fleet is a number of stacks that are all alike, in one repository: on one Yuba, and in a clone by hand, carried out as
-// many at a time.
+// fleet is a number of similar stacks in one repository. Yuba and plain tofu, in a clone of the
+// repository, execute as many at a time.
 type fleet struct {
 	*bench
 	executions *executions
@@ -50,27 +50,27 @@ type fleet struct {
 	size       int
 	workers    int
 	content    content
-	// mirror has the provider, when the fleet needs one.
+	// mirror contains the provider, if the fleet needs one.
 	mirror string
-	// registry has it, when it is to be downloaded.
+	// registry serves the provider, if it is to be downloaded.
 	registry *registry
 
 	apply, refresh compared
-	// written is what the looks of refresh wrote to the API.
+	// written are the writes to the API by the drift checks of refresh.
 	written []writes
 	memory  memories
-	// meanwhile is what Yuba took while tofu worked by hand, in hundredths of a core.
+	// meanwhile is the CPU usage of Yuba while plain tofu worked, in percent of one core.
 	meanwhile []float64
 }
 
-// memories is what server and runner had in memory, at most and at rest, in bytes; of the latter, what the runner had, and
-// what of both were pages of files.
+// memories are the peak and idle memory of server and runner in bytes; of the idle memory, also the
+// runner's part and the pages of files.
 type memories struct{ busy, idle, runner, files []float64 }
 
-// measureFleet measures many stacks: most of it with objects of a provider, which has to be found, started and asked
-// about each of them, and some with resources that are built into tofu, and with larger states.
+// measureFleet measures many stacks: mostly with a provider, which tofu has to find, start and
+// query for each resource; some with resources built into tofu, and some with larger states.
 func (b *bench) measureFleet(ctx context.Context) (err error) {
-	// What is counted is started from a place of its own, so that nobody else's processes are.
+	// The programs get a directory of their own, so that only their processes are counted.
 	directory := b.directory("programs")
 	if b.programs, err = b.programs.place(directory); err != nil {
 		return err
@@ -98,12 +98,12 @@ func (b *bench) measureFleet(ctx context.Context) (err error) {
 	return nil
 }
 
-// place puts the programs into a directory of their own.
+// place links the programs into a directory.
 func (p programs) place(directory string) (programs, error) {
 	if err := os.MkdirAll(directory, 0o700); err != nil {
 		return p, err
 	}
-	// yuba finds other programs of its own beside itself.
+	// yuba finds its other programs beside itself.
 	beside, err := filepath.Glob(filepath.Join(filepath.Dir(p.yuba), "yuba*"))
 	if err != nil {
 		return p, err
@@ -116,13 +116,13 @@ func (p programs) place(directory string) (programs, error) {
 	return findPrograms(directory)
 }
 
-// each says what a fleet is made of.
+// each describes the fleet.
 func (f *fleet) each() string {
 	return fmt.Sprintf("%d stacks, %d resources each (%s), %d at a time", f.size, fleetResources, f.what, f.workers)
 }
 
-// measure makes fleets of the test provider: as often as wanted where Yuba is compared with tofu by hand, and what else
-// there is to know about a fleet on the first of them.
+// measure runs trials with the test provider, as many as wanted for the comparison with plain tofu.
+// The first trial measures everything else.
 func (f *fleet) measure(ctx context.Context) error {
 	if !f.wants(rowApply, rowRefresh, rowMemory, rowProven, rowInput, rowAPI, rowCommit, rowStart) {
 		return nil
@@ -138,7 +138,7 @@ func (f *fleet) measure(ctx context.Context) error {
 	return err
 }
 
-// tryAll makes some fleets and tells what came of them, also of those before one that failed.
+// tryAll runs trials and adds their results, even if a later trial fails.
 func (f *fleet) tryAll(ctx context.Context, trials int, everything bool) error {
 	var err error
 	for trial := range trials {
@@ -151,7 +151,7 @@ func (f *fleet) tryAll(ctx context.Context, trials int, everything bool) error {
 	return err
 }
 
-// compare makes fleets only to compare them with tofu by hand.
+// compare only compares a fleet with plain tofu.
 func (f *fleet) compare(ctx context.Context) error {
 	if !f.wants(rowApply, rowRefresh) {
 		return nil
@@ -159,7 +159,7 @@ func (f *fleet) compare(ctx context.Context) error {
 	return f.tryAll(ctx, min(f.trials, fleetTrials), false)
 }
 
-// measureMemory makes a fleet only to see how much memory it takes.
+// measureMemory only measures the memory that a fleet needs.
 func (f *fleet) measureMemory(ctx context.Context) error {
 	if !f.wants(rowMemory) {
 		return nil
@@ -179,7 +179,8 @@ func (f *fleet) measureMemory(ctx context.Context) error {
 	return nil
 }
 
-// try makes one fleet. By hand the same is done between Yuba's two parts, while that waits until all is due again.
+// try runs one trial. Plain tofu works between the two parts of Yuba's work, while Yuba waits for
+// the drift checks to come due.
 func (f *fleet) try(ctx context.Context, number int, everything bool) (err error) {
 	t, err := f.newTrial(ctx, number)
 	if err != nil {
@@ -207,12 +208,12 @@ func (f *fleet) try(ctx context.Context, number int, everything bool) (err error
 	return nil
 }
 
-// say tells whoever waits how far a trial is.
+// say reports the progress of a trial.
 func (t *fleetTrial) say(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, "%s %s: %s\n", time.Now().Format(time.TimeOnly), t.name, fmt.Sprintf(format, args...))
 }
 
-// others are the steps that measure what needs no tofu by hand beside it.
+// others are the steps without a comparison with plain tofu.
 func (t *fleetTrial) others() []func(context.Context) error {
 	var steps []func(context.Context) error
 	for _, row := range []struct {
@@ -233,22 +234,22 @@ func (f *fleet) addComparisons() {
 		f.results = append(f.results, f.apply.results(f.name+"-apply", "first apply, "+f.each()+" / init, plan -out, apply", f.size)...)
 	}
 	if f.wants(rowRefresh) && len(f.refresh.yuba) > 0 && len(f.refresh.byHand) > 0 {
-		f.results = append(f.results, f.refresh.results(f.name+"-refresh", "look for drift, "+f.each()+" / plan", f.size)...)
+		f.results = append(f.results, f.refresh.results(f.name+"-refresh", "drift check, "+f.each()+" / plan", f.size)...)
 	}
 	if f.wants(rowAPI) && len(f.written) > 0 {
 		f.addWritten()
 	}
 	if len(f.meanwhile) > 0 {
 		f.results = append(f.results, result{Name: f.row("meanwhile"), Unit: "%", Trials: len(f.meanwhile), Value: quantile(f.meanwhile, 0.5),
-			What: fmt.Sprintf("what Yuba takes of one core while %d stacks are at rest and tofu works by hand", f.size)})
+			What: fmt.Sprintf("CPU of Yuba, in percent of one core, with %d idle stacks while plain tofu works", f.size)})
 	}
 }
 
-// addWritten tells of the looks that wrote most.
+// addWritten adds the drift checks with the most writes.
 func (f *fleet) addWritten() {
 	most := slices.MaxFunc(f.written, func(a, b writes) int { return cmp.Compare(a.total(), b.total()) })
 	f.results = append(f.results, result{Name: f.row("api"), Unit: "writes", Trials: len(f.written) * f.size, Value: float64(most.total()) / float64(f.size),
-		What: fmt.Sprintf("writes to the API for a look at a stack without changes, of %d stacks (all: %s)", f.size, most)})
+		What: fmt.Sprintf("writes to the API per drift check without drift, of %d stacks (all: %s)", f.size, most)})
 }
 
 func (f *fleet) addMemory(states string) {
@@ -256,13 +257,13 @@ func (f *fleet) addMemory(states string) {
 	each := fmt.Sprintf("%d stacks of %s each", f.size, states)
 	f.results = append(f.results,
 		result{Name: f.name + "-memory-idle", Unit: "MB", Trials: len(f.memory.idle), Value: quantile(f.memory.idle, 0.5) / mb,
-			What: fmt.Sprintf("memory at rest, server and runner (%.0f), shared pages counted once (%.0f of the programs' files), %s",
+			What: fmt.Sprintf("idle memory, server and runner (%.0f), shared pages counted once (%.0f of program files), %s",
 				quantile(f.memory.runner, 0.5)/mb, quantile(f.memory.files, 0.5)/mb, each)},
 		result{Name: f.name + "-memory-busy", Unit: "MB", Trials: len(f.memory.busy), Value: quantile(f.memory.busy, 0.5) / mb,
-			What: "most memory of server and runner, resident, " + each})
+			What: "peak memory of server and runner, resident, " + each})
 }
 
-// fleetTrial is one fleet on a Yuba of its own.
+// fleetTrial is one fleet with its own Yuba.
 type fleetTrial struct {
 	*fleet
 	name  string
@@ -270,15 +271,15 @@ type fleetTrial struct {
 	env   []corev1.EnvVar
 	git   *gittest.Server
 	live  *gittest.Repository
-	// outside is what the git server takes for a test.
+	// outside replaces the test that the git server expects.
 	outside *outside
 	*connection
-	// deployed is when the last stack was ready; shortest is how long looking at all of them should take at most.
+	// deployed is when the last stack was ready, interval the drift check interval of all stacks.
 	deployed time.Time
 	interval time.Duration
 }
 
-// newTrial starts a Yuba and gives it the fleet's repository, and for each stack a ConfigMap of its own.
+// newTrial starts a Yuba with the fleet's repository, and creates a ConfigMap for each stack.
 func (f *fleet) newTrial(ctx context.Context, number int) (_ *fleetTrial, err error) {
 	t := &fleetTrial{fleet: f, name: fmt.Sprintf("%s-%d", f.name, number), cloud: cloud.Start(), outside: &outside{}}
 	defer func() {
@@ -304,7 +305,7 @@ func environmentOf(c *cloud.Cloud) []corev1.EnvVar {
 	return []corev1.EnvVar{{Name: "YUBATEST_ENDPOINT", Value: c.URL()}, {Name: "YUBATEST_TOKEN", Value: c.Token()}}
 }
 
-// end stops everything and throws the data away: the next fleet needs the space.
+// end stops everything and deletes the data: the next fleet needs the space.
 func (t *fleetTrial) end() error {
 	var err error
 	if t.connection != nil {

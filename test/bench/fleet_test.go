@@ -42,9 +42,9 @@ func TestComparedIsMadeOfMedians(t *testing.T) {
 		t.Errorf("ratios: %+v", r)
 	}
 	want := []result{{Name: "x-cpu", Unit: "ms", Trials: 3, Value: 350,
-		What: "CPU for each stack: tofu and its providers 250 ms, server 50, runner 50; by hand 350"},
+		What: "CPU per stack: tofu and its providers 250 ms, server 50, runner 50; plain tofu 350"},
 		{Name: "x-processes", Unit: "processes", Trials: 3, Value: 1,
-			What: "processes of tofu for each stack: by hand 3.00; of the provider: 2.00, by hand 5.00"}}
+			What: "tofu processes per stack: plain tofu 3.00; provider processes: 2.00, plain tofu 5.00"}}
 	if diff := cmp.Diff(want, got[1:]); diff != "" {
 		t.Errorf("for each stack (-want +got):\n%s", diff)
 	}
@@ -152,7 +152,7 @@ func TestTheTableOfThePage(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := "Linux 6.1 on 2 cores (A|B, 24 GiB of memory), load 0.1 0.2 0.3; tofu 1.12.6.\n\n```console\n$ make bench\n```\n\n" +
-		"| | measured | target | Yuba | by hand | CPU | trials |\n|---|---|---|---|---|---|---|\n" +
+		"| | measured | target | Yuba | plain tofu | CPU | trials |\n|---|---|---|---|---|---|---|\n" +
 		"| first apply \\| of many | **1.50x** | 1.25x | 15.0 s | 900 ms | 1.10 | 3 |\n" +
 		"| runs | 0 runs | 0 runs |  |  |  | 1 |\n"
 	if diff := cmp.Diff(want, out.String()); diff != "" {

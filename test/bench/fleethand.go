@@ -15,8 +15,8 @@ import (
 	"github.com/yuba-dev/yuba/test/cloud"
 )
 
-// byHand carries out the fleet in a clone of its repository, with the very programs, the same mirror of providers and a
-// cloud of its own.
+// byHand runs plain tofu in a clone of the fleet's repository, with the same programs, the same
+// provider mirror and a cloud of its own.
 func (t *fleetTrial) byHand(ctx context.Context) error {
 	c := cloud.Start()
 	defer c.Close()
@@ -43,14 +43,14 @@ func (t *fleetTrial) byHand(ctx context.Context) error {
 			return err
 		}
 		part.into.byHand = append(part.into.byHand, o)
-		t.say("by hand %s took %s (%s of CPU)", part.what, o.took.Round(time.Millisecond), o.cpu)
+		t.say("plain tofu: %s took %s (%s of CPU)", part.what, o.took.Round(time.Millisecond), o.cpu)
 	}
 	after, err := t.yuba.cpu()
 	t.meanwhile = append(t.meanwhile, 100*(after-before).Seconds()/time.Since(began).Seconds())
 	return err
 }
 
-// clone clones the repository and says who works where in it.
+// clone clones the repository and returns a plain tofu for each stack's directory.
 func (t *fleetTrial) clone(ctx context.Context, c *cloud.Cloud) ([]*byHand, error) {
 	dir := t.directory(t.name + "-hand")
 	if out, err := exec.CommandContext(ctx, "git", "clone", "--quiet", t.live.Path(), dir).CombinedOutput(); err != nil {
@@ -87,7 +87,7 @@ func (t *fleetTrial) writeConfig(dir string) (string, error) {
 	return config, os.WriteFile(config, text, 0o600)
 }
 
-// spentOn is the CPU time of all that was run by hand.
+// spentOn is the CPU time of all commands of plain tofu.
 func spentOn(hands []*byHand) func() (spent, error) {
 	return func() (spent, error) {
 		var s spent
@@ -98,7 +98,7 @@ func spentOn(hands []*byHand) func() (spent, error) {
 	}
 }
 
-// all does something in each directory, as many at a time as there are workers.
+// all calls do for each directory, as many at a time as there are workers.
 func (f *fleet) all(hands []*byHand, do func(*byHand) error) error {
 	work, failed := make(chan *byHand), make(chan error, f.workers)
 	for range f.workers {

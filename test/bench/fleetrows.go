@@ -21,22 +21,23 @@ import (
 )
 
 const (
-	// provenPasses is how often a fleet is looked at that has nothing to do; restarts how often its server starts again.
+	// provenPasses is how often an unchanged fleet is reconciled, restarts how often its server
+	// restarts.
 	provenPasses, restarts = 3, 3
-	// changedInputs is of how many stacks, one after the other, an input changes.
+	// changedInputs is the number of stacks whose input changes, one after the other.
 	changedInputs = 50
-	// sourceQuiet is how long nothing must happen after a commit was fetched: the first that stacks see of one is that
-	// somebody asked for it.
+	// sourceQuiet is how long no decision may be made after a commit was fetched: the first thing that
+	// stacks see of a commit is only the request to fetch it.
 	sourceQuiet = 3 * time.Second
 )
 
-// metadataPatch changes an annotation: whoever watches an object sees an event of it, and nothing that counts has changed.
+// metadataPatch changes an annotation: watches see an event, but nothing relevant has changed.
 func metadataPatch(name, value string) client.Patch {
 	return client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, name, value))
 }
 
-// measureProven has all stacks looked at although nothing has changed: the ConfigMap that all of them read gets another
-// annotation. Then a commit follows that touches no stack's program.
+// measureProven makes Yuba reconcile all stacks without changes: first the ConfigMap that all of
+// them read gets another annotation, then a commit changes no stack's program.
 func (t *fleetTrial) measureProven(ctx context.Context) error {
 	common := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fleetCommon}}
 	touched, err := t.passes(ctx, "PATCH configmaps", 0, func(pass int) error {
@@ -51,12 +52,12 @@ func (t *fleetTrial) measureProven(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	touched.add(t.bench, t.row("proven"), fmt.Sprintf("a pass over %d stacks of which nothing has changed", t.size))
+	touched.add(t.bench, t.row("proven"), fmt.Sprintf("a reconciliation of %d stacks without changes", t.size))
 	committed.add(t.bench, t.row("untouched"), fmt.Sprintf("a commit that touches none of %d stacks", t.size))
 	return nil
 }
 
-// push pushes a commit and asks for it to be fetched.
+// push pushes a commit and requests a fetch.
 func (t *fleetTrial) push(ctx context.Context, files gittest.Files) error {
 	commit := t.live.Commit(t.outside, "next", files)
 	if t.outside.failed != nil {
@@ -79,7 +80,8 @@ func (t *fleetTrial) pushed(ctx context.Context, files gittest.Files) error {
 	})
 }
 
-// passesSeen are passes over a fleet: what they took, the processes they started, and what they wrote.
+// passesSeen are rounds of reconciliations of a fleet: their durations, started processes and
+// writes.
 type passesSeen struct {
 	seconds        []float64
 	runs, started  int
@@ -90,15 +92,15 @@ type passesSeen struct {
 func (s *passesSeen) add(b *bench, name, what string) {
 	n := len(s.seconds)
 	b.results = append(b.results,
-		result{Name: name, Unit: "s", Trials: n, Value: quantile(s.seconds, 0.5), What: what + ": until the last is decided on"},
+		result{Name: name, Unit: "s", Trials: n, Value: quantile(s.seconds, 0.5), What: what + ": until the last decision"},
 		result{Name: name + "-processes", Unit: "processes", Trials: n, Value: float64(s.started) / float64(n),
-			What: fmt.Sprintf("… processes of tofu (%d runs in %d passes)", s.runs, n)},
+			What: fmt.Sprintf("… tofu processes (%d runs in %d rounds)", s.runs, n)},
 		result{Name: name + "-writes", Unit: "writes", Trials: n, Value: float64(s.written) / float64(n),
-			What: fmt.Sprintf("… writes to the API (of the last: %s)", s.writtenInWords)})
+			What: fmt.Sprintf("… writes to the API (in the last round: %s)", s.writtenInWords)})
 }
 
-// passes makes a change and waits until all stacks are at rest, some times. ours is what the change itself writes; quiet is
-// how long nothing must happen before it is taken for over. That time does not count.
+// passes makes a change and waits until all stacks are idle, several times. ours is the write of
+// the change itself; quiet is how long no decision may be made after that.
 func (t *fleetTrial) passes(ctx context.Context, ours string, quiet time.Duration, change func(int) error) (*passesSeen, error) {
 	s := &passesSeen{}
 	for pass := range provenPasses {
@@ -132,7 +134,7 @@ func (t *fleetTrial) passes(ctx context.Context, ours string, quiet time.Duratio
 		grown := after.since(before).without(ours, 1).withoutRenewals(time.Since(asked))
 		s.seconds = append(s.seconds, seen.last.Sub(began).Seconds())
 		s.runs, s.started = s.runs+len(seen.ran), s.started+o.processes.tofu
-		t.say("after %q all were decided on, %d of them ran", ours, len(seen.ran))
+		t.say("after %q all stacks were decided on, and %d of them ran", ours, len(seen.ran))
 		s.written, s.writtenInWords = s.written+grown.total(), grown.String()
 		if o.took > time.Minute {
 			break // whatever took so long takes as long again
@@ -141,7 +143,7 @@ func (t *fleetTrial) passes(ctx context.Context, ours string, quiet time.Duratio
 	return s, nil
 }
 
-// measureInputs changes what one stack reads, of some stacks that lie apart, one after the other.
+// measureInputs changes the input of some stacks, one after the other.
 func (t *fleetTrial) measureInputs(ctx context.Context) error {
 	n := min(changedInputs, t.size)
 	s := &stacks{bench: t.bench, yuba: t.yuba, client: t.client}
@@ -161,14 +163,14 @@ func (t *fleetTrial) measureInputs(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t.say("an input of %d stacks was changed", n)
-	t.addLatency(t.row("input"), fmt.Sprintf("a ConfigMap that one of %d stacks reads changes, to its run, p99", t.size), delays)
+	t.say("changed an input of %d stacks", n)
+	t.addLatency(t.row("input"), fmt.Sprintf("a change of a ConfigMap that one of %d stacks reads, until its run, p99", t.size), delays)
 	t.results = append(t.results, result{Name: t.row("input-runs"), Unit: "runs", Trials: n, Value: float64(len(seen.ran)) / float64(n),
-		What: "… stacks that ran, for each change"})
+		What: "… stacks that ran, per change"})
 	return nil
 }
 
-// changeInput returns how long it took until a run was begun, when that is over.
+// changeInput returns the time until a run began. It waits for the end of that run.
 func (t *fleetTrial) changeInput(ctx context.Context, s *stacks, name string) (time.Duration, error) {
 	var before infrav1.Terraform
 	if err := t.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &before); err != nil {
@@ -180,14 +182,14 @@ func (t *fleetTrial) changeInput(ctx context.Context, s *stacks, name string) (t
 	if err != nil {
 		return 0, err
 	}
-	return delay, t.until(ctx, name+" is at rest again", func() (bool, error) {
+	return delay, t.until(ctx, name+" is idle again", func() (bool, error) {
 		var now infrav1.Terraform
 		err := t.client.Get(ctx, client.ObjectKeyFromObject(&before), &now)
 		return atRest(&now) && now.Status.LastRun.ID > before.Status.LastRun.ID, err
 	})
 }
 
-// runAfter says whether a run has begun after those that a stack had before.
+// runAfter reports whether a stack has begun a run after those it had before.
 func runAfter(before *infrav1.Terraform) func(*infrav1.Terraform) bool {
 	id := before.Status.LastRun.ID
 	return func(t *infrav1.Terraform) bool {
@@ -216,15 +218,15 @@ func (t *fleetTrial) measureCommits(ctx context.Context) error {
 	if !seen.ran[namespace+"/"+before.Name] {
 		return fmt.Errorf("the stack %s did not run, although its program changed", before.Name)
 	}
-	t.say("a commit was pushed, and %d stacks ran", len(seen.ran))
+	t.say("pushed a commit, and %d stacks ran", len(seen.ran))
 	t.results = append(t.results,
 		result{Name: t.row("commit"), Unit: "s", Trials: 1, Value: delay.Seconds(),
-			What: fmt.Sprintf("a commit that touches one of %d stacks: from the request to look to its run (all was at rest after %.1f s)", t.size, seen.last.Sub(began).Seconds())},
+			What: fmt.Sprintf("a commit that touches one of %d stacks: from the request to reconcile until its run (all idle after %.1f s)", t.size, seen.last.Sub(began).Seconds())},
 		result{Name: t.row("commit-runs"), Unit: "runs", Trials: 1, Value: float64(len(seen.ran)), What: "… stacks that ran"})
 	return nil
 }
 
-// measureStart stops the server and starts it again.
+// measureStart restarts the server.
 func (t *fleetTrial) measureStart(ctx context.Context) error {
 	var ready, decided, cpu []float64
 	runs, tofu := 0, 0
@@ -252,14 +254,14 @@ func (t *fleetTrial) measureStart(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		t.say("the server was started again")
+		t.say("restarted the server")
 		ready, decided, cpu = append(ready, t.yuba.took.Seconds()), append(decided, seen.last.Sub(began).Seconds()), append(cpu, took.Seconds())
 		runs, tofu = runs+len(seen.ran), tofu+started(before, after).tofu
 	}
 	t.results = append(t.results,
 		result{Name: t.row("start"), Unit: "s", Trials: restarts, Value: quantile(ready, 0.5),
-			What: fmt.Sprintf("exec to ready of a server that has %d healthy stacks (all were decided on after %.1f s, %.1f s of CPU)", t.size, quantile(decided, 0.5), quantile(cpu, 0.5))},
+			What: fmt.Sprintf("exec to ready of a server with %d healthy stacks (all decided on after %.1f s, %.1f s of CPU)", t.size, quantile(decided, 0.5), quantile(cpu, 0.5))},
 		result{Name: t.row("start-runs"), Unit: "runs", Trials: restarts, Value: float64(runs),
-			What: fmt.Sprintf("… runs of all %d starts (%d processes of tofu: server and runner ask it for its version)", restarts, tofu)})
+			What: fmt.Sprintf("… runs in all %d starts (%d tofu processes: server and runner ask it for its version)", restarts, tofu)})
 	return nil
 }

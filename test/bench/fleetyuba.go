@@ -30,17 +30,17 @@ const (
 	fleetCommon = "common"
 )
 
-// quietInterval is how long a fleet is left alone when nothing is to come due.
+// quietInterval is long enough that nothing comes due.
 const quietInterval = 12 * time.Hour
 
-// connection is a running Yuba and the ways to ask it.
+// connection is a running Yuba with clients for it.
 type connection struct {
 	yuba   *yuba
 	client client.WithWatch
 	raw    rest.Interface
 }
 
-// start starts Yuba on the trial's data directory, anew or again.
+// start starts Yuba with the trial's data directory.
 func (t *fleetTrial) start(ctx context.Context) error {
 	args := []string{"-v", "--concurrency", strconv.Itoa(t.workers)}
 	if t.mirror != "" {
@@ -58,7 +58,7 @@ func (t *fleetTrial) start(ctx context.Context) error {
 	return err
 }
 
-// prepare makes what is there before the stacks are: their source, fetched, and what they read.
+// prepare creates the source of the stacks and the objects that they read, and waits for the fetch.
 func (t *fleetTrial) prepare(ctx context.Context) error {
 	source := &sourcev1.GitRepository{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fleetSource}}
 	source.Spec = sourcev1.GitRepositorySpec{URL: t.live.URL(), Interval: metav1.Duration{Duration: quietInterval}, Reference: &sourcev1.GitRepositoryRef{Branch: "main"}}
@@ -84,7 +84,7 @@ func (t *fleetTrial) prepare(ctx context.Context) error {
 	})
 }
 
-// until polls for what is not timed.
+// until polls for conditions that are not timed.
 func (t *fleetTrial) until(ctx context.Context, what string, is func() (bool, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, t.patience())
 	defer cancel()
@@ -99,11 +99,11 @@ func (t *fleetTrial) until(ctx context.Context, what string, is func() (bool, er
 	}
 }
 
-// patience is how long anything may take that all stacks take part in. A first apply takes tofu about half a second of
-// one core on the machines that this was written on.
+// patience is the timeout for operations of all stacks. A first apply takes tofu about half a
+// second of one core on the machines where this was written.
 func (f *fleet) patience() time.Duration { return patience + time.Duration(f.size)*5*time.Second }
 
-// stack is one of the fleet. It reads a ConfigMap of its own, and one that all read.
+// stack is one stack of the fleet. It reads its own ConfigMap and one that all stacks read.
 func (t *fleetTrial) stack(i int) *infrav1.Terraform {
 	stack := &infrav1.Terraform{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: stackName(i)}}
 	common := corev1.EnvFromSource{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: fleetCommon}}}
@@ -134,8 +134,8 @@ func (t *fleetTrial) deploy(ctx context.Context) error {
 	return nil
 }
 
-// ready waits until all stacks say that they are ready, and makes sure that they are so because they were applied. The
-// last decisions are logged a moment before the objects tell of them.
+// ready waits until all stacks are ready, and verifies that they were applied. The log shows the
+// last decisions a moment before the objects do.
 func (t *fleetTrial) ready(ctx context.Context, at int) error {
 	ctx, cancel := context.WithTimeout(ctx, t.patience())
 	defer cancel()
@@ -163,7 +163,7 @@ func (t *fleetTrial) ready(ctx context.Context, at int) error {
 	return nil
 }
 
-// complaint is what the first stack says that is not ready.
+// complaint describes the first stack that is not ready.
 func (t *fleetTrial) complaint() error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -179,12 +179,12 @@ func (t *fleetTrial) complaint() error {
 	return nil
 }
 
-// look measures looks for drift: all stacks come due faster than they can be looked at, by their interval alone, so that there is
-// always somebody to be looked at. One round over all of them goes by unmeasured: it is due to the change of their interval,
-// which is the benchmark's doing. What counts is the time for as many looks after that as there are stacks, and what they
-// write to the API.
+// look measures drift checks. The interval makes all stacks due faster than Yuba can check them, so
+// there is always one to check. The first round is not measured, because the change of the interval
+// causes it. The result is the time for as many checks as there are stacks, and their writes to the
+// API.
 func (t *fleetTrial) look(ctx context.Context) error {
-	// By hand it takes so long on two cores of the machines that this was written on.
+	// Plain tofu takes about this long on two cores of the machines where this was written.
 	takes := time.Duration(t.size) * 150 * time.Millisecond
 	if !t.content.provider {
 		takes = time.Duration(t.size) * 40 * time.Millisecond
@@ -194,7 +194,7 @@ func (t *fleetTrial) look(ctx context.Context) error {
 	}
 	t.interval = max(2*time.Second, (takes / 2).Round(time.Second))
 	left := max(time.Until(t.deployed.Add(t.interval)), time.Second)
-	t.say("all are due for a look in %s, and every %s from then on", left.Round(time.Second), t.interval)
+	t.say("all drift checks are due in %s, and then every %s", left.Round(time.Second), t.interval)
 	if err := pause(ctx, left); err != nil {
 		return err
 	}
@@ -210,7 +210,7 @@ func (t *fleetTrial) look(ctx context.Context) error {
 	return t.lookAgain(ctx)
 }
 
-// lookAgain is the round that counts.
+// lookAgain is the measured round.
 func (t *fleetTrial) lookAgain(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, t.patience())
 	defer cancel()
@@ -235,11 +235,11 @@ func (t *fleetTrial) lookAgain(ctx context.Context) error {
 		return err
 	}
 	if different < t.size*9/10 {
-		return fmt.Errorf("%d looks were at %d of the stacks only: they did not take turns", t.size, different)
+		return fmt.Errorf("%d drift checks reached only %d of the stacks: the stacks did not take turns", t.size, different)
 	}
 	t.refresh.yuba = append(t.refresh.yuba, o)
 	t.written = append(t.written, after.since(before).withoutRenewals(time.Since(began)))
-	t.say("%d looks at %d stacks took %s (%s of CPU)", t.size, different, o.took.Round(time.Millisecond), o.cpu)
+	t.say("%d drift checks of %d stacks took %s (%s of CPU)", t.size, different, o.took.Round(time.Millisecond), o.cpu)
 	return nil
 }
 
@@ -248,10 +248,10 @@ func (t *fleetTrial) setInterval(ctx context.Context, interval time.Duration) er
 	return eachOf(t.size, func(i int) error { return t.client.Patch(ctx, newStack(stackName(i), 0), patch) })
 }
 
-// row is the name of one of the fleet's results. A trial's own name has its number in it.
+// row is the name of one of the fleet's results. A trial's own name contains its number.
 func (f *fleet) row(what string) string { return f.name + "-" + what }
 
-// keepQuiet ends looks that are due, so that what is measured next has nothing beside it.
+// keepQuiet stops drift checks, so that nothing disturbs the next measurement.
 func (t *fleetTrial) keepQuiet(ctx context.Context) error {
 	if t.interval == 0 {
 		return nil
@@ -266,8 +266,8 @@ func (t *fleetTrial) keepQuiet(ctx context.Context) error {
 	return pause(ctx, time.Second) // for what the last of them writes
 }
 
-// settle waits until all stacks were decided on since a place in the log, are at rest, and have been so for a while, and
-// says which of them ran.
+// settle waits until all stacks have had a decision after a position in the log, and have been idle
+// for a while, and returns the stacks that ran.
 func (t *fleetTrial) settle(ctx context.Context, at int, quiet time.Duration) (settled, error) {
 	ctx, cancel := context.WithTimeout(ctx, t.patience())
 	defer cancel()
@@ -277,7 +277,8 @@ func (t *fleetTrial) settle(ctx context.Context, at int, quiet time.Duration) (s
 	return t.yuba.log.quietened(ctx, at, t.size, quiet)
 }
 
-// noteMemory notes what both take at most, and once everything has been at rest for a while.
+// noteMemory records the peak memory of server and runner, and their memory after they were idle
+// for a while.
 func (t *fleetTrial) noteMemory(ctx context.Context) error {
 	peak, err := peakOf(t.yuba.cmd.Process.Pid, t.yuba.runner)
 	if err != nil {
@@ -297,7 +298,7 @@ func (t *fleetTrial) noteMemory(ctx context.Context) error {
 	return err
 }
 
-// eachOf does something for every number below n, eight at a time.
+// eachOf calls do for every number below n, eight at a time.
 func eachOf(n int, do func(int) error) error {
 	numbers := make([]int, n)
 	for i := range numbers {
@@ -306,7 +307,7 @@ func eachOf(n int, do func(int) error) error {
 	return each(numbers, do)
 }
 
-// each does something for every one, eight at a time.
+// each calls do for every element, eight at a time.
 func each[T any](all []T, do func(T) error) error {
 	const clients = 8
 	parts := slices.Collect(slices.Chunk(all, max(1, (len(all)+clients-1)/clients)))

@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	// maxSkew is how many tenants the rollout may have on their way at a time.
+	// maxSkew is the number of tenants that the rollout may update at the same time.
 	maxSkew = 10
-	// gadgetDelay is how long a gadget takes to be ready after it was changed.
+	// gadgetDelay is how long a changed gadget takes to become ready.
 	gadgetDelay = 100 * time.Millisecond
 )
 

@@ -10,11 +10,11 @@ import (
 	"strings"
 )
 
-// growthSlack is what may be noise: so much more than in proportion to its size may a fleet cost.
+// growthSlack allows for noise: the cost may grow this much faster than the fleet.
 const growthSlack = 1.15
 
-// measureGrowth makes fleets of several sizes, one after the other, and says whether anything grows faster than they do. It is
-// called for resources that are built into tofu: beside those what Yuba takes weighs most.
+// measureGrowth deploys fleets of several sizes in turn and reports whether any number grows faster
+// than they do. It uses resources built into tofu, with which Yuba's own share is largest.
 func (f *fleet) measureGrowth(ctx context.Context) error {
 	if !f.names[rowGrowth] {
 		return nil
@@ -35,7 +35,7 @@ func (f *fleet) measureGrowth(ctx context.Context) error {
 	return nil
 }
 
-// grow makes a fleet and measures what may depend on its size.
+// grow deploys a fleet and measures everything that may depend on its size.
 func (f *fleet) grow(ctx context.Context) (err error) {
 	t, err := f.newTrial(ctx, 0)
 	if err != nil {
@@ -54,14 +54,15 @@ func (f *fleet) grow(ctx context.Context) (err error) {
 	}
 	add("apply-wall", "first apply", "s", apply.took.Seconds())
 	add("apply-cpu", "first apply, CPU", "s", apply.cpu.Seconds())
-	add("refresh-wall", "look for drift", "s", look.took.Seconds())
-	add("refresh-cpu", "look for drift, CPU", "s", look.cpu.Seconds())
-	add("memory-idle", "memory at rest", "MB", f.memory.idle[0]/mb)
-	add("memory-busy", "most memory", "MB", f.memory.busy[0]/mb)
+	add("refresh-wall", "drift check", "s", look.took.Seconds())
+	add("refresh-cpu", "drift check, CPU", "s", look.cpu.Seconds())
+	add("memory-idle", "idle memory", "MB", f.memory.idle[0]/mb)
+	add("memory-busy", "peak memory", "MB", f.memory.busy[0]/mb)
 	return nil
 }
 
-// addGrowth says of each number how it grew, at its worst from one size to the next, compared with the size.
+// addGrowth adds, for each number, its worst growth from one size to the next, relative to the
+// growth in size.
 func (f *fleet) addGrowth(points map[string][]float64) {
 	for _, what := range []string{"apply-wall", "apply-cpu", "refresh-wall", "refresh-cpu", "proven", "untouched", "start", "memory-idle", "memory-busy"} {
 		worst, at := worstGrowth(f.growth, points[what])
@@ -73,12 +74,13 @@ func (f *fleet) addGrowth(points map[string][]float64) {
 			verdict = "FASTER THAN LINEAR"
 		}
 		f.results = append(f.results, result{Name: "fleet-growth-" + what, Unit: "x", Value: worst, Trials: len(f.growth),
-			What: fmt.Sprintf("growth of %s, at its worst from %d to %d stacks, in proportion: %s", what, f.growth[at-1], f.growth[at], verdict)})
+			What: fmt.Sprintf("worst growth of %s, from %d to %d stacks, relative to the growth in stacks: %s", what, f.growth[at-1], f.growth[at], verdict)})
 	}
 }
 
-// worstGrowth is the largest factor between two sizes that follow each other by which a number grew more than the size
-// did, and the index of the second. Below one, the number grew slower. Nothing grows from nothing: such steps are left out.
+// worstGrowth is the largest growth of a value between two consecutive sizes, relative to the
+// growth in size, and the index of the second size. Below one, the value grew slower. It skips
+// steps from zero.
 func worstGrowth(sizes []int, values []float64) (worst float64, at int) {
 	for i := 1; i < min(len(sizes), len(values)); i++ {
 		if values[i-1] <= 0 {

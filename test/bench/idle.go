@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// measureIdle measures what Yuba takes while nothing happens.
+// measureIdle measures the load of an idle Yuba.
 func (b *bench) measureIdle(ctx context.Context) (err error) {
 	y, err := b.start(ctx, b.directory("idle"))
 	if err != nil {

@@ -19,10 +19,10 @@ import (
 	"github.com/yuba-dev/yuba/internal/testkit/kubetest"
 )
 
-// readers is how many stacks read what is changed.
+// readers is the number of stacks that read the changed objects.
 const readers = 100
 
-// rounds is how often the input that all of them read is changed.
+// rounds is how often the shared input changes.
 const rounds = 3
 
 const readersProgram = `
@@ -31,9 +31,9 @@ variable "shared" { type = string }
 output "both" { value = "${var.own} ${var.shared}" }
 `
 
-// measureInputs measures the time from the API's answer to a change of a ConfigMap until a watch shows that a run was
-// begun for it: of one ConfigMap that all stacks read, for each of them, and of one for each stack, one after the other.
-// A run that was begun waits for its turn where more are begun than the machine can carry out.
+// measureInputs measures the time from the API's response to a change of a ConfigMap until a watch
+// shows the run that it caused: for one ConfigMap that all stacks read, and for one of each stack,
+// one after the other. A run that has begun may still wait in the queue.
 func (b *bench) measureInputs(ctx context.Context) (err error) {
 	y, err := b.start(ctx, b.directory("inputs"))
 	if err != nil {
@@ -63,18 +63,18 @@ func (b *bench) measureInputs(ctx context.Context) (err error) {
 		}
 		own = append(own, delays...)
 	}
-	b.addLatency("input-shared", fmt.Sprintf("a ConfigMap that %d stacks read changes, to the run of each, p99", readers), shared)
-	b.addLatency("input-own", fmt.Sprintf("a ConfigMap that one of %d stacks reads changes, to its run, p99", readers), own)
+	b.addLatency("input-shared", fmt.Sprintf("a change of a ConfigMap that %d stacks read, until the run of each, p99", readers), shared)
+	b.addLatency("input-own", fmt.Sprintf("a change of a ConfigMap that one of %d stacks reads, until its run, p99", readers), own)
 	return nil
 }
 
-// addLatency adds what nearly all stayed below: of a delay that is how long it may take.
+// addLatency adds the 99th percentile: a delay has to be short nearly always.
 func (b *bench) addLatency(name, what string, times []time.Duration) {
 	ms := milliseconds(times)
 	b.results = append(b.results, result{Name: name, What: what, Unit: "s", Value: quantile(ms, 0.99) / 1000, Yuba: spreadOf(ms), Trials: len(ms)})
 }
 
-// inputs are stacks and what they read.
+// inputs are stacks and the objects that they read.
 type inputs struct{ client client.WithWatch }
 
 func readerName(i int) string   { return fmt.Sprintf("reader-%03d", i) }
@@ -108,8 +108,8 @@ func (in *inputs) prepare(ctx context.Context) error {
 	return err
 }
 
-// change gives a ConfigMap another value and returns how long it took for each of the stacks until a run of it was begun.
-// It returns when all are at rest again.
+// change changes a ConfigMap and returns, for each stack, the time until a run began. It waits
+// until all are idle again.
 func (in *inputs) change(ctx context.Context, settings, value string, stacks []string) ([]time.Duration, error) {
 	var list infrav1.TerraformList
 	if err := in.client.List(ctx, &list, client.InNamespace(namespace)); err != nil {
@@ -147,7 +147,7 @@ func (in *inputs) write(ctx context.Context, settings, value string) error {
 	return in.client.Update(ctx, &cm)
 }
 
-// follow does something and returns how long after that each of the stacks was as wanted.
+// follow calls do and returns, for each stack, the time until is was true.
 func (in *inputs) follow(ctx context.Context, stacks []string, do func() error, is func(*infrav1.Terraform) bool) ([]time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -178,5 +178,5 @@ func (in *inputs) follow(ctx context.Context, stacks []string, do func() error, 
 			return delays, nil
 		}
 	}
-	return nil, fmt.Errorf("%d stacks did not follow: %w", len(missing), ctx.Err())
+	return nil, fmt.Errorf("%d stacks did not react to the change: %w", len(missing), ctx.Err())
 }

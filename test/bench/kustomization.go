@@ -29,11 +29,12 @@ import (
 )
 
 const (
-	// manifests is how many objects the Kustomization has.
+	// manifests is the number of objects in the Kustomization.
 	manifests = 1000
-	// manifestTrials is how often they are applied: each time takes seconds.
+	// manifestTrials is the number of trials, each of which takes seconds.
 	manifestTrials = 5
-	// unchangedInterval and unchangedPasses are how often, and for how many passes, an unchanged Kustomization is looked at.
+	// unchangedInterval is the interval of an unchanged Kustomization, unchangedPasses the number of
+	// reconciliations.
 	unchangedInterval = 200 * time.Millisecond
 	unchangedPasses   = 50
 )
@@ -43,13 +44,13 @@ type manifested struct {
 	*bench
 	yuba   *yuba
 	client client.WithWatch
-	// raw asks for what is no object.
+	// raw reads paths of the API that are not objects.
 	raw  rest.Interface
 	tree string
 }
 
-// measureKustomization compares a Kustomization of many objects with kustomize build and kubectl apply, and counts what an
-// unchanged one asks of the API.
+// measureKustomization compares a Kustomization of many objects with kustomize build and kubectl
+// apply, and counts the requests of an unchanged one to the API.
 func (b *bench) measureKustomization(ctx context.Context) (err error) {
 	y, err := b.start(ctx, b.directory("kustomization"))
 	if err != nil {
@@ -62,7 +63,7 @@ func (b *bench) measureKustomization(ctx context.Context) (err error) {
 	}
 	c := &comparison{}
 	for trial := range manifestTrials {
-		// Who comes first takes turns, too: the API is warmer for the second.
+		// The order alternates, too: the API is warmer for the second.
 		first, second := m.byKubectl, m.byKustomization
 		if trial%2 == 1 {
 			first, second = second, first
@@ -93,7 +94,7 @@ func (m *manifested) prepare(ctx context.Context) error {
 	return err
 }
 
-// writeManifests writes objects as people do: some to a file, and a list of the files.
+// writeManifests writes several objects to each file, as people do, and a list of the files.
 func writeManifests(tree string) error {
 	if err := os.MkdirAll(tree, 0o700); err != nil {
 		return err
@@ -118,7 +119,7 @@ func writeManifests(tree string) error {
 	return os.WriteFile(filepath.Join(tree, "kustomization.yaml"), []byte(list), 0o600)
 }
 
-// run runs one of Yuba's commands and returns what it prints and takes.
+// run runs a yuba command and returns its output.
 func (m *manifested) run(ctx context.Context, in []byte, args ...string) ([]byte, error) {
 	out, _, err := m.timed(ctx, in, args...)
 	return out, err
@@ -157,7 +158,7 @@ func (m *manifested) byKubectl(ctx context.Context, c *comparison) error {
 	return errors.Join(err, m.client.DeleteAllOf(ctx, &corev1.ConfigMap{}, client.InNamespace(namespace), client.MatchingLabels{"app": "bench"}))
 }
 
-// byKustomization makes a Kustomization, waits until it is ready, and removes it.
+// byKustomization creates a Kustomization, waits until it is ready, and deletes it.
 func (m *manifested) byKustomization(ctx context.Context, c *comparison) error {
 	before, err := m.yuba.cpu()
 	if err != nil {
@@ -193,7 +194,7 @@ func (m *manifested) create(ctx context.Context, interval time.Duration) (time.D
 			return time.Since(began), nil
 		}
 	}
-	return 0, fmt.Errorf("the Kustomization is not ready: %w", ctx.Err())
+	return 0, fmt.Errorf("wait for the Kustomization to be ready: %w", ctx.Err())
 }
 
 func (m *manifested) remove(ctx context.Context) error {
@@ -219,12 +220,13 @@ func (m *manifested) remove(ctx context.Context) error {
 	}
 }
 
-// measureQuiet counts the requests about the objects, and about Kustomizations, while an unchanged one is looked at.
+// measureQuiet counts the requests about Kustomizations and their objects during reconciliations of
+// an unchanged Kustomization.
 func (m *manifested) measureQuiet(ctx context.Context) error {
 	if _, err := m.create(ctx, unchangedInterval); err != nil {
 		return err
 	}
-	// What the watches make of the last writes is over after some passes.
+	// The watches have processed the last writes after some reconciliations.
 	if err := pause(ctx, 10*unchangedInterval); err != nil {
 		return err
 	}
@@ -240,11 +242,12 @@ func (m *manifested) measureQuiet(ctx context.Context) error {
 		return err
 	}
 	m.results = append(m.results, result{Name: "kustomization-quiet", Unit: "requests", Value: after - before, Trials: unchangedPasses,
-		What: fmt.Sprintf("requests of %d passes over an unchanged Kustomization of %d objects", unchangedPasses, manifests)})
+		What: fmt.Sprintf("requests in %d reconciliations of an unchanged Kustomization of %d objects", unchangedPasses, manifests)})
 	return nil
 }
 
-// counted are the requests that count: about what the Kustomization has to do with. Watches that are taken up again count not.
+// counted matches the counted requests: those about resources that the Kustomization uses. Resumed
+// watches do not count.
 var counted = regexp.MustCompile(`(?m)^apiserver_request_total\{[^}]*resource="(?:configmaps|kustomizations|externalartifacts|serviceaccounts|secrets)"[^}]*\} (\S+)$`)
 
 func (m *manifested) requests(ctx context.Context) (float64, error) {

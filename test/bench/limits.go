@@ -13,18 +13,18 @@ import (
 //go:embed limits.yaml
 var limitsFile []byte
 
-// limit is what a number should be at most.
+// limit is the upper bound of a number.
 type limit struct {
-	// Target is the number's aim, in the unit of the result, if it has one.
+	// Target is the goal, in the unit of the result, if there is one.
 	Target *float64 `json:"target,omitempty"`
-	// Measured is what it was when it was last written down, of so many Trials.
+	// Measured is the last recorded value, of this many Trials.
 	Measured *float64 `json:"measured,omitempty"`
 	Trials   int      `json:"trials,omitempty"`
-	// Slack is by how much more than Measured is taken for noise, as a factor.
+	// Slack is the factor over Measured that counts as noise.
 	Slack float64 `json:"slack,omitempty"`
 }
 
-// verdict says in a word how a value compares.
+// verdict compares a value with the limit.
 func (l *limit) verdict(value float64) string {
 	switch {
 	case l == nil:
@@ -45,7 +45,7 @@ func readLimits() (map[string]*limit, error) {
 	return limits, nil
 }
 
-// judge puts beside each result its limit.
+// judge adds the limit to each result.
 func judge(results []result, limits map[string]*limit) []result {
 	judged := make([]result, len(results))
 	for i, r := range results {

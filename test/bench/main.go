@@ -24,19 +24,19 @@ type bench struct {
 	idle     time.Duration
 	settle   time.Duration
 	sizes    []int
-	// fleet is how many stacks a fleet has, growth how many those have whose growth is looked at.
+	// fleet is the number of stacks of a fleet, growth the sizes of the fleets for fleet-growth.
 	fleet  int
 	growth []int
-	// tenants is how many rows the table of tenants has.
+	// tenants is the number of rows in the table of tenants.
 	tenants int
-	// cloudLatency is how long each request takes that the test provider makes.
+	// cloudLatency is the response time of the cloud that the test provider uses.
 	cloudLatency time.Duration
-	// names are the parts and rows to measure; none means all that do not take long.
+	// names are the parts and rows to measure; if empty, all that are fast.
 	names   map[string]bool
 	results []result
 }
 
-// wants says whether one of a part's rows is to be measured: the part as a whole, or the row by its name.
+// wants reports whether to measure one of a part's rows: because the part is selected, or the row.
 func (b *bench) wants(rows ...string) bool {
 	for _, row := range rows {
 		part, _, _ := strings.Cut(row, "-")
@@ -51,7 +51,7 @@ func (b *bench) wants(rows ...string) bool {
 type part struct {
 	name    string
 	measure func(*bench, context.Context) error
-	// alone parts take long, and are measured when they are asked for.
+	// alone parts take long and are measured only on request.
 	alone bool
 }
 
@@ -93,7 +93,7 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// What was measured is told also when something fails later: it may have taken hours.
+	// Print the results even if a later part failed: they may have taken hours.
 	failed := b.measure(ctx)
 	r := report{Machine: describeMachine(b.programs), Command: commandLine(os.Args[1:]), Results: judge(b.results, limits)}
 	print := r.writeTable
@@ -106,7 +106,7 @@ func run(ctx context.Context) error {
 	return errors.Join(print(os.Stdout), failed)
 }
 
-// measure measures all parts that were chosen.
+// measure measures all selected parts.
 func (b *bench) measure(ctx context.Context) error {
 	for _, p := range parts {
 		if !b.chose(p) {
@@ -120,7 +120,7 @@ func (b *bench) measure(ctx context.Context) error {
 	return nil
 }
 
-// programs are what is measured, as they are installed.
+// programs are the measured programs, as installed.
 type programs struct{ yuba, runner, sandbox, tofu string }
 
 func (p *programs) all() map[string]*string {

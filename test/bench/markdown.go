@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// commandLine is how to measure the same again.
+// commandLine is the command that repeats the measurement.
 func commandLine(args []string) string {
 	if len(args) == 0 {
 		return "make bench"
@@ -17,14 +17,14 @@ func commandLine(args []string) string {
 	return fmt.Sprintf("make bench BENCHFLAGS='%s'", strings.Join(args, " "))
 }
 
-// writeMarkdown writes the table that docs/benchmarks.md shows, with the machine and the command. What is over its target
-// is bold.
+// writeMarkdown writes the table in docs/benchmarks.md, with the machine and the command. Values
+// over their target are bold.
 func (r report) writeMarkdown(w io.Writer) error {
 	m := r.Machine
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s on %d cores (%s, %s of memory), load %s; %s.\n\n", m.System, m.Cores, m.Processor, m.Memory, m.Load, m.Tofu)
 	fmt.Fprintf(&b, "```console\n$ %s\n```\n\n", r.Command)
-	b.WriteString("| | measured | target | Yuba | by hand | CPU | trials |\n|---|---|---|---|---|---|---|\n")
+	b.WriteString("| | measured | target | Yuba | plain tofu | CPU | trials |\n|---|---|---|---|---|---|---|\n")
 	for _, x := range r.Results {
 		target, cpu := "", ""
 		measured := number(x.Value, x.Unit)
@@ -43,10 +43,10 @@ func (r report) writeMarkdown(w io.Writer) error {
 	return err
 }
 
-// cell is text that does not end its cell.
+// cell escapes a text for a table cell.
 func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
 
-// seconds is the median for people: milliseconds when it is short.
+// seconds is the median for people; short ones are in milliseconds.
 func (s *spread) seconds() string {
 	switch {
 	case s == nil:

@@ -12,21 +12,23 @@ import (
 	"time"
 )
 
-// observation is what a piece of work cost.
+// observation is the cost of some work.
 type observation struct {
 	took time.Duration
-	// cpu is that of the processes that did it; busy is that of the whole machine, what measures included: on a machine with
-	// nothing else to do it is little more, and proves that nobody was forgotten.
+	// cpu is the CPU time of the processes that did the work, busy that of the whole machine,
+	// including the benchmark. On an otherwise idle machine they are close, which proves that no
+	// process was missed.
 	cpu, busy time.Duration
 	processes processes
-	// server and runner are what Yuba's own processes took of cpu; all else are those that they started.
+	// server and runner are the parts of cpu that Yuba's own processes used; the rest is that of their
+	// children.
 	server, runner time.Duration
 }
 
-// spent is CPU time: all of it, and what of it a server and a runner took themselves.
+// spent is the total CPU time, and the parts that a server and a runner used themselves.
 type spent struct{ total, server, runner time.Duration }
 
-// observe does something and says what it cost. cpu tells what those who do it have spent so far.
+// observe runs do and returns its cost. cpu returns the CPU time used so far.
 func (f *fleet) observe(cpu func() (spent, error), do func() error) (observation, error) {
 	var o observation
 	counts, err := f.executions.counts()
@@ -61,7 +63,7 @@ func (f *fleet) observe(cpu func() (spent, error), do func() error) (observation
 	return o, err
 }
 
-// busyTime is the time that all cores of the machine were busy since it started.
+// busyTime is the time that all cores of the machine have been busy since it started.
 func busyTime() (time.Duration, error) {
 	text, err := os.ReadFile("/proc/stat")
 	if err != nil {
@@ -70,8 +72,8 @@ func busyTime() (time.Duration, error) {
 	return parseBusy(text)
 }
 
-// parseBusy adds up the first line of /proc/stat: user, nice, system, not idle and iowait, irq, softirq; what a
-// hypervisor took and guests, which user contains, do not count.
+// parseBusy adds fields of the first line of /proc/stat: user, nice, system, irq and softirq; not
+// idle, iowait, steal, and guests, which user includes.
 func parseBusy(text []byte) (time.Duration, error) {
 	line, _, _ := bytes.Cut(text, []byte("\n"))
 	fields := strings.Fields(string(line))
@@ -89,7 +91,7 @@ func parseBusy(text []byte) (time.Duration, error) {
 	return total, nil
 }
 
-// compared is the same work done by Yuba and by hand.
+// compared is the same work done by Yuba and by plain tofu.
 type compared struct{ yuba, byHand []observation }
 
 func durations(observations []observation, of func(observation) time.Duration) []time.Duration {
@@ -100,7 +102,7 @@ func durations(observations []observation, of func(observation) time.Duration) [
 	return out
 }
 
-// results are the ratios of the medians, and how many processes both took for each stack.
+// results are the ratios of the medians, and the CPU time and processes per stack.
 func (c *compared) results(name, what string, stacks int) []result {
 	wall := func(o observation) time.Duration { return o.took }
 	r := result{Name: name, What: what, Unit: "x", Trials: len(c.yuba),
@@ -119,8 +121,8 @@ func (c *compared) results(name, what string, stacks int) []result {
 	tofu := each(c.yuba, func(o observation) time.Duration { return o.cpu - o.server - o.runner })
 	yuba, byHand := perStack(c.yuba, stacks), perStack(c.byHand, stacks)
 	return []result{r, {Name: name + "-cpu", Unit: "ms", Trials: len(c.yuba), Value: each(c.yuba, total),
-		What: fmt.Sprintf("CPU for each stack: tofu and its providers %.0f ms, server %.0f, runner %.0f; by hand %.0f", tofu, server, runner, each(c.byHand, total))}, {Name: name + "-processes", Unit: "processes", Trials: len(c.yuba), Value: yuba[0],
-		What: fmt.Sprintf("processes of tofu for each stack: by hand %.2f; of the provider: %.2f, by hand %.2f", byHand[0], yuba[1], byHand[1])}}
+		What: fmt.Sprintf("CPU per stack: tofu and its providers %.0f ms, server %.0f, runner %.0f; plain tofu %.0f", tofu, server, runner, each(c.byHand, total))}, {Name: name + "-processes", Unit: "processes", Trials: len(c.yuba), Value: yuba[0],
+		What: fmt.Sprintf("tofu processes per stack: plain tofu %.2f; provider processes: %.2f, plain tofu %.2f", byHand[0], yuba[1], byHand[1])}}
 }
 
 func ratio(a, b float64) float64 {
@@ -130,7 +132,7 @@ func ratio(a, b float64) float64 {
 	return a / b
 }
 
-// perStack is the median of the processes for each stack, of tofu and of the provider.
+// perStack is the median number of processes per stack, of tofu and of the provider.
 func perStack(observations []observation, stacks int) [2]float64 {
 	var tofu, provider []float64
 	for _, o := range observations {

@@ -15,11 +15,12 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 )
 
-// driftInterval is short, so that passes need not be waited for, and longer than a pass.
+// driftInterval is short, so that drift checks come due quickly, and longer than one of them.
 const driftInterval = 500 * time.Millisecond
 
-// measurePasses compares passes that find nothing with tofu plan: those on the interval, which write nothing to the
-// API, and those that somebody asks for, which look for newer providers (init -upgrade) and say when they are done.
+// measurePasses compares drift checks without drift with tofu plan: scheduled ones, which write
+// nothing to the API, and requested ones, which look for newer providers (init -upgrade) and report
+// their end.
 func (s *stacks) measurePasses(ctx context.Context, resources int) error {
 	name := fmt.Sprintf("pass-%d", resources)
 	stack := newStack(name, resources)
@@ -42,12 +43,12 @@ func (s *stacks) measurePasses(ctx context.Context, resources int) error {
 		return err
 	}
 	s.results = append(s.results,
-		quiet.result(fmt.Sprintf("pass-%d", resources), fmt.Sprintf("pass without changes, %d resources / plan", resources)),
-		requested.result(fmt.Sprintf("requested-pass-%d", resources), fmt.Sprintf("requested pass, %d resources / init -upgrade, plan", resources)))
+		quiet.result(fmt.Sprintf("pass-%d", resources), fmt.Sprintf("drift check without drift, %d resources / plan", resources)),
+		requested.result(fmt.Sprintf("requested-pass-%d", resources), fmt.Sprintf("requested reconciliation, %d resources / init -upgrade, plan", resources)))
 	return nil
 }
 
-// quietPasses lets Yuba look for drift and plans by hand between two looks.
+// quietPasses alternates between drift checks of Yuba and tofu plan.
 func (s *stacks) quietPasses(ctx context.Context, stack *infrav1.Terraform, h *byHand) (*comparison, error) {
 	if err := s.setDriftInterval(ctx, stack, driftInterval); err != nil {
 		return nil, err
@@ -87,7 +88,8 @@ func (s *stacks) setDriftInterval(ctx context.Context, stack *infrav1.Terraform,
 	return s.client.Patch(ctx, stack, client.MergeFrom(before))
 }
 
-// requestedPasses asks for a pass by annotation, as kubectl and Flux do, until a watch shows that it is over.
+// requestedPasses requests reconciliations by annotation, as kubectl and Flux do, until a watch
+// shows their end.
 func (s *stacks) requestedPasses(ctx context.Context, stack *infrav1.Terraform, h *byHand) (*comparison, error) {
 	c := &comparison{}
 	for trial := range s.trials {

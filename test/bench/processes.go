@@ -27,7 +27,8 @@ func cpuParts(pid int) (own, children time.Duration, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	// The name in field 2 may hold anything; the fields after it count from 3. Wanted are 14 to 17.
+	// The name in field 2 may contain any character; the fields after it count from 3. Needed are 14
+	// to 17.
 	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
 	if len(fields) < 15 {
 		return 0, 0, fmt.Errorf("read the CPU time of process %d: too few fields", pid)
@@ -43,9 +44,9 @@ func cpuParts(pid int) (own, children time.Duration, err error) {
 	return ticks[0] + ticks[1], ticks[2] + ticks[3], nil
 }
 
-// memory is what a process has in memory: all of it, and its share when pages that several processes map are split
-// between them. files is what of the share are pages of files, the program's own most of all: the kernel takes those back
-// when it needs room.
+// memory is the memory of a process: resident, and proportional, in which pages that several
+// processes map are divided between them. files is the part of proportional that consists of pages
+// of files, mostly of the program; the kernel reclaims these when it needs memory.
 type memory struct{ resident, proportional, files int64 }
 
 func (m memory) plus(n memory) memory {
@@ -79,7 +80,7 @@ func memoryOf(pid int) (memory, error) {
 	return m, nil
 }
 
-// peakOf is the most memory that processes have had, together.
+// peakOf is the sum of the peak memory of processes.
 func peakOf(pids ...int) (int64, error) {
 	var total int64
 	for _, pid := range pids {

@@ -14,14 +14,14 @@ import (
 
 const providerVersion = "0.1.0"
 
-// providerIn is the provider's program in a mirror.
+// providerIn is the path of the provider's program in a mirror.
 func providerIn(mirror string) string {
 	return filepath.Join(mirror, "registry.opentofu.org", "yuba-dev", "yubatest", providerVersion,
 		runtime.GOOS+"_"+runtime.GOARCH, "terraform-provider-yubatest_v"+providerVersion)
 }
 
-// buildProvider builds the provider of test/provider into a mirror, as a person or a mirror's maker unpacks one. The
-// benchmark is run in the repository.
+// buildProvider builds the provider of test/provider into an unpacked mirror. The benchmark runs in
+// the repository.
 func (b *bench) buildProvider(ctx context.Context) (mirror string, err error) {
 	mirror = b.directory("providers")
 	program := providerIn(mirror)

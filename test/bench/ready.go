@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// starts is how often each kind of start is measured.
+// starts is the number of trials for each kind of start.
 const starts = 5
 
-// measureReady measures the time from exec to ready, on new data directories and on one that was used before.
+// measureReady measures the time from exec to ready, with new and with used data directories.
 func (b *bench) measureReady(ctx context.Context) error {
 	var first, again []time.Duration
 	for range starts {

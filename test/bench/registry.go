@@ -18,20 +18,21 @@ import (
 	"sync"
 )
 
-// registry is a registry of providers on loopback that has one provider and counts what is downloaded. It stands in for
-// the public one, which has no key for a provider of this name either: its archives are verified by their digests alone.
+// registry is a provider registry on loopback that has one provider and counts downloads. It
+// replaces the public registry, which has no key for such a provider either: its archives are
+// verified by their digests alone.
 type registry struct {
 	server  *httptest.Server
 	archive []byte
 	name    string
 
 	mu sync.Mutex
-	// downloads is how often the archive was asked for, sent how many bytes of it left.
+	// downloads counts the requests for the archive, sent the bytes sent of it.
 	downloads int
 	sent      int64
 }
 
-// newRegistry serves the provider that is in a mirror.
+// newRegistry serves the provider of a mirror.
 func newRegistry(mirror string) (*registry, error) {
 	r := &registry{name: fmt.Sprintf("terraform-provider-yubatest_%s_%s_%s.zip", providerVersion, runtime.GOOS, runtime.GOARCH)}
 	var err error
@@ -48,7 +49,7 @@ func newRegistry(mirror string) (*registry, error) {
 	return r, nil
 }
 
-// packed is the provider as releases have it.
+// packed is the provider's archive, as in a release.
 func packed(program string) ([]byte, error) {
 	text, err := os.ReadFile(program)
 	if err != nil {
@@ -99,14 +100,14 @@ func (r *registry) download(w http.ResponseWriter, _ *http.Request) {
 	r.sent += int64(n)
 }
 
-// counts is how often the archive was asked for so far, and how many bytes of it left.
+// counts returns the number of requests for the archive so far, and the bytes sent.
 func (r *registry) counts() (downloads int, sent int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.downloads, r.sent
 }
 
-// config tells tofu to ask this registry where it would ask the public one.
+// config makes tofu use this registry instead of the public one.
 func (r *registry) config() []byte {
 	return fmt.Appendf(nil, "host \"registry.opentofu.org\" {\n  services = {\n    \"providers.v1\" = %q\n  }\n}\n", r.server.URL+"/v1/providers/")
 }

@@ -15,18 +15,19 @@ import (
 	"text/tabwriter"
 )
 
-// report is all that was measured, and where.
+// report contains all results and the machine.
 type report struct {
 	Machine machine `json:"machine"`
-	// Command is how to measure the same again.
+	// Command repeats the measurement.
 	Command string   `json:"command"`
 	Results []result `json:"results"`
 }
 
-// machine says what was measured on. A load far above the number of cores makes wall times worthless.
+// machine describes where the benchmark ran. If the load is far above the number of cores, wall
+// times are useless.
 type machine struct {
 	OS string `json:"os"`
-	// System, Processor and Memory are what the kernel says of itself and of what it runs on.
+	// System, Processor and Memory are the kernel's descriptions.
 	System    string `json:"system"`
 	Processor string `json:"processor"`
 	Memory    string `json:"memory"`
@@ -56,7 +57,7 @@ func kernelRelease() string {
 	return strings.TrimSpace(string(text))
 }
 
-// procField is what a file of the kernel's says after a name and a colon, the first time.
+// procField is the first value with this name in a file of the kernel.
 func procField(file, name string) string {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -102,7 +103,7 @@ func (r report) writeTable(w io.Writer) error {
 	m := r.Machine
 	fmt.Fprintf(w, "%s, %d cores, load %s; %s; %s\n\n", m.OS, m.Cores, m.Load, m.Yuba, m.Tofu)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "\tVALUE\tTARGET\t\tYUBA ms (p10-p90)\tBY HAND ms (p10-p90)\tCPU (MACHINE) RATIO\tTRIALS")
+	fmt.Fprintln(t, "\tVALUE\tTARGET\t\tYUBA ms (p10-p90)\tPLAIN TOFU ms (p10-p90)\tCPU (MACHINE) RATIO\tTRIALS")
 	for _, x := range r.Results {
 		target, cpu := "", ""
 		if x.Limit != nil && x.Limit.Target != nil {
@@ -124,10 +125,12 @@ func (r report) writeTable(w io.Writer) error {
 	return t.Flush()
 }
 
-// widest is how many characters of what was measured are on a line, so that terminals show the figures beside it.
+// widest is the number of characters of a title per line, so that terminals show the values beside
+// it.
 const widest = 100
 
-// wrapped breaks a text between words into lines of at most so many bytes, but for words that are longer.
+// wrapped breaks a text between words into lines of at most this many bytes, except for longer
+// words.
 func wrapped(text string, width int) []string {
 	lines := []string{""}
 	for word := range strings.FieldsSeq(text) {
@@ -154,7 +157,7 @@ func number(v float64, unit string) string {
 	return strings.TrimSpace(fmt.Sprintf("%.2f %s", v, unit))
 }
 
-// String is the median and what lies around it.
+// String is the median and the range around it.
 func (s *spread) String() string {
 	if s == nil {
 		return ""

@@ -13,11 +13,11 @@ import (
 // environments are what a fleet's repository is divided into.
 var environments = []string{"development", "staging", "production"}
 
-// content is what the resources of a fleet's stacks are.
+// content describes the resources of a fleet's stacks.
 type content struct {
 	// provider is true for objects of the test provider, false for terraform_data.
 	provider bool
-	// lines are how many lines of text each resource keeps: they make the states as large as they are wanted.
+	// lines is the number of lines of text in each resource; it sets the size of the states.
 	lines int
 }
 
@@ -29,17 +29,17 @@ const (
 	dataLinesFor20KiB = 8
 )
 
-// stackName is the name of a fleet's stack, as an object and in the cloud.
+// stackName is the name of a stack, as an object and in the cloud.
 func stackName(i int) string {
 	return fmt.Sprintf("%s-service-%04d", environments[i%len(environments)], i)
 }
 
-// stackPath is its root module in the repository.
+// stackPath is the root module of a stack in the repository.
 func stackPath(i int) string {
 	return path.Join("environments", environments[i%len(environments)], fmt.Sprintf("service-%04d", i))
 }
 
-// stackNames are all of a fleet.
+// stackNames are the names of all stacks of a fleet.
 func stackNames(size int) []string {
 	names := make([]string, size)
 	for i := range names {
@@ -48,8 +48,8 @@ func stackNames(size int) []string {
 	return names
 }
 
-// repository is what users of a thousand stacks have: one repository, a folder for each environment in it, a small root
-// module for each stack there, and modules that all of them share.
+// repository is a typical setup for a thousand stacks: one repository with a folder for each
+// environment, a small root module for each stack in it, and modules that all of them share.
 func repository(size int, c content) gittest.Files {
 	files := gittest.Files{
 		"README.md":                  "Services by environment; what they have in common is in modules.\n",
@@ -72,8 +72,8 @@ output "prefix" {
 }
 `
 
-// rootModule is the program of one stack. A person who runs tofu gives no value for its setting; Yuba takes that from a
-// ConfigMap.
+// rootModule is the program of one stack. Plain tofu uses the default of its setting; Yuba takes
+// the value from a ConfigMap.
 func rootModule(i int, release string) string {
 	return fmt.Sprintf(`variable "setting" {
   type    = string

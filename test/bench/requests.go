@@ -21,7 +21,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/testkit/kubetest"
 )
 
-// newRaw asks the API for what is no object.
+// newRaw returns a client for paths of the API that are not objects.
 func newRaw(kubeconfig string) (rest.Interface, error) {
 	config, err := kubetest.Config(kubeconfig)
 	if err != nil {
@@ -31,10 +31,10 @@ func newRaw(kubeconfig string) (rest.Interface, error) {
 	return rest.RESTClientFor(config)
 }
 
-// writes are the requests that change something, by "VERB resource/subresource".
+// writes counts the requests that change something, by "VERB resource/subresource".
 type writes map[string]int
 
-// readWrites reads how many writes the API has served.
+// readWrites reads the number of writes that the API has served.
 func readWrites(ctx context.Context, raw rest.Interface) (writes, error) {
 	text, err := raw.Get().AbsPath("/metrics").DoRaw(ctx)
 	if err != nil {
@@ -48,11 +48,11 @@ var (
 	requestLabel = regexp.MustCompile(`(\w+)="([^"]*)"`)
 )
 
-// writing are the verbs of the API's metrics that change something. APPLY is a PATCH.
+// writing are the verbs in the API's metrics that change something. APPLY is a PATCH.
 var writing = []string{"POST", "PUT", "PATCH", "APPLY", "DELETE", "DELETECOLLECTION"}
 
-// parseWrites takes the writes from the API's metrics. Questions that are put as a POST, such as about somebody's rights,
-// change nothing.
+// parseWrites reads the writes from the API's metrics. It excludes queries sent as a POST, such as
+// access reviews.
 func parseWrites(text []byte) (writes, error) { return parseVerbs(text, writing) }
 
 // parseVerbs counts the requests with some verbs in the API's metrics.
@@ -79,7 +79,7 @@ func parseVerbs(text []byte, verbs []string) (writes, error) {
 	return w, nil
 }
 
-// since is what was written after an earlier look.
+// since is the number of writes after an earlier count.
 func (w writes) since(before writes) writes {
 	grown := writes{}
 	for what, n := range w {
@@ -90,7 +90,7 @@ func (w writes) since(before writes) writes {
 	return grown
 }
 
-// without takes out what was written by ourselves.
+// without subtracts the benchmark's own writes.
 func (w writes) without(what string, n int) writes {
 	rest := maps.Clone(w)
 	if rest[what] -= n; rest[what] <= 0 {
@@ -99,16 +99,16 @@ func (w writes) without(what string, n int) writes {
 	return rest
 }
 
-// renewing is how often, at most, an API server renews Leases of its own, whatever it is used for.
+// renewing is the shortest interval at which an API server renews its own Leases.
 const renewing = 5 * time.Second
 
-// withoutRenewals takes out as many updates of Leases as an API server makes by itself in so long a time, and no more: locks of
-// states are Leases, too.
+// withoutRenewals subtracts as many updates of Leases as an idle API server makes in that time, and
+// no more, because state locks are Leases, too.
 func (w writes) withoutRenewals(took time.Duration) writes {
 	return w.without("PUT leases", int(took/renewing)+1)
 }
 
-// total is how many there are.
+// total is the number of all writes.
 func (w writes) total() int {
 	sum := 0
 	for _, n := range w {
@@ -117,7 +117,7 @@ func (w writes) total() int {
 	return sum
 }
 
-// String names what was written, sorted.
+// String lists the writes, sorted.
 func (w writes) String() string {
 	if len(w) == 0 {
 		return "none"

@@ -10,32 +10,33 @@ import (
 
 // result is one number.
 type result struct {
-	// Name is the number's name in limits.yaml, such as "first-apply-10".
+	// Name is the name in limits.yaml, such as "first-apply-10".
 	Name string `json:"name"`
 	What string `json:"what"`
 	Unit string `json:"unit"`
-	// Value is what the limit is about: a median, or a ratio of medians.
+	// Value is compared with the limit: a median, or a ratio of medians.
 	Value float64 `json:"value"`
-	// Yuba and ByHand are the medians that a ratio was made of; CPURatio compares the CPU time of all processes.
+	// Yuba and ByHand (plain tofu) are the medians of a ratio; CPURatio compares the CPU time of all
+	// processes.
 	Yuba     *spread `json:"yuba,omitempty"`
 	ByHand   *spread `json:"byHand,omitempty"`
 	CPURatio float64 `json:"cpuRatio,omitempty"`
-	// MachineRatio compares the time that the whole machine was busy, what measures included. On a machine with nothing else to
-	// do it is close to CPURatio; when it is not, somebody's processes were forgotten.
+	// MachineRatio compares the busy time of the whole machine, including the benchmark. On an
+	// otherwise idle machine it is close to CPURatio; if not, some processes were not counted.
 	MachineRatio float64 `json:"machineRatio,omitempty"`
 	Trials       int     `json:"trials"`
 
 	Limit *limit `json:"limit,omitempty"`
 }
 
-// spread says where measurements lie, in milliseconds.
+// spread is the distribution of measurements, in milliseconds.
 type spread struct {
 	Median float64 `json:"median"`
 	P10    float64 `json:"p10"`
 	P90    float64 `json:"p90"`
 }
 
-// milliseconds turns durations into numbers.
+// milliseconds converts durations.
 func milliseconds(times []time.Duration) []float64 {
 	out := make([]float64, len(times))
 	for i, t := range times {
@@ -62,7 +63,7 @@ func quantile(values []float64, q float64) float64 {
 	return sorted[i] + (at-float64(i))*(sorted[i+1]-sorted[i])
 }
 
-// comparison is the same work done by Yuba and by hand, in turns.
+// comparison is the same work done by Yuba and by plain tofu, in turns.
 type comparison struct {
 	yuba, byHand       []time.Duration
 	yubaCPU, byHandCPU time.Duration

@@ -15,7 +15,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/confinement"
 )
 
-// cell is what the runner gives tofu, with directories of this system in the place of a stack's.
+// cell is the confinement that the runner gives tofu, with directories of this system instead of a
+// stack's.
 func (b *bench) cell() (confinement.Cell, error) {
 	c := confinement.Cell{
 		Dir: b.scratch, Mark: confinement.Mark("bench"), Background: true,
@@ -36,8 +37,8 @@ func (b *bench) cell() (confinement.Cell, error) {
 	return c, err
 }
 
-// measureSandbox measures what confinement adds to the CPU time of one process, with all walls that this machine supports, and
-// how much of that is the start of the sandbox itself.
+// measureSandbox measures the CPU time that confinement adds to one process, with all walls that
+// this machine supports, and the share of the sandbox's own start.
 func (b *bench) measureSandbox(ctx context.Context) error {
 	walls, err := confinement.Probe(ctx, b.programs.sandbox, b.scratch)
 	if err != nil {
@@ -66,13 +67,13 @@ func (b *bench) measureSandbox(ctx context.Context) error {
 			*m.times = append(*m.times, cpu)
 		}
 	}
-	// The kernel may count such short processes in whole ticks: then only the mean says something.
+	// The kernel may count such short processes in whole ticks, so only the mean is meaningful.
 	row := func(name, what string, value time.Duration) {
 		b.results = append(b.results, result{Name: name, What: what, Unit: "ms", Value: float64(value.Microseconds()) / 1000, Trials: len(with)})
 	}
-	row("sandbox-cpu", "CPU that confinement adds to a process", mean(with)-mean(without))
-	row("sandbox-start", "CPU of a sandbox that only starts and exits", mean(starts))
-	row("sandbox-scale", "CPU of /bin/true, without walls", mean(without))
+	row("sandbox-cpu", "CPU time that confinement adds to a process", mean(with)-mean(without))
+	row("sandbox-start", "CPU time of a sandbox that exits at once", mean(starts))
+	row("sandbox-scale", "CPU time of /bin/true without confinement", mean(without))
 	return nil
 }
 

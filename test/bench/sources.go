@@ -26,16 +26,16 @@ import (
 )
 
 const (
-	// repositories is how many GitRepositories, each with a stack, name one repository.
+	// repositories is the number of GitRepositories of one repository, each with a stack.
 	repositories = 100
-	// lookInterval is their interval, lookIntervals how many of them are watched.
+	// lookInterval is their interval, lookIntervals how many intervals are measured.
 	lookInterval  = 10 * time.Second
 	lookIntervals = 3
-	// commits is how many are pushed, each followed by a call of the receiver.
+	// commits is the number of pushed commits, each followed by a call of the Receiver.
 	commits = 30
 )
 
-// sourced measures many sources of one upstream.
+// sourced measures many sources of one repository.
 type sourced struct {
 	*bench
 	client client.WithWatch
@@ -44,8 +44,8 @@ type sourced struct {
 	hook   string
 }
 
-// measureSources counts what 100 stacks of one repository ask of its server, and measures how long it takes from a push to
-// the first run.
+// measureSources counts the requests of 100 sources to their git server, and measures the time from
+// a push to the first run.
 func (b *bench) measureSources(ctx context.Context) (err error) {
 	outside := &outside{}
 	defer func() { err = errors.Join(err, outside.end()) }()
@@ -53,7 +53,7 @@ func (b *bench) measureSources(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	// The address of the last flag counts.
+	// The last flag takes precedence.
 	y, err := b.start(ctx, b.directory("sources"), "--http-address", address)
 	if err != nil {
 		return err
@@ -109,7 +109,7 @@ func (s *sourced) prepare(ctx context.Context, y *yuba, address string) error {
 	return nil
 }
 
-// files are the programs of all stacks; the commit changes the first one's.
+// files are the programs of all stacks; a commit changes the first one's.
 func (s *sourced) files(commit int) gittest.Files {
 	files := gittest.Files{}
 	for i := range repositories {
@@ -145,7 +145,7 @@ func (s *sourced) untilAllReady(ctx context.Context) error {
 	}
 }
 
-// measureLooks counts what is asked while nothing is pushed, and what it took to come here.
+// measureLooks counts the initial clones, and the checks while nothing is pushed.
 func (s *sourced) measureLooks(ctx context.Context) error {
 	clones := s.git.Counts("live").Clones
 	before := s.git.Counts("live")
@@ -156,12 +156,12 @@ func (s *sourced) measureLooks(ctx context.Context) error {
 	s.results = append(s.results,
 		result{Name: "sources-clones", Unit: "", Trials: 1, Value: float64(clones), What: fmt.Sprintf("clones for %d sources of one repository", repositories)},
 		result{Name: "sources-looks", Unit: "", Trials: lookIntervals, Value: float64(after.Lookups-before.Lookups) / lookIntervals,
-			What: fmt.Sprintf("looks of all %d in an interval", repositories)})
+			What: fmt.Sprintf("checks by all %d sources per interval", repositories)})
 	return nil
 }
 
-// measurePushes measures from the end of the fetch until the first run. All stacks but one are held: what is measured is
-// the way to a run, and not tofu. Their sources follow each commit all the same.
+// measurePushes measures the time from the end of the fetch until the first run. All stacks but one
+// are suspended, so that the result does not include tofu. Their sources still follow each commit.
 func (s *sourced) measurePushes(ctx context.Context, t *outside) error {
 	for i := 1; i < repositories; i++ {
 		stack := &infrav1.Terraform{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("live-%d", i)}}
@@ -188,12 +188,12 @@ func (s *sourced) measurePushes(ctx context.Context, t *outside) error {
 		result{Name: "sources-fetches", Unit: "", Trials: commits, Value: float64(after.Fetches-before.Fetches) / commits,
 			What: fmt.Sprintf("fetches for a commit that %d sources follow", repositories)},
 		result{Name: "sources-run", Unit: "s", Trials: commits, Value: quantile(afterFetch, 0.99),
-			What: fmt.Sprintf("end of the fetch to the first run, p99 (median %.2f s; from the call of the receiver %.2f s, p99 %.2f s)",
+			What: fmt.Sprintf("from the end of the fetch to the first run, p99 (median %.2f s; from the call of the Receiver %.2f s, p99 %.2f s)",
 				quantile(afterFetch, 0.5), quantile(afterCall, 0.5), quantile(afterCall, 0.99))})
 	return nil
 }
 
-// push calls the receiver and watches until a run of the first stack has begun, and until that is over.
+// push calls the Receiver and watches the first stack until a run has begun and ended.
 func (s *sourced) push(ctx context.Context) (called, begun time.Time, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -234,29 +234,29 @@ func (s *sourced) push(ctx context.Context) (called, begun time.Time, err error)
 			return called, begun, nil
 		}
 	}
-	return called, begun, errors.New("no run came of it")
+	return called, begun, errors.New("the commit started no run")
 }
 
-// outside is what the git server of the tests takes for a test.
+// outside implements the part of testing.T that the git server needs.
 type outside struct {
 	ends   []func()
 	failed error
 }
 
-// Helper marks nothing.
+// Helper does nothing.
 func (*outside) Helper() {}
 
-// Cleanup remembers what is to be ended.
+// Cleanup records a function for end.
 func (o *outside) Cleanup(end func()) { o.ends = append(o.ends, end) }
 
-// Fatalf remembers the first failure.
+// Fatalf records the first failure.
 func (o *outside) Fatalf(format string, args ...any) {
 	if o.failed == nil {
 		o.failed = fmt.Errorf(format, args...)
 	}
 }
 
-// end ends everything, the last first.
+// end calls the recorded functions, the last one first.
 func (o *outside) end() error {
 	for i := len(o.ends) - 1; i >= 0; i-- {
 		o.ends[i]()

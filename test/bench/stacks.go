@@ -28,7 +28,7 @@ type stacks struct {
 	client client.WithWatch
 }
 
-// measureStacks compares first applies and passes without changes with tofu by hand.
+// measureStacks compares first applies and drift checks without drift with plain tofu.
 func (b *bench) measureStacks(ctx context.Context) (err error) {
 	y, err := b.start(ctx, b.directory("stacks"), "-v")
 	if err != nil {
@@ -61,8 +61,8 @@ func newStack(name string, resources int) *infrav1.Terraform {
 			Inline: map[string]string{"main.tf": program(resources)}}}
 }
 
-// measureFirstApply takes the time from the API's answer to the create until a watch says Ready. One round before the
-// first that counts warms both sides.
+// measureFirstApply measures the time from the API's response to the create until a watch shows
+// Ready. One unmeasured round warms up both sides.
 func (s *stacks) measureFirstApply(ctx context.Context, resources int) error {
 	var c comparison
 	for trial := range s.trials + 1 {
@@ -98,15 +98,15 @@ func (s *stacks) measureFirstApply(ctx context.Context, resources int) error {
 	return nil
 }
 
-// createAndAwait returns the time between the API's answer and Ready.
+// createAndAwait returns the time between the API's response and Ready.
 func (s *stacks) createAndAwait(ctx context.Context, stack *infrav1.Terraform) (time.Duration, error) {
 	return s.changeAndAwait(ctx, stack.Name, func() error { return s.client.Create(ctx, stack) }, func(t *infrav1.Terraform) bool {
 		return apimeta.IsStatusConditionTrue(t.Status.Conditions, infrav1.ConditionReady)
 	})
 }
 
-// changeAndAwait makes a change and returns the time between the API's answer to it and the moment when a watch that
-// was there before shows that it has had its effect.
+// changeAndAwait makes a change and returns the time between the API's response and the event of an
+// existing watch that shows its effect.
 func (s *stacks) changeAndAwait(ctx context.Context, name string, change func() error, done func(*infrav1.Terraform) bool) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

@@ -20,10 +20,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// tenantTrials is how often a table is read that has not changed, and how many rows change one after the other.
+// tenantTrials is the number of syncs without changes, and of rows that change one after the other.
 const tenantTrials = 15
 
-// sync asks for the table to be read and returns how long it took until the registry says that this is over.
+// sync requests a sync and returns the time until the registry reports its end.
 func (t *tenants) sync(ctx context.Context) (time.Duration, error) {
 	request := time.Now().Format(time.RFC3339Nano)
 	ask := func() error {
@@ -39,7 +39,7 @@ func (t *tenants) sync(ctx context.Context) (time.Duration, error) {
 	})
 }
 
-// measureQuiet has the table read although nothing has changed, to see how long that takes and what it asks of the API.
+// measureQuiet measures the duration and the API requests of syncs without changes.
 func (t *tenants) measureQuiet(ctx context.Context) error {
 	n := min(t.trials, tenantTrials)
 	began := time.Now()
@@ -55,7 +55,7 @@ func (t *tenants) measureQuiet(ctx context.Context) error {
 		}
 		took = append(took, d)
 	}
-	// What is written late counts, too.
+	// Late writes count, too.
 	if err := pause(ctx, 2*time.Second); err != nil {
 		return err
 	}
@@ -63,21 +63,22 @@ func (t *tenants) measureQuiet(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// Who asks for a sync writes, and so does who answers that.
+	// The request of a sync is a write, and so is its acknowledgement.
 	written := writesAfter.since(writesBefore).withoutRenewals(time.Since(began)).without("PATCH tenantregistries", n)
 	for _, verb := range writing {
 		written = written.without(verb+" tenantregistries/status", n)
 	}
-	t.add(rowTenantsQuiet, fmt.Sprintf("a sync of %d tenants that finds no change, from the request to its end", t.tenants), "s", took)
+	t.add(rowTenantsQuiet, fmt.Sprintf("a sync of %d tenants without changes, from the request to its end", t.tenants), "s", took)
 	t.results = append(t.results,
 		result{Name: rowTenantsQuiet + "-writes", Unit: "writes", Trials: n, Value: float64(written.total()),
-			What: fmt.Sprintf("… writes to the API of %d of them, beside request and answer (all: %s)", n, written)},
+			What: fmt.Sprintf("… writes to the API in %d syncs, without request and acknowledgement (all: %s)", n, written)},
 		result{Name: rowTenantsQuiet + "-requests", Unit: "requests", Trials: n, Value: float64(requestsAfter - requestsBefore - 2*n),
-			What: fmt.Sprintf("… requests about tenants and their objects of %d of them, beside request and answer", n)})
+			What: fmt.Sprintf("… requests about tenants and their objects in %d syncs, without request and acknowledgement", n)})
 	return nil
 }
 
-// asked counts what the API was asked so far: writes, and every request about tenants and what they have.
+// asked counts the API's requests so far: all writes, and all requests about tenants and their
+// objects.
 func (t *tenants) asked(ctx context.Context) (writes, int, error) {
 	text, err := t.raw.Get().AbsPath("/metrics").DoRaw(ctx)
 	if err != nil {
@@ -91,7 +92,8 @@ func (t *tenants) asked(ctx context.Context) (writes, int, error) {
 	return w, n, err
 }
 
-// parseRequests counts the requests about some resources in the API's metrics. Watches that are taken up again do not count.
+// parseRequests counts the requests about some resources in the API's metrics. Resumed watches do
+// not count.
 func parseRequests(text []byte, resources ...string) (int, error) {
 	sum := 0
 	for _, match := range requestLine.FindAllSubmatch(text, -1) {
@@ -111,24 +113,24 @@ func parseRequests(text []byte, resources ...string) (int, error) {
 	return sum, nil
 }
 
-// measureChanges changes rows, one after the other, and waits for the two objects of each that tell of it.
+// measureChanges changes rows, one after the other, and waits for the two affected objects of each.
 func (t *tenants) measureChanges(ctx context.Context) error {
 	var took []time.Duration
 	n := min(t.trials, tenantTrials, t.tenants)
 	for i := range n {
-		// They lie apart, so that none is next to the one before it.
+		// Not adjacent to the previous row.
 		d, err := t.change(ctx, uidOf(i*t.tenants/n), fmt.Sprintf("change %d", i))
 		if err != nil {
 			return err
 		}
 		took = append(took, d)
 	}
-	t.addLatency(rowTenantsChange, fmt.Sprintf("one of %d rows changes: from its commit to the last of its objects that change, p99", t.tenants), took)
+	t.addLatency(rowTenantsChange, fmt.Sprintf("a change of one of %d rows, from its commit to the last changed object, p99", t.tenants), took)
 	return nil
 }
 
-// change changes a row, asks for the table to be read, in case that nobody has noticed, and returns how long it took until the
-// objects that tell of the row's plan have it.
+// change changes a row, requests a sync in case nothing noticed the change, and returns the time
+// until the objects with the row's plan have the new value.
 func (t *tenants) change(ctx context.Context, uid, plan string) (time.Duration, error) {
 	answered := make(chan error, 1)
 	commit := func() error {
@@ -155,8 +157,8 @@ func (t *tenants) change(ctx context.Context, uid, plan string) (time.Duration, 
 	return took, <-answered
 }
 
-// measureRollout changes a template that makes one object for each tenant that takes its time to be ready, with a limit on how
-// many tenants may be on their way at a time, and counts how many were at most.
+// measureRollout changes a template whose object becomes ready with a delay, with a limit on the
+// tenants updated at the same time, and counts the largest number that were not ready.
 func (t *tenants) measureRollout(ctx context.Context) error {
 	g, err := t.serveGadgets(ctx)
 	if err != nil {
@@ -180,12 +182,13 @@ func (t *tenants) measureRollout(ctx context.Context) error {
 	took := time.Since(began)
 	fmt.Fprintf(os.Stderr, "%s a rollout over %d tenants took %s\n", time.Now().Format(time.TimeOnly), t.tenants, took.Round(time.Millisecond))
 	t.results = append(t.results, result{Name: rowTenantsRollout, Unit: "tenants", Trials: t.tenants, Value: float64(counted.most),
-		What: fmt.Sprintf("tenants of %d that were not ready at a time in a rollout with maxSkew %d of an object that takes %s to be ready (%.0f s)",
+		What: fmt.Sprintf("most of %d tenants not ready at the same time, in a rollout with maxSkew %d of an object that is ready after %s (%.0f s)",
 			t.tenants, maxSkew, gadgetDelay, took.Seconds())})
 	return g.failed()
 }
 
-// awaitGadgets makes a change and waits until all tenants are ready and all gadgets have a size. The skew sees all of them.
+// awaitGadgets makes a change and waits until all tenants are ready and all gadgets have the size.
+// s sees all of them.
 func (t *tenants) awaitGadgets(ctx context.Context, do func() error, s *skew, size string) error {
 	arrived := map[string]bool{}
 	_, err := t.follow(ctx, []client.ObjectList{listOf(gadgetKind), listOf(tenantGroup.WithKind("Tenant"))}, do, func(e watch.Event) bool {
@@ -215,18 +218,18 @@ func countTrue(of map[string]bool) int {
 	return n
 }
 
-// skew counts who is not ready at a time.
+// skew counts the objects that are not ready at the same time.
 type skew struct {
-	// is has who is not ready, by kind.
+	// is contains the objects that are not ready, by kind.
 	is map[string]map[string]bool
-	// seen is how many there are, by kind.
+	// seen is the number of known objects, by kind.
 	seen  map[string]int
 	known map[string]bool
-	// most is how many of a kind were not ready at a time, at most.
+	// most is the largest number of objects of one kind that were not ready at the same time.
 	most int
 }
 
-// see notes how one of a kind is now.
+// see records the readiness of an object.
 func (s *skew) see(kind, name string, unready bool) {
 	if s.is == nil {
 		s.is, s.seen, s.known = map[string]map[string]bool{}, map[string]int{}, map[string]bool{}
@@ -246,5 +249,5 @@ func (s *skew) see(kind, name string, unready bool) {
 	s.most = max(s.most, len(s.is[kind]))
 }
 
-// unready is how many of a kind are not ready now.
+// unready is the number of objects of a kind that are not ready now.
 func (s *skew) unready(kind string) int { return len(s.is[kind]) }

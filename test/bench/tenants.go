@@ -36,13 +36,14 @@ const (
 	rowTenantsRollout = "tenants-rollout"
 )
 
-// tenantUID is the label of everything that belongs to a tenant.
+// tenantUID is the label of all objects of a tenant.
 const tenantUID = "kubernetes-tenants.org/uid"
 
-// tenantGroup is the group of the kinds of tenants.
+// tenantGroup is the API group of the tenant kinds.
 var tenantGroup = schema.GroupVersion{Group: "operator.kubernetes-tenants.org", Version: "v1"}
 
-// kindsOfTenants are the kinds that the benchmark's template makes, and how many of each every tenant gets.
+// kindsOfTenants are the kinds in the benchmark's template, and the number of objects of each per
+// tenant.
 var kindsOfTenants = []struct {
 	kind schema.GroupVersionKind
 	each int
@@ -53,7 +54,7 @@ var kindsOfTenants = []struct {
 	{infrav1.GroupVersion.WithKind("Terraform"), 1},
 }
 
-// objectsOfTenant is how many objects each tenant gets.
+// objectsOfTenant is the number of objects per tenant.
 func objectsOfTenant() int {
 	n := 0
 	for _, k := range kindsOfTenants {
@@ -62,18 +63,19 @@ func objectsOfTenant() int {
 	return n
 }
 
-// tenants are the rows of a table, on a Yuba that reads it.
+// tenants are the rows of a table, with a Yuba that reads it.
 type tenants struct {
 	*bench
 	yuba   *yuba
 	client client.WithWatch
 	raw    rest.Interface
-	// table is the table as whoever fills it has it.
+	// table is the benchmark's own connection, with which it fills the table.
 	table *sql.DB
 	file  string
 }
 
-// measureTenants makes tenants of the rows of a table, and looks at what that takes, and what a change takes after that.
+// measureTenants creates tenants from the rows of a table, and measures the cost of that, of
+// changes and of idling.
 func (b *bench) measureTenants(ctx context.Context) (err error) {
 	t, err := b.newTenants(ctx)
 	if err != nil {
@@ -106,7 +108,7 @@ func (b *bench) measureTenants(ctx context.Context) (err error) {
 	return nil
 }
 
-// newTenants fills a table, starts a Yuba that may read it, and has it read.
+// newTenants fills a table, starts a Yuba with access to it, and waits for the first sync.
 func (b *bench) newTenants(ctx context.Context) (_ *tenants, err error) {
 	directory := b.directory("tables")
 	t := &tenants{bench: b, file: filepath.Join(directory, "tenants.db")}
@@ -143,7 +145,7 @@ func (b *bench) newTenants(ctx context.Context) (_ *tenants, err error) {
 	return t, nil
 }
 
-// fill makes the table and its rows.
+// fill creates the table and its rows.
 func (t *tenants) fill(ctx context.Context) error {
 	var err error
 	// Yuba reads while the benchmark writes: whoever comes second waits.
@@ -200,8 +202,9 @@ spec:
   extraValueMappings: {plan: plan}
 `
 
-// tenantTemplate is what tenants have: who they are, what they are allowed, and a stack that reads it. That is
-// suspended: tofu is not what is measured. It is never ready for that reason, and is not to be told so in the middle of it.
+// tenantTemplate contains the identity and limits of a tenant, and a stack that reads them. The
+// stack is suspended, so that tofu is not measured. It never becomes ready for that reason, and its
+// timeout must not end during the measurement.
 const tenantTemplate = `
 apiVersion: operator.kubernetes-tenants.org/v1
 kind: TenantTemplate
@@ -245,7 +248,7 @@ spec:
             }
 `
 
-// apply creates what a manifest says.
+// apply creates the object in a manifest.
 func (t *tenants) apply(ctx context.Context, manifest string) error {
 	o := &unstructured.Unstructured{}
 	if err := yaml.Unmarshal([]byte(manifest), &o.Object); err != nil {
@@ -277,13 +280,13 @@ func named(kind schema.GroupVersionKind, name string) *unstructured.Unstructured
 	return o
 }
 
-// observed says whether the status speaks of the object as it is.
+// observed reports whether the status belongs to the current generation.
 func observed(o *unstructured.Unstructured) bool {
 	generation, _, _ := unstructured.NestedInt64(o.Object, "status", "observedGeneration") //nolint:errcheck // what is no number is not it
 	return generation == o.GetGeneration()
 }
 
-// conditionIs says whether the status speaks of the object as it is, and a condition has a status.
+// conditionIs reports whether a condition of the current generation has a status.
 func conditionIs(o *unstructured.Unstructured, kind, status string) bool {
 	if !observed(o) {
 		return false
@@ -297,8 +300,8 @@ func conditionIs(o *unstructured.Unstructured, kind, status string) bool {
 	return false
 }
 
-// follow makes a change and returns the time between the API's answer to it and the moment when watches that were there
-// before have shown enough.
+// follow makes a change and returns the time between the API's response and the moment when
+// existing watches have shown enough.
 func (t *tenants) follow(ctx context.Context, lists []client.ObjectList, do func() error, enough func(watch.Event) bool, options ...client.ListOption) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience+time.Duration(t.tenants)*time.Second)
 	defer cancel()
@@ -329,7 +332,8 @@ func (t *tenants) follow(ctx context.Context, lists []client.ObjectList, do func
 	}
 }
 
-// forward hands on what a watch shows. One that ends before anybody wanted it to has missed something.
+// forward passes on the events of a watch. A watch that ends early has missed events and reports an
+// error.
 func forward(ctx context.Context, w watch.Interface, events chan<- watch.Event) {
 	defer w.Stop()
 	for {
@@ -348,7 +352,7 @@ func forward(ctx context.Context, w watch.Interface, events chan<- watch.Event) 
 	}
 }
 
-// create declares the template and waits until the last object of the last tenant is there.
+// create applies the template and waits for the last object of the last tenant.
 func (t *tenants) create(ctx context.Context) error {
 	want := t.tenants * objectsOfTenant()
 	var lists []client.ObjectList
@@ -383,14 +387,14 @@ func (t *tenants) create(ctx context.Context) error {
 	fmt.Fprintf(os.Stderr, "%s %d objects of %d tenants are there after %s\n", time.Now().Format(time.TimeOnly), want, t.tenants, took.Round(time.Millisecond))
 	if t.wants(rowTenantsCreate) {
 		t.results = append(t.results, result{Name: rowTenantsCreate, Unit: "ms", Trials: want, Value: took.Seconds() * 1000 / float64(want),
-			What: fmt.Sprintf("%d tenants of %d objects each, from the template to the last object: for each object (%.0f in a second, CPU %.1f ms)",
+			What: fmt.Sprintf("%d tenants of %d objects each, from the template to the last object: per object (%.0f per second, CPU %.1f ms)",
 				t.tenants, objectsOfTenant(), float64(want)/took.Seconds(), (spent-spentBefore).Seconds()*1000/float64(want))})
 		return t.addCreateRequests(ctx, before, began)
 	}
 	return nil
 }
 
-// requests are those that the API has served: reads, and writes.
+// requests are the reads and writes that the API has served.
 func (t *tenants) requests(ctx context.Context) ([2]writes, error) {
 	text, err := t.raw.Get().AbsPath("/metrics").DoRaw(ctx)
 	if err != nil {
@@ -404,7 +408,7 @@ func (t *tenants) requests(ctx context.Context) ([2]writes, error) {
 	return [2]writes{read, written}, err
 }
 
-// addCreateRequests says what was read and written for all tenants, what came late included.
+// addCreateRequests adds the reads and writes for all tenants, including late ones.
 func (t *tenants) addCreateRequests(ctx context.Context, before [2]writes, began time.Time) error {
 	if err := pause(ctx, 2*time.Second); err != nil {
 		return err
@@ -416,12 +420,13 @@ func (t *tenants) addCreateRequests(ctx context.Context, before [2]writes, began
 	for i, what := range []string{"reads", "writes"} {
 		n := after[i].since(before[i]).withoutRenewals(time.Since(began))
 		t.results = append(t.results, result{Name: rowTenantsCreate + "-" + what, Unit: what, Trials: t.tenants, Value: float64(n.total()) / float64(t.tenants),
-			What: fmt.Sprintf("… %s of the API for each tenant (all: %s)", what, n)})
+			What: fmt.Sprintf("… %s of the API per tenant (all: %s)", what, n)})
 	}
 	return nil
 }
 
-// memory is what server and runner have in memory at rest, shared pages counted once, if a row wants to know.
+// memory is the idle memory of server and runner, shared pages counted once, if the row is
+// selected.
 func (t *tenants) memory(ctx context.Context, row string) (float64, error) {
 	if !t.wants(row) {
 		return 0, nil
@@ -443,6 +448,6 @@ func (t *tenants) addMemory(ctx context.Context, before float64) error {
 		return err
 	}
 	t.results = append(t.results, result{Name: rowTenantsMemory, Unit: "MB", Trials: 1, Value: after - before,
-		What: fmt.Sprintf("memory at rest for %d tenants of %d objects each, beyond what there was without (%.0f)", t.tenants, objectsOfTenant(), before)})
+		What: fmt.Sprintf("idle memory for %d tenants of %d objects each, in addition to that without tenants (%.0f)", t.tenants, objectsOfTenant(), before)})
 	return nil
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/testkit/proctest"
 )
 
-// patience is how long anything may take before the benchmark is given up.
+// patience is the timeout of every operation.
 const patience = 2 * time.Minute
 
 // yuba is a running Yuba: a server and its runner.
@@ -30,7 +30,7 @@ type yuba struct {
 	log    *decisionLog
 }
 
-// start starts Yuba on a data directory and returns when it says that it is ready.
+// start starts Yuba with a data directory and waits until it is ready.
 func (b *bench) start(ctx context.Context, dir string, args ...string) (*yuba, error) {
 	api, err := proctest.FreeAddress()
 	if err != nil {
@@ -69,7 +69,7 @@ func (b *bench) start(ctx context.Context, dir string, args ...string) (*yuba, e
 	return y, y.findRunner(ctx)
 }
 
-// findRunner waits for the runner, which the server starts on its way.
+// findRunner waits for the runner that the server starts.
 func (y *yuba) findRunner(ctx context.Context) error {
 	deadline, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -91,7 +91,7 @@ func (y *yuba) findRunner(ctx context.Context) error {
 
 func (y *yuba) kubeconfig() string { return filepath.Join(y.dir, "kubeconfig") }
 
-// cpu is the CPU time of everything Yuba runs, ended tofu processes among it.
+// cpu is the CPU time of all of Yuba's processes, including ended tofu processes.
 func (y *yuba) cpu() (time.Duration, error) {
 	server, err := cpuOf(y.cmd.Process.Pid)
 	if err != nil {
@@ -101,7 +101,7 @@ func (y *yuba) cpu() (time.Duration, error) {
 	return server + runner, err
 }
 
-// spent is the CPU time of everything Yuba runs, and what of it server and runner took themselves.
+// spent is the CPU time of all of Yuba's processes, and the parts of server and runner.
 func (y *yuba) spent() (spent, error) {
 	server, others, err := cpuParts(y.cmd.Process.Pid)
 	if err != nil {
@@ -111,7 +111,7 @@ func (y *yuba) spent() (spent, error) {
 	return spent{total: server + others + runner + tools, server: server, runner: runner}, err
 }
 
-// stop ends the server; an idle runner leaves with it.
+// stop ends the server; an idle runner ends with it.
 func (y *yuba) stop() error {
 	if err := y.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		return err
