@@ -1,11 +1,12 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cloud is a tiny cloud for tests, on loopback and in the test's own process: objects with a name, a content,
-// a secret and a revision, behind a bearer token. The provider in test/provider manages them.
+// Package cloud is a tiny cloud for tests, on loopback in the test's own process. Its objects have
+// a name, a content, a secret and a revision; access needs a bearer token. The provider in
+// test/provider manages them.
 //
-// What makes it worth having is what real clouds do rarely: it holds a request until the test lets it go (Hold), fails
-// it (Fail), counts it (Count), and lets the test change the world behind everybody's back (Put, Remove).
+// Tests can hold a request until they release it (Hold), fail it (Fail), count it (Count), and
+// change objects behind tofu's back (Put, Remove).
 //
-// It also keeps states as OpenTofu's "http" backend wants them, with locks, at StateAddress.
+// It also stores states with locks for OpenTofu's "http" backend, at StateAddress.
 package cloud

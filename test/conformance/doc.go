@@ -1,25 +1,26 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package conformance tries what users of tofu-controller rely on: manifests go in, objects and Secrets come out, and
-// nothing else is looked at.
+// Package conformance tests the behaviour that users of tofu-controller rely on. It is a black-box
+// test: it applies manifests, and checks only the resulting objects and Secrets.
 //
-// The nouns:
+// Terms:
 //
-//   - A home is an API and a controller that works on its objects. The suite starts two of Yuba's own, or takes the one
-//     that -kubeconfig names.
-//   - A behaviour is one thing that a controller does. It has tofu-controller's number, or the number of a pain that its
-//     users report; README.md lists what has none, and which tests show the pains gone.
-//   - A world is where one behaviour is tried: a namespace of a home, and the suite's own HTTP server, from which sources,
-//     registries and the things come that programs read.
+//   - A home is an API with a controller that works on its objects. The suite starts two of Yuba's,
+//     or uses the one of -kubeconfig.
+//   - A behaviour is one thing that a controller does. It has tofu-controller's number, or the
+//     number of a problem that its users report. README.md lists behaviours without a case, and the
+//     tests that prove reported problems fixed.
+//   - A world is the environment of one behaviour: a namespace of a home, and the suite's own HTTP
+//     server, which provides sources, registries and data for programs.
 //
 // Invariants:
 //
-//   - Behaviours are tried side by side, so that they share nothing but the home.
-//   - Nothing sleeps: the suite watches until what it waits for has come about. What never comes about is shown by
-//     something else that had the same time.
-//   - Programs use what the tool has built in; nothing is downloaded, and no network is needed.
+//   - Behaviours are tested in parallel, so they share nothing but the home.
+//   - No test sleeps: it watches until the expected state is reached. To show that something never
+//     happens, it waits for something else that takes as long.
+//   - Programs use only what is built into the tool: no downloads, no network.
 //
-// The homes are processes: the test binary is also the program yuba and the program kube-apiserver, and is them when it is
-// called by their names.
+// The homes are processes: the test binary also acts as the programs yuba and kube-apiserver when
+// it is called by these names.
 package conformance

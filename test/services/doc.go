@@ -1,12 +1,14 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package services holds the tests that need servers of others, as Debian packages them: MariaDB and PostgreSQL.
+// Package services contains the tests that need other servers, from Debian packages: MariaDB and
+// PostgreSQL.
 //
-// "make test-services" installs what is missing where it may, starts the servers for the time of the tests and runs them.
-// They are not part of "make test", which needs nothing but Go: so none of them has to skip itself.
+// "make test-services" installs missing packages if it may, starts the servers, and runs the tests.
+// They are not part of "make test", which needs only Go, so no test has to skip itself.
 //
-// What is tested here is what only a real server can show: how it writes values, what it says about names that do not exist
-// and users who may not, how TLS begins and ends, what becomes of a reading whose server dies, and how soon NOTIFY is heard.
-// How statements are written and documents are read is tested beside the code, in internal/tenants/rows.
+// They test only what needs a real server: how it formats values, its errors for missing names and
+// permissions, how TLS connections begin and end, what happens to a query whose server dies, and
+// how soon NOTIFY arrives. internal/tenants/rows tests the generation of statements and the parsing
+// of documents.
 package services

@@ -1,25 +1,29 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command standin stands in for the providers that the examples in examples/tenants use: hashicorp/aws,
-// hashicorp/random, Mongey/kafka, cyrilgdn/rabbitmq and cyrilgdn/postgresql. It is none of them. It serves the types of
-// resources that those programs have, with the arguments that they give and the attributes that they read, and keeps
-// what is made in the cloud of package test/cloud. No data sources: the programs read none.
+// Command standin replaces the providers in examples/tenants: hashicorp/aws, hashicorp/random,
+// Mongey/kafka, cyrilgdn/rabbitmq and cyrilgdn/postgresql. It serves the resource types of those
+// programs, with the arguments and attributes that they use, and stores the resources in the cloud
+// of package test/cloud. It has no data sources, because the programs use none.
 //
-// Nouns:
+// Terms:
 //
-//   - A table is what one provider serves: the arguments of its block, and its kinds. The name that the program is
-//     called by says which table it serves: terraform-provider-kafka_v0.7.0 is kafka.
-//   - A kind is one type of resource: attributes, blocks, what the cloud says in return, and what it refuses.
-//   - A pattern makes what the cloud says of what it was given: "arn:aws:s3:::{bucket}".
+//   - A table is what one provider serves: the arguments of its block, and its kinds. The name of
+//     the executable selects the table: terraform-provider-kafka_v0.7.0 serves kafka.
+//   - A kind is one resource type: its attributes, its blocks, the cloud's response, and what the
+//     cloud refuses.
+//   - A pattern computes a response from the arguments: "arn:aws:s3:::{bucket}".
 //
 // Invariants:
 //
-//   - The cloud is found and entered as the real service would be: by the provider's endpoint and password, or by the
-//     variables of the environment that the real provider reads. Credentials that do not arrive are an error.
-//   - A name that is taken is refused, as the real services do. So is what they are known to refuse of these programs.
-//   - Sensitive attributes are never in the readable content of an object of the cloud.
+//   - It finds the cloud and authenticates like the real provider: by the provider's endpoint and
+//     password, or by the environment variables that the real provider reads. Missing credentials
+//     are an error.
+//   - Like the real services, it refuses a name that is taken, and other known errors in such
+//     programs.
+//   - The readable content of an object in the cloud never contains sensitive attributes.
 //
-// What it does not do: it speaks no protocol of a real service, encrypts nothing, and its schemas are parts of the real
-// ones. That a program runs with it says that the program is whole and that its parts fit; it says nothing about AWS.
+// It does not implement the protocol of a real service, it encrypts nothing, and its schemas are
+// subsets of the real ones. A program that works with it is complete and consistent, but may still
+// fail on AWS.
 package main
