@@ -28,7 +28,7 @@ import (
 	"github.com/yuba-dev/yuba/test/cloud"
 )
 
-// unsettled says what is not yet as it should be, nothing when all is.
+// unsettled lists what has not reached the expected state yet.
 func (f *fleet) unsettled(ctx context.Context) ([]string, error) {
 	var list infrav1.TerraformList
 	if err := f.client.List(ctx, &list, client.InNamespace(f.y.namespace)); err != nil {
@@ -69,7 +69,7 @@ func (f *fleet) unsettled(ctx context.Context) ([]string, error) {
 	return open, err
 }
 
-// settle waits until everything is as it should be. It returns how long that took.
+// settle waits until everything is in the expected state, and returns how long that took.
 func (f *fleet) settle(t *testing.T) time.Duration {
 	t.Helper()
 	began := time.Now()
@@ -89,17 +89,17 @@ func (f *fleet) settle(t *testing.T) time.Duration {
 	}
 }
 
-// ledger is what a storm left.
+// ledger contains the runs that a storm left.
 type ledger struct {
-	// runs are the records of each stack that is there, oldest first.
+	// runs are the records of each existing stack, oldest first.
 	runs map[string][]run.Record
-	// outcomes counts them.
+	// outcomes counts the runs by outcome.
 	outcomes map[run.Outcome]int
 	applied  int
-	// interrupted counts those that may have changed something before they were.
+	// interrupted counts the interrupted runs that may have changed something.
 	interrupted int
 	states      int
-	// why counts what those say that did not succeed.
+	// why counts the errors of runs that did not succeed.
 	why map[string]int
 }
 
@@ -111,7 +111,7 @@ func (l ledger) String() string {
 	return text
 }
 
-// take counts a run.
+// take adds a run.
 func (l *ledger) take(r run.Record) {
 	l.outcomes[r.Result.Outcome]++
 	if r.Result.Applied {
@@ -126,13 +126,13 @@ func (l *ledger) take(r run.Record) {
 	}
 }
 
-// interruptedInApply says whether a run was interrupted when it may have changed something.
+// interruptedInApply reports whether a run was interrupted when it may have changed something.
 func interruptedInApply(r run.Record) bool {
 	return r.Result != nil && r.Result.Outcome == run.OutcomeInterrupted && r.Result.ApplyStarted
 }
 
-// endsInterrupted says whether nothing was applied after an apply was interrupted. The records are in the order in which
-// the runs were made.
+// endsInterrupted reports whether nothing was applied after an interrupted apply. The records are
+// in the order of the runs.
 func endsInterrupted(records []run.Record) bool {
 	interrupted := false
 	for _, r := range records {
@@ -146,7 +146,7 @@ func endsInterrupted(records []run.Record) bool {
 	return interrupted
 }
 
-// audit checks everything that must hold whoever died, and returns what there is on record.
+// audit checks everything that must hold after any kill, and returns the recorded runs.
 func (f *fleet) audit(t *testing.T) ledger {
 	t.Helper()
 	l := f.auditRecords(t)
@@ -183,8 +183,8 @@ func (f *fleet) auditRecords(t *testing.T) ledger {
 	return l
 }
 
-// auditState checks the state of a stack and its versions, and returns how many of these there are. The apply that was
-// interrupted last may have changed an object without the state hearing of it.
+// auditState checks the state of a stack and its versions, and returns the number of versions. The
+// apply that was interrupted last may have changed an object without a record in the state.
 func (f *fleet) auditState(t *testing.T, c *content.Client, s *stack, interrupted bool) int {
 	t.Helper()
 	if s.own {
@@ -221,9 +221,9 @@ func (f *fleet) auditState(t *testing.T, c *content.Client, s *stack, interrupte
 	return len(versions.Items)
 }
 
-// auditObjects checks that a state lists the objects that the stack asks for, as they are. If the last apply was
-// interrupted, it may have a content that was asked for before: the next plan finds that the object is as it should be,
-// and tofu writes no state when it has nothing to change.
+// auditObjects checks that a state lists the stack's objects with their contents. After an
+// interrupted apply, it may have an earlier content: the next plan finds no difference, and tofu
+// writes no state if nothing changes.
 func auditObjects(t *testing.T, s *stack, data []byte, interrupted bool) (serial uint64, lineage string) {
 	t.Helper()
 	var file struct {
@@ -260,8 +260,8 @@ func auditObjects(t *testing.T, s *stack, data []byte, interrupted bool) (serial
 	return file.Serial, file.Lineage
 }
 
-// auditFreshPlans checks that after an interrupted apply nothing is applied but what was planned since. The records are
-// in the order in which the runs were made.
+// auditFreshPlans checks that after an interrupted apply, only newer plans are applied. The records
+// are in the order of the runs.
 func auditFreshPlans(t *testing.T, s *stack, records []run.Record) {
 	t.Helper()
 	byID := map[string]run.Record{}
@@ -283,7 +283,7 @@ func auditFreshPlans(t *testing.T, s *stack, records []run.Record) {
 	}
 }
 
-// auditLocks checks that nobody holds a lock.
+// auditLocks checks that no lock is held.
 func (f *fleet) auditLocks(t *testing.T) {
 	t.Helper()
 	var leases coordinationv1.LeaseList
@@ -302,10 +302,10 @@ func (f *fleet) auditLocks(t *testing.T) {
 	}
 }
 
-// secretFiles have no business in a working directory when no run is at work.
+// secretFiles must not be in a working directory while no run is active.
 var secretFiles = []string{"terraform.tfstate", "terraform.tfstate.backup", "errored.tfstate", "generated.auto.tfvars.json", ".terraform.tfstate.lock.info"}
 
-// auditFiles checks what the processes left on the disk.
+// auditFiles checks the files that the processes left.
 func (f *fleet) auditFiles(t *testing.T) {
 	t.Helper()
 	orphans, err := entries(filepath.Join(f.y.dir, "runner", "orphans"))
@@ -333,7 +333,7 @@ func (f *fleet) auditFiles(t *testing.T) {
 	}
 }
 
-// count counts what was done.
+// count summarises a journal.
 func count(journal []cloud.Change) string {
 	var created, updated, deleted int
 	for _, c := range journal {

@@ -27,7 +27,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/home"
 )
 
-// startAPI starts an API without controllers, as a cluster's, and returns its kubeconfig.
+// startAPI starts the API of a cluster, without controllers, and returns its kubeconfig.
 func startAPI(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -48,19 +48,19 @@ func startAPI(t *testing.T) string {
 	return filepath.Join(dir, "kubeconfig")
 }
 
-// trouble stands before an API and makes it slow and unreliable.
+// trouble is a proxy that makes an API slow and unreliable.
 type trouble struct {
 	*httptest.Server
 	proxy *httputil.ReverseProxy
 
 	mu  sync.Mutex
 	rng *rand.Rand
-	// on is true while there is trouble, away while the API answers nothing at all.
+	// on enables faults; away makes the API unreachable.
 	on, away bool
 	counts   map[string]int
 }
 
-// troubled puts trouble before the API and returns a kubeconfig that leads into it.
+// troubled starts a faulty proxy for an API and returns a kubeconfig for it.
 func troubled(t *testing.T, kubeconfig string, rng *rand.Rand) (*trouble, string) {
 	t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
@@ -95,13 +95,13 @@ func troubled(t *testing.T, kubeconfig string, rng *rand.Rand) (*trouble, string
 	return x, name
 }
 
-// fate is what becomes of a request.
+// fate is the fault of one request.
 type fate struct {
 	what  string
 	delay time.Duration
 }
 
-// draw draws a request's fate.
+// draw selects the fault of a request at random.
 func (x *trouble) draw(r *http.Request) fate {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -127,7 +127,7 @@ func (x *trouble) draw(r *http.Request) fate {
 	return f
 }
 
-// ServeHTTP serves a request, or does not.
+// ServeHTTP forwards a request, or injects its fault.
 func (x *trouble) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f := x.draw(r)
 	r.Header.Del("Authorization") // the way has rights of its own
@@ -156,14 +156,14 @@ func (x *trouble) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x.proxy.ServeHTTP(w, r)
 }
 
-// refuse answers as an API server does that cannot.
+// refuse answers with an error, as an API server does.
 func refuse(w http.ResponseWriter, code int, reason, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
 	fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":%q,"message":%q,"code":%d}`, reason, message, code) //nolint:errcheck // the client is gone
 }
 
-// be sets how bad it is. What stands open, watches above all, breaks when the API goes away.
+// be sets the faults. Open connections, mostly watches, break when the API goes away.
 func (x *trouble) be(on, away bool) {
 	x.mu.Lock()
 	x.on, x.away = on, away
@@ -173,7 +173,7 @@ func (x *trouble) be(on, away bool) {
 	}
 }
 
-// closed reports whether a channel is.
+// closed reports whether a channel is closed.
 func closed(c chan struct{}) bool {
 	select {
 	case <-c:
@@ -183,7 +183,7 @@ func closed(c chan struct{}) bool {
 	}
 }
 
-// pass lets time pass: an outage lasts as long as it lasts.
+// pass waits: the duration of an outage is part of the test.
 func pass(t *testing.T, d time.Duration) {
 	t.Helper()
 	select {
@@ -192,8 +192,8 @@ func pass(t *testing.T, d time.Duration) {
 	}
 }
 
-// An API that is slow, fails, answers what it has not done, does what it does not answer, and goes away for a while:
-// runs finish, states are stored, nothing is applied twice.
+// An API that is slow, fails, confirms writes it has not made, makes writes it does not confirm,
+// and disappears for a while: runs finish, states are stored, and nothing is applied twice.
 func TestTroubledAPI(t *testing.T) {
 	seed := newSeed(t)
 	y := newYuba(t)

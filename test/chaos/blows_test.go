@@ -22,7 +22,7 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 )
 
-// victim is who dies.
+// victim is the process that a blow hits.
 type victim string
 
 const (
@@ -31,31 +31,32 @@ const (
 	both       victim = "server and runner"
 	theTofu    victim = "tofu"
 	everything victim = "everything"
-	// Who is frozen does nothing for some seconds, and then goes on as if nothing had been.
+	// A frozen process does nothing for some seconds, and then continues.
 	frozenServer victim = "frozen server"
 	frozenRunner victim = "frozen runner"
 )
 
-// moment is what a blow waits for.
+// moment is the event that a blow waits for.
 type moment string
 
 const (
 	anyMoment moment = "any moment"
-	// While the server starts.
+	// The server starts.
 	starting moment = "a start of the server"
-	// The cloud has made, changed or deleted an object: tofu is in the middle of an apply, or at its end.
+	// The cloud has created, changed or deleted an object: tofu is in the middle of an apply, or at
+	// its end.
 	changing moment = "a change of the cloud"
-	// A run has come to the runner, or was done with.
+	// The runner has received or finished a run.
 	running moment = "a run that came or went"
 	// An apply was permitted and begins.
 	applying moment = "the beginning of an apply"
-	// A state was spooled, and is on its way to the server.
+	// The runner has spooled a state and sends it to the server.
 	shipping moment = "a state on its way"
-	// A run's result is on its way to the server.
+	// The runner sends a run's result to the server.
 	reporting moment = "a result on its way"
-	// A lock was taken or given back.
+	// A lock was acquired or released.
 	locking moment = "a lock"
-	// The API has written a stack's status.
+	// The server has written a stack's status.
 	recording moment = "a write of a status"
 )
 
@@ -65,15 +66,15 @@ var (
 	midst   = []moment{changing, changing, applying, applying, shipping, reporting, running}
 )
 
-// blow is one kill: of whom, and when.
+// blow is one kill: a process, and a time.
 type blow struct {
 	victim victim
 	moment moment
-	// delay is how long after the moment.
+	// delay is the time after the moment.
 	delay time.Duration
 }
 
-// schedule makes blows from a seed: a third comes at any moment, the others soon after an interesting one.
+// schedule derives blows from a seed: a third at any time, the others soon after a moment.
 func schedule(rng *rand.Rand, n int, moments []moment, victims ...victim) []blow {
 	blows := make([]blow, n)
 	for i := range blows {
@@ -90,7 +91,7 @@ func schedule(rng *rand.Rand, n int, moments []moment, victims ...victim) []blow
 	return blows
 }
 
-// lookout tells what happens.
+// lookout reports moments.
 type lookout struct {
 	y    *yuba
 	seen chan moment
@@ -98,7 +99,7 @@ type lookout struct {
 
 func newLookout(y *yuba) *lookout { return &lookout{y: y, seen: make(chan moment)} }
 
-// tell says that something happened; nobody need be listening.
+// tell reports a moment, without waiting for a receiver.
 func (l *lookout) tell(m moment) {
 	select {
 	case l.seen <- m:
@@ -106,7 +107,7 @@ func (l *lookout) tell(m moment) {
 	}
 }
 
-// await waits for a moment, but not for long: not everything happens all the time.
+// await waits for a moment, but not for long: some moments are rare.
 func (l *lookout) await(ctx context.Context, want moment) {
 	deadline := time.NewTimer(5 * time.Second)
 	defer deadline.Stop()
@@ -124,7 +125,7 @@ func (l *lookout) await(ctx context.Context, want moment) {
 	}
 }
 
-// watchSpool tells what the runner does, by what it writes.
+// watchSpool reports the runner's actions, as seen in the files that it writes.
 func (l *lookout) watchSpool(ctx context.Context) error {
 	watcher, err := fsnotify.NewWatcher()
 	if err != nil {
@@ -160,7 +161,7 @@ func (l *lookout) watchSpool(ctx context.Context) error {
 	}
 }
 
-// watchAPI tells what is written to the API, as long as there is one.
+// watchAPI reports writes to the API while it is reachable.
 func (l *lookout) watchAPI(ctx context.Context, c client.WithWatch, list client.ObjectList, m moment) {
 	for ctx.Err() == nil {
 		w, err := c.Watch(ctx, list, client.InNamespace(l.y.namespace))
@@ -178,7 +179,7 @@ func (l *lookout) watchAPI(ctx context.Context, c client.WithWatch, list client.
 	}
 }
 
-// watch tells everything until ctx ends.
+// watch reports all moments until ctx ends.
 func (l *lookout) watch(ctx context.Context) {
 	c := l.y.client()
 	go l.watchAPI(ctx, c, &coordinationv1.LeaseList{}, locking)
@@ -247,7 +248,7 @@ func kill(pid int) {
 	syscall.Kill(pid, syscall.SIGKILL) //nolint:errcheck // it may be gone already
 }
 
-// killRunner kills the runner; when there is none at this moment, the next.
+// killRunner kills the runner; if there is none now, the next one.
 func (l *lookout) killRunner(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -263,7 +264,8 @@ func (l *lookout) killRunner(ctx context.Context) error {
 	return errors.New("there is no runner, and none comes")
 }
 
-// killTofu kills every tofu with its providers in the middle of what it does; when there is none, the next.
+// killTofu kills every tofu with its providers in the middle of its work; if there is none, the
+// next one.
 func (l *lookout) killTofu(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -284,7 +286,7 @@ func (l *lookout) killTofu(ctx context.Context) error {
 	return errors.New("there is no tofu, and none comes")
 }
 
-// entries are the names in a directory; none when it is not there.
+// entries are the names in a directory; none if it does not exist.
 func entries(dir string) ([]string, error) {
 	list, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -16,16 +16,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// device is a disk of the test's own: a file behind a loop device, with a file system that is mounted where the server
-// keeps its data. It loses power when the test says so.
+// device is a disk for one test: a file behind a loop device, whose file system is mounted at the
+// server's data directory. The test can cut its power.
 type device struct {
 	image, dir, kind string
 }
 
-// needsDevice is what to say where a device cannot be made.
+// needsDevice is the message if no device can be created.
 const needsDevice = "this test needs the right to make loop devices and to mount, as root in CI has it: %v"
 
-// newDevice makes a disk of so many bytes below a directory.
+// newDevice creates a disk of this size and mounts it.
 func newDevice(t *testing.T, image, dir string, size int64) *device {
 	t.Helper()
 	d := &device{image: image, dir: dir, kind: *fsFlag}
@@ -52,7 +52,7 @@ func newDevice(t *testing.T, image, dir string, size int64) *device {
 	return d
 }
 
-// mount mounts the file system, which repairs itself as after a power cut.
+// mount mounts the file system, which recovers as after a power cut.
 func (d *device) mount(t *testing.T) {
 	t.Helper()
 	loop, err := attach(d.image)
@@ -72,7 +72,7 @@ func (d *device) mount(t *testing.T) {
 	}
 }
 
-// attach puts a file behind a free loop device. The device is given back with its last user.
+// attach puts a file behind a free loop device. The device is released with its last user.
 func attach(image string) (*os.File, error) {
 	backing, err := os.OpenFile(image, os.O_RDWR, 0)
 	if err != nil {
@@ -107,8 +107,8 @@ func attach(image string) (*os.File, error) {
 	return nil, errors.New("no loop device is free")
 }
 
-// cutPower has the file system forget what was not written to the disk, as when the power goes, and mounts it anew. Nobody
-// may use it.
+// cutPower makes the file system forget everything that was not written to the disk, and mounts it
+// again. Nobody may use it meanwhile.
 func (d *device) cutPower(t *testing.T) {
 	t.Helper()
 	root, err := os.Open(d.dir)
@@ -125,7 +125,7 @@ func (d *device) cutPower(t *testing.T) {
 	if failed != 0 {
 		t.Fatalf("shut the file system at %s down (%s of Linux 4.11 and newer can do that): %v", d.dir, d.kind, failed)
 	}
-	// Who looked into it a moment ago may still be leaving.
+	// A process that used it a moment ago may still be exiting.
 	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
 		err := unix.Unmount(d.dir, 0)
 		if err == nil {
@@ -138,13 +138,14 @@ func (d *device) cutPower(t *testing.T) {
 	d.mount(t)
 }
 
-// onDevice gives the server's directory a disk of its own.
+// onDevice gives the data directory its own disk.
 func (y *yuba) onDevice(size int64) *device {
 	y.t.Helper()
 	return newDevice(y.t, filepath.Join(y.base, "disk"), y.dir, size)
 }
 
-// A device forgets what was not synced, and keeps what was: otherwise the power cuts of these tests prove nothing.
+// A device forgets unsynced data and keeps synced data: otherwise the power cuts of these tests
+// would prove nothing.
 func TestDeviceForgetsWhatWasNotSynced(t *testing.T) {
 	base := t.TempDir()
 	dir := filepath.Join(base, "mounted")

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// fill takes all that is left of the disk, to the last byte, and returns what gives it back.
+// fill fills the disk to the last byte, and returns a function that frees the space.
 func (y *yuba) fill() (release func()) {
 	y.t.Helper()
 	name := filepath.Join(y.dir, "filler")
@@ -35,8 +35,8 @@ func (y *yuba) fill() (release func()) {
 	}
 }
 
-// A disk that is full while the fleet applies costs time and nothing else: what tofu did is in the states when there is
-// space again.
+// A disk that is full while the fleet applies only costs time: the states contain all of tofu's
+// changes when there is space again.
 func TestFullDisk(t *testing.T) {
 	y := newYuba(t)
 	y.onDevice(400 << 20)
@@ -48,7 +48,7 @@ func TestFullDisk(t *testing.T) {
 	s.settle(t)
 	began := time.Now()
 	for range max(1, *killsFlag/40) {
-		// Each change has its stack apply; the cloud has begun to change when the disk is full.
+		// Each change makes its stack apply. The disk is full after the cloud has begun to change.
 		for range 6 {
 			if err := s.change(t.Context()); err != nil {
 				t.Fatal(err)
@@ -56,7 +56,7 @@ func TestFullDisk(t *testing.T) {
 		}
 		s.lookout.await(t.Context(), changing)
 		release := y.fill()
-		// What is at work comes to its end, whatever that is. Nothing tells when: nobody can write it down.
+		// Active runs end in some way. No event shows their end, because nothing can be written.
 		pass(t, 8*time.Second)
 		release()
 		s.settle(t)

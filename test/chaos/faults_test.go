@@ -18,7 +18,8 @@ import (
 	"time"
 )
 
-// outage kills the server and all its processes, does something while nothing runs, and lets the server start again.
+// outage kills the server and all its processes, calls do while nothing runs, and lets the server
+// start again.
 func (y *yuba) outage(do func()) {
 	y.t.Helper()
 	y.power.Lock()
@@ -39,10 +40,11 @@ func (y *yuba) outage(do func()) {
 	do()
 }
 
-// amidst are the moments at which faults hurt: an apply begins, is at work, or ends.
+// amidst are the moments when faults do damage: an apply begins, is active, or ends.
 var amidst = []moment{changing, changing, applying, applying, shipping, reporting, running}
 
-// strikeFaults strikes faults while the fleet changes, one after the other, and lets all settle after each.
+// strikeFaults injects faults one after the other while the fleet changes, and lets everything
+// settle after each.
 func (s *storm) strikeFaults(t *testing.T, rng *rand.Rand, n int, strike func(i int) string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -68,7 +70,7 @@ func (s *storm) strikeFaults(t *testing.T, rng *rand.Rand, n int, strike func(i 
 	}
 }
 
-// A power cut costs what nobody synced. What tofu did meanwhile is in a state, or listed by a run.
+// A power cut loses unsynced data. Each of tofu's changes is in a state or listed by a run.
 func TestPowerCuts(t *testing.T) {
 	seed := newSeed(t)
 	y := newYuba(t)
@@ -85,7 +87,7 @@ func TestPowerCuts(t *testing.T) {
 	s.report(t, time.Since(began), 0, s.auditRecords(t))
 }
 
-// Files that the runner and the server keep for runs are damaged while everything is down.
+// Files of runs, of the runner and the server, are damaged while nothing runs.
 func TestDamagedFiles(t *testing.T) {
 	seed := newSeed(t)
 	y := newYuba(t)
@@ -110,8 +112,8 @@ func TestDamagedFiles(t *testing.T) {
 	s.report(t, time.Since(began), 0, s.auditRecords(t))
 }
 
-// victims are the files that may be damaged: those of runs in the runner's spool, of working directories, and the records
-// of runs that have not ended.
+// victims are the files that may be damaged: those of runs in the runner's spool, of working
+// directories, and the records of active runs.
 func (y *yuba) victims() []string {
 	var found []string
 	for _, pattern := range []string{
@@ -142,7 +144,7 @@ func (y *yuba) victims() []string {
 	})
 }
 
-// damage damages one file, and says how and which; nothing when there is none.
+// damage damages one file and returns how and which; nothing if there is none.
 func (y *yuba) damage(rng *rand.Rand) (how, where string) {
 	y.t.Helper()
 	files := y.victims()
@@ -183,7 +185,7 @@ func (y *yuba) damage(rng *rand.Rand) (how, where string) {
 	return how, where
 }
 
-// person does what a person is asked to do: a state that was left behind becomes the stack's.
+// person does what a message asks people to do: it pushes a state that was left behind.
 func (s *storm) person(t *testing.T, message string) {
 	t.Helper()
 	_, rest, asked := strings.Cut(message, "`yuba state push ")

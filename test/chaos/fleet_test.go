@@ -25,8 +25,8 @@ import (
 	"github.com/yuba-dev/yuba/test/cloud"
 )
 
-// program is what every stack is made of: the objects that its variable names, and one with what the stack it depends on
-// put out.
+// program is the program of every stack: the objects in its variable, and one with the output of
+// the stack that it depends on.
 const program = `
 terraform {
   required_providers {
@@ -53,21 +53,21 @@ resource "yubatest_object" "copy" {
 output "all" { value = jsonencode(var.objects) }
 `
 
-// stack is what a stack should be.
+// stack is the desired state of a stack.
 type stack struct {
 	name string
-	// below is the stack it depends on, nil for none; own is true when its state is in a backend of its own.
+	// below is the stack that it depends on, if any; own is true if its state is in a custom backend.
 	below *stack
 	own   bool
 	// objects are the contents by key.
 	objects map[string]string
-	// changes counts what was changed of it, and names its contents.
+	// changes counts the changes of the stack, and makes contents unique.
 	changes int
-	// asked are the contents that were ever asked for, by object.
+	// asked are all contents that were ever desired, by object.
 	asked map[string]map[string]bool
 }
 
-// wants are the objects that the cloud should have of a stack.
+// wants are the objects that the cloud should have for a stack.
 func (s *stack) wants() map[string]string {
 	want := map[string]string{}
 	for key, content := range s.objects {
@@ -83,7 +83,7 @@ func (s *stack) wants() map[string]string {
 	return want
 }
 
-// note keeps in mind what is asked for now.
+// note records the desired contents.
 func (s *stack) note() {
 	for name, content := range s.wants() {
 		if s.asked[name] == nil {
@@ -93,15 +93,16 @@ func (s *stack) note() {
 	}
 }
 
-// fleet is what all stacks should be. Only one goroutine changes it.
+// fleet is the desired state of all stacks. Only one goroutine changes it.
 type fleet struct {
 	y     *yuba
 	cloud *cloud.Cloud
-	// address is where stacks find the cloud.
+	// address is the cloud's address for the stacks.
 	address string
 	client  client.Client
 	rng     *rand.Rand
-	// breaksLocks has stacks with a backend of their own break the locks that they meet there: who killed tofu leaves them.
+	// breaksLocks makes stacks with a custom backend break locks there, because killing tofu leaves
+	// them.
 	breaksLocks bool
 
 	mu      sync.Mutex
@@ -115,7 +116,7 @@ func newFleet(y *yuba, c *cloud.Cloud, address string, rng *rand.Rand) *fleet {
 	return &fleet{y: y, cloud: c, address: address, client: y.client(), rng: rng, changes: map[string]int{}}
 }
 
-// grow makes stacks: every fourth depends on the one before it, every fifth keeps its own state.
+// grow adds stacks: every fourth depends on the previous one, every fifth has a custom backend.
 func (f *fleet) grow(ctx context.Context, n int) error {
 	credentials := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: f.y.namespace, Name: "cloud"}, StringData: map[string]string{"token": f.cloud.Token()}}
 	if err := insist(ctx, "make the credentials", func(ctx context.Context) error {
@@ -138,7 +139,7 @@ func ignoreExisting(err error) error {
 	return err
 }
 
-// add makes a stack.
+// add adds a stack.
 func (f *fleet) add(ctx context.Context) error {
 	f.mu.Lock()
 	f.made++
@@ -159,7 +160,7 @@ func (f *fleet) add(ctx context.Context) error {
 	})
 }
 
-// give has a stack have one more object.
+// give adds an object to a stack.
 func (f *fleet) give(s *stack) {
 	s.changes++
 	s.objects[fmt.Sprintf("k%d", s.changes)] = fmt.Sprintf("%d", s.changes)
@@ -177,7 +178,7 @@ func (f *fleet) variables(s *stack) []infrav1.Variable {
 	return []infrav1.Variable{{Name: "stack", Value: raw(s.name)}, {Name: "objects", Value: raw(s.objects)}}
 }
 
-// object is the stack as the API knows it. Drift is looked for hourly, so that only changes start runs.
+// object is the stack as an API object. Drift checks are hourly, so that only changes start runs.
 func (f *fleet) object(s *stack) *infrav1.Terraform {
 	obj := &infrav1.Terraform{ObjectMeta: metav1.ObjectMeta{Namespace: f.y.namespace, Name: s.name}}
 	obj.Spec.Interval = metav1.Duration{Duration: time.Hour}
@@ -209,7 +210,7 @@ func fromSecret(name string) corev1.EnvVar {
 		SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: "cloud"}, Key: "token"}}}
 }
 
-// change changes one stack, or takes one away and makes another.
+// change changes one stack, or replaces one.
 func (f *fleet) change(ctx context.Context) error {
 	f.mu.Lock()
 	s := f.stacks[f.rng.IntN(len(f.stacks))]
@@ -256,7 +257,7 @@ func (f *fleet) hasAbove(s *stack) bool {
 	return slices.ContainsFunc(f.stacks, func(other *stack) bool { return other.below == s })
 }
 
-// replace deletes a stack, resources and all, and makes another.
+// replace deletes a stack with its resources, and adds another.
 func (f *fleet) replace(ctx context.Context, s *stack) error {
 	obj := &infrav1.Terraform{ObjectMeta: metav1.ObjectMeta{Namespace: f.y.namespace, Name: s.name}}
 	err := insist(ctx, "delete stack "+s.name, func(ctx context.Context) error {
@@ -290,7 +291,7 @@ func (f *fleet) has() map[string]string {
 	return have
 }
 
-// behind counts the stacks whose objects are not yet as they should be.
+// behind counts the stacks whose objects are not as desired yet.
 func (f *fleet) behind() int {
 	want, have := f.wants(), f.has()
 	stacks := map[string]bool{}
@@ -313,7 +314,7 @@ func stackOf(object string) string {
 	return name
 }
 
-// addressOf is the resource of an object.
+// addressOf is the resource address of an object.
 func addressOf(object string) string {
 	_, key, _ := strings.Cut(object, ".")
 	if key == "copy" {

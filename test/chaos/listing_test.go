@@ -35,8 +35,8 @@ func (y *yuba) run(ctx context.Context, args ...string) (string, error) {
 	return string(out), err
 }
 
-// unsettledListing is unsettled where faults cost evidence: objects may be left in the cloud that nobody wants, if they are
-// listed. It also says what the stacks' messages ask people to do.
+// unsettledListing is unsettled for faults that destroy evidence: unwanted objects may remain in
+// the cloud if they are listed. It also returns the messages that ask people to act.
 func (s *storm) unsettledListing(ctx context.Context) (open, messages []string, err error) {
 	var list infrav1.TerraformList
 	if err := s.client.List(ctx, &list, client.InNamespace(s.y.namespace)); err != nil {
@@ -76,7 +76,8 @@ func (s *storm) unsettledListing(ctx context.Context) (open, messages []string, 
 	return open, messages, err
 }
 
-// settleListing waits until everything is as it should be, and does meanwhile what people are asked to do.
+// settleListing waits until everything is in the expected state, and meanwhile does what people are
+// asked to do.
 func (s *storm) settleListing(t *testing.T) time.Duration {
 	t.Helper()
 	began := time.Now()
@@ -103,15 +104,15 @@ func (s *storm) settleListing(t *testing.T) time.Duration {
 	}
 }
 
-// listing is what the runs of a stack list, and what its status still does.
+// listing contains the lists in the runs of a stack, and in its status.
 type listing struct {
-	// addresses are the resource instances that may exist, or may be gone; whole is true when a run says that it does not
-	// know which.
+	// exist and gone are the resource instances that may exist, or may be gone; whole is true if a run
+	// says that it does not know which.
 	exist, gone map[string]bool
 	whole       bool
 }
 
-// lists says whether an object is among those that may exist.
+// lists reports whether a list contains an address.
 func (l listing) lists(among map[string]bool, address string) bool {
 	resource, _, _ := strings.Cut(address, "[")
 	return l.whole || among[address] || among[resource]
@@ -173,8 +174,8 @@ func (l *listing) add(address string, exists, gone bool) {
 	}
 }
 
-// auditListing checks that what the faults left is in a state or listed, that nothing is listed that a state proves, and
-// that the lists end when somebody has looked.
+// auditListing checks that everything the faults left is in a state or listed, that nothing is
+// listed that a state proves, and that lists can be acknowledged.
 func (s *storm) auditListing(t *testing.T) {
 	t.Helper()
 	listings := s.listings(t)
@@ -194,7 +195,7 @@ func (s *storm) auditListing(t *testing.T) {
 	}
 }
 
-// auditChange checks that what was done on false assumptions was listed before.
+// auditChange checks that changes based on wrong assumptions had been listed before.
 func (s *storm) auditChange(t *testing.T, i int, change cloud.Change, listings map[string]listing) {
 	t.Helper()
 	what := change.Mistaken()
@@ -211,7 +212,7 @@ func (s *storm) auditChange(t *testing.T, i int, change cloud.Change, listings m
 	}
 }
 
-// auditStanding checks what a stack's status lists in the end, and that an acknowledgement ends it.
+// auditStanding checks the final list in a stack's status, and that an acknowledgement clears it.
 func (s *storm) auditStanding(t *testing.T, st *stack) {
 	t.Helper()
 	var obj infrav1.Terraform
@@ -252,7 +253,7 @@ func (s *storm) auditStanding(t *testing.T, st *stack) {
 	}
 }
 
-// addressesOf are the resource instances that a stack's state has.
+// addressesOf are the resource instances in a stack's state.
 func (s *storm) addressesOf(t *testing.T, st *stack) map[string]bool {
 	t.Helper()
 	data := s.cloud.State(st.name)

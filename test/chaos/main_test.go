@@ -30,7 +30,7 @@ var (
 	settleFlag  = flag.Duration("settle", 4*time.Minute, "how long everything may take to settle after a storm")
 )
 
-// programs is where the programs under test are installed, as a user would have them: side by side.
+// programs is the directory with the programs under test, installed side by side as for a user.
 var programs string
 
 func TestMain(m *testing.M) {
@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 
 func providerMirror() string { return filepath.Join(programs, "providers") }
 
-// newSeed is the seed that was asked for, or any.
+// newSeed is the requested seed, or a random one.
 func newSeed(t *testing.T) uint64 {
 	seed := *seedFlag
 	for seed == 0 {

@@ -19,8 +19,8 @@ import (
 	"github.com/yuba-dev/yuba/test/cloud"
 )
 
-// slowCloud is a cloud with a way to it that takes some time, as clouds have it: otherwise applies would be over before
-// anybody could be killed in them.
+// slowCloud is a cloud behind a slow connection, as real clouds are: otherwise applies would end
+// before anything could be killed.
 func slowCloud(t *testing.T, rng *rand.Rand) (c *cloud.Cloud, address string) {
 	t.Helper()
 	c = cloud.Start()
@@ -57,10 +57,11 @@ type storm struct {
 	struck map[string]int
 }
 
-// gather makes a fleet of a server's, in a cloud of its own, all from one seed.
+// gather creates a fleet on a server, with its own cloud, from one seed.
 func gather(t *testing.T, seed uint64, y *yuba, namespace string) *storm {
 	t.Helper()
-	// The clouds' delays must not be drawn from what the schedule is made of.
+	// The schedule and the cloud's delays need separate generators, so that they do not affect each
+	// other.
 	c, address := slowCloud(t, rand.New(rand.NewPCG(seed, 2))) //nolint:gosec // a schedule is no secret
 	y.newNamespace(namespace)
 	s := &storm{fleet: newFleet(y, c, address, rand.New(rand.NewPCG(seed, 3))), //nolint:gosec // neither is what changes
@@ -69,7 +70,7 @@ func gather(t *testing.T, seed uint64, y *yuba, namespace string) *storm {
 	return s
 }
 
-// maxBehind is how many stacks may be behind before the next is changed.
+// maxBehind is how many stacks may be behind before the next one is changed.
 const maxBehind = 5
 
 // rage strikes all blows while the fleet changes.
@@ -96,7 +97,7 @@ func (s *storm) rage(t *testing.T) {
 	changes.Wait()
 }
 
-// keepChanging changes stacks until the storm is over and enough was changed.
+// keepChanging changes stacks until the storm is over and there were enough changes.
 func (s *storm) keepChanging(ctx context.Context, t *testing.T, over chan struct{}) {
 	for done := 0; ; {
 		select {
@@ -124,7 +125,7 @@ func (s *storm) keepChanging(ctx context.Context, t *testing.T, over chan struct
 	}
 }
 
-// report tells what the storm was and what it left.
+// report prints a summary of the storm and its results.
 func (s *storm) report(t *testing.T, raged, settled time.Duration, l ledger) {
 	t.Helper()
 	s.y.mu.Lock()
@@ -142,7 +143,7 @@ func (s *storm) report(t *testing.T, raged, settled time.Duration, l ledger) {
 	t.Log(text)
 }
 
-// Whoever of server and runner dies, and whenever: nothing is lost, doubled or left behind.
+// When the server or the runner dies, at any time, nothing is lost, duplicated or left behind.
 func TestKillsOfServerAndRunner(t *testing.T) {
 	seed := newSeed(t)
 	y := newYuba(t)
@@ -166,10 +167,11 @@ func TestKillsOfServerAndRunner(t *testing.T) {
 	s.report(t, raged, settled, l)
 }
 
-// manyFells is how many kills of tofu or of everything must have met an apply.
+// manyFells is the number of kills of which some must have hit an apply.
 const manyFells = 20
 
-// When tofu itself dies, or everything at once, what it had begun is listed, and a fresh plan comes before anything else.
+// When tofu dies, or everything at once, its changes are listed, and Yuba makes a fresh plan before
+// anything else.
 func TestKillsOfTofuAndEverything(t *testing.T) {
 	seed := newSeed(t)
 	y := newYuba(t)
@@ -184,7 +186,8 @@ func TestKillsOfTofuAndEverything(t *testing.T) {
 	settled := s.settleListing(t)
 	l := s.audit(t)
 	s.auditListing(t)
-	// Of a few blows none may have met an apply; of many some have, or nobody knows any more what an interrupted run is.
+	// A few blows may miss every apply. Of many, some must hit, or the test no longer recognises
+	// interrupted runs.
 	if *fellsFlag >= manyFells && l.interrupted == 0 {
 		t.Errorf("tofu was killed %d times, and no run is on record as interrupted in its apply: %v", *fellsFlag, l.outcomes)
 	}

@@ -25,34 +25,34 @@ import (
 	"github.com/yuba-dev/yuba/internal/testkit/tofutest"
 )
 
-// yuba is a server that is started again whenever it ends, as a service manager does it.
+// yuba is a server that restarts whenever it ends, as with a service manager.
 type yuba struct {
 	t         *testing.T
 	base, dir string
-	// command is what is started, and says how it says that it is ready.
+	// command starts the server; says is what it prints when it is ready.
 	command []string
 	says    string
-	// kubeconfig is the way to the API, past whatever is between the server and that.
+	// kubeconfig leads to the API directly, without the proxy of the server.
 	kubeconfig string
-	// ended is closed when the server is started no more.
+	// ended is closed when the server is no longer restarted.
 	ended chan struct{}
 
-	// power is held for writing while the machine is down: nothing is started then.
+	// power is locked for writing while the machine is down, so that nothing starts.
 	power sync.RWMutex
 
 	mu       sync.Mutex
 	stopping bool
 	cmd      *exec.Cmd
-	// ready is closed when the server that runs now is.
+	// ready is closed when the current server is ready.
 	ready  chan struct{}
 	starts int
-	// slowest is the longest time from start to ready.
+	// slowest is the longest start until ready.
 	slowest time.Duration
-	// namespace is where the fleet lives.
+	// namespace is the fleet's namespace.
 	namespace string
 }
 
-// newYuba makes a server's directory, which is kept when the test fails.
+// newYuba creates a data directory, which is kept if the test fails.
 func newYuba(t *testing.T) *yuba {
 	t.Helper()
 	base, err := os.MkdirTemp("", "yuba-storm-")
@@ -88,7 +88,7 @@ func (y *yuba) keep(args ...string) {
 	y.awaitReady()
 }
 
-// supervise starts the server again and again.
+// supervise restarts the server.
 func (y *yuba) supervise() {
 	defer close(y.ended)
 	for {
@@ -109,14 +109,14 @@ func (y *yuba) supervise() {
 	}
 }
 
-// isReady is closed when the server that runs now is ready.
+// isReady is closed when the current server is ready.
 func (y *yuba) isReady() chan struct{} {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	return y.ready
 }
 
-// start starts a server, unless no more are wanted: then ended is nil.
+// start starts a server; ended is nil if none is wanted any more.
 func (y *yuba) start() (ended chan struct{}, err error) {
 	y.power.RLock()
 	defer y.power.RUnlock()
@@ -150,7 +150,7 @@ func (y *yuba) start() (ended chan struct{}, err error) {
 	return ended, nil
 }
 
-// listen reads what a server prints until it ends.
+// listen reads the server's output until it ends.
 func (y *yuba) listen(cmd *exec.Cmd, lines *bufio.Scanner, began time.Time, ended chan struct{}) {
 	for lines.Scan() {
 		if strings.HasPrefix(lines.Text(), y.says) {
@@ -164,10 +164,11 @@ func (y *yuba) listen(cmd *exec.Cmd, lines *bufio.Scanner, began time.Time, ende
 	close(ended)
 }
 
-// patience is how long anything may take that should take a second or two: the machine may be busy.
+// patience is the timeout for operations that normally take a second or two: the machine may be
+// busy.
 const patience = 2 * time.Minute
 
-// awaitReady waits until the server that runs now is ready.
+// awaitReady waits until the current server is ready.
 func (y *yuba) awaitReady() {
 	y.t.Helper()
 	deadline := time.After(patience)
@@ -183,14 +184,14 @@ func (y *yuba) awaitReady() {
 	}
 }
 
-// serverPID is the server that runs now.
+// serverPID is the current server.
 func (y *yuba) serverPID() int {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	return y.cmd.Process.Pid
 }
 
-// signalServer sends the server that runs now a signal.
+// signalServer signals the current server.
 func (y *yuba) signalServer(s syscall.Signal) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
@@ -213,7 +214,7 @@ func (y *yuba) stop() {
 	}
 }
 
-// leave leaves nothing running.
+// leave ends all processes.
 func (y *yuba) leave() {
 	y.stop()
 	if err := proctest.End(y.dir); err != nil {
@@ -221,7 +222,7 @@ func (y *yuba) leave() {
 	}
 }
 
-// remove removes the directory unless there is something to be seen in it.
+// remove deletes the directory unless the test failed.
 func (y *yuba) remove() {
 	if y.t.Failed() || *keepFlag {
 		y.t.Logf("what is left is in %s: server.log, data/runner/runner.log, data/runner/runs (the spool), data/blobs. To look into it:\n    bin/yuba up --data-dir %s", y.base, y.dir)
@@ -235,7 +236,7 @@ func (y *yuba) remove() {
 // processes finds the processes that work in the server's directory or name it.
 func (y *yuba) processes() []proctest.Process { return proctest.About(y.dir) }
 
-// runners finds the runners; there is one at most, but for a moment.
+// runners finds the runners; there is at most one, except for a moment.
 func (y *yuba) runners() []proctest.Process {
 	var found []proctest.Process
 	for _, p := range y.processes() {
@@ -256,7 +257,7 @@ func (y *yuba) config() *rest.Config {
 	return config
 }
 
-// client is a client of the API, which may be away at any moment.
+// client is a client of the API, which may disappear at any moment.
 func (y *yuba) client() client.WithWatch {
 	y.t.Helper()
 	config := y.config()
@@ -268,7 +269,7 @@ func (y *yuba) client() client.WithWatch {
 	return c
 }
 
-// insist does something until it succeeds: the server may be away.
+// insist retries until do succeeds: the server may be away.
 func insist(ctx context.Context, what string, do func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

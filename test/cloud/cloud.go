@@ -17,14 +17,14 @@ import (
 	"time"
 )
 
-// Object is what the cloud keeps. Revision counts its changes.
+// Object is an object of the cloud. Revision counts its changes.
 type Object struct {
 	Content  string `json:"content"`
 	Secret   string `json:"secret,omitempty"`
 	Revision int64  `json:"revision"`
 }
 
-// Cloud keeps objects. Its methods may be used by many goroutines.
+// Cloud stores objects. It is safe for concurrent use.
 type Cloud struct {
 	server *httptest.Server
 	token  string
@@ -32,7 +32,7 @@ type Cloud struct {
 	mu      sync.Mutex
 	objects map[string]Object
 	counts  map[request]int
-	// counted is closed, and replaced, when a request was counted.
+	// counted is closed and replaced when a request has been counted.
 	counted chan struct{}
 	gates   map[request]*Gate
 	faults  map[request]fault
@@ -45,7 +45,7 @@ type Cloud struct {
 	tell         func(Change)
 }
 
-// request is what counters, gates and faults are kept for.
+// request is the key of counters, gates and faults.
 type request struct{ method, name string }
 
 type fault struct {
@@ -76,13 +76,13 @@ func (c *Cloud) Close() {
 	c.server.Close()
 }
 
-// URL is where the cloud is; Token is what lets a client in.
+// URL is the address of the cloud.
 func (c *Cloud) URL() string { return c.server.URL }
 
 // Token is the bearer token, and the password of any user.
 func (c *Cloud) Token() string { return c.token }
 
-// Put changes an object behind everybody's back.
+// Put changes an object without tofu.
 func (c *Cloud) Put(name, content string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -95,14 +95,14 @@ func (c *Cloud) put(name string, o Object) Object {
 	return o
 }
 
-// Remove deletes an object behind everybody's back.
+// Remove deletes an object without tofu.
 func (c *Cloud) Remove(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.objects, name)
 }
 
-// Object returns an object, and whether there is one of that name.
+// Object returns an object, and whether it exists.
 func (c *Cloud) Object(name string) (Object, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -124,7 +124,7 @@ func (c *Cloud) Names(prefix string) []string {
 	return names
 }
 
-// Count says how many requests of a method were served for an object, failed ones included.
+// Count is the number of requests with a method for an object, including failed ones.
 func (c *Cloud) Count(method, name string) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -148,8 +148,8 @@ func (c *Cloud) AwaitCount(ctx context.Context, method, name string, n int) erro
 	}
 }
 
-// Fail makes every request of a method for an object fail with the status and a message, until status 0 ends that.
-// "{secret}" in the message stands for the secret that the request carried.
+// Fail makes every request with a method for an object fail with a status and a message, until it
+// is called with status 0. "{secret}" in the message is replaced with the secret in the request.
 func (c *Cloud) Fail(method, name string, status int, message string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -21,7 +21,7 @@ func start(t *testing.T) *cloud.Cloud {
 	return c
 }
 
-// do makes a request and returns its status and what was answered.
+// do makes a request and returns the status and body of the response.
 func do(t *testing.T, c *cloud.Cloud, method, path, body string) (int, string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, c.URL()+path, strings.NewReader(body))
@@ -140,7 +140,7 @@ func TestJournalTellsWhatWasMistaken(t *testing.T) {
 	}
 }
 
-// create makes an object as a provider does that believes there is none.
+// create creates an object as a provider does that assumes there is none.
 func create(t *testing.T, c *cloud.Cloud, name string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPut, c.URL()+"/objects/"+name, strings.NewReader("{}"))

@@ -11,8 +11,8 @@ type Gate struct {
 	once              sync.Once
 }
 
-// Hold holds the next request of a method for an object until the gate is released. What the request asks for is done
-// after that, also when the client has given up by then.
+// Hold holds the next request with a method for an object until the gate is released. The cloud
+// then executes it, even if the client has given up.
 func (c *Cloud) Hold(method, name string) *Gate {
 	g := &Gate{reached: make(chan struct{}), released: make(chan struct{})}
 	c.mu.Lock()
@@ -21,10 +21,11 @@ func (c *Cloud) Hold(method, name string) *Gate {
 	return g
 }
 
-// Reached is closed when the request has come.
+// Reached is closed when the request has arrived.
 func (g *Gate) Reached() <-chan struct{} { return g.reached }
 
-// Release lets the request go on. It may be called more than once, also before the request has come.
+// Release lets the request continue. It may be called more than once, and before the request
+// arrives.
 func (g *Gate) Release() { g.once.Do(func() { close(g.released) }) }
 
 // pass waits at the request's gate, if it has one. A gate holds one request only.

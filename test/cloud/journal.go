@@ -5,22 +5,23 @@ package cloud
 
 import "net/http"
 
-// HeaderCreate marks a PUT as one that makes an object: the provider believes that there is none of that name. It is
-// served like any other; the journal tells whether that was true.
+// HeaderCreate marks a PUT that creates an object: the provider assumes that there is none of that
+// name. The cloud serves it like any other PUT; the journal records whether the assumption was
+// right.
 const HeaderCreate = "Yubatest-Create"
 
-// Change is a request that changed the cloud, or meant to.
+// Change is a request to change an object.
 type Change struct {
 	// Method is PUT or DELETE.
 	Method, Name string
-	// Create is true for a PUT that was to make the object.
+	// Create is true for a PUT that should create the object.
 	Create bool
-	// Existed is true when there was such an object before.
+	// Existed is true if the object existed before.
 	Existed bool
 }
 
-// Mistaken says what a change took for true that was not, "" when nothing: what a provider that was told a wrong state
-// does.
+// Mistaken describes the wrong assumption of a change, as made by a provider with a wrong state; ""
+// if there is none.
 func (c Change) Mistaken() string {
 	switch {
 	case c.Create && c.Existed:
@@ -33,22 +34,22 @@ func (c Change) Mistaken() string {
 	return ""
 }
 
-// KeepJournal remembers every change from now on and tells each of them, at once and one after the other, to a function
-// that may be nil. It must not call the cloud.
+// KeepJournal records every change from now on and passes each, in order, to tell, which may be nil
+// and must not call the cloud.
 func (c *Cloud) KeepJournal(tell func(Change)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.keepsJournal, c.tell = true, tell
 }
 
-// Journal returns the changes since KeepJournal, in the order in which they were served.
+// Journal returns the changes since KeepJournal, in order.
 func (c *Cloud) Journal() []Change {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return append([]Change(nil), c.journal...)
 }
 
-// write puts a change into the journal. The cloud's lock is held.
+// write adds a change to the journal. The caller holds the lock.
 func (c *Cloud) write(r *http.Request, name string, existed bool) {
 	if !c.keepsJournal || r.Method != http.MethodPut && r.Method != http.MethodDelete {
 		return

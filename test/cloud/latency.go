@@ -8,14 +8,15 @@ import (
 	"time"
 )
 
-// Slow makes every request for an object take so long before it is served, as far clouds do; zero ends that.
+// Slow delays every request for an object, as a distant cloud does; zero removes the delay.
 func (c *Cloud) Slow(latency time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.latency = latency
 }
 
-// wait takes the cloud's latency. Like the gates, it keeps no request from being served whose client has given up.
+// wait waits for the cloud's latency. Like a gate, it does not prevent a request from being served
+// when its client gives up.
 func (c *Cloud) wait(ctx context.Context) {
 	c.mu.Lock()
 	latency := c.latency

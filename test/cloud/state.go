@@ -8,18 +8,18 @@ import (
 	"net/http"
 )
 
-// StateAddress is where the http backend finds the state of that name; the lock is at the same address, by the methods
-// LOCK and UNLOCK.
+// StateAddress is the address of a state for the http backend. The lock has the same address, with
+// the methods LOCK and UNLOCK.
 func (c *Cloud) StateAddress(name string) string { return c.URL() + "/states/" + name }
 
-// State returns a state; nil when there is none.
+// State returns a state; nil if there is none.
 func (c *Cloud) State(name string) []byte {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.states[name]
 }
 
-// StateLocked says whether somebody holds the lock of a state.
+// StateLocked reports whether the lock of a state is held.
 func (c *Cloud) StateLocked(name string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
