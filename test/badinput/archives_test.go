@@ -14,12 +14,12 @@ import (
 	"strings"
 )
 
-// archive is what a source serves, and what its object says of it.
+// archive is what a source serves, and what its object says about it.
 type archive struct {
 	data []byte
-	// digest is what the object says; that of the data when it is empty.
+	// digest is the digest in the object; if empty, that of the data.
 	digest string
-	// answer serves it in another way.
+	// answer replaces the normal response.
 	answer http.HandlerFunc
 }
 
@@ -78,11 +78,11 @@ func zip(text string) []byte {
 
 func digestOf(data []byte) string { return fmt.Sprintf("sha256:%x", sha256.Sum256(data)) }
 
-// badArchives are stacks whose source serves something that is not an archive, or one that nobody should unpack.
+// badArchives are stacks whose source serves an invalid archive, or one that must not be unpacked.
 func badArchives() []*badInput {
 	program := entry{name: "main.tf", content: "output \"a\" { value = 1 }\n"}
 	good, unique := packed(program), 1
-	// Each has content of its own: what was fetched once is not fetched again.
+	// Each archive has different content, because Yuba does not fetch the same content twice.
 	served := func(answer http.HandlerFunc) *archive {
 		unique++
 		return &archive{data: packed(entry{name: "main.tf", content: fmt.Sprintf("output \"a\" { value = %d }\n", unique)}), answer: answer}

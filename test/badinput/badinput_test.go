@@ -21,14 +21,14 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 )
 
-// batchSize is how many stacks there are at a time.
+// batchSize is the number of stacks at a time.
 const batchSize = 80
 
 func TestBadInputs(t *testing.T) {
 	cases := slices.DeleteFunc(slices.Concat(corpus(t), badArchives(), mutants(*mutantCount, *seed)), func(b *badInput) bool {
 		return !strings.HasPrefix(b.Name, *only)
 	})
-	// The slow ones begin first, so that the others pass them by.
+	// Slow cases begin first, so that the others run beside them.
 	slices.SortStableFunc(cases, func(a, b *badInput) int { return order(a) - order(b) })
 	w := newWorld(t)
 	w.serve(t, cases)
@@ -37,7 +37,7 @@ func TestBadInputs(t *testing.T) {
 		w.try(t, batch)
 	}
 	t.Logf("%d stacks in %s", len(cases), time.Since(began).Round(time.Second))
-	// Whatever came before, a good one is applied.
+	// After all of that, a good stack is still applied.
 	w.try(t, []*badInput{{Name: "good", Ends: endsApplied, HCL: "resource \"terraform_data\" \"a\" {}\n"}})
 	if text := w.log.Text(); strings.Contains(text, "panic") {
 		t.Errorf("the server panicked:\n%s", w.log.Tail())
@@ -51,17 +51,17 @@ func order(b *badInput) int {
 	return 1
 }
 
-// attempt is a case on its way.
+// attempt is a case in progress.
 type attempt struct {
 	*badInput
-	// refused is what the API said when it took no such object.
+	// refused is the API's error if it rejected the object.
 	refused error
-	// last is the object as it was seen last, gone that it is deleted.
+	// last is the last version of the object, gone is true if it was deleted.
 	last infrav1.Terraform
 	gone bool
 }
 
-// try makes the stacks of some cases, waits until all have ended, and holds them to the law.
+// try creates the stacks of some cases, waits until all have ended, and checks the requirements.
 func (w *world) try(t *testing.T, cases []*badInput) {
 	t.Helper()
 	namespace := w.namespace(t)
@@ -109,7 +109,7 @@ func (w *world) make(t *testing.T, namespace string, b *badInput) *attempt {
 	return a
 }
 
-// look reads all stacks, and says which have not ended.
+// look reads all stacks, and returns those that have not ended.
 func (w *world) look(ctx context.Context, namespace string, attempts []*attempt) error {
 	list, err := w.list(ctx, namespace)
 	if err != nil {
@@ -145,7 +145,7 @@ func (w *world) list(ctx context.Context, namespace string) (map[string]infrav1.
 	return byName, nil
 }
 
-// unsettled says why a stack has not ended; empty when it has.
+// unsettled says why a stack has not ended; empty if it has.
 func unsettled(o *infrav1.Terraform) string {
 	ready := apimeta.FindStatusCondition(o.Status.Conditions, infrav1.ConditionReady)
 	switch {
@@ -161,7 +161,7 @@ func unsettled(o *infrav1.Terraform) string {
 	return ""
 }
 
-// check holds a case to the part of the law that its object tells of.
+// check checks the requirements that concern the object of a case.
 func (a *attempt) check(t *testing.T) {
 	t.Helper()
 	if a.refused != nil {
@@ -198,7 +198,7 @@ func (a *attempt) namesTheCause(t *testing.T, text string) {
 	}
 }
 
-// locks are the ids that hold locks of states, by stack.
+// locks are the lock ids of states, by stack.
 func (w *world) locks(t *testing.T, namespace string) map[string]string {
 	t.Helper()
 	var leases coordinationv1.LeaseList

@@ -23,40 +23,40 @@ import (
 
 // The ways in which a stack may end.
 const (
-	// endsFailed: refused on write, or Ready is False.
+	// endsFailed: rejected by the API, or Ready is False.
 	endsFailed = "fails"
-	// endsApplied: it only looks bad, and Ready is True.
+	// endsApplied: only looks incorrect, and Ready is True.
 	endsApplied = "applied"
-	// endsWaiting: Ready tells what it waits for.
+	// endsWaiting: Ready says what it waits for.
 	endsWaiting = "waits"
-	// endsSettled: whichever of these.
+	// endsSettled: any of these.
 	endsSettled = "settles"
 )
 
 // badInput is one case.
 type badInput struct {
-	// Name is the stack's name, unless As gives it another one.
+	// Name is the stack's name, unless As is set.
 	Name string `json:"name"`
 	As   string `json:"as,omitempty"`
-	// Says are words that the refusal, or Ready's message, must have when the stack is not applied.
+	// Says are words that the rejection or Ready's message must contain, unless the stack is applied.
 	Says []string `json:"says,omitempty"`
-	// Ends is how it must end; endsFailed when empty.
+	// Ends is how it must end; endsFailed by default.
 	Ends string `json:"ends,omitempty"`
-	// HCL is main.tf, Files are others; Generate names a function that makes them.
+	// HCL is main.tf, Files are other files; Generate names a function that returns them.
 	HCL      string            `json:"hcl,omitempty"`
 	Files    map[string]string `json:"files,omitempty"`
 	Generate string            `json:"generate,omitempty"`
-	// Spec has fields of the object's spec; null takes a default away.
+	// Spec contains fields of the object's spec; null removes a default.
 	Spec map[string]any `json:"spec,omitempty"`
-	// Objects are made before the stack. State is the content of its state's Secret.
+	// Objects are created before the stack. State is the content of its state's Secret.
 	Objects []map[string]any `json:"objects,omitempty"`
 	State   *string          `json:"state,omitempty"`
-	// Locked: somebody else holds the lock, and keeps it.
+	// Locked: another holder has the lock all the time.
 	Locked bool `json:"locked,omitempty"`
 	// Slow: it takes as long as a run may take.
 	Slow bool `json:"slow,omitempty"`
 
-	// archive is what its source serves, when it has one.
+	// archive is what its source serves, if it has one.
 	archive *archive
 }
 
@@ -89,7 +89,7 @@ func corpus(t *testing.T) []*badInput {
 	return all
 }
 
-// program is the files of the stack's root module.
+// program contains the files of the root module.
 func (b *badInput) program(t *testing.T) map[string]any {
 	t.Helper()
 	files := map[string]string{"main.tf": b.HCL}
@@ -143,7 +143,7 @@ func (b *badInput) name() string {
 	return b.Name
 }
 
-// before are the objects that must be there first.
+// before are the objects that must exist first.
 func (b *badInput) before(t *testing.T, namespace string) []client.Object {
 	t.Helper()
 	var objs []client.Object
@@ -158,7 +158,7 @@ func (b *badInput) before(t *testing.T, namespace string) []client.Object {
 	return objs
 }
 
-// stateSecret is a state as the kubernetes backend keeps it.
+// stateSecret is a state in the format of the kubernetes backend.
 func stateSecret(t *testing.T, namespace, stack, content string) *corev1.Secret {
 	t.Helper()
 	var zipped bytes.Buffer
@@ -174,7 +174,8 @@ func stateSecret(t *testing.T, namespace, stack, content string) *corev1.Secret 
 		Annotations: map[string]string{"encoding": "gzip"}}, Data: map[string][]byte{"tfstate": zipped.Bytes()}}
 }
 
-// TestTheCorpusIsWellFormed: each case has a name of its own, and each that may fail says which words name the cause.
+// TestTheCorpusIsWellFormed: each case has a unique name, and each that may fail has words that
+// name the cause.
 func TestTheCorpusIsWellFormed(t *testing.T) {
 	names := map[string]bool{}
 	cases := slices.Concat(corpus(t), badArchives())

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// generators make programs that are too large or too deep to be written down.
+// generators return programs that are too large or too deep for a file in corpus/.
 var generators = map[string]func() map[string]string{
 	"deep-brackets": func() map[string]string {
 		const deep = 3000

@@ -19,7 +19,7 @@ var (
 	seed        = flag.Uint64("seed", 1, "what the damage comes from")
 )
 
-// programs is where the programs under test are installed, side by side as a user would have them.
+// programs is the directory with the programs under test, installed side by side as for a user.
 var programs string
 
 func TestMain(m *testing.M) {

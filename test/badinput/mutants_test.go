@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// healthy is a program with a bit of everything.
+// healthy is a valid program that uses many features.
 const healthy = `terraform {
   required_version = ">= 1.6"
 }
@@ -43,7 +43,7 @@ output "all" {
 }
 `
 
-// mutants are programs that were damaged at random. Whatever becomes of them, they keep the law.
+// mutants are randomly damaged programs. However they end, they meet the requirements.
 func mutants(count int, seed uint64) []*badInput {
 	r := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // a seed that is printed, so that a failure can be had again
 	var all []*badInput
@@ -57,7 +57,7 @@ func mutants(count int, seed uint64) []*badInput {
 	return all
 }
 
-// damage changes one thing about a text.
+// damage makes one change to a text.
 func damage(r *rand.Rand, text string) string {
 	if len(text) < 2 {
 		return text

@@ -28,13 +28,14 @@ import (
 )
 
 const (
-	// patience is how long anything may take that should take a second or two: the machine may be busy.
+	// patience is the timeout for operations that normally take a second or two: the machine may be
+	// busy.
 	patience = 2 * time.Minute
-	// runTimeout is how long a tofu process may take here; the slow cases need all of it.
+	// runTimeout is the time limit of a tofu process; the slow cases use all of it.
 	runTimeout = 10 * time.Second
 )
 
-// world is a running Yuba and a server of archives.
+// world is a running Yuba with a server of archives.
 type world struct {
 	dir     string
 	cmd     *exec.Cmd
@@ -47,7 +48,7 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{dir: t.TempDir()}
-	// Many stacks that fail alike are no outage here.
+	// Many stacks that fail for the same reason must not count as an outage here.
 	w.cmd = exec.Command(filepath.Join(programs, "yuba"), "up", "--data-dir", w.dir, "--api-address", "127.0.0.1:0", "--http-address", "127.0.0.1:0",
 		"--tofu", tofutest.Tofu(t), "--provider-mirror", t.TempDir(), "--run-timeout", runTimeout.String(), "--outage-stacks", "0")
 	if err := proctest.Start(w.cmd, "Yuba is ready", &w.log, patience); err != nil {
@@ -82,7 +83,7 @@ func (w *world) namespace(t *testing.T) string {
 	return ns.Name
 }
 
-// serve serves the archives of the cases by their names.
+// serve serves the archives of the cases by name.
 func (w *world) serve(t *testing.T, cases []*badInput) {
 	t.Helper()
 	handlers := http.NewServeMux()
@@ -102,7 +103,7 @@ func (w *world) serve(t *testing.T, cases []*badInput) {
 	t.Cleanup(w.archive.Close)
 }
 
-// publish makes the source of a case, whose status names the archive.
+// publish creates the source of a case, whose status names the archive.
 func (w *world) publish(ctx context.Context, namespace string, b *badInput) error {
 	digest := b.archive.digest
 	if digest == "" {
@@ -119,7 +120,7 @@ func (w *world) publish(ctx context.Context, namespace string, b *badInput) erro
 	return w.client.Status().Update(ctx, obj)
 }
 
-// eventually asks until there is no error, and returns the last one when that takes too long.
+// eventually retries until ask returns no error, and returns the last error on timeout.
 func eventually(ctx context.Context, within time.Duration, ask func() error) error {
 	tick, deadline := time.NewTicker(200*time.Millisecond), time.Now().Add(within)
 	defer tick.Stop()
@@ -132,7 +133,7 @@ func eventually(ctx context.Context, within time.Duration, ask func() error) err
 	}
 }
 
-// leftBehind are processes that belong neither to the server nor to its runner.
+// leftBehind are processes other than the server and its runner.
 func (w *world) leftBehind() []proctest.Process {
 	return proctest.Matching(func(p proctest.Process) bool {
 		ours := strings.Contains(p.Dir, w.dir) || strings.Contains(p.Line, w.dir)
@@ -140,10 +141,10 @@ func (w *world) leftBehind() []proctest.Process {
 	})
 }
 
-// hanging is in the command line of what cases leave behind.
+// hanging is part of the command line of processes that cases leave behind.
 const hanging = "sleep\x004242"
 
-// quiet says what of runs is still there although none should be.
+// quiet reports leftovers of runs when no run is active.
 func (w *world) quiet(ctx context.Context, namespace string) error {
 	queue, err := w.content.Queue(ctx)
 	if err != nil {

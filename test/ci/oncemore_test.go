@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// What "go test" says, and whether tools/once-more tries again what failed.
+// outputs are outputs of "go test", and whether tools/once-more retries them.
 var outputs = map[string]struct {
 	first, again string
 	passes       bool
@@ -40,7 +40,7 @@ func TestOnlyAFewTestsAreTriedOnceMore(t *testing.T) {
 	for name, c := range outputs {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			// The first time PACKAGES is not set.
+			// PACKAGES is not set the first time.
 			makefile := "t:\n\t@if [ -n '$(PACKAGES)' ]; then cat again; printf '%s\\n' \"$(PACKAGES) $(TESTFLAGS)\" >> asked; else cat first; fi\n" +
 				"\t@! grep -q ^FAIL $(if $(PACKAGES),again,first)\n"
 			for file, text := range map[string]string{"Makefile": makefile, "first": c.first, "again": c.again, "asked": ""} {

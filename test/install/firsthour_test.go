@@ -23,7 +23,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/testkit/tofutest"
 )
 
-// tools are the programs that a machine must have for install.sh. Yuba needs none.
+// tools are the programs that install.sh needs. Yuba needs none.
 var tools = []string{"sh", "awk", "cat", "chmod", "cp", "curl", "cut", "gzip", "id", "mkdir", "mktemp", "mv", "rm", "sed", "sha256sum", "tar", "uname"}
 
 const program = `variable "name" {
@@ -65,7 +65,7 @@ func TestFromAReleaseToTheFirstStack(t *testing.T) {
 	}
 }
 
-// newcomer is somebody who has nothing of Yuba.
+// newcomer is a person on a machine without Yuba.
 type newcomer struct {
 	t     *testing.T
 	home  string
@@ -73,7 +73,7 @@ type newcomer struct {
 	began time.Time
 }
 
-// lap prints how long it took so far.
+// lap prints the time since the start.
 func (n *newcomer) lap(what string) { n.t.Logf("%6.1f s: %s", time.Since(n.began).Seconds(), what) }
 
 func (n *newcomer) command(name string, args ...string) *exec.Cmd {
@@ -141,7 +141,7 @@ func (n *newcomer) up() {
 	}
 }
 
-// onlyTools is a directory with what a machine must have, and nothing else.
+// onlyTools is a directory that contains only the required programs.
 func onlyTools(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -157,7 +157,7 @@ func onlyTools(t *testing.T) string {
 	return dir
 }
 
-// serveRelease packs the programs of bin/ as a release does, and serves it.
+// serveRelease packs the programs in bin/ as a release, and serves it.
 func serveRelease(t *testing.T) string {
 	t.Helper()
 	root, dist := tofutest.RepositoryRoot(t), t.TempDir()
@@ -171,7 +171,7 @@ func serveRelease(t *testing.T) string {
 	return server.URL
 }
 
-// serveTofu serves the tofu of the tests as a release of OpenTofu, with a signature.
+// serveTofu serves the tofu of the tests as a signed release of OpenTofu.
 func serveTofu(t *testing.T) *releasetest.Releases {
 	t.Helper()
 	content, err := os.ReadFile(tofutest.Tofu(t))
@@ -183,7 +183,8 @@ func serveTofu(t *testing.T) *releasetest.Releases {
 	return releases
 }
 
-// A program grows by what it links, a little with each library, and nobody sees it. docs/benchmarks.md has what was measured.
+// Each library makes a program a little larger, without anybody noticing. docs/benchmarks.md has
+// measurements.
 func TestYubaIsNoLargerThanPromised(t *testing.T) {
 	const most = 160_000_000 // bytes
 	info, err := os.Stat(filepath.Join(tofutest.RepositoryRoot(t), "bin", "yuba"))

@@ -23,7 +23,7 @@ import (
 
 var programs = []string{"yuba", "yuba-kustomize", "yuba-runner", "yuba-sandbox", "yuba-sops"}
 
-// dist is a release on a server, whose programs are scripts.
+// dist is a release on a server, with scripts as programs.
 type dist struct{ url, dir string }
 
 func newDist(t *testing.T, version, says string) dist {
@@ -58,7 +58,7 @@ func stem(version string) string { return "yuba_" + version + "_linux_" + runtim
 
 func sums(version string) string { return "yuba_" + version + "_SHA256SUMS" }
 
-// client is what a program says that is asked for its version.
+// client is a program that prints its version.
 func client(version string) string { return "echo 'Client: v" + version + " (go1.26, linux/amd64)'" }
 
 func (d dist) write(t *testing.T, name string, content []byte) {
@@ -75,7 +75,7 @@ func (d dist) remove(t *testing.T, name string) {
 	}
 }
 
-// sign signs the checksums with a new key, and returns the public one's file.
+// sign signs the checksums with a new key, and returns the file of the public key.
 func (d dist) sign(t *testing.T, version string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -92,7 +92,7 @@ func (d dist) sign(t *testing.T, version string) string {
 	return public
 }
 
-// person is somebody who installs Yuba, with a home and a temporary directory of their own.
+// person installs Yuba, with their own home and temporary directory.
 type person struct{ home, temp, first string }
 
 func newPerson(t *testing.T) person {
@@ -118,7 +118,7 @@ func (p person) pipe(d dist, script string, args ...string) (string, error) {
 	return string(out), err
 }
 
-// has is what is installed, and fails the test when anything else was left behind.
+// has lists the installed files, and fails the test if there are others.
 func (p person) has(t *testing.T) []string {
 	t.Helper()
 	for _, dir := range []string{p.temp, p.home} {
@@ -168,7 +168,7 @@ func TestTheNewestReleaseIsInstalledAndReplaced(t *testing.T) {
 	}
 }
 
-// Whatever goes wrong, the Yuba that was there before stays, and nothing else is there.
+// After any failure, the previous Yuba is still installed, and no other files are.
 func TestAFailureLeavesWhatWasInstalled(t *testing.T) {
 	const version = "1.3.0"
 	type failure struct {
@@ -252,7 +252,7 @@ func TestAFailureLeavesWhatWasInstalled(t *testing.T) {
 	}
 }
 
-// uname has the person's machine say that it is another one.
+// uname makes the person's machine report another system.
 func (p person) uname(t *testing.T, system, machine string) {
 	t.Helper()
 	script := fmt.Sprintf("#!/bin/sh\ncase $1 in -m) echo %s ;; *) echo %s ;; esac\n", machine, system)
@@ -261,7 +261,7 @@ func (p person) uname(t *testing.T, system, machine string) {
 	}
 }
 
-// Half a script does nothing: people pipe it from the network into a shell.
+// A truncated script does nothing: people pipe it from the network into a shell.
 func TestAScriptThatBreaksOffDoesNothing(t *testing.T) {
 	script, err := os.ReadFile("../../install.sh")
 	if err != nil {

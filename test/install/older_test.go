@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// No signature covers the file that names the newest version: whoever can replace it must not bring back an old release.
+// No signature covers the file that names the newest version, so an attacker who replaces it must
+// not be able to downgrade.
 func TestTheNewestReleaseIsNotOlderThanWhatIsInstalled(t *testing.T) {
 	for _, test := range []struct {
 		installed, newest string

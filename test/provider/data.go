@@ -16,7 +16,7 @@ import (
 // objectData is the data source yubatest_object.
 type objectData struct{ cloud *remote.Cloud }
 
-// found is what it tells.
+// found contains its attributes.
 type found struct {
 	Name     types.String `tfsdk:"name"`
 	Content  types.String `tfsdk:"content"`

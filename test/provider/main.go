@@ -1,9 +1,9 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command provider is the provider of the tests: yuba-dev/yubatest. It manages the objects of the cloud in test/cloud
-// with the plugin framework that real providers are made with. It is a module of its own, so that Yuba does not depend
-// on what it needs.
+// Command provider is the test provider yuba-dev/yubatest. It manages the objects of the cloud in
+// test/cloud, and uses the same plugin framework as real providers. It is a separate module, so
+// that Yuba does not depend on its dependencies.
 package main
 
 import (

@@ -20,13 +20,13 @@ type yubatest struct{}
 
 func newProvider() provider.Provider { return yubatest{} }
 
-// config is the provider's block. What it leaves out is taken from the environment.
+// config is the provider's block. The environment replaces missing values.
 type config struct {
 	Endpoint types.String `tfsdk:"endpoint"`
 	Token    types.String `tfsdk:"token"`
 }
 
-// The names in the environment that stand for what the block leaves out.
+// The environment variables that replace missing values of the block.
 const (
 	envEndpoint = "YUBATEST_ENDPOINT"
 	envToken    = "YUBATEST_TOKEN"

@@ -31,7 +31,8 @@ type object struct {
 	Revision types.Int64  `tfsdk:"revision"`
 }
 
-// take takes over what the cloud says. It never tells a secret: that of the state stays.
+// take copies the cloud's response. The cloud never returns a secret, so the one in the state
+// stays.
 func (o *object) take(name string, from remote.Object) {
 	o.ID, o.Name = types.StringValue(name), types.StringValue(name)
 	o.Content, o.Revision = types.StringValue(from.Content), types.Int64Value(from.Revision)

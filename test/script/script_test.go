@@ -22,13 +22,13 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"yuba": func() { os.Exit(cli.Main()) }})
 }
 
-// The first part of a script's name says what it needs.
+// The prefix of a script's name selects its server.
 const (
 	sharedServer = "up_"
 	ownServer    = "own_"
 )
 
-// scripts are the files of testdata that need this server, or none when it is empty.
+// scripts are the files in testdata for this server, or for none if it is empty.
 func scripts(t *testing.T, server string) []string {
 	t.Helper()
 	all, err := filepath.Glob(filepath.Join("testdata", "*.txtar"))
@@ -67,7 +67,7 @@ func TestWithoutServer(t *testing.T) {
 
 func TestUp(t *testing.T) { runOn(t, startUp(t), scripts(t, sharedServer)...) }
 
-// What works in one home works in the other.
+// Everything that works in one home works in the other.
 func TestController(t *testing.T) { runOn(t, startController(t), scripts(t, sharedServer)...) }
 
 func TestUpAlone(t *testing.T) {
@@ -97,7 +97,7 @@ func runOn(t *testing.T, s *server, files ...string) {
 
 var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
 
-// setUp gives a script a namespace of its own, and a kubeconfig that is in it.
+// setUp gives a script its own namespace, and a kubeconfig for it.
 func setUp(env *testscript.Env, s *server) error {
 	name := strings.TrimPrefix(filepath.Base(env.WorkDir), "script-")
 	namespace := "script-" + strings.Trim(notInNames.ReplaceAllString(strings.ToLower(name), "-"), "-")
@@ -120,7 +120,7 @@ func setUp(env *testscript.Env, s *server) error {
 	return create.Run()
 }
 
-// remember sets a variable to what a pattern finds in the last command's output:
+// remember sets a variable to the match of a pattern in the last command's output:
 //
 //	remember NAME 'PATTERN'
 func remember(ts *testscript.TestScript, negated bool, args []string) {
@@ -137,7 +137,7 @@ func remember(ts *testscript.TestScript, negated bool, args []string) {
 	ts.Fatalf("neither stdout nor stderr has a match of %s", args[1])
 }
 
-// eventually runs a command again and again until it succeeds, for what nothing tells the end of:
+// eventually retries a command until it succeeds, if no event shows when it will:
 //
 //	eventually COMMAND [ARGUMENT]...
 func eventually(ts *testscript.TestScript, negated bool, args []string) {

@@ -20,14 +20,14 @@ import (
 	"github.com/yuba-dev/yuba/internal/testkit/tofutest"
 )
 
-// server is the Yuba that scripts share, in one of its homes.
+// server is the Yuba that scripts share in one home.
 type server struct {
 	kubeconfig, dir, tofu string
-	// embedded is true where Yuba has an API of its own.
+	// embedded is true if Yuba has its own API.
 	embedded bool
 }
 
-// startPatience is how long a start may take, which needs three seconds on an idle machine.
+// startPatience is the timeout for a start, which takes three seconds on an idle machine.
 const startPatience = 2 * time.Minute
 
 // startUp starts "yuba up".
@@ -40,7 +40,8 @@ func startUp(t *testing.T) *server {
 	return s
 }
 
-// startController starts "yuba controller" on an API that knows the kinds and nothing else of Yuba.
+// startController starts "yuba controller" on an API that serves the kinds and nothing else of
+// Yuba.
 func startController(t *testing.T) *server {
 	t.Helper()
 	dir := shortDir(t)
@@ -64,7 +65,8 @@ func startController(t *testing.T) *server {
 	return s
 }
 
-// shortDir is a temporary directory; the path of t.TempDir would be too long for the sockets of providers.
+// shortDir is a temporary directory; the path of t.TempDir is too long for the sockets of
+// providers.
 func shortDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "yuba-script-")
@@ -75,7 +77,7 @@ func shortDir(t *testing.T) string {
 	return dir
 }
 
-// launch starts a server, waits until it says that it is ready, and stops it when the test ends.
+// launch starts a server, waits until it is ready, and stops it when the test ends.
 func launch(t *testing.T, dir, readyWords string, args ...string) {
 	t.Helper()
 	bin := buildBeside(t, dir)
@@ -110,7 +112,7 @@ func launch(t *testing.T, dir, readyWords string, args ...string) {
 	}
 }
 
-// buildBeside builds the programs that belong beside yuba.
+// buildBeside builds the programs that yuba expects beside it.
 func buildBeside(t *testing.T, dir string) string {
 	t.Helper()
 	bin := filepath.Join(dir, "bin")

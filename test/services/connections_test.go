@@ -18,7 +18,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/testkit/dbtest"
 )
 
-// encrypted tells whether the connection of a reading is: the view asks the server about the session that reads it.
+// encrypted checks whether a reading uses an encrypted connection: the view asks the server about
+// its session.
 func encrypted(t *testing.T, s server) {
 	t.Helper()
 	if s.kind == tenantv1.SourceMySQL {
@@ -87,7 +88,7 @@ func TestCertificatesOfClients(t *testing.T) {
 	})
 }
 
-// A reading whose server dies has no rows, and the next one has all.
+// If the server dies during a reading, that reading has no rows, and the next one has all.
 func TestAServerThatDiesInTheMiddleOfAReading(t *testing.T) {
 	each(t, func(t *testing.T, s server) {
 		const count = 100_000
@@ -97,7 +98,7 @@ func TestAServerThatDiesInTheMiddleOfAReading(t *testing.T) {
 			s.Kill()
 			close(died)
 		})
-		// The relay counts what it sees.
+		// The relay counts bytes, so it must see them unencrypted.
 		source := s.open(t, "doomed", place{host: host, port: port, tls: &tenantv1.TLS{Mode: "disable"}})
 		query := rows.Query{Columns: []string{"id", "url"}}
 		reading, err := source.Read(context.Background(), query)
@@ -140,7 +141,7 @@ func TestAServerThatFreezes(t *testing.T) {
 	})
 }
 
-// Rows are moved from one tenant to another all the time, and no reading sees one too few or too many.
+// Rows move between tenants all the time, and each reading sees exactly the right number.
 func TestReadingsAreOfOneMoment(t *testing.T) {
 	each(t, func(t *testing.T, s server) {
 		many(t, s, "moving", 2000)
@@ -195,7 +196,7 @@ func TestConnectionsAreKept(t *testing.T) {
 		sessions := map[string]bool{}
 		for range 20 {
 			sessions[column(read(t, source, rows.Query{Columns: []string{"id", "n"}}), "n")[0]] = true
-			// What goes wrong in between about a statement costs no connection.
+			// An error in a statement does not close the connection.
 			_, err := source.Read(context.Background(), rows.Query{Columns: []string{"missing"}})
 			wantError(t, err, rows.NotFound)
 		}
@@ -205,7 +206,7 @@ func TestConnectionsAreKept(t *testing.T) {
 	})
 }
 
-// Drivers keep some of what a server says as long as a connection lasts, so that it does not last for ever.
+// Drivers cache data for the lifetime of a connection, so connections are replaced after a time.
 func TestConnectionsWearOut(t *testing.T) {
 	each(t, func(t *testing.T, s server) {
 		session := "CONNECTION_ID()"
@@ -228,7 +229,8 @@ func TestConnectionsWearOut(t *testing.T) {
 	})
 }
 
-// A statement that takes too long ends. PostgreSQL is told to end it, too; MariaDB notices that nobody is there any more.
+// A statement that takes too long ends. Yuba also cancels it in PostgreSQL; MariaDB notices the
+// closed connection.
 func TestReadingsThatTakeTooLong(t *testing.T) {
 	each(t, func(t *testing.T, s server) {
 		slow, busy := "SLEEP(20)", "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE USER = '"+dbtest.Username+"' AND COMMAND NOT IN ('Sleep', 'Killed') AND INFO LIKE '%slow%'"

@@ -15,7 +15,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/tenants/rows"
 )
 
-// A database that keeps its texts in another encoding gives them out as others do.
+// The encoding of a database does not affect the texts that are read.
 func TestDatabasesOfOtherEncodings(t *testing.T) {
 	s := postgres(t)
 	const name = "old_fashioned"

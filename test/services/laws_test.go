@@ -16,7 +16,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/tenants/rows"
 )
 
-// tricky is what engines like to take for something else; nil is NULL.
+// tricky are values that engines like to convert; nil is NULL.
 var tricky = []any{
 	nil, "", " ", "pro", "Pro", "PRO", "pro ", "prö", "PRÖ", "ss", "ß", "0", "00", "1", "1.0", "1e0", "NULL", "true", `\x00`, `\`, "'", `"`, "`", "%", "_", "a\nb", "😀",
 }
@@ -32,7 +32,8 @@ func (d document) ConfigMap(context.Context, string) (map[string]string, error) 
 	return map[string]string{"rows.json": string(d)}, nil
 }
 
-// Whatever the collation, the protocol and the mode of a server: conditions mean what they mean for a document.
+// Conditions have the same meaning as for a document, with every collation, protocol and mode of a
+// server.
 func TestConditionsMeanTheSameOnServers(t *testing.T) {
 	each(t, func(t *testing.T, s server) {
 		s.table(t, "tricky", "id VARCHAR(20), plan VARCHAR(20)")

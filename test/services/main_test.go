@@ -19,17 +19,17 @@ import (
 	"github.com/yuba-dev/yuba/internal/testkit/dbtest"
 )
 
-// patience is for what takes a moment on a machine that has nothing else to do.
+// patience is the timeout for operations that are fast on an idle machine.
 const patience = 2 * time.Minute
 
-// shared are the servers of this test binary, started when the first test asks for them.
+// shared are the servers of this test binary. The first test that needs one starts it.
 var shared struct {
 	mariadb, postgres    server
 	mariaOnce, postOnce  sync.Once
 	mariaError, posError error
 }
 
-// server is a database server and how to write for it.
+// server is a database server with its dialect.
 type server struct {
 	*dbtest.Server
 	kind tenantv1.SourceType
@@ -79,7 +79,7 @@ func each(t *testing.T, test func(t *testing.T, s server)) {
 	t.Run("PostgreSQL", func(t *testing.T) { test(t, postgres(t)) })
 }
 
-// name is a name in a statement.
+// name quotes an identifier.
 func (s server) name(text string) string {
 	mark := `"`
 	if s.kind == tenantv1.SourceMySQL {
@@ -88,7 +88,7 @@ func (s server) name(text string) string {
 	return mark + strings.ReplaceAll(text, mark, mark+mark) + mark
 }
 
-// table makes a table of the test's own, which the ordinary user may read.
+// table creates a table for one test, which the ordinary user may read.
 func (s server) table(t *testing.T, name, columns string, rows ...string) {
 	t.Helper()
 	s.Exec(t, "DROP TABLE IF EXISTS "+s.name(name), "CREATE TABLE "+s.name(name)+"("+columns+")")
@@ -101,14 +101,14 @@ func (s server) table(t *testing.T, name, columns string, rows ...string) {
 	}
 }
 
-// place is where a source connects to, and as whom.
+// place is the address and user of a connection.
 type place struct {
 	host, user, password, database, schema, channel string
 	port                                            int32
 	tls                                             *tenantv1.TLS
 }
 
-// spec describes a table as a registry does.
+// spec describes a table as in a registry.
 func (s server) spec(table string, p place) (tenantv1.DataSource, rows.Secrets) {
 	set := func(value *string, otherwise string) {
 		if *value == "" {
@@ -170,10 +170,10 @@ func read(t *testing.T, source rows.Source, q rows.Query) *rows.Reading {
 	return reading
 }
 
-// null is NULL in what tests expect.
+// null represents NULL in expectations.
 const null = "NULL"
 
-// plain are the rows of a reading as texts.
+// plain converts the rows of a reading to texts.
 func plain(reading *rows.Reading) []map[string]string {
 	all := []map[string]string{}
 	for _, row := range reading.Rows {
@@ -197,7 +197,7 @@ func column(reading *rows.Reading, name string) []string {
 	return values
 }
 
-// wantError checks an error's class and some words of it, and that it has no password.
+// wantError checks an error's class and some of its words, and that it contains no password.
 func wantError(t *testing.T, err error, class rows.Class, words ...string) {
 	t.Helper()
 	var known *rows.Error
@@ -217,7 +217,7 @@ func wantError(t *testing.T, err error, class rows.Class, words ...string) {
 	}
 }
 
-// eventually tries something until it succeeds.
+// eventually retries until try succeeds.
 func eventually(t *testing.T, try func() error) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
@@ -231,8 +231,8 @@ func eventually(t *testing.T, try func() error) {
 	}
 }
 
-// between is a way to a server that does something once when so many bytes have come from there. What comes behind them
-// waits until that is done.
+// between is a relay to a server that calls then once, after this many bytes from the server. Later
+// bytes wait until then returns.
 func between(t *testing.T, to string, after int64, then func()) (host string, port int32) {
 	t.Helper()
 	var once sync.Once
@@ -243,8 +243,8 @@ func between(t *testing.T, to string, after int64, then func()) (host string, po
 	})
 }
 
-// through is a way to a server that tells how many bytes have come from there over a connection before it hands on the last
-// of them.
+// through is a relay to a server that reports the number of bytes from the server on a connection
+// before it forwards the last of them.
 func through(t *testing.T, to string, came func(total int64)) (host string, port int32) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -98,7 +98,7 @@ func TestPostgreSQLTellsOfChanges(t *testing.T) {
 	})
 }
 
-// limited opens a table of one row, with a channel, as a user who may have only so many connections.
+// limited opens a table of one row with a channel, as a user with a limited number of connections.
 func limited(t *testing.T, s server, table, user string, connections int) rows.Source {
 	t.Helper()
 	s.table(t, table, "id text", "('a')")
@@ -109,7 +109,7 @@ func limited(t *testing.T, s server, table, user string, connections int) rows.S
 	return source
 }
 
-// A user with one connection can read, and not listen. The reading says so.
+// A user with one connection can read but not listen. The reading reports that.
 func TestAChannelThatNobodyMayListenTo(t *testing.T) {
 	s := postgres(t)
 	source := limited(t, s, "hermits", "hermit", 1)
@@ -133,8 +133,8 @@ func TestAChannelThatNobodyMayListenTo(t *testing.T) {
 	})
 }
 
-// Connections end: somebody terminates them, or a pooler does. A reading follows at once and says so, since changes may be missed from
-// now on; and as soon as there is a connection again, another one finds them.
+// A person or a pooler may close a connection. A reading follows at once and reports the loss,
+// because changes may be missed from then on. After reconnecting, another reading finds them.
 func TestALostConnectionIsShownAndReplaced(t *testing.T) {
 	s := postgres(t)
 	source := limited(t, s, "missed", "fickle", 2)

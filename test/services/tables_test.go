@@ -160,7 +160,7 @@ func TestWhatIsNotThere(t *testing.T) {
 			wantError(t, err, rows.NotFound, "nowhere")
 			return
 		}
-		// MariaDB does not tell an ordinary user which databases there are.
+		// MariaDB does not tell an ordinary user which databases exist.
 		_, err = s.open(t, "things", place{database: "nothing"}).Read(context.Background(), query)
 		wantError(t, err, rows.AccessDenied, "nothing")
 	})
@@ -216,14 +216,14 @@ func TestAHundredThousandRows(t *testing.T) {
 	})
 }
 
-// allocated is how many bytes were ever asked for.
+// allocated is the number of bytes allocated so far.
 func allocated() uint64 {
 	var stats runtime.MemStats
 	runtime.ReadMemStats(&stats)
 	return stats.TotalAlloc
 }
 
-// many makes a table of so many rows, about 300 bytes each.
+// many creates a table with this many rows of about 300 bytes.
 func many(t *testing.T, s server, table string, count int) {
 	t.Helper()
 	s.table(t, table, "id VARCHAR(40), url VARCHAR(400)")

@@ -26,14 +26,14 @@ func TestTenantFromInsertToDeleteOnMariaDB(t *testing.T) {
 	tenanttest.Workflow(t, homeWith(t, s), tenanttest.Table{Source: sourceOf(s, "1s", ""), Exec: writer(s)})
 }
 
-// The interval is an hour: everything that happens was told by the database.
+// The interval is an hour, so only notifications from the database can cause the changes.
 func TestTenantFromInsertToDeleteOnPostgreSQL(t *testing.T) {
 	s := postgres(t)
 	tellingTable(t, s)
 	tenanttest.Workflow(t, homeWith(t, s), tenanttest.Table{Source: sourceOf(s, "1h", "channel: tenants_changed"), Exec: writer(s)})
 }
 
-// tellingTable makes a table of PostgreSQL that tells of its changes, as the page about tenants has it.
+// tellingTable creates a PostgreSQL table that sends notifications, as on the page about tenants.
 func tellingTable(t *testing.T, s server) {
 	t.Helper()
 	s.table(t, "tenants", tenanttest.Columns)
@@ -41,7 +41,7 @@ func tellingTable(t *testing.T, s server) {
 		"CREATE TRIGGER tell_of_tenants AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON tenants FOR EACH STATEMENT EXECUTE FUNCTION tell_of_tenants()")
 }
 
-// A server that dies and comes back has cost nobody anything, and is listened to again.
+// When a server dies and comes back, no tenant changes, and Yuba listens again.
 func TestDatabaseServerThatDiesChangesNothing(t *testing.T) {
 	s := server{dbtest.Postgres(t), tenantv1.SourcePostgres}
 	tellingTable(t, s)
@@ -89,7 +89,7 @@ spec:
 		return ""
 	})
 
-	// Whoever takes a registry away has its database left in peace: nobody reads or listens any more.
+	// After its registry is deleted, nothing reads from or listens to the database.
 	if err := h.Client.Delete(t.Context(), registry); err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +105,8 @@ spec:
 	})
 }
 
-// The interval is an hour: that nobody listens is shown at once, and what happened meanwhile is seen when somebody listens again.
+// The interval is an hour, but the loss of the listener is reported at once, and missed changes are
+// found as soon as Yuba listens again.
 func TestALostListenerCostsNoHour(t *testing.T) {
 	s := postgres(t)
 	tellingTable(t, s)
@@ -146,7 +147,7 @@ func homeWith(t *testing.T, s server) *tenanttest.Home {
 	return h
 }
 
-// sourceOf is what a registry says of the table tenants, with one more line about it.
+// sourceOf is the source of a registry for the table tenants, with additional lines.
 func sourceOf(s server, interval, more string) string {
 	if more != "" {
 		more = "\n      " + more
@@ -162,7 +163,7 @@ func sourceOf(s server, interval, more string) string {
       table: tenants%[7]s`, s.kind, interval, s.Host, s.Port, s.Username, s.Database, more)
 }
 
-// writer writes to the table as the administrator, whom Yuba does not know.
+// writer writes to the table as an administrator, whose credentials Yuba does not have.
 func writer(s server) func(*testing.T, string) {
 	return func(t *testing.T, query string) {
 		t.Helper()

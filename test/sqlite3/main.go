@@ -1,13 +1,13 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command sqlite3 runs SQL on a SQLite file, as far as demos and pages need the program of that name, so that they need
-// nothing that is installed:
+// Command sqlite3 runs SQL on a SQLite file. It replaces the program of that name in demos and on
+// pages, as far as they need it, so that they need no installed software:
 //
 //	sqlite3 FILE [SQL]
 //
-// SQL that is not an argument is read from standard input. Rows are printed as the real one does: columns with | between
-// them, NULL as nothing. A change waits up to five seconds for other writers.
+// Without an argument, it reads SQL from standard input. It prints rows like the real program:
+// columns separated by |, NULL as nothing. A change waits up to five seconds for other writers.
 package main
 
 import (
@@ -51,7 +51,7 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 	return show(ctx, db, statements, out)
 }
 
-// show runs statements and prints the rows of the last that has any.
+// show runs statements and prints the rows of the last one that returns any.
 func show(ctx context.Context, db *sql.DB, statements string, out io.Writer) error {
 	rows, err := db.QueryContext(ctx, statements)
 	if err != nil {

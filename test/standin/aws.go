@@ -10,14 +10,14 @@ import (
 	"regexp"
 )
 
-// The variables of the environment that the real provider reads, too.
+// The environment variables that the real provider also reads.
 const (
 	envEndpoint  = "AWS_ENDPOINT_URL"
 	envKeyID     = "AWS_ACCESS_KEY_ID"
 	envSecretKey = "AWS_SECRET_ACCESS_KEY"
 )
 
-// account is whose objects they are.
+// account is the id of the account.
 const account = "123456789012"
 
 // aws is hashicorp/aws.
@@ -44,7 +44,7 @@ func together(all ...map[string]kind) map[string]kind {
 	return out
 }
 
-// ofBucket is a part of a bucket that is a resource of its own.
+// ofBucket is a setting of a bucket that is a separate resource.
 func ofBucket(more map[string]attribute, blocks map[string]block) kind {
 	attributes := map[string]attribute{"id": told("{bucket}"), "bucket": required(text).fixed()}
 	maps.Copy(attributes, more)

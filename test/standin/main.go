@@ -14,7 +14,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 )
 
-// tables are the providers that the program can be.
+// tables are the providers that the program can serve.
 var tables = map[string]table{
 	"aws":        aws,
 	"kafka":      kafka,
@@ -23,7 +23,7 @@ var tables = map[string]table{
 	"random":     random,
 }
 
-// programName is how programs of providers are called.
+// programName matches the names of provider executables.
 var programName = regexp.MustCompile(`^terraform-provider-([a-z]+)(_|$)`)
 
 func main() {

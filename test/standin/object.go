@@ -16,7 +16,7 @@ import (
 	"github.com/yuba-dev/yuba/test/provider/remote"
 )
 
-// object is a type of resource. Its objects are in the cloud as TYPE:ID.
+// object is a resource type. Its objects are in the cloud as TYPE:ID.
 type object struct {
 	name    string
 	kind    kind
@@ -53,7 +53,7 @@ func (o *object) Update(ctx context.Context, q resource.UpdateRequest, r *resour
 	r.State.Raw = made
 }
 
-// write brings what is planned to the cloud and returns it with what the cloud says.
+// write stores the planned values in the cloud and returns them with the cloud's response.
 func (o *object) write(ctx context.Context, plan tfsdk.Plan, create bool) (tftypes.Value, error) {
 	var none tftypes.Value
 	planned, err := fieldsOf(plan.Raw)
@@ -95,7 +95,7 @@ func (o *object) put(ctx context.Context, f fields, create bool) error {
 
 func (o *object) nameOf(f fields) string { return o.name + ":" + textOf(plain(f["id"])) }
 
-// Read tells whether the object is still there. What it is like is taken from the state.
+// Read reports whether the object still exists. Its attributes come from the state.
 func (o *object) Read(ctx context.Context, q resource.ReadRequest, r *resource.ReadResponse) {
 	if o.session.cloud == nil {
 		return
@@ -125,7 +125,7 @@ func (o *object) Delete(ctx context.Context, q resource.DeleteRequest, r *resour
 	}
 }
 
-// refuse returns what the real service has against the values.
+// refuse returns the real service's error for the values.
 func (k kind) refuse(f fields) error {
 	given := textsOf(f)
 	for _, r := range k.refuses {
@@ -136,7 +136,7 @@ func (k kind) refuse(f fields) error {
 	return nil
 }
 
-// content is an object as the cloud keeps it: what may be read, and what may not.
+// content is an object as stored in the cloud: a readable and a secret part.
 func (k kind) content(f fields) (readable, secret string, err error) {
 	open, closed := map[string]any{}, map[string]any{}
 	for name, value := range f {

@@ -15,13 +15,13 @@ import (
 	"github.com/yuba-dev/yuba/test/provider/remote"
 )
 
-// standin is a provider by its table.
+// standin is the provider of one table.
 type standin struct {
 	name  string
 	table table
 }
 
-// session is a configured provider: what its block says, and the cloud, when it has one.
+// session is a configured provider: the values of its block, and the cloud, if it uses one.
 type session struct {
 	arguments texts
 	cloud     *remote.Cloud

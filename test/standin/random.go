@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// random is hashicorp/random. What it makes is in the state and nowhere else.
+// random is hashicorp/random. Its values are only in the state.
 var random = table{
 	source: "hashicorp/random",
 	kinds: map[string]kind{
@@ -32,10 +32,10 @@ var random = table{
 	},
 }
 
-// specials are what the real provider uses unless it is told otherwise.
+// specials are the default special characters of the real provider.
 const specials = "!@#$%&*()-_=+[]{}<>:?"
 
-// password makes a password of the characters that are allowed; "false" takes some of them away.
+// password generates a password from the allowed characters; "false" excludes a class of them.
 func password(given texts) string {
 	characters := ""
 	add := func(allowed, more string) {

@@ -13,7 +13,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 )
 
-// resourceSchema is a kind as the framework wants it.
+// resourceSchema converts a kind for the framework.
 func resourceSchema(k kind) schema.Schema {
 	return schema.Schema{Attributes: resourceAttributes(k.attributes), Blocks: resourceBlocks(k.blocks)}
 }
@@ -82,7 +82,7 @@ func (a attribute) flagModifiers() (out []planmodifier.Bool) {
 	return out
 }
 
-// argumentSchema is a provider's block as the framework wants it.
+// argumentSchema converts a provider's block for the framework.
 func argumentSchema(of map[string]attribute) providerschema.Schema {
 	out := map[string]providerschema.Attribute{}
 	for name, a := range of {

@@ -7,13 +7,13 @@ import "regexp"
 
 // table is what one provider serves.
 type table struct {
-	// source is NAMESPACE/NAME of the provider that it stands in for.
+	// source is the replaced provider, NAMESPACE/NAME.
 	source string
-	// arguments are those of the provider's block.
+	// arguments are the arguments of the provider's block.
 	arguments map[string]attribute
-	// access tells where the cloud is and what lets us in; nil when nothing is kept there.
+	// access returns the cloud's address and credentials; nil if nothing is stored there.
 	access func(arguments texts) (endpoint, token string, err error)
-	// kinds are by the type of the resource.
+	// kinds are the resource types by name.
 	kinds map[string]kind
 }
 
@@ -24,13 +24,13 @@ type kind struct {
 	refuses    []refusal
 }
 
-// block may be given any number of times.
+// block may be repeated.
 type block struct {
 	attributes map[string]attribute
 	blocks     map[string]block
 }
 
-// refusal is a value that the real service does not take.
+// refusal is a value that the real service refuses.
 type refusal struct {
 	attribute string
 	value     *regexp.Regexp
@@ -52,14 +52,15 @@ const (
 // attribute is an attribute of a kind, or an argument of a block.
 type attribute struct {
 	shape shape
-	// required must be given, optional may be, and computed is told by the cloud when it was not given.
+	// required attributes must be set, optional ones may be, and the cloud returns computed ones that
+	// are not set.
 	required, optional, computed bool
 	sensitive                    bool
-	// replaces: another value is another object.
+	// replaces: a change replaces the object.
 	replaces bool
-	// pattern is what the cloud says when nothing was given.
+	// pattern is the cloud's response if the attribute is not set.
 	pattern string
-	// made is used instead of a pattern where there is none.
+	// made replaces the pattern.
 	made func(texts) string
 }
 
@@ -67,10 +68,10 @@ func required(s shape) attribute { return attribute{shape: s, required: true} }
 
 func optional(s shape) attribute { return attribute{shape: s, optional: true} }
 
-// told is an attribute that only the cloud knows.
+// told is an attribute that only the cloud sets.
 func told(pattern string) attribute { return attribute{computed: true, pattern: pattern} }
 
-// or makes the cloud choose when nothing is given.
+// or makes the cloud choose a value if none is set.
 func (a attribute) or(pattern string) attribute {
 	a.computed, a.pattern = true, pattern
 	return a

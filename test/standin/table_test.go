@@ -47,7 +47,8 @@ func TestTablesAreSchemas(t *testing.T) {
 	}
 }
 
-// What the cloud says has a source: an attribute of the same kind, an argument of the provider, or chance.
+// Every name in a pattern exists: an attribute of the same kind, an argument of the provider, or
+// {random}.
 func TestPatternsNameWhatThereIs(t *testing.T) {
 	each(t, func(t *testing.T, from table, of kind) {
 		for name, a := range of.attributes {
@@ -74,7 +75,7 @@ func TestPatternsNameWhatThereIs(t *testing.T) {
 	})
 }
 
-// Whatever is not given is known once an object is made: tofu takes nothing else.
+// All attributes of a created object are known, as tofu requires.
 func TestObjectsAreComplete(t *testing.T) {
 	each(t, func(t *testing.T, _ table, of kind) {
 		f := fields{}

@@ -19,7 +19,8 @@ import (
 // fields are the attributes and blocks of an object.
 type fields map[string]tftypes.Value
 
-// texts are attributes as words; a list is its first element, and what is not known or not given is "".
+// texts are attributes as strings; a list is its first element, and an unknown or missing value is
+// "".
 type texts map[string]string
 
 func fieldsOf(object tftypes.Value) (fields, error) {
@@ -53,7 +54,7 @@ func textOf(value any) string {
 	return fmt.Sprint(value)
 }
 
-// plain is a value as encoding/json has it; nil when it is not known.
+// plain is a value in the types of encoding/json; nil if it is unknown.
 func plain(value tftypes.Value) any {
 	if !value.IsKnown() || value.IsNull() {
 		return nil
@@ -92,7 +93,7 @@ func plain(value tftypes.Value) any {
 	return nil
 }
 
-// complete fills in what the cloud says: every computed attribute that was not given.
+// complete fills in the cloud's response: every computed attribute that is not set.
 func (k kind) complete(f fields, provider texts) error {
 	for name := range k.attributes {
 		if err := k.fill(name, f, provider, nil); err != nil {
@@ -102,7 +103,7 @@ func (k kind) complete(f fields, provider texts) error {
 	return nil
 }
 
-// fill fills in one attribute, and before it those that its pattern names.
+// fill fills in one attribute, after those in its pattern.
 func (k kind) fill(name string, f fields, provider texts, on []string) error {
 	a := k.attributes[name]
 	if !a.computed || f[name].IsKnown() && !f[name].IsNull() {
@@ -132,8 +133,8 @@ func (k kind) fill(name string, f fields, provider texts, on []string) error {
 	return nil
 }
 
-// hole is an attribute's name in a pattern. {random} stands for chance, {provider.region} for an argument of the
-// provider's block.
+// hole matches a placeholder in a pattern: an attribute's name, {random}, or {provider.region} for
+// an argument of the provider's block.
 var hole = regexp.MustCompile(`\{([a-z0-9_.]+)\}`)
 
 func expand(pattern string, given, provider texts) string {
@@ -149,7 +150,7 @@ func expand(pattern string, given, provider texts) string {
 	})
 }
 
-// valueOf makes an attribute's value of a word.
+// valueOf converts a string to an attribute's value.
 func (a attribute) valueOf(word string) (tftypes.Value, error) {
 	switch a.shape {
 	case text:
