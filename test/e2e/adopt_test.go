@@ -18,7 +18,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/testkit/tofutest"
 )
 
-// plainTofu is a directory in which somebody uses tofu by hand with the kubernetes backend.
+// plainTofu is a directory in which plain tofu uses the kubernetes backend.
 type plainTofu struct {
 	t   *testing.T
 	dir string
@@ -50,7 +50,8 @@ func (p *plainTofu) run(args ...string) string {
 	return out.String()
 }
 
-// A stack whose state plain tofu made is taken over without a change, in two workspaces, and given back.
+// A stack adopts a state of plain tofu without a change, in two workspaces, and plain tofu can use
+// it again afterwards.
 func TestStateOfPlainTofuIsAdoptedAndReadBack(t *testing.T) {
 	y, ns := common(t)
 	plain := newPlainTofu(t, y, ns, "adopted", greeting)
@@ -73,7 +74,7 @@ func TestStateOfPlainTofuIsAdoptedAndReadBack(t *testing.T) {
 		if seen.Status.Plan.Summary != "+0 ~0 -0" || seen.Status.LastAppliedRevision != "" {
 			t.Errorf("%s: the adoption planned %s and applied %q", workspace, seen.Status.Plan.Summary, seen.Status.LastAppliedRevision)
 		}
-		// Whoever waits for outputs need not wait for a change.
+		// The outputs are written even without a change.
 		if got := string(y.secret(t, ns, "of-"+workspace)["greeting"]); got != "hello world" {
 			t.Errorf("%s: the outputs Secret says %q", workspace, got)
 		}
@@ -114,7 +115,7 @@ func (p *plainTofu) greetingID() string {
 	return state.Values.Root.Resources[0].Values.ID
 }
 
-// While a run of Yuba holds the lock, plain tofu is kept out, and told by whom.
+// While a run of Yuba holds the lock, plain tofu is refused, with the name of the holder.
 func TestPlainTofuIsKeptOutDuringAnApply(t *testing.T) {
 	y, ns := common(t)
 	obj := inline(ns, "gated", gated, auto)

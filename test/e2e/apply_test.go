@@ -18,7 +18,7 @@ import (
 	"github.com/yuba-dev/yuba/test/cloud"
 )
 
-// chain is a program with three objects of a cloud, one made after the other.
+// chain is a program with three objects of a cloud, created one after the other.
 var chain = providerHCL + objectHCL("first", "1") +
 	objectHCL("second", "2", "  depends_on = [yubatest_object.first]") +
 	objectHCL("last", "3", "  depends_on = [yubatest_object.second]") +
@@ -33,7 +33,7 @@ func puts(c *cloud.Cloud) map[string]int {
 	return counts
 }
 
-// An apply that the server does not live to see makes each object once and loses none.
+// An apply continues when the server dies: it creates each object once and loses none.
 func TestApplyGoesOnWithoutTheServer(t *testing.T) {
 	for name, dies := range map[string]func(t *testing.T, y *yuba){
 		"the server is killed": func(_ *testing.T, y *yuba) { y.kill() },
@@ -97,7 +97,7 @@ func TestFailedApplyKeepsWhatItMadeAndTheNextOneFinishes(t *testing.T) {
 	if p := replanned.Status.Plan; p.Pending == first || p.Summary != "+2 ~0 -0" {
 		t.Errorf("plan %s makes %s", p.Pending, p.Summary)
 	}
-	// Who decides about the plan knows what became of the last one.
+	// The person who reviews the plan learns what happened to the last one.
 	says := condition(replanned, infrav1.ConditionReady).Message
 	if s := replanned.Status; s.Summary != "Failed; pending +2 ~0 -0" || s.LastFailedApply == nil || s.LastFailedApply.ID != failed.Status.LastRun.ID ||
 		!strings.HasPrefix(says, `Plan generated: set approvePlan: "`+s.Plan.Pending+`" to approve this plan.`) || !strings.HasSuffix(says, " The last apply failed.") {
@@ -181,7 +181,7 @@ func TestStackWithABackendOfItsOwn(t *testing.T) {
 	}
 }
 
-// Somebody applies by hand between plan and approval: what was approved is not what would happen.
+// Plain tofu applies between plan and approval, so the approved plan is no longer valid.
 func TestApprovedPlanOfAStateThatMovedIsPlannedAnew(t *testing.T) {
 	t.Parallel()
 	y, ns := common(t)
@@ -208,8 +208,8 @@ func TestApprovedPlanOfAStateThatMovedIsPlannedAnew(t *testing.T) {
 	}
 }
 
-// The machine goes down while the cloud makes an object: nobody can know what became of it, and that is said. What was
-// made before is lost, too: tofu writes its state out every 20 seconds, and at its end.
+// The machine fails while the cloud creates an object, and Yuba reports that the object may exist.
+// Earlier changes may be lost as well: tofu writes its state every 20 seconds, and at its end.
 func TestObjectsThatACrashLeavesBehindAreNamed(t *testing.T) {
 	t.Parallel()
 	y := alone(t)

@@ -17,7 +17,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/testkit/gittest"
 )
 
-// approved approves the plan that waits of a stack, by the command, and awaits its end. The approval stays.
+// approved approves the pending plan of a stack with the command, and waits for its end. The
+// approval stays.
 func (y *yuba) approved(t *testing.T, obj *infrav1.Terraform) {
 	t.Helper()
 	id := y.await(t, obj, "its plan waits", waiting).Status.Plan.Pending
@@ -29,7 +30,7 @@ func (y *yuba) approved(t *testing.T, obj *infrav1.Terraform) {
 	}
 }
 
-// A manifest in git that says approvePlan: "" is not a dead end.
+// A manifest in git with approvePlan: "" does not revoke approvals.
 func TestAnApprovalOutlivesTheManifestInGit(t *testing.T) {
 	y, ns := common(t)
 	manifest := func(input, approves string) gittest.Files {
@@ -54,7 +55,7 @@ spec:
 	y.approved(t, obj)
 	repository.Commit(t, "two", manifest("two", ""))
 	y.approved(t, obj)
-	// A manifest that names a plan is enforced, and the command says where to approve the next one.
+	// A manifest with a plan's id is enforced, and the command says where to approve the next plan.
 	repository.Commit(t, "three", manifest("three", "plan-in-git"))
 	y.await(t, obj, "the manifest is applied, and its plan waits", func(o *infrav1.Terraform) bool {
 		return waiting(o) && o.Spec.ApprovePlan == "plan-in-git"
@@ -64,7 +65,7 @@ spec:
 	}
 }
 
-// Neither is one in a template of tenants, however its objects are written.
+// Nor does a tenant template, whichever way it writes its objects.
 func TestAnApprovalOutlivesTheTemplate(t *testing.T) {
 	for _, strategy := range []string{"apply", "merge", "replace"} {
 		t.Run(strategy, func(t *testing.T) {
@@ -101,7 +102,7 @@ spec:
 			y.approved(t, obj)
 			table.exec(t, "UPDATE tenants SET plan = 'large' WHERE id = 'acme'")
 			y.approved(t, obj)
-			// The template says that plans wait; somebody who has them all applied is not heard.
+			// The template says that plans wait for approval, so Yuba reverts a manual change to auto.
 			change(t, y, obj, auto)
 			h.Eventually(t, "plans wait again", func() string {
 				seen := y.await(t, obj, "it is there", func(*infrav1.Terraform) bool { return true })

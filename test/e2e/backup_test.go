@@ -14,7 +14,7 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 )
 
-// backup takes a backup of the running Yuba.
+// backup makes a backup of the running Yuba.
 func (y *yuba) backup(t *testing.T) []byte {
 	t.Helper()
 	body, err := y.content(t).Backup(t.Context())
@@ -56,8 +56,8 @@ func TestBackupIsRestoredWhileYubaRuns(t *testing.T) {
 	})
 }
 
-// etcd is lost, the blob store is not: a new Yuba that is given the stacks again finds that their states existed and
-// brings them back from their stored versions.
+// etcd is lost, the blob store is not: a new Yuba with the same stacks detects that their states
+// existed, and restores stored versions.
 func TestStateIsRecoveredFromTheBlobStoreWhenEtcdIsLost(t *testing.T) {
 	y := alone(t)
 	ns := y.namespace(t)
@@ -91,7 +91,7 @@ func TestStateIsRecoveredFromTheBlobStoreWhenEtcdIsLost(t *testing.T) {
 	}
 }
 
-// rollback waits for a moment in which no run is in hand.
+// rollback waits until no run is active.
 func (y *yuba) rollback(t *testing.T, obj *infrav1.Terraform, version string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)

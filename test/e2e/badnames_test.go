@@ -19,11 +19,11 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// badTexts are names that no object can have, or hardly any, and other texts that nobody expects.
+// badTexts are invalid or unusual names, and other unexpected texts.
 var badTexts = []string{"", " ", "a/b", "/", ".", "..", "../../etc/passwd", "A_B", "Prod", "50%", "%2e%2e", "-x", "x-", "a..b", "ä", "a b", "x\ny", "\u0000", "a:b", "a=b",
 	"${x}", "{{ .x }}", "a,b", strings.Repeat("x", 64), strings.Repeat("x", 240), strings.Repeat("x", 253), strings.Repeat("x", 254), strings.Repeat("x/", 500)}
 
-// badFields are specs by kind; each has a place, BAD, for such a text.
+// badFields are specs by kind; each contains the placeholder BAD for such a text.
 var badFields = map[string][]string{
 	"Terraform infra.contrib.fluxcd.io/v1alpha2": {
 		`workspace: BAD`, `backendConfig: {secretSuffix: BAD}`, `backendConfig: {labels: {a: BAD}}`, `backendConfig: {configPath: BAD}`,
@@ -71,7 +71,7 @@ var badFields = map[string][]string{
 	"Terraform infra.contrib.fluxcd.io/v1alpha1": {`varsFrom: [{kind: Secret, name: BAD}]`},
 }
 
-// required is what a kind wants beside the bad field.
+// required are other fields that a kind requires.
 var required = map[string]string{
 	"Terraform":      `{interval: 1h, approvePlan: auto, inline: {main.tf: 'output "a" { value = "b" }'}}`,
 	"GitRepository":  `{interval: 1h, timeout: 1s, url: "http://127.0.0.1:1/x.git"}`,
@@ -87,10 +87,10 @@ var required = map[string]string{
 	"CircuitBreaker": `{}`,
 }
 
-// statusless are kinds that have no status: nothing can be said in them.
+// statusless are kinds without a status, in which nothing can be reported.
 var statusless = []string{"Provider", "Alert"}
 
-// bad makes an object of a kind ("Kind group/version") with a text in the place BAD of a spec.
+// bad makes an object of a kind ("Kind group/version") with a text in place of BAD.
 func bad(t *testing.T, namespace, name, kind, spec, text string) *unstructured.Unstructured {
 	t.Helper()
 	word, version, _ := strings.Cut(kind, " ")
@@ -114,7 +114,7 @@ func bad(t *testing.T, namespace, name, kind, spec, text string) *unstructured.U
 	return u
 }
 
-// accepted makes the objects, and returns those that the API took.
+// accepted creates the objects, and returns those that the API accepted.
 func (y *yuba) accepted(t *testing.T, objects []*unstructured.Unstructured) []*unstructured.Unstructured {
 	t.Helper()
 	var taken []*unstructured.Unstructured
@@ -137,7 +137,7 @@ func described(u *unstructured.Unstructured) string {
 	return fmt.Sprintf("%s %.40s: %.200s", u.GetKind(), u.GetName(), spec)
 }
 
-// tells says whether somebody has looked at an object as it is: it has a condition, or needs none.
+// tells reports whether an object was reconciled: it has a condition, or its kind has none.
 func tells(u *unstructured.Unstructured) bool {
 	if slices.Contains(statusless, u.GetKind()) {
 		return true
@@ -149,7 +149,7 @@ func tells(u *unstructured.Unstructured) bool {
 	})
 }
 
-// eachEventually waits until something is true of all objects, and names those of which it is not.
+// eachEventually waits until something is true of all objects, and names the others on timeout.
 func (y *yuba) eachEventually(t *testing.T, sentence string, objects []*unstructured.Unstructured, is func(live *unstructured.Unstructured, gone bool) bool) {
 	t.Helper()
 	left := slices.Clone(objects)
@@ -176,7 +176,8 @@ func (y *yuba) eachEventually(t *testing.T, sentence string, objects []*unstruct
 	}
 }
 
-// behave holds the law: each object that the API takes says what is wrong with it, and goes when it is deleted.
+// behave checks that each object that the API accepts reports what is wrong with it, and that it
+// can be deleted.
 func (y *yuba) behave(t *testing.T, objects []*unstructured.Unstructured) {
 	t.Helper()
 	taken := y.accepted(t, objects)
@@ -195,7 +196,7 @@ func TestNoBadObjectStaysWithoutACondition(t *testing.T) {
 	y := alone(t)
 	ns := y.namespace(t)
 	var objects []*unstructured.Unstructured
-	// Each field with the worst, and with one of the others in turn.
+	// Each field with the worst text, and with one of the others in turn.
 	for kind, specs := range badFields {
 		for _, spec := range specs {
 			for _, text := range []string{"a/b", badTexts[len(objects)%len(badTexts)]} {
@@ -214,7 +215,7 @@ func TestNoBadObjectStaysWithoutACondition(t *testing.T) {
 	y.behave(t, objects)
 }
 
-// What the table forgot, chance may find: several bad fields in one object.
+// Random combinations of bad fields find cases that the table lacks.
 func TestNoObjectOfChanceStaysWithoutACondition(t *testing.T) {
 	t.Parallel()
 	y := alone(t)

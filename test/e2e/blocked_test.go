@@ -18,7 +18,8 @@ import (
 
 type sourceArtifact = sourcev1.ExternalArtifact
 
-// setRevision gives an artifact another revision with the same content, as a commit beside it does.
+// setRevision gives an artifact another revision with the same content, like a commit elsewhere in
+// the repository.
 func (y *yuba) setRevision(t *testing.T, artifact *sourceArtifact, revision string) {
 	t.Helper()
 	if err := y.client.Get(t.Context(), client.ObjectKeyFromObject(artifact), artifact); err != nil {
@@ -56,8 +57,8 @@ func TestWhatOthersDependOnGoesAfterThem(t *testing.T) {
 	}
 }
 
-// A finalizer tells of a dependant, and does not stand for it: tofu-controller's own is kept by nobody once its dependant
-// is gone, and a dependency that is missing holds nothing.
+// A finalizer of a dependant blocks nothing by itself: tofu-controller's finalizers stay when the
+// dependant is gone. A missing dependency blocks nothing either.
 func TestNeitherAStaleFinalizerNorAMissingDependencyKeepsAStack(t *testing.T) {
 	t.Parallel()
 	y, ns := common(t)
@@ -79,7 +80,8 @@ func TestNeitherAStaleFinalizerNorAMissingDependencyKeepsAStack(t *testing.T) {
 	}
 }
 
-// A namespace goes as a whole, dependants first, and one whose stacks go round in a circle, too.
+// A namespace can be deleted with its stacks, dependants first, even if they depend on each other
+// in a cycle.
 func TestNamespacesGoWithDependenciesInThem(t *testing.T) {
 	t.Parallel()
 	y, ns := common(t)

@@ -26,7 +26,7 @@ resource "terraform_data" "b" { input = "two" }
 
 func suspended(obj *infrav1.Terraform) { obj.Spec.Suspend = true }
 
-// name is how commands call a stack.
+// name is a stack's name in commands.
 func name(obj *infrav1.Terraform) string { return obj.Namespace + "/" + obj.Name }
 
 // do runs a command that must succeed.
@@ -39,7 +39,7 @@ func (y *yuba) do(t *testing.T, args ...string) (out, news string) {
 	return out, news
 }
 
-// applied makes a stack and suspends it once it is ready.
+// applied creates a stack and suspends it once it is ready.
 func (y *yuba) applied(t *testing.T, ns, stack, hcl string, change ...func(*infrav1.Terraform)) *infrav1.Terraform {
 	t.Helper()
 	obj := inline(ns, stack, hcl, append(change, auto)...)
@@ -90,7 +90,7 @@ func TestStateIsChangedByHandWhileTheStackIsSuspended(t *testing.T) {
 		t.Errorf("the log says %q", log)
 	}
 	unlocked(t, y, obj)
-	// None of that says anything about the stack.
+	// None of this changes the stack's conditions.
 	now := y.await(t, obj, "nothing is at work", func(o *infrav1.Terraform) bool { return o.Status.CurrentRun == nil })
 	if !ready(now) || now.Status.ReconciliationFailures != 0 || now.Status.LastRun.Operation != "plan-and-apply" {
 		t.Errorf("status %+v", now.Status)
@@ -134,7 +134,8 @@ func TestStateIsPushedAndGoesBack(t *testing.T) {
 	unlocked(t, y, obj)
 }
 
-// What people look at before they approve is what would happen: a plan on a state that was changed by hand is made anew.
+// Approvers see what would happen: after a manual change of the state, Yuba makes the pending plan
+// again.
 func TestAPendingPlanIsMadeAnewWhenTheStateWasChangedByHand(t *testing.T) {
 	y, ns := common(t)
 	obj := y.applied(t, ns, "vpc", twoNamed)
@@ -189,7 +190,7 @@ func TestAShellWorksOnTheStack(t *testing.T) {
 		t.Error("the arguments of the command are on record")
 	}
 	unlocked(t, y, obj)
-	// The stack goes on as before, and repairs what was done by hand when it looks.
+	// The stack continues, and a drift check repairs the manual changes.
 	change(t, y, obj, variable("one", "three"))
 	y.await(t, obj, "the next run is over", func(o *infrav1.Terraform) bool {
 		return ready(o) && o.Status.ObservedGeneration == o.Generation && o.Status.LastRun.Operation == "plan-and-apply" && o.Status.CurrentRun == nil
@@ -199,7 +200,7 @@ func TestAShellWorksOnTheStack(t *testing.T) {
 	}
 }
 
-// shellAtWork opens a shell that has changed the state and waits; it returns its process.
+// shellAtWork opens a shell that has changed the state and waits, and returns its process.
 func shellAtWork(t *testing.T) (*yuba, *infrav1.Terraform, *exec.Cmd) {
 	t.Helper()
 	y := alone(t)
@@ -220,7 +221,7 @@ func shellAtWork(t *testing.T) (*yuba, *infrav1.Terraform, *exec.Cmd) {
 	return y, obj, person
 }
 
-// handedBack checks that a shell which did not end in good order left its changes, its record and no lock.
+// handedBack checks that a shell which ended irregularly left its changes, its record and no lock.
 func handedBack(t *testing.T, y *yuba, obj *infrav1.Terraform) {
 	t.Helper()
 	now := y.await(t, obj, "the shell is over", func(o *infrav1.Terraform) bool { return o.Status.CurrentRun == nil })
@@ -255,7 +256,7 @@ func TestServerKilledWhileAShellIsOpen(t *testing.T) {
 	y, obj, person := shellAtWork(t)
 	y.kill()
 	y.restart(t)
-	// It goes on: nobody takes its place, and it ends in good order.
+	// The shell continues: nothing replaces it, and it ends regularly.
 	if _, news, code := y.run(t, "state", "rm", name(obj), "terraform_data.a", "--yes"); code == 0 || !strings.Contains(news, "is at work") {
 		t.Errorf("beside the shell: %d %s", code, news)
 	}
@@ -279,7 +280,7 @@ func TestServerAndPersonsProcessKilledInAShell(t *testing.T) {
 	handedBack(t, y, obj)
 }
 
-// touchGate lets go who reads a pipe.
+// touchGate opens the gate: it lets the reader of a pipe continue.
 func touchGate(t *testing.T, path string) {
 	t.Helper()
 	file, err := os.OpenFile(path, os.O_WRONLY, 0)

@@ -15,7 +15,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// silent is a program whose plan asks a server that never answers.
+// silent is a program whose plan sends a request to a server that never answers.
 const silent = `
 variable "address" { type = string }
 data "terraform_remote_state" "silent" {
@@ -25,7 +25,7 @@ data "terraform_remote_state" "silent" {
 resource "terraform_data" "a" { input = data.terraform_remote_state.silent.outputs }
 `
 
-// silence is such a server; asked gets a value for each connection.
+// silence is such a server; asked receives a value for each connection.
 func silence(t *testing.T) (address string, asked chan struct{}) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -47,13 +47,13 @@ func silence(t *testing.T) (address string, asked chan struct{}) {
 	return "http://" + listener.Addr().String() + "/state", asked
 }
 
-// briefly: what does not stop is killed after a second.
+// briefly sets a grace period of one second.
 func briefly(obj *infrav1.Terraform) {
 	second := int64(1)
 	obj.Spec.RunnerTerminationGracePeriodSeconds = &second
 }
 
-// hanging makes a stack whose first apply hangs in its plan.
+// hanging creates a stack whose first apply hangs in its plan.
 func (y *yuba) hanging(t *testing.T, ns string) *infrav1.Terraform {
 	t.Helper()
 	address, asked := silence(t)
@@ -69,8 +69,8 @@ func readyReason(reason string) func(*infrav1.Terraform) bool {
 	}
 }
 
-// A first apply plans and applies with one process. As long as it plans, all that ends a plan ends it, and the status says
-// that it plans.
+// A first apply plans and applies in one process. While it plans, everything that ends a plan ends
+// it, and the status says that it plans.
 func TestAFirstApplyThatHangsIsEndedLikeAPlan(t *testing.T) {
 	t.Parallel()
 	for sentence, end := range map[string]func(*testing.T, *yuba, *infrav1.Terraform){

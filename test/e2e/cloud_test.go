@@ -20,10 +20,11 @@ import (
 	"github.com/yuba-dev/yuba/test/cloud"
 )
 
-// providerMirror is where every Yuba of these tests looks for providers first.
+// providerMirror is the provider mirror of every Yuba of these tests.
 func providerMirror() string { return filepath.Join(programs, "providers") }
 
-// testProvider is the provider of test/provider in the mirror, built when the first test wants it.
+// testProvider is the provider of test/provider in the mirror. The first test that needs it builds
+// it.
 var testProvider struct {
 	once sync.Once
 	err  error
@@ -37,7 +38,7 @@ func buildProvider(t *testing.T) {
 	}
 }
 
-// providerHCL begins programs that manage objects of a cloud.
+// providerHCL is the beginning of programs that manage objects of a cloud.
 const providerHCL = `
 terraform {
   required_providers {
@@ -47,12 +48,12 @@ terraform {
 provider "yubatest" {}
 `
 
-// objectHCL is an object of a cloud, named as its resource.
+// objectHCL is an object of a cloud, named like its resource.
 func objectHCL(name, content string, more ...string) string {
 	return fmt.Sprintf("resource \"yubatest_object\" %q {\n  name    = %q\n  content = %q\n%s\n}\n", name, name, content, strings.Join(more, "\n"))
 }
 
-// cloudy starts a cloud and makes a stack's option that lets the stack's provider in.
+// cloudy starts a cloud and returns an option for stacks with access to it.
 func cloudy(t *testing.T, y *yuba, namespace string) (*cloud.Cloud, func(*infrav1.Terraform)) {
 	t.Helper()
 	buildProvider(t)
@@ -67,7 +68,7 @@ func cloudy(t *testing.T, y *yuba, namespace string) (*cloud.Cloud, func(*infrav
 	}
 }
 
-// suspendAll keeps the stacks of a test that is over from looking for a cloud that is gone.
+// suspendAll suspends the stacks of a finished test, whose cloud is gone.
 func (y *yuba) suspendAll(t *testing.T, namespace string) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -88,7 +89,7 @@ func fromSecret(name, secret, key string) corev1.EnvVar {
 		SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: secret}, Key: key}}}
 }
 
-// awaitCount waits until the cloud served that many requests for an object.
+// awaitCount waits until the cloud has served this many requests for an object.
 func awaitCount(t *testing.T, c *cloud.Cloud, method, name string, n int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -98,7 +99,7 @@ func awaitCount(t *testing.T, c *cloud.Cloud, method, name string, n int) {
 	}
 }
 
-// awaitReached waits until a request is held at its gate.
+// awaitReached waits until a gate holds a request.
 func awaitReached(t *testing.T, y *yuba, gate *cloud.Gate) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -110,7 +111,7 @@ func awaitReached(t *testing.T, y *yuba, gate *cloud.Gate) {
 	}
 }
 
-// has checks what the cloud has under a name: its content, or nothing when that is empty.
+// has checks the content of an object in the cloud; if content is empty, that it does not exist.
 func has(t *testing.T, c *cloud.Cloud, name, content string) {
 	t.Helper()
 	if o, ok := c.Object(name); o.Content != content || ok != (content != "") {

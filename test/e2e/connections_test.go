@@ -21,7 +21,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/testkit/tofutest"
 )
 
-// ports are where the server listens: as the kernel has them.
+// ports are the server's ports, according to the kernel.
 func (y *yuba) ports(t *testing.T) []string {
 	t.Helper()
 	sockets := map[string]bool{}
@@ -60,7 +60,8 @@ func linkOf(link string) string {
 	return target
 }
 
-// flood keeps so many connections to an address open until ctx ends, begins a request on each, and counts them.
+// flood keeps this many connections to an address open until ctx ends, begins a request on each,
+// and counts them.
 func flood(ctx context.Context, address string, connections int, opened *atomic.Int64) {
 	var all sync.WaitGroup
 	for range connections {
@@ -84,7 +85,8 @@ func flood(ctx context.Context, address string, connections int, opened *atomic.
 	all.Wait()
 }
 
-// Connections without end took all files of the server: etcd could not cut its log any more, and Yuba ended.
+// Regression: unlimited connections used all of the server's files, etcd could not rotate its log,
+// and Yuba ended.
 func TestConnectionsWithoutEndStopNobody(t *testing.T) {
 	y, err := newYuba(t.TempDir(), "--tofu", tofutest.Tofu(t))
 	if err != nil {
@@ -109,14 +111,14 @@ func TestConnectionsWithoutEndStopNobody(t *testing.T) {
 	}
 	defer floods.Wait()
 	defer stop()
-	// By the second time round, the server has ended connections to make room.
+	// After the second round, the server has ended connections to make room.
 	for deadline := time.Now().Add(patience); opened.Load() < int64(2*perPort*len(ports)); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("only %d connections were opened", opened.Load())
 		}
 	}
 	for i := range 3 {
-		// New clients of the API, of the web and of runs are let in, and what they do is stored.
+		// New clients of the API, the web and runs get connections, and their work is stored.
 		obj := inline(ns, fmt.Sprint("flooded-", i), `output "x" { value = 1 }`, auto)
 		y.create(t, obj)
 		y.await(t, obj, "it is applied", ready)

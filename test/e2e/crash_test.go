@@ -16,7 +16,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// inTheMiddle starts a Yuba and stops the apply of a stack in its middle.
+// inTheMiddle starts a Yuba and stops an apply in its middle.
 func inTheMiddle(t *testing.T) (y *yuba, obj *infrav1.Terraform, open string) {
 	t.Helper()
 	y = alone(t)
@@ -35,7 +35,8 @@ func (y *yuba) restart(t *testing.T) {
 	}
 }
 
-// whole checks that a gated apply came to its end: all is in the state, the outputs are written, nobody holds the lock.
+// whole checks that a gated apply has completed: the state is complete, the outputs are written,
+// and the lock is released.
 func whole(t *testing.T, y *yuba, obj *infrav1.Terraform) {
 	t.Helper()
 	if n := y.resources(t, obj); n != 3 {
@@ -110,7 +111,8 @@ func TestServerAndRunnerKilledDuringAnApply(t *testing.T) {
 	whole(t, y, obj)
 }
 
-// When everything dies, as in a power cut, the run is interrupted and a fresh plan comes before anything is applied.
+// When everything dies, as in a power cut, the run is interrupted, and Yuba makes a fresh plan
+// before it applies anything.
 func TestEverythingKilledDuringAnApply(t *testing.T) {
 	y, obj, open := inTheMiddle(t)
 	var stack infrav1.Terraform
@@ -122,7 +124,8 @@ func TestEverythingKilledDuringAnApply(t *testing.T) {
 	for _, pid := range y.processes("") {
 		syscall.Kill(pid, syscall.SIGKILL) //nolint:errcheck // it may be gone already
 	}
-	// The provisioner's shell names no directory of ours; the open gate ends it.
+	// The provisioner's shell does not name our directories, so cleanup cannot find it; the open gate
+	// ends it.
 	touch(t, open)
 	reached, _ := y.gate(obj)
 	if err := os.Remove(reached); err != nil {
@@ -180,7 +183,7 @@ func TestKilledServerStartsAgainAtAnyMoment(t *testing.T) {
 	ns := y.namespace(t)
 	obj := inline(ns, "hello", greeting, variable("name", "x"), auto)
 	y.create(t, obj)
-	// Kills at whatever moment the run has come to.
+	// Kills at any point of the run.
 	for range 3 {
 		y.kill()
 		y.restart(t)
@@ -192,8 +195,8 @@ func TestKilledServerStartsAgainAtAnyMoment(t *testing.T) {
 	}
 }
 
-// An apply that was cut off may have changed an object already. The next plan finds nothing to do, and tofu writes no state
-// then: it has the object as it was, until something is applied.
+// An interrupted apply may have changed an object. The next plan has no changes, and tofu then
+// writes no state: it keeps the old version of the object until the next apply.
 func TestAnObjectThatIsAsItShouldBeIsNotAppliedAgain(t *testing.T) {
 	t.Parallel()
 	y, ns := common(t)
@@ -213,7 +216,7 @@ func TestAnObjectThatIsAsItShouldBeIsNotAppliedAgain(t *testing.T) {
 	if text := string(y.state(t, obj)); !strings.Contains(text, `"before"`) || strings.Contains(text, `"after"`) {
 		t.Errorf("the state has not the former content:\n%s", text)
 	}
-	// What is applied later writes all of the state.
+	// A later apply writes the complete state.
 	change(t, y, obj, func(o *infrav1.Terraform) {
 		o.Spec.Inline["main.tf"] = providerHCL + objectHCL("done", "after") + objectHCL("more", "more")
 	})

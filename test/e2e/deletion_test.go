@@ -14,7 +14,7 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 )
 
-// resources counts what the state of a stack holds.
+// resources counts the resources in the state of a stack.
 func (y *yuba) resources(t *testing.T, obj *infrav1.Terraform) int {
 	t.Helper()
 	var state struct{ Resources []json.RawMessage }
@@ -108,7 +108,8 @@ func TestWorkingDirectoryGoesWithItsStack(t *testing.T) {
 	t.Errorf("%s is still there", dir)
 }
 
-// A namespace that goes takes Secrets and ConfigMaps away before its stacks have destroyed what they manage.
+// Deleting a namespace deletes its Secrets and ConfigMaps before its stacks have destroyed their
+// resources.
 func TestDeletedNamespaceGoesAfterItsStacksDestroyed(t *testing.T) {
 	y, ns := common(t)
 	obj := inline(ns, "housed", greeting, varsFrom("ConfigMap", "settings"), auto, destroying, outputsTo("out"))
@@ -122,8 +123,8 @@ func TestDeletedNamespaceGoesAfterItsStacksDestroyed(t *testing.T) {
 	}
 }
 
-// The last state of a stack that destroyed what it managed is empty: its loss must not stand in the way of a new
-// beginning, although a lost state otherwise does.
+// The last state of a destroyed stack is empty, so its loss must not block a new stack, although a
+// lost state otherwise does.
 func TestDestroyedStackMayComeBackWithoutItsStateSecret(t *testing.T) {
 	y, ns := common(t)
 	obj := inline(ns, "phoenix", greeting, variable("name", "x"), auto, destroying)
@@ -140,7 +141,7 @@ func TestDestroyedStackMayComeBackWithoutItsStateSecret(t *testing.T) {
 	}
 }
 
-// A state that somebody deleted says no more what there is to destroy. That is for a person to settle, either way.
+// If somebody deleted the state, Yuba does not know what to destroy, and a person has to decide.
 func TestDeletionOfAStackWhoseStateIsGoneSaysWhatToDo(t *testing.T) {
 	t.Parallel()
 	y, ns := common(t)

@@ -30,7 +30,7 @@ output "where" { value = terraform_data.app.output }
 	nothingHCL = `output "it" { value = "is there" }`
 )
 
-// dependsOn names stacks as NAME or NAMESPACE/NAME.
+// dependsOn adds dependencies, as NAME or NAMESPACE/NAME.
 func dependsOn(names ...string) func(*infrav1.Terraform) {
 	return func(o *infrav1.Terraform) {
 		o.Spec.DependsOn = nil
@@ -49,12 +49,12 @@ func reference(name string) meta.NamespacedObjectReference {
 	return meta.NamespacedObjectReference{Name: name}
 }
 
-// retryingHourly: what happens sooner was not waited for, it was watched.
+// retryingHourly sets a long interval: anything that happens sooner was caused by a watch.
 func retryingHourly(o *infrav1.Terraform) {
 	o.Spec.RetryInterval = &metav1.Duration{Duration: time.Hour}
 }
 
-// outputIs says whether a stack's outputs Secret has the value.
+// outputIs reports whether a stack's outputs Secret has the value.
 func (y *yuba) outputIs(t *testing.T, namespace, secret, key, want string) {
 	t.Helper()
 	if got := string(y.secret(t, namespace, secret)[key]); got != want {
@@ -66,7 +66,7 @@ func TestDependantsWaitThenFollow(t *testing.T) {
 	t.Parallel()
 	y, ns := common(t)
 	app := inline(ns, "app", appHCL, auto, retryingHourly, dependsOn("vpc"), varsFrom("Secret", "vpc-out"), outputsTo("app-out"))
-	// It reads nothing of the other: that it depends on it is reason enough to look again.
+	// It reads no outputs of the other stack, but depends on it.
 	web := inline(ns, "web", nothingHCL, auto, retryingHourly, dependsOn("vpc", "app"))
 	y.create(t, app, web)
 	waits := y.await(t, app, "it waits for what is not there", failedWith(infrav1.ReasonDependencyNotReady))
@@ -103,7 +103,7 @@ func TestDependantsWaitThenFollow(t *testing.T) {
 	})
 }
 
-// A dependency that works on something does not disturb who has nothing to do; one that fails keeps the others back.
+// A busy dependency does not affect stacks without pending changes; a failed one blocks the others.
 func TestDependantsOfAFailureStandByUntilItIsMended(t *testing.T) {
 	t.Parallel()
 	y, ns := common(t)
@@ -152,7 +152,7 @@ func TestDependantsOfOneSourceAreTakenInTurn(t *testing.T) {
 		t.Errorf("the dependant ran %s (%s), its dependency %s (%s)", two.Status.LastRun.ID, two.Status.LastAppliedRevision,
 			ahead.Status.LastRun.ID, ahead.Status.LastAppliedRevision)
 	}
-	// A revision with the same content needs no run, and keeps nobody waiting.
+	// A revision with the same content needs no run, and blocks nobody.
 	y.setRevision(t, artifact, "main@sha1:0123456789abcdef0123456789abcdef01234567")
 	y.await(t, first, "the revision counts as planned", func(o *infrav1.Terraform) bool {
 		return ready(o) && o.Status.LastPlannedRevision == "main@sha1:0123456789abcdef0123456789abcdef01234567" &&
@@ -202,7 +202,7 @@ func TestDependenciesInOtherNamespacesAreDenied(t *testing.T) {
 	if got := condition(denied, infrav1.ConditionReady).Message; got != want {
 		t.Errorf("Ready says %q, want %q", got, want)
 	}
-	// Nor does whoever is denied keep the other from going.
+	// A denied dependant does not block the deletion of its dependency.
 	seen := y.await(t, vpc, "it is ready", ready)
 	if diff := cmp.Diff([]string{infrav1.Finalizer}, seen.Finalizers); diff != "" {
 		t.Errorf("finalizers (-want +got):\n%s", diff)

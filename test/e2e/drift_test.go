@@ -19,7 +19,7 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 )
 
-// driftEvery makes a stack be compared with the world that often.
+// driftEvery sets the drift detection interval.
 func driftEvery(interval time.Duration) func(*infrav1.Terraform) {
 	return func(o *infrav1.Terraform) { o.Spec.DriftDetectionInterval = &metav1.Duration{Duration: interval} }
 }
@@ -42,7 +42,7 @@ func (y *yuba) events(t *testing.T, obj *infrav1.Terraform) []string {
 	return lines
 }
 
-// awaitEvent waits for an event with all the words: events are sent after the status.
+// awaitEvent waits for an event with all the words: events are sent after the status is written.
 func (y *yuba) awaitEvent(t *testing.T, obj *infrav1.Terraform, words ...string) {
 	t.Helper()
 	deadline := time.Now().Add(10 * time.Second)
@@ -113,7 +113,7 @@ func TestDriftOfAManualStackIsAnApprovablePlan(t *testing.T) {
 		t.Errorf("the status does not tell of the drift: %+v", s)
 	}
 	has(t, c, "reviewed", "tampered with")
-	// Looking again finds the same and says nothing new.
+	// Further checks find the same drift and report nothing new.
 	awaitCount(t, c, "GET", "reviewed", c.Count("GET", "reviewed")+3)
 	var later infrav1.Terraform
 	if err := y.client.Get(t.Context(), client.ObjectKeyFromObject(obj), &later); err != nil {
@@ -130,7 +130,7 @@ func TestDriftOfAManualStackIsAnApprovablePlan(t *testing.T) {
 	y.awaitEvent(t, obj, infrav1.ReasonDriftDetected, "tampered with")
 }
 
-// Drift that goes away by itself takes its plan along.
+// When drift disappears, its plan is removed.
 func TestDriftThatIsUndoneIsForgotten(t *testing.T) {
 	t.Parallel()
 	y, ns := common(t)
@@ -171,7 +171,8 @@ func TestModeDisableReportsDriftAndOffersNothing(t *testing.T) {
 	y.await(t, obj, "it is ready", ready)
 }
 
-// The two stacks differ in one field. That the second is repaired shows that the first had its time.
+// The two stacks differ in one field. The repair of the second shows that there was enough time to
+// check the first.
 func TestDriftThatIsNotLookedForIsNotFound(t *testing.T) {
 	t.Parallel()
 	y, ns := common(t)
@@ -196,7 +197,7 @@ func TestDriftThatIsNotLookedForIsNotFound(t *testing.T) {
 	}
 }
 
-// versions are the resource versions of everything in a namespace that a pass could write.
+// versions are the resource versions of everything in a namespace that a drift check could write.
 func (y *yuba) versions(t *testing.T, namespace string) map[string]string {
 	t.Helper()
 	versions := map[string]string{}
@@ -229,7 +230,7 @@ func TestPassesWithoutDriftWriteNothing(t *testing.T) {
 	y.await(t, reviewed, "it is ready", ready)
 	change(t, y, reviewed, manual)
 	y.await(t, reviewed, "it is ready", ready)
-	// One pass more, so that the events of what went before are written.
+	// One more check, so that earlier events have been written.
 	for _, name := range []string{"quiet", "reviewed"} {
 		awaitCount(t, c, "GET", name, c.Count("GET", name)+2)
 	}

@@ -17,7 +17,7 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 )
 
-// encryption has OpenTofu encrypt state and plans; passphrase is an expression.
+// encryption makes OpenTofu encrypt state and plans; passphrase is an expression.
 func encryption(passphrase string) string {
 	return `
 key_provider "pbkdf2" "phrase" {
@@ -38,7 +38,7 @@ plan {
 
 const passphrase = "correct horse battery staple"
 
-// encrypted makes a stack's state and plans be encrypted, in each of the ways there are.
+// encrypted contains the ways to enable encryption for a stack.
 var encrypted = map[string]func(*infrav1.Terraform){
 	"by the environment": func(o *infrav1.Terraform) {
 		o.Spec.Env = []corev1.EnvVar{fromSecret("TF_ENCRYPTION", "phrase", "config")}
@@ -85,7 +85,7 @@ func TestStateAndPlansEncryptedByOpenTofu(t *testing.T) {
 			if got := string(y.secret(t, ns, "out")["greeting"]); got != "hello again" {
 				t.Errorf("the output is %q", got)
 			}
-			// The Secret comes back from what is known of the outputs, without the key.
+			// Yuba restores the Secret from the recorded outputs, without the key.
 			y.delete(t, secretOf(ns, "out", nil))
 			y.awaitSecret(t, ns, "out")
 			y.delete(t, obj)
@@ -95,7 +95,7 @@ func TestStateAndPlansEncryptedByOpenTofu(t *testing.T) {
 	}
 }
 
-// opaque checks that a state has what OpenTofu leaves in clear, and nothing else.
+// opaque checks that a state contains only what OpenTofu leaves unencrypted.
 func opaque(t *testing.T, state []byte) {
 	t.Helper()
 	var document map[string]json.RawMessage

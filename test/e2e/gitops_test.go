@@ -37,13 +37,14 @@ const (
 
 var layers = []string{"account", "network", "cluster"}
 
-// apps are the stacks of each environment, in an order in which they can be applied.
+// apps are the stacks of each environment, in a valid order of applies.
 var apps = map[string][]string{
 	stageA: {"account", "network", "cluster", "foo", "bar"}, productionA: {"account", "network", "cluster", "foo", "bar"},
 	stageB: {"account", "network", "cluster", "foo", "bar"}, productionB: {"account", "network", "cluster", "foo"},
 }
 
-// The example, from an empty Yuba on. Each step begins where the one before it ended, as the days of a platform do.
+// The example, starting with an empty Yuba. Each step continues from the previous one, as in the
+// life of a platform.
 func TestExampleAtReasonableScale(t *testing.T) {
 	t.Parallel()
 	l := newLandscape(t)
@@ -79,7 +80,7 @@ func everythingComesUp(t *testing.T, l *landscape) {
 		}
 		l.inOrder(t, ns)
 	}
-	// In production a person looks at each plan; what depends on it waits for that, too.
+	// In production, a person reviews each plan, and dependent stacks wait for that.
 	for _, ns := range []string{productionA, productionB} {
 		for _, app := range apps[ns] {
 			l.approveNext(t, ns, app, firstVersions[app])
@@ -97,13 +98,13 @@ func everythingComesUp(t *testing.T, l *landscape) {
 	if diff := cmp.Diff(want, l.states.Paths()); diff != "" {
 		t.Errorf("the states in the backend (-want +got):\n%s", diff)
 	}
-	// The same code found out where it is.
+	// The same code has determined its environment.
 	for ns, class := range map[string]string{stageA: "db.t4g.medium", productionA: "db.r6g.large", stageB: "db.t4g.medium", productionB: "db.r6g.medium"} {
 		if got := string(l.secret(t, ns, "foo-outputs")["runtime"]); !strings.Contains(got, `"`+class+`"`) {
 			t.Errorf("the database of foo in %s is %s, want %s", ns, got, class)
 		}
 	}
-	// And what one service publishes reached the other.
+	// One service reads what another has published.
 	l.eventually(t, "bar listens to foo", func() string {
 		if got := string(l.secret(t, stageA, "bar-outputs")["bar"]); !strings.Contains(got, "tenant-a-stage-foo-events") {
 			return got
@@ -132,7 +133,7 @@ func (l *landscape) inOrder(t *testing.T, ns string) {
 	}
 }
 
-// standsStill looks at everything once more and checks that nothing had to be done.
+// standsStill reconciles everything again and checks that nothing runs.
 func (l *landscape) standsStill(t *testing.T) {
 	t.Helper()
 	l.eventually(t, "no run is in hand", func() string {
@@ -284,7 +285,7 @@ func outageIsSurvived(t *testing.T, l *landscape) {
 	if !strings.Contains(message, "since") || !strings.Contains(message, "still served") {
 		t.Errorf("it does not say since when it is stale: %s", message)
 	}
-	// Work goes on with what was fetched.
+	// Stacks continue with the fetched artifact.
 	var init corev1.ConfigMap
 	if err := l.client.Get(t.Context(), client.ObjectKey{Namespace: stageB, Name: "init"}, &init); err != nil {
 		t.Fatal(err)
@@ -323,7 +324,7 @@ func restartRunsNothing(t *testing.T, l *landscape) {
 	l.onlyRan(t, before)
 }
 
-// gone waits until an object is not there any more.
+// gone waits until an object no longer exists.
 func (l *landscape) gone(t *testing.T, obj client.Object) {
 	t.Helper()
 	l.eventually(t, obj.GetNamespace()+"/"+obj.GetName()+" goes", func() string {
@@ -349,7 +350,7 @@ func appIsTakenAway(t *testing.T, l *landscape) {
 	if n := l.states.Resources("tenant-a/stage/stacks/foo.tfstate"); n != 0 {
 		t.Errorf("%d resources of foo are left", n)
 	}
-	// Its contract with bar was a soft one.
+	// The dependency of bar is optional.
 	l.await(t, stack(stageA, "bar"), "it does without foo", func(o *infrav1.Terraform) bool {
 		return ready(o) && o.Status.LastRun.ID != before[name(o)] && l.states.Resources("tenant-a/stage/stacks/bar.tfstate") == 1
 	})
@@ -378,14 +379,14 @@ func environmentIsTakenAway(t *testing.T, l *landscape) {
 	l.await(t, stack(productionB, "foo"), "its neighbour is as it was", applies("0.1.0"))
 }
 
-// The tour that the example's page invites to.
+// The tour on the example's page.
 func TestTourOfTheExample(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*patience)
 	defer cancel()
 	tour := exec.CommandContext(ctx, "sh", example("run.sh"))
 	tour.Env = append(os.Environ(), "ONCE=1", "WORK="+t.TempDir(), "BIN="+programs+":"+filepath.Dir(tofutest.Tofu(t)), "NO_COLOR=1")
-	// What it started ends with it: it is told to end, and gets the time to do so.
+	// Its child processes end with it: it gets a signal, and time to end.
 	tour.Cancel = func() error { return tour.Process.Signal(syscall.SIGTERM) }
 	tour.WaitDelay = patience
 	out, err := tour.CombinedOutput()

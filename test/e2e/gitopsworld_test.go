@@ -35,8 +35,9 @@ import (
 	"github.com/yuba-dev/yuba/internal/testkit/statetest"
 )
 
-// landscape is the example examples/reasonable-scale at work: its central repository on a git server, the code of its
-// stacks in a registry, its states in a backend, and a Yuba that has only the bootstrap manifests.
+// landscape is the running example examples/reasonable-scale: its central repository on a git
+// server, the code of its stacks in a registry, its states in a backend, and a Yuba that has only
+// the bootstrap manifests.
 type landscape struct {
 	*yuba
 	git      *gittest.Server
@@ -62,10 +63,10 @@ func newLandscape(t *testing.T) *landscape {
 	return l
 }
 
-// firstVersions are those that the environments of the example ask for at first.
+// firstVersions are the initial versions of the example's environments.
 var firstVersions = map[string]string{"account": "1.0.0", "network": "1.0.0", "cluster": "1.0.0", "foo": "0.1.0", "bar": "0.1.0"}
 
-// publish pushes the code of a stack, with files added or replaced, as a version.
+// publish pushes a version of a stack's code, with files added or replaced.
 func (l *landscape) publish(t *testing.T, name, version string, files map[string]string) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), name)
@@ -81,7 +82,7 @@ func (l *landscape) publish(t *testing.T, name, version string, files map[string
 		"--source", "https://git.example.com/"+name, "--revision", version+"@sha1:"+strings.Repeat("0", 40))
 }
 
-// bootstrap makes an environment as the example's script does.
+// bootstrap creates an environment like the example's script.
 func (l *landscape) bootstrap(t *testing.T, tenant, environment string) string {
 	t.Helper()
 	l.apply(t, l.bootstrapManifests(t, tenant, environment))
@@ -112,7 +113,7 @@ func (l *landscape) apply(t *testing.T, manifests []byte) {
 	l.do(t, "kubectl", "apply", "-f", file)
 }
 
-// edit replaces text in files of the central repository and publishes a commit.
+// edit replaces text in files of the central repository and pushes a commit.
 func (l *landscape) edit(t *testing.T, message string, edits map[string][2]string) {
 	t.Helper()
 	files := gittest.Files{}
@@ -126,7 +127,7 @@ func (l *landscape) edit(t *testing.T, message string, edits map[string][2]strin
 	l.central.Commit(t, message, files)
 }
 
-// ring calls the receiver of a namespace, as a git server or a registry does after a push.
+// ring calls the Receiver of a namespace, like a git server or registry after a push.
 func (l *landscape) ring(t *testing.T, namespaces ...string) {
 	t.Helper()
 	for _, ns := range namespaces {
@@ -156,7 +157,7 @@ func (l *landscape) ring(t *testing.T, namespaces ...string) {
 	}
 }
 
-// eventually polls until what the sentence says has come about; wrong tells what is amiss, or nothing.
+// eventually polls until wrong returns nothing.
 func (l *landscape) eventually(t *testing.T, sentence string, wrong func() string) {
 	t.Helper()
 	said := ""
@@ -168,7 +169,7 @@ func (l *landscape) eventually(t *testing.T, sentence string, wrong func() strin
 	t.Fatalf("%s, and that did not come about: %s\nEverything:\n%s\nServer:\n%s", sentence, said, l.everything(t), l.logTail())
 }
 
-// everything is a line for each object, for failures.
+// everything describes each object in a line, for failures.
 func (l *landscape) everything(t *testing.T) string {
 	var b strings.Builder
 	for _, kind := range []schema.GroupVersionKind{sourcev1.GroupVersion.WithKind(sourcev1.GitRepositoryKind),
@@ -181,7 +182,7 @@ func (l *landscape) everything(t *testing.T) string {
 	return b.String()
 }
 
-// readiness is the condition Ready in words.
+// readiness describes the condition Ready.
 func readiness(t *testing.T, o unstructured.Unstructured) string {
 	var status struct {
 		Status struct{ Conditions []metav1.Condition }
@@ -195,27 +196,27 @@ func readiness(t *testing.T, o unstructured.Unstructured) string {
 	return "nobody has looked at it"
 }
 
-// stack is the stack of that name.
+// stack is the key of a stack.
 func stack(namespace, name string) *infrav1.Terraform {
 	return &infrav1.Terraform{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 }
 
-// applies means that a stack is ready with a version of its code.
+// applies waits until a stack is ready with a version of its code.
 func applies(version string) func(*infrav1.Terraform) bool {
 	return func(o *infrav1.Terraform) bool {
 		return ready(o) && strings.HasPrefix(o.Status.LastAppliedRevision, version+"@sha256:")
 	}
 }
 
-// plans means that a plan for a version waits for approval.
+// plans waits until a plan for a version waits for approval.
 func plans(version string) func(*infrav1.Terraform) bool {
 	return func(o *infrav1.Terraform) bool {
 		return waiting(o) && strings.HasPrefix(o.Status.LastPlannedRevision, version+"@sha256:")
 	}
 }
 
-// approveNext approves the plans of a stack for a version as a person does, until one is applied: what the stack reads may
-// change while its plan waits, and then another plan takes its place.
+// approveNext approves the plans of a stack for a version until one is applied: while a plan waits,
+// the inputs of the stack may change, and another plan replaces it.
 func (l *landscape) approveNext(t *testing.T, namespace, name, version string) {
 	t.Helper()
 	o := stack(namespace, name)
@@ -227,7 +228,7 @@ func (l *landscape) approveNext(t *testing.T, namespace, name, version string) {
 			return ""
 		}
 		if plans(version)(o) && !o.Status.Plan.Approved {
-			// One that another has replaced meanwhile is refused.
+			// A plan that was replaced meanwhile is refused.
 			_, said, _ := l.run(t, "approve", namespace+"/"+name, o.Status.Plan.Pending)
 			return said
 		}
@@ -245,7 +246,7 @@ func (l *landscape) stacks(t *testing.T) []infrav1.Terraform {
 	return found.Items
 }
 
-// runs tells for each stack which run was its last.
+// runs is the last run of each stack.
 func (l *landscape) runs(t *testing.T) map[string]string {
 	t.Helper()
 	runs := map[string]string{}
@@ -262,7 +263,7 @@ func (l *landscape) runs(t *testing.T) map[string]string {
 	return runs
 }
 
-// onlyRan fails unless exactly these stacks have had runs since.
+// onlyRan fails unless exactly these stacks have run since.
 func (l *landscape) onlyRan(t *testing.T, since map[string]string, stacks ...string) {
 	t.Helper()
 	var ran []string
@@ -278,7 +279,8 @@ func (l *landscape) onlyRan(t *testing.T, since map[string]string, stacks ...str
 	}
 }
 
-// lookAgain has every source and every Kustomization looked at, one kind after the other, and waits until that is done.
+// lookAgain requests a reconciliation of every source and every Kustomization, one kind after the
+// other, and waits for their ends.
 func (l *landscape) lookAgain(t *testing.T) {
 	t.Helper()
 	at := time.Now().Format(time.RFC3339Nano)

@@ -27,7 +27,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/testkit/tofutest"
 )
 
-// programs is where the programs under test are installed, as a user would have them: side by side.
+// programs is the directory with the programs under test, installed side by side as for a user.
 var programs string
 
 func TestMain(m *testing.M) {
@@ -42,21 +42,22 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// patience is how long anything may take that should take a second or two: the machine may be busy.
+// patience is the timeout for operations that normally take a second or two: the machine may be
+// busy.
 const patience = 60 * time.Second
 
 // yuba is a running Yuba.
 type yuba struct {
 	dir, api, http string
 	args           []string
-	// files is how many files the server may open; 0 is as many as the test.
+	// files limits the open files of the server; 0 means the same limit as the test.
 	files  int
 	cmd    *exec.Cmd
 	client client.WithWatch
 	log    proctest.Log
 }
 
-// shared is the Yuba of all tests that break nothing.
+// shared is the Yuba of all tests that do not damage it.
 var shared sharedYuba
 
 type sharedYuba struct {
@@ -72,7 +73,7 @@ func (s *sharedYuba) stop() {
 	}
 }
 
-// common returns the shared Yuba and a namespace of the test's own in it.
+// common returns the shared Yuba and a namespace for the test.
 func common(t *testing.T) (*yuba, string) {
 	t.Helper()
 	tofu := tofutest.Tofu(t)
@@ -101,7 +102,7 @@ func alone(t *testing.T, args ...string) *yuba {
 	return y
 }
 
-// newYuba makes a Yuba that listens at the same addresses each time it is started.
+// newYuba makes a Yuba that uses the same addresses after each start.
 func newYuba(dir string, args ...string) (*yuba, error) {
 	y := &yuba{dir: dir, args: args}
 	var err error
@@ -112,7 +113,7 @@ func newYuba(dir string, args ...string) (*yuba, error) {
 	return y, err
 }
 
-// launch starts Yuba on a data directory and waits until it is ready.
+// launch starts Yuba with a data directory and waits until it is ready.
 func launch(dir string, args ...string) (*yuba, error) {
 	y, err := newYuba(dir, args...)
 	if err != nil {
@@ -141,13 +142,13 @@ func (y *yuba) logText() string { return y.log.Text() }
 
 func (y *yuba) logTail() string { return y.log.Tail() }
 
-// kill ends the server as a power cut would; its runner lives on.
+// kill kills the server, as a power cut does; its runner continues.
 func (y *yuba) kill() {
 	y.cmd.Process.Kill() //nolint:errcheck // it may be gone already
 	y.cmd.Wait()         //nolint:errcheck // killed, of course
 }
 
-// terminate ends the server as a service manager does, and returns how it took that.
+// terminate ends the server like a service manager, and returns its exit status.
 func (y *yuba) terminate() error {
 	if err := y.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		return err
@@ -164,7 +165,7 @@ func (y *yuba) endsWith(t *testing.T) {
 	})
 }
 
-// end leaves nothing running: neither the server nor its runner nor what that started.
+// end ends the server, its runner and their processes.
 func (y *yuba) end() error {
 	if y.cmd.ProcessState == nil {
 		y.terminate() //nolint:errcheck // what is left is killed
@@ -172,8 +173,8 @@ func (y *yuba) end() error {
 	return proctest.End(y.dir)
 }
 
-// processes finds the processes whose command line names the data directory, or that work in it, and whose command line
-// has the word.
+// processes finds processes whose command line contains the word, and that name the data directory
+// or work in it.
 func (y *yuba) processes(word string) []int {
 	var pids []int
 	for _, p := range proctest.About(y.dir) {
@@ -184,7 +185,7 @@ func (y *yuba) processes(word string) []int {
 	return pids
 }
 
-// runnerPID finds the one runner.
+// runnerPID is the process of the only runner.
 func (y *yuba) runnerPID(t *testing.T) int {
 	t.Helper()
 	pids := y.processes("yuba-runner\x00")

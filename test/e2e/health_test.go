@@ -67,7 +67,7 @@ output "path" {
 	if seen.Status.LastRun.ID != lastRun {
 		t.Errorf("run %s was made because of that", seen.Status.LastRun.ID)
 	}
-	// An apply is looked at before the stack is ready: another output leads elsewhere.
+	// Checks run after an apply and before the stack is ready. Another output changes the address.
 	change(t, y, obj, func(o *infrav1.Terraform) { o.Spec.Inline["main.tf"] = program("other-path") })
 	status.Store(http.StatusNotFound)
 	y.await(t, obj, "what was applied does not answer", func(o *infrav1.Terraform) bool {

@@ -21,8 +21,9 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// hostile tries every way that a program has to reach the paths in paths.txt, which are not its own but for the list
-// itself; that one shows that the trying works. What it gets is said by an output and by the file loot in its directory.
+// hostile tries to read the paths in paths.txt in every way that a program can. None of them is its
+// own, except the list itself, which shows that the attempts work. An output and the file loot in
+// its directory contain the results.
 const hostile = `
 locals {
   paths = split("\n", trimspace(file("${path.module}/paths.txt")))
@@ -65,7 +66,8 @@ resource "terraform_data" "shell" {
 }
 `
 
-// prey is the stack whose apply is in its middle while the hostile one runs: its spool has tokens, its directory values.
+// prey is the stack whose apply is active while the hostile one runs: its spool has tokens, its
+// directory values.
 const prey = gated + `
 variable "loot" { type = string }
 resource "terraform_data" "loot" { input = var.loot }
@@ -109,7 +111,7 @@ func TestHostileProgramGetsNothing(t *testing.T) {
 	own := filepath.Join(y.dir, "work", ns, "hostile")
 	source := filepath.Join(own, "src")
 	want := []string{"read paths.txt", "write paths.txt", "link paths.txt", "plant paths.txt"}
-	// In a file tree of its own it can list what is on the way to its files, which are all that is there.
+	// In its own file tree, it can list only the directories above its own files.
 	listed := slices.DeleteFunc(strings.Split(strings.TrimSpace(readFile(t, filepath.Join(source, "loot"))), "\n"), func(line string) bool {
 		return strings.HasPrefix(line, own+"/") || strings.HasPrefix(line, "../src/") || line == "../tofu.rc"
 	})
@@ -135,7 +137,7 @@ func TestHostileProgramGetsNothing(t *testing.T) {
 	y.letsNobodyIn(t, ports, victims)
 }
 
-// unconfinedIsSaid checks that nobody is left to believe in a confinement that the kernel does not have.
+// unconfinedIsSaid checks that Yuba reports confinement that the kernel does not support.
 func unconfinedIsSaid(t *testing.T, y *yuba) {
 	t.Helper()
 	ns := y.namespace(t)
@@ -151,7 +153,7 @@ func unconfinedIsSaid(t *testing.T, y *yuba) {
 	}
 }
 
-// lootMarks are texts that must not be in what a program gets.
+// lootMarks are texts that a program must not be able to read.
 func (y *yuba) lootMarks(t *testing.T) []string {
 	t.Helper()
 	var c run.Connection
@@ -161,7 +163,7 @@ func (y *yuba) lootMarks(t *testing.T) []string {
 	return []string{loot, c.Credential, "AGE-SECRET-KEY-", "PRIVATE KEY-----"}
 }
 
-// forbiddenPaths are all files of the data directory, and what /proc shows of the processes.
+// forbiddenPaths are all files of the data directory, and the files of the processes in /proc.
 func (y *yuba) forbiddenPaths(t *testing.T) []string {
 	t.Helper()
 	var paths []string
@@ -200,7 +202,7 @@ func readFile(t *testing.T, name string) string {
 	return string(text)
 }
 
-// listening finds the TCP ports that processes listen on.
+// listening finds the TCP ports on which processes listen.
 func listening(t *testing.T, pids ...int) []int {
 	t.Helper()
 	sockets := map[string]bool{}
@@ -217,7 +219,7 @@ func listening(t *testing.T, pids ...int) []int {
 	for _, table := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
 		text, _ := os.ReadFile(table) //nolint:errcheck // there may be no IPv6
 		for line := range strings.Lines(string(text)) {
-			// local address, remote address, state (0A listens), …, inode
+			// Fields: local address, remote address, state (0A listens), …, inode.
 			f := strings.Fields(line)
 			if len(f) < 10 || f[3] != "0A" || !sockets[f[9]] {
 				continue
@@ -236,7 +238,7 @@ func listening(t *testing.T, pids ...int) []int {
 	return ports
 }
 
-// letsNobodyIn knocks at every port without credentials.
+// letsNobodyIn sends requests without credentials to every port.
 func (y *yuba) letsNobodyIn(t *testing.T, ports []int, victims string) {
 	t.Helper()
 	private := []string{"/run/v1/poll", "/run/v1/runs/x", "/v2/keys", "/v3/kv/range", "/metrics", "/debug/pprof/", "/api/v1/secrets",

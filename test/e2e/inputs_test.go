@@ -32,7 +32,7 @@ output "first" { value = var.values.first }
 output "note" { value = var.values.note }
 `
 
-// One stack's outputs are another one's values, and what that one's program is made from. It waits for the first, and
+// The outputs of one stack are values and template input of another, which waits for the first and
 // follows it.
 func TestOutputsOfAStackAreValuesOfAnother(t *testing.T) {
 	y, ns := common(t)
@@ -59,7 +59,8 @@ func TestOutputsOfAStackAreValuesOfAnother(t *testing.T) {
 	}
 }
 
-// The settings of a backend come from a ConfigMap and a Secret, and the password is nowhere but there.
+// The settings of a backend come from a ConfigMap and a Secret, and the password is only in the
+// Secret.
 func TestBackendIsCompletedFromASecret(t *testing.T) {
 	y, ns := common(t)
 	c, access := cloudy(t, y, ns)
@@ -79,8 +80,8 @@ func TestBackendIsCompletedFromASecret(t *testing.T) {
 	secrets.everythingReadable(t, y, seen)
 }
 
-// The state of a stack with backendConfig.configPath is in the cluster of that kubeconfig, which comes from a Secret: in
-// the Secret, with the labels and under the lock that the tool itself makes.
+// With backendConfig.configPath, the state is in the cluster of a kubeconfig from a Secret: in the
+// Secret, with the labels and the lock of the tool's own backend.
 func TestStateInTheClusterOfAKubeconfig(t *testing.T) {
 	y, ns := common(t)
 	kubeconfig, err := os.ReadFile(y.kubeconfig())
@@ -102,7 +103,7 @@ func TestStateInTheClusterOfAKubeconfig(t *testing.T) {
 		if s.Namespace != ns || s.Name != "tfstate-default-far" {
 			continue
 		}
-		// Yuba's own states have the annotations of their versions.
+		// Yuba's own states have annotations of their versions.
 		if s.Labels["team"] != "a" || s.Labels["app.kubernetes.io/managed-by"] != "terraform" || len(s.Data["tfstate"]) == 0 {
 			t.Errorf("%v", s.ObjectMeta)
 		}
@@ -111,8 +112,8 @@ func TestStateInTheClusterOfAKubeconfig(t *testing.T) {
 	t.Errorf("there is no state among %d Secrets", len(kept.Items))
 }
 
-// Values come from files of the source, from a file that a Secret gives to it, and from the object; what the files say wins,
-// in their order, when the plan is made and when it is applied.
+// Values come from files of the source, from a file in a Secret, and from the object. The files
+// take precedence, in their order, in the plan and in the apply.
 func TestFilesOfValuesFromSourceAndSecret(t *testing.T) {
 	y, ns := common(t)
 	y.push(t, ns, "live", map[string]string{
@@ -137,7 +138,7 @@ func TestFilesOfValuesFromSourceAndSecret(t *testing.T) {
 	}
 }
 
-// The environment of a Pod that there is not counts, below the stack's own.
+// The environment in runnerPodTemplate is used, with lower precedence than the stack's own.
 func TestEnvironmentOfTheRunnerPodTemplate(t *testing.T) {
 	y, ns := common(t)
 	y.create(t, secretOf(ns, "pod", map[string]string{"TF_VAR_a": "pod", "TF_VAR_b": "pod"}))

@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// stranger has no credentials and is not particular about certificates.
+// stranger has no credentials and does not verify certificates.
 var stranger = http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{
 	TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}} //nolint:gosec // a stranger is not particular
 
-// knock makes a request as a stranger. A server that does not even answer that is status 0.
+// knock makes a request as a stranger. Without any response, the status is 0.
 func knock(t *testing.T, method, address string) (int, string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, address, strings.NewReader("{}"))

@@ -19,7 +19,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/testkit/gittest"
 )
 
-// A Kustomization that waits for a stack does not wait for one that only a person can mend, and goes on once that is done.
+// A waiting Kustomization fails at once if a stack is Stalled, and continues when the stack is
+// fixed.
 func TestWaitingForAStackWithAWrongVariableFailsAtOnce(t *testing.T) {
 	t.Parallel()
 	y, ns := common(t)

@@ -51,7 +51,7 @@ func TestPlanIsApprovedAppliedAndItsOutputsWritten(t *testing.T) {
 	}
 }
 
-// Whoever tries Yuba for the first time reads every warning.
+// New users read every warning.
 func TestAFreshStartAndAFirstStackWarnOfNothing(t *testing.T) {
 	y := alone(t)
 	obj := inline(y.namespace(t), "first", greeting, variable("name", "world"), auto)
@@ -203,8 +203,8 @@ func TestPlanOnlyNeverApplies(t *testing.T) {
 	}
 }
 
-// A program that comes back has the plan ids it had before. An approval that was spent on a failed apply must not
-// approve what that program would do now.
+// A program that comes back has the same plan ids as before. An approval used for a failed apply
+// must not approve the program's new plan.
 func TestApprovalOfAFailedApplyApprovesNothingLater(t *testing.T) {
 	const program = `
 variable "size" { type = string }

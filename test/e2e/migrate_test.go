@@ -46,7 +46,7 @@ const (
 	legacyLock     = "6c1d2d1e-0f4b-4c53-9a3d-0a0b0c0d0e0f"
 )
 
-// startLegacy starts an API on which nobody works, with Flux's GitRepository and a repository in it.
+// startLegacy starts an API without a controller, with Flux's GitRepository and a repository in it.
 func startLegacy(t *testing.T, ns string) *yuba {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "yuba-e2e-")
@@ -90,7 +90,7 @@ func (y *yuba) control(t *testing.T) {
 	y.endsWith(t)
 }
 
-// repository makes a GitRepository with an artifact, as source-controller would.
+// repository creates a GitRepository with an artifact, like source-controller.
 func (y *yuba) repository(t *testing.T, ns, name, hcl string) {
 	t.Helper()
 	var packed bytes.Buffer
@@ -109,7 +109,7 @@ func (y *yuba) repository(t *testing.T, ns, name, hcl string) {
 	}
 }
 
-// legacy makes a stack as tofu-controller leaves it: applied, with its finalizer and its status.
+// legacy creates a stack as tofu-controller leaves it: applied, with its finalizer and its status.
 func (y *yuba) legacy(t *testing.T, ns, name string, change ...func(*infrav1.Terraform)) *infrav1.Terraform {
 	t.Helper()
 	obj := &infrav1.Terraform{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name, Finalizers: []string{infrav1.Finalizer}}}
@@ -139,8 +139,8 @@ func inState(workspace, suffix string) func(*infrav1.Terraform) {
 	}
 }
 
-// Everything that tofu-controller left goes on: what a state is called, who holds its lock, what waits. And it can be given
-// back.
+// Everything from tofu-controller continues to work: names of states, locks, pending plans. And
+// tofu-controller can take over again.
 func TestWhatTofuControllerLeftGoesOnAndCanBeGivenBack(t *testing.T) {
 	const ns = "team-a"
 	y := startLegacy(t, ns)
@@ -196,7 +196,7 @@ func TestWhatTofuControllerLeftGoesOnAndCanBeGivenBack(t *testing.T) {
 	y.givenBack(t, ns, plain)
 }
 
-// secrets are all that are neither Yuba's own nor the API's.
+// secrets are all Secrets that are neither Yuba's own nor the API's.
 func (y *yuba) secrets(t *testing.T, ns string) map[string]map[string][]byte {
 	t.Helper()
 	var list corev1.SecretList
@@ -210,7 +210,7 @@ func (y *yuba) secrets(t *testing.T, ns string) map[string]map[string][]byte {
 	return all
 }
 
-// foretold checks what "yuba adopt" says: which stacks need a hand.
+// foretold checks which stacks need action according to "yuba adopt".
 func (y *yuba) foretold(t *testing.T, ns string, want map[string]bool) {
 	t.Helper()
 	out, news, code := y.run(t, "adopt", "--dry-run", "-n", ns, "-o", "json")
@@ -233,7 +233,7 @@ func (y *yuba) foretold(t *testing.T, ns string, want map[string]bool) {
 	}
 }
 
-// givenBack stops Yuba and looks at what another controller would find.
+// givenBack stops Yuba and checks what another controller would find.
 func (y *yuba) givenBack(t *testing.T, ns string, plain map[string]*plainTofu) {
 	t.Helper()
 	if err := y.terminate(); err != nil {

@@ -13,8 +13,8 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 )
 
-// A manifest of the kind's first version is a stack like any other: it is planned, approved, applied and destroyed through
-// that version alone.
+// A manifest of the kind's first version works like any other: the stack is planned, approved,
+// applied and destroyed through that version alone.
 func TestAStackLivesInTheOldVersion(t *testing.T) {
 	t.Parallel()
 	y, ns := common(t)

@@ -18,7 +18,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/inputs"
 )
 
-// producer puts out what is no secret, what it declares as one, and a URL with a password that it does not declare as one.
+// producer has an output that is not secret, one declared as sensitive, and a URL with a password
+// that is not declared as sensitive.
 const producer = `
 variable "password" {}
 output "host" { value = "db-7f3a.example.com" }
@@ -31,7 +32,7 @@ output "token" {
 }
 `
 
-// consumer fails with a message that has all of it.
+// consumer fails with a message that contains all of them.
 const consumer = `
 variable "host" {}
 variable "kind" {}
@@ -63,7 +64,7 @@ func annotated(t *testing.T, y *yuba, ns, name string) (inputs.OpenOutputs, *cor
 	return open, secret
 }
 
-// Errors that name what another stack has put out can be read, unless that is a secret.
+// Errors show outputs of other stacks unless they are secret.
 func TestOutputsThatAreNotSensitiveAreShownInErrors(t *testing.T) {
 	t.Parallel()
 	y, ns := common(t)
@@ -96,7 +97,7 @@ func TestOutputsThatAreNotSensitiveAreShownInErrors(t *testing.T) {
 		t.Errorf("the log cannot be read:\n%s", log)
 	}
 
-	// Only of what Yuba wrote is anything known: not of another Secret with the same annotation.
+	// The annotation counts only on Secrets that Yuba wrote, not on another one that has it, too.
 	_, secret := annotated(t, y, ns, "out")
 	y.create(t, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "copy", Annotations: secret.Annotations}, Data: secret.Data})
 	third := inline(ns, "distrustful", consumer, auto, varsFrom("Secret", "copy"))
@@ -107,7 +108,7 @@ func TestOutputsThatAreNotSensitiveAreShownInErrors(t *testing.T) {
 	}
 }
 
-// Whatever becomes known about outputs, nothing is planned anew for it, and what is known follows the program.
+// The record of open outputs follows the program, and changes of the record plan nothing again.
 func TestWhatIsKnownOfOutputsFollowsTheProgram(t *testing.T) {
 	t.Parallel()
 	y, ns := common(t)

@@ -17,7 +17,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/inputs"
 )
 
-// openNetwork puts out what other stacks build on, and a token.
+// openNetwork has outputs for other stacks, and a token.
 const openNetwork = `
 output "vpc_id" { value = "vpc-0a1b2c3d4e5f" }
 output "subnets" { value = { web = "subnet-aaaa1111" } }
@@ -27,7 +27,7 @@ output "token" {
 }
 `
 
-// consumerOfNetwork is one whose plan waits.
+// consumerOfNetwork is a stack whose plan waits.
 const consumerOfNetwork = `
 variable "vpc_id" {}
 variable "subnets" { type = map(string) }
@@ -37,7 +37,7 @@ resource "terraform_data" "it" {
 }
 `
 
-// shownPlan is the text of the pending plan of a stack.
+// shownPlan is the text of a stack's pending plan.
 func (y *yuba) shownPlan(t *testing.T, obj *infrav1.Terraform) string {
 	t.Helper()
 	y.await(t, obj, "its plan waits", func(o *infrav1.Terraform) bool { return settled(o) && o.Status.Plan.Pending != "" })
@@ -60,7 +60,7 @@ func expectShown(t *testing.T, document string, shown bool) {
 	}
 }
 
-// Whoever approves a plan sees the values that come from other stacks, unless they are sensitive.
+// Approvers see the values that come from other stacks, unless they are sensitive.
 func TestOutputsThatAreNotSensitiveAreShownInPlans(t *testing.T) {
 	t.Parallel()
 	y, ns := common(t)
@@ -77,7 +77,7 @@ func TestOutputsThatAreNotSensitiveAreShownInPlans(t *testing.T) {
 	expectShown(t, y.shownPlan(t, byVariables), true)
 	expectShown(t, y.shownPlan(t, byTemplate), true)
 
-	// What is secret elsewhere in the run stays hidden.
+	// Values that are secret elsewhere in the run stay masked.
 	elsewhere := inline(ns, "elsewhere", consumerOfNetwork, varsFrom("Secret", "out"), func(o *infrav1.Terraform) {
 		o.Spec.EnvFrom = []corev1.EnvFromSource{{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "same"}}}}
 	})
@@ -87,7 +87,8 @@ func TestOutputsThatAreNotSensitiveAreShownInPlans(t *testing.T) {
 	}
 }
 
-// A Secret says of itself what it likes: what it holds is shown only if the stack that it belongs to has written it.
+// A Secret can claim to be open, but its values are shown only if the stack that it belongs to has
+// written it.
 func TestOnlyOutputsThatYubaWroteAreShownInPlans(t *testing.T) {
 	t.Parallel()
 	y, ns := common(t)
@@ -96,14 +97,14 @@ func TestOnlyOutputsThatYubaWroteAreShownInPlans(t *testing.T) {
 	first = y.await(t, first, "it is ready", ready)
 	_, secret := annotated(t, y, ns, "out")
 
-	// Another one that looks like it in all that can be written into a Secret.
+	// A copy that is identical in everything that a Secret can contain.
 	y.create(t, &corev1.Secret{Data: secret.Data, ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "copy", Annotations: secret.Annotations, Labels: secret.Labels,
 		OwnerReferences: secret.OwnerReferences}})
 	second := inline(ns, "of-the-copy", consumerOfNetwork, varsFrom("Secret", "copy"))
 	y.create(t, second)
 	expectShown(t, y.shownPlan(t, second), false)
 
-	// The Secret itself with another note about it. As it is immutable, Yuba cannot write what belongs there.
+	// The Secret itself with a different annotation. It is immutable, so Yuba cannot restore it.
 	forged := secret.DeepCopy()
 	forged.Data["token"] = []byte("an0ther-token")
 	note := inputs.OpenOutputs{Open: []string{"subnets", "token", "vpc_id"}}

@@ -25,7 +25,7 @@ import (
 	"github.com/yuba-dev/yuba/test/cloud"
 )
 
-// inbox is a service that alerts are sent to.
+// inbox is a service that receives alerts.
 type inbox struct {
 	mu     sync.Mutex
 	events []eventv1.Event
@@ -40,7 +40,7 @@ func (b *inbox) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// about lists what was told of a kind: reason and message of each.
+// about lists the alerts about a kind: reason and message of each.
 func (b *inbox) about(kind string) (told []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -54,7 +54,7 @@ func (b *inbox) about(kind string) (told []string) {
 
 const outageStacks = 12
 
-// outage has all reads of the stacks' objects fail, or not any more.
+// outage makes all reads of the stacks' objects fail, or succeed again.
 func outage(c *cloud.Cloud, on bool) {
 	status := 0
 	if on {
@@ -76,7 +76,7 @@ func (y *yuba) breakers(t *testing.T) []yubav1.CircuitBreaker {
 	return list.Items
 }
 
-// awaitBreaker waits until there is one circuit breaker, and it is as wanted.
+// awaitBreaker waits until there is exactly one circuit breaker, in the wanted state.
 func (y *yuba) awaitBreaker(t *testing.T, what string, wanted func(*yubav1.CircuitBreaker) bool) *yubav1.CircuitBreaker {
 	t.Helper()
 	deadline := time.Now().Add(5 * time.Minute)
@@ -99,8 +99,8 @@ func pausedStack(o *infrav1.Terraform) bool {
 	return apimeta.IsStatusConditionTrue(o.Status.Conditions, infrav1.ConditionPaused)
 }
 
-// Many stacks, one outage: one circuit breaker and one alert tell of it, it survives the server, its end is found, and what
-// looks like drift then waits for a person.
+// One outage of many stacks causes one circuit breaker and one alert. It survives a restart of the
+// server, Yuba detects its end, and apparent drift then waits for a person.
 func TestAnOutageIsOneAndNotADozen(t *testing.T) {
 	t.Parallel()
 	y := alone(t, "--outage-window", "30m")
@@ -139,7 +139,7 @@ func TestAnOutageIsOneAndNotADozen(t *testing.T) {
 		}
 	}
 
-	// What happens in the dark: the server is killed, and an object vanishes.
+	// During the outage, the server is killed and an object disappears.
 	y.kill()
 	c.Remove(objectNo(3))
 	if err := y.start(); err != nil {
@@ -170,7 +170,8 @@ func TestAnOutageIsOneAndNotADozen(t *testing.T) {
 	})
 	has(t, c, objectNo(3), "as planned")
 
-	// One alert of the outage. Of the stacks, those that failed before it was one have told, and the one whose drift is held.
+	// There is one alert about the outage. Of the stacks, only those have alerts that failed before
+	// the outage was detected, and the one whose drift is held.
 	if told := box.about("CircuitBreaker"); len(told) != 1 {
 		t.Errorf("%d alerts were about the outage:\n%s", len(told), strings.Join(told, "\n"))
 	}

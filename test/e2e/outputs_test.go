@@ -21,7 +21,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/testkit/tofutest"
 )
 
-// The Secret goes where it is wanted, and nowhere else: also when the field changes or goes, and with the stack.
+// The Secret is only where the field says: also when the field changes or is removed, or the stack
+// is deleted.
 func TestTheOutputsSecretMovesWithTheField(t *testing.T) {
 	t.Parallel()
 	y, ns := common(t)
@@ -74,7 +75,7 @@ func TestTheOutputsSecretMovesWithTheField(t *testing.T) {
 	}
 }
 
-// Byte for byte what tofu prints, types as tofu-controller names them.
+// Byte for byte the output of tofu, with types named as by tofu-controller.
 func TestTheOutputsSecretHasTheBytesThatTofuPrints(t *testing.T) {
 	t.Parallel()
 	y, ns := common(t)
@@ -128,7 +129,7 @@ output "secret" {
 	}
 }
 
-// names are those of an inventory, "type.name".
+// names are the names in an inventory, "type.name".
 func names(o *infrav1.Terraform) []string {
 	if o.Status.Inventory == nil {
 		return nil
@@ -187,7 +188,7 @@ func TestAStackWithABackendOfItsOwnIsListedAndRead(t *testing.T) {
 	}
 }
 
-// Targets narrow a deletion, too. The state keeps what they do not name, and the stack's end says so.
+// Targets restrict a deletion, too. The state keeps everything else, and an event reports this.
 func TestADeletionDestroysItsTargetsOnly(t *testing.T) {
 	t.Parallel()
 	y, ns := common(t)
@@ -209,14 +210,14 @@ func TestADeletionDestroysItsTargetsOnly(t *testing.T) {
 	if want := "Destroyed spec.targets only: yubatest_object.one. Other resources stay, and so does the state that lists them: Secret tfstate-default-targeted"; !strings.Contains(said, want) {
 		t.Errorf("nobody says %q:\n%s", want, said)
 	}
-	// What is left is not forgotten by who comes next.
+	// The next stack of the name finds the remaining resources.
 	next := inline(ns, "targeted", providerHCL, access, auto)
 	y.create(t, next)
 	y.await(t, next, "its plan waits", heldBack)
 }
 
-// A stack that tofu-controller left, with a backend of its own: what it puts out is only known once tofu was asked, and
-// until then its Secret stays what it is.
+// A stack that tofu-controller left, with a custom backend: Yuba learns its outputs from tofu, and
+// keeps its Secret until then.
 func TestOutputsOfAnAdoptedStackWithABackendOfItsOwn(t *testing.T) {
 	t.Parallel()
 	y, ns := common(t)
@@ -253,7 +254,7 @@ func TestOutputsOfAnAdoptedStackWithABackendOfItsOwn(t *testing.T) {
 	}
 	y.delete(t, obj)
 	y.awaitGone(t, obj)
-	// So it is of one that comes after a stack whose resources stayed, of which no object tells any more.
+	// The same applies to a new stack after a deleted one whose resources stayed.
 	again := inline(ns, "again", chain, access, auto, backend, outputsTo("again"))
 	y.create(t, again)
 	y.await(t, again, "its outputs are known", func(o *infrav1.Terraform) bool { return ready(o) && o.Status.OutputsDigest != "" })

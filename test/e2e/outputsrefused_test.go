@@ -15,7 +15,7 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 )
 
-// outputOf is a program that puts out so many times ten bytes beside a small text.
+// outputOf is a program with an output of this many times ten bytes beside a small one.
 func outputOf(tens int) string {
 	text := `output "small" { value = "s" }` + "\n"
 	if tens > 0 {
@@ -26,7 +26,8 @@ func outputOf(tens int) string {
 	return text
 }
 
-// What was applied is on record, whatever becomes of its outputs: no stack stays in the middle of a run that has ended.
+// Yuba records an apply even if the API refuses its outputs: no stack stays in the middle of a run
+// that has ended.
 func TestOutputsThatTheAPIRefusesAreTold(t *testing.T) {
 	t.Parallel()
 	y, ns := common(t)

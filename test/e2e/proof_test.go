@@ -18,7 +18,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/testkit/gittest"
 )
 
-// why is what `yuba why` explains.
+// why is the output of `yuba why`.
 func (y *yuba) why(t *testing.T, obj *infrav1.Terraform) run.Why {
 	t.Helper()
 	out, _ := y.do(t, "why", name(obj), "-o", "json")
@@ -29,7 +29,7 @@ func (y *yuba) why(t *testing.T, obj *infrav1.Terraform) run.Why {
 	return why
 }
 
-// lookedAt waits until the controller has looked at a stack since a moment, and returns the explanation.
+// lookedAt waits until the stack was reconciled after a time, and returns the explanation.
 func (y *yuba) lookedAt(t *testing.T, obj *infrav1.Terraform, since time.Time) run.Why {
 	t.Helper()
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
@@ -80,7 +80,7 @@ func TestACommitRunsOnlyTheStacksThatItTouches(t *testing.T) {
 		t.Errorf("a commit beside it changed a from %s to %s: %+v", a.ResourceVersion, is.ResourceVersion, is.Status)
 	}
 
-	// The plan of the other is still good, and is applied with the source that it was made of.
+	// The other stack's plan is still valid, and is applied with the source it was made from.
 	y.lookedAt(t, c, pushedAt)
 	y.do(t, "approve", name(c), c.Status.Plan.Pending)
 	c = y.await(t, c, "its plan is applied", func(o *infrav1.Terraform) bool { return ready(o) && o.Status.LastAppliedRevision != "" })
@@ -88,7 +88,7 @@ func TestACommitRunsOnlyTheStacksThatItTouches(t *testing.T) {
 		t.Errorf("c was applied at %s, its plan was made at %s", c.Status.LastAppliedRevision, old)
 	}
 
-	// A commit that touches a module runs those that call it.
+	// A commit that touches a module runs the stacks that call it.
 	lastC := c.Status.LastRun.ID
 	files["modules/m/main.tf"] = strings.ReplaceAll(files["modules/m/main.tf"], "one", "two")
 	pushedAt = time.Now()
@@ -134,7 +134,7 @@ func TestWhyNamesTheInputThatChanged(t *testing.T) {
 	if len(last.Changes) != 1 || last.Changes[0].Name != "size" || last.Changes[0].From != `"3"` || last.Changes[0].To != `"4"` {
 		t.Errorf("%+v", last)
 	}
-	// Nothing runs while it is suspended, and what changed is told all the same, but for the secret.
+	// Nothing runs while it is suspended, but `yuba why` shows the changes, except for secrets.
 	change(t, y, obj, func(o *infrav1.Terraform) { o.Spec.Suspend = true })
 	if err := y.client.Update(t.Context(), secret); err != nil {
 		t.Fatal(err)
@@ -145,7 +145,8 @@ func TestWhyNamesTheInputThatChanged(t *testing.T) {
 	}
 }
 
-// A module that is named by a commit is as good as one of the source: what does not touch the stack runs nothing.
+// A module named by a commit is as good as one in the source: a commit that does not touch the
+// stack runs nothing.
 func TestACommitBesideAModuleFromElsewhereRunsNothing(t *testing.T) {
 	t.Parallel()
 	y, ns := common(t)
@@ -173,7 +174,7 @@ func TestACommitBesideAModuleFromElsewhereRunsNothing(t *testing.T) {
 		t.Fatalf("%+v", m)
 	}
 
-	// A commit of the source beside it: only those run that may read something else now.
+	// A commit elsewhere in the source runs only stacks that may read something different now.
 	before, pushedAt := server.Counts("modules"), time.Now()
 	old := fixed.Status.LastAppliedRevision
 	files["stacks/b/b.txt"] = "two"
@@ -204,7 +205,7 @@ func TestACommitBesideAModuleFromElsewhereRunsNothing(t *testing.T) {
 		t.Errorf("why reads: %+v", why.Proof)
 	}
 
-	// A plan that waits is good all the same, and is applied with the tree that it was made in.
+	// A pending plan is still valid, and is applied with the files it was made from.
 	y.lookedAt(t, waits, pushedAt)
 	y.do(t, "approve", name(waits), waits.Status.Plan.Pending)
 	waits = y.await(t, waits, "its plan is applied", func(o *infrav1.Terraform) bool { return ready(o) && o.Status.LastAppliedRevision != "" })
@@ -215,7 +216,7 @@ func TestACommitBesideAModuleFromElsewhereRunsNothing(t *testing.T) {
 		t.Errorf("its apply logged:\n%s", log)
 	}
 
-	// A branch that moved is planned and applied with the next commit, whatever that touches.
+	// When a branch moved, the next commit plans and applies the stack, whatever it touches.
 	modules.Commit(t, "second", gittest.Files{"m/m.txt": "two"})
 	files["stacks/b/b.txt"] = "three"
 	y.push(t, ns, "live", files)
@@ -223,7 +224,7 @@ func TestACommitBesideAModuleFromElsewhereRunsNothing(t *testing.T) {
 		return ready(o) && o.Status.LastAppliedRevision != old && o.Status.CurrentRun == nil
 	})
 
-	// A file of its own runs it.
+	// A change of its own files runs it.
 	files["stacks/fixed/more.tf"] = "resource \"terraform_data\" \"more\" {}\n"
 	y.push(t, ns, "live", maps.Clone(files))
 	y.await(t, fixed, "its own change is applied", func(o *infrav1.Terraform) bool {

@@ -19,7 +19,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/testkit/registrytest"
 )
 
-// Twelve stacks at once download their provider once, verified, and go on when the registry is away.
+// Twelve stacks at once download and verify their provider once, and continue when the registry is
+// away.
 func TestStacksDownloadTheirProviderOnce(t *testing.T) {
 	y, ns := common(t)
 	c, stackOptions := cloudy(t, y, ns)
@@ -78,7 +79,7 @@ func TestStacksDownloadTheirProviderOnce(t *testing.T) {
 	if !found {
 		t.Errorf("%+v", listed)
 	}
-	// One that is not what it should be is thrown away by hand, and downloaded again by whoever needs it.
+	// A person removes a wrong package, and the next stack that needs it downloads it again.
 	registry.SetDown(false)
 	if _, news := y.do(t, "providers", "remove", registry.Source(provider), "1.0.0"); !strings.Contains(news, "1.0.0 is removed") {
 		t.Errorf("removed: %s", news)

@@ -15,7 +15,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/gateway/content"
 )
 
-// queue is what "yuba queue" shows, "stack urgency" in its order.
+// queue is the output of "yuba queue" as "stack urgency", in order.
 func (y *yuba) queue(t *testing.T) []string {
 	t.Helper()
 	out, news, code := y.run(t, "queue", "-o", "json")
@@ -40,8 +40,8 @@ func (y *yuba) queue(t *testing.T) []string {
 	return lines
 }
 
-// TestQueue: one run at a time, and the next is prepared meanwhile. A namespace that came first with many does not hold up
-// one that came later with one, and what somebody asks for comes before all that is not begun.
+// TestQueue: one run at a time, and the next one is prepared meanwhile. A namespace with many runs
+// does not block a later one with one run, and requested runs come before all that have not begun.
 func TestQueue(t *testing.T) {
 	t.Parallel()
 	y := alone(t, "--concurrency", "1")

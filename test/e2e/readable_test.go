@@ -23,7 +23,7 @@ func storing(form string) func(*infrav1.Terraform) {
 	return func(obj *infrav1.Terraform) { obj.Spec.StoreReadablePlan = form }
 }
 
-// there tells whether an object is.
+// there reports whether an object exists.
 func (y *yuba) there(t *testing.T, obj client.Object) bool {
 	t.Helper()
 	err := y.client.Get(t.Context(), client.ObjectKeyFromObject(obj), obj)
@@ -78,7 +78,7 @@ state, without changing any real infrastructure.
 	}
 }
 
-// The plan follows the field: another form, another workspace's place, none.
+// The readable plan follows the field and the workspace.
 func TestReadablePlansComeAndGo(t *testing.T) {
 	t.Parallel()
 	y, ns := common(t)
@@ -105,7 +105,7 @@ resource "terraform_data" "a" { input = [var.password, sensitive("hunter3-of-the
 	if seen.Status.Plan.Readable != "json" {
 		t.Errorf("readable: %q", seen.Status.Plan.Readable)
 	}
-	// A plan that finds nothing is kept, too.
+	// A plan without changes is stored, too.
 	change(t, y, obj, storing("human"))
 	y.await(t, obj, "it is stored for people", func(o *infrav1.Terraform) bool { return ready(o) && o.Status.Plan.Readable == "human" })
 	secret := secretOf(ns, "tfplan-default-forms.json", nil)

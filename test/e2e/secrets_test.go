@@ -26,8 +26,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/gateway/content"
 )
 
-// secretive shows what it should not show as far as OpenTofu lets it: "leaky" is a Secret's value that the module does
-// not know to be one.
+// secretive prints as much as OpenTofu allows: "leaky" is a Secret's value that the module does not
+// declare as sensitive.
 const secretive = providerHCL + `
 variable "password" {
   type      = string
@@ -49,13 +49,14 @@ output "derived" {
 output "leaked" { value = var.leaky }
 `
 
-// The secrets of this test have what quoting changes: quotes, backslashes, HTML, template marks, lines.
+// The secrets contain characters that encodings change: quotes, backslashes, HTML, template marks,
+// newlines.
 const (
 	secretPassword = `hunter2-"quoted"\back<slash>&${more}-9f1c`
 	secretLeaky    = "first-line-71e0\n  second \"line\" \\ 44aa\nthird-line-<b>-03dd"
 )
 
-// searcher looks for secrets, however they are written.
+// searcher searches for secrets in any encoding.
 type searcher map[string]string
 
 func newSearcher(secrets map[string]string) searcher {
@@ -84,7 +85,7 @@ func (s searcher) add(name, text string) {
 	}
 }
 
-// in reports every secret that a text has.
+// in reports every secret in a text.
 func (s searcher) in(t *testing.T, where string, text []byte) {
 	t.Helper()
 	for written, name := range s {
@@ -103,7 +104,8 @@ func (s searcher) found(text []byte) bool {
 	return false
 }
 
-// everythingReadable looks at all that people without access to Secrets may read about a stack.
+// everythingReadable checks everything about a stack that people without access to Secrets may
+// read.
 func (s searcher) everythingReadable(t *testing.T, y *yuba, obj *infrav1.Terraform) {
 	t.Helper()
 	now := &infrav1.Terraform{}
@@ -162,7 +164,7 @@ func read(t *testing.T, c *content.Client, obj *infrav1.Terraform, run string) [
 	return text
 }
 
-// files looks at every file below a directory and returns the names of those that have a secret.
+// files checks every file below a directory and returns the names of those with a secret.
 func (s searcher) files(t *testing.T, dir string) []string {
 	t.Helper()
 	var found []string
@@ -182,7 +184,8 @@ func (s searcher) files(t *testing.T, dir string) []string {
 	return found
 }
 
-// processes looks at the command lines of all processes, and at the environments of those that are not the run's own.
+// processes checks the command lines of all processes, and the environments of those that are not
+// the run's own.
 func (s searcher) processes(t *testing.T) {
 	t.Helper()
 	names, _ := filepath.Glob("/proc/[0-9]*") //nolint:errcheck // the pattern is good
@@ -251,10 +254,11 @@ func TestSecretsStayWhereTheyBelong(t *testing.T) {
 	all.restOnDisk(t, y)
 }
 
-// restOnDisk looks at the data directory when no run is in hand: there is nothing in clear at all.
+// restOnDisk checks the data directory while no run is active: it contains no secrets in clear
+// text.
 func (s searcher) restOnDisk(t *testing.T, y *yuba) {
 	t.Helper()
-	// What a run leaves is removed after its end was told.
+	// Yuba removes the files of a run after it has reported the end.
 	deadline := time.Now().Add(10 * time.Second)
 	found := s.files(t, y.dir)
 	for len(found) > 0 && time.Now().Before(deadline) {
@@ -266,7 +270,7 @@ func (s searcher) restOnDisk(t *testing.T, y *yuba) {
 	}
 }
 
-// While a run is at work, its working directory and spool have secrets in clear, and nothing else has.
+// While a run is active, only its working directory and spool contain secrets in clear text.
 func TestSecretsOnDiskDuringARun(t *testing.T) {
 	t.Parallel()
 	y, ns := common(t)

@@ -33,7 +33,8 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 )
 
-// inline makes a stack of one file. Drift is looked for hourly, so that only what the test does starts runs.
+// inline makes a stack of one file. Drift checks are hourly, so that only the test's actions start
+// runs.
 func inline(namespace, name, hcl string, change ...func(*infrav1.Terraform)) *infrav1.Terraform {
 	obj := &infrav1.Terraform{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 	obj.Spec.Interval = metav1.Duration{Duration: time.Hour}
@@ -80,7 +81,7 @@ func (y *yuba) create(t *testing.T, objs ...client.Object) {
 	}
 }
 
-// change patches an object as it is now.
+// change patches the current version of an object.
 func change[T client.Object](t *testing.T, y *yuba, obj T, mutate func(T)) {
 	t.Helper()
 	if err := y.client.Get(t.Context(), client.ObjectKeyFromObject(obj), obj); err != nil {
@@ -114,7 +115,7 @@ func (y *yuba) await(t *testing.T, obj *infrav1.Terraform, sentence string, is f
 	return nil
 }
 
-// watch follows the stack in one watch; a watch that ends early is begun anew by the caller.
+// watch follows the stack in one watch; the caller restarts one that ends early.
 func (y *yuba) watch(ctx context.Context, obj, last *infrav1.Terraform, is func(*infrav1.Terraform) bool) bool {
 	w, err := y.client.Watch(ctx, &infrav1.TerraformList{}, client.InNamespace(obj.Namespace), client.MatchingFields{"metadata.name": obj.Name})
 	if err != nil {
@@ -176,7 +177,7 @@ func condition(obj *infrav1.Terraform, kind string) metav1.Condition {
 	return metav1.Condition{}
 }
 
-// settled means that the status speaks of the object as it is and that no run is in hand.
+// settled means that the status is current and no run is active.
 func settled(obj *infrav1.Terraform) bool {
 	return obj.Status.ObservedGeneration == obj.Generation && obj.Status.CurrentRun == nil
 }
@@ -211,7 +212,8 @@ func secretOf(namespace, name string, data map[string]string) *corev1.Secret {
 	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, StringData: data}
 }
 
-// gated is a program whose apply stops in the middle: first is created, then the gate waits, last comes after it.
+// gated is a program whose apply stops in the middle: it creates first, waits at the gate, and then
+// creates last.
 const gated = `
 resource "terraform_data" "first" { input = "first" }
 resource "terraform_data" "gate" {
@@ -228,7 +230,7 @@ resource "terraform_data" "last" {
 output "last" { value = terraform_data.last.output }
 `
 
-// gate returns the paths that a gated program's apply makes and waits for.
+// gate returns the path that a gated program's apply creates, and the one that it waits for.
 func (y *yuba) gate(obj *infrav1.Terraform) (reached, open string) {
 	home := filepath.Join(y.dir, "work", obj.Namespace, obj.Name, "home")
 	return filepath.Join(home, "reached"), filepath.Join(home, "open")
@@ -278,7 +280,7 @@ func namespaceObject(name string) *corev1.Namespace {
 	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
 }
 
-// state reads a stack's state from its Secret, as the kubernetes backend would.
+// state reads a stack's state from its Secret, like the kubernetes backend.
 func (y *yuba) state(t *testing.T, obj *infrav1.Terraform) []byte {
 	t.Helper()
 	zipped, err := gzip.NewReader(bytes.NewReader(y.secret(t, obj.Namespace, stateSecret(obj))["tfstate"]))
@@ -315,7 +317,7 @@ func (y *yuba) push(t *testing.T, namespace, name string, files map[string]strin
 	return &sourcev1.ExternalArtifact{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 }
 
-// pushed makes a stack whose program is an ExternalArtifact.
+// pushed makes a stack with an ExternalArtifact as its source.
 func pushed(namespace, name, artifact string, change ...func(*infrav1.Terraform)) *infrav1.Terraform {
 	obj := inline(namespace, name, "")
 	obj.Spec.Inline = nil
@@ -372,7 +374,7 @@ func removeAll(t *testing.T, dir string) {
 	}
 }
 
-// lastState reads the newest version of a state from the blob store, past the server.
+// lastState reads the newest version of a state from the blob store, without the server.
 func (y *yuba) lastState(t *testing.T, namespace, secret string) *state.File {
 	t.Helper()
 	key, err := blob.LoadOrCreateKey(filepath.Join(y.dir, "keys", "blob.agekey"))

@@ -14,15 +14,15 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 )
 
-// using begins a program with a provider.
+// using is the beginning of a program with a provider.
 func using(name, source, arguments string) string {
 	return fmt.Sprintf("terraform {\n  required_providers {\n    %s = { source = %q }\n  }\n}\nprovider %[1]q {\n%[3]s\n}\n", name, source, arguments)
 }
 
 const oneBucket = "resource \"aws_s3_bucket\" \"one\" {\n  bucket = \"there-is-one\"\n}\n"
 
-// What the published examples did wrong is refused by who stands in for the providers, so that the corrected ones are known
-// not to do it. Credentials that do not arrive are told, too.
+// The stand-ins refuse the mistakes in the published examples, which proves that the corrected
+// examples do not make them. They also refuse missing credentials.
 func TestStandinsRefuseWhatTheRealProvidersRefuse(t *testing.T) {
 	t.Parallel()
 	buildStandins(t)

@@ -15,8 +15,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/testkit/tofutest"
 )
 
-// standins are the providers that test/standin stands in for, with versions that the examples take. The program knows
-// by its name which of them it is.
+// standins are the providers that test/standin replaces, with versions that the examples accept.
+// The program selects the provider by its own name.
 var standins = []struct{ namespace, name, version string }{
 	{"hashicorp", "aws", "5.0.0"},
 	{"hashicorp", "random", "3.5.0"},
@@ -30,7 +30,7 @@ var standinsBuilt struct {
 	err  error
 }
 
-// buildStandins puts them into the mirror of every Yuba of these tests.
+// buildStandins adds them to the mirror of every Yuba of these tests.
 func buildStandins(t *testing.T) {
 	t.Helper()
 	standinsBuilt.once.Do(func() {

@@ -24,7 +24,7 @@ func retries(n int64) func(*infrav1.Terraform) {
 	return func(o *infrav1.Terraform) { o.Spec.Remediation = &infrav1.Remediation{Retries: n} }
 }
 
-// gaveUp: so many attempts failed since the run before.
+// gaveUp: this many attempts failed after the given run.
 func gaveUp(failures int64, since string) func(*infrav1.Terraform) bool {
 	return func(o *infrav1.Terraform) bool {
 		stalled := condition(o, infrav1.ConditionStalled)
@@ -56,7 +56,7 @@ func TestAttemptsAreUsedUpAndBegunAnew(t *testing.T) {
 	}
 }
 
-// held says that a person works on the stack by hand.
+// held means that a person works on the stack.
 func held(o *infrav1.Terraform) bool {
 	c := condition(o, infrav1.ConditionReady)
 	return settled(o) && c.Status == metav1.ConditionUnknown && c.Reason == infrav1.ReasonBreakTheGlass &&
@@ -87,7 +87,7 @@ func TestNothingRunsWhileAPersonWorksByHand(t *testing.T) {
 		}
 		change(t, y, obj, func(o *infrav1.Terraform) { hold(o, false) })
 		seen = y.await(t, obj, "it goes on", func(o *infrav1.Terraform) bool { return ready(o) && o.Status.LastRun.ID != before })
-		// Without any change a fresh plan comes after the work by hand.
+		// Yuba makes a fresh plan after manual work, even without any change.
 		before = seen.Status.LastRun.ID
 		change(t, y, obj, func(o *infrav1.Terraform) { hold(o, true) })
 		y.await(t, obj, "it is held", held)
@@ -119,8 +119,8 @@ func TestARequestIsAnsweredAlthoughNothingCanRun(t *testing.T) {
 	y.await(t, obj, "what was asked for is done", func(o *infrav1.Terraform) bool { return ready(o) && o.Status.LastRun.ID != before })
 }
 
-// A plan that tofu-controller has left pending is shown and made again, and not applied before somebody approves the new
-// one, even where the old one was approved.
+// Yuba shows a pending plan of tofu-controller and makes it again. It applies nothing before
+// somebody approves the new plan, even if the old one was approved.
 func TestPendingPlansOfTofuControllerAreMadeAgain(t *testing.T) {
 	t.Parallel()
 	y, ns := common(t)
@@ -158,7 +158,8 @@ func TestPendingPlansOfTofuControllerAreMadeAgain(t *testing.T) {
 	}
 }
 
-// With replan a pending plan goes with its revision, even if the next means the same; its id says so.
+// With replan, each revision replaces the pending plan, even if the new one is the same; its id
+// shows that.
 func TestReplanMakesAPlanOfEachRevision(t *testing.T) {
 	t.Parallel()
 	y, ns := common(t)

@@ -19,7 +19,7 @@ func holding(resource string) string {
 	return fmt.Sprintf("resource \"terraform_data\" %q {\n  input = \"x\"\n}\n", resource)
 }
 
-// addresses lists what the state of a stack holds.
+// addresses lists the resources in the state of a stack.
 func (y *yuba) addresses(t *testing.T, obj *infrav1.Terraform) string {
 	t.Helper()
 	var list []string
@@ -30,7 +30,8 @@ func (y *yuba) addresses(t *testing.T, obj *infrav1.Terraform) string {
 	return strings.Join(list, ", ")
 }
 
-// succeeded makes a stack, deletes it, and makes another one of its name. It returns that one and what the first had made.
+// succeeded creates a stack, deletes it, and creates another one of the same name. It returns that
+// stack and the resource of the first one.
 func (y *yuba) succeeded(t *testing.T, ns, name string, change ...func(*infrav1.Terraform)) (*infrav1.Terraform, string) {
 	t.Helper()
 	former := inline(ns, name, holding("a"), auto)
@@ -44,7 +45,7 @@ func (y *yuba) succeeded(t *testing.T, ns, name string, change ...func(*infrav1.
 	return obj, made
 }
 
-// heldBack tells whether a plan waits because the state is a deleted stack's.
+// heldBack reports whether a plan waits because the state belongs to a deleted stack.
 func heldBack(obj *infrav1.Terraform) bool { return waiting(obj) && obj.Status.TakenOver != nil }
 
 func TestWhatADeletedStackLeftIsNotDestroyedUnasked(t *testing.T) {
@@ -115,13 +116,13 @@ func TestTheSameStackGoesOnWithItsState(t *testing.T) {
 	if now := y.addresses(t, again); now != made {
 		t.Errorf("the state holds %s, want %s", now, made)
 	}
-	// From here on it is its own: it is destroyed with it.
+	// From here on, the state belongs to the new stack, and is destroyed with it.
 	y.delete(t, again)
 	y.awaitGone(t, again)
 	if now := y.addresses(t, again); now != "" {
 		t.Errorf("the state holds %s", now)
 	}
-	// And what was destroyed is nobody's.
+	// An empty state belongs to nobody.
 	third := inline(ns, "net", holding("b"), auto)
 	y.create(t, third)
 	y.await(t, third, "it is applied without an approval", func(o *infrav1.Terraform) bool { return ready(o) && o.Status.LastAppliedRun != "" })
@@ -178,7 +179,8 @@ func TestATakenOverStateCanBeDropped(t *testing.T) {
 	t.Log(made)
 }
 
-// succeededWithoutState makes the stack net after one of that name was deleted, and its state Secret by hand.
+// succeededWithoutState creates the stack net after one of that name and its state Secret were
+// deleted.
 func (y *yuba) succeededWithoutState(t *testing.T, ns string) *infrav1.Terraform {
 	t.Helper()
 	former := inline(ns, "net", holding("a"), auto)
@@ -204,7 +206,7 @@ func TestAStateThatVanishedCanBeDropped(t *testing.T) {
 	y.await(t, obj, "it is applied", ready)
 }
 
-// A person who brings back the state of a deleted stack does not thereby approve that it is destroyed.
+// Restoring the state of a deleted stack does not approve the destruction of its resources.
 func TestARollbackToWhatADeletedStackLeftIsHeld(t *testing.T) {
 	y, ns := common(t)
 	obj := y.succeededWithoutState(t, ns)
@@ -217,7 +219,7 @@ func TestARollbackToWhatADeletedStackLeftIsHeld(t *testing.T) {
 	}
 }
 
-// must runs a command that has to succeed.
+// must runs a command that must succeed.
 func (y *yuba) must(t *testing.T, args ...string) string {
 	t.Helper()
 	out, news, code := y.run(t, args...)
@@ -238,7 +240,7 @@ func TestAdoptionThatIsDeclaredAsksNobody(t *testing.T) {
 	}
 }
 
-// Two stacks may share a state on purpose, by the same suffix.
+// Two stacks can share a state on purpose, by the same suffix.
 func TestAStateThatIsSharedWithALiveStackIsNotTakenOver(t *testing.T) {
 	y, ns := common(t)
 	sharing := func(o *infrav1.Terraform) { o.Spec.BackendConfig = &infrav1.BackendConfigSpec{SecretSuffix: "shared"} }
@@ -259,7 +261,7 @@ func TestAStateThatIsSharedWithALiveStackIsNotTakenOver(t *testing.T) {
 	})
 }
 
-// A plan with targets that finds nothing says nothing about the rest of the state.
+// A plan with targets and without changes proves nothing about the rest of the state.
 func TestTargetsDoNotSettleWhoseAStateIs(t *testing.T) {
 	y, ns := common(t)
 	former := inline(ns, "net", holding("a")+holding("b"), auto)
@@ -280,7 +282,7 @@ func TestTargetsDoNotSettleWhoseAStateIs(t *testing.T) {
 	}
 }
 
-// A newcomer may come while what the former one wrote is not yet seen by the watch.
+// A new stack may be created before the watch shows the last writes of the deleted one.
 func TestANewcomerRightBehindADeletionDestroysNothing(t *testing.T) {
 	y, ns := common(t)
 	for i := range 5 {
@@ -313,7 +315,7 @@ func TestWhatWasDestroyedOfAnEncryptedStateIsNobodys(t *testing.T) {
 	}
 }
 
-// The quickstart and the connected stacks call different things "network".
+// In the quickstart and in the connected stacks, "network" means different things.
 func TestTheQuickstartFollowedByConnectedStacksDestroysNothing(t *testing.T) {
 	y, ns := common(t)
 	quickstart, connected := "../../examples/quickstart", "../../examples/connected"

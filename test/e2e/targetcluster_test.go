@@ -31,10 +31,11 @@ import (
 	"github.com/yuba-dev/yuba/internal/home"
 )
 
-// hiddenGroup is what Deployments are called behind the door of a target cluster: a definition's group must have a dot.
+// hiddenGroup is the internal group of Deployments in a target cluster, because a CRD's group must
+// contain a dot.
 const hiddenGroup = "apps.yuba.test"
 
-// hiddenDeployments defines them. What is in them is not looked at.
+// hiddenDeployments defines them, without a schema.
 const hiddenDeployments = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -57,12 +58,13 @@ spec:
           status: {type: object, x-kubernetes-preserve-unknown-fields: true}
 `
 
-// targetCluster is a cluster that has Deployments: a second API with a door that calls them by their name, and somebody who
-// makes them ready. It is as strict as a cluster: a Deployment that comes before a Secret that it needs is told of.
+// targetCluster is a cluster with Deployments: a second API behind a proxy that renames their
+// group, and a controller that makes them ready. Like a cluster, it records a Deployment that was
+// created before a Secret that it needs.
 type targetCluster struct {
 	control *home.ControlPlane
 	client  client.WithWatch
-	// kubeconfig is what the door is entered with. shut closes it for good.
+	// kubeconfig is the access to the proxy. shut closes the proxy for good.
 	kubeconfig []byte
 	shut       func()
 
@@ -100,7 +102,7 @@ func startTargetCluster(t *testing.T) *targetCluster {
 	return c
 }
 
-// openDoor serves the API to who has the token, and makes the kubeconfig for that.
+// openDoor starts the proxy, with a token, and writes the kubeconfig for it.
 func (c *targetCluster) openDoor(t *testing.T, config *rest.Config) {
 	t.Helper()
 	transport, err := rest.TransportFor(config)
@@ -139,7 +141,7 @@ func newDeployment() *unstructured.Unstructured {
 	return o
 }
 
-// live makes Deployments ready, as long as the test lasts.
+// live makes Deployments ready until the test ends.
 func (c *targetCluster) live(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -169,7 +171,7 @@ func (c *targetCluster) live(t *testing.T) {
 	}()
 }
 
-// take looks at a Deployment as a cluster would, and says that its Pods run.
+// take checks a Deployment as a cluster does, and reports its Pods as running.
 func (c *targetCluster) take(ctx context.Context, o *unstructured.Unstructured) {
 	if !c.knows(o.GetUID()) {
 		for _, missing := range c.missing(ctx, o) {
@@ -214,7 +216,7 @@ func (c *targetCluster) blamed(namespace string) []string {
 	return c.faults[namespace]
 }
 
-// missing are the keys of Secrets that a Deployment's containers take their environment from and that are not there.
+// missing are the keys of Secrets that a Deployment's environment refers to and that do not exist.
 func (c *targetCluster) missing(ctx context.Context, o *unstructured.Unstructured) []string {
 	var out []string
 	for _, ref := range secretKeys(o) {

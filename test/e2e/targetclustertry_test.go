@@ -31,8 +31,8 @@ spec:
         - {name: X, valueFrom: {secretKeyRef: {name: outputs, key: host}}}
 `
 
-// tryTarget sees to it that the target cluster is one: what comes in by the kubeconfig is a Deployment of apps/v1, which
-// becomes ready, and one that comes too early is told of.
+// tryTarget checks that the target cluster behaves like one: a Deployment of apps/v1 becomes ready,
+// and one that is created too early is recorded.
 func tryTarget(t *testing.T, target *targetCluster) {
 	const namespace = "trial"
 	if err := target.client.Create(t.Context(), namespaceObject(namespace)); err != nil {

@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// The way through the door of a target cluster: paths and bodies say apps outside and hiddenGroup inside.
+// The proxy of a target cluster: paths and bodies contain apps outside and hiddenGroup inside.
 var (
 	appsInPath    = regexp.MustCompile(`/apis/apps(/|$)`)
 	appsOutside   = []byte(`"apps/v1"`)
@@ -24,7 +24,7 @@ var (
 	inPathInstead = "/apis/" + hiddenGroup + "$1"
 )
 
-// door lets those in who have the token.
+// door is a proxy that requires the token.
 func door(behind *url.URL, transport http.RoundTripper, token string) http.Handler {
 	proxy := &httputil.ReverseProxy{Transport: transport, FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) { goIn(r, behind) }, ModifyResponse: comeOut}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -41,7 +41,7 @@ func goIn(r *httputil.ProxyRequest, behind *url.URL) {
 	r.Out.URL.Path, r.Out.URL.RawPath = appsInPath.ReplaceAllString(r.Out.URL.Path, inPathInstead), ""
 	r.Out.Header.Del("Authorization")   // who serves the door goes by a certificate
 	r.Out.Header.Del("Accept-Encoding") // what is packed cannot be rewritten
-	// Nor can what is not text.
+	// Binary formats cannot be rewritten either.
 	r.Out.Header.Set("Accept", strings.ReplaceAll(r.Out.Header.Get("Accept"), "application/vnd.kubernetes.protobuf", "application/json"))
 	if r.Out.Body == nil || !isText(r.Out.Header) {
 		return
@@ -70,7 +70,7 @@ func isText(header http.Header) bool {
 	return strings.Contains(kind, "json") || strings.Contains(kind, "yaml")
 }
 
-// lines rewrites line by line: a watch is a line for each event and must not wait for more.
+// lines rewrites line by line: a watch sends a line for each event and must not wait for more.
 type lines struct {
 	io.Closer
 	in   *bufio.Reader

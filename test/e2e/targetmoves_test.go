@@ -18,7 +18,7 @@ import (
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 )
 
-// targets makes a fleet without rows whose kubeconfigs are in the Secrets named, one for each cluster.
+// targets makes a fleet without rows, with the kubeconfig of each cluster in the named Secret.
 func (f *fleet) targets(clusters map[string]*targetCluster) {
 	f.t.Helper()
 	for name, target := range clusters {
@@ -27,7 +27,7 @@ func (f *fleet) targets(clusters map[string]*targetCluster) {
 	}
 }
 
-// has tells whether a cluster has the application of appAtTarget, and the Secret for it.
+// has reports whether a cluster has the application of appAtTarget, and its Secret.
 func (f *fleet) has(c *targetCluster) (app, secret bool) {
 	f.t.Helper()
 	there := func(o client.Object, name string) bool {
@@ -38,7 +38,7 @@ func (f *fleet) has(c *targetCluster) (app, secret bool) {
 	return there(newDeployment(), "t000-app"), there(&corev1.Secret{}, "t000-settings")
 }
 
-// says is what the fleet's one tenant says of itself.
+// says is the status of the fleet's only tenant.
 func (f *fleet) says() string {
 	if list := f.tenants(); len(list) == 1 {
 		if c := apimeta.FindStatusCondition(list[0].Status.Conditions, tenantv1.ConditionReady); c != nil {
@@ -53,8 +53,9 @@ func (f *fleet) tenantIsReady() bool {
 	return len(list) == 1 && isReady(&list[0])
 }
 
-// A tenant moves when its template names another cluster: what it had in the old one goes when the new one has it. When the old one
-// is dead, that is told, keeps nobody from working, and whoever takes the finalizer off lets the tenant go.
+// A tenant moves when its template names another cluster: Yuba deletes its objects in the old
+// cluster when the new one has them. If the old cluster is dead, Yuba reports it and continues, and
+// removing the finalizer deletes the tenant.
 func TestTenantsMoveFromClusterToCluster(t *testing.T) {
 	first, second, third := startTargetCluster(t), startTargetCluster(t), startTargetCluster(t)
 	f := newFleet(t, 1, strings.Replace(appAtTarget, "CLUSTER", "first", 1))
@@ -93,8 +94,8 @@ func TestTenantsMoveFromClusterToCluster(t *testing.T) {
 	f.eventually("the tenant is gone", func() bool { return len(f.tenants()) == 0 })
 }
 
-// A cluster that was lost is made anew, with the same name for its kubeconfig: nothing of what is remembered of the old one holds there,
-// least of all its versions, which are larger.
+// A lost cluster is created again, with the same name for its kubeconfig. Nothing recorded about
+// the old one applies, especially not its resource versions, which are larger.
 func TestAClusterMayBeMadeAnew(t *testing.T) {
 	old := startTargetCluster(t)
 	f := newFleet(t, 1, strings.Replace(appAtTarget, "CLUSTER", "cluster", 1))
@@ -121,7 +122,8 @@ func TestAClusterMayBeMadeAnew(t *testing.T) {
 	}
 }
 
-// Nobody can remove what is in a cluster whose kubeconfig goes with the namespace; nor may the namespace wait for that for ever.
+// If a kubeconfig is deleted with its namespace, nobody can delete the objects in its cluster, and
+// the namespace must not wait for that forever.
 func TestANamespaceGoesTogetherWithItsKubeconfig(t *testing.T) {
 	target := startTargetCluster(t)
 	f := newFleet(t, 1, strings.Replace(appAtTarget, "CLUSTER", "cluster", 1))
@@ -133,7 +135,8 @@ func TestANamespaceGoesTogetherWithItsKubeconfig(t *testing.T) {
 	})
 }
 
-// Two servers may have tenants of one name, and one cluster: neither takes what is the other one's, nor deletes it.
+// Two servers can have tenants of the same name in the same cluster: neither adopts or deletes the
+// other's objects.
 func TestTwoServersShareACluster(t *testing.T) {
 	target := startTargetCluster(t)
 	template := strings.Replace(appAtTarget, "CLUSTER", "cluster", 1)

@@ -15,7 +15,7 @@ import (
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 )
 
-// appAtTarget is a template with a Secret here and a Deployment elsewhere that needs it.
+// appAtTarget is a template with a Secret in the API and a Deployment in a cluster that needs it.
 const appAtTarget = `
 kubeConfig: {secretRef: {name: CLUSTER}}
 secrets:
@@ -38,8 +38,8 @@ deployments:
             env: [{name: HOST, valueFrom: {secretKeyRef: {name: "{{ .uid }}-settings", key: host}}}]
 `
 
-// A kubeconfig that is moved to another Secret, as when credentials are renewed, leads to the same cluster: nothing there may be
-// deleted and made again.
+// A kubeconfig that moves to another Secret, for instance with new credentials, leads to the same
+// cluster: nothing there may be deleted and created again.
 func TestAClusterMayGetAnotherName(t *testing.T) {
 	target := startTargetCluster(t)
 	f := newFleet(t, 0, "configMaps: []")
@@ -68,7 +68,7 @@ func TestAClusterMayGetAnotherName(t *testing.T) {
 	if after := uids(); after != before {
 		t.Errorf("what was there was deleted and made again: %v, and before %v", after, before)
 	}
-	// The one that is not needed any more may go, and what is there goes with the row.
+	// The unused Secret can be deleted. The objects in the cluster are deleted with the row.
 	f.must(f.y.client.Delete(t.Context(), &corev1.Secret{ObjectMeta: f.named("before")}))
 	f.rows(0)
 	f.eventually("the tenant is gone", func() bool { return len(f.tenants()) == 0 })

@@ -16,22 +16,24 @@ import (
 	"github.com/yuba-dev/yuba/test/cloud"
 )
 
-// tenantExample is a file of examples/tenants: what its tenant "acme" has when all is done.
+// tenantExample is a file of examples/tenants, with the expected objects of its tenant "acme".
 type tenantExample struct {
 	file, template string
-	// long makes it a tenant with the longest uid instead: names of buckets and the like must have room for it.
+	// long uses a tenant with the longest uid, for which names such as those of buckets must have
+	// room.
 	long bool
-	// vars are variables of its stacks whose value says where a service is: here, the cloud of the test.
+	// vars are variables of its stacks with the address of a service: here, the cloud of the test.
 	vars func(host, port string) map[string]any
-	// outputs are patterns of what the keys of Secrets say.
+	// outputs are patterns for the values in Secrets.
 	outputs map[string]map[string]string
 	// cloud counts the objects of a type.
 	cloud map[string]int
-	// settings are ConfigMaps, deployments are in the target cluster, stacks go with the tenant, and kept ones do not.
+	// settings are ConfigMaps, deployments are in the target cluster, stacks are deleted with the
+	// tenant, kept ones are not.
 	settings, deployments, stacks, kept []string
 }
 
-// aPassword has none of what RDS refuses, and nothing that ends a password in a URL.
+// aPassword contains no character that RDS refuses, or that ends a password in a URL.
 const aPassword = `[^/@" ]{32,}`
 
 var tenantExamples = []tenantExample{
@@ -109,8 +111,8 @@ var tenantExamples = []tenantExample{
 	},
 }
 
-// Every example runs from a row to outputs, to what depends on them, and back to nothing, with providers that stand in for
-// the real ones.
+// Each example runs from a row to outputs and dependent objects, and back to nothing, with
+// stand-ins for the real providers.
 func TestExamplesOfTenantsRunFromRowToNothing(t *testing.T) {
 	buildStandins(t)
 	target := startTargetCluster(t)
@@ -123,7 +125,7 @@ func TestExamplesOfTenantsRunFromRowToNothing(t *testing.T) {
 	}
 }
 
-// longestUID is as long as uids are before they are cut.
+// longestUID has the maximum length of an unabridged uid.
 const longestUID = "abcdefghijabcdefghijabcdefghijabcdefghij"
 
 // of is the example with another tenant than acme.
@@ -146,10 +148,10 @@ func (e tenantExample) of(uid string) tenantExample {
 	return e
 }
 
-// trial is an example on its way.
+// trial is an example in progress.
 type trial struct {
 	tenantExample
-	// uid is the row's, tenant the name of its Tenant.
+	// uid is that of the row, tenant the name of its Tenant.
 	uid, tenant string
 	*tenanttest.Home
 	cloud  *cloud.Cloud
@@ -181,7 +183,7 @@ func tryExample(t *testing.T, e tenantExample, target *targetCluster) {
 	x.ends(t)
 }
 
-// address is where the cloud is, in parts.
+// address is the host and port of the cloud.
 func (x *trial) address(t *testing.T) (host, port string) {
 	t.Helper()
 	parsed, err := url.Parse(x.cloud.URL())

@@ -45,7 +45,7 @@ func exampleObjects(t *testing.T, file string) []*unstructured.Unstructured {
 	return out
 }
 
-// declare applies what the example says, with the cloud of the test as AWS and as every other service.
+// declare applies the example, with the cloud of the test instead of AWS and all other services.
 func (x *trial) declare(t *testing.T) {
 	t.Helper()
 	create := func(o *unstructured.Unstructured) {
@@ -79,7 +79,7 @@ func (x *trial) declare(t *testing.T) {
 	x.AwaitTemplate(t, x.template, tenantv1.ConditionValid, metav1.ConditionTrue, tenantv1.ReasonValidationPassed)
 }
 
-// letIn makes a Secret of the examples one that lets into the cloud of the test: its token is every password.
+// letIn replaces the credentials in a Secret of the examples: the cloud's token is every password.
 func (x *trial) letIn(t *testing.T, secret *unstructured.Unstructured) {
 	t.Helper()
 	values, _, err := unstructured.NestedStringMap(secret.Object, "stringData")
@@ -99,7 +99,7 @@ func (x *trial) letIn(t *testing.T, secret *unstructured.Unstructured) {
 	}
 }
 
-// direct gives the variables that say where a service is the address of the cloud.
+// direct sets the variables for addresses of services to that of the cloud.
 func (x *trial) direct(t *testing.T, template *unstructured.Unstructured) {
 	t.Helper()
 	if x.vars == nil {
@@ -135,7 +135,7 @@ func (x *trial) direct(t *testing.T, template *unstructured.Unstructured) {
 	}
 }
 
-// publish puts the example's modules into a repository.
+// publish creates a repository with the example's modules.
 func (x *trial) publish(t *testing.T, source *unstructured.Unstructured) {
 	t.Helper()
 	central := gittest.New(t).Repository(t, "terraform-modules")
@@ -158,7 +158,7 @@ func (x *trial) publish(t *testing.T, source *unstructured.Unstructured) {
 	}
 }
 
-// setRows says what the table has.
+// setRows sets the content of the table.
 func (x *trial) setRows(t *testing.T, rows string) {
 	t.Helper()
 	patch := fmt.Appendf(nil, `{"data":{"rows.yaml":%q}}`, rows)
@@ -167,7 +167,7 @@ func (x *trial) setRows(t *testing.T, rows string) {
 	}
 }
 
-// appears has the row of the tenant, and checks what it gets of it.
+// appears adds the tenant's row, and checks its objects.
 func (x *trial) appears(t *testing.T) {
 	t.Helper()
 	x.setRows(t, fmt.Sprintf(`[{id: %s, url: "https://acme.example.com/shop", is_active: "1", plan: enterprise}]`, x.uid))
@@ -175,7 +175,7 @@ func (x *trial) appears(t *testing.T) {
 	x.hasAll(t)
 }
 
-// hasAll checks a tenant that is ready.
+// hasAll checks the objects of a ready tenant.
 func (x *trial) hasAll(t *testing.T) {
 	t.Helper()
 	for name, patterns := range x.outputs {
@@ -222,7 +222,7 @@ func (x *trial) hasAll(t *testing.T) {
 	}
 }
 
-// kinds counts what the cloud has by its type.
+// kinds counts the objects in the cloud by type.
 func (x *trial) kinds() map[string]int {
 	out := map[string]int{}
 	for _, name := range x.cloud.Names("") {
@@ -232,7 +232,7 @@ func (x *trial) kinds() map[string]int {
 	return out
 }
 
-// goes takes the row away and waits until nothing is left of the tenant but the stacks that are to be kept.
+// goes removes the row and waits until only the tenant's retained stacks are left.
 func (x *trial) goes(t *testing.T) {
 	t.Helper()
 	x.setRows(t, "[]")
@@ -266,7 +266,7 @@ func (x *trial) goes(t *testing.T) {
 	x.noSecrets(t, "in the target cluster", x.target.client)
 }
 
-// comesBack has the row again. Stacks that were kept are taken up as they are, with the passwords that they made.
+// comesBack adds the row again. The tenant adopts its retained stacks, with their passwords.
 func (x *trial) comesBack(t *testing.T) {
 	t.Helper()
 	before := x.passwords(t)
@@ -289,7 +289,7 @@ func (x *trial) comesBack(t *testing.T) {
 	}
 }
 
-// passwords are those among the outputs that are there.
+// passwords are the passwords in the existing outputs.
 func (x *trial) passwords(t *testing.T) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -307,7 +307,7 @@ func (x *trial) passwords(t *testing.T) map[string]string {
 	return out
 }
 
-// ends takes away by hand what was kept, and sees that nothing is left at all.
+// ends deletes the retained objects, and checks that nothing is left.
 func (x *trial) ends(t *testing.T) {
 	t.Helper()
 	for _, name := range x.kept {
@@ -328,7 +328,8 @@ func (x *trial) ends(t *testing.T) {
 	x.noSecrets(t, "at home", x.Client)
 }
 
-// noSecrets waits until an API has no Secrets of the tenant: neither outputs nor states of stacks that are destroyed.
+// noSecrets waits until an API has no Secrets of the tenant: neither outputs nor states of
+// destroyed stacks.
 func (x *trial) noSecrets(t *testing.T, where string, of client.Client) {
 	t.Helper()
 	x.Eventually(t, "the tenant has no Secrets "+where, func() string {
@@ -347,7 +348,8 @@ func (x *trial) noSecrets(t *testing.T, where string, of client.Client) {
 	})
 }
 
-// leaveNothingThatRuns takes the template and the registries away, so that nothing looks for a cluster that is gone.
+// leaveNothingThatRuns deletes the template and the registries, so that nothing tries to reach the
+// stopped cluster.
 func (x *trial) leaveNothingThatRuns(ctx context.Context, t *testing.T) {
 	t.Helper()
 	for _, o := range []client.Object{

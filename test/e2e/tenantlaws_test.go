@@ -19,7 +19,7 @@ import (
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 )
 
-// fleet is a registry with many rows, one template, and a Yuba that may end at any time.
+// fleet is a registry with many rows, one template, and a Yuba that may be killed at any time.
 type fleet struct {
 	t         *testing.T
 	y         *yuba
@@ -32,7 +32,7 @@ func newFleet(t *testing.T, rows int, template string) *fleet {
 	return fleetIn(t, y, y.namespace(t), rows, template)
 }
 
-// fleetIn is the same in a namespace of a server.
+// fleetIn is a fleet in a namespace of an existing server.
 func fleetIn(t *testing.T, y *yuba, namespace string, rows int, template string) *fleet {
 	t.Helper()
 	f := &fleet{t: t, y: y, namespace: namespace}
@@ -69,7 +69,7 @@ func (f *fleet) rows(n int) {
 	f.must(f.y.client.Update(f.t.Context(), &corev1.ConfigMap{ObjectMeta: f.named("table"), Data: f.table(n)}))
 }
 
-// template makes or changes the template; the text is what its spec has besides registryId.
+// template creates or changes the template; text is its spec without registryId.
 func (f *fleet) template(text string) {
 	f.t.Helper()
 	made := &tenantv1.TenantTemplate{ObjectMeta: f.named("web")}
@@ -86,7 +86,7 @@ func (f *fleet) template(text string) {
 	f.must(f.y.client.Patch(f.t.Context(), now, client.MergeFrom(before)))
 }
 
-// powerCut ends the server as it is and starts it anew.
+// powerCut kills the server and starts it again.
 func (f *fleet) powerCut() {
 	f.t.Helper()
 	f.y.kill()
@@ -116,13 +116,13 @@ func (f *fleet) eventually(sentence string, so func() bool) {
 	}
 }
 
-// isReady tells whether a tenant is ready as it is now.
+// isReady reports whether the current generation of a tenant is ready.
 func isReady(o *tenantv1.Tenant) bool {
 	c := apimeta.FindStatusCondition(o.Status.Conditions, tenantv1.ConditionReady)
 	return c != nil && c.Status == metav1.ConditionTrue && c.ObservedGeneration == o.Generation
 }
 
-// unready lists the tenants that are not ready, and counts those that have a generation of the template.
+// unready lists the tenants that are not ready, and counts those with a generation of the template.
 func (f *fleet) unready(generation string) (unready []string, have int) {
 	f.t.Helper()
 	for _, o := range f.tenants() {
@@ -136,7 +136,7 @@ func (f *fleet) unready(generation string) (unready []string, have int) {
 	return unready, have
 }
 
-// applied says of the stack of a tenant that it was applied, as its controller would, did it not suspend it.
+// applied sets the status of a tenant's suspended stack, like its controller after an apply.
 func (f *fleet) applied(uid string) {
 	f.t.Helper()
 	stack := &infrav1.Terraform{ObjectMeta: f.named(uid + "-infra")}
@@ -167,7 +167,8 @@ configMaps:
   spec: {data: {a: b}}
 `
 
-// Whenever the server ends, there are never more tenants on their way than maxSkew lets, and the change reaches all of them in the end.
+// Whenever the server dies, no more than maxSkew tenants are updated at the same time, and the
+// change finally reaches all.
 func TestARolloutSurvivesPowerCuts(t *testing.T) {
 	const n, skew = 8, 2
 	f := newFleet(t, n, skewed)
@@ -184,7 +185,7 @@ func TestARolloutSurvivesPowerCuts(t *testing.T) {
 	f.template(strings.ReplaceAll(skewed, "interval: 1h", "interval: 2h"))
 	for cut := range n {
 		if cut < 4 {
-			// The first one comes as the rollout begins, the others as one wave gives way to the next.
+			// The first power cut comes when the rollout begins, the others between two waves.
 			f.powerCut()
 		}
 		var unready []string
@@ -203,7 +204,8 @@ func TestARolloutSurvivesPowerCuts(t *testing.T) {
 		}
 	}
 	f.eventually("the rollout is complete", func() bool {
-		// A tenant that counted as not ready may have had its stack changed only after that one was said to be applied.
+		// The stack of a tenant that counted as not ready may have changed only after it was reported as
+		// applied.
 		unready, have := f.unready("2")
 		if len(unready) > skew {
 			t.Fatalf("%v are not ready at a time, and %d tenants have the change", unready, have)
@@ -217,8 +219,8 @@ func TestARolloutSurvivesPowerCuts(t *testing.T) {
 	})
 }
 
-// A large deletion that somebody has confirmed goes on after a power cut in the middle of it, and needs no second confirmation. One that
-// nobody has confirmed is held after a power cut as before.
+// A confirmed bulk deletion continues after a power cut without another confirmation. An
+// unconfirmed one is still held.
 func TestALargeDeletionSurvivesPowerCuts(t *testing.T) {
 	const n, left = 120, 10
 	f := newFleet(t, n, "configMaps:\n- id: settings\n  nameTemplate: \"{{ .uid }}-settings\"\n  spec: {data: {a: b}}\n")

@@ -20,7 +20,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/testkit/tenanttest"
 )
 
-// What the Tenant Operator has of a row: its Tenant, which is the registry's, and an object that is the Tenant's.
+// The objects that the Tenant Operator creates for a row: a Tenant, owned by the registry, and an
+// object, owned by the Tenant.
 const publishedTenant = `
 apiVersion: operator.kubernetes-tenants.org/v1
 kind: Tenant
@@ -42,8 +43,8 @@ status:
   appliedResources: [ConfigMap/shops/acme-settings@settings]
 `
 
-// As the page "From Tenant Operator to Yuba" has it: as long as that one is alive nothing is touched, and after that everything goes on as
-// what it was.
+// As described on the page "From Tenant Operator to Yuba": while that operator is running, Yuba
+// touches nothing. Afterwards, everything continues unchanged.
 func TestWhatTheTenantOperatorLeftGoesOn(t *testing.T) {
 	const ns = "shops"
 	y := startLegacy(t, ns)
@@ -108,7 +109,7 @@ func TestWhatTheTenantOperatorLeftGoesOn(t *testing.T) {
 	h.AwaitGone(t, "acme-settings", &corev1.ConfigMap{})
 }
 
-// eventuallyLogs waits until the server's log has some words.
+// eventuallyLogs waits until the server's log contains some words.
 func (y *yuba) eventuallyLogs(t *testing.T, words string) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); !strings.Contains(y.logText(), words); time.Sleep(20 * time.Millisecond) {

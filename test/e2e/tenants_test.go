@@ -18,21 +18,21 @@ import (
 	"github.com/yuba-dev/yuba/internal/testkit/tenanttest"
 )
 
-// tables is the directory whose SQLite files registries may name.
+// tables is the directory of SQLite files that registries may read.
 func tables() string { return filepath.Join(programs, "tables") }
 
-// sqliteFile is a SQLite file with a table of tenants, and whoever fills it.
+// sqliteFile is a SQLite file with a table of tenants, and a connection to write to it.
 type sqliteFile struct {
 	path string
 	db   *sql.DB
 }
 
-// newTable makes an empty table of tenants for a namespace.
+// newTable creates an empty table of tenants for a namespace.
 func newTable(t *testing.T, namespace string) *sqliteFile {
 	t.Helper()
 	f := &sqliteFile{path: filepath.Join(tables(), namespace+".db")}
 	var err error
-	// Yuba reads meanwhile: whoever comes second waits.
+	// Yuba reads at the same time, so writes may have to wait.
 	if f.db, err = sql.Open("sqlite", "file:"+f.path+"?_pragma=busy_timeout(10000)"); err != nil {
 		t.Fatal(err)
 	}
@@ -52,19 +52,19 @@ func (f *sqliteFile) exec(t *testing.T, query string) {
 	}
 }
 
-// source is what a registry says of the table.
+// source is the source of a registry for the table.
 func (f *sqliteFile) source() string {
 	return fmt.Sprintf("    type: sqlite\n    syncInterval: 1s\n    sqlite: {path: %q, table: tenants}", f.path)
 }
 
-// tenantHome is a namespace of the test's own on the shared Yuba.
+// tenantHome is a namespace for the test on the shared Yuba.
 func tenantHome(t *testing.T) (*yuba, *tenanttest.Home) {
 	t.Helper()
 	y, ns := common(t)
 	return y, &tenanttest.Home{Client: y.client, Namespace: ns, Log: y.logTail}
 }
 
-// customers is a namespace with a table, a registry of it and a template that costs little.
+// customers is a namespace with a table, its registry and a small template.
 func customers(t *testing.T, template string) (*tenanttest.Home, *sqliteFile) {
 	t.Helper()
 	_, h := tenantHome(t)
@@ -81,7 +81,7 @@ func customers(t *testing.T, template string) (*tenanttest.Home, *sqliteFile) {
 	return h, f
 }
 
-// settingsTemplate makes a ConfigMap for each tenant. What its manifest is, the list says.
+// settingsTemplate creates a ConfigMap for each tenant, in the list for manifests of its kind.
 const settingsTemplate = `
 apiVersion: operator.kubernetes-tenants.org/v1
 kind: TenantTemplate

@@ -23,13 +23,13 @@ import (
 	"github.com/yuba-dev/yuba/internal/testkit/tenanttest"
 )
 
-// insert adds rows of id, url, active and plan, as SQL has them.
+// insert adds rows of id, url, active and plan, written as SQL.
 func (f *sqliteFile) insert(t *testing.T, rows ...string) {
 	t.Helper()
 	f.exec(t, "INSERT INTO tenants (id, url, active, plan) VALUES ("+strings.Join(rows, "), (")+")")
 }
 
-// uids are the tenants' names by what their rows call them.
+// uids maps the uids of rows to the names of tenants.
 func uids(t *testing.T, h *tenanttest.Home) map[string]string {
 	t.Helper()
 	names := map[string]string{}
@@ -39,7 +39,7 @@ func uids(t *testing.T, h *tenanttest.Home) map[string]string {
 	return names
 }
 
-// identities tell tenants from others of the same names.
+// identities distinguishes tenants from later ones of the same names.
 func identities(t *testing.T, h *tenanttest.Home) map[string]types.UID {
 	t.Helper()
 	out := map[string]types.UID{}
@@ -49,7 +49,7 @@ func identities(t *testing.T, h *tenanttest.Home) map[string]types.UID {
 	return out
 }
 
-// says checks that the status of a tenant has all the words.
+// says checks that the status of a tenant contains all the words.
 func says(t *testing.T, o *tenantv1.Tenant, words ...string) {
 	t.Helper()
 	status, err := json.Marshal(o.Status)
@@ -158,7 +158,7 @@ spec:
     nameTemplate: "{{ .uid }}-other"
     spec: {apiVersion: v1, kind: ConfigMap, data: {host: "{{ .host }}"}}
 `)
-	// It is checked with no row at all: that one of them is odd is not known yet.
+	// The template is checked without any row, so Yuba does not know yet that one of them is unusual.
 	h.AwaitTemplate(t, "web", tenantv1.ConditionValid, metav1.ConditionTrue, tenantv1.ReasonValidationPassed)
 	f.insert(t, "'good', 'good.example.com', 1, 'pro'", "'bad', 'bad.example.com', 1, 'odd'", "'fine', 'fine.example.com', 1, 'pro'")
 	h.AwaitReady(t, "good-web")
@@ -297,7 +297,7 @@ func TestManyRowsThatGoAtOnceAreHeldUntilSomebodyConfirms(t *testing.T) {
 	}
 	before := identities(t, h)
 
-	// An accident, and its end.
+	// A mistake, and its correction.
 	f.exec(t, "DELETE FROM tenants")
 	registry := h.AwaitRegistry(t, "customers", tenantv1.ConditionHeld, metav1.ConditionTrue, tenantv1.ReasonDeletionHeld)
 	if held := registry.Status.Held; held == nil || held.ID == "" || held.Count != 3 {
@@ -313,7 +313,7 @@ func TestManyRowsThatGoAtOnceAreHeldUntilSomebodyConfirms(t *testing.T) {
 		t.Errorf("an accident cost tenants (-before +after):\n%s", diff)
 	}
 
-	// The same, and meant.
+	// The same on purpose.
 	f.exec(t, "UPDATE tenants SET active = 0")
 	registry = h.AwaitRegistry(t, "customers", tenantv1.ConditionHeld, metav1.ConditionTrue, tenantv1.ReasonDeletionHeld)
 	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, tenantv1.AnnotationConfirmDeletion, registry.Status.Held.ID)

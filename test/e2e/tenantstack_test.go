@@ -16,15 +16,16 @@ import (
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 )
 
-// ofTenant makes a stack a tenant's, as the labels of objects in other namespaces do.
+// ofTenant makes a stack belong to a tenant, by the labels of objects in other namespaces.
 func ofTenant(uid string) func(*infrav1.Terraform) {
 	return func(o *infrav1.Terraform) {
 		o.Labels = map[string]string{tenantv1.LabelUID: uid, tenantv1.LabelTenant: uid + "-web", tenantv1.LabelTenantNamespace: o.Namespace}
 	}
 }
 
-// A tenant's stack finds its provider's credentials in the environment although its program declares none of them, and what
-// it writes is found by the tenant's label. Another tenant's stack may not read it.
+// A tenant's stack gets its provider's credentials in the environment, although its program does
+// not declare them, and its Secrets have the tenant's label. Another tenant's stack may not read
+// them.
 func TestATenantsStackKeepsToItself(t *testing.T) {
 	t.Parallel()
 	y, ns := common(t)
@@ -58,7 +59,7 @@ func TestATenantsStackKeepsToItself(t *testing.T) {
 			t.Errorf("the message lacks %s: %s", part, message)
 		}
 	}
-	// One that is nobody's reads what it is told to, as ever; it is looked at as soon as it is.
+	// A stack without a tenant may read any Secret. Yuba reconciles it as soon as its label changes.
 	change(t, y, beta, func(o *infrav1.Terraform) { o.Labels = nil })
 	y.await(t, beta, "it is applied", ready)
 	if got := string(y.secret(t, ns, "beta-app-outputs")["name"]); got != "acme-db" {
@@ -67,7 +68,7 @@ func TestATenantsStackKeepsToItself(t *testing.T) {
 	y.delete(t, acme)
 	y.awaitGone(t, acme)
 	has(t, c, "acme-db", "")
-	// Of a tenant that is gone nothing is left that says nothing.
+	// Nothing remains of a deleted tenant.
 	for _, o := range []client.Object{secretOf(ns, stateSecret(acme), nil), &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "lock-" + stateSecret(acme)}}} {
 		if y.there(t, o) {
 			t.Errorf("%T %s is left", o, o.GetName())
@@ -75,7 +76,7 @@ func TestATenantsStackKeepsToItself(t *testing.T) {
 	}
 }
 
-// Stacks that no tenant has are lent nothing: what their programs do not declare is not used.
+// For stacks without a tenant, variables that their programs do not declare are not used.
 func TestOtherStacksAreLentNothing(t *testing.T) {
 	t.Parallel()
 	y, ns := common(t)
@@ -90,8 +91,8 @@ func TestOtherStacksAreLentNothing(t *testing.T) {
 	has(t, c, "plain", "")
 }
 
-// A state is a Secret like others: neither the suffix nor the workspace of a stack leads to another tenant's, nothing of it
-// is put out, and deleting the stack leaves it alone.
+// A state is a Secret like others: neither the suffix nor the workspace of a stack gives access to
+// another tenant's state or its outputs, and deleting the stack does not change that state.
 func TestATenantsStackCannotTakeTheStateOfAnother(t *testing.T) {
 	t.Parallel()
 	y, ns := common(t)

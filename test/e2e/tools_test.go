@@ -17,7 +17,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/testkit/tofutest"
 )
 
-// A stack whose tool is missing says what there is, and goes on when the tool is put in place.
+// A stack whose tool is missing names the available tools, and continues when the tool is
+// installed.
 func TestAMissingToolIsToldAndFoundLater(t *testing.T) {
 	tofu := tofutest.Tofu(t)
 	old := filepath.Join(t.TempDir(), "tofu")

@@ -20,7 +20,7 @@ import (
 	"github.com/yuba-dev/yuba/test/cloud"
 )
 
-// lockState locks a stack's state as plain tofu does, before anybody else has.
+// lockState locks a stack's state, like plain tofu.
 func (y *yuba) lockState(t *testing.T, obj *infrav1.Terraform, info state.LockInfo) {
 	t.Helper()
 	info.Created = time.Now().UTC()
@@ -66,7 +66,7 @@ func lockedBy(id string) func(*infrav1.Terraform) bool {
 	}
 }
 
-// unlockedFrom: the stack is ready, and says which lock was broken for that.
+// unlockedFrom: the stack is ready, and names the lock that was broken.
 func unlockedFrom(id string) func(*infrav1.Terraform) bool {
 	return func(o *infrav1.Terraform) bool {
 		c := condition(o, infrav1.ConditionStateLocked)
@@ -95,7 +95,7 @@ func TestLocksAreBrokenAsTheStackSays(t *testing.T) {
 	unlocked(t, y, obj)
 	y.awaitEvent(t, obj, "ForceUnlock", theirLock)
 
-	// Any, when the stack says so.
+	// Any lock, if the stack says so.
 	y.lockState(t, obj, state.LockInfo{ID: "second", Who: "ci@build8"})
 	change(t, y, obj, func(o *infrav1.Terraform) {
 		forceUnlock(infrav1.ForceUnlockAuto, "")(o)
@@ -119,7 +119,7 @@ func TestAReleasedLockStartsTheStackAtOnce(t *testing.T) {
 	}
 }
 
-// Two stacks share a state. The lock of the one that is at work is not broken, whatever the other says.
+// Two stacks share a state. The lock of the active one is not broken, whatever the other says.
 func TestTheLockOfARunAtWorkIsNeverBroken(t *testing.T) {
 	t.Parallel()
 	y, ns := common(t)
@@ -143,7 +143,8 @@ func TestTheLockOfARunAtWorkIsNeverBroken(t *testing.T) {
 	}
 }
 
-// A lock that a run of the stack has left, as a server that dies or a restored backup leave one, is released by itself.
+// Yuba releases a lock that a run of the stack left, as after a crash of the server or a restored
+// backup.
 func TestTheLockOfARunThatIsOverIsReleased(t *testing.T) {
 	t.Parallel()
 	y, ns := common(t)
@@ -161,7 +162,7 @@ func variable2(name string, value any) func(*infrav1.Terraform) {
 	return func(o *infrav1.Terraform) { o.Spec.Vars = nil; variable(name, value)(o) }
 }
 
-// Locks of backends that stacks name themselves are the tool's to meet and to break.
+// In custom backends, the tool detects and breaks locks.
 func TestTheLockOfAnOwnBackendIsBrokenAsTheStackSays(t *testing.T) {
 	t.Parallel()
 	y, ns := common(t)
@@ -194,7 +195,7 @@ func TestTheLockOfAnOwnBackendIsBrokenAsTheStackSays(t *testing.T) {
 	}
 }
 
-// lockRemotely takes the lock of a state in an http backend for somebody else.
+// lockRemotely takes the lock of a state in an http backend for another holder.
 func lockRemotely(t *testing.T, c *cloud.Cloud, address, id string) {
 	t.Helper()
 	info, err := json.Marshal(state.LockInfo{ID: id, Operation: "OperationTypeApply", Who: "ci@build7", Created: time.Now().UTC()})

@@ -18,7 +18,7 @@ import (
 	"github.com/yuba-dev/yuba/test/cloud"
 )
 
-// loseEverything kills server, runner and tofu, deletes what the runner had on disk, and starts anew.
+// loseEverything kills server, runner and tofu, deletes the runner's files, and restarts.
 func (y *yuba) loseEverything(t *testing.T) {
 	t.Helper()
 	y.kill()
@@ -33,7 +33,7 @@ func (y *yuba) loseEverything(t *testing.T) {
 	y.restart(t)
 }
 
-// listed is what the status lists, an object a line.
+// listed is the list in the status, one resource per line.
 func listed(o *infrav1.Terraform) string {
 	if o.Status.Unproven == nil {
 		return ""
@@ -45,7 +45,7 @@ func listed(o *infrav1.Terraform) string {
 	return strings.Join(lines, "\n")
 }
 
-// midApply begins an apply that creates a and waits for the answer about b.
+// midApply begins an apply that has created a and waits for the response about b.
 func midApply(t *testing.T, y *yuba, c *cloud.Cloud, begin func()) {
 	t.Helper()
 	gate := c.Hold("PUT", "b")
@@ -74,7 +74,8 @@ resource "yubatest_object" "b" {
 }
 `
 
-// Everything that the runner knew is gone: what the plan says is listed, until the state has it or a person has seen it.
+// The runner's evidence is lost: Yuba lists the resources in the plan, until the state has them or
+// a person acknowledges them.
 func TestWhatMayExistIsListedUntilItIsProvenOrAcknowledged(t *testing.T) {
 	t.Parallel()
 	y := alone(t, "--provider-mirror", providerMirror())
@@ -106,14 +107,14 @@ func TestWhatMayExistIsListedUntilItIsProvenOrAcknowledged(t *testing.T) {
 		}
 	}
 
-	// What is imported is proven.
+	// An imported resource is proven.
 	if out, news, code := y.run(t, "state", "import", "listed", "yubatest_object.a", "a", "-n", ns, "--yes"); code != 0 {
 		t.Fatalf("import: %d %s %s", code, out, news)
 	}
 	y.await(t, obj, "only b is left", func(o *infrav1.Terraform) bool {
 		return len(listed(o)) > 0 && !strings.Contains(listed(o), "yubatest_object.a")
 	})
-	// What is made once more is not: there may be two.
+	// A resource that was created again is not: there may be two.
 	y.await(t, obj, "a plan waits", func(o *infrav1.Terraform) bool {
 		return waiting(o) && o.Status.Plan.Summary == "+1 ~0 -0"
 	})
@@ -122,7 +123,7 @@ func TestWhatMayExistIsListedUntilItIsProvenOrAcknowledged(t *testing.T) {
 	if r := seen.Status.Unproven.Resources[0]; r.Address != "yubatest_object.b" || r.RemadeBy != seen.Status.LastAppliedRun || !strings.Contains(r.Doubt, "has made it once more") {
 		t.Errorf("%+v", r)
 	}
-	// Another address is refused, and so is what nobody has seen; the right one is taken.
+	// Yuba refuses other addresses, and those that nobody has seen, and accepts the right one.
 	if out, _, _ := y.run(t, "status", "listed", "-n", ns); !strings.Contains(out, "yuba acknowledge "+ns+"/listed --run "+run) {
 		t.Errorf("the status does not tell how to acknowledge what it lists:\n%s", out)
 	}
@@ -143,7 +144,8 @@ func TestWhatMayExistIsListedUntilItIsProvenOrAcknowledged(t *testing.T) {
 	}
 }
 
-// An apply that nobody looks at plans and applies in one go. It lists what it began, also when its own words are lost.
+// An automatic first apply plans and applies in one process. Yuba lists what it began, even if its
+// log is lost.
 func TestWhatMayExistOfAFirstApplyIsListed(t *testing.T) {
 	t.Parallel()
 	y := alone(t, "--provider-mirror", providerMirror())
@@ -155,14 +157,14 @@ func TestWhatMayExistOfAFirstApplyIsListed(t *testing.T) {
 	if got := listed(seen); !strings.Contains(got, "yubatest_object.a") || !strings.Contains(got, "yubatest_object.b") {
 		t.Errorf("listed:\n%s", got)
 	}
-	// As with kubectl: all that is listed up to that run.
+	// As with kubectl: everything listed up to that run.
 	change(t, y, obj, func(o *infrav1.Terraform) {
 		o.Annotations = map[string]string{infrav1.AnnotationAcknowledged: seen.Status.Unproven.Runs[len(seen.Status.Unproven.Runs)-1].ID}
 	})
 	y.await(t, obj, "nothing is listed", func(o *infrav1.Terraform) bool { return o.Status.Unproven == nil && ready(o) })
 }
 
-// The state of a backend of one's own is the tool's to read: it proves what Yuba cannot.
+// Only tofu can read a state in a custom backend, so tofu provides the proof.
 func TestWhatMayExistInABackendOfOnesOwnIsProvenByTheTool(t *testing.T) {
 	t.Parallel()
 	y := alone(t, "--provider-mirror", providerMirror())

@@ -18,7 +18,7 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 )
 
-// admission is a service that looks at plans.
+// admission is a service that checks plans.
 type admission struct {
 	*httptest.Server
 	mu     sync.Mutex
@@ -50,7 +50,7 @@ func (a *admission) answer(reply string) {
 	a.reply = reply
 }
 
-// seen is how often it was asked, and with what the last time.
+// seen is the number of requests, and the last one.
 func (a *admission) seen() (int, []byte) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -116,7 +116,7 @@ func TestAWebhookRefusesWhatWouldBeAppliedByItself(t *testing.T) {
 	y.await(t, obj, "it passes and is applied", func(o *infrav1.Terraform) bool { return ready(o) && o.Status.LastAppliedRevision != "" })
 }
 
-// Nobody is asked to approve what was refused; what passed is applied without being asked about again.
+// A refused plan is not offered for approval; an accepted one is applied without another request.
 func TestAWebhookRefusesWhatWouldWaitForApproval(t *testing.T) {
 	t.Parallel()
 	y, ns := common(t)
@@ -147,7 +147,7 @@ func TestAWebhookRefusesWhatWouldWaitForApproval(t *testing.T) {
 	}
 }
 
-// What repairs drift is a plan, too. A webhook that comes later looks at a plan that waits already.
+// A repair of drift is a plan, too. A webhook that is added later checks a pending plan.
 func TestAWebhookIsAskedAboutDriftAndAboutPlansThatWait(t *testing.T) {
 	t.Parallel()
 	y, ns := common(t)

@@ -14,7 +14,7 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 )
 
-// What a data source reads is the world, too: when it changes, the outputs follow.
+// When the result of a data source changes, the outputs follow.
 func TestOutputsFollowWhatADataSourceReads(t *testing.T) {
 	t.Parallel()
 	y, ns := common(t)
@@ -56,7 +56,8 @@ func TestImportedObjectIsNotMadeAgain(t *testing.T) {
 	}
 }
 
-// Deleted, or suspended, in the middle of an apply: that is finished and recorded first.
+// A stack is deleted or suspended in the middle of an apply: Yuba completes and records the apply
+// first.
 func TestApplyIsFinishedAlthoughTheStackIsDeleted(t *testing.T) {
 	t.Parallel()
 	y, ns := common(t)
@@ -95,7 +96,7 @@ func TestApplyIsFinishedAlthoughTheStackIsSuspended(t *testing.T) {
 	whole(t, y, obj)
 }
 
-// A destroy that the world refuses is told, keeps the stack, and goes on when it can.
+// Yuba reports a failed destroy, keeps the stack, and retries.
 func TestDeletionThatFailsIsToldAndTriedAgain(t *testing.T) {
 	t.Parallel()
 	y, ns := common(t)
@@ -119,8 +120,8 @@ func TestDeletionThatFailsIsToldAndTriedAgain(t *testing.T) {
 	}
 }
 
-// The credentials of a stack that is to be destroyed may be gone before it, as when a whole namespace's files are
-// deleted at once: those of the last apply are kept.
+// The credentials of a stack may be deleted before it, for instance with all objects of a
+// namespace: Yuba uses those of the last apply.
 func TestDeletionDestroysAlthoughItsCredentialsAreGone(t *testing.T) {
 	t.Parallel()
 	y, ns := common(t)
