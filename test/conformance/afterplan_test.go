@@ -16,8 +16,7 @@ import (
 )
 
 var readablePlans = []behaviour{
-	// Upstream: a readable plan is in a ConfigMap of the plan's name, exactly as the tool prints it. (The words are those of
-	// the tool that is used.)
+	// Upstream: a readable plan is in a ConfigMap named like the plan, exactly as printed by the tool.
 	{"000031_readable_plan", func(w *world) {
 		w.git(first, hello)
 		w.stack("hello", "storeReadablePlan: human")
@@ -27,7 +26,7 @@ var readablePlans = []behaviour{
 		same(w, "savedPlan", firstPlan, cm.Annotations["savedPlan"])
 		same(w, "plan", "\nChanges to Outputs:\n  + hello_world = \"Hello, World!\"\n\n"+
 			"You can apply this plan to save these new output values to the OpenTofu\nstate, without changing any real infrastructure.\n", cm.Data["tfplan"])
-		// It goes with the stack.
+		// It is deleted with the stack.
 		w.deleteStack("hello")
 		w.awaitGone("hello")
 		w.awaitNothing(&corev1.ConfigMap{}, "tfplan-default-hello")
@@ -55,7 +54,7 @@ var readablePlans = []behaviour{
 			w.Errorf("the plan is %+v", plan)
 		}
 	}},
-	// Upstream: the resources are listed by name, type and what the provider calls them.
+	// Upstream: resources are listed by name, type and the provider's id.
 	{"000280_inventory", func(w *world) {
 		w.git(first, greeter)
 		w.stack("hello", "{approvePlan: auto, enableInventory: true}")
@@ -68,7 +67,7 @@ var readablePlans = []behaviour{
 	}},
 }
 
-// healthy is a program whose outputs say what to check.
+// healthy is a program whose outputs contain the addresses to check.
 var healthy = program{"main.tf": `
 variable "url"     { type = string }
 variable "address" { type = string }
@@ -77,7 +76,8 @@ output "address" { value = var.address }
 `}
 
 var healthChecks = []behaviour{
-	// Upstream: 000240 is a unit test. What must answer is checked after an apply; templates have the outputs.
+	// Upstream: 000240 is a unit test. Services are checked after an apply; templates can use the
+	// outputs.
 	{"000241_health_checks", func(w *world) {
 		url := w.outside.serve("/health/"+w.namespace, func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusNoContent) })
 		w.git(first, healthy)
@@ -91,7 +91,7 @@ writeOutputsToSecret: {name: out}`, url, strings.TrimPrefix(w.outside.url, "http
 		s := w.await("hello", "it is healthy", tells("HealthCheck", "True HealthChecksSucceed: Health checks succeeded"))
 		same(w, "last applied", firstPlan, s.Status.Plan.LastApplied)
 	}},
-	// Upstream: something that does not answer makes the stack not ready.
+	// Upstream: a service that does not answer makes the stack not ready.
 	{"000242_bad_health_checks", func(w *world) {
 		address, _ := freeAddress(w.T)
 		url := w.outside.url + "/nothing/is/here"
@@ -110,7 +110,7 @@ healthChecks: [{name: httpTestBadUrl, type: http, url: '${{.url}}', timeout: 5s}
 		mentions(w, "HealthCheck", told(s, "HealthCheck"), "False HealthChecksFailed: HTTP health check error: httpTestBadUrl, url: "+url)
 		w.await("http", "it is not ready", failed("HealthChecksFailed"))
 	}},
-	// Upstream never checks again after a success. Cured: what is well again is found well.
+	// Upstream never checks again after a success. Fixed: Yuba detects that a service works again.
 	{"000242_health_returns", func(w *world) {
 		var mu sync.Mutex
 		status := http.StatusServiceUnavailable
@@ -132,7 +132,7 @@ healthChecks: [{name: httpTest, type: http, url: '${{.url}}', timeout: 5s}]`, ur
 	}},
 }
 
-// judge is a service that is asked about plans.
+// judge is a policy service.
 type judge struct {
 	url string
 
@@ -154,14 +154,14 @@ func (w *world) judge(name, reply string) *judge {
 	return j
 }
 
-// questions counts how often the judge was asked.
+// questions counts the requests to the judge.
 func (j *judge) questions() int {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return len(j.asked)
 }
 
-// heard is what the judge was told last.
+// heard is the last request to the judge.
 func (j *judge) heard(w *world) map[string]any {
 	w.Helper()
 	j.mu.Lock()
@@ -188,8 +188,8 @@ const (
 )
 
 var webhooks = []behaviour{
-	// Upstream: each plan is shown to the services, in order; one that refuses it stops the stack with its words, and a
-	// disabled one is not asked. Cured: no client certificate is needed.
+	// Upstream: each plan is sent to the services, in order. One that refuses it stops the stack with
+	// its message, and a disabled one is not called. Fixed: no client certificate is needed.
 	{"000340_webhooks", func(w *world) {
 		pass, fail, disabled := w.judge("pass", passes), w.judge("fail", fails), w.judge("disabled", fails)
 		w.git(first, greeter)
@@ -206,7 +206,7 @@ webhooks:
 		fail.says(passes)
 		w.await("hello", "it is applied", applied(firstPlan))
 	}},
-	// Upstream: the services get the object and the plan, or one of them.
+	// Upstream: the services receive the object, the plan, or both.
 	{"000340_webhook_payloads", func(w *world) {
 		both, spec, plan := w.judge("both", passes), w.judge("spec", passes), w.judge("plan", passes)
 		w.git(first, greeter)

@@ -20,8 +20,9 @@ import (
 	"github.com/yuba-dev/yuba/internal/home/pki"
 )
 
-// startCluster starts what a cluster's control plane is made of, etcd and kube-apiserver with their usual flags, and
-// returns an administrator's kubeconfig. Like a control plane without kube-controller-manager, it collects no garbage.
+// startCluster starts the control plane of a cluster, etcd and kube-apiserver with their usual
+// flags, and returns an administrator's kubeconfig. Without kube-controller-manager, nothing
+// collects garbage.
 func startCluster(t *testing.T) (kubeconfig string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -52,7 +53,7 @@ func startCluster(t *testing.T) (kubeconfig string) {
 	return kubeconfig
 }
 
-// certificates are a cluster's: one authority, one server, one administrator.
+// certificates are those of a cluster: one authority, one server, one administrator.
 type certificates struct {
 	authority      *pki.Authority
 	server, client pki.Leaf

@@ -9,7 +9,7 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 )
 
-// awaitingApproval is what Ready says while a plan waits.
+// awaitingApproval is the message of Ready while a plan waits.
 func awaitingApproval(id string) string {
 	return `TerraformPlannedWithChanges: Plan generated: set approvePlan: "` + id + `" to approve this plan.`
 }
@@ -25,7 +25,7 @@ var approvals = []behaviour{
 		same(w, "last applied", "", s.Status.Plan.LastApplied+s.Status.LastAppliedRevision)
 		same(w, "Apply", "", told(s, "Apply"))
 	}},
-	// Upstream: in plan-only mode nothing is applied, also not automatically.
+	// Upstream: in plan-only mode nothing is applied, not even automatically.
 	{"000044_plan_only_mode", func(w *world) {
 		w.git(first, greeter)
 		w.stack("hello", "{approvePlan: auto, planOnly: true}")
@@ -33,7 +33,7 @@ var approvals = []behaviour{
 		const message = "TerraformPlannedWithChanges: Plan generated: This object is in the plan only mode."
 		same(w, "Ready", "Unknown "+message, told(s, "Ready"))
 		same(w, "Plan", "True TerraformPlannedWithChanges: Plan generated", told(s, "Plan"))
-		// Another pass has had its time, and still nothing is applied.
+		// After another reconciliation, still nothing is applied.
 		s = w.await("hello", "it was looked at again", handled(w.request("hello")))
 		same(w, "last applied", "", s.Status.Plan.LastApplied+s.Status.LastAppliedRevision)
 	}},
@@ -48,7 +48,7 @@ var approvals = []behaviour{
 		same(w, "Apply", "True TerraformAppliedSucceed: Applied successfully", told(s, "Apply"))
 		same(w, "revision", first, s.Status.LastAppliedRevision)
 	}},
-	// Upstream: a new revision is planned under another id, which is approved on its own.
+	// Upstream: a new revision is planned under another id, which needs its own approval.
 	{"000051_plan_and_manual_approve_and_replan", func(w *world) {
 		w.git(first, greeter)
 		w.stack("hello", "{}")
@@ -61,8 +61,8 @@ var approvals = []behaviour{
 		w.await("hello", "the new plan is applied", applied(secondPlan))
 		same(w, "resources", []string{"terraform_data.greeting", "terraform_data.more"}, w.state("tfstate-default-hello").addresses())
 	}},
-	// Upstream: a plan survives its approval although planning made a file that the plan needs. Here the file is one of
-	// the program, named by its absolute path, which must be the same when the plan is applied.
+	// Upstream: an approved plan can be applied although planning created a file that it needs. Here
+	// the program names the file by its absolute path, which must be the same during the apply.
 	{"000052_plan_and_manual_approve_with_files", func(w *world) {
 		w.git(first, program{"note.txt": "a note", "main.tf": `
 			resource "terraform_data" "note" {
@@ -75,7 +75,7 @@ var approvals = []behaviour{
 		s := w.await("hello", "it is applied", applied(firstPlan))
 		same(w, "available outputs", []string{"sum"}, s.Status.AvailableOutputs)
 	}},
-	// Upstream: a plan that waits is made again for a new revision.
+	// Upstream: a pending plan is made again for a new revision.
 	{"000053_pending_plan_replans_on_source_change", func(w *world) {
 		w.git(first, greeter)
 		w.stack("hello", "{}")
@@ -83,15 +83,15 @@ var approvals = []behaviour{
 		w.git(second, greeter.and(program{"more.tf": `resource "terraform_data" "more" {}`}))
 		s := w.await("hello", "the new plan waits", pending(secondPlan))
 		same(w, "planned revision", second, s.Status.LastPlannedRevision)
-		// The old id approves nothing any more.
+		// The old id no longer approves anything.
 		w.edit("hello", "approvePlan: %s", firstPlan)
 		s = w.await("hello", "it says that the id is another", func(o *infrav1.Terraform) bool {
 			return settled(o) && strings.Contains(conditionOf(o, "Ready").Message, firstPlan)
 		})
 		same(w, "last applied", "", s.Status.Plan.LastApplied)
 	}},
-	// Upstream: a plan that waits is made again for a new generation, under the same id, so that whoever approved the first
-	// has approved the second. Cured: a plan of other content gets an id of its own.
+	// Upstream: a pending plan is made again for a new generation under the same id, so an approval of
+	// the first also approves the second. Fixed: a plan with other content has another id.
 	{"000054_pending_plan_replans_on_spec_change", func(w *world) {
 		w.git(first, greeter)
 		w.stack("hello", "{}")
@@ -102,8 +102,8 @@ var approvals = []behaviour{
 		w.edit("hello", "approvePlan: %s-2", firstPlan)
 		w.await("hello", "it is applied", applied(firstPlan+"-2"))
 	}},
-	// Upstream: a change of the object that leaves the plan as it is plans again all the same, under the same id. Here there
-	// is nothing to plan, and the generation counts as planned.
+	// Upstream: a change of the object that does not change the plan still plans again, under the same
+	// id. Here nothing is planned, and the generation counts as planned.
 	{"000054_spec_change_that_keeps_the_plan", func(w *world) {
 		w.git(first, greeter)
 		w.stack("hello", "{}")
@@ -116,8 +116,9 @@ var approvals = []behaviour{
 		w.edit("hello", "approvePlan: %s", firstPlan)
 		w.await("hello", "it is applied", applied(firstPlan))
 	}},
-	// Upstream: an approval that comes with a new revision applies the plan that it names, and the new revision is planned
-	// afterwards. Yuba plans the new revision first; its plan says the same, so that id and approval carry over.
+	// Upstream: an approval in a new revision applies the plan that it names, and the new revision is
+	// planned afterwards. Yuba plans the new revision first; its plan is the same, so it keeps id and
+	// approval.
 	{"000055_manual_approve_with_approval_commit", func(w *world) {
 		w.git(first, greeter)
 		w.stack("hello", "{}")

@@ -15,7 +15,7 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 )
 
-// safe is a place outside where a backend of the stack's own keeps a state, for whoever knows the password.
+// safe is an http backend for states, protected by a password.
 type safe struct {
 	url string
 
@@ -55,8 +55,9 @@ func (s *safe) text() string {
 }
 
 var backends = []behaviour{
-	// Upstream: the backend is S3, in a double of it; its settings come from the object, its credentials from Secrets. Here
-	// it is the http backend: Secret and ConfigMap complete its settings, and the last wins.
+	// Upstream: an emulated S3 backend, with settings from the object and credentials from Secrets.
+	// Here it is the http backend: a Secret and a ConfigMap complete its settings, and the last one
+	// takes precedence.
 	{"000111_backend_configs_from", func(w *world) {
 		s := w.safe("sesame")
 		w.git(first, greeter)
@@ -76,7 +77,7 @@ backendConfigsFrom:
 			w.Error("a state is in the API, too")
 		}
 	}},
-	// Upstream: a Secret that is missing stops the stack.
+	// Upstream: a missing Secret stops the stack.
 	{"000111_backend_configs_missing", func(w *world) {
 		s := w.safe("sesame")
 		w.git(first, greeter)
@@ -93,7 +94,8 @@ backendConfigsFrom: [{kind: Secret, name: credentials}]`, s.url)
 		w.create(secretOf("credentials", map[string]string{"username": "me", "password": "sesame"}))
 		w.await("hello", "it is applied", applied(firstPlan))
 	}},
-	// Upstream: a backend is written into the object as HCL. A wrong password is a failure of init or of what follows.
+	// Upstream: the object contains a backend as HCL. A wrong password makes init or a later step
+	// fail.
 	{"000112_custom_backend", func(w *world) {
 		s := w.safe("sesame")
 		w.git(first, greeter)
@@ -122,7 +124,8 @@ backendConfig:
 		w.await("hello", "it is applied", applied(firstPlan))
 		mentions(w, "the state in the safe", s.text(), "terraform_data")
 	}},
-	// Upstream: with the backend disabled the program's own counts, and plans are not saved. Here the program names one.
+	// Upstream: with the backend disabled, the program's own backend is used, and plans are not saved.
+	// Here the program names one.
 	{"000112_backend_disabled", func(w *world) {
 		s := w.safe("sesame")
 		w.git(first, greeter.and(program{"backend.tf": fmt.Sprintf(`
@@ -142,8 +145,8 @@ backendConfig:
 			w.Error("a state is in the API, too")
 		}
 	}},
-	// Upstream (never run): the tool's configuration file comes from a Secret. Here it says where a registry of modules is
-	// and the token for it, and the program uses a module of that registry.
+	// Upstream (never run): the tool's configuration file comes from a Secret. Here it contains the
+	// address and token of a module registry, and the program uses a module from it.
 	{"000220_cli_config", func(w *world) {
 		registry := w.registry("modules.invalid", "sesame", program{"main.tf": `output "answer" { value = "from the registry" }`})
 		w.git(first, program{"main.tf": `
@@ -166,7 +169,7 @@ backendConfig:
 			return settled(o) && strings.HasPrefix(told(o, "Ready"), "False") && strings.Contains(told(o, "Ready"), ".tfrc")
 		})
 	}},
-	// Upstream: a Secret of another namespace may not be used.
+	// Upstream: a Secret in another namespace is refused.
 	{"000015_cliconfigsecret_cross_ns_denied", func(w *world) {
 		w.git(first, hello)
 		w.stack("hello", "{approvePlan: auto, cliConfigSecretRef: {name: tool, namespace: other-ns}}")
@@ -175,23 +178,23 @@ backendConfig:
 	}},
 }
 
-// registry is a registry of modules, with one module.
+// registry is a module registry with one module.
 type registry struct {
-	// config is what the tool's configuration has to say about it.
+	// config is the tool's configuration for it.
 	config string
 
 	mu        sync.Mutex
 	questions int
 }
 
-// asked counts the questions that it was asked.
+// asked counts the requests.
 func (r *registry) asked() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.questions
 }
 
-// registry serves a module as team/answer/any, for whoever has the token.
+// registry serves a module as team/answer/any, to clients with the token.
 func (w *world) registry(host, token string, module program) *registry {
 	url, _ := w.outside.archive(module.pack(w.T))
 	base := "/registries/" + w.namespace

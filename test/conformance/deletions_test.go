@@ -12,7 +12,7 @@ import (
 )
 
 var deletions = []behaviour{
-	// Upstream: a deleted object takes its outputs Secret along; its resources and their state stay.
+	// Upstream: a deleted object's outputs Secret is deleted; its resources and their state stay.
 	{"000120_delete", func(w *world) {
 		w.git(first, greeter)
 		w.stack("hello", "{approvePlan: auto, writeOutputsToSecret: {name: out}}")
@@ -22,7 +22,7 @@ var deletions = []behaviour{
 		w.awaitNothing(&corev1.Secret{}, "out")
 		same(w, "resources", []string{"terraform_data.greeting"}, w.state("tfstate-default-hello").addresses())
 	}},
-	// Upstream: with destroyResourcesOnDeletion the resources go first, without approval.
+	// Upstream: with destroyResourcesOnDeletion the resources are destroyed first, without approval.
 	{"000121_destroy_on_delete", func(w *world) {
 		w.git(first, greeter)
 		w.stack("hello", "{destroyResourcesOnDeletion: true, writeOutputsToSecret: {name: out}}")
@@ -34,8 +34,8 @@ var deletions = []behaviour{
 		w.awaitNothing(&corev1.Secret{}, "out")
 		same(w, "resources", 0, len(w.state("tfstate-default-hello").addresses()))
 	}},
-	// Upstream: destroy makes a plan that destroys, which is applied like any other. The id of that plan is the same as the
-	// first one's. Cured: it is another plan and has another id.
+	// Upstream: destroy makes a plan that destroys and is applied like any other, under the same id as
+	// the first plan. Fixed: it is another plan and has another id.
 	{"000130_destroy", func(w *world) {
 		w.git(first, greeter)
 		w.stack("hello", "{approvePlan: auto, writeOutputsToSecret: {name: out}}")
@@ -50,7 +50,7 @@ var deletions = []behaviour{
 		w.deleteStack("hello")
 		w.awaitGone("hello")
 	}},
-	// Upstream: destroy waits for approval when nobody gave it.
+	// Upstream: destroy waits for approval.
 	{"000130_destroy_is_approved", func(w *world) {
 		w.git(first, greeter)
 		w.stack("hello", "approvePlan: auto")
@@ -63,7 +63,7 @@ var deletions = []behaviour{
 		w.await("hello", "it is destroyed", applied(firstPlan+"-2"))
 		same(w, "resources", 0, len(w.state("tfstate-default-hello").addresses()))
 	}},
-	// Upstream: an object whose resources are destroyed already can be deleted.
+	// Upstream: an object whose resources are already destroyed can be deleted.
 	{"000131_destroy_no_changes", func(w *world) {
 		w.git(first, greeter)
 		w.stack("hello", "{approvePlan: auto, destroy: true, destroyResourcesOnDeletion: true}")
@@ -72,21 +72,21 @@ var deletions = []behaviour{
 		w.deleteStack("hello")
 		w.awaitGone("hello")
 	}},
-	// Upstream: suspension stops the deletion, too.
+	// Upstream: suspension also blocks deletion.
 	{"suspension_stops_deletion", func(w *world) {
 		w.git(first, greeter)
 		w.stack("hello", "{approvePlan: auto, destroyResourcesOnDeletion: true}")
 		w.await("hello", "it is applied", applied(firstPlan))
 		w.edit("hello", "suspend: true")
 		w.deleteStack("hello")
-		// Another stack that is created later is applied: the first had its time.
+		// Another stack that is created later is applied: the first one had enough time.
 		w.stack("later", "approvePlan: auto")
 		w.await("later", "it is applied", applied(firstPlan))
 		same(w, "resources", []string{"terraform_data.greeting"}, w.state("tfstate-default-hello").addresses())
 		w.edit("hello", "suspend: false")
 		w.awaitGone("hello")
 	}},
-	// Upstream: suspension also stops a deletion that keeps the resources.
+	// Upstream: suspension also blocks a deletion that keeps the resources.
 	{"suspension_stops_deletion_that_keeps", func(w *world) {
 		w.git(first, greeter)
 		w.stack("hello", "{approvePlan: auto, writeOutputsToSecret: {name: out}}")

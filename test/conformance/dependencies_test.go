@@ -12,14 +12,14 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 )
 
-// reader has an output made of the values that it is given.
+// reader has an output made of its inputs.
 var reader = program{"main.tf": `
 variable "values" { type = object({ greeting = string }) }
 output "heard" { value = "I heard: ${var.values.greeting}" }
 `}
 
-// chain makes two stacks: upstream, which is applied automatically unless the manifest says otherwise, and downstream,
-// which reads its outputs and depends on it. Each has a source of its own.
+// chain creates two stacks: upstream, which is applied automatically unless the manifest says
+// otherwise, and downstream, which depends on it and reads its outputs. Each has its own source.
 func (w *world) chain(upstream string) {
 	w.Helper()
 	w.git(first, greeter)
@@ -34,14 +34,14 @@ values: {greeting: '${{ .upstream.greeting }}'}
 writeOutputsToSecret: {name: downstream-out}`)
 }
 
-// notReady is what Ready says while a dependency is not.
+// notReady is the message of Ready while a dependency is not ready.
 func (w *world) notReady(dependency string) string {
 	return "False DependencyNotReady: dependency '" + w.namespace + "/" + dependency + "' is not ready"
 }
 
 var dependencies = []behaviour{
-	// Upstream: a stack waits for the one that it depends on, then reads its outputs. Cured: it goes on at once, not at the
-	// next of its retries.
+	// Upstream: a stack waits for its dependency, then reads its outputs. Fixed: it continues at once,
+	// not with its next retry.
 	{"000350_depends_on", func(w *world) {
 		w.chain("writeOutputsToSecret: {name: upstream-out}")
 		w.await("upstream", "its plan waits", pending(firstPlan))
@@ -52,14 +52,15 @@ var dependencies = []behaviour{
 		same(w, "Ready", "True TerraformOutputsWritten: Outputs written: "+first, told(s, "Ready"))
 		w.awaitSecret("downstream-out", map[string]string{"heard": "I heard: Hello, World!"})
 	}},
-	// Upstream: the dependency of another namespace may not be used.
+	// Upstream: a dependency in another namespace is refused.
 	{"000015_depends_on_cross_ns_denied", func(w *world) {
 		w.git(first, hello)
 		w.stack("hello", "{approvePlan: auto, dependsOn: [{name: gr-source, namespace: other-ns}]}")
 		s := w.await("hello", "it may not use its dependency", failed("AccessDenied"))
 		same(w, "Ready", "False AccessDenied: cannot access other-ns/gr-source, cross-namespace references have been disabled", told(s, "Ready"))
 	}},
-	// Upstream: stacks of one source follow each other: the second waits until the first has planned the same revision.
+	// Upstream: stacks of one source run in order: the second waits until the first has planned the
+	// same revision.
 	{"000350_depends_on_same_source", func(w *world) {
 		v := w.thing("thing", "before")
 		w.git(first, follower)
@@ -74,7 +75,7 @@ var dependencies = []behaviour{
 			w.Error("the dependant was planned before its dependency")
 		}
 	}},
-	// Upstream: a stack that others depend on has their finalizer, and its deletion waits for theirs.
+	// Upstream: a stack has the finalizers of its dependants, and its deletion waits for theirs.
 	{"deletion_waits_for_dependants", func(w *world) {
 		w.chain("{approvePlan: auto, writeOutputsToSecret: {name: upstream-out}}")
 		w.await("downstream", "it is applied", applied(firstPlan))
@@ -92,7 +93,7 @@ var dependencies = []behaviour{
 		w.awaitGone("downstream")
 		w.awaitGone("upstream")
 	}},
-	// Upstream, a stack whose dependency is gone can never be deleted. Cured.
+	// Upstream: a stack whose dependency is gone can never be deleted. Fixed.
 	{"deletion_without_dependency", func(w *world) {
 		w.git(first, hello)
 		w.stack("hello", "{approvePlan: auto, dependsOn: [{name: missing}]}")
@@ -101,7 +102,7 @@ var dependencies = []behaviour{
 		w.deleteStack("hello")
 		w.awaitGone("hello")
 	}},
-	// Upstream, stacks that depend on each other wait for ever. Cured: the circle is named.
+	// Upstream: stacks that depend on each other wait forever. Fixed: Yuba names the cycle.
 	{"circle_of_dependencies", func(w *world) {
 		w.git(first, hello)
 		w.stack("one", "{approvePlan: auto, dependsOn: [{name: two}]}")
@@ -115,7 +116,8 @@ var dependencies = []behaviour{
 }
 
 var remediations = []behaviour{
-	// Upstream: after so many failures the stack is stalled, until the object or its source changes; then it counts anew.
+	// Upstream: after that many failures the stack is Stalled until the object or its source changes;
+	// then counting restarts.
 	{"000243_remediation_retry", func(w *world) {
 		w.git(first, fragile)
 		w.stack("hello", "{approvePlan: auto, remediation: {retries: 3}, vars: [{name: command, value: 'exit 1'}]}")
@@ -123,7 +125,7 @@ var remediations = []behaviour{
 		s := w.await("hello", "it has given up", tells("Stalled", stalled))
 		same(w, "failures", 3, s.Status.ReconciliationFailures)
 		same(w, "attempted revision", first, s.Status.LastAttemptedRevision)
-		// It counts anew, and comes to fewer: from what it had counted it could not.
+		// Counting restarts, with a limit below the previous count.
 		w.edit("hello", "remediation: {retries: 2}")
 		w.await("hello", "it has given up again", func(o *infrav1.Terraform) bool {
 			return tells("Stalled", stalled)(o) && o.Status.ReconciliationFailures == 2
@@ -137,7 +139,7 @@ var remediations = []behaviour{
 		same(w, "Stalled", "", told(s, "Stalled"))
 		same(w, "failures", 0, s.Status.ReconciliationFailures)
 	}},
-	// Upstream: the case itself is a bad archive, which no run ever sees. So it is with missing inputs.
+	// Upstream: a bad archive, with which no run begins. Missing inputs behave the same.
 	{"000243_remediation_retry_of_a_bad_archive", func(w *world) {
 		bad := func(revision string) {
 			url, digest := w.outside.archive([]byte("this is no archive " + revision))
@@ -169,18 +171,19 @@ var remediations = []behaviour{
 		same(w, "failures", 2, s.Status.ReconciliationFailures)
 		same(w, "attempted revision", first, s.Status.LastAttemptedRevision)
 		mentions(w, "Ready", told(s, "Ready"), "False VarsGenerationFailed: ", "names")
-		// Cured: the Secret is watched, so that nobody has to touch the object.
+		// Fixed: Yuba watches the Secret, so no change of the object is needed.
 		w.create(secretOf("names", map[string]string{"subject": "Mars"}))
 		w.await("hello", "it is applied", applied(firstPlan))
 	}},
-	// Upstream: what no retry mends, such as HCL that does not parse, uses up its attempts like anything else.
+	// Upstream: errors that no retry can fix, such as HCL that does not parse, use up attempts like
+	// any others.
 	{"000243_remediation_retry_of_a_bad_program", func(w *world) {
 		w.git(first, program{"main.tf": `output "x" { value = nothing.here }`})
 		w.stack("hello", "{approvePlan: auto, remediation: {retries: 2}}")
 		s := w.await("hello", "it has given up", tells("Stalled", "True RetryLimitReached: Resource reached maximum number of retries."))
 		same(w, "failures", 2, s.Status.ReconciliationFailures)
 	}},
-	// Upstream: with retries of 0 a stack is never reconciled. Cured: it is tried once.
+	// Upstream: with retries of 0, a stack is never reconciled. Fixed: Yuba makes one attempt.
 	{"000243_no_retries", func(w *world) {
 		w.git(first, fragile)
 		w.stack("good", "{approvePlan: auto, remediation: {retries: 0}, vars: [{name: command, value: 'true'}]}")
@@ -202,7 +205,7 @@ vars: [{name: command, value: 'exit 1'}]`)
 		w.edit("hello", "vars: [{name: command, value: 'true'}]")
 		w.await("hello", "it is mended", ready)
 	}},
-	// Upstream: that limit holds from the first failure on, also when it is below the interval.
+	// Upstream: that limit applies from the first failure on, even if it is below the interval.
 	{"retry_strategy_with_a_limit_below_the_interval", func(w *world) {
 		w.git(first, fragile)
 		w.stack("hello", `

@@ -11,8 +11,8 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 )
 
-// Drift here is a thing of the world that changes, which the program copies into a resource: nobody touched the program
-// or its inputs, and a plan has changes.
+// To cause drift, the cases change external data that the program copies into a resource: a plan
+// then has changes, although program and inputs are the same.
 
 // drifted waits until drift was found after the time.
 func drifted(after *metav1.Time) func(*infrav1.Terraform) bool {
@@ -22,7 +22,7 @@ func drifted(after *metav1.Time) func(*infrav1.Terraform) bool {
 	}
 }
 
-// looked waits until the program has read the thing so many times more than now.
+// looked waits until the program has read the variable this many more times.
 func (w *world) looked(v *variable, times int) {
 	w.Helper()
 	want := v.read() + times
@@ -30,7 +30,7 @@ func (w *world) looked(v *variable, times int) {
 }
 
 var drifts = []behaviour{
-	// Upstream: drift of an automatic stack is repaired, and the status says when.
+	// Upstream: drift of an automatic stack is repaired, and the status contains the time.
 	{"000140_auto_repairs_drift", func(w *world) {
 		v := w.thing("thing", "before")
 		w.git(first, follower)
@@ -44,8 +44,8 @@ var drifts = []behaviour{
 			w.Errorf("the status does not say that drift was repaired:\n%s", statusOf(s))
 		}
 	}},
-	// Upstream: drift of a manual stack is reported, with the plan as its message, and there is nothing to approve (#1619).
-	// Cured: that plan waits for approval like any other.
+	// Upstream: drift of a manual stack is reported, with the plan in the message, but nothing can be
+	// approved (#1619). Fixed: the plan waits for approval like any other.
 	{"000150_manual_reports_drift", func(w *world) {
 		v := w.thing("thing", "before")
 		w.git(first, follower)
@@ -73,14 +73,15 @@ var drifts = []behaviour{
 		reads := v.read()
 		v.set("after")
 		seen.set("after")
-		// Its twin, which differs in that field only, is repaired and looked at some more: the stack had its time.
+		// A second stack that differs only in that field is repaired and checked again, so the first one
+		// had enough time.
 		w.awaitSecret("twin", map[string]string{"copy": "after"})
 		w.looked(seen, 3)
 		same(w, "reads", reads, v.read())
 		same(w, "outputs", map[string]string{"copy": "before"}, w.secret("out"))
 		same(w, "Ready", "True TerraformOutputsWritten: Outputs written: "+first, told(w.get("hello"), "Ready"))
 	}},
-	// Upstream: "disable" only looks for drift and applies nothing, whatever force says.
+	// Upstream: "disable" only detects drift and applies nothing, even with force.
 	{"000230_drift_detection_only_mode", func(w *world) {
 		v := w.thing("thing", "before")
 		w.git(first, follower)
@@ -94,7 +95,7 @@ var drifts = []behaviour{
 		v.set("before")
 		w.await("hello", "the drift is gone", ready)
 	}},
-	// Upstream: a pass that somebody asks for looks for drift like any other, and says when it found some.
+	// Upstream: a requested reconciliation detects drift like any other, and reports it.
 	{"000140_a_request_finds_drift", func(w *world) {
 		v := w.thing("thing", "before")
 		w.git(first, follower)
@@ -108,7 +109,7 @@ var drifts = []behaviour{
 		}
 		w.awaitEvent("hello", "DriftDetected: Drift was repaired")
 	}},
-	// Upstream: each time that drift is found, its time is written, with "disable", too.
+	// Upstream: each time drift is found, the time is written, also with "disable".
 	{"000230_a_request_finds_drift", func(w *world) {
 		v := w.thing("thing", "before")
 		w.git(first, follower)
@@ -117,7 +118,7 @@ var drifts = []behaviour{
 		w.edit("hello", "approvePlan: disable")
 		v.set("after")
 		s := w.await("hello", "drift is reported", both(handled(w.request("hello")), both(failed("DriftDetected"), drifted(nil))))
-		// Times are seconds. Another request finds the same drift, until it is of another second.
+		// Times have a resolution of a second. Another request finds the same drift in a later second.
 		before := s.Status.LastDriftDetectedAt
 		eventually(w.T, "another request writes its time", func() error {
 			if s := w.await("hello", "the request is served", handled(w.request("hello"))); !s.Status.LastDriftDetectedAt.After(before.Time) {
@@ -126,8 +127,8 @@ var drifts = []behaviour{
 			return nil
 		}, w.log)
 	}},
-	// Upstream: a clean look says NoDrift and writes its time, each time. Here the first one after an apply does; after
-	// that the times are written once an hour, so that nothing is written for nothing.
+	// Upstream: each drift check without drift writes NoDrift and the time. Here the first one after
+	// an apply does; later the times are written once an hour, to avoid needless writes.
 	{"no_drift_leaves_a_trace", func(w *world) {
 		v := w.thing("thing", "before")
 		w.git(first, follower)
@@ -139,7 +140,7 @@ var drifts = []behaviour{
 		w.looked(v, 4)
 		same(w, "version of the object", s.ResourceVersion, w.get("hello").ResourceVersion)
 	}},
-	// Upstream, e2e: looking again at a stack without drift changes nothing about it.
+	// Upstream, e2e: another check of a stack without drift changes nothing.
 	{"no_drift_changes_nothing", func(w *world) {
 		v := w.thing("thing", "before")
 		w.git(first, follower)

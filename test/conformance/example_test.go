@@ -29,10 +29,10 @@ import (
 	"github.com/yuba-dev/yuba/internal/testkit/fluxtest"
 )
 
-// The layered example works in a cluster with Flux as it is: every one of its manifests, those that are applied by hand and
-// those that Kustomizations make, is accepted in a server-side dry run by a full API server with Flux's own definitions.
-// For notification-controller, whose definitions are published nowhere that a build can get them, those that are generated
-// from its types take their place.
+// The layered example works unchanged in a cluster with Flux: a full API server with Flux's own
+// CRDs accepts all of its manifests in a server-side dry run, including those that Kustomizations
+// apply. The CRDs of notification-controller are not published where a build can get them, so the
+// test generates them from its types.
 func TestExampleIsAcceptedByTheKindsThatFluxPublishes(t *testing.T) {
 	h := open(t, startCluster(t))
 	published := fstest.MapFS{}
@@ -69,7 +69,7 @@ func TestExampleIsAcceptedByTheKindsThatFluxPublishes(t *testing.T) {
 	}
 }
 
-// bootstrap is what makes a namespace an environment.
+// bootstrap contains the objects that make a namespace an environment.
 func bootstrap(t *testing.T, tenant, environment string) []*unstructured.Unstructured {
 	t.Helper()
 	script := exec.CommandContext(t.Context(), "sh", filepath.Join(exampleDir, "bootstrap.sh"), tenant, environment)
@@ -88,14 +88,15 @@ func bootstrap(t *testing.T, tenant, environment string) []*unstructured.Unstruc
 
 var exampleDir = filepath.Join("..", "..", "examples", "reasonable-scale")
 
-// exampleEnvironment is an environment of the example: what its ConfigMaps say, and how many objects of which kind it has.
+// exampleEnvironment is an environment of the example: the content of its ConfigMaps, and the
+// number of its objects by kind.
 type exampleEnvironment struct {
 	*home
 	values map[string]map[string]string
 	tried  map[string]int
 }
 
-// ConfigMap is what the environment's manifests say; nothing of them is on the API.
+// ConfigMap reads from the environment's manifests; they are not on the API.
 func (e *exampleEnvironment) ConfigMap(_ context.Context, _, name string) (map[string]string, error) {
 	if data, found := e.values[name]; found {
 		return data, nil
@@ -103,12 +104,13 @@ func (e *exampleEnvironment) ConfigMap(_ context.Context, _, name string) (map[s
 	return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "configmaps"}, name)
 }
 
-// Secret finds none: the example substitutes nothing from Secrets.
+// Secret finds none: the example has no substitutions from Secrets.
 func (e *exampleEnvironment) Secret(_ context.Context, _, name string) (map[string][]byte, error) {
 	return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "secrets"}, name)
 }
 
-// apply tries objects, and then those that Kustomizations among them make, as the controller would come to them.
+// apply tries objects, and then those of the Kustomizations among them, in the order of the
+// controller.
 func (e *exampleEnvironment) apply(t *testing.T, objects []*unstructured.Unstructured) {
 	t.Helper()
 	var kustomizations []*kustomizev1.Kustomization
@@ -134,7 +136,7 @@ func (e *exampleEnvironment) apply(t *testing.T, objects []*unstructured.Unstruc
 	}
 }
 
-// try has the API server accept an object without keeping it; namespaces are kept for what is in them.
+// try creates an object in a dry run; namespaces are created, because other objects need them.
 func (e *exampleEnvironment) try(t *testing.T, obj *unstructured.Unstructured) {
 	t.Helper()
 	if text, err := obj.MarshalJSON(); err != nil || strings.Contains(string(text), "${") {

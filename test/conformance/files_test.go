@@ -10,7 +10,8 @@ import (
 )
 
 var files = []behaviour{
-	// Upstream: a template main.tf.tpl becomes main.tf; it sees the values and all variables, and has sprig's functions.
+	// Upstream: the template main.tf.tpl becomes main.tf, with access to the values, all variables and
+	// the functions of sprig.
 	{"000064_main_tf_tpl", func(w *world) {
 		w.git(first, program{"main.tf.tpl": `
 			variable "suffix" { type = string }
@@ -29,7 +30,7 @@ writeOutputsToSecret: {name: out}`)
 		w.await("hello", "it is applied", applied(firstPlan))
 		w.awaitSecret("out", map[string]string{"json_blob": `{"Suffix":"end","Values_AccessKey":"my-access-key","Values_Cluster":"MY-CLUSTER"}`})
 	}},
-	// Upstream: templates in values read the outputs of other stacks, lists and objects among them.
+	// Upstream: templates in values read the outputs of other stacks, including lists and objects.
 	{"000065_values_of_complex_types", func(w *world) {
 		w.git(first, program{
 			"output/main.tf": `
@@ -54,7 +55,8 @@ writeOutputsToSecret: {name: out}`)
 		w.await("input", "it is applied", applied(firstPlan))
 		w.awaitSecret("out", map[string]string{"all": "entry=entry-2/list=[entry-1][entry-2]/size=3/text=text-plain"})
 	}},
-	// Upstream inserts text into JSON as it is. Cured: what a Secret holds stays a value, whatever quotes are in it.
+	// Upstream inserts text into JSON without escaping. Fixed: a Secret's content stays a value, even
+	// with quotes in it.
 	{"000065_templates_escape", func(w *world) {
 		w.git(first, program{"main.tf": `
 			variable "values" { type = any }
@@ -70,14 +72,14 @@ writeOutputsToSecret: {name: out}`)
 		w.await("hello", "it is applied", applied(firstPlan))
 		w.awaitSecret("out", map[string]string{"keys": "quote", "quote": nasty})
 	}},
-	// Upstream: a template that cannot be rendered is a failure of its own.
+	// Upstream: a template that cannot be rendered has its own reason.
 	{"template_that_cannot_be_rendered", func(w *world) {
 		w.git(first, program{"main.tf.tpl": `output "x" { value = "{{ .Values.missing | nope }}" }`})
 		w.stack("hello", "approvePlan: auto")
 		w.await("hello", "it says that the template is wrong", failed("TemplateGenerationFailed"))
 	}},
-	// Upstream: keys of a Secret are written as files; one that ends in .tf is part of the program. A file in the home
-	// directory is there for the tool.
+	// Upstream: keys of a Secret are written as files; one that ends in .tf is part of the program.
+	// The tool can read files in the home directory.
 	{"000330_file_mapping", func(w *world) {
 		w.git(first, hello.and(program{"home.tf": `
 output "from_home" { value = fileexists(pathexpand("~/note.txt")) ? "there" : "missing" }
@@ -92,14 +94,14 @@ writeOutputsToSecret: {name: out, outputs: [from_file_mapping, from_home, by_pat
 		w.await("hello", "it is applied", applied(firstPlan))
 		w.awaitSecret("out", map[string]string{"from_file_mapping": "Hello, File mapping!", "from_home": "there", "by_path": byPath(w)})
 	}},
-	// Upstream: files of variables are named relative to the root of the source, not to path.
+	// Upstream: paths of variable files are relative to the root of the source, not to path.
 	{"000360_tfvars_files", func(w *world) {
 		w.git(first, program{"app/main.tf": hello["main.tf"], "variables/test.tfvars": `subject = "TfVarsFiles"`})
 		w.stack("hello", "{approvePlan: auto, path: ./app, tfVarsFiles: [./variables/test.tfvars], writeOutputsToSecret: {name: out}}")
 		w.await("hello", "it is applied", applied(firstPlan))
 		w.awaitSecret("out", map[string]string{"hello_world": "Hello, TfVarsFiles!"})
 	}},
-	// Upstream: they win over all other variables.
+	// Upstream: they take precedence over all other variables.
 	{"000360_tfvars_files_win", func(w *world) {
 		w.git(first, hello.and(program{"test.tfvars": `subject = "TfVarsFiles"`}))
 		w.create(secretOf("names", map[string]string{"subject": "Mars"}))
@@ -107,7 +109,7 @@ writeOutputsToSecret: {name: out, outputs: [from_file_mapping, from_home, by_pat
 		w.await("hello", "it is applied", applied(firstPlan))
 		w.awaitSecret("out", map[string]string{"hello_world": "Hello, TfVarsFiles!"})
 	}},
-	// Upstream: a file that is not there is a failure of the plan.
+	// Upstream: a missing file makes the plan fail.
 	{"000360_tfvars_files_bad_path", func(w *world) {
 		w.git(first, hello)
 		w.stack("hello", "{approvePlan: auto, tfVarsFiles: [./does-not-exist.tfvars]}")
@@ -116,8 +118,8 @@ writeOutputsToSecret: {name: out, outputs: [from_file_mapping, from_home, by_pat
 	}},
 }
 
-// byPath is what a program reads that names the home directory by tofu-controller's path: the file, except on machines where Yuba
-// cannot make the namespaces in which HOME has that path.
+// byPath is the result of a program that names the home directory by tofu-controller's path: the
+// file's content, except on machines without namespaces, where HOME has another path.
 func byPath(w *world) string {
 	w.Helper()
 	if givenKubeconfig() != "" {

@@ -13,8 +13,9 @@ import (
 )
 
 var firstPasses = []behaviour{
-	// Upstream: an automatic stack is planned, then applied; its id is made of branch and commit in the old form, too.
-	// It keeps the plan in the Secret tfplan-default-NAME; Yuba keeps it in its store, and no such Secret.
+	// Upstream: an automatic stack is planned, then applied; its id consists of branch and commit,
+	// also in the old format. Upstream keeps the plan in the Secret tfplan-default-NAME; Yuba keeps it
+	// in its store, without a Secret.
 	{"000010_no_outputs", func(w *world) {
 		const revision = "master/b8e362c206e3d0cbb7ed22ced771a0056455a2fb"
 		w.git(revision, hello)
@@ -33,7 +34,8 @@ var firstPasses = []behaviour{
 			w.Error("the plan is in a Secret")
 		}
 	}},
-	// Upstream: the plan's Secret has the name of the workspace. Here the state's Secret has it, and the program sees it.
+	// Upstream: the name of the plan's Secret contains the workspace. Here the name of the state's
+	// Secret does, and the program reads the workspace.
 	{"000011_workspace_no_outputs", func(w *world) {
 		w.git(first, program{"main.tf": `
 			output "workspace" { value = terraform.workspace }
@@ -43,7 +45,7 @@ var firstPasses = []behaviour{
 		w.awaitSecret("out", map[string]string{"workspace": "dev"})
 		same(w, "resources", []string{"terraform_data.one"}, w.state("tfstate-dev-hello").addresses())
 	}},
-	// Upstream: a new object says that nobody looked at it yet, with -1.
+	// Upstream: a new object has observedGeneration -1, because it was not reconciled yet.
 	{"000016_default_observed_generation", func(w *world) {
 		obj := w.manifest("hello", "{}")
 		obj.Spec.Suspend = true
@@ -52,7 +54,8 @@ var firstPasses = []behaviour{
 			w.Errorf("observedGeneration is %d in the answer to the create", obj.Status.ObservedGeneration)
 		}
 	}},
-	// Upstream: a pass sets observedGeneration, and lastHandledReconcileAt when it was asked for.
+	// Upstream: a reconciliation sets observedGeneration, and lastHandledReconcileAt if it was
+	// requested.
 	{"000016_finalize_status", func(w *world) {
 		w.git(first, hello)
 		obj := w.manifest("hello", "{}")
@@ -64,8 +67,8 @@ var firstPasses = []behaviour{
 		at := w.request("hello")
 		w.await("hello", "the second request is handled", handled(at))
 	}},
-	// Upstream: the state is in the Secret that the kubernetes backend keeps, with the suffix of backendConfig and a Lease
-	// for its lock. Its labels are those of the backend and the configured ones, word for word (000362).
+	// Upstream: the state is in the Secret of the kubernetes backend, with the suffix in backendConfig
+	// and a Lease as its lock. Its labels are those of the backend and the configured ones (000362).
 	{"000020_with_backend", func(w *world) {
 		w.git(first, greeter)
 		w.stack("hello", "{approvePlan: auto, backendConfig: {secretSuffix: other, inClusterConfig: true, labels: {team: storage}}}")
@@ -90,7 +93,7 @@ var firstPasses = []behaviour{
 			w.Error("a state of workspace default was begun, too")
 		}
 	}},
-	// Upstream, e2e: workspaces have states of their own, and changed labels keep the state.
+	// Upstream, e2e: workspaces have separate states, and a change of labels keeps the state.
 	{"state_secret_label_change_keeps_the_state", func(w *world) {
 		w.git(first, greeter)
 		w.stack("hello", "{approvePlan: auto, backendConfig: {labels: {team: storage}}}")
@@ -103,9 +106,9 @@ var firstPasses = []behaviour{
 		same(w, "id of the resource", id, after.id("terraform_data.greeting"))
 		same(w, "resources", []string{"terraform_data.greeting", "terraform_data.more"}, after.addresses())
 	}},
-	// Upstream: 000180, a table of when drift is looked for, and 000190, 000361, unit tests. What a table cannot show is
-	// how the object is printed: `kubectl get tf` has the columns Ready, Status and Age, and `-o wide` the message that was
-	// Status there, behind Yuba's own columns.
+	// Upstream: 000180, a table of scheduled drift checks, and 000190, 000361, unit tests. This case
+	// tests how the object is printed: `kubectl get tf` has the columns Ready, Status and Age, and `-o
+	// wide` also has the message that was Status upstream, after Yuba's own columns.
 	{"print_columns", func(w *world) {
 		w.git(first, hello)
 		w.stack("hello", "approvePlan: auto")
@@ -117,7 +120,8 @@ var firstPasses = []behaviour{
 	}},
 }
 
-// table asks for a stack as kubectl does, and returns the names of its columns and its cells.
+// table requests a stack as a table, like kubectl, and returns the names of its columns and its
+// cells.
 func (w *world) table(name string) (columns []string, cells []any) {
 	w.Helper()
 	c, err := restClient(w.config)

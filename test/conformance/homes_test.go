@@ -14,17 +14,17 @@ import (
 	"github.com/yuba-dev/yuba/internal/testkit/tofutest"
 )
 
-// home is an API and a controller that works on its objects.
+// home is an API with a controller that works on its objects.
 type home struct {
 	client     client.WithWatch
 	config     *rest.Config
 	kubeconfig string
 	outside    *outside
-	// log is the end of the controller's log; empty when nobody here knows it.
+	// log is the end of the controller's log; empty if unknown.
 	log func() string
 }
 
-// TestConformance tries Yuba in both of its homes, or what -kubeconfig names.
+// TestConformance tests Yuba in both of its homes, or the home of -kubeconfig.
 func TestConformance(t *testing.T) {
 	if givenKubeconfig() != "" {
 		t.Run("given", func(t *testing.T) { run(t, givenHome(t)) })
@@ -46,7 +46,7 @@ func embeddedHome(t *testing.T) *home {
 		p.said(t, "Yuba is ready")
 		return p
 	}
-	// Which kinds of sources are watched is found out at a start, so the kinds are installed before another one.
+	// Yuba detects the served source kinds at startup, so it restarts after they are installed.
 	before := up()
 	kubeconfig := filepath.Join(dir, "kubeconfig")
 	installFlux(t, open(t, kubeconfig).client)
@@ -56,7 +56,7 @@ func embeddedHome(t *testing.T) *home {
 	return h
 }
 
-// clusterHome is Yuba's controllers on the API of a cluster.
+// clusterHome is `yuba controller` on the API of a cluster.
 func clusterHome(t *testing.T) *home {
 	t.Helper()
 	kubeconfig := startCluster(t)
@@ -70,7 +70,7 @@ func clusterHome(t *testing.T) *home {
 	return h
 }
 
-// givenHome is the API and the controller that -kubeconfig names.
+// givenHome is the API and controller of -kubeconfig.
 func givenHome(t *testing.T) *home {
 	t.Helper()
 	h := open(t, givenKubeconfig())

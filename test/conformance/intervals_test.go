@@ -9,10 +9,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Upstream tests its rules of scheduling by calling them with made up times. Here a twin of the stack, which differs in one
-// field, shows that the stack had its time.
+// Upstream tests its scheduling by calling it with invented times. Here a second stack, which
+// differs in one field, shows that the first one had enough time.
 var intervals = []behaviour{
-	// A stack whose interval has not elapsed is not looked at; one whose interval has is.
+	// A stack is checked only when its interval has elapsed.
 	{"interval_not_elapsed", func(w *world) {
 		v, twin := w.thing("thing", "before"), w.thing("twin", "before")
 		w.git(first, follower)
@@ -24,7 +24,7 @@ var intervals = []behaviour{
 		w.looked(twin, 3)
 		same(w, "reads", reads, v.read())
 	}},
-	// Whoever asks for a pass gets one at once, and one only.
+	// A request causes exactly one reconciliation, at once.
 	{"interval_new_request", func(w *world) {
 		v := w.thing("thing", "before")
 		w.git(first, follower)
@@ -34,7 +34,7 @@ var intervals = []behaviour{
 		w.await("hello", "the request is served", handled(w.request("hello")))
 		w.awaitSecret("out", map[string]string{"copy": "after"})
 	}},
-	// A changed object is planned at once, and so is a changed input, whatever the interval.
+	// A changed object or input is planned at once, whatever the interval.
 	{"interval_generation_changed", func(w *world) {
 		w.git(first, hello)
 		w.create(configMapOf("names", map[string]string{"subject": "Mars"}))
@@ -48,7 +48,7 @@ var intervals = []behaviour{
 		}
 		w.awaitSecret("out", map[string]string{"hello_world": "Hello, Venus!"})
 	}},
-	// A forced stack is planned and applied on its interval, also without drift detection.
+	// A forced stack is planned and applied on its interval, even without drift detection.
 	{"interval_force", func(w *world) {
 		v := w.thing("thing", "before")
 		w.git(first, follower)
@@ -62,7 +62,7 @@ writeOutputsToSecret: {name: out}`, v.url)
 		v.set("after")
 		w.awaitSecret("out", map[string]string{"copy": "after"})
 	}},
-	// Upstream: force that is switched on for an applied stack applies at once, whatever the interval.
+	// Upstream: enabling force on an applied stack applies at once, whatever the interval.
 	{"interval_force_is_switched_on", func(w *world) {
 		v := w.thing("thing", "before")
 		w.git(first, follower)
@@ -73,7 +73,7 @@ writeOutputsToSecret: {name: out}`, v.url)
 		w.awaitSecret("out", map[string]string{"copy": "after"})
 		w.await("hello", "it is applied", ready)
 	}},
-	// A suspended stack rests, whatever changes, and goes on where it was.
+	// A suspended stack does nothing, whatever changes, and continues when it is resumed.
 	{"interval_suspended", func(w *world) {
 		w.git(first, hello)
 		w.stack("hello", "approvePlan: auto")
@@ -86,7 +86,7 @@ writeOutputsToSecret: {name: out}`, v.url)
 		w.edit("hello", "suspend: false")
 		w.await("hello", "it goes on", applied(secondPlan))
 	}},
-	// Upstream: while the glass is broken the stack is left to the person who works on it.
+	// Upstream: while breakTheGlass is set, nothing runs, because a person works on the stack.
 	{"break_the_glass", func(w *world) {
 		w.git(first, hello)
 		w.stack("hello", "approvePlan: auto")
@@ -99,8 +99,8 @@ writeOutputsToSecret: {name: out}`, v.url)
 		w.edit("hello", "breakTheGlass: false")
 		w.await("hello", "it goes on", applied(secondPlan))
 	}},
-	// Upstream: 000260 asserts the Pod that is made of runnerPodTemplate. What the tool sees of it is its environment; what
-	// only means something for a Pod is said where there is none.
+	// Upstream: 000260 asserts the Pod made from runnerPodTemplate. The tool gets its environment;
+	// fields that only apply to Pods are reported where there are none.
 	{"000260_environment_of_the_runner", func(w *world) {
 		w.git(first, program{"main.tf": `
 			variable "subject" {}
@@ -119,7 +119,7 @@ writeOutputsToSecret: {name: out}`)
 		w.awaitSecret("out", map[string]string{"hello_world": "Bye, Pod!"})
 		mentions(w, "the warnings", strings.Join(s.Status.Warnings, "\n"), "nodeSelector")
 	}},
-	// Upstream: objects of the old version of the kind go on as they are.
+	// Upstream: objects of the old version of the kind continue to work.
 	{"v1alpha1_is_served", func(w *world) {
 		w.git(first, hello)
 		obj := &unstructured.Unstructured{Object: map[string]any{

@@ -16,13 +16,13 @@ import (
 	"github.com/yuba-dev/yuba/config/crd"
 )
 
-// installFlux gives an API those of Flux's source kinds that it lacks.
+// installFlux adds Flux's source kinds to an API that lacks them.
 func installFlux(t *testing.T, c client.Client) { installKinds(t, c, crd.Flux()) }
 
-// installYuba gives an API Yuba's own kinds, as `kubectl apply -f config/crd` does.
+// installYuba adds Yuba's own kinds to an API, like `kubectl apply -f config/crd`.
 func installYuba(t *testing.T, c client.Client) { installKinds(t, c, crd.FS) }
 
-// installKinds creates the definitions in files that are not there yet, and waits until their kinds are served.
+// installKinds creates missing definitions, and waits until their kinds are served.
 func installKinds(t *testing.T, c client.Client, files fs.FS) {
 	t.Helper()
 	entries, err := fs.ReadDir(files, ".")

@@ -15,13 +15,13 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 )
 
-// somebodysLock is the id of a lock that somebody else holds.
+// somebodysLock is the id of another holder's lock.
 const somebodysLock = "f2ab685b-f84d-ac0b-a125-378a22877e8d"
 
-// lockedByID is what the condition StateLocked says while somebody holds the lock.
+// lockedByID is the condition StateLocked while another holder has the lock.
 const lockedByID = "True LockHeld: Terraform Locked with Lock Identifier: " + somebodysLock
 
-// hold takes the lock of a stack's state, as the kubernetes backend of somebody's tool would.
+// hold takes the lock of a stack's state, like the kubernetes backend of another tool.
 func (w *world) hold(lease string) {
 	w.Helper()
 	w.patchLease(lease, func(l *coordinationv1.Lease) {
@@ -32,7 +32,7 @@ func (w *world) hold(lease string) {
 	})
 }
 
-// access is a kubeconfig for the home's API that names no files.
+// access is a kubeconfig for the home's API without references to files.
 func (w *world) access() string {
 	w.Helper()
 	config, err := clientcmd.LoadFromFile(w.kubeconfig)
@@ -49,7 +49,7 @@ func (w *world) access() string {
 	return string(text)
 }
 
-// release gives the lock back.
+// release releases the lock.
 func (w *world) release(lease string) {
 	w.Helper()
 	w.patchLease(lease, func(l *coordinationv1.Lease) {
@@ -71,7 +71,7 @@ func (w *world) patchLease(name string, mutate func(*coordinationv1.Lease)) {
 	}
 }
 
-// locked makes an applied stack whose lock somebody else has taken since, and returns it as soon as it says so.
+// locked creates and applies a stack, takes its lock, and waits until the stack reports that.
 func (w *world) locked(manifest string) *infrav1.Terraform {
 	w.Helper()
 	w.git(first, greeter)
@@ -83,8 +83,8 @@ func (w *world) locked(manifest string) *infrav1.Terraform {
 }
 
 var locks = []behaviour{
-	// Upstream: somebody's lock is reported with its id. Cured: Ready says so, too, and the stack goes on by itself when the
-	// lock is released.
+	// Upstream: another holder's lock is reported with its id. Fixed: Ready reports it, too, and the
+	// stack continues automatically when the lock is released.
 	{"000290_lock_identifier", func(w *world) {
 		s := w.locked("approvePlan: auto")
 		same(w, "pending lock", somebodysLock, s.Status.Lock.Pending)
@@ -93,8 +93,8 @@ var locks = []behaviour{
 		s = w.await("hello", "it goes on", applied(secondPlan))
 		same(w, "pending lock", "", s.Status.Lock.Pending)
 	}},
-	// Upstream: a lock that init meets is reported like any other. Here it is one of the kubernetes backend of the stack's
-	// own, which takes the lock to make the first state.
+	// Upstream: a lock that init finds is reported like any other. Here it is in a custom kubernetes
+	// backend, which takes the lock to create the first state.
 	{"000290_lock_at_the_first_init", func(w *world) {
 		const lease = "lock-tfstate-default-own"
 		w.create(secretOf("access", map[string]string{"config": w.access()}), &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: lease}})
@@ -117,7 +117,7 @@ backendConfig:
 		s = w.await("hello", "it goes on", applied(firstPlan))
 		same(w, "pending lock", "", s.Status.Lock.Pending)
 	}},
-	// Upstream: "yes" breaks the lock with the id, and no other one.
+	// Upstream: "yes" breaks only the lock with the id.
 	{"000290_force_unlock_yes", func(w *world) {
 		w.locked("approvePlan: auto")
 		w.edit("hello", "tfstate: {forceUnlock: 'yes', lockIdentifier: other}")
@@ -127,7 +127,7 @@ backendConfig:
 		same(w, "StateLocked", "False ForceUnlock: Terraform Force Unlock with Lock Identifier: "+somebodysLock, told(s, "StateLocked"))
 		same(w, "lock", infrav1.LockStatus{LastApplied: somebodysLock}, s.Status.Lock)
 	}},
-	// Upstream: "auto" breaks whatever lock there is.
+	// Upstream: "auto" breaks any lock.
 	{"000290_force_unlock_auto", func(w *world) {
 		w.git(first, greeter)
 		w.stack("hello", "{approvePlan: auto, tfstate: {forceUnlock: auto}}")

@@ -24,17 +24,17 @@ var (
 	patience     = flag.Duration("patience", 2*time.Minute, "how long anything may take that should take a second or two")
 )
 
-// givenKubeconfig names the API and the controller to try instead of Yuba's. Controller-runtime has defined a flag of
-// that name, so that it cannot be defined again.
+// givenKubeconfig selects another API and controller to test. Controller-runtime has already
+// defined a flag of that name.
 func givenKubeconfig() string { return flag.Lookup("kubeconfig").Value.String() }
 
-// The names by which the test binary is called when it is a program under test.
+// The names under which the test binary acts as a program under test.
 const (
 	yubaProgram      = "yuba"
 	apiServerProgram = "kube-apiserver"
 )
 
-// programs is where the programs under test are installed, side by side as a user would have them.
+// programs is the directory with the programs under test, installed side by side as for a user.
 var programs string
 
 func TestMain(m *testing.M) {
@@ -49,7 +49,8 @@ func TestMain(m *testing.M) {
 	os.Exit(testMain(m))
 }
 
-// sideBySide has more cases at work than there are processors, unless -parallel says how many: they wait most of the time.
+// sideBySide runs more cases than there are processors at the same time, unless -parallel is set:
+// they mostly wait.
 func sideBySide() {
 	given := false
 	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })

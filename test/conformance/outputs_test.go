@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// several has outputs to choose from.
+// several has several outputs.
 var several = program{"main.tf": `
 variable "subject" {
   type    = string
@@ -23,7 +23,7 @@ output "password" {
 `}
 
 var outputs = []behaviour{
-	// Upstream: only the outputs that are asked for are written, into a Secret that the object owns.
+	// Upstream: only the selected outputs are written, to a Secret that the object owns.
 	{"000040_controlled_outputs", func(w *world) {
 		w.git(first, several)
 		w.stack("hello", "{approvePlan: auto, writeOutputsToSecret: {name: out, outputs: [hello_world], labels: {a: b}, annotations: {c: d}}}")
@@ -41,21 +41,21 @@ var outputs = []behaviour{
 		}
 		same(w, "labels and annotations", []string{"b", "d"}, []string{out.Labels["a"], out.Annotations["c"]})
 	}},
-	// Upstream: without a choice all outputs are written, sensitive ones, too.
+	// Upstream: without a selection, all outputs are written, including sensitive ones.
 	{"000041_all_outputs", func(w *world) {
 		w.git(first, several)
 		w.stack("hello", "{approvePlan: auto, writeOutputsToSecret: {name: out}}")
 		w.await("hello", "it is applied", applied(firstPlan))
 		w.awaitSecret("out", map[string]string{"hello_world": "Hello, World!", "age_agekey": "AGE-KEY", "password": "sesame"})
 	}},
-	// Upstream: an output can be written under another name, which no identifier could be.
+	// Upstream: an output can be written under a name that is not a valid identifier.
 	{"000042_output_name_contains_dot", func(w *world) {
 		w.git(first, several)
 		w.stack("hello", "{approvePlan: auto, writeOutputsToSecret: {name: out, outputs: ['age_agekey:age.agekey']}}")
 		w.await("hello", "it is applied", applied(firstPlan))
 		w.awaitSecret("out", map[string]string{"age.agekey": "AGE-KEY"})
 	}},
-	// Upstream: a Secret that somebody deleted is written again.
+	// Upstream: a deleted Secret is written again.
 	{"000043_outputs_are_reconciled", func(w *world) {
 		w.git(first, several)
 		w.stack("hello", "{approvePlan: auto, writeOutputsToSecret: {name: out, outputs: [hello_world]}}")
@@ -73,7 +73,7 @@ var outputs = []behaviour{
 			w.Error("it is the same Secret")
 		}
 	}},
-	// Upstream: outputs that there are not are a failure.
+	// Upstream: a selected output that does not exist is an error.
 	{"000040_unknown_output", func(w *world) {
 		w.git(first, several)
 		w.stack("hello", "{approvePlan: auto, writeOutputsToSecret: {name: out, outputs: [helo]}}")
@@ -81,7 +81,7 @@ var outputs = []behaviour{
 		mentions(w, "Ready", told(s, "Ready"), "helo", "hello_world")
 		same(w, "applied revision", first, s.Status.LastAppliedRevision)
 	}},
-	// Upstream: a stack without outputs has no condition about them.
+	// Upstream: a stack without outputs has no condition about outputs.
 	{"000281_no_outputs", func(w *world) {
 		w.git(first, program{"main.tf": `resource "terraform_data" "one" {}`})
 		w.stack("hello", "approvePlan: auto")
@@ -89,7 +89,8 @@ var outputs = []behaviour{
 		same(w, "Output", "", told(s, "Output"))
 		same(w, "available outputs", 0, len(s.Status.AvailableOutputs))
 	}},
-	// Upstream overwrites a Secret that somebody else made, and deletes it with the object (#538). Cured: it is left alone.
+	// Upstream overwrites a Secret of another owner, and deletes it with the object (#538). Fixed:
+	// Yuba does not change it.
 	{"000043_foreign_secret", func(w *world) {
 		w.create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "out"}, StringData: map[string]string{"theirs": "yes"}})
 		w.git(first, several)

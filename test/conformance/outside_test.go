@@ -18,8 +18,8 @@ import (
 	"testing"
 )
 
-// outside is the world around the controller: the server of sources' archives, and whatever services programs, health
-// checks and webhooks talk to.
+// outside is the suite's HTTP server: it serves archives of sources, and services for programs,
+// health checks and webhooks.
 type outside struct {
 	url, address string
 
@@ -46,7 +46,7 @@ func openOutside(t *testing.T) *outside {
 	return o
 }
 
-// ServeHTTP lets whoever registered the path answer.
+// ServeHTTP calls the handler of the path.
 func (o *outside) ServeHTTP(rw http.ResponseWriter, req *http.Request) {
 	o.mu.Lock()
 	handler := o.handlers[req.URL.Path]
@@ -58,7 +58,7 @@ func (o *outside) ServeHTTP(rw http.ResponseWriter, req *http.Request) {
 	handler(rw, req)
 }
 
-// serve answers a path from now on, and returns its URL.
+// serve sets the handler of a path, and returns its URL.
 func (o *outside) serve(path string, handler http.HandlerFunc) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -75,17 +75,17 @@ func (o *outside) archive(data []byte) (url, digest string) {
 	return url, "sha256:" + sum
 }
 
-// program is the files of a source.
+// program contains the files of a source.
 type program map[string]string
 
-// and is the program with more files, or other ones in their place.
+// and returns the program with additional or replaced files.
 func (p program) and(more program) program {
 	all := maps.Clone(p)
 	maps.Copy(all, more)
 	return all
 }
 
-// pack makes the archive that source-controller would make of the files.
+// pack makes an archive of the files, like source-controller.
 func (p program) pack(t testing.TB) []byte {
 	t.Helper()
 	var packed bytes.Buffer
@@ -109,7 +109,8 @@ func (p program) pack(t testing.TB) []byte {
 	return packed.Bytes()
 }
 
-// variable is something in the world that a program reads with thing (see programs_test.go) and that a case changes.
+// variable is a value that a program reads over HTTP (see programs_test.go) and that a case
+// changes.
 type variable struct {
 	url string
 
@@ -117,33 +118,33 @@ type variable struct {
 	value string
 	reads int
 	fails bool
-	// gate holds whoever reads, until letGo.
+	// gate holds readers until letGo.
 	gate  chan struct{}
 	letGo func()
 }
 
-// hold has whoever reads wait, at most until the case is over.
+// hold makes readers wait, at most until the case ends.
 func (v *variable) hold(w *world) {
 	v.gate = make(chan struct{})
 	v.letGo = sync.OnceFunc(func() { close(v.gate) })
 	w.Cleanup(v.letGo)
 }
 
-// set changes what programs read.
+// set changes the value.
 func (v *variable) set(value string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.value = value
 }
 
-// fail has the world refuse to be read, or not any more.
+// fail makes reads fail, or succeed again.
 func (v *variable) fail(yes bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.fails = yes
 }
 
-// readAtLeast is an error unless programs have read so often.
+// readAtLeast is an error if programs have read the value fewer times.
 func (v *variable) readAtLeast(times int) error {
 	if n := v.read(); n < times {
 		return fmt.Errorf("it was read %d times, want %d", n, times)
@@ -151,14 +152,14 @@ func (v *variable) readAtLeast(times int) error {
 	return nil
 }
 
-// read counts how often programs have read.
+// read counts the reads.
 func (v *variable) read() int {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.reads
 }
 
-// thing makes something in the world that the program of the world's stacks reads.
+// thing creates a variable that the program of the world's stacks reads.
 func (w *world) thing(name, value string) *variable {
 	v := &variable{value: value}
 	v.url = w.outside.serve("/things/"+w.namespace+"/"+name, func(rw http.ResponseWriter, _ *http.Request) {
@@ -171,7 +172,7 @@ func (w *world) thing(name, value string) *variable {
 		v.mu.Lock()
 		defer v.mu.Unlock()
 		if v.fails {
-			// Nothing there is an answer that the tool does not ask for again, as it does after an error.
+			// The tool does not retry after 404, unlike after other errors.
 			http.NotFound(rw, nil)
 			return
 		}

@@ -20,8 +20,8 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 )
 
-// gated is a program whose apply stops in the middle, until a thing of the world can be read: the second resource is made of
-// what is only read once the first is there.
+// gated is a program whose apply stops in the middle until a variable can be read: the second
+// resource needs it, and tofu reads it only when the first resource exists.
 var gated = program{"main.tf": `
 variable "thing" { type = string }
 resource "terraform_data" "first" { input = "first" }
@@ -49,10 +49,10 @@ func (w *world) sentences(name string) []string {
 	return out
 }
 
-// The pains that users of tofu-controller report, as README.md lists them; those that need a process to be killed are
-// tried by test/e2e.
+// Problems that users of tofu-controller report, as listed in README.md. test/e2e tests those that
+// need a process to be killed.
 var pains = []behaviour{
-	// The lock of a run that is at work is never broken, whatever the object says.
+	// The lock of an active run is never broken, whatever the object says.
 	{"pain_01_the_lock_of_a_live_run", func(w *world) {
 		v := w.thing("thing", "open")
 		v.hold(w)
@@ -66,7 +66,7 @@ var pains = []behaviour{
 		holder := *lease.Spec.HolderIdentity
 		w.edit("hello", "tfstate: {forceUnlock: 'yes', lockIdentifier: %s}", holder)
 		w.request("hello")
-		// Another stack is applied meanwhile: the first had its time to be looked at.
+		// Another stack is applied meanwhile, so the first one had enough time.
 		w.stack("other", "{approvePlan: auto, sourceRef: {kind: GitRepository, name: other}}")
 		w.publish(infrav1.SourceKindGitRepository, "other", first, hello)
 		w.await("other", "it is applied", applied(firstPlan))
@@ -80,7 +80,8 @@ var pains = []behaviour{
 		w.await("hello", "it is applied", func(o *infrav1.Terraform) bool { return ready(o) && o.Status.LastAppliedRevision == first })
 		same(w, "resources", []string{"terraform_data.first", "terraform_data.second"}, w.state("tfstate-default-hello").addresses())
 	}},
-	// What a deletion needs is kept: source, variables' Secret and dependency are gone before it, and the resources still go.
+	// Yuba keeps everything that a deletion needs: source, Secret and dependency are deleted first,
+	// and the resources are still destroyed.
 	{"pain_04_deletion_without_source_and_inputs", func(w *world) {
 		w.git(first, greeter)
 		w.create(secretOf("names", map[string]string{"subject": "Mars"}))
@@ -92,7 +93,7 @@ var pains = []behaviour{
 		w.awaitGone("hello")
 		same(w, "resources", 0, len(w.state("tfstate-default-hello").addresses()))
 	}},
-	// A plan that failed keeps no object from going.
+	// A failed plan does not block deletion.
 	{"pain_04_deletion_of_what_never_worked", func(w *world) {
 		w.git(first, program{"main.tf": `this is no program`})
 		w.stack("hello", "{approvePlan: auto, destroyResourcesOnDeletion: true}")
@@ -100,7 +101,7 @@ var pains = []behaviour{
 		w.deleteStack("hello")
 		w.awaitGone("hello")
 	}},
-	// The commit that approves, and any other that changes nothing about the plan, does not void it.
+	// A commit that approves a plan, or does not change it, does not void the approval.
 	{"pain_05_approval_by_a_commit", func(w *world) {
 		w.git(first, greeter)
 		w.stack("hello", "{}")
@@ -113,7 +114,8 @@ var pains = []behaviour{
 		w.edit("hello", "approvePlan: %s", firstPlan)
 		w.await("hello", "it is applied", applied(firstPlan))
 	}},
-	// What was approved is what is applied: when the world moves between the two, the approval is void.
+	// Yuba applies exactly the reviewed plan: if external data changes in between, the approval is
+	// void.
 	{"pain_05_what_was_reviewed_is_applied", func(w *world) {
 		v := w.thing("thing", "reviewed")
 		w.git(first, follower)
@@ -124,7 +126,7 @@ var pains = []behaviour{
 		w.await("hello", "it is applied", applied(firstPlan))
 		w.awaitSecret("out", map[string]string{"copy": "reviewed"})
 	}},
-	// A plan that waits does not keep the world from being looked at.
+	// Drift checks continue while a plan waits.
 	{"pain_06_drift_while_a_plan_waits", func(w *world) {
 		v := w.thing("thing", "before")
 		w.git(first, follower)
@@ -136,7 +138,7 @@ var pains = []behaviour{
 		w.await("hello", "it is applied", applied(firstPlan+"-2"))
 		w.awaitSecret("out", map[string]string{"copy": "after"})
 	}},
-	// Many stacks at once need no Pods, and none is left behind.
+	// Many stacks at once need no Pods, and leave none.
 	{"pain_07_many_stacks_at_once", func(w *world) {
 		w.git(first, greeter)
 		const many = 40
@@ -147,7 +149,7 @@ var pains = []behaviour{
 			w.await(fmt.Sprintf("hello-%d", i), "it is applied", applied(firstPlan))
 		}
 	}},
-	// A changed output starts whoever depends on it, at once: the intervals are an hour.
+	// A changed output starts dependent stacks at once: the intervals are an hour.
 	{"pain_08_outputs_start_dependants", func(w *world) {
 		w.chain("{approvePlan: auto, retryInterval: 1h, writeOutputsToSecret: {name: upstream-out}}")
 		w.await("downstream", "it is applied", applied(firstPlan))
@@ -156,7 +158,8 @@ var pains = []behaviour{
 		w.edit("upstream", "vars: [{name: subject, value: Mars}]")
 		w.awaitSecret("downstream-out", map[string]string{"heard": "I heard: Hello, Mars!"})
 	}},
-	// Plans have any size: this one is more than a Secret holds, as JSON more than a message of gRPC, and so is its state.
+	// Plans can have any size: this one is too large for a Secret, its JSON too large for a gRPC
+	// message, and so is its state.
 	{"pain_09_a_large_plan", func(w *world) {
 		w.git(first, program{"main.tf": `
 			resource "terraform_data" "large" { input = [for i in range(100) : join("", [for j in range(400) : sha256("${i}/${j}")])] }
@@ -169,7 +172,8 @@ var pains = []behaviour{
 		s := w.await("hello", "it is planned again", handled(w.request("hello")))
 		same(w, "Plan", "False TerraformPlannedNoChanges: Plan no changes", told(s, "Plan"))
 	}},
-	// Archives may be larger than a message of gRPC: this one has more than 8 MiB, which no compression makes smaller.
+	// Archives can be larger than a gRPC message: this one has more than 8 MiB and cannot be
+	// compressed.
 	{"pain_10_a_large_archive", func(w *world) {
 		noise := make([]byte, 8<<20)
 		if _, err := rand.Read(noise); err != nil {
@@ -179,7 +183,7 @@ var pains = []behaviour{
 		w.stack("hello", "approvePlan: auto")
 		w.await("hello", "it is applied", applied(firstPlan))
 	}},
-	// What was downloaded is kept: looking for drift downloads nothing.
+	// Downloads are kept: a drift check downloads nothing.
 	{"pain_11_nothing_is_downloaded_twice", func(w *world) {
 		v := w.thing("thing", "before")
 		registry := w.registry("modules.invalid", "sesame", follower)
@@ -198,7 +202,7 @@ var pains = []behaviour{
 		w.looked(v, 3)
 		same(w, "questions to the registry", asked, registry.asked())
 	}},
-	// There is no certificate to rotate in every namespace, and no Pod to reach by name.
+	// No certificates to rotate in each namespace, and no Pods to reach by name.
 	{"pain_12_no_certificates", func(w *world) {
 		w.git(first, hello)
 		w.stack("hello", "approvePlan: auto")
@@ -213,7 +217,8 @@ var pains = []behaviour{
 			}
 		}
 	}},
-	// Events tell what happened. A success is not told with the reason of a failure, as upstream tells of written outputs.
+	// Events describe what happened. Unlike upstream's event for written outputs, a success does not
+	// have the reason of a failure.
 	{"pain_13_events_tell_the_story", func(w *world) {
 		w.git(first, greeter)
 		w.stack("hello", "writeOutputsToSecret: {name: out}")
@@ -230,7 +235,7 @@ var pains = []behaviour{
 			}
 		}
 	}},
-	// A secret that the tool prints, in an error or in a plan, is seen nowhere.
+	// A secret that the tool prints, in an error or in a plan, appears nowhere.
 	{"pain_14_secrets_are_not_told", func(w *world) {
 		const secret = "sesame-open-7742"
 		w.create(secretOf("names", map[string]string{"password": secret}))
@@ -258,7 +263,7 @@ var pains = []behaviour{
 		w.await("hello", "it is applied", ready)
 		w.tellsNowhere("hello", secret)
 	}},
-	// Which tool runs is said per stack; one that is not there is a clear condition.
+	// Each stack selects its tool; a missing one causes a clear condition.
 	{"pain_15_the_tool_of_a_stack", func(w *world) {
 		w.git(first, hello)
 		w.stack("good", "{approvePlan: auto, tool: {name: tofu, version: '>= 1.6'}}")
@@ -283,7 +288,7 @@ func (w *world) awaitEvent(name, begins string) {
 	}, w.log)
 }
 
-// tellsNowhere reports where a stack, its events or its readable plans tell a secret.
+// tellsNowhere reports a secret in a stack, its events or its readable plans.
 func (w *world) tellsNowhere(name, secret string) {
 	w.Helper()
 	object, err := json.Marshal(w.get(name))

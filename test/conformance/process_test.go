@@ -21,7 +21,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/testkit/tofutest"
 )
 
-// installed makes sure that the test binary has another name, by which it is a program under test.
+// installed gives the test binary another name, under which it acts as a program under test.
 func installed(t *testing.T, name string) string {
 	t.Helper()
 	path := filepath.Join(programs, name)
@@ -32,7 +32,7 @@ func installed(t *testing.T, name string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A second name for the file, not a copy of its 200 MB.
+	// A hard link instead of a copy of 200 MB.
 	if err := os.Link(self, path); err != nil {
 		if err := os.Symlink(self, path); err != nil {
 			t.Fatal(err)
@@ -41,7 +41,7 @@ func installed(t *testing.T, name string) string {
 	return path
 }
 
-// installBeside builds the programs that belong beside yuba.
+// installBeside builds the programs that yuba expects beside it.
 func installBeside(t *testing.T) {
 	t.Helper()
 	if err := tofutest.BuildBeside(programs); err != nil {
@@ -49,11 +49,11 @@ func installBeside(t *testing.T) {
 	}
 }
 
-// process is a program under test and what it logged.
+// process is a program under test, with its log.
 type process struct {
 	name string
 	cmd  *exec.Cmd
-	// done is closed when it has ended, and ended says how.
+	// done is closed when the program has ended, and ended is its error.
 	done  chan struct{}
 	ended error
 
@@ -65,7 +65,7 @@ func (p *process) tail() string {
 	return p.name + ":\n" + p.log.Tail()
 }
 
-// start starts a program. It is stopped when the test ends.
+// start starts a program and stops it when the test ends.
 func start(t *testing.T, program string, args ...string) *process {
 	t.Helper()
 	p := &process{name: program, done: make(chan struct{}), cmd: exec.Command(installed(t, program), args...)}
@@ -78,7 +78,7 @@ func start(t *testing.T, program string, args ...string) *process {
 		t.Fatal(err)
 	}
 	go func() {
-		// Reading to the end comes before waiting, which closes the pipe.
+		// Read to the end before Wait, which closes the pipe.
 		_, _ = io.Copy(&p.log, bufio.NewReader(out)) //nolint:errcheck // its end is told by Wait
 		p.ended = p.cmd.Wait()
 		close(p.done)
@@ -87,7 +87,7 @@ func start(t *testing.T, program string, args ...string) *process {
 	return p
 }
 
-// stop asks a program to end, as a service manager does.
+// stop ends a program, like a service manager.
 func (p *process) stop(t *testing.T) {
 	t.Helper()
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); errors.Is(err, os.ErrProcessDone) {
@@ -113,7 +113,7 @@ func (p *process) said(t *testing.T, words string) {
 	})
 }
 
-// until asks a program until there is no error, and gives up when it has ended.
+// until retries until ask returns no error, or the program has ended.
 func (p *process) until(t *testing.T, sentence string, ask func() error) {
 	t.Helper()
 	eventually(t, p.name+" "+sentence, func() error {
@@ -126,7 +126,7 @@ func (p *process) until(t *testing.T, sentence string, ask func() error) {
 	}, p.tail)
 }
 
-// eventually asks until there is no error.
+// eventually retries until ask returns no error.
 func eventually(t *testing.T, sentence string, ask func() error, details ...func() string) {
 	t.Helper()
 	tick, deadline := time.NewTicker(50*time.Millisecond), time.Now().Add(*patience)
@@ -143,7 +143,7 @@ func eventually(t *testing.T, sentence string, ask func() error, details ...func
 	}
 }
 
-// freeAddress finds a port on loopback that nobody uses.
+// freeAddress finds an unused port on loopback.
 func freeAddress(t *testing.T) (address, port string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

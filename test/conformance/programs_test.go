@@ -5,7 +5,7 @@ package conformance
 
 // Programs of the cases. They use what OpenTofu and Terraform have built in, so that no provider is ever downloaded.
 
-// The revisions of sources, and the ids that plans of them get.
+// The revisions of sources, and the ids of their plans.
 const (
 	first  = "main@sha1:b8e362c206e3d0cbb7ed22ced771a0056455a2fb"
 	second = "main@sha1:ed22ced771a0056455a2fbb8e362c206e3d0cbb7"
@@ -36,8 +36,8 @@ output "greeting" { value = terraform_data.greeting.output }
 output "id"       { value = terraform_data.greeting.id }
 `}
 
-// follower has one resource whose input is read from the world: when the world changes, the next plan has changes
-// although nobody touched the program or its inputs.
+// follower has one resource whose input is external data: when that changes, the next plan has
+// changes although program and inputs are the same.
 var follower = program{"main.tf": `
 variable "thing" { type = string }
 data "terraform_remote_state" "thing" {
@@ -48,7 +48,7 @@ resource "terraform_data" "copy" { input = data.terraform_remote_state.thing.out
 output "copy" { value = terraform_data.copy.output }
 `}
 
-// fragile has a resource that can only be created while the world allows it: the apply fails, the plan does not.
+// fragile has a resource that can be planned, but created only while the outside allows it.
 var fragile = program{"main.tf": `
 variable "command" { type = string }
 resource "terraform_data" "sound" { input = "sound" }

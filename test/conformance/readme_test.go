@@ -22,7 +22,7 @@ const upstream = `000010 000011 000012 000013 000014 000015 000016 000020 000030
 	000230 000240 000241 000242 000243 000260 000280 000281 000290 000300 000310 000311 000320 000330 000340 000350 000360 000361 000362
 	009990`
 
-// row is a row of a table whose last cell names tests.
+// row is a row of a table whose last cell contains names of tests.
 type row struct{ name, tests string }
 
 // rows are the rows of the table below a heading.
@@ -48,7 +48,7 @@ func rows(t *testing.T, heading string) []row {
 }
 
 func TestEveryBehaviourOfTofuControllersTestsHasACaseOrAReason(t *testing.T) {
-	reasons := rows(t, "## Behaviours of tofu-controller's tests that have no case of their number")
+	reasons := rows(t, "## Upstream tests without a case of their number")
 	for _, number := range strings.Fields(upstream) {
 		tried := slices.ContainsFunc(behaviours, func(b behaviour) bool { return strings.HasPrefix(b.name, number) })
 		excused := slices.ContainsFunc(reasons, func(r row) bool { return r.name == number })
@@ -62,7 +62,7 @@ func TestEveryBehaviourOfTofuControllersTestsHasACaseOrAReason(t *testing.T) {
 }
 
 func TestEveryPainHasATestThatShowsItGone(t *testing.T) {
-	pains := rows(t, "## The pains")
+	pains := rows(t, "## Reported problems")
 	if len(pains) != 15 {
 		t.Errorf("README.md lists %d pains, want 15", len(pains))
 	}
@@ -92,7 +92,7 @@ func TestNamesOfBehavioursAreUnique(t *testing.T) {
 	}
 }
 
-// testsExist reports names of tests that there are not, and counts the others.
+// testsExist reports names of missing tests, and counts the others.
 func testsExist(t *testing.T, r row) int {
 	t.Helper()
 	count := 0

@@ -11,7 +11,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/testkit/kubetest"
 )
 
-// restClient speaks to the API without decoding what it answers.
+// restClient is a client that does not decode responses.
 func restClient(config *rest.Config) (*rest.RESTClient, error) {
 	c := rest.CopyConfig(config)
 	c.GroupVersion, c.APIPath = &infrav1.GroupVersion, "/apis"

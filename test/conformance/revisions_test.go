@@ -10,11 +10,12 @@ import (
 var more = program{"more.tf": `resource "terraform_data" "more" {}`}
 
 var newRevisions = []behaviour{
-	// Upstream: an applied stack is planned again when its source has a new revision, and waits when nobody approves.
+	// Upstream: an applied stack is planned again when its source has a new revision, and waits for
+	// approval.
 	{"000100_applied_to_planned", func(w *world) {
 		w.git(first, greeter)
 		w.stack("hello", "approvePlan: %s", firstPlan)
-		// Approval in advance approves nothing that nobody has seen: the plan gets another id, which is approved then.
+		// An approval in advance does not count: the plan gets another id, which needs approval.
 		planned := w.await("hello", "its plan waits", func(o *infrav1.Terraform) bool { return settled(o) && o.Status.Plan.Pending != "" })
 		w.edit("hello", "approvePlan: %s", planned.Status.Plan.Pending)
 		w.await("hello", "it is applied", applied(planned.Status.Plan.Pending))
@@ -24,7 +25,7 @@ var newRevisions = []behaviour{
 			[]string{s.Status.LastAppliedRevision, s.Status.LastPlannedRevision, s.Status.LastAttemptedRevision})
 		same(w, "last applied", planned.Status.Plan.Pending, s.Status.Plan.LastApplied)
 	}},
-	// Upstream: the same with automatic approval is applied.
+	// Upstream: with automatic approval, it is applied.
 	{"000110_auto_applied_to_applied", func(w *world) {
 		w.git(first, greeter)
 		w.stack("hello", "approvePlan: auto")
@@ -48,7 +49,7 @@ var newRevisions = []behaviour{
 		same(w, "last applied, pending", []string{firstPlan, ""}, []string{s.Status.Plan.LastApplied, s.Status.Plan.Pending})
 		same(w, "revisions", []string{first, second}, []string{s.Status.LastAppliedRevision, s.Status.LastAttemptedRevision})
 	}},
-	// Upstream: an apply that fails takes its plan along; a mended program is planned and applied.
+	// Upstream: a failed apply discards its plan; the fixed program is planned and applied.
 	{"000170_apply_error_starts_over", func(w *world) {
 		w.git(first, fragile)
 		w.stack("hello", "{approvePlan: auto, retryInterval: 1h, vars: [{name: command, value: 'echo out of order >&2; exit 1'}]}")
@@ -65,7 +66,7 @@ var newRevisions = []behaviour{
 		same(w, "failures", 0, s.Status.ReconciliationFailures)
 		same(w, "what the failed apply made", sound, w.state("tfstate-default-hello").id("terraform_data.sound"))
 	}},
-	// Upstream: a plan that fails says why, and is tried again after the interval for it.
+	// Upstream: a failed plan reports its error, and is retried after retryInterval.
 	{"plan_error_is_retried", func(w *world) {
 		w.git(first, program{"main.tf": `
 			variable "thing" {}
@@ -83,7 +84,7 @@ var newRevisions = []behaviour{
 		v.fail(false)
 		w.await("hello", "it is applied", applied(firstPlan))
 	}},
-	// Upstream: targets restrict a plan, also one that destroys.
+	// Upstream: targets restrict a plan, including one that destroys.
 	{"000300_targets", func(w *world) {
 		w.git(first, greeter.and(more))
 		w.stack("hello", "{approvePlan: auto, targets: [terraform_data.more]}")
@@ -100,7 +101,7 @@ var newRevisions = []behaviour{
 		})
 		same(w, "resources", []string{"terraform_data.greeting"}, w.state("tfstate-default-hello").addresses())
 	}},
-	// Upstream: targets restrict what a deletion destroys, too.
+	// Upstream: targets also restrict what a deletion destroys.
 	{"000300_targets_of_a_deletion", func(w *world) {
 		w.git(first, greeter.and(more))
 		w.stack("hello", "{approvePlan: auto, destroyResourcesOnDeletion: true}")
@@ -111,7 +112,7 @@ var newRevisions = []behaviour{
 		w.awaitGone("hello")
 		same(w, "resources", []string{"terraform_data.greeting"}, w.state("tfstate-default-hello").addresses())
 	}},
-	// Upstream: plans without a lock (000362), few operations at a time, a comparison with the world before the apply.
+	// Upstream: plans without a lock (000362), limited parallelism, refresh before the apply.
 	{"000362_options_of_plan_and_apply", func(w *world) {
 		w.git(first, greeter)
 		w.stack("hello", "{approvePlan: auto, plan: {lock: false}, parallelism: 1, refreshBeforeApply: true, upgradeOnInit: false}")

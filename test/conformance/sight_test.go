@@ -13,7 +13,7 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 )
 
-// conditionOf is a stack's condition; empty when it has none of the type.
+// conditionOf is a stack's condition; empty if there is none of the type.
 func conditionOf(o *infrav1.Terraform, kind string) metav1.Condition {
 	if c := apimeta.FindStatusCondition(o.Status.Conditions, kind); c != nil {
 		return *c
@@ -21,7 +21,8 @@ func conditionOf(o *infrav1.Terraform, kind string) metav1.Condition {
 	return metav1.Condition{}
 }
 
-// told is what a condition says: "True TerraformAppliedSucceed: Applied successfully"; empty when there is none.
+// told is a condition as text: "True TerraformAppliedSucceed: Applied successfully"; empty if there
+// is none.
 func told(o *infrav1.Terraform, kind string) string {
 	c := conditionOf(o, kind)
 	if c.Type == "" {
@@ -30,7 +31,7 @@ func told(o *infrav1.Terraform, kind string) string {
 	return string(c.Status) + " " + c.Reason + ": " + c.Message
 }
 
-// conditions are all that a stack's conditions say.
+// conditions are all conditions of a stack as text.
 func conditions(o *infrav1.Terraform) map[string]string {
 	all := map[string]string{}
 	for _, c := range o.Status.Conditions {
@@ -39,32 +40,32 @@ func conditions(o *infrav1.Terraform) map[string]string {
 	return all
 }
 
-// tells waits for a condition that says the text.
+// tells waits for a condition with this text.
 func tells(kind, text string) func(*infrav1.Terraform) bool {
 	return func(o *infrav1.Terraform) bool { return current(o) && told(o, kind) == text }
 }
 
-// current means that the status speaks of the object as it is.
+// current means that the status belongs to the current generation.
 func current(o *infrav1.Terraform) bool { return o.Status.ObservedGeneration == o.Generation }
 
-// settled means that the status speaks of the object as it is and that no run is in hand.
+// settled means that the status is current and no run is active.
 func settled(o *infrav1.Terraform) bool { return current(o) && o.Status.CurrentRun == nil }
 
 func ready(o *infrav1.Terraform) bool {
 	return settled(o) && conditionOf(o, infrav1.ConditionReady).Status == metav1.ConditionTrue
 }
 
-// pending waits for the plan of the id.
+// pending waits for the plan with the id.
 func pending(id string) func(*infrav1.Terraform) bool {
 	return func(o *infrav1.Terraform) bool { return settled(o) && o.Status.Plan.Pending == id }
 }
 
-// applied waits until the plan of the id is applied and its outputs are written.
+// applied waits until the plan with the id is applied and its outputs are written.
 func applied(id string) func(*infrav1.Terraform) bool {
 	return func(o *infrav1.Terraform) bool { return ready(o) && o.Status.Plan.LastApplied == id }
 }
 
-// failed waits until Ready is False for the reason.
+// failed waits until Ready is False with the reason.
 func failed(reason string) func(*infrav1.Terraform) bool {
 	return func(o *infrav1.Terraform) bool {
 		c := conditionOf(o, infrav1.ConditionReady)
@@ -72,7 +73,7 @@ func failed(reason string) func(*infrav1.Terraform) bool {
 	}
 }
 
-// handled waits until a request for a pass is served and nothing is in hand any more.
+// handled waits until a requested reconciliation has ended.
 func handled(request string) func(*infrav1.Terraform) bool {
 	return func(o *infrav1.Terraform) bool { return settled(o) && o.Status.LastHandledReconcileAt == request }
 }
@@ -82,7 +83,7 @@ func both(a, b func(*infrav1.Terraform) bool) func(*infrav1.Terraform) bool {
 	return func(o *infrav1.Terraform) bool { return a(o) && b(o) }
 }
 
-// same reports the difference between what is wanted and what is there.
+// same reports the difference between the wanted and the actual value.
 func same[T any](w *world, what string, want, got T) {
 	w.Helper()
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -90,7 +91,7 @@ func same[T any](w *world, what string, want, got T) {
 	}
 }
 
-// mentions reports words that a text should have and has not.
+// mentions reports missing words in a text.
 func mentions(w *world, what, text string, words ...string) {
 	w.Helper()
 	for _, word := range words {

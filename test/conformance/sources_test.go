@@ -14,23 +14,23 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 )
 
-// Sources here are what source-controller leaves behind when it has fetched one: an object whose status names an
-// archive. Nobody fetches anything, so what the objects say about where they come from does not matter.
+// Sources here look as if source-controller had fetched them: an object whose status names an
+// archive. Nothing fetches them, so their URLs do not matter.
 
-// git publishes a program as the GitRepository "program" at a revision.
+// git publishes a program as a revision of the GitRepository "program".
 func (w *world) git(revision string, files program) {
 	w.Helper()
 	w.publish(infrav1.SourceKindGitRepository, "program", revision, files)
 }
 
-// publish makes a source, or a new revision of it.
+// publish creates a source, or a new revision of it.
 func (w *world) publish(kind, name, revision string, files program) {
 	w.Helper()
 	url, digest := w.outside.archive(files.pack(w.T))
 	w.publishArtifact(kind, name, &meta.Artifact{URL: url, Digest: digest, Revision: revision})
 }
 
-// publishArtifact has a source point to an archive.
+// publishArtifact makes a source point to an archive.
 func (w *world) publishArtifact(kind, name string, artifact *meta.Artifact) {
 	w.Helper()
 	obj := w.source(kind, name)
@@ -52,7 +52,7 @@ func (w *world) publishArtifact(kind, name string, artifact *meta.Artifact) {
 	}
 }
 
-// source returns a source as it is now. One that is not there is made, without an archive.
+// source returns the current source. It creates a missing one, without an artifact.
 func (w *world) source(kind, name string) client.Object {
 	w.Helper()
 	obj := newSource(kind, name)
@@ -64,7 +64,7 @@ func (w *world) source(kind, name string) client.Object {
 	return obj
 }
 
-// newSource is a source that rests: its status is what the suite writes, and not what a home finds upstream.
+// newSource is a suspended source: the suite writes its status, and no controller fetches it.
 func newSource(kind, name string) client.Object {
 	at := metav1.ObjectMeta{Name: name}
 	interval := metav1.Duration{Duration: time.Hour}

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// secretOf and configMapOf are objects with the data.
+// secretOf and configMapOf are objects with this data.
 func secretOf(name string, data map[string]string) *corev1.Secret {
 	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}, StringData: data}
 }
@@ -20,15 +20,15 @@ func configMapOf(name string, data map[string]string) *corev1.ConfigMap {
 }
 
 var variables = []behaviour{
-	// Upstream: a variable of the object reaches the program.
+	// Upstream: the program receives a variable of the object.
 	{"000060_vars_and_controlled_outputs", func(w *world) {
 		w.git(first, hello)
 		w.stack("hello", "{approvePlan: auto, vars: [{name: subject, value: Earth}], writeOutputsToSecret: {name: out, outputs: [hello_world]}}")
 		w.await("hello", "it is applied", applied(firstPlan))
 		w.awaitSecret("out", map[string]string{"hello_world": "Hello, Earth!"})
 	}},
-	// Upstream: variables have any type; outputs that are no strings bring their type along, byte for byte as the tool
-	// prints them. (The spaces in them are the tool's and have changed with its versions.)
+	// Upstream: variables can have any type. Outputs that are not strings are written with their type,
+	// byte for byte as printed by the tool. (Their whitespace depends on the tool's version.)
 	{"000061_vars_hcl_input", func(w *world) {
 		w.git(first, typed)
 		w.stack("hello", `
@@ -46,7 +46,7 @@ writeOutputsToSecret: {name: out, outputs: [active, cluster_id, node_count, azs]
 			"azs__type": "[\n      \"tuple\",\n      [\n        \"string\",\n        \"string\",\n        \"string\"\n      ]\n    ]",
 		})
 	}},
-	// Upstream: variables of the object and of a Secret together.
+	// Upstream: variables of the object and of a Secret can be combined.
 	{"000062_vars_hcl", func(w *world) {
 		w.git(first, program{"main.tf": `
 			variable "cluster" { type = object({ name = string, size = number }) }
@@ -61,7 +61,7 @@ writeOutputsToSecret: {name: out}`)
 		w.await("hello", "it is applied", applied(firstPlan))
 		w.awaitSecret("out", map[string]string{"all": "winter/3/sesame"})
 	}},
-	// Upstream: values become the variable of that name.
+	// Upstream: values become the variable "values".
 	{"000063_values_hcl", func(w *world) {
 		w.git(first, program{"main.tf": `
 			variable "values" { type = object({ name = string, size = number, zones = list(string) }) }
@@ -70,7 +70,7 @@ writeOutputsToSecret: {name: out}`)
 		w.await("hello", "it is applied", applied(firstPlan))
 		w.awaitSecret("out", map[string]string{"all": "winter/3/a,b"})
 	}},
-	// Upstream accepts valueFrom and sets the variable to null. Cured: it has the value.
+	// Upstream accepts valueFrom but sets the variable to null. Fixed: it has the value.
 	{"000060_value_from", func(w *world) {
 		w.git(first, hello)
 		w.create(secretOf("names", map[string]string{"planet": "Mars"}))
@@ -81,7 +81,7 @@ writeOutputsToSecret: {name: out}`)
 }
 
 var varsFromSecrets = []behaviour{
-	// Upstream: a Secret's keys are variables.
+	// Upstream: a Secret's keys become variables.
 	{"000070_varsfrom_secret", func(w *world) {
 		w.git(first, hello)
 		w.create(secretOf("names", map[string]string{"subject": "Mars"}))
@@ -89,7 +89,7 @@ var varsFromSecrets = []behaviour{
 		w.await("hello", "it is applied", applied(firstPlan))
 		w.awaitSecret("out", map[string]string{"hello_world": "Hello, Mars!"})
 	}},
-	// Upstream: varsKeys choose among them.
+	// Upstream: varsKeys selects keys.
 	{"000071_varsfrom_secret_with_varskeys", func(w *world) {
 		w.git(first, program{"main.tf": `
 			variable "subject" {}
@@ -100,8 +100,8 @@ var varsFromSecrets = []behaviour{
 		w.await("hello", "it is applied", applied(firstPlan))
 		w.awaitSecret("out", map[string]string{"hello_world": "Hello, Mars!"})
 	}},
-	// Upstream: a missing Secret stops the stack, an optional one does not, and is read once it is there, with force on the
-	// next pass. Cured: it is read at once, without force.
+	// Upstream: a missing Secret stops the stack. An optional one does not, and is read once it
+	// exists: with force, on the next interval. Fixed: Yuba reads it at once, without force.
 	{"000072_varsfrom_optional_secret", func(w *world) {
 		w.git(first, hello)
 		w.stack("strict", "{approvePlan: auto, varsFrom: [{kind: Secret, name: names}], writeOutputsToSecret: {name: strict-out}}")
@@ -126,7 +126,8 @@ var varsFromSecrets = []behaviour{
 		w.await("hello", "it is applied", applied(firstPlan))
 		w.awaitSecret("out", map[string]string{"hello_world": "Bye, Mars!"})
 	}},
-	// Upstream (calls the runner): of several Secrets with a key the last wins. Here the program's output shows it.
+	// Upstream (calls the runner): if several Secrets have the same key, the last one takes
+	// precedence. Here an output of the program shows it.
 	{"000074_varsfrom_last_secret_wins", func(w *world) {
 		w.git(first, hello)
 		w.create(secretOf("one", map[string]string{"subject": "Mars"}), secretOf("two", map[string]string{"subject": "Venus"}))
@@ -134,8 +135,8 @@ var varsFromSecrets = []behaviour{
 		w.await("hello", "it is applied", applied(firstPlan))
 		w.awaitSecret("out", map[string]string{"hello_world": "Hello, Venus!"})
 	}},
-	// Upstream: a key that the Secret lacks makes the variable an empty string, and so does each key of an optional Secret
-	// that does not exist. Yuba says so among the warnings.
+	// Upstream: a missing key of a Secret sets the variable to an empty string, and so does each key
+	// of a missing optional Secret. Yuba adds a warning.
 	{"000071_varskeys_that_a_secret_lacks", func(w *world) {
 		w.git(first, program{"main.tf": `
 			variable "subject" { default = "World" }
@@ -150,7 +151,7 @@ var varsFromSecrets = []behaviour{
 		w.await("optional", "it is applied", applied(firstPlan))
 		w.awaitSecret("optional", map[string]string{"hello_world": ", World!"})
 	}},
-	// Upstream: entries of varsKeys that are not KEY or OLD:NEW fail.
+	// Upstream: entries of varsKeys other than KEY or OLD:NEW are errors.
 	{"000075_invalid_rename_patterns", func(w *world) {
 		w.git(first, hello)
 		w.create(secretOf("names", map[string]string{"a": "Mars"}), configMapOf("names", map[string]string{"a": "Mars"}))
@@ -161,7 +162,7 @@ var varsFromSecrets = []behaviour{
 			mentions(w, "Ready of "+name, told(s, "Ready"), "invalid rename pattern")
 		}
 	}},
-	// Upstream: "old:new" gives a key another name.
+	// Upstream: "old:new" renames a key.
 	{"000075_varsfrom_secret_with_varskeys_rename", func(w *world) {
 		w.git(first, hello)
 		w.create(secretOf("names", map[string]string{"planet": "Mars"}))
@@ -172,7 +173,7 @@ var varsFromSecrets = []behaviour{
 }
 
 var varsFromConfigMaps = []behaviour{
-	// Upstream: a ConfigMap's keys are variables.
+	// Upstream: a ConfigMap's keys become variables.
 	{"000080_varsfrom_configmap", func(w *world) {
 		w.git(first, hello)
 		w.create(configMapOf("names", map[string]string{"subject": "Mars"}))
@@ -180,7 +181,7 @@ var varsFromConfigMaps = []behaviour{
 		w.await("hello", "it is applied", applied(firstPlan))
 		w.awaitSecret("out", map[string]string{"hello_world": "Hello, Mars!"})
 	}},
-	// Upstream: a key that the ConfigMap lacks is left out, so that the variable has its default.
+	// Upstream: a missing key of a ConfigMap is skipped, so the variable has its default.
 	{"000080_varskeys_that_a_configmap_lacks", func(w *world) {
 		w.git(first, hello)
 		w.create(configMapOf("names", map[string]string{"planet": "Mars"}))
@@ -200,7 +201,8 @@ var varsFromConfigMaps = []behaviour{
 		w.await("hello", "it is applied", applied(firstPlan))
 		w.awaitSecret("out", map[string]string{"hello_world": "Bye, Mars!"})
 	}},
-	// Upstream (calls the runner): of several ConfigMaps with a key the last wins.
+	// Upstream (calls the runner): if several ConfigMaps have the same key, the last one takes
+	// precedence.
 	{"000082_varsfrom_last_configmap_wins", func(w *world) {
 		w.git(first, hello)
 		w.create(configMapOf("one", map[string]string{"subject": "Mars"}), configMapOf("two", map[string]string{"subject": "Venus"}))
@@ -208,7 +210,7 @@ var varsFromConfigMaps = []behaviour{
 		w.await("hello", "it is applied", applied(firstPlan))
 		w.awaitSecret("out", map[string]string{"hello_world": "Hello, Venus!"})
 	}},
-	// Upstream: varsFrom wins over vars.
+	// Upstream: varsFrom takes precedence over vars.
 	{"000090_varsfrom_override", func(w *world) {
 		w.git(first, hello)
 		w.create(secretOf("names", map[string]string{"subject": "Mars"}))

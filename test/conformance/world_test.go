@@ -25,21 +25,21 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 )
 
-// behaviour is one thing that a controller does, and how that is seen.
+// behaviour is one thing that a controller does, and a test for it.
 type behaviour struct {
 	// name begins with tofu-controller's number of the case, or with pain_NN.
 	name string
 	run  func(*world)
 }
 
-// world is where one case takes place: a namespace of a home.
+// world is the environment of one case: a namespace of a home.
 type world struct {
 	*testing.T
 	*home
 	namespace string
 }
 
-// run tries all behaviours in a home, side by side.
+// run tests all behaviours in a home, in parallel.
 func run(t *testing.T, h *home) {
 	for _, b := range behaviours {
 		t.Run(b.name, func(t *testing.T) {
@@ -55,7 +55,8 @@ func newWorld(t *testing.T, h *home) *world {
 	return w
 }
 
-// newNamespace makes a namespace. Its stacks go when the case is over, so that they take nobody's time any more.
+// newNamespace creates a namespace. Its stacks are deleted when the case ends, so that they use no
+// more time.
 func (w *world) newNamespace() string {
 	w.Helper()
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "conformance-"}}
@@ -71,7 +72,7 @@ func (w *world) newNamespace() string {
 	return ns.Name
 }
 
-// create makes objects; those without a namespace are made in the world's own.
+// create creates objects, in the world's namespace unless they have one.
 func (w *world) create(objs ...client.Object) {
 	w.Helper()
 	for _, obj := range objs {
@@ -84,8 +85,8 @@ func (w *world) create(objs ...client.Object) {
 	}
 }
 
-// stack makes a stack whose spec is the manifest. Unless that says otherwise its program is the GitRepository
-// "program", it is looked at hourly and tried again every second.
+// stack creates a stack with the manifest as its spec. By default, its source is the GitRepository
+// "program", its interval an hour and its retryInterval a second.
 func (w *world) stack(name, manifest string, args ...any) {
 	w.Helper()
 	w.create(w.manifest(name, manifest, args...))
@@ -107,7 +108,7 @@ func (w *world) key(name string) client.ObjectKey {
 	return client.ObjectKey{Namespace: w.namespace, Name: name}
 }
 
-// get reads a stack as it is now.
+// get reads the current stack.
 func (w *world) get(name string) *infrav1.Terraform {
 	w.Helper()
 	obj := &infrav1.Terraform{}
@@ -141,7 +142,7 @@ func (w *world) edit(name, manifest string, args ...any) {
 	}
 }
 
-// request asks for a pass, as `flux reconcile` does, and returns the request.
+// request requests a reconciliation, like `flux reconcile`, and returns the request.
 func (w *world) request(name string) string {
 	w.Helper()
 	at := time.Now().Format(time.RFC3339Nano)
@@ -164,7 +165,7 @@ func (w *world) delete(obj client.Object) {
 	}
 }
 
-// deleteStack deletes a stack; awaitGone waits until it is.
+// deleteStack deletes a stack; awaitGone waits until it is gone.
 func (w *world) deleteStack(name string) {
 	w.Helper()
 	w.delete(&infrav1.Terraform{ObjectMeta: metav1.ObjectMeta{Name: name}})
@@ -191,7 +192,7 @@ func (w *world) awaitGone(name string) {
 	}, func() string { return statusOf(w.get(name)) }, w.log)
 }
 
-// follow watches a stack until an event of it is the one that is waited for.
+// follow watches a stack until the event that is wanted.
 func (w *world) follow(name, sentence string, is func(watch.EventType, *infrav1.Terraform) bool) *infrav1.Terraform {
 	w.Helper()
 	ctx, cancel := context.WithTimeout(w.Context(), *patience)
@@ -200,7 +201,7 @@ func (w *world) follow(name, sentence string, is func(watch.EventType, *infrav1.
 	for ctx.Err() == nil {
 		events, err := w.client.Watch(ctx, &infrav1.TerraformList{}, client.InNamespace(w.namespace), client.MatchingFields{"metadata.name": name})
 		if err != nil {
-			// The API may be busy; another watch takes its place until the patience ends.
+			// The API may be busy; another watch replaces this one until the timeout.
 			continue
 		}
 		for event := range events.ResultChan() {
@@ -258,7 +259,7 @@ func (w *world) awaitSecret(name string, want map[string]string) {
 	}, w.log)
 }
 
-// awaitNothing waits until an object is not there.
+// awaitNothing waits until an object does not exist.
 func (w *world) awaitNothing(obj client.Object, name string) {
 	w.Helper()
 	eventually(w.T, name+" is gone", func() error {
@@ -273,7 +274,7 @@ func (w *world) awaitNothing(obj client.Object, name string) {
 	}, w.log)
 }
 
-// exists tells whether an object is there.
+// exists reports whether an object exists.
 func (w *world) exists(obj client.Object, name string) bool {
 	w.Helper()
 	err := w.client.Get(w.Context(), w.key(name), obj)
@@ -283,7 +284,7 @@ func (w *world) exists(obj client.Object, name string) bool {
 	return err == nil
 }
 
-// state is what the cases look at in a state.
+// state is the part of a state that the cases check.
 type state struct {
 	Serial    int64
 	Lineage   string
@@ -315,7 +316,7 @@ func (s *state) id(address string) string {
 	return ""
 }
 
-// state reads a state from the Secret in which the kubernetes backend keeps it.
+// state reads a state from the Secret of the kubernetes backend.
 func (w *world) state(secret string) *state {
 	w.Helper()
 	s := &state{}
