@@ -18,8 +18,8 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/apply"
 	"github.com/yuba-dev/yuba/internal/objects/clusters"
+	"github.com/yuba-dev/yuba/internal/objects/engine"
 )
 
 // ways leads to the APIs that objects are applied to.
@@ -27,13 +27,13 @@ type ways struct {
 	config *rest.Config
 	scheme *runtime.Scheme
 	mapper apimeta.RESTMapper
-	watch  *apply.Watch
+	watch  *engine.Watch
 	// own has all rights.
 	own client.Client
 
 	// accounts are clients for service accounts of our own API, remotes those for other clusters.
 	accounts kept[types.NamespacedName, client.Client]
-	remotes  kept[string, *apply.Cluster]
+	remotes  kept[string, *engine.Cluster]
 	// turns are for passes over remote clusters.
 	turns *clusters.Turns
 }
@@ -92,13 +92,13 @@ func (r *Reconciler) accountOf(obj *kustomizev1.Kustomization) string {
 }
 
 // cluster returns the way to the Kustomization's API, and what gives it back.
-func (r *Reconciler) cluster(ctx context.Context, p *pass) (*apply.Cluster, func(), error) {
+func (r *Reconciler) cluster(ctx context.Context, p *pass) (*engine.Cluster, func(), error) {
 	obj := p.obj
 	account := types.NamespacedName{Namespace: obj.Namespace, Name: r.accountOf(obj)}
 	if obj.Spec.KubeConfig != nil {
 		return r.remote(ctx, p, account)
 	}
-	c := &apply.Cluster{Client: r.clusters.own, Own: r.clusters.own, Mapper: r.clusters.mapper, Watch: r.clusters.watch}
+	c := &engine.Cluster{Client: r.clusters.own, Own: r.clusters.own, Mapper: r.clusters.mapper, Watch: r.clusters.watch}
 	if account.Name == "" {
 		return c, func() {}, nil
 	}
@@ -133,7 +133,7 @@ func impersonate(config *rest.Config, account types.NamespacedName) *rest.Config
 }
 
 // remote returns the way to the cluster that the Kustomization's kubeconfig names.
-func (r *Reconciler) remote(ctx context.Context, p *pass, account types.NamespacedName) (*apply.Cluster, func(), error) {
+func (r *Reconciler) remote(ctx context.Context, p *pass, account types.NamespacedName) (*engine.Cluster, func(), error) {
 	ref := p.obj.Spec.KubeConfig.SecretRef
 	if ref == nil {
 		return nil, nil, &missingError{"spec.kubeConfig names no Secret"}
@@ -164,8 +164,8 @@ func (r *Reconciler) remote(ctx context.Context, p *pass, account types.Namespac
 	return c, done, nil
 }
 
-func (c *ways) to(secret types.NamespacedName, version string, content []byte, account types.NamespacedName) (*apply.Cluster, error) {
-	return c.remotes.get(secret.String()+" "+version+" "+account.Name, func() (*apply.Cluster, error) {
+func (c *ways) to(secret types.NamespacedName, version string, content []byte, account types.NamespacedName) (*engine.Cluster, error) {
+	return c.remotes.get(secret.String()+" "+version+" "+account.Name, func() (*engine.Cluster, error) {
 		config, err := clusters.Config(content)
 		if err != nil {
 			return nil, err
@@ -177,12 +177,12 @@ func (c *ways) to(secret types.NamespacedName, version string, content []byte, a
 		if err != nil {
 			return nil, err
 		}
-		return &apply.Cluster{Name: config.Host, Client: made, Mapper: mapper}, nil
+		return &engine.Cluster{Name: config.Host, Client: made, Mapper: mapper}, nil
 	})
 }
 
 // wake asks for passes over Kustomizations whose turn it is to use a remote cluster.
-func (r *Reconciler) wake(owners []apply.Owner) {
+func (r *Reconciler) wake(owners []engine.Owner) {
 	for _, owner := range owners {
 		r.enqueue(owner)
 	}

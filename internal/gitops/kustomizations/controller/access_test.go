@@ -17,9 +17,9 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
-	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/apply"
 	"github.com/yuba-dev/yuba/internal/kit/conditions"
 	"github.com/yuba-dev/yuba/internal/objects/clusters"
+	"github.com/yuba-dev/yuba/internal/objects/engine"
 	"github.com/yuba-dev/yuba/internal/testkit/apitest"
 )
 
@@ -158,7 +158,7 @@ func TestARemoteClusterIsReachedByItsKubeconfig(t *testing.T) {
 // While as many remote clusters are used as may be, a Kustomization waits and says nothing; it is called when it is its turn.
 func TestARemoteClusterIsUsedInTurn(t *testing.T) {
 	w := newWorld(t)
-	turns, other := w.r.clusters.turns, apply.Owner{Namespace: w.namespace, Name: "other"}
+	turns, other := w.r.clusters.turns, engine.Owner{Namespace: w.namespace, Name: "other"}
 	inside := 0
 	for ; turns.Enter(other); inside++ {
 	}

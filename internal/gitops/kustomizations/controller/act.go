@@ -19,11 +19,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/apply"
 	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/build"
 	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/decide"
 	"github.com/yuba-dev/yuba/internal/kit/conditions"
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
+	"github.com/yuba-dev/yuba/internal/objects/engine"
 )
 
 // reasonOwnershipConflict is the reason of a Kustomization whose build has objects that another one owns.
@@ -51,18 +51,18 @@ func failed(reason string, err error) error { return &failure{reason: reason, er
 type try struct {
 	*pass
 	decision decide.Decision
-	cluster  *apply.Cluster
+	cluster  *engine.Cluster
 	memory   *memory
 	digest   string
 	// old is the inventory before.
-	old []apply.Ref
+	old []engine.Ref
 }
 
 // attempt builds, applies and prunes, and says when to look again.
 func (r *Reconciler) attempt(ctx context.Context, p *pass, d decide.Decision) (time.Time, error) {
 	r.book.takeFreed(p.owner)
 	t := &try{pass: p, decision: d, old: inventoryOf(p.obj),
-		memory: &memory{uid: p.obj.UID, key: p.facts.Applied.WantedKey, objects: map[apply.ID]apply.Applied{}, settled: settledOf(p.obj)}}
+		memory: &memory{uid: p.obj.UID, key: p.facts.Applied.WantedKey, objects: map[engine.ID]engine.Applied{}, settled: settledOf(p.obj)}}
 	if p.memory != nil {
 		maps.Copy(t.memory.objects, p.memory.objects)
 		t.memory.settled = p.memory.settled
@@ -164,7 +164,7 @@ func (r *Reconciler) carryOut(ctx context.Context, t *try) error {
 		return err
 	}
 	// 3. What is about to be applied stands in the inventory first: a crash must not leave objects that nobody knows of.
-	planned := apply.RefsOf(objects)
+	planned := engine.RefsOf(objects)
 	setInventory(t.obj, union(planned, t.old))
 	if tells(t.decision) || len(without(planned, t.old)) > 0 {
 		if err := r.patchStatus(ctx, t.pass); err != nil {
@@ -174,7 +174,7 @@ func (r *Reconciler) carryOut(ctx context.Context, t *try) error {
 		t.obj.Status.Inventory = t.before.Status.Inventory.DeepCopy()
 	}
 	// 4. Apply.
-	report, err := r.engine.Apply(ctx, cluster, apply.Request{Owner: t.owner, Objects: objects, Known: t.memory.objects,
+	report, err := r.engine.Apply(ctx, cluster, engine.Request{Owner: t.owner, Objects: objects, Known: t.memory.objects,
 		Full: t.decision.Full, Force: t.obj.Spec.Force, Ignore: ignoreRules(t.obj)})
 	changes := report.Changed()
 	if err != nil {
@@ -232,7 +232,7 @@ func (r *Reconciler) build(ctx context.Context, t *try) ([]*unstructured.Unstruc
 	if err != nil {
 		return nil, failed(meta.BuildFailedReason, err)
 	}
-	if err := apply.Prepare(result.Objects, t.owner, t.cluster.Mapper); err != nil {
+	if err := policy.Prepare(result.Objects, t.owner, t.cluster.Mapper); err != nil {
 		return nil, failed(meta.BuildFailedReason, err)
 	}
 	t.digest = result.Digest
@@ -253,9 +253,9 @@ func ignoreRules(obj *kustomizev1.Kustomization) []jsondiff.IgnoreRule {
 }
 
 // remember takes over what became of the objects; after a whole apply nothing else is remembered.
-func (t *try) remember(report *apply.Report, whole bool) {
+func (t *try) remember(report *engine.Report, whole bool) {
 	if whole {
-		t.memory.objects = make(map[apply.ID]apply.Applied, len(report.Outcomes))
+		t.memory.objects = make(map[engine.ID]engine.Applied, len(report.Outcomes))
 	}
 	for _, o := range report.Outcomes {
 		t.memory.objects[o.ID] = o.Applied
@@ -278,7 +278,7 @@ func (r *Reconciler) tell(p *pass, reason, message string) {
 }
 
 // conflicts names the objects that other Kustomizations own.
-func conflicts(report *apply.Report) error {
+func conflicts(report *engine.Report) error {
 	if len(report.Conflicts) == 0 {
 		return nil
 	}
@@ -288,7 +288,7 @@ func conflicts(report *apply.Report) error {
 			list = append(list, fmt.Sprintf("and %d more", len(report.Conflicts)-listed))
 			break
 		}
-		list = append(list, fmt.Sprintf("%s belongs to Kustomization %s", apply.Name(c.ID), c.Holder))
+		list = append(list, fmt.Sprintf("%s belongs to Kustomization %s", engine.Name(c.ID), c.Holder))
 	}
 	return failed(reasonOwnershipConflict, fmt.Errorf("objects of other Kustomizations were left alone: %s. Remove each from one of the two; "+
 		"it is taken over as soon as the other has it no longer. To take an object at once, give its manifest the annotation "+
@@ -296,13 +296,13 @@ func conflicts(report *apply.Report) error {
 }
 
 // prune removes what the build does not have any more, and makes the inventory what there is then.
-func (r *Reconciler) prune(ctx context.Context, t *try, report *apply.Report) error {
-	now := make([]apply.Ref, 0, len(report.Outcomes))
+func (r *Reconciler) prune(ctx context.Context, t *try, report *engine.Report) error {
+	now := make([]engine.Ref, 0, len(report.Outcomes))
 	for _, o := range report.Outcomes {
 		now = append(now, o.Ref)
 	}
 	stale := without(t.old, now)
-	keep := func(more []apply.Ref) {
+	keep := func(more []engine.Ref) {
 		setInventory(t.obj, union(now, more))
 		t.cluster.Keep(t.owner, union(now, more))
 	}
@@ -334,7 +334,7 @@ func (r *Reconciler) prune(ctx context.Context, t *try, report *apply.Report) er
 	return nil
 }
 
-func deletedLines(removal *apply.Removal) []string {
+func deletedLines(removal *engine.Removal) []string {
 	var out []string
 	for _, name := range namesOf(removal.Deleted) {
 		out = append(out, name+" deleted")
@@ -343,7 +343,7 @@ func deletedLines(removal *apply.Removal) []string {
 }
 
 // startHealth begins to wait for the objects to be well, or ends the attempt when nothing is checked.
-func (r *Reconciler) startHealth(ctx context.Context, t *try, report *apply.Report) error {
+func (r *Reconciler) startHealth(ctx context.Context, t *try, report *engine.Report) error {
 	h := health{targets: targetsOf(t.obj, report.Outcomes), looks: t.memory.health.looks, since: r.Now()}
 	// What was waited for goes on being waited for, unless this is an attempt that begins anew.
 	if was := t.memory.health; was.waiting && !was.failed && !tells(t.decision) {
@@ -355,7 +355,7 @@ func (r *Reconciler) startHealth(ctx context.Context, t *try, report *apply.Repo
 		r.succeed(t)
 		return nil
 	}
-	lives := map[apply.ID]*unstructured.Unstructured{}
+	lives := map[engine.ID]*unstructured.Unstructured{}
 	for _, o := range report.Outcomes {
 		if o.Live != nil {
 			lives[o.ID] = o.Live

@@ -25,10 +25,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/yuba-dev/yuba/internal/archive"
-	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/apply"
 	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/build"
 	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/decide"
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
+	"github.com/yuba-dev/yuba/internal/objects/engine"
 )
 
 // Archives is what the controller needs of the blob store.
@@ -63,7 +63,7 @@ type Reconciler struct {
 	Log     *slog.Logger
 
 	book     *book
-	engine   *apply.Engine
+	engine   *engine.Engine
 	clusters *ways
 	trees    trees
 	// cached reads from the cache alone, metadata of ConfigMaps and Secrets included.
@@ -77,7 +77,7 @@ type pass struct {
 	obj *kustomizev1.Kustomization
 	// before is the object as it is in the API, first as it was when the pass began.
 	before, first *kustomizev1.Kustomization
-	owner         apply.Owner
+	owner         engine.Owner
 	now           time.Time
 	facts         decide.Facts
 	artifact      artifact
@@ -156,7 +156,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 func (r *Reconciler) read(ctx context.Context, name types.NamespacedName) (*kustomizev1.Kustomization, error) {
 	obj := &kustomizev1.Kustomization{}
 	err := r.cached.Get(ctx, name, obj)
-	if written := r.book.lastWritten(name); err == nil && written != "" && apply.Older(obj.ResourceVersion, written) {
+	if written := r.book.lastWritten(name); err == nil && written != "" && engine.Older(obj.ResourceVersion, written) {
 		obj = &kustomizev1.Kustomization{}
 		err = r.Reader.Get(ctx, name, obj)
 	}
@@ -213,7 +213,7 @@ func answerRequest(obj *kustomizev1.Kustomization) {
 }
 
 // forget drops all that is known of a Kustomization that is gone.
-func (r *Reconciler) forget(owner apply.Owner) {
+func (r *Reconciler) forget(owner engine.Owner) {
 	r.book.forget(owner)
 	r.engine.Forget(owner)
 	r.clusters.watch.Keep(owner, nil)

@@ -19,8 +19,8 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/apply"
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
+	"github.com/yuba-dev/yuba/internal/objects/engine"
 )
 
 // terminationPause is how soon objects are looked at again whose end is waited for.
@@ -68,7 +68,7 @@ func (r *Reconciler) finalize(ctx context.Context, p *pass) (ctrl.Result, error)
 }
 
 // removeAll deletes the objects of a Kustomization that goes, and says whether their end has to be waited for.
-func (r *Reconciler) removeAll(ctx context.Context, p *pass, refs []apply.Ref) (wait bool, err error) {
+func (r *Reconciler) removeAll(ctx context.Context, p *pass, refs []engine.Ref) (wait bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, p.obj.GetTimeout())
 	defer cancel()
 	cluster, done, err := r.cluster(ctx, p)
@@ -110,7 +110,7 @@ func (r *Reconciler) tellKept(ctx context.Context, p *pass, cause error) error {
 }
 
 // awaitTermination says whether objects are still there for which the Kustomization waits.
-func (r *Reconciler) awaitTermination(ctx context.Context, p *pass, cluster *apply.Cluster, refs []apply.Ref) (bool, error) {
+func (r *Reconciler) awaitTermination(ctx context.Context, p *pass, cluster *engine.Cluster, refs []engine.Ref) (bool, error) {
 	left, err := r.engine.Remaining(ctx, cluster, p.owner, refs)
 	if err != nil || len(left) == 0 {
 		return false, err

@@ -16,13 +16,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/apply"
 	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/decide"
 	"github.com/yuba-dev/yuba/internal/kit/expression"
+	"github.com/yuba-dev/yuba/internal/objects/engine"
 )
 
-func dependencyOf(obj *kustomizev1.Kustomization, d kustomizev1.DependencyReference) apply.Owner {
-	return apply.Owner{Namespace: cmp.Or(d.Namespace, obj.Namespace), Name: d.Name}
+func dependencyOf(obj *kustomizev1.Kustomization, d kustomizev1.DependencyReference) engine.Owner {
+	return engine.Owner{Namespace: cmp.Or(d.Namespace, obj.Namespace), Name: d.Name}
 }
 
 // gatherDependencies reads what the Kustomization depends on.
@@ -43,7 +43,7 @@ func (r *Reconciler) gatherDependencies(ctx context.Context, p *pass) error {
 }
 
 // fromCache reads a Kustomization that must not be changed; nil when there is none.
-func (r *Reconciler) fromCache(ctx context.Context, name apply.Owner) (*kustomizev1.Kustomization, error) {
+func (r *Reconciler) fromCache(ctx context.Context, name engine.Owner) (*kustomizev1.Kustomization, error) {
 	obj := &kustomizev1.Kustomization{}
 	err := r.cached.Get(ctx, name, obj, client.UnsafeDisableDeepCopy)
 	if apierrors.IsNotFound(err) {
@@ -112,10 +112,10 @@ func evaluate(ctx context.Context, e *expression.Expression, self, dep *kustomiz
 }
 
 // cycle follows dependsOn from a Kustomization until it is back there, and names those on the way; nil when it never is.
-func (r *Reconciler) cycle(ctx context.Context, own apply.Owner) ([]string, error) {
+func (r *Reconciler) cycle(ctx context.Context, own engine.Owner) ([]string, error) {
 	// from says by which Kustomization one was reached: the shortest way is named.
-	from := map[apply.Owner]apply.Owner{}
-	queue := []apply.Owner{own}
+	from := map[engine.Owner]engine.Owner{}
+	queue := []engine.Owner{own}
 	for len(queue) > 0 {
 		name := queue[0]
 		queue = queue[1:]
@@ -141,7 +141,7 @@ func (r *Reconciler) cycle(ctx context.Context, own apply.Owner) ([]string, erro
 }
 
 // way names the Kustomizations from the first to the last.
-func way(from map[apply.Owner]apply.Owner, first, last apply.Owner) []string {
+func way(from map[engine.Owner]engine.Owner, first, last engine.Owner) []string {
 	names := []string{last.String()}
 	for last != first {
 		last = from[last]

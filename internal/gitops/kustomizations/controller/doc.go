@@ -7,7 +7,7 @@
 //	facts.go      what the object, its source, its dependencies and what was applied are now
 //	decide/       the decision, pure
 //	build/        manifests from a source's tree
-//	apply/        objects to and from an API
+//	setup.go      the policy of the engine that applies objects (package engine), and what wakes passes
 //	act.go        one attempt: fetch, build, apply, prune
 //	health.go     whether what was applied is well
 //	deletion.go   letting a deleted Kustomization go

@@ -17,8 +17,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/apply"
 	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/decide"
+	"github.com/yuba-dev/yuba/internal/objects/engine"
 )
 
 // AnnotationConfirmPrune confirms that many objects may be pruned; its value is the revision that removes them.
@@ -89,7 +89,7 @@ func (r *Reconciler) gatherApplied(ctx context.Context, p *pass) error {
 }
 
 // dirty tells whether an object is not as it was left.
-func (r *Reconciler) dirty(id apply.ID, o apply.Applied) bool {
+func (r *Reconciler) dirty(id engine.ID, o engine.Applied) bool {
 	if o.Skipped && o.Print.UID == "" {
 		return false
 	}

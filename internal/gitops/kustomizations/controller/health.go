@@ -21,16 +21,16 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/apply"
 	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/decide"
 	"github.com/yuba-dev/yuba/internal/kit/brief"
+	"github.com/yuba-dev/yuba/internal/objects/engine"
 )
 
 // health is what is known of the health of what was applied.
 type health struct {
 	// targets are checked; none when nothing is.
-	targets []apply.Ref
-	looks   map[apply.ID]look
+	targets []engine.Ref
+	looks   map[engine.ID]look
 	// waiting is true while not all are well, since when, and failed when that is an answer.
 	waiting, failed bool
 	since, looked   time.Time
@@ -47,9 +47,9 @@ type look struct {
 }
 
 // concerns tells whether an object is checked and has changed since it was looked at.
-func (h *health) concerns(id apply.ID, now *metav1.PartialObjectMetadata) bool {
+func (h *health) concerns(id engine.ID, now *metav1.PartialObjectMetadata) bool {
 	l, ok := h.looks[id]
-	return ok && now != nil && l.version != now.ResourceVersion && !apply.Older(now.ResourceVersion, l.version)
+	return ok && now != nil && l.version != now.ResourceVersion && !engine.Older(now.ResourceVersion, l.version)
 }
 
 func (r *Reconciler) healthFacts(p *pass) decide.Health {
@@ -67,9 +67,9 @@ func (r *Reconciler) healthFacts(p *pass) decide.Health {
 
 // targetsOf lists what is to be checked: everything that was applied, or what is named. Flux's rule: a Kustomization does
 // not wait for itself, nor for what was left alone.
-func targetsOf(obj *kustomizev1.Kustomization, outcomes []apply.Outcome) []apply.Ref {
-	var targets []apply.Ref
-	add := func(ref apply.Ref) {
+func targetsOf(obj *kustomizev1.Kustomization, outcomes []engine.Outcome) []engine.Ref {
+	var targets []engine.Ref
+	add := func(ref engine.Ref) {
 		own := ref.GroupKind == (schema.GroupKind{Group: kustomizev1.GroupVersion.Group, Kind: kustomizev1.KustomizationKind}) &&
 			ref.Namespace == obj.Namespace && ref.Name == obj.Name
 		if !own {
@@ -89,7 +89,7 @@ func targetsOf(obj *kustomizev1.Kustomization, outcomes []apply.Outcome) []apply
 		if err != nil || c.APIVersion == "" {
 			gv = schema.GroupVersion{Group: "apps", Version: "v1"} // as with Flux, for the sake of its first versions
 		}
-		add(apply.Ref{ID: apply.ID{GroupKind: gv.WithKind(c.Kind).GroupKind(), Namespace: c.Namespace, Name: c.Name}, Version: gv.Version})
+		add(engine.Ref{ID: engine.ID{GroupKind: gv.WithKind(c.Kind).GroupKind(), Namespace: c.Namespace, Name: c.Name}, Version: gv.Version})
 	}
 	return targets
 }
@@ -98,7 +98,7 @@ func targetsOf(obj *kustomizev1.Kustomization, outcomes []apply.Outcome) []apply
 const looking = 4
 
 // examine looks at all targets that have changed since they were looked at. lives are objects as the API has just answered.
-func (r *Reconciler) examine(ctx context.Context, p *pass, c *apply.Cluster, h *health, lives map[apply.ID]*unstructured.Unstructured) error {
+func (r *Reconciler) examine(ctx context.Context, p *pass, c *engine.Cluster, h *health, lives map[engine.ID]*unstructured.Unstructured) error {
 	compiled, err := evaluators(p.obj)
 	if err != nil {
 		return err
@@ -121,7 +121,7 @@ func (r *Reconciler) examine(ctx context.Context, p *pass, c *apply.Cluster, h *
 	if err := g.Wait(); err != nil {
 		return err
 	}
-	h.looks = make(map[apply.ID]look, len(looks))
+	h.looks = make(map[engine.ID]look, len(looks))
 	for i, t := range h.targets {
 		h.looks[t.ID] = looks[i]
 	}
@@ -131,7 +131,7 @@ func (r *Reconciler) examine(ctx context.Context, p *pass, c *apply.Cluster, h *
 
 // versionNow is the version of an object as far as it is known without asking for it; empty when it is not. What was just applied is
 // newer than what was heard of it: a look at it from before would tell how it was.
-func versionNow(c *apply.Cluster, id apply.ID, live *unstructured.Unstructured) string {
+func versionNow(c *engine.Cluster, id engine.ID, live *unstructured.Unstructured) string {
 	if live != nil {
 		return live.GetResourceVersion()
 	}
@@ -145,7 +145,7 @@ func versionNow(c *apply.Cluster, id apply.ID, live *unstructured.Unstructured) 
 	return now.ResourceVersion
 }
 
-func lookAt(ctx context.Context, c *apply.Cluster, t apply.Ref, live *unstructured.Unstructured, compiled map[string]*evaluator) (look, error) {
+func lookAt(ctx context.Context, c *engine.Cluster, t engine.Ref, live *unstructured.Unstructured, compiled map[string]*evaluator) (look, error) {
 	if live == nil {
 		live = &unstructured.Unstructured{}
 		live.SetGroupVersionKind(t.GroupKind.WithVersion(t.Version))
@@ -154,10 +154,10 @@ func lookAt(ctx context.Context, c *apply.Cluster, t apply.Ref, live *unstructur
 		case apierrors.IsNotFound(err), apimeta.IsNoMatchError(err):
 			return look{status: status.NotFoundStatus, polled: true}, nil
 		case err != nil:
-			return look{}, fmt.Errorf("look how %s is: %w", apply.Name(t.ID), err)
+			return look{}, fmt.Errorf("look how %s is: %w", engine.Name(t.ID), err)
 		}
 	}
-	_, owned := apply.OwnerOf(live)
+	_, owned := policy.OwnerOf(live)
 	l := look{version: live.GetResourceVersion(), polled: c.Watch == nil || !owned}
 	l.status, l.message = statusOf(ctx, live, compiled)
 	return l, nil
@@ -198,7 +198,7 @@ func (h *health) unwell() (names string, some, stalled bool) {
 			continue
 		}
 		stalled = stalled || l.status == status.FailedStatus
-		text := fmt.Sprintf("%s status: '%s'", apply.Name(t.ID), l.status)
+		text := fmt.Sprintf("%s status: '%s'", engine.Name(t.ID), l.status)
 		if l.message != "" {
 			text += ": " + brief.Cut(l.message, maxQuoted)
 		}

@@ -18,8 +18,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
-	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/apply"
 	"github.com/yuba-dev/yuba/internal/kit/conditions"
+	"github.com/yuba-dev/yuba/internal/objects/engine"
 )
 
 // terraform is a manifest of a stack, which no controller in these tests runs.
@@ -177,10 +177,10 @@ func TestAFailedHealthCheckSaysWhatIsWrongNow(t *testing.T) {
 func TestWhatWasAppliedIsNewerThanWhatWasHeardOfIt(t *testing.T) {
 	live := &unstructured.Unstructured{}
 	live.SetResourceVersion("7")
-	if got := versionNow(&apply.Cluster{}, apply.ID{}, live); got != "7" {
+	if got := versionNow(&engine.Cluster{}, engine.ID{}, live); got != "7" {
 		t.Errorf("its version is %q", got)
 	}
-	if got := versionNow(&apply.Cluster{}, apply.ID{}, nil); got != "" {
+	if got := versionNow(&engine.Cluster{}, engine.ID{}, nil); got != "" {
 		t.Errorf("of what nothing is heard the version is %q", got)
 	}
 }

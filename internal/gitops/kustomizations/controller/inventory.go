@@ -10,25 +10,25 @@ import (
 
 	"github.com/fluxcd/cli-utils/pkg/object"
 
-	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/apply"
+	"github.com/yuba-dev/yuba/internal/objects/engine"
 )
 
 // inventoryOf reads the inventory of a status. Entries that name nothing are left out: nobody but this controller writes
 // it, and there is nothing that could be done about them.
-func inventoryOf(obj *kustomizev1.Kustomization) []apply.Ref {
+func inventoryOf(obj *kustomizev1.Kustomization) []engine.Ref {
 	if obj.Status.Inventory == nil {
 		return nil
 	}
-	refs := make([]apply.Ref, 0, len(obj.Status.Inventory.Entries))
+	refs := make([]engine.Ref, 0, len(obj.Status.Inventory.Entries))
 	for _, e := range obj.Status.Inventory.Entries {
 		if id, err := object.ParseObjMetadata(e.ID); err == nil {
-			refs = append(refs, apply.Ref{ID: id, Version: e.Version})
+			refs = append(refs, engine.Ref{ID: id, Version: e.Version})
 		}
 	}
 	return refs
 }
 
-func setInventory(obj *kustomizev1.Kustomization, refs []apply.Ref) {
+func setInventory(obj *kustomizev1.Kustomization, refs []engine.Ref) {
 	inventory := &kustomizev1.ResourceInventory{Entries: make([]kustomizev1.ResourceRef, 0, len(refs))}
 	for _, r := range refs {
 		inventory.Entries = append(inventory.Entries, kustomizev1.ResourceRef{ID: r.ID.String(), Version: r.Version})
@@ -54,17 +54,17 @@ func settledOf(obj *kustomizev1.Kustomization) int {
 }
 
 // union is all of a and what of b is not among them.
-func union(a, b []apply.Ref) []apply.Ref {
-	return append(append([]apply.Ref(nil), a...), without(b, a)...)
+func union(a, b []engine.Ref) []engine.Ref {
+	return append(append([]engine.Ref(nil), a...), without(b, a)...)
 }
 
 // without is what of a is not in b.
-func without(a, b []apply.Ref) []apply.Ref {
-	in := make(map[apply.ID]bool, len(b))
+func without(a, b []engine.Ref) []engine.Ref {
+	in := make(map[engine.ID]bool, len(b))
 	for _, r := range b {
 		in[r.ID] = true
 	}
-	var out []apply.Ref
+	var out []engine.Ref
 	for _, r := range a {
 		if !in[r.ID] {
 			out = append(out, r)
@@ -73,10 +73,10 @@ func without(a, b []apply.Ref) []apply.Ref {
 	return out
 }
 
-func namesOf(refs []apply.Ref) []string {
+func namesOf(refs []engine.Ref) []string {
 	names := make([]string, 0, len(refs))
 	for _, r := range refs {
-		names = append(names, apply.Name(r.ID))
+		names = append(names, engine.Name(r.ID))
 	}
 	return names
 }

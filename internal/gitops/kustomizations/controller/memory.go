@@ -9,7 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/apply"
+	"github.com/yuba-dev/yuba/internal/objects/engine"
 )
 
 // memory is what is remembered of a Kustomization between passes. What is in the book is never changed, only replaced.
@@ -21,7 +21,7 @@ type memory struct {
 	failed, lasting bool
 	at              time.Time
 	// objects are what was applied, as it was left.
-	objects map[apply.ID]apply.Applied
+	objects map[engine.ID]engine.Applied
 	health  health
 	// settled is how many objects there were when an attempt last came through pruning; below zero when that is not known.
 	settled int
@@ -44,32 +44,32 @@ func (m *memory) countDrift(now time.Time) {
 // book holds the memories of all Kustomizations.
 type book struct {
 	mu       sync.Mutex
-	memories map[apply.Owner]*memory
+	memories map[engine.Owner]*memory
 	// freed are those for whom an object may have become free.
-	freed map[apply.Owner]bool
+	freed map[engine.Owner]bool
 	// written is the version of each object after our last write.
-	written map[apply.Owner]string
+	written map[engine.Owner]string
 }
 
 func newBook() *book {
-	return &book{memories: map[apply.Owner]*memory{}, freed: map[apply.Owner]bool{}, written: map[apply.Owner]string{}}
+	return &book{memories: map[engine.Owner]*memory{}, freed: map[engine.Owner]bool{}, written: map[engine.Owner]string{}}
 }
 
 // read returns what is remembered of a Kustomization; nil when nothing is.
-func (b *book) read(owner apply.Owner) *memory {
+func (b *book) read(owner engine.Owner) *memory {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.memories[owner]
 }
 
-func (b *book) keep(owner apply.Owner, m *memory) {
+func (b *book) keep(owner engine.Owner, m *memory) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.memories[owner] = m
 }
 
 // invalidate makes the next pass that can attempt something do so.
-func (b *book) invalidate(owner apply.Owner) {
+func (b *book) invalidate(owner engine.Owner) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if m := b.memories[owner]; m != nil && m.key != "" {
@@ -79,7 +79,7 @@ func (b *book) invalidate(owner apply.Owner) {
 	}
 }
 
-func (b *book) forget(owner apply.Owner) {
+func (b *book) forget(owner engine.Owner) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.memories, owner)
@@ -87,32 +87,32 @@ func (b *book) forget(owner apply.Owner) {
 	delete(b.written, owner)
 }
 
-func (b *book) markFreed(owner apply.Owner) {
+func (b *book) markFreed(owner engine.Owner) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.freed[owner] = true
 }
 
-func (b *book) isFreed(owner apply.Owner) bool {
+func (b *book) isFreed(owner engine.Owner) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.freed[owner]
 }
 
 // takeFreed forgets that something became free; an attempt begins that will see it.
-func (b *book) takeFreed(owner apply.Owner) {
+func (b *book) takeFreed(owner engine.Owner) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.freed, owner)
 }
 
-func (b *book) wrote(owner apply.Owner, version string) {
+func (b *book) wrote(owner engine.Owner, version string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.written[owner] = version
 }
 
-func (b *book) lastWritten(owner apply.Owner) string {
+func (b *book) lastWritten(owner engine.Owner) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.written[owner]

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/apply"
+	"github.com/yuba-dev/yuba/internal/objects/engine"
 )
 
 func TestAfterARestartEverythingIsAppliedOnce(t *testing.T) {
@@ -43,7 +43,7 @@ func TestAfterARestartEverythingIsAppliedOnce(t *testing.T) {
 func TestKindsThatNobodyHasAreNotWatched(t *testing.T) {
 	w := newWorld(t)
 	quota := "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: q, namespace: NAMESPACE}\nspec: {hard: {configmaps: \"100\"}}\n---\n"
-	id := apply.ID{GroupKind: schema.GroupKind{Kind: "ResourceQuota"}, Namespace: w.namespace, Name: "q"}
+	id := engine.ID{GroupKind: schema.GroupKind{Kind: "ResourceQuota"}, Namespace: w.namespace, Name: "q"}
 	watched := func() bool {
 		_, known := w.r.clusters.watch.Get(id)
 		return known != ""

@@ -24,9 +24,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
-	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/apply"
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 	"github.com/yuba-dev/yuba/internal/kit/retry"
+	"github.com/yuba-dev/yuba/internal/objects/engine"
 )
 
 const (
@@ -72,7 +72,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 // prepare makes what the controller needs beside the manager.
 func (r *Reconciler) prepare(ctx context.Context, mgr ctrl.Manager) error {
 	r.book, r.cached = newBook(), mgr.GetCache()
-	r.engine = apply.New(owners{r})
+	r.engine = engine.New(policy, owners{r})
 	objects, err := metadata.NewForConfig(r.Config)
 	if err != nil {
 		return fmt.Errorf("make a client for metadata: %w", err)
@@ -81,12 +81,12 @@ func (r *Reconciler) prepare(ctx context.Context, mgr ctrl.Manager) error {
 	if err != nil {
 		return err
 	}
-	r.clusters.watch = apply.NewWatch(ctx, objects, mgr.GetRESTMapper(), r.noticed)
+	r.clusters.watch = policy.NewWatch(ctx, objects, mgr.GetRESTMapper(), r.noticed)
 	return nil
 }
 
 // enqueue asks for a pass.
-func (r *Reconciler) enqueue(owner apply.Owner) {
+func (r *Reconciler) enqueue(owner engine.Owner) {
 	// Before the controller has started there is none: it begins with a pass over each.
 	if q := r.queue.Load(); q != nil {
 		(*q).Add(reconcile.Request{NamespacedName: owner})
@@ -94,7 +94,7 @@ func (r *Reconciler) enqueue(owner apply.Owner) {
 }
 
 // noticed hears of every change of an owned object, and asks for a pass when it matters.
-func (r *Reconciler) noticed(owner apply.Owner, id apply.ID, now *metav1.PartialObjectMetadata) {
+func (r *Reconciler) noticed(owner engine.Owner, id engine.ID, now *metav1.PartialObjectMetadata) {
 	m := r.book.read(owner)
 	if m == nil {
 		return
@@ -105,18 +105,21 @@ func (r *Reconciler) noticed(owner apply.Owner, id apply.ID, now *metav1.Partial
 	}
 }
 
+// policy is what Flux's kustomize-controller writes into the objects that it applies: clusters move from one to the other.
+var policy = engine.Policy{Kind: kustomizev1.KustomizationKind, Manager: "kustomize-controller", Group: kustomizev1.GroupVersion.Group}
+
 // owners tells the engine about Kustomizations.
 type owners struct{ r *Reconciler }
 
-// Exists implements apply.Owners.
-func (o owners) Exists(owner apply.Owner) bool {
+// Exists implements engine.Owners.
+func (o owners) Exists(owner engine.Owner) bool {
 	obj, err := o.r.fromCache(context.Background(), owner)
 	// Who cannot be looked for is taken to be there: nothing is taken away by mistake.
 	return obj != nil || err != nil
 }
 
-// Counts implements apply.Owners.
-func (o owners) Counts(owner apply.Owner, id apply.ID) bool {
+// Counts implements engine.Owners.
+func (o owners) Counts(owner engine.Owner, id engine.ID) bool {
 	obj, err := o.r.fromCache(context.Background(), owner)
 	if err != nil {
 		return true
@@ -133,8 +136,8 @@ func (o owners) Counts(owner apply.Owner, id apply.ID) bool {
 	return false
 }
 
-// Freed implements apply.Owners.
-func (o owners) Freed(list []apply.Owner) {
+// Freed implements engine.Owners.
+func (o owners) Freed(list []engine.Owner) {
 	for _, owner := range list {
 		o.r.book.markFreed(owner)
 		o.r.enqueue(owner)

@@ -1,7 +1,7 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package apply
+package engine
 
 import (
 	"context"
@@ -104,7 +104,7 @@ func (e *Engine) deleteOne(ctx context.Context, c *Cluster, owner Owner, ref Ref
 	}
 	live, err := getMetadata(ctx, c.Client, ref.ID, ref.Version)
 	if apierrors.IsForbidden(err) && c.Own != nil {
-		if own, lookErr := getMetadata(ctx, c.Own, ref.ID, ref.Version); apierrors.IsNotFound(lookErr) || lookErr == nil && !ownedBy(own, owner) {
+		if own, lookErr := getMetadata(ctx, c.Own, ref.ID, ref.Version); apierrors.IsNotFound(lookErr) || lookErr == nil && !e.policy.ownedBy(own, owner) {
 			return fateGone, nil // it was never applied: who may not even look at an object has not made it
 		}
 	}
@@ -114,10 +114,7 @@ func (e *Engine) deleteOne(ctx context.Context, c *Cluster, owner Owner, ref Ref
 	case err != nil:
 		return fateGone, fmt.Errorf("%s query failed: %w", Name(ref.ID), err)
 	}
-	if !ownedBy(live, owner) {
-		return fateKept, nil
-	}
-	if says(live, keyPrune, valueDisabled) || excluded(live) {
+	if !e.policy.ownedBy(live, owner) || e.policy.stays(live) {
 		return fateKept, nil
 	}
 	if len(e.claims.Heirs(c.place(ref.ID), owner)) > 0 {
@@ -132,11 +129,6 @@ func (e *Engine) deleteOne(ctx context.Context, c *Cluster, owner Owner, ref Ref
 	return fateDeleted, nil
 }
 
-func ownedBy(o metav1.Object, owner Owner) bool {
-	labelled, ok := OwnerOf(o)
-	return ok && labelled == owner
-}
-
 // Remaining lists which of the objects are still there and an owner's, for who waits for their end.
 func (e *Engine) Remaining(ctx context.Context, c *Cluster, owner Owner, refs []Ref) ([]Ref, error) {
 	var left []Ref
@@ -147,7 +139,7 @@ func (e *Engine) Remaining(ctx context.Context, c *Cluster, owner Owner, refs []
 		case err != nil:
 			return nil, fmt.Errorf("%s query failed: %w", Name(ref.ID), err)
 		default:
-			if ownedBy(live, owner) && !says(live, keyPrune, valueDisabled) && !excluded(live) {
+			if e.policy.ownedBy(live, owner) && !e.policy.stays(live) {
 				left = append(left, ref)
 			}
 		}

@@ -21,4 +21,4 @@
 //   - Errors show no values of Secrets.
 //
 // The package knows nothing of builds, health and statuses.
-package apply
+package engine

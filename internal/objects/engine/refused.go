@@ -1,7 +1,7 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package apply
+package engine
 
 import (
 	"context"
@@ -54,13 +54,13 @@ func definite(err error) bool {
 // recreatable tells whether the object can only be what its manifest says when it is made anew, and whether that is wanted.
 // An object is not removed for a manifest that is wrong in itself: it has to be one that the API would accept of a new object.
 func (s *stage) recreatable(ctx context.Context, it *item, err error) bool {
-	if !ssaerrors.IsImmutableError(err) || !(s.forced(it) || it.live != nil && says(it.live, keyForce, valueEnabled)) {
+	if !ssaerrors.IsImmutableError(err) || !(s.forced(it) || it.live != nil && says(it.live, s.policy().keyForce(), valueEnabled)) {
 		return false
 	}
 	probe := it.manifest.DeepCopy()
 	name := probe.GetName()
 	probe.SetName(name[:min(len(name), 200)] + "-dry-run")
-	return s.cluster.Client.Create(ctx, probe, client.DryRunAll, client.FieldOwner(Manager)) == nil
+	return s.cluster.Client.Create(ctx, probe, client.DryRunAll, client.FieldOwner(s.policy().Manager)) == nil
 }
 
 // removeTimeout is how long a pass waits for an object to go that is made anew.

@@ -1,7 +1,7 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package apply
+package engine
 
 import (
 	"context"
@@ -48,13 +48,14 @@ type Owners interface {
 
 // Engine applies and deletes objects. It knows which owner has which object.
 type Engine struct {
+	policy Policy
 	owners Owners
 	claims *claims.Book
 }
 
 // New makes an engine.
-func New(owners Owners) *Engine {
-	return &Engine{owners: owners, claims: claims.New()}
+func New(policy Policy, owners Owners) *Engine {
+	return &Engine{policy: policy, owners: owners, claims: claims.New()}
 }
 
 // Request asks for objects to be applied.
@@ -156,14 +157,14 @@ func (c *Cluster) place(id ID) claims.Place { return claims.Place{Cluster: c.Nam
 
 // Prepare makes the objects what is applied: normalized, labelled with their owner, in the order of their kinds. It names
 // what cannot be applied at all.
-func Prepare(objects []*unstructured.Unstructured, owner Owner, mapper meta.RESTMapper) error {
+func (p *Policy) Prepare(objects []*unstructured.Unstructured, owner Owner, mapper meta.RESTMapper) error {
 	if err := normalize.UnstructuredList(objects); err != nil {
 		return err
 	}
 	seen := map[ID]bool{}
 	for _, u := range objects {
 		utils.RemoveCABundleFromCRD(u)
-		setOwner(u, owner)
+		p.setOwner(u, owner)
 		if mapping, err := mapper.RESTMapping(u.GroupVersionKind().GroupKind(), u.GroupVersionKind().Version); err == nil && isRoot(mapping) {
 			u.SetNamespace("")
 		}
@@ -247,6 +248,8 @@ type stage struct {
 	defined bool
 	items   []*item
 }
+
+func (s *stage) policy() *Policy { return &s.engine.policy }
 
 // run tries the objects of the stage, and changes them when the API refuses none.
 func (s *stage) run(ctx context.Context, objects []*unstructured.Unstructured) error {

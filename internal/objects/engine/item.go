@@ -1,7 +1,7 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package apply
+package engine
 
 import (
 	"context"
@@ -67,7 +67,7 @@ func (s *stage) classify(ctx context.Context, u *unstructured.Unstructured) (*it
 	if left, ok := s.req.Known[it.id]; ok {
 		it.left = &left
 	}
-	if excluded(u) {
+	if s.policy().excluded(u) {
 		it.action = ssa.SkippedAction
 		return it, nil
 	}
@@ -81,7 +81,7 @@ func (s *stage) classify(ctx context.Context, u *unstructured.Unstructured) (*it
 	if err := s.look(ctx, it); err != nil {
 		return nil, err
 	}
-	if it.live != nil && excluded(it.live) {
+	if it.live != nil && s.policy().excluded(it.live) {
 		it.action, it.print = ssa.SkippedAction, PrintOf(it.live)
 		return it, nil
 	}
@@ -157,7 +157,7 @@ func (s *stage) holder(ctx context.Context, it *item) (*Owner, error) {
 	var labelled *Owner
 	if it.live != nil {
 		// On a remote cluster the labelled owner may exist there; we cannot check.
-		if o, ok := OwnerOf(it.live); ok && o != s.req.Owner && (s.cluster.Name != "" || owners.Exists(o) && owners.Counts(o, it.id)) {
+		if o, ok := s.policy().OwnerOf(it.live); ok && o != s.req.Owner && (s.cluster.Name != "" || owners.Exists(o) && owners.Counts(o, it.id)) {
 			labelled = &o
 		}
 	}
@@ -187,7 +187,7 @@ func (s *stage) mayWrite(ctx context.Context, it *item) error {
 }
 
 func (s *stage) forced(it *item) bool {
-	return s.req.Force || says(it.manifest, keyForce, valueEnabled)
+	return s.req.Force || says(it.manifest, s.policy().keyForce(), valueEnabled)
 }
 
 func (s *stage) force(it *item) claims.Force {
@@ -211,7 +211,7 @@ func (s *stage) try(ctx context.Context, it *item) error {
 	it.existed = it.live != nil
 	if err != nil && s.recreatable(ctx, it, err) {
 		live, lookErr := getMetadata(ctx, s.cluster.Client, it.id, it.manifest.GroupVersionKind().Version)
-		if lookErr == nil && excluded(live) {
+		if lookErr == nil && s.policy().excluded(live) {
 			it.action, it.existed, it.installed, it.print = ssa.SkippedAction, true, installed(live), PrintOf(live)
 			return nil
 		}
@@ -225,7 +225,7 @@ func (s *stage) try(ctx context.Context, it *item) error {
 	}
 	it.existed = it.tried.GetResourceVersion() != ""
 	switch {
-	case it.existed && excluded(it.tried), it.existed && says(it.manifest, keySSA, valueIfNotPresent):
+	case it.existed && s.policy().excluded(it.tried), it.existed && says(it.manifest, s.policy().keySSA(), valueIfNotPresent):
 		it.action, it.installed = ssa.SkippedAction, installed(it.tried)
 		if it.live != nil {
 			it.print = PrintOf(it.live)
@@ -233,41 +233,43 @@ func (s *stage) try(ctx context.Context, it *item) error {
 	case it.existed && s.noChange(it):
 		it.action, it.print = ssa.UnchangedAction, PrintOf(it.live)
 		it.result = it.tried
-	case it.existed && needsCleanup(it):
+	case it.existed && s.policy().needsCleanup(it):
 		it.thorough = true
 	}
 	return nil
 }
 
 func (s *stage) send(ctx context.Context, u *unstructured.Unstructured, options ...client.PatchOption) error {
-	options = append(options, client.ForceOwnership, client.FieldOwner(Manager))
+	options = append(options, client.ForceOwnership, client.FieldOwner(s.policy().Manager))
 	return s.cluster.Client.Patch(ctx, u, yamltext.Apply, options...)
 }
 
 // noChange tells whether an apply would change nothing. Only kinds that count generations show it in a dry run.
 func (s *stage) noChange(it *item) bool {
 	return it.live != nil && !it.thorough && it.tried.GetGeneration() > 0 && it.live.GetResourceVersion() == it.tried.GetResourceVersion() &&
-		it.live.GetGeneration() == it.tried.GetGeneration() && marks(it.live) == marks(it.tried) && !needsCleanup(it)
+		it.live.GetGeneration() == it.tried.GetGeneration() && marks(it.live) == marks(it.tried) && !s.policy().needsCleanup(it)
 }
 
 // kubectl is how the names of kubectl's field managers begin.
 const kubectl = "kubectl"
 
-// takenOver are the field managers whose fields become ours, as with Flux: what they left behind is undone.
-var takenOver = []ssa.FieldManager{
-	{Name: kubectl, OperationType: metav1.ManagedFieldsOperationApply},
-	{Name: kubectl, OperationType: metav1.ManagedFieldsOperationUpdate},
-	{Name: "before-first-apply", OperationType: metav1.ManagedFieldsOperationUpdate},
-	{Name: Manager, OperationType: metav1.ManagedFieldsOperationUpdate},
+// takenOver are the field managers whose fields become ours, as with Flux: fields that only they set are removed.
+func (p *Policy) takenOver() []ssa.FieldManager {
+	return []ssa.FieldManager{
+		{Name: kubectl, OperationType: metav1.ManagedFieldsOperationApply},
+		{Name: kubectl, OperationType: metav1.ManagedFieldsOperationUpdate},
+		{Name: "before-first-apply", OperationType: metav1.ManagedFieldsOperationUpdate},
+		{Name: p.Manager, OperationType: metav1.ManagedFieldsOperationUpdate},
+	}
 }
 
-// needsCleanup tells whether kubectl's hands or old Flux's marks are on the object.
-func needsCleanup(it *item) bool {
-	if says(it.manifest, keySSA, valueMerge) || says(it.tried, keySSA, valueMerge) {
+// needsCleanup tells whether kubectl or an old Flux has left fields or annotations on the object.
+func (p *Policy) needsCleanup(it *item) bool {
+	if says(it.manifest, p.keySSA(), valueMerge) || says(it.tried, p.keySSA(), valueMerge) {
 		return false
 	}
 	for _, m := range it.tried.GetManagedFields() {
-		for _, t := range takenOver {
+		for _, t := range p.takenOver() {
 			if m.Subresource == "" && m.Operation == t.OperationType && strings.HasPrefix(m.Manager, t.Name) {
 				return true
 			}
@@ -303,16 +305,17 @@ func (s *stage) change(ctx context.Context, it *item) error {
 
 // changeThoroughly applies the object with Flux's own library.
 func (s *stage) changeThoroughly(ctx context.Context, it *item) error {
-	m := ssa.NewResourceManager(s.cluster.Client, nil, ssa.Owner{Field: Manager, Group: group})
+	p := s.policy()
+	m := ssa.NewResourceManager(s.cluster.Client, nil, ssa.Owner{Field: p.Manager, Group: p.Group})
 	o := ssa.DefaultApplyOptions()
 	o.DriftIgnoreRules = s.req.Ignore
 	o.Cleanup = ssa.ApplyCleanupOptions{
-		Annotations:   []string{corev1.LastAppliedConfigAnnotation, group + "/checksum", "fluxcd.io/sync-checksum"},
+		Annotations:   []string{corev1.LastAppliedConfigAnnotation, p.Group + "/checksum", "fluxcd.io/sync-checksum"},
 		Labels:        []string{"fluxcd.io/sync-gc-mark"},
-		FieldManagers: takenOver, Exclusions: map[string]string{keySSA: valueMerge},
+		FieldManagers: p.takenOver(), Exclusions: map[string]string{p.keySSA(): valueMerge},
 	}
-	o.ExclusionSelector = map[string]string{keyReconcile: valueDisabled, keySSA: valueIgnore}
-	o.IfNotPresentSelector = map[string]string{keySSA: valueIfNotPresent}
+	o.ExclusionSelector = map[string]string{p.keyReconcile(): valueDisabled, p.keySSA(): valueIgnore}
+	o.IfNotPresentSelector = map[string]string{p.keySSA(): valueIfNotPresent}
 	entry, err := m.Apply(ctx, it.manifest, o)
 	if err != nil {
 		it.maybe = !definite(err)

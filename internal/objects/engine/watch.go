@@ -1,7 +1,7 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package apply
+package engine
 
 import (
 	"context"
@@ -14,20 +14,20 @@ import (
 	"github.com/yuba-dev/yuba/internal/objects/owned"
 )
 
-// NewWatch makes a watch whose informers end with ctx. changed is told of every change of an owned object, now being nil
-// when it is gone; it must not block.
-func NewWatch(ctx context.Context, client metadata.Interface, mapper meta.RESTMapper,
+// NewWatch makes a watch of the objects whose labels name an owner. Its informers end with ctx. changed is called for every change
+// of an owned object, with nil when it is gone; it must not block.
+func (p *Policy) NewWatch(ctx context.Context, client metadata.Interface, mapper meta.RESTMapper,
 	changed func(owner Owner, id ID, now *metav1.PartialObjectMetadata)) *Watch {
-	return owned.NewWatch(ctx, owned.Options{Metadata: client, Mapper: mapper, Selector: labelName, Changed: changed,
+	return owned.NewWatch(ctx, owned.Options{Metadata: client, Mapper: mapper, Selector: p.labelName(), Changed: changed,
 		Owners: func(_ ID, o metav1.Object) []Owner {
-			if owner, ok := OwnerOf(o); ok {
+			if owner, ok := p.OwnerOf(o); ok {
 				return []Owner{owner}
 			}
 			return nil
 		}})
 }
 
-// waitFor asks until it is so.
+// waitFor polls until a condition holds.
 func waitFor(ctx context.Context, so func() bool) error {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()

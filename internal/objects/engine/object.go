@@ -1,0 +1,108 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"crypto/sha256"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/yuba-dev/yuba/internal/objects/owned"
+)
+
+// Policy is how the owners of one kind mark and treat objects. Its words stand in the API: they never change.
+type Policy struct {
+	// Kind is what messages call an owner: Kustomization.
+	Kind string
+	// Manager is the field manager of everything that is written.
+	Manager string
+	// Group begins the labels GROUP/name and GROUP/namespace, which name the owner of an object that [Engine.Apply] wrote, and the
+	// annotations ssa, reconcile, prune and force, by which people say how the object is to be treated, as with Flux.
+	Group string
+}
+
+const (
+	// keyInstalled is on the kinds that this server brings along. Deleting one deletes all objects of the kind: an owner with
+	// the definitions of another version must neither change them nor, when it loses them, delete them.
+	keyInstalled = "yuba.dev/installed-from"
+
+	valueDisabled, valueEnabled                = "disabled", "enabled"
+	valueMerge, valueIfNotPresent, valueIgnore = "Merge", "IfNotPresent", "Ignore"
+)
+
+func (p *Policy) labelName() string      { return p.Group + "/name" }
+func (p *Policy) labelNamespace() string { return p.Group + "/namespace" }
+func (p *Policy) keySSA() string         { return p.Group + "/ssa" }
+func (p *Policy) keyReconcile() string   { return p.Group + "/reconcile" }
+func (p *Policy) keyPrune() string       { return p.Group + "/prune" }
+func (p *Policy) keyForce() string       { return p.Group + "/force" }
+
+// The nouns of package owned, so that a controller needs only this package.
+type (
+	// ID names an object.
+	ID = owned.ID
+	// Owner names an object that owns others.
+	Owner = owned.Owner
+	// Ref is an object of an inventory: its name and the version of its kind.
+	Ref = owned.Ref
+	// Print tells whether an object was changed.
+	Print = owned.Print
+	// Watch follows the metadata of owned objects.
+	Watch = owned.Watch
+)
+
+// Name is how people read an object's name: Kind/namespace/name.
+func Name(id ID) string { return owned.Name(id) }
+
+// PrintOf is an object's print.
+func PrintOf(o metav1.Object) Print { return owned.PrintOf(o) }
+
+// Older tells whether a version of an object is from before another.
+func Older(version, than string) bool { return owned.Older(version, than) }
+
+func marks(o metav1.Object) [sha256.Size]byte { return owned.Marks(o) }
+
+func digestOf(u *unstructured.Unstructured) ([sha256.Size]byte, error) { return owned.Digest(u) }
+
+func idOf(u *unstructured.Unstructured) ID { return owned.IDOf(u) }
+
+// OwnerOf returns the owner that an object's labels name; ok is false without them.
+func (p *Policy) OwnerOf(o metav1.Object) (owner Owner, ok bool) {
+	labels := o.GetLabels()
+	owner = Owner{Namespace: labels[p.labelNamespace()], Name: labels[p.labelName()]}
+	return owner, owner.Name != "" && owner.Namespace != ""
+}
+
+func (p *Policy) ownedBy(o metav1.Object, owner Owner) bool {
+	labelled, ok := p.OwnerOf(o)
+	return ok && labelled == owner
+}
+
+func (p *Policy) setOwner(u *unstructured.Unstructured, owner Owner) {
+	labels := u.GetLabels()
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	labels[p.labelName()], labels[p.labelNamespace()] = owner.Name, owner.Namespace
+	u.SetLabels(labels)
+}
+
+// says tells whether a label or an annotation of an object has a value.
+func says(o metav1.Object, key, value string) bool {
+	return o.GetAnnotations()[key] == value || o.GetLabels()[key] == value
+}
+
+// excluded tells whether an object is maintained manually, as it or its manifest says, or by the server itself.
+func (p *Policy) excluded(o metav1.Object) bool {
+	return says(o, p.keyReconcile(), valueDisabled) || says(o, p.keySSA(), valueIgnore) || installed(o)
+}
+
+// stays tells whether an object must not be pruned.
+func (p *Policy) stays(o metav1.Object) bool {
+	return says(o, p.keyPrune(), valueDisabled) || p.excluded(o)
+}
+
+// installed tells whether the server itself installed an object.
+func installed(o metav1.Object) bool { return o.GetAnnotations()[keyInstalled] != "" }
