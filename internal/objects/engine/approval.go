@@ -7,27 +7,26 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/yuba-dev/yuba/internal/objects/approval"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/yuba-dev/yuba/internal/objects/approval"
 )
 
-// keepApproval keeps the apply of a stack from taking back the approval of a plan.
+// keepApproval keeps the apply of a stack from revoking the approval of a plan.
 func (s *stage) keepApproval(ctx context.Context, it *item) error {
 	if !approval.Concerns(it.manifest) {
 		return nil
 	}
 	var live *unstructured.Unstructured
 	if !it.absent {
-		live = &unstructured.Unstructured{}
-		live.SetGroupVersionKind(it.manifest.GroupVersionKind())
-		err := s.cluster.Client.Get(ctx, client.ObjectKeyFromObject(it.manifest), live)
+		var err error
+		live, err = s.cluster.read(ctx, it.manifest)
 		switch {
 		case apierrors.IsNotFound(err):
-			live = nil
 		case apierrors.IsForbidden(err):
-			return nil // applying it may be allowed all the same, and the manifest counts as it is
+			return nil // it may be allowed to apply it all the same; then the manifest counts as it is
 		case err != nil:
 			return fmt.Errorf("%s query failed: %w", Name(it.id), err)
 		}

@@ -14,31 +14,48 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // Removal is what became of objects that were to go.
 type Removal struct {
-	// Deleted were told to go, Going had been told before and still have finalizers.
-	Deleted, Going []Ref
-	// Kept are not the owner's, or say that they are not to be pruned; Handed were left to another Kustomization that
-	// has them in its build.
-	Kept, Handed []Ref
+	Deleted, Going, Kept, Handed []Ref
 	// Failed could not be deleted.
 	Failed []Ref
 }
 
-// fate is what became of one.
-type fate int
+// Fate is what became of one object that was to go.
+type Fate int
 
 const (
-	fateGone fate = iota
-	fateDeleted
-	fateGoing
-	fateKept
-	fateHanded
+	// Gone: it does not exist.
+	Gone Fate = iota
+	// Deleted: it was deleted now. Going: it had been deleted before, and has finalizers.
+	Deleted
+	Going
+	// Released: it stays, and is nobody's any more.
+	Released
+	// Kept: it is not the owner's, or says that it is not to be pruned. Handed: it was left to another owner that waits for it.
+	Kept
+	Handed
 )
 
-// Delete removes objects that an owner has, in the reverse order of applying.
+// Remove deletes an object, unless it is being deleted or another one has its name by now. With a release it lets the object go
+// instead: the merge patch takes the owner's marks off.
+func (e *Engine) Remove(ctx context.Context, c *Cluster, ref Ref, live *metav1.PartialObjectMetadata, release map[string]any) (Fate, error) {
+	switch {
+	case release != nil:
+		u := &metav1.PartialObjectMetadata{}
+		u.SetGroupVersionKind(ref.GroupKind.WithVersion(ref.Version))
+		u.Namespace, u.Name = ref.Namespace, ref.Name
+		return Released, client.IgnoreNotFound(MergePatch(ctx, c.Client, e.policy.Manager, u, release))
+	case live.DeletionTimestamp != nil:
+		return Going, nil
+	}
+	return Deleted, c.remove(ctx, ref, live.UID)
+}
+
+// Delete removes objects that [Engine.Apply] wrote for an owner, in the reverse order of their kinds.
 func (e *Engine) Delete(ctx context.Context, c *Cluster, owner Owner, refs []Ref) (*Removal, error) {
 	refs = slices.Clone(refs)
 	slices.SortStableFunc(refs, func(a, b Ref) int {
@@ -70,7 +87,7 @@ func (e *Engine) Delete(ctx context.Context, c *Cluster, owner Owner, refs []Ref
 func (e *Engine) deleteKind(ctx context.Context, c *Cluster, owner Owner, refs []Ref, r *Removal) []error {
 	g := errgroup.Group{}
 	g.SetLimit(c.concurrency())
-	fates, errs := make([]fate, len(refs)), make([]error, len(refs))
+	fates, errs := make([]Fate, len(refs)), make([]error, len(refs))
 	for i, ref := range refs {
 		g.Go(func() error {
 			fates[i], errs[i] = e.deleteOne(ctx, c, owner, ref)
@@ -83,57 +100,55 @@ func (e *Engine) deleteKind(ctx context.Context, c *Cluster, owner Owner, refs [
 		case errs[i] != nil:
 			r.Failed = append(r.Failed, ref)
 			continue
-		case fates[i] == fateDeleted:
+		case fates[i] == Deleted:
 			r.Deleted = append(r.Deleted, ref)
-		case fates[i] == fateGoing:
+		case fates[i] == Going:
 			r.Going = append(r.Going, ref)
-		case fates[i] == fateKept:
+		case fates[i] == Kept:
 			r.Kept = append(r.Kept, ref)
-		case fates[i] == fateHanded:
+		case fates[i] == Handed:
 			r.Handed = append(r.Handed, ref)
 		}
-		e.owners.Freed(e.claims.Release(c.place(ref.ID), owner))
+		e.owners.Freed(e.claims.Release(c.Place(ref.ID), owner))
 	}
 	return slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 }
 
-func (e *Engine) deleteOne(ctx context.Context, c *Cluster, owner Owner, ref Ref) (fate, error) {
+func (e *Engine) deleteOne(ctx context.Context, c *Cluster, owner Owner, ref Ref) (Fate, error) {
 	if mapping, err := c.Mapper.RESTMapping(ref.GroupKind, ref.Version); err == nil && isRoot(mapping) && ref.Namespace != "" {
-		// The API would ignore the namespace, and the object of that name would be the one that the build has without.
-		return fateKept, nil
+		// The API would ignore the namespace, and delete the object that the batch has without one.
+		return Kept, nil
 	}
-	live, err := getMetadata(ctx, c.Client, ref.ID, ref.Version)
+	live, err := c.Metadata(ctx, ref)
 	if apierrors.IsForbidden(err) && c.Own != nil {
-		if own, lookErr := getMetadata(ctx, c.Own, ref.ID, ref.Version); apierrors.IsNotFound(lookErr) || lookErr == nil && !e.policy.ownedBy(own, owner) {
-			return fateGone, nil // it was never applied: who may not even look at an object has not made it
+		if own, lookErr := metadataFrom(ctx, c.Own, ref); apierrors.IsNotFound(lookErr) || lookErr == nil && !e.policy.ownedBy(own, owner) {
+			return Gone, nil // it was never applied: without the right to read it nobody has written it
 		}
 	}
 	switch {
 	case apierrors.IsNotFound(err), meta.IsNoMatchError(err):
-		return fateGone, nil
+		return Gone, nil
 	case err != nil:
-		return fateGone, fmt.Errorf("%s query failed: %w", Name(ref.ID), err)
+		return Gone, fmt.Errorf("%s query failed: %w", Name(ref.ID), err)
 	}
 	if !e.policy.ownedBy(live, owner) || e.policy.stays(live) {
-		return fateKept, nil
+		return Kept, nil
 	}
-	if len(e.claims.Heirs(c.place(ref.ID), owner)) > 0 {
-		return fateHanded, nil
+	if len(e.claims.Heirs(c.Place(ref.ID), owner)) > 0 {
+		return Handed, nil
 	}
-	if live.DeletionTimestamp != nil {
-		return fateGoing, nil
+	fate, err := e.Remove(ctx, c, ref, live, nil)
+	if client.IgnoreNotFound(err) != nil {
+		return Gone, fmt.Errorf("%s delete failed: %w", Name(ref.ID), err)
 	}
-	if err := deleteObject(ctx, c.Client, ref.ID, ref.Version, live.UID); err != nil {
-		return fateGone, fmt.Errorf("%s delete failed: %w", Name(ref.ID), err)
-	}
-	return fateDeleted, nil
+	return fate, nil
 }
 
-// Remaining lists which of the objects are still there and an owner's, for who waits for their end.
+// Remaining lists the objects that still exist and are an owner's.
 func (e *Engine) Remaining(ctx context.Context, c *Cluster, owner Owner, refs []Ref) ([]Ref, error) {
 	var left []Ref
 	for _, ref := range refs {
-		live, err := getMetadata(ctx, c.Client, ref.ID, ref.Version)
+		live, err := c.Metadata(ctx, ref)
 		switch {
 		case apierrors.IsNotFound(err), meta.IsNoMatchError(err):
 		case err != nil:

@@ -12,12 +12,10 @@ import (
 	"github.com/fluxcd/pkg/ssa"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/yuba-dev/yuba/internal/kit/yamltext"
 	"github.com/yuba-dev/yuba/internal/objects/claims"
 )
 
@@ -46,9 +44,11 @@ type item struct {
 	print  Print
 }
 
+func (it *item) ref() Ref { return Ref{ID: it.id, Version: it.manifest.GroupVersionKind().Version} }
+
 func (it *item) outcome() Outcome {
 	return Outcome{
-		Ref:     Ref{ID: it.id, Version: it.manifest.GroupVersionKind().Version},
+		Ref:     it.ref(),
 		Applied: Applied{Digest: it.digest, Print: it.print, Skipped: it.action == ssa.SkippedAction},
 		Action:  it.action, Live: it.result, Installed: it.installed,
 	}
@@ -114,9 +114,6 @@ func (s *stage) scope(u *unstructured.Unstructured) error {
 	return nil
 }
 
-// isRoot tells whether objects of a kind belong to no namespace.
-func isRoot(mapping *meta.RESTMapping) bool { return mapping.Scope.Name() == meta.RESTScopeNameRoot }
-
 func (s *stage) isAsLeft(it *item) bool {
 	if s.req.Full || it.left == nil || it.left.Digest != it.digest || s.cluster.Watch == nil {
 		return false
@@ -134,21 +131,12 @@ func (s *stage) look(ctx context.Context, it *item) error {
 		it.live, _ = s.cluster.Watch.Get(it.id)
 		return nil
 	}
-	live, err := getMetadata(ctx, s.cluster.Client, it.id, it.manifest.GroupVersionKind().Version)
+	live, err := s.cluster.Metadata(ctx, it.ref())
 	if err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("%s query failed: %w", Name(it.id), err)
 	}
 	it.live = live
 	return nil
-}
-
-func getMetadata(ctx context.Context, c client.Reader, id ID, version string) (*metav1.PartialObjectMetadata, error) {
-	m := &metav1.PartialObjectMetadata{}
-	m.SetGroupVersionKind(id.GroupKind.WithVersion(version))
-	if err := c.Get(ctx, client.ObjectKey{Namespace: id.Namespace, Name: id.Name}, m); err != nil {
-		return nil, err
-	}
-	return m, nil
 }
 
 // holder claims the object, and returns who has it when that fails.
@@ -157,11 +145,11 @@ func (s *stage) holder(ctx context.Context, it *item) (*Owner, error) {
 	var labelled *Owner
 	if it.live != nil {
 		// On a remote cluster the labelled owner may exist there; we cannot check.
-		if o, ok := s.policy().OwnerOf(it.live); ok && o != s.req.Owner && (s.cluster.Name != "" || owners.Exists(o) && owners.Counts(o, it.id)) {
+		if o, ok := s.policy().OwnerOf(it.live); ok && o != s.req.Owner && (s.cluster.Key != "" || owners.Exists(o) && owners.Counts(o, it.id)) {
 			labelled = &o
 		}
 	}
-	at := s.cluster.place(it.id)
+	at := s.cluster.Place(it.id)
 	if labelled != nil {
 		if err := s.mayWrite(ctx, it); err != nil {
 			return nil, err
@@ -210,7 +198,7 @@ func (s *stage) try(ctx context.Context, it *item) error {
 	err := s.send(ctx, it.tried, client.DryRunAll)
 	it.existed = it.live != nil
 	if err != nil && s.recreatable(ctx, it, err) {
-		live, lookErr := getMetadata(ctx, s.cluster.Client, it.id, it.manifest.GroupVersionKind().Version)
+		live, lookErr := s.cluster.Metadata(ctx, it.ref())
 		if lookErr == nil && s.policy().excluded(live) {
 			it.action, it.existed, it.installed, it.print = ssa.SkippedAction, true, installed(live), PrintOf(live)
 			return nil
@@ -241,7 +229,7 @@ func (s *stage) try(ctx context.Context, it *item) error {
 
 func (s *stage) send(ctx context.Context, u *unstructured.Unstructured, options ...client.PatchOption) error {
 	options = append(options, client.ForceOwnership, client.FieldOwner(s.policy().Manager))
-	return s.cluster.Client.Patch(ctx, u, yamltext.Apply, options...)
+	return s.cluster.apply(ctx, u, options...)
 }
 
 // noChange tells whether an apply would change nothing. Only kinds that count generations show it in a dry run.
@@ -325,7 +313,7 @@ func (s *stage) changeThoroughly(ctx context.Context, it *item) error {
 	if s.cluster.Watch == nil {
 		return nil
 	}
-	live, err := getMetadata(ctx, s.cluster.Client, it.id, it.manifest.GroupVersionKind().Version)
+	live, err := s.cluster.Metadata(ctx, it.ref())
 	if err != nil {
 		return fmt.Errorf("%s query failed: %w", Name(it.id), err)
 	}

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/objects/engine"
 	"github.com/yuba-dev/yuba/internal/tenants/decide"
 	"github.com/yuba-dev/yuba/internal/tenants/render"
 	"github.com/yuba-dev/yuba/internal/tenants/row"
@@ -301,7 +302,7 @@ func (r *Tenants) annotating(p *registryPass, name string, values map[string]any
 			return nil
 		}
 		patched := &tenantv1.Tenant{ObjectMeta: metav1.ObjectMeta{Namespace: now.Namespace, Name: now.Name}}
-		if err := mergePatch(ctx, &cluster{client: r.Client}, patched, map[string]any{"metadata": map[string]any{"uid": now.UID, "annotations": values}}); err != nil {
+		if err := engine.MergePatch(ctx, r.Client, tenantv1.FieldManager, patched, map[string]any{"metadata": map[string]any{"uid": now.UID, "annotations": values}}); err != nil {
 			return fmt.Errorf("annotate Tenant %s/%s: %w", now.Namespace, now.Name, err)
 		}
 		r.wroteTenant(p, patched, false)

@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/objects/engine"
 	"github.com/yuba-dev/yuba/internal/objects/owned"
 	"github.com/yuba-dev/yuba/internal/objects/ready"
 )
@@ -42,14 +43,12 @@ var (
 
 // cluster is an API that tenants have objects at.
 type cluster struct {
+	engine.Cluster
 	// name tells a tenant's clusters apart: it is empty for the API that this server belongs to, and for others what names their
-	// kubeconfig. key tells the clusters of all tenants apart.
-	name, key string
+	// kubeconfig. Tenants give one cluster many names; its key is the same for all.
+	name string
 	// seal is a label's value that the objects of this server's tenants have in other clusters; empty for the API that it belongs to.
 	seal        string
-	client      client.Client
-	mapper      meta.RESTMapper
-	watch       *owned.Watch
 	definitions *definitions
 	now         func() time.Time
 
@@ -125,10 +124,11 @@ func (r *Tenants) newCluster(ctx context.Context, name string, config *rest.Conf
 	if err != nil {
 		return nil, fmt.Errorf("make a client for objects: %w", err)
 	}
-	k := &cluster{name: name, client: c, mapper: mapper, now: r.Now,
+	k := &cluster{Cluster: engine.Cluster{Client: c, Mapper: mapper}, name: name, now: r.Now,
 		statusless: map[schema.GroupKind]bool{}, known: map[schema.GroupKind]bool{}, deaf: map[schema.GroupKind]pause{}}
+	k.Explain = k.said
 	k.definitions = &definitions{base: ctx, metadata: objects, changed: func(group string) { r.defined(k, group) }}
-	k.watch = owned.NewWatch(ctx, owned.Options{Metadata: objects, Objects: whole, Mapper: mapper, Selector: tenantv1.LabelUID,
+	k.Watch = owned.NewWatch(ctx, owned.Options{Metadata: objects, Objects: whole, Mapper: mapper, Selector: tenantv1.LabelUID,
 		Owners: owners, Changed: changed, Look: k.look, WithOwnerReferences: true})
 	return k, nil
 }
@@ -160,7 +160,7 @@ func (c *cluster) follow(ctx context.Context, owner owned.Owner, kinds map[schem
 		}
 		return unwatched
 	}
-	return c.watch.Follow(ctx, owner, kinds)
+	return c.Watch.Follow(ctx, owner, kinds)
 }
 
 // awayPause is how soon it is looked again at what cannot be used: a kind or a cluster, as err says. Definitions of kinds and Secrets

@@ -28,6 +28,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/objects/engine"
 	"github.com/yuba-dev/yuba/internal/objects/owned"
 )
 
@@ -36,7 +37,7 @@ func withVersion(version string) *cluster {
 	gv := schema.GroupVersion{Group: "example.com", Version: version}
 	mapper := meta.NewDefaultRESTMapper([]schema.GroupVersion{gv})
 	mapper.Add(gv.WithKind("Gadget"), meta.RESTScopeNamespace)
-	return &cluster{mapper: mapper, known: map[schema.GroupKind]bool{}}
+	return &cluster{Cluster: engine.Cluster{Mapper: mapper}, known: map[schema.GroupKind]bool{}}
 }
 
 // An object of a kind that this API has must not go elsewhere because a template has another version of it, nor may the objects of all
@@ -93,13 +94,13 @@ func TestWhatIsNotServedForAMomentIsNotGone(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	c := withVersion("v1")
-	mapper, _ := c.mapper.(*meta.DefaultRESTMapper)
+	mapper, _ := c.Mapper.(*meta.DefaultRESTMapper)
 	mapper.Add(definitionKind, meta.RESTScopeRoot)
 	var err error
-	if c.client, err = client.New(&rest.Config{Host: server.URL}, client.Options{Mapper: mapper}); err != nil {
+	if c.Client, err = client.New(&rest.Config{Host: server.URL}, client.Options{Mapper: mapper}); err != nil {
 		t.Fatal(err)
 	}
-	c.watch = owned.NewWatch(t.Context(), owned.Options{})
+	c.Watch = owned.NewWatch(t.Context(), owned.Options{})
 	p := &pass{obj: acme(), home: c}
 	e := &tenantv1.AppliedResource{ID: "x", APIVersion: "example.com/v1", Kind: "Gadget", Namespace: "shop", Name: "acme", UID: "u"}
 	if live, err := p.find(t.Context(), c, e); live != nil || err != nil {

@@ -20,6 +20,7 @@ import (
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/objects/engine"
 	"github.com/yuba-dev/yuba/internal/objects/owned"
 	"github.com/yuba-dev/yuba/internal/tenants/decide"
 )
@@ -171,7 +172,7 @@ func (p *pass) reads() []owned.ID {
 
 // versionHere is the version of an object of ours as the watch has it; empty when it has none.
 func (p *pass) versionHere(ref owned.Ref) string {
-	m, _ := p.home.watch.Get(ref.ID)
+	m, _ := p.home.Watch.Get(ref.ID)
 	if m == nil {
 		return ""
 	}
@@ -210,7 +211,7 @@ func (p *pass) recallCopies() {
 			if _, was := p.memory.copies[at]; was || e == nil || now == "" || e.Hash != versionText(now) {
 				continue
 			}
-			if live, _ := it.cluster.watch.Get(ref.ID); live != nil && e.Print == printText(owned.PrintOf(live)) {
+			if live, _ := it.cluster.Watch.Get(ref.ID); live != nil && e.Print == printText(owned.PrintOf(live)) {
 				left := owned.PrintOf(live)
 				p.memory.copies[at] = duplicate{version: now, print: &left}
 			}
@@ -227,8 +228,8 @@ func (p *pass) isCopied(to *cluster, ref owned.Ref) bool {
 	if d.print == nil {
 		return true
 	}
-	_, followed := to.watch.Get(ref.ID)
-	return followed == "" || to.watch.AsLeft(ref.ID, *d.print)
+	_, followed := to.Watch.Get(ref.ID)
+	return followed == "" || to.Watch.AsLeft(ref.ID, *d.print)
 }
 
 // ownAnnotations are about an object itself, and not about its copies.
@@ -268,7 +269,7 @@ func copyOf(from *unstructured.Unstructured, uid string) *unstructured.Unstructu
 func (r *Tenants) copyOne(ctx context.Context, p *pass, to *cluster, ref owned.Ref) (*duplicate, error) {
 	from := &unstructured.Unstructured{}
 	from.SetGroupVersionKind(ref.GroupKind.WithVersion(ref.Version))
-	err := p.home.client.Get(ctx, client.ObjectKey{Namespace: ref.Namespace, Name: ref.Name}, from)
+	err := p.home.Client.Get(ctx, client.ObjectKey{Namespace: ref.Namespace, Name: ref.Name}, from)
 	if apierrors.IsNotFound(err) {
 		return nil, errors.New("it is not there yet")
 	}
@@ -282,13 +283,11 @@ func (r *Tenants) copyOne(ctx context.Context, p *pass, to *cluster, ref owned.R
 	}
 	u := copyOf(from, uid)
 	to.mark(u, p.obj, &tenantv1.TResource{})
-	w := &writing{cluster: to, tenant: p.obj, resource: &tenantv1.TResource{}, manifest: u, lives: r.lives(ctx)}
-	if live, _ := to.watch.Get(ref.ID); live != nil {
-		w.exists, w.mine = true, to.ours(live, p.obj)
-	}
+	w := r.writing(ctx, p, to, u, &tenantv1.TResource{})
+	w.Live, _ = to.Watch.Get(ref.ID)
 	d := &duplicate{version: string(from.GetUID()) + "/" + from.GetResourceVersion()}
-	written, err := w.do(ctx)
-	if isConflict(err) && sharedKinds[ref.GroupKind] {
+	written, err := r.engine.Write(ctx, &to.Cluster, w)
+	if engine.IsConflict(err) && sharedKinds[ref.GroupKind] {
 		return d, nil
 	}
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/objects/engine"
 	"github.com/yuba-dev/yuba/internal/objects/owned"
 )
 
@@ -113,13 +114,13 @@ func TestCopiesAreRecalledFromTheStatus(t *testing.T) {
 	w.must(w.c.Create(t.Context(), secret))
 	home := w.r.clusters.home
 	owner := owned.Owner{Namespace: w.namespace, Name: "acme-web"}
-	w.must(home.watch.Follow(t.Context(), owner, map[schema.GroupKind]string{secretKind: "v1"}))
-	t.Cleanup(func() { home.watch.Keep(owner, nil) })
+	w.must(home.Watch.Follow(t.Context(), owner, map[schema.GroupKind]string{secretKind: "v1"}))
+	t.Cleanup(func() { home.Watch.Keep(owner, nil) })
 	// The copy is in an API that is this one by another name.
-	target := &cluster{name: "production", watch: home.watch}
+	target := &cluster{Cluster: engine.Cluster{Watch: home.Watch}, name: "production"}
 	ref := owned.Ref{ID: owned.ID{GroupKind: secretKind, Namespace: w.namespace, Name: "outputs"}, Version: "v1"}
 	at := place{"production", ref.ID}
-	w.eventually("the watch has it", func() bool { m, _ := home.watch.Get(ref.ID); return m != nil })
+	w.eventually("the watch has it", func() bool { m, _ := home.Watch.Get(ref.ID); return m != nil })
 	p := &pass{home: home, memory: newMemory("u"), items: []*item{{cluster: target, copies: []owned.Ref{ref}}}}
 	left := owned.PrintOf(secret)
 	p.memory.copies[at] = duplicate{version: p.versionHere(ref), print: &left}

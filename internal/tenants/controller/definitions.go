@@ -139,9 +139,9 @@ func (c *cluster) serves(gvk schema.GroupVersionKind, now time.Time) (served, ro
 	if none && now.Sub(m.asked) < unservedFor {
 		return false, false, m.err(gvk)
 	}
-	mapping, err := c.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	mapping, err := c.Mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
 	if meta.IsNoMatchError(err) {
-		if mapping, err = c.mapper.RESTMapping(gvk.GroupKind()); err == nil || meta.IsNoMatchError(err) {
+		if mapping, err = c.Mapper.RESTMapping(gvk.GroupKind()); err == nil || meta.IsNoMatchError(err) {
 			return false, false, c.lacks(gvk, mapping, now)
 		}
 	}
@@ -174,9 +174,9 @@ func (c *cluster) lacks(gvk schema.GroupVersionKind, other *meta.RESTMapping, no
 // a NoMatch when the API has it in none.
 func (c *cluster) servedAs(e *tenantv1.AppliedResource) (schema.GroupVersionKind, error) {
 	gvk := schema.FromAPIVersionAndKind(e.APIVersion, e.Kind)
-	mapping, err := c.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	mapping, err := c.Mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
 	if meta.IsNoMatchError(err) {
-		mapping, err = c.mapper.RESTMapping(gvk.GroupKind())
+		mapping, err = c.Mapper.RESTMapping(gvk.GroupKind())
 	}
 	if err != nil {
 		return gvk, err
@@ -195,13 +195,13 @@ func kindNotFound(err error) bool {
 
 // defines tells whether an API has a custom kind, although it may not serve it in a version, or for a moment: its objects are there.
 func (c *cluster) defines(ctx context.Context, gvk schema.GroupVersionKind) bool {
-	mapping, err := c.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	mapping, err := c.Mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
 	if err != nil {
 		return false
 	}
 	definition := &metav1.PartialObjectMetadata{}
 	definition.SetGroupVersionKind(definitionKind)
-	err = c.client.Get(ctx, client.ObjectKey{Name: mapping.Resource.Resource + "." + gvk.Group}, definition)
+	err = c.Client.Get(ctx, client.ObjectKey{Name: mapping.Resource.Resource + "." + gvk.Group}, definition)
 	// If we may not read CRDs, treat the kind as not served.
 	return err == nil || !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) && !meta.IsNoMatchError(err)
 }
@@ -215,13 +215,13 @@ func (c *cluster) learn(ctx context.Context, kinds map[schema.GroupKind]string) 
 		if known || plainKinds[kind] || kind.Group == "" {
 			continue
 		}
-		mapping, err := c.mapper.RESTMapping(kind, version)
+		mapping, err := c.Mapper.RESTMapping(kind, version)
 		if err != nil {
 			continue
 		}
 		definition := &unstructured.Unstructured{}
 		definition.SetGroupVersionKind(definitionKind)
-		err = c.client.Get(ctx, client.ObjectKey{Name: mapping.Resource.Resource + "." + kind.Group}, definition)
+		err = c.Client.Get(ctx, client.ObjectKey{Name: mapping.Resource.Resource + "." + kind.Group}, definition)
 		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) && !meta.IsNoMatchError(err) {
 			c.hear(err)
 			continue // it is asked again

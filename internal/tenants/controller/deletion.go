@@ -20,6 +20,7 @@ import (
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
+	"github.com/yuba-dev/yuba/internal/objects/engine"
 	"github.com/yuba-dev/yuba/internal/objects/owned"
 	"github.com/yuba-dev/yuba/internal/tenants/decide"
 )
@@ -60,7 +61,7 @@ func (r *Tenants) made(ctx context.Context, p *pass, entries []tenantv1.AppliedR
 		}
 		if live != nil {
 			m.Exists, m.Deleting, m.Ours = true, live.DeletionTimestamp != nil, c.ours(live, p.obj)
-			if seen, _ := c.watch.Get(refOf(e).ID); seen == nil && m.Ours {
+			if seen, _ := c.Watch.Get(refOf(e).ID); seen == nil && m.Ours {
 				p.next = decide.Earlier(p.next, r.Now().Add(unseenPause))
 			}
 			if m.Deleting && m.Ours && asked < maxAsked {
@@ -87,7 +88,7 @@ func whyItStays(ctx context.Context, c *cluster, e *tenantv1.AppliedResource) (s
 	gvk, err := c.servedAs(e)
 	if err == nil {
 		live.SetGroupVersionKind(gvk)
-		err = c.client.Get(ctx, client.ObjectKey{Namespace: e.Namespace, Name: e.Name}, live)
+		err = c.Client.Get(ctx, client.ObjectKey{Namespace: e.Namespace, Name: e.Name}, live)
 	}
 	if err != nil {
 		return "", nil // it is gone by now, or cannot be asked
@@ -180,7 +181,7 @@ func (p *pass) needsOf(e *tenantv1.AppliedResource) []string {
 func (r *Tenants) letGo(ctx context.Context, p *pass, entries []tenantv1.AppliedResource, d decide.DeletionDecision, reason string) ([]tenantv1.AppliedResource, error) {
 	g := errgroup.Group{}
 	g.SetLimit(homeConcurrency)
-	fates, errs := make([]fate, len(entries)), make([]error, len(entries))
+	fates, errs := make([]engine.Fate, len(entries)), make([]error, len(entries))
 	for i, o := range d.Objects {
 		if o.Verb != decide.GoingDelete && o.Verb != decide.GoingRetain {
 			continue
@@ -212,11 +213,11 @@ func (r *Tenants) letGo(ctx context.Context, p *pass, entries []tenantv1.Applied
 			p.memory.refused[o.Key] = f
 			p.next = decide.Earlier(p.next, f.due())
 			p.news = append(p.news, news{corev1.EventTypeWarning, tenantv1.EventApplyFailed, fmt.Sprintf("%s: %s", e.ID, f.message)})
-		case fates[i] == fateOrphaned:
+		case fates[i] == engine.Released:
 			advanced = true
 			p.news = append(p.news, news{"", retainedEvent[reason], fmt.Sprintf("%s (%s) was kept, and is marked as left behind", name, e.ID)})
 			continue
-		case fates[i] == fateGone || fates[i] == fateNotOurs:
+		case fates[i] == engine.Gone || fates[i] == engine.Kept:
 			advanced = true
 			continue
 		case reason == tenantv1.OrphanedRemoved:

@@ -11,8 +11,7 @@
 //	tenant.go     a pass over a Tenant: gather, decide, write objects, record
 //	plan.go       what a Tenant's objects should be
 //	facts.go      what its objects are; status.go  what the status says of them
-//	write.go      one object to an API
-//	marks.go      whose an object is, as it says itself
+//	marks.go      whose an object is, as it says itself: what the engine (objects/engine) has to know to write it
 //	inventory.go  what a Tenant has made, orphans among it
 //	deletion.go   letting a deleted Tenant go; keep.go  what stays then; strays.go  what is left when nobody waited for that
 //	cluster.go    the APIs that objects are at; target.go the one that is not ours; copies.go what objects there need of ours

@@ -18,6 +18,7 @@ import (
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	"github.com/yuba-dev/yuba/internal/kit/brief"
+	"github.com/yuba-dev/yuba/internal/objects/engine"
 	"github.com/yuba-dev/yuba/internal/objects/owned"
 	"github.com/yuba-dev/yuba/internal/objects/ready"
 )
@@ -58,7 +59,7 @@ func (it *item) exists() bool {
 	if it.live != nil {
 		return true
 	}
-	return it.known != nil && it.cluster.watch.AsLeft(it.ref.ID, it.known.print)
+	return it.known != nil && it.cluster.Watch.AsLeft(it.ref.ID, it.known.print)
 }
 
 // asLeft tells whether the object is as it is to be: written so, and changed by nobody since.
@@ -67,7 +68,7 @@ func (it *item) asLeft() bool {
 		return false
 	}
 	if it.known != nil {
-		return it.known.digest == it.digest && it.cluster.watch.AsLeft(it.ref.ID, it.known.print)
+		return it.known.digest == it.digest && it.cluster.Watch.AsLeft(it.ref.ID, it.known.print)
 	}
 	// After a restart the status tells.
 	return it.live != nil && it.entry != nil && it.entry.Hash == it.digest && it.entry.Print == printText(owned.PrintOf(it.live))
@@ -261,7 +262,7 @@ func (p *pass) follow(ctx context.Context) error {
 		} else if err != nil {
 			return err
 		}
-		c.watch.Keep(p.owner, list)
+		c.Watch.Keep(p.owner, list)
 	}
 	return nil
 }
@@ -376,11 +377,11 @@ func (p *pass) lookAt(r *Tenants, it *item) {
 	if it.known != nil && it.known.at != it.place() {
 		it.known = nil // the resource has got another name since
 	}
-	if f := p.memory.refused[it.id]; f != nil && f.digest == it.digest && !(f.claimed && r.book.claims.Free(claimOf(it), p.owner)) {
+	if f := p.memory.refused[it.id]; f != nil && f.digest == it.digest && !(f.claimed && r.engine.Free(claimOf(it), p.owner)) {
 		it.refused = f
 	}
 	it.entry = p.entries[it.place()]
-	live, look := it.cluster.watch.Look(it.ref.ID)
+	live, look := it.cluster.Watch.Look(it.ref.ID)
 	switch readiness, looked := look.(ready.Readiness); {
 	case it.known != nil && (live == nil || owned.Older(live.ResourceVersion, it.known.print.Version)):
 		// The watch has not heard of what was written.
@@ -406,9 +407,9 @@ func (r *Tenants) result(p *pass, it *item, o outcome, now time.Time) {
 		if before := p.memory.refused[it.id]; before != nil && before.digest == it.digest {
 			f.times = before.times + 1
 		}
-		var conflict *conflictError
+		var conflict *engine.ConflictError
 		if errors.As(o.err, &conflict) {
-			f.owner, f.claimed = conflict.owner, conflict.claimed
+			f.owner, f.claimed = conflict.Holder, conflict.Claimed
 		}
 		f.message = oneLine(o.err.Error())
 		it.refused, p.memory.refused[it.id] = f, f

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/objects/engine"
 	"github.com/yuba-dev/yuba/internal/objects/owned"
 )
 
@@ -101,7 +102,7 @@ func (p *pass) completeInventory() {
 // namespaced makes an entry's namespace that of its kind; it is false when nobody serves the kind.
 func namespaced(c *cluster, e *tenantv1.AppliedResource) bool {
 	gvk := schema.FromAPIVersionAndKind(e.APIVersion, e.Kind)
-	mapping, err := c.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	mapping, err := c.Mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
 	if err != nil {
 		return false
 	}
@@ -144,74 +145,56 @@ func (p *pass) orphans() []tenantv1.AppliedResource {
 	})
 }
 
-// fate is what became of an object that is to go.
-type fate int
-
-const (
-	fateGone fate = iota
-	fateGoing
-	fateOrphaned
-	fateNotOurs
-	// fateAway: there is no way to it now.
-	fateAway
-)
-
 // let lets an object go: it is deleted, or kept and marked as left behind.
-func (r *Tenants) let(ctx context.Context, p *pass, e *tenantv1.AppliedResource, reason string) (fate, error) {
+func (r *Tenants) let(ctx context.Context, p *pass, e *tenantv1.AppliedResource, reason string) (engine.Fate, error) {
 	c, err := p.clusterOf(e)
 	if err != nil {
-		return fateAway, err
+		return engine.Going, err
 	}
 	live, err := p.find(ctx, c, e)
 	switch {
 	case err != nil:
-		return fateAway, err
+		return engine.Going, err
 	case live == nil:
-		return fateGone, nil
+		return engine.Gone, nil
 	case !c.ours(live, p.obj), p.hasElsewhere(e, live.UID):
-		return fateNotOurs, nil
+		return engine.Kept, nil
 	}
-	u := &metav1.PartialObjectMetadata{}
+	ref := refOf(e)
 	gvk, err := c.servedAs(e)
 	switch {
 	case meta.IsNoMatchError(err):
-		return fateGone, nil
+		return engine.Gone, nil
 	case err != nil:
-		return fateGoing, fmt.Errorf("ask for the kind of %s: %w", owned.Name(refOf(e).ID), c.said(err))
+		return engine.Going, fmt.Errorf("ask for the kind of %s: %w", owned.Name(ref.ID), c.said(err))
 	}
-	u.SetGroupVersionKind(gvk)
-	u.Namespace, u.Name = e.Namespace, e.Name
+	ref.Version = gvk.Version
+	var release map[string]any
+	what := "deleted"
 	if e.DeletionPolicy == tenantv1.DeletionPolicyRetain {
-		if err := mergePatch(ctx, c, u, orphaning(live, p.obj, reason, r.Now())); client.IgnoreNotFound(err) != nil {
-			return fateOrphaned, fmt.Errorf("%s cannot be let go: %w", owned.Name(refOf(e).ID), c.said(err))
-		}
-		return fateOrphaned, nil
+		release, what = orphaning(live, p.obj, reason, r.Now()), "let go"
 	}
-	if live.DeletionTimestamp != nil {
-		return fateGoing, nil
-	}
-	uid := live.UID
-	err = c.client.Delete(ctx, u, client.PropagationPolicy(metav1.DeletePropagationBackground), client.Preconditions{UID: &uid})
+	fate, err := r.engine.Remove(ctx, &c.Cluster, ref, live, release)
 	switch {
 	case apierrors.IsNotFound(err) && !kindNotFound(err):
-		return fateGone, nil // no watch will tell of it: its kind may be gone as well
+		return engine.Gone, nil // no watch will tell of it: its kind may be gone as well
 	case err != nil:
-		return fateGoing, fmt.Errorf("%s cannot be deleted: %w", owned.Name(refOf(e).ID), c.said(err))
+		return fate, fmt.Errorf("%s cannot be %s: %w", owned.Name(ref.ID), what, c.said(err))
 	}
-	return fateGoing, nil
+	return fate, nil
 }
 
 // find returns an object's metadata, from the watch or else from the API; nil when it is not there.
 func (p *pass) find(ctx context.Context, c *cluster, e *tenantv1.AppliedResource) (*metav1.PartialObjectMetadata, error) {
 	ref := refOf(e)
-	if live, _ := c.watch.Get(ref.ID); live != nil {
+	if live, _ := c.Watch.Get(ref.ID); live != nil {
 		return live, nil
 	}
 	m := &metav1.PartialObjectMetadata{}
 	gvk, err := c.servedAs(e)
 	if err == nil {
 		m.SetGroupVersionKind(gvk)
-		err = c.client.Get(ctx, client.ObjectKey{Namespace: ref.Namespace, Name: ref.Name}, m)
+		err = c.Client.Get(ctx, client.ObjectKey{Namespace: ref.Namespace, Name: ref.Name}, m)
 	}
 	switch {
 	case kindNotFound(err) && c.defines(ctx, gvk):

@@ -19,6 +19,7 @@ import (
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/objects/engine"
 	"github.com/yuba-dev/yuba/internal/objects/owned"
 )
 
@@ -74,6 +75,39 @@ func policyOf(resource *tenantv1.TResource) tenantv1.DeletionPolicy {
 func isTenant(ref metav1.OwnerReference) bool {
 	gv, err := schema.ParseGroupVersion(ref.APIVersion)
 	return err == nil && gv.Group == tenantv1.GroupVersion.Group && ref.Kind == tenantv1.TenantKind
+}
+
+// ownership implements engine.Ownership for a tenant and a cluster.
+type ownership struct {
+	cluster *cluster
+	tenant  *tenantv1.Tenant
+	lives   func(owned.Owner) bool
+}
+
+// Standing implements engine.Ownership.
+func (w ownership) Standing(live, manifest metav1.Object) engine.Standing {
+	return engine.Standing{Mine: w.cluster.ours(live, w.tenant), Marked: w.cluster.marked(live, manifest, w.tenant),
+		Made: live.GetAnnotations()[tenantv1.AnnotationCreatedOnce] == tenantv1.ValueTrue}
+}
+
+// Rival implements engine.Ownership.
+func (w ownership) Rival(live, manifest metav1.Object, was bool) engine.Rival {
+	if by := w.cluster.controlled(live); by != "" {
+		return engine.Rival{Name: by, Firm: true}
+	}
+	name := w.cluster.holder(live, w.tenant, w.lives)
+	if name == "" && !was {
+		name = w.cluster.foreign(live, manifest, w.tenant, w.lives)
+	}
+	return engine.Rival{Name: name, Seated: ofOthers(live, w.tenant)}
+}
+
+// Adopt implements engine.Ownership.
+func (ownership) Adopt(live, manifest metav1.Object) map[string]any { return adopting(live, manifest) }
+
+// References implements engine.Ownership.
+func (ownership) References(live, manifest metav1.Object) []metav1.OwnerReference {
+	return references(live, manifest)
 }
 
 // ours tells whether an object says that it is a tenant's.
@@ -148,6 +182,9 @@ func (c *cluster) foreign(o, manifest metav1.Object, t *tenantv1.Tenant, lives f
 	}
 	return makers(o)
 }
+
+// maxNamed is how many things of a kind a message names.
+const maxNamed = 5
 
 // makers names those who have written an object.
 func makers(o metav1.Object) string {

@@ -10,7 +10,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/yuba-dev/yuba/internal/objects/claims"
 	"github.com/yuba-dev/yuba/internal/objects/owned"
 	"github.com/yuba-dev/yuba/internal/objects/ready"
 )
@@ -133,8 +132,6 @@ type book struct {
 	// readers are the tenants that read an object of ours which need not be theirs.
 	readers map[owned.ID]map[owned.Owner]bool
 	reads   map[owned.Owner][]owned.ID
-	// claims say which tenant writes an object. They call clusters by their keys: a cluster has many names.
-	claims *claims.Book
 	// lacks are the API groups of kinds that a tenant wants and nobody serves.
 	lacks map[owned.Owner]map[string]bool
 	// unclaimed are objects of tenants that nobody has looked at yet: there may be no such tenants. toldStrays is what was told of them.
@@ -150,7 +147,7 @@ type sight struct {
 
 func newBook() *book {
 	return &book{memories: map[owned.Owner]*memory{}, seen: map[owned.Owner]map[place]sight{}, readers: map[owned.ID]map[owned.Owner]bool{},
-		reads: map[owned.Owner][]owned.ID{}, claims: claims.New(), lacks: map[owned.Owner]map[string]bool{},
+		reads: map[owned.Owner][]owned.ID{}, lacks: map[owned.Owner]map[string]bool{},
 		unclaimed: map[owned.Owner]map[place]bool{}, toldStrays: map[owned.Owner]string{}}
 }
 
@@ -257,13 +254,11 @@ func (b *book) readersOf(id owned.ID) []owned.Owner {
 	return list
 }
 
-func (b *book) forget(owner owned.Owner) (freed []owned.Owner) {
+func (b *book) forget(owner owned.Owner) {
 	b.look(owner, nil, nil)
-	freed = b.claims.Forget(owner)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.memories, owner)
 	delete(b.seen, owner)
 	delete(b.lacks, owner)
-	return freed
 }

@@ -30,6 +30,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/fresh"
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 	"github.com/yuba-dev/yuba/internal/kit/retry"
+	"github.com/yuba-dev/yuba/internal/objects/engine"
 	"github.com/yuba-dev/yuba/internal/tenants/check"
 	"github.com/yuba-dev/yuba/internal/tenants/rows"
 )
@@ -86,6 +87,7 @@ type Tenants struct {
 	pool   *rows.Pool
 	// slots holds a token for each reading of rows that is underway.
 	slots    chan struct{}
+	engine   *engine.Engine
 	book     *book
 	ledger   *ledger
 	verdicts *verdicts
@@ -138,6 +140,7 @@ func (r *Tenants) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error 
 
 func (r *Tenants) prepare(ctx context.Context, mgr ctrl.Manager) (err error) {
 	r.base, r.cached, r.fresh = ctx, mgr.GetCache(), fresh.New(mgr.GetCache(), r.Reader)
+	r.engine = engine.New(engine.Policy{Kind: tenantv1.TenantKind, Manager: tenantv1.FieldManager}, owners{r})
 	r.book, r.ledger, r.pool, r.slots = newBook(), newLedger(), rows.NewPool(r.Rows), make(chan struct{}, readingSlots)
 	r.verdicts = newVerdicts()
 	context.AfterFunc(ctx, r.pool.Close)

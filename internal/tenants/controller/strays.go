@@ -45,7 +45,7 @@ func (r *Tenants) tellStrays(owner owned.Owner) {
 			if c == nil {
 				continue
 			}
-			if live, _ := c.watch.Get(at.id); live != nil && isStray(live, owner, c.seal) {
+			if live, _ := c.Watch.Get(at.id); live != nil && isStray(live, owner, c.seal) {
 				left[at] = true
 			}
 		}

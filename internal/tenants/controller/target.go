@@ -112,6 +112,9 @@ type targetError struct {
 
 func (e *targetError) Error() string { return e.message }
 
+// OwnWords implements engine.OwnWords.
+func (e *targetError) OwnWords() {}
+
 // said is an error of a target in words of our own. Whoever wrote the kubeconfig decides where requests go, and must not read
 // what other servers answer to this one.
 func said(err error) error {
@@ -252,7 +255,7 @@ func (c *ways) open(ctx context.Context, name types.NamespacedName, called, key 
 		stop()
 		return nil, fmt.Errorf("reach the cluster of the Secret %s: %w", name, said(err))
 	}
-	made.key, made.seal = key, c.seal
+	made.Key, made.seal = key, c.seal
 	return &target{cluster: made, stop: stop, users: map[owned.Owner]bool{}}, nil
 }
 
@@ -275,7 +278,7 @@ func (c *ways) leave(owner owned.Owner, m *memory, called string) {
 	if t == nil {
 		return
 	}
-	t.watch.Keep(owner, nil)
+	t.Watch.Keep(owner, nil)
 	delete(t.users, owner)
 	if len(t.users) == 0 {
 		t.stop()
@@ -304,7 +307,7 @@ func (c *ways) readinessOf(name string, owner owned.Owner, id owned.ID) (readine
 	if k == nil {
 		return ready.Readiness{}, false
 	}
-	_, look := k.watch.Look(id)
+	_, look := k.Watch.Look(id)
 	readiness, looked = look.(ready.Readiness)
 	return readiness, looked
 }

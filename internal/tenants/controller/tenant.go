@@ -23,8 +23,10 @@ import (
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 	"github.com/yuba-dev/yuba/internal/objects/claims"
+	"github.com/yuba-dev/yuba/internal/objects/engine"
 	"github.com/yuba-dev/yuba/internal/objects/owned"
 	"github.com/yuba-dev/yuba/internal/tenants/decide"
+	"github.com/yuba-dev/yuba/internal/tenants/render"
 )
 
 // pass is what one call of reconcileTenant knows.
@@ -310,7 +312,7 @@ func (r *Tenants) writeAll(ctx context.Context, p *pass, todo []*item) error {
 			word = writeFailed
 		}
 		r.observer().TenantWrite(it.ref.GroupKind.Kind, word, string(conflictPolicyOf(it.resource)))
-		if isConflict(o.err) {
+		if engine.IsConflict(o.err) {
 			r.observer().TenantConflict(p.obj.Namespace, p.obj.Name, it.ref.GroupKind.Kind, string(conflictPolicyOf(it.resource)))
 		}
 	}
@@ -327,33 +329,33 @@ func conflictPolicyOf(resource *tenantv1.TResource) tenantv1.ConflictPolicy {
 // write writes one object. It runs beside others of the same tenant, and changes nothing but the outcome.
 func (r *Tenants) write(ctx context.Context, p *pass, it *item) outcome {
 	o := outcome{}
-	bid := claims.Bid{Exists: r.lives(ctx)}
-	if it.resource.ConflictPolicy == tenantv1.ConflictPolicyForce || it.live != nil && it.cluster.ours(it.live, p.obj) {
-		bid.Force = claims.Always
-	}
-	if other := r.book.claims.Take(claimOf(it), p.owner, bid); other != nil {
-		o.err = &conflictError{owner: fmt.Sprintf("Tenant %s", other), claimed: true}
-		return o
-	}
-	if len(it.copies) > 0 {
-		if o.copied, o.err = r.copyAll(ctx, p, it); o.err != nil {
-			return o
+	w := r.writing(ctx, p, it.cluster, it.manifest, it.resource)
+	w.Owner, w.Live, w.Was = p.owner, it.live, it.was()
+	w.Left = it.live == nil && it.exists()
+	w.First = func(ctx context.Context) (err error) {
+		if len(it.copies) > 0 {
+			o.copied, err = r.copyAll(ctx, p, it)
 		}
+		return err
 	}
-	w := &writing{cluster: it.cluster, tenant: p.obj, resource: it.resource, manifest: it.manifest, lives: r.lives(ctx), was: it.was()}
-	if it.live != nil {
-		w.exists, w.mine = true, it.cluster.ours(it.live, p.obj)
-		w.made = it.live.Annotations[tenantv1.AnnotationCreatedOnce] == tenantv1.ValueTrue
-		w.adopt = it.resource.CreationPolicy == tenantv1.CreationPolicyOnce && (w.mine || w.made)
-	} else if it.known != nil && it.exists() {
-		w.exists, w.mine = true, true
-	}
-	o.object, o.err = w.do(ctx)
+	o.object, o.err = r.engine.Write(ctx, &it.cluster.Cluster, w)
 	return o
 }
 
+// writing is what the engine is to do about an object of a tenant.
+func (r *Tenants) writing(ctx context.Context, p *pass, c *cluster, manifest *unstructured.Unstructured, resource *tenantv1.TResource) engine.Write {
+	w := engine.Write{Manifest: manifest, Ownership: ownership{c, p.obj, r.lives(ctx)}, Strategy: engine.Strategy(resource.PatchStrategy),
+		Force: resource.ConflictPolicy == tenantv1.ConflictPolicyForce, Once: resource.CreationPolicy == tenantv1.CreationPolicyOnce}
+	if len(resource.IgnoreFields) > 0 {
+		w.Ignore = func(manifest, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+			return render.WithIgnored(manifest, live, resource.IgnoreFields)
+		}
+	}
+	return w
+}
+
 // claimOf is the object as tenants claim it: targets have as many names as there are of them.
-func claimOf(it *item) claims.Place { return claims.Place{Cluster: it.cluster.key, ID: it.ref.ID} }
+func claimOf(it *item) claims.Place { return it.cluster.Place(it.ref.ID) }
 
 // claimed tells whether the tenant is to have an object.
 func (p *pass) claimed() func(claims.Place) bool {
@@ -365,6 +367,18 @@ func (p *pass) claimed() func(claims.Place) bool {
 	}
 	return func(at claims.Place) bool { return wanted[at] }
 }
+
+// owners tells the engine about tenants.
+type owners struct{ r *Tenants }
+
+// Exists implements engine.Owners.
+func (o owners) Exists(owner owned.Owner) bool { return o.r.lives(o.r.base)(owner) }
+
+// Counts implements engine.Owners. A tenant that is there counts on all that is marked as its own.
+func (o owners) Counts(owned.Owner, owned.ID) bool { return true }
+
+// Freed implements engine.Owners.
+func (o owners) Freed(list []owned.Owner) { o.r.wake(list) }
 
 // lives tells whether a tenant is still there.
 func (r *Tenants) lives(ctx context.Context) func(owned.Owner) bool {
@@ -383,7 +397,7 @@ func (r *Tenants) record(ctx context.Context, p *pass) (ctrl.Result, error) {
 	r.book.look(p.owner, p.sights(), p.reads())
 	p.memory.far = p.far()
 	if len(p.items) > 0 {
-		r.wake(r.book.claims.Keep(p.owner, p.claimed()))
+		r.engine.Keep(p.owner, p.claimed())
 		p.prune()
 	}
 	r.tellNews(p)
@@ -438,8 +452,9 @@ func (r *Tenants) forgetTenant(owner owned.Owner) {
 		r.clusters.keep(owner, m, func(string) bool { return false })
 	}
 	r.wake(r.clusters.turns.Yield(owner))
-	r.clusters.home.watch.Keep(owner, nil)
-	r.wake(r.book.forget(owner))
+	r.clusters.home.Watch.Keep(owner, nil)
+	r.book.forget(owner)
+	r.engine.Forget(owner)
 }
 
 // wake asks for passes over tenants that have waited for something.

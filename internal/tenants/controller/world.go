@@ -122,6 +122,6 @@ func (w *world) DryRun(ctx context.Context, o *unstructured.Unstructured) error 
 	if _, root, err := c.serves(gvk, w.now()); err == nil && root {
 		o.SetNamespace("")
 	}
-	err = c.client.Patch(ctx, o, yamltext.Apply, client.DryRunAll, client.ForceOwnership, client.FieldOwner(tenantv1.FieldManager))
+	err = c.Client.Patch(ctx, o, yamltext.Apply, client.DryRunAll, client.ForceOwnership, client.FieldOwner(tenantv1.FieldManager))
 	return c.said(err)
 }

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/objects/engine"
 )
 
 // chatty is the mapper of what is no API, and answers with a text of its own.
@@ -25,8 +26,8 @@ func (chatty) RESTMapping(schema.GroupKind, ...string) (*meta.RESTMapping, error
 // Whoever writes the kubeconfig that a template names must not read in its condition what other servers say to this one.
 func TestWhatATargetAnswersIsNotQuotedAboutATemplate(t *testing.T) {
 	now := func() time.Time { return time.Unix(1, 0) }
-	home := &cluster{mapper: meta.NewDefaultRESTMapper(nil)}
-	target := &cluster{name: tenantv1.ClusterTarget, mapper: chatty{}}
+	home := &cluster{Cluster: engine.Cluster{Mapper: meta.NewDefaultRESTMapper(nil)}}
+	target := &cluster{Cluster: engine.Cluster{Mapper: chatty{}}, name: tenantv1.ClusterTarget}
 	_, reason := chatty{}.RESTMapping(schema.GroupKind{})
 	for sentence, w := range map[string]*world{
 		"it is asked for a kind":  {home: home, target: target, now: now},

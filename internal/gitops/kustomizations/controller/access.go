@@ -177,7 +177,7 @@ func (c *ways) to(secret types.NamespacedName, version string, content []byte, a
 		if err != nil {
 			return nil, err
 		}
-		return &engine.Cluster{Name: config.Host, Client: made, Mapper: mapper}, nil
+		return &engine.Cluster{Key: config.Host, Client: made, Mapper: mapper}, nil
 	})
 }
 

@@ -1,0 +1,132 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/fluxcd/pkg/ssa/utils"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// OwnWords is an error in words of our own, which quotes nothing that an API answered.
+type OwnWords interface {
+	error
+	OwnWords()
+}
+
+// IsConflict tells whether an error says that somebody else has an object.
+func IsConflict(err error) bool {
+	var c *ConflictError
+	return errors.As(err, &c)
+}
+
+// quotes tells whether an error may quote a Secret, as the API does with values, and which fields it is about.
+func quotes(manifest *unstructured.Unstructured, err error) (fields string, secret bool) {
+	var own OwnWords
+	if !utils.IsSecret(manifest) || apierrors.IsForbidden(err) || errors.As(err, &own) ||
+		errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		return "", false
+	}
+	var status apierrors.APIStatus
+	if errors.As(err, &status) && status.Status().Details != nil {
+		for _, c := range status.Status().Details.Causes {
+			fields += fmt.Sprintf(" %s (%s)", c.Field, c.Type)
+		}
+	}
+	if fields == "" {
+		fields = " its content"
+	}
+	return fields, true
+}
+
+// notShown ends messages about Secrets.
+const notShown = "what exactly it says is not shown, for it may quote the Secret"
+
+// refused says that the API refused an object of a batch.
+func refused(it *item, what string, err error) error {
+	if reason := apierrors.ReasonForError(err); reason != metav1.StatusReasonUnknown {
+		what += fmt.Sprintf(" (%s)", reason)
+	}
+	if fields, secret := quotes(it.manifest, err); secret {
+		return fmt.Errorf("%s %s: the API does not accept%s; %s", Name(it.id), what, fields, notShown)
+	}
+	return fmt.Errorf("%s %s: %w", Name(it.id), what, err)
+}
+
+// explain says why a single object could not be written. Unlike [refused] it does not name the object: the caller tells of each by
+// itself.
+func (w *writing) explain(err error) error {
+	if IsConflict(err) {
+		return err
+	}
+	err = w.cluster.explain(err)
+	if meta.IsNoMatchError(err) {
+		return fmt.Errorf("the API does not serve the kind %s of %s", w.Manifest.GetKind(), w.Manifest.GetAPIVersion())
+	}
+	fields, secret := quotes(w.Manifest, err)
+	var status apierrors.APIStatus
+	switch {
+	case !secret:
+		return err
+	case errors.As(err, &status):
+		return fmt.Errorf("the API does not accept%s (%s); %s", fields, status.Status().Reason, notShown)
+	}
+	return errors.New("the API did not answer as it should; " + notShown)
+}
+
+// definite tells whether the API has said that it did not carry a write out. After a time-out or a lost connection it may have.
+func definite(err error) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return false
+	}
+	code := status.Status().Code
+	return code >= http.StatusBadRequest && code < http.StatusInternalServerError && code != http.StatusRequestTimeout
+}
+
+// conflictingFields are the fields of others that an apply would change; none when an error is about something else.
+func conflictingFields(err error) []metav1.StatusCause {
+	var status apierrors.APIStatus
+	if !apierrors.IsConflict(err) || !errors.As(err, &status) || status.Status().Details == nil {
+		return nil
+	}
+	var fields []metav1.StatusCause
+	for _, cause := range status.Status().Details.Causes {
+		if cause.Type == metav1.CauseTypeFieldManagerConflict {
+			fields = append(fields, cause)
+		}
+	}
+	return fields
+}
+
+// maxManagers is how many fields of others a message names.
+const maxManagers = 5
+
+// managersOf names those who own the fields that an apply would change.
+func managersOf(err error) string {
+	var names []string
+	for _, cause := range conflictingFields(err) {
+		_, rest, _ := strings.Cut(cause.Message, `"`)
+		name, _, _ := strings.Cut(rest, `"`)
+		if text := fmt.Sprintf("%s (%s)", name, cause.Field); !slices.Contains(names, text) {
+			names = append(names, text)
+		}
+	}
+	if len(names) == 0 {
+		return "somebody else"
+	}
+	if more := len(names) - maxManagers; more > 0 {
+		names = append(names[:maxManagers], fmt.Sprintf("and %d more fields", more))
+	}
+	return strings.Join(names, ", ")
+}

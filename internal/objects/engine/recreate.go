@@ -1,0 +1,64 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	ssaerrors "github.com/fluxcd/pkg/ssa/errors"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// recreatable tells whether the object has to be recreated to become what its manifest says, and whether force allows that. An invalid
+// manifest is no reason to delete an object: the API must accept it for a new one.
+func (s *stage) recreatable(ctx context.Context, it *item, err error) bool {
+	if !ssaerrors.IsImmutableError(err) || !(s.forced(it) || it.live != nil && says(it.live, s.policy().keyForce(), valueEnabled)) {
+		return false
+	}
+	probe := it.manifest.DeepCopy()
+	name := probe.GetName()
+	probe.SetName(name[:min(len(name), 200)] + "-dry-run")
+	return s.cluster.Client.Create(ctx, probe, client.DryRunAll, client.FieldOwner(s.policy().Manager)) == nil
+}
+
+// removeTimeout is how long a pass waits for the deletion of an object that is recreated.
+const removeTimeout = 5 * time.Second
+
+// remove deletes an object that is to be recreated, and waits a moment until it is gone.
+func (s *stage) remove(ctx context.Context, it *item) error {
+	live, err := s.cluster.Metadata(ctx, it.ref())
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if live.DeletionTimestamp == nil {
+		if err := s.cluster.remove(ctx, it.ref(), live.UID); client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("immutable field detected, delete the object: %w", err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, removeTimeout)
+	defer cancel()
+	for {
+		_, err := s.cluster.Metadata(ctx, it.ref())
+		switch {
+		case apierrors.IsNotFound(err):
+			return nil
+		case ctx.Err() != nil:
+			return fmt.Errorf("immutable field detected; the object is being deleted so that it can be made anew, and its finalizers (%s) take their time",
+				strings.Join(live.Finalizers, ", "))
+		case err != nil:
+			return err
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
