@@ -6,7 +6,6 @@ package controller
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
@@ -21,6 +20,7 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	"github.com/yuba-dev/yuba/internal/objects/engine"
+	"github.com/yuba-dev/yuba/internal/objects/inventory"
 	"github.com/yuba-dev/yuba/internal/objects/owned"
 	"github.com/yuba-dev/yuba/internal/tenants/decide"
 )
@@ -39,7 +39,7 @@ func (p *pass) copyEntry(c *cluster, ref owned.Ref) tenantv1.AppliedResource {
 		DeletionPolicy: tenantv1.DeletionPolicyDelete}
 	setCluster(&e, c)
 	if d := p.memory.copies[placeOf(&e)]; d.print != nil {
-		e.UID, e.Hash, e.Print = string(d.print.UID), versionText(d.version), printText(*d.print)
+		e.UID, e.Hash, e.Print = string(d.print.UID), versionText(d.version), inventory.PrintText(*d.print)
 	} else if before := p.entries[placeOf(&e)]; before != nil {
 		e.UID, e.Hash, e.Print = before.UID, before.Hash, before.Print
 	}
@@ -197,10 +197,7 @@ func (r *Tenants) copyAll(ctx context.Context, p *pass, it *item) (map[place]dup
 }
 
 // versionText is a version of an object of ours as it stands in the inventory beside its copy.
-func versionText(version string) string {
-	sum := sha256.Sum256([]byte(version))
-	return hex.EncodeToString(sum[:])[:textLength]
-}
+func versionText(version string) string { return inventory.Text(sha256.Sum256([]byte(version))) }
 
 // recallCopies finds out after a restart which copies are as they were left: the status tells.
 func (p *pass) recallCopies() {
@@ -211,7 +208,7 @@ func (p *pass) recallCopies() {
 			if _, was := p.memory.copies[at]; was || e == nil || now == "" || e.Hash != versionText(now) {
 				continue
 			}
-			if live, _ := it.cluster.Watch.Get(ref.ID); live != nil && e.Print == printText(owned.PrintOf(live)) {
+			if live, _ := it.cluster.Watch.Get(ref.ID); live != nil && e.Print == inventory.PrintText(owned.PrintOf(live)) {
 				left := owned.PrintOf(live)
 				p.memory.copies[at] = duplicate{version: now, print: &left}
 			}

@@ -19,6 +19,7 @@ import (
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	"github.com/yuba-dev/yuba/internal/kit/brief"
 	"github.com/yuba-dev/yuba/internal/objects/engine"
+	"github.com/yuba-dev/yuba/internal/objects/inventory"
 	"github.com/yuba-dev/yuba/internal/objects/owned"
 	"github.com/yuba-dev/yuba/internal/objects/ready"
 )
@@ -71,7 +72,7 @@ func (it *item) asLeft() bool {
 		return it.known.digest == it.digest && it.cluster.Watch.AsLeft(it.ref.ID, it.known.print)
 	}
 	// After a restart the status tells.
-	return it.live != nil && it.entry != nil && it.entry.Hash == it.digest && it.entry.Print == printText(owned.PrintOf(it.live))
+	return it.live != nil && it.entry != nil && it.entry.Hash == it.digest && it.entry.Print == inventory.PrintText(owned.PrintOf(it.live))
 }
 
 // was is the uid of the object that is known to have been the tenant's; empty when none is.
@@ -156,7 +157,7 @@ func (p *pass) settle(it *item, now time.Time) {
 		it.breakUnwatched(why)
 		return
 	}
-	if it.digest, err = digestText(it.manifest); err != nil {
+	if it.digest, err = inventory.ManifestText(it.manifest); err != nil {
 		it.broken = err.Error()
 	}
 }

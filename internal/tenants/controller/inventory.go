@@ -17,13 +17,13 @@ import (
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	"github.com/yuba-dev/yuba/internal/objects/engine"
+	"github.com/yuba-dev/yuba/internal/objects/inventory"
 	"github.com/yuba-dev/yuba/internal/objects/owned"
 )
 
 // refOf is the object of an entry.
 func refOf(e *tenantv1.AppliedResource) owned.Ref {
-	gvk := schema.FromAPIVersionAndKind(e.APIVersion, e.Kind)
-	return owned.Ref{ID: owned.ID{GroupKind: gvk.GroupKind(), Namespace: e.Namespace, Name: e.Name}, Version: gvk.Version}
+	return inventory.Ref(e.APIVersion, e.Kind, e.Namespace, e.Name)
 }
 
 // placeOf is where the object of an entry is.
@@ -57,7 +57,7 @@ func (p *pass) entryOf(it *item) tenantv1.AppliedResource {
 	setCluster(&e, it.cluster)
 	switch {
 	case it.known != nil:
-		e.UID, e.Hash, e.Print, e.Needs = string(it.known.print.UID), it.known.digest, printText(it.known.print), it.known.needs
+		e.UID, e.Hash, e.Print, e.Needs = string(it.known.print.UID), it.known.digest, inventory.PrintText(it.known.print), it.known.needs
 	case it.entry != nil:
 		e.UID, e.Hash, e.Print, e.Needs = it.entry.UID, it.entry.Hash, it.entry.Print, it.entry.Needs
 	}
@@ -113,9 +113,9 @@ func namespaced(c *cluster, e *tenantv1.AppliedResource) bool {
 }
 
 // appliedNames is the inventory as the published operator shows it.
-func appliedNames(inventory []tenantv1.AppliedResource) []string {
+func appliedNames(entries []tenantv1.AppliedResource) []string {
 	var names []string
-	for _, e := range inventory {
+	for _, e := range entries {
 		names = append(names, fmt.Sprintf("%s/%s/%s@%s", e.Kind, e.Namespace, e.Name, e.ID))
 	}
 	slices.Sort(names)

@@ -4,8 +4,6 @@
 package controller
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -291,26 +289,4 @@ func orNull(values map[string]string, key string) any {
 		return value
 	}
 	return nil
-}
-
-// textLength is how much of a digest stands in a status.
-const textLength = 24
-
-// printText is a print as it stands in a status, where the version matters only for kinds that count no generations.
-func printText(p owned.Print) string {
-	h := sha256.New()
-	fmt.Fprintf(h, "%s %d %x", p.UID, p.Generation, p.Marks)
-	if p.Generation == 0 {
-		fmt.Fprintf(h, " %s", p.Version)
-	}
-	return hex.EncodeToString(h.Sum(nil))[:textLength]
-}
-
-// digestText is the digest of a manifest as it stands in a status.
-func digestText(u *unstructured.Unstructured) (string, error) {
-	digest, err := owned.Digest(u)
-	if err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(digest[:])[:textLength], nil
 }

@@ -194,25 +194,6 @@ func TestMarks(t *testing.T) {
 	}
 }
 
-func TestPrintsInStatuses(t *testing.T) {
-	counted := owned.Print{UID: "u", Generation: 1, Version: "5"}
-	later := counted
-	later.Version = "6"
-	if printText(counted) != printText(later) {
-		t.Error("a change of the status changes the print")
-	}
-	later.Generation = 2
-	if printText(counted) == printText(later) {
-		t.Error("a change of the spec does not")
-	}
-	uncounted := owned.Print{UID: "u", Version: "5"}
-	later = uncounted
-	later.Version = "6"
-	if printText(uncounted) == printText(later) {
-		t.Error("without generations the version counts")
-	}
-}
-
 // Two servers may have tenants of one name and objects in one cluster: neither may take what is the other one's, nor delete it.
 func TestTenantsOfAnotherServerAreOthers(t *testing.T) {
 	lives := func(owned.Owner) bool { return true }

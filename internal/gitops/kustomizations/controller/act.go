@@ -24,6 +24,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/conditions"
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 	"github.com/yuba-dev/yuba/internal/objects/engine"
+	"github.com/yuba-dev/yuba/internal/objects/inventory"
 )
 
 // reasonOwnershipConflict is the reason of a Kustomization whose build has objects that another one owns.
@@ -165,8 +166,8 @@ func (r *Reconciler) carryOut(ctx context.Context, t *try) error {
 	}
 	// 3. What is about to be applied stands in the inventory first: a crash must not leave objects that nobody knows of.
 	planned := engine.RefsOf(objects)
-	setInventory(t.obj, union(planned, t.old))
-	if tells(t.decision) || len(without(planned, t.old)) > 0 {
+	setInventory(t.obj, inventory.Union(planned, t.old))
+	if tells(t.decision) || len(inventory.Without(planned, t.old)) > 0 {
 		if err := r.patchStatus(ctx, t.pass); err != nil {
 			return err
 		}
@@ -179,7 +180,7 @@ func (r *Reconciler) carryOut(ctx context.Context, t *try) error {
 	changes := report.Changed()
 	if err != nil {
 		t.remember(report, false)
-		setInventory(t.obj, union(report.Present(), t.old))
+		setInventory(t.obj, inventory.Union(report.Present(), t.old))
 		return failed(meta.ReconciliationFailedReason, errors.Join(append([]error{err}, lines(changes)...)...))
 	}
 	t.remember(report, true)
@@ -301,10 +302,10 @@ func (r *Reconciler) prune(ctx context.Context, t *try, report *engine.Report) e
 	for _, o := range report.Outcomes {
 		now = append(now, o.Ref)
 	}
-	stale := without(t.old, now)
+	stale := inventory.Without(t.old, now)
 	keep := func(more []engine.Ref) {
-		setInventory(t.obj, union(now, more))
-		t.cluster.Keep(t.owner, union(now, more))
+		setInventory(t.obj, inventory.Union(now, more))
+		t.cluster.Keep(t.owner, inventory.Union(now, more))
 	}
 	if !t.obj.Spec.Prune || len(stale) == 0 {
 		keep(nil)
@@ -317,7 +318,7 @@ func (r *Reconciler) prune(ctx context.Context, t *try, report *engine.Report) e
 		before = min(before, t.memory.settled)
 	}
 	held := decide.HoldPrune(decide.Prune{Call: t.obj.Name + " -n " + t.obj.Namespace, Revision: t.artifact.revision,
-		Confirmed: t.obj.Annotations[AnnotationConfirmPrune], Inventory: before, Stale: namesOf(stale)})
+		Confirmed: t.obj.Annotations[AnnotationConfirmPrune], Inventory: before, Stale: inventory.Names(stale)})
 	if held != "" {
 		keep(stale)
 		return &failure{reason: decide.ReasonPruneHeld, err: errors.New(held), lasting: true}
@@ -336,7 +337,7 @@ func (r *Reconciler) prune(ctx context.Context, t *try, report *engine.Report) e
 
 func deletedLines(removal *engine.Removal) []string {
 	var out []string
-	for _, name := range namesOf(removal.Deleted) {
+	for _, name := range inventory.Names(removal.Deleted) {
 		out = append(out, name+" deleted")
 	}
 	return out

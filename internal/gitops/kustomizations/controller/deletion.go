@@ -21,6 +21,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 	"github.com/yuba-dev/yuba/internal/objects/engine"
+	"github.com/yuba-dev/yuba/internal/objects/inventory"
 )
 
 // terminationPause is how soon objects are looked at again whose end is waited for.
@@ -75,7 +76,7 @@ func (r *Reconciler) removeAll(ctx context.Context, p *pass, refs []engine.Ref) 
 	var missing *missingError
 	if errors.As(err, &missing) {
 		// As with Flux: with nobody to act for nothing can be removed, and the Kustomization must not stay for ever.
-		r.event(p, corev1.EventTypeWarning, fmt.Sprintf("unable to prune objects: %s: %s", missing, strings.Join(namesOf(refs), ", ")))
+		r.event(p, corev1.EventTypeWarning, fmt.Sprintf("unable to prune objects: %s: %s", missing, strings.Join(inventory.Names(refs), ", ")))
 		return false, nil
 	}
 	if errors.As(err, &busyError{}) {
@@ -115,7 +116,7 @@ func (r *Reconciler) awaitTermination(ctx context.Context, p *pass, cluster *eng
 	if err != nil || len(left) == 0 {
 		return false, err
 	}
-	names := namesOf(left)
+	names := inventory.Names(left)
 	if more := len(names) - listed; more > 0 {
 		names = append(names[:listed], fmt.Sprintf("and %d more", more))
 	}

@@ -52,31 +52,3 @@ func settledOf(obj *kustomizev1.Kustomization) int {
 	}
 	return n
 }
-
-// union is all of a and what of b is not among them.
-func union(a, b []engine.Ref) []engine.Ref {
-	return append(append([]engine.Ref(nil), a...), without(b, a)...)
-}
-
-// without is what of a is not in b.
-func without(a, b []engine.Ref) []engine.Ref {
-	in := make(map[engine.ID]bool, len(b))
-	for _, r := range b {
-		in[r.ID] = true
-	}
-	var out []engine.Ref
-	for _, r := range a {
-		if !in[r.ID] {
-			out = append(out, r)
-		}
-	}
-	return out
-}
-
-func namesOf(refs []engine.Ref) []string {
-	names := make([]string, 0, len(refs))
-	for _, r := range refs {
-		names = append(names, engine.Name(r.ID))
-	}
-	return names
-}
