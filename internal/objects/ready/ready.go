@@ -42,6 +42,18 @@ const (
 	ReasonNotApplied = "NotApplied"
 )
 
+// plain are kinds whose objects are ready as soon as they exist.
+var plain = map[schema.GroupKind]bool{
+	{Kind: "Secret"}: true, {Kind: "ConfigMap"}: true, {Kind: "ServiceAccount"}: true,
+	{Group: "rbac.authorization.k8s.io", Kind: "Role"}:               true,
+	{Group: "rbac.authorization.k8s.io", Kind: "RoleBinding"}:        true,
+	{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole"}:        true,
+	{Group: "rbac.authorization.k8s.io", Kind: "ClusterRoleBinding"}: true,
+}
+
+// Plain tells whether objects of a kind are ready as soon as they exist.
+func Plain(kind schema.GroupKind) bool { return plain[kind] }
+
 var isReady = Readiness{Ready: true}
 
 func waiting(reason, format string, args ...any) Readiness {

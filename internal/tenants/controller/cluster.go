@@ -22,18 +22,10 @@ import (
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	"github.com/yuba-dev/yuba/internal/objects/engine"
+	"github.com/yuba-dev/yuba/internal/objects/kinds"
 	"github.com/yuba-dev/yuba/internal/objects/owned"
 	"github.com/yuba-dev/yuba/internal/objects/ready"
 )
-
-// The kinds of which it is enough to know that they are there.
-var plainKinds = map[schema.GroupKind]bool{
-	secretKind: true, configMapKind: true, {Kind: "ServiceAccount"}: true,
-	{Group: "rbac.authorization.k8s.io", Kind: "Role"}:               true,
-	{Group: "rbac.authorization.k8s.io", Kind: "RoleBinding"}:        true,
-	{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole"}:        true,
-	{Group: "rbac.authorization.k8s.io", Kind: "ClusterRoleBinding"}: true,
-}
 
 var (
 	secretKind    = schema.GroupKind{Kind: "Secret"}
@@ -44,19 +36,15 @@ var (
 // cluster is an API that tenants have objects at.
 type cluster struct {
 	engine.Cluster
+	kinds *kinds.Kinds
 	// name tells a tenant's clusters apart: it is empty for the API that this server belongs to, and for others what names their
 	// kubeconfig. Tenants give one cluster many names; its key is the same for all.
 	name string
 	// seal is a label's value that the objects of this server's tenants have in other clusters; empty for the API that it belongs to.
-	seal        string
-	definitions *definitions
-	now         func() time.Time
+	seal string
+	now  func() time.Time
 
 	mu sync.Mutex
-	// unserved are kinds that the API did not have when it was asked last.
-	unserved map[schema.GroupVersionKind]missing
-	// statusless are kinds whose objects never have a status; known are those of which that was found out.
-	statusless, known map[schema.GroupKind]bool
 	// silence is why nobody asks the API for a while: it has not answered. deaf says the same of kinds.
 	silence pause
 	deaf    map[schema.GroupKind]pause
@@ -103,12 +91,8 @@ func (c *cluster) cannotWatch(kind schema.GroupKind, until time.Time, why error)
 	c.deaf[kind] = pause{until, why}
 }
 
-const (
-	// homeConcurrency is how many requests of one tenant are on their way at a time.
-	homeConcurrency = 8
-	// unservedFor is how long an answer counts that there is no such kind: asking costs requests.
-	unservedFor = 30 * time.Second
-)
+// homeConcurrency is how many requests of one tenant are on their way at a time.
+const homeConcurrency = 8
 
 // newCluster makes the way to an API. changed hears of every change of a tenant's object there.
 func (r *Tenants) newCluster(ctx context.Context, name string, config *rest.Config, c client.Client, mapper meta.RESTMapper,
@@ -124,10 +108,9 @@ func (r *Tenants) newCluster(ctx context.Context, name string, config *rest.Conf
 	if err != nil {
 		return nil, fmt.Errorf("make a client for objects: %w", err)
 	}
-	k := &cluster{Cluster: engine.Cluster{Client: c, Mapper: mapper}, name: name, now: r.Now,
-		statusless: map[schema.GroupKind]bool{}, known: map[schema.GroupKind]bool{}, deaf: map[schema.GroupKind]pause{}}
+	k := &cluster{Cluster: engine.Cluster{Client: c, Mapper: mapper}, name: name, now: r.Now, deaf: map[schema.GroupKind]pause{}}
 	k.Explain = k.said
-	k.definitions = &definitions{base: ctx, metadata: objects, changed: func(group string) { r.defined(k, group) }}
+	k.kinds = kinds.New(ctx, kinds.Options{Mapper: mapper, Client: c, Metadata: objects, Explain: k.said, Changed: func(group string) { r.defined(k, group) }})
 	k.Watch = owned.NewWatch(ctx, owned.Options{Metadata: objects, Objects: whole, Mapper: mapper, Selector: tenantv1.LabelUID,
 		Owners: owners, Changed: changed, Look: k.look, WithOwnerReferences: true})
 	return k, nil
@@ -135,32 +118,23 @@ func (r *Tenants) newCluster(ctx context.Context, name string, config *rest.Conf
 
 // look says what is kept of the objects of a kind: whether they are ready.
 func (c *cluster) look(kind schema.GroupKind) func(*unstructured.Unstructured) any {
-	if plainKinds[kind] {
+	if ready.Plain(kind) {
 		return nil
 	}
-	return func(u *unstructured.Unstructured) any { return c.readiness(u) }
-}
-
-// readiness says how an object is.
-func (c *cluster) readiness(u *unstructured.Unstructured) ready.Readiness {
-	kind := u.GroupVersionKind().GroupKind()
-	c.mu.Lock()
-	statusless := c.statusless[kind]
-	c.mu.Unlock()
-	return ready.OfKind(u, statusless)
+	return func(u *unstructured.Unstructured) any { return c.kinds.Readiness(u) }
 }
 
 // follow makes sure that the kinds of a tenant's objects are watched.
-func (c *cluster) follow(ctx context.Context, owner owned.Owner, kinds map[schema.GroupKind]string) error {
-	c.learn(ctx, kinds)
+func (c *cluster) follow(ctx context.Context, owner owned.Owner, list map[schema.GroupKind]string) error {
+	c.kinds.Learn(ctx, list)
 	if why := c.silent(c.now()); why != nil {
 		unwatched := &owned.UnwatchedError{Kinds: map[schema.GroupKind]error{}}
-		for kind := range kinds {
+		for kind := range list {
 			unwatched.Kinds[kind] = why
 		}
 		return unwatched
 	}
-	return c.Watch.Follow(ctx, owner, kinds)
+	return c.Watch.Follow(ctx, owner, list)
 }
 
 // awayPause is how soon it is looked again at what cannot be used: a kind or a cluster, as err says. Definitions of kinds and Secrets
@@ -184,4 +158,18 @@ func secretVersion(ctx context.Context, cached client.Reader, namespace, name st
 		return "", nil
 	}
 	return string(m.UID) + "/" + m.ResourceVersion, nil
+}
+
+// A kind is served a moment after it is defined, and no watch tells when.
+var definitionPauses = []time.Duration{0, time.Second, 5 * time.Second}
+
+// defined is called when the definition of a custom kind is new or has changed.
+func (r *Tenants) defined(c *cluster, group string) {
+	for _, pause := range definitionPauses {
+		time.AfterFunc(pause, func() {
+			c.kinds.Forget(group)
+			r.wake(r.book.lacking(group))
+			r.recheckTemplates()
+		})
+	}
 }

@@ -4,6 +4,7 @@
 package controller
 
 import (
+	"context"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -29,6 +30,7 @@ import (
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	"github.com/yuba-dev/yuba/internal/objects/engine"
+	"github.com/yuba-dev/yuba/internal/objects/kinds"
 	"github.com/yuba-dev/yuba/internal/objects/owned"
 )
 
@@ -37,35 +39,7 @@ func withVersion(version string) *cluster {
 	gv := schema.GroupVersion{Group: "example.com", Version: version}
 	mapper := meta.NewDefaultRESTMapper([]schema.GroupVersion{gv})
 	mapper.Add(gv.WithKind("Gadget"), meta.RESTScopeNamespace)
-	return &cluster{Cluster: engine.Cluster{Mapper: mapper}, known: map[schema.GroupKind]bool{}}
-}
-
-// An object of a kind that this API has must not go elsewhere because a template has another version of it, nor may the objects of all
-// other templates.
-func TestAKindOfAnotherVersionIsNotElsewhere(t *testing.T) {
-	c := withVersion("v2")
-	now := time.Unix(1000, 0)
-	kind := func(version string) schema.GroupVersionKind {
-		return schema.GroupVersionKind{Group: "example.com", Version: version, Kind: "Gadget"}
-	}
-	for range 2 {
-		_, _, err := c.serves(kind("v1"), now)
-		var other *otherVersionError
-		if !errors.As(err, &other) || !strings.Contains(err.Error(), "write apiVersion: example.com/v2") {
-			t.Fatalf("of another version it says %v", err)
-		}
-		if served, _, err := c.serves(kind("v2"), now); !served || err != nil {
-			t.Fatalf("its own version is served: %v, %v", served, err)
-		}
-	}
-	none := schema.GroupVersionKind{Group: "example.com", Version: "v2", Kind: "Widget"}
-	if served, _, err := c.serves(none, now); served || err != nil {
-		t.Errorf("what is in no version is served: %v, %v", served, err)
-	}
-	c.askAnew("example.com")
-	if len(c.unserved) > 0 {
-		t.Errorf("%v is still known to be missing", c.unserved)
-	}
+	return &cluster{Cluster: engine.Cluster{Mapper: mapper}, kinds: kinds.New(context.Background(), kinds.Options{Mapper: mapper})}
 }
 
 // What was made in a version that is served no longer is found in the one that is.
@@ -95,12 +69,12 @@ func TestWhatIsNotServedForAMomentIsNotGone(t *testing.T) {
 	t.Cleanup(server.Close)
 	c := withVersion("v1")
 	mapper, _ := c.Mapper.(*meta.DefaultRESTMapper)
-	mapper.Add(definitionKind, meta.RESTScopeRoot)
+	mapper.Add(kinds.Definition, meta.RESTScopeRoot)
 	var err error
 	if c.Client, err = client.New(&rest.Config{Host: server.URL}, client.Options{Mapper: mapper}); err != nil {
 		t.Fatal(err)
 	}
-	c.Watch = owned.NewWatch(t.Context(), owned.Options{})
+	c.kinds.Client, c.Watch = c.Client, owned.NewWatch(t.Context(), owned.Options{})
 	p := &pass{obj: acme(), home: c}
 	e := &tenantv1.AppliedResource{ID: "x", APIVersion: "example.com/v1", Kind: "Gadget", Namespace: "shop", Name: "acme", UID: "u"}
 	if live, err := p.find(t.Context(), c, e); live != nil || err != nil {

@@ -15,7 +15,6 @@
 //	inventory.go  what a Tenant has made, orphans among it
 //	deletion.go   letting a deleted Tenant go; keep.go  what stays then; strays.go  what is left when nobody waited for that
 //	cluster.go    the APIs that objects are at; target.go the one that is not ours; copies.go what objects there need of ours
-//	definitions.go  which kinds an API has
 //	memory.go     what is remembered between passes
 //
 // # Invariants

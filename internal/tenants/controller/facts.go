@@ -20,6 +20,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/brief"
 	"github.com/yuba-dev/yuba/internal/objects/engine"
 	"github.com/yuba-dev/yuba/internal/objects/inventory"
+	"github.com/yuba-dev/yuba/internal/objects/kinds"
 	"github.com/yuba-dev/yuba/internal/objects/owned"
 	"github.com/yuba-dev/yuba/internal/objects/ready"
 )
@@ -135,8 +136,8 @@ func (p *pass) resourceOf(id string) *tenantv1.TResource {
 // settle says where an object goes, and makes its manifest what is written there.
 func (p *pass) settle(it *item, now time.Time) {
 	gvk := it.manifest.GroupVersionKind()
-	served, root, err := p.home.serves(gvk, now)
-	var other *otherVersionError
+	served, root, err := p.home.kinds.Serves(gvk, now)
+	var other *kinds.OtherVersionError
 	switch {
 	case errors.As(err, &other):
 		it.broken = other.Error()
@@ -192,8 +193,8 @@ func (p *pass) settleAway(it *item, now time.Time) (root bool) {
 		return false
 	}
 	if p.targetErr == nil {
-		served, root, err := p.target.serves(gvk, now)
-		var other *otherVersionError
+		served, root, err := p.target.kinds.Serves(gvk, now)
+		var other *kinds.OtherVersionError
 		switch {
 		case errors.As(err, &other):
 			it.broken = "at the cluster of spec.kubeConfig " + other.Error()
@@ -229,13 +230,13 @@ func (p *pass) unreachable(gvk schema.GroupVersionKind) string {
 
 // follow has the kinds of all objects watched that the tenant has or is to have.
 func (p *pass) follow(ctx context.Context) error {
-	kinds := map[*cluster]map[schema.GroupKind]string{p.home: {}}
+	lists := map[*cluster]map[schema.GroupKind]string{p.home: {}}
 	add := func(c *cluster, kind schema.GroupKind, version string) {
-		if kinds[c] == nil {
-			kinds[c] = map[schema.GroupKind]string{}
+		if lists[c] == nil {
+			lists[c] = map[schema.GroupKind]string{}
 		}
 		if c.unwatched(kind, p.now) == nil {
-			kinds[c][kind] = version
+			lists[c][kind] = version
 		}
 	}
 	for _, it := range p.items {
@@ -244,7 +245,7 @@ func (p *pass) follow(ctx context.Context) error {
 		}
 	}
 	p.inventoryKinds(add)
-	if p.target != nil && kinds[p.target] != nil {
+	if p.target != nil && lists[p.target] != nil {
 		// What they need of ours is copied when it changes.
 		add(p.home, secretKind, "v1")
 		add(p.home, configMapKind, "v1")
@@ -252,7 +253,7 @@ func (p *pass) follow(ctx context.Context) error {
 			add(p.target, kind, "v1")
 		}
 	}
-	for c, list := range kinds {
+	for c, list := range lists {
 		err := c.follow(ctx, p.owner, list)
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -304,10 +305,10 @@ func (p *pass) inventoryKinds(add func(*cluster, schema.GroupKind, string)) {
 			continue
 		}
 		gvk := schema.FromAPIVersionAndKind(e.APIVersion, e.Kind)
-		served, _, err := c.serves(gvk, p.now)
-		var other *otherVersionError
+		served, _, err := c.kinds.Serves(gvk, p.now)
+		var other *kinds.OtherVersionError
 		if errors.As(err, &other) {
-			served, err, gvk.Version = true, nil, other.instead
+			served, err, gvk.Version = true, nil, other.Instead
 		}
 		if err == nil && served {
 			add(c, gvk.GroupKind(), gvk.Version)
@@ -424,10 +425,7 @@ func (r *Tenants) result(p *pass, it *item, o outcome, now time.Time) {
 		p.memory.quarrels[it.id].again(now)
 	}
 	it.changed = !it.exists() || it.live != nil && it.live.ResourceVersion != u.GetResourceVersion()
-	it.readiness = ready.Readiness{Ready: true}
-	if !plainKinds[it.ref.GroupKind] {
-		it.readiness = it.cluster.readiness(u)
-	}
+	it.readiness = it.cluster.kinds.Readiness(u)
 	it.known = &left{at: it.place(), digest: it.digest, print: owned.PrintOf(u), readiness: it.readiness, needs: p.graphNeeds(it.id)}
 	it.live = &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
 		Namespace: u.GetNamespace(), Name: u.GetName(), UID: u.GetUID(), ResourceVersion: u.GetResourceVersion(), Generation: u.GetGeneration(),

@@ -18,6 +18,7 @@ import (
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	"github.com/yuba-dev/yuba/internal/objects/engine"
 	"github.com/yuba-dev/yuba/internal/objects/inventory"
+	"github.com/yuba-dev/yuba/internal/objects/kinds"
 	"github.com/yuba-dev/yuba/internal/objects/owned"
 )
 
@@ -28,6 +29,11 @@ func refOf(e *tenantv1.AppliedResource) owned.Ref {
 
 // placeOf is where the object of an entry is.
 func placeOf(e *tenantv1.AppliedResource) place { return place{e.KubeConfig, refOf(e).ID} }
+
+// servedAs is the kind of an entry in a version that the API serves.
+func (c *cluster) servedAs(e *tenantv1.AppliedResource) (schema.GroupVersionKind, error) {
+	return c.kinds.ServedAs(schema.FromAPIVersionAndKind(e.APIVersion, e.Kind))
+}
 
 // setCluster says in an entry where its object is.
 func setCluster(e *tenantv1.AppliedResource, c *cluster) {
@@ -176,7 +182,7 @@ func (r *Tenants) let(ctx context.Context, p *pass, e *tenantv1.AppliedResource,
 	}
 	fate, err := r.engine.Remove(ctx, &c.Cluster, ref, live, release)
 	switch {
-	case apierrors.IsNotFound(err) && !kindNotFound(err):
+	case apierrors.IsNotFound(err) && !kinds.NotFound(err):
 		return engine.Gone, nil // no watch will tell of it: its kind may be gone as well
 	case err != nil:
 		return fate, fmt.Errorf("%s cannot be %s: %w", owned.Name(ref.ID), what, c.said(err))
@@ -197,7 +203,7 @@ func (p *pass) find(ctx context.Context, c *cluster, e *tenantv1.AppliedResource
 		err = c.Client.Get(ctx, client.ObjectKey{Namespace: ref.Namespace, Name: ref.Name}, m)
 	}
 	switch {
-	case kindNotFound(err) && c.defines(ctx, gvk):
+	case kinds.NotFound(err) && c.kinds.Defines(ctx, gvk):
 		return nil, fmt.Errorf("look for %s: the API does not serve its kind in the version %s now", owned.Name(ref.ID), gvk.Version)
 	case apierrors.IsNotFound(err), meta.IsNoMatchError(err):
 		return nil, nil

@@ -16,6 +16,7 @@ import (
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	"github.com/yuba-dev/yuba/internal/kit/yamltext"
+	"github.com/yuba-dev/yuba/internal/objects/kinds"
 	"github.com/yuba-dev/yuba/internal/tenants/check"
 	"github.com/yuba-dev/yuba/internal/tenants/row"
 )
@@ -89,8 +90,8 @@ func (w *world) Serves(_ context.Context, gvk schema.GroupVersionKind) (bool, er
 
 // of finds who serves a kind.
 func (w *world) of(gvk schema.GroupVersionKind) (*cluster, error) {
-	served, _, err := w.home.serves(gvk, w.now())
-	var other *otherVersionError
+	served, _, err := w.home.kinds.Serves(gvk, w.now())
+	var other *kinds.OtherVersionError
 	switch {
 	case errors.As(err, &other):
 		return nil, nil
@@ -103,7 +104,7 @@ func (w *world) of(gvk schema.GroupVersionKind) (*cluster, error) {
 	case w.target == nil:
 		return nil, nil
 	}
-	if served, _, err = w.target.serves(gvk, w.now()); errors.As(err, &other) {
+	if served, _, err = w.target.kinds.Serves(gvk, w.now()); errors.As(err, &other) {
 		return nil, nil
 	}
 	if err != nil || !served {
@@ -119,7 +120,7 @@ func (w *world) DryRun(ctx context.Context, o *unstructured.Unstructured) error 
 	if c == nil || err != nil {
 		return err
 	}
-	if _, root, err := c.serves(gvk, w.now()); err == nil && root {
+	if _, root, err := c.kinds.Serves(gvk, w.now()); err == nil && root {
 		o.SetNamespace("")
 	}
 	err = c.Client.Patch(ctx, o, yamltext.Apply, client.DryRunAll, client.ForceOwnership, client.FieldOwner(tenantv1.FieldManager))

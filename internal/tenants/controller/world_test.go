@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
-	"github.com/yuba-dev/yuba/internal/objects/engine"
+	"github.com/yuba-dev/yuba/internal/objects/kinds"
 )
 
 // chatty is the mapper of what is no API, and answers with a text of its own.
@@ -26,8 +26,9 @@ func (chatty) RESTMapping(schema.GroupKind, ...string) (*meta.RESTMapping, error
 // Whoever writes the kubeconfig that a template names must not read in its condition what other servers say to this one.
 func TestWhatATargetAnswersIsNotQuotedAboutATemplate(t *testing.T) {
 	now := func() time.Time { return time.Unix(1, 0) }
-	home := &cluster{Cluster: engine.Cluster{Mapper: meta.NewDefaultRESTMapper(nil)}}
-	target := &cluster{Cluster: engine.Cluster{Mapper: chatty{}}, name: tenantv1.ClusterTarget}
+	home := &cluster{kinds: kinds.New(t.Context(), kinds.Options{Mapper: meta.NewDefaultRESTMapper(nil)})}
+	target := &cluster{name: tenantv1.ClusterTarget, now: now}
+	target.kinds = kinds.New(t.Context(), kinds.Options{Mapper: chatty{}, Explain: target.said})
 	_, reason := chatty{}.RESTMapping(schema.GroupKind{})
 	for sentence, w := range map[string]*world{
 		"it is asked for a kind":  {home: home, target: target, now: now},
