@@ -52,7 +52,7 @@ func TestAServiceAccountHasItsOwnRightsOnly(t *testing.T) {
 	if message := w.failing("app", "PruneFailed"); !strings.Contains(message, "ConfigMap/"+w.namespace+"/one delete failed") {
 		t.Errorf("it says: %s", message)
 	}
-	if ids := inventory(w.get("app")); len(ids) != 2 {
+	if ids := entriesOf(w.get("app")); len(ids) != 2 {
 		t.Errorf("inventory is %v", ids)
 	}
 	// An object of another namespace is out of reach.
@@ -84,8 +84,8 @@ func TestWhoMayNotWriteAnObjectDoesNotTakeIt(t *testing.T) {
 		k.Annotations = map[string]string{meta.ReconcileRequestAnnotation: "now"}
 	})
 	w.eventually("the request is answered", func() bool { return w.get("owner").Status.LastHandledReconcileAt == "now" })
-	if k := w.ready("owner", "main@sha1:1"); len(inventory(k)) != 1 {
-		t.Errorf("inventory is %v", inventory(k))
+	if k := w.ready("owner", "main@sha1:1"); len(entriesOf(k)) != 1 {
+		t.Errorf("inventory is %v", entriesOf(k))
 	}
 }
 

@@ -21,7 +21,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/conditions"
 )
 
-func inventory(k *kustomizev1.Kustomization) []string {
+func entriesOf(k *kustomizev1.Kustomization) []string {
 	var ids []string
 	if k.Status.Inventory != nil {
 		for _, e := range k.Status.Inventory.Entries {
@@ -40,7 +40,7 @@ func TestARevisionIsAppliedAndWhatItLacksIsPruned(t *testing.T) {
 	if got := conditions.Of(k, meta.ReadyCondition); got.Reason != "ReconciliationSucceeded" || got.Message != "Applied revision: main@sha1:1" {
 		t.Errorf("Ready is %s: %s", got.Reason, got.Message)
 	}
-	if diff := cmp.Diff([]string{w.namespace + "_one__ConfigMap v1", w.namespace + "_two__ConfigMap v1"}, inventory(k)); diff != "" {
+	if diff := cmp.Diff([]string{w.namespace + "_one__ConfigMap v1", w.namespace + "_two__ConfigMap v1"}, entriesOf(k)); diff != "" {
 		t.Errorf("inventory:\n%s", diff)
 	}
 	if c := conditions.Of(k, meta.ReconcilingCondition); c.Type != "" {
@@ -63,7 +63,7 @@ func TestARevisionIsAppliedAndWhatItLacksIsPruned(t *testing.T) {
 		t.Errorf("one is %v", one.Data)
 	}
 	w.eventually("two is pruned", func() bool { return w.configMap("two") == nil })
-	if diff := cmp.Diff([]string{w.namespace + "_one__ConfigMap v1"}, inventory(k)); diff != "" {
+	if diff := cmp.Diff([]string{w.namespace + "_one__ConfigMap v1"}, entriesOf(k)); diff != "" {
 		t.Errorf("inventory:\n%s", diff)
 	}
 }
@@ -171,8 +171,8 @@ func TestARefusedObjectKeepsAllFromBeingApplied(t *testing.T) {
 		t.Errorf("Reconciling is %s", c.Reason)
 	}
 	w.publish("src", "main@sha1:3", map[string]string{"a.yaml": configMap("good", "3")})
-	if k := w.ready("app", "main@sha1:3"); len(inventory(k)) != 1 {
-		t.Errorf("inventory is %v", inventory(k))
+	if k := w.ready("app", "main@sha1:3"); len(entriesOf(k)) != 1 {
+		t.Errorf("inventory is %v", entriesOf(k))
 	}
 }
 
@@ -232,7 +232,7 @@ spec:
 `})
 	w.kustomization("app", func(s *kustomizev1.KustomizationSpec) { s.Wait = true })
 	k := w.ready("app", "main@sha1:1")
-	if diff := cmp.Diff([]string{"_gadgets.example.test_apiextensions.k8s.io_CustomResourceDefinition v1", w.namespace + "_g_example.test_Gadget v1"}, inventory(k)); diff != "" {
+	if diff := cmp.Diff([]string{"_gadgets.example.test_apiextensions.k8s.io_CustomResourceDefinition v1", w.namespace + "_g_example.test_Gadget v1"}, entriesOf(k)); diff != "" {
 		t.Errorf("inventory:\n%s", diff)
 	}
 	gadget := &unstructured.Unstructured{}

@@ -48,8 +48,8 @@ func TestPruningMostOfManyObjectsIsHeld(t *testing.T) {
 	if n := w.configMaps(); n != 30 {
 		t.Errorf("%d objects are there", n)
 	}
-	if k := w.get("app"); len(inventory(k)) != 30 || conditions.Of(k, meta.StalledCondition).Status != metav1.ConditionTrue {
-		t.Errorf("inventory has %d entries\n%s", len(inventory(k)), w.describe())
+	if k := w.get("app"); len(entriesOf(k)) != 30 || conditions.Of(k, meta.StalledCondition).Status != metav1.ConditionTrue {
+		t.Errorf("inventory has %d entries\n%s", len(entriesOf(k)), w.describe())
 	}
 	// The rest is kept as it should be meanwhile.
 	w.must(w.c.Delete(t.Context(), w.configMap("new")))
@@ -103,7 +103,7 @@ func TestABrokenBuildPrunesNothing(t *testing.T) {
 	if message := w.failing("app", "BuildFailed"); !strings.Contains(message, "b.yaml") {
 		t.Errorf("it says: %s", message)
 	}
-	if w.configMap("two") == nil || len(inventory(w.get("app"))) != 2 {
+	if w.configMap("two") == nil || len(entriesOf(w.get("app"))) != 2 {
 		t.Error("a broken build pruned an object")
 	}
 }
@@ -114,7 +114,7 @@ func TestWithoutPruneObjectsStay(t *testing.T) {
 	w.kustomization("app", func(s *kustomizev1.KustomizationSpec) { s.Prune = false })
 	w.ready("app", "main@sha1:1")
 	w.publish("src", "main@sha1:2", map[string]string{"a.yaml": configMap("one", "1")})
-	if k := w.ready("app", "main@sha1:2"); len(inventory(k)) != 1 || w.configMap("two") == nil {
+	if k := w.ready("app", "main@sha1:2"); len(entriesOf(k)) != 1 || w.configMap("two") == nil {
 		t.Error("an object was pruned although nothing is to be")
 	}
 	w.must(w.c.Delete(t.Context(), w.get("app")))
@@ -187,7 +187,7 @@ func TestTwoKustomizationsThatOwnOneObject(t *testing.T) {
 	if w.configMap("shared").Data["key"] != "first" || w.configMap("own") == nil {
 		t.Error("the shared object was taken, or the other one not applied")
 	}
-	if ids := inventory(w.get("second")); len(ids) != 1 {
+	if ids := entriesOf(w.get("second")); len(ids) != 1 {
 		t.Errorf("the second's inventory is %v", ids)
 	}
 	// The first one lets go: the object is handed over and not removed in between.

@@ -55,7 +55,7 @@ func TestWhatWasRefusedCanBeDeleted(t *testing.T) {
 			w.publish("src", "main@sha1:1", map[string]string{"a.yaml": manifests})
 			w.kustomization("app", asDeployer)
 			w.failing("app", meta.ReconciliationFailedReason)
-			if ids := inventory(w.get("app")); len(ids) > 1 {
+			if ids := entriesOf(w.get("app")); len(ids) > 1 {
 				t.Errorf("the inventory has what was never made: %v", ids)
 			}
 			w.must(w.c.Delete(t.Context(), w.get("app")))
