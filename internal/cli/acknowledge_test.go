@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/cli/ui"
 	"github.com/yuba-dev/yuba/internal/testkit/apitest"
 )
 
@@ -49,14 +50,14 @@ func TestAcknowledge(t *testing.T) {
 		word string
 		news []string
 	}{
-		"without a terminal it shows the list, and does nothing": {nil, exitUsage, "", []string{"a.b (i-1): may exist", "a.c: may be gone", "and 4 more of run r1 and 2 earlier ones", "Run r1 and 2 earlier ones: the plan is lost", "--yes"}},
-		"with yes all that it shows":                             {[]string{"--yes"}, exitOK, "r2", []string{"a.b (i-1)", "a.c", "are acknowledged"}},
-		"with a run what that and earlier ones have left":        {[]string{"--run", "r1"}, exitOK, "r1", []string{"a.b (i-1)"}},
-		"with addresses these":                                   {[]string{"a.c", "--yes"}, exitOK, "r2\na.c", []string{"a.c: may be gone"}},
-		"with both":                                              {[]string{"a.b", "--run", "r1"}, exitOK, "r1\na.b", []string{"a.b (i-1)"}},
-		"not the address of a later run":                         {[]string{"a.c", "--run", "r1"}, exitNotFound, "", []string{"a.c is not listed"}},
-		"not a run after the last":                               {[]string{"--run", "r3"}, exitNotFound, "", []string{"run r3 is not listed, the last one is r2"}},
-		"nothing of earlier runs":                                {[]string{"--run", "r0"}, exitNotFound, "", []string{"nothing of run r0 or of earlier ones"}},
+		"without a terminal it shows the list, and does nothing": {nil, ui.ExitUsage, "", []string{"a.b (i-1): may exist", "a.c: may be gone", "and 4 more of run r1 and 2 earlier ones", "Run r1 and 2 earlier ones: the plan is lost", "--yes"}},
+		"with yes all that it shows":                             {[]string{"--yes"}, ui.ExitOK, "r2", []string{"a.b (i-1)", "a.c", "are acknowledged"}},
+		"with a run what that and earlier ones have left":        {[]string{"--run", "r1"}, ui.ExitOK, "r1", []string{"a.b (i-1)"}},
+		"with addresses these":                                   {[]string{"a.c", "--yes"}, ui.ExitOK, "r2\na.c", []string{"a.c: may be gone"}},
+		"with both":                                              {[]string{"a.b", "--run", "r1"}, ui.ExitOK, "r1\na.b", []string{"a.b (i-1)"}},
+		"not the address of a later run":                         {[]string{"a.c", "--run", "r1"}, ui.ExitNotFound, "", []string{"a.c is not listed"}},
+		"not a run after the last":                               {[]string{"--run", "r3"}, ui.ExitNotFound, "", []string{"run r3 is not listed, the last one is r2"}},
+		"nothing of earlier runs":                                {[]string{"--run", "r0"}, ui.ExitNotFound, "", []string{"nothing of run r0 or of earlier ones"}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			ns := apitest.Namespace(t)
@@ -77,11 +78,11 @@ func TestAcknowledgeAsksAtATerminal(t *testing.T) {
 	for answer, want := range map[string]struct {
 		code int
 		word string
-	}{"yes": {exitOK, "r2"}, "no": {exitWaiting, ""}} {
+	}{"yes": {ui.ExitOK, "r2"}, "no": {ui.ExitWaiting, ""}} {
 		t.Run(answer, func(t *testing.T) {
 			ns := apitest.Namespace(t)
 			stack := unprovenStack(t, ns)
-			terminal := newConsole(t, 80, 24)
+			terminal := newTerminal(t, 80, 24)
 			if _, err := terminal.master.WriteString(answer + "\n"); err != nil {
 				t.Fatal(err)
 			}
@@ -147,7 +148,7 @@ func TestAMaskedAddressIsAcknowledgedByItsDigest(t *testing.T) {
 		t.Error(got)
 	}
 	got := yuba(t, ns, "acknowledge", "vpc", "f00d", "--yes")
-	got.want(t, exitOK, "", "a.(sensitive) [f00d]: may be gone")
+	got.want(t, ui.ExitOK, "", "a.(sensitive) [f00d]: may be gone")
 	if word := acknowledgedOf(t, stack); word != "r2\nf00d" || strings.Contains(got.news, "beef") {
 		t.Errorf("acknowledged %q: %s", word, got.news)
 	}
@@ -163,20 +164,5 @@ func TestTheStatusDoesNotAdviseToImportOverAnObject(t *testing.T) {
 	got := yuba(t, ns, "status", "vpc").out
 	if strings.Contains(got, "state import") || !strings.Contains(got, "compare the id there with what exists. Then say so:") {
 		t.Error(got)
-	}
-}
-
-// The order in the list counts: ids lie when a clock was set back.
-func TestAcknowledgeGoesByTheListsOrder(t *testing.T) {
-	u := &infrav1.UnprovenStatus{Runs: []infrav1.UnprovenRun{{ID: "r9", OlderRuns: 1}, {ID: "r5"}},
-		Resources: []infrav1.UnprovenResource{{Address: "old", Run: "r1"}, {Address: "first", Run: "r9"}, {Address: "second", Run: "r5"}}}
-	for upTo, want := range map[string]string{"r9": "old first", "r5": "old first second", "r2": "old"} {
-		var got []string
-		for _, r := range seenUnproven(u, upTo, nil).Resources {
-			got = append(got, r.Address)
-		}
-		if strings.Join(got, " ") != want {
-			t.Errorf("up to %s: %v, want %s", upTo, got, want)
-		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/yuba-dev/yuba/internal/cli/ui"
 	"github.com/yuba-dev/yuba/internal/gitops/publish"
 	"github.com/yuba-dev/yuba/internal/testkit/ocitest"
 )
@@ -36,24 +37,24 @@ func TestArtifactsArePublished(t *testing.T) {
 	if !strings.HasPrefix(pushed.out, registry.URL("iac/network")+"@sha256:") {
 		t.Errorf("got %q, %s", pushed.out, pushed.news)
 	}
-	pushed.want(t, exitOK, pushed.out, "Pushed 1 file in ", " as "+registry.Host()+"/iac/network:1.4.0.")
+	pushed.want(t, ui.ExitOK, pushed.out, "Pushed 1 file in ", " as "+registry.Host()+"/iac/network:1.4.0.")
 	again := plain(t, "push", "artifact", ref, "-f", dir, "--source", "https://example.com", "--revision", "1.4.0@sha1:0123", "-a", "org.example.team=net", "-o", "json")
 	var answer publish.Pushed
 	if err := json.Unmarshal([]byte(again.out), &answer); err != nil || answer.URL != strings.TrimSpace(pushed.out) || answer.Tag != "1.4.0" {
 		t.Errorf("got %s, %v", again.out, err)
 	}
-	plain(t, "tag", "artifact", ref, "--tag", "stable,1").want(t, exitOK, registry.URL("iac/network")+":stable\n"+registry.URL("iac/network")+":1\n")
+	plain(t, "tag", "artifact", ref, "--tag", "stable,1").want(t, ui.ExitOK, registry.URL("iac/network")+":stable\n"+registry.URL("iac/network")+":1\n")
 	list := plain(t, "list", "artifacts", registry.URL("iac/network"), "--semver-filter", ">=1.1.0", "-o", "wide")
 	list.out = columnsOf(list.out, answer.Digest)
-	list.want(t, exitOK, "ARTIFACT  DIGEST  SOURCE  REVISION\n"+ref+"  NS  https://example.com  1.4.0@sha1:0123\n")
-	plain(t, "list", "artifacts", registry.URL("iac/network"), "--filter-regex", "^9$").want(t, exitOK, "", "There are no such artifacts")
+	list.want(t, ui.ExitOK, "ARTIFACT  DIGEST  SOURCE  REVISION\n"+ref+"  NS  https://example.com  1.4.0@sha1:0123\n")
+	plain(t, "list", "artifacts", registry.URL("iac/network"), "--filter-regex", "^9$").want(t, ui.ExitOK, "", "There are no such artifacts")
 	out := filepath.Join(t.TempDir(), "out")
-	plain(t, "pull", "artifact", ref, "--output", out).want(t, exitOK, answer.Digest+"\n", "The files of "+ref+" are in "+out+".", "Revision    1.4.0@sha1:0123")
+	plain(t, "pull", "artifact", ref, "--output", out).want(t, ui.ExitOK, answer.Digest+"\n", "The files of "+ref+" are in "+out+".", "Revision    1.4.0@sha1:0123")
 	if data, err := os.ReadFile(filepath.Join(out, "main.tf")); err != nil || string(data) != "# nothing" {
 		t.Errorf("got %q, %v", data, err)
 	}
-	plain(t, "pull", "artifact", ref, "--output", out).want(t, exitError, "", "is not empty")
-	plain(t, "pull", "artifact", registry.URL("iac/network")+":9", "-o", filepath.Join(out, "x")).want(t, exitNotFound, "", "yuba list artifacts oci://")
+	plain(t, "pull", "artifact", ref, "--output", out).want(t, ui.ExitFailure, "", "is not empty")
+	plain(t, "pull", "artifact", registry.URL("iac/network")+":9", "-o", filepath.Join(out, "x")).want(t, ui.ExitNotFound, "", "yuba list artifacts oci://")
 }
 
 func TestTheTimeOfAnArtifact(t *testing.T) {
@@ -79,7 +80,7 @@ func TestTheTimeOfAnArtifact(t *testing.T) {
 		t.Errorf("as the environment says: %s", got)
 	}
 	t.Setenv("SOURCE_DATE_EPOCH", "today")
-	plain(t, "push", "artifact", registry.URL("app")+":1", "--path", dir, "--source", "s", "--revision", "r").want(t, exitUsage, "", "want the seconds since 1970")
+	plain(t, "push", "artifact", registry.URL("app")+":1", "--path", dir, "--source", "s", "--revision", "r").want(t, ui.ExitUsage, "", "want the seconds since 1970")
 }
 
 func TestCredentialsOfARegistry(t *testing.T) {
@@ -90,19 +91,19 @@ func TestCredentialsOfARegistry(t *testing.T) {
 	}
 	t.Setenv("DOCKER_CONFIG", t.TempDir())
 	push := []string{"push", "artifact", registry.URL("app") + ":1", "--path", program(t), "--source", "s", "--revision", "r"}
-	plain(t, push...).want(t, exitError, "", "docker login")
-	if got := plain(t, append(push, "--creds-file", file)...); got.code != exitOK {
+	plain(t, push...).want(t, ui.ExitFailure, "", "docker login")
+	if got := plain(t, append(push, "--creds-file", file)...); got.code != ui.ExitOK {
 		t.Error(got.news)
 	}
-	if got := plain(t, append(push, "--creds", "ci:s3cret", "--provider", "generic")...); got.code != exitOK {
+	if got := plain(t, append(push, "--creds", "ci:s3cret", "--provider", "generic")...); got.code != ui.ExitOK {
 		t.Error(got.news)
 	}
-	if got := plain(t, append(push, "--creds", "ci:wr0ng")...); got.code != exitError || strings.Contains(got.news, "wr0ng") {
+	if got := plain(t, append(push, "--creds", "ci:wr0ng")...); got.code != ui.ExitFailure || strings.Contains(got.news, "wr0ng") {
 		t.Errorf("code %d: %s", got.code, got.news)
 	}
-	plain(t, append(push, "--creds-file", "-")...).want(t, exitError, "", "- is empty")
-	plain(t, append(push, "--creds-file", file, "--creds", "a:b")...).want(t, exitUsage, "", "not both")
-	plain(t, append(push, "--provider", "aws")...).want(t, exitUsage, "", "credential helper")
+	plain(t, append(push, "--creds-file", "-")...).want(t, ui.ExitFailure, "", "- is empty")
+	plain(t, append(push, "--creds-file", file, "--creds", "a:b")...).want(t, ui.ExitUsage, "", "not both")
+	plain(t, append(push, "--provider", "aws")...).want(t, ui.ExitUsage, "", "credential helper")
 }
 
 func TestWrongCommandLinesAboutArtifacts(t *testing.T) {
@@ -118,6 +119,6 @@ func TestWrongCommandLinesAboutArtifacts(t *testing.T) {
 		"pull nope":                                                                   `there is no command "yuba pull nope"`,
 		"push artifact":                                                               "an argument is missing",
 	} {
-		t.Run(line, func(t *testing.T) { plain(t, strings.Fields(line)...).want(t, exitUsage, "", want) })
+		t.Run(line, func(t *testing.T) { plain(t, strings.Fields(line)...).want(t, ui.ExitUsage, "", want) })
 	}
 }

@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/yuba-dev/yuba/internal/cli/ui"
 	"github.com/yuba-dev/yuba/internal/testkit/apitest"
 )
 
@@ -70,7 +71,7 @@ func TestBuildKustomizationNeedsNoAPI(t *testing.T) {
 			strings.NewReader(""), &out, &news)
 		return called{out.String(), news.String(), code}
 	}
-	call().want(t, exitOK, `apiVersion: v1
+	call().want(t, ui.ExitOK, `apiVersion: v1
 data:
   colour: blue
   gone: --
@@ -91,10 +92,10 @@ stringData:
 	var list struct {
 		Items []struct{ Kind string }
 	}
-	if got := call("-o", "json"); got.code != exitOK || json.Unmarshal([]byte(got.out), &list) != nil || len(list.Items) != 2 {
+	if got := call("-o", "json"); got.code != ui.ExitOK || json.Unmarshal([]byte(got.out), &list) != nil || len(list.Items) != 2 {
 		t.Errorf("as JSON: %d %s%s", got.code, got.out, got.news)
 	}
-	call("--strict-substitute").want(t, exitError, "", "substitute variables in ConfigMap shop/c (apps/c.yaml:4): no value for gone")
+	call("--strict-substitute").want(t, ui.ExitFailure, "", "substitute variables in ConfigMap shop/c (apps/c.yaml:4): no value for gone")
 	if diff := cmp.Diff(before, tree(t, dir)); diff != "" {
 		t.Errorf("files have changed:\n%s", diff)
 	}
@@ -125,16 +126,16 @@ func TestBuildKustomizationRefuses(t *testing.T) {
 		code int
 		news string
 	}{
-		"no path":                        {[]string{"apps"}, exitUsage, "--path is missing"},
-		"a path that is none":            {[]string{"apps", "--path", file}, exitUsage, "is not a directory"},
-		"a dry run without a file":       {[]string{"apps", "--path", apps, "--dry-run"}, exitUsage, "--dry-run needs --kustomization-file"},
-		"a file without it":              {[]string{"other", "--path", apps, "--dry-run", "--kustomization-file", file}, exitNotFound, "has no Kustomization other"},
-		"a file with an unknown field":   {[]string{"apps", "--path", apps, "--dry-run", "--kustomization-file", filepath.Join(dir, "odd.yaml")}, exitError, `unknown field "pth"`},
-		"files that are no objects":      {[]string{"apps", "--path", apps, "--dry-run", "--kustomization-file", file}, exitError, "apps/c.yaml:1: invalid YAML"},
-		"a file of another namespace":    {[]string{"prod/apps", "--path", apps, "--dry-run", "--kustomization-file", filepath.Join(dir, "gone.yaml")}, exitError, "read the Kustomization: open"},
-		"a form that it does not write":  {[]string{"apps", "--path", apps, "-o", "name"}, exitUsage, "name"},
-		"a command that there is not":    {nil, exitOK, ""},
-		"a diff without a path, as well": {[]string{"--diff"}, exitUsage, "--path is missing"},
+		"no path":                        {[]string{"apps"}, ui.ExitUsage, "--path is missing"},
+		"a path that is none":            {[]string{"apps", "--path", file}, ui.ExitUsage, "is not a directory"},
+		"a dry run without a file":       {[]string{"apps", "--path", apps, "--dry-run"}, ui.ExitUsage, "--dry-run needs --kustomization-file"},
+		"a file without it":              {[]string{"other", "--path", apps, "--dry-run", "--kustomization-file", file}, ui.ExitNotFound, "has no Kustomization other"},
+		"a file with an unknown field":   {[]string{"apps", "--path", apps, "--dry-run", "--kustomization-file", filepath.Join(dir, "odd.yaml")}, ui.ExitFailure, `unknown field "pth"`},
+		"files that are no objects":      {[]string{"apps", "--path", apps, "--dry-run", "--kustomization-file", file}, ui.ExitFailure, "apps/c.yaml:1: invalid YAML"},
+		"a file of another namespace":    {[]string{"prod/apps", "--path", apps, "--dry-run", "--kustomization-file", filepath.Join(dir, "gone.yaml")}, ui.ExitFailure, "read the Kustomization: open"},
+		"a form that it does not write":  {[]string{"apps", "--path", apps, "-o", "name"}, ui.ExitUsage, "name"},
+		"a command that there is not":    {nil, ui.ExitOK, ""},
+		"a diff without a path, as well": {[]string{"--diff"}, ui.ExitUsage, "--path is missing"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			args := append([]string{"build", "kustomization"}, c.args...)
@@ -199,11 +200,11 @@ func TestDiffKustomizationAsksTheAPI(t *testing.T) {
 			t.Errorf("the answer has %q:\n%s%s", never, got.out, got.news)
 		}
 	}
-	if got.code != exitDifferent || !strings.Contains(got.news, "1 to create, 2 to change, 1 to delete, 3 unchanged.") {
+	if got.code != ui.ExitDifferent || !strings.Contains(got.news, "1 to create, 2 to change, 1 to delete, 3 unchanged.") {
 		t.Errorf("code %d, news: %s", got.code, got.news)
 	}
 	var changes []struct{ Action, Object string }
-	if got := yuba(t, ns, append(args, "-o", "json")...); json.Unmarshal([]byte(got.out), &changes) != nil || len(changes) != 4 || got.code != exitDifferent {
+	if got := yuba(t, ns, append(args, "-o", "json")...); json.Unmarshal([]byte(got.out), &changes) != nil || len(changes) != 4 || got.code != ui.ExitDifferent {
 		t.Errorf("as JSON: %d %s%s", got.code, got.out, got.news)
 	}
 
@@ -216,7 +217,7 @@ func TestDiffKustomizationAsksTheAPI(t *testing.T) {
 	t.Run("no difference", func(t *testing.T) {
 		same := localFiles(t, map[string]string{"apps/same.yaml": content["apps/same.yaml"], "apps/sealed.yaml": content["apps/sealed.yaml"],
 			"apps/gone.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: gone}\n", "apps/drifted.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: drifted}\n"})
-		yuba(t, ns, "diff", "ks", "apps", "--path", filepath.Join(same, "apps")).want(t, exitOK, "", "0 to create, 0 to change, 0 to delete, 4 unchanged.")
+		yuba(t, ns, "diff", "ks", "apps", "--path", filepath.Join(same, "apps")).want(t, ui.ExitOK, "", "0 to create, 0 to change, 0 to delete, 4 unchanged.")
 	})
 	t.Run("a namespace and a kind of the same build", func(t *testing.T) {
 		new := localFiles(t, map[string]string{"ks.yaml": "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: fresh}\nspec: {interval: 1m, prune: true, sourceRef: {kind: GitRepository, name: a}}\n",
@@ -224,16 +225,16 @@ func TestDiffKustomizationAsksTheAPI(t *testing.T) {
 				"apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: things.example.org}\nspec:\n  group: example.org\n  scope: Namespaced\n  names: {kind: Thing, plural: things}\n" +
 				"  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]\n---\napiVersion: example.org/v1\nkind: Thing\nmetadata: {name: t, namespace: " + ns + "-new}\n"})
 		got := yuba(t, ns, "diff", "ks", "fresh", "--path", filepath.Join(new, "x"), "--kustomization-file", filepath.Join(new, "ks.yaml"))
-		if got.code != exitDifferent || strings.Count(got.out, " created\n") != 4 {
+		if got.code != ui.ExitDifferent || strings.Count(got.out, " created\n") != 4 {
 			t.Errorf("code %d: %s%s", got.code, got.out, got.news)
 		}
 	})
 	t.Run("a kind that there is not", func(t *testing.T) {
 		odd := localFiles(t, map[string]string{"apps/a.yaml": "apiVersion: example.com/v1\nkind: Odd\nmetadata: {name: a}\n"})
-		yuba(t, ns, "diff", "ks", "apps", "--path", filepath.Join(odd, "apps")).want(t, exitDiffFailed, "", "this API has no kind Odd of example.com/v1")
+		yuba(t, ns, "diff", "ks", "apps", "--path", filepath.Join(odd, "apps")).want(t, ui.ExitDiffFailed, "", "this API has no kind Odd of example.com/v1")
 	})
 	t.Run("a Kustomization that there is not", func(t *testing.T) {
-		yuba(t, ns, "diff", "ks", "gone", "--path", dir).want(t, exitNotFound, "", "there is no such Kustomization")
+		yuba(t, ns, "diff", "ks", "gone", "--path", dir).want(t, ui.ExitNotFound, "", "there is no such Kustomization")
 	})
 }
 
@@ -243,26 +244,4 @@ func withEntry(i *kustomizev1.ResourceInventory, id string) *kustomizev1.Resourc
 	}
 	i.Entries = append(i.Entries, kustomizev1.ResourceRef{ID: id, Version: "v1"})
 	return i
-}
-
-func TestTheSourceOfADirectoryIsFound(t *testing.T) {
-	dir := localFiles(t, map[string]string{"repo/.git/HEAD": "x", "repo/apps/web/a.yaml": "", "plain/apps/web/a.yaml": ""})
-	dir, err := filepath.EvalSymlinks(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, c := range map[string]struct{ dir, path, root, below string }{
-		"no path":                            {"repo/apps/web", "", "repo/apps/web", ""},
-		"the end of the directory":           {"plain/apps/web", "./apps/web/", "plain", "/apps/web"},
-		"another path in a git repository":   {"repo/apps/web", "./clusters/prod", "repo", "/apps/web"},
-		"another path, and no repository":    {"plain/apps/web", "./clusters/prod", "plain/apps/web", ""},
-		"a path that only looks like an end": {"plain/apps/web", "eb", "plain/apps/web", ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			root, below, err := sourceOf(filepath.Join(dir, c.dir), c.path)
-			if err != nil || root != filepath.Join(dir, c.root) || below != c.below {
-				t.Errorf("%s, %s, %v", root, below, err)
-			}
-		})
-	}
 }

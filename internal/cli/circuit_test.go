@@ -13,13 +13,15 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/yuba-dev/yuba/internal/cli/session"
+	"github.com/yuba-dev/yuba/internal/cli/ui"
 	"github.com/yuba-dev/yuba/internal/testkit/apitest"
 )
 
 // outage puts a circuit breaker as the server would.
 func outage(t *testing.T, name, mode string) {
 	t.Helper()
-	o := circuitBreakers.empty()
+	o := session.CircuitBreakers.Empty()
 	o.SetName(name)
 	o.Object["spec"] = map[string]any{"mode": mode, "provider": "acme/" + name}
 	o.Object["status"] = map[string]any{"state": "Open", "affected": int64(412), "openedAt": time.Now().Add(-5 * time.Minute).UTC().Format(time.RFC3339),
@@ -35,7 +37,7 @@ func outage(t *testing.T, name, mode string) {
 
 func modeOf(t *testing.T, name string) string {
 	t.Helper()
-	o := circuitBreakers.empty()
+	o := session.CircuitBreakers.Empty()
 	if err := apitest.Client(t).Get(t.Context(), client.ObjectKey{Name: name}, o); err != nil {
 		t.Fatal(err)
 	}
@@ -68,16 +70,16 @@ func TestOutagesAreListedAndTurned(t *testing.T) {
 			}
 			got := yuba(t, ns, words...)
 			got.out = columnsOf(got.out, ns)
-			got.want(t, exitOK, want)
+			got.want(t, ui.ExitOK, want)
 		})
 	}
-	yuba(t, ns, "get", "cb", "none").want(t, exitNotFound, "", "get CircuitBreaker none: there is no such CircuitBreaker", "yuba get circuitbreakers")
-	yuba(t, ns, "suspend", "cb", "none").want(t, exitNotFound, "", "none: there is no such CircuitBreaker")
-	yuba(t, ns, "resume", "circuitbreaker", "one", "two").want(t, exitOK, "", "Circuit breaker one is closed.", "Circuit breaker two is not kept open any more.")
+	yuba(t, ns, "get", "cb", "none").want(t, ui.ExitNotFound, "", "get CircuitBreaker none: there is no such CircuitBreaker", "yuba get circuitbreakers")
+	yuba(t, ns, "suspend", "cb", "none").want(t, ui.ExitNotFound, "", "none: there is no such CircuitBreaker")
+	yuba(t, ns, "resume", "circuitbreaker", "one", "two").want(t, ui.ExitOK, "", "Circuit breaker one is closed.", "Circuit breaker two is not kept open any more.")
 	if one, two := modeOf(t, "one"), modeOf(t, "two"); one != "Closed" || two != "Automatic" {
 		t.Errorf("one is %s, two is %s", one, two)
 	}
-	yuba(t, ns, "suspend", "cb", "one", "-o", "name").want(t, exitOK, "circuitbreaker.yuba.dev/one\n", "Circuit breaker one is kept open.")
+	yuba(t, ns, "suspend", "cb", "one", "-o", "name").want(t, ui.ExitOK, "circuitbreaker.yuba.dev/one\n", "Circuit breaker one is kept open.")
 	if one := modeOf(t, "one"); one != "Open" {
 		t.Errorf("one is %s", one)
 	}

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/yuba-dev/yuba/internal/cli/ui"
 )
 
 // yubaWithoutServer runs a command line where no server is known.
@@ -79,7 +81,7 @@ func TestStacksThatAreNotCreated(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			out, news, code := yubaWithoutServer(t, append([]string{"create", "--export"}, test.args...)...)
-			if code != exitUsage || out != "" || !strings.Contains(news, test.want) {
+			if code != ui.ExitUsage || out != "" || !strings.Contains(news, test.want) {
 				t.Errorf("code %d, wrote %q, told %q", code, out, news)
 			}
 		})

@@ -23,6 +23,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/cli/session"
+	"github.com/yuba-dev/yuba/internal/cli/ui"
 	"github.com/yuba-dev/yuba/internal/testkit/apitest"
 )
 
@@ -88,7 +90,7 @@ func named(namespace, name string) metav1.ObjectMeta {
 }
 
 func appliedBy(o metav1.ObjectMeta, owner string) metav1.ObjectMeta {
-	o.Labels = map[string]string{labelOwnerName: owner, labelOwnerNamespace: o.Namespace}
+	o.Labels = map[string]string{session.LabelOwnerName: owner, session.LabelOwnerNamespace: o.Namespace}
 	return o
 }
 
@@ -185,35 +187,35 @@ alert/loud  False
 		"get stacks -o name":                   "terraform.infra.contrib.fluxcd.io/vpc\n",
 		"get kustomizations -l team=x -o name": "",
 		"get vpc -o name":                      "terraform.infra.contrib.fluxcd.io/vpc\n",
-		"get sources all -A --no-header -o name -l " + labelOwnerNamespace + "=NS": "ocirepository.source.toolkit.fluxcd.io/network\n",
+		"get sources all -A --no-header -o name -l " + session.LabelOwnerNamespace + "=NS": "ocirepository.source.toolkit.fluxcd.io/network\n",
 	} {
 		t.Run(line, func(t *testing.T) {
 			got := yuba(t, ns, strings.Fields(strings.ReplaceAll(line, "NS", ns))...)
 			got.out = columnsOf(got.out, ns)
-			got.want(t, exitOK, want)
+			got.want(t, ui.ExitOK, want)
 		})
 	}
 	list := yuba(t, ns, "get", "kustomizations", "root", "-o", "yaml")
 	if !strings.HasPrefix(list.out, "apiVersion: v1\nitems:\n- apiVersion: kustomize.toolkit.fluxcd.io/v1\n  kind: Kustomization\n") || !strings.Contains(list.out, "prune: true") {
 		t.Errorf("got %s", list.out)
 	}
-	everywhere := yuba(t, "default", "get", "kustomizations", "-A", "-l", labelOwnerNamespace+"="+ns, "-o", "wide")
+	everywhere := yuba(t, "default", "get", "kustomizations", "-A", "-l", session.LabelOwnerNamespace+"="+ns, "-o", "wide")
 	everywhere.out = columnsOf(everywhere.out, ns)
-	everywhere.want(t, exitOK, "NAMESPACE  NAME  REVISION  SUSPENDED  READY  MESSAGE\nNS  team  "+commit+"  True  True  Applied revision: "+commit+"\n")
+	everywhere.want(t, ui.ExitOK, "NAMESPACE  NAME  REVISION  SUSPENDED  READY  MESSAGE\nNS  team  "+commit+"  True  True  Applied revision: "+commit+"\n")
 }
 
 func TestGetOfWhatIsNotThere(t *testing.T) {
 	ns := apitest.Namespace(t)
-	yuba(t, ns, "get", "gitrepositories", "nope").want(t, exitNotFound, "", "get GitRepository "+ns+"/nope: there is no such GitRepository", "yuba get gitrepositories -n "+ns)
-	yuba(t, ns, "get", "ks").want(t, exitOK, "", "There are no Kustomizations in namespace "+ns+". -A lists those of all namespaces.")
-	yuba(t, ns, "get", "all").want(t, exitOK, "", "There are no sources, Kustomizations, tenants, stacks, receivers or alerts in namespace "+ns)
-	yuba(t, ns, "get", "alerts", "-A", "-l", "a=b").want(t, exitOK, "", "There are no such Alerts.")
-	yuba(t, ns, "get", "sources", "nope").want(t, exitUsage, "", `there is no command "yuba get sources nope"`)
-	yuba(t, ns, "get", "ks", "--status-selector", "ready").want(t, exitUsage, "", "want CONDITION=STATUS")
-	yuba(t, ns, "get", "ks", "a", "-A").want(t, exitUsage, "", "name objects or use -A or -l, not both")
-	yuba(t, ns, "get", "ks", "a/b/c").want(t, exitUsage, "", "is not the name of a Kustomization")
-	yuba(t, ns, "get", "ks", "-w", "-o", "json").want(t, exitUsage, "", "--watch is for people")
-	yuba(t, ns, "get", "all", "-w").want(t, exitUsage, "", "unknown shorthand flag")
+	yuba(t, ns, "get", "gitrepositories", "nope").want(t, ui.ExitNotFound, "", "get GitRepository "+ns+"/nope: there is no such GitRepository", "yuba get gitrepositories -n "+ns)
+	yuba(t, ns, "get", "ks").want(t, ui.ExitOK, "", "There are no Kustomizations in namespace "+ns+". -A lists those of all namespaces.")
+	yuba(t, ns, "get", "all").want(t, ui.ExitOK, "", "There are no sources, Kustomizations, tenants, stacks, receivers or alerts in namespace "+ns)
+	yuba(t, ns, "get", "alerts", "-A", "-l", "a=b").want(t, ui.ExitOK, "", "There are no such Alerts.")
+	yuba(t, ns, "get", "sources", "nope").want(t, ui.ExitUsage, "", `there is no command "yuba get sources nope"`)
+	yuba(t, ns, "get", "ks", "--status-selector", "ready").want(t, ui.ExitUsage, "", "want CONDITION=STATUS")
+	yuba(t, ns, "get", "ks", "a", "-A").want(t, ui.ExitUsage, "", "name objects or use -A or -l, not both")
+	yuba(t, ns, "get", "ks", "a/b/c").want(t, ui.ExitUsage, "", "is not the name of a Kustomization")
+	yuba(t, ns, "get", "ks", "-w", "-o", "json").want(t, ui.ExitUsage, "", "--watch is for people")
+	yuba(t, ns, "get", "all", "-w").want(t, ui.ExitUsage, "", "unknown shorthand flag")
 }
 
 // lines collects what a command writes, line by line.
@@ -274,7 +276,7 @@ func TestGetGoesOn(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 	cancel()
-	if code := <-ended; code != exitInterrupted {
+	if code := <-ended; code != ui.ExitInterrupted {
 		t.Errorf("code %d", code)
 	}
 }
@@ -299,12 +301,12 @@ func TestEvents(t *testing.T) {
 		t.Run(line, func(t *testing.T) {
 			got := yuba(t, ns, strings.Fields(line)...)
 			got.out = columnsOf(got.out, ns)
-			got.want(t, exitOK, want)
+			got.want(t, ui.ExitOK, want)
 		})
 	}
-	yuba(t, ns, "events", "--for", "ks/none").want(t, exitOK, "", "There are no such events.")
-	yuba(t, ns, "events", "--for", "apps").want(t, exitUsage, "", "want KIND/NAME")
-	yuba(t, ns, "events", "--types", "Loud").want(t, exitUsage, "", "want Normal or Warning")
+	yuba(t, ns, "events", "--for", "ks/none").want(t, ui.ExitOK, "", "There are no such events.")
+	yuba(t, ns, "events", "--for", "apps").want(t, ui.ExitUsage, "", "want KIND/NAME")
+	yuba(t, ns, "events", "--types", "Loud").want(t, ui.ExitUsage, "", "want Normal or Warning")
 	if got := yuba(t, ns, "events", "--for", "ks/none", "-o", "json"); !strings.Contains(got.out, `"items": []`) {
 		t.Errorf("got %s", got.out)
 	}

@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/cli/session"
+	"github.com/yuba-dev/yuba/internal/cli/ui"
 	"github.com/yuba-dev/yuba/internal/testkit/apitest"
 )
 
@@ -37,11 +39,11 @@ func TestAQuestionEndsWithCtrlC(t *testing.T) {
 	defer typing.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	news := &interrupter{word: "Enter a value:", interrupt: cancel}
-	a := &app{in: in, out: io.Discard, err: news, interrupted: ctx.Done()}
-	if err := a.confirm("Destroy everything?"); !errors.Is(err, context.Canceled) {
+	a := &ui.Console{In: in, Out: io.Discard, Err: news, Interrupted: ctx.Done()}
+	if err := a.Confirm("Destroy everything?"); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
-	if text, code := explain(context.Canceled); code != 130 || text != "interrupted" {
+	if text, code := session.Explain(context.Canceled); code != 130 || text != "interrupted" {
 		t.Errorf("%d: %s", code, text)
 	}
 }
@@ -78,7 +80,7 @@ func TestWaitingEndsWithCtrlC(t *testing.T) {
 			defer cancel()
 			news := &interrupter{word: test.word, interrupt: cancel}
 			code := Execute(ctx, append([]string{"--kubeconfig", apitest.API(t).Kubeconfig(), "-n", ns}, test.args...), strings.NewReader(""), io.Discard, news)
-			if code != exitInterrupted || !strings.Contains(news.String(), test.word) || !strings.Contains(news.String(), "interrupted") || strings.Contains(news.String(), "--timeout") {
+			if code != ui.ExitInterrupted || !strings.Contains(news.String(), test.word) || !strings.Contains(news.String(), "interrupted") || strings.Contains(news.String(), "--timeout") {
 				t.Errorf("%d: %s", code, news.String())
 			}
 		})

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/cli/ui"
 	"github.com/yuba-dev/yuba/internal/testkit/apitest"
 )
 
@@ -62,7 +63,7 @@ func TestListIsTheTableOfKubectl(t *testing.T) {
 	ns := standingStacks(t)
 	for _, args := range []string{"", "applied pending", "-o wide", "-o wide broken"} {
 		want := yuba(t, ns, append([]string{"kubectl", "--kubeconfig", apitest.API(t).Kubeconfig(), "-n", ns, "get", "tf"}, strings.Fields(args)...)...)
-		if want.code != exitOK || !strings.Contains(want.out, "STATUS") {
+		if want.code != ui.ExitOK || !strings.Contains(want.out, "STATUS") {
 			t.Fatalf("kubectl: %d: %s%s", want.code, want.out, want.news)
 		}
 		for _, command := range []string{"list", "get", "get tf"} {
@@ -83,14 +84,14 @@ func TestListIsTheTableOfKubectl(t *testing.T) {
 	} {
 		got := yuba(t, ns, strings.Fields(line)...)
 		got.out = ofAnyAge(got.out)
-		got.want(t, exitOK, want)
+		got.want(t, ui.ExitOK, want)
 	}
 	if got := yuba(t, ns, "list", "applied", "-o", "json"); !strings.Contains(got.out, `"kind": "TerraformList"`) || !strings.Contains(got.out, `"summary": "Applied"`) {
 		t.Errorf("got %s", got.out)
 	}
-	yuba(t, ns, "list", "applied", "missing").want(t, exitNotFound, "", "there is no such stack")
-	yuba(t, ns, "list", "applied", "-A").want(t, exitUsage, "", "not both")
-	yuba(t, ns, "list", "-w", "-o", "yaml").want(t, exitUsage, "", "--watch is for people")
+	yuba(t, ns, "list", "applied", "missing").want(t, ui.ExitNotFound, "", "there is no such stack")
+	yuba(t, ns, "list", "applied", "-A").want(t, ui.ExitUsage, "", "not both")
+	yuba(t, ns, "list", "-w", "-o", "yaml").want(t, ui.ExitUsage, "", "--watch is for people")
 }
 
 func TestListGoesOnUntilCtrlC(t *testing.T) {
@@ -133,7 +134,7 @@ func TestListGoesOnUntilCtrlC(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 	interrupt()
-	if code := <-ended; code != exitInterrupted {
+	if code := <-ended; code != ui.ExitInterrupted {
 		t.Errorf("code %d", code)
 	}
 	if got := news.next(t); got != "" { // which ends the line that a terminal has begun with ^C
@@ -163,7 +164,7 @@ func TestNothingHasColoursThatMustNot(t *testing.T) {
 		for _, line := range commands {
 			text := ""
 			if args := append([]string{"--kubeconfig", apitest.API(t).Kubeconfig(), "-n", ns}, strings.Fields(line)...); test.onTerminal {
-				c := newConsole(t, 100, 40)
+				c := newTerminal(t, 100, 40)
 				Execute(t.Context(), args, c.slave, c.slave, c.slave)
 				text = c.ended()
 			} else {
@@ -185,7 +186,7 @@ func TestNothingHasColoursThatMustNot(t *testing.T) {
 }
 
 // ended is all that was shown once a command has ended: what it wrote comes before a mark that is written after it.
-func (c *console) ended() string {
+func (c *terminal) ended() string {
 	c.t.Helper()
 	const mark = "[end]"
 	if _, err := c.slave.WriteString(mark); err != nil {

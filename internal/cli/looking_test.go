@@ -18,6 +18,7 @@ import (
 	apiwatch "k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/yuba-dev/yuba/internal/cli/ui"
 	"github.com/yuba-dev/yuba/internal/testkit/apitest"
 )
 
@@ -93,7 +94,7 @@ func TestALookAtASource(t *testing.T) {
 	ns := landscape(t)
 	answer(t, &sourcev1.GitRepositoryList{}, ns, "infra", outcome(metav1.ConditionTrue, "Succeeded", "stored artifact"), digest)
 	got := yuba(t, ns, "reconcile", "source", "git", "infra")
-	got.want(t, exitOK, digest+"\n", "Looking at GitRepository/"+ns+"/infra …", "building manifests", "is ready: stored artifact")
+	got.want(t, ui.ExitOK, digest+"\n", "Looking at GitRepository/"+ns+"/infra …", "building manifests", "is ready: stored artifact")
 }
 
 func TestALookThatFails(t *testing.T) {
@@ -102,7 +103,7 @@ func TestALookThatFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	answer(t, &sourcev1.GitRepositoryList{}, ns, "infra", outcome(metav1.ConditionFalse, "GitOperationFailed", "failed to checkout"), commit)
-	yuba(t, ns, "reconcile", "source", "git", ns+"/infra", "-o", "json").want(t, exitError, "",
+	yuba(t, ns, "reconcile", "source", "git", ns+"/infra", "-o", "json").want(t, ui.ExitFailure, "",
 		"reconcile GitRepository/"+ns+"/infra: failed to checkout", "GitOperationFailed: the host key is another one")
 }
 
@@ -110,41 +111,41 @@ func TestALookAtAKustomization(t *testing.T) {
 	ns := landscape(t)
 	answer(t, &sourcev1.GitRepositoryList{}, ns, "infra", outcome(metav1.ConditionTrue, "Succeeded", "stored artifact"), commit)
 	answer(t, &kustomizev1.KustomizationList{}, ns, "root", outcome(metav1.ConditionTrue, "ReconciliationSucceeded", "Applied revision"), commit)
-	yuba(t, ns, "reconcile", "ks", "root", "--with-source").want(t, exitOK, commit+"\n",
+	yuba(t, ns, "reconcile", "ks", "root", "--with-source").want(t, ui.ExitOK, commit+"\n",
 		"Looking at GitRepository/"+ns+"/infra …", "Looking at Kustomization/"+ns+"/root …", "Kustomization/"+ns+"/root is ready: Applied revision")
 }
 
 func TestALookThatHasToWait(t *testing.T) {
 	ns := landscape(t)
-	yuba(t, ns, "reconcile", "kustomization", "team").want(t, exitWaiting, "", "it is suspended. Let it go on:\n    yuba resume kustomization "+ns+"/team")
-	yuba(t, ns, "reconcile", "kustomization", "root", "--timeout", "1s").want(t, exitWaiting, "", "nobody has looked at it within --timeout")
+	yuba(t, ns, "reconcile", "kustomization", "team").want(t, ui.ExitWaiting, "", "it is suspended. Let it go on:\n    yuba resume kustomization "+ns+"/team")
+	yuba(t, ns, "reconcile", "kustomization", "root", "--timeout", "1s").want(t, ui.ExitWaiting, "", "nobody has looked at it within --timeout")
 	answer(t, &kustomizev1.KustomizationList{}, ns, "root", outcome(metav1.ConditionFalse, meta.DependencyNotReadyReason, "dependency 'a/b' is not ready"), commit)
-	yuba(t, ns, "reconcile", "kustomization", "root").want(t, exitWaiting, "", "dependency 'a/b' is not ready")
-	yuba(t, ns, "reconcile", "source", "git", "infra", "--wait=false").want(t, exitOK, "", "yuba get gitrepositories "+ns+"/infra")
-	yuba(t, ns, "reconcile", "source", "git", "nope").want(t, exitNotFound, "", "there is no such GitRepository")
-	yuba(t, ns, "reconcile", "source").want(t, exitOK, yuba(t, ns, "help", "reconcile", "source").out)
-	yuba(t, ns, "reconcile", "source", "external", "x").want(t, exitUsage, "", "there is no command")
+	yuba(t, ns, "reconcile", "kustomization", "root").want(t, ui.ExitWaiting, "", "dependency 'a/b' is not ready")
+	yuba(t, ns, "reconcile", "source", "git", "infra", "--wait=false").want(t, ui.ExitOK, "", "yuba get gitrepositories "+ns+"/infra")
+	yuba(t, ns, "reconcile", "source", "git", "nope").want(t, ui.ExitNotFound, "", "there is no such GitRepository")
+	yuba(t, ns, "reconcile", "source").want(t, ui.ExitOK, yuba(t, ns, "help", "reconcile", "source").out)
+	yuba(t, ns, "reconcile", "source", "external", "x").want(t, ui.ExitUsage, "", "there is no command")
 }
 
 func TestWhatIsHeldBackIsConfirmed(t *testing.T) {
 	ns := landscape(t)
-	yuba(t, ns, "reconcile", "ks", "root", "--confirm-prune").want(t, exitError, "", "it holds nothing back now")
+	yuba(t, ns, "reconcile", "ks", "root", "--confirm-prune").want(t, ui.ExitFailure, "", "it holds nothing back now")
 	c := apitest.Client(t)
 	var root kustomizev1.Kustomization
 	key := client.ObjectKey{Namespace: ns, Name: "root"}
 	if err := c.Get(context.Background(), key, &root); err != nil {
 		t.Fatal(err)
 	}
-	root.Status.Conditions = condition(metav1.ConditionFalse, reasonPruneHeld, "20 of 30 objects are not in it any more")
+	root.Status.Conditions = condition(metav1.ConditionFalse, "PruneHeld", "20 of 30 objects are not in it any more")
 	if err := c.Status().Update(context.Background(), &root); err != nil {
 		t.Fatal(err)
 	}
-	answer(t, &kustomizev1.KustomizationList{}, ns, "root", outcome(metav1.ConditionFalse, reasonPruneHeld, "20 of 30 objects are not in it any more"), commit)
-	yuba(t, ns, "reconcile", "ks", "root").want(t, exitWaiting, "", "20 of 30 objects", "yuba reconcile kustomization "+ns+"/root --confirm-prune")
+	answer(t, &kustomizev1.KustomizationList{}, ns, "root", outcome(metav1.ConditionFalse, "PruneHeld", "20 of 30 objects are not in it any more"), commit)
+	yuba(t, ns, "reconcile", "ks", "root").want(t, ui.ExitWaiting, "", "20 of 30 objects", "yuba reconcile kustomization "+ns+"/root --confirm-prune")
 	answer(t, &kustomizev1.KustomizationList{}, ns, "root", outcome(metav1.ConditionTrue, "ReconciliationSucceeded", "Applied"), commit)
-	yuba(t, ns, "reconcile", "ks", "root", "--confirm-prune").want(t, exitOK, commit+"\n")
-	if err := c.Get(context.Background(), key, &root); err != nil || root.Annotations[annotationConfirmPrune] != commit {
-		t.Errorf("confirmed is %q, %v", root.Annotations[annotationConfirmPrune], err)
+	yuba(t, ns, "reconcile", "ks", "root", "--confirm-prune").want(t, ui.ExitOK, commit+"\n")
+	if err := c.Get(context.Background(), key, &root); err != nil || root.Annotations["yuba.dev/confirm-prune"] != commit {
+		t.Errorf("confirmed is %q, %v", root.Annotations["yuba.dev/confirm-prune"], err)
 	}
 }
 
@@ -153,33 +154,33 @@ func TestSuspendAndResume(t *testing.T) {
 	suspended := func() string {
 		return columnsOf(yuba(t, ns, "get", "all", "--no-header").out, ns)
 	}
-	yuba(t, ns, "suspend", "source", "git", "infra", "-o", "name").want(t, exitOK, "gitrepository.source.toolkit.fluxcd.io/infra\n", "GitRepository/"+ns+"/infra is suspended.")
-	yuba(t, ns, "suspend", "kustomization", "--all").want(t, exitOK, "", "Kustomization/"+ns+"/root is suspended.", "Kustomization/"+ns+"/team is suspended.")
-	yuba(t, ns, "suspend", "alert", "loud").want(t, exitOK, "", "Alert/"+ns+"/loud is suspended.")
+	yuba(t, ns, "suspend", "source", "git", "infra", "-o", "name").want(t, ui.ExitOK, "gitrepository.source.toolkit.fluxcd.io/infra\n", "GitRepository/"+ns+"/infra is suspended.")
+	yuba(t, ns, "suspend", "kustomization", "--all").want(t, ui.ExitOK, "", "Kustomization/"+ns+"/root is suspended.", "Kustomization/"+ns+"/team is suspended.")
+	yuba(t, ns, "suspend", "alert", "loud").want(t, ui.ExitOK, "", "Alert/"+ns+"/loud is suspended.")
 	if all := suspended(); !strings.Contains(all, "gitrepository/infra  main@sha1:0123456789  True  Suspended; stored") || !strings.Contains(all, "alert/loud  Suspended") {
 		t.Errorf("got %s", all)
 	}
-	yuba(t, ns, "resume", "ks", "root", "team").want(t, exitOK, "", "Kustomization/"+ns+"/root is resumed.", "Kustomization/"+ns+"/team is resumed.")
+	yuba(t, ns, "resume", "ks", "root", "team").want(t, ui.ExitOK, "", "Kustomization/"+ns+"/root is resumed.", "Kustomization/"+ns+"/team is resumed.")
 	if all := suspended(); !strings.Contains(all, "kustomization/team  main@sha1:0123456789  True  Applied") {
 		t.Errorf("got %s", all)
 	}
-	yuba(t, ns, "suspend", "ks").want(t, exitUsage, "", "an argument is missing")
-	yuba(t, ns, "suspend", "ks", "--all", "root").want(t, exitUsage, "", "not both")
-	yuba(t, ns, "suspend", "bucket", "--all").want(t, exitUsage, "") // a stack has no such flag together with a name
-	yuba(t, ns, "suspend", "source", "bucket", "--all").want(t, exitOK, "", "There are no Buckets")
+	yuba(t, ns, "suspend", "ks").want(t, ui.ExitUsage, "", "an argument is missing")
+	yuba(t, ns, "suspend", "ks", "--all", "root").want(t, ui.ExitUsage, "", "not both")
+	yuba(t, ns, "suspend", "bucket", "--all").want(t, ui.ExitUsage, "") // a stack has no such flag together with a name
+	yuba(t, ns, "suspend", "source", "bucket", "--all").want(t, ui.ExitOK, "", "There are no Buckets")
 }
 
 func TestDelete(t *testing.T) {
 	ns := landscape(t)
-	yuba(t, ns, "delete", "kustomization", "root").want(t, exitUsage, "", "Deleting Kustomization/"+ns+"/root deletes the 4 objects that it applied")
-	yuba(t, ns, "delete", "kustomization", "root", "--yes").want(t, exitOK, "", "Kustomization/"+ns+"/root is deleted.")
-	yuba(t, ns, "delete", "source", "oci", "network").want(t, exitOK, "", "OCIRepository/"+ns+"/network is deleted.")
-	yuba(t, ns, "delete", "source", "oci", "network").want(t, exitNotFound, "", "there is no such OCIRepository")
+	yuba(t, ns, "delete", "kustomization", "root").want(t, ui.ExitUsage, "", "Deleting Kustomization/"+ns+"/root deletes the 4 objects that it applied")
+	yuba(t, ns, "delete", "kustomization", "root", "--yes").want(t, ui.ExitOK, "", "Kustomization/"+ns+"/root is deleted.")
+	yuba(t, ns, "delete", "source", "oci", "network").want(t, ui.ExitOK, "", "OCIRepository/"+ns+"/network is deleted.")
+	yuba(t, ns, "delete", "source", "oci", "network").want(t, ui.ExitNotFound, "", "there is no such OCIRepository")
 }
 
 func TestAStackThatIsNotThereIsToldTheSameEverywhere(t *testing.T) {
 	ns := apitest.Namespace(t)
 	for _, line := range []string{"logs nope", "logs nope -f", "logs nope --tail 1", "plan nope", "status nope", "reconcile nope", "list nope"} {
-		yuba(t, ns, strings.Fields(line)...).want(t, exitNotFound, "", "/nope: there is no such stack. See which ones there are:\n    yuba list -n "+ns)
+		yuba(t, ns, strings.Fields(line)...).want(t, ui.ExitNotFound, "", "/nope: there is no such stack. See which ones there are:\n    yuba list -n "+ns)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/cli/ui"
 	"github.com/yuba-dev/yuba/internal/testkit/apitest"
 )
 
@@ -50,19 +51,19 @@ func approvedIn(t *testing.T, namespace string) string {
 
 func TestPlansThatWaitAreListed(t *testing.T) {
 	ns := apitest.Namespace(t)
-	yuba(t, ns, "pending").want(t, exitOK, "", "No plan waits for approval.")
+	yuba(t, ns, "pending").want(t, ui.ExitOK, "", "No plan waits for approval.")
 	waitingStacks(t, ns, "vpc", "dns", "asleep")
 	want := "NAMESPACE    NAME   PLAN            CHANGES    WAITS\n" +
 		ns + "   vpc    plan-main-vpc   +1 ~0 -0   3h\n" +
 		ns + "   dns    plan-main-dns   +1 ~0 -0   2h\n"
-	if got := yuba(t, ns, "pending", "--summary"); fieldsOf(got.out) != fieldsOf(want) || got.code != exitOK {
+	if got := yuba(t, ns, "pending", "--summary"); fieldsOf(got.out) != fieldsOf(want) || got.code != ui.ExitOK {
 		t.Errorf("got %d:\n%s%s", got.code, got.out, got.news)
 	}
 	if got := yuba(t, ns, "pending", "-l", "first=d", "-o", "name"); strings.TrimSpace(got.out) != "terraform.infra.contrib.fluxcd.io/dns" {
 		t.Errorf("got %s", got.out)
 	}
 	// Plans are read from the server, which this test does not have. Everything else is listed anyway.
-	if got := yuba(t, ns, "pending"); got.code != exitOK || !strings.Contains(got.out, ns+"/dns, plan-main-dns:") || !strings.Contains(got.news, "The plan of "+ns+"/vpc cannot be read") {
+	if got := yuba(t, ns, "pending"); got.code != ui.ExitOK || !strings.Contains(got.out, ns+"/dns, plan-main-dns:") || !strings.Contains(got.news, "The plan of "+ns+"/vpc cannot be read") {
 		t.Errorf("got %d:\n%s%s", got.code, got.out, got.news)
 	}
 }
@@ -76,18 +77,18 @@ func TestSeveralPlansAreApproved(t *testing.T) {
 		approved string
 		news     string
 	}{
-		"without a terminal all are shown, and none is approved": {[]string{"--all"}, exitUsage, "", "Approve 3 plans?"},
-		"all, but for those that nobody can approve":             {[]string{"--all", "--yes"}, exitOK, "db dns vpc", "Plan plan-main-vpc of"},
-		"those with a label":                                     {[]string{"-l", "first=d", "--yes"}, exitOK, "db dns", "Plan plan-main-db of"},
-		"those that are named, unasked":                          {[]string{"vpc", "dns"}, exitOK, "dns vpc", "is approved"},
-		"one with its plan":                                      {[]string{"vpc", "plan-main-vpc"}, exitOK, "vpc", "is approved"},
-		"not another plan":                                       {[]string{"vpc", "plan-main-dns"}, exitNotFound, "", "the pending plan is plan-main-vpc"},
-		"one that cannot be approved keeps no other back":        {[]string{"asleep", "vpc", "dns"}, exitError, "dns vpc", "the stack is suspended"},
-		"none of those with another label":                       {[]string{"-l", "first=x", "--yes"}, exitOK, "", "No plan waits for approval."},
-		"names and flags do not go together":                     {[]string{"vpc", "--all"}, exitUsage, "", "not both"},
-		"all namespaces have to be meant":                        {[]string{"-A", "--yes"}, exitUsage, "", "--all or -l"},
-		"somebody has to be named":                               {nil, exitUsage, "", "name stacks, or use --all or -l"},
-		"several are not waited for":                             {[]string{"vpc", "dns", "--wait"}, exitUsage, "", "are for one stack"},
+		"without a terminal all are shown, and none is approved": {[]string{"--all"}, ui.ExitUsage, "", "Approve 3 plans?"},
+		"all, but for those that nobody can approve":             {[]string{"--all", "--yes"}, ui.ExitOK, "db dns vpc", "Plan plan-main-vpc of"},
+		"those with a label":                                     {[]string{"-l", "first=d", "--yes"}, ui.ExitOK, "db dns", "Plan plan-main-db of"},
+		"those that are named, unasked":                          {[]string{"vpc", "dns"}, ui.ExitOK, "dns vpc", "is approved"},
+		"one with its plan":                                      {[]string{"vpc", "plan-main-vpc"}, ui.ExitOK, "vpc", "is approved"},
+		"not another plan":                                       {[]string{"vpc", "plan-main-dns"}, ui.ExitNotFound, "", "the pending plan is plan-main-vpc"},
+		"one that cannot be approved keeps no other back":        {[]string{"asleep", "vpc", "dns"}, ui.ExitFailure, "dns vpc", "the stack is suspended"},
+		"none of those with another label":                       {[]string{"-l", "first=x", "--yes"}, ui.ExitOK, "", "No plan waits for approval."},
+		"names and flags do not go together":                     {[]string{"vpc", "--all"}, ui.ExitUsage, "", "not both"},
+		"all namespaces have to be meant":                        {[]string{"-A", "--yes"}, ui.ExitUsage, "", "--all or -l"},
+		"somebody has to be named":                               {nil, ui.ExitUsage, "", "name stacks, or use --all or -l"},
+		"several are not waited for":                             {[]string{"vpc", "dns", "--wait"}, ui.ExitUsage, "", "are for one stack"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			ns := apitest.Namespace(t)

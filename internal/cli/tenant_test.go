@@ -16,6 +16,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/cli/session"
+	"github.com/yuba-dev/yuba/internal/cli/ui"
 	"github.com/yuba-dev/yuba/internal/testkit/apitest"
 )
 
@@ -144,7 +146,7 @@ func TestTenantsAreListed(t *testing.T) {
 			}
 			got := yuba(t, ns, words...)
 			got.out = columnsOf(got.out, ns)
-			got.want(t, exitOK, want)
+			got.want(t, ui.ExitOK, want)
 		})
 	}
 	everywhere := yuba(t, "default", "tenant", "list", "-A", "-l", "kubernetes-tenants.org/uid=beta")
@@ -156,10 +158,10 @@ func TestTenantsAreListed(t *testing.T) {
 	if err := json.Unmarshal([]byte(list.out), &answer); err != nil || len(answer.Items) != 2 || answer.Items[0].Spec.UID != "acme" || len(answer.Items[0].Status.Inventory) != 1 {
 		t.Errorf("%v: %s", err, list.out)
 	}
-	yuba(t, apitest.Namespace(t), "tenant", "list").want(t, exitOK, "", "There are no Tenants in namespace")
-	yuba(t, ns, "tenant", "list", "--status-selector", "ready").want(t, exitUsage, "", "want CONDITION=STATUS")
-	yuba(t, ns, "delete", "tenant", "acme-web").want(t, exitUsage, "")
-	yuba(t, ns, "delete", "tenanttemplate", "web").want(t, exitUsage, "", "deletes its 2 tenants", "say yes with --yes")
+	yuba(t, apitest.Namespace(t), "tenant", "list").want(t, ui.ExitOK, "", "There are no Tenants in namespace")
+	yuba(t, ns, "tenant", "list", "--status-selector", "ready").want(t, ui.ExitUsage, "", "want CONDITION=STATUS")
+	yuba(t, ns, "delete", "tenant", "acme-web").want(t, ui.ExitUsage, "")
+	yuba(t, ns, "delete", "tenanttemplate", "web").want(t, ui.ExitUsage, "", "deletes its 2 tenants", "say yes with --yes")
 }
 
 func TestATreeHasWhatTenantsHave(t *testing.T) {
@@ -169,18 +171,18 @@ func TestATreeHasWhatTenantsHave(t *testing.T) {
 	want := "TenantRegistry/NS/customers  ready\n└── TenantTemplate/NS/web  not ready: 1 of 2 tenants is ready\n    ├── " + fmt.Sprintf(acme, "    │   ") +
 		"    └── Tenant/NS/beta-web  not ready: settings: waits\n        └── ConfigMap/default/beta-settings\n"
 	got.out = strings.ReplaceAll(got.out, ns, "NS")
-	got.want(t, exitOK, want, "")
+	got.want(t, ui.ExitOK, want, "")
 	got = yuba(t, ns, "tree", "tenant", "acme-web")
 	got.out = strings.ReplaceAll(got.out, ns, "NS")
-	got.want(t, exitOK, fmt.Sprintf(acme, ""), "")
-	yuba(t, ns, "tree", "tenant", "nope").want(t, exitNotFound, "", "there is no such Tenant")
+	got.want(t, ui.ExitOK, fmt.Sprintf(acme, ""), "")
+	yuba(t, ns, "tree", "tenant", "nope").want(t, ui.ExitNotFound, "", "there is no such Tenant")
 }
 
 // Whoever says yes to the question has confirmed the deletion of this very template.
 func TestADeletionOfATemplateIsConfirmedByTheAnswer(t *testing.T) {
 	ns := company(t)
 	api := apitest.Client(t)
-	web := tenantTemplates.empty()
+	web := session.TenantTemplates.Empty()
 	key := client.ObjectKey{Namespace: ns, Name: "web"}
 	if err := api.Get(t.Context(), key, web); err != nil {
 		t.Fatal(err)
@@ -189,11 +191,11 @@ func TestADeletionOfATemplateIsConfirmedByTheAnswer(t *testing.T) {
 	if err := api.Update(t.Context(), web); err != nil {
 		t.Fatal(err)
 	}
-	yuba(t, ns, "delete", "tenanttemplate", "web", "--wait=false").want(t, exitUsage, "", "deletes its 2 tenants", "say yes with --yes")
+	yuba(t, ns, "delete", "tenanttemplate", "web", "--wait=false").want(t, ui.ExitUsage, "", "deletes its 2 tenants", "say yes with --yes")
 	if err := api.Get(t.Context(), key, web); err != nil || web.GetAnnotations()[tenantv1.AnnotationConfirmDeletion] != "" {
 		t.Fatalf("%v: nobody has said yes: %v", err, web.GetAnnotations())
 	}
-	yuba(t, ns, "delete", "tenanttemplate", "web", "--yes", "--wait=false").want(t, exitOK, "", "is being deleted")
+	yuba(t, ns, "delete", "tenanttemplate", "web", "--yes", "--wait=false").want(t, ui.ExitOK, "", "is being deleted")
 	if err := api.Get(t.Context(), key, web); err != nil {
 		t.Fatal(err)
 	}
@@ -204,7 +206,7 @@ func TestADeletionOfATemplateIsConfirmedByTheAnswer(t *testing.T) {
 	if err := api.Update(t.Context(), web); err != nil {
 		t.Fatal(err)
 	}
-	yuba(t, ns, "delete", "tenanttemplate", "web", "--yes").want(t, exitNotFound, "", "there is no such TenantTemplate")
+	yuba(t, ns, "delete", "tenanttemplate", "web", "--yes").want(t, ui.ExitNotFound, "", "there is no such TenantTemplate")
 }
 
 func TestWhatKeepsTenantsFromTheirTemplateIsTold(t *testing.T) {
@@ -239,17 +241,17 @@ func TestHeldDeletionsAreToldAndConfirmed(t *testing.T) {
 `)
 	quiet := strings.Replace(customers, "name: customers}", "name: quiet}", 1)
 	applyText(t, ns, quiet)
-	yuba(t, ns, "tenant", "list").want(t, exitOK, "", "could not be read, and its tenants stay as they are: no route to host",
+	yuba(t, ns, "tenant", "list").want(t, ui.ExitOK, "", "could not be read, and its tenants stay as they are: no route to host",
 		"holds back the deletion of 7 tenants: a-web, b-web, c-web, d-web, e-web and 2 more", "    yuba tenant confirm "+ns+"/customers")
 	if got := yuba(t, ns, "get", "tenantregistries", "customers"); !strings.Contains(got.out, "7 tenants wait to be deleted") {
 		t.Errorf("got %s", got.out)
 	}
-	yuba(t, ns, "tenant", "confirm", "nope").want(t, exitNotFound, "", "there is no such TenantRegistry", "yuba get tenantregistries -n "+ns)
-	yuba(t, ns, "tenant", "confirm", "quiet", "--yes").want(t, exitError, "", "it holds none back now")
-	yuba(t, ns, "tenant", "confirm", "customers").want(t, exitUsage, "", "7 of 10 rows are gone", "7 tenants of TenantRegistry/"+ns+"/customers will be deleted", "say yes with --yes")
-	yuba(t, ns, "tenant", "confirm", "customers", "--yes", "--id", "other").want(t, exitError, "", "it holds back 5f2a91c0 by now")
+	yuba(t, ns, "tenant", "confirm", "nope").want(t, ui.ExitNotFound, "", "there is no such TenantRegistry", "yuba get tenantregistries -n "+ns)
+	yuba(t, ns, "tenant", "confirm", "quiet", "--yes").want(t, ui.ExitFailure, "", "it holds none back now")
+	yuba(t, ns, "tenant", "confirm", "customers").want(t, ui.ExitUsage, "", "7 of 10 rows are gone", "7 tenants of TenantRegistry/"+ns+"/customers will be deleted", "say yes with --yes")
+	yuba(t, ns, "tenant", "confirm", "customers", "--yes", "--id", "other").want(t, ui.ExitFailure, "", "it holds back 5f2a91c0 by now")
 	confirmed := func() string {
-		o := tenantRegistries.empty()
+		o := session.TenantRegistries.Empty()
 		if err := apitest.Client(t).Get(t.Context(), client.ObjectKey{Namespace: ns, Name: "customers"}, o); err != nil {
 			t.Fatal(err)
 		}
@@ -258,7 +260,7 @@ func TestHeldDeletionsAreToldAndConfirmed(t *testing.T) {
 	if got := confirmed(); got != "" {
 		t.Errorf("%s is confirmed, and nobody did", got)
 	}
-	yuba(t, ns, "tenant", "confirm", "customers", "--yes", "--id", "5f2a91c0", "-o", "name").want(t, exitOK, "tenantregistry.operator.kubernetes-tenants.org/customers\n", "Confirmed.")
+	yuba(t, ns, "tenant", "confirm", "customers", "--yes", "--id", "5f2a91c0", "-o", "name").want(t, ui.ExitOK, "tenantregistry.operator.kubernetes-tenants.org/customers\n", "Confirmed.")
 	if got := confirmed(); got != "5f2a91c0" {
 		t.Errorf("%q is confirmed", got)
 	}
@@ -303,7 +305,7 @@ func TestATemplateIsRendered(t *testing.T) {
 		t.Run(line, func(t *testing.T) {
 			got := yuba(t, ns, strings.Fields(strings.NewReplacer("NS", ns, "FILE", file).Replace(line))...)
 			got.out = strings.ReplaceAll(got.out, ns, "NS")
-			got.want(t, exitOK, acmeObjects, news)
+			got.want(t, ui.ExitOK, acmeObjects, news)
 		})
 	}
 	// A file without the registry: the API has it.
@@ -313,16 +315,16 @@ func TestATemplateIsRendered(t *testing.T) {
 	}
 	got := yuba(t, ns, "tenant", "render", "-f", alone, "--row", "id=acme", "--row", "plan=pro")
 	got.out = strings.ReplaceAll(got.out, ns, "NS")
-	got.want(t, exitOK, acmeObjects, "")
+	got.want(t, ui.ExitOK, acmeObjects, "")
 	elsewhere := apitest.Namespace(t)
 	got = yuba(t, elsewhere, "tenant", "render", "-f", alone, "--row", "uid=acme", "--row", "planId=pro")
 	got.out = strings.ReplaceAll(got.out, elsewhere, "NS")
-	got.want(t, exitOK, acmeObjects, "There is no TenantRegistry "+elsewhere+"/customers", "use those of variables")
+	got.want(t, ui.ExitOK, acmeObjects, "There is no TenantRegistry "+elsewhere+"/customers", "use those of variables")
 	if got := yuba(t, ns, "tenant", "render", "web", "--row", "id=acme", "--show-sensitive"); !strings.Contains(got.out, "password: s3cr3t") {
 		t.Errorf("got %s", got.out)
 	}
 	sample := yuba(t, ns, "tenant", "render", "web", "-o", "json")
-	if !strings.Contains(sample.out, `"name": "sample-settings"`) || !strings.Contains(sample.news, "The row is made up.") || sample.code != exitOK {
+	if !strings.Contains(sample.out, `"name": "sample-settings"`) || !strings.Contains(sample.news, "The row is made up.") || sample.code != ui.ExitOK {
 		t.Errorf("%+v", sample)
 	}
 	// A control character that a row has is escaped, and breaks nothing.
@@ -331,15 +333,15 @@ func TestATemplateIsRendered(t *testing.T) {
 	if err := yaml.Unmarshal([]byte(strings.SplitN(got.out, "---", 2)[0]), &first); err != nil || first.Data["plan"] != "Kim\u0092s\u007f" {
 		t.Errorf("%v: %q\n%s\n%s", err, first.Data, got.out, got.news)
 	}
-	yuba(t, ns, "tenant", "render", "nope").want(t, exitNotFound, "", "there is no such TenantTemplate")
-	yuba(t, ns, "tenant", "render", "web", "--tenant", "nope").want(t, exitNotFound, "", "registry "+ns+"/customers has no such tenant")
-	yuba(t, ns, "tenant", "render", "web", "--row", "plan=pro").want(t, exitUsage, "", "--row id=…: the tenant's uid is missing")
-	yuba(t, ns, "tenant", "render", "web", "--row", "id=a", "--row", "size=3").want(t, exitUsage, "", "--row size: the registry customers maps no such column", "it maps id, is_active, plan, url")
-	yuba(t, ns, "tenant", "render", "web", "--row", "id=a", "--row", "uid=b").want(t, exitUsage, "", "--row uid: the column id has a value already")
-	if got := yuba(t, ns, "tenant", "render", "web", "--row", "id=a", "--row", "is_active=no"); got.code != exitOK || !strings.Contains(got.news, `The row is not active (is_active is "no")`) {
+	yuba(t, ns, "tenant", "render", "nope").want(t, ui.ExitNotFound, "", "there is no such TenantTemplate")
+	yuba(t, ns, "tenant", "render", "web", "--tenant", "nope").want(t, ui.ExitNotFound, "", "registry "+ns+"/customers has no such tenant")
+	yuba(t, ns, "tenant", "render", "web", "--row", "plan=pro").want(t, ui.ExitUsage, "", "--row id=…: the tenant's uid is missing")
+	yuba(t, ns, "tenant", "render", "web", "--row", "id=a", "--row", "size=3").want(t, ui.ExitUsage, "", "--row size: the registry customers maps no such column", "it maps id, is_active, plan, url")
+	yuba(t, ns, "tenant", "render", "web", "--row", "id=a", "--row", "uid=b").want(t, ui.ExitUsage, "", "--row uid: the column id has a value already")
+	if got := yuba(t, ns, "tenant", "render", "web", "--row", "id=a", "--row", "is_active=no"); got.code != ui.ExitOK || !strings.Contains(got.news, `The row is not active (is_active is "no")`) {
 		t.Errorf("%+v", got)
 	}
-	yuba(t, ns, "tenant", "render", "nope", "-f", file).want(t, exitNotFound, "", "has no TenantTemplate "+ns+"/nope")
+	yuba(t, ns, "tenant", "render", "nope", "-f", file).want(t, ui.ExitNotFound, "", "has no TenantTemplate "+ns+"/nope")
 }
 
 func TestMistakesInATemplateAreTold(t *testing.T) {
@@ -364,7 +366,7 @@ spec:
 		t.Fatal(err)
 	}
 	got := yuba(t, ns, "tenant", "render", "-f", file, "--row", "uid=acme")
-	if got.code != exitError || !strings.Contains(got.news, "Mistake: manifests[db]: main.tf:2:") || !strings.Contains(got.news, "it has 1 mistake") {
+	if got.code != ui.ExitFailure || !strings.Contains(got.news, "Mistake: manifests[db]: main.tf:2:") || !strings.Contains(got.news, "it has 1 mistake") {
 		t.Errorf("code %d: %s", got.code, got.news)
 	}
 	if !strings.Contains(got.out, "kind: ConfigMap") {
@@ -376,26 +378,26 @@ spec:
 	}
 	got = yuba(t, ns, "tenant", "render", "-f", file, "--row", "uid=acme")
 	for _, want := range []string{"main.tf:2:7: Invalid expression", "   2:   x = \n", "main.tf:4:31: Invalid single-argument", "\n   4: variable \"a\" { type = string  default", "^^^^^^^", "it has 2 mistakes"} {
-		if got.code != exitError || !strings.Contains(got.news, want) {
+		if got.code != ui.ExitFailure || !strings.Contains(got.news, want) {
 			t.Errorf("code %d, and it lacks %q:\n%s", got.code, want, got.news)
 		}
 	}
 	if err := os.WriteFile(file, []byte(broken+"---\n"+strings.Replace(broken, "name: broken", "name: second", 1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	yuba(t, ns, "tenant", "render", "-f", file, "--row", "uid=acme").want(t, exitUsage, "", "has several templates: broken, second; name the one that is meant")
+	yuba(t, ns, "tenant", "render", "-f", file, "--row", "uid=acme").want(t, ui.ExitUsage, "", "has several templates: broken, second; name the one that is meant")
 	// What only the server can find out is told as it found it.
 	applyText(t, ns, customers)
 	applyText(t, ns, webTemplate+`status: {conditions: [{type: Valid, status: "False", reason: ValidationFailed, message: "the API has no kind Gadget", lastTransitionTime: "2026-01-02T15:04:05Z"}]}`+"\n")
-	if got := yuba(t, ns, "tenant", "render", "web", "--row", "id=acme"); got.code != exitError || !strings.Contains(got.news, "Mistake: the API has no kind Gadget") || !strings.Contains(got.news, "it has 1 mistake") {
+	if got := yuba(t, ns, "tenant", "render", "web", "--row", "id=acme"); got.code != ui.ExitFailure || !strings.Contains(got.news, "Mistake: the API has no kind Gadget") || !strings.Contains(got.news, "it has 1 mistake") {
 		t.Errorf("code %d: %s", got.code, got.news)
 	}
-	yuba(t, ns, "tenant", "render", "-f", file+".missing", "--row", "uid=acme").want(t, exitError, "", "read the template: ")
+	yuba(t, ns, "tenant", "render", "-f", file+".missing", "--row", "uid=acme").want(t, ui.ExitFailure, "", "read the template: ")
 }
 
 func TestWhatATemplateWouldChange(t *testing.T) {
 	ns := company(t)
-	yuba(t, ns, "tenant", "diff", "web").want(t, exitOK, "", "0 of 2 tenants would change.")
+	yuba(t, ns, "tenant", "diff", "web").want(t, ui.ExitOK, "", "0 of 2 tenants would change.")
 	next := strings.Replace(webTemplate, `{data: {plan: "{{ .planId }}"}}`, `{data: {plan: "{{ .planId | upper }}", host: "{{ .host }}"}}`, 1)
 	next = next[:strings.Index(next, "  secrets:")] + `  - {id: more, nameTemplate: "{{ .uid }}-more", spec: {data: {x: y}}}` + "\n"
 	file := filepath.Join(t.TempDir(), "web.yaml")
@@ -414,14 +416,17 @@ func TestWhatATemplateWouldChange(t *testing.T) {
 `
 	got := yuba(t, ns, "tenant", "diff", "-f", file, "--tenant", "acme")
 	got.out = strings.ReplaceAll(got.out, ns, "NS")
-	got.want(t, exitDifferent, acme, "1 of 1 tenant would change.")
+	got.want(t, ui.ExitDifferent, acme, "1 of 1 tenant would change.")
 	got = yuba(t, ns, "tenant", "diff", "web", "-f", file, "--summary")
 	got.out = columnsOf(got.out, ns)
-	got.want(t, exitDifferent, "Tenant/NS/acme-web  1 to create, 1 to change, 1 to keep, unmanaged\nTenant/NS/beta-web  1 to create, 1 to change, 1 to keep, unmanaged\n", "2 of 2 tenants would change.")
+	got.want(t, ui.ExitDifferent, "Tenant/NS/acme-web  1 to create, 1 to change, 1 to keep, unmanaged\nTenant/NS/beta-web  1 to create, 1 to change, 1 to keep, unmanaged\n", "2 of 2 tenants would change.")
 
-	var answer []tenantDiff
+	var answer []struct {
+		UID     string
+		Changes []any
+	}
 	got = yuba(t, ns, "tenant", "diff", "-f", file, "-o", "json")
-	if err := json.Unmarshal([]byte(got.out), &answer); err != nil || got.code != exitDifferent || len(answer) != 2 || answer[1].UID != "beta" || len(answer[1].Changes) != 3 {
+	if err := json.Unmarshal([]byte(got.out), &answer); err != nil || got.code != ui.ExitDifferent || len(answer) != 2 || answer[1].UID != "beta" || len(answer[1].Changes) != 3 {
 		t.Errorf("code %d, %v: %s", got.code, err, got.out)
 	}
 	if strings.Contains(got.out, "s3cr3t") {
@@ -431,7 +436,7 @@ func TestWhatATemplateWouldChange(t *testing.T) {
 		t.Fatal(err)
 	}
 	got = yuba(t, ns, "tenant", "diff", "-f", file)
-	if got.code != exitDiffFailed || !strings.Contains(got.out, "✗ configMaps[settings]") || !strings.Contains(got.news, "does not render for 2 tenants") || strings.Contains(got.out, "settings deleted") {
+	if got.code != ui.ExitDiffFailed || !strings.Contains(got.out, "✗ configMaps[settings]") || !strings.Contains(got.news, "does not render for 2 tenants") || strings.Contains(got.out, "settings deleted") {
 		t.Errorf("code %d: %s%s", got.code, got.out, got.news)
 	}
 	// What the server would refuse is no change, also for tenants that are as they would be.
@@ -439,19 +444,19 @@ func TestWhatATemplateWouldChange(t *testing.T) {
 	if err := os.WriteFile(file, []byte(refused), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	yuba(t, ns, "tenant", "diff", "-f", file, "--tenant", "beta", "--summary").want(t, exitDiffFailed, "Tenant/"+ns+"/beta-web  1 to create\n", "Mistake: ", "circle", "the template has 1 mistake, and changes nobody as it is")
+	yuba(t, ns, "tenant", "diff", "-f", file, "--tenant", "beta", "--summary").want(t, ui.ExitDiffFailed, "Tenant/"+ns+"/beta-web  1 to create\n", "Mistake: ", "circle", "the template has 1 mistake, and changes nobody as it is")
 	ignored := strings.Replace(webTemplate, `spec: {data: {plan: "{{ .planId }}"}}`, `ignoreFields: ["$.data.plan"]`+"\n    spec: {data: {plan: other}}", 1)
 	if err := os.WriteFile(file, []byte(ignored), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	yuba(t, ns, "tenant", "diff", "-f", file).want(t, exitOK, "", "0 of 2 tenants would change.")
+	yuba(t, ns, "tenant", "diff", "-f", file).want(t, ui.ExitOK, "", "0 of 2 tenants would change.")
 	moved := strings.NewReplacer("  registryId: customers", "  registryId: customers\n  kubeConfig: {secretRef: {name: production}}", "deletionPolicy: Retain", "deletionPolicy: Delete").Replace(webTemplate)
 	if err := os.WriteFile(file, []byte(moved), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	got = yuba(t, ns, "tenant", "diff", "-f", file, "--tenant", "beta")
 	got.out = strings.ReplaceAll(got.out, ns, "NS")
-	got.want(t, exitDifferent, `Tenant/NS/beta-web (uid "beta")
+	got.want(t, ui.ExitDifferent, `Tenant/NS/beta-web (uid "beta")
 ► Tenant/NS/beta-web changed
   /spec/kubeConfig
     + secretRef:
@@ -461,8 +466,8 @@ func TestWhatATemplateWouldChange(t *testing.T) {
     - Retain
     + Delete
 `)
-	yuba(t, ns, "tenant", "diff", "nope").want(t, exitNotFound, "", "there is no such TenantTemplate")
-	yuba(t, ns, "tenant", "diff", "web", "--tenant", "nope").want(t, exitOK, "", "has no such tenants")
+	yuba(t, ns, "tenant", "diff", "nope").want(t, ui.ExitNotFound, "", "there is no such TenantTemplate")
+	yuba(t, ns, "tenant", "diff", "web", "--tenant", "nope").want(t, ui.ExitOK, "", "has no such tenants")
 }
 
 func TestSecretsThatChangeAreNotShown(t *testing.T) {
@@ -474,5 +479,5 @@ func TestSecretsThatChangeAreNotShown(t *testing.T) {
 	}
 	got := yuba(t, ns, "tenant", "diff", "-f", file, "--tenant", "acme")
 	got.out = strings.ReplaceAll(got.out, ns, "NS")
-	got.want(t, exitDifferent, "Tenant/NS/acme-web (uid \"acme\")\n► Secret/NS/acme-first changed\n  creationPolicy\n    - Once\n    + WhenNeeded\n  /stringData/more\n    + ***\n  /stringData/password\n    - *** (before)\n    + *** (after)\n")
+	got.want(t, ui.ExitDifferent, "Tenant/NS/acme-web (uid \"acme\")\n► Secret/NS/acme-first changed\n  creationPolicy\n    - Once\n    + WhenNeeded\n  /stringData/more\n    + ***\n  /stringData/password\n    - *** (before)\n    + *** (after)\n")
 }

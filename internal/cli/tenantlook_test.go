@@ -19,6 +19,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/cli/session"
+	"github.com/yuba-dev/yuba/internal/cli/ui"
 	"github.com/yuba-dev/yuba/internal/testkit/apitest"
 )
 
@@ -32,7 +34,7 @@ func TestValuesOfRowsAreNotAnswered(t *testing.T) {
 			t.Errorf("%s tells what the row has:\n%s", line, got.out)
 		}
 		var answer struct{ Items []tenantv1.Tenant }
-		if err := yaml.Unmarshal([]byte(got.out), &answer); err != nil || got.code != exitOK {
+		if err := yaml.Unmarshal([]byte(got.out), &answer); err != nil || got.code != ui.ExitOK {
 			t.Fatalf("%s: code %d, %v", line, got.code, err)
 		}
 		seen := 0
@@ -57,8 +59,8 @@ func TestUidsOfRowsAreNotGivenToShells(t *testing.T) {
 	ns := company(t)
 	hostile := strings.Replace(tenantOfWeb("reboot-0a1b2c3d", "pro", "2"), "  uid: reboot-0a1b2c3d", `  uid: "$(reboot)"`, 1)
 	applyText(t, ns, hostile)
-	yuba(t, ns, "__complete", "tenant", "render", "web", "--tenant", "").want(t, exitOK, "acme\nbeta\nreboot-0a1b2c3d\n:4\n")
-	if got := yuba(t, ns, "tenant", "render", "web", "--tenant", "reboot-0a1b2c3d"); got.code != exitOK || !strings.Contains(got.out, "plan: pro") {
+	yuba(t, ns, "__complete", "tenant", "render", "web", "--tenant", "").want(t, ui.ExitOK, "acme\nbeta\nreboot-0a1b2c3d\n:4\n")
+	if got := yuba(t, ns, "tenant", "render", "web", "--tenant", "reboot-0a1b2c3d"); got.code != ui.ExitOK || !strings.Contains(got.out, "plan: pro") {
 		t.Errorf("code %d: %s%s", got.code, got.out, got.news)
 	}
 }
@@ -80,7 +82,7 @@ func TestTemplatesAreSelectedByHowTheyStand(t *testing.T) {
 	const name = "tenanttemplate.operator.kubernetes-tenants.org/"
 	for status, want := range map[string]string{"Ready=true": "fine", "ready=False": "web wrong", "ready=unknown": "new", "valid=false": "wrong", "applied=true": "fine wrong"} {
 		names := strings.Fields(want)
-		yuba(t, ns, "get", "tenanttemplates", "-o", "name", "--status-selector", status).want(t, exitOK, name+strings.Join(names, "\n"+name)+"\n")
+		yuba(t, ns, "get", "tenanttemplates", "-o", "name", "--status-selector", status).want(t, ui.ExitOK, name+strings.Join(names, "\n"+name)+"\n")
 	}
 	if got := yuba(t, ns, "get", "all", "--status-selector", "ready=false"); !strings.Contains(got.out, "tenanttemplate/wrong") || strings.Contains(got.out, "tenanttemplate/fine") {
 		t.Errorf("got %s", got.out)
@@ -116,7 +118,7 @@ func TestRowsAndTemplatesWithoutTenantsAreTold(t *testing.T) {
 func TestATemplateThatGoesSaysWhatItWaitsFor(t *testing.T) {
 	ns := company(t)
 	api := apitest.Client(t)
-	web := tenantTemplates.empty()
+	web := session.TenantTemplates.Empty()
 	if err := api.Get(t.Context(), client.ObjectKey{Namespace: ns, Name: "web"}, web); err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +150,7 @@ func TestATemplateThatGoesSaysWhatItWaitsFor(t *testing.T) {
 func TestAListOfObjectsIsAFileOfTemplates(t *testing.T) {
 	ns := company(t)
 	exported := yuba(t, ns, "kubectl", "get", "tenanttemplates,tenantregistries,tenants", "-o", "yaml")
-	if exported.code != exitOK || !strings.Contains(exported.out, "kind: List") {
+	if exported.code != ui.ExitOK || !strings.Contains(exported.out, "kind: List") {
 		t.Fatalf("code %d: %s", exported.code, exported.news)
 	}
 	// What another server has found wrong with it is not this one's.
@@ -162,7 +164,7 @@ func TestAListOfObjectsIsAFileOfTemplates(t *testing.T) {
 	}
 	got := yuba(t, ns, "tenant", "render", "-f", file, "--row", "id=acme", "--row", "plan=pro", "--row", "url=u")
 	got.out = strings.ReplaceAll(got.out, ns, "NS")
-	got.want(t, exitOK, acmeObjects)
+	got.want(t, ui.ExitOK, acmeObjects)
 }
 
 // Who may not delete a template has not confirmed that its tenants go when somebody else does.
@@ -186,11 +188,11 @@ func TestAConfirmationGoesWithTheDeletionThatFails(t *testing.T) {
 	}
 	var out, news bytes.Buffer
 	code := Execute(context.Background(), []string{"--kubeconfig", file, "-n", ns, "delete", "tenanttemplate", "web", "--yes"}, strings.NewReader(""), &out, &news)
-	web := tenantTemplates.empty()
+	web := session.TenantTemplates.Empty()
 	if err := api.Get(t.Context(), client.ObjectKey{Namespace: ns, Name: "web"}, web); err != nil {
 		t.Fatal(err)
 	}
-	if code == exitOK || !strings.Contains(news.String(), "forbidden") {
+	if code == ui.ExitOK || !strings.Contains(news.String(), "forbidden") {
 		t.Errorf("code %d: %s", code, news.String())
 	}
 	if said := web.GetAnnotations(); said[tenantv1.AnnotationConfirmDeletion] != "" || web.GetDeletionTimestamp() != nil {

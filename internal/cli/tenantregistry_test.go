@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/yuba-dev/yuba/internal/cli/ui"
 	"github.com/yuba-dev/yuba/internal/tenants/row"
 	"github.com/yuba-dev/yuba/internal/testkit/apitest"
 )
@@ -17,9 +18,9 @@ func TestTenantsOfARegistryWithALongName(t *testing.T) {
 	applyText(t, ns, strings.Replace(tenantOfWeb("acme", "pro", "2"), "registry: customers", "registry: "+row.RegistryLabel(name), 1))
 	applyText(t, ns, strings.Replace(customers, "name: customers", "name: "+name, 1))
 	applyText(t, ns, strings.Replace(webTemplate, "registryId: customers", "registryId: "+name, 1))
-	yuba(t, ns, "tenant", "list", "--registry", name, "-o", "name").want(t, exitOK, "tenant.operator.kubernetes-tenants.org/acme-web\n")
+	yuba(t, ns, "tenant", "list", "--registry", name, "-o", "name").want(t, ui.ExitOK, "tenant.operator.kubernetes-tenants.org/acme-web\n")
 	got := yuba(t, ns, "tenant", "render", "web", "--tenant", "acme")
-	if got.code != exitOK || !strings.Contains(got.out, "acme-settings") {
+	if got.code != ui.ExitOK || !strings.Contains(got.out, "acme-settings") {
 		t.Errorf("exit %d\n%s\n%s", got.code, got.out, got.news)
 	}
 }

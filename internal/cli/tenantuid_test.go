@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/yuba-dev/yuba/internal/cli/ui"
 	"github.com/yuba-dev/yuba/internal/testkit/apitest"
 )
 
@@ -20,11 +21,11 @@ func TestALongUIDMakesNoWideTable(t *testing.T) {
 			words = append([]string{"kubectl", "--kubeconfig", apitest.API(t).Kubeconfig(), "-n", ns}, words[1:]...)
 		}
 		answer := yuba(t, ns, words...)
-		if answer.code != exitOK || !strings.Contains(answer.out, want) {
+		if answer.code != ui.ExitOK || !strings.Contains(answer.out, want) {
 			t.Errorf("%s: code %d:\n%s%s", args, answer.code, answer.out, answer.news)
 		}
 		for line := range strings.Lines(answer.out) {
-			if n := length(strings.TrimSpace(line)); n > plainWidth {
+			if n := ui.Length(strings.TrimSpace(line)); n > 100 {
 				t.Errorf("%s: a line of %d characters: %s", args, n, line)
 			}
 		}

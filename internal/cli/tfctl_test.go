@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/yuba-dev/yuba/internal/cli/ui"
 )
 
 // Every call that a mapping names can be made: the command is there, and so are its flags and their forms.
@@ -75,15 +77,15 @@ func TestEveryCallOfFluxIsMapped(t *testing.T) {
 }
 
 func TestHelpAboutWhatIsNotThere(t *testing.T) {
-	plain(t, "help", "depoly").want(t, exitUsage, "", `there is no command "yuba depoly". Did you mean deploy?`)
+	plain(t, "help", "depoly").want(t, ui.ExitUsage, "", `there is no command "yuba depoly". Did you mean deploy?`)
 	for word, want := range map[string]string{"apply": "deploy", "describe": "status", "server": "up", "rm": "delete", "history": "runs"} {
-		plain(t, word).want(t, exitUsage, "", `there is no command "yuba `+word+`". Did you mean `+want)
+		plain(t, word).want(t, ui.ExitUsage, "", `there is no command "yuba `+word+`". Did you mean `+want)
 	}
-	plain(t, "help", "state", "nope").want(t, exitUsage, "", `there is no command "yuba state nope"`)
-	if got := plain(t, "help", "reconcile", "source", "git"); got.code != exitOK || !strings.Contains(got.out, "yuba reconcile source git NAME") {
+	plain(t, "help", "state", "nope").want(t, ui.ExitUsage, "", `there is no command "yuba state nope"`)
+	if got := plain(t, "help", "reconcile", "source", "git"); got.code != ui.ExitOK || !strings.Contains(got.out, "yuba reconcile source git NAME") {
 		t.Errorf("got %d: %s%s", got.code, got.out, got.news)
 	}
-	if got := plain(t, "help"); got.code != exitOK || !strings.Contains(got.out, "Sources, Kustomizations and artifacts:") {
+	if got := plain(t, "help"); got.code != ui.ExitOK || !strings.Contains(got.out, "Sources, Kustomizations and artifacts:") {
 		t.Errorf("got %d: %s%s", got.code, got.out, got.news)
 	}
 }

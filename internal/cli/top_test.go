@@ -6,9 +6,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"log/slog"
-	"maps"
 	"net/http"
 	"os"
 	"strings"
@@ -22,6 +20,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/cli/ui"
 	"github.com/yuba-dev/yuba/internal/gateway/content"
 	"github.com/yuba-dev/yuba/internal/home"
 	"github.com/yuba-dev/yuba/internal/runs/run"
@@ -103,8 +102,12 @@ NS/big       plan  1m30s  60s ago  succeeded
 `
 	got := yuba(t, ns, "top", "--once")
 	got.out = spaces(strings.ReplaceAll(got.out, ns, "NS"))
-	got.want(t, exitOK, spaces(want))
-	var answer topAnswer
+	got.want(t, ui.ExitOK, spaces(want))
+	var answer struct {
+		Stacks  map[string]int
+		Figures content.Figures
+		Runs    []content.QueueEntry
+	}
 	if err := json.Unmarshal([]byte(yuba(t, ns, "top", "-o", "json").out), &answer); err != nil {
 		t.Fatal(err)
 	}
@@ -122,8 +125,8 @@ func spaces(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// console is a terminal and what it shows.
-type console struct {
+// terminal is a terminal and what it shows.
+type terminal struct {
 	t             *testing.T
 	master, slave *os.File
 
@@ -131,14 +134,14 @@ type console struct {
 	shown strings.Builder
 }
 
-// newConsole opens a terminal of its own.
-func newConsole(t *testing.T, columns, rows uint16) *console {
+// newTerminal opens a terminal of its own.
+func newTerminal(t *testing.T, columns, rows uint16) *terminal {
 	t.Helper()
 	master, slave, err := pty.Open()
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &console{t: t, master: master, slave: slave}
+	c := &terminal{t: t, master: master, slave: slave}
 	c.resize(columns, rows)
 	go func() {
 		buffer := make([]byte, 4096)
@@ -156,7 +159,7 @@ func newConsole(t *testing.T, columns, rows uint16) *console {
 	return c
 }
 
-func (c *console) resize(columns, rows uint16) {
+func (c *terminal) resize(columns, rows uint16) {
 	c.t.Helper()
 	if err := pty.Setsize(c.master, &pty.Winsize{Rows: rows, Cols: columns}); err != nil {
 		c.t.Fatal(err)
@@ -164,19 +167,19 @@ func (c *console) resize(columns, rows uint16) {
 }
 
 // screens are what was shown, one for each time it was drawn.
-func (c *console) screens() []string {
+func (c *terminal) screens() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return strings.Split(c.shown.String(), screenHome)[1:]
+	return strings.Split(c.shown.String(), "\x1b[H")[1:]
 }
 
 // until waits for a whole screen that is as it should be.
-func (c *console) until(what string, is func(screen string) bool) {
+func (c *terminal) until(what string, is func(screen string) bool) {
 	c.t.Helper()
 	deadline := time.Now().Add(2 * time.Minute)
 	for time.Now().Before(deadline) {
 		for _, screen := range c.screens() {
-			if strings.Contains(screen, screenRest) && is(screen) {
+			if strings.Contains(screen, "\x1b[J") && is(screen) {
 				return
 			}
 		}
@@ -192,7 +195,7 @@ func TestTopLive(t *testing.T) {
 	apitest.API(t)
 	ns := serveAFleet(t)
 	t.Setenv("TERM", "xterm")
-	c := newConsole(t, 100, 20)
+	c := newTerminal(t, 100, 20)
 	ended := make(chan int, 1)
 	go func() {
 		ended <- Execute(context.Background(), []string{"--kubeconfig", apitest.API(t).Kubeconfig(), "-n", ns, "top"}, c.slave, c.slave, c.slave)
@@ -225,7 +228,7 @@ func TestTopLive(t *testing.T) {
 	}
 	select {
 	case code := <-ended:
-		if code != exitOK {
+		if code != ui.ExitOK {
 			t.Errorf("ended with %d", code)
 		}
 	case <-time.After(time.Minute):
@@ -233,81 +236,7 @@ func TestTopLive(t *testing.T) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if shown := c.shown.String(); !strings.HasPrefix(shown, screenBegin) || strings.Contains(shown, "\x1b[31m interval") {
+	if shown := c.shown.String(); !strings.HasPrefix(shown, "\x1b[?1049h") || strings.Contains(shown, "\x1b[31m interval") {
 		t.Errorf("the screen was not kept apart: %q", shown[:min(200, len(shown))])
-	}
-}
-
-func TestHowAStackStands(t *testing.T) {
-	ready := func(status metav1.ConditionStatus, reason string) func(*infrav1.Terraform) {
-		return func(t *infrav1.Terraform) {
-			t.Status.Conditions = []metav1.Condition{{Type: infrav1.ConditionReady, Status: status, Reason: reason}}
-		}
-	}
-	paused := func(t *infrav1.Terraform) {
-		t.Status.Conditions = append(t.Status.Conditions, metav1.Condition{Type: infrav1.ConditionPaused, Status: metav1.ConditionTrue})
-	}
-	for sentence, c := range map[string]struct {
-		change []func(*infrav1.Terraform)
-		want   standing
-	}{
-		"nobody has looked at it":         {nil, standsOther},
-		"it is ready":                     {[]func(*infrav1.Terraform){ready(metav1.ConditionTrue, "")}, standsReady},
-		"it failed":                       {[]func(*infrav1.Terraform){ready(metav1.ConditionFalse, infrav1.ReasonPlanFailed)}, standsFailing},
-		"it waits for another":            {[]func(*infrav1.Terraform){ready(metav1.ConditionFalse, infrav1.ReasonDependencyNotReady)}, standsForDependencies},
-		"it is paused by an outage":       {[]func(*infrav1.Terraform){ready(metav1.ConditionFalse, infrav1.ReasonPlanFailed), paused}, standsPaused},
-		"it has drifted":                  {[]func(*infrav1.Terraform){ready(metav1.ConditionFalse, infrav1.ReasonDriftDetected)}, standsDrifted},
-		"it failed and is tried again":    {[]func(*infrav1.Terraform){ready(metav1.ConditionFalse, ""), func(t *infrav1.Terraform) { t.Status.CurrentRun = &infrav1.RunReference{} }}, standsRunning},
-		"its plan waits":                  {[]func(*infrav1.Terraform){ready(metav1.ConditionUnknown, ""), func(t *infrav1.Terraform) { t.Status.Plan.Pending = "plan-main-1" }}, standsForApproval},
-		"it is suspended, whatever it is": {[]func(*infrav1.Terraform){ready(metav1.ConditionFalse, ""), func(t *infrav1.Terraform) { t.Spec.Suspend = true }}, standsSuspended},
-	} {
-		t.Run(sentence, func(t *testing.T) {
-			var stack infrav1.Terraform
-			for _, change := range c.change {
-				change(&stack)
-			}
-			if got := standingOf(&stack); got != c.want {
-				t.Errorf("got %s, want %s", standingNames[got], standingNames[c.want])
-			}
-		})
-	}
-}
-
-// The words of -o json are published: their names in the code are not.
-func TestTheWordsForHowStacksStand(t *testing.T) {
-	c := census{standsReady: 1, standsRunning: 2, standsForApproval: 3, standsForDependencies: 4, standsFailing: 5, standsDrifted: 6, standsPaused: 7, standsSuspended: 8, standsOther: 9}
-	want := map[string]int{
-		"total": 45, "ready": 1, "running": 2, "awaitingApproval": 3, "waiting": 4, "failing": 5, "drifted": 6, "paused": 7, "suspended": 8, "other": 9,
-	}
-	if got := c.byName(); !maps.Equal(got, want) {
-		t.Errorf("got %v, want %v", got, want)
-	}
-}
-
-func TestTheScreenIsSharedByWhatIsShown(t *testing.T) {
-	lists := func(needs ...int) []section {
-		var s []section
-		for _, n := range needs {
-			s = append(s, section{need: n})
-		}
-		return s
-	}
-	for sentence, c := range map[string]struct {
-		needs  []int
-		height int
-		want   []int
-	}{
-		"no screen":                        {[]int{20, 5, 20}, 0, []int{10, 5, 10}},
-		"room for all":                     {[]int{2, 3, 4}, 50, []int{2, 3, 4}},
-		"what is at work comes first":      {[]int{4, 100, 10}, 20, []int{4, 5, 5}},
-		"what waits may have a half":       {[]int{1, 100, 1}, 20, []int{1, 6, 1}},
-		"a screen that is hardly anything": {[]int{4, 4, 4}, 3, []int{0, 0, 0}},
-	} {
-		t.Run(sentence, func(t *testing.T) {
-			got := share(lists(c.needs...), c.height)
-			if fmt.Sprint(got) != fmt.Sprint(c.want) {
-				t.Errorf("got %v, want %v", got, c.want)
-			}
-		})
 	}
 }

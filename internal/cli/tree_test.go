@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/yuba-dev/yuba/internal/cli/ui"
 	"github.com/yuba-dev/yuba/internal/testkit/apitest"
 )
 
@@ -22,6 +23,14 @@ const wholeTree = `Kustomization/NS/root  main@sha1:0123456789  from GitReposito
 │   └── Kustomization/NS/root  main@sha1:0123456789  from GitRepository/infra, clusters/prod  ready
 └── Kustomization/NS/gone  missing
 `
+
+// treeAnswer is a node of the answer in JSON.
+type treeAnswer struct {
+	Kind, Group, Namespace, Name, Ready, Message, Revision, Path, Outputs string
+	Suspended                                                             bool
+	Source                                                                *treeAnswer
+	Children                                                              []*treeAnswer
+}
 
 func TestTree(t *testing.T) {
 	ns := landscape(t)
@@ -37,40 +46,24 @@ func TestTree(t *testing.T) {
 		t.Run(line, func(t *testing.T) {
 			got := yuba(t, ns, strings.Fields(line)...)
 			got.out = strings.ReplaceAll(got.out, ns, "NS")
-			got.want(t, exitOK, want)
+			got.want(t, ui.ExitOK, want)
 		})
 	}
-	yuba(t, ns, "tree", "nope").want(t, exitNotFound, "", "there is no such stack")
-	yuba(t, apitest.Namespace(t), "tree").want(t, exitOK, "", "There are no sources, Kustomizations, tenants or stacks")
+	yuba(t, ns, "tree", "nope").want(t, ui.ExitNotFound, "", "there is no such stack")
+	yuba(t, apitest.Namespace(t), "tree").want(t, ui.ExitOK, "", "There are no sources, Kustomizations, tenants or stacks")
 
 	got := yuba(t, ns, "tree", "terraform", "vpc", "-o", "json")
-	var roots []*treeNode
+	var roots []*treeAnswer
 	if err := json.Unmarshal([]byte(strings.ReplaceAll(got.out, ns, "NS")), &roots); err != nil {
 		t.Fatal(err)
 	}
-	repository := &treeNode{Kind: "GitRepository", Group: "source.toolkit.fluxcd.io", Namespace: "NS", Name: "infra", Ready: "True", Revision: commit}
-	want := []*treeNode{{Kind: "Kustomization", Group: "kustomize.toolkit.fluxcd.io", Namespace: "NS", Name: "root", Ready: "True", Revision: commit, Path: "./clusters/prod", Source: repository,
-		Children: []*treeNode{{Kind: "Kustomization", Group: "kustomize.toolkit.fluxcd.io", Namespace: "NS", Name: "team", Ready: "True", Suspended: true, Revision: commit, Path: "./team", Source: repository,
-			Children: []*treeNode{{Kind: "Terraform", Group: "infra.contrib.fluxcd.io", Namespace: "NS", Name: "vpc", Ready: "False", Message: "no such region\nat main.tf", Revision: digest, Outputs: "vpc-outputs",
-				Source: &treeNode{Kind: "OCIRepository", Group: "source.toolkit.fluxcd.io", Namespace: "NS", Name: "network", Ready: "False", Message: "no route to host", Revision: digest}}}}}}}
+	repository := &treeAnswer{Kind: "GitRepository", Group: "source.toolkit.fluxcd.io", Namespace: "NS", Name: "infra", Ready: "True", Revision: commit}
+	want := []*treeAnswer{{Kind: "Kustomization", Group: "kustomize.toolkit.fluxcd.io", Namespace: "NS", Name: "root", Ready: "True", Revision: commit, Path: "./clusters/prod", Source: repository,
+		Children: []*treeAnswer{{Kind: "Kustomization", Group: "kustomize.toolkit.fluxcd.io", Namespace: "NS", Name: "team", Ready: "True", Suspended: true, Revision: commit, Path: "./team", Source: repository,
+			Children: []*treeAnswer{{Kind: "Terraform", Group: "infra.contrib.fluxcd.io", Namespace: "NS", Name: "vpc", Ready: "False", Message: "no such region\nat main.tf", Revision: digest, Outputs: "vpc-outputs",
+				Source: &treeAnswer{Kind: "OCIRepository", Group: "source.toolkit.fluxcd.io", Namespace: "NS", Name: "network", Ready: "False", Message: "no route to host", Revision: digest}}}}}}}
 	if diff := cmp.Diff(want, roots); diff != "" {
 		t.Error(diff)
-	}
-}
-
-func TestEntriesOfInventories(t *testing.T) {
-	for id, want := range map[string]string{
-		"ns_name_group.io_Kind": "group.io Kind/ns/name", "ns_name__ConfigMap": " ConfigMap/ns/name", "_crd.example.com_apiextensions.k8s.io_CustomResourceDefinition": "apiextensions.k8s.io CustomResourceDefinition/crd.example.com",
-		"_system__node_rbac.authorization.k8s.io_ClusterRole": "rbac.authorization.k8s.io ClusterRole/system:node", "": "", "a": "", "a_b": "", "a_b_c": "", "____": "",
-	} {
-		n, _, ok := inventoryNode(id)
-		if got := ""; ok {
-			if got = n.Group + " " + n.String(); got != want {
-				t.Errorf("%q: got %q, want %q", id, got, want)
-			}
-		} else if want != "" {
-			t.Errorf("%q is refused", id)
-		}
 	}
 }
 

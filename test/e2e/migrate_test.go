@@ -30,7 +30,7 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/config/crd"
 	"github.com/yuba-dev/yuba/internal/archive"
-	"github.com/yuba-dev/yuba/internal/cli/adopt"
+	"github.com/yuba-dev/yuba/internal/cli/state/adopt"
 	"github.com/yuba-dev/yuba/internal/home"
 	kinds "github.com/yuba-dev/yuba/internal/home/install"
 	"github.com/yuba-dev/yuba/internal/testkit/kubetest"

@@ -1,0 +1,101 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gitops
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/yuba-dev/yuba/internal/cli/ui"
+	"github.com/yuba-dev/yuba/internal/gitops/publish"
+	"github.com/yuba-dev/yuba/internal/kit/version"
+)
+
+// registryFlags are how the commands about artifacts speak to a registry.
+type registryFlags struct {
+	creds, credsFile, provider string
+	insecure                   bool
+	timeout                    time.Duration
+}
+
+// registryText is what the help of these commands says about credentials.
+const registryText = `Credentials come from docker's configuration ($DOCKER_CONFIG, else ~/.docker), as "docker login" and credential helpers
+leave them there. --creds-file names a file with USER:PASSWORD, or "-" for standard input; --creds takes them as they are,
+where other users of the machine may see them.`
+
+func (f *registryFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.creds, "creds", "", "the registry's credentials as `USER:PASSWORD`, or a token; others may see them, so rather use --creds-file")
+	flags.StringVar(&f.credsFile, "creds-file", "", "a `file` with the registry's credentials as USER:PASSWORD, or - for standard input")
+	flags.BoolVar(&f.insecure, "insecure-registry", false, "allow a registry without TLS, and certificates that nobody vouches for")
+	flags.StringVar(&f.provider, "provider", "generic", "only generic: credential helpers of docker know the registries of clouds")
+	flags.DurationVar(&f.timeout, "timeout", 0, "how long it may take")
+	ui.Complete(cmd, "provider", "generic")
+}
+
+// access reads what the flags name. Nothing else is read from standard input when the credentials are.
+func (f *registryFlags) access(cmd *cobra.Command, in io.Reader) (publish.Access, error) {
+	a := publish.Access{Credentials: f.creds, Insecure: f.insecure, UserAgent: "yuba/" + version.String()}
+	switch {
+	case f.provider != "generic":
+		return a, ui.UsageErrorf(cmd, "--provider %s: want generic. For the registry of a cloud set up its credential helper for docker", f.provider)
+	case f.creds != "" && f.credsFile != "":
+		return a, ui.UsageErrorf(cmd, "use --creds or --creds-file, not both")
+	case f.credsFile == "":
+		return a, nil
+	}
+	if f.credsFile != "-" {
+		file, err := os.Open(f.credsFile)
+		if err != nil {
+			return a, fmt.Errorf("read the registry's credentials: %w", err)
+		}
+		defer file.Close()
+		in = file
+	}
+	data, err := io.ReadAll(io.LimitReader(in, maxCredentials))
+	if err != nil {
+		return a, fmt.Errorf("read the registry's credentials: %w", err)
+	}
+	if a.Credentials = strings.TrimSpace(string(data)); a.Credentials == "" {
+		return a, fmt.Errorf("read the registry's credentials: %s is empty", f.credsFile)
+	}
+	return a, nil
+}
+
+// maxCredentials is more than any token has.
+const maxCredentials = 1 << 20
+
+// artifactError gives an error about an artifact its exit code.
+func artifactError(err error) error {
+	var ref *publish.RefError
+	switch {
+	case errors.As(err, &ref):
+		return ui.WithCode(ui.ExitUsage, err)
+	case publish.IsNotFound(err):
+		return ui.WithCode(ui.ExitNotFound, err)
+	}
+	if errors.Is(err, syscall.ECONNREFUSED) { // of a registry: the next step is not to start Yuba
+		return ui.WithCode(ui.ExitFailure, err)
+	}
+	return err
+}
+
+// artifactGroup is a command that only holds the one called artifact.
+func artifactGroup(use, short string, children ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: use + " COMMAND", Short: short, Long: short + ", as OCI registries keep them.",
+		Example: "  yuba " + use + " artifact --help",
+		Args:    ui.NoSuchCommand,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(children...)
+	return cmd
+}

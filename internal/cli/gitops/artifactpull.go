@@ -1,0 +1,65 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gitops
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/yuba-dev/yuba/internal/cli/session"
+	"github.com/yuba-dev/yuba/internal/cli/ui"
+	"github.com/yuba-dev/yuba/internal/gitops/publish"
+	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
+)
+
+// NewPullCommand is "yuba pull".
+func NewPullCommand(a *session.App) *cobra.Command {
+	return artifactGroup("pull", "Pull artifacts", newPullArtifactCommand(a))
+}
+
+func newPullArtifactCommand(a *session.App) *cobra.Command {
+	var registry registryFlags
+	var dir string
+	cmd := &cobra.Command{
+		Use:   "artifact oci://HOST/REPOSITORY:TAG --output DIR",
+		Short: "Put the files of an artifact into a directory",
+		Long: `Put the files of an artifact, of a tag or of a digest, into a directory, which is made if it does not exist and has to be
+empty if it does. The digest is verified before a file can be seen.
+
+` + registryText,
+		Example: "  yuba pull artifact oci://registry.example.com/iac/network:1.4.0 -o ./network\n" +
+			"  yuba pull artifact oci://registry.example.com/iac/network@sha256:0123… -o ./network",
+		Args: ui.Arguments(1, 1), ValidArgsFunction: ui.NoNames,
+	}
+	cmd.Flags().StringVarP(&dir, "output", "o", "", "the directory (required)")
+	if err := cmd.MarkFlagDirname("output"); err != nil {
+		panic(fmt.Sprintf("%v. This is a bug in Yuba.", err))
+	}
+	registry.add(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if dir == "" {
+			return ui.UsageErrorf(cmd, "--output is missing: into which directory?")
+		}
+		access, err := registry.access(cmd, a.In)
+		if err != nil {
+			return err
+		}
+		ctx, cancel := ui.WithTimeout(cmd.Context(), registry.timeout)
+		defer cancel()
+		pulled, err := publish.Pull(ctx, args[0], dir, access)
+		if err != nil {
+			return artifactError(err)
+		}
+		fmt.Fprintln(a.Out, pulled.Digest)
+		a.News("The files of %s are in %s.", pulled.URL, dir)
+		for _, fact := range []struct{ label, value string }{{"Source", pulled.Source}, {"Revision", pulled.Revision}} {
+			if fact.value != "" {
+				a.News("%-*s%s", ui.LabelWidth, fact.label, diagnostic.Printable(fact.value))
+			}
+		}
+		return nil
+	}
+	return cmd
+}

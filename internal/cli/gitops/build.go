@@ -1,0 +1,249 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gitops
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	k8syaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/yuba-dev/yuba/internal/cli/session"
+	"github.com/yuba-dev/yuba/internal/cli/ui"
+	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/build"
+	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/decrypt"
+)
+
+// NewBuildCommand is "yuba build".
+func NewBuildCommand(a *session.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "build",
+		Short:   "Build a Kustomization from local files",
+		Long:    "Build a Kustomization from local files, before they are committed.",
+		Example: "  yuba build kustomization apps --path ./apps",
+		Args:    ui.NoSuchCommand,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newBuildKustomizationCommand(a))
+	return cmd
+}
+
+func newBuildKustomizationCommand(a *session.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "kustomization NAME --path DIR",
+		Aliases: []string{"ks"},
+		Short:   "Write the objects that a Kustomization would make of local files",
+		Long: `Write the objects that a Kustomization would make of local files. The Kustomization is the API's, or that of
+--kustomization-file, where variables come from the API's ConfigMaps and Secrets all the same; with --dry-run nothing is
+read from the API, and the variables are those of postBuild.substitute alone.
+
+DIR is the directory that spec.path names in the source. What lies beside it can be used, too, as far as the source goes: up to
+the root of the git repository, unless the end of DIR is spec.path. No file is changed. What is encrypted with SOPS is not
+decrypted: its values are ` + decrypt.MaskText + `.`,
+		Example: "  yuba build kustomization apps --path ./apps\n  yuba build kustomization apps --path ./apps --kustomization-file apps.yaml --dry-run",
+		Args:    ui.Arguments(1, 1), ValidArgsFunction: a.ObjectNames(session.Kustomizations, false),
+	}
+	out := ui.AddOutputFlag(cmd, "json", "yaml")
+	b := &builder{App: a}
+	b.flags(cmd)
+	cmd.Flags().BoolVar(&b.dryRun, "dry-run", false, "read nothing from the API; needs --kustomization-file")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := out.Check(cmd); err != nil {
+			return err
+		}
+		_, objects, err := b.build(cmd, args[0])
+		if err != nil {
+			return err
+		}
+		return a.WriteObjects(objects, out.Form)
+	}
+	return cmd
+}
+
+// builder is what the flags of commands say that build local files.
+type builder struct {
+	*session.App
+	path, file     string
+	dryRun, strict bool
+	// api is the way into the API, once there is one.
+	api client.Client
+}
+
+func (b *builder) flags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&b.path, "path", "", "the directory that spec.path names")
+	cmd.Flags().StringVar(&b.file, "kustomization-file", "", "the file with the Kustomization, instead of the API's")
+	cmd.Flags().BoolVar(&b.strict, "strict-substitute", true, "fail when a variable has neither a value nor a default, as the server does; not with --dry-run, unless it is said")
+	// Both flags are the command's own.
+	_ = cmd.MarkFlagDirname("path")
+	_ = cmd.MarkFlagFilename("kustomization-file", "yaml", "yml")
+}
+
+// build builds the directory of --path as the Kustomization says.
+func (b *builder) build(cmd *cobra.Command, argument string) (*kustomizev1.Kustomization, []*unstructured.Unstructured, error) {
+	switch info, err := os.Stat(b.path); {
+	case b.path == "":
+		return nil, nil, ui.UsageErrorf(cmd, "--path is missing: the directory that spec.path names")
+	case err != nil || !info.IsDir():
+		return nil, nil, ui.UsageErrorf(cmd, "--path %s is not a directory", b.path)
+	case b.dryRun && b.file == "":
+		return nil, nil, ui.UsageErrorf(cmd, "--dry-run needs --kustomization-file: the API is not asked for the Kustomization")
+	}
+	k, err := b.kustomization(cmd, argument)
+	if err != nil {
+		return nil, nil, err
+	}
+	in := build.Input{Object: k.DeepCopy(), Strict: b.strict, KeepEncrypted: true}
+	if b.dryRun {
+		in.Strict = b.strict && cmd.Flags().Changed("strict-substitute")
+	} else {
+		in.Values = build.FromAPI(b.api)
+	}
+	if in.Dir, in.Object.Spec.Path, err = sourceOf(b.path, k.Spec.Path); err != nil {
+		return nil, nil, err
+	}
+	built, err := build.Build(cmd.Context(), in)
+	if err != nil {
+		return nil, nil, fmt.Errorf("build Kustomization %s of %s: %w", argument, b.path, err)
+	}
+	for _, u := range built.Objects {
+		decrypt.Mask(u.Object)
+	}
+	return k, built.Objects, nil
+}
+
+// kustomization is the one of the file, or the API's. That of a file has the status of the API's, which tells what was
+// applied.
+func (b *builder) kustomization(cmd *cobra.Command, argument string) (*kustomizev1.Kustomization, error) {
+	namespace, name, both := strings.Cut(argument, "/")
+	if !both {
+		namespace, name = "", argument
+	}
+	if b.dryRun {
+		if namespace == "" {
+			namespace = b.NamespaceFlag()
+		}
+		return kustomizationIn(b.file, namespace, name)
+	}
+	s, key, err := b.Open(cmd, argument)
+	if err != nil {
+		return nil, err
+	}
+	if b.api, err = anything(s); err != nil {
+		return nil, err
+	}
+	live, err := liveKustomization(cmd.Context(), s, key)
+	if b.file == "" {
+		return live, err
+	}
+	var exit *ui.CodedError
+	if err != nil && (!errors.As(err, &exit) || exit.Code != ui.ExitNotFound) {
+		return nil, err
+	}
+	local, err := kustomizationIn(b.file, key.Namespace, key.Name)
+	if err != nil {
+		return nil, err
+	}
+	if live != nil {
+		local.Status = live.Status
+	}
+	return local, nil
+}
+
+func liveKustomization(ctx context.Context, s *session.Session, key types.NamespacedName) (*kustomizev1.Kustomization, error) {
+	o, err := s.GetObject(ctx, session.Kustomizations, key)
+	if err != nil {
+		return nil, err
+	}
+	k := &kustomizev1.Kustomization{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, k); err != nil {
+		return nil, fmt.Errorf("read %s: %w", o, err)
+	}
+	return k, nil
+}
+
+// anything is a client for objects of all kinds; it asks the API which ones there are.
+func anything(s *session.Session) (client.Client, error) {
+	c, err := client.New(s.Config, client.Options{})
+	if err != nil {
+		return nil, fmt.Errorf("make a client for %s: %w", s.Config.Host, err)
+	}
+	return c, nil
+}
+
+// kustomizationIn finds a Kustomization in a file. One without a namespace is of the namespace that is asked for.
+func kustomizationIn(file, namespace, name string) (*kustomizev1.Kustomization, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("read the Kustomization: %w", err)
+	}
+	decoder := k8syaml.NewYAMLOrJSONDecoder(bytes.NewReader(data), len(data)+1)
+	for {
+		k := &kustomizev1.Kustomization{}
+		var head struct {
+			metav1.TypeMeta   `json:",inline"`
+			metav1.ObjectMeta `json:"metadata"`
+		}
+		var raw runtime.RawExtension
+		err := decoder.Decode(&raw)
+		if errors.Is(err, io.EOF) {
+			return nil, ui.Exitf(ui.ExitNotFound, "%s has no Kustomization %s", file, strings.TrimPrefix(namespace+"/"+name, "/"))
+		}
+		if err == nil && len(raw.Raw) > 0 {
+			err = yaml.Unmarshal(raw.Raw, &head)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read the Kustomization of %s: %w", file, err)
+		}
+		if head.Kind != kustomizev1.KustomizationKind || head.GroupVersionKind().Group != kustomizev1.GroupVersion.Group || head.Name != name ||
+			namespace != "" && head.Namespace != "" && head.Namespace != namespace {
+			continue
+		}
+		if err := yaml.UnmarshalStrict(raw.Raw, k); err != nil {
+			return nil, fmt.Errorf("read Kustomization %s of %s: %w", name, file, err)
+		}
+		if k.Namespace == "" {
+			k.Namespace = namespace
+		}
+		return k, nil
+	}
+}
+
+// sourceOf finds the directory that stands for the whole source, and the path of dir in it.
+func sourceOf(dir, path string) (string, string, error) {
+	dir, err := filepath.Abs(dir)
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir)
+	}
+	if err != nil {
+		return "", "", fmt.Errorf("find %s: %w", dir, err)
+	}
+	if path = filepath.Join("/", path); path == "/" {
+		return dir, "", nil
+	}
+	if root, is := strings.CutSuffix(dir, path); is && root != "" {
+		return root, path, nil
+	}
+	for root := dir; ; root = filepath.Dir(root) {
+		if _, err := os.Stat(filepath.Join(root, ".git")); err == nil {
+			return root, strings.TrimPrefix(dir, root), nil
+		}
+		if root == filepath.Dir(root) {
+			return dir, "", nil
+		}
+	}
+}

@@ -1,0 +1,123 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gitops
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/types"
+
+	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/cli/session"
+	"github.com/yuba-dev/yuba/internal/cli/ui"
+	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
+)
+
+// newDeleteKindCommand deletes objects that are not stacks.
+func newDeleteKindCommand(a *session.App, k session.Kind) *cobra.Command {
+	var yes, wait bool
+	cmd := &cobra.Command{
+		Use: k.Word + " NAME", Aliases: k.Aliases(),
+		Short:   "Delete " + k.One(),
+		Long:    "Delete " + k.One() + ".",
+		Example: "  " + k.Call("delete", "infra"),
+		Args:    ui.Arguments(1, 1), ValidArgsFunction: a.ObjectNames(k, false),
+	}
+	switch {
+	case k.GVK == session.Kustomizations.GVK:
+		cmd.Long = "Delete a Kustomization. With spec.prune the objects that it applied are deleted as well, unless its spec.deletionPolicy says\notherwise; a stack among them destroys what it manages if it says so."
+	case k.GVK == session.TenantRegistries.GVK:
+		cmd.Long = "Delete a TenantRegistry. Its tenants stay as they are and no longer follow its rows; their conditions say so."
+	case k.GVK == session.TenantTemplates.GVK:
+		cmd.Long = "Delete a TenantTemplate, and the tenants that were made from it. What they have goes with them, unless its deletionPolicy is\nRetain. You are asked before that. Where the template is deleted by other means, such as \"yuba kubectl delete\", more than one\ntenant is held back until somebody confirms it: see \"yuba tenant confirm\"."
+	case k.Source:
+		cmd.Long = "Delete " + k.One() + ". Whatever uses it keeps its resources and gets no new revisions."
+	}
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "ask no question")
+	cmd.Flags().BoolVar(&wait, "wait", true, "wait until it is gone")
+	cmd.RunE = a.OnObjects(k, nil, func(ctx context.Context, s *session.Session, keys []types.NamespacedName) error {
+		return deleteObject(ctx, s, k, keys[0], yes, wait)
+	})
+	return cmd
+}
+
+func deleteObject(ctx context.Context, s *session.Session, k session.Kind, key types.NamespacedName, yes, wait bool) error {
+	o, err := s.GetObject(ctx, k, key)
+	if err != nil {
+		return err
+	}
+	if n := o.Applied(); n > 0 && o.Spec.Prune {
+		if err := s.MustConfirm(yes, fmt.Sprintf("Deleting %s deletes the %s that it applied, and what stacks among them manage if they say so.", o, ui.Count(n, "object"))); err != nil {
+			return err
+		}
+	}
+	takeBack, err := confirmTenants(ctx, s, o, yes)
+	if err != nil {
+		return err
+	}
+	if err := s.DeleteThis(ctx, o); err != nil {
+		return errors.Join(err, takeBack()) // what comes another day was not what was asked about
+	}
+	if !wait {
+		s.News("%s is being deleted.", o)
+		return nil
+	}
+	told := ""
+	gone, err := s.AwaitObject(ctx, k, key, func(now *session.Object) session.Verdict {
+		if now.GetUID() != o.GetUID() {
+			return session.Done
+		}
+		if text := now.Message(); text != told && now.Ready().Status == "False" && !now.SaysOfBefore() {
+			told = text
+			s.News("Waiting: %s", ui.FirstLine(diagnostic.Printable(text), 300))
+		}
+		return session.NotYet
+	})
+	if err != nil && gone == nil {
+		return err
+	}
+	s.News("%s is deleted.", o)
+	return nil
+}
+
+// confirmTenants asks whether an object's tenants may go with it, and writes down that they may: who has just said so need not say so
+// again when the tenants are held back. What it returns takes that back.
+func confirmTenants(ctx context.Context, s *session.Session, o *session.Object, yes bool) (takeBack func() error, err error) {
+	n, err := tenantsWith(ctx, s, o)
+	if err != nil || n == 0 {
+		return func() error { return nil }, err
+	}
+	if err := s.MustConfirm(yes, fmt.Sprintf("Deleting %s deletes its %s, with what they have and is not to be retained. There is no undo.", o, ui.Count(n, "tenant"))); err != nil {
+		return nil, err
+	}
+	say := func(ctx context.Context, what any) error {
+		_, err := s.PatchObject(ctx, "confirm the deletion of", o.Kind, o.Key(), session.Change{}.Annotate(map[string]any{tenantv1.AnnotationConfirmDeletion: what}))
+		return err
+	}
+	if err := say(ctx, string(o.GetUID())); err != nil {
+		return nil, err
+	}
+	return func() error {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), session.ServerPatience)
+		defer cancel()
+		return say(ctx, nil)
+	}, nil
+}
+
+// tenantsWith is how many tenants go with an object. They are counted: a template's status may not know of the latest yet.
+func tenantsWith(ctx context.Context, s *session.Session, o *session.Object) (n int, err error) {
+	if o.Kind.GVK != session.TenantTemplates.GVK {
+		return 0, nil
+	}
+	all, err := s.TenantsOf(ctx, o.GetNamespace(), o.Text("spec", "registryId"))
+	for _, t := range all {
+		if t.Spec.TemplateRef == o.GetName() {
+			n++
+		}
+	}
+	return n, err
+}

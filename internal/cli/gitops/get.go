@@ -1,0 +1,72 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gitops
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/yuba-dev/yuba/internal/cli/listing"
+	"github.com/yuba-dev/yuba/internal/cli/session"
+	"github.com/yuba-dev/yuba/internal/cli/ui"
+)
+
+// NewGetCommand is "yuba get".
+func NewGetCommand(a *session.App) *cobra.Command {
+	cmd := listing.StackCommand(a, &cobra.Command{
+		Use:   "get [NAME]...",
+		Short: "List sources, Kustomizations and all the rest",
+		Long: `List what one of the commands below names: whether each is ready, its revision, and what it says. "yuba get all" lists
+everything.
+
+Without such a word stacks are listed, as "yuba list" does; a stack that is called like one of the commands is
+NAMESPACE/NAME.`,
+		Example: "  yuba get all -A\n  yuba get sources git\n  yuba get kustomizations --status-selector ready=false\n  yuba get vpc",
+	})
+	cmd.AddCommand(listing.ObjectCommand(a, &cobra.Command{
+		Use: "all", Args: ui.Arguments(0, 0),
+		Short:   "List everything: sources, Kustomizations, tenants, stacks, receivers, alerts",
+		Long:    "List everything: sources, Kustomizations, registries, templates and tenants, stacks, receivers, alerts and their providers.",
+		Example: "  yuba get all\n  yuba get all -A --status-selector ready=false",
+	}, session.AllKinds...), newGetSourcesCommand(a))
+	for _, k := range session.AllKinds {
+		cmd.AddCommand(getKindCommand(a, k, k.Plural, k.Also))
+	}
+	breakers := getKindCommand(a, session.CircuitBreakers, session.CircuitBreakers.Plural, session.CircuitBreakers.Also)
+	breakers.Short = "List outages that many stacks suffer from alike"
+	breakers.Long = "List outages that many stacks suffer from alike: whether each is open, how many stacks failed, since when, and what it is. They\nbelong to no namespace."
+	breakers.Example = "  yuba get circuitbreakers\n  yuba get cb --status-selector ready=false\n  yuba get cb --watch"
+	cmd.AddCommand(breakers)
+	return cmd
+}
+
+// newGetSourcesCommand has the words that the other commands have for sources.
+func newGetSourcesCommand(a *session.App) *cobra.Command {
+	sources := slices.DeleteFunc(slices.Clone(session.AllKinds), func(k session.Kind) bool { return !k.Source })
+	cmd := listing.ObjectCommand(a, &cobra.Command{
+		Use: "sources", Aliases: []string{"source"}, Args: ui.NoSuchCommand,
+		Short:   "List all sources",
+		Long:    "List all sources: GitRepositories, OCIRepositories, Buckets and ExternalArtifacts.",
+		Example: "  yuba get sources\n  yuba get sources git -A",
+	}, sources...)
+	cmd.AddCommand(listing.ObjectCommand(a, &cobra.Command{
+		Use: "all", Args: ui.Arguments(0, 0), Short: "List all sources", Long: "List all sources, as \"yuba get sources\" does.", Example: "  yuba get sources all",
+	}, sources...))
+	for _, k := range sources {
+		cmd.AddCommand(getKindCommand(a, k, k.Word, append([]string{k.Plural}, k.Also...)))
+	}
+	return cmd
+}
+
+func getKindCommand(a *session.App, k session.Kind, use string, also []string) *cobra.Command {
+	also = slices.DeleteFunc(slices.Clone(also), func(name string) bool { return name == use })
+	return listing.ObjectCommand(a, &cobra.Command{
+		Use: use + " [NAME]...", Aliases: also, Args: ui.Arguments(0, -1), ValidArgsFunction: a.ObjectNames(k, true),
+		Short:   "List " + k.People(),
+		Long:    "List the " + k.People() + " of a namespace, of all, or those that are named: whether each is ready, its revision, and what it says.",
+		Example: fmt.Sprintf("  yuba get %s -A\n  yuba get %s web -o yaml\n  yuba get %s --watch", k.Plural, k.Plural, k.Plural),
+	}, k)
+}

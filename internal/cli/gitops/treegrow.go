@@ -1,0 +1,283 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gitops
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/cli/session"
+)
+
+// forest reads objects as trees need them, each kind of each namespace once.
+type forest struct {
+	*session.Session
+	compact bool
+	read    map[listKey]map[types.NamespacedName]*session.Object
+}
+
+// listKey names one list of objects.
+type listKey struct {
+	kind      schema.GroupVersionKind
+	namespace string
+}
+
+// list reads all objects of a kind in a namespace. Kinds that this API lacks, and those that the user may not see, have none.
+func (f *forest) list(ctx context.Context, k session.Kind, namespace string) (map[types.NamespacedName]*session.Object, error) {
+	at := listKey{k.GVK, namespace}
+	if known, ok := f.read[at]; ok {
+		return known, nil
+	}
+	objects, _, err := f.ListObjects(ctx, k, namespace)
+	var unserved *session.UnservedError
+	switch {
+	case apierrors.IsForbidden(err):
+		f.News("The %s of namespace %s are left out: %v", k.People(), namespace, err)
+	case err != nil && !errors.As(err, &unserved):
+		return nil, err
+	}
+	found := map[types.NamespacedName]*session.Object{}
+	for _, o := range objects {
+		found[o.Key()] = o
+	}
+	f.read[at] = found
+	return found, nil
+}
+
+func (f *forest) find(ctx context.Context, k session.Kind, key types.NamespacedName) (*session.Object, error) {
+	found, err := f.list(ctx, k, key.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	return found[key], nil
+}
+
+// below is the tree of one object.
+func (f *forest) below(ctx context.Context, k session.Kind, key types.NamespacedName) ([]*treeNode, error) {
+	o, err := f.GetObject(ctx, k, key)
+	if err != nil {
+		return nil, err
+	}
+	n, err := f.node(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	return []*treeNode{n}, f.grow(ctx, n, o, map[string]bool{})
+}
+
+// wayTo is the way from a root to one object, without what stands beside it.
+func (f *forest) wayTo(ctx context.Context, k session.Kind, key types.NamespacedName) ([]*treeNode, error) {
+	o, err := f.GetObject(ctx, k, key)
+	if err != nil {
+		return nil, err
+	}
+	n, err := f.node(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	seen := map[string]bool{o.String(): true}
+	for {
+		owner, err := f.owner(ctx, o)
+		if err != nil {
+			return nil, err
+		}
+		if owner == nil || seen[owner.String()] {
+			return []*treeNode{n}, nil
+		}
+		seen[owner.String()] = true
+		above, err := f.node(ctx, owner)
+		if err != nil {
+			return nil, err
+		}
+		above.Children = []*treeNode{n}
+		n, o = above, owner
+	}
+}
+
+// owner is the Kustomization that applied an object, or the Tenant that has it, or what that was made from; nil when there is
+// none.
+func (f *forest) owner(ctx context.Context, o *session.Object) (*session.Object, error) {
+	key := o.Owner()
+	if key.Name == "" {
+		if key = o.Tenant(); key.Name == "" {
+			return f.madeFrom(ctx, o)
+		}
+		return f.find(ctx, session.Tenants, key)
+	}
+	owner, err := f.find(ctx, session.Kustomizations, key)
+	if owner != nil && owner.String() == o.String() {
+		return nil, err // it applies itself, as the first one of a repository does
+	}
+	return owner, err
+}
+
+// namespace is everything in a namespace that nothing else there has applied, with what came of it.
+func (f *forest) namespace(ctx context.Context, namespace string) ([]*treeNode, error) {
+	seen := map[string]bool{}
+	roots, err := f.roots(ctx, session.Kustomizations, namespace, func(o *session.Object) (bool, error) {
+		// What is applied from another namespace has its tree there, and is a root of this one all the same.
+		owner, err := f.owner(ctx, o)
+		return owner == nil || owner.GetNamespace() != namespace, err
+	}, seen)
+	for _, k := range session.AllKinds {
+		if err != nil {
+			return nil, err
+		}
+		var more []*treeNode
+		// What was in none of those trees; Kustomizations that apply each other among it.
+		more, err = f.roots(ctx, k, namespace, func(*session.Object) (bool, error) { return true, nil }, seen)
+		roots = append(roots, more...)
+	}
+	return roots, err
+}
+
+// roots grows the trees of those objects of a kind that are wanted and have not been seen in another one.
+func (f *forest) roots(ctx context.Context, k session.Kind, namespace string, wanted func(*session.Object) (bool, error), seen map[string]bool) ([]*treeNode, error) {
+	found, err := f.list(ctx, k, namespace)
+	if err != nil {
+		return nil, err
+	}
+	var roots []*treeNode
+	for _, o := range inOrder(found) {
+		ok, err := wanted(o)
+		if err != nil {
+			return nil, err
+		}
+		if !ok || seen[o.String()] {
+			continue
+		}
+		n, err := f.node(ctx, o)
+		if err == nil {
+			err = f.grow(ctx, n, o, seen)
+		}
+		if err != nil {
+			return nil, err
+		}
+		roots = append(roots, n)
+	}
+	return roots, nil
+}
+
+func inOrder(found map[types.NamespacedName]*session.Object) []*session.Object {
+	objects := make([]*session.Object, 0, len(found))
+	for _, o := range found {
+		objects = append(objects, o)
+	}
+	slices.SortFunc(objects, func(a, b *session.Object) int { return cmp.Compare(a.String(), b.String()) })
+	return objects
+}
+
+// grow adds what an object applied. seen keeps Kustomizations that apply each other from growing for ever.
+func (f *forest) grow(ctx context.Context, n *treeNode, o *session.Object, seen map[string]bool) error {
+	if seen[o.String()] {
+		return nil
+	}
+	seen[o.String()] = true
+	if o.Kind.GVK.Group == tenantv1.GroupVersion.Group {
+		return f.growTenants(ctx, n, o, seen)
+	}
+	if o.Kind.GVK != session.Kustomizations.GVK || o.Status.Inventory == nil {
+		return nil
+	}
+	// What is on another cluster is not looked at here.
+	remote := o.Spec.KubeConfig != nil
+	for _, entry := range o.Status.Inventory.Entries {
+		child, k, ok := inventoryNode(entry.ID)
+		if !ok || f.compact && k.Plural == "" || child.String() == n.String() {
+			continue
+		}
+		if k.Plural != "" && !remote {
+			known, err := f.known(ctx, child, k, seen)
+			if err != nil {
+				return err
+			}
+			child = known
+		}
+		n.Children = append(n.Children, child)
+	}
+	return nil
+}
+
+// known is the node of an object that this API may have, with what came of it.
+func (f *forest) known(ctx context.Context, child *treeNode, k session.Kind, seen map[string]bool) (*treeNode, error) {
+	o, err := f.find(ctx, k, types.NamespacedName{Namespace: child.Namespace, Name: child.Name})
+	if err != nil {
+		return nil, err
+	}
+	if o == nil {
+		child.Missing = true
+		return child, nil
+	}
+	n, err := f.node(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	return n, f.grow(ctx, n, o, seen)
+}
+
+// inventoryNode reads an entry of an inventory: NAMESPACE_NAME_GROUP_KIND, with ":" as "__" in the names of RBAC objects.
+func inventoryNode(id string) (*treeNode, session.Kind, bool) {
+	namespace, rest, ok := strings.Cut(id, "_")
+	if !ok {
+		return nil, session.Kind{}, false
+	}
+	at := strings.LastIndex(rest, "_")
+	if at < 0 {
+		return nil, session.Kind{}, false
+	}
+	rest, kindName := rest[:at], rest[at+1:]
+	if at = strings.LastIndex(rest, "_"); at < 0 || kindName == "" {
+		return nil, session.Kind{}, false
+	}
+	name, group := strings.ReplaceAll(rest[:at], "__", ":"), rest[at+1:]
+	k, _ := session.KindOf(schema.GroupKind{Group: group, Kind: kindName})
+	return &treeNode{Kind: kindName, Group: group, Namespace: namespace, Name: name}, k, name != ""
+}
+
+// node describes an object and its source.
+func (f *forest) node(ctx context.Context, o *session.Object) (*treeNode, error) {
+	n := &treeNode{Kind: o.Kind.GVK.Kind, Group: o.Kind.GVK.Group, Namespace: o.GetNamespace(), Name: o.GetName(),
+		Ready: string(o.Ready().Status), Suspended: o.Spec.Suspend, Revision: o.Revision(), Path: o.Spec.Path}
+	if n.Ready != string(metav1.ConditionTrue) {
+		n.Message = o.Message()
+	}
+	if o.Kind.GVK == session.StackKind {
+		n.Revision = cmp.Or(o.Status.LastAppliedRevision, o.Status.LastAttemptedRevision)
+		if o.Spec.Outputs != nil {
+			n.Outputs = o.Spec.Outputs.Name
+		}
+	}
+	if o.Spec.SourceRef == nil {
+		return n, nil
+	}
+	key := o.SourceKey()
+	n.Source = &treeNode{Kind: o.Spec.SourceRef.Kind, Namespace: key.Namespace, Name: key.Name}
+	k, ok := session.KindNamed(o.Spec.SourceRef.Kind)
+	if !ok {
+		return n, nil
+	}
+	n.Source.Group = k.GVK.Group
+	source, err := f.find(ctx, k, key)
+	switch {
+	case err != nil:
+		return nil, err
+	case source == nil:
+		n.Source.Missing = true
+	default:
+		n.Source.Ready, n.Source.Revision, n.Source.Suspended = string(source.Ready().Status), source.Revision(), source.Spec.Suspend
+		if n.Source.Ready != string(metav1.ConditionTrue) {
+			n.Source.Message = source.Message()
+		}
+	}
+	return n, nil
+}

@@ -1,0 +1,170 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	server "github.com/yuba-dev/yuba/internal/app"
+	"github.com/yuba-dev/yuba/internal/cli/session"
+	"github.com/yuba-dev/yuba/internal/cli/ui"
+	"github.com/yuba-dev/yuba/internal/home/datadir"
+)
+
+// NewBackupCommand is "yuba backup".
+func NewBackupCommand(a *session.App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "backup FILE",
+		Short: "Write everything that Yuba keeps into one file",
+		Long: `Write everything that a running "yuba up" keeps (objects, keys, states, logs, plans, archives) into one tar file. The
+file holds the keys and all secrets: keep it as safe as the data directory. "-" writes to standard output.`,
+		Example: "  yuba backup yuba-2026-01-02.tar\n  yuba backup - | age -r AGE1… > backup.age",
+		Args:    ui.Arguments(1, 1),
+		RunE: a.InSession(nil, func(cmd *cobra.Command, s *session.Session, args []string) error {
+			return backup(cmd.Context(), s, args[0])
+		}),
+	}
+}
+
+func backup(ctx context.Context, s *session.Session, file string) (err error) {
+	archive, err := s.Content.Backup(ctx)
+	if err != nil {
+		return fmt.Errorf("back up: %w", err)
+	}
+	defer archive.Close() //nolint:errcheck // read only
+	if file == "-" {
+		_, err := io.Copy(s.Out, archive)
+		return err
+	}
+	// Under its name there is a whole backup or none.
+	temporary, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+"-*")
+	if err != nil {
+		return fmt.Errorf("back up to %s: %w", file, err)
+	}
+	defer os.Remove(temporary.Name()) //nolint:errcheck // it is gone after a success
+	p := s.NewProgress("Backing up")
+	n, err := io.Copy(io.MultiWriter(temporary, p), archive)
+	p.End()
+	if err == nil {
+		err = temporary.Sync()
+	}
+	if err = errors.Join(err, temporary.Close()); err == nil {
+		err = os.Rename(temporary.Name(), file)
+	}
+	if err != nil {
+		return fmt.Errorf("back up to %s: %w", file, err)
+	}
+	s.News("Backed up %s to %s. It holds keys and secrets: keep it safe.", ui.Size(n), file)
+	return nil
+}
+
+// NewRestoreCommand is "yuba restore".
+func NewRestoreCommand(a *session.App) *cobra.Command {
+	var yes bool
+	cmd := &cobra.Command{
+		Use:   "restore FILE",
+		Short: "Replace everything that Yuba keeps by a backup",
+		Long: `Give a backup to a running "yuba up", which verifies it, starts over with it, and keeps what it had in its data
+directory.
+
+When no Yuba runs on the data directory that --data-dir or $YUBA_DATA_DIR names, the backup is verified and left there, and the next "yuba up"
+starts with it. So a data directory that "yuba up" refuses can be restored, too.`,
+		Example: "  yuba restore yuba-2026-01-02.tar\n  yuba restore yuba-2026-01-02.tar --data-dir /var/lib/yuba",
+		Args:    ui.Arguments(1, 1),
+	}
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "restore without a question")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		archive, err := os.Open(args[0])
+		if err != nil {
+			return fmt.Errorf("restore: %w", err)
+		}
+		defer archive.Close() //nolint:errcheck // read only
+		if info, err := archive.Stat(); err == nil && info.IsDir() {
+			return ui.Exitf(ui.ExitFailure, "restore: %s is a directory", args[0])
+		}
+		if done, err := restoreStopped(a, yes, args[0], archive); done || err != nil {
+			return err
+		}
+		s, err := a.Connect()
+		if err != nil {
+			return err
+		}
+		if err := s.MustConfirm(yes, "Everything that this Yuba keeps is replaced by "+args[0]+"."); err != nil {
+			return err
+		}
+		before, err := s.Content.Server(cmd.Context())
+		if err != nil {
+			return fmt.Errorf("restore %s: %w", args[0], err)
+		}
+		if err := s.Content.Restore(cmd.Context(), archive); err != nil {
+			return fmt.Errorf("restore %s: %w", args[0], err)
+		}
+		s.News("The backup is whole and accepted. Yuba starts over with it now; what it kept before stays in its data directory.")
+		return awaitRestart(cmd.Context(), a, before.Started)
+	}
+	return cmd
+}
+
+// restoreStopped leaves the backup for the next start, unless a Yuba runs on the data directory, or none is named. One that
+// is not there may be a mistake in its name, and gets no keys.
+func restoreStopped(a *session.App, yes bool, name string, archive io.Reader) (done bool, err error) {
+	named := cmp.Or(a.DataDir, os.Getenv(session.DataDirVariable))
+	if named == "" {
+		return false, nil
+	}
+	running, err := server.Runs(named)
+	if a.DataDir == "" && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)) {
+		return false, nil // the variable is of no use here, and another way to a Yuba may be
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, fmt.Errorf("restore %s: there is no directory %s. If that is where the backup is to go, make it first:\n    mkdir -m 700 %s",
+			name, named, datadir.Quoted(named))
+	}
+	if err != nil || running {
+		return false, err
+	}
+	if err := a.MustConfirm(yes, "Everything that "+named+" keeps is replaced by "+name+" at the next start."); err != nil {
+		return false, err
+	}
+	if err := server.StageRestore(named, archive); err != nil {
+		return false, fmt.Errorf("restore %s: %w", name, err)
+	}
+	a.News("The backup is whole. The next start puts it in place and keeps what was there:\n    yuba up --data-dir %s", datadir.Quoted(named))
+	return true, nil
+}
+
+// A server that starts over is away for some seconds; nothing can be watched meanwhile.
+const (
+	restartPatience = 2 * time.Minute
+	restartPause    = 250 * time.Millisecond
+)
+
+// awaitRestart returns once another start of the server answers. It connects anew each time, for the backup brings keys
+// and a kubeconfig of its own along.
+func awaitRestart(ctx context.Context, a *session.App, before time.Time) error {
+	ctx, cancel := context.WithTimeout(ctx, restartPatience)
+	defer cancel()
+	for {
+		info, err := a.ServerInfo(ctx)
+		if err == nil && !info.Started.Equal(before) {
+			a.News("Yuba is back with what the backup holds.")
+			return nil
+		}
+		select {
+		case <-time.After(restartPause):
+		case <-ctx.Done():
+			return fmt.Errorf("wait for Yuba to start over: it has not answered for %s (%w). See its log", restartPatience, err)
+		}
+	}
+}

@@ -1,0 +1,48 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"github.com/spf13/cobra"
+
+	server "github.com/yuba-dev/yuba/internal/app"
+	"github.com/yuba-dev/yuba/internal/cli/session"
+	"github.com/yuba-dev/yuba/internal/cli/ui"
+)
+
+// NewControllerCommand is "yuba controller".
+func NewControllerCommand(a *session.App) *cobra.Command {
+	var o server.ControllerOptions
+	cmd := &cobra.Command{
+		Use:   "controller",
+		Short: "Run Yuba's controllers on the API of a cluster",
+		Long: `Run Yuba's controllers, and the runs of stacks, on this machine, with the objects in the API that the kubeconfig names.
+That API must serve the kinds (see config/crd). A tofu-controller that is alive there keeps the command from starting:
+two controllers must not work on the same objects. Tenants of a Tenant Operator that is alive are left to it.`,
+		Example: "  yuba controller --kubeconfig cluster.kubeconfig --data-dir /var/lib/yuba",
+		Args:    ui.Arguments(0, 0), ValidArgsFunction: ui.NoNames,
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.ContentAddress, "content-address", "127.0.0.1:7444", "where to serve logs, plans and states")
+	flags.BoolVar(&o.AllowNonLoopback, "allow-non-loopback", false, "allow addresses that other machines reach")
+	flags.BoolVar(&o.AllowBreakTheGlass, "allow-break-the-glass", false, "let administrators open shells in working directories (yuba shell)")
+	flags.StringVar(&o.EventsAddr, "events-addr", "", "where to post events, such as http://notification-controller.flux-system.svc.cluster.local./ (default nowhere)")
+	addServerFlags(cmd, &o.Common)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := completeServer(a, cmd, &o.Common); err != nil {
+			return err
+		}
+		if err := server.CheckEventsAddr(o.EventsAddr); err != nil {
+			return ui.UsageErrorf(cmd, "%v", err)
+		}
+		config, _, err := a.ClusterConfig()
+		if err != nil {
+			return err
+		}
+		o.Config = config
+		server.LogKubernetes(o.Log)
+		return server.RunController(cmd.Context(), o)
+	}
+	return cmd
+}

@@ -1,0 +1,94 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	server "github.com/yuba-dev/yuba/internal/app"
+	"github.com/yuba-dev/yuba/internal/cli/session"
+	"github.com/yuba-dev/yuba/internal/cli/ui"
+	"github.com/yuba-dev/yuba/internal/registry/opentofu"
+)
+
+// The variables that say where releases of OpenTofu come from, when no flag does.
+const (
+	toolsURLVariable = "YUBA_TOOLS_URL"
+	toolsKeyVariable = "YUBA_TOOLS_KEY"
+)
+
+func newToolInstallCommand(a *session.App) *cobra.Command {
+	var source opentofu.Source
+	var tools string
+	cmd := &cobra.Command{
+		Use:   "install [VERSION]",
+		Short: "Install a version of OpenTofu for runs on this machine",
+		Long: fmt.Sprintf(`Fetch a release of OpenTofu for this machine, verify that OpenTofu has signed it, and put it into the directory of tools,
+where "yuba up" and stacks with spec.tool find it. Without VERSION it is %s, the one that Yuba is tested with. A version that
+is there already is not fetched again. It needs no server; a server that runs finds the new version with its next run.
+
+Releases come from %s. A mirror has the same layout, URL/v1.12.6/FILE, with
+the archive, the file SHA256SUMS and its .gpgsig; a file:// URL is a directory of this machine. What a mirror has must be signed
+by OpenTofu, or by a key that you name.`, opentofu.Pinned, opentofu.ReleasesURL),
+		Example: "  yuba tools install\n  yuba tools install 1.11.3\n  yuba tools install --url https://mirror.example.com/opentofu\n  yuba tools install --url file:///media/usb/opentofu",
+		Args:    ui.Arguments(0, 1), ValidArgsFunction: ui.NoNames,
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&tools, "tools", "", "the directory of tools, as \"yuba up --tools\" names it (default DATA-DIR/tools)")
+	addToolSourceFlags(flags, &source, "url", "key")
+	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
+		version := opentofu.Pinned
+		if len(args) > 0 {
+			if version, err = opentofu.ParseVersion(args[0]); err != nil {
+				return ui.UsageErrorf(cmd, "%v", err)
+			}
+		}
+		if tools == "" {
+			if tools, err = server.ToolDir(a.DataDirectory()); err != nil {
+				return err
+			}
+		}
+		completeToolSource(&source)
+		return installTool(a, cmd, source, tools, version)
+	}
+	return cmd
+}
+
+func installTool(a *session.App, cmd *cobra.Command, source opentofu.Source, tools, version string) error {
+	started := false
+	tell := opentofu.Quarters(func(done string) { a.News("  %s", done) })
+	installed, err := opentofu.Install(cmd.Context(), source, tools, version, func(done, total int64) {
+		if !started {
+			started = true
+			a.News("Fetching OpenTofu %s from %s", version, source.Shown())
+		}
+		tell(done, total)
+	})
+	switch {
+	case err != nil:
+		return err
+	case installed.Already:
+		a.News("OpenTofu %s is installed already.", version)
+	default:
+		a.News("Installed OpenTofu %s; it is signed by %s.", version, installed.Signer)
+	}
+	fmt.Fprintln(a.Out, installed.Path)
+	return nil
+}
+
+// addToolSourceFlags lets people say where releases of OpenTofu come from.
+func addToolSourceFlags(flags *pflag.FlagSet, source *opentofu.Source, url, key string) {
+	flags.StringVar(&source.URL, url, "", "a mirror of OpenTofu's releases: https, http, or file for a directory (default $"+toolsURLVariable+", else OpenTofu's own)")
+	flags.StringVar(&source.KeyFile, key, "", "a file with the armoured public keys, one of which must have signed them (default $"+toolsKeyVariable+", else OpenTofu's own key)")
+}
+
+func completeToolSource(source *opentofu.Source) {
+	source.URL = cmp.Or(source.URL, os.Getenv(toolsURLVariable))
+	source.KeyFile = cmp.Or(source.KeyFile, os.Getenv(toolsKeyVariable))
+}

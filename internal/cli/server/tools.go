@@ -1,0 +1,62 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/yuba-dev/yuba/internal/cli/listing"
+	"github.com/yuba-dev/yuba/internal/cli/session"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+)
+
+// NewToolsCommand is "yuba tools".
+func NewToolsCommand(a *session.App) *cobra.Command {
+	cmd := newToolListCommand(a, "tools")
+	list := newToolListCommand(a, "list")
+	list.Long, list.Example = `List the versions of tofu and terraform that runs can use, as "yuba tools" does.`, "  yuba tools list"
+	cmd.AddCommand(list, newToolInstallCommand(a))
+	return cmd
+}
+
+func newToolListCommand(a *session.App, use string) *cobra.Command {
+	return listing.ServerCommand(a, &cobra.Command{
+		Use:   use,
+		Short: "List the versions of tofu and terraform that runs can use",
+		Long: `List the versions of tofu and terraform that runs can use, where they are, and what of it cannot be used. A stack asks for
+one with spec.tool; the newest that fits is taken. Other versions are put side by side into the server's directory of
+tools (DATA-DIR/tools, or what --tools names), as tofu-1.9.1 or tofu/1.9.1/tofu; "yuba tools install" does so.`,
+		Example: "  yuba tools\n  yuba tools -o json",
+	}, func(ctx context.Context, s *session.Session) (*listing.List, error) {
+		info, err := s.Content.Server(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("ask the server for its tools: %w", err)
+		}
+		return listedTools(info.Tools), nil
+	})
+}
+
+func listedTools(tools []run.InstalledTool) *listing.List {
+	if tools == nil {
+		tools = []run.InstalledTool{}
+	}
+	l := &listing.List{None: "The server knows no tool.", Rows: [][]string{{"TOOL", "VERSION", "RUNNER", "PATH", "NOTE"}}}
+	l.Answer = struct {
+		Items []run.InstalledTool `json:"items"`
+	}{tools}
+	for _, t := range tools {
+		note := t.Problem
+		if note == "" {
+			l.Names = append(l.Names, t.Name+"-"+t.Version)
+			if t.Default {
+				note = "the default"
+			}
+		}
+		l.Rows = append(l.Rows, []string{t.Name, t.Version, t.Runner, t.Path, note})
+	}
+	return l
+}

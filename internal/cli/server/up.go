@@ -1,0 +1,297 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	server "github.com/yuba-dev/yuba/internal/app"
+	"github.com/yuba-dev/yuba/internal/cli/session"
+	"github.com/yuba-dev/yuba/internal/cli/ui"
+	"github.com/yuba-dev/yuba/internal/home/integrity"
+	"github.com/yuba-dev/yuba/internal/kit/version"
+	"github.com/yuba-dev/yuba/internal/outages/book"
+	"github.com/yuba-dev/yuba/internal/registry/opentofu"
+	providerstore "github.com/yuba-dev/yuba/internal/registry/providers"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/tofu/inputs"
+)
+
+// NewUpCommand is "yuba up".
+func NewUpCommand(a *session.App) *cobra.Command {
+	var o server.UpOptions
+	cmd := &cobra.Command{
+		Use: "up", SuggestFor: []string{"server", "serve", "start", "init"},
+		Short: "Start Yuba with an API of its own",
+		Long: `Start Yuba: the API, its store and its controllers in this one process, until it is stopped. What it keeps is in its
+data directory, the way in is the kubeconfig there, which the other commands find by themselves. Runs that are at work
+when it stops go on, and are taken up at the next start.
+
+A data directory that has lost a part is refused with exit code 6, and nothing in it is changed. The message names the part and
+the ways back.`,
+		Example: "  yuba up\n  yuba up --data-dir /var/lib/yuba --log-format json\n  yuba up --api-address 0.0.0.0:7443 --allow-non-loopback",
+		Args:    ui.Arguments(0, 0), ValidArgsFunction: ui.NoNames,
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.APIAddress, "api-address", "127.0.0.1:7443", "where to serve the API")
+	flags.StringSliceVar(&o.APIHosts, "api-hosts", nil, "a name or address by which other machines reach the API, for its certificate, such as yuba.example.com; can be repeated")
+	flags.StringVar(&o.HTTPAddress, "http-address", "127.0.0.1:7080", "listen address for webhooks and health probes")
+	flags.BoolVar(&o.AllowNonLoopback, "allow-non-loopback", false, "allow addresses that other machines reach")
+	flags.StringSliceVar(&o.FileSources, "file-sources", nil, "a directory whose git repositories may be read by file:// URLs (default none); can be repeated")
+	flags.StringVar(&o.DefaultServiceAccount, "default-service-account", "", "service account whose rights Kustomizations have that name none (default all rights)")
+	flags.StringToString("tenant-quota", nil, "how many objects a namespace that a Tenant made may hold when it has no ResourceQuota, such as secrets=500,count/terraforms.infra.contrib.fluxcd.io=50 (default any number)")
+	var dev bool
+	flags.BoolVar(&dev, "dev", false, "for trying things out: allow git repositories and SQLite files below the working directory, and references across namespaces")
+	flags.StringVar(&o.AuditLog, "audit-log", "", "a file that records who changed what and who read secrets, or \"-\" for standard output (default none)")
+	flags.StringVar(&o.AuditPolicy, "audit-policy", "", "a file with an audit policy of Kubernetes that says what to record (default Yuba's own)")
+	flags.StringVar(&o.AuthenticationConfig, "authentication-config", "", "a file with an AuthenticationConfiguration of Kubernetes, which names OIDC issuers whose tokens are accepted (default none)")
+	flags.StringSlice("accept-loss", nil, "what may be given up when the data directory has lost it: objects, last-changes, blobs or credentials (default none); can be repeated")
+	ui.Complete(cmd, "accept-loss", lossNames()...)
+	addServerFlags(cmd, &o.Common)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
+		if err := completeServer(a, cmd, &o.Common); err != nil {
+			return err
+		}
+		if o.AcceptLoss, err = acceptedLosses(cmd); err != nil {
+			return err
+		}
+		if o.TenantQuota, err = tenantQuota(cmd); err != nil {
+			return err
+		}
+		if err := checkHosts(cmd, o.APIHosts); err != nil {
+			return err
+		}
+		if o.AuditPolicy != "" && o.AuditLog == "" {
+			return ui.UsageErrorf(cmd, "--audit-policy %s: want --audit-log FILE, too", o.AuditPolicy)
+		}
+		if dev && o.AllowNonLoopback {
+			return ui.UsageErrorf(cmd, "--dev is for one person on one machine, and --allow-non-loopback for others: want one of them")
+		}
+		if dev {
+			if err := allowDev(&o.Common); err != nil {
+				return err
+			}
+		}
+		return server.Up(cmd.Context(), o)
+	}
+	return cmd
+}
+
+// checkHosts reads --api-hosts. A certificate has neither URLs nor ports.
+func checkHosts(cmd *cobra.Command, hosts []string) error {
+	for _, host := range hosts {
+		if net.ParseIP(host) == nil && len(validation.IsDNS1123Subdomain(host)) > 0 {
+			return ui.UsageErrorf(cmd, "--api-hosts %q: want a name or an address without a port, such as yuba.example.com", host)
+		}
+	}
+	return nil
+}
+
+// allowDev allows what one person on one machine may want, and a server that others use should not allow unasked.
+func allowDev(o *server.Common) error {
+	here, err := os.Getwd()
+	if err != nil {
+		return fmt.Errorf("allow sources below the working directory (--dev): %w", err)
+	}
+	o.FileSources, o.SQLiteSources, o.AllowCrossNamespace = append(o.FileSources, here), append(o.SQLiteSources, here), true
+	return nil
+}
+
+func lossNames() []string {
+	var names []string
+	for _, loss := range integrity.Losses {
+		names = append(names, string(loss))
+	}
+	return names
+}
+
+// acceptedLosses reads --accept-loss.
+func acceptedLosses(cmd *cobra.Command) ([]integrity.Loss, error) {
+	values, err := cmd.Flags().GetStringSlice("accept-loss")
+	if err != nil {
+		return nil, err
+	}
+	var losses []integrity.Loss
+	for _, value := range values {
+		if !slices.Contains(integrity.Losses, integrity.Loss(value)) {
+			return nil, ui.UsageErrorf(cmd, "--accept-loss %q: want %s", value, strings.Join(lossNames(), ", "))
+		}
+		losses = append(losses, integrity.Loss(value))
+	}
+	return losses, nil
+}
+
+// quotaResource is what a quota of objects can count.
+var quotaResource = regexp.MustCompile(`^(secrets|configmaps|resourcequotas|count/[a-z0-9.-]+)$`)
+
+// tenantQuota reads --tenant-quota.
+func tenantQuota(cmd *cobra.Command) (corev1.ResourceList, error) {
+	values, err := cmd.Flags().GetStringToString("tenant-quota")
+	if err != nil {
+		return nil, err
+	}
+	hard := corev1.ResourceList{}
+	for name, value := range values {
+		number, err := resource.ParseQuantity(value)
+		if err != nil || number.Sign() < 0 || number.MilliValue()%1000 != 0 || !quotaResource.MatchString(name) {
+			return nil, ui.UsageErrorf(cmd, "--tenant-quota %s=%s: want a number of secrets, configmaps or count/RESOURCE.GROUP", name, value)
+		}
+		hard[corev1.ResourceName(name)] = number
+	}
+	return hard, nil
+}
+
+// addServerFlags gives a command the flags that both homes share.
+func addServerFlags(cmd *cobra.Command, o *server.Common) {
+	flags := cmd.Flags()
+	flags.StringVar(&o.Tofu, "tofu", "", "the tofu that runs use (default the one beside yuba, else on PATH, else the newest of the tools)")
+	flags.StringVar(&o.Tools, "tools", "", "a directory with other versions of tofu and terraform, side by side (default DATA-DIR/tools)")
+	flags.BoolVar(&o.FetchTofu, "fetch-tofu", true, "if no tofu is found, download OpenTofu "+opentofu.Pinned+" into the directory of tools and verify its signature")
+	addToolSourceFlags(flags, &o.ToolSource, "tools-url", "tools-key")
+	flags.StringVar(&o.ProviderMirror, "provider-mirror", "", "a filesystem mirror of providers (default DATA-DIR/providers)")
+	flags.StringVar(&o.ProviderStore, "provider-store", "", "where downloaded providers are kept for all stacks, or \"off\" (default DATA-DIR/provider-store)")
+	flags.String("provider-store-size", "16Gi", "how large that may be before what no stack uses goes")
+	flags.DurationVar(&o.ProviderStoreUnused, "provider-store-unused", providerstore.DefaultLimits().Unused, "how long a provider is kept there that no stack uses")
+	flags.StringVar(&o.BlobURL, "blob-url", "", "where to keep archives, logs, plans and states, such as s3://BUCKET (default in the data directory)")
+	flags.IntVar(&o.Concurrency, "concurrency", 0, "how many runs are carried out at a time (default one for each core)")
+	flags.IntVar(&o.NamespaceConcurrency, "namespace-concurrency", 0, "how many runs of one namespace are carried out at a time (default any number)")
+	flags.StringSliceVar(&o.SQLiteSources, "sqlite-sources", nil, "a directory whose SQLite files registries of tenants may read (default none); can be repeated")
+	o.Circuits = book.DefaultOptions()
+	flags.IntVar(&o.Circuits.Stacks, "outage-stacks", o.Circuits.Stacks, "how many stacks that fail alike are an outage, which pauses them; 0 for no number")
+	flags.DurationVar(&o.Circuits.Window, "outage-window", o.Circuits.Window, "within which time they must have begun to fail")
+	flags.Float64Var(&o.Circuits.Share, "outage-share", o.Circuits.Share, "which share of those with the same provider must fail, from 0 to 1")
+	flags.DurationVar(&o.RunTimeout, "run-timeout", 2*time.Hour, "how long one tofu process may take before it is asked to stop")
+	flags.BoolVar(&o.RequireConfinement, "require-confinement", false, "refuse to start where a wall around the programs of runs is missing; \"yuba version\" names them")
+	flags.StringVar(&o.RunNetwork, "run-network", run.HostNetwork, "the network of runs: host, or none for programs that connect to nobody")
+	flags.UintSlice("run-listen", nil, "a port that programs of runs may listen on, beside those that the kernel chooses; can be repeated")
+	addLimitFlags(cmd)
+	flags.String("max-archive", "1Gi", "how large a source archive may be")
+	flags.StringVar(&o.WebhookCerts, "webhook-certs", "", "a directory with HOST/ca.crt, HOST/tls.crt and HOST/tls.key for the hosts of webhooks")
+	flags.BoolVar(&o.AllowCrossNamespace, "allow-cross-namespace", false, "let objects name those of other namespaces: sources, what to wait for, and what alerts and receivers are about")
+	flags.StringSliceVar(&o.TenantEnvPrefixes, "tenant-env-prefixes", nil, "how names begin that inline programs of tenants get from varsFrom as environment (default those of providers, such as AWS_, ARM_, GOOGLE_ and PG)")
+	flags.StringVar(&o.MetricsAddress, "metrics-address", "", "where to serve metrics to whoever asks, such as 127.0.0.1:7090 (default nowhere; below the API they are served to those who may)")
+	flags.BoolVar(&o.MetricsPerObject, "metrics-per-object", false, "serve the metrics that name each object, too")
+	keep := server.DefaultRetention()
+	flags.IntVar(&o.Retention.Runs, "keep-runs", keep.Runs, "how many runs of a stack are kept, with their logs and plans; 0 for any number")
+	flags.DurationVar(&o.Retention.RunAge, "keep-run-age", keep.RunAge, "how long a run is kept; 0 for ever")
+	flags.IntVar(&o.Retention.States, "keep-states", keep.States, "how many versions of a state are kept; 0 for any number")
+	flags.DurationVar(&o.Retention.StateAge, "keep-state-age", keep.StateAge, "how long a version of a state is kept after another took its place; 0 for ever")
+	flags.StringVar(&o.LogFormat, "log-format", "text", "the log's format: text or json")
+	flags.BoolVarP(&o.Verbose, "verbose", "v", false, "log more")
+	flags.BoolVarP(&o.Quiet, "quiet", "q", false, "print nothing but that the server is ready, and where; the log goes on")
+	ui.Complete(cmd, "log-format", "text", "json")
+	ui.Complete(cmd, "run-network", run.HostNetwork, run.NoNetwork)
+}
+
+// completeServer fills in what no flag of the command says.
+func completeServer(a *session.App, cmd *cobra.Command, o *server.Common) error {
+	if o.Concurrency < 0 {
+		return ui.UsageErrorf(cmd, "--concurrency %d: want a number above 0", o.Concurrency)
+	}
+	if o.NamespaceConcurrency < 0 {
+		return ui.UsageErrorf(cmd, "--namespace-concurrency %d: want a number above 0", o.NamespaceConcurrency)
+	}
+	if r := o.Retention; r.Runs < 0 || r.RunAge < 0 || r.States < 0 || r.StateAge < 0 {
+		return ui.UsageErrorf(cmd, "--keep-runs %d, --keep-run-age %s, --keep-states %d, --keep-state-age %s: none may be below 0", r.Runs, r.RunAge, r.States, r.StateAge)
+	}
+	size, err := resource.ParseQuantity(cmd.Flag("max-archive").Value.String())
+	if err != nil || size.Value() <= 0 {
+		return ui.UsageErrorf(cmd, "--max-archive %s: want a size such as 512Mi or 2Gi", cmd.Flag("max-archive").Value)
+	}
+	if c := o.Circuits; c.Stacks < 0 || c.Window <= 0 || c.Share < 0 || c.Share > 1 {
+		return ui.UsageErrorf(cmd, "--outage-stacks %d --outage-window %s --outage-share %g: want a number that is not negative, a time above 0, and a share from 0 to 1", c.Stacks, c.Window, c.Share)
+	}
+	store, err := resource.ParseQuantity(cmd.Flag("provider-store-size").Value.String())
+	if err != nil || store.Value() <= 0 || o.ProviderStoreUnused <= 0 {
+		return ui.UsageErrorf(cmd, "--provider-store-size %s --provider-store-unused %s: want a size such as 16Gi and a time above 0", cmd.Flag("provider-store-size").Value, o.ProviderStoreUnused)
+	}
+	o.ProviderStoreBytes = store.Value()
+	if err := completeEnvPrefixes(cmd, o); err != nil {
+		return err
+	}
+	if err := completeNetwork(cmd, o); err != nil {
+		return err
+	}
+	if err := completeLimits(cmd, o); err != nil {
+		return err
+	}
+	if o.RunTimeout <= 0 {
+		return ui.UsageErrorf(cmd, "--run-timeout %s: want a time above 0, such as 6h", o.RunTimeout)
+	}
+	o.MaxArchive = size.Value()
+	completeToolSource(&o.ToolSource)
+	log, err := logger(a, cmd, o.LogFormat, o.Verbose)
+	if err != nil {
+		return err
+	}
+	o.DataDir, o.Version, o.Log, o.Out, o.News = a.DataDirectory(), version.String(), log, a.Out, a.Err
+	return nil
+}
+
+// completeNetwork reads what the flags say of the network of runs.
+func completeNetwork(cmd *cobra.Command, o *server.Common) error {
+	if o.RunNetwork != run.HostNetwork && o.RunNetwork != run.NoNetwork {
+		return ui.UsageErrorf(cmd, "--run-network %s: want %s or %s", o.RunNetwork, run.HostNetwork, run.NoNetwork)
+	}
+	ports, err := cmd.Flags().GetUintSlice("run-listen")
+	if err != nil {
+		return err
+	}
+	for _, port := range ports {
+		if port < 1 || port > 65535 {
+			return ui.UsageErrorf(cmd, "--run-listen %d: want a port from 1 to 65535", port)
+		}
+		o.RunListen = append(o.RunListen, uint16(port))
+	}
+	return nil
+}
+
+// envPrefix is how a name of the environment may begin. An empty one would begin them all.
+var envPrefix = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// completeEnvPrefixes takes the usual prefixes unless the flag says others, which may be none.
+func completeEnvPrefixes(cmd *cobra.Command, o *server.Common) error {
+	if !cmd.Flags().Changed("tenant-env-prefixes") {
+		o.TenantEnvPrefixes = inputs.DefaultEnvPrefixes()
+		return nil
+	}
+	for _, prefix := range o.TenantEnvPrefixes {
+		if !envPrefix.MatchString(prefix) {
+			return ui.UsageErrorf(cmd, "--tenant-env-prefixes: %q is no beginning of a name; want letters, digits and underscores, such as AWS_", prefix)
+		}
+	}
+	return nil
+}
+
+// logger writes to standard error. It is what packages that are not given one use, too.
+func logger(a *session.App, cmd *cobra.Command, format string, verbose bool) (*slog.Logger, error) {
+	options := &slog.HandlerOptions{Level: slog.LevelInfo}
+	if verbose {
+		options.Level = slog.LevelDebug
+	}
+	var handler slog.Handler
+	switch format {
+	case "text":
+		handler = slog.NewTextHandler(a.Err, options)
+	case "json":
+		handler = slog.NewJSONHandler(a.Err, options)
+	default:
+		return nil, ui.UsageErrorf(cmd, "--log-format %q: want text or json", format)
+	}
+	log := slog.New(handler)
+	slog.SetDefault(log)
+	return log, nil
+}

@@ -1,0 +1,80 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"fmt"
+	"runtime"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/yuba-dev/yuba/internal/cli/session"
+	"github.com/yuba-dev/yuba/internal/cli/ui"
+	"github.com/yuba-dev/yuba/internal/gateway/content"
+	"github.com/yuba-dev/yuba/internal/kit/version"
+)
+
+// versions is what "yuba version" answers.
+type versions struct {
+	Client clientVersion       `json:"client"`
+	Server *content.ServerInfo `json:"server,omitempty"`
+}
+
+type clientVersion struct {
+	Version  string `json:"version"`
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+}
+
+// NewVersionCommand is "yuba version".
+func NewVersionCommand(a *session.App) *cobra.Command {
+	var clientOnly bool
+	cmd := &cobra.Command{
+		Use:     "version",
+		Short:   "Tell the versions of this program, of the server and of its tofu",
+		Long:    "Tell the versions of this program, of the server that it talks to, and of the tofu that runs use there.",
+		Example: "  yuba version\n  yuba version --client -o json",
+		Args:    ui.Arguments(0, 0), ValidArgsFunction: ui.NoNames,
+	}
+	cmd.Flags().BoolVar(&clientOnly, "client", false, "do not ask the server")
+	out := ui.AddOutputFlag(cmd, "json", "yaml")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := out.Check(cmd); err != nil {
+			return err
+		}
+		v := versions{Client: clientVersion{version.String(), runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}}
+		if !clientOnly {
+			info, err := a.ServerInfo(cmd.Context())
+			switch {
+			case apierrors.IsForbidden(err):
+				a.News("The server's version is not told to you: %v.\nAn administrator lets you read it:\n"+
+					"    yuba kubectl create clusterrolebinding NAME --clusterrole=view --user=USER", err)
+			case err != nil:
+				text, _ := session.Explain(err)
+				a.News("The server's version is not known: %s", text)
+			default:
+				v.Server = &info
+			}
+		}
+		if out.Machine() {
+			return out.Print(a.Out, v)
+		}
+		fmt.Fprintf(a.Out, "Client: %s (%s, %s)\n", v.Client.Version, v.Client.Go, v.Client.Platform)
+		if s := v.Server; s != nil {
+			fmt.Fprintf(a.Out, "Server: %s\nTool:   %s (%s)\n", s.Version, s.ToolVersion, s.Tool)
+			if s.Trouble != "" {
+				a.News("Something is wrong: %s.", s.Trouble)
+			}
+			if s.Walls != "" {
+				fmt.Fprintf(a.Out, "Walls:  %s\n", s.Walls)
+			}
+			for _, missing := range s.MissingWalls {
+				a.News("A wall around programs of stacks is missing: %s.", missing)
+			}
+		}
+		return nil
+	}
+	return cmd
+}

@@ -1,0 +1,72 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"syscall"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/yuba-dev/yuba/internal/cli/ui"
+	"github.com/yuba-dev/yuba/internal/home/datadir"
+)
+
+// DiffError gives errors a code that no difference has.
+func DiffError(err error) error {
+	var exit *ui.CodedError
+	if err == nil || errors.As(err, &exit) {
+		return err
+	}
+	if text, code := Explain(err); code == ui.ExitFailure {
+		return ui.WithCode(ui.ExitDiffFailed, errors.New(text))
+	}
+	return err
+}
+
+// NoYubaText is for those who have no kubeconfig.
+const NoYubaText = "no Yuba is known here. A kubeconfig was looked for at $KUBECONFIG, in the data directory ($YUBA_DATA_DIR, else\n" +
+	"$XDG_DATA_HOME/yuba, else ~/.local/share/yuba) and at ~/.kube/config.\n" +
+	"Start Yuba:\n    yuba up\nOr say where it is with --kubeconfig FILE or --data-dir DIR."
+
+// Explain turns what ended a command into words and an exit code.
+func Explain(err error) (string, int) {
+	var exit *ui.CodedError
+	var address *url.Error
+	var refused *datadir.RefusedError
+	var newer *datadir.NewerFormatError
+	text := strings.TrimRight(err.Error(), "\n")
+	switch {
+	case errors.As(err, &exit):
+		return text, exit.Code
+	case errors.As(err, &refused), errors.As(err, &newer):
+		return text, ui.ExitRefused
+	case errors.Is(err, context.Canceled):
+		return "interrupted", ui.ExitInterrupted
+	case errors.Is(err, context.DeadlineExceeded):
+		return "the time of --timeout has passed", ui.ExitWaiting
+	case clientcmd.IsEmptyConfig(err):
+		return NoYubaText, ui.ExitFailure
+	case errors.Is(err, syscall.ECONNREFUSED) && errors.As(err, &address):
+		return fmt.Sprintf("nobody answers at %s. Is Yuba running? Start it:\n    yuba up", hostOf(address.URL)), ui.ExitFailure
+	case apierrors.IsNotFound(err):
+		return text, ui.ExitNotFound
+	case apierrors.IsUnauthorized(err):
+		return text + "\nThe server does not know these credentials; which ones are used is told by:\n    yuba kubectl config view --minify", ui.ExitFailure
+	}
+	return text, ui.ExitFailure
+}
+
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return address
+	}
+	return u.Scheme + "://" + u.Host
+}

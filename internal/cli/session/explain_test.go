@@ -1,0 +1,52 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/yuba-dev/yuba/internal/cli/ui"
+	"github.com/yuba-dev/yuba/internal/home/datadir"
+)
+
+func TestExplain(t *testing.T) {
+	refused := &url.Error{Op: "Get", URL: "https://127.0.0.1:7443/apis/x?y=z", Err: syscall.ECONNREFUSED}
+	cases := map[string]struct {
+		err  error
+		text string
+		code int
+	}{
+		"an error of no kind is told as it is":       {errors.New("the disk is full"), "the disk is full", 1},
+		"a code that was chosen stays when wrapped":  {fmt.Errorf("deploy: %w", ui.Exitf(ui.ExitRunFailed, "run failed")), "deploy: run failed", 4},
+		"a command line is wrong":                    {ui.UsageErrorf(&cobra.Command{Use: "yuba"}, "--x"), "yuba --help", 2},
+		"what does not exist has its own code":       {fmt.Errorf("get a/b: %w", apierrors.NewNotFound(schema.GroupResource{}, "b")), "get a/b", 3},
+		"a timeout is not a failure":                 {fmt.Errorf("x: %w", context.DeadlineExceeded), "--timeout", 5},
+		"Ctrl-C is told as such":                     {context.Canceled, "interrupted", 130},
+		"nobody answers: the address and what to do": {fmt.Errorf("list: %w", refused), "nobody answers at https://127.0.0.1:7443. Is Yuba", 1},
+		"nothing is configured: what to do":          {clientcmd.ErrEmptyConfig, "yuba up", 1},
+		"credentials are not known: how to look":     {apierrors.NewUnauthorized("no"), "config view", 1},
+		"a refused data directory has its own code":  {fmt.Errorf("start: %w", &datadir.RefusedError{Dir: "/d", Problem: "etcd/ has no store"}), "Nothing was changed", 6},
+		"a newer data directory has it, too":         {&datadir.NewerFormatError{What: "/d", Found: 9}, "A newer Yuba wrote it", 6},
+		"final newlines of other people's errors go": {errors.New("x\n\n"), "x", 1},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			text, code := Explain(c.err)
+			if code != c.code || !strings.Contains(text, c.text) || strings.HasSuffix(text, "\n") {
+				t.Errorf("got %d %q, want %d %q", code, text, c.code, c.text)
+			}
+		})
+	}
+}

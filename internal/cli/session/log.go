@@ -1,0 +1,69 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package session
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/yuba-dev/yuba/internal/gateway/content"
+)
+
+// LogReader reads a run's log as it grows. When the server goes away it takes up where it was.
+type LogReader struct {
+	Session *Session
+	Stack   types.NamespacedName
+	Options content.LogOptions
+	// Line gets each line with its newline.
+	Line func([]byte) error
+
+	read int64
+}
+
+// Run reads to the log's end.
+func (r *LogReader) Run(ctx context.Context) error {
+	return r.Session.Patient(ctx, r.once)
+}
+
+func (r *LogReader) once(ctx context.Context) error {
+	log, err := r.Session.Content.Log(ctx, r.Stack.Namespace, r.Stack.Name, r.Options)
+	if err != nil {
+		return err
+	}
+	defer log.Close() //nolint:errcheck // read only
+	if _, err := io.CopyN(io.Discard, log, r.read); err != nil && !errors.Is(err, io.EOF) {
+		return r.broken(err)
+	}
+	lines := bufio.NewReader(log)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if errors.Is(err, io.EOF) {
+			if len(line) == 0 {
+				return nil
+			}
+			return r.Line(line)
+		}
+		if err != nil {
+			return r.broken(err)
+		}
+		r.read += int64(len(line))
+		if err := r.Line(line); err != nil {
+			return err
+		}
+	}
+}
+
+// broken says that the connection broke, which is tried again when the log is followed.
+func (r *LogReader) broken(err error) error {
+	if !r.Options.Follow {
+		return fmt.Errorf("read the log of %s: %w", r.Stack, err)
+	}
+	return apierrors.NewServiceUnavailable(fmt.Sprintf("read the log of %s: %v", r.Stack, err))
+}

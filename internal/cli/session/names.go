@@ -1,0 +1,180 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package session
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+)
+
+// completionPatience is how long a shell waits for an answer.
+const completionPatience = 3 * time.Second
+
+// words asks the API for what a shell offers.
+type words func(ctx context.Context, s *Session) ([]cobra.Completion, error)
+
+// StackWords asks for what a shell offers behind the name of a stack.
+type StackWords func(ctx context.Context, s *Session, key types.NamespacedName) ([]cobra.Completion, error)
+
+// ask answers a shell. A shell shows no errors: it offers nothing then.
+func (a *App) ask(cmd *cobra.Command, what words) ([]cobra.Completion, cobra.ShellCompDirective) {
+	ctx, cancel := context.WithTimeout(cmd.Context(), completionPatience)
+	defer cancel()
+	s, err := a.Connect()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	found, err := what(ctx, s)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	return found, cobra.ShellCompDirectiveNoFileComp
+}
+
+// StackNames completes the first argument, or each of them, with the names of stacks.
+func (a *App) StackNames(every bool) cobra.CompletionFunc { return a.ObjectNames(Stacks, every) }
+
+// ObjectNames completes the first argument, or each of them, with NAME or NAMESPACE/NAME of the objects of a kind. Where
+// no name fits, it offers namespaces.
+func (a *App) ObjectNames(k Kind, every bool) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) > 0 && !every {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		onlyNamespaces := false
+		found, directive := a.ask(cmd, func(ctx context.Context, s *Session) ([]cobra.Completion, error) {
+			namespace, _, slash := strings.Cut(word, "/")
+			if !slash || k.ClusterWide {
+				namespace = s.Namespace
+			}
+			names, err := s.namesOf(ctx, k, namespace)
+			if err != nil || k.ClusterWide {
+				return names, err
+			}
+			fits := func(name string) bool { return strings.HasPrefix(name, word) }
+			switch {
+			case slash:
+				return each(names, namespace+"/%s"), nil
+			case word == "" || slices.ContainsFunc(names, fits):
+				return names, nil
+			}
+			onlyNamespaces = true
+			names, err = namespaceNames(ctx, s)
+			return each(names, "%s/"), err
+		})
+		if onlyNamespaces {
+			directive |= cobra.ShellCompDirectiveNoSpace
+		}
+		return found, directive
+	}
+}
+
+// ObjectWords completes what the objects of a kind are called in another way, each word once.
+func (a *App) ObjectWords(k Kind, word func(*Object) string) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return a.ask(cmd, func(ctx context.Context, s *Session) ([]cobra.Completion, error) {
+			objects, _, err := s.ListObjects(ctx, k, s.Namespace)
+			var found []cobra.Completion
+			for _, o := range objects {
+				if w := word(o); !slices.Contains(found, w) {
+					found = append(found, w)
+				}
+			}
+			return found, err
+		})
+	}
+}
+
+// namesOf lists the names of the objects of a kind in a namespace.
+func (s *Session) namesOf(ctx context.Context, k Kind, namespace string) ([]cobra.Completion, error) {
+	objects, _, err := s.ListObjects(ctx, k, namespace)
+	names := make([]cobra.Completion, 0, len(objects))
+	for _, o := range objects {
+		names = append(names, o.GetName())
+	}
+	return names, err
+}
+
+func namespaceNames(ctx context.Context, s *Session) ([]cobra.Completion, error) {
+	var namespaces corev1.NamespaceList
+	if err := s.Objects.List(ctx, &namespaces); err != nil {
+		return nil, err
+	}
+	names := make([]cobra.Completion, 0, len(namespaces.Items))
+	for _, n := range namespaces.Items {
+		names = append(names, n.Name)
+	}
+	return names, nil
+}
+
+// each puts each of some words into a format.
+func each(words []cobra.Completion, format string) []cobra.Completion {
+	put := make([]cobra.Completion, len(words))
+	for i, w := range words {
+		put[i] = fmt.Sprintf(format, w)
+	}
+	return put
+}
+
+// StackAnd completes the first argument with a stack and the second, or all behind the first, with words about it.
+func (a *App) StackAnd(what StackWords, every bool) cobra.CompletionFunc {
+	names, behind := a.StackNames(false), a.AboutStack(what)
+	return func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		switch {
+		case len(args) == 0:
+			return names(cmd, args, word)
+		case len(args) > 1 && !every:
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return behind(cmd, args, word)
+	}
+}
+
+// AboutStack completes with words about the stack that the first argument names, but for those that are there already.
+func (a *App) AboutStack(what StackWords) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) == 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return a.ask(cmd, func(ctx context.Context, s *Session) ([]cobra.Completion, error) {
+			key, err := s.Stack(cmd, args[0])
+			if err != nil {
+				return nil, err
+			}
+			found, err := what(ctx, s, key)
+			return slices.DeleteFunc(found, func(w cobra.Completion) bool {
+				w, _, _ = strings.Cut(w, "\t")
+				return slices.Contains(args[1:], w)
+			}), err
+		})
+	}
+}
+
+// OfStatus finds words in a stack's status.
+func OfStatus(words func(infrav1.TerraformStatus) []cobra.Completion) StackWords {
+	return func(ctx context.Context, s *Session, key types.NamespacedName) ([]cobra.Completion, error) {
+		t, err := s.Get(ctx, key)
+		if err != nil {
+			return nil, err
+		}
+		return words(t.Status), nil
+	}
+}
+
+// WordOrNone is one word, or none.
+func WordOrNone(word string) []cobra.Completion {
+	if word == "" {
+		return nil
+	}
+	return []cobra.Completion{word}
+}

@@ -1,0 +1,423 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package session
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strings"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
+	"github.com/yuba-dev/yuba/internal/cli/ui"
+)
+
+// Object is one object of any of the kinds, with what their statuses have in common. What is answered to programs is the
+// object as the API gave it, so that nothing is lost of what other versions of the kind have.
+type Object struct {
+	*unstructured.Unstructured
+	Kind   Kind
+	Spec   objectSpec
+	Status objectStatus
+	// Cells is the object's row in the API's table, by the names of the columns; nil when that was not asked for.
+	Cells map[string]string
+}
+
+// objectSpec is what the specs of the kinds have in common, as far as commands show it.
+type objectSpec struct {
+	Suspend   bool          `json:"suspend,omitempty"`
+	Prune     bool          `json:"prune,omitempty"`
+	Path      string        `json:"path,omitempty"`
+	SourceRef *objectSource `json:"sourceRef,omitempty"`
+	Outputs   *struct {
+		Name string `json:"name"`
+	} `json:"writeOutputsToSecret,omitempty"`
+	// KubeConfig is set when what is applied goes to another cluster.
+	KubeConfig map[string]any `json:"kubeConfig,omitempty"`
+	// Mode is a circuit breaker's.
+	Mode string `json:"mode,omitempty"`
+}
+
+type objectSource struct {
+	Kind      string `json:"kind"`
+	Name      string `json:"name"`
+	Namespace string `json:"namespace,omitempty"`
+}
+
+// objectStatus is what the statuses of the kinds have in common.
+type objectStatus struct {
+	ObservedGeneration     int64              `json:"observedGeneration,omitempty"`
+	Conditions             []metav1.Condition `json:"conditions,omitempty"`
+	LastHandledReconcileAt string             `json:"lastHandledReconcileAt,omitempty"`
+	LastAppliedRevision    string             `json:"lastAppliedRevision,omitempty"`
+	LastAttemptedRevision  string             `json:"lastAttemptedRevision,omitempty"`
+	Artifact               *objectArtifact    `json:"artifact,omitempty"`
+	Inventory              *objectInventory   `json:"inventory,omitempty"`
+	// State, Affected and OpenedAt are a circuit breaker's.
+	State    string       `json:"state,omitempty"`
+	Affected int          `json:"affected,omitempty"`
+	OpenedAt *metav1.Time `json:"openedAt,omitempty"`
+}
+
+type objectArtifact struct {
+	Revision       string      `json:"revision"`
+	Digest         string      `json:"digest,omitempty"`
+	LastUpdateTime metav1.Time `json:"lastUpdateTime,omitempty"`
+}
+
+// objectInventory is a Kustomization's; a stack's has other entries.
+type objectInventory struct {
+	Entries []struct {
+		ID      string `json:"id"`
+		Version string `json:"v"`
+	} `json:"entries"`
+}
+
+// Object makes sense of an object of this kind.
+func (k Kind) Object(raw *unstructured.Unstructured) (*Object, error) {
+	o := &Object{Unstructured: raw, Kind: k}
+	var known struct {
+		Spec   objectSpec   `json:"spec"`
+		Status objectStatus `json:"status"`
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(k.common(raw.Object), &known); err != nil {
+		return nil, fmt.Errorf("read %s %s/%s: %w", k.GVK.Kind, raw.GetNamespace(), raw.GetName(), err)
+	}
+	o.Spec, o.Status = known.Spec, known.Status
+	raw.SetGroupVersionKind(k.GVK)
+	return o, nil
+}
+
+// Key is the namespace and name of the object.
+func (o *Object) Key() types.NamespacedName {
+	return types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
+}
+
+// String names the object as people do: GitRepository/team-a/infra.
+func (o *Object) String() string { return o.Kind.GVK.Kind + "/" + keyInWords(o.Key()) }
+
+// keyInWords is NAMESPACE/NAME, or NAME of what belongs to no namespace.
+func keyInWords(key types.NamespacedName) string { return strings.TrimPrefix(key.String(), "/") }
+
+// Revision is the one that the object stands for now.
+func (o *Object) Revision() string {
+	if o.Kind.Source {
+		if o.Status.Artifact != nil {
+			return o.Status.Artifact.Revision
+		}
+		return ""
+	}
+	return o.Status.LastAppliedRevision
+}
+
+// Condition is the condition of that type; its status is Unknown when the object has none.
+func (o *Object) Condition(name string) metav1.Condition {
+	if c := apimeta.FindStatusCondition(o.Status.Conditions, name); c != nil {
+		return *c
+	}
+	return metav1.Condition{Type: name, Status: metav1.ConditionUnknown}
+}
+
+// Ready is the condition that sums an object up; it is empty for kinds that have no status.
+func (o *Object) Ready() metav1.Condition {
+	switch {
+	case !o.Kind.Reports:
+		return metav1.Condition{}
+	case o.Kind.GVK == TenantTemplates.GVK:
+		return o.templateReady()
+	}
+	return o.Condition(infrav1.ConditionReady)
+}
+
+// Message says how the object stands.
+func (o *Object) Message() string {
+	if o.Kind.GVK == StackKind {
+		var t infrav1.Terraform
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &t); err == nil {
+			return StateInWords(&t)
+		}
+	}
+	c := o.Ready()
+	if held := o.Condition(tenantv1.ConditionHeld); o.Kind.GVK == TenantRegistries.GVK && held.Status == metav1.ConditionTrue {
+		return held.Message
+	}
+	if c.Message == "" && c.Status == metav1.ConditionUnknown {
+		return "No server has looked at it yet."
+	}
+	return c.Message
+}
+
+// ShortMessage is what a table has room for.
+func (o *Object) ShortMessage() string {
+	message := o.Message()
+	switch {
+	case o.Kind.GVK == StackKind:
+		return cmp.Or(o.Text("status", "summary"), message)
+	case o.Spec.Suspend && message != "":
+		return "Suspended; " + message
+	case o.Spec.Suspend:
+		return "Suspended"
+	}
+	return message
+}
+
+// FullName is what -o name prints, as kubectl does.
+func (o *Object) FullName() string {
+	return o.Kind.Singular() + "." + o.Kind.GVK.Group + "/" + o.GetName()
+}
+
+// GetObject reads one object; one that does not exist is an error with the exit code for it.
+func (s *Session) GetObject(ctx context.Context, k Kind, key types.NamespacedName) (*Object, error) {
+	raw := k.Empty()
+	if err := s.Objects.Get(ctx, key, raw); err != nil {
+		return nil, s.ObjectError("get", k, key, err)
+	}
+	return k.Object(raw)
+}
+
+// ListObjects reads all objects of a kind in a namespace, or in all when it is empty, and says which version of the list it
+// is, for a watch.
+func (s *Session) ListObjects(ctx context.Context, k Kind, namespace string, options ...client.ListOption) ([]*Object, string, error) {
+	list := k.EmptyList()
+	if err := s.Objects.List(ctx, list, append(options, client.InNamespace(namespace))...); err != nil {
+		if apierrors.IsNotFound(err) {
+			return nil, "", &UnservedError{k}
+		}
+		return nil, "", fmt.Errorf("list %s: %w", k.Plural, err)
+	}
+	objects := make([]*Object, 0, len(list.Items))
+	for i := range list.Items {
+		o, err := k.Object(&list.Items[i])
+		if err != nil {
+			return nil, "", err
+		}
+		objects = append(objects, o)
+	}
+	return objects, list.GetResourceVersion(), nil
+}
+
+// PatchObject changes an object as change says.
+func (s *Session) PatchObject(ctx context.Context, action string, k Kind, key types.NamespacedName, c Change) (*Object, error) {
+	data, err := json.Marshal(c)
+	if err != nil {
+		return nil, fmt.Errorf("%s %s %s: %w", action, k.GVK.Kind, key, err)
+	}
+	raw := k.Empty()
+	raw.SetNamespace(key.Namespace)
+	raw.SetName(key.Name)
+	if err := s.Objects.Patch(ctx, raw, client.RawPatch(types.MergePatchType, data), FieldOwner); err != nil {
+		return nil, s.ObjectError(action, k, key, err)
+	}
+	return k.Object(raw)
+}
+
+// AwaitObject watches an object until it is what is waited for, and returns it; nil when it is gone.
+func (s *Session) AwaitObject(ctx context.Context, k Kind, key types.NamespacedName, judge func(*Object) Verdict) (*Object, error) {
+	var seen *Object
+	var broken error
+	w := waiter{Session: s, key: key, empty: func() client.Object { return k.Empty() }, list: func() client.ObjectList { return k.EmptyList() },
+		judge: func(o client.Object) Verdict {
+			raw, ok := o.(*unstructured.Unstructured)
+			if !ok {
+				return NotYet
+			}
+			if seen, broken = k.Object(raw); broken != nil {
+				return Done
+			}
+			return judge(seen)
+		}}
+	found, err := w.wait(ctx)
+	switch {
+	case err != nil || broken != nil:
+		return nil, cmp.Or(err, broken)
+	case found == nil:
+		return nil, nil
+	}
+	return seen, nil
+}
+
+// ObjectError says what was tried on which object, and where its name may be found.
+func (s *Session) ObjectError(action string, k Kind, key types.NamespacedName, err error) error {
+	if k.GVK == StackKind {
+		return s.StackError(action, key, err)
+	}
+	name, where := keyInWords(key), ""
+	if !apierrors.IsNotFound(err) {
+		return fmt.Errorf("%s %s %s: %w", action, k.GVK.Kind, name, err)
+	}
+	if !k.ClusterWide {
+		where = " -n " + key.Namespace
+	}
+	return ui.Exitf(ui.ExitNotFound, "%s %s %s: there is no such %s. See which ones there are:\n    yuba get %s%s", action, k.GVK.Kind, name, k.GVK.Kind, k.Plural, where)
+}
+
+// UnservedError says that an API does not know a kind at all.
+type UnservedError struct{ Kind Kind }
+
+func (e *UnservedError) Error() string {
+	where := "a cluster does where Flux is installed"
+	if group := e.Kind.GVK.Group; group == yubav1.GroupVersion.Group || group == tenantv1.GroupVersion.Group {
+		where = "a cluster does when it was given config/crd"
+	}
+	return fmt.Sprintf("list %s: this API has no kind %s.%s. \"yuba up\" serves it; %s", e.Kind.Plural, e.Kind.GVK.Kind, e.Kind.GVK.Group, where)
+}
+
+// Empty is an object of the kind to read into.
+func (k Kind) Empty() *unstructured.Unstructured {
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(k.GVK)
+	return u
+}
+
+// EmptyList is a list of the kind to read into.
+func (k Kind) EmptyList() *unstructured.UnstructuredList {
+	u := &unstructured.UnstructuredList{}
+	gvk := k.GVK
+	gvk.Kind += "List"
+	u.SetGroupVersionKind(gvk)
+	return u
+}
+
+// Keys reads NAME or NAMESPACE/NAME of each argument.
+func (s *Session) Keys(cmd *cobra.Command, k Kind, args []string) ([]types.NamespacedName, error) {
+	keys := make([]types.NamespacedName, 0, len(args))
+	for _, argument := range args {
+		key, err := s.Stack(cmd, argument)
+		if err != nil {
+			return nil, ui.UsageErrorf(cmd, "%q is not the name of %s: want NAME or NAMESPACE/NAME", argument, k.One())
+		}
+		if k.ClusterWide {
+			key.Namespace = ""
+		}
+		keys = append(keys, key)
+	}
+	return keys, nil
+}
+
+// SourceKey is what the object names as its source.
+func (o *Object) SourceKey() types.NamespacedName {
+	ref := o.Spec.SourceRef
+	return types.NamespacedName{Namespace: cmp.Or(ref.Namespace, o.GetNamespace()), Name: ref.Name}
+}
+
+// Applied is how many objects a Kustomization keeps an account of.
+func (o *Object) Applied() int {
+	if o.Status.Inventory == nil {
+		return 0
+	}
+	return len(o.Status.Inventory.Entries)
+}
+
+// DeleteThis deletes the very object that was looked at, not one that took its name.
+func (s *Session) DeleteThis(ctx context.Context, o *Object) error {
+	uid := o.GetUID()
+	err := s.Objects.Delete(ctx, o.Unstructured, client.Preconditions{UID: &uid}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+	if err != nil {
+		return s.ObjectError("delete", o.Kind, o.Key(), err)
+	}
+	return nil
+}
+
+// As reads the object as a type of its kind.
+func (o *Object) As(into any) error {
+	data, err := json.Marshal(o.Object)
+	if err == nil {
+		err = json.Unmarshal(data, into)
+	}
+	if err != nil {
+		return fmt.Errorf("read %s: %w", o, err)
+	}
+	return nil
+}
+
+// Text and number are what is in a field, or nothing.
+func (o *Object) Text(fields ...string) string {
+	text, _, err := unstructured.NestedString(o.Object, fields...)
+	if err != nil {
+		return ""
+	}
+	return text
+}
+
+// Number is the number in a field; zero when it is not there.
+func (o *Object) Number(fields ...string) int64 {
+	n, _, err := unstructured.NestedInt64(o.Object, fields...)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// common is an object without what has the same name as something else in other kinds.
+func (k Kind) common(content map[string]any) map[string]any {
+	status, is := content["status"].(map[string]any)
+	if k.GVK != Tenants.GVK || !is {
+		return content
+	}
+	content, status = maps.Clone(content), maps.Clone(status)
+	delete(status, "inventory")
+	content["status"] = status
+	return content
+}
+
+// templateReady is how a template stands: a mistake in it, or how far its tenants are. Of one that goes it does not matter
+// any more what is wrong with it.
+func (o *Object) templateReady() metav1.Condition {
+	if valid := o.Condition(tenantv1.ConditionValid); valid.Status == metav1.ConditionFalse && o.GetDeletionTimestamp() == nil {
+		return valid
+	}
+	return o.Condition(tenantv1.ConditionApplied)
+}
+
+// SaysOfBefore says that an object of a tenant's kind speaks of what it was before it was deleted.
+func (o *Object) SaysOfBefore() bool {
+	return o.Kind.GVK.Group == tenantv1.GroupVersion.Group && o.Ready().ObservedGeneration < o.GetGeneration()
+}
+
+// Tenant is the Tenant that has the object, by its owner reference or the labels of what lies elsewhere.
+func (o *Object) Tenant() types.NamespacedName { return TenantOf(o) }
+
+// TenantOf is the Tenant that has the object; it has no name when there is none.
+func TenantOf(o client.Object) types.NamespacedName {
+	for _, ref := range o.GetOwnerReferences() {
+		if gv, err := schema.ParseGroupVersion(ref.APIVersion); err == nil && gv.Group == tenantv1.GroupVersion.Group && ref.Kind == tenantv1.TenantKind {
+			return types.NamespacedName{Namespace: o.GetNamespace(), Name: ref.Name}
+		}
+	}
+	marks := o.GetLabels()
+	if marks[tenantv1.LabelTenant] == "" || marks[tenantv1.LabelOrphaned] != "" {
+		return types.NamespacedName{}
+	}
+	key := types.NamespacedName{Namespace: marks[tenantv1.LabelTenantNamespace], Name: marks[tenantv1.LabelTenant]}
+	if key.Namespace == "" {
+		key.Namespace = o.GetNamespace()
+	}
+	return key
+}
+
+// The labels that a Kustomization puts on what it applies.
+const (
+	LabelOwnerName      = "kustomize.toolkit.fluxcd.io/name"
+	LabelOwnerNamespace = "kustomize.toolkit.fluxcd.io/namespace"
+)
+
+// Owner is the Kustomization that an object's labels name.
+func (o *Object) Owner() types.NamespacedName {
+	labels := o.GetLabels()
+	return types.NamespacedName{Namespace: cmp.Or(labels[LabelOwnerNamespace], o.GetNamespace()), Name: labels[LabelOwnerName]}
+}

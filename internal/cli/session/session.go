@@ -1,0 +1,211 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package session
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/cli/ui"
+	"github.com/yuba-dev/yuba/internal/gateway/content"
+	"github.com/yuba-dev/yuba/internal/kit/version"
+)
+
+// Session is a way into one API.
+type Session struct {
+	*App
+	Config    *rest.Config
+	Objects   client.WithWatch
+	Content   *content.Client
+	Namespace string
+}
+
+// FieldOwner names this program as the manager of fields that it sets.
+const FieldOwner = client.FieldOwner("yuba-cli")
+
+// StackKind is the kind of all stacks.
+var StackKind = infrav1.GroupVersion.WithKind("Terraform")
+
+// Connect makes a session; it does not speak to the API yet.
+func (a *App) Connect() (*Session, error) {
+	loader := a.loader()
+	config, err := loader.ClientConfig()
+	if err != nil {
+		return nil, err
+	}
+	namespace, _, err := loader.Namespace()
+	if err != nil {
+		return nil, err
+	}
+	// A person's few requests need no throttling on this side.
+	config.QPS = -1
+	config.UserAgent = "yuba/" + version.String()
+	return a.connectTo(config, namespace)
+}
+
+func (a *App) connectTo(config *rest.Config, namespace string) (*Session, error) {
+	scheme := runtime.NewScheme()
+	if err := infrav1.AddToScheme(scheme); err != nil {
+		return nil, fmt.Errorf("register the kinds: %w", err)
+	}
+	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
+	if err := corev1.AddToScheme(scheme); err != nil {
+		return nil, fmt.Errorf("register the kinds: %w", err)
+	}
+	// The kinds are known; asking the API what it serves would cost two more requests.
+	mapper := meta.NewDefaultRESTMapper(nil)
+	addKinds(mapper)
+	objects, err := client.NewWithWatch(config, client.Options{Scheme: scheme, Mapper: mapper})
+	if err != nil {
+		return nil, fmt.Errorf("make a client for %s: %w", config.Host, err)
+	}
+	bytes, err := content.NewClient(config)
+	if err != nil {
+		return nil, err
+	}
+	return &Session{App: a, Config: config, Objects: objects, Content: bytes, Namespace: namespace}, nil
+}
+
+// loader finds the kubeconfig: the flag's, that of the data directory that a flag names, $KUBECONFIG's, that of the usual
+// data directory, the usual one.
+func (a *App) loader() clientcmd.ClientConfig {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = a.kubeconfig
+	if path, ok := a.HomeKubeconfig(); ok && a.kubeconfig == "" {
+		if a.DataDir != "" {
+			rules.ExplicitPath = path
+		}
+		// The usual files stay behind it, so that their contexts can still be named.
+		rules.Precedence = append([]string{path}, rules.Precedence...)
+	}
+	return withToken{clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &a.overrides), a}
+}
+
+// HomeKubeconfig is the kubeconfig that "yuba up" wrote, if it is the one to use.
+func (a *App) HomeKubeconfig() (string, bool) {
+	path := filepath.Join(a.DataDirectory(), "kubeconfig")
+	if a.DataDir != "" {
+		return path, true
+	}
+	if os.Getenv(clientcmd.RecommendedConfigPathEnvVar) != "" {
+		return "", false
+	}
+	_, err := os.Stat(path)
+	return path, err == nil
+}
+
+// DataDirVariable names it in the environment.
+const DataDirVariable = "YUBA_DATA_DIR"
+
+// DataDirectory is where "yuba up" keeps everything.
+func (a *App) DataDirectory() string {
+	if a.DataDir != "" {
+		return a.DataDir
+	}
+	if dir := os.Getenv(DataDirVariable); dir != "" {
+		return dir
+	}
+	if dir := os.Getenv("XDG_DATA_HOME"); dir != "" {
+		return filepath.Join(dir, "yuba")
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "yuba-data"
+	}
+	return filepath.Join(home, ".local", "share", "yuba")
+}
+
+// Stack reads NAME or NAMESPACE/NAME.
+func (s *Session) Stack(cmd *cobra.Command, argument string) (types.NamespacedName, error) {
+	namespace, name, both := strings.Cut(argument, "/")
+	if !both {
+		namespace, name = s.Namespace, argument
+	}
+	if namespace == "" || name == "" || strings.Contains(name, "/") {
+		return types.NamespacedName{}, ui.UsageErrorf(cmd, "%q is not the name of a stack: want NAME or NAMESPACE/NAME", argument)
+	}
+	return types.NamespacedName{Namespace: namespace, Name: name}, nil
+}
+
+// InSession makes a command's action of one that speaks to the API. A command without -o passes no output.
+func (a *App) InSession(out *ui.Output, do func(*cobra.Command, *Session, []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := out.Check(cmd); err != nil {
+			return err
+		}
+		s, err := a.Connect()
+		if err != nil {
+			return err
+		}
+		return do(cmd, s, args)
+	}
+}
+
+// Unconnected is a session that only knows its namespace, for manifests that are written and not sent. It needs no API.
+func (a *App) Unconnected() (*Session, error) {
+	namespace, _, err := a.loader().Namespace()
+	if clientcmd.IsEmptyConfig(err) {
+		namespace, err = cmp.Or(a.NamespaceFlag(), metav1.NamespaceDefault), nil
+	}
+	return &Session{App: a, Namespace: namespace}, err
+}
+
+// stackAction is what a command does about one stack; rest are the arguments behind its name.
+type stackAction func(ctx context.Context, s *Session, key types.NamespacedName, rest []string) error
+
+// OnStack makes a command's action of one about the stack that the first argument names.
+func (a *App) OnStack(out *ui.Output, do stackAction) func(*cobra.Command, []string) error {
+	return a.InSession(out, func(cmd *cobra.Command, s *Session, args []string) error {
+		key, err := s.Stack(cmd, args[0])
+		if err != nil {
+			return err
+		}
+		return do(cmd.Context(), s, key, args[1:])
+	})
+}
+
+// OnObjects makes a command's action of one about the objects of a kind that the arguments name.
+func (a *App) OnObjects(k Kind, out *ui.Output, do func(context.Context, *Session, []types.NamespacedName) error) func(*cobra.Command, []string) error {
+	return a.InSession(out, func(cmd *cobra.Command, s *Session, args []string) error {
+		keys, err := s.Keys(cmd, k, args)
+		if err != nil {
+			return err
+		}
+		return do(cmd.Context(), s, keys)
+	})
+}
+
+// Open connects and reads the name of a stack.
+func (a *App) Open(cmd *cobra.Command, argument string) (*Session, types.NamespacedName, error) {
+	s, err := a.Connect()
+	if err != nil {
+		return nil, types.NamespacedName{}, err
+	}
+	key, err := s.Stack(cmd, argument)
+	return s, key, err
+}
+
+// Call is how the user would name the stack in a command, which is typed or pasted without the flags of this one.
+func (s *Session) Call(key types.NamespacedName) string {
+	if key.Namespace == s.Namespace && s.NamespaceFlag() == "" {
+		return key.Name
+	}
+	return key.String()
+}

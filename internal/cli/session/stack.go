@@ -1,0 +1,121 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/cli/ui"
+)
+
+// StackList is a list of stacks as the API answers it.
+func StackList(items ...infrav1.Terraform) *infrav1.TerraformList {
+	return &infrav1.TerraformList{TypeMeta: metav1.TypeMeta{APIVersion: infrav1.GroupVersion.String(), Kind: StackKind.Kind + "List"}, Items: items}
+}
+
+// PrintStack answers programs with one stack, or with its name.
+func (s *Session) PrintStack(t *infrav1.Terraform, out *ui.Output) error {
+	if out.Form == "name" {
+		_, err := fmt.Fprintln(s.Out, objectName(t))
+		return err
+	}
+	return out.Print(s.Out, t)
+}
+
+// PrintStacks answers programs, or with -o name.
+func (s *Session) PrintStacks(list *infrav1.TerraformList, out *ui.Output) error {
+	for i := range list.Items {
+		list.Items[i].SetGroupVersionKind(StackKind)
+		if out.Form == "name" {
+			fmt.Fprintln(s.Out, objectName(&list.Items[i]))
+		}
+	}
+	if out.Form == "name" {
+		return nil
+	}
+	return out.Print(s.Out, list)
+}
+
+// objectName is what -o name prints, as kubectl does.
+func objectName(t *infrav1.Terraform) string {
+	return "terraform." + infrav1.GroupVersion.Group + "/" + t.Name
+}
+
+// ConditionOf is a condition of a stack; its status is Unknown when the stack has none.
+func ConditionOf(t *infrav1.Terraform, kind string) metav1.Condition {
+	if c := apimeta.FindStatusCondition(t.Status.Conditions, kind); c != nil {
+		return *c
+	}
+	return metav1.Condition{Type: kind, Status: metav1.ConditionUnknown}
+}
+
+// Get reads a stack; one that does not exist is an error with the exit code for it.
+func (s *Session) Get(ctx context.Context, key types.NamespacedName) (*infrav1.Terraform, error) {
+	var t infrav1.Terraform
+	if err := s.Objects.Get(ctx, key, &t); err != nil {
+		return nil, s.StackError("get", key, err)
+	}
+	t.SetGroupVersionKind(StackKind)
+	return &t, nil
+}
+
+// NoStack tells whether it is the stack itself that was not found, and not something of it.
+func NoStack(err error) bool {
+	var status apierrors.APIStatus
+	return apierrors.IsNotFound(err) && errors.As(err, &status) && status.Status().Details != nil && status.Status().Details.Kind == Stacks.Plural
+}
+
+// StackError says what was tried on which stack, and where its name may be found.
+func (s *Session) StackError(action string, key types.NamespacedName, err error) error {
+	if apierrors.IsNotFound(err) {
+		return ui.Exitf(ui.ExitNotFound, "%s %s: there is no such stack. See which ones there are:\n    yuba list -n %s", action, key, key.Namespace)
+	}
+	return fmt.Errorf("%s %s: %w", action, key, err)
+}
+
+// Change is a merge patch of a stack: fields by name, nil deletes one.
+type Change struct {
+	Metadata map[string]any `json:"metadata,omitempty"`
+	Spec     map[string]any `json:"spec,omitempty"`
+}
+
+// Annotate sets annotations, or deletes those whose value is nil.
+func (c Change) Annotate(annotations map[string]any) Change {
+	c.Metadata = map[string]any{"annotations": annotations}
+	return c
+}
+
+// Patch changes a stack and returns it as it is then.
+func (s *Session) Patch(ctx context.Context, action string, key types.NamespacedName, c Change) (*infrav1.Terraform, error) {
+	data, err := json.Marshal(c)
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w", action, key, err)
+	}
+	var t infrav1.Terraform
+	t.Namespace, t.Name = key.Namespace, key.Name
+	if err := s.Objects.Patch(ctx, &t, client.RawPatch(types.MergePatchType, data), FieldOwner); err != nil {
+		return nil, s.StackError(action, key, err)
+	}
+	t.SetGroupVersionKind(StackKind)
+	return &t, nil
+}
+
+// NewRequest is a value for the annotation that asks for a pass at once.
+func NewRequest() string { return time.Now().UTC().Format(time.RFC3339Nano) }
+
+// KeyOf is the namespace and name of a stack.
+func KeyOf(t *infrav1.Terraform) types.NamespacedName {
+	return types.NamespacedName{Namespace: t.Namespace, Name: t.Name}
+}

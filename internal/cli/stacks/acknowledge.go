@@ -1,0 +1,191 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package stacks
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/types"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/cli/session"
+	"github.com/yuba-dev/yuba/internal/cli/ui"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
+)
+
+// acknowledgeOptions say what is acknowledged.
+type acknowledgeOptions struct {
+	// run is the last run whose list was seen; empty for what is listed now.
+	run string
+	// yes acknowledges without a question.
+	yes bool
+}
+
+// NewAcknowledgeCommand is "yuba acknowledge".
+func NewAcknowledgeCommand(a *session.App) *cobra.Command {
+	var o acknowledgeOptions
+	cmd := &cobra.Command{
+		Use:   "acknowledge NAME [ADDRESS...]",
+		Short: "Acknowledge resources that an interrupted apply may have left behind",
+		Long: `An apply that is cut off may have created or destroyed resources without any state proving it. "yuba status" lists
+them. Check them first, and import or remove those that exist. Then acknowledge them to take them off the list.
+
+The command acknowledges the addresses that you name, or all that are listed. For an address that is masked or cut, name
+the digest that the list shows behind it. --run limits the command to the resources of that run and of earlier ones: use
+the run that "yuba status" shows, and you acknowledge only what you saw. Without --run the command shows the list and asks;
+without a terminal it needs --yes.
+
+If a later apply is cut off, Yuba lists its resources again. The record of each run keeps its own list
+("yuba runs NAME -o json").`,
+		Example: "  yuba status vpc\n  yuba state import vpc aws_instance.web i-0abc123\n  yuba acknowledge vpc aws_instance.web\n" +
+			"  yuba acknowledge vpc --run 20260102-150405.000-1a2b3c4d5e",
+		Args: ui.Arguments(1, -1), ValidArgsFunction: a.StackAnd(unprovenAddresses, true),
+	}
+	cmd.Flags().StringVar(&o.run, "run", "", "acknowledge the resources of this run and of earlier ones, without a question")
+	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "acknowledge what is listed now without a question")
+	out := ui.AddOutputFlag(cmd, "json", "yaml", "name")
+	ui.CompleteFlag(cmd, "run", a.AboutStack(unprovenRuns))
+	cmd.RunE = a.OnStack(out, func(ctx context.Context, s *session.Session, key types.NamespacedName, addresses []string) error {
+		return acknowledge(ctx, s, key, addresses, o, out)
+	})
+	return cmd
+}
+
+func acknowledge(ctx context.Context, s *session.Session, key types.NamespacedName, addresses []string, o acknowledgeOptions, out *ui.Output) error {
+	t, err := s.Get(ctx, key)
+	if err != nil {
+		return err
+	}
+	u := t.Status.Unproven
+	if u == nil || len(u.Runs) == 0 {
+		return ui.Exitf(ui.ExitNotFound, "acknowledge %s: no resource is unproven. See:\n    yuba status %s", key, s.Call(key))
+	}
+	upTo := u.Runs[len(u.Runs)-1].ID
+	if o.run > upTo && !slices.ContainsFunc(u.Runs, func(r infrav1.UnprovenRun) bool { return r.ID == o.run }) {
+		return ui.Exitf(ui.ExitNotFound, "acknowledge %s: run %s is not listed, the last one is %s. To see the list:\n    yuba status %s", key, o.run, upTo, s.Call(key))
+	}
+	seen := seenUnproven(u, cmp.Or(o.run, upTo), addresses)
+	for _, address := range addresses {
+		if !slices.ContainsFunc(seen.Resources, func(r infrav1.UnprovenResource) bool { return r.Called(address) }) {
+			return ui.Exitf(ui.ExitNotFound, "acknowledge %s: %s is not listed. To see what is:\n    yuba status %s", key, address, s.Call(key))
+		}
+	}
+	if len(seen.Resources)+len(seen.Runs) == 0 {
+		return ui.Exitf(ui.ExitNotFound, "acknowledge %s: nothing of run %s or of earlier ones is listed. To see what is:\n    yuba status %s", key, o.run, s.Call(key))
+	}
+	s.News("Unproven resources of %s:\n  %s", key, diagnostic.Printable(strings.Join(unprovenLines(seen, s.Call(key)), "\n  ")))
+	if err := s.MustConfirm(o.yes || o.run != "", "You have checked them, and Yuba takes them off the list?"); err != nil {
+		return err
+	}
+	word := acknowledgement(cmp.Or(o.run, upTo), t.Annotations[infrav1.AnnotationAcknowledged], addresses)
+	acknowledged, err := s.Patch(ctx, "acknowledge the unproven resources of", key, session.Change{}.Annotate(map[string]any{infrav1.AnnotationAcknowledged: word}))
+	if err != nil {
+		return err
+	}
+	if len(addresses) == 0 {
+		s.News("The unproven resources of %s are acknowledged.", key)
+	} else {
+		s.News("Acknowledged of %s: %s", key, strings.Join(addresses, ", "))
+	}
+	if out.Machine() {
+		return s.PrintStack(acknowledged, out)
+	}
+	return nil
+}
+
+// seenUnproven is the part of a list that an acknowledgement takes off: that of a run and of earlier ones, with addresses only
+// these.
+func seenUnproven(u *infrav1.UnprovenStatus, upTo string, addresses []string) *infrav1.UnprovenStatus {
+	seen, listed := &infrav1.UnprovenStatus{}, u.UpTo(upTo)
+	for _, r := range u.Resources {
+		if listed(r.Run) && (len(addresses) == 0 || slices.ContainsFunc(addresses, r.Called)) {
+			seen.Resources = append(seen.Resources, r)
+		}
+	}
+	for _, r := range u.Runs {
+		if listed(r.ID) && len(addresses) == 0 && (r.More > 0 || r.Note != "") {
+			seen.Runs = append(seen.Runs, r)
+		}
+	}
+	return seen
+}
+
+// acknowledgement is what the annotation says. Addresses that were acknowledged a moment before stay in it: the server may
+// not have seen them yet.
+func acknowledgement(upTo, before string, addresses []string) string {
+	if len(addresses) == 0 {
+		return upTo
+	}
+	lines := append([]string{upTo}, addresses...)
+	if last, rest, some := strings.Cut(before, "\n"); last == upTo {
+		if !some {
+			return upTo
+		}
+		lines = append(lines, strings.Split(rest, "\n")...)
+	}
+	slices.Sort(lines[1:])
+	return strings.Join(slices.Compact(lines), "\n")
+}
+
+// unproven lists what applies that were cut off may have left, and what to do about it.
+func (v *statusView) unproven() {
+	u := v.t.Status.Unproven
+	if u == nil {
+		return
+	}
+	total, importable, replaced := len(u.Resources), false, false
+	for _, r := range u.Resources {
+		over := run.Unproven{MayExist: r.MayExist, Replaces: r.Replaces, Many: r.Many}.OverAnother()
+		replaced = replaced || over
+		importable = importable || r.MayExist && !over
+	}
+	for _, r := range u.Runs {
+		total += int(r.More)
+		importable = importable || r.More > 0 || r.Note != ""
+	}
+	lines := unprovenLines(u, v.call)
+	if total > 0 {
+		lines = append([]string{run.UnprovenSentence(total) + ":"}, lines...)
+	}
+	lines = append(lines, run.UnprovenAdvice(importable, replaced)+". Then say so:")
+	if importable {
+		lines = append(lines, fmt.Sprintf("    yuba state import %s ADDRESS ID", v.call))
+	}
+	lines = append(lines, fmt.Sprintf("    yuba acknowledge %s --run %s [ADDRESS...]", v.call, u.Runs[len(u.Runs)-1].ID))
+	fmt.Fprintf(v.w, "%s%s\n", v.paint(ui.ColorYellow, fmt.Sprintf("%-*s", ui.LabelWidth, "Unproven")), ui.Indented(strings.Join(lines, "\n")))
+}
+
+// unprovenLines are the resources of a list, a line each, and what else is known of its runs.
+func unprovenLines(u *infrav1.UnprovenStatus, call string) []string {
+	lines := make([]string, 0, len(u.Resources)+2)
+	for _, r := range u.Resources {
+		line := r.Address
+		if r.Match != "" { // others may look the same
+			line += " [" + r.Match + "]"
+		}
+		if r.Object != "" {
+			line += " (" + r.Object + ")"
+		}
+		lines = append(lines, strings.ReplaceAll(line, "\n", " ")+": "+r.Doubt)
+	}
+	for _, r := range u.Runs {
+		name := "run " + r.ID
+		if r.OlderRuns > 0 {
+			name += fmt.Sprintf(" and %d earlier ones", r.OlderRuns)
+		}
+		if r.More > 0 {
+			lines = append(lines, fmt.Sprintf("and %d more of %s: yuba runs %s -o json", r.More, name, call))
+		}
+		if r.Note != "" {
+			lines = append(lines, strings.ToUpper(name[:1])+name[1:]+": "+r.Note)
+		}
+	}
+	return lines
+}

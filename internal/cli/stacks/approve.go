@@ -1,0 +1,201 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package stacks
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/types"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/cli/session"
+	"github.com/yuba-dev/yuba/internal/cli/ui"
+	keep "github.com/yuba-dev/yuba/internal/objects/approval"
+	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
+)
+
+// NewApproveCommand is "yuba approve".
+func NewApproveCommand(a *session.App) *cobra.Command {
+	var wait bool
+	var file string
+	var timeout time.Duration
+	var b bulk
+	cmd := &cobra.Command{
+		Use:   "approve NAME [PLAN-ID]",
+		Short: "Approve the plan that waits, so that it is applied",
+		Long: `Approve the plan that waits. Exactly that plan is applied, without planning again. With PLAN-ID the command refuses
+when another plan waits by now; without it, it approves whichever plan waits, so look at it first.
+
+Several names approve the plan of each stack; --all and -l approve the plans that wait in the namespace, or with -A in all of
+them. They are listed first, and the command asks, or wants --yes.
+
+With -f the approval is written into the stack's manifest on disk, for you to commit; the stack itself is not changed.
+Of the file only the one value changes.`,
+		Example: "  yuba plan vpc && yuba approve vpc\n  yuba approve vpc plan-main-1a2b3c4d5e --wait\n  yuba approve vpc -f clusters/prod/vpc.yaml\n" +
+			"  yuba approve vpc dns db\n  yuba pending -n staging && yuba approve -n staging --all",
+		Args: ui.Arguments(0, -1), ValidArgsFunction: a.StackNames(true),
+	}
+	cmd.Flags().BoolVarP(&wait, "wait", "w", false, "show the apply and wait for its end")
+	cmd.Flags().StringVarP(&file, "filename", "f", "", "write the approval into this manifest instead")
+	cmd.Flags().DurationVar(&timeout, "timeout", 0, "how long to wait at most")
+	cmd.Flags().BoolVar(&b.all, "all", false, "approve all plans that wait")
+	cmd.Flags().BoolVar(&b.yes, "yes", false, "approve without asking")
+	b.add(cmd, "approve plans")
+	out := ui.AddOutputFlag(cmd, "json", "yaml", "name")
+	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
+		if file != "" && wait {
+			return ui.UsageErrorf(cmd, "use --filename or --wait, not both: what is committed is applied later")
+		}
+		return b.check(cmd, args, file != "" || wait)
+	}
+	one := a.OnStack(out, func(ctx context.Context, s *session.Session, key types.NamespacedName, rest []string) error {
+		id := ""
+		if len(rest) == 1 {
+			id = rest[0]
+		}
+		ctx, cancel := ui.WithTimeout(ctx, timeout)
+		defer cancel()
+		if file != "" {
+			return commitApproval(ctx, s, key, id, file)
+		}
+		return approve(ctx, s, key, id, wait, out)
+	})
+	many := a.InSession(out, func(cmd *cobra.Command, s *session.Session, args []string) error {
+		return approveMany(s, cmd, &b, args, out)
+	})
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if b.wanted(args) {
+			return many(cmd, args)
+		}
+		return one(cmd, args)
+	}
+	return cmd
+}
+
+// commitApproval approves as those do who keep their stacks in git.
+func commitApproval(ctx context.Context, s *session.Session, key types.NamespacedName, id, file string) error {
+	t, err := s.Get(ctx, key)
+	if err != nil {
+		return err
+	}
+	if id, err = approvable(s, t, id); err != nil {
+		return err
+	}
+	if t.AutoApproves() {
+		return ui.Exitf(ui.ExitFailure, "approve %s: the manifest says \"auto\" and should go on saying so; only this one plan is held %s. Approve it on the server:\n    yuba approve %s",
+			key, heldBecause(t), s.Call(key))
+	}
+	changed, err := approveInFile(file, key, id)
+	switch {
+	case err != nil:
+		return fmt.Errorf("write the approval of plan %s of %s: %w", id, key, err)
+	case !changed:
+		s.News("%s approves plan %s of %s already.", file, id, key)
+	default:
+		s.News("%s approves plan %s of %s now. Commit and push it.", file, id, key)
+	}
+	return nil
+}
+
+func approve(ctx context.Context, s *session.Session, key types.NamespacedName, id string, wait bool, out *ui.Output) error {
+	t, err := s.Get(ctx, key)
+	if err != nil {
+		return err
+	}
+	if id, err = approvable(s, t, id); err != nil {
+		return err
+	}
+	warnOfEnforcer(s, t)
+	change, request := approval(t, id)
+	approved, err := s.Patch(ctx, "approve the plan of", key, change)
+	if err != nil {
+		return err
+	}
+	switch {
+	case !wait && out.Machine():
+		return s.PrintStack(approved, out)
+	case !wait:
+		s.News("Plan %s of %s is approved and will be applied. Follow it:\n    yuba logs %s -f", id, key, s.Call(key))
+		return nil
+	}
+	s.News("Plan %s of %s is approved.", id, key)
+	r := review{action: "approve", out: out, follower: follower{Session: s, key: key, before: lastRunOf(t), request: request, generation: approved.Generation}}
+	return r.run(ctx)
+}
+
+// warnOfEnforcer says that a manifest sets the field back, as far as the object tells.
+func warnOfEnforcer(s *session.Session, t *infrav1.Terraform) {
+	if by := keep.Enforcer(t); by != "" && !t.AutoApproves() {
+		s.News("%s applies approvePlan from a manifest, and may set it back before the plan is applied. Approve in that manifest instead:\n"+
+			"    yuba approve %s -f FILE\nor leave approvePlan out of it.", diagnostic.Printable(by), s.Call(session.KeyOf(t)))
+	}
+}
+
+// approvable says which plan an approval would be for, or why there can be none.
+func approvable(s *session.Session, t *infrav1.Terraform, id string) (string, error) {
+	key, pending, call := session.KeyOf(t), t.Status.Plan.Pending, s.Call(session.KeyOf(t))
+	switch {
+	case pending == "":
+		return "", ui.Exitf(ui.ExitNotFound, "approve %s: no plan waits for approval. See:\n    yuba status %s", key, call)
+	case id != "" && id != pending:
+		return "", ui.Exitf(ui.ExitNotFound, "approve %s: plan %s is not pending; the pending plan is %s. Show it with:\n    yuba plan %s", key, id, pending, call)
+	case t.Spec.PlanOnly:
+		return "", ui.Exitf(ui.ExitFailure, "approve %s: the stack may only be planned (spec.planOnly)", key)
+	case t.DriftOnly():
+		return "", ui.Exitf(ui.ExitFailure, "approve %s: the stack only looks for drift (spec.approvePlan is \"disable\")", key)
+	case t.Spec.Suspend:
+		return "", ui.Exitf(ui.ExitFailure, "approve %s: the stack is suspended. Let it go on first:\n    yuba resume %s", key, call)
+	case t.AutoApproves() && !t.HoldsPlans():
+		return "", ui.Exitf(ui.ExitFailure, "approve %s: the stack applies its plans by itself (spec.approvePlan is \"auto\"). See:\n    yuba status %s", key, call)
+	}
+	return pending, nil
+}
+
+// heldBecause says why a plan is held although the stack applies its plans automatically.
+func heldBecause(t *infrav1.Terraform) string {
+	if by := t.Status.Plan.HeldBy; by != "" {
+		return "for approval by circuit breaker " + by
+	}
+	return "for approval because the state is that of " + session.FormerName(t, t.Status.TakenOver) + ", which was deleted"
+}
+
+// NewRejectCommand is "yuba reject".
+func NewRejectCommand(a *session.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "reject NAME [PLAN-ID]",
+		Short: "Reject the plan that waits, so that it is never applied",
+		Long: `Reject the plan that waits. It is not applied, also not where plans are applied without approval. A change of the
+source or the stack makes a new plan, and so does "yuba replan".`,
+		Example: "  yuba reject vpc\n  yuba reject vpc plan-main-1a2b3c4d5e",
+		Args:    ui.Arguments(1, 2), ValidArgsFunction: a.StackAnd(pendingPlan, false),
+	}
+	out := ui.AddOutputFlag(cmd, "json", "yaml", "name")
+	cmd.RunE = a.OnStack(out, func(ctx context.Context, s *session.Session, key types.NamespacedName, rest []string) error {
+		t, err := s.Get(ctx, key)
+		if err != nil {
+			return err
+		}
+		pending := t.Status.Plan.Pending
+		switch {
+		case pending == "":
+			return ui.Exitf(ui.ExitNotFound, "reject: no plan of %s waits", key)
+		case len(rest) == 1 && rest[0] != pending:
+			return ui.Exitf(ui.ExitNotFound, "reject: plan %s of %s is not pending; the pending plan is %s", rest[0], key, pending)
+		}
+		change := session.Change{}.Annotate(map[string]any{infrav1.AnnotationRejected: pending})
+		rejected, err := s.Patch(ctx, "reject the plan of", key, change)
+		if err != nil {
+			return err
+		}
+		s.News("Plan %s of %s is rejected.", pending, key)
+		if out.Machine() {
+			return s.PrintStack(rejected, out)
+		}
+		return nil
+	})
+	return cmd
+}

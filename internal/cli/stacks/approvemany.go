@@ -1,0 +1,111 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package stacks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/cli/session"
+	"github.com/yuba-dev/yuba/internal/cli/ui"
+)
+
+// bulk is an approval of several plans.
+type bulk struct {
+	chosen
+	all, yes bool
+}
+
+// wanted tells whether the flags and arguments of approve are about several stacks. A second argument that begins as the ids of
+// plans do is one.
+func (b *bulk) wanted(args []string) bool {
+	return b.all || b.everywhere || b.selector != "" || len(args) > 2 || len(args) == 2 && !strings.HasPrefix(args[1], "plan-")
+}
+
+// check refuses what does not go together.
+func (b *bulk) check(cmd *cobra.Command, args []string, single bool) error {
+	some := b.all || b.everywhere || b.selector != ""
+	switch {
+	case !some && len(args) == 0:
+		return ui.UsageErrorf(cmd, "name stacks, or use --all or -l")
+	case some && len(args) > 0:
+		return ui.UsageErrorf(cmd, "name stacks or use --all, -A or -l, not both")
+	case b.everywhere && !b.all && b.selector == "":
+		return ui.UsageErrorf(cmd, "-A approves plans in all namespaces: say which, with --all or -l")
+	case single && b.wanted(args):
+		return ui.UsageErrorf(cmd, "--wait and --filename are for one stack")
+	}
+	return nil
+}
+
+// approveMany approves the plans that wait now, each by its id: one that takes the place of another meanwhile is not approved.
+func approveMany(s *session.Session, cmd *cobra.Command, b *bulk, args []string, out *ui.Output) error {
+	waiting, err := toApprove(s, cmd, b, args)
+	if err != nil {
+		return err
+	}
+	if len(waiting) == 0 {
+		s.News("No plan waits for approval.")
+		return nil
+	}
+	if len(args) == 0 {
+		if err := showPending(cmd.Context(), s, waiting, true); err != nil {
+			return err
+		}
+		if err := s.MustConfirm(b.yes, fmt.Sprintf("Approve %s? \"yuba pending\" shows what they change.", ui.Count(len(waiting), "plan"))); err != nil {
+			return err
+		}
+	}
+	approved := session.StackList()
+	var problems []error
+	for i := range waiting {
+		t, err := approveOne(cmd.Context(), s, &waiting[i])
+		if err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		approved.Items = append(approved.Items, *t)
+	}
+	if out.Machine() {
+		problems = append(problems, s.PrintStacks(approved, out))
+	}
+	return errors.Join(problems...)
+}
+
+// toApprove are the stacks that are named, or those of the selection whose plans wait.
+func toApprove(s *session.Session, cmd *cobra.Command, b *bulk, args []string) ([]infrav1.Terraform, error) {
+	if len(args) == 0 {
+		return awaiting(s, cmd, b.chosen)
+	}
+	var stacks infrav1.TerraformList
+	err := listNamed(s, cmd, args, &stacks)
+	return stacks.Items, err
+}
+
+func approveOne(ctx context.Context, s *session.Session, seen *infrav1.Terraform) (*infrav1.Terraform, error) {
+	key := session.KeyOf(seen)
+	id, err := approvable(s, seen, "")
+	if err != nil {
+		return nil, err
+	}
+	t, err := s.Get(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	if id, err = approvable(s, t, id); err != nil {
+		return nil, err
+	}
+	warnOfEnforcer(s, t)
+	change, _ := approval(t, id)
+	if t, err = s.Patch(ctx, "approve the plan of", key, change); err != nil {
+		return nil, err
+	}
+	s.News("Plan %s of %s is approved.", id, key)
+	return t, nil
+}

@@ -1,0 +1,101 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package stacks
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/yuba-dev/yuba/internal/cli/session"
+	"github.com/yuba-dev/yuba/internal/cli/ui"
+	"github.com/yuba-dev/yuba/internal/gateway/content"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+)
+
+// NewCancelCommand is "yuba cancel".
+func NewCancelCommand(a *session.App) *cobra.Command {
+	var wait bool
+	var timeout time.Duration
+	cmd := &cobra.Command{
+		Use:   "cancel NAME [RUN-ID]",
+		Short: "Cancel the run of a stack",
+		Long: `Cancel the run of a stack. A run that waits for its turn is over at once. A run that is carried out gets one interrupt
+(SIGINT), upon which tofu finishes what it has begun and stores the state. If it has not ended after
+spec.runnerTerminationGracePeriodSeconds (default 30), it is killed, and what it was doing may exist without being in the
+state. With RUN-ID the command refuses when another run is at work by now.
+
+The stack starts no other run by itself until the stack or its source changes; "yuba replan" starts one. To stop all work
+on a stack, use "yuba suspend": it cancels a plan and lets an apply finish.`,
+		Example: "  yuba cancel vpc\n  yuba cancel vpc --wait\n  yuba cancel vpc 20261122-204512.331-9f0c5e1d2b",
+		Args:    ui.Arguments(1, 2), ValidArgsFunction: a.StackAnd(openRunIDs, false),
+	}
+	cmd.Flags().BoolVarP(&wait, "wait", "w", false, "wait for the run's end")
+	cmd.Flags().DurationVar(&timeout, "timeout", 0, "how long to wait at most")
+	out := ui.AddOutputFlag(cmd, "json", "yaml")
+	cmd.RunE = a.OnStack(out, func(ctx context.Context, s *session.Session, key types.NamespacedName, rest []string) error {
+		id := ""
+		if len(rest) == 1 {
+			id = rest[0]
+		}
+		ctx, cancel := ui.WithTimeout(ctx, timeout)
+		defer cancel()
+		return cancelRun(ctx, s, key, id, wait, out)
+	})
+	return cmd
+}
+
+func cancelRun(ctx context.Context, s *session.Session, key types.NamespacedName, id string, wait bool, out *ui.Output) error {
+	rec, err := s.Content.Cancel(ctx, key.Namespace, key.Name, id)
+	if session.NoStack(err) {
+		return s.StackError("cancel the run of", key, err)
+	}
+	if apierrors.IsNotFound(err) {
+		return ui.Exitf(ui.ExitNotFound, "cancel %s: %v. See:\n    yuba status %s", key, err, s.Call(key))
+	}
+	if err != nil {
+		return fmt.Errorf("cancel %s: %w", key, err)
+	}
+	what := fmt.Sprintf("Run %s (%s) of %s", rec.Spec.ID, rec.Spec.Title(), key)
+	if rec.Result == nil {
+		s.News("%s is asked to stop, and killed if it has not stopped after %s. Follow it:\n    yuba logs %s -f",
+			what, time.Duration(rec.Spec.Limits.Grace), s.Call(key))
+	}
+	if rec.Result == nil && wait {
+		if rec, err = awaitEnd(ctx, s, key, rec); err != nil {
+			return err
+		}
+	}
+	if rec.Result != nil {
+		s.News("%s is over: %s.", what, howEnded(rec.Result))
+	}
+	if out.Machine() {
+		return out.Print(s.Out, rec)
+	}
+	return nil
+}
+
+// awaitEnd waits for the end of the run, which is where its log ends, and returns its record.
+func awaitEnd(ctx context.Context, s *session.Session, key types.NamespacedName, rec run.Record) (run.Record, error) {
+	log := &session.LogReader{Session: s, Stack: key, Options: content.LogOptions{Run: rec.Spec.ID, Follow: true}, Line: func([]byte) error { return nil }}
+	if err := log.Run(ctx); err != nil {
+		return rec, err
+	}
+	return s.Content.Run(ctx, key.Namespace, key.Name, rec.Spec.ID)
+}
+
+// howEnded says how a run ended that was to stop.
+func howEnded(r *run.Result) string {
+	switch {
+	case r.Class != run.FailureCanceled:
+		return string(r.Outcome)
+	case r.ApplyStarted:
+		return "canceled in the middle of its apply"
+	}
+	return "canceled, nothing was changed"
+}

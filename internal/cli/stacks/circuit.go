@@ -1,0 +1,72 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package stacks
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/types"
+
+	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
+	"github.com/yuba-dev/yuba/internal/cli/listing"
+	"github.com/yuba-dev/yuba/internal/cli/session"
+	"github.com/yuba-dev/yuba/internal/cli/ui"
+)
+
+// newCircuitCommand opens or closes circuit breakers by hand. They belong to no namespace.
+func newCircuitCommand(a *session.App, open bool) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: session.CircuitBreakers.Word + " NAME...", Aliases: session.CircuitBreakers.Aliases(),
+		Short: "Close circuit breakers: what they paused goes on",
+		Long: `Close circuit breakers. The stacks that they paused are tried again, spread over some minutes; drift that is found then
+waits for approval. One that the server has opened stays closed, whatever fails, until it is deleted or its spec.mode says
+Automatic. One that a person keeps open is the server's again.`,
+		Example: "  yuba resume circuitbreaker aws-unavailable-1a2b3c",
+		Args:    ui.Arguments(1, -1), ValidArgsFunction: a.ObjectNames(session.CircuitBreakers, true),
+	}
+	if open {
+		cmd.Short = "Keep circuit breakers open: nothing that they concern is applied by itself"
+		cmd.Long = `Keep circuit breakers open until they are resumed, whatever is seen: nothing that they concern is applied by itself, and
+nothing is probed. To make one for maintenance:
+
+    yuba kubectl apply -f - <<EOT
+    apiVersion: yuba.dev/v1alpha1
+    kind: CircuitBreaker
+    metadata: {name: aws-upgrade}
+    spec: {mode: Open, provider: hashicorp/aws}
+    EOT`
+		cmd.Example = "  yuba suspend circuitbreaker aws-unavailable-1a2b3c"
+	}
+	out := ui.AddOutputFlag(cmd, "json", "yaml", "name")
+	cmd.RunE = a.OnObjects(session.CircuitBreakers, out, func(ctx context.Context, s *session.Session, keys []types.NamespacedName) error {
+		return listing.ChangeEach(s, keys, out, func(key types.NamespacedName) (*session.Object, error) { return turnCircuit(ctx, s, key, open) })
+	})
+	return cmd
+}
+
+// turnCircuit opens or closes one.
+func turnCircuit(ctx context.Context, s *session.Session, key types.NamespacedName, open bool) (*session.Object, error) {
+	action := "resume"
+	if open {
+		action = "suspend"
+	}
+	is, err := s.GetObject(ctx, session.CircuitBreakers, key)
+	if err != nil {
+		return nil, err
+	}
+	mode, word := yubav1.ModeClosed, "closed"
+	switch {
+	case open:
+		mode, word = yubav1.ModeOpen, "kept open"
+	case is.Spec.Mode == string(yubav1.ModeOpen):
+		mode, word = yubav1.ModeAutomatic, "not kept open any more"
+	}
+	o, err := s.PatchObject(ctx, action, session.CircuitBreakers, key, session.Change{Spec: map[string]any{"mode": mode}})
+	if err != nil {
+		return nil, err
+	}
+	s.News("Circuit breaker %s is %s.", key.Name, word)
+	return o, nil
+}

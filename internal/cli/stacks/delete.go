@@ -1,0 +1,138 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package stacks
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/cli/session"
+	"github.com/yuba-dev/yuba/internal/cli/ui"
+)
+
+// NewDeleteCommand is "yuba delete".
+func NewDeleteCommand(a *session.App) *cobra.Command {
+	var yes, wait bool
+	var timeout time.Duration
+	cmd := &cobra.Command{
+		Use: "delete NAME", SuggestFor: []string{"rm", "remove"},
+		Short: "Delete a stack, and what it manages if it says so",
+		Long: `Delete a stack. With spec.destroyResourcesOnDeletion, Yuba first destroys what the stack manages; otherwise the resources
+stay, and nothing manages them any more. The state and its history stay in either case. The command says what stays, and asks.
+
+The commands below delete sources, Kustomizations, receivers and alerts; a stack that is called like one of them is
+NAMESPACE/NAME.`,
+		Example: "  yuba delete vpc\n  yuba delete vpc --yes --wait=false",
+		Args:    ui.Arguments(1, 1), ValidArgsFunction: a.StackNames(false),
+	}
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do it without a question, also where resources are destroyed")
+	cmd.Flags().BoolVar(&wait, "wait", true, "wait until the stack is gone")
+	cmd.Flags().DurationVar(&timeout, "timeout", 0, "how long to wait at most; what runs goes on after that")
+	cmd.RunE = a.OnStack(nil, func(ctx context.Context, s *session.Session, key types.NamespacedName, _ []string) error {
+		ctx, cancel := ui.WithTimeout(ctx, timeout)
+		defer cancel()
+		return deleteStack(ctx, s, key, yes, wait)
+	})
+	return cmd
+}
+
+func deleteStack(ctx context.Context, s *session.Session, key types.NamespacedName, yes, wait bool) error {
+	t, err := s.Get(ctx, key)
+	if err != nil {
+		return err
+	}
+	if question := deletionQuestion(s, t); question != "" {
+		if err := s.MustConfirm(yes, question); err != nil {
+			return err
+		}
+	}
+	// The very stack that was looked at, not one that took its name.
+	this := client.Preconditions{UID: &t.UID}
+	if err := s.Objects.Delete(ctx, t, this, client.PropagationPolicy(metav1.DeletePropagationBackground)); err != nil {
+		return s.StackError("delete", key, err)
+	}
+	if !wait {
+		s.News("%s is being deleted.", key)
+		return nil
+	}
+	if err := awaitGone(ctx, s, key, t); err != nil {
+		return err
+	}
+	s.News("%s is deleted.%s", key, whatStays(t))
+	return nil
+}
+
+// deletionQuestion says what a deletion destroys and what it leaves behind; empty when it does neither.
+func deletionQuestion(s *session.Session, t *infrav1.Terraform) string {
+	key, targets := session.KeyOf(t), strings.Join(t.Spec.Targets, ", ")
+	switch {
+	case !t.DeletionTimestamp.IsZero() || !mayHaveResources(t):
+		return ""
+	case !t.Spec.DestroyResourcesOnDeletion:
+		return fmt.Sprintf("Deleting %s leaves what it manages where it is, and nothing manages it any more. The state stays, too: %s. "+
+			"A stack of the same name takes it over.\nTo destroy the resources first:\n    yuba destroy %s", key, placeOfState(t), s.Call(key))
+	case targets != "":
+		return fmt.Sprintf("Deleting %s destroys what its spec.targets name: %s. There is no undo. Its other resources stay, and so does the state: %s.",
+			key, targets, placeOfState(t))
+	}
+	return fmt.Sprintf("Deleting %s destroys everything that it manages. There is no undo.", key)
+}
+
+// whatStays says what a deletion has left behind.
+func whatStays(t *infrav1.Terraform) string {
+	switch {
+	case !mayHaveResources(t):
+		return ""
+	case !t.Spec.DestroyResourcesOnDeletion:
+		return fmt.Sprintf(" What it managed stays, and nothing manages it any more. The state stays: %s.", placeOfState(t))
+	case len(t.Spec.Targets) > 0:
+		return fmt.Sprintf(" What spec.targets do not name stays, and so does the state: %s.", placeOfState(t))
+	}
+	return ""
+}
+
+// mayHaveResources tells whether the stack may manage anything: it applied, or found a state that it did not make.
+func mayHaveResources(t *infrav1.Terraform) bool {
+	s := &t.Status
+	destroyed := t.Spec.Destroy && session.ConditionOf(t, infrav1.ConditionReady).Status == metav1.ConditionTrue
+	return (s.LastAppliedRevision != "" || s.LastAppliedRun != "" || s.TakenOver != nil) && !destroyed
+}
+
+// placeOfState says where the state is kept.
+func placeOfState(t *infrav1.Terraform) string {
+	if t.KeepsOwnState() {
+		return "in the stack's own backend"
+	}
+	return "Secret " + t.StateSecretName()
+}
+
+// awaitGone shows what a deletion does until the stack is gone, and why it does not go on.
+func awaitGone(ctx context.Context, s *session.Session, key types.NamespacedName, deleted *infrav1.Terraform) error {
+	f := follower{Session: s, key: key, before: lastRunOf(deleted)}
+	for {
+		t, err := s.WaitFor(ctx, key, func(t *infrav1.Terraform) session.Verdict {
+			if t.UID != deleted.UID || t.Status.CurrentRun != nil && t.Status.CurrentRun.ID != f.before {
+				return session.Done
+			}
+			if ready := session.ConditionOf(t, infrav1.ConditionReady); ready.Status == metav1.ConditionFalse && ready.ObservedGeneration == t.Generation {
+				f.tell("Waiting: %s", ui.FirstLine(ready.Message, 300))
+			}
+			return session.NotYet
+		})
+		if err != nil || t == nil || t.UID != deleted.UID {
+			return err
+		}
+		if t, err = f.runs(ctx, t); err != nil || t == nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,149 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package stacks
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/cli/session"
+	"github.com/yuba-dev/yuba/internal/cli/ui"
+	"github.com/yuba-dev/yuba/internal/gateway/content"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+)
+
+// follower watches what a stack does after it was changed, and shows it.
+type follower struct {
+	*session.Session
+	key types.NamespacedName
+	// before is the run that ended last before the change; it is not what is waited for.
+	before string
+	// request is the value of the annotation that came with the change, if one did.
+	request string
+	// generation is the stack's since the change.
+	generation int64
+	// told keeps news from being told twice.
+	told string
+	// shown is the run whose log was shown last, explained how many errors that log told.
+	shown     string
+	explained int
+}
+
+func lastRunOf(t *infrav1.Terraform) string {
+	if t == nil || t.Status.LastRun == nil {
+		return ""
+	}
+	return t.Status.LastRun.ID
+}
+
+// begin waits until the server has looked at the change, and returns the stack with the run that follows from it, if
+// one does.
+func (f *follower) begin(ctx context.Context) (*infrav1.Terraform, error) {
+	return f.WaitFor(ctx, f.key, f.begun)
+}
+
+// begun says whether the server has drawn its conclusions from the change: a run was begun after it, or none is needed, or
+// none can be.
+func (f *follower) begun(t *infrav1.Terraform) session.Verdict {
+	s := &t.Status
+	seen := s.ObservedGeneration >= f.generation && (f.request == "" || s.LastHandledReconcileAt == f.request)
+	switch {
+	case seen && (s.CurrentRun != nil && s.CurrentRun.ID != f.before || lastRunOf(t) != f.before):
+		return session.Done
+	case s.CurrentRun != nil:
+		f.tell("Waiting for run %s (%s), which was begun before …", s.CurrentRun.ID, s.CurrentRun.Operation)
+		return session.NotYet
+	case t.Spec.Suspend:
+		return session.Done
+	// While a run that no status names is in hand, Ready is not about the change yet.
+	case seen && session.ConditionOf(t, infrav1.ConditionReady).ObservedGeneration >= f.generation:
+		return session.Done
+	}
+	return session.NotYet
+}
+
+func (f *follower) tell(format string, args ...any) {
+	if text := fmt.Sprintf(format, args...); text != f.told {
+		f.told = text
+		f.News("%s", text)
+	}
+}
+
+// runs shows the runs that are in hand, one after the other, and returns the stack when none is left.
+func (f *follower) runs(ctx context.Context, t *infrav1.Terraform) (*infrav1.Terraform, error) {
+	for {
+		switch {
+		case t == nil || t.Spec.Suspend && t.Status.CurrentRun == nil:
+			return t, nil
+		case t.Status.CurrentRun == nil && lastRunOf(t) == f.before:
+			return t, nil
+		case t.Status.CurrentRun == nil:
+			// It ended before it was seen; its log is there all the same.
+			if err := f.show(ctx, t.Status.LastRun); err != nil {
+				return nil, err
+			}
+			f.before = lastRunOf(t)
+			return t, nil
+		}
+		current := t.Status.CurrentRun
+		if err := f.show(ctx, current); err != nil {
+			return nil, err
+		}
+		var err error
+		t, err = f.WaitFor(ctx, f.key, func(t *infrav1.Terraform) session.Verdict {
+			if t.Status.CurrentRun == nil || t.Status.CurrentRun.ID != current.ID {
+				return session.Done
+			}
+			return session.NotYet
+		})
+		if err != nil {
+			return nil, err
+		}
+		f.before = current.ID
+	}
+}
+
+// show streams a run's log.
+func (f *follower) show(ctx context.Context, r *infrav1.RunReference) error {
+	view := &ui.RunView{Writer: f.Err, Color: f.Colors(f.Err), HidePlan: r.Operation == string(run.OperationPlan)}
+	log := &session.LogReader{Session: f.Session, Stack: f.key, Options: content.LogOptions{Run: r.ID, Follow: true}, Line: view.Line}
+	err := log.Run(ctx)
+	f.shown, f.explained = r.ID, view.Errors
+	if apierrors.IsNotFound(err) {
+		return nil // there is nothing to show of it; the stack tells how it ended
+	}
+	if err != nil && ctx.Err() != nil {
+		f.News("\nRun %s goes on without you. Follow it:\n    yuba logs %s -f", r.ID, f.Call(f.key))
+	}
+	return err
+}
+
+// problem is the error that the stack's state stands for; nil when nothing is wrong with it.
+func (f *follower) problem(action string, t *infrav1.Terraform) error {
+	ready := session.ConditionOf(t, infrav1.ConditionReady)
+	call := f.Call(f.key)
+	switch r := t.Status.LastRun; {
+	case t.Spec.Suspend:
+		return ui.Exitf(ui.ExitWaiting, "%s %s: the stack is suspended. Let it go on:\n    yuba resume %s", action, f.key, call)
+	case ready.Status != metav1.ConditionFalse || ready.Reason == infrav1.ReasonDriftDetected:
+		return nil
+	case ready.Reason == infrav1.ReasonPlanRejected:
+		return ui.Exitf(ui.ExitWaiting, "%s %s: plan %s was rejected. Ask for another one:\n    yuba replan %s", action, f.key, t.Status.Plan.Pending, call)
+	case r != nil && session.Failed(r) && r.ID == f.shown && f.explained > 0:
+		return ui.Exitf(ui.ExitRunFailed, "%s %s: run %s %s", action, f.key, r.ID, r.Status)
+	case r != nil && session.Failed(r) && r.ID == f.shown:
+		return ui.Exitf(ui.ExitRunFailed, "%s %s: run %s %s:\n%s", action, f.key, r.ID, r.Status, ready.Message)
+	}
+	separator := " "
+	if strings.Contains(ready.Message, "\n") {
+		separator = "\n\n"
+	}
+	return ui.Exitf(ui.ExitFailure, "%s %s:%s%s", action, f.key, separator, ready.Message)
+}

@@ -1,0 +1,43 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package stacks
+
+import (
+	"github.com/spf13/cobra"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/cli/listing"
+	"github.com/yuba-dev/yuba/internal/cli/session"
+)
+
+// NewListCommand is "yuba list".
+func NewListCommand(a *session.App) *cobra.Command {
+	return listing.StackCommand(a, &cobra.Command{
+		Use: "list [NAME]...", SuggestFor: []string{"ps", "stacks"},
+		Aliases: []string{"ls"},
+		Short:   "List the stacks of a namespace",
+		Long: `List the stacks of a namespace, of all, or those that are named: whether each is ready, and how it stands in a few words. It is
+the table of "kubectl get terraforms". With -o wide it also has the changes of the last plan, the revisions that were
+applied and planned last, and what Ready says in full.
+
+"yuba get" lists the other kinds, too. A stack that is called artifacts is NAMESPACE/artifacts here.`,
+		Example: "  yuba list\n  yuba list -A -o wide\n  yuba list -l team=network --watch\n  yuba list vpc dns -o json",
+	})
+}
+
+// listNamed gets the stacks that the arguments name.
+func listNamed(s *session.Session, cmd *cobra.Command, args []string, stacks *infrav1.TerraformList) error {
+	for _, argument := range args {
+		key, err := s.Stack(cmd, argument)
+		if err != nil {
+			return err
+		}
+		t, err := s.Get(cmd.Context(), key)
+		if err != nil {
+			return err
+		}
+		stacks.Items = append(stacks.Items, *t)
+	}
+	return nil
+}

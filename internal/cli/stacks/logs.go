@@ -1,0 +1,137 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package stacks
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/cli/session"
+	"github.com/yuba-dev/yuba/internal/cli/ui"
+	"github.com/yuba-dev/yuba/internal/gateway/content"
+	"github.com/yuba-dev/yuba/internal/tofu/plan"
+)
+
+// NewLogsCommand is "yuba logs".
+func NewLogsCommand(a *session.App) *cobra.Command {
+	var o content.LogOptions
+	var wanted logFilterFlags
+	cmd := &cobra.Command{
+		Use:   "logs NAME",
+		Short: "Show the log of a stack's run",
+		Long: `Show the log of the run that is in hand, else of the last one, or of the run named. With -f it goes on until the run
+ends, and waits for a run when there has been none. With -o json each line is what tofu wrote.`,
+		Example: "  yuba logs vpc -f\n  yuba logs vpc --level error\n  yuba logs vpc --run 20260102-150405.000-1a2b3c4d5e\n  yuba logs vpc -o json | jq .type",
+		Args:    ui.Arguments(1, 1), ValidArgsFunction: a.StackNames(false),
+	}
+	cmd.Flags().StringVar(&o.Run, "run", "", "the run whose log to show; \"yuba runs\" lists them")
+	ui.CompleteFlag(cmd, "run", a.AboutStack(runIDs))
+	cmd.Flags().BoolVarP(&o.Follow, "follow", "f", false, "go on until the run ends")
+	wanted.add(cmd)
+	out := ui.AddOutputFlag(cmd, "json")
+	var filter *logFilter
+	cmd.PreRunE = func(cmd *cobra.Command, _ []string) (err error) {
+		filter, err = wanted.filter(cmd, time.Now())
+		return err
+	}
+	cmd.RunE = a.OnStack(out, func(ctx context.Context, s *session.Session, key types.NamespacedName, _ []string) error {
+		return logs(ctx, s, key, o, filter, out)
+	})
+	return cmd
+}
+
+func logs(ctx context.Context, s *session.Session, key types.NamespacedName, o content.LogOptions, filter *logFilter, out *ui.Output) error {
+	// A stack that is not there is told as everywhere; the server's answer would be about the run.
+	if _, err := s.Get(ctx, key); err != nil {
+		return err
+	}
+	if o.Follow && o.Run == "" {
+		if err := awaitFirstRun(ctx, s, key); err != nil {
+			return err
+		}
+	}
+	show := func(line []byte) error {
+		if out.Machine() {
+			_, err := s.Out.Write(line)
+			return err
+		}
+		if text := plan.RenderLine(line, s.Colors(s.Out)); text != "" {
+			fmt.Fprintln(s.Out, text)
+		}
+		return nil
+	}
+	log := &session.LogReader{Session: s, Stack: key, Options: o, Line: func(line []byte) error {
+		if !filter.shows(line) {
+			return nil
+		}
+		return show(line)
+	}}
+	var err error
+	if filter.tail >= 0 {
+		err = runTail(ctx, log, filter, show)
+	} else {
+		err = log.Run(ctx)
+	}
+	if apierrors.IsNotFound(err) {
+		return ui.Exitf(ui.ExitNotFound, "%w", err)
+	}
+	return err
+}
+
+// runTail shows the end of what is there, and goes on from there if the log is followed.
+func runTail(ctx context.Context, r *session.LogReader, filter *logFilter, show func([]byte) error) error {
+	if r.Options.Run == "" {
+		// What is read twice must be the same run.
+		list, err := r.Session.Content.Runs(ctx, r.Stack.Namespace, r.Stack.Name, 1)
+		if err != nil {
+			return r.Session.StackError("list the runs of", r.Stack, err)
+		}
+		if len(list.Items) > 0 {
+			r.Options.Run = list.Items[0].Spec.ID
+		}
+	}
+	last, rest, follow := logTail{most: filter.tail}, r.Line, r.Options.Follow
+	r.Options.Follow = false
+	r.Line = func(line []byte) error {
+		// Of a line that is being written the whole comes later.
+		if whole := bytes.HasSuffix(line, []byte("\n")); (whole || !follow) && filter.shows(line) {
+			last.add(line)
+		}
+		return nil
+	}
+	if err := r.Run(ctx); err != nil {
+		return err
+	}
+	for _, line := range last.lines {
+		if err := show(line); err != nil {
+			return err
+		}
+	}
+	if !follow {
+		return nil
+	}
+	r.Options.Follow, r.Line = true, rest
+	return r.Run(ctx)
+}
+
+// awaitFirstRun waits until the stack has a run to follow.
+func awaitFirstRun(ctx context.Context, s *session.Session, key types.NamespacedName) error {
+	t, err := s.WaitFor(ctx, key, func(t *infrav1.Terraform) session.Verdict {
+		if t.Status.CurrentRun != nil || t.Status.LastRun != nil {
+			return session.Done
+		}
+		return session.NotYet
+	})
+	if err == nil && t == nil {
+		return ui.Exitf(ui.ExitNotFound, "show the log of %s: the stack was deleted meanwhile", key)
+	}
+	return err
+}

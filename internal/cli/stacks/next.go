@@ -1,0 +1,53 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package stacks
+
+import (
+	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/cli/session"
+)
+
+// nextSteps are the commands that a person would use now; call is how they name the stack.
+func nextSteps(t *infrav1.Terraform, call string) []string {
+	s, ready := &t.Status, session.ConditionOf(t, infrav1.ConditionReady)
+	switch {
+	case t.Spec.Suspend:
+		return []string{"yuba resume " + call}
+	case s.CurrentRun != nil:
+		return []string{"yuba logs " + call + " -f"}
+	case ready.Reason == infrav1.ReasonBreakTheGlass:
+		return []string{"yuba shell " + call}
+	case s.Lock.Pending != "" && t.KeepsOwnState():
+		// Only the tool reaches that lock, and only the stack tells it to.
+		return []string{fmt.Sprintf(`yuba kubectl -n %s patch tf %s --type=merge -p '{"spec":{"tfstate":{"forceUnlock":"yes","lockIdentifier":%q}}}'    (only when its holder is gone)`,
+			t.Namespace, t.Name, s.Lock.Pending)}
+	case s.Lock.Pending != "":
+		return []string{"yuba force-unlock " + call + " " + s.Lock.Pending + "    (only when its holder is gone)"}
+	case ready.Reason == infrav1.ReasonStateTakenOver:
+		return []string{"yuba state list " + call, "yuba state adopt " + call + "    (destroys what it lists)"}
+	case ready.Reason == infrav1.ReasonAccessDenied && strings.HasSuffix(ready.Message, infrav1.MessageCrossNamespace):
+		// tofu-controller's message has that reason for other refusals as well, and does not name the flag.
+		return []string{"yuba up --allow-cross-namespace    (restart the server, or yuba controller, with this flag; yuba up --dev has it)"}
+	case t.AwaitsApproval():
+		steps := []string{"yuba plan " + call, "yuba approve " + call + " " + s.Plan.Pending}
+		if s.TakenOver != nil {
+			steps = append(steps, "yuba state drop "+call+"    (to start with an empty state instead)")
+		}
+		return steps
+	case s.Plan.Pending != "" && t.Annotations[infrav1.AnnotationRejected] == s.Plan.Pending:
+		return []string{"yuba replan " + call}
+	case ready.Reason == infrav1.ReasonStateMissing || ready.Reason == infrav1.ReasonStateUnreadable:
+		return []string{"yuba state history " + call, "yuba state rollback " + call + " VERSION"}
+	case session.ConditionOf(t, infrav1.ConditionPaused).Status == metav1.ConditionTrue:
+		return []string{"yuba get circuitbreakers", "yuba reconcile " + call}
+	case ready.Status == metav1.ConditionFalse && s.LastRun != nil && session.Failed(s.LastRun):
+		return []string{"yuba logs " + call + " --run " + s.LastRun.ID, "yuba replan " + call}
+	}
+	return nil
+}

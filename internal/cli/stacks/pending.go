@@ -1,0 +1,124 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package stacks
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/cli/session"
+	"github.com/yuba-dev/yuba/internal/cli/ui"
+	"github.com/yuba-dev/yuba/internal/tofu/plan"
+)
+
+// chosen are the flags that choose among stacks.
+type chosen struct {
+	everywhere bool
+	selector   string
+}
+
+func (f *chosen) add(cmd *cobra.Command, verb string) {
+	cmd.Flags().BoolVarP(&f.everywhere, "all-namespaces", "A", false, verb+" in all namespaces")
+	cmd.Flags().StringVarP(&f.selector, "selector", "l", "", verb+" only of stacks with these labels, such as team=network")
+}
+
+// awaiting lists the selected stacks whose plans wait for approval, those that wait longest first.
+func awaiting(s *session.Session, cmd *cobra.Command, f chosen) ([]infrav1.Terraform, error) {
+	match, err := labels.Parse(f.selector)
+	if err != nil {
+		return nil, ui.UsageErrorf(cmd, "-l %s: %w", f.selector, err)
+	}
+	namespace := s.Namespace
+	if f.everywhere {
+		namespace = ""
+	}
+	var stacks infrav1.TerraformList
+	if err := s.Objects.List(cmd.Context(), &stacks, client.InNamespace(namespace), client.MatchingLabelsSelector{Selector: match}); err != nil {
+		return nil, fmt.Errorf("list stacks: %w", err)
+	}
+	waiting := slices.DeleteFunc(stacks.Items, func(t infrav1.Terraform) bool { return !t.AwaitsApproval() })
+	slices.SortStableFunc(waiting, func(a, b infrav1.Terraform) int { return plannedAt(&a).Compare(plannedAt(&b)) })
+	return waiting, nil
+}
+
+func plannedAt(t *infrav1.Terraform) time.Time {
+	if at := t.Status.LastPlanAt; at != nil {
+		return at.Time
+	}
+	return time.Time{}
+}
+
+// NewPendingCommand is "yuba pending".
+func NewPendingCommand(a *session.App) *cobra.Command {
+	var f chosen
+	var summary bool
+	cmd := &cobra.Command{
+		Use: "pending", SuggestFor: []string{"inbox", "approvals"},
+		Short: "List the plans that wait for approval, with what they change",
+		Long: `List the plans of a namespace, or of all, that wait for approval, those that wait longest first, and what each of them changes.
+Sensitive values are not shown. "yuba approve --all" approves them.`,
+		Example: "  yuba pending\n  yuba pending -A --summary\n  yuba pending -A -l team=network -o json",
+		Args:    ui.Arguments(0, 0), ValidArgsFunction: ui.NoNames,
+	}
+	f.add(cmd, "list plans")
+	cmd.Flags().BoolVar(&summary, "summary", false, "leave out what the plans change")
+	out := ui.AddOutputFlag(cmd, "json", "yaml", "name")
+	cmd.RunE = a.InSession(out, func(cmd *cobra.Command, s *session.Session, _ []string) error {
+		waiting, err := awaiting(s, cmd, f)
+		if err != nil {
+			return err
+		}
+		if out.Machine() {
+			return s.PrintStacks(session.StackList(waiting...), out)
+		}
+		return showPending(cmd.Context(), s, waiting, summary)
+	})
+	return cmd
+}
+
+func showPending(ctx context.Context, s *session.Session, waiting []infrav1.Terraform, summary bool) error {
+	if len(waiting) == 0 {
+		s.News("No plan waits for approval.")
+		return nil
+	}
+	rows := [][]string{{"NAMESPACE", "NAME", "PLAN", "CHANGES", "WAITS"}}
+	for i := range waiting {
+		t := &waiting[i]
+		rows = append(rows, []string{t.Namespace, t.Name, t.Status.Plan.Pending, t.Status.Plan.Summary, ui.Age(time.Now(), plannedAt(t))})
+	}
+	if err := s.Table(rows, nil); err != nil || summary {
+		return err
+	}
+	for i := range waiting {
+		if err := showDifferences(ctx, s, &waiting[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// showDifferences shows what a plan that waits changes. One that cannot be read is named, and the others are shown.
+func showDifferences(ctx context.Context, s *session.Session, t *infrav1.Terraform) error {
+	fmt.Fprintf(s.Out, "\n%s, %s:\n", session.KeyOf(t), t.Status.Plan.Pending)
+	document, err := s.Content.Plan(ctx, t.Namespace, t.Name, t.Status.Plan.RunID)
+	if err != nil {
+		s.News("The plan of %s cannot be read: %v", session.KeyOf(t), err)
+		return ctx.Err()
+	}
+	p, err := plan.Decode(document)
+	if err != nil {
+		return fmt.Errorf("show the plan of %s: %w", session.KeyOf(t), err)
+	}
+	text := strings.TrimRight(plan.Render(p, plan.RenderOptions{Color: s.Colors(s.Out)}), "\n")
+	_, err = fmt.Fprintln(s.Out, text)
+	return err
+}

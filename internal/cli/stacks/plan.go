@@ -1,0 +1,91 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package stacks
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/yuba-dev/yuba/internal/cli/session"
+	"github.com/yuba-dev/yuba/internal/cli/ui"
+	"github.com/yuba-dev/yuba/internal/tofu/plan"
+)
+
+// NewPlanCommand is "yuba plan".
+func NewPlanCommand(a *session.App) *cobra.Command {
+	return planCommand(a, &cobra.Command{
+		Use: "plan NAME", SuggestFor: []string{"preview"},
+		Short: "Show the plan that waits, or the last one",
+		Long: `Show what a plan does, object by object: the plan that waits for approval, else the last one that Yuba kept, or that of a run.
+The first line says which plan it is and whether it waits, was applied or was superseded. Yuba keeps the plans that wait for
+approval; of those that it applies without approval, "yuba logs" shows what they did.
+
+Sensitive values are not shown. Nothing is planned anew; see "yuba replan" for that.`,
+		Example: "  yuba plan vpc\n  yuba plan vpc --run 20260102-150405.000-1a2b3c4d5e\n  yuba plan vpc -o json",
+	})
+}
+
+// NewShowCommand is for hands that are used to tfctl.
+func NewShowCommand(a *session.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "show COMMAND",
+		Short:   "Show a plan",
+		Long:    "Show a plan, as \"yuba plan\" does.",
+		Example: "  yuba show plan vpc",
+		Hidden:  true,
+		Args:    ui.NoSuchCommand,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(planCommand(a, &cobra.Command{
+		Use: "plan NAME", Short: "Show the plan that waits, or the last one", Long: "The same as \"yuba plan\".", Example: "  yuba show plan vpc", Hidden: true,
+	}))
+	return cmd
+}
+
+func planCommand(a *session.App, cmd *cobra.Command) *cobra.Command {
+	var runID string
+	cmd.Args, cmd.ValidArgsFunction = ui.Arguments(1, 1), a.StackNames(false)
+	cmd.Flags().StringVar(&runID, "run", "", "the run whose plan to show")
+	ui.CompleteFlag(cmd, "run", a.AboutStack(runIDs))
+	out := ui.AddOutputFlag(cmd, "json", "yaml")
+	cmd.RunE = a.OnStack(out, func(ctx context.Context, s *session.Session, key types.NamespacedName, _ []string) error {
+		return showPlan(ctx, s, key, runID, out)
+	})
+	return cmd
+}
+
+func showPlan(ctx context.Context, s *session.Session, key types.NamespacedName, runID string, out *ui.Output) error {
+	t, err := s.Get(ctx, key)
+	if err != nil {
+		return err
+	}
+	document, err := s.Content.Plan(ctx, key.Namespace, key.Name, runID)
+	if err != nil && runID == "" {
+		if none := noPlan(ctx, s, t, err); none != nil {
+			return none
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("show the plan of %s: %w", key, err)
+	}
+	p, err := plan.Decode(document)
+	if err != nil {
+		return fmt.Errorf("show the plan of %s: %w", key, err)
+	}
+	if out.Machine() {
+		return out.Print(s.Out, p)
+	}
+	if heading := planHeading(t, p.Standing, time.Now()); heading != "" {
+		fmt.Fprintf(s.Out, "%s\n\n", s.Paint(s.Out, ui.ColorBold, heading))
+	}
+	fmt.Fprint(s.Out, plan.Render(p, plan.RenderOptions{Color: s.Colors(s.Out)}))
+	if t.AwaitsApproval() && (runID == "" || runID == t.Status.Plan.RunID) {
+		s.News("\nPlan %s waits for approval. Approve it:\n    yuba approve %s %s", t.Status.Plan.Pending, s.Call(key), t.Status.Plan.Pending)
+	}
+	return nil
+}

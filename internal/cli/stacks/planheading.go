@@ -1,0 +1,102 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package stacks
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/cli/session"
+	"github.com/yuba-dev/yuba/internal/cli/ui"
+	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
+	"github.com/yuba-dev/yuba/internal/tofu/plan"
+)
+
+// planHeading says which plan is shown and what has become of it; empty where the server does not tell.
+func planHeading(t *infrav1.Terraform, s *plan.Standing, now time.Time) string {
+	if s == nil {
+		return ""
+	}
+	name := "plan"
+	if s.ID != "" {
+		name += " " + s.ID
+	}
+	if s.Revision != "" {
+		name += " of revision " + ui.ShortRevision(s.Revision)
+	}
+	made := ""
+	if !s.Made.IsZero() {
+		made = ", made " + ui.Age(now, s.Made) + " ago"
+	}
+	var text string
+	switch s.State {
+	case plan.StatePending:
+		text = "Pending " + name + made + ": it " + pendingIs(t)
+	case plan.StateApproved:
+		text = "Approved " + name + made + ": it is not applied yet"
+	case plan.StateRejected:
+		text = "Rejected " + name + made
+	case plan.StateApplied:
+		text = fmt.Sprintf("Applied %s, applied %s ago by run %s", name, ui.Age(now, s.ApplyEnded), s.ApplyRun)
+	case plan.StateApplyFailed:
+		text = fmt.Sprintf("Partly applied %s: its apply by run %s did not succeed, %s ago", name, s.ApplyRun, ui.Age(now, s.ApplyEnded))
+	case plan.StateRefused:
+		text = "Refused " + name + made + " by run " + s.Run + ": a webhook did not let it pass"
+	case plan.StateUnchanged:
+		text = "No changes: run " + s.Run + " found nothing to do"
+		if s.Revision != "" {
+			text += " for revision " + ui.ShortRevision(s.Revision)
+		}
+		if made != "" {
+			text += ", " + ui.Age(now, s.Made) + " ago"
+		}
+	default:
+		text = "Superseded " + name + made + " by run " + s.Run + ": it was never applied"
+	}
+	return diagnostic.Printable(text)
+}
+
+// pendingIs says what a pending plan waits for.
+func pendingIs(t *infrav1.Terraform) string {
+	switch p := t.Status.Plan; {
+	case p.Approved:
+		return "is approved"
+	case t.Annotations[infrav1.AnnotationRejected] == p.Pending:
+		return "is rejected"
+	case t.Spec.PlanOnly:
+		return "is not to be applied (planOnly)"
+	case t.DriftOnly():
+		return "is not to be applied (approvePlan: disable)"
+	case t.HoldsPlans():
+		return "is held " + heldBecause(t)
+	}
+	return "waits for approval"
+}
+
+// noPlan explains that there is no plan to show, as far as the object tells why; nil when it does not.
+func noPlan(ctx context.Context, s *session.Session, t *infrav1.Terraform, err error) error {
+	key, call, ready := session.KeyOf(t), s.Call(session.KeyOf(t)), session.ConditionOf(t, infrav1.ConditionReady)
+	if !apierrors.IsNotFound(err) || ctx.Err() != nil {
+		return nil
+	}
+	switch r := t.Status.LastRun; {
+	case r != nil && session.Failed(r) && ready.Reason != infrav1.ReasonApplyFailed:
+		return ui.Exitf(ui.ExitNotFound, "show the plan of %s: there is none, because run %s %s:\n%s\nIts log says more:\n    yuba logs %s --run %s",
+			key, r.ID, r.Status, strings.TrimSpace(ready.Message), call, r.ID)
+	case t.Status.CurrentRun != nil:
+		return ui.Exitf(ui.ExitNotFound, "show the plan of %s: there is none yet. Run %s is %s. Follow it:\n    yuba logs %s -f",
+			key, t.Status.CurrentRun.ID, t.Status.CurrentRun.Status, call)
+	case r == nil:
+		return ui.Exitf(ui.ExitNotFound, "show the plan of %s: there is none yet. See what the stack waits for:\n    yuba status %s", key, call)
+	case t.AutoApproves():
+		return ui.Exitf(ui.ExitNotFound, "show the plan of %s: there is none. Yuba keeps the plans that wait for approval, and this stack applies its plans automatically. "+
+			"See what was planned and applied:\n    yuba logs %s", key, call)
+	}
+	return nil
+}

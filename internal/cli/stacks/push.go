@@ -1,0 +1,97 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package stacks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/yuba-dev/yuba/internal/archive"
+	"github.com/yuba-dev/yuba/internal/cli/session"
+	"github.com/yuba-dev/yuba/internal/cli/ui"
+	"github.com/yuba-dev/yuba/internal/gateway/content"
+)
+
+// NewPushCommand is "yuba push".
+func NewPushCommand(a *session.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "push DIR NAME",
+		Short: "Store a directory as a source that stacks can use",
+		Long: `Pack a directory and store it as the ExternalArtifact NAME, which stacks use by their sourceRef. Stacks that use it
+already are planned anew. The same files always make the same digest.
+
+.gitignore and .terraformignore are honoured; .git, .terraform and state files are always left out.
+
+"yuba push artifact" pushes to an OCI registry instead; a directory of that name is ./artifact.`,
+		Example: "  yuba push . modules\n  yuba push ./network team-a/network -o json",
+		Args:    ui.Arguments(2, 2), ValidArgsFunction: ui.Directories,
+	}
+	out := ui.AddOutputFlag(cmd, "json", "yaml", "name")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := out.Check(cmd); err != nil {
+			return err
+		}
+		s, key, err := a.Open(cmd, args[1])
+		if err != nil {
+			return err
+		}
+		pushed, err := push(cmd.Context(), s, args[0], key)
+		if err != nil {
+			return err
+		}
+		return showPushed(s, key, pushed, out)
+	}
+	return cmd
+}
+
+func showPushed(s *session.Session, key types.NamespacedName, pushed content.Pushed, out *ui.Output) error {
+	switch {
+	case out.Form == "name":
+		fmt.Fprintln(s.Out, "externalartifact.source.toolkit.fluxcd.io/"+key.Name)
+		return nil
+	case out.Machine():
+		return out.Print(s.Out, pushed)
+	}
+	fmt.Fprintln(s.Out, pushed.Revision)
+	if pushed.Changed {
+		s.News("Stored %s as ExternalArtifact %s.", ui.Size(pushed.Size), key)
+	} else {
+		s.News("ExternalArtifact %s is unchanged: it has these very files already.", key)
+	}
+	return nil
+}
+
+// push packs a directory into a temporary file, so that it is known to be whole and within limits before it is sent.
+func push(ctx context.Context, s *session.Session, dir string, key types.NamespacedName) (_ content.Pushed, err error) {
+	packed, err := os.CreateTemp("", "yuba-push-*.tar.gz")
+	if err != nil {
+		return content.Pushed{}, fmt.Errorf("push %s: %w", dir, err)
+	}
+	defer func() { err = errors.Join(err, packed.Close(), os.Remove(packed.Name())) }()
+	_, stats, err := archive.Pack(ctx, dir, packed, archive.PackOptions{MaxPacked: maxPushed})
+	if err != nil {
+		return content.Pushed{}, err
+	}
+	if stats.Files == 0 {
+		return content.Pushed{}, fmt.Errorf("push %s: there is no file in it that is not ignored", dir)
+	}
+	pushed, err := s.Content.Push(ctx, key.Namespace, key.Name, packed)
+	if apierrors.IsNotFound(err) {
+		return pushed, ui.Exitf(ui.ExitNotFound, "push %s to %s: %w\nIf the namespace is missing, make it:\n    yuba kubectl create namespace %s", dir, key, err, key.Namespace)
+	}
+	if err != nil {
+		return pushed, fmt.Errorf("push %s to %s: %w", dir, key, err)
+	}
+	return pushed, nil
+}
+
+// maxPushed only keeps a mistake, such as pushing a home directory, from filling the disk: what is too large is for the
+// server to say (--max-archive there).
+const maxPushed = 16 << 30

@@ -1,0 +1,63 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package stacks
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/yuba-dev/yuba/internal/cli/listing"
+	"github.com/yuba-dev/yuba/internal/cli/session"
+	"github.com/yuba-dev/yuba/internal/cli/ui"
+	"github.com/yuba-dev/yuba/internal/gateway/content"
+)
+
+// NewQueueCommand is "yuba queue".
+func NewQueueCommand(a *session.App) *cobra.Command {
+	return listing.ServerCommand(a, &cobra.Command{
+		Use: "queue", SuggestFor: []string{"jobs"},
+		Short: "List running and queued runs in execution order",
+		Long: `List running and queued runs in the order in which they execute if nothing else comes. With -n, list only those of
+that namespace; places count all namespaces.
+
+What somebody waits for begins first: what a person asked for or approved, and the end of stacks that are deleted. What an
+input changed comes next, looks for drift come last. Among equals namespaces take turns, by what their runs took so far, and
+what has waited for long moves up. While runs are short, the next ones are prepared beside those at work. How many runs are
+at work at a time is for "yuba up --concurrency" to say, and how many of one namespace for --namespace-concurrency.`,
+		Example: "  yuba queue\n  yuba queue -n team-a\n  yuba queue -o json",
+	}, func(ctx context.Context, s *session.Session) (*listing.List, error) {
+		q, err := s.Content.Queue(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("ask the server for its queue: %w", err)
+		}
+		if only := a.NamespaceFlag(); only != "" {
+			q.Items = slices.DeleteFunc(q.Items, func(e content.QueueEntry) bool { return e.Namespace != only })
+		}
+		return listedQueue(q, time.Now()), nil
+	})
+}
+
+func listedQueue(q content.Queue, now time.Time) *listing.List {
+	l := &listing.List{Answer: q, None: "Nothing is at work and nothing waits.", Rows: [][]string{{"PLACE", "STACK", "RUN", "FOR", "AGE", "WHY"}}}
+	for _, e := range q.Items {
+		name, place, since := e.Namespace+"/"+e.Name, strconv.Itoa(e.Place), e.Since
+		if e.Place == 0 {
+			place = "at work"
+			if e.Phase == content.PhasePrepared {
+				place = e.Phase
+			}
+			if e.Started != nil {
+				since = *e.Started
+			}
+		}
+		l.Names = append(l.Names, name)
+		l.Rows = append(l.Rows, []string{place, name, e.Operation, e.Urgency, ui.Age(now, since), why(e)})
+	}
+	return l
+}

@@ -1,0 +1,161 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package stacks
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/cli/listing"
+	"github.com/yuba-dev/yuba/internal/cli/session"
+	"github.com/yuba-dev/yuba/internal/cli/ui"
+	"github.com/yuba-dev/yuba/internal/tofu/plan"
+)
+
+// review brings a stack from a change to its end: it shows the runs, shows the plan, asks, approves, shows the apply.
+type review struct {
+	follower
+	// action is what the user asked for, such as deploy, for messages.
+	action string
+	// yes approves without a question.
+	yes bool
+	// form is how the plan and the outputs are answered; machines get the stack at the end instead.
+	out *ui.Output
+}
+
+// maxPlans is how many plans one review approves; each but the first is there because the one before became stale.
+const maxPlans = 5
+
+func (r *review) run(ctx context.Context) error {
+	for range maxPlans {
+		t, err := r.begin(ctx)
+		if err != nil {
+			return err
+		}
+		if t, err = r.runs(ctx, t); err != nil {
+			return err
+		}
+		if t == nil {
+			return ui.Exitf(ui.ExitNotFound, "%s %s: the stack was deleted meanwhile", r.action, r.key)
+		}
+		if !t.AwaitsApproval() || r.problem(r.action, t) != nil {
+			return r.conclude(ctx, t)
+		}
+		if err := r.approve(ctx, t); err != nil {
+			return err
+		}
+	}
+	return ui.Exitf(ui.ExitWaiting, "%s %s: the stack changes faster than its plans are approved. See:\n    yuba status %s", r.action, r.key, r.Call(r.key))
+}
+
+// approve shows the plan that waits and lets the user decide.
+func (r *review) approve(ctx context.Context, t *infrav1.Terraform) error {
+	if err := r.showPlan(ctx, t.Status.Plan.RunID); err != nil {
+		return err
+	}
+	id := t.Status.Plan.Pending
+	// --yes answers for what the program does, and not for what a deleted stack left behind.
+	if from := t.Status.TakenOver; !r.yes || from != nil {
+		if from != nil {
+			r.News("The stack took over the state of %s, which was deleted%s.", session.FormerName(t, from), session.DeletedAt(from))
+		}
+		if !r.Interactive() {
+			return ui.Exitf(ui.ExitWaiting, "Plan %s of %s waits for approval. Approve it:\n    yuba approve %s %s", id, r.key, r.Call(r.key), id)
+		}
+		if err := r.Confirm(questionFor(t)); err != nil {
+			r.News("Plan %s still waits. Apply it later:\n    yuba approve %s %s", id, r.Call(r.key), id)
+			return err
+		}
+	}
+	change, request := approval(t, id)
+	approved, err := r.Patch(ctx, r.action, r.key, change)
+	if err != nil {
+		return err
+	}
+	r.follower.before, r.request, r.generation = lastRunOf(t), request, approved.Generation
+	return nil
+}
+
+// approval is the change that approves a plan, and the request in it. Only an approval that changes no field, such as one
+// that takes back a rejection or one of a plan that a circuit breaker holds, needs a request: otherwise the object's
+// generation tells that it was seen. A stack that applies its plans by itself goes on doing so.
+func approval(t *infrav1.Terraform, id string) (session.Change, string) {
+	annotations, request := map[string]any{infrav1.AnnotationRejected: nil}, ""
+	if t.Spec.ApprovePlan == id || t.AutoApproves() {
+		request = session.NewRequest()
+		annotations[infrav1.AnnotationReconcile] = request
+	}
+	if t.AutoApproves() {
+		annotations[infrav1.AnnotationApproved] = id
+		return session.Change{}.Annotate(annotations), request
+	}
+	return session.Change{Spec: map[string]any{"approvePlan": id}}.Annotate(annotations), request
+}
+
+func questionFor(t *infrav1.Terraform) string {
+	if t.Status.Plan.IsDestroyPlan {
+		return "Do you really want to destroy everything that this stack manages? There is no undo."
+	}
+	return "Do you want to perform these actions?"
+}
+
+// showPlan writes a run's readable plan.
+func (r *review) showPlan(ctx context.Context, runID string) error {
+	if r.out.Machine() {
+		return nil
+	}
+	document, err := r.Content.Plan(ctx, r.key.Namespace, r.key.Name, runID)
+	if err != nil {
+		return fmt.Errorf("read the plan of %s: %w", r.key, err)
+	}
+	p, err := plan.Decode(document)
+	if err != nil {
+		return fmt.Errorf("read the plan of %s: %w", r.key, err)
+	}
+	_, err = fmt.Fprintln(r.App.Out, "\n"+strings.TrimRight(plan.Render(p, plan.RenderOptions{Color: r.Colors(r.App.Out)}), "\n"))
+	return err
+}
+
+// conclude tells what came of it.
+func (r *review) conclude(ctx context.Context, t *infrav1.Terraform) error {
+	if err := r.problem(r.action, t); err != nil {
+		return err
+	}
+	if r.out.Machine() {
+		return r.PrintStack(t, r.out)
+	}
+	ready := session.ConditionOf(t, infrav1.ConditionReady)
+	switch {
+	case t.Status.Plan.Pending != "":
+		if err := r.showPlan(ctx, t.Status.Plan.RunID); err != nil {
+			return err
+		}
+		r.News("\n%s", ui.FirstLine(ready.Message, 200))
+		return nil
+	case ready.Status != metav1.ConditionTrue:
+		return ui.Exitf(ui.ExitWaiting, "%s %s: %s. See:\n    yuba status %s", r.action, r.key, strings.TrimRight(ready.Message, "."), r.Call(r.key))
+	case ready.Reason == infrav1.ReasonPlannedNoChanges || ready.Reason == infrav1.ReasonNoDrift:
+		r.News("\n%s Nothing was to be done for %s.", r.Paint(r.App.Err, ui.ColorGreen, "No changes."), r.key)
+	case t.Spec.Destroy:
+		r.News("\n%s", r.Paint(r.App.Err, ui.ColorGreen, "Everything that "+r.key.String()+" managed is destroyed."))
+		return nil
+	default:
+		r.News("\n%s", r.Paint(r.App.Err, ui.ColorGreen, r.key.String()+" is applied."))
+	}
+	return r.showOutputs(ctx)
+}
+
+// showOutputs tells the outputs as tofu does after an apply. Whoever may not read them has deployed all the same.
+func (r *review) showOutputs(ctx context.Context) error {
+	outputs, err := r.Content.Outputs(ctx, r.key.Namespace, r.key.Name)
+	if err != nil || len(outputs) == 0 {
+		return nil //nolint:nilerr // "yuba outputs" tells why
+	}
+	fmt.Fprintf(r.App.Out, "\n%s\n\n", r.Paint(r.App.Out, ui.ColorBold, "Outputs:"))
+	return listing.PrintOutputs(r.App.Out, outputs, false)
+}

@@ -1,0 +1,211 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package stacks
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/cli/session"
+	"github.com/yuba-dev/yuba/internal/cli/ui"
+	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
+)
+
+// NewStatusCommand is "yuba status".
+func NewStatusCommand(a *session.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "status NAME", SuggestFor: []string{"describe", "inspect"},
+		Short:   "Tell how a stack stands and what to do next",
+		Long:    "Tell how a stack stands: whether it is ready and why not, its plan, its runs, its source, warnings, and what to do next.",
+		Example: "  yuba status vpc\n  yuba status team-a/vpc -o yaml",
+		Args:    ui.Arguments(1, 1), ValidArgsFunction: a.StackNames(false),
+	}
+	out := ui.AddOutputFlag(cmd, "json", "yaml", "name")
+	cmd.RunE = a.OnStack(out, func(ctx context.Context, s *session.Session, key types.NamespacedName, _ []string) error {
+		t, err := s.Get(ctx, key)
+		if err != nil {
+			return err
+		}
+		return showStatus(ctx, s, t, out)
+	})
+	return cmd
+}
+
+func showStatus(ctx context.Context, s *session.Session, t *infrav1.Terraform, out *ui.Output) error {
+	if out.Machine() {
+		return s.PrintStack(t, out)
+	}
+	v := statusView{w: s.Out, t: t, now: time.Now(), call: s.Call(session.KeyOf(t)), paint: func(color, text string) string { return s.Paint(s.Out, color, text) }}
+	v.tool, v.origin = toolOf(ctx, s, t), originOf(ctx, s, t, v.now)
+	v.show()
+	return nil
+}
+
+// toolOf says what the stack's last run was carried out with, when its record can be had.
+func toolOf(ctx context.Context, s *session.Session, t *infrav1.Terraform) string {
+	if t.Status.LastRun == nil {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(ctx, session.ServerPatience)
+	defer cancel()
+	rec, err := s.Content.Run(ctx, t.Namespace, t.Name, t.Status.LastRun.ID)
+	if err != nil || rec.Result == nil {
+		return ""
+	}
+	return strings.TrimSpace(rec.Result.ToolName + " " + rec.Result.ToolVersion)
+}
+
+// statusView writes one screen about one stack.
+type statusView struct {
+	w     io.Writer
+	t     *infrav1.Terraform
+	now   time.Time
+	call  string
+	paint func(color, text string) string
+	// tool is what the last run was carried out with; empty when unknown.
+	tool string
+	// origin is where the stack comes from, as far as that is known.
+	origin origin
+}
+
+func (v *statusView) line(label, format string, args ...any) {
+	text := strings.TrimSpace(fmt.Sprintf(format, args...))
+	if text == "" {
+		return
+	}
+	fmt.Fprintf(v.w, "%-*s%s\n", ui.LabelWidth, label, ui.Indented(text))
+}
+
+func (v *statusView) show() {
+	t := v.t
+	v.line("Stack", "%s/%s", t.Namespace, t.Name)
+	v.ready()
+	v.plan()
+	v.runs()
+	v.line("Tool", "%s", v.tool)
+	v.source()
+	v.line("Outputs", "%s", strings.Join(t.Status.AvailableOutputs, ", "))
+	if from := t.Status.TakenOver; from != nil {
+		v.line("State", "taken over from %s, deleted%s; its own once a plan is approved or finds nothing to change", session.FormerName(t, from), session.DeletedAt(from))
+	}
+	if lock := t.Status.Lock.Pending; lock != "" {
+		v.line("Lock", "held by somebody else, lock id %s", lock)
+	}
+	v.unproven()
+	for _, warning := range t.Status.Warnings {
+		fmt.Fprintf(v.w, "%s%s\n", v.paint(ui.ColorYellow, fmt.Sprintf("%-*s", ui.LabelWidth, "Warning")), diagnostic.Printable(warning))
+	}
+	if steps := nextSteps(t, v.call); len(steps) > 0 {
+		fmt.Fprintf(v.w, "\nNext:\n    %s\n", strings.Join(steps, "\n    "))
+	}
+}
+
+func (v *statusView) ready() {
+	c := session.ConditionOf(v.t, infrav1.ConditionReady)
+	word, color := "not yet", ui.ColorYellow
+	switch c.Status {
+	case metav1.ConditionTrue:
+		word, color = "yes", ui.ColorGreen
+	case metav1.ConditionFalse:
+		if c.Reason != infrav1.ReasonDependencyNotReady { // nothing is wrong with this one
+			word, color = "no", ui.ColorRed
+		}
+	}
+	since := ""
+	if !c.LastTransitionTime.IsZero() {
+		since = ", since " + ui.Age(v.now, c.LastTransitionTime.Time)
+	}
+	fmt.Fprintf(v.w, "%-*s%s%s\n", ui.LabelWidth, "Ready", v.paint(color, word), since)
+	v.line("", "%s", session.StateInWords(v.t))
+	if waits := session.ConditionOf(v.t, infrav1.ConditionReconciling); waits.Reason == infrav1.ReasonDependencyNotReady {
+		v.line("", "%s", waits.Message)
+	}
+	if paused := session.ConditionOf(v.t, infrav1.ConditionPaused); paused.Status == metav1.ConditionTrue {
+		v.line("", "%s", paused.Message)
+	}
+	if stalled := session.ConditionOf(v.t, infrav1.ConditionStalled); stalled.Message != c.Message {
+		v.line("", "%s", stalled.Message)
+	}
+}
+
+func (v *statusView) plan() {
+	p := v.t.Status.Plan
+	kind := ""
+	switch {
+	case p.IsDestroyPlan:
+		kind = ", destroys everything"
+	case p.IsDriftDetectionPlan:
+		kind = ", repairs drift"
+	}
+	switch {
+	case p.Pending != "":
+		v.line("Plan", "%s %s: %s%s%s", p.Pending, pendingIs(v.t), p.Summary, kind, v.ago(v.t.Status.LastPlanAt))
+	case p.LastApplied != "":
+		v.line("Plan", "none waits; %s was applied last", p.LastApplied)
+	case v.t.Status.LastPlannedRevision != "":
+		v.line("Plan", "none waits")
+	}
+}
+
+func (v *statusView) ago(at *metav1.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return ", " + ui.Age(v.now, at.Time) + " ago"
+}
+
+func (v *statusView) runs() {
+	if r := v.t.Status.CurrentRun; r != nil {
+		started := ""
+		if !r.StartedAt.IsZero() {
+			started = " since " + ui.Age(v.now, r.StartedAt.Time)
+		}
+		v.line("Run", "%s (%s) is %s%s", r.ID, r.Operation, r.Status, started)
+	}
+	if r := v.t.Status.LastFailedApply; r != nil {
+		v.line("Last apply", "%s%s; see yuba logs %s --run %s", r.Status, v.ago(r.FinishedAt), v.call, r.ID)
+	}
+	if r := v.t.Status.LastRun; r != nil {
+		v.line("Last run", "%s (%s) %s%s", r.ID, r.Operation, r.Status, v.ago(r.FinishedAt))
+	}
+}
+
+func (v *statusView) source() {
+	t := v.t
+	switch _, inline := t.InlineProgram(); {
+	case inline:
+		v.line("Source", "inline")
+	case t.Spec.SourceRef != nil:
+		path := ""
+		if t.Spec.Path != "" {
+			path = ", directory " + t.Spec.Path
+		}
+		v.line("Source", "%s%s", t.Spec.SourceRef, path)
+	}
+	if v.origin.source != "" {
+		fmt.Fprintf(v.w, "%-*s%s\n", ui.LabelWidth, "", v.paint(ui.ColorRed, ui.Indented(v.origin.source)))
+	}
+	v.line("Applied by", "%s", v.origin.applied)
+	if t.Status.LastAttemptedRevision != "" {
+		applied := "never applied"
+		switch {
+		case t.Status.LastAppliedRevision == t.Status.LastAttemptedRevision:
+			applied = "applied"
+		case t.Status.LastAppliedRevision != "":
+			applied = "applied is " + ui.ShortRevision(t.Status.LastAppliedRevision)
+		}
+		v.line("Revision", "%s (%s)", ui.ShortRevision(t.Status.LastAttemptedRevision), applied)
+	}
+	if w := t.WorkspaceName(); w != infrav1.DefaultWorkspace {
+		v.line("Workspace", "%s", w)
+	}
+}

@@ -1,0 +1,229 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package stacks
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/yuba-dev/yuba/internal/cli/session"
+	"github.com/yuba-dev/yuba/internal/cli/ui"
+	"github.com/yuba-dev/yuba/internal/gateway/content"
+)
+
+// NewTopCommand is "yuba top".
+func NewTopCommand(a *session.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "top",
+		Short: "Show live how all stacks and runs stand",
+		Long: `Show live how all stacks stand: how many are ready, wait for approval or for the stacks they depend on, fail, have drifted, are
+suspended, or are paused by a circuit breaker; which runs are at work and which wait, how many ended in the last minute, what the server and
+its runner take, and which stacks took longest lately. With -n only the stacks and runs of that namespace.
+
+"q" or Ctrl-C ends it. Off a terminal, with --once or with -o, it is shown once.`,
+		Example: "  yuba top\n  yuba top -n team-a\n  yuba top --once\n  yuba top -o json",
+		Args:    ui.Arguments(0, 0), ValidArgsFunction: ui.NoNames,
+	}
+	out := ui.AddOutputFlag(cmd, "json", "yaml")
+	once := cmd.Flags().Bool("once", false, "show it once and end")
+	cmd.RunE = a.InSession(out, func(cmd *cobra.Command, s *session.Session, _ []string) error {
+		t := &top{Session: s, namespace: a.NamespaceFlag()}
+		if screen, ok := a.Out.(*os.File); ok && ui.IsTerminal(screen) && !*once && !out.Machine() {
+			return t.live(cmd.Context(), screen)
+		}
+		return t.once(cmd.Context(), out)
+	})
+	return cmd
+}
+
+// top shows how a fleet does.
+type top struct {
+	*session.Session
+	// namespace is the only one to show; empty for all.
+	namespace string
+	fleet     fleet
+	view      topView
+}
+
+// topAnswer is what -o prints.
+type topAnswer struct {
+	Stacks  map[string]int       `json:"stacks"`
+	Figures content.Figures      `json:"figures"`
+	Runs    []content.QueueEntry `json:"runs"`
+}
+
+// topRows is how many rows each list has when there is no screen to fill.
+const topRows = 10
+
+func (t *top) once(ctx context.Context, out *ui.Output) error {
+	if _, err := t.fleet.list(ctx, t.Session, t.namespace); err != nil {
+		return t.explain(err)
+	}
+	if err := t.ask(ctx); err != nil {
+		return t.explain(err)
+	}
+	t.view.stacks = t.fleet.count()
+	if out.Machine() {
+		answer := topAnswer{Stacks: t.view.stacks.byName(), Figures: t.view.figures, Runs: t.view.runs}
+		if answer.Runs == nil {
+			answer.Runs = []content.QueueEntry{}
+		}
+		return out.Print(t.Out, answer)
+	}
+	width := t.Room(t.Out, out)
+	for _, line := range t.view.lines(screenSize{width: width}) {
+		fmt.Fprintln(t.Out, line.cut(width).text(t.Colors(t.Out)))
+	}
+	return nil
+}
+
+// ask gets the figures and the queue.
+func (t *top) ask(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, topPatience)
+	defer cancel()
+	figures, err := t.Content.Figures(ctx)
+	if err != nil {
+		return fmt.Errorf("ask the server for its figures: %w", err)
+	}
+	queue, err := t.Content.Queue(ctx)
+	if err != nil {
+		return fmt.Errorf("ask the server for its queue: %w", err)
+	}
+	t.view.take(figures, queue, t.namespace)
+	return nil
+}
+
+const (
+	// topEvery is the time between two looks at the server.
+	topEvery = time.Second
+	// topSettles is how long changes are gathered until they are shown.
+	topSettles = 100 * time.Millisecond
+	// topPatience is how long one may take.
+	topPatience = 10 * time.Second
+)
+
+// explain says what to do about what keeps it from being shown.
+func (t *top) explain(err error) error {
+	if apierrors.IsForbidden(err) {
+		return fmt.Errorf("%w\nIt shows all namespaces, which needs a ClusterRoleBinding to the role view, or with -n that namespace's stacks", err)
+	}
+	return err
+}
+
+// The sequences that a screen of its own begins and ends with: the alternate one, without a cursor.
+const (
+	screenBegin = "\x1b[?1049h\x1b[?25l"
+	screenEnd   = "\x1b[?25h\x1b[?1049l"
+	screenHome  = "\x1b[H"
+	lineRest    = "\x1b[K"
+	screenRest  = "\x1b[J"
+)
+
+// live redraws the screen until somebody has seen enough.
+func (t *top) live(ctx context.Context, screen *os.File) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if err := t.ask(ctx); err != nil {
+		return t.explain(err)
+	}
+	problems := make(chan error, 1)
+	go func() { problems <- t.fleet.follow(ctx, t.Session, t.namespace) }()
+	restore, keys := t.keys(ctx)
+	defer restore()
+	resized := make(chan os.Signal, 1)
+	signal.Notify(resized, syscall.SIGWINCH)
+	defer signal.Stop(resized)
+	fmt.Fprint(screen, screenBegin)
+	defer fmt.Fprint(screen, screenEnd)
+	tick := time.NewTicker(topEvery)
+	defer tick.Stop()
+	changes, settled := t.fleet.changes(), (<-chan time.Time)(nil)
+	for {
+		if changes != nil {
+			if err := t.draw(screen); err != nil {
+				return err
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case key := <-keys:
+			if key == 'q' || key == 'Q' || key == ctrlC {
+				return nil
+			}
+		case err := <-problems:
+			if ctx.Err() == nil && err != nil {
+				return t.explain(err)
+			}
+		case <-resized:
+		case <-changes:
+			// Many stacks may change at once; the screen is drawn when they have.
+			changes, settled = nil, time.After(topSettles)
+		case <-settled:
+			changes, settled = t.fleet.changes(), nil
+		case <-tick.C:
+			if err := t.ask(ctx); err != nil && ctx.Err() == nil {
+				if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) {
+					return t.explain(err)
+				}
+				t.view.trouble = err
+			}
+		}
+	}
+}
+
+const ctrlC = 3
+
+// keys gives what is typed, one key at a time. Without a terminal to type at nothing is.
+func (t *top) keys(ctx context.Context) (restore func(), keys <-chan byte) {
+	in, ok := t.In.(*os.File)
+	if !ok || !ui.IsTerminal(in) {
+		return func() {}, nil
+	}
+	before, err := term.MakeRaw(int(in.Fd()))
+	if err != nil {
+		return func() {}, nil
+	}
+	typed := make(chan byte)
+	go func() {
+		var key [1]byte
+		for {
+			if n, err := in.Read(key[:]); err != nil || n == 0 {
+				return
+			}
+			select {
+			case typed <- key[0]:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return func() { term.Restore(int(in.Fd()), before) }, typed //nolint:errcheck // the terminal is gone
+}
+
+// draw fills the screen with how things stand now. What a screen no longer takes ends the command.
+func (t *top) draw(screen *os.File) error {
+	width, height, err := term.GetSize(int(screen.Fd()))
+	if err != nil || width <= 0 || height <= 0 {
+		width, height = 80, 24
+	}
+	t.view.stacks = t.fleet.count()
+	text := screenHome
+	for i, line := range t.view.lines(screenSize{width, height}) {
+		if i > 0 {
+			text += "\r\n" // the terminal adds no returns of its own while keys are read
+		}
+		text += line.cut(width).text(t.Colors(screen)) + lineRest
+	}
+	_, err = fmt.Fprint(screen, text+screenRest)
+	return err
+}

@@ -1,0 +1,206 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package stacks
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/yuba-dev/yuba/internal/cli/session"
+	"github.com/yuba-dev/yuba/internal/cli/ui"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
+)
+
+// NewWhyCommand is "yuba why".
+func NewWhyCommand(a *session.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "why NAME",
+		Short: "Explain what is done about a stack, and which input changed",
+		Long: `Explain what is done about a stack and why: what is decided now, what it waits for and until when; what the last run was
+started by; which inputs changed since the stack was planned, from what to what; and what has to stay as it is for the
+stack to count as unchanged. Of secrets only that they changed is told.
+
+The decision is made anew from everything as it is now. Asking changes nothing.`,
+		Example: "  yuba why vpc\n  yuba why team-a/vpc -o json",
+		Args:    ui.Arguments(1, 1), ValidArgsFunction: a.StackNames(false),
+	}
+	out := ui.AddOutputFlag(cmd, "json", "yaml")
+	cmd.RunE = a.OnStack(out, func(ctx context.Context, s *session.Session, key types.NamespacedName, _ []string) error {
+		why, err := s.Content.Why(ctx, key.Namespace, key.Name)
+		if err != nil {
+			return s.StackError("explain", key, err)
+		}
+		if out.Machine() {
+			return out.Print(s.Out, why)
+		}
+		showWhy(s.Out, &why, s.Call(key), time.Now())
+		return nil
+	})
+	return cmd
+}
+
+// verbsInWords say what a decision means.
+var verbsInWords = map[string]string{
+	"rest": "nothing is to be done", "await-run": "a run is in hand", "await-approval": "a plan waits for approval", "wait": "it waits",
+	"fail": "it cannot go on", "plan": "it is to be planned", "plan-and-apply": "it is to be planned and applied", "apply": "a plan is to be applied",
+	"cancel": "a run is to be stopped", "release": "the object may go", "unlock": "a lock is to be released",
+}
+
+// whyView writes one screen.
+type whyView struct {
+	w    io.Writer
+	now  time.Time
+	call string
+}
+
+func showWhy(w io.Writer, why *run.Why, call string, now time.Time) {
+	v := &whyView{w: w, now: now, call: call}
+	v.line("Stack", "%s/%s", why.Namespace, why.Name)
+	v.decision(why)
+	v.planned(why)
+	v.last(why)
+	v.proof(why.Proof)
+	for _, note := range why.Notes {
+		v.line("Note", "%s", note)
+	}
+}
+
+func (v *whyView) line(label, format string, args ...any) {
+	if text := strings.TrimRight(fmt.Sprintf(format, args...), " \n"); text != "" {
+		fmt.Fprintf(v.w, "%-*s%s\n", ui.LabelWidth, label, ui.Indented(text))
+	}
+}
+
+func (v *whyView) decision(why *run.Why) {
+	d := &why.Decision
+	v.line("Now", "%s (%s)", cmp.Or(verbsInWords[d.Verb], d.Verb), strings.Trim(d.Reason+" "+d.Subject, " "))
+	v.line("", "%s", d.Message)
+	v.line("", "%s", d.Detail)
+	if l := why.Looked; l != nil {
+		v.line("", "unchanged for %s, last reconciled %s ago", ui.Age(v.now, l.Since), ui.Age(v.now, l.At))
+	}
+	if q := why.Queue; q != nil {
+		v.line("Queue", "its run has place %d; see `yuba queue`", q.Place)
+		v.line("", "%s", q.Waits)
+	}
+	switch {
+	case d.NextLook == nil:
+		v.line("Next look", "when something changes")
+	case !d.NextLook.After(v.now):
+		v.line("Next look", "now")
+	default:
+		v.line("Next look", "%s, in %s, or when something changes", d.NextLook.Local().Format("2006-01-02 15:04:05"), ui.Age(*d.NextLook, v.now))
+	}
+}
+
+// planned tells what changed since the stack was planned.
+func (v *whyView) planned(why *run.Why) {
+	p := why.Planned
+	if p == nil {
+		v.line("Planned", "never")
+		return
+	}
+	v.line("Planned", "%s: %s%s", p.ID, cmp.Or(p.Plan, "no plan"), v.ago(p.Finished))
+	switch {
+	case len(why.Changes) > 0:
+		v.changes("then", why.Changes)
+	case why.Proof != nil && why.Proof.Unchanged:
+		v.line("", "no input changed since then")
+	}
+}
+
+func (v *whyView) ago(at *time.Time) string {
+	if at == nil {
+		return ""
+	}
+	return ", " + ui.Age(v.now, *at) + " ago"
+}
+
+func (v *whyView) last(why *run.Why) {
+	r := why.LastRun
+	if r == nil {
+		return
+	}
+	v.line("Last run", "%s (%s) %s%s", r.ID, r.Operation, cmp.Or(string(r.Outcome), "is in hand"), v.ago(r.Finished))
+	because := r.Trigger
+	if r.By != "" {
+		because += ", asked for by " + r.By
+	}
+	if r.Passes > 1 {
+		because += fmt.Sprintf(" (%d times in a row)", r.Passes)
+	}
+	v.line("", "why: %s", because)
+	if len(r.Changes) > 0 {
+		v.changes(r.Before, r.Changes)
+	}
+}
+
+// changes lists inputs, one a line.
+func (v *whyView) changes(since string, list []run.InputChange) {
+	v.line("", "inputs changed since %s:", since)
+	for i := range list {
+		c := &list[i]
+		v.line("", "  %s", changeInWords(c))
+		for _, f := range c.Files {
+			v.line("", "    %s %s", f.Change, f.Name)
+		}
+		if c.MoreFiles > 0 {
+			v.line("", "    and %d more files", c.MoreFiles)
+		}
+	}
+}
+
+// changeInWords is a change in one line: what, from what to what, and where from.
+func changeInWords(c *run.InputChange) string {
+	text := c.Part
+	if c.Name != "" {
+		text += " " + c.Name
+	}
+	from, to := c.From, c.To
+	if c.Part == "source" {
+		from, to = ui.ShortRevision(from), ui.ShortRevision(to)
+	}
+	switch {
+	case c.Secret:
+		text += ": changed (secret)"
+	case from == "":
+		text += ": now " + to
+	case to == "":
+		text += ": gone, was " + from
+	default:
+		text += ": " + from + " -> " + to
+	}
+	if c.Untouched {
+		text += " (touches nothing that the stack reads)"
+	}
+	if c.Origin != "" {
+		text += ", from " + c.Origin
+	}
+	return diagnostic.Printable(text)
+}
+
+func (v *whyView) proof(p *run.Proof) {
+	if p == nil {
+		return
+	}
+	if len(p.Dirs) > 0 {
+		v.line("Reads", "%s", strings.Join(p.Dirs, "\n"))
+	} else {
+		v.line("Reads", "its whole source: %s", p.Whole)
+	}
+	v.line("World", "%s", p.World)
+	if p.Drift == "" {
+		v.line("Drift", "is not looked for")
+	} else {
+		v.line("Drift", "is looked for every %s", p.Drift)
+	}
+}

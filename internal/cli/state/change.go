@@ -1,0 +1,314 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package state
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/yuba-dev/yuba/internal/cli/session"
+	"github.com/yuba-dev/yuba/internal/cli/ui"
+	"github.com/yuba-dev/yuba/internal/gateway/content"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/tofu/state"
+)
+
+// changeFlags are those of all commands that change a state.
+type changeFlags struct {
+	yes, dryRun bool
+	out         *ui.Output
+}
+
+func addChangeFlags(cmd *cobra.Command) *changeFlags {
+	f := &changeFlags{}
+	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "do it without a question")
+	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "tell what would be done, and do nothing")
+	f.out = ui.AddOutputFlag(cmd, "json", "yaml")
+	return f
+}
+
+func newStateMoveCommand(a *session.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "mv NAME FROM TO",
+		Short: "Give a resource another address in the state",
+		Long: `Give a resource, or a module, another address in the state, so that it is not destroyed and created anew when the program
+calls it by another name. Shows first what would be done, and asks. It is a run of its own, under the state's lock; a
+stack that is suspended is no obstacle. Suspend it before, when the program has not been changed yet.`,
+		Example: "  yuba state mv vpc aws_vpc.main aws_vpc.this\n  yuba state mv vpc module.subnets 'module.subnets[\"a\"]' --dry-run",
+		Args:    ui.Arguments(3, 3), ValidArgsFunction: a.StackAnd(stateAddresses, false),
+	}
+	return completeChange(a, cmd, run.StateMove)
+}
+
+func newStateRemoveCommand(a *session.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "rm NAME ADDRESS...",
+		Short: "Forget resources without destroying them",
+		Long: `Forget resources, or modules, without destroying them: they stay in the world, and nothing manages them any more. Shows
+first what would be done, and asks. While the program still declares them, the next plan creates them anew: take them
+out of the program first, or suspend the stack.`,
+		Example: "  yuba state rm vpc aws_vpc.main\n  yuba state rm vpc module.old --yes -o json",
+		Args:    ui.Arguments(2, -1), ValidArgsFunction: a.StackAnd(stateAddresses, true),
+	}
+	return completeChange(a, cmd, run.StateRemove)
+}
+
+func newStateImportCommand(a *session.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "import NAME ADDRESS ID",
+		Short: "Take over something that exists",
+		Long: `Take over something that exists into the state: the program declares a resource at the address, and the provider knows
+the thing by the id. The stack's variables and environment are used. Shows first what would be done, and asks.`,
+		Example: "  yuba state import vpc aws_vpc.main vpc-0a1b2c3d",
+		Args:    ui.Arguments(3, 3), ValidArgsFunction: a.StackNames(false),
+	}
+	return completeChange(a, cmd, run.StateImport)
+}
+
+func completeChange(a *session.App, cmd *cobra.Command, verb run.StateVerb) *cobra.Command {
+	flags := addChangeFlags(cmd)
+	cmd.RunE = a.OnStack(flags.out, func(ctx context.Context, s *session.Session, key types.NamespacedName, rest []string) error {
+		change := run.StateChange{Verb: verb, Args: rest}
+		if err := change.Check(); err != nil {
+			return ui.UsageErrorf(cmd, "%w", err)
+		}
+		return changeState(ctx, s, key, change, flags)
+	})
+	return cmd
+}
+
+// changeState previews a change that tofu makes, asks, and has it made.
+func changeState(ctx context.Context, s *session.Session, key types.NamespacedName, change run.StateChange, flags *changeFlags) error {
+	if flags.dryRun || !flags.yes {
+		preview := change
+		preview.Preview = true
+		rec, err := carryChange(ctx, s, key, preview, "")
+		if err != nil {
+			return err
+		}
+		if flags.dryRun {
+			return tellChange(s, rec, flags.out)
+		}
+		fmt.Fprintln(previews(s, flags.out), rec.Result.Text)
+		warnOfNextPass(ctx, s, key)
+		if err := s.MustConfirm(false, fmt.Sprintf("The state of %s is changed: state %s.", key, change.Verb)); err != nil {
+			return err
+		}
+		return doChange(ctx, s, key, change, markOf(rec), flags)
+	}
+	return doChange(ctx, s, key, change, "", flags)
+}
+
+// previews is where it is told what would be done: with the answer, unless that is for a program.
+func previews(s *session.Session, out *ui.Output) io.Writer {
+	if out.Machine() {
+		return s.Err
+	}
+	return s.Out
+}
+
+// markOf is the digest of the state that a run was given.
+func markOf(rec run.Record) string {
+	if rec.StateMark == nil {
+		return ""
+	}
+	return rec.StateMark.Digest
+}
+
+func doChange(ctx context.Context, s *session.Session, key types.NamespacedName, change run.StateChange, expect string, flags *changeFlags) error {
+	rec, err := carryChange(ctx, s, key, change, expect)
+	if err != nil {
+		return err
+	}
+	if err := tellChange(s, rec, flags.out); err != nil {
+		return err
+	}
+	s.News("A plan tells how the world and the program differ from it:\n    yuba replan %s --wait", s.Call(key))
+	return nil
+}
+
+// carryChange has a change made and waits for its end.
+func carryChange(ctx context.Context, s *session.Session, key types.NamespacedName, change run.StateChange, expect string) (run.Record, error) {
+	action := "state " + string(change.Verb) + " of"
+	rec, err := s.Content.Change(ctx, key.Namespace, key.Name, change, expect)
+	if err != nil {
+		return rec, s.StackError(action, key, err)
+	}
+	id := rec.Spec.ID
+	if rec.Result == nil {
+		log := &session.LogReader{Session: s, Stack: key, Options: content.LogOptions{Run: id, Follow: true}, Line: func([]byte) error { return nil }}
+		if err := log.Run(ctx); err != nil {
+			return rec, fmt.Errorf("wait for run %s, which goes on: %w", id, err)
+		}
+		if err := s.Patient(ctx, func(ctx context.Context) (err error) {
+			rec, err = s.Content.Run(ctx, key.Namespace, key.Name, id)
+			return err
+		}); err != nil {
+			return rec, fmt.Errorf("read what came of run %s of %s: %w", id, key, err)
+		}
+	}
+	switch {
+	case rec.Result == nil:
+		return rec, fmt.Errorf("%s %s: run %s has ended, and what came of it is not known yet. See:\n    yuba runs %s", action, key, id, s.Call(key))
+	case rec.Result.Outcome != run.OutcomeSucceeded:
+		return rec, ui.Exitf(ui.ExitRunFailed, "%s %s: %s\nThe run's log:\n    yuba logs %s --run %s", action, key, rec.Result.Error, s.Call(key), id)
+	}
+	return rec, nil
+}
+
+// changed is what a command that changes a state answers.
+type changed struct {
+	Run     string        `json:"run,omitempty"`
+	Verb    run.StateVerb `json:"verb"`
+	Args    []string      `json:"args,omitempty"`
+	DryRun  bool          `json:"dryRun,omitempty"`
+	Outcome run.Outcome   `json:"outcome,omitempty"`
+	Text    string        `json:"text"`
+	Serial  *uint64       `json:"serial,omitempty"`
+}
+
+func tellChange(s *session.Session, rec run.Record, out *ui.Output) error {
+	if !out.Machine() {
+		fmt.Fprintln(s.Out, rec.Result.Text)
+		return nil
+	}
+	change := rec.Spec.StateChange
+	answer := changed{Run: rec.Spec.ID, Verb: change.Verb, Args: change.Args, DryRun: change.Preview, Outcome: rec.Result.Outcome, Text: rec.Result.Text}
+	if rec.StateMark != nil {
+		answer.Serial = &rec.StateMark.Serial
+	}
+	return out.Print(s.Out, answer)
+}
+
+// warnOfNextPass says what a stack that applies by itself does next.
+func warnOfNextPass(ctx context.Context, s *session.Session, key types.NamespacedName) {
+	t, err := s.Get(ctx, key)
+	if err != nil || t.Spec.Suspend || !t.AutoApproves() {
+		return
+	}
+	s.News("\nThe stack applies by itself, and its next pass makes the world what the program says. Suspend it first if the program is to be changed, too:\n"+
+		"    yuba suspend %s", s.Call(key))
+}
+
+func newStatePushCommand(a *session.App) *cobra.Command {
+	var force bool
+	cmd := &cobra.Command{
+		Use:   "push NAME FILE",
+		Short: "Make a file the state",
+		Long: `Make a file, or what comes on standard input for "-", the state: one that was pulled and mended, or that a dead run left
+behind. It must be of the same lineage and newer, as for tofu; --force pushes it all the same. What was the state before
+stays in the history. Shows first what the state would lose and gain, and asks.`,
+		Example: "  yuba state push vpc mended.tfstate\n  yuba state push vpc runner/orphans/RUN/states/000003 --dry-run",
+		Args:    ui.Arguments(2, 2), ValidArgsFunction: a.StackNames(false),
+	}
+	cmd.Flags().BoolVar(&force, "force", false, "push a state of another lineage, or an older one")
+	flags := addChangeFlags(cmd)
+	cmd.RunE = a.OnStack(flags.out, func(ctx context.Context, s *session.Session, key types.NamespacedName, rest []string) error {
+		data, err := readFile(a, rest[0])
+		if err != nil {
+			return fmt.Errorf("push a state of %s: %w", key, err)
+		}
+		next, err := state.NewSnapshot(data)
+		if err != nil {
+			return ui.Exitf(ui.ExitFailure, "push a state of %s: the file is not a state: %w", key, err)
+		}
+		question := fmt.Sprintf("The file, of serial %d, becomes the state of %s.", next.Serial, key)
+		return pushState(ctx, s, key, run.StateChange{Verb: run.StatePush, State: data, Force: force}, next, question, flags)
+	})
+	return cmd
+}
+
+// pushState shows what the change does, asks the question and does it. next is the state that the change pushes.
+func pushState(ctx context.Context, s *session.Session, key types.NamespacedName, change run.StateChange, next *state.Snapshot, question string, flags *changeFlags) error {
+	expect, err := previewPush(ctx, s, key, change, next, previews(s, flags.out))
+	if err != nil {
+		return err
+	}
+	if flags.dryRun {
+		if flags.out.Machine() {
+			return flags.out.Print(s.Out, changed{Verb: change.Verb, DryRun: true, Text: "see standard error", Serial: &next.Serial})
+		}
+		return nil
+	}
+	if !flags.yes {
+		warnOfNextPass(ctx, s, key)
+	}
+	if err := s.MustConfirm(flags.yes, question); err != nil {
+		return err
+	}
+	return doChange(ctx, s, key, change, expect, flags)
+}
+
+// previewPush tells what the state would lose and gain, and returns the digest of the one that is there.
+func previewPush(ctx context.Context, s *session.Session, key types.NamespacedName, change run.StateChange, next *state.Snapshot, w io.Writer) (string, error) {
+	current, err := s.Content.State(ctx, key.Namespace, key.Name, "")
+	if apierrors.IsNotFound(err) {
+		// Either there is no stack, or no state yet: the first is what the stack itself tells.
+		if _, err := s.Get(ctx, key); err != nil {
+			return "", err
+		}
+		s.News("There is no state yet.")
+		current, err = nil, nil
+	}
+	if err != nil {
+		s.News("The state as it is cannot be compared: %v", err)
+		return "", nil
+	}
+	now := &state.Snapshot{}
+	if current != nil {
+		if now, err = state.NewSnapshot(current); err != nil {
+			s.News("The state as it is cannot be compared: %v", err)
+			return "", nil
+		}
+	}
+	err = state.CheckPush(state.Key{Namespace: key.Namespace, Suffix: key.Name}, now, next)
+	var refused *state.PushError
+	if errors.As(err, &refused) && !change.Force {
+		return "", ui.Exitf(ui.ExitFailure, "%w", err)
+	}
+	from, to := &state.File{}, &state.File{}
+	if current != nil {
+		from, err = state.Parse(current)
+	}
+	if err == nil {
+		to, err = state.Parse(change.State)
+	}
+	if err != nil || from.Encrypted || to.Encrypted {
+		s.News("The states are encrypted or cannot be read, so that they cannot be compared.")
+		return now.Digest, nil
+	}
+	fmt.Fprintf(w, "The state with serial %d is replaced by one with serial %d:\n", from.Serial, to.Serial)
+	compareResources(w, from, to)
+	return now.Digest, nil
+}
+
+// maxStateFile is more than any server takes.
+const maxStateFile = state.MaxSize
+
+func readFile(a *session.App, name string) ([]byte, error) {
+	in := a.In
+	if name != "-" {
+		file, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		defer file.Close() //nolint:errcheck // read only
+		in = file
+	}
+	data, err := io.ReadAll(io.LimitReader(in, maxStateFile+1))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	if len(data) > maxStateFile {
+		return nil, fmt.Errorf("read %s: it is larger than any state may be (%s)", name, ui.Size(maxStateFile))
+	}
+	return data, nil
+}

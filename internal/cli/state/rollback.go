@@ -1,0 +1,141 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package state
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/yuba-dev/yuba/internal/cli/session"
+	"github.com/yuba-dev/yuba/internal/cli/ui"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/tofu/state"
+)
+
+func newStateRollbackCommand(a *session.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "rollback NAME VERSION",
+		Short: "Make a stored version the state again",
+		Long: `Make a stored version the state again, as a new version with a higher serial. What is in the world does not change:
+the next plan tells how it differs from the state. Shows first what the state would lose and gain, and asks.`,
+		Example: "  yuba state history vpc\n  yuba state rollback vpc 01767225600000000000-4",
+		Args:    ui.Arguments(2, 2), ValidArgsFunction: a.StackAnd(stateVersions, false),
+	}
+	flags := addChangeFlags(cmd)
+	cmd.RunE = a.OnStack(flags.out, func(ctx context.Context, s *session.Session, key types.NamespacedName, rest []string) error {
+		return rollback(ctx, s, key, rest[0], flags)
+	})
+	return cmd
+}
+
+func rollback(ctx context.Context, s *session.Session, key types.NamespacedName, version string, flags *changeFlags) error {
+	if err := previewRollback(ctx, s, key, version, previews(s, flags.out)); err != nil {
+		return err
+	}
+	if flags.dryRun {
+		if flags.out.Machine() {
+			return flags.out.Print(s.Out, changed{Verb: run.StateRollback, Args: []string{version}, DryRun: true, Text: "see standard error"})
+		}
+		return nil
+	}
+	if err := s.MustConfirm(flags.yes, "The state of "+key.String()+" goes back to version "+version+"."); err != nil {
+		return err
+	}
+	result, err := s.Content.Rollback(ctx, key.Namespace, key.Name, version)
+	if err != nil {
+		return once("roll back the state of", key, err)
+	}
+	if flags.out.Machine() {
+		return flags.out.Print(s.Out, result)
+	}
+	s.News("The state of %s is that of version %s again, as version %s (serial %d).", key, result.From.ID, result.To.ID, result.To.Serial)
+	if result.SerialKept {
+		s.News("It is encrypted, so that its serial could not be raised: make a fresh plan before anything is applied.")
+	}
+	s.News("See how the world differs from it:\n    yuba replan %s --wait", s.Call(key))
+	return nil
+}
+
+// previewRollback tells what the state would lose and gain. A current state that cannot be read is no obstacle: it may
+// be the reason to go back.
+func previewRollback(ctx context.Context, s *session.Session, key types.NamespacedName, version string, w io.Writer) error {
+	target, err := s.Content.State(ctx, key.Namespace, key.Name, version)
+	if err != nil {
+		return once("roll back the state of", key, err)
+	}
+	current, err := s.Content.State(ctx, key.Namespace, key.Name, "")
+	if err != nil {
+		s.News("The state as it is cannot be compared: %v", err)
+		return nil
+	}
+	if bytes.Equal(current, target) {
+		return ui.Exitf(ui.ExitFailure, "version %s is what the state of %s is now", version, key)
+	}
+	from, errFrom := state.Parse(current)
+	to, errTo := state.Parse(target)
+	if errors.Join(errFrom, errTo) != nil || from.Encrypted || to.Encrypted {
+		s.News("The states are encrypted or cannot be read, so that they cannot be compared.")
+		return nil
+	}
+	fmt.Fprintf(w, "Serial %d goes back to what it was at serial %d:\n", from.Serial, to.Serial)
+	compareResources(w, from, to)
+	return nil
+}
+
+// compareResources tells by address what differs.
+func compareResources(w io.Writer, from, to *state.File) {
+	had, gets := byAddress(from), byAddress(to)
+	var lines []string
+	for address, r := range had {
+		switch other, stays := gets[address]; {
+		case !stays:
+			lines = append(lines, "  - "+address+identified(r)+" is forgotten; it stays in the world")
+		case !bytes.Equal(other.Attributes, r.Attributes) || other.Tainted != r.Tainted:
+			lines = append(lines, "  ~ "+address)
+		}
+	}
+	for address, r := range gets {
+		if _, known := had[address]; !known {
+			lines = append(lines, "  + "+address+identified(r)+" is known again, whether or not it still is in the world")
+		}
+	}
+	if len(lines) == 0 {
+		lines = []string{"  the resources are the same"}
+	}
+	slices.SortFunc(lines, func(a, b string) int { return bytes.Compare([]byte(a[4:]), []byte(b[4:])) })
+	for _, line := range lines {
+		fmt.Fprintln(w, line)
+	}
+}
+
+func byAddress(f *state.File) map[string]state.Resource {
+	all := make(map[string]state.Resource, len(f.Resources))
+	for _, r := range f.Resources {
+		all[r.Address+r.Deposed] = r
+	}
+	return all
+}
+
+func identified(r state.Resource) string {
+	if r.ID == "" {
+		return ""
+	}
+	return " (" + r.ID + ")"
+}
+
+// once wraps an error of the server, unless it names what was looked for in vain: then it says all that there is to say.
+func once(action string, key types.NamespacedName, err error) error {
+	if apierrors.IsNotFound(err) {
+		return ui.Exitf(ui.ExitNotFound, "%w", err)
+	}
+	return fmt.Errorf("%s %s: %w", action, key, err)
+}

@@ -1,0 +1,83 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package state
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/yuba-dev/yuba/internal/cli/session"
+	"github.com/yuba-dev/yuba/internal/cli/ui"
+	"github.com/yuba-dev/yuba/internal/kit/version"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner"
+)
+
+// NewShellCommand is "yuba shell".
+func NewShellCommand(a *session.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "shell NAME [-- COMMAND [ARGUMENT]...]", SuggestFor: []string{"exec", "console", "ssh"},
+		// What tfctl calls it.
+		Aliases: []string{"break-glass", "break-the-glass"},
+		Short:   "Work by hand in a stack's prepared working directory",
+		Long: `Work by hand in a stack's working directory, as a run would find it: with its program, state, variables, environment and
+tofu, under the state's lock. Every state that tofu writes there is kept, as of any run, and the lock is given back when the
+shell ends, however it ends. With a command behind "--" that is run instead of a shell, and its exit code is that of yuba.
+
+It works on the machine where runs are carried out, as the user that Yuba runs as, and for administrators only. tofu is
+confined as in any run; the shell itself is not. Nothing else of the stack runs meanwhile.`,
+		Example: "  yuba shell vpc\n  yuba shell vpc -- tofu state list\n  yuba shell vpc -- tofu apply -refresh-only",
+		Args:    ui.Arguments(1, -1), ValidArgsFunction: a.StackNames(false),
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if dash := cmd.ArgsLenAtDash(); dash != 1 && !(dash < 0 && len(args) == 1) {
+			return ui.UsageErrorf(cmd, "a command comes behind --, as in: yuba shell NAME -- tofu state list")
+		}
+		return a.OnStack(nil, func(ctx context.Context, s *session.Session, key types.NamespacedName, command []string) error {
+			return shell(ctx, s, key, command)
+		})(cmd, args)
+	}
+	return cmd
+}
+
+// shell asks for a shell and is its runner until it ends.
+func shell(ctx context.Context, s *session.Session, key types.NamespacedName, command []string) error {
+	grant, err := s.Content.Shell(ctx, key.Namespace, key.Name)
+	if err != nil {
+		return s.StackError("open a shell for", key, err)
+	}
+	terminal := &runner.Terminal{In: s.In, Out: s.Out, Err: s.Err, Command: command, Shell: os.Getenv("SHELL"), Term: os.Getenv("TERM"),
+		Interactive: len(command) == 0 && s.Interactive(), News: s.News}
+	if terminal.Interactive {
+		s.News("Preparing the working directory of %s …", key)
+		terminal.Ready = func() {
+			s.News("This is the working directory of %s, under its lock. tofu is at hand, and what it writes to the state is kept.\n"+
+				"Nothing else of the stack runs until you leave: exit", key)
+		}
+	}
+	code, result, err := runner.OpenShell(ctx, grant, version.String(), terminal)
+	if err != nil {
+		return err
+	}
+	for _, warning := range result.Warnings {
+		if terminal.Interactive || result.Outcome != run.OutcomeSucceeded {
+			s.News("Warning: %s", warning)
+		}
+	}
+	if result.Outcome != run.OutcomeSucceeded {
+		return ui.Exitf(ui.ExitRunFailed, "open a shell for %s: %s", key, strings.TrimRight(result.Error, "\n"))
+	}
+	if terminal.Interactive {
+		s.News("The lock of %s is given back.", key)
+	}
+	if code != 0 {
+		return ui.WithCode(code, errors.New("")) // the command itself has said why
+	}
+	return nil
+}

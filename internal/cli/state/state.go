@@ -1,0 +1,220 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package state
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/yuba-dev/yuba/internal/cli/session"
+	"github.com/yuba-dev/yuba/internal/cli/ui"
+	"github.com/yuba-dev/yuba/internal/tofu/state"
+)
+
+// NewStateCommand is "yuba state".
+func NewStateCommand(a *session.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "state COMMAND",
+		Short:   "Look into a stack's state and its history, and change it",
+		Long:    "Look into a stack's state, list its stored versions, go back to one of them, and change the state without changing the world.",
+		Example: "  yuba state list vpc\n  yuba state history vpc",
+		Args:    ui.NoSuchCommand,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newStatePullCommand(a), newStateListCommand(a), newStateShowCommand(a), newStateHistoryCommand(a),
+		newStateMoveCommand(a), newStateRemoveCommand(a), newStateImportCommand(a), newStatePushCommand(a), newStateRollbackCommand(a),
+		newStateAdoptCommand(a), newStateDropCommand(a))
+	return cmd
+}
+
+func newStatePullCommand(a *session.App) *cobra.Command {
+	var version string
+	cmd := &cobra.Command{
+		Use:     "pull NAME",
+		Short:   "Write the state to standard output",
+		Long:    "Write the state, or one of its versions, to standard output. It holds sensitive values in the clear.",
+		Example: "  yuba state pull vpc > vpc.tfstate\n  yuba state pull vpc --version 01767225600000000000-4",
+		Args:    ui.Arguments(1, 1), ValidArgsFunction: a.StackNames(false),
+	}
+	cmd.Flags().StringVar(&version, "version", "", "the version to write; \"yuba state history\" lists them")
+	ui.CompleteFlag(cmd, "version", a.AboutStack(stateVersions))
+	cmd.RunE = a.OnStack(nil, func(ctx context.Context, s *session.Session, key types.NamespacedName, _ []string) error {
+		data, err := s.Content.State(ctx, key.Namespace, key.Name, version)
+		if err != nil {
+			return fmt.Errorf("read the state of %s: %w", key, err)
+		}
+		_, err = s.Out.Write(data)
+		return err
+	})
+	return cmd
+}
+
+// stateFile reads the state, or a version of it.
+func stateFile(ctx context.Context, s *session.Session, key types.NamespacedName, version string) (*state.File, error) {
+	data, err := s.Content.State(ctx, key.Namespace, key.Name, version)
+	if err != nil {
+		return nil, fmt.Errorf("read the state of %s: %w", key, err)
+	}
+	file, err := state.Parse(data)
+	if err != nil {
+		return nil, fmt.Errorf("read the state of %s: %w", key, err)
+	}
+	if file.Encrypted {
+		return file, ui.Exitf(ui.ExitFailure, "the state of %s is encrypted by OpenTofu, and only tofu can read it. Its bytes are had with:\n    yuba state pull %s", key, s.Call(key))
+	}
+	return file, nil
+}
+
+func newStateListCommand(a *session.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "list NAME [ADDRESS]...",
+		Short:   "List the resources in the state",
+		Long:    "List the addresses of the resources in the state, or of those at or below the addresses given.",
+		Example: "  yuba state list vpc\n  yuba state list vpc module.subnets",
+		Args:    ui.Arguments(1, -1), ValidArgsFunction: a.StackAnd(stateAddresses, true),
+	}
+	out := ui.AddOutputFlag(cmd, "json", "yaml", "name")
+	cmd.RunE = a.OnStack(out, func(ctx context.Context, s *session.Session, key types.NamespacedName, addresses []string) error {
+		file, err := stateFile(ctx, s, key, "")
+		if err != nil {
+			return err
+		}
+		return listResources(s, resourcesBelow(file, addresses), out)
+	})
+	return cmd
+}
+
+// listedResource is a resource in the machine's answer: what it is, not what it holds.
+type listedResource struct {
+	Address  string `json:"address"`
+	Mode     string `json:"mode"`
+	Type     string `json:"type"`
+	Name     string `json:"name"`
+	Provider string `json:"provider"`
+	ID       string `json:"id,omitempty"`
+	Deposed  string `json:"deposed,omitempty"`
+	Tainted  bool   `json:"tainted,omitempty"`
+}
+
+func listResources(s *session.Session, resources []state.Resource, out *ui.Output) error {
+	if out.Machine() && out.Form != "name" {
+		listed := make([]listedResource, 0, len(resources))
+		for _, r := range resources {
+			listed = append(listed, listedResource{r.Address, r.Mode, r.Type, r.Name, r.ProviderAddr, r.ID, r.Deposed, r.Tainted})
+		}
+		return out.Print(s.Out, listed)
+	}
+	for _, r := range resources {
+		mark := ""
+		switch {
+		case out.Machine():
+		case r.Deposed != "":
+			mark = " (deposed " + r.Deposed + ")"
+		case r.Tainted:
+			mark = " (tainted)"
+		}
+		fmt.Fprintln(s.Out, r.Address+mark)
+	}
+	return nil
+}
+
+// resourcesBelow are those whose address is one of the addresses or continues it.
+func resourcesBelow(file *state.File, addresses []string) []state.Resource {
+	if len(addresses) == 0 {
+		return file.Resources
+	}
+	var found []state.Resource
+	for _, r := range file.Resources {
+		for _, address := range addresses {
+			rest, ok := strings.CutPrefix(r.Address, address)
+			if ok && (rest == "" || rest[0] == '.' || rest[0] == '[') {
+				found = append(found, r)
+				break
+			}
+		}
+	}
+	return found
+}
+
+func newStateShowCommand(a *session.App) *cobra.Command {
+	return &cobra.Command{
+		Use:     "show NAME ADDRESS",
+		Short:   "Show the attributes of one resource in the state",
+		Long:    "Show the attributes of one resource in the state. Sensitive values are not shown.",
+		Example: "  yuba state show vpc 'module.subnets.aws_subnet.private[\"a\"]'",
+		Args:    ui.Arguments(2, 2), ValidArgsFunction: a.StackAnd(stateAddresses, false),
+		RunE: a.OnStack(nil, func(ctx context.Context, s *session.Session, key types.NamespacedName, rest []string) error {
+			file, err := stateFile(ctx, s, key, "")
+			if err != nil {
+				return err
+			}
+			resource, ok := file.Resource(rest[0])
+			if !ok {
+				return ui.Exitf(ui.ExitNotFound, "the state of %s has no resource %s. See which ones there are:\n    yuba state list %s", key, rest[0], s.Call(key))
+			}
+			return resource.Show(s.Out)
+		}),
+	}
+}
+
+func newStateHistoryCommand(a *session.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "history NAME",
+		Short:   "List the stored versions of the state",
+		Long:    "List the stored versions of the state, newest first: each state that was ever written, by which run and why.",
+		Example: "  yuba state history vpc\n  yuba state history vpc -o json",
+		Args:    ui.Arguments(1, 1), ValidArgsFunction: a.StackNames(false),
+	}
+	out := ui.AddTableFlag(cmd, "json", "yaml", "name")
+	cmd.RunE = a.OnStack(out, func(ctx context.Context, s *session.Session, key types.NamespacedName, _ []string) error {
+		list, err := s.Content.Versions(ctx, key.Namespace, key.Name)
+		if err != nil {
+			return s.StackError("list the versions of the state of", key, err)
+		}
+		return showHistory(s, key, list.Items, out)
+	})
+	return cmd
+}
+
+// storedVersion is a version of a state in the machine's answer.
+type storedVersion struct {
+	ID        string    `json:"id"`
+	Time      time.Time `json:"time"`
+	Serial    uint64    `json:"serial"`
+	Lineage   string    `json:"lineage"`
+	Digest    string    `json:"digest"`
+	Size      int64     `json:"size"`
+	Encrypted bool      `json:"encrypted,omitempty"`
+	Run       string    `json:"run,omitempty"`
+	Reason    string    `json:"reason,omitempty"`
+}
+
+func showHistory(s *session.Session, key types.NamespacedName, versions []state.Version, out *ui.Output) error {
+	switch {
+	case out.Form == "name":
+		for _, v := range versions {
+			fmt.Fprintln(s.Out, v.ID)
+		}
+		return nil
+	case out.Machine():
+		listed := make([]storedVersion, 0, len(versions))
+		for _, v := range versions {
+			listed = append(listed, storedVersion{v.ID, v.Time, v.Serial, v.Lineage, v.Digest, v.Size, v.Encrypted, v.RunID, v.Reason})
+		}
+		return out.Print(s.Out, listed)
+	case len(versions) == 0:
+		s.News("No version of the state of %s is stored.", key)
+		return nil
+	}
+	rows := [][]string{{"VERSION", "SERIAL", "SIZE", "AGE", "RUN", "WHY"}}
+	for _, v := range versions {
+		rows = append(rows, []string{v.ID, fmt.Sprint(v.Serial), ui.Size(v.Size), ui.Age(time.Now(), v.Time), v.RunID, v.Reason})
+	}
+	return s.Table(rows, out)
+}

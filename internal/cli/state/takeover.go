@@ -1,0 +1,136 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package state
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/uuid"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/cli/session"
+	"github.com/yuba-dev/yuba/internal/cli/ui"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/tofu/state"
+)
+
+func newStateAdoptCommand(a *session.App) *cobra.Command {
+	var yes bool
+	cmd := &cobra.Command{
+		Use:   "adopt NAME",
+		Short: "Accept the state that a deleted stack left behind",
+		Long: `Accept the state that a deleted stack left behind as the stack's own. Without it, each plan that changes something in such
+a state waits for approval, also with approvePlan: auto, and a deletion with destroyResourcesOnDeletion waits, too.
+
+The annotation ` + infrav1.AnnotationAdoptState + ` does the same: its value is the UID of the deleted stack, or "` + infrav1.AdoptAnyState + `" for any.`,
+		Example: "  yuba state adopt vpc\n  yuba state adopt vpc --yes",
+		Args:    ui.Arguments(1, 1), ValidArgsFunction: a.StackNames(false),
+	}
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do it without a question")
+	out := ui.AddOutputFlag(cmd, "json", "yaml", "name")
+	cmd.RunE = a.OnStack(out, func(ctx context.Context, s *session.Session, key types.NamespacedName, _ []string) error {
+		return adoptState(ctx, s, key, yes, out)
+	})
+	return cmd
+}
+
+func adoptState(ctx context.Context, s *session.Session, key types.NamespacedName, yes bool, out *ui.Output) error {
+	t, err := s.Get(ctx, key)
+	if err != nil {
+		return err
+	}
+	from := t.Status.TakenOver
+	if from == nil {
+		return ui.Exitf(ui.ExitNotFound, "adopt the state of %s: it is not that of a deleted stack. See:\n    yuba status %s", key, s.Call(key))
+	}
+	question := fmt.Sprintf("%s continues with the state of %s, which was deleted%s.", key, session.FormerName(t, from), session.DeletedAt(from))
+	switch {
+	case !t.DeletionTimestamp.IsZero():
+		question += " It is being deleted: everything in that state is destroyed. There is no undo."
+	case t.AutoApproves() || t.Spec.Force:
+		question += " Its plans are applied without approval."
+	}
+	if err := s.MustConfirm(yes, question); err != nil {
+		return err
+	}
+	adopted, err := s.Patch(ctx, "adopt the state of", key, session.Change{}.Annotate(map[string]any{infrav1.AnnotationAdoptState: from.UID}))
+	if err != nil {
+		return err
+	}
+	s.News("%s continues with the state of %s.", key, session.FormerName(t, from))
+	if out.Machine() {
+		return s.PrintStack(adopted, out)
+	}
+	return nil
+}
+
+func newStateDropCommand(a *session.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "drop NAME",
+		Short: "Start with an empty state",
+		Long: `Replace the state by an empty one: the resources in it stay, and nothing manages them any more. The next plan
+creates what the program declares. Use it when a stack found the state of a deleted one and has nothing to do with it. Lists first
+what is forgotten, and asks. The state before stays in the history; "yuba state rollback" brings it back.`,
+		Example: "  yuba state drop vpc\n  yuba state drop vpc --dry-run",
+		Args:    ui.Arguments(1, 1), ValidArgsFunction: a.StackNames(false),
+	}
+	flags := addChangeFlags(cmd)
+	cmd.RunE = a.OnStack(flags.out, func(ctx context.Context, s *session.Session, key types.NamespacedName, _ []string) error {
+		return dropState(ctx, s, key, flags)
+	})
+	return cmd
+}
+
+// dropState pushes an empty state: one that follows the present one, or, where that is gone or cannot be read, a new one.
+func dropState(ctx context.Context, s *session.Session, key types.NamespacedName, flags *changeFlags) error {
+	t, err := s.Get(ctx, key)
+	if err != nil {
+		return err
+	}
+	if t.KeepsOwnState() {
+		return ui.Exitf(ui.ExitFailure, "drop the state of %s: it is in a backend of the stack's own, and only the tool reaches it:\n    yuba shell %s", key, s.Call(key))
+	}
+	now, readable, err := stateToDrop(ctx, s, key)
+	if err != nil {
+		return fmt.Errorf("drop the state of %s: %w", key, err)
+	}
+	if now.Encrypted {
+		return ui.Exitf(ui.ExitFailure, "drop the state of %s: OpenTofu encrypted it, and would not read an empty one in its place. Choose another name for the state:\n"+
+			"    yuba kubectl patch tf %s -n %s --type=merge -p '{\"spec\":{\"backendConfig\":{\"secretSuffix\":\"NEW-NAME\"}}}'", key, key.Name, key.Namespace)
+	}
+	next := &state.Snapshot{Serial: now.Serial + 1, Lineage: now.Lineage}
+	next.Data = emptyState(next)
+	question := fmt.Sprintf("The state of %s becomes empty. The resources in it stay, and nothing manages them any more.", key)
+	return pushState(ctx, s, key, run.StateChange{Verb: run.StatePush, State: next.Data, Force: !readable}, next, question, flags)
+}
+
+// stateToDrop returns the current state. When it can never be read again, it returns the first state of a new lineage.
+func stateToDrop(ctx context.Context, s *session.Session, key types.NamespacedName) (now *state.Snapshot, readable bool, err error) {
+	data, err := s.Content.State(ctx, key.Namespace, key.Name, "")
+	switch {
+	case apierrors.IsConflict(err): // damaged or vanished; passing failures have another code
+	case err != nil:
+		return nil, false, err
+	default:
+		if now, err := state.NewSnapshot(data); err == nil {
+			return now, true, nil
+		}
+	}
+	return &state.Snapshot{Lineage: string(uuid.NewUUID())}, false, nil
+}
+
+// emptyState is a state that holds nothing.
+func emptyState(s *state.Snapshot) []byte {
+	data, err := json.Marshal(map[string]any{"version": 4, "serial": s.Serial, "lineage": s.Lineage,
+		"outputs": map[string]any{}, "resources": []any{}})
+	if err != nil {
+		panic(fmt.Sprintf("encode an empty state: %v. This is a bug in Yuba.", err))
+	}
+	return data
+}

@@ -1,0 +1,47 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package state
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/yuba-dev/yuba/internal/cli/session"
+	"github.com/yuba-dev/yuba/internal/cli/ui"
+)
+
+// NewForceUnlockCommand is "yuba force-unlock".
+func NewForceUnlockCommand(a *session.App) *cobra.Command {
+	var id string
+	cmd := &cobra.Command{
+		Use:   "force-unlock NAME [LOCK-ID]",
+		Short: "Release the lock of a state whose holder is gone",
+		Long: `Release the lock of a stack's state. "yuba status" tells the lock's id and who holds it. Be sure that the holder is
+gone: two writers damage a state. The locks of Yuba's own runs are released by Yuba.`,
+		Example: "  yuba force-unlock vpc 3f2a6c1e-8f1d-4c7e-9d55-0a0b1c2d3e4f",
+		Args:    ui.Arguments(1, 2), ValidArgsFunction: a.StackAnd(foreignLock, false),
+	}
+	cmd.Flags().StringVar(&id, "lock-id", "", "the lock's id, instead of the second argument")
+	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) == 2 && id != "":
+			return ui.UsageErrorf(cmd, "name the lock's id once")
+		case len(args) == 2:
+			id = args[1]
+		case id == "":
+			return ui.UsageErrorf(cmd, "the lock's id is missing; \"yuba status %s\" tells it", args[0])
+		}
+		return nil
+	}
+	cmd.RunE = a.OnStack(nil, func(ctx context.Context, s *session.Session, key types.NamespacedName, _ []string) error {
+		if err := s.Content.Unlock(ctx, key.Namespace, key.Name, id); err != nil {
+			return once("unlock the state of", key, err)
+		}
+		s.News("The state of %s is unlocked.", key)
+		return nil
+	})
+	return cmd
+}

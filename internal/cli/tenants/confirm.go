@@ -1,0 +1,84 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package tenants
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/types"
+
+	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/cli/listing"
+	"github.com/yuba-dev/yuba/internal/cli/session"
+	"github.com/yuba-dev/yuba/internal/cli/ui"
+	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
+)
+
+func newTenantConfirmCommand(a *session.App) *cobra.Command {
+	var yes bool
+	var id string
+	cmd := &cobra.Command{
+		Use:   "confirm REGISTRY",
+		Short: "Let a deletion of tenants go on that was held back",
+		Long: `Let a deletion of tenants go on. When rows of more tenants are gone than spec.protection of the registry lets go in one
+reading, or when a template with several tenants is deleted, nothing is deleted until somebody confirms it: a mistake in the
+table, or in a query, must not cost all tenants. What is confirmed is this one deletion; the next one is held again.`,
+		Example: "  yuba tenant confirm customers\n  yuba tenant confirm customers --yes --id 5f2a91c0",
+		Args:    ui.Arguments(1, 1), ValidArgsFunction: a.ObjectNames(session.TenantRegistries, false),
+	}
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "ask no question")
+	cmd.Flags().StringVar(&id, "id", "", "confirm only the deletion with this id, as status.held.id has it")
+	out := ui.AddOutputFlag(cmd, "json", "yaml", "name")
+	cmd.RunE = a.OnObjects(session.TenantRegistries, out, func(ctx context.Context, s *session.Session, keys []types.NamespacedName) error {
+		return listing.ChangeEach(s, keys, out, func(key types.NamespacedName) (*session.Object, error) { return confirmDeletion(ctx, s, key, id, yes) })
+	})
+	return cmd
+}
+
+// confirmDeletion confirms the deletion that a registry holds back now. Another one that takes its place meanwhile is not
+// confirmed by it.
+func confirmDeletion(ctx context.Context, s *session.Session, key types.NamespacedName, id string, yes bool) (*session.Object, error) {
+	o, err := s.GetObject(ctx, session.TenantRegistries, key)
+	if err != nil {
+		return nil, err
+	}
+	var registry tenantv1.TenantRegistry
+	if err := o.As(&registry); err != nil {
+		return nil, err
+	}
+	held := registry.Status.Held
+	switch {
+	case held == nil:
+		return nil, ui.Exitf(ui.ExitFailure, "confirm a deletion of %s: it holds none back now. See how it stands:\n    yuba get tenantregistries %s", o, s.Call(key))
+	case id != "" && held.ID != id:
+		return nil, ui.Exitf(ui.ExitFailure, "confirm the deletion %s of %s: it holds back %s by now, which is about %s. Look at it before you confirm it:\n    yuba tenant list --registry %s",
+			id, o, held.ID, namedTenants(held.Tenants, int(held.Count)), key.Name)
+	case held.Confirmed:
+		s.News("It is confirmed already; %s to go.", isOrAre(int(held.Count), "tenant"))
+		return o, nil
+	}
+	question := fmt.Sprintf("%s of %s will be deleted: %s. What they have goes with them, unless its deletionPolicy is Retain. There is no undo.",
+		ui.Count(int(held.Count), "tenant"), o, namedTenants(held.Tenants, int(held.Count)))
+	if held.Message != "" {
+		question = diagnostic.Printable(held.Message) + "\n" + question
+	}
+	if err := s.MustConfirm(yes, question); err != nil {
+		return nil, err
+	}
+	changed, err := s.PatchObject(ctx, "confirm a deletion of", session.TenantRegistries, key, session.Change{}.Annotate(map[string]any{tenantv1.AnnotationConfirmDeletion: held.ID}))
+	if err != nil {
+		return nil, err
+	}
+	s.News("Confirmed. See what becomes of it:\n    yuba tenant list --registry %s", key.Name)
+	return changed, nil
+}
+
+func isOrAre(n int, what string) string {
+	if n == 1 {
+		return ui.Count(n, what) + " is"
+	}
+	return ui.Count(n, what) + " are"
+}

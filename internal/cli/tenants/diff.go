@@ -1,0 +1,298 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package tenants
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fluxcd/pkg/apis/meta"
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/cli/session"
+	"github.com/yuba-dev/yuba/internal/cli/ui"
+	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/diff"
+	"github.com/yuba-dev/yuba/internal/tenants/check"
+	"github.com/yuba-dev/yuba/internal/tenants/render"
+	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
+)
+
+const (
+	// diffChanged is what becomes of an object that a template makes otherwise.
+	diffChanged diff.Action = "changed"
+	// diffKept is what becomes of one that a template has no more and that is to be retained.
+	diffKept diff.Action = "kept"
+)
+
+// tenantDiff is what a template would change for one tenant.
+type tenantDiff struct {
+	Tenant string `json:"tenant"`
+	UID    string `json:"uid"`
+	// Changes are those of its objects.
+	Changes []diff.Change `json:"changes"`
+	// Problems are what does not render.
+	Problems []string `json:"problems,omitempty"`
+}
+
+func newTenantDiffCommand(a *session.App) *cobra.Command {
+	try := &tenantTry{App: a}
+	var summary bool
+	var uids []string
+	cmd := &cobra.Command{
+		Use:   "diff [TEMPLATE]",
+		Short: "Tell what a template would change, and for whom",
+		Long: `Tell what a template would change, and for whom: each tenant's objects as the template would make them, beside those that
+the tenant was given before. The template is that of a file (-f), before it is applied, or the API's, for what a rollout still
+has to change. Nothing is changed, and no database is asked: the rows are those that the tenants were made of.
+
+What others have changed in the objects themselves is not looked at. Objects with creationPolicy Once are left as they are, and
+so are they here. Values of Secrets, and of variables that a program declares as sensitive, are not shown.
+
+The exit code is 0 when nothing would change, 1 when something would, and higher when it could not be told.`,
+		Example: "  yuba tenant diff -f web.yaml\n  yuba tenant diff web -f web.yaml --summary\n  yuba tenant diff web --tenant acme -o json",
+		Args:    try.arguments, ValidArgsFunction: a.ObjectNames(session.TenantTemplates, false),
+	}
+	try.flags(cmd)
+	cmd.Flags().BoolVar(&summary, "summary", false, "one line for each tenant, without the fields")
+	cmd.Flags().StringSliceVar(&uids, "tenant", nil, "look at the tenant with this uid only; can be repeated")
+	completeUIDs(a, cmd)
+	out := ui.AddOutputFlag(cmd, "json", "yaml")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := out.Check(cmd); err != nil {
+			return err
+		}
+		return session.DiffError(try.diff(cmd, args, uids, summary, out))
+	}
+	return cmd
+}
+
+func (t *tenantTry) diff(cmd *cobra.Command, args, uids []string, summary bool, out *ui.Output) error {
+	if err := t.load(cmd, args, true); err != nil {
+		return err
+	}
+	of := slices.DeleteFunc(slices.Clone(t.all), func(tenant *tenantv1.Tenant) bool {
+		return tenant.Spec.TemplateRef != t.template.Name || !tenant.DeletionTimestamp.IsZero() ||
+			len(uids) > 0 && !slices.Contains(uids, tenant.Spec.UID) && !slices.Contains(uids, tenant.Labels[tenantv1.LabelUID])
+	})
+	if len(of) == 0 {
+		command := t.session.Call(types.NamespacedName{Namespace: t.template.Namespace, Name: t.template.Name})
+		if t.file != "" {
+			command = "-f " + t.file
+		}
+		t.News("TenantTemplate %s/%s has no such tenants. What it would make of a row is told by:\n    yuba tenant render %s", t.template.Namespace, t.template.Name, command)
+	}
+	mistakes, err := t.mistakesFor(cmd.Context(), of)
+	if err != nil {
+		return err
+	}
+	diffs := []tenantDiff{}
+	for _, tenant := range of {
+		if d := t.compare(tenant); len(d.Changes)+len(d.Problems) > 0 {
+			diffs = append(diffs, d)
+		}
+	}
+	if out.Machine() {
+		if err := out.Print(t.Out, diffs); err != nil {
+			return err
+		}
+	} else {
+		t.writeDiffs(diffs, summary)
+		t.News("%d of %s would change.", len(diffs), ui.Count(len(of), "tenant"))
+	}
+	return diffResult(diffs, mistakes)
+}
+
+// mistakesFor tells what is wrong with the template, with the row of one of its tenants.
+func (t *tenantTry) mistakesFor(ctx context.Context, of []*tenantv1.Tenant) (int, error) {
+	subject := check.Subject{Template: t.template, Row: check.SampleOf(t.template, t.registry), Invented: true}
+	if len(of) > 0 {
+		// A tenant that does not say what its row was is told of where it is compared.
+		if r, err := render.RowOf(of[0]); err == nil {
+			subject.Row, subject.Invented = r, false
+		}
+	}
+	return t.tellMistakes(ctx, subject)
+}
+
+// diffResult is the exit code of a comparison.
+func diffResult(diffs []tenantDiff, mistakes int) error {
+	broken := 0
+	for _, d := range diffs {
+		if len(d.Problems) > 0 {
+			broken++
+		}
+	}
+	switch {
+	case broken > 0:
+		return ui.Exitf(ui.ExitDiffFailed, "the template does not render for %s", ui.Count(broken, "tenant"))
+	case mistakes > 0:
+		return ui.Exitf(ui.ExitDiffFailed, "the template has %s, and changes nobody as it is", ui.Count(mistakes, "mistake"))
+	case len(diffs) > 0:
+		return ui.WithCode(ui.ExitDifferent, errors.New(""))
+	}
+	return nil
+}
+
+// compare tells what the template changes for a tenant.
+func (t *tenantTry) compare(tenant *tenantv1.Tenant) tenantDiff {
+	d := tenantDiff{Tenant: tenant.Namespace + "/" + tenant.Name, UID: tenant.Spec.UID, Changes: []diff.Change{}}
+	r, err := render.RowOf(tenant)
+	if err != nil {
+		d.Problems = append(d.Problems, err.Error())
+		return d
+	}
+	spec, err := render.Tenant(t.template, r, t.pools.For(r.UID, tenant.Spec.Allocations))
+	if err != nil {
+		d.Problems = append(d.Problems, err.Error())
+		return d
+	}
+	next := tenant.DeepCopy()
+	next.Spec = *spec
+	before, _ := render.Objects(tenant) // what did not render was not made
+	after, broken := render.Objects(next)
+	for _, e := range broken {
+		d.Problems = append(d.Problems, e.Error())
+	}
+	if !equality.Semantic.DeepEqual(tenant.Spec.KubeConfig, next.Spec.KubeConfig) {
+		d.Changes = append(d.Changes, diff.Change{Action: diffChanged, Object: tenantv1.TenantKind + "/" + d.Tenant, Fields: []diff.Field{
+			{Path: "/spec/kubeConfig", Before: orNothing(tenant.Spec.KubeConfig), After: orNothing(next.Spec.KubeConfig)}}})
+	}
+	d.Changes = append(d.Changes, changesOf(before, after, broken)...)
+	return d
+}
+
+// orNothing keeps a reference that is not there from being a value.
+func orNothing(ref *meta.KubeConfigReference) any {
+	if ref == nil {
+		return nil
+	}
+	return ref
+}
+
+// tenantObject tells objects apart, whatever the version of their kind.
+type tenantObject struct {
+	schema.GroupKind
+	namespace, name string
+}
+
+func tenantObjectOf(o render.Object) tenantObject {
+	return tenantObject{o.Object.GroupVersionKind().GroupKind(), o.Object.GetNamespace(), o.Object.GetName()}
+}
+
+// String is Kind/namespace/name.
+func (o tenantObject) String() string {
+	return strings.Join(slices.DeleteFunc([]string{o.Kind, o.namespace, o.name}, func(part string) bool { return part == "" }), "/")
+}
+
+// changesOf compares what a tenant has been given with what it would be given. What does not render any more stays as it is.
+func changesOf(before, after []render.Object, broken []render.Error) []diff.Change {
+	had, has := map[tenantObject]render.Object{}, map[tenantObject]bool{}
+	for _, o := range before {
+		had[tenantObjectOf(o)] = o
+	}
+	var changes []diff.Change
+	for _, o := range after {
+		key := tenantObjectOf(o)
+		has[key] = true
+		was, there := had[key]
+		switch {
+		case !there:
+			changes = append(changes, diff.Change{Action: diff.Created, Object: key.String()})
+		default:
+			fields := rulesOf(was.Resource, o.Resource)
+			if o.Resource.CreationPolicy != tenantv1.CreationPolicyOnce {
+				is := o.Object
+				if left, err := render.WithIgnored(is, was.Object, o.Resource.IgnoreFields); err == nil {
+					is = left // others have these fields, and keep them
+				}
+				fields = append(fields, diff.Fields(hideChanges(was.Object, is))...)
+			}
+			if len(fields) > 0 {
+				changes = append(changes, diff.Change{Action: diffChanged, Object: key.String(), Fields: fields})
+			}
+		}
+	}
+	for _, o := range before {
+		key := tenantObjectOf(o)
+		stays := slices.ContainsFunc(broken, func(e render.Error) bool { return e.ID == o.ID || e.ID == "" })
+		switch {
+		case has[key] || stays:
+		case o.Resource.DeletionPolicy == tenantv1.DeletionPolicyRetain:
+			changes = append(changes, diff.Change{Action: diffKept, Object: key.String()})
+		default:
+			changes = append(changes, diff.Change{Action: diff.Deleted, Object: key.String()})
+		}
+	}
+	return changes
+}
+
+// rulesOf compares the rules for an object's life. They stand beside its manifest, so that they have no path in the object.
+func rulesOf(was, is *tenantv1.TResource) []diff.Field {
+	var fields []diff.Field
+	for _, rule := range []struct {
+		name  string
+		was   string
+		is    string
+		usual string
+	}{
+		{"creationPolicy", string(was.CreationPolicy), string(is.CreationPolicy), string(tenantv1.CreationPolicyWhenNeeded)},
+		{"deletionPolicy", string(was.DeletionPolicy), string(is.DeletionPolicy), string(tenantv1.DeletionPolicyDelete)},
+		{"conflictPolicy", string(was.ConflictPolicy), string(is.ConflictPolicy), string(tenantv1.ConflictPolicyStuck)},
+		{"patchStrategy", string(was.PatchStrategy), string(is.PatchStrategy), string(tenantv1.PatchStrategyApply)},
+	} {
+		if was, is := cmp.Or(rule.was, rule.usual), cmp.Or(rule.is, rule.usual); was != is {
+			fields = append(fields, diff.Field{Path: rule.name, Before: was, After: is})
+		}
+	}
+	return fields
+}
+
+func (t *tenantTry) writeDiffs(diffs []tenantDiff, summary bool) {
+	colors := map[diff.Action]string{diff.Created: ui.ColorGreen, diffChanged: ui.ColorYellow, diff.Deleted: ui.ColorRed, diffKept: ui.ColorYellow}
+	for _, d := range diffs {
+		if summary {
+			fmt.Fprintln(t.Out, d.line())
+			continue
+		}
+		fmt.Fprintln(t.Out, t.Paint(t.Out, ui.ColorBold, fmt.Sprintf("Tenant/%s (uid %q)", d.Tenant, d.UID)))
+		for _, problem := range d.Problems {
+			fmt.Fprintln(t.Out, t.Paint(t.Out, ui.ColorRed, "✗ "+diagnostic.Printable(problem)))
+		}
+		for _, change := range d.Changes {
+			// Rows are written by anybody, and what is shown here must not steer the terminal.
+			change.Write(t.Out, func(action diff.Action, text string) string {
+				return t.Paint(t.Out, colors[action], diagnostic.Printable(text))
+			})
+		}
+	}
+}
+
+// line is the difference in one line.
+func (d tenantDiff) line() string {
+	counts := map[diff.Action]int{}
+	for _, change := range d.Changes {
+		counts[change.Action]++
+	}
+	var parts []string
+	for _, part := range []struct {
+		action diff.Action
+		word   string
+	}{{diff.Created, "to create"}, {diffChanged, "to change"}, {diff.Deleted, "to delete"}, {diffKept, "to keep, unmanaged"}} {
+		if n := counts[part.action]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, part.word))
+		}
+	}
+	if len(d.Problems) > 0 {
+		parts = append(parts, "does not render: "+ui.FirstLine(diagnostic.Printable(d.Problems[0]), 200))
+	}
+	return fmt.Sprintf("Tenant/%s  %s", d.Tenant, strings.Join(parts, ", "))
+}

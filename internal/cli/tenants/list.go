@@ -1,0 +1,203 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package tenants
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/cli/listing"
+	"github.com/yuba-dev/yuba/internal/cli/session"
+	"github.com/yuba-dev/yuba/internal/cli/ui"
+	"github.com/yuba-dev/yuba/internal/tenants/check"
+	"github.com/yuba-dev/yuba/internal/tenants/row"
+	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
+)
+
+// NewTenantCommand is "yuba tenant".
+func NewTenantCommand(a *session.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "tenant COMMAND",
+		Aliases: []string{"tenants"},
+		Short:   "List tenants, try templates, confirm deletions",
+		Long: `Look at tenants: the rows of a registry (a table of a database, for instance), each of which gets the objects that the
+templates of the registry say. Registries and templates are listed by "yuba get tenantregistries" and "yuba get
+tenanttemplates"; a registry is read at once by "yuba reconcile tenantregistry NAME".`,
+		Example: "  yuba tenant list\n  yuba tenant render web --row id=acme\n  yuba tenant diff web -f web.yaml",
+		Args:    ui.NoSuchCommand,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newTenantListCommand(a), newTenantRenderCommand(a), newTenantDiffCommand(a), newTenantConfirmCommand(a))
+	return cmd
+}
+
+func newTenantListCommand(a *session.App) *cobra.Command {
+	var all bool
+	var selector, status, registry, template string
+	cmd := &cobra.Command{
+		Use:     "list",
+		Aliases: []string{"ls"},
+		Short:   "List tenants",
+		Long: `List the tenants of a namespace, or of all: which row each is, how many of its objects are ready, and what it says. Told beside
+are registries that cannot be read, rows that cannot be tenants, templates with mistakes, and deletions that wait to be confirmed.
+
+With -o json and -o yaml, as with those of "yuba get tenants", the values of extra columns are hidden: nobody says which of them
+are secret. "yuba kubectl get tenants -o yaml" shows them.`,
+		Example: "  yuba tenant list\n  yuba tenant list -A --status-selector ready=false\n  yuba tenant list --registry customers --template web -o json",
+		Args:    ui.Arguments(0, 0), ValidArgsFunction: ui.NoNames,
+	}
+	flags := cmd.Flags()
+	flags.BoolVarP(&all, "all-namespaces", "A", false, "list those of all namespaces")
+	flags.StringVarP(&selector, "selector", "l", "", "list only those with these labels, such as "+tenantv1.LabelUID+"=acme")
+	flags.StringVar(&status, "status-selector", "", "list only those with this condition, such as ready=false")
+	flags.StringVar(&registry, "registry", "", "list only those of this registry")
+	flags.StringVar(&template, "template", "", "list only those of this template")
+	completeObjects(a, cmd, "registry", session.TenantRegistries)
+	completeObjects(a, cmd, "template", session.TenantTemplates)
+	out := ui.AddTableFlag(cmd, "json", "yaml", "name")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := out.Check(cmd); err != nil {
+			return err
+		}
+		match, err := labels.Parse(selector)
+		if err != nil {
+			return ui.UsageErrorf(cmd, "-l %s: %w", selector, err)
+		}
+		if registry != "" {
+			of, err := labels.NewRequirement(tenantv1.LabelRegistry, selection.Equals, []string{row.RegistryLabel(registry)})
+			if err != nil {
+				return ui.UsageErrorf(cmd, "--registry %s: %w", registry, err)
+			}
+			match = match.Add(*of)
+		}
+		keep, err := listing.StatusSelector(cmd, status)
+		if err != nil {
+			return err
+		}
+		s, err := a.Connect()
+		if err != nil {
+			return err
+		}
+		v := listing.NewView(s, listing.Query{All: all, Kinds: []session.Kind{session.Tenants}, Selector: match, Some: selector+status+registry+template != "",
+			Keep: func(o *session.Object) bool {
+				return keep(o) && (template == "" || o.Text("spec", "templateRef") == template)
+			}}, out)
+		return listTenants(cmd.Context(), v, registry, template)
+	}
+	return cmd
+}
+
+// completeObjects completes a flag with the names of objects.
+func completeObjects(a *session.App, cmd *cobra.Command, flag string, k session.Kind) {
+	ui.CompleteFlag(cmd, flag, a.ObjectNames(k, true))
+}
+
+// completeUIDs completes the flag --tenant with uids as they are in names: what a row has could be a command to a shell.
+func completeUIDs(a *session.App, cmd *cobra.Command) {
+	ui.CompleteFlag(cmd, "tenant", a.ObjectWords(session.Tenants, func(o *session.Object) string { return o.GetLabels()[tenantv1.LabelUID] }))
+}
+
+func listTenants(ctx context.Context, v *listing.View, registry, template string) error {
+	objects, _, err := v.ListObjects(ctx, session.Tenants, v.Namespace, client.MatchingLabelsSelector{Selector: v.Selector})
+	if err != nil {
+		return err
+	}
+	objects = slices.DeleteFunc(objects, func(o *session.Object) bool { return !v.Keep(o) })
+	if err := v.Show(objects); err != nil || v.Answer.Machine() {
+		return err
+	}
+	return errors.Join(tellOfRegistries(ctx, v, registry), tellOfTemplates(ctx, v, registry, template))
+}
+
+// tellOfRegistries tells what keeps tenants from following their rows.
+func tellOfRegistries(ctx context.Context, v *listing.View, only string) error {
+	registries, _, err := v.ListObjects(ctx, session.TenantRegistries, v.Namespace)
+	if err != nil {
+		return err
+	}
+	for _, o := range registries {
+		var registry tenantv1.TenantRegistry
+		if err := o.As(&registry); err != nil {
+			return err
+		}
+		if only != "" && o.GetName() != only {
+			continue
+		}
+		if ready := o.Ready(); ready.Status == metav1.ConditionFalse {
+			v.News("%s could not be read, and its tenants stay as they are: %s", o, ui.FirstLine(diagnostic.Printable(ready.Message), 300))
+		}
+		if last := registry.Status.LastSync; last != nil && last.RejectedRows > 0 {
+			v.News("%s of %s cannot be tenants: %s", ui.Count(int(last.RejectedRows), "row"), o, diagnostic.Printable(reasons(last.Rejected)))
+		}
+		if held := registry.Status.Held; held != nil && !held.Confirmed {
+			v.News("%s holds back the deletion of %s: %s. Let it go on:\n    yuba tenant confirm %s", o, ui.Count(int(held.Count), "tenant"),
+				namedTenants(held.Tenants, int(held.Count)), v.Call(o.Key()))
+		}
+	}
+	return nil
+}
+
+// tellOfTemplates tells what keeps tenants from following their templates.
+func tellOfTemplates(ctx context.Context, v *listing.View, registry, only string) error {
+	templates, _, err := v.ListObjects(ctx, session.TenantTemplates, v.Namespace)
+	if err != nil {
+		return err
+	}
+	for _, o := range templates {
+		valid, applied := o.Condition(tenantv1.ConditionValid), o.Condition(tenantv1.ConditionApplied)
+		switch {
+		case registry != "" && o.Text("spec", "registryId") != registry || only != "" && o.GetName() != only:
+		case o.GetDeletionTimestamp() != nil:
+			v.News("%s is being deleted: %s", o, diagnostic.Printable(applied.Message)) // with the command that it may wait for
+		case applied.Reason == tenantv1.ReasonRegistryNotFound:
+			v.News("%s has no rows: %s", o, ui.FirstLine(diagnostic.Printable(applied.Message), 300))
+		case valid.Status == metav1.ConditionFalse:
+			v.News("%s has mistakes, and makes and changes no tenants: %s", o, ui.FirstLine(diagnostic.Printable(valid.Message), 300)+andMore(check.WithoutCode(valid.Message)))
+		case applied.Reason == tenantv1.ReasonRolloutPaused:
+			v.News("%s does not go on to other tenants: %s", o, ui.FirstLine(diagnostic.Printable(applied.Message), 300))
+		}
+	}
+	return nil
+}
+
+// andMore says how much there is behind the first line.
+func andMore(text string) string {
+	if n := strings.Count(strings.TrimSpace(text), "\n"); n > 0 {
+		return fmt.Sprintf(" (and %d more)", n)
+	}
+	return ""
+}
+
+// reasons tells why some rows were left out. One of them may be of many rows.
+func reasons(rejected []string) string {
+	const shown = 5
+	text := strings.Join(rejected[:min(len(rejected), shown)], "; ")
+	if len(rejected) > shown {
+		text += "; and others"
+	}
+	return text
+}
+
+// namedTenants names the first of many.
+func namedTenants(names []string, all int) string {
+	const shown = 5
+	text := strings.Join(names[:min(len(names), shown)], ", ")
+	switch more := all - min(len(names), shown); {
+	case text == "":
+		return fmt.Sprint(all)
+	case more > 0:
+		return fmt.Sprintf("%s and %d more", text, more)
+	}
+	return text
+}

@@ -1,0 +1,92 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package ui
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// Complete offers fixed values for a flag.
+func Complete(cmd *cobra.Command, flag string, values ...string) {
+	err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+	if err != nil {
+		panic(fmt.Sprintf("%v. This is a bug in Yuba.", err))
+	}
+}
+
+// WithTimeout bounds the waiting; 0 does not.
+func WithTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	if d <= 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, d)
+}
+
+// Arguments wants a number of arguments, from least to most, which the command's usage line names.
+func Arguments(least, most int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) < least:
+			return UsageErrorf(cmd, "an argument is missing: %s", cmd.UseLine())
+		case most >= 0 && len(args) > most:
+			return UsageErrorf(cmd, "there are too many arguments: %s", cmd.UseLine())
+		}
+		return nil
+	}
+}
+
+// NoSuchCommand is for commands that only group others.
+func NoSuchCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	message := fmt.Sprintf("there is no command %q", cmd.CommandPath()+" "+args[0])
+	if cmd.SuggestionsMinimumDistance <= 0 {
+		cmd.SuggestionsMinimumDistance = 2
+	}
+	if near := suggestions(cmd, args[0]); len(near) > 0 {
+		message += ". Did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return UsageErrorf(cmd, "%s", message)
+}
+
+// suggestions are the commands that a word may mean: those that other programs call so, else those that are spelt like it.
+func suggestions(cmd *cobra.Command, word string) []string {
+	var named []string
+	for _, c := range cmd.Commands() {
+		if slices.Contains(c.SuggestFor, strings.ToLower(word)) {
+			named = append(named, c.Name())
+		}
+	}
+	if len(named) > 0 {
+		return named
+	}
+	return cmd.SuggestionsFor(word)
+}
+
+// Directories completes the first argument with directories.
+func Directories(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return nil, cobra.ShellCompDirectiveFilterDirs
+}
+
+// NoNames completes nothing: the arguments are none, or new names.
+func NoNames(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return nil, cobra.ShellCompDirectiveNoFileComp
+}
+
+// CompleteFlag completes the values of a flag.
+func CompleteFlag(cmd *cobra.Command, flag string, with cobra.CompletionFunc) {
+	if err := cmd.RegisterFlagCompletionFunc(flag, with); err != nil {
+		panic(fmt.Sprintf("%v. This is a bug in Yuba.", err))
+	}
+}

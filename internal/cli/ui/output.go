@@ -1,0 +1,118 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package ui
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/yuba-dev/yuba/internal/kit/yamltext"
+)
+
+// Output is the form that an answer takes.
+type Output struct {
+	Form    string
+	allowed []string
+}
+
+// AddOutputFlag gives a command the flag -o with the given forms beside the readable one.
+func AddOutputFlag(cmd *cobra.Command, forms ...string) *Output {
+	o := &Output{allowed: forms}
+	cmd.Flags().StringVarP(&o.Form, "output", "o", "", "output format: "+strings.Join(forms, ", "))
+	Complete(cmd, "output", forms...)
+	return o
+}
+
+// WideForm is the form of tables with all columns, and nothing cut.
+const WideForm = "wide"
+
+// AddTableFlag gives a command that shows a table the flag -o.
+func AddTableFlag(cmd *cobra.Command, forms ...string) *Output {
+	return AddOutputFlag(cmd, append([]string{WideForm}, forms...)...)
+}
+
+// Wide says whether all columns are wanted, with all that is in them.
+func (o *Output) Wide() bool { return o != nil && o.Form == WideForm }
+
+// Check refuses forms that the command does not have. A command without the flag has nothing to refuse.
+func (o *Output) Check(cmd *cobra.Command) error {
+	if o != nil && o.Form != "" && !slices.Contains(o.allowed, o.Form) {
+		return UsageErrorf(cmd, "-o %s: want %s", o.Form, strings.Join(o.allowed, " or "))
+	}
+	return nil
+}
+
+// Machine says whether the answer is for a program.
+func (o *Output) Machine() bool { return o != nil && o.Form != "" && o.Form != WideForm }
+
+// Print writes a value as json or yaml.
+func (o *Output) Print(w io.Writer, value any) error {
+	var data []byte
+	var err error
+	switch o.Form {
+	case "yaml":
+		data, err = yamltext.Marshal(value)
+	default:
+		data, err = PlainJSON(value)
+	}
+	if err != nil {
+		return fmt.Errorf("write the answer as %s: %w", o.Form, err)
+	}
+	_, err = w.Write(data)
+	return err
+}
+
+// Age tells how long ago something was, as kubectl does.
+func Age(now, then time.Time) string {
+	if then.IsZero() {
+		return ""
+	}
+	d := max(now.Sub(then), 0)
+	switch {
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%dm", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh", int(d.Hours()))
+	}
+	return fmt.Sprintf("%dd", int(d.Hours()/24))
+}
+
+// Size tells a number of bytes.
+func Size(n int64) string {
+	const kib = 1 << 10
+	switch {
+	case n < 10*kib:
+		return fmt.Sprintf("%d B", n)
+	case n < 10*kib*kib:
+		return fmt.Sprintf("%d KiB", n/kib)
+	}
+	return fmt.Sprintf("%d MiB", n/kib/kib)
+}
+
+// ShortRevision keeps of a revision's digest what people compare.
+func ShortRevision(revision string) string {
+	head, digest, ok := strings.Cut(revision, ":")
+	if !ok || len(digest) <= shortDigest {
+		return revision
+	}
+	return head + ":" + digest[:shortDigest]
+}
+
+const shortDigest = 10
+
+// FirstLine cuts text to its first line and to a width.
+func FirstLine(text string, width int) string {
+	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
+	if Length(text) > width {
+		return CutAt(text, width-1) + "…"
+	}
+	return text
+}

@@ -1,0 +1,60 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package ui
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Confirm asks a question that only "yes" answers in the affirmative.
+func (c *Console) Confirm(question string) error {
+	fmt.Fprintf(c.Err, "\n%s\n  Only 'yes' will be accepted.\n\n  %s ", c.Paint(c.Err, ColorBold, question), c.Paint(c.Err, ColorBold, "Enter a value:"))
+	answer, err := c.readLine()
+	fmt.Fprintln(c.Err)
+	if err != nil {
+		return err
+	}
+	if strings.TrimSpace(answer) != "yes" {
+		return Exitf(ExitWaiting, "not confirmed; nothing was changed")
+	}
+	return nil
+}
+
+// readLine reads a line, unless the person interrupts first.
+func (c *Console) readLine() (string, error) {
+	type line struct {
+		text string
+		err  error
+	}
+	typed := make(chan line, 1)
+	go func() {
+		text, err := bufio.NewReader(c.In).ReadString('\n')
+		typed <- line{text, err}
+	}()
+	select {
+	case l := <-typed:
+		if l.err != nil && !errors.Is(l.err, io.EOF) {
+			return "", fmt.Errorf("read the answer: %w", l.err)
+		}
+		return l.text, nil
+	case <-c.Interrupted:
+		return "", context.Canceled
+	}
+}
+
+// MustConfirm asks, unless the answer was given by flag; without a terminal the flag is the only way.
+func (c *Console) MustConfirm(yes bool, question string) error {
+	switch {
+	case yes:
+		return nil
+	case !c.Interactive():
+		return Exitf(ExitUsage, "%s\nThere is no terminal to ask at; say yes with --yes", question)
+	}
+	return c.Confirm(question)
+}
