@@ -59,7 +59,7 @@ func (r *runner) adoptLeft(ctx context.Context, id string) (bool, error) {
 		r.opts.Log.Warn("parts of what a run has left cannot be read; the rest counts", "run", j.id, "error", err)
 	}
 	// Before any new run is asked for: what tofu left in the working directory may be all there is of a state.
-	j.claim = r.workspaces.try(j.workspaceBase())
+	j.claim = r.area.try(j.spec.Stack)
 	if _, err := os.Stat(j.spool.path(resultFile)); err == nil {
 		j.alone = !j.followed() // asked before any of them can have ended
 	}
@@ -132,7 +132,7 @@ func (j *job) adopt(ctx context.Context) {
 	}
 	if done {
 		if j.claim == nil && j.unsent() { // the next run of the stack must find a state that nobody takes
-			j.claim = j.workspaces.lock(j.workspaceBase())
+			j.claim = j.area.lock(j.spec.Stack)
 		}
 		defer j.unclaim()
 		j.tidyLate(ctx)
@@ -166,10 +166,10 @@ func (j *job) adopt(ctx context.Context) {
 // tidyLate cleans up after a run that had its result when its runner died, which may not have come to that. The working
 // directory is left alone when it may have the only copy of a state, or another run in it.
 func (j *job) tidyLate(ctx context.Context) {
-	if !j.spooled() || !j.stored() || !j.alone || !j.inHand(ctx) {
+	if !j.states.spooled() || !j.states.stored() || !j.alone || !j.inHand(ctx) {
 		return
 	}
-	space, err := j.openWorkspace()
+	space, err := j.area.open(j.order(), j.takeClaim())
 	if err != nil {
 		j.opts.Log.Warn("the working directory of a finished run cannot be cleaned up; the next run does that", "run", j.id, "error", err)
 		return
@@ -250,14 +250,14 @@ func (j *job) takeOver(ctx context.Context) error {
 		found.name = "tofu"
 	}
 	j.result.ToolVersion = found.version
-	space, openErr := j.reopenWorkspace()
+	space, openErr := j.area.reopen(j.order(), j.takeClaim())
 	if openErr != nil {
 		j.endUnreached()
 		return j.lostWorkspace(openErr)
 	}
 	j.space = space
 	j.space.tool, j.space.temp = found, j.journal.TempDir
-	j.space.env = j.space.environment(j)
+	j.space.env = j.environment()
 	if j.walls.Users != (space.record.User != 0) { // the next run gives the files to whom they belong here
 		space.tool.path = ""
 	}
@@ -403,7 +403,7 @@ func (j *job) awaitApply(p *process.Process) error {
 	var e process.Exit
 	if p != nil {
 		p.WatchTime(j.journal.Process.Age())
-		done := j.meter.watch(j, p)
+		done := j.meter.watch(j.measured(), p, j.measuredDirs())
 		e = p.Wait()
 		done()
 		j.stop.attach(nil)

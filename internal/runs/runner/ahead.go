@@ -50,7 +50,7 @@ func (j *job) fetchState(ctx context.Context) fetchedState {
 	var state bytes.Buffer
 	f := fetchedState{at: time.Now()}
 	f.status, f.err = j.persist(ctx, request{method: http.MethodGet, path: "/state", stream: &state,
-		limit: orDefault(j.spec.Limits.StateBytes, run.DefaultLimits().StateBytes)})
+		limit: j.stateLimit()})
 	f.data = state.Bytes()
 	return f
 }

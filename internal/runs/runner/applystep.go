@@ -174,7 +174,7 @@ func (j *job) applyError(c command, stream *plan.Stream, e process.Exit) error {
 // offerState ships the state file if it holds a complete state that is new. One over the run's limit has to wait for the end
 // of the process: it fails the run in any case, and only the last one is worth its memory.
 func (j *job) offerState() {
-	j.offerStateUpTo(orDefault(j.spec.Limits.StateBytes, run.DefaultLimits().StateBytes))
+	j.offerStateUpTo(j.stateLimit())
 }
 
 func (j *job) offerStateUpTo(limit int64) {

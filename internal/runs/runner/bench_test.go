@@ -135,7 +135,9 @@ func BenchmarkSandbox(b *testing.B) {
 	if r.walls.Users {
 		space.record.User, _ = r.users.Next()
 	}
-	cell := space.cell(r.newJob("x", ""))
+	j := r.newJob("x", "")
+	j.space = space
+	cell := j.cell()
 	var with, without cost
 	for b.Loop() {
 		with.of(func() {

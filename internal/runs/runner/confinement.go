@@ -46,6 +46,14 @@ func FindWalls(ctx context.Context, sandbox, workRoot string, required bool) (co
 	return walls, err
 }
 
+// disks are directories on all disks that runs write to.
+func (r *runner) disks() []string {
+	if r.walls.Alone() {
+		return []string{r.opts.WorkRoot, r.opts.Dir}
+	}
+	return []string{r.opts.WorkRoot, r.opts.Dir, filepath.Dir(tempPrefix)}
+}
+
 // buildWalls finds out what confines this runner's programs.
 func (r *runner) buildWalls(ctx context.Context) error {
 	var err error
@@ -95,7 +103,8 @@ func highestUser(workRoot string) (int, error) {
 }
 
 // cell is what tofu may touch.
-func (w *workspace) cell(j *job) confinement.Cell {
+func (j *job) cell() confinement.Cell {
+	w := j.space
 	executable := append([]string{w.tool.path}, systemExecutable...)
 	if j.opts.ProviderMirror != "" {
 		executable = append(executable, j.opts.ProviderMirror)
@@ -110,7 +119,7 @@ func (w *workspace) cell(j *job) confinement.Cell {
 		Executable: executable,
 		Readable:   append([]string{filepath.Join(w.base, cliConfigName), filepath.Join(w.base, givenDir)}, systemReadable...),
 		NoNetwork:  j.spec.Limits.Network == run.NoNetwork, Listen: j.spec.Limits.Listen,
-		Limits: j.processLimits(j), Background: true,
+		Limits: processLimits(j.spec.Limits, j.walls), Background: true,
 	}
 }
 

@@ -272,7 +272,7 @@ func TestApplyInOneGoWhoseBeginningWasMissed(t *testing.T) {
 	j.spec.Stack, j.direct = run.Stack{Namespace: "team", Name: "missed", UID: "1"}, true
 	err := j.spool.create()
 	if err == nil {
-		j.space, err = j.openWorkspace()
+		j.space, err = j.area.open(j.order(), nil)
 	}
 	if err != nil {
 		t.Fatal(err)

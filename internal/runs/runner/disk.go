@@ -4,25 +4,10 @@
 package runner
 
 import (
-	"errors"
-
 	"golang.org/x/sys/unix"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
-
-// isDiskFull reports whether err says that nothing more can be stored.
-func isDiskFull(err error) bool {
-	return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT)
-}
-
-// diskClass is the class of a failure to write.
-func diskClass(err error) run.Failure {
-	if isDiskFull(err) {
-		return run.FailureDisk
-	}
-	return ""
-}
 
 // checkReserve fails when a disk has less left than is kept for the server. Runs that have begun go on; another one would
 // only make it worse.
@@ -31,7 +16,7 @@ func (j *job) checkReserve() error {
 		return nil
 	}
 	const message = "start the run of %s: only %s in %s, and %s are kept for the server. Nothing was changed. Make room; the next attempt goes on by itself"
-	m := j.machine()
+	m := j.meter.machine()
 	switch {
 	case m.disk.lacking() > 0:
 		return failed(run.FailureDisk, message, j.spec.Stack, inMiB(m.disk.free)+" are free", m.disk.dir, inMiB(m.disk.reserve))

@@ -39,9 +39,9 @@ func economy(working, capacity, cores int, memory uint64) map[string]string {
 	return env
 }
 
-// economic adds economy to an environment that does not speak of it itself.
-func (j *job) economic(env []string) []string {
-	for name, value := range economy(len(j.places), j.opts.Capacity, runtime.NumCPU(), machineMemory()) {
+// economic adds economy to an environment, but for names that the environment has itself.
+func economic(env []string, working, capacity int) []string {
+	for name, value := range economy(working, capacity, runtime.NumCPU(), machineMemory()) {
 		named := func(e string) bool { return strings.HasPrefix(e, name+"=") }
 		if !slices.ContainsFunc(env, named) {
 			env = append(env, name+"="+value)

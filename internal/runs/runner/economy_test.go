@@ -37,9 +37,8 @@ func TestRunsShareTheMachine(t *testing.T) {
 }
 
 func TestAStacksOwnEnvironmentOverridesTheEconomy(t *testing.T) {
-	j := &job{runner: &runner{opts: Options{Capacity: 2}}}
 	own := []string{"GOGC=50", "GOMAXPROCS=3", "GOMEMLIMIT=1GiB", "PATH=/bin"}
-	if diff := cmp.Diff(own, j.economic(slices.Clone(own))); diff != "" {
+	if diff := cmp.Diff(own, economic(slices.Clone(own), 0, 2)); diff != "" {
 		t.Error(diff)
 	}
 }

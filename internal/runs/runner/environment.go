@@ -20,8 +20,8 @@ const (
 
 // environment is everything tofu finds in its environment. It is built from nothing: what the runner was started with
 // does not reach it. A name of the runner's own cannot be replaced by the spec.
-func (w *workspace) environment(j *job) []string {
-	spec, cell := &j.spec, w.cell(j)
+func (j *job) environment() []string {
+	w, spec, cell := j.space, &j.spec, j.cell()
 	own := map[string]string{
 		"PATH": systemPath,
 		"HOME": j.walls.HomeOf(cell), "TMPDIR": j.walls.TempOf(cell), "LANG": "C.UTF-8",

@@ -17,6 +17,7 @@ import (
 	"slices"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/initflow"
 	"github.com/yuba-dev/yuba/internal/runs/runner/process"
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
@@ -24,110 +25,157 @@ import (
 
 const maxLockFile = 1 << 20
 
-// init runs tofu init unless everything it depends on is as it was when it last succeeded here, or what it would leave
-// is known.
+// init makes the working directory ready for the tool. What it does next is decided by package initflow.
 func (j *job) init(ctx context.Context) error {
 	w := j.space
-	want := j.initDigest(j.spec.LockFile)
 	intact, err := j.checkInit()
 	if err != nil {
 		return err
 	}
-	if intact && !j.spec.Upgrade && w.record.Init == want && (w.record.Unproven == "" || j.planComes()) && w.initialised() && j.keepProviders() {
-		j.log.note("Init: nothing has changed since the last one")
-		j.result.Init, j.replayed = run.InitUnchanged, w.record.Unproven
-		j.tellModules()
-		return j.reportLockFile()
+	same := intact && !j.spec.Upgrade && w.record.Init == j.initDigest(j.spec.LockFile)
+	return j.driveInit(ctx, initflow.Event{Kind: initflow.Looked,
+		Unchanged: same && (w.record.Unproven == "" || j.planComes()), Unproven: w.record.Unproven != ""})
+}
+
+// errLostInit is what init ends with when the machine has no next step for what happened.
+var errLostInit = errors.New("init does not know how to go on. This is a bug in Yuba")
+
+// driveInit acts as the machine decides until init has ended.
+func (j *job) driveInit(ctx context.Context, event initflow.Event) error {
+	var problem error
+	for {
+		var action initflow.Action
+		j.initState, action = initflow.Next(j.initState, event)
+		switch action {
+		case initflow.Finish:
+			return nil
+		case initflow.Reuse:
+			return j.reuseInit()
+		case initflow.Skip:
+			return j.skipPlan()
+		case initflow.Fail:
+			return cmp.Or(problem, errLostInit)
+		}
+		if event, problem = j.actInit(ctx, action); problem != nil && event.Kind == "" {
+			event.Kind = initflow.Broke
+		}
 	}
+}
+
+// actInit carries out one action and says what came of it. An error without a kind of event is not the program's.
+func (j *job) actInit(ctx context.Context, action initflow.Action) (initflow.Event, error) {
+	done := initflow.Event{Kind: initflow.Done}
+	switch action {
+	case initflow.Hold:
+		if !j.space.initialised() || !j.keepProviders() {
+			return initflow.Event{Kind: initflow.Gone}, nil
+		}
+		return done, nil
+	case initflow.Prepare:
+		return j.prepareInit(ctx)
+	case initflow.Replay:
+		return j.replayInit()
+	case initflow.Record:
+		return done, j.recordInit()
+	case initflow.Keep:
+		j.keep(j.initKey)
+		return done, nil
+	case initflow.Undo:
+		return done, j.undoReplay(ctx)
+	case initflow.Select:
+		return j.endInit(j.selectWorkspace(ctx))
+	case initflow.RunWithState:
+		return j.runInitWithState(ctx)
+	}
+	if err := j.beforeInit(action); err != nil {
+		return initflow.Event{}, err
+	}
+	return j.runInit(ctx)
+}
+
+// reuseInit goes on with what the last init left.
+func (j *job) reuseInit() error {
+	j.log.note("Init: nothing has changed since the last one")
+	j.result.Init = run.InitUnchanged
+	j.tellModules()
+	return j.reportLockFile()
+}
+
+// skipPlan ends a run that was to plan only if modules have moved.
+func (j *job) skipPlan() error {
+	j.log.note("Modules: the same as with the last plan, and nothing else has changed. There is nothing to plan")
+	j.result.SameModules = true
+	return cmp.Or(j.space.save(), errFinished)
+}
+
+// prepareInit puts in place what init starts from: the lock file, and the modules and providers of the stores.
+func (j *job) prepareInit(ctx context.Context) (initflow.Event, error) {
+	w := j.space
 	if w.record.Init != "" {
 		w.record.Init = ""
 		if err := w.save(); err != nil {
-			return err
+			return initflow.Event{}, err
 		}
 	}
 	if err := j.freshLockFile(); err != nil {
-		return err
+		return initflow.Event{}, err
 	}
 	if err := j.placeModules(ctx); err != nil {
-		return err
+		return initflow.Event{}, err
 	}
 	if j.sameModules() {
-		j.log.note("Modules: the same as with the last plan, and nothing else has changed. There is nothing to plan")
-		j.result.SameModules = true
-		return cmp.Or(w.save(), errFinished)
+		return initflow.Event{Kind: initflow.Done, SameModules: true}, nil
 	}
 	if err := j.provide(ctx); err != nil {
-		return err
+		return initflow.Event{}, err
 	}
-	key, why := j.keepKey()
-	if key == "" {
+	var why string
+	if j.initKey, why = j.keepKey(); j.initKey == "" {
 		j.opts.Log.Debug("init is for this run alone", "run", j.id, "why", why)
-		return j.initFromStore(ctx)
 	}
-	replayed, err := j.replay(key)
-	if err != nil {
-		return err
-	}
-	if replayed {
-		j.log.note("Init: as for the same requirements before")
-		j.result.Init, j.replayed, w.record.Unproven = run.InitReplayed, key, key
-		w.listInit()
-		return j.recordInit()
-	}
-	if w.unpacked { // from nothing, so that what is there afterwards is of this init alone
-		if err := w.remove(dataDirTF); err != nil {
-			return err
-		}
-	}
-	if err := j.initFromStore(ctx); err != nil {
-		return err
-	}
-	j.keep(key)
-	return nil
+	return initflow.Event{Kind: initflow.Done, Shareable: j.initKey != ""}, nil
 }
 
-// blamesInit tells whether the process, the first one after an init that was left out, failed in a way that init may have
-// told, or prevented: with an error that is not a resource's.
+// replayInit puts a kept init in place, if there is one.
+func (j *job) replayInit() (initflow.Event, error) {
+	replayed, err := j.replay(j.initKey)
+	if err != nil || !replayed {
+		return initflow.Event{Kind: initflow.Gone, Unpacked: j.space.unpacked}, err
+	}
+	j.log.note("Init: as for the same requirements before")
+	j.result.Init, j.space.record.Unproven = run.InitReplayed, j.initKey
+	return initflow.Event{Kind: initflow.Done}, nil
+}
+
+// blamesInit tells whether the process, the first one after a replay, failed in a way that init might have reported or
+// prevented: with an error that is not a resource's.
 func (j *job) blamesInit(stream *plan.Stream, e process.Exit) bool {
-	if j.replayed == "" || e.Signal != 0 || e.Interrupted != "" || e.Code != 1 {
+	if !j.initState.Replayed || e.Signal != 0 || e.Interrupted != "" || e.Code != 1 {
 		return false
 	}
 	return slices.ContainsFunc(stream.Errors(), func(d diagnostic.Diagnostic) bool { return d.Address == "" })
 }
 
-// proveInit takes note that a process went well with what was put in place instead of an init.
+// proveInit notes that a process succeeded with a replayed init.
 func (j *job) proveInit(e process.Exit) error {
-	if j.replayed == "" || !e.Known || e.Signal != 0 || e.Code == 1 {
+	if !j.initState.Replayed || !e.Known || e.Signal != 0 || e.Code == 1 {
 		return nil
 	}
 	j.space.record.Unproven = ""
 	return j.space.save()
 }
 
-// initAfterAll runs the init that was left out, without the state in its sight (see steps), and forgets what was kept
-// instead.
+// initAfterAll runs the init that a replay stood in for. The state is put away meanwhile (see steps).
 func (j *job) initAfterAll(ctx context.Context) error {
 	w := j.space
 	j.log.note("Plan failed with cached init; re-running init and retrying")
-	j.inits.drop(j.replayed)
-	j.replayed, w.record.Init = "", ""
 	state, err := w.read(w.inModule(w.stateIn()), maxState)
 	there := err == nil
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return failed(run.FailureState, "run init after all: read the state: %w", err)
 	}
-	if err := errors.Join(w.save(), w.remove(dataDirTF, stateName, statesName), j.freshLockFile()); err != nil {
-		return err
-	}
-	if err := j.provide(ctx); err != nil {
-		return err
-	}
-	if err := j.initFromStore(ctx); err != nil {
-		var f *failure
-		if errors.As(err, &f) && f.step == "" {
-			f.step = run.StepInit
-		}
-		return err
+	if err := j.driveInit(ctx, initflow.Event{Kind: initflow.PlanFailed}); err != nil {
+		return ofInit(err)
 	}
 	if !there {
 		return nil
@@ -138,9 +186,46 @@ func (j *job) initAfterAll(ctx context.Context) error {
 	return w.write(w.inModule(w.stateIn()), state)
 }
 
-// runInit runs the processes of init.
-func (j *job) runInit(ctx context.Context) error {
+// ofInit says that a failure in another step is init's.
+func ofInit(err error) error {
+	var f *failure
+	if errors.As(err, &f) && f.step == "" {
+		f.step = run.StepInit
+	}
+	return err
+}
+
+// undoReplay removes a kept init that did not work, here and from memory, and prepares for a run of init.
+func (j *job) undoReplay(ctx context.Context) error {
 	w := j.space
+	j.inits.drop(w.record.Unproven)
+	w.record.Init = ""
+	if err := errors.Join(w.save(), w.remove(dataDirTF, stateName, statesName), j.freshLockFile()); err != nil {
+		return err
+	}
+	return j.provide(ctx)
+}
+
+// beforeInit does what comes before a run of init.
+func (j *job) beforeInit(action initflow.Action) error {
+	w := j.space
+	switch action {
+	case initflow.ForgetBackend:
+		j.log.note("Init: again, with the new backend alone")
+		return w.forgetBackend()
+	case initflow.RunEmpty: // so that what is there afterwards is of this init alone
+		if err := w.remove(dataDirTF); err != nil {
+			return err
+		}
+	case initflow.WithdrawModules:
+		if err := j.withdrawModules(); err != nil {
+			return err
+		}
+	case initflow.WithdrawProviders:
+		if err := j.withdrawProviders(); err != nil {
+			return err
+		}
+	}
 	j.result.Init, w.record.Unproven = run.InitRan, ""
 	// Key providers, backends, git and ssh may run commands of the stack. That counts even if this init fails.
 	programs := w.own || len(j.spec.CLIConfig) > 0 || startsPrograms(j.spec.Env, j.homeFiles()) != "" || j.mayEncrypt()
@@ -151,10 +236,32 @@ func (j *job) runInit(ctx context.Context) error {
 			}
 		}
 	}
+	j.log.note("Init: %s %s", w.tool.name, w.tool.version)
+	switch {
+	case !w.own: // the state is here, so init must not ask about where it was kept before
+		return w.forgetBackend()
+	case w.named == "default": // an earlier run may have selected another one
+		return w.remove(selectedName)
+	}
+	return nil
+}
+
+// selects says whether the workspace is selected after init: init refuses a selected workspace that does not exist yet,
+// unless it is the local backend's or the only one.
+func (w *workspace) selects() bool { return w.own && w.named != "default" }
+
+// initArgs are the arguments of init, but for the backend's settings.
+func (j *job) initArgs() []string {
 	args := []string{"init", "-input=false", "-no-color"}
-	if w.tool.jsonInit() {
+	if j.space.tool.jsonInit() {
 		args = append(args, "-json")
 	}
+	return args
+}
+
+// runInit runs the program.
+func (j *job) runInit(ctx context.Context) (initflow.Event, error) {
+	args := j.initArgs()
 	if j.spec.Upgrade && !j.providing.complete { // else the newest are known, and in the lock file
 		args = append(args, "-upgrade")
 		if j.used.complete { // else it downloads modules anew that were resolved a moment ago
@@ -163,40 +270,24 @@ func (j *job) runInit(ctx context.Context) error {
 	}
 	settings, removeSettings, err := j.placeSettings()
 	if err != nil {
-		return err
+		return initflow.Event{}, err
 	}
 	defer removeSettings()
-	args = append(args, settings...)
-	j.log.note("Init: %s %s", w.tool.name, w.tool.version)
-	defer w.listInit()
-	switch {
-	case !w.own: // where the state was kept before is nothing to ask about: it is here
-		err = w.forgetBackend()
-	case w.named == "default": // an earlier run may have selected another one
-		err = w.remove(selectedName)
+	return j.endInit(j.initCommand(ctx, j.space.selects(), append(args, settings...)...))
+}
+
+// endInit says how a run of init ended. After a failure what it left is listed all the same, for the next run.
+func (j *job) endInit(err error) (initflow.Event, error) {
+	if err == nil {
+		return initflow.Event{Kind: initflow.Done, Select: j.space.selects()}, nil
 	}
-	if err != nil {
-		return err
+	j.space.listInit()
+	f := ofTool(err)
+	if f == nil {
+		return initflow.Event{}, err
 	}
-	// init refuses a selected workspace that does not exist yet, unless it is the local backend's or the only one.
-	unselected := w.own && w.named != "default"
-	err = j.initCommand(ctx, unselected, args...)
-	if errors.Is(err, errOtherBackend) {
-		j.log.note("Init: again, with the new backend alone")
-		if err := w.forgetBackend(); err != nil {
-			return err
-		}
-		err = j.initCommand(ctx, unselected, args...)
-	}
-	if err != nil {
-		return err
-	}
-	if unselected {
-		if err := j.selectWorkspace(ctx); err != nil {
-			return err
-		}
-	}
-	return j.recordInit()
+	return initflow.Event{Kind: initflow.ToolFailed, StoreModules: j.used.complete, StoreProviders: j.providing.withdrawable(),
+		About: initflow.About{Backend: errors.Is(err, errOtherBackend), Modules: aboutModules(f), Providers: aboutProviders(err)}}, err
 }
 
 func (j *job) selectWorkspace(ctx context.Context) error {
@@ -359,10 +450,11 @@ func (j *job) freshLockFile() error {
 	return w.write(w.inModule(lockFileTF), j.spec.LockFile)
 }
 
-// recordInit remembers what init was for, so that the next run can go without. That one will bring the lock file that
-// this one leaves.
+// recordInit remembers what init was for, so that the next run can reuse it. That run will bring the lock file that init
+// left here.
 func (j *job) recordInit() error {
 	w := j.space
+	defer w.listInit()
 	lockFile := j.spec.LockFile
 	if !j.bringsLockFile() {
 		text, err := w.read(w.inModule(lockFileTF), maxLockFile)

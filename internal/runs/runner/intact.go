@@ -15,7 +15,6 @@ import (
 	"strings"
 
 	"github.com/yuba-dev/yuba/internal/archive"
-	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
 // Runs use what init left for an earlier one, and a plan that waits may need files that planning made. Programs that run in
@@ -169,13 +168,13 @@ func readUnasked(name string) bool {
 		strings.HasPrefix(name, "terraform.d/") || strings.Contains(name, "/terraform.d")
 }
 
-// expectMade has the files that planning made stay for the apply of that plan, if they are what they were.
-func (w *workspace) expectMade(j *job, manifest *archive.Manifest) {
-	if j.spec.Operation != run.OperationApply || j.spec.Plan == nil {
+// expectMade adds the files that making a plan made, if they are what they were, to what its apply expects.
+func (w *workspace) expectMade(plan string, manifest *archive.Manifest) {
+	if plan == "" {
 		return
 	}
 	made, err := archive.LoadManifest(filepath.Join(w.base, madeName))
-	if err == nil && made.Digest == j.spec.Plan.Digest {
+	if err == nil && made.Digest == plan {
 		maps.Copy(manifest.Files, made.Files)
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/kit/mask"
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/initflow"
 	"github.com/yuba-dev/yuba/internal/runs/runner/process"
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
@@ -23,9 +24,9 @@ import (
 // job is one run in this runner's hands.
 type job struct {
 	*runner
+	*book
 	id    string
 	token string
-	spool spool
 	spec  run.Spec
 	// offered is the state file that was read last.
 	offered fileStamp
@@ -49,16 +50,15 @@ type job struct {
 	stuck bool
 	// unplaced is true for a job that the server gave until it has had a place. The runner's lock guards it.
 	unplaced bool
-	// replayed names what was put in place instead of an init, empty when init ran or was not needed.
-	replayed string
+	// initState is how far init has come; initKey names what this run's init depends on, empty when that is not known.
+	initState initflow.State
+	initKey   string
 	// direct is true once the run plans and applies with one process, nothingDone when that came to nothing; begun once
 	// that process has begun to change something.
 	direct, nothingDone bool
 	begun               atomic.Bool
-	// diskFirst is what was on disk when it was measured first; the meter's.
-	diskFirst *diskUse
-	// overflowed is true once the run was ended for what it wrote.
-	overflowed atomic.Bool
+	// subject is the run as the meter knows it, nil before its first process.
+	subject *subject
 	// alone is true for a finished run of a runner before that is the only one of its stack in the spool.
 	alone bool
 	// orderly are the steps whose last process ended in good order.
@@ -73,10 +73,6 @@ type job struct {
 	used moduleUse
 	// initSaid are the warnings of init.
 	initSaid diagnostic.List
-
-	mu          sync.Mutex // guards journal and diskProblem
-	journal     journal
-	diskProblem error
 
 	result run.Result
 	// held is the plan that is shown and applied.
@@ -98,7 +94,7 @@ type job struct {
 }
 
 func (r *runner) newJob(id, token string) *job {
-	j := &job{runner: r, id: id, token: token, spool: spool{r.spoolDir(id)}, orderly: map[run.Step]bool{}}
+	j := &job{runner: r, id: id, token: token, book: newBook(r.spoolDir(id)), orderly: map[run.Step]bool{}}
 	j.result.Confined = r.walls.Complete()
 	return j
 }
@@ -106,14 +102,6 @@ func (r *runner) newJob(id, token string) *job {
 func (j *job) persist(ctx context.Context, r request) (int, error) {
 	r.token, r.path = j.token, "/runs/"+j.id+r.path
 	return j.server.persist(ctx, r)
-}
-
-// saveJournal writes the journal; j.mu is held. A journal that cannot be written is no reason to stop: it only
-// matters if this process dies, too.
-func (j *job) saveJournal() {
-	if err := j.spool.writeJSON(journalFile, j.journal); err != nil {
-		j.diskProblem = err
-	}
 }
 
 // execute carries a fresh run out and delivers its result.
@@ -164,7 +152,7 @@ func (j *job) open(ctx context.Context, fresh bool) error {
 	}
 	j.log = log
 	j.logs = startLogShipper(ctx, log, fresh, j.begun.Load, j.persist)
-	j.states = startStateShipper(ctx, j)
+	j.states = startStateShipper(ctx, j.book, j.stateLimit(), j.sendState, j.opts.Log.With("run", j.id))
 	j.sayConfinement()
 	return nil
 }
@@ -196,7 +184,7 @@ func (j *job) conclude(ctx context.Context) {
 	if err := j.spool.writeJSON(resultFile, j.result); err != nil {
 		j.opts.Log.Error("a result could not be spooled; it is sent from memory", "run", j.id, "error", err)
 	}
-	tidy := j.states == nil || j.stored()
+	tidy := j.states == nil || j.states.stored()
 	if tidy {
 		j.tidyWorkspace()
 	}
@@ -217,7 +205,7 @@ func (j *job) tidyWorkspace() {
 	if j.space == nil {
 		return
 	}
-	if j.overflowed.Load() {
+	if j.measured().overflowed.Load() {
 		if err := j.space.discardTree(); err != nil {
 			j.opts.Log.Warn("clear what a run wrote", "run", j.id, "error", err)
 		}
@@ -370,3 +358,46 @@ func (s *stopper) byPerson() bool {
 }
 
 func (j *job) now() time.Time { return time.Now().UTC() }
+
+// order is for the run's working directory.
+func (j *job) order() order {
+	return order{stack: j.spec.Stack, path: j.spec.Path, workspace: j.spec.Workspace, own: j.spec.Backend.Kind == run.BackendOwn}
+}
+
+// takeClaim hands the workspace's lock over, nil when the job has none.
+func (j *job) takeClaim() func() {
+	claim := j.claim
+	j.claim = nil
+	return claim
+}
+
+// measured is the run as the meter knows it.
+func (j *job) measured() *subject {
+	if j.subject == nil {
+		j.subject = newSubject(j.id, &j.spec, j.heldStates)
+	}
+	return j.subject
+}
+
+// heldStates is how many bytes of states are in memory for want of a disk.
+func (j *job) heldStates() int64 {
+	if j.states == nil {
+		return 0
+	}
+	return j.states.held()
+}
+
+// measuredDirs are the directories that count as the run's: where its programs write, and the spool.
+func (j *job) measuredDirs() []string { return append(j.space.places(), j.spool.dir) }
+
+// stateLimit is the size of the largest state that the server takes.
+func (j *job) stateLimit() int64 {
+	return orDefault(j.spec.Limits.StateBytes, run.DefaultLimits().StateBytes)
+}
+
+// sendState gives a state to the server.
+func (j *job) sendState(ctx context.Context, sequence int, state []byte) error {
+	_, err := j.persist(ctx, request{method: http.MethodPut, path: "/state", body: state, stuck: j.stall,
+		header: map[string]string{run.HeaderSequence: fmt.Sprint(sequence)}})
+	return err
+}

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/process"
@@ -71,6 +72,26 @@ const (
 	outEnd = ".out"
 	errEnd = ".err"
 )
+
+// book is what a run has on disk: its directory, and the journal that is kept there.
+type book struct {
+	spool spool
+	// mu guards the rest.
+	mu      sync.Mutex
+	journal journal
+	// diskProblem is the last error of the disk.
+	diskProblem error
+}
+
+func newBook(dir string) *book { return &book{spool: spool{dir}} }
+
+// saveJournal writes the journal; mu is held. A journal that cannot be written is no reason to stop: it only matters if this
+// process dies, too.
+func (b *book) saveJournal() {
+	if err := b.spool.writeJSON(journalFile, b.journal); err != nil {
+		b.diskProblem = err
+	}
+}
 
 // spool is a job's directory.
 type spool struct{ dir string }

@@ -7,7 +7,6 @@ import (
 	"math"
 	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,27 +39,25 @@ type room struct {
 
 func (r room) lacking() int64 { return r.reserve - r.free }
 
-// disks are directories on all disks that runs write to.
-func (r *runner) disks() []string {
-	if r.walls.Alone() {
-		return []string{r.opts.WorkRoot, r.opts.Dir}
-	}
-	return []string{r.opts.WorkRoot, r.opts.Dir, filepath.Dir(tempPrefix)}
+// machine says what is left on this machine.
+func (m *meter) machine() machine {
+	return machineNow(m.disks(), m.reserve)
 }
 
-func (r *runner) machine() machine {
+// machineNow is what is left of memory, and of disks of which runs leave a reserve: 0 for a share of each, below 0 for none.
+func machineNow(disks []string, reserve int64) machine {
 	m := machine{memory: int64(machineMemory() / 4 * 3), tasks: machineTasks() / 4 * 3} //nolint:gosec // no machine has 2^63 bytes
-	for _, dir := range r.disks() {
+	for _, dir := range disks {
 		var stat unix.Statfs_t
 		if unix.Statfs(dir, &stat) != nil {
 			continue
 		}
-		disk := room{int64(stat.Bavail) * stat.Bsize, r.opts.Reserve, dir} //nolint:gosec // disks are smaller
+		disk := room{int64(stat.Bavail) * stat.Bsize, reserve, dir} //nolint:gosec // disks are smaller
 		if disk.reserve == 0 {
 			disk.reserve = min(maxReserve, int64(stat.Blocks)*stat.Bsize/50) //nolint:gosec // disks are smaller
 		}
 		files := room{int64(stat.Ffree), min(maxReserveFiles, int64(stat.Files)/50), dir} //nolint:gosec // disks are smaller
-		if r.opts.Reserve < 0 || stat.Files == 0 {                                        // some count none
+		if reserve < 0 || stat.Files == 0 {                                               // some count none
 			files.reserve = 0
 		}
 		m.disk, m.files = scarcer(m.disk, disk), scarcer(m.files, files)

@@ -5,6 +5,7 @@ package runner
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/yuba-dev/yuba/internal/runs/confinement"
@@ -22,17 +23,42 @@ const (
 
 // meter measures what runs take: processes and memory in one goroutine, disks, which take longer, in another.
 type meter struct {
-	r        *runner
+	walls *confinement.Walls
+	// disks are directories on all disks that runs write to, reserve what they leave free there; see machine.
+	disks   func() []string
+	reserve int64
+
 	mu       sync.Mutex
 	accounts map[*account]bool
 	// working and workingOnDisks say whether the goroutines run.
 	working, workingOnDisks bool
 }
 
+func newMeter(walls *confinement.Walls, disks func() []string, reserve int64) *meter {
+	return &meter{walls: walls, disks: disks, reserve: reserve, accounts: map[*account]bool{}}
+}
+
+// subject is a run that is measured. It has several processes, one after the other.
+type subject struct {
+	id        string
+	namespace string
+	limits    run.Limits
+	// held says how many bytes the run has in memory that belong on disk.
+	held func() int64
+	// overflowed is true once the run was ended for what it wrote.
+	overflowed atomic.Bool
+	// first is what was on disk when it was measured first; meter.mu guards it.
+	first *diskUse
+}
+
+func newSubject(id string, spec *run.Spec, held func() int64) *subject {
+	return &subject{id: id, namespace: spec.Stack.Namespace, limits: spec.Limits, held: held}
+}
+
 // account is what is known of a process at work.
 type account struct {
-	j *job
-	p *process.Process
+	of *subject
+	p  *process.Process
 	// program is how its processes are found.
 	program confinement.Program
 	// dirs are what is measured of disks. The job may have left its working directory while they still are.
@@ -44,9 +70,9 @@ type account struct {
 	diskDue     time.Time
 }
 
-// watch measures a process until the function that it returns is called.
-func (m *meter) watch(j *job, p *process.Process) (done func()) {
-	a := &account{j: j, p: p, program: confinement.Program{PID: p.PID, Mark: confinement.Mark(j.id)}, dirs: j.measured()}
+// watch measures a process, and the directories that its run writes to, until the function that it returns is called.
+func (m *meter) watch(s *subject, p *process.Process, dirs []string) (done func()) {
+	a := &account{of: s, p: p, program: confinement.Program{PID: p.PID, Mark: confinement.Mark(s.id)}, dirs: dirs}
 	m.mu.Lock()
 	m.accounts[a] = true
 	m.begin(&m.working, m.measure)
@@ -88,12 +114,12 @@ func (m *meter) begin(working *bool, measure func([]*account)) {
 func (m *meter) measure(all []*account) {
 	now := time.Now()
 	loads := m.loads(all)
-	rest := m.r.machine()
+	rest := m.machine()
 	for _, s := range judge(loads, rest) {
 		a := all[s.at]
 		a.over = &overrun{of: s.of, since: now, then: s.of.of(loads[s.at].taken), most: s.most}
 		if s.disk {
-			a.j.overflowed.Store(true)
+			a.of.overflowed.Store(true)
 		}
 		a.p.Exceed(s.reason)
 	}
@@ -109,7 +135,7 @@ func (m *meter) measure(all []*account) {
 		case endEverything:
 			a.p.Kill("what it takes endangers the machine")
 		case endOthers: // until it has ended: what was ended may have started others meanwhile
-			m.r.walls.EndOthers(a.program)
+			m.walls.EndOthers(a.program)
 		case letSave:
 		}
 	}
@@ -122,13 +148,13 @@ func (m *meter) loads(all []*account) []load {
 		programs[i] = a.program
 	}
 	loads := make([]load, len(all))
-	usages := m.r.walls.Measure(programs, maxTasks)
+	usages := m.walls.Measure(programs, maxTasks)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for i, a := range all {
 		taken := run.Resources{Processes: usages[i].Processes, MemoryBytes: usages[i].Memory, DiskBytes: a.disk.bytes, Files: a.disk.files}
 		loads[i] = load{
-			namespace: a.j.spec.Stack.Namespace, limits: m.r.limitsOf(a.j), taken: taken, grown: a.grown, deep: a.disk.deep, opened: a.disk.opened,
+			namespace: a.of.namespace, limits: limitsOf(a.of.limits), taken: taken, grown: a.grown, deep: a.disk.deep, opened: a.disk.opened,
 			condemned: a.over != nil,
 		}
 	}
@@ -139,8 +165,7 @@ func (m *meter) loads(all []*account) []load {
 const maxTasks = 1 << 16
 
 // limitsOf are the limits of a run, with what is known of the machine only here.
-func (r *runner) limitsOf(j *job) run.Limits {
-	l := j.spec.Limits
+func limitsOf(l run.Limits) run.Limits {
 	if l.Run.MemoryBytes == 0 {
 		l.Run.MemoryBytes = int64(machineMemory() / 2) //nolint:gosec // no machine has 2^63 bytes
 	}
@@ -157,14 +182,14 @@ const roomForData = 256 << 20
 
 // processLimits are those that the kernel keeps for each process. They leave room above those that are measured, which
 // say what was wrong.
-func (r *runner) processLimits(j *job) confinement.Limits {
-	l := r.limitsOf(j)
+func processLimits(l run.Limits, walls confinement.Walls) confinement.Limits {
+	l = limitsOf(l)
 	memory, disk := uint64(max(0, l.Run.MemoryBytes)), uint64(max(0, l.Run.DiskBytes))    //nolint:gosec // above zero
 	limits := confinement.Limits{Files: uint64(max(0, l.OpenFiles)), FileBytes: 2 * disk} //nolint:gosec // above zero
 	if memory > 0 {
 		limits.DataBytes = memory + memory/4 + roomForData
 	}
-	if most := l.Run.Processes; most > 0 && (r.walls.Users || r.walls.Alone()) { // elsewhere the server and everybody's runs would be counted, too
+	if most := l.Run.Processes; most > 0 && (walls.Users || walls.Alone()) { // elsewhere the server and everybody's runs would be counted, too
 		limits.Processes = uint64(most) + roomForTasks //nolint:gosec // above zero
 	}
 	return limits

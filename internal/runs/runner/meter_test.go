@@ -225,7 +225,7 @@ func TestARunThatHasLeftIsMeasured(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(j.space.base, "left"), make([]byte, 1<<20), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	a := &account{j: j, dirs: j.measured()}
+	a := &account{of: j.measured(), dirs: j.measuredDirs()}
 	j.space = nil
 	r.meter.measureDisks([]*account{a})
 	if a.disk.bytes < 1<<20 {

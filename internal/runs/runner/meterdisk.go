@@ -40,32 +40,27 @@ func (m *meter) measureDisks(all []*account) {
 		if now.Before(a.diskDue) {
 			continue
 		}
-		use := a.j.diskUse(a.dirs)
-		unnamed := m.r.walls.MeasureUnnamed(a.program, maxDescriptors)
+		use := a.of.use(a.dirs)
+		unnamed := m.walls.MeasureUnnamed(a.program, maxDescriptors)
 		use.bytes += unnamed.Bytes
 		use.opened = unnamed.Over
 		a.diskDue = now.Add(max(diskInterval, diskShare*time.Since(now)))
 		m.mu.Lock()
-		if a.j.diskFirst == nil { // a run has several processes, one after the other
-			a.j.diskFirst = &use
+		if a.of.first == nil {
+			a.of.first = &use
 		}
-		a.disk, a.grown = use, diskUse{bytes: use.bytes - a.j.diskFirst.bytes, files: use.files - a.j.diskFirst.files}
+		a.disk, a.grown = use, diskUse{bytes: use.bytes - a.of.first.bytes, files: use.files - a.of.first.files}
 		m.mu.Unlock()
 	}
 }
 
-// measured are the directories that count as the run's: where its programs write, and the spool.
-func (j *job) measured() []string { return append(j.space.places(), j.spool.dir) }
-
-// diskUse is what the run has in these directories, as the disk counts it, and in states that wait in memory. What is over a
-// limit is not measured to its end. A directory that the program has locked is opened.
-func (j *job) diskUse(dirs []string) (use diskUse) {
-	if j.states != nil {
-		use.bytes = j.states.held()
-	}
+// use is what the run has in these directories, as the disk counts it, and in memory for want of a disk. What is over a limit
+// is not measured to its end. A directory that the program has locked is opened.
+func (s *subject) use(dirs []string) (use diskUse) {
+	use.bytes = s.held()
 	for _, dir := range dirs {
 		bounds := filetree.Bounds{Lenient: true}
-		if most := j.spec.Limits.Run.Files; most > 0 {
+		if most := s.limits.Run.Files; most > 0 {
 			bounds.Entries = max(1, most-use.files+1)
 		}
 		err := filetree.Walk(dir, bounds, func(_ string, stat *unix.Stat_t) error {
@@ -79,17 +74,17 @@ func (j *job) diskUse(dirs []string) (use diskUse) {
 	return use
 }
 
-// overDisk says whether the run's directories hold more than they may. The kernel ends writing before it is measured when
+// overDisk says why the run has to end when its directories hold more than they may; empty when they do not. The kernel ends writing before it is measured when
 // a file has twice as much.
-func (j *job) overDisk() string {
-	use := j.diskUse(j.measured())
-	most := j.spec.Limits.Run
+func (s *subject) overDisk(dirs []string) string {
+	use := s.use(dirs)
+	most := s.limits.Run
 	l := load{taken: run.Resources{DiskBytes: use.bytes, Files: use.files}, deep: use.deep}
 	l.limits.Run = run.Resources{DiskBytes: most.DiskBytes, Files: most.Files}
 	over := judge([]load{l}, machine{})
 	if len(over) == 0 {
 		return ""
 	}
-	j.overflowed.Store(true)
+	s.overflowed.Store(true)
 	return over[0].reason
 }

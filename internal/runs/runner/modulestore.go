@@ -355,13 +355,9 @@ func (j *job) sameModules() bool {
 	return s.Unless != "" && plans && !s.Destroy && s.Purpose == run.PurposeDeploy && j.used.complete && known != nil && known.Placed == s.Unless
 }
 
-// withdrawModules undoes what placeModules did when init does not take it. It says whether there was anything to undo.
-func (j *job) withdrawModules(failed error) (bool, error) {
-	f := ofTool(failed)
-	if !j.used.complete || f == nil || !f.aboutModules() {
-		return false, nil
-	}
+// withdrawModules undoes what placeModules did.
+func (j *job) withdrawModules() error {
 	j.used, j.space.record.Known = moduleUse{}, nil
 	j.log.note("Init: again, without the modules that the store has")
-	return true, j.space.remove(modulesTF)
+	return j.space.remove(modulesTF)
 }

@@ -62,7 +62,7 @@ func (j *job) moduleScope() (scope *modules.Scope, f *fetcher, why string) {
 	if slices.ContainsFunc(env, func(e run.EnvVar) bool { return strings.Contains(e.Value, j.opts.WorkRoot) }) {
 		return nil, nil, ""
 	}
-	f = &fetcher{tool: j.space.tool, opts: &j.opts, walls: j.walls, users: j.users, limits: j.processLimits(j), config: j.spec.CLIConfig, env: env, authorities: authorities, mask: j.mask}
+	f = &fetcher{tool: j.space.tool, opts: &j.opts, walls: j.walls, users: j.users, limits: processLimits(j.spec.Limits, j.walls), config: j.spec.CLIConfig, env: env, authorities: authorities, mask: j.mask}
 	if len(j.spec.CLIConfig) == 0 && len(env) == 0 && len(authorities) == 0 && len(files) == 0 {
 		return j.modules.Scope(""), f, ""
 	}

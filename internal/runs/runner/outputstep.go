@@ -39,7 +39,7 @@ func (j *job) readBack(ctx context.Context) error {
 // output asks for the outputs after an apply.
 func (j *job) output(ctx context.Context) error {
 	c := command{step: run.StepOutput, args: []string{"output", "-json", "-no-color"}}
-	text, err := j.document(ctx, c, orDefault(j.spec.Limits.StateBytes, run.DefaultLimits().StateBytes))
+	text, err := j.document(ctx, c, j.stateLimit())
 	if err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (j *job) output(ctx context.Context) error {
 // resources asks for the resources in the state.
 func (j *job) resources(ctx context.Context) error {
 	c := command{step: run.StepShow, args: []string{"show", "-json", "-no-color"}}
-	text, err := j.document(ctx, c, 2*orDefault(j.spec.Limits.StateBytes, run.DefaultLimits().StateBytes))
+	text, err := j.document(ctx, c, 2*j.stateLimit())
 	if err != nil {
 		return err
 	}

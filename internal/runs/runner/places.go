@@ -49,9 +49,9 @@ func (j *job) takePlace(ctx context.Context) {
 	select {
 	case j.places <- struct{}{}:
 		j.placed, j.placedAt = true, time.Now()
-		j.runner.mu.Lock()
+		j.runner.lock.Lock()
 		j.unplaced = false
-		j.runner.mu.Unlock()
+		j.runner.lock.Unlock()
 	case <-waiting.Done():
 	}
 }
@@ -134,17 +134,17 @@ func (j *job) aside(ctx context.Context, wait func(context.Context) error) error
 
 // count changes the tally, and has the server asked for more when there is room now.
 func (r *runner) count(change func(*tally)) {
-	r.mu.Lock()
+	r.lock.Lock()
 	before := r.capacity()
 	change(&r.tally)
 	more := r.capacity() > before
-	r.mu.Unlock()
+	r.lock.Unlock()
 	if more {
 		r.wake()
 	}
 }
 
-// capacity is how many more jobs the runner takes; r.mu is held.
+// capacity is how many more jobs the runner takes; r.lock is held.
 func (r *runner) capacity() int {
 	room := r.opts.Capacity + min(r.tally.aside, maxAside) + min(r.tally.ending-r.tally.stuck, r.opts.Capacity+maxAhead) + min(r.tally.stuck, maxStuck)
 	if r.tally.held <= brisk {

@@ -33,7 +33,7 @@ func (j *job) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if j.space, err = j.openWorkspace(); err != nil {
+	if j.space, err = j.area.open(j.order(), j.takeClaim()); err != nil {
 		return err
 	}
 	j.space.tool = found
@@ -42,7 +42,7 @@ func (j *job) prepare(ctx context.Context) error {
 			return err
 		}
 	}
-	j.space.env = j.space.environment(j)
+	j.space.env = j.environment()
 	return nil
 }
 
@@ -56,7 +56,7 @@ func (j *job) placeSource(ctx context.Context) error {
 			}
 		}
 		w.record = workspaceRecord{UID: j.spec.Stack.UID}
-		if err := w.settle(j, 0); err != nil {
+		if err := w.settle(0); err != nil {
 			return err
 		}
 	}

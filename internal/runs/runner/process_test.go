@@ -41,9 +41,9 @@ func TestPanicOfAJobStopsItsToolBeforeTheJobIsOver(t *testing.T) {
 	_, p := lasting(t, run.Limits{Grace: run.Duration(time.Minute)})
 	activeAtTheEnd := make(chan bool, 1)
 	p.Note = func(string, ...any) { // it is about to be asked to stop
-		r.mu.Lock()
+		r.lock.Lock()
 		activeAtTheEnd <- r.active["r1"] != nil
-		r.mu.Unlock()
+		r.lock.Unlock()
 	}
 	r.begin(j, func() {
 		j.stop.attach(p)

@@ -46,7 +46,7 @@ type fetcher struct {
 }
 
 func (j *job) fetcher() *fetcher {
-	return &fetcher{tool: j.space.tool, opts: &j.opts, walls: j.walls, users: j.users, limits: j.processLimits(j), config: j.spec.CLIConfig, env: j.scoped.env, authorities: j.scoped.authorities, mask: j.mask}
+	return &fetcher{tool: j.space.tool, opts: &j.opts, walls: j.walls, users: j.users, limits: processLimits(j.spec.Limits, j.walls), config: j.spec.CLIConfig, env: j.scoped.env, authorities: j.scoped.authorities, mask: j.mask}
 }
 
 // fetch has the tool install one provider where nothing of the stack is: no code of the stack's runs, and no provider is

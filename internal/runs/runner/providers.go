@@ -406,48 +406,22 @@ func (w *workspace) forgetCopy(scope *providers.Scope, p *providers.Package) err
 	return w.remove(providersTF + filepath.ToSlash(relative))
 }
 
-// initFromStore runs init with what the store has. A version that was chosen by less than init knows may be a wrong one, and
-// modules that init fetches may need more than those before them: then init chooses, and installs in the stack's own way.
-func (j *job) initFromStore(ctx context.Context) error {
-	err := j.runInit(ctx)
-	if err == nil {
-		return nil
-	}
-	if again, undone := j.withdrawModules(err); undone != nil {
-		return undone
-	} else if again {
-		if err = j.runInit(ctx); err == nil {
-			return nil
-		}
-	}
-	again, undone := j.withdrawProviders(err)
-	switch {
-	case undone != nil:
-		return undone
-	case !again:
-		return err
-	}
-	return j.runInit(ctx)
+// withdrawable says whether init may do better without the store: a version that was chosen here by less than init knows may
+// be a wrong one, modules that init fetches may need more, and the stack may have its own ways to install.
+func (p *providing) withdrawable() bool {
+	return p.plainConfig != nil && (p.chosen || p.openConfig != nil)
 }
 
-// withdrawProviders undoes what offerProviders did: init failed over providers, and may do better on its own. It says
-// whether there was anything to undo.
-func (j *job) withdrawProviders(failed error) (bool, error) {
-	f := ofTool(failed)
-	if j.providing.plainConfig == nil || !j.providing.chosen && j.providing.openConfig == nil || f == nil || !aboutProviders(failed) {
-		return false, nil
-	}
+// withdrawProviders undoes what offerProviders did.
+func (j *job) withdrawProviders() error {
 	w := j.space
 	config := j.providing.plainConfig
 	j.providing.plainConfig, j.providing.openConfig, j.providing.complete = nil, nil, false
 	j.log.note("Init: again, without what the store has")
-	if err := errors.Join(w.write(cliConfigName, config), w.remove(lockFileTF)); err != nil {
-		return false, err
+	if err := errors.Join(w.write(cliConfigName, config), w.remove(lockFileTF)); err != nil || j.providing.before == nil {
+		return err
 	}
-	if j.providing.before == nil {
-		return true, nil
-	}
-	return true, w.write(w.inModule(lockFileTF), j.providing.before)
+	return w.write(w.inModule(lockFileTF), j.providing.before)
 }
 
 // openStore makes the stores of providers and modules ready, if they are to be.

@@ -5,23 +5,23 @@ package runner
 
 import (
 	"encoding/json"
+	"log/slog"
 	"os"
 	"path/filepath"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// removeWorkspaces deletes the working directories of stacks that are gone, once nobody works in them. A directory that
-// a newer stack of the same name has taken over stays.
-func (r *runner) removeWorkspaces(stacks []run.Stack) {
+// remove deletes the working directories of stacks that are gone, once nobody works in them. A directory that a newer stack
+// of the same name has taken over stays.
+func (a *area) remove(stacks []run.Stack, log *slog.Logger) {
 	for _, s := range stacks {
-		if !validID(s.Namespace) || !validID(s.Name) {
+		if !isFileName(s.Namespace) || !isFileName(s.Name) {
 			continue
 		}
-		base := filepath.Join(r.opts.WorkRoot, s.Namespace, s.Name)
-		unlock := r.workspaces.lock(base)
-		if err := removeWorkspace(base, s.UID); err != nil {
-			r.opts.Log.Warn("the working directory of a stack that is gone stays", "stack", s.String(), "error", err)
+		unlock := a.lock(s)
+		if err := removeWorkspace(a.base(s), s.UID); err != nil {
+			log.Warn("the working directory of a stack that is gone stays", "stack", s.String(), "error", err)
 		}
 		unlock()
 	}
@@ -44,4 +44,9 @@ func removeWorkspace(base, uid string) error {
 	}
 	_ = os.Remove(filepath.Dir(base)) // the namespace's, which stays while it holds other stacks
 	return nil
+}
+
+// isFileName keeps the name of a stack from being a path.
+func isFileName(name string) bool {
+	return name != "" && name == filepath.Base(name) && name[0] != '.'
 }

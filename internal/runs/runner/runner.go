@@ -29,14 +29,14 @@ import (
 
 // runner is the process.
 type runner struct {
-	opts       Options
-	id         string
-	server     *server
-	tools      *toolbox
-	workspaces *locks
-	inits      *keptInits
-	artifacts  *artifacts
-	trees      *trees
+	opts      Options
+	id        string
+	server    *server
+	tools     *toolbox
+	area      *area
+	inits     *keptInits
+	artifacts *artifacts
+	trees     *trees
 	// store keeps providers for all stacks; nil without one.
 	store *providers.Store
 	// modules keeps modules from elsewhere for all stacks; nil without a store of providers.
@@ -51,7 +51,7 @@ type runner struct {
 	// processes counts the tofu processes that are running.
 	processes atomic.Int32
 
-	mu     sync.Mutex
+	lock   sync.Mutex
 	active map[string]*job
 	tally  tally
 	drain  bool
@@ -153,18 +153,18 @@ func (r *runner) work(ctx context.Context) error {
 
 // stopPlans begins to drain: no new runs, plans stop, applies finish.
 func (r *runner) stopPlans(reason string) {
-	r.mu.Lock()
+	r.lock.Lock()
 	r.terminated = true
 	r.setDrain(true)
 	jobs := r.jobs()
-	r.mu.Unlock()
+	r.lock.Unlock()
 	for _, j := range jobs {
 		j.stop.ask(reason, true)
 	}
 	r.wake()
 }
 
-// setDrain begins to drain or takes that back; r.mu is held.
+// setDrain begins to drain or takes that back; r.lock is held.
 func (r *runner) setDrain(drain bool) {
 	switch {
 	case drain && !r.drain:
@@ -239,14 +239,14 @@ func (r *runner) ask(ctx context.Context, p run.PollRequest) (run.PollResponse, 
 	var again atomic.Bool
 	stop := make(chan struct{})
 	defer close(stop)
-	r.mu.Lock()
+	r.lock.Lock()
 	finished, leaving := r.finished, r.leaving
 	if p.Capacity > 0 { // a poll that may bring work is left alone: an assignment on its way must not be lost
 		finished = nil
 	} else if r.drain {
 		leaving = nil
 	}
-	r.mu.Unlock()
+	r.lock.Unlock()
 	go func() {
 		select {
 		case <-finished:
@@ -269,8 +269,8 @@ func (r *runner) ask(ctx context.Context, p run.PollRequest) (run.PollResponse, 
 }
 
 func (r *runner) pollRequest() run.PollRequest {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.lock.Lock()
+	defer r.lock.Unlock()
 	p := run.PollRequest{Runner: r.id, Version: r.opts.Version, Active: []string{},
 		Build: r.opts.Build, Draining: r.drain && !r.terminated, Removed: r.removed, Places: r.opts.Capacity}
 	for id, j := range r.active {
@@ -294,14 +294,14 @@ func (r *runner) pollRequest() run.PollRequest {
 }
 
 func (r *runner) draining() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.lock.Lock()
+	defer r.lock.Unlock()
 	return r.drain
 }
 
 // obey does what the server says.
 func (r *runner) obey(ctx context.Context, response run.PollResponse) {
-	r.mu.Lock()
+	r.lock.Lock()
 	// A server that starts anew keeps the runner that the one before let go.
 	r.setDrain(response.Drain || r.terminated)
 	r.removed = response.Remove
@@ -309,7 +309,7 @@ func (r *runner) obey(ctx context.Context, response run.PollResponse) {
 	for id, j := range r.active {
 		byID[id] = j
 	}
-	r.mu.Unlock()
+	r.lock.Unlock()
 	for id, why := range response.Stop {
 		if j := byID[id]; j != nil {
 			j.stop.insist(why)
@@ -326,7 +326,7 @@ func (r *runner) obey(ctx context.Context, response run.PollResponse) {
 		}
 	}
 	if len(response.Remove) > 0 {
-		go r.removeWorkspaces(response.Remove)
+		go r.area.remove(response.Remove, r.opts.Log)
 	}
 	for _, a := range response.Runs {
 		if byID[a.ID] == nil && validID(a.ID) && !r.adoptShell(ctx, a.ID) {
@@ -337,29 +337,29 @@ func (r *runner) obey(ctx context.Context, response run.PollResponse) {
 	}
 }
 
-// validID keeps an id, or the name of a stack, from being a path.
+// validID keeps an id from being a path.
 func validID(id string) bool {
 	return id != "" && id == filepath.Base(id) && id[0] != '.'
 }
 
 // begin runs a job on a goroutine of its own.
 func (r *runner) begin(j *job, do func()) {
-	r.mu.Lock()
+	r.lock.Lock()
 	r.active[j.id] = j
-	r.mu.Unlock()
+	r.lock.Unlock()
 	r.group.Add(1)
 	go func() {
 		defer r.group.Done()
 		r.guard(j, do)
 		j.releaseProviders()
 		j.leavePlace()
-		r.mu.Lock()
+		r.lock.Lock()
 		before := r.capacity()
 		delete(r.active, j.id)
 		j.gone()
 		// Also wake the poller when the last job, or a cancelled one, ends.
 		tell := r.capacity() > before || r.drain || len(r.active) == 0 || j.stop.asked() != ""
-		r.mu.Unlock()
+		r.lock.Unlock()
 		if tell {
 			r.wake()
 		}

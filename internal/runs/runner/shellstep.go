@@ -212,7 +212,7 @@ func (j *job) wrapper() string {
 		}
 	}
 	b.WriteString("exec")
-	for _, word := range j.walls.Line(j.space.cell(j), j.space.tool.path) {
+	for _, word := range j.walls.Line(j.cell(), j.space.tool.path) {
 		b.WriteString(" " + shellQuote(word))
 	}
 	b.WriteString(" \"$@\"\n")

@@ -6,11 +6,11 @@ package runner
 import (
 	"bytes"
 	"context"
-	"errors"
 	"slices"
 	"strings"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/initflow"
 )
 
 // A state may need providers that the program does not need any more: what is to be destroyed was made by them. init
@@ -84,28 +84,22 @@ func (j *job) initForState(ctx context.Context, state []byte) error {
 		return nil
 	}
 	j.log.note("Init: again, because resources in the state need providers that the program does not: %s", strings.Join(missing, ", "))
-	j.result.Init, j.replayed, w.record.Unproven = run.InitRan, "", ""
-	if j.providing.openConfig != nil { // these are for the stack's own ways to install, if for any
+	if err := j.driveInit(ctx, initflow.Event{Kind: initflow.StateNeeds}); err != nil {
+		return ofInit(err)
+	}
+	lockFile, _ = w.read(w.inModule(lockFileTF), maxLockFile)
+	w.record.NotNeeded = missingProviders(state, lockFile)
+	return ofInit(w.save())
+}
+
+// runInitWithState runs init where the state is. The backend is the same, so that there is no state to move.
+func (j *job) runInitWithState(ctx context.Context) (initflow.Event, error) {
+	w := j.space
+	j.result.Init, w.record.Unproven = run.InitRan, ""
+	if j.providing.openConfig != nil { // these providers are for the stack's own ways to install, if for any
 		if err := w.write(cliConfigName, j.providing.openConfig); err != nil {
-			return err
+			return initflow.Event{}, err
 		}
 	}
-	args := []string{"init", "-input=false", "-no-color"}
-	if w.tool.jsonInit() {
-		args = append(args, "-json")
-	}
-	// What init knows of the backend stays: it is the same, and so there is no state to move.
-	err := j.initCommand(ctx, false, args...)
-	w.listInit()
-	if err == nil {
-		lockFile, _ = w.read(w.inModule(lockFileTF), maxLockFile)
-		err = j.recordInit()
-		w.record.NotNeeded = missingProviders(state, lockFile)
-		err = errors.Join(err, w.save())
-	}
-	var f *failure
-	if errors.As(err, &f) && f.step == "" {
-		f.step = run.StepInit
-	}
-	return err
+	return j.endInit(j.initCommand(ctx, false, j.initArgs()...))
 }

@@ -10,19 +10,24 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
+	"log/slog"
 	"maps"
 	"net/http"
 	"os"
 	"slices"
-
-	"github.com/yuba-dev/yuba/internal/runs/run"
 )
+
+// sending is one state on its way to the server. The error is a refusal, or the end of ctx.
+type sending func(ctx context.Context, sequence int, state []byte) error
 
 // stateShipper keeps every state of a run in the spool until the server has it.
 type stateShipper struct {
-	job *job
+	book *book
+	send sending
+	log  *slog.Logger
+	// limit is the size of the largest state that the server takes.
+	limit int64
 	// memory holds states that could not be written to the spool, a full disk for one.
 	memory map[int][]byte
 	// waiting says of the states that this process took and that wait for the server what they are; sending is the number
@@ -36,8 +41,8 @@ type stateShipper struct {
 	done   chan struct{}
 }
 
-func startStateShipper(ctx context.Context, j *job) *stateShipper {
-	s := &stateShipper{job: j, memory: map[int][]byte{}, waiting: map[int]leftState{}, wake: make(chan struct{}, 1), finish: make(chan struct{}), done: make(chan struct{})}
+func startStateShipper(ctx context.Context, b *book, limit int64, send sending, log *slog.Logger) *stateShipper {
+	s := &stateShipper{book: b, send: send, log: log, limit: limit, memory: map[int][]byte{}, waiting: map[int]leftState{}, wake: make(chan struct{}, 1), finish: make(chan struct{}), done: make(chan struct{})}
 	s.wake <- struct{}{} // the spool may hold states of a runner before
 	go func() {
 		defer close(s.done)
@@ -59,29 +64,29 @@ func (s *stateShipper) offer(state []byte) {
 		return
 	}
 	digest, now := digestOf(state), readLeftState("", state)
-	j := s.job
-	j.mu.Lock()
-	last := j.journal.StateDigest
+	b := s.book
+	b.mu.Lock()
+	last := b.journal.StateDigest
 	if last == "" {
-		last = j.journal.Initial
+		last = b.journal.Initial
 	}
 	if digest == last {
-		j.mu.Unlock()
+		b.mu.Unlock()
 		return
 	}
-	j.journal.States++
-	sequence := j.journal.States
-	j.journal.StateDigest, j.journal.Serial, j.journal.LostDigest = digest, max(now.Serial, j.journal.Serial), ""
+	b.journal.States++
+	sequence := b.journal.States
+	b.journal.StateDigest, b.journal.Serial, b.journal.LostDigest = digest, max(now.Serial, b.journal.Serial), ""
 	s.waiting[sequence] = now
-	if err := j.spool.writeState(sequence, state); err != nil {
+	if err := b.spool.writeState(sequence, state); err != nil {
 		s.memory[sequence] = state
-		j.diskProblem = err
+		b.diskProblem = err
 	}
-	if int64(len(state)) <= orDefault(j.spec.Limits.StateBytes, run.DefaultLimits().StateBytes) { // the server takes no larger one
+	if int64(len(state)) <= s.limit { // the server takes no larger one
 		s.supersede(sequence, now)
 	}
-	j.saveJournal()
-	j.mu.Unlock()
+	b.saveJournal()
+	b.mu.Unlock()
 	select {
 	case s.wake <- struct{}{}:
 	default:
@@ -91,7 +96,7 @@ func (s *stateShipper) offer(state []byte) {
 // supersede drops the states before a number that wait for the server and that the state of this number follows. Those on
 // disk go only when the newer one is on disk for certain. The lock is held.
 func (s *stateShipper) supersede(sequence int, now leftState) {
-	j := s.job
+	b := s.book
 	var onDisk []int
 	for n, w := range s.waiting {
 		switch {
@@ -106,12 +111,12 @@ func (s *stateShipper) supersede(sequence int, now leftState) {
 	if len(onDisk) == 0 {
 		return
 	}
-	if err := j.spool.sync(j.spool.statePath(sequence), statesDir); err != nil {
-		j.opts.Log.Warn("states that a newer one follows stay in the spool", "run", j.id, "error", err)
+	if err := b.spool.sync(b.spool.statePath(sequence), statesDir); err != nil {
+		s.log.Warn("states that a newer one follows stay in the spool", "error", err)
 		return
 	}
 	for _, n := range onDisk {
-		if err := os.Remove(j.spool.path(j.spool.statePath(n))); err == nil {
+		if err := os.Remove(b.spool.path(b.spool.statePath(n))); err == nil {
 			delete(s.waiting, n)
 		}
 	}
@@ -119,8 +124,8 @@ func (s *stateShipper) supersede(sequence int, now leftState) {
 
 // held is how many bytes of states are in memory for want of a disk.
 func (s *stateShipper) held() (bytes int64) {
-	s.job.mu.Lock()
-	defer s.job.mu.Unlock()
+	s.book.mu.Lock()
+	defer s.book.mu.Unlock()
 	for _, state := range s.memory {
 		bytes += int64(len(state))
 	}
@@ -130,18 +135,18 @@ func (s *stateShipper) held() (bytes int64) {
 // pending are the numbers of the states that the server has not acknowledged, in order. The last one is named also when it is
 // gone; of those before it a newer one has all. The lock is held.
 func (s *stateShipper) pending() []int {
-	j := s.job
-	all := append(slices.Collect(maps.Keys(s.memory)), j.spool.sequences()...)
-	all = append(all, j.journal.States)
+	b := s.book
+	all := append(slices.Collect(maps.Keys(s.memory)), b.spool.sequences()...)
+	all = append(all, b.journal.States)
 	slices.Sort(all)
 	all = slices.Compact(all)
-	return slices.DeleteFunc(all, func(n int) bool { return n <= j.journal.Acknowledged || n > j.journal.States })
+	return slices.DeleteFunc(all, func(n int) bool { return n <= b.journal.Acknowledged || n > b.journal.States })
 }
 
 // inMemory reports whether states are there that no disk had room for.
 func (s *stateShipper) inMemory() bool {
-	s.job.mu.Lock()
-	defer s.job.mu.Unlock()
+	s.book.mu.Lock()
+	defer s.book.mu.Unlock()
 	return len(s.memory) > 0
 }
 
@@ -173,59 +178,58 @@ func (s *stateShipper) loop(ctx context.Context) {
 
 // ship sends the states in order, each until it is acknowledged or refused for good.
 func (s *stateShipper) ship(ctx context.Context) {
-	j := s.job
+	b := s.book
 	for ctx.Err() == nil {
 		sequence, state, ok := s.next()
 		if !ok {
 			return
 		}
-		_, err := j.persist(ctx, request{method: http.MethodPut, path: "/state", body: state, stuck: j.stall,
-			header: map[string]string{run.HeaderSequence: fmt.Sprint(sequence)}})
+		err := s.send(ctx, sequence, state)
 		if err != nil && refused(err) == 0 {
 			return
 		}
-		j.mu.Lock()
+		b.mu.Lock()
 		s.sending = 0
 		if err != nil {
-			j.journal.StatesRefused = err.Error()
-			j.opts.Log.Error("the server refused a state", "run", j.id, "sequence", sequence, "error", err)
+			b.journal.StatesRefused = err.Error()
+			s.log.Error("the server refused a state", "sequence", sequence, "error", err)
 		}
 		switch refused(err) {
 		case 0, http.StatusConflict: // with a conflict the server keeps the bytes, and later ones are wanted, too
-			j.journal.Acknowledged = sequence
+			b.journal.Acknowledged = sequence
 			delete(s.memory, sequence)
 			delete(s.waiting, sequence)
-			_ = os.Remove(j.spool.path(j.spool.statePath(sequence))) // a state that stays is only sent again
+			_ = os.Remove(b.spool.path(b.spool.statePath(sequence))) // a state that stays is only sent again
 		default:
 			s.closed = true
 		}
-		j.saveJournal()
-		j.mu.Unlock()
+		b.saveJournal()
+		b.mu.Unlock()
 	}
 }
 
 // next returns the oldest state that the server has not acknowledged.
 func (s *stateShipper) next() (int, []byte, bool) {
-	j := s.job
-	j.mu.Lock()
-	defer j.mu.Unlock()
+	b := s.book
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	if s.closed {
 		return 0, nil, false
 	}
 	for _, sequence := range s.pending() {
 		state, err := s.memory[sequence], error(nil)
 		if state == nil {
-			state, err = j.spool.readState(sequence)
+			state, err = b.spool.readState(sequence)
 		}
 		if err == nil {
 			s.sending = sequence
 			return sequence, state, true
 		}
 		// Lost with a power cut before it was on disk, or damaged: a later one, or the working directory, has more.
-		j.opts.Log.Warn("a spooled state cannot be sent", "run", j.id, "sequence", sequence, "error", err)
-		j.journal.Acknowledged = sequence
+		s.log.Warn("a spooled state cannot be sent", "sequence", sequence, "error", err)
+		b.journal.Acknowledged = sequence
 		delete(s.waiting, sequence)
-		j.missState(sequence, err)
+		b.missState(sequence, err)
 	}
 	return 0, nil, false
 }
@@ -235,48 +239,50 @@ const unknownDigest = "unknown"
 
 // missState notes that a spooled state cannot be read. If it was the last one, what is in the working directory is taken
 // again. The lock is held.
-func (j *job) missState(sequence int, err error) {
-	j.journal.Damaged = j.journal.Damaged || !errors.Is(err, fs.ErrNotExist)
-	if sequence == j.journal.States {
-		j.journal.LostDigest, j.journal.StateDigest = orText(orText(j.journal.StateDigest, j.journal.LostDigest), unknownDigest), ""
+func (b *book) missState(sequence int, err error) {
+	b.journal.Damaged = b.journal.Damaged || !errors.Is(err, fs.ErrNotExist)
+	if sequence == b.journal.States {
+		b.journal.LostDigest, b.journal.StateDigest = orText(orText(b.journal.StateDigest, b.journal.LostDigest), unknownDigest), ""
 	}
 }
 
 // verify notices at once when the last spooled state is gone or damaged: what is in the working directory may be the same.
 func (s *stateShipper) verify() {
-	j := s.job
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	last := j.journal.States
-	if last == 0 || j.journal.Acknowledged >= last || s.memory[last] != nil {
+	b := s.book
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	last := b.journal.States
+	if last == 0 || b.journal.Acknowledged >= last || s.memory[last] != nil {
 		return
 	}
-	if _, err := j.spool.readState(last); err != nil {
-		j.missState(last, err)
+	if _, err := b.spool.readState(last); err != nil {
+		b.missState(last, err)
 	}
 }
 
 // stored reports whether every state is with the server or on disk for certain.
-func (j *job) stored() bool {
-	if j.states.inMemory() {
+func (s *stateShipper) stored() bool {
+	if s.inMemory() {
 		return false
 	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	for _, n := range j.states.pending() {
-		if err := j.spool.sync(j.spool.statePath(n)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	b := s.book
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, n := range s.pending() {
+		if err := b.spool.sync(b.spool.statePath(n)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return false
 		}
 	}
-	return j.journal.Acknowledged == j.journal.States || j.spool.sync(statesDir, "") == nil
+	return b.journal.Acknowledged == b.journal.States || b.spool.sync(statesDir, "") == nil
 }
 
 // spooled reports whether every state that the server does not have is in the spool.
-func (j *job) spooled() bool {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	for _, n := range j.states.pending() {
-		if _, err := j.spool.readState(n); err != nil {
+func (s *stateShipper) spooled() bool {
+	b := s.book
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, n := range s.pending() {
+		if _, err := b.spool.readState(n); err != nil {
 			return false
 		}
 	}
@@ -284,8 +290,8 @@ func (j *job) spooled() bool {
 }
 
 // unsent reports whether states are left that the server does not have, or what is left of one that was damaged.
-func (j *job) unsent() bool {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.journal.Acknowledged < j.journal.States || j.journal.Damaged
+func (b *book) unsent() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.journal.Acknowledged < b.journal.States || b.journal.Damaged
 }

@@ -6,6 +6,7 @@ package runner
 import (
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -31,7 +32,7 @@ func (b *bench) shipper(id string) *stateShipper {
 	if j.journal, err = j.spool.readJournal(); err != nil {
 		b.t.Fatal(err)
 	}
-	j.states = &stateShipper{job: j, memory: map[int][]byte{}, waiting: map[int]leftState{}, wake: make(chan struct{}, 1)}
+	j.states = &stateShipper{book: j.book, log: slog.New(slog.DiscardHandler), limit: 1000, memory: map[int][]byte{}, waiting: map[int]leftState{}, wake: make(chan struct{}, 1)}
 	return j.states
 }
 
@@ -47,7 +48,7 @@ func (s *stateShipper) all() (sent []string) {
 			return append(sent, err.Error())
 		}
 		sent = append(sent, fmt.Sprint(sequence, " ", l.Name))
-		s.job.journal.Acknowledged = sequence
+		s.book.journal.Acknowledged = sequence
 	}
 }
 
@@ -88,29 +89,29 @@ func TestANewerStateReplacesThoseThatWait(t *testing.T) {
 			s := b.shipper("one")
 			for i, data := range c.states {
 				if slices.Contains(c.memory, i+1) { // no file can be made there
-					b.blocked(s.job.spool.path(newStatePath(i+1, data)) + ".tmp")
+					b.blocked(s.book.spool.path(newStatePath(i+1, data)) + ".tmp")
 				}
 				s.offer(data)
 				if i == 0 && c.sendsFirst {
 					s.next()
 				}
 			}
-			if diff := cmp.Diff(c.spool, s.job.spool.sequences()); diff != "" {
+			if diff := cmp.Diff(c.spool, s.book.spool.sequences()); diff != "" {
 				t.Errorf("in the spool (-want +got):\n%s", diff)
 			}
 			if len(c.memory) == 0 { // the runner dies, with its journal or without: the next one sends the same
-				if next := b.shipper("one"); cmp.Diff(c.want, next.all()) != "" || next.job.journal.LostDigest != "" || next.job.journal.States != len(c.states) {
-					t.Errorf("after a death: %+v", next.job.journal)
+				if next := b.shipper("one"); cmp.Diff(c.want, next.all()) != "" || next.book.journal.LostDigest != "" || next.book.journal.States != len(c.states) {
+					t.Errorf("after a death: %+v", next.book.journal)
 				}
-				if err := os.Remove(s.job.spool.path(journalFile)); err != nil {
+				if err := os.Remove(s.book.spool.path(journalFile)); err != nil {
 					t.Fatal(err)
 				}
-				if next := b.shipper("one"); cmp.Diff(c.want, next.all()) != "" || next.job.journal.LostDigest != "" {
-					t.Errorf("without a journal: %+v", next.job.journal)
+				if next := b.shipper("one"); cmp.Diff(c.want, next.all()) != "" || next.book.journal.LostDigest != "" {
+					t.Errorf("without a journal: %+v", next.book.journal)
 				}
 			}
-			if got := s.all(); cmp.Diff(c.want, got) != "" || s.job.journal.Acknowledged != len(c.states) || s.job.journal.LostDigest != "" {
-				t.Errorf("sent %q, want %q; %+v", got, c.want, s.job.journal)
+			if got := s.all(); cmp.Diff(c.want, got) != "" || s.book.journal.Acknowledged != len(c.states) || s.book.journal.LostDigest != "" {
+				t.Errorf("sent %q, want %q; %+v", got, c.want, s.book.journal)
 			}
 		})
 	}

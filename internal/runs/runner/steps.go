@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -32,26 +31,6 @@ var errNotThisStep = errors.New("not a step of this run")
 
 // errFinished ends the steps early without a failure: there is nothing (more) to do.
 var errFinished = errors.New("nothing more to do")
-
-// failure is how a step says what went wrong.
-type failure struct {
-	step    run.Step
-	outcome run.Outcome // empty: failed
-	class   run.Failure
-	err     error
-	// said is what the tool gave as the reason.
-	said diagnostic.List
-}
-
-func (f *failure) Error() string { return f.err.Error() }
-func (f *failure) Unwrap() error { return f.err }
-
-// inLog tells whether the log has it already, because the tool said exactly that: nobody should read it twice.
-func (f *failure) inLog() bool { return len(f.said) > 0 && f.err.Error() == f.said.Error() }
-
-func failed(class run.Failure, format string, args ...any) error {
-	return &failure{class: class, err: fmt.Errorf(format, args...)}
-}
 
 // steps are what the operation is made of.
 func (j *job) steps() []step {

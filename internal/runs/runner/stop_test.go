@@ -167,7 +167,7 @@ func (b *bench) within(patience time.Duration, j *job, do func() error) error {
 	b.t.Helper()
 	err := errors.Join(j.spool.create(), j.open(b.t.Context(), true))
 	if err == nil {
-		j.space, err = j.openWorkspace()
+		j.space, err = j.area.open(j.order(), nil)
 	}
 	if err != nil {
 		b.t.Fatal(err)
@@ -177,7 +177,7 @@ func (b *bench) within(patience time.Duration, j *job, do func() error) error {
 		b.t.Fatal(err)
 	}
 	j.space.tool = tool{name: "tofu", path: j.opts.Tofu}
-	j.space.env = j.space.environment(j)
+	j.space.env = j.environment()
 	late := time.AfterFunc(patience, func() {
 		b.t.Error("it goes on and on")
 		if p := j.stop.attached(); p != nil {

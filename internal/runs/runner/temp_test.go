@@ -44,8 +44,8 @@ resource "terraform_data" "a" {
 			if !runner.walls.Alone() && !slices.Contains(runner.disks(), filepath.Dir(temp)) {
 				t.Errorf("%s is not watched: %v", filepath.Dir(temp), runner.disks())
 			}
-			j := &job{space: &workspace{base: filepath.Dir(source), temp: temp}}
-			if taken := j.diskUse(j.measured()).bytes; taken < 3_000_000 || taken > 6_000_000 {
+			j := &job{book: newBook(""), space: &workspace{base: filepath.Dir(source), temp: temp}}
+			if taken := j.measured().use(j.measuredDirs()).bytes; taken < 3_000_000 || taken > 6_000_000 {
 				t.Errorf("%d bytes are counted", taken)
 			}
 			b.put(filepath.Join(source, "go"), nil)

@@ -170,9 +170,10 @@ func (j *job) heed(s os.Signal, wishes int) int {
 // newRunner makes a runner that has nothing in hand.
 func newRunner(opts Options) *runner {
 	r := &runner{
-		opts: opts, id: run.NewID(time.Now()), server: newServer(opts.Dir, opts.Version), workspaces: newLocks(), inits: newKeptInits(), artifacts: newArtifacts(filepath.Join(opts.Dir, "artifacts")), trees: newTrees(filepath.Join(opts.Dir, "trees")), places: make(chan struct{}, opts.Capacity),
+		opts: opts, id: run.NewID(time.Now()), server: newServer(opts.Dir, opts.Version), inits: newKeptInits(), artifacts: newArtifacts(filepath.Join(opts.Dir, "artifacts")), trees: newTrees(filepath.Join(opts.Dir, "trees")), places: make(chan struct{}, opts.Capacity),
 		tools: newToolbox(opts), users: newUsers(opts), walls: confinement.Walls{Sandbox: opts.Sandbox}, active: map[string]*job{}, finished: make(chan struct{}, 1), leaving: make(chan struct{}),
 	}
-	r.meter = &meter{r: r, accounts: map[*account]bool{}}
+	r.area = &area{root: opts.WorkRoot, walls: &r.walls, users: r.users, locks: newLocks()}
+	r.meter = newMeter(&r.walls, r.disks, opts.Reserve)
 	return r
 }

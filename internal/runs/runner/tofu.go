@@ -75,14 +75,14 @@ func (j *job) tofu(ctx context.Context, c command) (*plan.Stream, process.Exit, 
 		return nil, process.Exit{}, err
 	}
 	j.processes.Add(1)
-	done := j.meter.watch(j, p)
+	done := j.meter.watch(j.measured(), p, j.measuredDirs())
 	e := p.Wait()
 	done()
 	j.stop.attach(nil)
 	j.processes.Add(-1)
 	planned := c.step == run.StepPlan && e.Code == 2 // there are changes
 	if e.Exceeded == "" && (e.Code != 0 && !planned || e.Signal != 0) {
-		e.Exceeded = j.overDisk()
+		e.Exceeded = j.measured().overDisk(j.measuredDirs())
 	}
 	stream := f.end()
 	j.orderly[c.step] = gaveBack(c.step, stream, e)
@@ -116,8 +116,8 @@ func (j *job) start(c command, out, errs *os.File) (*process.Process, error) {
 	if err := j.checkNetwork(); err != nil {
 		return nil, err
 	}
-	cell := j.space.cell(j)
-	cell.Environment = j.economic(slices.Clone(j.space.env))
+	cell := j.cell()
+	cell.Environment = economic(slices.Clone(j.space.env), len(j.places), j.opts.Capacity)
 	if c.unselected {
 		cell.Environment = slices.DeleteFunc(cell.Environment, func(e string) bool { return strings.HasPrefix(e, "TF_WORKSPACE=") })
 	}

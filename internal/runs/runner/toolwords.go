@@ -4,7 +4,6 @@
 package runner
 
 import (
-	"errors"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,9 +12,9 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 )
 
-// The words of tofu and terraform that decisions here depend on. The tools' machine-readable output has no codes: a
-// diagnostic is known by its summary only, and a lock is described in prose. Whatever a decision reads in the tools' text
-// is named in this file, so that a new release of theirs can be compared with it.
+// The words of tofu and terraform that decisions here depend on. The tools' machine-readable output has no codes: only its
+// summary identifies a diagnostic, and a lock is described in prose. All text that a decision reads is named in this file,
+// so that new releases of the tools can be compared with it.
 
 // Summaries of diagnostics.
 const (
@@ -41,27 +40,18 @@ const lockInfo = "Lock Info:"
 // lockOperations are how the tool names in locks what its commands do.
 var lockOperations = map[run.Step]string{run.StepPlan: "OperationTypePlan", run.StepApply: "OperationTypeApply"}
 
-// aboutModules says whether a failure is over modules that are not as the program needs them. A tool whose init knows no
-// -json gives text.
-func (f *failure) aboutModules() bool {
+// aboutModules says whether a failure is about modules that are not as the program needs them. A tool whose init has no
+// -json prints text.
+func aboutModules(f *failure) bool {
 	if len(f.said) == 0 {
 		return slices.ContainsFunc(moduleSummaries, func(s string) bool { return strings.Contains(f.Error(), s) })
 	}
 	return slices.ContainsFunc(f.said, func(d diagnostic.Diagnostic) bool { return slices.Contains(moduleSummaries, d.Summary) })
 }
 
-// aboutProviders says whether a failure may be over providers. The tool has a dozen summaries for that, and one that is
-// mistaken for it costs another init.
+// aboutProviders says whether a failure may be about providers. The tools have a dozen summaries for that; a wrong guess
+// costs another init.
 func aboutProviders(failed error) bool { return strings.Contains(failed.Error(), "provider") }
 
-// saysDiskFull says whether a tool that downloads ended for want of disk: its error reaches us as text only.
+// saysDiskFull says whether a download failed because the disk is full: the tool's error reaches us as text only.
 func saysDiskFull(err error) bool { return strings.Contains(err.Error(), "no space left on device") }
-
-// ofTool is the failure of a tool in err that no wish ended; nil for any other error.
-func ofTool(err error) *failure {
-	var f *failure
-	if !errors.As(err, &f) || f.outcome != "" {
-		return nil
-	}
-	return f
-}

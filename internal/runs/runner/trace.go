@@ -126,7 +126,7 @@ func (j *job) identify(ctx context.Context) {
 // listState asks the tool which resource instances a state has that the server cannot read.
 func (j *job) listState(ctx context.Context) {
 	c := command{step: run.StepShow, args: []string{"show", "-json", "-no-color"}, timeout: lookTimeout}
-	text, err := j.document(ctx, c, 2*orDefault(j.spec.Limits.StateBytes, run.DefaultLimits().StateBytes))
+	text, err := j.document(ctx, c, 2*j.stateLimit())
 	var list []string
 	if err == nil {
 		list, err = shownAddresses(text)

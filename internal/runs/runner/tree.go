@@ -27,7 +27,7 @@ const (
 // and when something was changed or removed it is unpacked again.
 func (j *job) syncTree(ctx context.Context) error {
 	w := j.space
-	if w.record.Artifact == j.treeDigest() && w.record.Module == w.module && w.sameTree(j) {
+	if w.record.Artifact == j.treeDigest() && w.record.Module == w.module && j.sameTree() {
 		return nil
 	}
 	manifest, err := j.unpack(ctx)
@@ -83,24 +83,37 @@ func (j *job) belongs() func(name string) bool {
 	}
 }
 
-// sameTree reports whether the tree is what was unpacked, after removing what was added.
-func (w *workspace) sameTree(j *job) bool {
+// sameTree says whether the tree is what was unpacked, after removing what was added.
+func (j *job) sameTree() bool {
+	plan := ""
+	if j.spec.Operation == run.OperationApply && j.spec.Plan != nil {
+		plan = j.spec.Plan.Digest
+	}
+	same, differences := j.space.sameTree(plan)
+	if differences != "" {
+		j.log.note("Unpacking the source again, because the working directory is not as it was: %s", differences)
+	}
+	return same
+}
+
+// sameTree says whether the tree is what was unpacked and what making the plan, if one is named, added. All else that was
+// added is removed. Otherwise it says what was changed, if that is known.
+func (w *workspace) sameTree(plan string) (same bool, differences string) {
 	manifest, err := archive.LoadManifest(filepath.Join(w.base, manifestName))
 	if err != nil || manifest.Digest != w.record.Artifact {
-		return false
+		return false, ""
 	}
-	w.expectMade(j, &manifest)
-	differences, err := archive.Compare(filepath.Join(w.base, sourceDir), manifest, w.keep)
-	if err != nil || len(differences.Changed)+len(differences.Removed) > 0 {
-		j.log.note("Unpacking the source again, because the working directory is not as it was: %s", differences)
-		return false
+	w.expectMade(plan, &manifest)
+	found, err := archive.Compare(filepath.Join(w.base, sourceDir), manifest, w.keep)
+	if err != nil || len(found.Changed)+len(found.Removed) > 0 {
+		return false, found.String()
 	}
-	for _, name := range differences.Added {
+	for _, name := range found.Added {
 		if err := w.root.RemoveAll(path.Join(sourceDir, name)); err != nil {
-			return false
+			return false, ""
 		}
 	}
-	return true
+	return true, ""
 }
 
 // keep tells what the runner and tofu put beside the root module.

@@ -42,9 +42,28 @@ const (
 	erroredName = "errored.tfstate"
 )
 
+// area holds the working directories of all stacks.
+type area struct {
+	root  string
+	walls *confinement.Walls
+	users *confinement.Users
+	locks *locks
+}
+
+// order says whose working directory is wanted, and for what.
+type order struct {
+	stack run.Stack
+	// path is the root module's, workspace the tofu workspace; empty for the default.
+	path, workspace string
+	// own is true for a stack with a backend of its own.
+	own bool
+}
+
 // workspace is a stack's working directory while a job uses it.
 type workspace struct {
-	base string
+	area  *area
+	stack run.Stack
+	base  string
 	// root is base. Everything below sourceDir may be of tofu's making, links included: root never leaves base.
 	root   *stackRoot
 	module string // the root module relative to base
@@ -100,61 +119,74 @@ type workspaceRecord struct {
 	LeftLock *leftLock `json:"leftLock,omitempty"`
 }
 
-// workspaceBase is the stack's directory.
-func (j *job) workspaceBase() string {
-	return filepath.Join(j.opts.WorkRoot, j.spec.Stack.Namespace, j.spec.Stack.Name)
-}
+// base is a stack's directory.
+func (a *area) base(s run.Stack) string { return filepath.Join(a.root, s.Namespace, s.Name) }
 
-// openWorkspace opens, and makes if need be, the directory of a stack for programs to work in. It waits for a run of the same
-// stack to leave.
-func (j *job) openWorkspace() (*workspace, error) {
-	w, err := j.reopenWorkspace()
+// lock waits until nobody works in a stack's directory and returns what gives it back.
+func (a *area) lock(s run.Stack) func() { return a.locks.lock(a.base(s)) }
+
+// try is lock for a directory that nobody should use yet; it returns nil when somebody does.
+func (a *area) try(s run.Stack) func() { return a.locks.try(a.base(s)) }
+
+// open opens, and makes if need be, the directory of a stack for programs to work in. It waits for a run of the same stack to
+// leave, unless the claim is the lock that the caller has.
+func (a *area) open(o order, claim func()) (*workspace, error) {
+	w, err := a.reopen(o, claim)
 	if err != nil {
 		return nil, err
 	}
-	if err := w.settle(j, w.record.User); err != nil {
+	if err := w.settle(w.record.User); err != nil {
 		w.close()
 		return nil, err
 	}
 	return w, nil
 }
 
-// reopenWorkspace is openWorkspace while a program of a runner before may still work there: its files stay its own.
-func (j *job) reopenWorkspace() (*workspace, error) {
-	s := j.spec.Stack
-	for _, name := range []string{s.Namespace, s.Name} {
+// reopen is open while a program of an earlier runner may still work there: its files stay its own.
+func (a *area) reopen(o order, claim func()) (*workspace, error) {
+	w := &workspace{area: a, stack: o.stack, base: a.base(o.stack), named: o.workspace, own: o.own, unlock: claim}
+	if err := w.check(o); err != nil {
+		if claim != nil {
+			claim()
+		}
+		return nil, err
+	}
+	if claim == nil {
+		w.unlock = a.lock(o.stack)
+	}
+	if err := w.openRoot(o); err != nil {
+		w.close()
+		return nil, err
+	}
+	return w, nil
+}
+
+// check refuses names that would be paths.
+func (w *workspace) check(o order) error {
+	for _, name := range []string{o.stack.Namespace, o.stack.Name} {
 		if name == "" || name != filepath.Base(name) || strings.HasPrefix(name, ".") {
-			return nil, failed(run.FailureConfiguration, "open the working directory of %q: not the name of a stack", s)
+			return failed(run.FailureConfiguration, "open the working directory of %q: not the name of a stack", o.stack)
 		}
 	}
-	w := &workspace{base: j.workspaceBase(), named: j.spec.Workspace, own: j.spec.Backend.Kind == run.BackendOwn}
 	if w.named == "" {
 		w.named = "default"
 	}
 	if w.named != path.Base(w.named) || w.named == "." || w.named == ".." {
-		return nil, failed(run.FailureConfiguration, "open the working directory of %s: %q is no name for a workspace", s, w.named)
+		return failed(run.FailureConfiguration, "open the working directory of %s: %q is not the name of a workspace", o.stack, w.named)
 	}
-	if w.unlock = j.claim; w.unlock == nil {
-		w.unlock = j.workspaces.lock(w.base)
-	}
-	j.claim = nil
-	if err := w.openRoot(j); err != nil {
-		w.close()
-		return nil, err
-	}
-	return w, nil
+	return nil
 }
 
-func (w *workspace) openRoot(j *job) error {
-	if err := j.makeBase(w.base); err != nil {
-		return failed(diskClass(err), "make the working directory of %s: %w", j.spec.Stack, err)
+func (w *workspace) openRoot(o order) error {
+	if err := w.area.makeBase(w.base); err != nil {
+		return failed(diskClass(err), "make the working directory of %s: %w", w.stack, err)
 	}
 	root, err := os.OpenRoot(w.base)
 	if err != nil {
-		return fmt.Errorf("open the working directory of %s: %w", j.spec.Stack, err)
+		return fmt.Errorf("open the working directory of %s: %w", w.stack, err)
 	}
 	w.root = &stackRoot{Root: root}
-	w.module = path.Join(sourceDir, path.Clean("/"+filepath.ToSlash(j.spec.Path)))
+	w.module = path.Join(sourceDir, path.Clean("/"+filepath.ToSlash(o.path)))
 	w.dir = filepath.Join(w.base, w.module)
 	switch text, err := root.ReadFile(recordName); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -162,7 +194,7 @@ func (w *workspace) openRoot(j *job) error {
 	case err != nil || json.Unmarshal(text, &w.record) != nil:
 		// Whose the directory was is not known. If it was not this stack's, that is long gone; if it was, it may have the only
 		// copy of a state: that of a local backend.
-		w.record = workspaceRecord{UID: j.spec.Stack.UID, User: w.owner(), Module: w.module}
+		w.record = workspaceRecord{UID: w.stack.UID, User: w.owner(), Module: w.module}
 	}
 	w.root.user = w.record.User
 	return nil
@@ -184,14 +216,14 @@ func (w *workspace) owner() int {
 
 // settle gives the program's directories to its user: this one, or a new one where programs have users of their own and it
 // is nobody. Directories of before, when they had others, change hands.
-func (w *workspace) settle(j *job, user int) error {
+func (w *workspace) settle(user int) error {
 	switch {
-	case !j.walls.Users:
+	case !w.area.walls.Users:
 		user = 0
 	case user == 0:
 		var err error
-		if user, err = j.users.Next(); err != nil {
-			return failed(diskClass(err), "open the working directory of %s: %w", j.spec.Stack, err)
+		if user, err = w.area.users.Next(); err != nil {
+			return failed(diskClass(err), "open the working directory of %s: %w", w.stack, err)
 		}
 	}
 	w.root.user = user
@@ -201,7 +233,7 @@ func (w *workspace) settle(j *job, user int) error {
 	if err := w.beginHandover(user); err != nil {
 		return err
 	}
-	return w.handOver(j)
+	return w.handOver()
 }
 
 // beginHandover records the new user before anything is the user's, so that nobody else gets it. The record also says that
@@ -212,10 +244,10 @@ func (w *workspace) beginHandover(user int) error {
 }
 
 // handOver gives the directories to the recorded user.
-func (w *workspace) handOver(j *job) error {
+func (w *workspace) handOver() error {
 	for _, name := range programPlaces {
 		if err := w.root.giveAll(name, w.record.User); err != nil {
-			return failed(diskClass(err), "give the working directory of %s to its user: %w", j.spec.Stack, err)
+			return failed(diskClass(err), "give the working directory of %s to its user: %w", w.stack, err)
 		}
 	}
 	w.record.Handover = false
@@ -388,9 +420,9 @@ func (w *workspace) cleanUp(temp string) {
 
 // makeBase makes a stack's directory. Where programs have users of their own but see the machine's file tree, they have to
 // come through to theirs; what is in it keeps its own modes.
-func (j *job) makeBase(base string) error {
+func (a *area) makeBase(base string) error {
 	mode := os.FileMode(0o700)
-	if j.walls.Users && !j.walls.Alone() {
+	if a.walls.Users && !a.walls.Alone() {
 		mode = 0o711
 	}
 	if err := os.MkdirAll(base, mode); err != nil || mode == 0o700 {
