@@ -55,7 +55,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/backend/local"
 	"github.com/yuba-dev/yuba/internal/runs/executor"
 	"github.com/yuba-dev/yuba/internal/runs/run"
-	"github.com/yuba-dev/yuba/internal/runs/runner"
+	"github.com/yuba-dev/yuba/internal/runs/runner/tools"
 	stacks "github.com/yuba-dev/yuba/internal/stacks/controller"
 	"github.com/yuba-dev/yuba/internal/stacks/review"
 	"github.com/yuba-dev/yuba/internal/telemetry"
@@ -179,7 +179,7 @@ type engine struct {
 	tracer  *telemetry.Tracer
 	store   storeLook
 	tool    tool
-	tools   *runner.Tools
+	tools   *tools.Box
 	started time.Time
 	// narrator tells the person who started the server what it does.
 	narrator *narrator
@@ -323,7 +323,7 @@ func (e *engine) addControllers(ctx context.Context, direct client.Client) error
 	if err := e.addCollectors(direct, kinds); err != nil {
 		return err
 	}
-	e.tools = runner.NewTools(e.tool.path, e.toolDir())
+	e.tools = tools.NewBox(e.tool.path, e.toolDir())
 	e.serveByHand(r)
 	e.serveWhy(r)
 	return nil
@@ -430,12 +430,12 @@ func (e *engine) announce(s run.Stack) {
 
 func (e *engine) info(ctx context.Context) content.ServerInfo {
 	inHand, waiting := e.executor.Busy()
-	tools := e.tools.List(ctx)
-	for i := range tools {
-		tools[i].Runner = hostname()
+	installed := e.tools.List(ctx)
+	for i := range installed {
+		installed[i].Runner = hostname()
 	}
 	return content.ServerInfo{Version: e.opts.Version, Tool: e.tool.path, ToolVersion: e.tool.version,
-		Confined: e.tool.walls.Complete(), Walls: e.tool.walls.Summary(), MissingWalls: e.tool.missingWalls(), Started: e.started, Waiting: waiting, Running: inHand - waiting, Tools: tools}
+		Confined: e.tool.walls.Complete(), Walls: e.tool.walls.Summary(), MissingWalls: e.tool.missingWalls(), Started: e.started, Waiting: waiting, Running: inHand - waiting, Tools: installed}
 }
 
 // servedSources says which of the kinds a stack's source can have this API serves.

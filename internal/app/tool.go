@@ -19,6 +19,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/confinement"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner"
+	"github.com/yuba-dev/yuba/internal/runs/runner/tools"
 )
 
 // tool is the program that runs use by default, the launcher that confines it and the program that carries out runs.
@@ -74,7 +75,7 @@ func (t *tool) wallLines(format string) string {
 	return lines
 }
 
-func (o *Common) locate(ctx context.Context, tools string) (string, error) {
+func (o *Common) locate(ctx context.Context, dir string) (string, error) {
 	if o.Tofu != "" {
 		path, err := exec.LookPath(o.Tofu)
 		if err != nil {
@@ -90,10 +91,10 @@ func (o *Common) locate(ctx context.Context, tools string) (string, error) {
 			return path, nil
 		}
 	}
-	if newest := runner.NewestTool(ctx, tools); newest != "" {
+	if newest := tools.Newest(ctx, dir); newest != "" {
 		return newest, nil
 	}
-	return o.fetchTofu(ctx, tools)
+	return o.fetchTofu(ctx, dir)
 }
 
 // beside finds a program that is installed with this one.
@@ -135,7 +136,7 @@ func toolVersion(ctx context.Context, path string) (string, error) {
 	if err := json.Unmarshal(out, &answer); err != nil {
 		return "", fmt.Errorf("ask %s for its version: %w", path, err)
 	}
-	return answer.Version, runner.CheckVersion(path, answer.Version)
+	return answer.Version, tools.CheckVersion(path, answer.Version)
 }
 
 func (e *engine) concurrency() int {

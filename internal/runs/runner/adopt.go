@@ -19,6 +19,8 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/runs/confinement"
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
+	"github.com/yuba-dev/yuba/internal/runs/runner/link"
 	"github.com/yuba-dev/yuba/internal/runs/runner/process"
 )
 
@@ -149,12 +151,12 @@ func (j *job) adopt(ctx context.Context) {
 		j.rescueStates()
 	}
 	if err != nil {
-		var f *failure
+		var f *fault.Failure
 		if !errors.As(err, &f) {
-			f = &failure{outcome: run.OutcomeInterrupted, err: err}
+			f = &fault.Failure{Outcome: run.OutcomeInterrupted, Err: err}
 		}
-		if f.step == "" {
-			f.step = run.StepApply
+		if f.Step == "" {
+			f.Step = run.StepApply
 		}
 		j.fail(f)
 	}
@@ -185,7 +187,7 @@ func (j *job) tidyLate(ctx context.Context) {
 // inHand reports whether the server still waits for the run's end. Until it has that, it begins no other run of the stack,
 // no person's shell either, which is another process and may be in the working directory.
 func (j *job) inHand(ctx context.Context) bool {
-	_, err := j.persist(ctx, request{method: http.MethodGet, path: "/log"})
+	_, err := j.persist(ctx, link.Request{Method: http.MethodGet, Path: "/log"})
 	return err == nil
 }
 
@@ -245,11 +247,11 @@ func (j *job) unclaim() {
 
 // takeOver waits for an apply that goes on, stops anything else, and finds out what came of it.
 func (j *job) takeOver(ctx context.Context) error {
-	found, err := j.tools.find(ctx, j.spec.Tool)
-	if found.name == "" { // it may be gone by now; the name is for messages
-		found.name = "tofu"
+	found, err := j.tools.Find(ctx, j.spec.Tool)
+	if found.Name == "" { // it may be gone by now; the name is for messages
+		found.Name = "tofu"
 	}
-	j.result.ToolVersion = found.version
+	j.result.ToolVersion = found.Version
 	space, openErr := j.area.reopen(j.order(), j.takeClaim())
 	if openErr != nil {
 		j.endUnreached()
@@ -259,7 +261,7 @@ func (j *job) takeOver(ctx context.Context) error {
 	j.space.tool, j.space.temp = found, j.journal.TempDir
 	j.space.env = j.environment()
 	if j.walls.Users != (space.record.User != 0) { // the next run gives the files to whom they belong here
-		space.tool.path = ""
+		space.tool.Path = ""
 	}
 	if j.spec.Operation == run.OperationShell {
 		return j.takeOverShell()
@@ -271,7 +273,7 @@ func (j *job) takeOver(ctx context.Context) error {
 	if err := j.awaitApply(p); err != nil {
 		return err
 	}
-	if err == nil && space.tool.path != "" { // the tool is still there
+	if err == nil && space.tool.Path != "" { // the tool is still there
 		j.runSteps(ctx, j.stepsAfterApply())
 		return nil
 	}
@@ -281,13 +283,13 @@ func (j *job) takeOver(ctx context.Context) error {
 
 // lostWorkspace is the end of a run whose working directory cannot be opened any more. Nobody knows what an apply did there.
 func (j *job) lostWorkspace(err error) error {
-	f := &failure{step: run.StepApply, outcome: run.OutcomeInterrupted, err: fmt.Errorf("the runner died, and the next one cannot take the run over: %w", err)}
+	f := &fault.Failure{Step: run.StepApply, Outcome: run.OutcomeInterrupted, Err: fmt.Errorf("the runner died, and the next one cannot take the run over: %w", err)}
 	if !j.journal.ApplyStarted {
-		f.step = j.interruptedStep()
+		f.Step = j.interruptedStep()
 	}
-	var cause *failure
+	var cause *fault.Failure
 	if errors.As(err, &cause) {
-		f.class = cause.class
+		f.Class = cause.Class
 	}
 	return f
 }
@@ -367,7 +369,7 @@ func (j *job) giveUp(p *process.Process) error {
 	if j.journal.ApplyStarted {
 		return j.awaitApply(nil)
 	}
-	return &failure{step: j.interruptedStep(), outcome: run.OutcomeInterrupted, err: errors.New("the runner died before anything was applied")}
+	return &fault.Failure{Step: j.interruptedStep(), Outcome: run.OutcomeInterrupted, Err: errors.New("the runner died before anything was applied")}
 }
 
 func (j *job) interruptedStep() run.Step {
@@ -380,7 +382,7 @@ func (j *job) interruptedStep() run.Step {
 // awaitApply follows an apply to its end and judges it by its own words.
 func (j *job) awaitApply(p *process.Process) error {
 	if _, err := os.Stat(j.spool.path(string(run.StepApply) + outEnd)); err != nil {
-		return &failure{outcome: run.OutcomeInterrupted, err: errors.New("the runner died before the apply began")}
+		return &fault.Failure{Outcome: run.OutcomeInterrupted, Err: errors.New("the runner died before the apply began")}
 	}
 	j.processes.Add(1)
 	defer j.processes.Add(-1)
@@ -403,7 +405,7 @@ func (j *job) awaitApply(p *process.Process) error {
 	var e process.Exit
 	if p != nil {
 		p.WatchTime(j.journal.Process.Age())
-		done := j.meter.watch(j.measured(), p, j.measuredDirs())
+		done := j.meter.Watch(j.measured(), p, j.measuredDirs())
 		e = p.Wait()
 		done()
 		j.stop.attach(nil)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/link"
 )
 
 // freshState is for how long a state that was fetched ahead is as good as one that is fetched when it is needed. It
@@ -49,8 +50,8 @@ func (j *job) currentState(ctx context.Context) fetchedState {
 func (j *job) fetchState(ctx context.Context) fetchedState {
 	var state bytes.Buffer
 	f := fetchedState{at: time.Now()}
-	f.status, f.err = j.persist(ctx, request{method: http.MethodGet, path: "/state", stream: &state,
-		limit: j.stateLimit()})
+	f.status, f.err = j.persist(ctx, link.Request{Method: http.MethodGet, Path: "/state", Stream: &state,
+		Limit: j.stateLimit()})
 	f.data = state.Bytes()
 	return f
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/link"
 )
 
 func TestAPassThatFindsNothingAsksTheServerForLittle(t *testing.T) {
@@ -41,7 +42,7 @@ func TestAStateThatWasFetchedAheadIsUsedWhileItIsFresh(t *testing.T) {
 	r := b.stack("ahead", run.OperationPlan, program(tenThings))
 	r.state = []byte("now")
 	b.server.submit(r)
-	own := &runner{opts: b.opts, server: newServer(b.opts.Dir, "test")}
+	own := &runner{opts: b.opts, server: link.New(b.opts.Dir, "test")}
 	for want, at := range map[string]time.Time{"before": time.Now(), "now": time.Now().Add(-2 * freshState)} {
 		j := own.newJob(r.spec.ID, r.token)
 		j.ahead = make(chan fetchedState, 1)

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
 	"github.com/yuba-dev/yuba/internal/runs/runner/process"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
@@ -37,7 +38,7 @@ func (j *job) applyPlan(ctx context.Context) error {
 	if j.space.own {
 		c.args = append(c.args, j.lockArgs(false)...)
 	}
-	if j.space.tool.comparesVariables() {
+	if j.space.tool.ComparesVariables() {
 		varFiles, err := j.checkedVarFiles()
 		if err != nil {
 			return err
@@ -83,7 +84,7 @@ func (j *job) beginApply() error {
 		err = j.spool.sync(specFile, tokenFile, applyFile, journalFile, "", "..")
 	}
 	if err != nil {
-		return failed(run.FailureDisk, "begin the apply: what is needed to recover its state could not be written down; nothing was changed: %w", err)
+		return fault.New(run.FailureDisk, "begin the apply: what is needed to recover its state could not be written down; nothing was changed: %w", err)
 	}
 	j.journal, j.result.ApplyStarted = next, true
 	return nil
@@ -92,7 +93,7 @@ func (j *job) beginApply() error {
 // fetchPlan takes the exact plan that was approved into custody.
 func (j *job) fetchPlan(ctx context.Context) error {
 	if j.spec.Plan == nil {
-		return failed("", "apply a saved plan: the run names none. This is a bug in Yuba")
+		return fault.New("", "apply a saved plan: the run names none. This is a bug in Yuba")
 	}
 	name, err := j.fetch(ctx, "plan", "plan", orDefault(j.spec.Limits.PlanBytes, run.DefaultLimits().PlanBytes))
 	if err != nil {
@@ -108,7 +109,7 @@ func (j *job) fetchPlan(ctx context.Context) error {
 		return err
 	}
 	if j.held.digest != j.spec.Plan.Digest {
-		return failed(run.FailureStalePlan, "apply plan %s: its bytes are not those that were approved (%s instead of %s)", j.spec.Plan.ID, j.held.digest, j.spec.Plan.Digest)
+		return fault.New(run.FailureStalePlan, "apply plan %s: its bytes are not those that were approved (%s instead of %s)", j.spec.Plan.ID, j.held.digest, j.spec.Plan.Digest)
 	}
 	return nil
 }
@@ -143,18 +144,18 @@ func (j *job) judgeApply(c command, stream *plan.Stream, e process.Exit) error {
 	j.result.Applied = succeeded || len(stream.Errors()) > 0 && e.Signal == 0
 	j.result.Trace = j.trace(stream, j.doubt)
 	if size, limit := j.stateSize(), j.spec.Limits.StateBytes; limit > 0 && size > limit {
-		return failed(run.FailureLimit, "keep the state: it has %d bytes, the limit is %d. The apply itself was done; split the stack, or raise the limit", size, limit)
+		return fault.New(run.FailureLimit, "keep the state: it has %d bytes, the limit is %d. The apply itself was done; split the stack, or raise the limit", size, limit)
 	}
 	if succeeded {
 		j.result.Trace = nil
 		return nil
 	}
 	err := j.applyError(c, stream, e)
-	var f *failure
+	var f *fault.Failure
 	if len(j.rescuedState) > 0 && errors.As(err, &f) {
-		f.class = run.FailureState
+		f.Class = run.FailureState
 		if j.noSpace() {
-			f.class = run.FailureDisk
+			f.Class = run.FailureDisk
 		}
 	}
 	return err
@@ -167,8 +168,8 @@ func (j *job) applyError(c command, stream *plan.Stream, e process.Exit) error {
 		}
 		return j.verdict(c, stream, e, 0)
 	}
-	return &failure{outcome: run.OutcomeInterrupted, class: run.FailureKilled,
-		err: fmt.Errorf("%s apply ended without a word on what it did, as when it is killed or the machine goes down", j.space.tool.name)}
+	return &fault.Failure{Outcome: run.OutcomeInterrupted, Class: run.FailureKilled,
+		Err: fmt.Errorf("%s apply ended without a word on what it did, as when it is killed or the machine goes down", j.space.tool.Name)}
 }
 
 // offerState ships the state file if it holds a complete state that is new. One over the run's limit has to wait for the end
@@ -255,9 +256,9 @@ func (j *job) noSpace() bool {
 	const name = planDir + "/space"
 	file, err := j.space.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return isDiskFull(err)
+		return fault.DiskFull(err)
 	}
 	defer j.space.root.Remove(name) //nolint:errcheck // it is empty, and goes with the directory
 	defer file.Close()
-	return isDiskFull(unix.Fallocate(int(file.Fd()), 0, 0, outputReserve))
+	return fault.DiskFull(unix.Fallocate(int(file.Fd()), 0, 0, outputReserve))
 }

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
 )
 
 // Many stacks come from one source, and all of them want its archive at the same time: when somebody commits. The latest
@@ -109,7 +110,7 @@ func (j *job) artifact(ctx context.Context) (*os.File, error) {
 	}
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, failed("", "unpack the source: %w", err)
+		return nil, fault.New("", "unpack the source: %w", err)
 	}
 	if name != "" && digestOfFile(file) == j.spec.Artifact.Digest {
 		j.artifacts.keep(path, name)
@@ -120,7 +121,7 @@ func (j *job) artifact(ctx context.Context) (*os.File, error) {
 
 func rewind(file *os.File) error {
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
-		return errors.Join(failed("", "unpack the source: %w", err), file.Close())
+		return errors.Join(fault.New("", "unpack the source: %w", err), file.Close())
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/tools"
 )
 
 // tenThings is the stack of the blueprint's measurements.
@@ -37,7 +38,7 @@ func (h byHand) run(args ...string) {
 	h.b.Helper()
 	cmd := exec.Command(h.tofu, args...)
 	cmd.Dir = h.dir
-	cmd.Env = []string{"PATH=" + systemPath, "HOME=" + h.dir, "CHECKPOINT_DISABLE=1", "TF_CLI_CONFIG_FILE=" + os.DevNull}
+	cmd.Env = []string{"PATH=" + tools.SystemPath, "HOME=" + h.dir, "CHECKPOINT_DISABLE=1", "TF_CLI_CONFIG_FILE=" + os.DevNull}
 	if out, err := cmd.CombinedOutput(); err != nil {
 		h.b.Fatalf("%v: %s", err, out)
 	}
@@ -126,7 +127,7 @@ func BenchmarkSandbox(b *testing.B) {
 	if err := errors.Join(os.MkdirAll(rig.opts.WorkRoot, 0o700), r.buildWalls(b.Context())); err != nil {
 		b.Fatal(err)
 	}
-	space := &workspace{base: rig.data, dir: filepath.Join(rig.data, sourceDir), temp: b.TempDir(), tool: tool{path: rig.opts.Tofu}}
+	space := &workspace{base: rig.data, dir: filepath.Join(rig.data, sourceDir), temp: b.TempDir(), tool: tools.Tool{Path: rig.opts.Tofu}}
 	for _, name := range []string{sourceDir, homeDir, planDir} {
 		if err := os.Mkdir(filepath.Join(rig.data, name), 0o700); err != nil {
 			b.Fatal(err)

@@ -16,6 +16,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
 )
 
 // cliConfigName is beside, not in, what tofu can write.
@@ -60,7 +61,7 @@ func mergeFetchJSON(own []byte, places []origin) ([]byte, error) {
 func mergeInstallation(own []byte, places []origin, direct map[string]any) ([]byte, error) {
 	var object map[string]any
 	if err := json.Unmarshal(own, &object); err != nil {
-		return nil, failed(run.FailureConfiguration, "read the tool's configuration file: it begins as JSON and is none")
+		return nil, fault.New(run.FailureConfiguration, "read the tool's configuration file: it begins as JSON and is none")
 	}
 	// The tool takes a block for one only as the item of a list.
 	var mirrors []any

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
 
@@ -42,7 +43,7 @@ func (j *job) compareWithWorld(ctx context.Context) error {
 		return err
 	}
 	if approved != now {
-		return failed(run.FailureStalePlan, "apply plan %s: the world has changed since it was made, and a plan made now would do something else. A new plan is needed", j.spec.Plan.ID)
+		return fault.New(run.FailureStalePlan, "apply plan %s: the world has changed since it was made, and a plan made now would do something else. A new plan is needed", j.spec.Plan.ID)
 	}
 	return nil
 }
@@ -55,7 +56,7 @@ func (j *job) meaning(ctx context.Context, p heldPlan) (string, error) {
 	}
 	described, err := plan.Describe(text)
 	if err != nil {
-		return "", failed("", "read the plan: %w", err)
+		return "", fault.New("", "read the plan: %w", err)
 	}
 	return described.ChangesDigest, nil
 }

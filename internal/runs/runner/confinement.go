@@ -15,8 +15,11 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/yuba-dev/yuba/internal/kit/filetree"
 	"github.com/yuba-dev/yuba/internal/runs/confinement"
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
+	"github.com/yuba-dev/yuba/internal/runs/runner/meter"
 )
 
 // What every tofu may read, and read and execute. Paths that do not exist are left out by the sandbox. /proc is not
@@ -84,7 +87,7 @@ func newUsers(opts Options) *confinement.Users {
 
 // highestUser is the highest that a working directory has.
 func highestUser(workRoot string) (int, error) {
-	records, err := filepath.Glob(filepath.Join(escapeGlob(workRoot), "*", "*", recordName))
+	records, err := filetree.Glob(workRoot, "*/*/"+recordName)
 	if err != nil {
 		return 0, err
 	}
@@ -105,7 +108,7 @@ func highestUser(workRoot string) (int, error) {
 // cell is what tofu may touch.
 func (j *job) cell() confinement.Cell {
 	w := j.space
-	executable := append([]string{w.tool.path}, systemExecutable...)
+	executable := append([]string{w.tool.Path}, systemExecutable...)
 	if j.opts.ProviderMirror != "" {
 		executable = append(executable, j.opts.ProviderMirror)
 	}
@@ -119,14 +122,14 @@ func (j *job) cell() confinement.Cell {
 		Executable: executable,
 		Readable:   append([]string{filepath.Join(w.base, cliConfigName), filepath.Join(w.base, givenDir)}, systemReadable...),
 		NoNetwork:  j.spec.Limits.Network == run.NoNetwork, Listen: j.spec.Limits.Listen,
-		Limits: processLimits(j.spec.Limits, j.walls), Background: true,
+		Limits: meter.ProcessLimits(j.spec.Limits, j.walls), Background: true,
 	}
 }
 
 // checkNetwork fails where programs would have the machine's network and must not.
 func (j *job) checkNetwork() error {
 	if j.spec.Limits.Network == run.NoNetwork && !j.walls.Alone() {
-		return failed(run.FailureConfiguration, "start a program without a network: this machine makes no namespaces. Start Yuba without --run-network none, or where yuba version names namespaces")
+		return fault.New(run.FailureConfiguration, "start a program without a network: this machine makes no namespaces. Start Yuba without --run-network none, or where yuba version names namespaces")
 	}
 	return nil
 }

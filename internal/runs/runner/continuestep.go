@@ -10,6 +10,8 @@ import (
 	"net/http"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
+	"github.com/yuba-dev/yuba/internal/runs/runner/link"
 )
 
 // review asks the server for its word on a plan with changes; only one that passed is kept or applied.
@@ -40,16 +42,16 @@ func (j *job) ask(ctx context.Context, about run.Step, attempt string) error {
 	var answer run.ContinueResponse
 	waiting, cancel := j.stop.until(ctx)
 	defer cancel()
-	_, err := j.persist(waiting, request{method: http.MethodPost, path: "/continue", into: &answer,
-		body: mustJSON(run.ContinueRequest{Step: about, Plan: j.result.Plan, State: j.givenState})})
-	var r *refusal
+	_, err := j.persist(waiting, link.Request{Method: http.MethodPost, Path: "/continue", Into: &answer,
+		Body: mustJSON(run.ContinueRequest{Step: about, Plan: j.result.Plan, State: j.givenState})})
+	var r *link.Refusal
 	switch {
 	case errors.As(err, &r):
-		return &failure{step: about, class: r.problem.Class, outcome: run.OutcomeCanceled, err: fmt.Errorf("%s: %w", attempt, err)}
+		return &fault.Failure{Step: about, Class: r.Problem.Class, Outcome: run.OutcomeCanceled, Err: fmt.Errorf("%s: %w", attempt, err)}
 	case err != nil && ctx.Err() == nil:
-		return &failure{step: about, outcome: run.OutcomeCanceled, err: errors.New("stopped before the apply: " + j.stop.asked())}
+		return &fault.Failure{Step: about, Outcome: run.OutcomeCanceled, Err: errors.New("stopped before the apply: " + j.stop.asked())}
 	case err != nil:
-		return &failure{step: about, outcome: run.OutcomeInterrupted, err: fmt.Errorf("%s: %w", attempt, err)}
+		return &fault.Failure{Step: about, Outcome: run.OutcomeInterrupted, Err: fmt.Errorf("%s: %w", attempt, err)}
 	case answer.Go:
 		return nil
 	}
@@ -61,5 +63,5 @@ func (j *job) ask(ctx context.Context, about run.Step, attempt string) error {
 		j.log.note("Not applied: %s", answer.Reason)
 		return errFinished
 	}
-	return &failure{step: about, outcome: outcome, class: answer.Class, err: errors.New(orText(answer.Reason, "the server said not to go on"))}
+	return &fault.Failure{Step: about, Outcome: outcome, Class: answer.Class, Err: errors.New(orText(answer.Reason, "the server said not to go on"))}
 }

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
 )
 
 // A plan is written by tofu where the program can write, too. As soon as tofu has ended the runner copies it, once and from
@@ -60,7 +61,7 @@ func (j *job) heldPath(p heldPlan) string { return filepath.Join(j.space.base, p
 func (j *job) takePlan(written, name string) (heldPlan, error) {
 	file, err := j.space.open(written)
 	if err != nil {
-		return heldPlan{}, failed(run.FailureTool, "read the saved plan: %w", err)
+		return heldPlan{}, fault.New(run.FailureTool, "read the saved plan: %w", err)
 	}
 	defer file.Close()
 	return j.hold(file, name)
@@ -72,19 +73,19 @@ func (j *job) hold(plan io.Reader, name string) (heldPlan, error) {
 	limit := orDefault(j.spec.Limits.PlanBytes, run.DefaultLimits().PlanBytes)
 	w := j.space
 	if err := errors.Join(w.root.RemoveAll(name), w.root.MkdirAll(givenDir, 0o700)); err != nil {
-		return p, failed(diskClass(err), "keep the plan: %w", err)
+		return p, fault.New(fault.DiskClass(err), "keep the plan: %w", err)
 	}
 	file, err := w.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return p, failed(diskClass(err), "keep the plan: %w", err)
+		return p, fault.New(fault.DiskClass(err), "keep the plan: %w", err)
 	}
 	defer file.Close()
 	hash := sha256.New()
 	if p.size, err = io.Copy(io.MultiWriter(file, hash), io.LimitReader(plan, limit+1)); err != nil {
-		return p, failed(diskClass(err), "keep the plan: %w", err)
+		return p, fault.New(fault.DiskClass(err), "keep the plan: %w", err)
 	}
 	if p.size > limit {
-		return p, failed(run.FailureLimit, "keep the plan: it has more than %d bytes, which is the limit", limit)
+		return p, fault.New(run.FailureLimit, "keep the plan: it has more than %d bytes, which is the limit", limit)
 	}
 	p.digest = "sha256:" + hex.EncodeToString(hash.Sum(nil))
 	if p.stamp, err = stampFile(file); err != nil {
@@ -97,7 +98,7 @@ func (j *job) hold(plan io.Reader, name string) (heldPlan, error) {
 func (j *job) openHeld(p heldPlan) (*os.File, error) {
 	file, err := j.space.open(p.name)
 	if err != nil {
-		return nil, failed(run.FailureStalePlan, "read the plan: %w", err)
+		return nil, fault.New(run.FailureStalePlan, "read the plan: %w", err)
 	}
 	stamp, err := stampFile(file)
 	if err == nil && stamp != p.stamp {
@@ -105,7 +106,7 @@ func (j *job) openHeld(p heldPlan) (*os.File, error) {
 	}
 	if err != nil {
 		file.Close()
-		return nil, &failure{class: run.FailureStalePlan, err: err}
+		return nil, &fault.Failure{Class: run.FailureStalePlan, Err: err}
 	}
 	return file, nil
 }
@@ -139,7 +140,7 @@ func (j *job) readHeld(p heldPlan) ([]byte, error) {
 		return nil, fmt.Errorf("read the plan: %w", err)
 	}
 	if digestOf(data) != p.digest {
-		return nil, &failure{class: run.FailureStalePlan, err: &planChangedError{}}
+		return nil, &fault.Failure{Class: run.FailureStalePlan, Err: &planChangedError{}}
 	}
 	return data, nil
 }
@@ -152,7 +153,7 @@ func (j *job) confirmPlan(p heldPlan, digest string) error {
 	}
 	defer file.Close()
 	if got := digestOfFile(file); got != digest || p.digest != digest {
-		return &failure{class: run.FailureStalePlan, err: &planChangedError{}}
+		return &fault.Failure{Class: run.FailureStalePlan, Err: &planChangedError{}}
 	}
 	return nil
 }

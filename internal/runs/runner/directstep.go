@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
 	"github.com/yuba-dev/yuba/internal/runs/runner/process"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
@@ -116,9 +117,9 @@ func (j *job) judgeDirect(c command, stream *plan.Stream, e process.Exit) error 
 			e.Code, e.Known = 1, true
 		}
 		err := j.verdict(command{step: run.StepPlan}, stream, e)
-		var f *failure
+		var f *fault.Failure
 		if errors.As(err, &f) {
-			f.step = run.StepPlan
+			f.Step = run.StepPlan
 		}
 		return err
 	}

@@ -7,6 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
+	"github.com/yuba-dev/yuba/internal/runs/runner/meter"
 )
 
 // checkReserve fails when a disk has less left than is kept for the server. Runs that have begun go on; another one would
@@ -16,12 +18,12 @@ func (j *job) checkReserve() error {
 		return nil
 	}
 	const message = "start the run of %s: only %s in %s, and %s are kept for the server. Nothing was changed. Make room; the next attempt goes on by itself"
-	m := j.meter.machine()
+	m := j.meter.Machine()
 	switch {
-	case m.disk.lacking() > 0:
-		return failed(run.FailureDisk, message, j.spec.Stack, inMiB(m.disk.free)+" are free", m.disk.dir, inMiB(m.disk.reserve))
-	case m.files.lacking() > 0:
-		return failed(run.FailureDisk, message, j.spec.Stack, inFiles(m.files.free)+" can still be made", m.files.dir, inFiles(m.files.reserve))
+	case m.Disk.Lacking() > 0:
+		return fault.New(run.FailureDisk, message, j.spec.Stack, meter.MiB(m.Disk.Free)+" are free", m.Disk.Dir, meter.MiB(m.Disk.Reserve))
+	case m.Files.Lacking() > 0:
+		return fault.New(run.FailureDisk, message, j.spec.Stack, meter.FileCount(m.Files.Free)+" can still be made", m.Files.Dir, meter.FileCount(m.Files.Reserve))
 	}
 	return nil
 }
@@ -31,10 +33,10 @@ func (j *job) checkFree() error {
 	for _, dir := range []string{j.opts.WorkRoot, j.opts.Dir} {
 		var stat unix.Statfs_t
 		if err := unix.Statfs(dir, &stat); err != nil {
-			return failed("", "ask for the free space of %s: %w", dir, err)
+			return fault.New("", "ask for the free space of %s: %w", dir, err)
 		}
 		if free := int64(stat.Bavail) * stat.Bsize; free < j.opts.MinFree {
-			return failed(run.FailureDisk, "apply %s: only %d MiB are free in %s, and an apply that cannot store its state loses it (at least %d MiB are wanted). Nothing was changed. Make room; the next attempt goes on by itself",
+			return fault.New(run.FailureDisk, "apply %s: only %d MiB are free in %s, and an apply that cannot store its state loses it (at least %d MiB are wanted). Nothing was changed. Make room; the next attempt goes on by itself",
 				j.spec.Stack, free>>20, dir, j.opts.MinFree>>20)
 		}
 	}

@@ -10,10 +10,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/yuba-dev/yuba/internal/kit/filetree"
+	"github.com/yuba-dev/yuba/internal/runs/runner/tools"
 )
 
 const (
-	systemPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 	// tempPrefix is short because providers listen on sockets below it, whose paths are limited to 108 bytes.
 	tempPrefix = "/tmp/yuba-"
 )
@@ -23,7 +25,7 @@ const (
 func (j *job) environment() []string {
 	w, spec, cell := j.space, &j.spec, j.cell()
 	own := map[string]string{
-		"PATH": systemPath,
+		"PATH": tools.SystemPath,
 		"HOME": j.walls.HomeOf(cell), "TMPDIR": j.walls.TempOf(cell), "LANG": "C.UTF-8",
 		"TF_IN_AUTOMATION": "1", "TF_INPUT": "0", "CHECKPOINT_DISABLE": "1",
 		"TF_CLI_CONFIG_FILE": filepath.Join(w.base, cliConfigName),
@@ -53,7 +55,7 @@ func mirrored(mirror string) ([]string, error) {
 	if mirror == "" {
 		return nil, nil
 	}
-	paths, err := filepath.Glob(filepath.Join(escapeGlob(mirror), "*", "*", "*"))
+	paths, err := filetree.Glob(mirror, "*/*/*")
 	if err != nil {
 		return nil, fmt.Errorf("look into the provider mirror %s: %w", mirror, err)
 	}
@@ -69,10 +71,6 @@ func mirrored(mirror string) ([]string, error) {
 		out = append(out, filepath.ToSlash(relative))
 	}
 	return out, nil
-}
-
-func escapeGlob(s string) string {
-	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(s)
 }
 
 // hclString quotes a text for HCL.

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
 )
 
 // settingsName is the file that completes the backend's configuration, for as long as init runs.
@@ -62,14 +63,14 @@ func (w *workspace) location(f run.File) string {
 // checkFile refuses paths that leave their location, and those of files that the runner and the tool write themselves.
 func (j *job) checkFile(f run.File) error {
 	if f.Location != run.FileInHome && f.Location != run.FileInModule {
-		return failed(run.FailureConfiguration, "write the file %s: %q is no place for files", f.Path, f.Location)
+		return fault.New(run.FailureConfiguration, "write the file %s: %q is no place for files", f.Path, f.Location)
 	}
 	if !filepath.IsLocal(f.Path) || f.Path != path.Clean(f.Path) || f.Path == "." {
-		return failed(run.FailureConfiguration, "write the file %q: the path must name a file below the %s directory", f.Path, f.Location)
+		return fault.New(run.FailureConfiguration, "write the file %q: the path must name a file below the %s directory", f.Path, f.Location)
 	}
 	first, _, _ := strings.Cut(f.Path, "/")
 	if f.Location == run.FileInModule && (first == dataDirTF || first == overrideTF || slices.Contains(secretFiles, first)) {
-		return failed(run.FailureConfiguration, "write the file %s: Yuba and the tool keep their own there", f.Path)
+		return fault.New(run.FailureConfiguration, "write the file %s: Yuba and the tool keep their own there", f.Path)
 	}
 	return nil
 }
@@ -79,7 +80,7 @@ func (j *job) checkFile(f run.File) error {
 func (w *workspace) place(location, name string, content []byte) error {
 	root, err := w.root.OpenRoot(location)
 	if err != nil {
-		return failed(diskClass(err), "write %s: %w", name, err)
+		return fault.New(fault.DiskClass(err), "write %s: %w", name, err)
 	}
 	defer root.Close()
 	for i, c := range name {
@@ -91,18 +92,18 @@ func (w *workspace) place(location, name string, content []byte) error {
 		}
 	}
 	if info, err := root.Lstat(name); err == nil && info.IsDir() {
-		return failed(run.FailureConfiguration, "write %s: there is a directory of that name", name)
+		return fault.New(run.FailureConfiguration, "write %s: there is a directory of that name", name)
 	}
 	if err := root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return failed(diskClass(err), "replace %s: %w", name, err)
+		return fault.New(fault.DiskClass(err), "replace %s: %w", name, err)
 	}
 	file, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return failed(diskClass(err), "write %s: %w", name, err)
+		return fault.New(fault.DiskClass(err), "write %s: %w", name, err)
 	}
 	_, err = file.Write(content)
 	if err := errors.Join(err, file.Close()); err != nil {
-		return failed(diskClass(err), "write %s: %w", name, err)
+		return fault.New(fault.DiskClass(err), "write %s: %w", name, err)
 	}
 	return nil
 }
@@ -112,13 +113,13 @@ func makeDir(root *stackRoot, name string) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		if err := root.Mkdir(name, 0o700); err != nil {
-			return failed(diskClass(err), "make the directory %s: %w", name, err)
+			return fault.New(fault.DiskClass(err), "make the directory %s: %w", name, err)
 		}
 		return nil
 	case err != nil:
-		return failed(diskClass(err), "make the directory %s: %w", name, err)
+		return fault.New(fault.DiskClass(err), "make the directory %s: %w", name, err)
 	case !info.IsDir():
-		return failed(run.FailureConfiguration, "make the directory %s: a file or link of that name is in the way", name)
+		return fault.New(run.FailureConfiguration, "make the directory %s: a file or link of that name is in the way", name)
 	}
 	return nil
 }
@@ -130,7 +131,7 @@ func (w *workspace) removePlaced() error {
 	}
 	for _, name := range w.record.Placed {
 		if err := w.unplace(name); err != nil {
-			return failed(diskClass(err), "remove %s: %w", name, err)
+			return fault.New(fault.DiskClass(err), "remove %s: %w", name, err)
 		}
 	}
 	w.record.Placed = nil
@@ -199,14 +200,14 @@ func (j *job) checkedVarFiles() ([]string, error) {
 	var args []string
 	for _, name := range j.spec.VarFiles {
 		if !filepath.IsLocal(name) {
-			return nil, failed(run.FailureConfiguration, "read the values in %q: the path leaves the source", name)
+			return nil, fault.New(run.FailureConfiguration, "read the values in %q: the path leaves the source", name)
 		}
 		info, err := j.space.root.Stat(path.Join(sourceDir, name))
 		if errors.Is(err, fs.ErrNotExist) || err == nil && info.IsDir() {
-			return nil, failed(run.FailureConfiguration, "tfvars file's path does not exist: %s (in revision %s of the source)", name, j.spec.Artifact.Revision)
+			return nil, fault.New(run.FailureConfiguration, "tfvars file's path does not exist: %s (in revision %s of the source)", name, j.spec.Artifact.Revision)
 		}
 		if err != nil {
-			return nil, failed("", "read the values in %s: %w", name, err)
+			return nil, fault.New("", "read the values in %s: %w", name, err)
 		}
 		args = append(args, "-var-file="+filepath.Join(j.space.base, sourceDir, name))
 	}

@@ -191,7 +191,7 @@ func (f *follower) withholds() bool { return f.job.direct && foundNothing(f.stre
 // has what was read before.
 func (f *follower) noteCut() {
 	f.doubts("the output was cut off while it was read")
-	f.job.warn("The output of %s was cut off while it was read, by a program of the stack or by damage; the log keeps the lines from before", f.job.space.tool.name)
+	f.job.warn("The output of %s was cut off while it was read, by a program of the stack or by damage; the log keeps the lines from before", f.job.space.tool.Name)
 }
 
 // doubts remembers why lines of the output may be missing, the first reason.

@@ -17,6 +17,7 @@ import (
 	"slices"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
 	"github.com/yuba-dev/yuba/internal/runs/runner/initflow"
 	"github.com/yuba-dev/yuba/internal/runs/runner/process"
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
@@ -172,7 +173,7 @@ func (j *job) initAfterAll(ctx context.Context) error {
 	state, err := w.read(w.inModule(w.stateIn()), maxState)
 	there := err == nil
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return failed(run.FailureState, "run init after all: read the state: %w", err)
+		return fault.New(run.FailureState, "run init after all: read the state: %w", err)
 	}
 	if err := j.driveInit(ctx, initflow.Event{Kind: initflow.PlanFailed}); err != nil {
 		return ofInit(err)
@@ -181,16 +182,16 @@ func (j *job) initAfterAll(ctx context.Context) error {
 		return nil
 	}
 	if err := w.root.MkdirAll(path.Dir(w.inModule(w.stateIn())), 0o700); err != nil {
-		return failed(diskClass(err), "place the state: %w", err)
+		return fault.New(fault.DiskClass(err), "place the state: %w", err)
 	}
 	return w.write(w.inModule(w.stateIn()), state)
 }
 
 // ofInit says that a failure in another step is init's.
 func ofInit(err error) error {
-	var f *failure
-	if errors.As(err, &f) && f.step == "" {
-		f.step = run.StepInit
+	var f *fault.Failure
+	if errors.As(err, &f) && f.Step == "" {
+		f.Step = run.StepInit
 	}
 	return err
 }
@@ -236,7 +237,7 @@ func (j *job) beforeInit(action initflow.Action) error {
 			}
 		}
 	}
-	j.log.note("Init: %s %s", w.tool.name, w.tool.version)
+	j.log.note("Init: %s %s", w.tool.Name, w.tool.Version)
 	switch {
 	case !w.own: // the state is here, so init must not ask about where it was kept before
 		return w.forgetBackend()
@@ -253,7 +254,7 @@ func (w *workspace) selects() bool { return w.own && w.named != "default" }
 // initArgs are the arguments of init, but for the backend's settings.
 func (j *job) initArgs() []string {
 	args := []string{"init", "-input=false", "-no-color"}
-	if j.space.tool.jsonInit() {
+	if j.space.tool.JSONInit() {
 		args = append(args, "-json")
 	}
 	return args
@@ -282,7 +283,7 @@ func (j *job) endInit(err error) (initflow.Event, error) {
 		return initflow.Event{Kind: initflow.Done, Select: j.space.selects()}, nil
 	}
 	j.space.listInit()
-	f := ofTool(err)
+	f := fault.OfTool(err)
 	if f == nil {
 		return initflow.Event{}, err
 	}
@@ -292,9 +293,9 @@ func (j *job) endInit(err error) (initflow.Event, error) {
 
 func (j *job) selectWorkspace(ctx context.Context) error {
 	err := j.initCommand(ctx, true, "workspace", "select", "-or-create", "-no-color", j.space.named)
-	var f *failure
-	if errors.As(err, &f) && f.outcome == "" && (f.class == "" || f.class == run.FailureTool || f.class == run.FailureConfiguration) {
-		return failed(run.FailureWorkspace, "select the workspace %s: %w", j.space.named, err)
+	var f *fault.Failure
+	if errors.As(err, &f) && f.Outcome == "" && (f.Class == "" || f.Class == run.FailureTool || f.Class == run.FailureConfiguration) {
+		return fault.New(run.FailureWorkspace, "select the workspace %s: %w", j.space.named, err)
 	}
 	return err
 }
@@ -310,8 +311,8 @@ func (j *job) forceUnlock(ctx context.Context) error {
 		return err
 	}
 	err = j.verdict(c, stream, e, 0)
-	var f *failure
-	if errors.As(err, &f) && (f.outcome != "" || f.class == run.FailureLimit || f.class == run.FailureKilled) {
+	var f *fault.Failure
+	if errors.As(err, &f) && (f.Outcome != "" || f.Class == run.FailureLimit || f.Class == run.FailureKilled) {
 		return err
 	}
 	if err != nil {
@@ -333,7 +334,7 @@ func (j *job) initCommand(ctx context.Context, unselected bool, args ...string) 
 	j.initSaid = append(j.initSaid, stream.Diagnostics.Warnings()...)
 	for _, d := range stream.Errors() {
 		if d.Summary == backendSummary {
-			return &failure{class: run.FailureConfiguration, err: fmt.Errorf("%w: %w", errOtherBackend, stream.Errors())}
+			return &fault.Failure{Class: run.FailureConfiguration, Err: fmt.Errorf("%w: %w", errOtherBackend, stream.Errors())}
 		}
 	}
 	return j.verdict(c, stream, e, 0)
@@ -364,7 +365,7 @@ func (j *job) initDigest(lockFile []byte) string {
 		env = nil
 	}
 	hash := sha256.New()
-	for _, part := range []any{j.treeDigest(), w.module, j.spec.Backend, lockFile, w.tool.identity, w.named, j.spec.Variables, env, config, scope} {
+	for _, part := range []any{j.treeDigest(), w.module, j.spec.Backend, lockFile, w.tool.Identity, w.named, j.spec.Variables, env, config, scope} {
 		text, _ := json.Marshal(part) // plain values; a variable that is no JSON failed before
 		fmt.Fprintf(hash, "%d:%s", len(text), text)
 	}
@@ -437,7 +438,7 @@ func (j *job) freshLockFile() error {
 	if w.record.HasLockFile {
 		text, err := w.read(lockName, maxLockFile)
 		if err != nil {
-			return failed("", "read the source's dependency lock file: %w", err)
+			return fault.New("", "read the source's dependency lock file: %w", err)
 		}
 		return w.write(w.inModule(lockFileTF), text)
 	}
@@ -459,7 +460,7 @@ func (j *job) recordInit() error {
 	if !j.bringsLockFile() {
 		text, err := w.read(w.inModule(lockFileTF), maxLockFile)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return failed("", "read the dependency lock file: %w", err)
+			return fault.New("", "read the dependency lock file: %w", err)
 		}
 		if len(text) > 0 { // a module without providers has none, and what was recorded before goes on being brought
 			lockFile = text
@@ -487,7 +488,7 @@ func (j *job) reportLockFile() error {
 		return nil // a module without providers has none
 	}
 	if err != nil {
-		return failed("", "read the dependency lock file: %w", err)
+		return fault.New("", "read the dependency lock file: %w", err)
 	}
 	if !bytes.Equal(text, j.spec.LockFile) {
 		j.result.LockFile = text

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/yuba-dev/yuba/internal/archive"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
 )
 
 // Runs use what init left for an earlier one, and a plan that waits may need files that planning made. Programs that run in
@@ -91,7 +92,7 @@ func (w *workspace) rememberBackend(dataDir string, local []byte) error {
 		return nil
 	}
 	if err := w.root.MkdirAll(dataDir, 0o755); err != nil {
-		return failed(diskClass(err), "prepare the working directory: %w", err)
+		return fault.New(fault.DiskClass(err), "prepare the working directory: %w", err)
 	}
 	return w.write(path.Join(dataDir, stateName), local)
 }

@@ -15,7 +15,10 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/kit/mask"
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
 	"github.com/yuba-dev/yuba/internal/runs/runner/initflow"
+	"github.com/yuba-dev/yuba/internal/runs/runner/link"
+	"github.com/yuba-dev/yuba/internal/runs/runner/meter"
 	"github.com/yuba-dev/yuba/internal/runs/runner/process"
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
@@ -58,7 +61,7 @@ type job struct {
 	direct, nothingDone bool
 	begun               atomic.Bool
 	// subject is the run as the meter knows it, nil before its first process.
-	subject *subject
+	subject *meter.Subject
 	// alone is true for a finished run of a runner before that is the only one of its stack in the spool.
 	alone bool
 	// orderly are the steps whose last process ended in good order.
@@ -99,9 +102,9 @@ func (r *runner) newJob(id, token string) *job {
 	return j
 }
 
-func (j *job) persist(ctx context.Context, r request) (int, error) {
-	r.token, r.path = j.token, "/runs/"+j.id+r.path
-	return j.server.persist(ctx, r)
+func (j *job) persist(ctx context.Context, r link.Request) (int, error) {
+	r.Token, r.Path = j.token, "/runs/"+j.id+r.Path
+	return j.server.Persist(ctx, r)
 }
 
 // execute carries a fresh run out and delivers its result.
@@ -109,14 +112,14 @@ func (j *job) execute(ctx context.Context) {
 	needed, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if err := j.accept(ctx, needed); err != nil {
-		if refused(err) != 0 {
+		if link.Refused(err) != 0 {
 			j.opts.Log.Warn("the server took a run back", "run", j.id, "error", err)
 			j.discard()
 		}
 		return
 	}
 	if err := j.open(ctx, true); err != nil {
-		j.fail(&failure{step: run.StepPrepare, class: run.FailureDisk, err: err})
+		j.fail(&fault.Failure{Step: run.StepPrepare, Class: run.FailureDisk, Err: err})
 	} else {
 		j.runSteps(ctx, j.steps())
 	}
@@ -128,7 +131,7 @@ func (j *job) execute(ctx context.Context) {
 func (j *job) accept(ctx, needed context.Context) error {
 	if j.given != nil {
 		j.spec, j.given = *j.given, nil
-	} else if _, err := j.persist(ctx, request{method: http.MethodGet, into: &j.spec}); err != nil {
+	} else if _, err := j.persist(ctx, link.Request{Method: http.MethodGet, Into: &j.spec}); err != nil {
 		return err
 	}
 	j.fetchAhead(needed)
@@ -205,7 +208,7 @@ func (j *job) tidyWorkspace() {
 	if j.space == nil {
 		return
 	}
-	if j.measured().overflowed.Load() {
+	if j.measured().Overflowed.Load() {
 		if err := j.space.discardTree(); err != nil {
 			j.opts.Log.Warn("clear what a run wrote", "run", j.id, "error", err)
 		}
@@ -240,9 +243,9 @@ func (j *job) deliver(ctx context.Context) {
 	if j.states != nil && j.unsent() {
 		j.addWarning("States that the server did not take are kept, unencrypted, in " + j.orphanDir(j.id))
 	}
-	_, err := j.persist(ctx, request{method: http.MethodPost, path: "/result", body: mustJSON(j.result)})
+	_, err := j.persist(ctx, link.Request{Method: http.MethodPost, Path: "/result", Body: mustJSON(j.result)})
 	switch {
-	case err != nil && refused(err) == 0:
+	case err != nil && link.Refused(err) == 0:
 		return // the next runner delivers it
 	case err != nil:
 		j.opts.Log.Warn("the server does not want a result any more", "run", j.id, "error", err)
@@ -372,9 +375,9 @@ func (j *job) takeClaim() func() {
 }
 
 // measured is the run as the meter knows it.
-func (j *job) measured() *subject {
+func (j *job) measured() *meter.Subject {
 	if j.subject == nil {
-		j.subject = newSubject(j.id, &j.spec, j.heldStates)
+		j.subject = meter.NewSubject(j.id, &j.spec, j.heldStates)
 	}
 	return j.subject
 }
@@ -397,7 +400,7 @@ func (j *job) stateLimit() int64 {
 
 // sendState gives a state to the server.
 func (j *job) sendState(ctx context.Context, sequence int, state []byte) error {
-	_, err := j.persist(ctx, request{method: http.MethodPut, path: "/state", body: state, stuck: j.stall,
-		header: map[string]string{run.HeaderSequence: fmt.Sprint(sequence)}})
+	_, err := j.persist(ctx, link.Request{Method: http.MethodPut, Path: "/state", Body: state, Stuck: j.stall,
+		Header: map[string]string{run.HeaderSequence: fmt.Sprint(sequence)}})
 	return err
 }

@@ -17,6 +17,7 @@ import (
 	"sync"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
 	"github.com/yuba-dev/yuba/internal/tofu/module"
 )
 
@@ -127,7 +128,7 @@ func (j *job) keepKey() (key, why string) {
 	}
 	defer source.Close()
 	dir := strings.TrimPrefix(strings.TrimPrefix(w.module, sourceDir), "/")
-	required, err := module.ReadRequirements(source.FS(), orText(dir, "."), module.ReadOptions{Skip: overrideTF, Terraform: w.tool.name == "terraform"})
+	required, err := module.ReadRequirements(source.FS(), orText(dir, "."), module.ReadOptions{Skip: overrideTF, Terraform: w.tool.Name == "terraform"})
 	if err != nil {
 		return "", err.Error()
 	}
@@ -140,7 +141,7 @@ func (j *job) keepKey() (key, why string) {
 		return "", err.Error()
 	}
 	hash := sha256.New()
-	for _, part := range []any{required.Digest, w.tool.identity, j.spec.Backend.Override, w.named, lockFile, j.spec.Upgrade && len(lockFile) > 0, config} {
+	for _, part := range []any{required.Digest, w.tool.Identity, j.spec.Backend.Override, w.named, lockFile, j.spec.Upgrade && len(lockFile) > 0, config} {
 		text := mustJSON(part)
 		fmt.Fprintf(hash, "%d:%s", len(text), text)
 	}
@@ -165,7 +166,7 @@ func (j *job) replay(key string) (bool, error) {
 	}
 	for name, content := range kept.files {
 		if err := w.root.MkdirAll(path.Dir(w.inModule(name)), 0o755); err != nil {
-			return false, failed(diskClass(err), "prepare the working directory: %w", err)
+			return false, fault.New(fault.DiskClass(err), "prepare the working directory: %w", err)
 		}
 		if err := w.write(w.inModule(name), content); err != nil {
 			return false, err
@@ -173,15 +174,15 @@ func (j *job) replay(key string) (bool, error) {
 	}
 	for name, target := range kept.links {
 		if err := w.root.MkdirAll(path.Dir(w.inModule(name)), 0o755); err != nil {
-			return false, failed(diskClass(err), "prepare the working directory: %w", err)
+			return false, fault.New(fault.DiskClass(err), "prepare the working directory: %w", err)
 		}
 		if err := w.root.Symlink(target, w.inModule(name)); err != nil {
-			return false, failed(diskClass(err), "link the provider %s: %w", name, err)
+			return false, fault.New(fault.DiskClass(err), "link the provider %s: %w", name, err)
 		}
 	}
 	if len(kept.files)+len(kept.links) == 0 { // its being there says that init was done
 		if err := w.root.MkdirAll(w.inModule(dataDirTF), 0o755); err != nil {
-			return false, failed(diskClass(err), "prepare the working directory: %w", err)
+			return false, fault.New(fault.DiskClass(err), "prepare the working directory: %w", err)
 		}
 	}
 	for _, warning := range kept.warnings {

@@ -15,6 +15,7 @@ import (
 	"slices"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
 )
 
 // keepLeftState moves states out of the working directory that are there before a run begins. A run takes its state
@@ -37,7 +38,7 @@ func (j *job) keepLeftState(context.Context) error {
 		dir := j.orphanDir(j.id + "-left")
 		kept := filepath.Join(dir, filepath.Base(name))
 		if err := errors.Join(keepFile(kept, state), keepFile(filepath.Join(dir, specFile), mustJSON(run.Spec{Stack: j.spec.Stack, Workspace: j.spec.Workspace}))); err != nil {
-			return failed(run.FailureDisk, "keep %s, which an earlier run has left: %w", name, err)
+			return fault.New(run.FailureDisk, "keep %s, which an earlier run has left: %w", name, err)
 		}
 		j.warn("A run before has left a state in the working directory. It is kept, unencrypted, in %s: compare it with `yuba state pull`", kept)
 		j.opts.Log.Warn("kept a state that was left in a working directory", "stack", j.spec.Stack.String(), "file", kept)
@@ -106,14 +107,14 @@ func (j *job) heedLeftState(given []byte) error {
 	}
 	all, err := j.leftStates()
 	if err != nil {
-		return failed(run.FailureDisk, "apply: %w", err)
+		return fault.New(run.FailureDisk, "apply: %w", err)
 	}
 	now := readLeftState("", given)
 	for _, left := range all {
 		if left.Lineage != now.Lineage && len(given) > 0 || left.Serial <= now.Serial {
 			continue
 		}
-		return failed(run.FailureState, "apply: a run before has left a newer state than the stack's own in %s (serial %d, not %d): what it has made would be made again. "+
+		return fault.New(run.FailureState, "apply: a run before has left a newer state than the stack's own in %s (serial %d, not %d): what it has made would be made again. "+
 			"Compare it with `yuba state pull %[4]s`. If it is the right one, `yuba state push %[4]s %[1]s`; if it is not, delete the file", left.File, left.Serial, now.Serial, j.spec.Stack.Name)
 	}
 	return nil

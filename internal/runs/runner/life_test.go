@@ -15,6 +15,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/runs/confinement"
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/tools"
 )
 
 func TestSecondRunnerOfADirectoryLeaves(t *testing.T) {
@@ -145,13 +146,6 @@ func TestToolThatDoesNotFitIsSaid(t *testing.T) {
 	}
 }
 
-func TestToolThatIsNotInstalledIsSaid(t *testing.T) {
-	box := &toolbox{standard: "/nowhere/tofu", search: t.TempDir(), known: map[string]tool{}}
-	if _, err := box.find(context.Background(), run.Tool{Name: "terraform"}); err == nil || !strings.Contains(err.Error(), "the stack wants terraform, and no tool at all is installed") {
-		t.Errorf("%v", err)
-	}
-}
-
 func TestKernelWithoutLandlockIsSaid(t *testing.T) {
 	b := newBench(t).unconfined().start()
 	r := b.stack("open", run.OperationPlan, program(twoThings))
@@ -182,7 +176,7 @@ resource "terraform_data" "a" {
 	log := string(r.log)
 	cell := confinement.Cell{Home: filepath.Join(b.opts.WorkRoot, "team", "env", homeDir), Temp: tempPrefix}
 	walls := b.walls()
-	for _, part := range []string{"MINE=given", "HOME=" + walls.HomeOf(cell) + `"`, "TMPDIR=" + walls.TempOf(cell), "TF_IN_AUTOMATION=1", "PATH=" + systemPath} {
+	for _, part := range []string{"MINE=given", "HOME=" + walls.HomeOf(cell) + `"`, "TMPDIR=" + walls.TempOf(cell), "TF_IN_AUTOMATION=1", "PATH=" + tools.SystemPath} {
 		if !strings.Contains(log, part) {
 			t.Errorf("no %s in the environment", part)
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/link"
 )
 
 const (
@@ -26,7 +27,7 @@ type logShipper struct {
 	// changing says whether a run that plans and applies at once has begun to change something. The server is told with
 	// the log, which speaks of it.
 	changing func() bool
-	exchange func(context.Context, request) (int, error)
+	exchange func(context.Context, link.Request) (int, error)
 
 	position int64
 	known    bool
@@ -36,7 +37,7 @@ type logShipper struct {
 	done     chan struct{}
 }
 
-func startLogShipper(ctx context.Context, log *runLog, fresh bool, changing func() bool, exchange func(context.Context, request) (int, error)) *logShipper {
+func startLogShipper(ctx context.Context, log *runLog, fresh bool, changing func() bool, exchange func(context.Context, link.Request) (int, error)) *logShipper {
 	s := &logShipper{log: log, changing: changing, exchange: exchange, known: fresh, now: make(chan struct{}, 1), finish: make(chan struct{}), done: make(chan struct{})}
 	go func() {
 		defer close(s.done)
@@ -98,8 +99,8 @@ func (s *logShipper) gather(ctx context.Context) {
 func (s *logShipper) ship(ctx context.Context) {
 	if !s.known && !s.unwanted {
 		var position run.LogPosition
-		if _, err := s.exchange(ctx, request{method: http.MethodGet, path: "/log", into: &position}); err != nil {
-			s.unwanted = refused(err) != 0
+		if _, err := s.exchange(ctx, link.Request{Method: http.MethodGet, Path: "/log", Into: &position}); err != nil {
+			s.unwanted = link.Refused(err) != 0
 			return
 		}
 		s.position, s.unwanted, s.known = position.Offset, position.Full, true
@@ -122,9 +123,9 @@ func (s *logShipper) ship(ctx context.Context) {
 			header[run.HeaderChanging] = "true"
 		}
 		var position run.LogPosition
-		_, err = s.exchange(ctx, request{method: http.MethodPut, path: "/log", body: chunk[:n], into: &position, header: header})
+		_, err = s.exchange(ctx, link.Request{Method: http.MethodPut, Path: "/log", Body: chunk[:n], Into: &position, Header: header})
 		if err != nil {
-			s.unwanted = refused(err) != 0
+			s.unwanted = link.Refused(err) != 0
 			return
 		}
 		s.position, s.unwanted = position.Offset, position.Full

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/yuba-dev/yuba/internal/registry/modules"
+	"github.com/yuba-dev/yuba/internal/runs/runner/tools"
 )
 
 // A branch that has not moved leads to the module that is in the store already. So a module from git is kept by the commit that
@@ -111,13 +112,13 @@ func (s gitSource) commit(answer []byte) (string, error) {
 
 // systemProgram is where a program of the machine is that every tofu may run.
 func systemProgram(name string) (string, error) {
-	for _, dir := range filepath.SplitList(systemPath) {
+	for _, dir := range filepath.SplitList(tools.SystemPath) {
 		at := filepath.Join(dir, name)
 		if info, err := os.Stat(at); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
 			return at, nil
 		}
 	}
-	return "", fmt.Errorf("%s is not in %s", name, systemPath)
+	return "", fmt.Errorf("%s is not in %s", name, tools.SystemPath)
 }
 
 var commitName = regexp.MustCompile(`^[0-9a-f]{40}$`)

@@ -19,6 +19,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/registry/modules"
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
 	"github.com/yuba-dev/yuba/internal/tofu/module"
 )
 
@@ -138,7 +139,7 @@ func (j *job) placeModules(ctx context.Context) error {
 	root := path.Clean("./" + strings.TrimPrefix(j.space.module, sourceDir))
 	walk := &moduleWalk{j: j, scope: scope, fetch: fetch, had: j.space.record.Modules, got: map[string]modules.Answer{}, root: root,
 		looks:  &foreignReader{files: source.FS(), root: root},
-		reader: module.NewCallReader(source.FS(), module.ReadOptions{Terraform: j.space.tool.name == "terraform"})}
+		reader: module.NewCallReader(source.FS(), module.ReadOptions{Terraform: j.space.tool.Name == "terraform"})}
 	if j.spec.Upgrade {
 		walk.after, walk.had = j.space.record.ModulesAsked, nil
 	}
@@ -159,9 +160,9 @@ func (j *job) placeModules(ctx context.Context) error {
 // moduleFailure says what kept modules from being put in place: the end of the run, or the disk.
 func (j *job) moduleFailure(err error) error {
 	if reason := j.stop.asked(); reason != "" && errors.Is(err, context.Canceled) {
-		return &failure{outcome: run.OutcomeCanceled, err: fmt.Errorf("stopped: %s", reason)}
+		return &fault.Failure{Outcome: run.OutcomeCanceled, Err: fmt.Errorf("stopped: %s", reason)}
 	}
-	return failed(diskClass(err), "put the modules in place: %w", err)
+	return fault.New(fault.DiskClass(err), "put the modules in place: %w", err)
 }
 
 // listsModules tells whether the tool has made a list of modules before.
@@ -229,7 +230,7 @@ func (m *moduleWalk) remote(ctx context.Context, place string, written module.Ca
 			return nil
 		}
 	}
-	call := modules.Call{Tool: m.j.space.tool.name, Source: written.Source, Version: written.Version}
+	call := modules.Call{Tool: m.j.space.tool.Name, Source: written.Source, Version: written.Version}
 	if !call.Suits() {
 		m.leave("the module %q comes from where the store does not go", place)
 		return nil
@@ -238,7 +239,7 @@ func (m *moduleWalk) remote(ctx context.Context, place string, written module.Ca
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if isDiskFull(err) {
+	if fault.DiskFull(err) {
 		return err
 	}
 	if err != nil {
@@ -325,7 +326,7 @@ func (m *moduleWalk) finish() error {
 	}
 	if w.root.user != 0 {
 		if err := w.root.giveAll(w.inModule(modulesTF), w.root.user); err != nil {
-			return failed(diskClass(err), "give the modules to their user: %w", err)
+			return fault.New(fault.DiskClass(err), "give the modules to their user: %w", err)
 		}
 	}
 	j.used, w.record.Modules = moduleUse{placed: true, complete: m.why == ""}, m.got

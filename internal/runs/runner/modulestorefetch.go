@@ -24,6 +24,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/registry/modules"
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/meter"
 	"github.com/yuba-dev/yuba/internal/tofu/module"
 )
 
@@ -62,7 +63,7 @@ func (j *job) moduleScope() (scope *modules.Scope, f *fetcher, why string) {
 	if slices.ContainsFunc(env, func(e run.EnvVar) bool { return strings.Contains(e.Value, j.opts.WorkRoot) }) {
 		return nil, nil, ""
 	}
-	f = &fetcher{tool: j.space.tool, opts: &j.opts, walls: j.walls, users: j.users, limits: processLimits(j.spec.Limits, j.walls), config: j.spec.CLIConfig, env: env, authorities: authorities, mask: j.mask}
+	f = &fetcher{tool: j.space.tool, opts: &j.opts, walls: j.walls, users: j.users, limits: meter.ProcessLimits(j.spec.Limits, j.walls), config: j.spec.CLIConfig, env: env, authorities: authorities, mask: j.mask}
 	if len(j.spec.CLIConfig) == 0 && len(env) == 0 && len(authorities) == 0 && len(files) == 0 {
 		return j.modules.Scope(""), f, ""
 	}
@@ -103,7 +104,7 @@ func (f *fetcher) fetchModule(ctx context.Context, dir string, call modules.Call
 	if err := errors.Join(f.furnish(dir, files), f.writeCall(dir, call)); err != nil {
 		return nil, err
 	}
-	if _, err := f.run(ctx, dir, f.tool.path, "get", "-no-color"); err != nil {
+	if _, err := f.run(ctx, dir, f.tool.Path, "get", "-no-color"); err != nil {
 		return nil, err
 	}
 	return f.fetchedModules(dir)
@@ -185,8 +186,8 @@ func (f *fetcher) fetchedModules(dir string) ([]modules.Found, error) {
 	if err := json.NewDecoder(io.LimitReader(file, maxModuleList)).Decode(&list); err != nil {
 		return nil, fmt.Errorf("read the list of modules: %w", err)
 	}
-	r := &fetchedReader{tool: f.tool.name, files: root.FS(), installed: map[string]installedModule{},
-		reader: module.NewCallReader(root.FS(), module.ReadOptions{Terraform: f.tool.name == "terraform"})}
+	r := &fetchedReader{tool: f.tool.Name, files: root.FS(), installed: map[string]installedModule{},
+		reader: module.NewCallReader(root.FS(), module.ReadOptions{Terraform: f.tool.Name == "terraform"})}
 	for _, m := range list.Modules {
 		r.installed[m.Key] = m
 	}

@@ -10,6 +10,7 @@ import (
 	"fmt"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
 )
 
 // maxResources bounds the inventory in a result, so that the result stays one the server takes.
@@ -19,11 +20,11 @@ const maxResources = 20_000
 func (j *job) readBack(ctx context.Context) error {
 	if j.spec.ReadOutputs {
 		if err := j.output(ctx); err != nil {
-			var f *failure
+			var f *fault.Failure
 			if !errors.As(err, &f) {
-				f = &failure{err: err}
+				f = &fault.Failure{Err: err}
 			}
-			f.step = run.StepOutput
+			f.Step = run.StepOutput
 			return f
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
 )
 
 // As many jobs work at once as the runner's capacity says; each of them has a place, from its init to the end of its
@@ -69,7 +70,7 @@ func (j *job) keepPlace() {
 func (j *job) awaitPlace(ctx context.Context) error {
 	j.takePlace(ctx)
 	if !j.placed && ctx.Err() != nil {
-		return &failure{step: run.StepInit, outcome: run.OutcomeInterrupted, err: errors.New("the runner left before anything was begun")}
+		return &fault.Failure{Step: run.StepInit, Outcome: run.OutcomeInterrupted, Err: errors.New("the runner left before anything was begun")}
 	}
 	return errNotThisStep
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
 )
 
 func TestCapacity(t *testing.T) {
@@ -133,8 +134,8 @@ func TestNothingIsBegunWhenTheRunnerLeaves(t *testing.T) {
 	r.places <- struct{}{}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	var f *failure
-	if err := r.newJob("next", "").awaitPlace(ctx); !errors.As(err, &f) || f.outcome != run.OutcomeInterrupted {
+	var f *fault.Failure
+	if err := r.newJob("next", "").awaitPlace(ctx); !errors.As(err, &f) || f.Outcome != run.OutcomeInterrupted {
 		t.Errorf("%v", err)
 	}
 	<-r.places

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
+	"github.com/yuba-dev/yuba/internal/runs/runner/link"
 	"github.com/yuba-dev/yuba/internal/runs/runner/process"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
@@ -134,10 +136,10 @@ func (j *job) shipPlan(ctx context.Context) error {
 
 // ship gives the plan, or what is shown of it, to the server, and says which plan it is.
 func (j *job) ship(ctx context.Context, what, path string, data []byte) error {
-	_, err := j.persist(ctx, request{method: http.MethodPut, path: path, body: data, header: map[string]string{run.HeaderPlanDigest: j.held.digest}})
-	var r *refusal
+	_, err := j.persist(ctx, link.Request{Method: http.MethodPut, Path: path, Body: data, Header: map[string]string{run.HeaderPlanDigest: j.held.digest}})
+	var r *link.Refusal
 	if errors.As(err, &r) {
-		return failed(r.problem.Class, "store %s: %w", what, err)
+		return fault.New(r.Problem.Class, "store %s: %w", what, err)
 	}
 	if err != nil {
 		return fmt.Errorf("store %s: %w", what, err)
@@ -168,7 +170,7 @@ func (j *job) document(ctx context.Context, c command, limit int64) ([]byte, err
 		return nil, err
 	}
 	if c.capture.over {
-		return nil, failed(run.FailureLimit, "read what %s %s says: it is over the limit of %d bytes", j.space.tool.name, c.step, limit)
+		return nil, fault.New(run.FailureLimit, "read what %s %s says: it is over the limit of %d bytes", j.space.tool.Name, c.step, limit)
 	}
 	if err := j.verdict(c, stream, e, 0); err != nil {
 		return nil, err
@@ -176,7 +178,7 @@ func (j *job) document(ctx context.Context, c command, limit int64) ([]byte, err
 	if text := c.capture.Bytes(); json.Valid(text) {
 		return text, nil
 	}
-	return nil, failed(run.FailureTool, "read what %s %s says: it is not JSON", j.space.tool.name, c.step)
+	return nil, fault.New(run.FailureTool, "read what %s %s says: it is not JSON", j.space.tool.Name, c.step)
 }
 
 func orText(text, standard string) string {

@@ -18,18 +18,20 @@ import (
 	"strings"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
+	"github.com/yuba-dev/yuba/internal/runs/runner/link"
 )
 
 // prepare makes the working directory what the spec says, and nothing else.
 func (j *job) prepare(ctx context.Context) error {
 	if j.spec.Protocol > run.ProtocolVersion {
-		return failed("", "carry out the run: it is of version %d, this runner understands %d", j.spec.Protocol, run.ProtocolVersion)
+		return fault.New("", "carry out the run: it is of version %d, this runner understands %d", j.spec.Protocol, run.ProtocolVersion)
 	}
 	if err := j.checkReserve(); err != nil {
 		return err
 	}
-	found, err := j.tools.find(ctx, j.spec.Tool)
-	j.result.ToolVersion, j.result.ToolName = found.version, found.name
+	found, err := j.tools.Find(ctx, j.spec.Tool)
+	j.result.ToolVersion, j.result.ToolName = found.Version, found.Name
 	if err != nil {
 		return err
 	}
@@ -52,7 +54,7 @@ func (j *job) placeSource(ctx context.Context) error {
 	if w.record.UID != j.spec.Stack.UID { // a stack of the same name that is gone
 		for _, name := range []string{sourceDir, homeDir, tempDir, planDir, givenDir, recordName, lockName, initListName, madeName} {
 			if err := w.root.RemoveAll(name); err != nil {
-				return failed(diskClass(err), "clear the working directory of an earlier %s: %w", j.spec.Stack, err)
+				return fault.New(fault.DiskClass(err), "clear the working directory of an earlier %s: %w", j.spec.Stack, err)
 			}
 		}
 		w.record = workspaceRecord{UID: j.spec.Stack.UID}
@@ -61,23 +63,23 @@ func (j *job) placeSource(ctx context.Context) error {
 		}
 	}
 	if err := w.root.RemoveAll(homeDir); err != nil { // nothing of an earlier run speaks to this one
-		return failed(diskClass(err), "clear the home directory of %s: %w", j.spec.Stack, err)
+		return fault.New(fault.DiskClass(err), "clear the home directory of %s: %w", j.spec.Stack, err)
 	}
 	if err := j.syncTree(ctx); err != nil {
 		return err
 	}
 	info, err := w.root.Stat(w.module)
 	if err != nil || !info.IsDir() {
-		return failed(run.FailureSource, "find the root module: revision %s of the source has no directory %q", j.spec.Artifact.Revision, j.spec.Path)
+		return fault.New(run.FailureSource, "find the root module: revision %s of the source has no directory %q", j.spec.Artifact.Revision, j.spec.Path)
 	}
 	for _, name := range []string{planDir, givenDir} { // what is there is of a run whose end nobody saw
 		if err := w.root.RemoveAll(name); err != nil {
-			return failed(diskClass(err), "remove %s: %w", name, err)
+			return fault.New(fault.DiskClass(err), "remove %s: %w", name, err)
 		}
 	}
 	for _, name := range []string{homeDir, planDir, givenDir} {
 		if err := w.root.MkdirAll(name, 0o700); err != nil {
-			return failed(diskClass(err), "make %s: %w", name, err)
+			return fault.New(fault.DiskClass(err), "make %s: %w", name, err)
 		}
 	}
 	return nil
@@ -88,13 +90,13 @@ func (j *job) fetch(ctx context.Context, what, name string, limit int64) (string
 	target := j.spool.path(name)
 	file, err := os.OpenFile(target, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
-		return "", failed(diskClass(err), "fetch the %s: %w", what, err)
+		return "", fault.New(fault.DiskClass(err), "fetch the %s: %w", what, err)
 	}
 	defer file.Close()
-	_, err = j.persist(ctx, request{method: http.MethodGet, path: "/" + name, stream: rewindable{file}, limit: limit})
-	var r *refusal
+	_, err = j.persist(ctx, link.Request{Method: http.MethodGet, Path: "/" + name, Stream: rewindable{file}, Limit: limit})
+	var r *link.Refusal
 	if errors.As(err, &r) {
-		return "", failed(r.problem.Class, "fetch the %s: %w", what, err)
+		return "", fault.New(r.Problem.Class, "fetch the %s: %w", what, err)
 	}
 	if err != nil {
 		return "", fmt.Errorf("fetch the %s: %w", what, err)
@@ -132,7 +134,7 @@ func (j *job) placeFiles(context.Context) error {
 		}
 		text, err := json.Marshal(values)
 		if err != nil {
-			return failed(run.FailureConfiguration, "write the variables: one of their values is not JSON")
+			return fault.New(run.FailureConfiguration, "write the variables: one of their values is not JSON")
 		}
 		if err := w.write(w.inModule(tfvarsName), text); err != nil {
 			return err
@@ -155,13 +157,13 @@ func (j *job) placeState(ctx context.Context) error {
 	}
 	fetched := j.currentState(ctx)
 	state, err := fetched.data, fetched.err
-	var r *refusal
+	var r *link.Refusal
 	if errors.As(err, &r) {
-		class := r.problem.Class
+		class := r.Problem.Class
 		if class == "" {
 			class = run.FailureState
 		}
-		return failed(class, "get the state: %w", err)
+		return fault.New(class, "get the state: %w", err)
 	}
 	if err != nil {
 		return fmt.Errorf("get the state: %w", err)
@@ -171,14 +173,14 @@ func (j *job) placeState(ctx context.Context) error {
 	}
 	w := j.space
 	if err := w.root.MkdirAll(path.Dir(w.inModule(w.stateIn())), 0o700); err != nil {
-		return failed(diskClass(err), "place the state: %w", err)
+		return fault.New(fault.DiskClass(err), "place the state: %w", err)
 	}
 	if j.stateFetched = fetched.status; fetched.status == http.StatusNoContent {
 		j.givenState = run.NoState
 		return j.placeEmptyState()
 	}
 	if !completeState(state) {
-		return failed(run.FailureState, "place the state: what the server sent is not a state")
+		return fault.New(run.FailureState, "place the state: what the server sent is not a state")
 	}
 	j.givenState = digestOf(state)
 	j.mu.Lock()
@@ -201,7 +203,7 @@ func (j *job) placeEmptyState() error {
 	sum := sha256.Sum256([]byte(j.spec.Stack.UID + "/" + j.space.named))
 	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80 // a UUID of version 8: made by a rule of one's own
 	state := fmt.Appendf(nil, `{"version":4,"terraform_version":%q,"serial":0,"lineage":"%x-%x-%x-%x-%x","outputs":{},"resources":[],"check_results":null}`,
-		j.space.tool.version, sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])
+		j.space.tool.Version, sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])
 	j.mu.Lock()
 	j.journal.Initial = digestOf(state)
 	j.mu.Unlock()
@@ -241,22 +243,22 @@ func (j *job) mayEncrypt() bool {
 // wherever it is; then it is on the disk that is measured, and not in memory, as /tmp is on some machines.
 func (j *job) makeTemp(context.Context) error {
 	if err := j.space.root.RemoveAll(tempDir); err != nil {
-		return failed(diskClass(err), "clear the directory for temporary files of %s: %w", j.spec.Stack, err)
+		return fault.New(fault.DiskClass(err), "clear the directory for temporary files of %s: %w", j.spec.Stack, err)
 	}
 	if j.walls.Alone() {
 		if err := j.space.root.MkdirAll(tempDir, 0o700); err != nil {
-			return failed(diskClass(err), "make a directory for temporary files: %w", err)
+			return fault.New(fault.DiskClass(err), "make a directory for temporary files: %w", err)
 		}
 		j.useTemp(filepath.Join(j.space.base, tempDir))
 		return nil
 	}
 	temp, err := os.MkdirTemp(filepath.Dir(tempPrefix), filepath.Base(tempPrefix))
 	if err != nil {
-		return failed(diskClass(err), "make a directory for temporary files: %w", err)
+		return fault.New(fault.DiskClass(err), "make a directory for temporary files: %w", err)
 	}
 	if j.space.record.User != 0 {
 		if err := os.Chown(temp, j.space.record.User, j.space.record.User); err != nil {
-			return failed("", "make a directory for temporary files: %w", err)
+			return fault.New("", "make a directory for temporary files: %w", err)
 		}
 	}
 	j.useTemp(temp)

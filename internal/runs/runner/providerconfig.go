@@ -17,6 +17,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/registry/providers"
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
 )
 
 // fetchNames begin the names of the environment that have to do with where providers come from and who is trusted there:
@@ -203,7 +204,7 @@ func withInstallation(own []byte, first, otherwise string, keepOwn bool) ([]byte
 	}
 	file, diags := hclwrite.ParseConfig(own, cliConfigName, hcl.InitialPos)
 	if diags.HasErrors() {
-		return nil, failed(run.FailureConfiguration, "read the tool's configuration file: it is not as the tool expects it")
+		return nil, fault.New(run.FailureConfiguration, "read the tool's configuration file: it is not as the tool expects it")
 	}
 	for _, block := range file.Body().Blocks() {
 		if block.Type() == "provider_installation" {

@@ -20,7 +20,9 @@ import (
 	"github.com/yuba-dev/yuba/internal/registry/providers"
 	"github.com/yuba-dev/yuba/internal/runs/confinement"
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/meter"
 	"github.com/yuba-dev/yuba/internal/runs/runner/process"
+	"github.com/yuba-dev/yuba/internal/runs/runner/tools"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
 
@@ -33,7 +35,7 @@ const (
 // fetcher has the tool install a provider. It goes on for other runs that wait for the same when the one that began it
 // has ended, so that it has nothing of that one's working directory.
 type fetcher struct {
-	tool   tool
+	tool   tools.Tool
 	opts   *Options
 	walls  confinement.Walls
 	users  *confinement.Users
@@ -46,7 +48,7 @@ type fetcher struct {
 }
 
 func (j *job) fetcher() *fetcher {
-	return &fetcher{tool: j.space.tool, opts: &j.opts, walls: j.walls, users: j.users, limits: processLimits(j.spec.Limits, j.walls), config: j.spec.CLIConfig, env: j.scoped.env, authorities: j.scoped.authorities, mask: j.mask}
+	return &fetcher{tool: j.space.tool, opts: &j.opts, walls: j.walls, users: j.users, limits: meter.ProcessLimits(j.spec.Limits, j.walls), config: j.spec.CLIConfig, env: j.scoped.env, authorities: j.scoped.authorities, mask: j.mask}
 }
 
 // fetch has the tool install one provider where nothing of the stack is: no code of the stack's runs, and no provider is
@@ -70,10 +72,10 @@ func (f *fetcher) fetch(ctx context.Context, dir, mirror string, a providers.Add
 		return err
 	}
 	args := []string{"init", "-backend=false", "-input=false", "-no-color"}
-	if f.tool.jsonInit() {
+	if f.tool.JSONInit() {
 		args = append(args, "-json")
 	}
-	cmd, out, errs, err := f.command(ctx, dir, mirror, f.tool.path, args...)
+	cmd, out, errs, err := f.command(ctx, dir, mirror, f.tool.Path, args...)
 	if err != nil {
 		return err
 	}
@@ -88,7 +90,7 @@ func (f *fetcher) fetch(ctx context.Context, dir, mirror string, a providers.Add
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("%s init: %s", f.tool.name, f.problem(out, errs, err))
+	return fmt.Errorf("%s init: %s", f.tool.Name, f.problem(out, errs, err))
 }
 
 // downloadPatience is how long is waited for the end of a download that was stopped, and for the end of its output.
@@ -137,7 +139,7 @@ func (f *fetcher) command(ctx context.Context, dir, mirror, program string, call
 		}
 	}
 	out, errs = &bounded{limit: maxFetchOutput}, &bounded{limit: maxFetchOutput}
-	executable := append([]string{f.tool.path}, systemExecutable...)
+	executable := append([]string{f.tool.Path}, systemExecutable...)
 	for _, path := range []string{f.opts.ProviderMirror, mirror} {
 		if path != "" {
 			executable = append(executable, path)
@@ -147,7 +149,7 @@ func (f *fetcher) command(ctx context.Context, dir, mirror, program string, call
 		User: user, Dir: dir, Home: filepath.Join(dir, "home"), Temp: filepath.Join(dir, "tmp"), Background: true,
 		Writable: append([]string{dir}, systemWritable...), Executable: executable, Readable: systemReadable, Limits: f.limits, Mark: confinement.Mark(dir),
 	}
-	cell.Environment = []string{"PATH=" + systemPath, "HOME=" + f.walls.HomeOf(cell), "TMPDIR=" + f.walls.TempOf(cell), "LANG=C.UTF-8", "TF_IN_AUTOMATION=1",
+	cell.Environment = []string{"PATH=" + tools.SystemPath, "HOME=" + f.walls.HomeOf(cell), "TMPDIR=" + f.walls.TempOf(cell), "LANG=C.UTF-8", "TF_IN_AUTOMATION=1",
 		"TF_INPUT=0", "CHECKPOINT_DISABLE=1", "TF_CLI_CONFIG_FILE=" + filepath.Join(dir, cliConfigName)}
 	for _, e := range f.env {
 		cell.Environment = append(cell.Environment, e.Name+"="+e.Value)

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/yuba-dev/yuba/internal/kit/filetree"
 	"github.com/yuba-dev/yuba/internal/registry/providers"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
@@ -57,7 +58,7 @@ func (r *runner) collectProviders() {
 // ProviderLinks counts, by where it leads, the links to providers in the working directories of stacks.
 func ProviderLinks(workRoot string) map[string]int {
 	links := map[string]int{}
-	bases, _ := filepath.Glob(filepath.Join(escapeGlob(workRoot), "*", "*", recordName)) // the pattern is good
+	bases, _ := filetree.Glob(workRoot, "*/*/"+recordName) // the pattern is good
 	for _, record := range bases {
 		countProviderLinks(links, filepath.Dir(record))
 	}

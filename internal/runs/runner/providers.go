@@ -17,6 +17,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/registry/providers"
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
 	"github.com/yuba-dev/yuba/internal/tofu/module"
 )
 
@@ -104,8 +105,8 @@ func (j *job) providerNeeds(ctx context.Context) (module.ProviderNeeds, error) {
 	}
 	j.log.note("Fetching modules")
 	err = j.initCommand(ctx, j.space.own && j.space.named != "default", args...)
-	var f *failure
-	if errors.As(err, &f) && (f.outcome != "" || f.class == run.FailureLimit || f.class == run.FailureKilled) {
+	var f *fault.Failure
+	if errors.As(err, &f) && (f.Outcome != "" || f.Class == run.FailureLimit || f.Class == run.FailureKilled) {
 		return needs, err
 	}
 	if err != nil { // init says what is wrong
@@ -122,7 +123,7 @@ func (j *job) readProviders() (module.ProviderNeeds, error) {
 	}
 	defer source.Close()
 	dir := strings.TrimPrefix(strings.TrimPrefix(w.module, sourceDir), "/")
-	return module.ReadProviders(source.FS(), orText(dir, "."), module.ReadOptions{Terraform: w.tool.name == "terraform"}), nil
+	return module.ReadProviders(source.FS(), orText(dir, "."), module.ReadOptions{Terraform: w.tool.Name == "terraform"}), nil
 }
 
 // wish is what to ask the store for. Without an optional one init does as well.
@@ -138,7 +139,7 @@ func (j *job) providerWants(needs module.ProviderNeeds, lock *providers.LockFile
 		return nil, false, err
 	}
 	mirror := allProviders(mirrors)
-	host := providers.DefaultHost(j.space.tool.name)
+	host := providers.DefaultHost(j.space.tool.Name)
 	constraints := map[providers.Address][]string{}
 	complete = needs.Unclear == "" && !needs.Others
 	for source, list := range needs.Providers {
@@ -299,16 +300,16 @@ func (j *job) getProvider(ctx context.Context, scope *providers.Scope, want prov
 // providerFailure says what went wrong, in terms of runs.
 func (j *job) providerFailure(ctx context.Context, want providers.Want, err error) error {
 	if reason := j.stop.asked(); reason != "" && errors.Is(err, context.Canceled) {
-		return &failure{outcome: run.OutcomeCanceled, err: fmt.Errorf("stopped: %s", reason)}
+		return &fault.Failure{Outcome: run.OutcomeCanceled, Err: fmt.Errorf("stopped: %s", reason)}
 	}
 	if ctx.Err() != nil {
-		return &failure{outcome: run.OutcomeInterrupted, err: err}
+		return &fault.Failure{Outcome: run.OutcomeInterrupted, Err: err}
 	}
 	var mismatch *providers.MismatchError
 	if errors.As(err, &mismatch) {
-		return failed(run.FailureConfiguration, "%w", err)
+		return fault.New(run.FailureConfiguration, "%w", err)
 	}
-	class := diskClass(err)
+	class := fault.DiskClass(err)
 	if saysDiskFull(err) {
 		class = run.FailureDisk
 	}
@@ -316,7 +317,7 @@ func (j *job) providerFailure(ctx context.Context, want providers.Want, err erro
 	if what == "" {
 		what = string(want.Constraints)
 	}
-	return failed(class, "get the provider %s: %w", strings.TrimSpace(want.Address.String()+" "+what), err)
+	return fault.New(class, "get the provider %s: %w", strings.TrimSpace(want.Address.String()+" "+what), err)
 }
 
 // tellProviders says in log and result where the providers came from.

@@ -15,6 +15,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/mask"
 	"github.com/yuba-dev/yuba/internal/registry/providers"
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/tools"
 	"github.com/yuba-dev/yuba/internal/testkit/registrytest"
 )
 
@@ -409,7 +410,7 @@ func TestAStoppedRunDoesNotWaitForItsDownload(t *testing.T) {
 func TestADownloadNeedsNothingOfTheRunThatBeganIt(t *testing.T) {
 	r := newRunner(Options{Sandbox: "/bin/false", Capacity: 1})
 	j := r.newJob("one", "")
-	j.mask, j.space = j.spec.KnownSecrets().Masker(mask.Mark), &workspace{tool: tool{name: "tofu", path: "/bin/tofu", version: "1.12.6"}}
+	j.mask, j.space = j.spec.KnownSecrets().Masker(mask.Mark), &workspace{tool: tools.Tool{Name: "tofu", Path: "/bin/tofu", Version: "1.12.6"}}
 	fetch := j.fetcher().fetch
 	j.space = nil
 	err := fetch(t.Context(), t.TempDir(), "", providers.Address{Host: "example.com", Namespace: "acme", Type: "thing"})

@@ -25,14 +25,17 @@ import (
 	"github.com/yuba-dev/yuba/internal/registry/providers"
 	"github.com/yuba-dev/yuba/internal/runs/confinement"
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/link"
+	"github.com/yuba-dev/yuba/internal/runs/runner/meter"
+	"github.com/yuba-dev/yuba/internal/runs/runner/tools"
 )
 
 // runner is the process.
 type runner struct {
 	opts      Options
 	id        string
-	server    *server
-	tools     *toolbox
+	server    *link.Server
+	tools     *tools.Box
 	area      *area
 	inits     *keptInits
 	artifacts *artifacts
@@ -47,7 +50,7 @@ type runner struct {
 	walls confinement.Walls
 	users *confinement.Users
 	// meter measures what runs take.
-	meter *meter
+	meter *meter.Meter
 	// processes counts the tofu processes that are running.
 	processes atomic.Int32
 
@@ -109,7 +112,7 @@ func Run(ctx context.Context, opts Options) error {
 func tryLock(ctx context.Context, lock *flock.Flock) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	locked, err := lock.TryLockContext(ctx, firstDelay)
+	locked, err := lock.TryLockContext(ctx, link.FirstDelay)
 	if errors.Is(err, context.DeadlineExceeded) {
 		return false, nil
 	}
@@ -140,7 +143,7 @@ func (r *runner) work(ctx context.Context) error {
 		return err
 	}
 	go func() {
-		_, _ = r.tools.find(ctx, run.Tool{}) // the first run finds the version known, or the error anew
+		_, _ = r.tools.Find(ctx, run.Tool{}) // the first run finds the version known, or the error anew
 		if err := footprint.Shrink(); err != nil {
 			r.opts.Log.Debug("giving memory back", "error", err)
 		}
@@ -184,7 +187,7 @@ func (r *runner) wake() {
 
 // poll asks for work until there is no reason to go on.
 func (r *runner) poll(ctx context.Context) {
-	var pause backoff
+	var pause link.Backoff
 	for ctx.Err() == nil {
 		request := r.pollRequest()
 		if r.draining() && len(request.Active) == 0 {
@@ -194,18 +197,18 @@ func (r *runner) poll(ctx context.Context) {
 		response, err := r.ask(ctx, request)
 		switch {
 		case err == nil:
-			pause = backoff{}
+			pause = link.Backoff{}
 			r.obey(ctx, response)
 			r.settle(ctx, response)
 			continue
 		case errors.Is(err, errAgain):
 			continue
-		case r.server.silence() > r.opts.ServerGone && r.processes.Load() == 0:
+		case r.server.Silence() > r.opts.ServerGone && r.processes.Load() == 0:
 			r.opts.Log.Info("no server and nothing running: the runner leaves; what is spooled is delivered by the next", "spooled", len(request.Active))
 			return
 		}
 		r.opts.Log.Debug("ask for work", "error", err)
-		pause.wait(ctx)
+		pause.Wait(ctx)
 	}
 }
 
@@ -258,10 +261,10 @@ func (r *runner) ask(ctx context.Context, p run.PollRequest) (run.PollResponse, 
 		cancel()
 	}()
 	u := footprint.Measure()
-	p.Home = r.server.home()
+	p.Home = r.server.Home()
 	p.Usage = &run.Usage{MemoryBytes: u.Memory, CPU: run.Duration(u.CPU), ChildCPU: run.Duration(u.Children)}
 	var response run.PollResponse
-	_, err := r.server.do(ctx, request{method: http.MethodPost, path: "/poll", body: mustJSON(p), into: &response})
+	_, err := r.server.Do(ctx, link.Request{Method: http.MethodPost, Path: "/poll", Body: mustJSON(p), Into: &response})
 	if again.Load() && err != nil {
 		return response, errAgain
 	}

@@ -65,7 +65,7 @@ func TestWhatIsInFlightIsFinishedBeforeARunEnds(t *testing.T) {
 				t.Fatal(err)
 			}
 			p := &process.Process{Step: run.StepApply, PID: cmd.Process.Pid, Cmd: cmd, Running: running, Limits: run.Limits{Grace: run.Duration(time.Minute)}, Note: func(string, ...any) {}}
-			done := r.meter.watch(j.measured(), p, j.measuredDirs())
+			done := r.meter.Watch(j.measured(), p, j.measuredDirs())
 			if _, err := out.ReadFrom(read); err != nil {
 				t.Fatal(err)
 			}

@@ -5,6 +5,8 @@ package runner
 
 import (
 	"golang.org/x/sys/unix"
+
+	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
 )
 
 // The output of an apply is evidence: what it does not mention was not begun. That holds only while no line of it can get
@@ -54,5 +56,5 @@ func (f *follower) secure(last bool) {
 func (j *job) fullDisk() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return isDiskFull(j.diskProblem) || j.log != nil && isDiskFull(j.log.problem())
+	return fault.DiskFull(j.diskProblem) || j.log != nil && fault.DiskFull(j.log.problem())
 }

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/link"
 )
 
 // granted makes a shell's run of a stack, which the server hands to nobody.
@@ -141,7 +142,7 @@ func TestWhatKeepsAShellFromOpening(t *testing.T) {
 		r := b.stack("over", run.OperationShell, program(twoNamed))
 		grant := b.granted(r)
 		r.result = &run.Result{}
-		if _, _, err := OpenShell(t.Context(), grant, "test", &Terminal{}); refused(err) == 0 {
+		if _, _, err := OpenShell(t.Context(), grant, "test", &Terminal{}); link.Refused(err) == 0 {
 			t.Errorf("got %v", err)
 		}
 	})

@@ -17,6 +17,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/runs/confinement"
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
 )
 
 // adoptShell takes over a run whose person is gone: what their process left is as good as a runner's. It returns false
@@ -41,9 +42,9 @@ func (r *runner) adoptShell(ctx context.Context, id string) bool {
 func (j *job) takeOverShell() error {
 	j.endLeftovers()
 	if !j.journal.ApplyStarted {
-		return &failure{step: j.interruptedStep(), outcome: run.OutcomeCanceled, err: errors.New("the shell's process ended before the shell was open")}
+		return &fault.Failure{Step: j.interruptedStep(), Outcome: run.OutcomeCanceled, Err: errors.New("the shell's process ended before the shell was open")}
 	}
-	return &failure{outcome: run.OutcomeInterrupted, class: run.FailureKilled, err: errors.New(
+	return &fault.Failure{Outcome: run.OutcomeInterrupted, Class: run.FailureKilled, Err: errors.New(
 		"the shell's process was killed. What was written to the state by then is kept; what was going on may be in the world without being in the state")}
 }
 

@@ -16,7 +16,9 @@ import (
 	"syscall"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
 	"github.com/yuba-dev/yuba/internal/runs/runner/process"
+	"github.com/yuba-dev/yuba/internal/runs/runner/tools"
 )
 
 // A shell is the person's, with the rights of the user that carries out the runs; what it runs as tofu is confined like
@@ -35,7 +37,7 @@ func (j *job) shellSteps() []step {
 func (j *job) handOver(context.Context) error {
 	t := j.terminal
 	if t == nil {
-		return &failure{outcome: run.OutcomeCanceled, err: errors.New("nobody is at the shell any more")}
+		return &fault.Failure{Outcome: run.OutcomeCanceled, Err: errors.New("nobody is at the shell any more")}
 	}
 	if err := j.furnish(); err != nil {
 		return err
@@ -96,7 +98,7 @@ func (j *job) runTerminal() error {
 	}
 	path, err := j.lookPath(args[0])
 	if err != nil {
-		return failed(run.FailureConfiguration, "run %s in the shell: %w", args[0], err)
+		return fault.New(run.FailureConfiguration, "run %s in the shell: %w", args[0], err)
 	}
 	// The kernel ends the shell with the thread that started it.
 	runtime.LockOSThread()
@@ -104,7 +106,7 @@ func (j *job) runTerminal() error {
 	cmd := &exec.Cmd{Path: path, Args: args, Dir: j.space.dir, Env: j.shellEnvironment(), Stdin: t.In, Stdout: t.Out, Stderr: t.Err,
 		SysProcAttr: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}}
 	if err := cmd.Start(); err != nil {
-		return failed(run.FailureConfiguration, "run %s in the shell: %w", args[0], err)
+		return fault.New(run.FailureConfiguration, "run %s in the shell: %w", args[0], err)
 	}
 	p := &process.Process{Step: run.StepApply, PID: cmd.Process.Pid, Cmd: cmd, FD: -1, Limits: j.spec.Limits, Note: j.log.note}
 	j.stop.attach(p)
@@ -154,7 +156,9 @@ func (j *job) lookPath(name string) (string, error) {
 	return "", fmt.Errorf("there is no such program in %s", j.shellPath())
 }
 
-func (j *job) shellPath() string { return filepath.Join(j.space.base, shellBin) + ":" + systemPath }
+func (j *job) shellPath() string {
+	return filepath.Join(j.space.base, shellBin) + ":" + tools.SystemPath
+}
 
 // furnish puts in place what the person's shell needs: a home, the tool by its name, and the files of variables where
 // every command of the tool finds them.
@@ -167,20 +171,20 @@ func (j *job) furnish() error {
 	}
 	for _, name := range []string{shellBin, shellHome} {
 		if err := w.root.MkdirAll(name, 0o700); err != nil {
-			return failed(diskClass(err), "make a place for the shell: %w", err)
+			return fault.New(fault.DiskClass(err), "make a place for the shell: %w", err)
 		}
 	}
-	name := shellBin + "/" + w.tool.name
+	name := shellBin + "/" + w.tool.Name
 	if err := w.write(name, []byte(j.wrapper())); err != nil {
 		return err
 	}
 	if err := w.root.Chmod(name, 0o700); err != nil {
-		return failed("", "make a place for the shell: %w", err)
+		return fault.New("", "make a place for the shell: %w", err)
 	}
 	for i, file := range j.spec.VarFiles {
 		data, err := w.read(sourceDir+"/"+file, maxVarFile)
 		if err != nil {
-			return failed(run.FailureConfiguration, "read the file of variables %s: %w", file, err)
+			return fault.New(run.FailureConfiguration, "read the file of variables %s: %w", file, err)
 		}
 		if err := w.write(w.inModule(autoVarFile(i, file)), data); err != nil {
 			return err
@@ -212,7 +216,7 @@ func (j *job) wrapper() string {
 		}
 	}
 	b.WriteString("exec")
-	for _, word := range j.walls.Line(j.cell(), j.space.tool.path) {
+	for _, word := range j.walls.Line(j.cell(), j.space.tool.Path) {
 		b.WriteString(" " + shellQuote(word))
 	}
 	b.WriteString(" \"$@\"\n")

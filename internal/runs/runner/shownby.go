@@ -15,6 +15,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/archive"
 	"github.com/yuba-dev/yuba/internal/kit/filetree"
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
 )
 
 // To show a plan tofu starts providers, which say what is in it. Programs of the run can write where providers are: while the plan
@@ -34,7 +35,7 @@ func (j *job) byInitsProviders(show func() error) error {
 	w := j.space
 	before, err := w.providerStamps()
 	if err = errors.Join(err, w.hasInitsProviders()); err != nil {
-		return failed(run.FailureTool, "show the plan: %w", err)
+		return fault.New(run.FailureTool, "show the plan: %w", err)
 	}
 	if err := show(); err != nil {
 		return err
@@ -44,7 +45,7 @@ func (j *job) byInitsProviders(show func() error) error {
 		err = &providersChangedError{"a file was replaced while tofu showed the plan"}
 	}
 	if err != nil {
-		return failed(run.FailureTool, "show the plan: %w", err)
+		return fault.New(run.FailureTool, "show the plan: %w", err)
 	}
 	return nil
 }

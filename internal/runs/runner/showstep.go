@@ -11,6 +11,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/kit/mask"
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
 
@@ -29,7 +30,7 @@ func (j *job) show(ctx context.Context) error {
 	}
 	described, err := plan.Describe(shown)
 	if err != nil {
-		return failed("", "read the plan: %w", err)
+		return fault.New("", "read the plan: %w", err)
 	}
 	j.result.Plan.ChangesDigest = described.ChangesDigest
 	j.result.Plan.Fates, j.result.Plan.FatesTotal = j.maskedFates(described), described.FatesTotal
@@ -53,7 +54,7 @@ func (j *job) showMore(ctx context.Context, shown []byte) error {
 	}
 	document, sensitive, err := plan.Redact(shown, j.mask)
 	if err != nil {
-		return failed("", "read the plan: %w", err)
+		return fault.New("", "read the plan: %w", err)
 	}
 	if j.spec.PlanDocument {
 		if len(document) > maxPlanDocument {

@@ -16,6 +16,8 @@ import (
 	"net/http"
 	"os"
 	"slices"
+
+	"github.com/yuba-dev/yuba/internal/runs/runner/link"
 )
 
 // sending is one state on its way to the server. The error is a refusal, or the end of ctx.
@@ -185,7 +187,7 @@ func (s *stateShipper) ship(ctx context.Context) {
 			return
 		}
 		err := s.send(ctx, sequence, state)
-		if err != nil && refused(err) == 0 {
+		if err != nil && link.Refused(err) == 0 {
 			return
 		}
 		b.mu.Lock()
@@ -194,7 +196,7 @@ func (s *stateShipper) ship(ctx context.Context) {
 			b.journal.StatesRefused = err.Error()
 			s.log.Error("the server refused a state", "sequence", sequence, "error", err)
 		}
-		switch refused(err) {
+		switch link.Refused(err) {
 		case 0, http.StatusConflict: // with a conflict the server keeps the bytes, and later ones are wanted, too
 			b.journal.Acknowledged = sequence
 			delete(s.memory, sequence)

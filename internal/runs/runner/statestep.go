@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
 	"github.com/yuba-dev/yuba/internal/runs/runner/process"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
@@ -38,10 +39,10 @@ func (j *job) stateSteps() []step {
 func (j *job) changeCommand(step run.Step) (command, error) {
 	change := j.spec.StateChange
 	if change == nil {
-		return command{}, failed("", "change the state: the run does not say how. This is a bug in Yuba")
+		return command{}, fault.New("", "change the state: the run does not say how. This is a bug in Yuba")
 	}
 	if err := change.Check(); err != nil {
-		return command{}, failed(run.FailureConfiguration, "change the state: %w", err)
+		return command{}, fault.New(run.FailureConfiguration, "change the state: %w", err)
 	}
 	managed := j.spec.Backend.Kind == run.BackendManaged
 	c := command{step: step, title: "state " + string(change.Verb)}
@@ -75,7 +76,7 @@ func (j *job) changeCommand(step run.Step) (command, error) {
 		}
 		c.args = append(c.args, filepath.Join(j.space.base, pushedName))
 	default:
-		return c, failed(run.FailureConfiguration, "change the state: tofu has no command for %q. This is a bug in Yuba", change.Verb)
+		return c, fault.New(run.FailureConfiguration, "change the state: tofu has no command for %q. This is a bug in Yuba", change.Verb)
 	}
 	c.args = append(c.args, change.Args...)
 	if !managed { // flags come before all else
@@ -96,7 +97,7 @@ func (j *job) changeState(ctx context.Context) error {
 	if err := j.beginApply(); err != nil {
 		return err
 	}
-	j.log.note("%s %s", j.space.tool.name, c.title)
+	j.log.note("%s %s", j.space.tool.Name, c.title)
 	stream, e, err := j.tofu(ctx, c)
 	if err != nil {
 		return err
@@ -108,10 +109,10 @@ func (j *job) changeState(ctx context.Context) error {
 func (j *job) judgeChange(c command, stream *plan.Stream, e process.Exit) error {
 	j.result.Text = j.said(stream)
 	if size, limit := j.stateSize(), j.spec.Limits.StateBytes; limit > 0 && size > limit {
-		return failed(run.FailureLimit, "keep the state: it has %d bytes, the limit is %d", size, limit)
+		return fault.New(run.FailureLimit, "keep the state: it has %d bytes, the limit is %d", size, limit)
 	}
 	if !e.Known {
-		return &failure{outcome: run.OutcomeInterrupted, class: run.FailureKilled, err: errors.New(
+		return &fault.Failure{Outcome: run.OutcomeInterrupted, Class: run.FailureKilled, Err: errors.New(
 			"the runner died in the middle of it, so that its end is not known. What it wrote by then is the state: see `yuba state history` and `yuba state list`")}
 	}
 	return j.verdict(c, stream, e, 0)

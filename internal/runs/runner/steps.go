@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 )
 
@@ -74,7 +75,7 @@ func (j *job) stepsAfterApply() []step {
 func (j *job) runSteps(ctx context.Context, steps []step) {
 	for _, s := range steps {
 		if reason := j.stop.asked(); reason != "" && !j.result.ApplyStarted {
-			j.fail(&failure{step: s.name, outcome: run.OutcomeCanceled, err: errors.New("stopped: " + reason)})
+			j.fail(&fault.Failure{Step: s.name, Outcome: run.OutcomeCanceled, Err: errors.New("stopped: " + reason)})
 			return
 		}
 		started := j.now()
@@ -88,15 +89,15 @@ func (j *job) runSteps(ctx context.Context, steps []step) {
 			break
 		}
 		if err != nil {
-			var f *failure
+			var f *fault.Failure
 			if !errors.As(err, &f) {
-				f = &failure{err: err}
+				f = &fault.Failure{Err: err}
 			}
-			if ctx.Err() != nil && f.outcome == "" { // the runner is leaving, not the run at fault
-				f = &failure{step: f.step, outcome: run.OutcomeInterrupted, class: f.class, err: f.err}
+			if ctx.Err() != nil && f.Outcome == "" { // the runner is leaving, not the run at fault
+				f = &fault.Failure{Step: f.Step, Outcome: run.OutcomeInterrupted, Class: f.Class, Err: f.Err}
 			}
-			if f.step == "" {
-				f.step = s.name
+			if f.Step == "" {
+				f.Step = s.name
 			}
 			j.fail(f)
 			return
@@ -119,18 +120,18 @@ func (j *job) report(name run.Step, started time.Time, before int) {
 
 // fail writes a failure into the result. A run that a person has ended is one that failed: it was wanted, and is not tried
 // again by itself.
-func (j *job) fail(f *failure) {
-	if f.outcome == run.OutcomeCanceled && j.stop.byPerson() {
-		f.outcome, f.class = run.OutcomeFailed, run.FailureCanceled
+func (j *job) fail(f *fault.Failure) {
+	if f.Outcome == run.OutcomeCanceled && j.stop.byPerson() {
+		f.Outcome, f.Class = run.OutcomeFailed, run.FailureCanceled
 	}
-	j.result.Outcome = f.outcome
-	if f.outcome == "" {
+	j.result.Outcome = f.Outcome
+	if f.Outcome == "" {
 		j.result.Outcome = run.OutcomeFailed
 	}
-	j.result.FailedStep, j.result.Class = f.step, f.class
-	j.result.Diagnosis = j.diagnosis(f.said)
+	j.result.FailedStep, j.result.Class = f.Step, f.Class
+	j.result.Diagnosis = j.diagnosis(f.Said)
 	j.result.Error = orText(j.mask.Text(f.Error()), "no reason is known. This is a bug in Yuba")
-	if j.log != nil && !f.inLog() {
+	if j.log != nil && !f.InLog() {
 		j.log.own("error", strings.ToUpper(j.result.Error[:1])+j.result.Error[1:])
 	}
 }
@@ -176,7 +177,7 @@ func (j *job) complete() {
 	if j.log != nil && j.log.problem() != nil {
 		j.addWarning("Lines are missing in the log: " + j.log.problem().Error())
 	}
-	if j.diskProblem != nil && isDiskFull(j.diskProblem) && j.result.Outcome != run.OutcomeSucceeded {
+	if j.diskProblem != nil && fault.DiskFull(j.diskProblem) && j.result.Outcome != run.OutcomeSucceeded {
 		j.result.Class = run.FailureDisk
 		j.result.Error = joinText(j.result.Error, j.diskProblem.Error())
 	}

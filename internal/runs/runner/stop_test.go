@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/tools"
 )
 
 // stopRun has the server ask for the end of a run, as a person's wish or as its own.
@@ -176,7 +177,7 @@ func (b *bench) within(patience time.Duration, j *job, do func() error) error {
 	if err := errors.Join(j.space.root.MkdirAll(j.space.module, 0o700), j.space.root.MkdirAll(homeDir, 0o700), j.makeTemp(b.t.Context())); err != nil {
 		b.t.Fatal(err)
 	}
-	j.space.tool = tool{name: "tofu", path: j.opts.Tofu}
+	j.space.tool = tools.Tool{Name: "tofu", Path: j.opts.Tofu}
 	j.space.env = j.environment()
 	late := time.AfterFunc(patience, func() {
 		b.t.Error("it goes on and on")

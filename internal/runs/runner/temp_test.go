@@ -45,7 +45,7 @@ resource "terraform_data" "a" {
 				t.Errorf("%s is not watched: %v", filepath.Dir(temp), runner.disks())
 			}
 			j := &job{book: newBook(""), space: &workspace{base: filepath.Dir(source), temp: temp}}
-			if taken := j.measured().use(j.measuredDirs()).bytes; taken < 3_000_000 || taken > 6_000_000 {
+			if taken := j.measured().Use(j.measuredDirs()).Bytes; taken < 3_000_000 || taken > 6_000_000 {
 				t.Errorf("%d bytes are counted", taken)
 			}
 			b.put(filepath.Join(source, "go"), nil)

@@ -20,6 +20,10 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/runs/confinement"
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
+	"github.com/yuba-dev/yuba/internal/runs/runner/link"
+	"github.com/yuba-dev/yuba/internal/runs/runner/meter"
+	"github.com/yuba-dev/yuba/internal/runs/runner/tools"
 )
 
 // Terminal is where a person is: what their shell reads and writes, and what it runs.
@@ -113,7 +117,7 @@ func (j *job) serveTerminal(ctx context.Context) (int, run.Result, error) {
 		return 0, j.result, fmt.Errorf("open a shell: %w", err)
 	}
 	if err := j.open(ctx, true); err != nil {
-		j.fail(&failure{step: run.StepPrepare, class: run.FailureDisk, err: err})
+		j.fail(&fault.Failure{Step: run.StepPrepare, Class: run.FailureDisk, Err: err})
 	} else {
 		j.runSteps(ctx, j.steps())
 	}
@@ -170,10 +174,10 @@ func (j *job) heed(s os.Signal, wishes int) int {
 // newRunner makes a runner that has nothing in hand.
 func newRunner(opts Options) *runner {
 	r := &runner{
-		opts: opts, id: run.NewID(time.Now()), server: newServer(opts.Dir, opts.Version), inits: newKeptInits(), artifacts: newArtifacts(filepath.Join(opts.Dir, "artifacts")), trees: newTrees(filepath.Join(opts.Dir, "trees")), places: make(chan struct{}, opts.Capacity),
-		tools: newToolbox(opts), users: newUsers(opts), walls: confinement.Walls{Sandbox: opts.Sandbox}, active: map[string]*job{}, finished: make(chan struct{}, 1), leaving: make(chan struct{}),
+		opts: opts, id: run.NewID(time.Now()), server: link.New(opts.Dir, opts.Version), inits: newKeptInits(), artifacts: newArtifacts(filepath.Join(opts.Dir, "artifacts")), trees: newTrees(filepath.Join(opts.Dir, "trees")), places: make(chan struct{}, opts.Capacity),
+		tools: tools.NewBox(opts.Tofu, opts.Tools), users: newUsers(opts), walls: confinement.Walls{Sandbox: opts.Sandbox}, active: map[string]*job{}, finished: make(chan struct{}, 1), leaving: make(chan struct{}),
 	}
 	r.area = &area{root: opts.WorkRoot, walls: &r.walls, users: r.users, locks: newLocks()}
-	r.meter = newMeter(&r.walls, r.disks, opts.Reserve)
+	r.meter = meter.New(&r.walls, r.disks, opts.Reserve)
 	return r
 }

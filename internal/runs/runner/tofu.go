@@ -17,6 +17,8 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/runs/confinement"
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
+	"github.com/yuba-dev/yuba/internal/runs/runner/meter"
 	"github.com/yuba-dev/yuba/internal/runs/runner/process"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
@@ -75,14 +77,14 @@ func (j *job) tofu(ctx context.Context, c command) (*plan.Stream, process.Exit, 
 		return nil, process.Exit{}, err
 	}
 	j.processes.Add(1)
-	done := j.meter.watch(j.measured(), p, j.measuredDirs())
+	done := j.meter.Watch(j.measured(), p, j.measuredDirs())
 	e := p.Wait()
 	done()
 	j.stop.attach(nil)
 	j.processes.Add(-1)
 	planned := c.step == run.StepPlan && e.Code == 2 // there are changes
 	if e.Exceeded == "" && (e.Code != 0 && !planned || e.Signal != 0) {
-		e.Exceeded = j.measured().overDisk(j.measuredDirs())
+		e.Exceeded = j.measured().OverDisk(j.measuredDirs())
 	}
 	stream := f.end()
 	j.orderly[c.step] = gaveBack(c.step, stream, e)
@@ -96,12 +98,12 @@ func (j *job) outputFiles(c command) (out, errs *os.File, err error) {
 	flags := os.O_WRONLY | os.O_CREATE | os.O_TRUNC | os.O_APPEND
 	out, err = os.OpenFile(j.spool.path(string(c.step)+outEnd), flags, 0o600)
 	if err != nil {
-		return nil, nil, failed(run.FailureDisk, "open the output of tofu: %w", err)
+		return nil, nil, fault.New(run.FailureDisk, "open the output of tofu: %w", err)
 	}
 	errs, err = os.OpenFile(j.spool.path(string(c.step)+errEnd), flags, 0o600)
 	if err != nil {
 		out.Close()
-		return nil, nil, failed(run.FailureDisk, "open the output of tofu: %w", err)
+		return nil, nil, fault.New(run.FailureDisk, "open the output of tofu: %w", err)
 	}
 	j.reserve, j.secured = c.reserve, 0
 	if c.reserve > 0 {
@@ -117,18 +119,18 @@ func (j *job) start(c command, out, errs *os.File) (*process.Process, error) {
 		return nil, err
 	}
 	cell := j.cell()
-	cell.Environment = economic(slices.Clone(j.space.env), len(j.places), j.opts.Capacity)
+	cell.Environment = meter.Economic(slices.Clone(j.space.env), len(j.places), j.opts.Capacity)
 	if c.unselected {
 		cell.Environment = slices.DeleteFunc(cell.Environment, func(e string) bool { return strings.HasPrefix(e, "TF_WORKSPACE=") })
 	}
-	cmd := j.walls.Command(context.Background(), cell, j.space.tool.path, c.args...)
+	cmd := j.walls.Command(context.Background(), cell, j.space.tool.Path, c.args...)
 	cmd.Stdout, cmd.Stderr = out, errs
 	if c.capture != nil {
 		cmd.Stdout = io.Writer(c.capture)
 	}
 	running, err := confinement.Start(cmd)
 	if err != nil {
-		return nil, failed(run.FailureTool, "start %s: %w", j.opts.Sandbox, err)
+		return nil, fault.New(run.FailureTool, "start %s: %w", j.opts.Sandbox, err)
 	}
 	p := &process.Process{Step: c.step, PID: cmd.Process.Pid, Cmd: cmd, Running: running, Captured: c.capture != nil, Limits: j.spec.Limits, Note: j.log.note, Begun: j.beginning(), EndLeft: j.endLeft()}
 	if c.timeout > 0 {
@@ -159,7 +161,7 @@ func (j *job) addCPU(step run.Step, cpu time.Duration) {
 
 // verdict turns the end of a process into an error, nil when its code is among the good ones.
 func (j *job) verdict(c command, stream *plan.Stream, e process.Exit, good ...int) error {
-	name := j.space.tool.name + " " + orText(c.title, string(c.step))
+	name := j.space.tool.Name + " " + orText(c.title, string(c.step))
 	for _, code := range good {
 		if code == 2 && !stream.PlanDone && j.doubt == "" { // a Go program that crashes, for want of memory say, ends with 2, too
 			continue
@@ -174,26 +176,26 @@ func (j *job) verdict(c command, stream *plan.Stream, e process.Exit, good ...in
 	}
 	switch {
 	case e.Held: // it could have written there, too
-		return &failure{class: run.FailureTool, outcome: outcome, err: fmt.Errorf("%s has ended, but a program that it started keeps its output open: "+
+		return &fault.Failure{Class: run.FailureTool, Outcome: outcome, Err: fmt.Errorf("%s has ended, but a program that it started keeps its output open: "+
 			"what was printed there cannot be trusted. Look for a provider, a key provider or an external program that leaves a process behind", name)}
 	case e.Exceeded != "":
-		return &failure{class: run.FailureLimit, outcome: outcome, err: fmt.Errorf("%s was stopped: %s%s", name, e.Exceeded, detail(stream))}
+		return &fault.Failure{Class: run.FailureLimit, Outcome: outcome, Err: fmt.Errorf("%s was stopped: %s%s", name, e.Exceeded, detail(stream))}
 	case e.TimedOut:
-		return &failure{class: run.FailureLimit, outcome: outcome, err: fmt.Errorf("%s took longer than %s and was stopped%s", name, orDefault(c.timeout, time.Duration(j.spec.Limits.Timeout)), detail(stream))}
+		return &fault.Failure{Class: run.FailureLimit, Outcome: outcome, Err: fmt.Errorf("%s took longer than %s and was stopped%s", name, orDefault(c.timeout, time.Duration(j.spec.Limits.Timeout)), detail(stream))}
 	case e.Interrupted != "" && c.step != run.StepApply:
-		return &failure{outcome: run.OutcomeCanceled, err: fmt.Errorf("%s was stopped: %s", name, e.Interrupted)}
+		return &fault.Failure{Outcome: run.OutcomeCanceled, Err: fmt.Errorf("%s was stopped: %s", name, e.Interrupted)}
 	case e.Interrupted != "":
-		return &failure{class: j.whoseWish(), outcome: outcome, err: fmt.Errorf("%s was stopped: %s%s", name, e.Interrupted, detail(stream))}
+		return &fault.Failure{Class: j.whoseWish(), Outcome: outcome, Err: fmt.Errorf("%s was stopped: %s%s", name, e.Interrupted, detail(stream))}
 	case e.Signal != 0:
-		return &failure{class: run.FailureKilled, outcome: outcome, err: fmt.Errorf("%s was killed by signal %d (%s), which Yuba did not send%s", name, int(e.Signal), e.Signal, detail(stream))}
+		return &fault.Failure{Class: run.FailureKilled, Outcome: outcome, Err: fmt.Errorf("%s was killed by signal %d (%s), which Yuba did not send%s", name, int(e.Signal), e.Signal, detail(stream))}
 	case len(stream.Errors()) > 0:
 		j.result.Lock = lockIn(stream)
-		return &failure{class: classify(stream), said: stream.Errors(), err: errors.New(stream.Errors().Error())}
+		return &fault.Failure{Class: classify(stream), Said: stream.Errors(), Err: errors.New(stream.Errors().Error())}
 	case lockIn(stream) != nil:
 		j.result.Lock = lockIn(stream)
-		return &failure{class: run.FailureLocked, err: fmt.Errorf("%s ended with exit code %d%s", name, e.Code, detail(stream))}
+		return &fault.Failure{Class: run.FailureLocked, Err: fmt.Errorf("%s ended with exit code %d%s", name, e.Code, detail(stream))}
 	default:
-		return &failure{class: run.FailureTool, err: fmt.Errorf("%s ended with exit code %d%s", name, e.Code, detail(stream))}
+		return &fault.Failure{Class: run.FailureTool, Err: fmt.Errorf("%s ended with exit code %d%s", name, e.Code, detail(stream))}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 )
 
@@ -42,11 +43,11 @@ var lockOperations = map[run.Step]string{run.StepPlan: "OperationTypePlan", run.
 
 // aboutModules says whether a failure is about modules that are not as the program needs them. A tool whose init has no
 // -json prints text.
-func aboutModules(f *failure) bool {
-	if len(f.said) == 0 {
+func aboutModules(f *fault.Failure) bool {
+	if len(f.Said) == 0 {
 		return slices.ContainsFunc(moduleSummaries, func(s string) bool { return strings.Contains(f.Error(), s) })
 	}
-	return slices.ContainsFunc(f.said, func(d diagnostic.Diagnostic) bool { return slices.Contains(moduleSummaries, d.Summary) })
+	return slices.ContainsFunc(f.Said, func(d diagnostic.Diagnostic) bool { return slices.Contains(moduleSummaries, d.Summary) })
 }
 
 // aboutProviders says whether a failure may be about providers. The tools have a dozen summaries for that; a wrong guess

@@ -90,7 +90,7 @@ func (j *job) lookAround(ctx context.Context) {
 	t := j.result.Trace
 	cut := j.result.CutOff() && (t == nil || !t.Orderly || !t.Whole)
 	wanted := j.spec.ListState && (j.result.Outcome == run.OutcomeSucceeded || j.result.ApplyStarted)
-	if !cut && !wanted || j.space == nil || j.space.tool.path == "" || j.stop.asked() != "" || ctx.Err() != nil {
+	if !cut && !wanted || j.space == nil || j.space.tool.Path == "" || j.stop.asked() != "" || ctx.Err() != nil {
 		return
 	}
 	outcome := j.result

@@ -15,6 +15,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/archive"
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
 )
 
 const (
@@ -143,7 +144,7 @@ func (w *workspace) replaceTree(manifest archive.Manifest) error {
 	}
 	if w.root.user != 0 {
 		if err := errors.Join(w.root.giveAll(newSourceDir, w.root.user), manifest.Rescan(filepath.Join(w.base, newSourceDir))); err != nil {
-			return failed(diskClass(err), "give the source to its user: %w", err)
+			return fault.New(fault.DiskClass(err), "give the source to its user: %w", err)
 		}
 	}
 	fresh := path.Join(newSourceDir, path.Clean("/"+w.module[len(sourceDir):]))
@@ -157,13 +158,13 @@ func (w *workspace) replaceTree(manifest archive.Manifest) error {
 		}
 	}
 	if err := w.root.RemoveAll(sourceDir); err != nil {
-		return failed(diskClass(err), "remove the source of before: %w", err)
+		return fault.New(fault.DiskClass(err), "remove the source of before: %w", err)
 	}
 	if err := w.root.Rename(newSourceDir, sourceDir); err != nil {
-		return failed(diskClass(err), "place the source: %w", err)
+		return fault.New(fault.DiskClass(err), "place the source: %w", err)
 	}
 	if err := manifest.Save(filepath.Join(w.base, manifestName)); err != nil {
-		return failed(diskClass(err), "place the source: %w", err)
+		return fault.New(fault.DiskClass(err), "place the source: %w", err)
 	}
 	w.record.HasLockFile = false
 	if text, err := w.read(w.inModule(lockFileTF), maxLockFile); err == nil {
@@ -202,7 +203,7 @@ func (w *workspace) moveOwnStates(fresh string) error {
 	for _, name := range stateFiles {
 		err := w.root.Rename(path.Join(w.record.Module, name), path.Join(fresh, name))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return failed(run.FailureState, "move the state %s to the new source: %w", name, err)
+			return fault.New(run.FailureState, "move the state %s to the new source: %w", name, err)
 		}
 	}
 	return nil

@@ -15,6 +15,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/archive"
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
 	"github.com/yuba-dev/yuba/internal/runs/runner/process"
 )
 
@@ -108,7 +109,7 @@ func (j *job) sharedTree(ctx context.Context) (path string, leave func(), err er
 	}
 	if err := os.MkdirAll(j.trees.dir, 0o700); err != nil {
 		leave()
-		return "", nil, failed(diskClass(err), "unpack the source: %w", err)
+		return "", nil, fault.New(fault.DiskClass(err), "unpack the source: %w", err)
 	}
 	packed, err := j.artifact(ctx)
 	if err != nil {
@@ -155,10 +156,10 @@ func (j *job) unpackFailure(err error) error {
 	class := run.FailureSource
 	var limit *archive.LimitError
 	switch {
-	case isDiskFull(err):
+	case fault.DiskFull(err):
 		class = run.FailureDisk
 	case errors.As(err, &limit):
 		class = run.FailureLimit
 	}
-	return failed(class, "unpack revision %s of the source: %w", j.spec.Artifact.Revision, err)
+	return fault.New(class, "unpack revision %s of the source: %w", j.spec.Artifact.Revision, err)
 }

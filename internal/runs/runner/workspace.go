@@ -22,6 +22,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/registry/modules"
 	"github.com/yuba-dev/yuba/internal/runs/confinement"
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
+	"github.com/yuba-dev/yuba/internal/runs/runner/tools"
 )
 
 // Names in a stack's directory. tofu can write below sourceDir, homeDir, tempDir and planDir only.
@@ -70,7 +72,7 @@ type workspace struct {
 	dir    string // the same, absolute
 	named  string // the tofu workspace
 	env    []string
-	tool   tool
+	tool   tools.Tool
 	temp   string
 	record workspaceRecord
 	unlock func()
@@ -165,21 +167,21 @@ func (a *area) reopen(o order, claim func()) (*workspace, error) {
 func (w *workspace) check(o order) error {
 	for _, name := range []string{o.stack.Namespace, o.stack.Name} {
 		if name == "" || name != filepath.Base(name) || strings.HasPrefix(name, ".") {
-			return failed(run.FailureConfiguration, "open the working directory of %q: not the name of a stack", o.stack)
+			return fault.New(run.FailureConfiguration, "open the working directory of %q: not the name of a stack", o.stack)
 		}
 	}
 	if w.named == "" {
 		w.named = "default"
 	}
 	if w.named != path.Base(w.named) || w.named == "." || w.named == ".." {
-		return failed(run.FailureConfiguration, "open the working directory of %s: %q is not the name of a workspace", o.stack, w.named)
+		return fault.New(run.FailureConfiguration, "open the working directory of %s: %q is not the name of a workspace", o.stack, w.named)
 	}
 	return nil
 }
 
 func (w *workspace) openRoot(o order) error {
 	if err := w.area.makeBase(w.base); err != nil {
-		return failed(diskClass(err), "make the working directory of %s: %w", w.stack, err)
+		return fault.New(fault.DiskClass(err), "make the working directory of %s: %w", w.stack, err)
 	}
 	root, err := os.OpenRoot(w.base)
 	if err != nil {
@@ -223,7 +225,7 @@ func (w *workspace) settle(user int) error {
 	case user == 0:
 		var err error
 		if user, err = w.area.users.Next(); err != nil {
-			return failed(diskClass(err), "open the working directory of %s: %w", w.stack, err)
+			return fault.New(fault.DiskClass(err), "open the working directory of %s: %w", w.stack, err)
 		}
 	}
 	w.root.user = user
@@ -247,7 +249,7 @@ func (w *workspace) beginHandover(user int) error {
 func (w *workspace) handOver() error {
 	for _, name := range programPlaces {
 		if err := w.root.giveAll(name, w.record.User); err != nil {
-			return failed(diskClass(err), "give the working directory of %s to its user: %w", w.stack, err)
+			return fault.New(fault.DiskClass(err), "give the working directory of %s to its user: %w", w.stack, err)
 		}
 	}
 	w.record.Handover = false
@@ -269,7 +271,7 @@ func (w *workspace) save() error {
 		err = w.root.Rename(fresh, recordName)
 	}
 	if err != nil {
-		return failed(diskClass(err), "write %s: %w", filepath.Join(w.base, recordName), err)
+		return fault.New(fault.DiskClass(err), "write %s: %w", filepath.Join(w.base, recordName), err)
 	}
 	return nil
 }
@@ -281,7 +283,7 @@ func (w *workspace) settleStates() error {
 	}
 	for _, name := range stateFiles {
 		if err := w.root.giveAll(w.inModule(name), w.root.user); err != nil {
-			return failed(diskClass(err), "give the state %s to its user: %w", name, err)
+			return fault.New(fault.DiskClass(err), "give the state %s to its user: %w", name, err)
 		}
 	}
 	return nil
@@ -304,15 +306,15 @@ func (w *workspace) planPath() string  { return filepath.Join(w.base, planDir, p
 // write puts a file in place. One that is there, a link perhaps, goes first.
 func (w *workspace) write(name string, data []byte) error {
 	if err := w.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return failed(diskClass(err), "replace %s: %w", name, err)
+		return fault.New(fault.DiskClass(err), "replace %s: %w", name, err)
 	}
 	file, err := w.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return failed(diskClass(err), "write %s: %w", name, err)
+		return fault.New(fault.DiskClass(err), "write %s: %w", name, err)
 	}
 	_, err = file.Write(data)
 	if err := errors.Join(err, file.Close()); err != nil {
-		return failed(diskClass(err), "write %s: %w", name, err)
+		return fault.New(fault.DiskClass(err), "write %s: %w", name, err)
 	}
 	return nil
 }
@@ -354,10 +356,10 @@ func readUpTo(file *os.File, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	if info.Size() > limit {
-		return nil, failed(run.FailureLimit, "read %s: it is over the limit of %d bytes", name, limit)
+		return nil, fault.New(run.FailureLimit, "read %s: it is over the limit of %d bytes", name, limit)
 	}
 	if hole, err := unix.Seek(int(file.Fd()), 0, unix.SEEK_HOLE); err == nil && hole < info.Size() {
-		return nil, failed(run.FailureLimit, "read %s: it has a hole, and tofu writes none", name)
+		return nil, fault.New(run.FailureLimit, "read %s: it has a hole, and tofu writes none", name)
 	}
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return nil, err
@@ -367,7 +369,7 @@ func readUpTo(file *os.File, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	if int64(data.Len()) > limit {
-		return nil, failed(run.FailureLimit, "read %s: it is over the limit of %d bytes", name, limit)
+		return nil, fault.New(run.FailureLimit, "read %s: it is over the limit of %d bytes", name, limit)
 	}
 	return data.Bytes(), nil
 }
@@ -376,7 +378,7 @@ func readUpTo(file *os.File, limit int64) ([]byte, error) {
 func (w *workspace) remove(names ...string) error {
 	for _, name := range names {
 		if err := w.root.RemoveAll(w.inModule(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return failed(diskClass(err), "remove %s: %w", name, err)
+			return fault.New(fault.DiskClass(err), "remove %s: %w", name, err)
 		}
 	}
 	return nil

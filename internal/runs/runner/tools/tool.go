@@ -1,7 +1,7 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package runner
+package tools
 
 import (
 	"context"
@@ -16,12 +16,13 @@ import (
 	"github.com/Masterminds/semver/v3"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
 	"github.com/yuba-dev/yuba/internal/runs/runner/process"
 )
 
-// OldestTool is the oldest version of tofu or terraform that runs can use: it writes plans and applies for machines and
+// Oldest is the oldest version of tofu or terraform that runs can use: it writes plans and applies for machines and
 // makes a workspace when it selects it.
-const OldestTool = "1.5.0-0"
+const Oldest = "1.5.0-0"
 
 // CheckVersion says whether a tool of this version can be used, for the server at its start and for each run.
 func CheckVersion(path, version string) error {
@@ -29,26 +30,26 @@ func CheckVersion(path, version string) error {
 	if err != nil {
 		return fmt.Errorf("ask %s for its version: it says %q: %w", path, version, err)
 	}
-	if v.LessThan(semver.MustParse(OldestTool)) {
+	if v.LessThan(semver.MustParse(Oldest)) {
 		return fmt.Errorf("%s is version %s, which is too old: Yuba needs 1.5 or newer. Install a newer one, or name it when starting Yuba:\n    yuba up --tofu PATH", path, v)
 	}
 	return nil
 }
 
-// tool is a program that plans and applies.
-type tool struct {
-	name     string // "tofu" or "terraform"
-	path     string
-	version  string
-	identity string // changes when the file does
+// Tool is a program that plans and applies.
+type Tool struct {
+	Name     string // "tofu" or "terraform"
+	Path     string
+	Version  string
+	Identity string // changes when the file does
 }
 
 // askVersion runs the program once.
-func askVersion(ctx context.Context, path string) (tool, error) {
+func askVersion(ctx context.Context, path string) (Tool, error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, "version", "-json")
-	cmd.Env = []string{"PATH=" + systemPath, "HOME=/nonexistent", "CHECKPOINT_DISABLE=1", "TF_CLI_CONFIG_FILE=" + os.DevNull}
+	cmd.Env = []string{"PATH=" + SystemPath, "HOME=/nonexistent", "CHECKPOINT_DISABLE=1", "TF_CLI_CONFIG_FILE=" + os.DevNull}
 	cmd.Dir = "/"
 	cmd.WaitDelay = process.OutputPatience
 	out, err := cmd.Output()
@@ -57,62 +58,62 @@ func askVersion(ctx context.Context, path string) (tool, error) {
 		err = fmt.Errorf("%w: %s", err, strings.TrimSpace(string(exit.Stderr)))
 	}
 	if err != nil {
-		return tool{}, failed(run.FailureTool, "ask %s for its version: %w", path, err)
+		return Tool{}, fault.New(run.FailureTool, "ask %s for its version: %w", path, err)
 	}
 	var answer struct {
 		Version string `json:"terraform_version"`
 	}
 	if err := json.Unmarshal(out, &answer); err != nil || answer.Version == "" {
-		return tool{}, failed(run.FailureTool, "ask %s for its version: it does not answer like OpenTofu or Terraform", path)
+		return Tool{}, fault.New(run.FailureTool, "ask %s for its version: it does not answer like OpenTofu or Terraform", path)
 	}
-	return tool{name: toolName(path), path: path, version: answer.Version}, nil
+	return Tool{Name: toolName(path), Path: path, Version: answer.Version}, nil
 }
 
-// jsonInit reports whether init speaks JSON, which it learned later than plan and apply. Without it init's lines are
+// JSONInit reports whether init speaks JSON, which it learned later than plan and apply. Without it init's lines are
 // text in the log, and the last of them the error.
-func (t tool) jsonInit() bool {
-	version, err := semver.NewVersion(t.version)
+func (t Tool) JSONInit() bool {
+	version, err := semver.NewVersion(t.Version)
 	if err != nil {
 		return false
 	}
 	since := uint64(8)
-	if t.name == "terraform" {
+	if t.Name == "terraform" {
 		since = 9
 	}
 	return version.Major() > 1 || version.Minor() >= since
 }
 
-// comparesVariables reports whether apply holds the variables it finds against those of a saved plan, as tofu does since
+// ComparesVariables reports whether apply holds the variables it finds against those of a saved plan, as tofu does since
 // 1.8. It must then be given the files that plan was given, which other tools refuse.
-func (t tool) comparesVariables() bool {
-	version, err := semver.NewVersion(t.version)
-	return err == nil && t.name == "tofu" && !version.LessThan(semver.MustParse("1.8.0-0"))
+func (t Tool) ComparesVariables() bool {
+	version, err := semver.NewVersion(t.Version)
+	return err == nil && t.Name == "tofu" && !version.LessThan(semver.MustParse("1.8.0-0"))
 }
 
 // check compares with what is wanted.
-func (t tool) check(want run.Tool) error {
-	if err := CheckVersion(t.path, t.version); err != nil {
-		return failed(run.FailureTool, "%w", err)
+func (t Tool) check(want run.Tool) error {
+	if err := CheckVersion(t.Path, t.Version); err != nil {
+		return fault.New(run.FailureTool, "%w", err)
 	}
 	fits, err := t.fits(want.Version)
 	if err == nil && !fits {
-		err = failed(run.FailureTool, "%s is version %s, which is not %s", t.path, t.version, want.Version)
+		err = fault.New(run.FailureTool, "%s is version %s, which is not %s", t.Path, t.Version, want.Version)
 	}
 	return err
 }
 
 // fits says whether the tool's version satisfies a constraint; an empty one is satisfied by any.
-func (t tool) fits(wanted string) (bool, error) {
+func (t Tool) fits(wanted string) (bool, error) {
 	if wanted == "" {
 		return true, nil
 	}
-	version, err := semver.NewVersion(t.version)
+	version, err := semver.NewVersion(t.Version)
 	if err != nil {
-		return false, failed(run.FailureTool, "read the version %q of %s: %w", t.version, t.path, err)
+		return false, fault.New(run.FailureTool, "read the version %q of %s: %w", t.Version, t.Path, err)
 	}
 	constraint, err := semver.NewConstraint(wanted)
 	if err != nil {
-		return false, failed(run.FailureTool, "read the version %q that spec.tool.version wants: %w. It is a constraint such as \"1.9.1\", \"~> 1.9.0\" or \">= 1.8, < 2\"", wanted, err)
+		return false, fault.New(run.FailureTool, "read the version %q that spec.tool.version wants: %w. It is a constraint such as \"1.9.1\", \"~> 1.9.0\" or \">= 1.8, < 2\"", wanted, err)
 	}
 	constraint.IncludePrerelease = true
 	return constraint.Check(version), nil

@@ -1,7 +1,7 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package runner
+package link
 
 import (
 	"bytes"
@@ -22,31 +22,31 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// refusal is an answer that trying again will not change.
-type refusal struct {
+// Refusal is an answer that trying again will not change.
+type Refusal struct {
 	status  int
-	problem run.Problem
+	Problem run.Problem
 }
 
-func (r *refusal) Error() string {
-	if r.problem.Message != "" {
-		return fmt.Sprintf("the server refused (%d): %s", r.status, r.problem.Message)
+func (r *Refusal) Error() string {
+	if r.Problem.Message != "" {
+		return fmt.Sprintf("the server refused (%d): %s", r.status, r.Problem.Message)
 	}
 	return fmt.Sprintf("the server refused (%d)", r.status)
 }
 
-// refused returns the status of a refusal in err, or 0.
-func refused(err error) int {
-	var r *refusal
+// Refused returns the status of a refusal in err, or 0.
+func Refused(err error) int {
+	var r *Refusal
 	if errors.As(err, &r) {
 		return r.status
 	}
 	return 0
 }
 
-// server is the way to the server: the address and credential of the connection file, read again whenever the server
+// Server is the way to the server: the address and credential of the connection file, read again whenever the server
 // cannot be reached, because a restarted server has new ones.
-type server struct {
+type Server struct {
 	file    string
 	version string
 
@@ -57,12 +57,12 @@ type server struct {
 	lastOK   time.Time
 }
 
-func newServer(dir, version string) *server {
-	return &server{file: filepath.Join(dir, run.ConnectionFile), version: version, lastOK: time.Now()}
+func New(dir, version string) *Server {
+	return &Server{file: filepath.Join(dir, run.ConnectionFile), version: version, lastOK: time.Now()}
 }
 
 // load reads the connection file if it has changed.
-func (s *server) load() error {
+func (s *Server) load() error {
 	info, err := os.Stat(s.file)
 	if err != nil {
 		return fmt.Errorf("find the server: %w", err)
@@ -100,8 +100,8 @@ func (s *server) load() error {
 	return nil
 }
 
-// home is what the server calls the place where this runner works; empty when the server cannot be found.
-func (s *server) home() string {
+// Home is what the server calls the place where this runner works; empty when the server cannot be found.
+func (s *Server) Home() string {
 	if s.load() != nil { // asking for work fails, too, and says why
 		return ""
 	}
@@ -110,51 +110,51 @@ func (s *server) home() string {
 	return s.conn.Home
 }
 
-// silence is for how long the server has not answered.
-func (s *server) silence() time.Duration {
+// Silence is for how long the server has not answered.
+func (s *Server) Silence() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return time.Since(s.lastOK)
 }
 
-// request is one exchange with the server.
-type request struct {
-	method, path string
-	token        string // empty: the runner's credential
-	header       map[string]string
-	body         []byte
-	// stream, when set, receives the answer's body; otherwise into receives it as JSON unless nil.
-	stream io.Writer
-	limit  int64
-	into   any
-	// stuck, when set, hears after each attempt whether only a person can help.
-	stuck func(bool)
+// Request is one exchange with the server.
+type Request struct {
+	Method, Path string
+	Token        string // empty: the runner's credential
+	Header       map[string]string
+	Body         []byte
+	// Stream, when set, receives the answer's body; otherwise into receives it as JSON unless nil.
+	Stream io.Writer
+	Limit  int64
+	Into   any
+	// Stuck, when set, hears after each attempt whether only a person can help.
+	Stuck func(bool)
 }
 
-// errStuck is in an error that is tried again although it lasts until a person does something.
-var errStuck = errors.New("this lasts until somebody helps")
+// ErrStuck is in an error that is tried again although it lasts until a person does something.
+var ErrStuck = errors.New("this lasts until somebody helps")
 
-// do carries out one attempt and returns the status. An answer the protocol calls final comes back as *refusal; any
+// Do carries out one attempt and returns the status. An answer the protocol calls final comes back as *refusal; any
 // other error is to be tried again.
-func (s *server) do(ctx context.Context, r request) (int, error) {
+func (s *Server) Do(ctx context.Context, r Request) (int, error) {
 	if err := s.load(); err != nil {
 		return 0, err
 	}
 	s.mu.Lock()
 	client, conn := s.client, s.conn
 	s.mu.Unlock()
-	req, err := http.NewRequestWithContext(ctx, r.method, conn.URL+run.PathPrefix+r.path, bytes.NewReader(r.body))
+	req, err := http.NewRequestWithContext(ctx, r.Method, conn.URL+run.PathPrefix+r.Path, bytes.NewReader(r.Body))
 	if err != nil {
 		return 0, fmt.Errorf("speak to the server: %w", err)
 	}
-	token := r.token
+	token := r.Token
 	if token == "" {
 		token = conn.Credential
 	}
 	req.Header.Set("Authorization", "Bearer "+token)
 	req.Header.Set(run.HeaderProtocol, fmt.Sprint(run.ProtocolVersion))
 	req.Header.Set("User-Agent", "yuba-runner/"+s.version)
-	for name, value := range r.header {
+	for name, value := range r.Header {
 		req.Header.Set(name, value)
 	}
 	response, err := client.Do(req)
@@ -168,39 +168,39 @@ func (s *server) do(ctx context.Context, r request) (int, error) {
 	return response.StatusCode, r.read(response)
 }
 
-func (r request) read(response *http.Response) error {
+func (r Request) read(response *http.Response) error {
 	if response.StatusCode/100 != 2 {
 		var problem run.Problem
 		text, _ := io.ReadAll(io.LimitReader(response.Body, 64<<10))
 		_ = json.Unmarshal(text, &problem) // a body that is no Problem leaves it empty
 		switch response.StatusCode {
 		case http.StatusConflict, http.StatusGone, http.StatusUnauthorized, http.StatusRequestEntityTooLarge:
-			return &refusal{response.StatusCode, problem}
+			return &Refusal{response.StatusCode, problem}
 		case http.StatusNotFound:
 			if problem.Message != "" { // else it is not the protocol that answers: a server that is still starting
-				return &refusal{response.StatusCode, problem}
+				return &Refusal{response.StatusCode, problem}
 			}
 		}
-		err := fmt.Errorf("%s %s: the server answered %s: %s", r.method, r.path, response.Status, problem.Message)
+		err := fmt.Errorf("%s %s: the server answered %s: %s", r.Method, r.Path, response.Status, problem.Message)
 		if problem.Class == run.FailureState {
-			err = fmt.Errorf("%w; %w", err, errStuck)
+			err = fmt.Errorf("%w; %w", err, ErrStuck)
 		}
 		return err
 	}
 	switch {
 	case response.StatusCode == http.StatusNoContent:
-	case r.stream != nil:
-		n, err := io.Copy(r.stream, io.LimitReader(response.Body, r.limit+1))
+	case r.Stream != nil:
+		n, err := io.Copy(r.Stream, io.LimitReader(response.Body, r.Limit+1))
 		if err != nil {
-			return fmt.Errorf("%s %s: %w", r.method, r.path, err)
+			return fmt.Errorf("%s %s: %w", r.Method, r.Path, err)
 		}
-		if n > r.limit {
-			return &refusal{http.StatusRequestEntityTooLarge, run.Problem{
-				Message: fmt.Sprintf("what it sent is over the limit of %d bytes", r.limit), Class: run.FailureLimit}}
+		if n > r.Limit {
+			return &Refusal{http.StatusRequestEntityTooLarge, run.Problem{
+				Message: fmt.Sprintf("what it sent is over the limit of %d bytes", r.Limit), Class: run.FailureLimit}}
 		}
-	case r.into != nil:
-		if err := json.NewDecoder(response.Body).Decode(r.into); err != nil {
-			return fmt.Errorf("%s %s: read the answer: %w", r.method, r.path, err)
+	case r.Into != nil:
+		if err := json.NewDecoder(response.Body).Decode(r.Into); err != nil {
+			return fmt.Errorf("%s %s: read the answer: %w", r.Method, r.Path, err)
 		}
 	}
 	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, 4<<10)) // lets the connection be used again

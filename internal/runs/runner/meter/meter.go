@@ -1,7 +1,7 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package runner
+package meter
 
 import (
 	"sync"
@@ -21,8 +21,8 @@ const (
 	meterInterval = 250 * time.Millisecond
 )
 
-// meter measures what runs take: processes and memory in one goroutine, disks, which take longer, in another.
-type meter struct {
+// Meter measures what runs take: processes and memory in one goroutine, disks, which take longer, in another.
+type Meter struct {
 	walls *confinement.Walls
 	// disks are directories on all disks that runs write to, reserve what they leave free there; see machine.
 	disks   func() []string
@@ -34,30 +34,30 @@ type meter struct {
 	working, workingOnDisks bool
 }
 
-func newMeter(walls *confinement.Walls, disks func() []string, reserve int64) *meter {
-	return &meter{walls: walls, disks: disks, reserve: reserve, accounts: map[*account]bool{}}
+func New(walls *confinement.Walls, disks func() []string, reserve int64) *Meter {
+	return &Meter{walls: walls, disks: disks, reserve: reserve, accounts: map[*account]bool{}}
 }
 
-// subject is a run that is measured. It has several processes, one after the other.
-type subject struct {
+// Subject is a run that is measured. It has several processes, one after the other.
+type Subject struct {
 	id        string
 	namespace string
 	limits    run.Limits
 	// held says how many bytes the run has in memory that belong on disk.
 	held func() int64
-	// overflowed is true once the run was ended for what it wrote.
-	overflowed atomic.Bool
+	// Overflowed is true once the run was ended for what it wrote.
+	Overflowed atomic.Bool
 	// first is what was on disk when it was measured first; meter.mu guards it.
-	first *diskUse
+	first *DiskUse
 }
 
-func newSubject(id string, spec *run.Spec, held func() int64) *subject {
-	return &subject{id: id, namespace: spec.Stack.Namespace, limits: spec.Limits, held: held}
+func NewSubject(id string, spec *run.Spec, held func() int64) *Subject {
+	return &Subject{id: id, namespace: spec.Stack.Namespace, limits: spec.Limits, held: held}
 }
 
 // account is what is known of a process at work.
 type account struct {
-	of *subject
+	of *Subject
 	p  *process.Process
 	// program is how its processes are found.
 	program confinement.Program
@@ -66,12 +66,12 @@ type account struct {
 	// over is what it was told to stop for; the first goroutine's.
 	over *overrun
 	// disk is what it takes of disks, since it began more than grown; meter.mu guards them. diskDue is the second goroutine's.
-	disk, grown diskUse
+	disk, grown DiskUse
 	diskDue     time.Time
 }
 
-// watch measures a process, and the directories that its run writes to, until the function that it returns is called.
-func (m *meter) watch(s *subject, p *process.Process, dirs []string) (done func()) {
+// Watch measures a process, and the directories that its run writes to, until the function that it returns is called.
+func (m *Meter) Watch(s *Subject, p *process.Process, dirs []string) (done func()) {
 	a := &account{of: s, p: p, program: confinement.Program{PID: p.PID, Mark: confinement.Mark(s.id)}, dirs: dirs}
 	m.mu.Lock()
 	m.accounts[a] = true
@@ -86,7 +86,7 @@ func (m *meter) watch(s *subject, p *process.Process, dirs []string) (done func(
 }
 
 // begin starts a goroutine, unless it is at work, that measures as long as there is something to measure. m.mu is held.
-func (m *meter) begin(working *bool, measure func([]*account)) {
+func (m *Meter) begin(working *bool, measure func([]*account)) {
 	if *working {
 		return
 	}
@@ -111,15 +111,15 @@ func (m *meter) begin(working *bool, measure func([]*account)) {
 }
 
 // measure measures everybody, and ends those who take too much.
-func (m *meter) measure(all []*account) {
+func (m *Meter) measure(all []*account) {
 	now := time.Now()
 	loads := m.loads(all)
-	rest := m.machine()
+	rest := m.Machine()
 	for _, s := range judge(loads, rest) {
 		a := all[s.at]
 		a.over = &overrun{of: s.of, since: now, then: s.of.of(loads[s.at].taken), most: s.most}
 		if s.disk {
-			a.of.overflowed.Store(true)
+			a.of.Overflowed.Store(true)
 		}
 		a.p.Exceed(s.reason)
 	}
@@ -142,7 +142,7 @@ func (m *meter) measure(all []*account) {
 }
 
 // loads asks the kernel what the processes, and all that they started, take.
-func (m *meter) loads(all []*account) []load {
+func (m *Meter) loads(all []*account) []load {
 	programs := make([]confinement.Program, len(all))
 	for i, a := range all {
 		programs[i] = a.program
@@ -152,7 +152,7 @@ func (m *meter) loads(all []*account) []load {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for i, a := range all {
-		taken := run.Resources{Processes: usages[i].Processes, MemoryBytes: usages[i].Memory, DiskBytes: a.disk.bytes, Files: a.disk.files}
+		taken := run.Resources{Processes: usages[i].Processes, MemoryBytes: usages[i].Memory, DiskBytes: a.disk.Bytes, Files: a.disk.files}
 		loads[i] = load{
 			namespace: a.of.namespace, limits: limitsOf(a.of.limits), taken: taken, grown: a.grown, deep: a.disk.deep, opened: a.disk.opened,
 			condemned: a.over != nil,
@@ -180,9 +180,9 @@ const roomForTasks = 64
 // the meter can say why.
 const roomForData = 256 << 20
 
-// processLimits are those that the kernel keeps for each process. They leave room above those that are measured, which
+// ProcessLimits are those that the kernel keeps for each process. They leave room above those that are measured, which
 // say what was wrong.
-func processLimits(l run.Limits, walls confinement.Walls) confinement.Limits {
+func ProcessLimits(l run.Limits, walls confinement.Walls) confinement.Limits {
 	l = limitsOf(l)
 	memory, disk := uint64(max(0, l.Run.MemoryBytes)), uint64(max(0, l.Run.DiskBytes))    //nolint:gosec // above zero
 	limits := confinement.Limits{Files: uint64(max(0, l.OpenFiles)), FileBytes: 2 * disk} //nolint:gosec // above zero

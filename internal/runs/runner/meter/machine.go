@@ -1,7 +1,7 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package runner
+package meter
 
 import (
 	"math"
@@ -21,52 +21,52 @@ const (
 	maxReserveFiles = 100_000
 )
 
-// machine is what all runs share.
-type machine struct {
+// Machine is what all runs share.
+type Machine struct {
 	// memory and tasks are what they may have together in memory and processes; the rest is the server's and the machine's.
 	memory, tasks int64
-	// disk and files are what is left of the disk that lacks most.
-	disk, files room
+	// Disk and files are what is left of the disk that lacks most.
+	Disk, Files Room
 }
 
-// room is what is free on a disk.
-type room struct {
-	// free is how much is free, and reserve how much has to be.
-	free, reserve int64
-	// dir is the directory on that disk.
-	dir string
+// Room is what is free on a disk.
+type Room struct {
+	// Free is how much is free, and reserve how much has to be.
+	Free, Reserve int64
+	// Dir is the directory on that disk.
+	Dir string
 }
 
-func (r room) lacking() int64 { return r.reserve - r.free }
+func (r Room) Lacking() int64 { return r.Reserve - r.Free }
 
-// machine says what is left on this machine.
-func (m *meter) machine() machine {
+// Machine says what is left on this machine.
+func (m *Meter) Machine() Machine {
 	return machineNow(m.disks(), m.reserve)
 }
 
 // machineNow is what is left of memory, and of disks of which runs leave a reserve: 0 for a share of each, below 0 for none.
-func machineNow(disks []string, reserve int64) machine {
-	m := machine{memory: int64(machineMemory() / 4 * 3), tasks: machineTasks() / 4 * 3} //nolint:gosec // no machine has 2^63 bytes
+func machineNow(disks []string, reserve int64) Machine {
+	m := Machine{memory: int64(machineMemory() / 4 * 3), tasks: machineTasks() / 4 * 3} //nolint:gosec // no machine has 2^63 bytes
 	for _, dir := range disks {
 		var stat unix.Statfs_t
 		if unix.Statfs(dir, &stat) != nil {
 			continue
 		}
-		disk := room{int64(stat.Bavail) * stat.Bsize, reserve, dir} //nolint:gosec // disks are smaller
-		if disk.reserve == 0 {
-			disk.reserve = min(maxReserve, int64(stat.Blocks)*stat.Bsize/50) //nolint:gosec // disks are smaller
+		disk := Room{int64(stat.Bavail) * stat.Bsize, reserve, dir} //nolint:gosec // disks are smaller
+		if disk.Reserve == 0 {
+			disk.Reserve = min(maxReserve, int64(stat.Blocks)*stat.Bsize/50) //nolint:gosec // disks are smaller
 		}
-		files := room{int64(stat.Ffree), min(maxReserveFiles, int64(stat.Files)/50), dir} //nolint:gosec // disks are smaller
+		files := Room{int64(stat.Ffree), min(maxReserveFiles, int64(stat.Files)/50), dir} //nolint:gosec // disks are smaller
 		if reserve < 0 || stat.Files == 0 {                                               // some count none
-			files.reserve = 0
+			files.Reserve = 0
 		}
-		m.disk, m.files = scarcer(m.disk, disk), scarcer(m.files, files)
+		m.Disk, m.Files = scarcer(m.Disk, disk), scarcer(m.Files, files)
 	}
 	return m
 }
 
-func scarcer(a, b room) room {
-	if a.dir == "" || b.lacking() > a.lacking() {
+func scarcer(a, b Room) Room {
+	if a.Dir == "" || b.Lacking() > a.Lacking() {
 		return b
 	}
 	return a

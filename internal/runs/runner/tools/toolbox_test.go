@@ -1,7 +1,7 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package runner
+package tools
 
 import (
 	"fmt"
@@ -15,26 +15,11 @@ import (
 	"github.com/yuba-dev/yuba/internal/testkit/tofutest"
 )
 
-// place puts programs that say their version into a directory; one of an empty version says nothing of the kind.
-func place(t *testing.T, dir string, programs map[string]string) {
-	t.Helper()
-	for name, version := range programs {
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		script := fmt.Sprintf("#!/bin/sh\necho '{\"terraform_version\":\"%s\"}'\n", version)
-		if err := os.WriteFile(path, []byte(script), 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
 func TestTheNewestToolThatFitsIsTaken(t *testing.T) {
 	dir := t.TempDir()
-	place(t, dir, map[string]string{"bin/tofu": "1.11.0", "bin/terraform": "1.13.0", "tools/tofu-1.9.1": "1.9.1", "tools/tofu_1.9.3": "1.9.3", "tools/tofu-broken": "",
+	tofutest.Fake(t, dir, map[string]string{"bin/tofu": "1.11.0", "bin/terraform": "1.13.0", "tools/tofu-1.9.1": "1.9.1", "tools/tofu_1.9.3": "1.9.3", "tools/tofu-broken": "",
 		"tools/tofu/1.12.6/tofu": "1.12.6", "tools/terraform_1.5.7": "1.5.7", "tools/terraform-1.14.0/terraform": "1.14.0", "tools/tofu-1.4.0": "1.4.0", "path/terraform": "1.6.0"})
-	box := &toolbox{standard: filepath.Join(dir, "bin/tofu"), dir: filepath.Join(dir, "tools"), search: filepath.Join(dir, "path"), known: map[string]tool{}}
+	box := &Box{standard: filepath.Join(dir, "bin/tofu"), dir: filepath.Join(dir, "tools"), search: filepath.Join(dir, "path"), known: map[string]Tool{}}
 	for sentence, test := range map[string]struct {
 		want    run.Tool
 		path    string
@@ -57,12 +42,12 @@ func TestTheNewestToolThatFitsIsTaken(t *testing.T) {
 		"a tool whose name would lead elsewhere.": {run.Tool{Name: "../tofu"}, "", "only tofu and terraform are known"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			got, err := box.find(t.Context(), test.want)
+			got, err := box.Find(t.Context(), test.want)
 			if (err == nil) != (test.problem == "") || err != nil && !strings.Contains(err.Error(), test.problem) {
 				t.Fatalf("got %v, want %q", err, test.problem)
 			}
-			if want := filepath.Join(dir, test.path); err == nil && got.path != want {
-				t.Errorf("got %s, want %s", got.path, want)
+			if want := filepath.Join(dir, test.path); err == nil && got.Path != want {
+				t.Errorf("got %s, want %s", got.Path, want)
 			}
 		})
 	}
@@ -70,13 +55,13 @@ func TestTheNewestToolThatFitsIsTaken(t *testing.T) {
 
 func TestToolsAreListedWithWhatIsWrongWithThem(t *testing.T) {
 	dir := t.TempDir()
-	place(t, dir, map[string]string{"bin/tofu": "1.11.0", "tools/tofu-1.4.0": "1.4.0", "tools/tofu-broken": "", "tools/terraform_1.5.7": "1.5.7"})
+	tofutest.Fake(t, dir, map[string]string{"bin/tofu": "1.11.0", "tools/tofu-1.4.0": "1.4.0", "tools/tofu-broken": "", "tools/terraform_1.5.7": "1.5.7"})
 	if err := os.Symlink(filepath.Join(dir, "bin/tofu"), filepath.Join(dir, "tools/tofu-1.11")); err != nil {
 		t.Fatal(err)
 	}
-	tools := &Tools{&toolbox{standard: filepath.Join(dir, "bin/tofu"), dir: filepath.Join(dir, "tools"), search: dir, known: map[string]tool{}}}
+	box := &Box{standard: filepath.Join(dir, "bin/tofu"), dir: filepath.Join(dir, "tools"), search: dir, known: map[string]Tool{}}
 	var got []string
-	for _, tool := range tools.List(t.Context()) {
+	for _, tool := range box.List(t.Context()) {
 		line := fmt.Sprintf("%s %s %v", filepath.Base(tool.Path), tool.Version, tool.Default)
 		if tool.Problem != "" {
 			line += " !"
@@ -89,44 +74,9 @@ func TestToolsAreListedWithWhatIsWrongWithThem(t *testing.T) {
 	}
 }
 
-// A program that is put in place is found without a new start, and a run names what it was carried out with.
-func TestAToolThatComesLaterIsFound(t *testing.T) {
-	b := newBench(t)
-	b.opts.Tools = filepath.Join(b.data, "tools")
-	standard := filepath.Join(b.data, "old", "tofu")
-	place(t, b.data, map[string]string{"old/tofu": "1.7.0"})
-	real := b.opts.Tofu
-	b.opts.Tofu = standard
-	b.start()
-	r := b.stack("later", run.OperationPlan, program(twoNamed))
-	r.spec.Tool = run.Tool{Version: ">= 1.8"}
-	if result := b.do(r); result.Class != run.FailureTool || !strings.Contains(result.Error, "tofu 1.7.0") {
-		t.Fatalf("%+v", result)
+func TestToolThatIsNotInstalledIsSaid(t *testing.T) {
+	box := &Box{standard: "/nowhere/tofu", search: t.TempDir(), known: map[string]Tool{}}
+	if _, err := box.Find(t.Context(), run.Tool{Name: "terraform"}); err == nil || !strings.Contains(err.Error(), "the stack wants terraform, and no tool at all is installed") {
+		t.Errorf("%v", err)
 	}
-	if err := os.MkdirAll(b.opts.Tools, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Link(real, filepath.Join(b.opts.Tools, "tofu-new")); err != nil {
-		if err := os.Symlink(tofutest.Tofu(t), filepath.Join(b.opts.Tools, "tofu-new")); err != nil {
-			t.Fatal(err)
-		}
-	}
-	result := b.succeed(r.again(run.OperationPlan))
-	if result.ToolName != "tofu" || result.ToolVersion == "1.7.0" || result.ToolVersion == "" {
-		t.Errorf("%+v", result)
-	}
-}
-
-// Tools in a directory are often links to where a version manager or a package has them.
-func TestAToolBehindALinkIsRunByItsOwnName(t *testing.T) {
-	b := newBench(t)
-	dir := t.TempDir()
-	if err := os.Symlink(b.opts.Tofu, filepath.Join(dir, "tofu-9")); err != nil {
-		t.Fatal(err)
-	}
-	b.opts.Tools = dir
-	b.start()
-	r := b.stack("linked", run.OperationPlanAndApply, program(`resource "terraform_data" "a" {}`))
-	r.spec.Tool = run.Tool{Name: "tofu", Version: ">= 1.8"}
-	b.succeed(r)
 }

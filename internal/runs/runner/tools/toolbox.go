@@ -1,7 +1,7 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package runner
+package tools
 
 import (
 	"context"
@@ -15,12 +15,14 @@ import (
 
 	"github.com/Masterminds/semver/v3"
 
+	"github.com/yuba-dev/yuba/internal/kit/filetree"
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
 )
 
-// toolbox finds the programs that runs can use, and remembers the versions of those it asked. It looks anew each time: a
+// Box finds the programs that runs can use, and remembers the versions of those it asked. It looks anew each time: a
 // program that is put in place is found by the next run.
-type toolbox struct {
+type Box struct {
 	// standard is the program that the server was started with.
 	standard string
 	// dir holds other versions side by side: DIR/tofu-1.9.1, DIR/terraform_1.5.7, DIR/tofu/1.12.6/tofu. Empty for none.
@@ -28,12 +30,16 @@ type toolbox struct {
 	// search is where other tools are looked for, a list as in PATH.
 	search string
 	mu     sync.Mutex
-	known  map[string]tool // by identity
+	known  map[string]Tool // by identity
 }
 
-func newToolbox(o Options) *toolbox {
-	return &toolbox{standard: o.Tofu, dir: o.Tools, search: systemPath, known: map[string]tool{}}
+// NewBox looks for tools at the program that the server was started with, in a directory of tools, and on the path.
+func NewBox(standard, dir string) *Box {
+	return &Box{standard: standard, dir: dir, search: SystemPath, known: map[string]Tool{}}
 }
+
+// SystemPath is the PATH of every program that runs start.
+const SystemPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 // toolNames are the tools that are known.
 var toolNames = []string{"tofu", "terraform"}
@@ -46,15 +52,15 @@ func toolName(path string) string {
 	return "tofu"
 }
 
-// find returns the tool that a spec wants, the newest of those that fit, or a failure that says what is wanted and what
+// Find returns the tool that a spec wants, the newest of those that fit, or a failure that says what is wanted and what
 // is there.
-func (b *toolbox) find(ctx context.Context, want run.Tool) (tool, error) {
+func (b *Box) Find(ctx context.Context, want run.Tool) (Tool, error) {
 	name := want.Name
 	if name == "" || name == filepath.Base(b.standard) {
 		name = toolName(b.standard)
 	}
 	if !slices.Contains(toolNames, name) {
-		return tool{}, failed(run.FailureTool, "find the tool %q: only tofu and terraform are known", name)
+		return Tool{}, fault.New(run.FailureTool, "find the tool %q: only tofu and terraform are known", name)
 	}
 	if want.Version == "" && name == toolName(b.standard) {
 		found, err := b.ask(ctx, b.standard)
@@ -68,41 +74,41 @@ func (b *toolbox) find(ctx context.Context, want run.Tool) (tool, error) {
 }
 
 // itself is the tool by the file that its path leads to: where a program has a file tree of its own, links lead nowhere.
-func (t tool) itself() tool {
-	if real, err := filepath.EvalSymlinks(t.path); err == nil {
-		t.path = real
+func (t Tool) itself() Tool {
+	if real, err := filepath.EvalSymlinks(t.Path); err == nil {
+		t.Path = real
 	}
 	return t
 }
 
 // newest is the newest of the tools of a name that satisfies a constraint.
-func (b *toolbox) newest(ctx context.Context, name, wanted string) (tool, error) {
-	var best tool
+func (b *Box) newest(ctx context.Context, name, wanted string) (Tool, error) {
+	var best Tool
 	var newest *semver.Version
 	for _, path := range b.candidates(name) {
 		found, err := b.ask(ctx, path)
-		if err != nil || CheckVersion(path, found.version) != nil {
+		if err != nil || CheckVersion(path, found.Version) != nil {
 			continue // it is among those that the message lists
 		}
 		fits, err := found.fits(wanted)
 		if err != nil {
-			return tool{}, err
+			return Tool{}, err
 		}
-		if v := semver.MustParse(found.version); fits && (newest == nil || v.GreaterThan(newest)) {
+		if v := semver.MustParse(found.Version); fits && (newest == nil || v.GreaterThan(newest)) {
 			best, newest = found, v
 		}
 	}
 	if newest == nil {
-		return tool{}, failed(run.FailureTool, "%s", b.missing(ctx, name, wanted))
+		return Tool{}, fault.New(run.FailureTool, "%s", b.missing(ctx, name, wanted))
 	}
 	return best, nil
 }
 
 // missing says what is wanted, what is there, and where to put what is missing.
-func (b *toolbox) missing(ctx context.Context, name, wanted string) string {
+func (b *Box) missing(ctx context.Context, name, wanted string) string {
 	text := fmt.Sprintf("the stack wants %s", strings.TrimSpace(name+" "+wanted))
 	var there []string
-	for _, t := range b.list(ctx) {
+	for _, t := range b.List(ctx) {
 		if t.Problem != "" {
 			there = append(there, fmt.Sprintf("%s (%s)", t.Path, t.Problem))
 			continue
@@ -124,7 +130,7 @@ func (b *toolbox) missing(ctx context.Context, name, wanted string) string {
 
 // candidates are the files that may be a tool of the name: the server's own, the directory's, one beside the server's,
 // those on the path. Each file is there once, whatever links lead to it.
-func (b *toolbox) candidates(name string) []string {
+func (b *Box) candidates(name string) []string {
 	var paths []string
 	if b.standard != "" && toolName(b.standard) == name {
 		paths = append(paths, b.standard)
@@ -149,15 +155,14 @@ func (b *toolbox) candidates(name string) []string {
 }
 
 // sideBySide are the directory's own.
-func (b *toolbox) sideBySide(name string) []string {
+func (b *Box) sideBySide(name string) []string {
 	if b.dir == "" {
 		return nil
 	}
 	const sep = `[\-_]`
-	dir := escapeGlob(b.dir)
 	var paths []string
 	for _, pattern := range []string{name, name + sep + "*", name + sep + "*/" + name, name + "/*/" + name, name + "/" + name + sep + "*"} {
-		found, err := filepath.Glob(filepath.Join(dir, pattern))
+		found, err := filetree.Glob(b.dir, pattern)
 		if err == nil { // the patterns are good; a directory that cannot be read has nothing in it
 			paths = append(paths, found...)
 		}
@@ -166,10 +171,10 @@ func (b *toolbox) sideBySide(name string) []string {
 }
 
 // ask returns a program's name and version, asking it when it is not known or has changed.
-func (b *toolbox) ask(ctx context.Context, path string) (tool, error) {
+func (b *Box) ask(ctx context.Context, path string) (Tool, error) {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o111 == 0 {
-		return tool{}, failed(run.FailureTool, "run %s: no executable file is there. Install OpenTofu (1.12 or newer is preferred), or name another program when starting Yuba:\n    yuba up --tofu PATH", path)
+		return Tool{}, fault.New(run.FailureTool, "run %s: no executable file is there. Install OpenTofu (1.12 or newer is preferred), or name another program when starting Yuba:\n    yuba up --tofu PATH", path)
 	}
 	identity := fmt.Sprintf("%s %d %d", path, info.Size(), info.ModTime().UnixNano())
 	b.mu.Lock()
@@ -179,23 +184,23 @@ func (b *toolbox) ask(ctx context.Context, path string) (tool, error) {
 	}
 	found, err := askVersion(ctx, path)
 	if err != nil {
-		return tool{}, err
+		return Tool{}, err
 	}
-	found.identity = identity
+	found.Identity = identity
 	b.known[identity] = found
 	return found, nil
 }
 
-// list says what is installed, and what of it cannot be used.
-func (b *toolbox) list(ctx context.Context) []run.InstalledTool {
+// List says what is installed, and what of it cannot be used. It may be called by many goroutines.
+func (b *Box) List(ctx context.Context) []run.InstalledTool {
 	var all []run.InstalledTool
 	for _, name := range toolNames {
 		for _, path := range b.candidates(name) {
 			t := run.InstalledTool{Name: name, Path: path, Default: path == b.standard}
 			found, err := b.ask(ctx, path)
 			if err == nil {
-				t.Version = found.version
-				err = CheckVersion(path, found.version)
+				t.Version = found.Version
+				err = CheckVersion(path, found.Version)
 			}
 			if err != nil {
 				t.Problem = firstLine(err)
@@ -207,31 +212,20 @@ func (b *toolbox) list(ctx context.Context) []run.InstalledTool {
 }
 
 func firstLine(err error) string {
-	var f *failure
+	var f *fault.Failure
 	if errors.As(err, &f) {
-		err = f.err
+		err = f.Err
 	}
 	line, _, _ := strings.Cut(err.Error(), "\n")
 	return line
 }
 
-// Tools are the programs that runs can use on this machine.
-type Tools struct{ box *toolbox }
-
-// NewTools looks where a runner with these options does: for its standard program, in its directory of tools, on the path.
-func NewTools(standard, dir string) *Tools {
-	return &Tools{newToolbox(Options{Tofu: standard, Tools: dir})}
-}
-
-// List says what is there now. It may be called by many goroutines.
-func (t *Tools) List(ctx context.Context) []run.InstalledTool { return t.box.list(ctx) }
-
-// NewestTool is the newest tofu in a directory of tools, else the newest terraform; empty when there is none.
-func NewestTool(ctx context.Context, dir string) string {
-	box := &toolbox{dir: dir, known: map[string]tool{}}
+// Newest is the newest tofu in a directory of tools, else the newest terraform; empty when there is none.
+func Newest(ctx context.Context, dir string) string {
+	box := &Box{dir: dir, known: map[string]Tool{}}
 	for _, name := range toolNames {
 		if found, err := box.newest(ctx, name, ""); err == nil {
-			return found.path
+			return found.Path
 		}
 	}
 	return ""

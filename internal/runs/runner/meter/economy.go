@@ -1,7 +1,7 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package runner
+package meter
 
 import (
 	"runtime"
@@ -39,8 +39,8 @@ func economy(working, capacity, cores int, memory uint64) map[string]string {
 	return env
 }
 
-// economic adds economy to an environment, but for names that the environment has itself.
-func economic(env []string, working, capacity int) []string {
+// Economic adds economy to an environment, but for names that the environment has itself.
+func Economic(env []string, working, capacity int) []string {
 	for name, value := range economy(working, capacity, runtime.NumCPU(), machineMemory()) {
 		named := func(e string) bool { return strings.HasPrefix(e, name+"=") }
 		if !slices.ContainsFunc(env, named) {

@@ -1,7 +1,7 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package runner
+package meter
 
 import (
 	"fmt"
@@ -17,7 +17,7 @@ type load struct {
 	limits    run.Limits
 	taken     run.Resources
 	// grown is what it has added to the disk; deep says that its directories are too deep to be measured.
-	grown diskUse
+	grown DiskUse
 	deep  bool
 	// opened says that it has more files open than are looked at: some may hold more of the disk than is known.
 	opened bool
@@ -51,10 +51,10 @@ const (
 )
 
 var (
-	ofMemory    = resource{func(r run.Resources) int64 { return r.MemoryBytes }, func(n int64) string { return inMiB(n) + " in memory" }, memoryName, false}
+	ofMemory    = resource{func(r run.Resources) int64 { return r.MemoryBytes }, func(n int64) string { return MiB(n) + " in memory" }, memoryName, false}
 	ofProcesses = resource{func(r run.Resources) int64 { return r.Processes }, func(n int64) string { return fmt.Sprintf("%d processes and threads", n) }, processesName, false}
-	ofDisk      = resource{func(r run.Resources) int64 { return r.DiskBytes }, func(n int64) string { return inMiB(n) + " in its directories" }, "disk", true}
-	ofFiles     = resource{func(r run.Resources) int64 { return r.Files }, func(n int64) string { return inFiles(n) + " in its directories" }, "files", true}
+	ofDisk      = resource{func(r run.Resources) int64 { return r.DiskBytes }, func(n int64) string { return MiB(n) + " in its directories" }, "disk", true}
+	ofFiles     = resource{func(r run.Resources) int64 { return r.Files }, func(n int64) string { return FileCount(n) + " in its directories" }, "files", true}
 	resources   = []resource{ofMemory, ofProcesses, ofDisk, ofFiles}
 )
 
@@ -63,13 +63,13 @@ func (r resource) over(taken, most int64) string {
 	return fmt.Sprintf("it has %s; a run may have %s (--run-%s)", r.text(taken), r.text(most), r.name)
 }
 
-func inFiles(n int64) string { return fmt.Sprintf("%d files", n) }
+func FileCount(n int64) string { return fmt.Sprintf("%d files", n) }
 
-func inMiB(n int64) string { return fmt.Sprintf("%d MiB", n>>20) }
+func MiB(n int64) string { return fmt.Sprintf("%d MiB", n>>20) }
 
 // judge says which runs have to end. A run that takes more than a run may is always among them. When runs together take more
 // than they may, the one that takes the most of it is, and the others go on.
-func judge(loads []load, m machine) []sentence {
+func judge(loads []load, m Machine) []sentence {
 	c := court{loads: slices.Clone(loads)}
 	c.eachAlone()
 	for _, r := range resources {
@@ -79,8 +79,8 @@ func judge(loads []load, m machine) []sentence {
 	}
 	c.together(ofMemory, func(load) (int64, bool) { return m.memory, true }, "all runs", theRest)
 	c.together(ofProcesses, func(load) (int64, bool) { return m.tasks, true }, "all runs", theRest)
-	c.fullDisk(ofDisk, m.disk, func(l load) int64 { return l.grown.bytes }, inMiB, notable)
-	c.fullDisk(ofFiles, m.files, func(l load) int64 { return l.grown.files }, inFiles, notableFiles)
+	c.fullDisk(ofDisk, m.Disk, func(l load) int64 { return l.grown.Bytes }, MiB, notable)
+	c.fullDisk(ofFiles, m.Files, func(l load) int64 { return l.grown.files }, FileCount, notableFiles)
 	return c.sentences
 }
 
@@ -140,7 +140,7 @@ func (c *court) together(r resource, share func(load) (most int64, counts bool),
 
 // fullDisk ends the run that has added the most to a disk with too little left. While one is being ended, nobody else is: what
 // it wrote goes with it.
-func (c *court) fullDisk(r resource, left room, grown func(load) int64, text func(int64) string, least int64) {
+func (c *court) fullDisk(r resource, left Room, grown func(load) int64, text func(int64) string, least int64) {
 	at := -1
 	for i, l := range c.loads {
 		if l.condemned {
@@ -150,9 +150,9 @@ func (c *court) fullDisk(r resource, left room, grown func(load) int64, text fun
 			at = i
 		}
 	}
-	if at >= 0 && explains(grown(c.loads[at]), left.lacking(), least) {
+	if at >= 0 && explains(grown(c.loads[at]), left.Lacking(), least) {
 		c.end(at, r, r.of(c.loads[at].taken), "only %s are free in %s, and this run has added the most to it, %s; %s are kept for the server",
-			text(left.free), left.dir, text(grown(c.loads[at])), text(left.reserve))
+			text(left.Free), left.Dir, text(grown(c.loads[at])), text(left.Reserve))
 	}
 }
 

@@ -1,7 +1,7 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package runner
+package meter
 
 import (
 	"slices"
@@ -38,7 +38,7 @@ func TestRunsShareTheMachine(t *testing.T) {
 
 func TestAStacksOwnEnvironmentOverridesTheEconomy(t *testing.T) {
 	own := []string{"GOGC=50", "GOMAXPROCS=3", "GOMEMLIMIT=1GiB", "PATH=/bin"}
-	if diff := cmp.Diff(own, economic(slices.Clone(own), 0, 2)); diff != "" {
+	if diff := cmp.Diff(own, Economic(slices.Clone(own), 0, 2)); diff != "" {
 		t.Error(diff)
 	}
 }

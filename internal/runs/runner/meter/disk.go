@@ -1,7 +1,7 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package runner
+package meter
 
 import (
 	"errors"
@@ -23,9 +23,9 @@ const (
 // some hundred.
 const maxDescriptors = 100_000
 
-// diskUse is what a run takes of disks.
-type diskUse struct {
-	bytes, files int64
+// DiskUse is what a run takes of disks.
+type DiskUse struct {
+	Bytes, files int64
 	// deep says that directories are deeper in each other than is measured.
 	deep bool
 	// opened says that more files are open than are looked at.
@@ -34,37 +34,37 @@ type diskUse struct {
 
 // measureDisks measures the directories that are due. No run can take longer than its number of files, and of open ones,
 // allows.
-func (m *meter) measureDisks(all []*account) {
+func (m *Meter) measureDisks(all []*account) {
 	for _, a := range all {
 		now := time.Now()
 		if now.Before(a.diskDue) {
 			continue
 		}
-		use := a.of.use(a.dirs)
+		use := a.of.Use(a.dirs)
 		unnamed := m.walls.MeasureUnnamed(a.program, maxDescriptors)
-		use.bytes += unnamed.Bytes
+		use.Bytes += unnamed.Bytes
 		use.opened = unnamed.Over
 		a.diskDue = now.Add(max(diskInterval, diskShare*time.Since(now)))
 		m.mu.Lock()
 		if a.of.first == nil {
 			a.of.first = &use
 		}
-		a.disk, a.grown = use, diskUse{bytes: use.bytes - a.of.first.bytes, files: use.files - a.of.first.files}
+		a.disk, a.grown = use, DiskUse{Bytes: use.Bytes - a.of.first.Bytes, files: use.files - a.of.first.files}
 		m.mu.Unlock()
 	}
 }
 
-// use is what the run has in these directories, as the disk counts it, and in memory for want of a disk. What is over a limit
+// Use is what the run has in these directories, as the disk counts it, and in memory for want of a disk. What is over a limit
 // is not measured to its end. A directory that the program has locked is opened.
-func (s *subject) use(dirs []string) (use diskUse) {
-	use.bytes = s.held()
+func (s *Subject) Use(dirs []string) (use DiskUse) {
+	use.Bytes = s.held()
 	for _, dir := range dirs {
 		bounds := filetree.Bounds{Lenient: true}
 		if most := s.limits.Run.Files; most > 0 {
 			bounds.Entries = max(1, most-use.files+1)
 		}
 		err := filetree.Walk(dir, bounds, func(_ string, stat *unix.Stat_t) error {
-			use.bytes += stat.Blocks * 512
+			use.Bytes += stat.Blocks * 512
 			use.files++
 			return nil
 		})
@@ -74,17 +74,17 @@ func (s *subject) use(dirs []string) (use diskUse) {
 	return use
 }
 
-// overDisk says why the run has to end when its directories hold more than they may; empty when they do not. The kernel ends writing before it is measured when
+// OverDisk says why the run has to end when its directories hold more than they may; empty when they do not. The kernel ends writing before it is measured when
 // a file has twice as much.
-func (s *subject) overDisk(dirs []string) string {
-	use := s.use(dirs)
+func (s *Subject) OverDisk(dirs []string) string {
+	use := s.Use(dirs)
 	most := s.limits.Run
-	l := load{taken: run.Resources{DiskBytes: use.bytes, Files: use.files}, deep: use.deep}
+	l := load{taken: run.Resources{DiskBytes: use.Bytes, Files: use.files}, deep: use.deep}
 	l.limits.Run = run.Resources{DiskBytes: most.DiskBytes, Files: most.Files}
-	over := judge([]load{l}, machine{})
+	over := judge([]load{l}, Machine{})
 	if len(over) == 0 {
 		return ""
 	}
-	s.overflowed.Store(true)
+	s.Overflowed.Store(true)
 	return over[0].reason
 }
