@@ -22,6 +22,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
 	"github.com/yuba-dev/yuba/internal/runs/runner/link"
 	"github.com/yuba-dev/yuba/internal/runs/runner/process"
+	"github.com/yuba-dev/yuba/internal/runs/runner/spool"
 )
 
 // adoptAll takes over what a runner before has left in the spool.
@@ -57,15 +58,15 @@ func (r *runner) adoptLeft(ctx context.Context, id string) (bool, error) {
 		j.discardUnknown()
 		return false, nil
 	}
-	if j.journal, err = j.spool.readJournal(); err != nil {
+	if j.Journal, err = j.Dir.ReadJournal(); err != nil {
 		r.opts.Log.Warn("parts of what a run has left cannot be read; the rest counts", "run", j.id, "error", err)
 	}
 	// Before any new run is asked for: what tofu left in the working directory may be all there is of a state.
 	j.claim = r.area.try(j.spec.Stack)
-	if _, err := os.Stat(j.spool.path(resultFile)); err == nil {
+	if _, err := os.Stat(j.Dir.Path(spool.ResultFile)); err == nil {
 		j.alone = !j.followed() // asked before any of them can have ended
 	}
-	if j.journal.Process.Alive() {
+	if j.Journal.Process.Alive() {
 		j.keepPlace()
 	}
 	r.opts.Log.Info("taking over a run of the runner before", "run", j.id, "stack", j.spec.Stack.String())
@@ -76,16 +77,16 @@ func (r *runner) adoptLeft(ctx context.Context, id string) (bool, error) {
 // readSpec reads what the run is and its token: from the record of the apply, which is on disk for certain and never written
 // again, else from the files of their own. It is false when neither has them, and an error when that is for want of reading.
 func (j *job) readSpec() (bool, error) {
-	var kept applyRecord
-	began, err := j.spool.readJSON(applyFile, &kept)
-	if j.token = j.spool.token(); began && kept.Spec != nil {
+	var kept spool.ApplyRecord
+	began, err := j.Dir.ReadJSON(spool.ApplyFile, &kept)
+	if j.token = j.Dir.Token(); began && kept.Spec != nil {
 		j.spec = *kept.Spec
 		if run.IsToken(kept.Token) {
 			j.token = kept.Token
 		}
 		return true, nil
 	}
-	known, specErr := j.spool.readJSON(specFile, &j.spec)
+	known, specErr := j.Dir.ReadJSON(spool.SpecFile, &j.spec)
 	if known {
 		return true, nil
 	}
@@ -122,7 +123,7 @@ func (j *job) endUnreached() {
 
 // adopt brings a run of a runner before to its end.
 func (j *job) adopt(ctx context.Context) {
-	done, err := j.spool.readJSON(resultFile, &j.result)
+	done, err := j.Dir.ReadJSON(spool.ResultFile, &j.result)
 	if err != nil {
 		j.opts.Log.Warn("a run's result cannot be read; what it did is looked up again", "run", j.id, "error", err)
 	}
@@ -133,7 +134,7 @@ func (j *job) adopt(ctx context.Context) {
 		return
 	}
 	if done {
-		if j.claim == nil && j.unsent() { // the next run of the stack must find a state that nobody takes
+		if j.claim == nil && j.Unsent() { // the next run of the stack must find a state that nobody takes
 			j.claim = j.area.lock(j.spec.Stack)
 		}
 		defer j.unclaim()
@@ -142,12 +143,12 @@ func (j *job) adopt(ctx context.Context) {
 		j.deliver(ctx)
 		return
 	}
-	j.result.Steps, j.result.Plan, j.result.LockFile = j.journal.Steps, j.journal.Plan, j.journal.LockFile
-	j.result.ApplyStarted, j.direct = j.journal.ApplyStarted, j.journal.Direct
-	j.log.note("A new runner took this run over")
+	j.result.Steps, j.result.Plan, j.result.LockFile = j.Journal.Steps, j.Journal.Plan, j.Journal.LockFile
+	j.result.ApplyStarted, j.direct = j.Journal.ApplyStarted, j.Journal.Direct
+	j.log.Note("A new runner took this run over")
 	err = j.takeOver(ctx)
 	if j.mayHaveApplied() { // the state file may be all there is of what was done
-		j.states.verify()
+		j.states.Verify()
 		j.rescueStates()
 	}
 	if err != nil {
@@ -168,7 +169,7 @@ func (j *job) adopt(ctx context.Context) {
 // tidyLate cleans up after a run that had its result when its runner died, which may not have come to that. The working
 // directory is left alone when it may have the only copy of a state, or another run in it.
 func (j *job) tidyLate(ctx context.Context) {
-	if !j.states.spooled() || !j.states.stored() || !j.alone || !j.inHand(ctx) {
+	if !j.states.Spooled() || !j.states.Stored() || !j.alone || !j.inHand(ctx) {
 		return
 	}
 	space, err := j.area.open(j.order(), j.takeClaim())
@@ -202,11 +203,11 @@ func (j *job) followed() bool {
 		if entry.Name() == j.id {
 			continue
 		}
-		other := spool{j.spoolDir(entry.Name())}
+		other := spool.Dir{Root: j.spoolDir(entry.Name())}
 		var spec run.Spec
-		known, err := other.readJSON(specFile, &spec)
+		known, err := other.ReadJSON(spool.SpecFile, &spec)
 		if !known { // one that has come to work has a log
-			_, missing := os.Stat(other.path(logFile))
+			_, missing := os.Stat(other.Path(spool.LogFile))
 			known = missing != nil
 		}
 		if err != nil || !known || spec.Stack.String() == j.spec.Stack.String() {
@@ -218,7 +219,7 @@ func (j *job) followed() bool {
 
 // discardUnknown removes a job that died before it knew what to do. States of one whose spec was lost are kept.
 func (j *job) discardUnknown() {
-	if j.spool.lastState() > 0 {
+	if j.Dir.LastState() > 0 {
 		j.orphan()
 		return
 	}
@@ -231,11 +232,11 @@ func (j *job) mayHaveApplied() bool {
 	if j.space == nil || j.nothingDone || j.spec.Backend.Kind != run.BackendManaged {
 		return false
 	}
-	_, err := os.Stat(j.spool.path(string(run.StepApply) + outEnd))
+	_, err := os.Stat(j.Dir.Path(string(run.StepApply) + spool.OutEnd))
 	if c := j.spec.StateChange; c != nil && c.Preview { // it may have been tried on the copy that lies here
 		return false
 	}
-	return j.journal.ApplyStarted || j.journal.Initial != "" || err == nil
+	return j.Journal.ApplyStarted || j.Journal.Initial != "" || err == nil
 }
 
 func (j *job) unclaim() {
@@ -258,7 +259,7 @@ func (j *job) takeOver(ctx context.Context) error {
 		return j.lostWorkspace(openErr)
 	}
 	j.space = space
-	j.space.tool, j.space.temp = found, j.journal.TempDir
+	j.space.tool, j.space.temp = found, j.Journal.TempDir
 	j.space.env = j.environment()
 	if j.walls.Users != (space.record.User != 0) { // the next run gives the files to whom they belong here
 		space.tool.Path = ""
@@ -267,7 +268,7 @@ func (j *job) takeOver(ctx context.Context) error {
 		return j.takeOverShell()
 	}
 	p := j.survivor()
-	if !j.journal.ApplyStarted || p != nil && p.Step != run.StepApply {
+	if !j.Journal.ApplyStarted || p != nil && p.Step != run.StepApply {
 		return j.giveUp(p)
 	}
 	if err := j.awaitApply(p); err != nil {
@@ -284,7 +285,7 @@ func (j *job) takeOver(ctx context.Context) error {
 // lostWorkspace is the end of a run whose working directory cannot be opened any more. Nobody knows what an apply did there.
 func (j *job) lostWorkspace(err error) error {
 	f := &fault.Failure{Step: run.StepApply, Outcome: run.OutcomeInterrupted, Err: fmt.Errorf("the runner died, and the next one cannot take the run over: %w", err)}
-	if !j.journal.ApplyStarted {
+	if !j.Journal.ApplyStarted {
 		f.Step = j.interruptedStep()
 	}
 	var cause *fault.Failure
@@ -297,10 +298,10 @@ func (j *job) lostWorkspace(err error) error {
 // survivor returns the tofu process of the run if it still runs. One that was started, but not written down before
 // the runner died, is known by its working directory.
 func (j *job) survivor() *process.Process {
-	record := j.journal.Process
+	record := j.Journal.Process
 	if !record.Alive() {
 		name := run.StepPrepare
-		if j.journal.ApplyStarted {
+		if j.Journal.ApplyStarted {
 			name = run.StepApply
 		}
 		pid := 0
@@ -317,16 +318,16 @@ func (j *job) survivor() *process.Process {
 			}
 			return nil
 		}
-		logStart := j.log.length()
+		logStart := j.log.Length()
 		if record != nil && record.Step == name { // about to be started, or its number is damaged
 			logStart = record.LogStart
 		}
 		record = &process.Record{Step: name, PID: pid, Start: process.StartTime(pid), Boot: process.BootID(), LogStart: logStart}
-		j.mu.Lock()
-		j.journal.Process = record
-		j.mu.Unlock()
+		j.Lock()
+		j.Journal.Process = record
+		j.Unlock()
 	}
-	p := process.Adopt(record, j.spec.Limits, j.log.note)
+	p := process.Adopt(record, j.spec.Limits, j.log.Note)
 	if p != nil {
 		p.EndLeft = j.endLeft()
 	}
@@ -366,22 +367,22 @@ func (j *job) giveUp(p *process.Process) error {
 		j.stop.attach(nil)
 		j.orderly[p.Step] = !e.Killed
 	}
-	if j.journal.ApplyStarted {
+	if j.Journal.ApplyStarted {
 		return j.awaitApply(nil)
 	}
 	return &fault.Failure{Step: j.interruptedStep(), Outcome: run.OutcomeInterrupted, Err: errors.New("the runner died before anything was applied")}
 }
 
 func (j *job) interruptedStep() run.Step {
-	if j.journal.Process == nil {
+	if j.Journal.Process == nil {
 		return run.StepPrepare
 	}
-	return j.journal.Process.Step
+	return j.Journal.Process.Step
 }
 
 // awaitApply follows an apply to its end and judges it by its own words.
 func (j *job) awaitApply(p *process.Process) error {
-	if _, err := os.Stat(j.spool.path(string(run.StepApply) + outEnd)); err != nil {
+	if _, err := os.Stat(j.Dir.Path(string(run.StepApply) + spool.OutEnd)); err != nil {
 		return &fault.Failure{Outcome: run.OutcomeInterrupted, Err: errors.New("the runner died before the apply began")}
 	}
 	j.processes.Add(1)
@@ -399,12 +400,12 @@ func (j *job) awaitApply(p *process.Process) error {
 		}
 		return err
 	}
-	if j.journal.Process.Step != run.StepApply { // a later step had begun: the log has all of the apply
+	if j.Journal.Process.Step != run.StepApply { // a later step had begun: the log has all of the apply
 		f.out.known, f.errs.known = math.MaxInt, math.MaxInt
 	}
 	var e process.Exit
 	if p != nil {
-		p.WatchTime(j.journal.Process.Age())
+		p.WatchTime(j.Journal.Process.Age())
 		done := j.meter.Watch(j.measured(), p, j.measuredDirs())
 		e = p.Wait()
 		done()

@@ -15,6 +15,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/process"
+	"github.com/yuba-dev/yuba/internal/runs/runner/spool"
 )
 
 // unreadable puts a directory where a file is: every attempt to read it fails.
@@ -42,18 +43,18 @@ func (b *bench) orphaned(name string, change ...func(*fakeRun)) (r *fakeRun, pid
 // One file that cannot be read, or is damaged, does not keep the next runner from following an apply to its end.
 func TestAnApplyIsFollowedDespiteOneBadFile(t *testing.T) {
 	for name, tamper := range map[string]func(b *bench, r *fakeRun){
-		"the journal cannot be read":              func(b *bench, r *fakeRun) { b.unreadable(r, journalFile) },
-		"the journal and the plan cannot be read": func(b *bench, r *fakeRun) { b.unreadable(r, journalFile, plannedFile) },
-		"the copy cannot be read":                 func(b *bench, r *fakeRun) { b.unreadable(r, applyFile) },
-		"the result cannot be read":               func(b *bench, r *fakeRun) { b.unreadable(r, resultFile) },
-		"the spec cannot be read":                 func(b *bench, r *fakeRun) { b.unreadable(r, specFile) },
+		"the journal cannot be read":              func(b *bench, r *fakeRun) { b.unreadable(r, spool.JournalFile) },
+		"the journal and the plan cannot be read": func(b *bench, r *fakeRun) { b.unreadable(r, spool.JournalFile, spool.PlannedFile) },
+		"the copy cannot be read":                 func(b *bench, r *fakeRun) { b.unreadable(r, spool.ApplyFile) },
+		"the result cannot be read":               func(b *bench, r *fakeRun) { b.unreadable(r, spool.ResultFile) },
+		"the spec cannot be read":                 func(b *bench, r *fakeRun) { b.unreadable(r, spool.SpecFile) },
 		"noise in a word of the spec": func(b *bench, r *fakeRun) {
-			b.overwrite(b.spooled(r, specFile), func(data []byte) []byte {
+			b.overwrite(b.spooled(r, spool.SpecFile), func(data []byte) []byte {
 				return bytes.Replace(data, []byte(`"kind":"managed"`), []byte("\"kind\":\"m\xffnaged\""), 1)
 			})
 		},
 		"noise in a word of the copy": func(b *bench, r *fakeRun) {
-			b.overwrite(b.spooled(r, applyFile), func(data []byte) []byte {
+			b.overwrite(b.spooled(r, spool.ApplyFile), func(data []byte) []byte {
 				return bytes.Replace(data, []byte(`"kind":"managed"`), []byte("\"kind\":\"m\xffnaged\""), 1)
 			})
 		},
@@ -71,7 +72,7 @@ func TestAnApplyIsFollowedDespiteOneBadFile(t *testing.T) {
 			if err != nil {
 				b.t.Fatal(err)
 			}
-			b.put(b.spooled(r, journalFile), text)
+			b.put(b.spooled(r, spool.JournalFile), text)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -99,12 +100,12 @@ func half(data []byte) []byte { return data[:len(data)/2] }
 // A run that cannot be taken over stays in the runner's hands until its tofu has ended: the next one has the same directory.
 func TestAnApplyThatCannotBeFollowedIsEndedFirst(t *testing.T) {
 	for name, tamper := range map[string]func(b *bench, r *fakeRun){
-		"neither spec can be read": func(b *bench, r *fakeRun) { b.unreadable(r, specFile, applyFile) },
+		"neither spec can be read": func(b *bench, r *fakeRun) { b.unreadable(r, spool.SpecFile, spool.ApplyFile) },
 		"both specs are damaged": func(b *bench, r *fakeRun) {
-			b.overwrite(b.spooled(r, specFile), half)
-			b.overwrite(b.spooled(r, applyFile), half)
+			b.overwrite(b.spooled(r, spool.SpecFile), half)
+			b.overwrite(b.spooled(r, spool.ApplyFile), half)
 		},
-		"the log cannot be opened": func(b *bench, r *fakeRun) { b.unreadable(r, logFile) },
+		"the log cannot be opened": func(b *bench, r *fakeRun) { b.unreadable(r, spool.LogFile) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -16,6 +16,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
 	"github.com/yuba-dev/yuba/internal/runs/runner/process"
+	"github.com/yuba-dev/yuba/internal/runs/runner/spool"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
 
@@ -52,7 +53,7 @@ func (j *job) applyPlan(ctx context.Context) error {
 	if err := j.beginApply(); err != nil {
 		return err
 	}
-	j.log.note("Apply")
+	j.log.Note("Apply")
 	stream, e, err := j.tofu(ctx, c)
 	if err == nil {
 		stream, e, err = j.pastLeftLock(ctx, c, stream, e)
@@ -71,22 +72,22 @@ func (j *job) applyPlan(ctx context.Context) error {
 // beginApply writes down for certain that an apply begins: not even a power cut may make the next runner take the state
 // in the working directory for an old one, or the output that it does not find for a tool that never ran.
 func (j *job) beginApply() error {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	next := j.journal
+	j.Lock()
+	defer j.Unlock()
+	next := j.Journal
 	next.ApplyStarted, next.Direct, next.Steps = true, j.direct, j.result.Steps
-	next.Process = &process.Record{Step: run.StepApply, LogStart: j.log.length(), Boot: process.BootID(), Mount: process.MountID(j.spool.dir), Secured: outputReserve}
-	err := errors.Join(j.spool.writeJSON(applyFile, applyRecord{next, &j.spec, j.token}), j.spool.writeJSON(journalFile, next))
-	for _, end := range []string{outEnd, errEnd} {
-		err = errors.Join(err, os.WriteFile(j.spool.path(string(run.StepApply)+end), nil, 0o600))
+	next.Process = &process.Record{Step: run.StepApply, LogStart: j.log.Length(), Boot: process.BootID(), Mount: process.MountID(j.Dir.Root), Secured: outputReserve}
+	err := errors.Join(j.Dir.WriteJSON(spool.ApplyFile, spool.ApplyRecord{Journal: next, Spec: &j.spec, Token: j.token}), j.Dir.WriteJSON(spool.JournalFile, next))
+	for _, end := range []string{spool.OutEnd, spool.ErrEnd} {
+		err = errors.Join(err, os.WriteFile(j.Dir.Path(string(run.StepApply)+end), nil, 0o600))
 	}
 	if err == nil {
-		err = j.spool.sync(specFile, tokenFile, applyFile, journalFile, "", "..")
+		err = j.Dir.Sync(spool.SpecFile, spool.TokenFile, spool.ApplyFile, spool.JournalFile, "", "..")
 	}
 	if err != nil {
 		return fault.New(run.FailureDisk, "begin the apply: what is needed to recover its state could not be written down; nothing was changed: %w", err)
 	}
-	j.journal, j.result.ApplyStarted = next, true
+	j.Journal, j.result.ApplyStarted = next, true
 	return nil
 }
 
@@ -193,7 +194,7 @@ func (j *job) offerStateUpTo(limit int64) {
 		return
 	}
 	j.offered = stamp
-	j.states.offer(state) // one that is half written makes another event when it is whole
+	j.states.Offer(state) // one that is half written makes another event when it is whole
 }
 
 // rescueStates ships what is there when the process has ended: the state file, and the file tofu writes when it
@@ -216,22 +217,22 @@ func (j *job) rescueStates() {
 
 // rescued takes a state that tofu could not store where it belongs.
 func (j *job) rescued(state []byte, why string) {
-	if !completeState(state) {
+	if !spool.Complete(state) {
 		return
 	}
-	j.log.warn("Rescued the state: %s", why)
+	j.log.Warn("Rescued the state: %s", why)
 	j.rescuedState = j.withNextSerial(state)
-	j.states.offer(j.rescuedState)
+	j.states.Offer(j.rescuedState)
 }
 
 // withNextSerial counts on from the state before when tofu did not come to that: two states of one serial that differ
 // are a conflict for everybody who reads them. An encrypted state is left as it is.
 func (j *job) withNextSerial(state []byte) []byte {
-	j.mu.Lock()
-	last := j.journal.Serial
-	j.mu.Unlock()
+	j.Lock()
+	last := j.Journal.Serial
+	j.Unlock()
 	var parts map[string]json.RawMessage
-	if json.Unmarshal(state, &parts) != nil || parts["encrypted_data"] != nil || serialOf(state) > last {
+	if json.Unmarshal(state, &parts) != nil || parts["encrypted_data"] != nil || spool.SerialOf(state) > last {
 		return state
 	}
 	parts["serial"] = fmt.Append(nil, last+1)
@@ -240,15 +241,6 @@ func (j *job) withNextSerial(state []byte) []byte {
 		return state
 	}
 	return next
-}
-
-// serialOf is the serial of a state, encrypted or not.
-func serialOf(state []byte) uint64 {
-	var header struct {
-		Serial uint64 `json:"serial"`
-	}
-	_ = json.Unmarshal(state, &header) // without one it is zero
-	return header.Serial
 }
 
 // noSpace tries whether a file of the state's size could be written in the working directory.

@@ -143,7 +143,7 @@ func (j *job) sayConfinement() {
 		return
 	}
 	for _, m := range j.walls.Missing {
-		j.log.note("A wall around the program is missing: %s", m)
+		j.log.Note("A wall around the program is missing: %s", m)
 	}
 }
 
@@ -159,7 +159,7 @@ func (j *job) endLeft() func() int {
 	return func() int {
 		ended, err := confinement.EndLeft(confinement.Mark(j.id), leftPatience)
 		if ended > 0 {
-			j.log.note("The program left %d processes running, which were ended", ended)
+			j.log.Note("The program left %d processes running, which were ended", ended)
 		}
 		if err != nil {
 			j.warn("what the program left running still runs: %v", err)

@@ -60,7 +60,7 @@ func (j *job) ask(ctx context.Context, about run.Step, attempt string) error {
 		outcome = run.OutcomeCanceled
 	}
 	if outcome == run.OutcomeSucceeded {
-		j.log.note("Not applied: %s", answer.Reason)
+		j.log.Note("Not applied: %s", answer.Reason)
 		return errFinished
 	}
 	return &fault.Failure{Step: about, Outcome: outcome, Class: answer.Class, Err: errors.New(orText(answer.Reason, "the server said not to go on"))}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/process"
+	"github.com/yuba-dev/yuba/internal/runs/runner/spool"
 )
 
 // gated creates a, then begins b, which waits at a gate, a named pipe that it makes itself.
@@ -61,10 +62,10 @@ func eventually(t testing.TB, what string, condition func() bool) {
 }
 
 // journal reads a run's journal from the spool.
-func (b *bench) journal(r *fakeRun) journal {
+func (b *bench) journal(r *fakeRun) spool.Journal {
 	b.t.Helper()
-	var j journal
-	if known, err := (spool{b.spooled(r, "")}).readJSON(journalFile, &j); err != nil || !known {
+	var j spool.Journal
+	if known, err := (spool.Dir{Root: b.spooled(r, "")}).ReadJSON(spool.JournalFile, &j); err != nil || !known {
 		b.t.Fatal(known, err)
 	}
 	return j
@@ -299,7 +300,7 @@ func TestStatesThatNoServerTakesAreKept(t *testing.T) {
 	r.refuse = 410
 	b.do(r)
 	b.drain()
-	kept, err := filepath.Glob(filepath.Join(b.opts.Dir, "orphans", r.spec.ID, statesDir, "*"))
+	kept, err := filepath.Glob(filepath.Join(b.opts.Dir, "orphans", r.spec.ID, spool.StatesDir, "*"))
 	if err != nil || len(kept) != 1 {
 		t.Fatalf("kept %v (%v)", kept, err)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
+	"github.com/yuba-dev/yuba/internal/runs/runner/spool"
 )
 
 // A plan is written by tofu where the program can write, too. As soon as tofu has ended the runner copies it, once and from
@@ -139,7 +140,7 @@ func (j *job) readHeld(p heldPlan) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the plan: %w", err)
 	}
-	if digestOf(data) != p.digest {
+	if spool.Digest(data) != p.digest {
 		return nil, &fault.Failure{Class: run.FailureStalePlan, Err: &planChangedError{}}
 	}
 	return data, nil

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/spool"
 )
 
 // The two programs of a stack whose author shows the one and wants the other.
@@ -102,7 +103,7 @@ func TestWhatIsShownIsWhatIsKept(t *testing.T) {
 			continue
 		}
 		read++
-		if got := digestOf(r.savedPlan); got != planned.Plan.Digest {
+		if got := spool.Digest(r.savedPlan); got != planned.Plan.Digest {
 			t.Errorf("kept is %s, named %s", got, planned.Plan.Digest)
 		}
 		for part, digest := range r.plans {

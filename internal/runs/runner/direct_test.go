@@ -15,6 +15,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/process"
+	"github.com/yuba-dev/yuba/internal/runs/runner/spool"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
 
@@ -38,7 +39,7 @@ func TestFirstApplyIsOneProcess(t *testing.T) {
 	if !result.Applied || !result.ApplyStarted || result.Plan == nil || !result.Plan.Changes || result.Plan.Counts != two || *result.AppliedCounts != two {
 		t.Errorf("%+v, plan %+v", result, result.Plan)
 	}
-	if len(r.states) != 1 || result.StateDigest != digestOf(r.states[0]) {
+	if len(r.states) != 1 || result.StateDigest != spool.Digest(r.states[0]) {
 		t.Errorf("%d states", len(r.states))
 	}
 	// The server is asked before there is a plan.
@@ -270,7 +271,7 @@ func TestApplyInOneGoWhoseBeginningWasMissed(t *testing.T) {
 	opts.Log = slog.New(slog.DiscardHandler)
 	j := newRunner(opts).newJob("one", "")
 	j.spec.Stack, j.direct = run.Stack{Namespace: "team", Name: "missed", UID: "1"}, true
-	err := j.spool.create()
+	err := j.Dir.Create()
 	if err == nil {
 		j.space, err = j.area.open(j.order(), nil)
 	}

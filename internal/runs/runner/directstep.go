@@ -14,6 +14,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
 	"github.com/yuba-dev/yuba/internal/runs/runner/process"
+	"github.com/yuba-dev/yuba/internal/runs/runner/spool"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
 
@@ -37,7 +38,7 @@ func (j *job) ownArguments() bool {
 // beginDirect asks whether to apply, when the run is one that plans and applies in one go.
 func (j *job) beginDirect(ctx context.Context) error {
 	// With an empty state in place tofu writes each state as it grows; without one, as with encryption, it may not.
-	if !j.mayBeDirect() || j.stateFetched != http.StatusNoContent || j.journal.Initial == "" {
+	if !j.mayBeDirect() || j.stateFetched != http.StatusNoContent || j.Journal.Initial == "" {
 		return errNotThisStep
 	}
 	if err := j.mayApply(ctx); err != nil {
@@ -65,7 +66,7 @@ func (j *job) applyDirect(ctx context.Context) error {
 	if err := j.beginApply(); err != nil {
 		return err
 	}
-	j.log.note("Plan and apply in one go: nothing exists yet")
+	j.log.Note("Plan and apply in one go: nothing exists yet")
 	stream, e, err := j.tofu(ctx, c)
 	if err == nil && j.beganNothing(stream) && j.blamesInit(stream, e) {
 		if err := j.initAfterAll(ctx); err != nil {
@@ -89,9 +90,9 @@ func (j *job) applyDirect(ctx context.Context) error {
 
 // beganNothing tells whether the process, as far as it says, has not touched anything, and has written no state.
 func (j *job) beganNothing(stream *plan.Stream) bool {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return !stream.Begun && !stream.ApplyDone && j.journal.States == 0 && len(j.rescuedState) == 0
+	j.Lock()
+	defer j.Unlock()
+	return !stream.Begun && !stream.ApplyDone && j.Journal.States == 0 && len(j.rescuedState) == 0
 }
 
 // foundNothing tells whether the plan, of which all was heard, has nothing to do. Who takes over a process that said a lot
@@ -137,11 +138,11 @@ func (j *job) beginning() *atomic.Bool {
 
 // hadBegun says of a process that a runner before has started whether it has begun to change anything by now.
 func (j *job) hadBegun() bool {
-	if j.journal.States > 0 {
+	if j.Journal.States > 0 {
 		return true
 	}
 	var stream plan.Stream
-	out := &tail{path: j.spool.path(string(run.StepApply) + ".out"), limit: plan.MaxLine}
+	out := &tail{path: j.Dir.Path(string(run.StepApply) + ".out"), limit: plan.MaxLine}
 	defer out.close()
 	out.lines(false, func(line []byte, _ bool) { stream.Feed(line) })
 	return stream.Begun
@@ -165,17 +166,17 @@ func plannedSoFar(stream *plan.Stream) *run.PlanResult {
 // keepPlanned makes what an apply that plans is about to do known beyond this process, as soon as it says so. The tool does
 // not wait for that: what it did before is to be guessed from the program, if all else is lost.
 func (j *job) keepPlanned(stream *plan.Stream) {
-	if err := errors.Join(j.spool.writeJSON(plannedFile, plannedSoFar(stream)), j.spool.sync(plannedFile, "")); err != nil {
+	if err := errors.Join(j.Dir.WriteJSON(spool.PlannedFile, plannedSoFar(stream)), j.Dir.Sync(spool.PlannedFile, "")); err != nil {
 		j.opts.Log.Warn("what an apply is to do could not be written down", "run", j.id, "error", err)
 	}
-	j.logs.hurry()
+	j.logs.Hurry()
 }
 
 // takeBackApply is for an apply that is over and did nothing.
 func (j *job) takeBackApply() {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.journal.ApplyStarted, j.result.ApplyStarted = false, false
+	j.Lock()
+	defer j.Unlock()
+	j.Journal.ApplyStarted, j.result.ApplyStarted = false, false
 	j.nothingDone = true
-	j.saveJournal()
+	j.SaveJournal()
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/runs/confinement"
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/spool"
 )
 
 // findBelow returns the files below the working directories whose content or name has a text.
@@ -120,7 +121,7 @@ func linked(t *testing.T, files, links map[string]string) (archive []byte, diges
 	if err := gz.Close(); err != nil {
 		t.Fatal(err)
 	}
-	return packed.Bytes(), digestOf(packed.Bytes())
+	return packed.Bytes(), spool.Digest(packed.Bytes())
 }
 
 func TestLinksOfTheSourceDoNotRedirectFiles(t *testing.T) {

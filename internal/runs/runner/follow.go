@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/spool"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
 
@@ -42,17 +43,17 @@ func (j *job) follow(step run.Step, states, fresh bool) (*follower, error) {
 	f := &follower{job: j, stream: &plan.Stream{}, ended: make(chan struct{}), done: make(chan struct{})}
 	// A line may be a whole state, when tofu could write it nowhere else; encoded it can be some larger than its file.
 	limit := max(64<<20, 2*int(j.spec.Limits.StateBytes))
-	f.out = &tail{path: j.spool.path(string(step) + outEnd), limit: limit}
-	f.errs = &tail{path: j.spool.path(string(step) + errEnd), limit: limit}
+	f.out = &tail{path: j.Dir.Path(string(step) + spool.OutEnd), limit: limit}
+	f.errs = &tail{path: j.Dir.Path(string(step) + spool.ErrEnd), limit: limit}
 	f.out.cut, f.errs.cut = f.noteCut, f.noteCut
 	if fresh {
-		j.logStart = j.log.length()
+		j.logStart = j.log.Length()
 	} else {
 		var err error
 		if f.out.known, f.errs.known, err = j.linesInLog(); err != nil {
 			return nil, err
 		}
-		f.doubt = j.journal.Process.Doubt(f.out.path)
+		f.doubt = j.Journal.Process.Doubt(f.out.path)
 	}
 	loop := f.look
 	if states {
@@ -199,8 +200,8 @@ func (f *follower) doubts(why string) { f.doubt = orText(f.doubt, why) }
 
 // read takes in what was written since the last time.
 func (f *follower) read(last bool) {
-	f.out.lines(last, func(line []byte, known bool) { f.take(line, moduleStdout, known) })
-	f.errs.lines(last, func(line []byte, known bool) { f.take(line, moduleStderr, known) })
+	f.out.lines(last, func(line []byte, known bool) { f.take(line, spool.ModuleStdout, known) })
+	f.errs.lines(last, func(line []byte, known bool) { f.take(line, spool.ModuleStderr, known) })
 	f.secure(last)
 	f.out.release(f.job.spec.Limits.LogBytes)
 	f.errs.release(f.job.spec.Limits.LogBytes)
@@ -215,13 +216,13 @@ func (f *follower) take(line []byte, module string, known bool) {
 	raw := line
 	line = f.job.mask.Line(line)
 	event := plan.Event{Type: plan.Raw, Message: string(line)}
-	if module == moduleStdout {
+	if module == spool.ModuleStdout {
 		if event = matched(plan.ParseEvent(line), line, raw); event.Type == plan.Raw {
 			f.doubts("it has lines that cannot be read")
 		}
 	}
 	f.stream.Add(event)
-	if module == moduleStdout {
+	if module == spool.ModuleStdout {
 		f.job.begun.Store(f.job.direct && f.stream.Begun)
 	}
 	if event.Type == plan.ChangeSummary && f.job.direct && !f.stream.ApplyDone {
@@ -232,23 +233,23 @@ func (f *follower) take(line []byte, module string, known bool) {
 	}
 	if event.Type == plan.Raw {
 		level := "info"
-		if module == moduleStderr {
+		if module == spool.ModuleStderr {
 			level = "error"
 		}
-		line = wrap(level, module, "", string(line))
+		line = spool.Wrap(level, module, "", string(line))
 	}
-	f.job.log.append(line)
+	f.job.log.Append(line)
 }
 
 // linesInLog counts the lines of the recorded process that the log has, by where they came from.
 func (j *job) linesInLog() (out, errs int, err error) {
-	j.logStart = j.journal.Process.LogStart
-	file, err := os.Open(j.spool.path(logFile))
+	j.logStart = j.Journal.Process.LogStart
+	file, err := os.Open(j.Dir.Path(spool.LogFile))
 	if err != nil {
 		return 0, 0, fmt.Errorf("read the run's log: %w", err)
 	}
 	defer file.Close()
-	text, err := io.ReadAll(io.NewSectionReader(file, j.logStart, j.log.length()-j.logStart))
+	text, err := io.ReadAll(io.NewSectionReader(file, j.logStart, j.log.Length()-j.logStart))
 	if err != nil {
 		return 0, 0, fmt.Errorf("read the run's log: %w", err)
 	}
@@ -257,8 +258,8 @@ func (j *job) linesInLog() (out, errs int, err error) {
 			Module string `json:"@module"`
 		}
 		switch _ = json.Unmarshal(line, &m); m.Module { // what is no JSON has no module and is not from us
-		case moduleYuba:
-		case moduleStderr:
+		case spool.ModuleYuba:
+		case spool.ModuleStderr:
 			errs++
 		default:
 			out++

@@ -5,6 +5,8 @@ package runner
 
 import (
 	"testing"
+
+	"github.com/yuba-dev/yuba/internal/runs/runner/spool"
 )
 
 // FuzzAddresses: a state that somebody else wrote never breaks the reading of it.
@@ -14,7 +16,7 @@ func FuzzAddresses(f *testing.F) {
 	f.Add([]byte(`[]`))
 	f.Fuzz(func(_ *testing.T, state []byte) {
 		addresses(state)
-		serialOf(state)
-		completeState(state)
+		spool.SerialOf(state)
+		spool.Complete(state)
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/spool"
 )
 
 // TestHostileProgramGetsNothing runs HCL and shell that look for what is not theirs: other stacks' files, keys, blobs,
@@ -34,7 +35,7 @@ func TestHostileProgramGetsNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	os.RemoveAll(filepath.Join(b.opts.Dir, "runs", "other", specFile))
+	os.RemoveAll(filepath.Join(b.opts.Dir, "runs", "other", spool.SpecFile))
 	process := b.process()
 	r := b.stack("hostile", run.OperationPlanAndApply, program(hostile(b.data, process.Process.Pid)))
 	b.server.submit(r)

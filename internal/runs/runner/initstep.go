@@ -4,7 +4,6 @@
 package runner
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -23,8 +22,6 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
-
-const maxLockFile = 1 << 20
 
 // init makes the working directory ready for the tool. What it does next is decided by package initflow.
 func (j *job) init(ctx context.Context) error {
@@ -96,7 +93,7 @@ func (j *job) actInit(ctx context.Context, action initflow.Action) (initflow.Eve
 
 // reuseInit goes on with what the last init left.
 func (j *job) reuseInit() error {
-	j.log.note("Init: nothing has changed since the last one")
+	j.log.Note("Init: nothing has changed since the last one")
 	j.result.Init = run.InitUnchanged
 	j.tellModules()
 	return j.reportLockFile()
@@ -104,7 +101,7 @@ func (j *job) reuseInit() error {
 
 // skipPlan ends a run that was to plan only if modules have moved.
 func (j *job) skipPlan() error {
-	j.log.note("Modules: the same as with the last plan, and nothing else has changed. There is nothing to plan")
+	j.log.Note("Modules: the same as with the last plan, and nothing else has changed. There is nothing to plan")
 	j.result.SameModules = true
 	return cmp.Or(j.space.save(), errFinished)
 }
@@ -143,7 +140,7 @@ func (j *job) replayInit() (initflow.Event, error) {
 	if err != nil || !replayed {
 		return initflow.Event{Kind: initflow.Gone, Unpacked: j.space.unpacked}, err
 	}
-	j.log.note("Init: as for the same requirements before")
+	j.log.Note("Init: as for the same requirements before")
 	j.result.Init, j.space.record.Unproven = run.InitReplayed, j.initKey
 	return initflow.Event{Kind: initflow.Done}, nil
 }
@@ -169,7 +166,7 @@ func (j *job) proveInit(e process.Exit) error {
 // initAfterAll runs the init that a replay stood in for. The state is put away meanwhile (see steps).
 func (j *job) initAfterAll(ctx context.Context) error {
 	w := j.space
-	j.log.note("Plan failed with cached init; re-running init and retrying")
+	j.log.Note("Plan failed with cached init; re-running init and retrying")
 	state, err := w.read(w.inModule(w.stateIn()), maxState)
 	there := err == nil
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -212,7 +209,7 @@ func (j *job) beforeInit(action initflow.Action) error {
 	w := j.space
 	switch action {
 	case initflow.ForgetBackend:
-		j.log.note("Init: again, with the new backend alone")
+		j.log.Note("Init: again, with the new backend alone")
 		return w.forgetBackend()
 	case initflow.RunEmpty: // so that what is there afterwards is of this init alone
 		if err := w.remove(dataDirTF); err != nil {
@@ -237,7 +234,7 @@ func (j *job) beforeInit(action initflow.Action) error {
 			}
 		}
 	}
-	j.log.note("Init: %s %s", w.tool.Name, w.tool.Version)
+	j.log.Note("Init: %s %s", w.tool.Name, w.tool.Version)
 	switch {
 	case !w.own: // the state is here, so init must not ask about where it was kept before
 		return w.forgetBackend()
@@ -319,7 +316,7 @@ func (j *job) forceUnlock(ctx context.Context) error {
 		j.warn("the lock %s was not broken: %v", j.spec.ForceUnlock, err)
 		return nil
 	}
-	j.log.note("Broke the lock %s", j.spec.ForceUnlock)
+	j.log.Note("Broke the lock %s", j.spec.ForceUnlock)
 	return nil
 }
 
@@ -396,61 +393,6 @@ func (w *workspace) selected() string {
 	return string(text)
 }
 
-func (w *workspace) lockFileDigest() string {
-	text, err := w.read(w.inModule(lockFileTF), maxLockFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		return ""
-	}
-	if err != nil {
-		return "unreadable"
-	}
-	return digestOf(text)
-}
-
-// mappedLockFile is the dependency lock file that came with the run's files.
-func (j *job) mappedLockFile() ([]byte, bool) {
-	for _, f := range j.spec.Files {
-		if isLockFile(f) {
-			return f.Content, true
-		}
-	}
-	return nil, false
-}
-
-func isLockFile(f run.File) bool { return f.Location == run.FileInModule && f.Path == lockFileTF }
-
-// bringsLockFile says whether the stack has a lock file of its own: then none is recorded.
-func (j *job) bringsLockFile() bool {
-	_, mapped := j.mappedLockFile()
-	return mapped || j.space.record.HasLockFile
-}
-
-// freshLockFile puts the lock file in place that init is to start from: the one that came with the run's files, else the
-// source's own, else the recorded one.
-func (j *job) freshLockFile() error {
-	w := j.space
-	if text, mapped := j.mappedLockFile(); mapped {
-		if j.spec.Upgrade {
-			j.log.note("Init: upgradeOnInit chooses the newest versions that the constraints allow, also where the mapped %s has others. Set it to false to keep those", lockFileTF)
-		}
-		return w.write(w.inModule(lockFileTF), text)
-	}
-	if w.record.HasLockFile {
-		text, err := w.read(lockName, maxLockFile)
-		if err != nil {
-			return fault.New("", "read the source's dependency lock file: %w", err)
-		}
-		return w.write(w.inModule(lockFileTF), text)
-	}
-	if err := w.remove(lockFileTF); err != nil {
-		return err
-	}
-	if len(j.spec.LockFile) == 0 {
-		return nil
-	}
-	return w.write(w.inModule(lockFileTF), j.spec.LockFile)
-}
-
 // recordInit remembers what init was for, so that the next run can reuse it. That run will bring the lock file that init
 // left here.
 func (j *job) recordInit() error {
@@ -476,25 +418,4 @@ func (j *job) recordInit() error {
 		return err
 	}
 	return j.reportLockFile()
-}
-
-// reportLockFile gives a lock file that the stack does not bring to the server, when it is new.
-func (j *job) reportLockFile() error {
-	if j.bringsLockFile() {
-		return nil
-	}
-	text, err := j.space.read(j.space.inModule(lockFileTF), maxLockFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil // a module without providers has none
-	}
-	if err != nil {
-		return fault.New("", "read the dependency lock file: %w", err)
-	}
-	if !bytes.Equal(text, j.spec.LockFile) {
-		j.result.LockFile = text
-		j.mu.Lock()
-		j.journal.LockFile = text
-		j.mu.Unlock()
-	}
-	return nil
 }

@@ -60,7 +60,7 @@ func (j *job) checkInit() (intact bool, err error) {
 			return false, w.forgetUnlessLocal()
 		}
 		if err == nil {
-			j.log.note("Init: from nothing, because what it left is not as it was: %s", differences)
+			j.log.Note("Init: from nothing, because what it left is not as it was: %s", differences)
 		}
 	}
 	local := w.localBackend()

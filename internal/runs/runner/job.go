@@ -20,6 +20,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/link"
 	"github.com/yuba-dev/yuba/internal/runs/runner/meter"
 	"github.com/yuba-dev/yuba/internal/runs/runner/process"
+	"github.com/yuba-dev/yuba/internal/runs/runner/spool"
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
@@ -27,7 +28,7 @@ import (
 // job is one run in this runner's hands.
 type job struct {
 	*runner
-	*book
+	*spool.Book
 	id    string
 	token string
 	spec  run.Spec
@@ -39,9 +40,9 @@ type job struct {
 	ahead chan fetchedState
 
 	mask   *mask.Masker
-	log    *runLog
-	logs   *logShipper
-	states *stateShipper
+	log    *spool.Log
+	logs   *spool.LogShipper
+	states *spool.States
 	space  *workspace
 	// claim gives back the workspace's lock, when it was taken before the workspace was opened.
 	claim func()
@@ -97,7 +98,7 @@ type job struct {
 }
 
 func (r *runner) newJob(id, token string) *job {
-	j := &job{runner: r, id: id, token: token, book: newBook(r.spoolDir(id)), orderly: map[run.Step]bool{}}
+	j := &job{runner: r, id: id, token: token, Book: spool.NewBook(r.spoolDir(id)), orderly: map[run.Step]bool{}}
 	j.result.Confined = r.walls.Complete()
 	return j
 }
@@ -135,13 +136,13 @@ func (j *job) accept(ctx, needed context.Context) error {
 		return err
 	}
 	j.fetchAhead(needed)
-	if err := j.spool.create(); err != nil {
-		j.diskProblem = err
+	if err := j.Dir.Create(); err != nil {
+		j.DiskProblem = err
 		return nil // opening the log says so to the server
 	}
 	// The spec comes last, and whole: who finds it finds the token, too.
-	if err := errors.Join(os.WriteFile(j.spool.path(tokenFile), []byte(j.token), 0o600), j.spool.writeJSON(specFile, j.spec)); err != nil {
-		j.diskProblem = err
+	if err := errors.Join(os.WriteFile(j.Dir.Path(spool.TokenFile), []byte(j.token), 0o600), j.Dir.WriteJSON(spool.SpecFile, j.spec)); err != nil {
+		j.DiskProblem = err
 	}
 	return nil
 }
@@ -149,13 +150,13 @@ func (j *job) accept(ctx, needed context.Context) error {
 // open starts logging and shipping.
 func (j *job) open(ctx context.Context, fresh bool) error {
 	j.mask = j.spec.KnownSecrets().Masker(mask.Mark)
-	log, err := openLog(j.spool.path(logFile), j.spec.Limits.LogBytes, j.mask)
+	log, err := spool.OpenLog(j.Dir.Path(spool.LogFile), j.spec.Limits.LogBytes, j.mask)
 	if err != nil {
 		return err
 	}
 	j.log = log
-	j.logs = startLogShipper(ctx, log, fresh, j.begun.Load, j.persist)
-	j.states = startStateShipper(ctx, j.book, j.stateLimit(), j.sendState, j.opts.Log.With("run", j.id))
+	j.logs = spool.ShipLog(ctx, log, fresh, j.begun.Load, j.persist)
+	j.states = spool.KeepStates(ctx, j.Book, j.stateLimit(), j.sendState, j.opts.Log.With("run", j.id))
 	j.sayConfinement()
 	return nil
 }
@@ -163,7 +164,7 @@ func (j *job) open(ctx context.Context, fresh bool) error {
 // warn puts a warning of the runner's own into log and result.
 func (j *job) warn(format string, args ...any) {
 	message := fmt.Sprintf(format, args...)
-	j.log.warn("%s", message)
+	j.log.Warn("%s", message)
 	j.addWarning(message)
 }
 
@@ -180,20 +181,20 @@ func (j *job) addWarning(text string) {
 func (j *job) conclude(ctx context.Context) {
 	j.end()
 	if j.logs != nil {
-		j.logs.hurry() // while the rest is being tidied up
+		j.logs.Hurry() // while the rest is being tidied up
 	}
 	j.complete()
 	j.noteLock()
-	if err := j.spool.writeJSON(resultFile, j.result); err != nil {
+	if err := j.Dir.WriteJSON(spool.ResultFile, j.result); err != nil {
 		j.opts.Log.Error("a result could not be spooled; it is sent from memory", "run", j.id, "error", err)
 	}
-	tidy := j.states == nil || j.states.stored()
+	tidy := j.states == nil || j.states.Stored()
 	if tidy {
 		j.tidyWorkspace()
 	}
 	j.shipRest()
 	// States that fit on no disk were with this process only until now: the files tofu wrote were the second copy.
-	if !tidy && !j.states.inMemory() {
+	if !tidy && !j.states.InMemory() {
 		j.tidyWorkspace()
 	}
 	j.deliver(ctx)
@@ -213,7 +214,7 @@ func (j *job) tidyWorkspace() {
 			j.opts.Log.Warn("clear what a run wrote", "run", j.id, "error", err)
 		}
 	}
-	j.space.cleanUp(j.journal.TempDir)
+	j.space.cleanUp(j.Journal.TempDir)
 }
 
 // shipRest waits until the server has all states and the log, or has refused them.
@@ -222,10 +223,10 @@ func (j *job) shipRest() {
 		return
 	}
 	var both sync.WaitGroup
-	both.Go(j.states.close)
-	both.Go(j.logs.close)
+	both.Go(j.states.Close)
+	both.Go(j.logs.Close)
 	both.Wait()
-	j.log.close()
+	j.log.Close()
 }
 
 // deliver sends the result, when everything else is with the server. When ctx ends first everything stays in the spool.
@@ -233,14 +234,14 @@ func (j *job) deliver(ctx context.Context) {
 	if ctx.Err() != nil {
 		return
 	}
-	j.mu.Lock()
-	if why := j.journal.StatesRefused; why != "" && j.result.Class != run.FailureState {
+	j.Lock()
+	if why := j.Journal.StatesRefused; why != "" && j.result.Class != run.FailureState {
 		j.result.Outcome, j.result.Class = run.OutcomeFailed, run.FailureState
 		j.result.FailedStep = run.StepApply
 		j.result.Error = joinText(j.result.Error, "store the state: "+why)
 	}
-	j.mu.Unlock()
-	if j.states != nil && j.unsent() {
+	j.Unlock()
+	if j.states != nil && j.Unsent() {
 		j.addWarning("States that the server did not take are kept, unencrypted, in " + j.orphanDir(j.id))
 	}
 	_, err := j.persist(ctx, link.Request{Method: http.MethodPost, Path: "/result", Body: mustJSON(j.result)})
@@ -250,7 +251,7 @@ func (j *job) deliver(ctx context.Context) {
 	case err != nil:
 		j.opts.Log.Warn("the server does not want a result any more", "run", j.id, "error", err)
 	}
-	if j.unsent() {
+	if j.Unsent() {
 		j.orphan()
 		return
 	}
@@ -260,7 +261,7 @@ func (j *job) deliver(ctx context.Context) {
 // orphan keeps the states that no server took.
 func (j *job) orphan() {
 	target := j.orphanDir(j.id)
-	if err := os.Rename(j.spool.dir, target); err != nil {
+	if err := os.Rename(j.Dir.Root, target); err != nil {
 		j.opts.Log.Error("states that the server does not want stay in the spool", "run", j.id, "error", err)
 		return
 	}
@@ -268,7 +269,7 @@ func (j *job) orphan() {
 }
 
 func (j *job) discard() {
-	if err := os.RemoveAll(j.spool.dir); err != nil {
+	if err := os.RemoveAll(j.Dir.Root); err != nil {
 		j.opts.Log.Error("remove a finished run's directory", "run", j.id, "error", err)
 	}
 }
@@ -387,11 +388,11 @@ func (j *job) heldStates() int64 {
 	if j.states == nil {
 		return 0
 	}
-	return j.states.held()
+	return j.states.Held()
 }
 
 // measuredDirs are the directories that count as the run's: where its programs write, and the spool.
-func (j *job) measuredDirs() []string { return append(j.space.places(), j.spool.dir) }
+func (j *job) measuredDirs() []string { return append(j.space.places(), j.Dir.Root) }
 
 // stateLimit is the size of the largest state that the server takes.
 func (j *job) stateLimit() int64 {

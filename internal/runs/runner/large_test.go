@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/spool"
 )
 
 // largePlan is how large a plan must be for these tests, whatever tofu makes of it when it packs it.
@@ -26,7 +27,7 @@ func TestAPlanOf64MiBGoesThrough(t *testing.T) {
 		"text":    base64.StdEncoding.EncodeToString(random),
 	})
 	planned := b.succeed(r)
-	if planned.Plan.Size < largePlan || int64(len(r.savedPlan)) != planned.Plan.Size || digestOf(r.savedPlan) != planned.Plan.Digest {
+	if planned.Plan.Size < largePlan || int64(len(r.savedPlan)) != planned.Plan.Size || spool.Digest(r.savedPlan) != planned.Plan.Digest {
 		t.Fatalf("the plan has %d bytes, %d were shipped", planned.Plan.Size, len(r.savedPlan))
 	}
 	apply := r.again(run.OperationApply)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/process"
+	"github.com/yuba-dev/yuba/internal/runs/runner/spool"
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
@@ -59,7 +60,7 @@ func (j *job) mayHold() []run.Step {
 	if j.ownArguments() {
 		return nil
 	}
-	if !j.orderly[run.StepPlan] && !j.spec.NoPlanLock && !j.journal.ApplyStarted {
+	if !j.orderly[run.StepPlan] && !j.spec.NoPlanLock && !j.Journal.ApplyStarted {
 		steps = append(steps, run.StepPlan)
 	}
 	if !j.orderly[run.StepApply] {
@@ -86,7 +87,7 @@ func (j *job) noteLock() {
 	var left *leftLock
 	if j.result.Outcome != run.OutcomeSucceeded {
 		for _, step := range j.mayHold() {
-			if l := readLeftLock(j.spool.path(string(step)+outEnd), j.holderName()); l != nil {
+			if l := readLeftLock(j.Dir.Path(string(step)+spool.OutEnd), j.holderName()); l != nil {
 				left, l.Operation = l, lockOperations[step]
 			}
 		}
@@ -156,7 +157,7 @@ func (j *job) pastLeftLock(ctx context.Context, c command, stream *plan.Stream, 
 	if !left.is(lock) {
 		return stream, e, nil
 	}
-	j.log.note("The lock %s is of an earlier run, whose process was killed", lock.ID)
+	j.log.Note("The lock %s is of an earlier run, whose process was killed", lock.ID)
 	j.spec.ForceUnlock = lock.ID
 	if err := j.forceUnlock(ctx); err != nil {
 		return nil, process.Exit{}, err

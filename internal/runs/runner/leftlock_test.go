@@ -204,7 +204,7 @@ func TestOnlyWhoTookALockMayHaveLeftIt(t *testing.T) {
 		"nothing is known":                                {func(*job) {}, []run.Step{run.StepPlan, run.StepApply}},
 		"the plan was orderly":                            {func(j *job) { j.orderly[run.StepPlan] = true }, []run.Step{run.StepApply}},
 		"the plan took none":                              {func(j *job) { j.spec.NoPlanLock = true }, []run.Step{run.StepApply}},
-		"the plan was over":                               {func(j *job) { j.journal.ApplyStarted = true }, []run.Step{run.StepApply}},
+		"the plan was over":                               {func(j *job) { j.Journal.ApplyStarted = true }, []run.Step{run.StepApply}},
 		"whether it took one is the stack's own business": {func(j *job) { j.spec.Env = []run.EnvVar{{Name: "TF_CLI_ARGS_plan"}} }, nil},
 		"all ended in good order":                         {func(j *job) { j.orderly = map[run.Step]bool{run.StepPlan: true, run.StepApply: true} }, nil},
 	} {

@@ -5,7 +5,6 @@ package runner
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
+	"github.com/yuba-dev/yuba/internal/runs/runner/spool"
 )
 
 // keepLeftState moves states out of the working directory that are there before a run begins. A run takes its state
@@ -28,7 +28,7 @@ func (j *job) keepLeftState(context.Context) error {
 	module := orText(w.record.Module, w.module)
 	for _, name := range []string{w.stateIn(), erroredName} {
 		state, err := w.read(path.Join(module, name), maxState)
-		if errors.Is(err, fs.ErrNotExist) || err == nil && !completeState(state) {
+		if errors.Is(err, fs.ErrNotExist) || err == nil && !spool.Complete(state) {
 			continue
 		}
 		if err != nil {
@@ -37,7 +37,7 @@ func (j *job) keepLeftState(context.Context) error {
 		}
 		dir := j.orphanDir(j.id + "-left")
 		kept := filepath.Join(dir, filepath.Base(name))
-		if err := errors.Join(keepFile(kept, state), keepFile(filepath.Join(dir, specFile), mustJSON(run.Spec{Stack: j.spec.Stack, Workspace: j.spec.Workspace}))); err != nil {
+		if err := errors.Join(spool.KeepFile(kept, state), spool.KeepFile(filepath.Join(dir, spool.SpecFile), mustJSON(run.Spec{Stack: j.spec.Stack, Workspace: j.spec.Workspace}))); err != nil {
 			return fault.New(run.FailureDisk, "keep %s, which an earlier run has left: %w", name, err)
 		}
 		j.warn("A run before has left a state in the working directory. It is kept, unencrypted, in %s: compare it with `yuba state pull`", kept)
@@ -46,48 +46,35 @@ func (j *job) keepLeftState(context.Context) error {
 	return nil
 }
 
-// leftState is a state that is kept below DIR/orphans: it was found in the working directory, or no server took it.
-type leftState struct {
-	File    string `json:"-"`
-	Lineage string `json:"lineage"`
-	Serial  uint64 `json:"serial"`
-}
-
-func readLeftState(file string, state []byte) leftState {
-	l := leftState{File: file}
-	_ = json.Unmarshal(state, &l) // the rest of a state is not wanted; of an encrypted one both are plain, too
-	return l
-}
-
 // leftStates are the states of the stack that are kept, the newest of each run. The directory is the only record of them:
 // whatever dies in between, a state that was moved there is found.
-func (j *job) leftStates() ([]leftState, error) {
+func (j *job) leftStates() ([]spool.Left, error) {
 	entries, err := os.ReadDir(j.orphanDir(""))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("look for states that earlier runs have left: %w", err)
 	}
-	var left []leftState
+	var left []spool.Left
 	for _, entry := range entries {
 		if !entry.IsDir() { // a person's
 			continue
 		}
 		o := j.newJob(entry.Name(), "")
-		o.spool = spool{j.orphanDir(entry.Name())}
+		o.Dir = spool.Dir{Root: j.orphanDir(entry.Name())}
 		known, err := o.readSpec()
 		if err != nil { // it may be another stack's, and must not stop everybody's applies
-			j.warn("It is not known whose states are kept in %s: %v. Look into it, then delete it", o.spool.dir, err)
+			j.warn("It is not known whose states are kept in %s: %v. Look into it, then delete it", o.Dir.Root, err)
 		}
 		if !known || o.spec.Stack != j.spec.Stack || o.spec.Workspace != j.spec.Workspace {
 			continue
 		}
 		for _, name := range []string{stateName, erroredName} { // of a working directory
-			if state, err := os.ReadFile(o.spool.path(name)); err == nil {
-				left = append(left, readLeftState(o.spool.path(name), state))
+			if state, err := os.ReadFile(o.Dir.Path(name)); err == nil {
+				left = append(left, spool.ReadLeft(o.Dir.Path(name), state))
 			}
 		}
-		for _, sequence := range slices.Backward(o.spool.sequences()) {
-			if state, err := o.spool.readState(sequence); err == nil {
-				left = append(left, readLeftState(o.spool.path(o.spool.statePath(sequence)), state))
+		for _, sequence := range slices.Backward(o.Dir.Sequences()) {
+			if state, err := o.Dir.ReadState(sequence); err == nil {
+				left = append(left, spool.ReadLeft(o.Dir.Path(o.Dir.StatePath(sequence)), state))
 				break
 			}
 		}
@@ -102,14 +89,14 @@ func (j *job) heedLeftState(given []byte) error {
 	case run.OperationPlan, run.OperationState, run.OperationShell:
 		return nil
 	}
-	if len(given) > 0 && !completeState(given) {
+	if len(given) > 0 && !spool.Complete(given) {
 		return nil
 	}
 	all, err := j.leftStates()
 	if err != nil {
 		return fault.New(run.FailureDisk, "apply: %w", err)
 	}
-	now := readLeftState("", given)
+	now := spool.ReadLeft("", given)
 	for _, left := range all {
 		if left.Lineage != now.Lineage && len(given) > 0 || left.Serial <= now.Serial {
 			continue
@@ -118,17 +105,4 @@ func (j *job) heedLeftState(given []byte) error {
 			"Compare it with `yuba state pull %[4]s`. If it is the right one, `yuba state push %[4]s %[1]s`; if it is not, delete the file", left.File, left.Serial, now.Serial, j.spec.Stack.Name)
 	}
 	return nil
-}
-
-// keepFile writes a new file and returns when it is on disk.
-func keepFile(path string, data []byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(data)
-	return errors.Join(err, file.Sync(), file.Close())
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/registry/modules"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
+	"github.com/yuba-dev/yuba/internal/runs/runner/spool"
 	"github.com/yuba-dev/yuba/internal/tofu/module"
 )
 
@@ -150,7 +151,7 @@ func (j *job) placeModules(ctx context.Context) error {
 		return nil
 	}
 	if scope == nil {
-		j.log.note("Modules: init downloads them in the run, because %s", why)
+		j.log.Note("Modules: init downloads them in the run, because %s", why)
 		return nil
 	}
 	j.space.record.ModulesAsked = time.Now()
@@ -331,7 +332,7 @@ func (m *moduleWalk) finish() error {
 	}
 	j.used, w.record.Modules = moduleUse{placed: true, complete: m.why == ""}, m.got
 	if j.used.complete {
-		m.looks.found.Placed = digestOf([]byte(strings.Join(m.packages, "\n")))
+		m.looks.found.Placed = spool.Digest([]byte(strings.Join(m.packages, "\n")))
 		w.record.Known = &knownModules{m.looks.found, list.digest()}
 	}
 	var words []string
@@ -341,7 +342,7 @@ func (m *moduleWalk) finish() error {
 	if m.downloaded > 0 {
 		words = append(words, fmt.Sprintf("%d downloaded", m.downloaded))
 	}
-	j.log.note("Modules: %s", strings.Join(words, ", "))
+	j.log.Note("Modules: %s", strings.Join(words, ", "))
 	if j.modules.Crowded() {
 		go j.collectModules()
 	}
@@ -359,6 +360,6 @@ func (j *job) sameModules() bool {
 // withdrawModules undoes what placeModules did.
 func (j *job) withdrawModules() error {
 	j.used, j.space.record.Known = moduleUse{}, nil
-	j.log.note("Init: again, without the modules that the store has")
+	j.log.Note("Init: again, without the modules that the store has")
 	return j.space.remove(modulesTF)
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/spool"
 )
 
 // unconfined has programs run as on a kernel that confines nothing: they see /proc, and what they leave running stays.
@@ -153,7 +154,7 @@ resource "terraform_data" "a" {
 
 func TestAnUnreadableRunOfARunnerBeforeDoesNotEndThisOne(t *testing.T) {
 	b := newBench(t)
-	spec := filepath.Join(b.opts.Dir, "runs", "broken", specFile)
+	spec := filepath.Join(b.opts.Dir, "runs", "broken", spool.SpecFile)
 	if err := os.MkdirAll(spec, 0o700); err != nil { // a directory where a file belongs: no attempt can read it
 		t.Fatal(err)
 	}

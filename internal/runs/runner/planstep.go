@@ -117,11 +117,11 @@ func (j *job) afterInit(ctx context.Context, c command) (*plan.Stream, process.E
 
 func (j *job) setPlan(result *run.PlanResult) {
 	j.result.Plan = result
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.journal.Plan = result
+	j.Lock()
+	defer j.Unlock()
+	j.Journal.Plan = result
 	if result.Changes { // one that changes nothing is worth nothing to the next runner
-		j.saveJournal()
+		j.SaveJournal()
 	}
 }
 

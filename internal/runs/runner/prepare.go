@@ -20,6 +20,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
 	"github.com/yuba-dev/yuba/internal/runs/runner/link"
+	"github.com/yuba-dev/yuba/internal/runs/runner/spool"
 )
 
 // prepare makes the working directory what the spec says, and nothing else.
@@ -87,7 +88,7 @@ func (j *job) placeSource(ctx context.Context) error {
 
 // fetch stores what the server has at a path in a file of the spool.
 func (j *job) fetch(ctx context.Context, what, name string, limit int64) (string, error) {
-	target := j.spool.path(name)
+	target := j.Dir.Path(name)
 	file, err := os.OpenFile(target, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return "", fault.New(fault.DiskClass(err), "fetch the %s: %w", what, err)
@@ -179,13 +180,13 @@ func (j *job) placeState(ctx context.Context) error {
 		j.givenState = run.NoState
 		return j.placeEmptyState()
 	}
-	if !completeState(state) {
+	if !spool.Complete(state) {
 		return fault.New(run.FailureState, "place the state: what the server sent is not a state")
 	}
-	j.givenState = digestOf(state)
-	j.mu.Lock()
-	j.journal.Initial, j.journal.Serial = j.givenState, serialOf(state)
-	j.mu.Unlock()
+	j.givenState = spool.Digest(state)
+	j.Lock()
+	j.Journal.Initial, j.Journal.Serial = j.givenState, spool.SerialOf(state)
+	j.Unlock()
 	if err := w.write(w.inModule(w.stateIn()), state); err != nil {
 		return err
 	}
@@ -204,9 +205,9 @@ func (j *job) placeEmptyState() error {
 	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80 // a UUID of version 8: made by a rule of one's own
 	state := fmt.Appendf(nil, `{"version":4,"terraform_version":%q,"serial":0,"lineage":"%x-%x-%x-%x-%x","outputs":{},"resources":[],"check_results":null}`,
 		j.space.tool.Version, sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])
-	j.mu.Lock()
-	j.journal.Initial = digestOf(state)
-	j.mu.Unlock()
+	j.Lock()
+	j.Journal.Initial = spool.Digest(state)
+	j.Unlock()
 	return j.space.write(j.space.inModule(j.space.stateIn()), state)
 }
 
@@ -267,8 +268,8 @@ func (j *job) makeTemp(context.Context) error {
 
 func (j *job) useTemp(temp string) {
 	j.space.temp = temp
-	j.mu.Lock()
-	j.journal.TempDir = temp
-	j.saveJournal()
-	j.mu.Unlock()
+	j.Lock()
+	j.Journal.TempDir = temp
+	j.SaveJournal()
+	j.Unlock()
 }

@@ -74,7 +74,7 @@ func (j *job) provide(ctx context.Context) error {
 // sayWithoutStore says why what the stack needs is downloaded for it alone.
 func (j *job) sayWithoutStore() {
 	if j.scoped.why != "" {
-		j.log.note("Providers and modules that are not here yet are downloaded for this stack alone: %s", j.scoped.why)
+		j.log.Note("Providers and modules that are not here yet are downloaded for this stack alone: %s", j.scoped.why)
 	}
 }
 
@@ -103,7 +103,7 @@ func (j *job) providerNeeds(ctx context.Context) (module.ProviderNeeds, error) {
 	if j.spec.Upgrade {
 		args = append(args, "-update")
 	}
-	j.log.note("Fetching modules")
+	j.log.Note("Fetching modules")
 	err = j.initCommand(ctx, j.space.own && j.space.named != "default", args...)
 	var f *fault.Failure
 	if errors.As(err, &f) && (f.Outcome != "" || f.Class == run.FailureLimit || f.Class == run.FailureKilled) {
@@ -338,7 +338,7 @@ func (j *job) tellProviders(got []providers.Got) {
 		words = append(words, fmt.Sprintf("%s %s %s", g.Address.Short(), g.Version, how))
 	}
 	j.result.Providers = use
-	j.log.note("Providers: %s", strings.Join(words, ", "))
+	j.log.Note("Providers: %s", strings.Join(words, ", "))
 }
 
 func megabytes(n int64) string {
@@ -418,7 +418,7 @@ func (j *job) withdrawProviders() error {
 	w := j.space
 	config := j.providing.plainConfig
 	j.providing.plainConfig, j.providing.openConfig, j.providing.complete = nil, nil, false
-	j.log.note("Init: again, without what the store has")
+	j.log.Note("Init: again, without what the store has")
 	if err := errors.Join(w.write(cliConfigName, config), w.remove(lockFileTF)); err != nil || j.providing.before == nil {
 		return err
 	}

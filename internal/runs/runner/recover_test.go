@@ -13,6 +13,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/process"
+	"github.com/yuba-dev/yuba/internal/runs/runner/spool"
 )
 
 // spooled is the path of a file in a run's directory.
@@ -48,11 +49,11 @@ func TestStateOfAnApplyWhoseJournalWasLostIsShipped(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b.put(b.spooled(r, journalFile), text)
+		b.put(b.spooled(r, spool.JournalFile), text)
 	}
-	empty := func(b *bench, r *fakeRun) { b.put(b.spooled(r, journalFile), nil) }
+	empty := func(b *bench, r *fakeRun) { b.put(b.spooled(r, spool.JournalFile), nil) }
 	noCopy := func(b *bench, r *fakeRun) {
-		if err := os.Remove(b.spooled(r, applyFile)); err != nil {
+		if err := os.Remove(b.spooled(r, spool.ApplyFile)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -90,17 +91,17 @@ func TestStateOfAnApplyWhoseJournalWasLostIsShipped(t *testing.T) {
 func TestStatesOfARunThatNobodyKnowsAreKept(t *testing.T) {
 	b := newBench(t)
 	r := b.abandoned("lostspec")
-	for _, name := range []string{specFile, applyFile} {
+	for _, name := range []string{spool.SpecFile, spool.ApplyFile} {
 		b.put(b.spooled(r, name), nil)
 	}
-	if err := os.MkdirAll(b.spooled(r, statesDir), 0o700); err != nil {
+	if err := os.MkdirAll(b.spooled(r, spool.StatesDir), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	b.put(b.spooled(r, statesDir+"/000001"), []byte(`{"serial":1}`))
+	b.put(b.spooled(r, spool.StatesDir+"/000001"), []byte(`{"serial":1}`))
 	b.start()
 	next := b.stack("lostspec", run.OperationPlan, program(gated))
 	result := b.succeed(next)
-	if text, err := os.ReadFile(filepath.Join(b.opts.Dir, "orphans", r.spec.ID, statesDir, "000001")); err != nil || string(text) != `{"serial":1}` {
+	if text, err := os.ReadFile(filepath.Join(b.opts.Dir, "orphans", r.spec.ID, spool.StatesDir, "000001")); err != nil || string(text) != `{"serial":1}` {
 		t.Errorf("of the spool: %s, %v", text, err)
 	}
 	text, err := os.ReadFile(filepath.Join(b.opts.Dir, "orphans", next.spec.ID+"-left", stateName))
@@ -158,12 +159,12 @@ func TestJournalIsNotOlderThanTheApply(t *testing.T) {
 	b := newBench(t).start()
 	r, open := b.applying("begun")
 	defer open()
-	now, err := spool{b.spooled(r, "")}.readJournal()
+	now, err := spool.Dir{Root: b.spooled(r, "")}.ReadJournal()
 	if err != nil || !now.ApplyStarted || now.Process.PID == 0 {
 		t.Errorf("%+v, %v", now, err)
 	}
-	var before journal
-	known, err := spool{b.spooled(r, "")}.readJSON(applyFile, &before)
+	var before spool.Journal
+	known, err := spool.Dir{Root: b.spooled(r, "")}.ReadJSON(spool.ApplyFile, &before)
 	if err != nil || !known || !before.ApplyStarted || before.Initial == "" || before.Process.LogStart == 0 {
 		t.Errorf("%+v, %v", before, err)
 	}
@@ -178,7 +179,7 @@ func (b *bench) finishedUntidily(name string) (r *fakeRun, temp, left string) {
 	b.server.stop()
 	open()
 	eventually(b.t, "a result in the spool", func() bool {
-		_, err := os.Stat(b.spooled(r, resultFile))
+		_, err := os.Stat(b.spooled(r, spool.ResultFile))
 		return err == nil
 	})
 	first.Process.Kill()
@@ -214,7 +215,7 @@ func TestRunnerKilledBeforeItCleanedUp(t *testing.T) {
 func TestWhatAFinishedRunLeftStaysForWhoMayNeedIt(t *testing.T) {
 	for name, tamper := range map[string]func(b *bench, r *fakeRun){
 		"the spool lacks a state": func(b *bench, r *fakeRun) {
-			if err := os.Remove(filepath.Join(b.spooled(r, ""), spool{b.spooled(r, "")}.statePath(1))); err != nil {
+			if err := os.Remove(filepath.Join(b.spooled(r, ""), spool.Dir{Root: b.spooled(r, "")}.StatePath(1))); err != nil {
 				b.t.Fatal(err)
 			}
 		},
@@ -224,9 +225,9 @@ func TestWhatAFinishedRunLeftStaysForWhoMayNeedIt(t *testing.T) {
 			if err := os.MkdirAll(dir, 0o700); err != nil {
 				b.t.Fatal(err)
 			}
-			b.put(filepath.Join(dir, specFile), mustJSON(next.spec))
-			b.put(filepath.Join(dir, resultFile), mustJSON(run.Result{Outcome: run.OutcomeSucceeded}))
-			b.put(filepath.Join(dir, journalFile), mustJSON(journal{States: 1})) // which is in the working directory only
+			b.put(filepath.Join(dir, spool.SpecFile), mustJSON(next.spec))
+			b.put(filepath.Join(dir, spool.ResultFile), mustJSON(run.Result{Outcome: run.OutcomeSucceeded}))
+			b.put(filepath.Join(dir, spool.JournalFile), mustJSON(spool.Journal{States: 1})) // which is in the working directory only
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -253,7 +254,7 @@ func TestWhatAFinishedRunLeftStaysWhenTheServerHasItsResult(t *testing.T) {
 	b.server.start()
 	b.process()
 	eventually(t, "the end of the run", func() bool {
-		_, err := os.Stat(b.spooled(r, specFile))
+		_, err := os.Stat(b.spooled(r, spool.SpecFile))
 		return os.IsNotExist(err)
 	})
 	if _, err := os.Stat(left); err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/spool"
 )
 
 const twoThings = `
@@ -44,7 +45,7 @@ func TestPlanAndApply(t *testing.T) {
 	if result.Plan == nil || !result.Plan.Changes || result.Plan.Counts.Add != 2 || result.Plan.Digest == "" {
 		t.Errorf("plan %+v", result.Plan)
 	}
-	if len(r.states) != 1 || !strings.Contains(string(r.states[0]), `"terraform_data"`) || result.StateDigest != digestOf(r.states[0]) {
+	if len(r.states) != 1 || !strings.Contains(string(r.states[0]), `"terraform_data"`) || result.StateDigest != spool.Digest(r.states[0]) {
 		t.Errorf("%d states", len(r.states))
 	}
 	if len(r.asked) != 1 || r.asked[0].Plan == nil || r.asked[0].Plan.Digest != result.Plan.Digest {
@@ -92,7 +93,7 @@ func TestSavedPlanIsAppliedAsItIs(t *testing.T) {
 	b := newBench(t).start()
 	first := b.stack("saved", run.OperationPlan, program(twoThings))
 	planned := b.succeed(first)
-	if planned.ApplyStarted || len(first.states) > 0 || digestOf(first.savedPlan) != planned.Plan.Digest {
+	if planned.ApplyStarted || len(first.states) > 0 || spool.Digest(first.savedPlan) != planned.Plan.Digest {
 		t.Fatalf("plan: %+v", planned)
 	}
 	second := first.again(run.OperationApply)

@@ -54,7 +54,7 @@ func (f *follower) secure(last bool) {
 
 // fullDisk reports whether the job has met a full disk.
 func (j *job) fullDisk() bool {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return fault.DiskFull(j.diskProblem) || j.log != nil && fault.DiskFull(j.log.problem())
+	j.Lock()
+	defer j.Unlock()
+	return fault.DiskFull(j.DiskProblem) || j.log != nil && fault.DiskFull(j.log.Problem())
 }

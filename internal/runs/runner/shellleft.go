@@ -41,7 +41,7 @@ func (r *runner) adoptShell(ctx context.Context, id string) bool {
 // takeOverShell ends what the person left running. Its states are taken after that.
 func (j *job) takeOverShell() error {
 	j.endLeftovers()
-	if !j.journal.ApplyStarted {
+	if !j.Journal.ApplyStarted {
 		return &fault.Failure{Step: j.interruptedStep(), Outcome: run.OutcomeCanceled, Err: errors.New("the shell's process ended before the shell was open")}
 	}
 	return &fault.Failure{Outcome: run.OutcomeInterrupted, Class: run.FailureKilled, Err: errors.New(
@@ -53,7 +53,7 @@ func (j *job) takeOverShell() error {
 func (j *job) endLeftovers() {
 	left := startedFrom(j.id)
 	if len(left) > 0 {
-		j.log.warn("What was started from the shell still runs and is asked to stop")
+		j.log.Warn("What was started from the shell still runs and is asked to stop")
 	}
 	deadline := time.Now().Add(time.Duration(j.spec.Limits.Grace))
 	asked := map[int]bool{} // once: tofu takes a second wish for an order to drop everything

@@ -55,7 +55,7 @@ func (j *job) handOver(context.Context) error {
 	if err != nil {
 		return err
 	}
-	j.log.note("%s", j.described())
+	j.log.Note("%s", j.described())
 	if t.Ready != nil {
 		t.Ready()
 	}
@@ -66,7 +66,7 @@ func (j *job) handOver(context.Context) error {
 		return err
 	}
 	j.result.Text = fmt.Sprintf("It ended with exit code %d", t.exitCode)
-	j.log.note("%s", j.result.Text)
+	j.log.Note("%s", j.result.Text)
 	return nil
 }
 
@@ -108,7 +108,7 @@ func (j *job) runTerminal() error {
 	if err := cmd.Start(); err != nil {
 		return fault.New(run.FailureConfiguration, "run %s in the shell: %w", args[0], err)
 	}
-	p := &process.Process{Step: run.StepApply, PID: cmd.Process.Pid, Cmd: cmd, FD: -1, Limits: j.spec.Limits, Note: j.log.note}
+	p := &process.Process{Step: run.StepApply, PID: cmd.Process.Pid, Cmd: cmd, FD: -1, Limits: j.spec.Limits, Note: j.log.Note}
 	j.stop.attach(p)
 	err = cmd.Wait()
 	j.stop.attach(nil)

@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+
+	"github.com/yuba-dev/yuba/internal/runs/runner/spool"
 )
 
 // lastState is the last state that tofu has written anywhere.
@@ -15,7 +17,7 @@ func (j *job) lastState() []byte {
 		return j.rescuedState
 	}
 	state, err := j.space.read(j.space.inModule(j.space.stateIn()), maxState)
-	if err != nil || !completeState(state) {
+	if err != nil || !spool.Complete(state) {
 		return nil // tofu died while it wrote; what it had written before is with the server, and this list errs on the safe side
 	}
 	return state

@@ -83,7 +83,7 @@ func (j *job) initForState(ctx context.Context, state []byte) error {
 	if !slices.ContainsFunc(missing, func(name string) bool { return !slices.Contains(w.record.NotNeeded, name) }) {
 		return nil
 	}
-	j.log.note("Init: again, because resources in the state need providers that the program does not: %s", strings.Join(missing, ", "))
+	j.log.Note("Init: again, because resources in the state need providers that the program does not: %s", strings.Join(missing, ", "))
 	if err := j.driveInit(ctx, initflow.Event{Kind: initflow.StateNeeds}); err != nil {
 		return ofInit(err)
 	}

@@ -97,7 +97,7 @@ func (j *job) changeState(ctx context.Context) error {
 	if err := j.beginApply(); err != nil {
 		return err
 	}
-	j.log.note("%s %s", j.space.tool.Name, c.title)
+	j.log.Note("%s %s", j.space.tool.Name, c.title)
 	stream, e, err := j.tofu(ctx, c)
 	if err != nil {
 		return err

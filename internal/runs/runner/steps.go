@@ -132,7 +132,7 @@ func (j *job) fail(f *fault.Failure) {
 	j.result.Diagnosis = j.diagnosis(f.Said)
 	j.result.Error = orText(j.mask.Text(f.Error()), "no reason is known. This is a bug in Yuba")
 	if j.log != nil && !f.InLog() {
-		j.log.own("error", strings.ToUpper(j.result.Error[:1])+j.result.Error[1:])
+		j.log.Own("error", strings.ToUpper(j.result.Error[:1])+j.result.Error[1:])
 	}
 }
 
@@ -161,25 +161,25 @@ func cutText(text string, most int) string {
 
 // complete fills in what is known only at the end.
 func (j *job) complete() {
-	j.mu.Lock()
-	defer j.mu.Unlock()
+	j.Lock()
+	defer j.Unlock()
 	if j.result.Outcome == "" {
 		j.result.Outcome = run.OutcomeInterrupted
 	}
 	j.result.Finished = j.now()
-	j.result.ApplyStarted = j.journal.ApplyStarted
-	if j.journal.States > 0 {
-		j.result.StateDigest = orText(j.journal.StateDigest, j.journal.LostDigest)
+	j.result.ApplyStarted = j.Journal.ApplyStarted
+	if j.Journal.States > 0 {
+		j.result.StateDigest = orText(j.Journal.StateDigest, j.Journal.LostDigest)
 	}
-	if j.log != nil && j.log.problem() != nil && j.diskProblem == nil {
-		j.diskProblem = j.log.problem()
+	if j.log != nil && j.log.Problem() != nil && j.DiskProblem == nil {
+		j.DiskProblem = j.log.Problem()
 	}
-	if j.log != nil && j.log.problem() != nil {
-		j.addWarning("Lines are missing in the log: " + j.log.problem().Error())
+	if j.log != nil && j.log.Problem() != nil {
+		j.addWarning("Lines are missing in the log: " + j.log.Problem().Error())
 	}
-	if j.diskProblem != nil && fault.DiskFull(j.diskProblem) && j.result.Outcome != run.OutcomeSucceeded {
+	if j.DiskProblem != nil && fault.DiskFull(j.DiskProblem) && j.result.Outcome != run.OutcomeSucceeded {
 		j.result.Class = run.FailureDisk
-		j.result.Error = joinText(j.result.Error, j.diskProblem.Error())
+		j.result.Error = joinText(j.result.Error, j.DiskProblem.Error())
 	}
 }
 

@@ -166,7 +166,7 @@ func TestALookThatHangsIsGivenUp(t *testing.T) {
 // within has a job with a working directory of its own start programs, and kills what has not ended in time.
 func (b *bench) within(patience time.Duration, j *job, do func() error) error {
 	b.t.Helper()
-	err := errors.Join(j.spool.create(), j.open(b.t.Context(), true))
+	err := errors.Join(j.Dir.Create(), j.open(b.t.Context(), true))
 	if err == nil {
 		j.space, err = j.area.open(j.order(), nil)
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
 	"github.com/yuba-dev/yuba/internal/runs/runner/link"
 	"github.com/yuba-dev/yuba/internal/runs/runner/meter"
+	"github.com/yuba-dev/yuba/internal/runs/runner/spool"
 	"github.com/yuba-dev/yuba/internal/runs/runner/tools"
 )
 
@@ -87,7 +88,7 @@ func OpenShell(ctx context.Context, grant run.ShellGrant, version string, t *Ter
 		return 0, run.Result{}, err
 	}
 	j := r.newJob(grant.ID, grant.Token)
-	j.spool, j.terminal = spool{filepath.Join(dir, grant.ID)}, t
+	j.Dir, j.terminal = spool.Dir{Root: filepath.Join(dir, grant.ID)}, t
 	ctx, stop := j.mindSignals(ctx)
 	defer stop()
 	return j.serveTerminal(ctx)

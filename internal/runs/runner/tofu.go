@@ -20,6 +20,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
 	"github.com/yuba-dev/yuba/internal/runs/runner/meter"
 	"github.com/yuba-dev/yuba/internal/runs/runner/process"
+	"github.com/yuba-dev/yuba/internal/runs/runner/spool"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
 
@@ -96,11 +97,11 @@ func (j *job) tofu(ctx context.Context, c command) (*plan.Stream, process.Exit, 
 // them cannot overwrite, and before the sandbox, which does not show them to tofu.
 func (j *job) outputFiles(c command) (out, errs *os.File, err error) {
 	flags := os.O_WRONLY | os.O_CREATE | os.O_TRUNC | os.O_APPEND
-	out, err = os.OpenFile(j.spool.path(string(c.step)+outEnd), flags, 0o600)
+	out, err = os.OpenFile(j.Dir.Path(string(c.step)+spool.OutEnd), flags, 0o600)
 	if err != nil {
 		return nil, nil, fault.New(run.FailureDisk, "open the output of tofu: %w", err)
 	}
-	errs, err = os.OpenFile(j.spool.path(string(c.step)+errEnd), flags, 0o600)
+	errs, err = os.OpenFile(j.Dir.Path(string(c.step)+spool.ErrEnd), flags, 0o600)
 	if err != nil {
 		out.Close()
 		return nil, nil, fault.New(run.FailureDisk, "open the output of tofu: %w", err)
@@ -132,19 +133,19 @@ func (j *job) start(c command, out, errs *os.File) (*process.Process, error) {
 	if err != nil {
 		return nil, fault.New(run.FailureTool, "start %s: %w", j.opts.Sandbox, err)
 	}
-	p := &process.Process{Step: c.step, PID: cmd.Process.Pid, Cmd: cmd, Running: running, Captured: c.capture != nil, Limits: j.spec.Limits, Note: j.log.note, Begun: j.beginning(), EndLeft: j.endLeft()}
+	p := &process.Process{Step: c.step, PID: cmd.Process.Pid, Cmd: cmd, Running: running, Captured: c.capture != nil, Limits: j.spec.Limits, Note: j.log.Note, Begun: j.beginning(), EndLeft: j.endLeft()}
 	if c.timeout > 0 {
 		p.Limits.Timeout = run.Duration(c.timeout)
 		p.Limits.Grace = min(p.Limits.Grace, p.Limits.Timeout) // nobody waits longer for the end of a look than for the look
 	}
 	j.stop.attach(p) // from here on whoever ends the job ends it, too
 	p.WatchTime(0)
-	j.mu.Lock()
-	j.journal.Steps = j.result.Steps
-	j.journal.Process = process.Identify(c.step, p.PID, j.logStart)
-	j.journal.Process.Mount, j.journal.Process.Secured = process.MountID(j.spool.path(string(c.step)+outEnd)), j.secured
-	j.saveJournal()
-	j.mu.Unlock()
+	j.Lock()
+	j.Journal.Steps = j.result.Steps
+	j.Journal.Process = process.Identify(c.step, p.PID, j.logStart)
+	j.Journal.Process.Mount, j.Journal.Process.Secured = process.MountID(j.Dir.Path(string(c.step)+spool.OutEnd)), j.secured
+	j.SaveJournal()
+	j.Unlock()
 	return p, nil
 }
 

@@ -92,7 +92,7 @@ func (j *job) sameTree() bool {
 	}
 	same, differences := j.space.sameTree(plan)
 	if differences != "" {
-		j.log.note("Unpacking the source again, because the working directory is not as it was: %s", differences)
+		j.log.Note("Unpacking the source again, because the working directory is not as it was: %s", differences)
 	}
 	return same
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/process"
+	"github.com/yuba-dev/yuba/internal/runs/runner/spool"
 	"github.com/yuba-dev/yuba/internal/runs/unproven"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
@@ -99,7 +100,7 @@ func TestADamagedOutputProvesNothing(t *testing.T) {
 			b := newBench(t)
 			r := b.cutOff("damaged", func(r *fakeRun) {
 				b.overwrite(b.spooled(r, "apply.out"), c.change)
-				b.overwrite(b.spooled(r, logFile), func(data []byte) []byte { return data[:len(data)-1] })
+				b.overwrite(b.spooled(r, spool.LogFile), func(data []byte) []byte { return data[:len(data)-1] })
 			}, direct)
 			trace := r.result.Trace
 			if r.result.Outcome != run.OutcomeInterrupted || trace == nil || trace.Whole || c.why != "" && trace.Why != c.why {
@@ -130,13 +131,13 @@ func TestThePlanOutlivesItsOutput(t *testing.T) {
 			t.Parallel()
 			b := newBench(t)
 			r := b.cutOff("outlives", func(r *fakeRun) {
-				for _, left := range []string{"apply.out", "apply.err", logFile, journalFile, specFile, tokenFile, "plan.out", "plan.err"} {
+				for _, left := range []string{"apply.out", "apply.err", spool.LogFile, spool.JournalFile, spool.SpecFile, spool.TokenFile, "plan.out", "plan.err"} {
 					if err := os.RemoveAll(b.spooled(r, left)); err != nil {
 						t.Fatal(err)
 					}
 				}
 				if change.token != "" {
-					b.put(b.spooled(r, tokenFile), []byte(change.token))
+					b.put(b.spooled(r, spool.TokenFile), []byte(change.token))
 				}
 			}, change.run...)
 			want := []string{"terraform_data.a: may exist, and no state has it", "terraform_data.b: may exist, and no state has it"}
@@ -159,7 +160,7 @@ func TestADamagedStateIsTakenFromTheWorkingDirectory(t *testing.T) {
 	first.Process.Kill()
 	first.Wait()
 	eventually(t, "the end of tofu", func() bool { return process.StartTime(pid) == "" })
-	spooled := b.spooled(r, spool{b.spooled(r, "")}.statePath(1))
+	spooled := b.spooled(r, spool.Dir{Root: b.spooled(r, "")}.StatePath(1))
 	intact, err := os.ReadFile(spooled)
 	if err != nil {
 		t.Fatal(err)
@@ -170,12 +171,12 @@ func TestADamagedStateIsTakenFromTheWorkingDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.put(left, intact)
-	if err := os.Remove(b.spooled(r, resultFile)); err != nil && !os.IsNotExist(err) {
+	if err := os.Remove(b.spooled(r, spool.ResultFile)); err != nil && !os.IsNotExist(err) {
 		t.Fatal(err)
 	}
 	b.server.start()
 	b.process()
-	if result := b.server.finished(r); len(r.states) != 1 || string(r.states[0]) != string(intact) || result.StateDigest != digestOf(intact) {
+	if result := b.server.finished(r); len(r.states) != 1 || string(r.states[0]) != string(intact) || result.StateDigest != spool.Digest(intact) {
 		t.Errorf("%d states, %+v", len(r.states), result)
 	}
 }
@@ -188,20 +189,20 @@ func TestAStateThatIsLostIsNamed(t *testing.T) {
 	b.server.stop()
 	open()
 	eventually(t, "a result in the spool", func() bool {
-		_, err := os.Stat(b.spooled(r, resultFile))
+		_, err := os.Stat(b.spooled(r, spool.ResultFile))
 		return err == nil
 	})
 	first.Process.Kill()
 	first.Wait()
 	digest := b.journal(r).StateDigest
-	b.overwrite(b.spooled(r, spool{b.spooled(r, "")}.statePath(1)), func(data []byte) []byte { return data[:len(data)/2] })
+	b.overwrite(b.spooled(r, spool.Dir{Root: b.spooled(r, "")}.StatePath(1)), func(data []byte) []byte { return data[:len(data)/2] })
 	b.server.start()
 	b.process()
 	if result := b.server.finished(r); len(r.states) != 0 || result.StateDigest != digest {
 		t.Errorf("%d states, %+v", len(r.states), result)
 	}
 	eventually(t, "what is left of it", func() bool {
-		kept, err := filepath.Glob(filepath.Join(b.opts.Dir, "orphans", r.spec.ID, statesDir, "*"))
+		kept, err := filepath.Glob(filepath.Join(b.opts.Dir, "orphans", r.spec.ID, spool.StatesDir, "*"))
 		return err == nil && len(kept) == 1
 	})
 }
@@ -283,7 +284,7 @@ func TestNothingIsAppliedBeforeAServerAnsweredForAState(t *testing.T) {
 			b.server.stop()
 			open()
 			eventually(t, "a result in the spool", func() bool {
-				_, err := os.Stat(b.spooled(r, resultFile))
+				_, err := os.Stat(b.spooled(r, spool.ResultFile))
 				return err == nil
 			})
 			if c.killed {
@@ -315,7 +316,7 @@ func TestStraysBesideKeptStatesStopNobody(t *testing.T) {
 	b := newBench(t).start()
 	orphans := filepath.Join(b.opts.Dir, "orphans")
 	unreadable := filepath.Join(orphans, "unreadable")
-	if err := os.MkdirAll(filepath.Join(unreadable, specFile), 0o700); err != nil { // a directory cannot be read as a file
+	if err := os.MkdirAll(filepath.Join(unreadable, spool.SpecFile), 0o700); err != nil { // a directory cannot be read as a file
 		t.Fatal(err)
 	}
 	b.put(filepath.Join(orphans, "notes.txt"), []byte("a person's"))

@@ -57,6 +57,7 @@ type Server struct {
 	lastOK   time.Time
 }
 
+// New is the way to the server that the connection file in a directory names. Version is the runner's.
 func New(dir, version string) *Server {
 	return &Server{file: filepath.Join(dir, run.ConnectionFile), version: version, lastOK: time.Now()}
 }

@@ -63,8 +63,10 @@ func (r resource) over(taken, most int64) string {
 	return fmt.Sprintf("it has %s; a run may have %s (--run-%s)", r.text(taken), r.text(most), r.name)
 }
 
+// FileCount writes a number of files.
 func FileCount(n int64) string { return fmt.Sprintf("%d files", n) }
 
+// MiB writes a number of bytes.
 func MiB(n int64) string { return fmt.Sprintf("%d MiB", n>>20) }
 
 // judge says which runs have to end. A run that takes more than a run may is always among them. When runs together take more

@@ -37,6 +37,7 @@ type Room struct {
 	Dir string
 }
 
+// Lacking is how much is missing; negative when there is enough.
 func (r Room) Lacking() int64 { return r.Reserve - r.Free }
 
 // Machine says what is left on this machine.

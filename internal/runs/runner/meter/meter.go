@@ -34,6 +34,8 @@ type Meter struct {
 	working, workingOnDisks bool
 }
 
+// New is a meter with nothing to measure. Disks names directories on all disks that runs write to; of each a reserve is kept
+// free: 0 for a share of the disk, below 0 for none.
 func New(walls *confinement.Walls, disks func() []string, reserve int64) *Meter {
 	return &Meter{walls: walls, disks: disks, reserve: reserve, accounts: map[*account]bool{}}
 }
@@ -51,6 +53,7 @@ type Subject struct {
 	first *DiskUse
 }
 
+// NewSubject is a run that has had no process yet.
 func NewSubject(id string, spec *run.Spec, held func() int64) *Subject {
 	return &Subject{id: id, namespace: spec.Stack.Namespace, limits: spec.Limits, held: held}
 }

@@ -1,7 +1,7 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package runner
+package spool
 
 import (
 	"bytes"
@@ -20,8 +20,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/process"
 )
 
-// journal is what the next runner must know to take a job over.
-type journal struct {
+// Journal is what the next runner must know to take a job over.
+type Journal struct {
 	// Process is the tofu process last started, nil before the first.
 	Process *process.Record `json:"process,omitempty"`
 	// ApplyStarted is set before tofu apply is started.
@@ -48,80 +48,83 @@ type journal struct {
 	StatesRefused string `json:"statesRefused,omitempty"`
 }
 
-// applyRecord is the journal as it was right before the apply, and all else that is needed to take the job over: one file
+// ApplyRecord is the journal as it was right before the apply, and all else that is needed to take the job over: one file
 // that is damaged must not cost what the others say.
-type applyRecord struct {
-	journal
+type ApplyRecord struct {
+	Journal
 	Spec  *run.Spec `json:"spec,omitempty"`
 	Token string    `json:"token,omitempty"`
 }
 
 // Names in a job's directory.
 const (
-	specFile    = "spec.json"
-	tokenFile   = "token"
-	logFile     = "log.jsonl"
-	journalFile = "journal.json"
-	// applyFile is an applyRecord. It is on disk for certain and never written again.
-	applyFile = "apply.json"
-	// plannedFile has what an apply that plans said that it would do. It is on disk for certain as soon as that was read.
-	plannedFile = "planned.json"
-	resultFile  = "result.json"
-	statesDir   = "states"
-	// outEnd and errEnd end the names of the files that a step's process writes to.
-	outEnd = ".out"
-	errEnd = ".err"
+	SpecFile    = "spec.json"
+	TokenFile   = "token"
+	LogFile     = "log.jsonl"
+	JournalFile = "journal.json"
+	// ApplyFile is an applyRecord. It is on disk for certain and never written again.
+	ApplyFile = "apply.json"
+	// PlannedFile has what an apply that plans said that it would do. It is on disk for certain as soon as that was read.
+	PlannedFile = "planned.json"
+	ResultFile  = "result.json"
+	StatesDir   = "states"
+	// OutEnd and errEnd end the names of the files that a step's process writes to.
+	OutEnd = ".out"
+	ErrEnd = ".err"
 )
 
-// book is what a run has on disk: its directory, and the journal that is kept there.
-type book struct {
-	spool spool
-	// mu guards the rest.
-	mu      sync.Mutex
-	journal journal
-	// diskProblem is the last error of the disk.
-	diskProblem error
+// Book is what a run has on disk: its directory, and the journal that is kept there.
+type Book struct {
+	Dir Dir
+	// Mutex guards the rest.
+	sync.Mutex
+	Journal Journal
+	// DiskProblem is the last error of the disk.
+	DiskProblem error
 }
 
-func newBook(dir string) *book { return &book{spool: spool{dir}} }
+// NewBook is the book of a run with this directory. Its journal is empty.
+func NewBook(dir string) *Book { return &Book{Dir: Dir{dir}} }
 
-// saveJournal writes the journal; mu is held. A journal that cannot be written is no reason to stop: it only matters if this
+// SaveJournal writes the journal; the lock is held. A journal that cannot be written is no reason to stop: it only matters if this
 // process dies, too.
-func (b *book) saveJournal() {
-	if err := b.spool.writeJSON(journalFile, b.journal); err != nil {
-		b.diskProblem = err
+func (b *Book) SaveJournal() {
+	if err := b.Dir.WriteJSON(JournalFile, b.Journal); err != nil {
+		b.DiskProblem = err
 	}
 }
 
-// spool is a job's directory.
-type spool struct{ dir string }
+// Dir is a job's directory.
+type Dir struct{ Root string }
 
-func (s spool) path(name string) string { return filepath.Join(s.dir, name) }
+// Path is the absolute path of a file.
+func (s Dir) Path(name string) string { return filepath.Join(s.Root, name) }
 
-func (s spool) create() error {
-	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+// Create makes the directory.
+func (s Dir) Create() error {
+	if err := os.MkdirAll(s.Root, 0o700); err != nil {
 		return fmt.Errorf("make the run's directory: %w", err)
 	}
 	return nil
 }
 
 // writeState spools a state. Most runs have none, and then no directory for them.
-func (s spool) writeState(sequence int, state []byte) error {
-	if err := os.Mkdir(s.path(statesDir), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+func (s Dir) writeState(sequence int, state []byte) error {
+	if err := os.Mkdir(s.Path(StatesDir), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("write state %d: %w", sequence, err)
 	}
 	return s.write(newStatePath(sequence, state), state)
 }
 
-// readState reads a spooled state and verifies that it is the one that was written.
-func (s spool) readState(sequence int) ([]byte, error) {
-	name := s.statePath(sequence)
-	state, err := os.ReadFile(s.path(name))
+// ReadState reads a spooled state and verifies that it is the one that was written.
+func (s Dir) ReadState(sequence int) ([]byte, error) {
+	name := s.StatePath(sequence)
+	state, err := os.ReadFile(s.Path(name))
 	if err != nil {
 		return nil, err
 	}
 	_, want, named := strings.Cut(filepath.Base(name), "-")
-	if !completeState(state) || named && newStatePath(sequence, state) != name {
+	if !Complete(state) || named && newStatePath(sequence, state) != name {
 		return nil, fmt.Errorf("%s is damaged (want digest %s)", name, want)
 	}
 	return state, nil
@@ -130,31 +133,31 @@ func (s spool) readState(sequence int) ([]byte, error) {
 // write replaces a file as a whole. It does not wait for the disk: the spool survives the death of this process, and
 // after the death of the machine the state is where tofu itself synced it, in the working directory. That an apply
 // began, and of which run, is what sync takes care of.
-func (s spool) write(name string, data []byte) error {
-	temporary := s.path(name + ".tmp")
+func (s Dir) write(name string, data []byte) error {
+	temporary := s.Path(name + ".tmp")
 	if err := os.WriteFile(temporary, data, 0o600); err != nil {
 		_ = os.Remove(temporary) // half a file helps nobody
 		return fmt.Errorf("write %s: %w", name, err)
 	}
-	if err := os.Rename(temporary, s.path(name)); err != nil {
+	if err := os.Rename(temporary, s.Path(name)); err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
 	return nil
 }
 
-// writeJSON writes a value and, on a line of its own, the digest by which damage to it is noticed.
-func (s spool) writeJSON(name string, value any) error {
+// WriteJSON writes a value and, on a line of its own, the digest by which damage to it is noticed.
+func (s Dir) WriteJSON(name string, value any) error {
 	data, err := json.Marshal(value)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
-	return s.write(name, fmt.Appendf(data, "\n%s\n", digestOf(data)))
+	return s.write(name, fmt.Appendf(data, "\n%s\n", Digest(data)))
 }
 
-// sync returns when files and directories of the spool, "" for itself, are on disk.
-func (s spool) sync(names ...string) error {
+// Sync returns when files and directories of the spool, "" for itself, are on disk.
+func (s Dir) Sync(names ...string) error {
 	for _, name := range names {
-		file, err := os.Open(s.path(name))
+		file, err := os.Open(s.Path(name))
 		if err != nil {
 			return fmt.Errorf("store %s for certain: %w", name, err)
 		}
@@ -167,41 +170,41 @@ func (s spool) sync(names ...string) error {
 	return nil
 }
 
-// readJournal reads the journal. One that is lost, cannot be read or is older than the apply, as after a power cut, gives way
+// ReadJournal reads the journal. One that is lost, cannot be read or is older than the apply, as after a power cut, gives way
 // to the one of before the apply. States that it does not know of are counted. The error says which files cannot be read; the
 // rest counts.
-func (s spool) readJournal() (journal, error) {
-	var now journal
-	var before applyRecord
-	_, err := s.readJSON(journalFile, &now)
-	began, beforeErr := s.readJSON(applyFile, &before)
+func (s Dir) ReadJournal() (Journal, error) {
+	var now Journal
+	var before ApplyRecord
+	_, err := s.ReadJSON(JournalFile, &now)
+	began, beforeErr := s.ReadJSON(ApplyFile, &before)
 	if began && !now.ApplyStarted {
-		now = before.journal
+		now = before.Journal
 	}
 	if now.Plan == nil {
 		var planned run.PlanResult
-		said, plannedErr := s.readJSON(plannedFile, &planned)
+		said, plannedErr := s.ReadJSON(PlannedFile, &planned)
 		if said {
 			now.Plan = &planned
 		}
 		err = errors.Join(err, plannedErr)
 	}
-	now.States = max(now.States, s.lastState())
+	now.States = max(now.States, s.LastState())
 	return now, errors.Join(err, beforeErr)
 }
 
-// lastState is the highest number of a state in the spool, 0 without one.
-func (s spool) lastState() int {
-	if all := s.sequences(); len(all) > 0 {
+// LastState is the highest number of a state in the spool, 0 without one.
+func (s Dir) LastState() int {
+	if all := s.Sequences(); len(all) > 0 {
 		return all[len(all)-1]
 	}
 	return 0
 }
 
-// sequences are the numbers of the states in the spool, in order.
-func (s spool) sequences() []int {
+// Sequences are the numbers of the states in the spool, in order.
+func (s Dir) Sequences() []int {
 	var all []int
-	entries, _ := os.ReadDir(s.path(statesDir)) // without the directory there is none
+	entries, _ := os.ReadDir(s.Path(StatesDir)) // without the directory there is none
 	for _, entry := range entries {
 		number, _, _ := strings.Cut(entry.Name(), "-")
 		if n, err := strconv.Atoi(number); err == nil && !strings.HasSuffix(entry.Name(), ".tmp") {
@@ -212,10 +215,10 @@ func (s spool) sequences() []int {
 	return all
 }
 
-// readJSON returns false when there is no such file, or one that is damaged or was not written whole. One without a digest is
+// ReadJSON returns false when there is no such file, or one that is damaged or was not written whole. One without a digest is
 // of an older runner.
-func (s spool) readJSON(name string, into any) (bool, error) {
-	text, err := os.ReadFile(s.path(name))
+func (s Dir) ReadJSON(name string, into any) (bool, error) {
+	text, err := os.ReadFile(s.Path(name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
@@ -223,15 +226,15 @@ func (s spool) readJSON(name string, into any) (bool, error) {
 		return false, fmt.Errorf("read %s: %w", name, err)
 	}
 	data, digest, sealed := bytes.Cut(text, []byte("\n"))
-	if sealed && digestOf(data) != strings.TrimSpace(string(digest)) {
+	if sealed && Digest(data) != strings.TrimSpace(string(digest)) {
 		return false, nil
 	}
 	return json.Unmarshal(data, into) == nil, nil
 }
 
-// token is the run's token, empty when it is lost or damaged. Without any the server's 401 ends the job.
-func (s spool) token() string {
-	text, err := os.ReadFile(s.path(tokenFile))
+// Token is the run's token, empty when it is lost or damaged. Without any the server's 401 ends the job.
+func (s Dir) Token() string {
+	text, err := os.ReadFile(s.Path(TokenFile))
 	token := strings.TrimSpace(string(text))
 	if err != nil || !run.IsToken(token) {
 		return ""
@@ -241,17 +244,17 @@ func (s spool) token() string {
 
 // newStatePath is where a state is spooled: its number, and a part of its digest, by which damage is noticed.
 func newStatePath(sequence int, state []byte) string {
-	return fmt.Sprintf("%s/%06d-%.16s", statesDir, sequence, strings.TrimPrefix(digestOf(state), "sha256:"))
+	return fmt.Sprintf("%s/%06d-%.16s", StatesDir, sequence, strings.TrimPrefix(Digest(state), "sha256:"))
 }
 
-// statePath is where the state of that number is.
-func (s spool) statePath(sequence int) string {
+// StatePath is where the state of that number is.
+func (s Dir) StatePath(sequence int) string {
 	number := fmt.Sprintf("%06d", sequence)
-	entries, _ := os.ReadDir(s.path(statesDir)) // without the directory it is nowhere
+	entries, _ := os.ReadDir(s.Path(StatesDir)) // without the directory it is nowhere
 	for _, entry := range entries {
 		if name := entry.Name(); name == number || strings.HasPrefix(name, number+"-") && !strings.HasSuffix(name, ".tmp") {
-			return statesDir + "/" + name
+			return StatesDir + "/" + name
 		}
 	}
-	return statesDir + "/" + number
+	return StatesDir + "/" + number
 }

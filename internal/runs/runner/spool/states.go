@@ -1,10 +1,11 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package runner
+package spool
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -20,13 +21,13 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/link"
 )
 
-// sending is one state on its way to the server. The error is a refusal, or the end of ctx.
-type sending func(ctx context.Context, sequence int, state []byte) error
+// Send is one state on its way to the server. The error is a refusal, or the end of ctx.
+type Send func(ctx context.Context, sequence int, state []byte) error
 
-// stateShipper keeps every state of a run in the spool until the server has it.
-type stateShipper struct {
-	book *book
-	send sending
+// States keeps every state of a run in the spool until the server has it.
+type States struct {
+	book *Book
+	send Send
 	log  *slog.Logger
 	// limit is the size of the largest state that the server takes.
 	limit int64
@@ -34,7 +35,7 @@ type stateShipper struct {
 	memory map[int][]byte
 	// waiting says of the states that this process took and that wait for the server what they are; sending is the number
 	// of the one that is on its way, 0 for none.
-	waiting map[int]leftState
+	waiting map[int]Left
 	sending int
 	// closed is true when the server wants nothing more of this run.
 	closed bool
@@ -43,8 +44,9 @@ type stateShipper struct {
 	done   chan struct{}
 }
 
-func startStateShipper(ctx context.Context, b *book, limit int64, send sending, log *slog.Logger) *stateShipper {
-	s := &stateShipper{book: b, send: send, log: log, limit: limit, memory: map[int][]byte{}, waiting: map[int]leftState{}, wake: make(chan struct{}, 1), finish: make(chan struct{}), done: make(chan struct{})}
+// KeepStates keeps the states of a run and sends them until it is closed, or ctx ends.
+func KeepStates(ctx context.Context, b *Book, limit int64, send Send, log *slog.Logger) *States {
+	s := &States{book: b, send: send, log: log, limit: limit, memory: map[int][]byte{}, waiting: map[int]Left{}, wake: make(chan struct{}, 1), finish: make(chan struct{}), done: make(chan struct{})}
 	s.wake <- struct{}{} // the spool may hold states of a runner before
 	go func() {
 		defer close(s.done)
@@ -53,42 +55,42 @@ func startStateShipper(ctx context.Context, b *book, limit int64, send sending, 
 	return s
 }
 
-// close sends what is left and returns when the server has it all or refused it, or ctx of the start ended.
-func (s *stateShipper) close() {
+// Close sends what is left and returns when the server has it all or refused it, or ctx of the start ended.
+func (s *States) Close() {
 	close(s.finish)
 	<-s.done
 }
 
-// offer takes a complete state unless it is the one that was last taken or put in place. Those before it that it follows, and
+// Offer takes a complete state unless it is the one that was last taken or put in place. Those before it that it follows, and
 // that still wait for the server, give way: a program that writes states without end must not fill the disk.
-func (s *stateShipper) offer(state []byte) {
-	if !completeState(state) {
+func (s *States) Offer(state []byte) {
+	if !Complete(state) {
 		return
 	}
-	digest, now := digestOf(state), readLeftState("", state)
+	digest, now := Digest(state), ReadLeft("", state)
 	b := s.book
-	b.mu.Lock()
-	last := b.journal.StateDigest
+	b.Lock()
+	last := b.Journal.StateDigest
 	if last == "" {
-		last = b.journal.Initial
+		last = b.Journal.Initial
 	}
 	if digest == last {
-		b.mu.Unlock()
+		b.Unlock()
 		return
 	}
-	b.journal.States++
-	sequence := b.journal.States
-	b.journal.StateDigest, b.journal.Serial, b.journal.LostDigest = digest, max(now.Serial, b.journal.Serial), ""
+	b.Journal.States++
+	sequence := b.Journal.States
+	b.Journal.StateDigest, b.Journal.Serial, b.Journal.LostDigest = digest, max(now.Serial, b.Journal.Serial), ""
 	s.waiting[sequence] = now
-	if err := b.spool.writeState(sequence, state); err != nil {
+	if err := b.Dir.writeState(sequence, state); err != nil {
 		s.memory[sequence] = state
-		b.diskProblem = err
+		b.DiskProblem = err
 	}
 	if int64(len(state)) <= s.limit { // the server takes no larger one
 		s.supersede(sequence, now)
 	}
-	b.saveJournal()
-	b.mu.Unlock()
+	b.SaveJournal()
+	b.Unlock()
 	select {
 	case s.wake <- struct{}{}:
 	default:
@@ -97,7 +99,7 @@ func (s *stateShipper) offer(state []byte) {
 
 // supersede drops the states before a number that wait for the server and that the state of this number follows. Those on
 // disk go only when the newer one is on disk for certain. The lock is held.
-func (s *stateShipper) supersede(sequence int, now leftState) {
+func (s *States) supersede(sequence int, now Left) {
 	b := s.book
 	var onDisk []int
 	for n, w := range s.waiting {
@@ -113,21 +115,21 @@ func (s *stateShipper) supersede(sequence int, now leftState) {
 	if len(onDisk) == 0 {
 		return
 	}
-	if err := b.spool.sync(b.spool.statePath(sequence), statesDir); err != nil {
+	if err := b.Dir.Sync(b.Dir.StatePath(sequence), StatesDir); err != nil {
 		s.log.Warn("states that a newer one follows stay in the spool", "error", err)
 		return
 	}
 	for _, n := range onDisk {
-		if err := os.Remove(b.spool.path(b.spool.statePath(n))); err == nil {
+		if err := os.Remove(b.Dir.Path(b.Dir.StatePath(n))); err == nil {
 			delete(s.waiting, n)
 		}
 	}
 }
 
-// held is how many bytes of states are in memory for want of a disk.
-func (s *stateShipper) held() (bytes int64) {
-	s.book.mu.Lock()
-	defer s.book.mu.Unlock()
+// Held is how many bytes of states are in memory for want of a disk.
+func (s *States) Held() (bytes int64) {
+	s.book.Lock()
+	defer s.book.Unlock()
 	for _, state := range s.memory {
 		bytes += int64(len(state))
 	}
@@ -136,35 +138,36 @@ func (s *stateShipper) held() (bytes int64) {
 
 // pending are the numbers of the states that the server has not acknowledged, in order. The last one is named also when it is
 // gone; of those before it a newer one has all. The lock is held.
-func (s *stateShipper) pending() []int {
+func (s *States) pending() []int {
 	b := s.book
-	all := append(slices.Collect(maps.Keys(s.memory)), b.spool.sequences()...)
-	all = append(all, b.journal.States)
+	all := append(slices.Collect(maps.Keys(s.memory)), b.Dir.Sequences()...)
+	all = append(all, b.Journal.States)
 	slices.Sort(all)
 	all = slices.Compact(all)
-	return slices.DeleteFunc(all, func(n int) bool { return n <= b.journal.Acknowledged || n > b.journal.States })
+	return slices.DeleteFunc(all, func(n int) bool { return n <= b.Journal.Acknowledged || n > b.Journal.States })
 }
 
-// inMemory reports whether states are there that no disk had room for.
-func (s *stateShipper) inMemory() bool {
-	s.book.mu.Lock()
-	defer s.book.mu.Unlock()
+// InMemory reports whether states are there that no disk had room for.
+func (s *States) InMemory() bool {
+	s.book.Lock()
+	defer s.book.Unlock()
 	return len(s.memory) > 0
 }
 
-// completeState tells a whole state from one that is being written: tofu truncates the file and writes it anew. An
+// Complete tells a whole state from one that is being written: tofu truncates the file and writes it anew. An
 // encrypted state is a JSON object, too.
-func completeState(state []byte) bool {
+func Complete(state []byte) bool {
 	state = bytes.TrimSpace(state)
 	return len(state) > 2 && state[0] == '{' && json.Valid(state)
 }
 
-func digestOf(data []byte) string {
+// Digest names the exact bytes of a file.
+func Digest(data []byte) string {
 	sum := sha256.Sum256(data)
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-func (s *stateShipper) loop(ctx context.Context) {
+func (s *States) loop(ctx context.Context) {
 	for {
 		select {
 		case <-s.wake:
@@ -179,7 +182,7 @@ func (s *stateShipper) loop(ctx context.Context) {
 }
 
 // ship sends the states in order, each until it is acknowledged or refused for good.
-func (s *stateShipper) ship(ctx context.Context) {
+func (s *States) ship(ctx context.Context) {
 	b := s.book
 	for ctx.Err() == nil {
 		sequence, state, ok := s.next()
@@ -190,38 +193,38 @@ func (s *stateShipper) ship(ctx context.Context) {
 		if err != nil && link.Refused(err) == 0 {
 			return
 		}
-		b.mu.Lock()
+		b.Lock()
 		s.sending = 0
 		if err != nil {
-			b.journal.StatesRefused = err.Error()
+			b.Journal.StatesRefused = err.Error()
 			s.log.Error("the server refused a state", "sequence", sequence, "error", err)
 		}
 		switch link.Refused(err) {
 		case 0, http.StatusConflict: // with a conflict the server keeps the bytes, and later ones are wanted, too
-			b.journal.Acknowledged = sequence
+			b.Journal.Acknowledged = sequence
 			delete(s.memory, sequence)
 			delete(s.waiting, sequence)
-			_ = os.Remove(b.spool.path(b.spool.statePath(sequence))) // a state that stays is only sent again
+			_ = os.Remove(b.Dir.Path(b.Dir.StatePath(sequence))) // a state that stays is only sent again
 		default:
 			s.closed = true
 		}
-		b.saveJournal()
-		b.mu.Unlock()
+		b.SaveJournal()
+		b.Unlock()
 	}
 }
 
 // next returns the oldest state that the server has not acknowledged.
-func (s *stateShipper) next() (int, []byte, bool) {
+func (s *States) next() (int, []byte, bool) {
 	b := s.book
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	b.Lock()
+	defer b.Unlock()
 	if s.closed {
 		return 0, nil, false
 	}
 	for _, sequence := range s.pending() {
 		state, err := s.memory[sequence], error(nil)
 		if state == nil {
-			state, err = b.spool.readState(sequence)
+			state, err = b.Dir.ReadState(sequence)
 		}
 		if err == nil {
 			s.sending = sequence
@@ -229,7 +232,7 @@ func (s *stateShipper) next() (int, []byte, bool) {
 		}
 		// Lost with a power cut before it was on disk, or damaged: a later one, or the working directory, has more.
 		s.log.Warn("a spooled state cannot be sent", "sequence", sequence, "error", err)
-		b.journal.Acknowledged = sequence
+		b.Journal.Acknowledged = sequence
 		delete(s.waiting, sequence)
 		b.missState(sequence, err)
 	}
@@ -241,59 +244,59 @@ const unknownDigest = "unknown"
 
 // missState notes that a spooled state cannot be read. If it was the last one, what is in the working directory is taken
 // again. The lock is held.
-func (b *book) missState(sequence int, err error) {
-	b.journal.Damaged = b.journal.Damaged || !errors.Is(err, fs.ErrNotExist)
-	if sequence == b.journal.States {
-		b.journal.LostDigest, b.journal.StateDigest = orText(orText(b.journal.StateDigest, b.journal.LostDigest), unknownDigest), ""
+func (b *Book) missState(sequence int, err error) {
+	b.Journal.Damaged = b.Journal.Damaged || !errors.Is(err, fs.ErrNotExist)
+	if sequence == b.Journal.States {
+		b.Journal.LostDigest, b.Journal.StateDigest = cmp.Or(b.Journal.StateDigest, b.Journal.LostDigest, unknownDigest), ""
 	}
 }
 
-// verify notices at once when the last spooled state is gone or damaged: what is in the working directory may be the same.
-func (s *stateShipper) verify() {
+// Verify notices at once when the last spooled state is gone or damaged: what is in the working directory may be the same.
+func (s *States) Verify() {
 	b := s.book
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	last := b.journal.States
-	if last == 0 || b.journal.Acknowledged >= last || s.memory[last] != nil {
+	b.Lock()
+	defer b.Unlock()
+	last := b.Journal.States
+	if last == 0 || b.Journal.Acknowledged >= last || s.memory[last] != nil {
 		return
 	}
-	if _, err := b.spool.readState(last); err != nil {
+	if _, err := b.Dir.ReadState(last); err != nil {
 		b.missState(last, err)
 	}
 }
 
-// stored reports whether every state is with the server or on disk for certain.
-func (s *stateShipper) stored() bool {
-	if s.inMemory() {
+// Stored reports whether every state is with the server or on disk for certain.
+func (s *States) Stored() bool {
+	if s.InMemory() {
 		return false
 	}
 	b := s.book
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	b.Lock()
+	defer b.Unlock()
 	for _, n := range s.pending() {
-		if err := b.spool.sync(b.spool.statePath(n)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := b.Dir.Sync(b.Dir.StatePath(n)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return false
 		}
 	}
-	return b.journal.Acknowledged == b.journal.States || b.spool.sync(statesDir, "") == nil
+	return b.Journal.Acknowledged == b.Journal.States || b.Dir.Sync(StatesDir, "") == nil
 }
 
-// spooled reports whether every state that the server does not have is in the spool.
-func (s *stateShipper) spooled() bool {
+// Spooled reports whether every state that the server does not have is in the spool.
+func (s *States) Spooled() bool {
 	b := s.book
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	b.Lock()
+	defer b.Unlock()
 	for _, n := range s.pending() {
-		if _, err := b.spool.readState(n); err != nil {
+		if _, err := b.Dir.ReadState(n); err != nil {
 			return false
 		}
 	}
 	return true
 }
 
-// unsent reports whether states are left that the server does not have, or what is left of one that was damaged.
-func (b *book) unsent() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.journal.Acknowledged < b.journal.States || b.journal.Damaged
+// Unsent reports whether states are left that the server does not have, or what is left of one that was damaged.
+func (b *Book) Unsent() bool {
+	b.Lock()
+	defer b.Unlock()
+	return b.Journal.Acknowledged < b.Journal.States || b.Journal.Damaged
 }

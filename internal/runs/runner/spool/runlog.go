@@ -1,7 +1,7 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package runner
+package spool
 
 import (
 	"bytes"
@@ -20,13 +20,13 @@ import (
 
 // The modules that name where a line came from; tofu's own lines have another one.
 const (
-	moduleYuba   = "yuba"
-	moduleStdout = "tofu.stdout"
-	moduleStderr = "tofu.stderr"
+	ModuleYuba   = "yuba"
+	ModuleStdout = "tofu.stdout"
+	ModuleStderr = "tofu.stderr"
 )
 
-// runLog is a run's log file: tofu's lines and the runner's own, masked, one JSON object a line.
-type runLog struct {
+// Log is a run's log file: tofu's lines and the runner's own, masked, one JSON object a line.
+type Log struct {
 	mask  *mask.Masker
 	limit int64
 
@@ -39,7 +39,8 @@ type runLog struct {
 	grown chan struct{}
 }
 
-func openLog(path string, limit int64, mask *mask.Masker) (*runLog, error) {
+// OpenLog opens a log, or makes it. Lines over the limit are dropped.
+func OpenLog(path string, limit int64, mask *mask.Masker) (*Log, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open the run's log: %w", err)
@@ -52,7 +53,7 @@ func openLog(path string, limit int64, mask *mask.Masker) (*runLog, error) {
 	if limit <= 0 {
 		limit = run.DefaultLimits().LogBytes
 	}
-	return &runLog{mask: mask, limit: limit, file: file, size: size, cut: size >= limit, grown: make(chan struct{}, 1)}, nil
+	return &Log{mask: mask, limit: limit, file: file, size: size, cut: size >= limit, grown: make(chan struct{}, 1)}, nil
 }
 
 // dropPartialLine cuts what a full disk left of a line, and returns the size.
@@ -79,18 +80,19 @@ func dropPartialLine(file *os.File) (int64, error) {
 	return 0, file.Truncate(0)
 }
 
-// note adds a line of the runner's own.
-func (l *runLog) note(format string, args ...any) { l.own("info", fmt.Sprintf(format, args...)) }
+// Note adds a line of the runner's own.
+func (l *Log) Note(format string, args ...any) { l.Own("info", fmt.Sprintf(format, args...)) }
 
-// warn adds a warning of the runner's own.
-func (l *runLog) warn(format string, args ...any) { l.own("warn", fmt.Sprintf(format, args...)) }
+// Warn adds a warning of the runner's own.
+func (l *Log) Warn(format string, args ...any) { l.Own("warn", fmt.Sprintf(format, args...)) }
 
-func (l *runLog) own(level, message string) {
-	l.append(l.mask.Line(wrap(level, moduleYuba, "yuba_step", message)))
+// Own adds a line of the runner's own.
+func (l *Log) Own(level, message string) {
+	l.Append(l.mask.Line(Wrap(level, ModuleYuba, "yuba_step", message)))
 }
 
-// wrap gives text the shape of tofu's own lines.
-func wrap(level, module, kind, message string) []byte {
+// Wrap gives text the shape of tofu's own lines.
+func Wrap(level, module, kind, message string) []byte {
 	line := struct {
 		Level     string `json:"@level"`
 		Message   string `json:"@message"`
@@ -102,8 +104,8 @@ func wrap(level, module, kind, message string) []byte {
 	return text
 }
 
-// append adds one masked line without its newline.
-func (l *runLog) append(line []byte) {
+// Append adds one masked line without its newline.
+func (l *Log) Append(line []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.cut {
@@ -111,7 +113,7 @@ func (l *runLog) append(line []byte) {
 	}
 	if l.size+int64(len(line))+1 > l.limit {
 		l.cut = true
-		line = wrap("warn", moduleYuba, "yuba_step", fmt.Sprintf("The log was cut here: its limit is %d bytes.", l.limit))
+		line = Wrap("warn", ModuleYuba, "yuba_step", fmt.Sprintf("The log was cut here: its limit is %d bytes.", l.limit))
 	}
 	text := append(bytes.ReplaceAll(line, []byte("\n"), []byte(" ")), '\n')
 	n, err := l.file.Write(text)
@@ -129,17 +131,19 @@ func (l *runLog) append(line []byte) {
 	}
 }
 
-// length is how many bytes are in the log.
-func (l *runLog) length() int64 {
+// Length is how many bytes are in the log.
+func (l *Log) Length() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.size
 }
 
-func (l *runLog) problem() error {
+// Problem is the last error of writing.
+func (l *Log) Problem() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.full
 }
 
-func (l *runLog) close() { l.file.Close() }
+// Close closes the file.
+func (l *Log) Close() { l.file.Close() }

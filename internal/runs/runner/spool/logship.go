@@ -1,7 +1,7 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package runner
+package spool
 
 import (
 	"context"
@@ -21,9 +21,9 @@ const (
 	shipChunk = 1 << 20
 )
 
-// logShipper sends a run's log to the server as it grows.
-type logShipper struct {
-	log *runLog
+// LogShipper sends a run's log to the server as it grows.
+type LogShipper struct {
+	log *Log
 	// changing says whether a run that plans and applies at once has begun to change something. The server is told with
 	// the log, which speaks of it.
 	changing func() bool
@@ -37,8 +37,9 @@ type logShipper struct {
 	done     chan struct{}
 }
 
-func startLogShipper(ctx context.Context, log *runLog, fresh bool, changing func() bool, exchange func(context.Context, link.Request) (int, error)) *logShipper {
-	s := &logShipper{log: log, changing: changing, exchange: exchange, known: fresh, now: make(chan struct{}, 1), finish: make(chan struct{}), done: make(chan struct{})}
+// ShipLog sends the log until the shipper is closed. Fresh says that the server has nothing of it yet.
+func ShipLog(ctx context.Context, log *Log, fresh bool, changing func() bool, exchange func(context.Context, link.Request) (int, error)) *LogShipper {
+	s := &LogShipper{log: log, changing: changing, exchange: exchange, known: fresh, now: make(chan struct{}, 1), finish: make(chan struct{}), done: make(chan struct{})}
 	go func() {
 		defer close(s.done)
 		s.loop(ctx)
@@ -46,21 +47,21 @@ func startLogShipper(ctx context.Context, log *runLog, fresh bool, changing func
 	return s
 }
 
-// hurry sends what is there by now without waiting for more.
-func (s *logShipper) hurry() {
+// Hurry sends what is there by now without waiting for more.
+func (s *LogShipper) Hurry() {
 	select {
 	case s.now <- struct{}{}:
 	default:
 	}
 }
 
-// close sends what is left and returns when the server has it, or ctx of the start ended.
-func (s *logShipper) close() {
+// Close sends what is left and returns when the server has it, or ctx of the start ended.
+func (s *LogShipper) Close() {
 	close(s.finish)
 	<-s.done
 }
 
-func (s *logShipper) loop(ctx context.Context) {
+func (s *LogShipper) loop(ctx context.Context) {
 	for {
 		select {
 		case <-s.log.grown:
@@ -77,10 +78,10 @@ func (s *logShipper) loop(ctx context.Context) {
 }
 
 // gather waits a moment for more lines.
-func (s *logShipper) gather(ctx context.Context) {
+func (s *LogShipper) gather(ctx context.Context) {
 	timer := time.NewTimer(shipDelay)
 	defer timer.Stop()
-	for s.log.length()-s.position < shipBytes {
+	for s.log.Length()-s.position < shipBytes {
 		select {
 		case <-s.log.grown:
 		case <-timer.C:
@@ -96,7 +97,7 @@ func (s *logShipper) gather(ctx context.Context) {
 }
 
 // ship sends everything that is in the log by now.
-func (s *logShipper) ship(ctx context.Context) {
+func (s *LogShipper) ship(ctx context.Context) {
 	if !s.known && !s.unwanted {
 		var position run.LogPosition
 		if _, err := s.exchange(ctx, link.Request{Method: http.MethodGet, Path: "/log", Into: &position}); err != nil {
@@ -106,7 +107,7 @@ func (s *logShipper) ship(ctx context.Context) {
 		s.position, s.unwanted, s.known = position.Offset, position.Full, true
 	}
 	for !s.unwanted && ctx.Err() == nil {
-		size := s.log.length()
+		size := s.log.Length()
 		if s.position > size { // the server has a log that is not ours; what it has cannot be taken back
 			s.position = size
 		}
