@@ -74,23 +74,10 @@ func (r *runner) adoptLeft(ctx context.Context, id string) (bool, error) {
 	return true, nil
 }
 
-// readSpec reads what the run is and its token: from the record of the apply, which is on disk for certain and never written
-// again, else from the files of their own. It is false when neither has them, and an error when that is for want of reading.
-func (j *job) readSpec() (bool, error) {
-	var kept spool.ApplyRecord
-	began, err := j.Dir.ReadJSON(spool.ApplyFile, &kept)
-	if j.token = j.Dir.Token(); began && kept.Spec != nil {
-		j.spec = *kept.Spec
-		if run.IsToken(kept.Token) {
-			j.token = kept.Token
-		}
-		return true, nil
-	}
-	known, specErr := j.Dir.ReadJSON(spool.SpecFile, &j.spec)
-	if known {
-		return true, nil
-	}
-	return false, errors.Join(specErr, err)
+// readSpec reads what the run is, and its token. It is false when that is lost, and an error when it cannot be read.
+func (j *job) readSpec() (known bool, err error) {
+	j.token, known, err = j.Dir.ReadSpec(&j.spec)
+	return known, err
 }
 
 // endUnreached ends what runs of a run that cannot be taken over: one SIGINT, and SIGKILL after the grace period. Whoever uses

@@ -58,28 +58,32 @@ func (j *job) leftStates() ([]spool.Left, error) {
 		if !entry.IsDir() { // a person's
 			continue
 		}
-		o := j.newJob(entry.Name(), "")
-		o.Dir = spool.Dir{Root: j.orphanDir(entry.Name())}
-		known, err := o.readSpec()
+		dir := spool.Dir{Root: j.orphanDir(entry.Name())}
+		var spec run.Spec
+		_, known, err := dir.ReadSpec(&spec)
 		if err != nil { // it may be another stack's, and must not stop everybody's applies
-			j.warn("It is not known whose states are kept in %s: %v. Look into it, then delete it", o.Dir.Root, err)
+			j.warn("It is not known whose states are kept in %s: %v. Look into it, then delete it", dir.Root, err)
 		}
-		if !known || o.spec.Stack != j.spec.Stack || o.spec.Workspace != j.spec.Workspace {
-			continue
-		}
-		for _, name := range []string{stateName, erroredName} { // of a working directory
-			if state, err := os.ReadFile(o.Dir.Path(name)); err == nil {
-				left = append(left, spool.ReadLeft(o.Dir.Path(name), state))
-			}
-		}
-		for _, sequence := range slices.Backward(o.Dir.Sequences()) {
-			if state, err := o.Dir.ReadState(sequence); err == nil {
-				left = append(left, spool.ReadLeft(o.Dir.Path(o.Dir.StatePath(sequence)), state))
-				break
-			}
+		if known && spec.Stack == j.spec.Stack && spec.Workspace == j.spec.Workspace {
+			left = append(left, statesIn(dir)...)
 		}
 	}
 	return left, nil
+}
+
+// statesIn are the states that are kept in a directory: those of a working directory, and the newest of a spool.
+func statesIn(dir spool.Dir) (left []spool.Left) {
+	for _, name := range []string{stateName, erroredName} {
+		if state, err := os.ReadFile(dir.Path(name)); err == nil {
+			left = append(left, spool.ReadLeft(dir.Path(name), state))
+		}
+	}
+	for _, sequence := range slices.Backward(dir.Sequences()) {
+		if state, err := dir.ReadState(sequence); err == nil {
+			return append(left, spool.ReadLeft(dir.Path(dir.StatePath(sequence)), state))
+		}
+	}
+	return left
 }
 
 // heedLeftState lets nothing be applied while a state is kept that follows the one given, empty for none: it has changes

@@ -310,11 +310,11 @@ func (m *moduleWalk) place(ctx context.Context, call modules.Call, dir string) (
 
 // finish writes the list, for as much as there is. When newer modules are wanted init looks for all of them or for none.
 func (m *moduleWalk) finish() error {
-	j, w := m.j, m.j.space
+	w := m.j.space
 	if m.why != "" {
-		j.opts.Log.Debug("modules are left to init", "run", j.id, "why", j.mask.Text(m.why))
+		m.j.opts.Log.Debug("modules are left to init", "run", m.j.id, "why", m.j.mask.Text(m.why))
 	}
-	if m.hits+m.downloaded == 0 || m.why != "" && j.spec.Upgrade {
+	if m.hits+m.downloaded == 0 || m.why != "" && m.j.spec.Upgrade {
 		return w.remove(modulesTF)
 	}
 	list := moduleList{Modules: append([]installedModule{{Dir: "."}}, m.list...)}
@@ -330,8 +330,8 @@ func (m *moduleWalk) finish() error {
 			return fault.New(fault.DiskClass(err), "give the modules to their user: %w", err)
 		}
 	}
-	j.used, w.record.Modules = moduleUse{placed: true, complete: m.why == ""}, m.got
-	if j.used.complete {
+	m.j.used, w.record.Modules = moduleUse{placed: true, complete: m.why == ""}, m.got
+	if m.j.used.complete {
 		m.looks.found.Placed = spool.Digest([]byte(strings.Join(m.packages, "\n")))
 		w.record.Known = &knownModules{m.looks.found, list.digest()}
 	}
@@ -342,9 +342,9 @@ func (m *moduleWalk) finish() error {
 	if m.downloaded > 0 {
 		words = append(words, fmt.Sprintf("%d downloaded", m.downloaded))
 	}
-	j.log.Note("Modules: %s", strings.Join(words, ", "))
-	if j.modules.Crowded() {
-		go j.collectModules()
+	m.j.log.Note("Modules: %s", strings.Join(words, ", "))
+	if m.j.modules.Crowded() {
+		go m.j.collectModules()
 	}
 	return nil
 }

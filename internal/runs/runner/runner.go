@@ -194,7 +194,7 @@ func (r *runner) poll(ctx context.Context) {
 			r.opts.Log.Info("drained: the runner leaves")
 			return
 		}
-		response, err := r.ask(ctx, request)
+		response, err := r.askForWork(ctx, request)
 		switch {
 		case err == nil:
 			pause = link.Backoff{}
@@ -235,8 +235,8 @@ func (r *runner) settle(ctx context.Context, response run.PollResponse) {
 // errAgain ends a poll that was made without capacity when there is some.
 var errAgain = errors.New("ask again")
 
-// ask makes one long poll.
-func (r *runner) ask(ctx context.Context, p run.PollRequest) (run.PollResponse, error) {
+// askForWork makes one long poll.
+func (r *runner) askForWork(ctx context.Context, p run.PollRequest) (run.PollResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, run.PollWait+10*time.Second)
 	defer cancel()
 	var again atomic.Bool

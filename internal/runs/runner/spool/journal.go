@@ -232,6 +232,25 @@ func (s Dir) ReadJSON(name string, into any) (bool, error) {
 	return json.Unmarshal(data, into) == nil, nil
 }
 
+// ReadSpec reads what the run is, and its token: from the record of the apply, which is on disk for certain and never written
+// again, else from the files of their own. It is false when neither has them, and an error when that is for want of reading.
+func (s Dir) ReadSpec(into *run.Spec) (token string, known bool, err error) {
+	var kept ApplyRecord
+	began, err := s.ReadJSON(ApplyFile, &kept)
+	if token = s.Token(); began && kept.Spec != nil {
+		*into = *kept.Spec
+		if run.IsToken(kept.Token) {
+			token = kept.Token
+		}
+		return token, true, nil
+	}
+	known, specErr := s.ReadJSON(SpecFile, into)
+	if known {
+		return token, true, nil
+	}
+	return token, false, errors.Join(specErr, err)
+}
+
 // Token is the run's token, empty when it is lost or damaged. Without any the server's 401 ends the job.
 func (s Dir) Token() string {
 	text, err := os.ReadFile(s.Path(TokenFile))
