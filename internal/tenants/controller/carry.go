@@ -67,7 +67,7 @@ const (
 )
 
 // carryOut makes, changes and deletes tenants. One that cannot be written keeps no other one from it.
-func (r *Tenants) carryOut(ctx context.Context, p *registryPass) error {
+func (r *registryController) carryOut(ctx context.Context, p *registryPass) error {
 	if changes := r.disownings(p); len(changes) > 0 {
 		err := r.carry(ctx, p, changes)
 		p.more = !p.stale
@@ -95,7 +95,7 @@ func (r *Tenants) carryOut(ctx context.Context, p *registryPass) error {
 }
 
 // carry makes changes, some at a time.
-func (r *Tenants) carry(ctx context.Context, p *registryPass, changes []change) error {
+func (r *registryController) carry(ctx context.Context, p *registryPass, changes []change) error {
 	if len(changes) == 0 {
 		return nil
 	}
@@ -125,7 +125,7 @@ func (r *Tenants) carry(ctx context.Context, p *registryPass, changes []change) 
 }
 
 // judge says what came of a write.
-func (r *Tenants) judge(p *registryPass, c change, err error) {
+func (r *registryController) judge(p *registryPass, c change, err error) {
 	name := c.kind + " " + c.tenant
 	switch {
 	case err == nil:
@@ -147,7 +147,7 @@ func (r *Tenants) judge(p *registryPass, c change, err error) {
 }
 
 // tellChanges tells of what was done, in one event for all.
-func (r *Tenants) tellChanges(p *registryPass, done map[string]int) {
+func (r *registryController) tellChanges(p *registryPass, done map[string]int) {
 	var parts []string
 	for _, kind := range []string{kindMade, kindChanged, kindDeleted} {
 		if n := done[kind]; n > 0 {
@@ -168,7 +168,7 @@ func (r *Tenants) tellChanges(p *registryPass, done map[string]int) {
 const mostAtOnce = 1000
 
 // creations makes the tenants of new rows. Integers are given in their order, so that rendering is done one by one.
-func (r *Tenants) creations(p *registryPass) []change {
+func (r *registryController) creations(p *registryPass) []change {
 	var changes []change
 	taken := map[string]bool{}
 	for _, c := range p.decision.Create {
@@ -208,7 +208,7 @@ func (p *registryPass) keyOf(template *tenantv1.TenantTemplate, of *row.Row) str
 }
 
 // isTaken tells whether a tenant of another registry has a name.
-func (r *Tenants) isTaken(p *registryPass, name string) bool {
+func (r *registryController) isTaken(p *registryPass, name string) bool {
 	return r.cached.Get(r.base, types.NamespacedName{Namespace: p.name.Namespace, Name: name}, &tenantv1.Tenant{}) == nil
 }
 
@@ -219,7 +219,7 @@ func (p *registryPass) unmake(template, tenant, why string) {
 	p.unmade[template][tenant] = oneLine(why)
 }
 
-func (r *Tenants) wroteTenant(p *registryPass, t *tenantv1.Tenant, created bool) {
+func (r *registryController) wroteTenant(p *registryPass, t *tenantv1.Tenant, created bool) {
 	r.fresh.Wrote(t)
 	r.ledger.mu.Lock()
 	defer r.ledger.mu.Unlock()
@@ -227,7 +227,7 @@ func (r *Tenants) wroteTenant(p *registryPass, t *tenantv1.Tenant, created bool)
 }
 
 // updates brings tenants to their rows and templates, beside the other changes of the pass.
-func (r *Tenants) updates(p *registryPass, changes []change) []change {
+func (r *registryController) updates(p *registryPass, changes []change) []change {
 	for _, u := range p.decision.Update {
 		if p.more = p.more || len(changes) >= mostAtOnce; p.more {
 			break
@@ -295,7 +295,7 @@ func (p *registryPass) templateCurrent(t *tenantv1.Tenant) bool {
 }
 
 // annotating changes annotations of a tenant only.
-func (r *Tenants) annotating(p *registryPass, name string, values map[string]any) change {
+func (r *registryController) annotating(p *registryPass, name string, values map[string]any) change {
 	return change{tenant: name, do: func(ctx context.Context) error {
 		now := p.tenants[name]
 		if now == nil {
@@ -312,7 +312,7 @@ func (r *Tenants) annotating(p *registryPass, name string, values map[string]any
 
 // disownings take the registry off the owners of its tenants. The published operator made it one: when it is deleted, all of them would
 // be, with all that they have.
-func (r *Tenants) disownings(p *registryPass) []change {
+func (r *registryController) disownings(p *registryPass) []change {
 	var changes []change
 	for _, name := range slices.Sorted(maps.Keys(p.tenants)) {
 		now := p.tenants[name]
@@ -339,7 +339,7 @@ func ownedByRegistry(t *tenantv1.Tenant) bool {
 	return t.DeletionTimestamp == nil && slices.ContainsFunc(t.OwnerReferences, isRegistry)
 }
 
-func (r *Tenants) deleting(p *registryPass, going decide.Going) change {
+func (r *registryController) deleting(p *registryPass, going decide.Going) change {
 	return change{tenant: going.Tenant, kind: kindDeleted, do: func(ctx context.Context) error {
 		now := p.tenants[going.Tenant]
 		if now == nil {
@@ -369,7 +369,7 @@ func (p *registryPass) sure(t *tenantv1.Tenant) bool {
 }
 
 // tellTemplates keeps what the templates are to say of their tenants, and has them say so.
-func (r *Tenants) tellTemplates(p *registryPass) {
+func (r *registryController) tellTemplates(p *registryPass) {
 	for name, why := range p.broken {
 		if t := p.tenants[name]; t != nil {
 			p.unmake(t.Spec.TemplateRef, t.Labels[tenantv1.LabelUID], why)

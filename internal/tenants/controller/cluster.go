@@ -95,7 +95,7 @@ func (c *cluster) cannotWatch(kind schema.GroupKind, until time.Time, why error)
 const homeConcurrency = 8
 
 // newCluster makes the way to an API. changed hears of every change of a tenant's object there.
-func (r *Tenants) newCluster(ctx context.Context, name string, config *rest.Config, c client.Client, mapper meta.RESTMapper,
+func (r *tenantController) newCluster(ctx context.Context, name string, config *rest.Config, c client.Client, mapper meta.RESTMapper,
 	owners func(owned.ID, metav1.Object) []owned.Owner, changed func(owned.Owner, owned.ID, *metav1.PartialObjectMetadata)) (*cluster, error) {
 	// A watch is one answer without an end.
 	config = rest.CopyConfig(config)
@@ -164,12 +164,12 @@ func secretVersion(ctx context.Context, cached client.Reader, namespace, name st
 var definitionPauses = []time.Duration{0, time.Second, 5 * time.Second}
 
 // defined is called when the definition of a custom kind is new or has changed.
-func (r *Tenants) defined(c *cluster, group string) {
+func (r *tenantController) defined(c *cluster, group string) {
 	for _, pause := range definitionPauses {
 		time.AfterFunc(pause, func() {
 			c.kinds.Forget(group)
 			r.wake(r.book.lacking(group))
-			r.recheckTemplates()
+			r.kindsChanged()
 		})
 	}
 }

@@ -212,11 +212,11 @@ manifests:
 	w.quiet()
 	// Nothing else has it checked again.
 	name := client.ObjectKey{Namespace: w.namespace, Name: "web"}
-	w.r.verdicts.mu.Lock()
-	last := w.r.verdicts.all[name]
+	w.r.templates.verdicts.mu.Lock()
+	last := w.r.templates.verdicts.all[name]
 	last.due = time.Now().Add(time.Hour)
-	w.r.verdicts.all[name] = last
-	w.r.verdicts.mu.Unlock()
+	w.r.templates.verdicts.all[name] = last
+	w.r.templates.verdicts.mu.Unlock()
 	object := apiextensionsv1.JSONSchemaProps{Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{"spec": {Type: "object"}}}
 	definition := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: "gadgets." + group}, Spec: apiextensionsv1.CustomResourceDefinitionSpec{
 		Group: group, Scope: apiextensionsv1.NamespaceScoped, Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: "gadgets", Singular: "gadget", Kind: "Gadget", ListKind: "GadgetList"},

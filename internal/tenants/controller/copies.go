@@ -180,7 +180,7 @@ func (p *pass) versionHere(ref owned.Ref) string {
 }
 
 // copyAll copies what an object needs of ours, as far as the copies are not as it is now.
-func (r *Tenants) copyAll(ctx context.Context, p *pass, it *item) (map[place]duplicate, error) {
+func (r *tenantController) copyAll(ctx context.Context, p *pass, it *item) (map[place]duplicate, error) {
 	copied := map[place]duplicate{}
 	for _, ref := range it.copies {
 		at := place{it.cluster.name, ref.ID}
@@ -263,7 +263,7 @@ func copyOf(from *unstructured.Unstructured, uid string) *unstructured.Unstructu
 }
 
 // copyOne copies an object of ours.
-func (r *Tenants) copyOne(ctx context.Context, p *pass, to *cluster, ref owned.Ref) (*duplicate, error) {
+func (r *tenantController) copyOne(ctx context.Context, p *pass, to *cluster, ref owned.Ref) (*duplicate, error) {
 	from := &unstructured.Unstructured{}
 	from.SetGroupVersionKind(ref.GroupKind.WithVersion(ref.Version))
 	err := p.home.Client.Get(ctx, client.ObjectKey{Namespace: ref.Namespace, Name: ref.Name}, from)
@@ -296,7 +296,7 @@ func (r *Tenants) copyOne(ctx context.Context, p *pass, to *cluster, ref owned.R
 }
 
 // refreshCopies brings copies up to date whose originals have changed since.
-func (r *Tenants) refreshCopies(ctx context.Context, p *pass) error {
+func (r *tenantController) refreshCopies(ctx context.Context, p *pass) error {
 	for i, d := range p.decision.Objects {
 		it := p.items[i]
 		if len(it.copies) == 0 || it.broken != "" || !it.exists() || d.Verb.Writes() {

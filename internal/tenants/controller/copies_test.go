@@ -112,7 +112,7 @@ func TestCopiesAreRecalledFromTheStatus(t *testing.T) {
 	w := newWorld(t)
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "outputs", Labels: map[string]string{tenantv1.LabelUID: "acme"}}}
 	w.must(w.c.Create(t.Context(), secret))
-	home := w.r.clusters.home
+	home := w.r.tenants.clusters.home
 	owner := owned.Owner{Namespace: w.namespace, Name: "acme-web"}
 	w.must(home.Watch.Follow(t.Context(), owner, map[schema.GroupKind]string{secretKind: "v1"}))
 	t.Cleanup(func() { home.Watch.Keep(owner, nil) })

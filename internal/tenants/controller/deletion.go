@@ -29,7 +29,7 @@ import (
 const unseenPause = 2 * time.Second
 
 // made says how the objects of an inventory are, for the decision on what goes.
-func (r *Tenants) made(ctx context.Context, p *pass, entries []tenantv1.AppliedResource) ([]decide.Made, error) {
+func (r *tenantController) made(ctx context.Context, p *pass, entries []tenantv1.AppliedResource) ([]decide.Made, error) {
 	p.keepAsDeclared(entries)
 	list, asked := make([]decide.Made, 0, len(entries)), 0
 	for i := range entries {
@@ -129,7 +129,7 @@ func (p *pass) stuck(e *tenantv1.AppliedResource, name, why string) string {
 
 // givesUp tells whether nobody will ever be able to remove an object, because the Secret with its cluster's kubeconfig is gone: when
 // the template names another cluster, or when the whole namespace goes, which would wait for the tenant forever.
-func (r *Tenants) givesUp(ctx context.Context, p *pass, e *tenantv1.AppliedResource, why error) bool {
+func (r *tenantController) givesUp(ctx context.Context, p *pass, e *tenantv1.AppliedResource, why error) bool {
 	var lost *targetError
 	if !errors.As(why, &lost) || !lost.gone {
 		return false
@@ -178,7 +178,7 @@ func (p *pass) needsOf(e *tenantv1.AppliedResource) []string {
 }
 
 // letGo does what was decided on objects that go. It returns those that are still there.
-func (r *Tenants) letGo(ctx context.Context, p *pass, entries []tenantv1.AppliedResource, d decide.DeletionDecision, reason string) ([]tenantv1.AppliedResource, error) {
+func (r *tenantController) letGo(ctx context.Context, p *pass, entries []tenantv1.AppliedResource, d decide.DeletionDecision, reason string) ([]tenantv1.AppliedResource, error) {
 	g := errgroup.Group{}
 	g.SetLimit(homeConcurrency)
 	fates, errs := make([]engine.Fate, len(entries)), make([]error, len(entries))
@@ -235,7 +235,7 @@ func (r *Tenants) letGo(ctx context.Context, p *pass, entries []tenantv1.Applied
 var retainedEvent = map[string]string{tenantv1.OrphanedRemoved: tenantv1.EventOrphanedResourceRetained, tenantv1.OrphanedTenantDeleted: tenantv1.EventResourceRetained}
 
 // clear lets go what the template does not have any more.
-func (r *Tenants) clear(ctx context.Context, p *pass) error {
+func (r *tenantController) clear(ctx context.Context, p *pass) error {
 	entries := p.orphans()
 	if len(entries) == 0 {
 		return nil
@@ -311,7 +311,7 @@ func (p *pass) stillUsing(lost *tenantv1.AppliedResource) string {
 
 // finalize lets the objects of a deleted tenant go, what depends on others first, and then the tenant itself. It does not wait:
 // when an object is gone, it is called again.
-func (r *Tenants) finalize(ctx context.Context, p *pass) (ctrl.Result, error) {
+func (r *tenantController) finalize(ctx context.Context, p *pass) (ctrl.Result, error) {
 	if !slices.Contains(p.obj.Finalizers, tenantv1.Finalizer) {
 		return ctrl.Result{}, nil
 	}
@@ -374,7 +374,7 @@ func (p *pass) saidDeleting() bool {
 }
 
 // release takes the finalizer off.
-func (r *Tenants) release(ctx context.Context, p *pass) (ctrl.Result, error) {
+func (r *tenantController) release(ctx context.Context, p *pass) (ctrl.Result, error) {
 	finalizers := slices.DeleteFunc(slices.Clone(p.obj.Finalizers), func(f string) bool { return f == tenantv1.Finalizer })
 	if err := r.setFinalizers(ctx, p, finalizers); err != nil && !apierrors.IsNotFound(err) {
 		return reconciling.Again(client.IgnoreNotFound(err))

@@ -3,7 +3,7 @@
 
 // Package controller keeps registries, templates and tenants: rows of a database become Tenants, and Tenants become objects.
 //
-//	setup.go      what the three reconcilers share, and what wakes them
+//	setup.go      the three controllers, and what they share; wake.go  what calls for their passes
 //	registry.go   a pass over a registry: read the rows, decide, write Tenants, record
 //	reading.go    when and how rows are read; ledger.go  what is remembered of registries between passes
 //	roll.go       what Tenants should be; carry.go  making, changing and deleting them

@@ -96,7 +96,7 @@ func (it *item) sameManifest() bool {
 }
 
 // gatherItems says of each of the plan's objects what is known.
-func (p *pass) gatherItems(ctx context.Context, r *Tenants) error {
+func (p *pass) gatherItems(ctx context.Context, r *tenantController) error {
 	p.entries = make(map[place]*tenantv1.AppliedResource, len(p.obj.Status.Inventory))
 	for i := range p.obj.Status.Inventory {
 		p.entries[placeOf(&p.obj.Status.Inventory[i])] = &p.obj.Status.Inventory[i]
@@ -327,7 +327,7 @@ func (p *pass) loseTarget(err error) {
 }
 
 // reachTargets finds the ways to the clusters that the tenant has objects at, or is to have.
-func (r *Tenants) reachTargets(ctx context.Context, p *pass) {
+func (r *tenantController) reachTargets(ctx context.Context, p *pass) {
 	now := nameOf(p.obj.Spec.KubeConfig)
 	p.target, p.targetErr = r.clusters.target(ctx, p.obj, p.memory)
 	if p.targetErr == nil && p.target != nil {
@@ -371,7 +371,7 @@ func (p *pass) clusterOf(e *tenantv1.AppliedResource) (*cluster, error) {
 }
 
 // lookAt says how an object is.
-func (p *pass) lookAt(r *Tenants, it *item) {
+func (p *pass) lookAt(r *tenantController, it *item) {
 	if it.broken != "" {
 		return
 	}
@@ -401,7 +401,7 @@ func (p *pass) lookAt(r *Tenants, it *item) {
 }
 
 // result takes over what came of writing an object.
-func (r *Tenants) result(p *pass, it *item, o outcome, now time.Time) {
+func (r *tenantController) result(p *pass, it *item, o outcome, now time.Time) {
 	it.wrote = true
 	maps.Copy(p.memory.copies, o.copied)
 	if o.err != nil {

@@ -152,7 +152,7 @@ func (p *pass) orphans() []tenantv1.AppliedResource {
 }
 
 // let lets an object go: it is deleted, or kept and marked as left behind.
-func (r *Tenants) let(ctx context.Context, p *pass, e *tenantv1.AppliedResource, reason string) (engine.Fate, error) {
+func (r *tenantController) let(ctx context.Context, p *pass, e *tenantv1.AppliedResource, reason string) (engine.Fate, error) {
 	c, err := p.clusterOf(e)
 	if err != nil {
 		return engine.Going, err

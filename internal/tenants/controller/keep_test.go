@@ -122,9 +122,9 @@ func TestWhatIsToStayByNowStays(t *testing.T) {
 	tenant := w.ready("acme-web").DeepCopy()
 	w.quiet()
 	tenant.Spec.ConfigMaps[0].DeletionPolicy = tenantv1.DeletionPolicyRetain
-	p := &pass{obj: tenant, plan: makePlan(tenant), home: w.r.clusters.home, memory: newMemory(tenant.UID)}
+	p := &pass{obj: tenant, plan: makePlan(tenant), home: w.r.tenants.clusters.home, memory: newMemory(tenant.UID)}
 	entries := slices.Clone(tenant.Status.Inventory)
-	facts, err := w.r.made(t.Context(), p, entries)
+	facts, err := w.r.tenants.made(t.Context(), p, entries)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,7 +31,7 @@ func (silent) TenantPass(string, time.Duration)              {}
 func (silent) TenantWrite(string, string, string)            {}
 func (silent) TenantConflict(string, string, string, string) {}
 
-func (r *Tenants) observer() Observer {
+func (r *tenantController) observer() Observer {
 	if r.Observe == nil {
 		return silent{}
 	}

@@ -268,9 +268,9 @@ func TestATenantWithoutARecordLeavesNothing(t *testing.T) {
 		t.Fatal("it is not the first pass")
 	}
 	old.DeletionTimestamp = ptr.To(metav1.Now())
-	p = &pass{obj: old, before: old.DeepCopy(), owner: client.ObjectKeyFromObject(old), now: w.r.Now(), home: w.r.clusters.home, memory: newMemory(old.UID)}
+	p = &pass{obj: old, before: old.DeepCopy(), owner: client.ObjectKeyFromObject(old), now: w.r.Now(), home: w.r.tenants.clusters.home, memory: newMemory(old.UID)}
 	p.before.Finalizers, p.obj.Finalizers = []string{tenantv1.Finalizer}, []string{tenantv1.Finalizer}
-	if _, err := w.r.passOver(t.Context(), p); err != nil {
+	if _, err := w.r.tenants.passOver(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
 	if len(p.going) != 1 || p.going[0].Name != "acme-settings" {

@@ -109,7 +109,7 @@ const readingSlots = 32
 const longestReading = 5 * time.Minute
 
 // readBeside reads the rows of a registry while passes go on, and asks for a pass when that is over.
-func (r *Tenants) readBeside(name types.NamespacedName, a *account, obj *tenantv1.TenantRegistry) {
+func (r *registryController) readBeside(name types.NamespacedName, a *account, obj *tenantv1.TenantRegistry) {
 	go func() {
 		var got *reading
 		defer r.registryQueue.add(name, 0)
@@ -129,7 +129,7 @@ func (r *Tenants) readBeside(name types.NamespacedName, a *account, obj *tenantv
 }
 
 // read reads the rows of a registry.
-func (r *Tenants) read(ctx context.Context, obj *tenantv1.TenantRegistry) *reading {
+func (r *registryController) read(ctx context.Context, obj *tenantv1.TenantRegistry) *reading {
 	name := types.NamespacedName{Namespace: obj.Namespace, Name: obj.Name}
 	got := &reading{uid: obj.UID, generation: obj.Generation}
 	got.asked, _ = meta.ReconcileAnnotationValue(obj.Annotations)
@@ -162,7 +162,7 @@ func (r *Tenants) read(ctx context.Context, obj *tenantv1.TenantRegistry) *readi
 }
 
 // readRaw asks the registry's source. What a database, or whoever says to be one, makes a driver stumble over must not end the server.
-func (r *Tenants) readRaw(ctx context.Context, name types.NamespacedName, obj *tenantv1.TenantRegistry) (raw *rows.Reading, err error) {
+func (r *registryController) readRaw(ctx context.Context, name types.NamespacedName, obj *tenantv1.TenantRegistry) (raw *rows.Reading, err error) {
 	defer func() {
 		if stumbled := recover(); stumbled != nil {
 			r.Log.Error("reading the rows of a registry stumbled", "registry", name.String(), "error", fmt.Sprint(stumbled), "stack", string(debug.Stack()))
@@ -188,7 +188,7 @@ func columns(obj *tenantv1.TenantRegistry) []string {
 }
 
 // heed asks for a reading whenever a source says that its rows have changed.
-func (r *Tenants) heed(name types.NamespacedName, changes <-chan struct{}) {
+func (r *registryController) heed(name types.NamespacedName, changes <-chan struct{}) {
 	for range changes {
 		r.ledger.news(name)
 		r.registryQueue.add(name, 0)

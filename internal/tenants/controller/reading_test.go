@@ -138,7 +138,7 @@ func TestTheOrderOfRowsIsNoChange(t *testing.T) {
 	obj.Spec.Source = tenantv1.DataSource{Type: tenantv1.SourceConfigMap, ConfigMap: &tenantv1.ConfigMapSource{Name: "table", Key: "rows.csv"}}
 	obj.Spec.ValueMappings = tenantv1.ValueMappings{UID: "id", Activate: "active"}
 	digest := func(text string) (string, string) {
-		r := &Tenants{Reader: table(text), Now: time.Now, pool: rows.NewPool(rows.Options{})}
+		r := &registryController{Tenants: &Tenants{Reader: table(text), Now: time.Now}, pool: rows.NewPool(rows.Options{})}
 		got := r.read(t.Context(), obj)
 		if got.err != nil {
 			t.Fatal(got.err)

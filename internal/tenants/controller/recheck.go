@@ -92,15 +92,15 @@ func (v *verdicts) reopen() []types.NamespacedName {
 	return names
 }
 
-// recheckTemplates has templates checked again that are not well: what an API serves has changed.
-func (r *Tenants) recheckTemplates() {
+// recheckAll has templates checked again that are not well: what an API serves has changed.
+func (r *templateController) recheckAll() {
 	for _, name := range r.verdicts.reopen() {
 		r.templateQueue.add(name, 0)
 	}
 }
 
 // checkedOf stands for all that a check of a template looks at, as far as it is known here.
-func (r *Tenants) checkedOf(ctx context.Context, p *templatePass) string {
+func (r *templateController) checkedOf(ctx context.Context, p *templatePass) string {
 	h := sha256.New()
 	fmt.Fprintln(h, p.obj.UID, p.obj.Generation)
 	if k := p.obj.Spec.KubeConfig; k != nil && k.SecretRef != nil {

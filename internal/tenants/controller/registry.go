@@ -24,7 +24,7 @@ import (
 )
 
 // reconcileRegistry makes one pass over a TenantRegistry, or over the tenants of one that is gone.
-func (r *Tenants) reconcileRegistry(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+func (r *registryController) reconcileRegistry(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	p := &registryPass{name: req.NamespacedName, account: r.ledger.of(req.NamespacedName), now: r.Now(),
 		broken: map[string]string{}, unmade: map[string]map[string]string{}, tried: map[string]bool{}}
 	obj := &tenantv1.TenantRegistry{}
@@ -68,7 +68,7 @@ func (r *Tenants) reconcileRegistry(ctx context.Context, req ctrl.Request) (ctrl
 
 // releaseRegistry takes off what the published operator has put on: nobody else does. As long as tenants would go with the registry,
 // it stays.
-func (r *Tenants) releaseRegistry(ctx context.Context, p *registryPass) error {
+func (r *registryController) releaseRegistry(ctx context.Context, p *registryPass) error {
 	obj := p.leaving
 	if obj == nil || !slices.Contains(obj.Finalizers, tenantv1.PublishedRegistryFinalizer) {
 		return nil
@@ -87,7 +87,7 @@ func (r *Tenants) releaseRegistry(ctx context.Context, p *registryPass) error {
 }
 
 // consult takes over what was read of the rows, and begins to read them when it is time.
-func (r *Tenants) consult(p *registryPass) {
+func (r *registryController) consult(p *registryPass) {
 	p.fresh = r.ledger.take(p.account)
 	if last := p.account.last; last != nil && last.uid == p.obj.UID && last.generation == p.obj.Generation {
 		p.reading = last
@@ -99,7 +99,7 @@ func (r *Tenants) consult(p *registryPass) {
 
 // noteConfirmation records that somebody has confirmed a deletion before anybody goes: a server that ends in the middle of it must
 // find that out when it is back.
-func (r *Tenants) noteConfirmation(ctx context.Context, p *registryPass) error {
+func (r *registryController) noteConfirmation(ctx context.Context, p *registryPass) error {
 	h := p.decision.Held
 	if p.obj == nil || h == nil || !h.Confirmed || p.before.Status.Held != nil && p.before.Status.Held.Confirmed {
 		return nil
@@ -126,7 +126,7 @@ func (p *registryPass) retry(now time.Time) time.Time {
 }
 
 // recordRegistry writes the registry's status, and says when to look again.
-func (r *Tenants) recordRegistry(ctx context.Context, p *registryPass) (ctrl.Result, error) {
+func (r *registryController) recordRegistry(ctx context.Context, p *registryPass) (ctrl.Result, error) {
 	next := decide.Earlier(decide.Earlier(p.decision.NextCheck, p.unheard), p.retry(r.Now()))
 	if p.more {
 		next = r.Now()
@@ -148,7 +148,7 @@ func (r *Tenants) recordRegistry(ctx context.Context, p *registryPass) (ctrl.Res
 }
 
 // patchRegistry writes the status of a registry when it differs.
-func (r *Tenants) patchRegistry(ctx context.Context, p *registryPass) error {
+func (r *registryController) patchRegistry(ctx context.Context, p *registryPass) error {
 	if equality.Semantic.DeepEqual(p.obj.Status, p.before.Status) {
 		return nil
 	}
@@ -160,7 +160,7 @@ func (r *Tenants) patchRegistry(ctx context.Context, p *registryPass) error {
 }
 
 // describeRegistry says in the status how the registry and its tenants are.
-func (r *Tenants) describeRegistry(p *registryPass) {
+func (r *registryController) describeRegistry(p *registryPass) {
 	s := &p.obj.Status
 	s.ReferencingTemplates = int32(len(p.templates)) //nolint:gosec // they fit into memory
 	s.Ready, s.Failed = 0, 0
@@ -222,7 +222,7 @@ func graceText(waiting []decide.Going) string {
 }
 
 // describeFailure says why the rows could not be read. It names moments and no lengths of time, so that it is written once for each attempt.
-func (r *Tenants) describeFailure(p *registryPass, last *reading) {
+func (r *registryController) describeFailure(p *registryPass, last *reading) {
 	since := "They have not been read since this server was started"
 	if p.account.good != nil && p.account.good.uid == p.obj.UID {
 		since = "They were read last at " + p.account.good.at.UTC().Format(time.RFC3339)
@@ -246,7 +246,7 @@ func syncOf(a *account) *tenantv1.SyncStatus {
 
 // tellRejected tells of rows that were left out, when those are others than before. After a restart the moment of the last
 // change is not known; it stays as it was told as long as the rest is the same.
-func (r *Tenants) tellRejected(p *registryPass) {
+func (r *registryController) tellRejected(p *registryPass) {
 	now, before := p.obj.Status.LastSync, p.before.Status.LastSync
 	if before != nil && before.Rows == now.Rows && before.Active == now.Active && slices.Equal(before.Rejected, now.Rejected) &&
 		before.RejectedRows == now.RejectedRows && p.account.sameSince.Equal(p.account.firstGood) {
@@ -268,7 +268,7 @@ func firstOf(texts []string) string {
 }
 
 // describeHold says whether a deletion waits for somebody to confirm it.
-func (r *Tenants) describeHold(p *registryPass) {
+func (r *registryController) describeHold(p *registryPass) {
 	s, before := &p.obj.Status, p.before.Status.Held
 	s.Held = heldOf(p.decision.Held)
 	h := s.Held

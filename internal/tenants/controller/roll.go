@@ -63,7 +63,7 @@ type registryPass struct {
 }
 
 // gatherRegistry reads what there is of a registry's templates and tenants. It asks the cache only.
-func (r *Tenants) gatherRegistry(ctx context.Context, p *registryPass) error {
+func (r *registryController) gatherRegistry(ctx context.Context, p *registryPass) error {
 	var templates tenantv1.TenantTemplateList
 	if err := r.listCached(ctx, &templates, p.name.Namespace, indexRegistry, p.name.Name); err != nil {
 		return fmt.Errorf("list the templates of registry %s: %w", p.name, err)
@@ -94,13 +94,13 @@ func (r *Tenants) gatherRegistry(ctx context.Context, p *registryPass) error {
 	return nil
 }
 
-func (r *Tenants) listCached(ctx context.Context, list client.ObjectList, namespace, index, name string) error {
+func (r *registryController) listCached(ctx context.Context, list client.ObjectList, namespace, index, name string) error {
 	return r.cached.List(ctx, list, client.InNamespace(namespace), client.MatchingFields{index: namespace + "/" + name}, client.UnsafeDisableDeepCopy)
 }
 
 // tenantsOf lists a registry's tenants: those of its templates, whatever they say of themselves, and those that say that they are the
 // registry's and whose template is gone. One whose template is another registry's is that one's, and must not be taken for an orphan.
-func (r *Tenants) tenantsOf(ctx context.Context, p *registryPass) ([]tenantv1.Tenant, error) {
+func (r *registryController) tenantsOf(ctx context.Context, p *registryPass) ([]tenantv1.Tenant, error) {
 	var all []tenantv1.Tenant
 	for name := range p.templates {
 		var list tenantv1.TenantList
@@ -158,7 +158,7 @@ const cacheLag = 5 * time.Second
 
 // vanish forgets tenants that were made here and that the cache should have by now: somebody has deleted them before it could hear of
 // them. It tells when to look at the others.
-func (r *Tenants) vanish(ctx context.Context, p *registryPass) (next time.Time) {
+func (r *registryController) vanish(ctx context.Context, p *registryPass) (next time.Time) {
 	asked := 0
 	for name, w := range p.account.overlay {
 		due := w.at.Add(cacheLag)
@@ -194,7 +194,7 @@ func (a *account) deleted(t *tenantv1.Tenant, now time.Time) {
 }
 
 // registryFacts are what is decided on.
-func (r *Tenants) registryFacts(p *registryPass) decide.RegistryFacts {
+func (r *registryController) registryFacts(p *registryPass) decide.RegistryFacts {
 	f := decide.RegistryFacts{Now: p.now, Reading: decide.ReadingGone}
 	if p.obj != nil {
 		f.Reading = decide.ReadingFailed
@@ -239,7 +239,7 @@ func (p *registryPass) moment() time.Duration {
 }
 
 // templateFacts say how a template stands. What was found out last may not have reached its status yet.
-func (r *Tenants) templateFacts(p *registryPass, t *tenantv1.TenantTemplate) decide.Template {
+func (r *registryController) templateFacts(p *registryPass, t *tenantv1.TenantTemplate) decide.Template {
 	var last decide.Last
 	if s := r.rolloutBefore(p, t); s != nil {
 		last.Complete, last.Same = s.Phase == tenantv1.RolloutComplete, s.TargetGeneration == t.Generation
@@ -256,7 +256,7 @@ func (r *Tenants) templateFacts(p *registryPass, t *tenantv1.TenantTemplate) dec
 }
 
 // rolloutBefore is how far a template's change was at the last pass; nil when that is not known.
-func (r *Tenants) rolloutBefore(p *registryPass, t *tenantv1.TenantTemplate) *tenantv1.RolloutStatus {
+func (r *registryController) rolloutBefore(p *registryPass, t *tenantv1.TenantTemplate) *tenantv1.RolloutStatus {
 	if told := r.ledger.toldOf(p.name, t); told.rollout != nil {
 		return told.rollout
 	}
@@ -264,7 +264,7 @@ func (r *Tenants) rolloutBefore(p *registryPass, t *tenantv1.TenantTemplate) *te
 }
 
 // existing says how a tenant stands, and finds out what it should be.
-func (r *Tenants) existing(p *registryPass, t *tenantv1.Tenant, rowsKnown bool) decide.Existing {
+func (r *registryController) existing(p *registryPass, t *tenantv1.Tenant, rowsKnown bool) decide.Existing {
 	stand := standingOf(t)
 	e := decide.Existing{Name: t.Name, Identity: string(t.UID), UID: t.Spec.UID, Template: t.Spec.TemplateRef, Deleting: t.DeletionTimestamp != nil,
 		InactiveSince: timeIn(t, tenantv1.AnnotationInactiveSince), Since: timeIn(t, tenantv1.AnnotationRolloutStart), Ready: stand.ready, Failed: stand.failed}
@@ -313,7 +313,7 @@ func (r *Tenants) existing(p *registryPass, t *tenantv1.Tenant, rowsKnown bool) 
 }
 
 // want makes what a tenant should be, from what it is.
-func (r *Tenants) want(p *registryPass, template *tenantv1.TenantTemplate, of *row.Row, now *tenantv1.Tenant) (*tenantv1.Tenant, error) {
+func (r *registryController) want(p *registryPass, template *tenantv1.TenantTemplate, of *row.Row, now *tenantv1.Tenant) (*tenantv1.Tenant, error) {
 	asking := p.pools.For(of.UID, now.Spec.Allocations)
 	spec, err := render.Tenant(template, *of, asking)
 	if err != nil {

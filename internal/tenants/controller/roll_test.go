@@ -42,7 +42,7 @@ func newRolling(t *testing.T, objects int) *rolling {
 	w.p = &registryPass{name: name, account: l.of(name), pools: allocate.New(), rows: map[string]*row.Row{"acme": of}, broken: map[string]string{},
 		unmade: map[string]map[string]string{}, tried: map[string]bool{}, templates: map[string]*tenantv1.TenantTemplate{"web": w.template}}
 	w.p.account.good = &reading{digests: map[string]string{"acme": rowDigest(of)}, rows: []row.Row{*of}}
-	made, err := (&Tenants{}).want(w.p, w.template, of, &tenantv1.Tenant{ObjectMeta: objectMeta("acme-web", "1", "u")})
+	made, err := (&registryController{}).want(w.p, w.template, of, &tenantv1.Tenant{ObjectMeta: objectMeta("acme-web", "1", "u")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,9 @@ func newRolling(t *testing.T, objects int) *rolling {
 	return w
 }
 
-func (w *rolling) existing() decide.Existing { return (&Tenants{}).existing(w.p, w.tenant, true) }
+func (w *rolling) existing() decide.Existing {
+	return (&registryController{}).existing(w.p, w.tenant, true)
+}
 
 func TestWhatATenantIsMadeOf(t *testing.T) {
 	made := newRolling(t, 1).tenant
@@ -122,7 +124,7 @@ func TestWhoGetsATemplateBeforeAnythingIsOnRecord(t *testing.T) {
 			w.template.Generation = 4
 			for _, only := range []bool{false, true} {
 				w.p.decision.Update = []decide.Update{{Tenant: "acme-web", ValuesOnly: only}}
-				if got := len((&Tenants{}).updates(w.p, nil)); got != c.want {
+				if got := len((&registryController{}).updates(w.p, nil)); got != c.want {
 					t.Errorf("%d are changed (only the values: %t)", got, only)
 				}
 			}

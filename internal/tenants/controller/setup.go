@@ -20,7 +20,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -56,7 +55,7 @@ const (
 // Check says what is to be said about a template. It is asked when the template changes; registry is nil when there is none.
 type Check func(ctx context.Context, template *tenantv1.TenantTemplate, registry *tenantv1.TenantRegistry) ([]check.Finding, error)
 
-// Tenants are the controllers of the three kinds, and what they share.
+// Tenants are the controllers of the three kinds, and what they share: the ways to the API, and their queues.
 type Tenants struct {
 	// Client reads from the cache and writes; Reader reads past the cache.
 	Client client.Client
@@ -84,16 +83,39 @@ type Tenants struct {
 	// cached reads from the cache alone, metadata of ConfigMaps and Secrets included; fresh reads what was written here, too.
 	cached client.Reader
 	fresh  *fresh.Reader
+
+	registries *registryController
+	templates  *templateController
+	tenants    *tenantController
+	// The controllers' queues, once they have started.
+	tenantQueue, registryQueue, templateQueue queue
+}
+
+// registryController reads the rows of registries, and makes, changes and deletes their tenants.
+type registryController struct {
+	*Tenants
+	ledger *ledger
 	pool   *rows.Pool
-	// slots holds a token for each reading of rows that is underway.
-	slots    chan struct{}
-	engine   *engine.Engine
-	book     *book
+	// slots holds a token for each reading of rows that is under way.
+	slots chan struct{}
+}
+
+// templateController checks templates. What their tenants lack it hears from the passes over registries, by the ledger.
+type templateController struct {
+	*Tenants
 	ledger   *ledger
 	verdicts *verdicts
 	clusters *ways
-	// The controllers' queues, once they have started.
-	tenantQueue, registryQueue, templateQueue queue
+}
+
+// tenantController writes the objects of tenants.
+type tenantController struct {
+	*Tenants
+	engine   *engine.Engine
+	book     *book
+	clusters *ways
+	// kindsChanged is called when an API may serve other kinds.
+	kindsChanged func()
 }
 
 // queue asks for passes.
@@ -130,7 +152,7 @@ func (r *Tenants) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error 
 	if err := r.index(ctx, mgr); err != nil {
 		return err
 	}
-	for _, set := range []func(ctrl.Manager) error{r.setupRegistries, r.setupTemplates, r.setupTenants} {
+	for _, set := range []func(ctrl.Manager) error{r.registries.setup, r.templates.setup, r.tenants.setup} {
 		if err := set(mgr); err != nil {
 			return err
 		}
@@ -138,14 +160,20 @@ func (r *Tenants) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error 
 	return nil
 }
 
+// prepare makes the controllers.
 func (r *Tenants) prepare(ctx context.Context, mgr ctrl.Manager) (err error) {
 	r.base, r.cached, r.fresh = ctx, mgr.GetCache(), fresh.New(mgr.GetCache(), r.Reader)
-	r.engine = engine.New(engine.Policy{Kind: tenantv1.TenantKind, Manager: tenantv1.FieldManager}, owners{r})
-	r.book, r.ledger, r.pool, r.slots = newBook(), newLedger(), rows.NewPool(r.Rows), make(chan struct{}, readingSlots)
-	r.verdicts = newVerdicts()
-	context.AfterFunc(ctx, r.pool.Close)
-	r.clusters, err = newWays(ctx, r, mgr)
-	return err
+	accounts := newLedger()
+	r.registries = &registryController{Tenants: r, ledger: accounts, pool: rows.NewPool(r.Rows), slots: make(chan struct{}, readingSlots)}
+	context.AfterFunc(ctx, r.registries.pool.Close)
+	r.tenants = &tenantController{Tenants: r, book: newBook()}
+	r.tenants.engine = engine.New(engine.Policy{Kind: tenantv1.TenantKind, Manager: tenantv1.FieldManager}, owners{r.tenants})
+	if r.tenants.clusters, err = newWays(ctx, r.tenants, mgr); err != nil {
+		return err
+	}
+	r.templates = &templateController{Tenants: r, ledger: accounts, verdicts: newVerdicts(), clusters: r.tenants.clusters}
+	r.tenants.kindsChanged = r.templates.recheckAll
+	return nil
 }
 
 func (r *Tenants) index(ctx context.Context, mgr ctrl.Manager) error {
@@ -199,18 +227,18 @@ func options(workers int) controller.Options {
 	return controller.Options{MaxConcurrentReconciles: workers, SkipNameValidation: ptr.To(true), RateLimiter: retry.Limiter()}
 }
 
-func (r *Tenants) setupRegistries(mgr ctrl.Manager) error {
+func (r *registryController) setup(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).Named("tenantregistry").
 		For(&tenantv1.TenantRegistry{}, builder.WithPredicates(reconciling.Triggers(predicate.LabelChangedPredicate{}))).
 		Watches(&tenantv1.TenantTemplate{}, mapTo(registryOfTemplate), builder.WithPredicates(reconciling.Triggers(predicate.LabelChangedPredicate{}, getsValid()))).
-		Watches(&tenantv1.Tenant{}, r.registriesOfTenants()).
+		Watches(&tenantv1.Tenant{}, r.tenantsChanged()).
 		WatchesMetadata(&corev1.Secret{}, r.readers("Secret")).
 		WatchesMetadata(&corev1.ConfigMap{}, r.readers("ConfigMap")).
 		WatchesRawSource(r.registryQueue.source()).
 		WithOptions(options(registryWorkers)).Complete(reconcile.Func(r.reconcileRegistry))
 }
 
-func (r *Tenants) setupTemplates(mgr ctrl.Manager) error {
+func (r *templateController) setup(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).Named("tenanttemplate").
 		For(&tenantv1.TenantTemplate{}, builder.WithPredicates(reconciling.Triggers(predicate.LabelChangedPredicate{}))).
 		Watches(&tenantv1.TenantRegistry{}, r.templatesOfRegistry(), builder.WithPredicates(comesAndGoes())).
@@ -219,150 +247,11 @@ func (r *Tenants) setupTemplates(mgr ctrl.Manager) error {
 		WithOptions(options(templateWorkers)).Complete(reconcile.Func(r.reconcileTemplate))
 }
 
-func (r *Tenants) setupTenants(mgr ctrl.Manager) error {
+func (r *tenantController) setup(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).Named("tenant").
 		For(&tenantv1.Tenant{}, builder.WithPredicates(reconciling.Triggers(predicate.LabelChangedPredicate{}))).
 		Watches(&tenantv1.TenantRegistry{}, r.tenantsOfRegistry(), builder.WithPredicates(comesAndGoes())).
 		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.tenantsReading)).
 		WatchesRawSource(r.tenantQueue.source()).
 		WithOptions(options(tenantWorkers)).Complete(reconcile.Func(r.reconcileTenant))
-}
-
-// getsValid lets through that a template was found to be well, or not to be.
-func getsValid() predicate.Predicate {
-	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		old, okOld := e.ObjectOld.(*tenantv1.TenantTemplate)
-		now, okNow := e.ObjectNew.(*tenantv1.TenantTemplate)
-		return okOld && okNow && validated(old) != validated(now)
-	}}
-}
-
-// comesAndGoes lets through that there is an object, and that there is none any more.
-func comesAndGoes() predicate.Predicate {
-	return predicate.Funcs{
-		UpdateFunc: func(e event.UpdateEvent) bool {
-			return (e.ObjectNew.GetDeletionTimestamp() == nil) != (e.ObjectOld.GetDeletionTimestamp() == nil)
-		},
-		GenericFunc: func(event.GenericEvent) bool { return false },
-	}
-}
-
-func mapTo(name func(client.Object) types.NamespacedName) handler.EventHandler {
-	return handler.EnqueueRequestsFromMapFunc(func(_ context.Context, o client.Object) []reconcile.Request {
-		return []reconcile.Request{{NamespacedName: name(o)}}
-	})
-}
-
-func registryOfTemplate(o client.Object) types.NamespacedName {
-	return types.NamespacedName{Namespace: o.GetNamespace(), Name: o.(*tenantv1.TenantTemplate).Spec.RegistryID}
-}
-
-func registryOf(t *tenantv1.Tenant) types.NamespacedName {
-	return types.NamespacedName{Namespace: t.Namespace, Name: t.Registry()}
-}
-
-// settle is how long a registry waits for more of its tenants to change: many do at a time.
-const settle = 200 * time.Millisecond
-
-// registriesOfTenants asks for a pass over the registry when a tenant has come to be ready or not, or is gone.
-func (r *Tenants) registriesOfTenants() handler.EventHandler {
-	tell := func(o client.Object) {
-		t, ok := o.(*tenantv1.Tenant)
-		if !ok {
-			return
-		}
-		if registry := registryOf(t); registry.Name != "" {
-			r.registryQueue.add(registry, settle)
-		}
-		r.templateQueue.add(types.NamespacedName{Namespace: t.Namespace, Name: t.Spec.TemplateRef}, settle)
-	}
-	return handler.Funcs{
-		CreateFunc: func(_ context.Context, e event.CreateEvent, _ workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-			tell(e.Object)
-		},
-		DeleteFunc: func(_ context.Context, e event.DeleteEvent, _ workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-			tell(e.Object)
-		},
-		UpdateFunc: func(_ context.Context, e event.UpdateEvent, _ workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-			old, okOld := e.ObjectOld.(*tenantv1.Tenant)
-			now, okNow := e.ObjectNew.(*tenantv1.Tenant)
-			elsewhere := okOld && okNow && registryOf(old) != registryOf(now)
-			if okOld && okNow && standingOf(old) == standingOf(now) && !elsewhere {
-				return
-			}
-			if elsewhere {
-				tell(old)
-			}
-			tell(e.ObjectNew)
-		},
-	}
-}
-
-// readers marks the registries that read an object as to be read anew, and asks for a pass over them.
-func (r *Tenants) readers(kind string) handler.EventHandler {
-	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
-		var list tenantv1.TenantRegistryList
-		requests := r.find(ctx, &list, indexReferences, kind+"/"+o.GetNamespace()+"/"+o.GetName())
-		for _, q := range requests {
-			r.ledger.news(q.NamespacedName)
-		}
-		return requests
-	})
-}
-
-// tenantsReading finds the tenants whose objects go to a cluster that a Secret names.
-func (r *Tenants) tenantsReading(ctx context.Context, o client.Object) []reconcile.Request {
-	var list tenantv1.TenantList
-	return r.find(ctx, &list, indexReferences, "Secret/"+o.GetNamespace()+"/"+o.GetName())
-}
-
-// templatesReading finds the templates whose objects go to a cluster that a Secret names, and has those checked again that are not well.
-func (r *Tenants) templatesReading(ctx context.Context, o client.Object) []reconcile.Request {
-	var list tenantv1.TenantTemplateList
-	requests := r.find(ctx, &list, indexReferences, "Secret/"+o.GetNamespace()+"/"+o.GetName())
-	for _, q := range requests {
-		r.verdicts.forget(q.NamespacedName)
-	}
-	return requests
-}
-
-func (r *Tenants) templatesOfRegistry() handler.EventHandler {
-	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
-		var list tenantv1.TenantTemplateList
-		return r.find(ctx, &list, indexRegistry, o.GetNamespace()+"/"+o.GetName())
-	})
-}
-
-func (r *Tenants) tenantsOfRegistry() handler.EventHandler {
-	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
-		var list tenantv1.TenantList
-		return r.find(ctx, &list, indexRegistry, o.GetNamespace()+"/"+o.GetName())
-	})
-}
-
-// find lists the objects of an index.
-func (r *Tenants) find(ctx context.Context, list client.ObjectList, index, key string) []reconcile.Request {
-	if err := r.cached.List(ctx, list, client.MatchingFields{index: key}, client.UnsafeDisableDeepCopy); err != nil {
-		r.Log.Error("finding the objects that have to do with another", "object", key, "error", err)
-		return nil
-	}
-	var requests []reconcile.Request
-	add := func(o client.Object) {
-		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)})
-	}
-	switch list := list.(type) {
-	case *tenantv1.TenantRegistryList:
-		for i := range list.Items {
-			add(&list.Items[i])
-		}
-	case *tenantv1.TenantTemplateList:
-		for i := range list.Items {
-			add(&list.Items[i])
-		}
-	case *tenantv1.TenantList:
-		for i := range list.Items {
-			add(&list.Items[i])
-		}
-	}
-	return requests
 }

@@ -26,7 +26,7 @@ import (
 )
 
 // facts are what is decided on.
-func (p *pass) facts(r *Tenants) decide.TenantFacts {
+func (p *pass) facts(r *tenantController) decide.TenantFacts {
 	now := r.Now()
 	f := decide.TenantFacts{Now: now, RegistryGone: p.registryGone}
 	for _, it := range p.items {
@@ -35,7 +35,7 @@ func (p *pass) facts(r *Tenants) decide.TenantFacts {
 	return f
 }
 
-func (p *pass) objectFacts(r *Tenants, it *item, now time.Time) decide.Object {
+func (p *pass) objectFacts(r *tenantController, it *item, now time.Time) decide.Object {
 	o := decide.Object{ID: it.id, Name: it.name(), Once: it.resource.CreationPolicy == tenantv1.CreationPolicyOnce,
 		Force: it.resource.ConflictPolicy == tenantv1.ConflictPolicyForce, Skips: it.resource.SkipsOnFailure(), Waits: it.resource.WaitsForReady(),
 		Timeout: it.resource.Timeout(), Broken: it.broken}
@@ -301,7 +301,7 @@ func setProgressing(obj *tenantv1.Tenant) {
 }
 
 // cannotBegin says why nothing can be done for a tenant: what it has stays as it is.
-func (r *Tenants) cannotBegin(ctx context.Context, p *pass) (ctrl.Result, error) {
+func (r *tenantController) cannotBegin(ctx context.Context, p *pass) (ctrl.Result, error) {
 	reason, message := tenantv1.ReasonDependencyCycle, p.plan.cycle
 	if p.plan.invalid != "" {
 		reason, message = tenantv1.ReasonVariablesBuildError, p.plan.invalid
@@ -316,7 +316,7 @@ func (r *Tenants) cannotBegin(ctx context.Context, p *pass) (ctrl.Result, error)
 	return r.record(ctx, p)
 }
 
-func (r *Tenants) setFinalizers(ctx context.Context, p *pass, finalizers []string) error {
+func (r *tenantController) setFinalizers(ctx context.Context, p *pass, finalizers []string) error {
 	patched := p.before.DeepCopy()
 	patched.Finalizers = finalizers
 	if err := r.Client.Patch(ctx, patched, client.MergeFromWithOptions(p.before, client.MergeFromWithOptimisticLock{})); err != nil {
@@ -329,7 +329,7 @@ func (r *Tenants) setFinalizers(ctx context.Context, p *pass, finalizers []strin
 }
 
 // patchTenant writes the status of a tenant when it differs.
-func (r *Tenants) patchTenant(ctx context.Context, p *pass) error {
+func (r *tenantController) patchTenant(ctx context.Context, p *pass) error {
 	if equality.Semantic.DeepEqual(p.obj.Status, p.before.Status) {
 		return nil
 	}
@@ -341,7 +341,7 @@ func (r *Tenants) patchTenant(ctx context.Context, p *pass) error {
 }
 
 // tellRefused says in a tenant's status that its status is refused, which would be told nowhere else: it is too large, most likely.
-func (r *Tenants) tellRefused(ctx context.Context, p *pass, err error) error {
+func (r *tenantController) tellRefused(ctx context.Context, p *pass, err error) error {
 	if apierrors.IsInvalid(err) || apierrors.IsRequestEntityTooLargeError(err) || strings.Contains(err.Error(), "too large") {
 		short := p.before.DeepCopy()
 		setCondition(short, tenantv1.ConditionReady, metav1.ConditionFalse, tenantv1.ReasonResourcesFailed,

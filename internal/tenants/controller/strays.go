@@ -37,7 +37,7 @@ func (p *pass) far() []place {
 }
 
 // tellStrays tells of what a tenant has left that is not there any more.
-func (r *Tenants) tellStrays(owner owned.Owner) {
+func (r *tenantController) tellStrays(owner owned.Owner) {
 	left := r.book.strays(owner)
 	if m := r.book.read(owner); m != nil {
 		for _, at := range m.far {

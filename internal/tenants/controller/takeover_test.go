@@ -52,7 +52,7 @@ func TestARegistryStaysAsLongAsTenantsWouldGoWithIt(t *testing.T) {
 	its := &tenantv1.Tenant{ObjectMeta: objectMeta("acme-web", "1", "u")}
 	its.OwnerReferences = []metav1.OwnerReference{{Kind: tenantv1.TenantRegistryKind, Name: "customers", UID: "r"}}
 	// There is no client, and so no way to take it off.
-	if err := (&Tenants{}).releaseRegistry(t.Context(), &registryPass{leaving: leaving, tenants: map[string]*tenantv1.Tenant{"acme-web": its}}); err != nil {
+	if err := (&registryController{}).releaseRegistry(t.Context(), &registryPass{leaving: leaving, tenants: map[string]*tenantv1.Tenant{"acme-web": its}}); err != nil {
 		t.Error(err)
 	}
 }

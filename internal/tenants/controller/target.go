@@ -32,7 +32,7 @@ import (
 
 // ways leads to the APIs that objects are at.
 type ways struct {
-	tenants *Tenants
+	tenants *tenantController
 	scheme  *runtime.Scheme
 	home    *cluster
 	// seal tells the API that this server belongs to from all others.
@@ -54,7 +54,7 @@ type target struct {
 	users map[owned.Owner]bool
 }
 
-func newWays(ctx context.Context, r *Tenants, mgr ctrl.Manager) (*ways, error) {
+func newWays(ctx context.Context, r *tenantController, mgr ctrl.Manager) (*ways, error) {
 	c := &ways{tenants: r, scheme: mgr.GetScheme(), turns: clusters.NewTurns(maxAway), targets: map[string]*target{}}
 	origin := &metav1.PartialObjectMetadata{}
 	origin.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(namespaceKind.Kind))
@@ -71,12 +71,12 @@ func newWays(ctx context.Context, r *Tenants, mgr ctrl.Manager) (*ways, error) {
 }
 
 // concerned are the tenants that an object of ours concerns: those that have it, and those that read it.
-func (r *Tenants) concerned(id owned.ID, o metav1.Object) []owned.Owner {
+func (r *tenantController) concerned(id owned.ID, o metav1.Object) []owned.Owner {
 	return append(ownersOf(o), r.book.readersOf(id)...)
 }
 
 // noticed hears of every change of an object, and asks for a pass when it matters.
-func (r *Tenants) noticed(cluster string) func(owned.Owner, owned.ID, *metav1.PartialObjectMetadata) {
+func (r *tenantController) noticed(cluster string) func(owned.Owner, owned.ID, *metav1.PartialObjectMetadata) {
 	return func(owner owned.Owner, id owned.ID, now *metav1.PartialObjectMetadata) {
 		before, known := r.book.sightOf(owner, place{cluster, id})
 		if !known && now != nil && isStray(now, owner, r.clusters.sealOf(cluster)) {

@@ -39,7 +39,7 @@ type templatePass struct {
 }
 
 // reconcileTemplate makes one pass over a TenantTemplate. Its tenants are made by the registry's passes.
-func (r *Tenants) reconcileTemplate(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+func (r *templateController) reconcileTemplate(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	obj := &tenantv1.TenantTemplate{}
 	if err := r.fresh.Get(ctx, req.NamespacedName, obj); err != nil {
 		if apierrors.IsNotFound(err) {
@@ -75,7 +75,7 @@ func registryName(t *tenantv1.TenantTemplate) types.NamespacedName {
 	return types.NamespacedName{Namespace: t.Namespace, Name: t.Spec.RegistryID}
 }
 
-func (r *Tenants) gatherTemplate(ctx context.Context, p *templatePass) error {
+func (r *templateController) gatherTemplate(ctx context.Context, p *templatePass) error {
 	registry := &tenantv1.TenantRegistry{}
 	switch err := r.cached.Get(ctx, registryName(p.obj), registry); {
 	case err == nil:
@@ -101,7 +101,7 @@ func (r *Tenants) gatherTemplate(ctx context.Context, p *templatePass) error {
 
 // keepTemplate puts the finalizer on a template with tenants, and takes it off one that goes and has none. done is true when
 // nothing is left to do about it.
-func (r *Tenants) keepTemplate(ctx context.Context, p *templatePass) (done bool, err error) {
+func (r *templateController) keepTemplate(ctx context.Context, p *templatePass) (done bool, err error) {
 	has, going := slices.Contains(p.obj.Finalizers, tenantv1.TemplateFinalizer), !p.obj.DeletionTimestamp.IsZero()
 	patched := p.before.DeepCopy()
 	switch {
@@ -136,7 +136,7 @@ func invalidity(t *tenantv1.TenantTemplate) string {
 }
 
 // validate checks a template that has changed, or that had mistakes when it was checked last.
-func (r *Tenants) validate(ctx context.Context, p *templatePass) error {
+func (r *templateController) validate(ctx context.Context, p *templatePass) error {
 	name := client.ObjectKeyFromObject(p.obj)
 	if validated(p.obj) {
 		r.verdicts.forget(name)
@@ -188,7 +188,7 @@ func (r *Tenants) validate(ctx context.Context, p *templatePass) error {
 const longestCheck = 2 * time.Minute
 
 // examined asks for what there is to say about a template.
-func (r *Tenants) examined(ctx context.Context, p *templatePass) ([]check.Finding, error) {
+func (r *templateController) examined(ctx context.Context, p *templatePass) ([]check.Finding, error) {
 	bounded, cancel := context.WithTimeout(ctx, longestCheck)
 	defer cancel()
 	ask := r.Check
@@ -203,7 +203,7 @@ func (r *Tenants) examined(ctx context.Context, p *templatePass) ([]check.Findin
 }
 
 // describeTemplate says how a template's tenants are.
-func (r *Tenants) describeTemplate(p *templatePass) {
+func (r *templateController) describeTemplate(p *templatePass) {
 	s := &p.obj.Status
 	s.ObservedGeneration, s.TotalTenants, s.ReadyTenants = p.obj.Generation, int32(p.total), int32(p.ready) //nolint:gosec // tenants are bounded
 	if rollout := p.told.rollout; rollout != nil && rollout.TargetGeneration == p.obj.Generation {
@@ -295,7 +295,7 @@ func applied(p *templatePass, rollout *tenantv1.RolloutStatus) (metav1.Condition
 }
 
 // patchTemplate writes the status of a template when it differs.
-func (r *Tenants) patchTemplate(ctx context.Context, p *templatePass) error {
+func (r *templateController) patchTemplate(ctx context.Context, p *templatePass) error {
 	if equality.Semantic.DeepEqual(p.obj.Status, p.before.Status) {
 		return nil
 	}

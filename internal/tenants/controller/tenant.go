@@ -72,7 +72,7 @@ type news struct{ kind, reason, message string }
 const passTimeout = 2 * time.Minute
 
 // reconcileTenant makes one pass over a Tenant.
-func (r *Tenants) reconcileTenant(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+func (r *tenantController) reconcileTenant(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	began := r.Now()
 	obj := &tenantv1.Tenant{}
 	err := r.fresh.Get(ctx, req.NamespacedName, obj)
@@ -112,7 +112,7 @@ func (r *Tenants) reconcileTenant(ctx context.Context, req ctrl.Request) (ctrl.R
 }
 
 // passOver does what a pass does.
-func (r *Tenants) passOver(ctx context.Context, p *pass) (ctrl.Result, error) {
+func (r *tenantController) passOver(ctx context.Context, p *pass) (ctrl.Result, error) {
 	// 1. A Tenant without the finalizer could vanish and leave its objects behind.
 	if p.obj.DeletionTimestamp.IsZero() && !slices.Contains(p.obj.Finalizers, tenantv1.Finalizer) {
 		if err := r.setFinalizers(ctx, p, append(slices.Clone(p.obj.Finalizers), tenantv1.Finalizer)); err != nil {
@@ -146,7 +146,7 @@ func (r *Tenants) passOver(ctx context.Context, p *pass) (ctrl.Result, error) {
 }
 
 // gather finds out how the tenant's objects are.
-func (r *Tenants) gather(ctx context.Context, p *pass) error {
+func (r *tenantController) gather(ctx context.Context, p *pass) error {
 	registry := registryOf(p.obj)
 	err := r.cached.Get(ctx, registry, &tenantv1.TenantRegistry{})
 	switch {
@@ -162,7 +162,7 @@ func (r *Tenants) gather(ctx context.Context, p *pass) error {
 const maxRounds = 64
 
 // bringAbout writes what may be written, round by round.
-func (r *Tenants) bringAbout(ctx context.Context, p *pass) error {
+func (r *tenantController) bringAbout(ctx context.Context, p *pass) error {
 	noted := false
 	for range maxRounds {
 		p.decision = decide.Tenant(p.facts(r))
@@ -225,7 +225,7 @@ func (p *pass) unrecorded() bool {
 }
 
 // note writes into the inventory what may be made on this pass.
-func (r *Tenants) note(ctx context.Context, p *pass) error {
+func (r *tenantController) note(ctx context.Context, p *pass) error {
 	p.obj.Status.Inventory = p.inventory(true)
 	if equality.Semantic.DeepEqual(p.obj.Status.Inventory, p.before.Status.Inventory) {
 		return nil
@@ -288,7 +288,7 @@ type outcome struct {
 }
 
 // writeAll writes objects, some at a time.
-func (r *Tenants) writeAll(ctx context.Context, p *pass, todo []*item) error {
+func (r *tenantController) writeAll(ctx context.Context, p *pass, todo []*item) error {
 	defer r.atWork()()
 	g := errgroup.Group{}
 	g.SetLimit(homeConcurrency)
@@ -327,7 +327,7 @@ func conflictPolicyOf(resource *tenantv1.TResource) tenantv1.ConflictPolicy {
 }
 
 // write writes one object. It runs beside others of the same tenant, and changes nothing but the outcome.
-func (r *Tenants) write(ctx context.Context, p *pass, it *item) outcome {
+func (r *tenantController) write(ctx context.Context, p *pass, it *item) outcome {
 	o := outcome{}
 	w := r.writing(ctx, p, it.cluster, it.manifest, it.resource)
 	w.Owner, w.Live, w.Was = p.owner, it.live, it.was()
@@ -343,7 +343,7 @@ func (r *Tenants) write(ctx context.Context, p *pass, it *item) outcome {
 }
 
 // writing is what the engine is to do about an object of a tenant.
-func (r *Tenants) writing(ctx context.Context, p *pass, c *cluster, manifest *unstructured.Unstructured, resource *tenantv1.TResource) engine.Write {
+func (r *tenantController) writing(ctx context.Context, p *pass, c *cluster, manifest *unstructured.Unstructured, resource *tenantv1.TResource) engine.Write {
 	w := engine.Write{Manifest: manifest, Ownership: ownership{c, p.obj, r.lives(ctx)}, Strategy: engine.Strategy(resource.PatchStrategy),
 		Force: resource.ConflictPolicy == tenantv1.ConflictPolicyForce, Once: resource.CreationPolicy == tenantv1.CreationPolicyOnce}
 	if len(resource.IgnoreFields) > 0 {
@@ -369,7 +369,7 @@ func (p *pass) claimed() func(claims.Place) bool {
 }
 
 // owners tells the engine about tenants.
-type owners struct{ r *Tenants }
+type owners struct{ r *tenantController }
 
 // Exists implements engine.Owners.
 func (o owners) Exists(owner owned.Owner) bool { return o.r.lives(o.r.base)(owner) }
@@ -381,7 +381,7 @@ func (o owners) Counts(owned.Owner, owned.ID) bool { return true }
 func (o owners) Freed(list []owned.Owner) { o.r.wake(list) }
 
 // lives tells whether a tenant is still there.
-func (r *Tenants) lives(ctx context.Context) func(owned.Owner) bool {
+func (r *tenantController) lives(ctx context.Context) func(owned.Owner) bool {
 	return func(owner owned.Owner) bool {
 		// Who cannot be looked for is taken to be there: nothing is taken away by mistake.
 		return !apierrors.IsNotFound(r.cached.Get(ctx, owner, &tenantv1.Tenant{}))
@@ -389,7 +389,7 @@ func (r *Tenants) lives(ctx context.Context) func(owned.Owner) bool {
 }
 
 // record writes the status, and says when to look again.
-func (r *Tenants) record(ctx context.Context, p *pass) (ctrl.Result, error) {
+func (r *tenantController) record(ctx context.Context, p *pass) (ctrl.Result, error) {
 	p.obj.Status.ObservedGeneration = p.obj.Generation
 	if err := r.patchTenant(ctx, p); err != nil {
 		return reconciling.Again(client.IgnoreNotFound(err))
@@ -437,7 +437,7 @@ func (p *pass) prune() {
 }
 
 // tellNews records the events of a pass, each of them once.
-func (r *Tenants) tellNews(p *pass) {
+func (r *tenantController) tellNews(p *pass) {
 	for _, n := range p.news {
 		kind := n.kind
 		if kind == "" {
@@ -447,7 +447,7 @@ func (r *Tenants) tellNews(p *pass) {
 	}
 }
 
-func (r *Tenants) forgetTenant(owner owned.Owner) {
+func (r *tenantController) forgetTenant(owner owned.Owner) {
 	if m := r.book.read(owner); m != nil {
 		r.clusters.keep(owner, m, func(string) bool { return false })
 	}
@@ -458,7 +458,7 @@ func (r *Tenants) forgetTenant(owner owned.Owner) {
 }
 
 // wake asks for passes over tenants that have waited for something.
-func (r *Tenants) wake(owners []owned.Owner) {
+func (r *tenantController) wake(owners []owned.Owner) {
 	for _, owner := range owners {
 		r.tenantQueue.add(owner, 0)
 	}

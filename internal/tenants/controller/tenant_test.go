@@ -80,7 +80,7 @@ func TestAPassThatFindsNothingNewAsksNothing(t *testing.T) {
 	w.quiet()
 	mark := running.requests.mark()
 	for _, name := range []string{"acme-web", "beta-web"} {
-		if _, err := w.r.reconcileTenant(t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Namespace: w.namespace, Name: name}}); err != nil {
+		if _, err := w.r.tenants.reconcileTenant(t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Namespace: w.namespace, Name: name}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -88,16 +88,16 @@ func TestAPassThatFindsNothingNewAsksNothing(t *testing.T) {
 		t.Errorf("two passes asked %q", asked)
 	}
 	// After a restart nothing is remembered, and the status tells.
-	w.r.book.forget(client.ObjectKey{Namespace: w.namespace, Name: "acme-web"})
-	if _, err := w.r.reconcileTenant(t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Namespace: w.namespace, Name: "acme-web"}}); err != nil {
+	w.r.tenants.book.forget(client.ObjectKey{Namespace: w.namespace, Name: "acme-web"})
+	if _, err := w.r.tenants.reconcileTenant(t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Namespace: w.namespace, Name: "acme-web"}}); err != nil {
 		t.Fatal(err)
 	}
 	if asked := running.requests.of(w.namespace, mark); len(asked) > 0 {
 		t.Errorf("after a restart it asked %q", asked)
 	}
 	// Reading the rows again reads, and writes nothing.
-	w.r.ledger.news(client.ObjectKey{Namespace: w.namespace, Name: "customers"})
-	if _, err := w.r.reconcileRegistry(t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Namespace: w.namespace, Name: "customers"}}); err != nil {
+	w.r.registries.ledger.news(client.ObjectKey{Namespace: w.namespace, Name: "customers"})
+	if _, err := w.r.registries.reconcileRegistry(t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Namespace: w.namespace, Name: "customers"}}); err != nil {
 		t.Fatal(err)
 	}
 	for _, r := range running.requests.of(w.namespace, mark) {

@@ -22,7 +22,7 @@ import (
 )
 
 // examine checks a template.
-func (r *Tenants) examine(ctx context.Context, template *tenantv1.TenantTemplate, registry *tenantv1.TenantRegistry) ([]check.Finding, error) {
+func (r *templateController) examine(ctx context.Context, template *tenantv1.TenantTemplate, registry *tenantv1.TenantRegistry) ([]check.Finding, error) {
 	// Whom the target's watches count as a user; no tenant has such a name.
 	user := &tenantv1.Tenant{ObjectMeta: metav1.ObjectMeta{Namespace: template.Namespace, Name: "template " + template.Name},
 		Spec: tenantv1.TenantSpec{KubeConfig: template.Spec.KubeConfig}}
@@ -59,7 +59,7 @@ func (r *reading) samples() []row.Row {
 }
 
 // samples are rows to check a template with: some of its registry's, or one that is made up.
-func (r *Tenants) samples(template *tenantv1.TenantTemplate, registry *tenantv1.TenantRegistry) []check.Subject {
+func (r *templateController) samples(template *tenantv1.TenantTemplate, registry *tenantv1.TenantRegistry) []check.Subject {
 	var list []check.Subject
 	if registry != nil {
 		if good := r.ledger.goodReading(client.ObjectKeyFromObject(registry)); good != nil {
