@@ -85,7 +85,7 @@ func (w *world) try(t *testing.T, cases []*badInput) {
 			}
 		})
 	}
-	for what, err := range map[string]error{"all end": ended, "nothing is left at work": quiet, "all can be deleted": deleted} {
+	for what, err := range map[string]error{"all end": ended, "no run is active": quiet, "all can be deleted": deleted} {
 		if err != nil {
 			t.Errorf("%s: %v\n%s", what, err, w.log.Tail())
 		}

@@ -94,7 +94,7 @@ func (w *world) serve(t *testing.T, cases []*badInput) {
 		answer := b.archive.answer
 		if answer == nil {
 			answer = func(rw http.ResponseWriter, _ *http.Request) {
-				rw.Write(b.archive.data) //nolint:errcheck // the server tells when it could not read
+				rw.Write(b.archive.data) //nolint:errcheck // the server reports a failed read
 			}
 		}
 		handlers.HandleFunc("/"+b.Name, answer)

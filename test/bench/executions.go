@@ -147,7 +147,7 @@ func (e *executions) note(g group, events []byte) {
 
 // nameOf is the name of the event's program; empty for programs outside of the directory.
 func (e *executions) nameOf(fd int) string {
-	defer unix.Close(fd) //nolint:errcheck // opened to be looked at
+	defer unix.Close(fd) //nolint:errcheck // opened only for its name
 	path, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", fd))
 	if err != nil || !strings.HasPrefix(path, e.root+"/") {
 		return ""

@@ -74,7 +74,7 @@ func (t *fleetTrial) clone(ctx context.Context, c *cloud.Cloud) ([]*byHand, erro
 	return hands, nil
 }
 
-// writeConfig tells tofu where the mirror or the registry is, when there is one.
+// writeConfig writes a configuration with which tofu finds the mirror or the registry, if any.
 func (t *fleetTrial) writeConfig(dir string) (string, error) {
 	switch {
 	case t.registry != nil:

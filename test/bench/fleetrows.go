@@ -137,7 +137,7 @@ func (t *fleetTrial) passes(ctx context.Context, ours string, quiet time.Duratio
 		t.say("after %q all stacks were decided on, and %d of them ran", ours, len(seen.ran))
 		s.written, s.writtenInWords = s.written+grown.total(), grown.String()
 		if o.took > time.Minute {
-			break // whatever took so long takes as long again
+			break // another round would take as long
 		}
 	}
 	return s, nil

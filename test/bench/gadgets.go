@@ -135,7 +135,7 @@ func (g *gadgets) finish(ctx context.Context, o *unstructured.Unstructured) erro
 		o.GetResourceVersion(), o.GetGeneration(), time.Now().UTC().Format(time.RFC3339))
 	err := g.client.Status().Patch(ctx, named(gadgetKind, o.GetName()), client.RawPatch(types.MergePatchType, patch))
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) || ctx.Err() != nil {
-		return nil // another event tells of it
+		return nil // another event follows
 	}
 	return err
 }

@@ -148,7 +148,7 @@ func (b *bench) newTenants(ctx context.Context) (_ *tenants, err error) {
 // fill creates the table and its rows.
 func (t *tenants) fill(ctx context.Context) error {
 	var err error
-	// Yuba reads while the benchmark writes: whoever comes second waits.
+	// Yuba reads while the benchmark writes, so writes may have to wait.
 	if t.table, err = sql.Open("sqlite", "file:"+t.file+"?_pragma=busy_timeout(10000)"); err != nil {
 		return err
 	}
@@ -156,7 +156,7 @@ func (t *tenants) fill(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer tx.Rollback() //nolint:errcheck // it is committed by then, or an error is told
+	defer tx.Rollback() //nolint:errcheck // it is committed by then, or an error is returned
 	if _, err := tx.ExecContext(ctx, "CREATE TABLE tenants (id TEXT PRIMARY KEY, url TEXT NOT NULL, active INTEGER NOT NULL, plan TEXT NOT NULL)"); err != nil {
 		return err
 	}

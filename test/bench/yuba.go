@@ -62,8 +62,8 @@ func (b *bench) start(ctx context.Context, dir string, args ...string) (*yuba, e
 	if y.took == 0 {
 		return nil, errors.Join(errors.New("yuba up ended before it was ready"), y.cmd.Wait())
 	}
-	go func() { // what it says beyond that must not fill the pipe
-		for lines.Scan() { //nolint:revive // nobody wants it
+	go func() { // later output must not fill the pipe
+		for lines.Scan() { //nolint:revive // discarded
 		}
 	}()
 	return y, y.findRunner(ctx)
@@ -118,7 +118,7 @@ func (y *yuba) stop() error {
 	}
 	err := y.cmd.Wait()
 	if p, findErr := os.FindProcess(y.runner); findErr == nil {
-		_ = p.Kill() // it has left by itself
+		_ = p.Kill() // it has already ended
 	}
 	return err
 }

@@ -135,7 +135,7 @@ func (x *trouble) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "away", "dropped before":
 		panic(http.ErrAbortHandler)
 	case "dropped after":
-		x.proxy.ServeHTTP(httptest.NewRecorder(), r) // it is done, and nobody hears of it
+		x.proxy.ServeHTTP(httptest.NewRecorder(), r) // executed, without a response
 		panic(http.ErrAbortHandler)
 	case "500":
 		refuse(w, http.StatusInternalServerError, "InternalError", "etcdserver: request timed out")

@@ -261,7 +261,7 @@ func (l *lookout) killRunner(ctx context.Context) error {
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
-	return errors.New("there is no runner, and none comes")
+	return errors.New("no runner was started")
 }
 
 // killTofu kills every tofu with its providers in the middle of its work; if there is none, the
@@ -283,7 +283,7 @@ func (l *lookout) killTofu(ctx context.Context) error {
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
-	return errors.New("there is no tofu, and none comes")
+	return errors.New("no tofu was started")
 }
 
 // entries are the names in a directory; none if it does not exist.

@@ -62,7 +62,7 @@ func (d *device) mount(t *testing.T) {
 	defer loop.Close() //nolint:errcheck // the mount holds the device, which goes with it
 	options := ""
 	if d.kind == "ext4" {
-		options = "commit=300" // what nobody syncs stays in memory, where power cuts find it
+		options = "commit=300" // unsynced data stays in memory, where a power cut loses it
 	}
 	if err := unix.Mount(loop.Name(), d.dir, d.kind, 0, options); err != nil {
 		t.Fatalf(needsDevice, fmt.Errorf("mount %s at %s: %w", loop.Name(), d.dir, err))

@@ -201,7 +201,7 @@ func (s *storm) auditChange(t *testing.T, i int, change cloud.Change, listings m
 	what := change.Mistaken()
 	l, known := listings[stackOf(change.Name)]
 	if what == "" || !known && slices.Contains(s.gone, stackOf(change.Name)) {
-		return // of a stack that is gone nobody is asked any more
+		return // a deleted stack has no list any more
 	}
 	among := l.gone
 	if change.Create {

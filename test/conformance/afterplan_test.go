@@ -149,7 +149,7 @@ func (w *world) judge(name, reply string) *judge {
 		defer j.mu.Unlock()
 		j.asked = append(j.asked, body)
 		rw.Header().Set("Content-Type", "application/json")
-		io.WriteString(rw, j.reply) //nolint:errcheck // the controller tells when it could not read
+		io.WriteString(rw, j.reply) //nolint:errcheck // the controller reports a failed read
 	})
 	return j
 }

@@ -34,7 +34,7 @@ var approvals = []behaviour{
 		same(w, "Ready", "Unknown "+message, told(s, "Ready"))
 		same(w, "Plan", "True TerraformPlannedWithChanges: Plan generated", told(s, "Plan"))
 		// After another reconciliation, still nothing is applied.
-		s = w.await("hello", "it was looked at again", handled(w.request("hello")))
+		s = w.await("hello", "it was reconciled again", handled(w.request("hello")))
 		same(w, "last applied", "", s.Status.Plan.LastApplied+s.Status.LastAppliedRevision)
 	}},
 	// Upstream: a plan is applied when approvePlan names it.

@@ -40,7 +40,7 @@ func (w *world) safe(password string) *safe {
 				http.NotFound(rw, req)
 				return
 			}
-			rw.Write(s.content) //nolint:errcheck // the tool tells when it could not read
+			rw.Write(s.content) //nolint:errcheck // the tool reports a failed read
 		case http.MethodPost:
 			s.content, _ = io.ReadAll(req.Body) //nolint:errcheck // a state that was cut is not found later
 		}

@@ -135,7 +135,7 @@ var remediations = []behaviour{
 			return tells("Stalled", stalled)(o) && o.Status.LastAttemptedRevision == second && o.Status.ReconciliationFailures == 2
 		})
 		w.edit("hello", "vars: [{name: command, value: 'true'}]")
-		s = w.await("hello", "it is mended", ready)
+		s = w.await("hello", "it is fixed", ready)
 		same(w, "Stalled", "", told(s, "Stalled"))
 		same(w, "failures", 0, s.Status.ReconciliationFailures)
 	}},
@@ -203,7 +203,7 @@ maxRetryInterval: 2s
 vars: [{name: command, value: 'exit 1'}]`)
 		w.await("hello", "it has failed four times", func(o *infrav1.Terraform) bool { return o.Status.ReconciliationFailures >= 4 })
 		w.edit("hello", "vars: [{name: command, value: 'true'}]")
-		w.await("hello", "it is mended", ready)
+		w.await("hello", "it is fixed", ready)
 	}},
 	// Upstream: that limit applies from the first failure on, even if it is below the interval.
 	{"retry_strategy_with_a_limit_below_the_interval", func(w *world) {

@@ -26,7 +26,7 @@ func drifted(after *metav1.Time) func(*infrav1.Terraform) bool {
 func (w *world) looked(v *variable, times int) {
 	w.Helper()
 	want := v.read() + times
-	eventually(w.T, "the world is looked at again", func() error { return v.readAtLeast(want) }, w.log)
+	eventually(w.T, "the program reads the data again", func() error { return v.readAtLeast(want) }, w.log)
 }
 
 var drifts = []behaviour{
@@ -133,7 +133,7 @@ var drifts = []behaviour{
 		v := w.thing("thing", "before")
 		w.git(first, follower)
 		w.stack("hello", "{approvePlan: auto, interval: 1s, vars: [{name: thing, value: '%s'}], writeOutputsToSecret: {name: out}}", v.url)
-		s := w.await("hello", "a clean look is told", tells("Ready", "True NoDrift: No drift: "+first))
+		s := w.await("hello", "a drift check without drift is reported", tells("Ready", "True NoDrift: No drift: "+first))
 		if s.Status.LastDriftCheckAt.Before(s.Status.LastPlanAt) || !s.Status.LastSuccessfulReconcileAt.Equal(s.Status.LastDriftCheckAt) {
 			w.Errorf("the status does not say when that was:\n%s", statusOf(s))
 		}

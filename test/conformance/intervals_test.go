@@ -84,7 +84,7 @@ writeOutputsToSecret: {name: out}`, v.url)
 		w.await("later", "it is applied", applied(secondPlan))
 		same(w, "last applied", firstPlan, w.get("hello").Status.Plan.LastApplied)
 		w.edit("hello", "suspend: false")
-		w.await("hello", "it goes on", applied(secondPlan))
+		w.await("hello", "it continues", applied(secondPlan))
 	}},
 	// Upstream: while breakTheGlass is set, nothing runs, because a person works on the stack.
 	{"break_the_glass", func(w *world) {
@@ -97,7 +97,7 @@ writeOutputsToSecret: {name: out}`, v.url)
 		w.await("later", "it is applied", applied(secondPlan))
 		same(w, "last applied", firstPlan, w.get("hello").Status.Plan.LastApplied)
 		w.edit("hello", "breakTheGlass: false")
-		w.await("hello", "it goes on", applied(secondPlan))
+		w.await("hello", "it continues", applied(secondPlan))
 	}},
 	// Upstream: 000260 asserts the Pod made from runnerPodTemplate. The tool gets its environment;
 	// fields that only apply to Pods are reported where there are none.

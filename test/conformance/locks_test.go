@@ -90,7 +90,7 @@ var locks = []behaviour{
 		same(w, "pending lock", somebodysLock, s.Status.Lock.Pending)
 		mentions(w, "Ready", told(s, "Ready"), somebodysLock, "somebody@elsewhere")
 		w.release("lock-tfstate-default-hello")
-		s = w.await("hello", "it goes on", applied(secondPlan))
+		s = w.await("hello", "it continues", applied(secondPlan))
 		same(w, "pending lock", "", s.Status.Lock.Pending)
 	}},
 	// Upstream: a lock that init finds is reported like any other. Here it is in a custom kubernetes
@@ -114,7 +114,7 @@ backendConfig:
 		same(w, "pending lock", somebodysLock, s.Status.Lock.Pending)
 		mentions(w, "Ready", told(s, "Ready"), "False LockHeld: ", somebodysLock, "somebody@elsewhere")
 		w.release(lease)
-		s = w.await("hello", "it goes on", applied(firstPlan))
+		s = w.await("hello", "it continues", applied(firstPlan))
 		same(w, "pending lock", "", s.Status.Lock.Pending)
 	}},
 	// Upstream: "yes" breaks only the lock with the id.
@@ -123,7 +123,7 @@ backendConfig:
 		w.edit("hello", "tfstate: {forceUnlock: 'yes', lockIdentifier: other}")
 		w.await("hello", "it is still locked", tells("StateLocked", lockedByID))
 		w.edit("hello", "tfstate: {forceUnlock: 'yes', lockIdentifier: %s}", somebodysLock)
-		s := w.await("hello", "it goes on", applied(secondPlan))
+		s := w.await("hello", "it continues", applied(secondPlan))
 		same(w, "StateLocked", "False ForceUnlock: Terraform Force Unlock with Lock Identifier: "+somebodysLock, told(s, "StateLocked"))
 		same(w, "lock", infrav1.LockStatus{LastApplied: somebodysLock}, s.Status.Lock)
 	}},
@@ -134,7 +134,7 @@ backendConfig:
 		w.await("hello", "it is applied", applied(firstPlan))
 		w.hold("lock-tfstate-default-hello")
 		w.git(second, greeter.and(more))
-		s := w.await("hello", "it goes on", applied(secondPlan))
+		s := w.await("hello", "it continues", applied(secondPlan))
 		same(w, "StateLocked", "False ForceUnlock: Terraform Force Unlock with Lock Identifier: "+somebodysLock, told(s, "StateLocked"))
 		same(w, "lock", infrav1.LockStatus{LastApplied: somebodysLock}, s.Status.Lock)
 	}},

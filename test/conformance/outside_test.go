@@ -70,7 +70,7 @@ func (o *outside) serve(path string, handler http.HandlerFunc) string {
 func (o *outside) archive(data []byte) (url, digest string) {
 	sum := fmt.Sprintf("%x", sha256.Sum256(data))
 	url = o.serve("/artifacts/"+sum+".tar.gz", func(rw http.ResponseWriter, _ *http.Request) {
-		rw.Write(data) //nolint:errcheck // the controller tells when it could not read
+		rw.Write(data) //nolint:errcheck // the controller reports a failed read
 	})
 	return url, "sha256:" + sum
 }

@@ -133,7 +133,7 @@ var pains = []behaviour{
 		w.stack("hello", "{interval: 1s, vars: [{name: thing, value: '%s'}], writeOutputsToSecret: {name: out}}", v.url)
 		w.await("hello", "its plan waits", pending(firstPlan))
 		v.set("after")
-		w.await("hello", "the plan is made anew", pending(firstPlan+"-2"))
+		w.await("hello", "the plan is made again", pending(firstPlan+"-2"))
 		w.edit("hello", "approvePlan: %s-2", firstPlan)
 		w.await("hello", "it is applied", applied(firstPlan+"-2"))
 		w.awaitSecret("out", map[string]string{"copy": "after"})

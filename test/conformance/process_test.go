@@ -79,7 +79,7 @@ func start(t *testing.T, program string, args ...string) *process {
 	}
 	go func() {
 		// Read to the end before Wait, which closes the pipe.
-		_, _ = io.Copy(&p.log, bufio.NewReader(out)) //nolint:errcheck // its end is told by Wait
+		_, _ = io.Copy(&p.log, bufio.NewReader(out)) //nolint:errcheck // Wait reports the end
 		p.ended = p.cmd.Wait()
 		close(p.done)
 	}()

@@ -62,7 +62,7 @@ var newRevisions = []behaviour{
 		same(w, "failures", 1, s.Status.ReconciliationFailures)
 		sound := w.state("tfstate-default-hello").id("terraform_data.sound")
 		w.edit("hello", "vars: [{name: command, value: 'true'}]")
-		s = w.await("hello", "it is mended", func(o *infrav1.Terraform) bool { return ready(o) && o.Status.LastAppliedRevision == first })
+		s = w.await("hello", "it is fixed", func(o *infrav1.Terraform) bool { return ready(o) && o.Status.LastAppliedRevision == first })
 		same(w, "failures", 0, s.Status.ReconciliationFailures)
 		same(w, "what the failed apply made", sound, w.state("tfstate-default-hello").id("terraform_data.sound"))
 	}},
@@ -107,7 +107,7 @@ var newRevisions = []behaviour{
 		w.stack("hello", "{approvePlan: auto, destroyResourcesOnDeletion: true}")
 		w.await("hello", "it is applied", applied(firstPlan))
 		w.edit("hello", "targets: [terraform_data.more]")
-		w.await("hello", "its target is as it should be", ready)
+		w.await("hello", "its target is up to date", ready)
 		w.deleteStack("hello")
 		w.awaitGone("hello")
 		same(w, "resources", []string{"terraform_data.greeting"}, w.state("tfstate-default-hello").addresses())

@@ -162,5 +162,5 @@ func TestLockOfAnotherIsRespectedAndNamed(t *testing.T) {
 	if err := y.client.Update(t.Context(), &now); err != nil {
 		t.Fatal(err)
 	}
-	y.await(t, obj, "it goes on", ready)
+	y.await(t, obj, "it continues", ready)
 }

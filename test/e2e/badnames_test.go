@@ -182,7 +182,7 @@ func (y *yuba) behave(t *testing.T, objects []*unstructured.Unstructured) {
 	t.Helper()
 	taken := y.accepted(t, objects)
 	t.Logf("the API took %d of %d objects", len(taken), len(objects))
-	y.eachEventually(t, "looked at", taken, func(live *unstructured.Unstructured, gone bool) bool { return gone || tells(live) })
+	y.eachEventually(t, "reconciled", taken, func(live *unstructured.Unstructured, gone bool) bool { return gone || tells(live) })
 	for _, u := range taken {
 		if err := y.client.Delete(context.Background(), u); client.IgnoreNotFound(err) != nil {
 			t.Errorf("delete %s: %v", described(u), err)

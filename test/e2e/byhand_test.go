@@ -91,7 +91,7 @@ func TestStateIsChangedByHandWhileTheStackIsSuspended(t *testing.T) {
 	}
 	unlocked(t, y, obj)
 	// None of this changes the stack's conditions.
-	now := y.await(t, obj, "nothing is at work", func(o *infrav1.Terraform) bool { return o.Status.CurrentRun == nil })
+	now := y.await(t, obj, "no run is active", func(o *infrav1.Terraform) bool { return o.Status.CurrentRun == nil })
 	if !ready(now) || now.Status.ReconciliationFailures != 0 || now.Status.LastRun.Operation != "plan-and-apply" {
 		t.Errorf("status %+v", now.Status)
 	}
@@ -215,7 +215,7 @@ func shellAtWork(t *testing.T) (*yuba, *infrav1.Terraform, *exec.Cmd) {
 		person.Wait()         //nolint:errcheck // killed, or over
 	})
 	awaitFile(t, filepath.Join(y.dir, "work", obj.Namespace, "vpc", "src", "gate"))
-	y.await(t, obj, "the shell is at work", func(o *infrav1.Terraform) bool {
+	y.await(t, obj, "the shell is active", func(o *infrav1.Terraform) bool {
 		return o.Status.CurrentRun != nil && o.Status.CurrentRun.Operation == string(run.OperationShell)
 	})
 	return y, obj, person
@@ -240,14 +240,14 @@ func handedBack(t *testing.T, y *yuba, obj *infrav1.Terraform) {
 		t.Errorf("it counts as a failure of the stack: %+v", now.Status)
 	}
 	change(t, y, obj, variable("one", "three"))
-	y.await(t, obj, "the stack goes on", func(o *infrav1.Terraform) bool {
+	y.await(t, obj, "the stack continues", func(o *infrav1.Terraform) bool {
 		return ready(o) && o.Status.ObservedGeneration == o.Generation && o.Status.CurrentRun == nil
 	})
 }
 
 func TestAPersonsProcessKilledInAShell(t *testing.T) {
 	y, obj, person := shellAtWork(t)
-	person.Process.Kill() //nolint:errcheck // the next line tells
+	person.Process.Kill() //nolint:errcheck // the next line reports an error
 	person.Wait()         //nolint:errcheck // killed
 	handedBack(t, y, obj)
 }
@@ -274,7 +274,7 @@ func TestServerKilledWhileAShellIsOpen(t *testing.T) {
 func TestServerAndPersonsProcessKilledInAShell(t *testing.T) {
 	y, obj, person := shellAtWork(t)
 	y.kill()
-	person.Process.Kill() //nolint:errcheck // the next line tells
+	person.Process.Kill() //nolint:errcheck // the next line reports an error
 	person.Wait()         //nolint:errcheck // killed
 	y.restart(t)
 	handedBack(t, y, obj)

@@ -60,7 +60,7 @@ func (y *yuba) hanging(t *testing.T, ns string) *infrav1.Terraform {
 	obj := inline(ns, "hangs", silent, auto, briefly, variable("address", address))
 	y.create(t, obj)
 	<-asked
-	return y.await(t, obj, "its run is at work", func(o *infrav1.Terraform) bool { return o.Status.CurrentRun != nil })
+	return y.await(t, obj, "its run is active", func(o *infrav1.Terraform) bool { return o.Status.CurrentRun != nil })
 }
 
 func readyReason(reason string) func(*infrav1.Terraform) bool {

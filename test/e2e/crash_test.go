@@ -79,7 +79,7 @@ func TestServerKilledDuringAnApplyThatGoesOnLonger(t *testing.T) {
 	y, obj, open := inTheMiddle(t)
 	y.kill()
 	y.restart(t)
-	seen := y.await(t, obj, "the run is still in hand", func(o *infrav1.Terraform) bool { return o.Status.CurrentRun != nil })
+	seen := y.await(t, obj, "the run is still active", func(o *infrav1.Terraform) bool { return o.Status.CurrentRun != nil })
 	touch(t, open)
 	applied := y.await(t, obj, "it is ready", ready)
 	whole(t, y, obj)
@@ -207,7 +207,7 @@ func TestAnObjectThatIsAsItShouldBeIsNotAppliedAgain(t *testing.T) {
 	writes := c.Count("PUT", "done")
 	c.Put("done", "after")
 	change(t, y, obj, func(o *infrav1.Terraform) { o.Spec.Inline["main.tf"] = providerHCL + objectHCL("done", "after") })
-	y.await(t, obj, "the change is looked at", func(o *infrav1.Terraform) bool {
+	y.await(t, obj, "the change is reconciled", func(o *infrav1.Terraform) bool {
 		return ready(o) && o.Status.ObservedGeneration == o.Generation && o.Status.CurrentRun == nil
 	})
 	if n := c.Count("PUT", "done"); n != writes {

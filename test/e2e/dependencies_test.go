@@ -93,12 +93,12 @@ func TestDependantsWaitThenFollow(t *testing.T) {
 	y.await(t, app, "it follows the changed output", func(o *infrav1.Terraform) bool {
 		return ready(o) && string(y.secret(t, ns, "app-out")["where"]) == "in 10.9.0.0/16"
 	})
-	y.await(t, web, "it was looked at again", func(o *infrav1.Terraform) bool {
+	y.await(t, web, "it was reconciled again", func(o *infrav1.Terraform) bool {
 		return ready(o) && o.Status.LastRun.ID > before.Status.LastRun.ID
 	})
 
 	change(t, y, app, dependsOn())
-	y.await(t, vpc, "the finalizer of who depends no longer is gone", func(o *infrav1.Terraform) bool {
+	y.await(t, vpc, "the finalizer of the former dependant is removed", func(o *infrav1.Terraform) bool {
 		return !slices.Contains(o.Finalizers, "tf.dependency.of.app") && slices.Contains(o.Finalizers, "tf.dependency.of.web")
 	})
 }
@@ -125,7 +125,7 @@ func TestDependantsOfAFailureStandByUntilItIsMended(t *testing.T) {
 		t.Errorf("Ready says %q", got)
 	}
 	change(t, y, vpc, func(o *infrav1.Terraform) { variable("cidr", "mended")(o) })
-	y.await(t, app, "it goes on", ready)
+	y.await(t, app, "it continues", ready)
 	y.outputIs(t, ns, "app-out", "where", "in second")
 }
 
@@ -236,7 +236,7 @@ func TestDependenciesAcrossNamespacesWhereTheyAreAllowed(t *testing.T) {
 	change(t, y, vpc, dependsOn())
 	y.await(t, vpc, "it is ready", ready)
 	y.delete(t, vpc)
-	blocked := y.await(t, vpc, "both are in the way", failedWith(infrav1.ReasonDeletionBlockedByDependants))
+	blocked := y.await(t, vpc, "both block the deletion", failedWith(infrav1.ReasonDeletionBlockedByDependants))
 	want := "Deletion in progress, but blocked. Please delete app, " + green + "/app to resume ..."
 	if got := condition(blocked, infrav1.ConditionReady).Message; got != want {
 		t.Errorf("Ready says %q, want %q", got, want)

@@ -76,7 +76,7 @@ func everythingComesUp(t *testing.T, l *landscape) {
 	}
 	for _, ns := range []string{stageA, stageB} {
 		for _, app := range apps[ns] {
-			l.await(t, stack(ns, app), "it is applied by itself", applies(firstVersions[app]))
+			l.await(t, stack(ns, app), "it is applied automatically", applies(firstVersions[app]))
 		}
 		l.inOrder(t, ns)
 	}
@@ -136,7 +136,7 @@ func (l *landscape) inOrder(t *testing.T, ns string) {
 // standsStill reconciles everything again and checks that nothing runs.
 func (l *landscape) standsStill(t *testing.T) {
 	t.Helper()
-	l.eventually(t, "no run is in hand", func() string {
+	l.eventually(t, "no run is active", func() string {
 		for _, o := range l.stacks(t) {
 			if !settled(&o) {
 				return name(&o) + " has one"
@@ -178,7 +178,7 @@ func productionIsMoved(t *testing.T, l *landscape) {
 	l.approveNext(t, productionA, "foo", "0.1.1")
 	l.lookAgain(t)
 	l.onlyRan(t, before, productionA+"/foo")
-	l.await(t, stack(productionB, "foo"), "nobody said anything about this one", applies("0.1.0"))
+	l.await(t, stack(productionB, "foo"), "it keeps its version", applies("0.1.0"))
 }
 
 func brokenVersionIsShown(t *testing.T, l *landscape) {
@@ -256,7 +256,7 @@ func brokenManifestIsShown(t *testing.T, l *landscape) {
 	l.central.Commit(t, "mended", gittest.Files{file: good})
 	l.ring(t, stageA)
 	head := "main@sha1:" + l.central.Head(t)
-	l.kustomization(t, stageA, "environment", "the mended one is applied", func(o *kustomizev1.Kustomization, c metav1.Condition) bool {
+	l.kustomization(t, stageA, "environment", "the fixed one is applied", func(o *kustomizev1.Kustomization, c metav1.Condition) bool {
 		return c.Status == metav1.ConditionTrue && o.Status.LastAppliedRevision == head
 	})
 	l.onlyRan(t, before)

@@ -193,7 +193,7 @@ func readiness(t *testing.T, o unstructured.Unstructured) string {
 	if c := apimeta.FindStatusCondition(status.Status.Conditions, meta.ReadyCondition); c != nil {
 		return fmt.Sprintf("%s %s %s", c.Status, c.Reason, c.Message)
 	}
-	return "nobody has looked at it"
+	return "it has not been reconciled"
 }
 
 // stack is the key of a stack.

@@ -51,7 +51,7 @@ output "path" {
 	}
 	first := asked.Load()
 	status.Store(http.StatusServiceUnavailable)
-	seen = y.await(t, obj, "it is looked at again with the interval, and does not answer", failedWith(infrav1.ReasonHealthChecksFailed))
+	seen = y.await(t, obj, "it is checked again on the interval and fails", failedWith(infrav1.ReasonHealthChecksFailed))
 	want := "HTTP health check error: page, url: " + server.URL + "/(sensitive)\nit answered with status 503 Service Unavailable"
 	for _, kind := range []string{infrav1.ConditionReady, infrav1.ConditionHealthCheck} {
 		if c := condition(seen, kind); c.Message != want || c.Status != metav1.ConditionFalse {
@@ -96,7 +96,7 @@ func TestACheckOfAnOutputThatThereIsNotFails(t *testing.T) {
 		t.Error(m)
 	}
 	change(t, y, obj, checking(infrav1.HealthCheck{Name: "db", Type: "tcp", Address: "${{ .host }}:1", Timeout: &metav1.Duration{Duration: time.Second}}))
-	y.await(t, obj, "the check was mended, and nobody listens", func(o *infrav1.Terraform) bool {
+	y.await(t, obj, "the check was changed, and still fails", func(o *infrav1.Terraform) bool {
 		return condition(o, infrav1.ConditionReady).Message == "TCP health check error: db, url: 127.0.0.1:1\nthe connection was refused"
 	})
 }

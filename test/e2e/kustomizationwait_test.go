@@ -67,5 +67,5 @@ spec:
 	repository.Commit(t, "missing", manifest(`[]`))
 	await("a variable that nobody sets", failedFor("no value is set"))
 	repository.Commit(t, "mended", manifest(`[{name: size, value: 3}]`))
-	await("it is mended", func(c metav1.Condition) bool { return c.Status == metav1.ConditionTrue })
+	await("it is fixed", func(c metav1.Condition) bool { return c.Status == metav1.ConditionTrue })
 }

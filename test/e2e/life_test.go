@@ -155,7 +155,7 @@ func TestSuspendedStackRests(t *testing.T) {
 	y, ns := common(t)
 	obj := inline(ns, "suspended", greeting, variable("name", "x"), auto, func(o *infrav1.Terraform) { o.Spec.Suspend = true })
 	y.create(t, obj)
-	seen := y.await(t, obj, "it was looked at", func(o *infrav1.Terraform) bool { return o.Status.ObservedGeneration == o.Generation })
+	seen := y.await(t, obj, "it was reconciled", func(o *infrav1.Terraform) bool { return o.Status.ObservedGeneration == o.Generation })
 	if seen.Status.CurrentRun != nil || seen.Status.LastRun != nil {
 		t.Errorf("it had a run: %+v", seen.Status)
 	}

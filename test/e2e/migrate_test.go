@@ -98,7 +98,7 @@ func (y *yuba) repository(t *testing.T, ns, name, hcl string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write(packed.Bytes()) })) //nolint:errcheck // who asks sees it
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write(packed.Bytes()) })) //nolint:errcheck // the client reports it
 	t.Cleanup(server.Close)
 	obj := &sourcev1.GitRepository{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name},
 		Spec: sourcev1.GitRepositorySpec{URL: "https://git.example.org/infra", Interval: metav1.Duration{Duration: time.Minute}, Suspend: true}}
@@ -176,18 +176,18 @@ func TestWhatTofuControllerLeftGoesOnAndCanBeGivenBack(t *testing.T) {
 	y.control(t)
 	y.awaitGone(t, leaving)
 	for _, obj := range []*infrav1.Terraform{simple, prod} {
-		seen := y.await(t, obj, "it goes on", func(o *infrav1.Terraform) bool { return ready(o) && o.Status.LastRun != nil })
+		seen := y.await(t, obj, "it continues", func(o *infrav1.Terraform) bool { return ready(o) && o.Status.LastRun != nil })
 		if seen.Status.Plan.Summary != "+0 ~0 -0" || seen.Status.LastAppliedRevision != legacyRevision || seen.Status.Plan.LastApplied != legacyApplied {
 			t.Errorf("%s: it planned %s, and applied is %+v of %q", obj.Name, seen.Status.Plan.Summary, seen.Status.Plan, seen.Status.LastAppliedRevision)
 		}
 	}
 	y.await(t, locked, "it waits for the lock", failedWith(infrav1.ReasonLockHeld))
-	seen := y.await(t, pending, "it is planned anew", func(o *infrav1.Terraform) bool { return waiting(o) && o.Status.Plan.Digest != "" })
+	seen := y.await(t, pending, "it is planned again", func(o *infrav1.Terraform) bool { return waiting(o) && o.Status.Plan.Digest != "" })
 	if id := seen.Status.Plan.Pending; seen.Status.Plan.Approved || !strings.HasPrefix(id, legacyPlan) || id == legacyPlan || seen.Status.Plan.Summary != "+0 ~1 -0" {
 		t.Errorf("the new plan is %+v", seen.Status.Plan)
 	}
 	y.do(t, "force-unlock", name(locked), "--lock-id", legacyLock)
-	y.await(t, locked, "it goes on", ready)
+	y.await(t, locked, "it continues", ready)
 	if diff := cmp.Diff(before, y.secrets(t, ns)); diff != "" {
 		t.Errorf("states, outputs or plans are not what they were:\n%s", diff)
 	}

@@ -149,7 +149,7 @@ func TestAnOutageIsOneAndNotADozen(t *testing.T) {
 		t.Error("it is another one after the restart")
 	}
 	outage(c, false)
-	y.awaitBreaker(t, "it closes by itself", func(b *yubav1.CircuitBreaker) bool { return b.Status.State == yubav1.StateClosed })
+	y.awaitBreaker(t, "it closes automatically", func(b *yubav1.CircuitBreaker) bool { return b.Status.State == yubav1.StateClosed })
 	for i, o := range stacks {
 		if i == 3 {
 			continue

@@ -63,7 +63,7 @@ func buildStandinsInto(source, mirror string) error {
 		if err := os.MkdirAll(filepath.Dir(mirrored), 0o755); err != nil {
 			return fmt.Errorf("mirror the stand-in for %s: %w", s.name, err)
 		}
-		if err := os.Rename(made, mirrored); err != nil { // at once: runs that look meanwhile find all of it or nothing
+		if err := os.Rename(made, mirrored); err != nil { // atomic, so that runs find all of it or nothing
 			return fmt.Errorf("mirror the stand-in for %s: %w", s.name, err)
 		}
 	}

@@ -45,7 +45,7 @@ func TestAttemptsAreUsedUpAndBegunAnew(t *testing.T) {
 	change(t, y, obj, func(o *infrav1.Terraform) {
 		o.Annotations = map[string]string{infrav1.AnnotationReconcile: "now"}
 	})
-	seen = y.await(t, obj, "so is what somebody asks for", gaveUp(2, seen.Status.LastRun.ID))
+	seen = y.await(t, obj, "a requested attempt fails, too", gaveUp(2, seen.Status.LastRun.ID))
 	if seen.Status.LastHandledReconcileAt != "now" {
 		t.Errorf("the request handled last is %q", seen.Status.LastHandledReconcileAt)
 	}
@@ -86,7 +86,7 @@ func TestNothingRunsWhileAPersonWorksByHand(t *testing.T) {
 			t.Errorf("%s: run %s ran", name, seen.Status.LastRun.ID)
 		}
 		change(t, y, obj, func(o *infrav1.Terraform) { hold(o, false) })
-		seen = y.await(t, obj, "it goes on", func(o *infrav1.Terraform) bool { return ready(o) && o.Status.LastRun.ID != before })
+		seen = y.await(t, obj, "it continues", func(o *infrav1.Terraform) bool { return ready(o) && o.Status.LastRun.ID != before })
 		// Yuba makes a fresh plan after manual work, even without any change.
 		before = seen.Status.LastRun.ID
 		change(t, y, obj, func(o *infrav1.Terraform) { hold(o, true) })
@@ -103,7 +103,7 @@ func TestARequestIsAnsweredAlthoughNothingCanRun(t *testing.T) {
 		o.Annotations = map[string]string{infrav1.AnnotationReconcile: "first"}
 	})
 	y.create(t, obj)
-	y.await(t, obj, "it says what is missing, and that it heard", func(o *infrav1.Terraform) bool {
+	y.await(t, obj, "it names the missing input and acknowledges the request", func(o *infrav1.Terraform) bool {
 		return failedWith(infrav1.ReasonVarsGenerationFailed)(o) && o.Status.LastHandledReconcileAt == "first"
 	})
 	cm := configMap(ns, "missing", map[string]string{"name": "x"})
@@ -148,7 +148,7 @@ func TestPendingPlansOfTofuControllerAreMadeAgain(t *testing.T) {
 		seen := y.await(t, obj, "a plan of Yuba's waits", func(o *infrav1.Terraform) bool { return waiting(o) && o.Status.Plan.RunID != "" })
 		want := id
 		if approved {
-			want += "-2" // nobody has seen this one
+			want += "-2" // this plan was never shown
 		}
 		if seen.Status.Plan.Pending != want || seen.Status.LastAppliedRevision != "" || seen.Status.LastRun.Operation != "plan" {
 			t.Errorf("%s: %s is pending, want %s; applied %q, last run %+v", name, seen.Status.Plan.Pending, want, seen.Status.LastAppliedRevision, seen.Status.LastRun)

@@ -256,7 +256,7 @@ func TestAStateThatIsSharedWithALiveStackIsNotTakenOver(t *testing.T) {
 	y.delete(t, one)
 	y.awaitGone(t, one)
 	change(t, y, two, func(o *infrav1.Terraform) { o.Spec.Inline["main.tf"] = holding("c") })
-	y.await(t, two, "it goes on alone", func(o *infrav1.Terraform) bool {
+	y.await(t, two, "it continues alone", func(o *infrav1.Terraform) bool {
 		return ready(o) && strings.HasPrefix(y.addresses(t, o), "terraform_data.c")
 	})
 }

@@ -39,7 +39,7 @@ func door(behind *url.URL, transport http.RoundTripper, token string) http.Handl
 func goIn(r *httputil.ProxyRequest, behind *url.URL) {
 	r.SetURL(behind)
 	r.Out.URL.Path, r.Out.URL.RawPath = appsInPath.ReplaceAllString(r.Out.URL.Path, inPathInstead), ""
-	r.Out.Header.Del("Authorization")   // who serves the door goes by a certificate
+	r.Out.Header.Del("Authorization")   // the proxy uses a certificate
 	r.Out.Header.Del("Accept-Encoding") // what is packed cannot be rewritten
 	// Binary formats cannot be rewritten either.
 	r.Out.Header.Set("Accept", strings.ReplaceAll(r.Out.Header.Get("Accept"), "application/vnd.kubernetes.protobuf", "application/json"))

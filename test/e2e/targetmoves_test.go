@@ -79,12 +79,12 @@ func TestTenantsMoveFromClusterToCluster(t *testing.T) {
 		app, secret := f.has(third)
 		return app && secret && f.tenantIsReady()
 	})
-	f.eventually("it is told what is left", func() bool {
+	f.eventually("the status names the remaining objects", func() bool {
 		list := f.tenants()
 		return len(list) == 1 && strings.Contains(fmt.Sprint(list[0].Status.Waiting), "second, and cannot be removed there")
 	})
 	f.rows(0)
-	f.eventually("it is told how to let go", func() bool {
+	f.eventually("the message says how to remove the finalizer", func() bool {
 		says := f.says()
 		app, secret := f.has(third)
 		return !app && !secret && strings.Contains(says, "second, and cannot be removed there") &&

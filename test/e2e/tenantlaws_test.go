@@ -190,7 +190,7 @@ func TestARolloutSurvivesPowerCuts(t *testing.T) {
 		}
 		var unready []string
 		var have int
-		f.eventually("a wave is on its way, or all is done", func() bool {
+		f.eventually("a wave is in progress, or all are updated", func() bool {
 			if unready, have = f.unready("2"); len(unready) > skew {
 				t.Fatalf("after %d power cuts %v are not ready at a time, and %d tenants have the change", cut, unready, have)
 			}
@@ -241,7 +241,7 @@ func TestALargeDeletionSurvivesPowerCuts(t *testing.T) {
 	before := registry.DeepCopy()
 	registry.Annotations = map[string]string{tenantv1.AnnotationConfirmDeletion: held.ID}
 	f.must(f.y.client.Patch(t.Context(), registry, client.MergeFrom(before)))
-	f.eventually("it goes on", func() bool {
+	f.eventually("it continues", func() bool {
 		for _, o := range f.tenants() {
 			if o.DeletionTimestamp != nil {
 				return true

@@ -70,7 +70,7 @@ func customers(t *testing.T, template string) (*tenanttest.Home, *sqliteFile) {
 	_, h := tenantHome(t)
 	f := newTable(t, h.Namespace)
 	h.Apply(t, tenanttest.Registry("customers", f.source()))
-	t.Cleanup(func() { // nobody reads the table of a test that is over
+	t.Cleanup(func() { // stop reading the table when the test ends
 		registry := &tenantv1.TenantRegistry{ObjectMeta: metav1.ObjectMeta{Namespace: h.Namespace, Name: "customers"}}
 		if err := h.Client.Delete(context.Background(), registry); client.IgnoreNotFound(err) != nil {
 			t.Error(err)

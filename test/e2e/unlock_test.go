@@ -113,7 +113,7 @@ func TestAReleasedLockStartsTheStackAtOnce(t *testing.T) {
 	y.create(t, obj)
 	y.await(t, obj, "it waits", lockedBy(theirLock))
 	y.unlockState(t, obj)
-	seen := y.await(t, obj, "it goes on", ready)
+	seen := y.await(t, obj, "it continues", ready)
 	if c := condition(seen, infrav1.ConditionStateLocked); c.Type != "" || seen.Status.Lock.Pending != "" {
 		t.Errorf("it still tells of the lock: %+v, pending %q", c, seen.Status.Lock.Pending)
 	}
@@ -153,7 +153,7 @@ func TestTheLockOfARunThatIsOverIsReleased(t *testing.T) {
 	id := y.await(t, obj, "it is ready", ready).Status.LastRun.ID
 	y.lockState(t, obj, state.LockInfo{ID: id, Info: "yuba run " + id, Who: "yuba@gone"})
 	change(t, y, obj, variable2("cidr", "10.2.0.0/16"))
-	y.await(t, obj, "it goes on", func(o *infrav1.Terraform) bool { return ready(o) && o.Status.LastRun.ID != id })
+	y.await(t, obj, "it continues", func(o *infrav1.Terraform) bool { return ready(o) && o.Status.LastRun.ID != id })
 	unlocked(t, y, obj)
 	y.awaitEvent(t, obj, "LockOrphaned", id)
 }

@@ -70,7 +70,8 @@ func TestPostgreSQLTellsOfChanges(t *testing.T) {
 		if err := s.Start(); err != nil {
 			t.Fatal(err)
 		}
-		// What happened meanwhile nobody heard, so that the connection itself is a signal. One from before may come first.
+		// Notifications sent meanwhile are lost, so reconnecting is itself a signal. An earlier one may
+		// come first.
 		eventually(t, func() error {
 			_, err := source.Read(context.Background(), query)
 			return err

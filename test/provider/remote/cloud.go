@@ -1,8 +1,8 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package remote speaks to the cloud of package test/cloud, as providers speak to theirs. The providers of tests share it:
-// that of test/provider, and those that test/standin stands in for.
+// Package remote is a client of the cloud in package test/cloud. The test providers share it: that
+// of test/provider, and those of test/standin.
 package remote
 
 import (
@@ -19,25 +19,25 @@ import (
 	"time"
 )
 
-// Cloud is one that somebody was let into.
+// Cloud is a client with credentials.
 type Cloud struct {
 	endpoint, token string
 	http            http.Client
 }
 
-// New is the cloud at an address, for who has its token.
+// New returns a client for the cloud at an address.
 func New(endpoint, token string) *Cloud {
 	return &Cloud{endpoint: strings.TrimRight(endpoint, "/"), token: token, http: http.Client{Timeout: 10 * time.Minute}}
 }
 
-// Object is an object as the cloud knows it.
+// Object is an object as stored in the cloud.
 type Object struct {
 	Content  string `json:"content"`
 	Secret   string `json:"secret,omitempty"`
 	Revision int64  `json:"revision"`
 }
 
-// ErrNotFound says that there is no such object.
+// ErrNotFound says that an object does not exist.
 var ErrNotFound = errors.New("there is no such object")
 
 // Get reads an object.
@@ -45,10 +45,11 @@ func (c *Cloud) Get(ctx context.Context, name string) (Object, error) {
 	return c.do(ctx, http.MethodGet, name, nil, nil)
 }
 
-// headerCreate tells the cloud that there is to be no such object yet. It serves the request all the same, and remembers.
+// headerCreate marks a request that expects no object of that name. The cloud serves it in any
+// case, and records it.
 const headerCreate = "Yubatest-Create"
 
-// Create makes an object.
+// Create creates an object.
 func (c *Cloud) Create(ctx context.Context, name string, o Object) (Object, error) {
 	return c.do(ctx, http.MethodPut, name, &o, http.Header{headerCreate: {"yes"}})
 }
@@ -58,7 +59,7 @@ func (c *Cloud) Update(ctx context.Context, name string, o Object) (Object, erro
 	return c.do(ctx, http.MethodPut, name, &o, nil)
 }
 
-// Delete deletes an object. One that is not there is deleted already.
+// Delete deletes an object. It succeeds if the object does not exist.
 func (c *Cloud) Delete(ctx context.Context, name string) error {
 	_, err := c.do(ctx, http.MethodDelete, name, nil, nil)
 	if errors.Is(err, ErrNotFound) {
@@ -67,7 +68,7 @@ func (c *Cloud) Delete(ctx context.Context, name string) error {
 	return err
 }
 
-// do makes a request. An error carries what the cloud says, whatever that is: providers do that.
+// do makes a request. An error contains the cloud's whole response, as errors of real providers do.
 func (c *Cloud) do(ctx context.Context, method, name string, given *Object, header http.Header) (Object, error) {
 	var o Object
 	body, err := json.Marshal(given)
