@@ -25,12 +25,13 @@ import (
 	"k8s.io/kubernetes/plugin/pkg/auth/authorizer/rbac"
 )
 
-// actAs keeps users from becoming a service account that may do more than they may. Kubernetes' role edit may request
-// tokens of every account of its namespace, because in a cluster its holders could start Pods as that account anyway. Here
-// there are no Pods, and an account may have what edit is kept from: a shell, or all rights of the server.
+// actAs keeps users from becoming a service account with more rights than their own. Kubernetes'
+// role edit may request tokens for every service account of its namespace, because in a cluster its
+// holders could start Pods as that account anyway. There are no Pods here, and an account may have
+// rights that edit lacks: a shell, or all rights of the server.
 //
-// There are three ways to become an account: a token request, impersonation, and a Secret that asks for a token. Whoever may
-// "escalate" service accounts is not asked, as with roles.
+// A user can become an account by a token request, by impersonation, and with a Secret that asks
+// for a token. As with roles, users with the verb "escalate" on service accounts are exempt.
 type actAs struct {
 	authorizer.Authorizer
 	rules        rbacvalidation.AuthorizationRuleResolver
@@ -38,10 +39,11 @@ type actAs struct {
 	clusterRoles rbaclisters.ClusterRoleLister
 }
 
-// everyAccounts is the role that Kubernetes gives all service accounts. It shows public keys.
+// everyAccounts is the role that Kubernetes grants to all service accounts. It allows reading
+// public keys.
 const everyAccounts = "system:service-account-issuer-discovery"
 
-// use puts it before an authorizer.
+// use wraps an authorizer.
 func (a *actAs) use(inner authorizer.Authorizer, shared informers.SharedInformerFactory) {
 	access := shared.Rbac().V1()
 	a.Authorizer, a.bindings, a.clusterRoles = inner, access.RoleBindings().Lister(), access.ClusterRoles().Lister()
@@ -49,7 +51,8 @@ func (a *actAs) use(inner authorizer.Authorizer, shared informers.SharedInformer
 		&rbac.ClusterRoleGetter{Lister: a.clusterRoles}, &rbac.ClusterRoleBindingLister{Lister: access.ClusterRoleBindings().Lister()})
 }
 
-// Authorize asks the authorizer behind it, and looks again where a request makes the user another one.
+// Authorize calls the wrapped authorizer, and checks further if the request would turn the user
+// into a service account.
 func (a *actAs) Authorize(ctx context.Context, request authorizer.Attributes) (authorizer.Decision, string, error) {
 	decision, reason, err := a.Authorizer.Authorize(ctx, request)
 	if decision != authorizer.DecisionAllow || !becomesAccount(request) {
@@ -69,7 +72,8 @@ func becomesAccount(request authorizer.Attributes) bool {
 	return request.GetSubresource() == "token" || strings.HasPrefix(request.GetVerb(), "impersonate")
 }
 
-// doesMore says what an account may do that the user may not; nothing when the user may become it.
+// doesMore names a right that the account has and the user lacks. It returns "" if the user may
+// become the account.
 func (a *actAs) doesMore(ctx context.Context, by user.Info, namespace, name string) (string, error) {
 	if slices.Contains(by.GetGroups(), user.SystemPrivilegedGroup) {
 		return "", nil
@@ -92,13 +96,13 @@ func (a *actAs) doesMore(ctx context.Context, by user.Info, namespace, name stri
 		// An error here only hides some of the user's own rights, so the check stays strict.
 		own, _ := a.rules.RulesFor(ctx, by, in)
 		if covered, missing := rbaccoverage.Covers(append(own, a.everybodys()...), its); !covered {
-			return fmt.Sprintf("the service account %s/%s may do more than %s, in %s for example %s", namespace, name, by.GetName(), place(in), firstOf(missing)), nil
+			return fmt.Sprintf("the service account %s/%s has rights that %s lacks, in %s for example %s", namespace, name, by.GetName(), place(in), firstOf(missing)), nil
 		}
 	}
 	return "", nil
 }
 
-// everybodys are the rules that every account has.
+// everybodys returns the rules that every account has.
 func (a *actAs) everybodys() []rbacv1.PolicyRule {
 	role, err := a.clusterRoles.Get(everyAccounts)
 	if err != nil {
@@ -107,7 +111,7 @@ func (a *actAs) everybodys() []rbacv1.PolicyRule {
 	return role.Rules
 }
 
-// boundIn lists where an account has roles: in the cluster as a whole, in its own namespace, and where bindings name it.
+// boundIn lists the namespaces in which an account can have roles; "" stands for the whole cluster.
 func (a *actAs) boundIn(account user.Info, own string) ([]string, error) {
 	all, err := a.bindings.List(labels.Everything())
 	if err != nil {
@@ -122,7 +126,7 @@ func (a *actAs) boundIn(account user.Info, own string) ([]string, error) {
 	return namespaces, nil
 }
 
-// names says whether a binding's subject is the account or a group of it.
+// names reports whether a binding's subject is the account or one of its groups.
 func names(s rbacv1.Subject, account user.Info, bindingNamespace string) bool {
 	switch s.Kind {
 	case rbacv1.UserKind:
@@ -153,10 +157,11 @@ func firstOf(rules []rbacv1.PolicyRule) string {
 	return strings.Join(rule.Verbs, ",") + " " + strings.Join(what, ",")
 }
 
-// tokenSecretsPlugin is the name of the admission plugin that looks at Secrets that ask for a token.
+// tokenSecretsPlugin is the name of the admission plugin that checks Secrets that ask for a token.
 const tokenSecretsPlugin = "YubaTokenSecrets"
 
-// tokenSecrets refuses Secrets that ask for a token of an account that may do more than who writes them.
+// tokenSecrets refuses a Secret that asks for a token of an account with more rights than its
+// author.
 type tokenSecrets struct {
 	*admission.Handler
 	actAs *actAs
@@ -180,7 +185,7 @@ func (t *tokenSecrets) Validate(ctx context.Context, request admission.Attribute
 		return err
 	}
 	if more != "" {
-		return admission.NewForbidden(request, fmt.Errorf("%s. Ask somebody who may do that", more))
+		return admission.NewForbidden(request, fmt.Errorf("%s. Ask somebody who has these rights", more))
 	}
 	return nil
 }

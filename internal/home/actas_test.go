@@ -97,8 +97,8 @@ func mayImpersonate(t *testing.T, user, namespace, name string) error {
 	return nil
 }
 
-// A holder of a default role in a namespace cannot act as an account there that may do more. Each way is tried for each pair of
-// roles.
+// A holder of a default role in a namespace cannot act as an account there that may do more. Each
+// way is tried for each pair of roles.
 func TestNoRoleMakesATokenOfAStrongerAccount(t *testing.T) {
 	namespace := newNamespace(t, shared)
 	all, err := clientOf(t, shared).RbacV1().ClusterRoles().List(t.Context(), metav1.ListOptions{})
@@ -158,7 +158,8 @@ func mayMint(rules []rbacv1.PolicyRule) bool {
 	})
 }
 
-// known waits for a binding: the first of the rules that names one resource of the core is asked for.
+// known waits for a binding: the first of the rules that names one resource of the core is asked
+// for.
 func known(t *testing.T, user, namespace string, rules []rbacv1.PolicyRule) error {
 	t.Helper()
 	for _, r := range rules {
@@ -214,7 +215,7 @@ func TestAnAccountsRightsElsewhereCount(t *testing.T) {
 					if (err == nil) != test.want || err != nil && !apierrors.IsForbidden(err) {
 						return fmt.Errorf("%v", err)
 					}
-					if err != nil && !strings.Contains(err.Error(), "may do more than "+test.user) {
+					if err != nil && !strings.Contains(err.Error(), "has rights that "+test.user+" lacks") {
 						return fmt.Errorf("it does not say why: %w", err)
 					}
 					return nil

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	// Before the API server makes its logger.
+	// Initialise this package before the API server makes its logger.
 	_ "github.com/yuba-dev/yuba/internal/home/etcd/quiet"
 
 	apiextensionsapiserver "k8s.io/apiextensions-apiserver/pkg/apiserver"
@@ -37,16 +37,16 @@ import (
 	"github.com/yuba-dev/yuba/internal/home/schemas"
 )
 
-// issuer of service account tokens, the name that in-cluster clients expect.
+// issuer is the issuer of service account tokens, as in-cluster clients expect it.
 const issuer = "https://kubernetes.default.svc"
 
-// apiServer is the API server before and while it runs.
 type apiServer struct {
 	aggregator *aggregatorapiserver.APIAggregator
 	loopback   *rest.Config
 }
 
-// newAPIServer puts the API server together: CRDs, built-in kinds and the aggregator that presents both as one.
+// newAPIServer assembles the API server: the servers of CRDs and built-in kinds, and the aggregator
+// in front of both.
 func newAPIServer(ctx context.Context, k *keys, etcdEndpoint string, d door, o Options) (*apiServer, error) {
 	if err := setFeatures(); err != nil {
 		return nil, fmt.Errorf("set the API server's features: %w", err)
@@ -81,7 +81,7 @@ func newAPIServer(ctx context.Context, k *keys, etcdEndpoint string, d door, o O
 	return s, s.mount(o.Mount)
 }
 
-// serverOptions are the options that Kubernetes' own API server takes from flags.
+// serverOptions returns what Kubernetes' own API server reads from flags.
 func serverOptions(k *keys, etcdEndpoint string, listener net.Listener, getter *tokenGetter) *options.Options {
 	o := options.NewOptions()
 	o.GenericServerRunOptions.AdvertiseAddress = net.IPv4(127, 0, 0, 1)
@@ -97,13 +97,14 @@ func serverOptions(k *keys, etcdEndpoint string, listener net.Listener, getter *
 	o.Etcd.StorageConfig.Transport.KeyFile = k.etcdClient.KeyFile()
 	o.Etcd.StorageConfig.CountMetricPollPeriod = 10 * time.Minute
 	o.Etcd.EncryptionProviderConfigFilepath = k.encryption()
-	// A watch cache keeps every object decoded, and for a minute or more what each was before: for thousands of objects that
-	// is more memory than all else together. etcd is in this process, and those who watch are few and have caches of their
-	// own.
+	// A watch cache holds every object decoded, and its previous versions for a minute or more.
+	// With thousands of objects that is more memory than everything else uses. etcd runs in this
+	// process, and the few clients that watch have caches of their own.
 	o.Etcd.EnableWatchCache = false
 
 	o.Admission.GenericAdmission.DefaultOffPlugins = admissionOff()
-	// Flow control shares a server among thousands of clients; a fixed number of requests in flight is enough here.
+	// Flow control shares a server among thousands of clients. A fixed limit on requests is enough
+	// here.
 	o.Features.EnablePriorityAndFairness = false
 	o.Features.EnableProfiling = false
 
@@ -120,7 +121,7 @@ func serverOptions(k *keys, etcdEndpoint string, listener net.Listener, getter *
 	return o
 }
 
-// serverConfig holds the configurations of the three servers that answer one after the other.
+// serverConfig holds the configurations of the three chained servers.
 type serverConfig struct {
 	controlPlane controlplaneapiserver.CompletedConfig
 	extensions   apiextensionsapiserver.CompletedConfig
@@ -167,7 +168,7 @@ func newServerConfig(o options.CompletedOptions, d door, guard *actAs, anonymous
 	}, nil
 }
 
-// newChain builds the three servers, each answering what the one before it does not know.
+// newChain builds the three servers. Each passes on requests for kinds that it does not serve.
 func (c *serverConfig) newChain() (*aggregatorapiserver.APIAggregator, error) {
 	notFound := notfoundhandler.New(c.controlPlane.Generic.Serializer, genericapifilters.NoMuxAndDiscoveryIncompleteKey)
 	extensions, err := c.extensions.New(genericapiserver.NewEmptyDelegateWithCustomHandler(notFound))
@@ -193,12 +194,12 @@ func (c *serverConfig) newChain() (*aggregatorapiserver.APIAggregator, error) {
 		extensions.Informers.Apiextensions().V1().CustomResourceDefinitions(), true,
 		controlplaneapiserver.DefaultGenericAPIServicePriorities())
 	if err != nil {
-		return nil, fmt.Errorf("make the server that joins all kinds: %w", err)
+		return nil, fmt.Errorf("make the API aggregator: %w", err)
 	}
 	return aggregator, nil
 }
 
-// contentPrefix is where mounted handlers serve bytes, which takes longer than a minute when there are many.
+// contentPrefix is the path of mounted handlers. Their transfers may take longer than a minute.
 const contentPrefix = "/apis/content.yuba.dev/"
 
 func longRunning(others request.LongRunningRequestCheck) request.LongRunningRequestCheck {
@@ -209,7 +210,7 @@ func longRunning(others request.LongRunningRequestCheck) request.LongRunningRequ
 
 type mountFunc func(*rest.Config) (map[string]http.Handler, error)
 
-// mount adds the handlers of others behind authentication and authorisation.
+// mount adds further handlers behind authentication and authorisation.
 func (s *apiServer) mount(mount mountFunc) error {
 	if mount == nil {
 		return nil
@@ -229,7 +230,7 @@ func (s *apiServer) mount(mount mountFunc) error {
 	return nil
 }
 
-// clientConfig is an administrator's way in that needs no file and is not slowed down.
+// clientConfig returns administrator access that needs no files and has no rate limit.
 func (s *apiServer) clientConfig() *rest.Config {
 	config := rest.CopyConfig(s.loopback)
 	config.QPS = -1

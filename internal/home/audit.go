@@ -15,13 +15,14 @@ import (
 //go:embed audit.yaml
 var auditPolicy []byte
 
-// How much of the audit log is kept: a gigabyte.
+// The audit log keeps at most a gigabyte.
 const (
 	auditMegabytes = 100
 	auditFiles     = 10
 )
 
-// audit makes the API server record requests, if that is wanted. Each record is written before its request is answered.
+// audit configures the audit log, if one was requested. The API server writes each record before it
+// answers the request.
 func (o Options) audit(k *keys, to *genericoptions.AuditOptions) error {
 	if o.AuditLog == "" {
 		return nil

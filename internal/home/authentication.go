@@ -13,16 +13,17 @@ import (
 	kubeoptions "k8s.io/kubernetes/pkg/kubeapiserver/options"
 )
 
-// public are the paths that need no credentials, because probes have none.
+// public lists the paths that need no credentials, because probes have none.
 var public = []apiserver.AnonymousAuthCondition{{Path: "/livez"}, {Path: "/readyz"}, {Path: "/healthz"}}
 
-// CheckAuthenticationConfig says what is wrong with a file for Options.AuthenticationConfig, before anything is touched.
+// CheckAuthenticationConfig validates a file for Options.AuthenticationConfig before anything
+// starts.
 func CheckAuthenticationConfig(path string) error {
 	_, err := anonymousIsSet(path)
 	return err
 }
 
-// anonymousIsSet reads the file that names issuers of tokens, and tells whether it says who needs no credentials.
+// anonymousIsSet reports whether the authentication config decides about anonymous requests.
 func anonymousIsSet(path string) (bool, error) {
 	if path == "" {
 		return false, nil
@@ -36,8 +37,9 @@ func anonymousIsSet(path string) (bool, error) {
 	return config.AuthenticationConfig.Anonymous != nil, nil
 }
 
-// admitProbes lets requests without credentials ask about health and nothing else. The API server has one setting for that
-// in the same file as the issuers; this is apart from it, so that the file can be the user's own and be reloaded.
+// admitProbes lets anonymous requests read health and nothing else. The API server has a setting
+// for that in the file that lists the issuers. Keeping it separate lets the user own and reload
+// that file.
 func admitProbes(authentication *genericapiserver.AuthenticationInfo) {
 	authentication.Authenticator = union.NewFailOnError(authentication.Authenticator, anonymous.NewAuthenticator(public))
 }

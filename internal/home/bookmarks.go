@@ -16,9 +16,9 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// bookmarked has those who watch told from time to time how far they have come, when they ask for it. Usually a watch cache
-// tells them. Without bookmarks, who watches a kind that rests would have to read all of it again whenever the connection
-// is made anew: etcd forgets after minutes what was before.
+// bookmarked sends bookmarks to watchers that ask for them, as the watch cache usually does.
+// Without bookmarks, a client that watches an idle kind must list all of it again after each
+// reconnect: etcd compacts old revisions within minutes.
 type bookmarked struct{ generic.RESTOptionsGetter }
 
 // GetRESTOptions implements generic.RESTOptionsGetter.

@@ -26,15 +26,15 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// ControlPlane is a running API.
+// ControlPlane is a running embedded API.
 type ControlPlane struct {
 	options Options
 	dir     datadir.Dir
-	// lock is held when Start took it.
+	// lock is set if Start took it.
 	lock     *datadir.Lock
 	listener *listener.Listener
 	keys     *keys
-	// store is what was found of it.
+	// store is what integrity.Check found.
 	store       etcd.Facts
 	etcd        *etcd.Server
 	api         *apiServer
@@ -50,7 +50,8 @@ type ControlPlane struct {
 	err   error
 }
 
-// Start starts the API in the data directory and returns when it is complete. The context bounds the start only.
+// Start starts the API in the data directory and returns when it is ready. The context limits the
+// start only.
 func Start(ctx context.Context, options Options) (_ *ControlPlane, err error) {
 	if err := options.complete(); err != nil {
 		return nil, err
@@ -83,12 +84,12 @@ func Start(ctx context.Context, options Options) (_ *ControlPlane, err error) {
 		options.Log.Debug("control plane: "+step.name, "took", time.Since(began))
 	}
 	kubernetesCalm.Store(true)
-	// Starting takes twice the memory that running does; give the difference back now rather than in minutes.
+	// Starting needs twice the memory of running. Return it now rather than in minutes.
 	go debug.FreeOSMemory()
 	return p, nil
 }
 
-// openDirectory makes the data directory this process's own and finishes a restoration.
+// openDirectory locks the data directory and finishes a pending restore.
 func (p *ControlPlane) openDirectory(context.Context) (err error) {
 	if p.dir, err = datadir.Open(p.options.DataDir); err != nil {
 		return err
@@ -101,7 +102,8 @@ func (p *ControlPlane) openDirectory(context.Context) (err error) {
 	return backup.ApplyPending(p.dir, p.options.Log)
 }
 
-// checkDirectory refuses a home that has lost something, unless that loss is accepted.
+// checkDirectory refuses a data directory with missing or damaged parts, unless the user accepted
+// that loss.
 func (p *ControlPlane) checkDirectory(context.Context) (err error) {
 	if err := integrity.Accept(p.dir, p.options.BlobsHere, p.options.AcceptLoss, p.options.Log); err != nil {
 		return err
@@ -136,7 +138,7 @@ func (p *ControlPlane) startEtcd(ctx context.Context) (err error) {
 }
 
 func (p *ControlPlane) startAPI(ctx context.Context) (err error) {
-	// The server belongs to Stop, not to the context of the start.
+	// Stop ends the server, not the context of Start.
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	p.stopAPI, p.apiStopped = stop, make(chan struct{})
 	p.api, err = newAPIServer(running, p.keys, p.etcd.Endpoint(), door{p.listener, p.options.bodyTime}, p.options)
@@ -148,20 +150,19 @@ func (p *ControlPlane) startAPI(ctx context.Context) (err error) {
 		defer close(p.apiStopped)
 		err := p.api.run(running)
 		if err == nil && running.Err() == nil {
-			err = errors.New("the API server stopped by itself")
+			err = errors.New("the API server stopped unexpectedly")
 		}
 		p.end(err)
 	}()
 	go func() {
 		<-p.etcd.Done()
 		if running.Err() == nil {
-			p.end(errors.New("etcd stopped by itself"))
+			p.end(errors.New("etcd stopped unexpectedly"))
 		}
 	}()
 	return p.whileRunning(ctx, func(ctx context.Context) error { return answering(ctx, p.RESTConfig()) })
 }
 
-// install puts kinds and cluster roles into the API.
 func (p *ControlPlane) install(ctx context.Context) error {
 	return p.whileRunning(ctx, func(ctx context.Context) error {
 		var roles error
@@ -173,7 +174,7 @@ func (p *ControlPlane) install(ctx context.Context) error {
 	})
 }
 
-// startControllers starts the controllers, which need complete discovery.
+// startControllers starts the controllers. They need complete discovery.
 func (p *ControlPlane) startControllers(ctx context.Context) (err error) {
 	p.controllers, err = controllers.Start(ctx, controllers.Options{
 		Config: p.RESTConfig(), TokenKey: p.keys.serviceAccountKey(), CA: p.keys.api.PEM(),
@@ -186,7 +187,7 @@ func (p *ControlPlane) becomeReady(ctx context.Context) error {
 	return p.whileRunning(ctx, func(ctx context.Context) error { return complete(ctx, p.RESTConfig()) })
 }
 
-// openDoor gives the administrator a way in and keeps the certificates fresh.
+// openDoor writes the administrator's kubeconfig and keeps the certificates renewed.
 func (p *ControlPlane) openDoor(ctx context.Context) error {
 	if err := p.keys.writeKubeconfig(p.url()); err != nil {
 		return err
@@ -200,13 +201,13 @@ func (p *ControlPlane) openDoor(ctx context.Context) error {
 	return nil
 }
 
-// Record writes down which parts of the home belong together, so that the next start knows when one is missing. A part that
-// others make below the data directory, such as the blobs and their key, counts once it is called again.
+// Record records which parts of the data directory belong together, so that the next start notices
+// when one is missing. Call it again after creating a part, such as the blobs and their key.
 func (p *ControlPlane) Record() error {
 	return integrity.Write(p.dir, p.etcd.Cluster(), p.options.BlobsHere)
 }
 
-// whileRunning does a part of the start and gives up when the API ends meanwhile.
+// whileRunning runs one part of the start and gives up if the API ends meanwhile.
 func (p *ControlPlane) whileRunning(ctx context.Context, part func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -224,7 +225,7 @@ func (p *ControlPlane) whileRunning(ctx context.Context, part func(context.Conte
 	return err
 }
 
-// end records the first reason why the API no longer runs.
+// end records the first reason why the API stopped.
 func (p *ControlPlane) end(err error) {
 	p.ended.Do(func() {
 		p.err = err
@@ -232,10 +233,10 @@ func (p *ControlPlane) end(err error) {
 	})
 }
 
-// Done is closed when the API no longer runs, because Stop was called or because it broke.
+// Done is closed when the API has stopped, because of Stop or of a failure.
 func (p *ControlPlane) Done() <-chan struct{} { return p.done }
 
-// Err says, after Done, why the API no longer runs; nil when it was stopped.
+// Err returns, after Done, why the API stopped; nil after Stop.
 func (p *ControlPlane) Err() error {
 	select {
 	case <-p.done:
@@ -245,10 +246,12 @@ func (p *ControlPlane) Err() error {
 	}
 }
 
-// grace is how long requests under way may take to end once the API stops. Watches, which have no end, are cut off then.
+// grace is the time that requests in flight have to end once the API stops. Watches never end, so
+// they are cut off then.
 const grace = 2 * time.Second
 
-// Stop stops the API, in the reverse order of its start. After a grace of two seconds it cuts off requests that still run.
+// Stop stops the API in the reverse order of its start. It cuts off requests that still run after a
+// grace period of two seconds.
 func (p *ControlPlane) Stop(ctx context.Context) error {
 	kubernetesCalm.Store(false)
 	if p.stopKeys != nil {
@@ -264,7 +267,7 @@ func (p *ControlPlane) Stop(ctx context.Context) error {
 		failure = p.waitForAPI(ctx)
 	}
 	if p.listener != nil {
-		// The API server has closed it, unless it never got that far.
+		// The API server has closed it already, unless it never started serving.
 		_ = p.listener.Close()
 	}
 	if p.etcd != nil {
@@ -289,23 +292,25 @@ func (p *ControlPlane) waitForAPI(ctx context.Context) error {
 	case <-p.apiStopped:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("stop the API server: requests still run: %w", ctx.Err())
+		return fmt.Errorf("stop the API server: requests are still running: %w", ctx.Err())
 	}
 }
 
-// RESTConfig is an administrator's access for the parts of this process, without a limit on its rate.
+// RESTConfig returns administrator access for parts of this process, without a rate limit.
 func (p *ControlPlane) RESTConfig() *rest.Config { return p.api.clientConfig() }
 
-// Trouble is why the API takes no changes, and what to do about it; empty while it does.
+// Trouble says why the API refuses changes and what to do about it. It is empty while the API
+// accepts them.
 func (p *ControlPlane) Trouble() string { return p.etcd.Trouble() }
 
-// Kubeconfig is the path of the administrator's kubeconfig.
+// Kubeconfig returns the path of the administrator's kubeconfig.
 func (p *ControlPlane) Kubeconfig() string { return p.dir.Kubeconfig() }
 
-// Address is the host:port that the API listens on.
+// Address returns the host:port that the API listens on.
 func (p *ControlPlane) Address() string { return p.listener.Addr().String() }
 
-// CA is the certificate, in PEM, that clients of the API and of certificates from IssueServerCert trust.
+// CA returns the PEM certificate that clients of the API and of certificates from IssueServerCert
+// trust.
 func (p *ControlPlane) CA() []byte { return p.keys.api.PEM() }
 
 func (p *ControlPlane) url() string {
@@ -313,8 +318,9 @@ func (p *ControlPlane) url() string {
 	return "https://" + net.JoinHostPort(host, strconv.Itoa(port))
 }
 
-// IssueServerCert returns the certificate of another server of this process, by a name of its own. It is a tls.Config's
-// GetCertificate and renews itself while the control plane runs.
+// IssueServerCert returns the certificate of another server of this process, stored under the given
+// name, as a GetCertificate function of tls.Config. The certificate renews itself while the control
+// plane runs.
 func (p *ControlPlane) IssueServerCert(name string, hosts []string) (func(*tls.ClientHelloInfo) (*tls.Certificate, error), error) {
 	certificate, err := p.keys.issue(name, hosts)
 	if err != nil {
@@ -323,16 +329,17 @@ func (p *ControlPlane) IssueServerCert(name string, hosts []string) (func(*tls.C
 	return certificate.get, nil
 }
 
-// Backup writes everything that outlives the process into one archive, while the API runs. The archive holds the keys: it
-// must be kept like the data directory itself.
+// Backup writes everything that outlives the process into one archive while the API runs. The
+// archive contains the keys: protect it like the data directory.
 func (p *ControlPlane) Backup(ctx context.Context, w io.Writer) error {
 	snapshot := p.etcd.Snapshot()
 	defer snapshot.Close()
 	return backup.Write(ctx, w, p.dir, snapshot, backup.Origin{Version: p.options.Version, Created: time.Now().UTC()})
 }
 
-// StageRestore verifies an archive and leaves it in the data directory for the next Start, which puts it in place of what is
-// there. It may be called while a control plane runs on the directory, and changes nothing there.
+// StageRestore verifies an archive and stages it in the data directory. The next Start replaces the
+// data with it. StageRestore may be called while a control plane uses the directory, and changes
+// nothing there.
 func StageRestore(dataDir string, archive io.Reader) (backup.Origin, error) {
 	dir, err := datadir.Open(dataDir)
 	if err != nil {

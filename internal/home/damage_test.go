@@ -170,9 +170,9 @@ func TestDamagedHomesAreRefused(t *testing.T) {
 		"the store is gone":                 {removing("etcd"), "etcd/ has no store", []integrity.Loss{integrity.LossObjects}, nothing},
 		"the member is gone":                {removing("etcd/member"), "etcd/", []integrity.Loss{integrity.LossObjects}, nothing},
 		"the store and its record":          {removing("etcd", "home.json"), "etcd/ has no store", []integrity.Loss{integrity.LossObjects}, nothing},
-		"the database is half":              {cutting("etcd/member/snap/db", func(int64) int64 { return 64 << 10 }), "etcd/member/snap/db is cut off", []integrity.Loss{integrity.LossObjects}, nothing},
+		"the database is half":              {cutting("etcd/member/snap/db", func(int64) int64 { return 64 << 10 }), "etcd/member/snap/db is truncated", []integrity.Loss{integrity.LossObjects}, nothing},
 		"the log is gone":                   {removing("etcd/member/wal"), "etcd/member/wal", []integrity.Loss{integrity.LossLastChanges}, whole},
-		"the log is empty":                  {cutting("etcd/member/wal/*.wal", damagetest.Empty), "is cut off", []integrity.Loss{integrity.LossLastChanges}, whole},
+		"the log is empty":                  {cutting("etcd/member/wal/*.wal", damagetest.Empty), "is truncated", []integrity.Loss{integrity.LossLastChanges}, whole},
 		"the key of Secrets is gone":        {removing("keys/encryption.yaml"), "keys/encryption.yaml is missing", []integrity.Loss{integrity.LossObjects}, nothing},
 		"the key of Secrets is another one": {from("keys/encryption.yaml"), "keys/encryption.yaml is not the key", []integrity.Loss{integrity.LossObjects}, nothing},
 		"the key of Secrets and the record": {func(t *testing.T, dir string) { removing("home.json")(t, dir); from("keys/encryption.yaml")(t, dir) }, "keys/encryption.yaml is not the key", []integrity.Loss{integrity.LossObjects}, nothing},
@@ -180,9 +180,9 @@ func TestDamagedHomesAreRefused(t *testing.T) {
 		"the authority is gone":             {removing("keys/ca.key", "keys/ca.crt"), "keys/ca.crt is missing", []integrity.Loss{integrity.LossCredentials}, whole},
 		"the key of tokens":                 {removing("keys/service-account.key"), "keys/service-account.key is missing", []integrity.Loss{integrity.LossCredentials}, whole},
 		"the blobs are gone":                {removing("blobs"), "blobs/ is missing", []integrity.Loss{integrity.LossBlobs}, whole},
-		"the key of blobs is gone":          {removing("keys/blob.agekey"), "These do not, and are gone: default/tfstate-default-large:\n", []integrity.Loss{integrity.LossBlobs}, whole},
+		"the key of blobs is gone":          {removing("keys/blob.agekey"), "These states do not fit and are lost: default/tfstate-default-large:\n", []integrity.Loss{integrity.LossBlobs}, whole},
 		"the store of another":              {from("etcd"), "", []integrity.Loss{integrity.LossObjects}, nothing},
-		"the format is gone":                {removing("version"), "tells its format, is missing", nil, ""},
+		"the format is gone":                {removing("version"), "holds its format, is missing", nil, ""},
 		"the format is empty":               {cutting("version", damagetest.Empty), "instead of a number", nil, ""},
 	} {
 		t.Run(sentence, func(t *testing.T) {

@@ -16,17 +16,18 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/listener"
 )
 
-// bodyTime is how long the body of an object may take. After as long the API server gives a request up.
+// bodyTime limits how long reading an object's body may take. The API server gives up on a request
+// after the same time.
 const bodyTime = time.Minute
 
-// chain puts our own filters around and inside those of the API server.
+// chain adds Yuba's filters around and inside those of the API server.
 func (d door) chain(inner buildChain) buildChain {
 	return func(handler http.Handler, config *genericapiserver.Config) http.Handler {
 		return d.deadlines(inner(d.known(decodable(handler)), config))
 	}
 }
 
-// door is where requests come in: the connections, and how long a body may take.
+// door is the entrance for requests: the connections, and the time limit of a body.
 type door struct {
 	connections *listener.Listener
 	bodyTime    time.Duration
@@ -34,7 +35,8 @@ type door struct {
 
 type buildChain = func(http.Handler, *genericapiserver.Config) http.Handler
 
-// deadlines bounds how long bodies take: those of objects in all, those of content as long as they do not come.
+// deadlines limits how long reading a body may take: for objects the whole body, for content each
+// pause.
 func (d door) deadlines(next http.Handler) http.Handler {
 	objects, content := listener.Bodies(next, d.bodyTime), listener.Bodies(next, 0)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -46,7 +48,7 @@ func (d door) deadlines(next http.Handler) http.Handler {
 	})
 }
 
-// known tells the listener whose connection makes requests that are allowed.
+// known tells the listener which connections make authorised requests.
 func (d door) known(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if who, ok := request.UserFrom(r.Context()); ok && who.GetName() != user.Anonymous {
@@ -56,16 +58,16 @@ func (d door) known(next http.Handler) http.Handler {
 	})
 }
 
-// decodable refuses kinds in protobuf, other than the API server's own. Schemas in them can be nested as deep as a body is
-// long, and decoding them takes a frame of the stack for each level: two megabytes end the process. JSON and YAML are
-// decoded to a bounded depth.
+// decodable refuses CustomResourceDefinitions in protobuf, except from the API server itself. Their
+// schemas can nest as deep as the body is long, and decoding takes a stack frame a level: two
+// megabytes crash the process. JSON and YAML are decoded to a limited depth.
 func decodable(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		info, ok := request.RequestInfoFrom(r.Context())
 		who, _ := request.UserFrom(r.Context())
 		itself := who != nil && who.GetName() == user.APIServerUser
 		if ok && !itself && info.APIGroup == apiextensionsv1.GroupName && strings.Contains(strings.ToLower(r.Header.Get("Content-Type")), "protobuf") {
-			http.Error(w, "kinds are not taken as protobuf; send JSON or YAML", http.StatusUnsupportedMediaType)
+			http.Error(w, "CustomResourceDefinitions are not accepted as protobuf; send JSON or YAML", http.StatusUnsupportedMediaType)
 			return
 		}
 		next.ServeHTTP(w, r)

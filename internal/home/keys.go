@@ -21,7 +21,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/home/pki"
 )
 
-// lifetimes of the certificates and how often they are looked at.
+// lifetimes are the validity of certificates and the interval of checks.
 type lifetimes struct {
 	certificate time.Duration
 	check       time.Duration
@@ -30,14 +30,14 @@ type lifetimes struct {
 // normalLifetimes renew a certificate four months before it expires.
 var normalLifetimes = lifetimes{certificate: 365 * 24 * time.Hour, check: time.Hour}
 
-// keys are the certificates and keys of one data directory.
 type keys struct {
 	dir   datadir.Dir
 	life  lifetimes
 	api   *pki.Authority
 	etcd  *pki.Authority
 	admin pki.Leaf
-	// serving and etcdClient are read from their files by the API server, again whenever those change.
+	// The API server reads serving and etcdClient from their files, and reloads them when they
+	// change.
 	serving    pki.Leaf
 	etcdClient pki.Leaf
 	etcdServer *servingCertificate
@@ -46,14 +46,14 @@ type keys struct {
 	issued map[string]*servingCertificate
 }
 
-// servingCertificate is a server's certificate that changes under a running server.
+// servingCertificate is a certificate that can be replaced while its server runs.
 type servingCertificate struct {
 	authority *pki.Authority
 	leaf      pki.Leaf
 	current   atomic.Pointer[tls.Certificate]
 }
 
-// keep renews the certificate when it is time.
+// keep renews the certificate if it is due.
 func (c *servingCertificate) keep(now time.Time) (renewed bool, err error) {
 	renewed, err = c.authority.Keep(c.leaf, now)
 	if err != nil || (!renewed && c.current.Load() != nil) {
@@ -71,7 +71,7 @@ func (c *servingCertificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error)
 	return c.current.Load(), nil
 }
 
-// openKeys reads the keys of the data directory and makes those that are missing.
+// openKeys reads the keys of the data directory and creates missing ones.
 func openKeys(dir datadir.Dir, hosts []string, life lifetimes) (*keys, error) {
 	for _, path := range []string{dir.Keys(), filepath.Join(dir.Keys(), "etcd"), filepath.Join(dir.Keys(), "issued")} {
 		if err := os.MkdirAll(path, 0o700); err != nil {
@@ -85,7 +85,7 @@ func openKeys(dir datadir.Dir, hosts []string, life lifetimes) (*keys, error) {
 		return nil, err
 	}
 	if k.etcd, err = pki.OpenAuthority(k.path("etcd", "ca"), "yuba-etcd", now); err != nil {
-		// Only this process trusts it: a damaged one is made anew.
+		// Only this process trusts etcd's authority, so a damaged one can be replaced.
 		if err := errors.Join(os.RemoveAll(k.path("etcd", "ca.crt")), os.RemoveAll(k.path("etcd", "ca.key"))); err != nil {
 			return nil, fmt.Errorf("replace etcd's damaged authority: %w", err)
 		}
@@ -114,7 +114,8 @@ func (k *keys) path(elements ...string) string {
 func (k *keys) serviceAccountKey() string { return k.path("service-account.key") }
 func (k *keys) encryption() string        { return k.path("encryption.yaml") }
 
-// renew renews every certificate whose time has come and says whether the administrator's was among them.
+// renew renews every certificate that is due, and reports whether the administrator's was among
+// them.
 func (k *keys) renew(now time.Time) (adminRenewed bool, err error) {
 	if _, err := k.api.Keep(k.serving, now); err != nil {
 		return false, err
@@ -135,7 +136,7 @@ func (k *keys) renew(now time.Time) (adminRenewed bool, err error) {
 	return k.api.Keep(k.admin, now)
 }
 
-// issue returns a certificate of the API's authority that holds for the hosts and renews itself.
+// issue returns a self-renewing certificate for the hosts, signed by the API's authority.
 func (k *keys) issue(name string, hosts []string) (*servingCertificate, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -148,7 +149,8 @@ func (k *keys) issue(name string, hosts []string) (*servingCertificate, error) {
 	return certificate, nil
 }
 
-// keepRenewing renews certificates until the context ends; url is where the kubeconfig points.
+// keepRenewing renews certificates until the context ends. url is the server address in the
+// kubeconfig.
 func (k *keys) keepRenewing(ctx context.Context, url string, log *slog.Logger) {
 	ticker := time.NewTicker(k.life.check)
 	defer ticker.Stop()
@@ -162,13 +164,13 @@ func (k *keys) keepRenewing(ctx context.Context, url string, log *slog.Logger) {
 				err = k.writeKubeconfig(url)
 			}
 			if err != nil {
-				log.Error("certificates could not be renewed; trying again", "in", k.life.check, "error", err)
+				log.Error("renewing the certificates failed; retrying", "in", k.life.check, "error", err)
 			}
 		}
 	}
 }
 
-// etcdTLS is how etcd serves the API server.
+// etcdTLS is etcd's configuration as a server.
 func (k *keys) etcdTLS() *tls.Config {
 	return &tls.Config{
 		GetCertificate: k.etcdServer.get,
@@ -178,8 +180,8 @@ func (k *keys) etcdTLS() *tls.Config {
 	}
 }
 
-// writeEncryption makes the key that encrypts Secrets at rest. Without it they are lost, so it is written once, before the
-// first Secret, and never again.
+// writeEncryption creates the key that encrypts Secrets at rest. Losing it loses the Secrets, so it
+// is written once, before the first Secret, and never replaced.
 func (k *keys) writeEncryption() error {
 	_, err := os.Stat(k.encryption())
 	if err == nil || !errors.Is(err, os.ErrNotExist) {

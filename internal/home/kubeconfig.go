@@ -14,7 +14,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// writeKubeconfig writes the administrator's kubeconfig for the API at url, unless it says the same already.
+// writeKubeconfig writes the administrator's kubeconfig for the API at url, unless it is current.
 func (k *keys) writeKubeconfig(url string) error {
 	certificate, err := os.ReadFile(k.admin.CertificateFile())
 	if err != nil {

@@ -204,7 +204,7 @@ func TestStartRefuses(t *testing.T) {
 				options.APIAddress = "192.0.2.1:7443"
 				return options
 			},
-			"this machine has no such address",
+			"this machine does not have that address",
 		},
 	} {
 		t.Run(sentence, func(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// ListenError says why the API's address cannot be had.
+// ListenError explains why Yuba cannot listen on the API's address.
 type ListenError struct {
 	Address string
 	cause   error
@@ -23,7 +23,7 @@ func (e *ListenError) Error() string {
 		return fmt.Sprintf("cannot listen on %s: address already in use. Another Yuba or program uses it: "+
 			"choose another with --api-address", e.Address)
 	case errors.Is(e.cause, syscall.EADDRNOTAVAIL):
-		return fmt.Sprintf("cannot listen on %s: this machine has no such address. Choose another with --api-address", e.Address)
+		return fmt.Sprintf("cannot listen on %s: this machine does not have that address. Choose another with --api-address", e.Address)
 	default:
 		return fmt.Sprintf("cannot listen on %s: %v", e.Address, e.cause)
 	}
@@ -31,7 +31,6 @@ func (e *ListenError) Error() string {
 
 func (e *ListenError) Unwrap() error { return e.cause }
 
-// listen opens the API's address.
 func listen(address string) (*net.TCPListener, error) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
@@ -40,7 +39,8 @@ func listen(address string) (*net.TCPListener, error) {
 	return listener.(*net.TCPListener), nil
 }
 
-// reachable returns an address that a client on this machine can use for a listener, which may listen everywhere.
+// reachable returns an address at which a client on this machine reaches the listener. The listener
+// may listen on all addresses.
 func reachable(listener net.Listener) (host string, port int) {
 	address := listener.Addr().(*net.TCPAddr)
 	if address.IP.IsUnspecified() {
@@ -49,7 +49,7 @@ func reachable(listener net.Listener) (host string, port int) {
 	return address.IP.String(), address.Port
 }
 
-// servingHosts are the names and addresses that the API's certificate holds for.
+// servingHosts returns the names and addresses in the API's certificate.
 func servingHosts(listener net.Listener, advertised []string) []string {
 	host, _ := reachable(listener)
 	hosts := []string{"localhost", "127.0.0.1", "::1", "kubernetes", "kubernetes.default", "kubernetes.default.svc"}

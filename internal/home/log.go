@@ -14,30 +14,31 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Kubernetes' packages log through one logger of the process. It is set once and hands everything to the log of the
-// control plane that runs now.
+// Kubernetes' packages log through one logger of the process. It is set once and forwards to the
+// log of the current control plane.
 var (
 	kubernetesLog  atomic.Pointer[slog.Logger]
 	kubernetesCalm atomic.Bool
 	setKlog        = sync.OnceFunc(func() { klog.SetLogger(logr.FromSlogHandler(kubernetesHandler{})) })
 )
 
-// logKubernetesTo makes log the place for what Kubernetes' packages say.
+// logKubernetesTo sends the log of Kubernetes' packages to log.
 func logKubernetesTo(log *slog.Logger) {
 	kubernetesLog.Store(log.With("component", "kubernetes"))
 	setKlog()
 }
 
-// refused is what the API server says about each request with bad credentials. Whoever sends them could fill the log.
+// refused is logged for each request with bad credentials. Anybody could fill the log with it.
 const refused = "Unable to authenticate the request"
 
-// hungUp is what the API server says each time a client ends a watch by hanging up, which is how watches end.
+// hungUp is logged each time a client disconnects a watch, which is how watches normally end.
 const hungUp = "Failed to encode watch event"
 
-// noSpace is in what the API server says of each change that its full store refuses. The store itself says so once a minute.
+// noSpace is part of the error for each change that a full store refuses. The store itself logs
+// that once a minute.
 const noSpace = "database space exceeded"
 
-// repeats tells whether a record says what is said of every request of a kind.
+// repeats reports whether a record is one that the API server writes for every such request.
 func repeats(record slog.Record) bool {
 	found := record.Message == refused || record.Message == hungUp
 	record.Attrs(func(a slog.Attr) bool {
@@ -47,10 +48,11 @@ func repeats(record slog.Record) bool {
 	return found
 }
 
-// quoting begins what the API server says of an object that it cannot read: values of it, be it a Secret.
+// quoting begins the error for an object that the API server cannot read. It quotes values, even of
+// a Secret.
 const quoting = "failed to create typed "
 
-// discreet leaves out what an error quotes of an object. Whoever sent the object was told.
+// discreet removes the quoted object from an error. The client that sent it got the full error.
 func discreet(a slog.Attr) slog.Attr {
 	if a.Value.Kind() != slog.KindAny && a.Value.Kind() != slog.KindString {
 		return a
@@ -60,11 +62,12 @@ func discreet(a slog.Attr) slog.Attr {
 		return a
 	}
 	which, _, _ := strings.Cut(rest, "): ")
-	return slog.String(a.Key, before+quoting+which+"): (not shown, for it quotes the object)")
+	return slog.String(a.Key, before+quoting+which+"): (details hidden because they quote the object)")
 }
 
-// kubernetesHandler lowers the levels: information is for debugging, and an error is a warning, since these packages try
-// again until it works. While the API starts or stops its parts miss each other, which is no news at all.
+// kubernetesHandler lowers the levels: info becomes debug, and an error a warning, because these
+// packages retry until they succeed. While the API starts or stops, its parts fail to reach each
+// other; these errors become debug.
 type kubernetesHandler struct {
 	attributes []slog.Attr
 }
@@ -81,7 +84,7 @@ func (h kubernetesHandler) Enabled(ctx context.Context, level slog.Level) bool {
 	return kubernetesLog.Load().Handler().Enabled(ctx, h.level(level))
 }
 
-// Handle implements slog.Handler. It asks for the level again, because errors come without being asked about.
+// Handle implements slog.Handler. It checks the level again, because errors skip Enabled.
 func (h kubernetesHandler) Handle(ctx context.Context, record slog.Record) error {
 	if !h.Enabled(ctx, record.Level) {
 		return nil
@@ -104,5 +107,5 @@ func (h kubernetesHandler) WithAttrs(attributes []slog.Attr) slog.Handler {
 	return kubernetesHandler{attributes: append(h.attributes[:len(h.attributes):len(h.attributes)], attributes...)}
 }
 
-// WithGroup implements slog.Handler; groups are not kept.
+// WithGroup implements slog.Handler. It ignores groups.
 func (h kubernetesHandler) WithGroup(string) slog.Handler { return h }

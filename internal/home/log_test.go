@@ -37,7 +37,7 @@ func TestKubernetesLog(t *testing.T) {
 		"what an error quotes of an object is left out": {
 			true, slog.LevelInfo, func(l logr.Logger) {
 				l.Error(errors.New(`failed to create typed patch object (team/db; /v1, Kind=Secret): .data.a: expected string, got &{hunter2}`), "Unhandled Error")
-			}, `err="failed to create typed patch object (team/db; /v1, Kind=Secret): (not shown, for it quotes the object)"`},
+			}, `err="failed to create typed patch object (team/db; /v1, Kind=Secret): (details hidden because they quote the object)"`},
 		"values stay with their logger": {
 			true, slog.LevelInfo, func(l logr.Logger) { l.WithValues("a", 1).Error(nil, "m", "b", 2) }, "component=kubernetes b=2 a=1"},
 	} {

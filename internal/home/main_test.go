@@ -66,7 +66,8 @@ func testOptions(dir string) Options {
 	return Options{
 		DataDir: dir, APIAddress: "127.0.0.1:0", Version: "test",
 		Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level})),
-		// etcd keeps it for the whole process: an API of a test's own would slow the shared one's bookmarks down to its pace.
+		// etcd keeps it for the whole process: an API of a test's own would slow the shared one's
+		// bookmarks down to its pace.
 		etcdProgress: 200 * time.Millisecond,
 	}
 }

@@ -99,7 +99,8 @@ func sign(t *testing.T, key *rsa.PrivateKey, c claims) string {
 	return token + encode(signature)
 }
 
-// configure writes an authentication configuration that accepts the issuer's tokens for an audience.
+// configure writes an authentication configuration that accepts the issuer's tokens for an
+// audience.
 func (i *oidcIssuer) configure(t *testing.T, path, audience string) {
 	t.Helper()
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: i.Certificate().Raw})

@@ -15,7 +15,8 @@ import (
 // reference finds what a description refers to.
 var reference = regexp.MustCompile(`"\$ref":\s*"#/(?:components/schemas|definitions)/([^"]+)"`)
 
-// TestDescriptionsAreComplete: only some of Kubernetes' types are described, so nothing may refer to one of the others.
+// TestDescriptionsAreComplete: only some of Kubernetes' types are described, so nothing may refer
+// to one of the others.
 func TestDescriptionsAreComplete(t *testing.T) {
 	client := clientOf(t, shared).Discovery()
 	paths, err := client.OpenAPIV3().Paths()

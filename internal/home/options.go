@@ -16,44 +16,47 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Options say which API to run.
+// Options configure the API.
 type Options struct {
 	// DataDir holds everything that outlives the process.
 	DataDir string
-	// Lock is the caller's lock on DataDir. Without one, Start takes the lock and Stop releases it.
+	// Lock is the caller's lock on DataDir. If it is nil, Start takes the lock and Stop releases
+	// it.
 	Lock *datadir.Lock
-	// BlobsHere: blobs are kept below DataDir.
+	// BlobsHere says that blobs are stored below DataDir.
 	BlobsHere bool
-	// AcceptLoss names what may be given up when it is lost; by default such a start is refused.
+	// AcceptLoss lists the lost parts that Start may give up. Without it, Start refuses a damaged
+	// directory.
 	AcceptLoss []integrity.Loss
-	// AuditLog is a file for records of requests, "-" for standard output, empty for none; AuditPolicy is a file with an audit
-	// policy of Kubernetes in place of Yuba's own.
+	// AuditLog is the file for records of requests: "-" for standard output, empty for none.
+	// AuditPolicy is a file with a Kubernetes audit policy that replaces Yuba's own.
 	AuditLog, AuditPolicy string
-	// AuthenticationConfig is a file with an AuthenticationConfiguration of Kubernetes, which names issuers of tokens; empty for
-	// none. It is read again when it changes.
+	// AuthenticationConfig is a file with a Kubernetes AuthenticationConfiguration, which lists
+	// token issuers; empty for none. Changes are reloaded.
 	AuthenticationConfig string
-	// TenantQuota is what a namespace that a Tenant made may hold when it has no quota; no limits when empty.
+	// TenantQuota limits the objects in a namespace that a Tenant created, if the namespace has no
+	// quota of its own. Empty means no limits.
 	TenantQuota corev1.ResourceList
-	// APIAddress is host:port to listen on; with port 0 the system chooses.
+	// APIAddress is the host:port to listen on. With port 0 the system chooses the port.
 	APIAddress string
-	// AdvertiseHosts are further names and addresses under which clients reach the API.
+	// AdvertiseHosts are additional names and addresses at which clients reach the API.
 	AdvertiseHosts []string
-	// Connections bound those to the API; half of what this process may have by default.
+	// Connections limits connections to the API. The default is half of what this process may open.
 	Connections listener.Limits
-	// Log gets what happens; slog.Default() when nil.
+	// Log receives log records; slog.Default() if nil.
 	Log *slog.Logger
 	// Version is recorded in backups.
 	Version string
-	// CRDs holds the kinds to install, one or more YAML documents in each *.yaml file.
+	// CRDs holds *.yaml files with the kinds to install, one or more documents each.
 	CRDs fs.FS
-	// Mount returns further handlers of the API server by path, a path that ends in "/" standing for everything below it.
-	// They see authenticated and authorised requests and may take as long as they need.
+	// Mount returns further handlers by path. A path that ends in "/" covers everything below it.
+	// The handlers receive authenticated and authorised requests, without a time limit.
 	Mount func(*rest.Config) (map[string]http.Handler, error)
 
-	// anonymousByFile: AuthenticationConfig says who may come without credentials.
+	// anonymousByFile says that AuthenticationConfig decides about anonymous requests.
 	anonymousByFile bool
 
-	// Tests make certificates short-lived, bodies impatient and the store small.
+	// Tests set these to get short-lived certificates, short timeouts and a small store.
 	bodyTime                 time.Duration
 	life                     lifetimes
 	etcdQuota                int64

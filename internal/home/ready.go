@@ -15,10 +15,11 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// readyPatience is how long the API may take until somebody should be told; a loaded machine needs seconds.
+// readyPatience is how long the API may take to become ready before Start gives up. A loaded
+// machine needs seconds.
 const readyPatience = 2 * time.Minute
 
-// until asks again and again until there is no error, the context ends or patience is over.
+// until retries ask until it succeeds, the context ends or readyPatience is over.
 func until(ctx context.Context, what string, ask func(context.Context) error) error {
 	var last error
 	err := wait.PollUntilContextTimeout(ctx, 15*time.Millisecond, readyPatience, true, func(ctx context.Context) (bool, error) {
@@ -29,7 +30,7 @@ func until(ctx context.Context, what string, ask func(context.Context) error) er
 		return true, nil
 	})
 	if err != nil && last != nil {
-		return fmt.Errorf("wait until %s: %w (last answer: %w)", what, err, last)
+		return fmt.Errorf("wait until %s: %w (last error: %w)", what, err, last)
 	}
 	if err != nil {
 		return fmt.Errorf("wait until %s: %w", what, err)
@@ -37,7 +38,7 @@ func until(ctx context.Context, what string, ask func(context.Context) error) er
 	return nil
 }
 
-// answering returns when the API server answers at all; it may not be ready yet.
+// answering returns when the API server answers at all, ready or not.
 func answering(ctx context.Context, config *rest.Config) error {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
@@ -48,7 +49,8 @@ func answering(ctx context.Context, config *rest.Config) error {
 	})
 }
 
-// complete returns when the API is ready for users: healthy, with its default namespace and service account.
+// complete returns when the API is ready for users: healthy, with default namespace and service
+// account.
 func complete(ctx context.Context, config *rest.Config) error {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
@@ -59,7 +61,7 @@ func complete(ctx context.Context, config *rest.Config) error {
 	}); err != nil {
 		return err
 	}
-	return until(ctx, "the default service account is there", func(ctx context.Context) error {
+	return until(ctx, "the default service account exists", func(ctx context.Context) error {
 		_, err := client.CoreV1().ServiceAccounts(corev1.NamespaceDefault).Get(ctx, "default", metav1.GetOptions{})
 		return err
 	})

@@ -24,7 +24,7 @@ import (
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	kubeoptions "k8s.io/kubernetes/pkg/kubeapiserver/options"
 
-	// The kinds that the generic control plane serves or mentions.
+	// The kinds that the generic control plane serves or refers to.
 	_ "k8s.io/kubernetes/pkg/apis/admission/install"
 	_ "k8s.io/kubernetes/pkg/apis/admissionregistration/install"
 	_ "k8s.io/kubernetes/pkg/apis/apiserverinternal/install"
@@ -39,8 +39,9 @@ import (
 	_ "k8s.io/kubernetes/pkg/apis/storagemigration/install"
 )
 
-// servedGroups is what the API serves besides kinds installed as CRDs. Certificates, flow control and storage migration
-// stay out: nothing here acts on them, and each kind costs memory and a connection to etcd.
+// servedGroups returns the groups that the API serves besides CRDs. Certificates, flow control and
+// storage migration are off: nothing acts on them here, and each kind costs memory and an etcd
+// connection.
 func servedGroups() *serverstorage.ResourceConfig {
 	config := serverstorage.NewResourceConfig()
 	config.EnableVersions(
@@ -55,7 +56,7 @@ func servedGroups() *serverstorage.ResourceConfig {
 	return config
 }
 
-// admissionOff are the admission plugins that have nothing to do here.
+// admissionOff returns the admission plugins that have nothing to do here.
 func admissionOff() sets.Set[string] {
 	on := sets.New(
 		lifecycle.PluginName,
@@ -68,8 +69,8 @@ func admissionOff() sets.Set[string] {
 	return sets.New(kubeoptions.AllOrderedPlugins...).Difference(on)
 }
 
-// setFeatures switches features off that serve several API servers beside each other: alone, they cost a write to disk
-// every ten seconds. Features belong to the process.
+// setFeatures disables features for running several API servers side by side. For a single server
+// they only cost a disk write every ten seconds. Feature gates are global to the process.
 var setFeatures = sync.OnceValue(func() error {
 	return utilfeature.DefaultMutableFeatureGate.SetFromMap(map[string]bool{
 		"APIServerIdentity":                   false,

@@ -12,8 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// right is what the three roles may do with a resource. Each role may also do what the roles before it may; whatever is not named,
-// nobody may.
+// right is what the three roles may do with a resource. Each role may also do what the roles before
+// it may; whatever is not named, nobody may.
 type right struct{ resource, view, edit, admin string }
 
 const (
@@ -24,7 +24,8 @@ const (
 // verbs are all that are asked about.
 const verbs = read + " " + write + " impersonate escalate bind"
 
-// inNamespaces is what a RoleBinding gives in its namespace, and a ClusterRoleBinding in all of them.
+// inNamespaces is what a RoleBinding gives in its namespace, and a ClusterRoleBinding in all of
+// them.
 var inNamespaces = []right{
 	// Stacks. Their status belongs to the server.
 	{"infra.contrib.fluxcd.io/terraforms", read, write, ""},
@@ -67,7 +68,8 @@ var inNamespaces = []right{
 	{"notification.toolkit.fluxcd.io/alerts", read, write, ""},
 	{"notification.toolkit.fluxcd.io/alerts/status", read, "", ""},
 
-	// Kustomizations and tenants act with the rights of the server: no role may write them. Tenants and templates show values.
+	// Kustomizations and tenants act with the rights of the server: no role may write them. Tenants
+	// and templates show values.
 	{"kustomize.toolkit.fluxcd.io/kustomizations", read, "", ""},
 	{"kustomize.toolkit.fluxcd.io/kustomizations/status", read, "", ""},
 	{"operator.kubernetes-tenants.org/tenantregistries", read, "", ""},
@@ -88,7 +90,8 @@ var inNamespaces = []right{
 	{"rbac.authorization.k8s.io/rolebindings", "", "", read + " " + write},
 }
 
-// everywhere is what belongs to no namespace: a ClusterRoleBinding gives it, and a RoleBinding does not.
+// everywhere is what belongs to no namespace: a ClusterRoleBinding gives it, and a RoleBinding does
+// not.
 var everywhere = []right{
 	{"content.yuba.dev/server", "get list", "", ""},
 	{"content.yuba.dev/queue", "get list", "", ""},

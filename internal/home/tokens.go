@@ -12,8 +12,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// tokenGetter looks up what a service account token is bound to. It asks the API each time, because the alternative is a
-// cache of every Secret; authentication remembers its answers for a while.
+// tokenGetter looks up the objects that a service account token is bound to. It asks the API each
+// time: the alternative is a cache of every Secret, and authentication caches its results anyway.
 type tokenGetter struct {
 	client *kubernetes.Clientset
 }

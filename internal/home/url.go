@@ -3,5 +3,5 @@
 
 package home
 
-// URL is where clients reach the API.
+// URL returns the address of the API for clients.
 func (p *ControlPlane) URL() string { return p.url() }

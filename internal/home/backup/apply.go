@@ -21,8 +21,8 @@ import (
 const (
 	pendingName   = "restore.pending"
 	stagingPrefix = "restore.staging-"
-	// journalName holds, in restore.pending, the name of the directory for the old data: a restoration that is continued
-	// must use the same one.
+	// journalName is a file in restore.pending with the name of the directory for the old data. A
+	// restore that continues must use the same directory.
 	journalName   = "journal"
 	etcdName      = "etcd"
 	replacedStamp = "before-restore-20060102T150405Z"
@@ -30,13 +30,14 @@ const (
 
 func pending(dir datadir.Dir) string { return filepath.Join(string(dir), pendingName) }
 
-// Pending says whether an archive waits to be put in place.
+// Pending reports whether a staged archive waits for the next start.
 func Pending(dir datadir.Dir) bool {
 	_, err := os.Stat(pending(dir))
 	return err == nil
 }
 
-// ApplyPending puts a staged archive in place, or finishes what an earlier call began. Nothing may use the directory.
+// ApplyPending replaces the data with a staged archive, or continues an interrupted restore.
+// Nothing may use the directory meanwhile.
 func ApplyPending(dir datadir.Dir, log *slog.Logger) error {
 	if err := removeStaging(dir); err != nil {
 		return err
@@ -44,7 +45,7 @@ func ApplyPending(dir datadir.Dir, log *slog.Logger) error {
 	if !Pending(dir) {
 		return nil
 	}
-	if _, err := os.ReadDir(pending(dir)); err != nil { // another user's: trying again does not help
+	if _, err := os.ReadDir(pending(dir)); err != nil { // another user's: retrying does not help
 		return dir.Unusable(fmt.Errorf("restore the backup: %w", err))
 	}
 	if err := makeEtcd(dir, log); err != nil {
@@ -54,7 +55,7 @@ func ApplyPending(dir datadir.Dir, log *slog.Logger) error {
 	if err != nil {
 		return fmt.Errorf("restore the backup: %w", err)
 	}
-	// The parts of a backup belong together. The next start writes a new record of that.
+	// The parts of a backup belong together. The next start records them anew.
 	if err := setAside(dir, old, filepath.Base(dir.Record())); err != nil {
 		return fmt.Errorf("restore the backup: %w", err)
 	}
@@ -64,29 +65,29 @@ func ApplyPending(dir datadir.Dir, log *slog.Logger) error {
 		}
 	}
 	if err := os.RemoveAll(pending(dir)); err != nil {
-		return fmt.Errorf("finish the restoration: %w", err)
+		return fmt.Errorf("finish the restore: %w", err)
 	}
-	log.Info("put the restored data in place", "previous", filepath.Join(string(dir), old))
+	log.Info("restored the data directory from the backup", "previous", filepath.Join(string(dir), old))
 	return datadir.SyncDir(string(dir))
 }
 
-// removeStaging drops what a Stage that was killed left.
+// removeStaging removes the remains of a Stage that was killed.
 func removeStaging(dir datadir.Dir) error {
 	entries, err := os.ReadDir(string(dir))
 	if err != nil {
-		return fmt.Errorf("look for an unfinished restoration: %w", err)
+		return fmt.Errorf("check for an unfinished restore: %w", err)
 	}
 	for _, entry := range entries {
 		if strings.HasPrefix(entry.Name(), stagingPrefix) {
 			if err := os.RemoveAll(filepath.Join(string(dir), entry.Name())); err != nil {
-				return fmt.Errorf("remove an unfinished restoration: %w", err)
+				return fmt.Errorf("remove an unfinished restore: %w", err)
 			}
 		}
 	}
 	return nil
 }
 
-// makeEtcd turns the snapshot into a store. The snapshot's removal says that the store is complete.
+// makeEtcd turns the snapshot into a store. Removing the snapshot marks the store as complete.
 func makeEtcd(dir datadir.Dir, log *slog.Logger) error {
 	snapshot := filepath.Join(pending(dir), snapshotName)
 	if _, err := os.Stat(snapshot); errors.Is(err, fs.ErrNotExist) {
@@ -108,7 +109,7 @@ func makeEtcd(dir datadir.Dir, log *slog.Logger) error {
 	return datadir.SyncDir(pending(dir))
 }
 
-// journal returns the name of the directory for the old data and makes that directory.
+// journal returns the name of the directory for the old data, and creates that directory.
 func journal(dir datadir.Dir) (string, error) {
 	path := filepath.Join(pending(dir), journalName)
 	data, err := os.ReadFile(path)
@@ -123,8 +124,8 @@ func journal(dir datadir.Dir) (string, error) {
 	return old, os.MkdirAll(filepath.Join(string(dir), old), 0o700)
 }
 
-// swap moves the old one away and the new one in. Found half done, it continues: without a new one it is done, and without a
-// current one the first half is.
+// swap moves the old item away and the new one in. It can continue after an interruption: if the
+// new item is gone, all is done; if the current one is gone, the first half is.
 func swap(dir datadir.Dir, old, name string) error {
 	current := filepath.Join(string(dir), name)
 	replacement := filepath.Join(pending(dir), name)
@@ -140,7 +141,7 @@ func swap(dir datadir.Dir, old, name string) error {
 	return datadir.SyncDir(string(dir))
 }
 
-// setAside moves a part of the home into the directory for the old data, when it is there.
+// setAside moves a part of the data directory, if it exists, to the directory for the old data.
 func setAside(dir datadir.Dir, old, name string) error {
 	err := os.Rename(filepath.Join(string(dir), name), filepath.Join(string(dir), old, name))
 	if errors.Is(err, fs.ErrNotExist) {

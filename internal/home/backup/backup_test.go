@@ -161,7 +161,8 @@ func checkApplied(t *testing.T, dir datadir.Dir) {
 	}
 }
 
-// TestInterruptedRestorationIsFinished does the first steps of ApplyPending, as a kill would leave them, and then all of it.
+// TestInterruptedRestorationIsFinished does the first steps of ApplyPending, as a kill would leave
+// them, and then all of it.
 func TestInterruptedRestorationIsFinished(t *testing.T) {
 	archive := archiveOf(t, before)
 	var old string
@@ -271,21 +272,21 @@ func TestStageRefuses(t *testing.T) {
 		"an empty file":         {nil, "not a backup of Yuba"},
 		"something else":        {[]byte("hello"), "not a backup of Yuba"},
 		"another tar":           {on(headerName, drop), "not a backup of Yuba"},
-		"one cut in the middle": {archive[:len(archive)/2], "cut off in"},
-		"one without manifest":  {on(manifestName, drop), "cut off"},
-		"one without store":     {on(snapshotName, drop), "not what the manifest says"},
+		"one cut in the middle": {archive[:len(archive)/2], "truncated in"},
+		"one without manifest":  {on(manifestName, drop), "truncated"},
+		"one without store":     {on(snapshotName, drop), "does not match the manifest"},
 		"a changed key": {on("keys/ca.key", func(head *tar.Header, _ []byte) (*tar.Header, []byte) {
 			return head, []byte("bad key")
-		}), "keys/ca.key is not what the manifest says"},
-		"a missing blob":        {on("blobs/a/b", drop), "blobs/a/b is not what the manifest says"},
-		"a renamed blob":        {on("blobs/a/b", renamed("blobs/a/c")), "not what the manifest says"},
-		"a path that leads out": {on("blobs/a/b", renamed("blobs/../../x")), "a backup does not have"},
-		"an absolute path":      {on("blobs/a/b", renamed("/etc/passwd")), "a backup does not have"},
-		"a file beside keys":    {on("blobs/a/b", renamed("kubeconfig")), "a backup does not have"},
+		}), "keys/ca.key does not match the manifest"},
+		"a missing blob":        {on("blobs/a/b", drop), "blobs/a/b does not match the manifest"},
+		"a renamed blob":        {on("blobs/a/b", renamed("blobs/a/c")), "does not match the manifest"},
+		"a path that leads out": {on("blobs/a/b", renamed("blobs/../../x")), "not part of a backup"},
+		"an absolute path":      {on("blobs/a/b", renamed("/etc/passwd")), "not part of a backup"},
+		"a file beside keys":    {on("blobs/a/b", renamed("kubeconfig")), "not part of a backup"},
 		"a link": {on("blobs/a/b", func(head *tar.Header, _ []byte) (*tar.Header, []byte) {
 			head.Typeflag, head.Linkname = tar.TypeSymlink, "/etc/passwd"
 			return head, nil
-		}), "a backup does not have"},
+		}), "not part of a backup"},
 		"a newer format": {on(headerName, func(head *tar.Header, _ []byte) (*tar.Header, []byte) {
 			return head, []byte(`{"format":7}`)
 		}), "A newer Yuba wrote it"},

@@ -14,8 +14,9 @@ import (
 	"github.com/yuba-dev/yuba/internal/home/etcd"
 )
 
-// Rebuild makes a store of the database of the one that is there, whose log is lost, and puts it in place as a backup is
-// put. What it replaces goes to the directory aside. Nothing may use the data directory.
+// Rebuild makes a new store from the current database, for a store that has lost its log, and
+// installs it like a backup. The old store goes to the directory aside. Nothing may use the data
+// directory meanwhile.
 func Rebuild(dir datadir.Dir, aside string, log *slog.Logger) error {
 	staging, err := os.MkdirTemp(string(dir), stagingPrefix)
 	if err != nil {

@@ -18,13 +18,14 @@ import (
 	"github.com/yuba-dev/yuba/internal/home/datadir"
 )
 
-// maxDescription bounds the members that are read into memory: a manifest of a million blobs.
+// maxDescription limits members that are read into memory: a manifest of a million blobs.
 const maxDescription = 256 << 20
 
-// ErrPending says that an archive waits already to be put in place.
-var ErrPending = errors.New("another restoration waits for the next start")
+// ErrPending says that another staged archive waits for the next start.
+var ErrPending = errors.New("another restore waits for the next start")
 
-// Stage reads an archive, verifies all of it and leaves it in the data directory for ApplyPending. Nothing in use changes.
+// Stage reads and verifies an archive and stages it in the data directory for ApplyPending. It
+// changes nothing that is in use.
 func Stage(dir datadir.Dir, from io.Reader) (Origin, error) {
 	return stage(dir, from, datadir.SyncDir)
 }
@@ -42,7 +43,8 @@ func stage(dir datadir.Dir, from io.Reader, syncDir func(path string) error) (Or
 	if err != nil {
 		return Origin{}, fmt.Errorf("restore the backup: %w. Nothing was changed", err)
 	}
-	// Without blobs in the archive none stay either: its keys could not open them.
+	// If the archive has no blobs, the current ones must go, too: the restored keys cannot open
+	// them.
 	if err := os.MkdirAll(filepath.Join(staging, blobsName), 0o700); err != nil {
 		return Origin{}, fmt.Errorf("restore the backup: %w. Nothing was changed", err)
 	}
@@ -53,9 +55,9 @@ func stage(dir datadir.Dir, from io.Reader, syncDir func(path string) error) (Or
 		return Origin{}, fmt.Errorf("restore the backup: %w. Nothing was changed", err)
 	}
 	if err := syncDir(string(dir)); err != nil {
-		// A restoration that is reported as failed must not happen at the next start.
+		// A restore that was reported as failed must not happen at the next start.
 		if back := os.Rename(pending(dir), staging); back != nil {
-			return Origin{}, fmt.Errorf("restore the backup: %w. It takes place at the next start all the same: %w. Delete %s if that is not wanted",
+			return Origin{}, fmt.Errorf("restore the backup: %w. The next start will restore it nevertheless: %w. To prevent that, delete %s",
 				err, back, pending(dir))
 		}
 		return Origin{}, fmt.Errorf("restore the backup: %w. Nothing was changed", err)
@@ -63,7 +65,7 @@ func stage(dir datadir.Dir, from io.Reader, syncDir func(path string) error) (Or
 	return origin, nil
 }
 
-// extract writes the archive's members below root and checks them against its manifest.
+// extract writes the archive's members below root and verifies them against its manifest.
 func extract(root string, from io.Reader) (Origin, error) {
 	archive := tar.NewReader(from)
 	origin, first, err := readHeader(archive)
@@ -74,7 +76,7 @@ func extract(root string, from io.Reader) (Origin, error) {
 	for {
 		head, err := archive.Next()
 		if errors.Is(err, io.EOF) {
-			return Origin{}, errors.New("the archive was cut off: it has no manifest")
+			return Origin{}, errors.New("the archive is truncated: it has no manifest")
 		}
 		if err != nil {
 			return Origin{}, fmt.Errorf("the archive is damaged: %w", err)
@@ -110,12 +112,12 @@ func readHeader(archive *tar.Reader) (Origin, member, error) {
 	return h.Origin, member{Name: headerName, Size: int64(len(data)), SHA256: fmt.Sprintf("%x", sum)}, nil
 }
 
-// extractMember writes one member. Only the names that Write uses are accepted.
+// extractMember writes one member. It accepts only the names that Write uses.
 func extractMember(root string, head *tar.Header, content io.Reader) (member, error) {
 	top, _, nested := strings.Cut(head.Name, "/")
 	known := head.Name == snapshotName || nested && (top == keysName || top == blobsName)
 	if !known || head.Typeflag != tar.TypeReg || !filepath.IsLocal(filepath.FromSlash(head.Name)) {
-		return member{}, fmt.Errorf("the archive has a member %q, which a backup does not have", head.Name)
+		return member{}, fmt.Errorf("the archive contains %q, which is not part of a backup", head.Name)
 	}
 	path := filepath.Join(root, filepath.FromSlash(head.Name))
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -131,7 +133,7 @@ func extractMember(root string, head *tar.Header, content io.Reader) (member, er
 		err = closeErr
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) {
-		return member{}, fmt.Errorf("the archive was cut off in %s", head.Name)
+		return member{}, fmt.Errorf("the archive is truncated in %s", head.Name)
 	}
 	if err != nil {
 		return member{}, fmt.Errorf("extract %s: %w", head.Name, err)
@@ -146,7 +148,7 @@ func checkManifest(archive io.Reader, found []member) error {
 	}
 	for i, want := range listed.Members {
 		if i >= len(found) || found[i] != want {
-			return fmt.Errorf("the archive is damaged: %s is not what the manifest says", want.Name)
+			return fmt.Errorf("the archive is damaged: %s does not match the manifest", want.Name)
 		}
 	}
 	if len(found) > len(listed.Members) {
@@ -158,7 +160,7 @@ func checkManifest(archive io.Reader, found []member) error {
 	return nil
 }
 
-// syncTree makes everything below root survive a power cut, before the rename that makes it count.
+// syncTree makes everything below root durable before the rename that puts it into effect.
 func syncTree(root string) error {
 	return filepath.WalkDir(root, func(path string, _ os.DirEntry, err error) error {
 		if err != nil {

@@ -22,7 +22,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/home/datadir"
 )
 
-// Format is the archive's layout.
+// Format is the version of the archive's layout.
 const Format = 1
 
 const (
@@ -42,7 +42,7 @@ type Origin struct {
 // header is the archive's first member.
 type header struct {
 	Format int `json:"format"`
-	// DataFormat is the data directory's.
+	// DataFormat is the format of the data directory.
 	DataFormat int `json:"dataFormat"`
 	Origin
 }
@@ -58,20 +58,20 @@ type member struct {
 	SHA256 string `json:"sha256"`
 }
 
-// Snapshot is a moment of the API's store whose size is known.
+// Snapshot is a consistent view of the API's store, of known size.
 type Snapshot interface {
 	Size() int64
 	io.WriterTo
 }
 
-// writer writes members and remembers them for the manifest.
+// writer writes members and collects the manifest.
 type writer struct {
 	tar     *tar.Writer
 	created time.Time
 	done    manifest
 }
 
-// Write writes the archive of the data directory, whose store is at the moment of the snapshot.
+// Write writes the archive of a data directory with the given snapshot of its store.
 func Write(ctx context.Context, to io.Writer, dir datadir.Dir, snapshot Snapshot, origin Origin) error {
 	w := &writer{tar: tar.NewWriter(to), created: origin.Created}
 	head, err := json.Marshal(header{Format: Format, DataFormat: datadir.Format, Origin: origin})
@@ -129,7 +129,8 @@ func (w *writer) add(name string, size int64, content func(io.Writer) error) err
 
 func hexOf(sum hash.Hash) string { return hex.EncodeToString(sum.Sum(nil)) }
 
-// tree adds the regular files below root. A file that vanishes meanwhile was deleted and is not missed.
+// tree adds the regular files below root. It ignores files that disappear meanwhile: they were
+// deleted.
 func (w *writer) tree(ctx context.Context, name, root string) error {
 	return filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
 		switch {
@@ -150,8 +151,8 @@ func (w *writer) tree(ctx context.Context, name, root string) error {
 	})
 }
 
-// file adds one file with the size it has when it is opened. Blobs and keys are replaced by renames, so an open one does not
-// change.
+// file adds one file with its size at opening. Blobs and keys are replaced by rename, so an open
+// file does not change.
 func (w *writer) file(name, path string) error {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {

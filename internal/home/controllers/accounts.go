@@ -14,7 +14,7 @@ import (
 	jwt "k8s.io/kubernetes/pkg/serviceaccount"
 )
 
-// newServiceAccount gives every namespace its default service account.
+// newServiceAccount creates the default service account in every namespace.
 func newServiceAccount(ctx context.Context, e *environment) (runner, error) {
 	controller, err := serviceaccount.NewServiceAccountsController(klog.FromContext(ctx),
 		e.objects.Core().V1().ServiceAccounts(), e.objects.Core().V1().Namespaces(), e.client,
@@ -25,8 +25,8 @@ func newServiceAccount(ctx context.Context, e *environment) (runner, error) {
 	return func(ctx context.Context) { controller.Run(ctx, 1) }, nil
 }
 
-// newServiceAccountToken fills Secrets that ask for a service account's token. Such tokens never expire; their issuer's name
-// sets them apart from those that do.
+// newServiceAccountToken fills Secrets that ask for a service account's token. These tokens never
+// expire; their issuer tells them from those that do.
 func newServiceAccountToken(ctx context.Context, e *environment) (runner, error) {
 	key, err := keyutil.PrivateKeyFromFile(e.TokenKey)
 	if err != nil {
@@ -45,7 +45,8 @@ func newServiceAccountToken(ctx context.Context, e *environment) (runner, error)
 	return func(ctx context.Context) { controller.Run(ctx, 1) }, nil
 }
 
-// newRootCertificate puts the API's certificate authority into every namespace as ConfigMap kube-root-ca.crt.
+// newRootCertificate writes the API's certificate authority to ConfigMap kube-root-ca.crt in every
+// namespace.
 func newRootCertificate(_ context.Context, e *environment) (runner, error) {
 	controller, err := rootcacertpublisher.NewPublisher(e.rootCAs.Core().V1().ConfigMaps(),
 		e.objects.Core().V1().Namespaces(), e.client, e.CA)

@@ -24,34 +24,35 @@ import (
 // rediscover is how often the garbage collector and the quota controller look for new kinds.
 const rediscover = 30 * time.Second
 
-// Options say which API the controllers serve.
+// Options configure the controllers.
 type Options struct {
-	// Config is an administrator's access.
+	// Config is administrator access to the API.
 	Config *rest.Config
 	// TokenKey is the file with the key that signs service account tokens.
 	TokenKey string
-	// CA is the certificate that clients trust, in PEM.
+	// CA is the PEM certificate that clients trust.
 	CA []byte
-	// TenantQuota is what a namespace that a Tenant made may hold when it has no quota; no limits when empty.
+	// TenantQuota limits the objects in a namespace that a Tenant created, if the namespace has no
+	// quota of its own. Empty means no limits.
 	TenantQuota corev1.ResourceList
 }
 
-// Set is the running controllers.
+// Set is a set of running controllers.
 type Set struct {
 	stop context.CancelFunc
 	done sync.WaitGroup
 }
 
-// environment is what the controllers share.
+// environment is shared by the controllers.
 type environment struct {
 	Options
 	client   *kubernetes.Clientset
 	metadata metadata.Interface
 	mapper   *restmapper.DeferredDiscoveryRESTMapper
-	// objects caches whole objects of small kinds; metas caches of all kinds who an object is and whose.
+	// objects caches whole objects of small kinds. metas caches identity and owners of all kinds.
 	objects informers.SharedInformerFactory
 	metas   metaInformers
-	// tokenSecrets and rootCAs cache those few Secrets and ConfigMaps that their names say.
+	// tokenSecrets and rootCAs cache only token Secrets and root certificate ConfigMaps.
 	tokenSecrets informers.SharedInformerFactory
 	rootCAs      informers.SharedInformerFactory
 	started      chan struct{}
@@ -60,7 +61,7 @@ type environment struct {
 // runner runs one controller until the context ends.
 type runner func(context.Context)
 
-// table of the controllers. The order does not matter: each waits for what it needs.
+// table lists the controllers. The order does not matter: each waits for what it needs.
 var table = []struct {
 	name string
 	make func(context.Context, *environment) (runner, error)
@@ -75,8 +76,8 @@ var table = []struct {
 	{"cluster role aggregation", newClusterRoleAggregation},
 }
 
-// Start starts all controllers. Discovery must be complete: what the garbage collector does not see at its first look it
-// may take for gone.
+// Start starts all controllers. Discovery must be complete: the garbage collector may treat owners
+// of kinds that it does not discover as deleted.
 func Start(ctx context.Context, options Options) (*Set, error) {
 	e, err := newEnvironment(options)
 	if err != nil {
@@ -100,7 +101,7 @@ func Start(ctx context.Context, options Options) (*Set, error) {
 	return set, nil
 }
 
-// Stop stops all controllers and returns when they are gone.
+// Stop stops all controllers and returns when they have ended.
 func (s *Set) Stop() {
 	s.stop()
 	s.done.Wait()
@@ -132,7 +133,7 @@ func newEnvironment(options Options) (*environment, error) {
 	}, nil
 }
 
-// onlyIdentity leaves out what neither garbage collection nor the counting of quotas asks of the objects of any kind.
+// onlyIdentity drops the fields that neither garbage collection nor quota counting needs.
 func onlyIdentity(object any) (any, error) {
 	if accessor, err := meta.Accessor(object); err == nil {
 		accessor.SetManagedFields(nil)

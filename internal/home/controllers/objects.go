@@ -16,7 +16,7 @@ import (
 	"k8s.io/kubernetes/pkg/controller/namespace"
 )
 
-// metaInformers gives controllers that ask for informers of any kind those that keep only metadata.
+// metaInformers gives controllers that ask for informers of any kind metadata-only informers.
 type metaInformers struct {
 	metadatainformer.SharedInformerFactory
 }
@@ -26,7 +26,7 @@ func (f metaInformers) ForResource(resource schema.GroupVersionResource) (inform
 	return f.SharedInformerFactory.ForResource(resource), nil
 }
 
-// newGarbageCollector removes objects whose owners are gone.
+// newGarbageCollector deletes objects whose owners are gone.
 func newGarbageCollector(ctx context.Context, e *environment) (runner, error) {
 	collector, err := garbagecollector.NewGarbageCollector(ctx, e.client, e.metadata, e.mapper,
 		garbagecollector.DefaultIgnoredResources(), e.metas, e.started)
@@ -41,7 +41,7 @@ func newGarbageCollector(ctx context.Context, e *environment) (runner, error) {
 	}, nil
 }
 
-// newNamespace empties namespaces that are being deleted and lets them go.
+// newNamespace empties namespaces that are being deleted and removes their finalizer.
 func newNamespace(ctx context.Context, e *environment) (runner, error) {
 	controller := namespace.NewNamespaceController(ctx, e.client, e.metadata,
 		e.client.Discovery().ServerPreferredNamespacedResources, e.objects.Core().V1().Namespaces(), 5*time.Minute,

@@ -16,11 +16,11 @@ import (
 	quotainstall "k8s.io/kubernetes/pkg/quota/v1/install"
 )
 
-// resyncQuota is how often usage is counted from scratch.
+// resyncQuota is how often usage is recounted from scratch.
 const resyncQuota = 5 * time.Minute
 
-// newResourceQuota counts what quotas limit. Only numbers of objects can be limited, since nothing here has a processor's
-// time or memory to give: built-in kinds by their own name, all others as count/<resource>.<group>.
+// newResourceQuota counts what quotas limit. Only object counts can be limited, because nothing
+// runs here: built-in kinds by their own name, all others as count/<resource>.<group>.
 func newResourceQuota(ctx context.Context, e *environment) (runner, error) {
 	discover := e.client.Discovery().ServerPreferredNamespacedResources
 	controller, err := resourcequota.NewController(ctx, &resourcequota.ControllerOptions{
@@ -33,7 +33,7 @@ func newResourceQuota(ctx context.Context, e *environment) (runner, error) {
 		InformersStarted:          e.started,
 		InformerFactory:           e.metas,
 		ReplenishmentResyncPeriod: func() time.Duration { return 0 },
-		// An update never changes a number of objects.
+		// An update never changes the number of objects.
 		UpdateFilter: func(schema.GroupVersionResource, any, any) bool { return false },
 	})
 	if err != nil {
@@ -47,7 +47,7 @@ func newResourceQuota(ctx context.Context, e *environment) (runner, error) {
 	}, nil
 }
 
-// evaluators count the kinds that quotas also know by a short name.
+// evaluators count the kinds that have a short name in quotas.
 func evaluators(e *environment) []quota.Evaluator {
 	list := generic.ListerFuncForResourceFunc(e.metas.ForResource)
 	var all []quota.Evaluator

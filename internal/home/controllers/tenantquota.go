@@ -20,14 +20,16 @@ import (
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 )
 
-// TenantQuotaName is the quota that a tenant's namespace gets when it has none.
+// TenantQuotaName is the name of the quota that a tenant's namespace gets if it has none.
 const TenantQuotaName = "tenant-default"
 
-// labelDefaultQuota is on the quotas that are given here. One of the same name without it is a person's.
+// labelDefaultQuota marks the quotas that this controller created. A quota of the same name without
+// it belongs to a person.
 const labelDefaultQuota = "yuba.dev/default-quota"
 
-// tenantQuota gives each namespace that a Tenant made a quota, unless it has another one. It never changes one that is
-// there, so whoever wants other numbers for a namespace edits its quota or adds one.
+// tenantQuota creates a quota in each namespace that a Tenant made, unless the namespace has one.
+// It never changes an existing quota: to change the limits of a namespace, edit its quota or add
+// one.
 type tenantQuota struct {
 	*environment
 	namespaces corelisters.NamespaceLister
@@ -36,7 +38,7 @@ type tenantQuota struct {
 	synced     []cache.InformerSynced
 }
 
-// newTenantQuota does nothing when no default is wanted.
+// newTenantQuota does nothing if no default quota is configured.
 func newTenantQuota(_ context.Context, e *environment) (runner, error) {
 	if len(e.TenantQuota) == 0 {
 		return func(context.Context) {}, nil
@@ -82,7 +84,7 @@ func (q *tenantQuota) run(ctx context.Context) {
 			return
 		}
 		if err := q.keep(ctx, name); err != nil {
-			klog.FromContext(ctx).Error(err, "Give a tenant's namespace its quota", "namespace", name)
+			klog.FromContext(ctx).Error(err, "Create the default quota of a tenant's namespace", "namespace", name)
 			q.queue.AddRateLimited(name)
 		} else {
 			q.queue.Forget(name)
@@ -91,14 +93,14 @@ func (q *tenantQuota) run(ctx context.Context) {
 	}
 }
 
-// keep makes the quota when the namespace has none, and removes it once it has another one.
+// keep creates the quota if the namespace has none, and removes it once there is another one.
 func (q *tenantQuota) keep(ctx context.Context, name string) error {
 	namespace, err := q.namespaces.Get(name)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("look at the namespace %s: %w", name, err)
+		return fmt.Errorf("read the namespace %s: %w", name, err)
 	}
 	if namespace.Labels[tenantv1.LabelTenant] == "" || namespace.DeletionTimestamp != nil {
 		return nil
@@ -122,7 +124,7 @@ func (q *tenantQuota) keep(ctx context.Context, name string) error {
 	return err
 }
 
-// sides tells the quota that was given here, nil for none, and whether a person's is there.
+// sides returns the quota created here, nil for none, and whether there is one of a person.
 func sides(quotas []*corev1.ResourceQuota) (ours *corev1.ResourceQuota, others bool) {
 	for _, quota := range quotas {
 		if quota.Name == TenantQuotaName && quota.Labels[labelDefaultQuota] != "" {

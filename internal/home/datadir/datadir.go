@@ -12,12 +12,11 @@ import (
 // Dir is an open data directory.
 type Dir string
 
-// The places inside a data directory.
 func (d Dir) path(elements ...string) string {
 	return filepath.Join(append([]string{string(d)}, elements...)...)
 }
 
-// Keys holds certificates, private keys and the keys that encrypt what is stored.
+// Keys holds certificates, private keys and encryption keys.
 func (d Dir) Keys() string { return d.path("keys") }
 
 // Etcd holds the objects of the API.
@@ -29,36 +28,38 @@ func (d Dir) Blobs() string { return d.path("blobs") }
 // Work holds the working directories of the stacks.
 func (d Dir) Work() string { return d.path("work") }
 
-// Runner holds what the server and its runner share.
+// Runner holds the files that the server and its runner share.
 func (d Dir) Runner() string { return d.path("runner") }
 
 // Providers is a filesystem mirror of providers.
 func (d Dir) Providers() string { return d.path("providers") }
 
-// ProviderStore holds providers that were downloaded, for all stacks. All of it can be downloaded again.
+// ProviderStore holds downloaded providers, shared by all stacks. All of it can be downloaded
+// again.
 func (d Dir) ProviderStore() string { return d.path("provider-store") }
 
-// Sources holds what was fetched for sources: mirrors of repositories, and trees on their way into the blob store. All
-// of it can be fetched again.
+// Sources holds fetched sources: mirrors of repositories, and trees before they are stored as
+// blobs. All of it can be fetched again.
 func (d Dir) Sources() string { return d.path("sources") }
 
 // Tools holds versions of tofu and terraform side by side.
 func (d Dir) Tools() string { return d.path("tools") }
 
-// Notifications holds what waits to be sent.
+// Notifications holds notifications that are not sent yet.
 func (d Dir) Notifications() string { return d.path("notifications") }
 
-// Kubeconfig is the administrator's way in.
+// Kubeconfig is the administrator's kubeconfig.
 func (d Dir) Kubeconfig() string { return d.path("kubeconfig") }
 
-// Record says which parts of the directory belong together.
+// Record is the record of the parts that belong together.
 func (d Dir) Record() string { return d.path("home.json") }
 
-// BlobKey is the age identity that opens every blob.
+// BlobKey is the age identity that decrypts every blob.
 func (d Dir) BlobKey() string { return d.path("keys", "blob.agekey") }
 
-// Open makes the directory when it is not there, makes it private and refuses one that a newer Yuba wrote or that is
-// something else, a home directory for instance. It does not lock it.
+// Open opens the data directory without locking it. It creates a missing directory and makes it
+// private. It refuses a directory that a newer Yuba wrote, or that is something else, such as a
+// home directory.
 func Open(path string) (Dir, error) {
 	absolute, err := filepath.Abs(path)
 	if err != nil {
@@ -77,7 +78,8 @@ func Open(path string) (Dir, error) {
 	return d, nil
 }
 
-// WriteFile replaces the file at path as a whole: readers and a crash see the old content or the new one.
+// WriteFile replaces the file at path atomically: readers see the old or the new content, also
+// after a crash.
 func WriteFile(path string, data []byte, mode os.FileMode) error {
 	temporary, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {

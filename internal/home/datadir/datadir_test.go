@@ -114,7 +114,7 @@ func TestAFormatThatIsGoneIsNamed(t *testing.T) {
 	}
 	_, err := Open(path)
 	var refused *RefusedError
-	if !errors.As(err, &refused) || !strings.Contains(err.Error(), "version, which tells its format, is missing") || !strings.Contains(err.Error(), "\n    echo 1 >"+path) {
+	if !errors.As(err, &refused) || !strings.Contains(err.Error(), "version, which holds its format, is missing") || !strings.Contains(err.Error(), "\n    echo 1 >"+path) {
 		t.Errorf("error %v", err)
 	}
 	if _, err := os.Stat(filepath.Join(path, "version")); !errors.Is(err, os.ErrNotExist) {

@@ -13,7 +13,7 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// Holder says who uses a data directory.
+// Holder identifies the process that uses a data directory.
 type Holder struct {
 	PID     int       `json:"pid"`
 	Since   time.Time `json:"since"`
@@ -35,7 +35,7 @@ func (e *LockedError) Error() string {
 		}
 		who += ")"
 	}
-	return fmt.Sprintf("lock the data directory %s: %s uses it. Stop that one, or choose another directory with --data-dir", e.Dir, who)
+	return fmt.Sprintf("lock the data directory %s: %s uses it. Stop it, or choose another directory with --data-dir", e.Dir, who)
 }
 
 // Lock is the right to use a data directory.
@@ -45,10 +45,10 @@ type Lock struct {
 	holder Holder
 }
 
-// lookPatience is how long a lock is tried again: who only looks whether it is taken has it for a moment.
+// lookPatience is how long taking the lock is retried: Held takes it for a moment, too.
 const lookPatience = 200 * time.Millisecond
 
-// Held says whether somebody uses the directory.
+// Held reports whether a process uses the directory.
 func (d Dir) Held() (bool, error) {
 	path := d.path("lock")
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
@@ -57,12 +57,12 @@ func (d Dir) Held() (bool, error) {
 	file := flock.New(path, flock.SetFlag(os.O_RDONLY))
 	free, err := file.TryRLock()
 	if err != nil {
-		return false, d.Unusable(fmt.Errorf("look whether the data directory %s is in use: %w", d, err))
+		return false, d.Unusable(fmt.Errorf("check whether the data directory %s is in use: %w", d, err))
 	}
 	return !free, file.Close()
 }
 
-// Lock takes the directory for this process, or says with a LockedError who has it.
+// Lock locks the directory for this process, or returns a LockedError with the holder.
 func (d Dir) Lock() (*Lock, error) {
 	path := d.path("lock")
 	file := flock.New(path, flock.SetPermissions(0o600))
@@ -83,21 +83,22 @@ func (d Dir) Lock() (*Lock, error) {
 	return l, nil
 }
 
-// Announce records the address that the holder serves, for the message a second instance gets.
+// Announce records the address that the holder serves, for the error that a second instance gets.
 func (l *Lock) Announce(address string) error {
 	l.holder.Address = address
 	data, err := json.Marshal(l.holder)
 	if err != nil {
 		return fmt.Errorf("record who holds %s: %w", l.path, err)
 	}
-	// Written in place: replacing the file would leave the lock on the old one.
+	// Write in place: replacing the file would leave the lock on the old one.
 	if err := os.WriteFile(l.path, append(data, '\n'), 0o600); err != nil {
 		return fmt.Errorf("record who holds %s: %w", l.path, err)
 	}
 	return nil
 }
 
-// Release gives the directory up. The file stays: removing it would let two processes lock two files of one name.
+// Release unlocks the directory. The file stays: otherwise two processes could lock two files of
+// one name.
 func (l *Lock) Release() error {
 	if err := os.Truncate(l.path, 0); err != nil {
 		return fmt.Errorf("release %s: %w", l.path, err)
@@ -108,7 +109,7 @@ func (l *Lock) Release() error {
 	return nil
 }
 
-// readHolder returns what the file says; a holder that is just writing it may leave that empty.
+// readHolder returns the content of the lock file, which is empty while the holder writes it.
 func readHolder(path string) Holder {
 	var holder Holder
 	data, err := os.ReadFile(path)

@@ -13,18 +13,19 @@ import (
 	"unicode/utf8"
 )
 
-// RefusedError says that Yuba does not start in a data directory, and that it has left it as it was.
+// RefusedError says why Yuba does not start in a data directory. It has left the directory
+// unchanged.
 type RefusedError struct {
 	Dir Dir
-	// Problem is one sentence without a full stop: which part is not as it must be, and why that matters.
+	// Problem is one sentence without a full stop: the part that is wrong, and why it matters.
 	Problem string
 	Ways    []Way
 	Err     error
 }
 
-// Way is one of the ways on from a refusal.
+// Way is one way to resolve a refusal.
 type Way struct {
-	// To says what it leads to and what it costs.
+	// To says what it achieves and what it costs.
 	To       string
 	Commands []string
 }
@@ -43,7 +44,7 @@ func (e *RefusedError) Error() string {
 
 func (e *RefusedError) Unwrap() error { return e.Err }
 
-// Quoted writes a path as the shell takes it.
+// Quoted quotes a path for the shell.
 func Quoted(path string) string {
 	plain := func(r rune) bool {
 		return r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r)) || strings.ContainsRune("/._-+=:@%,", r)
@@ -54,11 +55,11 @@ func Quoted(path string) string {
 	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 }
 
-// Quoted is the directory's path as the shell takes it.
+// Quoted returns the directory's path, quoted for the shell.
 func (d Dir) Quoted() string { return Quoted(string(d)) }
 
-// Unusable turns what a file system that takes no changes, or lets this user read nothing, says into a refusal. Other errors
-// stay what they are.
+// Unusable turns errors of a read-only file system or of missing permissions into a RefusedError.
+// It returns other errors unchanged.
 func (d Dir) Unusable(err error) error {
 	switch {
 	case errors.Is(err, syscall.EROFS):
@@ -67,26 +68,27 @@ func (d Dir) Unusable(err error) error {
 	case errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EPERM):
 		return &RefusedError{Dir: d, Err: err, Problem: fmt.Sprintf("this user may not read and write all of it (%v)", err),
 			Ways: []Way{{"Start Yuba as the user who owns the directory. To see who that is", []string{"stat -c %U " + d.Quoted()}},
-				{"To give that user what another one has left there, as when a backup was restored as root", []string{"chown -R USER: " + d.Quoted()}}}}
+				{"To give that user files of another user, for example after a backup was restored as root", []string{"chown -R USER: " + d.Quoted()}}}}
 	}
 	return err
 }
 
-// CheckOwner refuses a directory of another user: what is written there the owner could not read, when root writes it.
+// CheckOwner refuses a directory of another user: the owner could not read files that root writes
+// there.
 func (d Dir) CheckOwner() error {
 	info, err := os.Stat(string(d))
 	if err != nil {
-		return fmt.Errorf("look whose data directory %s is: %w", d, err)
+		return fmt.Errorf("find the owner of the data directory %s: %w", d, err)
 	}
 	is, ok := info.Sys().(*syscall.Stat_t)
 	if !ok || int(is.Uid) == os.Geteuid() {
 		return nil
 	}
-	return &RefusedError{Dir: d, Problem: fmt.Sprintf("it is user %d's, who could not read what this user (%d) writes there", is.Uid, os.Geteuid()),
-		Ways: []Way{{"Do the same as that user, with a FILE that it may read", []string{fmt.Sprintf("sudo -u '#%d' yuba restore FILE --data-dir %s", is.Uid, d.Quoted())}}}}
+	return &RefusedError{Dir: d, Problem: fmt.Sprintf("it belongs to user %d, who could not read files that this user (%d) writes there", is.Uid, os.Geteuid()),
+		Ways: []Way{{"Do the same as that user, with a FILE that it can read", []string{fmt.Sprintf("sudo -u '#%d' yuba restore FILE --data-dir %s", is.Uid, d.Quoted())}}}}
 }
 
-// The room that a start needs: etcd reserves 64 MiB for its log at once.
+// The free space that a start needs: etcd allocates 64 MiB for its log at once.
 const (
 	roomToBegin = 160 << 20
 	roomToGoOn  = 16 << 20
@@ -96,14 +98,14 @@ const (
 func (d Dir) CheckRoom(begin bool) error {
 	var system syscall.Statfs_t
 	if err := syscall.Statfs(string(d), &system); err != nil {
-		return fmt.Errorf("ask for the room in %s: %w", d, err)
+		return fmt.Errorf("read the free space in %s: %w", d, err)
 	}
 	need := uint64(roomToGoOn)
 	if begin {
 		need = roomToBegin
 	}
 	if free := system.Bavail * uint64(system.Bsize); free < need {
-		return fmt.Errorf("start in %s: its file system has %d MiB left and a start needs %d. Make room, then start again. To see what takes the room:\n    du -xh -d 1 %[4]s",
+		return fmt.Errorf("start in %s: its file system has %d MiB left and a start needs %d. Free some space, then start again. To see what uses the space:\n    du -xh -d 1 %[4]s",
 			d, free>>20, need>>20, d.Quoted())
 	}
 	return nil

@@ -44,7 +44,8 @@ func TestADirectoryThatTakesNoChangesIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 	default:
-		// Root without mounts: nothing can be made that stops it, so that only the words are looked at.
+		// Root without mounts: nothing can be made that stops it, so that only the words are looked
+		// at.
 		if err := Dir(dir).Unusable(fmt.Errorf("write: %w", syscall.EROFS)); !strings.Contains(err.Error(), want) {
 			t.Error(err)
 		}

@@ -13,25 +13,28 @@ import (
 	"github.com/yuba-dev/yuba/internal/home/datadir"
 )
 
-// A member that is killed while it begins may leave a log without the entry that makes it a member of its own cluster;
-// started again it would wait for a leader for ever. Until the member has answered once nobody can have written to it,
-// so a beginning that was cut short is thrown away. A file beside the member's directory marks it.
+// If a member is killed during its first start, its log may lack the entry that makes it a member
+// of its own cluster; a restart would wait for a leader for ever. Nobody can write to a member
+// before it answers, so an interrupted first start is discarded. A file beside the member's
+// directory marks it.
 const (
 	beginningName = "beginning"
 	memberDir     = "member"
 )
 
-// startingName is a file that is there while the member starts. At every start etcd cuts off its log behind what it has written,
-// and lengthens it again: a kill between the two leaves a short one, and nothing is lost.
+// startingName is a file that exists while the member starts. At each start etcd truncates its log
+// after the last entry and extends it again. A kill in between leaves a short log, and loses
+// nothing.
 const startingName = "starting"
 
-// starting says whether the last start was cut short.
+// starting reports whether the last start was interrupted.
 func starting(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, startingName))
 	return err == nil
 }
 
-// begin prepares the directory for a start: it clears away a beginning that was cut short and marks a new one.
+// begin prepares the directory for a start: it removes an interrupted first start and marks a new
+// one.
 func begin(dir string) error {
 	mark, member := filepath.Join(dir, beginningName), filepath.Join(dir, memberDir)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -39,7 +42,7 @@ func begin(dir string) error {
 	}
 	if _, err := os.Stat(mark); err == nil {
 		if err := os.RemoveAll(member); err != nil {
-			return fmt.Errorf("clear away etcd's first start, which was cut short: %w", err)
+			return fmt.Errorf("remove etcd's interrupted first start: %w", err)
 		}
 	}
 	if err := datadir.WriteFile(filepath.Join(dir, startingName), nil, 0o600); err != nil {
@@ -55,7 +58,7 @@ func begin(dir string) error {
 	return nil
 }
 
-// begun says that the member has answered: from now on what it holds is kept.
+// begun records that the member has answered. From now on its data is kept.
 func begun(dir string) error {
 	for _, name := range []string{beginningName, startingName} {
 		if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {

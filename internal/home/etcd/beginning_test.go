@@ -18,8 +18,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/testkit/damagetest"
 )
 
-// cutShort leaves what a member leaves that is killed after it made its log and before it wrote to it: started as it is,
-// it has no members and elects no leader.
+// cutShort leaves what a member leaves that is killed after it made its log and before it wrote to
+// it: started as it is, it has no members and elects no leader.
 func cutShort(t *testing.T, dir string) {
 	t.Helper()
 	if err := begin(dir); err != nil {
@@ -64,7 +64,8 @@ func TestFirstStartThatWasCutShortIsBegunAnew(t *testing.T) {
 	}
 }
 
-// Each start cuts off the log behind what is written and lengthens it again. A kill between the two loses nothing.
+// Each start cuts off the log behind what is written and lengthens it again. A kill between the two
+// loses nothing.
 func TestAStartThatIsKilledLosesNothing(t *testing.T) {
 	s := makeStores(t)
 	cut := func(t *testing.T, dir string) {
@@ -77,7 +78,7 @@ func TestAStartThatIsKilledLosesNothing(t *testing.T) {
 	}
 	dir := damagetest.Copy(t, s.killed)
 	cut(t, dir)
-	if got := try(t, dir); !strings.Contains(got, ".wal is cut off") {
+	if got := try(t, dir); !strings.Contains(got, ".wal is truncated") {
 		t.Errorf("without a start it says %q", got)
 	}
 	dir = damagetest.Copy(t, s.killed)

@@ -21,25 +21,26 @@ import (
 	"go.uber.org/zap"
 )
 
-// changes is what the log of changes (the WAL) says.
+// changes describes the content of the write-ahead log (WAL).
 type changes struct {
 	dir   string
 	files []string
 	// cluster identifies the store.
 	cluster uint64
-	// snapshots are those that the log mentions and has committed, oldest first.
+	// snapshots are the committed ones in the log, oldest first.
 	snapshots []walpb.Snapshot
-	// first and last are the indices of its entries; 0 when there are none.
+	// first and last are the indices of its entries; 0 if there are none.
 	first, last uint64
-	// used is where in the last file the next entry goes, and torn that something was being written there when the machine
-	// went down.
+	// used is the offset of the next entry in the last file. torn says that a write there was
+	// interrupted by a crash of the machine.
 	used int64
 	torn bool
 }
 
 var logName = regexp.MustCompile(`^([0-9a-f]{16})-[0-9a-f]{16}\.wal$`)
 
-// readChanges reads the whole log, as etcd does when it starts, and changes nothing. full: its last file must not be short.
+// readChanges reads the whole log, as etcd does when it starts, and changes nothing. full requires
+// that its last file has its full length.
 func readChanges(dir string, full bool) (*changes, error) {
 	c := &changes{dir: dir}
 	if err := c.list(); err != nil {
@@ -91,7 +92,7 @@ func (c *changes) list() error {
 	return nil
 }
 
-// checkLength: the last file has its full length from the moment it is made, so a shorter one was cut.
+// checkLength finds truncation: the last file has its full length from its creation.
 func (c *changes) checkLength() error {
 	last := c.files[len(c.files)-1]
 	info, err := os.Stat(filepath.Join(c.dir, last))
@@ -99,7 +100,7 @@ func (c *changes) checkLength() error {
 		return fmt.Errorf("read the store's log: %w", err)
 	}
 	if info.Size() < wal.SegmentSizeBytes {
-		return damaged("member/wal/%s is cut off: it has %d bytes of %d", last, info.Size(), wal.SegmentSizeBytes)
+		return damaged("member/wal/%s is truncated: it has %d bytes of %d", last, info.Size(), wal.SegmentSizeBytes)
 	}
 	return nil
 }
@@ -136,7 +137,7 @@ func (c *changes) read(decoder wal.Decoder) error {
 	return nil
 }
 
-// take looks at a record.
+// take processes one record.
 func (c *changes) take(rec *walpb.Record, decoder wal.Decoder, snapshots *[]walpb.Snapshot, state *raftpb.HardState) error {
 	switch rec.Type {
 	case wal.MetadataType:
@@ -145,12 +146,12 @@ func (c *changes) take(rec *walpb.Record, decoder wal.Decoder, snapshots *[]walp
 			return err
 		}
 		if c.cluster != 0 && c.cluster != metadata.ClusterID {
-			return errors.New("its files are of different stores")
+			return errors.New("its files belong to different stores")
 		}
 		c.cluster = metadata.ClusterID
 	case wal.CrcType:
 		if sum := decoder.LastCRC(); sum != 0 && rec.Validate(sum) != nil {
-			return errors.New("one of its files does not follow the one before")
+			return errors.New("one of its files does not continue the previous one")
 		}
 		decoder.UpdateCRC(rec.Crc)
 	case wal.SnapshotType:
@@ -174,13 +175,13 @@ func (c *changes) take(rec *walpb.Record, decoder wal.Decoder, snapshots *[]walp
 		}
 		c.last = e.Index
 	default:
-		return fmt.Errorf("a record is of unknown kind %d", rec.Type)
+		return fmt.Errorf("a record has the unknown kind %d", rec.Type)
 	}
 	return nil
 }
 
-// lengthen gives the log's last file its full length: an older Yuba let etcd cut it, and what is short from now on was cut by
-// damage.
+// lengthen extends the log's last file to its full length. An older Yuba let etcd truncate it; from
+// now on a short file means damage.
 func lengthen(dir string) error {
 	found, err := filepath.Glob(filepath.Join(dir, memberDir, "wal", "*.wal"))
 	if err != nil || len(found) == 0 {
@@ -197,10 +198,10 @@ func lengthen(dir string) error {
 	return nil
 }
 
-// base is the snapshot from which the log goes on. Its file must be there and whole.
+// base returns the snapshot from which the log continues. Its file must exist and be intact.
 func (c *changes) base() (walpb.Snapshot, error) {
 	if len(c.snapshots) == 0 {
-		return walpb.Snapshot{}, damaged("member/wal has no beginning that was committed")
+		return walpb.Snapshot{}, damaged("member/wal has no committed beginning")
 	}
 	newest := c.snapshots[len(c.snapshots)-1]
 	if newest.Index > 0 {
@@ -218,29 +219,29 @@ func (c *changes) base() (walpb.Snapshot, error) {
 	return newest, nil
 }
 
-// mend clears what was being written when the machine went down: it was never acknowledged. etcd would cut the file
-// instead, after which nobody could tell it from one that was cut by damage.
+// mend clears an entry whose writing a crash of the machine interrupted: it was never acknowledged.
+// etcd would truncate the file instead, and then damage could not be told from that.
 func (c *changes) mend() (err error) {
 	if !c.torn {
 		return nil
 	}
 	file, err := os.OpenFile(filepath.Join(c.dir, c.files[len(c.files)-1]), os.O_WRONLY, 0)
 	if err != nil {
-		return fmt.Errorf("mend the store's log: %w", err)
+		return fmt.Errorf("repair the store's log: %w", err)
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
 	info, err := file.Stat()
 	if err != nil {
-		return fmt.Errorf("mend the store's log: %w", err)
+		return fmt.Errorf("repair the store's log: %w", err)
 	}
 	zeros := make([]byte, 1<<20)
 	for at := c.used; at < info.Size(); at += int64(len(zeros)) {
 		if _, err := file.WriteAt(zeros[:min(int64(len(zeros)), info.Size()-at)], at); err != nil {
-			return fmt.Errorf("mend the store's log: %w", err)
+			return fmt.Errorf("repair the store's log: %w", err)
 		}
 	}
 	if err := file.Sync(); err != nil {
-		return fmt.Errorf("mend the store's log: %w", err)
+		return fmt.Errorf("repair the store's log: %w", err)
 	}
 	return nil
 }

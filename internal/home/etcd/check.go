@@ -12,9 +12,9 @@ import (
 	"strconv"
 )
 
-// Facts are what a look at a store's directory found.
+// Facts describe a store's directory.
 type Facts struct {
-	// Empty: there is nothing in it, or the beginning of a first start that was cut short.
+	// Empty: the directory is empty, or has the remains of an interrupted first start.
 	Empty bool
 	// Cluster identifies the store.
 	Cluster string
@@ -22,17 +22,18 @@ type Facts struct {
 	log *changes
 }
 
-// Expect is what Check may take for granted.
+// Expect is what Check may assume.
 type Expect struct {
-	// Plausible says whether a value can be what was stored; nil takes everything.
+	// Plausible reports whether a value can be what was stored; nil accepts everything.
 	Plausible func(key, value []byte) bool
-	// FullLog: the log's last file has its full length, as it has since Start sees to it, unless a start was cut short.
+	// FullLog: the log's last file has its full length. Start ensures that, unless it was
+	// interrupted.
 	FullLog bool
 }
 
-// Check verifies the store in a directory without changing anything. etcd itself starts on an empty directory as on a full one,
-// and panics or hangs on a damaged one. After an orderly stop Check finds every changed bit; after a crash, what the store's
-// structure and checksums reveal.
+// Check verifies the store in a directory without changing anything. etcd itself accepts an empty
+// directory like a full one, and panics or hangs on a damaged one. After an orderly stop Check
+// finds every changed bit; after a crash, what the store's structure and checksums reveal.
 func Check(dir string, expect Expect) (Facts, error) {
 	member := filepath.Join(dir, memberDir)
 	if _, err := os.Stat(filepath.Join(dir, beginningName)); err == nil {
@@ -41,7 +42,7 @@ func Check(dir string, expect Expect) (Facts, error) {
 	if _, err := os.Stat(member); errors.Is(err, os.ErrNotExist) {
 		return Facts{Empty: true}, nil
 	} else if err != nil {
-		return Facts{}, fmt.Errorf("look at the store: %w", err)
+		return Facts{}, fmt.Errorf("check the store: %w", err)
 	}
 	s, err := readSeal(dir)
 	if err != nil {
@@ -58,7 +59,7 @@ func Check(dir string, expect Expect) (Facts, error) {
 	return Facts{Cluster: s.Cluster}, err
 }
 
-// checkCrashed reads a store that was not stopped in good order.
+// checkCrashed checks a store that was not stopped cleanly.
 func checkCrashed(dir string, expect Expect) (Facts, error) {
 	database := filepath.Join(dir, databaseName)
 	if _, err := os.Stat(database); errors.Is(err, os.ErrNotExist) {
@@ -89,7 +90,8 @@ func checkCrashed(dir string, expect Expect) (Facts, error) {
 	return Facts{Cluster: strconv.FormatUint(log.cluster, 16), log: log}, nil
 }
 
-// Rebuild makes a store of the database of another one whose log is lost. Changes that only the log had are lost with it.
+// Rebuild makes a store from the database of another one that has lost its log. Changes that were
+// only in the log are lost.
 func Rebuild(from, dir, token string, log *slog.Logger) error {
 	return restore(filepath.Join(from, databaseName), dir, token, true, log)
 }

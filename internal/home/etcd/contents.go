@@ -14,8 +14,8 @@ import (
 	"go.etcd.io/etcd/server/v3/lease/leasepb"
 )
 
-// checkDatabase reads the whole database and returns the index of the last change in it. plausible says whether a value can
-// be what was stored; nil takes everything.
+// checkDatabase reads the whole database and returns the index of the last change in it. plausible
+// is as in Expect.
 func checkDatabase(path string, plausible func(key, value []byte) bool) (index uint64, err error) {
 	d, end, err := openDatabase(path)
 	if err != nil {
@@ -30,22 +30,22 @@ func checkDatabase(path string, plausible func(key, value []byte) bool) (index u
 		return checkValue(bucket, key, value, plausible)
 	})
 	if err == nil && !found {
-		err = damaged("member/snap/db is damaged: it does not say how far it has come")
+		err = damaged("member/snap/db is damaged: it does not record its last change")
 	}
 	return index, err
 }
 
-// checkValue decodes what etcd would decode when it starts, where it would panic.
+// checkValue decodes what etcd decodes when it starts, because etcd would panic there.
 func checkValue(bucket string, key, value []byte, plausible func(key, value []byte) bool) error {
-	bad := fmt.Errorf("%s %.40q has %d bytes that make no sense", bucket, key, len(value))
+	bad := fmt.Errorf("%s %.40q has %d invalid bytes", bucket, key, len(value))
 	switch bucket {
 	case "key":
 		var kv mvccpb.KeyValue
-		// 8 bytes, an underscore, 8 bytes, and a mark when the key was deleted.
+		// 8 bytes, an underscore, 8 bytes, and a mark if the key was deleted.
 		if len(key) != 17 && len(key) != 18 || kv.Unmarshal(value) != nil || len(kv.Key) == 0 && len(value) > 0 {
 			return bad
 		}
-		// Restoring a store raises its revision with an entry that holds nothing.
+		// Restoring a store raises its revision with an empty entry.
 		if len(key) == 17 && len(value) > 0 && plausible != nil && !plausible(kv.Key, kv.Value) {
 			return fmt.Errorf("the object %.200q was changed", kv.Key)
 		}

@@ -5,13 +5,13 @@ package etcd
 
 import "fmt"
 
-// DamageError says that the store must not be started: something of it is missing or not what was written. Nothing was
-// changed.
+// DamageError says that the store must not be started: a part is missing or changed. Check has
+// changed nothing.
 type DamageError struct {
 	// Problem names the file, below the store's directory, and what is wrong with it.
 	Problem string
-	// DatabaseIsWhole: the objects are all in the database; only the log of the last changes, or what leads to it, is not
-	// usable. Rebuild makes a store of it.
+	// DatabaseIsWhole: the database has all objects; only the log of the last changes is unusable.
+	// Rebuild can make a new store from it.
 	DatabaseIsWhole bool
 }
 

@@ -117,8 +117,9 @@ func makeStores(t *testing.T) stores {
 		}
 	}
 	s := stores{killed: t.TempDir(), stopped: t.TempDir()}
-	// What is on disk now is what a kill leaves. The last tenth of a second is in the log only: zeros in its place cannot be
-	// told from what a power cut leaves of entries that nobody was told are stored.
+	// What is on disk now is what a kill leaves. The last tenth of a second is in the log only:
+	// zeros in its place cannot be told from what a power cut leaves of entries that nobody was
+	// told are stored.
 	server.member.Server.Backend().ForceCommit()
 	damagetest.CopyTo(t, dir, s.killed)
 	client.Close()
@@ -172,14 +173,14 @@ var damages = map[string]struct {
 		}
 		defer end()
 		damagetest.Cut(t, path, func(int64) int64 { return int64(d.high * d.page / 2) })
-	}, "member/snap/db is cut off", "member/snap/db is cut off", false},
+	}, "member/snap/db is truncated", "member/snap/db is truncated", false},
 	"the database is empty": {func(t *testing.T, dir string) { damagetest.Cut(t, newest(t, dir, "snap/db"), damagetest.Empty) },
-		"member/snap/db is cut off", "member/snap/db is not a database", false},
+		"member/snap/db is truncated", "member/snap/db is not a database", false},
 	"the database's beginning is zero": {func(t *testing.T, dir string) {
 		damagetest.Overwrite(t, newest(t, dir, "snap/db"), 0, make([]byte, 64<<10))
 	},
-		"is not what it was", "has no whole beginning", false},
-	"pages of the database are zero": {func(t *testing.T, dir string) { zeroPages(t, newest(t, dir, "snap/db")) }, "is not what it was", "member/snap/db is damaged", false},
+		"has changed since", "has no intact meta page", false},
+	"pages of the database are zero": {func(t *testing.T, dir string) { zeroPages(t, newest(t, dir, "snap/db")) }, "has changed since", "member/snap/db is damaged", false},
 	"the log is gone": {func(t *testing.T, dir string) { damagetest.Remove(t, filepath.Dir(newest(t, dir, "wal/*.wal"))) },
 		".wal is missing", "member/wal is missing", true},
 	"the log has no files": {func(t *testing.T, dir string) {
@@ -188,25 +189,25 @@ var damages = map[string]struct {
 			t.Fatal(err)
 		}
 	}, ".wal is missing", "member/wal is empty", true},
-	"the log's last file is empty": {func(t *testing.T, dir string) { damagetest.Cut(t, newest(t, dir, "wal/*.wal"), damagetest.Empty) }, ".wal is cut off: it has 0 bytes", ".wal is cut off: it has 0 bytes", true},
-	"the log's last file is short": {func(t *testing.T, dir string) { damagetest.Cut(t, newest(t, dir, "wal/*.wal"), damagetest.Half) }, "", ".wal is cut off", true},
+	"the log's last file is empty": {func(t *testing.T, dir string) { damagetest.Cut(t, newest(t, dir, "wal/*.wal"), damagetest.Empty) }, ".wal is truncated: it has 0 bytes", ".wal is truncated: it has 0 bytes", true},
+	"the log's last file is short": {func(t *testing.T, dir string) { damagetest.Cut(t, newest(t, dir, "wal/*.wal"), damagetest.Half) }, "", ".wal is truncated", true},
 	"the log's last file is cut in the middle of what it holds": {func(t *testing.T, dir string) {
 		damagetest.Cut(t, newest(t, dir, "wal/*.wal"), func(int64) int64 { return 100_000 })
-	}, ".wal is cut off", ".wal is cut off", true},
+	}, ".wal is truncated", ".wal is truncated", true},
 	"the log has garbage in it": {func(t *testing.T, dir string) {
 		damagetest.Overwrite(t, newest(t, dir, "wal/*.wal"), 50_000, []byte("garbage that is no part of any log"))
-	}, "is not what it was", "member/wal is damaged", true},
+	}, "has changed since", "member/wal is damaged", true},
 	"the log has zeros in it": {func(t *testing.T, dir string) {
 		damagetest.Overwrite(t, newest(t, dir, "wal/*.wal"), 40_960, make([]byte, 8192))
 	},
-		"is not what it was", "member/wal ends with change", true},
+		"has changed since", "member/wal ends with change", true},
 	"the log has garbage behind its end": {func(t *testing.T, dir string) {
 		log, err := readChanges(filepath.Join(dir, "store/member/wal"), true)
 		if err != nil {
 			t.Fatal(err)
 		}
 		damagetest.Overwrite(t, newest(t, dir, "wal/*.wal"), log.used, []byte{16, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3})
-	}, "is not what it was", "member/wal is damaged", true},
+	}, "has changed since", "member/wal is damaged", true},
 	"the snapshots are gone": {func(t *testing.T, dir string) {
 		found, err := filepath.Glob(filepath.Join(dir, "store/member/snap/*.snap"))
 		if err != nil {
@@ -217,7 +218,7 @@ var damages = map[string]struct {
 		}
 	}, ".snap is missing", ".snap is missing", true},
 	"the newest snapshot is gone":  {func(t *testing.T, dir string) { damagetest.Remove(t, newest(t, dir, "snap/*.snap")) }, ".snap is missing", ".snap is missing", true},
-	"the newest snapshot is empty": {func(t *testing.T, dir string) { damagetest.Cut(t, newest(t, dir, "snap/*.snap"), damagetest.Empty) }, ".snap is cut off", ".snap is damaged", true},
+	"the newest snapshot is empty": {func(t *testing.T, dir string) { damagetest.Cut(t, newest(t, dir, "snap/*.snap"), damagetest.Empty) }, ".snap is truncated", ".snap is damaged", true},
 }
 
 func TestDamageIsFound(t *testing.T) {
@@ -293,8 +294,8 @@ func zeroPages(t *testing.T, path string) {
 	}
 }
 
-// Whatever is damaged: it is refused, or everything is there. A store that was stopped in good order is refused when a
-// single bit is another one.
+// Whatever is damaged: it is refused, or everything is there. A store that was stopped in good
+// order is refused when a single bit is another one.
 func TestRandomDamage(t *testing.T) {
 	s := makeStores(t)
 	random := rand.New(rand.NewPCG(*seedFlag, 0))

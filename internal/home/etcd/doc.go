@@ -4,10 +4,12 @@
 // Package etcd runs the one etcd member that keeps the API's objects inside this process.
 //
 // Invariants:
-//   - It listens on one loopback port only, for clients that present a certificate; there is no peer port.
-//   - Its size is bounded by a quota. When the quota is reached, history is dropped, the file is rewritten and the alarm
-//     is cleared without a hand; only when the objects themselves fill the quota does somebody have to delete some.
-//   - Everything acknowledged is on disk: after a kill at any moment the next start continues from there.
+//   - It listens on one loopback port only, for clients with a certificate. It has no peer port.
+//   - A quota limits its size. When it is reached, the package drops history, rewrites the file and
+//     clears the alarm automatically. Somebody has to delete objects only when the objects alone
+//     fill the quota.
+//   - Acknowledged writes are on disk: after a kill at any moment the next start continues from
+//     there.
 //
-// It knows nothing of what is stored.
+// The package does not know what is stored.
 package etcd

@@ -10,8 +10,8 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 )
 
-// Each shows the current value of each key that begins with a prefix, in the database of a store that is not running. What
-// only the log has is not among them.
+// Each visits the current value of each key with a prefix, in the database of a stopped store. It
+// does not see changes that only the log has.
 func Each(dir, prefix string, visit func(key string, value []byte) error) error {
 	d, end, err := openDatabase(filepath.Join(dir, databaseName))
 	if err != nil {
@@ -25,7 +25,7 @@ func Each(dir, prefix string, visit func(key string, value []byte) error) error 
 			return nil
 		}
 		if err := kv.Unmarshal(value); err != nil {
-			return fmt.Errorf("read what is stored: %w", err)
+			return fmt.Errorf("read the stored objects: %w", err)
 		}
 		name := string(kv.Key)
 		switch deleted := len(revision) == 18; {

@@ -211,7 +211,7 @@ func TestStoreFullOfObjectsSaysSoAndRecoversWhenSomeGo(t *testing.T) {
 		return strings.Contains(log.Text(), "Delete objects that are no longer needed")
 	})
 	waitUntil(t, "it says what is in the way", func() bool {
-		return strings.HasPrefix(server.Trouble(), "the API's store is full and takes no changes: make space")
+		return strings.HasPrefix(server.Trouble(), "the API's store is full and refuses changes: make space")
 	})
 	if _, err := client.Delete(t.Context(), "object-", clientv3.WithPrefix()); err != nil {
 		t.Fatalf("delete while full: %v", err)
@@ -222,7 +222,8 @@ func TestStoreFullOfObjectsSaysSoAndRecoversWhenSomeGo(t *testing.T) {
 	})
 }
 
-// Those who write without a rest are refused while objects fill the store, and served again once some are deleted.
+// Those who write without a rest are refused while objects fill the store, and served again once
+// some are deleted.
 func TestWritersAreServedAgainAfterADeletion(t *testing.T) {
 	f := newFixture(t)
 	server := f.start(t, filepath.Join(f.dir, "data"), func(o *Options) {

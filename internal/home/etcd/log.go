@@ -11,8 +11,8 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// slogCore hands etcd's log to ours. etcd talks to administrators of clusters: most of what it says at level info and
-// warning means nothing to whoever runs one Yuba, so levels go down by one and a half.
+// slogCore sends etcd's log to ours. etcd's messages are for administrators of clusters; most at
+// info and warning mean nothing to the user of one Yuba, so it lowers the levels.
 type slogCore struct {
 	log *slog.Logger
 }
@@ -24,8 +24,8 @@ func zapTo(log *slog.Logger) *zap.Logger {
 	return zap.New(slogCore{log: log.With("component", "etcd")})
 }
 
-// tooEarly is an error that etcd logs when it looks for its storage version before its first election is on record. It looks
-// again five seconds later.
+// tooEarly is an error that etcd logs when it checks its storage version before its first election
+// is recorded. It checks again five seconds later.
 const tooEarly = "failed to update storage version"
 
 func levelOf(level zapcore.Level) slog.Level {
@@ -39,7 +39,7 @@ func levelOf(level zapcore.Level) slog.Level {
 	}
 }
 
-// Enabled implements zapcore.Core. Information is dropped unless somebody debugs etcd itself.
+// Enabled implements zapcore.Core. It drops info unless etcd itself is being debugged.
 func (c slogCore) Enabled(level zapcore.Level) bool {
 	return level >= zapcore.WarnLevel && c.log.Enabled(context.Background(), levelOf(level))
 }
@@ -65,8 +65,9 @@ func (c slogCore) Write(entry zapcore.Entry, fields []zapcore.Field) error {
 	}
 	c.log.Log(context.Background(), level, entry.Message, arguments(fields)...)
 	if entry.Level == zapcore.FatalLevel {
-		// etcd ends the process now: going on with a disk it cannot write would lose what it acknowledges.
-		c.log.Error("the API's store cannot go on, so Yuba ends. If its disk is full, make room and start Yuba again; runs go on meanwhile")
+		// etcd ends the process now: continuing with a disk that it cannot write would lose
+		// acknowledged changes.
+		c.log.Error("the API's store cannot continue, so Yuba exits. If its disk is full, free some space and start Yuba again; runs continue meanwhile")
 	}
 	return nil
 }

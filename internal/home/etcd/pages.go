@@ -13,19 +13,19 @@ import (
 	"syscall"
 )
 
-// database reads a file of bbolt without trusting it. The library panics on damaged files, faults beyond their end, and
-// follows circles for ever; a start must do none of that.
+// database reads a bbolt file without trusting it. The bbolt library panics on damaged files,
+// faults beyond their end and loops on cycles; a start must not.
 type database struct {
 	data []byte
-	page uint64 // size of a page
+	page uint64 // page size
 	root uint64
-	high uint64 // one more than the last page in use
-	// transaction counts what was committed.
+	high uint64 // last used page + 1
+	// transaction is the number of committed transactions.
 	transaction uint64
 	seen        []bool
 }
 
-// The layout of bbolt's files, version 2, which has not changed since 2013.
+// The layout of bbolt's files, version 2, unchanged since 2013.
 const (
 	pageHeader    = 16 // id uint64, flags uint16, count uint16, overflow uint32
 	element       = 16 // of a leaf: flags, position, key and value size; of a branch: position, key size, page uint64
@@ -44,7 +44,7 @@ const (
 
 var little = binary.LittleEndian
 
-// openDatabase maps the file and finds the newest of its two beginnings that is whole. close ends the mapping.
+// openDatabase maps the file and finds the newest intact meta page. close unmaps it.
 func openDatabase(path string) (d *database, close func(), err error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -62,7 +62,7 @@ func openDatabase(path string) (d *database, close func(), err error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the store's database: %w", err)
 	}
-	close = func() { _ = syscall.Munmap(data) } // nothing was written to it
+	close = func() { _ = syscall.Munmap(data) } // it was only read
 	d = &database{data: data}
 	if err := d.readMeta(); err != nil {
 		close()
@@ -90,15 +90,15 @@ func (d *database) readMeta() error {
 	}
 	switch {
 	case d.page == 0:
-		return damaged("member/snap/db has no whole beginning")
+		return damaged("member/snap/db has no intact meta page")
 	case d.high > uint64(len(d.data))/d.page:
-		return damaged("member/snap/db is cut off: it has %d bytes of %d", len(d.data), d.high*d.page)
+		return damaged("member/snap/db is truncated: it has %d bytes of %d", len(d.data), d.high*d.page)
 	}
 	d.seen = make([]bool, d.high)
 	return nil
 }
 
-// walk shows every key and value of every bucket, and checks on the way that the pages make up trees.
+// walk visits every key and value of every bucket, and verifies that the pages form trees.
 func (d *database) walk(visit func(bucket string, key, value []byte) error) error {
 	err := d.tree(d.root, "", 0, visit)
 	var known *DamageError
@@ -108,10 +108,10 @@ func (d *database) walk(visit func(bucket string, key, value []byte) error) erro
 	return err
 }
 
-// at returns a page with what overflows it, and marks it as used.
+// at returns a page with its overflow pages, and marks them as used.
 func (d *database) at(id uint64) ([]byte, error) {
 	if id >= d.high || d.seen[id] {
-		return nil, fmt.Errorf("page %d is not there, or used twice", id)
+		return nil, fmt.Errorf("page %d does not exist, or is used twice", id)
 	}
 	page := d.data[id*d.page:]
 	overflow := uint64(little.Uint32(page[12:]))
@@ -135,7 +135,7 @@ func (d *database) tree(id uint64, bucket string, depth int, visit func(string, 
 	if flags := little.Uint16(page[8:]); flags == flagLeaf {
 		return d.leaf(page, bucket, depth, visit)
 	} else if flags != flagBranch {
-		return fmt.Errorf("page %d is of no known kind", id)
+		return fmt.Errorf("page %d has an unknown kind", id)
 	}
 	return elements(page, func(head []byte, at int) error {
 		if _, err := part(page, at, little.Uint32(head), 0, little.Uint32(head[4:])); err != nil {
@@ -172,10 +172,10 @@ func (d *database) leaf(page []byte, bucket string, depth int, visit func(string
 	})
 }
 
-// bucket reads a bucket: a tree of its own, or a small one inside the value.
+// bucket reads a bucket: a tree of its own, or a small one inline in the value.
 func (d *database) bucket(value []byte, name string, depth int, visit func(string, []byte, []byte) error) error {
 	if len(value) < bucketHeader {
-		return fmt.Errorf("bucket %q has no head", name)
+		return fmt.Errorf("bucket %q has no header", name)
 	}
 	if root := little.Uint64(value); root != 0 {
 		return d.tree(root, name, depth, visit)
@@ -186,7 +186,7 @@ func (d *database) bucket(value []byte, name string, depth int, visit func(strin
 	return fmt.Errorf("bucket %q has no page", name)
 }
 
-// elements goes through the heads of a page's elements; at is where in the page one stands.
+// elements visits the element headers of a page; at is the offset of one in the page.
 func elements(page []byte, each func(head []byte, at int) error) error {
 	count := int(little.Uint16(page[10:]))
 	if pageHeader+count*element > len(page) {
@@ -201,7 +201,7 @@ func elements(page []byte, each func(head []byte, at int) error) error {
 	return nil
 }
 
-// part is so many bytes of a page, at a position that counts from an element's head.
+// part returns size bytes of a page. position counts from the element's header.
 func part(page []byte, at int, position, skip, size uint32) ([]byte, error) {
 	begin := uint64(at) + uint64(position) + uint64(skip)
 	if end := begin + uint64(size); end <= uint64(len(page)) {

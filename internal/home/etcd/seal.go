@@ -18,19 +18,19 @@ import (
 	"github.com/yuba-dev/yuba/internal/home/datadir"
 )
 
-// sealName is a file beside the member's directory. It is there while the member is stopped in good order.
+// sealName is a file beside the member's directory. It exists while the member is cleanly stopped.
 const sealName = "stopped.json"
 
-// seal holds the lengths and checksums of the files when the member stopped. A start that finds it detects every changed
-// bit, also where the store has no checksums, and need not parse the files.
+// seal holds the lengths and checksums of the files when the member stopped. With it, a start
+// detects every changed bit, also where the store has no checksums, and need not parse the files.
 type seal struct {
 	Cluster string           `json:"cluster"`
 	Files   map[string]piece `json:"files"`
-	// Transaction counts what was committed to the database.
+	// Transaction is the number of transactions committed to the database.
 	Transaction uint64 `json:"transaction"`
 }
 
-// piece is the beginning of a file that holds something. Logs are longer, with zeros behind it.
+// piece is the used beginning of a file. Logs are longer and filled with zeros.
 type piece struct {
 	Bytes int64  `json:"bytes"`
 	Sum   string `json:"crc32c"`
@@ -40,7 +40,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 var sealed = regexp.MustCompile(`^[0-9a-f]{16}-[0-9a-f]{16}\.(wal|snap)$|^db$`)
 
-// sealedFiles are those of a member that hold something, by their path below the store's directory.
+// sealedFiles returns the paths of a member's files below the store's directory.
 func sealedFiles(dir string) ([]string, error) {
 	var files []string
 	for _, sub := range []string{"snap", "wal"} {
@@ -57,16 +57,16 @@ func sealedFiles(dir string) ([]string, error) {
 	return files, nil
 }
 
-// writeSeal records what a member that has just stopped left.
+// writeSeal records the files of a member that has just stopped.
 func writeSeal(dir string) error {
 	log, err := readChanges(filepath.Join(dir, memberDir, "wal"), false)
 	if err != nil {
 		return err
 	}
 	if log.torn {
-		return nil // it did not stop in good order
+		return nil // it did not stop cleanly
 	}
-	// A file that was deleted must not be back after a power cut: the seal does not name it.
+	// A deleted file must not reappear after a power cut: the seal does not list it.
 	for _, sub := range []string{"snap", "wal"} {
 		if err := datadir.SyncDir(filepath.Join(dir, memberDir, sub)); err != nil {
 			return err
@@ -96,7 +96,7 @@ func writeSeal(dir string) error {
 	return datadir.WriteFile(filepath.Join(dir, sealName), append(data, '\n'), 0o600)
 }
 
-// measure reads so many bytes of a file, all of them when length is negative.
+// measure reads length bytes of a file, or all if length is negative.
 func measure(path string, length int64) (piece, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -118,7 +118,7 @@ func measure(path string, length int64) (piece, error) {
 	return piece{Bytes: read, Sum: fmt.Sprintf("%08x", sum.Sum32())}, nil
 }
 
-// endsAt says whether nothing but zeros follows, for as long as an entry's head.
+// endsAt reports whether only zeros follow, for the length of an entry's header.
 func endsAt(path string, length int64) (bool, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -135,7 +135,8 @@ func endsAt(path string, length int64) (bool, error) {
 
 type onlyWriter struct{ io.Writer }
 
-// readSeal returns nil when there is none: the member did not stop in good order, or an older Yuba stopped it.
+// readSeal returns nil if there is no seal: the member did not stop cleanly, or an older Yuba
+// stopped it.
 func readSeal(dir string) (*seal, error) {
 	data, err := os.ReadFile(filepath.Join(dir, sealName))
 	if errors.Is(err, os.ErrNotExist) {
@@ -146,7 +147,7 @@ func readSeal(dir string) (*seal, error) {
 	}
 	s := &seal{}
 	if json.Unmarshal(data, s) != nil || len(s.Files) == 0 {
-		return nil, nil // damaged itself: the store is read as after a crash
+		return nil, nil // damaged: check the store as after a crash
 	}
 	return s, nil
 }
@@ -160,7 +161,8 @@ func lastTransaction(dir string) (uint64, error) {
 	return d.transaction, nil
 }
 
-// isStale says whether something was committed since: an older Yuba, which knows no seals, was started meanwhile.
+// isStale reports whether something was committed since. An older Yuba, which knows no seals, may
+// have run.
 func (s *seal) isStale(dir string) bool {
 	last, err := lastTransaction(dir)
 	return err == nil && last > s.Transaction
@@ -174,7 +176,7 @@ func (s *seal) check(dir string) error {
 	}
 	for _, name := range there {
 		if _, ok := s.Files[name]; !ok {
-			return s.damaged(dir, "%s was not there when Yuba stopped", name)
+			return s.damaged(dir, "%s did not exist when Yuba stopped", name)
 		}
 	}
 	names := make([]string, 0, len(s.Files))
@@ -201,7 +203,7 @@ func (s *seal) checkFile(dir, name string) error {
 		return fmt.Errorf("read the store: %w", err)
 	}
 	if info.Size() < want.Bytes {
-		return s.damaged(dir, "%s is cut off: it has %d bytes, and held %d when Yuba stopped", name, info.Size(), want.Bytes)
+		return s.damaged(dir, "%s is truncated: it has %d bytes, and had %d when Yuba stopped", name, info.Size(), want.Bytes)
 	}
 	got, err := measure(path, want.Bytes)
 	if err != nil {
@@ -212,14 +214,14 @@ func (s *seal) checkFile(dir, name string) error {
 		return err
 	}
 	if got != want || !clean {
-		return s.damaged(dir, "%s is not what it was when Yuba stopped", name)
+		return s.damaged(dir, "%s has changed since Yuba stopped", name)
 	}
 	return nil
 }
 
 const databaseName = memberDir + "/snap/db"
 
-// damaged says whether the database is still what it was, so that a store can be made of it.
+// damaged also finds out whether the database is unchanged, so that a store can be rebuilt from it.
 func (s *seal) damaged(dir, format string, args ...any) error {
 	err := damaged(format, args...)
 	if got, measured := measure(filepath.Join(dir, databaseName), -1); measured == nil {
@@ -228,7 +230,7 @@ func (s *seal) damaged(dir, format string, args ...any) error {
 	return err
 }
 
-// unseal says that from now on the files change.
+// unseal records that the files change from now on.
 func unseal(options Options) error {
 	err := os.Remove(filepath.Join(options.Dir, sealName))
 	if err == nil {

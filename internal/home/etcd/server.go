@@ -23,44 +23,46 @@ import (
 )
 
 const (
-	// DefaultQuota is far above what objects without their bytes need: 100 000 stacks of 10 kB fill a quarter of it.
+	// DefaultQuota is far above the need: 100 000 stacks of 10 kB fill a quarter of it.
 	DefaultQuota = 4 << 30
-	// memberName and peerURL identify the only member. Nothing listens on the URL; etcd derives the member's id from it,
-	// so it must be the same on every start and in a restored directory.
+	// memberName and peerURL identify the only member. Nothing listens on the URL. etcd derives the
+	// member's id from it, so it must be the same on every start and in a restored directory.
 	memberName = "yuba"
 	peerURL    = "http://localhost:2380"
-	// defaultToken is that of stores whose home has no identity of its own.
+	// defaultToken is used for stores of homes without an identity.
 	defaultToken = "yuba"
-	// tick and election are short because a member that is alone waits for one election at every start and competes with
-	// nobody afterwards.
+	// tick and election are short: a single member waits for one election at every start and never
+	// competes.
 	tick     = 50 * time.Millisecond
 	election = 5 * tick
-	// slow is what deserves to be called a slow request on a laptop's disk.
+	// slow is the time from which a request counts as slow on a laptop's disk.
 	slow = 5 * time.Second
-	// bufferSize of a client's connection; the API server opens one for each resource it stores.
+	// bufferSize of a client connection. The API server opens one for each resource that it stores.
 	bufferSize = 8 << 10
-	// maxConnections is twice what the API server has, for strangers to knock until handshakeTime has passed.
+	// maxConnections is twice what the API server uses. The rest is for connections that have not
+	// shown a certificate before handshakeTime ends.
 	maxConnections = 128
 	handshakeTime  = 5 * time.Second
 )
 
-// Options say how the member runs.
+// Options configure the member.
 type Options struct {
-	// Dir is where it keeps its data, and Facts what Check found there.
+	// Dir is its data directory, and Facts what Check found there.
 	Dir   string
 	Facts Facts
-	// Token sets a new store apart from those of others.
+	// Token distinguishes a new store from others.
 	Token string
-	// TLS is how it serves; it must demand client certificates.
+	// TLS is its configuration as a server. It must require client certificates.
 	TLS *tls.Config
-	// Quota in bytes, DefaultQuota when zero.
+	// Quota is in bytes; DefaultQuota if zero.
 	Quota int64
-	// UpkeepEvery is how often the size is looked at, every ten seconds when zero.
+	// UpkeepEvery is how often the size is checked; ten seconds if zero.
 	UpkeepEvery time.Duration
-	// SnapshotEvery is after how many changes the log begins anew, 5000 when zero.
+	// SnapshotEvery is the number of changes after which the log starts anew; 5000 if zero.
 	SnapshotEvery uint64
-	// ProgressEvery is how often who watches what rests is told how far it has come, every minute when zero. What was
-	// before is forgotten after five. All members of a process have that of the last one that was started.
+	// ProgressEvery is how often watchers of idle kinds get a progress notification; a minute if
+	// zero. History is compacted after five minutes. The value is global to the process: the last
+	// start wins.
 	ProgressEvery time.Duration
 	Log           *slog.Logger
 }
@@ -73,7 +75,7 @@ type Server struct {
 	clients  *grpc.Server
 	stop     context.CancelFunc
 	done     sync.WaitGroup
-	// trouble is why it takes no changes; nil while it does.
+	// trouble is why the store refuses changes; nil while it accepts them.
 	trouble atomic.Pointer[string]
 }
 
@@ -86,7 +88,7 @@ func Start(ctx context.Context, options Options) (*Server, error) {
 		options.UpkeepEvery = 10 * time.Second
 	}
 	if options.TLS.ClientAuth != tls.RequireAndVerifyClientCert {
-		return nil, fmt.Errorf("start etcd: its TLS configuration admits clients without a certificate. This is a bug in Yuba")
+		return nil, fmt.Errorf("start etcd: its TLS configuration accepts clients without a certificate. This is a bug in Yuba")
 	}
 	if err := begin(options.Dir); err != nil {
 		return nil, err
@@ -120,8 +122,8 @@ func Start(ctx context.Context, options Options) (*Server, error) {
 	s := &Server{options: options, member: member, listener: connections}
 	s.clients = v3rpc.Server(member.Server, knowing(options.TLS, connections), nil, grpc.ConnectionTimeout(handshakeTime),
 		grpc.ReadBufferSize(bufferSize), grpc.WriteBufferSize(bufferSize),
-		// Only this process's API server may connect. By default its pings, one in 30 s, are taken for abuse, and the
-		// connections that its watches share are cut off for that.
+		// Only this process's API server may connect. By default etcd treats its pings, one every
+		// 30 s, as abuse and closes the connections that its watches share.
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: time.Millisecond, PermitWithoutStream: true}),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: embed.DefaultGRPCKeepAliveInterval, Timeout: embed.DefaultGRPCKeepAliveTimeout}))
 	upkeep, stop := context.WithCancel(context.Background())
@@ -157,9 +159,9 @@ func configuration(options Options) *embed.Config {
 	config.TickMs, config.ElectionMs = uint(tick.Milliseconds()), uint(election.Milliseconds())
 	config.QuotaBackendBytes = options.Quota
 	config.WarningApplyDuration, config.WarningUnaryRequestDuration = slow, slow
-	// The API server compacts every five minutes; etcd need not do it as well.
+	// The API server compacts every five minutes, so etcd need not.
 	config.AutoCompactionRetention = "0"
-	// Few entries are kept in memory for followers that do not exist.
+	// Keep few entries in memory: there are no followers.
 	config.SnapshotCount, config.SnapshotCatchUpEntries = cmp.Or(options.SnapshotEvery, 5000), 100
 	config.WatchProgressNotifyInterval = cmp.Or(options.ProgressEvery, time.Minute)
 	config.MaxSnapFiles, config.MaxWalFiles = 2, 2
@@ -175,24 +177,25 @@ func (s *Server) serve() {
 	}
 }
 
-// Endpoint is the URL for clients.
+// Endpoint returns the URL for clients.
 func (s *Server) Endpoint() string { return "https://" + s.listener.Addr().String() }
 
-// Done is closed when the member has stopped, wanted or not.
+// Done is closed when the member has stopped for any reason.
 func (s *Server) Done() <-chan struct{} { return s.member.Server.StopNotify() }
 
-// Stop ends the member, whose clients should be gone by then, and seals its files: the next start accepts no other content.
+// Stop stops the member and seals its files: the next start accepts no other content. Clients
+// should have disconnected before.
 func (s *Server) Stop() {
 	s.stop()
 	s.clients.Stop()
 	s.done.Wait()
 	s.member.Close()
 	if err := writeSeal(s.options.Dir); err != nil {
-		s.options.Log.Warn("the API's store could not be sealed; the next start reads all of it", "error", err)
+		s.options.Log.Warn("sealing the API's store failed; the next start checks all of it", "error", err)
 	}
 }
 
-// Cluster identifies the store, as Facts do.
+// Cluster returns the identity of the store, as in Facts.
 func (s *Server) Cluster() string {
 	return strconv.FormatUint(uint64(s.member.Server.Cluster().ID()), 16)
 }

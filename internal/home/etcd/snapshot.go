@@ -13,11 +13,12 @@ import (
 	"go.etcd.io/etcd/etcdutl/v3/snapshot"
 )
 
-// revisionBump is added to the revision of a restored store, so that clients which saw the newer one do not take its
-// numbers for known ones. No client sees that many changes between a backup and its restoration.
+// revisionBump is added to the revision of a restored store, so that clients which saw the newer
+// store do not mistake its revisions for known ones. There are fewer changes between a backup and
+// its restore.
 const revisionBump = 1_000_000_000
 
-// Snapshot is one moment of the store, in the format of etcd's own snapshot files.
+// Snapshot is a consistent view of the store, in etcd's snapshot format.
 type Snapshot struct {
 	source interface {
 		Size() int64
@@ -26,7 +27,7 @@ type Snapshot struct {
 	}
 }
 
-// Snapshot takes a snapshot; the caller closes it.
+// Snapshot takes a snapshot. The caller closes it.
 func (s *Server) Snapshot() *Snapshot {
 	return &Snapshot{source: s.member.Server.Backend().Snapshot()}
 }
@@ -48,10 +49,11 @@ func (s *Snapshot) WriteTo(w io.Writer) (int64, error) {
 	return written + int64(more), nil
 }
 
-// Close lets go of the moment.
+// Close releases the snapshot.
 func (s *Snapshot) Close() error { return s.source.Close() }
 
-// Restore makes the data directory dir, which must not exist, from a snapshot file. The token is as in Options.
+// Restore creates the data directory dir, which must not exist, from a snapshot file. The token is
+// as in Options.
 func Restore(file, dir, token string, log *slog.Logger) error {
 	return restore(file, dir, token, false, log)
 }

@@ -12,13 +12,15 @@ import (
 )
 
 const (
-	// worthwhile is the unused space from which rewriting the file pays: less is written again within minutes.
+	// worthwhile is the unused space from which rewriting the file pays off: less fills up again
+	// within minutes.
 	worthwhile = 64 << 20
-	// restAfter is the pause between two rewrites; each stops all requests for as long as the used data takes to copy.
+	// restAfter is the pause between two rewrites. Each one blocks all requests while the used data
+	// is copied.
 	restAfter = 15 * time.Minute
 )
 
-// size of the file's used pages and of the data in them.
+// size is the size of the file's used pages and of the data in them.
 type size struct{ file, used int64 }
 
 func (s *Server) size() size {
@@ -26,7 +28,8 @@ func (s *Server) size() size {
 	return size{file: backend.Size(), used: backend.SizeInUse()}
 }
 
-// keepUp looks after the file's size until the context ends. It asks the member itself, which costs nothing.
+// keepUp maintains the file's size until the context ends. It asks the member directly, which costs
+// nothing.
 func (s *Server) keepUp(ctx context.Context) {
 	ticker := time.NewTicker(s.options.UpkeepEvery)
 	defer ticker.Stop()
@@ -40,14 +43,14 @@ func (s *Server) keepUp(ctx context.Context) {
 			case s.isFull():
 				err := s.makeSpace(ctx)
 				if err != nil && now.Sub(lastComplaint) > time.Minute {
-					s.options.Log.Error("the API's store is full and takes no changes", "error", err)
+					s.options.Log.Error("the API's store is full and refuses changes", "error", err)
 					lastComplaint = now
 				}
 				s.setTrouble(err)
 			case size.isNarrow(s.options.Quota):
 				s.setTrouble(nil)
 				if now.Sub(lastWarning) > time.Hour {
-					s.options.Log.Warn("the API's store fills up, and takes no changes once it is full. Delete what is not needed any more",
+					s.options.Log.Warn("the API's store is nearly full and will then refuse changes. Delete objects that are no longer needed",
 						"usedMiB", size.used>>20, "quotaMiB", s.options.Quota>>20)
 					lastWarning = now
 				}
@@ -62,10 +65,11 @@ func (s *Server) keepUp(ctx context.Context) {
 	}
 }
 
-// isNarrow says whether what is in use nears the quota, so that rewriting the file would not help.
+// isNarrow reports whether the data alone is near the quota, so that rewriting the file would not
+// help.
 func (z size) isNarrow(quota int64) bool { return z.used > quota/5*4 }
 
-// Trouble is why the store takes no changes, and what to do; empty while it does.
+// Trouble says why the store refuses changes, and what to do; empty while it accepts them.
 func (s *Server) Trouble() string {
 	if text := s.trouble.Load(); text != nil {
 		return *text
@@ -78,11 +82,12 @@ func (s *Server) setTrouble(err error) {
 		s.trouble.Store(nil)
 		return
 	}
-	text := "the API's store is full and takes no changes: " + err.Error()
+	text := "the API's store is full and refuses changes: " + err.Error()
 	s.trouble.Store(&text)
 }
 
-// isWasteful says whether rewriting the file is worth its pause: half of it is empty, or a quarter and it nears its quota.
+// isWasteful reports whether rewriting the file is worth its pause: half of it is unused, or a
+// quarter and it is near its quota.
 func (z size) isWasteful(quota int64) bool {
 	unused := z.file - z.used
 	nearQuota := z.file > quota/4*3
@@ -98,7 +103,7 @@ func (s *Server) isFull() bool {
 	return false
 }
 
-// makeSpace drops all history, rewrites the file and, when that made room, clears the alarm.
+// makeSpace drops all history, rewrites the file and, if that made room, clears the alarm.
 func (s *Server) makeSpace(ctx context.Context) error {
 	before := s.size()
 	server := s.member.Server
@@ -108,8 +113,8 @@ func (s *Server) makeSpace(ctx context.Context) error {
 			return fmt.Errorf("drop the store's history: %w", err)
 		}
 	}
-	// What compaction freed is known with the next commit. Rewriting the file stops all requests, reads among them: that
-	// is not done every few seconds for nothing.
+	// Space freed by compaction is known after the next commit. Rewriting blocks all requests, so
+	// it must not happen every few seconds for nothing.
 	server.Backend().ForceCommit()
 	enough := s.options.Quota / 10 * 9
 	after := s.size()
@@ -118,8 +123,8 @@ func (s *Server) makeSpace(ctx context.Context) error {
 		after = s.size()
 	}
 	if after.used > enough || after.file > enough {
-		return fmt.Errorf("make space in the API's store: its objects alone take %d of %d MiB. Delete objects that are no longer needed, "+
-			"those without finalizers first, such as Secrets and ConfigMaps: the others change before they go", after.used>>20, s.options.Quota>>20)
+		return fmt.Errorf("make space in the API's store: its objects alone use %d of %d MiB. Delete objects that are no longer needed, "+
+			"those without finalizers first, such as Secrets and ConfigMaps: deleting others needs space", after.used>>20, s.options.Quota>>20)
 	}
 	_, err := server.Alarm(ctx, &pb.AlarmRequest{
 		Action: pb.AlarmRequest_DEACTIVATE, Alarm: pb.AlarmType_NOSPACE, MemberID: uint64(server.MemberID()),
@@ -127,7 +132,7 @@ func (s *Server) makeSpace(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("clear the store's alarm: %w", err)
 	}
-	s.options.Log.Warn("the API's store was full; its history is dropped and it takes changes again",
+	s.options.Log.Warn("the API's store was full; its history was dropped and it accepts changes again",
 		"beforeMiB", before.file>>20, "afterMiB", after.file>>20, "quotaMiB", s.options.Quota>>20)
 	return nil
 }
@@ -135,7 +140,7 @@ func (s *Server) makeSpace(ctx context.Context) error {
 func (s *Server) defragment() {
 	start, before := time.Now(), s.size()
 	if err := s.member.Server.Backend().Defrag(); err != nil {
-		s.options.Log.Warn("rewriting the API's store did not work; it stays as it is", "error", err)
+		s.options.Log.Warn("rewriting the API's store failed; it is unchanged", "error", err)
 		return
 	}
 	s.options.Log.Debug("rewrote the API's store", "beforeMiB", before.file>>20, "afterMiB", s.size().file>>20,

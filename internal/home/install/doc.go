@@ -1,7 +1,7 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package install puts into a fresh or older API what Yuba needs there: its kinds and the rules by which people with
-// view, edit or admin may use them. It applies them from the server side as field manager "yuba", so that what others
-// added stays; an API that has everything already is left as it is.
+// Package install installs Yuba's kinds and the cluster roles for view, edit and admin in a new or
+// older API. It uses server-side apply with field manager "yuba", so fields of others stay. If
+// everything is installed already, it changes nothing.
 package install

@@ -60,8 +60,8 @@ func Roles(ctx context.Context, config *rest.Config) error {
 	})
 }
 
-// digestAnnotation holds, on an installed kind, the digest of the document it was made from. A start that finds it need not
-// apply the document again, which takes long: kinds are large.
+// digestAnnotation records on an installed kind the digest of its document. Applying a kind is slow
+// because it is large; a start skips kinds with a matching digest.
 const digestAnnotation = "yuba.dev/installed-from"
 
 // Kinds applies the CRDs in the *.yaml files of kinds and returns when all of them are served.
@@ -94,7 +94,7 @@ func Kinds(ctx context.Context, config *rest.Config, kinds fs.FS) error {
 	})
 }
 
-// installed returns the names of the kinds that are there by the digests of their documents.
+// installed returns the names of the installed kinds by the digests of their documents.
 func installed(ctx context.Context, config *rest.Config) (map[string]string, error) {
 	client, err := metadata.NewForConfig(config)
 	if err != nil {
@@ -131,7 +131,7 @@ func applyKind(ctx context.Context, client *apiextensions.Clientset, document []
 	if err != nil {
 		return "", fmt.Errorf("install kind %s: %w", crd.GetName(), err)
 	}
-	// The answer's content is not needed, and decoding a large kind takes its time.
+	// Decoding a large kind takes time, and the answer is not needed.
 	err = client.ApiextensionsV1().RESTClient().Patch(types.ApplyPatchType).Resource("customresourcedefinitions").
 		Name(crd.GetName()).VersionedParams(&applied, metav1.ParameterCodec).Body(data).
 		SetHeader("Accept", "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io").Do(ctx).Error()
@@ -161,7 +161,7 @@ func readAll(kinds fs.FS) ([][]byte, error) {
 	return documents, nil
 }
 
-// split separates YAML documents and drops those that hold nothing but comments.
+// split separates YAML documents and drops those with only comments.
 func split(data []byte) ([][]byte, error) {
 	var documents [][]byte
 	reader := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(data)))
@@ -189,7 +189,7 @@ func isEmpty(document []byte) bool {
 	return true
 }
 
-// each works on all documents at once and joins what went wrong.
+// each processes all documents concurrently and joins the errors.
 func each(documents [][]byte, work func([]byte) error) error {
 	failures := make([]error, len(documents))
 	var all sync.WaitGroup

@@ -14,10 +14,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// patience is far more than the second or two a kind takes on a busy machine.
+// patience is far more than the second or two that a kind takes on a busy machine.
 const patience = 30 * time.Second
 
-// waitServed returns when discovery shows all served versions of the kind, which it does once the kind is established.
+// waitServed returns when discovery shows all served versions of the kind, which follows its
+// condition Established.
 func waitServed(ctx context.Context, client *apiextensions.Clientset, name string) error {
 	crd, err := client.ApiextensionsV1().CustomResourceDefinitions().Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
@@ -37,7 +38,7 @@ func waitServed(ctx context.Context, client *apiextensions.Clientset, name strin
 	return nil
 }
 
-// whyNotServed asks the kind itself.
+// whyNotServed reads the reason from the kind's conditions.
 func whyNotServed(client *apiextensions.Clientset, name string) string {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
@@ -53,7 +54,8 @@ func whyNotServed(client *apiextensions.Clientset, name string) string {
 	return "discovery does not show it"
 }
 
-// isDiscovered asks once: a server that starts wants to be asked again after five seconds, and a client obeys by itself.
+// isDiscovered asks once, without client retries: a starting server asks clients to retry after
+// five seconds, and the client would wait.
 func isDiscovered(ctx context.Context, client *apiextensions.Clientset, crd *apiextensionsv1.CustomResourceDefinition, version string) bool {
 	list := &metav1.APIResourceList{}
 	err := client.ApiextensionsV1().RESTClient().Get().AbsPath("/apis", crd.Spec.Group, version).MaxRetries(0).Do(ctx).Into(list)

@@ -16,14 +16,14 @@ import (
 	"github.com/yuba-dev/yuba/internal/home/datadir"
 )
 
-// asideStamp names the directory for what was given up.
+// asideStamp names the directory for the parts that were given up.
 const asideStamp = "before-accepted-loss-20060102T150405Z"
 
-// Accept gives up what a home has lost, as far as that loss is among the accepted ones, and returns when the home may be
-// started. It moves the rest of the lost part aside. Nothing may use the directory.
+// Accept gives up the lost parts of a home, if the user accepted that loss, and returns when the
+// home may be started. It moves the remains aside. Nothing may use the directory meanwhile.
 func Accept(dir datadir.Dir, blobsHere bool, losses []Loss, log *slog.Logger) error {
 	aside := time.Now().UTC().Format(asideStamp)
-	// Each loss is given up once; a problem that comes back is for Check to tell.
+	// Each loss is given up once; Check reports a problem that comes back.
 	for range losses {
 		f, err := gather(dir, blobsHere)
 		if err != nil {
@@ -36,7 +36,7 @@ func Accept(dir datadir.Dir, blobsHere bool, losses []Loss, log *slog.Logger) er
 		if err := giveUp(dir, p.lost, f, aside, log); err != nil {
 			return fmt.Errorf("give up the %s of %s: %w", p.lost, dir, err)
 		}
-		log.Warn("gave up a lost part of the data directory, as --accept-loss allows; remove that flag now",
+		log.Warn("gave up a lost part of the data directory because of --accept-loss; remove that flag now",
 			"loss", string(p.lost), "why", p.text, "kept", filepath.Join(string(dir), aside))
 	}
 	return nil
@@ -46,7 +46,8 @@ func giveUp(dir datadir.Dir, lost Loss, f facts, aside string, log *slog.Logger)
 	if lost == LossLastChanges {
 		return backup.Rebuild(dir, aside, log)
 	}
-	// First the record forgets what is lost, then it is moved: cut short in between, the next start refuses as this one did.
+	// First forget the lost part in the record, then move it. If that is interrupted, the next
+	// start refuses again.
 	r := Record{Keys: f.keys, Blobs: blobsRecorded(f)}
 	if f.record != nil {
 		r.Store, r.Keys = f.record.Store, f.record.Keys

@@ -14,12 +14,12 @@ import (
 	"github.com/yuba-dev/yuba/internal/home/datadir"
 )
 
-// servedName is the certificate that the controllers make once the blobs are open. It marks a used directory whose Yuba kept
-// no record.
+// servedName is the certificate that the controllers create once the blobs are open. It identifies
+// a used directory without a record.
 const servedName = "server-ca.crt"
 
-// CheckBlobs is Check for controllers whose objects are in another API: of the directory's parts, it looks at the blobs and
-// their key only. It returns a *datadir.RefusedError when opening them would begin with an empty store.
+// CheckBlobs is Check for controllers whose objects are in another API. It checks only the blobs
+// and their key, and returns a *datadir.RefusedError if Yuba would start with an empty store.
 func CheckBlobs(dir datadir.Dir, blobsHere bool) error {
 	f, err := gatherBlobs(dir, blobsHere)
 	if err != nil {
@@ -37,8 +37,9 @@ func CheckBlobs(dir datadir.Dir, blobsHere bool) error {
 	return nil
 }
 
-// WriteBlobs records that there are blobs and a key. It keeps the record of a store and its keys. Where "yuba up" has left a
-// store or a kubeconfig without a record, WriteBlobs writes none: a record without the store would let the store be lost unseen.
+// WriteBlobs records the blobs and the key, and keeps the rest of the record. If "yuba up" has left
+// a store or a kubeconfig without a record, WriteBlobs writes none: with a record that lacks the
+// store, its loss would go unnoticed.
 func WriteBlobs(dir datadir.Dir, blobsHere bool) error {
 	f, err := gatherBlobs(dir, blobsHere)
 	if err != nil {
@@ -69,7 +70,8 @@ func gatherBlobs(dir datadir.Dir, blobsHere bool) (f facts, err error) {
 	return f, err
 }
 
-// gatherKept finds out what belongs to blobs: who has used the directory, the keys, and whether these open the blobs.
+// gatherKept gathers the facts about blobs: whether the directory was used, the keys, and whether
+// they open the blobs.
 func (f *facts) gatherKept(dir datadir.Dir, blobsHere bool) (err error) {
 	f.blobsHere = blobsHere
 	if f.record, err = read(dir); err != nil {
@@ -90,32 +92,32 @@ func (f *facts) gatherKept(dir datadir.Dir, blobsHere bool) (err error) {
 	return nil
 }
 
-// recipientIsGone is blobsAreGone, for directories without a record as well: there, the key tells a used directory from one
-// whose blobs were given up.
+// recipientIsGone is blobsAreGone, also for directories without a record. There, the key tells a
+// used directory from one whose blobs were given up.
 func recipientIsGone(f facts) *problem {
 	recorded := f.record != nil && f.record.Blobs || f.record == nil && f.used && f.keys[blobsKey] != ""
 	if !recorded || !f.blobsHere || f.sealed {
 		return nil
 	}
-	return &problem{text: "blobs/.recipient is missing, so states' versions, logs and archives would be gone", lost: LossBlobs}
+	return &problem{text: "blobs/.recipient is missing, so state versions, logs and archives would be lost", lost: LossBlobs}
 }
 
-// refusalOfBlobs names ways that do without "yuba restore", which belongs to "yuba up". there: blobs/ is not empty. aside is
-// the name of the directory for what is given up.
+// refusalOfBlobs suggests ways that avoid "yuba restore", which is for "yuba up" only. there:
+// blobs/ is not empty. aside is the directory for parts that are given up.
 func (p *problem) refusalOfBlobs(dir datadir.Dir, f facts, there bool, aside string) *datadir.RefusedError {
 	putBack := datadir.Way{To: "To put back the blobs from a copy of this directory", Commands: []string{"cp -a COPY/blobs " + within(dir) + "/"}}
 	switch {
 	case p.keys:
 		putBack = datadir.Way{To: "To put back the key from a copy of this directory", Commands: []string{"cp -a COPY/keys/blob.agekey " + within(dir, "keys") + "/"}}
 	case there:
-		// The blobs that are there may be newer than those of the copy.
+		// The existing blobs may be newer than those of the copy.
 		putBack = datadir.Way{To: "To put back that file from a copy of this directory", Commands: []string{"cp -a COPY/blobs/.recipient " + within(dir, "blobs") + "/"}}
 	}
 	e := &datadir.RefusedError{Dir: dir, Problem: p.text, Ways: []datadir.Way{putBack}}
 	switch {
 	case p.lost == "":
 	case f.record != nil && (f.record.Store != "" || f.ready):
-		// "yuba up" keeps the rest of the record, which a person could only delete as a whole.
+		// "yuba up" updates the record; manually it could only be deleted as a whole.
 		e.Ways = append(e.Ways, datadir.Way{To: costs[LossBlobs] + ". Stop it when it is ready, and start the controllers again",
 			Commands: []string{"yuba up --data-dir " + dir.Quoted() + " --accept-loss " + string(LossBlobs)}})
 	default:
@@ -124,7 +126,8 @@ func (p *problem) refusalOfBlobs(dir datadir.Dir, f facts, there bool, aside str
 	return e
 }
 
-// givingUpBlobs are commands that do what Accept does, in a directory without a control plane's record.
+// givingUpBlobs returns commands that do what Accept does, in a directory without a record of a
+// control plane.
 func givingUpBlobs(dir datadir.Dir, f facts, there bool, aside string) (commands []string) {
 	hasKey := f.keys[blobsKey] != ""
 	if there || hasKey {
@@ -142,7 +145,7 @@ func givingUpBlobs(dir datadir.Dir, f facts, there bool, aside string) (commands
 	return commands
 }
 
-// within is a path in the directory as the shell takes it.
+// within returns a path in the directory, quoted for the shell.
 func within(dir datadir.Dir, elements ...string) string {
 	return datadir.Quoted(filepath.Join(append([]string{string(dir)}, elements...)...))
 }
@@ -153,7 +156,7 @@ func hasEntries(path string) (bool, error) {
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("look at the home: %w", err)
+		return false, fmt.Errorf("check the home: %w", err)
 	}
 	return len(entries) > 0, nil
 }

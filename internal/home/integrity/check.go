@@ -18,24 +18,25 @@ import (
 	"github.com/yuba-dev/yuba/internal/home/etcd"
 )
 
-// facts are what there is in a data directory.
+// facts describe the content of a data directory.
 type facts struct {
 	record *Record
 	// used: Yuba has been ready here before. ready: "yuba up" has.
 	used, ready bool
 	store       etcd.Facts
-	// damage is what is wrong with the store.
+	// damage is the damage of the store.
 	damage *etcd.DamageError
 	keys   map[string]string
-	// secrets is why the Secrets of the store do not open with the key that is there.
+	// secrets is why the store's Secrets cannot be decrypted with the current key.
 	secrets error
-	// blobsHere: the data directory is where blobs are kept. sealed: there are some. unfit: why they do not open.
+	// blobsHere: blobs are stored in the data directory. sealed: there are some. unfit: why they
+	// cannot be decrypted.
 	blobsHere, sealed bool
 	unfit             error
 }
 
-// Check looks at a home before any of its parts is opened. It returns a *datadir.RefusedError when Yuba must not start
-// there.
+// Check verifies a home before any of its parts is opened. It returns a *datadir.RefusedError if
+// Yuba must not start there.
 func Check(dir datadir.Dir, blobsHere bool) (etcd.Facts, error) {
 	f, err := gather(dir, blobsHere)
 	if err != nil {
@@ -66,7 +67,8 @@ func gather(dir datadir.Dir, blobsHere bool) (f facts, err error) {
 	return f, nil
 }
 
-// plausible says whether the API server can have stored a value: as protobuf, as JSON, or encrypted.
+// plausible reports whether the API server can have stored a value: as protobuf, as JSON, or
+// encrypted.
 func plausible(key, value []byte) bool {
 	if !bytes.HasPrefix(key, []byte("/registry/")) {
 		return true
@@ -78,24 +80,24 @@ func plausible(key, value []byte) bool {
 	return json.Valid(value)
 }
 
-// blobsOpen compares the key of the blobs with the one that they are sealed for.
+// blobsOpen checks that the key fits the recipient of the blobs.
 func blobsOpen(dir datadir.Dir) error {
 	text, err := os.ReadFile(filepath.Join(dir.Blobs(), recipientName))
 	if err != nil {
-		return fmt.Errorf("read for whom the blobs are sealed: %w", err)
+		return fmt.Errorf("read the recipient of the blobs: %w", err)
 	}
 	key, err := os.ReadFile(dir.BlobKey())
 	if err != nil {
 		return fmt.Errorf("read the key of the blobs: %w", err)
 	}
-	// The parser's error may quote the key.
+	// Drop the parser's error: it may quote the key.
 	identities, err := age.ParseIdentities(bytes.NewReader(key))
 	if err != nil || len(identities) != 1 {
-		return errors.New("it is not a file with one age identity")
+		return errors.New("the file does not contain exactly one age identity")
 	}
 	identity, ok := identities[0].(*age.X25519Identity)
 	if its := strings.TrimSpace(string(text)); !ok || identity.Recipient().String() != its {
-		return fmt.Errorf("they are sealed for %.70s", its)
+		return fmt.Errorf("they are encrypted for %.70s", its)
 	}
 	return nil
 }

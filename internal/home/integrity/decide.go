@@ -10,49 +10,49 @@ import (
 	"github.com/yuba-dev/yuba/internal/home/datadir"
 )
 
-// Loss is what may be given up to start all the same.
+// Loss is a part that the user may give up to start anyway.
 type Loss string
 
-// The losses.
+// The possible losses.
 const (
 	// LossObjects gives up all objects, Secrets among them.
 	LossObjects Loss = "objects"
-	// LossLastChanges gives up what the store's log had and its database has not.
+	// LossLastChanges gives up the changes that are only in the store's log.
 	LossLastChanges Loss = "last-changes"
-	// LossBlobs gives up states' versions, logs, plans and archives.
+	// LossBlobs gives up state versions, logs, plans and archives.
 	LossBlobs Loss = "blobs"
-	// LossCredentials gives up kubeconfigs and tokens that were handed out.
+	// LossCredentials gives up the kubeconfigs and tokens that were handed out.
 	LossCredentials Loss = "credentials"
 )
 
-// Losses are all that can be accepted.
+// Losses lists all losses that can be accepted.
 var Losses = []Loss{LossObjects, LossLastChanges, LossBlobs, LossCredentials}
 
-// costs finish the sentence "To go on …".
+// costs describe each loss as a heading of the commands that accept it.
 var costs = map[Loss]string{
-	LossObjects:     "To give up all objects and begin with an empty store; states' versions and logs stay",
-	LossLastChanges: "To go on with the objects in the database, without the changes of the last moments",
-	LossBlobs:       "To give up versions of states, logs, plans and archives; the objects stay, and with them each state that fits into a Secret",
-	LossCredentials: "To make new ones; kubeconfigs and tokens that were handed out end",
+	LossObjects:     "To give up all objects and start with an empty store; state versions and logs stay",
+	LossLastChanges: "To continue with the objects in the database, without the changes of the last moments",
+	LossBlobs:       "To give up state versions, logs, plans and archives; objects stay, and so does each state that fits into a Secret",
+	LossCredentials: "To create new ones; kubeconfigs and tokens that were handed out become invalid",
 }
 
 // problem is why a home is refused.
 type problem struct {
 	text string
-	// lost is the loss to accept for a start as it is; empty when nothing makes that possible.
+	// lost is the loss to accept; empty if accepting a loss does not help.
 	lost Loss
-	// keys: the keys of a backup mend it.
+	// keys: restoring the keys of a backup helps.
 	keys bool
-	// record: the record may be what is wrong.
+	// record: the record may be wrong.
 	record bool
-	// large names the states that would be lost with the blobs, because no Secret holds them.
+	// large lists the states that would be lost with the blobs, because no Secret holds them.
 	large []string
 }
 
-// namedStates is how many states a refusal names.
+// namedStates is the number of states that a refusal lists.
 const namedStates = 5
 
-// cost says what starting all the same costs.
+// cost says what is lost by starting anyway.
 func (p *problem) cost() string {
 	if p.lost != LossBlobs || len(p.large) == 0 {
 		return costs[p.lost]
@@ -61,7 +61,7 @@ func (p *problem) cost() string {
 	if more := len(p.large) - namedStates; more > 0 {
 		named += fmt.Sprintf(" and %d more", more)
 	}
-	return costs[p.lost] + ". These do not, and are gone: " + named
+	return costs[p.lost] + ". These states do not fit and are lost: " + named
 }
 
 func (p *problem) refusal(dir datadir.Dir) *datadir.RefusedError {
@@ -72,16 +72,17 @@ func (p *problem) refusal(dir datadir.Dir) *datadir.RefusedError {
 		e.Ways = append(e.Ways, datadir.Way{To: "To put back the keys of a backup of this home", Commands: []string{"tar -xf FILE -C " + home + " keys"}})
 	}
 	if p.record {
-		e.Ways = append(e.Ways, datadir.Way{To: "If it belongs here, because an older Yuba restored a backup", Commands: []string{"rm " + datadir.Quoted(dir.Record())}})
+		e.Ways = append(e.Ways, datadir.Way{To: "If it belongs here because an older Yuba restored a backup", Commands: []string{"rm " + datadir.Quoted(dir.Record())}})
 	}
-	e.Ways = append(e.Ways, datadir.Way{To: "To put a backup in the place of everything", Commands: []string{"yuba restore FILE --data-dir " + home, up}})
+	e.Ways = append(e.Ways, datadir.Way{To: "To replace everything with a backup", Commands: []string{"yuba restore FILE --data-dir " + home, up}})
 	if p.lost != "" {
 		e.Ways = append(e.Ways, datadir.Way{To: p.cost(), Commands: []string{up + " --accept-loss " + string(p.lost)}})
 	}
 	return e
 }
 
-// decide returns the first problem; nil when Yuba may start. Keys come first: without them the rest cannot be judged.
+// decide returns the first problem; nil if Yuba may start. Keys come first: without them the rest
+// cannot be checked.
 func decide(f facts) *problem {
 	for _, rule := range []func(facts) *problem{secretsKeyIsGone, secretsDoNotOpen, blobsKeyIsGone, blobsDoNotOpen, credentialsAreGone,
 		storeIsDamaged, storeIsGone, storeIsAnothers, blobsAreGone} {
@@ -92,10 +93,10 @@ func decide(f facts) *problem {
 	return nil
 }
 
-// hasObjects: something may be in the store, so that its keys matter.
+// hasObjects: the store may contain objects, so its keys matter.
 func (f facts) hasObjects() bool { return f.damage != nil || !f.store.Empty }
 
-// recorded is the fingerprint of a key when the home was last ready.
+// recorded returns the fingerprint that a key had when the home was last ready.
 func (f facts) recorded(key string) string {
 	if f.record == nil {
 		return ""
@@ -107,7 +108,7 @@ func secretsKeyIsGone(f facts) *problem {
 	if f.keys[secretsKey] != "" || f.recorded(secretsKey) == "" && !f.hasObjects() {
 		return nil
 	}
-	return &problem{text: "keys/encryption.yaml is missing, without which no Secret of this home can be read", lost: LossObjects, keys: true}
+	return &problem{text: "keys/encryption.yaml is missing; without it no Secret of this home can be read", lost: LossObjects, keys: true}
 }
 
 func secretsDoNotOpen(f facts) *problem {
@@ -121,10 +122,10 @@ func blobsKeyIsGone(f facts) *problem {
 	if f.keys[blobsKey] != "" || f.recorded(blobsKey) == "" && (!f.sealed || !f.blobsHere) {
 		return nil
 	}
-	return &problem{text: "keys/blob.agekey is missing, without which no state, log or plan of this home can be read", lost: f.giveUpBlobs(), keys: true}
+	return &problem{text: "keys/blob.agekey is missing; without it no state, log or plan of this home can be read", lost: f.giveUpBlobs(), keys: true}
 }
 
-// giveUpBlobs: those in a bucket are not ours to move.
+// giveUpBlobs returns no loss for blobs in a bucket: Yuba does not move those.
 func (f facts) giveUpBlobs() Loss {
 	if f.blobsHere {
 		return LossBlobs
@@ -148,9 +149,9 @@ func credentialsAreGone(f facts) *problem {
 		}
 		how := "is missing"
 		if !missing {
-			how = "is not the one of this home"
+			how = "does not belong to this home"
 		}
-		return &problem{text: fmt.Sprintf("keys/%s %s, so kubeconfigs and tokens that were handed out would end", name, how), lost: LossCredentials, keys: true}
+		return &problem{text: fmt.Sprintf("keys/%s %s, so kubeconfigs and tokens that were handed out would become invalid", name, how), lost: LossCredentials, keys: true}
 	}
 	return nil
 }
@@ -170,19 +171,19 @@ func storeIsGone(f facts) *problem {
 	if !f.store.Empty || mayBeEmpty {
 		return nil
 	}
-	return &problem{text: "etcd/ has no store, and this home has been used: all objects would be gone", lost: LossObjects}
+	return &problem{text: "etcd/ has no store, but this home has been used: all objects would be lost", lost: LossObjects}
 }
 
 func storeIsAnothers(f facts) *problem {
 	if f.record == nil || f.record.Store == "" || f.store.Empty || strings.EqualFold(f.store.Cluster, f.record.Store) {
 		return nil
 	}
-	return &problem{text: fmt.Sprintf("etcd/ is the store of another home (it is %s, this one's is %s)", f.store.Cluster, f.record.Store), lost: LossObjects, record: true}
+	return &problem{text: fmt.Sprintf("etcd/ is the store of another home (it is %s, this home's is %s)", f.store.Cluster, f.record.Store), lost: LossObjects, record: true}
 }
 
 func blobsAreGone(f facts) *problem {
 	if f.record == nil || !f.record.Blobs || !f.blobsHere || f.sealed {
 		return nil
 	}
-	return &problem{text: "blobs/ is missing, so states' versions, logs and archives would be gone", lost: LossBlobs}
+	return &problem{text: "blobs/ is missing, so state versions, logs and archives would be lost", lost: LossBlobs}
 }

@@ -61,7 +61,7 @@ func first(change func(*facts)) facts {
 func none(*facts) {}
 
 func TestDecide(t *testing.T) {
-	cut := &etcd.DamageError{Problem: "member/snap/db is cut off"}
+	cut := &etcd.DamageError{Problem: "member/snap/db is truncated"}
 	noLog := &etcd.DamageError{Problem: "member/wal is missing", DatabaseIsWhole: true}
 	for sentence, test := range map[string]struct {
 		facts facts
@@ -77,8 +77,8 @@ func TestDecide(t *testing.T) {
 		"no store":                   {home(func(f *facts) { f.store = etcd.Facts{Empty: true} }), "etcd/ has no store", LossObjects},
 		"no store, of an older Yuba": {older(func(f *facts) { f.store = etcd.Facts{Empty: true} }), "etcd/ has no store", LossObjects},
 		"no store, as was accepted":  {home(func(f *facts) { f.store = etcd.Facts{Empty: true}; f.record = &Record{Keys: all} }), "", ""},
-		"a damaged store, as was accepted, but still there": {home(func(f *facts) { f.damage = cut; f.record = &Record{Keys: all} }), "cut off", LossObjects},
-		"a damaged store":                       {home(func(f *facts) { f.damage = cut }), "etcd/member/snap/db is cut off, so objects would be missing", LossObjects},
+		"a damaged store, as was accepted, but still there": {home(func(f *facts) { f.damage = cut; f.record = &Record{Keys: all} }), "truncated", LossObjects},
+		"a damaged store":                       {home(func(f *facts) { f.damage = cut }), "etcd/member/snap/db is truncated, so objects would be missing", LossObjects},
 		"a damaged log":                         {home(func(f *facts) { f.damage = noLog }), "etcd/member/wal is missing", LossLastChanges},
 		"the store of another home":             {home(func(f *facts) { f.store.Cluster = "def" }), "another home", LossObjects},
 		"no key of Secrets":                     {home(func(f *facts) { f.keys = without(secretsKey) }), "keys/encryption.yaml is missing", LossObjects},
@@ -94,7 +94,7 @@ func TestDecide(t *testing.T) {
 		"no blobs, they are in a bucket by now": {home(func(f *facts) { f.sealed, f.blobsHere = false, false }), "", ""},
 		"no authority":                          {home(func(f *facts) { f.keys = without(authorityKey) }), "keys/ca.key is missing", LossCredentials},
 		"no authority, of an older Yuba":        {older(func(f *facts) { f.keys = without(authorityCertificate) }), "keys/ca.crt is missing", LossCredentials},
-		"another authority":                     {home(func(f *facts) { f.keys = with(authorityCertificate) }), "keys/ca.crt is not the one of this home", LossCredentials},
+		"another authority":                     {home(func(f *facts) { f.keys = with(authorityCertificate) }), "keys/ca.crt does not belong to this home", LossCredentials},
 		"no key of tokens":                      {home(func(f *facts) { f.keys = without(tokenKey) }), "keys/service-account.key is missing", LossCredentials},
 		"no credentials, as was accepted": {home(func(f *facts) {
 			f.keys = map[string]string{secretsKey: "1", blobsKey: "2"}
@@ -119,13 +119,13 @@ func TestDecide(t *testing.T) {
 
 func TestARefusalNamesTheWaysBack(t *testing.T) {
 	p := decide(home(func(f *facts) { f.keys = without(blobsKey) }))
-	want := `use the data directory /d: keys/blob.agekey is missing, without which no state, log or plan of this home can be read. Nothing was changed
+	want := `use the data directory /d: keys/blob.agekey is missing; without it no state, log or plan of this home can be read. Nothing was changed
 To put back the keys of a backup of this home:
     tar -xf FILE -C /d keys
-To put a backup in the place of everything:
+To replace everything with a backup:
     yuba restore FILE --data-dir /d
     yuba up --data-dir /d
-To give up versions of states, logs, plans and archives; the objects stay, and with them each state that fits into a Secret:
+To give up state versions, logs, plans and archives; objects stay, and so does each state that fits into a Secret:
     yuba up --data-dir /d --accept-loss blobs`
 	if got := p.refusal(datadir.Dir("/d")).Error(); got != want {
 		t.Errorf("got %s", got)
@@ -135,7 +135,7 @@ To give up versions of states, logs, plans and archives; the objects stay, and w
 func TestARefusalNamesTheStatesThatNoSecretHolds(t *testing.T) {
 	p := decide(home(func(f *facts) { f.sealed = false }))
 	p.large = []string{"a/1", "a/2", "b/1", "b/2", "b/3", "c/1", "c/2"}
-	if got := p.refusal(datadir.Dir("/d")).Error(); !strings.Contains(got, "These do not, and are gone: a/1, a/2, b/1, b/2, b/3 and 2 more:\n    yuba up") {
+	if got := p.refusal(datadir.Dir("/d")).Error(); !strings.Contains(got, "These states do not fit and are lost: a/1, a/2, b/1, b/2, b/3 and 2 more:\n    yuba up") {
 		t.Errorf("got %s", got)
 	}
 	p.lost = LossObjects

@@ -17,15 +17,15 @@ import (
 
 // Record says which parts of a home belong together.
 type Record struct {
-	// Store identifies the store; it is empty while the home may have none.
+	// Store identifies the store. It is empty while the home may have none.
 	Store string `json:"store"`
 	// Keys are fingerprints of files below keys/.
 	Keys map[string]string `json:"keys"`
-	// Blobs: they are kept in the data directory.
+	// Blobs says that blobs are stored in the data directory.
 	Blobs bool `json:"blobs"`
 }
 
-// The keys that cannot be made anew without a loss.
+// The keys that cannot be replaced without a loss.
 const (
 	authorityCertificate = "ca.crt"
 	authorityKey         = "ca.key"
@@ -34,13 +34,13 @@ const (
 	blobsKey             = "blob.agekey"
 )
 
-// lasting are those keys, in the order in which they are looked at.
+// lasting lists those keys in the order of the checks.
 var lasting = []string{secretsKey, blobsKey, authorityCertificate, authorityKey, tokenKey}
 
-// recipientName is the file of a directory of blobs that says for whom they are sealed.
+// recipientName is a file in the directory of blobs with the recipient they are encrypted for.
 const recipientName = ".recipient"
 
-// read returns nil when there is no record, or a damaged one, which says nothing.
+// read returns nil if the record is missing or damaged.
 func read(dir datadir.Dir) (*Record, error) {
 	data, err := os.ReadFile(dir.Record())
 	if errors.Is(err, os.ErrNotExist) {
@@ -56,8 +56,8 @@ func read(dir datadir.Dir) (*Record, error) {
 	return r, nil
 }
 
-// Write records which parts belong together, unless that is on record already. Blobs kept in the data directory count
-// once there are any.
+// Write records which parts belong together, unless they are recorded already. Blobs in the data
+// directory count once there are any.
 func Write(dir datadir.Dir, store string, blobsHere bool) error {
 	keys, err := fingerprints(dir)
 	if err != nil {
@@ -85,7 +85,8 @@ func write(dir datadir.Dir, r *Record) error {
 	return datadir.WriteFile(dir.Record(), append(data, '\n'), 0o600)
 }
 
-// fingerprints are those of the lasting keys that are there. They are digests of random keys and tell nothing about them.
+// fingerprints returns digests of the existing lasting keys. The keys are random, so digests reveal
+// nothing.
 func fingerprints(dir datadir.Dir) (map[string]string, error) {
 	found := map[string]string{}
 	for _, name := range lasting {
@@ -107,7 +108,7 @@ func exists(path string) (bool, error) {
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("look at the home: %w", err)
+		return false, fmt.Errorf("check the home: %w", err)
 	}
 	return true, nil
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/home/etcd"
 )
 
-// encryption is the part of the API server's configuration that Yuba writes.
+// encryption is the part of the API server's encryption configuration that Yuba writes.
 type encryption struct {
 	APIVersion, Kind string
 	Resources        []struct {
@@ -35,23 +35,24 @@ type encryption struct {
 	}
 }
 
-// box is how the API server stores what the key of a name has sealed.
+// box is the prefix of a stored value that a key with this name has encrypted.
 const (
 	boxPrefix = "k8s:enc:secretbox:v1:"
 	nonceSize = 24
-	// secretsPrefix is before the namespace and name of a Secret in its key.
+	// secretsPrefix precedes the namespace and name of a Secret in its key.
 	secretsPrefix = "/registry/secrets/"
-	// annotationStateBlob is that of package state.
+	// annotationStateBlob is the annotation of package state.
 	annotationStateBlob = "yuba.dev/state-blob"
 )
 
-// secretsOpen says whether every Secret of the store opens with one of the keys in the file. Somebody may have added or
-// replaced a key, which is fine as long as nothing is lost by it.
+// secretsOpen verifies that one of the keys in the file decrypts every Secret of the store. Users
+// may add or replace keys as long as no Secret is lost.
 func secretsOpen(dir datadir.Dir) error {
 	return eachSecret(dir, func(string, []byte) error { return nil })
 }
 
-// eachSecret shows each Secret of the store that the keys in the file have sealed, as the API server encodes it.
+// eachSecret visits each Secret that the keys in the file have encrypted, in the API server's
+// encoding.
 func eachSecret(dir datadir.Dir, visit func(key string, plain []byte) error) error {
 	boxes, err := boxKeys(dir)
 	if err != nil {
@@ -60,31 +61,31 @@ func eachSecret(dir datadir.Dir, visit func(key string, plain []byte) error) err
 	return etcd.Each(dir.Etcd(), secretsPrefix, func(key string, value []byte) error {
 		sealed, ok := bytes.CutPrefix(value, []byte(boxPrefix))
 		if !ok {
-			return nil // another provider's, which the API server checks
+			return nil // of another provider; the API server checks it
 		}
 		name, box, _ := bytes.Cut(sealed, []byte(":"))
 		with := boxes[string(name)]
 		if with == nil || len(box) < nonceSize {
-			return fmt.Errorf("the Secret %s is sealed with the key %q, which it does not have", key, name)
+			return fmt.Errorf("the Secret %s is encrypted with the key %q, which the file lacks", key, name)
 		}
 		plain, ok := secretbox.Open(nil, box[nonceSize:], (*[nonceSize]byte)(box), with)
 		if !ok {
-			return fmt.Errorf("the Secret %s does not open", key)
+			return fmt.Errorf("the Secret %s cannot be decrypted", key)
 		}
 		return visit(key, plain)
 	})
 }
 
-// boxKeys are the keys in the file, by their names.
+// boxKeys returns the keys in the file by name.
 func boxKeys(dir datadir.Dir) (map[string]*[32]byte, error) {
 	data, err := os.ReadFile(filepath.Join(dir.Keys(), secretsKey))
 	if err != nil {
 		return nil, fmt.Errorf("read the key that encrypts Secrets: %w", err)
 	}
 	var config encryption
-	// The parser's error may quote the key.
+	// Drop the parser's error: it may quote the key.
 	if yaml.Unmarshal(data, &config) != nil || config.APIVersion != "apiserver.config.k8s.io/v1" || config.Kind != "EncryptionConfiguration" {
-		return nil, errors.New("it is not a configuration of keys")
+		return nil, errors.New("the file is not an EncryptionConfiguration of keys")
 	}
 	boxes := map[string]*[32]byte{}
 	for _, resource := range config.Resources {
@@ -107,8 +108,8 @@ func boxKeys(dir datadir.Dir) (map[string]*[32]byte, error) {
 	return boxes, nil
 }
 
-// largeStates names the state Secrets that only point to the blob store: without that, these states are gone. It names none
-// when the Secrets cannot be read.
+// largeStates lists the state Secrets that only point to the blob store: these states are lost with
+// the blobs. It lists none if the Secrets cannot be read.
 func largeStates(dir datadir.Dir) []string {
 	var names []string
 	err := eachSecret(dir, func(key string, plain []byte) error {

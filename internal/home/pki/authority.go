@@ -20,11 +20,11 @@ import (
 	"github.com/yuba-dev/yuba/internal/home/datadir"
 )
 
-// authorityLife is longer than a data directory is expected to live, because replacing an authority would break every
-// kubeconfig that was handed out.
+// authorityLife exceeds the life of a data directory, because replacing an authority would break
+// every kubeconfig that was handed out.
 const authorityLife = 100 * 365 * 24 * time.Hour
 
-// clockSkew is how long before now a certificate starts to be valid, for clients whose clock is late.
+// clockSkew dates certificates back, for clients whose clock is late.
 const clockSkew = 5 * time.Minute
 
 // Authority signs certificates.
@@ -35,7 +35,7 @@ type Authority struct {
 	file        string
 }
 
-// OpenAuthority reads the authority from BASE.crt and BASE.key, or makes it when neither is there.
+// OpenAuthority reads the authority from BASE.crt and BASE.key, or creates it if neither exists.
 func OpenAuthority(base, commonName string, now time.Time) (*Authority, error) {
 	certificatePEM, err := os.ReadFile(base + ".crt")
 	if errors.Is(err, os.ErrNotExist) {
@@ -53,14 +53,15 @@ func OpenAuthority(base, commonName string, now time.Time) (*Authority, error) {
 		return nil, fmt.Errorf("read the certificate authority's key: %w", err)
 	}
 	if !certificate.PublicKey.(*ecdsa.PublicKey).Equal(key.Public()) {
-		return nil, fmt.Errorf("read the certificate authority %s: certificate and key do not belong together. "+
+		return nil, fmt.Errorf("read the certificate authority %s: certificate and key do not match. "+
 			"Restore both from one backup", base)
 	}
 	return &Authority{certificate: certificate, key: key, pem: certificatePEM, file: base + ".crt"}, nil
 }
 
 func makeAuthority(base, commonName string, now time.Time) (*Authority, error) {
-	// The key goes first: after a crash in between there is no certificate and the pair is simply made again.
+	// Write the key first: after a crash in between there is no certificate, and the pair is
+	// created again.
 	key, err := makeKey(base + ".key")
 	if err != nil {
 		return nil, err
@@ -138,7 +139,7 @@ func readKey(path string) (crypto.Signer, error) {
 	}
 	block, _ := pem.Decode(data)
 	if block == nil || block.Type != "EC PRIVATE KEY" {
-		return nil, fmt.Errorf("%s holds no EC private key", path)
+		return nil, fmt.Errorf("%s does not contain an EC private key", path)
 	}
 	key, err := x509.ParseECPrivateKey(block.Bytes)
 	if err != nil {
@@ -150,12 +151,12 @@ func readKey(path string) (crypto.Signer, error) {
 func parseCertificate(data []byte) (*x509.Certificate, error) {
 	block, _ := pem.Decode(data)
 	if block == nil || block.Type != "CERTIFICATE" {
-		return nil, errors.New("it holds no certificate")
+		return nil, errors.New("it does not contain a certificate")
 	}
 	return x509.ParseCertificate(block.Bytes)
 }
 
-// MakeKey makes a private key in the file at path unless one is there.
+// MakeKey creates a private key in the file at path, unless the file exists.
 func MakeKey(path string) error {
 	_, err := readKey(path)
 	if errors.Is(err, os.ErrNotExist) {

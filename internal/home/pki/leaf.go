@@ -24,19 +24,19 @@ import (
 // Leaf describes a certificate that an authority keeps in BASE.crt and BASE.key.
 type Leaf struct {
 	Base string
-	// CommonName and Groups are who a client is.
+	// CommonName and Groups are the identity of a client.
 	CommonName string
 	Groups     []string
-	// Hosts are the names and addresses of a server. A leaf without hosts is a client's.
+	// Hosts are the names and addresses of a server. A leaf without hosts is for a client.
 	Hosts []string
 	// Life is how long a certificate is valid.
 	Life time.Duration
 }
 
-// CertificateFile is where the certificate is.
+// CertificateFile returns the path of the certificate.
 func (l Leaf) CertificateFile() string { return l.Base + ".crt" }
 
-// KeyFile is where the private key is.
+// KeyFile returns the path of the private key.
 func (l Leaf) KeyFile() string { return l.Base + ".key" }
 
 // Load reads the pair.
@@ -48,11 +48,12 @@ func (l Leaf) Load() (*tls.Certificate, error) {
 	return &pair, nil
 }
 
-// Keep makes sure that the leaf's files hold a good certificate and says whether it had to sign a new one.
+// Keep ensures that the leaf's files hold a good certificate, and reports whether it had to sign a
+// new one.
 func (a *Authority) Keep(leaf Leaf, now time.Time) (renewed bool, err error) {
 	key, err := readKey(leaf.KeyFile())
 	if err != nil {
-		// Missing or unreadable: nothing but this leaf depends on the key, so a new one mends it.
+		// Only this leaf depends on the key, so a missing or unreadable one can be replaced.
 		if key, err = makeKey(leaf.KeyFile()); err != nil {
 			return false, err
 		}
@@ -67,7 +68,7 @@ func (a *Authority) Keep(leaf Leaf, now time.Time) (renewed bool, err error) {
 	return true, a.sign(leaf, key, now)
 }
 
-// isGood says whether the certificate may be used as it is.
+// isGood reports whether the certificate can be used as it is.
 func (a *Authority) isGood(c *x509.Certificate, leaf Leaf, key crypto.Signer, now time.Time) bool {
 	public, ok := c.PublicKey.(*ecdsa.PublicKey)
 	if !ok || !public.Equal(key.Public()) || c.CheckSignatureFrom(a.certificate) != nil {

@@ -18,7 +18,7 @@ import (
 //go:embed definitions.json
 var definitions []byte
 
-// parsed are the definitions by name. A reference in them is the name of a definition.
+// parsed are the definitions by name. References in them are names of definitions.
 var parsed = sync.OnceValue(func() map[string]spec.Schema {
 	schemas := map[string]spec.Schema{}
 	if err := json.Unmarshal(definitions, &schemas); err != nil {
@@ -27,8 +27,8 @@ var parsed = sync.OnceValue(func() map[string]spec.Schema {
 	return schemas
 })
 
-// Definitions describes the types that served kinds are made of, each with a reference of its own where it names another.
-// It is a [common.GetOpenAPIDefinitions].
+// Definitions describes the types of the served kinds, each with its own references. It is a
+// [common.GetOpenAPIDefinitions].
 func Definitions(ref common.ReferenceCallback) map[string]common.OpenAPIDefinition {
 	all := make(map[string]common.OpenAPIDefinition, len(parsed()))
 	for name, schema := range parsed() {
@@ -44,7 +44,7 @@ func Definitions(ref common.ReferenceCallback) map[string]common.OpenAPIDefiniti
 	return all
 }
 
-// schemaOf is a schema that was read as any value.
+// schemaOf parses a schema from a generic value.
 func schemaOf(value any) spec.Schema {
 	var schema spec.Schema
 	text, err := json.Marshal(value)
@@ -57,7 +57,7 @@ func schemaOf(value any) spec.Schema {
 	return schema
 }
 
-// copier copies a schema down to its references, and notes what they name.
+// copier copies a schema down to its references, and records what they name.
 type copier struct {
 	ref   common.ReferenceCallback
 	named []string
@@ -68,7 +68,7 @@ func (c *copier) schema(s spec.Schema) spec.Schema {
 		c.named = append(c.named, name)
 		s.Ref = c.ref(name)
 	}
-	s.Extensions = maps.Clone(s.Extensions) // builders write into them
+	s.Extensions = maps.Clone(s.Extensions) // builders modify them
 	if s.Items != nil && s.Items.Schema != nil {
 		s.Items = &spec.SchemaOrArray{Schema: c.pointer(s.Items.Schema)}
 	}

@@ -3,10 +3,11 @@
 
 // Package quiet keeps the log of etcd's client off the terminal.
 //
-// The API server makes the logger of its etcd client when its package is initialised, and that logger writes JSON to
-// standard error; nothing can replace it afterwards. What it says reaches our log as the API server's own error. This package
-// changes the default it is made from. It imports nothing but the home of that default, so that Go, which initialises
-// packages that are ready in the order of their paths, comes to it before any package of k8s.io.
+// The API server creates the logger of its etcd client when its package is initialised. That logger
+// writes JSON to standard error, and nothing can replace it later. Its messages reach our log as
+// errors of the API server anyway. This package changes the default from which the logger is made.
+// Go initialises packages that are ready in the order of their paths. This package imports only the
+// default's package, so it comes before all of k8s.io.
 package quiet
 
 import (

@@ -21,7 +21,7 @@ import (
 	generatedopenapi "k8s.io/kubernetes/pkg/generated/openapi"
 )
 
-// groups are where the types come from that served kinds are made of.
+// groups are the origins of the types of served kinds.
 var groups = []string{
 	"io.k8s.api.admissionregistration.v1.",
 	"io.k8s.api.authentication.v1.",
@@ -36,7 +36,7 @@ var groups = []string{
 	"io.k8s.kube-aggregator.pkg.apis.apiregistration.v1.",
 }
 
-// core are the served kinds of the group without a name, which has many more.
+// core are the served kinds of the core group, which has many more.
 var core = []string{"ConfigMap", "Event", "Namespace", "ResourceQuota", "Secret", "ServiceAccount"}
 
 func main() {
@@ -48,7 +48,7 @@ func main() {
 
 func write(args []string) error {
 	if len(args) != 1 {
-		return errors.New("want one argument, the file to write")
+		return errors.New("expected one argument, the file to write")
 	}
 	text, err := encode(upstream(byName))
 	if err != nil {
@@ -57,10 +57,10 @@ func write(args []string) error {
 	return os.WriteFile(args[0], text, 0o644) //nolint:gosec // anybody may read it
 }
 
-// byName has a definition's name for a reference.
+// byName returns a reference with a definition's name.
 func byName(name string) spec.Ref { return spec.MustCreateRef(name) }
 
-// upstream are Kubernetes' own definitions of what is served, and of all that these refer to.
+// upstream returns the definitions of Kubernetes for the served kinds and all that they refer to.
 func upstream(ref common.ReferenceCallback) map[string]common.OpenAPIDefinition {
 	all := generatedopenapi.GetOpenAPIDefinitions(ref)
 	served := map[string]common.OpenAPIDefinition{}
@@ -87,7 +87,7 @@ func upstream(ref common.ReferenceCallback) map[string]common.OpenAPIDefinition 
 	return served
 }
 
-// encode writes a definition to a line, so that a change of one shows as such.
+// encode writes one definition a line, so that diffs show single definitions.
 func encode(definitions map[string]common.OpenAPIDefinition) ([]byte, error) {
 	var text bytes.Buffer
 	separator := "{\n"
