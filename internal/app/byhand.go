@@ -11,16 +11,16 @@ import (
 	stacks "github.com/yuba-dev/yuba/internal/stacks/controller"
 )
 
-// serveByHand lets people change states and open shells.
+// serveByHand serves manual changes of states, and shells.
 func (e *engine) serveByHand(r *stacks.Reconciler) {
 	e.content.Operate = r.Operate
-	e.content.NoShell = "this server opens no shells: it was started without --allow-break-the-glass"
+	e.content.NoShell = "this server does not open shells: it was started without --allow-break-the-glass"
 	if e.opts.AllowBreakTheGlass {
 		e.content.NoShell, e.content.Grant = "", e.grant
 	}
 }
 
-// grant is what a person's own process needs to carry out a shell's run on this machine.
+// grant returns what a person's process needs to execute a shell on this machine.
 func (e *engine) grant(rec run.Record) run.ShellGrant {
 	return run.ShellGrant{ID: rec.Spec.ID, Token: rec.Token, Host: hostname(), URL: e.endpoint.url(), Dir: e.dir.Runner(), WorkRoot: e.dir.Work(),
 		ProviderMirror: e.providerMirror(), ProviderStore: e.providerStore(), Tofu: e.tool.path, Tools: e.toolDir(), Sandbox: e.tool.sandbox}

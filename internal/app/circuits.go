@@ -17,12 +17,12 @@ import (
 	stacks "github.com/yuba-dev/yuba/internal/stacks/controller"
 )
 
-// addCircuits has outages seen that many stacks suffer from alike. It comes before the controller of stacks, whose first
-// passes must know what is open.
+// addCircuits adds circuit breakers. Call it before adding the stack controller, whose first
+// reconciliations must know which are open.
 func (e *engine) addCircuits(ctx context.Context, direct client.Reader, r *stacks.Reconciler) error {
 	_, err := e.manager.GetRESTMapper().RESTMapping(yubav1.GroupVersion.WithKind(yubav1.CircuitBreakerKind).GroupKind(), yubav1.GroupVersion.Version)
 	if isNoMatch(err) {
-		e.opts.Log.Warn("this API does not serve the kind CircuitBreaker: nobody looks for outages that many stacks suffer from. Install it from a clone of the repository:\n" +
+		e.opts.Log.Warn("this API does not serve the kind CircuitBreaker, so outages are not detected. Install it from a clone of the repository:\n" +
 			"    kubectl apply --server-side -f config/crd")
 		return nil
 	}

@@ -18,14 +18,14 @@ import (
 )
 
 const (
-	// collectEvery is how often what nobody needs is thrown away. It begins that long after the start: by then whoever
-	// was interrupted by the end of the server before has come back to what it had in hand.
+	// collectEvery is the interval of collections. The first one comes that long after the start,
+	// when interrupted clients have resumed their work.
 	collectEvery = time.Hour
-	// artifactGrace is how long an archive is kept that nobody refers to.
+	// artifactGrace is how long an unreferenced archive is kept.
 	artifactGrace = time.Hour
 )
 
-// collector throws away source archives that nobody refers to.
+// collector deletes source archives without references.
 type collector struct {
 	reader client.Reader
 	scheme *runtime.Scheme
@@ -38,7 +38,7 @@ type collector struct {
 	kinds []string
 }
 
-// collect throws away what can be. If it cannot be found out who refers to what, nothing is.
+// collect deletes unreferenced archives. If it cannot read all references, it deletes nothing.
 func (c *collector) collect(ctx context.Context, grace time.Duration) (blob.Collected, error) {
 	referred := map[string]bool{}
 	for _, digest := range c.runs.Artifacts() {
@@ -47,8 +47,8 @@ func (c *collector) collect(ctx context.Context, grace time.Duration) (blob.Coll
 	if err := c.stacks(ctx, referred); err != nil {
 		return blob.Collected{}, err
 	}
-	// Sources come last: an archive that a stack has taken over from one meanwhile is still the source's then, or was used
-	// just now.
+	// Read sources last: an archive that a stack has taken over from a source meanwhile is still in
+	// the source then, or was just used.
 	if err := sources.Referred(ctx, c.reader, c.scheme, c.kinds, func(digest string) { referred[digest] = true }); err != nil {
 		return blob.Collected{}, err
 	}
@@ -60,7 +60,7 @@ func (c *collector) stacks(ctx context.Context, referred map[string]bool) error 
 	for {
 		var page infrav1.TerraformList
 		if err := c.reader.List(ctx, &page, client.Limit(500), client.Continue(next)); err != nil {
-			return fmt.Errorf("list the stacks for the archives they refer to: %w", err)
+			return fmt.Errorf("list the stacks for the archives that they refer to: %w", err)
 		}
 		for i := range page.Items {
 			digests, err := stacks.Artifacts(ctx, c.runs, &page.Items[i])
@@ -77,7 +77,7 @@ func (c *collector) stacks(ctx context.Context, referred map[string]bool) error 
 	}
 }
 
-// collectGarbage throws away what nobody needs, every now and then, until ctx ends.
+// collectGarbage runs all collections at intervals until ctx ends.
 func (e *engine) collectGarbage(ctx context.Context, c *collector) error {
 	tick := time.NewTicker(collectEvery)
 	defer tick.Stop()
@@ -89,14 +89,14 @@ func (e *engine) collectGarbage(ctx context.Context, c *collector) error {
 		}
 		done, err := c.collect(ctx, artifactGrace)
 		if err != nil && ctx.Err() == nil {
-			e.opts.Log.Error("collecting source archives that nobody needs", "error", err)
+			e.opts.Log.Error("deleting unreferenced source archives failed", "error", err)
 		}
 		if done.Deleted > 0 {
-			e.opts.Log.Info("source archives that nobody needs are gone", "archives", done.Deleted, "bytes", done.Bytes, "kept", done.Kept)
+			e.opts.Log.Info("deleted unreferenced source archives", "archives", done.Deleted, "bytes", done.Bytes, "kept", done.Kept)
 		}
 		for _, collect := range e.collects {
 			if err := collect(ctx); err != nil && ctx.Err() == nil {
-				e.opts.Log.Error("collecting what nobody needs", "error", err)
+				e.opts.Log.Error("deleting unused data failed", "error", err)
 			}
 		}
 	}

@@ -21,8 +21,9 @@ import (
 	"github.com/yuba-dev/yuba/internal/gateway/content"
 )
 
-// The Lease by which Yuba's controllers know of each other, in content.ConfigMapNamespace. A holder that is gone is
-// outlived after companyLease; one that starts again on its own data directory is the same holder and goes on at once.
+// The Lease that only one Yuba of an API holds, in content.ConfigMapNamespace. It expires
+// companyLease after its holder dies. A holder that restarts on the same data directory continues
+// at once.
 const (
 	companyName  = "yuba-controller"
 	companyLease = 60 * time.Second
@@ -30,15 +31,15 @@ const (
 	companyRetry = 10 * time.Second
 )
 
-// takeAPI makes this process the one Yuba that works on the API, or says who is. The context it returns ends when the
-// Lease is lost: what another one has taken over must be left alone.
+// takeAPI acquires the API's Lease for this process, or says who holds it. The returned context
+// ends when the Lease is lost: another Yuba may work on the objects from then on.
 func takeAPI(ctx context.Context, config *rest.Config, c client.Client, identity string) (context.Context, error) {
 	api, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("make the API's client: %w", err)
 	}
 	if api.RESTClient().Get().AbsPath(content.PathPrefix+"/server").Do(ctx).Error() == nil {
-		return nil, fmt.Errorf("%s is the API of a running `yuba up`, which works on its stacks itself", config.Host)
+		return nil, fmt.Errorf("%s is the API of a running `yuba up`, which reconciles its stacks itself", config.Host)
 	}
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: content.ConfigMapNamespace}}
 	if err := c.Create(ctx, ns); err != nil && !apierrors.IsAlreadyExists(err) {
@@ -55,7 +56,7 @@ func takeAPI(ctx context.Context, config *rest.Config, c client.Client, identity
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(context.Context) {},
 			OnStoppedLeading: func() {
-				lost(fmt.Errorf("the Lease %s/%s was lost: the API did not answer for %s, or another Yuba took it", content.ConfigMapNamespace, companyName, companyRenew))
+				lost(fmt.Errorf("the Lease %s/%s was lost: the API did not respond for %s, or another Yuba took it", content.ConfigMapNamespace, companyName, companyRenew))
 			},
 		},
 	})
@@ -66,11 +67,11 @@ func takeAPI(ctx context.Context, config *rest.Config, c client.Client, identity
 	return held, nil
 }
 
-// claimAttempts bounds how often the Lease is looked at anew when another one writes it at the same moment.
+// claimAttempts limits retries when another process writes the Lease concurrently.
 const claimAttempts = 5
 
-// claimAPI writes this process into the Lease before anything is done here, or says who else holds it and is alive. It is
-// written on the very version that was looked at, so that of several that start together one goes on.
+// claimAPI acquires the Lease before anything else happens, or says which living process holds it.
+// It writes with the version that it has read, so one of several concurrent starts wins.
 func claimAPI(ctx context.Context, c client.Client, identity string, now time.Time) error {
 	for attempt := 1; ; attempt++ {
 		err := tryClaim(ctx, c, identity, now)
@@ -85,7 +86,7 @@ func tryClaim(ctx context.Context, c client.Client, identity string, now time.Ti
 	err := c.Get(ctx, client.ObjectKeyFromObject(l), l)
 	missing := apierrors.IsNotFound(err)
 	if err != nil && !missing {
-		return fmt.Errorf("look for another Yuba on this API: %w", err)
+		return fmt.Errorf("check for another Yuba on this API: %w", err)
 	}
 	if err := refuseSibling(l, identity, now); err != nil {
 		return err
@@ -107,17 +108,17 @@ func tryClaim(ctx context.Context, c client.Client, identity string, now time.Ti
 		err = c.Update(ctx, l)
 	}
 	if err != nil {
-		return fmt.Errorf("take the Lease %s/%s, by which Yuba's controllers know of each other: %w", l.Namespace, l.Name, err)
+		return fmt.Errorf("acquire the Lease %s/%s of Yuba's controllers: %w", l.Namespace, l.Name, err)
 	}
 	return nil
 }
 
-// refuseSibling says who else holds the Lease and is alive.
+// refuseSibling names the living holder of the Lease.
 func refuseSibling(l *coordinationv1.Lease, identity string, now time.Time) error {
 	holder := l.Spec.HolderIdentity
 	if holder == nil || *holder == "" || *holder == identity || l.Spec.RenewTime == nil || now.After(l.Spec.RenewTime.Add(companyLease)) {
 		return nil
 	}
-	return fmt.Errorf("another Yuba works on this API: %s (Lease %s/%s renewed %s ago). Stop that one first; if it is gone, its Lease runs out %s after that",
+	return fmt.Errorf("another Yuba works on this API: %s (Lease %s/%s renewed %s ago). Stop it first; if it no longer exists, its Lease expires %s after that",
 		*holder, l.Namespace, l.Name, now.Sub(l.Spec.RenewTime.Time).Round(time.Second), companyLease)
 }

@@ -21,7 +21,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/testkit/apitest"
 )
 
-// company is the Lease by which controllers know of each other, as held; nil means that there is none.
+// company is the Lease by which controllers know of each other, as held; nil means that there is
+// none.
 func company(t *testing.T, held *coordinationv1.Lease) client.Client {
 	t.Helper()
 	c := apitest.Client(t)

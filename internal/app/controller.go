@@ -25,25 +25,26 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/listener"
 )
 
-// ControllerOptions configure the controllers against somebody else's API.
+// ControllerOptions configure controllers on an existing API.
 type ControllerOptions struct {
 	Common
 	Config *rest.Config
-	// ContentAddress is host:port where logs, plans and states are served; port 0 chooses one.
+	// ContentAddress is the host:port for logs, plans and states; with port 0 the system chooses
+	// the port.
 	ContentAddress   string
 	AllowNonLoopback bool
 	// Ready is called when the controllers work; may be nil.
 	Ready func(contentURL string)
 }
 
-// LogKubernetes has Kubernetes' packages log where the controllers do. That is a setting of the whole process, which the
-// embedded home makes for itself.
+// LogKubernetes sends the log of Kubernetes' packages to the controllers' log. The setting is
+// global to the process; the embedded home makes it itself.
 func LogKubernetes(log *slog.Logger) {
 	klog.SetLogger(logr.FromSlogHandler(quieter{Handler: log.With("component", "kubernetes").Handler()}))
 }
 
-// RunController runs the controllers and the local executor against an API until ctx ends. The API must serve the kind
-// already; a tofu-controller that is alive there is not disturbed: RunController refuses to start.
+// RunController runs the controllers and the local executor on an API until ctx ends. The API must
+// serve the kind. RunController refuses to start if a tofu-controller is alive there.
 func RunController(ctx context.Context, opts ControllerOptions) error {
 	if err := checkAddress("--content-address", opts.ContentAddress, opts.AllowNonLoopback, opts.Log); err != nil {
 		return err
@@ -81,7 +82,8 @@ func RunController(ctx context.Context, opts ControllerOptions) error {
 	return opts.control(ctx, dir, t, direct)
 }
 
-// checkCompany finds out who else works on this API: with some this server cannot, and to others it leaves the tenants.
+// checkCompany checks who else works on this API: it refuses to run beside some, and leaves the
+// tenants to others.
 func (opts *ControllerOptions) checkCompany(ctx context.Context, direct client.Client) (err error) {
 	if err := refuseCompany(ctx, direct, time.Now()); err != nil {
 		return err
@@ -93,7 +95,7 @@ func (opts *ControllerOptions) checkCompany(ctx context.Context, direct client.C
 	return err
 }
 
-// control takes the API for this server and works on it until ctx ends, or the API is lost.
+// control acquires the API and runs on it until ctx ends or the Lease is lost.
 func (opts *ControllerOptions) control(ctx context.Context, dir datadir.Dir, t tool, direct client.Client) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -116,7 +118,7 @@ func (opts *ControllerOptions) control(ctx context.Context, dir datadir.Dir, t t
 	}
 	go e.sayWorking(ctx, *opts, url)
 	if err := e.manager.Start(ctx); err != nil && ctx.Err() == nil {
-		return fmt.Errorf("the controllers ended: %w", err)
+		return fmt.Errorf("the controllers stopped: %w", err)
 	}
 	if asked.Err() == nil {
 		return context.Cause(ctx)
@@ -124,8 +126,8 @@ func (opts *ControllerOptions) control(ctx context.Context, dir datadir.Dir, t t
 	return nil
 }
 
-// startEngine makes the engine and starts its runner. On an error there is no engine: its blobs, endpoint and
-// tracer are closed; the rest ends with ctx.
+// startEngine creates the engine and starts its runner. On an error it closes blobs, endpoint and
+// tracer; the rest ends with ctx.
 func (opts *ControllerOptions) startEngine(ctx context.Context, dir datadir.Dir, t tool) (_ *engine, certs *certificates, err error) {
 	e, err := newEngine(ctx, opts.Common, dir, opts.Config, t)
 	if err != nil {
@@ -151,14 +153,15 @@ func (opts *ControllerOptions) startEngine(ctx context.Context, dir datadir.Dir,
 	return e, certs, nil
 }
 
-// release closes what the engine has open.
+// release closes the engine's resources.
 func (e *engine) release(ctx context.Context) error {
 	err := errors.Join(e.stopEndpoint(ctx), e.blobs.Close())
 	e.stopTelemetry(ctx)
 	return err
 }
 
-// stop lets runs end, then ends the controllers, and keeps what was not delivered for the next server.
+// stop drains the runner, ends the controllers, and saves undelivered notifications for the next
+// server.
 func (e *engine) stop(ctx context.Context, endControllers context.CancelFunc) error {
 	e.narrator.stopping(e.queue(ctx))
 	e.drain()
@@ -178,24 +181,25 @@ func (e *engine) sayWorking(ctx context.Context, opts ControllerOptions, url str
 	}
 }
 
-// tofuControllerLease is the suffix of the Lease by which tofu-controller elects its leader.
+// tofuControllerLease is the suffix of the Lease of tofu-controller's leader election.
 const tofuControllerLease = "1953de50.contrib.fluxcd.io"
 
-// refuseCompany finds out whether a tofu-controller is alive on this API. Two controllers on the same objects would
-// plan and apply against each other.
+// refuseCompany fails if a tofu-controller is alive on this API. Two controllers would plan and
+// apply the same objects against each other.
 func refuseCompany(ctx context.Context, c client.Client, now time.Time) error {
 	l, err := livingLeader(ctx, c, tofuControllerLease, now)
 	if err != nil {
-		return fmt.Errorf("look for a living tofu-controller: %w", err)
+		return fmt.Errorf("check for a running tofu-controller: %w", err)
 	}
 	if l == nil {
 		return nil
 	}
-	return fmt.Errorf("a tofu-controller is alive on this API (%s). Both would work on the same stacks. Stop it first:\n"+
+	return fmt.Errorf("a tofu-controller is running on this API (%s). Both would work on the same stacks. Stop it first:\n"+
 		"    kubectl -n %s scale deployment tofu-controller --replicas=0", leaderInWords(l, now), l.Namespace)
 }
 
-// livingLeader finds the Lease of a controller that is alive, by the end of its name; nil when there is none.
+// livingLeader finds the renewed Lease of a controller by the suffix of its name; nil if there is
+// none.
 func livingLeader(ctx context.Context, c client.Client, suffix string, now time.Time) (*coordinationv1.Lease, error) {
 	var leases coordinationv1.LeaseList
 	if err := c.List(ctx, &leases); err != nil {
@@ -217,18 +221,19 @@ func livingLeader(ctx context.Context, c client.Client, suffix string, now time.
 	return nil, nil
 }
 
-// leaderInWords says who a living leader is.
+// leaderInWords describes a living leader.
 func leaderInWords(l *coordinationv1.Lease, now time.Time) string {
 	return fmt.Sprintf("%s, Lease %s/%s renewed %s ago", *l.Spec.HolderIdentity, l.Namespace, l.Name, now.Sub(l.Spec.RenewTime.Time).Round(time.Second))
 }
 
-// certificates are this server's own authority and the certificate it serves with.
+// certificates are this server's own authority and serving certificate.
 type certificates struct {
 	authority *pki.Authority
 	leaf      pki.Leaf
 }
 
-// certificateLife is long because the process renews its certificate whenever a connection finds it two thirds old.
+// certificateLife can be long: the process renews its certificate when a connection finds it two
+// thirds old.
 const certificateLife = 90 * 24 * time.Hour
 
 func openCertificates(dir datadir.Dir, address string) (*certificates, error) {

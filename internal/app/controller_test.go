@@ -85,7 +85,7 @@ func TestTheControllersDoNotStartBesideATofuController(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Delete(context.Background(), l) //nolint:errcheck // goes with the API
-	if err := RunController(t.Context(), controllerOptions(t)); err == nil || !strings.Contains(err.Error(), "a tofu-controller is alive") {
+	if err := RunController(t.Context(), controllerOptions(t)); err == nil || !strings.Contains(err.Error(), "a tofu-controller is running") {
 		t.Errorf("got %v", err)
 	}
 }

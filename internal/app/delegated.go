@@ -28,9 +28,9 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/listener"
 )
 
-// serveContent serves the content at an address of its own. Who asks is found out by the API server: by its client
-// authority or by a token review; what they may do by a review of their access to the same resources that the embedded
-// home's API server would check.
+// serveContent serves content at its own address. The API server authenticates clients, by its
+// client authority or by token review, and authorises them, by access reviews for the same
+// resources that the embedded API server would check.
 func (e *engine) serveContent(ctx context.Context, opts ControllerOptions, certs *certificates) (url string, stop func(), err error) {
 	inner, err := net.Listen("tcp", opts.ContentAddress)
 	if err != nil {
@@ -41,7 +41,8 @@ func (e *engine) serveContent(ctx context.Context, opts ControllerOptions, certs
 	if err != nil {
 		return "", nil, errors.Join(err, connections.Close())
 	}
-	// Any client certificate may be presented; the handler verifies it against the API's client authority.
+	// Any client certificate may be presented; the handler verifies it against the API's client
+	// authority.
 	server := listener.NewServer(secured, 0, &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: certs.get, ClientAuth: tls.RequestClientCert}, opts.Log)
 	_, port, err := net.SplitHostPort(connections.Addr().String())
 	if err != nil {
@@ -50,14 +51,14 @@ func (e *engine) serveContent(ctx context.Context, opts ControllerOptions, certs
 	e.content.ArchiveURL = "https://" + net.JoinHostPort(reachableHost(opts.ContentAddress), port)
 	go func() {
 		if err := server.ServeTLS(connections, "", ""); err != nil && !errors.Is(err, http.ErrServerClosed) {
-			opts.Log.Error("serving content", "error", err)
+			opts.Log.Error("serving content failed", "error", err)
 		}
 	}()
 	return e.content.ArchiveURL, func() { server.Close() }, nil //nolint:errcheck // the process ends
 }
 
-// reachableHost is the name by which clients reach a listening address; one that stands for all addresses of the machine
-// is reached by the machine's name.
+// reachableHost returns the name by which clients reach a listening address: the machine's name if
+// it listens on all addresses.
 func reachableHost(address string) string {
 	host, _, err := net.SplitHostPort(address)
 	if ip := net.ParseIP(host); err == nil && host != "" && !(ip != nil && ip.IsUnspecified()) {
@@ -70,7 +71,7 @@ func reachableHost(address string) string {
 	return name
 }
 
-// clientAuthority is where every API server publishes the authority of its clients' certificates.
+// clientAuthority is where every API server publishes its client authority.
 var clientAuthority = struct{ namespace, name, key string }{"kube-system", "extension-apiserver-authentication", "client-ca-file"}
 
 func delegate(ctx context.Context, config *rest.Config, next http.Handler) (http.Handler, error) {

@@ -19,15 +19,15 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// endpoint is where runners reach the server: TLS on a free port of the loopback interface. Runners learn the address
-// from a file and trust no certificate but this server's, so that a program that takes the port after a crash learns
-// nothing.
+// endpoint is the server's address for runners: TLS on a free port of the loopback interface.
+// Runners read the address from a file and trust only this server's certificate, so a program that
+// takes the port after a crash learns nothing.
 type endpoint struct {
 	listener net.Listener
 	server   *http.Server
 }
 
-// endpointHost is what the endpoint's certificate is issued for.
+// endpointHost is the name in the endpoint's certificate.
 const endpointHost = "127.0.0.1"
 
 func serveEndpoint(h http.Handler, limits listener.Limits, cert certificate, log *slog.Logger) (*endpoint, error) {
@@ -40,7 +40,7 @@ func serveEndpoint(h http.Handler, limits listener.Limits, cert certificate, log
 	e := &endpoint{listener: connections, server: listener.NewServer(listener.Knowing(connections, h), 0, config, log)}
 	go func() {
 		if err := e.server.ServeTLS(connections, "", ""); err != nil && !errors.Is(err, http.ErrServerClosed) {
-			log.Error("serving runners", "error", err)
+			log.Error("serving runners failed", "error", err)
 		}
 	}()
 	return e, nil
@@ -48,7 +48,7 @@ func serveEndpoint(h http.Handler, limits listener.Limits, cert certificate, log
 
 func (e *endpoint) url() string { return "https://" + e.listener.Addr().String() }
 
-// startRunner tells runners where the server is and sees to it that one lives.
+// startRunner publishes the server's address for runners and keeps one running.
 func (e *engine) startRunner(ctx context.Context, cert certificate, ca []byte) error {
 	var err error
 	if err := e.chooseRunner(); err != nil {
@@ -64,8 +64,8 @@ func (e *engine) startRunner(ctx context.Context, cert certificate, ca []byte) e
 	return nil
 }
 
-// chooseRunner says which program, with which options, carries out the runs. A runner that an earlier server left is
-// kept when it is the same.
+// chooseRunner chooses the program and options that execute runs. It keeps an earlier server's
+// runner if it is the same.
 func (e *engine) chooseRunner() error {
 	command := []string{e.tool.runner, "--dir", e.dir.Runner(), "--work", e.dir.Work(), "--provider-mirror", e.providerMirror(), "--tools", e.toolDir(),
 		"--tofu", e.tool.path, "--sandbox", e.tool.sandbox, "--capacity", strconv.Itoa(e.concurrency())}
@@ -76,7 +76,7 @@ func (e *engine) chooseRunner() error {
 	return e.local.Use(e.opts.Version, command, runnerEnvironment())
 }
 
-// runnerEnvironment is what the runner itself needs; tofu gets none of it.
+// runnerEnvironment is the environment of the runner itself; tofu gets none of it.
 func runnerEnvironment() []string {
 	env := []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "GOMEMLIMIT=512MiB"}
 	for _, name := range []string{"HOME", "TMPDIR", "GOCOVERDIR"} {
@@ -87,11 +87,12 @@ func runnerEnvironment() []string {
 	return env
 }
 
-// drainTimeout is how long the runner is given to hear that no more runs will come. A runner that does not hear it
-// notices that the server is gone.
+// drainTimeout is the time in which the runner should learn that no more runs will come. Otherwise
+// it notices that the server has stopped.
 const drainTimeout = 2 * time.Second
 
-// drain hands out no more runs and tells the runner: an idle one exits at once, a busy one finishes what it has.
+// drain stops handing out runs and tells the runner: an idle one exits at once, a busy one finishes
+// its runs.
 func (e *engine) drain() {
 	select {
 	case <-e.executor.Drain():
@@ -99,7 +100,7 @@ func (e *engine) drain() {
 	}
 }
 
-// stopEndpoint lets what is being answered finish for a moment.
+// stopEndpoint lets requests in flight finish for a moment.
 func (e *engine) stopEndpoint(ctx context.Context) error {
 	if e.endpoint == nil {
 		return nil

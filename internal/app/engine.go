@@ -62,82 +62,90 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
 
-// Common are the options that both homes share.
+// Common are the options of both homes.
 type Common struct {
 	// DataDir holds everything that outlives the process.
 	DataDir string
-	// BlobURL is where blobs are kept, such as s3://bucket; empty means in DataDir.
+	// BlobURL is the URL of the blob store, such as s3://bucket; empty means in DataDir.
 	BlobURL string
-	// Tofu is the program that runs use by default; empty means the first tofu (else terraform) beside yuba or on
-	// PATH, else the newest of Tools.
+	// Tofu is the default program of runs; empty means the first tofu (else terraform) beside yuba
+	// or on PATH, else the newest in Tools.
 	Tofu string
-	// ProviderMirror is a filesystem mirror that providers are taken from before the network is asked; empty means
-	// DataDir/providers.
+	// ProviderMirror is a filesystem mirror of providers that is preferred to the network; empty
+	// means DataDir/providers.
 	ProviderMirror string
-	// ProviderStore is where downloaded providers are kept for all stacks; empty means DataDir/provider-store, and
-	// NoProviderStore nowhere. ProviderStoreUnused and ProviderStoreBytes bound what is kept of what no stack uses.
+	// ProviderStore is the directory of downloaded providers for all stacks; empty means
+	// DataDir/provider-store, and NoProviderStore disables it. ProviderStoreUnused and
+	// ProviderStoreBytes limit unused providers.
 	ProviderStore       string
 	ProviderStoreUnused time.Duration
 	ProviderStoreBytes  int64
-	// Tools is a directory with other versions of tofu and terraform, side by side; empty means DataDir/tools.
+	// Tools is a directory with further versions of tofu and terraform, side by side; empty means
+	// DataDir/tools.
 	Tools string
-	// FetchTofu has a server that finds no tofu fetch one from ToolSource into that directory.
+	// FetchTofu lets a server without tofu download it from ToolSource to that directory.
 	FetchTofu  bool
 	ToolSource opentofu.Source
-	// AllowBreakTheGlass lets administrators open shells in working directories. The embedded home always does.
+	// AllowBreakTheGlass allows administrators to open shells in working directories. The embedded
+	// home always allows it.
 	AllowBreakTheGlass bool
-	// Concurrency is how many runs are carried out at a time; 0 means one for each core, at least two.
+	// Concurrency is the maximum number of concurrent runs; 0 means one for each core, at least
+	// two.
 	Concurrency int
-	// NamespaceConcurrency is how many of them one namespace may have; 0 means any number.
+	// NamespaceConcurrency is the maximum for one namespace; 0 means no limit.
 	NamespaceConcurrency int
-	// RunTimeout is how long one tofu process may take before it is asked to stop, and MaxArchive how many bytes a source
-	// archive may have; 0 means run.DefaultLimits'.
+	// RunTimeout limits each tofu process, which is then asked to stop. MaxArchive limits source
+	// archives, in bytes. 0 means run.DefaultLimits'.
 	RunTimeout time.Duration
 	MaxArchive int64
-	// SQLiteSources are the directories below which registries of tenants may read SQLite files; none by default.
+	// SQLiteSources are the directories in which tenant registries may read SQLite files; none by
+	// default.
 	SQLiteSources []string
-	// RequireConfinement refuses to start where a wall around programs is missing.
+	// RequireConfinement refuses to start if a wall around programs is missing.
 	RequireConfinement bool
-	// RunNetwork is run.NoNetwork for runs that connect to nobody; empty means the machine's network. RunListen are the
-	// ports that programs may listen on, beside those that the kernel chooses.
+	// RunNetwork is run.NoNetwork for runs without network; empty means the machine's network.
+	// RunListen are ports that programs may listen on, besides those that the kernel chooses.
 	RunNetwork string
 	RunListen  []uint16
-	// RunResources are what a run may take at one moment with all that it starts, NamespaceResources what all runs of a
-	// namespace may together, and RunOpenFiles how many files and connections each process may have open. Nil means what
-	// package run says.
+	// RunResources limits a run with all its processes, NamespaceResources all runs of a namespace
+	// together, and RunOpenFiles the files and connections of each process. Nil means the defaults
+	// of package run.
 	RunResources, NamespaceResources *run.Resources
 	RunOpenFiles                     *int64
-	// WebhookCerts has a directory for each host of a webhook that wants a client certificate (tls.crt, tls.key) or whose
-	// authority is not one of the system's (ca.crt); empty means none.
+	// WebhookCerts contains a directory for each webhook host that requires a client certificate
+	// (tls.crt, tls.key) or has a private authority (ca.crt); empty means none.
 	WebhookCerts string
-	// Circuits says what an outage is that many stacks suffer from; without Stacks, none is seen.
+	// Circuits defines what counts as an outage; if Stacks is 0, outages are not detected.
 	Circuits book.Options
-	// AllowCrossNamespace lets stacks name sources of other namespaces, and depend on stacks there.
+	// AllowCrossNamespace lets stacks use sources of other namespaces and depend on stacks there.
 	AllowCrossNamespace bool
-	// TenantEnvPrefixes begin the keys of varsFrom that go into the environment of tenants' stacks when their programs
-	// declare no such variable.
+	// TenantEnvPrefixes are prefixes of keys in varsFrom. For tenants' stacks, such keys become
+	// environment variables if the program declares no such variable.
 	TenantEnvPrefixes []string
-	// leaveTenants says why somebody else looks after tenants; empty means that this server does.
+	// leaveTenants says why this server leaves tenants to another operator; empty if it does not.
 	leaveTenants string
-	// FileSources are the directories below which git repositories are read by file:// URLs; none by default.
+	// FileSources are the directories in which file:// URLs may name git repositories; none by
+	// default.
 	FileSources []string
-	// Retention says what of runs and states is kept.
+	// Retention limits the stored runs and states.
 	Retention Retention
-	// DefaultServiceAccount is the service account, of each its own namespace, whose rights Kustomizations have that name
+	// DefaultServiceAccount is the service account, in each namespace, for Kustomizations that name
 	// none; empty means all rights.
 	DefaultServiceAccount string
-	// GitOps has this server do what Flux does on a cluster: fetch sources, apply Kustomizations, take and send
-	// notifications. The embedded home always does.
+	// GitOps enables the controllers that replace Flux: sources, Kustomizations, notifications. The
+	// embedded home always enables them.
 	GitOps bool
-	// EventsAddr is where every event is posted to, in the form that Flux's notification-controller takes; empty means nowhere.
+	// EventsAddr is the URL to which every event is posted in the format of Flux's
+	// notification-controller; empty disables it.
 	EventsAddr string
-	// MetricsAddress is host:port where metrics are served to whoever asks, beside where they are served to those who may;
-	// empty means nowhere. MetricsPerObject adds those that name objects.
+	// MetricsAddress is an additional host:port for metrics without authentication; empty means
+	// none. MetricsPerObject adds the metrics that name objects.
 	MetricsAddress   string
 	MetricsPerObject bool
-	// Connections are how many all listeners may have together; NewBudget() says how many there can be.
+	// Connections limits the connections of all listeners; NewBudget returns the maximum.
 	Connections listener.Budget
-	// Out is told that the server is ready, and where. News is told what it does, unless Quiet; nil for nobody.
+	// Out receives the message that the server is ready, with its addresses. News receives progress
+	// unless Quiet; nil for none.
 	Out, News io.Writer
 	Quiet     bool
 	// LogFormat is "text" or "json".
@@ -147,7 +155,7 @@ type Common struct {
 	Log       *slog.Logger
 }
 
-// engine is everything that works on an API, whoever serves that.
+// engine contains everything that works on an API, in either home.
 type engine struct {
 	opts     Common
 	dir      datadir.Dir
@@ -159,20 +167,20 @@ type engine struct {
 	content  *content.Handler
 	endpoint *endpoint
 	ended    chan run.Stack
-	// events records what happens to objects, for all controllers.
+	// events records events of objects, for all controllers.
 	events events.EventRecorder
-	// dispatcher tells of events and receivers takes webhooks; nil where Flux does.
+	// dispatcher sends alerts, and receivers serve webhooks; nil if Flux does.
 	dispatcher *notify.Dispatcher
 	receivers  *receive.Receivers
-	// breath is how much garbage may gather; it asks who has work.
+	// breath controls the garbage collector by the amount of current work.
 	breath footprint.Breath
-	// circuits sees outages; nil where the API does not serve their kind.
+	// circuits detects outages; nil if the API does not serve the kind.
 	circuits *breakers.Keeper
-	// tenants is true when this server looks after tenants: the API serves their kinds.
+	// tenants is true if this server reconciles tenants: the API serves their kinds.
 	tenants atomic.Bool
-	// collects throw away what nobody needs, beside source archives.
+	// collects delete unused data other than source archives.
 	collects []func(context.Context) error
-	// keeper throws away what runs left and nobody needs.
+	// keeper deletes old data of runs.
 	keeper *keeper
 	// metrics and tracer tell machines what happens.
 	metrics *telemetry.Metrics
@@ -181,7 +189,7 @@ type engine struct {
 	tool    tool
 	tools   *tools.Box
 	started time.Time
-	// narrator tells the person who started the server what it does.
+	// narrator prints progress for the person who started the server.
 	narrator *narrator
 }
 
@@ -198,10 +206,10 @@ func newScheme() *runtime.Scheme {
 	return scheme
 }
 
-// certificate is a tls.Config's GetCertificate.
+// certificate is the GetCertificate of a tls.Config.
 type certificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error)
 
-// newEngine builds the engine on an API. kinds are the kinds of sources that the API serves.
+// newEngine builds the engine on an API.
 func newEngine(ctx context.Context, opts Common, dir datadir.Dir, config *rest.Config, t tool) (_ *engine, err error) {
 	e := &engine{opts: opts, dir: dir, tool: t, ended: make(chan run.Stack, 4096), started: time.Now().UTC(), narrator: newNarrator(&opts)}
 	go e.narrator.tell(ctx)
@@ -238,14 +246,14 @@ func newEngine(ctx context.Context, opts Common, dir datadir.Dir, config *rest.C
 	return e, nil
 }
 
-// managerOptions keep what nobody needs out of memory: of Secrets and ConfigMaps only metadata is watched, and no
-// cache is ever asked for their contents.
+// managerOptions limits memory: only metadata of Secrets and ConfigMaps is cached, and reads of
+// their content bypass caches.
 func managerOptions() ctrl.Options {
 	return ctrl.Options{
 		Scheme: newScheme(), NewClient: names.New,
 		Metrics: metricsserver.Options{BindAddress: "0"},
 		Cache: cache.Options{DefaultTransform: cache.TransformStripManagedFields(),
-			// Of Leases only those that lock states are of interest; a cluster's nodes renew theirs all the time.
+			// Of Leases only locks of states matter; a cluster's nodes renew theirs all the time.
 			ByObject: map[client.Object]cache.ByObject{&coordinationv1.Lease{}: {Label: state.Leases()}}},
 		Client: client.Options{Cache: &client.CacheOptions{
 			DisableFor: []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}, &coordinationv1.Lease{}}}},
@@ -264,7 +272,7 @@ func openBlobs(ctx context.Context, opts Common, dir datadir.Dir) (*blob.Store, 
 	return blob.Open(ctx, url, key)
 }
 
-// limits are what one run may take on this server.
+// limits returns the limits of one run on this server.
 func (o Common) limits() run.Limits {
 	l := run.DefaultLimits()
 	if o.RunTimeout > 0 {
@@ -289,7 +297,7 @@ func (o Common) limits() run.Limits {
 	return l
 }
 
-// addControllers has the manager run all controllers, and all that they work with.
+// addControllers adds all controllers, with everything that they need, to the manager.
 func (e *engine) addControllers(ctx context.Context, direct client.Client) error {
 	r := e.stackReconciler(direct)
 	e.keeper = newKeeper(&keeper{keep: e.opts.Retention, states: e.states, names: e.blobs, stacks: e.manager.GetClient(), now: time.Now, log: e.opts.Log})
@@ -329,13 +337,14 @@ func (e *engine) addControllers(ctx context.Context, direct client.Client) error
 	return nil
 }
 
-// archiveClient downloads the archives of sources that others fetched.
+// archiveClient downloads archives of sources that another controller fetched.
 func archiveClient() *http.Client {
 	const redirects = 10
 	return outbound.Client(outbound.Options{Timeout: stacks.FetchTimeout, Connect: 30 * time.Second, Redirects: redirects})
 }
 
-// stackReconciler is the stack controller's. It lacks the executor, which asks it for permissions.
+// stackReconciler creates the stack controller's reconciler without its executor, which in turn
+// needs the reconciler for permissions.
 func (e *engine) stackReconciler(direct client.Client) *stacks.Reconciler {
 	return &stacks.Reconciler{
 		Client: e.manager.GetClient(), Reader: direct, Stacks: fresh.New(e.manager.GetCache(), direct), Events: e.events, States: e.states,
@@ -345,7 +354,7 @@ func (e *engine) stackReconciler(direct client.Client) *stacks.Reconciler {
 	}
 }
 
-// makeExecutor makes what carries out runs. The stack controller says how far each of them may go.
+// makeExecutor creates the executor. The stack controller decides how far each run may go.
 func (e *engine) makeExecutor(r *stacks.Reconciler) error {
 	e.local = &local.Local{Dir: e.dir.Runner(), Log: e.opts.Log}
 	credential, err := e.local.ReadCredential()
@@ -376,14 +385,14 @@ func (e *engine) makeExecutor(r *stacks.Reconciler) error {
 	return err
 }
 
-// contentHandler serves what objects have no room for.
+// contentHandler serves content that does not fit into objects.
 func (e *engine) contentHandler(direct client.Client) *content.Handler {
 	return &content.Handler{StoreID: e.blobs.ID(), Client: direct, Reader: direct, Runs: e.executor, States: e.states, Artifacts: e.blobs,
 		MaxArchive: e.opts.limits().ArchiveBytes, Holder: holder(), Version: e.opts.Version, Log: e.opts.Log, Server: e.info,
 		Providers: e.storedProviders, RemoveProvider: e.removeProvider, Queue: e.queue, Figures: e.figures, Metrics: e.metrics.Handler()}
 }
 
-// addCollectors has what nobody needs any more thrown away.
+// addCollectors adds the deletion of unused data.
 func (e *engine) addCollectors(direct client.Client, kinds []string) error {
 	garbage := &collector{reader: direct, scheme: e.manager.GetScheme(), blobs: e.blobs, runs: e.executor, kinds: kinds}
 	err := e.manager.Add(manager.RunnableFunc(func(ctx context.Context) error { return e.collectGarbage(ctx, garbage) }))
@@ -393,23 +402,23 @@ func (e *engine) addCollectors(direct client.Client, kinds []string) error {
 	return e.manager.Add(manager.RunnableFunc(e.keeper.throwAway))
 }
 
-// resume takes up the runs that an earlier server left, before any runner is heard: only then is it true that a run
-// which nobody here knows is wanted by nobody.
+// resume takes over the runs of an earlier server before any runner connects: only then is a run
+// that this server does not know really unwanted.
 func (e *engine) resume(ctx context.Context, direct client.Reader) error {
 	next := ""
 	for {
 		var stacks infrav1.TerraformList
 		if err := direct.List(ctx, &stacks, client.Limit(500), client.Continue(next)); err != nil {
-			return fmt.Errorf("look for runs in hand: %w", err)
+			return fmt.Errorf("list the current runs: %w", err)
 		}
 		for _, s := range stacks.Items {
 			if s.Status.CurrentRun == nil {
 				continue
 			}
 			stack := run.Stack{Namespace: s.Namespace, Name: s.Name, UID: string(s.UID)}
-			// One record that cannot be read must not keep the others waiting; the stack's own controller deals with it.
+			// One unreadable record must not stop the others; the stack's controller handles it.
 			if _, err := e.executor.Resume(ctx, stack, s.Status.CurrentRun.ID); err != nil && !errors.Is(err, run.ErrNotFound) {
-				e.opts.Log.Error("taking up a run", "stack", stack.String(), "run", s.Status.CurrentRun.ID, "error", err)
+				e.opts.Log.Error("resuming a run failed", "stack", stack.String(), "run", s.Status.CurrentRun.ID, "error", err)
 			}
 		}
 		if next = stacks.Continue; next == "" {
@@ -418,8 +427,8 @@ func (e *engine) resume(ctx context.Context, direct client.Reader) error {
 	}
 }
 
-// announce tells the stack controller that a run ended. The executor must not wait, so a full channel is emptied by a
-// goroutine of its own.
+// announce tells the stack controller that a run has ended. The executor must not wait, so a
+// goroutine waits for a full channel.
 func (e *engine) announce(s run.Stack) {
 	select {
 	case e.ended <- s:
@@ -438,7 +447,7 @@ func (e *engine) info(ctx context.Context) content.ServerInfo {
 		Confined: e.tool.walls.Complete(), Walls: e.tool.walls.Summary(), MissingWalls: e.tool.missingWalls(), Started: e.started, Waiting: waiting, Running: inHand - waiting, Tools: installed}
 }
 
-// servedSources says which of the kinds a stack's source can have this API serves.
+// servedSources returns the kinds of sources that this API serves.
 func servedSources(m ctrl.Manager) ([]string, error) {
 	var kinds []string
 	for _, kind := range []string{infrav1.SourceKindExternalArtifact, infrav1.SourceKindGitRepository, infrav1.SourceKindOCIRepository, infrav1.SourceKindBucket} {

@@ -16,7 +16,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/testkit/apitest"
 )
 
-// Whoever gets an engine stops it: one that was not made must not be there to be stopped, or the stop's panic hides why.
+// Whoever gets an engine stops it: one that was not made must not be there to be stopped, or the
+// stop's panic hides why.
 func TestAnEngineThatCannotBeMadeIsNone(t *testing.T) {
 	dir, err := datadir.Open(t.TempDir())
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// addGitOps adds the controllers that stand in for Flux's.
+// addGitOps adds the controllers that replace Flux.
 func (e *engine) addGitOps(ctx context.Context, direct client.Client) error {
 	if err := e.addSources(ctx, direct); err != nil {
 		return err

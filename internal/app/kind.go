@@ -19,40 +19,40 @@ import (
 
 const (
 	stackDefinition = "terraforms.infra.contrib.fluxcd.io"
-	// statusOfYuba is a field of the status that tofu-controller's definition of the kind lacks. Without it an API drops,
-	// without a word, what tells which run a stack has in hand.
+	// statusOfYuba is a field of the status that tofu-controller's CRD lacks. Without it an API
+	// silently drops which run a stack has.
 	statusOfYuba = "currentRun"
 )
 
-// install tells how an API gets Yuba's version of the kinds.
-const install = "Install Yuba's, which has all of its fields, from a clone of the repository:\n    kubectl apply --server-side --force-conflicts -f config/crd"
+// install says how to install Yuba's version of the kinds.
+const install = "Install Yuba's version, which has all its fields, from a clone of the repository:\n    kubectl apply --server-side --force-conflicts -f config/crd"
 
-// definitionOf reads the definition of a kind.
+// definitionOf reads the CRD of a kind.
 func definitionOf(ctx context.Context, c client.Client, name string) (*unstructured.Unstructured, error) {
 	definition := &unstructured.Unstructured{}
 	definition.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
 	return definition, c.Get(ctx, client.ObjectKey{Name: name}, definition)
 }
 
-// refuseOldKind finds out whether the API serves the kind with all that Yuba writes. Who may not look goes on: the right to
-// read definitions is not otherwise needed.
+// refuseOldKind fails if the CRD lacks fields that Yuba writes. Without permission to read CRDs it
+// continues: nothing else needs that permission.
 func refuseOldKind(ctx context.Context, c client.Client, log *slog.Logger) error {
 	definition, err := definitionOf(ctx, c, stackDefinition)
 	switch {
 	case apierrors.IsForbidden(err):
-		log.Warn("the definition of the kind may not be read, so that its version is not known", "definition", stackDefinition, "error", err)
+		log.Warn("cannot check the version of the kind Terraform: no permission to read its definition", "definition", stackDefinition, "error", err)
 		return nil
 	case apierrors.IsNotFound(err):
 		return errors.New("the API does not serve the kind Terraform. " + install)
 	case err != nil:
-		return fmt.Errorf("look at the definition of the kind: %w", err)
+		return fmt.Errorf("read the definition of the kind: %w", err)
 	case !hasField(definition, infrav1.GroupVersion.Version, "status", statusOfYuba):
-		return errors.New("the API serves tofu-controller's version of the kind Terraform, which would drop what Yuba writes into the status. " + install)
+		return errors.New("the API serves tofu-controller's version of the kind Terraform, which would drop fields that Yuba writes to the status. " + install)
 	}
 	return nil
 }
 
-// hasField says whether a version of a kind has a field, by the definition of the kind.
+// hasField reports whether a version of a kind has a field.
 func hasField(definition *unstructured.Unstructured, version string, field ...string) bool {
 	versions, _, err := unstructured.NestedSlice(definition.Object, "spec", "versions")
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	kustomizations "github.com/yuba-dev/yuba/internal/gitops/kustomizations/controller"
 )
 
-// buildKustomization builds what could grow without bounds in a process of its own.
+// buildKustomization runs builds that may need much memory in a separate process.
 func (e *engine) buildKustomization(ctx context.Context, in build.Input) (*build.Result, error) {
 	in.Programs = beside
 	return build.Build(ctx, in)
@@ -25,7 +25,7 @@ func (e *engine) buildKustomization(ctx context.Context, in build.Input) (*build
 
 // addKustomizations adds the controller that applies Kustomizations.
 func (e *engine) addKustomizations(ctx context.Context, direct client.Client) error {
-	// What an earlier server left there is of no use.
+	// Builds of an earlier server are useless.
 	scratch := filepath.Join(e.dir.Sources(), "builds")
 	if err := os.RemoveAll(scratch); err != nil {
 		return fmt.Errorf("clear the directory for builds: %w", err)

@@ -18,23 +18,24 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
 
-// narrator tells the person who started the server what it does: that it starts, each run that ends, and what it waits
-// for when it stops. The log is for those who look for the cause of something.
+// narrator prints progress for the person who started the server: its start, each completed run,
+// and what a stop waits for. The log is for finding causes.
 //
-// If nobody reads that, as when it goes to a program that was stopped, neither a run nor the end of the server waits.
+// If nobody reads the output, for example a stopped program, neither runs nor the server's end
+// wait.
 type narrator struct {
 	mu  sync.Mutex
 	out io.Writer
-	// quiet tells nothing.
+	// quiet disables all output.
 	quiet bool
-	// lines are about runs. Further ones are dropped.
+	// lines are about runs. They are dropped if the channel is full.
 	lines chan string
 }
 
 const (
-	// maxLines is how many lines about runs wait for a reader.
+	// maxLines is the number of lines about runs that wait for a reader.
 	maxLines = 1000
-	// sayPatience is how long the start and the end of the server wait for one.
+	// sayPatience is how long start and end of the server wait for a reader.
 	sayPatience = time.Second
 )
 
@@ -42,7 +43,7 @@ func newNarrator(o *Common) *narrator {
 	return &narrator{out: o.News, quiet: o.Quiet, lines: make(chan string, maxLines)}
 }
 
-// say tells a line, unless nobody reads it.
+// say prints a line, unless nobody reads it.
 func (n *narrator) say(format string, args ...any) {
 	if n.quiet {
 		return
@@ -66,7 +67,7 @@ func (n *narrator) write(line string) {
 	}
 }
 
-// run notes a run that ended. Drift checks that found nothing are not worth a line.
+// run prints a line for a completed run, except for drift checks without drift.
 func (n *narrator) run(rec run.Record) {
 	if n.quiet || rec.Quiet || rec.Result == nil {
 		return
@@ -77,7 +78,7 @@ func (n *narrator) run(rec run.Record) {
 	}
 }
 
-// tell tells of the runs that end until ctx does.
+// tell prints lines about runs until ctx ends.
 func (n *narrator) tell(ctx context.Context) {
 	for {
 		select {
@@ -89,10 +90,10 @@ func (n *narrator) tell(ctx context.Context) {
 	}
 }
 
-// maxRunLine is how much of an error goes into the line of a run; `yuba status` has all of it.
+// maxRunLine limits an error in a run's line; `yuba status` shows all of it.
 const maxRunLine = 200
 
-// runLine is one line about a run that ended, such as "15:04:05 default/vpc: applied +3 ~0 -0 (2.1s)".
+// runLine formats a completed run, such as "15:04:05 default/vpc: applied +3 ~0 -0 (2.1s)".
 func runLine(rec run.Record) string {
 	line := fmt.Sprintf("%s %s: %s", rec.Result.Finished.Local().Format(time.TimeOnly), rec.Spec.Stack, runInWords(rec))
 	if rec.Started != nil {
@@ -112,7 +113,7 @@ func runInWords(rec run.Record) string {
 	case rec.Spec.Operation.ByHand():
 		return rec.Spec.Title() + " done"
 	case result.SameModules:
-		return "not planned, its modules have not moved"
+		return "not planned, its modules are unchanged"
 	case result.Applied && result.AppliedCounts != nil:
 		return appliedWord(rec) + " " + summaryOf(*result.AppliedCounts)
 	case result.Applied:
@@ -134,13 +135,13 @@ func summaryOf(c run.Counts) string {
 	return plan.Counts{Add: c.Add, Change: c.Change, Destroy: c.Destroy, Import: c.Import, Forget: c.Forget}.Summary()
 }
 
-// stopping says that the server stops, and which runs go on without it.
+// stopping prints that the server stops, and which runs continue without it.
 func (n *narrator) stopping(q content.Queue) {
 	var working []string
 	waiting := 0
 	for _, entry := range q.Items {
 		switch {
-		case entry.Phase == phaseByHand: // a person's shell, who knows
+		case entry.Phase == phaseByHand: // a shell; its user knows
 			continue
 		case entry.Place > 0, entry.Phase == content.PhasePrepared:
 			waiting++
@@ -151,14 +152,14 @@ func (n *narrator) stopping(q content.Queue) {
 	n.say("%s", stopWords(working, waiting))
 }
 
-// maxNamed is how many runs are named when the server stops.
+// maxNamed is how many runs are listed when the server stops.
 const maxNamed = 10
 
 func stopWords(working []string, waiting int) string {
 	words := "Stopping Yuba"
 	if len(working) > 0 {
 		named := working[:min(len(working), maxNamed)]
-		words += fmt.Sprintf(". Without it, the runner finishes %s, recorded at the next start: %s", countOf(len(working), "run"), strings.Join(named, ", "))
+		words += fmt.Sprintf(". The runner finishes %s without it; the next start records the results: %s", countOf(len(working), "run"), strings.Join(named, ", "))
 		if more := len(working) - len(named); more > 0 {
 			words += fmt.Sprintf(" and %d more", more)
 		}

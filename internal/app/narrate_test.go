@@ -28,7 +28,7 @@ func TestALineForEachRun(t *testing.T) {
 		"applied":                                 {Result: &run.Result{Outcome: run.OutcomeSucceeded, Applied: true}},
 		"planned +3 ~0 -1":                        {Result: &run.Result{Outcome: run.OutcomeSucceeded, Plan: &run.PlanResult{Changes: true, Counts: some}}},
 		"planned, no changes":                     {Result: &run.Result{Outcome: run.OutcomeSucceeded, Plan: &run.PlanResult{}}},
-		"not planned, its modules have not moved": {Result: &run.Result{Outcome: run.OutcomeSucceeded, SameModules: true}},
+		"not planned, its modules are unchanged": {Result: &run.Result{Outcome: run.OutcomeSucceeded, SameModules: true}},
 		"plan canceled":                           {Spec: run.Spec{Operation: run.OperationPlan}, Result: &run.Result{Outcome: run.OutcomeCanceled}},
 		"shell done":                              {Spec: run.Spec{Operation: run.OperationShell}, Result: &run.Result{Outcome: run.OutcomeSucceeded}},
 		"apply failed: no such bucket":            {Spec: run.Spec{Operation: run.OperationApply}, Result: &run.Result{Outcome: run.OutcomeFailed, Error: "no such bucket\nmain.tf:3"}},
@@ -58,7 +58,8 @@ func TestWhatIsNotNarrated(t *testing.T) {
 	}
 }
 
-// A terminal that was stopped, or a pipe to a program that reads nothing, holds up neither runs nor the end of the server.
+// A terminal that was stopped, or a pipe to a program that reads nothing, holds up neither runs nor
+// the end of the server.
 func TestNobodyReadsWhatIsNarrated(t *testing.T) {
 	reader, writer := io.Pipe()
 	n := newNarrator(&Common{News: writer})
@@ -92,9 +93,9 @@ func TestWhatIsSaidOfRunsWhenTheServerStops(t *testing.T) {
 	}
 	for want, items := range map[string][]content.QueueEntry{
 		"Stopping Yuba": nil,
-		"Stopping Yuba. Without it, the runner finishes 1 run, recorded at the next start: prod/vpc (applying)":                                      {at("applying", 0)},
+		"Stopping Yuba. The runner finishes 1 run without it; the next start records the results: prod/vpc (applying)":                                      {at("applying", 0)},
 		"Stopping Yuba. The next start resumes 2 queued runs":                                                                                        {at("", 1), at("", 2)},
-		"Stopping Yuba. Without it, the runner finishes 1 run, recorded at the next start: prod/vpc (planning). The next start resumes 1 queued run": {at("planning", 0), at("", 1)},
+		"Stopping Yuba. The runner finishes 1 run without it; the next start records the results: prod/vpc (planning). The next start resumes 1 queued run": {at("planning", 0), at("", 1)},
 		"Stopping Yuba. The next start resumes 1 queued run":                                                                                         {at(content.PhasePrepared, 0), at(phaseByHand, 0)},
 	} {
 		var out bytes.Buffer

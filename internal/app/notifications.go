@@ -14,8 +14,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/gitops/notify/receive"
 )
 
-// addNotifications has what controllers record told to those whom it concerns. It comes before the controllers, which all
-// get the recorder that it makes.
+// addNotifications adds alerts. Call it before adding controllers, which use its event recorder.
 func (e *engine) addNotifications() error {
 	if !e.opts.GitOps && e.opts.EventsAddr == "" {
 		return nil
@@ -33,16 +32,16 @@ func (e *engine) addNotifications() error {
 	return nil
 }
 
-// CheckEventsAddr says whether events can be posted to an address; the empty one means nowhere.
+// CheckEventsAddr validates an address for events; an empty one is valid.
 func CheckEventsAddr(address string) error {
 	u, err := url.Parse(address)
 	if address != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
-		return fmt.Errorf("--events-addr %q: want a URL such as http://notification-controller.flux-system.svc.cluster.local./", address)
+		return fmt.Errorf("--events-addr %q: expected a URL such as http://notification-controller.flux-system.svc.cluster.local./", address)
 	}
 	return nil
 }
 
-// addReceivers takes webhooks.
+// addReceivers adds the receivers of webhooks.
 func (e *engine) addReceivers(ctx context.Context) error {
 	e.receivers = &receive.Receivers{Client: e.manager.GetClient(), Events: e.events,
 		AllowCrossNamespace: e.opts.AllowCrossNamespace, Log: e.opts.Log.With("component", "receivers")}
@@ -52,7 +51,7 @@ func (e *engine) addReceivers(ctx context.Context) error {
 	return nil
 }
 
-// keepNotifications waits until what could not be sent is on disk.
+// keepNotifications waits until unsent notifications are on disk.
 func (e *engine) keepNotifications(ctx context.Context) {
 	if e.dispatcher == nil {
 		return
@@ -62,7 +61,7 @@ func (e *engine) keepNotifications(ctx context.Context) {
 	e.dispatcher.Wait(ctx)
 }
 
-// hooks serves webhooks for the engine there is; while there is none, their senders are told to come again.
+// hooks serves webhooks through the current engine; while there is none, it asks senders to retry.
 type hooks struct{ engine atomic.Pointer[engine] }
 
 func (h *hooks) ServeHTTP(w http.ResponseWriter, r *http.Request) {

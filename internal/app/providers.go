@@ -15,10 +15,10 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner"
 )
 
-// NoProviderStore stands for a directory where none is wanted: then each stack downloads its own providers.
+// NoProviderStore disables the provider store: each stack downloads its own providers.
 const NoProviderStore = "off"
 
-// providerStore is the directory that downloaded providers are kept in for all stacks; empty for none.
+// providerStore returns the directory of the provider store; empty if disabled.
 func (e *engine) providerStore() string {
 	switch e.opts.ProviderStore {
 	case "":
@@ -29,7 +29,7 @@ func (e *engine) providerStore() string {
 	return e.opts.ProviderStore
 }
 
-// providerStoreFlags tell the runner of it.
+// providerStoreFlags returns the runner's flags for it.
 func (e *engine) providerStoreFlags() []string {
 	dir := e.providerStore()
 	if dir == "" {
@@ -39,8 +39,8 @@ func (e *engine) providerStoreFlags() []string {
 		"--provider-store-bytes", strconv.FormatInt(e.opts.ProviderStoreBytes, 10)}
 }
 
-// removeProvider removes a package from the store. Whether a run is using it is for the store to know: a runner holds what it
-// works with.
+// removeProvider removes a package from the store. The store knows whether a run uses it: a runner
+// holds its packages.
 func (e *engine) removeProvider(_ context.Context, source, version, scope string) (content.ProviderList, error) {
 	list := content.ProviderList{Items: []run.StoredProvider{}}
 	a, err := providers.ParseAddress(source, providers.DefaultHost("tofu"))
@@ -49,13 +49,14 @@ func (e *engine) removeProvider(_ context.Context, source, version, scope string
 	}
 	dir := e.providerStore()
 	if dir == "" {
-		return list, fmt.Errorf("%w: this server keeps none", run.ErrNoProvider)
+		return list, fmt.Errorf("%w: this server does not have a provider store", run.ErrNoProvider)
 	}
 	store, err := providers.Open(dir)
 	if err != nil {
 		return list, err
 	}
-	// What outlived its runner is followed by the next one, which holds nothing for it.
+	// A run that outlived its runner continues under the next one, which does not hold its
+	// packages.
 	var atWork []run.Stack
 	for _, u := range e.executor.AtWork() {
 		atWork = append(atWork, u.Run.Spec.Stack)
@@ -79,7 +80,7 @@ func describeProvider(p providers.Stored, users int) run.StoredProvider {
 		Used: p.Used.UTC(), Users: users, Scope: p.Scope, Runner: hostname()}
 }
 
-// storedProviders lists what is in the store.
+// storedProviders lists the content of the store.
 func (e *engine) storedProviders(context.Context) (content.ProviderList, error) {
 	list := content.ProviderList{Items: []run.StoredProvider{}}
 	dir := e.providerStore()

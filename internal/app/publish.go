@@ -18,7 +18,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/gateway/content"
 )
 
-// publishContent tells clients where content is served, since this API does not serve it itself.
+// publishContent publishes the address of content for clients, since this API does not serve it
+// itself.
 func publishContent(ctx context.Context, c client.Client, url string, ca []byte, log *slog.Logger) error {
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: content.ConfigMapNamespace}}
 	if err := c.Create(ctx, ns); err != nil && !apierrors.IsAlreadyExists(err) {
@@ -37,12 +38,13 @@ func publishContent(ctx context.Context, c client.Client, url string, ca []byte,
 		return fmt.Errorf("publish the address of the content: %w", err)
 	}
 	if err := letEverybodyFind(ctx, c); err != nil {
-		log.Warn("only who may read it finds where content is served", "configmap", cm.Namespace+"/"+cm.Name, "error", err)
+		log.Warn("cannot grant everybody access to the address of content; users need permission to read it", "configmap", cm.Namespace+"/"+cm.Name, "error", err)
 	}
 	return nil
 }
 
-// letEverybodyFind lets whoever the API knows read the address. It is no secret; what is served there is authorised.
+// letEverybodyFind lets all authenticated users read the address. It is not secret, and content is
+// authorised.
 func letEverybodyFind(ctx context.Context, c client.Client) error {
 	meta := metav1.ObjectMeta{Namespace: content.ConfigMapNamespace, Name: content.ConfigMapName}
 	for _, o := range []client.Object{

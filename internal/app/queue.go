@@ -12,7 +12,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// queue tells which runs are in hand.
+// queue returns the current runs.
 func (e *engine) queue(context.Context) content.Queue {
 	q := content.Queue{Items: []content.QueueEntry{}}
 	for _, u := range e.executor.AtWork() {
@@ -26,7 +26,7 @@ func (e *engine) queue(context.Context) content.Queue {
 		entry := queueEntry(p.Run)
 		entry.Place = at + 1
 		if p.Full {
-			entry.Waits = fmt.Sprintf("its namespace has %d runs at work, as many as it may", e.opts.NamespaceConcurrency)
+			entry.Waits = fmt.Sprintf("its namespace has %d executing runs, its maximum", e.opts.NamespaceConcurrency)
 		}
 		q.Items = append(q.Items, entry)
 	}
@@ -39,10 +39,10 @@ func queueEntry(rec run.Record) content.QueueEntry {
 		Urgency: string(cmp.Or(rec.Urgency, run.UrgencyChange)), Trigger: rec.Trigger, By: rec.By, Since: rec.Created, Started: rec.Started, Waits: rec.Waits}
 }
 
-// phaseByHand is that of what a person does.
+// phaseByHand is the phase of manual operations.
 const phaseByHand = "by hand"
 
-// phaseOf tells how far a run has come that is carried out.
+// phaseOf returns the phase of an executing run.
 func phaseOf(rec run.Record) string {
 	switch {
 	case rec.Started == nil:
@@ -55,5 +55,5 @@ func phaseOf(rec run.Record) string {
 	return "planning"
 }
 
-// namespaceLimit is how many runs of one namespace are carried out at a time.
+// namespaceLimit returns the maximum number of concurrent runs of a namespace.
 func (e *engine) namespaceLimit(string) int { return e.opts.NamespaceConcurrency }

@@ -11,7 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// quieter passes on what is worth a warning: the libraries' own progress tells users nothing.
+// quieter drops log records of libraries below warning: their progress does not help users.
 type quieter struct {
 	slog.Handler
 	// stopping is closed when the server stops; may be nil.
@@ -22,8 +22,8 @@ func (q quieter) Enabled(ctx context.Context, level slog.Level) bool {
 	return level >= slog.LevelWarn && q.Handler.Enabled(ctx, level)
 }
 
-// Handle calls it no error that nothing can be made in a namespace which is being deleted: events of what goes with it, for the
-// most part. Nor is it one that a server which is stopped at once after its start does not fill its caches any more.
+// Handle lowers two errors. Objects, mostly events, cannot be created in a namespace that is being
+// deleted. And a server that stops right after its start does not fill its caches.
 func (q quieter) Handle(ctx context.Context, record slog.Record) error {
 	record.Attrs(func(a slog.Attr) bool {
 		err, is := a.Value.Any().(error)
@@ -38,7 +38,8 @@ func (q quieter) Handle(ctx context.Context, record slog.Record) error {
 	return q.Handler.Handle(ctx, record)
 }
 
-// noInformer is what controller-runtime says of each cache that is not filled when its context ends.
+// noInformer is logged by controller-runtime for each cache that is not filled when its context
+// ends.
 const noInformer = "failed to get informer from cache"
 
 func (q quieter) stops() bool {

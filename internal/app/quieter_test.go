@@ -41,7 +41,8 @@ func TestANamespaceThatGoesIsNoError(t *testing.T) {
 	}
 }
 
-// Ctrl-C in the first second after "Yuba is ready" finds caches that are not filled yet. That is no error.
+// Ctrl-C in the first second after "Yuba is ready" finds caches that are not filled yet. That is no
+// error.
 func TestCachesThatAStopLeavesEmptyAreNoError(t *testing.T) {
 	var out bytes.Buffer
 	stopping := make(chan struct{})

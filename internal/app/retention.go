@@ -24,41 +24,41 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
 
-// What runs leave is thrown away stack by stack, one at a time: after every few runs of a stack, and once a day, which is
-// spread over its hours. So nothing is ever listed that belongs to more than one stack, but for their names.
+// Old data of runs is deleted stack by stack, one at a time: after every few runs of a stack, and
+// once a day, spread over the day. Nothing but names is ever listed for more than one stack.
 
 const (
-	// everyRuns is after how many runs of a stack what they left is looked at.
+	// everyRuns is the number of a stack's runs after which its data is checked.
 	everyRuns = 20
-	// everyRepeated is the same for looks that found just what the one before them had found.
+	// everyRepeated is the same for drift checks with the same result as the one before.
 	everyRepeated = 5
-	// slots divide a day: a stack's turn comes in one of them.
+	// slots divide a day. Each stack is checked in one of them.
 	slots = 24
 )
 
-// Retention says what of runs and states is kept; 0 means any number, or for ever.
+// Retention limits the stored runs and states; 0 means no limit.
 type Retention struct {
-	// Runs and RunAge are how many runs of a stack are kept, and for how long: their records, logs and readable plans.
+	// Runs and RunAge limit the stored runs of a stack: their records, logs and readable plans.
 	Runs   int
 	RunAge time.Duration
-	// States and StateAge are the same for the versions of its state.
+	// States and StateAge limit the versions of its state.
 	States   int
 	StateAge time.Duration
 }
 
-// DefaultRetention is what is kept when nobody says otherwise.
+// DefaultRetention returns the default limits.
 func DefaultRetention() Retention {
 	const days = 24 * time.Hour
 	return Retention{Runs: 100, RunAge: 90 * days, States: 100, StateAge: 90 * days}
 }
 
-// Kept counts what the retention has removed since the start.
+// Kept counts what has been deleted since the start.
 type Kept struct {
 	Runs, Blobs, Versions int64
 	Bytes                 int64
 }
 
-// keeper throws away what runs left.
+// keeper deletes old data of runs.
 type keeper struct {
 	keep   Retention
 	runs   runPruner
@@ -67,7 +67,7 @@ type keeper struct {
 	names interface {
 		Folders(ctx context.Context, prefix string) iter.Seq2[string, error]
 	}
-	// stacks are read from a cache.
+	// stacks reads from a cache.
 	stacks client.Reader
 	now    func() time.Time
 	log    *slog.Logger
@@ -89,14 +89,15 @@ type statePruner interface {
 	PruneGone(ctx context.Context, key state.Key, before time.Time) (removed int, there bool, err error)
 }
 
-// ran is what a stack has run since its turn came last.
+// ran records what a stack has run since its last check.
 type ran struct {
 	runs   int
 	queued bool
-	// look is the last run that planned changes and applied none, repeats whether the one before it had found the same.
+	// look is the last run that planned changes without applying them. repeats says that the one
+	// before had the same result.
 	look    look
 	repeats bool
-	// repeated are looks that are of no use: the one before and the one behind them found the same.
+	// repeated lists plans between two others with the same result.
 	repeated []string
 }
 
@@ -107,7 +108,7 @@ func newKeeper(k *keeper) *keeper {
 	return k
 }
 
-// observe hears of every run that ended. It does not block.
+// observe records a completed run. It does not block.
 func (k *keeper) observe(rec run.Record) {
 	if rec.Quiet || rec.Result == nil {
 		return
@@ -132,7 +133,8 @@ func (k *keeper) observe(rec run.Record) {
 	}
 }
 
-// saw compares a look with the one before it. Of many that find the same the first and the last are of interest.
+// saw compares a plan with the one before. Of many with the same result only the first and the last
+// are kept.
 func (r *ran) saw(rec run.Record) {
 	seen := look{id: rec.Spec.ID}
 	if p := rec.Result.Plan; p != nil && p.Changes && rec.Result.Outcome == run.OutcomeSucceeded && !rec.Result.ApplyStarted && rec.By == "" {
@@ -145,7 +147,7 @@ func (r *ran) saw(rec run.Record) {
 	r.look, r.repeats = seen, same
 }
 
-// run throws away until the context ends. turns ticks when the next slot of the day begins.
+// run deletes old data until the context ends. turns ticks at the beginning of each slot.
 func (k *keeper) run(ctx context.Context, turns <-chan time.Time) error {
 	for {
 		select {
@@ -155,13 +157,13 @@ func (k *keeper) run(ctx context.Context, turns <-chan time.Time) error {
 			k.afterRuns(ctx)
 		case at := <-turns:
 			if err := k.turn(ctx, int(at.Unix()/3600)%slots); err != nil && ctx.Err() == nil {
-				k.log.Error("throwing away what runs have left", "error", err)
+				k.log.Error("deleting old data of runs failed", "error", err)
 			}
 		}
 	}
 }
 
-// afterRuns looks at the stacks that have run often.
+// afterRuns checks the stacks that have run often.
 func (k *keeper) afterRuns(ctx context.Context) {
 	for ctx.Err() == nil {
 		k.mu.Lock()
@@ -176,14 +178,14 @@ func (k *keeper) afterRuns(ctx context.Context) {
 	}
 }
 
-// tell says what could not be thrown away. It ends nothing: what is wrong with one stack keeps no other from its turn.
+// tell logs what could not be deleted. An error of one stack does not stop the others.
 func (k *keeper) tell(ctx context.Context, kind, name string, err error) {
 	if err != nil && ctx.Err() == nil {
-		k.log.Error("throwing away what runs have left", kind, name, "error", err)
+		k.log.Error("deleting old data of runs failed", kind, name, "error", err)
 	}
 }
 
-// turn looks at the stacks of one slot of the day, those that are gone among them.
+// turn checks the stacks of one slot, including deleted ones.
 func (k *keeper) turn(ctx context.Context, slot int) error {
 	return errors.Join(k.turnOfRuns(ctx, slot), k.turnOfStates(ctx, slot))
 }
@@ -208,7 +210,7 @@ func (k *keeper) turnOfRuns(ctx context.Context, slot int) error {
 	return nil
 }
 
-// ofName looks at all stacks that have, or had, a name.
+// ofName checks all stacks, current and deleted, of a name.
 func (k *keeper) ofName(ctx context.Context, folder string) error {
 	for one, err := range k.names.Folders(ctx, folder) {
 		if err != nil {
@@ -224,7 +226,7 @@ func (k *keeper) ofName(ctx context.Context, folder string) error {
 	return nil
 }
 
-// ofStack throws away what a stack does not need any more.
+// ofStack deletes the old data of a stack.
 func (k *keeper) ofStack(ctx context.Context, stack run.Stack) error {
 	repeated := k.begin(stack)
 	var obj infrav1.Terraform
@@ -251,7 +253,7 @@ func (k *keeper) ofStack(ctx context.Context, stack run.Stack) error {
 		Keep: executor.Keep{Runs: k.keep.Runs, Age: k.keep.RunAge}, Now: k.now()})
 	k.count(Kept{Runs: int64(done.Runs), Blobs: int64(done.Blobs), Bytes: done.Bytes})
 	if err != nil {
-		// What was to go is still there, or goes with its time.
+		// The data still exists, and is deleted when it is old enough.
 		return err
 	}
 	k.wait(stack, done.Left)
@@ -263,7 +265,7 @@ func (k *keeper) ofStack(ctx context.Context, stack run.Stack) error {
 	return err
 }
 
-// ofGone throws away what is left of a stack that is gone, once it is as old as what others keep.
+// ofGone deletes the data of a deleted stack when it reaches the maximum age.
 func (k *keeper) ofGone(ctx context.Context, stack run.Stack) error {
 	k.mu.Lock()
 	delete(k.ran, stack)
@@ -276,7 +278,7 @@ func (k *keeper) ofGone(ctx context.Context, stack run.Stack) error {
 	return err
 }
 
-// begin starts a stack's turn and returns the looks that are of no use.
+// begin starts a stack's check and returns its repeated plans.
 func (k *keeper) begin(stack run.Stack) []string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -289,7 +291,8 @@ func (k *keeper) begin(stack run.Stack) []string {
 	return repeated
 }
 
-// wait has looks wait for the stack's next turn. Those of an earlier server are not known and go with their time.
+// wait keeps repeated plans for the stack's next check. Those of an earlier server are unknown, and
+// are deleted by age.
 func (k *keeper) wait(stack run.Stack, repeated []string) {
 	if len(repeated) == 0 {
 		return
@@ -301,7 +304,7 @@ func (k *keeper) wait(stack run.Stack, repeated []string) {
 	}
 }
 
-// turnOfStates looks at the states of one slot of the day. Those of stacks had their turn with them.
+// turnOfStates checks the states of one slot that belong to no stack.
 func (k *keeper) turnOfStates(ctx context.Context, slot int) error {
 	for folder, err := range k.names.Folders(ctx, "states/") {
 		if err != nil {
@@ -326,7 +329,7 @@ func (k *keeper) turnOfStates(ctx context.Context, slot int) error {
 	return nil
 }
 
-// ownedStates are the names of the Secrets with the states of a namespace's stacks.
+// ownedStates returns the names of the Secrets with the states of a namespace's stacks.
 func (k *keeper) ownedStates(ctx context.Context, namespace string) ([]string, error) {
 	var list infrav1.TerraformList
 	if err := k.stacks.List(ctx, &list, client.InNamespace(namespace)); err != nil {
@@ -339,8 +342,8 @@ func (k *keeper) ownedStates(ctx context.Context, namespace string) ([]string, e
 	return names, nil
 }
 
-// ofNobody throws away versions of a state that no stack has: of one whose Secret is there as of any other, of one
-// without a Secret all of them, once that has been gone for as long as others keep theirs.
+// ofNobody deletes old versions of a state without a stack. If its Secret exists, the usual limits
+// apply; otherwise all versions are deleted once the Secret has been gone for the maximum age.
 func (k *keeper) ofNobody(ctx context.Context, namespace, secret string) error {
 	key, ok := state.KeyOf(namespace, secret)
 	if !ok {
@@ -367,21 +370,21 @@ func (k *keeper) count(more Kept) {
 	k.removed.Versions += more.Versions
 }
 
-// Removed is what was thrown away since the start.
+// Removed returns what has been deleted since the start.
 func (k *keeper) Removed() Kept {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.removed
 }
 
-// slotOf is the slot of the day in which a folder has its turn.
+// slotOf returns the slot of the day for a folder.
 func slotOf(folder string) int {
 	h := fnv.New32a()
-	_, _ = h.Write([]byte(folder)) // never fails, see its documentation
+	_, _ = h.Write([]byte(folder)) // never fails, according to its documentation
 	return int(h.Sum32() % slots)
 }
 
-// throwAway is the keeper at work.
+// throwAway runs the keeper.
 func (k *keeper) throwAway(ctx context.Context) error {
 	tick := time.NewTicker(time.Hour)
 	defer tick.Stop()

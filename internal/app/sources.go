@@ -19,16 +19,16 @@ import (
 )
 
 const (
-	// mirrorIdle is how long a mirror is kept that no object names: as long as somebody may want a branch back.
+	// mirrorIdle is how long an unused mirror is kept: a deleted branch may come back.
 	mirrorIdle = 7 * 24 * time.Hour
-	// mirrorBytes is how much all mirrors may take on disk.
+	// mirrorBytes limits all mirrors on disk.
 	mirrorBytes = 50 << 30
 )
 
-// ownArchive tells whether a URL is one that this server, wherever it listened then, gave an archive.
+// ownArchive reports whether this server, at any address, created the URL of an archive.
 func (e *engine) ownArchive(url string) bool { return content.OwnArchive(url, e.blobs.ID()) }
 
-// addSources adds the controllers that keep the artifacts of sources.
+// addSources adds the source controllers.
 func (e *engine) addSources(ctx context.Context, direct client.Client) error {
 	limits := archive.Limits{MaxPacked: e.opts.limits().ArchiveBytes}.WithDefaults()
 	s := &sources.Sources{

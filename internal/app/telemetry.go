@@ -38,8 +38,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/telemetry"
 )
 
-// addTelemetry makes what counts and traces, before anything happens that does. It returns the way to the API that counts
-// what is written.
+// addTelemetry creates metrics and tracer before anything can be observed. It returns an API
+// configuration that counts writes.
 func (e *engine) addTelemetry(ctx context.Context, config *rest.Config) (_ *rest.Config, err error) {
 	e.metrics = telemetry.New(telemetry.Options{Version: e.opts.Version, ToolVersion: e.tool.version, Places: e.concurrency(),
 		Figures: func() executor.Figures { return e.executor.Figures() }, Objects: e.eachObject, DataDir: string(e.dir),
@@ -53,7 +53,7 @@ func (e *engine) addTelemetry(ctx context.Context, config *rest.Config) (_ *rest
 	return config, nil
 }
 
-// circuitCounts counts open circuit breakers and the stacks behind them.
+// circuitCounts counts open circuit breakers and the stacks that they pause.
 func (e *engine) circuitCounts() telemetry.Circuits {
 	if e.circuits == nil {
 		return telemetry.Circuits{}
@@ -62,10 +62,10 @@ func (e *engine) circuitCounts() telemetry.Circuits {
 	return telemetry.Circuits{Open: c.Open, Kept: c.Kept, Failing: c.Failing}
 }
 
-// storeSizeEvery is how often the store of providers is looked at for those who scrape: it is read from the disk.
+// storeSizeEvery is the interval of measuring the provider store: it is read from disk.
 const storeSizeEvery = time.Minute
 
-// storeLook is the last look at the store of providers.
+// storeLook is the last measurement of the provider store.
 type storeLook struct {
 	mu       sync.Mutex
 	at       time.Time
@@ -81,7 +81,7 @@ func (e *engine) storeSize() (packages int, bytes int64) {
 		l.at = time.Now()
 		stored, err := providers.List(dir)
 		if err != nil {
-			e.opts.Log.Debug("counting stored providers", "error", err)
+			e.opts.Log.Debug("counting stored providers failed", "error", err)
 			return l.packages, l.bytes
 		}
 		l.packages, l.bytes = len(stored), 0
@@ -92,7 +92,7 @@ func (e *engine) storeSize() (packages int, bytes int64) {
 	return l.packages, l.bytes
 }
 
-// stopTelemetry sends the spans that wait, if somebody takes them.
+// stopTelemetry sends queued spans, if the collector is available.
 func (e *engine) stopTelemetry(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
@@ -108,8 +108,8 @@ func (e *engine) observeDecision(d decide.Decision, ended bool) {
 	e.metrics.ObserveDecision(string(d.Verb), d.Reason, needsNoRun(d, ended))
 }
 
-// needsNoRun says whether a pass saved a run: it was proven that there is nothing to do. The pass that takes over the end
-// of a run finds the same, but because that was carried out.
+// needsNoRun reports whether a reconciliation saved a run because nothing has to be done. After a
+// completed run the decision is the same, but the run has happened.
 func needsNoRun(d decide.Decision, ended bool) bool {
 	return d.Verb == decide.VerbRest && d.Reason == decide.ReasonUpToDate && !ended
 }
@@ -126,10 +126,10 @@ func (e *engine) observeAttempt(a kustomizations.Attempt) {
 	e.tracer.Apply(a.Name.Namespace, a.Name.Name, a.Revision, !a.Failed, a.Began, a.Took)
 }
 
-// stopMetrics is how long a scrape may go on when the server ends.
+// stopMetrics is how long a scrape may continue when the server stops.
 const stopMetrics = time.Second
 
-// serveMetrics serves them without asking who wants them, at an address of their own, until ctx ends.
+// serveMetrics serves metrics without authentication, at their own address, until ctx ends.
 func (e *engine) serveMetrics(ctx context.Context, allowNonLoopback bool) error {
 	address := e.opts.MetricsAddress
 	if address == "" {
@@ -152,7 +152,7 @@ func (e *engine) serveMetrics(ctx context.Context, allowNonLoopback bool) error 
 	server.WriteTimeout = answerTime
 	go func() {
 		if err := server.Serve(connections); err != nil && !errors.Is(err, http.ErrServerClosed) {
-			e.opts.Log.Error("serving metrics", "error", err)
+			e.opts.Log.Error("serving metrics failed", "error", err)
 		}
 	}()
 	context.AfterFunc(ctx, func() {
@@ -165,7 +165,7 @@ func (e *engine) serveMetrics(ctx context.Context, allowNonLoopback bool) error 
 	return nil
 }
 
-// eachObject tells how each object stands, from memory.
+// eachObject yields the status of each object, from memory.
 func (e *engine) eachObject(yield func(*telemetry.Object)) {
 	var o telemetry.Object
 	each(e, &infrav1.Terraform{}, func(t *infrav1.Terraform) {
@@ -221,12 +221,12 @@ func describeObject(o client.Object, conditions []metav1.Condition, suspended bo
 	return d
 }
 
-// each calls look with the objects of a kind that a controller keeps in memory. They are the cache's own, without a copy:
-// nobody may change them.
+// each calls look with each cached object of a kind. The objects belong to the cache: do not modify
+// them.
 func each[T client.Object](e *engine, kind T, look func(T)) {
 	informer, err := e.manager.GetCache().GetInformer(context.Background(), kind, cache.BlockUntilSynced(false))
 	if err != nil {
-		e.opts.Log.Debug("counting objects", "error", err)
+		e.opts.Log.Debug("counting objects failed", "error", err)
 		return
 	}
 	stored, ok := informer.(interface{ GetStore() toolscache.Store })
@@ -240,7 +240,7 @@ func each[T client.Object](e *engine, kind T, look func(T)) {
 	}
 }
 
-// figures are what people look at live.
+// figures returns the figures of `yuba top`.
 func (e *engine) figures(context.Context) content.Figures {
 	now, own := time.Now().UTC(), footprint.Measure()
 	f, lately := e.executor.Figures(), e.metrics.Recent()

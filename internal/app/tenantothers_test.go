@@ -19,7 +19,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/testkit/proctest"
 )
 
-// Two who work on the same tenants would undo what the other does, and one of them deletes what a query does not give.
+// Two who work on the same tenants would undo what the other does, and one of them deletes what a
+// query does not give.
 func TestTenantsOfALivingTenantOperatorAreLeftAlone(t *testing.T) {
 	now := time.Date(2020, 1, 1, 12, 0, 0, 0, time.UTC)
 	const name = "f2130106" + tenantOperatorLease
@@ -101,7 +102,7 @@ func TestTheControllersStartWithoutTenants(t *testing.T) {
 	defer c.Delete(context.Background(), l) //nolint:errcheck // goes with the API
 	var log proctest.Log
 	running(t, func(o *ControllerOptions) { o.Log = slog.New(slog.NewTextHandler(&log, nil)) })
-	if !strings.Contains(log.Text(), "tenants are left alone: a Tenant Operator is alive on this API (pod-1") {
+	if !strings.Contains(log.Text(), "tenants are not reconciled: a Tenant Operator is running on this API (pod-1") {
 		t.Errorf("the log does not say so:\n%s", log.Text())
 	}
 }

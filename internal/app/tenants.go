@@ -17,16 +17,16 @@ import (
 	"github.com/yuba-dev/yuba/internal/tenants/rows"
 )
 
-// addTenants adds the controllers that make tenants of the rows of databases.
+// addTenants adds the controllers of tenants.
 func (e *engine) addTenants(ctx context.Context, direct client.Client) error {
 	if e.opts.leaveTenants != "" {
-		e.opts.Log.Warn("tenants are left alone: " + e.opts.leaveTenants)
+		e.opts.Log.Warn("tenants are not reconciled: " + e.opts.leaveTenants)
 		return nil
 	}
 	for _, kind := range []string{tenantv1.TenantRegistryKind, tenantv1.TenantTemplateKind, tenantv1.TenantKind} {
 		_, err := e.manager.GetRESTMapper().RESTMapping(tenantv1.GroupVersion.WithKind(kind).GroupKind(), tenantv1.GroupVersion.Version)
 		if isNoMatch(err) {
-			e.opts.Log.Warn("this API does not serve the kind " + kind + ": nobody looks after tenants. Install it from a clone of the repository:\n" +
+			e.opts.Log.Warn("this API does not serve the kind " + kind + ", so tenants are not reconciled. Install it from a clone of the repository:\n" +
 				"    kubectl apply --server-side -f config/crd")
 			return nil
 		}
@@ -45,7 +45,7 @@ func (e *engine) addTenants(ctx context.Context, direct client.Client) error {
 	return nil
 }
 
-// eachTenantObject tells how registries, templates and tenants stand, from memory.
+// eachTenantObject yields the status of registries, templates and tenants, from memory.
 func (e *engine) eachTenantObject(yield func(*telemetry.Object)) {
 	if !e.tenants.Load() {
 		return
@@ -74,7 +74,7 @@ func (e *engine) eachTenantObject(yield func(*telemetry.Object)) {
 	})
 }
 
-// eachTenant tells how tenants stand, for those who want to know of each.
+// eachTenant yields the status of each tenant.
 func (e *engine) eachTenant(yield func(*telemetry.Tenant)) {
 	if !e.tenants.Load() {
 		return
@@ -98,7 +98,7 @@ func (e *engine) eachTenant(yield func(*telemetry.Tenant)) {
 	})
 }
 
-// eachRegistry does the same with their registries.
+// eachRegistry yields the status of each tenant registry.
 func (e *engine) eachRegistry(yield func(*telemetry.Registry)) {
 	if !e.tenants.Load() {
 		return

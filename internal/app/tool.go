@@ -22,16 +22,17 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/tools"
 )
 
-// tool is the program that runs use by default, the launcher that confines it and the program that carries out runs.
+// tool is the default program of runs, with the launcher that confines it and the program that
+// executes runs.
 type tool struct {
 	path, version   string
 	sandbox, runner string
-	// walls are what confines programs here.
+	// walls are the walls of confinement on this machine.
 	walls confinement.Walls
 }
 
-// findTool looks for tofu: where it was told to, beside this program, on PATH; terraform on PATH comes after that, then the
-// newest of the directory of tools. Where there is none, it is fetched.
+// findTool finds tofu: the configured one, beside this program, or on PATH; then terraform on PATH,
+// then the newest in the directory of tools. Otherwise it may download one.
 func findTool(ctx context.Context, o *Common, tools string) (tool, error) {
 	var t tool
 	path, err := o.locate(ctx, tools)
@@ -53,20 +54,20 @@ func findTool(ctx context.Context, o *Common, tools string) (tool, error) {
 	return t, nil
 }
 
-// findWalls finds out what confines the tool's programs on this machine. Where --require-confinement is given, all walls
-// must stand.
+// findWalls finds out how programs can be confined on this machine. With --require-confinement, no
+// wall may be missing.
 func (t *tool) findWalls(ctx context.Context, work string, o *Common) error {
 	var err error
 	if t.walls, err = runner.FindWalls(ctx, t.sandbox, work, o.RequireConfinement); err != nil {
 		return err
 	}
 	if o.RunNetwork == run.NoNetwork && !t.walls.Alone() {
-		return fmt.Errorf("start runs without a network: that takes namespaces, and this machine makes none: %s", t.walls.Missing[0].Why)
+		return fmt.Errorf("start runs without a network: that requires namespaces, which this machine does not support: %s", t.walls.Missing[0].Why)
 	}
 	return nil
 }
 
-// wallLines say what confines programs, a line for all that stands and one for each wall that is missing.
+// wallLines describes the confinement: a line for the active walls, and one for each missing wall.
 func (t *tool) wallLines(format string) string {
 	lines := fmt.Sprintf(format, "Walls:", t.walls.Summary())
 	for _, m := range t.walls.Missing {
@@ -79,7 +80,7 @@ func (o *Common) locate(ctx context.Context, dir string) (string, error) {
 	if o.Tofu != "" {
 		path, err := exec.LookPath(o.Tofu)
 		if err != nil {
-			return "", fmt.Errorf("find tofu: %w. --tofu names the program that runs use", err)
+			return "", fmt.Errorf("find tofu: %w. Set the program with --tofu", err)
 		}
 		return path, nil
 	}
@@ -109,12 +110,12 @@ func beside(name string) (string, error) {
 	}
 	path, err = exec.LookPath(name)
 	if err != nil {
-		return "", fmt.Errorf("find %s: it is neither beside %s nor on PATH; yuba, yuba-runner, yuba-sandbox, yuba-kustomize and yuba-sops are installed together", name, self)
+		return "", fmt.Errorf("find %s: it is neither beside %s nor on PATH; install yuba, yuba-runner, yuba-sandbox, yuba-kustomize and yuba-sops together", name, self)
 	}
 	return path, nil
 }
 
-// outputPatience is how long a child that the tool left may hold its output after the tool has ended.
+// outputPatience is how long a child of the tool may hold its output after the tool has ended.
 const outputPatience = 2 * time.Second
 
 func toolVersion(ctx context.Context, path string) (string, error) {
@@ -125,16 +126,16 @@ func toolVersion(ctx context.Context, path string) (string, error) {
 	cmd.WaitDelay = outputPatience
 	out, err := cmd.Output()
 	if errors.Is(err, exec.ErrWaitDelay) {
-		return "", fmt.Errorf("ask %s for its version: it ended and left a process that holds its output. If it is a script, start tofu in it with exec, and other programs with their output elsewhere", path)
+		return "", fmt.Errorf("read the version of %s: it ended and left a process that holds its output. If it is a script, start tofu with exec, and redirect the output of other programs", path)
 	}
 	if err != nil {
-		return "", fmt.Errorf("ask %s for its version: %w", path, err)
+		return "", fmt.Errorf("read the version of %s: %w", path, err)
 	}
 	var answer struct {
 		Version string `json:"terraform_version"`
 	}
 	if err := json.Unmarshal(out, &answer); err != nil {
-		return "", fmt.Errorf("ask %s for its version: %w", path, err)
+		return "", fmt.Errorf("read the version of %s: %w", path, err)
 	}
 	return answer.Version, tools.CheckVersion(path, answer.Version)
 }
@@ -148,7 +149,7 @@ func (e *engine) concurrency() int {
 
 func isNoMatch(err error) bool { return apimeta.IsNoMatchError(err) }
 
-// missingWalls are those that do not stand, for people.
+// missingWalls describes the missing walls.
 func (t *tool) missingWalls() []string {
 	var missing []string
 	for _, m := range t.walls.Missing {

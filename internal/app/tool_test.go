@@ -28,9 +28,9 @@ func TestWhichToolIsTaken(t *testing.T) {
 		"a candidate of the oldest":              {map[string]string{"tofu": version("1.5.0-rc1"), "yuba-sandbox": "", "yuba-runner": ""}, "", "1.5.0-rc1", ""},
 		"one of the directory of tools":          {map[string]string{"tools/tofu-1.11.0": version("1.11.0"), "tools/tofu/1.12.1/tofu": version("1.12.1"), "yuba-sandbox": "", "yuba-runner": ""}, "", "1.12.1", ""},
 		"none at all: how to get one":            {map[string]string{"yuba-sandbox": "", "yuba-runner": ""}, "", "", "make tofu\n    yuba up --tofu PATH"},
-		"one was named that is not there":        {map[string]string{"tofu": version("1.12.6"), "yuba-sandbox": "", "yuba-runner": ""}, "other", "", "--tofu names the program that runs use"},
+		"one was named that is not there":        {map[string]string{"tofu": version("1.12.6"), "yuba-sandbox": "", "yuba-runner": ""}, "other", "", "Set the program with --tofu"},
 		"too old":                                {map[string]string{"tofu": version("1.4.7"), "yuba-sandbox": "", "yuba-runner": ""}, "", "", "is version 1.4.7, which is too old: Yuba needs 1.5 or newer"},
-		"something that answers no version":      {map[string]string{"tofu": "echo hello", "yuba-sandbox": "", "yuba-runner": ""}, "", "", "for its version"},
+		"something that answers no version":      {map[string]string{"tofu": "echo hello", "yuba-sandbox": "", "yuba-runner": ""}, "", "", "read the version of"},
 		"something that answers a wrong one":     {map[string]string{"tofu": version("new"), "yuba-sandbox": "", "yuba-runner": ""}, "", "", `it says "new"`},
 		"something that fails":                   {map[string]string{"tofu": "exit 3", "yuba-sandbox": "", "yuba-runner": ""}, "", "", "exit status 3"},
 		"without the program that comes with us": {map[string]string{"tofu": version("1.12.6")}, "", "", "are installed together"},
@@ -101,8 +101,8 @@ func TestWhichAddressesAreListenedOn(t *testing.T) {
 		"192.0.2.1:7443":   {problem: "--allow-non-loopback"},
 		"yuba.example:443": {problem: "--allow-non-loopback"},
 		"[::]:7443":        {allowed: true},
-		"127.0.0.1":        {problem: "want HOST:PORT"},
-		"":                 {allowed: true, problem: "want HOST:PORT"},
+		"127.0.0.1":        {problem: "expected HOST:PORT"},
+		"":                 {allowed: true, problem: "expected HOST:PORT"},
 	} {
 		err := checkAddress("--api-address", address, test.allowed, quiet())
 		if (err != nil) != (test.problem != "") || err != nil && !strings.Contains(err.Error(), test.problem) {

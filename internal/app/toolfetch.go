@@ -13,19 +13,19 @@ import (
 	"github.com/yuba-dev/yuba/internal/registry/opentofu"
 )
 
-// ToolDir is the directory of tools of a data directory, which is made if it is not there.
+// ToolDir returns the directory of tools of a data directory, and creates it if it is missing.
 func ToolDir(dataDir string) (string, error) {
 	dir, err := datadir.Open(dataDir)
 	return dir.Tools(), err
 }
 
-// fetchTofu installs the OpenTofu that Yuba is tested with, for a server that found none.
+// fetchTofu installs the OpenTofu that Yuba is tested with, for a server that has found none.
 func (o *Common) fetchTofu(ctx context.Context, tools string) (string, error) {
 	if !o.FetchTofu {
-		return "", noTofu(tools, errors.New("none is fetched, as --fetch-tofu=false says"))
+		return "", noTofu(tools, errors.New("--fetch-tofu=false disables downloading it"))
 	}
 	narrator := newNarrator(o)
-	narrator.say("No tofu is beside yuba, on PATH or in %s. Fetching OpenTofu %s from %s", tools, opentofu.Pinned, o.ToolSource.Shown())
+	narrator.say("No tofu beside yuba, on PATH or in %s. Fetching OpenTofu %s from %s", tools, opentofu.Pinned, o.ToolSource.Shown())
 	began := time.Now()
 	installed, err := opentofu.Install(ctx, o.ToolSource, tools, opentofu.Pinned, opentofu.Quarters(func(done string) { narrator.say("  %s", done) }))
 	if err != nil {
@@ -38,9 +38,9 @@ func (o *Common) fetchTofu(ctx context.Context, tools string) (string, error) {
 	return installed.Path, nil
 }
 
-// noTofu says why there is no tofu, and the ways to one.
+// noTofu says why there is no tofu, and how to get it.
 func noTofu(tools string, err error) error {
 	return fmt.Errorf("find tofu: it is neither on PATH, nor beside yuba, nor in %s, and %w.\n"+
-		"Install OpenTofu where there is a network or a mirror (--url), build it in a checkout of Yuba, or name it:\n"+
+		"Install OpenTofu from the network or a mirror (--url), build it in a checkout of Yuba, or name it:\n"+
 		"    yuba tools install %s --tools %s\n    make tofu\n    yuba up --tofu PATH", tools, err, opentofu.Pinned, datadir.Quoted(tools))
 }

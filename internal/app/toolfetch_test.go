@@ -49,7 +49,7 @@ func TestAServerThatCannotFetchTofuSaysWhatToDo(t *testing.T) {
 		says  string
 	}{
 		"it may not":                     {false, "--fetch-tofu=false"},
-		"the mirror has no such release": {true, "there is no such file"},
+		"the mirror has no such release": {true, "the file does not exist"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			dir := t.TempDir()

@@ -31,31 +31,32 @@ import (
 // UpOptions configure the embedded home.
 type UpOptions struct {
 	Common
-	// APIAddress and HTTPAddress are host:port to listen on.
+	// APIAddress and HTTPAddress are the host:port to listen on.
 	APIAddress  string
 	HTTPAddress string
-	// APIHosts are further names and addresses that the API's certificate holds for.
+	// APIHosts are additional names and addresses in the API's certificate.
 	APIHosts []string
-	// AllowNonLoopback permits addresses that other machines reach.
+	// AllowNonLoopback allows addresses that other machines can reach.
 	AllowNonLoopback bool
-	// AcceptLoss names what may be given up when the data directory has lost it.
+	// AcceptLoss lists lost parts of the data directory that Up may give up.
 	AcceptLoss []integrity.Loss
 	// AuditLog and AuditPolicy are as in home.Options.
 	AuditLog, AuditPolicy string
 	// AuthenticationConfig is as in home.Options.
 	AuthenticationConfig string
-	// TenantQuota is what a namespace that a Tenant made may hold when it has no quota.
+	// TenantQuota limits a namespace that a Tenant created and that has no quota.
 	TenantQuota corev1.ResourceList
-	// Ready is called each time Yuba has become ready; may be nil.
+	// Ready is called each time Yuba becomes ready; may be nil.
 	Ready func(Addresses)
 }
 
-// Addresses are where a running Yuba is reached.
+// Addresses are the addresses of a running Yuba.
 type Addresses struct {
 	API, HTTP, Kubeconfig string
 }
 
-// Up runs Yuba on its embedded control plane until ctx ends. A restored backup makes it start over by itself.
+// Up runs Yuba on its embedded control plane until ctx ends. It restarts itself after a restored
+// backup.
 func Up(ctx context.Context, opts UpOptions) error {
 	for name, address := range map[string]string{"--api-address": opts.APIAddress, "--http-address": opts.HTTPAddress} {
 		if err := checkAddress(name, address, opts.AllowNonLoopback, opts.Log); err != nil {
@@ -92,11 +93,11 @@ func Up(ctx context.Context, opts UpOptions) error {
 		if err != nil || !again {
 			return err
 		}
-		opts.Log.Info("starting over with the restored data")
+		opts.Log.Info("restarting with the restored data")
 	}
 }
 
-// life is that of one embedded home, from its start to its stop or to a restoration.
+// life is one embedded home from its start to its stop or restore.
 type life struct {
 	opts    UpOptions
 	plane   *home.ControlPlane
@@ -105,7 +106,7 @@ type life struct {
 	ready   atomic.Bool
 	content atomic.Pointer[http.ServeMux]
 	hooks   hooks
-	// restored is closed when a backup waits to be taken over.
+	// restored is closed when a staged backup waits to be restored.
 	restored chan struct{}
 }
 
@@ -125,7 +126,7 @@ func upOnce(ctx context.Context, opts UpOptions, dir datadir.Dir, lock *datadir.
 	managed := make(chan error, 1)
 	go func() { managed <- h.engine.manager.Start(ctx) }()
 	if !h.engine.manager.GetCache().WaitForCacheSync(ctx) && ctx.Err() == nil {
-		return false, errors.New("the controllers' caches did not fill")
+		return false, errors.New("the controllers' caches were not filled")
 	}
 	h.ready.Store(true)
 	h.sayReady(webListener.Addr().String())
@@ -137,16 +138,16 @@ func upOnce(ctx context.Context, opts UpOptions, dir datadir.Dir, lock *datadir.
 	case <-h.restored:
 		return true, nil
 	case <-h.plane.Done():
-		return false, fmt.Errorf("the control plane ended: %w", h.plane.Err())
+		return false, fmt.Errorf("the control plane stopped: %w", h.plane.Err())
 	case err := <-managed:
 		if ctx.Err() != nil {
 			return false, nil
 		}
-		return false, fmt.Errorf("the controllers ended: %w", err)
+		return false, fmt.Errorf("the controllers stopped: %w", err)
 	}
 }
 
-// unready is why Yuba does not work yet, or not as it should; empty when it does.
+// unready says why Yuba is not ready, or not healthy; empty if it is.
 func (h *life) unready() string {
 	if !h.ready.Load() {
 		return "starting"
@@ -154,13 +155,13 @@ func (h *life) unready() string {
 	return h.plane.Trouble()
 }
 
-// settling is how long the parts go on reading and building after Yuba is ready, generously.
+// settling is how long the parts may continue to read and build after Yuba is ready.
 const settling = 5 * time.Second
 
-// shrink gives back the memory that the start took.
+// shrink returns the memory that the start used.
 func shrink(log *slog.Logger) {
 	if err := footprint.Shrink(); err != nil {
-		log.Debug("giving memory back", "error", err)
+		log.Debug("returning memory", "error", err)
 	}
 }
 
@@ -178,7 +179,7 @@ func (h *life) start(ctx context.Context, dir datadir.Dir, lock *datadir.Lock, t
 	if h.engine, err = newEngine(ctx, h.opts.Common, dir, h.plane.RESTConfig(), t); err != nil {
 		return err
 	}
-	// The blobs and their key are there now.
+	// The blobs and their key exist now.
 	if err := h.plane.Record(); err != nil {
 		return err
 	}
@@ -212,7 +213,8 @@ func (h *life) start(ctx context.Context, dir datadir.Dir, lock *datadir.Lock, t
 	return nil
 }
 
-// mount puts the content below the API server; until the engine is there it answers that it is starting.
+// mount serves content below the API server. Until the engine exists it responds that Yuba is
+// starting.
 func (h *life) mount(*rest.Config) (map[string]http.Handler, error) {
 	return map[string]http.Handler{content.PathPrefix + "/": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		mux := h.content.Load()
@@ -234,7 +236,7 @@ func (h *life) sayReady(httpAddress string) {
 	}
 }
 
-// startsOver tells whether a restored backup waits to be taken over.
+// startsOver reports whether a staged backup waits to be restored.
 func (h *life) startsOver() bool {
 	select {
 	case <-h.restored:
@@ -244,10 +246,10 @@ func (h *life) startsOver() bool {
 	}
 }
 
-// stopTimeout is how long the parts may take to stop.
+// stopTimeout limits the stop of all parts.
 const stopTimeout = 20 * time.Second
 
-// stop ends the parts in the reverse order: no new runs, controllers, run endpoint, API.
+// stop ends the parts in the reverse order: queue, controllers, endpoint, API.
 func (h *life) stop(ctx context.Context, cancel context.CancelFunc) error {
 	ctx, done := context.WithTimeout(ctx, stopTimeout)
 	defer done()
@@ -275,15 +277,15 @@ func (h *life) stop(ctx context.Context, cancel context.CancelFunc) error {
 	return errors.Join(errs...)
 }
 
-// Runs says whether a Yuba uses the data directory. It changes nothing.
+// Runs reports whether a Yuba uses the data directory. It changes nothing.
 func Runs(dataDir string) (bool, error) {
 	if _, err := os.Stat(dataDir); err != nil {
-		return false, fmt.Errorf("look whether a Yuba runs on %s: %w", dataDir, err)
+		return false, fmt.Errorf("check whether a Yuba runs on %s: %w", dataDir, err)
 	}
 	return datadir.Dir(dataDir).Held()
 }
 
-// StageRestore verifies a backup and leaves it in a data directory that no Yuba uses, for the next start.
+// StageRestore verifies a backup and stages it in an unused data directory for the next start.
 func StageRestore(dataDir string, archive io.Reader) (err error) {
 	if err := datadir.Dir(dataDir).CheckOwner(); err != nil {
 		return err
@@ -301,17 +303,17 @@ func StageRestore(dataDir string, archive io.Reader) (err error) {
 	return err
 }
 
-// checkAddress refuses addresses that other machines reach unless that is wanted.
+// checkAddress refuses addresses that other machines can reach, unless they are allowed.
 func checkAddress(flag, address string, allowed bool, log *slog.Logger) error {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
-		return fmt.Errorf("%s %q: want HOST:PORT: %w", flag, address, err)
+		return fmt.Errorf("%s %q: expected HOST:PORT: %w", flag, address, err)
 	}
 	if host == "localhost" || net.ParseIP(host) != nil && net.ParseIP(host).IsLoopback() {
 		return nil
 	}
 	if !allowed {
-		return fmt.Errorf("%s %s: other machines could reach this address. If that is wanted, say so with --allow-non-loopback", flag, address)
+		return fmt.Errorf("%s %s: other machines could reach this address. To allow that, add --allow-non-loopback", flag, address)
 	}
 	log.Warn("other machines can reach this address", "flag", flag, "address", address)
 	return nil

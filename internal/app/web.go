@@ -16,11 +16,11 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/listener"
 )
 
-// answerTime is what a request to people's and machines' short pages may take as a whole. A webhook waits for its turn, its
-// body and its expressions.
+// answerTime limits a request for pages and webhooks. A webhook waits for its turn, its body and
+// its expressions.
 const answerTime = 2 * time.Minute
 
-// landingPage is for the person who opens the address in a browser.
+// landingPage is for browsers.
 const landingPage = `<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>Yuba</title>
 <h1>Yuba</h1>
@@ -38,8 +38,8 @@ yuba help                        everything else
 </html>
 `
 
-// serveWeb serves people, probes and webhooks: /livez says that the process answers, /readyz that it works or what is in
-// the way, and below /hook/ are the paths of receivers.
+// serveWeb serves browsers, probes and webhooks: /livez responds if the process does, /readyz says
+// whether it works or why not, and receivers are below /hook/.
 func serveWeb(address string, limits listener.Limits, unready func() string, hooks http.Handler, log *slog.Logger) (*http.Server, net.Listener, error) {
 	inner, err := net.Listen("tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
@@ -67,7 +67,7 @@ func serveWeb(address string, limits listener.Limits, unready func() string, hoo
 	server.WriteTimeout = answerTime
 	go func() {
 		if err := server.Serve(connections); err != nil && !errors.Is(err, http.ErrServerClosed) {
-			log.Error("serving HTTP", "error", err)
+			log.Error("serving HTTP failed", "error", err)
 		}
 	}()
 	return server, connections, nil

@@ -16,24 +16,23 @@ import (
 	"path"
 )
 
-// Limits bound what reading an archive may cost. Zero fields have defaults.
+// Limits restrict what reading an archive may cost. Zero fields have defaults.
 type Limits struct {
-	// MaxPacked bounds the archive's bytes; 1 GiB.
+	// MaxPacked limits the archive's bytes; 1 GiB.
 	MaxPacked int64
-	// MaxUnpacked bounds the bytes of all files together; 4 GiB.
+	// MaxUnpacked limits the total bytes of all files; 4 GiB.
 	MaxUnpacked int64
-	// MaxEntries bounds their number; 200 000.
+	// MaxEntries limits the number of entries; 200 000.
 	MaxEntries int64
-	// MaxRatio bounds how much larger than the archive its content may be,
-	// once that is more than 32 MiB; 200. Source compresses tenfold; the most
-	// that gzip makes of zeros is a thousandfold.
+	// MaxRatio limits the ratio of unpacked to packed bytes above 32 MiB; 200. Source code
+	// compresses tenfold, zeros a thousandfold.
 	MaxRatio int64
 }
 
-// ratioFloor is the size below which no ratio is suspicious.
+// ratioFloor is the size below which any ratio is accepted.
 const ratioFloor = 32 << 20
 
-// WithDefaults fills in what is zero.
+// WithDefaults sets the defaults of zero fields.
 func (l Limits) WithDefaults() Limits {
 	set := func(field *int64, value int64) {
 		if *field == 0 {
@@ -47,7 +46,6 @@ func (l Limits) WithDefaults() Limits {
 	return l
 }
 
-// entryKind is what an entry of an archive is.
 type entryKind int
 
 const (
@@ -56,7 +54,7 @@ const (
 	isLink
 )
 
-// entry is one entry that was found acceptable on its own.
+// entry is a valid entry of an archive.
 type entry struct {
 	name       string
 	kind       entryKind
@@ -65,7 +63,7 @@ type entry struct {
 	content    io.Reader
 }
 
-// reader reads one archive, counting everything.
+// reader reads one archive and counts everything it reads.
 type reader struct {
 	ctx    context.Context
 	limits Limits
@@ -76,9 +74,8 @@ type reader struct {
 	kinds                              map[string]entryKind
 }
 
-// read hands every entry to visit and verifies the digest when all are read:
-// until it returns nil nothing that visit was given may be relied on. An empty
-// digest is not verified.
+// read passes every entry to visit and verifies the digest at the end: do not rely on any entry
+// until read returns nil. An empty digest is not verified.
 func read(ctx context.Context, r io.Reader, limits Limits, digest string, visit func(entry) error) error {
 	a := &reader{ctx: ctx, limits: limits.WithDefaults(), raw: r, hash: sha256.New(), kinds: map[string]entryKind{}}
 	gz, err := gzip.NewReader(packedReader{a})
@@ -99,7 +96,7 @@ func read(ctx context.Context, r io.Reader, limits Limits, digest string, visit 
 			return a.explain("read archive", err)
 		}
 	}
-	// What follows the last entry counts for checksum and digest.
+	// Bytes after the last entry are part of checksum and digest.
 	if _, err := io.Copy(io.Discard, inflated); err != nil {
 		return a.explain("read archive", err)
 	}
@@ -112,7 +109,7 @@ func read(ctx context.Context, r io.Reader, limits Limits, digest string, visit 
 	return nil
 }
 
-// explain says that an archive is broken where the libraries only say how.
+// explain says that an archive is invalid, which the libraries' errors do not.
 func (a *reader) explain(action string, err error) error {
 	var entry *EntryError
 	var limit *LimitError
@@ -124,7 +121,7 @@ func (a *reader) explain(action string, err error) error {
 
 func (a *reader) entry(header *tar.Header, content io.Reader, visit func(entry) error) error {
 	if header.Typeflag == tar.TypeXGlobalHeader {
-		return nil // what git archive writes
+		return nil // git archive writes these
 	}
 	if a.entries++; a.entries > a.limits.MaxEntries {
 		return &LimitError{"the number of entries", a.limits.MaxEntries}
@@ -158,8 +155,8 @@ func (a *reader) entry(header *tar.Header, content io.Reader, visit func(entry) 
 	return visit(e)
 }
 
-// place checks the entry against those before it: nothing lies below a file or
-// a link, and nothing but a directory comes twice.
+// place checks the entry against earlier ones: a file or link has no children, and only directories
+// may repeat.
 func (a *reader) place(e entry) error {
 	if e.name == "." {
 		if e.kind != isDir {
@@ -170,7 +167,7 @@ func (a *reader) place(e entry) error {
 	for parent := path.Dir(e.name); parent != "."; parent = path.Dir(parent) {
 		kind, known := a.kinds[parent]
 		if known && kind != isDir {
-			return &EntryError{e.name, fmt.Sprintf("it lies below %q, which is not a directory", parent)}
+			return &EntryError{e.name, fmt.Sprintf("it is below %q, which is not a directory", parent)}
 		}
 		if known {
 			break
@@ -181,13 +178,13 @@ func (a *reader) place(e entry) error {
 		a.kinds[parent] = isDir
 	}
 	if kind, known := a.kinds[e.name]; known && (kind != isDir || e.kind != isDir) {
-		return &EntryError{e.name, "the archive has it twice"}
+		return &EntryError{e.name, "the archive contains it twice"}
 	}
 	a.kinds[e.name] = e.kind
 	return nil
 }
 
-// grown checks sizes whenever more was read.
+// grown checks the limits after each read.
 func (a *reader) grown() error {
 	size := max(a.inflated, a.logical)
 	switch {
@@ -201,8 +198,8 @@ func (a *reader) grown() error {
 	return a.ctx.Err()
 }
 
-// The three readers count at the three places where size can hide: the packed
-// bytes, what gzip makes of them, and holes that tar fills with zeros.
+// The three readers count where size can hide: the packed bytes, the output of gzip, and holes that
+// tar fills with zeros.
 type (
 	packedReader   struct{ a *reader }
 	inflatedReader struct {

@@ -14,10 +14,9 @@ import (
 	"strings"
 )
 
-// CopyPart makes dest a tree of those directories, with all that is below, and
-// files of another tree that are named, as ExtractPart would of its archive.
-// Names that are not in the tree are left out. The tree is of Extract's making
-// and nobody writes to it.
+// CopyPart makes dest a copy of the named directories, with all their content, and files of another
+// tree, as ExtractPart does from an archive. It ignores names that do not exist. Extract must have
+// created the tree, and nothing may write to it.
 func CopyPart(ctx context.Context, tree, dest string, names []string) (Manifest, error) {
 	manifest, err := replace(dest, func(fresh string) (Manifest, error) { return copyInto(ctx, tree, fresh, names) })
 	if err != nil {
@@ -39,7 +38,7 @@ func copyInto(ctx context.Context, tree, fresh string, names []string) (Manifest
 	defer w.root.Close()
 	for _, name := range outermost(names) {
 		if !fs.ValidPath(name) {
-			return Manifest{}, &EntryError{Name: name, Reason: "it is no name in a source"}
+			return Manifest{}, &EntryError{Name: name, Reason: "it is not a valid name in a source"}
 		}
 		err := fs.WalkDir(from.FS(), name, func(at string, entry fs.DirEntry, err error) error {
 			if err := errors.Join(err, ctx.Err()); err != nil {
@@ -54,7 +53,7 @@ func copyInto(ctx context.Context, tree, fresh string, names []string) (Manifest
 	return Scan(fresh, nil, 0)
 }
 
-// outermost leaves out names that are below others.
+// outermost drops names that are below other names.
 func outermost(names []string) []string {
 	var out []string
 	for _, name := range slices.Sorted(slices.Values(names)) {
@@ -67,7 +66,7 @@ func outermost(names []string) []string {
 	return out
 }
 
-// copy puts an entry of another tree into this one.
+// copy copies an entry of another tree.
 func (w *writer) copy(from *os.Root, name string, found fs.DirEntry) error {
 	local := filepath.FromSlash(name)
 	switch {

@@ -16,18 +16,15 @@ import (
 	"strings"
 )
 
-// Extract reads an archive and makes dest its tree. The tree is written beside
-// dest and moved there when everything is right and the digest is verified; a
-// tree that was there before is then replaced, otherwise it stays untouched.
-// The directory above dest must exist, and only one extraction to dest may go
-// on at a time: it clears away what an interrupted one left.
+// Extract extracts an archive to dest. It writes the tree beside dest, and replaces dest only after
+// the digest is verified; on an error dest is unchanged. The parent directory must exist. Only one
+// extraction to dest may run at a time, because each removes the remains of an interrupted one.
 func Extract(ctx context.Context, r io.Reader, dest string, limits Limits, digest string) (Manifest, error) {
 	return ExtractPart(ctx, r, dest, limits, digest, nil)
 }
 
-// ExtractPart is Extract for those entries only whose names keep accepts; nil
-// accepts all. The whole archive is read and held against limits and digest all
-// the same.
+// ExtractPart is Extract for the entries whose names keep accepts; nil accepts all. It still reads
+// the whole archive and checks limits and digest.
 func ExtractPart(ctx context.Context, r io.Reader, dest string, limits Limits, digest string, keep func(name string) bool) (Manifest, error) {
 	manifest, err := replace(dest, func(fresh string) (Manifest, error) {
 		return extractInto(ctx, r, fresh, limits, digest, keep)
@@ -39,7 +36,7 @@ func ExtractPart(ctx context.Context, r io.Reader, dest string, limits Limits, d
 	return manifest, nil
 }
 
-// replace makes dest the tree that is made beside it, once that is complete.
+// replace creates a tree beside dest and moves it there once it is complete.
 func replace(dest string, makeTree func(fresh string) (Manifest, error)) (Manifest, error) {
 	if err := clearAway(dest); err != nil {
 		return Manifest{}, err
@@ -89,7 +86,7 @@ func extractInto(ctx context.Context, r io.Reader, tree string, limits Limits, d
 	return Scan(tree, nil, 0)
 }
 
-// writer puts entries below a root that cannot be left.
+// writer writes entries below a root that it cannot leave.
 type writer struct {
 	root   *os.Root
 	keep   func(name string) bool
@@ -97,7 +94,7 @@ type writer struct {
 	buffer []byte
 }
 
-// newWriter makes the root.
+// newWriter creates the root.
 func newWriter(tree string) (*writer, error) {
 	if err := os.Mkdir(tree, 0o755); err != nil {
 		return nil, err
@@ -131,7 +128,7 @@ func (w *writer) write(e entry) error {
 	if err != nil {
 		return err
 	}
-	if file, ok := e.content.(*os.File); ok { // the kernel copies, and some file systems need not even that
+	if file, ok := e.content.(*os.File); ok { // lets the kernel copy, or the file system share the data
 		_, err = f.ReadFrom(file)
 	} else {
 		_, err = io.CopyBuffer(struct{ io.Writer }{f}, e.content, w.buffer)
@@ -139,7 +136,7 @@ func (w *writer) write(e entry) error {
 	return errors.Join(err, f.Close())
 }
 
-// mkdir makes a directory and those above it, each once.
+// mkdir creates a directory and its parents, each once.
 func (w *writer) mkdir(name string) error {
 	if w.dirs[name] {
 		return nil
@@ -151,9 +148,8 @@ func (w *writer) mkdir(name string) error {
 	return w.root.Mkdir(filepath.FromSlash(name), 0o755)
 }
 
-// Files reads those files of an archive whose name keep accepts, for a look at
-// a module without a directory. Links to such files are followed. The files
-// may have maxBytes together.
+// Files reads the files of an archive whose names keep accept, without a directory. It follows
+// links to such files. maxBytes limits their total size.
 func Files(ctx context.Context, r io.Reader, limits Limits, digest string, maxBytes int64, keep func(name string) bool) (map[string][]byte, error) {
 	files, links := map[string][]byte{}, map[string]string{}
 	left := maxBytes
@@ -180,7 +176,7 @@ func Files(ctx context.Context, r io.Reader, limits Limits, digest string, maxBy
 	return files, nil
 }
 
-// follow gives links the content of the files they lead to, if those were kept.
+// follow gives links the content of their targets, if those were kept.
 func follow(files map[string][]byte, links map[string]string) {
 	names := make([]string, 0, len(links))
 	for name := range links {
@@ -189,7 +185,7 @@ func follow(files map[string][]byte, links map[string]string) {
 	sort.Strings(names)
 	for _, name := range names {
 		target := links[name]
-		for range 40 { // as many as Linux follows
+		for range 40 { // Linux follows 40 links, too
 			next, isLink := links[target]
 			if !isLink {
 				break

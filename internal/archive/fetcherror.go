@@ -3,17 +3,18 @@
 
 package archive
 
-// FetchError says why an upstream's content could not be had, in the words that a source's status shows.
+// FetchError says why an upstream's content could not be fetched. A source's status shows it.
 type FetchError struct {
-	// Reason is the condition's, one of Flux's: AuthenticationFailed, GitOperationFailed, OCIArtifactPullFailed,
-	// BucketOperationFailed, URLInvalid, VerificationError and so on.
+	// Reason is the condition's reason, one of Flux's: AuthenticationFailed, GitOperationFailed,
+	// OCIArtifactPullFailed, BucketOperationFailed, URLInvalid, VerificationError and so on.
 	Reason string
-	// Message is for people: what was attempted, on what, why it failed, what to do. It has no credentials in it, those
-	// of URLs among them.
+	// Message says what was attempted, on what, why it failed and what to do. It contains no
+	// credentials, not even from URLs.
 	Message string
-	// Stalled is true when trying again is of no use before somebody changes the source or what it refers to.
+	// Stalled says that retrying is useless until somebody changes the source or an object that it
+	// refers to.
 	Stalled bool
-	// Err is what went wrong underneath; it is for errors.As and is never shown.
+	// Err is the cause, for errors.As. It is never shown.
 	Err error
 }
 

@@ -15,11 +15,11 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/format/gitignore"
 )
 
-// maxIgnoreFile bounds what is read of one ignore file.
+// maxIgnoreFile limits the size of an ignore file.
 const maxIgnoreFile = 1 << 20
 
-// NeverPacked reports what is left out of every archive, whatever the ignore
-// files say: it belongs to git or to tofu, and states hold secrets.
+// NeverPacked reports whether a name is excluded from every archive, regardless of ignore files: it
+// belongs to git or tofu, and states contain secrets.
 func NeverPacked(name string) bool {
 	base := path.Base(name)
 	switch {
@@ -31,17 +31,17 @@ func NeverPacked(name string) bool {
 	return strings.HasPrefix(base, "crash.") && strings.HasSuffix(base, ".log")
 }
 
-// alwaysPacked names the file that counts even when git ignores it: without it
-// every run would choose its providers anew.
+// alwaysPacked names the file that is packed even if git ignores it: without it every run would
+// choose its providers anew.
 func alwaysPacked(name string) bool { return path.Base(name) == ".terraform.lock.hcl" }
 
-// lister walks a tree and collects what belongs into its archive.
+// lister walks a tree and collects the files to pack.
 type lister struct {
 	root      *os.Root
 	terraform []gitignore.Pattern
 	names     []string
 	ignored   int
-	// leftOut names links that lead out of the tree, the first few.
+	// leftOut lists the first few links that lead out of the tree.
 	leftOut []string
 }
 
@@ -55,8 +55,8 @@ func (l *lister) list() error {
 	return l.dir(".", nil)
 }
 
-// dir collects one directory. git holds the patterns of the .gitignore files
-// above; deeper files win over them, and .terraformignore wins over all.
+// dir collects one directory. git holds the patterns of .gitignore files above. Deeper files
+// override them, and .terraformignore overrides all.
 func (l *lister) dir(name string, git []gitignore.Pattern) error {
 	var domain []string
 	if name != "." {
@@ -94,7 +94,7 @@ func (l *lister) dir(name string, git []gitignore.Pattern) error {
 	return nil
 }
 
-// patterns reads an ignore file; there need not be one.
+// patterns reads an ignore file, which may be missing.
 func (l *lister) patterns(name string, domain []string) ([]gitignore.Pattern, error) {
 	content, err := l.ignoreFile(name)
 	if err != nil {
@@ -111,14 +111,14 @@ func (l *lister) patterns(name string, domain []string) ([]gitignore.Pattern, er
 	return patterns, nil
 }
 
-// ignoreFile reads an ignore file; nil when there is none, or something else than a file.
+// ignoreFile reads an ignore file; it returns nil if there is none, or it is not a regular file.
 func (l *lister) ignoreFile(name string) ([]byte, error) {
 	info, err := l.root.Lstat(filepath.FromSlash(name))
 	if err != nil || !info.Mode().IsRegular() {
 		return nil, nil
 	}
 	if info.Size() > maxIgnoreFile {
-		return nil, &EntryError{name, fmt.Sprintf("an ignore file may have %d bytes", maxIgnoreFile)}
+		return nil, &EntryError{name, fmt.Sprintf("an ignore file may have at most %d bytes", maxIgnoreFile)}
 	}
 	content, err := l.root.ReadFile(filepath.FromSlash(name))
 	if err != nil {

@@ -16,50 +16,53 @@ import (
 	"unicode/utf8"
 )
 
-// Index is what an archive consists of, by the digests of its files: enough to tell two archives apart part by part.
+// Index lists the content of an archive with the digests of its files: enough to compare two
+// archives part by part.
 type Index struct {
 	// Files are all entries, sorted by name.
 	Files []IndexedFile
-	// Kept is the content of the files that were to be kept.
+	// Kept is the content of the selected files.
 	Kept map[string][]byte
-	// Links is true when there is a link in the archive.
+	// Links says that the archive contains a link.
 	Links bool
 }
 
 // IndexedFile is a file, a directory or a link.
 type IndexedFile struct {
 	Name string
-	// Sum is the SHA-256 of a file's content, Link the target of a link; of a directory both are empty.
+	// Sum is the SHA-256 of a file's content, Link the target of a link. Both are empty for a
+	// directory.
 	Sum        [sha256.Size]byte
 	Dir        bool
 	Link       string
 	Executable bool
-	// Marked says that the text of a file was found remarkable.
+	// Marked is the result of IndexOptions.Mark for the file.
 	Marked uint8
 }
 
-// IndexOptions bound what an index keeps.
+// IndexOptions select and limit what an index keeps.
 type IndexOptions struct {
-	// MaxFiles and MaxKept bound the number of entries and the bytes that are kept.
+	// MaxFiles and MaxKept limit the number of entries and the kept bytes.
 	MaxFiles int
 	MaxKept  int64
 	// Keep selects the files whose content is kept.
 	Keep func(name string) bool
-	// Mark looks at the content of text files of moderate size; what it returns is kept with the file. Larger ones get
-	// Opaque, as do those that come after MaxMarked bytes of text, and those that are no text get nothing.
+	// Mark inspects the content of text files of moderate size; its result is stored with the file.
+	// Larger files, and files after MaxMarked bytes of text, get Opaque. Binary files get nothing.
 	Mark      func(text []byte) uint8
 	MaxMarked int64
 	Opaque    uint8
 }
 
 const (
-	// maxMarked is the size up to which texts are looked at.
+	// maxMarked is the size up to which texts are inspected.
 	maxMarked = 4 << 20
-	// defaultMaxMarked is how much text is looked at in one archive. Those of a thousand root modules have some ten MiB.
+	// defaultMaxMarked limits the inspected text of one archive. A thousand root modules have about
+	// ten MiB.
 	defaultMaxMarked = 256 << 20
 )
 
-// ReadIndex reads an archive once. A *LimitError says that it has more than the options allow.
+// ReadIndex reads an archive once. It returns a *LimitError if the archive exceeds the options.
 func ReadIndex(ctx context.Context, r io.Reader, limits Limits, digest string, o IndexOptions) (*Index, error) {
 	x := &Index{Kept: map[string][]byte{}}
 	left := o.MaxKept
@@ -68,7 +71,7 @@ func ReadIndex(ctx context.Context, r io.Reader, limits Limits, digest string, o
 	}
 	err := read(ctx, r, limits, digest, func(e entry) error {
 		if len(x.Files) >= o.MaxFiles {
-			return &LimitError{"the number of files looked at", int64(o.MaxFiles)}
+			return &LimitError{"the number of files", int64(o.MaxFiles)}
 		}
 		f := IndexedFile{Name: e.name, Dir: e.kind == isDir, Link: e.target, Executable: e.executable}
 		if e.kind == isFile {
@@ -79,7 +82,7 @@ func ReadIndex(ctx context.Context, r io.Reader, limits Limits, digest string, o
 			}
 			if kept {
 				if left -= int64(len(content)); left < 0 {
-					return &LimitError{"the size of the files looked into in bytes", o.MaxKept}
+					return &LimitError{"the size of the kept files in bytes", o.MaxKept}
 				}
 				x.Kept[e.name] = content
 			}
@@ -95,7 +98,8 @@ func ReadIndex(ctx context.Context, r io.Reader, limits Limits, digest string, o
 	return x, nil
 }
 
-// read takes in a file's content and returns it when it is wanted. Of o.MaxMarked it leaves what is left.
+// read hashes a file's content, and returns it if it is needed. It subtracts inspected text from
+// o.MaxMarked.
 func (f *IndexedFile) read(content io.Reader, o *IndexOptions, kept bool) ([]byte, error) {
 	sum := sha256.New()
 	var head bytes.Buffer
@@ -125,19 +129,19 @@ func (f *IndexedFile) read(content io.Reader, o *IndexOptions, kept bool) ([]byt
 	return head.Bytes(), nil
 }
 
-// textual reports whether what was cut off somewhere may be the beginning of a text.
+// textual reports whether the beginning of a file, possibly truncated, is text.
 func textual(head []byte) bool {
 	return utf8.Valid(head[:len(head)-utf8.UTFMax]) || utf8.Valid(head[:len(head)-1]) || utf8.Valid(head[:len(head)-2]) || utf8.Valid(head[:len(head)-3])
 }
 
-// Below returns the entries in a directory and below it, and its own; "." is the root.
+// Below returns a directory's own entry and all entries below it; "." is the root.
 func (x *Index) Below(dir string) []IndexedFile {
 	if dir == "." {
 		return x.Files
 	}
-	// Between "a" and "a/" other names sort, such as "a-b".
+	// Other names, such as "a-b", sort between "a" and "a/".
 	begin, _ := x.find(dir + "/")
-	end, _ := x.find(dir + "0") // the character after the slash
+	end, _ := x.find(dir + "0") // '0' follows '/'
 	return x.Files[begin:end]
 }
 
@@ -154,10 +158,10 @@ func (x *Index) find(name string) (int, bool) {
 	return slices.BinarySearchFunc(x.Files, name, func(f IndexedFile, name string) int { return strings.Compare(f.Name, name) })
 }
 
-// Content is what was kept of a file, or of the file that a link of that name leads to. Directories that are links are not
-// followed.
+// Content returns the kept content of a file, or of the file that a link of that name leads to. It
+// does not follow directories that are links.
 func (x *Index) Content(name string) (content []byte, kept bool) {
-	for range 40 { // as many as Linux follows
+	for range 40 { // Linux follows 40 links, too
 		f, ok := x.Get(name)
 		if !ok || f.Link == "" {
 			break
@@ -168,7 +172,7 @@ func (x *Index) Content(name string) (content []byte, kept bool) {
 	return content, kept
 }
 
-// Size is about how many bytes the index takes.
+// Size returns the approximate size of the index in bytes.
 func (x *Index) Size() int {
 	size := 0
 	for i := range x.Files {
@@ -180,14 +184,14 @@ func (x *Index) Size() int {
 	return size
 }
 
-// IsLimit reports whether an archive could not be read because it goes beyond a limit.
+// IsLimit reports whether reading an archive failed because of a limit.
 func IsLimit(err error) bool {
 	var limit *LimitError
 	return errors.As(err, &limit)
 }
 
-// Select returns the content of those kept files below a directory whose name keep accepts. Links to such files are
-// followed, as Files does.
+// Select returns the kept files below a directory whose names keep accepts. Like Files, it follows
+// links to such files.
 func (x *Index) Select(dir string, maxBytes int64, keep func(name string) bool) (map[string][]byte, error) {
 	files, links := map[string][]byte{}, map[string]string{}
 	below := x.Below(dir)

@@ -16,16 +16,15 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/filetree"
 )
 
-// Manifest is what a tree consisted of right after it was extracted. It is
-// kept outside of the tree, out of reach of what runs in it.
+// Manifest lists a tree right after extraction. It is stored outside of the tree, out of reach of
+// programs that run in it.
 type Manifest struct {
-	// Digest is the archive's.
+	// Digest is the digest of the archive.
 	Digest string          `json:"digest"`
 	Files  map[string]Stat `json:"files"`
 }
 
-// Stat is what a file looks like from outside. The time of the last change to
-// the inode is in it because no program can set that back.
+// Stat is a file's metadata. It includes the inode's change time, which programs cannot set.
 type Stat struct {
 	Size  int64  `json:"size"`
 	Mode  uint32 `json:"mode"`
@@ -35,16 +34,15 @@ type Stat struct {
 	IsDir bool   `json:"isDir,omitempty"`
 }
 
-// Differences are the names of files, links and directories that are not as
-// the manifest has them, sorted.
+// Differences lists names of files, links and directories that differ from the manifest, sorted.
 type Differences struct {
 	Added, Changed, Removed []string
 }
 
-// None reports whether the tree is as it was extracted.
+// None reports whether the tree is unchanged.
 func (d Differences) None() bool { return len(d.Added)+len(d.Changed)+len(d.Removed) == 0 }
 
-// String tells numbers and some names, for a log.
+// String returns counts and some names, for logs.
 func (d Differences) String() string {
 	text := fmt.Sprintf("%d added, %d changed, %d removed", len(d.Added), len(d.Changed), len(d.Removed))
 	for _, names := range [][]string{d.Changed, d.Removed, d.Added} {
@@ -55,14 +53,12 @@ func (d Differences) String() string {
 	return text
 }
 
-// maxAdded is how many names a tree may have that its manifest does not: more are not looked at.
+// maxAdded limits the names in a tree that its manifest lacks.
 const maxAdded = 200_000
 
-// Compare finds what has changed in the tree at dir since its manifest was
-// made, by looking at the files and not into them. Names for which keep
-// reports true are not looked at, nor is anything below them: what the runner
-// and tofu themselves put beside a module. A tree with far more names than
-// the manifest is an error.
+// Compare lists the changes in the tree at dir since its manifest was made, by metadata only. It
+// skips names for which keep returns true, with everything below: files of the runner and of tofu.
+// A tree with far more names than the manifest is an error.
 func Compare(dir string, m Manifest, keep func(name string) bool) (Differences, error) {
 	return compare(dir, m, keep, maxAdded)
 }
@@ -70,7 +66,7 @@ func Compare(dir string, m Manifest, keep func(name string) bool) (Differences, 
 func compare(dir string, m Manifest, keep func(name string) bool, most int) (Differences, error) {
 	now, err := Scan(dir, keep, len(m.Files)+most)
 	if err != nil {
-		return Differences{}, fmt.Errorf("compare with what was extracted: %w", err)
+		return Differences{}, fmt.Errorf("compare with the extracted tree: %w", err)
 	}
 	var d Differences
 	for name, stat := range now.Files {
@@ -102,10 +98,9 @@ func kept(name string, keep func(string) bool) bool {
 	return false
 }
 
-// Scan lists what is in a tree now, except for names for which keep reports
-// true and what is below them. A tree with more than most entries, unless most
-// is 0, or with directories too deep in each other is refused: a program may
-// have made them.
+// Scan lists the current content of a tree. It skips names for which keep returns true, with
+// everything below. It refuses a tree with more than most entries, unless most is 0, or with too
+// many levels: a program may have created them.
 func Scan(dir string, keep func(name string) bool, most int) (Manifest, error) {
 	m := Manifest{Files: map[string]Stat{}}
 	err := filetree.Walk(dir, filetree.Bounds{Entries: int64(most)}, func(name string, st *unix.Stat_t) error {
@@ -113,7 +108,7 @@ func Scan(dir string, keep func(name string) bool, most int) (Manifest, error) {
 			return fs.SkipDir
 		}
 		if st.Mode&unix.S_IFMT == unix.S_IFDIR {
-			// A directory's times change with every file that tofu puts there.
+			// A directory's times change with every file that tofu adds.
 			m.Files[name] = Stat{Mode: uint32(st.Mode), IsDir: true} //nolint:unconvert // 16 bits on some systems
 			return nil
 		}
@@ -129,18 +124,18 @@ func Scan(dir string, keep func(name string) bool, most int) (Manifest, error) {
 	return m, nil
 }
 
-// Rescan makes the manifest of the same tree anew, after its files were given
-// to another user, which changes their times.
+// Rescan updates the manifest of an unchanged tree after a change of owner, which changes its
+// times.
 func (m *Manifest) Rescan(dir string) error {
 	now, err := Scan(dir, nil, 0)
 	if err != nil {
-		return fmt.Errorf("look at %s: %w", dir, err)
+		return fmt.Errorf("stat %s: %w", dir, err)
 	}
 	m.Files = now.Files
 	return nil
 }
 
-// Save writes the manifest to a file of its own.
+// Save writes the manifest to a file.
 func (m Manifest) Save(file string) error {
 	content, err := json.Marshal(m)
 	if err != nil {
@@ -156,7 +151,7 @@ func (m Manifest) Save(file string) error {
 	return nil
 }
 
-// LoadManifest reads what Save wrote.
+// LoadManifest reads a manifest that Save wrote.
 func LoadManifest(file string) (Manifest, error) {
 	var m Manifest
 	content, err := os.ReadFile(file)

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// EntryError says which entry of an archive or tree is not acceptable.
+// EntryError says which entry of an archive or tree is invalid.
 type EntryError struct {
 	Name   string
 	Reason string
@@ -18,17 +18,17 @@ type EntryError struct {
 
 func (e *EntryError) Error() string { return fmt.Sprintf("entry %q: %s", e.Name, e.Reason) }
 
-// LimitError says which limit an archive goes beyond.
+// LimitError says which limit an archive exceeds.
 type LimitError struct {
 	What  string
 	Limit int64
 }
 
 func (e *LimitError) Error() string {
-	return fmt.Sprintf("%s goes beyond the limit of %d", e.What, e.Limit)
+	return fmt.Sprintf("%s exceeds the limit of %d", e.What, e.Limit)
 }
 
-// DigestError says that an archive is not the one that was asked for.
+// DigestError says that an archive has a different digest.
 type DigestError struct {
 	Want, Got string
 }
@@ -42,8 +42,8 @@ const (
 	maxComponent = 255
 )
 
-// cleanName makes the name of an entry relative, slash-separated and free of
-// dots, or says why it is not acceptable. The tree's root is ".".
+// cleanName makes an entry's name relative, slash-separated and without dots, or says why it is
+// invalid. The root of the tree is ".".
 func cleanName(name string) (string, error) {
 	switch {
 	case name == "":
@@ -53,7 +53,7 @@ func cleanName(name string) (string, error) {
 	case strings.HasPrefix(name, "/"):
 		return "", &EntryError{name, "the path is absolute"}
 	case strings.ContainsAny(name, "\x00\\") || !utf8.ValidString(name):
-		return "", &EntryError{name, "the name has a backslash, a null or is not UTF-8"}
+		return "", &EntryError{name, "the name contains a backslash or a null, or is not UTF-8"}
 	}
 	for part := range strings.SplitSeq(name, "/") {
 		switch {
@@ -66,9 +66,9 @@ func cleanName(name string) (string, error) {
 	return path.Clean(name), nil
 }
 
-// checkLink reports whether a link at name stays inside of the tree wherever
-// its target leads. ".." may only stand at the target's beginning: behind a
-// name it would be relative to where that name, a link perhaps, leads.
+// checkLink reports whether a link at name stays inside the tree wherever its target leads. ".." is
+// allowed only at the target's beginning: after a name that is a link, it would be relative to that
+// link's target.
 func checkLink(name, target string) error {
 	if target == "" || len(target) > maxName || strings.HasPrefix(target, "/") || strings.ContainsAny(target, "\x00\\") {
 		return &EntryError{name, "a link's target must be a relative path"}

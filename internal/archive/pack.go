@@ -21,32 +21,33 @@ import (
 	"time"
 )
 
-// DefaultMaxPacked is how large an archive may be unless it is said otherwise.
+// DefaultMaxPacked is the default limit of an archive's size.
 const DefaultMaxPacked = 1 << 30
 
-// PackOptions bound what Pack makes.
+// PackOptions configure Pack.
 type PackOptions struct {
-	// MaxPacked is the largest archive in bytes; 0 means DefaultMaxPacked.
+	// MaxPacked limits the archive in bytes; 0 means DefaultMaxPacked.
 	MaxPacked int64
-	// MaxUnpacked bounds the bytes of all files together and MaxEntries their number; 0 means no bound but the archive's.
+	// MaxUnpacked limits the total bytes of all files, and MaxEntries their number; 0 means no
+	// limit but the archive's.
 	MaxUnpacked int64
 	MaxEntries  int
-	// Upstream is set for a tree that came from an upstream.
+	// Upstream is set for a tree from an upstream.
 	Upstream *UpstreamRules
 }
 
-// Stats tell what went into an archive.
+// Stats describe what was packed.
 type Stats struct {
 	Files   int // files and links
-	Ignored int // files and directories left out
-	// LeftOut names links that were left out because they lead out of the tree, the first few.
+	Ignored int // excluded files and directories
+	// LeftOut lists the first few links that were excluded because they lead out of the tree.
 	LeftOut  []string
 	Unpacked int64 // bytes of all files
 	Packed   int64 // bytes of the archive
 }
 
-// Pack writes the tree in dir to w as an archive and returns its digest.
-// What was written is of no use if it returns an error.
+// Pack writes the tree in dir to w as an archive and returns its digest. After an error the output
+// is unusable.
 func Pack(ctx context.Context, dir string, w io.Writer, opts PackOptions) (string, Stats, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -80,8 +81,8 @@ func Pack(ctx context.Context, dir string, w io.Writer, opts PackOptions) (strin
 	return digest, p.stats, nil
 }
 
-// PackInline writes an archive of an inline program, file name to content, to w
-// and returns its digest.
+// PackInline writes an archive of an inline program, a map from file names to content, to w and
+// returns its digest.
 func PackInline(files map[string]string, w io.Writer) (string, error) {
 	names := make([]string, 0, len(files))
 	for name := range files {
@@ -116,20 +117,19 @@ func checkInline(name string, files map[string]string) error {
 	}
 	for parent := path.Dir(name); parent != "."; parent = path.Dir(parent) {
 		if _, both := files[parent]; both {
-			return &EntryError{parent, "the name is a file's and a directory's"}
+			return &EntryError{parent, "the name is used by both a file and a directory"}
 		}
 	}
 	return nil
 }
 
-// packer writes entries whose headers say nothing but name, size and whether
-// the file can be executed.
+// packer writes entries whose headers contain only name, size and the executable bit.
 type packer struct {
 	out   *limitedHash
 	gz    *gzip.Writer
 	tar   *tar.Writer
 	stats Stats
-	// unpacked bounds the bytes of all files.
+	// unpacked limits the bytes of all files.
 	unpacked int64
 }
 
@@ -159,7 +159,7 @@ func (p *packer) addFrom(root *os.Root, name string) error {
 		}
 		return p.link(name, filepath.ToSlash(target))
 	case !info.Mode().IsRegular():
-		return &EntryError{name, "it is neither a file, a directory nor a link; name it in .terraformignore to leave it out"}
+		return &EntryError{name, "it is neither a file, nor a directory, nor a link; name it in .terraformignore to exclude it"}
 	}
 	f, err := root.Open(local)
 	if err != nil {
@@ -213,7 +213,7 @@ func (p *packer) close() (string, error) {
 	return "sha256:" + hex.EncodeToString(p.out.hash.Sum(nil)), nil
 }
 
-// limitedHash passes bytes on until there are too many of them.
+// limitedHash passes bytes on up to a limit.
 type limitedHash struct {
 	w       io.Writer
 	hash    hash.Hash

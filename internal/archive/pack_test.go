@@ -213,7 +213,7 @@ func TestPackInlineRefuses(t *testing.T) {
 		"a name that is not clean":   {"a//main.tf", `write the name as "a/main.tf"`},
 		"no name":                    {"", "empty"},
 		"a state":                    {"terraform.tfstate", "belongs to git or to tofu"},
-		"a file that is a directory": {"other.tf/x", "a file's and a directory's"},
+		"a file that is a directory": {"other.tf/x", "both a file and a directory"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := PackInline(map[string]string{c.file: "x", "other.tf": "y"}, io.Discard)

@@ -15,20 +15,21 @@ import (
 	"github.com/fluxcd/pkg/sourceignore/gitignore"
 )
 
-// UpstreamRules say how a tree is packed that came from an upstream instead of from somebody's working directory: what
-// was committed or published was meant, so .gitignore and .terraformignore do not count. A link that leads out of the
-// tree is left out instead of refused, since nobody here can mend it.
+// UpstreamRules say how to pack a tree from an upstream instead of a working directory. Everything
+// committed or published was intended, so .gitignore and .terraformignore do not count. A link that
+// leads out of the tree is excluded instead of refused, since the user cannot fix it here.
 type UpstreamRules struct {
-	// SourceIgnore leaves out what Flux leaves out: its default excludes and what .sourceignore files name.
+	// SourceIgnore excludes what Flux excludes: its defaults and the patterns in .sourceignore
+	// files.
 	SourceIgnore bool
-	// Ignore are the patterns of the source object's spec.ignore, which win over those of the files.
+	// Ignore holds the patterns of spec.ignore, which override those of the files.
 	Ignore string
 }
 
-// maxLeftOut is how many links Stats names.
+// maxLeftOut limits the links that Stats lists.
 const maxLeftOut = 10
 
-// listUpstream returns the names of the files and links that an upstream's tree is packed with.
+// listUpstream returns the files and links to pack from an upstream's tree.
 func (l *lister) listUpstream(rules *UpstreamRules) error {
 	var patterns []gitignore.Pattern
 	if rules.SourceIgnore {
@@ -41,8 +42,8 @@ func (l *lister) listUpstream(rules *UpstreamRules) error {
 	return l.upstreamDir(".", gitignore.NewMatcher(patterns))
 }
 
-// upstreamDir collects one directory. Patterns are asked about files only, as Flux does it: a file may be named again
-// below a directory that is excluded.
+// upstreamDir collects one directory. As in Flux, patterns apply to files only: a file below an
+// excluded directory may be included again.
 func (l *lister) upstreamDir(name string, matcher gitignore.Matcher) error {
 	entries, err := fs.ReadDir(l.root.FS(), name)
 	if err != nil {
@@ -70,14 +71,14 @@ func (l *lister) upstreamDir(name string, matcher gitignore.Matcher) error {
 	return nil
 }
 
-// leavesTree tells whether a link cannot be packed.
+// leavesTree reports whether a link cannot be packed.
 func (l *lister) leavesTree(name string) bool {
 	target, err := l.root.Readlink(filepath.FromSlash(name))
 	return err != nil || checkLink(name, filepath.ToSlash(target)) != nil
 }
 
-// sourceIgnores appends the patterns of all .sourceignore files, those of deeper directories last. They are read through
-// the root: one that is a link to somewhere else does not count.
+// sourceIgnores appends the patterns of all .sourceignore files, deeper directories last. It reads
+// them through the root, so links out of the tree are ignored.
 func (l *lister) sourceIgnores(name string, patterns *[]gitignore.Pattern) error {
 	content, err := l.ignoreFile(path.Join(name, sourceignore.IgnoreFile))
 	if err != nil {

@@ -19,7 +19,8 @@ import (
 
 const digestPrefix = "sha256:"
 
-// ArtifactKey is the key of the artifact with a digest ("sha256:" and 64 lower-case hex digits).
+// ArtifactKey returns the key of the artifact with a digest ("sha256:" and 64 lower-case hex
+// digits).
 func ArtifactKey(digest string) (string, error) {
 	sum, ok := strings.CutPrefix(digest, digestPrefix)
 	decoded, err := hex.DecodeString(sum)
@@ -29,8 +30,8 @@ func ArtifactKey(digest string) (string, error) {
 	return artifactPrefix + sum, nil
 }
 
-// PutArtifact stores what r yields, at most limit bytes, and returns its digest and size. Storing content that is
-// there already changes nothing, unless it was damaged: then it is repaired.
+// PutArtifact stores the content of r, at most limit bytes, and returns its digest and size.
+// Storing existing content changes nothing, unless it is damaged: then it is repaired.
 func (s *Store) PutArtifact(ctx context.Context, r io.Reader, limit int64) (digest string, size int64, err error) {
 	spooled, err := os.CreateTemp(s.bucket.spool(), "artifact-*")
 	if err != nil {
@@ -40,7 +41,7 @@ func (s *Store) PutArtifact(ctx context.Context, r io.Reader, limit int64) (dige
 		_ = spooled.Close()
 		_ = os.Remove(spooled.Name())
 	}()
-	// What is spooled is sealed already: an artifact never lies on a disk in the clear.
+	// The temporary file is encrypted already: an artifact is never on disk in clear text.
 	counted := &measured{Reader: io.LimitReader(contextReader{ctx, r}, limit+1), sum: sha256.New()}
 	if err := s.seal(spooled, counted); err != nil {
 		return "", 0, fmt.Errorf("store an artifact: %w", err)
@@ -70,8 +71,8 @@ func (s *Store) PutArtifact(ctx context.Context, r io.Reader, limit int64) (dige
 	return digest, counted.size, nil
 }
 
-// OpenArtifact returns the content of the artifact with a digest; ErrNotFound when there is none. At its end Read
-// returns a *DigestError instead of io.EOF when the content is not what the digest promises.
+// OpenArtifact returns the content of the artifact with a digest, or ErrNotFound. If the content
+// does not match the digest, the last Read returns a *DigestError instead of io.EOF.
 func (s *Store) OpenArtifact(ctx context.Context, digest string) (io.ReadCloser, error) {
 	key, err := ArtifactKey(digest)
 	if err != nil {
@@ -85,7 +86,7 @@ func (s *Store) OpenArtifact(ctx context.Context, digest string) (io.ReadCloser,
 	return &verified{measured: measured{Reader: content, sum: sha256.New()}, want: digest, Closer: content}, nil
 }
 
-// VerifyArtifact reads the artifact with a digest to its end: nil when it is what the digest promises.
+// VerifyArtifact reads the artifact with a digest to its end and returns nil if it matches.
 func (s *Store) VerifyArtifact(ctx context.Context, digest string) error {
 	r, err := s.OpenArtifact(ctx, digest)
 	if err != nil {
@@ -95,7 +96,7 @@ func (s *Store) VerifyArtifact(ctx context.Context, digest string) error {
 	return errors.Join(err, r.Close())
 }
 
-// measured counts and digests what is read through it.
+// measured counts and hashes what is read through it.
 type measured struct {
 	io.Reader
 	sum  hash.Hash
@@ -111,7 +112,7 @@ func (m *measured) Read(p []byte) (int, error) {
 
 func (m *measured) digest() string { return digestPrefix + hex.EncodeToString(m.sum.Sum(nil)) }
 
-// verified turns the end of content with another digest into an error.
+// verified returns an error at the end of content with another digest.
 type verified struct {
 	measured
 	io.Closer
@@ -126,7 +127,7 @@ func (v *verified) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// HasArtifact says whether there is an artifact with a digest. It does not read it.
+// HasArtifact reports whether an artifact with a digest exists, without reading it.
 func (s *Store) HasArtifact(ctx context.Context, digest string) (bool, error) {
 	key, err := ArtifactKey(digest)
 	if err != nil {

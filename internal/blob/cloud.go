@@ -17,7 +17,8 @@ import (
 	"gocloud.dev/gcerrors"
 )
 
-// cloud is a bucket behind gocloud.dev/blob. Object stores publish an object when its writer is closed, and durably.
+// cloud is a bucket behind gocloud.dev/blob. Object stores publish an object, durably, when its
+// writer is closed.
 type cloud struct {
 	objects *blob.Bucket
 }
@@ -31,7 +32,7 @@ func openCloud(ctx context.Context, rawURL string) (*cloud, error) {
 }
 
 func (c *cloud) write(ctx context.Context, key string, fill func(io.Writer) error) error {
-	// Ending the context before Close is how gocloud is told not to publish what was written.
+	// Cancelling the context before Close tells gocloud not to publish the object.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	w, err := c.objects.NewWriter(ctx, key, &blob.WriterOptions{ContentType: "application/octet-stream"})

@@ -11,17 +11,18 @@ import (
 	"time"
 )
 
-// artifactPrefix is what the keys of artifacts start with.
+// artifactPrefix begins the keys of artifacts.
 const artifactPrefix = "artifacts/sha256/"
 
-// uses remembers when artifacts were last stored, looked for or opened by this process, so that none is deleted between
-// being found in the store and being referred to.
+// uses records when this process last stored, looked up or opened each artifact, so that a
+// collection does not delete one that is about to be referred to.
 type uses struct {
 	mu sync.Mutex
 	at map[string]time.Time
 }
 
-// use notes a use. It comes before the look into the store: whoever deletes asks for uses and deletes in one step.
+// use records a use. Call it before accessing the store: removeUnused checks and deletes in one
+// step.
 func (u *uses) use(digest string, now time.Time) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -31,7 +32,8 @@ func (u *uses) use(digest string, now time.Time) {
 	u.at[digest] = now
 }
 
-// removeUnused calls remove unless the artifact was used since a time; nobody can begin to use it meanwhile.
+// removeUnused calls remove unless the artifact was used since the given time. Nobody can start to
+// use it meanwhile.
 func (u *uses) removeUnused(digest string, since time.Time, remove func() error) (bool, error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -43,7 +45,7 @@ func (u *uses) removeUnused(digest string, since time.Time, remove func() error)
 	return err == nil, err
 }
 
-// forget drops uses from before a time.
+// forget drops uses before a time.
 func (u *uses) forget(before time.Time) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -54,16 +56,16 @@ func (u *uses) forget(before time.Time) {
 	}
 }
 
-// Collected is what a collection did.
+// Collected is the result of a collection.
 type Collected struct {
-	// Kept artifacts are referred to or were used lately; Deleted ones are gone, and Bytes is what they took.
+	// Kept artifacts are referred to or recently used. Deleted ones are gone; Bytes is their size.
 	Kept, Deleted int
 	Bytes         int64
 }
 
-// CollectArtifacts deletes the artifacts that are in nobody's hand: not referred to, and neither written nor, by this
-// process, stored again, looked for or opened since before. referred is asked about each digest; it answers from a list
-// that was complete when the collection began. Whatever is stored while the collection goes on is safe.
+// CollectArtifacts deletes artifacts that are not referred to, and that were neither written nor,
+// by this process, stored again, looked up or opened since before. referred must answer from a list
+// that was complete when the collection began. Artifacts stored during the collection are safe.
 func (s *Store) CollectArtifacts(ctx context.Context, referred func(digest string) bool, before time.Time) (Collected, error) {
 	var done Collected
 	defer s.uses.forget(before)
@@ -73,7 +75,7 @@ func (s *Store) CollectArtifacts(ctx context.Context, referred func(digest strin
 		}
 		digest := digestPrefix + strings.TrimPrefix(info.Key, artifactPrefix)
 		if key, err := ArtifactKey(digest); err != nil || key != info.Key {
-			continue // not ours
+			continue // not an artifact
 		}
 		if !info.Modified.Before(before) || referred(digest) {
 			done.Kept++

@@ -26,7 +26,8 @@ func putArtifact(t *testing.T, store *Store, content string) string {
 // forgetUses makes the store one that was opened just now.
 func forgetUses(store *Store) { store.uses.forget(time.Now().Add(time.Hour)) }
 
-// waitUntilOld returns when a file that is written is newer than all before. The clock of files is behind the other one.
+// waitUntilOld returns when a file that is written is newer than all before. The clock of files is
+// behind the other one.
 func waitUntilOld(t *testing.T) {
 	t.Helper()
 	probe, began := filepath.Join(t.TempDir(), "probe"), time.Now()

@@ -23,16 +23,18 @@ import (
 )
 
 const (
-	// temporary holds files that are being written; a crash leaves them there, out of sight.
+	// temporary holds files while they are written; a crash leaves them there.
 	temporary = ".tmp"
-	// abandoned is the age at which a temporary file is taken for a crash's: no write of ours takes so long.
+	// abandoned is the age at which a temporary file counts as left by a crash: no write takes that
+	// long.
 	abandoned = 24 * time.Hour
 )
 
-// directory is a bucket of files. The os.Root keeps every access inside it, symbolic links included.
+// directory is a bucket of files. The os.Root keeps every access inside it, including symbolic
+// links.
 type directory struct {
 	root *os.Root
-	// parents orders the making of parent directories before the removal of empty ones.
+	// parents excludes creating parent directories while empty ones are removed.
 	parents sync.RWMutex
 }
 
@@ -43,7 +45,7 @@ func openDirectory(u *url.URL) (*directory, error) {
 		}
 	}
 	if u.Host != "" && u.Host != "localhost" || !filepath.IsAbs(u.Path) {
-		return nil, errors.New("want an absolute path after three slashes: file:///path/to/blobs")
+		return nil, errors.New("expected an absolute path after three slashes: file:///path/to/blobs")
 	}
 	if err := os.MkdirAll(u.Path, 0o700); err != nil {
 		return nil, err
@@ -71,7 +73,7 @@ func (d *directory) sweep(before time.Time) error {
 	for _, entry := range entries {
 		info, err := entry.Info()
 		if err != nil || info.ModTime().After(before) {
-			continue // gone, or still being written
+			continue // removed, or still being written
 		}
 		if err := d.root.Remove(path.Join(temporary, entry.Name())); err != nil && !missing(err) {
 			return err
@@ -104,7 +106,7 @@ func (d *directory) write(ctx context.Context, key string, fill func(io.Writer) 
 	return d.publish(name, key)
 }
 
-// publish moves a synced file to its key and makes the move durable.
+// publish moves a synced file to its key, durably.
 func (d *directory) publish(name, key string) error {
 	d.parents.RLock()
 	defer d.parents.RUnlock()
@@ -117,7 +119,8 @@ func (d *directory) publish(name, key string) error {
 	return syncDirectory(d.root.Open(path.Dir(key)))
 }
 
-// makeDirectory makes a directory and those above it durable: a synced file in a directory that a power cut forgets is lost.
+// makeDirectory creates a directory and its parents durably: otherwise a power cut can lose the
+// directory of a synced file.
 func (d *directory) makeDirectory(dir string) error {
 	if info, err := d.root.Stat(dir); err == nil && info.IsDir() {
 		return nil
@@ -188,7 +191,7 @@ func (d *directory) list(ctx context.Context, prefix string) iter.Seq2[Info, err
 	}
 }
 
-// walk yields the files below dir whose path starts with prefix, and says whether to go on.
+// walk yields the files below dir whose paths start with prefix, and returns whether to continue.
 func (d *directory) walk(ctx context.Context, dir, prefix string, yield func(Info, error) bool) bool {
 	if ctx.Err() != nil {
 		return yield(Info{}, context.Cause(ctx)) && false
@@ -233,7 +236,7 @@ func (d *directory) visit(ctx context.Context, name, prefix string, entry fs.Dir
 	return yield(Info{Key: name, Size: info.Size(), Modified: info.ModTime()}, nil)
 }
 
-// sortName makes names sort as keys do: what is below "a" (that is "a/…") comes after "a-b".
+// sortName makes names sort as keys do: "a/…" comes after "a-b".
 func sortName(entry fs.DirEntry) string {
 	if entry.IsDir() {
 		return entry.Name() + "/"
@@ -252,7 +255,7 @@ func fileError(err error) error {
 	return err
 }
 
-// missing is also true when a parent of the path is a file.
+// missing is also true if a parent of the path is a file.
 func missing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }

@@ -185,8 +185,8 @@ func TestNobodyElseMayLook(t *testing.T) {
 
 func TestWrongURLs(t *testing.T) {
 	for url, want := range map[string]string{
-		"file://relative/dir":         "want an absolute path",
-		"file:blobs":                  "want an absolute path",
+		"file://relative/dir":         "expected an absolute path",
+		"file:blobs":                  "expected an absolute path",
 		"file:///tmp/x?colour=red":    `unknown parameter "colour"`,
 		"unheard-of://bucket":         "unheard-of",
 		"s3://u:secret@x\x7f/control": "invalid",

@@ -8,12 +8,12 @@ import (
 	"fmt"
 )
 
-// ErrNotFound reports that no blob has the key. Test for it with errors.Is.
+// ErrNotFound says that no blob has the key. Test with errors.Is.
 var ErrNotFound = errors.New("no such blob")
 
-// TooLargeError reports content above the limit its reader or writer set.
+// TooLargeError says that content exceeds the limit of its reader or writer.
 type TooLargeError struct {
-	Key   string // the blob, or "artifact" for one that has no key yet
+	Key   string // the blob, or "artifact" before its key is known
 	Limit int64  // bytes
 }
 
@@ -21,7 +21,8 @@ func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("%s is larger than the limit of %d bytes", e.Key, e.Limit)
 }
 
-// DigestError reports an artifact whose content is not what its digest promises: it was damaged or exchanged in the store.
+// DigestError says that an artifact's content does not match its digest: it was damaged or replaced
+// in the store.
 type DigestError struct {
 	Want, Got string
 }
@@ -30,14 +31,15 @@ func (e *DigestError) Error() string {
 	return fmt.Sprintf("artifact %s has the content of %s: it was damaged in the blob store; push its source again", e.Want, e.Got)
 }
 
-// SealError reports a blob that the store's key does not open, or whose sealed bytes were changed.
+// SealError says that the store's key cannot decrypt a blob, or that its encrypted bytes were
+// changed.
 type SealError struct {
 	Key string
 	Err error
 }
 
 func (e *SealError) Error() string {
-	return fmt.Sprintf("open the seal of %s: %v", e.Key, e.Err)
+	return fmt.Sprintf("decrypt %s: %v", e.Key, e.Err)
 }
 
 func (e *SealError) Unwrap() error { return e.Err }

@@ -15,12 +15,12 @@ import (
 	"gocloud.dev/blob"
 )
 
-// Folders yields the folders right below a prefix, which ends in a slash, as they do: of the keys a/b/c and a/d the
-// folder of "a/" is "a/b/". It costs one listing of that level, however much lies deeper.
+// Folders yields the folders directly below a prefix. Prefix and folders end in a slash: with the
+// keys a/b/c and a/d, the folder of "a/" is "a/b/". It lists only that level.
 func (s *Store) Folders(ctx context.Context, prefix string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		if err := validatePrefix(prefix); err != nil || !strings.HasSuffix(prefix, "/") {
-			yield("", fmt.Errorf("list the folders below %q: want a prefix that ends in a slash", prefix))
+			yield("", fmt.Errorf("list the folders below %q: expected a prefix that ends in a slash", prefix))
 			return
 		}
 		for folder, err := range s.bucket.folders(ctx, prefix) {

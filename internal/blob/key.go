@@ -15,8 +15,9 @@ import (
 	"filippo.io/age"
 )
 
-// LoadOrCreateKey reads the age identity at path, or makes one there (mode 0600, the format of age-keygen) when no
-// file exists. Two processes that create it at the same time end up with the same key.
+// LoadOrCreateKey reads the age identity at path, or creates one (mode 0600, in the format of
+// age-keygen) if the file does not exist. Two processes that create it concurrently get the same
+// key.
 func LoadOrCreateKey(path string) (*age.X25519Identity, error) {
 	identity, err := loadKey(path)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -34,27 +35,27 @@ func loadKey(path string) (*age.X25519Identity, error) {
 		return nil, fmt.Errorf("read the blob key: %w", err)
 	}
 	if info.Mode().Perm()&0o077 != 0 {
-		return nil, fmt.Errorf("read the blob key %s: others may read it (mode %04o).\nMake it private:\n    chmod 600 %s",
+		return nil, fmt.Errorf("read the blob key %s: other users may read it (mode %04o).\nMake it private:\n    chmod 600 %s",
 			path, info.Mode().Perm(), path)
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("read the blob key: %w", err)
 	}
-	// The parser's error is not wrapped: it may quote the line, and the line may be a damaged secret key.
+	// Do not wrap the parser's error: it may quote the line, which may be a damaged secret key.
 	identities, err := age.ParseIdentities(bytes.NewReader(text))
 	if err != nil || len(identities) != 1 {
-		return nil, fmt.Errorf("read the blob key %s: it is not a file with one age identity; restore it from a backup", path)
+		return nil, fmt.Errorf("read the blob key %s: it does not contain exactly one age identity; restore it from a backup", path)
 	}
 	identity, ok := identities[0].(*age.X25519Identity)
 	if !ok {
-		return nil, fmt.Errorf("read the blob key %s: it holds a %T, want an X25519 identity", path, identities[0])
+		return nil, fmt.Errorf("read the blob key %s: it contains a %T, expected an X25519 identity", path, identities[0])
 	}
 	return identity, nil
 }
 
-// createKey writes the whole file under another name and links it into place: no reader sees half a key and no
-// existing key is ever replaced.
+// createKey writes the file under another name and links it into place: readers never see an
+// incomplete key, and an existing key is never replaced.
 func createKey(path string) (err error) {
 	identity, err := age.GenerateX25519Identity()
 	if err != nil {
@@ -83,7 +84,7 @@ func createKey(path string) (err error) {
 	return syncDirectory(os.Open(dir))
 }
 
-// syncDirectory makes the entries of an opened directory durable and closes it.
+// syncDirectory makes the entries of an open directory durable and closes it.
 func syncDirectory(dir *os.File, err error) error {
 	if err != nil {
 		return err

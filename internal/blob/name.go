@@ -8,16 +8,18 @@ import (
 	"strings"
 )
 
-// Limits of a key: a segment is a file name (255 bytes on the usual file systems), a key an object name (1024 on S3).
+// Limits of a key: a segment is a file name (255 bytes on the usual file systems), a key is an
+// object name (1024 bytes on S3).
 const (
 	maxKey     = 1024
 	maxSegment = 255
 )
 
-// ValidateKey says whether a key is safe on every kind of store: segments of letters, digits and "._~:@+=,-", divided
-// by single slashes, none of them starting with a dot. So a key can neither leave its directory nor meet the store's
-// own files, whose names start with a dot. A directory cannot hold both "a" and "a/b": callers give no blob a key that is
-// the directory of another.
+// ValidateKey reports whether a key is valid on every kind of store: segments of letters, digits
+// and "._~:@+=,-", separated by single slashes, none of them starting with a dot. So a key can
+// neither leave its directory nor conflict with the store's own files, which start with a dot. A
+// directory cannot contain both "a" and "a/b": callers must not use a key as the directory of
+// another.
 func ValidateKey(key string) error {
 	if len(key) > maxKey {
 		return fmt.Errorf("blob key of %d bytes is longer than %d", len(key), maxKey)
@@ -42,13 +44,13 @@ func validateSegment(segment string) error {
 	for _, c := range []byte(segment) {
 		alphanumeric := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 		if !alphanumeric && !strings.ContainsRune("._~:@+=,-", rune(c)) {
-			return fmt.Errorf("segment %q has the character %q", segment, c)
+			return fmt.Errorf("segment %q contains the character %q", segment, c)
 		}
 	}
 	return nil
 }
 
-// validatePrefix allows what starts some valid key: "", "runs/", "runs/team-".
+// validatePrefix accepts beginnings of valid keys: "", "runs/", "runs/team-".
 func validatePrefix(prefix string) error {
 	if prefix == "" {
 		return nil
@@ -56,7 +58,7 @@ func validatePrefix(prefix string) error {
 	return ValidateKey(strings.TrimSuffix(prefix, "/"))
 }
 
-// hidden tells the store's own objects from blobs.
+// hidden reports whether an object is the store's own, not a blob.
 func hidden(key string) bool {
 	return strings.HasPrefix(key, ".") || strings.Contains(key, "/.")
 }

@@ -20,10 +20,11 @@ import (
 	"filippo.io/age"
 )
 
-// recipientKey names the store's own object that says, in the clear, for which public key the store is sealed.
+// recipientKey is the store's own object, in clear text, with the public key that the store is
+// encrypted for.
 const recipientKey = ".recipient"
 
-// Store keeps sealed blobs. Its methods may be called at the same time from anywhere.
+// Store keeps encrypted blobs. It is safe for concurrent use.
 type Store struct {
 	bucket   bucket
 	identity *age.X25519Identity
@@ -33,42 +34,45 @@ type Store struct {
 // Info describes a blob.
 type Info struct {
 	Key string
-	// Size is what the blob takes in the store: its content and some 200 bytes of seal.
+	// Size is the size in the store: the content and about 200 bytes of encryption header.
 	Size int64
-	// Modified is when the blob was written last.
+	// Modified is when the blob was last written.
 	Modified time.Time
 }
 
-// bucket is a place for sealed bytes: a directory or a cloud's bucket. Keys are checked before they come here.
+// bucket stores encrypted bytes: a directory or a cloud bucket. Its keys are validated already.
 type bucket interface {
-	// write stores what fill writes, whole or not at all; when it returns nil the bytes are durable.
+	// write stores what fill writes, completely or not at all. When it returns nil the bytes are
+	// durable.
 	write(ctx context.Context, key string, fill func(io.Writer) error) error
-	// open returns ErrNotFound when no object has the key.
+	// open returns ErrNotFound if no object has the key.
 	open(ctx context.Context, key string) (io.ReadCloser, error)
-	// stat returns ErrNotFound when no object has the key.
+	// stat returns ErrNotFound if no object has the key.
 	stat(ctx context.Context, key string) (Info, error)
-	// remove succeeds when no object has the key.
+	// remove succeeds if no object has the key.
 	remove(ctx context.Context, key string) error
-	// list yields the objects whose key starts with prefix in byte order; objects that come or go meanwhile may
-	// or may not be among them.
+	// list yields the objects whose keys start with prefix, in byte order. It may miss objects that
+	// are created or deleted meanwhile.
 	list(ctx context.Context, prefix string) iter.Seq2[Info, error]
-	// folders yields what keys that start with the prefix, which ends in a slash, have up to the next slash, with it.
+	// folders yields, for keys that start with the prefix, which ends in a slash, the part up to
+	// and including the next slash.
 	folders(ctx context.Context, prefix string) iter.Seq2[string, error]
 	// spool is a local directory for temporary files, "" for the system's.
 	spool() string
 	close() error
 }
 
-// Open opens the store at a URL: file:///DIR (made if absent), s3://, gs://, azblob:// with the parameters of
-// gocloud.dev/blob, or mem:// for tests. Blobs are sealed for, and opened with, the identity.
+// Open opens the store at a URL: file:///DIR (created if missing), s3://, gs://, azblob:// with the
+// parameters of gocloud.dev/blob, or mem:// for tests. The identity encrypts and decrypts blobs.
 func Open(ctx context.Context, rawURL string, identity *age.X25519Identity) (*Store, error) {
 	if identity == nil {
 		return nil, errors.New("open the blob store: no key; this is a bug in Yuba")
 	}
 	u, err := url.Parse(rawURL)
 	if err != nil {
-		// The parser quotes the whole URL, which may hold a password; its cause is enough.
-		return nil, fmt.Errorf("open the blob store: its URL cannot be read: %w", errors.Unwrap(err))
+		// Report only the parser's cause: the full error quotes the URL, which may contain a
+		// password.
+		return nil, fmt.Errorf("open the blob store: its URL is invalid: %w", errors.Unwrap(err))
 	}
 	var b bucket
 	if u.Scheme == "file" {
@@ -86,7 +90,8 @@ func Open(ctx context.Context, rawURL string, identity *age.X25519Identity) (*St
 	return s, nil
 }
 
-// checkRecipient refuses a key other than the one that sealed the store, and records the first one.
+// checkRecipient refuses a key other than the one the store is encrypted for, and records the first
+// one.
 func (s *Store) checkRecipient(ctx context.Context) error {
 	mine := s.identity.Recipient().String()
 	r, err := s.bucket.open(ctx, recipientKey)
@@ -105,22 +110,22 @@ func (s *Store) checkRecipient(ctx context.Context) error {
 		return err
 	}
 	if its := strings.TrimSpace(string(text)); its != mine {
-		return fmt.Errorf("it is sealed for %s, the given key opens %s.\nRestore the key file that belongs to this store", its, mine)
+		return fmt.Errorf("it is encrypted for %s, but the given key is for %s.\nRestore the key file that belongs to this store", its, mine)
 	}
 	return nil
 }
 
-// ID names the store for as long as it lives: no other store is sealed for the same recipient, but copies of this one.
+// ID identifies the store for its whole life. Only its copies are encrypted for the same recipient.
 func (s *Store) ID() string {
 	sum := sha256.Sum256([]byte(s.identity.Recipient().String()))
 	return hex.EncodeToString(sum[:8])
 }
 
-// Close releases the store; blobs being read stay readable.
+// Close releases the store. Blobs that are being read stay readable.
 func (s *Store) Close() error { return s.bucket.close() }
 
-// Put stores everything r yields under key, replacing what was there in one step. When r fails, ctx ends or the disk
-// is full, what was there before is still there.
+// Put stores the content of r under key, replacing a previous blob atomically. If r fails, ctx ends
+// or the disk is full, the previous blob remains.
 func (s *Store) Put(ctx context.Context, key string, r io.Reader) error {
 	if err := ValidateKey(key); err != nil {
 		return err
@@ -137,8 +142,8 @@ func (s *Store) PutBytes(ctx context.Context, key string, data []byte) error {
 	return s.Put(ctx, key, bytes.NewReader(data))
 }
 
-// Open returns the content of a blob; ErrNotFound when there is none. Bytes are authenticated before they are
-// returned; damage further on, or a cut, is an error of Read, so content counts only once Read said io.EOF.
+// Open returns the content of a blob, or ErrNotFound. Bytes are authenticated before they are
+// returned. Read reports damage and truncation, so rely on the content only after io.EOF.
 func (s *Store) Open(ctx context.Context, key string) (io.ReadCloser, error) {
 	if err := ValidateKey(key); err != nil {
 		return nil, err
@@ -155,7 +160,7 @@ func (s *Store) Open(ctx context.Context, key string) (io.ReadCloser, error) {
 	return &unsealed{key: key, content: content, source: source}, nil
 }
 
-// Get returns the content of a blob that is at most limit bytes long, else a *TooLargeError.
+// Get returns the content of a blob of at most limit bytes, else a *TooLargeError.
 func (s *Store) Get(ctx context.Context, key string, limit int64) ([]byte, error) {
 	r, err := s.Open(ctx, key)
 	if err != nil {
@@ -172,7 +177,7 @@ func (s *Store) Get(ctx context.Context, key string, limit int64) ([]byte, error
 	return data, nil
 }
 
-// Stat describes a blob; ErrNotFound when there is none.
+// Stat describes a blob; it returns ErrNotFound if there is none.
 func (s *Store) Stat(ctx context.Context, key string) (Info, error) {
 	if err := ValidateKey(key); err != nil {
 		return Info{}, err
@@ -184,7 +189,7 @@ func (s *Store) Stat(ctx context.Context, key string) (Info, error) {
 	return info, nil
 }
 
-// Exists says whether a blob has the key.
+// Exists reports whether a blob has the key.
 func (s *Store) Exists(ctx context.Context, key string) (bool, error) {
 	_, err := s.Stat(ctx, key)
 	if errors.Is(err, ErrNotFound) {
@@ -193,7 +198,7 @@ func (s *Store) Exists(ctx context.Context, key string) (bool, error) {
 	return err == nil, err
 }
 
-// Delete removes a blob; one that is not there is no error.
+// Delete deletes a blob. It succeeds if the blob does not exist.
 func (s *Store) Delete(ctx context.Context, key string) error {
 	if err := ValidateKey(key); err != nil {
 		return err
@@ -204,7 +209,7 @@ func (s *Store) Delete(ctx context.Context, key string) error {
 	return nil
 }
 
-// List yields the blobs whose key starts with prefix, in byte order of their keys. It ends after the first error.
+// List yields the blobs whose keys start with prefix, in byte order. It ends after the first error.
 func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[Info, error] {
 	return func(yield func(Info, error) bool) {
 		if err := validatePrefix(prefix); err != nil {
@@ -226,7 +231,7 @@ func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[Info, error] 
 	}
 }
 
-// seal copies r to w, sealed. age writes its header in small pieces: the buffer makes them one write.
+// seal encrypts r to w. age writes its header in small pieces; the buffer joins them.
 func (s *Store) seal(w io.Writer, r io.Reader) error {
 	buffered := bufio.NewWriter(w)
 	sealer, err := age.Encrypt(buffered, s.identity.Recipient())
@@ -242,7 +247,7 @@ func (s *Store) seal(w io.Writer, r io.Reader) error {
 	return buffered.Flush()
 }
 
-// unsealed reads a blob's content and closes the sealed bytes under it.
+// unsealed reads a blob's content and closes the encrypted reader under it.
 type unsealed struct {
 	key     string
 	content io.Reader
@@ -259,7 +264,8 @@ func (u *unsealed) Read(p []byte) (int, error) {
 
 func (u *unsealed) Close() error { return u.source.Close() }
 
-// source remembers that reading the sealed bytes failed, to tell a cut cable from a damaged blob.
+// source records errors of reading the encrypted bytes, to distinguish a broken connection from a
+// damaged blob.
 type source struct {
 	io.ReadCloser
 	err error
@@ -280,7 +286,7 @@ func (s *source) explain(key string, err error) error {
 	return &SealError{Key: key, Err: err}
 }
 
-// contextReader fails once its context ended.
+// contextReader fails once its context has ended.
 type contextReader struct {
 	ctx context.Context
 	io.Reader

@@ -18,7 +18,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The conformance suite: what every kind of store promises. A cloud's bucket is tested through gocloud's memory driver.
+// The conformance suite: what every kind of store promises. A cloud's bucket is tested through
+// gocloud's memory driver.
 
 func stores(t *testing.T, test func(t *testing.T, store *Store)) {
 	for name, url := range map[string]func(t *testing.T) string{

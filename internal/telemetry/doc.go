@@ -1,25 +1,26 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package telemetry tells machines how a server does: numbers for Prometheus, spans for OpenTelemetry, and the few figures
-// that people look at live.
+// Package telemetry exports metrics for Prometheus, spans for OpenTelemetry, and the few figures of
+// `yuba top`.
 //
-//	catalog.go   every metric there is, from which docs/reference/metrics.md is written
-//	metrics.go   those that are counted when something happens
-//	live.go      those that are asked for when somebody scrapes
-//	objects.go   how objects stand, from a cache
-//	gotk.go      the names that Flux's users know
-//	writes.go    what this server writes to its API
+//	catalog.go   all metrics, the source of docs/reference/metrics.md
+//	metrics.go   metrics that are counted as events happen
+//	live.go      metrics that are determined at each scrape
+//	objects.go   the status of objects, from a cache
+//	gotk.go      metrics with Flux's names
+//	writes.go    API writes of this server
 //	recent.go    the last runs, for `yuba top`
-//	traces.go    a run, a fetch, an apply as spans, once they are over
+//	traces.go    spans of completed runs, fetches and applies
 //
 // # Invariants
 //
-//   - A label has few values. Names of stacks are none, unless that is asked for; namespaces, reasons and kinds of objects
-//     are counted together beyond a limit, so that nobody fills the memory of who scrapes.
-//   - What is observed costs a few additions under a short lock; nobody waits for a scrape or for a collector of spans, and
-//     a dead one costs a bounded queue and a line in the log now and then.
-//   - Spans are made from records that are masked already, and say which kind of failure it was and not its text.
+//   - Labels have few values. Names of stacks are not labels unless requested. Beyond a limit,
+//     namespaces, reasons and kinds share one value, so that nobody can fill Prometheus' memory.
+//   - An observation costs a few additions under a short lock. Nothing waits for a scrape or a
+//     collector of spans; a collector that is down costs a bounded queue and an occasional log
+//     line.
+//   - Spans are made from masked records, and contain the kind of a failure, not its text.
 //
 // The package decides nothing and imports neither controllers nor the API: internal/app feeds it.
 package telemetry

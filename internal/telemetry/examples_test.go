@@ -20,7 +20,8 @@ const examples = "../../examples/observability/"
 // foreign are the metrics that libraries serve beside ours.
 var foreign = []string{"process_resident_memory_bytes", "process_cpu_seconds_total"}
 
-// functions and keywords are what queries may use; a word that is none of them and no metric is a mistake.
+// functions and keywords are what queries may use; a word that is none of them and no metric is a
+// mistake.
 var functions = []string{"sum", "max", "min", "rate", "increase", "absent", "histogram_quantile", "vector", "by", "or"}
 
 var token = regexp.MustCompile(`[a-zA-Z_:][a-zA-Z0-9_:]*|\$[a-z_]+|[0-9][0-9.]*|"[^"]*"|=~|!~|!=|==|>=|<=|\[[^\]]*\]|[-+*/<>=(){},]|\s+`)

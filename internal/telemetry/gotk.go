@@ -12,10 +12,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// gotkBuckets are those of Flux's histogram, so that its dashboards read both.
+// gotkBuckets are those of Flux's histogram, so that its dashboards work.
 var gotkBuckets = prometheus.ExponentialBucketsRange(10e-3, 1800, 10)
 
-// gotk are the metrics that name objects. Those of objects that are gone go with the next scrape.
+// gotk holds the metrics that name objects. Deleted objects disappear with the next scrape.
 type gotk struct {
 	objects   func(yield func(*Object))
 	durations *prometheus.HistogramVec
@@ -24,7 +24,7 @@ type gotk struct {
 	known map[named]bool
 }
 
-// named is an object.
+// named identifies an object.
 type named struct{ kind, name, namespace string }
 
 func newGotk(objects func(func(*Object))) *gotk {
@@ -42,7 +42,7 @@ func (g *gotk) observe(kind, namespace, name string, took time.Duration) {
 	g.durations.WithLabelValues(kind, name, namespace).Observe(seconds(took))
 }
 
-// Describe is part of prometheus.Collector.
+// Describe implements prometheus.Collector.
 func (g *gotk) Describe(ch chan<- *prometheus.Desc) {
 	for _, f := range []*family{&gotkInfo, &gotkCondition, &gotkSuspend} {
 		ch <- descs[f]
@@ -50,7 +50,7 @@ func (g *gotk) Describe(ch chan<- *prometheus.Desc) {
 	g.durations.Describe(ch)
 }
 
-// Collect is part of prometheus.Collector.
+// Collect implements prometheus.Collector.
 func (g *gotk) Collect(ch chan<- prometheus.Metric) {
 	there := map[named]bool{}
 	g.objects(func(o *Object) {

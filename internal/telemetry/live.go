@@ -15,10 +15,10 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/queue"
 )
 
-// live are the metrics that are found out when somebody scrapes.
+// live holds the metrics that are determined at each scrape.
 type live struct{ opts Options }
 
-// The descriptions, which are the same for all servers.
+// The descriptions are the same for all servers.
 var descs = func() map[*family]*prometheus.Desc {
 	m := map[*family]*prometheus.Desc{}
 	for _, f := range []*family{&buildInfo, &queueRuns, &queueOldest, &atWork, &prepared, &applying, &places, &unstored, &runnerUp, &runnerMemory, &runnerCPU,
@@ -31,16 +31,16 @@ var descs = func() map[*family]*prometheus.Desc {
 // sample sends one value.
 type sample func(f *family, value float64, labels ...string)
 
-// Describe is part of prometheus.Collector.
+// Describe implements prometheus.Collector.
 func (l *live) Describe(ch chan<- *prometheus.Desc) {
 	for f, d := range descs {
-		if !strings.HasPrefix(f.name, "gotk_") { // those are another collector's
+		if !strings.HasPrefix(f.name, "gotk_") { // collected by gotk
 			ch <- d
 		}
 	}
 }
 
-// Collect is part of prometheus.Collector.
+// Collect implements prometheus.Collector.
 func (l *live) Collect(ch chan<- prometheus.Metric) {
 	send := func(f *family, value float64, labels ...string) {
 		t := prometheus.GaugeValue
@@ -104,10 +104,10 @@ func collectQueue(send sample, f executor.Figures, now time.Time) {
 	send(&unstored, float64(f.Unstored))
 }
 
-// RunnerPatience is how long a runner may be silent and still counts as alive: longer than any poll.
+// RunnerPatience is how long a silent runner counts as alive: longer than any poll.
 const RunnerPatience = time.Minute
 
-// Alive tells whether there is a runner.
+// Alive reports whether the runner is alive.
 func Alive(r executor.Runner, now time.Time) bool {
 	return r.Asking || !r.Seen.IsZero() && now.Sub(r.Seen) < RunnerPatience
 }
@@ -129,7 +129,7 @@ func collectRunner(send sample, r executor.Runner, now time.Time) {
 func collectDisk(send sample, dir string) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(dir, &s); err != nil {
-		return // a scrape without it says the same
+		return // their absence from the scrape says the same
 	}
 	send(&diskFree, float64(s.Bavail)*float64(s.Bsize))
 	send(&diskSize, float64(s.Blocks)*float64(s.Bsize))

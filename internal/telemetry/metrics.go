@@ -15,37 +15,37 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// Options say what a server's metrics are made of.
+// Options configure a server's metrics.
 type Options struct {
-	// Version is the server's, ToolVersion that of the tool that runs use by default.
+	// Version is the version of the server, ToolVersion that of the default tool of runs.
 	Version, ToolVersion string
-	// Places is how many runs may be carried out at a time.
+	// Places is the maximum number of concurrent runs.
 	Places int
-	// Figures tells what is in hand.
+	// Figures returns the executor's current figures.
 	Figures func() executor.Figures
-	// Objects calls yield with each object there is, from memory. It may use one Object for all calls.
+	// Objects calls yield with each object, from memory. It may reuse one Object for all calls.
 	Objects func(yield func(*Object))
-	// Tenants and Registries do the same with tenants and their registries; nil where there are none.
+	// Tenants and Registries do the same for tenants and their registries; nil if there are none.
 	Tenants    func(yield func(*Tenant))
 	Registries func(yield func(*Registry))
-	// Circuits counts circuit breakers; nil where there are none.
+	// Circuits counts circuit breakers; nil if there are none.
 	Circuits func() Circuits
-	// Providers tells what is in the store of providers; nil where there is none.
+	// Providers returns the content of the provider store; nil if there is none.
 	Providers func() (packages int, bytes int64)
-	// DataDir is where this server's data is.
+	// DataDir is this server's data directory.
 	DataDir string
-	// PerObject adds the metrics that have names of objects among their labels.
+	// PerObject enables the metrics with names of objects in their labels.
 	PerObject bool
-	// Also is served beside them.
+	// Also is served with these metrics.
 	Also prometheus.Gatherer
 	Log  *slog.Logger
 }
 
-// Circuits are how many circuit breakers the server has opened and people keep open, and the stacks that fail because of
-// what they stand for.
+// Circuits are the numbers of circuit breakers that the server opened, that people opened, and of
+// the stacks that fail because of them.
 type Circuits struct{ Open, Kept, Failing int }
 
-// Metrics are the numbers of one server. Its methods are safe for concurrent use.
+// Metrics are the metrics of one server. They are safe for concurrent use.
 type Metrics struct {
 	opts     Options
 	registry *prometheus.Registry
@@ -58,7 +58,7 @@ type Metrics struct {
 	resources                                                                                                          limited
 }
 
-// New makes the metrics of a server.
+// New creates the metrics of a server.
 func New(opts Options) *Metrics {
 	m := &Metrics{opts: opts, registry: prometheus.NewRegistry(), resources: limited{limit: maxResources},
 		runs: runsTotal.counters(), stepCPU: stepCPU.counters(), inits: initsTotal.counters(),
@@ -68,7 +68,7 @@ func New(opts Options) *Metrics {
 		stepTime: stepSeconds.histograms(), fetchTime: fetchSeconds.histograms(), deployTime: deploySeconds.histograms()}
 	m.registry.MustRegister(m.runs, m.stepCPU, m.inits, m.hits, m.downloads, m.downloaded, m.plans, m.changed, m.drift, m.mended, m.lost, m.decisions, m.skipped, m.writes,
 		m.runTime, m.queueTime, m.stepTime, m.fetchTime, m.deployTime, &live{opts})
-	// What has no labels is there from the start, so that the first increase is one.
+	// Metrics without labels exist from the start, so that the first increase is visible.
 	for _, c := range []*prometheus.CounterVec{m.drift, m.mended, m.lost, m.skipped, m.hits, m.downloads, m.downloaded} {
 		c.WithLabelValues()
 	}
@@ -81,7 +81,7 @@ func New(opts Options) *Metrics {
 	return m
 }
 
-// maxScrapes is how many scrapes are answered at a time.
+// maxScrapes is the maximum number of concurrent scrapes.
 const maxScrapes = 4
 
 // Handler serves the metrics.
@@ -94,7 +94,7 @@ func (m *Metrics) Handler() http.Handler {
 		EnableOpenMetrics: true, ErrorLog: slog.NewLogLogger(m.opts.Log.Handler(), slog.LevelWarn)})
 }
 
-// The words that runs are counted by. A runner sends them, so what is none of them is counted as one.
+// Accepted label values. A runner sends them, so unknown ones are counted as one.
 var (
 	steps = words(run.StepPrepare, run.StepInit, run.StepPlan, run.StepShow, run.StepApply, run.StepOutput, "continue")
 	inits = words(run.InitRan, run.InitUnchanged, run.InitReplayed)
@@ -112,7 +112,7 @@ func words[T ~string](list ...T) map[string]bool {
 	return m
 }
 
-// known is the word, if it is one of those.
+// known returns the word if it is in the list.
 func known[T ~string](word T, list map[string]bool) string {
 	if list[string(word)] {
 		return string(word)
@@ -120,7 +120,7 @@ func known[T ~string](word T, list map[string]bool) string {
 	return "other"
 }
 
-// ObserveRun counts a run that ended.
+// ObserveRun counts a completed run.
 func (m *Metrics) ObserveRun(rec run.Record) {
 	spec, result := &rec.Spec, rec.Result
 	operation, purpose, outcome := string(spec.Operation), string(spec.Purpose), known(result.Outcome, outcomes)
@@ -155,7 +155,7 @@ func (m *Metrics) ObserveRun(rec run.Record) {
 	m.lost.WithLabelValues().Add(float64(len(result.Unproven) + result.UnprovenMore))
 }
 
-// observeSteps counts each step once, however many parts it had.
+// observeSteps counts each step once, even if it had several parts.
 func (m *Metrics) observeSteps(operation string, reports []run.StepReport) {
 	var wall [16]struct {
 		step string
@@ -184,7 +184,7 @@ reports:
 	}
 }
 
-// observePlan counts what a run that was to make a plan found.
+// observePlan counts the result of a run that should have planned.
 func (m *Metrics) observePlan(rec run.Record) {
 	spec, result := &rec.Spec, rec.Result
 	if spec.Operation != run.OperationPlan && spec.Operation != run.OperationPlanAndApply || result.Outcome == run.OutcomeCanceled && result.Plan == nil {
@@ -193,7 +193,7 @@ func (m *Metrics) observePlan(rec run.Record) {
 	found := "failed"
 	switch {
 	case result.Plan == nil:
-		// One that was never made says nothing when the run went well: there was nothing to plan.
+		// A successful run without a plan had nothing to plan.
 		if result.Outcome == run.OutcomeSucceeded {
 			return
 		}
@@ -219,10 +219,11 @@ func urgencyOf(rec run.Record) string {
 	return string(run.UrgencyChange)
 }
 
-// seconds of a time that two clocks made, or one that was set meanwhile.
+// seconds guards against negative durations: of two clocks, or of one that was set.
 func seconds(d time.Duration) float64 { return max(d, 0).Seconds() }
 
-// ObserveDecision counts a pass over a stack. proven says that it ends with no process because nothing is to be done.
+// ObserveDecision counts a reconciliation of a stack. proven says that it needed no process because
+// nothing has to be done.
 func (m *Metrics) ObserveDecision(verb, reason string, proven bool) {
 	m.decisions.WithLabelValues(verb, reason).Inc()
 	if proven {
@@ -231,7 +232,7 @@ func (m *Metrics) ObserveDecision(verb, reason string, proven bool) {
 	}
 }
 
-// ObserveLook counts a look for news of a source. result is new, unchanged or failed.
+// ObserveLook counts a check for a new revision of a source. result is new, unchanged or failed.
 func (m *Metrics) ObserveLook(kind, namespace, name, result string, took time.Duration) {
 	m.fetchTime.WithLabelValues(kind, result).Observe(seconds(took))
 	if m.gotk != nil {

@@ -8,35 +8,35 @@ import (
 	"sync"
 )
 
-// Object is how one object stands.
+// Object is the status of one object.
 type Object struct {
 	Group, Version, Kind string
 	Namespace, Name      string
-	// Ready and Reason are its condition Ready's status and reason; empty Ready counts as Unknown.
+	// Ready and Reason are status and reason of its condition Ready; empty Ready counts as Unknown.
 	Ready, Reason string
 	Suspended     bool
-	// Paused is true for a stack that a circuit breaker keeps from being tried.
+	// Paused says that a circuit breaker pauses the stack.
 	Paused bool
-	// Blocked is true for an object that waits for one that it depends on.
+	// Blocked says that the object waits for a dependency.
 	Blocked bool
-	// Revision is what it is at, Source the name of what it is made from.
+	// Revision is its current revision, Source the name of its source.
 	Revision, Source string
-	// Waits, Drifted and LockedOut are about stacks: the plan waits for a person, drift was found and is still there,
-	// somebody else holds the state's lock.
+	// Waits, Drifted and LockedOut are for stacks: the plan waits for approval, there is unrepaired
+	// drift, another lock holder locks the state.
 	Waits, Drifted, LockedOut bool
 }
 
-// How many values labels have that others than this server choose.
+// Limits on values of labels that this server does not choose.
 const (
 	maxNamespaces = 1000
 	maxReasons    = 200
 	maxResources  = 200
-	// maxLabel is how long such a value may be.
+	// maxLabel is the maximum length of such a value.
 	maxLabel = 100
 	others   = "(others)"
 )
 
-// limited lets the first values through and calls all later ones others.
+// limited passes the first values and replaces all later ones by "(others)".
 type limited struct {
 	limit int
 
@@ -45,7 +45,7 @@ type limited struct {
 }
 
 func (l *limited) name(value string) string {
-	value = strings.ToValidUTF8(value, "?") // a label of anything else ends the process
+	value = strings.ToValidUTF8(value, "?") // an invalid label would crash the process
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.seen[value] {
@@ -61,10 +61,10 @@ func (l *limited) name(value string) string {
 	return value
 }
 
-// standing is what objects are counted by.
+// standing is the key by which objects are counted.
 type standing struct{ kind, namespace, ready, reason string }
 
-// place is where objects of a kind are counted.
+// place is a namespace with objects of a kind.
 type place struct{ kind, namespace string }
 
 // census is one count of all objects.

@@ -13,15 +13,15 @@ import (
 )
 
 const (
-	// maxRecent is how many runs are remembered, a few hundred bytes each.
+	// maxRecent is the number of remembered runs, a few hundred bytes each.
 	maxRecent = 1024
-	// minute is how many seconds the throughput is counted over.
+	// minute is the number of seconds of the throughput.
 	minute = 60
-	// slowest is how many stacks are named.
+	// slowest is the number of listed stacks.
 	slowest = 10
 )
 
-// Ended is a run that ended.
+// Ended is a run that has ended.
 type Ended struct {
 	Stack     run.Stack
 	ID        string
@@ -31,17 +31,18 @@ type Ended struct {
 	Took      time.Duration
 }
 
-// Recent is what was done lately.
+// Recent summarises recent runs.
 type Recent struct {
-	// Total and Failed count all runs since the start of the server, LastMinute and FailedLastMinute those of a minute.
+	// Total and Failed count all runs since the start of the server, LastMinute and
+	// FailedLastMinute those of the last minute.
 	Total, Failed, LastMinute, FailedLastMinute int
-	// Skipped are the passes over stacks that were proven to need no run.
+	// Skipped counts reconciliations of stacks that did not need a run.
 	Skipped int
-	// Slowest are the stacks whose last runs took longest, one run for each.
+	// Slowest lists the stacks whose last runs took longest, one run each.
 	Slowest []Ended
 }
 
-// recent remembers the last runs. The zero value is ready.
+// recent remembers the last runs. The zero value is ready for use.
 type recent struct {
 	mu            sync.Mutex
 	runs          []Ended
@@ -88,7 +89,7 @@ func (r *recent) skip() {
 	r.skipped++
 }
 
-// Recent tells what was done lately.
+// Recent summarises recent runs.
 func (m *Metrics) Recent() Recent {
 	r := &m.recent
 	r.mu.Lock()

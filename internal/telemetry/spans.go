@@ -14,8 +14,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// Run sends the trace of a run that ended: what it waited for, its steps, and until when its result was on record. It is
-// linked to the trace of the revision that it works on.
+// Run sends the trace of a completed run: its waiting, its steps, and recording its result. It
+// links to the trace of its revision.
 func (t *Tracer) Run(rec run.Record, recorded time.Time) {
 	if t == nil {
 		return
@@ -56,7 +56,7 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// runAttributes hold no text of a failure: it is people's, and may be long.
+// runAttributes exclude a failure's text: it is for people, and can be long.
 func runAttributes(rec run.Record) []attribute.KeyValue {
 	spec, result := &rec.Spec, rec.Result
 	list := []attribute.KeyValue{
@@ -81,8 +81,8 @@ func runAttributes(rec run.Record) []attribute.KeyValue {
 	return list
 }
 
-// Look sends the span of a look for news of a source that found some or failed. A revision that it found has a trace of
-// its own, to which what is made of it is linked.
+// Look sends the span of a check of a source that found a new revision or failed. A new revision
+// starts a trace of its own, to which its users link.
 func (t *Tracer) Look(kind, namespace, name, revision, result string, began time.Time, took time.Duration) {
 	if t == nil {
 		return
@@ -117,7 +117,7 @@ func (t *Tracer) Apply(namespace, name, revision string, succeeded bool, began t
 	span.End(trace.WithTimestamp(began.Add(took)))
 }
 
-// revisionContext is where the trace of a revision begins.
+// revisionContext returns the root of a revision's trace.
 func revisionContext(revision string) trace.SpanContext {
 	t, s := idsOf("revision " + revision)
 	return trace.NewSpanContext(trace.SpanContextConfig{TraceID: t, SpanID: s, TraceFlags: trace.FlagsSampled, Remote: true})

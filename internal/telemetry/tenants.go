@@ -11,27 +11,30 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Tenant is how one tenant stands.
+// Tenant is the status of one tenant.
 type Tenant struct {
 	Namespace, Name string
 	// Ready, Desired, Failed and Conflicted are numbers of objects.
 	Ready, Desired, Failed, Conflicted int
-	// Conditions are their statuses by type, Degraded is why it is degraded; empty when it is not.
+	// Conditions are its conditions' statuses by type. Degraded is the reason for being degraded;
+	// empty if it is not.
 	Conditions map[string]string
 	Degraded   string
 }
 
-// Registry is how one registry of tenants stands.
+// Registry is the status of one tenant registry.
 type Registry struct {
 	Namespace, Name string
-	// Desired, Ready and Failed are numbers of tenants, Held of those that wait for a confirmation that they may go.
+	// Desired, Ready and Failed are numbers of tenants, Held of those whose deletion waits for
+	// confirmation.
 	Desired, Ready, Failed, Held int
 }
 
-// tenantBuckets are those of the Tenant Operator's histogram, with some for passes that write nothing.
+// tenantBuckets are those of Tenant Operator's histogram, and some for reconciliations that write
+// nothing.
 var tenantBuckets = []float64{0.001, 0.005, 0.025, 0.1, 0.5, 1, 2, 5, 10, 30, 60}
 
-// tenants are the metrics of tenants. Those that name objects that are gone go with the next scrape.
+// tenants holds the metrics of tenants. Deleted objects disappear with the next scrape.
 type tenants struct {
 	opts      Options
 	passes    *prometheus.HistogramVec
@@ -40,11 +43,11 @@ type tenants struct {
 	kinds     limited
 
 	mu sync.Mutex
-	// conflicted are the tenants that have conflicts counted, with their labels.
+	// conflicted records the tenants with counted conflicts, and their labels.
 	conflicted map[named]map[[2]string]bool
 }
 
-// The descriptions of what names objects.
+// The descriptions of metrics that name objects.
 var tenantDescs = func() map[*family]*prometheus.Desc {
 	m := map[*family]*prometheus.Desc{}
 	for _, f := range []*family{&tenantReady, &tenantDesired, &tenantFailed, &tenantConflicted, &tenantCondition, &tenantDegraded,
@@ -62,7 +65,7 @@ func newTenants(opts Options) *tenants {
 		writes: applyAttempts.counters(), conflicts: tenantConflicts.counters()}
 }
 
-// TenantPass counts a pass over a tenant; result is success, partial_failure or error.
+// TenantPass counts a reconciliation of a tenant; result is success, partial_failure or error.
 func (m *Metrics) TenantPass(result string, took time.Duration) {
 	m.tenants.passes.WithLabelValues(result).Observe(seconds(took))
 }
@@ -72,7 +75,7 @@ func (m *Metrics) TenantWrite(kind, result, policy string) {
 	m.tenants.writes.WithLabelValues(m.tenants.kinds.name(kind), result, policy).Inc()
 }
 
-// TenantConflict counts an object that somebody else was found to have.
+// TenantConflict counts an object that turned out to have another owner.
 func (m *Metrics) TenantConflict(namespace, tenant, kind, policy string) {
 	if !m.opts.PerObject {
 		return
@@ -89,7 +92,7 @@ func (m *Metrics) TenantConflict(namespace, tenant, kind, policy string) {
 	t.conflicts.WithLabelValues(tenant, namespace, kind, policy).Inc()
 }
 
-// Describe is part of prometheus.Collector.
+// Describe implements prometheus.Collector.
 func (t *tenants) Describe(ch chan<- *prometheus.Desc) {
 	t.passes.Describe(ch)
 	t.writes.Describe(ch)
@@ -103,7 +106,7 @@ func (t *tenants) Describe(ch chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect is part of prometheus.Collector.
+// Collect implements prometheus.Collector.
 func (t *tenants) Collect(ch chan<- prometheus.Metric) {
 	t.passes.Collect(ch)
 	t.writes.Collect(ch)
@@ -130,7 +133,8 @@ func (t *tenants) Collect(ch chan<- prometheus.Metric) {
 	t.conflicts.Collect(ch)
 }
 
-// collectHeld tells how many tenants wait for a confirmation, by namespace, and returns the registries.
+// collectHeld counts the tenants that wait for confirmation, by namespace, and returns the
+// registries.
 func (t *tenants) collectHeld(ch chan<- prometheus.Metric) []Registry {
 	if t.opts.Registries == nil {
 		return nil
@@ -167,7 +171,7 @@ func collectTenant(send sample, o *Tenant) {
 	}
 }
 
-// forget drops what was counted of tenants that are gone.
+// forget drops the counts of deleted tenants.
 func (t *tenants) forget(there map[named]bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

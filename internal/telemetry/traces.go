@@ -26,17 +26,18 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Tracer sends spans to an OpenTelemetry collector. A nil Tracer sends none. Its methods never wait for the collector.
+// Tracer sends spans to an OpenTelemetry collector. A nil Tracer sends none. Its methods never wait
+// for the collector.
 type Tracer struct {
 	provider *sdktrace.TracerProvider
 	tracer   trace.Tracer
 }
 
-// maxSpans is how many spans wait for the collector, a kilobyte each; those that find no place are dropped.
+// maxSpans is the queue's length, a kilobyte each; further spans are dropped.
 const maxSpans = 4096
 
-// OpenTracer makes a tracer as the environment says (OTEL_EXPORTER_OTLP_ENDPOINT and its company), nil when that names no
-// collector. The collector need not be there.
+// OpenTracer creates a tracer configured by the environment (OTEL_EXPORTER_OTLP_ENDPOINT and
+// related variables); nil if that names no collector. The collector may be unavailable.
 func OpenTracer(ctx context.Context, version string, log *slog.Logger) (*Tracer, error) {
 	if !wanted() {
 		return nil, nil
@@ -44,11 +45,11 @@ func OpenTracer(ctx context.Context, version string, log *slog.Logger) (*Tracer,
 	otel.SetErrorHandler(&complaints{log: log})
 	exporter, err := newExporter(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("prepare sending traces as OTEL_EXPORTER_OTLP_… say: %w", withoutURL(err))
+		return nil, fmt.Errorf("configure sending traces from OTEL_EXPORTER_OTLP_…: %w", withoutURL(err))
 	}
 	res, err := resource.New(ctx, resource.WithTelemetrySDK(), resource.WithHost(),
 		resource.WithAttributes(attribute.String("service.name", "yuba"), attribute.String("service.version", version)),
-		resource.WithFromEnv()) // what the environment says wins
+		resource.WithFromEnv()) // the environment takes precedence
 	if err != nil && !errors.Is(err, resource.ErrPartialResource) {
 		return nil, fmt.Errorf("read OTEL_RESOURCE_ATTRIBUTES: %w", err)
 	}
@@ -63,7 +64,7 @@ func OpenTracer(ctx context.Context, version string, log *slog.Logger) (*Tracer,
 	return &Tracer{provider: provider, tracer: provider.Tracer("github.com/yuba-dev/yuba", trace.WithInstrumentationVersion(version))}, nil
 }
 
-// wanted tells whether the environment names a collector of traces.
+// wanted reports whether the environment names a collector of traces.
 func wanted() bool {
 	if strings.EqualFold(os.Getenv("OTEL_SDK_DISABLED"), "true") {
 		return false
@@ -87,17 +88,18 @@ func newExporter(ctx context.Context) (*otlptrace.Exporter, error) {
 	case "grpc":
 		return otlptracegrpc.New(ctx)
 	}
-	return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_PROTOCOL %q: want http/protobuf or grpc", protocol)
+	return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_PROTOCOL %q: expected http/protobuf or grpc", protocol)
 }
 
-// Close sends what waits, as far as ctx allows.
+// Close sends queued spans, as far as ctx allows.
 func (t *Tracer) Close(ctx context.Context) {
 	if t != nil {
 		t.provider.Shutdown(ctx) //nolint:errcheck // what the collector does not take is lost, as it is whenever the collector is away
 	}
 }
 
-// complaints logs what goes wrong with traces, once in a while: a collector that is away is asked all the time.
+// complaints logs errors of sending traces at intervals: a collector that is down fails all the
+// time.
 type complaints struct {
 	log *slog.Logger
 
@@ -107,17 +109,17 @@ type complaints struct {
 
 const complainEvery = 10 * time.Minute
 
-// Handle is part of otel.ErrorHandler.
+// Handle implements otel.ErrorHandler.
 func (c *complaints) Handle(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if now := time.Now(); c.last.IsZero() || now.Sub(c.last) >= complainEvery {
 		c.last = now
-		c.log.Warn("traces are not sent", "error", withoutURL(err))
+		c.log.Warn("sending traces failed", "error", withoutURL(err))
 	}
 }
 
-// withoutURL leaves out addresses, which may have passwords in them.
+// withoutURL removes addresses, which may contain passwords.
 func withoutURL(err error) error {
 	var at *url.Error
 	if errors.As(err, &at) {
@@ -126,17 +128,18 @@ func withoutURL(err error) error {
 	return err
 }
 
-// ids make a trace's id from what it is about, so that it can be found by that. Spans below a root have random ids.
+// ids derives a trace's id from its subject, so that the trace can be found by it. Spans below the
+// root have random ids.
 type ids struct{}
 
 type subjectKey struct{}
 
-// about says what the trace is about whose root is started with the context.
+// about sets the subject of the trace that is started with the context.
 func about(ctx context.Context, subject string) context.Context {
 	return context.WithValue(ctx, subjectKey{}, subject)
 }
 
-// TraceID is the id of the trace about a run.
+// TraceID returns the id of the trace of a run.
 func TraceID(runID string) trace.TraceID {
 	id, _ := idsOf("run " + runID)
 	return id
@@ -149,7 +152,7 @@ func idsOf(subject string) (t trace.TraceID, s trace.SpanID) {
 	return t, s
 }
 
-// NewIDs is part of sdktrace.IDGenerator.
+// NewIDs implements sdktrace.IDGenerator.
 func (ids) NewIDs(ctx context.Context) (t trace.TraceID, s trace.SpanID) {
 	if subject, ok := ctx.Value(subjectKey{}).(string); ok {
 		return idsOf(subject)
@@ -159,7 +162,7 @@ func (ids) NewIDs(ctx context.Context) (t trace.TraceID, s trace.SpanID) {
 	return t, s
 }
 
-// NewSpanID is part of sdktrace.IDGenerator.
+// NewSpanID implements sdktrace.IDGenerator.
 func (ids) NewSpanID(context.Context, trace.TraceID) (s trace.SpanID) {
 	rand.Read(s[:]) //nolint:errcheck // never fails, see its documentation
 	return s

@@ -165,7 +165,8 @@ func TestSamplingIsTheEnvironments(t *testing.T) {
 	}
 }
 
-// A collector that is away, or that takes connections and never answers, holds nobody up and is told of once.
+// A collector that is away, or that takes connections and never answers, holds nobody up and is
+// told of once.
 func TestACollectorThatIsAwayCostsNothing(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Transport counts what goes through next and writes to the API.
+// Transport counts the requests through next that write to the API.
 func (m *Metrics) Transport(next http.RoundTripper) http.RoundTripper { return &counted{m, next} }
 
 type counted struct {
@@ -16,7 +16,7 @@ type counted struct {
 	next    http.RoundTripper
 }
 
-// RoundTrip is part of http.RoundTripper.
+// RoundTrip implements http.RoundTripper.
 func (c *counted) RoundTrip(r *http.Request) (*http.Response, error) {
 	switch r.Method {
 	case http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete:
@@ -25,10 +25,11 @@ func (c *counted) RoundTrip(r *http.Request) (*http.Response, error) {
 	return c.next.RoundTrip(r)
 }
 
-// WrappedRoundTripper gives client-go what is below, which it looks for to close connections.
+// WrappedRoundTripper lets client-go find the wrapped transport to close its connections.
 func (c *counted) WrappedRoundTripper() http.RoundTripper { return c.next }
 
-// resourceOf reads a path of the API as resource.group/subresource: /apis/G/V/namespaces/N/R/NAME/SUB is R.G/SUB.
+// resourceOf formats an API path as resource.group/subresource: /apis/G/V/namespaces/N/R/NAME/SUB
+// is R.G/SUB.
 func resourceOf(path string) string {
 	parts := strings.Split(strings.Trim(path, "/"), "/")
 	group := ""

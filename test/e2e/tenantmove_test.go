@@ -78,7 +78,7 @@ func TestWhatTheTenantOperatorLeftGoesOn(t *testing.T) {
 	y.create(t, lease)
 
 	y.control(t)
-	y.eventuallyLogs(t, "tenants are left alone: a Tenant Operator is alive on this API (pod-1")
+	y.eventuallyLogs(t, "tenants are not reconciled: a Tenant Operator is running on this API (pod-1")
 	if err := y.terminate(); err != nil {
 		t.Fatal(err)
 	}

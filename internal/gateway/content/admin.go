@@ -9,12 +9,12 @@ import (
 
 func (h *Handler) backup(w http.ResponseWriter, r *http.Request) error {
 	if h.Backup == nil {
-		return notFound("this server has no data directory of its own to back up")
+		return notFound("this server does not have a data directory of its own to back up")
 	}
 	w.Header().Set("Content-Type", "application/x-tar")
 	if err := h.Backup(r.Context(), w); err != nil {
 		h.Log.Error("backup", "error", err)
-		panic(http.ErrAbortHandler) // the client must see that it is not whole
+		panic(http.ErrAbortHandler) // the client must notice that it is incomplete
 	}
 	h.Log.Info("backup taken", "by", user(r))
 	return nil
@@ -22,7 +22,7 @@ func (h *Handler) backup(w http.ResponseWriter, r *http.Request) error {
 
 func (h *Handler) restore(w http.ResponseWriter, r *http.Request) error {
 	if h.Restore == nil {
-		return notFound("this server has no data directory of its own to restore")
+		return notFound("this server does not have a data directory of its own to restore")
 	}
 	if err := h.Restore(r.Context(), r.Body); err != nil {
 		return badRequest(err.Error())

@@ -24,10 +24,10 @@ import (
 	"github.com/yuba-dev/yuba/internal/blob"
 )
 
-// pushedRevision names what was pushed: there is no branch, only a newest one.
+// pushedRevision is the revision's name: pushed directories have no branch, only a latest version.
 const pushedRevision = "latest@"
 
-// takeArchive stores a pushed directory and makes the ExternalArtifact of that name refer to it.
+// takeArchive stores a pushed directory and points the ExternalArtifact of that name to it.
 func (h *Handler) takeArchive(w http.ResponseWriter, r *http.Request) error {
 	ctx := r.Context()
 	name := types.NamespacedName{Namespace: r.PathValue("namespace"), Name: r.PathValue("name")}
@@ -36,7 +36,7 @@ func (h *Handler) takeArchive(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if err := h.checkArchive(ctx, digest); err != nil {
-		return badRequest(fmt.Sprintf("the archive is refused: %v", err))
+		return badRequest(fmt.Sprintf("the archive was refused: %v", err))
 	}
 	changed, err := h.pointAt(ctx, name, digest, size)
 	if err != nil {
@@ -45,7 +45,7 @@ func (h *Handler) takeArchive(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, Pushed{Digest: digest, Revision: pushedRevision + digest, Size: size, Changed: changed})
 }
 
-// checkArchive refuses an archive that no runner would unpack: better now than in a run.
+// checkArchive refuses an archive that a runner cannot unpack, before a run fails with it.
 func (h *Handler) checkArchive(ctx context.Context, digest string) error {
 	packed, err := h.Artifacts.OpenArtifact(ctx, digest)
 	if err != nil {
@@ -68,7 +68,7 @@ func (h *Handler) pointAt(ctx context.Context, name types.NamespacedName, digest
 	}
 	if obj.Spec.SourceRef != nil {
 		return false, &refusal{http.StatusConflict, metav1.StatusReasonConflict, fmt.Sprintf(
-			"ExternalArtifact %s is made from %s %s; push under another name", name, obj.Spec.SourceRef.Kind, obj.Spec.SourceRef.Name)}
+			"ExternalArtifact %s is managed by %s %s; push under another name", name, obj.Spec.SourceRef.Kind, obj.Spec.SourceRef.Name)}
 	}
 	ready := apimeta.FindStatusCondition(obj.Status.Conditions, meta.ReadyCondition)
 	if a := obj.Status.Artifact; a != nil && a.Digest == digest && ready != nil && ready.Status == metav1.ConditionTrue {
@@ -89,7 +89,7 @@ type archived interface {
 	GetArtifact() *meta.Artifact
 }
 
-// archivedKinds are the kinds by the names of their resources.
+// archivedKinds maps resource names to kinds.
 var archivedKinds = map[string]func() archived{
 	"externalartifacts": func() archived { return &sourcev1.ExternalArtifact{} },
 	"gitrepositories":   func() archived { return &sourcev1.GitRepository{} },
@@ -97,23 +97,23 @@ var archivedKinds = map[string]func() archived{
 	"buckets":           func() archived { return &sourcev1.Bucket{} },
 }
 
-// storeParameter names the blob store in the URL of an archive. Servers move, and their addresses with them; their stores
-// stay the same.
+// storeParameter is the URL parameter with the blob store's id. Server addresses change; the store
+// does not.
 const storeParameter = "store"
 
-// ArchiveURL is where the archive of a source is served; base is the API server's address, plural the resource, store the
-// blob store's id.
+// ArchiveURL returns the URL of a source's archive. base is the API server's address, plural the
+// resource, store the blob store's id.
 func ArchiveURL(base, plural string, name types.NamespacedName, digest, store string) string {
 	return fmt.Sprintf("%s%s/namespaces/%s/%s/%s/archive?digest=%s&%s=%s", base, PathPrefix, name.Namespace, plural, name.Name, digest, storeParameter, store)
 }
 
-// OwnArchive tells whether a URL is one that a server with this blob store gave an archive, wherever it listened then.
+// OwnArchive reports whether a server with this blob store, at any address, created the URL.
 func OwnArchive(packed, store string) bool {
 	u, err := url.Parse(packed)
 	return err == nil && strings.HasPrefix(u.Path, PathPrefix+"/namespaces/") && u.Query().Get(storeParameter) == store
 }
 
-// serveArchive gives out the archive of a source, which must still be the one that is asked for.
+// serveArchive serves the archive of a source. It must be the source's current one.
 func (h *Handler) serveArchive(plural string) func(w http.ResponseWriter, r *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		obj := archivedKinds[plural]()
@@ -123,11 +123,11 @@ func (h *Handler) serveArchive(plural string) func(w http.ResponseWriter, r *htt
 		}
 		a := obj.GetArtifact()
 		if asked := r.URL.Query().Get("digest"); a == nil || asked != "" && asked != a.Digest {
-			return notFound(fmt.Sprintf("%s %s has no such archive (any more)", plural, name))
+			return notFound(fmt.Sprintf("%s %s does not have this archive (any more)", plural, name))
 		}
 		packed, err := h.Artifacts.OpenArtifact(r.Context(), a.Digest)
 		if errors.Is(err, blob.ErrNotFound) {
-			// One that another controller serves, or that got lost.
+			// Another controller serves it, or it was lost.
 			return notFound(fmt.Sprintf("the archive %s of %s %s is not in the store", a.Digest, plural, name))
 		}
 		if err != nil {
@@ -136,7 +136,7 @@ func (h *Handler) serveArchive(plural string) func(w http.ResponseWriter, r *htt
 		defer packed.Close() //nolint:errcheck // read only
 		w.Header().Set("Content-Type", "application/gzip")
 		if _, err := io.Copy(w, packed); err != nil {
-			panic(http.ErrAbortHandler) // the client must see that it is not whole
+			panic(http.ErrAbortHandler) // the client must notice that it is incomplete
 		}
 		return nil
 	}

@@ -19,8 +19,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
 
-// change begins a change of the state and answers with its run. What the server does itself is over by then, and its
-// failure is answered as one.
+// change starts a change of the state and answers with its run. Changes that the server makes
+// itself are complete by then, and their errors are returned.
 func (h *Handler) change(w http.ResponseWriter, r *http.Request, obj *infrav1.Terraform) error {
 	query := r.URL.Query()
 	c := &run.StateChange{Verb: run.StateVerb(query.Get("verb")), Args: query["arg"]}
@@ -46,21 +46,21 @@ func (h *Handler) operate(r *http.Request, obj *infrav1.Terraform, req run.Reque
 		}
 	}
 	if h.Operate == nil {
-		return run.Record{}, notFound("this server changes no states")
+		return run.Record{}, notFound("this server does not change states")
 	}
 	req.By = user(r)
 	rec, err := h.Operate(r.Context(), types.NamespacedName{Namespace: obj.Namespace, Name: obj.Name}, req)
 	if err != nil {
 		return rec, err
 	}
-	h.Log.Info("begun by hand", "stack", stackOf(obj).String(), "run", rec.Spec.ID, "what", rec.Spec.Title(), "by", req.By)
+	h.Log.Info("manual operation started", "stack", stackOf(obj).String(), "run", rec.Spec.ID, "what", rec.Spec.Title(), "by", req.By)
 	if result := rec.Result; result != nil && result.Outcome != run.OutcomeSucceeded {
 		return rec, &refusal{http.StatusConflict, metav1.StatusReasonConflict, result.Error}
 	}
 	return rec, nil
 }
 
-// rollback goes back to a version at once and answers with what that led to.
+// rollback restores a state version and answers with the result.
 func (h *Handler) rollback(w http.ResponseWriter, r *http.Request, obj *infrav1.Terraform) error {
 	id := r.URL.Query().Get("version")
 	if id == "" {
@@ -92,17 +92,17 @@ func (h *Handler) rollback(w http.ResponseWriter, r *http.Request, obj *infrav1.
 
 func (h *Handler) version(ctx context.Context, obj *infrav1.Terraform, id string) (state.Version, error) {
 	if obj.KeepsOwnState() {
-		return state.Version{}, badRequest(fmt.Sprintf("%s/%s keeps its state in a backend of its own, and Yuba keeps no versions of it: "+
-			"go back with the means of that backend", obj.Namespace, obj.Name))
+		return state.Version{}, badRequest(fmt.Sprintf("%s/%s keeps its state in a custom backend, and Yuba stores no versions of it: "+
+			"use the backend's own versions", obj.Namespace, obj.Name))
 	}
 	version, _, err := h.States.ReadVersion(ctx, keyOf(obj), id)
 	return version, err
 }
 
-// shell begins a run that the person's own process carries out, and answers with what that needs.
+// shell starts a run for the person's own process, and answers with what that process needs.
 func (h *Handler) shell(w http.ResponseWriter, r *http.Request, obj *infrav1.Terraform) error {
 	if h.Grant == nil {
-		return &run.RefusedError{Forbidden: true, Message: orText(h.NoShell, "this server opens no shells")}
+		return &run.RefusedError{Forbidden: true, Message: orText(h.NoShell, "this server does not open shells")}
 	}
 	rec, err := h.operate(r, obj, run.Request{Operation: run.OperationShell})
 	if err != nil {

@@ -27,14 +27,15 @@ type Output struct {
 	Value     json.RawMessage `json:"value"`
 }
 
-// Client reads and writes content. Its methods return errors that package k8s.io/apimachinery/pkg/api/errors tells
-// apart. Nothing is tried twice. It may be used by many goroutines.
+// Client reads and writes content. Its methods return errors for the functions of package
+// k8s.io/apimachinery/pkg/api/errors, and retry nothing. It is safe for concurrent use.
 type Client struct {
 	door door
 }
 
-// NewClient makes a client that uses the address and the credentials of config. Where that API server serves no content,
-// the client asks it for the ConfigMap that names the address which does, and goes there with the same credentials.
+// NewClient returns a client with the address and credentials of config. If that API server does
+// not serve content, the client reads the address from a ConfigMap there, and uses the same
+// credentials.
 func NewClient(config *rest.Config) (*Client, error) {
 	d, err := newDoor(config)
 	if err != nil {
@@ -43,11 +44,11 @@ func NewClient(config *rest.Config) (*Client, error) {
 	return &Client{door: d}, nil
 }
 
-// LogOptions say which log to read and how far.
+// LogOptions select a log.
 type LogOptions struct {
-	// Run is the run's id; empty means the one in hand, else the last.
+	// Run is the run's id; empty means the current run, else the last one.
 	Run string
-	// Follow goes on until the run has ended.
+	// Follow continues until the run has ended.
 	Follow bool
 }
 
@@ -61,14 +62,15 @@ func (c *Client) Log(ctx context.Context, namespace, name string, o LogOptions) 
 	return c.open(ctx, http.MethodGet, stackPath(namespace, name, "log"), query, nil)
 }
 
-// Plan returns the redacted plan that a run made; without a run's id the pending one, else the last.
+// Plan returns the redacted plan of a run; without a run's id the pending plan, else the last one.
 func (c *Client) Plan(ctx context.Context, namespace, name, runID string) ([]byte, error) {
 	query := url.Values{}
 	setUnlessEmpty(query, "run", runID)
 	return c.read(ctx, stackPath(namespace, name, "plan"), query)
 }
 
-// Runs returns the records of the newest runs, newest first; limit 0 leaves their number to the server.
+// Runs returns the records of the newest runs, newest first. With limit 0 the server chooses their
+// number.
 func (c *Client) Runs(ctx context.Context, namespace, name string, limit int) (RunList, error) {
 	query := url.Values{}
 	if limit > 0 {
@@ -78,7 +80,7 @@ func (c *Client) Runs(ctx context.Context, namespace, name string, limit int) (R
 	return list, c.readJSON(ctx, http.MethodGet, stackPath(namespace, name, "runs"), query, &list)
 }
 
-// State returns the bytes of the state, or of one of its versions.
+// State returns the content of the state, or of one of its versions.
 func (c *Client) State(ctx context.Context, namespace, name, version string) ([]byte, error) {
 	query := url.Values{}
 	setUnlessEmpty(query, "version", version)
@@ -91,7 +93,7 @@ func (c *Client) Versions(ctx context.Context, namespace, name string) (VersionL
 	return list, c.readJSON(ctx, http.MethodGet, stackPath(namespace, name, "versions"), nil, &list)
 }
 
-// Outputs returns the outputs, values of sensitive ones included.
+// Outputs returns all outputs, including sensitive values.
 func (c *Client) Outputs(ctx context.Context, namespace, name string) (map[string]Output, error) {
 	var outputs map[string]Output
 	return outputs, c.readJSON(ctx, http.MethodGet, stackPath(namespace, name, "outputs"), nil, &outputs)
@@ -104,8 +106,8 @@ func (c *Client) Rollback(ctx context.Context, namespace, name, version string) 
 	return done, c.readJSON(ctx, http.MethodPost, stackPath(namespace, name, "rollback"), query, &done)
 }
 
-// Change begins a change of the state and returns the record of its run, which has a result when it is over already.
-// The state to push may be read twice.
+// Change starts a change of the state and returns the record of its run, with a result if it is
+// complete already. It may read the state to push twice.
 func (c *Client) Change(ctx context.Context, namespace, name string, change run.StateChange, expect string) (run.Record, error) {
 	query := url.Values{"verb": {string(change.Verb)}, "arg": change.Args}
 	setUnlessEmpty(query, "expect", expect)
@@ -126,7 +128,7 @@ func (c *Client) Change(ctx context.Context, namespace, name string, change run.
 	return rec, decode(body, &rec)
 }
 
-// Shell begins a run that this process is to carry out, and returns what it needs for that.
+// Shell starts a run that this process executes, and returns what it needs for that.
 func (c *Client) Shell(ctx context.Context, namespace, name string) (run.ShellGrant, error) {
 	var grant run.ShellGrant
 	return grant, c.readJSON(ctx, http.MethodPost, stackPath(namespace, name, "shell"), nil, &grant)
@@ -140,12 +142,13 @@ func (c *Client) Run(ctx context.Context, namespace, name, id string) (run.Recor
 		return run.Record{}, err
 	}
 	if len(list.Items) != 1 {
-		return run.Record{}, fmt.Errorf("read run %s of %s/%s: the server knows no single run", id, namespace, name)
+		return run.Record{}, fmt.Errorf("read run %s of %s/%s: the server does not support reading a single run", id, namespace, name)
 	}
 	return list.Items[0], nil
 }
 
-// Cancel ends a run, the one in hand without an id, and returns its record, which has a result when it is over already.
+// Cancel cancels a run, the current one without an id, and returns its record, with a result if it
+// has ended already.
 func (c *Client) Cancel(ctx context.Context, namespace, name, runID string) (run.Record, error) {
 	query := url.Values{}
 	setUnlessEmpty(query, "run", runID)
@@ -153,12 +156,13 @@ func (c *Client) Cancel(ctx context.Context, namespace, name, runID string) (run
 	return rec, c.readJSON(ctx, http.MethodPost, stackPath(namespace, name, "cancel"), query, &rec)
 }
 
-// Unlock releases the state's lock that has exactly this id.
+// Unlock releases the state's lock with exactly this id.
 func (c *Client) Unlock(ctx context.Context, namespace, name, id string) error {
 	return c.do(ctx, stackPath(namespace, name, "unlock"), url.Values{"id": {id}}, nil)
 }
 
-// Push stores a source archive and makes the ExternalArtifact of that name refer to it. The archive may be read twice.
+// Push stores a source archive and points the ExternalArtifact of that name to it. It may read the
+// archive twice.
 func (c *Client) Push(ctx context.Context, namespace, name string, archive io.ReadSeeker) (Pushed, error) {
 	path := PathPrefix + "/namespaces/" + url.PathEscape(namespace) + "/externalartifacts/" + url.PathEscape(name) + "/archive"
 	var pushed Pushed
@@ -169,17 +173,19 @@ func (c *Client) Push(ctx context.Context, namespace, name string, archive io.Re
 	return pushed, decode(body, &pushed)
 }
 
-// Backup returns everything the server keeps as one archive. It is only whole when it was read to its end without error.
+// Backup returns all data of the server as one archive. The archive is complete only if it was read
+// to the end without an error.
 func (c *Client) Backup(ctx context.Context) (io.ReadCloser, error) {
 	return c.open(ctx, http.MethodGet, PathPrefix+"/backup", nil, nil)
 }
 
-// Restore gives a backup back to the server, which uses it from its next start on. The archive may be read twice.
+// Restore sends a backup to the server, which restores it at its next start. It may read the
+// archive twice.
 func (c *Client) Restore(ctx context.Context, archive io.ReadSeeker) error {
 	return c.do(ctx, PathPrefix+"/restore", nil, archive)
 }
 
-// Server says what serves.
+// Server describes the server.
 func (c *Client) Server(ctx context.Context) (ServerInfo, error) {
 	var info ServerInfo
 	return info, c.readJSON(ctx, http.MethodGet, PathPrefix+"/server", nil, &info)
@@ -232,7 +238,7 @@ func (c *Client) do(ctx context.Context, path string, query url.Values, body io.
 func decode(body io.ReadCloser, into any) error {
 	err := json.NewDecoder(body).Decode(into)
 	if err != nil {
-		err = fmt.Errorf("read the server's answer: %w", err)
+		err = fmt.Errorf("read the server's response: %w", err)
 	}
 	return errors.Join(err, body.Close())
 }

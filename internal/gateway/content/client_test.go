@@ -137,7 +137,7 @@ func TestClientOfAForeignAPIServer(t *testing.T) {
 		want  string
 	}{
 		"without the ConfigMap says so":                     {nil, "Is Yuba running there?"},
-		"does not send credentials to an unencrypted place": {&corev1.ConfigMap{Data: map[string]string{"url": "http://x"}}, "names no https address"},
+		"does not send credentials to an unencrypted place": {&corev1.ConfigMap{Data: map[string]string{"url": "http://x"}}, "does not contain an https address"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

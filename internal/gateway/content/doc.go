@@ -1,14 +1,14 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package content serves what users read and write that is no API object: logs, plans, records of runs, states, source
-// archives, backups.
+// Package content serves data that users read and write but that is not an API object: logs, plans,
+// records of runs, states, source archives, backups.
 //
-// It is served below the API server's own address, at paths that the API server reads as requests for resources of the
-// group content.yuba.dev: `GET …/namespaces/NS/terraforms/NAME/log` is the verb get on terraforms/log. So it is the API
-// server that authenticates and authorises, with the RBAC rules that administrators know, before a handler here runs.
-// Where the API server is somebody else's (`yuba controller`), the same handler stands behind delegated authentication
-// and authorisation at an address of its own.
+// Its paths are below the API server's address, and the API server parses them as requests for
+// resources of the group content.yuba.dev: `GET …/namespaces/NS/terraforms/NAME/log` is the verb
+// get on terraforms/log. So the API server authenticates and authorises each request with ordinary
+// RBAC rules before a handler runs. With an API server that is not Yuba's (`yuba controller`), the
+// same handler has an address of its own, with delegated authentication and authorisation.
 //
-// Handlers answer errors as metav1.Status, as the API server does.
+// Handlers return errors as metav1.Status, as the API server does.
 package content

@@ -19,7 +19,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// door is where a client goes for content: the API server, or the address that a ConfigMap there names.
+// door finds the server of content for a client: the API server, or the address in a ConfigMap
+// there.
 type door struct {
 	config *rest.Config
 	first  address
@@ -28,7 +29,7 @@ type door struct {
 	second *address
 }
 
-// address is a server and how to speak to it.
+// address is a server and the client for it.
 type address struct {
 	base   *url.URL
 	client *http.Client
@@ -51,7 +52,8 @@ func newAddress(config *rest.Config) (address, error) {
 	return address{base: base, client: client}, nil
 }
 
-// ask sends a request and returns the answer if it is a success; otherwise the error that the answer tells.
+// ask sends a request and returns the response if it succeeds; otherwise the error from the
+// response.
 func (d *door) ask(ctx context.Context, method, path string, query url.Values, body io.ReadSeeker) (*http.Response, error) {
 	to := d.known()
 	response, err := to.send(ctx, method, path, query, body)
@@ -88,13 +90,13 @@ func (a address) send(ctx context.Context, method, path string, query url.Values
 	var content io.Reader
 	if body != nil {
 		if _, err := body.Seek(0, io.SeekStart); err != nil {
-			return nil, fmt.Errorf("read what is to be sent: %w", err)
+			return nil, fmt.Errorf("read the data to send: %w", err)
 		}
-		content = io.NopCloser(body) // the transport closes what it sent; a second round may need it again
+		content = io.NopCloser(body) // the transport closes what it sent; a second attempt may need it
 	}
 	request, err := http.NewRequestWithContext(ctx, method, target.String(), content)
 	if err != nil {
-		return nil, fmt.Errorf("ask for %s: %w", path, err)
+		return nil, fmt.Errorf("request %s: %w", path, err)
 	}
 	if body != nil {
 		request.Header.Set("Content-Type", "application/octet-stream")
@@ -102,13 +104,14 @@ func (a address) send(ctx context.Context, method, path string, query url.Values
 	return a.client.Do(request)
 }
 
-// servesNoContent: an API server that knows the group answers with a Status, one that does not with a line of text.
+// servesNoContent tells an API server that does not know the group: it responds with plain text
+// instead of a Status.
 func servesNoContent(response *http.Response) bool {
 	return response.StatusCode == http.StatusNotFound &&
 		!strings.HasPrefix(response.Header.Get("Content-Type"), "application/json")
 }
 
-// elsewhere finds the address that serves content for an API server that does not.
+// elsewhere finds the address of content for an API server that does not serve it.
 func (d *door) elsewhere(ctx context.Context) (address, error) {
 	path := "/api/v1/namespaces/" + ConfigMapNamespace + "/configmaps/" + ConfigMapName
 	response, err := d.first.send(ctx, http.MethodGet, path, nil, nil)
@@ -117,22 +120,22 @@ func (d *door) elsewhere(ctx context.Context) (address, error) {
 	}
 	if response.StatusCode == http.StatusNotFound {
 		drop(response)
-		return address{}, fmt.Errorf("%s serves neither Yuba's content nor the ConfigMap %s/%s that tells where it is.\n"+
+		return address{}, fmt.Errorf("%s serves neither Yuba's content nor the ConfigMap %s/%s with its address.\n"+
 			"Is Yuba running there?", d.first.base.Host, ConfigMapNamespace, ConfigMapName)
 	}
 	if response.StatusCode != http.StatusOK {
-		return address{}, fmt.Errorf("find where Yuba's content is served: %w", statusError(response))
+		return address{}, fmt.Errorf("find the address of Yuba's content: %w", statusError(response))
 	}
 	var where corev1.ConfigMap
 	if err := decode(response.Body, &where); err != nil {
-		return address{}, fmt.Errorf("find where Yuba's content is served: %w", err)
+		return address{}, fmt.Errorf("find the address of Yuba's content: %w", err)
 	}
 	config := rest.CopyConfig(d.config)
 	config.Host, config.ServerName = where.Data["url"], ""
 	config.CAFile, config.CAData, config.Insecure = "", []byte(where.Data["ca.crt"]), false
 	if !strings.HasPrefix(config.Host, "https://") {
-		// Credentials go there.
-		return address{}, fmt.Errorf("the ConfigMap %s/%s names no https address for Yuba's content", ConfigMapNamespace, ConfigMapName)
+		// The client sends credentials there.
+		return address{}, fmt.Errorf("the ConfigMap %s/%s does not contain an https address for Yuba's content", ConfigMapNamespace, ConfigMapName)
 	}
 	second, err := newAddress(config)
 	if err != nil {
@@ -144,7 +147,7 @@ func (d *door) elsewhere(ctx context.Context) (address, error) {
 	return second, nil
 }
 
-// maxError is how much of an answer is read for what went wrong.
+// maxError limits how much of an error response is read.
 const maxError = 1 << 20
 
 func statusError(response *http.Response) error {
@@ -180,6 +183,6 @@ func reasonOf(code int) metav1.StatusReason {
 }
 
 func drop(response *http.Response) {
-	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, maxError)) // lets the connection be used again
+	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, maxError)) // allows reusing the connection
 	_ = response.Body.Close()
 }

@@ -25,19 +25,19 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
 
-// Runs is what is served of runs.
+// Runs is the source of data about runs.
 type Runs interface {
 	WriteLog(ctx context.Context, stack run.Stack, id string, follow bool, w io.Writer) error
 	ReadPlan(ctx context.Context, stack run.Stack, id string) ([]byte, error)
 	Record(ctx context.Context, stack run.Stack, id string) (run.Record, error)
 	List(ctx context.Context, stack run.Stack, limit int) ([]run.Record, error)
 	InHand(stack run.Stack) (rec run.Record, canceled, ok bool)
-	// Stop ends the stack's run because a person wants that; without an id the one in hand. run.ErrNotFound says that there
-	// is none.
+	// Stop cancels the stack's run on a person's request; without an id the current one. It returns
+	// run.ErrNotFound if there is none.
 	Stop(ctx context.Context, stack run.Stack, id, by string) (run.Record, error)
 }
 
-// States is what is served of states.
+// States is the source of data about states.
 type States interface {
 	Read(ctx context.Context, key state.Key, options ...state.ReadOption) (*state.Snapshot, error)
 	Versions(ctx context.Context, key state.Key) iter.Seq2[state.Version, error]
@@ -59,28 +59,29 @@ type Handler struct {
 	Runs      Runs
 	States    States
 	Artifacts Artifacts
-	// MaxArchive bounds a pushed archive, in bytes.
+	// MaxArchive limits a pushed archive, in bytes.
 	MaxArchive int64
-	// ArchiveURL is what the artifacts' URLs start with: the API server's address.
+	// ArchiveURL is the beginning of the artifacts' URLs: the API server's address.
 	ArchiveURL string
-	// StoreID is the blob store's.
+	// StoreID is the id of the blob store.
 	StoreID string
-	// Backup and Restore are nil where the home is not ours to back up.
+	// Backup and Restore are nil if the API is not Yuba's to back up.
 	Backup  func(ctx context.Context, w io.Writer) error
 	Restore func(ctx context.Context, r io.Reader) error
 	Server  func(ctx context.Context) ServerInfo
 	Queue   func(ctx context.Context) Queue
-	// Providers are those that are kept for all stacks. RemoveProvider removes a version of one, of one scope or of all, and
-	// returns what was removed.
+	// Providers returns the stored providers of all stacks. RemoveProvider removes a version of a
+	// provider from one scope or all, and returns what it removed.
 	Providers      func(ctx context.Context) (ProviderList, error)
 	RemoveProvider func(ctx context.Context, source, version, scope string) (ProviderList, error)
-	// Why explains what is done about a stack and why.
+	// Why explains the current decision about a stack.
 	Why     func(ctx context.Context, name types.NamespacedName) (run.Why, error)
 	Figures func(ctx context.Context) Figures
-	// Metrics serves what Prometheus scrapes.
+	// Metrics serves the metrics for Prometheus.
 	Metrics http.Handler
-	// Operate begins what a person asks for and returns its record; Grant what their own process needs to carry out a shell
-	// that has begun. Grant is nil where shells are not allowed, for the reason NoShell.
+	// Operate starts a manual operation and returns its record. Grant returns what the person's
+	// process needs to execute a shell that has started. Grant is nil if shells are not allowed,
+	// for the reason NoShell.
 	Operate func(ctx context.Context, name types.NamespacedName, r run.Request) (run.Record, error)
 	Grant   func(rec run.Record) run.ShellGrant
 	NoShell string
@@ -126,7 +127,7 @@ func (h *Handler) ServeMux() *http.ServeMux {
 	return mux
 }
 
-// answer turns what a handler returns into an answer.
+// answer turns the error of a handler into a response.
 func (h *Handler) answer(serve func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if err := serve(w, r); err != nil {
@@ -135,8 +136,8 @@ func (h *Handler) answer(serve func(http.ResponseWriter, *http.Request) error) h
 	}
 }
 
-// fail answers with a metav1.Status. Errors of packages below are told by kind; what nobody foresaw is logged and
-// answered without details.
+// fail responds with a metav1.Status. Errors of known kinds are returned; an unexpected one is
+// logged, and returned without details.
 func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 	var (
 		status   apierrors.APIStatus
@@ -167,7 +168,7 @@ func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.As(err, &tooLarge), errors.As(err, &oversize):
 		answer = statusOf(http.StatusRequestEntityTooLarge, metav1.StatusReasonRequestEntityTooLarge, err)
 	default:
-		h.Log.Error("serving content", "request", r.Method+" "+r.URL.Path, "error", err)
+		h.Log.Error("serving content failed", "request", r.Method+" "+r.URL.Path, "error", err)
 	}
 	answer.Kind, answer.APIVersion = "Status", "v1"
 	w.Header().Set("Content-Type", "application/json")
@@ -179,7 +180,7 @@ func statusOf(code int32, reason metav1.StatusReason, err error) metav1.Status {
 	return metav1.Status{Status: metav1.StatusFailure, Code: code, Reason: reason, Message: err.Error()}
 }
 
-// refusal is an error that the client is to blame for.
+// refusal is an error that the client has caused.
 type refusal struct {
 	code    int32
 	reason  metav1.StatusReason
@@ -196,7 +197,7 @@ func notFound(message string) error {
 	return &refusal{http.StatusNotFound, metav1.StatusReasonNotFound, message}
 }
 
-// stack hands a handler the stack that the path names.
+// stack passes the stack in the path to a handler.
 func (h *Handler) stack(serve func(http.ResponseWriter, *http.Request, *infrav1.Terraform) error) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		var obj infrav1.Terraform

@@ -131,7 +131,7 @@ func TestRunsAreShownWithoutSecrets(t *testing.T) {
 		t.Errorf("at most one: %+v, %v", list.Items, err)
 	}
 	_, err = s.as("").Runs(t.Context(), s.namespace, "vpc", 501)
-	checkStatus(t, err, http.StatusBadRequest, "want a number from 1 to 500")
+	checkStatus(t, err, http.StatusBadRequest, "expected a number from 1 to 500")
 }
 
 func TestALogIsFollowedUntilItsRunEnds(t *testing.T) {
@@ -182,7 +182,8 @@ func (a askedRuns) WriteLog(ctx context.Context, stack run.Stack, id string, fol
 	return err
 }
 
-// A stack names its run a moment before the run is in hand; whoever asks in that moment waits for it.
+// A stack names its run a moment before the run is in hand; whoever asks in that moment waits for
+// it.
 func TestALogIsAwaitedOnceItsRunIsNamed(t *testing.T) {
 	s := newSite(t)
 	s.status(func(st *infrav1.TerraformStatus) { st.CurrentRun = &infrav1.RunReference{ID: "r1"} })
@@ -225,7 +226,7 @@ func TestWhichPlanIsShown(t *testing.T) {
 	s := newSite(t)
 	c := s.as("")
 	_, err := c.Plan(t.Context(), s.namespace, "vpc", "")
-	checkStatus(t, err, http.StatusNotFound, "has no readable plan")
+	checkStatus(t, err, http.StatusNotFound, "does not have a readable plan")
 	for _, id := range []string{"r1", "r2"} {
 		s.begin(id)
 		s.runner(id, "PUT", "/plan.json", []byte(`{"run":"`+id+`"}`), 0)
@@ -247,7 +248,7 @@ func TestWhichPlanIsShown(t *testing.T) {
 	show("", "r1")
 	show("r2", "r2")
 	_, err = c.Plan(t.Context(), s.namespace, "vpc", "never")
-	checkStatus(t, err, http.StatusNotFound, "has no run never")
+	checkStatus(t, err, http.StatusNotFound, "does not have a run never")
 	s.begin("r3")
 	s.end("r3", run.Result{Outcome: run.OutcomeSucceeded, Plan: &run.PlanResult{Changes: true}})
 	_, err = c.Plan(t.Context(), s.namespace, "vpc", "r3")
@@ -272,7 +273,7 @@ func TestAPlanThatIsNoLongerKeptIsNamed(t *testing.T) {
 		r.Spec.Operation, r.Spec.Plan = run.OperationApply, &run.PlanRef{ID: "plan-main-0", RunID: "r0"}
 	})
 	_, err := s.as("").Plan(t.Context(), s.namespace, "vpc", "")
-	checkStatus(t, err, http.StatusNotFound, "the plan of run r0 of "+s.namespace+"/vpc is no longer kept")
+	checkStatus(t, err, http.StatusNotFound, "the plan of run r0 of "+s.namespace+"/vpc is no longer stored")
 }
 
 // keptRuns has records whose plans are gone, and counts how often it is asked for each.
@@ -313,7 +314,7 @@ func TestStatesAndTheirVersions(t *testing.T) {
 	s := newSite(t)
 	c := s.as("")
 	_, err := c.State(t.Context(), s.namespace, "vpc", "")
-	checkStatus(t, err, http.StatusNotFound, "has no state yet")
+	checkStatus(t, err, http.StatusNotFound, "does not have a state yet")
 	first := s.write(1, state.Mark{})
 	second := s.write(2, first.Mark())
 	for version, want := range map[string]string{"": "vpc-2", first.ID: "vpc-1", second.ID: "vpc-2"} {
@@ -353,7 +354,7 @@ func TestAStateInABackendOfItsOwnIsNotHere(t *testing.T) {
 		o.Spec.BackendConfig = &infrav1.BackendConfigSpec{CustomConfiguration: `backend "s3" {}`}
 	})
 	_, err := s.as("").State(t.Context(), s.namespace, "vpc", "")
-	checkStatus(t, err, http.StatusBadRequest, "backend of its own")
+	checkStatus(t, err, http.StatusBadRequest, "custom backend")
 	if got, err := s.as("").Outputs(t.Context(), s.namespace, "vpc"); err != nil || len(got) != 0 {
 		t.Errorf("outputs before the first apply: %v, %v", got, err)
 	}
@@ -386,7 +387,7 @@ func TestLocksAreReleasedByTheirExactID(t *testing.T) {
 	// The lock of a run at work is the run's.
 	s.begin("r1")
 	lock("r1")
-	checkStatus(t, c.Unlock(t.Context(), s.namespace, "vpc", "r1"), http.StatusConflict, "belongs to a run that is at work")
+	checkStatus(t, c.Unlock(t.Context(), s.namespace, "vpc", "r1"), http.StatusConflict, "belongs to a run that is executing")
 	s.end("r1", run.Result{})
 }
 
@@ -395,10 +396,10 @@ func TestWhatIsNotThere(t *testing.T) {
 	_, err := s.as("").Log(t.Context(), s.namespace, "nothing", content.LogOptions{})
 	checkStatus(t, err, http.StatusNotFound, fmt.Sprintf(`"%s/nothing" not found`, s.namespace))
 	_, err = s.as("").Log(t.Context(), s.namespace, "vpc", content.LogOptions{})
-	checkStatus(t, err, http.StatusNotFound, "has not had a run yet")
+	checkStatus(t, err, http.StatusNotFound, "does not have a run yet")
 	_, err = s.as("").Log(t.Context(), s.namespace, "vpc", content.LogOptions{Run: "never"})
 	checkStatus(t, err, http.StatusNotFound, "never")
 	_, err = s.as("").Backup(t.Context())
-	checkStatus(t, err, http.StatusNotFound, "no data directory of its own")
-	checkStatus(t, s.as("").Restore(t.Context(), strings.NewReader("x")), http.StatusNotFound, "no data directory of its own")
+	checkStatus(t, err, http.StatusNotFound, "does not have a data directory of its own")
+	checkStatus(t, s.as("").Restore(t.Context(), strings.NewReader("x")), http.StatusNotFound, "does not have a data directory of its own")
 }

@@ -9,35 +9,35 @@ import (
 	"time"
 )
 
-// PhasePrepared is the phase of a run that is prepared beside those at work, and begins when a place is free.
+// PhasePrepared is the phase of a run that is prepared and starts when a place is free.
 const PhasePrepared = "prepared"
 
-// Queue is the answer of /queue: every run in hand, those that are carried out first, then those that are prepared, then
-// those that wait in the order in which they would begin if nothing else came.
+// Queue is the response of /queue: first the executing runs, then the prepared ones, then the
+// waiting ones in the order in which they would start.
 type Queue struct {
 	Items []QueueEntry `json:"items"`
 }
 
-// QueueEntry is a run in hand.
+// QueueEntry is one run that executes or waits.
 type QueueEntry struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
 	Run       string `json:"run"`
 	Operation string `json:"operation"`
 	Purpose   string `json:"purpose,omitempty"`
-	// Place is 1 for the run that begins next, 0 for one that a runner has.
+	// Place is 1 for the run that starts next, 0 for one that a runner has.
 	Place int `json:"place"`
-	// Phase is how far one has come that is carried out: prepared, starting, planning, applying, or by hand.
+	// Phase is the phase of an executing run: prepared, starting, planning, applying, or by hand.
 	Phase string `json:"phase,omitempty"`
-	// Urgency says who waits for it: awaited, change or drift.
+	// Urgency is the run's priority: awaited, change or drift.
 	Urgency string `json:"urgency"`
-	// Trigger says what started the run, By who asked for it.
+	// Trigger is what started the run, By who requested it.
 	Trigger string `json:"trigger,omitempty"`
 	By      string `json:"by,omitempty"`
-	// Since is when it was asked for, Started when a runner began it.
+	// Since is when the run was requested, Started when a runner started it.
 	Since   time.Time  `json:"since"`
 	Started *time.Time `json:"started,omitempty"`
-	// Waits says what it waits for beside its turn.
+	// Waits says what else, besides its turn, the run waits for.
 	Waits string `json:"waits,omitempty"`
 }
 
@@ -45,7 +45,7 @@ func (h *Handler) queue(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, h.Queue(r.Context()))
 }
 
-// Queue says which runs are in hand, and in which order those that wait begin.
+// Queue returns all current runs, waiting ones in the order in which they start.
 func (c *Client) Queue(ctx context.Context) (Queue, error) {
 	var q Queue
 	return q, c.readJSON(ctx, http.MethodGet, PathPrefix+"/queue", nil, &q)

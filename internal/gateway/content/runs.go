@@ -18,7 +18,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
 
-// log serves a run's log: of the run named, else of the one in hand, else of the last one.
+// log serves a run's log: of the named run, else the current one, else the last one.
 func (h *Handler) log(w http.ResponseWriter, r *http.Request, obj *infrav1.Terraform) error {
 	id := r.URL.Query().Get("run")
 	if id == "" {
@@ -31,7 +31,7 @@ func (h *Handler) log(w http.ResponseWriter, r *http.Request, obj *infrav1.Terra
 	body := &lateHeader{ResponseWriter: w}
 	err := h.writeLog(r.Context(), obj, id, follow, body)
 	if err != nil && body.begun {
-		panic(http.ErrAbortHandler) // the client must see that it is not whole
+		panic(http.ErrAbortHandler) // the client must notice that it is incomplete
 	}
 	if err == nil {
 		body.begin()
@@ -40,13 +40,14 @@ func (h *Handler) log(w http.ResponseWriter, r *http.Request, obj *infrav1.Terra
 }
 
 const (
-	// announcedPatience is how long a run may take to be in hand once its stack names it; it takes milliseconds.
+	// announcedPatience is the time from a stack naming a run in its status until the run must
+	// exist. It takes milliseconds.
 	announcedPatience = 5 * time.Second
 	announcedPause    = 20 * time.Millisecond
 )
 
-// writeLog waits for the run that the stack names, if need be: the status names a run a moment before it is in hand, and
-// whoever watches stacks may ask for its log in that moment.
+// writeLog waits for the run that the stack names, if needed: the status names a run shortly before
+// it exists, and clients that watch stacks may request its log then.
 func (h *Handler) writeLog(ctx context.Context, obj *infrav1.Terraform, id string, follow bool, w io.Writer) error {
 	patience, again := time.NewTimer(announcedPatience), time.NewTicker(announcedPause)
 	defer patience.Stop()
@@ -76,10 +77,11 @@ func (h *Handler) presentRun(r *http.Request, obj *infrav1.Terraform) (string, e
 	if ref := obj.Status.LastRun; ref != nil {
 		return ref.ID, nil
 	}
-	return "", notFound(fmt.Sprintf("%s/%s has not had a run yet", obj.Namespace, obj.Name))
+	return "", notFound(fmt.Sprintf("%s/%s does not have a run yet", obj.Namespace, obj.Name))
 }
 
-// lateHeader sends the header with the first byte, so that an error before that can still be answered as one.
+// lateHeader sends the header with the first byte, so that an earlier error can still be sent as
+// one.
 type lateHeader struct {
 	http.ResponseWriter
 	begun bool
@@ -103,7 +105,8 @@ func (l *lateHeader) Flush() {
 	http.NewResponseController(l.ResponseWriter).Flush() //nolint:errcheck // the next write tells
 }
 
-// plan serves a readable plan: of the run named, else the pending one, else the one that was applied or made last.
+// plan serves a readable plan: of the named run, else the pending one, else the last one that was
+// applied or made.
 func (h *Handler) plan(w http.ResponseWriter, r *http.Request, obj *infrav1.Terraform) error {
 	stack, id := stackOf(obj), r.URL.Query().Get("run")
 	if id == "" {
@@ -121,9 +124,9 @@ func (h *Handler) plan(w http.ResponseWriter, r *http.Request, obj *infrav1.Terr
 	if err != nil {
 		if errors.Is(err, run.ErrNotFound) {
 			if _, err := h.Runs.Record(r.Context(), stack, id); errors.Is(err, run.ErrNotFound) {
-				return notFound(fmt.Sprintf("%s has no run %s", stack, id))
+				return notFound(fmt.Sprintf("%s does not have a run %s", stack, id))
 			}
-			return notFound(fmt.Sprintf("run %s of %s has no readable plan: only plans that wait for a person are described; its log tells what was planned", id, stack))
+			return notFound(fmt.Sprintf("run %s of %s does not have a readable plan: only plans that wait for a person are described. Its log shows what was planned", id, stack))
 		}
 		return err
 	}
@@ -143,8 +146,8 @@ func (h *Handler) readPlan(r *http.Request, stack run.Stack, id string) ([]byte,
 	return data, err
 }
 
-// unchanged describes the plan of a run that found nothing to do: the tool was not asked to. Of any other run the error
-// stays what it is.
+// unchanged describes the plan of a run without changes, for which the tool made no description.
+// For any other run it returns the error missing.
 func (h *Handler) unchanged(r *http.Request, stack run.Stack, id string, missing error) ([]byte, error) {
 	rec, err := h.Runs.Record(r.Context(), stack, id)
 	if err != nil || rec.Result == nil || rec.Result.Plan == nil || rec.Result.Plan.Changes {
@@ -153,10 +156,10 @@ func (h *Handler) unchanged(r *http.Request, stack run.Stack, id string, missing
 	return plan.Nothing(rec.Result.ToolVersion)
 }
 
-// planSearch is how many runs are looked at for one with a readable plan.
+// planSearch is how many runs are searched for a readable plan.
 const planSearch = 50
 
-// lastPlan reads the plan that was applied or made last, of those that are still kept, and returns the run that made it.
+// lastPlan returns the last applied or made plan that is still stored, and the run that made it.
 func (h *Handler) lastPlan(r *http.Request, stack run.Stack) (string, []byte, error) {
 	records, err := h.Runs.List(r.Context(), stack, planSearch)
 	if err != nil {
@@ -176,30 +179,30 @@ func (h *Handler) lastPlan(r *http.Request, stack run.Stack) (string, []byte, er
 		gone = cmp.Or(gone, id)
 	}
 	if gone != "" {
-		return "", nil, notFound(fmt.Sprintf("the plan of run %s of %s is no longer kept; `yuba logs` tells what was planned", gone, stack))
+		return "", nil, notFound(fmt.Sprintf("the plan of run %s of %s is no longer stored. `yuba logs` shows what was planned", gone, stack))
 	}
-	return "", nil, notFound(fmt.Sprintf("%s has no readable plan: only plans that wait for a person are described; `yuba logs` tells what was planned", stack))
+	return "", nil, notFound(fmt.Sprintf("%s does not have a readable plan: only plans that wait for a person are described. `yuba logs` shows what was planned", stack))
 }
 
-// plannedBy is the run whose plan a run applied or, for a person, made; empty when there is none.
+// plannedBy returns the run whose plan this run applied or, on request, made; "" if there is none.
 func plannedBy(rec run.Record) string {
 	switch result := rec.Result; {
 	case rec.Spec.Plan != nil && (result == nil || result.ApplyStarted):
-		return rec.Spec.Plan.RunID // drift checks since then made plans of the same
+		return rec.Spec.Plan.RunID // later drift checks planned the same
 	case rec.Spec.Describe && result != nil && result.Plan != nil:
 		return rec.Spec.ID
 	}
 	return ""
 }
 
-// cancel ends the run in hand, and answers with its record, which has a result when it is over already. With an id it ends
-// that run only.
+// cancel cancels the current run and responds with its record, with a result if it has ended
+// already. With an id it cancels only that run.
 func (h *Handler) cancel(w http.ResponseWriter, r *http.Request, obj *infrav1.Terraform) error {
 	id := r.URL.Query().Get("run")
 	rec, err := h.Runs.Stop(r.Context(), stackOf(obj), id, user(r))
 	switch {
 	case errors.Is(err, run.ErrNotFound) && id == "":
-		return notFound(fmt.Sprintf("no run of %s/%s is waiting or running", obj.Namespace, obj.Name))
+		return notFound(fmt.Sprintf("%s/%s does not have a waiting or running run", obj.Namespace, obj.Name))
 	case errors.Is(err, run.ErrNotFound):
 		return notFound(fmt.Sprintf("run %s of %s/%s is neither waiting nor running", id, obj.Namespace, obj.Name))
 	case err != nil:
@@ -216,7 +219,7 @@ func (h *Handler) runs(w http.ResponseWriter, r *http.Request, obj *infrav1.Terr
 	if text := r.URL.Query().Get("limit"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 || n > maxRuns {
-			return badRequest(fmt.Sprintf("limit %q: want a number from 1 to %d", text, maxRuns))
+			return badRequest(fmt.Sprintf("limit %q: expected a number from 1 to %d", text, maxRuns))
 		}
 		limit = n
 	}

@@ -12,12 +12,12 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
 
-// withStanding adds to a readable plan which plan it is and what has become of it.
+// withStanding adds to a readable plan its id and status.
 func (h *Handler) withStanding(ctx context.Context, obj *infrav1.Terraform, id string, document []byte) ([]byte, error) {
 	stack := stackOf(obj)
 	rec, err := h.Runs.Record(ctx, stack, id)
 	if errors.Is(err, run.ErrNotFound) || errors.Is(err, run.ErrDamaged) {
-		return document, nil // the plan itself is there, and that is what was asked for
+		return document, nil // the plan itself is available, which is what the client requested
 	}
 	if err != nil {
 		return nil, err
@@ -31,8 +31,8 @@ func (h *Handler) withStanding(ctx context.Context, obj *infrav1.Terraform, id s
 	return plan.WithStanding(document, standing(obj, rec, applies))
 }
 
-// standing says what has become of the plan that a run made. Runs are those of the stack, newest first, among which there may be one
-// that applied it.
+// standing returns the status of the plan that a run made. runs are the stack's runs, newest first,
+// and may include one that applied it.
 func standing(obj *infrav1.Terraform, made run.Record, runs []run.Record) plan.Standing {
 	s := plan.Standing{State: plan.StateSuperseded, Run: made.Spec.ID, Revision: made.Spec.Artifact.Revision}
 	if made.Result != nil {
@@ -71,7 +71,7 @@ func standing(obj *infrav1.Terraform, made run.Record, runs []run.Record) plan.S
 	return s
 }
 
-// applied says what became of a plan by the run that applied it.
+// applied sets the status of a plan from the run that applied it.
 func applied(s *plan.Standing, by run.Record) {
 	s.ApplyRun, s.State = by.Spec.ID, plan.StateApproved
 	if by.Result == nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
 
-// maxVersions is how many versions one answer lists.
+// maxVersions is the maximum number of versions in one response.
 const maxVersions = 500
 
 func (h *Handler) state(w http.ResponseWriter, r *http.Request, obj *infrav1.Terraform) error {
@@ -33,7 +33,7 @@ func (h *Handler) state(w http.ResponseWriter, r *http.Request, obj *infrav1.Ter
 
 func (h *Handler) readState(ctx context.Context, obj *infrav1.Terraform, version string) ([]byte, error) {
 	if obj.KeepsOwnState() {
-		return nil, badRequest(fmt.Sprintf("%s/%s keeps its state in a backend of its own; ask tofu for it", obj.Namespace, obj.Name))
+		return nil, badRequest(fmt.Sprintf("%s/%s keeps its state in a custom backend; read it with tofu", obj.Namespace, obj.Name))
 	}
 	if version != "" {
 		_, data, err := h.States.ReadVersion(ctx, keyOf(obj), version)
@@ -44,7 +44,7 @@ func (h *Handler) readState(ctx context.Context, obj *infrav1.Terraform, version
 		return nil, err
 	}
 	if snapshot.Data == nil {
-		return nil, notFound(fmt.Sprintf("%s/%s has no state yet", obj.Namespace, obj.Name))
+		return nil, notFound(fmt.Sprintf("%s/%s does not have a state yet", obj.Namespace, obj.Name))
 	}
 	return snapshot.Data, nil
 }
@@ -52,7 +52,7 @@ func (h *Handler) readState(ctx context.Context, obj *infrav1.Terraform, version
 func (h *Handler) versions(w http.ResponseWriter, r *http.Request, obj *infrav1.Terraform) error {
 	list := VersionList{Items: []state.Version{}}
 	for version, err := range h.States.Versions(r.Context(), keyOf(obj)) {
-		// A damaged version is listed as what it is: this list is where people are sent when a state cannot be read.
+		// List damaged versions as such: users come here when a state cannot be read.
 		var damaged *state.CorruptError
 		if errors.As(err, &damaged) {
 			version.Reason = "damaged: it cannot be read"
@@ -66,7 +66,7 @@ func (h *Handler) versions(w http.ResponseWriter, r *http.Request, obj *infrav1.
 	return writeJSON(w, list)
 }
 
-// outputs serves the outputs as `tofu output -json` prints them, values of sensitive ones included.
+// outputs serves the outputs as `tofu output -json` prints them, including sensitive values.
 func (h *Handler) outputs(w http.ResponseWriter, r *http.Request, obj *infrav1.Terraform) error {
 	if !obj.KeepsOwnState() {
 		data, err := h.readState(r.Context(), obj, "")
@@ -84,7 +84,7 @@ func (h *Handler) outputs(w http.ResponseWriter, r *http.Request, obj *infrav1.T
 	if obj.Status.LastAppliedRun == "" {
 		return writeJSON(w, map[string]json.RawMessage{})
 	}
-	// Only tofu can read them; it printed them after the last apply.
+	// Only tofu can read a custom backend; it printed the outputs after the last apply.
 	rec, err := h.Runs.Record(r.Context(), stackOf(obj), obj.Status.LastAppliedRun)
 	if errors.Is(err, run.ErrNotFound) || err == nil && (rec.Result == nil || len(rec.Result.Outputs) == 0) {
 		return writeJSON(w, map[string]json.RawMessage{})
@@ -95,7 +95,7 @@ func (h *Handler) outputs(w http.ResponseWriter, r *http.Request, obj *infrav1.T
 	return writeJSON(w, rec.Result.Outputs)
 }
 
-// unlock releases a lock by its exact id. The lock of a run in hand is the run's.
+// unlock releases a lock with exactly this id. The lock of an executing run belongs to the run.
 func (h *Handler) unlock(w http.ResponseWriter, r *http.Request, obj *infrav1.Terraform) error {
 	id := r.URL.Query().Get("id")
 	holder, err := h.States.HolderNow(r.Context(), keyOf(obj))
@@ -109,12 +109,12 @@ func (h *Handler) unlock(w http.ResponseWriter, r *http.Request, obj *infrav1.Te
 		return &refusal{http.StatusConflict, metav1.StatusReasonConflict, fmt.Sprintf("the state of %s/%s is locked by %s, not by %q", obj.Namespace, obj.Name, holder.ID, id)}
 	}
 	if rec, _, ok := h.Runs.InHand(stackOf(obj)); ok && rec.Spec.ID == id {
-		return &refusal{http.StatusConflict, metav1.StatusReasonConflict, fmt.Sprintf("lock %s belongs to a run that is at work; it gives the lock back when it ends", id)}
+		return &refusal{http.StatusConflict, metav1.StatusReasonConflict, fmt.Sprintf("lock %s belongs to a run that is executing; the run releases it when it ends", id)}
 	}
 	if err := h.States.Unlock(r.Context(), keyOf(obj), id); err != nil {
 		return err
 	}
-	h.Log.Info("lock released by hand", "stack", stackOf(obj).String(), "lock", id, "by", user(r))
+	h.Log.Info("lock released manually", "stack", stackOf(obj).String(), "lock", id, "by", user(r))
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
-// why explains what is done about a stack. It is computed for whoever asks, and does nothing.
+// why explains the decision about a stack. It is computed on request, and changes nothing.
 func (h *Handler) why(w http.ResponseWriter, r *http.Request, obj *infrav1.Terraform) error {
 	why, err := h.Why(r.Context(), types.NamespacedName{Namespace: obj.Namespace, Name: obj.Name})
 	if err != nil {
@@ -22,7 +22,7 @@ func (h *Handler) why(w http.ResponseWriter, r *http.Request, obj *infrav1.Terra
 	return writeJSON(w, why)
 }
 
-// Why explains what is done about a stack and why.
+// Why explains the current decision about a stack.
 func (c *Client) Why(ctx context.Context, namespace, name string) (run.Why, error) {
 	var why run.Why
 	return why, c.readJSON(ctx, http.MethodGet, stackPath(namespace, name, "why"), nil, &why)

@@ -1,7 +1,7 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package download is what stores of downloaded things have in common: one fetch for all who ask for the same at a time
-// ([Flights]), into a directory of its own that is gone whatever happens ([Staging]), and ended when it gets larger than what
-// is fetched can be ([Within]).
+// Package download is shared by the stores of downloaded things: [Flights] fetches once for all
+// concurrent requests of the same thing, [Staging] provides a temporary directory that is always
+// removed, and [Within] ends a download that grows too large.
 package download

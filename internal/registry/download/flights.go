@@ -9,16 +9,16 @@ import (
 	"sync"
 )
 
-// Flights do each piece of work once for all who ask for it at a time. The zero Flights are ready for use.
+// Flights does each piece of work once for all concurrent callers. The zero value is ready for use.
 //
-// They differ from golang.org/x/sync/singleflight in that the work ends when nobody waits for it any more, and not when
-// whoever came first leaves.
+// Unlike golang.org/x/sync/singleflight, it cancels the work when no caller waits any more, not
+// when the first caller leaves.
 type Flights struct {
 	mu  sync.Mutex
 	all map[string]*flight
 }
 
-// flight is a piece of work that several wait for.
+// flight is a piece of work with several waiters.
 type flight struct {
 	waiting int
 	cancel  context.CancelFunc
@@ -26,8 +26,8 @@ type flight struct {
 	err     error
 }
 
-// Do does a piece of work unless somebody is at it already. It goes on for as long as anybody waits, and its error is
-// everybody's. What it leaves behind they look for themselves.
+// Do does a piece of work unless it is in progress already. It continues as long as a caller waits,
+// and all callers get its error. Callers find its results themselves.
 func (s *Flights) Do(ctx context.Context, key string, work func(context.Context) error) (err error) {
 	f := s.join(ctx, key, work)
 	select {
@@ -40,7 +40,7 @@ func (s *Flights) Do(ctx context.Context, key string, work func(context.Context)
 	defer s.mu.Unlock()
 	if f.waiting--; f.waiting == 0 {
 		f.cancel()
-		s.forget(key, f) // who comes now begins anew
+		s.forget(key, f) // later callers start anew
 	}
 	return err
 }
@@ -64,7 +64,7 @@ func (s *Flights) join(ctx context.Context, key string, work func(context.Contex
 
 func (s *Flights) fly(ctx context.Context, key string, f *flight, work func(context.Context) error) {
 	defer func() {
-		if problem := recover(); problem != nil { // it is nobody's own: it would end the whole process
+		if problem := recover(); problem != nil { // without recover, a panic here would end the process
 			f.err = fmt.Errorf("download: %v. This is a bug in Yuba", problem)
 		}
 		s.mu.Lock()
@@ -75,7 +75,7 @@ func (s *Flights) fly(ctx context.Context, key string, f *flight, work func(cont
 	f.err = work(ctx)
 }
 
-// Waiting is how many wait for something now.
+// Waiting returns the number of callers that wait.
 func (s *Flights) Waiting() (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -85,7 +85,7 @@ func (s *Flights) Waiting() (n int) {
 	return n
 }
 
-// forget is called with the lock held.
+// forget must be called with the lock held.
 func (s *Flights) forget(key string, f *flight) {
 	if s.all[key] == f {
 		delete(s.all, key)

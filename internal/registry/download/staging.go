@@ -15,20 +15,20 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/filetree"
 )
 
-// prefix is what the names of staged directories begin with.
+// prefix begins the names of staged directories.
 const prefix = "fetch-"
 
-// Staging is the directory in which others are made to fetch something into. Several processes may share one.
+// Staging is the parent of temporary directories for downloads. Several processes may share one.
 type Staging string
 
-// Staged is a directory that somebody works in, locked as long as they do.
+// Staged is a temporary directory, locked while it is in use.
 type Staged struct {
 	// Dir is its path.
 	Dir  string
 	held *os.File
 }
 
-// New makes a directory to work in, and locks it. Whoever made it removes it.
+// New creates and locks a temporary directory. The caller must remove it.
 func (s Staging) New() (*Staged, error) {
 	for {
 		dir, err := os.MkdirTemp(string(s), prefix)
@@ -45,7 +45,7 @@ func (s Staging) New() (*Staged, error) {
 			}
 		}
 		made.Remove()
-		if !errors.Is(err, fs.ErrNotExist) { // who cleans up may have taken it for abandoned before it was locked
+		if !errors.Is(err, fs.ErrNotExist) { // Clean may have treated it as abandoned before it was locked
 			return nil, err
 		}
 	}
@@ -53,13 +53,13 @@ func (s Staging) New() (*Staged, error) {
 
 // Remove removes the directory.
 func (s *Staged) Remove() {
-	_ = filetree.RemovePath(s.Dir) // what is left Clean removes
+	_ = filetree.RemovePath(s.Dir) // Clean removes any remains
 	if s.held != nil {
 		s.held.Close() //nolint:errcheck // it was only read
 	}
 }
 
-// Clean removes what those left behind who were at work when their processes ended.
+// Clean removes the directories of processes that have ended.
 func (s Staging) Clean() error {
 	entries, err := os.ReadDir(string(s))
 	problems := []error{err}
@@ -78,7 +78,7 @@ func removeAbandoned(path string) error {
 	}
 	defer dir.Close()                                                //nolint:errcheck // it was only read
 	if unix.Flock(int(dir.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil { //nolint:gosec // descriptors are small
-		return nil // somebody is at work there
+		return nil // it is in use
 	}
 	return filetree.RemovePath(path)
 }

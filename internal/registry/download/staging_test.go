@@ -12,7 +12,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/testkit/usertest"
 )
 
-// Whoever begins a download while somebody cleans up is not in the way, and does not lose what it works in.
+// Whoever begins a download while somebody cleans up is not in the way, and does not lose what it
+// works in.
 func TestCleaningUpWhileOthersBegin(t *testing.T) {
 	staging := Staging(t.TempDir())
 	done := make(chan struct{})
@@ -37,7 +38,8 @@ func TestCleaningUpWhileOthersBegin(t *testing.T) {
 	<-done
 }
 
-// A download may leave files and directories with any modes. Yuba removes them even when it does not run as root.
+// A download may leave files and directories with any modes. Yuba removes them even when it does
+// not run as root.
 func TestStagedTreesGoWhateverTheirModes(t *testing.T) {
 	root := t.TempDir()
 	usertest.Become(t, root)

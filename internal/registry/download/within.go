@@ -12,18 +12,18 @@ import (
 	"time"
 )
 
-// growthInterval is how often it is looked how large a download has become. An archive of a few MiB can be made to unpack
-// to more than any disk has, and whoever unpacks it does not ask.
+// growthInterval is how often the size of a download is measured. An archive of a few MiB can
+// unpack to more than any disk holds, and unpacking does not check that.
 const growthInterval = 500 * time.Millisecond
 
-// Size is how much a directory has.
+// Size is the size of a directory.
 type Size struct {
 	Bytes int64
 	Files int
 }
 
-// Within does work that fills a directory, and ends it when that gets larger than what is fetched can be. The error says
-// what of: "which no provider has".
+// Within does work that fills a directory, and cancels it when the directory exceeds the limit.
+// whatHas names the kind of thing in the error.
 func Within(ctx context.Context, dir string, most Size, whatHas string, work func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var watch sync.WaitGroup
@@ -37,7 +37,7 @@ func Within(ctx context.Context, dir string, most Size, whatHas string, work fun
 			case <-ticker.C:
 			}
 			if has := measure(dir, most.Files); has.Bytes > most.Bytes || has.Files > most.Files {
-				cancel(fmt.Errorf("the download was ended: it had unpacked to more than %d MiB or %d files, which no %s has", most.Bytes>>20, most.Files, whatHas))
+				cancel(fmt.Errorf("the download was cancelled: it had unpacked to more than %d MiB or %d files, which no %s has", most.Bytes>>20, most.Files, whatHas))
 			}
 		}
 	})
@@ -47,9 +47,10 @@ func Within(ctx context.Context, dir string, most Size, whatHas string, work fun
 	return err
 }
 
-// measure counts what is in a directory, up to one file too many. What comes and goes meanwhile counts or does not.
+// measure counts a directory's files and bytes, up to one file above the limit. It may miss files
+// that change meanwhile.
 func measure(dir string, most int) (has Size) {
-	_ = filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error { // what cannot be read now can the next time
+	_ = filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error { // the next measurement reads what this one could not
 		if err != nil {
 			return nil //nolint:nilerr // it is gone, or not yet there
 		}

@@ -15,33 +15,34 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/filetree"
 )
 
-// Limits say what is kept.
+// Limits configure a collection.
 type Limits struct {
-	// Unused is how long a package is kept after its last use.
+	// Unused is how long an unused package is kept.
 	Unused time.Duration
-	// Bytes and Packages are how large the store may be, in all, before the package that was not used for longest goes.
+	// Bytes and Packages limit the store as a whole. Least recently used packages are removed
+	// first.
 	Bytes    int64
 	Packages int
-	// Answers is how many are kept in all.
+	// Answers is the number of answers to keep in all.
 	Answers int
 }
 
-// DefaultLimits keep what a month has used.
+// DefaultLimits keeps everything that was used within a month.
 func DefaultLimits() Limits {
 	return Limits{Unused: 30 * 24 * time.Hour, Bytes: 4 << 30, Packages: 5000, Answers: 20_000}
 }
 
-// collectAfter is how much may come before the store looks for what may go.
+// collectAfter is the growth after which a collection is due.
 const collectAfter = 1 << 30
 
-// noteGrowth counts what has come.
 func (s *Store) noteGrowth(bytes int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.grown += bytes
 }
 
-// Crowded tells whether so much has come since the last collection that it is time for another one.
+// Crowded reports whether the store has grown so much since the last collection that another one is
+// due.
 func (s *Store) Crowded() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -54,7 +55,7 @@ type Collected struct {
 	Bytes    int64
 }
 
-// stored is a package where it was found.
+// stored is a package that list found.
 type stored struct {
 	scope *Scope
 	name  string
@@ -62,11 +63,12 @@ type stored struct {
 	bytes int64
 }
 
-// leftAfter is how long a package may be without a record, and a document be half written.
+// leftAfter is the age at which a package without a record, or a partly written document, counts as
+// abandoned.
 const leftAfter = time.Hour
 
-// Collect removes what was not used for longest until all are within the limits, and what was left half done. Whoever is
-// about to copy a package that goes finds it damaged, and asks again.
+// Collect removes least recently used packages until the store is within the limits, and abandoned
+// files. A caller that is about to copy a removed package gets ErrDamaged, and asks again.
 func (s *Store) Collect(limits Limits) (Collected, error) {
 	s.mu.Lock()
 	s.grown = 0
@@ -96,7 +98,7 @@ func (s *Store) Collect(limits Limits) (Collected, error) {
 }
 
 func (s *Store) scopes() []*Scope {
-	entries, _ := os.ReadDir(s.dir) // Clean has read the same
+	entries, _ := os.ReadDir(s.dir) // Clean has read the same directory
 	var all []*Scope
 	for _, e := range entries {
 		if e.IsDir() && (e.Name() == sharedScope || strings.HasPrefix(e.Name(), "own-")) {
@@ -106,7 +108,7 @@ func (s *Store) scopes() []*Scope {
 	return all
 }
 
-// list finds the packages of a scope, and removes what was not finished.
+// list finds the packages of a scope, and removes unfinished ones.
 func (c *Scope) list() (all []stored, err error) {
 	entries, err := os.ReadDir(c.path(packagesName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -115,7 +117,7 @@ func (c *Scope) list() (all []stored, err error) {
 	for _, e := range entries {
 		info, infoErr := e.Info()
 		if infoErr != nil {
-			continue // it is gone
+			continue // it was removed meanwhile
 		}
 		at := c.path(packagesName, e.Name())
 		name, isRecord := strings.CutSuffix(e.Name(), ".json")
@@ -133,7 +135,8 @@ func (c *Scope) list() (all []stored, err error) {
 	return all, err
 }
 
-// collectAnswers removes those that lead nowhere or are too old to count, and the oldest when there are too many.
+// collectAnswers removes answers without a package, expired ones, and the oldest ones above the
+// limit.
 func (s *Store) collectAnswers(scopes []*Scope, limit int) error {
 	type kept struct {
 		path    string
@@ -142,7 +145,7 @@ func (s *Store) collectAnswers(scopes []*Scope, limit int) error {
 	var all []kept
 	var problems []error
 	for _, c := range scopes {
-		paths, _ := filepath.Glob(filepath.Join(globQuoted(c.path(answersName)), "*")) // the pattern is good
+		paths, _ := filepath.Glob(filepath.Join(globQuoted(c.path(answersName)), "*")) // the pattern is valid
 		for _, path := range paths {
 			var a Answer
 			readErr := readJSON(path, &a)
@@ -161,7 +164,7 @@ func (s *Store) collectAnswers(scopes []*Scope, limit int) error {
 	return errors.Join(problems...)
 }
 
-// removeOld removes a document; one that may be half written only when nobody can be at it any more.
+// removeOld removes a document. It keeps a recent one that may still be being written.
 func removeOld(path string, now time.Time, half bool) error {
 	if info, err := os.Lstat(path); half && (err != nil || now.Sub(info.ModTime()) < leftAfter) {
 		return nil

@@ -15,7 +15,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/testkit/usertest"
 )
 
-// A server that does not run as root removes a package even when the modes of its directories keep their owner out.
+// A server that does not run as root removes a package even when the modes of its directories keep
+// their owner out.
 func TestALockedPackageIsRemoved(t *testing.T) {
 	for sentence, remove := range map[string]func(b *bench, c *Scope, name string) error{
 		"when it was not used for long": func(b *bench, _ *Scope, _ string) error {

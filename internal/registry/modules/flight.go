@@ -7,7 +7,7 @@ import (
 	"context"
 )
 
-// once does a piece of work for all who ask for it at a time, and remembers that it failed.
+// once does a piece of work for all concurrent callers, and remembers failures.
 func (s *Store) once(ctx context.Context, key string, do func(context.Context) error) error {
 	return s.flights.Do(ctx, key, func(ctx context.Context) error {
 		err := do(ctx)
@@ -27,7 +27,8 @@ func (s *Store) noteFailure(key string) {
 	s.failed[key] = s.Now()
 }
 
-// failedLately tells whether a fetch has failed so short a time ago that another one is not worth the wait.
+// failedLately reports whether a fetch has failed so recently that another attempt is not worth the
+// wait.
 func (s *Store) failedLately(key string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -23,28 +23,28 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/filetree"
 )
 
-// ErrDamaged says that a package was not as it had been. It is gone now.
-var ErrDamaged = errors.New("a package in the store of modules was not as it had been")
+// ErrDamaged says that a package had changed. It has been removed.
+var ErrDamaged = errors.New("a package in the store of modules was changed after its download")
 
 var plainName = regexp.MustCompile(`^[0-9a-f]{40}$`)
 
-// record lists a package.
+// record lists the content of a package.
 type record struct {
 	Entries []entry `json:"entries"`
 	Bytes   int64   `json:"bytes"`
 }
 
-// entry is a directory, a file or a link. Directories come before what is in them.
+// entry is a directory, a file or a link. Directories precede their content.
 type entry struct {
 	Name string      `json:"name"`
 	Mode fs.FileMode `json:"mode"`
 	Size int64       `json:"size,omitempty"`
-	// Sum is a file's hash, Target what a link says.
+	// Sum is the hash of a file, Target the target of a link.
 	Sum    string `json:"sum,omitempty"`
 	Target string `json:"target,omitempty"`
 }
 
-// name is that of the package: the same content has the same.
+// name derives the package's name from its content.
 func (r *record) name() (string, error) {
 	text, err := json.Marshal(r)
 	sum := sha256.Sum256(text)
@@ -56,14 +56,14 @@ func (c *Scope) packagePath(name string) string {
 	return c.path(packagesName, name)
 }
 
-// take copies a directory of a download into the store and returns the package's name.
+// take copies a downloaded directory into the store and returns the package's name.
 func (c *Scope) take(ctx context.Context, from *os.Root, dir string) (string, error) {
 	info, err := from.Lstat(filepath.FromSlash(dir))
 	if err != nil {
 		return "", err
 	}
 	if !info.IsDir() {
-		return "", fmt.Errorf("%s is no directory: the source is on this machine", dir)
+		return "", fmt.Errorf("%s is not a directory: the source is on this machine", dir)
 	}
 	source, err := from.OpenRoot(filepath.FromSlash(dir))
 	if err != nil {
@@ -95,7 +95,7 @@ func (c *Scope) take(ctx context.Context, from *os.Root, dir string) (string, er
 	return name, c.place(fresh, name, list)
 }
 
-// takeAll copies what is in a directory, and lists it.
+// takeAll copies the content of a directory, and lists it.
 func takeAll(ctx context.Context, from, to *os.Root) (*record, error) {
 	list := &record{}
 	err := fs.WalkDir(from.FS(), ".", func(name string, found fs.DirEntry, err error) error {
@@ -121,7 +121,7 @@ func takeAll(ctx context.Context, from, to *os.Root) (*record, error) {
 			e.Size, e.Sum, err = copyFile(from, to, name, name, info.Mode(), maxBytes-list.Bytes)
 			list.Bytes += e.Size
 		default:
-			err = fmt.Errorf("%s is neither a file nor a directory nor a link", name)
+			err = fmt.Errorf("%s is neither a file, nor a directory, nor a link", name)
 		}
 		list.Entries = append(list.Entries, e)
 		return err
@@ -129,7 +129,7 @@ func takeAll(ctx context.Context, from, to *os.Root) (*record, error) {
 	return list, err
 }
 
-// copyFile copies a file, which must be one, and returns its size and hash.
+// copyFile copies a regular file and returns its size and hash.
 func copyFile(from, to *os.Root, source, dest string, mode fs.FileMode, limit int64) (int64, string, error) {
 	in, err := from.OpenFile(filepath.FromSlash(source), os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
@@ -137,7 +137,7 @@ func copyFile(from, to *os.Root, source, dest string, mode fs.FileMode, limit in
 	}
 	defer in.Close() //nolint:errcheck // it was only read
 	if info, err := in.Stat(); err != nil || !info.Mode().IsRegular() {
-		return 0, "", errors.Join(fmt.Errorf("%s is no regular file", source), err)
+		return 0, "", errors.Join(fmt.Errorf("%s is not a regular file", source), err)
 	}
 	out, err := to.OpenFile(filepath.FromSlash(dest), os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode.Perm()|0o600)
 	if err != nil {
@@ -146,12 +146,12 @@ func copyFile(from, to *os.Root, source, dest string, mode fs.FileMode, limit in
 	hash := sha256.New()
 	size, err := io.Copy(io.MultiWriter(out, hash), io.LimitReader(in, limit+1))
 	if err = errors.Join(err, out.Close()); err == nil && size > limit {
-		err = fmt.Errorf("%s is larger than it may be, or was", source)
+		err = fmt.Errorf("%s is larger than allowed, or has grown", source)
 	}
 	return size, hex.EncodeToString(hash.Sum(nil)), err
 }
 
-// place makes a copy a package, unless it is one already.
+// place installs a copy as a package, unless the package exists.
 func (c *Scope) place(fresh, name string, list *record) error {
 	if err := os.MkdirAll(c.path(packagesName), 0o700); err != nil {
 		return err
@@ -159,8 +159,8 @@ func (c *Scope) place(fresh, name string, list *record) error {
 	if _, err := os.Lstat(c.recordPath(name)); err == nil {
 		return nil
 	}
-	// What is there without a record somebody did not finish. Another process may place the same at this moment: either copy
-	// does, and both are compared with the record before they are used.
+	// A package without a record is unfinished. Another process may place the same package now:
+	// either copy works, and both are compared with the record before use.
 	if err := filetree.RemovePath(c.packagePath(name)); err != nil {
 		return err
 	}
@@ -170,12 +170,12 @@ func (c *Scope) place(fresh, name string, list *record) error {
 	if err := writeJSON(c.recordPath(name), list); err != nil {
 		return err
 	}
-	_ = os.Chtimes(c.recordPath(name), time.Time{}, c.store.Now()) // the real time does as well
+	_ = os.Chtimes(c.recordPath(name), time.Time{}, c.store.Now()) // the real time works, too
 	c.store.noteGrowth(list.Bytes)
 	return nil
 }
 
-// readRecord reads what a package holds. A record that is not the one it was is none.
+// readRecord reads the record of a package. It treats a changed record as missing.
 func (c *Scope) readRecord(name string) (*record, error) {
 	list := &record{}
 	if err := readJSON(c.recordPath(name), list); err != nil {
@@ -187,16 +187,16 @@ func (c *Scope) readRecord(name string) (*record, error) {
 	return list, nil
 }
 
-// TooLargeError says that a package takes more than there is to be room for.
+// TooLargeError says that a package exceeds the limit of the caller.
 type TooLargeError struct{ Bytes int64 }
 
 func (e *TooLargeError) Error() string {
-	return fmt.Sprintf("the module has %d bytes, more than there is to be room for", e.Bytes)
+	return fmt.Sprintf("the module has %d bytes, more than the limit", e.Bytes)
 }
 
-// CopyTo puts the package into a directory that is not there yet, as it was when it was fetched, and returns how many
-// bytes that took. When it cannot be had like that any more, the error is [ErrDamaged]; some of it is there then. One that
-// has more bytes than the limit is not copied.
+// CopyTo copies the package, as it was fetched, into a directory that must not exist, and returns
+// the number of bytes. If the package has changed, it returns [ErrDamaged] and leaves a partial
+// copy. It does not copy a package above the limit.
 func (m *Module) CopyTo(ctx context.Context, to *os.Root, dir string, limit int64) (int64, error) {
 	c := m.scope
 	list, err := c.readRecord(m.Package)
@@ -215,7 +215,7 @@ func (c *Scope) copyAll(ctx context.Context, to *os.Root, dir, name string, list
 		return c.drop(name, err)
 	}
 	defer from.Close()                                             //nolint:errcheck // it was only read
-	_ = os.Chtimes(c.recordPath(name), time.Time{}, c.store.Now()) // it only seems older then
+	_ = os.Chtimes(c.recordPath(name), time.Time{}, c.store.Now()) // without it the package only seems older
 	if err := to.Mkdir(filepath.FromSlash(dir), 0o755); err != nil {
 		return fmt.Errorf("copy a module: %w", err)
 	}
@@ -224,7 +224,7 @@ func (c *Scope) copyAll(ctx context.Context, to *os.Root, dir, name string, list
 			return context.Cause(ctx)
 		}
 		if !fs.ValidPath(e.Name) || e.Name == "." {
-			return c.drop(name, fmt.Errorf("%q is no name in it", e.Name))
+			return c.drop(name, fmt.Errorf("%q is not a valid name in it", e.Name))
 		}
 		if err := c.copyEntry(from, to, name, path.Join(dir, e.Name), e); err != nil {
 			return err
@@ -252,20 +252,20 @@ func (c *Scope) copyEntry(from, to *os.Root, name, dest string, e entry) error {
 		return c.drop(name, err)
 	}
 	if !info.Mode().IsRegular() || info.Size() != e.Size {
-		return c.drop(name, fmt.Errorf("%s is no file any more, or has another size", e.Name))
+		return c.drop(name, fmt.Errorf("%s is missing, or has another size", e.Name))
 	}
 	_, sum, err := copyFile(from, to, e.Name, dest, e.Mode, e.Size)
 	if err != nil {
 		return fmt.Errorf("copy a module: %w", err)
 	}
 	if sum != e.Sum {
-		return c.drop(name, fmt.Errorf("%s has another content", e.Name))
+		return c.drop(name, fmt.Errorf("%s has other content", e.Name))
 	}
 	return nil
 }
 
-// drop removes a package. Its record goes first.
+// drop removes a package, its record first.
 func (c *Scope) drop(name string, why error) error {
-	_ = errors.Join(os.Remove(c.recordPath(name)), filetree.RemovePath(c.packagePath(name))) // without the record it does not count
+	_ = errors.Join(os.Remove(c.recordPath(name)), filetree.RemovePath(c.packagePath(name))) // without its record it does not count
 	return fmt.Errorf("%w: %w", ErrDamaged, why)
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/registry/download"
 )
 
-// Names in the store's directory and in those of its scopes.
+// Names in the store's directory and its scopes.
 const (
 	stagingName  = "staging"
 	packagesName = "packages"
@@ -30,13 +30,13 @@ const (
 	sharedScope  = "shared"
 )
 
-// Recent is how long it is taken for true what a range of versions, a branch or a tag led to.
+// Recent is how long the result for a version range, a branch or a tag is valid.
 const Recent = 10 * time.Minute
 
-// failedFor is how long nobody tries again what could not be fetched.
+// failedFor is how long a failed fetch is not retried.
 const failedFor = time.Minute
 
-// Bounds of one package and of what a store remembers.
+// Limits of one package and of the store's memory.
 const (
 	maxEntries  = 50_000
 	maxBytes    = 1 << 30
@@ -44,13 +44,13 @@ const (
 	maxFailures = 1000
 )
 
-// ErrFailed says that the same could not be fetched a moment ago.
-var ErrFailed = errors.New("it could not be fetched a moment ago")
+// ErrFailed says that the same fetch failed a moment ago.
+var ErrFailed = errors.New("fetching it failed a moment ago")
 
-// Store is a directory of modules. Many goroutines may use it at once, and several processes.
+// Store is a directory of modules. Many goroutines and processes may use it concurrently.
 type Store struct {
 	dir string
-	// Now tells the time; tests have their own.
+	// Now returns the time; tests replace it.
 	Now func() time.Time
 
 	flights download.Flights
@@ -60,7 +60,7 @@ type Store struct {
 	grown  int64
 }
 
-// Open makes the directory ready.
+// Open prepares the directory.
 func Open(dir string) (*Store, error) {
 	dir, err := filepath.Abs(dir)
 	if err == nil {
@@ -76,16 +76,17 @@ func (s *Store) staging() download.Staging {
 	return download.Staging(filepath.Join(s.dir, stagingName))
 }
 
-// Clean removes what those left behind who were at work when their processes ended.
+// Clean removes the staged downloads of processes that have ended.
 func (s *Store) Clean() error { return s.staging().Clean() }
 
-// Scope is a part of the store whose packages were fetched with the same credentials.
+// Scope is the part of the store with packages that were fetched with the same credentials.
 type Scope struct {
 	store *Store
 	name  string
 }
 
-// Scope returns the part of whoever has credentials of this digest, in hexadecimal digits; without any when it is empty.
+// Scope returns the scope for credentials with this digest, in hexadecimal; for no credentials if
+// it is empty.
 func (s *Store) Scope(digest string) *Scope {
 	if digest == "" {
 		return &Scope{s, sharedScope}
@@ -97,18 +98,19 @@ func (c *Scope) path(names ...string) string {
 	return filepath.Join(append([]string{c.store.dir, c.name}, names...)...)
 }
 
-// Call is where a module says that another one comes from.
+// Call is a reference from one module to another.
 type Call struct {
-	// Tool is the name of the tool: short sources mean another registry for each.
+	// Tool is the name of the tool. It decides which registry a short source means.
 	Tool string
-	// Source and Version are as they are written.
+	// Source and Version are as the module writes them.
 	Source, Version string
 }
 
-// elsewhere are sources that are on the machine, or whose credentials are found in ways that no scope knows.
+// elsewhere matches sources on this machine, and sources with credentials that are not part of a
+// scope.
 var elsewhere = regexp.MustCompile(`(?i)^(s3|gcs|hg|oci|file)::|^(s3|gcs|hg|oci|file):|^[a-z0-9]+::file:|^/|^~|^[a-z]:\\`)
 
-// Suits tells whether the store is for modules of such a source.
+// Suits reports whether the store accepts modules of such a source.
 func (c Call) Suits() bool { return c.Source != "" && !elsewhere.MatchString(c.Source) }
 
 var (
@@ -116,7 +118,7 @@ var (
 	commitName   = regexp.MustCompile(`^[0-9a-f]{40}$`)
 )
 
-// fixed tells whether a call that led to a source and version, in the tool's words, always leads there.
+// fixed reports whether the call always leads to this source and version, in the tool's notation.
 func (c Call) fixed(source, version string) bool {
 	if version != "" {
 		exact := exactVersion.FindStringSubmatch(c.Version)
@@ -127,26 +129,26 @@ func (c Call) fixed(source, version string) bool {
 	return found && err == nil && strings.HasPrefix(source, "git::") && len(values["ref"]) == 1 && commitName.MatchString(values.Get("ref"))
 }
 
-// Module is what a call leads to.
+// Module is the result of a call.
 type Module struct {
 	Answer
-	// Downloaded is true when it was fetched for whoever asked.
+	// Downloaded is true if this request fetched the module.
 	Downloaded bool
 	scope      *Scope
 }
 
-// Answer is what is kept of a call.
+// Answer is the stored result of a call.
 type Answer struct {
-	// Source and Version are the tool's own words, for its list of modules.
+	// Source and Version are in the tool's notation, for its list of modules.
 	Source  string `json:"source"`
 	Version string `json:"version,omitempty"`
-	// Dir is where the module is in its package.
+	// Dir is the module's directory in its package.
 	Dir string `json:"dir"`
 	// Package names the package.
 	Package string `json:"package"`
-	// Commit is the one that a git repository had for the call; empty for everything else.
+	// Commit is the commit that a git repository had for the call; otherwise empty.
 	Commit string `json:"commit,omitempty"`
-	// Fixed is true for what never changes, Fetched is when the tool was asked.
+	// Fixed marks results that never change. Fetched is when the tool was asked.
 	Fixed   bool      `json:"fixed,omitempty"`
 	Fetched time.Time `json:"fetched"`
 }
@@ -154,42 +156,44 @@ type Answer struct {
 // Found is a module that the tool has fetched.
 type Found struct {
 	Call
-	// Source and Version are the tool's own words.
+	// FoundSource and FoundVersion are in the tool's notation.
 	FoundSource, FoundVersion string
-	// Package is the directory that the tool made for the download, Dir that of the module in it. Both have slashes; the
-	// first is below the directory of the fetch.
+	// Package is the directory that the tool created for the download, relative to the directory of
+	// the fetch. Dir is the module's directory in it. Both use slashes.
 	Package, Dir string
-	// Commit is the one that a git repository had, when that is known.
+	// Commit is the commit of the git repository, if it is known.
 	Commit string
 }
 
-// Wish is what is asked for.
+// Wish is a request for a module.
 type Wish struct {
 	Call
-	// After is what an answer that may change with time has to be younger than.
+	// After is the time that a result which can change must be newer than.
 	After time.Time
-	// Last is an answer of before that does, however old it is, as long as its package is there; nil when none does.
+	// Last is an earlier answer that is acceptable at any age, as long as its package exists; nil
+	// for none.
 	Last *Answer
-	// Fetch has the tool fetch the module. Resolve asks the repository of an older answer for the commit, which costs less: when
-	// it is the same one, nothing is fetched. Resolve may be nil.
+	// Fetch lets the tool fetch the module. Resolve asks the repository of an older answer for its
+	// commit, which is cheaper: if the commit is the same, nothing is fetched. Resolve may be nil.
 	Fetch   Fetcher
 	Resolve Resolver
 }
 
-// Resolver says which commit a git repository has now for what an answer came from. The directory is empty and its own.
+// Resolver returns the commit that a git repository has now for the source of an answer. dir is an
+// empty directory for its use.
 type Resolver func(ctx context.Context, dir string, answer Answer) (commit string, err error)
 
-// Fetcher has the tool fetch the module that a call names, and those it calls, into an empty directory, and says what is
-// there.
+// Fetcher lets the tool fetch the module of a call, and the modules that it calls, into an empty
+// directory, and lists them.
 type Fetcher func(ctx context.Context, dir string) ([]Found, error)
 
-// Get returns what a call leads to. Where that may change with time the answer is recent, and younger than the time that is
-// wished, unless the last one does.
+// Get returns the module of a call. If the result can change, it is recent and newer than
+// Wish.After, unless Wish.Last is acceptable.
 func (c *Scope) Get(ctx context.Context, w Wish) (*Module, error) {
 	if w.Last != nil && c.holds(*w.Last) {
 		return &Module{Answer: *w.Last, scope: c}, nil
 	}
-	const attempts = 3 // somebody else's fetch may have begun too early, or what it brought may be gone
+	const attempts = 3 // another caller's fetch may have begun too early, or its package may be gone
 	key, downloaded := c.Key(w.Call), false
 	for range attempts {
 		if m := c.have(w.Call, w.After); m != nil {
@@ -199,7 +203,7 @@ func (c *Scope) Get(ctx context.Context, w Wish) (*Module, error) {
 		if c.store.failedLately(key) {
 			return nil, ErrFailed
 		}
-		took := false // written before the work is over, and by the one who leads only
+		took := false // written by the leader only, before the work ends
 		err := c.store.once(ctx, key, func(ctx context.Context) error {
 			if c.have(w.Call, w.After) != nil || c.renew(ctx, w) {
 				return nil
@@ -212,10 +216,10 @@ func (c *Scope) Get(ctx context.Context, w Wish) (*Module, error) {
 		}
 		downloaded = downloaded || took
 	}
-	return nil, fmt.Errorf("the module was fetched, and is not in the store of modules all the same")
+	return nil, fmt.Errorf("the module was fetched, but is not in the store of modules")
 }
 
-// have is what is known of a call, nil when that is nothing, or too old.
+// have returns the known result of a call; nil if there is none, or it is too old.
 func (c *Scope) have(call Call, after time.Time) *Module {
 	m := &Module{scope: c}
 	if err := readJSON(c.path(answersName, c.Key(call)), &m.Answer); err != nil || !c.holds(m.Answer) {
@@ -228,7 +232,7 @@ func (c *Scope) have(call Call, after time.Time) *Module {
 	return m
 }
 
-// holds says whether the package of an answer is here.
+// holds reports whether the package of an answer exists.
 func (c *Scope) holds(a Answer) bool {
 	if !plainName.MatchString(a.Package) || !filepath.IsLocal(a.Dir) {
 		return false
@@ -237,8 +241,8 @@ func (c *Scope) holds(a Answer) bool {
 	return err == nil
 }
 
-// renew makes an answer a new one when the repository still has the commit that it led to. Whatever is in the way of that,
-// the module is fetched.
+// renew makes an answer recent if the repository still has its commit. On any problem the module is
+// fetched instead.
 func (c *Scope) renew(ctx context.Context, w Wish) bool {
 	var a Answer
 	if err := readJSON(c.path(answersName, c.Key(w.Call)), &a); err != nil || w.Resolve == nil || !commitName.MatchString(a.Commit) || !c.holds(a) {
@@ -257,7 +261,7 @@ func (c *Scope) renew(ctx context.Context, w Wish) bool {
 	return writeJSON(c.path(answersName, c.Key(w.Call)), a) == nil
 }
 
-// fetch has the tool fetch a module, and keeps all that came.
+// fetch lets the tool fetch a module, and stores everything that was downloaded.
 func (c *Scope) fetch(ctx context.Context, fetch Fetcher) error {
 	asked := c.store.Now()
 	s, err := c.store.staging().New()
@@ -282,12 +286,12 @@ func (c *Scope) fetch(ctx context.Context, fetch Fetcher) error {
 	for _, f := range all {
 		if taken[f.Package] == "" {
 			if taken[f.Package], err = c.take(ctx, root, f.Package); err != nil {
-				return fmt.Errorf("keep the module: %w", err)
+				return fmt.Errorf("store the module: %w", err)
 			}
 		}
 		a := Answer{Source: f.FoundSource, Version: f.FoundVersion, Dir: f.Dir, Package: taken[f.Package], Commit: f.Commit, Fetched: asked, Fixed: f.fixed(f.FoundSource, f.FoundVersion)}
 		if err := writeJSON(c.path(answersName, c.Key(f.Call)), a); err != nil {
-			return fmt.Errorf("keep the module: %w", err)
+			return fmt.Errorf("store the module: %w", err)
 		}
 	}
 	return nil
@@ -314,7 +318,7 @@ func readJSON(path string, into any) error {
 	defer file.Close() //nolint:errcheck // it was only read
 	text, err := io.ReadAll(io.LimitReader(file, maxDocument+1))
 	if err == nil && len(text) > maxDocument {
-		err = fmt.Errorf("%s is over the limit of %d bytes", path, maxDocument)
+		err = fmt.Errorf("%s exceeds the limit of %d bytes", path, maxDocument)
 	}
 	if err != nil {
 		return err
@@ -322,7 +326,8 @@ func readJSON(path string, into any) error {
 	return json.Unmarshal(text, into)
 }
 
-// writeJSON puts a document in place at once. One that a crash cut is none: see have and record.
+// writeJSON replaces a document atomically. Readers ignore one that a crash truncated: see have and
+// record.
 func writeJSON(path string, document any) error {
 	text, err := json.Marshal(document)
 	if err == nil {
@@ -340,7 +345,7 @@ func writeJSON(path string, document any) error {
 		err = os.Rename(file.Name(), path)
 	}
 	if err != nil {
-		_ = os.Remove(file.Name()) // what is left the next collection removes
+		_ = os.Remove(file.Name()) // the next collection removes any remains
 	}
 	return err
 }

@@ -19,21 +19,21 @@ import (
 )
 
 const (
-	// connectPatience is for the connection and the answer's header: where a network drops what it does not allow, nobody
-	// wants to wait for minutes to be told so.
+	// connectPatience limits connecting and the response header. If a firewall drops packets, users
+	// should not wait minutes for the error.
 	connectPatience = 10 * time.Second
-	// downloadPatience is for one file. 35 MB take eight minutes at 600 kbit/s.
+	// downloadPatience limits one file. 35 MB take eight minutes at 600 kbit/s.
 	downloadPatience = 20 * time.Minute
 	// silence is how long a server may send nothing.
 	silence = 30 * time.Second
-	// redirects is how many are followed: GitHub's releases take one.
+	// redirects is the number of redirects to follow; GitHub's releases use one.
 	redirects = 5
 )
 
-// errAbsent says that the source has no such file.
-var errAbsent = errors.New("there is no such file")
+// errAbsent says that the source does not have the file.
+var errAbsent = errors.New("the file does not exist")
 
-// open begins to read a release's file, and says how large it is, or -1.
+// open starts to read a release's file, and returns its size, or -1 if it is unknown.
 func (s Source) open(ctx context.Context, u *url.URL) (io.ReadCloser, int64, error) {
 	if u.Scheme == "file" {
 		return openFile(filepath.FromSlash(u.Path))
@@ -54,7 +54,7 @@ func (s Source) open(ctx context.Context, u *url.URL) (io.ReadCloser, int64, err
 	if response.StatusCode == http.StatusNotFound {
 		return nil, 0, errAbsent
 	}
-	return nil, 0, fmt.Errorf("the answer is %s", response.Status)
+	return nil, 0, fmt.Errorf("the response is %s", response.Status)
 }
 
 func openFile(path string) (io.ReadCloser, int64, error) {
@@ -72,7 +72,7 @@ func openFile(path string) (io.ReadCloser, int64, error) {
 	return file, info.Size(), nil
 }
 
-// fetch copies a release's file of at most so many bytes. What is told gets how much has come, of how much.
+// fetch copies a release's file of at most this size. tell receives the progress.
 func (s Source) fetch(ctx context.Context, version, file string, most int64, to io.Writer, tell func(done, total int64)) (err error) {
 	u, err := s.at(version, file)
 	if err != nil {
@@ -109,7 +109,7 @@ func (s Source) fetch(ctx context.Context, version, file string, most int64, to 
 	return nil
 }
 
-// explained says in our words why the network gave up; what concerns this machine stays as it is.
+// explained explains network errors; it returns local errors unchanged.
 func explained(ctx context.Context, err error) error {
 	var local *fs.PathError
 	if ctx.Err() != nil || errors.As(err, &local) {
@@ -120,7 +120,7 @@ func explained(ctx context.Context, err error) error {
 
 var errSilent = fmt.Errorf("the server sent nothing for %s. Try again", silence)
 
-// watched is a stream that may not fall silent.
+// watched is a stream that fails when it falls silent.
 type watched struct {
 	from        io.Reader
 	timer       *time.Timer

@@ -20,7 +20,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/registry/download"
 )
 
-// What a release may have. The archives of 1.12 have 35 MB, and the program some 110.
+// Limits of a release. Archives of 1.12 have 35 MB, and the program about 110.
 const (
 	maxSums      = 1 << 20
 	maxSignature = 64 << 10
@@ -31,24 +31,24 @@ const (
 // Installed is a program in the directory of tools.
 type Installed struct {
 	Path, Version string
-	// Already is true when it was there before, and nothing was fetched.
+	// Already is true if the program was installed before, and nothing was fetched.
 	Already bool
-	// Signer is the fingerprint of the key that signed what was fetched.
+	// Signer is the fingerprint of the key that signed the download.
 	Signer string
 }
 
-// Path is where a version lies in a directory of tools.
+// Path returns the path of a version in a directory of tools.
 func Path(dir, version string) string { return filepath.Join(dir, "tofu-"+version) }
 
-// Install fetches a version for this platform, verifies it and puts it into a directory of tools. One that is there stays as
-// it is. What is told, unless it is nil, gets how much of the archive has come, of how much.
+// Install fetches a version for this platform, verifies it and installs it in a directory of tools.
+// It leaves an existing program unchanged. tell, unless nil, receives the progress of the archive.
 //
-// Several may install the same at a time, in this process and in others.
+// Concurrent installations of the same version, in any process, are safe.
 func Install(ctx context.Context, s Source, dir, version string, tell func(done, total int64)) (Installed, error) {
 	installed := Installed{Path: Path(dir, version), Version: version}
 	if info, err := os.Stat(installed.Path); err == nil {
 		if !info.Mode().IsRegular() || info.Mode()&0o111 == 0 {
-			return Installed{}, fmt.Errorf("install OpenTofu %s: %s is there and is not a program. Remove it and try again", version, installed.Path)
+			return Installed{}, fmt.Errorf("install OpenTofu %s: %s exists but is not a program. Remove it and try again", version, installed.Path)
 		}
 		installed.Already = true
 		return installed, nil
@@ -95,13 +95,13 @@ func (s Source) install(ctx context.Context, dir, version string, tell func(done
 	return signer, syncDir(dir)
 }
 
-// signedSum is the checksum of an archive, as somebody has signed it.
+// signedSum returns the checksum of an archive from the signed list.
 func (s Source) signedSum(ctx context.Context, version, archive string) (sum, signer string, err error) {
 	var sums, signature bytes.Buffer
 	list := "tofu_" + version + "_SHA256SUMS"
 	err = s.fetch(ctx, version, list, maxSums, &sums, nil)
 	if errors.Is(err, errAbsent) {
-		return "", "", fmt.Errorf("%w: there may be no such version", err)
+		return "", "", fmt.Errorf("%w: this version may not exist", err)
 	}
 	if err != nil {
 		return "", "", err
@@ -114,12 +114,12 @@ func (s Source) signedSum(ctx context.Context, version, archive string) (sum, si
 	}
 	sum, ok := sumOf(sums.Bytes(), archive)
 	if !ok {
-		return "", "", fmt.Errorf("%s lists no %s: this release has no program for %s/%s", list, archive, runtime.GOOS, runtime.GOARCH)
+		return "", "", fmt.Errorf("%s does not list %s: this release has no program for %s/%s", list, archive, runtime.GOOS, runtime.GOARCH)
 	}
 	return sum, signer, nil
 }
 
-// fetchArchive writes an archive to a file, and compares it with its checksum.
+// fetchArchive writes an archive to a file and verifies its checksum.
 func (s Source) fetchArchive(ctx context.Context, version, archive, sum, path string, tell func(done, total int64)) error {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -131,12 +131,12 @@ func (s Source) fetchArchive(ctx context.Context, version, archive, sum, path st
 		return err
 	}
 	if got := fmt.Sprintf("%x", hash.Sum(nil)); got != sum {
-		return fmt.Errorf("verify %s: its checksum is %s, and the signed one is %s. It was damaged or replaced on its way. Nothing was installed", archive, got, sum)
+		return fmt.Errorf("verify %s: its checksum is %s, but the signed one is %s. The file was damaged or replaced in transit. Nothing was installed", archive, got, sum)
 	}
 	return nil
 }
 
-// unpack writes the program of an archive to a file, and to the disk.
+// unpack extracts the program of an archive to a file, and syncs it to disk.
 func unpack(archive, path string) error {
 	packed, err := os.Open(archive)
 	if err != nil {
@@ -150,7 +150,7 @@ func unpack(archive, path string) error {
 	for entries := tar.NewReader(unzipped); ; {
 		entry, err := entries.Next()
 		if errors.Is(err, io.EOF) {
-			return errors.New("it has no program tofu")
+			return errors.New("it does not contain the program tofu")
 		}
 		if err != nil {
 			return err
@@ -163,13 +163,13 @@ func unpack(archive, path string) error {
 
 func unpackProgram(entry *tar.Header, from io.Reader, path string) error {
 	if entry.Typeflag != tar.TypeReg || entry.Size > maxProgram {
-		return fmt.Errorf("what is called tofu there is not a program: %s with %d bytes", fs.FileMode(entry.Mode), entry.Size)
+		return fmt.Errorf("its file tofu is not a program: %s with %d bytes", fs.FileMode(entry.Mode), entry.Size)
 	}
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o700)
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(file, from) // the archive's reader ends after the size that it names
+	_, err = io.Copy(file, from) // the archive's reader ends after the declared size
 	return errors.Join(err, file.Chmod(0o755), file.Sync(), file.Close())
 }
 

@@ -80,28 +80,28 @@ func TestWhatIsNotInstalled(t *testing.T) {
 			content := read(t, r.Path(version, archive))
 			content[len(content)/2] ^= 1
 			r.Write(version, archive, content)
-		}, "It was damaged or replaced on its way. Nothing was installed"},
+		}, "The file was damaged or replaced in transit. Nothing was installed"},
 		"an archive and a checksum that somebody replaced": {func(t *testing.T, r *releasetest.Releases, _ *Source) {
 			r.Write(version, sums, []byte(strings.Replace(string(read(t, r.Path(version, sums))), " ", "  ", 1)))
-		}, "verify " + sums + ": its signature is not one of"},
+		}, "verify " + sums + ": it is not signed by"},
 		"a signature of another key": {func(t *testing.T, r *releasetest.Releases, _ *Source) {
 			r.Sign(version, releasetest.NewKey(t, filepath.Join(t.TempDir(), "other")), string(read(t, r.Path(version, sums))))
-		}, "its signature is not one of the keys in"},
+		}, "it is not signed by the keys in"},
 		"a mirror's signature when OpenTofu's own is wanted": {func(_ *testing.T, _ *releasetest.Releases, s *Source) {
 			s.KeyFile = ""
-		}, "its signature is not one of OpenTofu's key E3E6E43D84CB852EADB0051D0C0AF313E5FD9F80"},
+		}, "it is not signed by OpenTofu's key E3E6E43D84CB852EADB0051D0C0AF313E5FD9F80"},
 		"a signature that is none": {func(_ *testing.T, r *releasetest.Releases, _ *Source) {
 			r.Write(version, sums+".gpgsig", []byte("hello"))
 		}, "verify " + sums},
 		"no signature": {func(t *testing.T, r *releasetest.Releases, _ *Source) {
 			remove(t, r.Path(version, sums+".gpgsig"))
-		}, sums + ".gpgsig: there is no such file"},
+		}, sums + ".gpgsig: the file does not exist"},
 		"no checksums": {func(t *testing.T, r *releasetest.Releases, _ *Source) {
 			remove(t, r.Path(version, sums))
 		}, "there may be no such version"},
 		"no archive": {func(t *testing.T, r *releasetest.Releases, _ *Source) {
 			remove(t, r.Path(version, archive))
-		}, archive + ": there is no such file"},
+		}, archive + ": the file does not exist"},
 		"no archive for this platform": {func(t *testing.T, r *releasetest.Releases, s *Source) {
 			key := releasetest.NewKey(t, s.KeyFile)
 			r.Sign(version, key, strings.Repeat("0", 64)+"  tofu_1.12.6_plan9_mips.tar.gz\n")
@@ -120,7 +120,7 @@ func TestWhatIsNotInstalled(t *testing.T) {
 		}, "is not a program"},
 		"an archive without a tofu": {func(_ *testing.T, r *releasetest.Releases, _ *Source) {
 			r.PublishEntry(version, &tar.Header{Name: "../tofu", Typeflag: tar.TypeReg}, nil)
-		}, "it has no program tofu"},
+		}, "it does not contain the program tofu"},
 		"nobody listens": {func(t *testing.T, _ *releasetest.Releases, s *Source) {
 			listener, err := net.Listen("tcp", "127.0.0.1:0")
 			if err != nil {

@@ -5,7 +5,8 @@ package opentofu
 
 import "fmt"
 
-// Quarters tells of a download at each quarter of it, such as "9 of 35 MB". Where the size is not known it tells nothing.
+// Quarters reports the progress of a download at each quarter, such as "9 of 35 MB". It reports
+// nothing if the size is unknown.
 func Quarters(say func(string)) func(done, total int64) {
 	told := int64(0)
 	return func(done, total int64) {

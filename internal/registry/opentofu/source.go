@@ -19,43 +19,45 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/outbound"
 )
 
-// Pinned is the version that Yuba is developed and tested with. It is the one that is installed when nobody asks for another.
+// Pinned is the version that Yuba is developed and tested with, and the default to install.
 const Pinned = "1.12.6"
 
-// ReleasesURL is where OpenTofu publishes its releases.
+// ReleasesURL is the address of OpenTofu's releases.
 const ReleasesURL = "https://github.com/opentofu/opentofu/releases/download"
 
-// fingerprint is that of the key which OpenTofu signs its releases with. The key itself comes with a library; a library that
-// brings another key is not believed.
+// fingerprint identifies the key with which OpenTofu signs its releases. The key itself comes with
+// a library; this guards against a library with another key.
 const fingerprint = "e3e6e43d84cb852eadb0051d0c0af313e5fd9f80"
 
-// Source is where releases are, and who signs them. The zero Source is OpenTofu itself.
+// Source is the location of releases, and their signer. The zero value is OpenTofu itself.
 type Source struct {
-	// URL is that of a mirror: https, http, or file for a directory on this machine. Empty means ReleasesURL.
+	// URL is the address of a mirror: https, http, or file for a directory on this machine. Empty
+	// means ReleasesURL.
 	URL string
-	// KeyFile holds the public keys, armoured, one of which must have signed. Empty means OpenTofu's own key.
+	// KeyFile contains the armoured public keys, one of which must have signed. Empty means
+	// OpenTofu's own key.
 	KeyFile string
 }
 
-// Shown is the source's URL without its secrets.
+// Shown returns the source's URL without its secrets.
 func (s Source) Shown() string { return outbound.Show(cmp.Or(s.URL, ReleasesURL)) }
 
-// at is the URL of a release's file.
+// at returns the URL of a release's file.
 func (s Source) at(version, file string) (*url.URL, error) {
 	base, err := url.Parse(cmp.Or(s.URL, ReleasesURL))
 	if err != nil {
-		return nil, errors.New("the source of OpenTofu's releases is not a URL; want https://HOST/PATH, or file:///DIRECTORY")
+		return nil, errors.New("the source of OpenTofu's releases is not a URL; use https://HOST/PATH, or file:///DIRECTORY")
 	}
 	switch {
 	case (base.Scheme == "https" || base.Scheme == "http") && base.Host != "":
 	case base.Scheme == "file" && base.Host == "" && base.Path != "":
 	default:
-		return nil, fmt.Errorf("the source of OpenTofu's releases is %s; want https://HOST/PATH, or file:///DIRECTORY", s.Shown())
+		return nil, fmt.Errorf("the source of OpenTofu's releases is %s; use https://HOST/PATH, or file:///DIRECTORY", s.Shown())
 	}
 	return base.JoinPath("v"+version, file), nil
 }
 
-// keys are those that may have signed.
+// keys returns the keys whose signatures are accepted.
 func (s Source) keys() (openpgp.EntityList, error) {
 	if s.KeyFile == "" {
 		return ownKeys()
@@ -66,7 +68,7 @@ func (s Source) keys() (openpgp.EntityList, error) {
 	}
 	keys, err := openpgp.ReadArmoredKeyRing(bytes.NewReader(text))
 	if err != nil {
-		return nil, fmt.Errorf("read the keys of OpenTofu's releases: %s has no armoured public keys: %w", s.KeyFile, err)
+		return nil, fmt.Errorf("read the keys of OpenTofu's releases: %s does not contain armoured public keys: %w", s.KeyFile, err)
 	}
 	return keys, nil
 }
@@ -78,13 +80,14 @@ func ownKeys() (openpgp.EntityList, error) {
 	}
 	for _, key := range keys {
 		if fmt.Sprintf("%x", key.PrimaryKey.Fingerprint) != fingerprint {
-			return nil, fmt.Errorf("read OpenTofu's key: its fingerprint is %x and not %s. This is a bug in Yuba", key.PrimaryKey.Fingerprint, fingerprint)
+			return nil, fmt.Errorf("read OpenTofu's key: its fingerprint is %x, not %s. This is a bug in Yuba", key.PrimaryKey.Fingerprint, fingerprint)
 		}
 	}
 	return keys, nil
 }
 
-// signer verifies the signature of a release's checksums, and names the key that made it.
+// signer verifies the signature of a release's checksums, and returns the fingerprint of the key
+// that made it.
 func (s Source) signer(sums, signature []byte) (string, error) {
 	keys, err := s.keys()
 	if err != nil {
@@ -96,12 +99,12 @@ func (s Source) signer(sums, signature []byte) (string, error) {
 	}
 	key, err := check(keys, bytes.NewReader(sums), bytes.NewReader(signature), nil)
 	if err != nil {
-		return "", fmt.Errorf("its signature is not one of %s: %w", s.authority(), err)
+		return "", fmt.Errorf("it is not signed by %s: %w", s.authority(), err)
 	}
 	return fmt.Sprintf("%X", key.PrimaryKey.Fingerprint), nil
 }
 
-// authority names who must have signed.
+// authority names the required signer.
 func (s Source) authority() string {
 	if s.KeyFile == "" {
 		return "OpenTofu's key " + strings.ToUpper(fingerprint)
@@ -111,16 +114,16 @@ func (s Source) authority() string {
 
 var plainVersion = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z][0-9A-Za-z.-]*)?$`)
 
-// ParseVersion reads the version of a release, such as 1.12.6 or v1.12.6.
+// ParseVersion parses the version of a release, such as 1.12.6 or v1.12.6.
 func ParseVersion(text string) (string, error) {
 	version := strings.TrimPrefix(text, "v")
 	if !plainVersion.MatchString(version) {
-		return "", fmt.Errorf("%q is not a version of OpenTofu: want three numbers, such as %s", text, Pinned)
+		return "", fmt.Errorf("%q is not a version of OpenTofu: expected three numbers, such as %s", text, Pinned)
 	}
 	return version, nil
 }
 
-// sumOf finds the checksum of a file in a list of them.
+// sumOf finds the checksum of a file in a list.
 func sumOf(sums []byte, file string) (string, bool) {
 	for line := range strings.Lines(string(sums)) {
 		sum, name, _ := strings.Cut(strings.TrimSpace(line), " ")

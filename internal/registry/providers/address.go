@@ -12,15 +12,15 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/brief"
 )
 
-// Address is where a provider is registered.
+// Address is the address of a provider in a registry.
 type Address struct {
 	Host, Namespace, Type string
 }
 
-// String is the address in full: "registry.opentofu.org/hashicorp/time".
+// String returns the full address, such as "registry.opentofu.org/hashicorp/time".
 func (a Address) String() string { return a.Host + "/" + a.Namespace + "/" + a.Type }
 
-// Short leaves the host out when it is one of the two that need not be said.
+// Short omits the host if it is one of the two default ones.
 func (a Address) Short() string {
 	if a.Host == hostTofu || a.Host == hostTerraform {
 		return a.Namespace + "/" + a.Type
@@ -33,7 +33,8 @@ const (
 	hostTerraform = "registry.terraform.io"
 )
 
-// DefaultHost is where a tool, "tofu" or "terraform", looks for providers whose source names no host.
+// DefaultHost returns the registry of a tool, "tofu" or "terraform", for providers whose source has
+// no host.
 func DefaultHost(tool string) string {
 	if tool == "terraform" {
 		return hostTerraform
@@ -41,14 +42,14 @@ func DefaultHost(tool string) string {
 	return hostTofu
 }
 
-// Addresses become paths, so only what is plain is taken: names in other scripts are left to the tool.
+// Addresses become paths, so only plain ASCII names are accepted: other names are left to the tool.
 var (
 	plainHost = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*(:[1-9][0-9]{0,4})?$`)
 	plainName = regexp.MustCompile(`^[a-z0-9]([a-z0-9_-]{0,62}[a-z0-9])?$`)
 )
 
-// ParseAddress reads a source as programs and lock files have it. An error says that it is none, or none that this
-// package deals with.
+// ParseAddress parses a source as programs and lock files write it. It returns an error if the
+// source is invalid or not supported by this package.
 func ParseAddress(source, defaultHost string) (Address, error) {
 	parts := strings.Split(strings.ToLower(source), "/")
 	a := Address{Host: defaultHost, Namespace: "hashicorp"}
@@ -61,7 +62,7 @@ func ParseAddress(source, defaultHost string) (Address, error) {
 		a.Host, a.Namespace, a.Type = parts[0], parts[1], parts[2]
 	}
 	if len(source) > 300 || !plainHost.MatchString(a.Host) || strings.Contains(a.Host, "xn--") || !plainName.MatchString(a.Namespace) || !plainName.MatchString(a.Type) {
-		return Address{}, fmt.Errorf("read the source %q of a provider: it is not of the form HOST/NAMESPACE/TYPE", shortened(source))
+		return Address{}, fmt.Errorf("read the source %q of a provider: it does not have the form HOST/NAMESPACE/TYPE", shortened(source))
 	}
 	return a, nil
 }
@@ -79,19 +80,19 @@ var (
 	exactConstraint = regexp.MustCompile(`^\s*=?\s*((?:0|[1-9][0-9]{0,8})\.(?:0|[1-9][0-9]{0,8})\.(?:0|[1-9][0-9]{0,8})(-[0-9A-Za-z.-]{1,64})?)\s*$`)
 )
 
-// maxConstraints bounds what comes together from a tree of modules.
+// maxConstraints limits the constraints of a tree of modules.
 const maxConstraints = 100
 
-// Constraints are conditions on versions in one text, in the order in which they were given.
+// Constraints are version constraints in one text, in their original order.
 type Constraints string
 
-// ParseConstraints puts constraints together. An error says that one is not plain.
+// ParseConstraints joins constraints. It returns an error if one is not plain.
 func ParseConstraints(list []string) (Constraints, error) {
 	var all []string
 	for _, text := range list {
 		for part := range strings.SplitSeq(text, ",") {
 			if !plainConstraint.MatchString(part) || len(all) == maxConstraints {
-				return "", fmt.Errorf("read the constraint %q on versions of a provider: it is not of the form \"~> 1.2\"", shortened(text))
+				return "", fmt.Errorf("read the constraint %q on versions of a provider: it does not have the form \"~> 1.2\"", shortened(text))
 			}
 			all = append(all, brief.Line(part))
 		}
@@ -99,7 +100,7 @@ func ParseConstraints(list []string) (Constraints, error) {
 	return Constraints(strings.Join(all, ", ")), nil
 }
 
-// Exact is the only version that fits, when the constraints say so in so many words; else empty.
+// Exact returns the version that the constraints name exactly; else "".
 func (c Constraints) Exact() string {
 	exact := ""
 	for part := range strings.SplitSeq(string(c), ", ") {
@@ -112,5 +113,5 @@ func (c Constraints) Exact() string {
 	return exact
 }
 
-// platform is the name of this machine's kind in paths.
+// platform returns the name of this platform in paths.
 func platform() string { return runtime.GOOS + "_" + runtime.GOARCH }

@@ -19,18 +19,21 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/filetree"
 )
 
-// Limits say what is kept of what nobody uses.
+// Limits configure a collection of unused packages.
 type Limits struct {
-	// Unused is how long a package is kept after its last use.
+	// Unused is how long an unused package is kept.
 	Unused time.Duration
-	// Bytes is how large the store may be: of what nobody uses the oldest goes first. Zero is without a limit.
+	// Bytes is the maximum size of the store: the oldest unused packages are removed first. Zero
+	// means no limit.
 	Bytes int64
 }
 
-// DefaultLimits keep what a month has used. A provider of a large cloud has 700 MB: twenty versions of it fit.
+// DefaultLimits keeps everything that was used within a month. A provider of a large cloud has 700
+// MB: twenty versions of it fit.
 func DefaultLimits() Limits { return Limits{Unused: 30 * 24 * time.Hour, Bytes: 16 << 30} }
 
-// minUnused is how long a package stays in any case: a working directory may be about to link to it.
+// minUnused is the minimum age for removal: a working directory may be about to link to the
+// package.
 const minUnused = time.Hour
 
 // Collected is what a collection removed.
@@ -39,8 +42,8 @@ type Collected struct {
 	Bytes    int64
 }
 
-// Collect removes packages that nobody needs any more and what was left half done. Those whose directories are linked
-// are needed, and those that somebody holds.
+// Collect removes unused packages and abandoned files. It keeps packages whose directories are
+// linked, and packages that are held.
 func (s *Store) Collect(limits Limits, linked map[string]bool) (Collected, error) {
 	problems := []error{s.sweep()}
 	all, err := s.list()
@@ -67,13 +70,13 @@ func (s *Store) Collect(limits Limits, linked map[string]bool) (Collected, error
 	return done, errors.Join(problems...)
 }
 
-// entry is a package where it was found.
+// entry is a package that list found.
 type entry struct {
 	*Package
 	scope *Scope
 }
 
-// list reads all records. One that cannot be read is left out: the next fetch replaces it.
+// list reads all records. It skips unreadable ones: the next fetch replaces them.
 func (s *Store) list() ([]entry, error) {
 	var all []entry
 	for _, c := range s.scopes() {
@@ -104,7 +107,7 @@ func (s *Store) list() ([]entry, error) {
 	return all, nil
 }
 
-// peek is Hold without holding and without counting as a use.
+// peek is Hold without holding the package or counting as a use.
 func (c *Scope) peek(a Address, version string) (*Package, error) {
 	file, err := os.Open(c.recordPath(a, version))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -135,7 +138,7 @@ func (s *Store) scopes() []*Scope {
 	return all
 }
 
-// removePackage removes a package unless somebody holds it.
+// removePackage removes a package unless it is held.
 func (s *Store) removePackage(e entry) (removed bool, err error) {
 	path := e.scope.recordPath(e.Address, e.Version)
 	file, err := os.Open(path)
@@ -149,21 +152,22 @@ func (s *Store) removePackage(e entry) (removed bool, err error) {
 	if err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil { //nolint:gosec // descriptors are small
 		return false, nil //nolint:nilerr // somebody holds it
 	}
-	// Whoever opened the record and waits for it sees that it is gone, and fetches anew.
+	// A process that has opened the record and waits for its lock notices that it is gone, and
+	// fetches again.
 	if err := os.Remove(path); err != nil {
 		return false, err
 	}
-	accepted, _ := filepath.Glob(globQuoted(path) + ".accepted-*") // the pattern is good
+	accepted, _ := filepath.Glob(globQuoted(path) + ".accepted-*") // the pattern is valid
 	for _, name := range accepted {
-		_ = os.Remove(name) // of no use without the package, and tiny
+		_ = os.Remove(name) // useless without the package, and tiny
 	}
 	return true, s.discard(e.Dir)
 }
 
-// leftAfter is how old what is being worked on can be at most.
+// leftAfter is the maximum age of unfinished work.
 const leftAfter = 24 * time.Hour
 
-// sweep removes what those left who died, and answers that nobody has asked for in a long time.
+// sweep removes files of dead processes, and answers that have not been used for a long time.
 func (s *Store) sweep() error {
 	problems := []error{s.Clean()}
 	old := func(pattern string, age time.Duration) {
@@ -175,7 +179,7 @@ func (s *Store) sweep() error {
 		}
 	}
 	old(trashName+"/*", leftAfter)
-	old(stagingName+"/*.lock", leftAfter) // of those who fetch one provider at a time
+	old(stagingName+"/*.lock", leftAfter) // locks of single fetches
 	old("*/"+answersName+"/*", 90*24*time.Hour)
 	for _, c := range s.scopes() {
 		problems = append(problems, c.sweepRests())
@@ -183,7 +187,7 @@ func (s *Store) sweep() error {
 	return errors.Join(problems...)
 }
 
-// sweepRests removes packages whose record was never written.
+// sweepRests removes packages without a record.
 func (c *Scope) sweepRests() error {
 	var problems []error
 	paths, _ := filepath.Glob(filepath.Join(globQuoted(c.Mirror()), "*", "*", "*", "*", "*"))
@@ -197,21 +201,21 @@ func (c *Scope) sweepRests() error {
 	return errors.Join(problems...)
 }
 
-// Clean removes what those left behind who were at work when their processes ended.
+// Clean removes the staged downloads of processes that have ended.
 func (s *Store) Clean() error { return s.staging().Clean() }
 
 func globQuoted(path string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
 }
 
-// Stored is a package as a list shows it.
+// Stored is a package as lists show it.
 type Stored struct {
 	Package
 	Scope string
 }
 
-// List reads what a store has, by address and version. It may be called while others use the store; a directory that is
-// not there is an empty store.
+// List returns the content of a store, by address and version. Others may use the store meanwhile.
+// A missing directory is an empty store.
 func List(dir string) ([]Stored, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {

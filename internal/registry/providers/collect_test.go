@@ -91,7 +91,8 @@ func TestWhatWasJustUsedStaysInAnyCase(t *testing.T) {
 	}
 }
 
-// What a process leaves that dies between any two steps is nobody's package, stands in nobody's way, and goes.
+// What a process leaves that dies between any two steps is nobody's package, stands in nobody's
+// way, and goes.
 func TestTheRestsOfTheDead(t *testing.T) {
 	b := newBench(t).publish("1.0.0").publish("2.0.0")
 	kept := b.must(Want{Version: "2.0.0"})
@@ -141,7 +142,8 @@ func TestTheRestsOfTheDead(t *testing.T) {
 	if _, err := os.Stat(busy); err != nil {
 		t.Errorf("somebody's download after a collection: %v", err)
 	}
-	// tofu links to the rest when it is asked to choose: that is noticed, and it is downloaded after all.
+	// tofu links to the rest when it is asked to choose: that is noticed, and it is downloaded
+	// after all.
 	if got := b.must(Want{Constraints: "< 2"}); got.Version != "1.0.0" || !got.Downloaded {
 		t.Errorf("%+v", got)
 	}

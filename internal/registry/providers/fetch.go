@@ -21,35 +21,35 @@ import (
 	"github.com/yuba-dev/yuba/internal/registry/download"
 )
 
-// Want is what a stack needs of one provider.
+// Want is a stack's requirement for one provider.
 type Want struct {
 	Address
-	// Version is the one to have; empty when the constraints are to choose.
+	// Version is the required version; empty if the constraints choose.
 	Version     string
 	Constraints Constraints
-	// Locked are the hashes of the package that the stack's lock file has for LockedVersion.
+	// Locked are the hashes for LockedVersion in the stack's lock file.
 	LockedVersion string
 	Locked        []string
 }
 
-// Fetcher has the tool install what the program in dir requires, below its .terraform/providers, and write down in a lock
-// file what it accepted. The tool takes the provider of this address from the mirror, which may be empty, before it asks
-// anybody else, but learns from everybody which versions there are; without a mirror there is none to be used. The fetcher
-// ends what it started when ctx does.
+// Fetcher lets the tool install the program in dir below its .terraform/providers, with a lock file
+// of what it accepted. The tool must prefer the mirror, which may be empty, for this provider, but
+// ask its usual origins which versions exist; without a mirror it uses none. The fetcher ends its
+// processes when ctx ends.
 type Fetcher func(ctx context.Context, dir, mirror string, a Address) error
 
-// Got says how a package was come by.
+// Got is the result of Get.
 type Got struct {
 	*Package
-	// Downloaded is true when it had to be fetched, and it was this call that did.
+	// Downloaded is true if this call fetched the package.
 	Downloaded bool
 }
 
-// Recent is how long an answer is good: for so long no stack asks the network once more which versions there are.
+// Recent is how long an answer is valid. Meanwhile no stack asks the network for versions again.
 const Recent = 5 * time.Minute
 
-// Get returns a package that fits, held, fetching it if need be. A *MismatchError says that the stack's lock file does
-// not allow it; any other error is the fetcher's, or one of the disk.
+// Get returns a matching package, held, and fetches it if needed. A *MismatchError says that the
+// stack's lock file does not allow it. Other errors come from the fetcher or the disk.
 func (c *Scope) Get(ctx context.Context, want Want, fetch Fetcher) (Got, error) {
 	version := want.Version
 	if version == "" {
@@ -76,8 +76,8 @@ func (c *Scope) freshAnswer(want Want) (string, bool) {
 	return version, true
 }
 
-// Last is the package that the constraints chose when the tool was last asked, or that the lock file has, held; nil when
-// there is none. It is for when nobody can be asked.
+// Last returns the package that the constraints chose last, or that the lock file names, held; nil
+// if there is none. Use it when the network is not available.
 func (c *Scope) Last(ctx context.Context, want Want, fetch Fetcher) *Package {
 	answered, _ := c.Answer(want.Address, want.Constraints, Recent)
 	for _, version := range []string{want.LockedVersion, answered} {
@@ -93,9 +93,10 @@ func (c *Scope) Last(ctx context.Context, want Want, fetch Fetcher) *Package {
 	return nil
 }
 
-// have returns the package of a version, or of the one that the constraints choose when it is empty.
+// have returns the package of a version, or of the one that the constraints choose if version is
+// empty.
 func (c *Scope) have(ctx context.Context, want Want, version string, fetch Fetcher) (Got, error) {
-	const attempts = 3 // between the end of a fetch and a hold the package could be removed
+	const attempts = 3 // the package can be removed between fetch and hold
 	downloaded := false
 	for range attempts {
 		if version != "" {
@@ -107,7 +108,7 @@ func (c *Scope) have(ctx context.Context, want Want, version string, fetch Fetch
 		if !chooses {
 			constraints = Constraints(version)
 		}
-		took := false // written before the work is over, and by the one who leads only
+		took := false // written by the leader only, before the work ends
 		err := c.store.once(ctx, digest(c.Name, want.Address.String(), string(constraints), strconv.FormatBool(chooses)), func(ctx context.Context) (err error) {
 			took, err = c.fetch(ctx, want.Address, constraints, chooses, fetch)
 			return err
@@ -120,11 +121,11 @@ func (c *Scope) have(ctx context.Context, want Want, version string, fetch Fetch
 			version, _ = c.Answer(want.Address, constraints, Recent)
 		}
 	}
-	return Got{}, fmt.Errorf("fetch %s: it was removed from the store of providers as soon as it was there. Is the store's limit too small?", want.Address)
+	return Got{}, fmt.Errorf("fetch %s: it was removed from the store of providers immediately after the download. Increase the store's limit", want.Address)
 }
 
-// fetch has the tool install a provider and takes it over, unless it is the store's own. Another process may have done so
-// meanwhile.
+// fetch lets the tool install a provider and takes it over, unless it came from the store. Another
+// process may have done so meanwhile.
 func (c *Scope) fetch(ctx context.Context, a Address, constraints Constraints, chooses bool, fetch Fetcher) (took bool, err error) {
 	version := string(constraints)
 	if chooses {
@@ -138,7 +139,7 @@ func (c *Scope) fetch(ctx context.Context, a Address, constraints Constraints, c
 		return false, fmt.Errorf("fetch %s: %w", a, err)
 	}
 	staged, err := c.stage(ctx, a, constraints, nil, c.Mirror(), fetch)
-	if errors.Is(err, errIncomplete) { // the rest that the tool came upon is gone now
+	if errors.Is(err, errIncomplete) { // the incomplete package that the tool found is gone now
 		staged, err = c.stage(ctx, a, constraints, nil, c.Mirror(), fetch)
 	}
 	if err != nil {
@@ -156,7 +157,8 @@ func (c *Scope) fetch(ctx context.Context, a Address, constraints Constraints, c
 	return !staged.linked, nil
 }
 
-// check compares a package with the lock file. In doubt the tool is asked to install it by that lock file.
+// check compares a package with the lock file. In doubt it lets the tool install the package with
+// that lock file.
 func (c *Scope) check(ctx context.Context, want Want, p *Package, fetch Fetcher) error {
 	if want.LockedVersion != p.Version {
 		return nil // another version has other hashes
@@ -191,14 +193,15 @@ func (c *Scope) check(ctx context.Context, want Want, p *Package, fetch Fetcher)
 type staged struct {
 	*download.Staged
 	pkg *Package
-	// linked is true when the tool found the package in the store itself: only its version is known then.
+	// linked is true if the tool found the package in the store itself: then only its version is
+	// known.
 	linked bool
 }
 
-// stage has the tool install a provider.
+// stage lets the tool install a provider.
 func (c *Scope) stage(ctx context.Context, a Address, constraints Constraints, locked []string, mirror string, fetch Fetcher) (*staged, error) {
 	if !plainScope.MatchString(c.Name) {
-		return nil, fmt.Errorf("fetch %s: %q is not the name of a scope. This is a bug in Yuba", a, c.Name)
+		return nil, fmt.Errorf("fetch %s: %q is not a valid name of a scope. This is a bug in Yuba", a, c.Name)
 	}
 	made, err := c.store.staging().New()
 	if err != nil {
@@ -221,7 +224,7 @@ func (c *Scope) stage(ctx context.Context, a Address, constraints Constraints, l
 	return s, nil
 }
 
-// writeProgram writes a program that requires one provider and nothing else.
+// writeProgram writes a program that requires only this provider.
 func writeProgram(dir string, a Address, constraints Constraints, locked []string) error {
 	version := ""
 	if constraints != "" {
@@ -243,13 +246,13 @@ const (
 	installedName = ".terraform/providers"
 )
 
-// ErrLinked says that the tool did not download a provider but linked to one that is on the machine already.
-var ErrLinked = errors.New("the tool has not downloaded it but linked to where it is")
+// ErrLinked says that the tool did not download a provider but linked to one on this machine.
+var ErrLinked = errors.New("the tool did not download it but linked to a copy on this machine")
 
-// errIncomplete says that the tool has linked to what is no package.
-var errIncomplete = errors.New("what the store has of it is not complete and was removed. Try again")
+// errIncomplete says that the tool has linked to an incomplete package.
+var errIncomplete = errors.New("the store's copy was incomplete and has been removed. Try again")
 
-// inspect finds out what the tool installed, and that it is what the tool accepted.
+// inspect finds out what the tool installed, and verifies that the tool accepted it.
 func (c *Scope) inspect(s *staged, a Address) error {
 	text, err := os.ReadFile(filepath.Join(s.Dir, lockFileName))
 	if err != nil {
@@ -280,12 +283,12 @@ func (c *Scope) inspect(s *staged, a Address) error {
 		return err
 	}
 	if !slices.Contains(p.Hashes, p.H1) {
-		return fmt.Errorf("what is unpacked has the hash %s, which is not among those that the tool accepted", p.H1)
+		return fmt.Errorf("the unpacked files have the hash %s, which is not among those that the tool accepted", p.H1)
 	}
 	return nil
 }
 
-// inspectLink is for a package that the tool found: it must be the store's own, and whole.
+// inspectLink verifies that a package that the tool found is in the store, and complete.
 func (c *Scope) inspectLink(s *staged) error {
 	dir := c.packageDir(s.pkg.Address, s.pkg.Version)
 	if target, err := os.Readlink(s.pkg.Dir); err != nil || target != dir {
@@ -295,7 +298,7 @@ func (c *Scope) inspectLink(s *staged) error {
 	if err != nil {
 		return err
 	}
-	if held == nil { // the rest of somebody who died before the record was there
+	if held == nil { // its process died before it wrote the record
 		return errors.Join(errIncomplete, c.store.discard(dir))
 	}
 	held.Release()
@@ -303,14 +306,14 @@ func (c *Scope) inspectLink(s *staged) error {
 	return nil
 }
 
-// What a package may consist of. The largest that are known have some hundred MiB and a handful of files.
+// Limits of a package. The largest known ones have several hundred MiB and a handful of files.
 const (
 	maxPackageFiles = 20_000
 	maxPackageBytes = 8 << 30
 )
 
-// settle makes the files of a package read-only and sees to it that they are on the disk, and counts their bytes. What is
-// neither a file nor a directory has no place in a package.
+// settle makes the files of a package read-only, syncs them to disk and counts their bytes. It
+// refuses everything but files and directories.
 func settle(dir string) (size int64, err error) {
 	files := 0
 	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
@@ -344,7 +347,7 @@ func settleFile(path string, info fs.FileInfo) error {
 	return errors.Join(file.Chmod(mode), file.Sync(), file.Close())
 }
 
-// take moves a package into the store. Of two who have the same at a time the first one wins.
+// take moves a package into the store. If the same one arrives twice, the first wins.
 func (c *Scope) take(p *Package) error {
 	target := c.packageDir(p.Address, p.Version)
 	if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
@@ -355,12 +358,12 @@ func (c *Scope) take(p *Package) error {
 		if held.Release(); held.H1 == p.H1 {
 			return nil
 		}
-		return fmt.Errorf("store %s %s: what was downloaded now is not what was downloaded before: %s, and before that %s", p.Address, p.Version, p.H1, held.H1)
+		return fmt.Errorf("store %s %s: this download differs from an earlier one: %s, and before that %s", p.Address, p.Version, p.H1, held.H1)
 	}
 	if err != nil {
 		return err
 	}
-	// What has no record is the rest of somebody who died between the two steps.
+	// Without a record it is the remains of a process that died between the two steps.
 	if err := c.store.discard(target); err != nil {
 		return fmt.Errorf("store %s %s: %w", p.Address, p.Version, err)
 	}
@@ -381,14 +384,14 @@ func syncDir(path string) error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// discard moves a directory out of the way at once, and removes it.
+// discard renames a directory out of the way, then removes it.
 func (s *Store) discard(dir string) error {
 	trash, err := os.MkdirTemp(filepath.Join(s.dir, trashName), "gone-")
 	if err != nil {
 		return err
 	}
 	err = os.Rename(dir, filepath.Join(trash, "package"))
-	_ = filetree.RemovePath(trash) // what is left the next collection removes
+	_ = filetree.RemovePath(trash) // the next collection removes any remains
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -14,12 +14,12 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// once does a piece of work for all who ask for it at a time, in this process and others.
+// once does a piece of work for all concurrent callers, in this process and others.
 func (s *Store) once(ctx context.Context, key string, do func(context.Context) error) error {
 	return s.flights.Do(ctx, key, func(ctx context.Context) error { return s.alone(ctx, key, do) })
 }
 
-// alone keeps other processes from doing the same.
+// alone excludes other processes from the same work.
 func (s *Store) alone(ctx context.Context, key string, do func(context.Context) error) error {
 	lock := flock.New(filepath.Join(s.dir, stagingName, key+".lock"))
 	if locked, err := lock.TryLockContext(ctx, 50*time.Millisecond); err != nil || !locked {
@@ -29,7 +29,7 @@ func (s *Store) alone(ctx context.Context, key string, do func(context.Context) 
 	return do(ctx)
 }
 
-// digest names things in paths.
+// digest makes a name for paths.
 func digest(parts ...string) string {
 	hash := sha256.New()
 	for _, part := range parts {

@@ -23,31 +23,33 @@ type LockFile struct {
 	Locks []Lock
 }
 
-// Lock is what a lock file says of one provider.
+// Lock is the entry of one provider in a lock file.
 type Lock struct {
 	Address
 	Version     string
 	Constraints string
-	// Hashes are those of packages that may be used, "h1:" of contents, "zh:" of archives; sorted.
+	// Hashes are the sorted hashes of allowed packages: "h1:" of contents, "zh:" of archives.
 	Hashes []string
 }
 
-// What a lock file may be. One of a large program has some dozen providers with some dozen hashes each.
+// Limits of a lock file. A large program has some dozen providers with some dozen hashes each.
 const (
 	maxLockFile  = 1 << 20
 	maxLockDepth = 16
 )
 
-// errLockFile says that a lock file is not as tools write it. They say it better.
-var errLockFile = errors.New("read the dependency lock file: it is not as tools write it")
+// errLockFile says that a lock file does not have the format that tools write. The tool explains it
+// better.
+var errLockFile = errors.New("read the dependency lock file: it does not have the format that tools write")
 
 var plainHash = regexp.MustCompile(`^[a-z0-9]{1,8}:[A-Za-z0-9+/=]{16,128}$`)
 
-// plainLine is what a line of a lock file can be. Nothing else reaches the parser, which calls itself for every level of
-// what it reads.
+// plainLine matches every valid line of a lock file. Other text must not reach the parser, which
+// recurses for each level.
 var plainLine = regexp.MustCompile(`^(#.*|//.*|provider "[^"\\$%]*" \{|(version|constraints)\s*=\s*"[^"\\$%]*"|hashes\s*=\s*\[(\s*"[^"\\$%]*"\s*,?)*\s*\]?|("[^"\\$%]*"\s*,?\s*)+\]?|\]|\}|)$`)
 
-// ParseLockFile reads a lock file. An error says that it is not plain, and better left to the tool.
+// ParseLockFile parses a lock file. An error says that it is not plain, and is better left to the
+// tool.
 func ParseLockFile(text []byte) (f LockFile, err error) {
 	if len(text) > maxLockFile || nested(text) > maxLockDepth {
 		return f, errLockFile
@@ -78,7 +80,7 @@ func ParseLockFile(text []byte) (f LockFile, err error) {
 	return f, nil
 }
 
-// nested is how deep brackets of any kind are nested, in texts and comments, too.
+// nested returns the nesting depth of brackets of any kind, also in strings and comments.
 func nested(text []byte) int {
 	depth, most := 0, 0
 	for _, c := range text {
@@ -120,7 +122,7 @@ func readLock(block *hclsyntax.Block) (Lock, error) {
 	return lock, nil
 }
 
-// literal is a text without anything computed in it.
+// literal returns a string without expressions in it.
 func literal(expr hclsyntax.Expression) (string, error) {
 	template, ok := expr.(*hclsyntax.TemplateExpr)
 	if !ok || !template.IsStringLiteral() {
@@ -150,7 +152,7 @@ func literals(expr hclsyntax.Expression) ([]string, error) {
 	return slices.Compact(all), nil
 }
 
-// Find returns what the file says of a provider, nil when it says nothing.
+// Find returns the entry of a provider; nil if there is none.
 func (f *LockFile) Find(a Address) *Lock {
 	for i := range f.Locks {
 		if f.Locks[i].Address == a {
@@ -160,8 +162,8 @@ func (f *LockFile) Find(a Address) *Lock {
 	return nil
 }
 
-// Complete makes the file say what is to be used of a provider, and reports whether that changed it. Hashes of the same
-// version stay; those of another go with it, as the tool has it.
+// Complete adds the package to the file, and reports whether that changed it. Like the tool, it
+// keeps hashes of the same version and drops those of another.
 func (f *LockFile) Complete(p *Package) bool {
 	lock := f.Find(p.Address)
 	if lock == nil {
@@ -178,7 +180,7 @@ func (f *LockFile) Complete(p *Package) bool {
 	return len(lock.Hashes) != before
 }
 
-// Bytes writes the file as tools do.
+// Bytes formats the file as tools do.
 func (f *LockFile) Bytes() []byte {
 	locks := slices.Clone(f.Locks)
 	slices.SortFunc(locks, func(a, b Lock) int { return cmp.Compare(a.Address.String(), b.Address.String()) })
@@ -200,7 +202,7 @@ func (f *LockFile) Bytes() []byte {
 	return []byte(out.String())
 }
 
-// hashTokens writes a hash a line.
+// hashTokens formats hashes, one a line.
 func hashTokens(hashes []string) hclwrite.Tokens {
 	tokens := hclwrite.Tokens{{Type: hclsyntax.TokenOBrack, Bytes: []byte("[")}, {Type: hclsyntax.TokenNewline, Bytes: []byte("\n")}}
 	for _, h := range hashes {
@@ -210,22 +212,24 @@ func hashTokens(hashes []string) hclwrite.Tokens {
 	return append(tokens, &hclwrite.Token{Type: hclsyntax.TokenCBrack, Bytes: []byte("]")})
 }
 
-// Verdict is what a lock file means for a package.
+// Verdict is the result of comparing a package with a lock file.
 type Verdict int
 
-// What comparing can find.
+// The verdicts.
 const (
-	// Fits: the lock file names the package, or nothing at all.
+	// Fits: the lock file allows the package, or has no entry.
 	Fits Verdict = iota
-	// Doubtful: it names archives of the same release, and whether this platform's is among them is not known here.
+	// Doubtful: it lists archives of the same release, but it is unknown whether this platform's is
+	// among them.
 	Doubtful
-	// Refused: it names other packages only.
+	// Refused: it allows other packages only.
 	Refused
 )
 
-// Compare says whether a package of this version may be used where these hashes are locked. The tool would accept it for
-// its content's hash or for that of its archive. The latter is one of the release's archives; which of them, nobody wrote
-// down, so that only a lock file with all of them is sure to have it.
+// Compare reports whether a package of this version may be used with these locked hashes. The tool
+// accepts it for the hash of its content or of its archive. It is not recorded which of the
+// release's archives is the one of this package, so only a lock file that lists all of them is sure
+// to include it.
 func (p *Package) Compare(hashes []string) Verdict {
 	if len(hashes) == 0 || slices.Contains(hashes, p.H1) {
 		return Fits
@@ -249,7 +253,7 @@ func (p *Package) Compare(hashes []string) Verdict {
 	return Refused
 }
 
-// MismatchError says that a lock file allows other packages than the one that is there.
+// MismatchError says that a lock file does not allow the package.
 type MismatchError struct {
 	Package  *Package
 	Expected []string
@@ -261,8 +265,8 @@ func (e *MismatchError) Error() string {
 	if len(expected) > 4 {
 		expected, more = expected[:4], fmt.Sprintf(" and %d more", len(e.Expected)-4)
 	}
-	return fmt.Sprintf("install %s %s: the dependency lock file allows other packages of it than the one that was downloaded and verified. "+
-		"It has %s%s; the package for %s is %s. If the lock file is right, somebody has changed what is published, and nobody should use it. "+
-		"If it was made for other platforms, or by hand, add this one's and commit the file:\n    tofu providers lock -platform=%s %s",
+	return fmt.Sprintf("install %s %s: the dependency lock file does not allow the package that was downloaded and verified. "+
+		"It has %s%s; the package for %s is %s. If the lock file is right, the published package has been changed, and nobody should use it. "+
+		"If it was made for other platforms, or manually, add this platform and commit the file:\n    tofu providers lock -platform=%s %s",
 		e.Package.Address.Short(), e.Package.Version, strings.Join(expected, ", "), more, platform(), e.Package.H1, platform(), e.Package.Address)
 }

@@ -8,19 +8,19 @@ import (
 	"fmt"
 )
 
-// ErrNone and ErrHeld say that what is to be removed is not there, or that somebody is using it.
+// ErrNone says that the version is not in the store, ErrHeld that a run is using it.
 var (
-	ErrNone = errors.New("the store of providers has none of that version")
-	ErrHeld = errors.New("a run is using it. Try again when that has ended")
+	ErrNone = errors.New("the store of providers does not have that version")
+	ErrHeld = errors.New("a run is using it. Try again when the run has ended")
 )
 
-// Remove removes one version of a provider, of one scope or, when that is empty, of all. What somebody holds stays, and so
-// does a directory that is busy; whoever else has linked to what is gone has it fetched again. What was removed is returned,
-// also beside an error.
+// Remove removes one version of a provider from one scope or, if it is empty, from all. It keeps
+// held packages and busy directories; other stacks that have linked to a removed package fetch it
+// again. It returns the removed packages, also with an error.
 func (s *Store) Remove(a Address, version, scope string, busy func(dir string) bool) ([]Stored, error) {
 	all, err := s.list()
 	if err != nil {
-		return nil, fmt.Errorf("read what the store of providers has: %w", err)
+		return nil, fmt.Errorf("list the store of providers: %w", err)
 	}
 	var removed []Stored
 	var problems []error

@@ -18,7 +18,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/registry/download"
 )
 
-// Names in the store's directory and in those of its scopes.
+// Names in the store's directory and its scopes.
 const (
 	stagingName  = "staging"
 	trashName    = "trash"
@@ -27,24 +27,24 @@ const (
 	answersName  = "answers"
 )
 
-// Shared is the scope of what was fetched with nothing of a stack's own.
+// Shared is the scope of packages that were fetched with nothing of a stack's own.
 const Shared = "shared"
 
 var plainScope = regexp.MustCompile(`^(shared|own-[0-9a-f]{16})$`)
 
-// Store is a directory of providers. Many goroutines and processes may use it at once.
+// Store is a directory of providers. Many goroutines and processes may use it concurrently.
 type Store struct {
 	dir string
-	// Now tells the time; tests have their own.
+	// Now returns the time; tests replace it.
 	Now func() time.Time
-	// maxBytes is how large what is being fetched can get.
+	// maxBytes limits a download.
 	maxBytes int64
 	flights  download.Flights
 }
 
-// Open makes the directory ready.
+// Open prepares the directory.
 func Open(dir string) (*Store, error) {
-	dir, err := filepath.Abs(dir) // links to packages are absolute, and are held against their places
+	dir, err := filepath.Abs(dir) // links to packages are absolute, and are compared with their paths
 	if err != nil {
 		return nil, fmt.Errorf("open the store of providers: %w", err)
 	}
@@ -61,13 +61,14 @@ func (s *Store) staging() download.Staging {
 	return download.Staging(filepath.Join(s.dir, stagingName))
 }
 
-// Scope is a part of the store whose packages were fetched under the same conditions.
+// Scope is the part of the store with packages that were fetched under the same conditions.
 type Scope struct {
 	store *Store
 	Name  string
 }
 
-// Scope returns a part of the store: [Shared], or the one of whoever has a digest of 16 or more hexadecimal digits.
+// Scope returns a part of the store: [Shared], or the one for a digest of 16 or more hexadecimal
+// digits.
 func (s *Store) Scope(digest string) *Scope {
 	name := Shared
 	if digest != "" {
@@ -80,28 +81,29 @@ func (c *Scope) path(names ...string) string {
 	return filepath.Join(append([]string{c.store.dir, c.Name}, names...)...)
 }
 
-// Mirror is the scope's filesystem mirror. It need not exist.
+// Mirror returns the scope's filesystem mirror, which may not exist.
 func (c *Scope) Mirror() string { return c.path(packagesName) }
 
-// Package is one version of a provider for this machine's platform.
+// Package is one version of a provider for this platform.
 type Package struct {
 	Address
 	Version string `json:"version"`
-	// Dir is where it is unpacked.
+	// Dir is the unpacked directory.
 	Dir string `json:"-"`
-	// H1 is the hash of its content, Hashes are all that the tool wrote down for its release, sorted.
+	// H1 is the hash of its content. Hashes are all hashes that the tool recorded for its release,
+	// sorted.
 	H1     string   `json:"h1"`
 	Hashes []string `json:"hashes"`
-	// Size is what its files take, in bytes.
+	// Size is the size of its files, in bytes.
 	Size int64 `json:"size"`
-	// Fetched is when it came, Used when it was last handed out.
+	// Fetched is when it was downloaded, Used when it was last used.
 	Fetched time.Time `json:"fetched"`
 	Used    time.Time `json:"-"`
 
 	record *os.File
 }
 
-// Release gives up a package that was held, if there is one: from here on it may be removed.
+// Release gives up a held package, if there is one: it may be removed from now on.
 func (p *Package) Release() {
 	if p != nil && p.record != nil {
 		p.record.Close() //nolint:errcheck // it was only read
@@ -117,7 +119,8 @@ func (c *Scope) recordPath(a Address, version string) string {
 	return c.path(recordsName, a.Host, a.Namespace, a.Type, version, platform()+".json")
 }
 
-// Hold returns a package that is there, nil when it is not, and keeps it from being removed until it is released.
+// Hold returns an existing package, and prevents its removal until Release. It returns nil if there
+// is none.
 func (c *Scope) Hold(a Address, version string) (*Package, error) {
 	if !plainVersion.MatchString(version) {
 		return nil, nil
@@ -128,18 +131,19 @@ func (c *Scope) Hold(a Address, version string) (*Package, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("look for %s %s in the store of providers: %w", a, version, err)
+		return nil, fmt.Errorf("find %s %s in the store of providers: %w", a, version, err)
 	}
 	p, err := c.hold(file, a, version)
 	if err != nil || p == nil {
 		file.Close() //nolint:errcheck // it was only read
 		return nil, err
 	}
-	_ = os.Chtimes(path, time.Time{}, c.store.Now()) // an old time is no harm to who holds it
+	_ = os.Chtimes(path, time.Time{}, c.store.Now()) // an old time does not hurt the holder
 	return p, nil
 }
 
-// hold locks the record against whoever would remove the package, and reads it. One that was removed meanwhile is none.
+// hold locks the record against removal of the package, and reads it. It returns nil if the package
+// was removed meanwhile.
 func (c *Scope) hold(file *os.File, a Address, version string) (*Package, error) {
 	if err := unix.Flock(int(file.Fd()), unix.LOCK_SH); err != nil { //nolint:gosec // descriptors are small
 		return nil, fmt.Errorf("hold %s %s in the store of providers: %w", a, version, err)
@@ -153,7 +157,7 @@ func (c *Scope) hold(file *os.File, a Address, version string) (*Package, error)
 	}
 	p := &Package{}
 	if err := json.NewDecoder(file).Decode(p); err != nil || p.Address != a || p.Version != version || p.H1 == "" {
-		return nil, nil // as good as none: it is fetched again
+		return nil, nil // treat it as missing: it is fetched again
 	}
 	p.Dir, p.Used, p.record = c.packageDir(a, version), info.ModTime(), file
 	if dir, err := os.Stat(p.Dir); err != nil || !dir.IsDir() {
@@ -171,7 +175,7 @@ func (c *Scope) writeRecord(p *Package) error {
 	return replaceFile(c.recordPath(p.Address, p.Version), text)
 }
 
-// replaceFile puts a file in place at once and for good.
+// replaceFile replaces a file atomically and durably.
 func replaceFile(path string, text []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
@@ -185,13 +189,13 @@ func replaceFile(path string, text []byte) error {
 		err = os.Rename(file.Name(), path)
 	}
 	if err != nil {
-		_ = os.Remove(file.Name()) // what is left the next collection removes
+		_ = os.Remove(file.Name()) // the next collection removes any remains
 	}
 	return err
 }
 
-// Answer is what was chosen for constraints the last time that the tool was asked, and whether that is recent; empty
-// when nobody knows, or the package is gone.
+// Answer returns the version that the tool last chose for constraints, and whether that is recent.
+// It is empty if unknown, or if the package is gone.
 func (c *Scope) Answer(a Address, constraints Constraints, recent time.Duration) (version string, fresh bool) {
 	path := c.answerPath(a, constraints)
 	info, err := os.Stat(path)
@@ -210,7 +214,7 @@ func (c *Scope) answerPath(a Address, constraints Constraints) string {
 	return c.path(answersName, digest(a.String(), string(constraints)))
 }
 
-// remember keeps which version was chosen. Without that the question is asked once more, no harm.
+// remember stores the chosen version. If that fails, the tool is simply asked again.
 func (c *Scope) remember(a Address, constraints Constraints, version string) {
 	path := c.answerPath(a, constraints)
 	if err := replaceFile(path, []byte(version)); err == nil {
@@ -218,8 +222,8 @@ func (c *Scope) remember(a Address, constraints Constraints, version string) {
 	}
 }
 
-// Accepted says whether the tool has accepted a package where these hashes are locked. It is asked when a comparison is
-// [Doubtful].
+// Accepted reports whether the tool has accepted the package for these locked hashes. Use it when
+// Compare returns [Doubtful].
 func (c *Scope) Accepted(p *Package, hashes []string) bool {
 	_, err := os.Stat(c.acceptedPath(p, hashes))
 	return err == nil

@@ -12,7 +12,8 @@ import (
 	"testing"
 )
 
-// An archive that unpacks to more than a package can have ends the download, and nothing of it stays.
+// An archive that unpacks to more than a package can have ends the download, and nothing of it
+// stays.
 func TestADownloadThatGetsTooLargeIsEnded(t *testing.T) {
 	store, err := Open(filepath.Join(t.TempDir(), "store"))
 	if err != nil {

@@ -1,7 +1,8 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command reference writes the page about metrics: go run ./internal/telemetry/reference docs/reference/metrics.md
+// Command reference writes the reference page of metrics: go run ./internal/telemetry/reference
+// docs/reference/metrics.md
 package main
 
 import (
@@ -20,7 +21,7 @@ func main() {
 
 func write(args []string) error {
 	if len(args) != 1 {
-		return fmt.Errorf("want one argument, the file to write")
+		return fmt.Errorf("expected one argument, the file to write")
 	}
 	return os.WriteFile(args[0], []byte(telemetry.Reference()), 0o644) //nolint:gosec // anybody may read it
 }

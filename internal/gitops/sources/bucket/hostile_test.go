@@ -75,7 +75,7 @@ func TestNamesThatAreNoFiles(t *testing.T) {
 		"no ETag":                      {listing{Contents: []listed{{"a", "", "1"}}}, "no ETag"},
 		"no size":                      {listing{Contents: []listed{{"a", "e", ""}}}, "no size"},
 		"a negative size":              {listing{Contents: []listed{{"a", "e", "-5"}}}, "no size"},
-		"more than a tree may have":    {listing{Contents: []listed{{"a", "e", "9999999999999"}}}, "the size of all objects in bytes goes beyond the limit"},
+		"more than a tree may have":    {listing{Contents: []listed{{"a", "e", "9999999999999"}}}, "the size of all objects in bytes exceeds the limit"},
 		"the same page again and over": {listing{Truncated: true, Next: "again"}, "the store's answer makes no sense"},
 		"a list without its end":       {listing{Truncated: true, Contents: []listed{{"a", "e", "1"}}}, "the store's answer makes no sense"},
 	} {
@@ -101,9 +101,9 @@ func TestMoreObjectsThanAllowed(t *testing.T) {
 		return server.bucket(func(b *Bucket) { b.Limits, b.Ignore = archive.Limits{MaxEntries: entries}, ignore })
 	}
 	_, err := New().Look(t.Context(), limited(29, ""), false)
-	wantFailure(t, err, reasonOperation, false, "the number of objects goes beyond the limit of 29")
+	wantFailure(t, err, reasonOperation, false, "the number of objects exceeds the limit of 29")
 	_, err = New().Look(t.Context(), limited(2, "*"), false)
-	wantFailure(t, err, reasonOperation, false, "those that are left out included, goes beyond the limit of 20")
+	wantFailure(t, err, reasonOperation, false, "those that are left out included, exceeds the limit of 20")
 	if tree := look(t, limited(3, "*")); tree.Files != 0 {
 		t.Error(tree.Files)
 	}

@@ -375,7 +375,7 @@ func TestAnEndlessAnswer(t *testing.T) {
 		return true
 	})
 	_, err := New().Look(t.Context(), server.bucket(nil), false)
-	wantFailure(t, err, reasonOperation, false, "the size of .sourceignore in bytes goes beyond the limit")
+	wantFailure(t, err, reasonOperation, false, "the size of .sourceignore in bytes exceeds the limit")
 	server.breakWith(func(w http.ResponseWriter, r *http.Request) bool {
 		if strings.HasSuffix(r.URL.Path, ".sourceignore") {
 			return false
@@ -384,7 +384,7 @@ func TestAnEndlessAnswer(t *testing.T) {
 		return true
 	})
 	_, err = New().Look(t.Context(), server.bucket(nil), false)
-	wantFailure(t, err, reasonOperation, false, "the size of an answer in bytes goes beyond the limit")
+	wantFailure(t, err, reasonOperation, false, "the size of an answer in bytes exceeds the limit")
 }
 
 // endless is nothing but spaces.

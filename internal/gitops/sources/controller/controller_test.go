@@ -293,7 +293,7 @@ func TestATreeThatIsTooLargeIsRefusedAndTheLastOneServes(t *testing.T) {
 	s.request(o, "now")
 	s.awaitFailure(o, sourcev1.ArchiveOperationFailedReason)
 	want := []string{
-		"StorageOperationFailed=True ArchiveOperationFailed: store the artifact of 'main@sha1:" + second + "': the size of all files in bytes goes beyond the limit of 1000. " +
+		"StorageOperationFailed=True ArchiveOperationFailed: store the artifact of 'main@sha1:" + second + "': the size of all files in bytes exceeds the limit of 1000. " +
 			"Leave files out with spec.ignore or a .sourceignore file, or start the server with a larger --max-archive",
 		"ArtifactOutdated=True NewRevision: new upstream revision 'main@sha1:" + second + "'"}
 	for _, line := range want {

@@ -141,7 +141,7 @@ func TestARegistryThatLies(t *testing.T) {
 		message string
 	}{
 		"another manifest":           {answer("/manifests/sha256:", []byte(`{"schemaVersion":2}`)), "the registry sent something else: its digest is sha256:"},
-		"a manifest without end":     {answer("/manifests/sha256:", bytes.Repeat([]byte(" "), maxManifest+1)), "the size of the manifest in bytes goes beyond the limit"},
+		"a manifest without end":     {answer("/manifests/sha256:", bytes.Repeat([]byte(" "), maxManifest+1)), "the size of the manifest in bytes exceeds the limit"},
 		"a digest that is no digest": {lyingHead("sha256:../../../etc/passwd"), ""},
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -208,8 +208,8 @@ func TestALayerThatIsTooMuch(t *testing.T) {
 		message string
 	}{
 		"a bomb":                  {"bomb", archive.Limits{}, "the expansion of the archive"},
-		"more bytes than allowed": {"bomb", archive.Limits{MaxUnpacked: 1 << 20}, "the size of all files in bytes goes beyond the limit of 1048576"},
-		"a larger layer":          {"bomb", archive.Limits{MaxPacked: 1000}, "the size of the layer in bytes goes beyond the limit of 1000"},
+		"more bytes than allowed": {"bomb", archive.Limits{MaxUnpacked: 1 << 20}, "the size of all files in bytes exceeds the limit of 1048576"},
+		"a larger layer":          {"bomb", archive.Limits{MaxPacked: 1000}, "the size of the layer in bytes exceeds the limit of 1000"},
 		"a path that leaves":      {"evil", archive.Limits{}, "the path leaves the directory"},
 		"no layer at all":         {"none", archive.Limits{}, "has no layers"},
 	} {
@@ -261,7 +261,7 @@ func TestTagsInPages(t *testing.T) {
 			}
 			return fmt.Sprintf("/v2/%s/tags/list?page=%d", app, n+1)
 		}, ""},
-		"pages without end":    {func(n int) string { return fmt.Sprintf("?page=%d", n+1) }, "the number of pages of tags goes beyond the limit"},
+		"pages without end":    {func(n int) string { return fmt.Sprintf("?page=%d", n+1) }, "the number of pages of tags exceeds the limit"},
 		"a page elsewhere":     {func(int) string { return "http://169.254.169.254/latest" }, "another server"},
 		"a page that is wrong": {func(int) string { return "http://[::1" }, "makes no sense"},
 	} {
