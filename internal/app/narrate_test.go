@@ -23,15 +23,15 @@ func TestALineForEachRun(t *testing.T) {
 	started := ended.Add(-2130 * time.Millisecond)
 	some := run.Counts{Add: 3, Destroy: 1}
 	for want, rec := range map[string]run.Record{
-		"applied +3 ~0 -1":                        {Result: &run.Result{Outcome: run.OutcomeSucceeded, Applied: true, AppliedCounts: &some}},
-		"destroyed +3 ~0 -1":                      {Spec: run.Spec{Destroy: true}, Result: &run.Result{Outcome: run.OutcomeSucceeded, Applied: true, AppliedCounts: &some}},
-		"applied":                                 {Result: &run.Result{Outcome: run.OutcomeSucceeded, Applied: true}},
-		"planned +3 ~0 -1":                        {Result: &run.Result{Outcome: run.OutcomeSucceeded, Plan: &run.PlanResult{Changes: true, Counts: some}}},
-		"planned, no changes":                     {Result: &run.Result{Outcome: run.OutcomeSucceeded, Plan: &run.PlanResult{}}},
+		"applied +3 ~0 -1":                       {Result: &run.Result{Outcome: run.OutcomeSucceeded, Applied: true, AppliedCounts: &some}},
+		"destroyed +3 ~0 -1":                     {Spec: run.Spec{Destroy: true}, Result: &run.Result{Outcome: run.OutcomeSucceeded, Applied: true, AppliedCounts: &some}},
+		"applied":                                {Result: &run.Result{Outcome: run.OutcomeSucceeded, Applied: true}},
+		"planned +3 ~0 -1":                       {Result: &run.Result{Outcome: run.OutcomeSucceeded, Plan: &run.PlanResult{Changes: true, Counts: some}}},
+		"planned, no changes":                    {Result: &run.Result{Outcome: run.OutcomeSucceeded, Plan: &run.PlanResult{}}},
 		"not planned, its modules are unchanged": {Result: &run.Result{Outcome: run.OutcomeSucceeded, SameModules: true}},
-		"plan canceled":                           {Spec: run.Spec{Operation: run.OperationPlan}, Result: &run.Result{Outcome: run.OutcomeCanceled}},
-		"shell done":                              {Spec: run.Spec{Operation: run.OperationShell}, Result: &run.Result{Outcome: run.OutcomeSucceeded}},
-		"apply failed: no such bucket":            {Spec: run.Spec{Operation: run.OperationApply}, Result: &run.Result{Outcome: run.OutcomeFailed, Error: "no such bucket\nmain.tf:3"}},
+		"plan canceled":                          {Spec: run.Spec{Operation: run.OperationPlan}, Result: &run.Result{Outcome: run.OutcomeCanceled}},
+		"shell done":                             {Spec: run.Spec{Operation: run.OperationShell}, Result: &run.Result{Outcome: run.OutcomeSucceeded}},
+		"apply failed: no such bucket":           {Spec: run.Spec{Operation: run.OperationApply}, Result: &run.Result{Outcome: run.OutcomeFailed, Error: "no such bucket\nmain.tf:3"}},
 		"plan failed: " + strings.Repeat("x", maxRunLine) + "…": {Spec: run.Spec{Operation: run.OperationPlan},
 			Result: &run.Result{Outcome: run.OutcomeFailed, Error: strings.Repeat("x", 2*maxRunLine)}},
 	} {
@@ -94,9 +94,9 @@ func TestWhatIsSaidOfRunsWhenTheServerStops(t *testing.T) {
 	for want, items := range map[string][]content.QueueEntry{
 		"Stopping Yuba": nil,
 		"Stopping Yuba. The runner finishes 1 run without it; the next start records the results: prod/vpc (applying)":                                      {at("applying", 0)},
-		"Stopping Yuba. The next start resumes 2 queued runs":                                                                                        {at("", 1), at("", 2)},
+		"Stopping Yuba. The next start resumes 2 queued runs":                                                                                               {at("", 1), at("", 2)},
 		"Stopping Yuba. The runner finishes 1 run without it; the next start records the results: prod/vpc (planning). The next start resumes 1 queued run": {at("planning", 0), at("", 1)},
-		"Stopping Yuba. The next start resumes 1 queued run":                                                                                         {at(content.PhasePrepared, 0), at(phaseByHand, 0)},
+		"Stopping Yuba. The next start resumes 1 queued run":                                                                                                {at(content.PhasePrepared, 0), at(phaseByHand, 0)},
 	} {
 		var out bytes.Buffer
 		newNarrator(&Common{News: &out}).stopping(content.Queue{Items: items})

@@ -186,7 +186,7 @@ func TestWhatIsReadOfTheWorldIsSeenAlsoWhereTheWholeSourceCounts(t *testing.T) {
 		"a template of another directory": {alsoWith(withFile("stacks/a/x.tf", "locals { a = templatefile(\"${path.module}/../../t/x.tftpl\", {}) }"), "t/x.tftpl", "${timestamp()}"),
 			"the template t/x.tftpl"},
 		"modules behind a link": {alsoWith(withFile("stacks/a/main.tf", "module \"m\" { source = \"./modules/m\" }"), "stacks/a/modules", "-> ../../modules"),
-			"the module in stacks/a/modules/m, which cannot be looked into"},
+			"the module in stacks/a/modules/m, which cannot be inspected"},
 	} {
 		if p := partOf(t, test.files); p.digest != "" || !slices.Equal(p.world, []string{test.want}) {
 			t.Errorf("%s: %+v", sentence, p)

@@ -50,7 +50,7 @@ func TestACommitBesideAModuleFromElsewhereCountsUntilItIsSettled(t *testing.T) {
 	if second := calling(t, obj, beside, "sha256:two"); first.digest == second.digest || first.part.digest != "" || first.settled != second.settled || first.settled == first.digest {
 		t.Fatalf("%+v, %+v", first.part, second.part)
 	}
-	if want := "module.far, which comes from elsewhere, at stacks/a/far.tf:1"; first.reading() != want {
+	if want := "remote module.far at stacks/a/far.tf:1"; first.reading() != want {
 		t.Errorf("%q is read", first.reading())
 	}
 	record(obj, outcome{rec: plannedWith(first, &run.Modules{World: []string{"data.http.ip"}})})
@@ -85,7 +85,7 @@ func TestModulesThatAreNotSettled(t *testing.T) {
 	}{
 		"fixed":                       {&run.Modules{}, nil, true, ""},
 		"left to init":                {nil, nil, false, `stacks/a/far.tf:1: the module "far" comes from elsewhere: no plan of this configuration had it from the store of modules`},
-		"they read files":             {&run.Modules{Whole: ".terraform/modules/far/main.tf:1: path.cwd is no path inside of the source"}, nil, false, `elsewhere: .terraform/modules/far/main.tf:1: path.cwd is no path`},
+		"they read files":             {&run.Modules{Whole: ".terraform/modules/far/main.tf:1: path.cwd is not a path inside of the source"}, nil, false, `elsewhere: .terraform/modules/far/main.tf:1: path.cwd is no path`},
 		"one follows a branch":        {&run.Modules{Moves: "far.inner"}, nil, false, "far.inner is named by no commit and no single version"},
 		"one that stays where it was": {&run.Modules{Moves: "far"}, func(o *infrav1.Terraform) { o.Spec.UpgradeOnInit = ptr.To(false) }, true, ""},
 		"one that stays, but reads":   {&run.Modules{Moves: "far", Whole: "x"}, func(o *infrav1.Terraform) { o.Spec.UpgradeOnInit = ptr.To(false) }, false, "elsewhere: x"},

@@ -92,7 +92,7 @@ func TestWhatATenantsStackFindsInItsEnvironment(t *testing.T) {
 			}
 			var want []string
 			for _, name := range test.warnings {
-				want = append(want, `the module declares no variable "`+name+`"; its value is not used`)
+				want = append(want, `the module does not declare a variable "`+name+`"; its value is not used`)
 			}
 			if diff := cmp.Diff(want, c.warnings); diff != "" {
 				t.Error(diff)
@@ -235,7 +235,7 @@ func TestAnotherTenantsStateIsRefused(t *testing.T) {
 			t.Errorf("%s: it is not refused", sentence)
 			continue
 		}
-		expectProblem(t, problem, "AccessDenied use the state of team/"+test.name+": Secret team/tfstate-default-beta-db belongs to tenant \"beta\", and the stack to tenant \"acme\"")
+		expectProblem(t, problem, "AccessDenied use the state of team/"+test.name+": Secret team/tfstate-default-beta-db belongs to tenant \"beta\", but the stack belongs to tenant \"acme\"")
 	}
 }
 

@@ -198,7 +198,7 @@ func TestWithAnInventedRowWhatDependsOnItIsNoMistake(t *testing.T) {
 		`{nameTemplate: "{{ .uid }}-{{ (fromJson .config).size }}", spec: {data: {}}}`:     "warning configMaps[a]: nameTemplate: at <",
 		`{nameTemplate: "{{ .uid }}", spec: {data: {x: "{{ (fromJson .config).size }}"}}}`: "warning configMaps[a]: spec.data.x: at <",
 		`{nameTemplate: "{{ .uid }}", spec: {data: {x: "{{ .confg }}"}}}`:                  "error configMaps[a]: spec.data.x: .confg has no value",
-		`{nameTemplate: "{{ .uid }}", spec: {data: {x: "{{ .confg | upper }}"}}}`:          "error configMaps[a]: spec.data.x: at <upper>: it is given what has no value",
+		`{nameTemplate: "{{ .uid }}", spec: {data: {x: "{{ .confg | upper }}"}}}`:          "error configMaps[a]: spec.data.x: at <upper>: its argument has no value",
 		`{nameTemplate: "{{ .uid }}", spec: {data: {x: "{{ nope .config }}"}}}`:            `error configMaps[a]: spec.data.x: function "nope" not defined`,
 		`{nameTemplate: "{{ .uid }}", spec: {data: {x: "{{ .config"}}}`:                    "error configMaps[a]: spec.data.x: unclosed action",
 		`{nameTemplate: "{{ .name }}/x", spec: {data: {}}}`:                                "warning configMaps[a]: ",

@@ -22,7 +22,7 @@ func TestPrograms(t *testing.T) {
     apiVersion: infra.contrib.fluxcd.io/v1alpha2
     kind: Terraform
     spec: {interval: 1h, values: {hcl: "variable \"name\" {}\n"}, vars: [{name: nam, value: x}]}
-`, []string{`error manifests[db]: spec.vars[0]: the program declares no variable "nam"; it declares name`, `error manifests[db]: main.tf:1: variable "name": no value is set and it has no default`}},
+`, []string{`error manifests[db]: spec.vars[0]: the program declares no variable "nam"; it declares name`, `error manifests[db]: main.tf:1: variable "name": it has neither a value nor a default`}},
 		"a module below it": {`manifests:
 - id: db
   nameTemplate: "{{ .uid }}-db"
@@ -77,7 +77,7 @@ func TestVariables(t *testing.T) {
 		program, spec, more string
 		want                []string
 	}{
-		"no value":                               {sized, "", "", []string{`error manifests[db]: main.tf:1: variable "size": no value is set and it has no default (number)`}},
+		"no value":                               {sized, "", "", []string{`error manifests[db]: main.tf:1: variable "size": it has neither a value nor a default (number)`}},
 		"a default":                              {"variable \"size\" {\n  default = 1\n}\n", "", "", nil},
 		"a name written wrong":                   {sized, "vars: [{name: size, value: 1}, {name: sise, value: 1}]", "", []string{`error manifests[db]: spec.vars[1]: the program declares no variable "sise"; it declares size`}},
 		"a value of another type":                {sized, `vars: [{name: size, value: "{{ .plan }}"}]`, "", []string{`error manifests[db]: main.tf:1: spec.vars[0]: variable "size": a number is required…`}},

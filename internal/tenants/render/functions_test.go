@@ -77,9 +77,9 @@ func TestFunctionsRefuse(t *testing.T) {
 		`{{ allocate "" 0 1 }}`:            `x: allocate: a pool has a name of 1 to 63 bytes, as in {{ allocate "redis" 0 15 }}`,
 		`{{ allocate "redis" 0 .secret }}`: "x: allocate: this is no number",
 		`{{ allocate "redis" .null 3 }}`:   `x: allocate: there is no number; say what to take instead, as in {{ .x | default "1" | int }}`,
-		`{{ now }}`:                        "x: now is not available in templates: its result depends on the time, and each rendering would be another change",
-		`{{ env "HOME" }}`:                 "x: env is not available in templates: templates see nothing of the server they are rendered on",
-		`{{ randAlphaNum 8 }}`:             "x: randAlphaNum is not available in templates: its result is another one each time, and each rendering would be another change",
+		`{{ now }}`:                        "x: now is not available in templates: its result depends on the time, so each rendering would be a change",
+		`{{ env "HOME" }}`:                 "x: env is not available in templates: templates cannot access the server that renders them",
+		`{{ randAlphaNum 8 }}`:             "x: randAlphaNum is not available in templates: its result is random, so each rendering would be a change",
 	} {
 		if _, err := dialect(pools{"redis": 1}.Allocate).Text("x", in, data); err == nil || err.Error() != want {
 			t.Errorf("%s: %v", in, err)

@@ -9,8 +9,9 @@ import (
 	"unicode"
 )
 
-// WithArticle puts "a" or "an" before a noun, as it is spoken: an Alert, an HTTPRoute, a UserPool. Of names that are spelt, such as those
-// that begin with two capitals, the first letter's own name counts.
+// WithArticle puts "a" or "an" before a noun, as pronounced: an Alert, an HTTPRoute, a UserPool.
+// For names that are spelt, such as those that begin with two capitals, the name of the first
+// letter counts.
 func WithArticle(noun string) string {
 	if soundsOpen(noun) {
 		return "an " + noun
@@ -27,7 +28,7 @@ func soundsOpen(noun string) bool {
 		return strings.ContainsRune("AEFHILMNORSX", runes[0])
 	}
 	lower := strings.ToLower(noun)
-	// These begin with the sound of "you" or "one".
+	// These start with the sound of "you" or "one".
 	if slices.ContainsFunc([]string{"eu", "one", "uni", "uint", "use", "usa", "uti"}, func(prefix string) bool { return strings.HasPrefix(lower, prefix) }) {
 		return false
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/brief"
 )
 
-// Severity says whether a diagnostic stops the work.
+// Severity says whether a diagnostic is an error or a warning.
 type Severity string
 
 // The severities, spelled as in OpenTofu's machine-readable output.
@@ -19,16 +19,16 @@ const (
 	Warning Severity = "warning"
 )
 
-// Diagnostic is one thing wrong with, or noteworthy about, a configuration.
+// Diagnostic is one error or warning about a configuration.
 type Diagnostic struct {
 	Severity Severity `json:"severity"`
-	// Summary is one short line without a final stop.
+	// Summary is one short line without a full stop.
 	Summary string `json:"summary"`
 	// Detail is prose, possibly of several paragraphs.
 	Detail string `json:"detail,omitempty"`
-	// Address names the resource instance that is affected, if one is.
+	// Address is the address of the affected resource instance, if any.
 	Address string `json:"address,omitempty"`
-	// File is relative to the root module; empty when no place is known.
+	// File is relative to the root module; empty if unknown.
 	File string `json:"file,omitempty"`
 	// Line and Column count from one, Column in characters.
 	Line    int      `json:"line,omitempty"`
@@ -47,11 +47,11 @@ type Snippet struct {
 	// HighlightStart and HighlightEnd are byte offsets into Code.
 	HighlightStart int `json:"highlight_start"`
 	HighlightEnd   int `json:"highlight_end"`
-	// Values tell what expressions in Code evaluated to.
+	// Values describe the values of expressions in Code.
 	Values []Value `json:"values,omitempty"`
 }
 
-// Value tells something about one expression, never a sensitive value.
+// Value describes the value of one expression, never a sensitive one.
 type Value struct {
 	Expression string `json:"expression"`
 	Statement  string `json:"statement"`
@@ -69,7 +69,7 @@ func (d Diagnostic) Place() string {
 	}
 }
 
-// String puts the diagnostic on one line, as conditions and events show it.
+// String formats the diagnostic on one line, for conditions and events.
 func (d Diagnostic) String() string {
 	var b strings.Builder
 	if place := d.Place(); place != "" {
@@ -82,16 +82,16 @@ func (d Diagnostic) String() string {
 	return b.String()
 }
 
-// List is a number of diagnostics in the order in which they arose.
+// List is a list of diagnostics in their original order.
 type List []Diagnostic
 
-// Errors returns those that stop the work.
+// Errors returns the errors.
 func (l List) Errors() List { return l.only(Error) }
 
-// Warnings returns those that do not.
+// Warnings returns the warnings.
 func (l List) Warnings() List { return l.only(Warning) }
 
-// HasErrors reports whether any of them stops the work.
+// HasErrors reports whether the list contains an error.
 func (l List) HasErrors() bool { return len(l.Errors()) > 0 }
 
 func (l List) only(s Severity) List {
@@ -104,11 +104,10 @@ func (l List) only(s Severity) List {
 	return out
 }
 
-// Error makes a list usable as an error. It is the formatted text of its
-// errors, with place and snippet, and without colours.
+// Error returns the formatted text of the errors, with position and snippet, and without colours.
 func (l List) Error() string { return strings.TrimRight(l.Errors().Format(Options{}), "\n") }
 
-// AsError returns the list if it holds an error and nil otherwise.
+// AsError returns the list if it contains an error, and nil otherwise.
 func (l List) AsError() error {
 	if l.HasErrors() {
 		return l
@@ -116,7 +115,7 @@ func (l List) AsError() error {
 	return nil
 }
 
-// oneLine folds white space and takes the first paragraph only.
+// oneLine folds white space and returns the first paragraph.
 func oneLine(s string) string {
 	first, _, _ := strings.Cut(strings.TrimSpace(s), "\n\n")
 	return Printable(brief.Line(first))

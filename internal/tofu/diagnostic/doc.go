@@ -1,15 +1,12 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package diagnostic holds what a tool or parser has to say about a root
-// module: one error or warning, where in the configuration it arose, and the
-// lines of source it is about.
+// Package diagnostic holds messages of a tool or parser about a root module: one error or warning,
+// its position in the configuration, and the source lines that it is about.
 //
-// A diagnostic is data. It is stored in run records and shown in conditions,
-// logs and terminals; Format and Line turn it into text. Both leave out
-// control characters, because summaries, details and snippets are written by
-// whoever wrote the configuration and must not steer a reader's terminal.
+// A diagnostic is data. It is stored in run records and shown in conditions, logs and terminals;
+// Format and String turn it into text. Both escape control characters, because the author of the
+// configuration writes summaries, details and snippets, and must not control a reader's terminal.
 //
-// The package reads no files and knows nothing of HCL or of tofu; packages
-// that do fill in the struct.
+// The package reads no files and does not know HCL or tofu; packages that do fill in the struct.
 package diagnostic

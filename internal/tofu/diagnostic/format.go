@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// Options say how text is made.
+// Options configure the text.
 type Options struct {
 	// Color adds ANSI colours.
 	Color bool
@@ -23,7 +23,7 @@ const (
 	reset  = "\x1b[0m"
 )
 
-// paint wraps s in the given ANSI codes if colours are wanted.
+// paint adds ANSI codes to s if colours are enabled.
 func (o Options) paint(s string, codes ...string) string {
 	if !o.Color || s == "" {
 		return s
@@ -31,7 +31,7 @@ func (o Options) paint(s string, codes ...string) string {
 	return strings.Join(codes, "") + s + reset
 }
 
-// Format writes each diagnostic as a block of lines, an empty line between.
+// Format formats each diagnostic as a block of lines, separated by empty lines.
 func (l List) Format(o Options) string {
 	blocks := make([]string, 0, len(l))
 	for _, d := range l {
@@ -40,8 +40,8 @@ func (l List) Format(o Options) string {
 	return strings.Join(blocks, "\n")
 }
 
-// Format writes the diagnostic as OpenTofu's users know it: summary, place,
-// the lines in question with the culprit marked below, known values, detail.
+// Format formats the diagnostic as OpenTofu does: summary, position, the source lines with carets
+// below the highlighted part, known values, detail.
 func (d Diagnostic) Format(o Options) string {
 	var b strings.Builder
 	switch d.Severity {
@@ -82,8 +82,8 @@ func (d Diagnostic) place() string {
 	return b.String()
 }
 
-// Format numbers the lines and puts carets below what is highlighted; a
-// highlight that covers several lines is marked on each of them.
+// Format numbers the lines and puts carets below the highlighted part; a highlight of several lines
+// is marked on each of them.
 func (s *Snippet) Format(o Options) string {
 	var b strings.Builder
 	offset := 0
@@ -103,9 +103,9 @@ func (s *Snippet) Format(o Options) string {
 	return b.String()
 }
 
-// carets underlines bytes start to end of the line, counted in characters;
-// tabs are kept so that the marks stand below what they mean. A highlight that
-// begins where the line ends, such as a missing quote, gets one mark there.
+// carets underlines the bytes start to end of the line, counted in characters. It keeps tabs, so
+// that carets stay aligned. An empty highlight at the end of the line, such as a missing quote,
+// gets one caret.
 func carets(line string, start, end int) string {
 	if start == len(line) && end >= start {
 		line, end = line+" ", start+1
@@ -130,9 +130,8 @@ func carets(line string, start, end int) string {
 	return b.String()
 }
 
-// Printable keeps text from steering the terminal that shows it: control
-// characters other than tab and newline, and the invisible marks that reorder
-// text, are replaced by their escaped form.
+// Printable makes text safe for terminals: it escapes control characters other than tab and
+// newline, and invisible characters that reorder text.
 func Printable(s string) string {
 	if strings.IndexFunc(s, steers) < 0 && utf8.ValidString(s) {
 		return s

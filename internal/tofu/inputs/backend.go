@@ -13,31 +13,31 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 )
 
-// BackendKind says who keeps a stack's state.
+// BackendKind says who stores a stack's state.
 type BackendKind string
 
 // The kinds of backends.
 const (
-	// BackendManaged keeps the state in a file that Yuba takes care of.
+	// BackendManaged stores the state in a file that Yuba manages.
 	BackendManaged BackendKind = "managed"
-	// BackendOwn is what the stack or its module names.
+	// BackendOwn is a custom backend of the stack or its module.
 	BackendOwn BackendKind = "own"
 )
 
-// ManagedBackend is the override file of every stack whose state Yuba keeps.
-// It has no parameters, so that saved plans hold nothing that could change.
+// ManagedBackend is the override file of stacks with a managed state. It has no parameters, so
+// saved plans contain none that could change.
 const ManagedBackend = "terraform {\n  backend \"local\" {}\n}\n"
 
-// BackendConfig is where a stack's state is.
+// BackendConfig describes where a stack's state is.
 type BackendConfig struct {
 	Kind BackendKind
-	// HCL is the content of the override file; empty when there is none.
+	// HCL is the content of the override file; empty for none.
 	HCL string
 	// Env is the environment that the backend needs: the token of a cloud.
 	Env []EnvVar
 }
 
-// Backend renders a stack's backend configuration.
+// Backend returns a stack's backend configuration.
 func Backend(obj *infrav1.Terraform, in *Inputs) (BackendConfig, error) {
 	config := obj.Spec.BackendConfig
 	switch {
@@ -50,17 +50,17 @@ func Backend(obj *infrav1.Terraform, in *Inputs) (BackendConfig, error) {
 	case config != nil && config.ConfigPath != "":
 		return BackendConfig{Kind: BackendOwn, HCL: elsewhere(obj)}, nil
 	case len(in.Settings) > 0:
-		return BackendConfig{}, errors.New("spec.backendConfigsFrom completes a backend of the stack's own, and this stack has none: " +
-			"name it in spec.backendConfig.customConfiguration, or in the module with spec.backendConfig.disable")
+		return BackendConfig{}, errors.New("spec.backendConfigsFrom completes a custom backend, and this stack does not have one: " +
+			"configure it in spec.backendConfig.customConfiguration, or in the module with spec.backendConfig.disable")
 	}
 	return BackendConfig{Kind: BackendManaged, HCL: ManagedBackend}, nil
 }
 
-// upstreamHome is where runs were at home in tofu-controller's Pods.
+// upstreamHome is the home directory of runs in tofu-controller's Pods.
 const upstreamHome = "/home/runner/"
 
-// elsewhere keeps the state in the cluster of a kubeconfig, in the Secret it
-// would have here.
+// elsewhere configures a state in the cluster of a kubeconfig, in the Secret that it would have
+// here.
 func elsewhere(obj *infrav1.Terraform) string {
 	config := obj.Spec.BackendConfig
 	path := config.ConfigPath
@@ -81,11 +81,11 @@ func elsewhere(obj *infrav1.Terraform) string {
 	return b.String()
 }
 
-// defaultCloud is the host that the tool means when none is named.
+// defaultCloud is the tool's default host.
 const defaultCloud = "app.terraform.io"
 
-// cloud writes the cloud block. The token is not in it: files of a working
-// directory are read by every program of the run, and plans hold the block.
+// cloud returns the cloud block. It does not contain the token: every program of the run can read
+// files of the working directory, and plans contain the block.
 func cloud(spec *infrav1.CloudSpec, in *Inputs) (BackendConfig, error) {
 	if spec.Organization == "" {
 		return BackendConfig{}, errors.New("spec.cloud.organization is missing")
@@ -132,11 +132,11 @@ func cloud(spec *infrav1.CloudSpec, in *Inputs) (BackendConfig, error) {
 	return config, nil
 }
 
-// tokenName is the name of the environment that holds a host's token.
+// tokenName returns the name of the environment variable with a host's token.
 func tokenName(host string) (string, error) {
 	for _, c := range host {
 		if c >= 0x80 || c <= ' ' || c == '=' || c == '_' {
-			return "", fmt.Errorf("spec.cloud.hostname: %q is no host name; write one with other letters than a to z in its xn-- form", host)
+			return "", fmt.Errorf("spec.cloud.hostname: %q is not a valid host name; write a name with other letters than a to z in its xn-- form", host)
 		}
 	}
 	return "TF_TOKEN_" + strings.NewReplacer("-", "__", ".", "_").Replace(strings.ToLower(host)), nil

@@ -81,10 +81,10 @@ func TestBackend(t *testing.T) {
 
 func TestBackendsThatCannotBe(t *testing.T) {
 	for text, want := range map[string]string{
-		`backendConfigsFrom: [{kind: ConfigMap, name: shared}]`:                                 "spec.backendConfigsFrom completes a backend of the stack's own",
+		`backendConfigsFrom: [{kind: ConfigMap, name: shared}]`:                                 "spec.backendConfigsFrom completes a custom backend",
 		`cloud: {organization: "", workspaces: {name: n}}`:                                      "spec.cloud.organization is missing",
 		`cloud: {organization: o, workspaces: {}}`:                                              "spec.cloud.workspaces must have a name or tags",
-		`cloud: {organization: o, token: t, hostname: "bücher.example", workspaces: {name: n}}`: "write one with other letters than a to z in its xn-- form",
+		`cloud: {organization: o, token: t, hostname: "bücher.example", workspaces: {name: n}}`: "write a name with other letters than a to z in its xn-- form",
 	} {
 		if _, err := backendOf(t, text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", text, err)

@@ -10,8 +10,9 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/template"
 )
 
-// secretTextsOf are those texts of rendered values that may tell something about the closed data: they come out differently when that
-// is different. All are, where nothing of the data is known to be open, or where the templates fail with other data.
+// secretTextsOf returns the rendered texts that may reveal closed data: they differ if that data
+// does. It returns all texts if no data is known to be open, or if the templates fail with other
+// data.
 func secretTextsOf(raw []byte, rendered []string, data, closed map[string]any) []string {
 	if len(closed) == 0 {
 		return nil
@@ -46,7 +47,7 @@ func everythingClosed(data, closed map[string]any) bool {
 	return true
 }
 
-// altered is the data of templates with other values in the place of the closed ones.
+// altered returns the templates' data with other values instead of the closed ones.
 func altered(data, closed map[string]any, by int) map[string]any {
 	out := map[string]any{}
 	for name, keys := range data {
@@ -61,8 +62,8 @@ func altered(data, closed map[string]any, by int) map[string]any {
 	return out
 }
 
-// alter makes another value of the same kind. Each of the two is nothing like the closed one: neither its characters nor its
-// length, so that what is made of a length, or of punctuation only, comes out differently, too.
+// alter returns another value of the same kind. Both alternatives differ from the closed value in
+// characters and length, so that texts made from a length, or only of punctuation, differ, too.
 func alter(value any, by int) any {
 	switch v := value.(type) {
 	case string:
@@ -84,10 +85,11 @@ func alter(value any, by int) any {
 		}
 		return out
 	}
-	return alterText("", by) // templates that want another kind fail, and nothing is open then
+	return alterText("", by) // templates that expect another kind fail, and then nothing counts as open
 }
 
-// alterText makes a text that is longer than any that people compare lengths with, or as short as one can be.
+// alterText returns a text that is longer than any length that people compare with, or as short as
+// possible.
 func alterText(text string, by int) string {
 	if by == 1 {
 		return strings.Repeat("q7", len(text)/2+64)

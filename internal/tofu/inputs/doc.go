@@ -1,30 +1,27 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package inputs resolves what a stack gives to tofu beside its program.
+// Package inputs resolves the inputs that a stack passes to tofu besides its program.
 //
-// The nouns:
+// Nouns:
 //
-//   - Inputs are the values of variables, the environment, and what they were
-//     read from.
-//   - A reference is a Secret or ConfigMap that a stack names, whether or not
-//     it exists: its change is a reason to look again.
-//   - A value is text that does not show itself: it prints as a mark and is
-//     read with Reveal only.
-//   - The backend is what an override file says about where the state is.
+//   - Inputs are the values of variables, the environment, and the objects they come from.
+//   - A reference is a Secret or ConfigMap that a stack names, whether or not it exists: its change
+//     triggers a reconciliation.
+//   - A value is text that cannot be printed accidentally: it prints as a mask, and only Reveal
+//     returns it.
+//   - The backend is the part of an override file that says where the state is.
 //
 // Invariants:
 //
-//   - Later sources win: values, then vars, then varsFrom in their order; for
-//     the environment envFrom in its order, then env.
-//   - Whatever is missing or wrong is reported together, in one *Error, and the
-//     references are returned nevertheless.
-//   - The digest covers names and values in a canonical form, so equal inputs
-//     have equal digests whatever objects they come from.
-//   - No error, warning or log line contains a value.
-//   - A stack of one tenant reads no object that is labelled as another's, by
-//     whichever field it is named.
+//   - Later sources override earlier ones: values, then vars, then varsFrom in order; for the
+//     environment envFrom in order, then env.
+//   - All problems are reported together in one *Error, and the references are returned with it.
+//   - The digest covers names and values in a canonical form, so equal inputs have equal digests
+//     whatever objects they come from.
+//   - Errors, warnings and log lines never contain a value.
+//   - A tenant's stack does not read an object that is labelled as another tenant's, whichever
+//     field names it.
 //
-// The package does not know what the module declares (package module does) and
-// keeps nothing.
+// The package does not know what the module declares (package module does) and stores nothing.
 package inputs

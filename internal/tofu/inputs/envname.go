@@ -8,8 +8,8 @@ import (
 	"unicode"
 )
 
-// refusedNames are the names of the environment that Yuba sets itself, or that
-// would change which program runs, on what and with which arguments.
+// refusedNames are environment variables that Yuba sets itself, or that would change which program
+// runs, on what and with which arguments.
 var refusedNames = map[string]string{
 	"TF_WORKSPACE":       "use spec.workspace",
 	"TF_DATA_DIR":        "Yuba sets it",
@@ -26,7 +26,7 @@ var refusedPrefixes = map[string]string{
 	"LD_":         "it would change the programs that run",
 }
 
-// checkEnvName returns why a name may not be set, or "".
+// checkEnvName returns why a stack may not set the variable, or "".
 func checkEnvName(name string) string {
 	if why := refusedNames[name]; why != "" {
 		return "the environment variable " + name + " cannot be set: " + why
@@ -39,8 +39,8 @@ func checkEnvName(name string) string {
 	return ""
 }
 
-// isEnvName reports whether an environment can hold the name and a shell can
-// read it, dots and dashes allowed as Kubernetes does.
+// isEnvName reports whether the name is valid for an environment and a shell. Like Kubernetes, it
+// allows dots and dashes.
 func isEnvName(name string) bool {
 	for i, r := range name {
 		letter := r == '_' || r < unicode.MaxASCII && unicode.IsLetter(r)

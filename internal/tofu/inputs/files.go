@@ -14,7 +14,7 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 )
 
-// file takes a key of a Secret as a file.
+// file adds a key of a Secret as a file.
 func (r *resolver) file(field string, m *infrav1.FileMapping) {
 	r.part = PartFiles
 	f := File{}
@@ -27,7 +27,7 @@ func (r *resolver) file(field string, m *infrav1.FileMapping) {
 		r.problem(field, Reference{}, "", "location must be home or workspace, not %q", m.Location)
 		return
 	}
-	// A path that begins at the root means the location, as it ever did.
+	// As in tofu-controller, an absolute path is relative to the location.
 	f.Path = path.Clean(strings.TrimLeft(m.Path, "/"))
 	if f.Path == "." || f.Path == ".." || strings.HasPrefix(f.Path, "../") {
 		r.problem(field, Reference{}, "", "the path %q does not name a file below the location", m.Path)
@@ -46,8 +46,7 @@ func (r *resolver) file(field string, m *infrav1.FileMapping) {
 	r.files = append(r.files, f)
 }
 
-// cliConfig reads the tool's own configuration file. Its Secret may be in
-// another namespace.
+// cliConfig reads the tool's configuration file. Its Secret may be in another namespace.
 func (r *resolver) cliConfig(ref *corev1.SecretReference) {
 	if ref == nil {
 		return
@@ -78,8 +77,8 @@ func (r *resolver) cliConfig(ref *corev1.SecretReference) {
 	r.problem(field, o.ref, "", "must have exactly one key, whose name ends in %s", ending)
 }
 
-// settingsFrom takes the named keys of an object, or all of them, as attributes
-// of the backend's configuration. A later object wins.
+// settingsFrom adds the named keys of an object, or all keys, as attributes of the backend's
+// configuration. Later objects override earlier ones.
 func (r *resolver) settingsFrom(field string, from *infrav1.BackendConfigsReference) {
 	r.part = PartBackend
 	o := r.require(field, from.Kind, from.Name, from.Optional)
@@ -92,7 +91,7 @@ func (r *resolver) settingsFrom(field string, from *infrav1.BackendConfigsRefere
 	}
 	for _, key := range keys {
 		if !hclsyntax.ValidIdentifier(key) {
-			r.problem(field, o.ref, key, "key %q cannot be the name of a setting; name the keys to use in %s", key, field+".keys")
+			r.problem(field, o.ref, key, "key %q is not a valid name of a setting; list the keys to use in %s", key, field+".keys")
 			continue
 		}
 		if text, ok := r.text(field, o, key, from.Optional); ok {
@@ -101,7 +100,7 @@ func (r *resolver) settingsFrom(field string, from *infrav1.BackendConfigsRefere
 	}
 }
 
-// quoteHCL writes a text as a literal of HCL.
+// quoteHCL quotes a text as an HCL literal.
 func quoteHCL(text string) string {
 	var b strings.Builder
 	b.WriteByte('"')

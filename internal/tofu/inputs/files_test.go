@@ -75,7 +75,7 @@ func TestWhatIsWrongWithFilesAndSettings(t *testing.T) {
 		`{cliConfigSecretRef: {name: gr-source, namespace: other-ns}, varsFrom: [{kind: Secret, name: gone}]}`: {PartAccess, "cannot access secret other-ns/gr-source, cross-namespace references have been disabled"},
 		`backendConfigsFrom: [{kind: Secret, name: gone}]`:                                                     {PartBackend, "spec.backendConfigsFrom[0]: Secret team-a/gone: does not exist"},
 		`backendConfigsFrom: [{kind: Secret, name: backend, keys: [x]}]`:                                       {PartBackend, `spec.backendConfigsFrom[0]: Secret team-a/backend: has no key "x"`},
-		`backendConfigsFrom: [{kind: ConfigMap, name: dotted}]`:                                                {PartBackend, `spec.backendConfigsFrom[0]: ConfigMap team-a/dotted: key "a.b" cannot be the name of a setting; name the keys to use in spec.backendConfigsFrom[0].keys`},
+		`backendConfigsFrom: [{kind: ConfigMap, name: dotted}]`:                                                {PartBackend, `spec.backendConfigsFrom[0]: ConfigMap team-a/dotted: key "a.b" is not a valid name of a setting; list the keys to use in spec.backendConfigsFrom[0].keys`},
 	} {
 		_, err := Resolve(t.Context(), filed(), "team-a", spec(t, text))
 		var problems *Error
@@ -108,7 +108,7 @@ func TestEnvironmentOfAPodThatCannotBeIsAWarning(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{"spec.runnerPodTemplate.spec.env[0]: the environment variable HOME cannot be set: Yuba sets it",
-		"spec.runnerPodTemplate.spec.env[1]: POD is about a Pod, and there is none"}
+		"spec.runnerPodTemplate.spec.env[1]: POD is about a Pod, but runs do not use Pods"}
 	if diff := cmp.Diff(want, in.Warnings); diff != "" {
 		t.Error(diff)
 	}

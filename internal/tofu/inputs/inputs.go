@@ -12,47 +12,51 @@ import (
 	"sort"
 )
 
-// Inputs are what a stack gives to tofu beside its program.
+// Inputs are what a stack passes to tofu besides its program.
 type Inputs struct {
 	Variables map[string]Variable
 	// Env is sorted by name.
 	Env []EnvVar
 	// Settings complete the backend's configuration, sorted by name.
 	Settings []Setting
-	// Files are written for the tool, in the object's order: a later one of the
-	// same path wins.
+	// Files are written for the tool in the object's order: later files override earlier ones with
+	// the same path.
 	Files []File
-	// CLIConfig is the tool's own configuration file; empty for none.
+	// CLIConfig is the tool's configuration file; empty for none.
 	CLIConfig Value
-	// Inserted are texts that templates of the values took from Secrets.
+	// Inserted are texts that templates of the values inserted from Secrets.
 	Inserted []Value
-	// Origins say where values come from, such as "ConfigMap team-a/settings, key size": of a variable by its name, of the
-	// environment by "env " and the name. Those of the object itself are named by their field.
+	// Origins describe where values come from, such as "ConfigMap team-a/settings, key size": for a
+	// variable by its name, for the environment by "env " and the name. For values in the object
+	// itself they are the field.
 	Origins map[string]string
-	// Digest covers all of this.
+	// Digest covers all inputs.
 	Digest string
-	// References are the objects that were looked for, sorted.
+	// References are the objects that were read or missing, sorted.
 	References []Reference
-	// Warnings are worth showing and stop nothing.
+	// Warnings should be shown, but prevent nothing.
 	Warnings []string
-	// MayChange is true when an object that was read has a controller, which may change it, or is not there yet. MayGrow is true when
-	// such an object may bring further variables.
+	// MayChange is true if an object is missing, or has a controller, which may change it. MayGrow
+	// is true if such an object may add variables.
 	MayChange, MayGrow bool
 
-	// prefixes begin the names that Lent gives to the environment.
+	// prefixes select the names that Lent adds to the environment.
 	prefixes []string
 }
 
 // Variable is the value of one variable.
 type Variable struct {
 	JSON json.RawMessage
-	// Secret is true when the value comes from a Secret, Open when it is known to be no secret nevertheless.
+	// Secret is true if the value comes from a Secret, Open if it is nevertheless known not to be
+	// secret.
 	Secret, Open bool
-	// Listed is true when varsFrom names it, by its key or with all keys of an object. Its value is a string then.
+	// Listed is true if varsFrom sets it, from a named key or from all keys of an object. Its value
+	// is then a string.
 	Listed bool
-	// Absent is true for the empty string that stands for a key of a Secret that is not there.
+	// Absent is true for the empty string that replaces a missing key of a Secret.
 	Absent bool
-	// Kept is true when the object that the value comes from has a controller, such as another stack, which may change it.
+	// Kept is true if the value's object has a controller, such as another stack, which may change
+	// it.
 	Kept bool
 }
 
@@ -62,11 +66,11 @@ func (v Variable) String() string { return Mask }
 // GoString hides the value.
 func (v Variable) GoString() string { return Mask }
 
-// EnvVar is one variable of the environment.
+// EnvVar is an environment variable.
 type EnvVar struct {
 	Name  string
 	Value Value
-	// Secret and Open are as those of a [Variable].
+	// Secret and Open are as in [Variable].
 	Secret, Open bool
 }
 
@@ -74,11 +78,11 @@ type EnvVar struct {
 type Setting struct {
 	Name  string
 	Value Value
-	// Secret is true when the value came from a Secret, and is not known to be open.
+	// Secret is true if the value comes from a Secret and is not known to be open.
 	Secret bool
 }
 
-// FileLocation says which directory a file is for.
+// FileLocation is the directory of a file.
 type FileLocation string
 
 // The locations of files.
@@ -87,10 +91,10 @@ const (
 	FileInModule FileLocation = "module"
 )
 
-// File is a file for the tool. Its content comes from a Secret.
+// File is a file for the tool, with content from a Secret.
 type File struct {
 	Location FileLocation
-	// Path is relative to the location, clean, and does not leave it.
+	// Path is clean, relative to the location, and stays below it.
 	Path    string
 	Content Value
 }
@@ -100,7 +104,7 @@ type Reference struct {
 	Kind      string
 	Namespace string
 	Name      string
-	// ResourceVersion is empty when there is no such object.
+	// ResourceVersion is empty if the object does not exist.
 	ResourceVersion string
 }
 
@@ -116,7 +120,7 @@ func (in *Inputs) Values() map[string]json.RawMessage {
 	return values
 }
 
-// EnvNames returns the names of the environment.
+// EnvNames returns the names of the environment variables.
 func (in *Inputs) EnvNames() []string {
 	names := make([]string, len(in.Env))
 	for i, e := range in.Env {
@@ -125,8 +129,7 @@ func (in *Inputs) EnvNames() []string {
 	return names
 }
 
-// digest is taken over JSON whose objects are sorted and whose white space is
-// gone. Numbers stay as they were written.
+// digest hashes JSON with sorted keys and without white space. Numbers keep their notation.
 func (in *Inputs) digest() string {
 	h := sha256.New()
 	names := make([]string, 0, len(in.Variables))

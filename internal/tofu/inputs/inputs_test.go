@@ -198,7 +198,7 @@ env:
 	}
 	want := `12 inputs are missing or wrong:
   spec.vars[0]: Secret team-a/db: has no key "nope"
-  spec.vars[1]: variable "b" has value and valueFrom; only one can be
+  spec.vars[1]: variable "b" has both value and valueFrom; set only one
   spec.vars[2]: valueFrom needs secretKeyRef or configMapKeyRef; a stack has no Pod whose fields could be read
   spec.varsFrom[0]: Secret team-a/gone: does not exist
   spec.varsFrom[1]: Secret team-a/binary: the value of key "key" is not text (UTF-8)
@@ -206,7 +206,7 @@ env:
   spec.envFrom[0]: the environment variable PATH cannot be set: Yuba sets it
   spec.envFrom[1]: secretRef or configMapRef is missing
   spec.env[0]: the environment variable TF_CLI_ARGS_plan cannot be set: arguments come from the fields of the object
-  spec.env[1]: "A B" cannot be the name of an environment variable
+  spec.env[1]: "A B" is not a valid name of an environment variable
   spec.env[2]: the environment variable LD_PRELOAD cannot be set: it would change the programs that run
   spec.env[3]: the environment variable HOME cannot be set: Yuba sets it`
 	if diff := cmp.Diff(want, err.Error()); diff != "" {
@@ -242,7 +242,7 @@ func TestKeysThatAreNoNamesAreAWarning(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{`spec.envFrom[0]: Secret team-a/env: key "not a name" cannot be the name of an environment variable and is not used`}
+	want := []string{`spec.envFrom[0]: Secret team-a/env: key "not a name" is not a valid name of an environment variable and is not used`}
 	if diff := cmp.Diff(want, in.Warnings); diff != "" {
 		t.Error(diff)
 	}

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// What is wrong with the stack's own fields stays wrong until somebody changes the stack. What is missing may come.
+// What is wrong with the stack's own fields stays wrong until somebody changes the stack. What is
+// missing may come.
 func TestWhichProblemsLast(t *testing.T) {
 	for sentence, test := range map[string]struct {
 		spec    string

@@ -5,10 +5,10 @@ package inputs
 
 import "github.com/yuba-dev/yuba/internal/kit/mask"
 
-// Hide puts a mark in the place of all secrets in a text for people.
+// Hide masks all secrets in a text for people.
 func (in *Inputs) Hide(text string) string { return in.secrets().Masker(Mask).Text(text) }
 
-// secrets are the texts that must not appear where people read.
+// secrets returns the texts to mask.
 func (in *Inputs) secrets() *mask.Secrets {
 	secrets := mask.New()
 	for _, v := range in.Variables {

@@ -16,18 +16,20 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 )
 
-// OpenOutputs says which keys of a Secret with outputs hold no secret: what the program does not declare as sensitive travels through
-// a Secret as well, and hiding it would make errors and plans unreadable. It is kept in an annotation of the Secret.
+// OpenOutputs lists the keys of a Secret with outputs that are not secret. Outputs that the program
+// does not declare as sensitive are stored in a Secret, too, and masking them would make errors and
+// plans unreadable. It is stored in an annotation of the Secret.
 type OpenOutputs struct {
-	// Open are the keys whose values everybody may see who sees the stack.
+	// Open are the keys whose values may be shown to everybody who may read the stack.
 	Open []string `json:"open"`
-	// Closed are the keys whose values the program does not declare as sensitive, although there is a secret of the stack in them.
+	// Closed are the keys with values that the program does not declare as sensitive, but that
+	// contain a secret of the stack.
 	Closed []string `json:"closed,omitempty"`
-	// Digest covers the values of the open keys: somebody else may put other values there.
+	// Digest covers the values of the open keys, because others may change them.
 	Digest string `json:"digest"`
 }
 
-// Annotation is what the Secret with that data is to be annotated with.
+// Annotation returns the annotation for a Secret with that data.
 func (o OpenOutputs) Annotation(data map[string][]byte) string {
 	slices.Sort(o.Open)
 	slices.Sort(o.Closed)
@@ -39,7 +41,8 @@ func (o OpenOutputs) Annotation(data map[string][]byte) string {
 	return string(text)
 }
 
-// OpenOutputsOf reads the annotation of a Secret. It is not ok when there is none, or when it is not about these values.
+// OpenOutputsOf parses the annotation of a Secret. ok is false if there is none, or if the values
+// have changed since.
 func OpenOutputsOf(s *corev1.Secret) (o OpenOutputs, ok bool) {
 	if json.Unmarshal([]byte(s.Annotations[infrav1.OpenOutputsAnnotation]), &o) != nil || o.Digest == "" || o.Digest != digestOfKeys(s.Data, o.Open) {
 		return OpenOutputs{}, false
@@ -55,7 +58,7 @@ func digestOfKeys(data map[string][]byte, keys []string) string {
 	return "sha256:" + hex.EncodeToString(h.Sum(nil))
 }
 
-// isOpen tells whether the value of a key is known to be no secret. What says the type of another key never is one.
+// isOpen reports whether a key's value is known not to be secret. The types of values never are.
 func (o *object) isOpen(key string) bool {
 	if o.open == nil {
 		return false

@@ -10,7 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// written is a world with outputs as Yuba writes them: host and ports are not sensitive, password is.
+// written is a world with outputs as Yuba writes them: host and ports are not sensitive, password
+// is.
 func written() *objects {
 	w := world()
 	w.secrets["out"] = map[string]string{"host": "db.example.com", "password": "hunter2!", "ports": "[1,2]", "ports__type": `["list","number"]`, "url": "x://u:hunter2!@h"}
@@ -59,7 +60,8 @@ func TestOutputsThatAreNotSensitiveAreOpen(t *testing.T) {
 	}
 }
 
-// What a template makes of outputs that are not sensitive is shown, also when the Secret has sensitive ones beside them.
+// What a template makes of outputs that are not sensitive is shown, also when the Secret has
+// sensitive ones beside them.
 func TestTemplatesWithOpenOutputsAreOpen(t *testing.T) {
 	for values, test := range map[string]struct{ text, want string }{
 		`{url: "https://${{ .o.host }}/"}`: {"dial https://db.example.com/ or db.example.com", ""},

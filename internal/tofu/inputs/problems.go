@@ -9,38 +9,38 @@ import (
 	"strings"
 )
 
-// Part is what a problem is about, so that it gets the right reason. Parts stand
-// in the order in which they are needed: the first one that fails tells first.
+// Part is the part of the inputs that a problem is about. It decides the reason of the condition.
+// The first failing part counts, in this order.
 type Part int
 
 // The parts of a stack's inputs.
 const (
-	// PartAccess: an object of another namespace is named and must not be.
+	// PartAccess: the stack names an object of another namespace, which is not allowed.
 	PartAccess Part = iota
-	// PartTool: the tool's own configuration file.
+	// PartTool: the tool's configuration file.
 	PartTool
-	// PartFiles: files that come from Secrets.
+	// PartFiles: files from Secrets.
 	PartFiles
 	// PartVariables: variables and environment.
 	PartVariables
-	// PartTemplate: a template among the values.
+	// PartTemplate: a template in the values.
 	PartTemplate
-	// PartBackend: what completes the backend's configuration.
+	// PartBackend: additional settings of the backend.
 	PartBackend
 )
 
-// Problem is one thing that is missing or wrong.
+// Problem is a missing or invalid input.
 type Problem struct {
 	Part Part
-	// Field is the place in the object, as in spec.varsFrom[1].
+	// Field is the path in the object, such as spec.varsFrom[1].
 	Field string
-	// Reference is the object concerned, if one is.
+	// Reference is the object concerned, if any.
 	Reference Reference
-	// Key is the key of that object concerned, if one is.
+	// Key is the key of that object, if any.
 	Key string
 	// Reason says what is wrong, without any value.
 	Reason string
-	// Lasting is true when only a change of the stack mends it.
+	// Lasting is true if only a change of the stack can fix it.
 	Lasting bool
 }
 
@@ -53,14 +53,13 @@ func (p Problem) String() string {
 	return text + p.Reason
 }
 
-// Error lists everything that is missing or wrong with a stack's inputs. The
-// user, or another stack that has not written its outputs yet, must act; trying
-// again without a change of a reference is pointless.
+// Error lists all problems of a stack's inputs. The user, or another stack that has not written its
+// outputs yet, must act; retrying without a change of a reference is useless.
 type Error struct {
 	Problems []Problem
 }
 
-// Part is the first part that has a problem.
+// Part returns the first part with a problem.
 func (e *Error) Part() Part {
 	first := e.Problems[0].Part
 	for _, p := range e.Problems {
@@ -69,13 +68,13 @@ func (e *Error) Part() Part {
 	return first
 }
 
-// Lasting is true when only a change of the stack mends one of the problems.
+// Lasting reports whether only a change of the stack can fix one of the problems.
 func (e *Error) Lasting() bool {
 	return slices.ContainsFunc(e.Problems, func(p Problem) bool { return p.Lasting })
 }
 
-// Error puts one problem on a line. That something must not be read stands
-// alone, as tofu-controller says it.
+// Error lists one problem a line. If access is refused, only that is reported, as in
+// tofu-controller.
 func (e *Error) Error() string {
 	for _, p := range e.Problems {
 		if p.Part == PartAccess {

@@ -20,8 +20,9 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/scope"
 )
 
-// Getter reads the objects that stacks name. For an object that does not exist it returns an error that [apierrors.IsNotFound]
-// recognises. A Secret whose annotation of [OpenOutputs] is not to be trusted comes without it.
+// Getter reads the objects that stacks name. For a missing object it returns an error that
+// [apierrors.IsNotFound] recognises. It removes an annotation of [OpenOutputs] that cannot be
+// trusted.
 type Getter interface {
 	ConfigMap(ctx context.Context, namespace, name string) (*corev1.ConfigMap, error)
 	Secret(ctx context.Context, namespace, name string) (*corev1.Secret, error)
@@ -32,16 +33,16 @@ const (
 	kindConfigMap = "ConfigMap"
 )
 
-// Option changes what Resolve does.
+// Option configures Resolve.
 type Option func(*resolver)
 
-// AllowCrossNamespace lets a stack name objects of other namespaces, where its
-// fields can.
+// AllowCrossNamespace lets a stack name objects of other namespaces, in fields that have a
+// namespace.
 func AllowCrossNamespace(allow bool) Option { return func(r *resolver) { r.crossNamespace = allow } }
 
-// Resolve reads a stack's inputs. An *Error says what the user must mend; the
-// inputs returned with it hold the references to wait for. Any other error,
-// such as an API that does not answer, may pass by itself.
+// Resolve reads a stack's inputs. An *Error lists what the user must fix; the inputs returned with
+// it contain the references to wait for. Other errors, such as an unavailable API, may be
+// temporary.
 func Resolve(ctx context.Context, g Getter, namespace string, spec *infrav1.TerraformSpec, options ...Option) (*Inputs, error) {
 	r := &resolver{
 		ctx: ctx, getter: g, namespace: namespace, part: PartVariables,
@@ -65,8 +66,7 @@ func Resolve(ctx context.Context, g Getter, namespace string, spec *infrav1.Terr
 	return in, nil
 }
 
-// everything reads all that a stack names, so that all problems are told
-// together.
+// everything resolves all inputs, so that all problems are reported together.
 func (r *resolver) everything(spec *infrav1.TerraformSpec) {
 	r.values(spec)
 	for i := range spec.Vars {
@@ -91,19 +91,20 @@ func (r *resolver) everything(spec *infrav1.TerraformSpec) {
 	}
 }
 
-// resolver gathers inputs and problems. Objects are read once each.
+// resolver collects inputs and problems. It reads each object once.
 type resolver struct {
 	ctx       context.Context
 	getter    Getter
 	namespace string
 	// crossNamespace allows references to other namespaces.
 	crossNamespace bool
-	// tenant is whose stack it is; empty for nobody's. prefixes begin names that varsFrom may give to the environment.
+	// scope is the stack's tenant; empty if it has none. prefixes select names of varsFrom for the
+	// environment.
 	scope    scope.Scope
 	prefixes []string
-	// part is what problems are about now.
+	// part is the current part for problems.
 	part Part
-	// lenient makes a warning of a name that an environment may not have.
+	// lenient turns an invalid name of an environment variable into a warning.
 	lenient bool
 
 	objects   map[Reference]*object
@@ -117,24 +118,23 @@ type resolver struct {
 	warnings  []string
 	failed    error
 	origins   map[string]string
-	// mayChange and mayGrow are what [Inputs] calls so.
+	// mayChange and mayGrow are as in [Inputs].
 	mayChange, mayGrow bool
 }
 
-// object is a Secret or ConfigMap as both look from here; data is nil when it
-// does not exist.
+// object is a Secret or ConfigMap; data is nil if it does not exist.
 type object struct {
 	ref  Reference
 	data map[string][]byte
-	// scope is whose it is by its label.
+	// scope is its tenant, from its label.
 	scope scope.Scope
-	// open are the keys of a Secret that hold no secret; nil when nothing is known about that.
+	// open are the keys of a Secret that are not secret; nil if unknown.
 	open map[string]bool
-	// kept is true when the object has a controller.
+	// kept is true if the object has a controller.
 	kept bool
 }
 
-// keys are the keys of an object, sorted.
+// keys returns the sorted keys of an object.
 func (o *object) keys() []string {
 	keys := make([]string, 0, len(o.data))
 	for key := range o.data {
@@ -167,10 +167,10 @@ func (r *resolver) problem(field string, ref Reference, key, format string, args
 	r.problems = append(r.problems, Problem{Part: r.part, Field: field, Reference: ref, Key: key, Reason: fmt.Sprintf(format, args...), Lasting: ref.Name == ""})
 }
 
-// passing says of the last problem that another value in an object can mend it.
+// passing marks the last problem as one that another value in an object can fix.
 func (r *resolver) passing() { r.problems[len(r.problems)-1].Lasting = false }
 
-// get reads an object. It returns nil when that cannot be known.
+// get reads an object. It returns nil if reading failed.
 func (r *resolver) get(kind, namespace, name string) *object {
 	ref := Reference{Kind: kind, Namespace: namespace, Name: name}
 	if o := r.objects[ref]; o != nil || r.failed != nil {
@@ -224,8 +224,7 @@ func (o *object) fromConfigMap(c *corev1.ConfigMap, err error) error {
 	return nil
 }
 
-// require reads an object that a field names; what is missing is a problem
-// unless it is optional.
+// require reads an object that a field names; a missing one is a problem unless it is optional.
 func (r *resolver) require(field, kind, name string, optional bool) *object {
 	return r.requireIn(field, kind, r.namespace, name, optional)
 }
@@ -261,13 +260,13 @@ func (r *resolver) requireIn(field, kind, namespace, name string, optional bool)
 	return o
 }
 
-// maxShown is how much of a name is shown that is too long.
+// maxShown limits the part of an overlong name that is shown.
 const maxShown = 80
 
 func cut(name string) string { return brief.CutBytes(name, maxShown) }
 
-// text returns a key's value as text; a key that is missing or not text is a
-// problem, a missing one only unless it is optional.
+// text returns a key's value as text. A missing key is a problem unless it is optional; a value
+// that is not text always is.
 func (r *resolver) text(field string, o *object, key string, optional bool) (string, bool) {
 	value, ok := o.data[key]
 	switch {
@@ -286,13 +285,13 @@ func (r *resolver) text(field string, o *object, key string, optional bool) (str
 // picked is the value of one key.
 type picked struct {
 	text string
-	// secret is true for one of a Secret, open when it is known to be none nevertheless.
+	// secret is true for a value from a Secret, open if it is known not to be secret.
 	secret, open bool
-	// kept is true when the object has a controller.
+	// kept is true if the object has a controller.
 	kept bool
 }
 
-// keyOf reads the one key that a valueFrom names.
+// keyOf reads the key that a valueFrom names.
 func (r *resolver) keyOf(field string, from *corev1.EnvVarSource) (value picked, ok bool) {
 	var kind, name, key string
 	var optional *bool

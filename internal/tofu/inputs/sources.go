@@ -14,7 +14,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/template"
 )
 
-// values is the one variable of that name, unless it is a program.
+// values sets the variable "values", unless the values are a program.
 func (r *resolver) values(spec *infrav1.TerraformSpec) {
 	if spec.Values == nil {
 		return
@@ -27,7 +27,7 @@ func (r *resolver) values(spec *infrav1.TerraformSpec) {
 		r.literal("spec.values", "values", spec.Values.Raw)
 		return
 	}
-	// Without one of its Secrets a template would only complain about that.
+	// Without one of its Secrets, a template would only report that again.
 	if len(r.problems) > 0 || r.failed != nil {
 		return
 	}
@@ -42,7 +42,7 @@ func (r *resolver) values(spec *infrav1.TerraformSpec) {
 	r.inserted = inserted(rendered.Strings, secretTextsOf(spec.Values.Raw, rendered.Strings, inputs, closed), closed)
 }
 
-// literal sets a variable to JSON that stands in the object.
+// literal sets a variable to JSON from the object.
 func (r *resolver) literal(field, name string, raw []byte) {
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, raw); err != nil {
@@ -58,7 +58,7 @@ func (r *resolver) variable(field string, v *infrav1.Variable) {
 	case v.Name == "":
 		r.problem(field, Reference{}, "", "the variable's name is missing")
 	case v.Value != nil && v.ValueFrom != nil:
-		r.problem(field, Reference{}, "", "variable %q has value and valueFrom; only one can be", v.Name)
+		r.problem(field, Reference{}, "", "variable %q has both value and valueFrom; set only one", v.Name)
 	case v.Value != nil:
 		r.literal(field, v.Name, v.Value.Raw)
 	case v.ValueFrom != nil:
@@ -72,8 +72,8 @@ func (r *resolver) variable(field string, v *infrav1.Variable) {
 	}
 }
 
-// variablesFrom sets variables from the keys of an object: from those that varsKeys names, else from all. Keys that are
-// absent do what they do in tofu-controller: see [resolver.absentKey].
+// variablesFrom sets variables from the keys of an object: those in varsKeys, else all. Missing
+// keys behave as in tofu-controller: see [resolver.absentKey].
 func (r *resolver) variablesFrom(field string, from *infrav1.VarsReference) {
 	keys, ok := r.varsKeys(field, from.VarsKeys)
 	o := r.require(field, from.Kind, from.Name, from.Optional)
@@ -103,8 +103,8 @@ func (r *resolver) variablesFrom(field string, from *infrav1.VarsReference) {
 	}
 }
 
-// environmentFrom takes all keys of an object. Keys that cannot be names of an
-// environment are left out, as Kubernetes does.
+// environmentFrom adds all keys of an object. Like Kubernetes, it skips keys that are not valid
+// names.
 func (r *resolver) environmentFrom(field string, from *corev1.EnvFromSource) {
 	var o *object
 	switch {
@@ -122,7 +122,7 @@ func (r *resolver) environmentFrom(field string, from *corev1.EnvFromSource) {
 	for _, key := range o.keys() {
 		name := from.Prefix + key
 		if !isEnvName(name) {
-			r.warnings = append(r.warnings, fmt.Sprintf("%s: %s: key %q cannot be the name of an environment variable and is not used", field, o.ref, key))
+			r.warnings = append(r.warnings, fmt.Sprintf("%s: %s: key %q is not a valid name of an environment variable and is not used", field, o.ref, key))
 			continue
 		}
 		if text, ok := r.text(field, o, key, false); ok {
@@ -131,9 +131,8 @@ func (r *resolver) environmentFrom(field string, from *corev1.EnvFromSource) {
 	}
 }
 
-// podEnvironment is the environment of the runner's Pod where runs are no Pods.
-// Names that Yuba keeps to itself are left out: they were written for another
-// program's Pod.
+// podEnvironment adds the environment of the runner's Pod template, although runs are not Pods. It
+// skips names that Yuba reserves: they were meant for another program's Pod.
 func (r *resolver) podEnvironment(pod *infrav1.RunnerPodTemplate) {
 	if pod == nil {
 		return
@@ -151,11 +150,11 @@ func (r *resolver) podEnvironment(pod *infrav1.RunnerPodTemplate) {
 func (r *resolver) environment(field string, e *corev1.EnvVar) {
 	switch {
 	case !isEnvName(e.Name):
-		r.problem(field, Reference{}, "", "%q cannot be the name of an environment variable", e.Name)
+		r.problem(field, Reference{}, "", "%q is not a valid name of an environment variable", e.Name)
 	case e.Value != "" && e.ValueFrom != nil:
-		r.problem(field, Reference{}, "", "%s has value and valueFrom; only one can be", e.Name)
+		r.problem(field, Reference{}, "", "%s has both value and valueFrom; set only one", e.Name)
 	case e.ValueFrom != nil && r.lenient && e.ValueFrom.SecretKeyRef == nil && e.ValueFrom.ConfigMapKeyRef == nil:
-		r.warnings = append(r.warnings, fmt.Sprintf("%s: %s is about a Pod, and there is none", field, e.Name))
+		r.warnings = append(r.warnings, fmt.Sprintf("%s: %s is about a Pod, but runs do not use Pods", field, e.Name))
 	case e.ValueFrom != nil:
 		if value, ok := r.keyOf(field, e.ValueFrom); ok {
 			r.setEnv(field, r.originOf(e.ValueFrom), EnvVar{Name: e.Name, Value: NewValue(value.text), Secret: value.secret, Open: value.open})
@@ -165,10 +164,10 @@ func (r *resolver) environment(field string, e *corev1.EnvVar) {
 	}
 }
 
-// origin names a key of an object.
+// origin describes a key of an object.
 func (o *object) origin(key string) string { return fmt.Sprintf("%s, key %s", o.ref, key) }
 
-// originOf names the key that a valueFrom names.
+// originOf describes the key that a valueFrom names.
 func (r *resolver) originOf(from *corev1.EnvVarSource) string {
 	switch {
 	case from.SecretKeyRef != nil:
@@ -188,7 +187,7 @@ func (r *resolver) setEnv(field, origin string, e EnvVar) {
 		return
 	}
 	if bytes.IndexByte([]byte(e.Value.Reveal()), 0) >= 0 {
-		r.problem(field, Reference{}, "", "the value of %s has a null byte, which an environment cannot hold", e.Name)
+		r.problem(field, Reference{}, "", "the value of %s contains a null byte, which is not valid in an environment", e.Name)
 		r.passing()
 		return
 	}

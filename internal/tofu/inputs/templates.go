@@ -13,12 +13,12 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/mask"
 )
 
-// typeSuffix ends the key that says of which type the value beside it is, in
-// Secrets that hold another stack's outputs.
+// typeSuffix is the suffix of the key with the type of another key's value, in Secrets with another
+// stack's outputs.
 const typeSuffix = "__type"
 
-// templateInputs reads the Secrets whose keys templates can name. Outputs of
-// another stack have the types they had there; all else is text.
+// templateInputs reads the Secrets for templates. Outputs of another stack keep their types;
+// everything else is text.
 func (r *resolver) templateInputs(specs []infrav1.ReadInputsFromSecretSpec) map[string]any {
 	all := map[string]any{}
 	for i, spec := range specs {
@@ -43,24 +43,24 @@ func (r *resolver) templateInputs(specs []infrav1.ReadInputsFromSecretSpec) map[
 	return all
 }
 
-// typed is the value of a key as a template sees it.
+// typed returns the value of a key for templates.
 func (r *resolver) typed(field string, o *object, key string, value []byte) any {
 	if _, structured := o.data[key+typeSuffix]; !structured {
-		if !utf8.Valid(value) { // there may be others that are meant
+		if !utf8.Valid(value) { // perhaps the other keys are meant
 			return nil
 		}
 		return string(value)
 	}
 	var parsed any
 	if err := json.Unmarshal(value, &parsed); err != nil {
-		r.problem(field, o.ref, key, "the value of key %q is not JSON, although there is a key %q", key, key+typeSuffix)
+		r.problem(field, o.ref, key, "the value of key %q is not JSON, although the key %q exists", key, key+typeSuffix)
 		return nil
 	}
 	return parsed
 }
 
-// templateProblem says what is wrong with a template. A message that the
-// template composed itself may hold what it was given.
+// templateProblem reports an error of a template. A message composed by the template may contain
+// its data.
 func (r *resolver) templateProblem(err error, data map[string]any) {
 	secrets := mask.New()
 	for _, secret := range texts(data, nil) {
@@ -80,7 +80,7 @@ func (r *resolver) templateProblem(err error, data map[string]any) {
 	r.part = part
 }
 
-// closed is the data of templates without what is known to be no secret.
+// closed returns the templates' data without the parts that are known not to be secret.
 func (r *resolver) closed(specs []infrav1.ReadInputsFromSecretSpec, data map[string]any) map[string]any {
 	out := map[string]any{}
 	for _, spec := range specs {
@@ -99,10 +99,11 @@ func (r *resolver) closed(specs []infrav1.ReadInputsFromSecretSpec, data map[str
 	return out
 }
 
-// shortestInserted is for texts that tell whether something came from a Secret.
+// shortestInserted is the length from which a text can be traced to a Secret.
 const shortestInserted = 4
 
-// inserted are the secret ones among the texts that templates made, and the parts of any of them that came from the closed data.
+// inserted returns the secret texts among the rendered ones, and the parts of rendered texts that
+// come from closed data.
 func inserted(rendered, secret []string, closed map[string]any) []Value {
 	if len(closed) == 0 {
 		return nil // nothing came from a Secret
@@ -129,7 +130,7 @@ func inserted(rendered, secret []string, closed map[string]any) []Value {
 	return out
 }
 
-// texts are the strings of a document.
+// texts returns the strings in a document.
 func texts(value any, found []string) []string {
 	switch v := value.(type) {
 	case string:
@@ -146,8 +147,8 @@ func texts(value any, found []string) []string {
 	return found
 }
 
-// TemplateData is what main.tf.tpl sees: the variables by name and, as Helm has
-// it, the values as .Values.
+// TemplateData returns the data of main.tf.tpl: the variables by name and, as in Helm, the values
+// as .Values.
 func (in *Inputs) TemplateData() (map[string]any, error) {
 	data := map[string]any{}
 	for name, v := range in.Variables {

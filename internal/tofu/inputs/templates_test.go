@@ -44,8 +44,8 @@ func TestValuesWithTemplates(t *testing.T) {
 	}
 }
 
-// A template can say anything; what it does by accident is to quote a value or to have it in base64, and one value may be
-// part of another.
+// A template can say anything; what it does by accident is to quote a value or to have it in
+// base64, and one value may be part of another.
 func TestNoValueIsToldByAFailingTemplate(t *testing.T) {
 	w := outputs()
 	w.secrets["pw"] = map[string]string{"a": `pass"w<ord>`, "b": "hunter", "c": "xxhunter2!yy"}
@@ -68,7 +68,7 @@ func TestWhatIsWrongWithTemplates(t *testing.T) {
 		`{readInputsFromSecrets: [{name: net, as: vpc}], values: {a: "${{ .vpc.binary }}"}}`:    {PartTemplate, "spec.values.a: .vpc.binary has no value"},
 		`{readInputsFromSecrets: [{name: net, as: vpc}], values: {a: "${{ fail .vpc.id }}"}}`:   {PartTemplate, "spec.values.a: (sensitive value)"},
 		`{readInputsFromSecrets: [{name: gone, as: vpc}], values: {a: "${{ .vpc.id }}"}}`:       {PartVariables, "spec.readInputsFromSecrets[0]: Secret team-a/gone: does not exist"},
-		`{readInputsFromSecrets: [{name: broken, as: vpc}]}, values: {}`:                        {PartVariables, `spec.readInputsFromSecrets[0]: Secret team-a/broken: the value of key "x" is not JSON, although there is a key "x__type"`},
+		`{readInputsFromSecrets: [{name: broken, as: vpc}]}, values: {}`:                        {PartVariables, `spec.readInputsFromSecrets[0]: Secret team-a/broken: the value of key "x" is not JSON, although the key "x__type" exists`},
 	} {
 		if strings.HasSuffix(text, "}, values: {}") {
 			text = strings.TrimSuffix(text, "}, values: {}") + ", values: {}}"

@@ -13,17 +13,17 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/scope"
 )
 
-// InScope says whose the stack is: objects of another scope are not read.
+// InScope sets the stack's tenant: objects of another tenant are not read.
 func InScope(s scope.Scope) Option { return func(r *resolver) { r.scope = s } }
 
-// LendEnvironment lets keys of varsFrom become environment that the program declares no variable for and whose names
-// begin with one of the prefixes: see [Inputs.Lent].
+// LendEnvironment lets keys of varsFrom with one of the prefixes become environment variables, if
+// the program does not declare such a variable: see [Inputs.Lent].
 func LendEnvironment(prefixes []string) Option {
 	return func(r *resolver) { r.prefixes = prefixes }
 }
 
-// DefaultEnvPrefixes begin the names of the environment that providers take their credentials and addresses from. The
-// reference of tenants lists them for users.
+// DefaultEnvPrefixes returns the prefixes of environment variables with credentials and addresses
+// for providers. The reference of tenants lists them for users.
 func DefaultEnvPrefixes() []string {
 	return []string{
 		"ALICLOUD_", "ARM_", "AWS_", "AZDO_", "CLOUDFLARE_", "CLOUDSDK_", "CONSUL_", "DATADOG_", "DD_", "DIGITALOCEAN_", "ELASTICSEARCH_",
@@ -33,16 +33,16 @@ func DefaultEnvPrefixes() []string {
 	}
 }
 
-// foreign says that an object is another tenant's. The message stands alone, so it has the field in it.
+// foreign reports an object of another tenant. The message stands alone, so it includes the field.
 func (r *resolver) foreign(field string, o *object) {
 	r.problems = append(r.problems, Problem{Part: PartAccess, Field: field, Reference: o.ref, Reason: fmt.Sprintf(
-		"%s: %s belongs to tenant %q, and this stack to tenant %q. A tenant's stack reads nothing that has another tenant's label %s",
+		"%s: %s belongs to tenant %q, but this stack belongs to tenant %q. A tenant's stack cannot read objects with another tenant's label %s",
 		field, o.ref, o.scope, r.scope, scope.Label)})
 }
 
-// Lent returns, sorted by name, what of varsFrom goes into the environment, because providers look for it there: keys
-// that begin with one of the prefixes, unless keeps says that the name has a meaning already. What says the type of
-// another key stays behind.
+// Lent returns, sorted by name, the variables of varsFrom that become environment variables for
+// providers: keys with one of the prefixes, unless keeps reports that the name is used otherwise.
+// Type keys are excluded.
 func (in *Inputs) Lent(keeps func(name string) bool) []EnvVar {
 	var lent []EnvVar
 	for name, v := range in.Variables {
@@ -51,7 +51,7 @@ func (in *Inputs) Lent(keeps func(name string) bool) []EnvVar {
 		}
 		var text string
 		if json.Unmarshal(v.JSON, &text) != nil || strings.Contains(text, "\x00") {
-			continue // no environment can hold it
+			continue // not valid in an environment
 		}
 		lent = append(lent, EnvVar{Name: name, Value: NewValue(text), Secret: v.Secret, Open: v.Open})
 	}
@@ -59,7 +59,7 @@ func (in *Inputs) Lent(keeps func(name string) bool) []EnvVar {
 	return lent
 }
 
-// lends says whether a name is one that providers look for, and one that a stack may set at all.
+// lends reports whether providers look for the name, and a stack may set it.
 func (in *Inputs) lends(name string) bool {
 	if of, is := strings.CutSuffix(name, typeSuffix); is {
 		if _, there := in.Variables[of]; there {
@@ -70,5 +70,5 @@ func (in *Inputs) lends(name string) bool {
 		slices.ContainsFunc(in.prefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 
-// TypeOf is the name of the key that says of which type another is, in Secrets with outputs.
+// TypeOf returns the name of the key with the type of another key, in Secrets with outputs.
 func TypeOf(name string) string { return name + typeSuffix }

@@ -19,7 +19,8 @@ import (
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 )
 
-// shared is a world whose objects are labelled with tenants, by their names, and are in all namespaces.
+// shared is a world whose objects are labelled with tenants, by their names, and are in all
+// namespaces.
 type shared struct {
 	*objects
 	tenants map[string]string
@@ -57,7 +58,8 @@ func twoTenants() shared {
 	return shared{w, map[string]string{"beta": "beta", "acme": "acme"}}
 }
 
-// ways are all that a stack's spec has for Secrets and ConfigMaps to be read by: the field, and a spec that uses it.
+// ways are all that a stack's spec has for Secrets and ConfigMaps to be read by: the field, and a
+// spec that uses it.
 var ways = map[string]struct{ field, text string }{
 	"vars[].valueFrom.secretKeyRef":    {"spec.vars[0]", `vars: [{name: p, valueFrom: {secretKeyRef: {name: beta, key: password}}}]`},
 	"vars[].valueFrom.configMapKeyRef": {"spec.vars[1]", `vars: [{name: a, value: 1}, {name: p, valueFrom: {configMapKeyRef: {name: beta, key: size}}}]`},
@@ -78,7 +80,8 @@ var ways = map[string]struct{ field, text string }{
 	"readInputsFromSecrets":                         {"spec.readInputsFromSecrets[0]", `{readInputsFromSecrets: [{name: beta, as: b}], values: {a: "${{ .b.password }}"}}`},
 }
 
-// notRead are those fields that name such objects and are not read here, and why they give nothing away.
+// notRead are those fields that name such objects and are not read here, and why they give nothing
+// away.
 var notRead = map[string]string{
 	"backendConfig.secretSuffix":            "names a state, which the stack and the store of states refuse",
 	"writeOutputsToSecret":                  "is written, and only when it is the stack's own",
@@ -87,7 +90,8 @@ var notRead = map[string]string{
 	"runnerPodTemplate.spec.initContainers": "is used where runs are Pods, and they are not",
 }
 
-// Whoever adds a field that names Secrets or ConfigMaps must say here how another tenant's is refused.
+// Whoever adds a field that names Secrets or ConfigMaps must say here how another tenant's is
+// refused.
 func TestEveryWayToASecretIsKnown(t *testing.T) {
 	left := maps.Clone(notRead)
 	walkSpec(reflect.TypeFor[infrav1.TerraformSpec](), "", func(path string, f reflect.StructField) bool {
@@ -122,7 +126,8 @@ func namesAnyKind(t reflect.Type) bool {
 	return kind && name
 }
 
-// walkSpec visits all fields below a type, by their path in the object. It goes below those that visit says.
+// walkSpec visits all fields below a type, by their path in the object. It goes below those that
+// visit says.
 func walkSpec(t reflect.Type, at string, visit func(path string, f reflect.StructField) bool) {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 		t = t.Elem()

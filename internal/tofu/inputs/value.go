@@ -10,14 +10,13 @@ import (
 	"log/slog"
 )
 
-// Mask is what a value prints as.
+// Mask is printed instead of a value.
 const Mask = "(sensitive value)"
 
-// Value is text that must not be printed by accident: every way of formatting
-// it gives the mask.
+// Value is text that cannot be printed accidentally: every way of formatting it prints the mask.
 type Value struct{ text string }
 
-// NewValue hides text.
+// NewValue wraps text.
 func NewValue(text string) Value { return Value{text} }
 
 // Reveal returns the text.

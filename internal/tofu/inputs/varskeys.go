@@ -13,7 +13,7 @@ import (
 // varsKey is one entry of varsKeys: a key and the variable that it sets.
 type varsKey struct{ from, to string }
 
-// varsKeys reads the entries of varsKeys, each "key" or "key:variable".
+// varsKeys parses the entries of varsKeys, each "key" or "key:variable".
 func (r *resolver) varsKeys(field string, entries []string) (keys []varsKey, ok bool) {
 	ok = true
 	for i, entry := range entries {
@@ -32,9 +32,10 @@ func (r *resolver) varsKeys(field string, entries []string) (keys []varsKey, ok 
 	return keys, ok
 }
 
-// absentKey sets a variable from a key that is not there. tofu-controller reads the keys of a Secret without asking
-// whether they exist, so that such a variable is the empty string; a ConfigMap leaves it out. Programs rely on both. Nobody
-// relies on an empty string for a number or an object, with which every plan fails: who uses the values leaves those out.
+// absentKey handles a missing key. tofu-controller reads keys of a Secret without checking that
+// they exist, so such a variable is the empty string; for a ConfigMap it is not set. Programs rely
+// on both. For a number or an object an empty string would make every plan fail, so later code
+// drops it there.
 func (r *resolver) absentKey(field string, o *object, key varsKey, optional bool) {
 	outcome := fmt.Sprintf("the variable %q is not set", key.to)
 	if o.ref.Kind == kindSecret {
@@ -46,8 +47,8 @@ func (r *resolver) absentKey(field string, o *object, key varsKey, optional bool
 	}
 }
 
-// absentObject does the same for the keys of an optional object that is not there. One that must exist is a problem
-// already.
+// absentObject does the same for the keys of an optional missing object. A required one is a
+// problem already.
 func (r *resolver) absentObject(from *infrav1.VarsReference, keys []varsKey) {
 	if from.Kind != kindSecret || !from.Optional {
 		return
@@ -58,7 +59,8 @@ func (r *resolver) absentObject(from *infrav1.VarsReference, keys []varsKey) {
 	}
 }
 
-// setEmpty sets a variable to the empty string. It is not lent to the environment: nobody put it there.
+// setEmpty sets a variable to the empty string. It is not added to the environment: nobody has set
+// it.
 func (r *resolver) setEmpty(key varsKey, o *object) {
 	r.variables[key.to] = Variable{JSON: quoted(""), Secret: true, Absent: true}
 	r.origins[key.to] = o.origin(key.from)

@@ -11,33 +11,34 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// HCL's parser gives up at the first mistake in a file. An author with several mistakes would fix them one by one, with a plan or a
-// check for each. So we cut a file with a mistake where its blocks begin and parse each block alone. We blank a line with a mistake
-// and parse its block again.
+// HCL's parser stops at the first error in a file, so an author would fix several errors one by
+// one, with a plan for each. Instead we split an invalid file where its blocks begin and parse each
+// block alone. We blank a line with an error and parse its block again.
 
 const (
-	// maxRetries is how many mistakes are looked for in one block.
+	// maxRetries limits the errors that are searched in one block.
 	maxRetries = 10
-	// maxRetried is how long a block may be to be read again.
+	// maxRetried limits the size of a block that is parsed again.
 	maxRetried = 256 << 10
-	// maxPieces bounds the blocks that are read alone.
+	// maxPieces limits the blocks that are parsed alone.
 	maxPieces = 2000
 )
 
-// opening matches a line on which a block of a module begins, as everybody writes them: at the margin, the brace on the same line.
+// opening matches the first line of a block in the usual style: at the margin, with the brace on
+// the same line.
 var opening = regexp.MustCompile(`^(?:(?:resource|data|ephemeral)[ \t]+"?[\w-]+"?[ \t]+"?[\w-]+"?|(?:variable|output|module|provider|check)[ \t]+"?[\w-]+"?|` +
 	`locals|terraform|moved|import|removed)[ \t]*\{`)
 
-// heredoc matches what begins one at the end of a line.
+// heredoc matches the beginning of a heredoc at the end of a line.
 var heredoc = regexp.MustCompile(`<<-?([\pL_][\pL\pN_-]*)[ \t]*\r?$`)
 
-// piece is a part of a file, and where it begins.
+// piece is a part of a file, and its position.
 type piece struct {
 	text []byte
 	at   hcl.Pos
 }
 
-// cut splits a file where blocks begin. Lines of a heredoc begin none.
+// cut splits a file where blocks begin. It ignores lines of a heredoc.
 func cut(src []byte) []piece {
 	var pieces []piece
 	start, current, end := hcl.InitialPos, hcl.InitialPos, ""
@@ -66,7 +67,8 @@ func cut(src []byte) []piece {
 	return append(pieces, piece{src[start.Byte:], start})
 }
 
-// mistakes are those of a native file that cannot be parsed, and the blocks that can: first is what the parser says of the whole.
+// mistakes returns the errors of an invalid native file, and the blocks that are valid. first is
+// the parser's error for the whole file.
 func mistakes(name string, src []byte, first hcl.Diagnostics) (diags hcl.Diagnostics, sound []*hcl.File) {
 	retries := maxDiagnostics
 	pieces := cut(src)
@@ -95,14 +97,14 @@ func mistakes(name string, src []byte, first hcl.Diagnostics) (diags hcl.Diagnos
 			diags = append(diags, found[0])
 		}
 	}
-	if len(diags) == 0 { // each part can be read, and the whole cannot
+	if len(diags) == 0 { // each part is valid, but the whole is not
 		return first[:1], nil
 	}
 	return diags, sound
 }
 
-// leaveOut blanks the line with a mistake. It returns false and changes nothing when that would unbalance the block, whose rest would
-// then be misread.
+// leaveOut blanks the line with an error. It returns false and changes nothing if that would
+// unbalance the block, because the rest would be misread.
 func leaveOut(text []byte, at int, d *hcl.Diagnostic) bool {
 	if d.Subject == nil || d.Subject.Start.Byte < at || d.Subject.Start.Byte-at > len(text) {
 		return false
@@ -123,7 +125,8 @@ func leaveOut(text []byte, at int, d *hcl.Diagnostic) bool {
 	return true
 }
 
-// balanced says whether a line closes every bracket that it opens. It ignores text in quotes and behind an open quote.
+// balanced reports whether a line closes every bracket that it opens. It ignores quoted text and
+// everything after an open quote.
 func balanced(line []byte) bool {
 	depth, quoted := 0, false
 	for i := 0; i < len(line); i++ {

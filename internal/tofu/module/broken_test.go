@@ -83,7 +83,8 @@ EOT
 	}
 }
 
-// What can be read of a broken file is known all the same, and the lines that are shown are those of the file.
+// What can be read of a broken file is known all the same, and the lines that are shown are those
+// of the file.
 func TestSoundBlocksOfABrokenFileAreRead(t *testing.T) {
 	m, diags := Parse(map[string][]byte{"main.tf": []byte("variable \"a\" {}\noutput \"b\" { value = }\nvariable \"c\" {}\n")})
 	if diff := cmp.Diff([]string{"a", "c"}, m.VariableNames()); diff != "" {

@@ -13,23 +13,23 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// Call is where a module says that another one comes from, as it is written.
+// Call is a reference of one module to another, as it is written.
 type Call struct {
 	Source, Version string
 }
 
-// Local tells whether the module that is called is in the same source as the one that calls.
+// Local reports whether the called module is in the same source.
 func (c Call) Local() bool {
 	return strings.HasPrefix(c.Source, "./") || strings.HasPrefix(c.Source, "../")
 }
 
 var callSchema = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "module", LabelNames: []string{"name"}}}}
 
-// maxCallsSize is how much is read of one tree of modules: of each no more than of others, and of all together this.
+// maxCallsSize limits what is read of one tree of modules; each module has its own limit, too.
 const maxCallsSize = 4 * maxTotalSize
 
-// CallReader reads which modules call which in a tree of them, each once. What is in the tree may change where nothing
-// was read yet. It is for one goroutine.
+// CallReader reads which modules call which in a tree, each module once. Not safe for concurrent
+// use.
 type CallReader struct {
 	fsys    fs.FS
 	options ReadOptions
@@ -37,7 +37,7 @@ type CallReader struct {
 	read    map[string]readCalls
 }
 
-// readCalls is what was read of one directory.
+// readCalls is the result for one directory.
 type readCalls struct {
 	calls map[string]Call
 	err   error
@@ -48,8 +48,9 @@ func NewCallReader(fsys fs.FS, options ReadOptions) *CallReader {
 	return &CallReader{fsys: fsys, options: options, read: map[string]readCalls{}}
 }
 
-// Calls reads which modules the one in dir calls, by name. An *UnclearError says that these may not be all, or that a
-// source or version is computed. What tests of a root module call is unclear in any case.
+// Calls returns the modules that the one in dir calls, by name. An *UnclearError says that the list
+// may be incomplete, or that a source or version is computed. Calls in tests of a root module are
+// always unclear.
 func (r *CallReader) Calls(dir string, root bool) (map[string]Call, error) {
 	dir = path.Clean(dir)
 	done, there := r.read[dir]
@@ -81,11 +82,11 @@ func (r *CallReader) readOnce(dir string, root bool) (calls map[string]Call, err
 	for i, name := range slices.Concat(primary, override) {
 		file := p.parse(name, files[name])
 		if file == nil || p.diags.HasErrors() {
-			return nil, unclear(dir, "%s has mistakes, which the tool says better", name)
+			return nil, unclear(dir, "%s is invalid; the tool explains it", name)
 		}
 		content, _, diags := file.Body.PartialContent(callSchema)
 		if diags.HasErrors() {
-			return nil, unclear(dir, "%s has mistakes, which the tool says better", name)
+			return nil, unclear(dir, "%s is invalid; the tool explains it", name)
 		}
 		for _, block := range content.Blocks {
 			if err := readCall(calls, dir, block, i >= len(primary)); err != nil {
@@ -95,18 +96,18 @@ func (r *CallReader) readOnce(dir string, root bool) (calls map[string]Call, err
 	}
 	for name, call := range calls {
 		if call.Source == "" {
-			return nil, unclear(dir, "the module %q has no source", name)
+			return nil, unclear(dir, "the module %q does not have a source", name)
 		}
 	}
 	return calls, nil
 }
 
-// readCall takes in a block, or what an override says over it.
+// readCall adds a block, or applies an override to it.
 func readCall(calls map[string]Call, dir string, block *hcl.Block, override bool) error {
 	name := block.Labels[0]
 	call, there := calls[name]
 	if there != override || !hclsyntax.ValidIdentifier(name) {
-		return unclear(dir, "the module %q is called twice, is overridden only, or has no good name", name)
+		return unclear(dir, "the module %q is called twice, only overridden, or has an invalid name", name)
 	}
 	for attributeName, value := range map[string]*string{"source": &call.Source, "version": &call.Version} {
 		a := attribute(block, attributeName)
@@ -114,7 +115,7 @@ func readCall(calls map[string]Call, dir string, block *hcl.Block, override bool
 			continue
 		}
 		text, ok := literalString(a.Expr)
-		if !ok || strings.Contains(text, "${") || strings.Contains(text, "%{") { // texts in JSON are evaluated, too
+		if !ok || strings.Contains(text, "${") || strings.Contains(text, "%{") { // strings in JSON are evaluated, too
 			return unclear(dir, "the %s of the module %q is computed", attributeName, name)
 		}
 		*value = text
@@ -123,7 +124,7 @@ func readCall(calls map[string]Call, dir string, block *hcl.Block, override bool
 	return nil
 }
 
-// LocalSource is the source of a call in the same source, in the form in which tools write it down.
+// LocalSource returns the source of a local call in the notation that tools use.
 func LocalSource(source string) string {
 	cleaned := path.Clean(source)
 	if strings.HasPrefix(cleaned, "../") {

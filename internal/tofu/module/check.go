@@ -18,7 +18,7 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
-// Problem is a value that is missing or does not fit its declaration.
+// Problem is a missing or unsuitable value.
 type Problem struct {
 	Variable string   `json:"variable"`
 	Pos      Position `json:"pos"`
@@ -31,7 +31,7 @@ func (p Problem) String() string {
 	return fmt.Sprintf("%s: variable %q: %s", p.Pos, p.Variable, p.Reason)
 }
 
-// Problems are all that is wrong with a set of values.
+// Problems are all problems of a set of values.
 type Problems []Problem
 
 // Error lists the problems, one on each line.
@@ -43,12 +43,10 @@ func (l Problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// CheckVariables holds values against the module's declarations. It returns
-// the values to give to tofu, in which strings that hold JSON of the declared
-// type have become that; everything that is wrong; and what is worth knowing,
-// such as names that the module does not declare. The values of those are left
-// out of what it returns. A variable that the module's own files or one of the
-// given names of environment variables (TF_VAR_NAME) assign is not missing.
+// CheckVariables compares values with the module's declarations. It returns the values for tofu, in
+// which strings with JSON of the declared type are parsed; all problems; and warnings, such as
+// undeclared names, whose values it drops. A variable that the module's own files or one of the
+// given environment variables (TF_VAR_NAME) set is not missing.
 func CheckVariables(m *Module, values map[string]json.RawMessage, env ...string) (map[string]json.RawMessage, Problems, []string) {
 	converted := make(map[string]json.RawMessage, len(values))
 	var problems Problems
@@ -57,7 +55,7 @@ func CheckVariables(m *Module, values map[string]json.RawMessage, env ...string)
 		raw, given := values[name]
 		if !given {
 			if v.Required() && !m.assigned(name, env) {
-				problems = append(problems, v.problem("no value is set and it has no default"+ofType(v)))
+				problems = append(problems, v.problem("it has neither a value nor a default"+ofType(v)))
 			}
 			continue
 		}
@@ -87,7 +85,8 @@ func ofType(v *Variable) string {
 	return " (" + v.TypeString() + ")"
 }
 
-// typeSuffix ends the keys in Secrets with outputs that say the types of others. Whoever takes all keys gets them, too.
+// typeSuffix is the suffix of keys with types in Secrets with outputs. Reading all keys includes
+// them.
 const typeSuffix = "__type"
 
 func isTypeOf(name string, values map[string]json.RawMessage) bool {
@@ -106,13 +105,13 @@ func undeclared(m *Module, values map[string]json.RawMessage) []string {
 	sort.Strings(names)
 	warnings := make([]string, len(names))
 	for i, name := range names {
-		warnings[i] = fmt.Sprintf("the module declares no variable %q; its value is not used", name)
+		warnings[i] = fmt.Sprintf("the module does not declare a variable %q; its value is not used", name)
 	}
 	return warnings
 }
 
-// check returns the value as tofu shall get it: as it is, or parsed when it is
-// a string that holds JSON of the declared type.
+// check returns the value for tofu: unchanged, or parsed if it is a string with JSON of the
+// declared type.
 func (v *Variable) check(raw json.RawMessage) (json.RawMessage, error) {
 	value, err := decode(raw)
 	if err != nil {
@@ -140,13 +139,13 @@ func (v *Variable) check(raw json.RawMessage) (json.RawMessage, error) {
 	return compact.Bytes(), nil
 }
 
-// TakesEmpty says whether the empty string is a value for the variable.
+// TakesEmpty reports whether the variable accepts the empty string.
 func (v *Variable) TakesEmpty() bool { return v.accepts(cty.StringVal("")) == nil }
 
-// accepts applies the rules that tofu applies to a root module's variable.
+// accepts applies tofu's rules for a root module's variable.
 func (v *Variable) accepts(value cty.Value) error {
 	if value.IsNull() {
-		// A null for a variable that must not be null means its default.
+		// Null means the default for a variable with nullable = false.
 		if !v.Nullable && !v.HasDefault {
 			return errors.New("null is not allowed (nullable = false)")
 		}
@@ -161,12 +160,11 @@ func (v *Variable) accepts(value cty.Value) error {
 	return nil
 }
 
-// valueKey finds the one thing of a value that cty's texts contain: map keys.
+// valueKey matches map keys, the only part of a value in cty's texts.
 var valueKey = regexp.MustCompile(`element "(?:[^"\\]|\\.)*": `)
 
-// reason words why a conversion is not possible. cty's texts speak about types
-// and declared names; map keys, which are part of the value, are taken out
-// here and by place.
+// reason explains why a conversion fails. cty's texts contain types and declared names; map keys
+// are part of the value, so reason and place remove them.
 func reason(err error, v *Variable) string {
 	text := err.Error()
 	var pathErr cty.PathError
@@ -181,7 +179,7 @@ func reason(err error, v *Variable) string {
 	return text + " (declared type: " + declared + ")"
 }
 
-// place says where in a value the trouble is: by index and attribute.
+// place returns the position of an error in a value: indices and attributes.
 func place(err error) string {
 	var pathErr cty.PathError
 	if !errors.As(err, &pathErr) || len(pathErr.Path) == 0 {
@@ -203,7 +201,7 @@ func place(err error) string {
 	return "in " + b.String() + ": "
 }
 
-// decode reads a JSON value as tofu reads one from a tfvars.json file.
+// decode parses a JSON value as tofu does in a tfvars.json file.
 func decode(raw json.RawMessage) (cty.Value, error) {
 	if wild := tooWildJSON(raw); wild != "" {
 		return cty.NilVal, errors.New("its value is " + wild)

@@ -123,14 +123,14 @@ variable "fine" {
 		// as Secrets with outputs have it
 		"wrong__type": json.RawMessage(`"[]"`), "stranger__type": json.RawMessage(`"[]"`), "lonely__type": json.RawMessage(`"[]"`),
 	})
-	want := `variables.tf:1: variable "missing": no value is set and it has no default (string)
+	want := `variables.tf:1: variable "missing": it has neither a value nor a default (string)
 variables.tf:4: variable "wrong": in […].size: a number is required (declared type: map(object({size=number})))`
 	if diff := cmp.Diff(want, problems.Error()); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff([]string{
-		`the module declares no variable "lonely__type"; its value is not used`,
-		`the module declares no variable "stranger"; its value is not used`,
+		`the module does not declare a variable "lonely__type"; its value is not used`,
+		`the module does not declare a variable "stranger"; its value is not used`,
 	}, warnings); diff != "" {
 		t.Error(diff)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 )
 
-// maxDeclared bounds what Declared lists.
+// maxDeclared limits Declared.
 const maxDeclared = 1000
 
 var declaredSchema = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
@@ -19,9 +19,9 @@ var declaredSchema = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
 	{Type: "module", LabelNames: []string{"name"}},
 }}
 
-// Declared lists the resources that the root module in dir and the modules of the same source that it calls declare, as
-// addresses without keys, such as module.net.aws_vpc.main. For a module from elsewhere it lists the call. files are the
-// configuration files of the source, by path. It skips files that it cannot parse.
+// Declared lists the resources that the root module in dir and its local modules declare, as
+// addresses without keys, such as module.net.aws_vpc.main. For a remote module it lists the call.
+// files are the configuration files of the source, by path. It skips invalid files.
 func Declared(files map[string][]byte, dir string) (addresses []string) {
 	d := declarer{dirs: map[string]map[string][]byte{}}
 	for name, content := range files {
@@ -68,7 +68,7 @@ func (d *declarer) walk(dir, prefix string, depth int) {
 		place := prefix + "module." + block.Labels[0]
 		from := ""
 		if a := attribute(block, "source"); a != nil {
-			from, _ = literalString(a.Expr) // a computed one is like one from elsewhere
+			from, _ = literalString(a.Expr) // treat a computed source as remote
 		}
 		inner := path.Join(dir, from)
 		if !isLocal(from) || d.dirs[inner] == nil {
@@ -79,10 +79,10 @@ func (d *declarer) walk(dir, prefix string, depth int) {
 	}
 }
 
-// blocksOf are the resources and calls of one directory. A file that cannot be parsed has none.
+// blocksOf returns the resources and calls of one directory. It skips invalid files.
 func blocksOf(files map[string][]byte) (blocks hcl.Blocks) {
 	defer func() {
-		if r := recover(); r != nil { // configuration is hostile, and this is read when all else is lost
+		if r := recover(); r != nil { // configuration may be hostile, and this must not fail
 			blocks = nil
 		}
 	}()
@@ -103,7 +103,7 @@ func blocksOf(files map[string][]byte) (blocks hcl.Blocks) {
 	return blocks
 }
 
-// labelled says whether a block's labels are names: we show them to people.
+// labelled reports whether a block's labels are valid names: they are shown to people.
 func labelled(block *hcl.Block) bool {
 	for _, label := range block.Labels {
 		if !isIdentifier(label) {

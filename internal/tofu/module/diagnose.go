@@ -13,14 +13,14 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 )
 
-// A broken file can produce a complaint a line; nobody reads more than these.
+// A broken file can produce an error on each line; nobody reads more than these.
 const (
 	maxDiagnostics  = 50
 	maxSnippetLines = 6
 	maxSnippetLine  = 300
 )
 
-// list turns HCL's diagnostics into ours, in the order of files and lines.
+// list converts HCL's diagnostics, ordered by file and line.
 func (p *parser) list() diagnostic.List {
 	var list diagnostic.List
 	for _, d := range p.diags {
@@ -53,7 +53,7 @@ func (p *parser) convert(d *hcl.Diagnostic) diagnostic.Diagnostic {
 	return out
 }
 
-// snippet cuts the lines out that the range touches.
+// snippet returns the lines that the range touches.
 func snippet(file *hcl.File, r hcl.Range) *diagnostic.Snippet {
 	src := file.Bytes
 	if r.Start.Line == 0 || r.Start.Byte < 0 || r.Start.Byte > len(src) {

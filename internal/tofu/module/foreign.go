@@ -12,29 +12,31 @@ import (
 	"strings"
 )
 
-// Foreign says what a module from elsewhere reads beside its own files while a root module is planned that calls it.
+// Foreign describes what a remote module reads besides its own files while a root module that calls
+// it is planned.
 type Foreign struct {
-	// Whole says why it may read any file of the root module's source; empty when it reads none but those of the root
-	// module's own directory.
+	// Whole says why it may read any file of the root module's source; empty if it reads only files
+	// of the root module's own directory.
 	Whole string
-	// World names what it reads of the world.
+	// World lists the external data that it reads.
 	World []string
-	// Files is true when it may name files of its own directory, be it for a provider. Whoever knows these files has to look
-	// whether they lead out of it. Templates are those that it renders.
+	// Files is true if it may name files of its own directory, also for a provider. Callers that
+	// know these files must check whether they lead out of it. Templates are the files that it
+	// renders.
 	Files     bool
 	Templates []string
 }
 
-// ReadForeign looks into one directory of a module from elsewhere, given its configuration files by base name. Positions
-// are told by name. Other modules that it calls are not followed.
+// ReadForeign inspects one directory of a remote module. files are its configuration files by base
+// name; name begins positions in messages. It does not follow further module calls.
 func ReadForeign(name string, files map[string][]byte) Foreign {
 	d := readDir(name, files)
 	f := Foreign{Whole: d.whole, World: d.world, Files: d.files}
 	if variables := slices.Sorted(maps.Keys(d.variables)); len(variables) > 0 {
-		f.whole("%s: which file is read depends on var.%s, a module's variable", d.variables[variables[0]], variables[0])
+		f.whole("%s: var.%s, a module's variable, decides which file is read", d.variables[variables[0]], variables[0])
 	}
 	if d.anyTemplate {
-		f.whole("%s renders templates that are not plain to see", name)
+		f.whole("%s renders templates that cannot be determined", name)
 	}
 	for _, t := range d.templates {
 		if t.fromRoot {
@@ -51,26 +53,27 @@ func (f *Foreign) whole(format string, args ...any) {
 	}
 }
 
-// TextReads says what becomes of a text that is rendered as a template, or that a provider understands.
+// TextReads describes what happens with a text that is rendered as a template, or read by a
+// provider.
 type TextReads struct {
-	// Leaves is true when it has a path that leads up; Files and World when it would, as a template, read files or the
-	// world.
+	// Leaves is true if it contains a path that leads up. Files and World are true if, as a
+	// template, it would read files or external data.
 	Leaves, Files, World bool
 }
 
 var templateCall = regexp.MustCompile(`\b(file\w*|templatefile|templatestring|abspath|dirname|pathexpand)\s*\(`)
 
-// ReadText looks at a text that is no configuration.
+// ReadText inspects a text that is not configuration.
 func ReadText(text []byte) TextReads {
 	r := TextReads{Leaves: LeavesDirectory(string(text))}
-	if strings.Contains(string(text), "{") { // neither an interpolation nor a directive goes without
+	if strings.Contains(string(text), "{") { // every interpolation and directive contains it
 		r.Files, r.World = templateCall.Match(text), worldCall.Match(text)
 	}
 	return r
 }
 
-// ForPeople reports whether a file is a text that no program follows the paths in, or configuration of modules that are not
-// called.
+// ForPeople reports whether a file is documentation, whose paths no program follows, or
+// configuration of modules that are not called.
 func ForPeople(name string) bool {
 	switch path.Ext(name) {
 	case ".md", ".markdown", ".adoc", ".rst", ".tf", ".tofu":

@@ -14,17 +14,16 @@ import (
 
 // Module is what a root module declares.
 type Module struct {
-	// Files are the configuration files that count, sorted.
+	// Files are the relevant configuration files, sorted.
 	Files     []string
 	Variables map[string]*Variable
 	Outputs   map[string]*Output
 	// Backend is the declared backend; nil if there is none.
 	Backend *Backend
-	// Encrypted is true when the module configures the encryption of states or
-	// plans.
+	// Encrypted is true if the module configures encryption of states or plans.
 	Encrypted bool
-	// Assigned are variables that get a value from terraform.tfvars or from an
-	// *.auto.tfvars file beside the module.
+	// Assigned are variables with a value in terraform.tfvars or an *.auto.tfvars file beside the
+	// module.
 	Assigned map[string]Position
 	// RequiredVersion holds the constraints on the tool's version.
 	RequiredVersion []string
@@ -32,7 +31,7 @@ type Module struct {
 	RequiredProviders map[string]Provider
 }
 
-// Position is where a declaration stands.
+// Position is the position of a declaration.
 type Position struct {
 	File string `json:"file"`
 	Line int    `json:"line"`
@@ -45,22 +44,22 @@ func (p Position) String() string { return fmt.Sprintf("%s:%d", p.File, p.Line) 
 type Variable struct {
 	Name        string
 	Description string
-	// Type is the type constraint; [cty.DynamicPseudoType] when anything goes.
+	// Type is the type constraint; [cty.DynamicPseudoType] if any type is allowed.
 	Type cty.Type
-	// Defaults are those of optional attributes inside of Type; may be nil.
+	// Defaults are the defaults of optional attributes in Type; may be nil.
 	Defaults   *typeexpr.Defaults
 	HasDefault bool
-	// Sensitive is also true when it is not a literal and may therefore be.
+	// Sensitive is also true if it is not a literal, and so might be.
 	Sensitive bool
 	Ephemeral bool
 	Nullable  bool
 	Pos       Position
 }
 
-// Required reports whether a value must be given.
+// Required reports whether a value is required.
 func (v *Variable) Required() bool { return !v.HasDefault }
 
-// TypeString writes the type constraint as configuration does.
+// TypeString formats the type constraint as in configuration.
 func (v *Variable) TypeString() string { return typeexpr.TypeString(v.Type) }
 
 // Output is a declared output.
@@ -84,8 +83,7 @@ type Provider struct {
 	Version string
 }
 
-// WithAssigned returns the module as it is when other files, too, assign values
-// to variables of these names.
+// WithAssigned returns the module for the case that other files also set these variables.
 func (m *Module) WithAssigned(names map[string]Position) *Module {
 	with := *m
 	with.Assigned = maps.Clone(m.Assigned)

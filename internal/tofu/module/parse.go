@@ -15,7 +15,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 )
 
-// The parts of a module that are read. Everything else is tofu's business.
+// The parts of a module that are read. tofu handles the rest.
 var (
 	fileSchema = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
 		{Type: "terraform"},
@@ -40,8 +40,7 @@ var (
 	}}
 )
 
-// Parse reads a module from its files, by name. Names that are not
-// configuration are ignored.
+// Parse parses a module from its files, by name. It ignores files that are not configuration.
 func Parse(files map[string][]byte) (m *Module, list diagnostic.List) {
 	p := &parser{module: empty(), files: map[string]*hcl.File{}, variables: map[string]*draft{}}
 	defer func() {
@@ -78,8 +77,8 @@ type parser struct {
 	kept      int
 }
 
-// maxKept is how many bytes of source keep their syntax tree, which is much
-// larger, until the end. It only serves to name the block around a mistake.
+// maxKept limits the source whose syntax trees, which are much larger, are kept until the end. They
+// only serve to name the block around an error.
 const maxKept = 1 << 20
 
 func (p *parser) file(name string, src []byte, override bool) {
@@ -99,7 +98,7 @@ func (p *parser) file(name string, src []byte, override bool) {
 	p.blocks(file, override)
 }
 
-// blocks reads what a file declares.
+// blocks reads the declarations of a file.
 func (p *parser) blocks(file *hcl.File, override bool) {
 	content, _, diags := file.Body.PartialContent(fileSchema)
 	p.diags = append(p.diags, diags...)
@@ -115,8 +114,7 @@ func (p *parser) blocks(file *hcl.File, override bool) {
 	}
 }
 
-// Assignments reads a file of values, .tfvars or .tfvars.json: the names that
-// get one, and what is wrong with the file.
+// Assignments parses a .tfvars or .tfvars.json file: the variables that it sets, and its errors.
 func Assignments(name string, src []byte) (names map[string]Position, list diagnostic.List) {
 	p := &parser{module: empty(), files: map[string]*hcl.File{}, variables: map[string]*draft{}}
 	defer func() {
@@ -129,8 +127,7 @@ func Assignments(name string, src []byte) (names map[string]Position, list diagn
 	return p.module.Assigned, p.list()
 }
 
-// assignments notes which variables a file of values gives values to. Whether
-// those fit is for tofu to say.
+// assignments records the variables that a file of values sets. tofu checks whether the values fit.
 func (p *parser) assignments(name string, src []byte) {
 	file := p.parse(name, src)
 	if file == nil || file.Body == nil {
@@ -146,7 +143,7 @@ func (p *parser) assignments(name string, src []byte) {
 func (p *parser) parse(name string, src []byte) *hcl.File {
 	if len(src) > maxFileSize {
 		p.report(refuse(hcl.Range{Filename: name}, "File too large",
-			fmt.Sprintf("A configuration file may have %d MiB.", maxFileSize>>20)))
+			fmt.Sprintf("A configuration file can have at most %d MiB.", maxFileSize>>20)))
 		return nil
 	}
 	var file *hcl.File
@@ -209,7 +206,7 @@ func (p *parser) requiredProviders(block *hcl.Block) {
 		}
 		pairs, diags := hcl.ExprMap(attr.Expr)
 		if diags.HasErrors() {
-			continue // tofu says it better
+			continue // tofu explains it better
 		}
 		var provider Provider
 		for _, pair := range pairs {

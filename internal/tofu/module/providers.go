@@ -18,23 +18,23 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// ProviderNeeds are the providers that a root module and the modules it calls ask for.
+// ProviderNeeds are the required providers of a root module and the modules it calls.
 type ProviderNeeds struct {
-	// Providers are the constraints on versions by source, as it is written or implied: "hashicorp/time". A provider that
-	// any version of will do for has none.
+	// Providers are the version constraints by source, as written or implied: "hashicorp/time". The
+	// list is empty if any version fits.
 	Providers map[string][]string
-	// Remote is true when modules are called that are not in the source, nor installed where tofu puts them.
+	// Remote is true if modules are called that are neither in the source nor installed by tofu.
 	Remote bool
-	// Unclear says why the constraints may not be all there are; empty when they are.
+	// Unclear says why the constraints may be incomplete; empty if they are complete.
 	Unclear string
-	// Others is true when there may be providers beside these: those of tests, or of functions that nothing declares.
+	// Others is true if there may be further providers: those of tests, or of undeclared functions.
 	Others bool
 }
 
 // builtInPrefix begins the sources of providers that are part of the tool.
 const builtInPrefix = "terraform.io/builtin/"
 
-// providerSchema are the parts of a file that ask for providers. It is for native files and those in JSON alike.
+// providerSchema covers the parts of a file that require providers, for native and JSON files.
 var providerSchema = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
 	{Type: "terraform"}, {Type: "provider", LabelNames: []string{"name"}},
 	{Type: "resource", LabelNames: []string{"type", "name"}}, {Type: "data", LabelNames: []string{"type", "name"}},
@@ -42,12 +42,13 @@ var providerSchema = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
 	{Type: "import"}, {Type: "module", LabelNames: []string{"name"}},
 }}
 
-// providerFunction is a call of a provider's function, wherever it stands.
+// providerFunction matches a call of a provider's function anywhere.
 var providerFunction = regexp.MustCompile(`provider::([a-zA-Z0-9_-]+)::`)
 
-// ReadProviders reads which providers the module in dir of fsys and the modules it calls ask for. Modules from elsewhere
-// are read where tofu has installed them, as .terraform/modules/modules.json of the root module tells. The file system
-// must not follow links out of the source.
+// ReadProviders reads the required providers of the module in dir of fsys and of the modules it
+// calls. Remote modules are read where tofu has installed them, according to
+// .terraform/modules/modules.json of the root module. The file system must not follow links out of
+// the source.
 func ReadProviders(fsys fs.FS, dir string, options ReadOptions) (needs ProviderNeeds) {
 	r := &providerReader{fsys: fsys, root: path.Clean(dir), needs: ProviderNeeds{Providers: map[string][]string{}}, options: options}
 	defer func() {
@@ -69,14 +70,14 @@ type providerReader struct {
 	root    string
 	options ReadOptions
 	needs   ProviderNeeds
-	// installed are the directories of modules from elsewhere, by their place in the tree.
+	// installed maps positions in the tree to directories of remote modules.
 	installed map[string]string
 	calls     int
 	size      int
 	read      map[string]*moduleProviders
 }
 
-// moduleProviders is what one directory asks for and calls.
+// moduleProviders are the requirements and calls of one directory.
 type moduleProviders struct {
 	required    map[string]string   // local name -> source
 	constraints map[string][]string // by source
@@ -90,7 +91,7 @@ func (r *providerReader) unclear(format string, args ...any) {
 	}
 }
 
-// readManifest reads what tofu writes down about the modules it installed. A file that is not as it should be is none.
+// readManifest reads tofu's list of installed modules. It ignores an invalid file.
 func (r *providerReader) readManifest() {
 	file, err := r.fsys.Open(path.Join(r.root, ".terraform/modules/modules.json"))
 	if err != nil {
@@ -113,10 +114,10 @@ func (r *providerReader) readManifest() {
 	}
 }
 
-// walk takes in a module and those it calls.
+// walk adds a module and those it calls.
 func (r *providerReader) walk(dir, key string, depth int) {
 	if r.calls++; r.calls > maxCalls || depth > maxCallDepth {
-		r.unclear("the tree has more than %d calls of modules, or more than %d on top of each other", maxCalls, maxCallDepth)
+		r.unclear("the tree has more than %d calls of modules, or more than %d levels", maxCalls, maxCallDepth)
 		return
 	}
 	m := r.read[dir]
@@ -136,7 +137,7 @@ func (r *providerReader) walk(dir, key string, depth int) {
 			installed, there := r.installed[place]
 			if !there {
 				r.needs.Remote = true
-				r.unclear("the module %q is not here", place)
+				r.unclear("the module %q is not available", place)
 				continue
 			}
 			inner = path.Join(r.root, installed)
@@ -149,7 +150,7 @@ func (r *providerReader) walk(dir, key string, depth int) {
 	}
 }
 
-// collect adds what a module asks for, by source.
+// collect adds the requirements of a module, by source.
 func (r *providerReader) collect(m *moduleProviders) {
 	add := func(source string, constraints []string) {
 		if strings.HasPrefix(source, builtInPrefix) {
@@ -188,7 +189,7 @@ func (r *providerReader) module(dir string, root bool) *moduleProviders {
 	for _, name := range slices.Concat(primary, override) {
 		file := p.parse(name, files[name])
 		if file == nil || p.diags.HasErrors() {
-			r.unclear("%s has mistakes, which the tool says better", path.Join(dir, name))
+			r.unclear("%s is invalid; the tool explains it", path.Join(dir, name))
 			return m
 		}
 		r.file(p, m, file.Body)
@@ -217,7 +218,7 @@ func (r *providerReader) hasTests(dir string) bool {
 	})
 }
 
-// file takes in the blocks of one file.
+// file adds the blocks of one file.
 func (r *providerReader) file(p *parser, m *moduleProviders, body hcl.Body) {
 	content, _, diags := body.PartialContent(providerSchema)
 	if diags.HasErrors() {
@@ -235,7 +236,8 @@ func (r *providerReader) file(p *parser, m *moduleProviders, body hcl.Body) {
 		case "check":
 			r.check(m, block)
 		case "import":
-			// Without a name of its own it is the resource's, which is declared beside it, unless that is to be written yet.
+			// Without an explicit name it is the one of the resource's type, which is declared
+			// beside it unless that is still to be written.
 			if name, given := r.reference(block, "provider"); given {
 				m.use(name, "")
 			} else if to := keyword(block, "to"); to != "" && to != "module" {
@@ -268,7 +270,7 @@ func (r *providerReader) resource(m *moduleProviders, block *hcl.Block, kind str
 	m.use(name, "")
 }
 
-// check may hold one data source.
+// check may contain one data source.
 func (r *providerReader) check(m *moduleProviders, block *hcl.Block) {
 	content, _, _ := block.Body.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "data", LabelNames: []string{"type", "name"}}}})
 	for _, inner := range content.Blocks {
@@ -291,7 +293,7 @@ func attribute(block *hcl.Block, name string) *hcl.Attribute {
 	return content.Attributes[name]
 }
 
-// literal is the text of an attribute; empty when there is none or it is computed.
+// literal returns the text of an attribute; empty if it is missing or computed.
 func (r *providerReader) literal(block *hcl.Block, name string) string {
 	if a := attribute(block, name); a != nil {
 		text, ok := literalString(a.Expr)
@@ -303,7 +305,7 @@ func (r *providerReader) literal(block *hcl.Block, name string) string {
 	return ""
 }
 
-// reference is the local name in "provider = aws.west", or in its form as a text.
+// reference returns the local name in "provider = aws.west", or in its string form.
 func (r *providerReader) reference(block *hcl.Block, name string) (string, bool) {
 	a := attribute(block, name)
 	if a == nil {
@@ -316,7 +318,7 @@ func (r *providerReader) reference(block *hcl.Block, name string) (string, bool)
 	return "", true
 }
 
-// keyword is the first name of an attribute that is written like a reference.
+// keyword returns the first name of an attribute that is written like a reference.
 func keyword(block *hcl.Block, name string) string {
 	a := attribute(block, name)
 	if a == nil {
@@ -326,8 +328,8 @@ func keyword(block *hcl.Block, name string) string {
 		root, _, _ := strings.Cut(text, ".")
 		return root
 	}
-	// An expression in JSON that is no text is none of these. What it has in its texts was not looked at for how deep it goes,
-	// and may be deeper than any stack.
+	// Other JSON expressions are not references. Their strings were not checked for nesting, and
+	// may be deeper than any stack.
 	native, ok := a.Expr.(hclsyntax.Expression)
 	if !ok {
 		return ""

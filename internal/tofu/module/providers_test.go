@@ -54,7 +54,7 @@ resource "aws_thing" "a" { provider = corp.west }`}, ProviderNeeds{Providers: ma
 			"m/main.tf": "terraform {\n  required_providers {\n    other = { source = \"x/a\", version = \"< 2\" }\n  }\n}",
 		}, ProviderNeeds{Providers: map[string][]string{"x/a": {"< 2", ">= 1"}}}},
 		"a module from elsewhere that is not here": {map[string]string{"main.tf": `module "m" { source = "corp/net/aws" }`},
-			ProviderNeeds{Providers: none, Remote: true, Unclear: `the module "m" is not here`}},
+			ProviderNeeds{Providers: none, Remote: true, Unclear: `the module "m" is not available`}},
 		"a module from elsewhere that is installed": {map[string]string{"main.tf": `module "m" { source = "corp/net/aws" }`,
 			".terraform/modules/modules.json": `{"Modules":[{"Key":"","Source":"","Dir":"."},{"Key":"m","Source":"corp/net/aws","Dir":".terraform/modules/m"}]}`,
 			".terraform/modules/m/main.tf":    `resource "aws_thing" "a" {}`},
@@ -64,7 +64,7 @@ resource "aws_thing" "a" { provider = corp.west }`}, ProviderNeeds{Providers: ma
 			ProviderNeeds{Providers: none, Unclear: `the module "m" is outside of the source`}},
 		"a source that is computed": {map[string]string{"main.tf": `module "m" { source = var.source }`},
 			ProviderNeeds{Providers: none, Remote: true, Unclear: `the source of a block "module" is computed`}},
-		"a mistake": {map[string]string{"main.tf": `resource {`}, ProviderNeeds{Providers: none, Unclear: "main.tf has mistakes, which the tool says better"}},
+		"a mistake": {map[string]string{"main.tf": `resource {`}, ProviderNeeds{Providers: none, Unclear: "main.tf is invalid; the tool explains it"}},
 		"tests": {map[string]string{"main.tf": `resource "aws_thing" "a" {}`, "tests/a.tftest.hcl": `provider "x" {}`},
 			ProviderNeeds{Providers: map[string][]string{"hashicorp/aws": nil}, Others: true}},
 		"a function that nothing declares": {map[string]string{"main.tf": `output "o" { value = provider::time::parse("x") }`},
@@ -80,13 +80,13 @@ resource "aws_thing" "a" { provider = corp.west }`}, ProviderNeeds{Providers: ma
 
 func TestReadingProvidersOfATreeWithoutEndEnds(t *testing.T) {
 	needs := ReadProviders(tree(map[string]string{"main.tf": `module "m" { source = "./." }`}), ".", ReadOptions{})
-	if !strings.Contains(needs.Unclear, "on top of each other") {
+	if !strings.Contains(needs.Unclear, " levels") {
 		t.Errorf("%+v", needs)
 	}
 }
 
-// The parser of expressions calls itself for every level: none that was not measured before may reach it, or the whole process
-// ends.
+// The parser of expressions calls itself for every level: none that was not measured before may
+// reach it, or the whole process ends.
 func TestReadingProvidersOfExpressionsWithoutBottomEnds(t *testing.T) {
 	deep := strings.Repeat("(", 1_000_000)
 	for _, text := range []string{

@@ -15,28 +15,28 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 )
 
-// What a root module may consist of. A parser takes a hundred times the size of
-// a file that is made of brackets, and large modules have some hundred KiB.
+// Limits of a root module. A parser needs a hundred times the size of a file of brackets; large
+// modules have a few hundred KiB.
 const (
 	maxFiles     = 5000
 	maxFileSize  = 2 << 20
 	maxTotalSize = 8 << 20
 )
 
-// IsConfigFile reports whether the name is one that tofu reads by itself in a
-// root module's directory: configuration or values of variables.
+// IsConfigFile reports whether tofu reads a file of this name automatically: configuration or
+// values of variables.
 func IsConfigFile(name string) bool {
 	base := path.Base(name)
 	return extension(base) != "" || assigns(base)
 }
 
-// assigns reports whether tofu takes values of variables from a file.
+// assigns reports whether tofu reads values of variables from a file.
 func assigns(name string) bool {
 	return name == "terraform.tfvars" || name == "terraform.tfvars.json" ||
 		strings.HasSuffix(name, ".auto.tfvars") || strings.HasSuffix(name, ".auto.tfvars.json")
 }
 
-// assigning selects the files that assign values, sorted.
+// assigning returns the files with values, sorted.
 func assigning(files map[string][]byte) []string {
 	var names []string
 	for name := range files {
@@ -48,7 +48,7 @@ func assigning(files map[string][]byte) []string {
 	return names
 }
 
-// extension returns the part of a file's name that makes it configuration.
+// extension returns the extension that makes a file configuration.
 func extension(name string) string {
 	if strings.HasPrefix(name, ".") || strings.HasSuffix(name, "~") ||
 		strings.HasPrefix(name, "#") && strings.HasSuffix(name, "#") {
@@ -62,17 +62,16 @@ func extension(name string) string {
 	return ""
 }
 
-// Read reads the module in directory dir of fsys ("." for its root). What is
-// wrong with it is in the list; the module holds what could be read.
+// Read reads the module in directory dir of fsys ("." for its root). The list contains its errors;
+// the module contains everything that could be read.
 //
-// A tree from strangers should be opened with [os.OpenRoot], whose FS does not
-// follow links out of it.
+// Open an untrusted tree with [os.OpenRoot], whose FS does not follow links out of it.
 func Read(fsys fs.FS, dir string) (*Module, diagnostic.List) {
 	dir = path.Clean(dir)
 	entries, err := fs.ReadDir(fsys, dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return empty(), complain("No such directory", fmt.Sprintf("The source has no directory %q. Check spec.path.", dir))
+		return empty(), complain("No such directory", fmt.Sprintf("The source does not contain the directory %q. Check spec.path.", dir))
 	case err != nil:
 		return empty(), complain("Directory cannot be read", fmt.Sprintf("Reading the module's directory %q: %v.", dir, err))
 	}
@@ -98,7 +97,7 @@ func Read(fsys fs.FS, dir string) (*Module, diagnostic.List) {
 	return Parse(files)
 }
 
-// readFile reads one byte more than is allowed, so that Parse can tell.
+// readFile reads one byte more than allowed, so that Parse notices.
 func readFile(fsys fs.FS, name string) ([]byte, error) {
 	f, err := fsys.Open(name)
 	if err != nil {
@@ -122,8 +121,8 @@ func complain(summary, detail string) diagnostic.List {
 	return diagnostic.List{{Severity: diagnostic.Error, Summary: summary, Detail: detail}}
 }
 
-// selectFiles sorts a module's files into those that declare and those that
-// override, and drops a .tf file that has a .tofu file beside it.
+// selectFiles divides a module's files into primary and override files, and drops .tf files that
+// are replaced by .tofu files.
 func selectFiles(files map[string][]byte) (primary, override []string) {
 	for name := range files {
 		ext := extension(name)

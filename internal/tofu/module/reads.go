@@ -12,49 +12,50 @@ import (
 	"sync"
 )
 
-// Reads says what planning a root module can read beside the values it is given: which part of its source, and what of
-// the world. It is told from the configuration alone, so it is told with caution: whoever is unsure reads everything.
+// Reads describes what a plan of a root module can read besides its inputs: which part of its
+// source, and which external data. It is derived from the configuration alone, conservatively: in
+// doubt, everything is read.
 //
-// For what the language itself reads, the answer holds. What a provider reads is known as far as paths are written out
-// in the configuration, or in the files that the provider is given.
+// For the language itself, the answer is exact. What a provider reads is known only for paths in
+// the configuration, or in files that the provider gets.
 type Reads struct {
-	// Dirs are the directories whose files, and those below, are all of the source that is read; "." is its root. They are
-	// sorted, and none lies below another. They mean nothing when Whole is set.
+	// Dirs are the only directories of the source that are read, with everything below; "." is its
+	// root. They are sorted, and none is below another. They are meaningless if Whole is set.
 	Dirs []string
-	// Whole says why any file of the source may be read; empty when none beside Dirs is.
+	// Whole says why any file of the source may be read; empty if only Dirs are.
 	Whole string
-	// World names what is read of the world while planning, such as "data.http.ip at main.tf:3".
+	// World lists external data that is read while planning, such as "data.http.ip at main.tf:3".
 	World []string
-	// Variables are the root module's variables that paths are made of: they decide which files are read.
+	// Variables are the root module's variables in paths: they decide which files are read.
 	Variables []string
-	// Modules are the directories of the modules, the root's first. The other fields already cover the files that their
-	// configuration names.
+	// Modules are the modules' directories, the root module first. The other fields include the
+	// files that their configuration names.
 	Modules []string
-	// Templates are the files that are rendered as templates, AnyTemplate says that any file may be.
+	// Templates are the rendered template files. AnyTemplate says that any file may be one.
 	Templates   []string
 	AnyTemplate bool
-	// Elsewhere are the calls of modules from elsewhere. The other fields do not cover what those modules read.
+	// Elsewhere are the calls of remote modules. The other fields do not include what those read.
 	Elsewhere []RemoteCall
 }
 
-// RemoteCall is a call of a module from elsewhere, whose source and version are written out.
+// RemoteCall is a call of a remote module with literal source and version.
 type RemoteCall struct {
 	Call
-	// Name is what the module is called by, Pos where.
+	// Name is the name of the call, Pos its position.
 	Name string
 	Pos  Position
 }
 
-// String says that nobody has looked into what is called.
+// String describes a call that was not inspected.
 func (c RemoteCall) String() string {
-	return fmt.Sprintf("module.%s, which comes from elsewhere, at %s", c.Name, c.Pos)
+	return fmt.Sprintf("remote module.%s at %s", c.Name, c.Pos)
 }
 
-// maxWorld is how much of what a program reads of the world is named.
+// maxWorld limits the listed external data.
 const maxWorld = 20
 
-// Reader tells what the modules of one source read. Directories are looked into once each; it may be used by many
-// goroutines.
+// Reader determines what the modules of one source read. It inspects each directory once, and is
+// safe for concurrent use.
 type Reader struct {
 	// config returns the configuration files in a directory, by base name.
 	config func(dir string) map[string][]byte
@@ -63,24 +64,24 @@ type Reader struct {
 	dirs map[string]*dirReads
 }
 
-// NewReader reads a source through a function that returns the configuration files ([IsConfigFile]) of a directory, by
-// base name. Links must not be among them.
+// NewReader returns a reader for a source. config returns the configuration files ([IsConfigFile])
+// of a directory, by base name, without links.
 func NewReader(config func(dir string) map[string][]byte) *Reader {
 	return &Reader{config: config, dirs: map[string]*dirReads{}}
 }
 
-// Of says what the root module in a directory reads ("." for the source's root).
+// Of describes what the root module in a directory reads ("." for the source's root).
 func (r *Reader) Of(dir string) Reads {
 	dir = path.Clean(dir)
 	return r.follow(dir, r.dir(dir))
 }
 
-// With says what the root module in a directory reads when other files join it, or take the place of its own. Whoever
-// puts them there knows best what belongs to them, so the whole source counts.
+// With describes what the root module in a directory reads if other files are added or replace its
+// own. They may refer to anything, so the whole source counts.
 func (r *Reader) With(dir string, files map[string][]byte) Reads {
 	reads := r.follow(path.Clean(dir), readDir(path.Clean(dir), files))
 	if reads.Whole == "" {
-		reads.Whole = "files that are not the source's are put into its directory"
+		reads.Whole = "files from outside of the source are added to its directory"
 	}
 	for _, call := range reads.Elsewhere {
 		reads.world(call.String())
@@ -99,7 +100,7 @@ func (r *Reader) dir(dir string) *dirReads {
 	return d
 }
 
-// follow goes through a root module and the local modules that it calls.
+// follow visits a root module and the local modules that it calls.
 func (r *Reader) follow(dir string, root *dirReads) Reads {
 	var reads Reads
 	seen := map[string]bool{dir: true}
@@ -136,8 +137,8 @@ func (s *Reads) take(root, at string, d *dirReads) {
 	if d.whole != "" {
 		s.whole("%s", d.whole)
 	}
-	if d.blind && at != root { // behind a link perhaps
-		s.world(fmt.Sprintf("the module in %s, which cannot be looked into", at))
+	if d.blind && at != root { // perhaps behind a link
+		s.world(fmt.Sprintf("the module in %s, which cannot be inspected", at))
 	}
 	for _, w := range d.world {
 		s.world(w)
@@ -149,7 +150,7 @@ func (s *Reads) take(root, at string, d *dirReads) {
 	case at == root:
 		s.Variables = append(s.Variables, names...)
 	default:
-		s.whole("%s: which file is read depends on var.%s, a module's variable", d.variables[names[0]], names[0])
+		s.whole("%s: var.%s, a module's variable, decides which file is read", d.variables[names[0]], names[0])
 	}
 	for _, t := range d.templates {
 		base := at
@@ -173,7 +174,7 @@ func (s *Reads) whole(format string, args ...any) {
 	}
 }
 
-// outermost sorts directories and leaves out those that lie below another.
+// outermost sorts directories and drops those below others.
 func outermost(dirs []string) []string {
 	sorted := slices.Sorted(slices.Values(dirs))
 	var out []string
@@ -185,12 +186,12 @@ func outermost(dirs []string) []string {
 	return out
 }
 
-// Within reports whether a file or directory is a directory, or lies below it.
+// Within reports whether name is dir or below it.
 func Within(name, dir string) bool {
 	return dir == "." || name == dir || strings.HasPrefix(name, dir+"/")
 }
 
-// LeavesDirectory reports whether a text has ".." as a part of a path, in plain sight or behind an escape.
+// LeavesDirectory reports whether a text contains ".." as a part of a path, also behind escapes.
 func LeavesDirectory(text string) bool {
 	for rest, from := text, 0; ; {
 		i := strings.Index(rest, "..")

@@ -75,7 +75,8 @@ func TestProgramsWhoseFilesArePlainToSee(t *testing.T) {
 	}
 }
 
-// TestWaysToReadAFileElsewhere has a way on each line; every one of them must make the whole source count.
+// TestWaysToReadAFileElsewhere has a way on each line; every one of them must make the whole source
+// count.
 func TestWaysToReadAFileElsewhere(t *testing.T) {
 	output := func(e string) string { return "output \"o\" {\n  value = " + e + "\n}\n" }
 	local := func(l, e string) string { return "locals {\n  " + l + "\n}\n" + output(e) }
@@ -181,7 +182,7 @@ func TestWhatIsReadOfTheWorldWhilePlanning(t *testing.T) {
 		"a parameter":                 {main: "data \"aws_ssm_parameter\" \"n\" {}", want: []string{"data.aws_ssm_parameter.n at stacks/a/main.tf:1"}},
 		"what a provider knows":       {main: "data \"aws_ami\" \"n\" {}"},
 		"an absolute path":            {main: "locals { a = file(\"/etc/hostname\") }", want: []string{"file() of /etc/hostname at stacks/a/main.tf:1"}},
-		"a computed module":           {main: "module \"m\" { source = \"a/${local.b}/c\" }", want: []string{"module.m, which comes from elsewhere, at stacks/a/main.tf:1"}},
+		"a computed module":           {main: "module \"m\" { source = \"a/${local.b}/c\" }", want: []string{"remote module.m at stacks/a/main.tf:1"}},
 		"an ephemeral secret":         {main: "ephemeral \"vault_kv_secret_v2\" \"s\" {}", want: []string{"ephemeral.vault_kv_secret_v2.s at stacks/a/main.tf:1"}},
 		"in a local module": {main: "module \"m\" { source = \"../b\" }", more: []string{"stacks/b/b.tf", "check \"c\" {\n data \"http\" \"ip\" {}\n}"},
 			want: []string{"data.http.ip at stacks/b/b.tf:2"}},
@@ -191,7 +192,7 @@ func TestWhatIsReadOfTheWorldWhilePlanning(t *testing.T) {
 		"in JSON, ephemeral":  {more: []string{"stacks/a/x.tf.json", `{"ephemeral": {"vault_kv_secret_v2": {"s": {}}}}`}, want: []string{"ephemeral.vault_kv_secret_v2 at stacks/a/x.tf.json:1"}},
 		"in JSON, in a check": {more: []string{"stacks/a/x.tf.json", `{"check": {"c": {"data": {"http": {"x": {}}}}}}`}, want: []string{"data.http at stacks/a/x.tf.json:1"}},
 		"in JSON, a module that is computed": {more: []string{"stacks/a/x.tf.json", `{"module": {"m": {"source": "./${var.m}"}}}`},
-			want: []string{"module.m, which comes from elsewhere, at stacks/a/x.tf.json:1"}},
+			want: []string{"remote module.m at stacks/a/x.tf.json:1"}},
 		"in JSON of another form": {more: []string{"stacks/a/x.tf.json", `[{"data": {"http": {}}}]`}, want: []string{"configuration in JSON at stacks/a/x.tf.json:1"}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -230,7 +231,8 @@ func TestMoreTemplatesThanAnybodyHasAreAnyTemplate(t *testing.T) {
 	}
 }
 
-// manyWays are locals that name each other many times, so that there are more ways through them than anybody can go.
+// manyWays are locals that name each other many times, so that there are more ways through them
+// than anybody can go.
 func manyWays(depth, width int) string {
 	var text strings.Builder
 	text.WriteString("output \"o\" {\n  value = file(local.l0)\n}\nlocals {\n")
@@ -275,7 +277,7 @@ func TestModulesFromElsewhereAreTold(t *testing.T) {
 		}
 	}
 	joined := NewReader(configOf(nil)).With("a", map[string][]byte{"main.tf": []byte("module \"m\" { source = \"a/b/c\" }")})
-	if !slices.Equal(joined.World, []string{"module.m, which comes from elsewhere, at a/main.tf:1"}) {
+	if !slices.Equal(joined.World, []string{"remote module.m at a/main.tf:1"}) {
 		t.Errorf("%+v", joined)
 	}
 }
@@ -292,12 +294,12 @@ func TestWhatModulesFromElsewhereRead(t *testing.T) {
 		"a file of the root module":    {"locals { a = file(\"${path.root}/x.json\") }", Foreign{Files: true}},
 		"a template of its own":        {"locals { a = templatefile(\"${path.module}/x.tftpl\", {}) }", Foreign{Files: true, Templates: []string{"x.tftpl"}}},
 		"the clock":                    {"locals { a = timestamp() }", Foreign{World: []string{"timestamp() at m/main.tf:1"}}},
-		"a file beside the root":       {"locals { a = file(\"${path.root}/../x.json\") }", Foreign{Files: true, Whole: "m/main.tf:1: which file file() reads is not plain to see"}},
-		"a file named by a variable":   {"locals { a = file(\"${path.module}/${var.f}\") }", Foreign{Files: true, Whole: "m/main.tf:1: which file is read depends on var.f, a module's variable"}},
+		"a file beside the root":       {"locals { a = file(\"${path.root}/../x.json\") }", Foreign{Files: true, Whole: "m/main.tf:1: the file that file() reads cannot be determined"}},
+		"a file named by a variable":   {"locals { a = file(\"${path.module}/${var.f}\") }", Foreign{Files: true, Whole: "m/main.tf:1: var.f, a module's variable, decides which file is read"}},
 		"a template of the root":       {"locals { a = templatefile(\"${path.root}/x.tftpl\", {}) }", Foreign{Files: true, Templates: []string{"x.tftpl"}, Whole: "m renders the template x.tftpl of the root module"}},
-		"a template of some name":      {"locals { a = templatefile(\"${path.module}/${terraform.workspace}\", {}) }", Foreign{Files: true, Whole: "m renders templates that are not plain to see"}},
+		"a template of some name":      {"locals { a = templatefile(\"${path.module}/${terraform.workspace}\", {}) }", Foreign{Files: true, Whole: "m renders templates that cannot be determined"}},
 		"the output of a program":      {"data \"external\" \"x\" {}", Foreign{World: []string{"data.external.x at m/main.tf:1"}, Whole: "m/main.tf:1: data.external.x runs a program, which can read anything"}},
-		"the tool's current directory": {"locals { a = path.cwd }", Foreign{Files: true, Whole: "m/main.tf:1: path.cwd is no path inside of the source"}},
+		"the tool's current directory": {"locals { a = path.cwd }", Foreign{Files: true, Whole: "m/main.tf:1: path.cwd is not a path inside of the source"}},
 	} {
 		if diff := cmp.Diff(test.want, ReadForeign("m", map[string][]byte{"main.tf": []byte(test.main)})); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", sentence, diff)

@@ -16,7 +16,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// dirReads is what the configuration in one directory reads, whoever calls it.
+// dirReads is what the configuration in one directory reads, for any caller.
 type dirReads struct {
 	calls       []moduleCall
 	elsewhere   []RemoteCall
@@ -25,25 +25,25 @@ type dirReads struct {
 	variables   map[string]Position
 	templates   []templateRef
 	anyTemplate bool
-	// blind is true when there was nothing to look into.
+	// blind is true if there was no configuration.
 	blind bool
-	// files is true when it may name files, be it for a provider.
+	// files is true if it may name files, also for a provider.
 	files bool
 }
 
-// moduleCall is a call of a module of the same source.
+// moduleCall is a call of a local module.
 type moduleCall struct {
 	name, source string
 	pos          Position
 }
 
-// templateRef is a file that is rendered, named from the module's own directory or from the root module's.
+// templateRef is a rendered file, relative to the module's directory or the root module's.
 type templateRef struct {
 	name     string
 	fromRoot bool
 }
 
-// readDir looks into the configuration files of one directory.
+// readDir inspects the configuration files of one directory.
 func readDir(dir string, files map[string][]byte) (d *dirReads) {
 	defer func() {
 		if problem := recover(); problem != nil {
@@ -65,7 +65,7 @@ func readDir(dir string, files map[string][]byte) (d *dirReads) {
 		}
 	}
 	if v.reads.blind = !configured; v.reads.blind {
-		v.whole("%s has no configuration that could be looked into", dir)
+		v.whole("%s does not contain configuration that can be inspected", dir)
 	}
 	for _, body := range bodies {
 		v.collectLocals(body)
@@ -76,14 +76,14 @@ func readDir(dir string, files map[string][]byte) (d *dirReads) {
 	return v.reads
 }
 
-// visitor goes through the files of one directory.
+// visitor visits the files of one directory.
 type visitor struct {
 	dir    string
 	parser *parser
 	reads  *dirReads
 	locals map[string][]hclsyntax.Expression
 	called map[string]bool
-	// steps counts what was looked at to follow paths.
+	// steps counts the inspected expressions.
 	steps int
 }
 
@@ -99,12 +99,12 @@ func (v *visitor) world(what string, at Position) {
 	}
 }
 
-// at is a place in a file, named from the source's root.
+// at returns a position relative to the source's root.
 func (v *visitor) at(r hcl.Range) Position {
 	return Position{File: path.Join(v.dir, r.Filename), Line: r.Start.Line}
 }
 
-// file parses one file. JSON is only looked at from outside.
+// file parses one file. JSON is only inspected superficially.
 func (v *visitor) file(name string, src []byte) *hclsyntax.Body {
 	if strings.HasSuffix(name, ".json") {
 		v.json(name, src)
@@ -112,7 +112,7 @@ func (v *visitor) file(name string, src []byte) *hclsyntax.Body {
 	}
 	file := v.parser.parse(name, src)
 	if v.parser.diags.HasErrors() || file == nil {
-		v.whole("%s has mistakes", path.Join(v.dir, name))
+		v.whole("%s is invalid", path.Join(v.dir, name))
 		v.parser.diags = nil
 		return nil
 	}
@@ -120,11 +120,11 @@ func (v *visitor) file(name string, src []byte) *hclsyntax.Body {
 	return body
 }
 
-// worldCall finds calls of functions that answer differently each time.
+// worldCall matches functions whose results change.
 var worldCall = regexp.MustCompile(`\b(timestamp|plantimestamp|uuid|bcrypt|provider::\w+::\w+)\s*\(`)
 
-// json takes a file in JSON for one that may read anything of the source. What it reads of the world is told by its
-// types of data sources and by the names of functions.
+// json treats a JSON file as one that may read anything of the source. External data is recognised
+// by types of data sources and names of functions.
 func (v *visitor) json(name string, src []byte) {
 	at := Position{File: path.Join(v.dir, name), Line: 1}
 	if extension(name) == "" { // values of variables
@@ -133,7 +133,7 @@ func (v *visitor) json(name string, src []byte) {
 		}
 		return
 	}
-	v.whole("%s is configuration in JSON, which is not looked into", at.File)
+	v.whole("%s is configuration in JSON, which is not inspected", at.File)
 	if m := worldCall.Find(src); m != nil {
 		v.world(strings.TrimRight(string(m), "( ")+"()", at)
 	}
@@ -151,7 +151,7 @@ func (v *visitor) json(name string, src []byte) {
 		} `json:"module"`
 	}
 	if json.Unmarshal(src, &top) != nil {
-		v.world("configuration in JSON", at) // of another form, a list of blocks perhaps
+		v.world("configuration in JSON", at) // another form, perhaps a list of blocks
 		return
 	}
 	v.jsonData("data", top.Data, at)
@@ -160,15 +160,15 @@ func (v *visitor) json(name string, src []byte) {
 		v.jsonData("data", top.Check[check].Data, at)
 	}
 	for _, called := range slices.Sorted(maps.Keys(top.Module)) {
-		if source := top.Module[called].Source; isLocal(source) && !strings.Contains(source, "{") { // nothing to be inserted
+		if source := top.Module[called].Source; isLocal(source) && !strings.Contains(source, "{") { // nothing to insert
 			v.calls(moduleCall{called, source, at})
 		} else {
-			v.world(fmt.Sprintf("module.%s, which comes from elsewhere,", called), at)
+			v.world(fmt.Sprintf("remote module.%s", called), at)
 		}
 	}
 }
 
-// jsonData takes in data sources by their types.
+// jsonData adds data sources by type.
 func (v *visitor) jsonData(block string, byType map[string]json.RawMessage, at Position) {
 	for _, kind := range slices.Sorted(maps.Keys(byType)) {
 		if readsInputs(kind) {
@@ -177,7 +177,7 @@ func (v *visitor) jsonData(block string, byType map[string]json.RawMessage, at P
 	}
 }
 
-// calls takes in a call of a module of the same source. Many calls of one module are as good as one.
+// calls adds a call of a local module. Many calls of one module count as one.
 func (v *visitor) calls(call moduleCall) {
 	switch {
 	case v.called[call.source]:
@@ -200,9 +200,9 @@ func (v *visitor) collectLocals(body *hclsyntax.Body) {
 	}
 }
 
-// body goes through the top of a file.
+// body visits the top level of a file.
 func (v *visitor) body(body *hclsyntax.Body) {
-	for _, name := range slices.Sorted(maps.Keys(body.Attributes)) { // a file of values has nothing else
+	for _, name := range slices.Sorted(maps.Keys(body.Attributes)) { // only files of values have attributes here
 		v.expression(body.Attributes[name].Expr, nil)
 	}
 	for _, block := range body.Blocks {
@@ -216,13 +216,13 @@ func (v *visitor) body(body *hclsyntax.Body) {
 			v.program(block)
 		case "variable", "locals", "output", "provider", "moved", "removed", "import", "check", "terraform":
 		default:
-			v.whole("%s: what a block %q reads is not known", v.at(block.TypeRange), block.Type)
+			v.whole("%s: it is unknown what a block %q reads", v.at(block.TypeRange), block.Type)
 		}
 		v.block(block, nil)
 	}
 }
 
-// module takes in a call of another module.
+// module adds a module call.
 func (v *visitor) module(block *hclsyntax.Block) {
 	name := strings.Join(block.Labels, ".")
 	at := v.at(block.TypeRange)
@@ -241,24 +241,24 @@ func (v *visitor) module(block *hclsyntax.Block) {
 	case literal && plain && isRemote(text) && len(v.reads.elsewhere) < maxCalls:
 		v.reads.elsewhere = append(v.reads.elsewhere, RemoteCall{Call{text, version}, name, at})
 	default:
-		v.whole("%s: the module %q comes from elsewhere, where it cannot be looked into", at, name)
-		v.world(fmt.Sprintf("module.%s, which comes from elsewhere,", name), at)
+		v.whole("%s: the module %q is remote and cannot be inspected", at, name)
+		v.world(fmt.Sprintf("remote module.%s", name), at)
 	}
 	v.block(block, []string{"source"})
 }
 
-// isLocal reports whether a module's source is plainly a directory of the same source.
+// isLocal reports whether a module's source is certainly a directory of the same source.
 func isLocal(source string) bool {
 	local := strings.HasPrefix(source, "./") || strings.HasPrefix(source, "../") || source == "." || source == ".."
 	return local && !strings.ContainsAny(source, "?\\\x00") && !strings.Contains(source, "//")
 }
 
-// isRemote reports whether a module's source is plainly in no directory of this machine.
+// isRemote reports whether a module's source is certainly not a directory of this machine.
 func isRemote(source string) bool {
 	return source != "" && !strings.ContainsAny(source[:1], "./~") && !strings.ContainsAny(source, "\\\x00")
 }
 
-// data takes in a data source, or an ephemeral resource, which is read like one.
+// data adds a data source, or an ephemeral resource, which is read like one.
 func (v *visitor) data(block *hclsyntax.Block) {
 	if len(block.Labels) != 2 {
 		return
@@ -269,16 +269,16 @@ func (v *visitor) data(block *hclsyntax.Block) {
 	v.program(block)
 }
 
-// program takes in what runs programs: data sources as well as resources.
+// program adds data sources and resources that run programs.
 func (v *visitor) program(block *hclsyntax.Block) {
 	if len(block.Labels) == 2 && runsPrograms(block.Labels[0]) {
 		v.whole("%s: %s.%s runs a program, which can read anything", v.at(block.TypeRange), block.Type, strings.Join(block.Labels, "."))
 	}
 }
 
-// inputSources are data sources that bring what somebody else decides, as a variable would, and not what a provider knows
-// of the resources it manages: answers of programs and servers, outputs of other stacks, parameters and secrets. What else
-// providers report is the world that is looked at for drift.
+// inputSources are data sources with data that others decide, like variables: responses of programs
+// and servers, outputs of other stacks, parameters and secrets. Other data of providers is real
+// infrastructure, which drift detection covers.
 var inputSources = []string{
 	"external", "http", "terraform_remote_state", "tfe_outputs", "tfe_variables", "dns_*", "shell_script", "curl", "git_*",
 	"vault_*", "consul_key*", "etcd_*", "aws_ssm_parameter*", "aws_secretsmanager_*", "aws_appconfig_*", "aws_s3_object*", "aws_s3_bucket_object*",
@@ -288,8 +288,8 @@ var inputSources = []string{
 
 func readsInputs(kind string) bool { return matches(inputSources, kind) || runsPrograms(kind) }
 
-// programRunners are data sources and resources that run programs of the stack's choice, or compilers, which look for what
-// they need in the directories above.
+// programRunners are data sources and resources that run programs, or compilers, which search the
+// parent directories.
 var programRunners = []string{"external", "shell_*", "exec_*", "command_*", "cmd_*", "local_command", "ansible_*", "ko_*", "nix_*"}
 
 func runsPrograms(kind string) bool { return matches(programRunners, kind) }

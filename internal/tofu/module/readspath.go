@@ -16,8 +16,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/brief"
 )
 
-// scope is a name that iterates, with what it iterates over, inside of others: "each", a dynamic block's iterator, the
-// variables of a for. Nil is outside of all.
+// scope is an iterating name and what it iterates over, nested in others: "each", a dynamic block's
+// iterator, the variables of a for. Nil is the outermost.
 type scope struct {
 	name  string
 	over  hclsyntax.Expression
@@ -28,7 +28,7 @@ func (s *scope) with(name string, over hclsyntax.Expression) *scope {
 	return &scope{name: name, over: over, outer: s}
 }
 
-// find returns the innermost of that name; nil when there is none.
+// find returns the innermost scope of that name; nil if there is none.
 func (s *scope) find(name string) *scope {
 	for ; s != nil; s = s.outer {
 		if s.name == name {
@@ -38,7 +38,7 @@ func (s *scope) find(name string) *scope {
 	return nil
 }
 
-// block goes through everything in a block but the attributes to skip, which are its own.
+// block visits everything in a block except the attributes to skip.
 func (v *visitor) block(block *hclsyntax.Block, skip []string) {
 	var names *scope
 	if each := block.Body.Attributes["for_each"]; each != nil {
@@ -79,21 +79,21 @@ func iterating(block *hclsyntax.Block, names *scope) *scope {
 	return names.with(name, each.Expr)
 }
 
-// expression looks at every part of an expression.
+// expression visits every part of an expression.
 func (v *visitor) expression(e hclsyntax.Expression, names *scope) {
 	w := &expressionWalker{v: v, names: []*scope{names}, outside: map[hclsyntax.Expression]*scope{}}
 	hclsyntax.Walk(e, w) //nolint:errcheck // the walker reports nothing
 }
 
-// expressionWalker keeps track of the variables of for expressions.
+// expressionWalker tracks the variables of for expressions.
 type expressionWalker struct {
 	v     *visitor
 	names []*scope
-	// outside are what the fors around go through, with the scope that this is said in: it is outside of theirs.
+	// outside maps the collections of enclosing for expressions to the scope outside of them.
 	outside map[hclsyntax.Expression]*scope
 }
 
-// Enter looks at a node before those below it.
+// Enter visits a node before its children.
 func (w *expressionWalker) Enter(node hclsyntax.Node) hcl.Diagnostics {
 	if e, ok := node.(hclsyntax.Expression); ok {
 		if outside, found := w.outside[e]; found {
@@ -121,7 +121,7 @@ func (w *expressionWalker) Enter(node hclsyntax.Node) hcl.Diagnostics {
 		a := pathAttribute(e)
 		v.reads.files = v.reads.files || a != ""
 		if a != "" && a != "module" && a != "root" {
-			v.whole("%s: path.%s is no path inside of the source", v.at(e.SrcRange), a)
+			v.whole("%s: path.%s is not a path inside of the source", v.at(e.SrcRange), a)
 		}
 	case *hclsyntax.FunctionCallExpr:
 		v.call(e, names)
@@ -129,7 +129,7 @@ func (w *expressionWalker) Enter(node hclsyntax.Node) hcl.Diagnostics {
 	return nil
 }
 
-// Exit is called when all below a node was seen.
+// Exit is called after a node's children.
 func (w *expressionWalker) Exit(node hclsyntax.Node) hcl.Diagnostics {
 	if _, ok := node.(*hclsyntax.ForExpr); ok {
 		w.names = w.names[:len(w.names)-1]
@@ -143,14 +143,15 @@ func (w *expressionWalker) Exit(node hclsyntax.Node) hcl.Diagnostics {
 	return nil
 }
 
-// template looks at how the path of a module is used in a text: as the beginning of a path below it, or not plainly.
+// template checks how a module's path is used in a string: as the beginning of a path below it, or
+// otherwise.
 func (v *visitor) template(e *hclsyntax.TemplateExpr) {
 	for i, part := range e.Parts {
 		if pathAttribute(part) == "" {
 			continue
 		}
 		if i > 0 || !followedBySlash(e, 0) {
-			v.whole("%s: what is made of path.%s may lead anywhere", v.at(e.SrcRange), pathAttribute(part))
+			v.whole("%s: a path built from path.%s may lead anywhere", v.at(e.SrcRange), pathAttribute(part))
 		}
 	}
 }
@@ -163,8 +164,8 @@ func followedBySlash(e *hclsyntax.TemplateExpr, i int) bool {
 	return ok && strings.HasPrefix(text, "/")
 }
 
-// fileFunctions read files, worldFunctions answer differently each time, wayOut make paths that lead elsewhere, and
-// collections hand on what they are given.
+// fileFunctions read files, worldFunctions have changing results, wayOut create paths that may lead
+// anywhere, and collections pass on their arguments.
 var (
 	fileFunctions = []string{"file", "filebase64", "fileexists", "filemd5", "filesha1", "filesha256", "filesha512", "filebase64sha256",
 		"filebase64sha512", "templatefile", "fileset"}
@@ -184,9 +185,9 @@ func (v *visitor) call(e *hclsyntax.FunctionCallExpr, names *scope) {
 		v.world(name+"()", at)
 	case name == "templatestring":
 		v.world(name+"()", at)
-		v.whole("%s: what templatestring() renders is not plain to see", at)
+		v.whole("%s: the template of templatestring() cannot be determined", at)
 	case slices.Contains(wayOut, name):
-		v.whole("%s: %s() makes paths that may lead anywhere", at, name)
+		v.whole("%s: %s() creates paths that may lead anywhere", at, name)
 	case slices.Contains(fileFunctions, name):
 		v.fileCall(name, e, names)
 		return
@@ -196,37 +197,37 @@ func (v *visitor) call(e *hclsyntax.FunctionCallExpr, names *scope) {
 	}
 	for _, arg := range e.Args {
 		if attribute := pathAttribute(unwrapped(arg)); attribute != "" {
-			v.whole("%s: what %s() makes of path.%s may lead anywhere", at, name, attribute)
+			v.whole("%s: %s() of path.%s may lead anywhere", at, name, attribute)
 		}
 	}
 }
 
-// fileCall looks at the path of a function that reads files.
+// fileCall checks the path of a function that reads files.
 func (v *visitor) fileCall(name string, e *hclsyntax.FunctionCallExpr, names *scope) {
 	at := v.at(e.NameRange)
 	v.reads.files = true
 	if len(e.Args) == 0 || e.ExpandFinal {
-		v.whole("%s: which file %s() reads is not plain to see", at, name)
+		v.whole("%s: the file that %s() reads cannot be determined", at, name)
 		return
 	}
 	if text, ok := literalString(e.Args[0]); ok && (strings.HasPrefix(text, "/") || strings.HasPrefix(text, "~")) {
 		v.world(name+"() of "+brief.Cut(text, 60), at)
 	}
 	if !v.insidePath(e.Args[0], names, 0) {
-		v.whole("%s: which file %s() reads is not plain to see", at, name)
+		v.whole("%s: the file that %s() reads cannot be determined", at, name)
 	}
 	if name == "templatefile" {
 		v.rendered(e.Args[0])
 	}
 	if name == "fileset" && (len(e.Args) != 2 || !v.safe(e.Args[1], names, true, 0)) {
-		v.whole("%s: which files fileset() finds is not plain to see", at)
+		v.whole("%s: the files that fileset() finds cannot be determined", at)
 	}
 }
 
-// maxTemplates is how many templates of one directory are told apart.
+// maxTemplates limits the distinct templates of one directory.
 const maxTemplates = 1000
 
-// rendered notes which file a template is.
+// rendered records the file of a template.
 func (v *visitor) rendered(e hclsyntax.Expression) {
 	if len(v.reads.templates) >= maxTemplates {
 		v.reads.anyTemplate = true
@@ -250,20 +251,20 @@ func (v *visitor) rendered(e hclsyntax.Expression) {
 	v.reads.templates = append(v.reads.templates, templateRef{path.Clean(strings.TrimLeft(text, "/")), base == "root"})
 }
 
-// maxHops bounds how deep locals are followed, and maxSteps how many parts of expressions are looked at on the way, in one
-// directory: ten locals that each name the next a hundred times are more than anybody can follow.
+// maxHops limits how deep locals are followed, maxSteps the expressions visited on the way, in one
+// directory: ten locals that each name the next a hundred times cannot be followed.
 const (
 	maxHops  = 20
 	maxSteps = 200_000
 )
 
-// far counts a step, and reports whether it leads too far.
+// far counts a step, and reports whether a limit is reached.
 func (v *visitor) far(hops int) bool {
 	v.steps++
 	return hops > maxHops || v.steps > maxSteps
 }
 
-// insidePath reports whether a path stays inside of the module it begins in.
+// insidePath reports whether a path stays inside of its module.
 func (v *visitor) insidePath(e hclsyntax.Expression, names *scope, hops int) bool {
 	if v.far(hops) {
 		return false
@@ -290,7 +291,7 @@ func (v *visitor) insidePath(e hclsyntax.Expression, names *scope, hops int) boo
 	return v.safe(e, names, true, hops+1)
 }
 
-// beginsInside reports whether a part is the path of a module, be it by way of a local.
+// beginsInside reports whether a part is the path of a module, also through a local.
 func (v *visitor) beginsInside(part hclsyntax.Expression, hops int) bool {
 	part = unwrapped(part)
 	if a := pathAttribute(part); a != "" {
@@ -314,8 +315,8 @@ func every(list []hclsyntax.Expression, holds func(hclsyntax.Expression) bool) b
 	return !slices.ContainsFunc(list, func(e hclsyntax.Expression) bool { return !holds(e) })
 }
 
-// localsOf are the values that the local of a name is given: an override gives another one, and which of them the tool
-// takes does not matter to who wants all to be good.
+// localsOf returns all values of a local: an override sets another one, and all must be safe
+// regardless of which one the tool uses.
 func (v *visitor) localsOf(e *hclsyntax.ScopeTraversalExpr) []hclsyntax.Expression {
 	if e.Traversal.RootName() != "local" || len(e.Traversal) < 2 {
 		return nil
@@ -327,7 +328,8 @@ func (v *visitor) localsOf(e *hclsyntax.ScopeTraversalExpr) []hclsyntax.Expressi
 	return v.locals[attr.Name]
 }
 
-// pathAttribute is what an expression takes of the object "path"; empty when it is another.
+// pathAttribute returns the attribute of the object "path" in an expression; "" if it is another
+// object.
 func pathAttribute(e hclsyntax.Node) string {
 	t, ok := e.(*hclsyntax.ScopeTraversalExpr)
 	if !ok || t.Traversal.RootName() != "path" {

@@ -11,12 +11,13 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// safe reports whether no text that comes out of an expression, or out of the elements of its value, can lead out of a
-// directory as a part of a path. Texts that a path begins with (first) must not be absolute either.
+// safe reports whether no text that results from an expression, or from its elements, can lead out
+// of a directory as a part of a path. With first, a path begins with the text, so it must not be
+// absolute either.
 //
-// Texts are put together of pieces, and ".." can come of two that are harmless alone: a "." at the end of one and one at
-// the beginning of the next. So a piece may not end in a part that is only a dot. What cuts texts apart, decodes or
-// formats them is not followed.
+// Texts are concatenated, and ".." can result from a "." at the end of one piece and one at the
+// beginning of the next. So a piece must not end in a part that is only a dot. Functions that cut,
+// decode or format texts are not followed.
 func (v *visitor) safe(e hclsyntax.Expression, names *scope, first bool, hops int) bool {
 	if v.far(hops) {
 		return false
@@ -75,12 +76,12 @@ func safePiece(text string, first bool) bool {
 	return !first || !strings.HasPrefix(text, "/") && !strings.HasPrefix(text, "~")
 }
 
-// safeReference follows what is known beforehand: what is iterated over, locals, and the root module's variables, whose
-// values whoever asks knows.
+// safeReference follows known values: what is iterated over, locals, and the root module's
+// variables, whose values the caller knows.
 func (v *visitor) safeReference(e *hclsyntax.ScopeTraversalExpr, names *scope, first bool, hops int) bool {
 	root := e.Traversal.RootName()
 	if iterates := names.find(root); iterates != nil {
-		// What a for iterates over may speak of a variable of the same name that is outside of it.
+		// The collection of a for may refer to an outer variable of the same name.
 		return v.safe(iterates.over, iterates.outer, first, hops)
 	}
 	switch root {
@@ -107,7 +108,7 @@ func (v *visitor) safeReference(e *hclsyntax.ScopeTraversalExpr, names *scope, f
 func (v *visitor) safeCall(e *hclsyntax.FunctionCallExpr, names *scope, first bool, hops int) bool {
 	switch name := strings.TrimPrefix(e.Name, "core::"); {
 	case name == "fileset":
-		return true // names below a directory; its own arguments are looked at where it stands
+		return true // names below a directory; its arguments are checked at its own position
 	case slices.Contains(collections, name):
 		return v.allSafe(e.Args, names, first, hops)
 	}

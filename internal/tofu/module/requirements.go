@@ -20,47 +20,47 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// What a tree of modules may consist of whose requirements are read. Modules can call each other so that a few files
-// make a tree of any size, which is nothing to walk through in order to save one process.
+// Limits of a tree of modules whose requirements are read. A few files can form a tree of any size
+// through their calls, which is too much to save one process.
 const (
 	maxCalls     = 1000
 	maxCallDepth = 32
 )
 
-// Requirements are what `init` reads in a root module and in the modules of the same source that it calls: which tools
-// and providers they need, which modules they call, and how the backend is set up.
+// Requirements are what `init` reads in a root module and its local modules: required tools and
+// providers, module calls, and the backend.
 type Requirements struct {
-	// Digest is the same for two trees only if init, given the same tool, lock file and providers to choose from, leaves
-	// the same behind for both. Trees for which it would may differ in it all the same.
+	// Digest is equal for two trees only if init, with the same tool, lock file and providers, has
+	// the same result for both. It may differ although the result would be the same.
 	Digest string
-	// Calls counts the calls of modules in the whole tree.
+	// Calls counts all module calls of the tree.
 	Calls int
 }
 
-// ReadOptions say how Requirements are read.
+// ReadOptions configure reading.
 type ReadOptions struct {
-	// Skip names a file of the root module that does not count, because whoever asks accounts for it.
+	// Skip names a file of the root module to ignore, because the caller accounts for it.
 	Skip string
-	// Terraform is true when the tool is terraform, which does not read .tofu files.
+	// Terraform is true for the tool terraform, which does not read .tofu files.
 	Terraform bool
 }
 
-// UnclearError says why what init would do cannot be told from the configuration alone.
+// UnclearError says why the result of init cannot be determined from the configuration alone.
 type UnclearError struct {
 	Dir, Why string
 }
 
 func (e *UnclearError) Error() string {
-	return fmt.Sprintf("read what the module in %q requires: %s", e.Dir, e.Why)
+	return fmt.Sprintf("read the requirements of the module in %q: %s", e.Dir, e.Why)
 }
 
 func unclear(dir, format string, args ...any) error {
 	return &UnclearError{Dir: dir, Why: fmt.Sprintf(format, args...)}
 }
 
-// ReadRequirements reads the requirements of the module in dir of fsys. An *UnclearError says that they are not plain to
-// see: remote modules, sources that are computed, mistakes, whatever is not known here. The file system must not follow
-// links out of the source.
+// ReadRequirements reads the requirements of the module in dir of fsys. It returns an *UnclearError
+// if they cannot be determined: for remote modules, computed sources, errors, and unknown blocks.
+// The file system must not follow links out of the source.
 func ReadRequirements(fsys fs.FS, dir string, options ReadOptions) (required Requirements, err error) {
 	r := &requirer{fsys: fsys, options: options, hash: sha256.New(), read: map[string]*moduleParts{}}
 	defer func() {
@@ -74,7 +74,7 @@ func ReadRequirements(fsys fs.FS, dir string, options ReadOptions) (required Req
 	return Requirements{Digest: hex.EncodeToString(r.hash.Sum(nil)), Calls: r.calls}, nil
 }
 
-// requirer walks through a tree of modules.
+// requirer walks a tree of modules.
 type requirer struct {
 	fsys    fs.FS
 	options ReadOptions
@@ -84,16 +84,16 @@ type requirer struct {
 	size    int
 }
 
-// moduleParts are what counts of one directory.
+// moduleParts are the relevant parts of one directory.
 type moduleParts struct {
 	digest string
 	calls  map[string]string // name -> source
 }
 
-// walk takes in a module and those it calls. The key is its place in the tree, as tofu writes it.
+// walk adds a module and those it calls. The key is its position in the tree, in tofu's notation.
 func (r *requirer) walk(dir, key string, depth int) error {
 	if r.calls++; r.calls > maxCalls || depth > maxCallDepth {
-		return unclear(dir, "the tree has more than %d calls of modules, or more than %d on top of each other", maxCalls, maxCallDepth)
+		return unclear(dir, "the tree has more than %d calls of modules, or more than %d levels", maxCalls, maxCallDepth)
 	}
 	parts := r.read[dir]
 	if parts == nil {
@@ -110,7 +110,8 @@ func (r *requirer) walk(dir, key string, depth int) error {
 		if inner == ".." || strings.HasPrefix(inner, "../") {
 			return unclear(dir, "the module %q is outside of the source", name)
 		}
-		// Two roots may lie at different depths of their sources: what is called is named from the module that calls.
+		// Name the called module relative to its caller: two roots may have different depths in
+		// their sources.
 		fmt.Fprintf(r.hash, "%q calls %q at %q\n", key, name, source)
 		if err := r.walk(inner, strings.TrimPrefix(key+"."+name, "."), depth+1); err != nil {
 			return err
@@ -132,7 +133,7 @@ func (r *requirer) module(dir string, root bool) (*moduleParts, error) {
 	p := &partsReader{dir: dir, elements: map[string]bool{}, calls: map[string]string{},
 		parser: &parser{module: empty(), files: map[string]*hcl.File{}, variables: map[string]*draft{}}}
 	for _, name := range slices.Concat(primary, override) {
-		// An override changes single resources: then it matters which is which.
+		// An override changes single resources, so their identity matters.
 		if err := p.file(name, files[name], len(override) > 0); err != nil {
 			return nil, err
 		}
@@ -159,7 +160,7 @@ func (r *requirer) files(dir string, root bool) (map[string][]byte, error) {
 		case entry.IsDir() || extension(name) == "" || root && name == r.options.Skip:
 			continue
 		case r.options.Terraform && strings.Contains(extension(name), "tofu"):
-			return nil, unclear(dir, "it has .tofu files, which the tool does not read")
+			return nil, unclear(dir, "it has .tofu files, which the tool ignores")
 		case len(files) == maxFiles:
 			return nil, unclear(dir, "it has more than %d files", maxFiles)
 		}
@@ -184,8 +185,8 @@ func testsModule(name string) bool {
 	return false
 }
 
-// partsReader collects what counts in the files of one directory. The elements are a set: their order and number mean
-// nothing to init.
+// partsReader collects the relevant parts of one directory. They are a set: order and number do not
+// matter to init.
 type partsReader struct {
 	dir      string
 	parser   *parser
@@ -206,15 +207,15 @@ func (p *partsReader) file(name string, src []byte, whole bool) error {
 	file := p.parser.parse(name, src)
 	switch {
 	case p.parser.diags.HasErrors() || file == nil:
-		return unclear(p.dir, "%s has mistakes, which the tool says better", name)
+		return unclear(p.dir, "%s is invalid; the tool explains it", name)
 	case strings.HasSuffix(name, ".json"):
 		return p.json(name, src)
 	}
 	body, ok := file.Body.(*hclsyntax.Body)
 	if !ok || len(body.Attributes) > 0 {
-		return unclear(p.dir, "%s is not as configuration files are", name)
+		return unclear(p.dir, "%s does not have the format of a configuration file", name)
 	}
-	// Functions of providers may be called in any expression.
+	// Any expression may call functions of providers.
 	if whole || bytes.Contains(src, []byte("::")) {
 		p.whole(name, src)
 	}
@@ -226,7 +227,7 @@ func (p *partsReader) file(name string, src []byte, whole bool) error {
 	return nil
 }
 
-// json takes a file in JSON as it is. Its bodies cannot be read without knowing beforehand what is in them.
+// json adds a JSON file as a whole. Its bodies cannot be read without a schema.
 func (p *partsReader) json(name string, src []byte) error {
 	var top map[string]json.RawMessage
 	if err := json.Unmarshal(src, &top); err != nil {
@@ -234,7 +235,7 @@ func (p *partsReader) json(name string, src []byte) error {
 	}
 	for _, key := range []string{"module", "action", "list"} {
 		if _, there := top[key]; there {
-			return unclear(p.dir, "%s calls modules in JSON, or has what is not known", name)
+			return unclear(p.dir, "%s calls modules in JSON, or contains unknown parts", name)
 		}
 	}
 	for _, sign := range []string{"${", "encryption", "cloud", `\u`} {
@@ -246,7 +247,7 @@ func (p *partsReader) json(name string, src []byte) error {
 	return nil
 }
 
-// block takes in a block at the top of a file.
+// block adds a top-level block.
 func (p *partsReader) block(name string, src []byte, block *hclsyntax.Block) error {
 	switch block.Type {
 	case "variable", "locals", "output", "moved":
@@ -267,7 +268,7 @@ func (p *partsReader) block(name string, src []byte, block *hclsyntax.Block) err
 		p.add("%s", textOf(src, block))
 		return nil
 	}
-	return unclear(p.dir, "%s has a block %q, of which is not known whether init reads it", name, block.Type)
+	return unclear(p.dir, "%s has a block %q; it is unknown whether init reads it", name, block.Type)
 }
 
 func (p *partsReader) resource(src []byte, block *hclsyntax.Block) error {
@@ -278,14 +279,14 @@ func (p *partsReader) resource(src []byte, block *hclsyntax.Block) error {
 	return nil
 }
 
-// call takes in a call of another module, which must be in the same source.
+// call adds a module call, which must be local.
 func (p *partsReader) call(src []byte, block *hclsyntax.Block) error {
 	if len(block.Labels) != 1 {
 		return errLabels(p.dir, block)
 	}
 	name, attribute := block.Labels[0], block.Body.Attributes["source"]
 	if attribute == nil || block.Body.Attributes["version"] != nil {
-		return unclear(p.dir, "the module %q has no source, or a version", name)
+		return unclear(p.dir, "the module %q does not have a source, or has a version", name)
 	}
 	source, ok := literalString(attribute.Expr)
 	if !ok {
@@ -293,7 +294,7 @@ func (p *partsReader) call(src []byte, block *hclsyntax.Block) error {
 	}
 	local := strings.HasPrefix(source, "./") || strings.HasPrefix(source, "../")
 	if !local || strings.ContainsAny(source, "?\\\x00") || strings.Contains(source, "//") {
-		return unclear(p.dir, "the module %q comes from elsewhere", name)
+		return unclear(p.dir, "the module %q is remote", name)
 	}
 	if _, twice := p.calls[name]; twice {
 		return unclear(p.dir, "the module %q is called twice", name)
@@ -303,7 +304,7 @@ func (p *partsReader) call(src []byte, block *hclsyntax.Block) error {
 	return nil
 }
 
-// terraform takes in settings of the tool: as they are written, if that is all there is to them.
+// terraform adds settings of the tool as they are written, if they are literal.
 func (p *partsReader) terraform(src []byte, block *hclsyntax.Block) error {
 	for _, inner := range block.Body.Blocks {
 		switch inner.Type {
@@ -314,11 +315,12 @@ func (p *partsReader) terraform(src []byte, block *hclsyntax.Block) error {
 				return unclear(p.dir, "its backend is computed")
 			}
 		default:
-			return unclear(p.dir, "it has settings (%s) that init may need more than the files for", inner.Type)
+			return unclear(p.dir, "it has settings (%s) for which init may need more than the files", inner.Type)
 		}
 	}
 	if computed(&hclsyntax.Body{Attributes: block.Body.Attributes}) {
-		// Names of language features are written like references; which they are does not matter: they are on record.
+		// Names of language features look like references. They are recorded, so their meaning does
+		// not matter.
 		for name := range block.Body.Attributes {
 			if name != "experiments" && name != "language" {
 				return unclear(p.dir, "its setting %q is computed", name)
@@ -329,7 +331,7 @@ func (p *partsReader) terraform(src []byte, block *hclsyntax.Block) error {
 	return nil
 }
 
-// computed tells whether anything in a body refers to something or calls a function.
+// computed reports whether a body contains references or function calls.
 func computed(body *hclsyntax.Body) bool {
 	found := false
 	_ = hclsyntax.VisitAll(body, func(node hclsyntax.Node) hcl.Diagnostics {
@@ -346,7 +348,7 @@ func errLabels(dir string, block *hclsyntax.Block) error {
 	return unclear(dir, "a block %q has %d labels", block.Type, len(block.Labels))
 }
 
-// text is how the value of an attribute is written; empty without one.
+// text returns the source of an attribute's value; empty if it is missing.
 func text(src []byte, body *hclsyntax.Body, name string) string {
 	attribute := body.Attributes[name]
 	if attribute == nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// draft is a variable while override files may still change its attributes.
+// draft is a variable whose attributes override files may still change.
 type draft struct {
 	block *hcl.Block
 	attrs hcl.Attributes
@@ -43,7 +43,7 @@ func (p *parser) variable(block *hcl.Block, override bool) {
 	}
 }
 
-// finishVariables decodes the variables once every file had its say.
+// finishVariables decodes the variables after all files were read.
 func (p *parser) finishVariables() {
 	names := make([]string, 0, len(p.variables))
 	for name := range p.variables {
@@ -83,8 +83,8 @@ func (p *parser) decode(name string, d *draft) *Variable {
 	return v
 }
 
-// typeOf reads a type constraint. One that cannot be read safely counts as
-// `any`: then tofu is the first to check the value.
+// typeOf parses a type constraint. One that cannot be read safely counts as `any`: then tofu checks
+// the value first.
 func (p *parser) typeOf(expr hcl.Expression) (cty.Type, *typeexpr.Defaults) {
 	switch hcl.ExprAsKeyword(expr) {
 	case "list":
@@ -103,8 +103,8 @@ func (p *parser) typeOf(expr hcl.Expression) (cty.Type, *typeexpr.Defaults) {
 	return ty, defaults
 }
 
-// safeType reports whether a type expression can be evaluated in bounded time
-// and memory: the defaults of optional attributes are expressions.
+// safeType reports whether a type expression can be evaluated in limited time and memory: defaults
+// of optional attributes are expressions.
 func safeType(expr hcl.Expression) bool {
 	node, native := expr.(hclsyntax.Node)
 	if native {
@@ -118,7 +118,7 @@ func safeType(expr hcl.Expression) bool {
 		})
 		return safe
 	}
-	// In JSON a type is a string that holds an expression.
+	// In JSON a type is a string with an expression.
 	text, ok := literalString(expr)
 	if !ok {
 		return true
@@ -139,8 +139,8 @@ func literalString(expr hcl.Expression) (string, bool) {
 	return value.AsString(), true
 }
 
-// literalBool returns the value of true or false, also in quotes, and the
-// fallback for whatever must be evaluated to be known.
+// literalBool returns the value of true or false, also quoted, and the fallback for anything that
+// must be evaluated.
 func literalBool(expr hcl.Expression, fallback bool) bool {
 	value, ok := literal(expr)
 	if !ok || value.IsNull() {

@@ -13,11 +13,10 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// The parsers of HCL and of its JSON form call themselves for every level of
-// nesting, and Go ends the whole process when a stack grows past its limit.
-// So nesting is measured before anything is parsed. maxPending bounds the
-// tokens that one expression keeps open on all its levels together: the worst
-// of them, a parenthesis, takes about 5 KiB of stack.
+// The parsers of HCL and its JSON form recurse for each nesting level, and Go ends the process when
+// a stack exceeds its limit. So nesting is measured before parsing. maxPending limits the tokens
+// that one expression keeps open on all levels together: the worst, a parenthesis, takes about 5
+// KiB of stack.
 const (
 	maxPending  = 20000
 	maxDepth    = 1000
@@ -50,7 +49,7 @@ func tooWild(src []byte, name string) *hcl.Diagnostic {
 			pending -= current.pending
 			current.pending = 0
 		case hclsyntax.TokenNewline, hclsyntax.TokenComment:
-			// A comment up to the end of its line takes the line's end along.
+			// A comment to the end of its line includes the line's end.
 			if current.kind == hclsyntax.TokenOBrace && bytes.HasSuffix(token.Bytes, []byte("\n")) {
 				pending -= current.pending
 				current.pending = 0
@@ -68,7 +67,7 @@ func tooWild(src []byte, name string) *hcl.Diagnostic {
 	return nil
 }
 
-// leaf tells whether the parsers never call themselves for a token: comments, and the lines of a text.
+// leaf reports whether the parsers never recurse for a token: comments, and lines of text.
 func leaf(token hclsyntax.Token) bool {
 	switch token.Type {
 	case hclsyntax.TokenComment, hclsyntax.TokenStringLit, hclsyntax.TokenQuotedLit:
@@ -78,8 +77,7 @@ func leaf(token hclsyntax.Token) bool {
 	}
 }
 
-// level is an open bracket, quote or template and what stands in it since the
-// last separator.
+// level is an open bracket, quote or template and the tokens in it since the last separator.
 type level struct {
 	kind    hclsyntax.TokenType
 	pending int
@@ -89,8 +87,8 @@ func refuse(r hcl.Range, summary, detail string) *hcl.Diagnostic {
 	return &hcl.Diagnostic{Severity: hcl.DiagError, Summary: summary, Detail: detail, Subject: &r}
 }
 
-// wildNumber finds numbers whose decimal form fills the memory, 1e999999999,
-// and those that take long to read, being a thousand digits long.
+// wildNumber finds numbers that fill the memory, such as 1e999999999, or take long to parse because
+// they have thousands of digits.
 func wildNumber(literal string) bool {
 	if len(literal) > maxExponent {
 		return true
@@ -103,8 +101,8 @@ func wildNumber(literal string) bool {
 	return err != nil || exponent > maxExponent || exponent < -maxExponent
 }
 
-// tooWildJSON says why a JSON document must not be parsed, or returns "". It
-// does not care whether the document is valid.
+// tooWildJSON says why a JSON document must not be parsed, or returns "". The document may be
+// invalid.
 func tooWildJSON(src []byte) string {
 	depth := 0
 	for i := 0; i < len(src); i++ {

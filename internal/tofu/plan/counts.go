@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Counts say how much a plan changes, or an apply has changed. A replacement
-// counts as one addition and one destruction, as it does for tofu.
+// Counts say how much a plan changes, or an apply has changed. As in tofu, a replacement counts as
+// one addition and one destruction.
 type Counts struct {
 	Add     int `json:"add"`
 	Change  int `json:"change"`
@@ -18,16 +18,16 @@ type Counts struct {
 	Forget  int `json:"forget,omitempty"`
 }
 
-// Zero reports whether nothing is counted. A plan that only moves resources or
-// changes outputs counts nothing and is still a plan with changes.
+// Zero reports whether all counts are zero. A plan that only moves resources or changes outputs
+// counts nothing, but has changes.
 func (c Counts) Zero() bool { return c == Counts{} }
 
-// Summary is the short form for columns: "+2 ~1 -0".
+// Summary returns the short form for columns: "+2 ~1 -0".
 func (c Counts) Summary() string {
 	return fmt.Sprintf("+%d ~%d -%d", c.Add, c.Change, c.Destroy)
 }
 
-// Sentence is the long form: "Plan: 2 to add, 1 to change, 0 to destroy."
+// Sentence returns the long form: "Plan: 2 to add, 1 to change, 0 to destroy."
 func (c Counts) Sentence() string {
 	var parts []string
 	if c.Import > 0 {

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// differ writes what differs between two values, one indented line for each
-// thing. A nil value is one that is not there.
+// differ writes the difference of two values, one indented line for each part. A nil value is
+// absent.
 type differ struct {
 	painter
 	b        strings.Builder
@@ -20,7 +20,7 @@ type differ struct {
 
 func (d *differ) String() string { return d.b.String() }
 
-// op is the sign before a line.
+// op is the sign at the beginning of a line.
 type op string
 
 const (
@@ -46,13 +46,13 @@ func (d *differ) line(indent string, o op, text string) {
 	d.b.WriteString(strings.TrimRight(indent+d.sign(o)+" "+text, " ") + "\n")
 }
 
-// attributes writes a whole object: both sides, or one that comes or goes.
-// Attributes that are null count as not there.
+// attributes writes a whole object: both sides, or one that is added or removed. Null attributes
+// count as absent.
 func (d *differ) attributes(before, after *Value, indent string) {
 	d.members(present(before), present(after), indent, []any{})
 }
 
-// unchanged writes an object that stays as it is.
+// unchanged writes an unchanged object.
 func (d *differ) unchanged(v *Value, indent string) {
 	members := present(v)
 	width := widest(members)
@@ -61,7 +61,7 @@ func (d *differ) unchanged(v *Value, indent string) {
 	}
 }
 
-// widest is the width of the longest key, so that values stand below each other.
+// widest returns the width of the longest key, for alignment.
 func widest(object map[string]Value) int {
 	width := 0
 	for name := range object {
@@ -82,8 +82,8 @@ func present(v *Value) map[string]Value {
 	return out
 }
 
-// members writes the members of two objects. Those that are equal are counted
-// only, apart from the ones that tell which object it is.
+// members writes the members of two objects. Equal ones are only counted, except those that
+// identify the object.
 func (d *differ) members(before, after map[string]Value, indent string, path []any) {
 	names := keys(before)
 	for name := range after {
@@ -129,8 +129,7 @@ func pointer(object map[string]Value, name string) *Value {
 
 func within(path []any, step any) []any { return append(path[:len(path):len(path)], step) }
 
-// pair writes one thing. Head is the beginning of its first line, tail the end
-// of its last.
+// pair writes one item. head is the beginning of its first line, tail the end of its last one.
 func (d *differ) pair(head string, before, after *Value, indent string, path []any, tail string) {
 	force := d.force(path)
 	switch {
@@ -159,7 +158,7 @@ func (d *differ) pair(head string, before, after *Value, indent string, path []a
 	}
 }
 
-// long reports whether a value takes more than one line.
+// long reports whether a value needs more than one line.
 func (d *differ) long(v Value) bool {
 	if v.kind == Text {
 		_, isDocument := document(v.text)
@@ -168,7 +167,7 @@ func (d *differ) long(v Value) bool {
 	return len(v.list)+len(v.object) > 0
 }
 
-// force marks what makes a replacement necessary.
+// force marks paths that force a replacement.
 func (d *differ) force(path []any) string {
 	for _, forcing := range d.replaces {
 		if len(forcing) != len(path) || len(path) == 0 {
@@ -185,7 +184,7 @@ func (d *differ) force(path []any) string {
 	return ""
 }
 
-// whole writes a value of which every part comes, goes or stays.
+// whole writes a value that is added, removed or unchanged as a whole.
 func (d *differ) whole(o op, head string, v Value, indent, tail string) {
 	d.block(o, o, head, v, indent, tail)
 }
@@ -225,7 +224,7 @@ func (d *differ) block(first, o op, head string, v Value, indent, tail string) {
 	}
 }
 
-// short is a value on one line.
+// short formats a value on one line.
 func (d *differ) short(v Value) string {
 	switch v.kind {
 	case Unknown:
@@ -244,7 +243,7 @@ func (d *differ) short(v Value) string {
 	return "null"
 }
 
-// document reads a text that is a JSON object or list, as policies are.
+// document parses a text that is a JSON object or list, such as a policy.
 func document(text string) (Value, bool) {
 	if trimmed := strings.TrimSpace(text); len(trimmed) < 3 || trimmed[0] != '{' && trimmed[0] != '[' {
 		return Value{}, false
@@ -258,7 +257,7 @@ func document(text string) (Value, bool) {
 	return plainTree(tree), true
 }
 
-// plainTree makes a value of JSON that holds no marks.
+// plainTree converts JSON without marks to a value.
 func plainTree(tree any) Value {
 	switch t := tree.(type) {
 	case []any:

@@ -10,9 +10,9 @@ import (
 	"sort"
 )
 
-// digest covers what a plan does: for everything that changes its address,
-// actions and both sides, secret values and unknown places among them. It does
-// not cover when, by which version or out of which state the plan was made.
+// digest covers the effect of a plan: for each change its address, actions and both sides,
+// including secret values and unknown places. It excludes when, by which version and from which
+// state the plan was made.
 func (s *shown) digest() string {
 	type change struct {
 		Address, Previous, Deposed string
@@ -44,7 +44,7 @@ func (s *shown) digest() string {
 	}
 	h := sha256.New()
 	if json.NewEncoder(h).Encode([]any{"yuba changes 1", changes, outputs}) != nil {
-		return "" // cannot be: everything was JSON before
+		return "" // impossible: all of it was JSON before
 	}
 	return "sha256:" + hex.EncodeToString(h.Sum(nil))
 }

@@ -12,16 +12,17 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/mask"
 )
 
-// Redact takes the sensitive values out of what `tofu show -json` says about a saved plan and keeps that document's own schema, for
-// programs that know it: policies, webhooks. Where a sensitive value was, whatever its type, stands the string [SensitiveMark].
-// Given hides texts that are sensitive although the plan does not know, such as the values of variables that came from a Secret. What
-// hides the values that the plan itself marks is returned, for whoever writes the plan as text.
+// Redact removes the sensitive values from the output of `tofu show -json` for a saved plan and
+// keeps its schema, for policies and webhooks. The string [SensitiveMark] replaces each sensitive
+// value of any type. given hides further secrets that the plan does not know, such as variables
+// from a Secret. It also returns a masker of the values that the plan marks, for writing the plan
+// as text.
 func Redact(show []byte, given *mask.Masker) (document []byte, own *mask.Masker, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(show))
 	decoder.UseNumber()
 	var plan map[string]any
 	if err := decoder.Decode(&plan); err != nil || plan == nil {
-		return nil, nil, errors.New("redact the plan: what the tool says about it is not a JSON object")
+		return nil, nil, errors.New("redact the plan: the tool's description of it is not a JSON object")
 	}
 	found := mask.New()
 	sensitiveVariable := declaredSensitive(plan)
@@ -39,8 +40,8 @@ func Redact(show []byte, given *mask.Masker) (document []byte, own *mask.Masker,
 	return bytes.TrimRight(out.Bytes(), "\n"), r.own, nil
 }
 
-// declaredSensitive tells which variables are declared as sensitive, which the
-// document does not say beside their values.
+// declaredSensitive reports which variables are declared as sensitive; the document does not say so
+// beside their values.
 func declaredSensitive(plan map[string]any) func(name string) bool {
 	declared := field(field(field(plan, "configuration"), "root_module"), "variables")
 	return func(name string) bool { return field(declared, name)["sensitive"] == true }
@@ -51,8 +52,8 @@ func field(object map[string]any, name string) map[string]any {
 	return inner
 }
 
-// markOf is what the document says about the sensitivity of one of an object's
-// fields: true for all of it, or an object or list with marks for its parts.
+// markOf returns the sensitivity mark of a field of an object: true for all of it, or an object or
+// list with marks of its parts.
 func markOf(object map[string]any, name string) any {
 	switch name {
 	case "before", "after":
@@ -65,7 +66,7 @@ func markOf(object map[string]any, name string) any {
 	return nil
 }
 
-// collectMarked gathers the texts of the sensitive values of a whole document.
+// collectMarked collects the texts of the sensitive values of a whole document.
 func collectMarked(value any, found *mask.Secrets) {
 	switch v := value.(type) {
 	case []any:
@@ -80,9 +81,8 @@ func collectMarked(value any, found *mask.Secrets) {
 	}
 }
 
-// holdsValues tells which fields hold values or text out of the stack. All the
-// others are the schema's: a secret that happens to be called "update" must
-// not change what a plan is said to do.
+// holdsValues reports which fields contain values or text of the stack. All others belong to the
+// schema: a secret with the value "update" must not change the described actions.
 func holdsValues(name string) bool {
 	switch name {
 	case "before", "after", "values", "value", "constant_value", "default", "importing", "message", "generated_config":
@@ -107,7 +107,7 @@ func (r *redactor) whole(plan map[string]any, sensitiveVariable func(string) boo
 	return plan
 }
 
-// document redacts what is the schema's own, down to the fields with values.
+// document redacts fields of the schema, down to the fields with values.
 func (r *redactor) document(value any) any {
 	switch v := value.(type) {
 	case []any:
@@ -116,11 +116,11 @@ func (r *redactor) document(value any) any {
 		}
 	case map[string]any:
 		for _, name := range keys(v) {
-			// A state's values are resources and outputs, whose own values lie deeper.
+			// The values of a state are resources and outputs, with their own values further down.
 			whole := name == "values" && v["sensitive_values"] == nil
 			if holdsValues(name) && !whole {
 				mark := markOf(v, name)
-				if name == "default" { // it may not be the value; where it is, that is marked itself
+				if name == "default" { // it may differ from the value; if it is the value, that is marked itself
 					mark = v["sensitive"]
 				}
 				v[name] = r.part(v[name], mark)
@@ -132,7 +132,7 @@ func (r *redactor) document(value any) any {
 	return value
 }
 
-// part redacts a value and what is in it.
+// part redacts a value and everything in it.
 func (r *redactor) part(value, mark any) any {
 	if value == nil {
 		return nil
@@ -156,7 +156,8 @@ func (r *redactor) part(value, mark any) any {
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for name, element := range v {
-			// An output or variable may be called as a field is that holds values: its own marks are then in here.
+			// An output or variable may have the name of a field that contains values; then its own
+			// marks are here.
 			inner, own := attribute(mark, name), markOf(v, name)
 			if inner == nil || own == true {
 				inner = own

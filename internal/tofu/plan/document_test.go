@@ -14,7 +14,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/mask"
 )
 
-// shape replaces every leaf of a document by its place, so that only names and nesting are compared.
+// shape replaces every leaf of a document by its place, so that only names and nesting are
+// compared.
 func shape(value any) any {
 	switch v := value.(type) {
 	case []any:

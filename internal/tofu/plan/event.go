@@ -12,10 +12,10 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 )
 
-// EventType says what an event tells.
+// EventType is the type of an event.
 type EventType string
 
-// The types that tofu 1.12 sends. An unknown type is kept as it is.
+// The types that tofu 1.12 sends. Unknown types are kept.
 const (
 	// Raw is a line that is not a JSON message of tofu.
 	Raw EventType = "raw"
@@ -43,8 +43,7 @@ const (
 // Action is what happens to a resource or an output, in tofu's words.
 type Action string
 
-// The actions. Forget is "remove" on the wire: the object stays, the state
-// no longer knows it.
+// The actions. Forget is "remove" on the wire: the object stays, but leaves the state.
 const (
 	NoOp    Action = "noop"
 	Create  Action = "create"
@@ -57,8 +56,8 @@ const (
 	Forget  Action = "remove"
 )
 
-// MaxLine is the longest line that is looked into; a longer one is Raw and
-// cut. tofu's own longest lines are dumps of a whole state.
+// MaxLine is the longest line that is parsed; a longer one is Raw and truncated. tofu's longest
+// lines are dumps of a whole state.
 const MaxLine = 4 << 20
 
 // Event is one line of tofu's output.
@@ -70,11 +69,11 @@ type Event struct {
 
 	Tool       string                 // Version: tofu's version
 	Resource   string                 // address, for changes, drift and progress
-	Match      string                 // what the address is known by when it is masked; set by whoever masks
+	Match      string                 // identifies a masked address; set by the code that masks
 	Previous   string                 // address before a move
 	Action     Action                 // for changes, drift and progress
 	Reason     string                 // why it is replaced, deleted or read
-	ID         string                 // of the object, when tofu tells it
+	ID         string                 // of the object, if tofu sends it
 	Elapsed    time.Duration          // ApplyProgress, ApplyComplete, ApplyErrored
 	Counts     Counts                 // ChangeSummary
 	Operation  string                 // ChangeSummary: plan, apply or destroy
@@ -84,8 +83,8 @@ type Event struct {
 	HasState   bool                   // Log: carries an emergency dump of the state
 }
 
-// OutputEvent is what an event tells of one output: an action when planned, a
-// value when applied. A sensitive output never carries its value.
+// OutputEvent describes one output: an action when planned, a value when applied. It never contains
+// the value of a sensitive output.
 type OutputEvent struct {
 	Sensitive bool            `json:"sensitive"`
 	Action    Action          `json:"action,omitempty"`
@@ -93,7 +92,7 @@ type OutputEvent struct {
 	Value     json.RawMessage `json:"value,omitempty"`
 }
 
-// message is the wire form of all types at once.
+// message is the wire format of all types.
 type message struct {
 	Level      string                 `json:"@level"`
 	Message    *string                `json:"@message"`
@@ -153,12 +152,12 @@ type wireDiagnostic struct {
 	} `json:"snippet"`
 }
 
-// ParseEvent reads one line, with or without its newline. It always returns an
-// event: what is not a message of tofu is Raw, with the line as its message.
+// ParseEvent parses one line, with or without its newline. It always returns an event: a line that
+// is not a message of tofu is Raw, with the line as its message.
 func ParseEvent(line []byte) Event {
 	line = bytes.TrimRight(line, "\r\n")
 	if len(line) > MaxLine {
-		return Event{Type: Raw, Message: strings.ToValidUTF8(string(line[:1024]), "\uFFFD") + " … (line cut)"}
+		return Event{Type: Raw, Message: strings.ToValidUTF8(string(line[:1024]), "\uFFFD") + " … (line truncated)"}
 	}
 	var m message
 	if len(line) == 0 || line[0] != '{' || json.Unmarshal(line, &m) != nil || m.Message == nil {
@@ -179,7 +178,7 @@ func ParseEvent(line []byte) Event {
 	return e
 }
 
-// fill copies the part of the message that its type carries.
+// fill copies the part of the message that its type has.
 func (e *Event) fill(m *message) {
 	if c := m.Change; c != nil {
 		e.Resource, e.Action, e.Reason = c.Resource.Addr, c.Action, c.Reason
@@ -224,11 +223,9 @@ func (w *wireDiagnostic) diagnostic() diagnostic.Diagnostic {
 	return d
 }
 
-// TakeState makes a line fit for a log. It takes out the emergency dump of the
-// state that tofu writes when it could store the state nowhere else, and hands
-// it back: it belongs with the states. And it drops the two sides of a failed
-// condition, in which tofu shows sensitive values although it marks them as
-// such; the diagnostic's text does without.
+// TakeState prepares a line for the log. It removes and returns the emergency dump of the state,
+// which tofu prints if it cannot store the state anywhere. And it removes both sides of a failed
+// condition, in which tofu prints sensitive values; the diagnostic's text remains.
 func TakeState(line []byte) (clean []byte, state json.RawMessage) {
 	if !bytes.Contains(line, []byte(`"state"`)) && !bytes.Contains(line, []byte(`"difference"`)) {
 		return line, nil
@@ -246,13 +243,13 @@ func TakeState(line []byte) (clean []byte, state json.RawMessage) {
 	return encode(m), state
 }
 
-// encode writes JSON as tofu does, without escapes for HTML.
+// encode writes JSON as tofu does, without HTML escapes.
 func encode(m map[string]json.RawMessage) []byte {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)
 	if encoder.Encode(m) != nil {
-		return nil // cannot be: it was JSON before
+		return nil // impossible: it was JSON before
 	}
 	return bytes.TrimRight(out.Bytes(), "\n")
 }

@@ -13,31 +13,32 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/brief"
 )
 
-// Fate is what becomes of one object that a plan makes or destroys.
+// Fate is an object that a plan creates or destroys.
 type Fate struct {
 	Address string `json:"address"`
-	// Match stands for the address where that is masked, see [Match].
+	// Match replaces a masked address, see [Match].
 	Match string `json:"match,omitempty"`
 	// Action is Create, Replace or Delete.
 	Action Action `json:"action"`
-	// Identity is a name of the object from the plan, such as `name "web"`: the present name when the object is replaced or
-	// destroyed. It has no sensitive value.
+	// Identity is a name of the object from the plan, such as `name "web"`: the current name if the
+	// object is replaced or destroyed. It contains no sensitive value.
 	Identity string `json:"identity,omitempty"`
 }
 
-// makesOrDestroys says whether an action creates or destroys an object.
+// makesOrDestroys reports whether an action creates or destroys an object.
 func makesOrDestroys(a Action) bool { return a == Create || a == Replace || a == Delete }
 
-// OneStep tells whether an apply makes or destroys an object with this action. A replacement takes one step of each.
+// OneStep reports whether an apply needs a single step for this action. A replacement creates and
+// destroys.
 func (a Action) OneStep() bool { return a == Create || a == Delete }
 
-// Match is what an address is known by where the address itself may not be told: a digest.
+// Match returns a digest that identifies an address that must not be shown.
 func Match(address string) string {
 	sum := sha256.Sum256([]byte("address " + address))
 	return hex.EncodeToString(sum[:16])
 }
 
-// Fates are those of the objects that the plan makes or destroys, as far as they are kept, and how many there are.
+// Fates returns the kept objects that the plan creates or destroys, and their total number.
 func (s *Stream) Fates() ([]Fate, int) {
 	var list []Fate
 	for _, c := range s.Changes {
@@ -48,7 +49,7 @@ func (s *Stream) Fates() ([]Fate, int) {
 	return list, len(list) + s.ChangesTotal - len(s.Changes)
 }
 
-// fates are those of a plan that the tool described.
+// fates returns the fates in a plan that the tool described.
 func (s *shown) fates() (list []Fate, total int) {
 	r := s.redactor()
 	for i := range s.ResourceChanges {
@@ -73,7 +74,7 @@ func (s *shown) fates() (list []Fate, total int) {
 	return list, total
 }
 
-// Fates are those of a plan as it may be shown, without identities.
+// Fates returns the fates in a redacted plan, without identities.
 func (p *Plan) Fates() []Fate {
 	var list []Fate
 	for _, c := range p.Changes {
@@ -84,19 +85,20 @@ func (p *Plan) Fates() []Fate {
 	return list
 }
 
-// identifying are the attributes by which providers find objects, and people, too.
+// identifying are the attributes by which providers and people find objects.
 var identifying = []string{
 	"arn", "id", "name", "self_link", "bucket", "identifier", "hostname", "fqdn", "domain_name", "domain", "username", "email",
 	"path", "filename", "metadata.0.namespace", "metadata.0.name", "tags.Name",
 }
 
 const (
-	// maxNamed is how many attributes an identity has, maxIdentity how many bytes of each.
+	// maxNamed limits the attributes of an identity, maxIdentity the bytes of each.
 	maxNamed    = 3
 	maxIdentity = 200
 )
 
-// identity names an object by its attributes. text says what a value is as text, and whether it may be told.
+// identity names an object by its attributes. text returns a value as text, and whether it may be
+// shown.
 func identity(value any, text func(value, mark any) (string, bool), mark any) string {
 	var parts []string
 	for _, name := range identifying {
@@ -122,7 +124,7 @@ func at(value, mark any, path []string) (any, any) {
 			if name != "0" || len(v) == 0 {
 				return nil, nil
 			}
-			if object, ok := mark.(map[string]any); ok { // marks made of paths
+			if object, ok := mark.(map[string]any); ok { // marks that were made from paths
 				value, mark = v[0], object["0"]
 			} else {
 				value, mark = v[0], part(mark, 0)
@@ -134,7 +136,8 @@ func at(value, mark any, path []string) (any, any) {
 	return value, mark
 }
 
-// IdentityOf names an object by its attributes in a state, but for those that are sensitive by their path.
+// IdentityOf names an object by its attributes in a state, without those that are sensitive by
+// path.
 func IdentityOf(attributes json.RawMessage, sensitive [][]string) string {
 	var value any
 	if json.Unmarshal(attributes, &value) != nil {

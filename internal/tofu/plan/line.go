@@ -13,15 +13,14 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 )
 
-// maxOutputText is how much of an output's value a log shows on its line.
+// maxOutputText limits an output's value on a line of the log.
 const maxOutputText = 400
 
-// RenderLine turns one line of tofu's machine-readable output into what a
-// person wants to read: mostly one line, several for a diagnostic, and nothing
-// ("") for an event that tells nothing new. The result has no final newline.
+// RenderLine formats one line of tofu's machine-readable output for people: usually one line,
+// several for a diagnostic, and "" for an event without news. The result has no final newline.
 func RenderLine(line []byte, color bool) string { return ParseEvent(line).Render(color) }
 
-// Render turns an event into text, see RenderLine.
+// Render formats an event, see RenderLine.
 func (e Event) Render(color bool) string {
 	p := painter(color)
 	text := diagnostic.Printable(e.Message)
@@ -49,7 +48,7 @@ func (e Event) Render(color bool) string {
 		return p.paint(text, greenCode)
 	case Log:
 		if e.HasState {
-			return text + " (not shown here: a state holds secrets)"
+			return text + " (hidden: a state contains secrets)"
 		}
 	}
 	switch e.Level {
@@ -72,7 +71,7 @@ func (e Event) planned(p painter) string {
 	return text
 }
 
-// outputs lists what a plan changes, or the values after an apply.
+// outputs lists the changed outputs of a plan, or the values after an apply.
 func (e Event) outputs(p painter) string {
 	names := make([]string, 0, len(e.Outputs))
 	for name := range e.Outputs {
@@ -95,7 +94,7 @@ func (e Event) outputs(p painter) string {
 	return strings.Join(lines, "\n")
 }
 
-// shortJSON shows a value on one line.
+// shortJSON formats a value on one line.
 func shortJSON(raw json.RawMessage) string {
 	var b bytes.Buffer
 	if len(raw) == 0 || json.Compact(&b, raw) != nil {

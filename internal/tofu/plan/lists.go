@@ -12,17 +12,17 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 )
 
-// Comparing long lists element by element takes time and memory with the
-// product of their lengths; beyond this they are compared place by place.
+// Comparing lists element by element costs the product of their lengths; longer lists are compared
+// by position.
 const maxComparisons = 250_000
 
-// step is a part of the way from one list to another.
+// step is one step from one list to another.
 type step struct {
 	op            op
-	before, after int // indexes; -1 when there is none
+	before, after int // indexes; -1 for none
 }
 
-// align finds a shortest way from n elements to m elements.
+// align finds a shortest edit sequence from n elements to m elements.
 func align(n, m int, equal func(i, j int) bool) []step {
 	var steps []step
 	start := 0
@@ -46,7 +46,7 @@ func alignMiddle(start, n, m int, equal func(i, j int) bool) []step {
 	var steps []step
 	i, j := start, start
 	if rows*columns <= maxComparisons {
-		// length[r][c] is that of the longest common part of what remains.
+		// length[r][c] is the length of the longest common subsequence of the rest.
 		length := make([][]int, rows+1)
 		for r := range length {
 			length[r] = make([]int, columns+1)
@@ -83,8 +83,7 @@ func alignMiddle(start, n, m int, equal func(i, j int) bool) []step {
 	return steps
 }
 
-// merge makes one changed element of each pair of objects, one that went and
-// one that came at the same place.
+// merge joins a removed and an added object at the same position to one changed element.
 func merge(steps []step, alike func(i, j int) bool) []step {
 	var out []step
 	for at := 0; at < len(steps); {
@@ -112,8 +111,7 @@ func merge(steps []step, alike func(i, j int) bool) []step {
 	return out
 }
 
-// elements writes the difference of two lists, with one unchanged element on
-// each side of what changes.
+// elements writes the difference of two lists, with one unchanged element on each side of a change.
 func (d *differ) elements(before, after []Value, indent string, path []any) {
 	steps := align(len(before), len(after), func(i, j int) bool { return before[i].Equal(after[j]) })
 	steps = merge(steps, func(i, j int) bool {
@@ -148,8 +146,7 @@ func changes(steps []step, at int) bool {
 	return at >= 0 && at < len(steps) && steps[at].op != same
 }
 
-// texts writes the difference of two texts: by lines, by the JSON in them, or
-// as they are.
+// texts writes the difference of two texts: by lines, by the JSON in them, or as a whole.
 func (d *differ) texts(head, before, after, indent string, path []any, tail, force string) {
 	was, wasDocument := document(before)
 	is, isDocument := document(after)
@@ -167,8 +164,8 @@ func (d *differ) texts(head, before, after, indent string, path []any, tail, for
 	}
 }
 
-// lines writes the difference of two texts line by line; of what stays, two
-// lines around each change.
+// lines writes the difference of two texts line by line, with two unchanged lines around each
+// change.
 func (d *differ) lines(before, after []string, indent string) {
 	steps := align(len(before), len(after), func(i, j int) bool { return before[i] == after[j] })
 	near := func(at int) bool {
@@ -197,8 +194,7 @@ func (d *differ) lines(before, after []string, indent string) {
 	flush()
 }
 
-// multiline texts are written as such, unless a line has something that does
-// not print.
+// multiline reports whether a text is written as several lines.
 func multiline(text string) bool { return strings.Contains(strings.TrimRight(text, "\n"), "\n") }
 
 func textLines(text string) []string {
@@ -207,15 +203,14 @@ func textLines(text string) []string {
 
 func printableLine(line string) string { return diagnostic.Printable(line) }
 
-// quote writes a text as configuration does, with escapes for what does not
-// print.
+// quote quotes a text as in configuration, and escapes unprintable characters.
 func quote(text string) string {
 	quoted := strconv.Quote(text)
 	quoted = strings.ReplaceAll(quoted, "${", "$${")
 	return strings.ReplaceAll(quoted, "%{", "%%{")
 }
 
-// key writes the name of an attribute, quoted if it has to be.
+// key formats an attribute's name, quoted if needed.
 func key(name string) string {
 	if hclsyntax.ValidIdentifier(name) || name == SensitiveMark {
 		return name

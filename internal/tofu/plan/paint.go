@@ -3,10 +3,10 @@
 
 package plan
 
-// SensitiveMark stands where a sensitive value would.
+// SensitiveMark replaces a sensitive value.
 const SensitiveMark = "(sensitive value)"
 
-// unknownMark stands where a value is not known before the apply.
+// unknownMark replaces a value that is unknown before the apply.
 const unknownMark = "(known after apply)"
 
 const (
@@ -29,7 +29,7 @@ func (p painter) paint(s, code string) string {
 	return code + s + resetCode
 }
 
-// symbol is the coloured sign of an action, three characters wide.
+// symbol returns the coloured sign of an action, three characters wide.
 func (p painter) symbol(a Action) string {
 	switch a {
 	case Create:

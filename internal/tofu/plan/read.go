@@ -12,26 +12,26 @@ import (
 	"strings"
 )
 
-// Plan is a saved plan as it may be shown to whoever may see the stack.
+// Plan is a saved plan without sensitive values. Everybody who may see the stack may see it.
 type Plan struct {
-	// Version is that of this document.
+	// Version is the version of this document's format.
 	Version int `json:"version"`
-	// Tool is the version of tofu that made the plan.
+	// Tool is the version of the tofu that made the plan.
 	Tool   string `json:"tool,omitempty"`
 	Counts Counts `json:"counts"`
-	// ChangesDigest is equal for two plans that mean the same.
+	// ChangesDigest is equal for plans with the same effect.
 	ChangesDigest string           `json:"changesDigest"`
 	Changes       []ResourceChange `json:"changes,omitempty"`
-	// Drift is what has changed outside of the stack since the last apply.
+	// Drift lists changes outside of the stack since the last apply.
 	Drift   []ResourceChange    `json:"drift,omitempty"`
 	Outputs []OutputValueChange `json:"outputs,omitempty"`
-	// Omitted counts changes and drift that are too many to be kept here.
+	// Omitted counts changes and drift beyond the limit.
 	Omitted int `json:"omitted,omitempty"`
-	// Standing is in answers of the server; nil in the document that is kept.
+	// Standing is set in the server's responses; nil in the stored document.
 	Standing *Standing `json:"standing,omitempty"`
 }
 
-// ResourceChange is what happens to one object.
+// ResourceChange is the change of one object.
 type ResourceChange struct {
 	Address  string `json:"address"`
 	Previous string `json:"previous,omitempty"`
@@ -41,12 +41,12 @@ type ResourceChange struct {
 	Type   string `json:"type"`
 	Name   string `json:"name"`
 	Action Action `json:"action"`
-	// CreateFirst is true for a replacement that destroys last.
+	// CreateFirst is true for a replacement that creates before it destroys.
 	CreateFirst bool `json:"createFirst,omitempty"`
-	// Forgets is true for a replacement whose old object stays, unknown.
+	// Forgets is true for a replacement whose old object is forgotten.
 	Forgets bool   `json:"forgets,omitempty"`
 	Reason  string `json:"reason,omitempty"`
-	// Import is the id of the object to import; Imports is true without one, too.
+	// Import is the id of the object to import. Imports is also true without an id.
 	Import  string `json:"import,omitempty"`
 	Imports bool   `json:"imports,omitempty"`
 	Before  Value  `json:"before"`
@@ -55,7 +55,7 @@ type ResourceChange struct {
 	Replaces [][]any `json:"replaces,omitempty"`
 }
 
-// OutputValueChange is what happens to one output.
+// OutputValueChange is the change of one output.
 type OutputValueChange struct {
 	Name   string `json:"name"`
 	Action Action `json:"action"`
@@ -65,25 +65,25 @@ type OutputValueChange struct {
 
 const documentVersion = 1
 
-// maxShown is how many changes the document has, with all their values.
+// maxShown limits the changes in the document, with all their values.
 const maxShown = 1000
 
-// HasChanges reports whether applying the plan would do anything.
+// HasChanges reports whether applying the plan has an effect.
 func (p *Plan) HasChanges() bool { return len(p.Changes)+len(p.Outputs) > 0 || p.Omitted > 0 }
 
-// Described is what is kept of a saved plan.
+// Described is the stored description of a saved plan.
 type Described struct {
 	// Document is the readable plan, a [Plan] in JSON.
 	Document []byte
-	// ChangesDigest is equal for two plans that mean the same.
+	// ChangesDigest is equal for plans with the same effect.
 	ChangesDigest string
-	// Fates are those of the objects that the plan makes or destroys, with their true addresses; FatesTotal counts those,
-	// too, that are too many to be named.
+	// Fates are the objects that the plan creates or destroys, with unmasked addresses. FatesTotal
+	// includes those beyond the limit.
 	Fates      []Fate
 	FatesTotal int
 }
 
-// Describe reads what `tofu show -json` says about a saved plan.
+// Describe parses the output of `tofu show -json` for a saved plan.
 func Describe(show []byte) (*Described, error) {
 	s, err := readShown(show)
 	if err != nil {
@@ -98,8 +98,7 @@ func Describe(show []byte) (*Described, error) {
 	return d, nil
 }
 
-// Nothing is the document of a plan that has nothing to do, for plans that
-// nobody asked the tool to describe.
+// Nothing returns the document of a plan without changes, which the tool was not asked to describe.
 func Nothing(tool string) ([]byte, error) {
 	document, err := json.Marshal(&Plan{Version: documentVersion, Tool: tool, ChangesDigest: (&shown{}).digest()})
 	if err != nil {
@@ -108,7 +107,7 @@ func Nothing(tool string) ([]byte, error) {
 	return document, nil
 }
 
-// Decode reads a document that Describe made.
+// Decode parses a document that Describe made.
 func Decode(document []byte) (*Plan, error) {
 	var p Plan
 	if err := json.Unmarshal(document, &p); err != nil {
@@ -120,7 +119,7 @@ func Decode(document []byte) (*Plan, error) {
 	return &p, nil
 }
 
-// shown is the part of `tofu show -json` that is read.
+// shown is the used part of `tofu show -json`.
 type shown struct {
 	FormatVersion    string                         `json:"format_version"`
 	TerraformVersion string                         `json:"terraform_version"`
@@ -163,8 +162,8 @@ type shownChange struct {
 	GeneratedConfig string `json:"generated_config"`
 }
 
-// ReadPlan reads what `tofu show -json` says about a saved plan. Sensitive
-// values are not in what it returns.
+// ReadPlan parses the output of `tofu show -json` for a saved plan. The result contains no
+// sensitive values.
 func ReadPlan(show []byte) (*Plan, error) {
 	s, err := readShown(show)
 	if err != nil {
@@ -178,7 +177,7 @@ func readShown(show []byte) (*shown, error) {
 	decoder.UseNumber()
 	var s shown
 	if err := decoder.Decode(&s); err != nil {
-		return nil, errors.New("read the plan: what the tool says about it is not valid JSON")
+		return nil, errors.New("read the plan: the tool's description of it is not valid JSON")
 	}
 	if major, _, _ := strings.Cut(s.FormatVersion, "."); major != "1" {
 		return nil, fmt.Errorf("read the plan: its format is %q, this Yuba reads 1.x", s.FormatVersion)
@@ -235,7 +234,7 @@ func (p *Plan) keep(list []ResourceChange, c *shownResource, r *redactor) []Reso
 	return append(list, change)
 }
 
-// matters leaves out what tofu does not speak about either.
+// matters excludes what tofu does not show either.
 func (c *shownResource) matters() bool {
 	action, _ := c.Change.action()
 	switch {
@@ -260,7 +259,7 @@ func (c *shownChange) has(action string) bool {
 	return false
 }
 
-// action folds tofu's list of actions into one.
+// action converts tofu's list of actions to one.
 func (c *shownChange) action() (action Action, createFirst bool) {
 	switch {
 	case len(c.Actions) == 2:

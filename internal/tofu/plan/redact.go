@@ -10,17 +10,18 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/mask"
 )
 
-// redactor replaces sensitive values. Marks alone are not enough: a provider that copies its input to a computed attribute, as
-// terraform_data does, loses them. So a text with a sensitive value in it, in any encoding, is sensitive, too.
+// redactor replaces sensitive values. Marks alone are not enough: a provider that copies its input
+// to a computed attribute, as terraform_data does, loses them. So every text that contains a
+// sensitive value, in any encoding, is sensitive, too.
 type redactor struct {
-	// own hides the values that the plan marks, given those that its owner knows to be secret.
+	// own hides the values that the plan marks, given further known secrets.
 	own, given *mask.Masker
 }
 
-// hides tells whether a text contains a sensitive one.
+// hides reports whether a text contains a secret.
 func (r *redactor) hides(text string) bool { return r.own.Hides(text) || r.given.Hides(text) }
 
-// hidesName is the same for the name of an attribute, in which common words stay.
+// hidesName is hides for the name of an attribute; common words stay.
 func (r *redactor) hidesName(name string) bool {
 	return r.own.HidesName(name) || r.given.HidesName(name)
 }
@@ -49,7 +50,8 @@ func (s *shown) redactor() *redactor {
 	return &redactor{own: found.Masker(SensitiveMark)}
 }
 
-// collect gathers the texts below a mark: true for everything, or an object or list with marks for its parts.
+// collect collects the texts below a mark: true for everything, or an object or list with marks of
+// its parts.
 func collect(value, mark any, found *mask.Secrets) {
 	if mark == nil || mark == false {
 		return
@@ -75,8 +77,8 @@ func collect(value, mark any, found *mask.Secrets) {
 	}
 }
 
-// part is the mark of a list's element, attribute that of an object's. A mark
-// that is true holds for all.
+// part returns the mark of a list's element, attribute that of an object's. A mark that is true
+// includes all parts.
 func part(mark any, i int) any {
 	if list, ok := mark.([]any); ok {
 		if i < len(list) {
@@ -94,7 +96,7 @@ func attribute(mark any, key string) any {
 	return mark == true
 }
 
-// values returns both sides of a change as they may be shown.
+// values returns both sides of a change, redacted.
 func (r *redactor) values(c *shownChange) (before, after Value) {
 	n := &numbering{}
 	before = r.value(c.Before, c.BeforeSensitive, nil, n)
@@ -144,7 +146,7 @@ func (r *redactor) value(value, sensitive, unknown any, n *numbering) Value {
 			return n.sensitive(v)
 		}
 	case nil:
-		// An object of which nothing is known yet is null with marks inside.
+		// A completely unknown object is null with marks inside.
 		if marks, ok := unknown.(map[string]any); ok && len(marks) > 0 {
 			return r.object(nil, sensitive, unknown, n)
 		}
@@ -184,7 +186,7 @@ func (r *redactor) object(object map[string]any, sensitive, unknown any, n *numb
 	return v
 }
 
-// keys returns an object's keys in order, so that numbers do not depend on it.
+// keys returns sorted keys, so that numbers do not depend on map order.
 func keys[V any](object map[string]V) []string {
 	names := make([]string, 0, len(object))
 	for name := range object {

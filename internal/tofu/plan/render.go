@@ -10,14 +10,14 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 )
 
-// RenderOptions say how a plan is written.
+// RenderOptions configure how a plan is written.
 type RenderOptions struct {
 	// Color adds ANSI colours.
 	Color bool
 }
 
-// Render writes a plan for people, in the way that users of tofu know: what is
-// to be done with each object, attribute by attribute, then a summary.
+// Render formats a plan in the way that users of tofu know: each object's actions by attribute,
+// then a summary.
 func Render(p *Plan, opts RenderOptions) string {
 	r := &renderer{painter: painter(opts.Color)}
 	r.drift(p)
@@ -91,7 +91,7 @@ func (r *renderer) sign(c *ResourceChange) (sign, meaning string) {
 	}
 	return r.symbol(c.Action), map[Action]string{
 		Create: "create", Update: "update in place (current -> planned)", Delete: "destroy",
-		Replace: "destroy, then create the replacement", Read: "read during the apply", Forget: "forget, and leave the object alone",
+		Replace: "destroy, then create the replacement", Read: "read during the apply", Forget: "forget, and keep the object",
 	}[c.Action]
 }
 
@@ -122,7 +122,7 @@ func (r *renderer) change(c *ResourceChange, drifted bool) {
 	r.line("")
 }
 
-// headline says in a sentence what happens.
+// headline describes the change in a sentence.
 func (r *renderer) headline(c *ResourceChange, drifted bool) string {
 	address := diagnostic.Printable(c.Address)
 	if c.Deposed != "" {
@@ -130,7 +130,7 @@ func (r *renderer) headline(c *ResourceChange, drifted bool) string {
 	}
 	what := map[Action]string{
 		Create: "will be created", Update: "will be updated in place", Delete: "will be " + r.paint("destroyed", boldCode+redCode),
-		Read: "will be read during the apply", Forget: "will be forgotten and not destroyed", NoOp: "stays as it is",
+		Read: "will be read during the apply", Forget: "will be forgotten and not destroyed", NoOp: "is unchanged",
 	}[c.Action]
 	switch {
 	case drifted && c.Action == Delete:
@@ -151,12 +151,12 @@ func (r *renderer) headline(c *ResourceChange, drifted bool) string {
 	return r.paint(address, boldCode) + " " + what
 }
 
-// reasons words why tofu deletes, reads or replaces something.
+// reasons describe why tofu deletes, reads or replaces something.
 var reasons = map[string]string{
 	"replace_by_triggers":                        "because of replace_triggered_by",
 	"delete_because_no_resource_config":          "because it is not in the configuration",
 	"delete_because_no_module":                   "because its module is not in the configuration",
-	"delete_because_no_move_target":              "because what it was moved to is not in the configuration",
+	"delete_because_no_move_target":              "because its move target is not in the configuration",
 	"delete_because_wrong_repetition":            "because the use of count or for_each has changed",
 	"delete_because_count_index":                 "because its index is out of range for count",
 	"delete_because_enabled_false":               "because enabled is false",
@@ -174,7 +174,7 @@ func notes(c *ResourceChange) []string {
 		notes = append(notes, text)
 	}
 	if c.Deposed != "" {
-		notes = append(notes, "left over from a replacement that failed half-way")
+		notes = append(notes, "left over from a replacement that failed halfway")
 	}
 	if c.Previous != "" && c.Action != NoOp {
 		notes = append(notes, "moved from "+diagnostic.Printable(c.Previous))

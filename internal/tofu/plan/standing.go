@@ -9,45 +9,46 @@ import (
 	"time"
 )
 
-// State is what has become of a plan.
+// State is the state of a plan.
 type State string
 
-// The states of plans.
+// The states.
 const (
-	// StatePending: it is the stack's pending plan, and not approved.
+	// StatePending: the stack's pending plan, not approved.
 	StatePending State = "pending"
-	// StateApproved: its apply has not ended.
+	// StateApproved: approved; its apply has not ended.
 	StateApproved State = "approved"
-	// StateRejected: it is the pending plan, and a person rejected it.
+	// StateRejected: the pending plan, rejected by a person.
 	StateRejected State = "rejected"
-	// StateApplied: it was applied to its end.
+	// StateApplied: applied completely.
 	StateApplied State = "applied"
-	// StateApplyFailed: its apply began and did not get to its end.
+	// StateApplyFailed: its apply began and failed.
 	StateApplyFailed State = "failed"
-	// StateRefused: a webhook did not let it pass.
+	// StateRefused: a webhook refused it.
 	StateRefused State = "refused"
-	// StateSuperseded: it was not applied, and is not the pending plan any more.
+	// StateSuperseded: not applied, and no longer the pending plan.
 	StateSuperseded State = "superseded"
-	// StateUnchanged: it found nothing to do.
+	// StateUnchanged: without changes.
 	StateUnchanged State = "unchanged"
 )
 
-// Standing says which plan a document describes and what has become of it. It changes after the plan was made, so it is not kept with
-// the document: the server adds it to each answer.
+// Standing identifies the plan of a document and its state. It changes after the plan was made, so
+// it is not stored with the document: the server adds it to each response.
 type Standing struct {
 	State State `json:"state"`
-	// ID is what people approve. It is empty for a plan that was never approved and is not pending any more.
+	// ID is the id to approve. It is empty for a plan that was never approved and is no longer
+	// pending.
 	ID string `json:"id,omitempty"`
 	// Run made the plan at Made, for Revision of the source.
 	Run      string    `json:"run"`
 	Revision string    `json:"revision,omitempty"`
 	Made     time.Time `json:"made,omitzero"`
-	// ApplyRun is the run that applied the plan or tried to; it ended at ApplyEnded.
+	// ApplyRun is the run that applied the plan or tried to, until ApplyEnded.
 	ApplyRun   string    `json:"applyRun,omitempty"`
 	ApplyEnded time.Time `json:"applyEnded,omitzero"`
 }
 
-// WithStanding adds a standing to a document. Everything else in the document stays as it is.
+// WithStanding adds a standing to a document and leaves the rest unchanged.
 func WithStanding(document []byte, s Standing) ([]byte, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(document, &fields); err != nil {
@@ -55,7 +56,7 @@ func WithStanding(document []byte, s Standing) ([]byte, error) {
 	}
 	standing, err := json.Marshal(s)
 	if err != nil {
-		return nil, fmt.Errorf("write what has become of the plan: %w", err)
+		return nil, fmt.Errorf("write the state of the plan: %w", err)
 	}
 	fields["standing"] = standing
 	return json.Marshal(fields)

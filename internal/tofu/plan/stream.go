@@ -10,10 +10,10 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 )
 
-// What a stream keeps at most. The totals count on.
+// Limits of a stream. Totals keep counting beyond them.
 const (
-	// maxChanges is how many objects of a plan or an apply are named. An interrupted apply needs each of them; few plans are
-	// larger, and a name takes some hundred bytes.
+	// maxChanges limits the named objects of a plan or an apply. An interrupted apply needs each of
+	// them; few plans are larger, and a name takes a few hundred bytes.
 	maxChanges     = 10_000
 	maxDrift       = 1000
 	maxDiagnostics = 100
@@ -21,24 +21,24 @@ const (
 	maxRawBytes    = 16 << 10
 )
 
-// Change is one resource instance that is planned to change or has drifted.
+// Change is one resource instance with a planned change or drift.
 type Change struct {
 	Address string `json:"address"`
-	// Match stands for the address where that is masked, see [Event].
+	// Match replaces a masked address, see [Event].
 	Match    string `json:"match,omitempty"`
 	Previous string `json:"previous,omitempty"`
 	Action   Action `json:"action"`
 	Reason   string `json:"reason,omitempty"`
 }
 
-// OutputChange is an output that is planned to change.
+// OutputChange is a planned change of an output.
 type OutputChange struct {
 	Name      string `json:"name"`
 	Action    Action `json:"action"`
 	Sensitive bool   `json:"sensitive,omitempty"`
 }
 
-// Applied is something that was really done to one object.
+// Applied is a completed action on one object.
 type Applied struct {
 	Address string `json:"address"`
 	Match   string `json:"match,omitempty"`
@@ -47,7 +47,7 @@ type Applied struct {
 	Failed  bool   `json:"failed,omitempty"`
 }
 
-// InFlight is something that was begun and has not ended.
+// InFlight is an action that has begun and not ended.
 type InFlight struct {
 	Address string        `json:"address"`
 	Match   string        `json:"match,omitempty"`
@@ -57,29 +57,29 @@ type InFlight struct {
 	Elapsed time.Duration `json:"elapsed,omitempty"`
 }
 
-// Stream gathers what one tofu process says. The zero value is ready. Use one
-// stream for one process: an apply repeats the planned changes of its plan.
-// A stream is for one goroutine at a time.
+// Stream collects the events of one tofu process. The zero value is ready for use. Use one stream
+// for each process: an apply repeats the planned changes of its plan. Not safe for concurrent use.
 type Stream struct {
-	// ToolVersion is the version that the process says it is.
+	// ToolVersion is the version that the process reports.
 	ToolVersion string `json:"toolVersion,omitempty"`
-	// Planned is what the plan counts; valid when PlanDone.
+	// Planned are the plan's counts; valid if PlanDone.
 	Planned  Counts `json:"planned"`
 	PlanDone bool   `json:"planDone,omitempty"`
-	// Done is what the apply counts; valid when ApplyDone. tofu sends no
-	// counts when an apply fails: then Progress has them.
+	// Done are the apply's counts; valid if ApplyDone. tofu sends no counts when an apply fails:
+	// then use Progress.
 	Done      Counts `json:"done"`
 	ApplyDone bool   `json:"applyDone,omitempty"`
-	// Begun is true once the process has begun to change an object. Reading data sources, which plans do, is no change.
+	// Begun is true once the process has started to change an object. Reading data sources does not
+	// count.
 	Begun bool `json:"begun,omitempty"`
 
 	Changes      []Change `json:"changes,omitempty"`
 	ChangesTotal int      `json:"changesTotal,omitempty"`
 	Drift        []Change `json:"drift,omitempty"`
 	DriftTotal   int      `json:"driftTotal,omitempty"`
-	// Outputs are those that a plan changes, by name.
+	// Outputs are the planned changes of outputs, by name.
 	Outputs []OutputChange `json:"outputs,omitempty"`
-	// Applied are the objects that were created, changed or destroyed, in order.
+	// Applied lists the created, changed and destroyed objects in order.
 	Applied      []Applied `json:"applied,omitempty"`
 	AppliedTotal int       `json:"appliedTotal,omitempty"`
 
@@ -92,14 +92,14 @@ type Stream struct {
 	inFlight map[string]InFlight
 }
 
-// Feed takes one line of the process's output in and returns its event.
+// Feed processes one line of output and returns its event.
 func (s *Stream) Feed(line []byte) Event {
 	e := ParseEvent(line)
 	s.Add(e)
 	return e
 }
 
-// Add takes one event in.
+// Add processes one event.
 func (s *Stream) Add(e Event) {
 	switch e.Type {
 	case Version:
@@ -141,8 +141,8 @@ func appendBounded[T any](list []T, item T, limit int) []T {
 	return append(list, item)
 }
 
-// outputs keeps the names of planned outputs. The event that ends an apply
-// has no actions and is left to the state, which has every value exactly.
+// outputs records the names of planned outputs. The event at the end of an apply has no actions;
+// the state has the exact values.
 func (s *Stream) outputs(e Event) {
 	var list []OutputChange
 	for name, o := range e.Outputs {
@@ -156,8 +156,8 @@ func (s *Stream) outputs(e Event) {
 	}
 }
 
-// apply follows one object. The key has the action in it, because the two
-// halves of a replacement have one address and may overlap.
+// apply tracks one object. The key includes the action, because the two halves of a replacement
+// have the same address and may overlap.
 func (s *Stream) apply(e Event) {
 	key := string(e.Action) + " " + e.Resource + " " + e.Match
 	s.Begun = s.Begun || e.Action != Read && e.Action != NoOp
@@ -218,15 +218,14 @@ func (s *Stream) raw(line string) {
 	s.Raw = append(s.Raw, line)
 }
 
-// HasChanges reports whether the plan would change anything if applied:
-// resources, imports, moves or outputs.
+// HasChanges reports whether applying the plan changes resources, imports, moves or outputs.
 func (s *Stream) HasChanges() bool { return s.ChangesTotal > 0 || len(s.Outputs) > 0 }
 
-// Progress is what has been done so far, counted from the objects themselves.
+// Progress returns the counts so far, counted from the objects.
 func (s *Stream) Progress() Counts { return s.progress }
 
-// InFlight lists what was begun and has not ended, by address. After a process
-// died these are the objects that may exist without being in the state.
+// InFlight lists actions that have begun and not ended, by address. After a process died, these
+// objects may exist without being in the state.
 func (s *Stream) InFlight() []InFlight {
 	list := make([]InFlight, 0, len(s.inFlight))
 	for _, f := range s.inFlight {
@@ -244,5 +243,5 @@ func (s *Stream) InFlight() []InFlight {
 	return list
 }
 
-// Errors are the diagnostics that made the process fail.
+// Errors returns the diagnostics that made the process fail.
 func (s *Stream) Errors() diagnostic.List { return s.Diagnostics.Errors() }

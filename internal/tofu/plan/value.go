@@ -12,10 +12,10 @@ import (
 	"strings"
 )
 
-// Kind is what a value is.
+// Kind is the kind of a value.
 type Kind int
 
-// The kinds. Unknown and Sensitive stand for values that are not there.
+// The kinds. Unknown and Sensitive replace absent values.
 const (
 	Null Kind = iota
 	Bool
@@ -27,32 +27,31 @@ const (
 	Sensitive
 )
 
-// Value is a value in a plan as it may be shown: JSON, in which some places
-// are unknown before the apply and some are sensitive and gone. As JSON itself
-// those are {"$unknown": true} and {"$sensitive": N}, with equal N for equal
-// values in one change; keys that begin with "$" get another one.
+// Value is a redacted value in a plan: JSON with places that are unknown before the apply, or
+// sensitive and removed. In JSON these are {"$unknown": true} and {"$sensitive": N}, with equal N
+// for equal values in one change. Keys that begin with "$" get another one.
 type Value struct {
 	kind   Kind
 	text   string // Bool, Number, Text
 	list   []Value
 	object map[string]Value
-	number int // Sensitive: tells values of one change apart
+	number int // Sensitive: distinguishes values of one change
 }
 
-// Kind returns what the value is.
+// Kind returns the kind of the value.
 func (v Value) Kind() Kind { return v.kind }
 
-// Elements returns a list's elements, which are not to be changed.
+// Elements returns a list's elements. Do not modify them.
 func (v Value) Elements() []Value { return v.list }
 
-// Attributes returns an object's attributes, which are not to be changed.
+// Attributes returns an object's attributes. Do not modify them.
 func (v Value) Attributes() map[string]Value { return v.object }
 
 // Literal returns the text of a bool, number or text.
 func (v Value) Literal() string { return v.text }
 
-// Equal reports whether two values are the same. What is unknown is equal to
-// nothing, not even to what else is unknown.
+// Equal reports whether two values are equal. An unknown value is not equal to anything, not even
+// another unknown one.
 func (v Value) Equal(w Value) bool {
 	if v.kind != w.kind || v.kind == Unknown || v.text != w.text || v.number != w.number ||
 		len(v.list) != len(w.list) || len(v.object) != len(w.object) {
@@ -101,7 +100,7 @@ func (v Value) MarshalJSON() ([]byte, error) {
 	return json.Marshal(object)
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote.
+// UnmarshalJSON parses the form that MarshalJSON writes.
 func (v *Value) UnmarshalJSON(raw []byte) error {
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.UseNumber()
@@ -160,7 +159,7 @@ func fromObject(tree map[string]any) (Value, error) {
 	return v, nil
 }
 
-// scalar makes a value of what encoding/json decodes with UseNumber.
+// scalar converts a value that encoding/json has decoded with UseNumber.
 func scalar(tree any) Value {
 	switch t := tree.(type) {
 	case bool:

@@ -10,7 +10,7 @@ import (
 	"unicode"
 )
 
-// address is that of all instances together: module.a.data.kind.name.
+// address returns the common address of all instances: module.a.data.kind.name.
 func (r resourceV4) address() string {
 	address := r.Type + "." + r.Name
 	if r.Mode == "data" {
@@ -22,7 +22,7 @@ func (r resourceV4) address() string {
 	return address
 }
 
-// formatIndex writes an instance's key as addresses do: nothing, [0] or ["name"].
+// formatIndex formats an instance's key as addresses do: nothing, [0] or ["name"].
 func formatIndex(key json.RawMessage) (string, error) {
 	if len(key) == 0 || string(key) == "null" {
 		return "", nil
@@ -38,7 +38,7 @@ func formatIndex(key json.RawMessage) (string, error) {
 	return fmt.Sprintf("[%d]", number), nil
 }
 
-// quote writes a string as HCL does, in one line and without control characters.
+// quote quotes a string as in HCL, in one line and without control characters.
 func quote(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')
@@ -54,7 +54,7 @@ func quote(s string) string {
 			b.WriteByte('\\')
 			b.WriteRune(c)
 		case (c == '$' || c == '%') && strings.HasPrefix(s[i+1:], "{"):
-			b.WriteRune(c) // doubled, or it would begin a template
+			b.WriteRune(c) // doubled, because it would begin a template
 			b.WriteRune(c)
 		case unicode.IsPrint(c):
 			b.WriteRune(c)

@@ -12,16 +12,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Discard deletes the Secret and the Lease of a state that says nothing any more: the stack was destroyed and is gone. Its versions
-// stay, and age as those of any state that is gone. A state that manages or puts out anything stays, as does one that cannot be
-// read, is locked, is another tenant's, or is written at the same time.
+// Discard deletes the Secret and the Lease of an empty state after its stack was destroyed and
+// deleted. Its versions stay and age like those of any deleted state. Discard keeps a state that
+// has resources or outputs, cannot be read, is locked, belongs to another tenant, or is being
+// written.
 func (s *Store) Discard(ctx context.Context, key Key) error {
 	if err := key.Validate(); err != nil {
 		return err
 	}
 	lease, err := s.getLease(ctx, key)
 	if err != nil {
-		return fmt.Errorf("discard the state of %s: look who locks it: %w", key, err)
+		return fmt.Errorf("discard the state of %s: check its lock: %w", key, err)
 	}
 	secret, err := s.getSecret(ctx, key)
 	var owned *OwnedError
@@ -36,7 +37,7 @@ func (s *Store) Discard(ctx context.Context, key Key) error {
 		err = s.deleteExactly(ctx, lease)
 	}
 	if lostRace(err) {
-		return nil // somebody has a use for it after all
+		return nil // somebody uses it after all
 	}
 	if err != nil {
 		return fmt.Errorf("discard the state of %s: %w", key, err)
@@ -44,7 +45,8 @@ func (s *Store) Discard(ctx context.Context, key Key) error {
 	return nil
 }
 
-// discardSecret deletes the Secret, if there is nothing in it that could be missed, and tells whether there is none now.
+// discardSecret deletes the Secret if nothing in it could be missed, and reports whether it no
+// longer exists.
 func (s *Store) discardSecret(ctx context.Context, key Key, secret *corev1.Secret) (bool, error) {
 	if secret == nil {
 		return true, nil
@@ -63,7 +65,7 @@ func (s *Store) discardSecret(ctx context.Context, key Key, secret *corev1.Secre
 	return err == nil, err
 }
 
-// deleteExactly deletes an object as it was read, and no other one that has its name by now.
+// deleteExactly deletes an object only in the version that was read.
 func (s *Store) deleteExactly(ctx context.Context, obj client.Object) error {
 	uid, version := obj.GetUID(), obj.GetResourceVersion()
 	return client.IgnoreNotFound(s.client.Delete(ctx, obj, client.Preconditions{UID: &uid, ResourceVersion: &version}))

@@ -14,15 +14,16 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/scope"
 )
 
-// ErrNoVersion reports that a state has no version with the id asked for. Test for it with errors.Is.
+// ErrNoVersion says that a state does not have a version with the requested id. Test with
+// errors.Is.
 var ErrNoVersion = errors.New("no such version")
 
-// CorruptError reports bytes that are not a state. They are left as they are.
+// CorruptError says that bytes are not a state. They are left unchanged.
 type CorruptError struct {
 	Key Key
-	// Where the bytes are: the Secret, a version, or what was to be written.
+	// Where names the place of the bytes: the Secret, a version, or the state to write.
 	Where string
-	// Offered is true for bytes that were to be written: nothing was stored.
+	// Offered is true for bytes to write: nothing was stored.
 	Offered bool
 	Err     error
 }
@@ -32,18 +33,19 @@ func (e *CorruptError) Error() string {
 		return fmt.Sprintf("write the state of %s: %s is not a state: %v. Nothing was changed", e.Key, e.Where, e.Err)
 	}
 	return fmt.Sprintf("read the state of %s: %s is not a state: %v.\n"+
-		"Nothing was changed. Look for an intact version and go back to it, or restore a backup of Yuba when there is none:\n"+
+		"Nothing was changed. Find an intact version and roll back to it, or restore a backup of Yuba if there is none:\n"+
 		"    yuba state history %s\n    yuba state rollback %s VERSION", e.Key, e.Where, e.Err, e.Key, e.Key)
 }
 
 func (e *CorruptError) Unwrap() error { return e.Err }
 
-// VanishedError reports that there is no state where one has been.
+// VanishedError says that a state that existed is missing.
 type VanishedError struct {
 	Key Key
-	// Newest is the newest stored version, nil when there is none: then the stack is known to have been applied.
+	// Newest is the newest stored version; nil if there is none: then the stack is known to have
+	// been applied.
 	Newest *Version
-	// Emptied is true when the Secret is there and holds no state.
+	// Emptied is true if the Secret exists without a state.
 	Emptied bool
 }
 
@@ -51,68 +53,69 @@ func (e *VanishedError) Error() string {
 	text := fmt.Sprintf("read the state of %s: %s", e.Key, e.what())
 	if e.Newest == nil {
 		return text + ", but the stack has been applied before, and no version of its state is stored.\n" +
-			"Without it everything would be created a second time. Restore the Secret from a backup."
+			"Without it tofu would create everything a second time. Restore the Secret from a backup."
 	}
 	return text + fmt.Sprintf(", the newest stored version is %s of %s.\n"+
-		"Without it everything would be created a second time. Bring it back:\n    yuba state rollback %s %s\n"+
-		"Or, if nothing of it exists any more, start with an empty one:\n    yuba state drop %s",
+		"Without it tofu would create everything a second time. Restore it:\n    yuba state rollback %s %s\n"+
+		"Or, if none of its resources exist any more, start with an empty state:\n    yuba state drop %s",
 		e.Newest.ID, e.Newest.Time.Format(time.RFC3339), e.Key, e.Newest.ID, e.Key)
 }
 
-// what says what is missing.
+// what describes what is missing.
 func (e *VanishedError) what() string {
 	what := "is gone"
 	if e.Emptied {
-		what = "holds no state any more"
+		what = "no longer contains a state"
 	}
 	return fmt.Sprintf("Secret %s/%s %s", e.Key.Namespace, e.Key.SecretName(), what)
 }
 
-// Destroying explains to somebody who destroys the stack that its resources are unknown. keep is the command that deletes
+// Destroying explains that the resources to destroy are unknown. keep is the command that deletes
 // the stack and keeps its resources.
 func (e *VanishedError) Destroying(keep string) string {
-	text := fmt.Sprintf("destroy what %s manages: %s, and with it the list of what there is to destroy", e.Key, e.what())
+	text := fmt.Sprintf("destroy what %s manages: %s, and with it the list of resources to destroy", e.Key, e.what())
 	if e.Newest == nil {
 		text += ". No version of it is stored: restore the Secret from a backup."
 	} else {
-		text += fmt.Sprintf(". The newest stored version is %s of %s. To destroy what that lists:\n    yuba state rollback %s %s",
+		text += fmt.Sprintf(". The newest stored version is %s of %s. To destroy the resources in it:\n    yuba state rollback %s %s",
 			e.Newest.ID, e.Newest.Time.Format(time.RFC3339), e.Key, e.Newest.ID)
 	}
-	return text + "\nTo let the stack go and keep its resources:\n    " + keep
+	return text + "\nTo delete the stack and keep its resources:\n    " + keep
 }
 
-// ConflictError reports that somebody else wrote the state since the writer read it. What the writer wrote is kept.
+// ConflictError says that another writer changed the state meanwhile. The new state is stored as a
+// version.
 type ConflictError struct {
 	Key Key
-	// Expected is what the writer started from, Found what the Secret holds.
+	// Expected is the state that the writer started from, Found the one in the Secret.
 	Expected, Found Mark
-	// Stored is the version that keeps what was to be written.
+	// Stored is the version with the new state.
 	Stored Version
 }
 
 func (e *ConflictError) Error() string {
-	return fmt.Sprintf("write the state of %s: it moved from %s to %s behind the run's back.\n"+
-		"The Secret was left alone; what the run wrote is kept as version %s. If it is the right one:\n"+
+	return fmt.Sprintf("write the state of %s: another writer changed it from %s to %s during the run.\n"+
+		"The Secret was not changed; the run's state is stored as version %s. If that is the right one:\n"+
 		"    yuba state rollback %s %s", e.Key, e.Expected, e.Found, e.Stored.ID, e.Key, e.Stored.ID)
 }
 
-// OwnedError reports a state that is another tenant's. It is neither read nor written.
+// OwnedError says that a state belongs to another tenant. It is neither read nor written.
 type OwnedError struct {
 	Key Key
-	// Where it is: the Secret, or a version.
+	// Where names the place: the Secret, or a version.
 	Where string
-	// Scope is whose it is.
+	// Scope is the tenant that it belongs to.
 	Scope scope.Scope
 }
 
 func (e *OwnedError) Error() string {
-	return fmt.Sprintf("use the state of %s: %s belongs to tenant %q, and the stack to tenant %q. Nothing was read or changed. "+
-		"Choose another workspace or spec.backendConfig.secretSuffix, or, if the state is the stack's, mend the label %s of that Secret",
+	return fmt.Sprintf("use the state of %s: %s belongs to tenant %q, but the stack belongs to tenant %q. Nothing was read or changed. "+
+		"Choose another workspace or spec.backendConfig.secretSuffix, or, if the state belongs to the stack, correct the label %s of that Secret",
 		e.Key, e.Where, e.Scope, e.Key.Scope, scope.Label)
 }
 
-// Owned says whether a tenant's label on a state's Secret is another one than the key's. A Secret without one, and a
-// stack that is nobody's, are no matter of tenants.
+// Owned returns an error if the tenant label of a state's Secret differs from the key's tenant. It
+// ignores Secrets without the label, and stacks without a tenant.
 func (k Key) Owned(labels map[string]string) error {
 	return k.owned("Secret "+k.Namespace+"/"+k.SecretName(), scope.Of(labels))
 }
@@ -124,7 +127,7 @@ func (k Key) owned(where string, by scope.Scope) error {
 	return nil
 }
 
-// Lasting says whether a state cannot be read, and reading it again will not help: it is damaged, gone or another
+// Lasting reports whether reading a state fails permanently: it is damaged, gone or another
 // tenant's.
 func Lasting(err error) bool {
 	var corrupt *CorruptError
@@ -133,11 +136,11 @@ func Lasting(err error) bool {
 	return errors.As(err, &corrupt) || errors.As(err, &vanished) || errors.As(err, &owned)
 }
 
-// Unreadable is Lasting, or the API does not let us read the state. Callers that want the state only as evidence go on
-// without it.
+// Unreadable reports whether Lasting is true, or the API denies reading the state. Callers that
+// want the state only as evidence continue without it.
 func Unreadable(err error) bool { return Lasting(err) || apierrors.IsForbidden(err) }
 
-// LockedError reports a lock in other hands.
+// LockedError says that another holder has the lock.
 type LockedError struct {
 	Key  Key
 	Info LockInfo

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// File is what a state says. Of an encrypted one only the first three fields are known.
+// File is the content of a state. For an encrypted one only the first three fields are known.
 type File struct {
 	Serial    uint64
 	Lineage   string
@@ -18,7 +18,7 @@ type File struct {
 	// TerraformVersion is the version of the tool that wrote it; OpenTofu kept the field's name.
 	TerraformVersion string
 	Outputs          map[string]Output
-	// Resources are the instances, in the order of the file. Deposed objects are among them.
+	// Resources are the instances, in the order of the file, including deposed objects.
 	Resources []Resource
 }
 
@@ -31,26 +31,27 @@ type Output struct {
 
 // Resource is one instance of a resource or data source.
 type Resource struct {
-	// Address is the whole one: module.a["x"].data.kind.name[0].
+	// Address is the full address: module.a["x"].data.kind.name[0].
 	Address string
 	Module  string
 	// Mode is "managed" or "data".
 	Mode, Type, Name string
 	// ProviderAddr is the provider's source address, such as registry.opentofu.org/hashicorp/time.
 	ProviderAddr string
-	// ID is the attribute "id", empty when there is none of type string.
+	// ID is the attribute "id"; empty if there is none of type string.
 	ID string
-	// Deposed is the key of an object whose replacement exists and which is still to be destroyed.
+	// Deposed is the key of an object that has a replacement and is still to be destroyed.
 	Deposed string
 	Tainted bool
-	// Attributes is a JSON object with everything in the clear, sensitive values included.
+	// Attributes is a JSON object with all values in clear text, including sensitive ones.
 	Attributes json.RawMessage
-	// SensitivePaths lead to the sensitive values: attribute names and indices. What lies below is sensitive, too.
+	// SensitivePaths are the paths of sensitive values: attribute names and indices. Everything
+	// below is sensitive, too.
 	SensitivePaths [][]string
 	Dependencies   []string
 }
 
-// The file's own shape.
+// The format of the file.
 type (
 	fileV4 struct {
 		TerraformVersion string              `json:"terraform_version"`
@@ -82,8 +83,8 @@ type (
 	}
 )
 
-// Parse reads a state of format version 4, which is what every OpenTofu and every Terraform since 0.12 writes. Its
-// errors quote nothing of the state.
+// Parse parses a state of format version 4, which every OpenTofu and every Terraform since 0.12
+// writes. Its errors quote nothing of the state.
 func Parse(data []byte) (*File, error) {
 	h, err := readHeader(data)
 	if err != nil {
@@ -124,7 +125,7 @@ func parseInstance(resource resourceV4, instance instanceV4) (Resource, error) {
 		return Resource{}, err
 	}
 	attributes := instance.Attributes
-	if len(attributes) == 0 && instance.AttributesFlat != nil { // written by a provider of before 0.12
+	if len(attributes) == 0 && instance.AttributesFlat != nil { // written by a provider before 0.12
 		if attributes, err = json.Marshal(instance.AttributesFlat); err != nil {
 			return Resource{}, err
 		}
@@ -151,7 +152,8 @@ func idOf(attributes json.RawMessage) string {
 	return id
 }
 
-// providerAddr takes the source address out of a provider configuration's: module.a.provider["ADDR"].alias["key"].
+// providerAddr extracts the source address from a provider configuration's address:
+// module.a.provider["ADDR"].alias["key"].
 func providerAddr(configuration string) string {
 	_, rest, found := strings.Cut(configuration, `provider["`)
 	address, _, closed := strings.Cut(rest, `"]`)
@@ -161,8 +163,8 @@ func providerAddr(configuration string) string {
 	return address
 }
 
-// parsePaths reads the paths of sensitive values. An element of a set has no index of its own: its path ends at the
-// set, which makes all of the set sensitive.
+// parsePaths parses the paths of sensitive values. Elements of a set have no index: the path ends
+// at the set, so all of the set is sensitive.
 func parsePaths(raw json.RawMessage) ([][]string, error) {
 	if len(raw) == 0 {
 		return nil, nil
@@ -210,7 +212,7 @@ func stepName(kind string, value json.RawMessage) (string, bool) {
 	return "", false
 }
 
-// Resource returns the instance with an address; a deposed object never stands for its successor.
+// Resource returns the instance with an address, never a deposed object.
 func (f *File) Resource(address string) (Resource, bool) {
 	for _, resource := range f.Resources {
 		if resource.Address == address && resource.Deposed == "" {

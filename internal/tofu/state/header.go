@@ -17,7 +17,8 @@ import (
 // formatVersion is the version of the state format; OpenTofu 1.x writes no other.
 const formatVersion = 4
 
-// Mark says which state a writer started from, or wrote. The zero Mark stands for "there was none".
+// Mark identifies the state that a writer started from, or wrote. The zero Mark means that there
+// was none.
 type Mark struct {
 	Serial  uint64
 	Lineage string
@@ -32,10 +33,10 @@ func (m Mark) String() string {
 	return fmt.Sprintf("serial %d (%.14s)", m.Serial, m.Digest)
 }
 
-// Digest names the exact bytes of a state.
+// Digest returns the digest of the exact bytes of a state.
 func Digest(data []byte) string { return fmt.Sprintf("sha256:%x", sha256.Sum256(data)) }
 
-// header is what can be known of every state, encrypted or not.
+// header is what is known of every state, encrypted or not.
 type header struct {
 	Version           *int64  `json:"version"`
 	Serial            *uint64 `json:"serial"`
@@ -52,27 +53,28 @@ func (h header) serial() uint64 {
 	return *h.Serial
 }
 
-// readHeader says whether data is a state, and whose.
+// readHeader parses the header, or says why data is not a state.
 func readHeader(data []byte) (header, error) {
 	var h header
 	if len(bytes.TrimSpace(data)) == 0 {
 		return h, errors.New("it is empty")
 	}
 	if err := json.Unmarshal(data, &h); err != nil {
-		return h, fmt.Errorf("it is not JSON of a state: %w", withoutContent(err))
+		return h, fmt.Errorf("it is not the JSON of a state: %w", withoutContent(err))
 	}
 	switch {
 	case h.encrypted():
 		return h, nil
 	case h.Version == nil:
-		return h, errors.New("it has no format version")
+		return h, errors.New("it does not have a format version")
 	case *h.Version != formatVersion:
-		return h, fmt.Errorf("its format version is %d, want %d", *h.Version, formatVersion)
+		return h, fmt.Errorf("its format version is %d, expected %d", *h.Version, formatVersion)
 	}
 	return h, nil
 }
 
-// withoutContent keeps what a JSON error says about the place and drops what it quotes: a state holds secrets.
+// withoutContent keeps the position of a JSON error and drops the quoted content: a state contains
+// secrets.
 func withoutContent(err error) error {
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
@@ -85,11 +87,11 @@ func withoutContent(err error) error {
 	return errors.New("unexpected content")
 }
 
-// withSerial returns the state with another serial and otherwise the very same bytes. An encrypted state cannot get
-// one: OpenTofu compares it with the serial inside.
+// withSerial returns the state with another serial and otherwise identical bytes. It fails for an
+// encrypted state: OpenTofu compares the serial with the one inside.
 func withSerial(data []byte, serial uint64) ([]byte, error) {
 	if h, err := readHeader(data); err != nil || h.encrypted() {
-		return nil, errors.Join(err, errors.New("its serial is sealed"))
+		return nil, errors.Join(err, errors.New("its serial is encrypted"))
 	}
 	start, end, err := findField(data, "serial")
 	if err != nil {
@@ -97,12 +99,12 @@ func withSerial(data []byte, serial uint64) ([]byte, error) {
 	}
 	out := bytes.Join([][]byte{data[:start], strconv.AppendUint(nil, serial, 10), data[end:]}, nil)
 	if h, err := readHeader(out); err != nil || h.serial() != serial {
-		return nil, errors.Join(err, errors.New("its serial is written more than once"))
+		return nil, errors.Join(err, errors.New("it contains its serial more than once"))
 	}
 	return out, nil
 }
 
-// findField returns where the value of a field of the outermost object begins and ends.
+// findField returns the position of a field's value in the outermost object.
 func findField(data []byte, name string) (start, end int64, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	if _, err := decoder.Token(); err != nil {
@@ -122,5 +124,5 @@ func findField(data []byte, name string) (start, end int64, err error) {
 			return end - int64(len(value)), end, nil
 		}
 	}
-	return 0, 0, fmt.Errorf("it has no field %q", name)
+	return 0, 0, fmt.Errorf("it does not have a field %q", name)
 }

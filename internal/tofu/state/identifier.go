@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// Identifier is what the provider calls the resource: its ARN if it has one, else its id. One that is sensitive is not
-// told.
+// Identifier returns the provider's name of the resource: its ARN if it has one, else its id; "" if
+// that is sensitive.
 func (r Resource) Identifier() string {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(r.Attributes, &fields) != nil {

@@ -43,8 +43,8 @@ output "content" { value = terraform_data.it.output }
 output "workspace" { value = terraform.workspace }
 `
 
-// localApply is what a run does: it puts the current state in place, applies with the local backend and returns the
-// state that tofu wrote.
+// localApply is what a run does: it puts the current state in place, applies with the local backend
+// and returns the state that tofu wrote.
 func localApply(t *testing.T, workspace, content string, current []byte) []byte {
 	t.Helper()
 	m := emptyModule(t)
@@ -187,7 +187,8 @@ func TestPlainTofusLockStopsUs(t *testing.T) {
 	f.lock(aLock)
 }
 
-// applyUntilAsked starts an apply, which takes the lock, and returns when tofu asks whether to go on.
+// applyUntilAsked starts an apply, which takes the lock, and returns when tofu asks whether to go
+// on.
 func (m *module) applyUntilAsked() (answer func(string), end func() error) {
 	m.t.Helper()
 	ctx, cancel := context.WithCancel(m.t.Context())

@@ -15,7 +15,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/scope"
 )
 
-// What OpenTofu's kubernetes backend calls its data key, labels and annotations.
+// Names in OpenTofu's kubernetes backend: the data key, labels and annotations.
 const (
 	dataKey            = "tfstate"
 	labelState         = "tfstate"
@@ -26,38 +26,40 @@ const (
 	annotationLock     = "app.terraform.io/lock-info"
 )
 
-// Key names a state: the Secret and the Lease that OpenTofu's kubernetes backend uses for a workspace and a suffix.
+// Key identifies a state: the Secret and the Lease that OpenTofu's kubernetes backend uses for a
+// workspace and a suffix.
 type Key struct {
 	Namespace string
-	// Workspace is "default" when empty.
+	// Workspace is "default" if empty.
 	Workspace string
-	// Suffix is the backend's secret_suffix; for a stack that says nothing else, its name.
+	// Suffix is the backend's secret_suffix; by default the stack's name.
 	Suffix string
-	// Stack is the stack's name in messages and in the commands they suggest; Suffix when empty. It identifies nothing.
+	// Stack is the stack's name in messages and suggested commands; Suffix if empty. It is not part
+	// of the identity.
 	Stack string
-	// UID is the stack's. A write records it as an owner of the state; empty leaves the owners as they are. It identifies
-	// nothing.
+	// UID is the uid of the stack. A write records it as an owner of the state; if empty, the
+	// owners are unchanged. It is not part of the identity.
 	UID string
-	// Scope is whose stack it is. The Secret and the Lease have it as a label, so that they are found by it, and a Secret
-	// of another scope is refused. It identifies nothing.
+	// Scope is the stack's tenant. The Secret and the Lease get it as a label, and a Secret of
+	// another tenant is refused. It is not part of the identity.
 	Scope scope.Scope
 }
 
-// KeyOfStack is the key of a stack's state, for reading it: without the stack's uid and scope.
+// KeyOfStack returns the key of a stack's state for reading, without uid and tenant.
 func KeyOfStack(stack *infrav1.Terraform) Key {
 	return Key{Namespace: stack.Namespace, Workspace: stack.WorkspaceName(), Suffix: stack.StateSuffix(), Stack: stack.Name}
 }
 
-// SecretName is the name of the state Secret.
+// SecretName returns the name of the state Secret.
 func (k Key) SecretName() string { return "tfstate-" + k.workspace() + "-" + k.Suffix }
 
-// LeaseName is the name of the Lease that is the state's lock.
+// LeaseName returns the name of the state's lock.
 func (k Key) LeaseName() string { return "lock-" + k.SecretName() }
 
-// String is how people call the stack: NAMESPACE/NAME.
+// String returns the stack's name for people: NAMESPACE/NAME.
 func (k Key) String() string { return k.Namespace + "/" + cmp.Or(k.Stack, k.Suffix) }
 
-// Validate says whether Kubernetes can keep the state under the names that follow from the key.
+// Validate reports whether the names that follow from the key are valid in Kubernetes.
 func (k Key) Validate() error {
 	problems := validation.IsDNS1123Subdomain(k.LeaseName())
 	problems = append(problems, validation.IsDNS1123Label(k.Namespace)...)
@@ -76,8 +78,8 @@ func (k Key) Validate() error {
 
 func (k Key) workspace() string { return cmp.Or(k.Workspace, "default") }
 
-// labels are those of OpenTofu's backend, and on top the configured ones, which may replace them there, too. Whose
-// tenant's a state is, no configuration can say otherwise.
+// labels returns the labels of OpenTofu's backend and the configured ones, which may override them.
+// Configuration cannot override the tenant.
 func (k Key) labels(configured map[string]string) map[string]string {
 	all := map[string]string{
 		labelState:     "true",
@@ -90,5 +92,5 @@ func (k Key) labels(configured map[string]string) map[string]string {
 	return all
 }
 
-// versionsPrefix is where the blob store keeps the state's versions.
+// versionsPrefix is the prefix of the state's versions in the blob store.
 func (k Key) versionsPrefix() string { return "states/" + k.Namespace + "/" + k.SecretName() + "/" }

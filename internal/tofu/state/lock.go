@@ -21,7 +21,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/scope"
 )
 
-// LockInfo says who holds a lock. Its JSON is OpenTofu's.
+// LockInfo describes the holder of a lock. Its JSON is OpenTofu's.
 type LockInfo struct {
 	ID        string    `json:"ID"`
 	Operation string    `json:"Operation"`
@@ -32,20 +32,21 @@ type LockInfo struct {
 	Path      string    `json:"Path"`
 }
 
-// NewLockInfo makes the LockInfo of a new lock with an id of its own.
+// NewLockInfo returns the LockInfo of a new lock with a new id.
 func NewLockInfo(operation, who string) LockInfo {
 	return LockInfo{ID: string(uuid.NewUUID()), Operation: operation, Who: who, Created: time.Now().UTC()}
 }
 
-func (i LockInfo) who() string { return cmp.Or(printable(i.Who), "somebody unnamed") }
+func (i LockInfo) who() string { return cmp.Or(printable(i.Who), "an unknown holder") }
 
-// Lock takes the state's lock; a *LockedError says who has it. Taking a lock that the same id holds already succeeds.
+// Lock acquires the state's lock, or returns a *LockedError with its holder. It succeeds if the
+// same id holds the lock already.
 func (s *Store) Lock(ctx context.Context, key Key, info LockInfo) error {
 	_, err := s.lock(ctx, key, info, "lock")
 	return err
 }
 
-// lock also says whether the lock was taken now, and not held by the id before.
+// lock also reports whether it acquired the lock now, or the id held it before.
 func (s *Store) lock(ctx context.Context, key Key, info LockInfo, action string) (taken bool, err error) {
 	if info.ID == "" {
 		return false, errors.New("lock a state without an id; this is a bug in Yuba")
@@ -63,7 +64,7 @@ func (s *Store) lock(ctx context.Context, key Key, info LockInfo, action string)
 				return false, &LockedError{Key: key, Info: *holder, Action: action}
 			}
 			if err = s.takeLease(ctx, key, lease, info); refusedByDying(err) {
-				err = nil // nobody else can take it either
+				err = nil // nobody else can acquire it either
 			}
 		}
 		if lostRace(err) && attempt < attempts {
@@ -87,7 +88,8 @@ func (s *Store) takeLease(ctx context.Context, key Key, lease *coordinationv1.Le
 			Namespace: key.Namespace, Name: key.LeaseName(), Labels: key.labels(nil),
 		}}
 	}
-	// A Lease that plain tofu made, or Yuba before the stack was a tenant's, says so from now on. Another tenant's stays so.
+	// Label a Lease without a tenant: plain tofu made it, or Yuba before the stack had a tenant.
+	// Never change another tenant's label.
 	if scope.Of(lease.Labels) == "" && key.Scope != "" {
 		metav1.SetMetaDataLabel(&lease.ObjectMeta, scope.Label, string(key.Scope))
 	}
@@ -104,8 +106,8 @@ func (s *Store) takeLease(ctx context.Context, key Key, lease *coordinationv1.Le
 	return err
 }
 
-// Unlock releases the lock that an id holds; a *LockedError says when another one holds it. A lock that nobody holds is
-// no error, so Unlock may be repeated. The Lease stays, as OpenTofu leaves it.
+// Unlock releases the lock with this id, or returns a *LockedError if another id holds it. It may
+// be repeated: releasing a free lock succeeds. Like OpenTofu, it keeps the Lease.
 func (s *Store) Unlock(ctx context.Context, key Key, id string) error {
 	if err := key.Validate(); err != nil {
 		return err
@@ -139,14 +141,15 @@ func (s *Store) Unlock(ctx context.Context, key Key, id string) error {
 	}
 }
 
-// Holder returns who holds the state's lock, nil when nobody does; with a cache, as the watch last told it.
+// Holder returns the holder of the state's lock; nil if it is free. With a cache, it returns what
+// the watch last reported.
 func (s *Store) Holder(ctx context.Context, key Key) (*LockInfo, error) {
 	if err := key.Validate(); err != nil {
 		return nil, err
 	}
 	lease, err := s.knownLease(ctx, key, 1, func(*coordinationv1.Lease) bool { return true })
 	if err != nil {
-		return nil, fmt.Errorf("look who locks %s: %w", key, err)
+		return nil, fmt.Errorf("check the lock of %s: %w", key, err)
 	}
 	return holderOf(lease), nil
 }
@@ -156,9 +159,9 @@ func (s *Store) HolderNow(ctx context.Context, key Key) (*LockInfo, error) {
 	return (&Store{client: s.client}).Holder(ctx, key)
 }
 
-// knownLease returns the Lease as the cache has it when that is good enough, in a first attempt: a write that is bound
-// to a version that has become old fails, and is tried again with what the API has. It returns nil when there is no such
-// Lease: the state has never been locked.
+// knownLease returns the cached Lease in a first attempt if it is good enough: a write with an old
+// version fails, and is retried with the API's version. It returns nil if there is no Lease: the
+// state has never been locked.
 func (s *Store) knownLease(ctx context.Context, key Key, attempt int, enough func(*coordinationv1.Lease) bool) (*coordinationv1.Lease, error) {
 	if s.leases != nil && attempt == 1 {
 		lease := new(coordinationv1.Lease)
@@ -169,7 +172,7 @@ func (s *Store) knownLease(ctx context.Context, key Key, attempt int, enough fun
 	return s.getLease(ctx, key)
 }
 
-// getLease asks the API.
+// getLease reads the Lease from the API.
 func (s *Store) getLease(ctx context.Context, key Key) (*coordinationv1.Lease, error) {
 	lease := new(coordinationv1.Lease)
 	return leaseOrNone(lease, s.client.Get(ctx, key.lease(), lease))
@@ -189,11 +192,11 @@ func leaseOrNone(lease *coordinationv1.Lease, err error) (*coordinationv1.Lease,
 	return lease, nil
 }
 
-// Leases selects the Leases that lock states, whoever made them.
+// Leases selects the Leases that lock states, of any program.
 func Leases() labels.Selector { return labels.SelectorFromSet(labels.Set{labelState: "true"}) }
 
-// holderOf reads a Lease. The holder's identity decides, as it does for OpenTofu; a damaged annotation loses only the
-// details.
+// holderOf parses a Lease. As in OpenTofu, the holder's identity counts; a damaged annotation loses
+// only details.
 func holderOf(lease *coordinationv1.Lease) *LockInfo {
 	if lease == nil || lease.Spec.HolderIdentity == nil || *lease.Spec.HolderIdentity == "" {
 		return nil

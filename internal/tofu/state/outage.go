@@ -12,13 +12,14 @@ import (
 	"github.com/yuba-dev/yuba/internal/blob"
 )
 
-// outageError marks a failure of the blob store itself. It says nothing about the bytes that were asked for.
+// outageError marks a failure of the blob store itself, as opposed to damaged content.
 type outageError struct{ err error }
 
 func (e *outageError) Error() string { return e.err.Error() }
 func (e *outageError) Unwrap() error { return e.err }
 
-// openBlob opens a blob. Errors of the store are marked, those of the blob (it is not there, its seal is broken) are not.
+// openBlob opens a blob. It marks errors of the store, but not those of the blob (missing, or
+// undecryptable).
 func (s *Store) openBlob(ctx context.Context, key string) (io.ReadCloser, error) {
 	content, err := s.blobs.Open(ctx, key)
 	if err != nil {
@@ -27,7 +28,7 @@ func (s *Store) openBlob(ctx context.Context, key string) (io.ReadCloser, error)
 	return &marking{content}, nil
 }
 
-// marking marks the errors of the store that come up while a blob is read.
+// marking marks errors of the store while a blob is read.
 type marking struct{ io.ReadCloser }
 
 func (m *marking) Read(p []byte) (int, error) {
@@ -43,11 +44,12 @@ func markOutage(err error) error {
 	return &outageError{err}
 }
 
-// unreadable is a *CorruptError when we have read the bytes and they are not a state, and the outage when we could not.
+// unreadable returns a *CorruptError if the bytes were read and are not a state, and the outage if
+// they could not be read.
 func unreadable(key Key, where string, err error) error {
 	var outage *outageError
 	if errors.As(err, &outage) {
-		return fmt.Errorf("read the state of %s: %s: the blob store does not answer as it should; nothing is known to be damaged: %w", key, where, err)
+		return fmt.Errorf("read the state of %s: %s: the blob store fails, and no damage is known: %w", key, where, err)
 	}
 	return &CorruptError{Key: key, Where: where, Err: err}
 }

@@ -40,7 +40,8 @@ type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
-// A store that does not answer for a while says nothing about the states in it: nobody is to go back to an older one.
+// A store that does not answer for a while says nothing about the states in it: nobody is to go
+// back to an older one.
 func TestOutageOfTheBlobStoreIsNoDamage(t *testing.T) {
 	f := newFixture(t)
 	large := aState(1, noise(3<<20))

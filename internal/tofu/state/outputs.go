@@ -11,10 +11,10 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
-// PrintedOutput is an output as `tofu output -json` prints it.
+// PrintedOutput is an output as printed by `tofu output -json`.
 type PrintedOutput struct {
-	// Value is the value's JSON with the very whitespace it has in the printed document, which is how tofu-controller
-	// stores it; of a string, the string itself.
+	// Value is the value's JSON with exactly the white space of the printed document, as
+	// tofu-controller stores it; for a string, the string itself.
 	Value []byte
 	// Type is the type's JSON, likewise.
 	Type      []byte
@@ -29,8 +29,8 @@ type printed struct {
 	Value     json.RawMessage `json:"value"`
 }
 
-// PrintedOutputs returns the outputs byte for byte as `tofu output -json` prints them, without running it. The whole
-// document is printed and read again, because the indentation of a value follows from its depth in it.
+// PrintedOutputs returns the outputs exactly as `tofu output -json` prints them, without running
+// it. It formats and parses the whole document, because a value's indentation depends on its depth.
 func (f *File) PrintedOutputs() (map[string]PrintedOutput, error) {
 	document := make(map[string]printed, len(f.Outputs))
 	values := make(map[string]cty.Value, len(f.Outputs))
@@ -60,16 +60,16 @@ func (f *File) PrintedOutputs() (map[string]PrintedOutput, error) {
 	return all, nil
 }
 
-// print goes through cty, as tofu does: it orders attributes and normalises numbers. cty's errors are not passed on,
-// for they quote values.
+// print converts through cty, as tofu does: it orders attributes and normalises numbers. It drops
+// cty's errors because they quote values.
 func (o Output) print() (cty.Value, printed, error) {
 	kind, err := ctyjson.UnmarshalType(o.Type)
 	if err != nil {
-		return cty.NilVal, printed{}, fmt.Errorf("its type is none of OpenTofu's")
+		return cty.NilVal, printed{}, fmt.Errorf("its type is unknown to OpenTofu")
 	}
 	value, err := ctyjson.Unmarshal(o.Value, kind)
 	if err != nil {
-		return cty.NilVal, printed{}, fmt.Errorf("its value does not have its type, %s", kind.FriendlyName())
+		return cty.NilVal, printed{}, fmt.Errorf("its value does not have the type %s", kind.FriendlyName())
 	}
 	valueJSON, err := ctyjson.Marshal(value, value.Type())
 	if err != nil {

@@ -17,35 +17,38 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/scope"
 )
 
-// Annotations of a state Secret that say whose resources it holds. A Secret without them was written by another program,
-// or holds no resources.
+// Annotations of a state Secret that record the owners of its resources. A Secret without them was
+// written by another program, or contains no resources.
 const (
-	// AnnotationOwners lists the stacks that wrote the state, oldest first: NAME/UID, separated by commas.
+	// AnnotationOwners lists the stacks that wrote the state, oldest first: NAME/UID, separated by
+	// commas.
 	AnnotationOwners = "yuba.dev/state-owners"
-	// AnnotationDeleted is when the last of them was deleted and left the state behind.
+	// AnnotationDeleted is when the last owner was deleted and left the state behind.
 	AnnotationDeleted = "yuba.dev/state-owner-deleted"
 )
 
-// maxOwners bounds the list. Few stacks share a state, and those that are gone matter only until another one writes it.
+// maxOwners limits the list. Few stacks share a state, and deleted ones matter only until another
+// one writes it.
 const maxOwners = 8
 
-// Owner is a stack whose resources a state holds.
+// Owner is a stack whose resources are in a state.
 type Owner struct {
 	Name string `json:"name"`
 	UID  string `json:"uid"`
 }
 
-// Ownership says whose resources a state holds.
+// Ownership describes the owners of a state.
 type Ownership struct {
-	// Owners are the stacks that wrote it, oldest first; none for a state without resources, or one of another program.
+	// Owners are the stacks that wrote it, oldest first; none for a state without resources, or of
+	// another program.
 	Owners []Owner
-	// Deleted is when the last of them was deleted; zero when nobody recorded that.
+	// Deleted is when the last owner was deleted; zero if not recorded.
 	Deleted time.Time
-	// Scope is whose stacks they are.
+	// Scope is the tenant of the stacks.
 	Scope scope.Scope
 }
 
-// OwnershipOf reads the metadata of a state Secret. It skips what it cannot read.
+// OwnershipOf parses the metadata of a state Secret. It skips invalid parts.
 func OwnershipOf(secret metav1.Object) Ownership {
 	annotations := secret.GetAnnotations()
 	o := Ownership{Scope: scope.Of(secret.GetLabels())}
@@ -60,7 +63,7 @@ func OwnershipOf(secret metav1.Object) Ownership {
 	return o
 }
 
-// Has says whether the stack with the UID is one of the owners.
+// Has reports whether the stack with the UID is an owner.
 func (o Ownership) Has(uid string) bool {
 	return slices.ContainsFunc(o.Owners, func(owner Owner) bool { return owner.UID == uid })
 }
@@ -75,7 +78,7 @@ func (o Ownership) with(key Key) []Owner {
 	return owners[max(0, len(owners)-maxOwners):]
 }
 
-// setOwners writes the owners into the metadata of a state Secret.
+// setOwners writes the owners to the metadata of a state Secret.
 func setOwners(meta *metav1.ObjectMeta, owners []Owner) {
 	delete(meta.Annotations, AnnotationDeleted)
 	if len(owners) == 0 {
@@ -89,7 +92,8 @@ func setOwners(meta *metav1.ObjectMeta, owners []Owner) {
 	metav1.SetMetaDataAnnotation(meta, AnnotationOwners, strings.Join(entries, ","))
 }
 
-// ownersOf returns the owners of a state that a key's stack writes: nobody owns a state without resources.
+// ownersOf returns the owners after a key's stack writes the state; a state without resources has
+// none.
 func ownersOf(key Key, secret *corev1.Secret, data []byte) []Owner {
 	if holdsNothing(data) {
 		return nil
@@ -101,10 +105,11 @@ func ownersOf(key Key, secret *corev1.Secret, data []byte) []Owner {
 	return now.with(key)
 }
 
-// largestEmpty bounds what is parsed to find out that a state holds no resources: without any it is small.
+// largestEmpty limits what is parsed to find out whether a state has no resources: such a state is
+// small.
 const largestEmpty = 64 << 10
 
-// holdsNothing says that a state manages no resource. Of an encrypted one that is not known.
+// holdsNothing reports whether a state manages no resources. It is false for an encrypted state.
 func holdsNothing(data []byte) bool {
 	if len(data) > largestEmpty {
 		return false
@@ -114,7 +119,7 @@ func holdsNothing(data []byte) bool {
 		!slices.ContainsFunc(file.Resources, func(r Resource) bool { return r.Mode == "managed" })
 }
 
-// Claim makes the key's stack an owner of the state as it is. It does nothing when there is no state, or one that holds no
+// Claim makes the key's stack an owner of the existing state. It does nothing without a state or
 // resources.
 func (s *Store) Claim(ctx context.Context, key Key) error {
 	return s.annotate(ctx, key, "claim", func(secret *corev1.Secret) bool {
@@ -127,8 +132,8 @@ func (s *Store) Claim(ctx context.Context, key Key) error {
 	})
 }
 
-// Leave records that the key's stack was deleted and leaves the state behind. A state of other owners stays theirs. With
-// emptied, the stack destroyed everything in it, which the content of an encrypted state cannot tell.
+// Leave records that the key's stack was deleted and left the state behind. Other owners keep it.
+// emptied says that the stack destroyed everything, which cannot be read from an encrypted state.
 func (s *Store) Leave(ctx context.Context, key Key, at time.Time, emptied bool) error {
 	return s.annotate(ctx, key, "leave", func(secret *corev1.Secret) bool {
 		now := OwnershipOf(secret)
@@ -145,7 +150,7 @@ func (s *Store) Leave(ctx context.Context, key Key, at time.Time, emptied bool) 
 	})
 }
 
-// annotate changes the annotations of a state Secret that holds resources, and leaves its content alone.
+// annotate changes the annotations of a state Secret with resources, not its content.
 func (s *Store) annotate(ctx context.Context, key Key, action string, change func(*corev1.Secret) bool) error {
 	if err := key.Validate(); err != nil {
 		return err
@@ -169,7 +174,7 @@ func (s *Store) annotateOnce(ctx context.Context, key Key, change func(*corev1.S
 	}
 	snapshot, err := s.decode(ctx, key, secret)
 	if damaged(err) {
-		snapshot, err = &Snapshot{Data: secret.Data[dataKey]}, nil // whatever it is, it is somebody's
+		snapshot, err = &Snapshot{Data: secret.Data[dataKey]}, nil // unreadable, so assume that somebody needs it
 	}
 	if err != nil || snapshot.Data == nil || holdsNothing(snapshot.Data) || !change(secret) {
 		return err

@@ -8,8 +8,8 @@ import (
 	"fmt"
 )
 
-// ParsePrinted reads what `tofu output -json` printed, for states that only tofu can read. The bytes of values and types
-// stay as they were printed.
+// ParsePrinted parses the output of `tofu output -json`, for states that only tofu can read. It
+// keeps the exact bytes of values and types.
 func ParsePrinted(document []byte) (map[string]PrintedOutput, error) {
 	var entries map[string]printed
 	if err := json.Unmarshal(document, &entries); err != nil {

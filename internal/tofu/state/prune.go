@@ -15,29 +15,32 @@ import (
 	"github.com/yuba-dev/yuba/internal/blob"
 )
 
-// Keep is which versions of a state are kept beside those that something still needs.
+// Keep limits the versions of a state that are kept besides needed ones.
 type Keep struct {
-	// Versions is how many; 0 means any number.
+	// Versions is the maximum number; 0 means no limit.
 	Versions int
-	// Age is how long one is kept after another took its place; 0 means for ever.
+	// Age is how long a replaced version is kept; 0 means for ever.
 	Age time.Duration
 }
 
 const (
-	// settled is how long every version is kept: whoever wrote it, or is about to refer to it, has long done so then.
+	// settled is how long every version is kept: until then a reference to it has been written.
 	settled = time.Hour
-	// combined is from when on a run's states are kept as its last one only, where there are too many. tofu writes one
-	// every 20 seconds, so that a long apply would otherwise push out all that was before it.
+	// combined is the age from which, beyond the limit, only the last state of each run is kept.
+	// tofu writes one every 20 seconds, so a long apply would otherwise push out all older
+	// versions.
 	combined = 24 * time.Hour
 )
 
-// goneMark lies beside the versions of a state since it was first seen that no stack and no Secret has it. From then on its
-// versions age: those of a stack that rested for a year are no older, when it is deleted by mistake, than any other's.
+// goneMark is stored beside the versions of a state when it is first seen without stack and Secret.
+// From then on its versions age, so that versions of a long idle stack survive an accidental
+// deletion as long as any other's.
 const goneMark = "gone"
 
-// Prune removes, of a state that a stack or a Secret has, versions beyond those that are kept, and returns how many. Never removed are the newest one, that with the
-// highest serial, the last that runID wrote (the run that was applied last), the one that the Secret points to, and any at
-// all while there is no Secret: then they are what is left of the state.
+// Prune removes versions beyond the limits from a state with a stack or a Secret, and returns how
+// many. It never removes the newest one, the one with the highest serial, the last one that runID
+// (the last applied run) wrote, the one that the Secret points to, or any while there is no Secret:
+// then they are all that is left of the state.
 func (s *Store) Prune(ctx context.Context, key Key, runID string, keep Keep, now time.Time) (int, error) {
 	ids, gone, err := s.left(ctx, key)
 	if err == nil {
@@ -79,12 +82,12 @@ func (s *Store) Prune(ctx context.Context, key Key, runID string, keep Keep, now
 	return len(goes), nil
 }
 
-// PruneGone looks at a state that no stack has any more. Unless there is a Secret with it, which it says, the state is marked
-// as gone, and once it has been so since before that time, all versions are removed.
+// PruneGone handles a state without a stack. If it has no Secret either (there is false), it marks
+// the state as gone, and removes all versions once the mark is older than before.
 func (s *Store) PruneGone(ctx context.Context, key Key, before time.Time) (removed int, there bool, err error) {
 	defer func() {
 		if err != nil {
-			err = fmt.Errorf("prune the versions of %s, which is gone: %w", key, err)
+			err = fmt.Errorf("prune the versions of the deleted state %s: %w", key, err)
 		}
 	}()
 	ids, gone, err := s.left(ctx, key)
@@ -112,7 +115,7 @@ func (s *Store) PruneGone(ctx context.Context, key Key, before time.Time) (remov
 	return len(ids), false, s.unmark(ctx, key, gone)
 }
 
-// unmark takes the mark of a state away that is marked as gone.
+// unmark removes the mark of a gone state.
 func (s *Store) unmark(ctx context.Context, key Key, gone time.Time) error {
 	if gone.IsZero() {
 		return nil
@@ -120,15 +123,15 @@ func (s *Store) unmark(ctx context.Context, key Key, gone time.Time) error {
 	return s.blobs.Delete(ctx, key.versionsPrefix()+goneMark)
 }
 
-// KeyOf is the key of the state that a Secret of that name keeps. How a name with several dashes is divided does not
-// matter: the names that follow from the key are the same.
+// KeyOf returns the key of the state in a Secret of that name. Names with several dashes can be
+// divided in any way: the derived names are the same.
 func KeyOf(namespace, secretName string) (Key, bool) {
 	rest, ok := strings.CutPrefix(secretName, "tfstate-")
 	workspace, suffix, divided := strings.Cut(rest, "-")
 	return Key{Namespace: namespace, Workspace: workspace, Suffix: suffix}, ok && divided && workspace != "" && suffix != ""
 }
 
-// versionsOf are the versions as their ids tell of them.
+// versionsOf parses the ids of versions.
 func versionsOf(ids []string) []Version {
 	versions := make([]Version, 0, len(ids))
 	for _, id := range ids {
@@ -139,7 +142,7 @@ func versionsOf(ids []string) []Version {
 	return versions
 }
 
-// readRunID learns which run wrote a version. A damaged one does not say, and one that is gone has nothing to say.
+// readRunID reads which run wrote a version. It ignores damaged and deleted versions.
 func (s *Store) readRunID(ctx context.Context, key Key, v *Version) error {
 	read, content, err := s.openVersion(ctx, key, v.ID)
 	if damaged(err) || errors.Is(err, blob.ErrNotFound) {
@@ -152,8 +155,8 @@ func (s *Store) readRunID(ctx context.Context, key Key, v *Version) error {
 	return content.Close()
 }
 
-// superfluous says which of the versions, oldest first, go: those that were replaced too long ago, and where there are
-// still too many, first what runs wrote on their way, then the oldest. needed may be nil.
+// superfluous returns the versions to remove, given oldest first: those replaced too long ago,
+// then, beyond the limit, intermediate ones of runs, then the oldest. needed may be nil.
 func superfluous(versions []Version, needed func(Version) bool, keep Keep, now time.Time) []string {
 	var goes []string
 	if len(versions) == 0 {

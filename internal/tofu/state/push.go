@@ -9,10 +9,10 @@ import (
 	"fmt"
 )
 
-// PushRequest is a state to put in the place of the one that is there.
+// PushRequest is a state that replaces the current one.
 type PushRequest struct {
 	Data []byte
-	// Force replaces a state of another lineage, a newer one, and one that is gone or damaged.
+	// Force replaces a state of another lineage, a newer one, and a missing or damaged one.
 	Force  bool
 	Labels map[string]string
 	By     By
@@ -23,20 +23,20 @@ type PushError struct {
 	Key Key
 	// Problem is a sentence without a full stop.
 	Problem string
-	// Forceable is true when Force would push it all the same.
+	// Forceable is true if Force would push it anyway.
 	Forceable bool
 }
 
 func (e *PushError) Error() string {
 	text := fmt.Sprintf("push a state of %s: %s. Nothing was changed", e.Key, e.Problem)
 	if e.Forceable {
-		text += ".\nIf it is the right one all the same, push it with --force: what is there now stays in the history"
+		text += ".\nIf it is the right state, push it with --force; the current state stays in the history"
 	}
 	return text
 }
 
-// CheckPush compares a state that is to be pushed with the one that is there, as tofu does: it must be of the same
-// lineage and not be older. Either may be nil, for "there is none".
+// CheckPush compares the state to push with the current one, as tofu does: it must have the same
+// lineage and must not be older. Either may be nil for none.
 func CheckPush(key Key, now, next *Snapshot) error {
 	if now == nil || now.Data == nil || now.Digest == next.Digest {
 		return nil
@@ -44,29 +44,30 @@ func CheckPush(key Key, now, next *Snapshot) error {
 	problem := ""
 	switch {
 	case now.Lineage != "" && next.Lineage != "" && now.Lineage != next.Lineage:
-		problem = fmt.Sprintf("it is of lineage %q, the state that is there is of lineage %q: they have nothing to do with each other", next.Lineage, now.Lineage)
+		problem = fmt.Sprintf("its lineage is %q, but that of the current state is %q: they are unrelated", next.Lineage, now.Lineage)
 	case next.Serial < now.Serial:
-		problem = fmt.Sprintf("its serial is %d, and the state that is there is newer, of serial %d", next.Serial, now.Serial)
+		problem = fmt.Sprintf("its serial is %d, but the current state is newer, with serial %d", next.Serial, now.Serial)
 	case next.Serial == now.Serial:
-		problem = fmt.Sprintf("the state that is there has the same serial, %d, and another content", now.Serial)
+		problem = fmt.Sprintf("the current state has the same serial, %d, but other content", now.Serial)
 	default:
 		return nil
 	}
 	return &PushError{Key: key, Problem: problem, Forceable: true}
 }
 
-// NewSnapshot reads the bytes of a state that is not stored (yet).
+// NewSnapshot parses the bytes of a state that is not stored (yet).
 func NewSnapshot(data []byte) (*Snapshot, error) { return newSnapshot(data) }
 
-// Push makes the state of the request the current one. Its lock must be held. Without force the bytes stay as they are
-// and so does the serial; with force a state that is not the successor of the present one gets a serial above all.
+// Push replaces the current state by that of the request. The caller must hold its lock. Without
+// force the bytes are unchanged, including the serial; with force, a state that does not succeed
+// the current one gets a higher serial.
 func (s *Store) Push(ctx context.Context, key Key, request PushRequest) (Version, error) {
 	if err := key.Validate(); err != nil {
 		return Version{}, err
 	}
 	next, err := newSnapshot(request.Data)
 	if err != nil {
-		return Version{}, &CorruptError{Key: key, Where: "what was to be pushed", Offered: true, Err: err}
+		return Version{}, &CorruptError{Key: key, Where: "the state to push", Offered: true, Err: err}
 	}
 	reason := "pushed by " + request.By.Holder.who()
 	now, err := s.Read(ctx, key)
@@ -95,7 +96,7 @@ func (s *Store) Push(ctx context.Context, key Key, request PushRequest) (Version
 	}
 }
 
-// forceable says whether a state may be replaced with force despite the error.
+// forceable reports whether force may replace a state despite the error.
 func forceable(err error) bool {
 	var push *PushError
 	var corrupt *CorruptError

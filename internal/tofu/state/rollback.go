@@ -12,26 +12,26 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Rollback is what going back to a version led to.
+// Rollback is the result of a rollback.
 type Rollback struct {
-	// From is the version gone back to, To the new version that is now the state.
+	// From is the restored version, To the new version that is now the state.
 	From Version `json:"from"`
 	To   Version `json:"to"`
-	// SerialKept is true for an encrypted state: its serial cannot be raised, so it is From's. tofu accepts it, but
-	// saved plans made meanwhile may not notice that the state moved.
+	// SerialKept is true for an encrypted state: it keeps the serial of From. tofu accepts that,
+	// but saved plans made meanwhile may not notice the change.
 	SerialKept bool `json:"serialKept,omitempty"`
 }
 
-// By is who replaces a state: the holder of its lock, and the run that does it, if one does.
+// By is who replaces a state: the lock holder, and the run, if any.
 type By struct {
 	Holder LockInfo
 	RunID  string
 }
 
-// Rollback makes the content of a stored version the current state: a new version with a serial above every other one
-// of the state, and the same lineage. It holds the lock as the holder while it does so, unless the holder (by its id) has it
-// already, and is the one operation that replaces a Secret whose content is not a state; that content is kept in the blob store
-// below corrupt/.
+// Rollback makes the content of a stored version the current state: a new version with the same
+// lineage and the highest serial. It acquires the lock, unless the holder's id has it already. It
+// is the only operation that replaces a Secret whose content is not a state; it stores that content
+// in the blob store below corrupt/.
 func (s *Store) Rollback(ctx context.Context, key Key, versionID string, by By) (_ Rollback, err error) {
 	from, data, err := s.ReadVersion(ctx, key, versionID)
 	if err != nil {
@@ -62,9 +62,9 @@ func (s *Store) rollBack(ctx context.Context, key Key, from Version, data []byte
 	return Rollback{From: from, To: to, SerialKept: kept}, err
 }
 
-// putAbove makes data the state, with a serial above that of every state so far, whatever the Secret holds. The draft says
-// who writes it and why, and its owners count when the Secret names none. serialKept is true when the serial could not be
-// raised.
+// putAbove stores data as the state with the highest serial so far, whatever the Secret contains.
+// The draft names writer and reason, and the owners if the Secret names none. serialKept is true if
+// the serial could not be changed.
 func (s *Store) putAbove(
 	ctx context.Context, key Key, data []byte, draft Version, labels map[string]string,
 ) (version Version, serialKept bool, err error) {
@@ -93,7 +93,7 @@ func (s *Store) putAbove(
 	return version, serialKept, s.replace(ctx, key, secret, raised, version, labels)
 }
 
-// setAside keeps what the Secret holds now and returns the highest serial of the state so far.
+// setAside stores the current content of the Secret and returns the highest serial so far.
 func (s *Store) setAside(ctx context.Context, key Key, secret *corev1.Secret) (uint64, error) {
 	current, err := s.decode(ctx, key, secret)
 	var corrupt *CorruptError

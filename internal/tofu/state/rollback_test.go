@@ -76,7 +76,7 @@ func TestARollbackKeepsAStateByOtherMeans(t *testing.T) {
 	f.rollback(version.ID)
 	f.wantState(aState(21, "a"))
 	f.wantHistory("21 rollback to version "+version.ID+" by ann@desk",
-		"20 found in the Secret, written by other means than Yuba", "1 run-1")
+		"20 found in the Secret, written by another program", "1 run-1")
 }
 
 func TestARollbackWaitsForNobody(t *testing.T) {

@@ -15,8 +15,8 @@ import (
 
 var errImmutable = errors.New("it is immutable; delete it and create it again without `immutable: true`, with the same content")
 
-// DeniedError reports that the API does not let anybody store a state where it belongs, as with a quota that is used up.
-// Nothing was changed.
+// DeniedError says that the API refuses to store a state, for example because of an exhausted
+// quota. Nothing was changed.
 type DeniedError struct {
 	Key Key
 	Err error
@@ -24,19 +24,19 @@ type DeniedError struct {
 
 func (e *DeniedError) Error() string {
 	return fmt.Sprintf("store a state of %s in Secret %s/%s: %v.\n"+
-		"Nothing was changed: what an apply makes would be in no state. Let that Secret be written, then try again", e.Key, e.Key.Namespace, e.Key.SecretName(), e.Err)
+		"Nothing was changed: new resources would not be in any state. Allow writing that Secret, then try again", e.Key, e.Key.Namespace, e.Key.SecretName(), e.Err)
 }
 
 func (e *DeniedError) Unwrap() error { return e.Err }
 
-// Denied says whether the API refuses to write an object for a reason that trying again soon does not change: a quota is
-// used up, a policy or the server's role does not allow it, the object is immutable.
+// Denied reports whether the API refuses to write an object for a reason that a quick retry does
+// not fix: an exhausted quota, a policy, missing permissions, or an immutable object.
 func Denied(err error) bool {
 	return (apierrors.IsForbidden(err) || apierrors.IsInvalid(err)) && !refusedByDying(err)
 }
 
-// Room makes sure that the API will take the state that an apply makes: it is a *DeniedError when it will not. now is what
-// [Store.Read] returned. Only the first state costs a request, which creates nothing.
+// Room checks that the API will accept the state of an apply; otherwise it returns a *DeniedError.
+// now is the result of [Store.Read]. Only a first state costs a request, which is a dry run.
 func (s *Store) Room(ctx context.Context, key Key, now *Snapshot, configured map[string]string) error {
 	if now.Immutable {
 		return &DeniedError{Key: key, Err: errImmutable}
@@ -52,10 +52,10 @@ func (s *Store) Room(ctx context.Context, key Key, now *Snapshot, configured map
 	switch {
 	case err == nil, refusedByDying(err), apierrors.IsAlreadyExists(err):
 		return nil
-	case apierrors.IsBadRequest(err): // a webhook that cannot be asked without consequences
+	case apierrors.IsBadRequest(err): // a webhook that does not support dry runs
 		return nil
 	case Denied(err):
 		return &DeniedError{Key: key, Err: err}
 	}
-	return fmt.Errorf("look whether a state of %s can be stored: %w", key, err)
+	return fmt.Errorf("check whether a state of %s can be stored: %w", key, err)
 }

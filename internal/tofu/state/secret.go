@@ -19,22 +19,24 @@ import (
 	"github.com/yuba-dev/yuba/internal/blob"
 )
 
-// A state too large for a Secret lies in the blob store, and these annotations of the Secret say where.
+// A state that is too large for a Secret is in the blob store; these annotations of the Secret
+// point to it.
 const (
 	AnnotationStateBlob   = "yuba.dev/state-blob"
 	AnnotationStateDigest = "yuba.dev/state-digest"
 )
 
-// pointerNote stands where the state would be when it lies in the blob store. Plain tofu must stumble over it: were
-// the field empty, it would take the state for a new one and create everything again.
+// pointerNote replaces the state in the Secret if it is in the blob store. Plain tofu must fail on
+// it: with an empty field it would start with a new state and create everything again.
 const pointerNote = "This state is too large for a Secret. It is in Yuba's blob store, under the key in the annotation " +
 	AnnotationStateBlob + "; read it with `yuba state pull`."
 
-// maxPayload is what a Secret may hold (1 MiB in all data) less a margin for labels, annotations and managed fields,
-// which count towards etcd's limit for one object.
+// maxPayload is the maximum data of a Secret (1 MiB) minus a margin for labels, annotations and
+// managed fields, which count towards etcd's limit.
 const maxPayload = corev1.MaxSecretSize - 16<<10
 
-// getSecret returns nil when there is no such Secret, and an *OwnedError when it is another tenant's.
+// getSecret returns nil if the Secret does not exist, and an *OwnedError if it belongs to another
+// tenant.
 func (s *Store) getSecret(ctx context.Context, key Key) (*corev1.Secret, error) {
 	secret := new(corev1.Secret)
 	err := s.client.Get(ctx, client.ObjectKey{Namespace: key.Namespace, Name: key.SecretName()}, secret)
@@ -50,7 +52,7 @@ func (s *Store) getSecret(ctx context.Context, key Key) (*corev1.Secret, error) 
 	return secret, nil
 }
 
-// decode reads the state a Secret holds. Its Data is nil for no Secret and, as OpenTofu sees it, for one without the
+// decode reads the state in a Secret. Data is nil without a Secret and, as in OpenTofu, without the
 // backend's data key.
 func (s *Store) decode(ctx context.Context, key Key, secret *corev1.Secret) (*Snapshot, error) {
 	if secret == nil {
@@ -80,8 +82,8 @@ func newSnapshot(data []byte) (*Snapshot, error) {
 	return &Snapshot{Data: data, Serial: h.serial(), Lineage: h.Lineage, Encrypted: h.encrypted(), Digest: Digest(data)}, nil
 }
 
-// unpack decompresses what the Secret holds, or fetches what it points to. A note that plain tofu, or anybody, has
-// replaced by a real state points nowhere any more.
+// unpack decompresses the Secret's content, or fetches the blob that it points to. Once a real
+// state has replaced the note, the annotations no longer count.
 func (s *Store) unpack(ctx context.Context, secret *corev1.Secret, packed []byte) ([]byte, error) {
 	if string(packed) != pointerNote {
 		return decompress(bytes.NewReader(packed))
@@ -100,13 +102,13 @@ func (s *Store) unpack(ctx context.Context, secret *corev1.Secret, packed []byte
 		return nil, err
 	}
 	if want := secret.Annotations[AnnotationStateDigest]; Digest(data) != want {
-		return nil, fmt.Errorf("the blob it points to has digest %s, want %s", Digest(data), want)
+		return nil, fmt.Errorf("the blob it points to has digest %s, expected %s", Digest(data), want)
 	}
 	return data, nil
 }
 
-// encode makes the Secret hold the state, as OpenTofu's backend would: of an existing Secret everything else stays as
-// it is, only labels that are missing are added.
+// encode writes the state into the Secret as OpenTofu's backend does: it keeps everything else in
+// an existing Secret, and adds only missing labels.
 func encode(key Key, secret *corev1.Secret, data []byte, version Version, configured map[string]string) error {
 	if secret.Name == "" {
 		secret.ObjectMeta = metav1.ObjectMeta{Namespace: key.Namespace, Name: key.SecretName()}
@@ -143,7 +145,7 @@ func encode(key Key, secret *corev1.Secret, data []byte, version Version, config
 	return nil
 }
 
-// putSecret creates or updates; the resource version makes an update that crossed another one fail.
+// putSecret creates or updates the Secret. The resource version makes a concurrent update fail.
 func (s *Store) putSecret(ctx context.Context, secret *corev1.Secret) error {
 	if secret.ResourceVersion == "" {
 		return s.client.Create(ctx, secret)

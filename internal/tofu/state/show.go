@@ -16,11 +16,11 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
-// masked stands where a sensitive value is.
+// masked replaces a sensitive value.
 const masked = "(sensitive value)"
 
-// Show writes the resource as `tofu state show` does, roughly: attributes by name, sensitive values masked, nothing
-// that a terminal would obey.
+// Show writes the resource roughly as `tofu state show` does: attributes by name, sensitive values
+// masked, control characters escaped.
 func (r Resource) Show(w io.Writer) error {
 	decoder := json.NewDecoder(bytes.NewReader(r.Attributes))
 	decoder.UseNumber()
@@ -56,18 +56,19 @@ func (r Resource) Show(w io.Writer) error {
 	return err
 }
 
-// printer writes values with sensitive ones masked.
+// printer writes values and masks sensitive ones.
 type printer struct {
 	*strings.Builder
-	// secrets are the strings at sensitive paths. Providers copy them to where no path points (terraform_data its input
-	// to its output), so they are masked wherever they turn up.
+	// secrets are the strings at sensitive paths. Providers copy them elsewhere (terraform_data
+	// copies its input to its output), so they are masked everywhere.
 	secrets []string
 }
 
-// shortSecret is the length up to which a secret is only masked as a whole value: shorter ones are in every word.
+// shortSecret is the length up to which a secret is masked only as a whole value: shorter ones
+// occur in every word.
 const shortSecret = 3
 
-// collect gathers the strings at sensitive paths.
+// collect collects the strings at sensitive paths.
 func (p *printer) collect(value any, paths [][]string) {
 	sensitive := ends(paths)
 	switch v := value.(type) {
@@ -86,7 +87,7 @@ func (p *printer) collect(value any, paths [][]string) {
 	}
 }
 
-// through returns the paths below one step; below a sensitive value everything is sensitive.
+// through returns the paths below one step; everything below a sensitive value is sensitive.
 func (p *printer) through(object map[string]any, step string, paths [][]string, sensitive bool) [][]string {
 	if sensitive {
 		return [][]string{{}}
@@ -98,13 +99,13 @@ func (p *printer) through(object map[string]any, step string, paths [][]string, 
 	return rest
 }
 
-// ends says whether one of the paths ends here.
+// ends reports whether a path ends here.
 func ends(paths [][]string) bool {
 	return slices.ContainsFunc(paths, func(path []string) bool { return len(path) == 0 })
 }
 
-// dynamic recognises a value that carries its type, because the provider's schema leaves it open: the state has
-// {"value": …, "type": …} in its place, of which paths know nothing.
+// dynamic recognises a value with its type, for attributes of dynamic type: the state has {"value":
+// …, "type": …} there, which paths do not include.
 func dynamic(object map[string]any) bool {
 	kind, err := json.Marshal(object["type"])
 	if _, ok := object["value"]; !ok || err != nil || len(object) != 2 {
@@ -120,7 +121,7 @@ func (p *printer) hides(text string) bool {
 	})
 }
 
-// value writes a value; paths are those of sensitive values below it.
+// value writes a value; paths are the sensitive paths below it.
 func (p *printer) value(value any, paths [][]string, indent string) {
 	if ends(paths) {
 		p.WriteString(masked)
@@ -198,7 +199,7 @@ func (p *printer) name(name string) string {
 	return name
 }
 
-// below returns what is left of the paths that go through a step.
+// below returns the rest of the paths through a step.
 func below(paths [][]string, step string) [][]string {
 	var rest [][]string
 	for _, path := range paths {

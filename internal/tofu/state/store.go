@@ -16,13 +16,13 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/fresh"
 )
 
-// MaxSize bounds a state, unpacked: the bytes a compressed one may grow to when it is read.
+// MaxSize limits an uncompressed state.
 const MaxSize = 256 << 20
 
-// attempts bounds how often a write that met another one is tried again, each time after looking what is there now.
+// attempts limits retries of a write after a conflict; each one reads the current state again.
 const attempts = 5
 
-// blobs is what a Store needs of the blob store.
+// blobs is the part of the blob store that a Store needs.
 type blobs interface {
 	Open(ctx context.Context, key string) (io.ReadCloser, error)
 	PutBytes(ctx context.Context, key string, data []byte) error
@@ -30,53 +30,53 @@ type blobs interface {
 	Delete(ctx context.Context, key string) error
 }
 
-// Store reads and writes states. Its methods may be called at the same time from anywhere.
+// Store reads and writes states. It is safe for concurrent use.
 type Store struct {
 	client client.Client
 	blobs  blobs
-	// leases are read from a cache; nil without one.
+	// leases reads Leases from a cache; nil without one.
 	leases *fresh.Reader
 }
 
-// New makes a Store over an API and a blob store. The client must not cache Secrets and Leases.
+// New returns a Store on an API and a blob store. The client must not cache Secrets and Leases.
 func New(c client.Client, blobs *blob.Store) *Store { return &Store{client: c, blobs: blobs} }
 
-// Watching returns the Store with a cache of the Leases that [Leases] selects. It saves questions; what a lock is taken
-// or said to be held on is asked of the API all the same.
+// Watching returns the Store with a cache of the Leases that [Leases] selects. It saves requests;
+// acquiring a lock still asks the API.
 func (s *Store) Watching(cache client.Reader) *Store {
 	return &Store{client: s.client, blobs: s.blobs, leases: fresh.New(cache, s.client)}
 }
 
 // Snapshot is a state as it was read.
 type Snapshot struct {
-	// Data is nil when there has never been a state.
+	// Data is nil if there has never been a state.
 	Data    []byte
 	Serial  uint64
 	Lineage string
-	// Encrypted states are opaque: OpenTofu encrypted them.
+	// Encrypted says that OpenTofu encrypted the state.
 	Encrypted bool
 	Digest    string
-	// ResourceVersion is the Secret's, empty when there is none.
+	// ResourceVersion is that of the Secret; empty without one.
 	ResourceVersion string
-	// Immutable is true when somebody has made the Secret so: no other state can take this one's place.
+	// Immutable is true if the Secret is immutable: the state cannot be replaced.
 	Immutable bool
-	// Ownership says whose resources it holds.
+	// Ownership describes the owners.
 	Ownership Ownership
 }
 
 // Mark identifies the snapshot for a later Write.
 func (s *Snapshot) Mark() Mark { return Mark{Serial: s.Serial, Lineage: s.Lineage, Digest: s.Digest} }
 
-// ReadOption changes what Read takes for granted.
+// ReadOption configures Read.
 type ReadOption func(*readOptions)
 
 type readOptions struct{ expectExisting bool }
 
-// ExpectExisting tells Read that the stack has been applied before, so that a state must be there.
+// ExpectExisting says that the stack has been applied before, so a state must exist.
 func ExpectExisting() ReadOption { return func(o *readOptions) { o.expectExisting = true } }
 
-// Read returns the current state. It is a *CorruptError when the Secret holds something else, and a *VanishedError
-// when no state is there although one has been.
+// Read returns the current state. It returns a *CorruptError if the Secret contains something else,
+// and a *VanishedError if an earlier state is missing.
 func (s *Store) Read(ctx context.Context, key Key, options ...ReadOption) (*Snapshot, error) {
 	var o readOptions
 	for _, option := range options {
@@ -108,5 +108,5 @@ func (s *Store) Read(ctx context.Context, key Key, options ...ReadOption) (*Snap
 	return snapshot, nil
 }
 
-// lostRace says that an API object changed between our reading and writing it.
+// lostRace reports that an API object changed between reading and writing it.
 func lostRace(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) }

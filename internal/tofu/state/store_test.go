@@ -217,7 +217,7 @@ func TestAStateThatVanishedIsNotNoState(t *testing.T) {
 		f := newFixture(t)
 		stored := f.write("run", Mark{}, aState(1, "a"))
 		f.meddle(map[string][]byte{"other": nil})
-		f.wantVanished(&VanishedError{Key: f.key, Newest: &stored, Emptied: true}, "holds no state any more")
+		f.wantVanished(&VanishedError{Key: f.key, Newest: &stored, Emptied: true}, "no longer contains a state")
 	})
 	t.Run("the stack was applied before, nothing is stored", func(t *testing.T) {
 		f := newFixture(t)

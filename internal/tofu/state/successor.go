@@ -12,11 +12,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// A namespace that is being deleted loses its state Secrets before its stacks, for nothing orders them. Stacks that
-// destroy what they manage then go on with the newest stored version, and what they write is kept as versions only: the
-// namespace takes no new Secret and no new Lease.
+// When a namespace is deleted, its state Secrets may go before its stacks, because nothing orders
+// them. Stacks that destroy their resources then continue with the newest stored version, and write
+// only versions: the namespace accepts no new Secret or Lease.
 
-// inDyingNamespace says whether the key's namespace is being deleted.
+// inDyingNamespace reports whether the key's namespace is being deleted.
 func (s *Store) inDyingNamespace(ctx context.Context, key Key) (bool, error) {
 	var namespace corev1.Namespace
 	err := s.client.Get(ctx, client.ObjectKey{Name: key.Namespace}, &namespace)
@@ -26,9 +26,10 @@ func (s *Store) inDyingNamespace(ctx context.Context, key Key) (bool, error) {
 	return err == nil && !namespace.DeletionTimestamp.IsZero(), err
 }
 
-// successor returns the newest version in place of a Secret that is gone, where that can do no harm: in a namespace that
-// is being deleted, and when the version holds no resources, so that nothing could be created a second time. It is nil
-// otherwise. Of another tenant's only one that says nothing at all is taken: what is left of a stack that was destroyed.
+// successor returns the newest version instead of a missing Secret if that is harmless: in a
+// namespace that is being deleted, or if the version has no resources, so that nothing can be
+// created twice. Otherwise it returns nil. It accepts another tenant's version only if it is
+// completely empty: the remains of a destroyed stack.
 func (s *Store) successor(ctx context.Context, key Key, newest Version) (*Snapshot, error) {
 	version, data, err := s.readVersion(ctx, key, newest.ID)
 	if err != nil {
@@ -43,7 +44,7 @@ func (s *Store) successor(ctx context.Context, key Key, newest Version) (*Snapsh
 	if file, err := Parse(data); err != nil || file.Encrypted || len(file.Resources) > 0 {
 		dying, err := s.inDyingNamespace(ctx, key)
 		if err != nil {
-			return nil, fmt.Errorf("read the state of %s: look at its namespace: %w", key, err)
+			return nil, fmt.Errorf("read the state of %s: read its namespace: %w", key, err)
 		}
 		if !dying {
 			return nil, nil
@@ -52,13 +53,13 @@ func (s *Store) successor(ctx context.Context, key Key, newest Version) (*Snapsh
 	return newSnapshot(data)
 }
 
-// isEmpty says that a state manages nothing and puts nothing out.
+// isEmpty reports whether a state has neither resources nor outputs.
 func isEmpty(data []byte) bool {
 	file, err := Parse(data)
 	return err == nil && !file.Encrypted && len(file.Resources) == 0 && len(file.Outputs) == 0
 }
 
-// refusedByDying says that an object was not created because its namespace is being deleted.
+// refusedByDying reports whether an object was not created because its namespace is being deleted.
 func refusedByDying(err error) bool {
 	return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 }

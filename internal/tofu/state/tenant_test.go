@@ -102,7 +102,7 @@ func TestAnotherTenantsStateIsNeitherReadNorWritten(t *testing.T) {
 	} {
 		err := use()
 		var owned *OwnedError
-		if !errors.As(err, &owned) || !strings.Contains(err.Error(), `belongs to tenant "beta", and the stack to tenant "acme"`) || strings.Contains(err.Error(), "s3cr3t") {
+		if !errors.As(err, &owned) || !strings.Contains(err.Error(), `belongs to tenant "beta", but the stack belongs to tenant "acme"`) || strings.Contains(err.Error(), "s3cr3t") {
 			t.Errorf("%s: got %v", way, err)
 		}
 	}
@@ -195,7 +195,8 @@ func TestOnlyWhatSaysNothingIsDiscarded(t *testing.T) {
 	}
 }
 
-// What plain tofu wrote last is in no history yet; and whoever comes after, of whatever tenant, goes on where the state ended.
+// What plain tofu wrote last is in no history yet; and whoever comes after, of whatever tenant,
+// goes on where the state ended.
 func TestWhatIsDiscardedIsNotLost(t *testing.T) {
 	f := newFixture(t)
 	f.key.Scope = "acme"
@@ -211,7 +212,7 @@ func TestWhatIsDiscardedIsNotLost(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	f.wantHistory("7 found in the Secret, written by other means than Yuba", "1 run-1")
+	f.wantHistory("7 found in the Secret, written by another program", "1 run-1")
 	f.key.Scope = "beta"
 	snapshot, err := f.Read(t.Context(), f.key, ExpectExisting())
 	if err != nil || snapshot.Serial != 7 {

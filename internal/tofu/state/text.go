@@ -8,7 +8,7 @@ import (
 	"unicode"
 )
 
-// printable drops what a terminal might obey: whoever may write the Lease chose the text.
+// printable drops control characters: anybody who may write the Lease chose the text.
 func printable(text string) string {
 	return strings.Map(func(c rune) rune {
 		if unicode.IsPrint(c) {
@@ -18,7 +18,7 @@ func printable(text string) string {
 	}, text)
 }
 
-// shellWord writes a text so that a shell takes it for one word, as people paste the commands we suggest.
+// shellWord quotes a text for the shell, because users paste the suggested commands.
 func shellWord(text string) string {
 	text = printable(text)
 	unsafe := func(c rune) bool {

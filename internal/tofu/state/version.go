@@ -33,21 +33,22 @@ type Version struct {
 	Digest    string `json:"digest"`
 	Size      int64  `json:"size"`
 	Encrypted bool   `json:"encrypted,omitempty"`
-	// RunID is the run that wrote it, empty when it was not a run.
+	// RunID is the run that wrote it; empty if it was not a run.
 	RunID string `json:"runID,omitempty"`
-	// Reason says in words why it was written.
+	// Reason describes why it was written.
 	Reason string `json:"reason,omitempty"`
-	// Scope is whose stack it was written for.
+	// Scope is the tenant of the stack that it was written for.
 	Scope scope.Scope `json:"tenant,omitempty"`
-	// Owners are the stacks whose resources it holds, oldest first; empty when that was not recorded.
+	// Owners are the stacks whose resources it contains, oldest first; empty if not recorded.
 	Owners []Owner `json:"owners,omitempty"`
 }
 
 // Mark identifies the version's content for a later Write.
 func (v Version) Mark() Mark { return Mark{Serial: v.Serial, Lineage: v.Lineage, Digest: v.Digest} }
 
-// note is what a version says beside its id and content. It travels in the gzip header of the blob ("extra field"),
-// which gunzip skips: so a version is one blob, whole or absent, and still a plain compressed file.
+// note is a version's metadata besides id and content. It is stored in the gzip header of the blob
+// ("extra field"), which gunzip ignores: so a version is one blob, complete or absent, and still a
+// plain compressed file.
 type note struct {
 	Lineage   string      `json:"lineage"`
 	Digest    string      `json:"digest"`
@@ -60,14 +61,16 @@ type note struct {
 }
 
 const (
-	// noteID marks our part of the extra field, as RFC 1952 wants it: two letters, two bytes of length, the data.
+	// noteID marks our part of the extra field, in the format of RFC 1952: two letters, two bytes
+	// of length, the data.
 	noteID = "Yb"
-	// maxReason keeps the note far below the field's 64 KiB.
+	// maxReason keeps the note far below the field's limit of 64 KiB.
 	maxReason = 1024
 )
 
-// Versions yields the stored versions, newest first. A damaged one comes with a *CorruptError and what its id says, and
-// the others still follow; any other error is the last thing yielded. The iteration holds ids, not states.
+// Versions yields the stored versions, newest first. A damaged one comes with a *CorruptError and
+// the data of its id, and the iteration continues; any other error ends it. The iteration holds
+// ids, not states.
 func (s *Store) Versions(ctx context.Context, key Key) iter.Seq2[Version, error] {
 	return func(yield func(Version, error) bool) {
 		ids, err := s.versionIDs(ctx, key)
@@ -78,7 +81,7 @@ func (s *Store) Versions(ctx context.Context, key Key) iter.Seq2[Version, error]
 		for _, id := range slices.Backward(ids) {
 			version, content, err := s.openVersion(ctx, key, id)
 			if errors.Is(err, blob.ErrNotFound) {
-				continue // deleted since
+				continue // deleted meanwhile
 			}
 			if err == nil {
 				err = content.Close()
@@ -90,19 +93,21 @@ func (s *Store) Versions(ctx context.Context, key Key) iter.Seq2[Version, error]
 	}
 }
 
-// damaged says that a version is there and cannot be read, which must not keep new ones from being written.
+// damaged reports whether a version exists but cannot be read, which must not prevent writing new
+// ones.
 func damaged(err error) bool {
 	var corrupt *CorruptError
 	return errors.As(err, &corrupt)
 }
 
-// ReadVersion returns a stored version and its content; ErrNoVersion when there is none with that id, and an *OwnedError when
-// the state is another tenant's now, or was when the version was written.
+// ReadVersion returns a stored version and its content. It returns ErrNoVersion if there is none
+// with that id, and an *OwnedError if the state belongs to another tenant now, or did when the
+// version was written.
 func (s *Store) ReadVersion(ctx context.Context, key Key, id string) (Version, []byte, error) {
 	if err := key.Validate(); err != nil {
 		return Version{}, nil, err
 	}
-	if key.Scope != "" { // a version from before the stack was a tenant's does not say whose it is
+	if key.Scope != "" { // a version from before the stack had a tenant does not name one
 		if _, err := s.getSecret(ctx, key); err != nil {
 			return Version{}, nil, fmt.Errorf("read version %s of the state of %s: %w", id, key, err)
 		}
@@ -117,11 +122,11 @@ func (s *Store) ReadVersion(ctx context.Context, key Key, id string) (Version, [
 	return version, data, nil
 }
 
-// readVersion is ReadVersion whoever's it is.
+// readVersion is ReadVersion for any tenant.
 func (s *Store) readVersion(ctx context.Context, key Key, id string) (Version, []byte, error) {
 	version, content, err := s.openVersion(ctx, key, id)
 	if errors.Is(err, blob.ErrNotFound) {
-		err = fmt.Errorf("%w.\nSee which ones there are:\n    yuba state history %s", ErrNoVersion, key)
+		err = fmt.Errorf("%w.\nList the versions:\n    yuba state history %s", ErrNoVersion, key)
 	}
 	if err != nil {
 		return Version{}, nil, fmt.Errorf("read version %s of the state of %s: %w", id, key, err)
@@ -129,7 +134,7 @@ func (s *Store) readVersion(ctx context.Context, key Key, id string) (Version, [
 	defer content.Close()
 	data, err := readLimited(content)
 	if err == nil && Digest(data) != version.Digest {
-		err = fmt.Errorf("its digest is %s, want %s", Digest(data), version.Digest)
+		err = fmt.Errorf("its digest is %s, expected %s", Digest(data), version.Digest)
 	}
 	if err != nil {
 		return Version{}, nil, unreadable(key, "version "+id, err)
@@ -137,7 +142,7 @@ func (s *Store) readVersion(ctx context.Context, key Key, id string) (Version, [
 	return version, data, nil
 }
 
-// newest returns nil when no version is stored. Of a damaged one only what its id says is known.
+// newest returns nil if no version is stored. For a damaged one only the data of its id is known.
 func (s *Store) newest(ctx context.Context, key Key) (*Version, error) {
 	for version, err := range s.Versions(ctx, key) {
 		if err != nil && !damaged(err) {
@@ -148,7 +153,7 @@ func (s *Store) newest(ctx context.Context, key Key) (*Version, error) {
 	return nil, nil
 }
 
-// recorded says whether a version with this state's content is stored.
+// recorded reports whether a version with this state's content is stored.
 func (s *Store) recorded(ctx context.Context, key Key, state *Snapshot) (bool, error) {
 	ids, err := s.versionIDs(ctx, key)
 	if err != nil {
@@ -165,7 +170,7 @@ func (s *Store) recorded(ctx context.Context, key Key, state *Snapshot) (bool, e
 		if err != nil {
 			return false, err
 		}
-		_ = content.Close() // only its note was of interest
+		_ = content.Close() // only its note was needed
 		if version.Digest == state.Digest {
 			return true, nil
 		}
@@ -179,7 +184,7 @@ func (s *Store) versionIDs(ctx context.Context, key Key) ([]string, error) {
 	return ids, err
 }
 
-// left lists what is stored of a state: the ids of its versions, oldest first, and since when it is marked as gone; zero when
+// left returns the ids of a state's versions, oldest first, and when it was marked as gone; zero if
 // it is not.
 func (s *Store) left(ctx context.Context, key Key) (ids []string, gone time.Time, err error) {
 	if err := key.Validate(); err != nil {
@@ -199,8 +204,8 @@ func (s *Store) left(ctx context.Context, key Key) (ids []string, gone time.Time
 	return ids, gone, nil
 }
 
-// storeVersion keeps the snapshot as the newest version, with the draft's run, reason and owners. When the newest one has
-// the same content already (a write is tried again) it is returned as it is.
+// storeVersion stores the snapshot as the newest version, with the draft's run, reason and owners.
+// If the newest one has the same content, because a write is retried, it returns that.
 func (s *Store) storeVersion(ctx context.Context, key Key, snapshot *Snapshot, draft Version) (Version, error) {
 	newest, err := s.newest(ctx, key)
 	if err != nil {
@@ -211,7 +216,7 @@ func (s *Store) storeVersion(ctx context.Context, key Key, snapshot *Snapshot, d
 	}
 	at := time.Now()
 	if newest != nil && !at.After(newest.Time) {
-		at = newest.Time.Add(1) // the clock went back; the order of versions must not
+		at = newest.Time.Add(1) // the clock went back, but the order of versions must not
 	}
 	if len(draft.Reason) > maxReason {
 		draft.Reason = strings.ToValidUTF8(draft.Reason[:maxReason], "")
@@ -251,13 +256,13 @@ func packVersion(v Version, data []byte) ([]byte, error) {
 	return packed.Bytes(), nil
 }
 
-// storedState is a version's content, being read.
+// storedState is the content of a version while it is read.
 type storedState struct {
 	io.Reader
 	io.Closer
 }
 
-// openVersion reads what a version says of itself; its content is still to be read and verified.
+// openVersion reads a version's note; the content is still to be read and verified.
 func (s *Store) openVersion(ctx context.Context, key Key, id string) (Version, *storedState, error) {
 	at, serial, err := parseID(id)
 	if err != nil {
@@ -306,16 +311,16 @@ func parseID(id string) (time.Time, uint64, error) {
 	nanoseconds, serial, ok := strings.Cut(id, "-")
 	n, err := strconv.ParseInt(nanoseconds, 10, 64)
 	if !ok || err != nil || len(nanoseconds) != 20 {
-		return time.Time{}, 0, fmt.Errorf("%q is not a version's id", id)
+		return time.Time{}, 0, fmt.Errorf("%q is not the id of a version", id)
 	}
 	count, err := strconv.ParseUint(serial, 10, 64)
 	if err != nil {
-		return time.Time{}, 0, fmt.Errorf("%q is not a version's id", id)
+		return time.Time{}, 0, fmt.Errorf("%q is not the id of a version", id)
 	}
 	return time.Unix(0, n).UTC(), count, nil
 }
 
-// Find returns the newest stored version with that digest and its content; ErrNoVersion when there is none.
+// Find returns the newest stored version with that digest and its content, or ErrNoVersion.
 func (s *Store) Find(ctx context.Context, key Key, digest string) (Version, []byte, error) {
 	for version, err := range s.Versions(ctx, key) {
 		if err != nil && !damaged(err) {

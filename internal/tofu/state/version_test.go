@@ -108,7 +108,8 @@ func TestADamagedVersionIsSaidAndBlocksNothing(t *testing.T) {
 		}
 		got = append(got, line)
 	}
-	// The state that version 2 had was in the Secret, and no intact version of it was stored: so it was kept again.
+	// The state that version 2 had was in the Secret, and no intact version of it was stored: so it
+	// was kept again.
 	if diff := cmp.Diff([]string{"run-2", "", "damaged", "run-1"}, got); diff != "" {
 		t.Error(diff)
 	}

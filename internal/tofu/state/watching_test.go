@@ -14,7 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// frozen is a cache that the watch tells nothing new: it has the Lease as it was once, nil for none.
+// frozen is a cache that the watch tells nothing new: it has the Lease as it was once, nil for
+// none.
 type frozen struct {
 	client.Reader
 	lease *coordinationv1.Lease

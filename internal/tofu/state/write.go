@@ -14,28 +14,29 @@ import (
 // WriteRequest is a state to write.
 type WriteRequest struct {
 	Data []byte
-	// Previous is the state the writer started from or wrote last, zero when there was none.
+	// Previous is the state that the writer started from or wrote last; zero if there was none.
 	Previous Mark
-	// Labels are the configured ones; they are added to the Secret where it has none of that name.
+	// Labels are the configured labels; they are added to the Secret unless it has labels of these
+	// names.
 	Labels map[string]string
-	// RunID is the run that writes. What the same run wrote before may be replaced whatever Previous says: the answer to
-	// that write may have been lost.
+	// RunID is the run that writes. Its own earlier writes may be replaced whatever Previous is:
+	// their response may have been lost.
 	RunID  string
 	Reason string
 }
 
-// Write stores a state, first as a version, then in the Secret. It may be repeated after any error. Once the version
-// is stored it is returned, whatever becomes of the Secret.
+// Write stores a state, first as a version, then in the Secret. It may be repeated after any error.
+// Once the version is stored it is returned, even if writing the Secret fails.
 func (s *Store) Write(ctx context.Context, key Key, request WriteRequest) (Version, error) {
 	if err := key.Validate(); err != nil {
 		return Version{}, err
 	}
 	next, err := newSnapshot(request.Data)
 	if err != nil {
-		return Version{}, &CorruptError{Key: key, Where: "what was to be written", Offered: true, Err: err}
+		return Version{}, &CorruptError{Key: key, Where: "the state to write", Offered: true, Err: err}
 	}
-	// An API that does not answer must not keep the version from being stored. A first state is made where none should be;
-	// if one is, that is found then.
+	// An unavailable API must not prevent storing the version. If a Secret exists unexpectedly,
+	// writeSecret notices.
 	var secret *corev1.Secret
 	var unreachable error
 	if request.Previous.Digest != "" {
@@ -58,8 +59,8 @@ func (s *Store) Write(ctx context.Context, key Key, request WriteRequest) (Versi
 	return version, s.writeSecret(ctx, key, secret, request, version)
 }
 
-// writeSecret brings a stored version into the Secret, unless somebody else wrote that since. When the Secret changes
-// between reading and writing, it is read and judged anew.
+// writeSecret writes a stored version to the Secret, unless another writer has changed it. If the
+// Secret changes concurrently, it reads and decides again.
 func (s *Store) writeSecret(ctx context.Context, key Key, secret *corev1.Secret, request WriteRequest, version Version) error {
 	for attempt := 1; ; attempt++ {
 		current, err := s.decode(ctx, key, secret)
@@ -85,9 +86,9 @@ func (s *Store) writeSecret(ctx context.Context, key Key, secret *corev1.Secret,
 	}
 }
 
-// mayReplace says whether the current state is one the writer may replace: the one it started from, or one that the
-// same run wrote. A Secret that went away during a run is made again, for the writer has its successor; one that was
-// away before is not.
+// mayReplace reports whether the writer may replace the current state: it started from it, or the
+// same run wrote it. A Secret that disappeared during a run is created again, because the writer
+// has its successor; one that was missing before is not.
 func (s *Store) mayReplace(ctx context.Context, key Key, current *Snapshot, request WriteRequest, version Version) error {
 	if current.Digest == request.Previous.Digest && current.Data != nil {
 		return nil
@@ -116,7 +117,7 @@ func (s *Store) mayReplace(ctx context.Context, key Key, current *Snapshot, requ
 	return &ConflictError{Key: key, Expected: request.Previous, Found: current.Mark(), Stored: version}
 }
 
-// replace writes the state into the Secret, a new one for nil.
+// replace writes the state to the Secret, or to a new one for nil.
 func (s *Store) replace(
 	ctx context.Context, key Key, secret *corev1.Secret, data []byte, version Version, labels map[string]string,
 ) error {
@@ -129,8 +130,8 @@ func (s *Store) replace(
 	return s.putSecret(ctx, secret)
 }
 
-// keepUnrecorded stores what the Secret holds when no version of it is stored yet (plain tofu wrote it), before a
-// write replaces it. What is not a state is left to the write, which will not replace it.
+// keepUnrecorded stores the Secret's content as a version before a write replaces it, if plain tofu
+// wrote it. It ignores content that is not a state, because the write refuses to replace that.
 func (s *Store) keepUnrecorded(ctx context.Context, key Key, secret *corev1.Secret, next *Snapshot) error {
 	current, err := s.decode(ctx, key, secret)
 	var corrupt *CorruptError
@@ -144,6 +145,6 @@ func (s *Store) keepUnrecorded(ctx context.Context, key Key, secret *corev1.Secr
 	if err != nil || recorded {
 		return err
 	}
-	_, err = s.storeVersion(ctx, key, current, Version{Reason: "found in the Secret, written by other means than Yuba", Owners: current.Ownership.Owners})
+	_, err = s.storeVersion(ctx, key, current, Version{Reason: "found in the Secret, written by another program", Owners: current.Ownership.Owners})
 	return err
 }

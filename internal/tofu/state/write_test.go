@@ -104,7 +104,7 @@ func TestAStateThatMovedBehindTheRunsBackIsNotOverwritten(t *testing.T) {
 			t.Errorf("the message does not say what to do:\n%v", err)
 		}
 		f.wantState(foreign)
-		f.wantHistory("2 run-2", "2 found in the Secret, written by other means than Yuba", "1 run-1")
+		f.wantHistory("2 run-2", "2 found in the Secret, written by another program", "1 run-1")
 	}
 }
 
@@ -123,7 +123,7 @@ func TestAStateByOtherMeansIsKeptBeforeItIsReplaced(t *testing.T) {
 	f.meddle(packed(t, adopted))
 	f.write("run", markOf(41, adopted), aState(42, "ours"))
 	f.wantState(aState(42, "ours"))
-	f.wantHistory("42 run", "41 found in the Secret, written by other means than Yuba")
+	f.wantHistory("42 run", "41 found in the Secret, written by another program")
 }
 
 func TestASecretThatGoesAwayDuringARunIsMadeAgain(t *testing.T) {

@@ -9,31 +9,31 @@ import (
 	"time"
 )
 
-// allowance is what one rendering may cost: about as many bytes touched. It is
-// about a second of work and a small multiple of it in memory.
+// allowance is the cost of one rendering: roughly the bytes touched. It takes about a second and a
+// small multiple of the bytes in memory.
 const allowance = 64 << 20
 
-// Costs beside the bytes of texts: of a call, which takes as long as copying
-// some hundred bytes, and of an element of a list or map.
+// Costs besides the bytes of texts: of a call, equal to copying a few hundred bytes, and of an
+// element of a list or map.
 const (
 	callCost    = 512
 	elementCost = 16
 )
 
-// budget is what is left of the allowance. Who takes more panics with a
-// *refusal, which text/template turns into the error of the call.
+// budget is the rest of the allowance. Exceeding it panics with a *refusal, which text/template
+// turns into the error of the call.
 type budget struct {
 	left int64
-	// shown is what an action wrote last, and shows how many have written.
+	// shown is the last written value, shows the number of written values.
 	shown any
 	shows int
-	// made are the functions that templates on this budget have called for.
+	// made are the functions that templates with this budget have used.
 	made map[string]any
 }
 
 func newBudget() *budget { return &budget{left: allowance, made: map[string]any{}} }
 
-// refusal says why a rendering was stopped, in words that show no data.
+// refusal says why a rendering was stopped, without showing data.
 type refusal struct{ reason string }
 
 func (r *refusal) Error() string { return r.reason }
@@ -41,7 +41,7 @@ func (r *refusal) Error() string { return r.reason }
 var errSpent = &refusal{"it takes too much time or memory; loop over less, or make shorter texts"}
 
 func (b *budget) take(cost int64) {
-	if cost < 0 || cost > b.left { // below zero when a product has overflowed
+	if cost < 0 || cost > b.left { // negative if a product has overflowed
 		b.left = 0
 		panic(errSpent)
 	}
@@ -62,11 +62,11 @@ func (b *budget) catch(do func() error) (err error) {
 	return do()
 }
 
-// weigh takes what a value is worth, everything in it counted as often as it
-// is reached: a list that holds another one twice is twice as heavy.
+// weigh charges for a value. Everything in it counts as often as it is reached: a list that
+// contains another one twice costs twice as much.
 func (b *budget) weigh(v reflect.Value, depth int) {
 	if depth > maxDepth {
-		panic(&refusal{"a value is nested too deeply, or in itself"})
+		panic(&refusal{"a value is nested too deeply, or contains itself"})
 	}
 	b.take(elementCost)
 	switch v.Kind() {
@@ -89,12 +89,12 @@ func (b *budget) weigh(v reflect.Value, depth int) {
 			b.weigh(item.Key(), depth+1)
 			b.weigh(item.Value(), depth+1)
 		}
-	case reflect.Struct: // of functions' making: times, versions, certificates
+	case reflect.Struct: // created by functions: times, versions, certificates
 		b.take(callCost)
 	}
 }
 
-// copyOf copies data of JSON's kinds.
+// copyOf copies JSON data.
 func (b *budget) copyOf(value any, depth int) any {
 	if depth > maxDepth {
 		panic(&refusal{"a value is nested too deeply"})
@@ -117,9 +117,8 @@ func (b *budget) copyOf(value any, depth int) any {
 	return value
 }
 
-// paid wraps a function so that each call pays for its arguments and for what
-// price says that it makes of them. The type stays, so that text/template
-// checks and converts arguments as ever.
+// paid wraps a function so that each call pays for its arguments and for its result, according to
+// price. The type is unchanged, so text/template checks and converts arguments as usual.
 func (b *budget) paid(function any, price func(args []reflect.Value) int64) any {
 	f := reflect.ValueOf(function)
 	return reflect.MakeFunc(f.Type(), func(args []reflect.Value) []reflect.Value {
@@ -137,10 +136,9 @@ func (b *budget) paid(function any, price func(args []reflect.Value) int64) any 
 	}).Interface()
 }
 
-var errNoTime = errors.New("what it formats must be a time or a number of seconds; anything else would mean now")
+var errNoTime = errors.New("it can format only a time or a number of seconds; other values would mean now")
 
-// isTime reports whether a value is a time; the functions of dates take
-// everything else for the present.
+// isTime reports whether a value is a time; date functions treat everything else as now.
 func isTime(value any) bool {
 	switch value.(type) {
 	case time.Time, *time.Time, int64, int, int32:

@@ -8,28 +8,28 @@ import (
 	"strings"
 )
 
-// Dialect is a way to write templates.
+// Dialect is a notation for templates.
 type Dialect struct {
 	// Left begins an action; }} ends it.
 	Left string
-	// Functions are what templates can call beside what all can; of two with one name this one counts, and has the
-	// arguments of the other. Only the reasons that [Refuse] gives them are shown to people.
+	// Functions are available in addition to the common ones and override those of the same name,
+	// with the same arguments. People see only reasons that [Refuse] wraps.
 	Functions map[string]any
-	// Purse is what several renderings may cost together; without one each may cost what one may.
+	// Purse is a shared budget of several renderings; without one each has its own.
 	Purse *Purse
-	// Types are those of Functions whose result, a bool, an int64 or a float64, stays what it is in a value, where a text
-	// is nothing but one call of them.
+	// Types are Functions whose result, a bool, an int64 or a float64, keeps its type in a value,
+	// if a text is nothing but one call of them.
 	Types []string
 }
 
-// Purse pays for renderings that belong together, so that many of them cannot cost many times what one may. It is not for
-// concurrent use.
+// Purse pays for related renderings, so that many of them cannot cost many times the allowance. Not
+// safe for concurrent use.
 type Purse struct{ left int64 }
 
-// NewPurse makes one that pays for so many renderings, at most, that cost as much as one may.
+// NewPurse returns a purse for this number of renderings at the full allowance.
 func NewPurse(renderings int) *Purse { return &Purse{left: int64(renderings) * allowance} }
 
-// pay gives a rendering what it may cost; whoever calls what it returns gives the rest back.
+// pay gives a rendering its budget; call the returned function to give the rest back.
 func (p *Purse) pay(b *budget) (rest func()) {
 	if p == nil {
 		return func() {}
@@ -40,10 +40,10 @@ func (p *Purse) pay(b *budget) (rest func()) {
 	return func() { p.left += max(b.left, 0) }
 }
 
-// Has reports whether a text has templates in it.
+// Has reports whether a text contains templates.
 func (d Dialect) Has(text string) bool { return strings.Contains(text, d.Left) }
 
-// Text renders one text. The field is where it stands, for messages.
+// Text renders one text. field is its position, for messages.
 func (d Dialect) Text(field, text string, data map[string]any) (string, error) {
 	if !d.Has(text) {
 		return text, nil
@@ -57,9 +57,9 @@ func (d Dialect) Text(field, text string, data map[string]any) (string, error) {
 	return out, nil
 }
 
-// Value renders the texts in a value of JSON's kinds, names of its objects among them, and returns another value: its
-// whole numbers are int64, others float64. Where textOnly says so, results stay text whatever gave them; a path has the
-// names of objects, and "" for an element of a list. The field is where the value stands, for messages.
+// Value renders the strings in a JSON value, including keys of objects, and returns another value:
+// integers are int64, other numbers float64. Where textOnly returns true, results stay text; a path
+// consists of keys, and "" for an element of a list. field is the value's position, for messages.
 func (d Dialect) Value(field string, value any, data map[string]any, textOnly func(path []string) bool) (any, error) {
 	doc := d.document(data, textOnly)
 	defer d.Purse.pay(doc.budget)()
@@ -78,7 +78,7 @@ func (d Dialect) document(data map[string]any, textOnly func([]string) bool) *do
 	return &document{renderer: renderer{budget: newBudget(), left: d.Left, own: d.Functions, types: types}, data: data, textOnly: textOnly}
 }
 
-// native makes int64 and float64 of numbers that are written in digits.
+// native converts json.Number to int64 and float64.
 func native(value any) any {
 	switch v := value.(type) {
 	case json.Number:

@@ -59,10 +59,10 @@ func TestDialectTextSaysWhatIsWrong(t *testing.T) {
 	for in, want := range map[string]string{
 		"{{ .nope }}":                   "spec.x: .nope has no value",
 		"{{ upper .nope }}":             "spec.x: .nope has no value",
-		"{{ .nope | upper }}":           "spec.x: at <upper>: it is given what has no value",
+		"{{ .nope | upper }}":           "spec.x: at <upper>: its argument has no value",
 		"a\nb {{ .nope }}":              "spec.x:2:5: .nope has no value",
 		"{{ whole .empty }}":            "spec.x: whole: there is no number",
-		"{{ leak .uid }}":               "spec.x: at <leak .uid>: the function leak cannot do that with this value",
+		"{{ leak .uid }}":               "spec.x: at <leak .uid>: the function leak cannot process this value",
 		"{{ nope .uid }}":               `spec.x: function "nope" not defined`,
 		"{{ yuba_show .uid }}":          `spec.x: function "yuba_show" not defined`,
 		"{{ env \"HOME\" }}":            "spec.x: env is not available in templates: " + surroundings,
@@ -71,7 +71,7 @@ func TestDialectTextSaysWhatIsWrong(t *testing.T) {
 		"{{ truth }}":                   "spec.x: at <truth>: wrong number of args for truth: want 1 got 0",
 		"{{ template \"x\" }}":          "spec.x: at <{{template \"x\"}}>: template \"x\" not defined",
 		"{{ range .uid }}x{{ end }}":    "spec.x: at <.uid>: range can't iterate over this value",
-		"{{ .uid | mustToDate \"x\" }}": "spec.x: at <mustToDate \"x\">: the function mustToDate cannot do that with this value",
+		"{{ .uid | mustToDate \"x\" }}": "spec.x: at <mustToDate \"x\">: the function mustToDate cannot process this value",
 	} {
 		_, err := dialect().Text("spec.x", in, row())
 		var found *Error
@@ -132,7 +132,8 @@ func TestDialectValue(t *testing.T) {
 	}
 }
 
-// TestTypesAreTheDialects: what other templates give stays text, though a function has the same name.
+// TestTypesAreTheDialects: what other templates give stays text, though a function has the same
+// name.
 func TestTypesAreTheDialects(t *testing.T) {
 	got, err := Document("spec.values", []byte(`["${{ int 3 }}", "${{ float64 1 }}"]`), nil)
 	if err != nil || string(got.JSON) != `["3","1"]` {
@@ -148,7 +149,7 @@ func TestDialectValueSaysWhichField(t *testing.T) {
 		"in a list":                {[]any{"a", map[string]any{"b": "{{ .nope }}"}}, "spec[1].b: .nope has no value"},
 		"a line of a program":      {map[string]any{"hcl": "a {\n  b = {{ .nope }}\n}\n"}, "spec.hcl:2:9: .nope has no value"},
 		"a name":                   {map[string]any{"{{ .nope }}": 1}, "spec: .nope has no value"},
-		"two names become one":     {map[string]any{"{{ .uid }}": 1, "acme": 2}, `spec: the name "{{ .uid }}" renders to one that is there already`},
+		"two names become one":     {map[string]any{"{{ .uid }}": 1, "acme": 2}, `spec: the name "{{ .uid }}" renders to one that exists already`},
 		"the first in the order":   {map[string]any{"b": "{{ .second }}", "a": "{{ .first }}"}, "spec.a: .first has no value"},
 		"an end without an action": {map[string]any{"a": "{{ end }}"}, "spec.a: unexpected {{end}}"},
 	} {
@@ -175,7 +176,8 @@ func TestOneBudgetForAValue(t *testing.T) {
 	}
 }
 
-// TestAPurseIsForAll: what belongs together costs no more than its purse has, however many texts it is in.
+// TestAPurseIsForAll: what belongs together costs no more than its purse has, however many texts it
+// is in.
 func TestAPurseIsForAll(t *testing.T) {
 	d := dialect()
 	d.Purse = NewPurse(2)
@@ -201,7 +203,8 @@ func TestAPurseIsForAll(t *testing.T) {
 	}
 }
 
-// TestDepth: a document that is nested without end costs little, and is told by the beginning of its place.
+// TestDepth: a document that is nested without end costs little, and is told by the beginning of
+// its place.
 func TestDepth(t *testing.T) {
 	var list, object any = "{{ .uid }}", "{{ .uid }}"
 	for range 10_000 {

@@ -9,13 +9,12 @@ import (
 	"strings"
 )
 
-// Error says what is wrong with a template. It shows the template's own text
-// and nothing of the data.
+// Error describes an error in a template. It shows the template's own text and nothing of the data.
 type Error struct {
 	// Where is a file with line and column, or a field of the object.
 	Where  string
 	Reason string
-	// Data tells that the template may be well with other data.
+	// Data says that the template may work with other data.
 	Data  bool
 	place string
 }
@@ -28,11 +27,11 @@ func (e *Error) Error() string {
 	return e.Where + ": " + e.Reason
 }
 
-// Refuse is the error of a dialect's function whose reason people are told as
-// it is. It must not show what the function was given.
+// Refuse returns an error of a dialect's function whose reason is shown to people. The reason must
+// not contain the function's arguments.
 func Refuse(reason string) error { return &refusal{reason} }
 
-// in says which file the error is in.
+// in adds the file to the error.
 func (e *Error) in(file string) error {
 	e.Where = file
 	if e.place != "" {
@@ -41,11 +40,11 @@ func (e *Error) in(file string) error {
 	return e
 }
 
-// location is how text/template begins its errors: the template's name, line
-// and column, and on execution the node at fault.
+// location matches the beginning of text/template's errors: the template's name, line and column,
+// and on execution the failing node.
 var location = regexp.MustCompile(`(?s)^template: ` + templateName + `:(\d+(?::\d+)?): (?:executing ".*?" at <(.*?)>: )?(.*)$`)
 
-// parseError keeps the text: it speaks of the template alone.
+// parseError keeps the text: it is about the template alone.
 func parseError(err error) *Error {
 	found := location.FindStringSubmatch(err.Error())
 	if found == nil {
@@ -54,18 +53,18 @@ func parseError(err error) *Error {
 	return &Error{Reason: found[3], place: found[1]}
 }
 
-// harmless are the errors of text/template that name types and fields only.
+// harmless matches errors of text/template that contain only types and fields.
 var harmless = regexp.MustCompile(`^(nil pointer evaluating |can't evaluate field |map has no entry |wrong number of args |` +
 	`wrong type for value; expected [^;]+; got [^;]*$|incompatible types for comparison$|template .* not defined$|exceeded maximum template depth)`)
 
-// place is something in the data, as templates write it.
+// place matches a path in the data, as templates write it.
 var place = regexp.MustCompile(`^\$?(\.\w+)+$`)
 
-// static are those of them that no data would change.
+// static matches errors that do not depend on data.
 var static = regexp.MustCompile(`^(wrong number of args |template .* not defined$)`)
 
-// executionError words what went wrong. Errors of functions may quote what
-// they were given, so only our own are passed on.
+// executionError describes an error of execution. Errors of functions may quote their arguments, so
+// only our own are passed on.
 func executionError(err error) *Error {
 	var refused *refusal
 	var composed *failure
@@ -84,14 +83,14 @@ func executionError(err error) *Error {
 			e.Reason, e.Data = name+" is not available in templates: "+refused.reason, false
 		}
 	case strings.HasPrefix(found[3], "invalid value; expected "):
-		if e.Reason = at(node) + "it is given what has no value"; place.MatchString(node) {
+		if e.Reason = at(node) + "its argument has no value"; place.MatchString(node) {
 			e.Reason = node + " has no value"
 		}
 	case harmless.MatchString(found[3]):
 		e.Reason, e.Data = at(node)+found[3], !static.MatchString(found[3])
 	case strings.HasPrefix(found[3], "error calling "):
 		name, _, _ := strings.Cut(strings.TrimPrefix(found[3], "error calling "), ":")
-		e.Reason = at(node) + "the function " + name + " cannot do that with this value"
+		e.Reason = at(node) + "the function " + name + " cannot process this value"
 	case strings.HasPrefix(found[3], "range can't iterate over"):
 		e.Reason = at(node) + "range can't iterate over this value"
 	default:

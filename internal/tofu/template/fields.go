@@ -9,19 +9,20 @@ import (
 	"text/template/parse"
 )
 
-// Field is a place where a template asks its data for something.
+// Field is a position where a template reads its data.
 type Field struct {
-	// Path are the names, from the data's own on.
+	// Path are the keys from the root of the data.
 	Path []string
-	// Written tells that what is made of it is written, and By is the function that makes that; empty when it is written as it is.
+	// Written says that a result of it is written. By is the function that produces the result;
+	// empty if it is written directly.
 	Written bool
 	By      string
-	// Needed tells that it is written as it is, whatever else the data says, so that it has to be there.
+	// Needed says that it is always written directly, so it must exist.
 	Needed bool
 }
 
-// Fields are what a text asks its data for, as far as that can be told without data: not what stands in the body of a loop or of
-// "with", unless it says "$". A text that is no template asks for nothing.
+// Fields returns the fields that a text reads, as far as they are known without data: not those in
+// the body of a loop or of "with", except after "$".
 func (d Dialect) Fields(text string) []Field {
 	if !d.Has(text) || len(text) > maxSource {
 		return nil
@@ -35,7 +36,8 @@ func (d Dialect) Fields(text string) []Field {
 	return f.found
 }
 
-// DocumentFields are what the strings of a JSON document ask for, names of its objects among them.
+// DocumentFields returns the fields that the strings of a JSON document read, including keys of
+// objects.
 func DocumentFields(raw []byte) []Field {
 	var value any
 	if err := json.Unmarshal(raw, &value); err != nil || !bytes.Contains(raw, []byte(documentLeft)) {
@@ -63,17 +65,18 @@ func eachText(value any, do func(string)) {
 	}
 }
 
-// fields gathers them.
+// fields collects fields.
 type fields struct{ found []Field }
 
-// use is how what is asked for is used: the dot is the data, it is written, by a function, or needed.
+// use is how a field is used: top means that the dot is the data; it may be written, by a function,
+// or needed.
 type use struct {
 	top, written bool
 	by           string
 	needed       bool
 }
 
-// list looks into a list; top tells that the dot in it is the data, always that it is executed in any case.
+// list visits a list. top says that the dot in it is the data, always that it is always executed.
 func (f *fields) list(l *parse.ListNode, top, always bool) {
 	if l == nil {
 		return
@@ -83,7 +86,7 @@ func (f *fields) list(l *parse.ListNode, top, always bool) {
 		case *parse.ActionNode:
 			f.action(n.Pipe, top, always)
 		case *parse.TemplateNode:
-			// What becomes of it there is not looked at.
+			// Its use inside is not inspected.
 			f.pipe(n.Pipe, use{top: top, written: true})
 		case *parse.IfNode:
 			f.pipe(n.Pipe, use{top: top})
@@ -97,14 +100,14 @@ func (f *fields) list(l *parse.ListNode, top, always bool) {
 	}
 }
 
-// branch is one in whose body the dot is something else, which was written if that is.
+// branch visits a branch, in whose body the dot may differ.
 func (f *fields) branch(n *parse.BranchNode, top bool) {
 	f.pipe(n.Pipe, use{top: top, written: true})
 	f.list(n.List, false, false)
 	f.list(n.ElseList, top, false)
 }
 
-// action looks into one; what is given to a variable may be written later.
+// action visits an action; a value assigned to a variable may be written later.
 func (f *fields) action(p *parse.PipeNode, top, always bool) {
 	if p == nil || len(p.Cmds) == 0 {
 		return
@@ -152,7 +155,7 @@ func (f *fields) add(path []string, u use) {
 	f.found = append(f.found, Field{Path: path, Written: u.written, By: u.by, Needed: u.needed})
 }
 
-// Names are the names of the data itself that a value of JSON's kinds asks for, each once.
+// Names returns the top-level keys that a JSON value reads, each once.
 func (d Dialect) Names(value any) []string {
 	var names []string
 	seen := map[string]bool{}

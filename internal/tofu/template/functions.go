@@ -20,7 +20,7 @@ import (
 	"github.com/Masterminds/sprig/v3"
 )
 
-// absent are functions of sprig that templates do not get, with the reason.
+// absent are functions of sprig that templates do not have, with the reason.
 var absent = map[string]string{
 	"env": surroundings, "expandenv": surroundings, "getHostByName": surroundings,
 	"now": clock, "ago": clock, "durationRound": clock,
@@ -32,19 +32,18 @@ var absent = map[string]string{
 }
 
 const (
-	surroundings = "templates see nothing of the server they are rendered on"
-	clock        = "its result depends on the time, and each rendering would be another change"
-	chance       = "its result is another one each time, and each rendering would be another change"
+	surroundings = "templates cannot access the server that renders them"
+	clock        = "its result depends on the time, so each rendering would be a change"
+	chance       = "its result is random, so each rendering would be a change"
 )
 
-// sprigFunctions are all of sprig's.
+// sprigFunctions returns all functions of sprig.
 var sprigFunctions = sync.OnceValue(sprig.TxtFuncMap)
 
-// builtin are the functions of text/template that need no price of their own.
+// builtin are functions of text/template that need no price.
 var builtin = []string{"and", "call", "eq", "ge", "gt", "index", "le", "len", "lt", "ne", "not", "or", "slice"}
 
-// known are the names that all templates can call, for the parser, which asks
-// no more than whether a name is there.
+// known are the names that all templates can call. The parser only checks that a name exists.
 var known = sync.OnceValue(func() map[string]any {
 	out := map[string]any{}
 	for name := range sprigFunctions() {
@@ -59,15 +58,14 @@ var known = sync.OnceValue(func() map[string]any {
 	return out
 })
 
-// words are what functions' names could be in a template: to make all of them
-// for each template takes longer than most templates do.
+// words yields the words of a text that could be names of functions: creating all functions for
+// each template takes longer than rendering most templates.
 func words(text string) iter.Seq[string] {
 	return strings.FieldsFuncSeq(text, func(c rune) bool { return c != '_' && !unicode.IsLetter(c) && !unicode.IsDigit(c) })
 }
 
-// functions are what templates can call, as far as they are named: sprig's, if
-// they are safe, those of text/template that write or format, and the dialect's
-// own, which come first.
+// functions returns the named functions: the dialect's own, then safe ones of sprig, and those of
+// text/template that write or format.
 func (b *budget) functions(names iter.Seq[string], own map[string]any) template.FuncMap {
 	out := template.FuncMap{
 		functionTurn:  b.once(functionTurn, b.turn),
@@ -76,7 +74,7 @@ func (b *budget) functions(names iter.Seq[string], own map[string]any) template.
 	}
 	for name := range names {
 		if known()[name] == nil && own[name] == nil || out[name] != nil {
-			continue // a word like any other
+			continue // not a function
 		}
 		if function := b.once(name, func() any { return b.function(name, own) }); function != nil {
 			out[name] = function
@@ -85,7 +83,7 @@ func (b *budget) functions(names iter.Seq[string], own map[string]any) template.
 	return out
 }
 
-// once makes a function the first time that it is asked for.
+// once creates a function on its first use.
 func (b *budget) once(name string, build func() any) any {
 	function, ok := b.made[name]
 	if !ok {
@@ -95,8 +93,7 @@ func (b *budget) once(name string, build func() any) any {
 	return function
 }
 
-// function makes one that templates call by its name, and nil when there is
-// none.
+// function creates the function of a name; nil if there is none.
 func (b *budget) function(name string, own map[string]any) any {
 	if function, ok := own[name]; ok {
 		return b.paid(function, prices[name])
@@ -113,12 +110,12 @@ func (b *budget) function(name string, own map[string]any) any {
 	return nil
 }
 
-// turn makes the function that loops and templates begin with.
+// turn creates the function that is called at the beginning of loops and templates.
 func (b *budget) turn() any {
 	return func(cost int) string { b.take(int64(cost)); return "" }
 }
 
-// show makes the function that all that is written passes.
+// show creates the function that receives everything that is written.
 func (b *budget) show() any {
 	return b.paid(func(source string, value any) (string, error) {
 		b.shown = value
@@ -127,13 +124,13 @@ func (b *budget) show() any {
 	}, nil)
 }
 
-// pass makes the function that weighs what is compared.
+// pass creates the function that charges for compared values.
 func (b *budget) pass() any {
 	return b.paid(func(value any) any { return value }, nil)
 }
 
-// replaced are functions whose original has no order, takes the present for a
-// missing time, or writes before anybody could measure.
+// replaced are functions whose original has no order, uses now for a missing time, or writes before
+// the result can be measured.
 var replaced = map[string]any{
 	"keys":           sortedKeys,
 	"values":         sortedValues,
@@ -156,19 +153,20 @@ var replaced = map[string]any{
 	"fail": func(message string) (string, error) { return "", &failure{message} },
 }
 
-// writes is a function that makes a text of anything. Of what is not there it would make Go's own words for nothing.
+// writes wraps a function that converts anything to text. For missing values it would produce Go's
+// words for nil.
 func writes(name string, function func(...any) string) func(...any) (string, error) {
 	return func(args ...any) (string, error) {
 		for _, arg := range args {
 			if arg == nil {
-				return "", &refusal{name + " is given what has no value; say what to write instead, as in (.x | default \"\")"}
+				return "", &refusal{name + " is given an argument that has no value; name an alternative, as in (.x | default \"\")"}
 			}
 		}
 		return function(args...), nil
 	}
 }
 
-// failure is a message that a template composed itself.
+// failure is a message that a template composed.
 type failure struct{ message string }
 
 func (f *failure) Error() string { return f.message }
@@ -197,8 +195,8 @@ func formatTime(format string, at any, zone string) (string, error) {
 	return function(format, at, zone), nil
 }
 
-// showValue is what an action writes. Whole numbers are written with all their
-// digits: as JSON's numbers they would become 1e+06.
+// showValue formats the result of an action. Integers have all their digits: JSON numbers would
+// become 1e+06.
 func showValue(source string, value any) (string, error) {
 	switch v := value.(type) {
 	case nil:
@@ -211,8 +209,7 @@ func showValue(source string, value any) (string, error) {
 	return fmt.Sprint(value), nil
 }
 
-// prices say what functions make of their arguments, when that is more than a
-// few times their size.
+// prices calculate the size of functions' results, where that exceeds a few times their arguments.
 var prices = map[string]func(args []reflect.Value) int64{
 	"repeat":  func(a []reflect.Value) int64 { return times(number(a[0]), length(a[1])) },
 	"indent":  indentPrice,
@@ -262,7 +259,7 @@ var prices = map[string]func(args []reflect.Value) int64{
 	"mustRegexReplaceAllLiteral": regexPrice(1),
 }
 
-// times multiplies; what overflows is more than any allowance.
+// times multiplies; an overflow exceeds any allowance.
 func times(a, b int64) int64 {
 	if a < 0 || b < 0 || a != 0 && b > math.MaxInt64/a {
 		return math.MaxInt64
@@ -292,7 +289,7 @@ func inner(v reflect.Value) reflect.Value {
 	return v
 }
 
-// length is how many bytes or elements a value has.
+// length returns the bytes or elements of a value.
 func length(v reflect.Value) int64 {
 	switch v = inner(v); v.Kind() {
 	case reflect.String, reflect.Slice, reflect.Array, reflect.Map:
@@ -313,7 +310,7 @@ func steps(start, stop, step int64) int64 {
 	return int64(min(math.Abs(distance/float64(step))*elementCost, math.MaxInt64/2))
 }
 
-// seqPrice: seq END, seq START END, seq START STEP END.
+// seqPrice handles seq END, seq START END and seq START STEP END.
 func seqPrice(a []reflect.Value) int64 {
 	n := a[0] // the variadic arguments
 	switch n.Len() {
@@ -327,9 +324,9 @@ func seqPrice(a []reflect.Value) int64 {
 	return 0
 }
 
-// printfPrice counts the widths and precisions that a format asks for.
+// printfPrice counts the widths and precisions in a format.
 func printfPrice(a []reflect.Value) int64 {
-	const widest = 1_000_000 // what package fmt allows
+	const widest = 1_000_000 // the limit of package fmt
 	var price, width int64
 	for _, c := range a[0].String() {
 		switch {
@@ -347,7 +344,7 @@ func printfPrice(a []reflect.Value) int64 {
 
 func prettyPrice(v reflect.Value) int64 { return times(length(v), 2*maxDepth) }
 
-// squarePrice is for functions that hold each element against each.
+// squarePrice is for functions that compare all pairs of elements.
 func squarePrice(arg int) func([]reflect.Value) int64 {
 	return func(a []reflect.Value) int64 { n := length(a[arg]); return times(times(n, n), elementCost) }
 }
@@ -356,22 +353,22 @@ func crossPrice(list, others reflect.Value) int64 {
 	return times(times(length(list), length(others)+1), elementCost)
 }
 
-// reflectionPrice is for functions that copy by way of reflection, which takes
-// many times as long as the bytes would.
+// reflectionPrice is for functions that copy by reflection, which takes many times as long as
+// copying bytes.
 func reflectionPrice([]reflect.Value) int64 { return 16 * callCost }
 
-// decimalPrice: the numbers of a product have as many digits as all factors.
+// decimalPrice counts digits: a product has as many as all factors.
 func decimalPrice(a []reflect.Value) int64 {
 	n := length(a[len(a)-1]) + 1
 	return times(times(n, n), 16*callCost)
 }
 
-// states is how many states an expression has once its repetitions are written
-// out: so many a search looks at for each character, at worst.
+// states returns the number of states of an expression with expanded repetitions, which is the
+// worst cost of a search for each character.
 func states(pattern string) int64 {
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
-		return 1 // it is refused without a search
+		return 1 // refused without a search
 	}
 	program, err := syntax.Compile(parsed.Simplify())
 	if err != nil {
@@ -380,8 +377,8 @@ func states(pattern string) int64 {
 	return int64(len(program.Inst))
 }
 
-// regexPrice: matching takes states times text; replacing can put the
-// replacement behind each character and the whole text where it says $0.
+// regexPrice is states times text for matching; replacing can insert the replacement after each
+// character, and the whole text for $0.
 func regexPrice(text int) func([]reflect.Value) int64 {
 	return func(a []reflect.Value) int64 {
 		price := times(4*states(a[0].String())+32, length(a[text])+1) + 16*length(a[0])
@@ -392,7 +389,7 @@ func regexPrice(text int) func([]reflect.Value) int64 {
 	}
 }
 
-// names of what templates can call, for tests.
+// names returns the names of all functions, for tests.
 func names() []string {
 	return slices.Sorted(maps.Keys(newBudget().functions(maps.Keys(known()), nil)))
 }

@@ -7,23 +7,23 @@ import (
 	"text/template/parse"
 )
 
-// The functions that instrument adds calls of.
+// Names of the functions that instrument inserts.
 const (
 	functionTurn  = "yuba_turn"
 	functionShow  = "yuba_show"
 	functionWeigh = "yuba_weigh"
 )
 
-// nodeCost is what one node of a template costs each time it may be executed.
+// nodeCost is the cost of one node each time it may be executed.
 const nodeCost = 64
 
-// comparing are the functions of text/template itself that look at all of a
-// text. They cannot be wrapped; their arguments can.
+// comparing are functions of text/template that read a whole text. They cannot be wrapped, but
+// their arguments can.
 var comparing = map[string]bool{"eq": true, "ne": true, "lt": true, "le": true, "gt": true, "ge": true}
 
-// instrument makes a template pay: text/template cannot be stopped from
-// outside, so the bodies of loops and of templates begin with a call that can
-// refuse, and whatever is written passes a function that measures it first.
+// instrument makes a template pay: text/template cannot be stopped from outside, so bodies of loops
+// and templates begin with a call that can refuse, and everything written passes through a function
+// that measures it first.
 func instrument(tree *parse.Tree) {
 	if tree == nil || tree.Root == nil {
 		return
@@ -32,7 +32,7 @@ func instrument(tree *parse.Tree) {
 	charge(tree, tree.Root)
 }
 
-// soleAction reports whether a template that is not instrumented is one action that writes what it gives.
+// soleAction reports whether an uninstrumented template is one action that writes its result.
 func soleAction(root *parse.ListNode) bool {
 	if root == nil || len(root.Nodes) != 1 {
 		return false
@@ -41,8 +41,8 @@ func soleAction(root *parse.ListNode) bool {
 	return ok && action.Pipe != nil && len(action.Pipe.Decl) == 0
 }
 
-// soleCall reports whether a list that is not instrumented writes nothing, or
-// only what one call of the named functions gives, whichever branch is taken.
+// soleCall reports whether an uninstrumented list writes nothing, or only the result of one call of
+// the named functions, in every branch.
 func soleCall(l *parse.ListNode, names map[string]bool) bool {
 	if l == nil {
 		return true
@@ -88,7 +88,7 @@ func endsIn(p *parse.PipeNode, names map[string]bool) bool {
 	return false
 }
 
-// list instruments what stands in a list, and returns how many nodes it has.
+// list instruments a list, and returns the number of its nodes.
 func list(tree *parse.Tree, l *parse.ListNode) {
 	if l == nil {
 		return
@@ -117,8 +117,8 @@ func branch(tree *parse.Tree, n *parse.BranchNode) {
 	list(tree, n.ElseList)
 }
 
-// weigh sends what is compared through a function that measures it: the
-// arguments, and what comes through the pipe.
+// weigh passes compared values through a function that measures them: the arguments, and the input
+// of the pipe.
 func weigh(tree *parse.Tree, p *parse.PipeNode) {
 	if p == nil {
 		return
@@ -141,7 +141,7 @@ func weigh(tree *parse.Tree, p *parse.PipeNode) {
 	p.Cmds = commands
 }
 
-// weighIn looks into an argument that is a pipeline in parentheses.
+// weighIn visits an argument that is a pipeline in parentheses.
 func weighIn(tree *parse.Tree, arg parse.Node) {
 	switch a := arg.(type) {
 	case *parse.PipeNode:
@@ -159,7 +159,7 @@ func pipeOf(tree *parse.Tree, pos parse.Pos, arg parse.Node) *parse.PipeNode {
 	return &parse.PipeNode{NodeType: parse.NodePipe, Pos: pos, Cmds: []*parse.CommandNode{weighCommand(tree, pos, arg)}}
 }
 
-// charge puts a call in front of a list that pays for one turn of it.
+// charge inserts a call at the beginning of a list that pays for one iteration.
 func charge(tree *parse.Tree, l *parse.ListNode) {
 	pos := l.Position()
 	price := &parse.NumberNode{NodeType: parse.NodeNumber, Pos: pos, IsInt: true, Int64: int64(nodeCost * (1 + count(l))), Text: "0"}
@@ -168,8 +168,7 @@ func charge(tree *parse.Tree, l *parse.ListNode) {
 	l.Nodes = append([]parse.Node{&parse.ActionNode{NodeType: parse.NodeAction, Pos: pos, Pipe: pipe}}, l.Nodes...)
 }
 
-// show sends what an action would write through a function, with the action's
-// own text, for messages.
+// show passes the result of an action through a function, with the action's text for messages.
 func show(tree *parse.Tree, n *parse.ActionNode) {
 	if n.Pipe == nil || len(n.Pipe.Decl) > 0 {
 		return
@@ -184,8 +183,8 @@ func identifier(tree *parse.Tree, pos parse.Pos, name string) *parse.IdentifierN
 	return parse.NewIdentifier(name).SetPos(pos).SetTree(tree)
 }
 
-// count counts the nodes of a list that one turn of it executes at most; loops
-// inside pay for themselves.
+// count returns the nodes that one iteration of a list executes at most; inner loops pay for
+// themselves.
 func count(l *parse.ListNode) int {
 	if l == nil {
 		return 0

@@ -15,15 +15,15 @@ import (
 )
 
 const (
-	// maxSource is the size of a template, maxResult of what it renders to.
-	// Modules' files are read up to 2 MiB each.
+	// maxSource is the maximum size of a template, maxResult of its result. Files of modules are
+	// read up to 2 MiB each.
 	maxSource = 1 << 20
 	maxResult = 2 << 20
-	// maxDepth is how deeply data may be nested.
+	// maxDepth is the maximum nesting of data.
 	maxDepth = 64
 )
 
-// File renders a file. The name is for messages only.
+// File renders a file. name is for messages only.
 func File(name string, text []byte, data map[string]any) ([]byte, error) {
 	r := &renderer{budget: newBudget(), left: "{{"}
 	out, err := r.render(string(text), data)
@@ -33,22 +33,22 @@ func File(name string, text []byte, data map[string]any) ([]byte, error) {
 	return out, nil
 }
 
-// Rendered is a document after rendering.
+// Rendered is a rendered document.
 type Rendered struct {
 	JSON json.RawMessage
-	// Strings are those that templates gave.
+	// Strings are the results of templates.
 	Strings []string
 }
 
-// IsDocument reports whether a JSON document has templates in it.
+// IsDocument reports whether a JSON document contains templates.
 func IsDocument(raw []byte) bool { return bytes.Contains(raw, []byte(documentLeft)) }
 
-// documentLeft opens a template in a document; its first character keeps YAML
-// from taking the braces for its own.
+// documentLeft begins a template in a document; because of its first character YAML does not parse
+// the braces.
 const documentLeft = "${{"
 
-// Document renders the strings of a JSON document, names of its objects among
-// them. The field is where the document stands, for messages.
+// Document renders the strings of a JSON document, including keys of objects. field is its
+// position, for messages.
 func Document(field string, raw []byte, data map[string]any) (*Rendered, error) {
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.UseNumber()
@@ -72,9 +72,9 @@ type document struct {
 	renderer
 	data    map[string]any
 	strings []string
-	// path is where walk is: the names of objects, and "" for an element of a list.
+	// path is the current position: keys of objects, and "" for an element of a list.
 	path []string
-	// textOnly tells where a result stays text, whatever gave it.
+	// textOnly reports where a result stays text.
 	textOnly func(path []string) bool
 }
 
@@ -107,7 +107,7 @@ func (d *document) list(list []any, where string) (any, *Error) {
 	return out, nil
 }
 
-// maxLevels is how deeply a document may be nested: more than any schema of a kind is.
+// maxLevels is the maximum nesting of a document: more than any schema has.
 const maxLevels = 256
 
 func (d *document) tooDeep(where string) *Error {
@@ -133,7 +133,7 @@ func (d *document) object(object map[string]any, where string) (any, *Error) {
 			return nil, err
 		}
 		if _, twice := out[shown]; twice {
-			return nil, &Error{Where: where, Data: true, Reason: fmt.Sprintf("the name %q renders to one that is there already", name)}
+			return nil, &Error{Where: where, Data: true, Reason: fmt.Sprintf("the name %q renders to one that exists already", name)}
 		}
 		d.path = append(d.path, shown)
 		out[shown], err = d.walk(object[name], where+"."+name)
@@ -145,8 +145,9 @@ func (d *document) object(object map[string]any, where string) (any, *Error) {
 	return out, nil
 }
 
-// value renders a string. A list or a map takes the place of a string that is nothing but the one action that gave it:
-// as text it would be in Go's own notation, which is of use to nobody. So does what one of the dialect's types gives.
+// value renders a string. A list or a map replaces a string that is nothing but the action that
+// returned it, because its text would be in Go's notation. The same holds for results of the
+// dialect's types.
 func (d *document) value(text, where string) (any, *Error) {
 	if !strings.Contains(text, d.left) {
 		return text, nil
@@ -173,8 +174,8 @@ func (d *document) value(text, where string) (any, *Error) {
 		decoder.UseNumber()
 		failed = decoder.Decode(&plain)
 	}
-	if failed != nil { // which may quote the data
-		return nil, &Error{Where: where, Data: true, Reason: "what it gives cannot be written as JSON"}
+	if failed != nil { // the error may quote the data
+		return nil, &Error{Where: where, Data: true, Reason: "its result cannot be written as JSON"}
 	}
 	d.strings = leaves(plain, d.strings)
 	return plain, nil
@@ -192,7 +193,7 @@ func structured(value any) bool {
 	}
 }
 
-// leaves are the texts and numbers in a value, in a fixed order.
+// leaves returns the texts and numbers in a value, in a fixed order.
 func leaves(value any, found []string) []string {
 	switch v := value.(type) {
 	case string:
@@ -211,7 +212,7 @@ func leaves(value any, found []string) []string {
 	return found
 }
 
-// placed says in which field an error is, and in which line of it when it has several.
+// placed adds the field, and the line if it has several, to an error.
 func placed(err *Error, text, where string) *Error {
 	if err.place != "" && strings.Contains(text, "\n") {
 		where += ":" + err.place
@@ -231,16 +232,16 @@ func (d *document) text(text, where string) (string, *Error) {
 	return string(out), nil
 }
 
-// renderer renders templates on one budget.
+// renderer renders templates with one budget.
 type renderer struct {
 	budget *budget
 	left   string
-	// own are functions beside those of all templates, and types those of them whose results stay what they are.
+	// own are the dialect's functions, and types those whose results keep their type.
 	own   map[string]any
 	types map[string]bool
 }
 
-// right closes an action in every dialect.
+// right ends an action in every dialect.
 const right = "}}"
 
 func (r *renderer) render(text string, data map[string]any) ([]byte, *Error) {
@@ -248,8 +249,8 @@ func (r *renderer) render(text string, data map[string]any) ([]byte, *Error) {
 	return out, err
 }
 
-// execute renders a template. If that is one action that gives a list or a map and nothing else, or gives what one of the
-// dialect's types gave and nothing else, sole is that.
+// execute renders a template. If it is only one action that returns a list or a map, or only the
+// result of one of the dialect's types, sole is that value.
 func (r *renderer) execute(text string, data map[string]any) (result []byte, sole any, failed *Error) {
 	if len(text) > maxSource {
 		return nil, nil, &Error{Reason: fmt.Sprintf("the template has %d bytes; the limit is %d", len(text), maxSource)}
@@ -269,7 +270,7 @@ func (r *renderer) execute(text string, data map[string]any) (result []byte, sol
 	var out bounded
 	r.budget.shown, r.budget.shows = nil, 0
 	err = r.budget.catch(func() error {
-		// Functions such as set change what they are given.
+		// Functions such as set modify their arguments.
 		return parsed.Execute(&out, r.budget.copyOf(data, 0))
 	})
 	if err != nil {
@@ -282,10 +283,10 @@ func (r *renderer) execute(text string, data map[string]any) (result []byte, sol
 	return out.Bytes(), sole, nil
 }
 
-// templateName is what text/template calls each of our templates in its errors. Nobody else calls one so.
+// templateName is the name of our templates in text/template's errors. Others do not use it.
 const templateName = "yuba_text"
 
-// bounded is a buffer that refuses to grow over maxResult.
+// bounded is a buffer of at most maxResult bytes.
 type bounded struct{ bytes.Buffer }
 
 func (b *bounded) Write(p []byte) (int, error) {

@@ -54,16 +54,16 @@ func TestFile(t *testing.T) {
 
 func TestFileSaysWhatIsWrongAndWhere(t *testing.T) {
 	for sentence, test := range map[string]struct{ in, want string }{
-		"printed, a value that is not there":  {`{{ printf "%s-x" .Values.missing }}`, "main.tf.tpl:1:3: printf is given what has no value; say what to write instead, as in (.x | default \"\")"},
-		"a text of a value that is not there": {`{{ .Values.missing | toString }}`, "main.tf.tpl:1:21: toString is given what has no value; say what to write instead, as in (.x | default \"\")"},
+		"printed, a value that is not there":  {`{{ printf "%s-x" .Values.missing }}`, "main.tf.tpl:1:3: printf is given an argument that has no value; name an alternative, as in (.x | default \"\")"},
+		"a text of a value that is not there": {`{{ .Values.missing | toString }}`, "main.tf.tpl:1:21: toString is given an argument that has no value; name an alternative, as in (.x | default \"\")"},
 		"a value that is not there":           {"\n  {{ .Values.missing }}", "main.tf.tpl:2:5: .Values.missing has no value"},
 		"a field of nothing":                  {"{{ .nope.id }}", "main.tf.tpl:1:3: .nope.id has no value"},
 		"a field of a text":                   {"{{ .Values.name.x }}", "main.tf.tpl:1:10: at <.Values.name.x>: can't evaluate field x in type interface {}"},
 		"a mistake of the template's":         {"a\n{{ if }}", "main.tf.tpl:2: missing value for if"},
 		"an unknown function":                 {"{{ nope }}", `main.tf.tpl:1: function "nope" not defined`},
-		"a function that is left out":         {"{{ now }}", "main.tf.tpl:1:3: now is not available in templates: its result depends on the time, and each rendering would be another change"},
-		"the server's environment":            {`{{ env "HOME" }}`, "main.tf.tpl:1:3: env is not available in templates: templates see nothing of the server they are rendered on"},
-		"a time that is not given":            {`{{ date "2006" "x" }}`, "main.tf.tpl:1:3: what it formats must be a time or a number of seconds; anything else would mean now"},
+		"a function that is left out":         {"{{ now }}", "main.tf.tpl:1:3: now is not available in templates: its result depends on the time, so each rendering would be a change"},
+		"the server's environment":            {`{{ env "HOME" }}`, "main.tf.tpl:1:3: env is not available in templates: templates cannot access the server that renders them"},
+		"a time that is not given":            {`{{ date "2006" "x" }}`, "main.tf.tpl:1:3: it can format only a time or a number of seconds; other values would mean now"},
 		"a message of the template's own":     {`{{ fail "set a name" }}`, "main.tf.tpl:1:3: set a name"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -130,7 +130,7 @@ func TestDocumentSaysWhichField(t *testing.T) {
 		`{"a": {"b": ["${{ .vpc.nope }}"]}}`:           "spec.values.a.b[0]: .vpc.nope has no value",
 		`{"a": "${{ .nope.id }}"}`:                     "spec.values.a: .nope.id has no value",
 		`{"a": "${{ "}`:                                "spec.values.a: unclosed action",
-		`{"${{ .vpc.id }}": 1, "vpc-1": 2}`:            `spec.values: the name "vpc-1" renders to one that is there already`,
+		`{"${{ .vpc.id }}": 1, "vpc-1": 2}`:            `spec.values: the name "vpc-1" renders to one that exists already`,
 		`{"a": "${{ if true }}", "b": "x${{ end }}y"}`: "spec.values.a: unexpected EOF",
 	} {
 		_, err := Document("spec.values", []byte(in), data())
@@ -141,8 +141,8 @@ func TestDocumentSaysWhichField(t *testing.T) {
 	}
 }
 
-// TestHostileTemplatesEnd gives renderings that would take hours or all memory. Each must be refused by the budget, not
-// by luck: the error says so.
+// TestHostileTemplatesEnd gives renderings that would take hours or all memory. Each must be
+// refused by the budget, not by luck: the error says so.
 func TestHostileTemplatesEnd(t *testing.T) {
 	nested := strings.Repeat(`{{ range until 1000 }}`, 8) + strings.Repeat(`{{ end }}`, 8)
 	doubling := `{{ $x := "aaaaaaaa" }}` + strings.Repeat(`{{ $x = print $x $x }}`, 60) + `{{ len $x }}`
@@ -194,8 +194,8 @@ func TestHonestTemplatesAreFarFromTheBudget(t *testing.T) {
 	}
 }
 
-// TestNoFunctionIsUnpriced holds the functions against those that were looked through: a new version of sprig brings
-// new ones only after somebody has.
+// TestNoFunctionIsUnpriced holds the functions against those that were looked through: a new
+// version of sprig brings new ones only after somebody has.
 func TestNoFunctionIsUnpriced(t *testing.T) {
 	got := names()
 	if len(got) != knownFunctions {

@@ -3,8 +3,8 @@
 
 package template
 
-// Text renders one text with the marks of documents, ${{ and }}. The field is
-// where the text stands, for messages.
+// Text renders one text with the marks of documents, ${{ and }}. field is its position, for
+// messages.
 func Text(field, text string, data map[string]any) (string, error) {
 	d := &document{renderer: renderer{budget: newBudget(), left: documentLeft}, data: data}
 	out, failed := d.text(text, field)
