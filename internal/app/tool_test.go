@@ -33,7 +33,7 @@ func TestWhichToolIsTaken(t *testing.T) {
 		"something that answers no version":      {map[string]string{"tofu": "echo hello", "yuba-sandbox": "", "yuba-runner": ""}, "", "", "read the version of"},
 		"something that answers a wrong one":     {map[string]string{"tofu": version("new"), "yuba-sandbox": "", "yuba-runner": ""}, "", "", `it says "new"`},
 		"something that fails":                   {map[string]string{"tofu": "exit 3", "yuba-sandbox": "", "yuba-runner": ""}, "", "", "exit status 3"},
-		"without the program that comes with us": {map[string]string{"tofu": version("1.12.6")}, "", "", "are installed together"},
+		"without the program that comes with us": {map[string]string{"tofu": version("1.12.6")}, "", "", "yuba-sops together"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			dir := t.TempDir()

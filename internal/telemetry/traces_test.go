@@ -140,7 +140,7 @@ func TestTheEnvironmentSaysWhetherTracesAreSent(t *testing.T) {
 		"an endpoint for traces":     {map[string]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://127.0.0.1:1/x"}, true, ""},
 		"another exporter":           {map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1", "OTEL_TRACES_EXPORTER": "none"}, false, ""},
 		"all of it is switched off":  {map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1", "OTEL_SDK_DISABLED": "true"}, false, ""},
-		"a protocol that is unknown": {map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1", "OTEL_EXPORTER_OTLP_PROTOCOL": "smtp"}, false, "want http/protobuf or grpc"},
+		"a protocol that is unknown": {map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1", "OTEL_EXPORTER_OTLP_PROTOCOL": "smtp"}, false, "expected http/protobuf or grpc"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			for k, v := range c.env {

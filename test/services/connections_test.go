@@ -46,11 +46,11 @@ func TestHowConnectionsAreSecured(t *testing.T) {
 			"not at all":                                 {"127.0.0.1", &tenantv1.TLS{Mode: "disable"}, false, ""},
 			"whoever answers":                            {"127.0.0.1", &tenantv1.TLS{Mode: "require"}, true, ""},
 			"by somebody whom the authority knows":       {"127.0.0.1", &tenantv1.TLS{Mode: "verify-ca", CARef: ca}, true, ""},
-			"by somebody whom the system does not know":  {"127.0.0.1", &tenantv1.TLS{Mode: "verify-ca"}, false, "authority that is not trusted"},
+			"by somebody whom the system does not know":  {"127.0.0.1", &tenantv1.TLS{Mode: "verify-ca"}, false, "untrusted authority"},
 			"by the host that is named":                  {"localhost", &tenantv1.TLS{Mode: "verify-full", CARef: ca}, true, ""},
 			"by the host that is named, unless said":     {"localhost", &tenantv1.TLS{CARef: ca}, true, ""},
 			"by another host":                            {"127.0.0.1", &tenantv1.TLS{Mode: "verify-full", CARef: ca}, false, "certificate is"},
-			"by the host, whom the system does not know": {"localhost", &tenantv1.TLS{}, false, "authority that is not trusted"},
+			"by the host, whom the system does not know": {"localhost", &tenantv1.TLS{}, false, "untrusted authority"},
 		} {
 			t.Run(sentence, func(t *testing.T) {
 				got, err := s.open(t, "session", place{host: test.host, tls: test.tls}).Read(context.Background(), rows.Query{Columns: []string{"id", "cipher"}})

@@ -83,11 +83,11 @@ func TestPushesThatAreRefused(t *testing.T) {
 		code int32
 		want string
 	}{
-		"no archive at all":              {"a", bytes.NewReader([]byte("hello")), http.StatusBadRequest, "the archive is refused"},
-		"nothing":                        {"a", bytes.NewReader(nil), http.StatusBadRequest, "the archive is refused"},
+		"no archive at all":              {"a", bytes.NewReader([]byte("hello")), http.StatusBadRequest, "the archive was refused"},
+		"nothing":                        {"a", bytes.NewReader(nil), http.StatusBadRequest, "the archive was refused"},
 		"more than the limit":            {"a", bytes.NewReader(bytes.Repeat([]byte("x"), maxArchive+1)), http.StatusRequestEntityTooLarge, ""},
 		"a name that no object can have": {"Not-A-Name", good, http.StatusUnprocessableEntity, "Invalid"},
-		"an artifact that others make":   {"foreign", good, http.StatusConflict, "made from ArtifactGenerator them"},
+		"an artifact that others make":   {"foreign", good, http.StatusConflict, "managed by ArtifactGenerator them"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			_, err := s.as("").Push(t.Context(), s.namespace, test.name, test.body)

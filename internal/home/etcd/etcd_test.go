@@ -180,7 +180,7 @@ func TestFullStoreMakesSpaceByItself(t *testing.T) {
 	deadline := time.Now().Add(20 * time.Second)
 	for {
 		_, err := client.Put(t.Context(), "after", "1")
-		if err == nil && strings.Contains(log.Text(), "takes changes again") {
+		if err == nil && strings.Contains(log.Text(), "accepts changes again") {
 			break
 		}
 		if time.Now().After(deadline) {

@@ -24,7 +24,7 @@ func TestLog(t *testing.T) {
 		"an error is a warning":          {func(l *zap.Logger) { l.Error("broken", zap.Error(errors.New("why"))) }, "level=WARN msg=broken component=etcd error=why"},
 		"an error that is none is quiet": {func(l *zap.Logger) { l.Error(tooEarly) }, "level=DEBUG"},
 		"fields stay with their logger":  {func(l *zap.Logger) { l.With(zap.Int("a", 1)).Error("m") }, "a=1"},
-		"the end says what to do":        {func(l *zap.Logger) { l.Fatal("no space left on device") }, "make room and start Yuba again"},
+		"the end says what to do":        {func(l *zap.Logger) { l.Fatal("no space left on device") }, "free some space and start Yuba again"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			out := &bytes.Buffer{}

@@ -50,7 +50,7 @@ func (s *Server) keepUp(ctx context.Context) {
 			case size.isNarrow(s.options.Quota):
 				s.setTrouble(nil)
 				if now.Sub(lastWarning) > time.Hour {
-					s.options.Log.Warn("the API's store is nearly full and will then refuse changes. Delete objects that are no longer needed",
+					s.options.Log.Warn("the API's store is nearly full; once it is full it refuses changes. Delete unused objects",
 						"usedMiB", size.used>>20, "quotaMiB", s.options.Quota>>20)
 					lastWarning = now
 				}

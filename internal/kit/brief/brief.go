@@ -16,7 +16,7 @@ func Cut(text string, most int) string {
 	return text
 }
 
-// CutBytes keeps the first bytes of a text, and no part of a character.
+// CutBytes keeps the first bytes of a text, without splitting a character.
 func CutBytes(text string, most int) string {
 	if len(text) > most {
 		return strings.ToValidUTF8(text[:most], "") + "…"

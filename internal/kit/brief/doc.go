@@ -1,5 +1,5 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package brief makes text short enough for where it is shown: on one line, or cut with a "…" that shows the cut.
+// Package brief shortens text for display: to one line, or with a "…" that marks the cut.
 package brief

@@ -15,7 +15,7 @@ type Object interface {
 	SetConditions([]metav1.Condition)
 }
 
-// Of returns the condition of a type; the zero condition if the object does not have it.
+// Of returns the condition of a type, or the zero condition.
 func Of(o Object, kind string) metav1.Condition {
 	if c := apimeta.FindStatusCondition(o.GetConditions(), kind); c != nil {
 		return *c
@@ -23,7 +23,7 @@ func Of(o Object, kind string) metav1.Condition {
 	return metav1.Condition{}
 }
 
-// Set sets a condition for the object's present generation.
+// Set sets a condition for the object's current generation.
 func Set(o Object, kind string, status metav1.ConditionStatus, reason, message string) {
 	list := o.GetConditions()
 	apimeta.SetStatusCondition(&list, metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message,

@@ -3,6 +3,6 @@
 
 // Package conditions reads and writes the conditions of objects of any kind.
 //
-// A condition carries the generation that its object had when it was set. How long a message may be is each kind's own
-// rule: callers cut it before.
+// A condition records the generation that its object had when it was set. Callers limit the length
+// of messages, because each kind has its own rule.
 package conditions

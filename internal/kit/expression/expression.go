@@ -13,19 +13,19 @@ import (
 	"github.com/google/cel-go/ext"
 )
 
-// Expression is compiled. It may be evaluated by many at the same time.
+// Expression is a compiled expression. It is safe for concurrent use.
 type Expression struct {
 	text    string
 	program cel.Program
 }
 
-// interruptEvery is after how many rounds of a loop the context is looked at, as in Kubernetes.
+// interruptEvery is the number of loop iterations between checks of the context, as in Kubernetes.
 const interruptEvery = 100
 
-// maxText is how long an expression may be.
+// maxText is the maximum length of an expression.
 const maxText = 16 << 10
 
-// New compiles an expression whose value is of a type. Its variables are objects.
+// New compiles an expression with a value of type output. Its variables are objects.
 func New(text string, output *cel.Type, variables ...string) (*Expression, error) {
 	env, parsed, err := parse(text, variables...)
 	if err != nil {
@@ -44,7 +44,7 @@ func New(text string, output *cel.Type, variables ...string) (*Expression, error
 	return plan(env, checked, text)
 }
 
-// Parse compiles an expression without a look at its types and at which variables there are.
+// Parse compiles an expression without checking types and variables.
 func Parse(text string) (*Expression, error) {
 	env, parsed, err := parse(text)
 	if err != nil {
@@ -75,7 +75,8 @@ func parse(text string, variables ...string) (*cel.Env, *cel.Ast, error) {
 	return env, parsed, nil
 }
 
-// plan makes a program that pays for what it does. Constants are not folded: that would happen here, where nothing ends it.
+// plan makes a program that pays for its work. It does not fold constants: that would happen at
+// compile time, where nothing limits it.
 func plan(env *cel.Env, from *cel.Ast, text string) (*Expression, error) {
 	program, err := env.Program(from, cel.InterruptCheckFrequency(interruptEvery), cel.CustomDecoratorV2(watched))
 	if err != nil {
@@ -84,7 +85,7 @@ func plan(env *cel.Env, from *cel.Ast, text string) (*Expression, error) {
 	return &Expression{text, program}, nil
 }
 
-// Bool evaluates an expression that is a truth.
+// Bool evaluates a boolean expression.
 func (e *Expression) Bool(ctx context.Context, values map[string]any) (bool, error) {
 	value, err := e.evaluate(ctx, values)
 	if err != nil {
@@ -97,7 +98,7 @@ func (e *Expression) Bool(ctx context.Context, values map[string]any) (bool, err
 	return bool(result), nil
 }
 
-// Text evaluates an expression that is a text.
+// Text evaluates a string expression.
 func (e *Expression) Text(ctx context.Context, values map[string]any) (string, error) {
 	value, err := e.evaluate(ctx, values)
 	if err != nil {

@@ -62,7 +62,8 @@ var hostileValues = map[string]any{
 	"res": map[string]any{},
 }
 
-// tooLong is what no expression takes: its deadline, and what can happen before it is seen on a busy machine.
+// tooLong is what no expression takes: its deadline, and what can happen before it is seen on a
+// busy machine.
 const deadline, tooLong = 500 * time.Millisecond, 2500 * time.Millisecond
 
 func TestHostileExpressionsEnd(t *testing.T) {

@@ -16,14 +16,15 @@ import (
 )
 
 const (
-	// callBytes is what a call costs beside its text, elementBytes an element of a list or map.
+	// callBytes is the cost of a call besides its text, elementBytes that of an element of a list
+	// or map.
 	callBytes, elementBytes = 64, 32
-	// formatBytes is more than a number has in any format.
+	// formatBytes exceeds a number's length in any format.
 	formatBytes = 512
 )
 
-// prices are what calls pay before they are made: those that may do much more than read the texts of their arguments once.
-// At most left matters.
+// prices are the costs of calls that may do much more than read their arguments once, paid in
+// advance. The exact value matters only up to left.
 var prices = map[string]func(args []ref.Val, left int) int{
 	operators.Equals:    weighAll,
 	operators.NotEquals: weighAll,
@@ -41,7 +42,7 @@ var prices = map[string]func(args []ref.Val, left int) int{
 	"json.encode":       func(args []ref.Val, left int) int { return product(weighAll(args, left), 6) },
 }
 
-// before is what a call pays before it is made.
+// before returns the cost of a call, paid in advance.
 func before(function string, args []ref.Val, left int) int {
 	if price, ok := prices[function]; ok {
 		return price(args, left)
@@ -53,7 +54,7 @@ func before(function string, args []ref.Val, left int) int {
 	return total
 }
 
-// after is what a call pays for its value. Lists that loops extend are paid for by what is added to them.
+// after returns the cost of a call's value. For lists that loops extend, only the addition counts.
 func after(function string, value ref.Val, left int) int {
 	if _, growing := value.(traits.MutableLister); growing {
 		return elementBytes
@@ -67,7 +68,7 @@ func after(function string, value ref.Val, left int) int {
 	return text(value)
 }
 
-// text is how long a text is, and 0 for everything else.
+// text returns the length of a text, and 0 for everything else.
 func text(value ref.Val) int {
 	switch value := value.(type) {
 	case types.String:
@@ -78,8 +79,8 @@ func text(value ref.Val) int {
 	return 0
 }
 
-// weigh is how large a value is when everything in it is written out, however often it is the same. It stops when that is
-// more than left.
+// weigh returns the size of a value's written form, with repeated parts. It stops when that exceeds
+// left.
 func weigh(value ref.Val, left int) int {
 	if left < 0 {
 		return 0
@@ -112,7 +113,7 @@ func weighAll(args []ref.Val, left int) int {
 	return total
 }
 
-// priceOfIn: a list is compared with, element by element; in a map a key is looked up.
+// priceOfIn: a list is searched element by element; in a map a key is looked up.
 func priceOfIn(args []ref.Val, left int) int {
 	if len(args) == 2 {
 		if _, ok := args[1].(traits.Mapper); ok {
@@ -122,7 +123,7 @@ func priceOfIn(args []ref.Val, left int) int {
 	return weighAll(args, left)
 }
 
-// priceOfSets: each element of one is compared with each of the other.
+// priceOfSets: each element of one is compared with each element of the other.
 func priceOfSets(args []ref.Val, left int) int {
 	if len(args) != 2 {
 		return 0
@@ -130,7 +131,7 @@ func priceOfSets(args []ref.Val, left int) int {
 	return product(length(args[0]), weigh(args[1], left)) + product(length(args[1]), weigh(args[0], left))
 }
 
-// priceOfSearch: what is looked for is compared with every place of the text.
+// priceOfSearch: the pattern is compared at every position of the text.
 func priceOfSearch(args []ref.Val, _ int) int {
 	if len(args) < 2 {
 		return 0
@@ -168,10 +169,12 @@ func priceOfFormat(args []ref.Val, left int) int {
 	return product(weighAll(args, left), 2) + product(length(args[len(args)-1]), formatBytes)
 }
 
-// maxRegexp is how many instructions a regular expression may have. Repetitions multiply: a few letters can say millions.
+// maxRegexp is the maximum number of a regular expression's instructions. Repetitions multiply: a
+// few letters can mean millions.
 const maxRegexp = 10_000
 
-// priceOfMatches: every place of the text may be looked at once for every instruction, and the expression is compiled anew.
+// priceOfMatches: every position of the text may be visited for every instruction, and the
+// expression is compiled each time.
 func priceOfMatches(args []ref.Val, _ int) int {
 	if len(args) != 2 {
 		return 0
@@ -179,7 +182,7 @@ func priceOfMatches(args []ref.Val, _ int) int {
 	pattern, _ := args[1].(types.String)
 	parsed, err := syntax.Parse(string(pattern), syntax.Perl)
 	if err != nil {
-		return len(pattern) // the call will say so
+		return len(pattern) // the call will return the error
 	}
 	size := instructions(parsed)
 	if size > maxRegexp {
@@ -188,7 +191,7 @@ func priceOfMatches(args []ref.Val, _ int) int {
 	return product(text(args[0])+100, size)
 }
 
-// instructions is about how many a compiled expression has.
+// instructions returns the approximate number of instructions of a compiled expression.
 func instructions(r *syntax.Regexp) int {
 	total := 1 + len(r.Rune)
 	for _, sub := range r.Sub {
@@ -200,7 +203,7 @@ func instructions(r *syntax.Regexp) int {
 	return total
 }
 
-// length is how many elements a list has, and 0 for everything else.
+// length returns the number of a list's elements, and 0 for everything else.
 func length(value ref.Val) int {
 	if list, ok := value.(traits.Lister); ok {
 		if size, ok := list.Size().(types.Int); ok {

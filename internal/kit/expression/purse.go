@@ -12,14 +12,16 @@ import (
 	"github.com/google/cel-go/interpreter"
 )
 
-// maxBytes is what one evaluation may make and compare. The largest text it gets, the body of a webhook, has three million
-// bytes; copying or comparing all of maxBytes takes some 100 ms, which nothing can interrupt.
+// maxBytes is what one evaluation may create and compare. The largest input, the body of a webhook,
+// has three million bytes; copying or comparing maxBytes takes about 100 ms and cannot be
+// interrupted.
 const maxBytes = 64 << 20
 
-// purseName is the variable by which nodes find their evaluation's purse. No expression can name it.
+// purseName is the variable with the evaluation's purse. It is not a valid name in an expression.
 const purseName = "@purse"
 
-// purse is what an evaluation may still spend and for how long, and the values that calls have paid for and not yet used.
+// purse is the rest of an evaluation's budget, its context, and the values that are paid for and
+// not yet used.
 type purse struct {
 	ctx    context.Context
 	left   int
@@ -30,7 +32,7 @@ func newPurse(ctx context.Context) *purse {
 	return &purse{ctx: ctx, left: maxBytes, handed: map[interpreter.InterpretableV2]ref.Val{}}
 }
 
-// spend says whether the purse had that much.
+// spend reports whether the purse had enough.
 func (p *purse) spend(bytes int) bool {
 	p.left -= min(bytes, maxBytes+1)
 	return p.left >= 0
@@ -42,12 +44,12 @@ func (p *purse) take(of interpreter.InterpretableV2) (ref.Val, bool) {
 	return value, ok
 }
 
-var errTooDear = errors.New("it makes or compares more than 64 MiB of text and elements")
+var errTooDear = errors.New("it creates or compares more than 64 MiB of text and elements")
 
-// interrupted ends the evaluation as an interrupted loop does.
+// interrupted ends the evaluation like an interrupted loop.
 func interrupted() ref.Val { return types.WrapErr(interpreter.InterruptError{}) }
 
-// watched makes the nodes of a program pay. Constants cost nothing.
+// watched makes the nodes of a program pay. Constants are free.
 func watched(i interpreter.InterpretableV2) (interpreter.InterpretableV2, error) {
 	switch inner := i.(type) {
 	case *node, *attribute, interpreter.InterpretableConst:
@@ -58,7 +60,7 @@ func watched(i interpreter.InterpretableV2) (interpreter.InterpretableV2, error)
 	return &node{i}, nil
 }
 
-// attribute is a variable or a field, which may have expressions inside.
+// attribute is a variable or a field, which may contain expressions.
 type attribute struct {
 	interpreter.InterpretableAttribute
 }
@@ -76,7 +78,7 @@ func (a *attribute) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 	return a.InterpretableAttribute.Exec(frame)
 }
 
-// node is everything else: calls, lists, maps and loops.
+// node is any other expression: calls, lists, maps and loops.
 type node struct{ interpreter.InterpretableV2 }
 
 // Eval implements interpreter.Interpretable.
@@ -103,7 +105,7 @@ func (n *node) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 	return value
 }
 
-// call evaluates the arguments once, pays for what the call is going to do with them, makes it, and pays for its value.
+// call evaluates the arguments once, pays for the call, makes it, and pays for its value.
 func (p *purse) call(frame *interpreter.ExecutionFrame, call interpreter.InterpretableCall) ref.Val {
 	nodes := call.Args()
 	args := make([]ref.Val, len(nodes))
@@ -128,7 +130,7 @@ func (p *purse) call(frame *interpreter.ExecutionFrame, call interpreter.Interpr
 	return value
 }
 
-// purseOf finds the evaluation's purse. Without one nothing can be spent.
+// purseOf returns the evaluation's purse. Without one nothing can be spent.
 func purseOf(frame *interpreter.ExecutionFrame) *purse {
 	found, _ := frame.ResolveName(purseName)
 	if p, ok := found.(*purse); ok {

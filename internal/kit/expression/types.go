@@ -13,24 +13,25 @@ import (
 	"github.com/google/cel-go/common/types"
 )
 
-// maxType is how many types one inside the other a value may have. The checker writes each type out, and a short text can
-// double it with every step: [1].map(x, {x: x}).map(x, {x: x})… What comes from a request or an object has one.
+// maxType is the maximum nesting of a value's type. The checker writes out each type, and a short
+// text can double it with every step: [1].map(x, {x: x}).map(x, {x: x})… Data of requests and
+// objects has nesting one.
 const maxType = 32
 
-// measure finds out at most how large the types of an expression are, before they are checked.
+// measure estimates the size of an expression's types before they are checked.
 type measure struct {
 	functions map[string]*decls.FunctionDecl
-	// vars are the sizes of the variables of loops.
+	// vars are the sizes of loop variables.
 	vars map[string]int
 }
 
-// tooDeep tells whether a type in the parsed expression may be too large to check.
+// tooDeep reports whether a type in the parsed expression may be too large to check.
 func tooDeep(env *cel.Env, parsed *cel.Ast) bool {
 	m := measure{functions: env.Functions()}
 	return m.size(parsed.NativeRep().Expr()) > maxType
 }
 
-// largest is the size of the largest of several.
+// largest returns the largest size of several types.
 func (m measure) largest(of ...ast.Expr) int {
 	size := 1
 	for _, one := range of {
@@ -39,7 +40,7 @@ func (m measure) largest(of ...ast.Expr) int {
 	return size
 }
 
-// size is that of an expression's type, or more than maxType when something in it is too large.
+// size returns the size of an expression's type, or more than maxType if a part of it is too large.
 func (m measure) size(e ast.Expr) int {
 	switch e.Kind() {
 	case ast.IdentKind:
@@ -76,12 +77,13 @@ func (m measure) call(call ast.CallExpr) int {
 	case name == operators.Index:
 		return inside(size)
 	case name == "of", name == "ofNonZeroValue", name == operators.OptSelect, name == operators.OptIndex:
-		return around(size) // an optional of it
+		return around(size) // an optional
 	}
 	return size
 }
 
-// isFlat tells whether nothing but a truth, a number or a text can come of a function, or something of any type.
+// isFlat reports whether a function returns only a boolean, a number or a string, or a dynamic
+// type.
 func (m measure) isFlat(function string) bool {
 	declared := m.functions[function]
 	if declared == nil {
@@ -105,12 +107,12 @@ func (m measure) loop(c ast.ComprehensionExpr) int {
 	maps.Copy(within.vars, m.vars)
 	within.vars[c.IterVar()], within.vars[c.IterVar2()] = inside(over), inside(over)
 	within.vars[c.AccuVar()] = m.size(c.AccuInit())
-	// What is gathered has the type of the first step.
+	// The accumulator has the type of the first step.
 	within.vars[c.AccuVar()] = within.largest(c.AccuInit(), c.LoopStep())
 	return within.largest(c.LoopCondition(), c.Result())
 }
 
-// around is the size of a list of something, inside that of what a list or a map has in it.
+// around returns the size of a list of a type, within the maximum.
 func around(size int) int { return min(size+1, maxType+1) }
 
 func inside(size int) int {

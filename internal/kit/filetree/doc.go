@@ -1,10 +1,10 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package filetree walks and removes directory trees that programs have made which nobody trusts: deeper than paths are long,
-// with millions of names in one directory, with modes that keep everybody out, and changing meanwhile.
+// Package filetree walks and removes directory trees that untrusted programs have created: deeper
+// than the longest path, with millions of names in one directory, with modes that deny access, and
+// changing meanwhile.
 //
-// Each name is opened in the directory that holds it and no link is followed, so that nothing outside of the tree is reached.
-// Names are read in chunks and the number of open descriptors is bounded, whatever the tree looks like. The package does not
-// decide what is too much: the caller gives the bounds.
+// It opens each name in its directory and follows no links, so it never leaves the tree. It reads
+// names in chunks and limits open descriptors. The caller sets the limits of a tree.
 package filetree

@@ -121,7 +121,8 @@ func remove(t *testing.T, dir string) {
 	}
 }
 
-// A walk changes the modes of no directories but those that it could not look into otherwise, and removing takes them all.
+// A walk changes the modes of no directories but those that it could not look into otherwise, and
+// removing takes them all.
 func TestLenientWalksLeaveModesAlone(t *testing.T) {
 	modes := map[string]fs.FileMode{"readable": 0o555, "passable": 0o511, "own": 0o500, "unreadable": 0o300, "impassable": 0o600, "locked": 0}
 	dir := tree(t)

@@ -14,15 +14,15 @@ import (
 )
 
 const (
-	// removeDepth is how many directories a removal holds open. What is deeper is moved to the top of the tree first, so that
-	// the work stays in proportion to the number of entries.
+	// removeDepth is the maximum number of open directories. Deeper ones are moved to the top of
+	// the tree first, so that the work stays proportional to the number of entries.
 	removeDepth = 32
-	// removeTries is how often a directory is emptied that is full again: somebody still writes to it.
+	// removeTries limits how often a directory is emptied that a process keeps filling.
 	removeTries = 100
 )
 
-// Remove removes a file, link or directory with all that is below, whatever modes a program has given to it. Nothing is removed
-// when there is nothing of that name.
+// Remove removes a file, link or directory with everything below, whatever its modes. It succeeds
+// if the name does not exist.
 func Remove(parent *os.File, name string) error {
 	if err := removeAt(parent, name); err != nil {
 		return &fs.PathError{Op: "remove", Path: path.Join(parent.Name(), name), Err: err}
@@ -30,7 +30,7 @@ func Remove(parent *os.File, name string) error {
 	return nil
 }
 
-// RemovePath is [Remove] by a path whose directories are not the program's.
+// RemovePath is [Remove] for a path whose parent directories are trusted.
 func RemovePath(name string) error {
 	parent, err := os.Open(path.Dir(name))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -63,7 +63,7 @@ func removeAt(parent *os.File, name string) error {
 		if err != nil || !full {
 			return err
 		}
-		if moved == r.moved { // nothing that was moved here is what it is full of
+		if moved == r.moved { // it is not full because of directories moved here
 			tries++
 		}
 		if tries == removeTries {
@@ -75,7 +75,7 @@ func removeAt(parent *os.File, name string) error {
 	}
 }
 
-// openToEmpty opens a directory so that what is in it can be removed.
+// openToEmpty opens a directory so that its content can be removed.
 func openToEmpty(parent int, name string) (*os.File, error) {
 	dir, err := openDirectory(parent, name, true)
 	if err != nil {
@@ -83,14 +83,14 @@ func openToEmpty(parent int, name string) (*os.File, error) {
 	}
 	var stat unix.Stat_t
 	if unix.Fstat(int(dir.Fd()), &stat) == nil && stat.Mode&unlocked != unlocked {
-		_ = unix.Fchmod(int(dir.Fd()), unlocked) // what is refused then says so itself
+		_ = unix.Fchmod(int(dir.Fd()), unlocked) // if that fails, the removal reports it
 	}
 	return dir, nil
 }
 
-var errBusy = errors.New("new files appear in it all the time; end what writes there")
+var errBusy = errors.New("new files appear in it all the time; stop the process that writes there")
 
-// unlink removes a file or an empty directory, and says of a directory that it is not empty.
+// unlink removes a file or an empty directory, and reports whether a directory is not empty.
 func unlink(parent int, name string) (full bool, err error) {
 	err = unix.Unlinkat(parent, name, 0)
 	if errors.Is(err, unix.EISDIR) {
@@ -108,11 +108,12 @@ func unlink(parent int, name string) (full bool, err error) {
 // removal empties one directory.
 type removal struct {
 	top *os.File
-	// moved counts what was moved up, refilled what was full again after it was emptied.
+	// moved counts directories that were moved up, refilled those that were full again after they
+	// were emptied.
 	moved, refilled int
 }
 
-// empty removes what it finds in the directory, but for what it moves there meanwhile.
+// empty removes the directory's content, except what is moved there meanwhile.
 func (r *removal) empty() error {
 	stack := []*directory{{file: r.top}}
 	defer func() {
@@ -129,7 +130,7 @@ func (r *removal) empty() error {
 		if name == "" && len(stack) == 1 {
 			return nil
 		}
-		if name == "" { // what holds it removes it, or enters it once more
+		if name == "" { // its parent removes it, or enters it again
 			d.file.Close()
 			stack = stack[:len(stack)-1]
 			if err := r.leave(stack[len(stack)-1], d); err != nil {
@@ -147,7 +148,7 @@ func (r *removal) empty() error {
 	}
 }
 
-// leave removes a directory that was emptied. One that is full again is moved up, to be emptied later.
+// leave removes an emptied directory. If it is full again, leave moves it up, to be emptied later.
 func (r *removal) leave(parent, emptied *directory) error {
 	full, err := unlink(int(parent.file.Fd()), emptied.file.Name())
 	if err != nil || !full {
@@ -159,7 +160,8 @@ func (r *removal) leave(parent, emptied *directory) error {
 	return r.lift(parent, emptied.file.Name())
 }
 
-// removeEntry removes an entry. A directory that is not empty it opens, or moves up when that is too deep.
+// removeEntry removes an entry. It opens a directory that is not empty, or moves it up if it is too
+// deep.
 func (r *removal) removeEntry(d *directory, name string, depth int) (*directory, error) {
 	parent := int(d.file.Fd())
 	full, err := unlink(parent, name)
@@ -176,11 +178,11 @@ func (r *removal) removeEntry(d *directory, name string, depth int) (*directory,
 	if depth < removeDepth {
 		return &directory{file: file, path: path.Join(d.path, name)}, nil
 	}
-	file.Close() // it was opened to take its lock off
+	file.Close() // opened only to make it accessible
 	return nil, r.lift(d, name)
 }
 
-// lift moves a directory to the top under a name that is free there.
+// lift moves a directory to the top under an unused name.
 func (r *removal) lift(d *directory, name string) error {
 	for {
 		r.moved++

@@ -14,15 +14,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// chunk is how many names of a directory are in memory at a time.
+// chunk is the number of names of a directory in memory at a time.
 const chunk = 1024
 
-// MaxDepth is how many directories a walk holds open at most. Nothing that people make is as deep.
+// MaxDepth is the maximum number of directories that a walk keeps open. Nothing that people create
+// is as deep.
 const MaxDepth = 128
 
-// OverError says that a tree has more entries, or is deeper, than the walk may go.
+// OverError says that a tree exceeds the limits of a walk.
 type OverError struct {
-	// Entries and Depth are the bound that was met; the other is 0.
+	// Entries and Depth are the exceeded limit; the other one is 0.
 	Entries int64
 	Depth   int
 }
@@ -34,15 +35,15 @@ func (e *OverError) Error() string {
 	return fmt.Sprintf("it has more than %d files", e.Entries)
 }
 
-// Bounds are those of a walk.
+// Bounds configure a walk.
 type Bounds struct {
-	// Entries is how many files, links and directories are visited at most; 0 means any number.
+	// Entries is the maximum number of files, links and directories; 0 means no limit.
 	Entries int64
-	// Lenient walks go on after errors and unlock directories that cannot be looked at otherwise.
+	// Lenient walks continue after errors and make inaccessible directories accessible.
 	Lenient bool
 }
 
-// directory is one that is being read.
+// directory is an open directory.
 type directory struct {
 	file  *os.File
 	path  string
@@ -50,7 +51,7 @@ type directory struct {
 	end   bool
 }
 
-// next is the next name in a directory, empty at its end.
+// next returns the next name, or "" at the end.
 func (d *directory) next() (string, error) {
 	if len(d.names) == 0 && !d.end {
 		names, err := d.file.Readdirnames(chunk)
@@ -70,8 +71,8 @@ func (d *directory) next() (string, error) {
 	return name, nil
 }
 
-// Walk visits everything below a directory by its path there. It does not enter a directory for which visit returns fs.SkipDir. Any
-// other error ends the walk, as an OverError does.
+// Walk visits everything below a directory by relative path. It does not enter a directory for
+// which visit returns fs.SkipDir. Any other error ends the walk, as an OverError does.
 func Walk(dir string, b Bounds, visit func(path string, stat *unix.Stat_t) error) error {
 	file, err := openDirectory(unix.AT_FDCWD, dir, b.Lenient)
 	if err != nil {
@@ -112,7 +113,7 @@ func Walk(dir string, b Bounds, visit func(path string, stat *unix.Stat_t) error
 	return nil
 }
 
-// enter visits an entry and opens it if it is a directory to be walked.
+// enter visits an entry, and opens it if it is a directory to walk.
 func (b Bounds) enter(d *directory, name string, visit func(string, *unix.Stat_t) error) (*directory, error) {
 	at := path.Join(d.path, name)
 	parent := int(d.file.Fd())
@@ -142,11 +143,11 @@ func (b Bounds) tolerate(operation, at string, err error) error {
 	return &fs.PathError{Op: operation, Path: at, Err: err}
 }
 
-// enterFlags open a directory and no link.
+// enterFlags open a directory but no link.
 const enterFlags = unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
 
-// openDirectory opens a directory in another one to be walked. With unlock it takes a lock off that its owner has put on it,
-// and that keeps this process from looking at what is in it; modes that do not are left alone.
+// openDirectory opens a subdirectory to walk. With unlock it changes a mode by which the owner
+// denies itself access.
 func openDirectory(parent int, name string, unlock bool) (*os.File, error) {
 	fd, err := unix.Openat(parent, name, enterFlags|unix.O_RDONLY, 0)
 	if unlock && errors.Is(err, unix.EACCES) {
@@ -157,12 +158,12 @@ func openDirectory(parent int, name string, unlock bool) (*os.File, error) {
 	}
 	var inside unix.Stat_t
 	if unlock && errors.Is(unix.Fstatat(fd, ".", &inside, 0), unix.EACCES) {
-		_ = unix.Fchmod(fd, unlocked) // what is refused then says so itself
+		_ = unix.Fchmod(fd, unlocked) // if that fails, opening it reports it
 	}
 	return os.NewFile(uintptr(fd), name), nil
 }
 
-// unlocked is the mode of a directory whose owner may do everything with it.
+// unlocked is a mode that gives the owner full access to a directory.
 const unlocked = 0o700
 
 func unlockAndOpen(parent int, name string) (fd int, err error) {

@@ -12,36 +12,41 @@ import (
 )
 
 const (
-	// garbageAtWork is how much may gather at most while there is work: collecting it took a fifth of the server's time.
+	// garbageAtWork is the maximum growth while there is work, in percent: collecting took a fifth
+	// of the server's time.
 	garbageAtWork = 160
-	// roomAtWork and roomAtRest are how many bytes that may come to. A server of many stacks has more in use, and gathers the
-	// less.
+	// roomAtWork and roomAtRest limit that growth in bytes. A server with many stacks uses more
+	// memory, so its percentage is lower.
 	roomAtWork, roomAtRest = 96 << 20, 48 << 20
-	// leastAtWork and leastAtRest are how much may always gather. What a stack costs grows with how many there are below
-	// that: each collection looks at all that is in use, and there are the more of them the less may gather.
+	// leastAtWork and leastAtRest are the minimum growth. Below them the cost of a stack rises with
+	// the number of stacks: each collection visits all memory in use, and there are more
+	// collections.
 	leastAtWork, leastAtRest = 60, 20
-	// rest is how long nothing is done before memory is given back, and measured how long what is in use counts.
+	// rest is the idle time after which memory is returned, and the time for which a measurement is
+	// valid.
 	rest     = 5 * time.Second
 	measured = time.Second
 )
 
-// Breath lets garbage gather while there is work, and gives the memory back when there has been none for a moment. The
-// zero Breath is ready for use, by many at a time.
+// Breath lets garbage accumulate while there is work, and returns the memory after a short idle
+// time. The zero value is ready for use, and safe for concurrent use.
 type Breath struct {
 	mu      sync.Mutex
 	resting *time.Timer
-	// percent is how much garbage may gather, at is when that was found out. Both are zero while there is no work.
+	// percent is the current GC percentage, at when it was computed. Both are zero while there is
+	// no work.
 	percent int
 	at      time.Time
-	// voices is how many there are, and working which of them have work.
+	// voices is the number of voices, working those that have work.
 	voices  int
 	working map[int]bool
 }
 
-// Work says whether there is work now. An environment that says how much garbage may gather is obeyed instead.
+// Work tells whether there is work now. It has no effect if the environment sets the GC percentage.
 func (b *Breath) Work(some bool) { b.hear(0, some) }
 
-// Voice returns a Work for those who know nothing of each other: there is work as long as any of them has some.
+// Voice returns a Work function for one of several independent users: there is work as long as any
+// of them has some.
 func (b *Breath) Voice() func(some bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -82,8 +87,8 @@ func (b *Breath) hear(voice int, some bool) {
 	}
 }
 
-// percentFor is how much garbage may gather beside so many bytes in use. It moves in steps, since each change stops
-// everything for a moment.
+// percentFor returns the GC percentage for a number of live bytes. It changes in steps, because
+// each change stops the world.
 func percentFor(live, room uint64, least, most int) int {
 	const step = 10
 	if live == 0 {
@@ -93,7 +98,7 @@ func percentFor(live, room uint64, least, most int) int {
 	return min(max(percent/step*step, least), most)
 }
 
-// inUse is what the last collection left of the heap.
+// inUse returns the heap size after the last collection.
 func inUse() uint64 {
 	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(sample)
@@ -102,13 +107,14 @@ func inUse() uint64 {
 
 func (b *Breath) exhale() {
 	if b.rested() {
-		// A failure means that the process stays as large as it is.
+		// On failure the process just stays large.
 		_ = Shrink()
 		b.settle()
 	}
 }
 
-// rested says that no work came in the last moment. What follows from that takes a while, which work does not wait for.
+// rested reports that there was no work for a moment. It takes a while, but new work does not wait
+// for it.
 func (b *Breath) rested() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -120,7 +126,7 @@ func (b *Breath) rested() bool {
 	return true
 }
 
-// settle bounds what gathers until there is work again.
+// settle limits the growth until there is work again.
 func (b *Breath) settle() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

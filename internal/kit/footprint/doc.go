@@ -1,10 +1,11 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package footprint gives back memory that a process needed for its start only, and tells what a process takes.
+// Package footprint returns memory that a process needed only for its start, and measures the
+// resource usage of a process.
 //
-// A program as large as Yuba initialises thousands of packages before main begins. Each touches a little of the
-// program's file, and around every touch the kernel maps a lot. Once the process has settled, most of that is never
-// looked at again: heap that was garbage a moment later, and clean pages of the file, which come back from the page
-// cache one by one when they are needed after all.
+// A program as large as Yuba initialises thousands of packages before main begins. Each touches a
+// part of the program's file, and the kernel maps much more around it. Afterwards most of that is
+// unused: heap that became garbage at once, and clean pages of the file, which the page cache can
+// provide again one by one.
 package footprint

@@ -8,11 +8,11 @@ import (
 	"runtime/debug"
 )
 
-// garbage is how much may gather before it is collected, in percent of what is in use. Between 100, the standard, and
-// 50 the time that collecting takes made no difference that could be measured; the memory did.
+// garbage is the GC percentage. Between 100, the default, and 50 the time for collections made no
+// measurable difference; the memory did.
 const garbage = 70
 
-// KeepSmall has garbage collected sooner than usual, unless the environment says how much may gather.
+// KeepSmall makes the garbage collector run sooner, unless the environment sets its percentage.
 func KeepSmall() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(garbage)

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Shrink gives memory back. It is for the moment when a process has started and not begun to work, or has none left. A failure means that
-// the process stays as large as it is.
+// Shrink returns memory. Call it when a process has started and not begun to work, or is idle. If
+// it fails, the process just stays large.
 func Shrink() error {
 	debug.FreeOSMemory()
 	self, err := os.Executable()
@@ -23,17 +23,17 @@ func Shrink() error {
 	}
 	smaps, err := os.ReadFile("/proc/self/smaps")
 	if err != nil {
-		return fmt.Errorf("look at this process's memory: %w", err)
+		return fmt.Errorf("read this process's memory map: %w", err)
 	}
 	for _, m := range cleanMappings(string(smaps), self) {
 		if _, _, errno := unix.Syscall(unix.SYS_MADVISE, m.start, m.end-m.start, unix.MADV_DONTNEED); errno != 0 {
-			return fmt.Errorf("give back the program's pages: %w", errno)
+			return fmt.Errorf("return the program's pages: %w", errno)
 		}
 	}
 	return nil
 }
 
-// resident is how much memory this process has, in bytes.
+// resident returns this process's resident memory in bytes.
 func resident() int64 {
 	statm, err := os.ReadFile("/proc/self/statm")
 	if err != nil {
@@ -52,8 +52,9 @@ func resident() int64 {
 
 type mapping struct{ start, end uintptr }
 
-// cleanMappings finds the mappings of a file that cannot be written to and never were: what the kernel forgets of them
-// it finds in the file again. A mapping that the dynamic loader has changed before it was protected is not among them.
+// cleanMappings finds the mappings of a file that are read-only and unmodified, so that the kernel
+// can reload them from the file. It excludes mappings that the dynamic loader changed before it
+// protected them.
 func cleanMappings(smaps, file string) []mapping {
 	var found []mapping
 	var current *mapping
@@ -73,7 +74,7 @@ func cleanMappings(smaps, file string) []mapping {
 	return found
 }
 
-// header reads the first line of a mapping; nil when it is another file's or may be written to.
+// header parses the first line of a mapping; nil if it belongs to another file or is writable.
 func header(line string, fields []string, file string) *mapping {
 	if len(fields) < 6 || fields[1][1] == 'w' || !strings.HasSuffix(strings.TrimSuffix(line, "\n"), " "+file) {
 		return nil

@@ -7,7 +7,7 @@ package footprint
 
 import "runtime/debug"
 
-// Shrink gives memory back. It is for the moment when a process has started and not begun to work, or has none left.
+// Shrink returns memory. Call it when a process has started and not begun to work, or is idle.
 func Shrink() error {
 	debug.FreeOSMemory()
 	return nil

@@ -9,15 +9,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Usage is what this process has taken so far.
+// Usage is what this process has used so far.
 type Usage struct {
-	// Memory is how many bytes are resident now; 0 where the system does not tell.
+	// Memory is the resident memory in bytes; 0 if unknown.
 	Memory int64
-	// CPU is the process's user and system time, Children that of the processes that it waited for.
+	// CPU is the process's user and system time, Children that of the child processes it has waited
+	// for.
 	CPU, Children time.Duration
 }
 
-// Measure tells what this process has taken so far. What the system does not tell is zero.
+// Measure returns the current usage. Unknown values are zero.
 func Measure() Usage {
 	return Usage{Memory: resident(), CPU: cpuOf(unix.RUSAGE_SELF), Children: cpuOf(unix.RUSAGE_CHILDREN)}
 }

@@ -1,13 +1,13 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fresh reads objects from a cache without missing what this process itself has written.
+// Package fresh reads objects from a cache without missing this process's own writes.
 //
-// A watch brings what was written a moment later. Whoever reads the cache in between sees the object as it was before,
-// and would do again what is done. Reading past the cache costs a request for each look at an object; with a thousand
-// objects that is most of the work. A [Reader] remembers the versions that were written here and reads past the cache
-// only until that has caught up.
+// A watch delivers a write a moment later. Until then the cache has the old object, and a
+// controller would repeat its work. Bypassing the cache costs a request for each read; with a
+// thousand objects that is most of the work. A [Reader] remembers the versions written by this
+// process and bypasses the cache only until the cache has caught up.
 //
-// What others write is seen when the watch brings it, as in any cache: every decision that must not be made on an old
-// object has to be bound to its resource version, or made on one read from the API.
+// Writes of others appear when the watch delivers them. A decision that must not be based on an old
+// object needs a resource version, or an object read from the API.
 package fresh

@@ -15,13 +15,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Reader reads objects. Its methods are safe for concurrent use; nil is a Reader without a cache and without an API, to
-// which only Wrote may be told.
+// Reader reads objects. It is safe for concurrent use. On a nil Reader only Wrote may be called.
 type Reader struct {
 	cache, api client.Reader
 
 	mu sync.Mutex
-	// written are the versions that the cache did not have yet when they were last looked at.
+	// written are the versions that the cache lacked when it was last checked.
 	written map[id]string
 }
 
@@ -30,12 +29,12 @@ type id struct {
 	key  types.NamespacedName
 }
 
-// New makes a Reader over a cache and what it is a cache of.
+// New returns a Reader of a cache and its API.
 func New(cache, api client.Reader) *Reader {
 	return &Reader{cache: cache, api: api, written: map[id]string{}}
 }
 
-// Wrote takes note of an object as the API answered to a write.
+// Wrote records an object as returned by a write.
 func (r *Reader) Wrote(obj client.Object) {
 	if r == nil || obj.GetResourceVersion() == "" {
 		return
@@ -43,14 +42,14 @@ func (r *Reader) Wrote(obj client.Object) {
 	of, version := idOf(obj, client.ObjectKeyFromObject(obj)), obj.GetResourceVersion()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	// Of two who write at the same time the one who wrote first may tell last.
+	// With two concurrent writes, the first one may call Wrote last.
 	if order, err := resourceversion.CompareResourceVersion(version, r.written[of]); err == nil && order < 0 {
 		return
 	}
 	r.written[of] = version
 }
 
-// Get reads an object, from the cache unless that lacks what was written here.
+// Get reads an object, from the cache unless it lacks a write of this process.
 func (r *Reader) Get(ctx context.Context, key types.NamespacedName, obj client.Object) error {
 	kind := obj.GetObjectKind().GroupVersionKind()
 	err := r.cache.Get(ctx, key, obj)
@@ -64,7 +63,7 @@ func (r *Reader) Get(ctx context.Context, key types.NamespacedName, obj client.O
 	if r.current(idOf(obj, key), version) {
 		return err
 	}
-	// An answer is read into the object as it is: what it leaves out, because it is gone, would stay as the cache had it.
+	// Clear the object: decoding a response into it would keep fields that no longer exist.
 	reflect.ValueOf(obj).Elem().SetZero()
 	obj.GetObjectKind().SetGroupVersionKind(kind)
 	if err = r.api.Get(ctx, key, obj); apierrors.IsNotFound(err) {
@@ -73,7 +72,8 @@ func (r *Reader) Get(ctx context.Context, key types.NamespacedName, obj client.O
 	return err
 }
 
-// current tells whether a version, empty for none, is the one written last or one after it, and then forgets that one.
+// current reports whether a version, empty for none, is at least the last written one. If so, it
+// forgets the latter.
 func (r *Reader) current(of id, version string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -16,7 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// versions is a cache or an API with one object, of which only the version counts; empty when there is none.
+// versions is a cache or an API with one object, of which only the version counts; empty when there
+// is none.
 type versions struct {
 	client.Reader
 	version string
@@ -93,7 +94,8 @@ func (a answer) Get(_ context.Context, _ client.ObjectKey, obj client.Object, _ 
 	return json.Unmarshal([]byte(a.json), obj)
 }
 
-// What was taken out of an object by a write from here does not come back with what the cache still has.
+// What was taken out of an object by a write from here does not come back with what the cache still
+// has.
 func TestNothingOfTheCacheShinesThrough(t *testing.T) {
 	r := New(
 		answer{json: `{"metadata":{"name":"lock","namespace":"team","resourceVersion":"5","annotations":{"held":"yes"}},"spec":{"holderIdentity":"me"}}`},
@@ -110,7 +112,8 @@ func TestNothingOfTheCacheShinesThrough(t *testing.T) {
 	}
 }
 
-// What the cache has caught up with is remembered no longer: the memory is bounded by the writes of a moment.
+// What the cache has caught up with is remembered no longer: the memory is bounded by the writes of
+// a moment.
 func TestNothingIsRememberedForLong(t *testing.T) {
 	cache, api := &versions{version: "5"}, &versions{version: "6"}
 	r := New(cache, api)

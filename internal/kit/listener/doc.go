@@ -1,22 +1,24 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package listener bounds what connections to this process may cost, whoever makes them.
+// Package listener limits what connections to this process may cost.
 //
-// The nouns:
+// Nouns:
 //
-//   - A Listener accepts a bounded number of connections at a time, and from one address. Beyond that a new connection takes
-//     the place of the one that was silent for longest. It is refused when all places have known connections.
-//   - A known connection is one whose user has shown credentials that hold. It never gives way.
-//   - The budget is how many connections all listeners of the process may have, given how many files it may open. The rest is
-//     for what must not fail: etcd's log, blobs, the programs that are started.
+//   - A Listener accepts a limited number of connections, in total and from one address. Beyond
+//     that a new connection replaces the one that was silent for longest. If all are known
+//     connections, it is refused.
+//   - A known connection is one whose user has shown valid credentials. It is never replaced.
+//   - The budget is the maximum number of connections of all listeners, given the limit of open
+//     files. It reserves files for work that must not fail: etcd's log, blobs, child processes.
 //
 // Invariants:
 //
-//   - Strangers cannot keep those with credentials out: a connection gives way when it was silent for longest, and not
-//     before it had the time to show credentials. In a flood, new connections wait.
-//   - Headers, bodies and idle connections have deadlines on every path, also where no handler reads the body. A body may
-//     take as long as it needs while it keeps coming.
+//   - Strangers cannot lock out users with credentials: only the connection that was silent for
+//     longest is replaced, and not before it had time to show credentials. In a flood, new
+//     connections wait.
+//   - Headers, bodies and idle connections have deadlines on every path, also if no handler reads
+//     the body. A body may take as long as it keeps arriving.
 //
 // The package knows no protocol above HTTP and no users.
 package listener

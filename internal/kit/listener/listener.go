@@ -14,15 +14,15 @@ import (
 	"time"
 )
 
-// Limits are how many connections may be open at a time: all together, and from one address. An IPv6 network of 64 bits
-// counts as one address.
+// Limits are the maximum numbers of open connections: in total, and from one address. An IPv6 /64
+// network counts as one address.
 type Limits struct{ Total, PerAddress int }
 
-// Listener is a listener with limits. It knows its open connections.
+// Listener is a listener with limits.
 type Listener struct {
 	net.Listener
 	limits Limits
-	// grace is how long each connection may have at least to show credentials.
+	// grace is the minimum time for showing credentials.
 	grace time.Duration
 
 	mu    sync.Mutex
@@ -32,7 +32,7 @@ type Listener struct {
 
 const grace = 500 * time.Millisecond
 
-// New bounds the connections of another listener.
+// New limits the connections of another listener.
 func New(inner net.Listener, limits Limits) *Listener {
 	return &Listener{Listener: inner, limits: limits, grace: grace, open: map[string]*conn{}, count: map[netip.Prefix]int{}}
 }
@@ -45,7 +45,7 @@ type conn struct {
 	known    atomic.Bool
 	evicted  atomic.Bool
 	began    int64        // in Unix nanoseconds
-	heard    atomic.Int64 // when something last came
+	heard    atomic.Int64 // when data last arrived
 	closed   sync.Once
 }
 
@@ -55,7 +55,8 @@ func (l *Listener) Accept() (net.Conn, error) {
 		inner, err := l.Listener.Accept()
 		if err != nil {
 			if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
-				// Somebody else took the files. The server tries again in a moment.
+				// Another part of the process has used up the files. The server retries in a
+				// moment.
 				l.makeRoom()
 			}
 			return nil, err
@@ -70,9 +71,9 @@ func (l *Listener) Accept() (net.Conn, error) {
 	}
 }
 
-// admit takes a connection among the open ones, perhaps in the place of another one. Without a place it says no. All who
-// come later wait for it, in the kernel's queue: a flood that replaced connections as fast as it comes would leave nobody the
-// time to show credentials.
+// admit adds a connection, perhaps replacing another one, and reports whether that succeeded. While
+// it waits for a place, further connections wait in the kernel's queue: if a flood could replace
+// connections as fast as it arrives, nobody would have time to show credentials.
 func (l *Listener) admit(c *conn) bool {
 	for {
 		evicted, ok := l.place(c)
@@ -93,7 +94,8 @@ func (l *Listener) admit(c *conn) bool {
 	}
 }
 
-// place gives a connection a place. When there is none it names the one that has to give way; when none does it says no.
+// place gives a connection a place. Without a free one it returns the connection to evict; ok is
+// false if there is none.
 func (l *Listener) place(c *conn) (evicted *conn, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -112,7 +114,8 @@ func (l *Listener) place(c *conn) (evicted *conn, ok bool) {
 	return evicted, evicted != nil
 }
 
-// perAddress is the limit of an address. This machine may have as many as there are places: most who connect live here.
+// perAddress returns the limit of an address. This machine may use all places: most clients run
+// here.
 func (l *Listener) perAddress(group netip.Prefix) int {
 	if group == thisMachine {
 		return l.limits.Total
@@ -135,7 +138,8 @@ func (l *Listener) forget(c *conn) {
 	}
 }
 
-// stalest is the unknown connection of a group that was silent for longest, or of all groups; nil when all are known.
+// stalest returns the unknown connection of a group, or of all groups, that was silent for longest;
+// nil if all are known.
 func (l *Listener) stalest(group netip.Prefix) *conn {
 	var found *conn
 	for _, c := range l.open {
@@ -149,7 +153,7 @@ func (l *Listener) stalest(group netip.Prefix) *conn {
 	return found
 }
 
-// largest is the group with the most connections.
+// largest returns the group with the most connections.
 func (l *Listener) largest() netip.Prefix {
 	var group netip.Prefix
 	most := 0
@@ -161,7 +165,7 @@ func (l *Listener) largest() netip.Prefix {
 	return group
 }
 
-// makeRoom ends half of the unknown connections, those that were silent for longest.
+// makeRoom closes half of the unknown connections, those that were silent for longest.
 func (l *Listener) makeRoom() {
 	l.mu.Lock()
 	unknown := 0
@@ -185,7 +189,7 @@ func (l *Listener) makeRoom() {
 	}
 }
 
-// Know says that the connection from an address, as in http.Request.RemoteAddr, is of somebody with credentials.
+// Know marks the connection from an address, as in http.Request.RemoteAddr, as known.
 func (l *Listener) Know(remoteAddress string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -194,7 +198,7 @@ func (l *Listener) Know(remoteAddress string) {
 	}
 }
 
-// HangUp ends all connections.
+// HangUp closes all connections.
 func (l *Listener) HangUp() {
 	l.mu.Lock()
 	open := l.open
@@ -205,11 +209,12 @@ func (l *Listener) HangUp() {
 	}
 }
 
-// drop ends a connection; nil is none. Its server takes it for one that the client has ended, of which nothing is logged.
+// drop closes a connection; nil does nothing. To its server it looks as if the client has closed
+// it, so nothing is logged.
 func (c *conn) drop() {
 	if c != nil {
 		c.evicted.Store(true)
-		_ = c.Close() // it may have ended meanwhile
+		_ = c.Close() // it may be closed already
 	}
 }
 
@@ -237,13 +242,13 @@ func (c *conn) Close() error {
 	return err
 }
 
-// thisMachine stands for all addresses of the loopback interface: who is here can choose any of them.
+// thisMachine represents all loopback addresses: local clients can choose any of them.
 var thisMachine = netip.MustParsePrefix("127.0.0.0/8")
 
 func groupOf(remote net.Addr) netip.Prefix {
 	address, err := netip.ParseAddrPort(remote.String())
 	if err != nil {
-		return thisMachine // a socket with a path
+		return thisMachine // a Unix socket
 	}
 	ip, bits := address.Addr().Unmap().WithZone(""), 32
 	if ip.Is6() {

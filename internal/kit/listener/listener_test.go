@@ -197,7 +197,7 @@ func TestHangUp(t *testing.T) {
 }
 
 func TestBudget(t *testing.T) {
-	if _, err := budgetOf(256); err == nil || !strings.Contains(err.Error(), "this process may open 256 files, and needs 512") {
+	if _, err := budgetOf(256); err == nil || !strings.Contains(err.Error(), "this process may open 256 files, but needs 512") {
 		t.Errorf("error %v", err)
 	}
 	for files, want := range map[uint64]int{512: 96, 1024: 480, 20000: 14712, 1 << 30: 16384} {

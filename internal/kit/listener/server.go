@@ -13,23 +13,23 @@ import (
 )
 
 const (
-	// headerTime is what a request's header may take, and a TLS handshake before it.
+	// headerTime limits a request's header, and a TLS handshake before it.
 	headerTime = 10 * time.Second
 	// idleTime is how long a connection is kept between two requests.
 	idleTime = 2 * time.Minute
-	// maxHeader bounds a request's header; tokens of service accounts have one or two kilobytes.
+	// maxHeader limits a request's header; service account tokens have one or two kilobytes.
 	maxHeader = 64 << 10
-	// bodyPause is how long a body may pause, bodyGrace what any may take, and bodyRate, in bytes a second, how fast it has
-	// to come beyond that: slower than any network that people work over.
+	// bodyPause limits pauses of a body. Each body may take bodyGrace; beyond that it must arrive
+	// at bodyRate bytes a second, which is slower than any usable network.
 	bodyPause, bodyGrace = time.Minute, time.Minute
 	bodyRate             = 4 << 10
 )
 
-// ShortBody is what the small bodies of people and programs may take.
+// ShortBody limits small bodies.
 const ShortBody = 30 * time.Second
 
-// NewServer returns a server with the deadlines that all of ours have. Bodies may take bodyTime, or as long as they keep
-// coming when that is 0. Without a TLS configuration it serves plain HTTP.
+// NewServer returns a server with Yuba's deadlines. Bodies may take bodyTime; if it is 0, as long
+// as they keep arriving. Without a TLS configuration it serves plain HTTP.
 func NewServer(handler http.Handler, bodyTime time.Duration, config *tls.Config, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler: Bodies(handler, bodyTime), TLSConfig: config,
@@ -38,9 +38,9 @@ func NewServer(handler http.Handler, bodyTime time.Duration, config *tls.Config,
 	}
 }
 
-// Bodies gives the bodies of requests deadlines, whether or not next reads them: a server reads what a handler left before
-// it answers. They may take most, or as long as they keep coming when that is 0. http.Server.ReadTimeout would do for short
-// ones, but ends the context of requests that take longer.
+// Bodies sets deadlines for request bodies, whether or not next reads them: a server reads the rest
+// before it responds. They may take most; if it is 0, as long as they keep arriving.
+// http.Server.ReadTimeout would suffice for short ones, but ends the context of longer requests.
 func Bodies(next http.Handler, most time.Duration) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Body != nil && r.Body != http.NoBody {
@@ -58,11 +58,11 @@ type body struct {
 	began      time.Time
 	most       time.Duration
 	read       int64
-	// whole is true once the body has been read to its end.
+	// whole is true once the body has been read completely.
 	whole bool
 }
 
-// extend lets the body come for another while.
+// extend extends the deadline of the body.
 func (b *body) extend() {
 	deadline := b.began.Add(b.most)
 	if b.most == 0 {
@@ -71,7 +71,7 @@ func (b *body) extend() {
 			deadline = pause
 		}
 	}
-	// Recorders of tests have no deadlines, and a connection that has ended needs none.
+	// Ignore the error: test recorders have no deadlines, and a closed connection needs none.
 	_ = b.connection.SetReadDeadline(deadline)
 }
 
@@ -83,7 +83,7 @@ func (b *body) Read(p []byte) (int, error) {
 	switch {
 	case errors.Is(err, io.EOF):
 		b.whole = true
-		// From here on the server watches the connection for its end, for as long as the handler takes.
+		// From now on the server watches the connection for its end, while the handler runs.
 		_ = b.connection.SetReadDeadline(time.Time{}) // as in extend
 	case err == nil && b.most == 0 && b.read/bodyStep > before:
 		b.extend()
@@ -91,8 +91,8 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close implements io.Closer. A body that has not come in full is left for the server to close: net/http takes one that a
-// handler closed to have been read, and waits for another request where the rest of the body would come.
+// Close implements io.Closer. It leaves an incomplete body for the server to close: net/http treats
+// a body that a handler has closed as read, and would parse its rest as another request.
 func (b *body) Close() error {
 	if !b.whole {
 		return nil
@@ -100,10 +100,11 @@ func (b *body) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// bodyStep is after how many bytes the deadline is moved: at bodyRate, seconds' worth.
+// bodyStep is the number of bytes after which the deadline moves: several seconds at bodyRate.
 const bodyStep = 16 << 10
 
-// Knowing tells the listener who has credentials: those who get an answer that is not a refusal.
+// Knowing tells the listener which connections have credentials: those with a response that is not
+// a refusal.
 func Knowing(l *Listener, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		next.ServeHTTP(&answer{w, l, r.RemoteAddr}, r)
@@ -121,7 +122,7 @@ func (a *answer) WriteHeader(status int) {
 	if status < http.StatusBadRequest {
 		a.know()
 	}
-	a.remote = "" // what follows a refusal tells nothing
+	a.remote = "" // later responses mean nothing after a refusal
 	a.ResponseWriter.WriteHeader(status)
 }
 

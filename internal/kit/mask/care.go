@@ -10,39 +10,43 @@ import (
 	"unicode"
 )
 
-// care says where a secret is looked for.
+// care says in which context a secret is masked.
 type care int
 
 const (
-	// ignored: too short to tell anything, or a truth. It is not looked for.
+	// ignored: too short, or a boolean. It is never masked.
 	ignored care = iota
-	// asValue: a common word. It is hidden where it is a value: behind = or :, alone, or an item of a list.
+	// asValue: a common word. It is masked only where it is a value: after = or :, alone, or an
+	// item of a list.
 	asValue
-	// asWord: short. It is hidden where it is not part of a longer word.
+	// asWord: short. It is masked unless it is part of a longer word.
 	asWord
-	// anywhere: long and unusual. It is hidden wherever it is, in upper and lower case and in all forms.
+	// anywhere: long and unusual. It is masked everywhere, in upper and lower case and in all
+	// forms.
 	anywhere
 )
 
 const (
-	// shortest is how long a secret must be to be looked for at all.
+	// shortest is the minimum length of a secret that is masked.
 	shortest = 3
-	// leastDigits is for numbers: shorter ones are ports, sizes and counts.
+	// leastDigits is the minimum for numbers: shorter ones are ports, sizes and counts.
 	leastDigits = 6
-	// manyDigits of a number are unusual enough to be looked for inside of words.
+	// manyDigits make a number unusual enough to be masked inside of words.
 	manyDigits = 10
-	// enoughBits is what a text must have, roughly, to be in a log by no chance: seven letters, or six letters and digits.
+	// enoughBits is the entropy, roughly, of a text that does not occur by chance: seven letters,
+	// or six letters and digits.
 	enoughBits = 30
 )
 
-// careFor says where to look for a secret. public are texts of the run that are no secrets: its names, in lower case.
+// careFor decides in which context to mask a secret. public are lower-case names of the run that
+// are not secret.
 func careFor(secret string, public map[string]bool) care {
 	lower := strings.ToLower(secret)
 	switch {
 	case len(secret) < shortest, truths[lower], strings.IndexFunc(secret, isWordRune) < 0:
 		return ignored
 	case strings.HasPrefix(secret, "-----BEGIN "), strings.HasPrefix(secret, "-----END "):
-		return ignored // the frame around a key
+		return ignored // the header or footer of a key
 	case number.MatchString(secret):
 		return careForNumber(secret)
 	case public[lower], isCommon(lower):
@@ -69,14 +73,16 @@ func careForNumber(secret string) care {
 	return anywhere
 }
 
-// number matches numbers, versions and addresses of IPv4.
+// number matches numbers, versions and IPv4 addresses.
 var number = regexp.MustCompile(`^[-+v]?\d+(?:[.,]\d+)*(?:[eE][-+]?\d+)?$`)
 
-// region matches the names of regions and zones of clouds: eu-west-1, us-gov-east-1a, europe-west4-b, fr-par-1.
+// region matches names of cloud regions and zones: eu-west-1, us-gov-east-1a, europe-west4-b,
+// fr-par-1.
 var region = regexp.MustCompile(`^(?:(?:us|eu|ap|ca|sa|af|me|il|mx|cn|ru|uk|europe|asia|australia|northamerica|southamerica|africa)(?:-gov|-iso[bef]?)?` +
 	`-(?:north|south|east|west|central|northeast|northwest|southeast|southwest)-?\d{1,2}|(?:fr-par|nl-ams|pl-waw)-?\d?)-?[a-z]?$`)
 
-// isCommon tells whether a text is a word that every configuration has, or is made of a few of them: "postgres", "app-db-1".
+// isCommon reports whether a text is a word of any configuration, or a combination of such words:
+// "postgres", "app-db-1".
 func isCommon(lower string) bool {
 	if words[lower] || region.MatchString(lower) {
 		return true
@@ -93,8 +99,8 @@ func isCommon(lower string) bool {
 	return true
 }
 
-// bits is how much there is to guess in a text, roughly: its length by the kinds of characters that it has. Characters that
-// repeat count twice at most.
+// bits estimates the entropy of a text from its length and kinds of characters. Repeated characters
+// count twice at most.
 func bits(text string) float64 {
 	var lower, upper, digit, other, length int
 	distinct := map[rune]bool{}

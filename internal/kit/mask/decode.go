@@ -12,10 +12,11 @@ import (
 	"unicode/utf8"
 )
 
-// decoder undoes a way to write text. It returns nil when there is nothing of that kind.
+// decoder decodes one notation of text. It returns nil if the text has nothing in that notation.
 type decoder func(v *view) *view
 
-// decodersFor are the decoders that may reveal a secret: the last ones are about characters that few secrets have.
+// decodersFor returns the decoders that may reveal a secret: the last ones handle characters that
+// few secrets contain.
 func decodersFor(secrets []pattern) []decoder {
 	has := func(part string) bool {
 		for _, p := range secrets {
@@ -38,10 +39,10 @@ func decodersFor(secrets []pattern) []decoder {
 	return list
 }
 
-// backslashes undoes the escapes of JSON, HCL, Go, C and the shell.
+// backslashes decodes the escapes of JSON, HCL, Go, C and the shell.
 func backslashes(v *view) *view { return unescaped(v, '\\', backslash) }
 
-// escapes are those of one letter.
+// escapes are the one-letter escapes.
 var escapes = map[byte]byte{'n': '\n', 'r': '\r', 't': '\t', 'b': '\b', 'f': '\f', 'a': '\a', 'v': '\v', 'e': 0x1b}
 
 func backslash(rest []byte) ([]byte, int) {
@@ -72,7 +73,7 @@ func backslash(rest []byte) ([]byte, int) {
 	return []byte{c}, 2
 }
 
-// escapedRune reads \uXXXX, and two of them where they are one character.
+// escapedRune decodes \uXXXX, and surrogate pairs.
 func escapedRune(rest []byte) ([]byte, int) {
 	n, ok := digits(rest, 2, 4, 16)
 	if !ok {
@@ -104,7 +105,7 @@ func digits(text []byte, from, length, base int) (uint64, bool) {
 	return n, err == nil
 }
 
-// percent undoes the encoding of URLs.
+// percent decodes URL encoding.
 func percent(v *view) *view {
 	return unescaped(v, '%', func(rest []byte) ([]byte, int) {
 		if n, ok := digits(rest, 1, 2, 16); ok {
@@ -114,15 +115,15 @@ func percent(v *view) *view {
 	})
 }
 
-// plus reads + as a space, as forms have it.
+// plus decodes + as a space, as in forms.
 func plus(v *view) *view {
 	return unescaped(v, '+', func([]byte) ([]byte, int) { return []byte{' '}, 1 })
 }
 
-// longestEntity is longer than the names of HTML's entities that anybody writes.
+// longestEntity exceeds the names of all usual HTML entities.
 const longestEntity = 12
 
-// entities undoes the escapes of HTML and XML.
+// entities decodes the escapes of HTML and XML.
 func entities(v *view) *view {
 	return unescaped(v, '&', func(rest []byte) ([]byte, int) {
 		end := bytes.IndexByte(rest[:min(len(rest), longestEntity)], ';')
@@ -138,7 +139,7 @@ func entities(v *view) *view {
 	})
 }
 
-// shellQuotes undoes what a quote becomes inside of quotes.
+// shellQuotes decodes quotes inside of quotes.
 func shellQuotes(v *view) *view {
 	return unescaped(v, '\'', func(rest []byte) ([]byte, int) {
 		for _, written := range []string{`'\''`, `'"'"'`} {
@@ -150,7 +151,7 @@ func shellQuotes(v *view) *view {
 	})
 }
 
-// hclMarks undoes $${ and %%{.
+// hclMarks decodes $${ and %%{.
 func hclMarks(v *view) *view {
 	undo := func(mark byte) decoder {
 		return func(v *view) *view {
@@ -172,10 +173,11 @@ func hclMarks(v *view) *view {
 	return dollars
 }
 
-// leastBlob is how long a text in base64 must be to be told from a word.
+// leastBlob is the minimum length of a base64 text, to distinguish it from a word.
 const leastBlob = 16
 
-// blobs reads what is text in base64, such as the configuration of docker: what it encodes has encodings of its own.
+// blobs decodes text in base64, such as docker's configuration. The result can contain further
+// encodings.
 func blobs(source *view) *view {
 	v := decodeFrom(source)
 	for i := 0; i < len(source.text); {
@@ -194,7 +196,7 @@ func blobs(source *view) *view {
 	return v
 }
 
-// decode adds what a part of the source encodes in base64, if that is text.
+// decode adds the decoded base64 of a part of the source, if that is text.
 func (v *view) decode(at span) {
 	known, parts := len(v.text), len(v.parts)
 	v.begin(encoded, at.begin, 0)
@@ -216,11 +218,11 @@ func (v *view) decode(at span) {
 		v.text, v.parts = v.text[:known], v.parts[:parts]
 		return
 	}
-	v.begin(escape, at.end-1, 1) // what two of them encode is not one text
+	v.begin(escape, at.end-1, 1) // two decoded parts are not one text
 	v.text = append(v.text, '\n')
 }
 
-// base64Values are what the characters of both alphabets stand for; below zero for all others.
+// base64Values are the values of the characters in both alphabets; negative for all others.
 var base64Values = func() (values [256]int8) {
 	for i := range values {
 		values[i] = -1

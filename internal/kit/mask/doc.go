@@ -3,25 +3,28 @@
 
 // Package mask hides known secrets in text: in log lines, errors and plans.
 //
-// The nouns:
+// Nouns:
 //
-//   - A secret is a text that must not be shown. Secrets collects them: whole values, the strings in JSON, the lines and
-//     settings of files, the password in a URL.
-//   - Care says where a secret is looked for. A long random text is hidden anywhere. A short text is hidden where it is a word of its
-//     own, and a common word such as "app" or "eu-west-1" only where it is a value: hidden anywhere, they would make every error
-//     unreadable, and the mask itself would tell the value.
-//   - A form is a way to write a secret that is looked for as such: the text, its base64 at each of the three positions that bytes
-//     before it can cause, its hex digits.
-//   - A decoder undoes a way to write text whatever the secret is: backslashes, percent signs, HTML, quotes of the shell, base64 of
-//     text. Decoders are applied to the line, several levels deep, so that any mix of them is found.
+//   - A secret is a text that must not be shown. Secrets collects them: whole values, the strings
+//     in JSON, the lines and settings of files, the password in a URL.
+//   - Care is the context in which a secret is masked. A long random text is masked anywhere. A
+//     short text is masked where it is a separate word, and a common word such as "app" or
+//     "eu-west-1" only where it is a value: masked anywhere, it would make every error unreadable,
+//     and the mask would reveal it.
+//   - A form is a notation of a secret that is searched directly: the text, its base64 at each of
+//     the three possible offsets, its hex digits.
+//   - A decoder decodes a notation of any text: backslashes, percent signs, HTML, shell quotes,
+//     base64 of text. Decoders are applied to the line, several levels deep, so that combinations
+//     are found.
 //
 // Invariants:
 //
-//   - A secret that is looked for anywhere never appears in a masked text, in any form, in any mix of encodings up to MaxDepth
-//     deep. What is not in the table is not found: compressed, encrypted, reversed or split secrets.
-//   - A line that is JSON stays JSON, and the names that tofu's own documents use stay what they are.
+//   - A secret that is masked anywhere never appears in a masked text, in any form, in any
+//     combination of encodings up to MaxDepth levels. Other forms are not found: compressed,
+//     encrypted, reversed or split secrets.
+//   - A line that is JSON stays JSON, and field names of tofu's documents are unchanged.
 //   - The cost is linear in the text, whatever text and secrets are.
-//   - A Masker can be used by several goroutines.
+//   - A Masker is safe for concurrent use.
 //
 // The package does not know where secrets come from, and reads nothing.
 package mask

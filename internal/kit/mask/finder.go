@@ -5,38 +5,41 @@ package mask
 
 import "cmp"
 
-// finder finds all patterns in one pass over a text: an automaton of Aho and Corasick. Letters of ASCII have no case.
+// finder finds all patterns in one pass over a text with an Aho-Corasick automaton. ASCII letters
+// match in any case.
 //
-// Of a long pattern the automaton has the head alone; how far the text goes on like the pattern is compared once the head is found.
-// So what a run needs of memory grows with the number of its secrets and not with their length.
+// The automaton contains only the head of a long pattern; the rest is compared once the head is
+// found. So memory grows with the number of secrets and not with their length.
 type finder struct {
 	nodes []node
-	// tables have the children of nodes with many.
+	// tables are the children of nodes with many of them.
 	tables   [][256]int32
 	patterns []pattern
-	// also is one more than the index of the next pattern with the same head, by that of the pattern.
+	// also is the index + 1 of the next pattern with the same head, for each pattern.
 	also []int32
 }
 
-// node is a state: what was read last is the beginning of some pattern.
+// node is a state: the last bytes are the beginning of a pattern.
 type node struct {
 	// child is the first child, next its next sibling, key the byte that leads here.
 	child, next int32
 	key         byte
-	// table is one more than the index of the node's table; zero for none.
+	// table is the index + 1 of the node's table; zero for none.
 	table int32
-	// fail is the state of the longest end of this one that begins a pattern, too.
+	// fail is the state of the longest suffix that also begins a pattern.
 	fail int32
-	// found is one more than the index of the first pattern whose head ends here; the others are behind it. Zero is none.
+	// found is the index + 1 of the first pattern whose head ends here; zero for none. also leads
+	// to the others.
 	found int32
-	// more is the next shorter state with any.
+	// more is the next shorter state with patterns.
 	more int32
 }
 
 const (
-	// longestHead is what the automaton has of a pattern.
+	// longestHead is the part of a pattern in the automaton.
 	longestHead = 64
-	// manyChildren get a table: the first bytes of many secrets are any.
+	// manyChildren is the number of children from which a node gets a table: first bytes of many
+	// secrets vary.
 	manyChildren = 12
 )
 
@@ -84,7 +87,7 @@ func (f *finder) insert(index int32) {
 	f.also[index], f.nodes[at].found = f.nodes[at].found, index+1
 }
 
-// childOf is the state behind another one; zero, which is nobody's child, when there is none.
+// childOf returns the child of a state; zero, which is never a child, if there is none.
 func (f *finder) childOf(at int32, key byte) int32 {
 	if t := f.nodes[at].table; t > 0 {
 		return f.tables[t-1][key]
@@ -97,7 +100,7 @@ func (f *finder) childOf(at int32, key byte) int32 {
 	return 0
 }
 
-// link sets fail and more of all states, the shallow ones first, and makes the tables.
+// link sets fail and more of all states, by depth, and creates the tables.
 func (f *finder) link() {
 	queue := []int32{0}
 	for len(queue) > 0 {
@@ -131,7 +134,7 @@ func (f *finder) tabulate(at int32) {
 	f.nodes[at].table = int32(len(f.tables)) //nolint:gosec // fewer than nodes
 }
 
-// step is the state after one more byte, which is folded.
+// step returns the state after one more folded byte.
 func (f *finder) step(at int32, key byte) int32 {
 	for {
 		if next := f.childOf(at, key); next > 0 || at == 0 {
@@ -144,11 +147,12 @@ func (f *finder) step(at int32, key byte) int32 {
 // span is a part of a text.
 type span struct{ begin, end int }
 
-// patience is how many bytes behind the heads of patterns are compared for each byte of a text, and at least.
+// patience limits the bytes compared after heads, for each byte of a text; leastPatience is the
+// minimum.
 const patience, leastPatience = 8, 16 << 10
 
-// each calls found for every pattern in the text, until that returns false. A text that is made to take long, by the heads of many
-// long patterns, is taken for a secret from there to its end: the cost stays linear.
+// each calls found for every pattern in the text, until it returns false. If a text is designed to
+// be slow, with the heads of many long patterns, its rest counts as secret: the cost stays linear.
 func (f *finder) each(text []byte, found func(p *pattern, at span) bool) {
 	state, left := int32(0), patience*len(text)+leastPatience
 	for i, c := range text {
@@ -167,13 +171,13 @@ func (f *finder) each(text []byte, found func(p *pattern, at span) bool) {
 	}
 }
 
-// match is a pattern that was found, and where.
+// match is a found pattern with its position.
 type match struct {
 	pattern *pattern
 	at      span
 }
 
-// ended are the patterns whose head ends there, by the state: the long ones among them by the one that goes on longest.
+// ended returns the patterns whose heads end here; of long ones the one that matches furthest.
 func (f *finder) ended(text []byte, end int, state int32, left *int) []match {
 	var all []match
 	longest := -1
@@ -203,7 +207,7 @@ func (f *finder) ended(text []byte, end int, state int32, left *int) []match {
 	return all
 }
 
-// common is how far a text goes on like a pattern.
+// common returns how far a text matches a pattern.
 func common(text []byte, pattern string) int {
 	n := min(len(text), len(pattern))
 	for i := range n {
@@ -214,7 +218,7 @@ func common(text []byte, pattern string) int {
 	return n
 }
 
-// compare puts spans in the order of a text.
+// compare orders spans by position.
 func (s span) compare(other span) int {
 	return cmp.Or(cmp.Compare(s.begin, other.begin), cmp.Compare(s.end, other.end))
 }

@@ -10,29 +10,30 @@ import (
 )
 
 const (
-	// leastEncoded is how many characters of an encoded form must be certain: six bytes in base64 have seven.
+	// leastEncoded is how many characters of an encoded form must be certain: six bytes in base64
+	// have seven.
 	leastEncoded = 7
-	// leastHex is for hex digits, which are in identifiers and hashes as well.
+	// leastHex is the minimum for hex digits, which also occur in identifiers and hashes.
 	leastHex = 10
-	// maxWrapped is for texts whose base64 is looked for line by line.
+	// maxWrapped limits texts whose base64 is searched line by line.
 	maxWrapped = 16 << 10
 )
 
-// pattern is one form of a secret, as it is looked for.
+// pattern is one searched form of a secret.
 type pattern struct {
 	text string
 	care care
-	// left and right tell that a character of base64 beside the text has bits of the secret, too.
+	// left and right say that an adjacent base64 character contains bits of the secret, too.
 	left, right bool
 }
 
-// patterns are the forms of all secrets.
+// patterns returns the forms of all secrets.
 func (s *Secrets) patterns() []pattern {
 	var all []pattern
 	for text, care := range s.found {
 		all = append(all, pattern{text: text, care: care})
 		if care == anywhere {
-			// The finder knows no case of ASCII letters; other letters have two forms.
+			// The finder ignores case for ASCII letters only; other letters need two forms.
 			for _, cased := range []string{strings.ToUpper(text), strings.ToLower(text)} {
 				if folded(cased) != folded(text) {
 					all = append(all, pattern{text: cased, care: anywhere})
@@ -50,8 +51,9 @@ func (s *Secrets) patterns() []pattern {
 	return all
 }
 
-// inBase64 are the characters of base64 that a text gives for certain: at the beginning of what is encoded, and one or two bytes
-// (and so any number) behind it, as a password is behind a user's name. In all alphabets; padding is no matter.
+// inBase64 returns the certain base64 characters of a text at each offset: alone, and after one or
+// two bytes (and so any number), as a password follows a user's name. It handles all alphabets;
+// padding does not matter.
 func inBase64(text string) []pattern {
 	var all []pattern
 	for shift := range 3 {
@@ -71,7 +73,8 @@ func inBase64(text string) []pattern {
 	return all
 }
 
-// wrapped are the lines that programs such as base64 and openssl break a longer text into.
+// wrapped returns the lines of a longer text's base64 as broken by programs such as base64 and
+// openssl.
 func wrapped(text string) []pattern {
 	if len(text) > maxWrapped {
 		return nil

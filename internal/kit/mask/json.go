@@ -8,8 +8,8 @@ import (
 	"encoding/json"
 )
 
-// Line returns a line of a log, or a document, with the mark in the place of each secret. One that is JSON stays JSON: its strings
-// and numbers are masked each for itself.
+// Line masks the secrets in a line of a log or a document. A JSON line stays JSON: its strings and
+// numbers are masked individually.
 func (m *Masker) Line(line []byte) []byte {
 	if m.idle() || !m.suspects(line) {
 		return line
@@ -17,7 +17,7 @@ func (m *Masker) Line(line []byte) []byte {
 	decoder := json.NewDecoder(bytes.NewReader(line))
 	decoder.UseNumber()
 	var value any
-	if !json.Valid(line) || decoder.Decode(&value) != nil { // a decoder stops where a value ends, whatever is behind it
+	if !json.Valid(line) || decoder.Decode(&value) != nil { // the decoder stops after a value, whatever follows
 		return []byte(m.Text(string(line)))
 	}
 	masked, changed := m.outermost(value)
@@ -33,19 +33,20 @@ func (m *Masker) Line(line []byte) []byte {
 	return bytes.TrimRight(out.Bytes(), "\n")
 }
 
-// kind is what a string in a document is.
+// kind is the kind of a string in a document.
 type kind int
 
 const (
 	// prose: a message, or a line of a program.
 	prose kind = iota
-	// naming: the name of a resource, a type, an action. Common words stay there, since nobody could tell what a line is about.
+	// naming: the name of a resource, a type, an action. Common words stay, because otherwise the
+	// line would be incomprehensible.
 	naming
 	// data: a value of the stack, whatever its field is called.
 	data
 )
 
-// names are the fields of tofu's documents, and of ours, that have names; values those that have values.
+// names are the fields of tofu's documents, and ours, with names; values those with values.
 var (
 	names = set(`addr address resource_addr module module_address resource_type resource_name resource_key implied_provider provider
 		provider_name provider_config_key mode type name action actions reason action_reason id_key key severity filename previous
@@ -53,7 +54,7 @@ var (
 	values = set(`before after values value outputs default constant_value identity`)
 )
 
-// of is the kind of what a field of an object has.
+// of returns the kind of a field's content.
 func (k kind) of(field string) kind {
 	switch {
 	case k == data || values[field]:
@@ -64,8 +65,8 @@ func (k kind) of(field string) kind {
 	return prose
 }
 
-// outermost masks a decoded line. Some fields of the outermost object are the format itself: a secret that happens to be called
-// "diagnostic" must not make the line unreadable.
+// outermost masks a decoded line. Some top-level fields are the format itself: a secret with the
+// value "diagnostic" must not make the line unparseable.
 func (m *Masker) outermost(value any) (any, bool) {
 	object, ok := value.(map[string]any)
 	if !ok {

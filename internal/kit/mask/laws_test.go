@@ -37,7 +37,8 @@ func chained() []string {
 	})
 }
 
-// TestLawNoSecretInAnyEncoding: a long secret is in no masked line, in whatever form and mix of encodings it was in the line.
+// TestLawNoSecretInAnyEncoding: a long secret is in no masked line, in whatever form and mix of
+// encodings it was in the line.
 func TestLawNoSecretInAnyEncoding(t *testing.T) {
 	random := rand.New(rand.NewSource(20))
 	forms, around := slices.Sorted(maps.Keys(encodings)), chained()
@@ -80,8 +81,8 @@ func TestLawNoSecretInAnyEncoding(t *testing.T) {
 	}
 }
 
-// FuzzMasker: whatever secret and line, JSON stays JSON, masking again changes nothing that matters, and a secret that is looked
-// for anywhere is gone.
+// FuzzMasker: whatever secret and line, JSON stays JSON, masking again changes nothing that
+// matters, and a secret that is looked for anywhere is gone.
 func FuzzMasker(f *testing.F) {
 	f.Add("hunter2", `{"@level":"info","@message":"pw hunter2","type":"x"}`)
 	f.Add("a\"b\\c<>&", `{"m":"a\"b\\c\u003c\u003e\u0026"}`)

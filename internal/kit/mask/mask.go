@@ -10,14 +10,14 @@ import (
 )
 
 const (
-	// Mark stands in logs where a secret was.
+	// Mark replaces secrets in logs.
 	Mark = "(sensitive)"
-	// MaxDepth is how many encodings around a form of a secret are undone.
+	// MaxDepth is the number of nested encodings that are decoded.
 	MaxDepth = 6
-	// maxViews bounds the mixes of encodings that are tried for one piece of text.
+	// maxViews limits the combinations of encodings for one piece of text.
 	maxViews = 24
-	// maxPiece is how much text is decoded at once. Pieces of a longer text overlap, by enough for any secret that is not itself as
-	// long as a file.
+	// maxPiece is the size of text that is decoded at once. Pieces of a longer text overlap by more
+	// than any secret except whole files.
 	maxPiece, overlap = 1 << 20, 256 << 10
 )
 
@@ -28,13 +28,13 @@ type Masker struct {
 	mark     string
 }
 
-// Masker returns what hides the secrets that were added until now, and puts the mark in their place.
+// Masker returns a Masker for the current secrets that replaces them by the mark.
 func (s *Secrets) Masker(mark string) *Masker {
 	patterns := s.patterns()
 	return &Masker{finder: newFinder(patterns), decoders: decodersFor(patterns), mark: mark}
 }
 
-// Text returns the text with the mark in the place of each secret.
+// Text returns the text with the mark in place of each secret.
 func (m *Masker) Text(text string) string { return m.text(text, prose) }
 
 func (m *Masker) text(text string, k kind) string {
@@ -56,19 +56,19 @@ func (m *Masker) text(text string, k kind) string {
 	return out.String()
 }
 
-// Hides tells whether there is a secret in the text.
+// Hides reports whether the text contains a secret.
 func (m *Masker) Hides(text string) bool {
 	return !m.idle() && len(m.secret([]byte(text), prose)) > 0
 }
 
-// HidesName is the same for a name, such as that of an attribute, in which common words stay.
+// HidesName is Hides for a name, such as that of an attribute; common words do not count.
 func (m *Masker) HidesName(name string) bool {
 	return !m.idle() && len(m.secret([]byte(name), naming)) > 0
 }
 
 func (m *Masker) idle() bool { return m == nil || len(m.finder.patterns) == 0 }
 
-// pieces calls look for each piece of a text, with where it begins, until that returns false.
+// pieces calls look for each piece of a text with its offset, until it returns false.
 func pieces(text []byte, look func(piece []byte, begin int) bool) {
 	for begin := 0; ; begin += maxPiece - overlap {
 		end := min(begin+maxPiece, len(text))
@@ -78,7 +78,7 @@ func pieces(text []byte, look func(piece []byte, begin int) bool) {
 	}
 }
 
-// secret are the parts of a text that are to be hidden, in order, none over another.
+// secret returns the parts of a text to mask, in order, without overlaps.
 func (m *Masker) secret(text []byte, k kind) []span {
 	var parts []span
 	pieces(text, func(piece []byte, begin int) bool {
@@ -106,7 +106,7 @@ func (m *Masker) secret(text []byte, k kind) []span {
 	return merged
 }
 
-// suspects tells whether any secret may be in the text, wherever it is looked for.
+// suspects reports whether the text may contain any secret, in any context.
 func (m *Masker) suspects(text []byte) bool {
 	found := false
 	pieces(text, func(piece []byte, _ int) bool {
@@ -122,7 +122,7 @@ func (m *Masker) suspects(text []byte) bool {
 	return found
 }
 
-// views calls look for a text and everything that it decodes to, the shallow ones first, until that returns false.
+// views calls look for a text and everything that it decodes to, by depth, until it returns false.
 func (m *Masker) views(text []byte, look func(v *view) bool) {
 	known := make([]*view, 1, 4)
 	known[0] = &view{text: text}
@@ -143,7 +143,7 @@ func (m *Masker) views(text []byte, look func(v *view) bool) {
 	}
 }
 
-// rim adds the characters of base64 beside a form that have bits of the secret in them, and the padding.
+// rim adds the adjacent base64 characters that contain bits of the secret, and the padding.
 func (p *pattern) rim(text []byte, at span) span {
 	if p.left && at.begin > 0 && base64Values[text[at.begin-1]] >= 0 {
 		at.begin--

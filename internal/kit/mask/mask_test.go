@@ -158,7 +158,8 @@ func basic(user, password string) string {
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password))
 }
 
-// TestTableOfEncodings: nothing of the secret's encoded form is left; the prefix that is looked for is long enough to be no accident.
+// TestTableOfEncodings: nothing of the secret's encoded form is left; the prefix that is looked for
+// is long enough to be no accident.
 func TestTableOfEncodings(t *testing.T) {
 	for _, secret := range []string{
 		`S3cr3t/p@ss w"rd`, `hunter2`, `tr0ub4dor&3`, `p<a>s&s'w"o\rd`, `${not.a.ref}%{x}+ 1`, `пароль-ключ`, `a%41b\u0041c+d`, `päss😀wörter`,
@@ -221,8 +222,8 @@ func logLine(message string) string {
 	return string(line)
 }
 
-// remains is a part of an encoded secret that is in a masked text; empty when there is none. Parts that another secret of the same
-// length has in the same encoding do not count.
+// remains is a part of an encoded secret that is in a masked text; empty when there is none. Parts
+// that another secret of the same length has in the same encoding do not count.
 func remains(masked, secret string, encode func(string) string) string {
 	const least = 5
 	masked = strings.ReplaceAll(masked, Mark, "…")

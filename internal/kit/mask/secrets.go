@@ -14,24 +14,25 @@ import (
 )
 
 const (
-	// shortestPart is for strings inside of a JSON value, and lines of a longer text.
+	// shortestPart is the minimum for strings in JSON, and lines of a longer text.
 	shortestPart = 4
-	// shortestLine is for lines of a file: shorter ones are in every file of its kind.
+	// shortestLine is the minimum for lines of a file: shorter ones occur in every file of its
+	// kind.
 	shortestLine = 12
-	// shortestSetting is for what a file of settings gives to the name of a secret.
+	// shortestSetting is the minimum for secret settings in a file.
 	shortestSetting = 6
 )
 
-// Secrets are texts to hide.
+// Secrets are texts to mask.
 type Secrets struct {
 	public map[string]bool
 	found  map[string]care
-	// whole are the secrets of which the encoded forms are looked for, too.
+	// whole are the secrets that are also searched in encoded forms.
 	whole map[string]bool
 }
 
-// New returns no secrets. The public texts are those that everybody may see anyway, such as the name of the stack: a secret that is
-// called the same is hidden only where it is a value.
+// New returns an empty set. public texts are known to everybody, such as the name of the stack: an
+// equal secret is masked only where it is a value.
 func New(public ...string) *Secrets {
 	s := &Secrets{public: map[string]bool{}, found: map[string]care{}, whole: map[string]bool{}}
 	for _, text := range public {
@@ -40,7 +41,8 @@ func New(public ...string) *Secrets {
 	return s
 }
 
-// Add adds a value that is secret as a whole: a text, in one line or several, a URL with a password, or JSON.
+// Add adds a value that is secret as a whole: a text of one or more lines, a URL with a password,
+// or JSON.
 func (s *Secrets) Add(text string) {
 	s.add(text, shortest, true)
 	if strings.Contains(text, "\n") {
@@ -54,7 +56,7 @@ func (s *Secrets) Add(text string) {
 	}
 }
 
-// AddJSON adds the strings and long numbers in a JSON value. What is not JSON is left out.
+// AddJSON adds the strings and long numbers in a JSON value. It ignores invalid JSON.
 func (s *Secrets) AddJSON(raw []byte) {
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.UseNumber()
@@ -83,7 +85,8 @@ func (s *Secrets) leaf(value any, whole bool) {
 	}
 }
 
-// AddFile adds the content of a file: the whole, its long lines, and what it names as secret. Certificates are made to be shown.
+// AddFile adds the content of a file: all of it, its long lines, and its secret settings.
+// Certificates are not secret.
 func (s *Secrets) AddFile(content []byte) {
 	text := string(content)
 	if !utf8.Valid(content) {
@@ -112,10 +115,11 @@ func (s *Secrets) AddFile(content []byte) {
 	}
 }
 
-// setting matches what a file gives to a name that is one of a secret: token = "…", "token": "…", and password … as in a .netrc.
+// setting matches the value of a name that suggests a secret: token = "…", "token": "…", and
+// password … as in a .netrc.
 var setting = regexp.MustCompile(`(?i)(?:[\w.-]*(?:token|password|passwd|secret|credential|key)[\w.-]*"?[ \t]*[=:][ \t]*|\bpassword[ \t]+)(?:"((?:[^"\\]|\\.)*)"|([^\s"=:][^\s"]*))`)
 
-// AddSettings adds the secrets that a file of settings names as such. Comments are prose.
+// AddSettings adds the secret settings in a file. It ignores comments.
 func (s *Secrets) AddSettings(text string) {
 	for line := range strings.Lines(text) {
 		if strings.HasPrefix(strings.TrimSpace(line), "#") {
@@ -133,10 +137,10 @@ func (s *Secrets) AddSettings(text string) {
 	}
 }
 
-// maxURL is longer than what anybody connects with.
+// maxURL is longer than usual URLs.
 const maxURL = 4 << 10
 
-// password adds the password in a URL: programs take it out, and show it alone or in another URL.
+// password adds the password in a URL: programs extract it, and show it alone or in another URL.
 func (s *Secrets) password(text string) {
 	text = strings.TrimSpace(text)
 	if len(text) > maxURL || !strings.Contains(text, "://") || !strings.Contains(text, "@") {
@@ -151,7 +155,7 @@ func (s *Secrets) password(text string) {
 	}
 }
 
-// add adds one text, with its encoded forms when it is whole.
+// add adds one text, with its encoded forms if it is whole.
 func (s *Secrets) add(text string, least int, whole bool) {
 	trimmed := strings.TrimSpace(text)
 	if len(trimmed) < least {

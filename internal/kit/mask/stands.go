@@ -8,12 +8,12 @@ import (
 	"unicode/utf8"
 )
 
-// standsIn tells whether a form that was found is to be hidden where it is.
+// standsIn reports whether a found form must be masked in its context.
 func (p *pattern) standsIn(text []byte, at span, k kind) bool {
 	switch {
 	case p.care == anywhere:
 		return true
-	case string(text[at.begin:at.end]) != p.text: // the case of a common word tells what it is: postgres, PostgreSQL
+	case string(text[at.begin:at.end]) != p.text: // the case of a common word shows its meaning: postgres, PostgreSQL
 		return false
 	case p.care == asWord:
 		return isWord(text, at)
@@ -21,7 +21,7 @@ func (p *pattern) standsIn(text []byte, at span, k kind) bool {
 	return k != naming && isValue(text, at)
 }
 
-// isWord tells whether a part of a text is not part of a longer word.
+// isWord reports whether a part of a text is not part of a longer word.
 func isWord(text []byte, at span) bool {
 	return (at.begin == 0 || !inWord(text[at.begin-1])) && (at.end == len(text) || !inWord(text[at.end]))
 }
@@ -30,14 +30,15 @@ func inWord(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= utf8.RuneSelf
 }
 
-// vicinity is how far around a common word is looked for what makes it a value.
+// vicinity is the distance around a common word that is inspected to decide whether it is a value.
 const vicinity = 128
 
-// isValue tells whether a part of a text is a value: all of the text or of a line, what is given to a name, or an item of a list.
+// isValue reports whether a part of a text is a value: all of the text or of a line, the value of a
+// name, or an item of a list.
 //
 //	id=app   name = "app"   "user": "app"   user: app   ["app", "db"]   + "app",   //user:app@host   password app
 //
-// It is not where it is part of a name, a label or a sentence:
+// It is not a value as part of a name, a label or a sentence:
 //
 //	resource "postgresql_role" "app"   app.example.com   role "app" exists   terraform_app
 func isValue(text []byte, at span) bool {
@@ -62,7 +63,7 @@ func isValue(text []byte, at span) bool {
 		return bytes.HasSuffix(line, []byte("->")) || bytes.HasSuffix(line, []byte("=>"))
 	case ':':
 		return quoted || endsValue(rest) || rest[0] == '@'
-	case '[': // a list, and not the key of an instance
+	case '[': // a list, not an instance key
 		return quoted && (len(line) == 1 || !inWord(line[len(line)-2]))
 	case '(', ',', '{':
 		return quoted
@@ -72,7 +73,8 @@ func isValue(text []byte, at span) bool {
 	return namesSecret(line)
 }
 
-// joined tells whether signs make a part of a text one with what is beside it, as in app-1, app.example.com and /srv/app.
+// joined reports whether punctuation joins a part of a text with its neighbours, as in app-1,
+// app.example.com and /srv/app.
 func joined(text []byte, at span) bool {
 	if at.begin > 0 && bytes.IndexByte([]byte("-./\\@"), text[at.begin-1]) >= 0 {
 		return true
@@ -89,13 +91,13 @@ func joined(text []byte, at span) bool {
 	return false
 }
 
-// endsValue tells whether a value may end before this text.
+// endsValue reports whether a value may end before this text.
 func endsValue(rest []byte) bool {
 	rest = bytes.TrimLeft(rest, " \t\r")
 	return len(rest) == 0 || bytes.IndexByte([]byte("\n,;]})"), rest[0]) >= 0
 }
 
-// namesSecret tells whether a text ends with the name of a secret, as in: password app.
+// namesSecret reports whether a text ends with the name of a secret, as in: password app.
 func namesSecret(text []byte) bool {
 	begin := len(text)
 	for begin > 0 && (inWord(text[begin-1]) || text[begin-1] == '-') {

@@ -8,38 +8,38 @@ import (
 	"sort"
 )
 
-// view is a text as it is read: the line itself, or what another view decodes to.
+// view is a text: the line itself, or what another view decodes to.
 type view struct {
 	text []byte
-	// source is the view that this one was decoded from; nil for the line.
+	// source is the view that it was decoded from; nil for the line.
 	source *view
-	// parts say where in the source the text is from, by their beginning.
+	// parts map the text to the source, ordered by position.
 	parts []part
 	depth int
 }
 
 // part is a piece of a decoded text.
 type part struct {
-	// begin is where it begins in the text, from where in the source.
+	// begin is its position in the text, from in the source.
 	begin, from int32
-	// kind says how the two belong together.
+	// kind is the relation of both.
 	kind partKind
-	// length is, for an escape, how long it is in the source.
+	// length is an escape's length in the source.
 	length uint8
 }
 
 type partKind uint8
 
 const (
-	// copied: byte by byte the same.
+	// copied: identical bytes.
 	copied partKind = iota
 	// escape: all of it comes from a few bytes of the source.
 	escape
-	// encoded: three bytes of it are four characters of base64 in the source.
+	// encoded: three bytes are four characters of base64 in the source.
 	encoded
 )
 
-// origin is where a span of the text, which is not empty, is in the line.
+// origin returns the position in the line of a non-empty span of the text.
 func (v *view) origin(s span) span {
 	if v.source == nil {
 		return s
@@ -49,7 +49,7 @@ func (v *view) origin(s span) span {
 	return v.source.origin(span{begin, end})
 }
 
-// place is where a byte of the text is in the source.
+// place returns the position in the source of a byte of the text.
 func (v *view) place(i int) (begin, end int) {
 	p := v.parts[sort.Search(len(v.parts), func(n int) bool { return int(v.parts[n].begin) > i })-1]
 	behind, from := i-int(p.begin), int(p.from)
@@ -63,7 +63,7 @@ func (v *view) place(i int) (begin, end int) {
 	return from + behind, from + behind + 1
 }
 
-// copy adds a part of the source as it is.
+// copy adds an unchanged part of the source.
 func (v *view) copy(at span) {
 	if at.begin == at.end {
 		return
@@ -72,7 +72,7 @@ func (v *view) copy(at span) {
 	v.text = append(v.text, v.source.text[at.begin:at.end]...)
 }
 
-// begin notes where the next bytes are from.
+// begin records the source of the next bytes.
 func (v *view) begin(kind partKind, from, length int) {
 	v.parts = append(v.parts, part{begin: int32(len(v.text)), from: int32(from), kind: kind, length: uint8(length)}) //nolint:gosec // pieces and escapes are short
 }
@@ -80,8 +80,8 @@ func (v *view) begin(kind partKind, from, length int) {
 // decodeFrom returns an empty view to decode into.
 func decodeFrom(source *view) *view { return &view{source: source, depth: source.depth + 1} }
 
-// unescaped decodes what begins with a mark: unescape returns what it stands for, and how long it is; zero when it is only that
-// character. It returns nil when nothing is escaped.
+// unescaped decodes everything that begins with a mark. unescape returns the decoded bytes and the
+// escape's length; zero if it is only that character. It returns nil if nothing is escaped.
 func unescaped(source *view, mark byte, unescape func(rest []byte) (decoded []byte, length int)) *view {
 	var v *view
 	done := 0

@@ -5,7 +5,7 @@ package mask
 
 import "strings"
 
-// set makes a set of the words of a text.
+// set returns the set of words in a text.
 func set(text string) map[string]bool {
 	all := map[string]bool{}
 	for _, word := range strings.Fields(text) {
@@ -14,11 +14,11 @@ func set(text string) map[string]bool {
 	return all
 }
 
-// truths and their like tell nothing, and are everywhere.
+// truths are booleans and similar words: they are everywhere and reveal nothing.
 var truths = set(`true false null nil none yes no on off enable disable enabled disabled n/a undefined nan`)
 
-// words are those that configurations, providers and their errors are made of. Somebody may use one as a password; hiding it in
-// every sentence would tell that, and hide the errors.
+// words are common in configurations, providers and their errors. If one is a password, masking it
+// in every sentence would reveal that, and hide the errors.
 var words = set(`
 accept access account accounts acme action active actual add address admin administrator agent alias all allow alpha always
 amazon anonymous any apache api app apple application applications apply apps archive argument array artifact asset async attach

@@ -16,13 +16,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
 
-// maxName is the longest name that the API gives to any object.
+// maxName is the maximum length of any object's name.
 const maxName = validation.DNS1123SubdomainMaxLength
 
-// Client is a client that finds nothing under a name that cannot be.
+// Client is a client that returns NotFound for invalid names.
 type Client struct{ client.Client }
 
-// New makes the client of a manager, as its option NewClient wants it.
+// New creates the client of a manager, with the signature of its option NewClient.
 func New(config *rest.Config, options client.Options) (client.Client, error) {
 	c, err := client.New(config, options)
 	if err != nil {
@@ -31,7 +31,8 @@ func New(config *rest.Config, options client.Options) (client.Client, error) {
 	return Client{c}, nil
 }
 
-// Get reads an object. The error for a name that cannot be is one that apierrors.IsNotFound recognises.
+// Get reads an object. For an invalid name it returns an error that apierrors.IsNotFound
+// recognises.
 func (c Client) Get(ctx context.Context, key client.ObjectKey, obj client.Object, options ...client.GetOption) error {
 	if possible(key.Name) && (key.Namespace == "" || possible(key.Namespace)) {
 		return c.Client.Get(ctx, key, obj, options...)

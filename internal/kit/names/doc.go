@@ -1,9 +1,9 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package names reads objects whose names people wrote.
+// Package names reads objects whose names users wrote.
 //
-// A reference in a spec is any text. client-go refuses to ask for a name that does not fit into a URL, with an error of no
-// type, which a controller takes for an API that does not answer: it tries again forever and says nothing. An object of
-// such a name cannot exist, so a [Client] answers what is true: it was not found.
+// A reference in a spec is any text. client-go refuses a name that does not fit into a URL, with an
+// untyped error, which a controller treats like an unavailable API: it retries forever and reports
+// nothing. An object with such a name cannot exist, so a [Client] returns NotFound.
 package names

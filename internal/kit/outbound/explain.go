@@ -15,8 +15,9 @@ import (
 	"syscall"
 )
 
-// Explain says why nobody answered, in words of our own. Errors of the network's packages quote what they got, such as a
-// line that is no HTTP or where a redirection leads to: that would show stacks' authors what only the server can reach.
+// Explain describes why a connection failed, in our own words. Errors of network packages quote
+// what they received, such as a line that is not HTTP, or the target of a redirect: that would show
+// a stack's author what only the server can reach.
 func Explain(err error) string {
 	var (
 		timeout   net.Error
@@ -31,21 +32,21 @@ func Explain(err error) string {
 	)
 	switch {
 	case errors.As(err, &forbidden):
-		return "such addresses are not connected to: they may be the metadata service of the machine"
+		return "connections to such addresses are refused: they may be the metadata service of the machine"
 	case errors.As(err, &redirect):
 		return redirect.Error()
 	case errors.As(err, &timeout) && timeout.Timeout(), errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
-		return "no answer in time"
+		return "no response in time"
 	case errors.As(err, &name):
 		return "the name of the host does not resolve"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "the connection was refused"
 	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
-		return "there is no way to the host"
+		return "no route to the host"
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return "the connection was closed without an answer"
+		return "the connection was closed without a response"
 	case errors.As(err, &authority):
-		return "its certificate is signed by an authority that is not trusted"
+		return "its certificate is signed by an untrusted authority"
 	case errors.As(err, &host):
 		return "its certificate is for another name"
 	case errors.As(err, &invalid):
@@ -55,7 +56,7 @@ func Explain(err error) string {
 	case errors.As(err, &notTLS):
 		return "it does not speak TLS"
 	case errors.As(err, &alert):
-		return "it ended the TLS handshake, perhaps because it wants a client certificate"
+		return "it ended the TLS handshake, perhaps because it requires a client certificate"
 	}
-	return "the connection failed, or what came was no answer"
+	return "the connection failed, or the response was invalid"
 }

@@ -17,11 +17,11 @@ import (
 	"time"
 )
 
-// ForbiddenError says that an address is not connected to.
+// ForbiddenError says that connections to an address are refused.
 type ForbiddenError struct{ Address string }
 
 func (e *ForbiddenError) Error() string {
-	return fmt.Sprintf("%s is not connected to: it may be the metadata service of the machine", e.Address)
+	return fmt.Sprintf("connections to %s are refused: it may be the metadata service of the machine", e.Address)
 }
 
 // metadata are the metadata services that are not link-local.
@@ -37,17 +37,17 @@ var metadata = prefixes(
 	"fd00:a9fe:a9fe::1/128",  // Linode
 )
 
-// opaque are the IPv6 networks that lead to IPv4 addresses which cannot be read from them for certain, or that nobody uses
-// any more for anything else.
+// opaque are the IPv6 networks that lead to IPv4 addresses which cannot be derived with certainty,
+// or that are obsolete.
 var opaque = prefixes(
-	"64:ff9b:1::/48", // translation inside a network, where the address may stand in four places
+	"64:ff9b:1::/48", // NAT64 inside a network, with the address in one of four positions
 	"2002::/16",      // 6to4
 	"2001::/32",      // Teredo
 	"fec0::/10",      // site-local, the predecessor of fc00::/7
 )
 
-// embedding are the IPv6 networks whose last four bytes are an IPv4 address: translation (NAT64, SIIT) and the addresses
-// that are compatible with IPv4.
+// embedding are the IPv6 networks whose last four bytes are an IPv4 address: translation (NAT64,
+// SIIT) and IPv4-compatible addresses.
 var embedding = prefixes("64:ff9b::/96", "::ffff:0:0:0/96", "::/96")
 
 func prefixes(list ...string) []netip.Prefix {
@@ -62,10 +62,10 @@ func in(networks []netip.Prefix, address netip.Addr) bool {
 	return slices.ContainsFunc(networks, func(n netip.Prefix) bool { return n.Contains(address) })
 }
 
-// Forbidden tells whether an address is not connected to.
+// Forbidden reports whether connections to an address are refused.
 func Forbidden(address netip.Addr) bool {
 	address = address.Unmap().WithZone("")
-	local := address.IsLoopback() || address.IsUnspecified() // ::1 and :: are no IPv4 addresses
+	local := address.IsLoopback() || address.IsUnspecified() // ::1 and :: do not embed IPv4 addresses
 	if in(embedding, address) && !local || isISATAP(address) {
 		last := address.As16()
 		address = netip.AddrFrom4([4]byte(last[12:]))
@@ -73,13 +73,14 @@ func Forbidden(address netip.Addr) bool {
 	return address.IsLinkLocalUnicast() || address.IsMulticast() || in(metadata, address) || in(opaque, address)
 }
 
-// isISATAP tells whether an address of any network names one of IPv4 that a tunnel leads to.
+// isISATAP reports whether an IPv6 address of any network leads to an IPv4 address through an
+// ISATAP tunnel.
 func isISATAP(address netip.Addr) bool {
 	b := address.As16()
 	return address.Is6() && b[8]&^0x03 == 0 && b[9] == 0 && b[10] == 0x5e && b[11] == 0xfe
 }
 
-// Dialer returns a dialer that connects only to what is allowed.
+// Dialer returns a dialer that refuses forbidden addresses.
 func Dialer(timeout time.Duration) *net.Dialer {
 	return &net.Dialer{Timeout: timeout, Control: func(_, address string, _ syscall.RawConn) error {
 		host, err := netip.ParseAddrPort(address)
@@ -95,30 +96,32 @@ func Dialer(timeout time.Duration) *net.Dialer {
 
 // Options configure a client.
 type Options struct {
-	// Timeout is for a whole request, its answer included. Connect is for the connection and for the beginning of an answer;
-	// 0 means Timeout.
+	// Timeout limits a whole request with its response. Connect limits the connection and the
+	// beginning of the response; 0 means Timeout.
 	Timeout, Connect time.Duration
-	// Redirects is how many redirections are followed. Beyond that the redirection is the answer when there are none to
-	// be followed, and else an error.
+	// Redirects is the maximum number of redirects to follow. With 0 a redirect is the response;
+	// otherwise a further one is an error.
 	Redirects int
-	// Roots are trusted beside the system's; Certificate is shown to servers that ask for one. Both may be nil.
+	// Roots are trusted in addition to the system's; Certificate is the client certificate. Both
+	// may be nil.
 	Roots       *x509.CertPool
 	Certificate *tls.Certificate
-	// Proxy connects in the server's place; nil means the one that the server's environment names, if any.
+	// Proxy is the proxy to use; nil means the one in the server's environment, if any.
 	Proxy *url.URL
 }
 
-// RedirectError says why a redirection was not followed. It does not say where it leads to.
+// RedirectError says why a redirect was not followed, without its target.
 type RedirectError struct{ reason string }
 
 func (e *RedirectError) Error() string { return e.reason }
 
-// proxy is the one that the server's environment names.
+// proxy returns the proxy in the server's environment.
 func proxy(r *http.Request) (*url.URL, error) {
 	return through(r, http.ProxyFromEnvironment)
 }
 
-// through finds the proxy for a request. The proxy looks names up itself, so that only addresses can be looked at here.
+// through returns the proxy for a request. The proxy resolves names itself, so only literal
+// addresses can be checked here.
 func through(r *http.Request, find func(*http.Request) (*url.URL, error)) (*url.URL, error) {
 	if address, err := netip.ParseAddr(r.URL.Hostname()); err == nil && Forbidden(address) {
 		return nil, &ForbiddenError{r.URL.Host}
@@ -126,7 +129,7 @@ func through(r *http.Request, find func(*http.Request) (*url.URL, error)) (*url.
 	return find(r)
 }
 
-// Client returns a client for requests to one server. Its connections are not kept.
+// Client returns a client for requests to one server. It does not keep connections.
 func Client(o Options) *http.Client {
 	config := &tls.Config{RootCAs: o.Roots, MinVersion: tls.VersionTLS12}
 	if o.Certificate != nil {
@@ -153,8 +156,8 @@ func Client(o Options) *http.Client {
 	}
 }
 
-// Follow is the CheckRedirect of a client that follows so many redirections. It does not leave https: whoever listens would
-// read, and could change, what was asked for over TLS.
+// Follow returns the CheckRedirect function of a client that follows this many redirects. It never
+// leaves https: others could read and change what was requested over TLS.
 func Follow(most int) func(next *http.Request, before []*http.Request) error {
 	return func(next *http.Request, before []*http.Request) error {
 		switch scheme := next.URL.Scheme; {
@@ -163,7 +166,7 @@ func Follow(most int) func(next *http.Request, before []*http.Request) error {
 		case len(before) > most:
 			return &RedirectError{"it redirects too often"}
 		case scheme != "http" && scheme != "https":
-			return &RedirectError{"it redirects to something else than http:// or https://"}
+			return &RedirectError{"it redirects to a URL that is neither http:// nor https://"}
 		case scheme == "http" && before[len(before)-1].URL.Scheme == "https":
 			return &RedirectError{"it redirects from https:// to http://"}
 		}
@@ -171,7 +174,7 @@ func Follow(most int) func(next *http.Request, before []*http.Request) error {
 	}
 }
 
-// Show is a URL as it may be shown: without a password and without what the query says.
+// Show returns a URL that is safe to show: without password and query.
 func Show(text string) string {
 	u, err := url.Parse(text)
 	if err != nil {

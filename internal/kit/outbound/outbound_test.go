@@ -70,11 +70,11 @@ func TestNoProxyIsAskedForAMetadataService(t *testing.T) {
 // What only the server can reach is not shown to those who make it ask there.
 func TestWhatAServerSaysIsNotQuoted(t *testing.T) {
 	for sentence, test := range map[string]struct{ scheme, says, want string }{
-		"no HTTP":                   {"http", "SSH-2.0-Secret_9.9\r\n", "the connection failed, or what came was no answer"},
-		"a place that is none":      {"http", "HTTP/1.1 302 Found\r\nLocation: http://%zz/secret\r\n\r\n", "the connection failed, or what came was no answer"},
-		"a length that is none":     {"http", "HTTP/1.1 200 OK\r\nContent-Length: Secret\r\n\r\n", "the connection failed, or what came was no answer"},
-		"another scheme":            {"http", "HTTP/1.1 302 Found\r\nLocation: secret://x\r\n\r\n", "it redirects to something else than http:// or https://"},
-		"nothing":                   {"http", "", "the connection was closed without an answer"},
+		"no HTTP":                   {"http", "SSH-2.0-Secret_9.9\r\n", "the connection failed, or the response was invalid"},
+		"a place that is none":      {"http", "HTTP/1.1 302 Found\r\nLocation: http://%zz/secret\r\n\r\n", "the connection failed, or the response was invalid"},
+		"a length that is none":     {"http", "HTTP/1.1 200 OK\r\nContent-Length: Secret\r\n\r\n", "the connection failed, or the response was invalid"},
+		"another scheme":            {"http", "HTTP/1.1 302 Found\r\nLocation: secret://x\r\n\r\n", "it redirects to a URL that is neither http:// nor https://"},
+		"nothing":                   {"http", "", "the connection was closed without a response"},
 		"HTTP where TLS was wanted": {"https", "HTTP/1.1 400 Secret\r\n\r\n", "it speaks http, not https"},
 		"no TLS":                    {"https", "SSH-2.0-Secret_9.9\r\n", "it does not speak TLS"},
 	} {
@@ -161,7 +161,7 @@ func TestHowFarRedirectionsAreFollowed(t *testing.T) {
 		"none is followed when none is to be": {"/once", 0, http.StatusFound, ""},
 		"one is followed":                     {"/once", 3, http.StatusOK, ""},
 		"a circle is left":                    {"/loop", 3, 0, "it redirects too often"},
-		"no other scheme":                     {"/elsewhere", 3, 0, "it redirects to something else than http:// or https://"},
+		"no other scheme":                     {"/elsewhere", 3, 0, "it redirects to a URL that is neither http:// nor https://"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			response, err := Client(Options{Timeout: 5 * time.Second, Redirects: test.most}).Get(server.URL + test.path) //nolint:noctx // the client has a timeout

@@ -16,8 +16,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/brief"
 )
 
-// Triggers leaves out what reconcilers write themselves: updates of the status only. Updates for which one of more holds
-// pass as well.
+// Triggers ignores updates of the status only, which reconcilers write themselves, unless one of
+// more matches.
 func Triggers(more ...predicate.Predicate) predicate.Predicate {
 	deletion := predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		return e.ObjectNew.GetDeletionTimestamp() != nil && e.ObjectOld.GetDeletionTimestamp() == nil
@@ -25,7 +25,8 @@ func Triggers(more ...predicate.Predicate) predicate.Predicate {
 	return predicate.Or(append(more, predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, deletion)...)
 }
 
-// Again ends a reconcile whose object changed meanwhile: the next one sees the change. Other errors stay what they are.
+// Again ends a reconciliation whose object changed meanwhile: the change triggers the next one. It
+// returns other errors unchanged.
 func Again(err error) (ctrl.Result, error) {
 	if apierrors.IsConflict(err) {
 		return ctrl.Result{RequeueAfter: 10 * time.Millisecond}, nil

@@ -11,8 +11,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// PatchStatus writes what of a status differs from what it was before; the object gets its new resource version. It is for
-// statuses that nobody else writes: a change of the object meanwhile is no conflict. Another object of the same name is.
+// PatchStatus writes the differences of a status, and updates the object's resource version. Use it
+// for statuses with a single writer: a concurrent change of the object is not a conflict, but a new
+// object of the same name is.
 func PatchStatus(ctx context.Context, c client.Client, before, now client.Object) error {
 	data, err := client.MergeFrom(before).Data(now)
 	if err != nil {
@@ -23,13 +24,13 @@ func PatchStatus(ctx context.Context, c client.Client, before, now client.Object
 		return err
 	}
 	if patch["status"] == nil {
-		return nil // what differs cannot be written down, such as parts of seconds; null would take away all of it
+		return nil // the difference has no JSON form, such as parts of seconds; null would delete the status
 	}
 	data, err = json.Marshal(map[string]any{"metadata": map[string]any{"uid": now.GetUID()}, "status": patch["status"]})
 	if err != nil {
 		return err
 	}
-	// The API's answer replaces the object that is sent, and lacks what a status cannot say.
+	// The API's response replaces the sent object, and lacks what JSON cannot express.
 	written := now.DeepCopyObject().(client.Object)
 	if err := c.Status().Patch(ctx, written, client.RawPatch(types.MergePatchType, data)); err != nil {
 		return err

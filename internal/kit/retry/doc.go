@@ -1,9 +1,11 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package retry says how soon a controller tries again a pass that failed: an API that does not answer, for the most part.
-// What a user can mend fails no pass; it is a condition of the object, with a time of its own.
+// Package retry defines the backoff of failed reconciliations, usually because the API is
+// unavailable. An error that the user can fix is not a failed reconciliation; it is a condition of
+// the object, with its own interval.
 //
-// The pauses of each object double from a few milliseconds to [Longest]. What Kubernetes' libraries do unasked goes on to
-// a quarter of an hour: so long many objects would stand still after an outage that is over.
+// The backoff of each object doubles from a few milliseconds to [Longest]. The default of
+// Kubernetes' libraries grows to a quarter of an hour, and objects would stay blocked that long
+// after an outage.
 package retry

@@ -10,12 +10,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// Longest is the longest pause: a thousand objects that fail make some thirty passes a second, which fail at once.
+// Longest is the maximum backoff: a thousand failing objects cause about thirty reconciliations a
+// second, which fail at once.
 const Longest = 30 * time.Second
 
 const shortest = 5 * time.Millisecond
 
-// Limiter returns what a controller's queue asks for the pause after a failure.
+// Limiter returns the rate limiter of a controller's queue.
 func Limiter() workqueue.TypedRateLimiter[reconcile.Request] {
 	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](shortest, Longest)
 }

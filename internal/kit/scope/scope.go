@@ -3,16 +3,18 @@
 
 package scope
 
-// Label names the scope of an object. It is the published label of a tenant's uid (LabelUID of the tenants' API).
+// Label contains the scope of an object. It is the published label of a tenant's uid (LabelUID of
+// the tenants' API).
 const Label = "kubernetes-tenants.org/uid"
 
-// Scope is whose an object is. The zero Scope is nobody's: such objects are not kept apart from others.
+// Scope is the owner of an object. Objects with the zero Scope have no owner and are not separated
+// from others.
 type Scope string
 
-// Of reads the scope of an object from its labels.
+// Of returns the scope of an object from its labels.
 func Of(labels map[string]string) Scope { return Scope(labels[Label]) }
 
-// Labels are those that what belongs to the scope gets; nil for nobody's.
+// Labels returns the labels of objects in the scope; nil for the zero Scope.
 func (s Scope) Labels() map[string]string {
 	if s == "" {
 		return nil
@@ -20,5 +22,5 @@ func (s Scope) Labels() map[string]string {
 	return map[string]string{Label: string(s)}
 }
 
-// Excludes says whether the two belong to different owners. What is nobody's is excluded from nothing.
+// Excludes reports whether the two have different owners. The zero Scope excludes nothing.
 func (s Scope) Excludes(other Scope) bool { return s != "" && other != "" && s != other }

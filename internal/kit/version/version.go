@@ -3,25 +3,28 @@
 
 // Package version knows which Yuba this is.
 //
-// A build by "make build" is stamped with what git describe says. Any other build, such as "go install" of a tagged
-// version or "go run" in a checkout, is named by the information that Go itself puts into every program.
+// A build by "make build" is stamped with what git describe says. Any other build, such as "go
+// install" of a tagged version or "go run" in a checkout, is named by the information that Go
+// itself puts into every program.
 package version
 
 import (
 	"runtime/debug"
 )
 
-// Version is set by the linker: -X github.com/yuba-dev/yuba/internal/kit/version.Version=v1.2.3. Read it with [String].
+// Version is set by the linker: -X github.com/yuba-dev/yuba/internal/kit/version.Version=v1.2.3.
+// Read it with [String].
 var Version = ""
 
-// unknown is the version of a program that says nothing about itself.
+// unknown is the version of a program without version information.
 const unknown = "unknown"
 
-// shortRevision is how much of a commit's hash is shown, as git does in a repository of this size.
+// shortRevision is the shown length of a commit's hash, as git chooses it in a repository of this
+// size.
 const shortRevision = 12
 
-// String returns the version: what the linker set, else the module's version, else the commit with "-dirty" when the
-// checkout had changes, else "unknown".
+// String returns the version: what the linker set, else the module's version, else the commit with
+// "-dirty" when the checkout had changes, else "unknown".
 func String() string {
 	if Version != "" {
 		return Version

@@ -3,7 +3,8 @@
 
 // Package yamltext writes values so that readers of YAML take them as they are.
 //
-// An API server reads server-side apply as YAML, and JSON is YAML but for a few characters: a control character such as U+007F or
-// U+0092, which a quote in the wrong encoding becomes, is refused with the whole object, and a line separator such as U+0085 turns into
-// a space without a word. Escaped, all of them arrive.
+// An API server reads server-side apply as YAML, and JSON is YAML but for a few characters: a
+// control character such as U+007F or U+0092, which a quote in the wrong encoding becomes, is
+// refused with the whole object, and a line separator such as U+0085 turns into a space without a
+// word. Escaped, all of them arrive.
 package yamltext

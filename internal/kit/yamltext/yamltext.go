@@ -13,12 +13,12 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// mangled tells whether a reader of YAML refuses a character, or takes it for another one.
+// mangled reports whether readers of YAML refuse or change a character.
 func mangled(r rune) bool {
 	return r >= 0x7f && r <= 0x9f || r == 0x2028 || r == 0x2029 || r == 0xfeff || r == 0xfffe || r == 0xffff
 }
 
-// JSON returns the JSON document with those characters escaped. They can only be in its strings.
+// JSON returns the JSON document with those characters escaped. They occur only in its strings.
 func JSON(document []byte) []byte {
 	var out []byte
 	done := 0
@@ -40,7 +40,7 @@ func JSON(document []byte) []byte {
 	return append(out, document[done:]...)
 }
 
-// Marshal writes a value as YAML, with the field names that it has in JSON.
+// Marshal writes a value as YAML with its JSON field names.
 func Marshal(value any) ([]byte, error) {
 	document, err := json.Marshal(value)
 	if err != nil {

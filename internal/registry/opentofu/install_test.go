@@ -98,7 +98,7 @@ func TestWhatIsNotInstalled(t *testing.T) {
 		}, sums + ".gpgsig: the file does not exist"},
 		"no checksums": {func(t *testing.T, r *releasetest.Releases, _ *Source) {
 			remove(t, r.Path(version, sums))
-		}, "there may be no such version"},
+		}, "this version may not exist"},
 		"no archive": {func(t *testing.T, r *releasetest.Releases, _ *Source) {
 			remove(t, r.Path(version, archive))
 		}, archive + ": the file does not exist"},
@@ -131,12 +131,12 @@ func TestWhatIsNotInstalled(t *testing.T) {
 		}, "the connection was refused"},
 		"a URL of another kind": {func(_ *testing.T, _ *releasetest.Releases, s *Source) {
 			s.URL = "ftp://user:secret@example.com/x"
-		}, "is ftp://(sensitive)@example.com/x; want https://HOST/PATH"},
+		}, "is ftp://(sensitive)@example.com/x; use https://HOST/PATH"},
 		"a key file that has no key": {func(t *testing.T, _ *releasetest.Releases, s *Source) {
 			if err := os.WriteFile(s.KeyFile, []byte("no key"), 0o600); err != nil {
 				t.Fatal(err)
 			}
-		}, "has no armoured public keys"},
+		}, "does not contain armoured public keys"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			releases, dir := releasetest.New(t), t.TempDir()

@@ -138,8 +138,8 @@ func TestWhatIsHealthy(t *testing.T) {
 		"an address without a host":        {tcp(":80"), "TCP health check error: c, url: :80\nit names no host"},
 		"an address with a scheme":         {tcp("http://a:80"), "TCP health check error: c, url: http://a:80\nthe address must be HOST:PORT, without a scheme"},
 		"a port out of range":              {tcp("a:65536"), "TCP health check error: c, url: a:65536\nthe port must be a number from 1 to 65535"},
-		"the machine's metadata":           {tcp("169.254.169.254:80"), "TCP health check error: c, url: 169.254.169.254:80\nsuch addresses are not connected to: they may be the metadata service of the machine"},
-		"it speaks another protocol":       {get("http://" + banner), "HTTP health check error: c, url: http://" + banner + "\nthe connection failed, or what came was no answer"},
+		"the machine's metadata":           {tcp("169.254.169.254:80"), "TCP health check error: c, url: 169.254.169.254:80\nconnections to such addresses are refused: they may be the metadata service of the machine"},
+		"it speaks another protocol":       {get("http://" + banner), "HTTP health check error: c, url: http://" + banner + "\nthe connection failed, or the response was invalid"},
 		"it answers":                       {get(server.URL), ""},
 		"it leads elsewhere":               {get(server.URL + "/moved"), ""},
 		"what is no success nor a failure": {get(server.URL + "/unchanged"), ""},
@@ -148,8 +148,8 @@ func TestWhatIsHealthy(t *testing.T) {
 		"no URL":                           {get("invalid.com"), "HTTP health check error: c, url: invalid.com\nit is not a URL"},
 		"an empty URL":                     {get(""), "HTTP health check error: c, url: \nit is not a URL"},
 		"another scheme":                   {get("file:///etc/passwd"), "HTTP health check error: c, url: file:///etc/passwd\nthe URL must begin with http:// or https://"},
-		"a certificate nobody knows":       {get(tls.URL), "HTTP health check error: c, url: " + tls.URL + "\nits certificate is signed by an authority that is not trusted"},
-		"no answer in time": {infrav1.HealthCheck{Name: "c", Type: "http", URL: "http://" + quiet, Timeout: &metav1.Duration{Duration: 50 * time.Millisecond}},
+		"a certificate nobody knows":       {get(tls.URL), "HTTP health check error: c, url: " + tls.URL + "\nits certificate is signed by an untrusted authority"},
+		"no response in time": {infrav1.HealthCheck{Name: "c", Type: "http", URL: "http://" + quiet, Timeout: &metav1.Duration{Duration: 50 * time.Millisecond}},
 			"HTTP health check error: c, url: http://" + quiet + "\nno answer within 50ms"},
 	} {
 		t.Run(sentence, func(t *testing.T) {

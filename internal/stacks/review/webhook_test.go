@@ -224,7 +224,7 @@ func TestCertificatesOfAHost(t *testing.T) {
 	defer server.Close()
 	c := &Client{Certs: certs, Pause: time.Millisecond}
 	ask := func() error { return c.Ask(t.Context(), 0, hook(server.URL), nil) }
-	if err := ask(); err == nil || !strings.Contains(err.Error(), "an authority that is not trusted") {
+	if err := ask(); err == nil || !strings.Contains(err.Error(), "an untrusted authority") {
 		t.Errorf("an authority nobody knows: %v", err)
 	}
 	dir := filepath.Join(certs, "127.0.0.1")

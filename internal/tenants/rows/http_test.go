@@ -301,7 +301,7 @@ func TestAuthoritiesOfWebServers(t *testing.T) {
 	secrets := things{secrets: map[string]map[string][]byte{"ca": {"ca.crt": authority}, "none": {"ca.crt": []byte("x")}}}
 	mustRead(t, mustOpen(t, httpSpec(tenantv1.HTTPSource{URL: server.URL, SecretName: "ca"}), secrets, Options{}), Query{Columns: []string{"id"}})
 	_, err := mustOpen(t, httpSpec(tenantv1.HTTPSource{URL: server.URL}), secrets, Options{}).Read(context.Background(), Query{Columns: []string{"id"}})
-	wantError(t, err, Unreachable, "authority that is not trusted")
+	wantError(t, err, Unreachable, "by an untrusted authority")
 	_, err = Open(context.Background(), httpSpec(tenantv1.HTTPSource{URL: server.URL, SecretName: "none"}), secrets, Options{})
 	wantError(t, err, Invalid, "no certificate in key ca.crt")
 }

@@ -165,7 +165,7 @@ func TestNoFieldReadsWhatIsAnotherTenants(t *testing.T) {
 			if !errors.As(err, &problems) || problems.Part() != PartAccess {
 				t.Fatalf("got %v", err)
 			}
-			for _, part := range []string{test.field + ": ", "/beta belongs to tenant \"beta\"", "this stack to tenant \"acme\"", "kubernetes-tenants.org/uid"} {
+			for _, part := range []string{test.field + ": ", "/beta belongs to tenant \"beta\"", "this stack belongs to tenant \"acme\"", "kubernetes-tenants.org/uid"} {
 				if !strings.Contains(err.Error(), part) {
 					t.Errorf("%q lacks %q", err, part)
 				}

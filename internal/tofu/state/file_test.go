@@ -211,10 +211,10 @@ func TestWhatIsNotAStateIsNamedAndNotQuoted(t *testing.T) {
 		"hunter2":                              "syntax error at byte 1",
 		`{"version":4,"serial":1,"x":"hunter2`: "syntax error at byte",
 		`{"version":4,"serial":"hunter2"}`:     `field "serial"`,
-		`{"serial":1}`:                         "no format version",
+		`{"serial":1}`:                         "does not have a format version",
 		`{"version":3,"serial":1}`:             "format version is 3",
 		`[]`:                                   "is not a state.header",
-		`null`:                                 "no format version",
+		`null`:                                 "does not have a format version",
 		`{"version":4,"resources":{"hunter2":1}}`:                                                       `field "resources"`,
 		`{"version":4,"resources":[{"type":"t","name":"n","instances":[{"index_key":{"hunter2":1}}]}]}`: "t.n in a state: its index",
 	} {

@@ -30,8 +30,8 @@ func TestAPushFollowsTheRulesOfTofu(t *testing.T) {
 		"there is none":             {nil, aState(4, "a"), "", nil},
 		"a newer one":               {aState(3, "a"), aState(9, "b"), "", nil},
 		"the very same":             {aState(3, "a"), aState(3, "a"), "", nil},
-		"an older one":              {aState(3, "a"), aState(2, "b"), "is newer, of serial 3", aState(4, "b")},
-		"another of the serial":     {aState(3, "a"), aState(3, "b"), "the same serial, 3, and another content", aState(4, "b")},
+		"an older one":              {aState(3, "a"), aState(2, "b"), "is newer, with serial 3", aState(4, "b")},
+		"another of the serial":     {aState(3, "a"), aState(3, "b"), "the same serial, 3, but other content", aState(4, "b")},
 		"one of another lineage":    {aState(3, "a"), ofLineage(aState(8, "b"), "other"), `its lineage is "other"`, ofLineage(aState(4, "b"), "other")},
 		"one that knows no lineage": {aState(3, "a"), ofLineage(aState(8, "b"), ""), "", nil},
 	} {

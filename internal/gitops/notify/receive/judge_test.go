@@ -164,7 +164,7 @@ func TestFiltersThatGrowAreStopped(t *testing.T) {
 		t.Fatal(err)
 	}
 	ok, err := f.passes(t.Context(), &metav1.PartialObjectMetadata{}, map[string]any{"a": "a"})
-	if ok || err == nil || !strings.Contains(err.Error(), "it makes or compares more than") {
+	if ok || err == nil || !strings.Contains(err.Error(), "it creates or compares more than") {
 		t.Error(ok, err)
 	}
 }

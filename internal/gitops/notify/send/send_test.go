@@ -328,8 +328,8 @@ func TestWhoDoesNotAnswer(t *testing.T) {
 	defer close(hung)
 	to := target(notificationv1beta3.GenericProvider, s.URL)
 	to.Timeout = 100 * time.Millisecond
-	for address, want := range map[string]string{s.URL: "no answer in time", "http://127.0.0.1:1/s3cret": "the connection was refused",
-		"http://169.254.169.254/s3cret": "such addresses are not connected to"} {
+	for address, want := range map[string]string{s.URL: "no response in time", "http://127.0.0.1:1/s3cret": "the connection was refused",
+		"http://169.254.169.254/s3cret": "connections to such addresses are refused"} {
 		to.Address = Secret(address)
 		err := Send(t.Context(), to, message())
 		var e *Error

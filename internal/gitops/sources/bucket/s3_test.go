@@ -307,7 +307,7 @@ func TestS3WithTLS(t *testing.T) {
 		t.Error(files)
 	}
 	_, err := New().Look(t.Context(), server.bucket(func(b *Bucket) { b.Insecure = false }), false)
-	wantFailure(t, err, reasonOperation, false, "signed by an authority that is not trusted")
+	wantFailure(t, err, reasonOperation, false, "signed by an untrusted authority")
 }
 
 func TestManyObjects(t *testing.T) {
@@ -362,9 +362,9 @@ func TestAStoreThatHangs(t *testing.T) {
 	server.breakWith(func(_ http.ResponseWriter, r *http.Request) bool { <-r.Context().Done(); return true })
 	quick := server.bucket(func(b *Bucket) { b.Timeout = 200 * time.Millisecond })
 	_, err := New().Look(t.Context(), quick, false)
-	wantFailure(t, err, reasonOperation, false, "no answer in time; spec.timeout")
+	wantFailure(t, err, reasonOperation, false, "no response in time; spec.timeout")
 	tree.wanted = quick
-	wantFailure(t, tree.Fetch(t.Context(), t.TempDir()), reasonOperation, false, "no answer in time")
+	wantFailure(t, tree.Fetch(t.Context(), t.TempDir()), reasonOperation, false, "no response in time")
 }
 
 func TestAnEndlessAnswer(t *testing.T) {

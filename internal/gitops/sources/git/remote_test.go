@@ -70,7 +70,7 @@ func TestBasicAuthOverTLS(t *testing.T) {
 		t.Run(name, func(t *testing.T) { wantFailure(t, err, reason, c.word) })
 	}
 	_, err := m.Look(patient(t), Upstream{URL: inURL}, main)
-	wantFailure(t, err, ReasonOperation, "authority that is not trusted")
+	wantFailure(t, err, ReasonOperation, "by an untrusted authority")
 }
 
 func TestBearerToken(t *testing.T) {
@@ -148,7 +148,7 @@ func TestServersThatFail(t *testing.T) {
 		fault gittest.Fault
 		word  string
 	}{
-		"it ends connections":    {gittest.Unreachable, "closed without an answer"},
+		"it ends connections":    {gittest.Unreachable, "closed without a response"},
 		"it is out of order":     {gittest.Answer(http.StatusBadGateway), "status 502"},
 		"it knows no repository": {gittest.Answer(http.StatusNotFound), "no such repository"},
 		"it is no git server":    {gittest.Answer(http.StatusOK), "not a git server"},

@@ -246,10 +246,10 @@ func TestARegistryThatHangs(t *testing.T) {
 	hang := func(_ http.ResponseWriter, r *http.Request) bool { <-r.Context().Done(); return true }
 	registry.SetFault(hang)
 	_, err := client.Look(t.Context(), quick, false)
-	wantFailure(t, err, reasonPull, false, "no answer in time; spec.timeout")
+	wantFailure(t, err, reasonPull, false, "no response in time; spec.timeout")
 	patient.wanted.Timeout = 200 * time.Millisecond
 	err = patient.Fetch(t.Context(), t.TempDir())
-	wantFailure(t, err, reasonPull, false, "no answer in time")
+	wantFailure(t, err, reasonPull, false, "no response in time")
 }
 
 func TestARegistryThatIsBrokenForAWhile(t *testing.T) {

@@ -17,7 +17,7 @@ func Explain(err error, known ...error) string {
 	var limit *archive.LimitError
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return "no answer in time; spec.timeout says how long to wait"
+		return "no response in time; spec.timeout says how long to wait"
 	case errors.Is(err, context.Canceled):
 		return "it was interrupted"
 	case errors.As(err, &limit):
