@@ -23,3 +23,12 @@ func CutBytes(text string, most int) string {
 	}
 	return text
 }
+
+// Fit cuts a text to so many bytes, the mark of the cut included, and keeps no part of a character.
+func Fit(text string, most int) string {
+	const mark = "…"
+	if len(text) > most {
+		return strings.ToValidUTF8(text[:most-len(mark)], "") + mark
+	}
+	return text
+}

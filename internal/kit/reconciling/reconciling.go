@@ -34,10 +34,10 @@ func Again(err error) (ctrl.Result, error) {
 	return ctrl.Result{}, err
 }
 
-// maxNote is the API's limit for an event's note.
-const maxNote = 1000
+// MaxNote is the API's limit for an event's note, in bytes.
+const MaxNote = 1024
 
 // Event records an event about an object.
 func Event(recorder events.EventRecorder, about runtime.Object, severity, reason, action, message string) {
-	recorder.Eventf(about, nil, severity, reason, action, "%s", brief.Cut(message, maxNote))
+	recorder.Eventf(about, nil, severity, reason, action, "%s", brief.Fit(message, MaxNote))
 }

@@ -12,19 +12,17 @@ import (
 	"sync"
 	"time"
 
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
-	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
-	"github.com/yuba-dev/yuba/internal/kit/retry"
+	"github.com/yuba-dev/yuba/internal/kit/conditions"
+	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 	"github.com/yuba-dev/yuba/internal/outages/book"
 )
 
@@ -74,8 +72,7 @@ func (k *Keeper) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error {
 	}
 	return ctrl.NewControllerManagedBy(mgr).Named("circuitbreaker").
 		For(&yubav1.CircuitBreaker{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		// One process may set up the controllers again, after a restored backup.
-		WithOptions(controller.Options{SkipNameValidation: ptr.To(true), RateLimiter: retry.Limiter()}).Complete(k)
+		WithOptions(reconciling.Options(1)).Complete(k)
 }
 
 // load takes over what an earlier server has left.
@@ -315,8 +312,7 @@ func (k *Keeper) wakePaused(ctx context.Context) error {
 	}
 	for i := range stacks.Items {
 		s := &stacks.Items[i]
-		paused := apimeta.IsStatusConditionTrue(s.Status.Conditions, infrav1.ConditionPaused)
-		if paused || s.Status.Plan.Pending != "" {
+		if conditions.Of(s, infrav1.ConditionPaused).Status == metav1.ConditionTrue || s.Status.Plan.Pending != "" {
 			k.Wake(book.Stack{Namespace: s.Namespace, Name: s.Name, UID: string(s.UID)})
 		}
 	}

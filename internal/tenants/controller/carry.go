@@ -20,6 +20,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/kit/moment"
+	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 	"github.com/yuba-dev/yuba/internal/objects/engine"
 	"github.com/yuba-dev/yuba/internal/tenants/decide"
 	"github.com/yuba-dev/yuba/internal/tenants/render"
@@ -52,7 +54,7 @@ func (p *registryPass) admit(changes []change, c change) []change {
 
 // refuse takes note of a change that cannot be made now.
 func (p *registryPass) refuse(c change, f *refusal) {
-	p.refusedUntil = decide.Earlier(p.refusedUntil, f.due())
+	p.refusedUntil = moment.Earlier(p.refusedUntil, f.due())
 	if c.template != "" {
 		p.unmake(c.template, c.tenant, f.message)
 	}
@@ -285,7 +287,7 @@ func changing(now, want *tenantv1.Tenant) client.Patch {
 	if equality.Semantic.DeepEqual(now.Finalizers, want.Finalizers) {
 		return client.MergeFrom(now)
 	}
-	return client.MergeFromWithOptions(now, client.MergeFromWithOptimisticLock{})
+	return reconciling.ChangeOf(now)
 }
 
 // templateCurrent tells whether a tenant has its template's generation.
@@ -322,7 +324,7 @@ func (r *registryController) disownings(p *registryPass) []change {
 		changes = p.admit(changes, change{tenant: name, kind: kindDisowned, do: func(ctx context.Context) error {
 			free := now.DeepCopy()
 			free.OwnerReferences = slices.DeleteFunc(free.OwnerReferences, isRegistry)
-			if err := r.Client.Patch(ctx, free, client.MergeFromWithOptions(now, client.MergeFromWithOptimisticLock{})); err != nil {
+			if err := r.Client.Patch(ctx, free, reconciling.ChangeOf(now)); err != nil {
 				return fmt.Errorf("take the registry off the owners of Tenant %s/%s: %w", now.Namespace, name, err)
 			}
 			r.wroteTenant(p, free, false)

@@ -19,6 +19,7 @@ import (
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/kit/moment"
 	"github.com/yuba-dev/yuba/internal/objects/engine"
 	"github.com/yuba-dev/yuba/internal/objects/inventory"
 	"github.com/yuba-dev/yuba/internal/objects/owned"
@@ -309,7 +310,7 @@ func (r *tenantController) refreshCopies(ctx context.Context, p *pass) error {
 		}
 		if err != nil {
 			p.tell(it.id+" copies", corev1.EventTypeWarning, tenantv1.EventApplyFailed, fmt.Sprintf("%s: %s", it.id, oneLine(err.Error())))
-			p.next = decide.Earlier(p.next, p.now.Add(targetRetryPause))
+			p.next = moment.Earlier(p.next, p.now.Add(targetRetryPause))
 		} else {
 			delete(p.memory.told, it.id+" copies")
 		}

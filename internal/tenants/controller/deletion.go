@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/kit/moment"
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 	"github.com/yuba-dev/yuba/internal/objects/engine"
 	"github.com/yuba-dev/yuba/internal/objects/owned"
@@ -45,7 +46,7 @@ func (r *tenantController) made(ctx context.Context, p *pass, entries []tenantv1
 			// What cannot be looked at is taken to be there.
 			m.Exists, m.Ours = true, true
 			m.Refused = p.stuck(e, m.Name, away.Error())
-			p.next = decide.Earlier(p.next, r.Now().Add(awayPause(away)))
+			p.next = moment.Earlier(p.next, r.Now().Add(awayPause(away)))
 			list = append(list, m)
 			continue
 		}
@@ -55,14 +56,14 @@ func (r *tenantController) made(ctx context.Context, p *pass, entries []tenantv1
 		}
 		if err != nil {
 			m.Exists, m.Ours, m.Refused = true, true, p.stuck(e, m.Name, err.Error())
-			p.next = decide.Earlier(p.next, r.Now().Add(targetRetryPause))
+			p.next = moment.Earlier(p.next, r.Now().Add(targetRetryPause))
 			list = append(list, m)
 			continue
 		}
 		if live != nil {
 			m.Exists, m.Deleting, m.Ours = true, live.DeletionTimestamp != nil, c.ours(live, p.obj)
 			if seen, _ := c.Watch.Get(refOf(e).ID); seen == nil && m.Ours {
-				p.next = decide.Earlier(p.next, r.Now().Add(unseenPause))
+				p.next = moment.Earlier(p.next, r.Now().Add(unseenPause))
 			}
 			if m.Deleting && m.Ours && asked < maxAsked {
 				asked++
@@ -71,7 +72,7 @@ func (r *tenantController) made(ctx context.Context, p *pass, entries []tenantv1
 		}
 		if f := p.memory.refused[m.Key]; f != nil && r.Now().Before(f.due()) {
 			m.Refused = p.stuck(e, m.Name, f.message)
-			p.next = decide.Earlier(p.next, f.due())
+			p.next = moment.Earlier(p.next, f.due())
 		}
 		list = append(list, m)
 	}
@@ -211,7 +212,7 @@ func (r *tenantController) letGo(ctx context.Context, p *pass, entries []tenantv
 				f.times = before.times + 1
 			}
 			p.memory.refused[o.Key] = f
-			p.next = decide.Earlier(p.next, f.due())
+			p.next = moment.Earlier(p.next, f.due())
 			p.news = append(p.news, news{corev1.EventTypeWarning, tenantv1.EventApplyFailed, fmt.Sprintf("%s: %s", e.ID, f.message)})
 		case fates[i] == engine.Released:
 			advanced = true
@@ -227,7 +228,7 @@ func (r *tenantController) letGo(ctx context.Context, p *pass, entries []tenantv
 	}
 	if advanced && len(there) > 0 {
 		// What waited for those that are gone may go; no watch tells of what was gone before.
-		p.next = decide.Earlier(p.next, r.Now())
+		p.next = moment.Earlier(p.next, r.Now())
 	}
 	return there, nil
 }

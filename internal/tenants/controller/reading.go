@@ -19,7 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
-	"github.com/yuba-dev/yuba/internal/tenants/decide"
+	"github.com/yuba-dev/yuba/internal/kit/moment"
 	"github.com/yuba-dev/yuba/internal/tenants/row"
 	"github.com/yuba-dev/yuba/internal/tenants/rows"
 )
@@ -96,7 +96,7 @@ func (a *account) dueReading(obj *tenantv1.TenantRegistry) time.Time {
 		// News may be that somebody has mended what is wrong. A source that tells of changes and cannot be read must not be
 		// asked at each of them.
 		calm := time.Duration(max(min(a.failures-1, mostCalm), 0)) * time.Second
-		return decide.Earlier(next, a.last.at.Add(max(min(newsPause*a.last.took, interval), calm)))
+		return moment.Earlier(next, a.last.at.Add(max(min(newsPause*a.last.took, interval), calm)))
 	}
 	return next
 }

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/kit/moment"
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 	"github.com/yuba-dev/yuba/internal/tenants/decide"
 	"github.com/yuba-dev/yuba/internal/tenants/row"
@@ -80,7 +81,7 @@ func (r *registryController) releaseRegistry(ctx context.Context, p *registryPas
 	}
 	patched := obj.DeepCopy()
 	patched.Finalizers = slices.DeleteFunc(patched.Finalizers, func(f string) bool { return f == tenantv1.PublishedRegistryFinalizer })
-	if err := r.Client.Patch(ctx, patched, client.MergeFromWithOptions(obj, client.MergeFromWithOptimisticLock{})); err != nil {
+	if err := r.Client.Patch(ctx, patched, reconciling.ChangeOf(obj)); err != nil {
 		return fmt.Errorf("set the finalizers of TenantRegistry %s/%s: %w", obj.Namespace, obj.Name, err)
 	}
 	return nil
@@ -122,24 +123,24 @@ func (p *registryPass) retry(now time.Time) time.Time {
 	}
 	pause := min(staleWrite<<min(p.account.stale, doublings), longestStale)
 	p.account.stale++
-	return decide.Earlier(p.refusedUntil, now.Add(pause))
+	return moment.Earlier(p.refusedUntil, now.Add(pause))
 }
 
 // recordRegistry writes the registry's status, and says when to look again.
 func (r *registryController) recordRegistry(ctx context.Context, p *registryPass) (ctrl.Result, error) {
-	next := decide.Earlier(decide.Earlier(p.decision.NextCheck, p.unheard), p.retry(r.Now()))
+	next := moment.Earlier(moment.Earlier(p.decision.NextCheck, p.unheard), p.retry(r.Now()))
 	if p.more {
 		next = r.Now()
 	}
 	if h := p.decision.Held; h != nil && !h.Confirmed {
-		next = decide.Earlier(next, p.recentUntil)
+		next = moment.Earlier(next, p.recentUntil)
 	}
 	if p.obj != nil {
 		r.describeRegistry(p)
 		if err := r.patchRegistry(ctx, p); err != nil {
 			return reconciling.Again(client.IgnoreNotFound(err))
 		}
-		next = decide.Earlier(next, r.ledger.nextLook(p.account, p.obj, r.Now()))
+		next = moment.Earlier(next, r.ledger.nextLook(p.account, p.obj, r.Now()))
 	}
 	if next.IsZero() {
 		return ctrl.Result{}, nil

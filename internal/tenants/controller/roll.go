@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/kit/moment"
 	"github.com/yuba-dev/yuba/internal/objects/owned"
 	"github.com/yuba-dev/yuba/internal/tenants/allocate"
 	"github.com/yuba-dev/yuba/internal/tenants/decide"
@@ -165,7 +166,7 @@ func (r *registryController) vanish(ctx context.Context, p *registryPass) (next 
 		switch {
 		case w.known || w.deleted:
 		case p.now.Before(due):
-			next = decide.Earlier(next, due)
+			next = moment.Earlier(next, due)
 		case asked < tenantWrites:
 			asked++
 			if apierrors.IsNotFound(r.Reader.Get(ctx, client.ObjectKeyFromObject(w.tenant), &tenantv1.Tenant{})) {
@@ -175,7 +176,7 @@ func (r *registryController) vanish(ctx context.Context, p *registryPass) (next 
 			}
 			fallthrough
 		default:
-			next = decide.Earlier(next, p.now.Add(cacheLag))
+			next = moment.Earlier(next, p.now.Add(cacheLag))
 		}
 	}
 	return next

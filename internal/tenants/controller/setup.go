@@ -15,11 +15,9 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
-	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -28,7 +26,6 @@ import (
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	"github.com/yuba-dev/yuba/internal/kit/fresh"
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
-	"github.com/yuba-dev/yuba/internal/kit/retry"
 	"github.com/yuba-dev/yuba/internal/objects/engine"
 	"github.com/yuba-dev/yuba/internal/tenants/check"
 	"github.com/yuba-dev/yuba/internal/tenants/rows"
@@ -222,11 +219,6 @@ func referenceNames(namespace string, refs []reference) []string {
 	return names
 }
 
-func options(workers int) controller.Options {
-	// One process may set up the controllers again, after a restored backup.
-	return controller.Options{MaxConcurrentReconciles: workers, SkipNameValidation: ptr.To(true), RateLimiter: retry.Limiter()}
-}
-
 func (r *registryController) setup(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).Named("tenantregistry").
 		For(&tenantv1.TenantRegistry{}, builder.WithPredicates(reconciling.Triggers(predicate.LabelChangedPredicate{}))).
@@ -235,7 +227,7 @@ func (r *registryController) setup(mgr ctrl.Manager) error {
 		WatchesMetadata(&corev1.Secret{}, r.readers("Secret")).
 		WatchesMetadata(&corev1.ConfigMap{}, r.readers("ConfigMap")).
 		WatchesRawSource(r.registryQueue.source()).
-		WithOptions(options(registryWorkers)).Complete(reconcile.Func(r.reconcileRegistry))
+		WithOptions(reconciling.Options(registryWorkers)).Complete(reconcile.Func(r.reconcileRegistry))
 }
 
 func (r *templateController) setup(mgr ctrl.Manager) error {
@@ -244,7 +236,7 @@ func (r *templateController) setup(mgr ctrl.Manager) error {
 		Watches(&tenantv1.TenantRegistry{}, r.templatesOfRegistry(), builder.WithPredicates(comesAndGoes())).
 		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.templatesReading)).
 		WatchesRawSource(r.templateQueue.source()).
-		WithOptions(options(templateWorkers)).Complete(reconcile.Func(r.reconcileTemplate))
+		WithOptions(reconciling.Options(templateWorkers)).Complete(reconcile.Func(r.reconcileTemplate))
 }
 
 func (r *tenantController) setup(mgr ctrl.Manager) error {
@@ -253,5 +245,5 @@ func (r *tenantController) setup(mgr ctrl.Manager) error {
 		Watches(&tenantv1.TenantRegistry{}, r.tenantsOfRegistry(), builder.WithPredicates(comesAndGoes())).
 		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.tenantsReading)).
 		WatchesRawSource(r.tenantQueue.source()).
-		WithOptions(options(tenantWorkers)).Complete(reconcile.Func(r.reconcileTenant))
+		WithOptions(reconciling.Options(tenantWorkers)).Complete(reconcile.Func(r.reconcileTenant))
 }

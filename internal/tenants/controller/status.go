@@ -21,6 +21,7 @@ import (
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	"github.com/yuba-dev/yuba/internal/kit/brief"
 	"github.com/yuba-dev/yuba/internal/kit/conditions"
+	"github.com/yuba-dev/yuba/internal/kit/moment"
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 	"github.com/yuba-dev/yuba/internal/tenants/decide"
 )
@@ -86,7 +87,7 @@ func (p *pass) calm(it *item, l *decide.Live, now time.Time) {
 		return
 	}
 	l.AsLeft, l.Marked, l.OnceDone = true, true, l.OnceDone || it.resource.CreationPolicy == tenantv1.CreationPolicyOnce
-	p.next = decide.Earlier(p.next, due)
+	p.next = moment.Earlier(p.next, due)
 	p.tell(it.id+" quarrel", corev1.EventTypeWarning, tenantv1.EventResourceConflict, fmt.Sprintf("%s: somebody keeps changing %s. What they change is undone, but less and less often; "+
 		"leave them the fields with ignoreFields, or find out who it is with kubectl get --show-managed-fields", it.id, it.name()))
 }
@@ -161,9 +162,9 @@ func (p *pass) describe() {
 	for i, od := range d.Objects {
 		it := p.items[i]
 		changed = changed || it.changed
-		p.next = decide.Earlier(p.next, od.NextCheck)
+		p.next = moment.Earlier(p.next, od.NextCheck)
 		if it.refused != nil && (od.Verb == decide.VerbRefused || od.Verb == decide.VerbConflict) {
-			p.next = decide.Earlier(p.next, it.refused.due())
+			p.next = moment.Earlier(p.next, it.refused.due())
 		}
 		if od.Verb == decide.VerbSkip {
 			s.SkippedResourceIds = append(s.SkippedResourceIds, od.ID)
@@ -176,9 +177,9 @@ func (p *pass) describe() {
 		}
 	}
 	s.Waiting = append(waiting, p.leaving...)
-	p.next = decide.Earlier(p.next, d.NextCheck)
+	p.next = moment.Earlier(p.next, d.NextCheck)
 	if slices.ContainsFunc(p.items, func(it *item) bool { return it.broken != "" && it.manifest != nil }) {
-		p.next = decide.Earlier(p.next, p.now.Add(awayPause(p.targetErr)))
+		p.next = moment.Earlier(p.next, p.now.Add(awayPause(p.targetErr)))
 	}
 	was := apimeta.IsStatusConditionTrue(p.before.Status.Conditions, tenantv1.ConditionReady)
 	p.conditions()
@@ -317,14 +318,10 @@ func (r *tenantController) cannotBegin(ctx context.Context, p *pass) (ctrl.Resul
 }
 
 func (r *tenantController) setFinalizers(ctx context.Context, p *pass, finalizers []string) error {
-	patched := p.before.DeepCopy()
-	patched.Finalizers = finalizers
-	if err := r.Client.Patch(ctx, patched, client.MergeFromWithOptions(p.before, client.MergeFromWithOptimisticLock{})); err != nil {
-		return fmt.Errorf("set the finalizers of Tenant %s: %w", p.owner, err)
+	if err := reconciling.SetFinalizers(ctx, r.Client, p.obj, p.before, finalizers); err != nil {
+		return err
 	}
-	r.fresh.Wrote(patched)
-	p.obj.Finalizers, p.obj.ResourceVersion = patched.Finalizers, patched.ResourceVersion
-	p.before.Finalizers, p.before.ResourceVersion = patched.Finalizers, patched.ResourceVersion
+	r.fresh.Wrote(p.before)
 	return nil
 }
 

@@ -103,21 +103,19 @@ func (r *templateController) gatherTemplate(ctx context.Context, p *templatePass
 // nothing is left to do about it.
 func (r *templateController) keepTemplate(ctx context.Context, p *templatePass) (done bool, err error) {
 	has, going := slices.Contains(p.obj.Finalizers, tenantv1.TemplateFinalizer), !p.obj.DeletionTimestamp.IsZero()
-	patched := p.before.DeepCopy()
+	wanted := slices.Clone(p.before.Finalizers)
 	switch {
 	case !going && !has && p.total > 0:
-		patched.Finalizers = append(patched.Finalizers, tenantv1.TemplateFinalizer)
+		wanted = append(wanted, tenantv1.TemplateFinalizer)
 	case going && has && p.total == 0:
-		patched.Finalizers = slices.DeleteFunc(patched.Finalizers, func(f string) bool { return f == tenantv1.TemplateFinalizer })
+		wanted = slices.DeleteFunc(wanted, func(f string) bool { return f == tenantv1.TemplateFinalizer })
 	default:
 		return going && !has, nil
 	}
-	if err := r.Client.Patch(ctx, patched, client.MergeFromWithOptions(p.before, client.MergeFromWithOptimisticLock{})); err != nil {
-		return false, fmt.Errorf("set the finalizers of TenantTemplate %s/%s: %w", p.obj.Namespace, p.obj.Name, err)
+	if err := reconciling.SetFinalizers(ctx, r.Client, p.obj, p.before, wanted); err != nil {
+		return false, err
 	}
-	r.fresh.Wrote(patched)
-	p.obj.Finalizers, p.obj.ResourceVersion = patched.Finalizers, patched.ResourceVersion
-	p.before.Finalizers, p.before.ResourceVersion = patched.Finalizers, patched.ResourceVersion
+	r.fresh.Wrote(p.before)
 	return going, nil
 }
 

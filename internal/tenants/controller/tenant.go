@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/kit/moment"
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 	"github.com/yuba-dev/yuba/internal/objects/claims"
 	"github.com/yuba-dev/yuba/internal/objects/engine"
@@ -187,7 +188,7 @@ func (r *tenantController) bringAbout(ctx context.Context, p *pass) error {
 		}
 	}
 	p.decision = decide.Tenant(p.facts(r))
-	p.next = decide.Earlier(p.next, p.now)
+	p.next = moment.Earlier(p.next, p.now)
 	return nil
 }
 

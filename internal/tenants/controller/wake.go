@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 )
 
 // getsValid lets through that a template was found to be well, or not to be.
@@ -132,27 +133,5 @@ func (r *tenantController) tenantsOfRegistry() handler.EventHandler {
 
 // find lists the objects of an index.
 func (r *Tenants) find(ctx context.Context, list client.ObjectList, index, key string) []reconcile.Request {
-	if err := r.cached.List(ctx, list, client.MatchingFields{index: key}, client.UnsafeDisableDeepCopy); err != nil {
-		r.Log.Error("finding the objects that have to do with another", "object", key, "error", err)
-		return nil
-	}
-	var requests []reconcile.Request
-	add := func(o client.Object) {
-		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)})
-	}
-	switch list := list.(type) {
-	case *tenantv1.TenantRegistryList:
-		for i := range list.Items {
-			add(&list.Items[i])
-		}
-	case *tenantv1.TenantTemplateList:
-		for i := range list.Items {
-			add(&list.Items[i])
-		}
-	case *tenantv1.TenantList:
-		for i := range list.Items {
-			add(&list.Items[i])
-		}
-	}
-	return requests
+	return reconciling.Find(ctx, r.cached, r.Log, list, index, key)
 }

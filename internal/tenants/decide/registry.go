@@ -7,6 +7,8 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"github.com/yuba-dev/yuba/internal/kit/moment"
 )
 
 // Reading is how the last reading of the rows went.
@@ -305,7 +307,7 @@ func (r reading) grace(t Existing, because string, d *RegistryDecision) (Going, 
 		return Going{Tenant: t.Name, Because: because}, true
 	}
 	d.Grace = append(d.Grace, Going{Tenant: t.Name, Because: because, At: at})
-	d.NextCheck = Earlier(d.NextCheck, at)
+	d.NextCheck = moment.Earlier(d.NextCheck, at)
 	return Going{}, false
 }
 
@@ -326,7 +328,7 @@ func (r reading) changes(d *RegistryDecision) {
 		}
 		rollout := Rollout(r.rollout(template))
 		d.Rollouts[template.Name] = rollout
-		d.NextCheck = Earlier(d.NextCheck, rollout.NextCheck)
+		d.NextCheck = moment.Earlier(d.NextCheck, rollout.NextCheck)
 		for _, u := range rollout.Update {
 			updates[u.Tenant] = u
 		}

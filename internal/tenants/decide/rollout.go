@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/yuba-dev/yuba/internal/kit/moment"
 )
 
 // RolloutFacts are all that is known of a template and its tenants.
@@ -155,7 +157,7 @@ func (d *RolloutDecision) judge(f RolloutFacts, tenants []Bringing) int {
 			}
 			continue
 		}
-		d.NextCheck = Earlier(d.NextCheck, deadline)
+		d.NextCheck = moment.Earlier(d.NextCheck, deadline)
 	}
 	return way
 }

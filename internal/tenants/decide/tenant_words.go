@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/yuba-dev/yuba/internal/kit/moment"
 )
 
 // TenantDecision is what to do about a tenant's objects, and how it stands.
@@ -37,7 +39,7 @@ type tally struct {
 
 func (d *tally) add(o Object, od ObjectDecision) {
 	d.Objects = append(d.Objects, od)
-	d.NextCheck = Earlier(d.NextCheck, od.NextCheck)
+	d.NextCheck = moment.Earlier(d.NextCheck, od.NextCheck)
 	d.Writes = d.Writes || od.Verb.Writes()
 	switch {
 	case od.Ready:

@@ -6,7 +6,6 @@ package decide
 import (
 	"fmt"
 	"strings"
-	"time"
 )
 
 // The reasons of a tenant's conditions, in the published words.
@@ -55,12 +54,4 @@ func Count(n int, one, many string) string {
 		return "1 " + one
 	}
 	return fmt.Sprintf("%d %s", n, many)
-}
-
-// Earlier is the earlier one of two times; a zero time is never.
-func Earlier(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
-	}
-	return a
 }

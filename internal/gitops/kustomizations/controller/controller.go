@@ -177,15 +177,10 @@ func (r *Reconciler) ensureFinalizer(ctx context.Context, p *pass) error {
 }
 
 func (r *Reconciler) setFinalizers(ctx context.Context, p *pass, finalizers []string) error {
-	patched := p.before.DeepCopy()
-	patched.Finalizers = finalizers
-	err := r.Client.Patch(ctx, patched, client.MergeFromWithOptions(p.before, client.MergeFromWithOptimisticLock{}))
-	if err != nil {
-		return fmt.Errorf("set the finalizers of Kustomization %s: %w", p.owner, err)
+	if err := reconciling.SetFinalizers(ctx, r.Client, p.obj, p.before, finalizers); err != nil {
+		return err
 	}
-	r.book.wrote(p.owner, patched.ResourceVersion)
-	p.obj.Finalizers, p.obj.ResourceVersion = patched.Finalizers, patched.ResourceVersion
-	p.before.Finalizers, p.before.ResourceVersion = patched.Finalizers, patched.ResourceVersion
+	r.book.wrote(p.owner, p.before.ResourceVersion)
 	return nil
 }
 

@@ -12,17 +12,14 @@ import (
 	notificationv1 "github.com/fluxcd/notification-controller/api/v1"
 	notificationv1beta3 "github.com/fluxcd/notification-controller/api/v1beta3"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/yuba-dev/yuba/internal/gitops/notify/send"
-	"github.com/yuba-dev/yuba/internal/kit/retry"
+	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 )
 
 // SetupWithManager has the dispatcher work with the manager. Where the kinds Alert and Provider are its own, it tells what
@@ -34,8 +31,7 @@ func (d *Dispatcher) SetupWithManager(mgr ctrl.Manager) error {
 	if d.Client == nil {
 		return nil
 	}
-	// One process may set up the controllers again, after a restored backup.
-	options := controller.Options{SkipNameValidation: ptr.To(true), RateLimiter: retry.Limiter()}
+	options := reconciling.Options(1)
 	changed := builder.WithPredicates(predicate.GenerationChangedPredicate{})
 	err := ctrl.NewControllerManagedBy(mgr).Named("provider").For(&notificationv1beta3.Provider{}, changed).WithOptions(options).
 		Complete(checker(d, func() *notificationv1beta3.Provider { return &notificationv1beta3.Provider{} }, checkProvider))
@@ -56,17 +52,12 @@ func checker[O client.Object](d *Dispatcher, empty func() O, check func(O) []str
 			return reconcile.Result{}, client.IgnoreNotFound(err)
 		}
 		if obj.GetDeletionTimestamp() != nil {
-			before := obj.DeepCopyObject().(client.Object)
-			if !controllerutil.RemoveFinalizer(obj, notificationv1.NotificationFinalizer) {
-				return reconcile.Result{}, nil
-			}
-			patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-			return reconcile.Result{}, client.IgnoreNotFound(d.Client.Patch(ctx, obj, patch))
+			return reconcile.Result{}, reconciling.Release(ctx, d.Client, obj, notificationv1.NotificationFinalizer)
 		}
 		// The API shows one text for each reason, so that all problems go into one.
 		if problem := strings.Join(check(obj), "; "); problem != "" {
 			d.Log.Warn("a notification's object does not do all that it says", "object", req.String(), "problem", problem)
-			d.Events.Eventf(obj, nil, corev1.EventTypeWarning, reasonInvalidConfig, actionCheck, "%s", clip(problem, maxNote))
+			reconciling.Event(d.Events, obj, corev1.EventTypeWarning, reasonInvalidConfig, actionCheck, problem)
 		}
 		return reconcile.Result{}, nil
 	}

@@ -12,7 +12,6 @@ import (
 	eventv1 "github.com/fluxcd/pkg/apis/event/v1beta1"
 	"github.com/fluxcd/pkg/apis/meta"
 	corev1 "k8s.io/api/core/v1"
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -20,6 +19,8 @@ import (
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
+	"github.com/yuba-dev/yuba/internal/kit/brief"
+	"github.com/yuba-dev/yuba/internal/kit/conditions"
 )
 
 // Event is an event and what is needed of its object to find out who wants it.
@@ -54,7 +55,7 @@ func newEvent(scheme *runtime.Scheme, o client.Object, eventType, reason, messag
 	e := eventv1.Event{
 		InvolvedObject: corev1.ObjectReference{APIVersion: gvk.GroupVersion().String(), Kind: gvk.Kind, Namespace: o.GetNamespace(),
 			Name: o.GetName(), UID: o.GetUID(), ResourceVersion: o.GetResourceVersion()},
-		Severity: eventv1.EventSeverityInfo, Timestamp: metav1.NewTime(now.Truncate(time.Second)), Reason: reason, Message: clip(message, maxMessage),
+		Severity: eventv1.EventSeverityInfo, Timestamp: metav1.NewTime(now.Truncate(time.Second)), Reason: reason, Message: brief.Fit(message, maxMessage),
 		ReportingController: reportingController, ReportingInstance: instance, Metadata: map[string]string{},
 	}
 	if eventType == corev1.EventTypeWarning {
@@ -62,7 +63,7 @@ func newEvent(scheme *runtime.Scheme, o client.Object, eventType, reason, messag
 	}
 	for name, value := range o.GetAnnotations() {
 		if strings.HasPrefix(name, eventv1.Group+"/") && len(e.Metadata) < maxMetadata {
-			e.Metadata[name] = clip(value, maxValue)
+			e.Metadata[name] = brief.Fit(value, maxValue)
 		}
 	}
 	for name, value := range facts(o, e) {
@@ -87,7 +88,7 @@ func concerns(o client.Object) []string {
 // breaker that pauses them.
 func paused(o client.Object) bool {
 	stack, ok := o.(*infrav1.Terraform)
-	return ok && apimeta.IsStatusConditionTrue(stack.Status.Conditions, infrav1.ConditionPaused)
+	return ok && conditions.Of(stack, infrav1.ConditionPaused).Status == metav1.ConditionTrue
 }
 
 // facts are what is known of the object that an event is about: its revision first of all.
@@ -142,13 +143,4 @@ func metadata(e eventv1.Event, name string) string {
 // statusOnly tells whether only those who keep commit statuses are told.
 func statusOnly(e eventv1.Event) bool {
 	return metadata(e, eventv1.MetaCommitStatusKey) == eventv1.MetaCommitStatusUpdateValue
-}
-
-// clip shortens text to so many bytes, in whole characters.
-func clip(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	const dots = "…"
-	return strings.ToValidUTF8(text[:most-len(dots)], "") + dots
 }

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 	"github.com/yuba-dev/yuba/internal/testkit/kubetest"
 
 	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
@@ -109,7 +110,7 @@ func TestRecorder(t *testing.T) {
 	r.Eventf(object, nil, "Warning", "BuildFailed", "Build", "%s", long)
 	r.Eventf(object, nil, eventv1.EventTypeTrace, "UpToDate", "Fetch", "100%s", "%")
 	r.Eventf(&corev1.ObjectReference{Kind: "Kustomization"}, nil, "Normal", "X", "X", "about a reference")
-	if len(api.lines) != 3 || !strings.HasPrefix(api.lines[0], "Warning BuildFailed éé") || len(api.lines[0]) > len("Warning BuildFailed ")+maxNote ||
+	if len(api.lines) != 3 || !strings.HasPrefix(api.lines[0], "Warning BuildFailed éé") || len(api.lines[0]) > len("Warning BuildFailed ")+reconciling.MaxNote ||
 		!utf8.ValidString(api.lines[0]) || api.lines[1] != "Normal UpToDate 100%" {
 		t.Errorf("%q", api.lines)
 	}

@@ -14,6 +14,8 @@ import (
 
 	notificationv1beta3 "github.com/fluxcd/notification-controller/api/v1beta3"
 	eventv1 "github.com/fluxcd/pkg/apis/event/v1beta1"
+
+	"github.com/yuba-dev/yuba/internal/kit/brief"
 )
 
 // Expressions of alerts are bounded: so many in a list, so many bytes each.
@@ -132,7 +134,7 @@ func bounded(all map[string]string) map[string]string {
 		}
 	}
 	for name, value := range all {
-		all[name] = clip(value, maxValue)
+		all[name] = brief.Fit(value, maxValue)
 	}
 	return all
 }

@@ -13,10 +13,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-)
 
-// maxNote is the API's limit for the text of an event, in bytes.
-const maxNote = 1024
+	"github.com/yuba-dev/yuba/internal/kit/brief"
+	"github.com/yuba-dev/yuba/internal/kit/reconciling"
+)
 
 // Recorder records events in the API, and offers them to whoever tells of them.
 type Recorder struct {
@@ -43,7 +43,7 @@ func (r *Recorder) Eventf(regarding, related runtime.Object, eventType, reason, 
 	if trace {
 		eventType = corev1.EventTypeNormal
 	}
-	r.api.Eventf(regarding, related, eventType, reason, action, "%s", clip(message, maxNote))
+	r.api.Eventf(regarding, related, eventType, reason, action, "%s", brief.Fit(message, reconciling.MaxNote))
 	object, ok := regarding.(client.Object)
 	if trace || !ok || eventType == corev1.EventTypeWarning && paused(object) {
 		return

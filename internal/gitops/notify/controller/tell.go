@@ -12,6 +12,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 )
 
 // The reasons of events on providers and alerts, which have no conditions.
@@ -43,7 +45,7 @@ func (d *Dispatcher) tell(alert *notificationv1beta3.Alert, action, problem stri
 		return
 	}
 	d.Log.Warn("notification not sent", "alert", key, "problem", problem)
-	d.Events.Eventf(alert, nil, corev1.EventTypeWarning, reasonDispatchFailed, action, "%s", clip(problem, maxNote))
+	reconciling.Event(d.Events, alert, corev1.EventTypeWarning, reasonDispatchFailed, action, problem)
 }
 
 // refused tells of a message that is not sent any more.
@@ -61,10 +63,10 @@ func (d *Dispatcher) outage(one *delivery, err error) {
 	d.Log.Warn("a provider does not take notifications; they wait", "provider", one.Provider.String(), "problem", err.Error())
 	problem := fmt.Sprintf("failed to send notification for %s: %v. It is tried again for %s", objectName(Event{Event: one.Message.Event}), err, maxAge)
 	if alert := d.alert(one.Alert); alert != nil {
-		d.Events.Eventf(alert, nil, corev1.EventTypeWarning, reasonDispatchFailed, actionWait, "%s", clip(problem, maxNote))
+		reconciling.Event(d.Events, alert, corev1.EventTypeWarning, reasonDispatchFailed, actionWait, problem)
 	}
 	if provider := d.provider(one.Provider); provider != nil {
-		d.Events.Eventf(provider, nil, corev1.EventTypeWarning, reasonDispatchFailed, actionWait, "%s", clip(problem, maxNote))
+		reconciling.Event(d.Events, provider, corev1.EventTypeWarning, reasonDispatchFailed, actionWait, problem)
 	}
 }
 

@@ -14,22 +14,18 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
-	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/yuba-dev/yuba/internal/kit/conditions"
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
-	"github.com/yuba-dev/yuba/internal/kit/retry"
 )
 
 // Receivers keeps the kind Receiver and takes hooks.
@@ -76,9 +72,10 @@ func (r *Receivers) SetupWithManager(ctx context.Context, mgr ctrl.Manager) erro
 	}
 	return ctrl.NewControllerManagedBy(mgr).Named("receiver").
 		For(&notificationv1.Receiver{}, builder.WithPredicates(reconciling.Triggers())).
-		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.readers)).
-		// One process may set up the controller again, after a restored backup.
-		WithOptions(controller.Options{MaxConcurrentReconciles: workers, SkipNameValidation: ptr.To(true), RateLimiter: retry.Limiter()}).
+		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
+			return reconciling.Find(ctx, r.Client, r.Log, &notificationv1.ReceiverList{}, indexSecret, o.GetNamespace()+"/"+o.GetName())
+		})).
+		WithOptions(reconciling.Options(workers)).
 		Complete(r)
 }
 
@@ -104,20 +101,6 @@ func (r *Receivers) open(ctx context.Context) error {
 	return nil
 }
 
-func (r *Receivers) readers(ctx context.Context, secret client.Object) []reconcile.Request {
-	var list notificationv1.ReceiverList
-	key := secret.GetNamespace() + "/" + secret.GetName()
-	if err := r.Client.List(ctx, &list, client.MatchingFields{indexSecret: key}); err != nil {
-		r.Log.Error("finding the receivers of a Secret", "secret", key, "error", err)
-		return nil
-	}
-	requests := make([]reconcile.Request, 0, len(list.Items))
-	for i := range list.Items {
-		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
-	}
-	return requests
-}
-
 // Reconcile makes a receiver's path what its object and its Secret say.
 func (r *Receivers) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	var obj notificationv1.Receiver
@@ -126,7 +109,8 @@ func (r *Receivers) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if !obj.DeletionTimestamp.IsZero() {
-		return ctrl.Result{}, r.release(ctx, &obj)
+		r.table.set(req.NamespacedName, nil)
+		return ctrl.Result{}, reconciling.Release(ctx, r.Client, &obj, notificationv1.NotificationFinalizer)
 	}
 	v, err := r.look(ctx, &obj)
 	if err != nil {
@@ -179,17 +163,7 @@ func (r *Receivers) secret(ctx context.Context, obj *notificationv1.Receiver) (*
 	return &secret, nil
 }
 
-// release lets a receiver go that another controller put a finalizer on. Yuba needs none.
-func (r *Receivers) release(ctx context.Context, obj *notificationv1.Receiver) error {
-	r.table.set(client.ObjectKeyFromObject(obj), nil)
-	before := obj.DeepCopy()
-	if !controllerutil.RemoveFinalizer(obj, notificationv1.NotificationFinalizer) {
-		return nil
-	}
-	return client.IgnoreNotFound(r.Client.Patch(ctx, obj, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})))
-}
-
-// report writes the status and tells what changed.
+// report writes the status and records an event when it changed.
 func (r *Receivers) report(ctx context.Context, obj *notificationv1.Receiver, v verdict) error {
 	before := obj.DeepCopy()
 	describe(obj, v)
@@ -200,19 +174,23 @@ func (r *Receivers) report(ctx context.Context, obj *notificationv1.Receiver, v 
 	if err := r.Client.Status().Patch(ctx, obj, patch); err != nil {
 		return client.IgnoreNotFound(fmt.Errorf("write the status of receiver %s/%s: %w", obj.Namespace, obj.Name, err))
 	}
-	was, is := apimeta.FindStatusCondition(before.Status.Conditions, meta.ReadyCondition), apimeta.FindStatusCondition(obj.Status.Conditions, meta.ReadyCondition)
+	was, is := conditions.Of(before, meta.ReadyCondition), conditions.Of(obj, meta.ReadyCondition)
 	switch {
 	case is.Status == metav1.ConditionTrue:
-		r.Events.Eventf(obj, nil, corev1.EventTypeNormal, meta.SucceededReason, "Reconcile", "Reconciliation finished, next run in %s", obj.GetInterval())
-	case was == nil || was.Status != is.Status || was.Reason != is.Reason || was.Message != is.Message:
+		r.event(obj, corev1.EventTypeNormal, meta.SucceededReason, fmt.Sprintf("Reconciliation finished, next run in %s", obj.GetInterval()))
+	case was.Status != is.Status || was.Reason != is.Reason || was.Message != is.Message:
 		reason := is.Reason
 		if reason == notificationv1.TokenNotFoundReason {
 			reason = meta.FailedReason
 		}
 		r.Log.Warn("a receiver takes no hooks", "receiver", client.ObjectKeyFromObject(obj).String(), "reason", is.Reason, "problem", is.Message)
-		r.Events.Eventf(obj, nil, corev1.EventTypeWarning, reason, "Reconcile", "%s", is.Message)
+		r.event(obj, corev1.EventTypeWarning, reason, is.Message)
 	}
 	return nil
+}
+
+func (r *Receivers) event(obj *notificationv1.Receiver, severity, reason, message string) {
+	reconciling.Event(r.Events, obj, severity, reason, "Reconcile", message)
 }
 
 // describe puts a verdict into the status, in the words of the published kind.
@@ -222,22 +200,17 @@ func describe(obj *notificationv1.Receiver, v verdict) {
 		status.LastHandledReconcileAt = at
 	}
 	status.WebhookPath = v.path
-	ready := metav1.Condition{Type: meta.ReadyCondition, Status: metav1.ConditionFalse, Reason: v.reason, Message: v.message, ObservedGeneration: obj.Generation}
-	for _, gone := range []string{meta.StalledCondition, meta.ReconcilingCondition} {
-		apimeta.RemoveStatusCondition(&status.Conditions, gone)
-	}
+	conditions.Remove(obj, meta.StalledCondition, meta.ReconcilingCondition)
+	ready := metav1.ConditionFalse
 	switch {
 	case v.reason == meta.SucceededReason:
-		ready.Status = metav1.ConditionTrue
+		ready = metav1.ConditionTrue
 		status.ObservedGeneration = obj.Generation
 	case v.stalled:
-		stalled := ready
-		stalled.Type, stalled.Status = meta.StalledCondition, metav1.ConditionTrue
-		apimeta.SetStatusCondition(&status.Conditions, stalled)
+		conditions.Set(obj, meta.StalledCondition, metav1.ConditionTrue, v.reason, v.message)
 		status.ObservedGeneration = obj.Generation
 	default:
-		apimeta.SetStatusCondition(&status.Conditions, metav1.Condition{Type: meta.ReconcilingCondition, Status: metav1.ConditionTrue,
-			Reason: meta.ProgressingWithRetryReason, Message: "Reconciliation in progress", ObservedGeneration: obj.Generation})
+		conditions.Set(obj, meta.ReconcilingCondition, metav1.ConditionTrue, meta.ProgressingWithRetryReason, "Reconciliation in progress")
 	}
-	apimeta.SetStatusCondition(&status.Conditions, ready)
+	conditions.Set(obj, meta.ReadyCondition, ready, v.reason, v.message)
 }

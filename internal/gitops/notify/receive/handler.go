@@ -17,6 +17,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 )
 
 const (
@@ -254,7 +256,7 @@ func (r *Receivers) tell(e *entry, why *refusal) {
 		return
 	}
 	r.Log.Warn("webhook not carried out", "receiver", client.ObjectKeyFromObject(e.receiver).String(), "reason", why.reason, "problem", text)
-	r.Events.Eventf(e.receiver, nil, corev1.EventTypeWarning, why.reason, "Receive", "%s", strings.TrimSpace(text))
+	reconciling.Event(r.Events, e.receiver, corev1.EventTypeWarning, why.reason, "Receive", strings.TrimSpace(text))
 }
 
 // HookPath is below which hooks come.

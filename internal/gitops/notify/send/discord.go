@@ -9,6 +9,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/yuba-dev/yuba/internal/kit/brief"
 )
 
 // discordMessage is what webhooks of Discord take: https://discord.com/developers/docs/resources/webhook#execute-webhook
@@ -55,7 +57,7 @@ func composeDiscord(t Target, m Message) (request, error) {
 		return composeSlack(t, m)
 	}
 	e := m.Event
-	embed := discordEmbed{Title: clip(objectName(e), discordTitleBytes), Description: clip(e.Message, discordTextBytes),
+	embed := discordEmbed{Title: brief.Fit(objectName(e), discordTitleBytes), Description: brief.Fit(e.Message, discordTextBytes),
 		Color: discordGreen, Timestamp: e.Timestamp.UTC().Format(time.RFC3339), Fields: []discordField{}}
 	if failed(e) {
 		embed.Color = discordRed
@@ -66,7 +68,7 @@ func composeDiscord(t Target, m Message) (request, error) {
 			embed.Fields = append(embed.Fields, discordField{Name: f.name, Value: f.value})
 		}
 	}
-	message := discordMessage{Username: clip(cmp.Or(t.Username, e.ReportingController), discordUsername), Embeds: []discordEmbed{embed}}
+	message := discordMessage{Username: brief.Fit(cmp.Or(t.Username, e.ReportingController), discordUsername), Embeds: []discordEmbed{embed}}
 	message.AllowedMentions.Parse = []string{}
 	return request{method: http.MethodPost, url: string(t.Address), body: message}, nil
 }

@@ -11,11 +11,12 @@ import (
 	"regexp"
 	"strings"
 
-	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
-
 	notificationv1beta3 "github.com/fluxcd/notification-controller/api/v1beta3"
 	eventv1 "github.com/fluxcd/pkg/apis/event/v1beta1"
 	"github.com/fluxcd/pkg/apis/meta"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/kit/brief"
 )
 
 // state is what a commit status says.
@@ -124,8 +125,8 @@ func (f forge) send(ctx context.Context, t Target, m Message) error {
 	if !ok {
 		return permanent("the event tells of no commit")
 	}
-	name := clip(m.CommitStatus, maxStatusName)
-	is, description := f.states[stateOf(m.Event)], clip(words(m.Event.Reason), f.description)
+	name := brief.Fit(m.CommitStatus, maxStatusName)
+	is, description := f.states[stateOf(m.Event)], brief.Fit(words(m.Event.Reason), f.description)
 	base, header := f.api(repo, t.Token)
 	answer, err := t.do(ctx, request{method: http.MethodGet, url: base + f.list(commit, name), header: header})
 	if err != nil {

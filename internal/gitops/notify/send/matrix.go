@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/yuba-dev/yuba/internal/kit/brief"
 )
 
 // matrixMessage is the content of an event m.room.message: https://spec.matrix.org/v1.11/client-server-api/#mtext
@@ -37,7 +39,7 @@ func composeMatrix(t Target, m Message) (request, error) {
 		mark = "🚨"
 	}
 	var text strings.Builder
-	fmt.Fprintf(&text, "%s %s\n%s\n", mark, objectName(m.Event), clip(m.Event.Message, matrixTextBytes))
+	fmt.Fprintf(&text, "%s %s\n%s\n", mark, objectName(m.Event), brief.Fit(m.Event.Message, matrixTextBytes))
 	for _, f := range facts(m.Event, matrixFacts, matrixFactBytes) {
 		fmt.Fprintf(&text, "- %s: %s\n", f.name, f.value)
 	}

@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+
+	"github.com/yuba-dev/yuba/internal/kit/brief"
 )
 
 // slackMessage is what chat.postMessage and incoming webhooks take:
@@ -50,7 +52,7 @@ func composeSlack(t Target, m Message) (request, error) {
 	if failed(e) {
 		color = "danger"
 	}
-	a := slackAttachment{Color: color, AuthorName: objectName(e), Text: slackText.Replace(clip(e.Message, slackTextBytes)),
+	a := slackAttachment{Color: color, AuthorName: objectName(e), Text: slackText.Replace(brief.Fit(e.Message, slackTextBytes)),
 		MrkdwnIn: []string{"text"}, Fields: []slackField{}}
 	for _, f := range facts(e, slackFields, slackFieldBytes) {
 		a.Fields = append(a.Fields, slackField{Title: f.name, Value: slackText.Replace(f.value)})

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/yuba-dev/yuba/internal/kit/brief"
 )
 
 // teamsCard is what a workflow of Teams takes, an adaptive card in a message:
@@ -86,7 +88,7 @@ func composeTeams(t Target, m Message) (request, error) {
 }
 
 func adaptiveCard(m Message) teamsCard {
-	text := teamsElement{Type: "TextBlock", Text: clip(m.Event.Message, teamsTextBytes), Wrap: true}
+	text := teamsElement{Type: "TextBlock", Text: brief.Fit(m.Event.Message, teamsTextBytes), Wrap: true}
 	if failed(m.Event) {
 		text.Color = "attention"
 	}
@@ -112,7 +114,7 @@ func messageCard(m Message) teamsConnector {
 	if failed(m.Event) {
 		color = "FF0000"
 	}
-	section := teamsSection{ActivityTitle: clip(m.Event.Message, teamsTextBytes), ActivitySubtitle: objectName(m.Event), Facts: []teamsSectionFact{}}
+	section := teamsSection{ActivityTitle: brief.Fit(m.Event.Message, teamsTextBytes), ActivitySubtitle: objectName(m.Event), Facts: []teamsSectionFact{}}
 	for _, f := range facts(m.Event, teamsFacts, teamsFactBytes) {
 		section.Facts = append(section.Facts, teamsSectionFact{Name: f.name, Value: f.value})
 	}

@@ -7,9 +7,10 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	eventv1 "github.com/fluxcd/pkg/apis/event/v1beta1"
+
+	"github.com/yuba-dev/yuba/internal/kit/brief"
 )
 
 // objectName is how messages call the object that an event is about.
@@ -43,22 +44,9 @@ func facts(e eventv1.Event, most, longest int) []fact {
 	}
 	list := make([]fact, 0, len(names))
 	for _, name := range names {
-		list = append(list, fact{clip(name, longest), clip(e.Metadata[name], longest)})
+		list = append(list, fact{brief.Fit(name, longest), brief.Fit(e.Metadata[name], longest)})
 	}
 	return list
-}
-
-// clip shortens text to so many bytes, in whole characters.
-func clip(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	const dots = "…"
-	end := most - len(dots)
-	for end > 0 && !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end] + dots
 }
 
 // words splits a reason such as TFExecPlanFailed into its words, in small letters.

@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/yuba-dev/yuba/internal/gitops/sources/decide"
@@ -47,7 +46,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, fmt.Errorf("read %s %s: %w", r.kind.name, req.NamespacedName, err)
 	}
 	if !o.GetDeletionTimestamp().IsZero() {
-		return ctrl.Result{}, r.release(ctx, o)
+		return ctrl.Result{}, reconciling.Release(ctx, r.Client, o, sourcev1.SourceFinalizer)
 	}
 	// 2. Record what was found since the last pass.
 	if err := r.record(ctx, o); err != nil {
@@ -86,20 +85,6 @@ func (r *reconciler) read(ctx context.Context, name types.NamespacedName) (Objec
 	}
 	o = r.kind.new()
 	return o, r.Reader.Get(ctx, name, o)
-}
-
-// release takes away the finalizer that objects bring along which Flux had before. What is stored goes when nobody
-// refers to it any more.
-func (r *reconciler) release(ctx context.Context, o Object) error {
-	before := o.DeepCopyObject().(Object)
-	if !controllerutil.RemoveFinalizer(o, sourcev1.SourceFinalizer) {
-		return nil
-	}
-	err := r.Client.Patch(ctx, o, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
-	if err = client.IgnoreNotFound(err); err != nil {
-		return fmt.Errorf("release %s %s: %w", r.kind.name, client.ObjectKeyFromObject(o), err)
-	}
-	return nil
 }
 
 // lookAside looks without a worker and wakes one when that is done.
@@ -169,7 +154,7 @@ func (r *reconciler) patch(ctx context.Context, o, before Object) error {
 	}
 	// What the API answers replaces the object, without its kind.
 	patched := o.DeepCopyObject().(Object)
-	err := r.Client.Status().Patch(ctx, patched, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+	err := r.Client.Status().Patch(ctx, patched, reconciling.ChangeOf(before))
 	name := client.ObjectKeyFromObject(o)
 	if err != nil {
 		// Somebody else wrote: the next pass must not believe a cache that has not heard of it.

@@ -14,14 +14,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 
 	"github.com/yuba-dev/yuba/internal/kit/conditions"
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
-	"github.com/yuba-dev/yuba/internal/kit/retry"
 )
 
 // externals looks after the ExternalArtifacts that were pushed: their archive is nowhere but in the store, and nobody
@@ -38,7 +35,7 @@ const ReasonArchiveMissing = "ArchiveMissing"
 
 func (s *Sources) setupExternal(mgr ctrl.Manager) error {
 	err := ctrl.NewControllerManagedBy(mgr).Named("source-externalartifact").For(&sourcev1.ExternalArtifact{}).
-		WithOptions(controller.Options{MaxConcurrentReconciles: 1, SkipNameValidation: ptr.To(true), RateLimiter: retry.Limiter()}).
+		WithOptions(reconciling.Options(1)).
 		Complete(&externals{s})
 	if err != nil {
 		return fmt.Errorf("set up the controller of ExternalArtifacts: %w", err)
@@ -75,7 +72,7 @@ func (e *externals) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 	if equality.Semantic.DeepEqual(&o, before) {
 		return ctrl.Result{RequeueAfter: externalEvery}, nil
 	}
-	if err := e.Client.Status().Patch(ctx, o.DeepCopy(), client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
+	if err := e.Client.Status().Patch(ctx, o.DeepCopy(), reconciling.ChangeOf(before)); err != nil {
 		return reconciling.Again(client.IgnoreNotFound(fmt.Errorf("write the status of ExternalArtifact %s: %w", req.NamespacedName, err)))
 	}
 	is := conditions.Of(&o, meta.ReadyCondition)

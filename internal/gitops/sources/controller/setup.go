@@ -19,11 +19,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
-	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -31,7 +29,7 @@ import (
 	ctrlsource "sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/yuba-dev/yuba/internal/archive"
-	"github.com/yuba-dev/yuba/internal/kit/retry"
+	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 )
 
 // Sources keeps the artifacts of all kinds of sources.
@@ -136,8 +134,7 @@ func (r *reconciler) setup(ctx context.Context, mgr ctrl.Manager) error {
 		For(r.kind.new(), builder.WithPredicates(worthALook())).
 		WatchesRawSource(ctrlsource.Channel(r.ended, &handler.EnqueueRequestForObject{})).
 		WatchesMetadata(&corev1.Secret{}, r.those(indexSecrets), builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})).
-		// One process may set up the controllers again, after a restored backup.
-		WithOptions(controller.Options{MaxConcurrentReconciles: workers, SkipNameValidation: ptr.To(true), RateLimiter: retry.Limiter()})
+		WithOptions(reconciling.Options(workers))
 	if r.kind.name == sourcev1.GitRepositoryKind {
 		if err := index(indexIncludes, r.included); err != nil {
 			return err
