@@ -53,7 +53,7 @@ func (h *Handler) operate(r *http.Request, obj *infrav1.Terraform, req run.Reque
 	if err != nil {
 		return rec, err
 	}
-	h.Log.Info("manual operation started", "stack", stackOf(obj).String(), "run", rec.Spec.ID, "what", rec.Spec.Title(), "by", req.By)
+	h.Log.Info("manual operation started", "stack", run.StackOf(obj).String(), "run", rec.Spec.ID, "what", rec.Spec.Title(), "by", req.By)
 	if result := rec.Result; result != nil && result.Outcome != run.OutcomeSucceeded {
 		return rec, &refusal{http.StatusConflict, metav1.StatusReasonConflict, result.Error}
 	}

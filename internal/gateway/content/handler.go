@@ -212,10 +212,6 @@ func (h *Handler) stack(serve func(http.ResponseWriter, *http.Request, *infrav1.
 	}
 }
 
-func stackOf(obj *infrav1.Terraform) run.Stack {
-	return run.Stack{Namespace: obj.Namespace, Name: obj.Name, UID: string(obj.UID)}
-}
-
 func keyOf(obj *infrav1.Terraform) state.Key {
 	key := state.KeyOfStack(obj)
 	key.Scope = scope.Of(obj.Labels)

@@ -53,7 +53,7 @@ func (h *Handler) writeLog(ctx context.Context, obj *infrav1.Terraform, id strin
 	defer patience.Stop()
 	defer again.Stop()
 	for {
-		err := h.Runs.WriteLog(ctx, stackOf(obj), id, follow, w)
+		err := h.Runs.WriteLog(ctx, run.StackOf(obj), id, follow, w)
 		if !errors.Is(err, run.ErrNotFound) || obj.Status.CurrentRun == nil || obj.Status.CurrentRun.ID != id {
 			return err
 		}
@@ -68,7 +68,7 @@ func (h *Handler) writeLog(ctx context.Context, obj *infrav1.Terraform, id strin
 }
 
 func (h *Handler) presentRun(r *http.Request, obj *infrav1.Terraform) (string, error) {
-	if rec, _, ok := h.Runs.InHand(stackOf(obj)); ok {
+	if rec, _, ok := h.Runs.InHand(run.StackOf(obj)); ok {
 		return rec.Spec.ID, nil
 	}
 	if ref := obj.Status.CurrentRun; ref != nil {
@@ -108,7 +108,7 @@ func (l *lateHeader) Flush() {
 // plan serves a readable plan: of the named run, else the pending one, else the last one that was
 // applied or made.
 func (h *Handler) plan(w http.ResponseWriter, r *http.Request, obj *infrav1.Terraform) error {
-	stack, id := stackOf(obj), r.URL.Query().Get("run")
+	stack, id := run.StackOf(obj), r.URL.Query().Get("run")
 	if id == "" {
 		id = obj.Status.Plan.RunID
 	}
@@ -199,7 +199,7 @@ func plannedBy(rec run.Record) string {
 // already. With an id it cancels only that run.
 func (h *Handler) cancel(w http.ResponseWriter, r *http.Request, obj *infrav1.Terraform) error {
 	id := r.URL.Query().Get("run")
-	rec, err := h.Runs.Stop(r.Context(), stackOf(obj), id, user(r))
+	rec, err := h.Runs.Stop(r.Context(), run.StackOf(obj), id, user(r))
 	switch {
 	case errors.Is(err, run.ErrNotFound) && id == "":
 		return notFound(fmt.Sprintf("%s/%s does not have a waiting or running run", obj.Namespace, obj.Name))
@@ -208,7 +208,7 @@ func (h *Handler) cancel(w http.ResponseWriter, r *http.Request, obj *infrav1.Te
 	case err != nil:
 		return err
 	}
-	h.Log.Info("canceled", "stack", stackOf(obj).String(), "run", rec.Spec.ID, "by", user(r))
+	h.Log.Info("canceled", "stack", run.StackOf(obj).String(), "run", rec.Spec.ID, "by", user(r))
 	return writeJSON(w, rec.Public())
 }
 
@@ -224,13 +224,13 @@ func (h *Handler) runs(w http.ResponseWriter, r *http.Request, obj *infrav1.Terr
 		limit = n
 	}
 	if id := r.URL.Query().Get("run"); id != "" {
-		rec, err := h.Runs.Record(r.Context(), stackOf(obj), id)
+		rec, err := h.Runs.Record(r.Context(), run.StackOf(obj), id)
 		if err != nil {
 			return err
 		}
 		return writeJSON(w, RunList{Items: []run.Record{rec.Public()}})
 	}
-	records, err := h.Runs.List(r.Context(), stackOf(obj), limit)
+	records, err := h.Runs.List(r.Context(), run.StackOf(obj), limit)
 	if err != nil {
 		return err
 	}

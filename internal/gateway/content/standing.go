@@ -14,7 +14,7 @@ import (
 
 // withStanding adds to a readable plan its id and status.
 func (h *Handler) withStanding(ctx context.Context, obj *infrav1.Terraform, id string, document []byte) ([]byte, error) {
-	stack := stackOf(obj)
+	stack := run.StackOf(obj)
 	rec, err := h.Runs.Record(ctx, stack, id)
 	if errors.Is(err, run.ErrNotFound) || errors.Is(err, run.ErrDamaged) {
 		return document, nil // the plan itself is available, which is what the client requested

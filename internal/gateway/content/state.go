@@ -85,7 +85,7 @@ func (h *Handler) outputs(w http.ResponseWriter, r *http.Request, obj *infrav1.T
 		return writeJSON(w, map[string]json.RawMessage{})
 	}
 	// Only tofu can read a custom backend; it printed the outputs after the last apply.
-	rec, err := h.Runs.Record(r.Context(), stackOf(obj), obj.Status.LastAppliedRun)
+	rec, err := h.Runs.Record(r.Context(), run.StackOf(obj), obj.Status.LastAppliedRun)
 	if errors.Is(err, run.ErrNotFound) || err == nil && (rec.Result == nil || len(rec.Result.Outputs) == 0) {
 		return writeJSON(w, map[string]json.RawMessage{})
 	}
@@ -108,13 +108,13 @@ func (h *Handler) unlock(w http.ResponseWriter, r *http.Request, obj *infrav1.Te
 	case holder.ID != id:
 		return &refusal{http.StatusConflict, metav1.StatusReasonConflict, fmt.Sprintf("the state of %s/%s is locked by %s, not by %q", obj.Namespace, obj.Name, holder.ID, id)}
 	}
-	if rec, _, ok := h.Runs.InHand(stackOf(obj)); ok && rec.Spec.ID == id {
+	if rec, _, ok := h.Runs.InHand(run.StackOf(obj)); ok && rec.Spec.ID == id {
 		return &refusal{http.StatusConflict, metav1.StatusReasonConflict, fmt.Sprintf("lock %s belongs to a run that is executing; the run releases it when it ends", id)}
 	}
 	if err := h.States.Unlock(r.Context(), keyOf(obj), id); err != nil {
 		return err
 	}
-	h.Log.Info("lock released manually", "stack", stackOf(obj).String(), "lock", id, "by", user(r))
+	h.Log.Info("lock released manually", "stack", run.StackOf(obj).String(), "lock", id, "by", user(r))
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }

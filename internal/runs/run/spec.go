@@ -44,6 +44,16 @@ type Stack struct {
 
 func (s Stack) String() string { return s.Namespace + "/" + s.Name }
 
+// StackOf names a stack by its object.
+func StackOf[UID ~string](o interface {
+	GetNamespace() string
+	GetName() string
+	GetUID() UID
+},
+) Stack {
+	return Stack{Namespace: o.GetNamespace(), Name: o.GetName(), UID: string(o.GetUID())}
+}
+
 // Spec is everything a runner needs to know to carry out a run. Bytes that can be large are named by digest and
 // fetched separately.
 type Spec struct {

@@ -42,7 +42,7 @@ func Artifacts(ctx context.Context, records Records, obj *infrav1.Terraform) ([]
 		if id == "" {
 			continue
 		}
-		rec, err := records.Record(ctx, stackOf(obj), id)
+		rec, err := records.Record(ctx, run.StackOf(obj), id)
 		switch {
 		case errors.Is(err, run.ErrNotFound), errors.Is(err, run.ErrDamaged):
 			continue // nothing is ever done with such a run again

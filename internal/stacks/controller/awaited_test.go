@@ -28,11 +28,12 @@ func TestARunThatWaitsSaysForWhat(t *testing.T) {
 		"of a pass that nobody announced, the state is refused": {"", run.WaitsForState + "exceeded quota", run.WaitsForState + "exceeded quota"},
 		"a pass that nobody announced":                          {"", waits, ""},
 	} {
-		p := &pass{obj: stackObject(), now: finished, inHand: &run.Record{Trigger: trigger, Waits: test.waits}}
+		p := passOver(stackObject())
+		p.inHand = &run.Record{Trigger: trigger, Waits: test.waits}
 		if test.before != "" {
 			setCondition(p.obj, infrav1.ConditionReconciling, metav1.ConditionTrue, infrav1.ReasonProgressing, test.before)
 		}
-		describe(p, decide.Decision{Verb: decide.VerbAwaitRun})
+		p.describeAs(decide.Decision{Verb: decide.VerbAwaitRun})
 		if got := conditions.Of(p.obj, infrav1.ConditionReconciling).Message; got != test.want {
 			t.Errorf("%s: %q, want %q", sentence, got, test.want)
 		}
@@ -44,9 +45,10 @@ func TestARunThatWaitsSaysForWhat(t *testing.T) {
 
 // Work by hand says nothing about whether what the stack wants is applied.
 func TestWorkByHandThatWaitsLeavesReadyAlone(t *testing.T) {
-	p := &pass{obj: stackObject(), now: finished, inHand: &run.Record{Waits: run.WaitsForState + "exceeded quota", Spec: run.Spec{Operation: run.OperationState}}}
+	p := passOver(stackObject())
+	p.inHand = &run.Record{Waits: run.WaitsForState + "exceeded quota", Spec: run.Spec{Operation: run.OperationState}}
 	before := conditions.Of(p.obj, infrav1.ConditionReady)
-	describeAwaited(p)
+	describeAwaited(&p.gathered)
 	if got := conditions.Of(p.obj, infrav1.ConditionReady); got != before {
 		t.Errorf("Ready says %q", got.Message)
 	}

@@ -11,11 +11,9 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
-	"github.com/yuba-dev/yuba/internal/kit/scope"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
@@ -51,7 +49,7 @@ func (r *Reconciler) Operate(ctx context.Context, name types.NamespacedName, req
 		if err := r.Reader.Get(ctx, name, &obj); err != nil {
 			return run.Record{}, err
 		}
-		p := &pass{obj: &obj, stack: stackOf(&obj), now: r.Now()}
+		p := &gathered{held: held{collected: collected{pass: *r.pass(&obj)}}}
 		rec, err := r.describeByHand(ctx, p, req)
 		if errors.Is(err, errBeingRecorded) {
 			select {
@@ -67,7 +65,7 @@ func (r *Reconciler) Operate(ctx context.Context, name types.NamespacedName, req
 		if err != nil {
 			return run.Record{}, err
 		}
-		err = r.holdByHand(ctx, p, *rec)
+		err = r.holdByHand(ctx, &p.pass, *rec)
 		if apierrors.IsConflict(err) && attempt < attemptsByHand {
 			continue
 		}
@@ -79,12 +77,11 @@ func (r *Reconciler) Operate(ctx context.Context, name types.NamespacedName, req
 }
 
 // describeByHand checks that the request can be met now and says what the run is to do.
-func (r *Reconciler) describeByHand(ctx context.Context, p *pass, req run.Request) (*run.Record, error) {
+func (r *Reconciler) describeByHand(ctx context.Context, p *gathered, req run.Request) (*run.Record, error) {
 	rec := &run.Record{Created: p.now.UTC(), Token: run.NewToken(), Generation: p.obj.Generation, Announced: true, By: req.By, Urgency: run.UrgencyAwaited,
 		Trigger: "asked for by " + orUnknown(req.By),
-		State: run.StateRef{Namespace: p.obj.Namespace, Workspace: p.obj.WorkspaceName(), Suffix: p.obj.StateSuffix(),
-			Labels: stateLabels(p.obj), Stack: p.obj.Name, Existing: p.obj.Status.LastAppliedRevision != "", Scope: scope.Of(p.obj.Labels)}}
-	if err := r.mayOperate(ctx, p, req); err != nil {
+		State:   stateRefOf(p.obj)}
+	if err := r.mayOperate(ctx, &p.pass, req); err != nil {
 		return nil, err
 	}
 	spec := run.Spec{Operation: req.Operation, StateChange: req.Change, Stack: p.stack, Workspace: p.obj.WorkspaceName(),
@@ -185,7 +182,7 @@ func busy(stack run.Stack, id, operation string) error {
 
 // specByHand is the stack's configuration as it is now, or, where no new variable is needed and the present one is not
 // usable, that of the last apply.
-func (r *Reconciler) specByHand(ctx context.Context, p *pass, req run.Request) (run.Spec, error) {
+func (r *Reconciler) specByHand(ctx context.Context, p *gathered, req run.Request) (run.Spec, error) {
 	if err := r.gatherConfiguration(ctx, p); err != nil {
 		return run.Spec{}, err
 	}
@@ -212,7 +209,7 @@ func (r *Reconciler) specByHand(ctx context.Context, p *pass, req run.Request) (
 	return spec, nil
 }
 
-func problemOf(p *pass) string {
+func problemOf(p *gathered) string {
 	if p.facts.Source.Problem != "" {
 		return p.facts.Source.Problem
 	}
@@ -227,10 +224,8 @@ func (r *Reconciler) holdByHand(ctx context.Context, p *pass, rec run.Record) er
 		}
 		return err
 	}
-	before := p.obj.DeepCopy()
-	started := metav1.NewTime(p.now)
-	p.obj.Status.CurrentRun = &infrav1.RunReference{ID: rec.Spec.ID, Operation: string(rec.Spec.Operation), Status: "queued", StartedAt: &started}
-	err := r.patchStatus(ctx, p.obj, before)
+	p.obj.Status.CurrentRun = queued(&rec)
+	err := r.patchStatus(ctx, p.obj, p.before)
 	if err != nil {
 		r.Runs.LetGo(p.stack, rec.Spec.ID)
 	}
@@ -239,7 +234,7 @@ func (r *Reconciler) holdByHand(ctx context.Context, p *pass, rec run.Record) er
 
 // takeByHand records the end of a run that a person asked for: it is over, and a pending plan whose state it may have
 // moved is made again.
-func takeByHand(p *pass, rec run.Record) {
+func takeByHand(p *collected, rec run.Record) {
 	status, result := &p.obj.Status, rec.Result
 	if ref := status.CurrentRun; ref != nil && ref.ID == rec.Spec.ID {
 		status.CurrentRun = nil
@@ -266,12 +261,4 @@ func firstSentence(r *run.Result) string {
 	}
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	return line
-}
-
-// objectionByHand says why what a person asked for must not begin.
-func objectionByHand(obj *infrav1.Terraform, rec run.Record) string {
-	if string(obj.UID) != rec.Spec.Stack.UID {
-		return "the stack was replaced by another of its name"
-	}
-	return ""
 }

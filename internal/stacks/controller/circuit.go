@@ -37,7 +37,7 @@ type Circuits interface {
 }
 
 // gatherCircuit tells the circuit breakers how the stack's runs end, and finds out which of them concerns it.
-func (r *Reconciler) gatherCircuit(ctx context.Context, p *pass) error {
+func (r *Reconciler) gatherCircuit(ctx context.Context, p *gathered) error {
 	if r.Circuits == nil {
 		return nil
 	}
@@ -69,7 +69,7 @@ func (r *Reconciler) gatherCircuit(ctx context.Context, p *pass) error {
 
 // observe tells of a run's end. One that was stopped or interrupted says nothing about the world; if it was a probe, another
 // stack's turn has come.
-func (r *Reconciler) observe(p *pass, rec run.Record, justEnded bool) {
+func (r *Reconciler) observe(p *gathered, rec run.Record, justEnded bool) {
 	outcome := rec.Result.Outcome
 	switch {
 	case (outcome == run.OutcomeSucceeded || outcome == run.OutcomeFailed) && !rec.Result.SameModules: // such a run asks no provider
@@ -82,7 +82,7 @@ func (r *Reconciler) observe(p *pass, rec run.Record, justEnded bool) {
 }
 
 // ended is a run's end as the circuit breakers see it.
-func ended(p *pass, rec run.Record) book.Ended {
+func ended(p *gathered, rec run.Record) book.Ended {
 	result, status := rec.Result, &p.obj.Status
 	concluded := status.ConfigDigest == rec.Config || rec.SettledConfig != "" && status.ConfigDigest == rec.SettledConfig
 	e := book.Ended{Stack: book.Stack(p.stack), Run: rec.Spec.ID, At: result.Finished, Program: rec.Spec.Artifact.Digest,
@@ -120,7 +120,7 @@ func recordedProviders(rec run.Record) []string {
 
 // withRequired adds the providers that the root module names, which is all that is known of a stack without a recorded lock
 // file; nil when none is known.
-func withRequired(p *pass, providers []string) []string {
+func withRequired(p *gathered, providers []string) []string {
 	if p.config == nil {
 		return providers
 	}
@@ -143,16 +143,16 @@ func withModules(providers []string, m *module.Module) []string {
 }
 
 // decline passes the probe on when the stack cannot be planned now.
-func (r *Reconciler) decline(p *pass, d decide.Decision) {
-	if c := p.facts.Circuit; c != nil && c.Probe && !d.Verb.StartsRun() && p.facts.Current == nil {
+func (r *Reconciler) decline(p *decided) {
+	if c := p.facts.Circuit; c != nil && c.Probe && !p.decision.Verb.StartsRun() && p.facts.Current == nil {
 		r.Circuits.Decline(book.Stack(p.stack))
 	}
 }
 
 // describeCircuit says that the stack is paused, once for the whole outage.
-func describeCircuit(p *pass, d decide.Decision) {
+func describeCircuit(p *decided) {
 	c := p.facts.Circuit
-	paused := c != nil && c.Failed && (c.Open || d.Reason == decide.ReasonCircuitOpen)
+	paused := c != nil && c.Failed && (c.Open || p.decision.Reason == decide.ReasonCircuitOpen)
 	if !paused || !p.obj.DeletionTimestamp.IsZero() {
 		conditions.Remove(p.obj, infrav1.ConditionPaused)
 		return

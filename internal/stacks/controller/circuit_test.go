@@ -68,10 +68,11 @@ func TestWhatCircuitBreakersAreToldOfARun(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			c := &circuits{}
-			p := &pass{obj: stackObject(), stack: run.Stack{Namespace: "team", Name: "vpc", UID: "uid-1"}}
+			p := passOver(stackObject())
+			p.stack = run.Stack{Namespace: "team", Name: "vpc", UID: "uid-1"}
 			rec := ran(run.OperationPlan, test.result).rec
 			p.over = &rec
-			if err := (&Reconciler{Circuits: c}).gatherCircuit(t.Context(), p); err != nil {
+			if err := (&Reconciler{Circuits: c}).gatherCircuit(t.Context(), &p.gathered); err != nil {
 				t.Fatal(err)
 			}
 			want := []book.Ended{{Stack: book.Stack(p.stack), Run: "r1", At: finished, Program: "sha256:a", Succeeded: test.succeeded, Failure: test.failure}}
@@ -82,17 +83,24 @@ func TestWhatCircuitBreakersAreToldOfARun(t *testing.T) {
 	}
 }
 
+// after is a pass that took over a run.
+func after(rec *run.Record) *gathered {
+	p := passOver(stackObject())
+	p.over = rec
+	return &p.gathered
+}
+
 func TestRunsThatSayNothingOfTheWorld(t *testing.T) {
 	for _, outcome := range []run.Outcome{run.OutcomeCanceled, run.OutcomeInterrupted} {
 		c := &circuits{}
 		rec := ran(run.OperationPlan, run.Result{Outcome: outcome}).rec
-		if err := (&Reconciler{Circuits: c}).gatherCircuit(t.Context(), &pass{obj: stackObject(), over: &rec}); err != nil || len(c.observed) != 0 || c.declined != 1 {
+		if err := (&Reconciler{Circuits: c}).gatherCircuit(t.Context(), after(&rec)); err != nil || len(c.observed) != 0 || c.declined != 1 {
 			t.Errorf("%s: %v, %d observed, %d declined", outcome, err, len(c.observed), c.declined)
 		}
 	}
 	c := &circuits{}
 	rec := ran(run.OperationState, run.Result{Outcome: run.OutcomeFailed, Error: "no"}).rec
-	if err := (&Reconciler{Circuits: c}).gatherCircuit(t.Context(), &pass{obj: stackObject(), over: &rec}); err != nil || len(c.observed) != 0 {
+	if err := (&Reconciler{Circuits: c}).gatherCircuit(t.Context(), after(&rec)); err != nil || len(c.observed) != 0 {
 		t.Errorf("work by hand: %v, %d observed", err, len(c.observed))
 	}
 }
@@ -118,7 +126,7 @@ func TestWhatHasWorkedBefore(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			rec := ran(run.OperationPlan, run.Result{Outcome: run.OutcomeFailed, Error: "x"}).rec
-			if got := ended(&pass{obj: stackObject(test.change)}, rec).Proven; got != test.want {
+			if got := ended(&passOver(stackObject(test.change)).gathered, rec).Proven; got != test.want {
 				t.Errorf("proven is %v, want %v", got, test.want)
 			}
 		})
@@ -135,21 +143,23 @@ func TestProvidersOfAStack(t *testing.T) {
 
 // A stack is told once that it is paused, however the outage goes on, and once that it is not.
 func TestPausedIsSaidOnce(t *testing.T) {
-	p := &pass{obj: stackObject(), facts: decide.Facts{Circuit: &decide.Circuit{Name: "aws-down", What: "provider aws is unavailable", Open: true, Failed: true}}}
-	waits := decide.Decision{Verb: decide.VerbWait, Reason: decide.ReasonCircuitOpen}
-	describeCircuit(p, waits)
+	p := passOver(stackObject())
+	p.facts = decide.Facts{Circuit: &decide.Circuit{Name: "aws-down", What: "provider aws is unavailable", Open: true, Failed: true}}
+	p.decision = decide.Decision{Verb: decide.VerbWait, Reason: decide.ReasonCircuitOpen}
+	describeCircuit(&p.decided)
 	first := conditions.Of(p.obj, infrav1.ConditionPaused)
 	if first.Status != metav1.ConditionTrue || first.Reason != infrav1.ReasonCircuitOpen || !strings.Contains(first.Message, "aws-down: provider aws is unavailable") {
 		t.Errorf("%+v", first)
 	}
 	p.facts.Circuit.What = "provider aws takes no more requests"
-	describeCircuit(p, waits)
+	describeCircuit(&p.decided)
 	p.facts.Circuit.Open = false
-	describeCircuit(p, waits)
+	describeCircuit(&p.decided)
 	if diff := cmp.Diff(first, conditions.Of(p.obj, infrav1.ConditionPaused)); diff != "" {
 		t.Errorf("it was said again (-first +then):\n%s", diff)
 	}
-	describeCircuit(p, decide.Decision{Verb: decide.VerbPlan, Reason: decide.ReasonCircuitClosed})
+	p.decision = decide.Decision{Verb: decide.VerbPlan, Reason: decide.ReasonCircuitClosed}
+	describeCircuit(&p.decided)
 	if c := conditions.Of(p.obj, infrav1.ConditionPaused); c.Type != "" {
 		t.Errorf("it is still there: %+v", c)
 	}
@@ -169,8 +179,9 @@ func TestAProbeThatCannotBeIsPassedOn(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			c := &circuits{}
-			p := &pass{facts: decide.Facts{Current: test.current, Circuit: &decide.Circuit{Open: true, Failed: true, Probe: true}}}
-			(&Reconciler{Circuits: c}).decline(p, decide.Decision{Verb: test.verb})
+			p := &decided{decision: decide.Decision{Verb: test.verb}}
+			p.facts = decide.Facts{Current: test.current, Circuit: &decide.Circuit{Open: true, Failed: true, Probe: true}}
+			(&Reconciler{Circuits: c}).decline(p)
 			if c.declined != test.want {
 				t.Errorf("declined %d times, want %d", c.declined, test.want)
 			}
@@ -278,8 +289,9 @@ func TestAPausedStackSaysHowItFailed(t *testing.T) {
 	obj := stackObject(func(t *infrav1.Terraform) {
 		setReady(t, metav1.ConditionFalse, infrav1.ReasonLockHeld, "somebody held the lock")
 	})
-	p := &pass{obj: obj, lastFailure: &run.Result{Outcome: run.OutcomeFailed, FailedStep: run.StepPlan, Error: "no such host"}}
-	describe(p, decide.Decision{Verb: decide.VerbWait, Reason: decide.ReasonCircuitOpen, Message: "paused"})
+	p := passOver(obj)
+	p.failing = &run.Record{Result: &run.Result{Outcome: run.OutcomeFailed, FailedStep: run.StepPlan, Error: "no such host"}}
+	p.describeAs(decide.Decision{Verb: decide.VerbWait, Reason: decide.ReasonCircuitOpen, Message: "paused"})
 	if c := conditions.Of(obj, infrav1.ConditionReady); c.Reason != infrav1.ReasonPlanFailed || c.Message != "no such host" {
 		t.Errorf("%+v", c)
 	}

@@ -26,58 +26,58 @@ func setReady(obj *infrav1.Terraform, status metav1.ConditionStatus, reason, mes
 
 // describe writes a decision into the status: what is waited for, what is wrong, what is under way. What a run came to
 // was written by record and stays until something else is true.
-func describe(p *pass, d decide.Decision) {
-	obj := p.obj
+func describe(p *acted) {
+	obj, d := p.obj, p.decision
 	obj.Status.ObservedGeneration = obj.Generation
-	confirm(p, d)
-	forgive(p)
+	confirm(&p.decided)
+	forgive(&p.gathered)
 	describeWarnings(p)
-	describeLock(p, d)
-	describeCircuit(p, d)
-	describeTakeover(p)
-	describeUnproven(p)
+	describeLock(p)
+	describeCircuit(&p.decided)
+	describeTakeover(&p.gathered)
+	describeUnproven(obj)
 	switch d.Verb {
 	case decide.VerbFail:
 		setReady(obj, metav1.ConditionFalse, d.Reason, d.Message)
 		conditions.Remove(obj, infrav1.ConditionReconciling)
-		describeAttempt(p, d)
-		answerRequest(p)
+		describeAttempt(&p.decided)
+		answerRequest(obj)
 	case decide.VerbWait:
-		describeWait(p, d)
-		answerRequest(p)
+		describeWait(&p.decided)
+		answerRequest(obj)
 	case decide.VerbPlan, decide.VerbPlanAndApply, decide.VerbApply:
 		describeStart(obj, d)
 	case decide.VerbAwaitRun:
-		describeAwaited(p)
+		describeAwaited(&p.gathered)
 	case decide.VerbAwaitApproval:
 		describeApproval(obj, d)
-		sameAtRevision(p)
-		sameAtGeneration(p)
+		sameAtRevision(&p.gathered)
+		sameAtGeneration(&p.gathered)
 	case decide.VerbRest:
 		conditions.Remove(obj, infrav1.ConditionReconciling)
-		describeRest(p, d)
-		sameAtRevision(p)
-		sameAtGeneration(p)
+		describeRest(&p.decided)
+		sameAtRevision(&p.gathered)
+		sameAtGeneration(&p.gathered)
 	case decide.VerbRelease:
-		answerRequest(p)
+		answerRequest(obj)
 	}
 	describeStall(obj, d)
 }
 
 // describeWait says what is waited for, unless Ready tells already what came before the wait.
-func describeWait(p *pass, d decide.Decision) {
-	obj := p.obj
+func describeWait(p *decided) {
+	obj, d := p.obj, p.decision
 	if d.Reason != decide.ReasonDependencyNotReady {
 		conditions.Remove(obj, infrav1.ConditionReconciling)
 	}
 	switch d.Reason {
 	case decide.ReasonRetryPending, decide.ReasonRetryLimit, decide.ReasonCircuitOpen:
 		// A Secret that went and came back has left its word; what is waited for is still the failure before it.
-		if p.lastFailure != nil && isOver(conditions.Of(obj, infrav1.ConditionReady)) {
-			setReady(obj, metav1.ConditionFalse, failureReason(p.lastFailure, p.failedPurpose()), failureMessage(p.lastFailure))
+		if p.failing != nil && isOver(conditions.Of(obj, infrav1.ConditionReady)) {
+			setReady(obj, metav1.ConditionFalse, failureReason(p.failing), failureMessage(p.failing.Result))
 		}
 	case decide.ReasonLockHeld:
-		setReady(obj, metav1.ConditionFalse, d.Reason, lockMessage(p))
+		setReady(obj, metav1.ConditionFalse, d.Reason, lockMessage(&p.gathered))
 	case decide.ReasonDependencyNotReady:
 		setReady(obj, metav1.ConditionFalse, d.Reason, d.Message)
 		setCondition(obj, infrav1.ConditionReconciling, metav1.ConditionTrue, d.Reason, d.Detail)
@@ -88,14 +88,6 @@ func describeWait(p *pass, d decide.Decision) {
 		setReady(obj, metav1.ConditionUnknown, d.Reason, d.Message)
 		forgetPlanned(obj)
 	}
-}
-
-// failedPurpose is what the last run was for that failed.
-func (p *pass) failedPurpose() run.Purpose {
-	if p.failing == nil {
-		return run.PurposeDeploy
-	}
-	return p.failing.Spec.Purpose
 }
 
 // describeStall says that nothing happens before somebody changes something. A suspended or held stack stalls not: it was
@@ -117,8 +109,8 @@ func describeStall(obj *infrav1.Terraform, d decide.Decision) {
 }
 
 // describeAttempt says which revision was tried and counts the failure, where a limit or a growing wait depends on that.
-func describeAttempt(p *pass, d decide.Decision) {
-	status := &p.obj.Status
+func describeAttempt(p *decided) {
+	status, d := &p.obj.Status, p.decision
 	if revision := p.facts.Source.Revision; revision != "" && p.obj.DeletionTimestamp.IsZero() {
 		status.LastAttemptedRevision = revision
 	}
@@ -129,7 +121,7 @@ func describeAttempt(p *pass, d decide.Decision) {
 }
 
 // forgive begins the count of failures anew once source and inputs are usable again.
-func forgive(p *pass) {
+func forgive(p *gathered) {
 	if p.facts.Config != "" && p.obj.Status.LastFailedAttemptAt != nil {
 		p.obj.Status.LastFailedAttemptAt, p.obj.Status.ReconciliationFailures = nil, 0
 	}
@@ -137,8 +129,7 @@ func forgive(p *pass) {
 
 // answerRequest says that a request was seen although no run can begin now, so that nobody waits for an answer. The plan
 // that was asked for is made as soon as one can be.
-func answerRequest(p *pass) {
-	obj := p.obj
+func answerRequest(obj *infrav1.Terraform) {
 	if obj.ReconcileRequest() == obj.Status.LastHandledReconcileAt {
 		return
 	}
@@ -154,7 +145,7 @@ func forgetPlanned(obj *infrav1.Terraform) { obj.Status.ConfigDigest = "" }
 // sameAtRevision: a revision that is the same in all that counts was planned with the one before. Who depends on the stack
 // and has the same source waits to hear that. One that does not touch the stack is not written for anybody else: a commit
 // would cost a write for each of a thousand stacks that have nothing to do with it.
-func sameAtRevision(p *pass) {
+func sameAtRevision(p *gathered) {
 	status, revision := &p.obj.Status, p.facts.Source.Revision
 	if p.facts.Stack.Suspended || revision == "" || !p.planned() {
 		return
@@ -181,22 +172,22 @@ func followRevision(obj *infrav1.Terraform, revision string) {
 
 // sameAtGeneration: a change of the object that leaves the configuration as it was planned needs no other plan. Whoever
 // compares the generations sees that the plan is not stale.
-func sameAtGeneration(p *pass) {
+func sameAtGeneration(p *gathered) {
 	if !p.facts.Stack.Suspended && p.planned() {
 		p.obj.Status.LastPlannedGeneration = p.obj.Generation
 	}
 }
 
 // awaitedAtRevision: a stack of the same source depends on this one.
-func (p *pass) awaitedAtRevision() bool {
+func (p *held) awaitedAtRevision() bool {
 	source := sourceOf(p.obj)
 	return slices.ContainsFunc(p.dependants, func(t infrav1.Terraform) bool { return sourceOf(&t) == source })
 }
 
 // confirm says of what Ready told already that it is true of the object as it is now: a change of the object that calls
 // for no run, such as spent approval, must not leave those waiting who wait for a condition of the new generation.
-func confirm(p *pass, d decide.Decision) {
-	if d.Verb.StartsRun() || d.Verb == decide.VerbAwaitRun || d.Verb == decide.VerbCancel {
+func confirm(p *decided) {
+	if d := p.decision; d.Verb.StartsRun() || d.Verb == decide.VerbAwaitRun || d.Verb == decide.VerbCancel {
 		return
 	}
 	ready := conditions.Of(p.obj, infrav1.ConditionReady)
@@ -235,7 +226,7 @@ func describeStart(obj *infrav1.Terraform, d decide.Decision) {
 }
 
 // describeAwaited says what a run waits for that has not begun or cannot end, and takes that back when it does not any more.
-func describeAwaited(p *pass) {
+func describeAwaited(p *gathered) {
 	if rec := p.inHand; rec != nil && rec.Permitted && rec.Changing() && p.obj.Status.CurrentRun != nil && p.obj.Status.CurrentRun.ID == rec.Spec.ID {
 		describeApply(p.obj, *rec)
 	}
@@ -273,12 +264,12 @@ func describeApproval(obj *infrav1.Terraform, d decide.Decision) {
 
 // describeRest mends a Ready condition that told of something that is over: a source or variable that was missing and
 // came back as it was, a lock that was released, before any run had a reason to begin.
-func describeRest(p *pass, d decide.Decision) {
+func describeRest(p *decided) {
 	obj := p.obj
 	if p.facts.Stack.Suspended {
 		// What was under way was stopped; otherwise what Ready says is still true.
 		if conditions.Of(obj, infrav1.ConditionReady).Reason == infrav1.ReasonProgressing {
-			setReady(obj, metav1.ConditionUnknown, infrav1.ReasonSuspended, d.Message)
+			setReady(obj, metav1.ConditionUnknown, infrav1.ReasonSuspended, p.decision.Message)
 		}
 		return
 	}
@@ -303,7 +294,7 @@ func isOver(ready metav1.Condition) bool {
 	return false
 }
 
-func describeWarnings(p *pass) {
+func describeWarnings(p *acted) {
 	warnings := ignoredFields(&p.obj.Spec)
 	if p.config != nil {
 		warnings = append(warnings, p.config.warnings...)

@@ -136,8 +136,9 @@ func TestWhatADecisionMeansForTheConditions(t *testing.T) {
 			decision: decide.Decision{Verb: decide.VerbRest}, want: []string{"Ready=True TerraformPlannedNoChanges: Plan no changes: " + revision}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			p := &pass{obj: stackObject(test.change...), now: finished, facts: test.facts}
-			describe(p, test.decision)
+			p := passOver(stackObject(test.change...))
+			p.facts = test.facts
+			p.describeAs(test.decision)
 			var got []string
 			for _, c := range p.obj.Status.Conditions {
 				got = append(got, fmt.Sprintf("%s=%s %s: %s", c.Type, c.Status, c.Reason, c.Message))
@@ -163,8 +164,9 @@ func TestAFailureIsToldAgainOnceWhatCameBetweenIsOver(t *testing.T) {
 		infrav1.ReasonLockHeld:             "False TFExecPlanFailed: boom",
 		infrav1.ReasonInitFailed:           "False TFExecInitFailed: between",
 	} {
-		p := &pass{obj: stackObject(saying(metav1.ConditionFalse, between, "between")), now: finished, lastFailure: &result}
-		describe(p, decide.Decision{Verb: decide.VerbWait, Reason: decide.ReasonRetryPending, Message: "pointless"})
+		p := passOver(stackObject(saying(metav1.ConditionFalse, between, "between")))
+		p.failing = &run.Record{Result: &result}
+		p.describeAs(decide.Decision{Verb: decide.VerbWait, Reason: decide.ReasonRetryPending, Message: "pointless"})
 		if got := says(p.obj, infrav1.ConditionReady); got != want {
 			t.Errorf("%s: %s", between, got)
 		}
@@ -178,13 +180,13 @@ func TestConditionsStandStillWithTheStack(t *testing.T) {
 		{Verb: decide.VerbWait, Reason: decide.ReasonRetryLimit, Message: infrav1.MessageRetryLimit},
 		{Verb: decide.VerbWait, Reason: decide.ReasonDependencyNotReady, Message: "waiting", Detail: "vpc", NextCheck: finished},
 	} {
-		p := &pass{obj: stackObject(saying(metav1.ConditionFalse, infrav1.ReasonPlanFailed, "boom")), now: finished}
-		describe(p, d)
+		p := passOver(stackObject(saying(metav1.ConditionFalse, infrav1.ReasonPlanFailed, "boom")))
+		p.describeAs(d)
 		for i := range p.obj.Status.Conditions {
 			p.obj.Status.Conditions[i].LastTransitionTime = metav1.NewTime(finished)
 		}
 		before := p.obj.DeepCopy()
-		describe(p, d)
+		p.describeAs(d)
 		if diff := cmp.Diff(before.Status, p.obj.Status); diff != "" {
 			t.Errorf("%s (-before +after):\n%s", d, diff)
 		}
@@ -194,9 +196,9 @@ func TestConditionsStandStillWithTheStack(t *testing.T) {
 // A stack that is suspended and was changed is not ready as it is now. One that was only suspended is.
 func TestSuspendedStacksAreReadyAsFarAsTheyWerePlanned(t *testing.T) {
 	for config, want := range map[string]int64{"sha256:c": 2, "sha256:other": 1, "": 1} {
-		p := &pass{obj: stackObject(saying(metav1.ConditionTrue, infrav1.ReasonApplied, "applied"), func(t *infrav1.Terraform) { t.Status.ConfigDigest = "sha256:c" }), now: finished}
+		p := passOver(stackObject(saying(metav1.ConditionTrue, infrav1.ReasonApplied, "applied"), func(t *infrav1.Terraform) { t.Status.ConfigDigest = "sha256:c" }))
 		p.facts.Stack.Suspended, p.facts.Config = true, config
-		describe(p, decide.Decision{Verb: decide.VerbRest, Reason: decide.ReasonSuspended})
+		p.describeAs(decide.Decision{Verb: decide.VerbRest, Reason: decide.ReasonSuspended})
 		if ready := conditions.Of(p.obj, infrav1.ConditionReady); ready.ObservedGeneration != want || ready.Status != metav1.ConditionTrue {
 			t.Errorf("with the configuration %q Ready is %s of generation %d", config, ready.Status, ready.ObservedGeneration)
 		}
@@ -223,9 +225,10 @@ func TestRequestsAreAnsweredWhereNothingCanRun(t *testing.T) {
 		"a run in hand is awaited":   {nil, decide.Decision{Verb: decide.VerbAwaitRun}, "", "sha256:c"},
 		"suspension answers nothing": {nil, decide.Decision{Verb: decide.VerbRest, Reason: decide.ReasonSuspended}, "", "sha256:c"},
 	} {
-		p := &pass{obj: stackObject(append(test.change, asked)...), now: finished, facts: decide.Facts{Lock: &decide.Lock{ID: "lock-1"}}}
+		p := passOver(stackObject(append(test.change, asked)...))
+		p.facts = decide.Facts{Lock: &decide.Lock{ID: "lock-1"}}
 		p.facts.Stack.Suspended = test.decision.Reason == decide.ReasonSuspended
-		describe(p, test.decision)
+		p.describeAs(test.decision)
 		if s := p.obj.Status; s.LastHandledReconcileAt != test.handled || s.ConfigDigest != test.digest {
 			t.Errorf("%s: handled %q, configuration %q", sentence, s.LastHandledReconcileAt, s.ConfigDigest)
 		}
@@ -234,8 +237,8 @@ func TestRequestsAreAnsweredWhereNothingCanRun(t *testing.T) {
 
 func TestFailuresAreCountedForOneThing(t *testing.T) {
 	for again, want := range map[bool]int64{true: 3, false: 0} {
-		p := &pass{obj: stackObject(func(t *infrav1.Terraform) { t.Status.ReconciliationFailures = 3 }), now: finished}
-		describe(p, decide.Decision{Verb: decide.VerbPlan, Reason: decide.ReasonRetry, Message: "x", Again: again})
+		p := passOver(stackObject(func(t *infrav1.Terraform) { t.Status.ReconciliationFailures = 3 }))
+		p.describeAs(decide.Decision{Verb: decide.VerbPlan, Reason: decide.ReasonRetry, Message: "x", Again: again})
 		if got := p.obj.Status.ReconciliationFailures; got != want {
 			t.Errorf("again %v: %d failures", again, got)
 		}
@@ -244,8 +247,9 @@ func TestFailuresAreCountedForOneThing(t *testing.T) {
 
 // Attempts that fail before a run could begin are counted until source and inputs are usable again.
 func TestRefusedAttemptsAreOnTheStatus(t *testing.T) {
-	p := &pass{obj: stackObject(), now: finished, facts: decide.Facts{Source: decide.Source{Revision: revision}}}
-	describe(p, decide.Decision{Verb: decide.VerbFail, Reason: decide.ReasonArtifactFailed, Message: "damaged", Failures: 2, NextCheck: finished})
+	p := passOver(stackObject())
+	p.facts = decide.Facts{Source: decide.Source{Revision: revision}}
+	p.describeAs(decide.Decision{Verb: decide.VerbFail, Reason: decide.ReasonArtifactFailed, Message: "damaged", Failures: 2, NextCheck: finished})
 	if s := p.obj.Status; s.ReconciliationFailures != 2 || !s.LastFailedAttemptAt.Time.Equal(finished) || s.LastAttemptedRevision != revision {
 		t.Errorf("%d failures, the last at %s of %q", s.ReconciliationFailures, s.LastFailedAttemptAt, s.LastAttemptedRevision)
 	}
@@ -253,12 +257,12 @@ func TestRefusedAttemptsAreOnTheStatus(t *testing.T) {
 	if diff := cmp.Diff(want, refusalFacts(p.obj)); diff != "" {
 		t.Errorf("as the next pass sees it (-want +got):\n%s", diff)
 	}
-	describe(p, decide.Decision{Verb: decide.VerbFail, Reason: decide.ReasonArtifactFailed, Message: "damaged", NextCheck: finished})
+	p.describeAs(decide.Decision{Verb: decide.VerbFail, Reason: decide.ReasonArtifactFailed, Message: "damaged", NextCheck: finished})
 	if diff := cmp.Diff(want, refusalFacts(p.obj)); diff != "" {
 		t.Errorf("after a look between two attempts (-want +got):\n%s", diff)
 	}
 	p.facts.Config = "sha256:c"
-	describe(p, decide.Decision{Verb: decide.VerbRest})
+	p.describeAs(decide.Decision{Verb: decide.VerbRest})
 	if s := p.obj.Status; s.ReconciliationFailures != 0 || s.LastFailedAttemptAt != nil {
 		t.Errorf("once the archive is there: %d failures, the last at %s", s.ReconciliationFailures, s.LastFailedAttemptAt)
 	}
@@ -278,9 +282,9 @@ func TestAGenerationWithTheSameConfigurationIsPlanned(t *testing.T) {
 		"a changed configuration of a suspended one": {"sha256:d", true, decide.VerbRest, 1},
 		"a suspended one, which nobody looks at":     {"sha256:c", true, decide.VerbRest, 1},
 	} {
-		p := &pass{obj: stackObject(func(t *infrav1.Terraform) { t.Status.ConfigDigest, t.Status.LastPlannedGeneration = "sha256:c", 1 }), now: finished}
+		p := passOver(stackObject(func(t *infrav1.Terraform) { t.Status.ConfigDigest, t.Status.LastPlannedGeneration = "sha256:c", 1 }))
 		p.facts = decide.Facts{Config: test.config, Stack: decide.Stack{Suspended: test.suspended}}
-		describe(p, decide.Decision{Verb: test.verb})
+		p.describeAs(decide.Decision{Verb: test.verb})
 		if got := p.obj.Status.LastPlannedGeneration; got != test.want {
 			t.Errorf("%s: generation %d is planned, want %d", sentence, got, test.want)
 		}
@@ -298,12 +302,12 @@ func TestRevisionsThatAreTheSameArePlanned(t *testing.T) {
 		"another configuration":             {"sha256:d", false, "old"},
 		"the same, of a stack that is held": {"sha256:c", true, "old"},
 	} {
-		p := &pass{obj: stackObject(func(t *infrav1.Terraform) {
+		p := passOver(stackObject(func(t *infrav1.Terraform) {
 			t.Status.ConfigDigest, t.Status.LastPlannedRevision, t.Status.LastAppliedRevision = "sha256:c", "old", "old"
 			setReady(t, metav1.ConditionTrue, infrav1.ReasonNoDrift, "No drift: old")
-		}), now: finished}
+		}))
 		p.facts = decide.Facts{Config: test.config, Source: decide.Source{Ready: true, Revision: revision}, Stack: decide.Stack{Suspended: test.suspended}}
-		describe(p, decide.Decision{Verb: decide.VerbRest})
+		p.describeAs(decide.Decision{Verb: decide.VerbRest})
 		if s := p.obj.Status; s.LastPlannedRevision != test.want || s.LastAppliedRevision != "old" {
 			t.Errorf("%s: planned %q, applied %q", sentence, s.LastPlannedRevision, s.LastAppliedRevision)
 		}
@@ -315,12 +319,14 @@ func TestRevisionsThatAreTheSameArePlanned(t *testing.T) {
 
 func TestWarningsAreToldOnceAndBounded(t *testing.T) {
 	obj := stackObject(func(t *infrav1.Terraform) { t.Spec.BranchPlanner = &infrav1.BranchPlanner{} })
-	p := &pass{obj: obj, config: &configuration{}}
+	p := passOver(obj)
+	p.config = &configuration{}
 	describeWarnings(p)
 	if diff := cmp.Diff([]string{"spec.branchPlanner has no effect yet"}, obj.Status.Warnings); diff != "" || len(p.notes) != 1 {
 		t.Errorf("%d events, warnings (-want +got):\n%s", len(p.notes), diff)
 	}
-	p = &pass{obj: obj, config: &configuration{}}
+	p = passOver(obj)
+	p.config = &configuration{}
 	if describeWarnings(p); len(p.notes) != 0 {
 		t.Errorf("told again: %+v", p.notes)
 	}
@@ -332,7 +338,8 @@ func TestWarningsAreToldOnceAndBounded(t *testing.T) {
 	}
 	// An input that is missing for a while says nothing about the module.
 	kept := len(obj.Status.Warnings)
-	p = &pass{obj: obj, facts: decide.Facts{Source: decide.Source{Ready: true}}}
+	p = passOver(obj)
+	p.facts = decide.Facts{Source: decide.Source{Ready: true}}
 	if describeWarnings(p); len(obj.Status.Warnings) != kept {
 		t.Errorf("%d warnings are left of %d", len(obj.Status.Warnings), kept)
 	}

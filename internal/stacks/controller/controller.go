@@ -14,12 +14,14 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/kit/fresh"
+	"github.com/yuba-dev/yuba/internal/kit/moment"
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 	"github.com/yuba-dev/yuba/internal/outages/book"
 	"github.com/yuba-dev/yuba/internal/runs/run"
@@ -116,152 +118,117 @@ type Reconciler struct {
 	stacks client.Reader
 }
 
-// Reconcile makes one pass over a stack. An error that lasts is told by the stack itself.
+// Reconcile takes a stack through the stages of a pass. The stack itself reports an error that lasts.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	result, err := r.reconcile(ctx, req)
+	result, err := r.reconcile(ctx, req.NamespacedName)
+	if errors.Is(err, run.ErrBusy) {
+		// A person's request took the stack's place a moment ago: decide anew when that is over.
+		result, err = ctrl.Result{RequeueAfter: busyPause}, nil
+	} else if err != nil {
+		result, err = reconciling.Again(err)
+	}
 	r.tellStuck(ctx, req.NamespacedName, err)
 	return result, err
 }
 
-func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+// busyPause is how soon a stack is reconciled again whose place a person's request has taken for a moment.
+const busyPause = 100 * time.Millisecond
+
+func (r *Reconciler) reconcile(ctx context.Context, name types.NamespacedName) (ctrl.Result, error) {
 	var obj infrav1.Terraform
-	if err := r.Stacks.Get(ctx, req.NamespacedName, &obj); err != nil {
+	if err := r.Stacks.Get(ctx, name, &obj); err != nil {
 		if apierrors.IsNotFound(err) {
-			r.looks.forget(req.NamespacedName)
+			r.looks.forget(name)
 			if r.Circuits != nil {
-				// Its finalizer may have been taken off by hand.
-				r.Circuits.Forget(book.Stack{Namespace: req.Namespace, Name: req.Name})
+				// Somebody may have removed its finalizer manually.
+				r.Circuits.Forget(book.Stack{Namespace: name.Namespace, Name: name.Name})
 			}
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	before := obj.DeepCopy()
-
-	// 1. Take over what ended since the last pass.
-	p := &pass{obj: &obj, before: before, stack: stackOf(&obj), now: r.Now()}
-	if err := r.collect(ctx, p); errors.Is(err, run.ErrBusy) {
-		return ctrl.Result{RequeueAfter: busyPause}, nil
-	} else if err != nil {
-		return ctrl.Result{}, err
-	}
-	// 2. A stack without the finalizer could vanish with its resources.
-	if err := r.ensureFinalizers(ctx, p, before); err != nil {
-		return reconciling.Again(err)
-	}
-	// 3. Gather and decide.
-	if err := r.gather(ctx, p); err != nil {
-		return ctrl.Result{}, err
-	}
-	d, err := r.decide(ctx, p)
+	// 1. Take over the runs that ended since the last pass.
+	collected, err := r.collect(ctx, r.pass(&obj))
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	r.decline(p, d)
-	r.looks.note(p.stack, d, p.now)
-	r.Log.Debug("decided", "stack", p.stack.String(), "decision", d.String())
-	if r.Observe != nil {
-		r.Observe(d, p.over != nil)
-	}
-	// 4. Outputs and all else that follows plans and states, whatever happens next.
-	if err := r.follow(ctx, p, d); err != nil {
-		return reconciling.Again(err)
-	}
-	// 5. Act.
-	act, err := r.prepare(ctx, p, d)
+	// 2. Set the finalizers: a stack without them could vanish with its resources.
+	held, err := r.hold(ctx, collected)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	// 6. Record, then let the run begin: the status names it first.
-	describe(p, d)
-	p.gate()
-	obj.Status.Summary = p.summary(d)
-	sameTransition(&obj, before)
-	if err := r.patchStatus(ctx, &obj, before); err != nil {
-		return reconciling.Again(err)
-	}
-	r.announce(p, before)
-	if err := act(ctx); errors.Is(err, run.ErrBusy) {
-		// A person was faster by a moment; what was decided is decided anew when that is over.
-		return ctrl.Result{RequeueAfter: busyPause}, nil
-	} else if err != nil {
+	// 3. Gather the facts and decide.
+	gathered, err := r.gather(ctx, held)
+	if err != nil {
 		return ctrl.Result{}, err
 	}
-	return r.next(p, d), nil
-}
-
-// busyPause is how soon a stack is looked at again whose place a person's request has taken for a moment.
-const busyPause = 100 * time.Millisecond
-
-// pass is what one call of Reconcile knows.
-type pass struct {
-	obj *infrav1.Terraform
-	// before is the object as the API has it.
-	before *infrav1.Terraform
-	stack  run.Stack
-	now    time.Time
-	facts  decide.Facts
-	// inputs and source as gathered; nil when they are not usable.
-	config *configuration
-	// noState says why the stack cannot have the state that it names; nil when it can.
-	noState *configProblem
-	// takeover is the deleted stack whose state this one found; nil when there is none, or its state is this one's by now.
-	takeover *infrav1.StateTakeover
-	// inHand is the run in hand, if there is one.
-	inHand *run.Record
-	// ended is the run that was recorded in this pass, taken the id of the one that was taken over, worth recording or not.
-	ended *run.Record
-	taken string
-	// over is the run that was taken over, failing the last one when it did not succeed.
-	over, failing *run.Record
-	// lastFailure is how the last run failed, if it did.
-	lastFailure *run.Result
-	// moved is true when a run that a person asked for may have changed the state.
-	moved bool
-	// inventoryKnown is true when this pass read the inventory, inventoryWarning then says what is wrong with it.
-	inventoryKnown   bool
-	inventoryWarning string
-	// lookAgain is when the health checks are due again; zero while they go on.
-	lookAgain time.Time
-	// notes are events beside those that conditions tell.
-	notes []note
-	// dependants are the stacks that depend on this one; dependencyOutputs says what those put out that it depends on.
-	dependants        []infrav1.Terraform
-	dependencyOutputs []string
-	// unlocked is true when this pass broke the lock that was in the way.
-	unlocked bool
-}
-
-// note is an event.
-type note struct {
-	warning                 bool
-	reason, action, message string
-}
-
-func stackOf(obj *infrav1.Terraform) run.Stack {
-	return run.Stack{Namespace: obj.Namespace, Name: obj.Name, UID: string(obj.UID)}
-}
-
-func (r *Reconciler) ensureFinalizers(ctx context.Context, p *pass, before *infrav1.Terraform) error {
-	obj := p.obj
-	var err error
-	if p.dependants, err = r.dependants(ctx, client.ObjectKeyFromObject(obj)); err != nil {
-		return err
+	decided, err := r.decide(ctx, gathered)
+	if err != nil {
+		return ctrl.Result{}, err
 	}
-	wanted := finalizersFor(obj, p.dependants)
+	// 4. Write outputs and all else that follows plans and states, and describe the run to start.
+	acted, err := r.act(ctx, decided)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	// 5. Record the status, then let the run begin: the status names it first.
+	recorded, err := r.record(ctx, acted)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	return r.begin(ctx, recorded)
+}
+
+// hold sets the stack's finalizers.
+func (r *Reconciler) hold(ctx context.Context, c *collected) (*held, error) {
+	obj, before := c.obj, c.before
+	dependants, err := r.dependants(ctx, client.ObjectKeyFromObject(obj))
+	if err != nil {
+		return nil, err
+	}
+	h := &held{collected: *c, dependants: dependants}
+	wanted := finalizersFor(obj, dependants)
 	if !obj.DeletionTimestamp.IsZero() || slices.Equal(wanted, obj.Finalizers) {
-		return nil
+		return h, nil
 	}
-	patched := before.DeepCopy()
-	patched.Finalizers = wanted
-	err = r.Client.Patch(ctx, patched, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
-	if err != nil {
-		return fmt.Errorf("set the finalizers of %s/%s: %w", obj.Namespace, obj.Name, err)
+	if err := reconciling.SetFinalizers(ctx, r.Client, obj, before, wanted); err != nil {
+		return nil, err
 	}
-	r.Stacks.Wrote(patched)
-	// Go on with the object as it is now; its status is what this pass has made of it.
-	obj.Finalizers, obj.ResourceVersion = patched.Finalizers, patched.ResourceVersion
-	before.Finalizers, before.ResourceVersion = patched.Finalizers, patched.ResourceVersion
-	return nil
+	r.Stacks.Wrote(before)
+	return h, nil
+}
+
+// record writes what the pass found and decided into the status, and sends the events.
+func (r *Reconciler) record(ctx context.Context, p *acted) (*recorded, error) {
+	describe(p)
+	p.gate()
+	p.obj.Status.Summary = p.summary()
+	sameTransition(p.obj, p.before)
+	if err := r.patchStatus(ctx, p.obj, p.before); err != nil {
+		return nil, err
+	}
+	r.announce(p)
+	return &recorded{*p}, nil
+}
+
+// begin does what only a recorded decision allows, and says when to look again if nothing happens.
+func (r *Reconciler) begin(ctx context.Context, p *recorded) (ctrl.Result, error) {
+	switch p.decision.Verb {
+	case decide.VerbCancel:
+		return p.next(), r.Runs.Cancel(ctx, p.decision.Subject)
+	case decide.VerbRelease:
+		return p.next(), r.letGo(ctx, &p.gathered)
+	}
+	if p.taken != "" {
+		r.Runs.Recorded(p.stack, p.taken)
+	}
+	if p.run == nil {
+		return p.next(), nil
+	}
+	// The status named the run before it is on record: a name without a record is a run that never began.
+	if err := r.Runs.Prepare(ctx, *p.run); err != nil {
+		return ctrl.Result{}, err
+	}
+	return p.next(), r.Runs.Start(ctx, *p.run)
 }
 
 // patchStatus writes the status when it differs, on the very version it was read from.
@@ -269,8 +236,7 @@ func (r *Reconciler) patchStatus(ctx context.Context, obj, before *infrav1.Terra
 	if equality.Semantic.DeepEqual(obj.Status, before.Status) {
 		return nil
 	}
-	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-	if err := r.Client.Status().Patch(ctx, obj, patch); err != nil {
+	if err := r.Client.Status().Patch(ctx, obj, reconciling.ChangeOf(before)); err != nil {
 		if apierrors.IsNotFound(err) {
 			return nil
 		}
@@ -281,29 +247,27 @@ func (r *Reconciler) patchStatus(ctx context.Context, obj, before *infrav1.Terra
 }
 
 // next says when to look again if nothing happens.
-func (r *Reconciler) next(p *pass, d decide.Decision) ctrl.Result {
+func (p *recorded) next() ctrl.Result {
+	d := p.decision
 	if d.Verb.StartsRun() {
 		return ctrl.Result{}
 	}
 	if d.Verb == decide.VerbUnlock {
 		return ctrl.Result{RequeueAfter: time.Millisecond}
 	}
-	if outputsHadFailed(p.obj) {
-		d.NextCheck = earlier(d.NextCheck, p.now.Add(max(p.obj.GetRetryInterval(), time.Second)))
-	}
-	d.NextCheck = earlier(d.NextCheck, p.lookAgain)
-	if d.NextCheck.IsZero() {
+	next := moment.Earlier(p.nextCheck(), p.lookAgain)
+	if next.IsZero() {
 		return ctrl.Result{}
 	}
-	return ctrl.Result{RequeueAfter: max(d.NextCheck.Sub(p.now), time.Millisecond)}
+	return ctrl.Result{RequeueAfter: max(next.Sub(p.now), time.Millisecond)}
 }
 
-// earlier is the first of two moments of which either may be missing.
-func earlier(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
+// nextCheck is when the decision is due again; sooner where outputs could not be written.
+func (p *decided) nextCheck() time.Time {
+	if outputsHadFailed(p.obj) {
+		return moment.Earlier(p.decision.NextCheck, p.now.Add(max(p.obj.GetRetryInterval(), time.Second)))
 	}
-	return a
+	return p.decision.NextCheck
 }
 
 func timeOf(t *metav1.Time) time.Time {

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 	"github.com/yuba-dev/yuba/internal/kit/scope"
 	"github.com/yuba-dev/yuba/internal/outages/book"
 )
@@ -23,7 +24,7 @@ import (
 // letGo takes Yuba's finalizers off a deleted stack. Its state, its versions and the records of its runs stay: they are
 // what a mistake is repaired with. Only the empty state of a tenant's stack is deleted: otherwise there would be one for every
 // tenant that ever was.
-func (r *Reconciler) letGo(ctx context.Context, p *pass) error {
+func (r *Reconciler) letGo(ctx context.Context, p *gathered) error {
 	before := p.obj.DeepCopy()
 	p.obj.Finalizers = slices.DeleteFunc(p.obj.Finalizers, func(f string) bool {
 		return f == infrav1.Finalizer || strings.HasPrefix(f, infrav1.DependencyFinalizerPrefix)
@@ -40,7 +41,7 @@ func (r *Reconciler) letGo(ctx context.Context, p *pass) error {
 	if err := r.leaveState(ctx, p); err != nil {
 		return err
 	}
-	if err := r.Client.Patch(ctx, p.obj, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
+	if err := r.Client.Patch(ctx, p.obj, reconciling.ChangeOf(before)); err != nil {
 		return client.IgnoreNotFound(fmt.Errorf("let %s go: %w", p.stack, err))
 	}
 	if before.Status.Unproven != nil { // told once it is true: what comes before is tried again after a conflict
@@ -73,7 +74,7 @@ func stateOf(obj *infrav1.Terraform) string {
 }
 
 // discardState deletes the state of a tenant's stack that was destroyed. Who may not is not kept from letting the stack go.
-func (r *Reconciler) discardState(ctx context.Context, p *pass) error {
+func (r *Reconciler) discardState(ctx context.Context, p *gathered) error {
 	if scope.Of(p.obj.Labels) == "" || !p.obj.Spec.DestroyResourcesOnDeletion || p.obj.KeepsOwnState() || p.noState != nil {
 		return nil
 	}

@@ -81,7 +81,7 @@ func (r *Reconciler) cached(ctx context.Context, name types.NamespacedName) (*in
 }
 
 // gatherRelations reads what the stack depends on and what depends on it.
-func (r *Reconciler) gatherRelations(ctx context.Context, p *pass) error {
+func (r *Reconciler) gatherRelations(ctx context.Context, p *gathered) error {
 	own := client.ObjectKeyFromObject(p.obj)
 	for _, name := range dependenciesOf(p.obj) {
 		d, err := r.dependencyFacts(ctx, p, name)
@@ -129,7 +129,7 @@ func called(name types.NamespacedName, from string) string {
 	return name.String()
 }
 
-func (r *Reconciler) dependencyFacts(ctx context.Context, p *pass, name types.NamespacedName) (decide.Dependency, error) {
+func (r *Reconciler) dependencyFacts(ctx context.Context, p *gathered, name types.NamespacedName) (decide.Dependency, error) {
 	if !r.usable(p.obj.Namespace, name) {
 		return decide.Dependency{Name: name.String(), Denied: true}, nil
 	}
@@ -181,7 +181,7 @@ func (r *Reconciler) missingOutputs(ctx context.Context, t *infrav1.Terraform) (
 
 // withDependencies makes what the dependencies put out part of the configuration: who depends on a stack may read its
 // outputs in ways that are not seen here, as from its state.
-func (p *pass) withDependencies(digest string) string {
+func (p *gathered) withDependencies(digest string) string {
 	if len(p.dependencyOutputs) == 0 {
 		return digest
 	}

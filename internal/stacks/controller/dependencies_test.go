@@ -66,10 +66,10 @@ func named(name string) types.NamespacedName {
 }
 
 // relate gathers a stack's relations in a graph.
-func relate(t *testing.T, g graph, name string, crossNamespace bool) *pass {
+func relate(t *testing.T, g graph, name string, crossNamespace bool) *gathered {
 	t.Helper()
 	r := &Reconciler{stacks: g, AllowCrossNamespace: crossNamespace}
-	p := &pass{obj: g.stack(name)}
+	p := &passOver(g.stack(name)).gathered
 	var err error
 	if p.dependants, err = r.dependants(t.Context(), named(name)); err != nil {
 		t.Fatal(err)
@@ -220,7 +220,7 @@ func TestWhatIsNewsToDependants(t *testing.T) {
 
 func TestOutputsOfDependenciesArePartOfTheConfiguration(t *testing.T) {
 	digest := func(outputs ...string) string {
-		return (&pass{dependencyOutputs: outputs}).withDependencies("sha256:a")
+		return (&gathered{dependencyOutputs: outputs}).withDependencies("sha256:a")
 	}
 	if digest() != "sha256:a" {
 		t.Error("without dependencies the digest is another one")

@@ -88,13 +88,14 @@ func TestRunsAreToldWhichPartTheyRead(t *testing.T) {
 func TestApplyInOneGoIsToldOnceItHasBegun(t *testing.T) {
 	obj := stackObject(func(t *infrav1.Terraform) { t.Status.CurrentRun = &infrav1.RunReference{ID: "run-1", Status: "queued"} })
 	rec := run.Record{Permitted: true, Planning: true, Spec: run.Spec{ID: "run-1", Operation: run.OperationPlanAndApply, Direct: true}}
-	p := &pass{obj: obj, inHand: &rec}
-	describeAwaited(p)
+	p := passOver(obj)
+	p.inHand = &rec
+	describeAwaited(&p.gathered)
 	if c := conditions.Of(obj, infrav1.ConditionApply); c.Type != "" || obj.Status.CurrentRun.Status != "queued" || currentFacts(rec, false).Apply {
 		t.Errorf("while it plans: %+v, %+v", c, obj.Status.CurrentRun)
 	}
 	rec.Planning = false
-	describeAwaited(p)
+	describeAwaited(&p.gathered)
 	if c := conditions.Of(obj, infrav1.ConditionApply); c.Status != metav1.ConditionUnknown || obj.Status.CurrentRun.Status != "applying" || !currentFacts(rec, false).Apply {
 		t.Errorf("once it has begun: %+v, %+v", c, obj.Status.CurrentRun)
 	}

@@ -13,20 +13,20 @@ import (
 )
 
 // announce sends the events: one for each condition that says something else than before, and the pass's notes.
-func (r *Reconciler) announce(p *pass, before *infrav1.Terraform) {
+func (r *Reconciler) announce(p *acted) {
 	for _, kind := range []string{infrav1.ConditionReady, infrav1.ConditionStateLocked, infrav1.ConditionOutput} {
-		if n, ok := p.news(kind, conditions.Of(before, kind)); ok {
-			r.event(p, n)
+		if n, ok := p.news(kind, conditions.Of(p.before, kind)); ok {
+			r.event(&p.gathered, n)
 		}
 	}
 	for _, n := range p.notes {
-		r.event(p, n)
+		r.event(&p.gathered, n)
 	}
 }
 
 // news is the event that tells what a condition says now; false when it says nothing new. Reasons and messages are
 // tofu-controller's, which has other words for some events than for the conditions that they come from.
-func (p *pass) news(kind string, was metav1.Condition) (note, bool) {
+func (p *collected) news(kind string, was metav1.Condition) (note, bool) {
 	is := conditions.Of(p.obj, kind)
 	if is.Type == "" || is.Status == was.Status && is.Reason == was.Reason && is.Message == was.Message {
 		return note{}, false
@@ -53,12 +53,12 @@ func (p *pass) news(kind string, was metav1.Condition) (note, bool) {
 }
 
 // applied says that an apply has just succeeded.
-func (p *pass) applied() bool {
+func (p *collected) applied() bool {
 	return p.ended != nil && p.ended.Result != nil && p.ended.Result.Applied
 }
 
 // tellOfSuccess tells of an apply, which Ready does not when it tells of what came after.
-func (p *pass) tellOfSuccess() note {
+func (p *collected) tellOfSuccess() note {
 	apply, reason := conditions.Of(p.obj, infrav1.ConditionApply), infrav1.ReasonApplied
 	if p.ended.Spec.Destroy {
 		reason = infrav1.ReasonDestroyed
@@ -66,7 +66,7 @@ func (p *pass) tellOfSuccess() note {
 	return note{reason: reason, action: infrav1.ConditionApply, message: at(apply.Message, p.obj.Status.LastAppliedRevision)}
 }
 
-func (r *Reconciler) event(p *pass, n note) {
+func (r *Reconciler) event(p *gathered, n note) {
 	severity := corev1.EventTypeNormal
 	if n.warning {
 		severity = corev1.EventTypeWarning
@@ -76,7 +76,7 @@ func (r *Reconciler) event(p *pass, n note) {
 
 // subject is the object as those see it who are told of events: the revision that it is about is the one that this pass is
 // about, unless a run of an earlier one has just ended.
-func subject(p *pass) *infrav1.Terraform {
+func subject(p *gathered) *infrav1.Terraform {
 	revision := p.facts.Source.Revision
 	if p.ended != nil || revision == "" || revision == p.obj.Status.LastAttemptedRevision {
 		return p.obj

@@ -73,7 +73,8 @@ func TestWhatAConditionTellsAsAnEvent(t *testing.T) {
 			if test.was != nil {
 				test.was(before)
 			}
-			p := &pass{obj: stackObject(test.is), now: finished, ended: test.ended}
+			p := passOver(stackObject(test.is))
+			p.ended = test.ended
 			var got *note
 			if n, ok := p.news(kind, conditions.Of(before, kind)); ok {
 				got = &n

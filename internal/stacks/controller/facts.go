@@ -23,45 +23,39 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
 
-// gather reads everything that a decision depends on into p.facts.
-func (r *Reconciler) gather(ctx context.Context, p *pass) error {
-	obj := p.obj
+// gather reads everything that a decision depends on.
+func (r *Reconciler) gather(ctx context.Context, h *held) (*gathered, error) {
+	obj := h.obj
+	p := &gathered{held: *h}
 	p.facts = decide.Facts{Now: p.now, Stack: stackFacts(obj), Refused: refusalFacts(obj), Kept: obj.Status.LastAppliedRun != ""}
-	if err := r.gatherRuns(ctx, p); err != nil {
-		return err
+	if err := r.gatherRuns(ctx, p); err != nil || p.untouched() {
+		return p, err
 	}
-	if p.untouched() {
-		return nil
-	}
-	if err := r.gatherRelations(ctx, p); err != nil {
-		return err
-	}
-	if err := r.gatherConfiguration(ctx, p); err != nil {
-		return err
-	}
-	if err := r.gatherCircuit(ctx, p); err != nil {
-		return err
+	if err := inTurn(ctx, p, r.gatherRelations, r.gatherConfiguration, r.gatherCircuit); err != nil {
+		return nil, err
 	}
 	p.facts.Pending = pendingFacts(obj)
 	p.recognize()
-	// Of another tenant's state nothing is looked at, not even who locks it.
+	// Yuba reads nothing of another tenant's state, not even who locks it.
 	if obj.KeepsOwnState() || p.noState != nil {
-		return nil
+		return p, nil
 	}
-	for _, part := range []func(context.Context, *pass) error{
-		func(ctx context.Context, p *pass) error { return r.gatherLock(ctx, p, r.States.Holder) },
-		r.gatherTakeover, r.settleTakeover, r.gatherState,
-	} {
-		if err := part(ctx, p); err != nil {
+	return p, inTurn(ctx, p, r.gatherHolder, r.gatherTakeover, r.settleTakeover, r.gatherState)
+}
+
+// inTurn takes steps until one fails.
+func inTurn[P any](ctx context.Context, p P, steps ...func(context.Context, P) error) error {
+	for _, step := range steps {
+		if err := step(ctx, p); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// untouched tells whether a stack is suspended of which nothing was ever said: no program is fetched or packed for it, and no
-// input read. Of a thousand stacks that are made to wait that would be a thousand of each.
-func (p *pass) untouched() bool {
+// untouched tells whether a stack was created suspended and never reconciled since. Yuba fetches and packs no program for it and
+// reads no inputs: a thousand stacks may be created suspended at once.
+func (p *gathered) untouched() bool {
 	s := &p.obj.Status
 	return p.obj.Spec.Suspend && p.obj.DeletionTimestamp.IsZero() && p.inHand == nil && p.over == nil && s.CurrentRun == nil && s.LastRun == nil &&
 		s.LastAppliedRevision == "" && s.Plan.Pending == "" && len(s.Conditions) == 0
@@ -137,7 +131,7 @@ func pendingFacts(obj *infrav1.Terraform) *decide.Plan {
 	return plan
 }
 
-func (r *Reconciler) gatherRuns(ctx context.Context, p *pass) error {
+func (r *Reconciler) gatherRuns(ctx context.Context, p *gathered) error {
 	if rec, canceled, ok := r.Runs.InHand(p.stack); ok {
 		p.facts.Current = currentFacts(rec, canceled)
 		p.inHand = &rec
@@ -167,7 +161,7 @@ func currentFacts(rec run.Record, canceled bool) *decide.Run {
 }
 
 // lastFacts looks at the record only of a run that went wrong: for the others the status says enough.
-func (r *Reconciler) lastFacts(ctx context.Context, p *pass, ref *infrav1.RunReference) (*decide.Run, error) {
+func (r *Reconciler) lastFacts(ctx context.Context, p *gathered, ref *infrav1.RunReference) (*decide.Run, error) {
 	last := &decide.Run{ID: ref.ID, Finished: timeOf(ref.FinishedAt), Failures: int(p.obj.Status.ReconciliationFailures)}
 	deleting := !p.obj.DeletionTimestamp.IsZero()
 	last.Failed, last.Interrupted = ref.Status == string(run.OutcomeFailed), ref.Status == string(run.OutcomeInterrupted)
@@ -190,7 +184,7 @@ func (r *Reconciler) lastFacts(ctx context.Context, p *pass, ref *infrav1.RunRef
 	last.Generation, last.Revision = rec.Generation, rec.Spec.Artifact.Revision
 	if result := rec.Result; result != nil {
 		if result.Outcome != run.OutcomeSucceeded && result.Outcome != run.OutcomeCanceled {
-			p.lastFailure, p.failing = result, &rec
+			p.failing = &rec
 		}
 		if result.Lock != nil {
 			last.Lock = result.Lock.ID
@@ -201,7 +195,7 @@ func (r *Reconciler) lastFacts(ctx context.Context, p *pass, ref *infrav1.RunRef
 	return last, nil
 }
 
-func (r *Reconciler) gatherConfiguration(ctx context.Context, p *pass) error {
+func (r *Reconciler) gatherConfiguration(ctx context.Context, p *gathered) error {
 	var err error
 	if p.noState, err = r.refusedState(ctx, p.obj); err != nil {
 		return err
@@ -228,7 +222,7 @@ func (r *Reconciler) gatherConfiguration(ctx context.Context, p *pass) error {
 }
 
 // conclude tells apart what the user must mend from what may pass.
-func (p *pass) conclude(prog *program, config *configuration, err error) error {
+func (p *gathered) conclude(prog *program, config *configuration, err error) error {
 	var missing *inputs.Error
 	var problem *configProblem
 	switch {
@@ -252,7 +246,7 @@ func (p *pass) conclude(prog *program, config *configuration, err error) error {
 }
 
 // gatherState reads the state only when a decision hangs on it: the runs themselves meet it later in any case.
-func (r *Reconciler) gatherState(ctx context.Context, p *pass) error {
+func (r *Reconciler) gatherState(ctx context.Context, p *gathered) error {
 	if p.facts.Pending == nil && !p.facts.Stack.Deleting {
 		return nil
 	}

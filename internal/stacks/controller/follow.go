@@ -8,24 +8,12 @@ import (
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/runs/run"
-	"github.com/yuba-dev/yuba/internal/stacks/decide"
 )
 
 // follow keeps what is made of plans and states in step with them: outputs, readable plans, the inventory and the look
 // at what answers. Outputs come first, for checks use them.
-func (r *Reconciler) follow(ctx context.Context, p *pass, d decide.Decision) error {
-	for _, step := range []func(context.Context, *pass, decide.Decision) error{
-		r.ensureOutputs,
-		func(ctx context.Context, p *pass, _ decide.Decision) error { return r.ensureReadable(ctx, p) },
-		r.ensureInventory,
-		func(ctx context.Context, p *pass, _ decide.Decision) error { return r.weighUnproven(ctx, p) },
-		r.ensureHealth,
-	} {
-		if err := step(ctx, p, d); err != nil {
-			return err
-		}
-	}
-	return nil
+func (r *Reconciler) follow(ctx context.Context, p *acted) error {
+	return inTurn(ctx, p, r.ensureOutputs, r.ensureReadable, r.ensureInventory, r.weighUnproven, r.ensureHealth)
 }
 
 // askFor has a run bring what follows it.

@@ -63,7 +63,8 @@ func TestWhatARunIsAskedToBring(t *testing.T) {
 }
 
 func TestTheInventoryIsBounded(t *testing.T) {
-	p := &pass{obj: stackObject(), config: &configuration{}}
+	p := passOver(stackObject())
+	p.config = &configuration{}
 	p.setInventory([]run.Resource{{Name: "a", Type: "t", ID: "1"}, {Name: "b", Type: "t"}})
 	want := []infrav1.ResourceRef{{Name: "a", Type: "t", Identifier: "1"}, {Name: "b", Type: "t"}}
 	if diff := cmp.Diff(want, p.obj.Status.Inventory.Entries); diff != "" || p.inventoryWarnings() != nil {
@@ -74,7 +75,7 @@ func TestTheInventoryIsBounded(t *testing.T) {
 		many[i] = run.Resource{Name: fmt.Sprintf("n%d", i), Type: "terraform_data", ID: strings.Repeat("x", 36)}
 	}
 	p.setInventory(many)
-	describe(p, decide.Decision{Verb: decide.VerbRest})
+	p.describeAs(decide.Decision{Verb: decide.VerbRest})
 	entries := len(p.obj.Status.Inventory.Entries)
 	warning := fmt.Sprintf("status.inventory lists the first %d of 20000 resources; `yuba state list vpc -n team` lists all", entries)
 	if diff := cmp.Diff([]string{warning}, p.obj.Status.Warnings); diff != "" || entries < 1000 || entries > 10_000 {
@@ -82,14 +83,17 @@ func TestTheInventoryIsBounded(t *testing.T) {
 	}
 	// A pass that does not look at the state leaves the warning; one that lists all takes it back.
 	for i, config := range []*configuration{{}, nil} {
-		p = &pass{obj: p.obj, config: config, facts: decide.Facts{Source: decide.Source{Ready: true}}}
-		if describe(p, decide.Decision{Verb: decide.VerbRest}); len(p.obj.Status.Warnings) != 1 || len(p.notes) != 0 {
+		p = passOver(p.obj)
+		p.config = config
+		p.facts = decide.Facts{Source: decide.Source{Ready: true}}
+		if p.describeAs(decide.Decision{Verb: decide.VerbRest}); len(p.obj.Status.Warnings) != 1 || len(p.notes) != 0 {
 			t.Errorf("pass %d: %q, told %v", i, p.obj.Status.Warnings, p.notes)
 		}
 	}
-	p = &pass{obj: p.obj, config: &configuration{}}
+	p = passOver(p.obj)
+	p.config = &configuration{}
 	p.setInventory(nil)
-	if describe(p, decide.Decision{Verb: decide.VerbRest}); len(p.obj.Status.Warnings) != 0 || p.obj.Status.Inventory.Entries == nil {
+	if p.describeAs(decide.Decision{Verb: decide.VerbRest}); len(p.obj.Status.Warnings) != 0 || p.obj.Status.Inventory.Entries == nil {
 		t.Errorf("%q, %+v", p.obj.Status.Warnings, p.obj.Status.Inventory)
 	}
 }

@@ -143,8 +143,8 @@ func (b *healthBook) conclude(stack run.Stack, e *healthEntry, at time.Time, err
 }
 
 // ensureHealth says what the last look found and starts another when one is due.
-func (r *Reconciler) ensureHealth(ctx context.Context, p *pass, d decide.Decision) error {
-	obj := p.obj
+func (r *Reconciler) ensureHealth(ctx context.Context, p *acted) error {
+	obj, d := p.obj, p.decision
 	if len(obj.Spec.HealthChecks) == 0 || obj.Spec.Destroy || p.facts.Stack.Deleting || obj.Status.LastAppliedRevision == "" {
 		conditions.Remove(obj, infrav1.ConditionHealthCheck)
 		r.health.forget(p.stack)
@@ -156,10 +156,10 @@ func (r *Reconciler) ensureHealth(ctx context.Context, p *pass, d decide.Decisio
 	}
 	key := healthKey(obj)
 	last, known := r.health.last(p.stack)
-	if !known || !last.running && lookDue(p, last, key) {
+	if !known || !last.running && lookDue(&p.pass, last, key) {
 		// After a start nothing is known, and what the object says still stands, unless it is about an earlier apply.
-		said := conditions.Of(obj, infrav1.ConditionHealthCheck).Type != "" && !movedState(p)
-		if err := r.look(ctx, p, healthEntry{key: key, again: known && last.key == key || !known && said}); err != nil {
+		said := conditions.Of(obj, infrav1.ConditionHealthCheck).Type != "" && !p.movedState()
+		if err := r.look(ctx, &p.pass, healthEntry{key: key, again: known && last.key == key || !known && said}); err != nil {
 			return err
 		}
 		last, _ = r.health.last(p.stack)
@@ -258,7 +258,7 @@ func tellHealth(obj *infrav1.Terraform, last healthEntry, key string) {
 }
 
 // gate holds Ready back. What was applied is told all the same, for no condition says so before everything answers.
-func (p *pass) gate() {
+func (p *collected) gate() {
 	was := conditions.Of(p.obj, infrav1.ConditionReady)
 	gateOnHealth(p.obj)
 	if p.applied() && was.Status == metav1.ConditionTrue && heldByHealth(conditions.Of(p.obj, infrav1.ConditionReady)) {

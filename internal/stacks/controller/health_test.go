@@ -156,8 +156,9 @@ func TestWhenALookIsDue(t *testing.T) {
 // An interval of 0 looks at nothing without a reason, and a retry interval of 0 is no reason to do nothing else.
 func TestIntervalsOfZero(t *testing.T) {
 	obj := stackObject(func(t *infrav1.Terraform) { t.Spec.RetryInterval = &metav1.Duration{} })
-	later := &pass{obj: obj, now: finished.AddDate(1, 0, 0)}
-	if lookDue(later, healthEntry{key: "k", at: finished}, "k") || !lookDue(later, healthEntry{key: "old", at: finished}, "k") {
+	later := passOver(obj)
+	later.now = finished.AddDate(1, 0, 0)
+	if lookDue(&later.pass, healthEntry{key: "k", at: finished}, "k") || !lookDue(&later.pass, healthEntry{key: "old", at: finished}, "k") {
 		t.Error("a healthy stack is looked at for a change, and for nothing else")
 	}
 	if next := nextLook(obj, healthEntry{at: finished, failure: "boom"}); !next.Equal(finished.Add(time.Second)) {
@@ -167,16 +168,17 @@ func TestIntervalsOfZero(t *testing.T) {
 
 func TestAnApplyThatHealthHoldsBackIsTold(t *testing.T) {
 	result := applied
-	p := &pass{obj: stackObject(readySays(metav1.ConditionTrue, infrav1.ReasonApplied, "Applied successfully: r"),
+	p := passOver(stackObject(readySays(metav1.ConditionTrue, infrav1.ReasonApplied, "Applied successfully: r"),
 		checkSays(metav1.ConditionUnknown, infrav1.ReasonProgressing, infrav1.MessageCheckingHealth), func(t *infrav1.Terraform) {
 			t.Status.LastAppliedRevision = "r"
 			setCondition(t, infrav1.ConditionApply, metav1.ConditionTrue, infrav1.ReasonApplied, infrav1.MessageApplied)
-		}), ended: &run.Record{Result: &result}}
+		}))
+	p.ended = &run.Record{Result: &result}
 	p.gate()
 	if len(p.notes) != 1 || p.notes[0].reason != infrav1.ReasonApplied || p.notes[0].message != "Applied successfully: r" || p.notes[0].warning {
 		t.Errorf("%+v", p.notes)
 	}
-	p = &pass{obj: p.obj}
+	p = passOver(p.obj)
 	if p.gate(); len(p.notes) != 0 {
 		t.Errorf("told again: %+v", p.notes)
 	}

@@ -19,7 +19,7 @@ import (
 const maxInventory = 256 << 10
 
 // ensureInventory keeps the list of resources as the state has them: after whatever changed it, and when there is none.
-func (r *Reconciler) ensureInventory(ctx context.Context, p *pass, d decide.Decision) error {
+func (r *Reconciler) ensureInventory(ctx context.Context, p *acted) error {
 	obj := p.obj
 	if !obj.Spec.EnableInventory {
 		obj.Status.Inventory = nil
@@ -29,8 +29,8 @@ func (r *Reconciler) ensureInventory(ctx context.Context, p *pass, d decide.Deci
 		p.setInventory(p.ended.Result.Resources)
 		return nil
 	}
-	moved := movedState(p)
-	if obj.KeepsOwnState() || p.facts.Stack.Deleting || p.facts.StateProblem != "" || p.noState != nil || d.Verb == decide.VerbAwaitRun ||
+	moved := p.movedState()
+	if obj.KeepsOwnState() || p.facts.Stack.Deleting || p.facts.StateProblem != "" || p.noState != nil || p.decision.Verb == decide.VerbAwaitRun ||
 		obj.Status.LastAppliedRevision == "" || !moved && obj.Status.Inventory != nil {
 		return nil
 	}
@@ -58,7 +58,7 @@ func (r *Reconciler) ensureInventory(ctx context.Context, p *pass, d decide.Deci
 }
 
 // movedState tells whether the run that was recorded in this pass may have changed the state.
-func movedState(p *pass) bool {
+func (p *collected) movedState() bool {
 	return p.moved || p.ended != nil && p.ended.Result.ApplyStarted
 }
 
@@ -76,7 +76,7 @@ func managed(file *state.File) []run.Resource {
 // inventoryWarning begins the warning that the list is not whole.
 const inventoryWarning = "status.inventory lists "
 
-func (p *pass) setInventory(resources []run.Resource) {
+func (p *acted) setInventory(resources []run.Resource) {
 	entries := make([]infrav1.ResourceRef, 0, len(resources))
 	p.inventoryWarning = ""
 	size := 0
@@ -94,7 +94,7 @@ func (p *pass) setInventory(resources []run.Resource) {
 }
 
 // inventoryWarnings is the warning about a list that is not whole: this pass's, or while it made none, the one before.
-func (p *pass) inventoryWarnings() []string {
+func (p *acted) inventoryWarnings() []string {
 	switch {
 	case p.obj.Status.Inventory == nil:
 		return nil

@@ -25,20 +25,32 @@ import (
 // indexState finds the stacks that keep their state behind a Lease: "namespace/lease".
 const indexState = "yuba.state"
 
-// decide says what to do. Before a run begins it is made sure that nobody has taken the lock of whom the watch has not
-// told yet, or never will: a Lease that another program made may lack the labels that are watched for.
-func (r *Reconciler) decide(ctx context.Context, p *pass) (decide.Decision, error) {
-	d := decide.Decide(p.facts)
-	if !d.Verb.StartsRun() || p.obj.KeepsOwnState() || p.noState != nil {
-		return d, nil
+// decide says what to do. Before a run begins it asks the API who holds the lock: the watch may lag, and a Lease that another
+// program made may lack the labels that are watched for.
+func (r *Reconciler) decide(ctx context.Context, g *gathered) (*decided, error) {
+	p := &decided{gathered: *g, decision: decide.Decide(g.facts)}
+	if p.decision.Verb.StartsRun() && !p.obj.KeepsOwnState() && p.noState == nil {
+		if err := r.gatherLock(ctx, &p.gathered, r.States.HolderNow); err != nil {
+			return nil, err
+		}
+		if p.facts.Lock != nil {
+			p.decision = decide.Decide(p.facts)
+		}
 	}
-	if err := r.gatherLock(ctx, p, r.States.HolderNow); err != nil || p.facts.Lock == nil {
-		return d, err
+	r.decline(p)
+	r.looks.note(p.stack, p.decision, p.now)
+	r.Log.Debug("decided", "stack", p.stack.String(), "decision", p.decision.String())
+	if r.Observe != nil {
+		r.Observe(p.decision, p.over != nil)
 	}
-	return decide.Decide(p.facts), nil
+	return p, nil
 }
 
-func (r *Reconciler) gatherLock(ctx context.Context, p *pass, ask func(context.Context, state.Key) (*state.LockInfo, error)) error {
+func (r *Reconciler) gatherHolder(ctx context.Context, p *gathered) error {
+	return r.gatherLock(ctx, p, r.States.Holder)
+}
+
+func (r *Reconciler) gatherLock(ctx context.Context, p *gathered, ask func(context.Context, state.Key) (*state.LockInfo, error)) error {
 	holder, err := ask(ctx, stateKeyOf(p.obj))
 	if err != nil {
 		return err
@@ -79,7 +91,8 @@ func (r *Reconciler) isOver(ctx context.Context, stack run.Stack, holder *state.
 }
 
 // unlock breaks exactly the lock that was decided about. When somebody else has it by now, the next look tells.
-func (r *Reconciler) unlock(ctx context.Context, p *pass, d decide.Decision) error {
+func (r *Reconciler) unlock(ctx context.Context, p *acted) error {
+	d := p.decision
 	err := r.States.Unlock(ctx, stateKeyOf(p.obj), d.Subject)
 	var others *state.LockedError
 	if errors.As(err, &others) {
@@ -106,9 +119,8 @@ func lockToBreak(obj *infrav1.Terraform) string {
 	return ""
 }
 
-func describeLock(p *pass, d decide.Decision) {
-	obj := p.obj
-	l := p.facts.Lock
+func describeLock(p *acted) {
+	obj, l, d := p.obj, p.facts.Lock, p.decision
 	switch {
 	case l != nil && d.Verb == decide.VerbUnlock && p.unlocked && d.Reason == decide.ReasonForceUnlock:
 		lockBroken(obj, l.ID)
@@ -167,7 +179,7 @@ func lockAdvice(r *run.Result) string {
 }
 
 // lockMessage says who holds the lock, since when, and how to release it.
-func lockMessage(p *pass) string {
+func lockMessage(p *gathered) string {
 	l := p.facts.Lock
 	by := l.Who
 	if by == "" {

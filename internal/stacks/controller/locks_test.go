@@ -127,8 +127,11 @@ func TestDecisionsAboutLocksAreTold(t *testing.T) {
 		"given back after one broken": {[]func(*infrav1.Terraform){func(t *infrav1.Terraform) { lockBroken(t, "lock-1") }}, nil, decide.Decision{Verb: decide.VerbRest}, onLock{"", "lock-1", isBroken + "lock-1"}},
 		"not looked at: an own backend's is known from the last run": {[]func(*infrav1.Terraform){ownBackend, lockPending}, nil, decide.Decision{Verb: decide.VerbRest}, onLock{"lock-1", "", "True LockHeld: x"}},
 	} {
-		p := &pass{obj: stackObject(test.change...), facts: decide.Facts{Lock: test.lock}, unlocked: true}
-		describeLock(p, test.decision)
+		p := passOver(stackObject(test.change...))
+		p.facts = decide.Facts{Lock: test.lock}
+		p.unlocked = true
+		p.decision = test.decision
+		describeLock(p)
 		if diff := cmp.Diff(test.want, lockOf(p.obj)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", sentence, diff)
 		}

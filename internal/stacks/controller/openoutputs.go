@@ -44,7 +44,7 @@ func openCandidates(wanted []string, outputs map[string]state.PrintedOutput) []s
 
 // outputAnnotations are those that the Secret with the outputs is to have: what the stack asks for, and which outputs are open. What Yuba
 // noted there about that stays until the next apply, as long as the values do.
-func (r *Reconciler) outputAnnotations(ctx context.Context, p *pass, secret *corev1.Secret, data map[string][]byte, candidates []string) (map[string]string, error) {
+func (r *Reconciler) outputAnnotations(ctx context.Context, p *collected, secret *corev1.Secret, data map[string][]byte, candidates []string) (map[string]string, error) {
 	note := secret.Annotations[infrav1.OpenOutputsAnnotation]
 	known, ok := inputs.OpenOutputsOf(secret)
 	current := ok && p.obj.Status.OpenOutputsDigest == sealOf(p.obj, note) && sameKeys(slices.Concat(known.Open, known.Closed), candidates) && maps.EqualFunc(secret.Data, data, bytes.Equal)
@@ -66,7 +66,7 @@ func sameKeys(a, b []string) bool {
 // openOutputs parts the keys that the program does not declare as sensitive: a value with a secret of the stack in it stays closed. A
 // program takes passwords from variables that it does not declare as sensitive, and puts them into a URL. Without a record of the run that
 // made the outputs nothing is open, nor is anything of a state that no run made: somebody else's run may have had other secrets.
-func (r *Reconciler) openOutputs(ctx context.Context, p *pass, data map[string][]byte, candidates []string) (inputs.OpenOutputs, error) {
+func (r *Reconciler) openOutputs(ctx context.Context, p *collected, data map[string][]byte, candidates []string) (inputs.OpenOutputs, error) {
 	rec, err := r.applied(ctx, p)
 	if errors.Is(err, run.ErrNotFound) || errors.Is(err, run.ErrDamaged) {
 		return inputs.OpenOutputs{Open: []string{}, Closed: candidates}, nil
@@ -74,7 +74,7 @@ func (r *Reconciler) openOutputs(ctx context.Context, p *pass, data map[string][
 	if err != nil {
 		return inputs.OpenOutputs{}, fmt.Errorf("read the record of the run that made the outputs: %w", err)
 	}
-	if ours, err := r.madeState(ctx, p, &rec); err != nil || !ours {
+	if ours, err := r.madeState(ctx, p.obj, &rec); err != nil || !ours {
 		return inputs.OpenOutputs{Open: []string{}, Closed: candidates}, err
 	}
 	secrets, open := knownSecrets(&rec.Spec).Masker(inputs.Mask), inputs.OpenOutputs{Open: []string{}}
@@ -89,11 +89,11 @@ func (r *Reconciler) openOutputs(ctx context.Context, p *pass, data map[string][
 }
 
 // madeState tells whether the state is the one that a run ended with, as far as Yuba keeps it and the run wrote one.
-func (r *Reconciler) madeState(ctx context.Context, p *pass, rec *run.Record) (bool, error) {
-	if p.obj.KeepsOwnState() || rec.Result == nil || rec.Result.StateDigest == "" {
+func (r *Reconciler) madeState(ctx context.Context, obj *infrav1.Terraform, rec *run.Record) (bool, error) {
+	if obj.KeepsOwnState() || rec.Result == nil || rec.Result.StateDigest == "" {
 		return true, nil
 	}
-	now, err := r.States.Read(ctx, stateKeyOf(p.obj))
+	now, err := r.States.Read(ctx, stateKeyOf(obj))
 	if err != nil {
 		return false, fmt.Errorf("read the state that the outputs are of: %w", err)
 	}
@@ -101,7 +101,7 @@ func (r *Reconciler) madeState(ctx context.Context, p *pass, rec *run.Record) (b
 }
 
 // applied is the record of the run that applied last.
-func (r *Reconciler) applied(ctx context.Context, p *pass) (run.Record, error) {
+func (r *Reconciler) applied(ctx context.Context, p *collected) (run.Record, error) {
 	id := p.obj.Status.LastAppliedRun
 	switch {
 	case id == "":

@@ -30,17 +30,17 @@ import (
 )
 
 // ensureOutputs keeps the outputs Secret as the state says: after a run, and when the Secret was changed or removed.
-func (r *Reconciler) ensureOutputs(ctx context.Context, p *pass, d decide.Decision) error {
+func (r *Reconciler) ensureOutputs(ctx context.Context, p *acted) error {
 	obj := p.obj
 	if err := r.retireOutputs(ctx, obj); err != nil {
 		return err
 	}
-	if !outputsMatter(p, d) {
+	if !outputsMatter(&p.decided) {
 		return nil
 	}
-	outputs, known, err := r.readOutputs(ctx, p)
+	outputs, known, err := r.readOutputs(ctx, &p.pass)
 	if err != nil {
-		return r.outputsFailed(p, infrav1.ReasonOutputFailed, err)
+		return outputsFailed(obj, infrav1.ReasonOutputFailed, err)
 	}
 	if !known {
 		return nil // a Secret that another controller wrote holds more than nothing
@@ -52,7 +52,7 @@ func (r *Reconciler) ensureOutputs(ctx context.Context, p *pass, d decide.Decisi
 		if outputsHadFailed(obj) {
 			setReady(obj, metav1.ConditionTrue, infrav1.ReasonOutputsAvailable, at(infrav1.MessageOutputsAvailable, revisionOfOutputs(obj)))
 		}
-		r.outputsAvailable(p)
+		outputsAvailable(obj)
 		return nil
 	}
 	data, err := outputData(want.Outputs, outputs)
@@ -60,14 +60,14 @@ func (r *Reconciler) ensureOutputs(ctx context.Context, p *pass, d decide.Decisi
 		err = fitsIntoSecret(obj, data)
 	}
 	if err != nil {
-		return r.outputsFailed(p, infrav1.ReasonOutputsWritingFailed, err)
+		return outputsFailed(obj, infrav1.ReasonOutputsWritingFailed, err)
 	}
-	changed, err := r.writeOutputs(ctx, p, data, openCandidates(want.Outputs, outputs))
+	changed, err := r.writeOutputs(ctx, &p.collected, data, openCandidates(want.Outputs, outputs))
 	if err != nil && mayPass(err) {
 		return err
 	}
 	if err != nil {
-		return r.outputsFailed(p, infrav1.ReasonOutputsWritingFailed, err)
+		return outputsFailed(obj, infrav1.ReasonOutputsWritingFailed, err)
 	}
 	if len(data) > 0 {
 		obj.Status.OutputsSecret = want.Name
@@ -75,7 +75,7 @@ func (r *Reconciler) ensureOutputs(ctx context.Context, p *pass, d decide.Decisi
 	// Nobody wrote anything when there was no drift, and NoDrift is what Ready tells then.
 	drift := conditions.Of(obj, infrav1.ConditionReady).Reason != infrav1.ReasonNoDrift
 	if changed || p.ended != nil && drift || outputsHadFailed(obj) {
-		r.outputsWritten(p, changed)
+		outputsWritten(obj, changed)
 	}
 	if changed {
 		p.notes = append(p.notes, note{reason: infrav1.ReasonOutputsWritten, action: "WriteOutputs",
@@ -120,13 +120,13 @@ func hasOutputs(obj *infrav1.Terraform) bool {
 }
 
 // outputsMatter: outputs change with an apply only; otherwise the Secret is looked at when it should be there.
-func outputsMatter(p *pass, d decide.Decision) bool {
-	obj := p.obj
+func outputsMatter(p *decided) bool {
+	obj, d := p.obj, p.decision
 	if p.facts.Stack.Deleting || !hasOutputs(obj) || d.Verb == decide.VerbAwaitRun || p.facts.StateProblem != "" || p.noState != nil {
 		return false
 	}
 	missing := p.ended != nil && (obj.Status.AvailableOutputs == nil || obj.Status.OutputsDigest == "")
-	return movedState(p) || missing || obj.Spec.WriteOutputsToSecret != nil && !d.Verb.StartsRun()
+	return p.movedState() || missing || obj.Spec.WriteOutputsToSecret != nil && !d.Verb.StartsRun()
 }
 
 // readOutputs reads the outputs of the last apply: from the state, or, when only tofu can read that, from what tofu
@@ -209,7 +209,7 @@ func (e *foreignSecretError) Error() string {
 
 // writeOutputs makes the Secret exactly what it should be and tells whether its data had to be changed. Candidates are the keys that
 // may be noted as open.
-func (r *Reconciler) writeOutputs(ctx context.Context, p *pass, data map[string][]byte, candidates []string) (bool, error) {
+func (r *Reconciler) writeOutputs(ctx context.Context, p *collected, data map[string][]byte, candidates []string) (bool, error) {
 	obj, want := p.obj, p.obj.Spec.WriteOutputsToSecret
 	secret, labels := &corev1.Secret{}, merged(want.Labels, scope.Of(obj.Labels).Labels())
 	name := types.NamespacedName{Namespace: obj.Namespace, Name: want.Name}
@@ -222,7 +222,7 @@ func (r *Reconciler) writeOutputs(ctx context.Context, p *pass, data map[string]
 		if err != nil {
 			return false, err
 		}
-		if err := r.seal(ctx, p, annotations[infrav1.OpenOutputsAnnotation], true); err != nil {
+		if err := r.seal(ctx, &p.pass, annotations[infrav1.OpenOutputsAnnotation], true); err != nil {
 			return false, err
 		}
 		secret = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: obj.Namespace, Name: want.Name, Labels: labels, Annotations: annotations}, Data: data}
@@ -246,7 +246,7 @@ func (r *Reconciler) writeOutputs(ctx context.Context, p *pass, data map[string]
 	}
 	same := maps.EqualFunc(secret.Data, data, bytes.Equal) && contains(secret.Labels, labels) && contains(secret.Annotations, want.Annotations)
 	written := same && contains(secret.Annotations, annotations)
-	if err := r.seal(ctx, p, annotations[infrav1.OpenOutputsAnnotation], !written); err != nil || written {
+	if err := r.seal(ctx, &p.pass, annotations[infrav1.OpenOutputsAnnotation], !written); err != nil || written {
 		return false, err
 	}
 	secret.Data = data
@@ -285,12 +285,12 @@ func merged(have, want map[string]string) map[string]string {
 	return out
 }
 
-func (r *Reconciler) outputsAvailable(p *pass) {
-	if len(p.obj.Status.AvailableOutputs) == 0 {
-		conditions.Remove(p.obj, infrav1.ConditionOutput)
+func outputsAvailable(obj *infrav1.Terraform) {
+	if len(obj.Status.AvailableOutputs) == 0 {
+		conditions.Remove(obj, infrav1.ConditionOutput)
 		return
 	}
-	setCondition(p.obj, infrav1.ConditionOutput, metav1.ConditionTrue, infrav1.ReasonOutputsAvailable, infrav1.MessageOutputsAvailable)
+	setCondition(obj, infrav1.ConditionOutput, metav1.ConditionTrue, infrav1.ReasonOutputsAvailable, infrav1.MessageOutputsAvailable)
 }
 
 // revisionOfOutputs is what the outputs are of: what was applied, or what there was nothing to apply of.
@@ -298,8 +298,7 @@ func revisionOfOutputs(obj *infrav1.Terraform) string {
 	return cmp.Or(obj.Status.LastAppliedRevision, obj.Status.LastPlannedRevision)
 }
 
-func (r *Reconciler) outputsWritten(p *pass, changed bool) {
-	obj := p.obj
+func outputsWritten(obj *infrav1.Terraform, changed bool) {
 	message := infrav1.MessageOutputsWritten
 	if !changed && len(obj.Status.AvailableOutputs) == 0 {
 		message = infrav1.MessageNoOutputsWritten
@@ -317,8 +316,8 @@ func outputsHadFailed(obj *infrav1.Terraform) bool {
 }
 
 // outputsFailed says so on the object. The stack itself goes on: what is applied is applied.
-func (r *Reconciler) outputsFailed(p *pass, reason string, err error) error {
-	setCondition(p.obj, infrav1.ConditionOutput, metav1.ConditionFalse, reason, err.Error())
-	setReady(p.obj, metav1.ConditionFalse, reason, err.Error())
+func outputsFailed(obj *infrav1.Terraform, reason string, err error) error {
+	setCondition(obj, infrav1.ConditionOutput, metav1.ConditionFalse, reason, err.Error())
+	setReady(obj, metav1.ConditionFalse, reason, err.Error())
 	return nil
 }

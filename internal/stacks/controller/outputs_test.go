@@ -12,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
-	"github.com/yuba-dev/yuba/internal/stacks/decide"
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
 
@@ -57,7 +56,7 @@ func TestWhichOutputsGoIntoTheSecret(t *testing.T) {
 func TestOutputsThatCannotBeWrittenAreTriedAgainUnhurriedly(t *testing.T) {
 	obj := stackObject(func(t *infrav1.Terraform) { t.Spec.RetryInterval = &metav1.Duration{} })
 	setReady(obj, metav1.ConditionFalse, infrav1.ReasonOutputsWritingFailed, "it belongs to somebody else")
-	if next := (&Reconciler{}).next(&pass{obj: obj, now: finished}, decide.Decision{Verb: decide.VerbRest}); next.RequeueAfter < time.Second {
+	if next := (&recorded{*passOver(obj)}).next(); next.RequeueAfter < time.Second {
 		t.Errorf("looked at again after %s", next.RequeueAfter)
 	}
 }

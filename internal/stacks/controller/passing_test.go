@@ -68,7 +68,7 @@ func TestWhatAnotherStackMayMendIsPassing(t *testing.T) {
 			if !errors.As(err, &problem) || problem.passing != test.passing {
 				t.Errorf("%+v, %v", problem, err)
 			}
-			p := &pass{}
+			p := &acted{}
 			if err := p.conclude(nil, nil, err); err != nil || p.facts.Inputs.Lasting == test.passing {
 				t.Errorf("%+v, %v", p.facts.Inputs, err)
 			}

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/runs/run"
@@ -19,7 +21,6 @@ func TestWhetherARunMayStillApply(t *testing.T) {
 	deleted := func(t *infrav1.Terraform) { now := metav1.Now(); t.DeletionTimestamp = &now }
 	destroying := func(t *infrav1.Terraform) { t.Spec.DestroyResourcesOnDeletion = true }
 	toDelete := func(r *run.Record) { r.Spec.Purpose = run.PurposeDelete }
-	replaced := func(t *infrav1.Terraform) { t.UID = "uid-2" }
 	for sentence, test := range map[string]struct {
 		obj  []func(*infrav1.Terraform)
 		op   run.Operation
@@ -37,21 +38,18 @@ func TestWhetherARunMayStillApply(t *testing.T) {
 		"held for work by hand, since its run began": {[]func(*infrav1.Terraform){auto, func(t *infrav1.Terraform) {
 			t.Annotations = map[string]string{infrav1.AnnotationBreakTheGlass: "2026-11-21T10:00:00Z"}
 		}}, run.OperationPlanAndApply, nil, "the stack is held for work by hand"},
-		"replaced by another of its name": {[]func(*infrav1.Terraform){auto, replaced}, run.OperationPlanAndApply, nil, "the stack was replaced by another of its name"},
-		"only planned":                    {[]func(*infrav1.Terraform){auto, func(t *infrav1.Terraform) { t.Spec.PlanOnly = true }}, run.OperationPlanAndApply, nil, "the stack may only be planned"},
+		"only planned": {[]func(*infrav1.Terraform){auto, func(t *infrav1.Terraform) { t.Spec.PlanOnly = true }}, run.OperationPlanAndApply, nil, "the stack may only be planned"},
 		"mode disable beats force": {[]func(*infrav1.Terraform){func(t *infrav1.Terraform) {
 			t.Spec.Force, t.Spec.ApprovePlan = true, infrav1.ApprovePlanDisable
 		}}, run.OperationPlanAndApply, nil, "the stack may only be planned"},
-		"deleted, and the run deploys":                       {[]func(*infrav1.Terraform){auto, deleted}, run.OperationPlanAndApply, nil, "the stack is being deleted"},
-		"deleted, and the run destroys":                      {[]func(*infrav1.Terraform){deleted, destroying}, run.OperationPlanAndApply, toDelete, ""},
-		"deleted, but its resources are to stay":             {[]func(*infrav1.Terraform){deleted}, run.OperationPlanAndApply, toDelete, "the stack is not to be destroyed"},
-		"not deleted, and the run destroys all the same":     {[]func(*infrav1.Terraform){auto, destroying}, run.OperationPlanAndApply, toDelete, "the stack is not to be destroyed"},
-		"suspended while its resources are to be destroyed":  {[]func(*infrav1.Terraform){deleted, destroying, suspended}, run.OperationPlanAndApply, toDelete, "the stack was suspended"},
-		"a stack of the same name is to be destroyed by now": {[]func(*infrav1.Terraform){deleted, destroying, replaced}, run.OperationPlanAndApply, toDelete, "the stack was replaced by another of its name"},
+		"deleted, and the run deploys":                      {[]func(*infrav1.Terraform){auto, deleted}, run.OperationPlanAndApply, nil, "the stack is being deleted"},
+		"deleted, and the run destroys":                     {[]func(*infrav1.Terraform){deleted, destroying}, run.OperationPlanAndApply, toDelete, ""},
+		"deleted, but its resources are to stay":            {[]func(*infrav1.Terraform){deleted}, run.OperationPlanAndApply, toDelete, "the stack is not to be destroyed"},
+		"not deleted, and the run destroys all the same":    {[]func(*infrav1.Terraform){auto, destroying}, run.OperationPlanAndApply, toDelete, "the stack is not to be destroyed"},
+		"suspended while its resources are to be destroyed": {[]func(*infrav1.Terraform){deleted, destroying, suspended}, run.OperationPlanAndApply, toDelete, "the stack was suspended"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			rec := ran(test.op, run.Result{}).rec
-			rec.Spec.Stack.UID = "uid-1"
 			if test.rec != nil {
 				test.rec(&rec)
 			}
@@ -59,5 +57,23 @@ func TestWhetherARunMayStillApply(t *testing.T) {
 				t.Errorf("objection %q, want %q", got, test.want)
 			}
 		})
+	}
+}
+
+// A run of a stack that is gone ends, though another stack has its name by now.
+func TestRunsOfAStackThatIsGone(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := infrav1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	r := &Reconciler{Reader: fake.NewClientBuilder().WithScheme(scheme).WithObjects(stackObject()).Build()}
+	for stack, want := range map[run.Stack]string{
+		run.StackOf(stackObject()):                      "",
+		{Namespace: "team", Name: "vpc", UID: "before"}: "another stack of the same name has replaced it",
+		{Namespace: "team", Name: "gone", UID: "gone"}:  "the stack was deleted",
+	} {
+		if obj, got, err := r.stackOf(t.Context(), run.Record{Spec: run.Spec{Stack: stack}}); err != nil || got != want || (obj == nil) != (want != "") {
+			t.Errorf("%+v: %q, %v", stack, got, err)
+		}
 	}
 }

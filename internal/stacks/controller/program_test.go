@@ -27,7 +27,6 @@ import (
 	"github.com/yuba-dev/yuba/internal/blob"
 	"github.com/yuba-dev/yuba/internal/kit/conditions"
 	"github.com/yuba-dev/yuba/internal/runs/run"
-	"github.com/yuba-dev/yuba/internal/stacks/decide"
 	"github.com/yuba-dev/yuba/internal/tofu/inputs"
 	"github.com/yuba-dev/yuba/internal/tofu/module"
 )
@@ -325,7 +324,9 @@ func TestUpgradeOnInit(t *testing.T) {
 			test.change(o)
 		})
 		config := &configuration{program: &program{artifact: run.Artifact{Revision: "now"}, readModule: &readModule{module: &module.Module{}}}}
-		if got := (&Reconciler{}).spec(&pass{obj: obj, config: config}).Upgrade; got != test.want {
+		p := passOver(obj)
+		p.config = config
+		if got := (&Reconciler{}).spec(&p.gathered).Upgrade; got != test.want {
 			t.Errorf("%s: upgrades %v", sentence, got)
 		}
 	}
@@ -342,9 +343,9 @@ func TestReadyIsMendedWhenInputsAreBack(t *testing.T) {
 		obj := stackObject()
 		obj.Status.LastRun = &infrav1.RunReference{Status: c.lastRun}
 		setReady(obj, metav1.ConditionFalse, c.reason, "something is missing")
-		p := &pass{obj: obj}
+		p := passOver(obj)
 		p.facts.Source.Revision = "main@sha1:1"
-		describeRest(p, decide.Decision{Verb: decide.VerbRest})
+		describeRest(&p.decided)
 		if mended := conditions.Of(obj, infrav1.ConditionReady).Status == metav1.ConditionTrue; mended != c.want {
 			t.Errorf("%s after a run that %s: mended %v", c.reason, c.lastRun, mended)
 		}

@@ -259,7 +259,7 @@ func (c *configuration) reading() string {
 
 // recognize takes a digest over the whole archive for what it is, as earlier versions kept it: the archive is the same,
 // and so is the part of it that counts.
-func (p *pass) recognize() {
+func (p *gathered) recognize() {
 	if p.config == nil || p.config.whole == "" {
 		return
 	}
@@ -281,7 +281,7 @@ func (p *pass) recognize() {
 }
 
 // planned says whether the configuration as it is now is that of the last conclusive pass.
-func (p *pass) planned() bool {
+func (p *gathered) planned() bool {
 	last := p.obj.Status.ConfigDigest
 	return last != "" && (last == p.facts.Config || p.config != nil && last == p.config.whole)
 }
@@ -292,7 +292,7 @@ func about(rec run.Record, digest string) bool {
 }
 
 // asPlanned has a plan applied with the very archive it was made of, which may be an older one than that of now.
-func (r *Reconciler) asPlanned(ctx context.Context, p *pass, s *run.Spec) error {
+func (r *Reconciler) asPlanned(ctx context.Context, p *gathered, s *run.Spec) error {
 	if p.config == nil || p.config.part.digest == "" {
 		return nil // the archive is the same, or the plan would not fit
 	}
@@ -308,7 +308,7 @@ func (r *Reconciler) asPlanned(ctx context.Context, p *pass, s *run.Spec) error 
 }
 
 // inputsOnRecord is what a run's record says of the configuration beside the run's spec.
-func (p *pass) inputsOnRecord() *run.Inputs {
+func (p *gathered) inputsOnRecord() *run.Inputs {
 	part := p.config.part
 	in := &run.Inputs{Part: part.digest, Dirs: part.dirs, Whole: part.why, Unsettled: part.unsettled}
 	if in.MayBe() == "" {

@@ -256,8 +256,10 @@ func TestDigestsOfEarlierVersionsAreRecognized(t *testing.T) {
 	if now.whole != old || now.digest == old {
 		t.Fatalf("before %s, now %s and %s", old, now.digest, now.whole)
 	}
-	p := &pass{obj: obj, config: &now, facts: decide.Facts{Config: now.digest, Stack: decide.Stack{PlannedConfig: old}, Pending: &decide.Plan{Config: old},
-		Current: &decide.Run{Config: old}, Last: &decide.Run{Config: "sha256:another"}}}
+	p := passOver(obj)
+	p.config = &now
+	p.facts = decide.Facts{Config: now.digest, Stack: decide.Stack{PlannedConfig: old}, Pending: &decide.Plan{Config: old},
+		Current: &decide.Run{Config: old}, Last: &decide.Run{Config: "sha256:another"}}
 	p.recognize()
 	f := p.facts
 	if f.Stack.PlannedConfig != f.Config || f.Pending.Config != f.Config || f.Current.Config != f.Config || f.Last.Config != "sha256:another" {
@@ -288,9 +290,11 @@ func TestARevisionThatDoesNotTouchAStackIsNotWritten(t *testing.T) {
 	} {
 		obj := sourced("live")
 		obj.Status.ConfigDigest, obj.Status.LastPlannedRevision = "sha256:c", "old"
-		p := &pass{obj: &obj, now: finished, dependants: test.dependants, config: &configuration{part: part{digest: test.part}}}
+		p := passOver(&obj)
+		p.dependants = test.dependants
+		p.config = &configuration{part: part{digest: test.part}}
 		p.facts = decide.Facts{Config: "sha256:c", Source: decide.Source{Ready: true, Revision: revision}}
-		describe(p, decide.Decision{Verb: decide.VerbRest})
+		p.describeAs(decide.Decision{Verb: decide.VerbRest})
 		if got := obj.Status.LastPlannedRevision; got != test.want {
 			t.Errorf("%s: planned %q, want %q", sentence, got, test.want)
 		}

@@ -70,7 +70,7 @@ func planName(obj *infrav1.Terraform, form string) string {
 }
 
 // ensureReadable stores the plan that was recorded in this pass as the object asks for, in the place of the one before.
-func (r *Reconciler) ensureReadable(ctx context.Context, p *pass) error {
+func (r *Reconciler) ensureReadable(ctx context.Context, p *acted) error {
 	obj, want := p.obj, readableForm(p.obj)
 	if had := obj.Status.Plan.Readable; had != "" && had != want {
 		if err := r.dropReadable(ctx, obj, had, nil); err != nil {
@@ -92,14 +92,14 @@ func (r *Reconciler) ensureReadable(ctx context.Context, p *pass) error {
 	if err != nil {
 		return err
 	}
-	objects := readableObjects(obj, want, planOf(p), data)
+	objects := readableObjects(obj, want, planOf(&p.collected), data)
 	for _, o := range objects {
 		if err := r.putReadable(ctx, obj, o); err != nil {
-			return r.readableFailed(p, err)
+			return readableFailed(&p.pass, err)
 		}
 	}
 	if err := r.dropReadable(ctx, obj, want, objects); err != nil {
-		return r.readableFailed(p, err)
+		return readableFailed(&p.pass, err)
 	}
 	obj.Status.Plan.Readable = want
 	return nil
@@ -107,7 +107,7 @@ func (r *Reconciler) ensureReadable(ctx context.Context, p *pass) error {
 
 // planOf is the id of the plan that was recorded: the one that waits, the one that was applied, or what a plan without
 // changes would have been called.
-func planOf(p *pass) string {
+func planOf(p *collected) string {
 	status := &p.obj.Status.Plan
 	switch result := p.ended.Result; {
 	case status.Pending != "":
@@ -120,7 +120,7 @@ func planOf(p *pass) string {
 
 // readableFailed tells what the API refuses for good; a plan that cannot be read there holds nobody up. Everything else
 // is tried again.
-func (r *Reconciler) readableFailed(p *pass, err error) error {
+func readableFailed(p *pass, err error) error {
 	var foreign *foreignPlanError
 	if !errors.As(err, &foreign) && !apierrors.IsInvalid(err) && !apierrors.IsForbidden(err) && !apierrors.IsRequestEntityTooLargeError(err) {
 		return err

@@ -249,7 +249,7 @@ func recordFailure(obj *infrav1.Terraform, o outcome) {
 			status.LastAppliedRun = o.rec.Spec.ID
 		}
 	}
-	setReady(obj, metav1.ConditionFalse, failureReason(result, o.rec.Spec.Purpose), failureMessage(result))
+	setReady(obj, metav1.ConditionFalse, failureReason(&o.rec), failureMessage(result))
 }
 
 // recordRefusal: a plan that a webhook refused was made, and is not offered for approval, nor is one before it.
@@ -262,7 +262,8 @@ func recordRefusal(obj *infrav1.Terraform, o outcome) {
 	setCondition(obj, infrav1.ConditionPlan, metav1.ConditionFalse, infrav1.ReasonPostPlanningWebhookFailed, o.rec.Result.Error)
 }
 
-func failureReason(r *run.Result, purpose run.Purpose) string {
+func failureReason(rec *run.Record) string {
+	r := rec.Result
 	switch {
 	case r.Outcome == run.OutcomeInterrupted:
 		return infrav1.ReasonRunInterrupted
@@ -289,7 +290,7 @@ func failureReason(r *run.Result, purpose run.Purpose) string {
 	case run.StepOutput:
 		return infrav1.ReasonOutputFailed
 	}
-	if purpose == run.PurposeDrift {
+	if drifted(*rec) {
 		return infrav1.ReasonDriftDetectionFailed
 	}
 	return infrav1.ReasonPlanFailed

@@ -14,11 +14,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -27,7 +25,6 @@ import (
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
-	"github.com/yuba-dev/yuba/internal/kit/retry"
 	"github.com/yuba-dev/yuba/internal/kit/scope"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
@@ -67,8 +64,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, end
 		WatchesMetadata(&corev1.Secret{}, r.readers("Secret")).
 		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &infrav1.Terraform{}, handler.OnlyControllerOwner())).
 		WatchesMetadata(&corev1.ConfigMap{}, r.readers("ConfigMap")).
-		// One process may set up the controller again, after a restored backup.
-		WithOptions(controller.Options{MaxConcurrentReconciles: workers, SkipNameValidation: ptr.To(true), RateLimiter: retry.Limiter()})
+		WithOptions(reconciling.Options(workers))
 	for _, kind := range sourceKinds {
 		source := &metav1.PartialObjectMetadata{}
 		source.SetGroupVersionKind(schema.GroupVersionKind{Group: sourcev1.GroupVersion.Group, Version: sourcev1.GroupVersion.Version, Kind: kind})
@@ -147,17 +143,7 @@ func addValueFrom(add func(kind, namespace, name string), namespace string, from
 // readers enqueues the stacks that read an object of the kind.
 func (r *Reconciler) readers(kind string) handler.EventHandler {
 	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
-		var stacks infrav1.TerraformList
-		key := kind + "/" + o.GetNamespace() + "/" + o.GetName()
-		if err := r.Client.List(ctx, &stacks, client.MatchingFields{indexReferences: key}); err != nil {
-			r.Log.Error("finding the stacks that read an object", "object", key, "error", err)
-			return nil
-		}
-		requests := make([]reconcile.Request, 0, len(stacks.Items))
-		for i := range stacks.Items {
-			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&stacks.Items[i])})
-		}
-		return requests
+		return reconciling.Find(ctx, r.stacks, r.Log, &infrav1.TerraformList{}, indexReferences, kind+"/"+o.GetNamespace()+"/"+o.GetName())
 	})
 }
 

@@ -27,8 +27,10 @@ func TestEventsTellOfTheRevisionTheyAreAbout(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			obj := &infrav1.Terraform{Status: infrav1.TerraformStatus{LastAttemptedRevision: before}}
-			p := &pass{obj: obj, ended: test.ended, facts: decide.Facts{Source: decide.Source{Revision: test.source}}}
-			if got := subject(p).Status.LastAttemptedRevision; got != test.want {
+			p := passOver(obj)
+			p.ended = test.ended
+			p.facts = decide.Facts{Source: decide.Source{Revision: test.source}}
+			if got := subject(&p.gathered).Status.LastAttemptedRevision; got != test.want {
 				t.Errorf("the event is about %s, want %s", got, test.want)
 			}
 			if obj.Status.LastAttemptedRevision != before {

@@ -58,9 +58,9 @@ func summarize(s situation) string {
 }
 
 // summary says how the stack stands at the end of a pass.
-func (p *pass) summary(d decide.Decision) string {
+func (p *decided) summary() string {
 	s := situation{obj: p.obj}
-	if d.Reason == decide.ReasonDependencyNotReady {
+	if d := p.decision; d.Reason == decide.ReasonDependencyNotReady {
 		s.blocker = d.Subject
 	}
 	if c := p.facts.Circuit; c != nil {

@@ -140,10 +140,10 @@ func TestAFailedApplyIsToldUntilOneSucceeds(t *testing.T) {
 
 // The summary names what only the decision knows: whom the stack waits for.
 func TestAPassSumsUp(t *testing.T) {
-	p := &pass{obj: stackObject(), now: finished}
+	p := passOver(stackObject())
 	d := decide.Decision{Verb: decide.VerbWait, Subject: "dev/network", Reason: decide.ReasonDependencyNotReady, Message: "dependency 'dev/network' is not ready", NextCheck: finished}
-	describe(p, d)
-	if got := p.summary(d); got != "Waiting for dev/network" {
+	p.describeAs(d)
+	if got := p.summary(); got != "Waiting for dev/network" {
 		t.Errorf("got %q", got)
 	}
 }

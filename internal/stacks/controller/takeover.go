@@ -24,7 +24,7 @@ import (
 // gatherTakeover finds out whether a deleted stack left the state behind. It confirms a hit in the cache with the API, because
 // the state may have become this stack's own a moment ago. Permit finds what the cache misses; after a run that was not
 // permitted we ask the API at once, or runs would follow each other until the watch catches up.
-func (r *Reconciler) gatherTakeover(ctx context.Context, p *pass) error {
+func (r *Reconciler) gatherTakeover(ctx context.Context, p *gathered) error {
 	readers := []client.Reader{r.readsStacks(), r.Reader}
 	if p.over != nil && p.over.Result.Outcome == run.OutcomeCanceled {
 		readers = readers[1:]
@@ -103,7 +103,7 @@ func adopts(obj *infrav1.Terraform, o state.Ownership) bool {
 }
 
 // settleTakeover makes the state the stack's own once a plan of all of it has found nothing to change.
-func (r *Reconciler) settleTakeover(ctx context.Context, p *pass) error {
+func (r *Reconciler) settleTakeover(ctx context.Context, p *gathered) error {
 	if p.takeover == nil || p.over == nil || !foundNothing(*p.over) {
 		return nil
 	}
@@ -115,7 +115,7 @@ func (r *Reconciler) settleTakeover(ctx context.Context, p *pass) error {
 }
 
 // describeTakeover says whose state the stack took over, and once in an event.
-func describeTakeover(p *pass) {
+func describeTakeover(p *gathered) {
 	if p.takeover != nil && p.obj.Status.TakenOver == nil {
 		p.notes = append(p.notes, note{warning: true, reason: infrav1.ReasonStateTakenOver, action: "TakeOver",
 			message: fmt.Sprintf("Took over %s. Plans that change it wait for approval", p.facts.Takeover)})
@@ -125,7 +125,7 @@ func describeTakeover(p *pass) {
 
 // leaveState records in the state of a stack that goes that its owner is gone, or that it holds nothing any more. Who may
 // not write it is not kept from letting the stack go.
-func (r *Reconciler) leaveState(ctx context.Context, p *pass) error {
+func (r *Reconciler) leaveState(ctx context.Context, p *gathered) error {
 	if p.obj.KeepsOwnState() || p.noState != nil {
 		return nil
 	}
@@ -138,7 +138,7 @@ func (r *Reconciler) leaveState(ctx context.Context, p *pass) error {
 }
 
 // emptied tells whether everything that the state held was destroyed.
-func emptied(p *pass) bool {
+func emptied(p *gathered) bool {
 	last := p.facts.Last
 	deleted := last != nil && last.Purpose == decide.PurposeDelete && !last.Failed && !last.Interrupted && !last.Canceled
 	destroyed := p.obj.Spec.Destroy && conditions.Of(p.obj, infrav1.ConditionReady).Status == metav1.ConditionTrue

@@ -249,16 +249,18 @@ func TestNothingIsTakenFromAnotherTenantsState(t *testing.T) {
 	obj.Status.LastAppliedRevision = "main@sha1:1"
 	sources, _, _ := newSources(t)
 	r := &Reconciler{Reader: worldOfStates(t), Source: sources}
-	p := &pass{obj: obj, stack: stackOf(obj), now: time.Now()}
+	p := passOver(obj)
+	p.now = time.Now()
 	p.facts = decide.Facts{Now: p.now, Stack: stackFacts(obj)}
-	if err := r.gatherConfiguration(t.Context(), p); err != nil {
+	if err := r.gatherConfiguration(t.Context(), &p.gathered); err != nil {
 		t.Fatal(err)
 	}
 	d := decide.Decide(p.facts)
+	p.decision = d
 	if d.Verb != decide.VerbFail || d.Reason != infrav1.ReasonAccessDenied {
 		t.Errorf("decided %v", d)
 	}
-	if outputsMatter(p, d) {
+	if outputsMatter(&p.decided) {
 		t.Error("outputs are read from the state")
 	}
 	obj.Status.LastAppliedRevision = ""
@@ -298,7 +300,7 @@ func TestAnotherTenantsSecretsAreRefused(t *testing.T) {
 	if err == nil || strings.Contains(err.Error(), "s3cr3t") {
 		t.Fatalf("got %v", err)
 	}
-	p := &pass{obj: stackObject(ofAcme)}
+	p := passOver(stackObject(ofAcme))
 	if err := p.conclude(nil, nil, err); err != nil {
 		t.Fatal(err)
 	}
@@ -338,15 +340,17 @@ func TestWhichStacksNeedNoLook(t *testing.T) {
 		"not one with a run in hand":    {[]func(*infrav1.Terraform){suspended}, &run.Record{}, false},
 		"not one that is to be let go":  {[]func(*infrav1.Terraform){suspended, func(t *infrav1.Terraform) { t.DeletionTimestamp = &metav1.Time{Time: finished} }}, nil, false},
 	} {
-		p := &pass{obj: stackObject(test.change...), inHand: test.run}
+		p := passOver(stackObject(test.change...))
+		p.inHand = test.run
 		if got := p.untouched(); got != test.want {
 			t.Errorf("%s: %v", sentence, got)
 		}
 	}
 	// Nothing of what is not known then is asked for by the decision.
-	p := &pass{obj: stackObject(suspended), now: finished}
+	p := passOver(stackObject(suspended))
 	p.facts = decide.Facts{Now: p.now, Stack: stackFacts(p.obj)}
-	if d := decide.Decide(p.facts); d.Verb != decide.VerbRest || d.Reason != decide.ReasonSuspended || outputsMatter(p, d) {
+	p.decision = decide.Decide(p.facts)
+	if d := p.decision; d.Verb != decide.VerbRest || d.Reason != decide.ReasonSuspended || outputsMatter(&p.decided) {
 		t.Errorf("decided %v", d)
 	}
 }
@@ -379,7 +383,9 @@ func TestWhoseStatesAreDiscarded(t *testing.T) {
 		states := &discarded{}
 		r := &Reconciler{States: states, Log: slog.New(slog.DiscardHandler)}
 		// A stack is deleted even when Yuba may not delete its Secrets.
-		if err := r.discardState(t.Context(), &pass{obj: stackObject(test.change...), noState: test.foreign}); err != nil || len(states.keys) != test.want {
+		p := passOver(stackObject(test.change...))
+		p.noState = test.foreign
+		if err := r.discardState(t.Context(), &p.gathered); err != nil || len(states.keys) != test.want {
 			t.Errorf("%s: discarded %v, %v", sentence, states.keys, err)
 		}
 	}
@@ -400,8 +406,8 @@ func TestWhenThereAreOutputs(t *testing.T) {
 		}, false},
 		"nothing is known": {func(*infrav1.Terraform) {}, false},
 	} {
-		p := &pass{obj: stackObject(outputsIn("out"), test.change), now: finished}
-		if got := outputsMatter(p, decide.Decision{Verb: decide.VerbRest}); got != test.want {
+		p := passOver(stackObject(outputsIn("out"), test.change))
+		if got := outputsMatter(&p.decided); got != test.want {
 			t.Errorf("%s: %v", sentence, got)
 		}
 	}

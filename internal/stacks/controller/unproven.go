@@ -18,7 +18,6 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/kit/brief"
 	"github.com/yuba-dev/yuba/internal/kit/conditions"
-	"github.com/yuba-dev/yuba/internal/kit/scope"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
@@ -130,7 +129,7 @@ func (p *pass) known(ref *infrav1.RunReference) run.Record {
 	obj := p.obj
 	rec := run.Record{Created: timeOf(ref.StartedAt), Announced: true, Spec: run.Spec{ID: ref.ID, Stack: p.stack, Operation: run.Operation(ref.Operation),
 		Backend: run.Backend{Kind: backendKind(obj)}},
-		State: run.StateRef{Namespace: obj.Namespace, Workspace: obj.WorkspaceName(), Suffix: obj.StateSuffix(), Stack: obj.Name, Scope: scope.Of(obj.Labels)}}
+		State: stateRefOf(obj)}
 	if rec.Spec.Operation == run.OperationApply {
 		rec.Spec.Plan = &run.PlanRef{ID: obj.Status.Plan.Pending, RunID: obj.Status.Plan.RunID}
 	}
@@ -138,7 +137,7 @@ func (p *pass) known(ref *infrav1.RunReference) run.Record {
 }
 
 // weighUnproven takes out of the status what was acknowledged, and what the run that has just ended proves.
-func (r *Reconciler) weighUnproven(ctx context.Context, p *pass) error {
+func (r *Reconciler) weighUnproven(ctx context.Context, p *acted) error {
 	u, word, fresh := p.obj.Status.Unproven, p.obj.Annotations[infrav1.AnnotationAcknowledged], p.newWord()
 	if u == nil {
 		return nil
@@ -149,12 +148,12 @@ func (r *Reconciler) weighUnproven(ctx context.Context, p *pass) error {
 	}
 	acknowledged := before - countUnproven(u)
 	if p.over != nil && p.over.Result != nil && p.noState == nil {
-		proof, err := r.proofOf(ctx, p)
+		proof, err := r.proofOf(ctx, p.stack, p.over)
 		if err != nil {
 			return err
 		}
 		proof.weigh(u)
-		if err := r.weighMore(ctx, p, proof); err != nil {
+		if err := r.weighMore(ctx, &p.pass, proof); err != nil {
 			return err
 		}
 	}
@@ -243,12 +242,12 @@ func countUnproven(u *infrav1.UnprovenStatus) int {
 }
 
 // describeUnproven says on the stack what is unproven.
-func describeUnproven(p *pass) {
-	if p.obj.Status.Unproven == nil {
-		conditions.Remove(p.obj, infrav1.ConditionUnproven)
+func describeUnproven(obj *infrav1.Terraform) {
+	if obj.Status.Unproven == nil {
+		conditions.Remove(obj, infrav1.ConditionUnproven)
 		return
 	}
-	setCondition(p.obj, infrav1.ConditionUnproven, metav1.ConditionTrue, infrav1.ReasonApplyCutOff, unprovenMessage(p.obj))
+	setCondition(obj, infrav1.ConditionUnproven, metav1.ConditionTrue, infrav1.ReasonApplyCutOff, unprovenMessage(obj))
 }
 
 // namedInMessages is how many resources a condition names.

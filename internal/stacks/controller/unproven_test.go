@@ -11,7 +11,6 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
@@ -327,7 +326,7 @@ func TestWhatARunHasMade(t *testing.T) {
 func TestAnAcknowledgementCountsOnce(t *testing.T) {
 	obj := listing(cutOff("r9", mayExist("a.b")))
 	obj.Annotations = map[string]string{infrav1.AnnotationAcknowledged: "r9"}
-	p := &pass{obj: obj}
+	p := passOver(obj)
 	weigh := func() []string {
 		if err := (&Reconciler{}).weighUnproven(t.Context(), p); err != nil {
 			t.Fatal(err)
@@ -363,7 +362,7 @@ func TestTheEventTellsWhatIsListedNoMore(t *testing.T) {
 	} {
 		obj := listing(test.runs...)
 		obj.Annotations = map[string]string{infrav1.AnnotationAcknowledged: test.word}
-		p := &pass{obj: obj}
+		p := passOver(obj)
 		if err := (&Reconciler{}).weighUnproven(t.Context(), p); err != nil {
 			t.Fatal(err)
 		}
@@ -446,7 +445,7 @@ func TestAnApplyWithoutARecordDidBegin(t *testing.T) {
 		obj := stackObject()
 		obj.Status.CurrentRun = &infrav1.RunReference{ID: "r1", Operation: string(run.OperationPlanAndApply), Status: test.status}
 		r := &Reconciler{Runs: lost, States: lost, Log: slog.New(slog.DiscardHandler)}
-		err := r.collect(t.Context(), &pass{obj: obj, now: time.Now()})
+		_, err := r.collect(t.Context(), &passOver(obj).pass)
 		if !errors.Is(err, test.err) || (obj.Status.CurrentRun == nil) != test.over {
 			t.Errorf("%s: %v, %+v", sentence, err, obj.Status.CurrentRun)
 		}

@@ -30,13 +30,12 @@ type proof struct {
 }
 
 // proofOf gathers what the run that ended in this pass proves.
-func (r *Reconciler) proofOf(ctx context.Context, p *pass) (*proof, error) {
-	rec := p.over
+func (r *Reconciler) proofOf(ctx context.Context, stack run.Stack, rec *run.Record) (*proof, error) {
 	result := rec.Result
 	pr := &proof{run: rec.Spec.ID, on: workedOn(*rec), made: map[string]bool{}, tried: map[string]bool{}}
 	pr.looked = result.Outcome == run.OutcomeSucceeded && result.Plan != nil && len(rec.Spec.Targets) == 0
 	if result.ApplyStarted && !rec.Spec.Operation.ByHand() {
-		applied, err := r.planOf(ctx, p.stack, rec)
+		applied, err := r.planOf(ctx, stack, rec)
 		if err != nil {
 			return nil, err
 		}

@@ -65,16 +65,16 @@ func (r *Reconciler) Why(ctx context.Context, name types.NamespacedName) (run.Wh
 	if err := r.Reader.Get(ctx, name, &obj); err != nil {
 		return why, err
 	}
-	p := &pass{obj: &obj, stack: stackOf(&obj), now: r.Now()}
 	why.OwnTool = obj.Spec.Tool != nil
-	var err error
-	if p.dependants, err = r.dependants(ctx, name); err != nil {
+	dependants, err := r.dependants(ctx, name)
+	if err != nil {
 		return why, err
 	}
-	if err := r.gather(ctx, p); err != nil {
-		return why, fmt.Errorf("find out how %s stands: %w", p.stack, err)
+	p, err := r.gather(ctx, &held{collected: collected{pass: *r.pass(&obj)}, dependants: dependants})
+	if err != nil {
+		return why, fmt.Errorf("explain stack %s: %w", name, err)
 	}
-	why.Decision = decided(decide.Decide(p.facts), p)
+	why.Decision = decidedAs(&decided{gathered: *p, decision: decide.Decide(p.facts)})
 	records, err := r.Runs.List(ctx, p.stack, whyRuns)
 	if err != nil {
 		return why, err
@@ -95,21 +95,17 @@ func (r *Reconciler) Why(ctx context.Context, name types.NamespacedName) (run.Wh
 	return why, nil
 }
 
-func decided(d decide.Decision, p *pass) run.Decided {
+func decidedAs(p *decided) run.Decided {
+	d := p.decision
 	out := run.Decided{Verb: string(d.Verb), Subject: d.Subject, Reason: d.Reason, Message: d.Message, Detail: d.Detail}
-	if d.NextCheck.IsZero() {
-		return out
+	if next := p.nextCheck(); !next.IsZero() {
+		out.NextLook = &next
 	}
-	next := d.NextCheck
-	if outputsHadFailed(p.obj) {
-		next = earlier(next, p.now.Add(max(p.obj.GetRetryInterval(), time.Second)))
-	}
-	out.NextLook = &next
 	return out
 }
 
 // proof says what the stack's configuration depends on; nil when there is none.
-func (p *pass) proof() *run.Proof {
+func (p *gathered) proof() *run.Proof {
 	c := p.config
 	if c == nil {
 		return nil
@@ -182,7 +178,7 @@ func inShortOf(rec *run.Record) *run.RunInShort {
 }
 
 // now are the inputs as they are now.
-func (r *Reconciler) now(ctx context.Context, p *pass) known {
+func (r *Reconciler) now(ctx context.Context, p *gathered) known {
 	s := r.spec(p)
 	s.Destroy = p.obj.Spec.Destroy
 	is := known{artifact: s.Artifact, path: s.Path, spec: &s, inputs: *p.inputsOnRecord(), origins: p.config.origins}

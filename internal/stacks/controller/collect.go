@@ -1,0 +1,139 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/kit/conditions"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/tofu/plan"
+	"github.com/yuba-dev/yuba/internal/tofu/state"
+)
+
+// collect takes over the runs that ended since the last pass, and takes up a run that an earlier server left.
+func (r *Reconciler) collect(ctx context.Context, begun *pass) (*collected, error) {
+	p := &collected{pass: *begun}
+	if ref := p.obj.Status.CurrentRun; ref != nil {
+		rec, err := r.Runs.Resume(ctx, p.stack, ref.ID)
+		switch {
+		case errors.Is(err, run.ErrNotFound) && ref.Status == "applying":
+			return p, r.takeDamaged(ctx, p, ref, err)
+		case errors.Is(err, run.ErrNotFound):
+			// The server ended between naming the run and putting it on record.
+			p.obj.Status.CurrentRun = nil
+			r.Log.Info("a run never began", "stack", p.stack.String(), "run", ref.ID)
+		case errors.Is(err, run.ErrDamaged):
+			return p, r.takeDamaged(ctx, p, ref, err)
+		case err != nil:
+			return nil, err
+		case rec.Result != nil:
+			r.take(ctx, p, rec)
+			p.taken, p.over = rec.Spec.ID, &rec
+		}
+		return p, nil
+	}
+	rec, ok := r.Runs.TakeEnded(p.stack)
+	if !ok {
+		return p, nil
+	}
+	if worthRecording(p.obj, rec) {
+		r.take(ctx, p, rec)
+	} else {
+		leaveTrace(p.obj, rec)
+	}
+	p.taken, p.over = rec.Spec.ID, &rec
+	return p, nil
+}
+
+// takeDamaged gives up a run whose record is lost: what it did is in the state, and a fresh plan will tell. Its lock is its
+// own id's, so nobody else's is released, and held until what the run may have left is on record.
+func (r *Reconciler) takeDamaged(ctx context.Context, p *collected, ref *infrav1.RunReference, cause error) error {
+	known := p.known(ref)
+	known.Result = &run.Result{Outcome: run.OutcomeInterrupted, Class: run.FailureKilled, Finished: p.now, Error: fmt.Sprintf(
+		"The outcome of run %s is unknown: %s. A fresh plan comes before anything is applied.", ref.ID, cause),
+		ApplyStarted: known.Spec.Operation == run.OperationApply || known.Spec.Operation == run.OperationPlanAndApply}
+	rec, err := r.Runs.Salvage(ctx, known)
+	if err != nil {
+		return err
+	}
+	if !p.obj.KeepsOwnState() {
+		var others *state.LockedError
+		if err := r.States.Unlock(ctx, stateKeyOf(p.obj), ref.ID); err != nil && !errors.As(err, &others) {
+			return err
+		}
+	}
+	r.take(ctx, p, rec)
+	p.taken = ref.ID
+	return nil
+}
+
+// worthRecording: a pass that found what is known already says nothing new, be it no changes on a stack that has none
+// or the very changes that a pending plan makes.
+func worthRecording(obj *infrav1.Terraform, rec run.Record) bool {
+	status, result := &obj.Status, rec.Result
+	if result.Outcome == run.OutcomeCanceled {
+		return false
+	}
+	if result.Outcome != run.OutcomeSucceeded || result.Plan == nil || !about(rec, status.ConfigDigest) {
+		return true
+	}
+	if result.Plan.Changes {
+		return status.Plan.Pending == "" || result.Plan.ChangesDigest != status.Plan.ChangesDigest
+	}
+	if result.Resources != nil && obj.Status.Inventory == nil {
+		return true
+	}
+	ready := conditions.Of(obj, infrav1.ConditionReady)
+	return status.Plan.Pending != "" || ready.Status != metav1.ConditionTrue && !heldByHealth(ready)
+}
+
+func (r *Reconciler) take(ctx context.Context, p *collected, rec run.Record) {
+	if rec.Spec.Operation.ByHand() {
+		takeByHand(p, rec)
+		p.moved = mayHaveMoved(rec)
+		return
+	}
+	o := outcome{rec: rec}
+	if result := rec.Result; result.Plan != nil && result.Plan.Changes && !result.Applied && rec.Spec.Describe {
+		o.planText = r.planText(ctx, p.stack, rec)
+	}
+	record(p.obj, o)
+	if listsUnproven(rec.Result) {
+		p.notes = append(p.notes, note{warning: true, reason: infrav1.ReasonApplyCutOff, action: "Apply", message: unprovenMessage(p.obj)})
+	}
+	if drifted(rec) && rec.Result.Applied {
+		p.notes = append(p.notes, note{warning: true, reason: infrav1.ReasonDriftDetected, action: "Repair", message: repaired(rec.Result.Plan)})
+	}
+	if !rec.Result.SameModules { // which changed nothing that is told
+		p.ended = &rec
+	}
+}
+
+// repaired tells of drift that was repaired without anybody being asked: no condition ever says so.
+func repaired(p *run.PlanResult) string {
+	if p == nil || len(p.Drift) == 0 {
+		return "Drift was repaired"
+	}
+	return "Drift was repaired, changed outside of the stack:\n  " + strings.Join(p.Drift, "\n  ")
+}
+
+// planText renders the readable plan; a plan that cannot be read is told in a sentence, the run is what matters.
+func (r *Reconciler) planText(ctx context.Context, stack run.Stack, rec run.Record) string {
+	data, err := r.Runs.ReadPlan(ctx, stack, rec.Spec.ID)
+	if err == nil {
+		var redacted *plan.Plan
+		if redacted, err = plan.Decode(data); err == nil {
+			return plan.Render(redacted, plan.RenderOptions{})
+		}
+	}
+	r.Log.Warn("the readable plan cannot be read", "stack", stack.String(), "run", rec.Spec.ID, "error", err)
+	return fmt.Sprintf("Plan: %s. See `yuba plan %s -n %s`.", summary(rec.Result.Plan.Counts), stack.Name, stack.Namespace)
+}

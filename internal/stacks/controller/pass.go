@@ -1,0 +1,94 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"time"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/stacks/decide"
+)
+
+// A pass goes through stages, each a type that is made of the one before it, so that the compiler refuses any other order:
+//
+//	pass -collect-> collected -hold-> held -gather-> gathered -decide-> decided -act-> acted -record-> recorded -begin->
+
+// pass is one reconcile of a stack.
+type pass struct {
+	// obj has the status that the pass gives it; before is the object as the API has it.
+	obj, before *infrav1.Terraform
+	stack       run.Stack
+	now         time.Time
+	// notes are events beside those that conditions tell.
+	notes []note
+}
+
+func (r *Reconciler) pass(obj *infrav1.Terraform) *pass {
+	return &pass{obj: obj, before: obj.DeepCopy(), stack: run.StackOf(obj), now: r.Now()}
+}
+
+// note is an event.
+type note struct {
+	warning                 bool
+	reason, action, message string
+}
+
+// collected is a pass that took over the runs that ended.
+type collected struct {
+	pass
+	// over is the run that was taken over, taken its id; ended is the same run if it was worth recording.
+	over, ended *run.Record
+	taken       string
+	// moved is true when a run that a person asked for may have changed the state.
+	moved bool
+}
+
+// held is a pass over a stack that has its finalizers.
+type held struct {
+	collected
+	// dependants are the stacks that depend on this one.
+	dependants []infrav1.Terraform
+}
+
+// gathered is a pass with everything that a decision depends on.
+type gathered struct {
+	held
+	facts decide.Facts
+	// config is nil when source or inputs are not usable.
+	config *configuration
+	// noState says why the stack cannot have the state that it names; nil when it can.
+	noState *configProblem
+	// takeover is the deleted stack whose state this one found; nil when there is none, or its state is this one's by now.
+	takeover *infrav1.StateTakeover
+	// inHand is the run in hand, if there is one.
+	inHand *run.Record
+	// failing is the last run if it failed.
+	failing *run.Record
+	// dependencyOutputs says what the stacks put out that this one depends on.
+	dependencyOutputs []string
+}
+
+// decided is a pass that knows what to do.
+type decided struct {
+	gathered
+	decision decide.Decision
+}
+
+// acted is a pass that did what comes before the status is written.
+type acted struct {
+	decided
+	// run is the run to start; nil for none.
+	run *run.Record
+	// unlocked is true when this pass broke the lock that was in the way.
+	unlocked bool
+	// inventoryKnown is true when this pass read the inventory, inventoryWarning then says what is wrong with it.
+	inventoryKnown   bool
+	inventoryWarning string
+	// lookAgain is when the health checks are due again; zero while they go on.
+	lookAgain time.Time
+}
+
+// recorded is a pass whose status is written.
+type recorded struct{ acted }

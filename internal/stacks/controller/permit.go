@@ -1,0 +1,189 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/kit/conditions"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/stacks/review"
+)
+
+// Permit is asked before an apply begins, while the run holds the state's lock: is this still wanted? It answers from
+// the object as it is in the API now, and puts the run on the object's status if it was not there.
+func (r *Reconciler) Permit(ctx context.Context, rec run.Record, planned *run.PlanResult) (bool, string, error) {
+	obj, no, err := r.stackOf(ctx, rec)
+	if obj == nil || err != nil {
+		return false, no, err
+	}
+	takeover, err := r.takeoverObjection(ctx, obj, rec)
+	if err != nil {
+		return false, "", err
+	}
+	if no := cmp.Or(objection(obj, rec), r.outageObjection(obj, rec), takeover); no != "" {
+		return false, no, nil
+	}
+	// A run that looked where modules are, and found that some have moved, has left Ready alone until now.
+	told := rec.Spec.Unless == "" || conditions.Of(obj, infrav1.ConditionReady).Status != metav1.ConditionTrue
+	if ref := obj.Status.CurrentRun; ref != nil && ref.ID == rec.Spec.ID && !rec.Spec.Operation.ByHand() && told {
+		if planned != nil || !rec.Spec.Direct { // else it plans first, and tells when it begins to change something
+			r.Changing(rec)
+		}
+		return true, "", nil
+	}
+	before := obj.DeepCopy()
+	describeApply(obj, rec)
+	obj.Status.Summary = summarize(situation{obj: obj})
+	if err := r.patchStatus(ctx, obj, before); err != nil {
+		return false, "", err
+	}
+	return true, "", nil
+}
+
+// applyTakes is how long an apply goes on before the status says so: most are over by then, and their end says more.
+const applyTakes = time.Second
+
+// Changing is told that a run which the stack's status names begins to change something. It has the stack looked at when
+// that takes its time.
+func (r *Reconciler) Changing(rec run.Record) {
+	time.AfterFunc(applyTakes, func() {
+		if !r.Runs.Working(rec.Spec.ID) {
+			return
+		}
+		select {
+		case r.applying <- rec.Spec.Stack:
+		default: // many begin at once; the status of one says a little less until its end
+		}
+	})
+}
+
+// describeApply says that a run's apply begins, and names the run where the status did not.
+func describeApply(obj *infrav1.Terraform, rec run.Record) {
+	if ref := obj.Status.CurrentRun; ref == nil || ref.ID != rec.Spec.ID {
+		started := metav1.NewTime(rec.Created)
+		obj.Status.CurrentRun = &infrav1.RunReference{ID: rec.Spec.ID, Operation: string(rec.Spec.Operation), StartedAt: &started}
+	}
+	obj.Status.CurrentRun.Status = "applying"
+	if rec.Spec.Operation.ByHand() {
+		return
+	}
+	setCondition(obj, infrav1.ConditionApply, metav1.ConditionUnknown, infrav1.ReasonProgressing, infrav1.MessageApplyStarted)
+	if rec.Spec.Purpose != run.PurposeDelete {
+		setReady(obj, metav1.ConditionUnknown, infrav1.ReasonProgressing, infrav1.MessageApplying)
+	}
+}
+
+// rejected says whether a run applies a plan that a person rejected: that very plan, or, in a run that plans for itself,
+// whatever comes while a rejected one is pending.
+func rejected(obj *infrav1.Terraform, rec run.Record) bool {
+	no := obj.Annotations[infrav1.AnnotationRejected]
+	if rec.Spec.Plan != nil {
+		return no != "" && no == rec.Spec.Plan.ID
+	}
+	return no != "" && no == obj.Status.Plan.Pending
+}
+
+// objection says why a run must not apply, in words; empty when it may.
+func objection(obj *infrav1.Terraform, rec run.Record) string {
+	if rec.Spec.Operation.ByHand() {
+		return ""
+	}
+	deleting := !obj.DeletionTimestamp.IsZero()
+	switch {
+	case obj.Spec.Suspend:
+		return "the stack was suspended"
+	case heldByHand(obj):
+		return "the stack is held for work by hand"
+	case rec.Spec.Purpose == run.PurposeDelete:
+		if !deleting || !obj.Spec.DestroyResourcesOnDeletion {
+			return "the stack is not to be destroyed"
+		}
+		return ""
+	case deleting:
+		return "the stack is being deleted"
+	case rec.Generation != 0 && rec.Generation != obj.Generation:
+		return "the stack was changed meanwhile"
+	case rec.Spec.Destroy != obj.Spec.Destroy:
+		return "spec.destroy was changed"
+	case obj.Spec.PlanOnly || obj.DriftOnly():
+		return "the stack may only be planned"
+	case rejected(obj, rec):
+		return "the plan was rejected"
+	case obj.AutoApproves() || obj.Spec.Force:
+		return ""
+	case rec.Spec.Plan != nil && obj.Spec.ApprovePlan == rec.Spec.Plan.ID && obj.Status.Plan.Pending == rec.Spec.Plan.ID:
+		return ""
+	}
+	return "nobody approves it any more"
+}
+
+// stackOf reads the stack of a run as the API has it; without one it says why the run must end.
+func (r *Reconciler) stackOf(ctx context.Context, rec run.Record) (*infrav1.Terraform, string, error) {
+	var obj infrav1.Terraform
+	err := r.Reader.Get(ctx, types.NamespacedName{Namespace: rec.Spec.Stack.Namespace, Name: rec.Spec.Stack.Name}, &obj)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, "the stack was deleted", nil
+	case err != nil:
+		return nil, "", err
+	case string(obj.UID) != rec.Spec.Stack.UID:
+		return nil, "another stack of the same name has replaced it", nil
+	}
+	return &obj, "", nil
+}
+
+// Webhooks asks services about plans.
+type Webhooks interface {
+	// Ask asks the stack's i-th webhook. Nil means that the plan passes; any error that it does not.
+	Ask(ctx context.Context, i int, hook infrav1.Webhook, payload []byte) error
+}
+
+// activeWebhooks are the indices of the webhooks that are asked about plans.
+func activeWebhooks(obj *infrav1.Terraform) []int {
+	var active []int
+	for i, hook := range obj.Spec.Webhooks {
+		if hook.Stage == infrav1.WebhookPostPlanning && (hook.Enabled == nil || *hook.Enabled) {
+			active = append(active, i)
+		}
+	}
+	return active
+}
+
+// Review is asked about each plan with changes of a stack that has webhooks, before the plan is kept or applied. They are
+// asked one after the other; the first that refuses, or that does not answer, ends the run.
+func (r *Reconciler) Review(ctx context.Context, rec run.Record, _ *run.PlanResult) (bool, string, error) {
+	obj, no, err := r.stackOf(ctx, rec)
+	if obj == nil || err != nil {
+		return false, no, err
+	}
+	document, err := r.Runs.ReadPart(ctx, rec.Spec.Stack, rec.Spec.ID, run.BlobPlanShow)
+	if err != nil && !errors.Is(err, run.ErrNotFound) {
+		return false, "", err
+	}
+	for _, i := range activeWebhooks(obj) {
+		hook := obj.Spec.Webhooks[i]
+		if review.NeedsPlan(hook.PayloadType) && len(document) == 0 {
+			return false, fmt.Sprintf("spec.webhooks[%d] wants the plan, which is too large to be sent", i), nil
+		}
+		payload, err := review.Payload(hook.PayloadType, obj, document)
+		if err != nil {
+			return false, fmt.Sprintf("prepare spec.webhooks[%d]: %s", i, err), nil
+		}
+		if err := r.Webhooks.Ask(ctx, i, hook, payload); err != nil {
+			r.Log.Info("a webhook did not let a plan pass", "stack", rec.Spec.Stack.String(), "run", rec.Spec.ID, "webhook", i)
+			return false, err.Error(), nil
+		}
+	}
+	return true, "", nil
+}
