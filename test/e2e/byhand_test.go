@@ -151,7 +151,7 @@ func TestAPendingPlanIsMadeAnewWhenTheStateWasChangedByHand(t *testing.T) {
 
 func TestNothingIsChangedByHandBesideARunOrUnderSomebodysLock(t *testing.T) {
 	y, obj, open := inTheMiddle(t)
-	if _, news, code := y.run(t, "state", "rm", name(obj), "terraform_data.a", "--yes"); code == 0 || !strings.Contains(news, "is at work, and nothing runs beside it") {
+	if _, news, code := y.run(t, "state", "rm", name(obj), "terraform_data.a", "--yes"); code == 0 || !strings.Contains(news, "is in progress") {
 		t.Errorf("beside a run: %d %s", code, news)
 	}
 	if _, news, code := y.run(t, "shell", name(obj), "--", "true"); code == 0 || !strings.Contains(news, "is at work") {

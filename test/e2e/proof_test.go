@@ -195,7 +195,7 @@ func TestACommitBesideAModuleFromElsewhereRunsNothing(t *testing.T) {
 	if now := server.Counts("modules"); now.Clones != before.Clones {
 		t.Errorf("cloned again: %+v, %+v", before, now)
 	}
-	if why := y.why(t, branch); !strings.Contains(why.Proof.Whole, "far is named by no commit and no single version") {
+	if why := y.why(t, branch); !strings.Contains(why.Proof.Whole, "far is not pinned to a commit or version") {
 		t.Errorf("why branch: %+v", why.Proof)
 	}
 	if log, _ := y.do(t, "logs", name(branch)); !strings.Contains(log, "There is nothing to plan") || branch.Status.LastAppliedRevision != old {

@@ -120,7 +120,7 @@ func TestWhatMayExistIsListedUntilItIsProvenOrAcknowledged(t *testing.T) {
 	})
 	approve(t, y, obj)
 	seen = y.await(t, obj, "b is made once more", ready)
-	if r := seen.Status.Unproven.Resources[0]; r.Address != "yubatest_object.b" || r.RemadeBy != seen.Status.LastAppliedRun || !strings.Contains(r.Doubt, "has made it once more") {
+	if r := seen.Status.Unproven.Resources[0]; r.Address != "yubatest_object.b" || r.RemadeBy != seen.Status.LastAppliedRun || !strings.Contains(r.Doubt, "created it again") {
 		t.Errorf("%+v", r)
 	}
 	// Yuba refuses other addresses, and those that nobody has seen, and accepts the right one.

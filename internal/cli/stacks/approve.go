@@ -144,7 +144,7 @@ func approvable(s *session.Session, t *infrav1.Terraform, id string) (string, er
 	case id != "" && id != pending:
 		return "", ui.Exitf(ui.ExitNotFound, "approve %s: plan %s is not pending; the pending plan is %s. Show it with:\n    yuba plan %s", key, id, pending, call)
 	case t.Spec.PlanOnly:
-		return "", ui.Exitf(ui.ExitFailure, "approve %s: the stack may only be planned (spec.planOnly)", key)
+		return "", ui.Exitf(ui.ExitFailure, "approve %s: the stack only allows plans (spec.planOnly)", key)
 	case t.DriftOnly():
 		return "", ui.Exitf(ui.ExitFailure, "approve %s: the stack only looks for drift (spec.approvePlan is \"disable\")", key)
 	case t.Spec.Suspend:

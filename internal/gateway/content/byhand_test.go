@@ -35,7 +35,7 @@ func operate(ctx context.Context, name types.NamespacedName, req run.Request) (r
 		Spec: run.Spec{ID: run.NewID(time.Now()), Stack: stack, Operation: req.Operation, StateChange: req.Change,
 			Backend: run.Backend{Kind: run.BackendManaged}, Limits: run.DefaultLimits()}}
 	if req.Expect == "moved" {
-		return rec, &run.RefusedError{Message: "the state has moved since it was looked at"}
+		return rec, &run.RefusedError{Message: "the state has changed since you read it"}
 	}
 	if err := stores.runs.Hold(rec); err != nil {
 		return rec, err
@@ -84,7 +84,7 @@ func TestChangesThatAreRefused(t *testing.T) {
 			http.StatusBadRequest, "neither an address nor an id"},
 		"a push of nothing":   {run.StateChange{Verb: run.StatePush}, "", http.StatusBadRequest, "needs the state"},
 		"a push of no state":  {run.StateChange{Verb: run.StatePush, State: []byte("hello")}, "", http.StatusConflict, "is not a state"},
-		"a state that moved":  {run.StateChange{Verb: run.StateRemove, Args: []string{"a.b"}}, "moved", http.StatusConflict, "has moved"},
+		"a state that moved":  {run.StateChange{Verb: run.StateRemove, Args: []string{"a.b"}}, "moved", http.StatusConflict, "has changed"},
 		"a version not there": {run.StateChange{Verb: run.StateRollback, Args: []string{"00000000000000000001-1"}}, "", http.StatusConflict, "no such version"},
 	} {
 		t.Run(sentence, func(t *testing.T) {

@@ -66,9 +66,9 @@ func (c *Circuit) What() string {
 		// Nothing was seen to fail: it is, or was, a person who kept it open.
 		return "provider " + k.Provider + " is under maintenance"
 	case k == Kind{} && len(c.Namespaces) > 0:
-		return "a person paused these namespaces"
+		return "these namespaces are paused manually"
 	case k == Kind{}:
-		return "a person paused these stacks"
+		return "these stacks are paused manually"
 	}
 	return c.Kind.String()
 }

@@ -116,13 +116,13 @@ func (k Kind) String() string {
 	case CauseUnavailable:
 		return what + " is unavailable"
 	case CauseThrottled:
-		return what + " takes no more requests"
+		return what + " rejects more requests"
 	case CauseCredentials:
 		return what + " does not accept the credentials"
 	case CauseDenied:
 		return what + " denies access"
 	case CauseCertificate:
-		return what + " has a certificate that is not trusted"
+		return what + " presents an untrusted certificate"
 	}
 	if what == "runs" {
 		return "runs fail with: " + k.Summary

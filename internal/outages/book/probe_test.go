@@ -255,8 +255,8 @@ func TestWhatACircuitIsAboutIsAlwaysSaid(t *testing.T) {
 	maintained := Kind{Provider: "hashicorp/aws"}
 	for want, c := range map[string]Circuit{
 		"provider hashicorp/aws is under maintenance": {Mode: HeldOpen, Kind: maintained, State: Open, Openings: 1},
-		"a person paused these namespaces":            {Mode: HeldOpen, Namespaces: []string{"a"}, State: Open, Openings: 1},
-		"a person paused these stacks":                {Mode: HeldClosed},
+		"these namespaces are paused manually":        {Mode: HeldOpen, Namespaces: []string{"a"}, State: Open, Openings: 1},
+		"these stacks are paused manually":            {Mode: HeldClosed},
 		"provider hashicorp/aws is unavailable":       {Mode: HeldOpen, Kind: Kind{Provider: "hashicorp/aws", Cause: CauseUnavailable}, State: Open, Openings: 1},
 	} {
 		// It stays what it was when a person has given it back.

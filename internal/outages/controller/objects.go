@@ -174,15 +174,15 @@ func describe(v view) (reason, message string) {
 	affected := count(int(v.status.Affected))
 	switch {
 	case v.open && v.mode == book.HeldOpen:
-		return yubav1.ReasonMaintenance, fmt.Sprintf("A person keeps it open: %s. Nothing that it concerns is applied by itself", v.what)
+		return yubav1.ReasonMaintenance, fmt.Sprintf("Held open: %s. Nothing that it concerns is applied automatically", v.what)
 	case v.status.State == yubav1.StateHalfOpen:
-		return yubav1.ReasonProbing, fmt.Sprintf("%s: a probe has succeeded, and another must before it closes; %s failed alike", sentence(v.what), affected)
+		return yubav1.ReasonProbing, fmt.Sprintf("%s: one probe succeeded, and another must succeed before it closes; %s failed alike", sentence(v.what), affected)
 	case v.open:
-		return yubav1.ReasonOpened, fmt.Sprintf("%s: %s failed alike. They are paused but for probes, and nothing that it concerns is applied by itself", sentence(v.what), affected)
+		return yubav1.ReasonOpened, fmt.Sprintf("%s: %s failed alike. They are paused except for probes, and nothing that it concerns is applied automatically", sentence(v.what), affected)
 	case v.mode == book.HeldClosed:
-		return yubav1.ReasonClosed, "A person keeps it closed"
+		return yubav1.ReasonClosed, "Held closed"
 	}
-	return yubav1.ReasonClosed, fmt.Sprintf("It is over that %s. What was paused is tried again, and drift that is found now waits for approval", v.what)
+	return yubav1.ReasonClosed, fmt.Sprintf("The outage is over: %s. Paused stacks are retried, and drift found now waits for approval", v.what)
 }
 
 func sentence(text string) string {

@@ -166,7 +166,7 @@ func (r *foreignReader) beside(ctx context.Context, dir string) error {
 			return err
 		}
 		if utf8.Valid(text) && module.LeavesDirectory(string(text)) {
-			r.whole("%s may name files elsewhere", r.name(name))
+			r.whole("%s may refer to other files", r.name(name))
 			return fs.SkipAll
 		}
 		return nil

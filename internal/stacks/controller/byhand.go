@@ -34,7 +34,7 @@ const (
 )
 
 // errBeingRecorded says that the run before is over and the stack's status does not say so yet.
-var errBeingRecorded = errors.New("the end of the run before is being recorded")
+var errBeingRecorded = errors.New("the end of the previous run is being recorded")
 
 // maxPushed is the most that is pushed to a backend of the stack's own: it travels with the run's record.
 const maxPushed = 16 << 20
@@ -57,7 +57,7 @@ func (r *Reconciler) Operate(ctx context.Context, name types.NamespacedName, req
 				attempt--
 				continue
 			case <-patience.C:
-				err = busy(p.stack, "before this one", "being recorded")
+				err = busy(p.stack, "The previous run")
 			case <-ctx.Done():
 				err = ctx.Err()
 			}
@@ -79,7 +79,7 @@ func (r *Reconciler) Operate(ctx context.Context, name types.NamespacedName, req
 // describeByHand checks that the request can be met now and says what the run is to do.
 func (r *Reconciler) describeByHand(ctx context.Context, p *gathered, req run.Request) (*run.Record, error) {
 	rec := &run.Record{Created: p.now.UTC(), Token: run.NewToken(), Generation: p.obj.Generation, Announced: true, By: req.By, Urgency: run.UrgencyAwaited,
-		Trigger: "asked for by " + orUnknown(req.By),
+		Trigger: "requested by " + orUnknown(req.By),
 		State:   stateRefOf(p.obj)}
 	if err := r.mayOperate(ctx, &p.pass, req); err != nil {
 		return nil, err
@@ -107,7 +107,7 @@ func backendKind(obj *infrav1.Terraform) run.BackendKind {
 
 func orUnknown(name string) string {
 	if name == "" {
-		return "somebody"
+		return "an unknown user"
 	}
 	return name
 }
@@ -119,10 +119,10 @@ func (r *Reconciler) mayOperate(ctx context.Context, p *pass, req run.Request) e
 	if c := req.Change; c != nil && own {
 		switch {
 		case c.Verb == run.StateRollback:
-			return &run.RefusedError{Message: fmt.Sprintf("%s keeps its state in a backend of its own, and Yuba keeps no versions of it: "+
-				"go back with the means of that backend", p.stack)}
+			return &run.RefusedError{Message: fmt.Sprintf("%s keeps its state in a custom backend, and Yuba stores no versions of it: "+
+				"use the backend's own versions", p.stack)}
 		case len(c.State) > maxPushed:
-			return &run.RefusedError{Message: fmt.Sprintf("push a state of %d bytes to the backend of %s: at most %d can be pushed that way. Open a shell and push it there:\n"+
+			return &run.RefusedError{Message: fmt.Sprintf("push a state of %d bytes to the backend of %s: Yuba pushes at most %d bytes. Push it from a shell:\n"+
 				"    yuba shell %s -- tofu state push FILE", len(c.State), p.stack, maxPushed, p.stack)}
 		}
 	}
@@ -149,13 +149,13 @@ func (r *Reconciler) mayBegin(ctx context.Context, p *pass) error {
 	case inHand && rec.Result != nil:
 		return errBeingRecorded
 	case inHand:
-		return busy(p.stack, rec.Spec.ID, rec.Spec.Title())
+		return busy(p.stack, "Run "+rec.Spec.ID+" ("+rec.Spec.Title()+")")
 	case ref != nil:
 		named, err := r.Runs.Record(ctx, p.stack, ref.ID)
 		if err == nil && named.Result != nil {
 			return errBeingRecorded
 		}
-		return busy(p.stack, ref.ID, ref.Operation)
+		return busy(p.stack, "Run "+ref.ID+" ("+ref.Operation+")")
 	}
 	return nil
 }
@@ -170,14 +170,14 @@ func (r *Reconciler) checkExpected(ctx context.Context, p *pass, req run.Request
 		return err
 	}
 	if now.Digest != req.Expect {
-		return &run.RefusedError{Message: fmt.Sprintf("the state of %s has moved since it was looked at, to serial %d. Look again", p.stack, now.Serial)}
+		return &run.RefusedError{Message: fmt.Sprintf("the state of %s has changed since you read it: its serial is now %d. Read it again", p.stack, now.Serial)}
 	}
 	return nil
 }
 
-func busy(stack run.Stack, id, operation string) error {
-	return &run.RefusedError{Message: fmt.Sprintf("run %s (%s) of %s is at work, and nothing runs beside it.\n"+
-		"Wait for it, and suspend the stack if another would follow:\n    yuba logs %s -f\n    yuba suspend %s", id, operation, stack, stack, stack)}
+func busy(stack run.Stack, what string) error {
+	return &run.RefusedError{Message: fmt.Sprintf("%s of %s is in progress, and a stack has one run at a time.\n"+
+		"Wait for it; suspend the stack to keep another from starting:\n    yuba logs %s -f\n    yuba suspend %s", what, stack, stack, stack)}
 }
 
 // specByHand is the stack's configuration as it is now, or, where no new variable is needed and the present one is not
@@ -197,7 +197,7 @@ func (r *Reconciler) specByHand(ctx context.Context, p *gathered, req run.Reques
 		}
 		spec = kept.Spec
 	default:
-		return spec, &run.RefusedError{Message: fmt.Sprintf("%s cannot be prepared: %s", p.stack, problemOf(p))}
+		return spec, &run.RefusedError{Message: fmt.Sprintf("cannot prepare %s: %s", p.stack, problemOf(p))}
 	}
 	lockFile, err := r.Runs.LockFile(ctx, p.stack)
 	if err != nil {
@@ -220,7 +220,7 @@ func problemOf(p *gathered) string {
 func (r *Reconciler) holdByHand(ctx context.Context, p *pass, rec run.Record) error {
 	if err := r.Runs.Hold(rec); err != nil {
 		if errors.Is(err, run.ErrBusy) {
-			return busy(p.stack, "of another kind", "just begun")
+			return busy(p.stack, "Another run")
 		}
 		return err
 	}
@@ -243,7 +243,7 @@ func takeByHand(p *collected, rec run.Record) {
 		status.Plan.Digest, status.Plan.RunID = "", ""
 	}
 	p.notes = append(p.notes, note{warning: result.Outcome != run.OutcomeSucceeded, reason: infrav1.ReasonDoneByHand, action: "ByHand",
-		message: strings.TrimSuffix(fmt.Sprintf("%s, asked for by %s: %s. %s", rec.Spec.Title(), orUnknown(rec.By), result.Outcome, firstSentence(result)), " ")})
+		message: strings.TrimSuffix(fmt.Sprintf("%s, requested by %s: %s. %s", rec.Spec.Title(), orUnknown(rec.By), result.Outcome, firstSentence(result)), " ")})
 }
 
 // mayHaveMoved says whether the state may be another one than before the run.

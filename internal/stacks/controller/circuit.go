@@ -187,7 +187,7 @@ func (r *Reconciler) outageObjection(obj *infrav1.Terraform, rec run.Record) str
 	case cover.Open:
 		return "circuit breaker " + cover.Name + " is open: " + cover.What
 	case rec.Spec.Purpose == run.PurposeDrift && rec.Created.Before(cover.ClosedAt):
-		return "the world is looked at again after the outage of circuit breaker " + cover.Name
+		return "drift is checked again after the outage of circuit breaker " + cover.Name
 	}
 	return ""
 }

@@ -151,7 +151,7 @@ func TestPausedIsSaidOnce(t *testing.T) {
 	if first.Status != metav1.ConditionTrue || first.Reason != infrav1.ReasonCircuitOpen || !strings.Contains(first.Message, "aws-down: provider aws is unavailable") {
 		t.Errorf("%+v", first)
 	}
-	p.facts.Circuit.What = "provider aws takes no more requests"
+	p.facts.Circuit.What = "provider aws rejects more requests"
 	describeCircuit(&p.decided)
 	p.facts.Circuit.Open = false
 	describeCircuit(&p.decided)
@@ -212,7 +212,7 @@ func TestWhatMayApplyInAnOutage(t *testing.T) {
 		"a plan that is named":   {open, []func(*infrav1.Terraform){planPending, func(t *infrav1.Terraform) { t.Spec.ApprovePlan = planID }}, run.OperationApply, nil, ""},
 		"a deletion":             {open, nil, run.OperationPlanAndApply, func(r *run.Record) { r.Spec.Purpose = run.PurposeDelete }, ""},
 		"work by hand":           {open, nil, run.OperationState, nil, ""},
-		"drift from before":      {closed, nil, run.OperationPlanAndApply, func(r *run.Record) { r.Spec.Purpose = run.PurposeDrift }, "the world is looked at again after the outage of circuit breaker aws-down"},
+		"drift from before":      {closed, nil, run.OperationPlanAndApply, func(r *run.Record) { r.Spec.Purpose = run.PurposeDrift }, "drift is checked again after the outage of circuit breaker aws-down"},
 		"a deployment after it":  {closed, nil, run.OperationPlanAndApply, nil, ""},
 		"beside what is held":    {book.Cover{}, []func(*infrav1.Terraform){heldDrift}, run.OperationPlanAndApply, nil, "plan " + planID + " is held for approval by circuit breaker aws-down"},
 		"what is held, allowed":  {book.Cover{}, []func(*infrav1.Terraform){heldDrift, allowed}, run.OperationApply, nil, ""},

@@ -58,7 +58,7 @@ func (r *Reconciler) collect(ctx context.Context, begun *pass) (*collected, erro
 func (r *Reconciler) takeDamaged(ctx context.Context, p *collected, ref *infrav1.RunReference, cause error) error {
 	known := p.known(ref)
 	known.Result = &run.Result{Outcome: run.OutcomeInterrupted, Class: run.FailureKilled, Finished: p.now, Error: fmt.Sprintf(
-		"The outcome of run %s is unknown: %s. A fresh plan comes before anything is applied.", ref.ID, cause),
+		"The outcome of run %s is unknown: %s. Yuba plans again before it applies anything.", ref.ID, cause),
 		ApplyStarted: known.Spec.Operation == run.OperationApply || known.Spec.Operation == run.OperationPlanAndApply}
 	rec, err := r.Runs.Salvage(ctx, known)
 	if err != nil {
@@ -122,7 +122,7 @@ func repaired(p *run.PlanResult) string {
 	if p == nil || len(p.Drift) == 0 {
 		return "Drift was repaired"
 	}
-	return "Drift was repaired, changed outside of the stack:\n  " + strings.Join(p.Drift, "\n  ")
+	return "Drift was repaired. Changed outside of the stack:\n  " + strings.Join(p.Drift, "\n  ")
 }
 
 // planText renders the readable plan; a plan that cannot be read is told in a sentence, the run is what matters.

@@ -246,7 +246,7 @@ func refusal(names []string) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("This version does not honour %s yet, and ignoring that could do harm. Nothing runs", sentence(names))
+	return fmt.Sprintf("This version does not support %s, and ignoring it could do harm. No runs start", sentence(names))
 }
 
 // ignoredFields says which fields have no effect and do no harm by it.
@@ -256,7 +256,7 @@ func ignoredFields(s *infrav1.TerraformSpec) []string {
 		warnings = append(warnings, name+" has no effect yet")
 	}
 	if names := fieldNames(s, infrav1.SupportPods); len(names) > 0 {
-		warnings = append(warnings, "Runs are processes here, not Pods. Without effect, because about Pods only: "+sentence(names))
+		warnings = append(warnings, "Runs are processes, not Pods. These fields have no effect: "+sentence(names))
 	}
 	return warnings
 }

@@ -61,7 +61,7 @@ func TestNoFieldIsIgnoredSilently(t *testing.T) {
 func TestFieldsAboutPodsAreNamedTogether(t *testing.T) {
 	spec := &infrav1.TerraformSpec{ServiceAccountName: "deployer", RunnerPodTemplate: &infrav1.RunnerPodTemplate{
 		Spec: infrav1.RunnerPodSpec{Image: "example.org/runner", PriorityClassName: "high"}}}
-	want := []string{"Runs are processes here, not Pods. Without effect, because about Pods only: spec.serviceAccountName, " +
+	want := []string{"Runs are processes, not Pods. These fields have no effect: spec.serviceAccountName, " +
 		"spec.runnerPodTemplate.spec.image and spec.runnerPodTemplate.spec.priorityClassName"}
 	if diff := cmp.Diff(want, ignoredFields(spec)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -93,7 +93,7 @@ func fill(t *testing.T, v reflect.Value) {
 }
 
 func TestRefusalsAreSentences(t *testing.T) {
-	const want = "This version does not honour spec.a, spec.b and spec.c yet, and ignoring that could do harm. Nothing runs"
+	const want = "This version does not support spec.a, spec.b and spec.c, and ignoring it could do harm. No runs start"
 	if got := refusal([]string{"spec.a", "spec.b", "spec.c"}); got != want {
 		t.Errorf("refused with %q", got)
 	}

@@ -45,7 +45,7 @@ func (r *Reconciler) letGo(ctx context.Context, p *gathered) error {
 		return client.IgnoreNotFound(fmt.Errorf("let %s go: %w", p.stack, err))
 	}
 	if before.Status.Unproven != nil { // told once it is true: what comes before is tried again after a conflict
-		r.event(p, note{warning: true, reason: infrav1.ReasonApplyCutOff, action: "Delete", message: "The stack goes. " + unprovenMessage(before)})
+		r.event(p, note{warning: true, reason: infrav1.ReasonApplyCutOff, action: "Delete", message: "The stack is deleted. " + unprovenMessage(before)})
 	}
 	r.Stacks.Wrote(p.obj)
 	r.Runs.Forget(p.stack)

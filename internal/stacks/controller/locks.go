@@ -172,10 +172,10 @@ func lockAdvice(r *run.Result) string {
 		return ""
 	}
 	if r.FailedStep == run.StepInit {
-		return "\nThe tool cannot break this lock, for it takes the lock itself to make the first state. If its holder is gone, remove the lock " +
-			"where the backend keeps it, such as the Lease of the kubernetes backend."
+		return "\nThe tool cannot break this lock: init takes it to create the first state. If the holder is gone, remove the lock " +
+			"in the backend, such as the Lease of the kubernetes backend."
 	}
-	return fmt.Sprintf("\nIf its holder is gone, have the lock broken with spec.tfstate: {forceUnlock: \"yes\", lockIdentifier: %q}.", r.Lock.ID)
+	return fmt.Sprintf("\nIf the holder is gone, break the lock with spec.tfstate: {forceUnlock: \"yes\", lockIdentifier: %q}.", r.Lock.ID)
 }
 
 // lockMessage says who holds the lock, since when, and how to release it.
@@ -183,7 +183,7 @@ func lockMessage(p *gathered) string {
 	l := p.facts.Lock
 	by := l.Who
 	if by == "" {
-		by = "somebody who left no name"
+		by = "an unknown holder"
 	}
 	since := ""
 	if !l.Since.IsZero() {

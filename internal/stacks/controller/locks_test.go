@@ -78,9 +78,9 @@ func TestWhatTheToolSaysAboutTheLockOfAnOwnBackend(t *testing.T) {
 
 func TestALockOfAnOwnBackendIsToldWithItsWayOut(t *testing.T) {
 	for step, want := range map[run.Step]string{
-		run.StepPlan: "Error acquiring the state lock\nIf its holder is gone, have the lock broken with spec.tfstate: {forceUnlock: \"yes\", lockIdentifier: \"lock-1\"}.",
-		run.StepInit: "Error acquiring the state lock\nThe tool cannot break this lock, for it takes the lock itself to make the first state. " +
-			"If its holder is gone, remove the lock where the backend keeps it, such as the Lease of the kubernetes backend.",
+		run.StepPlan: "Error acquiring the state lock\nIf the holder is gone, break the lock with spec.tfstate: {forceUnlock: \"yes\", lockIdentifier: \"lock-1\"}.",
+		run.StepInit: "Error acquiring the state lock\nThe tool cannot break this lock: init takes it to create the first state. " +
+			"If the holder is gone, remove the lock in the backend, such as the Lease of the kubernetes backend.",
 	} {
 		obj := stackObject(ownBackend)
 		record(obj, ran(run.OperationPlan, run.Result{Outcome: run.OutcomeFailed, FailedStep: step, Class: run.FailureLocked, Error: "Error acquiring the state lock",

@@ -23,7 +23,7 @@ func labelProblem(obj *infrav1.Terraform) string {
 		value := stateLabels(obj)[name]
 		problems := append(validation.IsQualifiedName(name), validation.IsValidLabelValue(value)...)
 		if len(problems) > 0 {
-			return fmt.Sprintf("spec.backendConfig.labels: no object can have the label %q with the value %q: %s", name, value, problems[0])
+			return fmt.Sprintf("spec.backendConfig.labels: the label %q with the value %q is not valid: %s", name, value, problems[0])
 		}
 	}
 	return ""

@@ -261,7 +261,7 @@ func ownerOf(secret *corev1.Secret) string {
 	if owner := metav1.GetControllerOf(secret); owner != nil {
 		return owner.Kind + " " + owner.Name
 	}
-	return "nobody Yuba knows of"
+	return "an unknown owner"
 }
 
 func contains(have, want map[string]string) bool {

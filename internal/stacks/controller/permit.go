@@ -104,20 +104,20 @@ func objection(obj *infrav1.Terraform, rec run.Record) string {
 	case obj.Spec.Suspend:
 		return "the stack was suspended"
 	case heldByHand(obj):
-		return "the stack is held for work by hand"
+		return "the stack is held for manual work"
 	case rec.Spec.Purpose == run.PurposeDelete:
 		if !deleting || !obj.Spec.DestroyResourcesOnDeletion {
-			return "the stack is not to be destroyed"
+			return "the stack is no longer set to be destroyed"
 		}
 		return ""
 	case deleting:
 		return "the stack is being deleted"
 	case rec.Generation != 0 && rec.Generation != obj.Generation:
-		return "the stack was changed meanwhile"
+		return "the stack has changed since the run began"
 	case rec.Spec.Destroy != obj.Spec.Destroy:
-		return "spec.destroy was changed"
+		return "spec.destroy has changed"
 	case obj.Spec.PlanOnly || obj.DriftOnly():
-		return "the stack may only be planned"
+		return "the stack only allows plans"
 	case rejected(obj, rec):
 		return "the plan was rejected"
 	case obj.AutoApproves() || obj.Spec.Force:
@@ -125,7 +125,7 @@ func objection(obj *infrav1.Terraform, rec run.Record) string {
 	case rec.Spec.Plan != nil && obj.Spec.ApprovePlan == rec.Spec.Plan.ID && obj.Status.Plan.Pending == rec.Spec.Plan.ID:
 		return ""
 	}
-	return "nobody approves it any more"
+	return "its approval was withdrawn"
 }
 
 // stackOf reads the stack of a run as the API has it; without one it says why the run must end.
@@ -174,7 +174,7 @@ func (r *Reconciler) Review(ctx context.Context, rec run.Record, _ *run.PlanResu
 	for _, i := range activeWebhooks(obj) {
 		hook := obj.Spec.Webhooks[i]
 		if review.NeedsPlan(hook.PayloadType) && len(document) == 0 {
-			return false, fmt.Sprintf("spec.webhooks[%d] wants the plan, which is too large to be sent", i), nil
+			return false, fmt.Sprintf("spec.webhooks[%d] needs the plan, which is too large to send", i), nil
 		}
 		payload, err := review.Payload(hook.PayloadType, obj, document)
 		if err != nil {

@@ -30,22 +30,22 @@ func TestWhetherARunMayStillApply(t *testing.T) {
 		"approved by its id":                          {[]func(*infrav1.Terraform){approved}, run.OperationApply, nil, ""},
 		"approved by mode auto":                       {[]func(*infrav1.Terraform){auto}, run.OperationPlanAndApply, nil, ""},
 		"forced":                                      {[]func(*infrav1.Terraform){func(t *infrav1.Terraform) { t.Spec.Force = true }}, run.OperationPlanAndApply, nil, ""},
-		"the approval was taken back":                 {[]func(*infrav1.Terraform){planPending}, run.OperationApply, nil, "nobody approves it any more"},
-		"another plan is pending by now":              {[]func(*infrav1.Terraform){approved, func(t *infrav1.Terraform) { t.Status.Plan.Pending = "other" }}, run.OperationApply, nil, "nobody approves it any more"},
-		"mode auto was taken back":                    {nil, run.OperationPlanAndApply, nil, "nobody approves it any more"},
-		"an id approves no run that plans for itself": {[]func(*infrav1.Terraform){approved}, run.OperationPlanAndApply, nil, "nobody approves it any more"},
+		"the approval was taken back":                 {[]func(*infrav1.Terraform){planPending}, run.OperationApply, nil, "its approval was withdrawn"},
+		"another plan is pending by now":              {[]func(*infrav1.Terraform){approved, func(t *infrav1.Terraform) { t.Status.Plan.Pending = "other" }}, run.OperationApply, nil, "its approval was withdrawn"},
+		"mode auto was taken back":                    {nil, run.OperationPlanAndApply, nil, "its approval was withdrawn"},
+		"an id approves no run that plans for itself": {[]func(*infrav1.Terraform){approved}, run.OperationPlanAndApply, nil, "its approval was withdrawn"},
 		"suspended":                                   {[]func(*infrav1.Terraform){auto, suspended}, run.OperationPlanAndApply, nil, "the stack was suspended"},
 		"held for work by hand, since its run began": {[]func(*infrav1.Terraform){auto, func(t *infrav1.Terraform) {
 			t.Annotations = map[string]string{infrav1.AnnotationBreakTheGlass: "2026-11-21T10:00:00Z"}
-		}}, run.OperationPlanAndApply, nil, "the stack is held for work by hand"},
-		"only planned": {[]func(*infrav1.Terraform){auto, func(t *infrav1.Terraform) { t.Spec.PlanOnly = true }}, run.OperationPlanAndApply, nil, "the stack may only be planned"},
+		}}, run.OperationPlanAndApply, nil, "the stack is held for manual work"},
+		"only planned": {[]func(*infrav1.Terraform){auto, func(t *infrav1.Terraform) { t.Spec.PlanOnly = true }}, run.OperationPlanAndApply, nil, "the stack only allows plans"},
 		"mode disable beats force": {[]func(*infrav1.Terraform){func(t *infrav1.Terraform) {
 			t.Spec.Force, t.Spec.ApprovePlan = true, infrav1.ApprovePlanDisable
-		}}, run.OperationPlanAndApply, nil, "the stack may only be planned"},
+		}}, run.OperationPlanAndApply, nil, "the stack only allows plans"},
 		"deleted, and the run deploys":                      {[]func(*infrav1.Terraform){auto, deleted}, run.OperationPlanAndApply, nil, "the stack is being deleted"},
 		"deleted, and the run destroys":                     {[]func(*infrav1.Terraform){deleted, destroying}, run.OperationPlanAndApply, toDelete, ""},
-		"deleted, but its resources are to stay":            {[]func(*infrav1.Terraform){deleted}, run.OperationPlanAndApply, toDelete, "the stack is not to be destroyed"},
-		"not deleted, and the run destroys all the same":    {[]func(*infrav1.Terraform){auto, destroying}, run.OperationPlanAndApply, toDelete, "the stack is not to be destroyed"},
+		"deleted, but its resources are to stay":            {[]func(*infrav1.Terraform){deleted}, run.OperationPlanAndApply, toDelete, "the stack is no longer set to be destroyed"},
+		"not deleted, and the run destroys all the same":    {[]func(*infrav1.Terraform){auto, destroying}, run.OperationPlanAndApply, toDelete, "the stack is no longer set to be destroyed"},
 		"suspended while its resources are to be destroyed": {[]func(*infrav1.Terraform){deleted, destroying, suspended}, run.OperationPlanAndApply, toDelete, "the stack was suspended"},
 	} {
 		t.Run(sentence, func(t *testing.T) {

@@ -79,7 +79,7 @@ func (c *configuration) setModule(obj *infrav1.Terraform, in *inputs.Inputs) err
 	}
 	for _, f := range c.files {
 		if f.Location == run.FileInModule && module.IsConfigFile(f.Path) && path.Dir(f.Path) != "." {
-			c.joined = append(c.joined, fmt.Sprintf("the file %s, which is put into a module", f.Path))
+			c.joined = append(c.joined, fmt.Sprintf("the file %s, which is written into a module", f.Path))
 		}
 	}
 	if err := c.program.diags.AsError(); err != nil {
@@ -164,7 +164,7 @@ func (c *configuration) setVarFiles(obj *infrav1.Terraform, in *inputs.Inputs) e
 		given := obj.Spec.TfVarsFiles[i]
 		if name == ".." || strings.HasPrefix(name, "../") {
 			return &configProblem{reason: infrav1.ReasonPlanFailed, message: fmt.Sprintf(
-				"spec.tfVarsFiles[%d]: %q leaves the source. Paths count from the source's root", i, given)}
+				"spec.tfVarsFiles[%d]: %q is outside of the source. Paths are relative to the source's root", i, given)}
 		}
 		file, ok := c.program.varFiles[name]
 		if content, placed := c.placed(name, cleanDir(obj.Spec.Path)); placed {
@@ -176,7 +176,7 @@ func (c *configuration) setVarFiles(obj *infrav1.Terraform, in *inputs.Inputs) e
 		}
 		if !ok {
 			return &configProblem{reason: infrav1.ReasonPlanFailed, message: fmt.Sprintf(
-				"tfvars file's path does not exist: %s (spec.tfVarsFiles[%d]; paths count from the source's root, not from spec.path)", given, i)}
+				"tfvars file's path does not exist: %s (spec.tfVarsFiles[%d]; paths are relative to the source's root, not to spec.path)", given, i)}
 		}
 		if err := file.diags.AsError(); err != nil {
 			return &configProblem{infrav1.ReasonPlanFailed, in.Hide(err.Error()), in.MayChange}

@@ -118,7 +118,7 @@ func (t *tree) part(dir string, varFiles []string) part {
 	for _, name := range reads.Templates {
 		f, ok := t.index.Get(name)
 		if !ok || f.Dir || f.Link != "" || !p.has(name) {
-			p.whole("the template %s is not plain to see", name)
+			p.whole("the template %s cannot be analyzed", name)
 		}
 		if ok && !p.has(name) && f.Marked&(markWorld|markOpaque) != 0 {
 			p.world = append(p.world, "the template "+name)
@@ -127,7 +127,7 @@ func (t *tree) part(dir string, varFiles []string) part {
 	for _, name := range varFiles {
 		f, ok := t.index.Get(name)
 		if !ok || f.Dir || f.Link != "" || f.Marked&(markLeaves|markOpaque) != 0 {
-			p.whole("the file of values %s is not plain to see", name)
+			p.whole("the values file %s cannot be analyzed", name)
 		}
 		hashValues(h, &f)
 	}
@@ -169,7 +169,7 @@ func (c *counting) count(f *archive.IndexedFile) {
 	case f.Dir:
 	case f.Link != "":
 		if target := path.Join(path.Dir(f.Name), f.Link); configures || !p.has(target) {
-			p.whole("the link %s leads out of what counts", f.Name)
+			p.whole("the link %s leads out of the module's directories", f.Name)
 		}
 	case template:
 		if f.Marked&(markLeaves|markReads|markOpaque) != 0 && !(configures && f.Marked&markReads == 0) {
@@ -180,7 +180,7 @@ func (c *counting) count(f *archive.IndexedFile) {
 		}
 	case configures || module.ForPeople(f.Name):
 	case f.Marked&(markLeaves|markOpaque) != 0:
-		p.whole("%s may name files elsewhere", f.Name)
+		p.whole("%s may refer to other files", f.Name)
 	}
 }
 
@@ -216,26 +216,26 @@ func (c *configuration) leadsElsewhere() string {
 	}
 	for name, v := range c.variables {
 		if module.LeavesDirectory(string(v.Value)) {
-			return fmt.Sprintf("the value of var.%s may lead out of its directory", name)
+			return fmt.Sprintf("the value of var.%s may be a path out of its directory", name)
 		}
 	}
 	for _, e := range c.env {
 		if module.LeavesDirectory(e.Value) || strings.HasPrefix(e.Name, "TF_VAR_") && slices.Contains(c.part.variables, strings.TrimPrefix(e.Name, "TF_VAR_")) {
-			return fmt.Sprintf("the value of %s in the environment may lead out of its directory", e.Name)
+			return fmt.Sprintf("the environment variable %s may be a path out of its directory", e.Name)
 		}
 	}
 	for _, f := range c.files {
 		if f.Location == run.FileInModule || module.LeavesDirectory(string(f.Content)) {
-			return fmt.Sprintf("the file %s is put into its directory, or may lead out of it", f.Path)
+			return fmt.Sprintf("the file %s is written into its directory, or may contain a path out of it", f.Path)
 		}
 	}
 	for name, value := range c.backend.Settings {
 		if module.LeavesDirectory(value) {
-			return fmt.Sprintf("the backend's setting %s may lead out of its directory", name)
+			return fmt.Sprintf("the backend setting %s may be a path out of its directory", name)
 		}
 	}
 	if module.LeavesDirectory(c.backend.Override) || module.LeavesDirectory(string(c.cliConfig)) {
-		return "the backend, or the tool's own configuration, may lead out of its directory"
+		return "the backend or the CLI configuration may contain a path out of its directory"
 	}
 	return ""
 }

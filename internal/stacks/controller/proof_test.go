@@ -195,7 +195,7 @@ func TestWhatIsReadOfTheWorldIsSeenAlsoWhereTheWholeSourceCounts(t *testing.T) {
 	obj := stackObject()
 	c := &configuration{program: &program{readModule: &readModule{module: &module.Module{}}},
 		files: []run.File{{Location: run.FileInModule, Path: "m/main.tf"}, {Location: run.FileInModule, Path: "m/x.json"}, {Location: run.FileInHome, Path: "m/main.tf"}}}
-	if err := c.setModule(obj, &inputs.Inputs{}); err != nil || c.reading() != "the file m/main.tf, which is put into a module" {
+	if err := c.setModule(obj, &inputs.Inputs{}); err != nil || c.reading() != "the file m/main.tf, which is written into a module" {
 		t.Errorf("%v, %q", err, c.reading())
 	}
 }

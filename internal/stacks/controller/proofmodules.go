@@ -41,7 +41,7 @@ func (c *configuration) settle(obj *infrav1.Terraform) {
 		}
 		c.digest, c.whole = c.whole, ""
 		c.part.unsettled = c.part.digest
-		c.part.digest, c.part.why = "", fmt.Sprintf("%s: the module %q comes from elsewhere: %s", calls[0].Pos, calls[0].Name, why)
+		c.part.digest, c.part.why = "", fmt.Sprintf("%s: the module %q is not in the source: %s", calls[0].Pos, calls[0].Name, why)
 	}
 	c.part.world = slices.Clone(c.part.world)
 	for _, call := range calls {
@@ -68,11 +68,11 @@ func inOrder(obj *infrav1.Terraform) bool {
 func unsettled(obj *infrav1.Terraform, m *infrav1.ModulesStatus, config string) string {
 	switch {
 	case m == nil || m.ConfigDigest != config:
-		return "no plan of this configuration had it from the store of modules"
+		return "no plan of this configuration took it from the module cache"
 	case m.Whole != "":
 		return m.Whole
 	case m.Moves != "" && obj.UpgradesOnInit():
-		return fmt.Sprintf("%s is named by no commit and no single version, and upgradeOnInit looks for newer ones", m.Moves)
+		return fmt.Sprintf("%s is not pinned to a commit or version, and upgradeOnInit looks for newer ones", m.Moves)
 	}
 	return ""
 }

@@ -84,11 +84,11 @@ func TestModulesThatAreNotSettled(t *testing.T) {
 		why     string
 	}{
 		"fixed":                       {&run.Modules{}, nil, true, ""},
-		"left to init":                {nil, nil, false, `stacks/a/far.tf:1: the module "far" comes from elsewhere: no plan of this configuration had it from the store of modules`},
-		"they read files":             {&run.Modules{Whole: ".terraform/modules/far/main.tf:1: path.cwd is not a path inside of the source"}, nil, false, `elsewhere: .terraform/modules/far/main.tf:1: path.cwd is no path`},
-		"one follows a branch":        {&run.Modules{Moves: "far.inner"}, nil, false, "far.inner is named by no commit and no single version"},
+		"left to init":                {nil, nil, false, `stacks/a/far.tf:1: the module "far" is not in the source: no plan of this configuration took it from the module cache`},
+		"they read files":             {&run.Modules{Whole: ".terraform/modules/far/main.tf:1: path.cwd is not a path inside of the source"}, nil, false, `not in the source: .terraform/modules/far/main.tf:1: path.cwd is not a path`},
+		"one follows a branch":        {&run.Modules{Moves: "far.inner"}, nil, false, "far.inner is not pinned to a commit or version"},
 		"one that stays where it was": {&run.Modules{Moves: "far"}, func(o *infrav1.Terraform) { o.Spec.UpgradeOnInit = ptr.To(false) }, true, ""},
-		"one that stays, but reads":   {&run.Modules{Moves: "far", Whole: "x"}, func(o *infrav1.Terraform) { o.Spec.UpgradeOnInit = ptr.To(false) }, false, "elsewhere: x"},
+		"one that stays, but reads":   {&run.Modules{Moves: "far", Whole: "x"}, func(o *infrav1.Terraform) { o.Spec.UpgradeOnInit = ptr.To(false) }, false, "not in the source: x"},
 	} {
 		obj := stackObject()
 		if test.change != nil {

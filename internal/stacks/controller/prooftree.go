@@ -112,7 +112,7 @@ func (s *Sources) readTree(ctx context.Context, digest string) (*tree, error) {
 	})
 	switch {
 	case archive.IsLimit(err):
-		return &tree{why: "the source is too large to be looked into: " + err.Error()}, nil
+		return &tree{why: "the source is too large to analyze: " + err.Error()}, nil
 	case err != nil:
 		return nil, unreadable(digest, err)
 	}

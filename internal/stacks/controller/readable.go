@@ -181,7 +181,7 @@ func readableChunks(obj *infrav1.Terraform, form string, data []byte) (whole []b
 	if form == readableHuman {
 		whole = bytes.ToValidUTF8(data, []byte("\uFFFD"))
 		if most := maxChunks * maxChunk; len(whole) > most {
-			note := fmt.Sprintf("\n(cut: the plan is too long to be kept here; see `%s`)\n", see)
+			note := fmt.Sprintf("\n(truncated: the plan is too large to store here; see `%s`)\n", see)
 			whole = whole[:most-maxChunk/2]
 			whole = append(whole[:bytes.LastIndexByte(whole, '\n')+1:len(whole)], note...)
 		}
@@ -190,7 +190,7 @@ func readableChunks(obj *infrav1.Terraform, form string, data []byte) (whole []b
 	whole = data
 	packed := pack(whole)
 	if len(whole) == 0 || len(packed) > maxChunks*maxChunk {
-		whole, _ = json.Marshal(map[string]string{"message": fmt.Sprintf("The plan is too large to be kept here; see `%s`", see)}) //nolint:errcheck // texts always are JSON
+		whole, _ = json.Marshal(map[string]string{"message": fmt.Sprintf("The plan is too large to store here; see `%s`", see)}) //nolint:errcheck // texts always are JSON
 		packed = pack(whole)
 	}
 	return whole, slices.Collect(slices.Chunk(packed, maxChunk))
@@ -221,7 +221,7 @@ func pack(data []byte) []byte {
 type foreignPlanError struct{ kind, namespace, name string }
 
 func (e *foreignPlanError) Error() string {
-	return fmt.Sprintf("store the readable plan in %s %s/%s: it exists and is not this stack's. Nothing was overwritten. Delete or rename it, and ask for a new plan",
+	return fmt.Sprintf("store the readable plan in %s %s/%s: it exists and belongs to something else. Nothing was overwritten. Delete or rename it, then request a new plan",
 		e.kind, e.namespace, e.name)
 }
 

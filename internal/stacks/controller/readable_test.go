@@ -110,14 +110,14 @@ func TestPlansThatAreTooLargeSayWhereTheyAre(t *testing.T) {
 		t.Fatalf("%d pieces", len(objects))
 	}
 	last := objects[len(objects)-1].(*corev1.ConfigMap).Data["tfplan"]
-	if !strings.HasSuffix(last, "a line of a plan\n\n(cut: the plan is too long to be kept here; see "+see+")\n") {
+	if !strings.HasSuffix(last, "a line of a plan\n\n(truncated: the plan is too large to store here; see "+see+")\n") {
 		t.Errorf("it ends with %q", last[max(0, len(last)-120):])
 	}
 	noise := make([]byte, 20<<20)
 	rand.Read(noise)
 	for sentence, document := range map[string][]byte{"too large": noise, "left out by the runner": nil} {
 		secrets := readableObjects(stackObject(), readableJSON, planID, document)
-		if got := string(unpacked(t, secrets)); len(secrets) != 1 || got != `{"message":"The plan is too large to be kept here; see `+see+`"}` {
+		if got := string(unpacked(t, secrets)); len(secrets) != 1 || got != `{"message":"The plan is too large to store here; see `+see+`"}` {
 			t.Errorf("%s: %d pieces, %s", sentence, len(secrets), got)
 		}
 	}

@@ -243,7 +243,7 @@ func (s *Sources) referenced(ctx context.Context, kind string, name types.Namesp
 	switch {
 	case apimeta.IsNoMatchError(err):
 		return run.Artifact{}, &sourceError{message: fmt.Sprintf(
-			"could not get Source object: this API serves no kind %s; `yuba push` makes an ExternalArtifact", kind)}
+			"could not get Source object: this API does not serve the kind %s; `yuba push` creates an ExternalArtifact", kind)}
 	case apierrors.IsNotFound(err):
 		return run.Artifact{}, &sourceError{lasting: true, message: fmt.Sprintf(infrav1.MessageSourceNotFound, err)}
 	case err != nil:
@@ -275,7 +275,7 @@ func bringBack(kind string, name types.NamespacedName) string {
 	if word == "" {
 		return fmt.Sprintf("Push it again:\n    yuba push %s DIR -n %s", name.Name, name.Namespace)
 	}
-	return fmt.Sprintf("It comes back when the source is looked at again, now for instance:\n    yuba reconcile source %s %s -n %s", word, name.Name, name.Namespace)
+	return fmt.Sprintf("Fetch the source again:\n    yuba reconcile source %s %s -n %s", word, name.Name, name.Namespace)
 }
 
 // stored makes sure that the archive is in the blob store.

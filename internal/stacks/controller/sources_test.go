@@ -54,7 +54,7 @@ func TestALostArchiveOfThisServerIsNotAskedOfItself(t *testing.T) {
 	}
 	name := types.NamespacedName{Namespace: "team", Name: "infra"}
 	for _, test := range []struct{ kind, path, want string }{
-		{"GitRepository", "/ours/x", "the archive of GitRepository team/infra, revision main@sha1:a, is not in the store. It comes back when the source is looked at again, now for instance:\n    yuba reconcile source git infra -n team"},
+		{"GitRepository", "/ours/x", "the archive of GitRepository team/infra, revision main@sha1:a, is not in the store. Fetch the source again:\n    yuba reconcile source git infra -n team"},
 		{"ExternalArtifact", "/ours/x", "the archive of ExternalArtifact team/infra, revision main@sha1:a, is not in the store. Push it again:\n    yuba push infra DIR -n team"},
 		{"GitRepository", "/theirs/x", "the server answered 401"},
 	} {

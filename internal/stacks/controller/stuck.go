@@ -55,7 +55,7 @@ func (r *Reconciler) tellStuck(ctx context.Context, name types.NamespacedName, c
 	}
 	before := obj.DeepCopy()
 	obj.Status.ObservedGeneration = obj.Generation
-	setReady(&obj, metav1.ConditionFalse, infrav1.ReasonReconciliationFailed, fmt.Sprintf("Reconciliation fails and is tried again: %s", cause))
+	setReady(&obj, metav1.ConditionFalse, infrav1.ReasonReconciliationFailed, fmt.Sprintf("Reconciliation failed; retrying: %s", cause))
 	obj.Status.Summary = summarize(situation{obj: &obj})
 	sameTransition(&obj, before)
 	if err := r.patchStatus(ctx, &obj, before); err != nil {

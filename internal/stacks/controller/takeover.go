@@ -168,5 +168,5 @@ func (r *Reconciler) takeoverObjection(ctx context.Context, obj *infrav1.Terrafo
 	if t == nil || err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("the state is that of %s/%s, which was deleted, and nobody approved a plan on it", obj.Namespace, t.Name), nil
+	return fmt.Sprintf("the state belonged to %s/%s, which was deleted, and nobody approved a plan on it", obj.Namespace, t.Name), nil
 }

@@ -160,7 +160,7 @@ func TestNamesThatNoStateCanHave(t *testing.T) {
 		"a workspace with an underscore":                      {stackNamed("net", "u", workspace("a_b")), `"a_b" cannot`},
 		"a workspace that leaves its place":                   {stackNamed("net", "u", workspace("../..")), `"../.." cannot`},
 		"a workspace that ends in a dash":                     {stackNamed("net", "u", workspace("a-")), `"a-" cannot`},
-		"a label of the state that no object can have":        {stackNamed("net", "u", labelling("team", "a/b")), `no object can have the label "team" with the value "a/b"`},
+		"a label of the state that no object can have":        {stackNamed("net", "u", labelling("team", "a/b")), `the label "team" with the value "a/b" is not valid`},
 		"a label of the state with a name that none can have": {stackNamed("net", "u", labelling("a b", "c")), `the label "a b"`},
 		"a label that all is well with":                       {stackNamed("net", "u", labelling("example.com/team", "a")), ""},
 		"a backend of its own minds none":                     {stackNamed(long, "u", workspace("Prod"), func(t *infrav1.Terraform) { t.Spec.Cloud = &infrav1.CloudSpec{} }), ""},

@@ -271,7 +271,7 @@ func unprovenMessage(obj *infrav1.Terraform) string {
 	if len(names) > 0 {
 		text += ": " + strings.Join(names, ", ")
 	}
-	return text + fmt.Sprintf(". See `yuba status %s`; when you have looked: `yuba acknowledge %s --run %s`", call, call, u.Runs[len(u.Runs)-1].ID)
+	return text + fmt.Sprintf(". See `yuba status %s`; after checking: `yuba acknowledge %s --run %s`", call, call, u.Runs[len(u.Runs)-1].ID)
 }
 
 // unprovenAdvice tells in a failure's message what the run may have left.

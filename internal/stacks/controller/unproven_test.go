@@ -80,7 +80,7 @@ func TestWhatAnApplyMayHaveLeftIsKeptInTheStatus(t *testing.T) {
 	}
 	message := unprovenMessage(obj)
 	if want := "108 resources may exist, or be gone, without any state proving it: aws_vpc.v, a.b[0], a.b[1], a.b[2], a.b[3], and 103 more. " +
-		"See `yuba status " + obj.Name + " -n " + obj.Namespace + "`; when you have looked: `yuba acknowledge " + obj.Name + " -n " + obj.Namespace + " --run r2`"; message != want {
+		"See `yuba status " + obj.Name + " -n " + obj.Namespace + "`; after checking: `yuba acknowledge " + obj.Name + " -n " + obj.Namespace + " --run r2`"; message != want {
 		t.Errorf("%s, want %s", message, want)
 	}
 	noted := listing(run.Record{Spec: run.Spec{ID: "r1"}, Result: &run.Result{UnprovenNote: "All is lost"}})
@@ -152,8 +152,8 @@ func TestWhatALaterRunProves(t *testing.T) {
 	}{
 		"the state has it, by an import for one":             {[]run.Unproven{mayExist("a.b"), mayExist("a.c")}, [][]func(*proof){{state("a.b")}}, []string{"a.c of r1: " + exists}},
 		"a state that cannot be read proves nothing":         {[]run.Unproven{mayExist("a.b")}, [][]func(*proof){{looked}}, []string{"a.b of r1: " + exists}},
-		"made once more, there may be two":                   {[]run.Unproven{mayExist("a.b")}, [][]func(*proof){{state("a.b"), made("a.b")}}, []string{"a.b of r1: " + exists + "; run r2 has made it once more"}},
-		"and the state of the next run does not prove it":    {[]run.Unproven{mayExist("a.b")}, [][]func(*proof){{state("a.b"), made("a.b")}, {state("a.b"), ofRun("r3")}}, []string{"a.b of r1: " + exists + "; run r2 has made it once more"}},
+		"made once more, there may be two":                   {[]run.Unproven{mayExist("a.b")}, [][]func(*proof){{state("a.b"), made("a.b")}}, []string{"a.b of r1: " + exists + "; run r2 created it again"}},
+		"and the state of the next run does not prove it":    {[]run.Unproven{mayExist("a.b")}, [][]func(*proof){{state("a.b"), made("a.b")}, {state("a.b"), ofRun("r3")}}, []string{"a.b of r1: " + exists + "; run r2 created it again"}},
 		"a look at the world finds what is gone":             {[]run.Unproven{mayBeGone("a.b")}, [][]func(*proof){{looked, state("a.b")}}, nil},
 		"a run that did not look does not":                   {[]run.Unproven{mayBeGone("a.b")}, [][]func(*proof){{state("a.b")}}, []string{"a.b of r1: " + gone}},
 		"a replacement is not proven by the object before":   {[]run.Unproven{replaced}, [][]func(*proof){{looked, before("a.b")}}, []string{"a.b of r1: " + exists}},
@@ -165,9 +165,9 @@ func TestWhatALaterRunProves(t *testing.T) {
 		"the run itself proves nothing":                      {[]run.Unproven{mayExist("a.b"), mayBeGone("a.c")}, [][]func(*proof){{state("a.b"), looked, ofRun("r1")}}, []string{"a.b of r1: " + exists, "a.c of r1: " + gone}},
 		"a masked address is known by its digest":            {[]run.Unproven{{Address: "a.(sensitive)", Match: plan.Match("a.x"), MayExist: true}}, [][]func(*proof){{state("a.x")}}, nil},
 		"a masked address that is not there stays":           {[]run.Unproven{{Address: "a.(sensitive)", Match: plan.Match("a.x"), MayExist: true}}, [][]func(*proof){{state("a.(sensitive)")}}, []string{"a.(sensitive) of r1: " + exists}},
-		"what was made by a run that does not name it stays": {[]run.Unproven{mayExist("a.b")}, [][]func(*proof){{state("a.b"), func(p *proof) { p.all = true }}}, []string{"a.b of r1: " + exists + "; run r2 has made it once more"}},
-		"what a failed run began is in the state, its own":   {[]run.Unproven{mayExist("a.b")}, [][]func(*proof){{state("a.b"), tried}, {state("a.b"), ofRun("r3")}}, []string{"a.b of r1: " + exists + "; run r2 has made it once more"}},
-		"or may be, when nobody can read that":               {[]run.Unproven{mayExist("a.b")}, [][]func(*proof){{tried}, {state("a.b"), ofRun("r3")}}, []string{"a.b of r1: " + exists + "; run r2 has made it once more"}},
+		"what was made by a run that does not name it stays": {[]run.Unproven{mayExist("a.b")}, [][]func(*proof){{state("a.b"), func(p *proof) { p.all = true }}}, []string{"a.b of r1: " + exists + "; run r2 created it again"}},
+		"what a failed run began is in the state, its own":   {[]run.Unproven{mayExist("a.b")}, [][]func(*proof){{state("a.b"), tried}, {state("a.b"), ofRun("r3")}}, []string{"a.b of r1: " + exists + "; run r2 created it again"}},
+		"or may be, when nobody can read that":               {[]run.Unproven{mayExist("a.b")}, [][]func(*proof){{tried}, {state("a.b"), ofRun("r3")}}, []string{"a.b of r1: " + exists + "; run r2 created it again"}},
 		"it began, and made nothing: it exists already":      {[]run.Unproven{mayExist("a.b")}, [][]func(*proof){{state(), tried}}, []string{"a.b of r1: " + exists}},
 		"what was taken out of the state is not there":       {[]run.Unproven{mayBeGone("a.b")}, [][]func(*proof){{state("a.c")}}, nil},
 		"and may still be when nobody can read that":         {[]run.Unproven{mayBeGone("a.b")}, [][]func(*proof){{}}, []string{"a.b of r1: " + gone}},

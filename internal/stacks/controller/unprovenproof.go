@@ -157,7 +157,7 @@ func (pr *proof) weigh(u *infrav1.UnprovenStatus) {
 func doubtOf(one *infrav1.UnprovenResource) string {
 	doubt := run.Unproven{MayExist: one.MayExist, MayBeGone: one.MayBeGone, Certain: one.Certain, Many: one.Many, StateUnread: one.StateUnread}.Doubt()
 	if one.RemadeBy != "" {
-		doubt += "; run " + one.RemadeBy + " has made it once more"
+		doubt += "; run " + one.RemadeBy + " created it again"
 	}
 	return doubt
 }

@@ -211,9 +211,9 @@ func (r *Reconciler) changedSince(ctx context.Context, why *run.Why, was, is kno
 		present, errNow := r.Source.tree(ctx, is.artifact.Digest)
 		switch {
 		case errOld != nil || errNow != nil:
-			why.Note("Which files of the source changed is not known any more: the archive of one of the revisions is gone.")
+			why.Note("Cannot list the changed files of the source: the archive of one revision is gone.")
 		case old.index == nil || present.index == nil:
-			why.Note("Which files of the source changed is not known: " + old.why + present.why)
+			why.Note("Cannot list the changed files of the source: " + old.why + present.why)
 		default:
 			c.Files, c.MoreFiles = changedIn(old.index, present.index, countsIn(was, is))
 		}

@@ -9,7 +9,7 @@ const setApprove = `Plan generated: set approvePlan: "plan-main-1" to approve th
 
 // asRejected is what is said about a rejected plan.
 func asRejected(next time.Time) Decision {
-	d := awaitsApproval("plan-main-1", "Plan plan-main-1 was rejected; a change or `yuba replan` makes a new one", next)
+	d := awaitsApproval("plan-main-1", "Plan plan-main-1 was rejected; change the stack or run `yuba replan` for a new plan", next)
 	d.Reason = ReasonRejected
 	return d
 }
@@ -94,19 +94,19 @@ var approvalScenarios = scenarios{
 	},
 	"a plan of another configuration is stale although the present one was planned": {
 		awaiting("plan-main-1").approving("plan-main-1").with(func(f *Facts) { f.Pending.Config = other }),
-		plans(ReasonPlanStale, "The configuration changed since the plan was made"),
+		plans(ReasonPlanStale, "The configuration has changed since the plan was made"),
 	},
 	"a moved state voids an approval": {
 		awaiting("plan-main-1").approving("plan-main-1").with(func(f *Facts) { f.StateSerial = 8 }),
-		plans(ReasonPlanStale, "The state moved since the plan was made"),
+		plans(ReasonPlanStale, "The state has changed since the plan was made"),
 	},
 	"a moved state voids an approval in mode auto; the new plan is applied": {
 		awaiting("plan-main-1").auto().with(func(f *Facts) { f.StateSerial = 8 }),
-		plansAndApplies(ReasonPlanStale, "The state moved since the plan was made"),
+		plansAndApplies(ReasonPlanStale, "The state has changed since the plan was made"),
 	},
 	"a state that went back is another state": {
 		awaiting("plan-main-1").approving("plan-main-1").with(func(f *Facts) { f.StateSerial = 6 }),
-		plans(ReasonPlanStale, "The state moved since the plan was made"),
+		plans(ReasonPlanStale, "The state has changed since the plan was made"),
 	},
 	"an own backend's serial is not known and voids nothing": {
 		awaiting("plan-main-1").approving("plan-main-1").ownBackend().with(func(f *Facts) { f.StateSerial = 0 }),
@@ -114,7 +114,7 @@ var approvalScenarios = scenarios{
 	},
 	"a plan whose bytes are gone is made again, not applied": {
 		awaiting("plan-main-1").approving("plan-main-1").with(func(f *Facts) { f.Pending.Usable = false }),
-		plans(ReasonPlanStale, "The saved plan cannot be used any more"),
+		plans(ReasonPlanStale, "The saved plan can no longer be used"),
 	},
 	"a destroy plan is void when destroying is no longer wanted": {
 		awaiting("plan-main-1").approving("plan-main-1").with(func(f *Facts) { f.Pending.Destroy = true }),
@@ -126,7 +126,7 @@ var approvalScenarios = scenarios{
 	},
 	"a stale plan is made again in plan-only mode too": {
 		awaiting("plan-main-1").auto().planOnly().with(func(f *Facts) { f.StateSerial = 8 }),
-		plans(ReasonPlanStale, "The state moved since the plan was made"),
+		plans(ReasonPlanStale, "The state has changed since the plan was made"),
 	},
 	"nothing approved is applied from an older source while the present one is not ready": {
 		awaiting("plan-main-1").approving("plan-main-1").sourceGone(),

@@ -5,7 +5,7 @@ package decide
 
 import "time"
 
-const anew = "The stack or its source changed since all attempts failed"
+const anew = "The stack or its source has changed since all attempts failed"
 
 var standsStill = Decision{Verb: VerbWait, Reason: ReasonRetryLimit, Message: "Resource reached maximum number of retries."}
 
@@ -83,7 +83,7 @@ var unlockScenarios = scenarios{
 	},
 	"the lock of a run of this stack that is over is released by itself": {
 		settled().lockedBy("lock-1").with(func(f *Facts) { f.Lock.Over = true }),
-		Decision{Verb: VerbUnlock, Subject: "lock-1", Reason: ReasonLockOrphaned, Message: "Releasing the lock of run lock-1, which is over"},
+		Decision{Verb: VerbUnlock, Subject: "lock-1", Reason: ReasonLockOrphaned, Message: "Releasing the lock of run lock-1, which has ended"},
 	},
 	"a suspended stack breaks none": {
 		settled().lockedBy("lock-1").breakingAny().suspended(), isSuspended,
@@ -93,7 +93,7 @@ var unlockScenarios = scenarios{
 	},
 	"the lock of an own backend may be broken by now: no wait for the next attempt": {
 		settled().ownBackend().breaking("lock-1").failed(0, func(r *Run) { r.Lock, r.Generation = "lock-1", 7 }),
-		plans(ReasonForceUnlock, "The lock that was in the way may be broken by now"),
+		plans(ReasonForceUnlock, "The lock that blocked the last run may now be broken"),
 	},
 	"a lock of an own backend that may be broken already is tried again in time": {
 		settled().ownBackend().breakingAny().failed(time.Second, func(r *Run) { r.Lock, r.Generation = "lock-1", 1 }),
@@ -110,7 +110,7 @@ func unlocks(id string) Decision {
 }
 
 var isHeld = Decision{Verb: VerbWait, Reason: ReasonBreakTheGlass,
-	Message: "Held for work by hand (breakTheGlass): nothing runs. Work on it with `yuba shell vpc -n team`"}
+	Message: "Held for manual work (breakTheGlass): no runs start. Open a shell with `yuba shell vpc -n team`"}
 
 // Work by hand.
 var heldScenarios = scenarios{
@@ -127,7 +127,7 @@ var heldScenarios = scenarios{
 // What approvePlan's replan does.
 var replanScenarios = scenarios{
 	"a pending plan does not outlive its revision with replan, whatever the new one contains": {
-		awaiting("plan-main-1").replanning(oldRevision), plans(ReasonReplan, "The source has a new revision, and approvePlan says replan"),
+		awaiting("plan-main-1").replanning(oldRevision), plans(ReasonReplan, "The source has a new revision, and approvePlan asks for a new plan"),
 	},
 	"of the same revision it waits": {
 		awaiting("plan-main-1").replanning(newRevision), awaitsApproval("plan-main-1", setApprove, nextDriftCheck),

@@ -33,7 +33,7 @@ func circuitRests(f Facts) (Decision, bool) {
 		return Decision{}, false
 	}
 	if c.Open && c.Probe && dependenciesReady(f) {
-		return Decision{Verb: VerbPlan, Reason: ReasonCircuitProbe, Message: fmt.Sprintf("Looking whether the outage of circuit breaker %s is over", c.Name),
+		return Decision{Verb: VerbPlan, Reason: ReasonCircuitProbe, Message: fmt.Sprintf("Probing whether the outage of circuit breaker %s is over", c.Name),
 			Purpose: lookOrDeploy(f), Destroy: f.Stack.Destroy, Describe: true, Again: unsuccessfulLast(f), Hold: holdsBack(f)}, true
 	}
 	if !lastFailedSameConfig(f) || !c.Open && !resumesLater(f) {
@@ -50,7 +50,7 @@ func appliesAsApproved(f Facts) bool {
 
 // CircuitMessage tells why a stack rests. It does not change while the outage goes on.
 func CircuitMessage(name, what, call string) string {
-	return CircuitPrefix(name) + fmt.Sprintf("%s. It is tried again when that is over; to try it now: yuba reconcile %s", what, call)
+	return CircuitPrefix(name) + fmt.Sprintf("%s. Yuba retries when the outage is over; to retry now: yuba reconcile %s", what, call)
 }
 
 // CircuitPrefix is how CircuitMessage begins, whatever the circuit breaker has learned about the outage meanwhile.
@@ -120,6 +120,6 @@ func outlived(f Facts) bool {
 
 // HeldMessage tells why a plan waits although the stack applies by itself.
 func HeldMessage(plan, by, call string) string {
-	return fmt.Sprintf("Plan %s is held for approval by circuit breaker %s, although plans are applied by themselves here: what an outage leaves often looks like drift. "+
-		"Look at it, then: yuba approve %s", plan, by, call)
+	return fmt.Sprintf("Plan %s is held for approval by circuit breaker %s although plans are applied automatically: the effects of an outage often look like drift. "+
+		"Review it, then: yuba approve %s", plan, by, call)
 }

@@ -53,7 +53,7 @@ var circuitScenarios = scenarios{
 	},
 	"in an outage, who failed alike is probed when it is its turn, and only planned": {
 		settled().auto().failed(time.Minute, asIs).outage(probed),
-		plans(ReasonCircuitProbe, "Looking whether the outage of circuit breaker aws-down is over").forDrift().again().held(),
+		plans(ReasonCircuitProbe, "Probing whether the outage of circuit breaker aws-down is over").forDrift().again().held(),
 	},
 	"in an outage, a probe waits for what the stack depends on": {
 		settled().auto().failed(time.Minute, asIs).dependsOn("net", notReady).outage(probed), rested(time.Time{}),

@@ -103,7 +103,7 @@ func givesUp(f Facts) (Decision, bool) {
 	case f.Stack.Suspended:
 		d.Reason, d.Message = ReasonSuspended, "The stack was suspended while it was being planned"
 	case f.Stack.Held:
-		d.Reason, d.Message = ReasonBreakTheGlass, "The stack was held for work by hand while it was being planned"
+		d.Reason, d.Message = ReasonBreakTheGlass, "The stack was held for manual work while it was being planned"
 	case f.Config != "" && (f.Current.Config != f.Config || f.Current.Destroy != f.Stack.Destroy):
 		d.Reason, d.Message = ReasonSuperseded, "The configuration changed while it was being planned"
 	default:
@@ -136,7 +136,7 @@ func held(f Facts) (Decision, bool) {
 		return Decision{}, false
 	}
 	return Decision{Verb: VerbWait, Reason: ReasonBreakTheGlass, Message: fmt.Sprintf(
-		"Held for work by hand (breakTheGlass): nothing runs. Work on it with `yuba shell %s`", f.Stack.Call)}, true
+		"Held for manual work (breakTheGlass): no runs start. Open a shell with `yuba shell %s`", f.Stack.Call)}, true
 }
 
 func sourceNotReady(f Facts) (Decision, bool) {
@@ -181,7 +181,7 @@ func locked(f Facts) (Decision, bool) {
 		return Decision{}, false
 	case l.Over && !l.Alive:
 		return Decision{Verb: VerbUnlock, Subject: l.ID, Reason: ReasonLockOrphaned,
-			Message: fmt.Sprintf("Releasing the lock of run %s, which is over", l.ID)}, true
+			Message: fmt.Sprintf("Releasing the lock of run %s, which has ended", l.ID)}, true
 	case !l.Alive && mayBreak(f.Stack, l.ID):
 		return Decision{Verb: VerbUnlock, Subject: l.ID, Reason: ReasonForceUnlock,
 			Message: fmt.Sprintf("Terraform Force Unlock with Lock Identifier: %s", l.ID)}, true
@@ -201,18 +201,18 @@ func staleBecause(f Facts) string {
 	p := f.Pending
 	switch {
 	case !p.Usable:
-		return "The saved plan cannot be used any more"
+		return "The saved plan can no longer be used"
 	case p.Config != f.Config:
-		return "The configuration changed since the plan was made"
+		return "The configuration has changed since the plan was made"
 	case p.Destroy != f.Stack.Destroy:
 		return "The plan was made for another value of spec.destroy"
 	case !f.Stack.OwnBackend && p.StateSerial != f.StateSerial:
-		return "The state moved since the plan was made"
+		return "The state has changed since the plan was made"
 	case outlived(f):
 		return fmt.Sprintf("The plan was made during the outage of circuit breaker %s, which is over", p.HeldBy)
 	case f.Last != nil && f.Last.Apply && (f.Last.Failed || f.Last.Interrupted):
 		// What it did before it ended is not known well enough to go on with the same plan.
-		return "An apply did not succeed since the plan was made"
+		return "An apply has failed since the plan was made"
 	}
 	return ""
 }
@@ -260,7 +260,7 @@ func pendingWaits(f Facts) (Decision, bool) {
 	d := Decision{Verb: VerbAwaitApproval, Subject: f.Pending.ID, Reason: ReasonAwaitingApproval, NextCheck: nextLook(f)}
 	switch {
 	case pendingRejected(f):
-		d.Reason, d.Message = ReasonRejected, fmt.Sprintf("Plan %s was rejected; a change or `yuba replan` makes a new one", f.Pending.ID)
+		d.Reason, d.Message = ReasonRejected, fmt.Sprintf("Plan %s was rejected; change the stack or run `yuba replan` for a new plan", f.Pending.ID)
 	case f.Stack.PlanOnly:
 		d.Message = "Plan generated: This object is in the plan only mode."
 	case f.Stack.Mode == ModeDisabled:
@@ -297,14 +297,14 @@ func rest(f Facts) (Decision, bool) {
 		case usedUp(f):
 			d.Reason, d.Message = ReasonRetryLimit, "Resource reached maximum number of retries."
 		case retries(f):
-			d.Message = "Trying again at " + retryAt(f).UTC().Format("15:04:05 MST")
+			d.Message = "Retrying at " + retryAt(f).UTC().Format("15:04:05 MST")
 		}
 	}
 	return d, true
 }
 
 // StoppedMessage says what follows when a person has canceled a run.
-const StoppedMessage = "The last run was canceled; another follows a change, or `yuba replan`"
+const StoppedMessage = "The last run was canceled; change the stack or run `yuba replan` to start another"
 
 func orDefault(s, def string) string {
 	if s == "" {

@@ -72,7 +72,7 @@ func deletionBackoff(f Facts) (Decision, bool) {
 	if l.Stopped {
 		return Decision{Verb: VerbWait, Reason: ReasonRetryPending, Message: StoppedMessage}, true
 	}
-	return Decision{Verb: VerbWait, Reason: ReasonRetryPending, Message: "Destroying failed and is tried again",
+	return Decision{Verb: VerbWait, Reason: ReasonRetryPending, Message: "Destroy failed; retrying",
 		NextCheck: retryAt(f)}, true
 }
 
@@ -94,8 +94,8 @@ func deletionImpossible(f Facts) (Decision, bool) {
 		reason, problem = orDefault(f.Inputs.Reason, ReasonVarsGeneration), f.Inputs.Problem
 	}
 	return Decision{Verb: VerbFail, Reason: reason,
-		Message: fmt.Sprintf("Cannot destroy: %s. Nothing of the last apply is kept either. "+
-			"Restore it, or set destroyResourcesOnDeletion: false to let the object go and keep its resources", problem),
+		Message: fmt.Sprintf("Cannot destroy: %s. The source and inputs of the last apply are gone, too. "+
+			"Restore the source, or set destroyResourcesOnDeletion: false to delete the object and keep its resources", problem),
 		NextCheck: lookAgain(f)}, true
 }
 

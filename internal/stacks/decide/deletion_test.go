@@ -15,8 +15,8 @@ var (
 )
 
 func cannotDestroy(reason, problem string) Decision {
-	return fails(reason, "Cannot destroy: "+problem+". Nothing of the last apply is kept either. "+
-		"Restore it, or set destroyResourcesOnDeletion: false to let the object go and keep its resources")
+	return fails(reason, "Cannot destroy: "+problem+". The source and inputs of the last apply are gone, too. "+
+		"Restore the source, or set destroyResourcesOnDeletion: false to delete the object and keep its resources")
 }
 
 // keepingResources: the object is being deleted, its resources stay.
@@ -145,7 +145,7 @@ var deletionScenarios = scenarios{
 }
 
 func waitsToDestroy(next time.Time) Decision {
-	return Decision{Verb: VerbWait, Reason: ReasonRetryPending, Message: "Destroying failed and is tried again", NextCheck: next}
+	return Decision{Verb: VerbWait, Reason: ReasonRetryPending, Message: "Destroy failed; retrying", NextCheck: next}
 }
 
 // What follows a destroy that did not succeed.

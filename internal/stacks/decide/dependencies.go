@@ -14,7 +14,7 @@ func dependencyCycle(f Facts) (Decision, bool) {
 		return Decision{}, false
 	}
 	return Decision{Verb: VerbFail, Reason: ReasonDependencyCycle, Message: fmt.Sprintf(
-		"spec.dependsOn goes round in a circle, so that none of these stacks could ever be first: %s. Remove one of the references", f.Cycle)}, true
+		"spec.dependsOn has a cycle: %s. Remove one of the references", f.Cycle)}, true
 }
 
 func dependencyDenied(f Facts) (Decision, bool) {

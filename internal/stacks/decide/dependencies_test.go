@@ -85,8 +85,8 @@ var dependencyScenarios = scenarios{
 	},
 	"a circle is told at once, whatever else there is": {
 		settled().sourceGone().dependsOn("app", notReady).with(func(f *Facts) { f.Cycle = "app -> vpc -> app" }),
-		Decision{Verb: VerbFail, Reason: ReasonDependencyCycle, Message: "spec.dependsOn goes round in a circle, so that none of " +
-			"these stacks could ever be first: app -> vpc -> app. Remove one of the references"},
+		Decision{Verb: VerbFail, Reason: ReasonDependencyCycle, Message: "spec.dependsOn has a cycle: " +
+			"app -> vpc -> app. Remove one of the references"},
 	},
 	"a lock is told before a dependency": {
 		fresh().dependsOn("team/vpc", notReady).lockedBy("lock-1"), isLocked,

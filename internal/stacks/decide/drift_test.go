@@ -6,8 +6,8 @@ package decide
 import "time"
 
 const (
-	comparing = "Comparing the stack with the world"
-	byForce   = "Planning and applying on the interval, as spec.force says"
+	comparing = "Checking for drift"
+	byForce   = "Planning and applying on the interval (spec.force)"
 )
 
 // When the world is looked at, and what follows in each mode.
@@ -74,7 +74,7 @@ var driftScenarios = scenarios{
 	},
 	"a failure is waited for before the next drift check": {
 		settled().checkedForDrift(time.Hour).failed(time.Second, lookingForDrift),
-		Decision{Verb: VerbWait, Reason: ReasonRetryPending, Message: "Trying again at 12:00:14 UTC",
+		Decision{Verb: VerbWait, Reason: ReasonRetryPending, Message: "Retrying at 12:00:14 UTC",
 			NextCheck: noon.Add(14 * time.Second)},
 	},
 	"a failed look for drift is made up for by another": {

@@ -7,14 +7,14 @@ import "time"
 
 const (
 	lastFailed      = "The last run failed"
-	lastInterrupted = "The last run was interrupted; a fresh plan comes before anything else"
+	lastInterrupted = "The last run was interrupted; planning again first"
 	lastStopped     = "The last run was stopped before it changed anything"
 	neverAgain      = "Configuration error; retrying after the next change to source or spec"
 )
 
 // waitsForRetry is the wait for an attempt at a time written as 15:04:05.
 func waitsForRetry(clock string, next time.Time) Decision {
-	return Decision{Verb: VerbWait, Reason: ReasonRetryPending, Message: "Trying again at " + clock + " UTC", NextCheck: next}
+	return Decision{Verb: VerbWait, Reason: ReasonRetryPending, Message: "Retrying at " + clock + " UTC", NextCheck: next}
 }
 
 // What follows runs that did not succeed.

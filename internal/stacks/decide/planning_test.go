@@ -8,9 +8,9 @@ import "time"
 const (
 	firstPlan           = "The stack has not been planned yet"
 	configChanged       = "The configuration changed"
-	modulesMayHaveMoved = "The source has a new revision, and modules that are named by branch, tag or range may have moved"
+	modulesMayHaveMoved = "The source has a new revision; modules referenced by branch, tag or version range may have changed"
 	wasRequested        = "Reconciliation was requested"
-	forcedNow           = "The stack was changed, and spec.force applies it"
+	forcedNow           = "The stack has changed, and spec.force applies changes"
 )
 
 // Reasons to plan, and what each mode makes of them.

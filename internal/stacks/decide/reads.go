@@ -18,10 +18,10 @@ func lookInterval(f Facts) time.Duration {
 // lookMessage says why the stack is compared with the world now.
 func lookMessage(f Facts) string {
 	if f.Now.Before(f.LastDriftCheck.Add(f.Stack.Interval)) {
-		return "Planning again, because it reads the world: " + f.ReadsWorld
+		return "Planning again because the program reads external data: " + f.ReadsWorld
 	}
 	if f.Stack.Force && appliesByItself(f.Stack) {
-		return "Planning and applying on the interval, as spec.force says"
+		return "Planning and applying on the interval (spec.force)"
 	}
-	return "Comparing the stack with the world"
+	return "Checking for drift"
 }

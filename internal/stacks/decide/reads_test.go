@@ -16,13 +16,13 @@ func (g *given) reading(what string) *given {
 // A program that reads the world while planning is not proven by its configuration.
 var readingScenarios = scenarios{
 	"what reads the world is planned on the object's interval": {
-		settled().reading(clock).checkedForDrift(everyTenMinutes), plans(ReasonDriftDue, "Planning again, because it reads the world: "+clock).forDrift(),
+		settled().reading(clock).checkedForDrift(everyTenMinutes), plans(ReasonDriftDue, "Planning again because the program reads external data: "+clock).forDrift(),
 	},
 	"and not a moment earlier": {
 		settled().reading(clock).checkedForDrift(everyTenMinutes - 1), rests(noon.Add(1)),
 	},
 	"in mode auto it is applied": {
-		settled().auto().reading(clock).checkedForDrift(time.Hour), plansAndApplies(ReasonDriftDue, "Planning again, because it reads the world: "+clock).forDrift(),
+		settled().auto().reading(clock).checkedForDrift(time.Hour), plansAndApplies(ReasonDriftDue, "Planning again because the program reads external data: "+clock).forDrift(),
 	},
 	"when drift is due as well, that is the reason": {
 		settled().reading(clock).checkedForDrift(24 * time.Hour), plans(ReasonDriftDue, comparing).forDrift(),
@@ -37,7 +37,7 @@ var readingScenarios = scenarios{
 		settled().reading(clock).with(func(f *Facts) { f.Stack.Interval = time.Minute }).checkedForDrift(30 * time.Second), rests(noon.Add(30 * time.Second)),
 	},
 	"a plan that waits is made again as often": {
-		awaiting("plan-main-1").reading(clock).checkedForDrift(time.Hour), plans(ReasonDriftDue, "Planning again, because it reads the world: "+clock),
+		awaiting("plan-main-1").reading(clock).checkedForDrift(time.Hour), plans(ReasonDriftDue, "Planning again because the program reads external data: "+clock),
 	},
 	"a stack that was destroyed reads nothing": {
 		settled().toDestroy().reading(clock).checkedForDrift(time.Hour), rests(time.Time{}),

@@ -118,7 +118,7 @@ var runInHandScenarios = scenarios{
 	},
 	"a plan in hand is stopped when somebody works on the stack by hand": {
 		settled().running(asIs).held(),
-		Decision{Verb: VerbCancel, Subject: "run-2", Reason: ReasonBreakTheGlass, Message: "The stack was held for work by hand while it was being planned"},
+		Decision{Verb: VerbCancel, Subject: "run-2", Reason: ReasonBreakTheGlass, Message: "The stack was held for manual work while it was being planned"},
 	},
 	"an apply in hand goes on while the stack is suspended": {
 		settled().running(applying).suspended(), awaitsRun("Applying"),

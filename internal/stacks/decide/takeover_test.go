@@ -56,7 +56,7 @@ var takeoverScenarios = scenarios{
 		awaitsApproval("plan-main-1", takeoverHeld, nextDriftCheck),
 	},
 	"drift of it is shown, not repaired": {
-		settled().auto().takingOver().checkedForDrift(everyTenMinutes), plans(ReasonDriftDue, "Comparing the stack with the world").forDrift(),
+		settled().auto().takingOver().checkedForDrift(everyTenMinutes), plans(ReasonDriftDue, "Checking for drift").forDrift(),
 	},
 	"a deletion that is to destroy waits for a person": {
 		fresh().deleted().takingOver().with(func(f *Facts) { f.StateExists = true }), takeoverWaits,

@@ -22,15 +22,15 @@ var triggers = []trigger{
 	}},
 	// Somebody allowed to break the lock that was in the way: no need to wait for the next attempt.
 	{ReasonForceUnlock, func(f Facts) (string, bool) {
-		return "The lock that was in the way may be broken by now",
+		return "The lock that blocked the last run may now be broken",
 			lastFailedSameConfig(f) && mayBreak(f.Stack, f.Last.Lock) && f.Last.Generation != 0 && f.Last.Generation != f.Stack.Generation
 	}},
 	{ReasonRetry, func(f Facts) (string, bool) {
-		return "The stack or its source changed since all attempts failed", lastFailedSameConfig(f) && attemptsSpent(f) && changedSinceLast(f)
+		return "The stack or its source has changed since all attempts failed", lastFailedSameConfig(f) && attemptsSpent(f) && changedSinceLast(f)
 	}},
 	// A failure is retried after its interval, but a changed configuration does not wait for it.
 	{ReasonInterrupted, func(f Facts) (string, bool) {
-		return "The last run was interrupted; a fresh plan comes before anything else",
+		return "The last run was interrupted; planning again first",
 			lastFailedSameConfig(f) && f.Last.Interrupted && retries(f) && retryDue(f)
 	}},
 	{ReasonRetry, func(f Facts) (string, bool) {
@@ -47,7 +47,7 @@ var triggers = []trigger{
 		return message, f.Stack.PlannedConfig == "" && !lastFailedSameConfig(f)
 	}},
 	{ReasonModulesMayMove, func(f Facts) (string, bool) {
-		return "The source has a new revision, and modules that are named by branch, tag or range may have moved", modulesMayMove(f)
+		return "The source has a new revision; modules referenced by branch, tag or version range may have changed", modulesMayMove(f)
 	}},
 	{ReasonConfigChanged, func(f Facts) (string, bool) {
 		return "The configuration changed", configMoved(f) && !lastFailedSameConfig(f)
@@ -61,12 +61,12 @@ var triggers = []trigger{
 		return because, because != ""
 	}},
 	{ReasonReplan, func(f Facts) (string, bool) {
-		return "The source has a new revision, and approvePlan says replan",
+		return "The source has a new revision, and approvePlan asks for a new plan",
 			f.Stack.ReplanOnRevision && f.Pending != nil && f.Source.Revision != f.Stack.PlannedRevision && !lastFailedSameConfig(f)
 	}},
 	// Whoever switches force on, or changes a forced stack, wants it applied now and not on the interval.
 	{ReasonForced, func(f Facts) (string, bool) {
-		return "The stack was changed, and spec.force applies it", f.Stack.Force && appliesByItself(f.Stack) &&
+		return "The stack has changed, and spec.force applies changes", f.Stack.Force && appliesByItself(f.Stack) &&
 			f.Stack.Generation != f.Stack.PlannedGeneration && !lastFailedSameConfig(f)
 	}},
 	{ReasonDriftDue, driftDue},

@@ -167,8 +167,8 @@ func TestWhatCannotWorkIsTold(t *testing.T) {
 		object client.Object
 		want   []string
 	}{
-		"Provider": {provider, []string{"Warning InvalidConfig spec.type: providers of type telegram are not supported here"}},
-		"Alert":    {alert, []string{"spec.inclusionList[0] is no regular expression", "spec.eventSources[1]: can't access 'GitRepository/elsewhere/app'"}},
+		"Provider": {provider, []string{"Warning InvalidConfig spec.type: providers of type telegram are not supported"}},
+		"Alert":    {alert, []string{"spec.inclusionList[0] is not a valid regular expression", "spec.eventSources[1]: can't access 'GitRepository/elsewhere/app'"}},
 	} {
 		for _, want := range test.want {
 			eventually(t, want, func() bool {

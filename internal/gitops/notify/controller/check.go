@@ -66,17 +66,17 @@ func checker[O client.Object](d *Dispatcher, empty func() O, check func(O) []str
 // checkProvider says what is wrong with a provider.
 func checkProvider(p *notificationv1beta3.Provider) (problems []string) {
 	if !send.Supported(p.Spec.Type) {
-		problems = append(problems, fmt.Sprintf("spec.type: providers of type %s are not supported here, so that nothing is sent. Those that are: %s",
+		problems = append(problems, fmt.Sprintf("spec.type: providers of type %s are not supported, and nothing is sent. Supported: %s",
 			p.Spec.Type, strings.Join(send.Types(), ", ")))
 	}
 	if p.Spec.Address == "" && p.Spec.SecretRef == nil {
-		problems = append(problems, "spec.address is empty and spec.secretRef names no Secret with an address, so that nothing is sent")
+		problems = append(problems, "spec.address is empty and spec.secretRef does not name a Secret with an address: nothing is sent")
 	}
 	if send.KeepsStatuses(p.Spec.Type) && p.Spec.SecretRef == nil {
-		problems = append(problems, "spec.secretRef names no Secret with a token, without which no commit status is set")
+		problems = append(problems, "spec.secretRef does not name a Secret with a token: no commit status is set")
 	}
 	if p.Spec.ServiceAccountName != "" {
-		problems = append(problems, "spec.serviceAccountName: identities of clouds are not supported here; credentials come from spec.secretRef")
+		problems = append(problems, "spec.serviceAccountName: cloud identities are not supported; set credentials in spec.secretRef")
 	}
 	if p.Spec.CommitStatusExpr != "" {
 		if _, err := statusExpression(p.Spec.CommitStatusExpr); err != nil {
@@ -95,7 +95,7 @@ func checkAlert(a *notificationv1beta3.Alert, crossNamespace bool) (problems []s
 		}
 	}
 	if kinds := unserved(a); len(kinds) > 0 {
-		problems = append(problems, "spec.eventSources: these kinds are not served here, so that nothing is told of them: "+strings.Join(kinds, ", "))
+		problems = append(problems, "spec.eventSources: this server does not serve these kinds, and sends nothing about them: "+strings.Join(kinds, ", "))
 	}
 	problems = append(problems, checkExpressions("spec.inclusionList", a.Spec.InclusionList)...)
 	return append(problems, checkExpressions("spec.exclusionList", a.Spec.ExclusionList)...)

@@ -199,7 +199,7 @@ func TestWhatIsWrongWithAlertsAndProviders(t *testing.T) {
 	a.Spec.InclusionList = []string{"fine", "(", strings.Repeat("a", maxExpression+1)}
 	a.Spec.ExclusionList = make([]string, maxExpressions+1)
 	text := strings.Join(checkAlert(a, false), "\n")
-	for _, want := range []string{"spec.eventSources[1]: can't access 'GitRepository/other/app'", "spec.inclusionList[1] is no regular expression",
+	for _, want := range []string{"spec.eventSources[1]: can't access 'GitRepository/other/app'", "spec.inclusionList[1] is not a valid regular expression",
 		"spec.inclusionList[2] has 1001 bytes", "spec.exclusionList has 101 expressions"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)
@@ -209,19 +209,19 @@ func TestWhatIsWrongWithAlertsAndProviders(t *testing.T) {
 		t.Errorf("%q", problems)
 	}
 	text = strings.Join(checkAlert(alertOn(source("HelmRelease", "a"), source("Terraform", "*"), source("HelmRelease", "b"), source("ImagePolicy", "*")), false), "\n")
-	if want := "spec.eventSources: these kinds are not served here, so that nothing is told of them: HelmRelease, ImagePolicy"; text != want {
+	if want := "spec.eventSources: this server does not serve these kinds, and sends nothing about them: HelmRelease, ImagePolicy"; text != want {
 		t.Errorf("it says\n%s", text)
 	}
 	forge := &notificationv1beta3.Provider{Spec: notificationv1beta3.ProviderSpec{Type: "github", Address: "https://github.com/a/b", ServiceAccountName: "app"}}
 	text = strings.Join(checkProvider(forge), "\n")
-	for _, want := range []string{"spec.secretRef names no Secret with a token", "spec.serviceAccountName: identities of clouds are not supported here"} {
+	for _, want := range []string{"spec.secretRef does not name a Secret with a token", "spec.serviceAccountName: cloud identities are not supported"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)
 		}
 	}
 	p := &notificationv1beta3.Provider{Spec: notificationv1beta3.ProviderSpec{Type: "telegram", CommitStatusExpr: "1"}}
 	text = strings.Join(checkProvider(p), "\n")
-	for _, want := range []string{"providers of type telegram are not supported here", "github, gitlab", "spec.address is empty", "spec.commitStatusExpr"} {
+	for _, want := range []string{"providers of type telegram are not supported", "github, gitlab", "spec.address is empty", "spec.commitStatusExpr"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)
 		}

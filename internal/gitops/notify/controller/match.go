@@ -86,14 +86,14 @@ func matches(expressions []string, message string) bool {
 // checkExpressions says what is wrong with a list.
 func checkExpressions(field string, expressions []string) (problems []string) {
 	if len(expressions) > maxExpressions {
-		problems = append(problems, fmt.Sprintf("%s has %d expressions: those after the first %d are not used", field, len(expressions), maxExpressions))
+		problems = append(problems, fmt.Sprintf("%s has %d expressions: only the first %d are used", field, len(expressions), maxExpressions))
 		expressions = expressions[:maxExpressions]
 	}
 	for i, text := range expressions {
 		if len(text) > maxExpression {
-			problems = append(problems, fmt.Sprintf("%s[%d] has %d bytes: it is not used, at most %d are allowed", field, i, len(text), maxExpression))
+			problems = append(problems, fmt.Sprintf("%s[%d] has %d bytes, more than the %d allowed: it is not used", field, i, len(text), maxExpression))
 		} else if _, err := regexp.Compile(text); err != nil {
-			problems = append(problems, fmt.Sprintf("%s[%d] is no regular expression and matches nothing: %v", field, i, err))
+			problems = append(problems, fmt.Sprintf("%s[%d] is not a valid regular expression and matches nothing: %v", field, i, err))
 		}
 	}
 	return problems

@@ -26,7 +26,7 @@ import (
 )
 
 // errNobody says that there is nobody any more, or at the moment, who wants a delivery.
-var errNobody = errors.New("the provider is gone, or suspended")
+var errNobody = errors.New("the provider was deleted or suspended")
 
 const (
 	// maxTimeout bounds what a provider may ask for: a service that hangs keeps others waiting.
@@ -148,7 +148,7 @@ func (d *Dispatcher) secret(ctx context.Context, provider *notificationv1beta3.P
 func readHeaders(text []byte) (map[string]string, error) {
 	var headers map[string]string
 	if err := yaml.Unmarshal(text, &headers); err != nil {
-		return nil, later("spec.secretRef: the key headers is no YAML of names and texts")
+		return nil, later("spec.secretRef: the key headers is not a YAML map of strings")
 	}
 	if len(headers) > maxHeaders {
 		return nil, later("spec.secretRef: the key headers names more than %d headers", maxHeaders)
@@ -178,7 +178,7 @@ func parseProxy(text string) (*url.URL, error) {
 	}
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" && u.Scheme != "socks5" {
-		return nil, later("the proxy's address is no URL that begins with http://, https:// or socks5://")
+		return nil, later("the proxy's address must be a URL with http://, https:// or socks5://")
 	}
 	return u, nil
 }

@@ -292,8 +292,8 @@ func TestReceiversThatCannotWorkAreStalled(t *testing.T) {
 		reason  string
 		message string
 	}{
-		"gcr":          {nil, notificationv1.ValidationFailedReason, "receivers of type gcr are not supported here"},
-		"cdevents":     {nil, notificationv1.ValidationFailedReason, "receivers of type cdevents are not supported here"},
+		"gcr":          {nil, notificationv1.ValidationFailedReason, "receivers of type gcr are not supported"},
+		"cdevents":     {nil, notificationv1.ValidationFailedReason, "receivers of type cdevents are not supported"},
 		"gitlab":       {func(r *notificationv1.Receiver) { r.Spec.ResourceFilter = "req." }, meta.InvalidCELExpressionReason, "spec.resourceFilter"},
 		"generic-hmac": {func(r *notificationv1.Receiver) { r.Spec.Resources[0].Namespace = "default" }, "AccessDenied", "cross-namespace references have been blocked"},
 	} {

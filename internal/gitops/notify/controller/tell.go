@@ -61,7 +61,7 @@ func (d *Dispatcher) refused(one *delivery, err error) {
 // outage tells that messages wait.
 func (d *Dispatcher) outage(one *delivery, err error) {
 	d.Log.Warn("a provider does not take notifications; they wait", "provider", one.Provider.String(), "problem", err.Error())
-	problem := fmt.Sprintf("failed to send notification for %s: %v. It is tried again for %s", objectName(Event{Event: one.Message.Event}), err, maxAge)
+	problem := fmt.Sprintf("failed to send notification for %s: %v. Retrying for %s", objectName(Event{Event: one.Message.Event}), err, maxAge)
 	if alert := d.alert(one.Alert); alert != nil {
 		reconciling.Event(d.Events, alert, corev1.EventTypeWarning, reasonDispatchFailed, actionWait, problem)
 	}
@@ -75,7 +75,7 @@ func (d *Dispatcher) recovered(key types.NamespacedName, after time.Duration, lo
 	d.Log.Info("a provider takes notifications again", "provider", key.String(), "after", after.Round(time.Second).String(), "lost", lost)
 	if provider := d.provider(key); provider != nil {
 		d.Events.Eventf(provider, nil, corev1.EventTypeNormal, reasonDispatchSucceeded, actionSend,
-			"notifications are sent again after %s; %d older ones were dropped meanwhile", after.Round(time.Second), lost)
+			"notifications are sent again after %s; %d older ones were dropped", after.Round(time.Second), lost)
 	}
 }
 

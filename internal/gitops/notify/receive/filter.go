@@ -54,7 +54,7 @@ func readBody(header http.Header, body []byte) (map[string]any, error) {
 		}
 		if kind == "application/json" {
 			if json.Unmarshal(body, &content) != nil || content == nil {
-				return nil, errors.New("the body is no JSON object, as its content type says")
+				return nil, errors.New("the body is not a JSON object, as its content type says")
 			}
 			return content, nil
 		}

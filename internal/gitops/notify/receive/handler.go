@@ -45,9 +45,9 @@ const (
 )
 
 var (
-	errTooMany = errors.New("too many hooks come at a time")
+	errTooMany = errors.New("too many hooks at a time")
 	errTooLong = fmt.Errorf("finding the objects that the hook is about took longer than %s: simplify the receiver's expressions", chooseTime)
-	errGone    = errors.New("the receiver was changed or deleted meanwhile")
+	errGone    = errors.New("the receiver was changed or deleted")
 )
 
 // refusal is the answer to a hook that is not carried out.
@@ -92,7 +92,7 @@ func (r *Receivers) take(w http.ResponseWriter, request *http.Request, e *entry)
 		return &refusal{status: http.StatusServiceUnavailable}
 	}
 	if !e.limit.Allow() {
-		return &refusal{http.StatusTooManyRequests, reasonRefused, fmt.Errorf("more than %d hooks came in a second", hooksPerSecond)}
+		return &refusal{http.StatusTooManyRequests, reasonRefused, fmt.Errorf("more than %d hooks in one second", hooksPerSecond)}
 	}
 	done, refused := r.waitToRead(request.Context(), e)
 	if refused != nil {
@@ -150,7 +150,7 @@ func readHook(w http.ResponseWriter, request *http.Request) ([]byte, *refusal) {
 	body, err := io.ReadAll(io.LimitReader(request.Body, maxBody+1))
 	switch {
 	case err != nil:
-		return nil, &refusal{http.StatusBadRequest, reasonRefused, errors.New("the body did not come as a whole")}
+		return nil, &refusal{http.StatusBadRequest, reasonRefused, errors.New("the body is incomplete")}
 	case len(body) > maxBody:
 		return nil, &refusal{http.StatusRequestEntityTooLarge, reasonRefused, fmt.Errorf("the body has more than %d bytes", maxBody)}
 	}

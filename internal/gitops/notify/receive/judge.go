@@ -41,7 +41,7 @@ func stall(reason, format string, args ...any) verdict {
 func judge(obj *notificationv1.Receiver, secret *corev1.Secret, mapper apimeta.RESTMapper, crossNamespace bool) (verdict, error) {
 	if !Supported(obj.Spec.Type) {
 		return stall(notificationv1.ValidationFailedReason,
-			"spec.type: receivers of type %s are not supported here. Those that are: %s", obj.Spec.Type, strings.Join(supported(), ", ")), nil
+			"spec.type: receivers of type %s are not supported. Supported: %s", obj.Spec.Type, strings.Join(supported(), ", ")), nil
 	}
 	all, err := newFilter(obj.Spec.ResourceFilter)
 	if err != nil {
@@ -62,7 +62,7 @@ func judge(obj *notificationv1.Receiver, secret *corev1.Secret, mapper apimeta.R
 	path := obj.GetWebhookPath(token)
 	message := "Receiver initialized for path: " + path
 	if len(unserved) > 0 {
-		message += ". These kinds are not served here, so that no hook asks them: " + strings.Join(unserved, ", ")
+		message += ". This server does not serve these kinds, and hooks do not reconcile them: " + strings.Join(unserved, ", ")
 	}
 	return verdict{reason: meta.SucceededReason, message: message, path: path, token: token, targets: targets, filter: all}, nil
 }
@@ -78,11 +78,11 @@ func supported() []string {
 
 func readToken(obj *notificationv1.Receiver, secret *corev1.Secret) (token, problem string) {
 	if obj.Spec.SecretRef == nil {
-		return "", "spec.secretRef names no Secret"
+		return "", "spec.secretRef does not name a Secret"
 	}
 	name := obj.Namespace + "/" + obj.Spec.SecretRef.Name
 	if secret == nil {
-		return "", fmt.Sprintf("unable to read token from secret '%s': there is no such Secret", name)
+		return "", fmt.Sprintf("unable to read token from secret '%s': the Secret does not exist", name)
 	}
 	value, ok := secret.Data["token"]
 	switch {
@@ -154,7 +154,7 @@ func readTargets(obj *notificationv1.Receiver, mapper apimeta.RESTMapper, crossN
 		targets = append(targets, t)
 	}
 	if len(targets) == 0 && len(unserved) > 0 {
-		return nil, nil, &wrongError{notificationv1.ValidationFailedReason, "spec.resources: none of these kinds is served here: " + strings.Join(unserved, ", ")}
+		return nil, nil, &wrongError{notificationv1.ValidationFailedReason, "spec.resources: this server serves none of these kinds: " + strings.Join(unserved, ", ")}
 	}
 	return targets, unserved, nil
 }

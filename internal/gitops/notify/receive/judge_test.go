@@ -56,10 +56,10 @@ func TestJudge(t *testing.T) {
 		}, reason: meta.SucceededReason, targets: 2},
 		"a kind that is not served, beside one that is": {change: func(r *notificationv1.Receiver, _ *corev1.Secret) {
 			r.Spec.Resources = append(r.Spec.Resources, resource("ImageRepository", "a"))
-		}, reason: meta.SucceededReason, message: "not served here, so that no hook asks them: ImageRepository", targets: 1},
+		}, reason: meta.SucceededReason, message: "does not serve these kinds, and hooks do not reconcile them: ImageRepository", targets: 1},
 		"only a kind that is not served": {change: func(r *notificationv1.Receiver, _ *corev1.Secret) {
 			r.Spec.Resources = []notificationv1.ReceiverResource{resource("HelmRelease", "a")}
-		}, reason: notificationv1.ValidationFailedReason, message: "none of these kinds is served here: HelmRelease", stalled: true},
+		}, reason: notificationv1.ValidationFailedReason, message: "serves none of these kinds: HelmRelease", stalled: true},
 		"another group's kind of the name": {change: func(r *notificationv1.Receiver, _ *corev1.Secret) {
 			r.Spec.Resources[0].APIVersion = "v1"
 		}, reason: notificationv1.ValidationFailedReason, stalled: true},
@@ -79,7 +79,7 @@ func TestJudge(t *testing.T) {
 		"an empty token": {change: func(_ *notificationv1.Receiver, s *corev1.Secret) { s.Data["token"] = nil },
 			reason: notificationv1.TokenNotFoundReason, message: "is empty"},
 		"a type that Yuba does not take": {change: func(r *notificationv1.Receiver, _ *corev1.Secret) { r.Spec.Type = "gcr" },
-			reason: notificationv1.ValidationFailedReason, message: "type gcr are not supported here", stalled: true},
+			reason: notificationv1.ValidationFailedReason, message: "type gcr are not supported", stalled: true},
 		"an expression": {change: func(r *notificationv1.Receiver, _ *corev1.Secret) {
 			r.Spec.ResourceFilter, r.Spec.Resources[0].Filter = "req.ref == 'x'", "has(res.metadata.name)"
 		},

@@ -61,7 +61,7 @@ func Verify(spec *notificationv1.ReceiverSpec, token string, header http.Header,
 		return nil
 	}
 	if !slices.ContainsFunc(spec.Events, func(wanted string) bool { return strings.EqualFold(wanted, event) }) {
-		return fmt.Errorf("the event %q is none of spec.events", clip(event))
+		return fmt.Errorf("the event %q is not in spec.events", clip(event))
 	}
 	return nil
 }
@@ -89,7 +89,7 @@ func verifyGitHub(token string, header http.Header, body []byte) (string, error)
 				errors.Join(checkForm(header), checkMAC(sha256.New, token, name, signature, body))
 		}
 	}
-	return "", errors.New("there is no header X-Hub-Signature-256: the sender has no secret")
+	return "", errors.New("the header X-Hub-Signature-256 is missing: the sender has no secret")
 }
 
 // checkForm refuses what neither GitHub nor those like it send.
@@ -113,7 +113,7 @@ func verifyNexus(token string, header http.Header, body []byte) (string, error) 
 	const name = "X-Nexus-Webhook-Signature"
 	signature := header.Get(name)
 	if signature == "" {
-		return "", fmt.Errorf("there is no header %s: the sender has no secret", name)
+		return "", fmt.Errorf("the header %s is missing: the sender has no secret", name)
 	}
 	if err := checkMAC(sha1.New, token, name, signature, body); err != nil {
 		return "", err
@@ -124,7 +124,7 @@ func verifyNexus(token string, header http.Header, body []byte) (string, error) 
 func verifyJSON(_ string, _ http.Header, body []byte) (string, error) {
 	var content map[string]json.RawMessage
 	if json.Unmarshal(body, &content) != nil {
-		return "", errors.New("the body is no JSON object")
+		return "", errors.New("the body is not a JSON object")
 	}
 	return "", nil
 }
@@ -133,7 +133,7 @@ func verifyJSON(_ string, _ http.Header, body []byte) (string, error) {
 func checkToken(token string, header http.Header, name string) error {
 	given := header.Get(name)
 	if given == "" {
-		return fmt.Errorf("there is no header %s", name)
+		return fmt.Errorf("the header %s is missing", name)
 	}
 	// Of digests of the same length, so that the time does not tell the token's.
 	a, b := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(token))
@@ -150,11 +150,11 @@ var hashes = map[string]func() hash.Hash{"sha1": sha1.New, "sha256": sha256.New,
 func checkSignature(token string, header http.Header, name string, body []byte) error {
 	signature := header.Get(name)
 	if signature == "" {
-		return fmt.Errorf("there is no header %s: the sender has no secret", name)
+		return fmt.Errorf("the header %s is missing: the sender has no secret", name)
 	}
 	kind, digest, ok := strings.Cut(signature, "=")
 	if !ok || hashes[kind] == nil {
-		return fmt.Errorf("the header %s is no signature: want sha1, sha256 or sha512, an equals sign and hexadecimal digits", name)
+		return fmt.Errorf("the header %s is not a signature: want sha1, sha256 or sha512, an equals sign and hexadecimal digits", name)
 	}
 	return checkMAC(hashes[kind], token, name, digest, body)
 }
@@ -162,12 +162,12 @@ func checkSignature(token string, header http.Header, name string, body []byte) 
 func checkMAC(kind func() hash.Hash, token, name, digest string, body []byte) error {
 	given, err := hex.DecodeString(digest)
 	if err != nil {
-		return fmt.Errorf("the header %s is no signature: its digest is not hexadecimal", name)
+		return fmt.Errorf("the header %s is not a signature: its digest is not hexadecimal", name)
 	}
 	mac := hmac.New(kind, []byte(token))
 	mac.Write(body)
 	if !hmac.Equal(given, mac.Sum(nil)) {
-		return fmt.Errorf("the signature in the header %s is not one of the receiver's token over this body", name)
+		return fmt.Errorf("the signature in the header %s does not match the receiver's token and this body", name)
 	}
 	return nil
 }

@@ -52,12 +52,12 @@ func TestVerify(t *testing.T) {
 		"generic-hmac: sha1":              {kind: "generic-hmac", token: token, body: body, header: header("X-Signature", "sha1="+sign(sha1.New, token, body))},
 		"generic-hmac: sha256":            {kind: "generic-hmac", token: token, body: body, header: header("X-Signature", "sha256="+sign(sha256.New, token, body))},
 		"generic-hmac: sha512":            {kind: "generic-hmac", token: token, body: body, header: header("X-Signature", "sha512="+sign(sha512.New, token, body))},
-		"generic-hmac: none":              {kind: "generic-hmac", token: token, body: body, problem: "there is no header X-Signature"},
-		"generic-hmac: another token":     {kind: "generic-hmac", token: token, body: body, header: header("X-Signature", "sha256="+sign(sha256.New, "other", body)), problem: "is not one of the receiver's token"},
-		"generic-hmac: another body":      {kind: "generic-hmac", token: token, body: body + " ", header: header("X-Signature", "sha256="+sign(sha256.New, token, body)), problem: "is not one of the receiver's token"},
-		"generic-hmac: another hash":      {kind: "generic-hmac", token: token, body: body, header: header("X-Signature", "md5="+sign(sha256.New, token, body)), problem: "is no signature"},
-		"generic-hmac: half of it":        {kind: "generic-hmac", token: token, body: body, header: header("X-Signature", "sha256="+sign(sha256.New, token, body)[:32]), problem: "is not one of the receiver's token"},
-		"generic-hmac: nothing of it":     {kind: "generic-hmac", token: token, body: body, header: header("X-Signature", "sha256="), problem: "is not one of the receiver's token"},
+		"generic-hmac: none":              {kind: "generic-hmac", token: token, body: body, problem: "the header X-Signature is missing"},
+		"generic-hmac: another token":     {kind: "generic-hmac", token: token, body: body, header: header("X-Signature", "sha256="+sign(sha256.New, "other", body)), problem: "does not match the receiver's token"},
+		"generic-hmac: another body":      {kind: "generic-hmac", token: token, body: body + " ", header: header("X-Signature", "sha256="+sign(sha256.New, token, body)), problem: "does not match the receiver's token"},
+		"generic-hmac: another hash":      {kind: "generic-hmac", token: token, body: body, header: header("X-Signature", "md5="+sign(sha256.New, token, body)), problem: "is not a signature"},
+		"generic-hmac: half of it":        {kind: "generic-hmac", token: token, body: body, header: header("X-Signature", "sha256="+sign(sha256.New, token, body)[:32]), problem: "does not match the receiver's token"},
+		"generic-hmac: nothing of it":     {kind: "generic-hmac", token: token, body: body, header: header("X-Signature", "sha256="), problem: "does not match the receiver's token"},
 		"generic-hmac: not hexadecimal":   {kind: "generic-hmac", token: token, body: body, header: header("X-Signature", "sha256=zz"), problem: "not hexadecimal"},
 
 		"github: the documented example":  {kind: "github", token: githubSecret, body: githubBody, header: header("X-Hub-Signature-256", githubSignature, "Content-Type", json)},
@@ -69,7 +69,7 @@ func TestVerify(t *testing.T) {
 		"github: an event that is listed": {kind: "github", events: []string{"ping", "Push"}, token: githubSecret, body: githubBody,
 			header: header("X-Hub-Signature-256", githubSignature, "Content-Type", json, "X-GitHub-Event", "push")},
 		"github: an event that is not": {kind: "github", events: []string{"ping", "push"}, token: githubSecret, body: githubBody,
-			header: header("X-Hub-Signature-256", githubSignature, "Content-Type", json, "X-GitHub-Event", "star"), problem: `the event "star" is none of spec.events`},
+			header: header("X-Hub-Signature-256", githubSignature, "Content-Type", json, "X-GitHub-Event", "star"), problem: `the event "star" is not in spec.events`},
 		"github: a wrong signature is told before the event": {kind: "github", events: []string{"push"}, token: token, body: githubBody,
 			header: header("X-Hub-Signature-256", githubSignature, "Content-Type", json, "X-GitHub-Event", "star"), problem: "signature"},
 		"gitea: as GitHub": {kind: "github", events: []string{"push"}, token: token, body: body,
@@ -81,9 +81,9 @@ func TestVerify(t *testing.T) {
 
 		"gitlab: the token": {kind: "gitlab", events: []string{"Push Hook"}, token: token, header: header("X-Gitlab-Token", token, "X-Gitlab-Event", "Push Hook")},
 		"gitlab: another":   {kind: "gitlab", token: token, header: header("X-Gitlab-Token", "t0ke"), problem: "is not the receiver's token"},
-		"gitlab: none":      {kind: "gitlab", token: token, problem: "there is no header X-Gitlab-Token"},
+		"gitlab: none":      {kind: "gitlab", token: token, problem: "the header X-Gitlab-Token is missing"},
 		"gitlab: an event that is not listed": {kind: "gitlab", events: []string{"Push Hook"}, token: token,
-			header: header("X-Gitlab-Token", token, "X-Gitlab-Event", "Tag Push Hook"), problem: "is none of spec.events"},
+			header: header("X-Gitlab-Token", token, "X-Gitlab-Event", "Tag Push Hook"), problem: "is not in spec.events"},
 
 		"bitbucket: signed": {kind: "bitbucket", events: []string{"repo:refs_changed"}, token: token, body: body,
 			header: header("X-Hub-Signature", "sha256="+sign(sha256.New, token, body), "X-Event-Key", "repo:refs_changed")},
@@ -94,12 +94,12 @@ func TestVerify(t *testing.T) {
 
 		"nexus: signed": {kind: "nexus", token: token, body: `{"action": "UPDATED"}`, header: header("X-Nexus-Webhook-Signature", sign(sha1.New, token, `{"action": "UPDATED"}`))},
 		"nexus: wrong":  {kind: "nexus", token: token, body: `{}`, header: header("X-Nexus-Webhook-Signature", sign(sha1.New, "x", `{}`)), problem: "X-Nexus-Webhook-Signature"},
-		"nexus: none":   {kind: "nexus", token: token, body: `{}`, problem: "there is no header"},
+		"nexus: none":   {kind: "nexus", token: token, body: `{}`, problem: "is missing"},
 
 		"dockerhub: JSON": {kind: "dockerhub", token: token, body: `{"push_data": {"tag": "1.2.3"}, "repository": {"repo_url": "x"}}`},
-		"dockerhub: not":  {kind: "dockerhub", token: token, body: `push`, problem: "no JSON object"},
+		"dockerhub: not":  {kind: "dockerhub", token: token, body: `push`, problem: "not a JSON object"},
 		"quay: JSON":      {kind: "quay", token: token, body: `{"docker_url": "quay.io/x", "updated_tags": ["1"]}`},
-		"acr: a list":     {kind: "acr", token: token, body: `[]`, problem: "no JSON object"},
+		"acr: a list":     {kind: "acr", token: token, body: `[]`, problem: "not a JSON object"},
 
 		"cdevents: not here": {kind: "cdevents", token: token, problem: "not supported"},
 	} {
