@@ -112,7 +112,7 @@ func TestFilesOfValues(t *testing.T) {
 		"a path that leaves the source":                                          {[]string{"env/prod.tfvars", "../x.tfvars"}, "", nil, `TFExecPlanFailed spec.tfVarsFiles[1]: "../x.tfvars" is outside of the source. Paths are relative to the source's root`},
 		"a file that cannot be read says where":                                  {[]string{"env/broken.tfvars"}, "", nil, "TFExecPlanFailed Error: Invalid expression\n\n  on env/broken.tfvars line 1"},
 		"a broken file from a Secret does not show it":                           {[]string{"env/prod.tfvars", "live/c.tfvars"}, "broken", nil, "The file comes from a Secret and is not shown."},
-		"what no file sets is missing":                                           {[]string{"env/prod.tfvars"}, "", nil, `VarsGenerationFailed main.tf:3: variable "c": no value is set`},
+		"what no file sets is missing":                                           {[]string{"env/prod.tfvars"}, "", nil, `VarsGenerationFailed main.tf:3: variable "c": it has neither a value nor a default`},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			c, err := configured(t, secrets, files, func(s *infrav1.TerraformSpec) {
@@ -172,7 +172,7 @@ resource "terraform_data" "web2" { input = 3 }
 		"a value that is not there":        {"\n{{ .Values.nope }}", values, "", "TemplateGenerationFailed main.tf.tpl:2:3: .Values.nope has no value"},
 		"a message with a secret":          {`{{ fail .password }}`, varsFrom("s"), "", "TemplateGenerationFailed main.tf.tpl:1:3: (sensitive value)"},
 		"HCL that is none shows no secret": {"locals {\n a = {{ .password }} {\n}", varsFrom("s"), "", "TFExecInitFailed"},
-		"a variable that the result lacks": {"variable \"missing\" {}\n", values, "", `VarsGenerationFailed main.tf:1: variable "missing": no value is set`},
+		"a variable that the result lacks": {"variable \"missing\" {}\n", values, "", `VarsGenerationFailed main.tf:1: variable "missing": it has neither a value nor a default`},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			c, err := configured(t, secrets, map[string]string{"main.tf.tpl": test.template}, test.change)
