@@ -18,21 +18,21 @@ import (
 	"time"
 )
 
-// pageTimeout bounds a page; the slowest takes a few seconds on an idle machine.
+// pageTimeout is the time limit of a page; the slowest takes a few seconds on an idle machine.
 const pageTimeout = 4 * time.Minute
 
 // page is a file with commands.
 type page struct {
 	// path is relative to the repository.
 	path string
-	// dir is where the commands are run, relative to a copy of the repository's root.
+	// dir is the working directory of the commands, relative to a copy of the repository's root.
 	dir string
 }
 
 func TestCommandsOfThePagesWork(t *testing.T) {
 	pages := findPages(t)
 	y := startYuba(t)
-	t.Run("pages", func(t *testing.T) { // waits for the parallel ones before the server stops
+	t.Run("pages", func(t *testing.T) { // waits for the parallel pages before the server stops
 		for _, p := range pages {
 			script := shellBlocks(t, p.path)
 			if script == "" {
@@ -66,7 +66,7 @@ func findPages(t *testing.T) []page {
 	return pages
 }
 
-// shellBlocks makes one script of a page's blocks, which says where in the page it is.
+// shellBlocks joins the blocks of a page into one script, which prints the line of each block.
 func shellBlocks(t *testing.T, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", path))
@@ -97,10 +97,11 @@ func shellBlocks(t *testing.T, path string) string {
 	return script.String()
 }
 
-// yuba is a server that was started as a user starts it.
+// yuba is a server, started like by a user.
 type yuba struct {
 	bin, kubeconfig, dataDir string
-	// pages is where the pages' directories are; repositories and SQLite files there may be sources.
+	// pages contains the working directories of the pages; repositories and SQLite files there can be
+	// sources.
 	pages string
 	// web is the address that the server prints as Web.
 	web string
@@ -145,7 +146,7 @@ func startYuba(t *testing.T) yuba {
 	})
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
-		// What it says after that is where it is, ended by the tool.
+		// The line with the tool is the last one of its start.
 		word, value, _ := strings.Cut(strings.TrimSpace(lines.Text()), ":")
 		switch word {
 		case "Webhooks":
@@ -169,7 +170,7 @@ func (y yuba) environment(t *testing.T) []string {
 
 var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
 
-// run runs a page's script in a namespace and a directory of its own.
+// run runs a page's script in its own namespace and directory.
 func (y yuba) run(t *testing.T, p page, script string) {
 	t.Helper()
 	dir, err := os.MkdirTemp(y.pages, "page-")

@@ -27,21 +27,21 @@ import (
 
 var record = flag.Bool("record", false, "write the recorded terminal sessions instead of comparing with them")
 
-// typed is a command of the session, and what is typed while it runs.
+// typed is a command of the session, with the input while it runs.
 type typed struct {
 	command string
 	// answer is typed once the command has printed question.
 	question, answer string
-	// status is how the command has to end.
+	// status is the expected exit status.
 	status int
-	// table is true where the command prints a table, which has to fit the terminal.
+	// table is true if the command prints a table, which must fit the terminal.
 	table bool
 }
 
-// yubaUp is what is typed in the first terminal. The ports and the directory are the tests' own.
+// yubaUp is the command in the first terminal. Its ports and directory are the test's own.
 var yubaUp = typed{command: "yuba up", question: "Walls:", answer: "\x03"}
 
-// firstTenMinutes is what a newcomer types, beside the terminal in which "yuba up" runs.
+// firstTenMinutes are the commands of a new user, in a second terminal.
 var firstTenMinutes = []typed{
 	{command: "cat hello/main.tf"},
 	{command: "yuba deploy hello --name hello --var name=world", question: "Enter a value:", answer: "yes"},
@@ -57,7 +57,7 @@ var firstTenMinutes = []typed{
 	{command: "yuba delete hello"},
 }
 
-// The first ten minutes look as the README shows them, on a narrow terminal and on a wide one.
+// The first ten minutes look as in the README, on a narrow terminal and on a wide one.
 func TestTheFirstTenMinutes(t *testing.T) {
 	y := startYuba(t)
 	for _, columns := range []int{80, 120} {
@@ -79,7 +79,7 @@ func TestTheFirstTenMinutes(t *testing.T) {
 	})
 }
 
-// compare compares what is seen with what was recorded, or records it.
+// compare compares the output with the recorded one, or records it.
 func compare(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("session", name)
@@ -113,7 +113,7 @@ func TestTheReadmeShowsTheSession(t *testing.T) {
 	}
 }
 
-// start types "yuba up" in a terminal so many columns wide and returns what is seen there until Ctrl-C.
+// start types "yuba up" in a terminal of this width and returns its output until Ctrl-C.
 func (y yuba) start(t *testing.T, columns int) string {
 	t.Helper()
 	home, err := os.MkdirTemp("", "session-")
@@ -142,8 +142,8 @@ func (y yuba) start(t *testing.T, columns int) string {
 	return "$ " + yubaUp.command + "\n" + lookOf(seen, columns)
 }
 
-// wherever are the parts of what "yuba up" prints that differ from one machine to the next, and what a newcomer's machine has.
-// Walls that the machine of the tests misses have lines of their own.
+// wherever are the parts of the output of "yuba up" that differ between machines, and their values
+// on a new user's machine. Walls that the machine of the tests lacks have lines of their own.
 var wherever = []struct {
 	pattern *regexp.Regexp
 	instead string
@@ -154,7 +154,7 @@ var wherever = []struct {
 	{regexp.MustCompile(`(Walls: +)[^\r\n]+(?:\r?\n +Missing: [^\r\n]+)*`), "${1}" + confinement.Walls{Namespaces: confinement.WithUser, Filter: true, Landlock: 7}.Summary()},
 }
 
-// session types the commands in a terminal so many columns wide and returns what is seen there.
+// session types the commands in a terminal of this width and returns the output.
 func (y yuba) session(t *testing.T, columns int) string {
 	t.Helper()
 	dir, err := os.MkdirTemp(y.pages, "session-")
@@ -178,7 +178,8 @@ func (y yuba) session(t *testing.T, columns int) string {
 	return seen.String()
 }
 
-// fits fails the test when a line of the table with which an output begins is wider than the terminal.
+// fits fails the test if a line of the table at the beginning of an output is wider than the
+// terminal.
 func fits(t *testing.T, command, out string, columns int) {
 	t.Helper()
 	table, _, _ := strings.Cut(strings.ReplaceAll(ansi.ReplaceAllString(out, ""), "\r\n", "\n"), "\n\n")
@@ -189,7 +190,7 @@ func fits(t *testing.T, command, out string, columns int) {
 	}
 }
 
-// inTerminal runs a command in a terminal and returns everything it shows, and the command's exit status.
+// inTerminal runs a command in a terminal and returns its output and exit status.
 func (y yuba) inTerminal(t *testing.T, dir string, columns int, step typed) (string, int) {
 	t.Helper()
 	cmd := exec.Command("sh", "-c", step.command)
@@ -227,8 +228,8 @@ func (y yuba) inTerminal(t *testing.T, dir string, columns int, step typed) (str
 	return out.String(), cmd.ProcessState.ExitCode()
 }
 
-// changing lists the parts of an output that differ between sessions. Each is replaced by a text of the same length, so
-// that columns keep their places.
+// changing are the parts of an output that differ between sessions. The replacements have the same
+// length, so that columns stay aligned.
 var changing = []struct {
 	pattern *regexp.Regexp
 	instead string
@@ -238,10 +239,10 @@ var changing = []struct {
 	{regexp.MustCompile(`\b(?:[0-9]+m)?[0-9]+s\b`), "1s"},
 }
 
-// ansi are the sequences that colour text.
+// ansi matches color sequences.
 var ansi = regexp.MustCompile("\x1b\\[[0-9;]*[A-Za-z]")
 
-// lookOf makes of an output what a person sees of it on a terminal so many columns wide.
+// lookOf is an output as displayed on a terminal of this width.
 func lookOf(out string, columns int) string {
 	out = ansi.ReplaceAllString(out, "")
 	for _, c := range changing {

@@ -2,8 +2,8 @@
 # Copyright The Yuba Authors
 # SPDX-License-Identifier: Apache-2.0
 
-# Starts Yuba on a fresh data directory, takes a tour of the quickstart and goes on until Ctrl-C. ONCE=1 stops after the
-# tour. It needs what "make build tofu sqlite3" makes and nothing else: kubectl is inside of yuba.
+# Starts Yuba with a new data directory, runs the tour of the quickstart and continues until Ctrl-C. ONCE=1 stops after
+# the tour. It needs only the programs of "make build tofu sqlite3": kubectl is built into yuba.
 set -eu
 cd "$(dirname "$0")/../.."
 root=$PWD
@@ -35,7 +35,7 @@ fi
 
 say() { printf '\n%s%s%s\n' "$bold" "$*" "$plain"; }
 
-# quoted WORD...: the words as a shell takes them.
+# quoted WORD...: the words, quoted for a shell.
 quoted() {
 	for word; do
 		case $word in
@@ -46,7 +46,7 @@ quoted() {
 	done
 }
 
-# try COMMAND...: shows a command and runs it.
+# try COMMAND...: prints a command and runs it.
 try() {
 	printf '\n%s$%s%s\n' "$bold" "$(quoted "$@")" "$plain"
 	"$@" 2>&1
@@ -67,7 +67,7 @@ finish() {
 trap finish EXIT
 trap 'exit 0' INT TERM HUP
 
-# start FLAG...: starts Yuba and waits until it is ready. It may read the table of tenants, which is below this directory.
+# start FLAG...: starts Yuba, with access to the table of tenants below this directory, and waits until it is ready.
 start() {
 	yuba up --data-dir "$data" --dev "$@" >"$work/demo.out" 2>"$work/demo.log" &
 	yuba_pid=$!

@@ -2,13 +2,13 @@
 # Copyright The Yuba Authors
 # SPDX-License-Identifier: Apache-2.0
 
-# Prints what makes a namespace an environment: where it is, who it is, and from where it is to load the rest. On a cloud,
-# the program that makes the account would write this. Usage:
+# Prints the objects that make a namespace an environment: its location, its identity, and the source of everything
+# else. On a cloud, the program that creates the account would write them. Usage:
 #
 #     ./bootstrap.sh TENANT stage|production | yuba kubectl apply -f -
 #
-# CENTRAL, REGISTRY and STATES say where the central repository, the registry and the states are; STATES_USERNAME and
-# STATES_PASSWORD let tofu at the states; RECEIVER_TOKEN is what those who call the receiver know.
+# CENTRAL, REGISTRY and STATES are the addresses of the central repository, the registry and the states.
+# STATES_USERNAME and STATES_PASSWORD give tofu access to the states. RECEIVER_TOKEN is the secret of the Receiver.
 set -eu
 tenant=$1 environment=$2
 case $environment in
@@ -85,7 +85,7 @@ metadata:
 stringData:
   token: "$RECEIVER_TOKEN"
 ---
-# Whoever pushed, to the central repository or to the registry, calls this, so that nothing waits for an interval.
+# The central repository and the registry call this after a push, so that nothing waits for an interval.
 apiVersion: notification.toolkit.fluxcd.io/v1
 kind: Receiver
 metadata:

@@ -2,8 +2,9 @@
 # Copyright The Yuba Authors
 # SPDX-License-Identifier: Apache-2.0
 
-# Starts the world around the example and Yuba on a fresh data directory, makes two environments of one tenant, takes a tour
-# and goes on until Ctrl-C. ONCE=1 stops after the tour. It needs Go, git, curl and what "make build tofu" makes.
+# Starts the services of the example, and Yuba with a new data directory, creates two environments of one tenant, runs
+# the tour and continues until Ctrl-C. ONCE=1 stops after the tour. It needs Go, git, curl and the programs of "make
+# build tofu".
 set -eu
 cd "$(dirname "$0")/../.."
 root=$PWD
@@ -26,7 +27,7 @@ fi
 
 say() { printf '\n%s%s%s\n' "$bold" "$*" "$plain"; }
 
-# try COMMAND...: shows a command and runs it.
+# try COMMAND...: prints a command and runs it.
 try() {
 	printf '\n%s$ %s%s\n' "$bold" "$*" "$plain"
 	"$@" 2>&1
@@ -46,7 +47,7 @@ finish() {
 trap finish EXIT
 trap 'exit 0' INT TERM HUP
 
-# background NAME WORD COMMAND...: starts a command and waits until it has said the word.
+# background NAME WORD COMMAND...: starts a command and waits until it has printed the word.
 background() {
 	name=$1 word=$2
 	shift 2
@@ -62,17 +63,17 @@ background() {
 	done
 }
 
-# publish NAME VERSION: pushes the code of a stack into the registry.
+# publish NAME VERSION: pushes the code of a stack to the registry.
 publish() {
 	try yuba push artifact "oci://$REGISTRY/iac/$1:$2" --path "$code/$1" --insecure-registry \
 		--source "https://git.example.com/$1" --revision "$2"
 }
 
-# is NAMESPACE/NAME JSONPATH: what the status of a stack says.
+# is NAMESPACE/NAME JSONPATH: prints a field of a stack's status.
 is() { yuba kubectl -n "${1%/*}" get tf "${1#*/}" -o jsonpath="{.status.$2}" 2>/dev/null; }
 
-# approve NAMESPACE/NAME: approves plans of a stack until it is ready. What it reads may change while its plan waits, and then
-# another plan takes its place. Without a terminal the command does not ask about that one: it ends, and is called again.
+# approve NAMESPACE/NAME: approves plans of a stack until it is ready. While a plan waits, its inputs may change, and
+# another plan replaces it. Without a terminal the command does not ask about that one: it ends, and is called again.
 approve() {
 	until [ -n "$(is "$1" plan.pending)" ]; do sleep 0.2; done
 	until try yuba approve "$1" --wait </dev/null; do
@@ -81,7 +82,7 @@ approve() {
 	done
 }
 
-# ring NAMESPACE: what a git server or a registry does after a push: it calls the receiver.
+# ring NAMESPACE: calls the Receiver, as a git server or a registry does after a push.
 ring() {
 	hook=$(yuba kubectl -n "$1" get receiver pushed -o jsonpath='{.status.webhookPath}')
 	try curl -fsS -X POST "$web$hook"
