@@ -38,7 +38,7 @@ func run(args []string) error {
 		return err
 	}
 	if flags.NArg() > 0 {
-		return fmt.Errorf("read the arguments: %q is not one. \"yuba up\" starts this program by itself", flags.Arg(0))
+		return fmt.Errorf("read the arguments: unexpected %q. \"yuba up\" starts this program automatically", flags.Arg(0))
 	}
 	footprint.KeepSmall()
 	var err error

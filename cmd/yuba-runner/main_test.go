@@ -25,7 +25,7 @@ func TestNothingOfKubernetesIsLinked(t *testing.T) {
 func TestArgumentsAreChecked(t *testing.T) {
 	for name, test := range map[string]struct{ args, want string }{
 		"nothing":         {"", `"yuba up" starts the runner by itself`},
-		"a word too many": {"once more", `"once" is not one`},
+		"a word too many": {"once more", `unexpected "once"`},
 		"a format":        {"--log-format xml", `--log-format "xml": want text or json`},
 	} {
 		t.Run(name, func(t *testing.T) {

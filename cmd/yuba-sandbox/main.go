@@ -166,7 +166,7 @@ type walls struct {
 
 var (
 	errNoLandlock = errors.New("this kernel has no Landlock (it needs Linux 5.13 or newer with landlock among its security modules)")
-	errNoFilter   = errors.New("this kernel has no filter for system calls (it needs seccomp), or nobody has written one for this machine")
+	errNoFilter   = errors.New("this kernel has no filter for system calls (it needs seccomp), or Yuba has none for this architecture")
 )
 
 func (w walls) missing() error {

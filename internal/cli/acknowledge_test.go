@@ -99,7 +99,7 @@ func TestTheStatusTellsHowToAcknowledge(t *testing.T) {
 	ns := apitest.Namespace(t)
 	unprovenStack(t, ns)
 	got := yuba(t, ns, "status", "vpc").out
-	for _, part := range []string{"6 resources may exist, or be gone, without any state proving it:", "Import or remove those that do. Then say so:", "yuba state import " + ns + "/vpc", "yuba acknowledge " + ns + "/vpc --run r2 [ADDRESS...]"} {
+	for _, part := range []string{"6 resources may exist, or be gone, without any state proving it:", "Import or remove those that do. Then acknowledge them:", "yuba state import " + ns + "/vpc", "yuba acknowledge " + ns + "/vpc --run r2 [ADDRESS...]"} {
 		if !strings.Contains(got, part) {
 			t.Errorf("the status lacks %q:\n%s", part, got)
 		}
@@ -162,7 +162,7 @@ func TestTheStatusDoesNotAdviseToImportOverAnObject(t *testing.T) {
 		u.Runs[0].More, u.Runs[0].Note, u.Resources[0].Replaces = 0, "", true
 	})
 	got := yuba(t, ns, "status", "vpc").out
-	if strings.Contains(got, "state import") || !strings.Contains(got, "compare the id there with what exists. Then say so:") {
+	if strings.Contains(got, "state import") || !strings.Contains(got, "compare the id there with what exists. Then acknowledge them:") {
 		t.Error(got)
 	}
 }

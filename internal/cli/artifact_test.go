@@ -47,9 +47,9 @@ func TestArtifactsArePublished(t *testing.T) {
 	list := plain(t, "list", "artifacts", registry.URL("iac/network"), "--semver-filter", ">=1.1.0", "-o", "wide")
 	list.out = columnsOf(list.out, answer.Digest)
 	list.want(t, ui.ExitOK, "ARTIFACT  DIGEST  SOURCE  REVISION\n"+ref+"  NS  https://example.com  1.4.0@sha1:0123\n")
-	plain(t, "list", "artifacts", registry.URL("iac/network"), "--filter-regex", "^9$").want(t, ui.ExitOK, "", "There are no such artifacts")
+	plain(t, "list", "artifacts", registry.URL("iac/network"), "--filter-regex", "^9$").want(t, ui.ExitOK, "", "No artifacts found in")
 	out := filepath.Join(t.TempDir(), "out")
-	plain(t, "pull", "artifact", ref, "--output", out).want(t, ui.ExitOK, answer.Digest+"\n", "The files of "+ref+" are in "+out+".", "Revision    1.4.0@sha1:0123")
+	plain(t, "pull", "artifact", ref, "--output", out).want(t, ui.ExitOK, answer.Digest+"\n", "Extracted "+ref+" into "+out+".", "Revision    1.4.0@sha1:0123")
 	if data, err := os.ReadFile(filepath.Join(out, "main.tf")); err != nil || string(data) != "# nothing" {
 		t.Errorf("got %q, %v", data, err)
 	}

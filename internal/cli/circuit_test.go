@@ -75,7 +75,7 @@ func TestOutagesAreListedAndTurned(t *testing.T) {
 	}
 	yuba(t, ns, "get", "cb", "none").want(t, ui.ExitNotFound, "", "get CircuitBreaker none: there is no such CircuitBreaker", "yuba get circuitbreakers")
 	yuba(t, ns, "suspend", "cb", "none").want(t, ui.ExitNotFound, "", "none: there is no such CircuitBreaker")
-	yuba(t, ns, "resume", "circuitbreaker", "one", "two").want(t, ui.ExitOK, "", "Circuit breaker one is closed.", "Circuit breaker two is not kept open any more.")
+	yuba(t, ns, "resume", "circuitbreaker", "one", "two").want(t, ui.ExitOK, "", "Circuit breaker one is closed.", "Circuit breaker two is automatic again.")
 	if one, two := modeOf(t, "one"), modeOf(t, "two"); one != "Closed" || two != "Automatic" {
 		t.Errorf("one is %s, two is %s", one, two)
 	}

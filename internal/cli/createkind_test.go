@@ -24,7 +24,7 @@ func TestSourcesAndKustomizationsAreCreated(t *testing.T) {
 	yuba(t, ns, "create", "source", "git", "Bad", "--url", "https://example.com").want(t, ui.ExitUsage, "", "lowercase")
 	yuba(t, ns, "create", "ks", "bad", "--source", "infra").want(t, ui.ExitUsage, "", "want KIND/NAME")
 	yuba(t, ns, "create", "receiver", "push", "--type", "github", "--event", "ping,push", "--secret-ref", "token", "--resource", "GitRepository/infra,Terraform/vpc.team-a").want(t, ui.ExitOK, "")
-	yuba(t, ns, "create", "receiver", "other", "--type", "github").want(t, ui.ExitUsage, "", "--type, --secret-ref and --resource are needed")
+	yuba(t, ns, "create", "receiver", "other", "--type", "github").want(t, ui.ExitUsage, "", "--type, --secret-ref and --resource are required")
 	yuba(t, ns, "create", "alert-provider", "chat", "--type", "slack", "--channel", "infra", "--secret-ref", "slack").want(t, ui.ExitOK, "", "Provider/"+ns+"/chat is created.")
 	yuba(t, ns, "create", "alert", "all", "--provider-ref", "chat", "--event-severity", "error", "--event-source", "Kustomization/*,Pod/x").want(t, ui.ExitUsage, "", `--event-source "Pod/x": want KIND/NAME`)
 	yuba(t, ns, "create", "alert", "all", "--provider-ref", "chat", "--event-severity", "error", "--event-source", "Kustomization/*").want(t, ui.ExitOK, "")

@@ -207,14 +207,14 @@ alert/loud  False
 func TestGetOfWhatIsNotThere(t *testing.T) {
 	ns := apitest.Namespace(t)
 	yuba(t, ns, "get", "gitrepositories", "nope").want(t, ui.ExitNotFound, "", "get GitRepository "+ns+"/nope: there is no such GitRepository", "yuba get gitrepositories -n "+ns)
-	yuba(t, ns, "get", "ks").want(t, ui.ExitOK, "", "There are no Kustomizations in namespace "+ns+". -A lists those of all namespaces.")
-	yuba(t, ns, "get", "all").want(t, ui.ExitOK, "", "There are no sources, Kustomizations, tenants, stacks, receivers or alerts in namespace "+ns)
-	yuba(t, ns, "get", "alerts", "-A", "-l", "a=b").want(t, ui.ExitOK, "", "There are no such Alerts.")
+	yuba(t, ns, "get", "ks").want(t, ui.ExitOK, "", "No Kustomizations found in namespace "+ns+". Use -A to list all namespaces.")
+	yuba(t, ns, "get", "all").want(t, ui.ExitOK, "", "No sources, Kustomizations, tenants, stacks, receivers or alerts found in namespace "+ns)
+	yuba(t, ns, "get", "alerts", "-A", "-l", "a=b").want(t, ui.ExitOK, "", "No such Alerts found.")
 	yuba(t, ns, "get", "sources", "nope").want(t, ui.ExitUsage, "", `there is no command "yuba get sources nope"`)
 	yuba(t, ns, "get", "ks", "--status-selector", "ready").want(t, ui.ExitUsage, "", "want CONDITION=STATUS")
 	yuba(t, ns, "get", "ks", "a", "-A").want(t, ui.ExitUsage, "", "name objects or use -A or -l, not both")
 	yuba(t, ns, "get", "ks", "a/b/c").want(t, ui.ExitUsage, "", "is not the name of a Kustomization")
-	yuba(t, ns, "get", "ks", "-w", "-o", "json").want(t, ui.ExitUsage, "", "--watch is for people")
+	yuba(t, ns, "get", "ks", "-w", "-o", "json").want(t, ui.ExitUsage, "", "--watch only prints tables")
 	yuba(t, ns, "get", "all", "-w").want(t, ui.ExitUsage, "", "unknown shorthand flag")
 }
 
@@ -304,7 +304,7 @@ func TestEvents(t *testing.T) {
 			got.want(t, ui.ExitOK, want)
 		})
 	}
-	yuba(t, ns, "events", "--for", "ks/none").want(t, ui.ExitOK, "", "There are no such events.")
+	yuba(t, ns, "events", "--for", "ks/none").want(t, ui.ExitOK, "", "No events found.")
 	yuba(t, ns, "events", "--for", "apps").want(t, ui.ExitUsage, "", "want KIND/NAME")
 	yuba(t, ns, "events", "--types", "Loud").want(t, ui.ExitUsage, "", "want Normal or Warning")
 	if got := yuba(t, ns, "events", "--for", "ks/none", "-o", "json"); !strings.Contains(got.out, `"items": []`) {

@@ -58,7 +58,7 @@ func TestWaitingEndsWithCtrlC(t *testing.T) {
 		// word is in the news once the command waits.
 		word string
 	}{
-		"for a Kustomization":    {args: []string{"reconcile", "kustomization", "root"}, word: "Looking at"},
+		"for a Kustomization":    {args: []string{"reconcile", "kustomization", "root"}, word: "Reconciling"},
 		"for a stack":            {args: []string{"reconcile", "vpc"}, change: busy, word: "Waiting for run r1"},
 		"for a fresh plan":       {args: []string{"replan", "vpc", "--wait"}, change: busy, word: "Waiting for run r1"},
 		"for what was approved":  {args: []string{"approve", "vpc", "--wait"}, change: func(vpc *infrav1.Terraform) { vpc.Status.Plan.Pending = "plan-1" }, word: "is approved."},

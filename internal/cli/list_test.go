@@ -91,7 +91,7 @@ func TestListIsTheTableOfKubectl(t *testing.T) {
 	}
 	yuba(t, ns, "list", "applied", "missing").want(t, ui.ExitNotFound, "", "there is no such stack")
 	yuba(t, ns, "list", "applied", "-A").want(t, ui.ExitUsage, "", "not both")
-	yuba(t, ns, "list", "-w", "-o", "yaml").want(t, ui.ExitUsage, "", "--watch is for people")
+	yuba(t, ns, "list", "-w", "-o", "yaml").want(t, ui.ExitUsage, "", "--watch only prints tables")
 }
 
 func TestListGoesOnUntilCtrlC(t *testing.T) {

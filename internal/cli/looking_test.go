@@ -94,7 +94,7 @@ func TestALookAtASource(t *testing.T) {
 	ns := landscape(t)
 	answer(t, &sourcev1.GitRepositoryList{}, ns, "infra", outcome(metav1.ConditionTrue, "Succeeded", "stored artifact"), digest)
 	got := yuba(t, ns, "reconcile", "source", "git", "infra")
-	got.want(t, ui.ExitOK, digest+"\n", "Looking at GitRepository/"+ns+"/infra …", "building manifests", "is ready: stored artifact")
+	got.want(t, ui.ExitOK, digest+"\n", "Reconciling GitRepository/"+ns+"/infra …", "building manifests", "is ready: stored artifact")
 }
 
 func TestALookThatFails(t *testing.T) {
@@ -112,13 +112,13 @@ func TestALookAtAKustomization(t *testing.T) {
 	answer(t, &sourcev1.GitRepositoryList{}, ns, "infra", outcome(metav1.ConditionTrue, "Succeeded", "stored artifact"), commit)
 	answer(t, &kustomizev1.KustomizationList{}, ns, "root", outcome(metav1.ConditionTrue, "ReconciliationSucceeded", "Applied revision"), commit)
 	yuba(t, ns, "reconcile", "ks", "root", "--with-source").want(t, ui.ExitOK, commit+"\n",
-		"Looking at GitRepository/"+ns+"/infra …", "Looking at Kustomization/"+ns+"/root …", "Kustomization/"+ns+"/root is ready: Applied revision")
+		"Reconciling GitRepository/"+ns+"/infra …", "Reconciling Kustomization/"+ns+"/root …", "Kustomization/"+ns+"/root is ready: Applied revision")
 }
 
 func TestALookThatHasToWait(t *testing.T) {
 	ns := landscape(t)
-	yuba(t, ns, "reconcile", "kustomization", "team").want(t, ui.ExitWaiting, "", "it is suspended. Let it go on:\n    yuba resume kustomization "+ns+"/team")
-	yuba(t, ns, "reconcile", "kustomization", "root", "--timeout", "1s").want(t, ui.ExitWaiting, "", "nobody has looked at it within --timeout")
+	yuba(t, ns, "reconcile", "kustomization", "team").want(t, ui.ExitWaiting, "", "it is suspended. Resume it:\n    yuba resume kustomization "+ns+"/team")
+	yuba(t, ns, "reconcile", "kustomization", "root", "--timeout", "1s").want(t, ui.ExitWaiting, "", "no server reconciled it within --timeout")
 	answer(t, &kustomizev1.KustomizationList{}, ns, "root", outcome(metav1.ConditionFalse, meta.DependencyNotReadyReason, "dependency 'a/b' is not ready"), commit)
 	yuba(t, ns, "reconcile", "kustomization", "root").want(t, ui.ExitWaiting, "", "dependency 'a/b' is not ready")
 	yuba(t, ns, "reconcile", "source", "git", "infra", "--wait=false").want(t, ui.ExitOK, "", "yuba get gitrepositories "+ns+"/infra")
@@ -129,7 +129,7 @@ func TestALookThatHasToWait(t *testing.T) {
 
 func TestWhatIsHeldBackIsConfirmed(t *testing.T) {
 	ns := landscape(t)
-	yuba(t, ns, "reconcile", "ks", "root", "--confirm-prune").want(t, ui.ExitFailure, "", "it holds nothing back now")
+	yuba(t, ns, "reconcile", "ks", "root", "--confirm-prune").want(t, ui.ExitFailure, "", "no pruning is held")
 	c := apitest.Client(t)
 	var root kustomizev1.Kustomization
 	key := client.ObjectKey{Namespace: ns, Name: "root"}
@@ -167,7 +167,7 @@ func TestSuspendAndResume(t *testing.T) {
 	yuba(t, ns, "suspend", "ks").want(t, ui.ExitUsage, "", "an argument is missing")
 	yuba(t, ns, "suspend", "ks", "--all", "root").want(t, ui.ExitUsage, "", "not both")
 	yuba(t, ns, "suspend", "bucket", "--all").want(t, ui.ExitUsage, "") // a stack has no such flag together with a name
-	yuba(t, ns, "suspend", "source", "bucket", "--all").want(t, ui.ExitOK, "", "There are no Buckets")
+	yuba(t, ns, "suspend", "source", "bucket", "--all").want(t, ui.ExitOK, "", "No Buckets found")
 }
 
 func TestDelete(t *testing.T) {
@@ -181,6 +181,6 @@ func TestDelete(t *testing.T) {
 func TestAStackThatIsNotThereIsToldTheSameEverywhere(t *testing.T) {
 	ns := apitest.Namespace(t)
 	for _, line := range []string{"logs nope", "logs nope -f", "logs nope --tail 1", "plan nope", "status nope", "reconcile nope", "list nope"} {
-		yuba(t, ns, strings.Fields(line)...).want(t, ui.ExitNotFound, "", "/nope: there is no such stack. See which ones there are:\n    yuba list -n "+ns)
+		yuba(t, ns, strings.Fields(line)...).want(t, ui.ExitNotFound, "", "/nope: there is no such stack. List the stacks:\n    yuba list -n "+ns)
 	}
 }

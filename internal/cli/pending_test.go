@@ -63,7 +63,7 @@ func TestPlansThatWaitAreListed(t *testing.T) {
 		t.Errorf("got %s", got.out)
 	}
 	// Plans are read from the server, which this test does not have. Everything else is listed anyway.
-	if got := yuba(t, ns, "pending"); got.code != ui.ExitOK || !strings.Contains(got.out, ns+"/dns, plan-main-dns:") || !strings.Contains(got.news, "The plan of "+ns+"/vpc cannot be read") {
+	if got := yuba(t, ns, "pending"); got.code != ui.ExitOK || !strings.Contains(got.out, ns+"/dns, plan-main-dns:") || !strings.Contains(got.news, "Cannot read the plan of "+ns+"/vpc") {
 		t.Errorf("got %d:\n%s%s", got.code, got.out, got.news)
 	}
 }

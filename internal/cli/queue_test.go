@@ -21,5 +21,5 @@ func TestTheQueueOfANamespace(t *testing.T) {
 	if got := yuba(t, ns, "queue", "-o", "json"); !strings.Contains(got.out, `"items": []`) {
 		t.Errorf("got %s", got.out)
 	}
-	yuba(t, ns, "queue").want(t, ui.ExitOK, "", "Nothing is at work and nothing waits.")
+	yuba(t, ns, "queue").want(t, ui.ExitOK, "", "No run is running or queued.")
 }

@@ -61,7 +61,7 @@ func page(cmd *cobra.Command) string {
 		fmt.Fprintf(&b, "```\n%s\n```\n\n", cmd.UseLine())
 	}
 	if len(cmd.Aliases) > 0 {
-		fmt.Fprintf(&b, "Other names of it: `%s`.\n\n", strings.Join(cmd.Aliases, "`, `"))
+		fmt.Fprintf(&b, "Aliases: `%s`.\n\n", strings.Join(cmd.Aliases, "`, `"))
 	}
 	if strings.Contains(cmd.Long, "\n  ") {
 		fmt.Fprintf(&b, "```\n%s\n```\n", cmd.Long) // a table
@@ -80,7 +80,7 @@ func page(cmd *cobra.Command) string {
 		writeFlags(&b, cmd.LocalFlags())
 	}
 	if cmd.Runnable() {
-		b.WriteString("\nThe [flags of every command](README.md#flags-of-every-command) are understood as well.\n")
+		b.WriteString("\nThe [flags of every command](README.md#flags-of-every-command) also apply.\n")
 	}
 	return b.String()
 }

@@ -89,7 +89,7 @@ func newRoot(a *session.App) *cobra.Command {
 	root.AddGroup(
 		&cobra.Group{ID: groupRun, Title: "Start:"},
 		&cobra.Group{ID: groupChange, Title: "Change stacks:"},
-		&cobra.Group{ID: groupLook, Title: "Look at stacks:"},
+		&cobra.Group{ID: groupLook, Title: "Inspect stacks:"},
 		&cobra.Group{ID: groupGitOps, Title: "Sources, Kustomizations and artifacts:"},
 		&cobra.Group{ID: groupState, Title: "States and locks:"},
 		&cobra.Group{ID: groupServer, Title: "The server and its API:"},
@@ -122,8 +122,8 @@ func newRoot(a *session.App) *cobra.Command {
 func newHelpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "help [COMMAND]...",
-		Short:   "Tell about a command or a topic",
-		Long:    "Tell about a command, or about a topic: exit-codes, tfctl, flux.",
+		Short:   "Show help for a command or a topic",
+		Long:    "Show help for a command, or for a topic: exit-codes, tfctl, flux.",
 		Example: "  yuba help deploy\n  yuba help reconcile source\n  yuba help flux",
 		Args:    ui.Arguments(0, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {

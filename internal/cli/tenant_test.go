@@ -158,10 +158,10 @@ func TestTenantsAreListed(t *testing.T) {
 	if err := json.Unmarshal([]byte(list.out), &answer); err != nil || len(answer.Items) != 2 || answer.Items[0].Spec.UID != "acme" || len(answer.Items[0].Status.Inventory) != 1 {
 		t.Errorf("%v: %s", err, list.out)
 	}
-	yuba(t, apitest.Namespace(t), "tenant", "list").want(t, ui.ExitOK, "", "There are no Tenants in namespace")
+	yuba(t, apitest.Namespace(t), "tenant", "list").want(t, ui.ExitOK, "", "No Tenants found in namespace")
 	yuba(t, ns, "tenant", "list", "--status-selector", "ready").want(t, ui.ExitUsage, "", "want CONDITION=STATUS")
 	yuba(t, ns, "delete", "tenant", "acme-web").want(t, ui.ExitUsage, "")
-	yuba(t, ns, "delete", "tenanttemplate", "web").want(t, ui.ExitUsage, "", "deletes its 2 tenants", "say yes with --yes")
+	yuba(t, ns, "delete", "tenanttemplate", "web").want(t, ui.ExitUsage, "", "deletes its 2 tenants", "confirm with --yes")
 }
 
 func TestATreeHasWhatTenantsHave(t *testing.T) {
@@ -191,7 +191,7 @@ func TestADeletionOfATemplateIsConfirmedByTheAnswer(t *testing.T) {
 	if err := api.Update(t.Context(), web); err != nil {
 		t.Fatal(err)
 	}
-	yuba(t, ns, "delete", "tenanttemplate", "web", "--wait=false").want(t, ui.ExitUsage, "", "deletes its 2 tenants", "say yes with --yes")
+	yuba(t, ns, "delete", "tenanttemplate", "web", "--wait=false").want(t, ui.ExitUsage, "", "deletes its 2 tenants", "confirm with --yes")
 	if err := api.Get(t.Context(), key, web); err != nil || web.GetAnnotations()[tenantv1.AnnotationConfirmDeletion] != "" {
 		t.Fatalf("%v: nobody has said yes: %v", err, web.GetAnnotations())
 	}
@@ -218,8 +218,8 @@ func TestWhatKeepsTenantsFromTheirTemplateIsTold(t *testing.T) {
 		applyText(t, ns, strings.Replace(webTemplate, "{name: web}", "{name: "+name+"}", 1)+"status:\n  conditions: ["+conditions+`, lastTransitionTime: "2026-01-02T15:04:05Z"}]`+"\n")
 	}
 	got := yuba(t, ns, "tenant", "list", "--registry", "customers")
-	for _, want := range []string{"TenantTemplate/" + ns + "/broken has mistakes, and makes and changes no tenants: db: it does not render (and 1 more)",
-		"TenantTemplate/" + ns + "/paused does not go on to other tenants: acme-paused has failed"} {
+	for _, want := range []string{"TenantTemplate/" + ns + "/broken has mistakes, and does not create or change tenants: db: it does not render (and 1 more)",
+		"The rollout of TenantTemplate/" + ns + "/paused is paused: acme-paused has failed"} {
 		if !strings.Contains(got.news, want) {
 			t.Errorf("%s lacks %s", got.news, want)
 		}
@@ -241,15 +241,15 @@ func TestHeldDeletionsAreToldAndConfirmed(t *testing.T) {
 `)
 	quiet := strings.Replace(customers, "name: customers}", "name: quiet}", 1)
 	applyText(t, ns, quiet)
-	yuba(t, ns, "tenant", "list").want(t, ui.ExitOK, "", "could not be read, and its tenants stay as they are: no route to host",
-		"holds back the deletion of 7 tenants: a-web, b-web, c-web, d-web, e-web and 2 more", "    yuba tenant confirm "+ns+"/customers")
+	yuba(t, ns, "tenant", "list").want(t, ui.ExitOK, "", "; its tenants stay as they are: no route to host",
+		"holds the deletion of 7 tenants: a-web, b-web, c-web, d-web, e-web and 2 more", "    yuba tenant confirm "+ns+"/customers")
 	if got := yuba(t, ns, "get", "tenantregistries", "customers"); !strings.Contains(got.out, "7 tenants wait to be deleted") {
 		t.Errorf("got %s", got.out)
 	}
 	yuba(t, ns, "tenant", "confirm", "nope").want(t, ui.ExitNotFound, "", "there is no such TenantRegistry", "yuba get tenantregistries -n "+ns)
-	yuba(t, ns, "tenant", "confirm", "quiet", "--yes").want(t, ui.ExitFailure, "", "it holds none back now")
-	yuba(t, ns, "tenant", "confirm", "customers").want(t, ui.ExitUsage, "", "7 of 10 rows are gone", "7 tenants of TenantRegistry/"+ns+"/customers will be deleted", "say yes with --yes")
-	yuba(t, ns, "tenant", "confirm", "customers", "--yes", "--id", "other").want(t, ui.ExitFailure, "", "it holds back 5f2a91c0 by now")
+	yuba(t, ns, "tenant", "confirm", "quiet", "--yes").want(t, ui.ExitFailure, "", "no deletion is held")
+	yuba(t, ns, "tenant", "confirm", "customers").want(t, ui.ExitUsage, "", "7 of 10 rows are gone", "7 tenants of TenantRegistry/"+ns+"/customers will be deleted", "confirm with --yes")
+	yuba(t, ns, "tenant", "confirm", "customers", "--yes", "--id", "other").want(t, ui.ExitFailure, "", "the held deletion is now 5f2a91c0")
 	confirmed := func() string {
 		o := session.TenantRegistries.Empty()
 		if err := apitest.Client(t).Get(t.Context(), client.ObjectKey{Namespace: ns, Name: "customers"}, o); err != nil {
@@ -296,7 +296,7 @@ func TestATemplateIsRendered(t *testing.T) {
 	for line, news := range map[string]string{
 		"tenant render web --tenant acme":                            "",
 		"tenant render web --row id=acme --row plan=pro --row url=u": "",
-		"tenant render web --row uid=acme --row planId=pro":          "Columns without a value, which are empty: url.",
+		"tenant render web --row uid=acme --row planId=pro":          "Columns without a value are empty: url.",
 		"tenant render NS/web --row id=acme --row plan=pro":          "",
 		"tenant render -f FILE --row id=acme --row plan=pro":         "",
 		"tenant render web -f FILE --tenant acme":                    "",
@@ -336,7 +336,7 @@ func TestATemplateIsRendered(t *testing.T) {
 	yuba(t, ns, "tenant", "render", "nope").want(t, ui.ExitNotFound, "", "there is no such TenantTemplate")
 	yuba(t, ns, "tenant", "render", "web", "--tenant", "nope").want(t, ui.ExitNotFound, "", "registry "+ns+"/customers has no such tenant")
 	yuba(t, ns, "tenant", "render", "web", "--row", "plan=pro").want(t, ui.ExitUsage, "", "--row id=…: the tenant's uid is missing")
-	yuba(t, ns, "tenant", "render", "web", "--row", "id=a", "--row", "size=3").want(t, ui.ExitUsage, "", "--row size: the registry customers maps no such column", "it maps id, is_active, plan, url")
+	yuba(t, ns, "tenant", "render", "web", "--row", "id=a", "--row", "size=3").want(t, ui.ExitUsage, "", "--row size: the registry customers has no such column", "it maps id, is_active, plan, url")
 	yuba(t, ns, "tenant", "render", "web", "--row", "id=a", "--row", "uid=b").want(t, ui.ExitUsage, "", "--row uid: the column id has a value already")
 	if got := yuba(t, ns, "tenant", "render", "web", "--row", "id=a", "--row", "is_active=no"); got.code != ui.ExitOK || !strings.Contains(got.news, `The row is not active (is_active is "no")`) {
 		t.Errorf("%+v", got)
@@ -385,7 +385,7 @@ spec:
 	if err := os.WriteFile(file, []byte(broken+"---\n"+strings.Replace(broken, "name: broken", "name: second", 1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	yuba(t, ns, "tenant", "render", "-f", file, "--row", "uid=acme").want(t, ui.ExitUsage, "", "has several templates: broken, second; name the one that is meant")
+	yuba(t, ns, "tenant", "render", "-f", file, "--row", "uid=acme").want(t, ui.ExitUsage, "", "has several templates: broken, second; name one of them")
 	// What only the server can find out is told as it found it.
 	applyText(t, ns, customers)
 	applyText(t, ns, webTemplate+`status: {conditions: [{type: Valid, status: "False", reason: ValidationFailed, message: "the API has no kind Gadget", lastTransitionTime: "2026-01-02T15:04:05Z"}]}`+"\n")
@@ -444,7 +444,7 @@ func TestWhatATemplateWouldChange(t *testing.T) {
 	if err := os.WriteFile(file, []byte(refused), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	yuba(t, ns, "tenant", "diff", "-f", file, "--tenant", "beta", "--summary").want(t, ui.ExitDiffFailed, "Tenant/"+ns+"/beta-web  1 to create\n", "Mistake: ", "circle", "the template has 1 mistake, and changes nobody as it is")
+	yuba(t, ns, "tenant", "diff", "-f", file, "--tenant", "beta", "--summary").want(t, ui.ExitDiffFailed, "Tenant/"+ns+"/beta-web  1 to create\n", "Mistake: ", "circle", "the template has 1 mistake, and changes no tenant")
 	ignored := strings.Replace(webTemplate, `spec: {data: {plan: "{{ .planId }}"}}`, `ignoreFields: ["$.data.plan"]`+"\n    spec: {data: {plan: other}}", 1)
 	if err := os.WriteFile(file, []byte(ignored), 0o600); err != nil {
 		t.Fatal(err)

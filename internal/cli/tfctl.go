@@ -17,42 +17,42 @@ type otherCall struct{ other, yuba, note string }
 var tfctlCalls = []otherCall{
 	{"create NAME --source KIND/NAME --path DIR --interval 15m", "yuba create NAME --source KIND/NAME --path DIR --interval 15m", "The interval may be left out."},
 	{"create NAME --source KIND/NAME --export", "yuba create NAME --source KIND/NAME --export", ""},
-	{"get", "yuba list", "With -A all namespaces, with -l labels, with -o wide, json, yaml or name."},
-	{"get NAME", "yuba list NAME", "\"yuba get NAME\" does the same. \"yuba status NAME\" tells more, and what to do next."},
+	{"get", "yuba list", "Use -A for all namespaces, -l for labels, -o for wide, json, yaml or name."},
+	{"get NAME", "yuba list NAME", "\"yuba get NAME\" does the same. \"yuba status NAME\" shows more, and the next step."},
 	{"show plan NAME", "yuba plan NAME", "\"yuba show plan NAME\" does the same. Sensitive values are not shown."},
 	{"approve NAME -f FILE", "yuba approve NAME -f FILE", "The file keeps its layout and comments. Without -f the stack itself is changed."},
-	{"replan NAME", "yuba replan NAME --wait --timeout 2m", "Without --wait it only asks for the plan."},
-	{"reconcile NAME", "yuba reconcile NAME", "It shows what is run and waits; --wait=false does not."},
+	{"replan NAME", "yuba replan NAME --wait --timeout 2m", "Without --wait it only requests the plan."},
+	{"reconcile NAME", "yuba reconcile NAME", "It shows the run and waits; --wait=false does not wait."},
 	{"suspend NAME", "yuba suspend NAME", ""},
-	{"suspend --all", "yuba suspend --all", "-A is the same: all stacks of the namespace. --all-namespaces means those of all."},
+	{"suspend --all", "yuba suspend --all", "-A does the same: all stacks of the namespace. --all-namespaces suspends those of all namespaces."},
 	{"resume NAME", "yuba resume NAME", ""},
 	{"resume --all", "yuba resume --all", ""},
 	{"force-unlock NAME --lock-id ID", "yuba force-unlock NAME --lock-id ID", "The lock is released at once, and the stack's object is not changed."},
-	{"break-glass NAME", "yuba shell NAME", "\"yuba break-glass NAME\" does the same. On the machine that carries out the runs."},
-	{"logs --runner --name NAME", "yuba logs NAME", "The log of the last run stays; --run ID shows those of others."},
+	{"break-glass NAME", "yuba shell NAME", "\"yuba break-glass NAME\" does the same. Run it on the machine that executes the runs."},
+	{"logs --runner --name NAME", "yuba logs NAME", "The log of the last run stays; --run ID shows that of another run."},
 	{"logs --runner --name NAME --follow", "yuba logs NAME --follow", ""},
 	{"logs --name NAME --level error", "yuba logs NAME --level error", "This level and above."},
 	{"logs --name NAME --tail 20 --since 5m", "yuba logs NAME --tail 20 --since 5m", ""},
 	{"logs --name NAME --since-time 2026-01-02T15:04:05Z", "yuba logs NAME --since-time 2026-01-02T15:04:05Z", ""},
 	{"logs --controller-namespace NAMESPACE", "", "The server's own log is its standard error, such as: journalctl -u yuba"},
-	{"logs --all-namespaces", "yuba kubectl get events --all-namespaces", "What happened to the stacks. \"yuba runs NAME\" tells what was run, why, and what came of it."},
+	{"logs --all-namespaces", "yuba kubectl get events --all-namespaces", "It lists what happened to the stacks. \"yuba runs NAME\" lists the runs, with reasons and outcomes."},
 	{"delete NAME", "yuba delete NAME", "It waits until the stack is gone; --wait=false does not."},
 	{"version", "yuba version", ""},
-	{"install --version VERSION", "", "There is nothing to install: start \"yuba up\", or \"yuba controller\" for an API that is there already."},
-	{"install --export", "", "The kinds and roles for such an API are in config/crd and internal/home/install of the repository."},
-	{"uninstall", "", "Stop the program. Stacks, states and what they manage stay."},
-	{"--kubeconfig FILE --context NAME --namespace NAME", "yuba --kubeconfig FILE --context NAME --namespace NAME", "The namespace is that of the context, not flux-system, unless -n says otherwise."},
+	{"install --version VERSION", "", "There is nothing to install: start \"yuba up\", or \"yuba controller\" for an existing API."},
+	{"install --export", "", "The kinds and roles for an existing API are in config/crd and internal/home/install of the repository."},
+	{"uninstall", "", "Stop the program. Stacks, states and resources stay."},
+	{"--kubeconfig FILE --context NAME --namespace NAME", "yuba --kubeconfig FILE --context NAME --namespace NAME", "The default namespace is that of the context, not flux-system."},
 	{"--server URL --token TOKEN --as USER --cluster NAME --user NAME", "yuba --server URL --token-file FILE --as USER --cluster NAME --user NAME", "--token TOKEN works as well, but every user of the machine sees it."},
 	{"--terraform PATH", "yuba up --tofu PATH", "The server needs it, the commands do not."},
 }
 
 func newTfctlTopic() *cobra.Command {
 	var b strings.Builder
-	b.WriteString("What tfctl does, tofu-controller's command line, and how it is done with yuba:\n")
+	b.WriteString("The commands of tfctl, tofu-controller's command line, and what to use instead:\n")
 	writeCalls(&b, "tfctl", tfctlCalls)
-	b.WriteString("\nWhat tfctl lacks: deploy, push, reject, destroy, status, runs, outputs, state, backup, adopt.\n" +
-		"\"yuba adopt\" tells what happens when Yuba takes the place of tofu-controller.")
-	return &cobra.Command{Use: "tfctl", Short: "How to do what tfctl does", Long: b.String()}
+	b.WriteString("\ntfctl has no equivalent of deploy, push, reject, destroy, status, runs, outputs, state, backup and adopt.\n" +
+		"\"yuba adopt\" reports what happens when Yuba replaces tofu-controller.")
+	return &cobra.Command{Use: "tfctl", Short: "Equivalents of tfctl's commands", Long: b.String()}
 }
 
 func writeCalls(b *strings.Builder, program string, calls []otherCall) {

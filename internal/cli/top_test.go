@@ -88,16 +88,16 @@ func TestTopOnce(t *testing.T) {
 	ns := serveAFleet(t)
 	want := `yuba v9  up 3h   server 200 MiB   runner 20 MiB
 Stacks 4   2 ready   0 running   0 waiting for approval   1 failing   1 drifted
-Runs   1 of 2 at work   1 waiting   12 in the last minute (1 failed)
-       since the start 120, 3 failed, 400 passes skipped
+Runs   1 of 2 running   1 waiting   12 in the last minute (1 failed)
+       since the start 120, 3 failed, 400 reconciliations skipped
 
-AT WORK    RUN             PHASE     ELAPSED  WHY
+RUNNING    RUN             PHASE     ELAPSED  WHY
 NS/vpc  plan-and-apply  applying  30s      generation 3
 
 WAITING (1)  RUN   PLACE  AGE  FOR    WHY
 NS/dns    plan  1      30s  drift  drift\u001b[31m interval
 
-SLOWEST LATELY  RUN   TOOK   ENDED    OUTCOME
+SLOWEST RECENT  RUN   TOOK   ENDED    OUTCOME
 NS/big       plan  1m30s  60s ago  succeeded
 `
 	got := yuba(t, ns, "top", "--once")

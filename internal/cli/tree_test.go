@@ -50,7 +50,7 @@ func TestTree(t *testing.T) {
 		})
 	}
 	yuba(t, ns, "tree", "nope").want(t, ui.ExitNotFound, "", "there is no such stack")
-	yuba(t, apitest.Namespace(t), "tree").want(t, ui.ExitOK, "", "There are no sources, Kustomizations, tenants or stacks")
+	yuba(t, apitest.Namespace(t), "tree").want(t, ui.ExitOK, "", "No sources, Kustomizations, tenants or stacks found")
 
 	got := yuba(t, ns, "tree", "terraform", "vpc", "-o", "json")
 	var roots []*treeAnswer
@@ -73,7 +73,7 @@ func TestStatusTellsWhereAStackComesFrom(t *testing.T) {
 	got := yuba(t, ns, "status", "vpc")
 	got.out = strings.ReplaceAll(got.out, ns, "NS")
 	for _, part := range []string{
-		"Source      OCIRepository/network\n            not ready since ", ": no route to host\n            The last good one is used: 1.4.0@sha256:fedcba9876\n",
+		"Source      OCIRepository/network\n            not ready since ", ": no route to host\n            The stack uses the last good revision: 1.4.0@sha256:fedcba9876\n",
 		"Applied by  Kustomization/NS/team, main@sha1:0123456789, suspended\n",
 	} {
 		if !strings.Contains(got.out, part) {

@@ -225,8 +225,8 @@ func (y *yuba) foretold(t *testing.T, ns string, want map[string]bool) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("foretold was (-want +got):\n%s\n%s", diff, out)
 	}
-	for _, words := range []string{"Secret tfstate-prod-shared is used as it is", "runner@locked-tf-runner holds it", legacyPlan + " waits, and spec.approvePlan names it",
-		"Secret tfplan-default-simple", "It is being deleted since "} {
+	for _, words := range []string{"Yuba uses Secret tfstate-prod-shared as it is", "runner@locked-tf-runner holds the lock", legacyPlan + " is pending, and spec.approvePlan names it",
+		"Secret tfplan-default-simple", "The stack has been in deletion since "} {
 		if !strings.Contains(out, words) {
 			t.Errorf("nothing says %q:\n%s", words, out)
 		}

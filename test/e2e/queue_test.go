@@ -80,7 +80,7 @@ func TestQueue(t *testing.T) {
 	y.await(t, asked, "what was asked for was done", func(o *infrav1.Terraform) bool {
 		return ready(o) && o.Status.LastHandledReconcileAt == "now" && o.Status.LastRun.ID > before
 	})
-	if _, news, code := y.run(t, "queue"); code != 0 || !containsAll(news, "Nothing is at work") {
+	if _, news, code := y.run(t, "queue"); code != 0 || !containsAll(news, "No run is running or queued") {
 		t.Errorf("an empty queue ended with %d: %s", code, news)
 	}
 }

@@ -71,7 +71,7 @@ func TestWhatADeletedStackLeftIsNotDestroyedUnasked(t *testing.T) {
 				t.Errorf("the state holds %s, want %s", now, made)
 			}
 			out, _, _ := y.run(t, "status", name, "-n", ns)
-			for _, want := range []string{"State       taken over from " + ns + "/" + name + ", deleted 20", "yuba approve", "yuba state drop"} {
+			for _, want := range []string{"State       that of " + ns + "/" + name + ", deleted 20", "yuba approve", "yuba state drop"} {
 				if !strings.Contains(out, want) {
 					t.Errorf("status lacks %q:\n%s", want, out)
 				}

@@ -28,16 +28,16 @@ type registryFlags struct {
 
 // registryText is what the help of these commands says about credentials.
 const registryText = `Credentials come from docker's configuration ($DOCKER_CONFIG, else ~/.docker), as "docker login" and credential helpers
-leave them there. --creds-file names a file with USER:PASSWORD, or "-" for standard input; --creds takes them as they are,
-where other users of the machine may see them.`
+store them. --creds-file names a file with USER:PASSWORD, or "-" for standard input; --creds takes them as an argument,
+which other users of the machine may see.`
 
 func (f *registryFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.creds, "creds", "", "the registry's credentials as `USER:PASSWORD`, or a token; others may see them, so rather use --creds-file")
+	flags.StringVar(&f.creds, "creds", "", "the registry's credentials as `USER:PASSWORD`, or a token; other users of the machine may see them, so prefer --creds-file")
 	flags.StringVar(&f.credsFile, "creds-file", "", "a `file` with the registry's credentials as USER:PASSWORD, or - for standard input")
-	flags.BoolVar(&f.insecure, "insecure-registry", false, "allow a registry without TLS, and certificates that nobody vouches for")
-	flags.StringVar(&f.provider, "provider", "generic", "only generic: credential helpers of docker know the registries of clouds")
-	flags.DurationVar(&f.timeout, "timeout", 0, "how long it may take")
+	flags.BoolVar(&f.insecure, "insecure-registry", false, "allow a registry without TLS or with an untrusted certificate")
+	flags.StringVar(&f.provider, "provider", "generic", "only generic: for registries of clouds, use docker's credential helpers")
+	flags.DurationVar(&f.timeout, "timeout", 0, "maximum duration")
 	ui.Complete(cmd, "provider", "generic")
 }
 

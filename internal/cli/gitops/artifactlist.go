@@ -21,8 +21,8 @@ func NewListArtifactsCommand(a *session.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "artifacts oci://HOST/REPOSITORY",
 		Short: "List the artifacts of a repository in an OCI registry",
-		Long: `List the artifacts of a repository in an OCI registry: the highest version first, then the other tags. Signatures are left
-out. With -o wide also their digests.
+		Long: `List the artifacts of a repository in an OCI registry: the highest version first, then the other tags, without
+signatures. With -o wide also their digests.
 
 ` + registryText,
 		Example: "  yuba list artifacts oci://registry.example.com/iac/network\n" +
@@ -30,8 +30,8 @@ out. With -o wide also their digests.
 		Args: ui.Arguments(1, 1), ValidArgsFunction: ui.NoNames,
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.Range, "filter-semver", "", "only versions in this `range`, such as \">=1.4.0 <2.0.0\"")
-	flags.StringVar(&o.Pattern, "filter-regex", "", "only tags that match this regular `expression`")
+	flags.StringVar(&o.Range, "filter-semver", "", "list only versions in this `range`, such as \">=1.4.0 <2.0.0\"")
+	flags.StringVar(&o.Pattern, "filter-regex", "", "list only tags that match this regular `expression`")
 	// People ask for it either way round.
 	flags.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		switch name {
@@ -71,7 +71,7 @@ func showArtifacts(a *session.App, repository string, artifacts []publish.Artifa
 		return out.Print(a.Out, append([]publish.Artifact{}, artifacts...))
 	}
 	if len(artifacts) == 0 {
-		a.News("There are no such artifacts in %s.", repository)
+		a.News("No artifacts found in %s.", repository)
 		return nil
 	}
 	rows := [][]string{{"ARTIFACT", "DIGEST", "SOURCE", "REVISION"}}

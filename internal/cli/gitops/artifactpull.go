@@ -24,9 +24,9 @@ func newPullArtifactCommand(a *session.App) *cobra.Command {
 	var dir string
 	cmd := &cobra.Command{
 		Use:   "artifact oci://HOST/REPOSITORY:TAG --output DIR",
-		Short: "Put the files of an artifact into a directory",
-		Long: `Put the files of an artifact, of a tag or of a digest, into a directory, which is made if it does not exist and has to be
-empty if it does. The digest is verified before a file can be seen.
+		Short: "Extract an artifact into a directory",
+		Long: `Extract an artifact, named by tag or digest, into a directory. The command creates the directory; an existing one must be
+empty. It verifies the digest before any file appears there.
 
 ` + registryText,
 		Example: "  yuba pull artifact oci://registry.example.com/iac/network:1.4.0 -o ./network\n" +
@@ -40,7 +40,7 @@ empty if it does. The digest is verified before a file can be seen.
 	registry.add(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if dir == "" {
-			return ui.UsageErrorf(cmd, "--output is missing: into which directory?")
+			return ui.UsageErrorf(cmd, "--output is missing: name the directory")
 		}
 		access, err := registry.access(cmd, a.In)
 		if err != nil {
@@ -53,7 +53,7 @@ empty if it does. The digest is verified before a file can be seen.
 			return artifactError(err)
 		}
 		fmt.Fprintln(a.Out, pulled.Digest)
-		a.News("The files of %s are in %s.", pulled.URL, dir)
+		a.News("Extracted %s into %s.", pulled.URL, dir)
 		for _, fact := range []struct{ label, value string }{{"Source", pulled.Source}, {"Revision", pulled.Revision}} {
 			if fact.value != "" {
 				a.News("%-*s%s", ui.LabelWidth, fact.label, diagnostic.Printable(fact.value))

@@ -32,11 +32,11 @@ func NewPushArtifactCommand(a *session.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "artifact oci://HOST/REPOSITORY:TAG --path PATH --source URL --revision REVISION",
 		Short: "Push a directory to an OCI registry, for OCIRepositories",
-		Long: `Push a directory, or a file, to an OCI registry as an artifact that OCIRepositories follow: the same that "flux push
-artifact" makes. The same files, source and revision always make the same digest; the time is only in it with
---reproducible=false, or as $SOURCE_DATE_EPOCH says.
+		Long: `Push a directory, or a file, to an OCI registry as an artifact for OCIRepositories, like "flux push artifact". The
+same files, source and revision always have the same digest; the artifact contains the time only with
+--reproducible=false, or as $SOURCE_DATE_EPOCH sets it.
 
-State files, .terraform and .git are always left out, and links, because Flux leaves them out when it unpacks.
+The command always omits state files, .terraform, .git and links; Flux ignores links when it unpacks.
 
 ` + registryText,
 		Example: "  yuba push artifact oci://registry.example.com/iac/network:1.4.0 --path ./network --source \"$(git config --get remote.origin.url)\" --revision \"1.4.0@sha1:$(git rev-parse HEAD)\"\n" +
@@ -46,10 +46,10 @@ State files, .terraform and .git are always left out, and links, because Flux le
 	flags := cmd.Flags()
 	flags.StringVarP(&p.path, "path", "f", "", "the directory or file to push, or - for manifests from standard input (required)")
 	flags.StringVar(&p.source, "source", "", "where the files come from, such as the repository's URL (required)")
-	flags.StringVar(&p.revision, "revision", "", "which revision they are, such as main@sha1:…  (required)")
+	flags.StringVar(&p.revision, "revision", "", "the revision of the files, such as main@sha1:… (required)")
 	flags.StringArrayVarP(&p.annotations, "annotations", "a", nil, "an annotation of the artifact as `KEY=VALUE`")
-	flags.StringSliceVar(&p.ignore, "ignore-paths", nil, "patterns of what to leave out, as in .gitignore (default "+strings.Join(publish.DefaultIgnore(), ",")+")")
-	flags.BoolVar(&p.reproducible, "reproducible", true, "leave the time out of the artifact, so that the same files make the same digest")
+	flags.StringSliceVar(&p.ignore, "ignore-paths", nil, "patterns of files to ignore, as in .gitignore (default "+strings.Join(publish.DefaultIgnore(), ",")+")")
+	flags.BoolVar(&p.reproducible, "reproducible", true, "omit the time from the artifact, so that the same files have the same digest")
 	p.registry.add(cmd)
 	out := ui.AddOutputFlag(cmd, "json", "yaml")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -70,9 +70,9 @@ State files, .terraform and .git are always left out, and links, because Flux le
 func (p *artifactPush) options(cmd *cobra.Command, a *session.App) (publish.PushOptions, error) {
 	o := publish.PushOptions{Path: p.path, Source: p.source, Revision: p.revision}
 	for _, required := range []struct{ flag, value, about string }{
-		{"path", p.path, "which directory is it?"},
-		{"source", p.source, `where do the files come from? Such as "$(git config --get remote.origin.url)"`},
-		{"revision", p.revision, `which revision are they? Such as "main@sha1:$(git rev-parse HEAD)"`},
+		{"path", p.path, "name the directory to push"},
+		{"source", p.source, `name the origin of the files, such as "$(git config --get remote.origin.url)"`},
+		{"revision", p.revision, `name the revision of the files, such as "main@sha1:$(git rev-parse HEAD)"`},
 	} {
 		if required.value == "" {
 			return o, ui.UsageErrorf(cmd, "--%s is missing: %s", required.flag, required.about)
@@ -130,7 +130,7 @@ func pushArtifact(ctx context.Context, a *session.App, ref string, o publish.Pus
 		return artifactError(err)
 	}
 	if n := len(pushed.Links); n > 0 {
-		a.News("Links are left out, because Flux leaves them out when it unpacks: %s", ui.SomeOf(pushed.Links, 5))
+		a.News("Omitted links, which Flux ignores when it unpacks: %s", ui.SomeOf(pushed.Links, 5))
 	}
 	if out.Machine() {
 		return out.Print(a.Out, pushed)

@@ -23,8 +23,8 @@ func newTagArtifactCommand(a *session.App) *cobra.Command {
 	var tags []string
 	cmd := &cobra.Command{
 		Use:   "artifact oci://HOST/REPOSITORY:TAG --tag TAG",
-		Short: "Give an artifact another tag",
-		Long:  "Give an artifact another tag, or several, in the same repository. A tag that is there already moves.\n\n" + registryText,
+		Short: "Add a tag to an artifact",
+		Long:  "Add a tag to an artifact, or several, in the same repository. An existing tag moves.\n\n" + registryText,
 		Example: "  yuba tag artifact oci://registry.example.com/iac/network:1.4.0 --tag stable\n" +
 			"  yuba tag artifact oci://registry.example.com/iac/network@sha256:0123… --tag 1.4,1",
 		Args: ui.Arguments(1, 1), ValidArgsFunction: ui.NoNames,
@@ -33,7 +33,7 @@ func newTagArtifactCommand(a *session.App) *cobra.Command {
 	registry.add(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(tags) == 0 {
-			return ui.UsageErrorf(cmd, "--tag is missing: which tag?")
+			return ui.UsageErrorf(cmd, "--tag is missing: name the new tag")
 		}
 		access, err := registry.access(cmd, a.In)
 		if err != nil {

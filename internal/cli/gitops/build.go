@@ -34,7 +34,7 @@ func NewBuildCommand(a *session.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "build",
 		Short:   "Build a Kustomization from local files",
-		Long:    "Build a Kustomization from local files, before they are committed.",
+		Long:    "Build a Kustomization from local files, before you commit them.",
 		Example: "  yuba build kustomization apps --path ./apps",
 		Args:    ui.NoSuchCommand,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -47,14 +47,14 @@ func newBuildKustomizationCommand(a *session.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "kustomization NAME --path DIR",
 		Aliases: []string{"ks"},
-		Short:   "Write the objects that a Kustomization would make of local files",
-		Long: `Write the objects that a Kustomization would make of local files. The Kustomization is the API's, or that of
---kustomization-file, where variables come from the API's ConfigMaps and Secrets all the same; with --dry-run nothing is
-read from the API, and the variables are those of postBuild.substitute alone.
+		Short:   "Print the objects that a Kustomization would build from local files",
+		Long: `Print the objects that a Kustomization would build from local files. The Kustomization comes from the API, or from
+--kustomization-file. In both cases ConfigMaps and Secrets of the API provide variables; with --dry-run the command reads
+nothing from the API, and uses only the variables of postBuild.substitute.
 
-DIR is the directory that spec.path names in the source. What lies beside it can be used, too, as far as the source goes: up to
-the root of the git repository, unless the end of DIR is spec.path. No file is changed. What is encrypted with SOPS is not
-decrypted: its values are ` + decrypt.MaskText + `.`,
+DIR is the directory that spec.path names in the source. The build can also use files beside it, up to the root of the source:
+the root of the git repository, unless DIR ends with spec.path. The command changes no files. It does not decrypt
+values that are encrypted with SOPS, and prints them as ` + decrypt.MaskText + `.`,
 		Example: "  yuba build kustomization apps --path ./apps\n  yuba build kustomization apps --path ./apps --kustomization-file apps.yaml --dry-run",
 		Args:    ui.Arguments(1, 1), ValidArgsFunction: a.ObjectNames(session.Kustomizations, false),
 	}
@@ -87,7 +87,7 @@ type builder struct {
 func (b *builder) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&b.path, "path", "", "the directory that spec.path names")
 	cmd.Flags().StringVar(&b.file, "kustomization-file", "", "the file with the Kustomization, instead of the API's")
-	cmd.Flags().BoolVar(&b.strict, "strict-substitute", true, "fail when a variable has neither a value nor a default, as the server does; not with --dry-run, unless it is said")
+	cmd.Flags().BoolVar(&b.strict, "strict-substitute", true, "fail when a variable has neither a value nor a default, as the server does; off with --dry-run, unless set")
 	// Both flags are the command's own.
 	_ = cmd.MarkFlagDirname("path")
 	_ = cmd.MarkFlagFilename("kustomization-file", "yaml", "yml")
@@ -101,7 +101,7 @@ func (b *builder) build(cmd *cobra.Command, argument string) (*kustomizev1.Kusto
 	case err != nil || !info.IsDir():
 		return nil, nil, ui.UsageErrorf(cmd, "--path %s is not a directory", b.path)
 	case b.dryRun && b.file == "":
-		return nil, nil, ui.UsageErrorf(cmd, "--dry-run needs --kustomization-file: the API is not asked for the Kustomization")
+		return nil, nil, ui.UsageErrorf(cmd, "--dry-run needs --kustomization-file: it does not read the Kustomization from the API")
 	}
 	k, err := b.kustomization(cmd, argument)
 	if err != nil {

@@ -35,8 +35,8 @@ func newCreateKindCommand(a *session.App, k session.Kind) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: k.Word + " NAME", Aliases: k.Aliases(),
 		Short: "Create " + k.One(),
-		Long: "Create " + k.One() + `. With --export the manifest is written to standard output instead, for git. What the flags cannot say goes
-into the manifest, with "yuba kubectl apply -f".`,
+		Long: "Create " + k.One() + `. With --export the command writes the manifest to standard output instead, for git. For fields without a flag,
+write a manifest and use "yuba kubectl apply -f".`,
 		Args: ui.Arguments(1, 1), ValidArgsFunction: ui.NoNames,
 	}
 	spec := specMakers[k.Plural](cmd)
@@ -96,7 +96,7 @@ func createObject(ctx context.Context, s *session.Session, k session.Kind, raw *
 	case apierrors.IsAlreadyExists(err):
 		return ui.Exitf(ui.ExitFailure, "create %s %s: it exists already. Change it:\n    yuba kubectl edit %s %s -n %s", k.GVK.Kind, key, k.Plural, key.Name, key.Namespace)
 	case apierrors.IsNotFound(err):
-		return s.ObjectError("create", k, key, fmt.Errorf("%w. Is the namespace there? Make it:\n    yuba kubectl create namespace %s", err, key.Namespace))
+		return s.ObjectError("create", k, key, fmt.Errorf("%w. Does the namespace exist? Create it:\n    yuba kubectl create namespace %s", err, key.Namespace))
 	case err != nil:
 		return s.ObjectError("create", k, key, err)
 	}
@@ -144,9 +144,9 @@ type sourceFlags struct {
 
 func (f *sourceFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.DurationVar(&f.interval, "interval", time.Minute, "how often to look for something new")
+	flags.DurationVar(&f.interval, "interval", time.Minute, "how often to fetch")
 	flags.StringVar(&f.secret, "secret-ref", "", "the Secret with the credentials")
-	flags.StringSliceVar(&f.ignore, "ignore-paths", nil, "patterns of what to leave out, as in .gitignore")
+	flags.StringSliceVar(&f.ignore, "ignore-paths", nil, "patterns of files to ignore, as in .gitignore")
 }
 
 func (f *sourceFlags) spec(fields map[string]string) map[string]any {
@@ -176,7 +176,7 @@ func gitSpec(cmd *cobra.Command) func(*cobra.Command, string) (map[string]any, e
 	f.add(cmd)
 	return func(cmd *cobra.Command, _ string) (map[string]any, error) {
 		if url == "" {
-			return nil, ui.UsageErrorf(cmd, "--url is missing: where is the repository?")
+			return nil, ui.UsageErrorf(cmd, "--url is missing: name the repository")
 		}
 		spec := f.spec(map[string]string{"url": url, "ref.branch": branch, "ref.tag": tag, "ref.semver": semver, "ref.commit": commit, "ref.name": ref})
 		if submodules {
@@ -200,7 +200,7 @@ func ociSpec(cmd *cobra.Command) func(*cobra.Command, string) (map[string]any, e
 	f.add(cmd)
 	return func(cmd *cobra.Command, _ string) (map[string]any, error) {
 		if url == "" {
-			return nil, ui.UsageErrorf(cmd, "--url is missing: where is the repository?")
+			return nil, ui.UsageErrorf(cmd, "--url is missing: name the repository")
 		}
 		return f.spec(map[string]string{"url": url, "ref.tag": tag, "ref.semver": semver, "ref.digest": digest}), nil
 	}
@@ -214,14 +214,14 @@ func bucketSpec(cmd *cobra.Command) func(*cobra.Command, string) (map[string]any
 	flags.StringVar(&name, "bucket-name", "", "the bucket's name (required)")
 	flags.StringVar(&endpoint, "endpoint", "", "the host of the store (required)")
 	flags.StringVar(&region, "region", "", "the bucket's region")
-	flags.StringVar(&provider, "provider", "", "whose store it is: generic, aws, gcp, azure (default generic)")
-	flags.StringVar(&prefix, "prefix", "", "only what is below this path of the bucket")
+	flags.StringVar(&provider, "provider", "", "the kind of store: generic, aws, gcp, azure (default generic)")
+	flags.StringVar(&prefix, "prefix", "", "fetch only objects below this path of the bucket")
 	flags.BoolVar(&f.insecure, "insecure", false, "allow a store without TLS")
 	f.add(cmd)
 	ui.Complete(cmd, "provider", "generic", "aws", "gcp", "azure")
 	return func(cmd *cobra.Command, _ string) (map[string]any, error) {
 		if name == "" || endpoint == "" {
-			return nil, ui.UsageErrorf(cmd, "--bucket-name and --endpoint are needed: where is the bucket?")
+			return nil, ui.UsageErrorf(cmd, "--bucket-name and --endpoint are required")
 		}
 		return f.spec(map[string]string{"bucketName": name, "endpoint": endpoint, "region": region, "provider": provider, "prefix": prefix}), nil
 	}
@@ -237,13 +237,13 @@ func kustomizationSpec(cmd *cobra.Command) func(*cobra.Command, string) (map[str
 	flags := cmd.Flags()
 	flags.StringVar(&source, "source", "", "the source as KIND/NAME, or KIND/NAME.NAMESPACE (required)")
 	flags.StringVar(&path, "path", "./", "the directory in the source")
-	flags.BoolVar(&prune, "prune", false, "remove what it applied and the source does not have any more")
-	flags.BoolVar(&wait, "wait", false, "be ready only when all that it applies is")
-	flags.DurationVar(&interval, "interval", time.Hour, "how often to apply, even when nothing is new")
-	flags.StringVar(&target, "target-namespace", "", "put everything into this namespace")
+	flags.BoolVar(&prune, "prune", false, "delete applied objects that are no longer in the source")
+	flags.BoolVar(&wait, "wait", false, "become ready only when all applied objects are ready")
+	flags.DurationVar(&interval, "interval", time.Hour, "how often to apply, even without changes")
+	flags.StringVar(&target, "target-namespace", "", "apply all objects to this namespace")
 	flags.StringVar(&account, "service-account", "", "apply with the rights of this service account")
 	flags.StringVar(&decryption, "decryption-secret", "", "the Secret with the keys that SOPS needs")
-	flags.StringArrayVar(&dependsOn, "depends-on", nil, "a Kustomization that must be ready before, as NAME or NAMESPACE/NAME")
+	flags.StringArrayVar(&dependsOn, "depends-on", nil, "a Kustomization that must be ready first, as NAME or NAMESPACE/NAME")
 	return func(cmd *cobra.Command, namespace string) (map[string]any, error) {
 		ref, err := session.SourceRef(cmd, source, namespace)
 		if err != nil {

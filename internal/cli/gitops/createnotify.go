@@ -19,14 +19,14 @@ func receiverSpec(cmd *cobra.Command) func(*cobra.Command, string) (map[string]a
 	cmd.Example = "  yuba create receiver push --type github --event ping,push --secret-ref token --resource GitRepository/infra\n" +
 		"  yuba create receiver push --type generic --secret-ref token --resource OCIRepository/network --export > push.yaml"
 	flags := cmd.Flags()
-	flags.StringVar(&provider, "type", "", "who calls: generic, generic-hmac, github, gitlab, gitea, bitbucket, dockerhub, harbor (required)")
-	flags.StringSliceVar(&events, "event", nil, "only these events")
-	flags.StringVar(&secret, "secret-ref", "", "the Secret with the token that callers know (required)")
-	flags.StringSliceVar(&resources, "resource", nil, "what to look at when somebody calls, as KIND/NAME or KIND/NAME.NAMESPACE (required)")
+	flags.StringVar(&provider, "type", "", "the kind of sender: generic, generic-hmac, github, gitlab, gitea, bitbucket, dockerhub, harbor (required)")
+	flags.StringSliceVar(&events, "event", nil, "accept only these events")
+	flags.StringVar(&secret, "secret-ref", "", "the Secret with the token of the sender (required)")
+	flags.StringSliceVar(&resources, "resource", nil, "an object to reconcile on each call, as KIND/NAME or KIND/NAME.NAMESPACE (required)")
 	ui.Complete(cmd, "type", "generic", "generic-hmac", "github", "gitlab", "gitea", "bitbucket", "dockerhub", "harbor")
 	return func(cmd *cobra.Command, _ string) (map[string]any, error) {
 		if provider == "" || secret == "" || len(resources) == 0 {
-			return nil, ui.UsageErrorf(cmd, "--type, --secret-ref and --resource are needed: who calls, with which token, and what is looked at then?")
+			return nil, ui.UsageErrorf(cmd, "--type, --secret-ref and --resource are required")
 		}
 		targets, err := crossReferences(cmd, "resource", resources, receivable)
 		if err != nil {
@@ -46,15 +46,15 @@ func providerSpec(cmd *cobra.Command) func(*cobra.Command, string) (map[string]a
 	cmd.Example = "  yuba create alert-provider chat --type slack --channel infra --secret-ref slack\n" +
 		"  yuba create alert-provider commits --type github --address https://github.com/team/infra --secret-ref token --export > commits.yaml"
 	flags := cmd.Flags()
-	flags.StringVar(&kind, "type", "", "what it is: generic, generic-hmac, slack, msteams, discord, matrix, github, gitlab, gitea (required)")
-	flags.StringVar(&address, "address", "", "its address; one with a password or token in it belongs into the Secret")
-	flags.StringVar(&channel, "channel", "", "the channel to write to")
-	flags.StringVar(&username, "username", "", "the name to write under")
+	flags.StringVar(&kind, "type", "", "the kind of service: generic, generic-hmac, slack, msteams, discord, matrix, github, gitlab, gitea (required)")
+	flags.StringVar(&address, "address", "", "its address; put an address that contains a password or token into the Secret")
+	flags.StringVar(&channel, "channel", "", "the channel to post to")
+	flags.StringVar(&username, "username", "", "the name to post as")
 	flags.StringVar(&secret, "secret-ref", "", "the Secret with the address or the token")
 	ui.Complete(cmd, "type", "generic", "generic-hmac", "slack", "msteams", "discord", "matrix", "github", "gitlab", "gitea")
 	return func(cmd *cobra.Command, _ string) (map[string]any, error) {
 		if kind == "" || address == "" && secret == "" {
-			return nil, ui.UsageErrorf(cmd, "--type and one of --address and --secret-ref are needed: where do alerts go?")
+			return nil, ui.UsageErrorf(cmd, "--type and one of --address and --secret-ref are required")
 		}
 		spec := map[string]any{}
 		setFields(spec, map[string]string{"type": kind, "address": address, "channel": channel, "username": username, "secretRef.name": secret})
@@ -67,13 +67,13 @@ func alertSpec(cmd *cobra.Command) func(*cobra.Command, string) (map[string]any,
 	var sources []string
 	cmd.Example = "  yuba create alert failures --provider-ref chat --event-severity error --event-source Kustomization/*,Terraform/*"
 	flags := cmd.Flags()
-	flags.StringVar(&provider, "provider-ref", "", "the alert provider, which says where to (required)")
-	flags.StringVar(&severity, "event-severity", "", "info for all events, error for those that failed (default info)")
-	flags.StringSliceVar(&sources, "event-source", nil, "what the alert is about, as KIND/NAME or KIND/NAME.NAMESPACE; the name * means all (required)")
+	flags.StringVar(&provider, "provider-ref", "", "the alert provider to send to (required)")
+	flags.StringVar(&severity, "event-severity", "", "info for all events, error for failures only (default info)")
+	flags.StringSliceVar(&sources, "event-source", nil, "an object whose events to send, as KIND/NAME or KIND/NAME.NAMESPACE; the name * means all (required)")
 	ui.Complete(cmd, "event-severity", "info", "error")
 	return func(cmd *cobra.Command, _ string) (map[string]any, error) {
 		if provider == "" || len(sources) == 0 {
-			return nil, ui.UsageErrorf(cmd, "--provider-ref and --event-source are needed: where does the alert go, and what is it about?")
+			return nil, ui.UsageErrorf(cmd, "--provider-ref and --event-source are required")
 		}
 		about, err := crossReferences(cmd, "event-source", sources, append(slices.Clone(receivable), session.CircuitBreakers.GVK.Kind))
 		if err != nil {

@@ -29,15 +29,15 @@ func newDeleteKindCommand(a *session.App, k session.Kind) *cobra.Command {
 	}
 	switch {
 	case k.GVK == session.Kustomizations.GVK:
-		cmd.Long = "Delete a Kustomization. With spec.prune the objects that it applied are deleted as well, unless its spec.deletionPolicy says\notherwise; a stack among them destroys what it manages if it says so."
+		cmd.Long = "Delete a Kustomization. With spec.prune Yuba also deletes the objects that it applied, unless its spec.deletionPolicy says\notherwise; stacks among them destroy their resources if they are configured to."
 	case k.GVK == session.TenantRegistries.GVK:
 		cmd.Long = "Delete a TenantRegistry. Its tenants stay as they are and no longer follow its rows; their conditions say so."
 	case k.GVK == session.TenantTemplates.GVK:
-		cmd.Long = "Delete a TenantTemplate, and the tenants that were made from it. What they have goes with them, unless its deletionPolicy is\nRetain. You are asked before that. Where the template is deleted by other means, such as \"yuba kubectl delete\", more than one\ntenant is held back until somebody confirms it: see \"yuba tenant confirm\"."
+		cmd.Long = "Delete a TenantTemplate and its tenants. Their objects are deleted with them, unless their deletionPolicy is Retain. The\ncommand asks first. If the template is deleted by other means, such as \"yuba kubectl delete\", Yuba holds the deletion of more\nthan one tenant until somebody confirms it: see \"yuba tenant confirm\"."
 	case k.Source:
-		cmd.Long = "Delete " + k.One() + ". Whatever uses it keeps its resources and gets no new revisions."
+		cmd.Long = "Delete " + k.One() + ". Its users keep their resources and get no new revisions."
 	}
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "ask no question")
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
 	cmd.Flags().BoolVar(&wait, "wait", true, "wait until it is gone")
 	cmd.RunE = a.OnObjects(k, nil, func(ctx context.Context, s *session.Session, keys []types.NamespacedName) error {
 		return deleteObject(ctx, s, k, keys[0], yes, wait)
@@ -51,7 +51,7 @@ func deleteObject(ctx context.Context, s *session.Session, k session.Kind, key t
 		return err
 	}
 	if n := o.Applied(); n > 0 && o.Spec.Prune {
-		if err := s.MustConfirm(yes, fmt.Sprintf("Deleting %s deletes the %s that it applied, and what stacks among them manage if they say so.", o, ui.Count(n, "object"))); err != nil {
+		if err := s.MustConfirm(yes, fmt.Sprintf("Deleting %s deletes the %s that it applied, and the resources of stacks among them that are configured to destroy them.", o, ui.Count(n, "object"))); err != nil {
 			return err
 		}
 	}
@@ -91,7 +91,7 @@ func confirmTenants(ctx context.Context, s *session.Session, o *session.Object, 
 	if err != nil || n == 0 {
 		return func() error { return nil }, err
 	}
-	if err := s.MustConfirm(yes, fmt.Sprintf("Deleting %s deletes its %s, with what they have and is not to be retained. There is no undo.", o, ui.Count(n, "tenant"))); err != nil {
+	if err := s.MustConfirm(yes, fmt.Sprintf("Deleting %s deletes its %s with their objects, except those with deletionPolicy Retain. There is no undo.", o, ui.Count(n, "tenant"))); err != nil {
 		return nil, err
 	}
 	say := func(ctx context.Context, what any) error {

@@ -21,8 +21,8 @@ import (
 func NewDiffCommand(a *session.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "diff",
-		Short:   "Tell what local files would change",
-		Long:    "Tell what local files would change, before they are committed.",
+		Short:   "Show what local files would change",
+		Long:    "Show what local files would change, before you commit them.",
 		Example: "  yuba diff kustomization apps --path ./apps",
 		Args:    ui.NoSuchCommand,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -35,19 +35,19 @@ func newDiffKustomizationCommand(a *session.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "kustomization NAME --path DIR",
 		Aliases: []string{"ks"},
-		Short:   "Tell what a Kustomization would change if it had local files",
-		Long: `Build local files as "yuba build kustomization" does, let the API apply them as a dry run, and tell what would be created,
-what differs and what would be deleted. Nothing is changed. Values of Secrets are not shown, and those that are encrypted
-with SOPS are not compared.
+		Short:   "Show what a Kustomization would change with local files",
+		Long: `Build local files as "yuba build kustomization" does, let the API apply them as a dry run, and show the objects that would be
+created, changed or deleted. The command changes nothing. It hides values of Secrets, and does not compare values that are
+encrypted with SOPS.
 
-The exit code is 0 when nothing would change, 1 when something would, and higher when it could not be told.`,
+The exit code is 0 without differences, 1 with differences, and higher if the comparison failed.`,
 		Example: "  yuba diff kustomization apps --path ./apps\n  yuba diff kustomization apps --path ./apps --kustomization-file apps.yaml -o json",
 		Args:    ui.Arguments(1, 1), ValidArgsFunction: a.ObjectNames(session.Kustomizations, false),
 	}
 	out := ui.AddOutputFlag(cmd, "json", "yaml")
 	b := &builder{App: a}
 	b.flags(cmd)
-	cmd.Flags().Bool("progress-bar", false, "taken for the sake of scripts written for flux; there is none")
+	cmd.Flags().Bool("progress-bar", false, "ignored; accepted for scripts written for flux")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := out.Check(cmd); err != nil {
 			return err

@@ -26,16 +26,16 @@ func NewEventsCommand(a *session.App) *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
 		Use:   "events",
-		Short: "Show what happened to sources, Kustomizations, stacks and all the rest",
-		Long: `Show the events of a namespace, of all, or of one object: what happened, the oldest first. Events are kept for an hour.
-"yuba kubectl events --watch" goes on.`,
+		Short: "List the events of sources, Kustomizations, stacks and other objects",
+		Long: `List the events of a namespace, of all namespaces, or of one object, the oldest first. Events are stored for an hour.
+"yuba kubectl events --watch" follows them.`,
 		Example: "  yuba events\n  yuba events --for kustomization/apps\n  yuba events -A --types Warning",
 		Args:    ui.Arguments(0, 0), ValidArgsFunction: ui.NoNames,
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&about, "for", "", "only those about `KIND/NAME`, such as git/infra, kustomization/apps, stack/vpc")
-	flags.StringSliceVar(&kinds, "types", nil, "only those of these types: Normal, Warning")
-	flags.BoolVarP(&all, "all-namespaces", "A", false, "those of all namespaces")
+	flags.StringVar(&about, "for", "", "list only events of `KIND/NAME`, such as git/infra, kustomization/apps, stack/vpc")
+	flags.StringSliceVar(&kinds, "types", nil, "list only events of these types: Normal, Warning")
+	flags.BoolVarP(&all, "all-namespaces", "A", false, "list events of all namespaces")
 	out := ui.AddOutputFlag(cmd, "json", "yaml")
 	ui.Complete(cmd, "types", "Normal", "Warning")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -130,7 +130,7 @@ func showEvents(s *session.Session, events []corev1.Event, namespace string, out
 		return out.Print(s.Out, &list)
 	}
 	if len(events) == 0 {
-		s.News("There are no such events.")
+		s.News("No events found.")
 		return nil
 	}
 	rows := [][]string{{"LAST SEEN", "TYPE", "REASON", "OBJECT", "MESSAGE"}}

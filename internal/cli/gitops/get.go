@@ -18,11 +18,11 @@ import (
 func NewGetCommand(a *session.App) *cobra.Command {
 	cmd := listing.StackCommand(a, &cobra.Command{
 		Use:   "get [NAME]...",
-		Short: "List sources, Kustomizations and all the rest",
-		Long: `List what one of the commands below names: whether each is ready, its revision, and what it says. "yuba get all" lists
-everything.
+		Short: "List sources, Kustomizations and other objects",
+		Long: `List the objects of one of the kinds below: whether each is ready, its revision, and its message. "yuba get all" lists all
+kinds.
 
-Without such a word stacks are listed, as "yuba list" does; a stack that is called like one of the commands is
+Without a kind, the command lists stacks, as "yuba list" does; name a stack that is called like one of the commands
 NAMESPACE/NAME.`,
 		Example: "  yuba get all -A\n  yuba get sources git\n  yuba get kustomizations --status-selector ready=false\n  yuba get vpc",
 	})
@@ -36,8 +36,8 @@ NAMESPACE/NAME.`,
 		cmd.AddCommand(getKindCommand(a, k, k.Plural, k.Also))
 	}
 	breakers := getKindCommand(a, session.CircuitBreakers, session.CircuitBreakers.Plural, session.CircuitBreakers.Also)
-	breakers.Short = "List outages that many stacks suffer from alike"
-	breakers.Long = "List outages that many stacks suffer from alike: whether each is open, how many stacks failed, since when, and what it is. They\nbelong to no namespace."
+	breakers.Short = "List outages that affect many stacks"
+	breakers.Long = "List circuit breakers, each of which represents an outage: whether it is open, how many stacks failed, since when, and why. They\nare cluster-wide."
 	breakers.Example = "  yuba get circuitbreakers\n  yuba get cb --status-selector ready=false\n  yuba get cb --watch"
 	cmd.AddCommand(breakers)
 	return cmd
@@ -66,7 +66,7 @@ func getKindCommand(a *session.App, k session.Kind, use string, also []string) *
 	return listing.ObjectCommand(a, &cobra.Command{
 		Use: use + " [NAME]...", Aliases: also, Args: ui.Arguments(0, -1), ValidArgsFunction: a.ObjectNames(k, true),
 		Short:   "List " + k.People(),
-		Long:    "List the " + k.People() + " of a namespace, of all, or those that are named: whether each is ready, its revision, and what it says.",
+		Long:    "List the " + k.People() + " of a namespace, of all namespaces, or the named ones: whether each is ready, its revision, and its message.",
 		Example: fmt.Sprintf("  yuba get %s -A\n  yuba get %s web -o yaml\n  yuba get %s --watch", k.Plural, k.Plural, k.Plural),
 	}, k)
 }

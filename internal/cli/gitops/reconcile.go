@@ -49,12 +49,12 @@ its message and its latest events are shown.`,
 		Args:    ui.Arguments(1, 1), ValidArgsFunction: a.ObjectNames(k, false),
 	}
 	flags := cmd.Flags()
-	flags.BoolVarP(&f.wait, "wait", "w", true, "wait until it is done")
-	flags.DurationVar(&f.timeout, "timeout", reconcilePatience, "how long to wait at most")
+	flags.BoolVarP(&f.wait, "wait", "w", true, "wait for the result")
+	flags.DurationVar(&f.timeout, "timeout", reconcilePatience, "maximum time to wait")
 	if k.GVK == session.Kustomizations.GVK {
 		cmd.Example += "\n  " + k.Call("reconcile", "apps") + " --with-source"
-		flags.BoolVar(&f.withSource, "with-source", false, "look at its source before")
-		flags.BoolVar(&f.confirmPrune, "confirm-prune", false, "let it remove the objects that it holds back, for this revision")
+		flags.BoolVar(&f.withSource, "with-source", false, "reconcile its source first")
+		flags.BoolVar(&f.confirmPrune, "confirm-prune", false, "confirm the held pruning, for this revision")
 	}
 	out := ui.AddOutputFlag(cmd, "json", "yaml", "name")
 	cmd.RunE = a.OnObjects(k, out, func(ctx context.Context, s *session.Session, keys []types.NamespacedName) error {
@@ -100,7 +100,7 @@ func reconcile(ctx context.Context, s *session.Session, k session.Kind, key type
 // confirmedPrune is the revision whose removals somebody has just confirmed.
 func confirmedPrune(s *session.Session, o *session.Object) (string, error) {
 	if ready := o.Ready(); ready.Reason != reasonPruneHeld || o.Status.LastAttemptedRevision == "" {
-		return "", ui.Exitf(ui.ExitFailure, "confirm what %s removes: it holds nothing back now. See how it stands:\n    yuba get kustomizations %s", o, s.Call(o.Key()))
+		return "", ui.Exitf(ui.ExitFailure, "confirm the pruning of %s: no pruning is held. Check its status:\n    yuba get kustomizations %s", o, s.Call(o.Key()))
 	}
 	return o.Status.LastAttemptedRevision, nil
 }
@@ -113,7 +113,7 @@ func reconcileSourceOf(ctx context.Context, s *session.Session, o *session.Objec
 	}
 	k, ok := session.KindNamed(ref.Kind)
 	if !ok || !k.Fetched {
-		s.News("The source of %s is the %s %s, which is pushed and never fetched.", o, ref.Kind, ref.Name)
+		s.News("The source of %s is the %s %s, which is pushed, not fetched.", o, ref.Kind, ref.Name)
 		return nil
 	}
 	source, err := s.GetObject(ctx, k, o.SourceKey())
@@ -127,7 +127,7 @@ func reconcileSourceOf(ctx context.Context, s *session.Session, o *session.Objec
 // look asks for a look at an object at once, and waits for what comes of it.
 func look(ctx context.Context, s *session.Session, o *session.Object, annotations map[string]any, wait bool) (*session.Object, error) {
 	if o.Spec.Suspend {
-		return nil, ui.Exitf(ui.ExitWaiting, "reconcile %s: it is suspended. Let it go on:\n    %s", o, o.Kind.Call("resume", s.Call(o.Key())))
+		return nil, ui.Exitf(ui.ExitWaiting, "reconcile %s: it is suspended. Resume it:\n    %s", o, o.Kind.Call("resume", s.Call(o.Key())))
 	}
 	l := &looking{Session: s, request: session.NewRequest(), begun: time.Now()}
 	annotations[meta.ReconcileRequestAnnotation] = l.request
@@ -136,15 +136,15 @@ func look(ctx context.Context, s *session.Session, o *session.Object, annotation
 		return changed, err
 	}
 	l.generation = changed.GetGeneration()
-	s.News("Looking at %s …", o)
+	s.News("Reconciling %s …", o)
 	now, err := s.AwaitObject(ctx, o.Kind, o.Key(), l.judge)
 	switch {
 	case err != nil && errors.Is(ctx.Err(), context.Canceled):
 		return nil, ctx.Err()
 	case err != nil && ctx.Err() != nil && l.told != "":
-		return nil, ui.Exitf(ui.ExitWaiting, "reconcile %s: it takes longer than --timeout. Last it said: %s", o, l.told)
+		return nil, ui.Exitf(ui.ExitWaiting, "reconcile %s: timed out (--timeout). Last message: %s", o, l.told)
 	case err != nil && ctx.Err() != nil:
-		return nil, ui.Exitf(ui.ExitWaiting, "reconcile %s: nobody has looked at it within --timeout. Is its server running, and does it serve this kind?", o)
+		return nil, ui.Exitf(ui.ExitWaiting, "reconcile %s: no server reconciled it within --timeout. Is its server running, and does it serve this kind?", o)
 	case err != nil:
 		return nil, err
 	case now == nil:

@@ -14,11 +14,11 @@ import (
 
 // newSuspendKindCommand suspends or resumes objects that are not stacks.
 func newSuspendKindCommand(a *session.App, k session.Kind, suspend bool) *cobra.Command {
-	verb, word, short := "suspend", "suspended", "Leave "+k.People()+" alone until they are resumed"
-	long := "Leave " + k.People() + " alone until they are resumed: what changes meanwhile is not looked at. What they have made stays."
+	verb, word, short := "suspend", "suspended", "Suspend "+k.People()+" until they are resumed"
+	long := "Suspend " + k.People() + " until they are resumed: Yuba does not reconcile changes made meanwhile. Objects that they created stay."
 	if !suspend {
-		verb, word, short = "resume", "resumed", "Let suspended "+k.People()+" go on"
-		long = short + "; what changed meanwhile is looked at, at once."
+		verb, word, short = "resume", "resumed", "Resume suspended "+k.People()
+		long = short + ". Yuba reconciles changes made meanwhile at once."
 	}
 	var all bool
 	cmd := &cobra.Command{
@@ -69,7 +69,7 @@ func allKeys(s *session.Session, cmd *cobra.Command, k session.Kind) ([]types.Na
 		keys = append(keys, o.Key())
 	}
 	if len(keys) == 0 {
-		s.News("There are no %s in namespace %s.", k.People(), s.Namespace)
+		s.News("No %s found in namespace %s.", k.People(), s.Namespace)
 	}
 	return keys, nil
 }

@@ -18,13 +18,13 @@ import (
 func NewTreeCommand(a *session.App) *cobra.Command {
 	cmd := treeCommand(a, &cobra.Command{
 		Use:   "tree [STACK]",
-		Short: "Show what came from where",
-		Long: `Show what came from where: which source and which revision a Kustomization was made from, what it applied, and so on down
-to the stacks, their sources and the Secrets with their outputs; which templates a registry has, which tenants were made from
-them, and what each of those has.
+		Short: "Show the tree of sources, Kustomizations, stacks and tenants",
+		Long: `Show where objects come from: the source and the revision of each Kustomization, the objects that it applied, and so on down
+to the stacks, their sources and the Secrets with their outputs; the templates of each tenant registry, their tenants, and
+the objects of each.
 
-With the name of a stack the way from the source to it is shown, without one everything in the namespace. A stack that is
-called like one of the commands below is NAMESPACE/NAME.`,
+With the name of a stack the command shows the path from its source to it, without one everything in the namespace. Name a
+stack that is called like one of the commands below NAMESPACE/NAME.`,
 		Example: "  yuba tree\n  yuba tree vpc\n  yuba tree kustomization apps --compact\n  yuba tree kustomization apps -o json",
 		Args:    ui.Arguments(0, 1), ValidArgsFunction: a.ObjectNames(session.Stacks, false),
 	}, func(ctx context.Context, f *forest, args []types.NamespacedName) ([]*treeNode, error) {
@@ -35,8 +35,8 @@ called like one of the commands below is NAMESPACE/NAME.`,
 	}, session.Stacks)
 	cmd.AddCommand(treeCommand(a, &cobra.Command{
 		Use: "kustomization NAME", Aliases: session.Kustomizations.Aliases(),
-		Short:   "Show what a Kustomization applied",
-		Long:    "Show what a Kustomization applied, and what came of that: nested Kustomizations, sources, stacks with their revisions and outputs.",
+		Short:   "Show the objects that a Kustomization applied",
+		Long:    "Show the objects that a Kustomization applied, and theirs: nested Kustomizations, sources, stacks with their revisions and outputs.",
 		Example: "  yuba tree kustomization apps\n  yuba tree kustomization apps --compact -o json",
 		Args:    ui.Arguments(1, 1), ValidArgsFunction: a.ObjectNames(session.Kustomizations, false),
 	}, func(ctx context.Context, f *forest, args []types.NamespacedName) ([]*treeNode, error) {
@@ -45,7 +45,7 @@ called like one of the commands below is NAMESPACE/NAME.`,
 	cmd.AddCommand(treeCommand(a, &cobra.Command{
 		Use: "terraform NAME", Aliases: session.Stacks.Aliases(),
 		Short:   "Show where a stack comes from",
-		Long:    "Show the way from the source to a stack: the Kustomizations that it came by, its own source, and the Secret with its outputs.",
+		Long:    "Show the path from the source to a stack: its Kustomizations, its own source, and the Secret with its outputs.",
 		Example: "  yuba tree terraform vpc",
 		Args:    ui.Arguments(1, 1), ValidArgsFunction: a.ObjectNames(session.Stacks, false),
 	}, func(ctx context.Context, f *forest, args []types.NamespacedName) ([]*treeNode, error) {
@@ -53,8 +53,8 @@ called like one of the commands below is NAMESPACE/NAME.`,
 	}, session.Stacks))
 	cmd.AddCommand(treeCommand(a, &cobra.Command{
 		Use: "tenant NAME", Aliases: session.Tenants.Aliases(),
-		Short:   "Show what a tenant has",
-		Long:    "Show what a tenant has: the objects that its template made of its row, and what came of those.",
+		Short:   "Show the objects of a tenant",
+		Long:    "Show the objects that a tenant's template made of its row, and theirs.",
 		Example: "  yuba tree tenant acme-web",
 		Args:    ui.Arguments(1, 1), ValidArgsFunction: a.ObjectNames(session.Tenants, false),
 	}, func(ctx context.Context, f *forest, args []types.NamespacedName) ([]*treeNode, error) {
@@ -67,7 +67,7 @@ type grow func(ctx context.Context, f *forest, args []types.NamespacedName) ([]*
 
 func treeCommand(a *session.App, cmd *cobra.Command, roots grow, k session.Kind) *cobra.Command {
 	var compact bool
-	cmd.Flags().BoolVar(&compact, "compact", false, "only sources, Kustomizations, tenants, stacks, receivers and alerts")
+	cmd.Flags().BoolVar(&compact, "compact", false, "show only sources, Kustomizations, tenants, stacks, receivers and alerts")
 	out := ui.AddOutputFlag(cmd, "json", "yaml")
 	cmd.RunE = a.OnObjects(k, out, func(ctx context.Context, s *session.Session, keys []types.NamespacedName) error {
 		f := &forest{Session: s, compact: compact, read: map[listKey]map[types.NamespacedName]*session.Object{}}
@@ -78,7 +78,7 @@ func treeCommand(a *session.App, cmd *cobra.Command, roots grow, k session.Kind)
 		case out.Machine():
 			return out.Print(s.Out, append([]*treeNode{}, nodes...))
 		case len(nodes) == 0:
-			s.News("There are no sources, Kustomizations, tenants or stacks in namespace %s.", s.Namespace)
+			s.News("No sources, Kustomizations, tenants or stacks found in namespace %s.", s.Namespace)
 			return nil
 		}
 		p := treePrinter{w: s.Out, paint: func(color, text string) string { return s.Paint(s.Out, color, text) }}

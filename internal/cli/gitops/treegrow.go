@@ -42,7 +42,7 @@ func (f *forest) list(ctx context.Context, k session.Kind, namespace string) (ma
 	var unserved *session.UnservedError
 	switch {
 	case apierrors.IsForbidden(err):
-		f.News("The %s of namespace %s are left out: %v", k.People(), namespace, err)
+		f.News("Omitted %s of namespace %s: %v", k.People(), namespace, err)
 	case err != nil && !errors.As(err, &unserved):
 		return nil, err
 	}

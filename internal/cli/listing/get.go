@@ -40,12 +40,12 @@ func ObjectCommand(a *session.App, cmd *cobra.Command, kinds ...session.Kind) *c
 func gettingCommand(a *session.App, cmd *cobra.Command, g Query) *cobra.Command {
 	var selector, status string
 	flags := cmd.Flags()
-	flags.BoolVarP(&g.All, "all-namespaces", "A", false, "list those of all namespaces")
-	flags.StringVarP(&selector, "selector", "l", "", "list only those with these labels, such as team=network")
-	flags.StringVar(&status, "status-selector", "", "list only those with this condition, such as ready=false")
-	flags.BoolVar(&g.noHeader, "no-header", false, "leave out the line with the names of the columns")
+	flags.BoolVarP(&g.All, "all-namespaces", "A", false, "list objects of all namespaces")
+	flags.StringVarP(&selector, "selector", "l", "", "list only objects with these labels, such as team=network")
+	flags.StringVar(&status, "status-selector", "", "list only objects with this condition, such as ready=false")
+	flags.BoolVar(&g.noHeader, "no-header", false, "omit the header")
 	if len(g.Kinds) == 1 {
-		flags.BoolVarP(&g.watch, "watch", "w", false, "go on and print each row that changes, until Ctrl-C")
+		flags.BoolVarP(&g.watch, "watch", "w", false, "print each row that changes, until Ctrl-C")
 	}
 	out := ui.AddTableFlag(cmd, "json", "yaml", "name")
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
@@ -66,7 +66,7 @@ func gettingCommand(a *session.App, cmd *cobra.Command, g Query) *cobra.Command 
 			return err
 		}
 		if g.watch && out.Machine() {
-			return ui.UsageErrorf(cmd, "--watch is for people; programs may use:\n    yuba kubectl get %s --watch -o json", g.Kinds[0].Plural)
+			return ui.UsageErrorf(cmd, "--watch only prints tables; programs can use:\n    yuba kubectl get %s --watch -o json", g.Kinds[0].Plural)
 		}
 		s, err := a.Connect()
 		if err != nil {
@@ -186,10 +186,10 @@ func (v *View) nothing() {
 		what = "such " + what
 	}
 	if v.Namespace == "" {
-		v.News("There are no %s.", what)
+		v.News("No %s found.", what)
 		return
 	}
-	v.News("There are no %s in namespace %s. -A lists those of all namespaces.", what, v.Namespace)
+	v.News("No %s found in namespace %s. Use -A to list all namespaces.", what, v.Namespace)
 }
 
 // ShowObjects shows objects that a command has changed.

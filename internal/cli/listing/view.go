@@ -43,14 +43,14 @@ func (v *View) listKinds(ctx context.Context) ([]*session.Object, error) {
 		case err == nil:
 			listed = true
 		case apierrors.IsForbidden(err):
-			v.News("The %s are left out: %v", k.People(), err)
+			v.News("Omitted %s: %v", k.People(), err)
 		case !errors.As(err, &unserved):
 			return nil, err
 		}
 		objects = append(objects, some...)
 	}
 	if !listed {
-		return nil, ui.Exitf(ui.ExitFailure, "nothing can be listed here: this API has none of these kinds, or you may not see them")
+		return nil, ui.Exitf(ui.ExitFailure, "nothing to list: this API does not serve these kinds, or you may not list them")
 	}
 	return objects, nil
 }

@@ -26,9 +26,9 @@ import (
 func NewBackupCommand(a *session.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "backup FILE",
-		Short: "Write everything that Yuba keeps into one file",
-		Long: `Write everything that a running "yuba up" keeps (objects, keys, states, logs, plans, archives) into one tar file. The
-file holds the keys and all secrets: keep it as safe as the data directory. "-" writes to standard output.`,
+		Short: "Back up all data of Yuba to one file",
+		Long: `Write all data of a running "yuba up" (objects, keys, states, logs, plans, archives) to one tar file. The file contains the
+keys and all secrets: protect it like the data directory. "-" writes to standard output.`,
 		Example: "  yuba backup yuba-2026-01-02.tar\n  yuba backup - | age -r AGE1… > backup.age",
 		Args:    ui.Arguments(1, 1),
 		RunE: a.InSession(nil, func(cmd *cobra.Command, s *session.Session, args []string) error {
@@ -65,7 +65,7 @@ func backup(ctx context.Context, s *session.Session, file string) (err error) {
 	if err != nil {
 		return fmt.Errorf("back up to %s: %w", file, err)
 	}
-	s.News("Backed up %s to %s. It holds keys and secrets: keep it safe.", ui.Size(n), file)
+	s.News("Backed up %s to %s. It contains keys and secrets: protect it.", ui.Size(n), file)
 	return nil
 }
 
@@ -74,12 +74,12 @@ func NewRestoreCommand(a *session.App) *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
 		Use:   "restore FILE",
-		Short: "Replace everything that Yuba keeps by a backup",
-		Long: `Give a backup to a running "yuba up", which verifies it, starts over with it, and keeps what it had in its data
+		Short: "Restore all data of Yuba from a backup",
+		Long: `Restore a backup to a running "yuba up". The server verifies it, restarts with it, and keeps its former data in its data
 directory.
 
-When no Yuba runs on the data directory that --data-dir or $YUBA_DATA_DIR names, the backup is verified and left there, and the next "yuba up"
-starts with it. So a data directory that "yuba up" refuses can be restored, too.`,
+If no Yuba runs on the data directory that --data-dir or $YUBA_DATA_DIR names, the command verifies the backup and stages it
+there; the next "yuba up" starts with it. This also restores a data directory that "yuba up" refuses.`,
 		Example: "  yuba restore yuba-2026-01-02.tar\n  yuba restore yuba-2026-01-02.tar --data-dir /var/lib/yuba",
 		Args:    ui.Arguments(1, 1),
 	}
@@ -100,7 +100,7 @@ starts with it. So a data directory that "yuba up" refuses can be restored, too.
 		if err != nil {
 			return err
 		}
-		if err := s.MustConfirm(yes, "Everything that this Yuba keeps is replaced by "+args[0]+"."); err != nil {
+		if err := s.MustConfirm(yes, "All data of this Yuba is replaced by "+args[0]+"."); err != nil {
 			return err
 		}
 		before, err := s.Content.Server(cmd.Context())
@@ -110,7 +110,7 @@ starts with it. So a data directory that "yuba up" refuses can be restored, too.
 		if err := s.Content.Restore(cmd.Context(), archive); err != nil {
 			return fmt.Errorf("restore %s: %w", args[0], err)
 		}
-		s.News("The backup is whole and accepted. Yuba starts over with it now; what it kept before stays in its data directory.")
+		s.News("The backup is complete and accepted. Yuba restarts with it now; its former data stays in its data directory.")
 		return awaitRestart(cmd.Context(), a, before.Started)
 	}
 	return cmd
@@ -128,19 +128,19 @@ func restoreStopped(a *session.App, yes bool, name string, archive io.Reader) (d
 		return false, nil // the variable is of no use here, and another way to a Yuba may be
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return false, fmt.Errorf("restore %s: there is no directory %s. If that is where the backup is to go, make it first:\n    mkdir -m 700 %s",
+		return false, fmt.Errorf("restore %s: there is no directory %s. To restore the backup to it, create it first:\n    mkdir -m 700 %s",
 			name, named, datadir.Quoted(named))
 	}
 	if err != nil || running {
 		return false, err
 	}
-	if err := a.MustConfirm(yes, "Everything that "+named+" keeps is replaced by "+name+" at the next start."); err != nil {
+	if err := a.MustConfirm(yes, "All data in "+named+" is replaced by "+name+" at the next start."); err != nil {
 		return false, err
 	}
 	if err := server.StageRestore(named, archive); err != nil {
 		return false, fmt.Errorf("restore %s: %w", name, err)
 	}
-	a.News("The backup is whole. The next start puts it in place and keeps what was there:\n    yuba up --data-dir %s", datadir.Quoted(named))
+	a.News("The backup is complete. The next start restores it and keeps the former data:\n    yuba up --data-dir %s", datadir.Quoted(named))
 	return true, nil
 }
 
@@ -158,13 +158,13 @@ func awaitRestart(ctx context.Context, a *session.App, before time.Time) error {
 	for {
 		info, err := a.ServerInfo(ctx)
 		if err == nil && !info.Started.Equal(before) {
-			a.News("Yuba is back with what the backup holds.")
+			a.News("Yuba runs with the restored data.")
 			return nil
 		}
 		select {
 		case <-time.After(restartPause):
 		case <-ctx.Done():
-			return fmt.Errorf("wait for Yuba to start over: it has not answered for %s (%w). See its log", restartPatience, err)
+			return fmt.Errorf("wait for Yuba to restart: it has not answered for %s (%w). See its log", restartPatience, err)
 		}
 	}
 }

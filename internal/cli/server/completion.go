@@ -15,9 +15,9 @@ func NewCompletionCommand(a *session.App) *cobra.Command {
 	shells := []string{"bash", "zsh", "fish", "powershell"}
 	return &cobra.Command{
 		Use:   "completion SHELL",
-		Short: "Write the script that completes commands in a shell",
-		Long: `Write the script that lets a shell (bash, zsh, fish or powershell) complete commands, flags and names of stacks. Load
-it where the shell starts.`,
+		Short: "Print a completion script for a shell",
+		Long: `Print the script that lets a shell (bash, zsh, fish or powershell) complete commands, flags and names of stacks. Load
+it when the shell starts.`,
 		Example:   "  source <(yuba completion bash)\n  yuba completion zsh > \"${fpath[1]}/_yuba\"\n  yuba completion fish > ~/.config/fish/completions/yuba.fish",
 		Args:      ui.Arguments(1, 1),
 		ValidArgs: shells,

@@ -17,16 +17,16 @@ func NewControllerCommand(a *session.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "controller",
 		Short: "Run Yuba's controllers on the API of a cluster",
-		Long: `Run Yuba's controllers, and the runs of stacks, on this machine, with the objects in the API that the kubeconfig names.
-That API must serve the kinds (see config/crd). A tofu-controller that is alive there keeps the command from starting:
-two controllers must not work on the same objects. Tenants of a Tenant Operator that is alive are left to it.`,
+		Long: `Run Yuba's controllers, and the runs of stacks, on this machine, with the objects in the API of the kubeconfig.
+That API must serve the kinds (see config/crd). The command refuses to start while a tofu-controller is active there: two
+controllers must not work on the same objects. It leaves the tenants of an active Tenant Operator alone.`,
 		Example: "  yuba controller --kubeconfig cluster.kubeconfig --data-dir /var/lib/yuba",
 		Args:    ui.Arguments(0, 0), ValidArgsFunction: ui.NoNames,
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.ContentAddress, "content-address", "127.0.0.1:7444", "where to serve logs, plans and states")
-	flags.BoolVar(&o.AllowNonLoopback, "allow-non-loopback", false, "allow addresses that other machines reach")
-	flags.BoolVar(&o.AllowBreakTheGlass, "allow-break-the-glass", false, "let administrators open shells in working directories (yuba shell)")
+	flags.StringVar(&o.ContentAddress, "content-address", "127.0.0.1:7444", "listen address for logs, plans and states")
+	flags.BoolVar(&o.AllowNonLoopback, "allow-non-loopback", false, "allow listen addresses that other machines can reach")
+	flags.BoolVar(&o.AllowBreakTheGlass, "allow-break-the-glass", false, "allow administrators to open shells in working directories (yuba shell)")
 	flags.StringVar(&o.EventsAddr, "events-addr", "", "where to post events, such as http://notification-controller.flux-system.svc.cluster.local./ (default nowhere)")
 	addServerFlags(cmd, &o.Common)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

@@ -31,9 +31,9 @@ import (
 func NewKubectlCommand(a *session.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "kubectl [ARGUMENT]...",
-		Short: "Run kubectl, which is inside, on Yuba's API",
-		Long: `Run kubectl, which is part of this program, with the kubeconfig that the other commands use. Everything after
-"kubectl" is kubectl's own.`,
+		Short: "Run the built-in kubectl on Yuba's API",
+		Long: `Run the kubectl that is part of this program, with the kubeconfig of the other commands. All arguments after "kubectl" are
+kubectl's.`,
 		Example:            "  yuba kubectl get terraforms -A\n  yuba kubectl explain terraform.spec\n  yuba kubectl apply -f stack.yaml",
 		DisableFlagParsing: true,
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {

@@ -18,14 +18,14 @@ const halfTheMemory = "half"
 // addLimitFlags adds the flags that bound what runs take.
 func addLimitFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.String("run-memory", halfTheMemory, "how much memory a run may have with all that it starts, such as 4Gi; half is half of what the machine or the service has, 0 no limit but that of all runs together")
-	flags.String("run-processes", "1024", "how many processes and threads a run may have; 0 for any number")
-	flags.String("run-open-files", "16384", "how many files and connections each process of a run may have open; 0 for as many as the server")
-	flags.String("run-disk", "16Gi", "how large the directories of a run may become; 0 for any size")
-	flags.String("run-files", "1000000", "how many files and directories a run may have in its directories; 0 for any number")
-	flags.String("namespace-memory", "0", "how much memory all runs of a namespace may have together; 0 for no limit")
-	flags.String("namespace-processes", "0", "how many processes and threads all runs of a namespace may have together; 0 for any number")
-	flags.String("namespace-disk", "0", "how large the directories of all runs at work of a namespace may become together; 0 for any size")
+	flags.String("run-memory", halfTheMemory, "maximum memory of a run with all its processes, such as 4Gi; half means half the memory of the machine or the service, 0 only the limit of all runs together")
+	flags.String("run-processes", "1024", "maximum number of processes and threads of a run; 0 for no limit")
+	flags.String("run-open-files", "16384", "maximum number of open files and connections of each process of a run; 0 for the limit of the server")
+	flags.String("run-disk", "16Gi", "maximum size of the directories of a run; 0 for no limit")
+	flags.String("run-files", "1000000", "maximum number of files and directories of a run; 0 for no limit")
+	flags.String("namespace-memory", "0", "maximum memory of all runs of a namespace together; 0 for no limit")
+	flags.String("namespace-processes", "0", "maximum number of processes and threads of all runs of a namespace together; 0 for no limit")
+	flags.String("namespace-disk", "0", "maximum size of the directories of all running runs of a namespace together; 0 for no limit")
 }
 
 // completeLimits reads what the flags say of what runs may take.

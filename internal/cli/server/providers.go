@@ -23,11 +23,11 @@ import (
 func NewProvidersCommand(a *session.App) *cobra.Command {
 	cmd := listing.ServerCommand(a, &cobra.Command{
 		Use:   "providers",
-		Short: "List the providers that are kept for all stacks",
-		Long: `List the providers that are kept for all stacks: each version is downloaded once, verified, and linked into the
-working directories of the stacks that use it. What no working directory links to goes when it was not used for a while, or
-when the store grows beyond its size; see "yuba up --provider-store". Packages of the scope "shared" are for every stack;
-others came with a stack's own credentials, mirrors or proxies and are for stacks with exactly the same ones.`,
+		Short: "List the providers in the provider store",
+		Long: `List the providers in the provider store: Yuba downloads each version once, verifies it, and links it into the
+working directories of the stacks that use it. It removes providers that no working directory links to when they were not
+used for a while, or when the store exceeds its size; see "yuba up --provider-store". Packages of the scope "shared" are for
+every stack; others came with a stack's own credentials, mirrors or proxies and are for stacks with exactly the same ones.`,
 		Example: "  yuba providers\n  yuba providers -o json",
 	}, func(ctx context.Context, s *session.Session) (*listing.List, error) {
 		list, err := s.Content.Providers(ctx)
@@ -44,14 +44,14 @@ others came with a stack's own credentials, mirrors or proxies and are for stack
 const hostShown = "registry.opentofu.org/"
 
 func listedProviders(list content.ProviderList, now time.Time) *listing.List {
-	l := &listing.List{Answer: list, None: "No provider was downloaded so far.", Rows: [][]string{{"PROVIDER", "VERSION", "SIZE", "STACKS", "USED", "SCOPE"}}}
+	l := &listing.List{Answer: list, None: "The provider store is empty.", Rows: [][]string{{"PROVIDER", "VERSION", "SIZE", "STACKS", "USED", "SCOPE"}}}
 	var total int64
 	for _, p := range list.Items {
 		total += p.Size
 		l.Names = append(l.Names, p.Source+" "+p.Version)
 		l.Rows = append(l.Rows, []string{strings.TrimPrefix(p.Source, hostShown), p.Version, inMegabytes(p.Size), strconv.Itoa(p.Users), ui.Age(now, p.Used) + " ago", p.Scope})
 	}
-	l.Sum = inMegabytes(total) + " in all."
+	l.Sum = inMegabytes(total) + " in total."
 	return l
 }
 
@@ -64,20 +64,20 @@ func newProvidersRemoveCommand(a *session.App) *cobra.Command {
 	var scope string
 	cmd := &cobra.Command{
 		Use:   "remove SOURCE VERSION",
-		Short: "Remove a provider that is kept for all stacks",
-		Long: `Remove a version of a provider from what is kept for all stacks, when what was downloaded is not what it should be: the
-next run that needs it downloads it again. Working directories that link to it are prepared anew. One that a run uses at
-this moment stays.`,
+		Short: "Remove a provider from the provider store",
+		Long: `Remove a version of a provider from the provider store, for instance because its download is damaged. The next run that
+needs it downloads it again. Yuba prepares the working directories that link to it anew. A provider that a run uses now
+stays.`,
 		Example: "  yuba providers remove hashicorp/aws 6.21.0\n  yuba providers remove hashicorp/aws 6.21.0 --scope shared",
 		Args:    ui.Arguments(2, 2), ValidArgsFunction: ui.NoNames,
 	}
-	cmd.Flags().StringVar(&scope, "scope", "", `only that of this scope, as "yuba providers" lists it; all without it`)
+	cmd.Flags().StringVar(&scope, "scope", "", `remove it only from this scope, as "yuba providers" lists it (default all)`)
 	cmd.RunE = a.InSession(nil, func(cmd *cobra.Command, s *session.Session, args []string) error {
 		source, version := args[0], strings.TrimPrefix(args[1], "v")
 		removed, err := s.Content.RemoveProvider(cmd.Context(), source, version, scope)
 		switch {
 		case apierrors.IsNotFound(err):
-			return ui.Exitf(ui.ExitNotFound, "remove %s %s: %w. See which ones there are:\n    yuba providers", source, version, err)
+			return ui.Exitf(ui.ExitNotFound, "remove %s %s: %w. List them:\n    yuba providers", source, version, err)
 		case err != nil:
 			return fmt.Errorf("remove %s %s: %w", source, version, err)
 		}

@@ -20,7 +20,7 @@ func TestProvidersAreListed(t *testing.T) {
 		{Source: "registry.opentofu.org/hashicorp/aws", Version: "6.21.0", Size: 763_150_000, Users: 214, Used: noon.Add(-3 * time.Minute), Scope: "shared"},
 		{Source: "registry.example.com/acme/thing", Version: "1.0.0", Size: 900_000, Used: noon.Add(-72 * time.Hour), Scope: "own-0123456789abcdef"},
 	}}
-	want := &listing.List{Answer: list, None: "No provider was downloaded so far.", Sum: "764.0 MB in all.",
+	want := &listing.List{Answer: list, None: "The provider store is empty.", Sum: "764.0 MB in total.",
 		Names: []string{"registry.opentofu.org/hashicorp/aws 6.21.0", "registry.example.com/acme/thing 1.0.0"},
 		Rows: [][]string{{"PROVIDER", "VERSION", "SIZE", "STACKS", "USED", "SCOPE"},
 			{"hashicorp/aws", "6.21.0", "763.1 MB", "214", "3m ago", "shared"},

@@ -29,12 +29,12 @@ func newToolInstallCommand(a *session.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "install [VERSION]",
 		Short: "Install a version of OpenTofu for runs on this machine",
-		Long: fmt.Sprintf(`Fetch a release of OpenTofu for this machine, verify that OpenTofu has signed it, and put it into the directory of tools,
-where "yuba up" and stacks with spec.tool find it. Without VERSION it is %s, the one that Yuba is tested with. A version that
-is there already is not fetched again. It needs no server; a server that runs finds the new version with its next run.
+		Long: fmt.Sprintf(`Download a release of OpenTofu for this machine, verify OpenTofu's signature, and install it in the directory of tools,
+where "yuba up" and stacks with spec.tool find it. Without VERSION it is %s, the one that Yuba is tested with. An installed
+version is not downloaded again. The command needs no server; a running server finds the new version with its next run.
 
 Releases come from %s. A mirror has the same layout, URL/v1.12.6/FILE, with
-the archive, the file SHA256SUMS and its .gpgsig; a file:// URL is a directory of this machine. What a mirror has must be signed
+the archive, the file SHA256SUMS and its .gpgsig; a file:// URL is a local directory. Releases of a mirror must be signed
 by OpenTofu, or by a key that you name.`, opentofu.Pinned, opentofu.ReleasesURL),
 		Example: "  yuba tools install\n  yuba tools install 1.11.3\n  yuba tools install --url https://mirror.example.com/opentofu\n  yuba tools install --url file:///media/usb/opentofu",
 		Args:    ui.Arguments(0, 1), ValidArgsFunction: ui.NoNames,
@@ -66,7 +66,7 @@ func installTool(a *session.App, cmd *cobra.Command, source opentofu.Source, too
 	installed, err := opentofu.Install(cmd.Context(), source, tools, version, func(done, total int64) {
 		if !started {
 			started = true
-			a.News("Fetching OpenTofu %s from %s", version, source.Shown())
+			a.News("Downloading OpenTofu %s from %s", version, source.Shown())
 		}
 		tell(done, total)
 	})

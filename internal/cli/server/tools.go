@@ -27,9 +27,9 @@ func newToolListCommand(a *session.App, use string) *cobra.Command {
 	return listing.ServerCommand(a, &cobra.Command{
 		Use:   use,
 		Short: "List the versions of tofu and terraform that runs can use",
-		Long: `List the versions of tofu and terraform that runs can use, where they are, and what of it cannot be used. A stack asks for
-one with spec.tool; the newest that fits is taken. Other versions are put side by side into the server's directory of
-tools (DATA-DIR/tools, or what --tools names), as tofu-1.9.1 or tofu/1.9.1/tofu; "yuba tools install" does so.`,
+		Long: `List the versions of tofu and terraform that runs can use, where they are, and why others cannot be used. A stack requests
+one with spec.tool; Yuba uses the newest that fits. Install other versions side by side in the server's directory of tools
+(DATA-DIR/tools, or that of --tools), as tofu-1.9.1 or tofu/1.9.1/tofu; "yuba tools install" does so.`,
 		Example: "  yuba tools\n  yuba tools -o json",
 	}, func(ctx context.Context, s *session.Session) (*listing.List, error) {
 		info, err := s.Content.Server(ctx)
@@ -44,7 +44,7 @@ func listedTools(tools []run.InstalledTool) *listing.List {
 	if tools == nil {
 		tools = []run.InstalledTool{}
 	}
-	l := &listing.List{None: "The server knows no tool.", Rows: [][]string{{"TOOL", "VERSION", "RUNNER", "PATH", "NOTE"}}}
+	l := &listing.List{None: "The server found no tool.", Rows: [][]string{{"TOOL", "VERSION", "RUNNER", "PATH", "NOTE"}}}
 	l.Answer = struct {
 		Items []run.InstalledTool `json:"items"`
 	}{tools}
@@ -53,7 +53,7 @@ func listedTools(tools []run.InstalledTool) *listing.List {
 		if note == "" {
 			l.Names = append(l.Names, t.Name+"-"+t.Version)
 			if t.Default {
-				note = "the default"
+				note = "default"
 			}
 		}
 		l.Rows = append(l.Rows, []string{t.Name, t.Version, t.Runner, t.Path, note})

@@ -35,30 +35,30 @@ func NewUpCommand(a *session.App) *cobra.Command {
 	var o server.UpOptions
 	cmd := &cobra.Command{
 		Use: "up", SuggestFor: []string{"server", "serve", "start", "init"},
-		Short: "Start Yuba with an API of its own",
-		Long: `Start Yuba: the API, its store and its controllers in this one process, until it is stopped. What it keeps is in its
-data directory, the way in is the kubeconfig there, which the other commands find by themselves. Runs that are at work
-when it stops go on, and are taken up at the next start.
+		Short: "Start Yuba with its embedded API",
+		Long: `Start Yuba: the API, its store and its controllers in this one process, in the foreground. Everything is stored in the data
+directory, including a kubeconfig that the other commands find automatically. Runs continue when the server stops; the next
+start resumes them.
 
-A data directory that has lost a part is refused with exit code 6, and nothing in it is changed. The message names the part and
-the ways back.`,
+If a part of the data directory is lost, the command refuses to start with exit code 6, and changes nothing. The message names
+the part and says how to recover.`,
 		Example: "  yuba up\n  yuba up --data-dir /var/lib/yuba --log-format json\n  yuba up --api-address 0.0.0.0:7443 --allow-non-loopback",
 		Args:    ui.Arguments(0, 0), ValidArgsFunction: ui.NoNames,
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.APIAddress, "api-address", "127.0.0.1:7443", "where to serve the API")
+	flags.StringVar(&o.APIAddress, "api-address", "127.0.0.1:7443", "listen address of the API")
 	flags.StringSliceVar(&o.APIHosts, "api-hosts", nil, "a name or address by which other machines reach the API, for its certificate, such as yuba.example.com; can be repeated")
 	flags.StringVar(&o.HTTPAddress, "http-address", "127.0.0.1:7080", "listen address for webhooks and health probes")
-	flags.BoolVar(&o.AllowNonLoopback, "allow-non-loopback", false, "allow addresses that other machines reach")
-	flags.StringSliceVar(&o.FileSources, "file-sources", nil, "a directory whose git repositories may be read by file:// URLs (default none); can be repeated")
-	flags.StringVar(&o.DefaultServiceAccount, "default-service-account", "", "service account whose rights Kustomizations have that name none (default all rights)")
-	flags.StringToString("tenant-quota", nil, "how many objects a namespace that a Tenant made may hold when it has no ResourceQuota, such as secrets=500,count/terraforms.infra.contrib.fluxcd.io=50 (default any number)")
+	flags.BoolVar(&o.AllowNonLoopback, "allow-non-loopback", false, "allow listen addresses that other machines can reach")
+	flags.StringSliceVar(&o.FileSources, "file-sources", nil, "a directory whose git repositories sources may read by file:// URLs (default none); can be repeated")
+	flags.StringVar(&o.DefaultServiceAccount, "default-service-account", "", "service account of Kustomizations that do not name one (default all rights)")
+	flags.StringToString("tenant-quota", nil, "maximum number of objects in a namespace that a Tenant created, if it has no ResourceQuota, such as secrets=500,count/terraforms.infra.contrib.fluxcd.io=50 (default unlimited)")
 	var dev bool
-	flags.BoolVar(&dev, "dev", false, "for trying things out: allow git repositories and SQLite files below the working directory, and references across namespaces")
-	flags.StringVar(&o.AuditLog, "audit-log", "", "a file that records who changed what and who read secrets, or \"-\" for standard output (default none)")
-	flags.StringVar(&o.AuditPolicy, "audit-policy", "", "a file with an audit policy of Kubernetes that says what to record (default Yuba's own)")
+	flags.BoolVar(&dev, "dev", false, "for experiments: allow git repositories and SQLite files below the working directory, and references across namespaces")
+	flags.StringVar(&o.AuditLog, "audit-log", "", "a file for the audit log of changes and of reads of secrets, or \"-\" for standard output (default none)")
+	flags.StringVar(&o.AuditPolicy, "audit-policy", "", "a file with an audit policy of Kubernetes (default Yuba's own)")
 	flags.StringVar(&o.AuthenticationConfig, "authentication-config", "", "a file with an AuthenticationConfiguration of Kubernetes, which names OIDC issuers whose tokens are accepted (default none)")
-	flags.StringSlice("accept-loss", nil, "what may be given up when the data directory has lost it: objects, last-changes, blobs or credentials (default none); can be repeated")
+	flags.StringSlice("accept-loss", nil, "a lost part of the data directory to start without: objects, last-changes, blobs or credentials (default none); can be repeated")
 	ui.Complete(cmd, "accept-loss", lossNames()...)
 	addServerFlags(cmd, &o.Common)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
@@ -162,36 +162,36 @@ func addServerFlags(cmd *cobra.Command, o *server.Common) {
 	flags.BoolVar(&o.FetchTofu, "fetch-tofu", true, "if no tofu is found, download OpenTofu "+opentofu.Pinned+" into the directory of tools and verify its signature")
 	addToolSourceFlags(flags, &o.ToolSource, "tools-url", "tools-key")
 	flags.StringVar(&o.ProviderMirror, "provider-mirror", "", "a filesystem mirror of providers (default DATA-DIR/providers)")
-	flags.StringVar(&o.ProviderStore, "provider-store", "", "where downloaded providers are kept for all stacks, or \"off\" (default DATA-DIR/provider-store)")
-	flags.String("provider-store-size", "16Gi", "how large that may be before what no stack uses goes")
-	flags.DurationVar(&o.ProviderStoreUnused, "provider-store-unused", providerstore.DefaultLimits().Unused, "how long a provider is kept there that no stack uses")
-	flags.StringVar(&o.BlobURL, "blob-url", "", "where to keep archives, logs, plans and states, such as s3://BUCKET (default in the data directory)")
-	flags.IntVar(&o.Concurrency, "concurrency", 0, "how many runs are carried out at a time (default one for each core)")
-	flags.IntVar(&o.NamespaceConcurrency, "namespace-concurrency", 0, "how many runs of one namespace are carried out at a time (default any number)")
-	flags.StringSliceVar(&o.SQLiteSources, "sqlite-sources", nil, "a directory whose SQLite files registries of tenants may read (default none); can be repeated")
+	flags.StringVar(&o.ProviderStore, "provider-store", "", "directory of the provider store, or \"off\" (default DATA-DIR/provider-store)")
+	flags.String("provider-store-size", "16Gi", "maximum size of the provider store, beyond which unused providers are removed")
+	flags.DurationVar(&o.ProviderStoreUnused, "provider-store-unused", providerstore.DefaultLimits().Unused, "how long the provider store keeps a provider that no stack uses")
+	flags.StringVar(&o.BlobURL, "blob-url", "", "where to store archives, logs, plans and states, such as s3://BUCKET (default in the data directory)")
+	flags.IntVar(&o.Concurrency, "concurrency", 0, "maximum number of concurrent runs (default one for each core)")
+	flags.IntVar(&o.NamespaceConcurrency, "namespace-concurrency", 0, "maximum number of concurrent runs of one namespace (default unlimited)")
+	flags.StringSliceVar(&o.SQLiteSources, "sqlite-sources", nil, "a directory whose SQLite files tenant registries may read (default none); can be repeated")
 	o.Circuits = book.DefaultOptions()
-	flags.IntVar(&o.Circuits.Stacks, "outage-stacks", o.Circuits.Stacks, "how many stacks that fail alike are an outage, which pauses them; 0 for no number")
-	flags.DurationVar(&o.Circuits.Window, "outage-window", o.Circuits.Window, "within which time they must have begun to fail")
-	flags.Float64Var(&o.Circuits.Share, "outage-share", o.Circuits.Share, "which share of those with the same provider must fail, from 0 to 1")
-	flags.DurationVar(&o.RunTimeout, "run-timeout", 2*time.Hour, "how long one tofu process may take before it is asked to stop")
-	flags.BoolVar(&o.RequireConfinement, "require-confinement", false, "refuse to start where a wall around the programs of runs is missing; \"yuba version\" names them")
-	flags.StringVar(&o.RunNetwork, "run-network", run.HostNetwork, "the network of runs: host, or none for programs that connect to nobody")
+	flags.IntVar(&o.Circuits.Stacks, "outage-stacks", o.Circuits.Stacks, "how many stacks must fail for the same reason to open a circuit breaker; 0 for no number")
+	flags.DurationVar(&o.Circuits.Window, "outage-window", o.Circuits.Window, "the time within which they must have started to fail")
+	flags.Float64Var(&o.Circuits.Share, "outage-share", o.Circuits.Share, "the share of stacks with the same provider that must fail, from 0 to 1")
+	flags.DurationVar(&o.RunTimeout, "run-timeout", 2*time.Hour, "maximum duration of one tofu process, after which it is interrupted")
+	flags.BoolVar(&o.RequireConfinement, "require-confinement", false, "refuse to start if a wall of the confinement is missing; \"yuba version\" lists them")
+	flags.StringVar(&o.RunNetwork, "run-network", run.HostNetwork, "the network of runs: host, or none to block connections")
 	flags.UintSlice("run-listen", nil, "a port that programs of runs may listen on, beside those that the kernel chooses; can be repeated")
 	addLimitFlags(cmd)
-	flags.String("max-archive", "1Gi", "how large a source archive may be")
+	flags.String("max-archive", "1Gi", "maximum size of a source archive")
 	flags.StringVar(&o.WebhookCerts, "webhook-certs", "", "a directory with HOST/ca.crt, HOST/tls.crt and HOST/tls.key for the hosts of webhooks")
-	flags.BoolVar(&o.AllowCrossNamespace, "allow-cross-namespace", false, "let objects name those of other namespaces: sources, what to wait for, and what alerts and receivers are about")
-	flags.StringSliceVar(&o.TenantEnvPrefixes, "tenant-env-prefixes", nil, "how names begin that inline programs of tenants get from varsFrom as environment (default those of providers, such as AWS_, ARM_, GOOGLE_ and PG)")
-	flags.StringVar(&o.MetricsAddress, "metrics-address", "", "where to serve metrics to whoever asks, such as 127.0.0.1:7090 (default nowhere; below the API they are served to those who may)")
-	flags.BoolVar(&o.MetricsPerObject, "metrics-per-object", false, "serve the metrics that name each object, too")
+	flags.BoolVar(&o.AllowCrossNamespace, "allow-cross-namespace", false, "allow references to objects of other namespaces: sources, dependencies, and the objects of alerts and receivers")
+	flags.StringSliceVar(&o.TenantEnvPrefixes, "tenant-env-prefixes", nil, "prefixes of the environment variables that inline programs of tenants get from varsFrom (default those of providers, such as AWS_, ARM_, GOOGLE_ and PG)")
+	flags.StringVar(&o.MetricsAddress, "metrics-address", "", "listen address for metrics without authentication, such as 127.0.0.1:7090 (default none; the API serves them to authorized users)")
+	flags.BoolVar(&o.MetricsPerObject, "metrics-per-object", false, "also serve the metrics of each object")
 	keep := server.DefaultRetention()
-	flags.IntVar(&o.Retention.Runs, "keep-runs", keep.Runs, "how many runs of a stack are kept, with their logs and plans; 0 for any number")
-	flags.DurationVar(&o.Retention.RunAge, "keep-run-age", keep.RunAge, "how long a run is kept; 0 for ever")
-	flags.IntVar(&o.Retention.States, "keep-states", keep.States, "how many versions of a state are kept; 0 for any number")
-	flags.DurationVar(&o.Retention.StateAge, "keep-state-age", keep.StateAge, "how long a version of a state is kept after another took its place; 0 for ever")
+	flags.IntVar(&o.Retention.Runs, "keep-runs", keep.Runs, "how many runs of a stack to keep, with their logs and plans; 0 for all")
+	flags.DurationVar(&o.Retention.RunAge, "keep-run-age", keep.RunAge, "how long to keep a run; 0 for ever")
+	flags.IntVar(&o.Retention.States, "keep-states", keep.States, "how many versions of a state to keep; 0 for all")
+	flags.DurationVar(&o.Retention.StateAge, "keep-state-age", keep.StateAge, "how long to keep a version of a state after it was replaced; 0 for ever")
 	flags.StringVar(&o.LogFormat, "log-format", "text", "the log's format: text or json")
 	flags.BoolVarP(&o.Verbose, "verbose", "v", false, "log more")
-	flags.BoolVarP(&o.Quiet, "quiet", "q", false, "print nothing but that the server is ready, and where; the log goes on")
+	flags.BoolVarP(&o.Quiet, "quiet", "q", false, "print only that the server is ready, and its endpoints; the log continues")
 	ui.Complete(cmd, "log-format", "text", "json")
 	ui.Complete(cmd, "run-network", run.HostNetwork, run.NoNetwork)
 }
@@ -270,7 +270,7 @@ func completeEnvPrefixes(cmd *cobra.Command, o *server.Common) error {
 	}
 	for _, prefix := range o.TenantEnvPrefixes {
 		if !envPrefix.MatchString(prefix) {
-			return ui.UsageErrorf(cmd, "--tenant-env-prefixes: %q is no beginning of a name; want letters, digits and underscores, such as AWS_", prefix)
+			return ui.UsageErrorf(cmd, "--tenant-env-prefixes: %q is not a valid prefix; want letters, digits and underscores, such as AWS_", prefix)
 		}
 	}
 	return nil

@@ -33,8 +33,8 @@ func NewVersionCommand(a *session.App) *cobra.Command {
 	var clientOnly bool
 	cmd := &cobra.Command{
 		Use:     "version",
-		Short:   "Tell the versions of this program, of the server and of its tofu",
-		Long:    "Tell the versions of this program, of the server that it talks to, and of the tofu that runs use there.",
+		Short:   "Show the versions of this program, of the server and of its tofu",
+		Long:    "Show the versions of this program, of the server that it talks to, and of the tofu that runs use there.",
 		Example: "  yuba version\n  yuba version --client -o json",
 		Args:    ui.Arguments(0, 0), ValidArgsFunction: ui.NoNames,
 	}
@@ -49,11 +49,11 @@ func NewVersionCommand(a *session.App) *cobra.Command {
 			info, err := a.ServerInfo(cmd.Context())
 			switch {
 			case apierrors.IsForbidden(err):
-				a.News("The server's version is not told to you: %v.\nAn administrator lets you read it:\n"+
+				a.News("You may not read the server's version: %v.\nAn administrator can allow it:\n"+
 					"    yuba kubectl create clusterrolebinding NAME --clusterrole=view --user=USER", err)
 			case err != nil:
 				text, _ := session.Explain(err)
-				a.News("The server's version is not known: %s", text)
+				a.News("Cannot read the server's version: %s", text)
 			default:
 				v.Server = &info
 			}
@@ -65,13 +65,13 @@ func NewVersionCommand(a *session.App) *cobra.Command {
 		if s := v.Server; s != nil {
 			fmt.Fprintf(a.Out, "Server: %s\nTool:   %s (%s)\n", s.Version, s.ToolVersion, s.Tool)
 			if s.Trouble != "" {
-				a.News("Something is wrong: %s.", s.Trouble)
+				a.News("The server reports a problem: %s.", s.Trouble)
 			}
 			if s.Walls != "" {
 				fmt.Fprintf(a.Out, "Walls:  %s\n", s.Walls)
 			}
 			for _, missing := range s.MissingWalls {
-				a.News("A wall around programs of stacks is missing: %s.", missing)
+				a.News("A wall of the confinement is missing: %s.", missing)
 			}
 		}
 		return nil

@@ -41,8 +41,8 @@ func (a *App) explainCluster(err error) error {
 	if !clientcmd.IsEmptyConfig(err) {
 		return err
 	}
-	text := "no cluster is known here. A kubeconfig was looked for at $KUBECONFIG and at ~/.kube/config; the API of \"yuba up\" has to be named.\n" +
-		"Say which cluster:\n    --kubeconfig FILE"
+	text := "no kubeconfig found. Yuba looked at $KUBECONFIG and at ~/.kube/config; name the API of \"yuba up\" explicitly.\n" +
+		"Name a cluster:\n    --kubeconfig FILE"
 	if path := filepath.Join(a.DataDirectory(), "kubeconfig"); fileExists(path) {
 		text += "\nThe kubeconfig of the Yuba on this machine:\n    --kubeconfig " + path
 	}

@@ -34,7 +34,7 @@ func TestWithoutAClusterItIsSaidWhereOneWasLookedFor(t *testing.T) {
 	a := &App{}
 	_, _, err := a.ClusterConfig()
 	text := fmt.Sprint(err)
-	if !strings.HasPrefix(text, "no cluster is known here") || strings.Contains(text, "in the data directory") || !strings.HasSuffix(text, "--kubeconfig "+home) {
+	if !strings.HasPrefix(text, "no kubeconfig found") || strings.Contains(text, "in the data directory") || !strings.HasSuffix(text, "--kubeconfig "+home) {
 		t.Error(text)
 	}
 }

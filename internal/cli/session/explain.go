@@ -31,9 +31,9 @@ func DiffError(err error) error {
 }
 
 // NoYubaText is for those who have no kubeconfig.
-const NoYubaText = "no Yuba is known here. A kubeconfig was looked for at $KUBECONFIG, in the data directory ($YUBA_DATA_DIR, else\n" +
+const NoYubaText = "no kubeconfig found. Yuba looked at $KUBECONFIG, in the data directory ($YUBA_DATA_DIR, else\n" +
 	"$XDG_DATA_HOME/yuba, else ~/.local/share/yuba) and at ~/.kube/config.\n" +
-	"Start Yuba:\n    yuba up\nOr say where it is with --kubeconfig FILE or --data-dir DIR."
+	"Start Yuba:\n    yuba up\nOr name a server with --kubeconfig FILE or --data-dir DIR."
 
 // Explain turns what ended a command into words and an exit code.
 func Explain(err error) (string, int) {
@@ -50,15 +50,15 @@ func Explain(err error) (string, int) {
 	case errors.Is(err, context.Canceled):
 		return "interrupted", ui.ExitInterrupted
 	case errors.Is(err, context.DeadlineExceeded):
-		return "the time of --timeout has passed", ui.ExitWaiting
+		return "timed out (--timeout)", ui.ExitWaiting
 	case clientcmd.IsEmptyConfig(err):
 		return NoYubaText, ui.ExitFailure
 	case errors.Is(err, syscall.ECONNREFUSED) && errors.As(err, &address):
-		return fmt.Sprintf("nobody answers at %s. Is Yuba running? Start it:\n    yuba up", hostOf(address.URL)), ui.ExitFailure
+		return fmt.Sprintf("%s refused the connection. Is Yuba running? Start it:\n    yuba up", hostOf(address.URL)), ui.ExitFailure
 	case apierrors.IsNotFound(err):
 		return text, ui.ExitNotFound
 	case apierrors.IsUnauthorized(err):
-		return text + "\nThe server does not know these credentials; which ones are used is told by:\n    yuba kubectl config view --minify", ui.ExitFailure
+		return text + "\nThe server rejected these credentials. Show them:\n    yuba kubectl config view --minify", ui.ExitFailure
 	}
 	return text, ui.ExitFailure
 }

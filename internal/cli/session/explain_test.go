@@ -34,7 +34,7 @@ func TestExplain(t *testing.T) {
 		"what does not exist has its own code":       {fmt.Errorf("get a/b: %w", apierrors.NewNotFound(schema.GroupResource{}, "b")), "get a/b", 3},
 		"a timeout is not a failure":                 {fmt.Errorf("x: %w", context.DeadlineExceeded), "--timeout", 5},
 		"Ctrl-C is told as such":                     {context.Canceled, "interrupted", 130},
-		"nobody answers: the address and what to do": {fmt.Errorf("list: %w", refused), "nobody answers at https://127.0.0.1:7443. Is Yuba", 1},
+		"nobody answers: the address and what to do": {fmt.Errorf("list: %w", refused), "https://127.0.0.1:7443 refused the connection. Is Yuba", 1},
 		"nothing is configured: what to do":          {clientcmd.ErrEmptyConfig, "yuba up", 1},
 		"credentials are not known: how to look":     {apierrors.NewUnauthorized("no"), "config view", 1},
 		"a refused data directory has its own code":  {fmt.Errorf("start: %w", &datadir.RefusedError{Dir: "/d", Problem: "etcd/ has no store"}), "Nothing was changed", 6},

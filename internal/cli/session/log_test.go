@@ -57,7 +57,7 @@ func TestALogIsReadOnWhereItBroke(t *testing.T) {
 	if diff := cmp.Diff([]string{"one\n", "two\n", "three\n"}, lines); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff("The server cannot be reached; what runs goes on. Trying again …\n", news.String()); diff != "" {
+	if diff := cmp.Diff("The server is unreachable; runs continue. Retrying …\n", news.String()); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -157,7 +157,7 @@ func (o *Object) Message() string {
 		return held.Message
 	}
 	if c.Message == "" && c.Status == metav1.ConditionUnknown {
-		return "No server has looked at it yet."
+		return "Not reconciled yet."
 	}
 	return c.Message
 }
@@ -263,18 +263,18 @@ func (s *Session) ObjectError(action string, k Kind, key types.NamespacedName, e
 	if !k.ClusterWide {
 		where = " -n " + key.Namespace
 	}
-	return ui.Exitf(ui.ExitNotFound, "%s %s %s: there is no such %s. See which ones there are:\n    yuba get %s%s", action, k.GVK.Kind, name, k.GVK.Kind, k.Plural, where)
+	return ui.Exitf(ui.ExitNotFound, "%s %s %s: there is no such %s. List them:\n    yuba get %s%s", action, k.GVK.Kind, name, k.GVK.Kind, k.Plural, where)
 }
 
 // UnservedError says that an API does not know a kind at all.
 type UnservedError struct{ Kind Kind }
 
 func (e *UnservedError) Error() string {
-	where := "a cluster does where Flux is installed"
+	where := "in a cluster, install Flux"
 	if group := e.Kind.GVK.Group; group == yubav1.GroupVersion.Group || group == tenantv1.GroupVersion.Group {
-		where = "a cluster does when it was given config/crd"
+		where = "in a cluster, apply config/crd"
 	}
-	return fmt.Sprintf("list %s: this API has no kind %s.%s. \"yuba up\" serves it; %s", e.Kind.Plural, e.Kind.GVK.Kind, e.Kind.GVK.Group, where)
+	return fmt.Sprintf("list %s: this API does not serve the kind %s.%s. \"yuba up\" serves it; %s", e.Kind.Plural, e.Kind.GVK.Kind, e.Kind.GVK.Group, where)
 }
 
 // Empty is an object of the kind to read into.

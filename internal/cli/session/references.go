@@ -21,7 +21,7 @@ func SourceRef(cmd *cobra.Command, argument, namespace string) (map[string]any, 
 	kind, name, ok := strings.Cut(argument, "/")
 	switch {
 	case argument == "":
-		return nil, ui.UsageErrorf(cmd, "--source is missing: where is the program?")
+		return nil, ui.UsageErrorf(cmd, "--source is missing: name the source of the program")
 	case !ok || name == "" || !slices.Contains(SourceKinds, kind):
 		return nil, ui.UsageErrorf(cmd, "--source %q: want KIND/NAME, and KIND one of %s", argument, strings.Join(SourceKinds, ", "))
 	}

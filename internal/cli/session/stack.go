@@ -80,7 +80,7 @@ func NoStack(err error) bool {
 // StackError says what was tried on which stack, and where its name may be found.
 func (s *Session) StackError(action string, key types.NamespacedName, err error) error {
 	if apierrors.IsNotFound(err) {
-		return ui.Exitf(ui.ExitNotFound, "%s %s: there is no such stack. See which ones there are:\n    yuba list -n %s", action, key, key.Namespace)
+		return ui.Exitf(ui.ExitNotFound, "%s %s: there is no such stack. List the stacks:\n    yuba list -n %s", action, key, key.Namespace)
 	}
 	return fmt.Errorf("%s %s: %w", action, key, err)
 }

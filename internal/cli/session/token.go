@@ -37,7 +37,7 @@ func (c withToken) ClientConfig() (*rest.Config, error) {
 		return nil, err
 	}
 	if given := c.app.overrides.AuthInfo.Token != "" || file != ""; given && !rest.IsConfigTransportTLS(*config) {
-		return nil, ui.Exitf(ui.ExitFailure, "the token is not sent to %s, which does not use TLS", config.Host)
+		return nil, ui.Exitf(ui.ExitFailure, "refusing to send the token to %s, which does not use TLS", config.Host)
 	}
 	UseToken(config, token, file)
 	return config, nil

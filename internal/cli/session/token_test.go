@@ -47,8 +47,8 @@ func TestATokenIsTheOnlyCredential(t *testing.T) {
 		"a file that is not there":             {kubeconfig: tls, file: filepath.Join(dir, "none"), problem: "read the token of --token-file"},
 		"a file that is empty":                 {kubeconfig: tls, file: file("empty", "\n"), problem: "is empty"},
 		"nothing is sent to a server in clear": {kubeconfig: clear, env: "from-env"},
-		"a flag for a server in clear":         {kubeconfig: clear, flag: "from-flag", problem: "the token is not sent to http://c"},
-		"a file for a server in clear":         {kubeconfig: clear, file: token, problem: "the token is not sent to http://c"},
+		"a flag for a server in clear":         {kubeconfig: clear, flag: "from-flag", problem: "refusing to send the token to http://c"},
+		"a file for a server in clear":         {kubeconfig: clear, file: token, problem: "refusing to send the token to http://c"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			t.Setenv(TokenVariable, test.env)

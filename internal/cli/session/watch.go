@@ -147,7 +147,7 @@ func (s *Session) Patient(ctx context.Context, read func(context.Context) error)
 		switch {
 		case since.IsZero():
 			since = time.Now()
-			s.News("The server cannot be reached; what runs goes on. Trying again …")
+			s.News("The server is unreachable; runs continue. Retrying …")
 		case time.Since(since) > patience:
 			return err
 		}

@@ -35,11 +35,11 @@ func StateInWords(t *infrav1.Terraform) string {
 	ready := ConditionOf(t, infrav1.ConditionReady)
 	switch {
 	case t.Spec.Suspend:
-		return "Suspended: nothing is done until it is resumed."
+		return "Suspended: Yuba does nothing until it is resumed."
 	case t.AwaitsApproval() && ready.Status == metav1.ConditionUnknown:
 		return "The plan waits for approval."
 	case ready.Message == "" && t.Status.ObservedGeneration < 0:
-		return "No server has looked at it yet."
+		return "Not reconciled yet."
 	}
 	return ready.Message
 }

@@ -81,7 +81,7 @@ func acknowledge(ctx context.Context, s *session.Session, key types.NamespacedNa
 		return ui.Exitf(ui.ExitNotFound, "acknowledge %s: nothing of run %s or of earlier ones is listed. To see what is:\n    yuba status %s", key, o.run, s.Call(key))
 	}
 	s.News("Unproven resources of %s:\n  %s", key, diagnostic.Printable(strings.Join(unprovenLines(seen, s.Call(key)), "\n  ")))
-	if err := s.MustConfirm(o.yes || o.run != "", "You have checked them, and Yuba takes them off the list?"); err != nil {
+	if err := s.MustConfirm(o.yes || o.run != "", "Did you check them, and should Yuba take them off the list?"); err != nil {
 		return err
 	}
 	word := acknowledgement(cmp.Or(o.run, upTo), t.Annotations[infrav1.AnnotationAcknowledged], addresses)
@@ -154,7 +154,7 @@ func (v *statusView) unproven() {
 	if total > 0 {
 		lines = append([]string{run.UnprovenSentence(total) + ":"}, lines...)
 	}
-	lines = append(lines, run.UnprovenAdvice(importable, replaced)+". Then say so:")
+	lines = append(lines, run.UnprovenAdvice(importable, replaced)+". Then acknowledge them:")
 	if importable {
 		lines = append(lines, fmt.Sprintf("    yuba state import %s ADDRESS ID", v.call))
 	}

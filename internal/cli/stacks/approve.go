@@ -26,29 +26,29 @@ func NewApproveCommand(a *session.App) *cobra.Command {
 	var b bulk
 	cmd := &cobra.Command{
 		Use:   "approve NAME [PLAN-ID]",
-		Short: "Approve the plan that waits, so that it is applied",
-		Long: `Approve the plan that waits. Exactly that plan is applied, without planning again. With PLAN-ID the command refuses
-when another plan waits by now; without it, it approves whichever plan waits, so look at it first.
+		Short: "Approve the pending plan, so that Yuba applies it",
+		Long: `Approve the pending plan. Yuba applies exactly that plan, without planning again. With PLAN-ID the command refuses if
+another plan is pending by now; without it, the command approves whichever plan is pending, so look at it first.
 
-Several names approve the plan of each stack; --all and -l approve the plans that wait in the namespace, or with -A in all of
-them. They are listed first, and the command asks, or wants --yes.
+With several names the command approves the plan of each stack; --all and -l approve the pending plans of the namespace, or
+with -A of all namespaces. The command lists them and asks, or needs --yes.
 
-With -f the approval is written into the stack's manifest on disk, for you to commit; the stack itself is not changed.
-Of the file only the one value changes.`,
+With -f the command writes the approval into the stack's manifest on disk, for you to commit, and does not change the stack
+itself. It changes only that one value of the file.`,
 		Example: "  yuba plan vpc && yuba approve vpc\n  yuba approve vpc plan-main-1a2b3c4d5e --wait\n  yuba approve vpc -f clusters/prod/vpc.yaml\n" +
 			"  yuba approve vpc dns db\n  yuba pending -n staging && yuba approve -n staging --all",
 		Args: ui.Arguments(0, -1), ValidArgsFunction: a.StackNames(true),
 	}
-	cmd.Flags().BoolVarP(&wait, "wait", "w", false, "show the apply and wait for its end")
+	cmd.Flags().BoolVarP(&wait, "wait", "w", false, "show the apply and wait until it ends")
 	cmd.Flags().StringVarP(&file, "filename", "f", "", "write the approval into this manifest instead")
-	cmd.Flags().DurationVar(&timeout, "timeout", 0, "how long to wait at most")
-	cmd.Flags().BoolVar(&b.all, "all", false, "approve all plans that wait")
+	cmd.Flags().DurationVar(&timeout, "timeout", 0, "maximum time to wait")
+	cmd.Flags().BoolVar(&b.all, "all", false, "approve all pending plans")
 	cmd.Flags().BoolVar(&b.yes, "yes", false, "approve without asking")
 	b.add(cmd, "approve plans")
 	out := ui.AddOutputFlag(cmd, "json", "yaml", "name")
 	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
 		if file != "" && wait {
-			return ui.UsageErrorf(cmd, "use --filename or --wait, not both: what is committed is applied later")
+			return ui.UsageErrorf(cmd, "use --filename or --wait, not both: Yuba applies a committed approval later")
 		}
 		return b.check(cmd, args, file != "" || wait)
 	}
@@ -86,7 +86,7 @@ func commitApproval(ctx context.Context, s *session.Session, key types.Namespace
 		return err
 	}
 	if t.AutoApproves() {
-		return ui.Exitf(ui.ExitFailure, "approve %s: the manifest says \"auto\" and should go on saying so; only this one plan is held %s. Approve it on the server:\n    yuba approve %s",
+		return ui.Exitf(ui.ExitFailure, "approve %s: the manifest says \"auto\", which should stay; only this one plan is held %s. Approve it on the server:\n    yuba approve %s",
 			key, heldBecause(t), s.Call(key))
 	}
 	changed, err := approveInFile(file, key, id)
@@ -146,11 +146,11 @@ func approvable(s *session.Session, t *infrav1.Terraform, id string) (string, er
 	case t.Spec.PlanOnly:
 		return "", ui.Exitf(ui.ExitFailure, "approve %s: the stack only allows plans (spec.planOnly)", key)
 	case t.DriftOnly():
-		return "", ui.Exitf(ui.ExitFailure, "approve %s: the stack only looks for drift (spec.approvePlan is \"disable\")", key)
+		return "", ui.Exitf(ui.ExitFailure, "approve %s: the stack only checks for drift (spec.approvePlan is \"disable\")", key)
 	case t.Spec.Suspend:
-		return "", ui.Exitf(ui.ExitFailure, "approve %s: the stack is suspended. Let it go on first:\n    yuba resume %s", key, call)
+		return "", ui.Exitf(ui.ExitFailure, "approve %s: the stack is suspended. Resume it first:\n    yuba resume %s", key, call)
 	case t.AutoApproves() && !t.HoldsPlans():
-		return "", ui.Exitf(ui.ExitFailure, "approve %s: the stack applies its plans by itself (spec.approvePlan is \"auto\"). See:\n    yuba status %s", key, call)
+		return "", ui.Exitf(ui.ExitFailure, "approve %s: the stack applies its plans automatically (spec.approvePlan is \"auto\"). See:\n    yuba status %s", key, call)
 	}
 	return pending, nil
 }
@@ -167,8 +167,8 @@ func heldBecause(t *infrav1.Terraform) string {
 func NewRejectCommand(a *session.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "reject NAME [PLAN-ID]",
-		Short: "Reject the plan that waits, so that it is never applied",
-		Long: `Reject the plan that waits. It is not applied, also not where plans are applied without approval. A change of the
+		Short: "Reject the pending plan, so that it is never applied",
+		Long: `Reject the pending plan. Yuba does not apply it, even where it applies plans without approval. A change of the
 source or the stack makes a new plan, and so does "yuba replan".`,
 		Example: "  yuba reject vpc\n  yuba reject vpc plan-main-1a2b3c4d5e",
 		Args:    ui.Arguments(1, 2), ValidArgsFunction: a.StackAnd(pendingPlan, false),
@@ -182,7 +182,7 @@ source or the stack makes a new plan, and so does "yuba replan".`,
 		pending := t.Status.Plan.Pending
 		switch {
 		case pending == "":
-			return ui.Exitf(ui.ExitNotFound, "reject: no plan of %s waits", key)
+			return ui.Exitf(ui.ExitNotFound, "reject: %s has no pending plan", key)
 		case len(rest) == 1 && rest[0] != pending:
 			return ui.Exitf(ui.ExitNotFound, "reject: plan %s of %s is not pending; the pending plan is %s", rest[0], key, pending)
 		}

@@ -37,7 +37,7 @@ func (b *bulk) check(cmd *cobra.Command, args []string, single bool) error {
 	case some && len(args) > 0:
 		return ui.UsageErrorf(cmd, "name stacks or use --all, -A or -l, not both")
 	case b.everywhere && !b.all && b.selector == "":
-		return ui.UsageErrorf(cmd, "-A approves plans in all namespaces: say which, with --all or -l")
+		return ui.UsageErrorf(cmd, "-A approves plans in all namespaces: select them with --all or -l")
 	case single && b.wanted(args):
 		return ui.UsageErrorf(cmd, "--wait and --filename are for one stack")
 	}

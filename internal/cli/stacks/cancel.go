@@ -25,18 +25,18 @@ func NewCancelCommand(a *session.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cancel NAME [RUN-ID]",
 		Short: "Cancel the run of a stack",
-		Long: `Cancel the run of a stack. A run that waits for its turn is over at once. A run that is carried out gets one interrupt
-(SIGINT), upon which tofu finishes what it has begun and stores the state. If it has not ended after
-spec.runnerTerminationGracePeriodSeconds (default 30), it is killed, and what it was doing may exist without being in the
-state. With RUN-ID the command refuses when another run is at work by now.
+		Long: `Cancel the run of a stack. A queued run ends at once. A run in progress gets one interrupt (SIGINT), upon which tofu finishes
+its current operations and stores the state. If it has not ended after spec.runnerTerminationGracePeriodSeconds (default
+30), it is killed, and resources that it was changing may exist without being in the state. With RUN-ID the command refuses
+if another run is in progress by now.
 
-The stack starts no other run by itself until the stack or its source changes; "yuba replan" starts one. To stop all work
-on a stack, use "yuba suspend": it cancels a plan and lets an apply finish.`,
+The stack does not start another run automatically until the stack or its source changes; "yuba replan" starts one. To stop
+all work on a stack, use "yuba suspend": it cancels a plan and lets an apply finish.`,
 		Example: "  yuba cancel vpc\n  yuba cancel vpc --wait\n  yuba cancel vpc 20261122-204512.331-9f0c5e1d2b",
 		Args:    ui.Arguments(1, 2), ValidArgsFunction: a.StackAnd(openRunIDs, false),
 	}
-	cmd.Flags().BoolVarP(&wait, "wait", "w", false, "wait for the run's end")
-	cmd.Flags().DurationVar(&timeout, "timeout", 0, "how long to wait at most")
+	cmd.Flags().BoolVarP(&wait, "wait", "w", false, "wait until the run ends")
+	cmd.Flags().DurationVar(&timeout, "timeout", 0, "maximum time to wait")
 	out := ui.AddOutputFlag(cmd, "json", "yaml")
 	cmd.RunE = a.OnStack(out, func(ctx context.Context, s *session.Session, key types.NamespacedName, rest []string) error {
 		id := ""
@@ -63,7 +63,7 @@ func cancelRun(ctx context.Context, s *session.Session, key types.NamespacedName
 	}
 	what := fmt.Sprintf("Run %s (%s) of %s", rec.Spec.ID, rec.Spec.Title(), key)
 	if rec.Result == nil {
-		s.News("%s is asked to stop, and killed if it has not stopped after %s. Follow it:\n    yuba logs %s -f",
+		s.News("%s is being cancelled, and killed if it has not stopped after %s. Follow it:\n    yuba logs %s -f",
 			what, time.Duration(rec.Spec.Limits.Grace), s.Call(key))
 	}
 	if rec.Result == nil && wait {
@@ -72,7 +72,7 @@ func cancelRun(ctx context.Context, s *session.Session, key types.NamespacedName
 		}
 	}
 	if rec.Result != nil {
-		s.News("%s is over: %s.", what, howEnded(rec.Result))
+		s.News("%s ended: %s.", what, howEnded(rec.Result))
 	}
 	if out.Machine() {
 		return out.Print(s.Out, rec)

@@ -19,17 +19,17 @@ import (
 func newCircuitCommand(a *session.App, open bool) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: session.CircuitBreakers.Word + " NAME...", Aliases: session.CircuitBreakers.Aliases(),
-		Short: "Close circuit breakers: what they paused goes on",
-		Long: `Close circuit breakers. The stacks that they paused are tried again, spread over some minutes; drift that is found then
-waits for approval. One that the server has opened stays closed, whatever fails, until it is deleted or its spec.mode says
-Automatic. One that a person keeps open is the server's again.`,
+		Short: "Close circuit breakers and resume the stacks that they paused",
+		Long: `Close circuit breakers. Yuba retries the stacks that they paused, spread over some minutes; drift that it finds then
+waits for approval. A circuit breaker that the server opened stays closed, whatever fails, until it is deleted or its
+spec.mode says Automatic. One that a person keeps open becomes automatic again.`,
 		Example: "  yuba resume circuitbreaker aws-unavailable-1a2b3c",
 		Args:    ui.Arguments(1, -1), ValidArgsFunction: a.ObjectNames(session.CircuitBreakers, true),
 	}
 	if open {
-		cmd.Short = "Keep circuit breakers open: nothing that they concern is applied by itself"
-		cmd.Long = `Keep circuit breakers open until they are resumed, whatever is seen: nothing that they concern is applied by itself, and
-nothing is probed. To make one for maintenance:
+		cmd.Short = "Keep circuit breakers open, so that Yuba applies no affected stack automatically"
+		cmd.Long = `Keep circuit breakers open until they are resumed. Yuba applies no affected stack automatically, and probes none. To create one
+for maintenance:
 
     yuba kubectl apply -f - <<EOT
     apiVersion: yuba.dev/v1alpha1
@@ -61,7 +61,7 @@ func turnCircuit(ctx context.Context, s *session.Session, key types.NamespacedNa
 	case open:
 		mode, word = yubav1.ModeOpen, "kept open"
 	case is.Spec.Mode == string(yubav1.ModeOpen):
-		mode, word = yubav1.ModeAutomatic, "not kept open any more"
+		mode, word = yubav1.ModeAutomatic, "automatic again"
 	}
 	o, err := s.PatchObject(ctx, action, session.CircuitBreakers, key, session.Change{Spec: map[string]any{"mode": mode}})
 	if err != nil {

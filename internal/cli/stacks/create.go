@@ -35,9 +35,10 @@ func NewCreateCommand(a *session.App) *cobra.Command {
 		Use: "create NAME --source KIND/NAME", SuggestFor: []string{"new", "add"},
 		Short: "Create a stack whose program is in a source",
 		Long: `Create a stack whose program is in a source: a GitRepository, OCIRepository, Bucket or ExternalArtifact. With --export the
-manifest is written to standard output instead, for git. "yuba deploy" is for a directory of this machine.
+command writes the manifest to standard output instead, for git. "yuba deploy" is for a local directory.
 
-The commands below create sources, Kustomizations, receivers and alerts; a stack that is to be called like one of them is NAMESPACE/NAME.`,
+The commands below create sources, Kustomizations, receivers and alerts; create a stack that is called like one of them as
+NAMESPACE/NAME.`,
 		Example: "  yuba create vpc --source GitRepository/infra --path ./vpc --interval 15m\n" +
 			"  yuba create vpc --source OCIRepository/modules --var region=eu-1 --auto --write-outputs vpc-outputs\n" +
 			"  yuba create vpc --source GitRepository/infra.flux-system --export > vpc.yaml",
@@ -46,17 +47,17 @@ The commands below create sources, Kustomizations, receivers and alerts; a stack
 	flags := cmd.Flags()
 	flags.StringVar(&b.source, "source", "", "the source as KIND/NAME, or KIND/NAME.NAMESPACE (required)")
 	flags.StringVar(&b.path, "path", "", "the directory of the root module in the source")
-	flags.DurationVar(&b.interval, "interval", 10*time.Minute, "how often to look for drift")
+	flags.DurationVar(&b.interval, "interval", 10*time.Minute, "interval between drift checks")
 	flags.StringVar(&b.workspace, "workspace", "", "the workspace")
 	flags.StringArrayVar(&b.vars, "var", nil, "an input variable as NAME=VALUE; lists and objects are written as JSON")
 	flags.StringArrayVar(&b.varsFrom, "vars-from", nil, "variables from Secret/NAME or ConfigMap/NAME")
-	flags.StringArrayVar(&b.dependsOn, "depends-on", nil, "a stack that must be ready before, as NAME or NAMESPACE/NAME")
+	flags.StringArrayVar(&b.dependsOn, "depends-on", nil, "a stack that must be ready first, as NAME or NAMESPACE/NAME")
 	flags.StringVar(&b.outputs, "write-outputs", "", "write the outputs into this Secret")
-	flags.BoolVar(&b.auto, "auto", false, "let the server apply plans of this stack by itself")
-	flags.BoolVar(&b.planOnly, "plan-only", false, "make plans and never apply one")
-	flags.BoolVar(&b.destroyOnDeletion, "destroy-on-deletion", false, "destroy what the stack manages when it is deleted")
+	flags.BoolVar(&b.auto, "auto", false, "apply plans of this stack automatically")
+	flags.BoolVar(&b.planOnly, "plan-only", false, "make plans and never apply them")
+	flags.BoolVar(&b.destroyOnDeletion, "destroy-on-deletion", false, "destroy the stack's resources when it is deleted")
 	flags.BoolVar(&b.export, "export", false, "write the manifest to standard output and create nothing")
-	flags.BoolVarP(&b.wait, "wait", "w", false, "show the first run and wait for its end")
+	flags.BoolVarP(&b.wait, "wait", "w", false, "show the first run and wait until it ends")
 	out := ui.AddOutputFlag(cmd, "json", "yaml", "name")
 	if err := cmd.RegisterFlagCompletionFunc("source", completeSources); err != nil {
 		panic(fmt.Sprintf("%v. This is a bug in Yuba.", err))
@@ -114,7 +115,7 @@ func exportStack(a *session.App, cmd *cobra.Command, name string, b blueprint, o
 func create(ctx context.Context, s *session.Session, key types.NamespacedName, object *unstructured.Unstructured, wait bool, out *ui.Output) error {
 	err := s.Objects.Create(ctx, object, session.FieldOwner)
 	if apierrors.IsAlreadyExists(err) {
-		return ui.Exitf(ui.ExitFailure, "create %s: there is such a stack already. Change it:\n    yuba kubectl edit tf %s -n %s", key, key.Name, key.Namespace)
+		return ui.Exitf(ui.ExitFailure, "create %s: the stack exists already. Change it:\n    yuba kubectl edit tf %s -n %s", key, key.Name, key.Namespace)
 	}
 	if err != nil {
 		return fmt.Errorf("create %s: %w", key, err)

@@ -25,18 +25,18 @@ func NewDeleteCommand(a *session.App) *cobra.Command {
 	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use: "delete NAME", SuggestFor: []string{"rm", "remove"},
-		Short: "Delete a stack, and what it manages if it says so",
-		Long: `Delete a stack. With spec.destroyResourcesOnDeletion, Yuba first destroys what the stack manages; otherwise the resources
-stay, and nothing manages them any more. The state and its history stay in either case. The command says what stays, and asks.
+		Short: "Delete a stack, and its resources if it is configured to",
+		Long: `Delete a stack. With spec.destroyResourcesOnDeletion, Yuba first destroys its resources; otherwise the resources
+stay, unmanaged. The state and its history stay in either case. The command lists what stays, and asks.
 
-The commands below delete sources, Kustomizations, receivers and alerts; a stack that is called like one of them is
+The commands below delete sources, Kustomizations, receivers and alerts; name a stack that is called like one of them
 NAMESPACE/NAME.`,
 		Example: "  yuba delete vpc\n  yuba delete vpc --yes --wait=false",
 		Args:    ui.Arguments(1, 1), ValidArgsFunction: a.StackNames(false),
 	}
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do it without a question, also where resources are destroyed")
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "delete without a question, even if resources are destroyed")
 	cmd.Flags().BoolVar(&wait, "wait", true, "wait until the stack is gone")
-	cmd.Flags().DurationVar(&timeout, "timeout", 0, "how long to wait at most; what runs goes on after that")
+	cmd.Flags().DurationVar(&timeout, "timeout", 0, "maximum time to wait; the run continues after that")
 	cmd.RunE = a.OnStack(nil, func(ctx context.Context, s *session.Session, key types.NamespacedName, _ []string) error {
 		ctx, cancel := ui.WithTimeout(ctx, timeout)
 		defer cancel()
@@ -78,10 +78,10 @@ func deletionQuestion(s *session.Session, t *infrav1.Terraform) string {
 	case !t.DeletionTimestamp.IsZero() || !mayHaveResources(t):
 		return ""
 	case !t.Spec.DestroyResourcesOnDeletion:
-		return fmt.Sprintf("Deleting %s leaves what it manages where it is, and nothing manages it any more. The state stays, too: %s. "+
-			"A stack of the same name takes it over.\nTo destroy the resources first:\n    yuba destroy %s", key, placeOfState(t), s.Call(key))
+		return fmt.Sprintf("Deleting %s leaves its resources in place, unmanaged. The state stays, too: %s. "+
+			"A stack of the same name adopts it.\nTo destroy the resources first:\n    yuba destroy %s", key, placeOfState(t), s.Call(key))
 	case targets != "":
-		return fmt.Sprintf("Deleting %s destroys what its spec.targets name: %s. There is no undo. Its other resources stay, and so does the state: %s.",
+		return fmt.Sprintf("Deleting %s destroys the resources in its spec.targets: %s. There is no undo. Its other resources stay, and so does the state: %s.",
 			key, targets, placeOfState(t))
 	}
 	return fmt.Sprintf("Deleting %s destroys everything that it manages. There is no undo.", key)
@@ -93,9 +93,9 @@ func whatStays(t *infrav1.Terraform) string {
 	case !mayHaveResources(t):
 		return ""
 	case !t.Spec.DestroyResourcesOnDeletion:
-		return fmt.Sprintf(" What it managed stays, and nothing manages it any more. The state stays: %s.", placeOfState(t))
+		return fmt.Sprintf(" Its resources stay, unmanaged. The state stays: %s.", placeOfState(t))
 	case len(t.Spec.Targets) > 0:
-		return fmt.Sprintf(" What spec.targets do not name stays, and so does the state: %s.", placeOfState(t))
+		return fmt.Sprintf(" Resources outside spec.targets stay, and so does the state: %s.", placeOfState(t))
 	}
 	return ""
 }
@@ -110,7 +110,7 @@ func mayHaveResources(t *infrav1.Terraform) bool {
 // placeOfState says where the state is kept.
 func placeOfState(t *infrav1.Terraform) string {
 	if t.KeepsOwnState() {
-		return "in the stack's own backend"
+		return "in the stack's custom backend"
 	}
 	return "Secret " + t.StateSecretName()
 }

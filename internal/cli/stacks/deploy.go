@@ -37,10 +37,10 @@ func NewDeployCommand(a *session.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "deploy DIR --name NAME", SuggestFor: []string{"apply", "run"},
 		Short: "Push a directory, plan it as a stack, ask, and apply",
-		Long: `Push a directory, make or update the stack that runs it, show the plan, ask, and apply what was shown.
+		Long: `Push a directory, create or update the stack that runs it, show the plan, ask, and apply that plan.
 
 Flags replace the stack's configuration; variables that you omit are unset. With --auto the server
-applies this plan, and every later one, by itself. Without a terminal and without --yes the command ends with code 5
+applies this plan and every later one automatically. Without a terminal and without --yes the command ends with code 5
 after the plan and says how to approve it.`,
 		Example: "  yuba deploy . --name vpc\n  yuba deploy ./modules --path network --name vpc --var cidr=10.0.0.0/16\n  yuba deploy . --name vpc --auto --interval 1h",
 		Args:    ui.Arguments(1, 1), ValidArgsFunction: ui.Directories,
@@ -50,11 +50,11 @@ after the plan and says how to approve it.`,
 	flags.StringVar(&d.path, "path", "", "the directory of the root module, below DIR")
 	flags.StringVar(&d.workspace, "workspace", "", "the workspace")
 	flags.StringArrayVar(&d.vars, "var", nil, "an input variable as NAME=VALUE; lists and objects are written as JSON")
-	flags.DurationVar(&d.interval, "interval", 10*time.Minute, "how often to look for drift")
-	flags.BoolVar(&d.auto, "auto", false, "let the server apply plans of this stack by itself, now and later")
+	flags.DurationVar(&d.interval, "interval", 10*time.Minute, "interval between drift checks")
+	flags.BoolVar(&d.auto, "auto", false, "apply plans of this stack automatically, now and later")
 	flags.BoolVarP(&d.yes, "yes", "y", false, "approve the plan without a question")
 	flags.BoolVar(&d.yes, "approve", false, "the same as --yes")
-	flags.DurationVar(&d.timeout, "timeout", 0, "how long to wait at most; what runs goes on after that")
+	flags.DurationVar(&d.timeout, "timeout", 0, "maximum time to wait; the run continues after that")
 	out := ui.AddOutputFlag(cmd, "json", "yaml", "name")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := d.check(cmd); err != nil {
@@ -76,7 +76,7 @@ after the plan and says how to approve it.`,
 
 func (d deployment) check(cmd *cobra.Command) error {
 	if d.name == "" {
-		return ui.UsageErrorf(cmd, "--name is missing: every stack has a name")
+		return ui.UsageErrorf(cmd, "--name is missing: every stack needs a name")
 	}
 	name := d.name[strings.LastIndex(d.name, "/")+1:]
 	if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
@@ -101,7 +101,7 @@ func deploy(ctx context.Context, s *session.Session, key types.NamespacedName, d
 		return fmt.Errorf("get %s: %w", key, err)
 	}
 	if before.Spec.Suspend {
-		return ui.Exitf(ui.ExitWaiting, "deploy %s: the stack is suspended, so that nothing would happen. Let it go on first:\n    yuba resume %s", key, s.Call(key))
+		return ui.Exitf(ui.ExitWaiting, "deploy %s: the stack is suspended. Resume it first:\n    yuba resume %s", key, s.Call(key))
 	}
 	request := session.NewRequest()
 	applied, err := applyStack(ctx, s, d.object(key, request))

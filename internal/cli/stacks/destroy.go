@@ -22,13 +22,13 @@ func NewDestroyCommand(a *session.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "destroy NAME",
 		Short: "Destroy everything that a stack manages; the stack stays",
-		Long: `Plan the destruction of everything that a stack manages, show the plan, ask, and carry it out. The stack itself stays,
-with spec.destroy set; "yuba deploy" brings its resources back, "yuba delete" lets the stack go.`,
+		Long: `Plan the destruction of everything that a stack manages, show the plan, ask, and apply it. The stack itself stays,
+with spec.destroy set; "yuba deploy" creates its resources again, "yuba delete" deletes the stack.`,
 		Example: "  yuba destroy vpc\n  yuba destroy vpc --yes --timeout 30m",
 		Args:    ui.Arguments(1, 1), ValidArgsFunction: a.StackNames(false),
 	}
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "approve the plan without a question")
-	cmd.Flags().DurationVar(&timeout, "timeout", 0, "how long to wait at most; what runs goes on after that")
+	cmd.Flags().DurationVar(&timeout, "timeout", 0, "maximum time to wait; the run continues after that")
 	out := ui.AddOutputFlag(cmd, "json", "yaml", "name")
 	cmd.RunE = a.OnStack(out, func(ctx context.Context, s *session.Session, key types.NamespacedName, _ []string) error {
 		ctx, cancel := ui.WithTimeout(ctx, timeout)
@@ -45,7 +45,7 @@ func destroy(ctx context.Context, s *session.Session, key types.NamespacedName, 
 	}
 	if before.AutoApproves() || before.Spec.Force {
 		// There will be no plan to approve, so this is the moment to ask.
-		if err := s.MustConfirm(yes, "The stack "+key.String()+" applies plans by itself, so that everything it manages is destroyed at once. There is no undo."); err != nil {
+		if err := s.MustConfirm(yes, "The stack "+key.String()+" applies plans automatically, so everything it manages is destroyed at once. There is no undo."); err != nil {
 			return err
 		}
 	}

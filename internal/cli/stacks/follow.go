@@ -58,7 +58,7 @@ func (f *follower) begun(t *infrav1.Terraform) session.Verdict {
 	case seen && (s.CurrentRun != nil && s.CurrentRun.ID != f.before || lastRunOf(t) != f.before):
 		return session.Done
 	case s.CurrentRun != nil:
-		f.tell("Waiting for run %s (%s), which was begun before …", s.CurrentRun.ID, s.CurrentRun.Operation)
+		f.tell("Waiting for run %s (%s), which started earlier …", s.CurrentRun.ID, s.CurrentRun.Operation)
 		return session.NotYet
 	case t.Spec.Suspend:
 		return session.Done
@@ -120,7 +120,7 @@ func (f *follower) show(ctx context.Context, r *infrav1.RunReference) error {
 		return nil // there is nothing to show of it; the stack tells how it ended
 	}
 	if err != nil && ctx.Err() != nil {
-		f.News("\nRun %s goes on without you. Follow it:\n    yuba logs %s -f", r.ID, f.Call(f.key))
+		f.News("\nRun %s continues. Follow it:\n    yuba logs %s -f", r.ID, f.Call(f.key))
 	}
 	return err
 }
@@ -131,11 +131,11 @@ func (f *follower) problem(action string, t *infrav1.Terraform) error {
 	call := f.Call(f.key)
 	switch r := t.Status.LastRun; {
 	case t.Spec.Suspend:
-		return ui.Exitf(ui.ExitWaiting, "%s %s: the stack is suspended. Let it go on:\n    yuba resume %s", action, f.key, call)
+		return ui.Exitf(ui.ExitWaiting, "%s %s: the stack is suspended. Resume it:\n    yuba resume %s", action, f.key, call)
 	case ready.Status != metav1.ConditionFalse || ready.Reason == infrav1.ReasonDriftDetected:
 		return nil
 	case ready.Reason == infrav1.ReasonPlanRejected:
-		return ui.Exitf(ui.ExitWaiting, "%s %s: plan %s was rejected. Ask for another one:\n    yuba replan %s", action, f.key, t.Status.Plan.Pending, call)
+		return ui.Exitf(ui.ExitWaiting, "%s %s: plan %s was rejected. Request another one:\n    yuba replan %s", action, f.key, t.Status.Plan.Pending, call)
 	case r != nil && session.Failed(r) && r.ID == f.shown && f.explained > 0:
 		return ui.Exitf(ui.ExitRunFailed, "%s %s: run %s %s", action, f.key, r.ID, r.Status)
 	case r != nil && session.Failed(r) && r.ID == f.shown:

@@ -17,11 +17,11 @@ func NewListCommand(a *session.App) *cobra.Command {
 		Use: "list [NAME]...", SuggestFor: []string{"ps", "stacks"},
 		Aliases: []string{"ls"},
 		Short:   "List the stacks of a namespace",
-		Long: `List the stacks of a namespace, of all, or those that are named: whether each is ready, and how it stands in a few words. It is
+		Long: `List the stacks of a namespace, of all namespaces, or the named ones: whether each is ready, and a summary of its status. It is
 the table of "kubectl get terraforms". With -o wide it also has the changes of the last plan, the revisions that were
-applied and planned last, and what Ready says in full.
+applied and planned last, and the full message of Ready.
 
-"yuba get" lists the other kinds, too. A stack that is called artifacts is NAMESPACE/artifacts here.`,
+"yuba get" also lists the other kinds. List a stack that is called artifacts as NAMESPACE/artifacts.`,
 		Example: "  yuba list\n  yuba list -A -o wide\n  yuba list -l team=network --watch\n  yuba list vpc dns -o json",
 	})
 }

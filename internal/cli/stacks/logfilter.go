@@ -40,9 +40,9 @@ type logFilterFlags struct {
 func (f *logFilterFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.level, "level", "", "show only messages of this level and above: debug, info, warn or error")
-	flags.DurationVar(&f.since, "since", 0, "show only what is newer than this, such as 5m")
-	flags.StringVar(&f.sinceTime, "since-time", "", "show only what is newer than this time, such as 2026-01-02T15:04:05Z")
-	flags.IntVar(&f.tail, "tail", -1, "show only so many of the lines that are there already")
+	flags.DurationVar(&f.since, "since", 0, "show only lines newer than this, such as 5m")
+	flags.StringVar(&f.sinceTime, "since-time", "", "show only lines newer than this time, such as 2026-01-02T15:04:05Z")
+	flags.IntVar(&f.tail, "tail", -1, "show only this many of the existing lines")
 	ui.Complete(cmd, "level", logLevels...)
 }
 

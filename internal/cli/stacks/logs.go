@@ -27,14 +27,14 @@ func NewLogsCommand(a *session.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "logs NAME",
 		Short: "Show the log of a stack's run",
-		Long: `Show the log of the run that is in hand, else of the last one, or of the run named. With -f it goes on until the run
-ends, and waits for a run when there has been none. With -o json each line is what tofu wrote.`,
+		Long: `Show the log of the current run, else of the last one, or of the named run. With -f the command follows the log until the
+run ends, and waits for the first run if there is none. With -o json each line is as tofu wrote it.`,
 		Example: "  yuba logs vpc -f\n  yuba logs vpc --level error\n  yuba logs vpc --run 20260102-150405.000-1a2b3c4d5e\n  yuba logs vpc -o json | jq .type",
 		Args:    ui.Arguments(1, 1), ValidArgsFunction: a.StackNames(false),
 	}
 	cmd.Flags().StringVar(&o.Run, "run", "", "the run whose log to show; \"yuba runs\" lists them")
 	ui.CompleteFlag(cmd, "run", a.AboutStack(runIDs))
-	cmd.Flags().BoolVarP(&o.Follow, "follow", "f", false, "go on until the run ends")
+	cmd.Flags().BoolVarP(&o.Follow, "follow", "f", false, "follow the log until the run ends")
 	wanted.add(cmd)
 	out := ui.AddOutputFlag(cmd, "json")
 	var filter *logFilter

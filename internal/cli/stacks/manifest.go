@@ -68,7 +68,7 @@ func replaceFile(path string, data []byte, mode os.FileMode) (err error) {
 }
 
 // errByHand is for manifests that are written in a way that only a person should change.
-var errByHand = errors.New("spec.approvePlan is written in a way that is not changed here; put the plan's id there by hand")
+var errByHand = errors.New("this command cannot edit spec.approvePlan in this notation; set it to the plan's id manually")
 
 // approveInManifest returns the file with spec.approvePlan of the stack set to a plan's id.
 func approveInManifest(file []byte, key types.NamespacedName, id string) ([]byte, error) {
@@ -82,7 +82,7 @@ func approveInManifest(file []byte, key types.NamespacedName, id string) ([]byte
 			continue
 		}
 		if found >= 0 {
-			return nil, fmt.Errorf("it has the stack %s more than once", key)
+			return nil, fmt.Errorf("it contains the stack %s more than once", key)
 		}
 		found = i
 	}

@@ -25,12 +25,12 @@ func nextSteps(t *infrav1.Terraform, call string) []string {
 		return []string{"yuba shell " + call}
 	case s.Lock.Pending != "" && t.KeepsOwnState():
 		// Only the tool reaches that lock, and only the stack tells it to.
-		return []string{fmt.Sprintf(`yuba kubectl -n %s patch tf %s --type=merge -p '{"spec":{"tfstate":{"forceUnlock":"yes","lockIdentifier":%q}}}'    (only when its holder is gone)`,
+		return []string{fmt.Sprintf(`yuba kubectl -n %s patch tf %s --type=merge -p '{"spec":{"tfstate":{"forceUnlock":"yes","lockIdentifier":%q}}}'    (only if the lock holder is gone)`,
 			t.Namespace, t.Name, s.Lock.Pending)}
 	case s.Lock.Pending != "":
-		return []string{"yuba force-unlock " + call + " " + s.Lock.Pending + "    (only when its holder is gone)"}
+		return []string{"yuba force-unlock " + call + " " + s.Lock.Pending + "    (only if the lock holder is gone)"}
 	case ready.Reason == infrav1.ReasonStateTakenOver:
-		return []string{"yuba state list " + call, "yuba state adopt " + call + "    (destroys what it lists)"}
+		return []string{"yuba state list " + call, "yuba state adopt " + call + "    (destroys the listed resources)"}
 	case ready.Reason == infrav1.ReasonAccessDenied && strings.HasSuffix(ready.Message, infrav1.MessageCrossNamespace):
 		// tofu-controller's message has that reason for other refusals as well, and does not name the flag.
 		return []string{"yuba up --allow-cross-namespace    (restart the server, or yuba controller, with this flag; yuba up --dev has it)"}

@@ -42,10 +42,10 @@ func TestNextSteps(t *testing.T) {
 		"suspended: resume it, whatever waits": {stackThat(pending("p1"), func(t *infrav1.Terraform) { t.Spec.Suspend = true }),
 			[]string{"yuba resume vpc"}},
 		"locked: unlock it, carefully": {stackThat(func(t *infrav1.Terraform) { t.Status.Lock.Pending = "3f2a" }),
-			[]string{"yuba force-unlock vpc 3f2a    (only when its holder is gone)"}},
+			[]string{"yuba force-unlock vpc 3f2a    (only if the lock holder is gone)"}},
 		"locked in a backend of its own: have it unlocked, carefully": {stackThat(func(t *infrav1.Terraform) {
 			t.Spec.Cloud, t.Status.Lock.Pending = &infrav1.CloudSpec{}, "3f2a"
-		}), []string{`yuba kubectl -n team patch tf vpc --type=merge -p '{"spec":{"tfstate":{"forceUnlock":"yes","lockIdentifier":"3f2a"}}}'    (only when its holder is gone)`}},
+		}), []string{`yuba kubectl -n team patch tf vpc --type=merge -p '{"spec":{"tfstate":{"forceUnlock":"yes","lockIdentifier":"3f2a"}}}'    (only if the lock holder is gone)`}},
 		"held for work by hand: work on it": {stackThat(ready(metav1.ConditionUnknown, infrav1.ReasonBreakTheGlass, "")), []string{"yuba shell vpc"}},
 		"the state vanished: go back to a version": {stackThat(ready(metav1.ConditionFalse, infrav1.ReasonStateMissing, "")),
 			[]string{"yuba state history vpc", "yuba state rollback vpc VERSION"}},

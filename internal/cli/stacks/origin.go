@@ -81,7 +81,7 @@ func notWell(source *session.Object, now time.Time) string {
 	c := source.Ready()
 	switch {
 	case source.Spec.Suspend:
-		return "suspended: nothing new is fetched until it is resumed"
+		return "suspended: Yuba fetches nothing new until it is resumed"
 	case c.Status != metav1.ConditionFalse:
 		return ""
 	}
@@ -91,7 +91,7 @@ func notWell(source *session.Object, now time.Time) string {
 	}
 	kept := ""
 	if source.Revision() != "" {
-		kept = "\nThe last good one is used: " + ui.ShortRevision(source.Revision())
+		kept = "\nThe stack uses the last good revision: " + ui.ShortRevision(source.Revision())
 	}
 	return fmt.Sprintf("not ready%s: %s%s", since, c.Message, kept)
 }

@@ -63,14 +63,14 @@ func NewPendingCommand(a *session.App) *cobra.Command {
 	var summary bool
 	cmd := &cobra.Command{
 		Use: "pending", SuggestFor: []string{"inbox", "approvals"},
-		Short: "List the plans that wait for approval, with what they change",
-		Long: `List the plans of a namespace, or of all, that wait for approval, those that wait longest first, and what each of them changes.
-Sensitive values are not shown. "yuba approve --all" approves them.`,
+		Short: "List the plans that wait for approval, with their changes",
+		Long: `List the plans of a namespace, or of all, that wait for approval, those that wait longest first, and the changes of each.
+The command hides sensitive values. "yuba approve --all" approves the plans.`,
 		Example: "  yuba pending\n  yuba pending -A --summary\n  yuba pending -A -l team=network -o json",
 		Args:    ui.Arguments(0, 0), ValidArgsFunction: ui.NoNames,
 	}
 	f.add(cmd, "list plans")
-	cmd.Flags().BoolVar(&summary, "summary", false, "leave out what the plans change")
+	cmd.Flags().BoolVar(&summary, "summary", false, "omit the changes")
 	out := ui.AddOutputFlag(cmd, "json", "yaml", "name")
 	cmd.RunE = a.InSession(out, func(cmd *cobra.Command, s *session.Session, _ []string) error {
 		waiting, err := awaiting(s, cmd, f)
@@ -111,7 +111,7 @@ func showDifferences(ctx context.Context, s *session.Session, t *infrav1.Terrafo
 	fmt.Fprintf(s.Out, "\n%s, %s:\n", session.KeyOf(t), t.Status.Plan.Pending)
 	document, err := s.Content.Plan(ctx, t.Namespace, t.Name, t.Status.Plan.RunID)
 	if err != nil {
-		s.News("The plan of %s cannot be read: %v", session.KeyOf(t), err)
+		s.News("Cannot read the plan of %s: %v", session.KeyOf(t), err)
 		return ctx.Err()
 	}
 	p, err := plan.Decode(document)

@@ -20,12 +20,12 @@ import (
 func NewPlanCommand(a *session.App) *cobra.Command {
 	return planCommand(a, &cobra.Command{
 		Use: "plan NAME", SuggestFor: []string{"preview"},
-		Short: "Show the plan that waits, or the last one",
-		Long: `Show what a plan does, object by object: the plan that waits for approval, else the last one that Yuba kept, or that of a run.
-The first line says which plan it is and whether it waits, was applied or was superseded. Yuba keeps the plans that wait for
-approval; of those that it applies without approval, "yuba logs" shows what they did.
+		Short: "Show the pending plan, or the last one",
+		Long: `Show the changes of a plan, object by object: the pending plan, else the last one that Yuba stored, or that of a run.
+The first line names the plan and says whether it is pending, applied or superseded. Yuba stores the plans that wait for
+approval; for plans that it applies without approval, "yuba logs" shows the changes.
 
-Sensitive values are not shown. Nothing is planned anew; see "yuba replan" for that.`,
+The command hides sensitive values. It does not make a new plan; see "yuba replan" for that.`,
 		Example: "  yuba plan vpc\n  yuba plan vpc --run 20260102-150405.000-1a2b3c4d5e\n  yuba plan vpc -o json",
 	})
 }
@@ -42,7 +42,7 @@ func NewShowCommand(a *session.App) *cobra.Command {
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(planCommand(a, &cobra.Command{
-		Use: "plan NAME", Short: "Show the plan that waits, or the last one", Long: "The same as \"yuba plan\".", Example: "  yuba show plan vpc", Hidden: true,
+		Use: "plan NAME", Short: "Show the pending plan, or the last one", Long: "The same as \"yuba plan\".", Example: "  yuba show plan vpc", Hidden: true,
 	}))
 	return cmd
 }

@@ -47,9 +47,9 @@ func planHeading(t *infrav1.Terraform, s *plan.Standing, now time.Time) string {
 	case plan.StateApplyFailed:
 		text = fmt.Sprintf("Partly applied %s: its apply by run %s did not succeed, %s ago", name, s.ApplyRun, ui.Age(now, s.ApplyEnded))
 	case plan.StateRefused:
-		text = "Refused " + name + made + " by run " + s.Run + ": a webhook did not let it pass"
+		text = "Refused " + name + made + " by run " + s.Run + ": a webhook refused it"
 	case plan.StateUnchanged:
-		text = "No changes: run " + s.Run + " found nothing to do"
+		text = "No changes: run " + s.Run + " found no changes"
 		if s.Revision != "" {
 			text += " for revision " + ui.ShortRevision(s.Revision)
 		}
@@ -70,9 +70,9 @@ func pendingIs(t *infrav1.Terraform) string {
 	case t.Annotations[infrav1.AnnotationRejected] == p.Pending:
 		return "is rejected"
 	case t.Spec.PlanOnly:
-		return "is not to be applied (planOnly)"
+		return "is never applied (planOnly)"
 	case t.DriftOnly():
-		return "is not to be applied (approvePlan: disable)"
+		return "is never applied (approvePlan: disable)"
 	case t.HoldsPlans():
 		return "is held " + heldBecause(t)
 	}

@@ -24,7 +24,7 @@ func TestPlansSayWhichTheyAre(t *testing.T) {
 	}{
 		"": {},
 		"Pending plan plan-main-1 of revision main@sha1:0123456789, made 60m ago: it waits for approval": {standing: is(plan.StatePending)},
-		"Pending plan plan-main-1 of revision main@sha1:0123456789, made 60m ago: it is not to be applied (planOnly)": {
+		"Pending plan plan-main-1 of revision main@sha1:0123456789, made 60m ago: it is never applied (planOnly)": {
 			change: func(t *infrav1.Terraform) { t.Spec.PlanOnly = true }, standing: is(plan.StatePending)},
 		"Pending plan plan-main-1 of revision main@sha1:0123456789, made 60m ago: it is held for approval by circuit breaker c1": {
 			change: func(t *infrav1.Terraform) { t.Status.Plan.HeldBy = "c1" }, standing: is(plan.StatePending)},
@@ -32,9 +32,9 @@ func TestPlansSayWhichTheyAre(t *testing.T) {
 		"Rejected plan plan-main-1 of revision main@sha1:0123456789, made 60m ago":                                       {standing: is(plan.StateRejected)},
 		"Applied plan plan-main-1 of revision main@sha1:0123456789, applied 60s ago by run r2":                           {standing: is(plan.StateApplied)},
 		"Partly applied plan plan-main-1 of revision main@sha1:0123456789: its apply by run r2 did not succeed, 60s ago": {standing: is(plan.StateApplyFailed)},
-		"Refused plan of revision main@sha1:0123456789, made 60m ago by run r1: a webhook did not let it pass":           {standing: nobody(is(plan.StateRefused))},
+		"Refused plan of revision main@sha1:0123456789, made 60m ago by run r1: a webhook refused it":                    {standing: nobody(is(plan.StateRefused))},
 		"Superseded plan of revision main@sha1:0123456789, made 60m ago by run r1: it was never applied":                 {standing: nobody(is(plan.StateSuperseded))},
-		"No changes: run r1 found nothing to do for revision main@sha1:0123456789, 60m ago":                              {standing: is(plan.StateUnchanged)},
+		"No changes: run r1 found no changes for revision main@sha1:0123456789, 60m ago":                                 {standing: is(plan.StateUnchanged)},
 		"Pending plan plan-main-1: it waits for approval":                                                                {standing: &plan.Standing{State: plan.StatePending, ID: "plan-main-1", Run: "r1"}},
 	} {
 		stack := &infrav1.Terraform{Status: infrav1.TerraformStatus{Plan: infrav1.PlanStatus{Pending: "plan-main-1"}}}

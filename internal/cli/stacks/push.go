@@ -24,12 +24,12 @@ func NewPushCommand(a *session.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "push DIR NAME",
 		Short: "Store a directory as a source that stacks can use",
-		Long: `Pack a directory and store it as the ExternalArtifact NAME, which stacks use by their sourceRef. Stacks that use it
-already are planned anew. The same files always make the same digest.
+		Long: `Pack a directory and store it as the ExternalArtifact NAME, which stacks name in their sourceRef. Yuba plans the stacks that
+use it. The same files always have the same digest.
 
-.gitignore and .terraformignore are honoured; .git, .terraform and state files are always left out.
+The command honours .gitignore and .terraformignore, and always omits .git, .terraform and state files.
 
-"yuba push artifact" pushes to an OCI registry instead; a directory of that name is ./artifact.`,
+"yuba push artifact" pushes to an OCI registry instead; push a directory of that name as ./artifact.`,
 		Example: "  yuba push . modules\n  yuba push ./network team-a/network -o json",
 		Args:    ui.Arguments(2, 2), ValidArgsFunction: ui.Directories,
 	}
@@ -63,7 +63,7 @@ func showPushed(s *session.Session, key types.NamespacedName, pushed content.Pus
 	if pushed.Changed {
 		s.News("Stored %s as ExternalArtifact %s.", ui.Size(pushed.Size), key)
 	} else {
-		s.News("ExternalArtifact %s is unchanged: it has these very files already.", key)
+		s.News("ExternalArtifact %s is unchanged: it already has the same files.", key)
 	}
 	return nil
 }
@@ -80,11 +80,11 @@ func push(ctx context.Context, s *session.Session, dir string, key types.Namespa
 		return content.Pushed{}, err
 	}
 	if stats.Files == 0 {
-		return content.Pushed{}, fmt.Errorf("push %s: there is no file in it that is not ignored", dir)
+		return content.Pushed{}, fmt.Errorf("push %s: it contains only ignored files", dir)
 	}
 	pushed, err := s.Content.Push(ctx, key.Namespace, key.Name, packed)
 	if apierrors.IsNotFound(err) {
-		return pushed, ui.Exitf(ui.ExitNotFound, "push %s to %s: %w\nIf the namespace is missing, make it:\n    yuba kubectl create namespace %s", dir, key, err, key.Namespace)
+		return pushed, ui.Exitf(ui.ExitNotFound, "push %s to %s: %w\nIf the namespace does not exist, create it:\n    yuba kubectl create namespace %s", dir, key, err, key.Namespace)
 	}
 	if err != nil {
 		return pushed, fmt.Errorf("push %s to %s: %w", dir, key, err)

@@ -23,13 +23,13 @@ func NewQueueCommand(a *session.App) *cobra.Command {
 	return listing.ServerCommand(a, &cobra.Command{
 		Use: "queue", SuggestFor: []string{"jobs"},
 		Short: "List running and queued runs in execution order",
-		Long: `List running and queued runs in the order in which they execute if nothing else comes. With -n, list only those of
+		Long: `List running and queued runs in the order in which they execute, unless others come in between. With -n, list only those of
 that namespace; places count all namespaces.
 
-What somebody waits for begins first: what a person asked for or approved, and the end of stacks that are deleted. What an
-input changed comes next, looks for drift come last. Among equals namespaces take turns, by what their runs took so far, and
-what has waited for long moves up. While runs are short, the next ones are prepared beside those at work. How many runs are
-at work at a time is for "yuba up --concurrency" to say, and how many of one namespace for --namespace-concurrency.`,
+Runs that a person requested or approved come first, with those that end deleted stacks. Runs for changed inputs come next,
+drift checks last. Among equals, namespaces take turns by the time that their runs took so far, and runs that have waited
+for long move up. While runs are short, Yuba prepares the next ones in advance. "yuba up --concurrency" limits the concurrent
+runs, --namespace-concurrency those of one namespace.`,
 		Example: "  yuba queue\n  yuba queue -n team-a\n  yuba queue -o json",
 	}, func(ctx context.Context, s *session.Session) (*listing.List, error) {
 		q, err := s.Content.Queue(ctx)
@@ -44,11 +44,11 @@ at work at a time is for "yuba up --concurrency" to say, and how many of one nam
 }
 
 func listedQueue(q content.Queue, now time.Time) *listing.List {
-	l := &listing.List{Answer: q, None: "Nothing is at work and nothing waits.", Rows: [][]string{{"PLACE", "STACK", "RUN", "FOR", "AGE", "WHY"}}}
+	l := &listing.List{Answer: q, None: "No run is running or queued.", Rows: [][]string{{"PLACE", "STACK", "RUN", "FOR", "AGE", "WHY"}}}
 	for _, e := range q.Items {
 		name, place, since := e.Namespace+"/"+e.Name, strconv.Itoa(e.Place), e.Since
 		if e.Place == 0 {
-			place = "at work"
+			place = "running"
 			if e.Phase == content.PhasePrepared {
 				place = e.Phase
 			}

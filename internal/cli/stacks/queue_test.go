@@ -23,7 +23,7 @@ func TestTheQueueIsListed(t *testing.T) {
 		{Namespace: "b", Name: "web", Operation: "plan", Place: 1, Urgency: "change", Trigger: "generation 3", Since: began, Waits: "its namespace is full"}}}
 	for form, want := range map[string]string{
 		"": "PLACE      STACK   RUN     FOR       AGE   WHY\n" +
-			"at work    a/vpc   apply   awaited   30s   approved\n" +
+			"running    a/vpc   apply   awaited   30s   approved\n" +
 			"prepared   a/dns   plan    drift     30s   interval\n" +
 			"1          b/web   plan    change    30s   generation 3; its namespace is full\n",
 		"name": "a/vpc\na/dns\nb/web\n",

@@ -21,14 +21,14 @@ func NewReplanCommand(a *session.App) *cobra.Command {
 	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use: "replan NAME", SuggestFor: []string{"refresh", "sync"},
-		Short: "Look at a stack now and make a fresh plan",
-		Long: `Look at a stack now, whatever its interval, and make a fresh plan; also one that takes the place of a plan that was
-rejected. A stack that applies its plans by itself applies it.`,
+		Short: "Make a fresh plan of a stack now",
+		Long: `Reconcile a stack now, whatever its interval, and make a fresh plan, even if its last plan was rejected. A stack that
+applies its plans automatically applies it.`,
 		Example: "  yuba replan vpc\n  yuba replan vpc --wait --timeout 2m",
 		Args:    ui.Arguments(1, 1), ValidArgsFunction: a.StackNames(false),
 	}
-	cmd.Flags().BoolVarP(&wait, "wait", "w", false, "show the run and wait for its end")
-	cmd.Flags().DurationVar(&timeout, "timeout", 0, "how long to wait at most; what runs goes on after that")
+	cmd.Flags().BoolVarP(&wait, "wait", "w", false, "show the run and wait until it ends")
+	cmd.Flags().DurationVar(&timeout, "timeout", 0, "maximum time to wait; the run continues after that")
 	out := ui.AddOutputFlag(cmd, "json", "yaml", "name")
 	cmd.RunE = a.OnStack(out, func(ctx context.Context, s *session.Session, key types.NamespacedName, _ []string) error {
 		ctx, cancel := ui.WithTimeout(ctx, timeout)
@@ -45,16 +45,16 @@ func NewReconcileCommand(a *session.App) *cobra.Command {
 	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use:   "reconcile NAME",
-		Short: "Look at a stack now and wait for what follows",
-		Long: `Look at a stack now, whatever its interval, show what is run because of it, and wait for its end. A plan that was
-rejected stays so; "yuba replan" takes that back.
+		Short: "Reconcile a stack now and wait for the result",
+		Long: `Reconcile a stack now, whatever its interval, show the runs that follow, and wait until they end. A rejected plan
+stays rejected; "yuba replan" makes another one.
 
-The commands below look at sources and Kustomizations; a stack that is called like one of them is NAMESPACE/NAME.`,
+The commands below reconcile sources and Kustomizations; name a stack that is called like one of them NAMESPACE/NAME.`,
 		Example: "  yuba reconcile vpc\n  yuba reconcile source git infra\n  yuba reconcile kustomization apps --with-source\n  yuba reconcile vpc --timeout 5m -o json\n  yuba reconcile vpc --wait=false",
 		Args:    ui.Arguments(1, 1), ValidArgsFunction: a.StackNames(false),
 	}
-	cmd.Flags().BoolVarP(&wait, "wait", "w", true, "show the run and wait for its end")
-	cmd.Flags().DurationVar(&timeout, "timeout", 0, "how long to wait at most; what runs goes on after that")
+	cmd.Flags().BoolVarP(&wait, "wait", "w", true, "show the run and wait until it ends")
+	cmd.Flags().DurationVar(&timeout, "timeout", 0, "maximum time to wait; the run continues after that")
 	out := ui.AddOutputFlag(cmd, "json", "yaml", "name")
 	cmd.RunE = a.OnStack(out, func(ctx context.Context, s *session.Session, key types.NamespacedName, _ []string) error {
 		ctx, cancel := ui.WithTimeout(ctx, timeout)

@@ -62,13 +62,13 @@ func (r *review) approve(ctx context.Context, t *infrav1.Terraform) error {
 	// --yes answers for what the program does, and not for what a deleted stack left behind.
 	if from := t.Status.TakenOver; !r.yes || from != nil {
 		if from != nil {
-			r.News("The stack took over the state of %s, which was deleted%s.", session.FormerName(t, from), session.DeletedAt(from))
+			r.News("The stack continues with the state of %s, which was deleted%s.", session.FormerName(t, from), session.DeletedAt(from))
 		}
 		if !r.Interactive() {
 			return ui.Exitf(ui.ExitWaiting, "Plan %s of %s waits for approval. Approve it:\n    yuba approve %s %s", id, r.key, r.Call(r.key), id)
 		}
 		if err := r.Confirm(questionFor(t)); err != nil {
-			r.News("Plan %s still waits. Apply it later:\n    yuba approve %s %s", id, r.Call(r.key), id)
+			r.News("Plan %s is still pending. Approve it later:\n    yuba approve %s %s", id, r.Call(r.key), id)
 			return err
 		}
 	}
@@ -140,9 +140,9 @@ func (r *review) conclude(ctx context.Context, t *infrav1.Terraform) error {
 	case ready.Status != metav1.ConditionTrue:
 		return ui.Exitf(ui.ExitWaiting, "%s %s: %s. See:\n    yuba status %s", r.action, r.key, strings.TrimRight(ready.Message, "."), r.Call(r.key))
 	case ready.Reason == infrav1.ReasonPlannedNoChanges || ready.Reason == infrav1.ReasonNoDrift:
-		r.News("\n%s Nothing was to be done for %s.", r.Paint(r.App.Err, ui.ColorGreen, "No changes."), r.key)
+		r.News("\n%s %s is up to date.", r.Paint(r.App.Err, ui.ColorGreen, "No changes."), r.key)
 	case t.Spec.Destroy:
-		r.News("\n%s", r.Paint(r.App.Err, ui.ColorGreen, "Everything that "+r.key.String()+" managed is destroyed."))
+		r.News("\n%s", r.Paint(r.App.Err, ui.ColorGreen, "Destroyed everything that "+r.key.String()+" managed."))
 		return nil
 	default:
 		r.News("\n%s", r.Paint(r.App.Err, ui.ColorGreen, r.key.String()+" is applied."))

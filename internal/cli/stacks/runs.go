@@ -25,11 +25,11 @@ func NewRunsCommand(a *session.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "runs NAME", SuggestFor: []string{"history"},
 		Short:   "List the runs of a stack",
-		Long:    "List the runs of a stack, newest first: what each did, why, and what came of it. With -o wide also by which tool.",
+		Long:    "List the runs of a stack, newest first: the operation, the reason and the outcome of each. With -o wide also the tool.",
 		Example: "  yuba runs vpc\n  yuba runs vpc --limit 100 -o json",
 		Args:    ui.Arguments(1, 1), ValidArgsFunction: a.StackNames(false),
 	}
-	cmd.Flags().IntVar(&limit, "limit", 20, "how many runs to list")
+	cmd.Flags().IntVar(&limit, "limit", 20, "maximum number of runs to list")
 	out := ui.AddTableFlag(cmd, "json", "yaml", "name")
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
 		if limit < 1 {
@@ -57,7 +57,7 @@ func showRuns(s *session.Session, list content.RunList, out *ui.Output) error {
 	case out.Machine():
 		return out.Print(s.Out, list)
 	case len(list.Items) == 0:
-		s.News("There has been no run yet.")
+		s.News("No runs yet.")
 		return nil
 	}
 	rows := [][]string{{"RUN", "OPERATION", "OUTCOME", "CHANGES", "AGE", "TOOK", "TOOL", "WHY"}}

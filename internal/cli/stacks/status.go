@@ -24,8 +24,8 @@ import (
 func NewStatusCommand(a *session.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "status NAME", SuggestFor: []string{"describe", "inspect"},
-		Short:   "Tell how a stack stands and what to do next",
-		Long:    "Tell how a stack stands: whether it is ready and why not, its plan, its runs, its source, warnings, and what to do next.",
+		Short:   "Show the status of a stack and the next step",
+		Long:    "Show the status of a stack: whether it is ready and why not, its plan, its runs, its source, warnings, and the next step.",
 		Example: "  yuba status vpc\n  yuba status team-a/vpc -o yaml",
 		Args:    ui.Arguments(1, 1), ValidArgsFunction: a.StackNames(false),
 	}
@@ -95,10 +95,10 @@ func (v *statusView) show() {
 	v.source()
 	v.line("Outputs", "%s", strings.Join(t.Status.AvailableOutputs, ", "))
 	if from := t.Status.TakenOver; from != nil {
-		v.line("State", "taken over from %s, deleted%s; its own once a plan is approved or finds nothing to change", session.FormerName(t, from), session.DeletedAt(from))
+		v.line("State", "that of %s, deleted%s; this stack owns it after a plan is approved or finds no changes", session.FormerName(t, from), session.DeletedAt(from))
 	}
 	if lock := t.Status.Lock.Pending; lock != "" {
-		v.line("Lock", "held by somebody else, lock id %s", lock)
+		v.line("Lock", "held by another process, lock id %s", lock)
 	}
 	v.unproven()
 	for _, warning := range t.Status.Warnings {
@@ -150,9 +150,9 @@ func (v *statusView) plan() {
 	case p.Pending != "":
 		v.line("Plan", "%s %s: %s%s%s", p.Pending, pendingIs(v.t), p.Summary, kind, v.ago(v.t.Status.LastPlanAt))
 	case p.LastApplied != "":
-		v.line("Plan", "none waits; %s was applied last", p.LastApplied)
+		v.line("Plan", "none pending; %s was applied last", p.LastApplied)
 	case v.t.Status.LastPlannedRevision != "":
-		v.line("Plan", "none waits")
+		v.line("Plan", "none pending")
 	}
 }
 
@@ -201,7 +201,7 @@ func (v *statusView) source() {
 		case t.Status.LastAppliedRevision == t.Status.LastAttemptedRevision:
 			applied = "applied"
 		case t.Status.LastAppliedRevision != "":
-			applied = "applied is " + ui.ShortRevision(t.Status.LastAppliedRevision)
+			applied = "last applied " + ui.ShortRevision(t.Status.LastAppliedRevision)
 		}
 		v.line("Revision", "%s (%s)", ui.ShortRevision(t.Status.LastAttemptedRevision), applied)
 	}

@@ -104,7 +104,7 @@ Plan        p1 waits for approval: +1 ~2 -0, repairs drift, 2h ago
 Last apply  failed; see yuba logs team/vpc --run r0
 Last run    r1 (apply) succeeded
 Source      ExternalArtifact/vpc, directory ./infra
-Revision    latest@sha256:0123456789 (applied is latest@sha256:fedcba9876)
+Revision    latest@sha256:0123456789 (last applied latest@sha256:fedcba9876)
 Workspace   prod
 Outputs     id, name
 Warning     variable "x" is not declared

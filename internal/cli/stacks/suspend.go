@@ -19,11 +19,11 @@ import (
 func NewSuspendCommand(a *session.App) *cobra.Command {
 	cmd := suspendCommand(a, true, &cobra.Command{
 		Use:   "suspend NAME...",
-		Short: "Stop all work on stacks until they are resumed",
-		Long: `Stop all work on stacks: no plans, no applies, no look for drift, no deletion, until they are resumed. A plan that is
-being made is canceled. An apply goes on to its end; "yuba cancel" stops one.
+		Short: "Suspend stacks until they are resumed",
+		Long: `Suspend stacks: Yuba does not plan, apply, check for drift or delete until they are resumed. It cancels a plan that is
+being made. An apply finishes; "yuba cancel" stops one.
 
-The commands below are about sources, Kustomizations, receivers and alerts; a stack that is called like one of them is
+The commands below suspend sources, Kustomizations, receivers and alerts; name a stack that is called like one of them
 NAMESPACE/NAME.`,
 		Example: "  yuba suspend vpc dns\n  yuba suspend --all -n team-a\n  yuba suspend --all-namespaces\n  yuba suspend kustomization apps",
 	})
@@ -35,8 +35,8 @@ NAMESPACE/NAME.`,
 func NewResumeCommand(a *session.App) *cobra.Command {
 	cmd := suspendCommand(a, false, &cobra.Command{
 		Use:     "resume NAME...",
-		Short:   "Let suspended stacks go on",
-		Long:    "Let suspended stacks go on; what changed meanwhile is planned at once.",
+		Short:   "Resume suspended stacks",
+		Long:    "Resume suspended stacks. Yuba plans changes made meanwhile at once.",
 		Example: "  yuba resume vpc dns\n  yuba resume --all -n team-a\n  yuba resume source git infra",
 	})
 	cmd.AddCommand(newCircuitCommand(a, false))

@@ -24,17 +24,17 @@ import (
 func NewTopCommand(a *session.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "top",
-		Short: "Show live how all stacks and runs stand",
-		Long: `Show live how all stacks stand: how many are ready, wait for approval or for the stacks they depend on, fail, have drifted, are
-suspended, or are paused by a circuit breaker; which runs are at work and which wait, how many ended in the last minute, what the server and
-its runner take, and which stacks took longest lately. With -n only the stacks and runs of that namespace.
+		Short: "Show a live overview of all stacks and runs",
+		Long: `Show a live overview of all stacks: how many are ready, wait for approval or for dependencies, fail, have drifted, are
+suspended, or are paused by a circuit breaker; the running and queued runs, how many ended in the last minute, the resource
+usage of the server and its runner, and the slowest recent runs. With -n only the stacks and runs of that namespace.
 
-"q" or Ctrl-C ends it. Off a terminal, with --once or with -o, it is shown once.`,
+Press "q" or Ctrl-C to end it. Without a terminal, with --once or with -o, the command prints one snapshot.`,
 		Example: "  yuba top\n  yuba top -n team-a\n  yuba top --once\n  yuba top -o json",
 		Args:    ui.Arguments(0, 0), ValidArgsFunction: ui.NoNames,
 	}
 	out := ui.AddOutputFlag(cmd, "json", "yaml")
-	once := cmd.Flags().Bool("once", false, "show it once and end")
+	once := cmd.Flags().Bool("once", false, "print one snapshot and end")
 	cmd.RunE = a.InSession(out, func(cmd *cobra.Command, s *session.Session, _ []string) error {
 		t := &top{Session: s, namespace: a.NamespaceFlag()}
 		if screen, ok := a.Out.(*os.File); ok && ui.IsTerminal(screen) && !*once && !out.Machine() {
@@ -114,7 +114,7 @@ const (
 // explain says what to do about what keeps it from being shown.
 func (t *top) explain(err error) error {
 	if apierrors.IsForbidden(err) {
-		return fmt.Errorf("%w\nIt shows all namespaces, which needs a ClusterRoleBinding to the role view, or with -n that namespace's stacks", err)
+		return fmt.Errorf("%w\nThe overview of all namespaces needs a ClusterRoleBinding to the role view; use -n to show the stacks of one namespace", err)
 	}
 	return err
 }

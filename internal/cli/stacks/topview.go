@@ -128,11 +128,11 @@ func load(was run.Usage, is *run.Usage, from, to time.Time, unknown float64) (ow
 func (v *topView) lines(size screenSize) []screenLine {
 	lines := slices.Concat([]screenLine{v.head()}, flow("Stacks ", v.counts(), size.width), flow("Runs   ", v.throughput(), size.width))
 	if v.trouble != nil {
-		lines = append(lines, screenLine{{"The server cannot be reached; what runs goes on. Trying again … " + ui.FirstLine(diagnostic.Printable(v.trouble.Error()), 200), ui.ColorYellow}})
+		lines = append(lines, screenLine{{"The server is unreachable; runs continue. Retrying …" + ui.FirstLine(diagnostic.Printable(v.trouble.Error()), 200), ui.ColorYellow}})
 	}
 	working, waiting := v.split()
 	sections := []section{
-		{none: "Nothing is at work.", rows: v.workRows(working), need: len(working)},
+		{none: "No run is running.", rows: v.workRows(working), need: len(working)},
 		{rows: v.waitRows(waiting), need: len(waiting)},
 		{rows: v.slowRows(), need: len(v.figures.Slowest)},
 	}
@@ -230,7 +230,7 @@ func (v *topView) head() screenLine {
 		}
 	}
 	if !f.RunnerAlive {
-		line = append(line, span{"   no runner answers", ui.ColorRed})
+		line = append(line, span{"   no runner connected", ui.ColorRed})
 	}
 	return line
 }
@@ -268,7 +268,7 @@ func (v *topView) counts() []screenLine {
 
 func (v *topView) throughput() []screenLine {
 	f := v.figures
-	parts := []screenLine{textLine("%d of %d at work", f.AtWork, f.Places)}
+	parts := []screenLine{textLine("%d of %d running", f.AtWork, f.Places)}
 	if f.Prepared > 0 {
 		parts = append(parts, textLine("%d prepared", f.Prepared))
 	}
@@ -277,7 +277,7 @@ func (v *topView) throughput() []screenLine {
 		minute = append(minute, span{fmt.Sprintf(" (%d failed)", f.FailedLastMinute), ui.ColorRed})
 	}
 	return append(parts, textLine("%d waiting", f.Waiting), minute,
-		textLine("since the start %d, %d failed, %d passes skipped", f.Ended, f.Failed, f.Skipped))
+		textLine("since the start %d, %d failed, %d reconciliations skipped", f.Ended, f.Failed, f.Skipped))
 }
 
 func (v *topView) split() (working, waiting []content.QueueEntry) {
@@ -292,7 +292,7 @@ func (v *topView) split() (working, waiting []content.QueueEntry) {
 }
 
 func (v *topView) workRows(runs []content.QueueEntry) [][]string {
-	rows := [][]string{{"AT WORK", "RUN", "PHASE", "ELAPSED", "WHY"}}
+	rows := [][]string{{"RUNNING", "RUN", "PHASE", "ELAPSED", "WHY"}}
 	for _, e := range runs {
 		since := e.Since
 		if e.Started != nil {
@@ -319,7 +319,7 @@ func why(e content.QueueEntry) string {
 }
 
 func (v *topView) slowRows() [][]string {
-	rows := [][]string{{"SLOWEST LATELY", "RUN", "TOOK", "ENDED", "OUTCOME"}}
+	rows := [][]string{{"SLOWEST RECENT", "RUN", "TOOK", "ENDED", "OUTCOME"}}
 	for _, e := range v.figures.Slowest {
 		rows = append(rows, []string{e.Namespace + "/" + e.Name, e.Operation, took(time.Duration(e.Took)), ui.Age(v.figures.At, e.Finished) + " ago", e.Outcome})
 	}

@@ -24,12 +24,12 @@ import (
 func NewWhyCommand(a *session.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "why NAME",
-		Short: "Explain what is done about a stack, and which input changed",
-		Long: `Explain what is done about a stack and why: what is decided now, what it waits for and until when; what the last run was
-started by; which inputs changed since the stack was planned, from what to what; and what has to stay as it is for the
-stack to count as unchanged. Of secrets only that they changed is told.
+		Short: "Explain what Yuba does with a stack, and which input changed",
+		Long: `Explain what Yuba does with a stack and why: the current decision, what it waits for and until when; the trigger of the last
+run; which inputs changed since the last plan, from what to what; and what must not change for the stack to count as
+unchanged. Of secrets, the command only shows that they changed.
 
-The decision is made anew from everything as it is now. Asking changes nothing.`,
+The server decides again from the current facts. The command changes nothing.`,
 		Example: "  yuba why vpc\n  yuba why team-a/vpc -o json",
 		Args:    ui.Arguments(1, 1), ValidArgsFunction: a.StackNames(false),
 	}
@@ -50,9 +50,9 @@ The decision is made anew from everything as it is now. Asking changes nothing.`
 
 // verbsInWords say what a decision means.
 var verbsInWords = map[string]string{
-	"rest": "nothing is to be done", "await-run": "a run is in hand", "await-approval": "a plan waits for approval", "wait": "it waits",
-	"fail": "it cannot go on", "plan": "it is to be planned", "plan-and-apply": "it is to be planned and applied", "apply": "a plan is to be applied",
-	"cancel": "a run is to be stopped", "release": "the object may go", "unlock": "a lock is to be released",
+	"rest": "nothing to do", "await-run": "a run is in progress", "await-approval": "a plan waits for approval", "wait": "waiting",
+	"fail": "cannot continue", "plan": "needs a plan", "plan-and-apply": "needs a plan and an apply", "apply": "needs an apply",
+	"cancel": "a run is to be cancelled", "release": "the object can be deleted", "unlock": "a lock is to be released",
 }
 
 // whyView writes one screen.
@@ -89,16 +89,16 @@ func (v *whyView) decision(why *run.Why) {
 		v.line("", "unchanged for %s, last reconciled %s ago", ui.Age(v.now, l.Since), ui.Age(v.now, l.At))
 	}
 	if q := why.Queue; q != nil {
-		v.line("Queue", "its run has place %d; see `yuba queue`", q.Place)
+		v.line("Queue", "place %d; see `yuba queue`", q.Place)
 		v.line("", "%s", q.Waits)
 	}
 	switch {
 	case d.NextLook == nil:
-		v.line("Next look", "when something changes")
+		v.line("Next check", "when something changes")
 	case !d.NextLook.After(v.now):
-		v.line("Next look", "now")
+		v.line("Next check", "now")
 	default:
-		v.line("Next look", "%s, in %s, or when something changes", d.NextLook.Local().Format("2006-01-02 15:04:05"), ui.Age(*d.NextLook, v.now))
+		v.line("Next check", "%s, in %s, or when something changes", d.NextLook.Local().Format("2006-01-02 15:04:05"), ui.Age(*d.NextLook, v.now))
 	}
 }
 
@@ -130,10 +130,10 @@ func (v *whyView) last(why *run.Why) {
 	if r == nil {
 		return
 	}
-	v.line("Last run", "%s (%s) %s%s", r.ID, r.Operation, cmp.Or(string(r.Outcome), "is in hand"), v.ago(r.Finished))
+	v.line("Last run", "%s (%s) %s%s", r.ID, r.Operation, cmp.Or(string(r.Outcome), "in progress"), v.ago(r.Finished))
 	because := r.Trigger
 	if r.By != "" {
-		because += ", asked for by " + r.By
+		because += ", requested by " + r.By
 	}
 	if r.Passes > 1 {
 		because += fmt.Sprintf(" (%d times in a row)", r.Passes)
@@ -180,7 +180,7 @@ func changeInWords(c *run.InputChange) string {
 		text += ": " + from + " -> " + to
 	}
 	if c.Untouched {
-		text += " (touches nothing that the stack reads)"
+		text += " (no file that the stack reads)"
 	}
 	if c.Origin != "" {
 		text += ", from " + c.Origin
@@ -199,8 +199,8 @@ func (v *whyView) proof(p *run.Proof) {
 	}
 	v.line("World", "%s", p.World)
 	if p.Drift == "" {
-		v.line("Drift", "is not looked for")
+		v.line("Drift", "not checked")
 	} else {
-		v.line("Drift", "is looked for every %s", p.Drift)
+		v.line("Drift", "checked every %s", p.Drift)
 	}
 }

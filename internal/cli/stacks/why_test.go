@@ -35,13 +35,13 @@ func TestAnExplanationIsOneScreen(t *testing.T) {
 		Notes: []string{"Something else."},
 	}
 	want := `Stack       team/vpc
-Now         it waits (DependencyNotReady)
+Now         waiting (DependencyNotReady)
             dependency 'team/net' is not ready
             Dependencies do not meet ready condition, retrying in 15s
             unchanged for 3m, last reconciled 1s ago
-Queue       its run has place 3; see ` + "`yuba queue`" + `
+Queue       place 3; see ` + "`yuba queue`" + `
             its namespace has 2 runs at work, as many as it may
-Next look   ` + next.Format("2006-01-02 15:04:05") + `, in 7m, or when something changes
+Next check  ` + next.Format("2006-01-02 15:04:05") + `, in 7m, or when something changes
 Planned     run-7: no changes, 60m ago
             inputs changed since then:
               source: main@sha1:aaa -> main@sha1:bbb
@@ -52,13 +52,13 @@ Planned     run-7: no changes, 60m ago
               environment REGION: now eu
               variable zone: gone, was "a"
 Last run    run-8 (plan) failed, 60s ago
-            why: The configuration changed, asked for by jane (3 times in a row)
+            why: The configuration changed, requested by jane (3 times in a row)
             inputs changed since run-7:
-              source: a -> b (touches nothing that the stack reads)
+              source: a -> b (no file that the stack reads)
 Reads       live
             modules/net
 World       timestamp() at live/main.tf:3
-Drift       is looked for every 10m0s
+Drift       checked every 10m0s
 Note        Something else.
 `
 	var got bytes.Buffer
@@ -72,12 +72,12 @@ func TestAStackThatRestsIsExplained(t *testing.T) {
 	why := run.Why{Namespace: "team", Name: "vpc", Decision: run.Decided{Verb: "rest", Reason: "UpToDate"},
 		Planned: &run.RunInShort{ID: "run-7", Plan: "no changes"}, Proof: &run.Proof{Whole: "the root module is the source's root", Unchanged: true}}
 	want := `Stack       team/vpc
-Now         nothing is to be done (UpToDate)
-Next look   when something changes
+Now         nothing to do (UpToDate)
+Next check  when something changes
 Planned     run-7: no changes
             no input changed since then
 Reads       its whole source: the root module is the source's root
-Drift       is not looked for
+Drift       not checked
 `
 	var got bytes.Buffer
 	showWhy(&got, &why, "vpc", noon)

@@ -22,21 +22,21 @@ func NewAdoptCommand(a *session.App) *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
 		Use:   "adopt",
-		Short: "Tell what happens when Yuba takes the place of tofu-controller",
-		Long: `Tell, for each stack of an API on which tofu-controller works, what happens when Yuba takes its place: where its state
-is and whether it can be read, who holds its lock, what becomes of a plan that waits, what has no effect, and what has to be
-done before.
+		Short: "Report what happens when Yuba replaces tofu-controller",
+		Long: `Report, for each stack of an API that tofu-controller works on, what happens when Yuba replaces it: where the state is
+and whether Yuba can read it, who holds its lock, what becomes of a pending plan, which fields have no effect, and what needs
+action first.
 
-The command changes nothing, with --dry-run or without: there is nothing to convert. Yuba works with the same objects,
-states and locks from the moment "yuba controller" starts. The kubeconfig is found as that command finds it: --kubeconfig,
+The command changes nothing, with or without --dry-run: there is nothing to convert. Yuba works with the same objects,
+states and locks from the moment "yuba controller" starts. It finds the kubeconfig as that command does: --kubeconfig,
 $KUBECONFIG, ~/.kube/config, and never that of "yuba up".
 
-It ends with code 5 when something has to be done before a stack can go on.`,
+It ends with code 5 when something needs action before a stack can continue.`,
 		Example: "  yuba adopt --dry-run -A\n  yuba adopt --dry-run -n team-a -o json",
 		Args:    ui.Arguments(0, 0), ValidArgsFunction: ui.NoNames,
 	}
-	cmd.Flags().BoolVarP(&all, "all-namespaces", "A", false, "tell about the stacks of all namespaces")
-	cmd.Flags().Bool("dry-run", true, "change nothing, which is all that the command does")
+	cmd.Flags().BoolVarP(&all, "all-namespaces", "A", false, "report on the stacks of all namespaces")
+	cmd.Flags().Bool("dry-run", true, "change nothing; the command never changes anything")
 	out := ui.AddOutputFlag(cmd, "json", "yaml", "name")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := out.Check(cmd); err != nil {
@@ -84,7 +84,7 @@ func showAdoption(a *session.App, report adopt.Report, out *ui.Output) error {
 		printAdoption(a, report)
 	}
 	rest := len(report.Stacks) - stacks
-	a.News("%d stacks: %d go on as they are, %d need a hand.", len(report.Stacks), rest, stacks)
+	a.News("%d stacks: %d continue as they are, %d need action.", len(report.Stacks), rest, stacks)
 	if stacks > 0 || api {
 		return ui.Exitf(ui.ExitWaiting, "Items marked ! need action. Nothing was changed.")
 	}

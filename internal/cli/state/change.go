@@ -29,8 +29,8 @@ type changeFlags struct {
 
 func addChangeFlags(cmd *cobra.Command) *changeFlags {
 	f := &changeFlags{}
-	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "do it without a question")
-	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "tell what would be done, and do nothing")
+	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask")
+	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "show the change without making it")
 	f.out = ui.AddOutputFlag(cmd, "json", "yaml")
 	return f
 }
@@ -38,10 +38,10 @@ func addChangeFlags(cmd *cobra.Command) *changeFlags {
 func newStateMoveCommand(a *session.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "mv NAME FROM TO",
-		Short: "Give a resource another address in the state",
-		Long: `Give a resource, or a module, another address in the state, so that it is not destroyed and created anew when the program
-calls it by another name. Shows first what would be done, and asks. It is a run of its own, under the state's lock; a
-stack that is suspended is no obstacle. Suspend it before, when the program has not been changed yet.`,
+		Short: "Move a resource to another address in the state",
+		Long: `Move a resource, or a module, to another address in the state, so that tofu does not destroy and recreate it when the
+program renames it. The command shows the change first, and asks. The change is a run of its own, under the state's lock; it
+also works while the stack is suspended. Suspend the stack first if the program has not been changed yet.`,
 		Example: "  yuba state mv vpc aws_vpc.main aws_vpc.this\n  yuba state mv vpc module.subnets 'module.subnets[\"a\"]' --dry-run",
 		Args:    ui.Arguments(3, 3), ValidArgsFunction: a.StackAnd(stateAddresses, false),
 	}
@@ -51,10 +51,10 @@ stack that is suspended is no obstacle. Suspend it before, when the program has 
 func newStateRemoveCommand(a *session.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rm NAME ADDRESS...",
-		Short: "Forget resources without destroying them",
-		Long: `Forget resources, or modules, without destroying them: they stay in the world, and nothing manages them any more. Shows
-first what would be done, and asks. While the program still declares them, the next plan creates them anew: take them
-out of the program first, or suspend the stack.`,
+		Short: "Remove resources from the state without destroying them",
+		Long: `Remove resources, or modules, from the state without destroying them: they stay, unmanaged. The command shows the change
+first, and asks. While the program still declares them, the next plan creates them again: remove them from the program first,
+or suspend the stack.`,
 		Example: "  yuba state rm vpc aws_vpc.main\n  yuba state rm vpc module.old --yes -o json",
 		Args:    ui.Arguments(2, -1), ValidArgsFunction: a.StackAnd(stateAddresses, true),
 	}
@@ -64,9 +64,9 @@ out of the program first, or suspend the stack.`,
 func newStateImportCommand(a *session.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import NAME ADDRESS ID",
-		Short: "Take over something that exists",
-		Long: `Take over something that exists into the state: the program declares a resource at the address, and the provider knows
-the thing by the id. The stack's variables and environment are used. Shows first what would be done, and asks.`,
+		Short: "Import an existing resource into the state",
+		Long: `Import an existing resource into the state: the program declares a resource at the address, and the provider knows
+the existing one by the id. The import uses the stack's variables and environment. The command shows the change first, and asks.`,
 		Example: "  yuba state import vpc aws_vpc.main vpc-0a1b2c3d",
 		Args:    ui.Arguments(3, 3), ValidArgsFunction: a.StackNames(false),
 	}
@@ -131,7 +131,7 @@ func doChange(ctx context.Context, s *session.Session, key types.NamespacedName,
 	if err := tellChange(s, rec, flags.out); err != nil {
 		return err
 	}
-	s.News("A plan tells how the world and the program differ from it:\n    yuba replan %s --wait", s.Call(key))
+	s.News("Compare the program and the real infrastructure with the new state:\n    yuba replan %s --wait", s.Call(key))
 	return nil
 }
 
@@ -146,18 +146,18 @@ func carryChange(ctx context.Context, s *session.Session, key types.NamespacedNa
 	if rec.Result == nil {
 		log := &session.LogReader{Session: s, Stack: key, Options: content.LogOptions{Run: id, Follow: true}, Line: func([]byte) error { return nil }}
 		if err := log.Run(ctx); err != nil {
-			return rec, fmt.Errorf("wait for run %s, which goes on: %w", id, err)
+			return rec, fmt.Errorf("wait for run %s, which continues: %w", id, err)
 		}
 		if err := s.Patient(ctx, func(ctx context.Context) (err error) {
 			rec, err = s.Content.Run(ctx, key.Namespace, key.Name, id)
 			return err
 		}); err != nil {
-			return rec, fmt.Errorf("read what came of run %s of %s: %w", id, key, err)
+			return rec, fmt.Errorf("read the result of run %s of %s: %w", id, key, err)
 		}
 	}
 	switch {
 	case rec.Result == nil:
-		return rec, fmt.Errorf("%s %s: run %s has ended, and what came of it is not known yet. See:\n    yuba runs %s", action, key, id, s.Call(key))
+		return rec, fmt.Errorf("%s %s: run %s has ended, and its result is not known yet. See:\n    yuba runs %s", action, key, id, s.Call(key))
 	case rec.Result.Outcome != run.OutcomeSucceeded:
 		return rec, ui.Exitf(ui.ExitRunFailed, "%s %s: %s\nThe run's log:\n    yuba logs %s --run %s", action, key, rec.Result.Error, s.Call(key), id)
 	}
@@ -194,7 +194,7 @@ func warnOfNextPass(ctx context.Context, s *session.Session, key types.Namespace
 	if err != nil || t.Spec.Suspend || !t.AutoApproves() {
 		return
 	}
-	s.News("\nThe stack applies by itself, and its next pass makes the world what the program says. Suspend it first if the program is to be changed, too:\n"+
+	s.News("\nThe stack applies plans automatically, so its next reconciliation applies the program. If you want to change the program, too, suspend the stack first:\n"+
 		"    yuba suspend %s", s.Call(key))
 }
 
@@ -202,10 +202,10 @@ func newStatePushCommand(a *session.App) *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
 		Use:   "push NAME FILE",
-		Short: "Make a file the state",
-		Long: `Make a file, or what comes on standard input for "-", the state: one that was pulled and mended, or that a dead run left
-behind. It must be of the same lineage and newer, as for tofu; --force pushes it all the same. What was the state before
-stays in the history. Shows first what the state would lose and gain, and asks.`,
+		Short: "Replace the state by a file",
+		Long: `Replace the state by a file, or by standard input with "-": a state that you pulled and repaired, or that a dead run left
+behind. It must be of the same lineage and newer, as for tofu; --force pushes it anyway. The former state stays in the
+history. The command shows what the state would lose and gain, and asks.`,
 		Example: "  yuba state push vpc mended.tfstate\n  yuba state push vpc runner/orphans/RUN/states/000003 --dry-run",
 		Args:    ui.Arguments(2, 2), ValidArgsFunction: a.StackNames(false),
 	}
@@ -259,13 +259,13 @@ func previewPush(ctx context.Context, s *session.Session, key types.NamespacedNa
 		current, err = nil, nil
 	}
 	if err != nil {
-		s.News("The state as it is cannot be compared: %v", err)
+		s.News("Cannot compare the current state: %v", err)
 		return "", nil
 	}
 	now := &state.Snapshot{}
 	if current != nil {
 		if now, err = state.NewSnapshot(current); err != nil {
-			s.News("The state as it is cannot be compared: %v", err)
+			s.News("Cannot compare the current state: %v", err)
 			return "", nil
 		}
 	}
@@ -282,7 +282,7 @@ func previewPush(ctx context.Context, s *session.Session, key types.NamespacedNa
 		to, err = state.Parse(change.State)
 	}
 	if err != nil || from.Encrypted || to.Encrypted {
-		s.News("The states are encrypted or cannot be read, so that they cannot be compared.")
+		s.News("Cannot compare the states: they are encrypted or unreadable.")
 		return now.Digest, nil
 	}
 	fmt.Fprintf(w, "The state with serial %d is replaced by one with serial %d:\n", from.Serial, to.Serial)
@@ -308,7 +308,7 @@ func readFile(a *session.App, name string) ([]byte, error) {
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
 	if len(data) > maxStateFile {
-		return nil, fmt.Errorf("read %s: it is larger than any state may be (%s)", name, ui.Size(maxStateFile))
+		return nil, fmt.Errorf("read %s: it exceeds the maximum size of a state (%s)", name, ui.Size(maxStateFile))
 	}
 	return data, nil
 }

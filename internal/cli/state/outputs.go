@@ -25,8 +25,8 @@ func NewOutputsCommand(a *session.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "outputs NAME [OUTPUT]", SuggestFor: []string{"output"},
 		Short: "Show the outputs of a stack",
-		Long: `Show the outputs of a stack as its state has them, or the value of one of them: a string as it is, everything else as
-JSON. Sensitive values are only shown with --show-sensitive.`,
+		Long: `Show the outputs of a stack from its state, or the value of one output: a string as it is, everything else as
+JSON. The command shows sensitive values only with --show-sensitive.`,
 		Example: "  yuba outputs vpc\n  yuba outputs vpc subnet_ids | jq .[0]\n  yuba outputs vpc -o json --show-sensitive",
 		Args:    ui.Arguments(1, 2), ValidArgsFunction: a.StackAnd(outputNames, false),
 	}
@@ -52,9 +52,9 @@ func showOutput(s *session.Session, key types.NamespacedName, name string, outpu
 	o, ok := outputs[name]
 	switch {
 	case !ok:
-		return ui.Exitf(ui.ExitNotFound, "%s has no output %q. See which ones there are:\n    yuba outputs %s", key, name, s.Call(key))
+		return ui.Exitf(ui.ExitNotFound, "%s has no output %q. List them:\n    yuba outputs %s", key, name, s.Call(key))
 	case o.Sensitive && !reveal:
-		return ui.Exitf(ui.ExitFailure, "output %q of %s is sensitive. Show it all the same:\n    yuba outputs %s %s --show-sensitive", name, key, s.Call(key), name)
+		return ui.Exitf(ui.ExitFailure, "output %q of %s is sensitive. Show it anyway:\n    yuba outputs %s %s --show-sensitive", name, key, s.Call(key), name)
 	}
 	var text string
 	if json.Unmarshal(o.Value, &text) != nil {

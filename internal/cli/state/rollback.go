@@ -24,9 +24,9 @@ import (
 func newStateRollbackCommand(a *session.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rollback NAME VERSION",
-		Short: "Make a stored version the state again",
-		Long: `Make a stored version the state again, as a new version with a higher serial. What is in the world does not change:
-the next plan tells how it differs from the state. Shows first what the state would lose and gain, and asks.`,
+		Short: "Roll the state back to a stored version",
+		Long: `Roll the state back to a stored version, which becomes a new version with a higher serial. The real infrastructure does not
+change: the next plan shows how it differs from the state. The command shows what the state would lose and gain, and asks.`,
 		Example: "  yuba state history vpc\n  yuba state rollback vpc 01767225600000000000-4",
 		Args:    ui.Arguments(2, 2), ValidArgsFunction: a.StackAnd(stateVersions, false),
 	}
@@ -47,7 +47,7 @@ func rollback(ctx context.Context, s *session.Session, key types.NamespacedName,
 		}
 		return nil
 	}
-	if err := s.MustConfirm(flags.yes, "The state of "+key.String()+" goes back to version "+version+"."); err != nil {
+	if err := s.MustConfirm(flags.yes, "The state of "+key.String()+" is rolled back to version "+version+"."); err != nil {
 		return err
 	}
 	result, err := s.Content.Rollback(ctx, key.Namespace, key.Name, version)
@@ -57,11 +57,11 @@ func rollback(ctx context.Context, s *session.Session, key types.NamespacedName,
 	if flags.out.Machine() {
 		return flags.out.Print(s.Out, result)
 	}
-	s.News("The state of %s is that of version %s again, as version %s (serial %d).", key, result.From.ID, result.To.ID, result.To.Serial)
+	s.News("Rolled the state of %s back to version %s, as version %s (serial %d).", key, result.From.ID, result.To.ID, result.To.Serial)
 	if result.SerialKept {
-		s.News("It is encrypted, so that its serial could not be raised: make a fresh plan before anything is applied.")
+		s.News("It is encrypted, so its serial could not be raised: make a fresh plan before you apply anything.")
 	}
-	s.News("See how the world differs from it:\n    yuba replan %s --wait", s.Call(key))
+	s.News("Compare the real infrastructure with it:\n    yuba replan %s --wait", s.Call(key))
 	return nil
 }
 
@@ -74,19 +74,19 @@ func previewRollback(ctx context.Context, s *session.Session, key types.Namespac
 	}
 	current, err := s.Content.State(ctx, key.Namespace, key.Name, "")
 	if err != nil {
-		s.News("The state as it is cannot be compared: %v", err)
+		s.News("Cannot compare the current state: %v", err)
 		return nil
 	}
 	if bytes.Equal(current, target) {
-		return ui.Exitf(ui.ExitFailure, "version %s is what the state of %s is now", version, key)
+		return ui.Exitf(ui.ExitFailure, "version %s is already the state of %s", version, key)
 	}
 	from, errFrom := state.Parse(current)
 	to, errTo := state.Parse(target)
 	if errors.Join(errFrom, errTo) != nil || from.Encrypted || to.Encrypted {
-		s.News("The states are encrypted or cannot be read, so that they cannot be compared.")
+		s.News("Cannot compare the states: they are encrypted or unreadable.")
 		return nil
 	}
-	fmt.Fprintf(w, "Serial %d goes back to what it was at serial %d:\n", from.Serial, to.Serial)
+	fmt.Fprintf(w, "Serial %d is rolled back to serial %d:", from.Serial, to.Serial)
 	compareResources(w, from, to)
 	return nil
 }
@@ -98,14 +98,14 @@ func compareResources(w io.Writer, from, to *state.File) {
 	for address, r := range had {
 		switch other, stays := gets[address]; {
 		case !stays:
-			lines = append(lines, "  - "+address+identified(r)+" is forgotten; it stays in the world")
+			lines = append(lines, "  - "+address+identified(r)+" is forgotten; the resource stays")
 		case !bytes.Equal(other.Attributes, r.Attributes) || other.Tainted != r.Tainted:
 			lines = append(lines, "  ~ "+address)
 		}
 	}
 	for address, r := range gets {
 		if _, known := had[address]; !known {
-			lines = append(lines, "  + "+address+identified(r)+" is known again, whether or not it still is in the world")
+			lines = append(lines, "  + "+address+identified(r)+" is tracked again, whether or not it still exists")
 		}
 	}
 	if len(lines) == 0 {

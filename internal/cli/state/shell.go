@@ -25,19 +25,19 @@ func NewShellCommand(a *session.App) *cobra.Command {
 		Use: "shell NAME [-- COMMAND [ARGUMENT]...]", SuggestFor: []string{"exec", "console", "ssh"},
 		// What tfctl calls it.
 		Aliases: []string{"break-glass", "break-the-glass"},
-		Short:   "Work by hand in a stack's prepared working directory",
-		Long: `Work by hand in a stack's working directory, as a run would find it: with its program, state, variables, environment and
-tofu, under the state's lock. Every state that tofu writes there is kept, as of any run, and the lock is given back when the
-shell ends, however it ends. With a command behind "--" that is run instead of a shell, and its exit code is that of yuba.
+		Short:   "Open a shell in a stack's prepared working directory",
+		Long: `Open a shell in a stack's working directory, prepared as for a run: with its program, state, variables, environment and
+tofu, under the state's lock. Yuba stores every state that tofu writes there, as in any run, and releases the lock when the
+shell ends, however it ends. With a command behind "--", yuba runs that command instead of a shell and ends with its exit code.
 
-It works on the machine where runs are carried out, as the user that Yuba runs as, and for administrators only. tofu is
-confined as in any run; the shell itself is not. Nothing else of the stack runs meanwhile.`,
+It works on the machine that executes the runs, as the user that Yuba runs as, and for administrators only. tofu is
+confined as in any run; the shell itself is not. No other run of the stack starts meanwhile.`,
 		Example: "  yuba shell vpc\n  yuba shell vpc -- tofu state list\n  yuba shell vpc -- tofu apply -refresh-only",
 		Args:    ui.Arguments(1, -1), ValidArgsFunction: a.StackNames(false),
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if dash := cmd.ArgsLenAtDash(); dash != 1 && !(dash < 0 && len(args) == 1) {
-			return ui.UsageErrorf(cmd, "a command comes behind --, as in: yuba shell NAME -- tofu state list")
+			return ui.UsageErrorf(cmd, "put the command behind --, as in: yuba shell NAME -- tofu state list")
 		}
 		return a.OnStack(nil, func(ctx context.Context, s *session.Session, key types.NamespacedName, command []string) error {
 			return shell(ctx, s, key, command)
@@ -57,8 +57,8 @@ func shell(ctx context.Context, s *session.Session, key types.NamespacedName, co
 	if terminal.Interactive {
 		s.News("Preparing the working directory of %s …", key)
 		terminal.Ready = func() {
-			s.News("This is the working directory of %s, under its lock. tofu is at hand, and what it writes to the state is kept.\n"+
-				"Nothing else of the stack runs until you leave: exit", key)
+			s.News("You are in the working directory of %s and hold its lock. tofu is on PATH, and Yuba stores every state that it writes.\n"+
+				"No other run of the stack starts until you leave: exit", key)
 		}
 	}
 	code, result, err := runner.OpenShell(ctx, grant, version.String(), terminal)
@@ -74,7 +74,7 @@ func shell(ctx context.Context, s *session.Session, key types.NamespacedName, co
 		return ui.Exitf(ui.ExitRunFailed, "open a shell for %s: %s", key, strings.TrimRight(result.Error, "\n"))
 	}
 	if terminal.Interactive {
-		s.News("The lock of %s is given back.", key)
+		s.News("Released the lock of %s.", key)
 	}
 	if code != 0 {
 		return ui.WithCode(code, errors.New("")) // the command itself has said why

@@ -21,8 +21,8 @@ import (
 func NewStateCommand(a *session.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "state COMMAND",
-		Short:   "Look into a stack's state and its history, and change it",
-		Long:    "Look into a stack's state, list its stored versions, go back to one of them, and change the state without changing the world.",
+		Short:   "Inspect and change a stack's state",
+		Long:    "Inspect a stack's state, list its stored versions, roll back to one of them, and change the state without changing the real infrastructure.",
 		Example: "  yuba state list vpc\n  yuba state history vpc",
 		Args:    ui.NoSuchCommand,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -38,7 +38,7 @@ func newStatePullCommand(a *session.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "pull NAME",
 		Short:   "Write the state to standard output",
-		Long:    "Write the state, or one of its versions, to standard output. It holds sensitive values in the clear.",
+		Long:    "Write the state, or one of its versions, to standard output. It contains sensitive values in clear text.",
 		Example: "  yuba state pull vpc > vpc.tfstate\n  yuba state pull vpc --version 01767225600000000000-4",
 		Args:    ui.Arguments(1, 1), ValidArgsFunction: a.StackNames(false),
 	}
@@ -66,7 +66,7 @@ func stateFile(ctx context.Context, s *session.Session, key types.NamespacedName
 		return nil, fmt.Errorf("read the state of %s: %w", key, err)
 	}
 	if file.Encrypted {
-		return file, ui.Exitf(ui.ExitFailure, "the state of %s is encrypted by OpenTofu, and only tofu can read it. Its bytes are had with:\n    yuba state pull %s", key, s.Call(key))
+		return file, ui.Exitf(ui.ExitFailure, "OpenTofu encrypted the state of %s, and only tofu can read it. Get its bytes with:\n    yuba state pull %s", key, s.Call(key))
 	}
 	return file, nil
 }
@@ -156,7 +156,7 @@ func newStateShowCommand(a *session.App) *cobra.Command {
 			}
 			resource, ok := file.Resource(rest[0])
 			if !ok {
-				return ui.Exitf(ui.ExitNotFound, "the state of %s has no resource %s. See which ones there are:\n    yuba state list %s", key, rest[0], s.Call(key))
+				return ui.Exitf(ui.ExitNotFound, "the state of %s has no resource %s. List them:\n    yuba state list %s", key, rest[0], s.Call(key))
 			}
 			return resource.Show(s.Out)
 		}),

@@ -48,8 +48,8 @@ func TestCompareResources(t *testing.T) {
 	var b bytes.Buffer
 	compareResources(&b, from, to)
 	want := `  ~ a.changed
-  - a.new (i-1) is forgotten; it stays in the world
-  + a.old (i-2) is known again, whether or not it still is in the world
+  - a.new (i-1) is forgotten; the resource stays
+  + a.old (i-2) is tracked again, whether or not it still exists
 `
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Error(diff)

@@ -24,15 +24,15 @@ func newStateAdoptCommand(a *session.App) *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
 		Use:   "adopt NAME",
-		Short: "Accept the state that a deleted stack left behind",
-		Long: `Accept the state that a deleted stack left behind as the stack's own. Without it, each plan that changes something in such
-a state waits for approval, also with approvePlan: auto, and a deletion with destroyResourcesOnDeletion waits, too.
+		Short: "Adopt the state that a deleted stack left behind",
+		Long: `Adopt the state that a deleted stack left behind. Before that, each plan that changes something in such a state waits for
+approval, even with approvePlan: auto, and so does a deletion with destroyResourcesOnDeletion.
 
 The annotation ` + infrav1.AnnotationAdoptState + ` does the same: its value is the UID of the deleted stack, or "` + infrav1.AdoptAnyState + `" for any.`,
 		Example: "  yuba state adopt vpc\n  yuba state adopt vpc --yes",
 		Args:    ui.Arguments(1, 1), ValidArgsFunction: a.StackNames(false),
 	}
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do it without a question")
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
 	out := ui.AddOutputFlag(cmd, "json", "yaml", "name")
 	cmd.RunE = a.OnStack(out, func(ctx context.Context, s *session.Session, key types.NamespacedName, _ []string) error {
 		return adoptState(ctx, s, key, yes, out)
@@ -73,10 +73,10 @@ func adoptState(ctx context.Context, s *session.Session, key types.NamespacedNam
 func newStateDropCommand(a *session.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "drop NAME",
-		Short: "Start with an empty state",
-		Long: `Replace the state by an empty one: the resources in it stay, and nothing manages them any more. The next plan
-creates what the program declares. Use it when a stack found the state of a deleted one and has nothing to do with it. Lists first
-what is forgotten, and asks. The state before stays in the history; "yuba state rollback" brings it back.`,
+		Short: "Replace the state by an empty one",
+		Long: `Replace the state by an empty one: its resources stay, unmanaged, and the next plan creates what the program declares. Use it
+when a stack found the state of a deleted stack that is unrelated. The command lists the resources to forget, and asks.
+The former state stays in the history; "yuba state rollback" restores it.`,
 		Example: "  yuba state drop vpc\n  yuba state drop vpc --dry-run",
 		Args:    ui.Arguments(1, 1), ValidArgsFunction: a.StackNames(false),
 	}
@@ -94,19 +94,19 @@ func dropState(ctx context.Context, s *session.Session, key types.NamespacedName
 		return err
 	}
 	if t.KeepsOwnState() {
-		return ui.Exitf(ui.ExitFailure, "drop the state of %s: it is in a backend of the stack's own, and only the tool reaches it:\n    yuba shell %s", key, s.Call(key))
+		return ui.Exitf(ui.ExitFailure, "drop the state of %s: it is in a custom backend, which only the tool can reach:\n    yuba shell %s", key, s.Call(key))
 	}
 	now, readable, err := stateToDrop(ctx, s, key)
 	if err != nil {
 		return fmt.Errorf("drop the state of %s: %w", key, err)
 	}
 	if now.Encrypted {
-		return ui.Exitf(ui.ExitFailure, "drop the state of %s: OpenTofu encrypted it, and would not read an empty one in its place. Choose another name for the state:\n"+
+		return ui.Exitf(ui.ExitFailure, "drop the state of %s: OpenTofu encrypted it, and does not read an empty one in its place. Choose another name for the state:\n"+
 			"    yuba kubectl patch tf %s -n %s --type=merge -p '{\"spec\":{\"backendConfig\":{\"secretSuffix\":\"NEW-NAME\"}}}'", key, key.Name, key.Namespace)
 	}
 	next := &state.Snapshot{Serial: now.Serial + 1, Lineage: now.Lineage}
 	next.Data = emptyState(next)
-	question := fmt.Sprintf("The state of %s becomes empty. The resources in it stay, and nothing manages them any more.", key)
+	question := fmt.Sprintf("The state of %s becomes empty. Its resources stay, unmanaged.", key)
 	return pushState(ctx, s, key, run.StateChange{Verb: run.StatePush, State: next.Data, Force: !readable}, next, question, flags)
 }
 

@@ -19,8 +19,8 @@ func NewForceUnlockCommand(a *session.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "force-unlock NAME [LOCK-ID]",
 		Short: "Release the lock of a state whose holder is gone",
-		Long: `Release the lock of a stack's state. "yuba status" tells the lock's id and who holds it. Be sure that the holder is
-gone: two writers damage a state. The locks of Yuba's own runs are released by Yuba.`,
+		Long: `Release the lock of a stack's state. "yuba status" shows the lock's id and its holder. Be sure that the holder is gone: two
+writers damage a state. Yuba releases the locks of its own runs.`,
 		Example: "  yuba force-unlock vpc 3f2a6c1e-8f1d-4c7e-9d55-0a0b1c2d3e4f",
 		Args:    ui.Arguments(1, 2), ValidArgsFunction: a.StackAnd(foreignLock, false),
 	}
@@ -32,7 +32,7 @@ gone: two writers damage a state. The locks of Yuba's own runs are released by Y
 		case len(args) == 2:
 			id = args[1]
 		case id == "":
-			return ui.UsageErrorf(cmd, "the lock's id is missing; \"yuba status %s\" tells it", args[0])
+			return ui.UsageErrorf(cmd, "the lock's id is missing; \"yuba status %s\" shows it", args[0])
 		}
 		return nil
 	}

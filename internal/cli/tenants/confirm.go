@@ -22,15 +22,15 @@ func newTenantConfirmCommand(a *session.App) *cobra.Command {
 	var id string
 	cmd := &cobra.Command{
 		Use:   "confirm REGISTRY",
-		Short: "Let a deletion of tenants go on that was held back",
-		Long: `Let a deletion of tenants go on. When rows of more tenants are gone than spec.protection of the registry lets go in one
-reading, or when a template with several tenants is deleted, nothing is deleted until somebody confirms it: a mistake in the
-table, or in a query, must not cost all tenants. What is confirmed is this one deletion; the next one is held again.`,
+		Short: "Confirm a held deletion of tenants",
+		Long: `Confirm a held deletion of tenants. Yuba holds a deletion if more rows are gone than spec.protection of the registry allows
+in one reading, or if a template with several tenants is deleted: a mistake in the table, or in a query, must not delete all
+tenants. The confirmation is for this one deletion; Yuba holds the next one again.`,
 		Example: "  yuba tenant confirm customers\n  yuba tenant confirm customers --yes --id 5f2a91c0",
 		Args:    ui.Arguments(1, 1), ValidArgsFunction: a.ObjectNames(session.TenantRegistries, false),
 	}
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "ask no question")
-	cmd.Flags().StringVar(&id, "id", "", "confirm only the deletion with this id, as status.held.id has it")
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	cmd.Flags().StringVar(&id, "id", "", "confirm only the deletion with this id, from status.held.id")
 	out := ui.AddOutputFlag(cmd, "json", "yaml", "name")
 	cmd.RunE = a.OnObjects(session.TenantRegistries, out, func(ctx context.Context, s *session.Session, keys []types.NamespacedName) error {
 		return listing.ChangeEach(s, keys, out, func(key types.NamespacedName) (*session.Object, error) { return confirmDeletion(ctx, s, key, id, yes) })
@@ -52,15 +52,15 @@ func confirmDeletion(ctx context.Context, s *session.Session, key types.Namespac
 	held := registry.Status.Held
 	switch {
 	case held == nil:
-		return nil, ui.Exitf(ui.ExitFailure, "confirm a deletion of %s: it holds none back now. See how it stands:\n    yuba get tenantregistries %s", o, s.Call(key))
+		return nil, ui.Exitf(ui.ExitFailure, "confirm a deletion of %s: no deletion is held. Check its status:\n    yuba get tenantregistries %s", o, s.Call(key))
 	case id != "" && held.ID != id:
-		return nil, ui.Exitf(ui.ExitFailure, "confirm the deletion %s of %s: it holds back %s by now, which is about %s. Look at it before you confirm it:\n    yuba tenant list --registry %s",
+		return nil, ui.Exitf(ui.ExitFailure, "confirm the deletion %s of %s: the held deletion is now %s, of %s. Check it before you confirm it:\n    yuba tenant list --registry %s",
 			id, o, held.ID, namedTenants(held.Tenants, int(held.Count)), key.Name)
 	case held.Confirmed:
-		s.News("It is confirmed already; %s to go.", isOrAre(int(held.Count), "tenant"))
+		s.News("It is confirmed already; %s to delete.", ui.Count(int(held.Count), "tenant"))
 		return o, nil
 	}
-	question := fmt.Sprintf("%s of %s will be deleted: %s. What they have goes with them, unless its deletionPolicy is Retain. There is no undo.",
+	question := fmt.Sprintf("%s of %s will be deleted: %s. Their objects are deleted with them, unless their deletionPolicy is Retain. There is no undo.",
 		ui.Count(int(held.Count), "tenant"), o, namedTenants(held.Tenants, int(held.Count)))
 	if held.Message != "" {
 		question = diagnostic.Printable(held.Message) + "\n" + question
@@ -72,13 +72,6 @@ func confirmDeletion(ctx context.Context, s *session.Session, key types.Namespac
 	if err != nil {
 		return nil, err
 	}
-	s.News("Confirmed. See what becomes of it:\n    yuba tenant list --registry %s", key.Name)
+	s.News("Confirmed. Follow it with:\n    yuba tenant list --registry %s", key.Name)
 	return changed, nil
-}
-
-func isOrAre(n int, what string) string {
-	if n == 1 {
-		return ui.Count(n, what) + " is"
-	}
-	return ui.Count(n, what) + " are"
 }

@@ -49,21 +49,21 @@ func newTenantDiffCommand(a *session.App) *cobra.Command {
 	var uids []string
 	cmd := &cobra.Command{
 		Use:   "diff [TEMPLATE]",
-		Short: "Tell what a template would change, and for whom",
-		Long: `Tell what a template would change, and for whom: each tenant's objects as the template would make them, beside those that
-the tenant was given before. The template is that of a file (-f), before it is applied, or the API's, for what a rollout still
-has to change. Nothing is changed, and no database is asked: the rows are those that the tenants were made of.
+		Short: "Show what a template would change for each tenant",
+		Long: `Show what a template would change for each tenant: the objects that the template would make, compared with those that the
+tenant got last. The template comes from a file (-f), before you apply it, or from the API, to see what a rollout still has to
+change. The command changes nothing and reads no database: it uses the rows that the tenants were made of.
 
-What others have changed in the objects themselves is not looked at. Objects with creationPolicy Once are left as they are, and
-so are they here. Values of Secrets, and of variables that a program declares as sensitive, are not shown.
+It does not compare changes that others made to the objects, and leaves objects with creationPolicy Once as they are. It
+hides values of Secrets, and of variables that a program declares as sensitive.
 
-The exit code is 0 when nothing would change, 1 when something would, and higher when it could not be told.`,
+The exit code is 0 without changes, 1 with changes, and higher if the comparison failed.`,
 		Example: "  yuba tenant diff -f web.yaml\n  yuba tenant diff web -f web.yaml --summary\n  yuba tenant diff web --tenant acme -o json",
 		Args:    try.arguments, ValidArgsFunction: a.ObjectNames(session.TenantTemplates, false),
 	}
 	try.flags(cmd)
 	cmd.Flags().BoolVar(&summary, "summary", false, "one line for each tenant, without the fields")
-	cmd.Flags().StringSliceVar(&uids, "tenant", nil, "look at the tenant with this uid only; can be repeated")
+	cmd.Flags().StringSliceVar(&uids, "tenant", nil, "compare only the tenant with this uid; can be repeated")
 	completeUIDs(a, cmd)
 	out := ui.AddOutputFlag(cmd, "json", "yaml")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -88,7 +88,7 @@ func (t *tenantTry) diff(cmd *cobra.Command, args, uids []string, summary bool, 
 		if t.file != "" {
 			command = "-f " + t.file
 		}
-		t.News("TenantTemplate %s/%s has no such tenants. What it would make of a row is told by:\n    yuba tenant render %s", t.template.Namespace, t.template.Name, command)
+		t.News("TenantTemplate %s/%s has no such tenants. Show what it makes of a row:\n    yuba tenant render %s", t.template.Namespace, t.template.Name, command)
 	}
 	mistakes, err := t.mistakesFor(cmd.Context(), of)
 	if err != nil {
@@ -135,7 +135,7 @@ func diffResult(diffs []tenantDiff, mistakes int) error {
 	case broken > 0:
 		return ui.Exitf(ui.ExitDiffFailed, "the template does not render for %s", ui.Count(broken, "tenant"))
 	case mistakes > 0:
-		return ui.Exitf(ui.ExitDiffFailed, "the template has %s, and changes nobody as it is", ui.Count(mistakes, "mistake"))
+		return ui.Exitf(ui.ExitDiffFailed, "the template has %s, and changes no tenant", ui.Count(mistakes, "mistake"))
 	case len(diffs) > 0:
 		return ui.WithCode(ui.ExitDifferent, errors.New(""))
 	}

@@ -52,7 +52,7 @@ func templateIn(file string, stdin io.Reader, namespace, name string) (*tenantv1
 		}
 		return nil, nil, ui.Exitf(ui.ExitNotFound, "%s %s", file, what)
 	case len(names) > 1:
-		return nil, nil, ui.Exitf(ui.ExitUsage, "%s has several templates: %s; name the one that is meant", file, strings.Join(names, ", "))
+		return nil, nil, ui.Exitf(ui.ExitUsage, "%s has several templates: %s; name one of them", file, strings.Join(names, ", "))
 	}
 	found.Namespace = cmp.Or(found.Namespace, namespace, metav1.NamespaceDefault)
 	found.Status = tenantv1.TenantTemplateStatus{} // of whoever served it when the file was written

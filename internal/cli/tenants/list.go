@@ -31,9 +31,9 @@ func NewTenantCommand(a *session.App) *cobra.Command {
 		Use:     "tenant COMMAND",
 		Aliases: []string{"tenants"},
 		Short:   "List tenants, try templates, confirm deletions",
-		Long: `Look at tenants: the rows of a registry (a table of a database, for instance), each of which gets the objects that the
-templates of the registry say. Registries and templates are listed by "yuba get tenantregistries" and "yuba get
-tenanttemplates"; a registry is read at once by "yuba reconcile tenantregistry NAME".`,
+		Long: `Work with tenants: the rows of a tenant registry (a table of a database, for instance), each of which gets the objects of the
+registry's templates. "yuba get tenantregistries" and "yuba get tenanttemplates" list registries and templates; "yuba
+reconcile tenantregistry NAME" reads a registry now.`,
 		Example: "  yuba tenant list\n  yuba tenant render web --row id=acme\n  yuba tenant diff web -f web.yaml",
 		Args:    ui.NoSuchCommand,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -49,20 +49,21 @@ func newTenantListCommand(a *session.App) *cobra.Command {
 		Use:     "list",
 		Aliases: []string{"ls"},
 		Short:   "List tenants",
-		Long: `List the tenants of a namespace, or of all: which row each is, how many of its objects are ready, and what it says. Told beside
-are registries that cannot be read, rows that cannot be tenants, templates with mistakes, and deletions that wait to be confirmed.
+		Long: `List the tenants of a namespace, or of all: the row of each, how many of its objects are ready, and its message. The command
+also reports registries that cannot be read, rows that cannot be tenants, templates with mistakes, and deletions that wait
+for confirmation.
 
-With -o json and -o yaml, as with those of "yuba get tenants", the values of extra columns are hidden: nobody says which of them
+-o json and -o yaml, like those of "yuba get tenants", hide the values of extra columns, because Yuba cannot know which of them
 are secret. "yuba kubectl get tenants -o yaml" shows them.`,
 		Example: "  yuba tenant list\n  yuba tenant list -A --status-selector ready=false\n  yuba tenant list --registry customers --template web -o json",
 		Args:    ui.Arguments(0, 0), ValidArgsFunction: ui.NoNames,
 	}
 	flags := cmd.Flags()
-	flags.BoolVarP(&all, "all-namespaces", "A", false, "list those of all namespaces")
-	flags.StringVarP(&selector, "selector", "l", "", "list only those with these labels, such as "+tenantv1.LabelUID+"=acme")
-	flags.StringVar(&status, "status-selector", "", "list only those with this condition, such as ready=false")
-	flags.StringVar(&registry, "registry", "", "list only those of this registry")
-	flags.StringVar(&template, "template", "", "list only those of this template")
+	flags.BoolVarP(&all, "all-namespaces", "A", false, "list objects of all namespaces")
+	flags.StringVarP(&selector, "selector", "l", "", "list only tenants with these labels, such as "+tenantv1.LabelUID+"=acme")
+	flags.StringVar(&status, "status-selector", "", "list only objects with this condition, such as ready=false")
+	flags.StringVar(&registry, "registry", "", "list only tenants of this registry")
+	flags.StringVar(&template, "template", "", "list only tenants of this template")
 	completeObjects(a, cmd, "registry", session.TenantRegistries)
 	completeObjects(a, cmd, "template", session.TenantTemplates)
 	out := ui.AddTableFlag(cmd, "json", "yaml", "name")
@@ -135,13 +136,13 @@ func tellOfRegistries(ctx context.Context, v *listing.View, only string) error {
 			continue
 		}
 		if ready := o.Ready(); ready.Status == metav1.ConditionFalse {
-			v.News("%s could not be read, and its tenants stay as they are: %s", o, ui.FirstLine(diagnostic.Printable(ready.Message), 300))
+			v.News("Cannot read %s; its tenants stay as they are: %s", o, ui.FirstLine(diagnostic.Printable(ready.Message), 300))
 		}
 		if last := registry.Status.LastSync; last != nil && last.RejectedRows > 0 {
 			v.News("%s of %s cannot be tenants: %s", ui.Count(int(last.RejectedRows), "row"), o, diagnostic.Printable(reasons(last.Rejected)))
 		}
 		if held := registry.Status.Held; held != nil && !held.Confirmed {
-			v.News("%s holds back the deletion of %s: %s. Let it go on:\n    yuba tenant confirm %s", o, ui.Count(int(held.Count), "tenant"),
+			v.News("%s holds the deletion of %s: %s. Confirm it:\n    yuba tenant confirm %s", o, ui.Count(int(held.Count), "tenant"),
 				namedTenants(held.Tenants, int(held.Count)), v.Call(o.Key()))
 		}
 	}
@@ -163,9 +164,9 @@ func tellOfTemplates(ctx context.Context, v *listing.View, registry, only string
 		case applied.Reason == tenantv1.ReasonRegistryNotFound:
 			v.News("%s has no rows: %s", o, ui.FirstLine(diagnostic.Printable(applied.Message), 300))
 		case valid.Status == metav1.ConditionFalse:
-			v.News("%s has mistakes, and makes and changes no tenants: %s", o, ui.FirstLine(diagnostic.Printable(valid.Message), 300)+andMore(check.WithoutCode(valid.Message)))
+			v.News("%s has mistakes, and does not create or change tenants: %s", o, ui.FirstLine(diagnostic.Printable(valid.Message), 300)+andMore(check.WithoutCode(valid.Message)))
 		case applied.Reason == tenantv1.ReasonRolloutPaused:
-			v.News("%s does not go on to other tenants: %s", o, ui.FirstLine(diagnostic.Printable(applied.Message), 300))
+			v.News("The rollout of %s is paused: %s", o, ui.FirstLine(diagnostic.Printable(applied.Message), 300))
 		}
 	}
 	return nil

@@ -51,19 +51,19 @@ func newTenantRenderCommand(a *session.App) *cobra.Command {
 	try := &tenantTry{App: a}
 	cmd := &cobra.Command{
 		Use:   "render [TEMPLATE]",
-		Short: "Write the objects that a template makes of a row",
-		Long: `Write the objects that a template makes of a row: of the one that --row says, of a tenant's with --tenant, or of one that is
-made up. Nothing is changed, and no database is asked. The template is the API's, or that of a file (-f), which may have the
-registry in it, too; then the API is not asked, either.
+		Short: "Print the objects that a template makes of a row",
+		Long: `Print the objects that a template makes of a row: the row of --row, that of a tenant with --tenant, or a made-up one. The
+command changes nothing and reads no database. The template comes from the API, or from a file (-f). If the file also contains
+the registry, the command does not use the API.
 
 --row names columns of the registry's table, or variables of templates: uid, hostOrUrl, activate and those of
-extraValueMappings. What is left out is NULL, and the row is active.
+extraValueMappings. Omitted columns are NULL, and the row is active.
 
-Values of Secrets, and of variables that a program declares as sensitive, are only shown with --show-sensitive.
+The command shows values of Secrets, and of variables that a program declares as sensitive, only with --show-sensitive.
 
-Mistakes in the template are told as the server tells them: what does not render, programs that are no HCL, variables that no
-program declares, keys of Secrets that are no outputs. The exit code is 1 then. Whether the API knows the kinds, and takes such
-objects, the server finds out when the template is applied.`,
+It reports mistakes in the template as the server does: templates that do not render, programs that are not valid HCL, variables
+that no program declares, keys of Secrets that are not outputs. The exit code is 1 then. Only the server checks whether the API
+serves the kinds and accepts the objects, when the template is applied.`,
 		Example: "  yuba tenant render web --row id=acme --row plan=pro\n  yuba tenant render web --tenant acme\n  yuba tenant render -f web.yaml --row uid=acme -o json",
 		Args:    try.arguments, ValidArgsFunction: a.ObjectNames(session.TenantTemplates, false),
 	}
@@ -191,7 +191,7 @@ func (t *tenantTry) load(cmd *cobra.Command, args []string, needsAPI bool) error
 		return err
 	}
 	if err = t.readTenants(cmd.Context()); err != nil && !needsAPI {
-		t.News("%s The tenants that are there are not known, so that numbers that are allocated may be others: %v", t.Paint(t.Err, ui.ColorYellow, "Warning:"), err)
+		t.News("%s Cannot list the existing tenants, so allocated numbers may differ: %v", t.Paint(t.Err, ui.ColorYellow, "Warning:"), err)
 		return nil
 	}
 	return err
@@ -213,16 +213,16 @@ func (t *tenantTry) openFile(ctx context.Context, name string, needsAPI bool) (e
 		if err = t.findRegistry(ctx); err == nil || needsAPI {
 			return err
 		}
-		t.unknownColumns(fmt.Sprintf("TenantRegistry %s cannot be asked for (%v)", t.registryKey(), err))
+		t.unknownColumns(fmt.Sprintf("Cannot get TenantRegistry %s (%v)", t.registryKey(), err))
 	} else if t.registry == nil {
-		t.unknownColumns(fmt.Sprintf("TenantRegistry %s is not in %s, and no API is known that could have it", t.registryKey(), t.file))
+		t.unknownColumns(fmt.Sprintf("TenantRegistry %s is not in %s, and there is no API to get it from", t.registryKey(), t.file))
 	}
 	t.session = nil // everything else is in the file
 	return nil
 }
 
 func (t *tenantTry) unknownColumns(because string) {
-	t.News("%s %s, so that names of columns are not known; use those of variables.", t.Paint(t.Err, ui.ColorYellow, "Warning:"), because)
+	t.News("%s %s, so the names of columns are unknown; use those of variables.", t.Paint(t.Err, ui.ColorYellow, "Warning:"), because)
 }
 
 func (t *tenantTry) registryKey() types.NamespacedName {
@@ -275,7 +275,7 @@ func (t *tenantTry) readTenants(ctx context.Context) error {
 		}
 	}
 	if t.uid != "" && t.tenant == nil {
-		return ui.Exitf(ui.ExitNotFound, "find the row of tenant %s: registry %s/%s has no such tenant. See which ones there are:\n    yuba tenant list -n %s", t.uid,
+		return ui.Exitf(ui.ExitNotFound, "find the row of tenant %s: registry %s/%s has no such tenant. List its tenants:\n    yuba tenant list -n %s", t.uid,
 			t.template.Namespace, t.template.Spec.RegistryID, t.template.Namespace)
 	}
 	return nil
@@ -335,7 +335,7 @@ func (t *tenantTry) rowOfPairs(cmd *cobra.Command) (row.Row, error) {
 			return row.Row{}, ui.UsageErrorf(cmd, "--row %s: the column %s has a value already", name, column)
 		}
 		if column == "" {
-			return row.Row{}, ui.UsageErrorf(cmd, "--row %s: the registry %s maps no such column, and has no such variable; it maps %s", name, t.registry.Name,
+			return row.Row{}, ui.UsageErrorf(cmd, "--row %s: the registry %s has no such column and no such variable; it maps %s", name, t.registry.Name,
 				strings.Join(row.Columns(mappings, extra), ", "))
 		}
 		columns[column] = &value
@@ -363,6 +363,6 @@ func (t *tenantTry) tellOfNulls(columns map[string]*string) {
 		}
 	}
 	if slices.Sort(null); len(null) > 0 {
-		t.News("Columns without a value, which are empty: %s.", strings.Join(null, ", "))
+		t.News("Columns without a value are empty: %s.", strings.Join(null, ", "))
 	}
 }

@@ -54,7 +54,7 @@ func (c *Console) MustConfirm(yes bool, question string) error {
 	case yes:
 		return nil
 	case !c.Interactive():
-		return Exitf(ExitUsage, "%s\nThere is no terminal to ask at; say yes with --yes", question)
+		return Exitf(ExitUsage, "%s\nThere is no terminal to ask on; confirm with --yes", question)
 	}
 	return c.Confirm(question)
 }

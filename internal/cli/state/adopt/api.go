@@ -17,18 +17,18 @@ func ExamineAPI(f APIFacts) []Finding {
 			"kubectl -n %s scale deployment %s --replicas=0", c.Namespace, c.Name))
 	}
 	for _, l := range f.Leaders {
-		add(one(Attention, "controller", "A tofu-controller is alive: %s holds the Lease %s/%s. Yuba does not start before that has ended.", l.Detail, l.Namespace, l.Name))
+		add(one(Attention, "controller", "A tofu-controller is active: %s holds the Lease %s/%s. Yuba does not start before it has ended.", l.Detail, l.Namespace, l.Name))
 	}
 	if f.KindIsOlder {
-		add(do(one(Attention, "kind", "The API serves tofu-controller's version of the kind, which would drop what Yuba writes into the status. Install Yuba's, which has all of its fields:"),
+		add(do(one(Attention, "kind", "The API serves tofu-controller's version of the kind, which drops fields that Yuba writes to the status. Install Yuba's version, which has all of its fields:"),
 			"kubectl apply --server-side --force-conflicts -f config/crd"))
 	}
 	if f.Yuba != "" {
-		add(one(Fine, "controller", "Yuba works on this API already: %s.", f.Yuba))
+		add(one(Fine, "controller", "Yuba already runs on this API: %s.", f.Yuba))
 	}
 	for _, host := range f.SourceHosts {
 		if inCluster(host) {
-			add(one(Note, "source", "Artifacts are served at %s, which only machines of the cluster reach. The machine that Yuba runs on must be one, or reach it by a route and the cluster's DNS.", host))
+			add(one(Note, "source", "Artifacts are served at %s, which only machines of the cluster can reach. Run Yuba on one of them, or give its machine a route to the cluster and its DNS.", host))
 		}
 	}
 	for _, what := range f.Unknown {

@@ -43,22 +43,22 @@ func aboutState(f Facts) []Finding {
 	s := f.State
 	switch {
 	case s == nil:
-		return one(Fine, "state", "The backend that the stack names keeps the state, and is used as it is.")
+		return one(Fine, "state", "Yuba uses the custom backend of the stack as it is.")
 	case s.Unknown != "":
-		return one(Attention, "state", "Secret %s could not be read, so nothing is known of the state: %s", s.Secret, s.Unknown)
+		return one(Attention, "state", "Cannot read Secret %s, so the state is unknown: %s", s.Secret, s.Unknown)
 	case s.Unreadable != "":
-		return one(Attention, "state", "Secret %s holds no state that can be read: %s. Nothing runs until it does.", s.Secret, s.Unreadable)
+		return one(Attention, "state", "Secret %s does not contain a readable state: %s. Yuba runs nothing until it does.", s.Secret, s.Unreadable)
 	case !s.Found && f.Stack.Status.LastAppliedRevision != "":
-		return one(Attention, "state", "The stack has been applied, and its state is not there: Secret %s is missing. Nothing runs until it is back, "+
-			"because everything would be created once more.", s.Secret)
+		return one(Attention, "state", "The stack was applied, but its state is missing: Secret %s does not exist. Yuba runs nothing until it is restored, "+
+			"because an apply would create everything again.", s.Secret)
 	case !s.Found:
-		return one(Fine, "state", "There is none yet; the first apply begins it in Secret %s.", s.Secret)
+		return one(Fine, "state", "The stack has no state yet; the first apply creates it in Secret %s.", s.Secret)
 	case s.Elsewhere:
-		return one(Fine, "state", "Yuba keeps it already; Secret %s says where.", s.Secret)
+		return one(Fine, "state", "Yuba already stores the state; Secret %s names the place.", s.Secret)
 	case s.Encrypted:
-		return append(one(Fine, "state", "Secret %s, encrypted by OpenTofu, is used as it is.", s.Secret), aboutSharers(f)...)
+		return append(one(Fine, "state", "Yuba uses Secret %s, encrypted by OpenTofu, as it is.", s.Secret), aboutSharers(f)...)
 	}
-	return append(one(Fine, "state", "Secret %s is used as it is: serial %d, %s, %d KiB.", s.Secret, s.Serial, counted(s.Resources, "resource"), (s.Size+1023)/1024),
+	return append(one(Fine, "state", "Yuba uses Secret %s as it is: serial %d, %s, %d KiB.", s.Secret, s.Serial, counted(s.Resources, "resource"), (s.Size+1023)/1024),
 		aboutSharers(f)...)
 }
 
@@ -73,29 +73,29 @@ func aboutSharers(f Facts) []Finding {
 	if len(writers) == 0 || f.Stack.Spec.PlanOnly {
 		return nil
 	}
-	return one(Attention, "state", "It is also the state of %s. Only one of them may have it; give the others a backendConfig.secretSuffix or workspace of their own.",
+	return one(Attention, "state", "%s has the same state. Only one stack may write it; give the others their own backendConfig.secretSuffix or workspace.",
 		strings.Join(writers, ", "))
 }
 
 func aboutLock(f Facts) []Finding {
 	switch force := f.Stack.Spec.TFState; {
 	case f.LockProblem != "":
-		return one(Attention, "lock", "Who holds the lock is not known: %s", f.LockProblem)
+		return one(Attention, "lock", "The lock holder is unknown: %s", f.LockProblem)
 	case f.Lock == nil:
 		return nil
 	case force != nil && (force.ForceUnlock == infrav1.ForceUnlockAuto || force.ForceUnlock == infrav1.ForceUnlockYes && force.LockIdentifier == f.Lock.ID):
-		return one(Note, "lock", "%s holds it %s. It is broken, because spec.tfstate says so.", holder(f), since(f.Now, f.Lock.Created))
+		return one(Note, "lock", "%s holds the lock %s. Yuba breaks it, because spec.tfstate requests it.", holder(f), since(f.Now, f.Lock.Created))
 	}
-	found := one(Attention, "lock", "%s holds it %s, for %s. Whether that is still at work nobody can tell from here; Yuba waits, and plans and applies "+
-		"nothing meanwhile. When it is gone, release the lock once Yuba runs:", holder(f), since(f.Now, f.Lock.Created), cmp.Or(f.Lock.Operation, "something unnamed"))
+	found := one(Attention, "lock", "%s holds the lock %s, for %s. Yuba cannot check whether the holder is still running; it waits, and plans and applies "+
+		"nothing meanwhile. If the holder is gone, release the lock after Yuba has started:", holder(f), since(f.Now, f.Lock.Created), cmp.Or(f.Lock.Operation, "an unknown operation"))
 	return do(found, "yuba force-unlock %s -n %s --lock-id %s", f.Stack.Name, f.Stack.Namespace, f.Lock.ID)
 }
 
-func holder(f Facts) string { return cmp.Or(f.Lock.Who, "Somebody unnamed") }
+func holder(f Facts) string { return cmp.Or(f.Lock.Who, "An unknown holder") }
 
 func since(now, then time.Time) string {
 	if then.IsZero() {
-		return "since nobody knows when"
+		return "since an unknown time"
 	}
 	return fmt.Sprintf("since %s (%s ago)", then.UTC().Format(time.RFC3339), max(now.Sub(then), 0).Round(time.Second))
 }
@@ -106,13 +106,13 @@ func aboutSource(f Facts) []Finding {
 	case s == nil:
 		return nil
 	case s.Problem != "":
-		return one(Attention, "source", "%s could not be read: %s", s.Name, s.Problem)
+		return one(Attention, "source", "Cannot read %s: %s", s.Name, s.Problem)
 	case !s.Found:
-		return one(Attention, "source", "%s does not exist. The stack waits for it; it can be deleted without.", s.Name)
+		return one(Attention, "source", "%s does not exist. The stack waits for it, but can be deleted without it.", s.Name)
 	case !s.Artifact:
 		return one(Attention, "source", "%s has no artifact%s. The stack waits for it.", s.Name, told(s.Message))
 	case s.OtherNamespace:
-		return do(one(Note, "source", "%s is in another namespace, which the server must allow:", s.Name), "yuba controller --allow-cross-namespace")
+		return do(one(Note, "source", "%s is in another namespace. Allow that on the server:", s.Name), "yuba controller --allow-cross-namespace")
 	}
 	return nil
 }
@@ -131,9 +131,9 @@ func aboutOutputs(f Facts) []Finding {
 	}
 	name := f.Stack.Spec.WriteOutputsToSecret.Name
 	if f.OutputsProblem != "" {
-		return one(Attention, "outputs", "Secret %s could not be read, so nothing is known of it: %s", name, f.OutputsProblem)
+		return one(Attention, "outputs", "Cannot read Secret %s: %s", name, f.OutputsProblem)
 	}
-	return one(Attention, "outputs", "Secret %s belongs to %s. Yuba does not overwrite it, and the stack is not Ready until that Secret is deleted "+
+	return one(Attention, "outputs", "Secret %s belongs to %s. Yuba does not overwrite it. The stack does not become Ready until that Secret is deleted "+
 		"or spec.writeOutputsToSecret names another one.", name, f.OutputsOwner)
 }
 
@@ -143,25 +143,25 @@ func aboutPlan(f Facts) []Finding {
 	case p.Pending == "":
 		return nil
 	case p.Digest != "":
-		return one(Fine, "plan", "Plan %s, which Yuba made, goes on waiting.", p.Pending)
+		return one(Fine, "plan", "Plan %s, which Yuba made, stays pending.", p.Pending)
 	case spec.ApprovePlan == p.Pending:
-		return one(Note, "plan", "Plan %s waits, and spec.approvePlan names it. It is planned anew and never applied itself, because tofu-controller "+
-			"does not say what is in it. The new plan is to be approved once more.", p.Pending)
+		return one(Note, "plan", "Plan %s is pending, and spec.approvePlan names it. Yuba plans anew and does not apply that plan, because tofu-controller "+
+			"does not expose its content. Approve the new plan.", p.Pending)
 	}
-	return one(Note, "plan", "Plan %s waits. It is shown until Yuba has planned anew, and never applied itself.", p.Pending)
+	return one(Note, "plan", "Plan %s is pending. Yuba shows it until the new plan is made, and does not apply it.", p.Pending)
 }
 
 func aboutMode(f Facts) []Finding {
 	spec := &f.Stack.Spec
 	switch {
 	case spec.Suspend:
-		return one(Note, "mode", "It is suspended, and stays so.")
+		return one(Note, "mode", "The stack is suspended, and stays suspended.")
 	case spec.Destroy && (f.Stack.AutoApproves() || spec.Force):
-		return one(Note, "mode", "It is to be destroyed without approval, and is.")
+		return one(Note, "mode", "The stack is configured to be destroyed without approval. Yuba destroys it.")
 	case spec.Force && !f.Stack.DriftOnly():
-		return do(one(Note, "mode", "spec.force: it is planned and applied at once, without approval. To look before:"), "yuba suspend %s -n %s", f.Stack.Name, f.Stack.Namespace)
+		return do(one(Note, "mode", "spec.force is set: Yuba plans and applies at once, without approval. To review first:"), "yuba suspend %s -n %s", f.Stack.Name, f.Stack.Namespace)
 	case f.Stack.AutoApproves():
-		return do(one(Note, "mode", "spec.approvePlan is auto: if the first plan finds changes, they are applied at once. To look before:"),
+		return do(one(Note, "mode", "spec.approvePlan is auto: if the first plan finds changes, Yuba applies them at once. To review first:"),
 			"yuba suspend %s -n %s", f.Stack.Name, f.Stack.Namespace)
 	}
 	return nil
@@ -172,9 +172,9 @@ func aboutDeletion(f Facts) []Finding {
 		return nil
 	}
 	if f.Stack.Spec.DestroyResourcesOnDeletion {
-		return one(Note, "deletion", "It is being deleted %s. Yuba goes on with that, and destroys what the stack manages.", since(f.Now, f.Stack.DeletionTimestamp.Time))
+		return one(Note, "deletion", "The stack has been in deletion %s. Yuba continues, and destroys its resources.", since(f.Now, f.Stack.DeletionTimestamp.Time))
 	}
-	return one(Note, "deletion", "It is being deleted %s. Yuba goes on with that; what the stack manages stays.", since(f.Now, f.Stack.DeletionTimestamp.Time))
+	return one(Note, "deletion", "The stack has been in deletion %s. Yuba continues; its resources stay.", since(f.Now, f.Stack.DeletionTimestamp.Time))
 }
 
 func aboutFields(f Facts) []Finding {
@@ -184,9 +184,9 @@ func aboutFields(f Facts) []Finding {
 		level   Level
 		message string
 	}{
-		{infrav1.SupportRefused, Attention, "Nothing runs, because this version does not honour %s yet."},
-		{infrav1.SupportIgnored, Note, "Without effect in this version: %s."},
-		{infrav1.SupportPods, Note, "Without effect, because runs are no Pods: %s."},
+		{infrav1.SupportRefused, Attention, "Yuba runs nothing, because this version does not support %s yet."},
+		{infrav1.SupportIgnored, Note, "No effect in this version: %s."},
+		{infrav1.SupportPods, Note, "No effect, because runs are not Pods: %s."},
 	} {
 		var names []string
 		for _, field := range f.Stack.Spec.Unsupported(kind.support) {
@@ -202,7 +202,7 @@ func aboutFields(f Facts) []Finding {
 func aboutLeftovers(f Facts) []Finding {
 	var found []Finding
 	if len(f.OldPlans) > 0 {
-		found = one(Note, "old plans", "Plans of tofu-controller are left as they are, and go with the stack: %s.", strings.Join(f.OldPlans, ", "))
+		found = one(Note, "old plans", "Plans of tofu-controller stay, and are deleted with the stack: %s.", strings.Join(f.OldPlans, ", "))
 	}
 	var dependants, strange []string
 	for _, finalizer := range f.Stack.Finalizers {
@@ -215,10 +215,10 @@ func aboutLeftovers(f Facts) []Finding {
 		}
 	}
 	if len(dependants) > 0 {
-		found = append(found, one(Note, "finalizers", "Kept for %s: Yuba looks itself at what depends on it, and removes what is not needed.", strings.Join(dependants, ", "))...)
+		found = append(found, one(Note, "finalizers", "Kept for %s: Yuba checks dependants itself, and removes unneeded finalizers.", strings.Join(dependants, ", "))...)
 	}
 	if len(strange) > 0 {
-		found = append(found, one(Note, "finalizers", "Not tofu-controller's, and left alone: %s.", strings.Join(strange, ", "))...)
+		found = append(found, one(Note, "finalizers", "Not tofu-controller's, unchanged: %s.", strings.Join(strange, ", "))...)
 	}
 	return found
 }

@@ -233,7 +233,7 @@ func (g *gatherer) readOldPlans(ctx context.Context, namespace string) {
 		list := &metav1.PartialObjectMetadataList{}
 		list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kind + "List"))
 		if err := g.client.List(ctx, list, client.InNamespace(namespace)); err != nil {
-			g.problem[kind] = fmt.Sprintf("Plans that tofu-controller left could not be looked for: %v", err)
+			g.problem[kind] = fmt.Sprintf("Cannot list plans of tofu-controller: %v", err)
 			continue
 		}
 		for _, object := range list.Items {

@@ -143,25 +143,25 @@ func TestAnAPIOfTofuControllerIsRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string][]string{
-		"vpc": {"fine state: Secret tfstate-prod-net is used as it is: serial 3, 1 resource, 1 KiB.",
-			"attention lock: runner@vpc-tf-runner holds it since 2026-01-02T13:34:05Z (1h30m0s ago), for OperationTypeApply. " +
-				"Whether that is still at work nobody can tell from here; Yuba waits, and plans and applies nothing meanwhile. When it is gone, release the lock once Yuba runs:" +
+		"vpc": {"fine state: Yuba uses Secret tfstate-prod-net as it is: serial 3, 1 resource, 1 KiB.",
+			"attention lock: runner@vpc-tf-runner holds the lock since 2026-01-02T13:34:05Z (1h30m0s ago), for OperationTypeApply. " +
+				"Yuba cannot check whether the holder is still running; it waits, and plans and applies nothing meanwhile. If the holder is gone, release the lock after Yuba has started:" +
 				" | yuba force-unlock vpc -n " + ns + " --lock-id 1-2",
-			"note plan: Plan plan-main-1 waits. It is shown until Yuba has planned anew, and never applied itself.",
-			"note old plans: Plans of tofu-controller are left as they are, and go with the stack: Secret tfplan-prod-vpc, ConfigMap tfplan-dev-vpc."},
-		"damaged": {"attention state: Secret tfstate-default-damaged holds no state that can be read: it is not compressed with gzip. Nothing runs until it does.",
-			"attention source: ExternalArtifact " + ns + "/missing does not exist. The stack waits for it; it can be deleted without."},
-		"fresh": {"fine state: There is none yet; the first apply begins it in Secret tfstate-default-fresh."},
-		"other": {"fine state: There is none yet; the first apply begins it in Secret tfstate-default-other.",
-			"attention outputs: Secret fresh-outputs belongs to Terraform fresh. Yuba does not overwrite it, and the stack is not Ready until that Secret is deleted " +
+			"note plan: Plan plan-main-1 is pending. Yuba shows it until the new plan is made, and does not apply it.",
+			"note old plans: Plans of tofu-controller stay, and are deleted with the stack: Secret tfplan-prod-vpc, ConfigMap tfplan-dev-vpc."},
+		"damaged": {"attention state: Secret tfstate-default-damaged does not contain a readable state: it is not compressed with gzip. Yuba runs nothing until it does.",
+			"attention source: ExternalArtifact " + ns + "/missing does not exist. The stack waits for it, but can be deleted without it."},
+		"fresh": {"fine state: The stack has no state yet; the first apply creates it in Secret tfstate-default-fresh."},
+		"other": {"fine state: The stack has no state yet; the first apply creates it in Secret tfstate-default-other.",
+			"attention outputs: Secret fresh-outputs belongs to Terraform fresh. Yuba does not overwrite it. The stack does not become Ready until that Secret is deleted " +
 				"or spec.writeOutputsToSecret names another one."},
-		"elsewhere": {"fine state: The backend that the stack names keeps the state, and is used as it is."},
+		"elsewhere": {"fine state: Yuba uses the custom backend of the stack as it is."},
 	}
 	if diff := cmp.Diff(want, findings(t, report)); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"note source: Artifacts are served at source-controller.flux-system.svc.cluster.local., which only machines of the cluster reach. " +
-		"The machine that Yuba runs on must be one, or reach it by a route and the cluster's DNS."}, lines(report.API)); diff != "" {
+	if diff := cmp.Diff([]string{"note source: Artifacts are served at source-controller.flux-system.svc.cluster.local., which only machines of the cluster can reach. " +
+		"Run Yuba on one of them, or give its machine a route to the cluster and its DNS."}, lines(report.API)); diff != "" {
 		t.Error(diff)
 	}
 	if stacks, api := report.Attention(); stacks != 3 || api {
@@ -188,9 +188,9 @@ func TestWhatMayNotBeReadIsTold(t *testing.T) {
 		<-tick.C
 	}
 	text := strings.Join(append(findings(t, report)["vpc"], lines(report.API)...), "\n")
-	for _, part := range []string{"attention state: Secret tfstate-default-vpc could not be read", "attention lock: Who holds the lock is not known",
-		"attention controller: Whether tofu-controller is alive is not known", "attention controller: Whether the kind has all of Yuba's fields is not known",
-		"attention controller: Plans that tofu-controller left could not be looked for"} {
+	for _, part := range []string{"attention state: Cannot read Secret tfstate-default-vpc", "attention lock: The lock holder is unknown",
+		"attention controller: Cannot check whether tofu-controller is alive", "attention controller: Cannot check whether the kind has all of Yuba's fields",
+		"attention controller: Cannot list plans of tofu-controller"} {
 		if !strings.Contains(text, part) {
 			t.Errorf("nothing says %q in:\n%s", part, text)
 		}

@@ -52,12 +52,12 @@ func (g *gatherer) api(ctx context.Context) APIFacts {
 	f := APIFacts{SourceHosts: g.hosts}
 	unknown := func(what string, err error) {
 		if err != nil && !apimeta.IsNoMatchError(err) {
-			f.Unknown = append(f.Unknown, fmt.Sprintf("%s is not known: %v", what, err))
+			f.Unknown = append(f.Unknown, fmt.Sprintf("Cannot check %s: %v", what, err))
 		}
 	}
-	unknown("Whether tofu-controller's Deployment runs", g.controllers(ctx, &f))
-	unknown("Whether tofu-controller is alive", g.leaders(ctx, &f))
-	unknown("Whether the kind has all of Yuba's fields", g.kind(ctx, &f))
+	unknown("whether tofu-controller's Deployment runs", g.controllers(ctx, &f))
+	unknown("whether tofu-controller is alive", g.leaders(ctx, &f))
+	unknown("whether the kind has all of Yuba's fields", g.kind(ctx, &f))
 	return f
 }
 
