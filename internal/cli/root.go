@@ -67,7 +67,7 @@ const (
 )
 
 func newRoot(a *session.App) *cobra.Command {
-	root := &cobra.Command{
+	root := ui.Group(&cobra.Command{
 		Use:   "yuba",
 		Short: "Yuba is the control plane for OpenTofu",
 		Long: "Plan, review, apply and drift-check any number of OpenTofu root modules (stacks) from one server.\n\n" +
@@ -77,9 +77,7 @@ func newRoot(a *session.App) *cobra.Command {
 		Version:       version.String(),
 		SilenceErrors: true, SilenceUsage: true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
-		Args:              ui.NoSuchCommand,
-		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
+	})
 	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 	root.SetIn(a.In)
 	root.SetOut(a.Out)

@@ -90,12 +90,8 @@ func artifactError(err error) error {
 
 // artifactGroup is a command that only holds the one called artifact.
 func artifactGroup(use, short string, children ...*cobra.Command) *cobra.Command {
-	cmd := &cobra.Command{
-		Use: use + " COMMAND", Short: short, Long: short + ", as OCI registries keep them.",
+	return ui.Group(&cobra.Command{
+		Use: use + " COMMAND", Short: short, Long: short + ".",
 		Example: "  yuba " + use + " artifact --help",
-		Args:    ui.NoSuchCommand,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(children...)
-	return cmd
+	}, children...)
 }

@@ -16,7 +16,7 @@ import (
 
 // NewPullCommand is "yuba pull".
 func NewPullCommand(a *session.App) *cobra.Command {
-	return artifactGroup("pull", "Pull artifacts", newPullArtifactCommand(a))
+	return artifactGroup("pull", "Pull artifacts from OCI registries", newPullArtifactCommand(a))
 }
 
 func newPullArtifactCommand(a *session.App) *cobra.Command {

@@ -15,7 +15,7 @@ import (
 
 // NewTagCommand is "yuba tag".
 func NewTagCommand(a *session.App) *cobra.Command {
-	return artifactGroup("tag", "Tag artifacts", newTagArtifactCommand(a))
+	return artifactGroup("tag", "Tag artifacts in OCI registries", newTagArtifactCommand(a))
 }
 
 func newTagArtifactCommand(a *session.App) *cobra.Command {

@@ -31,16 +31,12 @@ import (
 
 // NewBuildCommand is "yuba build".
 func NewBuildCommand(a *session.App) *cobra.Command {
-	cmd := &cobra.Command{
+	return ui.Group(&cobra.Command{
 		Use:     "build",
 		Short:   "Build a Kustomization from local files",
 		Long:    "Build a Kustomization from local files, before you commit them.",
 		Example: "  yuba build kustomization apps --path ./apps",
-		Args:    ui.NoSuchCommand,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(newBuildKustomizationCommand(a))
-	return cmd
+	}, newBuildKustomizationCommand(a))
 }
 
 func newBuildKustomizationCommand(a *session.App) *cobra.Command {

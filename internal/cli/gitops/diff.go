@@ -19,16 +19,12 @@ import (
 
 // NewDiffCommand is "yuba diff".
 func NewDiffCommand(a *session.App) *cobra.Command {
-	cmd := &cobra.Command{
+	return ui.Group(&cobra.Command{
 		Use:     "diff",
 		Short:   "Show what local files would change",
 		Long:    "Show what local files would change, before you commit them.",
 		Example: "  yuba diff kustomization apps --path ./apps",
-		Args:    ui.NoSuchCommand,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(newDiffKustomizationCommand(a))
-	return cmd
+	}, newDiffKustomizationCommand(a))
 }
 
 func newDiffKustomizationCommand(a *session.App) *cobra.Command {

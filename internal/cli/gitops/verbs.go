@@ -35,13 +35,11 @@ func AddSuspendCommands(a *session.App, verb *cobra.Command, suspend bool) {
 // addKindCommands gives a verb a command for each kind that it is about, those of sources below the word source.
 func addKindCommands(verb *cobra.Command, wanted func(session.Kind) bool, command func(session.Kind) *cobra.Command) {
 	short := strings.ToUpper(verb.Name()[:1]) + verb.Name()[1:] + " a Git, OCI or bucket source"
-	sources := &cobra.Command{
+	sources := ui.Group(&cobra.Command{
 		Use: "source COMMAND", Aliases: []string{"sources"},
 		Short: short,
 		Long:  short + " of stacks and Kustomizations: a GitRepository, OCIRepository or Bucket.",
-		Args:  ui.NoSuchCommand,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
+	})
 	for _, k := range session.AllKinds {
 		switch {
 		case !wanted(k) || k.GVK == session.StackKind:

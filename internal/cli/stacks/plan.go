@@ -32,19 +32,15 @@ The command hides sensitive values. It does not make a new plan; see "yuba repla
 
 // NewShowCommand is for hands that are used to tfctl.
 func NewShowCommand(a *session.App) *cobra.Command {
-	cmd := &cobra.Command{
+	return ui.Group(&cobra.Command{
 		Use:     "show COMMAND",
 		Short:   "Show a plan",
 		Long:    "Show a plan, as \"yuba plan\" does.",
 		Example: "  yuba show plan vpc",
 		Hidden:  true,
-		Args:    ui.NoSuchCommand,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(planCommand(a, &cobra.Command{
+	}, planCommand(a, &cobra.Command{
 		Use: "plan NAME", Short: "Show the pending plan, or the last one", Long: "The same as \"yuba plan\".", Example: "  yuba show plan vpc", Hidden: true,
 	}))
-	return cmd
 }
 
 func planCommand(a *session.App, cmd *cobra.Command) *cobra.Command {

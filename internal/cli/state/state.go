@@ -19,18 +19,14 @@ import (
 
 // NewStateCommand is "yuba state".
 func NewStateCommand(a *session.App) *cobra.Command {
-	cmd := &cobra.Command{
+	return ui.Group(&cobra.Command{
 		Use:     "state COMMAND",
 		Short:   "Inspect and change a stack's state",
 		Long:    "Inspect a stack's state, list its stored versions, roll back to one of them, and change the state without changing the real infrastructure.",
 		Example: "  yuba state list vpc\n  yuba state history vpc",
-		Args:    ui.NoSuchCommand,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(newStatePullCommand(a), newStateListCommand(a), newStateShowCommand(a), newStateHistoryCommand(a),
+	}, newStatePullCommand(a), newStateListCommand(a), newStateShowCommand(a), newStateHistoryCommand(a),
 		newStateMoveCommand(a), newStateRemoveCommand(a), newStateImportCommand(a), newStatePushCommand(a), newStateRollbackCommand(a),
 		newStateAdoptCommand(a), newStateDropCommand(a))
-	return cmd
 }
 
 func newStatePullCommand(a *session.App) *cobra.Command {

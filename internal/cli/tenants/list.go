@@ -27,7 +27,7 @@ import (
 
 // NewTenantCommand is "yuba tenant".
 func NewTenantCommand(a *session.App) *cobra.Command {
-	cmd := &cobra.Command{
+	return ui.Group(&cobra.Command{
 		Use:     "tenant COMMAND",
 		Aliases: []string{"tenants"},
 		Short:   "List tenants, try templates, confirm deletions",
@@ -35,11 +35,7 @@ func NewTenantCommand(a *session.App) *cobra.Command {
 registry's templates. "yuba get tenantregistries" and "yuba get tenanttemplates" list registries and templates; "yuba
 reconcile tenantregistry NAME" reads a registry now.`,
 		Example: "  yuba tenant list\n  yuba tenant render web --row id=acme\n  yuba tenant diff web -f web.yaml",
-		Args:    ui.NoSuchCommand,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(newTenantListCommand(a), newTenantRenderCommand(a), newTenantDiffCommand(a), newTenantConfirmCommand(a))
-	return cmd
+	}, newTenantListCommand(a), newTenantRenderCommand(a), newTenantDiffCommand(a), newTenantConfirmCommand(a))
 }
 
 func newTenantListCommand(a *session.App) *cobra.Command {

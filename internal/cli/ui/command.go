@@ -42,6 +42,13 @@ func Arguments(least, most int) cobra.PositionalArgs {
 	}
 }
 
+// Group makes a command of one that only groups others.
+func Group(cmd *cobra.Command, children ...*cobra.Command) *cobra.Command {
+	cmd.Args, cmd.RunE = NoSuchCommand, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	cmd.AddCommand(children...)
+	return cmd
+}
+
 // NoSuchCommand is for commands that only group others.
 func NoSuchCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
